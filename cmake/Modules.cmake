@@ -1,4 +1,4 @@
-# tw_module(<name> DEPS <module>... LIBS <library>... [SEPARATE])
+# tw_module(<name> DEPS <module>... LIBS <library>... [SEPARATE] ROOMS <folder>...)
 #
 # One static library `tw_<name>` from every .cc file of the current folder. DEPS are Tilewright
 # modules and are the only ones whose headers the folder may include (tests/layering checks it).
@@ -6,9 +6,13 @@
 # Configurations that are built once and not worked in (sanitized, or the runner for a board) compile
 # several files at once, which takes a third less time: names in unnamed namespaces are unique in a
 # module. SEPARATE: they are not, each file is compiled on its own.
+# ROOMS: folders that are libraries of their own.
 function(tw_module name)
-  cmake_parse_arguments(ARG "SEPARATE" "" "DEPS;LIBS;PRIVATE_LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "SEPARATE" "" "DEPS;LIBS;PRIVATE_LIBS;ROOMS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  foreach(room ${ARG_ROOMS})
+    list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${room}/")
+  endforeach()
   if(sources)
     add_library(tw_${name} STATIC ${sources})
     set(scope PUBLIC)

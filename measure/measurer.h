@@ -18,9 +18,15 @@ struct Request {
   std::int64_t attempt = 0;
 };
 
+/// Trial::attempt of a trial that was measured again, as the device that gave attempt 0 had drifted.
+inline constexpr std::int64_t kRevisedAttempt = -2;
+
 struct Reply {
   std::uint64_t ticket = 0;
   Trial trial;
+  /// The ticket had a reply already, which the device that gave it may have spoilt: this is beside
+  /// it, and nobody waits for it.
+  bool again = false;
 };
 
 /// Where the wall time went, in seconds since the measurer started.
@@ -52,6 +58,8 @@ class Measurer {
   virtual Status Submit(Request request) = 0;
   /// The next finished trial, in any order; nullopt after `timeout_seconds` without one.
   virtual Result<std::optional<Reply>> Next(double timeout_seconds) = 0;
+  /// The trial that came with this ticket is in the store: what else stands for it may go.
+  virtual void Stored(std::uint64_t /*ticket*/) {}
   /// Submitted and not yet handed out.
   virtual int in_flight() const = 0;
   /// Drops what was submitted and is not being run: it never comes back. What is being run does.

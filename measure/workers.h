@@ -33,13 +33,13 @@ struct RunWorkerSettings {
 };
 
 /// The builder: reads orders (messages.h) from in_fd, one JSON object per line, and writes replies
-/// to out_fd until in_fd ends. Called by the hidden subcommand `worker build`. Standard input and
+/// to out_fd until in_fd ends. Called by the hidden subcommand `child build`. Standard input and
 /// output may be the two descriptors: they are moved away first, so that nothing a library prints
 /// gets between the messages.
 /// returns the exit code: 0 at the end of in_fd, 1 if a message cannot be understood.
 int BuildWorkerMain(const TemplateRegistry& templates, int in_fd, int out_fd);
 
-/// The runner, likewise: `worker run`. Once configured it calibrates, makes the A/A test and writes
+/// The runner, likewise: `child run`. Once configured it calibrates, makes the A/A test and writes
 /// a greeting with their result.
 int RunWorkerMain(int in_fd, int out_fd);
 

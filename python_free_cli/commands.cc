@@ -31,11 +31,13 @@ std::vector<std::unique_ptr<Command>> AllCommands() {
   commands.push_back(MakeReportCommand());
   commands.push_back(MakeTrainCommand());
   commands.push_back(MakeRunnerCommand());
+  commands.push_back(MakeWorkerCommand());
+  commands.push_back(MakeFleetCommand());
   commands.push_back(MakeDoctorCommand());
   commands.push_back(MakeTargetsCommand());
   commands.push_back(MakeVersionCommand());
   commands.push_back(MakeMeasureCommand());
-  commands.push_back(MakeWorkerCommand());
+  commands.push_back(MakeChildCommand());
   commands.push_back(MakeCompletionCommand());
   return commands;
 }

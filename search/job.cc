@@ -40,13 +40,23 @@ struct Field {
 constexpr std::string_view kBudget = "budget_seconds";
 constexpr std::string_view kRequantize = "requantize";
 constexpr std::string_view kFloatError = "float_error";
+constexpr std::string_view kFleet = "fleet";
+constexpr std::string_view kFleetClass = "fleet_class";
+constexpr std::string_view kPriority = "priority";
+constexpr std::string_view kShare = "share";
+// Keys that are only written where they say something: as before there were these.
+constexpr std::array kLate = {kRequantize, kFloatError, kFleet, kFleetClass, kPriority, kShare};
 
-const std::array<Field, 20>& Fields() {
-  static const std::array<Field, 20> kFields = {{
+const std::array<Field, 24>& Fields() {
+  static const std::array<Field, 24> kFields = {{
       {"graph", &JobSettings::graph},
       {"target", &JobSettings::target},
       {"threads", &JobSettings::threads, 1, 1024},
       {"records", &JobSettings::records},
+      {kFleet, &JobSettings::fleet},
+      {kFleetClass, &JobSettings::fleet_class},
+      {kPriority, &JobSettings::priority},
+      {kShare, &JobSettings::share, 0, 100},
       {"shape", &JobSettings::shape},
       {"dim", &JobSettings::dim},
       {"value", &JobSettings::value},
@@ -163,6 +173,10 @@ Status SetChecked(const StrategyRegistry& strategies, const Field& field, const 
   };
   one_of(kRequantize, settings.requantize, "float", "integer");
   one_of(kFloatError, settings.float_error, "bounded", "strict");
+  if (expected.empty() && field.key == kPriority && settings.priority != "low" &&
+      settings.priority != "normal" && settings.priority != "high") {
+    expected = "low, normal or high";
+  }
   if (expected.empty()) return Status();
   return InvalidArgument(std::string(field.key) + ": " + Shown(value) + ", expected " + expected);
 }
@@ -234,9 +248,9 @@ std::string ToJson(const JobSettings& settings) {
   const JobSettings defaults;
   for (const Field& field : Fields()) {
     Json value = ValueOf(field, settings);
-    const bool late = std::holds_alternative<Texts>(field.member) || field.key == kRequantize ||
-                      field.key == kFloatError;
-    if (late && value == ValueOf(field, defaults)) continue;  // as before there were these keys
+    const bool late = std::holds_alternative<Texts>(field.member) ||
+                      std::ranges::find(kLate, field.key) != kLate.end();
+    if (late && value == ValueOf(field, defaults)) continue;
     json[std::string(field.key)] = std::move(value);
   }
   return DumpJson(json);

@@ -19,6 +19,11 @@ struct JobSettings {
   std::string target = "native";
   int threads = 1;      ///< a kernel may use
   std::string records;  ///< record store
+  // Where it is measured, if not here (docs/fleet.md).
+  std::string fleet;        ///< address of the broker, or a file that has it
+  std::string fleet_class;  ///< of the devices; empty: the one that fits
+  std::string priority = "normal";  ///< "low", "normal", "high"
+  double share = 1;                 ///< of its priority
   // How the model file is read (docs/graphs.md#sizes-and-values-that-a-file-leaves-open).
   std::vector<std::string> shape;  ///< "x=1x3x320x320"
   std::vector<std::string> dim;    ///< "height=320"

@@ -26,6 +26,10 @@ JobSettings WithoutLimits(JobSettings settings) {
   settings.value = defaults.value;
   settings.requantize = defaults.requantize;
   settings.records = defaults.records;
+  settings.fleet = defaults.fleet;
+  settings.fleet_class = defaults.fleet_class;
+  settings.priority = defaults.priority;
+  settings.share = defaults.share;
   settings.trials = defaults.trials;
   settings.budget_seconds = defaults.budget_seconds;
   settings.early_stop_trials = defaults.early_stop_trials;

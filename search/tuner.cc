@@ -329,6 +329,7 @@ void TuneRun::Acknowledge(const Writer::Item& item) {
   TaskState& state = TaskAt(batch.task);
   const Trial& trial = item.trials.front();
   const Told told{batch.points[place->second.slot], trial.outcome, trial.value, trial.disturbed()};
+  context_.measurer->Stored(item.ticket);
   batch.results[place->second.slot] = told;
   ++batch.done;
   places_.erase(place);
@@ -338,6 +339,28 @@ void TuneRun::Acknowledge(const Writer::Item& item) {
   if (context_.observer != nullptr) {
     context_.observer->TrialDone(state.report, batch.task, trial, EtaSeconds());
   }
+}
+
+/// What is served follows from the store, and races take the fastest; what a strategy was told
+/// stays in the log as it was.
+void TuneRun::StoreRevised(Trial trial) {
+  trial.attempt = measure::kRevisedAttempt;
+  for (const auto& state : tasks_) {
+    if (trial.candidate.task.workload != state->input.task.workload ||
+        trial.candidate.epilogue != state->input.epilogue) {
+      continue;
+    }
+    for (std::size_t i = 0; i < state->space.templates.size(); ++i) {
+      if (state->space.templates[i]->key != trial.candidate.template_key) continue;
+      const Point point{static_cast<int>(i), trial.candidate.config.index};
+      if (!trial.verified) continue;
+      state->Note({point, trial.outcome, trial.value, trial.disturbed()}, true, KeptFastest());
+      --state->report.trials;  // of the search's
+    }
+  }
+  Writer::Item item;
+  item.trials.push_back(std::move(trial));
+  writer_->Push(std::move(item));
 }
 
 void TuneRun::Store(std::uint64_t ticket, const Place& place, Trial trial) {
@@ -363,9 +386,13 @@ Status TuneRun::Pump(double timeout_seconds) {
   TW_RETURN_IF_ERROR(reply);
   while (reply->has_value()) {
     const auto place = places_.find((*reply)->ticket);
-    TW_CHECK(place != places_.end(), "the measurer returned a ticket that was not submitted");
+    const bool revised = (*reply)->again;
+    TW_CHECK(revised || place != places_.end(),
+             "the measurer returned a ticket that was not submitted");
     Trial& trial = (*reply)->trial;
-    if (trial.outcome == Outcome::kDeviceLost && !place->second.again && !BudgetSpent()) {
+    if (revised) {
+      StoreRevised(std::move(trial));
+    } else if (trial.outcome == Outcome::kDeviceLost && !place->second.again && !BudgetSpent()) {
       const Place again = places_.extract(place).mapped();
       TW_RETURN_IF_ERROR(TryAgain(again, std::move(trial)));
     } else {

@@ -85,6 +85,8 @@ class TuneRun {
   Status Pump(double timeout_seconds);
   /// Hands a trial and its entry of the log to the writer.
   void Store(std::uint64_t ticket, const Place& place, Trial trial);
+  /// Beside a trial that is there: its device may have spoilt that one.
+  void StoreRevised(Trial trial);
   void Acknowledge(const Writer::Item& item);
   void Retire(int task, std::string reason);
   bool StopRequested() const { return context_.stop != nullptr && context_.stop->load(); }

@@ -30,13 +30,16 @@ JobId JobTable::Add(Job job) {
   trial.metric = MetricOf(candidate.task.target);
   trial.codegen_version = DeviceTraitsOf(candidate.task.target).codegen_version;
   job.task = tasks_.NumberOf(candidate);
-  references_.try_emplace(job.task);
-  auto kept = job.racing ? kept_.Take(job.task, candidate) : std::nullopt;
-  job.state = kept ? JobState::kBuilt : JobState::kToBuild;
-  if (kept) {
-    job.kernel = *std::move(kept);
-  } else {
+  if (job.part != JobPart::kBuild) references_.try_emplace(job.task);
+  const bool built = job.part == JobPart::kRun;
+  auto kept = job.racing && !built ? kept_.Take(job.task, candidate) : std::nullopt;
+  job.state = kept || built ? JobState::kBuilt : JobState::kToBuild;
+  if (kept) job.kernel = *std::move(kept);
+  if (built) job.kernel.task = job.task;
+  if (job.state == JobState::kToBuild) {
     to_build_.push_back(id);
+  } else if (!job.racing) {
+    to_run_.push_back(id);
   }
   jobs_.emplace(id, std::move(job));
   return id;
@@ -67,6 +70,10 @@ std::optional<JobId> JobTable::TakeToBuild() {
 void JobTable::Built(JobId id, KernelSpec kernel) {
   Job& job = Expect(id, JobState::kBuilding);
   job.state = JobState::kBuilt;
+  if (job.part == JobPart::kBuild) {
+    built_[job.request.ticket] = std::move(kernel);
+    return Finish(id, Outcome::kOk, "");
+  }
   job.kernel = std::move(kernel);
   if (!job.racing) to_run_.push_back(id);
 }

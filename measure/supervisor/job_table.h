@@ -32,10 +32,18 @@ struct JobFailure {
   Blame blame = Blame::kCandidate;
 };
 
+/// What of the way a candidate goes here.
+enum class JobPart : std::uint8_t {
+  kWhole,
+  kBuild,  ///< it is only built: its kernel comes out of TakeBuilt
+  kRun,    ///< its kernel was built elsewhere
+};
+
 /// A candidate on its way through the supervisor.
 struct Job {
   Request request;
   Fault fault;
+  JobPart part = JobPart::kWhole;
   bool racing = false;       ///< waits for the others of its race instead of being timed alone
   double known_seconds = 0;  ///< a race: see RaceTerms
   bool anchor = false;
@@ -121,6 +129,9 @@ class JobTable {
   /// last one of its race.
   void Finish(JobId id, Outcome outcome, std::string reason);
   std::vector<Reply> TakeFinished() { return std::exchange(finished_, {}); }
+  /// Kernels of finished jobs that were only to be built, by the caller's tickets: their files are
+  /// the caller's.
+  std::map<std::uint64_t, KernelSpec> TakeBuilt() { return std::exchange(built_, {}); }
   std::optional<std::vector<Trial>> TakeRaceResult() {
     return std::exchange(race_result_, std::nullopt);
   }
@@ -161,6 +172,7 @@ class JobTable {
   KeptKernels kept_;
   std::optional<Race> race_;
   std::vector<Reply> finished_;
+  std::map<std::uint64_t, KernelSpec> built_;
   std::optional<std::vector<Trial>> race_result_;
   double build_seconds_ = 0;
   Status broken_;

@@ -57,6 +57,16 @@ struct ProcessMeasurer::Impl {
     const std::uint64_t one = 1;
     (void)!::write(wake_fd, &one, sizeof(one));
   }
+  Status Put(Job job) {
+    {
+      const std::lock_guard lock(mailbox.mutex);
+      TW_RETURN_IF_ERROR(mailbox.broken);
+      mailbox.incoming.push_back(std::move(job));
+    }
+    ++in_flight;
+    Wake();
+    return {};
+  }
   /// The supervising thread. SIGPIPE stays blocked in it: writing to a worker that died is an
   /// ordinary error there.
   void Supervise() {
@@ -108,17 +118,32 @@ Status ProcessMeasurer::Submit(Request request) {
 }
 
 Status ProcessMeasurer::SubmitWithFault(Request request, const Fault& fault) {
-  {
-    const std::lock_guard lock(impl_->mailbox.mutex);
-    TW_RETURN_IF_ERROR(impl_->mailbox.broken);
-    Job job;
-    job.request = std::move(request);
-    job.fault = fault;
-    impl_->mailbox.incoming.push_back(std::move(job));
-  }
-  ++impl_->in_flight;
-  impl_->Wake();
-  return {};
+  Job job;
+  job.request = std::move(request);
+  job.fault = fault;
+  return impl_->Put(std::move(job));
+}
+
+Status ProcessMeasurer::SubmitBuild(Request request) {
+  Job job;
+  job.request = std::move(request);
+  job.part = JobPart::kBuild;
+  return impl_->Put(std::move(job));
+}
+
+Status ProcessMeasurer::SubmitBuilt(Request request, KernelSpec kernel) {
+  Job job;
+  job.request = std::move(request);
+  job.part = JobPart::kRun;
+  job.kernel = std::move(kernel);
+  return impl_->Put(std::move(job));
+}
+
+Result<KernelSpec> ProcessMeasurer::TakeBuilt(std::uint64_t ticket) {
+  const std::lock_guard lock(impl_->mailbox.mutex);
+  auto node = impl_->mailbox.built.extract(ticket);
+  if (node.empty()) return NotFound("no kernel was built for ticket " + std::to_string(ticket));
+  return std::move(node.mapped());
 }
 
 Result<std::optional<Reply>> ProcessMeasurer::Next(double timeout_seconds) {
@@ -170,11 +195,11 @@ double ProcessMeasurer::resolution() const {
   return mailbox.greeting ? mailbox.greeting->resolution : 0;
 }
 
-Result<std::vector<Trial>> ProcessMeasurer::Race(const std::vector<Candidate>& finalists,
-                                                 const RaceTerms& terms) {
-  if (finalists.empty()) return std::vector<Trial>();
+Status ProcessMeasurer::BeginRace(const std::vector<Candidate>& finalists, const RaceTerms& terms,
+                                  std::vector<KernelSpec> kernels) {
+  TW_CHECK(!finalists.empty() && (kernels.empty() || kernels.size() == finalists.size()));
   Mailbox& mailbox = impl_->mailbox;
-  std::unique_lock lock(mailbox.mutex);
+  const std::lock_guard lock(mailbox.mutex);
   TW_RETURN_IF_ERROR(mailbox.broken);
   mailbox.race_result.reset();
   mailbox.race.clear();
@@ -185,9 +210,29 @@ Result<std::vector<Trial>> ProcessMeasurer::Race(const std::vector<Candidate>& f
     job.racing = true;
     job.known_seconds = i < terms.known_seconds.size() ? terms.known_seconds[i] : 0;
     job.anchor = terms.anchor == i;
+    if (!kernels.empty()) {
+      job.part = JobPart::kRun;
+      job.kernel = std::move(kernels[i]);
+    }
     mailbox.race.push_back(std::move(job));
   }
   impl_->Wake();
+  return {};
+}
+
+Result<std::optional<std::vector<Trial>>> ProcessMeasurer::TakeRace() {
+  Mailbox& mailbox = impl_->mailbox;
+  const std::lock_guard lock(mailbox.mutex);
+  if (!mailbox.race_result) TW_RETURN_IF_ERROR(mailbox.broken);
+  return std::exchange(mailbox.race_result, std::nullopt);
+}
+
+Result<std::vector<Trial>> ProcessMeasurer::Race(const std::vector<Candidate>& finalists,
+                                                 const RaceTerms& terms) {
+  if (finalists.empty()) return std::vector<Trial>();
+  TW_RETURN_IF_ERROR(BeginRace(finalists, terms));
+  Mailbox& mailbox = impl_->mailbox;
+  std::unique_lock lock(mailbox.mutex);
   mailbox.changed.wait(lock,
                        [&] { return mailbox.race_result.has_value() || !mailbox.broken.ok(); });
   if (!mailbox.race_result) return mailbox.broken;

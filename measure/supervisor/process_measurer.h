@@ -13,6 +13,7 @@
 namespace tilewright::measure {
 
 struct Fault;
+struct KernelSpec;
 
 /// See ProcessMeasurerSettings::on_lost.
 inline constexpr double kNeverAgain = -1;
@@ -53,6 +54,9 @@ struct ProcessMeasurerSettings {
   /// Told once, on a thread of the measurer's, if the runner's system has no filter for system
   /// calls, and why: candidates may then do what their user may. May be empty.
   std::function<void(const std::string& why)> on_unprotected;
+  /// Told, on a thread of the measurer's, that Next or TakeRace has something now. It must not call
+  /// the measurer. May be empty.
+  std::function<void()> on_finished;
   /// Where the cores of this machine can be reserved, see DeviceLock::TakeCore.
   std::string core_folder = DeviceLock::kCoreFolder;
   /// Where reference results are kept between jobs; empty: in the measurer's own temporary folder.
@@ -87,6 +91,20 @@ class ProcessMeasurer final : public Measurer {
   double resolution() const override;
   Result<std::vector<Trial>> Race(const std::vector<Candidate>& finalists,
                                   const RaceTerms& terms) override;
+
+  /// As Submit, for a candidate that is only built here: its reply says whether it was.
+  Status SubmitBuild(Request request);
+  /// The kernel of a ticket of SubmitBuild whose reply was ok, once: its file is the caller's now.
+  /// Errors: kNotFound.
+  Result<KernelSpec> TakeBuilt(std::uint64_t ticket);
+  /// As Submit, for one that was built elsewhere: its artifact's file is the measurer's now.
+  Status SubmitBuilt(Request request, KernelSpec kernel);
+  /// Race in two parts: it goes on while the caller does other things. kernels: one for each
+  /// finalist where they were built elsewhere, else empty.
+  Status BeginRace(const std::vector<Candidate>& finalists, const RaceTerms& terms,
+                   std::vector<KernelSpec> kernels = {});
+  /// nullopt: it is not over yet. Errors: kUnavailable if the measurer can not go on.
+  Result<std::optional<std::vector<Trial>>> TakeRace();
 
   /// As Submit, with something going wrong on purpose. For tests.
   Status SubmitWithFault(Request request, const Fault& fault);

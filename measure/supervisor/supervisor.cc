@@ -112,16 +112,19 @@ bool Supervisor::TakeMail() {
 void Supervisor::Deliver() {
   std::vector<Reply> finished = jobs_.TakeFinished();
   auto race = jobs_.TakeRaceResult();
+  auto built = jobs_.TakeBuilt();
   const std::lock_guard lock(mailbox_.mutex);
   mailbox_.ledger.AddTiming(runners_.TakeTimingSeconds());
   const bool greeted = !mailbox_.greeting && runners_.greeting();
   const bool breaks = mailbox_.broken.ok() && !jobs_.broken().ok();
   if (finished.empty() && !race && !greeted && !breaks) return;
   std::ranges::move(finished, std::back_inserter(mailbox_.finished));
+  mailbox_.built.merge(built);
   if (race) mailbox_.race_result = std::move(race);
   if (greeted) mailbox_.greeting = runners_.greeting();
   if (breaks) mailbox_.broken = jobs_.broken();
   mailbox_.changed.notify_all();
+  if (settings_.on_finished) settings_.on_finished();
 }
 
 void Supervisor::Dispatch() {

@@ -26,6 +26,7 @@ struct Mailbox {
   bool drop_wanted = false;            ///< what waits is to be dropped
   std::vector<std::uint64_t> dropped;  ///< tickets, once it is
   std::optional<std::vector<Trial>> race_result;
+  std::map<std::uint64_t, KernelSpec> built;  ///< by ticket, of what was only to be built
   std::optional<Greeting> greeting;
   TimeLedger ledger{0};
   std::vector<int> worker_pids;

@@ -1,4 +1,4 @@
-// Hidden: `tilewright measure` repeats one trial; `tilewright worker` is the measurer's child.
+// Hidden: `tilewright measure` repeats one trial; `tilewright child` is the measurer's child process.
 
 #include <fmt/format.h>
 
@@ -173,9 +173,9 @@ class RunnerCommand final : public Command {
   Result<int> Run() override { return measure::RunWorkerMain(0, 1); }
 };
 
-class WorkerCommand final : public Command {
+class ChildCommand final : public Command {
  public:
-  const char* name() const override { return "worker"; }
+  const char* name() const override { return "child"; }
   const char* summary() const override { return "Child process of a measurement"; }
   bool hidden() const override { return true; }
   void Declare(CLI::App& app) override {
@@ -272,11 +272,11 @@ Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Registries& regi
         "note: system calls of candidates are not filtered ({}): each may do what this user may\n",
         why);
   };
-  settings.build_command = {"/proc/self/exe", "worker", "build"};
+  settings.build_command = {"/proc/self/exe", "child", "build"};
   for (const std::string& file : registries.plugins) {
     settings.build_command.insert(settings.build_command.end(), {"--plugin", file});
   }
-  settings.run_commands = {{"/proc/self/exe", "worker", "run"}};
+  settings.run_commands = {{"/proc/self/exe", "child", "run"}};
   if (!runner.identity.has_value()) {
     TW_RETURN_IF_ERROR(CheckRunsHere(target));
     settings.on_disturbed = [](const std::string& note) { PrintErr("note: {}\n", note); };
@@ -306,6 +306,6 @@ Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Registries& regi
 
 std::unique_ptr<Command> MakeMeasureCommand() { return std::make_unique<MeasureCommand>(); }
 std::unique_ptr<Command> MakeRunnerCommand() { return std::make_unique<RunnerCommand>(); }
-std::unique_ptr<Command> MakeWorkerCommand() { return std::make_unique<WorkerCommand>(); }
+std::unique_ptr<Command> MakeChildCommand() { return std::make_unique<ChildCommand>(); }
 
 }  // namespace tilewright::cli

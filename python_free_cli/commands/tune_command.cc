@@ -11,7 +11,9 @@
 #include <thread>
 
 #include "cost_model/xgboost_model.h"
+#include "measure/fleet/fleet_measurer.h"
 #include "measure/supervisor/process_measurer.h"
+#include "python_free_cli/arguments/fleet_argument.h"
 #include "python_free_cli/arguments/float_error.h"
 #include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/command.h"
@@ -27,6 +29,7 @@
 #include "search/job.h"
 #include "search/tuner.h"
 #include "src/base/files/unfinished.h"
+#include "src/base/json.h"
 #include "src/target/device.h"
 #include "src/target/library.h"
 #include "src/templates/device.h"
@@ -76,6 +79,7 @@ class TuneCommand final : public Command {
            "rasp4b64 "
            "--records records.db --budget 2h\n"
            "  tilewright tune resnet18.onnx --records records.db --budget 8h --watch\n"
+           "  tilewright tune resnet18.onnx --fleet nats://lab:4222 --records r.db --budget 8h\n"
            "A job that was stopped, or killed, goes on when the same command is started again.\n";
   }
   void Declare(CLI::App& app) override {
@@ -93,6 +97,7 @@ class TuneCommand final : public Command {
                  "On a VTA, tune additions of residuals by themselves, not behind a convolution");
     device_.Declare(app);
     runner_.Declare(app);
+    fleet_.Declare(app);
     threads_option_ = app.add_option("--threads", threads_, "Threads a kernel may use");
     trials_option_ = app.add_option("--trials", trials_, "Trials of the whole job");
     app.add_option("--budget", budget_, "Wall time of the whole job: 90s, 10m, 8h");
@@ -110,21 +115,22 @@ class TuneCommand final : public Command {
     ::mallopt(M_MMAP_THRESHOLD, kMmapBytes);
     auto settings = Settings();
     TW_RETURN_IF_ERROR(settings);
+    TW_RETURN_IF_ERROR(ConnectFleet(*settings));
     TW_RETURN_IF_ERROR(runner_.Connect(settings->target));
     auto target = ParseTarget(settings->target, settings->threads, vta_config_, libraries_);
     TW_RETURN_IF_ERROR(target);
     TW_RETURN_IF_ERROR(CheckResiduals(*target, no_fuse_residuals_));
     TW_RETURN_IF_ERROR(CheckThreadsHere(*target));
     if (!LibrariesOf(*target).empty()) {
-      if (runner_.elsewhere()) {
+      if (runner_.elsewhere() || fleet_.connected()) {
         return InvalidArgument(
-            "--libs: libraries are called on this machine, expected no --runner");
+            "--libs: libraries are called on this machine, expected no --runner and no --fleet");
       }
       settings->target = target->ToString();  // another job than without them
     }
     // A board's name means what a file of this machine says.
     if (!Target::Parse(settings->target).ok()) settings->target = target->ToString();
-    TW_RETURN_IF_ERROR(device_.CheckRuns(*target));
+    if (!fleet_.connected()) TW_RETURN_IF_ERROR(device_.CheckRuns(*target));
     const ModelArguments model{{settings->shape, settings->dim, settings->value},
                                settings->requantize};
     const auto sources = model.Sources(settings->graph);
@@ -140,15 +146,15 @@ class TuneCommand final : public Command {
     auto store = records::Store::Open(settings->records, records::Store::Mode::kReadWrite);
     TW_RETURN_IF_ERROR(store);
     SystemClock clock;
-    auto measurer_settings = MeasurerSettings(registries(), *target, runner_, device_);
-    TW_RETURN_IF_ERROR(measurer_settings);
-    auto measurer = measure::ProcessMeasurer::Create(*std::move(measurer_settings));
+    auto measurer = MakeMeasurer(*settings, *target, clock);
     TW_RETURN_IF_ERROR(measurer);
 
     std::vector<std::string> names;
     for (const search::TuneTask& task : *tasks) names.push_back(ShortName(task.task.workload));
     const std::vector<double> bounds = Bounds(*tasks, *target);
-    TW_RETURN_IF_ERROR(KeepPeaks(*store, *target, (*measurer)->device()));
+    if (!fleet_.connected()) {  // peaks of this machine
+      TW_RETURN_IF_ERROR(KeepPeaks(*store, *target, (*measurer)->device()));
+    }
     TuneDisplay display(MetricOf(*target), bounds, names, ::isatty(STDERR_FILENO) == 1, clock);
 
     if (settings->budget_seconds == 0) display.SetTrials(settings->trials);
@@ -176,10 +182,14 @@ class TuneCommand final : public Command {
     TW_RETURN_IF_ERROR(report);
     display.Finish();
     if (watch) watch->Finish();
+    const auto* fleet = dynamic_cast<measure::fleet::FleetMeasurer*>(measurer->get());
     if (json_) {
-      PrintJsonText(search::ToJson(*report));
+      Json json = *ParseJson(search::ToJson(*report));
+      if (fleet != nullptr) json["fleet"] = FleetJson(*fleet);
+      PrintJson(json);
     } else {
       PrintReport(*report, names, bounds);
+      if (fleet != nullptr) PrintFleet(*fleet);
     }
     if (settings->trials > 0 && report->trials >= settings->trials) {
       PrintErr("the {} trials of --trials are done; more of them go on from here\n",
@@ -190,10 +200,73 @@ class TuneCommand final : public Command {
   }
 
  private:
+  /// Errors: those of FleetArgument::Connect; kInvalidArgument for what goes with this machine.
+  Status ConnectFleet(search::JobSettings& settings) {
+    if (settings.fleet.empty()) return {};
+    if (runner_.elsewhere()) {
+      return InvalidArgument(
+          "--runner: a worker of the fleet has it, expected no --fleet beside it");
+    }
+    if (!device_.device.empty()) {
+      return InvalidArgument(
+          "--device: a worker of the fleet has it, expected no --fleet beside it");
+    }
+    return fleet_.Connect(settings);
+  }
+
+  Result<std::unique_ptr<measure::Measurer>> MakeMeasurer(const search::JobSettings& settings,
+                                                          const Target& target, Clock& clock) {
+    if (fleet_.connected()) {
+      const FleetClass& chosen = fleet_.chosen();
+      PrintErr("fleet: class {}, {} device{} ({})\n", chosen.name, chosen.devices,
+               chosen.devices == 1 ? "" : "s", chosen.device.model);
+      auto measurer = measure::fleet::FleetMeasurer::Create(
+          fleet_.Settings(settings), fleet_.broker(), clock, &stop_requested);
+      TW_RETURN_IF_ERROR(measurer);
+      return std::unique_ptr<measure::Measurer>(*std::move(measurer));
+    }
+    auto local = MeasurerSettings(registries(), target, runner_, device_);
+    TW_RETURN_IF_ERROR(local);
+    auto measurer = measure::ProcessMeasurer::Create(*std::move(local));
+    TW_RETURN_IF_ERROR(measurer);
+    return std::unique_ptr<measure::Measurer>(*std::move(measurer));
+  }
+
+  static Json FleetJson(const measure::fleet::FleetMeasurer& fleet) {
+    const auto counts = fleet.dispatcher().counts();
+    Json json = {{"lost", counts.lost},
+                 {"late", counts.late},
+                 {"doubled", counts.doubled},
+                 {"sent_again", counts.sent_again},
+                 {"refused", counts.refused},
+                 {"foreign", counts.foreign},
+                 {"revised", counts.revised},
+                 {"baselines", counts.baselines},
+                 {"checks", counts.checks},
+                 {"checks_failed", counts.checks_failed},
+                 {"took_workers_down", counts.poisoned}};
+    json["winners"] = Json::array();
+    for (const auto& one : fleet.confirmations()) {
+      json["winners"].push_back(
+          {{"workload", one.workload}, {"confirmed", one.doubt.empty()}, {"doubt", one.doubt}});
+    }
+    return json;
+  }
+  static void PrintFleet(const measure::fleet::FleetMeasurer& fleet) {
+    std::map<std::string, int> doubts;
+    int confirmed = 0;
+    for (const auto& one : fleet.confirmations()) {
+      one.doubt.empty() ? ++confirmed : ++doubts[one.doubt];
+    }
+    PrintOut("fleet: {} winners confirmed on a second device\n", confirmed);
+    for (const auto& [doubt, count] : doubts) PrintOut("fleet: {} {}\n", count, doubt);
+  }
+
   /// Times of more threads than this machine has say nothing.
   Status CheckThreadsHere(const Target& target) const {
     const auto cores = static_cast<int>(std::thread::hardware_concurrency());
-    if (!DeviceTraitsOf(target).machine_code || runner_.elsewhere()) return {};
+    const bool elsewhere = runner_.elsewhere() || fleet_.connected();
+    if (!DeviceTraitsOf(target).machine_code || elsewhere) return {};
     if (cores <= 0 || target.num_threads() <= cores) return {};
     return InvalidArgument(fmt::format("--threads: {}, but this machine has {} processors",
                                        target.num_threads(), cores));
@@ -214,6 +287,7 @@ class TuneCommand final : public Command {
     if (float_error_.option->count() > 0) settings.float_error = float_error_.value;
     if (!records_.empty()) settings.records = records_;
     if (target_option_->count() > 0) settings.target = target_;
+    fleet_.Into(settings);
     if (threads_option_->count() > 0) settings.threads = threads_;
     if (trials_option_->count() > 0) settings.trials = trials_;
     if (strategy_option_->count() > 0) settings.strategy = strategy_;
@@ -278,6 +352,7 @@ class TuneCommand final : public Command {
   bool no_fuse_residuals_ = false;
   bool watch_ = false, json_ = false;
   RunnerArguments runner_;
+  FleetArgument fleet_;
   CLI::Option* target_option_ = nullptr;
   CLI::Option* threads_option_ = nullptr;
   CLI::Option* trials_option_ = nullptr;

@@ -17,9 +17,10 @@ namespace tilewright::cli {
 namespace {
 
 /// Commands that choose, build or explain templates, or search.
-constexpr std::array<std::string_view, 14> kTakers = {
+constexpr std::array<std::string_view, 15> kTakers = {
     "space", "lower",   "tune",    "query", "compile", "run",     "verify",
-    "bench", "records", "package", "train", "targets", "measure", "worker"};
+    "bench", "records", "package", "train", "targets", "measure", "worker",
+    "child"};
 
 /// Of the command, and of its verbs.
 void AddOption(CLI::App& command, std::vector<std::string>& files) {

@@ -69,6 +69,26 @@ class JobTableTest : public testing::Test {
   JobTable jobs_{ProbeHostCpu(), clock_};
 };
 
+TEST_F(JobTableTest, APartOfTheWayMayBeElsewhere) {
+  Job build = JobFor(7);
+  build.part = JobPart::kBuild;
+  AddBuilt(std::move(build));
+  EXPECT_THAT(FinishedTickets(), ElementsAre(7U));
+  EXPECT_FALSE(jobs_.TakeReference()) << "nothing is run here";
+  auto built = jobs_.TakeBuilt();
+  ASSERT_TRUE(built.contains(7));
+  EXPECT_TRUE(FileExists(built[7].artifact)) << "the caller's now";
+  Job run = JobFor(8);
+  run.part = JobPart::kRun;
+  run.kernel = built[7];
+  const JobId id = jobs_.Add(std::move(run));
+  EXPECT_FALSE(jobs_.TakeToBuild());
+  MakeReferences();
+  ASSERT_EQ(jobs_.TakeToRun(), id);
+  jobs_.Ran(ReplyFor(id, 2e-3));
+  EXPECT_THAT(FinishedTickets(), ElementsAre(8U));
+}
+
 TEST_F(JobTableTest, AJobIsBuiltAndRunOnceItsReferenceIsThere) {
   const JobId id = AddBuilt(JobFor(7));
   EXPECT_FALSE(jobs_.TakeToBuild());

@@ -12,7 +12,7 @@ extern "C" const char* __tsan_default_options() {
          "atexit_sleep_ms=0";
 }
 
-/// Stands for the program in tests of the measurer: `worker build` and `worker run`.
+/// Stands for the program in tests of the measurer: `child build` and `child run`.
 int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "build") == 0) {
     return tilewright::measure::BuildWorkerMain(tilewright::BuiltInTemplates(), 0, 1);

@@ -1,0 +1,301 @@
+// What a fleet's broker and tuner carry, on this machine with a real nats-server and devices that
+// are made up:
+//   fleet_bench scaling    trials of 50 ms, 1 to 256 devices, against as many as they could do
+//   fleet_bench throughput devices that answer at once: trials a second, without a search
+//   fleet_bench queueing   1,000 orders a second: from Submit to the result
+//   fleet_bench shares     20 jobs of three priorities on 64 devices
+//   fleet_bench simulate [DEVICES HOURS SECONDS]   the same code with a clock of its own
+#include "bench/fleet_bench.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <map>
+
+#include "src/base/files/file.h"
+#include "src/base/strings.h"
+
+namespace tilewright::measure::fleet {
+
+std::unique_ptr<BenchServer> BenchServer::Start(const std::string& program, int port) {
+  static std::vector<TemporaryFolder> folders;
+  folders.push_back(*TemporaryFolder::Create("tw_fleet_bench"));
+  auto server = std::make_unique<BenchServer>(folders.back().path(), port);
+  SubprocessOptions options;
+  options.command = {program, "-a",  "127.0.0.1",     "-p", std::to_string(port),
+                     "-js",   "-sd", server->folder_, "-l", server->folder_ + "/log"};
+  auto process = Subprocess::Start(options);
+  TW_CHECK(process.ok(), process.status().message());
+  server->process_ = *std::move(process);
+  SystemClock clock;
+  for (int i = 0; i < 100; ++i) {
+    if (Connect(server->address("probe"), "probe").ok()) return server;
+    clock.SleepSeconds(0.1);
+  }
+  return nullptr;
+}
+
+BenchServer::~BenchServer() {
+  if (process_) process_->KillGroup();
+}
+
+BenchWorkers::BenchWorkers(const Address& address, int count, double seconds, int slots) {
+  for (int i = 0; i < count; ++i) {
+    threads_.emplace_back([this, address, i, seconds, slots] {
+      SystemClock clock;
+      auto broker = Connect(address, "bench worker");
+      TW_CHECK(broker.ok(), broker.status().message());
+      MadeUpBench::Settings made_up;
+      made_up.seconds = seconds;
+      made_up.device = MadeUpBench::Device();
+      MadeUpBench bench(made_up, clock);
+      WorkerSettings settings;
+      settings.name = {"w" + std::to_string(i), "d0"};
+      settings.device_class = ClassOf(made_up.device);
+      settings.here.instance = "i" + std::to_string(i);
+      settings.here.fingerprint = made_up.device.ToString();
+      settings.here.target = "llvm";
+      settings.here.builds = settings.here.measures = true;
+      settings.here.measure_slots = slots;
+      WorkerCore core(settings, bench, **broker, clock);
+      TW_CHECK(core.Open().ok());
+      while (!stop_.load()) core.Poll(0.1);
+      core.Close();
+    });
+  }
+}
+
+BenchWorkers::~BenchWorkers() {
+  stop_.store(true);
+  for (std::thread& thread : threads_) thread.join();
+}
+
+DispatcherSettings BenchJob(const std::string& user, const std::string& job, double weight) {
+  DispatcherSettings settings;
+  settings.job = {user, job};
+  settings.epoch = static_cast<std::uint64_t>(SystemClock().UnixSeconds() * 1e3);
+  settings.device_class = ClassOf(MadeUpBench::Device());
+  settings.device = MadeUpBench::Device();
+  settings.weight = weight;
+  settings.on_note = [](const std::string& text) { fmt::print(stderr, "{}\n", text); };
+  return settings;
+}
+
+Request BenchRequest(std::uint64_t ticket) {
+  static const Task task = {
+      *Workload::Parse("dense(float32[16,256]MK,float32[512,256]NK)->float32"),
+      *Target::Parse("llvm")};
+  Request request;
+  request.ticket = ticket;
+  request.candidate.task = task;
+  request.candidate.template_key = "dense_packed.cpu";
+  request.candidate.template_version = 1;
+  request.candidate.config.index = static_cast<std::int64_t>(ticket);
+  return request;
+}
+
+namespace {
+
+constexpr int kPort = 14777;
+
+double ProcessorShare(double wall, double before) {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  return (seconds(used.ru_utime) + seconds(used.ru_stime) - before) / wall;
+}
+
+/// One job that always has enough to do; trials a second over `seconds`, after a second.
+double RateOf(Dispatcher& tuner, int in_flight, double seconds) {
+  SystemClock clock;
+  std::uint64_t ticket = 1;
+  std::int64_t done = 0;
+  double begin = clock.MonotonicSeconds() + 2;
+  bool counting = false;
+  while (clock.MonotonicSeconds() < begin + seconds) {
+    while (tuner.in_flight() < in_flight) {
+      TW_CHECK(tuner.Submit(BenchRequest(ticket++)).ok());
+    }
+    tuner.Poll(0.02);
+    while (auto reply = tuner.Take()) {
+      tuner.Stored(reply->ticket);
+      ++done;
+    }
+    if (!counting && clock.MonotonicSeconds() >= begin) {
+      counting = true;
+      begin = clock.MonotonicSeconds();
+      done = 0;
+    }
+  }
+  return static_cast<double>(done) / (clock.MonotonicSeconds() - begin);
+}
+
+void Scaling(const std::string& server_program) {
+  constexpr double kTrial = 0.05, kSeconds = 6;
+  fmt::print("{:>8} {:>12} {:>10} {:>22}\n", "devices", "trials/s", "of linear",
+             "cores used by members");
+  for (const int count : {1, 2, 4, 8, 16, 32, 64, 128, 192, 256}) {
+    auto server = BenchServer::Start(server_program, kPort);
+    TW_CHECK(server != nullptr);
+    BenchWorkers workers(server->address("bench"), count, kTrial, 2);
+    auto broker = Connect(server->address("bench"), "bench tuner");
+    SystemClock clock;
+    Dispatcher tuner(BenchJob("bench", "scaling", 1), **broker, clock);
+    TW_CHECK(tuner.Open().ok());
+    const double wall = clock.MonotonicSeconds();
+    const double before = ProcessorShare(1, 0);
+    const double rate = RateOf(tuner, 3 * count + 8, kSeconds);
+    const double used = ProcessorShare(clock.MonotonicSeconds() - wall, before);
+    fmt::print("{:>8} {:>12.1f} {:>10.3f} {:>22.2f}\n", count, rate, rate * kTrial / count, used);
+    std::fflush(stdout);
+    tuner.Close();
+  }
+}
+
+void Throughput(const std::string& server_program) {
+  auto server = BenchServer::Start(server_program, kPort);
+  TW_CHECK(server != nullptr);
+  for (const int count : {1, 2, 4}) {
+    BenchWorkers workers(server->address("bench"), count, 0, 64);
+    auto broker = Connect(server->address("bench"), "bench tuner");
+    SystemClock clock;
+    Dispatcher tuner(BenchJob("bench", "throughput" + std::to_string(count), 1), **broker, clock);
+    TW_CHECK(tuner.Open().ok());
+    fmt::print("{} devices that answer at once: {:.0f} trials/s\n", count, RateOf(tuner, 512, 8));
+    std::fflush(stdout);
+    tuner.Close();
+  }
+}
+
+void Queueing(const std::string& server_program) {
+  auto server = BenchServer::Start(server_program, kPort);
+  TW_CHECK(server != nullptr);
+  BenchWorkers workers(server->address("bench"), 4, 0, 32);
+  auto broker = Connect(server->address("bench"), "bench tuner");
+  SystemClock clock;
+  DispatcherSettings settings = BenchJob("bench", "queueing", 1);
+  settings.baseline_kernels = 0;
+  Dispatcher tuner(settings, **broker, clock);
+  TW_CHECK(tuner.Open().ok());
+  constexpr double kRate = 1000, kSeconds = 20;
+  std::map<std::uint64_t, double> submitted;
+  std::vector<double> waited;
+  std::uint64_t ticket = 1;
+  const double begin = clock.MonotonicSeconds() + 1;
+  while (clock.MonotonicSeconds() < begin + kSeconds) {
+    const double now = clock.MonotonicSeconds();
+    while (static_cast<double>(ticket) < (now - begin) * kRate) {
+      submitted[ticket] = clock.MonotonicSeconds();
+      TW_CHECK(tuner.Submit(BenchRequest(ticket++)).ok());
+    }
+    tuner.Poll(0.001);
+    while (auto reply = tuner.Take()) {
+      tuner.Stored(reply->ticket);
+      waited.push_back(clock.MonotonicSeconds() - submitted.at(reply->ticket));
+    }
+  }
+  std::ranges::sort(waited);
+  const auto at = [&](double share) {
+    return 1e3 * waited[static_cast<std::size_t>(share * static_cast<double>(waited.size() - 1))];
+  };
+  fmt::print(
+      "{:.0f} orders/s for {:.0f} s, from Submit to the result: median {:.2f} ms, p99 {:.2f} ms, "
+      "largest {:.2f} ms ({} trials)\n",
+      kRate, kSeconds, at(0.5), at(0.99), at(1), waited.size());
+}
+
+void Shares(const std::string& server_program) {
+  constexpr int kDevices = 64, kJobs = 20;
+  constexpr double kTrial = 0.1, kSeconds = 40;
+  auto server = BenchServer::Start(server_program, kPort);
+  TW_CHECK(server != nullptr);
+  BenchWorkers workers(server->address("bench"), kDevices, kTrial, 2);
+  auto broker = Connect(server->address("bench"), "bench tuner");
+  SystemClock clock;
+  std::vector<std::unique_ptr<Broker>> brokers;
+  std::vector<std::unique_ptr<Dispatcher>> tuners;
+  std::vector<double> weights, done(kJobs, 0);
+  double sum = 0;
+  for (int i = 0; i < kJobs; ++i) {
+    weights.push_back(i < 8 ? 1 : i < 15 ? 2 : 4);
+    sum += weights.back();
+    const std::string user = "user" + std::to_string(i % 4);
+    brokers.push_back(*Connect(server->address(user), "bench tuner"));
+    DispatcherSettings settings = BenchJob(user, "job" + std::to_string(i), weights.back());
+    settings.baseline_kernels = 0;
+    settings.check_share = 0;
+    tuners.push_back(std::make_unique<Dispatcher>(settings, *brokers.back(), clock));
+    TW_CHECK(tuners.back()->Open().ok());
+  }
+  std::uint64_t ticket = 1;
+  const double begin = clock.MonotonicSeconds() + 6;
+  double all = 0;
+  while (clock.MonotonicSeconds() < begin + kSeconds) {
+    const bool counting = clock.MonotonicSeconds() >= begin;
+    for (int i = 0; i < kJobs; ++i) {
+      Dispatcher& tuner = *tuners[static_cast<std::size_t>(i)];
+      while (tuner.in_flight() < 3 * kDevices) {
+        TW_CHECK(tuner.Submit(BenchRequest(ticket++)).ok());
+      }
+      tuner.Poll(0);
+      while (auto reply = tuner.Take()) {
+        tuner.Stored(reply->ticket);
+        if (!counting) continue;
+        done[static_cast<std::size_t>(i)] += 1;
+        all += 1;
+      }
+    }
+    clock.SleepSeconds(0.002);
+  }
+  double worst = 0;
+  for (int i = 0; i < kJobs; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const double asked = weights[at] / sum, had = done[at] / all;
+    worst = std::max(worst, std::abs(had / asked - 1));
+    fmt::print("job {:>2} weight {:.0f}: asked {:.4f}, had {:.4f} ({:+.1f} %)\n", i, weights[at],
+               asked, had, 100 * (had / asked - 1));
+  }
+  fmt::print(
+      "{} jobs on {} devices, {:.0f} trials in {:.0f} s ({:.3f} of what the devices could), worst "
+      "share {:.1f} % off\n",
+      kJobs, kDevices, all, kSeconds, all * kTrial / kSeconds / kDevices, 100 * worst);
+  for (auto& tuner : tuners) tuner->Close();
+}
+
+void Simulation(int argc, char** argv) {
+  const auto number = [&](int at, double otherwise) {
+    return argc > at ? *ParseDouble(argv[at]) : otherwise;
+  };
+  const int devices = static_cast<int>(number(2, 64));
+  const double hours = number(3, 0.02), seconds = number(4, 0.05), churn = number(5, 0);
+  SystemClock clock;
+  const double begin = clock.MonotonicSeconds();
+  const Simulated s = Simulate(devices, seconds, hours, churn);
+  fmt::print(
+      "simulated: {} devices, {:.2f} h, trials of {:g} s, churn {:g} an hour: {} trials, {:.1f} "
+      "trials/s ({:.3f} of linear), idle {:.2f} %, lost {}, doubled {}, leases lost {}, messages "
+      "{} ({:.0f}/s), took {:.1f} s\n",
+      devices, hours, seconds, churn, s.trials, s.trials_per_second,
+      s.trials_per_second * seconds / devices, 100 * s.idle_share, s.lost_trials, s.doubled_trials,
+      s.leases_lost, s.messages, static_cast<double>(s.messages) / (hours * 3600),
+      clock.MonotonicSeconds() - begin);
+}
+
+int Main(int argc, char** argv) {
+  const std::string what = argc > 1 ? argv[1] : "";
+  const std::string program = "/usr/sbin/nats-server";
+  if (what == "scaling") Scaling(program);
+  if (what == "throughput") Throughput(program);
+  if (what == "queueing") Queueing(program);
+  if (what == "shares") Shares(program);
+  if (what == "simulate") Simulation(argc, argv);
+  return 0;
+}
+
+}  // namespace
+}  // namespace tilewright::measure::fleet
+
+int main(int argc, char** argv) { return tilewright::measure::fleet::Main(argc, argv); }

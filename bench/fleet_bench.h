@@ -1,0 +1,56 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "measure/fleet/connect.h"
+#include "measure/fleet/dispatcher.h"
+#include "measure/fleet/made_up_bench.h"
+#include "measure/fleet/worker_core.h"
+#include "src/base/subprocess.h"
+
+namespace tilewright::measure::fleet {
+
+/// A real broker of its own, with its storage in a folder that goes with it.
+class BenchServer {
+ public:
+  static std::unique_ptr<BenchServer> Start(const std::string& program, int port);
+  explicit BenchServer(std::string folder, int port) : folder_(std::move(folder)), port_(port) {}
+  ~BenchServer();
+  Address address(const std::string& user) const {
+    return {"nats://127.0.0.1:" + std::to_string(port_), user, "", ""};
+  }
+  int pid() const { return process_->pid(); }
+
+ private:
+  std::string folder_;
+  int port_;
+  std::optional<Subprocess> process_;
+};
+
+/// Workers with made-up devices, a thread and a connection each.
+class BenchWorkers {
+ public:
+  BenchWorkers(const Address& address, int count, double seconds, int slots);
+  ~BenchWorkers();
+
+ private:
+  std::atomic<bool> stop_{false};
+  std::vector<std::thread> threads_;
+};
+
+DispatcherSettings BenchJob(const std::string& user, const std::string& job, double weight);
+Request BenchRequest(std::uint64_t ticket);
+
+/// The product's scheduling with a clock of its own; see fleet_bench_simulation.cc.
+struct Simulated {
+  double trials_per_second = 0, idle_share = 0;
+  std::int64_t trials = 0, lost_trials = 0, doubled_trials = 0, messages = 0, leases_lost = 0;
+};
+Simulated Simulate(int devices, double trial_seconds, double hours, double churn_per_hour);
+
+}  // namespace tilewright::measure::fleet

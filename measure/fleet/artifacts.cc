@@ -1,0 +1,106 @@
+// How artifacts travel: a builder puts the parts of one where everybody finds them who knows its
+// hash; a worker that is to run it gets them, and loads what has that hash and nothing else.
+
+#include <algorithm>
+
+#include "measure/fleet/keys.h"
+#include "measure/fleet/worker_core.h"
+
+namespace tilewright::measure::fleet {
+namespace {
+
+// Far below what a message may have.
+constexpr std::int64_t kPartBytes = std::int64_t{512} << 10;
+constexpr std::int64_t kMostParts = 64;
+
+std::int64_t PartsOf(std::int64_t size) {
+  return std::max<std::int64_t>(1, (size + kPartBytes - 1) / kPartBytes);
+}
+
+}  // namespace
+
+bool WorkerCore::PutArtifact(const Order& order, const Bench::Event& event) {
+  const std::string_view bytes = event.artifact;
+  const std::int64_t parts = PartsOf(std::ssize(bytes));
+  if (parts > kMostParts) return false;
+  for (std::int64_t i = 0; i < parts; ++i) {
+    const std::string name = ArtifactObject(order.job, event.built->hash, static_cast<int>(i));
+    (void)broker_.PutObject(name,
+                            bytes.substr(static_cast<std::size_t>(i * kPartBytes), kPartBytes));
+  }
+  return true;
+}
+
+void WorkerCore::GetArtifacts(std::uint64_t number, Held& held) {
+  for (const Built& built : held.order.built) {
+    const std::int64_t parts = std::min(PartsOf(built.size), kMostParts);
+    held.missing += static_cast<std::size_t>(parts);
+  }
+  held.artifacts.resize(held.missing);
+  const std::vector<Built> wanted = held.order.built;
+  const JobName job = held.order.job;
+  for (const Built& built : wanted) {
+    const std::int64_t parts = std::min(PartsOf(built.size), kMostParts);
+    for (std::int64_t i = 0; i < parts; ++i) {
+      const std::string name = ArtifactObject(job, built.hash, static_cast<int>(i));
+      const bool asked = wanted_.contains(name);
+      wanted_[name].insert(number);
+      if (!asked) (void)broker_.GetObject(name);
+    }
+  }
+}
+
+void WorkerCore::HandleObject(const Incoming& incoming) {
+  const auto found = wanted_.find(incoming.subject);
+  if (found == wanted_.end()) return;
+  const std::set<std::uint64_t> numbers = std::move(found->second);
+  wanted_.erase(found);
+  for (const std::uint64_t number : numbers) {
+    const auto entry = held_.find(number);
+    if (entry == held_.end()) continue;
+    Held& held = entry->second;
+    std::size_t at = 0;
+    for (const Built& built : held.order.built) {
+      const auto parts = static_cast<std::size_t>(std::min(PartsOf(built.size), kMostParts));
+      for (std::size_t i = 0; i < parts; ++i, ++at) {
+        const std::string name = ArtifactObject(held.order.job, built.hash, static_cast<int>(i));
+        if (name != incoming.subject || !held.artifacts[at].empty()) continue;
+        held.artifacts[at] = incoming.payload;
+        --held.missing;
+      }
+    }
+    if (held.missing == 0) StartHeld(number, held);
+  }
+}
+
+void WorkerCore::StartHeld(std::uint64_t number, Held& held) {
+  std::vector<std::string> artifacts;
+  std::size_t at = 0;
+  for (const Built& built : held.order.built) {
+    std::string& artifact = artifacts.emplace_back();
+    const auto parts = static_cast<std::size_t>(std::min(PartsOf(built.size), kMostParts));
+    for (std::size_t i = 0; i < parts; ++i) artifact += held.artifacts[at++];
+    if (Sha256(artifact) == built.hash) continue;
+    Bench::Event event;
+    event.refusal = kArtifactTrouble;
+    event.refusal += artifact.empty() ? " is not there" : " is another one than its hash says";
+    Give(held, std::move(event));
+    held_.erase(number);
+    return;
+  }
+  const bool others =
+      std::ranges::any_of(held_, [](const auto& entry) { return entry.second.begun; });
+  held.waits = held.order.alone && others;
+  if (held.waits) return;
+  held.artifacts.clear();
+  held.begun = true;
+  bench_.Start(number, held.order, artifacts);
+}
+
+void WorkerCore::StartAlone() {
+  for (auto& [number, held] : held_) {
+    if (held.waits) return StartHeld(number, held);
+  }
+}
+
+}  // namespace tilewright::measure::fleet

@@ -1,0 +1,390 @@
+// Orders go out by Put (into a queue) or SayTo (to one device), and come back as results, or do not
+// (Tick: leases that are over, devices that are gone, a queue that has lost something). What a
+// result means is in dispatcher_results.cc. The book of orders decides which answer counts.
+
+#include "measure/fleet/dispatcher.h"
+
+#include <algorithm>
+
+#include "src/base/hash.h"
+
+namespace tilewright::measure::fleet {
+namespace {
+
+constexpr double kTickSeconds = 0.1;
+constexpr double kSaySeconds = 1;       // between two words of the job
+constexpr double kExtendSeconds = 1.5;  // ... to the broker about a lease
+constexpr double kHeardSeconds = 3;     // a device that was told something has said so by then
+constexpr double kYoungSeconds = 2;     // an order may still be on its way to the queue
+// Nobody has looked after the fleet for so long: nothing that was not heard is anybody's fault.
+constexpr double kAbsentSeconds = 1;
+
+}  // namespace
+
+Dispatcher::Dispatcher(DispatcherSettings settings, Broker& broker, Clock& clock)
+    : settings_(std::move(settings)),
+      broker_(broker),
+      clock_(clock),
+      measure_queue_(MeasureQueue(settings_.device_class, settings_.job)),
+      build_queue_(BuildQueue(settings_.job)),
+      roster_(settings_.roster) {
+  ticked_at_ = clock_.MonotonicSeconds();
+}
+
+Status Dispatcher::Open() {
+  const JobName& job = settings_.job;
+  const DeviceName all{"*", "*"};
+  TW_RETURN_IF_ERROR(broker_.Subscribe(BeatSubject(job, all)));
+  TW_RETURN_IF_ERROR(broker_.Subscribe(ResultSubject(job, all)));
+  TW_RETURN_IF_ERROR(broker_.Subscribe(HereSubject(settings_.device_class, all)));
+  TW_RETURN_IF_ERROR(broker_.Subscribe(HereSubject(kBuilders, all)));
+  TW_RETURN_IF_ERROR(broker_.Subscribe(JobControlSubject(job)));
+  TW_RETURN_IF_ERROR(broker_.OpenQueue(measure_queue_));
+  connections_ = broker_.connections();
+  SayJob(clock_.MonotonicSeconds());
+  return broker_.Say(kAskSubject, "");
+}
+
+void Dispatcher::Split() {
+  if (split_) return;
+  const Status opened = broker_.OpenQueue(build_queue_);
+  if (!opened.ok()) return Note("no queue for builders: " + opened.message());
+  split_ = true;
+  SayJob(clock_.MonotonicSeconds());
+}
+
+void Dispatcher::Close() {
+  JobState state;
+  state.epoch = settings_.epoch;
+  state.ended = true;
+  const std::string text = Encode(state);
+  (void)broker_.Say(JobSubject(settings_.device_class, settings_.job), text);
+  if (split_) (void)broker_.Say(JobSubject(kBuilders, settings_.job), text);
+  broker_.CloseQueue(measure_queue_);
+  if (split_) broker_.CloseQueue(build_queue_);
+  (void)broker_.Flush(2);
+}
+
+Order Dispatcher::OrderFor(const Candidate& candidate) const {
+  Order order;
+  order.job = settings_.job;
+  order.epoch = settings_.epoch;
+  order.candidates = {candidate};
+  return order;
+}
+
+Queue Dispatcher::QueueOf(const Order& order) const {
+  return order.stage == Stage::kBuild ? build_queue_ : measure_queue_;
+}
+
+std::uint64_t Dispatcher::Put(Order order, Aim aim, std::uint64_t ticket) {
+  const double now = clock_.MonotonicSeconds();
+  const std::uint64_t sequence = book_.Add(std::move(order), ticket, /*direct=*/false, now);
+  aims_[sequence] = std::move(aim);
+  const Order& put = book_.Find(sequence)->order;
+  // What does not get there is missed by the next audit.
+  (void)broker_.Enqueue(QueueOf(put), Encode(put));
+  return sequence;
+}
+
+std::uint64_t Dispatcher::SayTo(const DeviceName& device, Order order, Aim aim) {
+  const double now = clock_.MonotonicSeconds();
+  aim.device = device;
+  const std::uint64_t sequence = book_.Add(std::move(order), 0, /*direct=*/true, now);
+  aims_[sequence] = std::move(aim);
+  const Order& said = book_.Find(sequence)->order;
+  (void)broker_.Say(DirectSubject(settings_.device_class, device, settings_.job), Encode(said));
+  return sequence;
+}
+
+void Dispatcher::PutAgain(OrderBook::Entry& entry) {
+  ++counts_.sent_again;
+  const double now = clock_.MonotonicSeconds();
+  if (entry.order.sequence >= floor_) {
+    book_.SendAgain(entry, now);
+    (void)broker_.Enqueue(QueueOf(entry.order), Encode(entry.order));
+    return;
+  }
+  // Workers let orders below the floor lie: it needs another number.
+  const std::uint64_t old = entry.order.sequence;
+  Order order = std::move(entry.order);
+  const std::uint64_t ticket = entry.ticket;
+  Aim aim = std::move(aims_[old]);
+  book_.Remove(old);
+  aims_.erase(old);
+  Put(std::move(order), std::move(aim), ticket);
+}
+
+Status Dispatcher::Submit(Request request) {
+  TW_RETURN_IF_ERROR(ended_);
+  Order order = OrderFor(request.candidate);
+  order.stage = split_ ? Stage::kBuild : Stage::kWhole;
+  order.best_seconds = request.best_seconds;
+  const std::uint64_t ticket = request.ticket;
+  Aim aim;
+  aim.request = std::move(request);
+  Put(std::move(order), std::move(aim), ticket);
+  ++in_flight_;
+  return {};
+}
+
+std::optional<Reply> Dispatcher::Take() {
+  if (replies_.empty()) return std::nullopt;
+  auto [sequence, reply] = std::move(replies_.front());
+  replies_.pop_front();
+  if (!reply.again) --in_flight_;
+  if (sequence != 0) taken_[reply.ticket] = sequence;
+  return std::move(reply);
+}
+
+void Dispatcher::Stored(std::uint64_t ticket) {
+  const auto found = taken_.find(ticket);
+  if (found == taken_.end()) return;
+  Drop(found->second, /*acknowledge=*/true);
+  taken_.erase(found);
+}
+
+void Dispatcher::Drop(std::uint64_t sequence, bool acknowledge) {
+  if (const OrderBook::Entry* entry = book_.Find(sequence)) {
+    if (acknowledge) AcknowledgeHandle(entry->handle, Verdict::kDone);
+  }
+  book_.Remove(sequence);
+  aims_.erase(sequence);
+}
+
+void Dispatcher::AcknowledgeHandle(const std::string& handle, Verdict verdict) {
+  // A handle is what a worker says it is: of our queues, or nothing.
+  const bool ours = broker_.IsOf(handle, measure_queue_) || broker_.IsOf(handle, build_queue_);
+  if (ours) broker_.Acknowledge(handle, verdict);
+}
+
+std::vector<std::uint64_t> Dispatcher::DropWaiting() {
+  std::vector<std::uint64_t> tickets;
+  std::vector<std::uint64_t> sequences;
+  for (const auto& [sequence, entry] : book_.entries()) {
+    if (entry.direct || entry.leased || entry.done) continue;
+    sequences.push_back(sequence);
+    if (aims_.at(sequence).purpose == Purpose::kSearch) tickets.push_back(entry.ticket);
+  }
+  for (const std::uint64_t sequence : sequences) Drop(sequence, /*acknowledge=*/false);
+  floor_ = book_.next();
+  in_flight_ -= static_cast<int>(tickets.size());
+  SayJob(clock_.MonotonicSeconds());
+  return tickets;
+}
+
+void Dispatcher::Poll(double seconds) {
+  // All that has come, before anything is said to be late.
+  constexpr int kMostAtOnce = 4096;
+  double wait = std::min(seconds, kTickSeconds);
+  for (int i = 0; i < kMostAtOnce; ++i) {
+    const auto incoming = broker_.Next(wait);
+    if (!incoming) break;
+    wait = 0;
+    Handle(*incoming);
+  }
+  if (clock_.MonotonicSeconds() - ticked_at_ >= kTickSeconds) Tick();
+}
+
+void Dispatcher::Tick() {
+  const double now = clock_.MonotonicSeconds();
+  const double absent = now - ticked_at_;
+  ticked_at_ = now;
+  if (absent > kAbsentSeconds || !broker_.connected()) {
+    book_.Forgive(absent);
+    roster_.Forgive(absent);
+    for (auto& [name, heard] : builder_heard_) heard += absent;
+  }
+  if (!broker_.connected()) return;
+  if (now - said_at_ >= kSaySeconds) SayJob(now);
+  ForgetDevices(now);
+  ExpireLeases(now);
+  ExtendLeases(now);
+  Baselines(now);
+  Audit(now);
+}
+
+void Dispatcher::SayJob(double now) {
+  said_at_ = now;
+  JobState state;
+  state.epoch = settings_.epoch;
+  state.weight = settings_.weight;
+  state.split = split_;
+  state.floor = floor_;
+  state.open = std::ssize(book_.entries());
+  state.done = done_;
+  state.what = settings_.what;
+  for (const auto& [sequence, entry] : book_.entries()) {
+    const bool waits = !entry.leased && !entry.done && !entry.direct;
+    if (waits) state.oldest_seconds = std::max(state.oldest_seconds, now - entry.queued_at);
+  }
+  constexpr std::size_t kMostAside = 500;
+  for (const auto& [name, device] : roster_.devices()) {
+    const bool aside = !device.aside.empty() && state.aside.size() < kMostAside;
+    if (aside) state.aside.push_back(name.ToString());
+  }
+  const std::string text = Encode(state);
+  (void)broker_.Say(JobSubject(settings_.device_class, settings_.job), text);
+  if (split_) (void)broker_.Say(JobSubject(kBuilders, settings_.job), text);
+}
+
+void Dispatcher::ForgetDevices(double now) {
+  for (const DeviceName& gone : roster_.Forget(now)) {
+    for (const std::uint64_t sequence : book_.Lose(gone, "", now)) Lost(sequence);
+    given_.erase(gone);
+  }
+  std::erase_if(builder_heard_, [&](const auto& heard) {
+    return now - heard.second > settings_.roster.gone_seconds;
+  });
+  std::erase_if(builders_, [&](const auto& one) { return !builder_heard_.contains(one.first); });
+}
+
+void Dispatcher::ExpireLeases(double now) {
+  for (const std::uint64_t sequence : book_.Expire(now, settings_.lease_seconds)) Lost(sequence);
+  // What was said to a device and not heard of did not get there.
+  std::vector<std::uint64_t> unheard;
+  for (const std::uint64_t sequence : book_.direct()) {
+    const OrderBook::Entry& entry = *book_.Find(sequence);
+    const bool late = now - entry.queued_at > kHeardSeconds;
+    const bool over = aims_.at(sequence).limit_at > 0 && now > aims_.at(sequence).limit_at;
+    if (!entry.done && ((!entry.leased && late) || over)) unheard.push_back(sequence);
+  }
+  for (const std::uint64_t sequence : unheard) Lost(sequence);
+}
+
+void Dispatcher::ExtendLeases(double now) {
+  for (const std::uint64_t sequence : book_.leased()) {
+    OrderBook::Entry& entry = *book_.Find(sequence);
+    if (entry.direct || now - entry.extended_at < kExtendSeconds) continue;
+    // What is done waits for the store, where nobody speaks for it any more.
+    if (!entry.done && now - entry.heard_at > settings_.lease_seconds) continue;
+    entry.extended_at = now;
+    AcknowledgeHandle(entry.handle, Verdict::kExtend);
+  }
+}
+
+void Dispatcher::Lost(std::uint64_t sequence) {
+  OrderBook::Entry* entry = book_.Find(sequence);
+  if (entry == nullptr) return;
+  const Aim aim = aims_.at(sequence);
+  if (entry->direct) {
+    if (aim.purpose == Purpose::kBaseline) roster_.MissBaseline(aim.device, aim.kernel);
+    if (aim.purpose == Purpose::kRace && racing_.erase(aim.race) > 0) {
+      races_[aim.race] = {aim.device, {}};
+    }
+    return Drop(sequence, /*acknowledge=*/false);
+  }
+  if (std::ssize(entry->lost_with) >= settings_.most_lost) {
+    std::string workers;
+    for (const std::string& who : entry->lost_with) {
+      workers += (workers.empty() ? "" : ", ") + who.substr(0, who.find('/'));
+    }
+    ++counts_.poisoned;
+    Trial trial;
+    trial.outcome = Outcome::kRunFailed;
+    trial.reason =
+        "it took " + std::to_string(entry->lost_with.size()) + " workers down: " + workers;
+    trial.device = settings_.device;
+    trial.finished_unix_seconds = clock_.UnixSeconds();
+    entry->done = true;
+    return Finish(*entry, std::move(trial));
+  }
+  entry->queued_at = clock_.MonotonicSeconds();
+  if (std::ssize(entry->lost_with) < settings_.most_lost - 1 || entry->order.alone) {
+    return AcknowledgeHandle(entry->handle, Verdict::kAgain);
+  }
+  // The last time it is to be certain whose fault it is.
+  entry->order.alone = true;
+  AcknowledgeHandle(entry->handle, Verdict::kDone);
+  PutAgain(*entry);
+}
+
+void Dispatcher::Baselines(double now) {
+  std::vector<DeviceName> names;
+  for (const auto& [name, device] : roster_.devices()) {
+    const bool built =
+        std::ranges::none_of(kernels_, [](const Kernel& k) { return k.built.empty(); });
+    if (device.here.builds || built) names.push_back(name);
+  }
+  for (const DeviceName& name : names) {
+    const auto kernel = roster_.TakeBaseline(name, now);
+    if (!kernel) continue;
+    const Kernel& which = kernels_[*kernel];
+    Order order = OrderFor(which.candidate);
+    order.best_seconds = which.seconds;
+    order.built = which.built;
+    order.stage = which.built.empty() ? Stage::kWhole : Stage::kRun;
+    Aim aim;
+    aim.purpose = Purpose::kBaseline;
+    aim.kernel = *kernel;
+    SayTo(name, std::move(order), aim);
+    ++counts_.baselines;
+  }
+}
+
+void Dispatcher::Audit(double now) {
+  const bool anew = broker_.connections() != connections_;
+  if (!anew && !queue_broken_ && now - audited_at_ < settings_.audit_seconds) return;
+  if (queue_broken_ && now - audited_at_ < 1) return;
+  connections_ = broker_.connections();
+  audited_at_ = now;
+  broker_.Count(measure_queue_);
+  if (split_) broker_.Count(build_queue_);
+}
+
+void Dispatcher::HandleCount(const Incoming& incoming) {
+  const double now = clock_.MonotonicSeconds();
+  const bool builds = incoming.queue.stream == build_queue_.stream;
+  std::vector<OrderBook::Entry*> waiting;
+  std::int64_t open = 0;
+  for (auto& [sequence, entry] : book_.entries()) {
+    const bool here = (entry.order.stage == Stage::kBuild) == builds;
+    if (entry.direct || entry.done || !here) continue;
+    ++open;
+    if (!entry.leased && now - entry.queued_at > kYoungSeconds) waiting.push_back(&entry);
+  }
+  const bool gone = incoming.out < 0;
+  queue_broken_ = gone;
+  if (gone) {
+    const Status opened = broker_.OpenQueue(builds ? build_queue_ : measure_queue_);
+    if (!opened.ok()) return Note("the broker has lost the queue: " + opened.message());
+    queue_broken_ = false;
+    // Whatever was in it went with it.
+    waiting.clear();
+    for (auto& [sequence, entry] : book_.entries()) {
+      const bool here = (entry.order.stage == Stage::kBuild) == builds;
+      if (!entry.direct && !entry.done && !entry.leased && here) waiting.push_back(&entry);
+    }
+    Note("the broker had lost the queue: " + std::to_string(waiting.size()) +
+         " orders go out again");
+  } else if (incoming.waiting + incoming.out >= std::ssize(waiting)) {
+    audits_short_ = 0;
+    return;
+  } else if (++audits_short_ < 2) {
+    audited_at_ = now - settings_.audit_seconds + 1;  // soon again, to be sure
+    return;
+  }
+  audits_short_ = 0;
+  std::vector<std::uint64_t> sequences;
+  for (const OrderBook::Entry* entry : waiting) sequences.push_back(entry->order.sequence);
+  for (const std::uint64_t sequence : sequences) PutAgain(*book_.Find(sequence));
+}
+
+void Dispatcher::HandleRefused(const Incoming& incoming) {
+  const double now = clock_.MonotonicSeconds();
+  constexpr double kQuietSeconds = 10;
+  ++counts_.refused;
+  if (refused_at_ > 0 && now - refused_at_ < kQuietSeconds) return;
+  refused_at_ = now;
+  Note("the broker refuses: " + incoming.payload);
+}
+
+DispatcherCounts Dispatcher::counts() const {
+  DispatcherCounts counts = counts_;
+  counts.late = book_.late();
+  counts.doubled = book_.doubled();
+  counts.lost = book_.lost();
+  return counts;
+}
+
+}  // namespace tilewright::measure::fleet

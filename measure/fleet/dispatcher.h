@@ -1,0 +1,191 @@
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "measure/fleet/order_book.h"
+#include "measure/fleet/roster.h"
+#include "measure/measurer.h"
+#include "src/base/clock.h"
+
+namespace tilewright::measure::fleet {
+
+struct DispatcherSettings {
+  JobName job;
+  std::uint64_t epoch = 1;   ///< of this life: another one for each
+  std::string device_class;  ///< whose devices measure
+  DeviceFingerprint device;  ///< what they are
+  double weight = 1;         ///< see JobState
+  std::string what;          ///< for people
+  double lease_seconds = Broker::kLeaseSeconds;
+  int most_lost = 3;                ///< workers that a candidate may take down
+  int baseline_kernels = 2;         ///< at most
+  double check_share = 0.25;        ///< of the best results, measured once more elsewhere; 0: none
+  double audit_seconds = 5;         ///< between two looks at what the queue holds
+  double race_limit_seconds = 120;  ///< a race may take, beyond its terms
+  Roster::Settings roster;
+  /// Told what people may want to know. May be empty.
+  std::function<void(const std::string&)> on_note;
+};
+
+/// What the dispatcher has counted, for benchmarks and people.
+struct DispatcherCounts {
+  std::int64_t results = 0, late = 0, doubled = 0, foreign = 0, lost = 0, sent_again = 0,
+               refused = 0, revised = 0, baselines = 0, checks = 0, checks_failed = 0, poisoned = 0;
+};
+
+/// The tuner's side of a fleet: puts orders into queues, keeps the leases of those who have them,
+/// judges results, and knows the devices. Everything happens inside Poll, on the caller's thread;
+/// the clock may be a made-up one. Not thread-safe.
+class Dispatcher {
+ public:
+  /// broker, clock: outlive it.
+  Dispatcher(DispatcherSettings settings, Broker& broker, Clock& clock);
+
+  /// Makes the queue and begins to listen. Errors: the broker's.
+  Status Open();
+  /// Says that nothing of the job is wanted any more, and removes its queue.
+  void Close();
+
+  Status Submit(Request request);
+  /// Handles what has come, for so long at most if nothing does, and what is due.
+  void Poll(double seconds);
+  /// Results, in the order they came; each waits for Stored.
+  std::optional<Reply> Take();
+  /// The trial of this ticket is in the store: the broker may forget the order.
+  void Stored(std::uint64_t ticket);
+  /// See Measurer.
+  std::vector<std::uint64_t> DropWaiting();
+  /// Orders of the caller that were not taken with Take.
+  int in_flight() const { return in_flight_; }
+
+  /// A race of built or unbuilt candidates begins on a device; nullopt while no device can have it.
+  /// other_than: not on this one.
+  std::optional<std::uint64_t> StartRace(const std::vector<Candidate>& finalists,
+                                         const RaceTerms& terms,
+                                         const std::optional<DeviceName>& other_than);
+  /// What came of it, once; nullopt: not yet. A race whose device was lost gives no trials.
+  struct RaceResult {
+    DeviceName device;
+    std::vector<Trial> trials;
+  };
+  std::optional<RaceResult> TakeRace(std::uint64_t race);
+
+  /// Not ok once the job was cancelled.
+  const Status& ended() const { return ended_; }
+  const Roster& roster() const { return roster_; }
+  /// Candidates of this job are built by builders elsewhere.
+  bool split() const { return split_; }
+  DispatcherCounts counts() const;
+  std::int64_t done() const { return done_; }
+
+ private:
+  enum class Purpose : std::uint8_t { kSearch, kBaseline, kCheck, kRace, kRaceBuild, kRevise };
+  struct Aim {
+    Purpose purpose = Purpose::kSearch;
+    std::size_t kernel = 0;  // of a baseline; of a race's build: which finalist
+    std::uint64_t race = 0;  // of a race and its builds
+    DeviceName device;       // it was said to
+    DeviceName checked;      // of a check: whose result it is
+    double value = 0;        // ... and what it was
+    double limit_at = 0;     // of what is said directly: then it is lost
+    Request request;         // of a search's order
+    double build_seconds = 0;
+  };
+  struct Race {  // that is under way
+    DeviceName device;
+    Order order;
+    double limit_seconds = 0;
+    std::vector<std::optional<Built>> built;  // by finalist, of a device that cannot build
+    std::size_t missing = 0;                  // builds
+    std::vector<Trial> trials;                // by finalist
+    std::vector<std::size_t> racers;          // finalists that the device got
+  };
+  struct Given {  // a trial that a device gave since its last good baseline
+    std::uint64_t ticket = 0;
+    Request request;
+  };
+
+  void Handle(const Incoming& incoming);
+  void HandleHere(const Incoming& incoming);
+  void HandleBeat(const Incoming& incoming);
+  void HandleResult(const Incoming& incoming);
+  void HandleControl(const Incoming& incoming);
+  void HandleCount(const Incoming& incoming);
+  void HandleRefused(const Incoming& incoming);
+  void Accept(OrderBook::Entry& entry, const DeviceName& device, OrderResult result);
+  void AcceptBuilt(OrderBook::Entry& entry, OrderResult& result);
+  void AcceptTrial(OrderBook::Entry& entry, const DeviceName& device, Trial trial);
+  void AcceptBaseline(const Aim& aim, const DeviceName& device, const Trial& trial);
+  void AcceptCheck(const Aim& aim, const DeviceName& device, const Trial& trial);
+  std::string WhyNot(const OrderBook::Entry& entry, const DeviceName& device,
+                     const OrderResult& result) const;
+  void Finish(OrderBook::Entry& entry, Trial trial);
+  void AcceptRaceBuild(const OrderBook::Entry& entry, Trial trial, std::optional<Built> built);
+  void AcceptRace(std::uint64_t race, const DeviceName& device, std::vector<Trial> trials);
+  void SayRace(std::uint64_t race);
+  void Drop(std::uint64_t sequence, bool acknowledge);
+  /// From now on builders build.
+  void Split();
+  void Tick();
+  void SayJob(double now);
+  void ExpireLeases(double now);
+  void ExtendLeases(double now);
+  void Lost(std::uint64_t sequence);
+  void Baselines(double now);
+  void ForgetDevices(double now);
+  void SetAside(const DeviceName& device, const std::string& why);
+  void Audit(double now);
+  void PutAgain(OrderBook::Entry& entry);
+  void MayBeKernel(const Candidate& candidate, const Trial& trial, const std::vector<Built>& built);
+  void MayCheck(const Candidate& candidate, const DeviceName& device, const Trial& trial,
+                const std::vector<Built>& built);
+  std::uint64_t Put(Order order, Aim aim, std::uint64_t ticket);
+  std::uint64_t SayTo(const DeviceName& device, Order order, Aim aim);
+  Order OrderFor(const Candidate& candidate) const;
+  Queue QueueOf(const Order& order) const;
+  void AcknowledgeHandle(const std::string& handle, Verdict verdict);
+  void Note(const std::string& text) const {
+    if (settings_.on_note) settings_.on_note(text);
+  }
+
+  const DispatcherSettings settings_;
+  Broker& broker_;
+  Clock& clock_;
+  const Queue measure_queue_, build_queue_;
+  OrderBook book_;
+  Roster roster_;
+  std::map<std::uint64_t, Aim> aims_;                    // by sequence
+  std::deque<std::pair<std::uint64_t, Reply>> replies_;  // sequence (0: none) and reply
+  std::map<std::uint64_t, std::uint64_t> taken_;         // ticket to sequence, until Stored
+  std::map<std::uint64_t, Race> racing_;
+  std::map<std::uint64_t, RaceResult> races_;  // that are over
+  std::uint64_t next_race_ = 1;
+  std::map<DeviceName, std::vector<Given>> given_;
+  struct Kernel {
+    Candidate candidate;
+    std::vector<Built> built;
+    double seconds = 0;
+  };
+  std::vector<Kernel> kernels_;
+  std::map<std::string, double> best_;  // by task: scaled value of the best trial
+  std::map<std::string, int> accused_;  // by device: checks that found other times
+  std::map<DeviceName, Here> builders_;
+  std::map<DeviceName, double> builder_heard_;
+  bool split_ = false, queue_broken_ = false;
+  int in_flight_ = 0, audits_short_ = 0;
+  std::int64_t done_ = 0, connections_ = 0;
+  std::uint64_t floor_ = 0;
+  double ticked_at_ = 0, said_at_ = 0, audited_at_ = 0, refused_at_ = 0;
+  std::uint64_t checks_seen_ = 0;
+  Status ended_;
+  DispatcherCounts counts_;
+};
+
+}  // namespace tilewright::measure::fleet

@@ -1,0 +1,114 @@
+// A race is one device's. One that cannot build gets the finalists built: each is an order for
+// builders first, and those that could not be built do not start.
+
+#include "measure/fleet/dispatcher.h"
+
+namespace tilewright::measure::fleet {
+
+std::optional<std::uint64_t> Dispatcher::StartRace(const std::vector<Candidate>& finalists,
+                                                   const RaceTerms& terms,
+                                                   const std::optional<DeviceName>& other_than) {
+  const Roster::Device* best = nullptr;
+  DeviceName name;
+  for (const auto& [one, device] : roster_.devices()) {
+    if (!Roster::Counts(device) || (!device.here.builds && !split_)) continue;
+    if (other_than && *other_than == one) continue;
+    // The one that was last seen to be as it was.
+    if (best != nullptr && device.good_at <= best->good_at) continue;
+    best = &device;
+    name = one;
+  }
+  if (best == nullptr) return std::nullopt;
+  const std::uint64_t id = next_race_++;
+  Race& race = racing_[id];
+  race.device = name;
+  race.limit_seconds = terms.seconds + terms.wait_seconds + settings_.race_limit_seconds;
+  race.trials.resize(finalists.size());
+  race.built.resize(finalists.size());
+  Order& order = race.order;
+  order = OrderFor(finalists.front());
+  order.stage = Stage::kRace;
+  order.candidates = finalists;
+  order.known_seconds = terms.known_seconds;
+  order.known_seconds.resize(finalists.size(), 0);
+  order.anchor = terms.anchor;
+  order.race_seconds = terms.seconds;
+  order.wait_seconds = terms.wait_seconds;
+  if (best->here.builds) {
+    SayRace(id);
+    return id;
+  }
+  race.missing = finalists.size();
+  for (std::size_t i = 0; i < finalists.size(); ++i) {
+    Order build = OrderFor(finalists[i]);
+    build.stage = Stage::kBuild;
+    Aim aim;
+    aim.purpose = Purpose::kRaceBuild;
+    aim.race = id;
+    aim.kernel = i;
+    Put(std::move(build), std::move(aim), 0);
+  }
+  return id;
+}
+
+void Dispatcher::SayRace(std::uint64_t id) {
+  Race& race = racing_.at(id);
+  Order order = race.order;
+  order.candidates.clear();
+  order.known_seconds.clear();
+  order.anchor.reset();
+  race.racers.clear();
+  const Roster::Device* device = roster_.Find(race.device);
+  const bool builds = device != nullptr && device->here.builds;
+  for (std::size_t i = 0; i < race.order.candidates.size(); ++i) {
+    if (!builds && !race.built[i]) continue;
+    if (race.order.anchor == i) order.anchor = race.racers.size();
+    race.racers.push_back(i);
+    order.candidates.push_back(race.order.candidates[i]);
+    order.known_seconds.push_back(race.order.known_seconds[i]);
+    if (!builds) order.built.push_back(*race.built[i]);
+  }
+  if (order.candidates.empty()) {
+    races_[id] = {race.device, std::move(race.trials)};
+    racing_.erase(id);
+    return;
+  }
+  Aim aim;
+  aim.purpose = Purpose::kRace;
+  aim.race = id;
+  aim.limit_at = clock_.MonotonicSeconds() + race.limit_seconds;
+  SayTo(race.device, std::move(order), aim);
+}
+
+void Dispatcher::AcceptRaceBuild(const OrderBook::Entry& entry, Trial trial,
+                                 std::optional<Built> built) {
+  const Aim aim = aims_.at(entry.order.sequence);
+  Drop(entry.order.sequence, /*acknowledge=*/true);
+  const auto found = racing_.find(aim.race);
+  if (found == racing_.end()) return;
+  Race& race = found->second;
+  race.trials[aim.kernel] = std::move(trial);
+  race.built[aim.kernel] = std::move(built);
+  if (--race.missing == 0) SayRace(aim.race);
+}
+
+void Dispatcher::AcceptRace(std::uint64_t id, const DeviceName& device, std::vector<Trial> trials) {
+  const auto found = racing_.find(id);
+  if (found == racing_.end()) return;
+  Race& race = found->second;
+  for (std::size_t i = 0; i < race.racers.size(); ++i) {
+    race.trials[race.racers[i]] = std::move(trials[i]);
+  }
+  races_[id] = {device, std::move(race.trials)};
+  racing_.erase(found);
+}
+
+std::optional<Dispatcher::RaceResult> Dispatcher::TakeRace(std::uint64_t race) {
+  const auto found = races_.find(race);
+  if (found == races_.end()) return std::nullopt;
+  RaceResult result = std::move(found->second);
+  races_.erase(found);
+  return result;
+}
+
+}  // namespace tilewright::measure::fleet

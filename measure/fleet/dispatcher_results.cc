@@ -1,0 +1,368 @@
+// What comes from devices, and what it means: a trial of the search, a baseline, a check of what
+// another device said, a race.
+
+#include <algorithm>
+
+#include "measure/fleet/dispatcher.h"
+#include "src/base/hash.h"
+#include "src/target/device.h"
+#include "src/templates/device.h"
+
+namespace tilewright::measure::fleet {
+namespace {
+
+// A device that says a candidate takes less than this share of what another one finds, so often,
+// is not believed any more.
+constexpr double kBelievable = 0.8;
+constexpr int kMostAccused = 2;
+constexpr int kMostChecks = 4;     // under way at once
+constexpr int kMostRefusals = 50;  // of one order
+// Longer ones would keep devices from their work.
+constexpr double kMostBaselineSeconds = 0.25;
+
+std::string TaskKey(const Candidate& candidate) {
+  return candidate.task.workload.Key() + candidate.epilogue.ToString();
+}
+
+void Scale(Trial& trial, double factor) {
+  if (factor == 1 || trial.metric != "seconds") return;
+  trial.value /= factor;
+  for (double& sample : trial.samples) sample /= factor;
+}
+
+}  // namespace
+
+void Dispatcher::Handle(const Incoming& incoming) {
+  switch (incoming.kind) {
+    case Incoming::Kind::kCounted:
+      return HandleCount(incoming);
+    case Incoming::Kind::kRefused:
+      return HandleRefused(incoming);
+    case Incoming::Kind::kSaid:
+      break;
+    default:
+      return;
+  }
+  const std::string_view kind = Word(incoming.subject, 1);
+  if (kind == "result") return HandleResult(incoming);
+  if (kind == "beat") return HandleBeat(incoming);
+  if (kind == "here") return HandleHere(incoming);
+  if (kind == "control") return HandleControl(incoming);
+}
+
+void Dispatcher::HandleHere(const Incoming& incoming) {
+  const DeviceName name = SpeakerOf(incoming.subject);
+  auto here = DecodeHere(incoming.payload);
+  if (!here.ok()) {
+    ++counts_.foreign;
+    if (here.status().code() != StatusCode::kUnsupported) return;
+    if (++accused_["version/" + name.ToString()] > 1) return;
+    Control refused{"refuse", here.status().message()};
+    (void)broker_.Say(DirectSubject(settings_.device_class, name, settings_.job), Encode(refused));
+    return Note("worker " + name.ToString() + ": " + here.status().message());
+  }
+  const double now = clock_.MonotonicSeconds();
+  if (Word(incoming.subject, 2) == kBuilders) {
+    builder_heard_[name] = now;
+    const bool added = builders_.emplace(name, *here).second;
+    if (added) said_at_ = 0;
+    return;
+  }
+  // A class is a hash of the fingerprint: whoever claims another one is not of it.
+  if (here->fingerprint != settings_.device.ToString()) {
+    ++counts_.foreign;
+    return;
+  }
+  const bool cannot_build = here->measures && !here->builds;
+  const std::string instance = here->instance;
+  if (roster_.Hear(name, *std::move(here), now)) {
+    for (const std::uint64_t sequence : book_.Lose(name, instance, now)) Lost(sequence);
+    given_.erase(name);
+    said_at_ = 0;  // it is to hear of the job at once
+  }
+  if (cannot_build) Split();
+}
+
+void Dispatcher::HandleControl(const Incoming& incoming) {
+  auto control = DecodeControl(incoming.payload);
+  if (!control.ok() || control->action != "cancel" || !ended_.ok()) return;
+  ended_ = Unavailable("the job was cancelled" + (control->why.empty() ? "" : ": " + control->why));
+}
+
+void Dispatcher::HandleBeat(const Incoming& incoming) {
+  const DeviceName device = SpeakerOf(incoming.subject);
+  const auto beat = DecodeBeat(incoming.payload);
+  if (!beat.ok()) {
+    ++counts_.foreign;
+    return;
+  }
+  const double now = clock_.MonotonicSeconds();
+  for (const Lease& lease : beat->leases) {
+    const auto heard = beat->epoch == settings_.epoch
+                           ? book_.Hear(device, beat->instance, lease, now)
+                           : OrderBook::Heard::kNothing;
+    if (heard == OrderBook::Heard::kNothing) {
+      // Nobody waits for it: another delivery of what is done. That of what is done and not stored
+      // yet is kept until it is.
+      const OrderBook::Entry* entry =
+          beat->epoch == settings_.epoch ? book_.Find(lease.sequence) : nullptr;
+      if (entry == nullptr) AcknowledgeHandle(lease.handle, Verdict::kDone);
+    }
+  }
+}
+
+void Dispatcher::HandleResult(const Incoming& incoming) {
+  const DeviceName device = SpeakerOf(incoming.subject);
+  auto result = DecodeResult(incoming.payload);
+  if (!result.ok()) {
+    ++counts_.foreign;
+    return;
+  }
+  ++counts_.results;
+  const double now = clock_.MonotonicSeconds();
+  if (result->epoch != settings_.epoch)
+    return AcknowledgeHandle(result->lease.handle, Verdict::kDone);
+  const std::uint64_t sequence = result->lease.sequence;
+  switch (book_.Judge(device, result->instance, result->lease, now)) {
+    case OrderBook::Judged::kLate:
+      return;
+    case OrderBook::Judged::kDouble:
+      if (book_.Find(sequence) == nullptr) AcknowledgeHandle(result->lease.handle, Verdict::kDone);
+      return;
+    case OrderBook::Judged::kFirst:
+      return Accept(*book_.Find(sequence), device, *std::move(result));
+  }
+}
+
+std::string Dispatcher::WhyNot(const OrderBook::Entry& entry, const DeviceName& device,
+                               const OrderResult& result) const {
+  if (!result.refusal.empty()) return result.refusal;
+  const Order& order = entry.order;
+  if (result.trials.size() != order.candidates.size()) return "it has another number of trials";
+  const Aim& aim = aims_.at(order.sequence);
+  if (entry.direct && device != aim.device) return "another device was asked";
+  const bool build = order.stage == Stage::kBuild;
+  const Candidate& candidate = order.candidates.front();
+  for (const Trial& trial : result.trials) {
+    if (build) break;
+    // What a library is added to still begins with the device.
+    DeviceFingerprint seen = trial.device;
+    seen.extra = settings_.device.extra;
+    if (seen != settings_.device) return "another device answered: " + trial.device.ToString();
+    if (trial.metric != MetricOf(candidate.task.target)) return "it has another metric";
+    if (trial.codegen_version != DeviceTraitsOf(candidate.task.target).codegen_version) {
+      return "its code generator is another version";
+    }
+  }
+  const Roster::Device* known = roster_.Find(device);
+  const bool times = aim.purpose == Purpose::kSearch || aim.purpose == Purpose::kRevise;
+  if (!build && times && known != nullptr && !known->aside.empty()) return "it is set aside";
+  if (build != result.built.has_value() && result.trials[0].outcome == Outcome::kOk)
+    return "nothing was built";
+  return {};
+}
+
+void Dispatcher::Accept(OrderBook::Entry& entry, const DeviceName& device, OrderResult result) {
+  const double now = clock_.MonotonicSeconds();
+  const std::uint64_t sequence = entry.order.sequence;
+  const Aim& aim = aims_.at(sequence);
+  const std::string why = WhyNot(entry, device, result);
+  if (!why.empty()) {
+    ++counts_.refused;
+    if (entry.direct) {
+      entry.done = false;
+      return Lost(sequence);
+    }
+    // The delivery is over, and the order goes out as another one.
+    AcknowledgeHandle(entry.handle, Verdict::kDone);
+    if (++entry.refusals >= kMostRefusals) {
+      Trial trial;
+      trial.outcome = Outcome::kDeviceLost;
+      trial.reason = "no worker takes it: " + why;
+      trial.device = settings_.device;
+      trial.finished_unix_seconds = clock_.UnixSeconds();
+      return Finish(entry, std::move(trial));
+    }
+    if (entry.order.stage == Stage::kWhole && why == kNoBuilder) {
+      Split();
+      if (split_) entry.order.stage = Stage::kBuild;
+    }
+    // An artifact that the broker has lost is built again.
+    if (entry.order.stage == Stage::kRun && why.starts_with(kArtifactTrouble)) {
+      entry.order.stage = Stage::kBuild;
+      entry.order.built.clear();
+    }
+    book_.TakeBack(entry, now);
+    return PutAgain(entry);
+  }
+  for (std::size_t i = 0; i < result.trials.size(); ++i) {
+    Trial& trial = result.trials[i];
+    trial.candidate = entry.order.candidates[i];
+    trial.attempt = aim.request.attempt;
+    trial.codegen_version = DeviceTraitsOf(trial.candidate.task.target).codegen_version;
+    trial.metric = MetricOf(trial.candidate.task.target);
+  }
+  switch (aim.purpose) {
+    case Purpose::kRace:
+      AcceptRace(aim.race, device, std::move(result.trials));
+      return Drop(sequence, true);
+    case Purpose::kBaseline:
+      AcceptBaseline(Aim(aim), device, result.trials[0]);
+      return Drop(sequence, true);
+    case Purpose::kCheck:
+      AcceptCheck(Aim(aim), device, result.trials[0]);
+      return Drop(sequence, true);
+    default:
+      break;
+  }
+  if (entry.order.stage == Stage::kBuild) return AcceptBuilt(entry, result);
+  AcceptTrial(entry, device, std::move(result.trials[0]));
+}
+
+void Dispatcher::AcceptBuilt(OrderBook::Entry& entry, OrderResult& result) {
+  Trial& trial = result.trials[0];
+  if (trial.outcome != Outcome::kOk) return Finish(entry, std::move(trial));
+  if (aims_.at(entry.order.sequence).purpose == Purpose::kRaceBuild) {
+    return AcceptRaceBuild(entry, std::move(trial), std::move(result.built));
+  }
+  Order order = OrderFor(entry.order.candidates.front());
+  order.stage = Stage::kRun;
+  order.best_seconds = entry.order.best_seconds;
+  order.built = {*std::move(result.built)};
+  Aim aim = aims_.at(entry.order.sequence);
+  aim.build_seconds = trial.build_seconds;
+  const std::uint64_t ticket = entry.ticket;
+  const std::uint64_t sequence = entry.order.sequence;
+  Put(std::move(order), std::move(aim), ticket);
+  Drop(sequence, /*acknowledge=*/true);
+}
+
+void Dispatcher::AcceptTrial(OrderBook::Entry& entry, const DeviceName& device, Trial trial) {
+  const Aim& aim = aims_.at(entry.order.sequence);
+  if (aim.build_seconds > 0) trial.build_seconds = aim.build_seconds;
+  const Candidate candidate = trial.candidate;
+  const std::vector<Built> built = entry.order.built;
+  Scale(trial, roster_.ScaleOf(device));
+  std::vector<Given>& given = given_[device];
+  constexpr std::size_t kMostGiven = 4096;
+  if (given.size() < kMostGiven) given.push_back({entry.ticket, aim.request});
+  const Trial seen = trial;
+  Finish(entry, std::move(trial));
+  if (seen.outcome != Outcome::kOk) return;
+  MayBeKernel(candidate, seen, built);
+  MayCheck(candidate, device, seen, built);
+}
+
+void Dispatcher::Finish(OrderBook::Entry& entry, Trial trial) {
+  const Aim& aim = aims_.at(entry.order.sequence);
+  trial.candidate = entry.order.candidates.front();
+  trial.attempt = aim.request.attempt;
+  trial.codegen_version = DeviceTraitsOf(trial.candidate.task.target).codegen_version;
+  trial.metric = MetricOf(trial.candidate.task.target);
+  if (entry.order.stage == Stage::kBuild) trial.device = settings_.device;
+  if (aim.purpose == Purpose::kRaceBuild) {
+    return AcceptRaceBuild(entry, std::move(trial), std::nullopt);
+  }
+  Reply reply{entry.ticket, std::move(trial), aim.purpose == Purpose::kRevise};
+  ++done_;
+  if (reply.again) {
+    ++counts_.revised;
+    const std::uint64_t sequence = entry.order.sequence;
+    replies_.emplace_back(0, std::move(reply));
+    return Drop(sequence, /*acknowledge=*/true);
+  }
+  replies_.emplace_back(entry.order.sequence, std::move(reply));
+}
+
+void Dispatcher::MayBeKernel(const Candidate& candidate, const Trial& trial,
+                             const std::vector<Built>& built) {
+  if (std::ssize(kernels_) >= settings_.baseline_kernels) return;
+  if (trial.metric != "seconds" || trial.value > kMostBaselineSeconds) return;
+  for (const Kernel& kernel : kernels_) {
+    if (TaskKey(kernel.candidate) == TaskKey(candidate)) return;
+  }
+  kernels_.push_back({candidate, built, trial.value});
+  roster_.AddKernel();
+}
+
+void Dispatcher::MayCheck(const Candidate& candidate, const DeviceName& device, const Trial& trial,
+                          const std::vector<Built>& built) {
+  double& best = best_[TaskKey(candidate)];
+  if (best > 0 && trial.value >= best) return;
+  best = trial.value;
+  constexpr std::uint64_t kParts = 1000;
+  const bool drawn = Mix64(++checks_seen_ + settings_.epoch) % kParts <
+                     static_cast<std::uint64_t>(settings_.check_share * kParts);
+  if (!drawn || trial.metric != "seconds") return;
+  const auto under_way = std::ranges::count_if(
+      aims_, [](const auto& aim) { return aim.second.purpose == Purpose::kCheck; });
+  if (under_way >= kMostChecks) return;
+  for (const auto& [name, other] : roster_.devices()) {
+    const bool can = other.here.builds || !built.empty();
+    if (name.worker == device.worker || !Roster::Counts(other) || !can) continue;
+    Order order = OrderFor(candidate);
+    order.stage = built.empty() ? Stage::kWhole : Stage::kRun;
+    order.built = built;
+    order.best_seconds = trial.value;
+    Aim aim;
+    aim.purpose = Purpose::kCheck;
+    aim.value = trial.value;
+    aim.checked = device;
+    SayTo(name, std::move(order), aim);
+    ++counts_.checks;
+    return;
+  }
+}
+
+void Dispatcher::AcceptCheck(const Aim& aim, const DeviceName& device, const Trial& trial) {
+  const double found = trial.value / roster_.ScaleOf(device);
+  const bool measured = trial.outcome == Outcome::kOk && trial.value > 0;
+  if (!measured && trial.outcome != Outcome::kWrongResult) return;
+  if (measured && (trial.disturbed() || aim.value >= kBelievable * found)) return;
+  ++counts_.checks_failed;
+  if (++accused_[aim.checked.ToString()] < kMostAccused) return;
+  SetAside(aim.checked, "it claims times that other devices do not find");
+}
+
+void Dispatcher::AcceptBaseline(const Aim& aim, const DeviceName& device, const Trial& trial) {
+  const double now = clock_.MonotonicSeconds();
+  if (trial.outcome != Outcome::kOk) return roster_.MissBaseline(device, aim.kernel);
+  switch (roster_.AddBaseline(device, aim.kernel, trial.value, now)) {
+    case Roster::Verdict::kGood:
+      given_[device].clear();
+      return;
+    case Roster::Verdict::kDrifted:
+      return SetAside(device, roster_.Find(device)->aside);
+    case Roster::Verdict::kBack:
+      SayJob(now);
+      return Note("device " + device.ToString() + " is as it was, and measures again");
+    default:
+      return;
+  }
+}
+
+void Dispatcher::SetAside(const DeviceName& device, const std::string& why) {
+  const bool others = std::ranges::any_of(roster_.devices(), [&](const auto& one) {
+    return one.first != device && Roster::Counts(one.second);
+  });
+  if (!others) {
+    roster_.SetAside(device, "");
+    return Note("device " + device.ToString() + ": " + why + "; it is the only one, and goes on");
+  }
+  roster_.SetAside(device, why);
+  const std::vector<Given> given = std::exchange(given_[device], {});
+  Note("device " + device.ToString() + " is set aside: " + why + "; " +
+       std::to_string(given.size()) + " of its trials are measured again");
+  for (const Given& one : given) {
+    Order order = OrderFor(one.request.candidate);
+    order.stage = split_ ? Stage::kBuild : Stage::kWhole;
+    order.best_seconds = one.request.best_seconds;
+    Aim aim;
+    aim.purpose = Purpose::kRevise;
+    aim.request = one.request;
+    Put(std::move(order), std::move(aim), one.ticket);
+  }
+  SayJob(clock_.MonotonicSeconds());
+}
+
+}  // namespace tilewright::measure::fleet

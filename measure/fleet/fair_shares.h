@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "measure/fleet/subjects.h"
+
+namespace tilewright::measure::fleet {
+
+/// Which job a device works for next: each gets of the device's time what its weight is of all
+/// weights of jobs that have work (stride scheduling). Every device divides its own time, so the
+/// fleet's is divided without anybody who would have to know all of it. Knows no clock. Not
+/// thread-safe.
+class FairShares {
+ public:
+  /// All jobs of a user together weigh at most this much.
+  static constexpr double kMostOfUser = 64;
+
+  /// A job is there, or weighs something else now. A new one begins beside the others, not before
+  /// them.
+  void Set(const JobName& job, double weight);
+  void Remove(const JobName& job);
+  /// The job that has had least for its weight, among those that `may` says yes to; nullopt: none.
+  template <typename May>
+  std::optional<JobName> Choose(May may) const {
+    std::optional<JobName> chosen;
+    double least = 0;
+    for (const auto& [name, job] : jobs_) {
+      if (chosen && job.had >= least) continue;
+      if (!may(name)) continue;
+      chosen = name;
+      least = job.had;
+    }
+    return chosen;
+  }
+  /// It has an order: what these usually take counts at once. returns that, for Settle.
+  double Charge(const JobName& job);
+  /// The order took so long; charged: as Charge said.
+  void Settle(const JobName& job, double charged, double seconds);
+  /// It had nothing to do: what it did not use is nobody's debt.
+  void Idle(const JobName& job);
+  /// The order a job usually has, in seconds.
+  double UsualSeconds(const JobName& job) const;
+
+ private:
+  struct Job {
+    double asked = 1;   ///< weight as told
+    double weight = 1;  ///< ... within what its user may have
+    double had = 0;     ///< seconds for a weight of 1
+    double usual = 0;   ///< moving average of an order's seconds; 0: unknown
+  };
+  void Weigh();
+  /// What the job that had least has had; jobs that come join there.
+  double Front(const JobName& except) const;
+
+  std::map<JobName, Job> jobs_;
+};
+
+}  // namespace tilewright::measure::fleet

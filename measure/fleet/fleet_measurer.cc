@@ -1,0 +1,161 @@
+#include "measure/fleet/fleet_measurer.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+namespace tilewright::measure::fleet {
+namespace {
+
+constexpr double kPollSeconds = 0.05;
+// A race whose device is lost is another one's, so often.
+constexpr int kMostRaces = 5;
+constexpr double kNoteSeconds = 30;
+// Two devices agree on a winner that is, on both, as near to the fastest as this.
+constexpr double kAgrees = 0.05;
+
+}  // namespace
+
+FleetMeasurer::FleetMeasurer(DispatcherSettings settings, Broker& broker, Clock& clock,
+                             const std::atomic<bool>* stop)
+    : settings_(settings),
+      device_(settings.device),
+      clock_(clock),
+      stop_(stop),
+      dispatcher_(std::move(settings), broker, clock),
+      start_seconds_(clock.MonotonicSeconds()) {
+  accounted_at_ = start_seconds_;
+}
+
+Result<std::unique_ptr<FleetMeasurer>> FleetMeasurer::Create(DispatcherSettings settings,
+                                                             Broker& broker, Clock& clock,
+                                                             const std::atomic<bool>* stop) {
+  auto measurer = std::make_unique<FleetMeasurer>(std::move(settings), broker, clock, stop);
+  TW_RETURN_IF_ERROR(measurer->dispatcher_.Open());
+  return measurer;
+}
+
+FleetMeasurer::~FleetMeasurer() { dispatcher_.Close(); }
+
+Status FleetMeasurer::Submit(Request request) { return dispatcher_.Submit(std::move(request)); }
+
+void FleetMeasurer::Account() {
+  const double now = clock_.MonotonicSeconds();
+  const bool idle = dispatcher_.in_flight() == 0;
+  if (idle) idle_seconds_ += now - accounted_at_;
+  accounted_at_ = now;
+}
+
+Result<std::optional<Reply>> FleetMeasurer::Next(double timeout_seconds) {
+  const double until = clock_.MonotonicSeconds() + timeout_seconds;
+  Account();
+  // What has come is looked at once for many replies.
+  auto reply = dispatcher_.Take();
+  if (reply) return std::optional<Reply>(*std::move(reply));
+  while (true) {
+    const double left = until - clock_.MonotonicSeconds();
+    dispatcher_.Poll(std::max(0.0, left));
+    TW_RETURN_IF_ERROR(dispatcher_.ended());
+    reply = dispatcher_.Take();
+    if (reply) return std::optional<Reply>(*std::move(reply));
+    if (clock_.MonotonicSeconds() >= until) break;
+  }
+  const double now = clock_.MonotonicSeconds();
+  if (dispatcher_.roster().measure_slots() == 0 && now - start_seconds_ > kNoteSeconds / 3 &&
+      now - noted_at_ > kNoteSeconds && settings_.on_note) {
+    noted_at_ = now;
+    settings_.on_note("no device of class " + settings_.device_class +
+                      " is there; waiting for one");
+  }
+  return std::optional<Reply>();
+}
+
+std::vector<std::uint64_t> FleetMeasurer::DropWaiting() { return dispatcher_.DropWaiting(); }
+
+int FleetMeasurer::capacity() const {
+  constexpr int kLeast = 8;
+  return std::max(kLeast, 2 * dispatcher_.roster().measure_slots());
+}
+
+TimeSplit FleetMeasurer::time_split() const {
+  TimeSplit split;
+  split.wall_seconds = clock_.MonotonicSeconds() - start_seconds_;
+  split.idle_seconds = idle_seconds_;
+  split.runner_busy_seconds = std::max(0.0, split.wall_seconds - idle_seconds_);
+  return split;
+}
+
+double FleetMeasurer::resolution() const {
+  double worst = 0;
+  for (const auto& [name, device] : dispatcher_.roster().devices()) {
+    worst = std::max(worst, device.here.resolution);
+  }
+  return worst;
+}
+
+Result<Dispatcher::RaceResult> FleetMeasurer::RaceOn(const std::vector<Candidate>& finalists,
+                                                     const RaceTerms& terms,
+                                                     const std::optional<DeviceName>& other_than,
+                                                     bool must) {
+  for (int i = 0; i < kMostRaces;) {
+    if (stopped()) return Unavailable("stopped while a race waited for its device");
+    TW_RETURN_IF_ERROR(dispatcher_.ended());
+    const auto race = dispatcher_.StartRace(finalists, terms, other_than);
+    if (!race) {
+      if (!must) return NotFound("there is no second device");
+      (void)Next(kPollSeconds);
+      continue;
+    }
+    std::optional<Dispatcher::RaceResult> result;
+    while (!(result = dispatcher_.TakeRace(*race))) {
+      dispatcher_.Poll(kPollSeconds);
+      TW_RETURN_IF_ERROR(dispatcher_.ended());
+      if (stopped()) return Unavailable("stopped during a race");
+    }
+    if (!result->trials.empty()) return *std::move(result);
+    ++i;
+  }
+  return Unavailable("the devices of " + std::to_string(kMostRaces) + " races were lost");
+}
+
+Result<std::vector<Trial>> FleetMeasurer::Race(const std::vector<Candidate>& finalists,
+                                               const RaceTerms& terms) {
+  if (finalists.empty()) return std::vector<Trial>();
+  auto first = RaceOn(finalists, terms, std::nullopt, /*must=*/true);
+  TW_RETURN_IF_ERROR(first);
+  Confirm(finalists, terms, *first);
+  return std::move(first->trials);
+}
+
+void FleetMeasurer::Confirm(const std::vector<Candidate>& finalists, const RaceTerms& terms,
+                            const Dispatcher::RaceResult& first) {
+  Confirmation said{finalists.front().task.workload.Key(), ""};
+  const auto second = RaceOn(finalists, terms, first.device, /*must=*/false);
+  const auto fastest = [](const std::vector<Trial>& trials) {
+    std::optional<std::size_t> best;
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      if (trials[i].outcome != Outcome::kOk) continue;
+      if (!best || trials[i].value < trials[*best].value) best = i;
+    }
+    return best;
+  };
+  const auto winner = fastest(first.trials);
+  if (!winner) return;
+  if (!second.ok()) {
+    said.doubt = "unconfirmed: " + second.status().message();
+  } else if (const auto other = fastest(second->trials)) {
+    const Trial& there = second->trials[*winner];
+    const bool ok = there.outcome == Outcome::kOk;
+    const double slower = ok ? there.value / second->trials[*other].value - 1 : 1;
+    const double tell = kAgrees + resolution();
+    char text[160];
+    if (!ok || slower > tell) {
+      std::snprintf(text, sizeof(text), "unconfirmed: on %s it is %.0f %% slower than the fastest",
+                    second->device.ToString().c_str(), 100 * slower);
+      said.doubt = text;
+    }
+  }
+  confirmations_.push_back(std::move(said));
+}
+
+}  // namespace tilewright::measure::fleet

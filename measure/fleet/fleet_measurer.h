@@ -1,0 +1,69 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "measure/fleet/dispatcher.h"
+#include "measure/measurer.h"
+
+namespace tilewright::measure::fleet {
+
+/// How sure the winner of a race is.
+struct Confirmation {
+  std::string workload;  ///< key
+  /// "" if a second device says the same; else why nobody knows: there is none, or it says
+  /// something else.
+  std::string doubt;
+};
+
+/// Measures on the devices of a fleet that are of one class.
+class FleetMeasurer final : public Measurer {
+ public:
+  /// stop: once true, waiting for devices ends with kUnavailable; may be null. broker, clock, stop
+  /// outlive it. Errors: the broker's.
+  static Result<std::unique_ptr<FleetMeasurer>> Create(DispatcherSettings settings, Broker& broker,
+                                                       Clock& clock,
+                                                       const std::atomic<bool>* stop = nullptr);
+  FleetMeasurer(DispatcherSettings settings, Broker& broker, Clock& clock,
+                const std::atomic<bool>* stop);  ///< use Create
+  ~FleetMeasurer() override;
+
+  Status Submit(Request request) override;
+  Result<std::optional<Reply>> Next(double timeout_seconds) override;
+  void Stored(std::uint64_t ticket) override { dispatcher_.Stored(ticket); }
+  int in_flight() const override { return dispatcher_.in_flight(); }
+  std::vector<std::uint64_t> DropWaiting() override;
+  int capacity() const override;
+  TimeSplit time_split() const override;
+  const DeviceFingerprint& device() const override { return device_; }
+  double resolution() const override;
+  /// On one device; then the winner again on a second one, where there is one.
+  Result<std::vector<Trial>> Race(const std::vector<Candidate>& finalists,
+                                  const RaceTerms& terms) override;
+
+  const std::vector<Confirmation>& confirmations() const { return confirmations_; }
+  Dispatcher& dispatcher() { return dispatcher_; }
+  const Dispatcher& dispatcher() const { return dispatcher_; }
+
+ private:
+  Result<Dispatcher::RaceResult> RaceOn(const std::vector<Candidate>& finalists,
+                                        const RaceTerms& terms,
+                                        const std::optional<DeviceName>& other_than, bool must);
+  void Confirm(const std::vector<Candidate>& finalists, const RaceTerms& terms,
+               const Dispatcher::RaceResult& first);
+  bool stopped() const { return stop_ != nullptr && stop_->load(); }
+  void Account();
+
+  const DispatcherSettings settings_;
+  const DeviceFingerprint device_;
+  Clock& clock_;
+  const std::atomic<bool>* stop_;
+  Dispatcher dispatcher_;
+  const double start_seconds_;
+  double noted_at_ = 0, accounted_at_ = 0, idle_seconds_ = 0;
+  std::vector<Confirmation> confirmations_;
+};
+
+}  // namespace tilewright::measure::fleet

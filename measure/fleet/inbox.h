@@ -1,0 +1,81 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "measure/fleet/broker.h"
+
+namespace tilewright::measure::fleet {
+
+/// What has come for a member, and how its connection is: put in by threads of a library, taken out
+/// by the member's. Thread-safe.
+class Inbox {
+ public:
+  void Put(Incoming incoming) {
+    const std::lock_guard lock(mutex_);
+    incoming_.push_back(std::move(incoming));
+    changed_.notify_one();
+  }
+  /// Ends the wait of Next, of this one or the next call.
+  void Wake() {
+    const std::lock_guard lock(mutex_);
+    woken_ = true;
+    changed_.notify_one();
+  }
+  /// See Broker.
+  std::optional<Incoming> Next(double seconds) {
+    std::unique_lock lock(mutex_);
+    if (incoming_.empty() && seconds > 0 && !woken_) {
+      changed_.wait_for(lock, std::chrono::duration<double>(seconds),
+                        [this] { return !incoming_.empty() || woken_; });
+    }
+    woken_ = false;
+    if (incoming_.empty()) return std::nullopt;
+    Incoming first = std::move(incoming_.front());
+    incoming_.pop_front();
+    return first;
+  }
+  /// The connection was lost, or made again.
+  void SetConnected(bool connected) {
+    const std::lock_guard lock(mutex_);
+    connected_ = connected;
+    connections_ += connected ? 1 : 0;
+    woken_ = true;
+    changed_.notify_one();
+  }
+  bool connected() const {
+    const std::lock_guard lock(mutex_);
+    return connected_;
+  }
+  std::int64_t connections() const {
+    const std::lock_guard lock(mutex_);
+    return connections_;
+  }
+  /// A subscription hears nothing more.
+  void Completed() {
+    const std::lock_guard lock(mutex_);
+    ++completed_;
+    changed_.notify_one();
+  }
+  /// Waits until so many do, some seconds at most.
+  void WaitForCompleted(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    constexpr std::chrono::seconds kMost(5);
+    changed_.wait_for(lock, kMost, [&] { return completed_ >= count; });
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Incoming> incoming_;
+  bool woken_ = false, connected_ = true;
+  std::int64_t connections_ = 1;
+  std::size_t completed_ = 0;
+};
+
+}  // namespace tilewright::measure::fleet

@@ -1,0 +1,83 @@
+#include "measure/fleet/made_up_bench.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "src/base/hash.h"
+#include "src/target/device.h"
+#include "src/templates/device.h"
+
+namespace tilewright::measure::fleet {
+
+DeviceFingerprint MadeUpBench::Device() {
+  DeviceFingerprint device;
+  device.kind = "null";
+  device.model = "made up";
+  return device;
+}
+
+double MadeUpBench::ValueOf(const Candidate& candidate) {
+  const std::uint64_t hash = Mix64(Fnv1a64(candidate.template_key) ^
+                                   Mix64(static_cast<std::uint64_t>(candidate.config.index)));
+  constexpr double kParts = 4096;
+  return 1e-3 * (1 + static_cast<double>(hash % 4096) / kParts);
+}
+
+Trial MadeUpBench::TrialOf(const Candidate& candidate, double now) {
+  Trial trial;
+  trial.candidate = candidate;
+  trial.metric = MetricOf(candidate.task.target);
+  trial.codegen_version = DeviceTraitsOf(candidate.task.target).codegen_version;
+  trial.device = settings_.device;
+  trial.outcome = Outcome::kOk;
+  const double factor = settings_.slowness ? settings_.slowness(now) : 1;
+  const auto draw = static_cast<double>(Mix64(++trials_) % 2001) / 1000 - 1;
+  trial.value = ValueOf(candidate) * factor * (1 + settings_.noise * draw);
+  trial.samples = {trial.value};
+  trial.noise = settings_.noise;
+  trial.run_seconds = settings_.seconds;
+  trial.finished_unix_seconds = clock_.UnixSeconds();
+  return trial;
+}
+
+void MadeUpBench::Start(std::uint64_t number, const Order& order,
+                        const std::vector<std::string>& /*artifacts*/) {
+  double seconds = 0;
+  for (const Candidate& candidate : order.candidates) {
+    seconds += settings_.takes ? settings_.takes(candidate) : settings_.seconds;
+  }
+  free_at_ = std::max(free_at_, clock_.MonotonicSeconds()) + seconds;
+  works_.push_back({number, order, seconds, free_at_});
+}
+
+void MadeUpBench::Drop(std::uint64_t number) {
+  std::erase_if(works_, [number](const Work& work) { return work.number == number; });
+  // What is left moves up.
+  double at = clock_.MonotonicSeconds();
+  for (Work& work : works_) at = work.over_at = std::min(work.over_at, at + work.seconds);
+  free_at_ = works_.empty() ? 0 : works_.back().over_at;
+}
+
+std::vector<Bench::Event> MadeUpBench::Take() {
+  std::vector<Event> events;
+  const double now = clock_.MonotonicSeconds();
+  while (!works_.empty() && works_.front().over_at <= now) {
+    Work work = std::move(works_.front());
+    works_.pop_front();
+    Event event;
+    event.number = work.number;
+    event.seconds = work.seconds;
+    for (const Candidate& candidate : work.order.candidates) {
+      event.trials.push_back(TrialOf(candidate, work.over_at));
+    }
+    events.push_back(std::move(event));
+  }
+  return events;
+}
+
+double MadeUpBench::next_event() const {
+  return works_.empty() ? std::numeric_limits<double>::infinity() : works_.front().over_at;
+}
+
+}  // namespace tilewright::measure::fleet

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+
+#include "measure/fleet/bench.h"
+#include "src/base/clock.h"
+
+namespace tilewright::measure::fleet {
+
+/// A device that is not there: each order takes its time, one after the other, and what a candidate
+/// is said to take follows from its config. For benchmarks, simulations and tests of a fleet.
+class MadeUpBench final : public Bench {
+ public:
+  struct Settings {
+    double seconds = 0.05;     ///< a trial takes
+    DeviceFingerprint device;  ///< what it says it is
+    double noise = 0;          ///< relative, of values; follows from config and order
+    /// What times are multiplied by at a moment: a device that is slower, or becomes so. Empty: 1.
+    std::function<double(double now)> slowness;
+    /// A trial's own time instead of `seconds`. Empty: as above.
+    std::function<double(const Candidate&)> takes;
+  };
+  /// clock: outlives it.
+  MadeUpBench(Settings settings, Clock& clock) : settings_(std::move(settings)), clock_(clock) {}
+
+  void Start(std::uint64_t number, const Order& order,
+             const std::vector<std::string>& artifacts) override;
+  void Drop(std::uint64_t number) override;
+  std::vector<Event> Take() override;
+  double next_event() const override;
+
+  /// Seconds that a candidate is said to take.
+  static double ValueOf(const Candidate& candidate);
+  /// The made-up device.
+  static DeviceFingerprint Device();
+
+ private:
+  struct Work {
+    std::uint64_t number;
+    Order order;
+    double seconds;
+    double over_at;
+  };
+  Trial TrialOf(const Candidate& candidate, double now);
+
+  const Settings settings_;
+  Clock& clock_;
+  std::deque<Work> works_;
+  double free_at_ = 0;
+  std::uint64_t trials_ = 0;
+};
+
+}  // namespace tilewright::measure::fleet

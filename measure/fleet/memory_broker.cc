@@ -1,0 +1,240 @@
+#include "measure/fleet/memory_broker.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "src/base/strings.h"
+
+namespace tilewright::measure::fleet {
+
+bool Matches(std::string_view pattern, std::string_view subject) {
+  while (true) {
+    const std::size_t end = pattern.find('.'), other = subject.find('.');
+    const std::string_view word = pattern.substr(0, end);
+    if (word == ">") return !subject.empty();
+    if (word != "*" && word != subject.substr(0, other)) return false;
+    const bool last = end == std::string_view::npos, other_last = other == std::string_view::npos;
+    if (last || other_last) return last && other_last;
+    pattern.remove_prefix(end + 1);
+    subject.remove_prefix(other + 1);
+  }
+}
+
+class MemoryHub::Member final : public Broker {
+ public:
+  explicit Member(MemoryHub& hub) : hub_(hub) { hub_.members_.insert(this); }
+  ~Member() override {
+    hub_.members_.erase(this);
+    for (auto& [queue, held] : hub_.queues_) {
+      std::erase_if(held.asks, [this](const Ask& ask) { return ask.member == this; });
+    }
+  }
+
+  Status Subscribe(const std::string& pattern) override {
+    patterns_.insert(pattern);
+    return {};
+  }
+  Status Unsubscribe(const std::string& pattern) override {
+    patterns_.erase(pattern);
+    return {};
+  }
+  Status Say(const std::string& subject, std::string_view payload) override {
+    hub_.Say(subject, std::string(payload));
+    return {};
+  }
+  Status OpenQueue(const Queue& queue) override {
+    hub_.queues_[queue].queue = queue;
+    return {};
+  }
+  void CloseQueue(const Queue& queue) override { hub_.queues_.erase(queue); }
+  Status Enqueue(const Queue& queue, std::string_view payload) override {
+    const auto found = hub_.queues_.find(queue);
+    if (found == hub_.queues_.end()) return {};  // it goes nowhere, as it would
+    const int copies = hub_.copies ? hub_.copies(queue.subject) : 1;
+    for (int i = 0; i < copies; ++i) {
+      const std::uint64_t number = hub_.next_++;
+      found->second.messages[number].payload = payload;
+      found->second.waiting.insert(number);
+      ++hub_.queued_;
+    }
+    hub_.HandOut(found->second);
+    return {};
+  }
+  Status Fetch(const Queue& queue, int count, double seconds) override {
+    const auto found = hub_.queues_.find(queue);
+    if (found == hub_.queues_.end()) {
+      Over(queue);
+      return {};
+    }
+    const double now = hub_.clock_.MonotonicSeconds();
+    found->second.asks.push_back({this, count, now + seconds});
+    hub_.advance_at_ = std::min(hub_.advance_at_, now + seconds);
+    hub_.HandOut(found->second);
+    if (seconds <= 0) hub_.Advance();
+    return {};
+  }
+  void Acknowledge(const std::string& handle, Verdict verdict) override {
+    const auto words = Split(handle, '/');
+    if (words.size() != 3) return;
+    for (auto& [queue, held] : hub_.queues_) {
+      if (queue.stream != words[0] || queue.consumer != words[1]) continue;
+      const auto number = ParseInt64(words[2]);
+      if (!number.ok()) return;
+      const auto id = static_cast<std::uint64_t>(*number);
+      const auto found = held.messages.find(id);
+      if (found == held.messages.end()) return;
+      if (verdict == Verdict::kDone) {
+        held.messages.erase(found);
+        held.waiting.erase(id);
+        held.out.erase(id);
+      } else if (verdict == Verdict::kExtend) {
+        found->second.free_at = hub_.clock_.MonotonicSeconds() + kLeaseSeconds;
+      } else {
+        held.waiting.insert(id);
+        held.out.erase(id);
+        hub_.HandOut(held);
+      }
+      return;
+    }
+  }
+  void Count(const Queue& queue) override {
+    Incoming counted;
+    counted.kind = Incoming::Kind::kCounted;
+    counted.queue = queue;
+    const auto found = hub_.queues_.find(queue);
+    counted.out = -1;
+    if (found != hub_.queues_.end()) {
+      counted.waiting = std::ssize(found->second.waiting);
+      counted.out = std::ssize(found->second.messages) - counted.waiting;
+    }
+    Give(std::move(counted));
+  }
+  Status PutObject(const std::string& name, std::string_view bytes) override {
+    hub_.objects_.emplace(name, bytes);
+    return {};
+  }
+  Status GetObject(const std::string& name) override {
+    Incoming object;
+    object.kind = Incoming::Kind::kObject;
+    object.subject = name;
+    const auto found = hub_.objects_.find(name);
+    if (found != hub_.objects_.end()) object.payload = found->second;
+    Give(std::move(object));
+    return {};
+  }
+  std::optional<Incoming> Next(double /*seconds*/) override {
+    if (incoming_.empty()) hub_.Advance();
+    if (incoming_.empty()) return std::nullopt;
+    Incoming first = std::move(incoming_.front());
+    incoming_.pop_front();
+    return first;
+  }
+  void Wake() override {}
+  bool IsOf(const std::string& handle, const Queue& queue) const override {
+    return handle.starts_with(queue.stream + "/" + queue.consumer + "/");
+  }
+  bool connected() const override { return true; }
+  std::int64_t connections() const override { return 1 + hub_.losses_; }
+  Status Flush(double /*seconds*/) override { return {}; }
+
+  void Give(Incoming incoming) {
+    incoming_.push_back(std::move(incoming));
+    if (hub_.on_incoming) hub_.on_incoming(*this);
+  }
+  void Over(const Queue& queue) {
+    Incoming over;
+    over.kind = Incoming::Kind::kFetchOver;
+    over.queue = queue;
+    Give(std::move(over));
+  }
+  bool Hears(std::string_view subject) const {
+    return std::ranges::any_of(patterns_,
+                               [&](const std::string& one) { return Matches(one, subject); });
+  }
+
+ private:
+  MemoryHub& hub_;
+  std::set<std::string> patterns_;
+  std::deque<Incoming> incoming_;
+};
+
+std::unique_ptr<Broker> MemoryHub::Connect() { return std::make_unique<Member>(*this); }
+
+void MemoryHub::Say(const std::string& subject, const std::string& payload) {
+  ++said_;
+  const int times = copies ? copies(subject) : 1;
+  for (int i = 0; i < times; ++i) {
+    for (Member* member : members_) {
+      if (!member->Hears(subject)) continue;
+      Incoming said;
+      said.subject = subject;
+      said.payload = payload;
+      member->Give(std::move(said));
+    }
+  }
+}
+
+void MemoryHub::HandOut(Held& held) {
+  const double now = clock_.MonotonicSeconds();
+  while (!held.waiting.empty() && !held.asks.empty()) {
+    Ask& ask = held.asks.front();
+    const std::uint64_t number = *held.waiting.begin();
+    held.waiting.erase(held.waiting.begin());
+    held.out.insert(number);
+    Message& message = held.messages.at(number);
+    message.free_at = now + Broker::kLeaseSeconds;
+    advance_at_ = std::min(advance_at_, message.free_at);
+    Incoming delivered;
+    delivered.kind = Incoming::Kind::kDelivered;
+    delivered.queue = held.queue;
+    delivered.subject = held.queue.subject;
+    delivered.payload = message.payload;
+    delivered.deliveries = ++message.deliveries;
+    delivered.handle = held.queue.stream + "/" + held.queue.consumer + "/" + std::to_string(number);
+    Member* member = ask.member;
+    if (--ask.left == 0) held.asks.pop_front();
+    member->Give(std::move(delivered));
+  }
+}
+
+void MemoryHub::Advance() {
+  const double now = clock_.MonotonicSeconds();
+  if (now < advance_at_) return;
+  advance_at_ = std::numeric_limits<double>::infinity();
+  for (auto& [queue, held] : queues_) {
+    std::erase_if(held.out, [&](std::uint64_t number) {
+      if (held.messages.at(number).free_at > now) return false;
+      held.waiting.insert(number);
+      return true;
+    });
+    HandOut(held);
+    std::vector<Member*> over;
+    std::erase_if(held.asks, [&](const Ask& ask) {
+      if (ask.until > now) return false;
+      over.push_back(ask.member);
+      return true;
+    });
+    for (Member* member : over) member->Over(queue);
+  }
+  advance_at_ = std::min(advance_at_, NextDeadline());
+}
+
+double MemoryHub::NextDeadline() const {
+  double next = std::numeric_limits<double>::infinity();
+  for (const auto& [queue, held] : queues_) {
+    for (const Ask& ask : held.asks) next = std::min(next, ask.until);
+    for (const std::uint64_t number : held.out) {
+      next = std::min(next, held.messages.at(number).free_at);
+    }
+  }
+  return next;
+}
+
+void MemoryHub::LoseEverything() {
+  queues_.clear();
+  objects_.clear();
+  ++losses_;
+}
+
+}  // namespace tilewright::measure::fleet

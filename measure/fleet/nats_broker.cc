@@ -1,0 +1,457 @@
+// NATS JetStream by the C library. What is asked of JetStream all the time (fetching,
+// acknowledging, counting) is said on its own subjects with answers to one inbox, so that nothing
+// waits; what is asked once (streams, consumers) goes through the library's calls. Everything that
+// comes is put into one list by the library's threads, and taken out by Next.
+
+#include <nats/nats.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "measure/fleet/connect.h"
+#include "measure/fleet/inbox.h"
+#include "measure/fleet/keys.h"
+#include "measure/fleet/subjects.h"
+#include "src/base/hash.h"
+#include "src/base/json.h"
+#include "src/base/strings.h"
+
+namespace tilewright::measure::fleet {
+namespace {
+
+constexpr const char* kArtifactStream = "TWARTIFACT";
+constexpr std::int64_t kNanoseconds = 1'000'000'000;
+
+Status Failed(const std::string& what, natsStatus status) {
+  const char* last = nats_GetLastError(nullptr);
+  std::string text = what + ": " + natsStatus_GetText(status);
+  if (last != nullptr && *last != '\0') text += " (" + std::string(last) + ")";
+  const bool forbidden = status == NATS_NOT_PERMITTED;
+  return forbidden ? Unsupported(std::move(text)) : Unavailable(std::move(text));
+}
+
+/// Foreign errors of JetStream: a code and what the server said.
+Status Refused(const std::string& what, natsStatus status, jsErrCode code) {
+  // What one may not do is not answered.
+  const bool forbidden = status == NATS_TIMEOUT || status == NATS_NOT_PERMITTED;
+  Status failed = Failed(what, status);
+  if (!forbidden) {
+    return code != 0 ? failed.WithContext("JetStream error " + std::to_string(code)) : failed;
+  }
+  return Unsupported(failed.message() +
+                     "; does the server have JetStream, and may this user do that?");
+}
+
+std::string HeaderOf(natsMsg* message, const char* name) {
+  const char* value = nullptr;
+  if (natsMsgHeader_Get(message, name, &value) != NATS_OK || value == nullptr) return {};
+  return value;
+}
+
+class NatsBroker final : public Broker {
+ public:
+  explicit NatsBroker(std::function<void(const std::string&)> on_note)
+      : on_note_(std::move(on_note)) {}
+  ~NatsBroker() override;
+  Status Open(const Address& address, const std::string& client);
+
+  Status Subscribe(const std::string& pattern) override;
+  Status Unsubscribe(const std::string& pattern) override;
+  Status Say(const std::string& subject, std::string_view payload) override;
+  Status OpenQueue(const Queue& queue) override;
+  void CloseQueue(const Queue& queue) override;
+  Status Enqueue(const Queue& queue, std::string_view payload) override;
+  Status Fetch(const Queue& queue, int count, double seconds) override;
+  void Acknowledge(const std::string& handle, Verdict verdict) override;
+  void Count(const Queue& queue) override;
+  Status PutObject(const std::string& name, std::string_view bytes) override;
+  Status GetObject(const std::string& name) override;
+  std::optional<Incoming> Next(double seconds) override;
+  void Wake() override { inbox_.Wake(); }
+  bool IsOf(const std::string& handle, const Queue& queue) const override {
+    return handle.starts_with("$JS.ACK." + queue.stream + "." + queue.consumer + ".");
+  }
+  bool connected() const override { return inbox_.connected(); }
+  std::int64_t connections() const override { return inbox_.connections(); }
+  Status Flush(double seconds) override;
+
+ private:
+  static void OnMessage(natsConnection*, natsSubscription*, natsMsg* message, void* self) {
+    static_cast<NatsBroker*>(self)->Take(message);
+    natsMsg_Destroy(message);
+  }
+  static void OnCompleted(void* self) { static_cast<NatsBroker*>(self)->inbox_.Completed(); }
+  static void OnLost(natsConnection*, void* self) {
+    static_cast<NatsBroker*>(self)->inbox_.SetConnected(false);
+  }
+  static void OnFound(natsConnection*, void* self) {
+    static_cast<NatsBroker*>(self)->inbox_.SetConnected(true);
+  }
+  static void OnError(natsConnection* connection, natsSubscription*, natsStatus status,
+                      void* self) {
+    char text[512] = "";
+    const char* last = nullptr;
+    if (natsConnection_GetLastError(connection, &last) != NATS_OK && last != nullptr) {
+      std::snprintf(text, sizeof(text), "%s", last);
+    }
+    Incoming refused;
+    refused.kind = Incoming::Kind::kRefused;
+    refused.payload = *text != '\0' ? text : natsStatus_GetText(status);
+    static_cast<NatsBroker*>(self)->inbox_.Put(std::move(refused));
+  }
+
+  void Take(natsMsg* message);
+  void TakeAnswer(natsMsg* message, const std::string& subject, std::string payload);
+  Status Ask(const std::string& subject, const std::string& kind, std::string_view payload);
+  Status OpenStream(const std::string& name, const std::string& subject, bool queue);
+  Queue QueueNumbered(const std::string& number, bool fetched);
+
+  std::function<void(const std::string&)> on_note_;
+  Inbox inbox_;
+  std::string inbox_subject_;
+  natsOptions* options_ = nullptr;
+  natsConnection* connection_ = nullptr;
+  jsCtx* jetstream_ = nullptr;
+  std::map<std::string, natsSubscription*> subscriptions_;
+  std::size_t completing_ = 0;
+
+  std::mutex numbers_mutex_;
+  std::vector<Queue> numbered_;             // queues that were asked about
+  std::map<Queue, std::uint64_t> fetches_;  // the last one of each
+  std::map<std::uint64_t, std::string> objects_;
+  std::uint64_t next_ = 1;
+};
+
+NatsBroker::~NatsBroker() {
+  if (connection_ != nullptr) {
+    natsConnection_Close(connection_);
+    inbox_.WaitForCompleted(completing_);
+  }
+  for (auto& [pattern, subscription] : subscriptions_) natsSubscription_Destroy(subscription);
+  jsCtx_Destroy(jetstream_);
+  natsConnection_Destroy(connection_);
+  natsOptions_Destroy(options_);
+}
+
+Status NatsBroker::Open(const Address& address, const std::string& client) {
+  natsStatus status = natsOptions_Create(&options_);
+  const auto set = [&](natsStatus next) {
+    if (status == NATS_OK) status = next;
+  };
+  constexpr int kReconnectMilliseconds = 200, kPingMilliseconds = 2000, kBuffer = 16 << 20;
+  const std::string inbox = "_INBOX." + address.user;
+  std::vector<std::string> urls = Split(address.url, ',');
+  std::vector<const char*> servers;
+  for (const std::string& url : urls) servers.push_back(url.c_str());
+  set(natsOptions_SetServers(options_, servers.data(), static_cast<int>(servers.size())));
+  set(natsOptions_SetName(options_, client.c_str()));
+  set(natsOptions_SetMaxReconnect(options_, -1));
+  set(natsOptions_SetReconnectWait(options_, kReconnectMilliseconds));
+  set(natsOptions_SetReconnectBufSize(options_, kBuffer));
+  set(natsOptions_SetPingInterval(options_, kPingMilliseconds));
+  set(natsOptions_SetMaxPingsOut(options_, 2));
+  set(natsOptions_SetCustomInboxPrefix(options_, inbox.c_str()));
+  set(natsOptions_UseGlobalMessageDelivery(options_, true));
+  set(natsOptions_SetDisconnectedCB(options_, &OnLost, this));
+  set(natsOptions_SetReconnectedCB(options_, &OnFound, this));
+  set(natsOptions_SetErrorHandler(options_, &OnError, this));
+  if (!address.ca_file.empty()) {
+    set(natsOptions_SetSecure(options_, true));
+    set(natsOptions_LoadCATrustedCertificates(options_, address.ca_file.c_str()));
+  }
+  if (!address.seed_file.empty()) {
+    auto key = PublicKeyOfSeedFile(address.seed_file);
+    TW_RETURN_IF_ERROR(key);
+    set(natsOptions_SetNKeyFromSeed(options_, key->c_str(), address.seed_file.c_str()));
+  }
+  if (status != NATS_OK) return Failed("fleet " + address.url, status);
+  status = natsConnection_Connect(&connection_, options_);
+  if (status != NATS_OK) {
+    return Failed("fleet " + address.url, status)
+        .WithContext("no connection (is nats-server up, and the address right?)");
+  }
+  set(natsConnection_JetStream(&jetstream_, connection_, nullptr));
+  if (status != NATS_OK) return Failed("fleet " + address.url, status);
+  char* made = nullptr;
+  status = natsInbox_Create(&made);
+  if (status != NATS_OK) return Failed("an inbox", status);
+  std::string random = made;
+  natsInbox_Destroy(made);
+  inbox_subject_ = inbox + "." + random.substr(random.rfind('.') + 1);
+  TW_RETURN_IF_ERROR(Subscribe(inbox_subject_ + ".>"));
+  return Flush(10);
+}
+
+Status NatsBroker::Subscribe(const std::string& pattern) {
+  if (subscriptions_.contains(pattern)) return {};
+  natsSubscription* subscription = nullptr;
+  natsStatus status =
+      natsConnection_Subscribe(&subscription, connection_, pattern.c_str(), &OnMessage, this);
+  if (status != NATS_OK) return Failed(pattern, status);
+  // Nothing is dropped for being many: a tuner that stood still has much to read.
+  (void)natsSubscription_SetPendingLimits(subscription, -1, -1);
+  if (natsSubscription_SetOnCompleteCB(subscription, &OnCompleted, this) == NATS_OK) ++completing_;
+  subscriptions_[pattern] = subscription;
+  return {};
+}
+
+Status NatsBroker::Unsubscribe(const std::string& pattern) {
+  const auto found = subscriptions_.find(pattern);
+  if (found == subscriptions_.end()) return {};
+  (void)natsSubscription_Unsubscribe(found->second);
+  natsSubscription_Destroy(found->second);
+  subscriptions_.erase(found);
+  return {};
+}
+
+Status NatsBroker::Say(const std::string& subject, std::string_view payload) {
+  const natsStatus status = natsConnection_Publish(connection_, subject.c_str(), payload.data(),
+                                                   static_cast<int>(payload.size()));
+  return status == NATS_OK ? Status() : Failed(subject, status);
+}
+
+Status NatsBroker::Ask(const std::string& subject, const std::string& kind,
+                       std::string_view payload) {
+  const std::string answer = inbox_subject_ + "." + kind;
+  const natsStatus status =
+      natsConnection_PublishRequest(connection_, subject.c_str(), answer.c_str(), payload.data(),
+                                    static_cast<int>(payload.size()));
+  return status == NATS_OK ? Status() : Failed(subject, status);
+}
+
+Status NatsBroker::OpenStream(const std::string& name, const std::string& subject, bool queue) {
+  jsStreamInfo* info = nullptr;
+  jsErrCode code = static_cast<jsErrCode>(0);
+  natsStatus status = js_GetStreamInfo(&info, jetstream_, name.c_str(), nullptr, &code);
+  jsStreamInfo_Destroy(info);
+  if (status == NATS_OK) return {};
+  if (status != NATS_NOT_FOUND) return Refused("stream " + name, status, code);
+  jsStreamConfig config;
+  jsStreamConfig_Init(&config);
+  std::array<const char*, 1> subjects = {subject.c_str()};
+  constexpr std::int64_t kDay = 24 * 3600 * kNanoseconds;
+  config.Name = name.c_str();
+  config.Subjects = subjects.data();
+  config.SubjectsLen = 1;
+  config.Retention = queue ? js_WorkQueuePolicy : js_LimitsPolicy;
+  config.Storage = js_FileStorage;
+  config.MaxAge = kDay;
+  config.MaxMsgSize = static_cast<std::int32_t>(kMostBytes);
+  if (!queue) config.MaxMsgsPerSubject = 1;
+  config.AllowDirect = !queue;
+  info = nullptr;
+  status = js_AddStream(&info, jetstream_, &config, nullptr, &code);
+  jsStreamInfo_Destroy(info);
+  if (status == NATS_OK) return {};
+  const Status refused = Refused("making the stream " + name, status, code);
+  return {refused.code(), refused.message() +
+                              "; who runs the fleet makes it by `tilewright fleet "
+                              "open CLASS`"};
+}
+
+Status NatsBroker::OpenQueue(const Queue& queue) {
+  const std::size_t user = queue.subject.rfind('.', queue.subject.rfind('.') - 1);
+  TW_RETURN_IF_ERROR(
+      OpenStream(queue.stream, queue.subject.substr(0, user) + ".>", /*queue=*/true));
+  if (queue.stream == kBuildStream) {
+    TW_RETURN_IF_ERROR(OpenStream(kArtifactStream, "tw.artifact.>", /*queue=*/false));
+  }
+  // The subject of the request has the filter in it, so that permissions can be given by it; the
+  // library's call has not.
+  constexpr std::int64_t kMostOut = 65536, kMostAsking = 16384, kInactive = 3600 * kNanoseconds;
+  const Json config = {{"durable_name", queue.consumer},
+                       {"name", queue.consumer},
+                       {"deliver_policy", "all"},
+                       {"ack_policy", "explicit"},
+                       {"replay_policy", "instant"},
+                       {"ack_wait", static_cast<std::int64_t>(kLeaseSeconds * 1e9)},
+                       {"max_deliver", -1},
+                       {"max_ack_pending", kMostOut},
+                       {"max_waiting", kMostAsking},
+                       {"inactive_threshold", kInactive},
+                       {"filter_subject", queue.subject}};
+  const std::string request = DumpJson(Json{{"stream_name", queue.stream}, {"config", config}});
+  const std::string subject =
+      "$JS.API.CONSUMER.CREATE." + queue.stream + "." + queue.consumer + "." + queue.subject;
+  constexpr std::int64_t kMilliseconds = 5000;
+  natsMsg* answer = nullptr;
+  const natsStatus status = natsConnection_RequestString(&answer, connection_, subject.c_str(),
+                                                         request.c_str(), kMilliseconds);
+  const std::string what = "making the queue " + queue.consumer;
+  if (status != NATS_OK) return Refused(what, status, static_cast<jsErrCode>(0));
+  const auto json =
+      ParseJson({natsMsg_GetData(answer), static_cast<std::size_t>(natsMsg_GetDataLength(answer))});
+  natsMsg_Destroy(answer);
+  if (!json.ok() || !json->is_object()) return Unavailable(what + ": the server's answer is none");
+  if (!json->contains("error")) return {};
+  return Unavailable(what + ": " + DumpJson((*json)["error"]).substr(0, 300));
+}
+
+void NatsBroker::CloseQueue(const Queue& queue) {
+  // What this user may not do is refused, and nobody waits for it: the queue ends by itself, too.
+  const std::string purge = DumpJson(Json{{"filter", queue.subject}});
+  (void)Ask("$JS.API.STREAM.PURGE." + queue.stream, "x", purge);
+  (void)Ask("$JS.API.CONSUMER.DELETE." + queue.stream + "." + queue.consumer, "x", "");
+}
+
+Status NatsBroker::Enqueue(const Queue& queue, std::string_view payload) {
+  return Ask(queue.subject, "p", payload);
+}
+
+Status NatsBroker::Fetch(const Queue& queue, int count, double seconds) {
+  std::uint64_t number = 0;
+  {
+    const std::lock_guard lock(numbers_mutex_);
+    number = fetches_[queue] = next_++;
+  }
+  const auto nanoseconds = static_cast<std::int64_t>(seconds * 1e9);
+  Json ask = {{"batch", count}};
+  if (seconds > 0) {
+    ask["expires"] = nanoseconds;
+  } else {
+    ask["no_wait"] = true;
+  }
+  return Ask("$JS.API.CONSUMER.MSG.NEXT." + queue.stream + "." + queue.consumer,
+             "f." + std::to_string(number), DumpJson(ask));
+}
+
+void NatsBroker::Acknowledge(const std::string& handle, Verdict verdict) {
+  constexpr std::array<const char*, 3> kWords = {"+ACK", "-NAK", "+WPI"};
+  (void)natsConnection_PublishString(connection_, handle.c_str(),
+                                     kWords[static_cast<std::size_t>(verdict)]);
+}
+
+void NatsBroker::Count(const Queue& queue) {
+  std::size_t number = 0;
+  {
+    const std::lock_guard lock(numbers_mutex_);
+    const auto found = std::ranges::find(numbered_, queue);
+    number = static_cast<std::size_t>(found - numbered_.begin());
+    if (found == numbered_.end()) numbered_.push_back(queue);
+  }
+  (void)Ask("$JS.API.CONSUMER.INFO." + queue.stream + "." + queue.consumer,
+            "i." + std::to_string(number), "");
+}
+
+Status NatsBroker::PutObject(const std::string& name, std::string_view bytes) {
+  return Ask(name, "p", bytes);
+}
+
+Status NatsBroker::GetObject(const std::string& name) {
+  std::uint64_t number = 0;
+  {
+    const std::lock_guard lock(numbers_mutex_);
+    number = next_++;
+    objects_[number] = name;
+  }
+  return Ask("$JS.API.DIRECT.GET." + std::string(kArtifactStream) + "." + name,
+             "o." + std::to_string(number), "");
+}
+
+std::optional<Incoming> NatsBroker::Next(double seconds) { return inbox_.Next(seconds); }
+
+Status NatsBroker::Flush(double seconds) {
+  const natsStatus status =
+      natsConnection_FlushTimeout(connection_, static_cast<std::int64_t>(seconds * 1e3));
+  return status == NATS_OK ? Status() : Failed("the broker", status);
+}
+
+void NatsBroker::Take(natsMsg* message) {
+  const std::string subject = natsMsg_GetSubject(message);
+  std::string payload;
+  if (natsMsg_GetDataLength(message) > 0) {
+    payload.assign(natsMsg_GetData(message),
+                   static_cast<std::size_t>(natsMsg_GetDataLength(message)));
+  }
+  if (static_cast<std::int64_t>(payload.size()) > kMostBytes) return;
+  if (subject.starts_with(inbox_subject_)) return TakeAnswer(message, subject, std::move(payload));
+  Incoming incoming;
+  incoming.subject = subject;
+  incoming.payload = std::move(payload);
+  const char* reply = natsMsg_GetReply(message);
+  if (reply != nullptr && std::string_view(reply).starts_with("$JS.ACK.")) {
+    // $JS.ACK.stream.consumer.deliveries.sequence.…
+    incoming.kind = Incoming::Kind::kDelivered;
+    incoming.handle = reply;
+    incoming.queue.stream = Word(reply, 2);
+    incoming.queue.consumer = Word(reply, 3);
+    incoming.deliveries = ParseInt64(Word(reply, 4)).ok() ? *ParseInt64(Word(reply, 4)) : 1;
+  }
+  inbox_.Put(std::move(incoming));
+}
+
+Queue NatsBroker::QueueNumbered(const std::string& number, bool fetched) {
+  const auto parsed = ParseInt64(number);
+  if (!parsed.ok()) return {};
+  const std::lock_guard lock(numbers_mutex_);
+  const auto which = static_cast<std::uint64_t>(*parsed);
+  if (!fetched) return which < numbered_.size() ? numbered_[which] : Queue{};
+  for (const auto& [queue, last] : fetches_) {
+    if (last == which) return queue;
+  }
+  return {};
+}
+
+void NatsBroker::TakeAnswer(natsMsg* message, const std::string& subject, std::string payload) {
+  const std::string_view rest = std::string_view(subject).substr(inbox_subject_.size() + 1);
+  const std::string_view kind = Word(rest, 0);
+  const std::string number(Word(rest, 1));
+  const std::string code = HeaderOf(message, "Status");
+  Incoming incoming;
+  if (kind == "f") {
+    if (code.empty() || code == "100") return;
+    incoming.kind = Incoming::Kind::kFetchOver;
+    incoming.queue = QueueNumbered(number, /*fetched=*/true);
+    if (incoming.queue.stream.empty()) return;  // of an earlier one
+  } else if (kind == "i") {
+    incoming.kind = Incoming::Kind::kCounted;
+    incoming.queue = QueueNumbered(number, /*fetched=*/false);
+    const auto json = ParseJson(payload);
+    if (!json.ok() || !json->is_object()) return;
+    if (json->contains("error")) {
+      // Only one that is certainly not there is gone.
+      const Json& error = (*json)["error"];
+      if (error.value("code", 0) != 404) return;
+      incoming.out = -1;
+    } else {
+      incoming.waiting = json->value("num_pending", std::int64_t{0});
+      incoming.out = json->value("num_ack_pending", std::int64_t{0});
+    }
+  } else if (kind == "o") {
+    incoming.kind = Incoming::Kind::kObject;
+    const auto parsed = ParseInt64(number);
+    const std::lock_guard lock(numbers_mutex_);
+    const auto found = objects_.find(parsed.ok() ? static_cast<std::uint64_t>(*parsed) : 0);
+    if (found == objects_.end()) return;
+    incoming.subject = found->second;
+    objects_.erase(found);
+    if (code.empty()) incoming.payload = std::move(payload);
+  } else if (kind == "x") {
+    return;
+  } else {
+    incoming.kind = Incoming::Kind::kRefused;
+    incoming.payload = "a message was not taken: no stream for it";
+    if (code.empty()) {
+      const auto json = ParseJson(payload);
+      if (json.ok() && json->is_object() && !json->contains("error")) return;
+      incoming.payload = "a message was not taken: " + payload.substr(0, 300);
+    }
+  }
+  inbox_.Put(std::move(incoming));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Broker>> Connect(const Address& address, const std::string& client,
+                                        std::function<void(const std::string&)> on_note) {
+  TW_RETURN_IF_ERROR(CheckName("the user of the fleet", address.user));
+  auto broker = std::make_unique<NatsBroker>(std::move(on_note));
+  TW_RETURN_IF_ERROR(broker->Open(address, client));
+  return std::unique_ptr<Broker>(std::move(broker));
+}
+
+}  // namespace tilewright::measure::fleet

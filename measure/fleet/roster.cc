@@ -1,0 +1,169 @@
+#include "measure/fleet/roster.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+namespace tilewright::measure::fleet {
+namespace {
+
+/// Geometric mean of a's values as multiples of b's, over kernels that both have; 1 for none.
+double RatioOf(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  int count = 0;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    if (a[i] <= 0 || b[i] <= 0) continue;
+    sum += std::log(a[i] / b[i]);
+    ++count;
+  }
+  return count > 0 ? std::exp(sum / count) : 1;
+}
+
+}  // namespace
+
+bool Roster::Hear(const DeviceName& name, Here here, double now) {
+  const auto [found, added] = devices_.try_emplace(name);
+  Device& device = found->second;
+  const bool anew = !added && device.here.instance != here.instance;
+  if (anew) device = Device{};
+  device.here = std::move(here);
+  device.heard_at = now;
+  if (added || anew) {
+    device.first.assign(kernels_, 0);
+    for (std::size_t i = 0; i < kernels_; ++i) device.wanted.insert(i);
+  }
+  return added || anew;
+}
+
+std::vector<DeviceName> Roster::Forget(double now) {
+  std::vector<DeviceName> gone;
+  for (const auto& [name, device] : devices_) {
+    if (now - device.heard_at > settings_.gone_seconds) gone.push_back(name);
+  }
+  for (const DeviceName& name : gone) devices_.erase(name);
+  return gone;
+}
+
+void Roster::Forgive(double seconds) {
+  for (auto& [name, device] : devices_) device.heard_at += seconds;
+}
+
+const Roster::Device* Roster::Find(const DeviceName& name) const {
+  const auto found = devices_.find(name);
+  return found == devices_.end() ? nullptr : &found->second;
+}
+
+bool Roster::Counts(const Device& device) {
+  return device.here.measures && device.here.state == DeviceState::kReady && device.aside.empty();
+}
+
+int Roster::measure_slots() const {
+  int slots = 0;
+  for (const auto& [name, device] : devices_) {
+    if (Counts(device)) slots += device.here.measure_slots;
+  }
+  return slots;
+}
+
+void Roster::AddKernel() {
+  const std::size_t kernel = kernels_++;
+  reference_.push_back(0);
+  for (auto& [name, device] : devices_) {
+    device.first.resize(kernels_, 0);
+    device.wanted.insert(kernel);
+  }
+}
+
+std::optional<std::size_t> Roster::TakeBaseline(const DeviceName& name, double now) {
+  const auto found = devices_.find(name);
+  if (found == devices_.end() || kernels_ == 0) return std::nullopt;
+  Device& device = found->second;
+  const bool ready = device.here.measures && device.here.state == DeviceState::kReady;
+  if (!ready) return std::nullopt;
+  if (device.wanted.empty() && device.now.empty() &&
+      now - device.baseline_at >= settings_.baseline_seconds) {
+    for (std::size_t i = 0; i < kernels_; ++i) device.wanted.insert(i);
+  }
+  if (device.wanted.empty()) return std::nullopt;
+  if (device.now.empty()) {
+    device.baseline_at = now;
+    device.now.assign(kernels_, 0);
+  }
+  device.now.resize(kernels_, 0);
+  const std::size_t kernel = *device.wanted.begin();
+  device.wanted.erase(device.wanted.begin());
+  device.now[kernel] = -1;  // under way
+  return kernel;
+}
+
+void Roster::MissBaseline(const DeviceName& name, std::size_t kernel) {
+  const auto found = devices_.find(name);
+  if (found == devices_.end()) return;
+  Device& device = found->second;
+  if (kernel < device.now.size()) device.now[kernel] = 0;
+  device.wanted.insert(kernel);
+}
+
+double Roster::DriftOf(const Device& device) const { return RatioOf(device.now, device.first); }
+
+Roster::Verdict Roster::AddBaseline(const DeviceName& name, std::size_t kernel, double value,
+                                    double now) {
+  const auto found = devices_.find(name);
+  if (found == devices_.end() || kernel >= kernels_) return Verdict::kNone;
+  Device& device = found->second;
+  device.now.resize(kernels_, 0);
+  device.now[kernel] = value;
+  if (reference_[kernel] == 0) reference_[kernel] = value;
+  const bool under_way =
+      !device.wanted.empty() || std::ranges::any_of(device.now, [](double v) { return v < 0; });
+  if (under_way) return Verdict::kNone;
+  const double drift = DriftOf(device);
+  for (std::size_t i = 0; i < kernels_; ++i) {
+    if (device.first[i] == 0) device.first[i] = device.now[i];
+  }
+  device.now.clear();
+  const double allowed =
+      std::max(settings_.least_drift, settings_.resolution_factor * device.here.resolution);
+  const bool good = std::abs(std::log(drift)) <= std::log1p(allowed);
+  device.bad = good ? 0 : device.bad + 1;
+  device.good = good ? device.good + 1 : 0;
+  const auto once_more = [&] {
+    for (std::size_t i = 0; i < kernels_; ++i) device.wanted.insert(i);
+  };
+  if (!device.aside.empty()) {
+    if (!good || device.good < settings_.good_in_row) return Verdict::kNone;
+    device.aside.clear();
+    device.good_at = now;
+    return Verdict::kBack;
+  }
+  if (good) {
+    device.good_at = now;
+    return Verdict::kGood;
+  }
+  if (device.bad < settings_.bad_in_row) {
+    once_more();
+    return Verdict::kBad;
+  }
+  char text[96];
+  std::snprintf(text, sizeof(text), "its baseline is %+.1f %% off what it was", 100 * (drift - 1));
+  device.aside = text;
+  return Verdict::kDrifted;
+}
+
+void Roster::SetAside(const DeviceName& name, std::string why) {
+  const auto found = devices_.find(name);
+  if (found != devices_.end()) found->second.aside = std::move(why);
+}
+
+double Roster::ScaleOf(const DeviceName& name) const {
+  const Device* device = Find(name);
+  if (device == nullptr) return 1;
+  const double ratio = RatioOf(device->first, reference_);
+  // What the device cannot tell apart is noise of the baseline, not the device.
+  constexpr double kLeastResolution = 0.01;
+  const double told = std::max(kLeastResolution, device->here.resolution);
+  return std::abs(std::log(ratio)) <= std::log1p(told) ? 1 : ratio;
+}
+
+}  // namespace tilewright::measure::fleet

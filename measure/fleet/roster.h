@@ -1,0 +1,87 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "measure/fleet/wire.h"
+
+namespace tilewright::measure::fleet {
+
+/// The devices of a job's class as its tuner knows them: who is there, how fast each is by the
+/// job's baseline kernels, and which drift. Times of two devices are compared only by what both
+/// made of those. Knows no clock. Not thread-safe.
+class Roster {
+ public:
+  struct Settings {
+    double gone_seconds = 7;       ///< without a word: it is not there any more
+    double baseline_seconds = 60;  ///< between two baselines of a device
+    double least_drift = 0.03;     ///< less is nothing, whatever the resolution
+    double resolution_factor = 2;  ///< a device drifts beyond so many times its resolution
+    int bad_in_row = 2;            ///< baselines that say so
+    int good_in_row = 2;           ///< ... until one that was set aside is taken again
+  };
+
+  struct Device {
+    Here here;
+    double heard_at = 0;
+    std::vector<double> first;     ///< values of the baseline kernels when it joined; 0: unknown
+    double baseline_at = 0;        ///< the last one began then
+    double good_at = 0;            ///< the last good one was made then; 0: never
+    int bad = 0, good = 0;         ///< in a row
+    std::string aside;             ///< why its times do not count; empty: they do
+    std::set<std::size_t> wanted;  ///< baseline kernels that are to be measured now
+    std::vector<double> now;       ///< values of the baseline under way
+  };
+
+  explicit Roster(const Settings& settings) : settings_(settings) {}
+
+  /// A device says that it is there. returns true if it is new, or another process than before.
+  bool Hear(const DeviceName& name, Here here, double now);
+  /// Those that have said nothing for long are forgotten. returns them.
+  std::vector<DeviceName> Forget(double now);
+  void Remove(const DeviceName& name) { devices_.erase(name); }
+  /// As Settings says for devices that were not heard while nobody listened.
+  void Forgive(double seconds);
+  const std::map<DeviceName, Device>& devices() const { return devices_; }
+  const Device* Find(const DeviceName& name) const;
+
+  /// Ready, and its times count.
+  static bool Counts(const Device& device);
+  /// Orders that all devices together take at a time.
+  int measure_slots() const;
+
+  /// There is one more baseline kernel: every device is to measure it.
+  void AddKernel();
+  std::size_t kernels() const { return kernels_; }
+  /// A kernel that the device is to measure now, which is being measured from then on.
+  std::optional<std::size_t> TakeBaseline(const DeviceName& name, double now);
+  /// It was not measured after all: again.
+  void MissBaseline(const DeviceName& name, std::size_t kernel);
+
+  enum class Verdict : std::uint8_t {
+    kNone,     ///< there is more to be measured
+    kGood,     ///< as it was
+    kBad,      ///< not as it was: once more, at once
+    kDrifted,  ///< it is set aside from now on
+    kBack,     ///< it was set aside, and is as it was again
+  };
+  Verdict AddBaseline(const DeviceName& name, std::size_t kernel, double value, double now);
+  void SetAside(const DeviceName& name, std::string why);
+
+  /// What a time of the device is divided by to be one of the device that joined first; 1 where
+  /// that is not known.
+  double ScaleOf(const DeviceName& name) const;
+
+ private:
+  double DriftOf(const Device& device) const;
+
+  const Settings settings_;
+  std::map<DeviceName, Device> devices_;
+  std::size_t kernels_ = 0;
+  std::vector<double> reference_;  // values of the device that measured each kernel first
+};
+
+}  // namespace tilewright::measure::fleet

@@ -1,0 +1,87 @@
+#include "measure/fleet/subjects.h"
+
+#include <algorithm>
+
+#include "src/base/hash.h"
+#include "src/base/printable.h"
+
+namespace tilewright::measure::fleet {
+namespace {
+
+bool IsNameLetter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '_';
+}
+
+}  // namespace
+
+bool IsName(std::string_view text) {
+  constexpr std::size_t kMost = 64;
+  return !text.empty() && text.size() <= kMost && std::ranges::all_of(text, IsNameLetter);
+}
+
+Status CheckName(std::string_view what, std::string_view text) {
+  if (IsName(text)) return {};
+  return InvalidArgument(std::string(what) + ": '" + Printable(text.substr(0, 80)) +
+                         "', expected 1 to 64 letters, digits, '-' and '_'");
+}
+
+std::string ClassOf(const DeviceFingerprint& device) {
+  constexpr std::size_t kDigits = 12;
+  const std::string kind = IsName(device.kind) ? device.kind : "device";
+  return kind + "-" + HexOf(Mix64(Fnv1a64(device.ToString()))).substr(0, kDigits);
+}
+
+std::string HereSubject(const std::string& device_class, const DeviceName& device) {
+  return "tw.here." + device_class + "." + device.ToString();
+}
+std::string BeatSubject(const JobName& job, const DeviceName& device) {
+  return "tw.beat." + job.user + "." + job.job + "." + device.ToString();
+}
+std::string ResultSubject(const JobName& job, const DeviceName& device) {
+  return "tw.result." + job.user + "." + job.job + "." + device.ToString();
+}
+std::string JobSubject(const std::string& device_class, const JobName& job) {
+  return "tw.job." + device_class + "." + job.user + "." + job.job;
+}
+std::string DirectSubject(const std::string& device_class, const DeviceName& device,
+                          const JobName& job) {
+  return "tw.direct." + device_class + "." + device.ToString() + "." + job.user + "." + job.job;
+}
+std::string DeviceControlSubject(const DeviceName& device) {
+  return "tw.control.device." + device.ToString();
+}
+std::string JobControlSubject(const JobName& job) {
+  return "tw.control.job." + job.user + "." + job.job;
+}
+
+std::string_view Word(std::string_view subject, int index) {
+  for (; index > 0; --index) {
+    const std::size_t dot = subject.find('.');
+    if (dot == std::string_view::npos) return {};
+    subject.remove_prefix(dot + 1);
+  }
+  return subject.substr(0, subject.find('.'));
+}
+
+DeviceName SpeakerOf(std::string_view subject) {
+  const int first = subject.starts_with("tw.here.") ? 3 : 4;
+  return {std::string(Word(subject, first)), std::string(Word(subject, first + 1))};
+}
+
+std::string MeasureStream(const std::string& device_class) { return "TWRUN_" + device_class; }
+
+Queue MeasureQueue(const std::string& device_class, const JobName& job) {
+  return {MeasureStream(device_class), job.user + "_" + job.job,
+          "tw.run." + device_class + "." + job.user + "." + job.job};
+}
+
+Queue BuildQueue(const JobName& job) {
+  return {kBuildStream, job.user + "_" + job.job, "tw.build." + job.user + "." + job.job};
+}
+
+std::string ArtifactObject(const JobName& job, const std::string& hash, int part) {
+  return "tw.artifact." + job.user + "." + job.job + "." + hash + "." + std::to_string(part);
+}
+
+}  // namespace tilewright::measure::fleet

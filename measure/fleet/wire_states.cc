@@ -1,0 +1,114 @@
+#include "measure/fleet/wire_fields.h"
+
+namespace tilewright::measure::fleet {
+namespace {
+
+constexpr std::size_t kMostAside = 512;
+constexpr std::array<const char*, 3> kStates = {"ready", "draining", "quarantined"};
+
+const char* NameOf(DeviceState state) { return kStates[static_cast<std::size_t>(state)]; }
+
+}  // namespace
+
+std::string Encode(const Here& here) {
+  Json json = Header("here");
+  json["instance"] = here.instance;
+  json["version"] = here.version;
+  json["fingerprint"] = here.fingerprint;
+  json["target"] = here.target;
+  json["builds"] = here.builds;
+  json["measures"] = here.measures;
+  json["build_slots"] = here.build_slots;
+  json["measure_slots"] = here.measure_slots;
+  json["resolution"] = Finite(here.resolution);
+  json["state"] = NameOf(here.state);
+  json["held"] = here.held;
+  json["done"] = here.done;
+  json["busy"] = Finite(here.busy_seconds);
+  json["up"] = Finite(here.up_seconds);
+  return DumpJson(json);
+}
+
+Result<Here> DecodeHere(std::string_view text) {
+  auto json = Parsed(text, kMostSmallBytes, "here");
+  TW_RETURN_IF_ERROR(json);
+  Fields fields(*json);
+  constexpr std::int64_t kMostSlots = 4096;
+  Here here;
+  here.instance = NameFrom(fields, "instance");
+  here.version = Printable(ShortText(fields, "version", 64));
+  here.fingerprint = ShortText(fields, "fingerprint");
+  here.target = ShortText(fields, "target");
+  here.builds = fields.Flag("builds");
+  here.measures = fields.Flag("measures");
+  here.build_slots = static_cast<int>(CountFrom(fields, "build_slots", kMostSlots));
+  here.measure_slots = static_cast<int>(CountFrom(fields, "measure_slots", kMostSlots));
+  here.resolution = NumberFrom(fields, "resolution");
+  here.state = NamedFrom(fields, "state", kStates, DeviceState::kReady);
+  here.held = CountFrom(fields, "held");
+  here.done = CountFrom(fields, "done");
+  here.busy_seconds = NumberFrom(fields, "busy");
+  here.up_seconds = NumberFrom(fields, "up");
+  TW_RETURN_IF_ERROR(fields.status());
+  TW_RETURN_IF_ERROR(DeviceFingerprint::Parse(here.fingerprint));
+  return here;
+}
+
+std::string Encode(const JobState& state) {
+  Json json = Header("job");
+  json["epoch"] = Signed(state.epoch);
+  json["weight"] = state.weight;
+  json["split"] = state.split;
+  json["ended"] = state.ended;
+  json["floor"] = Signed(state.floor);
+  json["open"] = state.open;
+  json["done"] = state.done;
+  json["oldest"] = Finite(state.oldest_seconds);
+  json["what"] = Printable(state.what.substr(0, kMostText));
+  json["aside"] = state.aside;
+  return DumpJson(json);
+}
+
+Result<JobState> DecodeJobState(std::string_view text) {
+  auto json = Parsed(text, kMostSmallBytes, "job");
+  TW_RETURN_IF_ERROR(json);
+  Fields fields(*json);
+  JobState state;
+  state.epoch = EpochFrom(fields);
+  state.weight = fields.Number("weight");
+  constexpr double kLeast = 1e-3, kMost = 1e3;
+  if (!(state.weight >= kLeast && state.weight <= kMost)) {
+    fields.Fail(Corrupt("message: weight is out of range"));
+  }
+  state.split = fields.Flag("split");
+  state.ended = fields.Flag("ended");
+  state.floor = static_cast<std::uint64_t>(CountFrom(fields, "floor"));
+  state.open = CountFrom(fields, "open");
+  state.done = CountFrom(fields, "done");
+  state.oldest_seconds = SecondsFrom(fields, "oldest");
+  state.what = Printable(ShortText(fields, "what"));
+  for (const Json& name : fields.Get("aside", Json::value_t::array)) {
+    if (name.is_string()) state.aside.push_back(name.get<std::string>());
+    if (state.aside.size() > kMostAside) return Corrupt("message: too many devices aside");
+  }
+  return Finish(fields, std::move(state));
+}
+
+std::string Encode(const Control& control) {
+  Json json = Header("control");
+  json["action"] = control.action;
+  json["why"] = Printable(control.why.substr(0, kMostText));
+  return DumpJson(json);
+}
+
+Result<Control> DecodeControl(std::string_view text) {
+  auto json = Parsed(text, kMostSmallBytes, "control");
+  TW_RETURN_IF_ERROR(json);
+  Fields fields(*json);
+  Control control;
+  control.action = NameFrom(fields, "action");
+  control.why = Printable(ShortText(fields, "why"));
+  return Finish(fields, std::move(control));
+}
+
+}  // namespace tilewright::measure::fleet

@@ -1,0 +1,376 @@
+// Orders come from queues, asked for one job after the other by their shares, or are said directly.
+// Each is given to the bench at once, which works on what it has in turn; until it is done, beats
+// speak for it. A queue that had nothing is asked to hand out what comes while the others are asked
+// on: so an idle device waits everywhere, and a busy one takes what is its share.
+
+#include "measure/fleet/worker_core.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tilewright::measure::fleet {
+namespace {
+
+constexpr double kTickSeconds = 0.1;
+constexpr double kGraceSeconds = 1.5;  // beyond what the broker was given: then it has forgotten
+
+}  // namespace
+
+WorkerCore::WorkerCore(WorkerSettings settings, Bench& bench, Broker& broker, Clock& clock)
+    : settings_(std::move(settings)),
+      bench_(bench),
+      broker_(broker),
+      clock_(clock),
+      began_at_(clock.MonotonicSeconds()) {
+  measure_.slots = settings_.here.measures ? settings_.here.measure_slots : 0;
+  build_.builds = true;
+  build_.slots = settings_.builds_for_others ? settings_.here.build_slots : 0;
+}
+
+Status WorkerCore::Open() {
+  const JobName all{"*", "*"};
+  if (measure_.slots > 0) {
+    TW_RETURN_IF_ERROR(broker_.Subscribe(JobSubject(settings_.device_class, all)));
+    TW_RETURN_IF_ERROR(
+        broker_.Subscribe(DirectSubject(settings_.device_class, settings_.name, all)));
+  }
+  if (build_.slots > 0) TW_RETURN_IF_ERROR(broker_.Subscribe(JobSubject(kBuilders, all)));
+  TW_RETURN_IF_ERROR(broker_.Subscribe(DeviceControlSubject(settings_.name)));
+  TW_RETURN_IF_ERROR(broker_.Subscribe(kAskSubject));
+  connections_ = broker_.connections();
+  SayHere(clock_.MonotonicSeconds());
+  return broker_.Flush(5);
+}
+
+void WorkerCore::Drain() { state_ = DeviceState::kDraining; }
+
+void WorkerCore::Close() {
+  state_ = DeviceState::kDraining;
+  for (const auto& [number, held] : held_) Refuse(held.order, held.lease, "the worker ends");
+  held_.clear();
+  SayHere(clock_.MonotonicSeconds());
+  (void)broker_.Flush(2);
+}
+
+void WorkerCore::Poll(double seconds) {
+  constexpr int kMostAtOnce = 1024;
+  const double due = bench_.next_event() - clock_.MonotonicSeconds();
+  double wait = std::max(0.0, std::min({seconds, kTickSeconds, due}));
+  for (int i = 0; i < kMostAtOnce; ++i) {
+    const auto incoming = broker_.Next(wait);
+    if (!incoming) break;
+    wait = 0;
+    Handle(*incoming);
+  }
+  TakeDone();
+  const double now = clock_.MonotonicSeconds();
+  if (ticked_at_ < 0 || now - ticked_at_ >= kTickSeconds) Tick();
+  if (beat_now_) SayBeats();
+  Fetch(measure_, now);
+  Fetch(build_, now);
+}
+
+void WorkerCore::Handle(const Incoming& incoming) {
+  if (incoming.kind == Incoming::Kind::kFetchOver) return HandleFetchOver(incoming);
+  if (incoming.kind == Incoming::Kind::kRefused) {
+    if (noted_.insert(incoming.payload).second) Note("the broker refuses: " + incoming.payload);
+    return;
+  }
+  if (incoming.kind == Incoming::Kind::kDelivered) {
+    Lane* lane = LaneOf(incoming.queue.stream);
+    if (lane != nullptr) HandleOrder(incoming, lane);
+    return;
+  }
+  if (incoming.kind == Incoming::Kind::kObject) return HandleObject(incoming);
+  if (incoming.kind != Incoming::Kind::kSaid) return;
+  const std::string_view kind = Word(incoming.subject, 1);
+  if (kind == "job") return HandleJob(incoming, Word(incoming.subject, 2) == kBuilders);
+  if (kind == "direct") return HandleOrder(incoming, nullptr);
+  if (kind == "control") return HandleControl(incoming);
+  if (kind != "ask") return;
+  // Many may ask at once.
+  constexpr double kLeastSeconds = 0.2;
+  here_at_ = std::max(clock_.MonotonicSeconds(), here_at_ + kLeastSeconds) - settings_.here_seconds;
+}
+
+void WorkerCore::HandleJob(const Incoming& incoming, bool builds) {
+  const JobName name{std::string(Word(incoming.subject, 3)),
+                     std::string(Word(incoming.subject, 4))};
+  auto state = DecodeJobState(incoming.payload);
+  if (!state.ok()) {
+    const std::string what =
+        "job " + name.job + " of " + name.user + ": " + state.status().message();
+    if (noted_.insert(what).second) Note(what);
+    return;
+  }
+  Lane& lane = builds ? build_ : measure_;
+  auto& jobs = builds ? build_jobs_ : jobs_;
+  if (state->ended) {
+    DropJob(name);
+    jobs.erase(name);
+    lane.shares.Remove(name);
+    lane.fetching.erase(name);
+    return;
+  }
+  Job& job = jobs[name];
+  const bool another = job.state.epoch != state->epoch;
+  job.state = *std::move(state);
+  job.heard_at = clock_.MonotonicSeconds();
+  job.aside =
+      std::ranges::find(job.state.aside, settings_.name.ToString()) != job.state.aside.end();
+  lane.shares.Set(name, job.state.weight);
+  if (another) lane.fetching.erase(name);
+}
+
+void WorkerCore::HandleControl(const Incoming& incoming) {
+  const auto control = DecodeControl(incoming.payload);
+  if (!control.ok()) return;
+  if (control->action == "drain") state_ = DeviceState::kDraining;
+  if (control->action == "quarantine") state_ = DeviceState::kQuarantined;
+  if (control->action == "resume" && state_ == DeviceState::kQuarantined) {
+    state_ = DeviceState::kReady;
+  }
+  here_at_ = -1e9;
+  Note("told to " + control->action + (control->why.empty() ? "" : ": " + control->why));
+}
+
+WorkerCore::Lane* WorkerCore::LaneOf(const std::string& stream) {
+  if (stream == kBuildStream) return &build_;
+  return stream == MeasureStream(settings_.device_class) ? &measure_ : nullptr;
+}
+
+std::string WorkerCore::WhyNot(const Order& order, const Lane* lane) const {
+  const bool builds = lane != nullptr && lane->builds;
+  const auto& jobs = builds ? build_jobs_ : jobs_;
+  const auto found = jobs.find(order.job);
+  if (found == jobs.end()) return "no such job has said that it is here";
+  const Job& job = found->second;
+  if (job.state.epoch != order.epoch) return "it is of an earlier life of its tuner";
+  if (lane == nullptr) return {};
+  if (order.sequence < job.state.floor) return "it is not wanted any more";
+  if (builds != (order.stage == Stage::kBuild)) return "it is for others";
+  if (job.aside) return "the device is set aside";
+  if (order.stage == Stage::kWhole && !settings_.here.builds) return kNoBuilder;
+  return {};
+}
+
+void WorkerCore::HandleOrder(const Incoming& incoming, Lane* lane) {
+  auto order = DecodeOrder(incoming.payload);
+  if (lane != nullptr) {
+    const JobName job{std::string(Word(incoming.subject, lane->builds ? 2 : 3)),
+                      std::string(Word(incoming.subject, lane->builds ? 3 : 4))};
+    Fetching& fetching = lane->fetching[job];
+    fetching.left = std::max(0, fetching.left - 1);
+    fetching.empty = false;
+  }
+  if (!order.ok()) {
+    const auto told = DecodeControl(incoming.payload);
+    const bool refused = lane == nullptr && told.ok() && told->action == "refuse";
+    const std::string what = refused ? "a tuner does not take this worker: " + told->why
+                                     : "an order that is none: " + order.status().message();
+    if (noted_.insert(what).second) Note(what);
+    return;
+  }
+  Held held;
+  held.lease.sequence = order->sequence;
+  held.lease.fence = {order->generation, incoming.deliveries};
+  held.lease.handle = incoming.handle;
+  held.lane = lane;
+  const std::string why = WhyNot(*order, lane);
+  if (!why.empty()) return Refuse(*order, held.lease, why);
+  const std::uint64_t number = next_++;
+  if (lane != nullptr) {
+    ++lane->held;
+    held.charged = lane->shares.Charge(order->job);
+  }
+  held.order = *std::move(order);
+  Held& mine = held_.emplace(number, std::move(held)).first->second;
+  beat_now_ = true;
+  if (mine.order.built.empty()) return StartHeld(number, mine);
+  GetArtifacts(number, mine);
+}
+
+void WorkerCore::Refuse(const Order& order, const Lease& lease, const std::string& why) {
+  OrderResult result;
+  result.epoch = order.epoch;
+  result.instance = settings_.here.instance;
+  result.lease = lease;
+  result.refusal = why;
+  (void)broker_.Say(ResultSubject(order.job, settings_.name), Encode(result));
+}
+
+void WorkerCore::TakeDone() {
+  for (Bench::Event& event : bench_.Take()) {
+    const auto found = held_.find(event.number);
+    if (found == held_.end()) continue;  // its job is over
+    Held& held = found->second;
+    if (!event.over) {
+      held.lease.started = true;
+      continue;
+    }
+    Give(held, std::move(event));
+    held_.erase(found);
+  }
+  StartAlone();
+}
+
+void WorkerCore::Give(Held& held, Bench::Event event) {
+  OrderResult result;
+  result.epoch = held.order.epoch;
+  result.instance = settings_.here.instance;
+  result.lease = held.lease;
+  result.refusal = std::move(event.refusal);
+  if (event.built && !PutArtifact(held.order, event)) result.refusal = "its artifact is too large";
+  if (result.refusal.empty()) {
+    result.trials = std::move(event.trials);
+    result.built = std::move(event.built);
+  }
+  (void)broker_.Say(ResultSubject(held.order.job, settings_.name), Encode(result));
+  busy_seconds_ += event.seconds;
+  ++done_;
+  if (held.lane == nullptr) return;
+  --held.lane->held;
+  held.lane->shares.Settle(held.order.job, held.charged, event.seconds);
+}
+
+void WorkerCore::Tick() {
+  const double now = clock_.MonotonicSeconds();
+  ticked_at_ = now;
+  if (broker_.connections() != connections_) {
+    // What was asked of the broker before it is forgotten.
+    connections_ = broker_.connections();
+    for (Lane* lane : {&measure_, &build_}) lane->fetching.clear();
+    beat_now_ = true;
+    here_at_ = -1e9;
+  }
+  if (!broker_.connected()) return;
+  if (now - here_at_ >= settings_.here_seconds) SayHere(now);
+  if (now - beat_at_ >= settings_.beat_seconds) beat_now_ = true;
+  ForgetJobs(now);
+}
+
+void WorkerCore::ForgetJobs(double now) {
+  for (Lane* lane : {&measure_, &build_}) {
+    auto& jobs = lane->builds ? build_jobs_ : jobs_;
+    std::vector<JobName> gone;
+    for (const auto& [name, job] : jobs) {
+      if (now - job.heard_at > settings_.forget_seconds) gone.push_back(name);
+    }
+    for (const JobName& name : gone) {
+      DropJob(name);
+      jobs.erase(name);
+      lane->shares.Remove(name);
+      lane->fetching.erase(name);
+    }
+  }
+}
+
+void WorkerCore::DropJob(const JobName& name) {
+  for (auto held = held_.begin(); held != held_.end();) {
+    if (held->second.order.job != name) {
+      ++held;
+      continue;
+    }
+    bench_.Drop(held->first);
+    if (held->second.lane != nullptr) --held->second.lane->held;
+    held = held_.erase(held);
+  }
+}
+
+void WorkerCore::SayHere(double now) {
+  here_at_ = now;
+  Here here = settings_.here;
+  here.state = state_;
+  here.held = std::ssize(held_);
+  here.done = done_;
+  here.busy_seconds = busy_seconds_;
+  here.up_seconds = now - began_at_;
+  const std::string text = Encode(here);
+  if (measure_.slots > 0) {
+    (void)broker_.Say(HereSubject(settings_.device_class, settings_.name), text);
+  }
+  if (build_.slots > 0) (void)broker_.Say(HereSubject(kBuilders, settings_.name), text);
+}
+
+void WorkerCore::SayBeats() {
+  beat_now_ = false;
+  beat_at_ = clock_.MonotonicSeconds();
+  std::map<std::pair<JobName, std::uint64_t>, Beat> beats;
+  for (const auto& [number, held] : held_) {
+    Beat& beat = beats[{held.order.job, held.order.epoch}];
+    beat.epoch = held.order.epoch;
+    beat.instance = settings_.here.instance;
+    beat.leases.push_back(held.lease);
+  }
+  for (const auto& [key, beat] : beats) {
+    (void)broker_.Say(BeatSubject(key.first, settings_.name), Encode(beat));
+  }
+}
+
+Queue WorkerCore::QueueOf(const Lane& lane, const JobName& job) const {
+  return lane.builds ? BuildQueue(job) : MeasureQueue(settings_.device_class, job);
+}
+
+bool WorkerCore::MayFetch(const Lane& lane, const JobName& name, double now) const {
+  const auto& jobs = lane.builds ? build_jobs_ : jobs_;
+  const auto found = jobs.find(name);
+  if (found == jobs.end()) return false;
+  const Job& job = found->second;
+  if (job.aside || now - job.heard_at > settings_.silent_seconds) return false;
+  const auto fetching = lane.fetching.find(name);
+  return fetching == lane.fetching.end() || fetching->second.left == 0;
+}
+
+void WorkerCore::Fetch(Lane& lane, double now) {
+  if (state_ != DeviceState::kReady || lane.slots == 0 || !broker_.connected()) return;
+  const bool alone =
+      std::ranges::any_of(held_, [](const auto& held) { return held.second.order.alone; });
+  if (alone) return;
+  int jobs = 0, asked = 0;
+  for (auto& [name, fetching] : lane.fetching) {
+    if (fetching.left > 0 && now > fetching.until) fetching.left = 0;
+    if (fetching.left > 0 && !fetching.waits) asked += fetching.left;
+  }
+  for (const auto& [name, job] : lane.builds ? build_jobs_ : jobs_) {
+    if (!job.aside && now - job.heard_at <= settings_.silent_seconds) ++jobs;
+  }
+  const auto may = [&](const JobName& name) { return MayFetch(lane, name, now); };
+  while (lane.held + asked < lane.slots) {
+    const auto job = lane.shares.Choose(may);
+    if (!job) return;
+    const int free = lane.slots - lane.held - asked;
+    if (jobs == 1 || lane.fetching[*job].empty) {
+      // One that had nothing may hand out one at any time, beside what the others do.
+      const int count = jobs == 1 ? free : 1;
+      Ask(lane, *job, count, settings_.fetch_seconds, now);
+      if (jobs == 1) return;
+      continue;
+    }
+    // One job after the other: which is next depends on what this one has.
+    if (asked > 0) return;
+    constexpr int kMost = 4;
+    Ask(lane, *job, std::clamp(free / 2, 1, kMost), 0, now);
+    return;
+  }
+}
+
+void WorkerCore::Ask(Lane& lane, const JobName& job, int count, double seconds, double now) {
+  Fetching& fetching = lane.fetching[job];
+  fetching.left = count;
+  fetching.waits = seconds > 0;
+  fetching.until = now + seconds + kGraceSeconds;
+  (void)broker_.Fetch(QueueOf(lane, job), count, seconds);
+}
+
+void WorkerCore::HandleFetchOver(const Incoming& incoming) {
+  Lane* lane = LaneOf(incoming.queue.stream);
+  if (lane == nullptr) return;
+  for (auto& [name, fetching] : lane->fetching) {
+    if (QueueOf(*lane, name).consumer != incoming.queue.consumer) continue;
+    fetching.empty = fetching.left > 0;
+    fetching.left = 0;
+    lane->shares.Idle(name);
+  }
+}
+
+}  // namespace tilewright::measure::fleet

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "measure/fleet/bench.h"
+#include "measure/fleet/fair_shares.h"
+#include "src/base/clock.h"
+
+namespace tilewright::measure::fleet {
+
+struct WorkerSettings {
+  DeviceName name;
+  std::string device_class;
+  /// What it says of itself: all but state and counts. The slots in it bound what it takes.
+  Here here;
+  bool builds_for_others = false;  ///< takes orders of any class that are only to be built
+  double beat_seconds = 1, here_seconds = 2;
+  double silent_seconds = 4;   ///< a job that says nothing gets no more of this device
+  double forget_seconds = 15;  ///< ... and is forgotten
+  double fetch_seconds = 2;    ///< to wait for orders of an empty queue
+  /// Told what people may want to know. May be empty.
+  std::function<void(const std::string&)> on_note;
+};
+
+/// A device's side of a fleet: takes orders of jobs by their shares, speaks for those it has, and
+/// says what came of them. Everything happens inside Poll, on the caller's thread; the clock may be
+/// a made-up one. Not thread-safe.
+class WorkerCore {
+ public:
+  /// bench, broker, clock: outlive it.
+  WorkerCore(WorkerSettings settings, Bench& bench, Broker& broker, Clock& clock);
+
+  /// Begins to listen, and says that it is here. Errors: the broker's.
+  Status Open();
+  void Poll(double seconds);
+  /// Takes no more orders; Drained once those it has are done.
+  void Drain();
+  bool drained() const { return state_ == DeviceState::kDraining && held_.empty(); }
+  std::int64_t done() const { return done_; }
+  /// Says that it goes. Orders that it has are somebody else's then.
+  void Close();
+
+ private:
+  struct Fetching {
+    int left = 0;        // messages that may still come; 0: nothing was asked
+    bool waits = false;  // the queue was asked to wait for some
+    bool empty = false;  // the last time it had none
+    double until = 0;    // then it is forgotten
+  };
+  /// What takes orders at a time: measuring, or building for others.
+  struct Lane {
+    bool builds = false;
+    int slots = 0, held = 0;
+    FairShares shares;
+    std::map<JobName, Fetching> fetching;
+  };
+  struct Job {
+    JobState state;
+    double heard_at = 0;
+    bool aside = false;
+  };
+  struct Held {
+    Order order;
+    Lease lease;
+    Lane* lane = nullptr;  // null: said directly
+    double charged = 0;
+    std::vector<std::string> artifacts;  // parts of them that have come, until it is started
+    std::size_t missing = 0;             // parts that have not
+    bool begun = false;                  // the bench has it
+    bool waits = false;                  // it could begin, were others not in its way
+  };
+
+  void Handle(const Incoming& incoming);
+  void HandleJob(const Incoming& incoming, bool builds);
+  void HandleControl(const Incoming& incoming);
+  void HandleOrder(const Incoming& incoming, Lane* lane);
+  void HandleFetchOver(const Incoming& incoming);
+  Lane* LaneOf(const std::string& stream);
+  std::string WhyNot(const Order& order, const Lane* lane) const;
+  void Refuse(const Order& order, const Lease& lease, const std::string& why);
+  void GetArtifacts(std::uint64_t number, Held& held);
+  void HandleObject(const Incoming& incoming);
+  void StartHeld(std::uint64_t number, Held& held);
+  void StartAlone();
+  bool PutArtifact(const Order& order, const Bench::Event& event);
+  void Give(Held& held, Bench::Event event);
+  void TakeDone();
+  void Tick();
+  void ForgetJobs(double now);
+  void DropJob(const JobName& name);
+  void SayHere(double now);
+  void SayBeats();
+  void Fetch(Lane& lane, double now);
+  bool MayFetch(const Lane& lane, const JobName& name, double now) const;
+  void Ask(Lane& lane, const JobName& job, int count, double seconds, double now);
+  Queue QueueOf(const Lane& lane, const JobName& job) const;
+  void Note(const std::string& text) const {
+    if (settings_.on_note) settings_.on_note(text);
+  }
+
+  const WorkerSettings settings_;
+  Bench& bench_;
+  Broker& broker_;
+  Clock& clock_;
+  const double began_at_;
+  Lane measure_, build_;
+  std::map<JobName, Job> jobs_, build_jobs_;
+  std::map<std::uint64_t, Held> held_;
+  std::map<std::string, std::set<std::uint64_t>> wanted_;  // objects, and for which of these
+  std::uint64_t next_ = 1;
+  DeviceState state_ = DeviceState::kReady;
+  bool beat_now_ = false;
+  double ticked_at_ = -1, beat_at_ = 0, here_at_ = 0, busy_seconds_ = 0;
+  std::int64_t done_ = 0, connections_ = 0;
+  std::set<std::string> noted_;
+};
+
+}  // namespace tilewright::measure::fleet

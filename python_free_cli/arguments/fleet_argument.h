@@ -1,0 +1,61 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "measure/fleet/connect.h"
+#include "measure/fleet/dispatcher.h"
+#include "search/job.h"
+#include "src/target/target.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace tilewright::cli {
+
+/// Reads `--fleet`: the address of a broker, or a file that has it with a user's key (as
+/// `tilewright fleet` writes it). Errors: kInvalidArgument; those of reading the file.
+Result<measure::fleet::Address> FleetAddress(const std::string& text);
+
+/// A class of devices, as those of it say.
+struct FleetClass {
+  std::string name;
+  measure::fleet::Here here;  ///< of one of them
+  DeviceFingerprint device;
+  int devices = 0;
+};
+
+/// Asks who is there, and waits so long for answers; all classes with devices that measure.
+std::vector<FleetClass> FleetClasses(measure::fleet::Broker& broker, double seconds);
+
+/// `--fleet` and what goes with it, of a tuning job.
+class FleetArgument {
+ public:
+  void Declare(CLI::App& app);
+  /// What was given wins over what the job's file says.
+  void Into(search::JobSettings& settings) const;
+
+  /// Connects, and finds the class of devices that the target is for: `target` "native" becomes
+  /// theirs. Requires settings.fleet. Errors: those of FleetAddress and Connect; kInvalidArgument
+  /// with the classes that are there, where none is meant.
+  Status Connect(search::JobSettings& settings);
+  bool connected() const { return broker_ != nullptr; }
+  measure::fleet::Broker& broker() { return *broker_; }
+  const FleetClass& chosen() const { return class_; }
+  /// As the job's tuner. Requires connected().
+  measure::fleet::DispatcherSettings Settings(const search::JobSettings& settings) const;
+
+ private:
+  std::string fleet_, class_name_, priority_;
+  double share_ = 1;
+  CLI::Option* priority_option_ = nullptr;
+  CLI::Option* share_option_ = nullptr;
+  measure::fleet::Address address_;
+  std::unique_ptr<measure::fleet::Broker> broker_;
+  FleetClass class_;
+};
+
+}  // namespace tilewright::cli

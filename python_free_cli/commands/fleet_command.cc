@@ -1,0 +1,389 @@
+// `tilewright fleet`: sets a fleet up, shows who is there, and tells devices and jobs what to do.
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+
+#include "measure/fleet/wire.h"
+#include "python_free_cli/arguments/fleet_argument.h"
+#include "python_free_cli/command.h"
+#include "python_free_cli/fleet_folder.h"
+#include "python_free_cli/print.h"
+#include "src/base/clock.h"
+#include "src/base/files/file.h"
+#include "src/base/json.h"
+#include "src/base/strings.h"
+
+namespace tilewright::cli {
+namespace {
+
+namespace fleet = measure::fleet;
+
+constexpr const char* kServer = "/usr/sbin/nats-server";
+
+const char* StateName(fleet::DeviceState state) {
+  switch (state) {
+    case fleet::DeviceState::kDraining:
+      return "draining";
+    case fleet::DeviceState::kQuarantined:
+      return "quarantined";
+    default:
+      return "ready";
+  }
+}
+
+/// What was heard in a few seconds.
+struct Seen {
+  struct Device {
+    std::string device_class;
+    fleet::Here first, last;
+    double first_at = 0, last_at = 0;
+  };
+  struct Job {
+    std::string device_class;
+    fleet::JobState first, last;
+    double first_at = 0, last_at = 0;
+  };
+  std::map<std::string, Device> devices;
+  std::map<std::string, Job> jobs;
+  std::vector<std::string> others;  // of another version
+};
+
+Seen Listen(fleet::Broker& broker, double seconds) {
+  Seen seen;
+  SystemClock clock;
+  (void)broker.Say(fleet::kAskSubject, "");
+  const double until = clock.MonotonicSeconds() + seconds;
+  while (clock.MonotonicSeconds() < until) {
+    const auto incoming = broker.Next(std::max(0.0, until - clock.MonotonicSeconds()));
+    if (!incoming || incoming->kind != fleet::Incoming::Kind::kSaid) continue;
+    const double now = clock.MonotonicSeconds();
+    const std::string device_class(fleet::Word(incoming->subject, 2));
+    if (incoming->subject.starts_with("tw.here.")) {
+      const std::string name = fleet::SpeakerOf(incoming->subject).ToString();
+      auto here = fleet::DecodeHere(incoming->payload);
+      if (!here.ok()) {
+        seen.others.push_back(name + ": " + here.status().message());
+        continue;
+      }
+      auto [found, added] = seen.devices.try_emplace(name);
+      if (added) found->second = {device_class, *here, *here, now, now};
+      found->second.last = *std::move(here);
+      found->second.last_at = now;
+    } else if (incoming->subject.starts_with("tw.job.")) {
+      auto state = fleet::DecodeJobState(incoming->payload);
+      if (!state.ok() || device_class == fleet::kBuilders) continue;
+      const std::string name = std::string(fleet::Word(incoming->subject, 3)) + "." +
+                               std::string(fleet::Word(incoming->subject, 4));
+      auto [found, added] = seen.jobs.try_emplace(name);
+      if (added) found->second = {device_class, *state, *state, now, now};
+      found->second.last = *std::move(state);
+      found->second.last_at = now;
+    }
+  }
+  return seen;
+}
+
+double Rate(double first, double last, double seconds) {
+  return seconds > 0 ? std::max(0.0, last - first) / seconds : 0;
+}
+
+Json SeenJson(const Seen& seen) {
+  Json json = {{"devices", Json::array()}, {"jobs", Json::array()}, {"problems", seen.others}};
+  for (const auto& [name, device] : seen.devices) {
+    const fleet::Here& last = device.last;
+    const double seconds = device.last_at - device.first_at;
+    const double up = last.up_seconds - device.first.up_seconds;
+    json["devices"].push_back(
+        {{"name", name},
+         {"class", device.device_class},
+         {"model", DeviceFingerprint::Parse(last.fingerprint)->model},
+         {"state", StateName(last.state)},
+         {"builds", last.builds},
+         {"measures", last.measures},
+         {"held", last.held},
+         {"done", last.done},
+         {"trials_per_second",
+          Rate(static_cast<double>(device.first.done), static_cast<double>(last.done), seconds)},
+         {"busy_share", Rate(device.first.busy_seconds, last.busy_seconds, up)},
+         {"resolution", last.resolution},
+         {"up_seconds", last.up_seconds},
+         {"version", last.version}});
+  }
+  for (const auto& [name, job] : seen.jobs) {
+    const double seconds = job.last_at - job.first_at;
+    json["jobs"].push_back(
+        {{"name", name},
+         {"class", job.device_class},
+         {"what", job.last.what},
+         {"weight", job.last.weight},
+         {"open", job.last.open},
+         {"done", job.last.done},
+         {"trials_per_second",
+          Rate(static_cast<double>(job.first.done), static_cast<double>(job.last.done), seconds)},
+         {"oldest_seconds", job.last.oldest_seconds},
+         {"split", job.last.split},
+         {"set_aside", job.last.aside}});
+  }
+  return json;
+}
+
+void PrintSeen(const Json& json) {
+  std::string last;
+  for (const Json& device : json["devices"]) {
+    const auto device_class = device["class"].get<std::string>();
+    if (device_class != last) {
+      PrintOut("class {}: {}\n", device_class, device["model"].get<std::string>());
+    }
+    last = device_class;
+    PrintOut("  {:<28} {:<12} busy {:3.0f} %  {:7.1f} trials/s  {} done, {} held\n",
+             device["name"].get<std::string>(), device["state"].get<std::string>(),
+             100 * std::min(1.0, device["busy_share"].get<double>()),
+             device["trials_per_second"].get<double>(), device["done"].get<std::int64_t>(),
+             device["held"].get<std::int64_t>());
+  }
+  if (json["devices"].empty()) PrintOut("no device is there\n");
+  for (const Json& job : json["jobs"]) {
+    PrintOut("job {} ({}): {} done, {} open, {:.1f} trials/s, weight {:g}, oldest order {:.1f} s\n",
+             job["name"].get<std::string>(), job["what"].get<std::string>(),
+             job["done"].get<std::int64_t>(), job["open"].get<std::int64_t>(),
+             job["trials_per_second"].get<double>(), job["weight"].get<double>(),
+             job["oldest_seconds"].get<double>());
+    for (const Json& name : job["set_aside"]) {
+      PrintOut("  set aside: {}\n", name.get<std::string>());
+    }
+  }
+  for (const Json& problem : json["problems"]) PrintOut("{}\n", problem.get<std::string>());
+}
+
+class FleetCommand final : public Command {
+ public:
+  const char* name() const override { return "fleet"; }
+  const char* summary() const override {
+    return "Set up a fleet of machines, see who is there, and tell devices and jobs what to do";
+  }
+  const char* examples() const override {
+    return "  tilewright fleet up lab --host lab.example.org\n"
+           "  tilewright fleet keys add alice --folder lab --role tuner --into alice\n"
+           "  tilewright fleet keys add bench7 --folder lab --role worker --into bench7\n"
+           "  tilewright fleet status --fleet lab/admin.fleet\n"
+           "  tilewright fleet open cpu-5d41402abc4b --fleet lab/admin.fleet\n"
+           "  tilewright fleet drain bench7.d0 --fleet lab/admin.fleet\n"
+           "  tilewright fleet cancel alice.1f3a77b2c0de --fleet lab/admin.fleet\n";
+  }
+  void Declare(CLI::App& app) override {
+    app.require_subcommand(1);
+    CLI::App* up = Add(app, "up", "Write a fleet's folder, unless it is there, and run its server",
+                       &FleetCommand::Up);
+    up->add_option("folder", folder_, "Keys, certificates, configuration and storage")->required();
+    up->add_option("--host", host_, "Name or address that members reach the server by");
+    up->add_option("--port", port_, "Of the server")->check(CLI::Range(1, 65535));
+    up->add_flag("--write-only", write_only_, "Write the folder, and do not start the server");
+    CLI::App* status =
+        Add(app, "status", "Show devices, jobs and what they do", &FleetCommand::Show);
+    AddFleet(status);
+    status->add_flag("--json", json_, "One line of JSON");
+    status->add_flag("--watch", watch_, "Again and again");
+    status->add_option("--seconds", seconds_, "To listen for")->check(CLI::Range(0.5, 600.0));
+    for (const auto& [verb, what] :
+         {std::pair("drain", "Let a device end what it has, and its worker end"),
+          std::pair("quarantine", "Give a device no more orders"),
+          std::pair("resume", "Give a device orders again")}) {
+      CLI::App* sub = Add(app, verb, what, &FleetCommand::TellDevice);
+      sub->add_option("device", device_, "As status names it: WORKER.DEVICE")->required();
+      sub->add_option("--why", why_, "For people");
+      AddFleet(sub);
+    }
+    CLI::App* open = Add(app, "open", "Make the streams of a class of devices, which its jobs need",
+                         &FleetCommand::OpenClass);
+    open->add_option("class", device_, "As status names it")->required();
+    AddFleet(open);
+    CLI::App* cancel =
+        Add(app, "cancel", "End a job: what it has stays in its store", &FleetCommand::Cancel);
+    cancel->add_option("job", device_, "As status names it: USER.JOB")->required();
+    cancel->add_option("--why", why_, "For people");
+    AddFleet(cancel);
+    DeclareKeys(app);
+  }
+  Result<int> Run() override { return (this->*run_)(); }
+
+ private:
+  using Verb = Result<int> (FleetCommand::*)();
+  CLI::App* Add(CLI::App& app, const char* verb, const char* what, Verb run) {
+    CLI::App* sub = app.add_subcommand(verb, what);
+    sub->callback([this, verb, run] {
+      verb_ = verb;
+      run_ = run;
+    });
+    return sub;
+  }
+  void AddFleet(CLI::App* sub) {
+    sub->add_option("--fleet", fleet_, "nats://host:4222, or a file that `tilewright fleet` wrote")
+        ->required();
+  }
+  void DeclareKeys(CLI::App& app) {
+    CLI::App* keys = app.add_subcommand("keys", "Who may speak in the fleet");
+    keys->require_subcommand(1);
+    CLI::App* add = Add(*keys, "add", "Give somebody a key", &FleetCommand::AddKey);
+    add->add_option("user", user_.name, "Name of a person, or of a worker")->required();
+    add->add_option("--role", user_.role,
+                    "tuner, worker, builder (a worker that builds for others), admin")
+        ->required();
+    add->add_option("--class", user_.device_class, "Of a worker: the only class it may serve");
+    add->add_option("--into", into_, "Folder for the files that the user gets")->required();
+    CLI::App* remove = Add(*keys, "remove", "Take a key back", &FleetCommand::RemoveKey);
+    remove->add_option("user", user_.name)->required();
+    CLI::App* list = Add(*keys, "list", "Show who has one", &FleetCommand::ListKeys);
+    list->add_flag("--json", json_, "One line of JSON");
+    for (CLI::App* sub : {add, remove, list}) {
+      sub->add_option("--folder", folder_, "Of `fleet up`")->required();
+    }
+  }
+
+  Result<std::unique_ptr<fleet::Broker>> Reach() const {
+    auto address = FleetAddress(fleet_);
+    TW_RETURN_IF_ERROR(address);
+    return fleet::Connect(*address, "tilewright fleet");
+  }
+
+  Result<int> Up() {
+    auto opened = FileExists(folder_ + "/fleet.json") ? FleetFolder::Open(folder_)
+                                                      : FleetFolder::Make(folder_, host_, port_);
+    TW_RETURN_IF_ERROR(opened);
+    PrintErr("fleet {}: {}; you are {}/admin.fleet\n", opened->path(), opened->url(),
+             opened->path());
+    if (write_only_) return kExitDone;
+    if (!FileExists(kServer)) {
+      return Unavailable(std::string(kServer) + " is not there: install nats-server (on Debian)");
+    }
+    // The server is this process from here on: whoever started it ends it.
+    const std::string configuration = opened->configuration();
+    ::execl(kServer, kServer, "-c", configuration.c_str(), nullptr);
+    return Unavailable(std::string(kServer) + ": " + ErrnoReason());
+  }
+
+  Result<int> Show() {
+    auto broker = Reach();
+    TW_RETURN_IF_ERROR(broker);
+    for (const char* pattern : {"tw.here.>", "tw.job.>"}) {
+      TW_RETURN_IF_ERROR((*broker)->Subscribe(pattern));
+    }
+    do {
+      const Json json = SeenJson(Listen(**broker, seconds_));
+      if (json_) {
+        PrintJson(json);
+      } else {
+        if (watch_) PrintOut("\n");
+        PrintSeen(json);
+      }
+    } while (watch_);
+    return kExitDone;
+  }
+
+  /// A tuner may make queues in streams, and no streams.
+  Result<int> OpenClass() {
+    TW_RETURN_IF_ERROR(fleet::CheckName("the class", device_));
+    auto broker = Reach();
+    TW_RETURN_IF_ERROR(broker);
+    const fleet::JobName nobody{"admin", "nobody"};
+    for (const fleet::Queue& queue :
+         {fleet::MeasureQueue(device_, nobody), fleet::BuildQueue(nobody)}) {
+      TW_RETURN_IF_ERROR((*broker)->OpenQueue(queue));
+      (*broker)->CloseQueue(queue);
+    }
+    constexpr double kSeconds = 5;
+    TW_RETURN_IF_ERROR((*broker)->Flush(kSeconds));
+    return kExitDone;
+  }
+
+  Result<int> Tell(const std::string& subject, const std::string& action) {
+    auto broker = Reach();
+    TW_RETURN_IF_ERROR(broker);
+    TW_RETURN_IF_ERROR((*broker)->Say(subject, fleet::Encode(fleet::Control{action, why_})));
+    constexpr double kSeconds = 5;
+    TW_RETURN_IF_ERROR((*broker)->Flush(kSeconds));
+    // What one may not say is answered on its own.
+    constexpr double kAnswerSeconds = 0.2;
+    while (const auto incoming = (*broker)->Next(kAnswerSeconds)) {
+      if (incoming->kind == fleet::Incoming::Kind::kRefused) return Unavailable(incoming->payload);
+    }
+    return kExitDone;
+  }
+  /// Two names with a dot between them.
+  Result<std::pair<std::string, std::string>> TwoNames(const char* what) const {
+    const auto words = Split(device_, '.');
+    if (words.size() != 2 || !fleet::IsName(words[0]) || !fleet::IsName(words[1])) {
+      return InvalidArgument("'" + device_ + "', expected " + what + " as `fleet status` names it");
+    }
+    return std::pair(words[0], words[1]);
+  }
+  Result<int> TellDevice() {
+    auto names = TwoNames("WORKER.DEVICE");
+    TW_RETURN_IF_ERROR(names);
+    return Tell(fleet::DeviceControlSubject({names->first, names->second}), verb_);
+  }
+  Result<int> Cancel() {
+    auto names = TwoNames("USER.JOB");
+    TW_RETURN_IF_ERROR(names);
+    return Tell(fleet::JobControlSubject({names->first, names->second}), "cancel");
+  }
+
+  /// A server that runs is told to read its configuration again.
+  static void Reload(const FleetFolder& folder) {
+    constexpr std::int64_t kMostBytes = 64;
+    const auto text = ReadFile(folder.process_file(), kMostBytes);
+    const auto pid = text.ok() ? ParseInt64(Trim(*text)) : Result<std::int64_t>(text.status());
+    if (pid.ok() && *pid > 1 && ::kill(static_cast<pid_t>(*pid), SIGHUP) == 0) return;
+    PrintErr("note: no server of this fleet runs here; one elsewhere needs {} and a reload\n",
+             folder.configuration());
+  }
+  Result<int> AddKey() {
+    auto folder = FleetFolder::Open(folder_);
+    TW_RETURN_IF_ERROR(folder);
+    auto file = folder->Add(user_, into_);
+    TW_RETURN_IF_ERROR(file);
+    Reload(*folder);
+    PrintOut("{}\n", *file);
+    return kExitDone;
+  }
+  Result<int> RemoveKey() {
+    auto folder = FleetFolder::Open(folder_);
+    TW_RETURN_IF_ERROR(folder);
+    TW_RETURN_IF_ERROR(folder->Remove(user_.name));
+    Reload(*folder);
+    return kExitDone;
+  }
+  Result<int> ListKeys() {
+    auto folder = FleetFolder::Open(folder_);
+    TW_RETURN_IF_ERROR(folder);
+    Json json = Json::array();
+    for (const FleetUser& user : folder->users()) {
+      json.push_back({{"name", user.name},
+                      {"role", user.role},
+                      {"class", user.device_class},
+                      {"public_key", user.public_key}});
+      if (json_) continue;
+      PrintOut("{:<20} {:<8} {:<20} {}\n", user.name, user.role, user.device_class,
+               user.public_key);
+    }
+    if (json_) PrintJson(json);
+    return kExitDone;
+  }
+
+  Verb run_ = nullptr;
+  std::string verb_, fleet_, folder_, host_ = "localhost", device_, why_, into_;
+  int port_ = 4222;
+  double seconds_ = 3;
+  bool json_ = false, watch_ = false, write_only_ = false;
+  FleetUser user_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeFleetCommand() { return std::make_unique<FleetCommand>(); }
+
+}  // namespace tilewright::cli

@@ -1,0 +1,233 @@
+// `tilewright worker`: offers this machine's builders and devices to the jobs of a fleet.
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+
+#include "measure/fleet/made_up_bench.h"
+#include "measure/fleet/process_bench.h"
+#include "measure/fleet/worker_core.h"
+#include "python_free_cli/arguments/fleet_argument.h"
+#include "python_free_cli/arguments/task_argument.h"
+#include "python_free_cli/command.h"
+#include "python_free_cli/measurer_setup.h"
+#include "python_free_cli/print.h"
+#include "python_free_cli/registries.h"
+#include "src/base/hash.h"
+#include "src/base/thread.h"
+#include "src/target/device.h"
+
+namespace tilewright::cli {
+namespace {
+
+namespace fleet = measure::fleet;
+
+std::atomic<int> worker_signal{0};
+void StopWorker(int signal) { worker_signal.store(signal); }
+
+/// One device, or the builders, of a worker.
+struct Seat {
+  fleet::WorkerSettings settings;
+  std::unique_ptr<fleet::Broker> broker;
+  std::unique_ptr<fleet::Bench> bench;
+};
+
+class WorkerCommand final : public Command {
+ public:
+  const char* name() const override { return "worker"; }
+  const char* summary() const override {
+    return "Offer this machine's builders and devices to the jobs of a fleet";
+  }
+  const char* examples() const override {
+    return "  tilewright worker --fleet nats://lab:4222\n"
+           "  tilewright worker --fleet lab/bench7.fleet --measure\n"
+           "  tilewright worker --fleet lab/farm.fleet --build\n"
+           "  tilewright worker --fleet lab/boards.fleet --runner 'ssh board1 tilewright-runner' "
+           "--runner 'ssh board2 tilewright-runner' --target rasp4b64\n";
+  }
+  void Declare(CLI::App& app) override {
+    app.add_option("--fleet", fleet_, "nats://host:4222, or a file that `tilewright fleet` wrote")
+        ->required();
+    app.add_option("--name", name_,
+                   "Name of this worker (default: that of its key, or the host's)");
+    app.add_flag("--build", build_, "Build, for devices elsewhere too");
+    app.add_flag("--measure", measure_, "Measure; without either of the two: both, for itself");
+    app.add_option("--target", target_, "What its device is: native, a board, a VTA");
+    app.add_option("--vta-config", vta_config_, "Design of a VTA target");
+    app.add_option("--builders", builders_, "Builders at a time (default: one per free core)")
+        ->check(CLI::Range(1, 64));
+    app.add_option("--made-up", made_up_,
+                   "For trying a fleet out: devices that are not there, whose trials take this "
+                   "many seconds")
+        ->check(CLI::Range(0.0, 1000.0));
+    app.add_option("--devices", devices_, "With --made-up: so many of them")
+        ->check(CLI::Range(1, 4096));
+    device_.Declare(app);
+    runner_.Declare(app);
+    made_up_option_ = app.get_option("--made-up");
+  }
+
+  Result<int> Run() override {
+    auto address = FleetAddress(fleet_);
+    TW_RETURN_IF_ERROR(address);
+    address_ = *std::move(address);
+    if (name_.empty()) name_ = address_.seed_file.empty() ? HostName() : address_.user;
+    TW_RETURN_IF_ERROR(fleet::CheckName("--name", name_));
+    if (!build_ && !measure_) both_ = measure_ = true;
+    for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
+      if (std::signal(signal, StopWorker) == SIG_IGN) std::signal(signal, SIG_IGN);
+    }
+    std::vector<Seat> seats;
+    const bool made_up = made_up_option_->count() > 0;
+    const int count =
+        made_up ? devices_ : std::max<int>(1, static_cast<int>(runner_.commands.size()));
+    for (int i = 0; i < count; ++i) {
+      auto seat = made_up ? MadeUpSeat(i) : RealSeat(i);
+      TW_RETURN_IF_ERROR(seat);
+      seats.push_back(*std::move(seat));
+    }
+    return Serve(std::move(seats));
+  }
+
+ private:
+  static std::string HostName() {
+    std::array<char, 65> name{};
+    if (::gethostname(name.data(), name.size() - 1) != 0) return "worker";
+    std::string text = name.data();
+    for (char& c : text) {
+      if (!fleet::IsName(std::string(1, c))) c = '-';
+    }
+    return text.empty() ? "worker" : text.substr(0, 64);
+  }
+
+  Result<Seat> SeatOf(int number) const {
+    Seat seat;
+    auto broker = fleet::Connect(address_, "tilewright worker " + name_);
+    TW_RETURN_IF_ERROR(broker);
+    seat.broker = *std::move(broker);
+    seat.settings.name = {name_, "d" + std::to_string(number)};
+    fleet::Here& here = seat.settings.here;
+    // Another process has another one.
+    const double now = SystemClock().UnixSeconds();
+    here.instance = HexOf(Mix64(Fnv1a64(std::to_string(::getpid()) + "/" + std::to_string(now))));
+    here.version = TILEWRIGHT_VERSION;
+    here.measures = measure_;
+    here.builds = build_ || both_;
+    seat.settings.builds_for_others = build_;
+    const std::string who = seat.settings.name.ToString();
+    seat.settings.on_note = [who](const std::string& text) { PrintErr("{}: {}\n", who, text); };
+    return seat;
+  }
+
+  Result<Seat> MadeUpSeat(int number) {
+    auto seat = SeatOf(number);
+    TW_RETURN_IF_ERROR(seat);
+    fleet::MadeUpBench::Settings settings;
+    settings.seconds = made_up_;
+    settings.device = fleet::MadeUpBench::Device();
+    fleet::Here& here = seat->settings.here;
+    here.fingerprint = settings.device.ToString();
+    here.target = "llvm";
+    here.builds = true;
+    // What answers at once takes many at a time.
+    constexpr int kTwo = 2, kMany = 32;
+    here.measure_slots = made_up_ > 0 ? kTwo : kMany;
+    seat->settings.device_class = fleet::ClassOf(settings.device);
+    seat->bench = std::make_unique<fleet::MadeUpBench>(std::move(settings), clock_);
+    return seat;
+  }
+
+  Result<Seat> RealSeat(int number) {
+    auto seat = SeatOf(number);
+    TW_RETURN_IF_ERROR(seat);
+    std::string text = target_;
+    RunnerArguments runner;
+    if (runner_.elsewhere()) {
+      runner.commands = {runner_.commands[static_cast<std::size_t>(number)]};
+      TW_RETURN_IF_ERROR(runner.Connect(text));
+    }
+    auto target = ParseTarget(text, 1, vta_config_);
+    TW_RETURN_IF_ERROR(target);
+    TW_RETURN_IF_ERROR(device_.CheckRuns(*target));
+    auto settings = MeasurerSettings(registries(), *target, runner, device_);
+    TW_RETURN_IF_ERROR(settings);
+    settings->builders = builders_;
+    if (!measure_) settings->runner.calibrate = false;
+    const DeviceFingerprint device = *settings->device;
+    fleet::Broker* broker = seat->broker.get();
+    auto bench = fleet::ProcessBench::Create(*std::move(settings), [broker] { broker->Wake(); });
+    TW_RETURN_IF_ERROR(bench);
+    fleet::Here& here = seat->settings.here;
+    here.fingerprint = device.ToString();
+    here.target = target->ToString();
+    here.resolution = measure_ ? (*bench)->measurer().resolution() : 0;
+    const int capacity = (*bench)->measurer().capacity();
+    constexpr int kBehind = 2;  // one runs, one is ready
+    here.build_slots = std::max(1, capacity - kBehind);
+    here.measure_slots = here.builds ? capacity : kBehind;
+    seat->settings.device_class = fleet::ClassOf(device);
+    seat->bench = *std::move(bench);
+    return seat;
+  }
+
+  Result<int> Serve(std::vector<Seat> seats) {
+    std::vector<std::thread> threads;
+    std::atomic<int> failed{0};
+    PrintErr("worker {}: {} device{} of class {}, {}{}{}\n", name_, seats.size(),
+             seats.size() == 1 ? "" : "s", seats.front().settings.device_class,
+             measure_ ? "measures" : "", measure_ && (build_ || both_) ? " and " : "",
+             build_ || both_ ? "builds" : "");
+    const auto serve = [&](Seat& seat) {
+      const Status status = ServeSeat(seat);
+      if (status.ok()) return;
+      PrintErr("worker {}: {}\n", seat.settings.name.ToString(), status.message());
+      failed.store(1);
+    };
+    for (std::size_t i = 1; i < seats.size(); ++i) {
+      auto thread = StartThread([&serve, seat = &seats[i]] { serve(*seat); });
+      if (thread.ok()) threads.push_back(*std::move(thread));
+    }
+    serve(seats.front());
+    for (std::thread& thread : threads) thread.join();
+    return failed.load() != 0 ? kExitFailed : kExitDone;
+  }
+
+  Status ServeSeat(Seat& seat) {
+    fleet::WorkerCore core(seat.settings, *seat.bench, *seat.broker, clock_);
+    TW_RETURN_IF_ERROR(core.Open());
+    constexpr double kPollSeconds = 0.1;
+    bool draining = false;
+    while (!core.drained()) {
+      core.Poll(kPollSeconds);
+      TW_RETURN_IF_ERROR(seat.bench->status());
+      if (worker_signal.load() == 0) continue;
+      // The first signal lets it end what it has begun; SIGTERM and a second one do not wait.
+      if (draining || worker_signal.load() == SIGTERM) break;
+      draining = true;
+      worker_signal.store(0);
+      core.Drain();
+    }
+    core.Close();
+    return {};
+  }
+
+  std::string fleet_, name_, target_ = "native", vta_config_;
+  bool build_ = false, measure_ = false, both_ = false;
+  int builders_ = 0, devices_ = 1;
+  double made_up_ = 0;
+  CLI::Option* made_up_option_ = nullptr;
+  DeviceArgument device_;
+  RunnerArguments runner_;
+  fleet::Address address_;
+  SystemClock clock_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeWorkerCommand() { return std::make_unique<WorkerCommand>(); }
+
+}  // namespace tilewright::cli

@@ -1,0 +1,274 @@
+// fleet.json has the users; nats-server.conf is written from it and from nothing else. Permissions
+// are given by subjects (measure/fleet/subjects.h): what a worker says ends with its name, what is
+// about a job has its user's name in the middle.
+
+#include "python_free_cli/fleet_folder.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "measure/fleet/keys.h"
+#include "measure/fleet/subjects.h"
+#include "src/base/files/file.h"
+#include "src/base/files/new_name.h"
+#include "src/base/json.h"
+#include "src/base/subprocess.h"
+
+namespace tilewright::cli {
+namespace {
+
+namespace fs = std::filesystem;
+namespace fleet = measure::fleet;
+
+constexpr const char* kRoles = "tuner, worker, builder or admin";
+
+bool IsRole(const std::string& role) {
+  return role == "tuner" || role == "worker" || role == "builder" || role == "admin";
+}
+
+/// Readable by its owner alone.
+Status WriteSecret(const std::string& path, const std::string& text) {
+  const mode_t before = ::umask(0077);
+  const Status written = WriteFile(path, text);
+  ::umask(before);
+  return written;
+}
+
+Status RunOpenssl(std::vector<std::string> arguments) {
+  SubprocessOptions options;
+  options.command = {"/usr/bin/openssl"};
+  options.command.insert(options.command.end(), arguments.begin(), arguments.end());
+  auto process = Subprocess::Start(options);
+  if (!process.ok()) {
+    return Unavailable("openssl cannot be started (install openssl): " +
+                       process.status().message());
+  }
+  process->CloseInput();
+  constexpr double kLimitSeconds = 120;
+  const auto ended = process->Wait(kLimitSeconds);
+  if (ended && ended->ok()) return {};
+  return Unavailable("openssl " + arguments.front() +
+                     " failed: " + (ended ? ended->ToString() : std::string("it did not end")));
+}
+
+/// An authority of the fleet's own, and the server's certificate, for ten years.
+Status MakeCertificates(const std::string& folder, const std::string& host) {
+  const auto in = [&folder](const char* name) { return folder + "/" + name; };
+  const std::vector<std::string> key = {"-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+                                        "-nodes"};
+  const auto with = [&key](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), key.begin(), key.end());
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const bool number = host.find_first_not_of("0123456789.:") == std::string::npos;
+  const std::string names = std::string("subjectAltName=") + (number ? "IP:" : "DNS:") + host +
+                            ",DNS:localhost,IP:127.0.0.1\n";
+  TW_RETURN_IF_ERROR(WriteFile(in("names.txt"), names));
+  const mode_t before = ::umask(0077);
+  Status made = RunOpenssl(with({"req", "-x509"}, {"-days", "3650", "-subj", "/CN=tilewright fleet",
+                                                   "-keyout", in("ca.key"), "-out", in("ca.pem")}));
+  if (made.ok()) {
+    made = RunOpenssl(with(
+        {"req"}, {"-subj", "/CN=" + host, "-keyout", in("server.key"), "-out", in("server.csr")}));
+  }
+  if (made.ok()) {
+    made = RunOpenssl({"x509", "-req", "-in", in("server.csr"), "-CA", in("ca.pem"), "-CAkey",
+                       in("ca.key"), "-CAcreateserial", "-days", "3650", "-extfile",
+                       in("names.txt"), "-out", in("server.pem")});
+  }
+  ::umask(before);
+  std::error_code failed;
+  for (const char* name : {"names.txt", "server.csr"}) fs::remove(in(name), failed);
+  return made;
+}
+
+std::string List(const std::vector<std::string>& subjects) {
+  std::string text;
+  for (const std::string& subject : subjects) {
+    text += (text.empty() ? "" : ", ") + ("\"" + subject + "\"");
+  }
+  return "[" + text + "]";
+}
+
+}  // namespace
+
+FleetPermissions PermissionsOf(const FleetUser& user) {
+  const std::string& name = user.name;
+  const std::string inbox = "_INBOX." + name + ".>";
+  if (user.role == "admin") return {{">"}, {">"}};
+  if (user.role == "tuner") {
+    return {{"tw.run.*." + name + ".*", "tw.build." + name + ".*", "tw.job.*." + name + ".*",
+             "tw.direct.*.*.*." + name + ".*", fleet::kAskSubject, "$JS.API.INFO",
+             "$JS.API.STREAM.INFO.*", "$JS.API.CONSUMER.INFO.*.*",
+             "$JS.API.CONSUMER.CREATE.*.*.tw.run.*." + name + ".*",
+             "$JS.API.CONSUMER.CREATE.*.*.tw.build." + name + ".*", "$JS.ACK.>"},
+            {"tw.beat." + name + ".>", "tw.result." + name + ".>", "tw.here.>",
+             "tw.control.job." + name + ".*", inbox}};
+  }
+  const std::string of_class = user.device_class.empty() ? "*" : user.device_class;
+  const std::string stream =
+      user.device_class.empty() ? "*" : fleet::MeasureStream(user.device_class);
+  FleetPermissions may{
+      {"tw.here." + of_class + "." + name + ".*", "tw.beat.*.*." + name + ".*",
+       "tw.result.*.*." + name + ".*", "$JS.API.CONSUMER.MSG.NEXT." + stream + ".*",
+       "$JS.API.DIRECT.GET.TWARTIFACT.>"},
+      {"tw.job." + of_class + ".>", "tw.direct." + of_class + "." + name + ".>",
+       "tw.control.device." + name + ".*", fleet::kAskSubject, inbox}};
+  if (user.role == "builder") {
+    const std::string builders = std::string(".") + fleet::kBuilders;
+    may.publish.push_back("tw.here" + builders + "." + name + ".*");
+    may.publish.push_back("$JS.API.CONSUMER.MSG.NEXT." + std::string(fleet::kBuildStream) + ".*");
+    may.publish.push_back("tw.artifact.>");
+    may.subscribe.push_back("tw.job" + builders + ".>");
+  }
+  return may;
+}
+
+Result<FleetFolder> FleetFolder::Make(const std::string& folder, const std::string& host,
+                                      int port) {
+  if (FileExists(folder + "/fleet.json")) {
+    return InvalidArgument(folder + ": there is a fleet already");
+  }
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (failed) return Unavailable(folder + ": " + failed.message());
+  fs::permissions(folder, fs::perms::owner_all, failed);
+  FleetFolder made(fs::absolute(folder, failed).string(), host, port);
+  TW_RETURN_IF_ERROR(MakeCertificates(made.path_, host));
+  TW_RETURN_IF_ERROR(made.Add({"admin", "admin", "", ""}, made.path_));
+  return made;
+}
+
+Result<FleetFolder> FleetFolder::Open(const std::string& folder) {
+  const std::string file = folder + "/fleet.json";
+  constexpr std::int64_t kMostBytes = 16 << 20;
+  auto text = ReadFile(file, kMostBytes);
+  TW_RETURN_IF_ERROR(text);
+  auto json = ParseJson(*text);
+  if (!json.ok()) return json.status().WithContext(file);
+  const auto bad = [&file](const std::string& what) { return Corrupt(file + ": " + what); };
+  if (!json->is_object() || !json->contains("host") || !(*json)["host"].is_string() ||
+      !json->contains("port") || !(*json)["port"].is_number_integer() || !json->contains("users") ||
+      !(*json)["users"].is_array()) {
+    return bad("expected an object with host, port and users");
+  }
+  std::error_code failed;
+  FleetFolder fleet(fs::absolute(folder, failed).string(), (*json)["host"].get<std::string>(),
+                    (*json)["port"].get<int>());
+  for (const Json& entry : (*json)["users"]) {
+    FleetUser user;
+    for (const auto& [key, member] :
+         {std::pair("name", &user.name), std::pair("role", &user.role),
+          std::pair("class", &user.device_class), std::pair("public_key", &user.public_key)}) {
+      if (!entry.is_object() || !entry.contains(key) || !entry[key].is_string()) {
+        return bad(std::string("a user without ") + key);
+      }
+      *member = entry[key].get<std::string>();
+    }
+    const bool class_ok = user.device_class.empty() || fleet::IsName(user.device_class);
+    if (!fleet::IsName(user.name) || !IsRole(user.role) || !class_ok ||
+        !fleet::IsName(user.public_key)) {
+      return bad("user '" + user.name + "' is none");
+    }
+    fleet.users_.push_back(std::move(user));
+  }
+  return fleet;
+}
+
+Result<std::string> FleetFolder::Add(FleetUser user, const std::string& into) {
+  TW_RETURN_IF_ERROR(fleet::CheckName("the user", user.name));
+  if (!IsRole(user.role)) return InvalidArgument("--role: " + user.role + ", expected " + kRoles);
+  if (!user.device_class.empty())
+    TW_RETURN_IF_ERROR(fleet::CheckName("--class", user.device_class));
+  const bool taken = std::ranges::find(users_, user.name, &FleetUser::name) != users_.end();
+  if (taken || user.name == fleet::kBuilders) {
+    return InvalidArgument("the user: '" + user.name + "' is taken, expected another name");
+  }
+  auto key = fleet::MakeUserKey();
+  TW_RETURN_IF_ERROR(key);
+  user.public_key = key->public_key;
+  std::error_code failed;
+  fs::create_directories(into, failed);
+  const std::string base = into + "/" + user.name;
+  TW_RETURN_IF_ERROR(WriteSecret(base + ".seed", key->seed + "\n"));
+  const auto authority = ReadFile(path_ + "/ca.pem");
+  TW_RETURN_IF_ERROR(authority);
+  if (fs::absolute(into, failed).lexically_normal() != fs::path(path_).lexically_normal()) {
+    TW_RETURN_IF_ERROR(WriteFile(into + "/ca.pem", *authority));
+  }
+  Json profile = {{"url", url()},
+                  {"user", user.name},
+                  {"role", user.role},
+                  {"seed_file", user.name + ".seed"},
+                  {"ca_file", "ca.pem"}};
+  if (!user.device_class.empty()) profile["class"] = user.device_class;
+  TW_RETURN_IF_ERROR(WriteSecret(base + ".fleet", DumpJson(profile, 2) + "\n"));
+  users_.push_back(std::move(user));
+  TW_RETURN_IF_ERROR(Write());
+  return base + ".fleet";
+}
+
+Status FleetFolder::Remove(const std::string& name) {
+  if (std::erase_if(users_, [&name](const FleetUser& user) { return user.name == name; }) == 0) {
+    return NotFound("no user '" + name + "' in " + path_ + "/fleet.json");
+  }
+  return Write();
+}
+
+std::string FleetFolder::Configuration() const {
+  std::string text =
+      "# Written by `tilewright fleet` from fleet.json: changes here are lost.\n"
+      "listen: \"0.0.0.0:" +
+      std::to_string(port_) +
+      "\"\n"
+      "pid_file: \"" +
+      process_file() +
+      "\"\n"
+      "max_payload: 1MB\n"
+      "max_control_line: 4KB\n"
+      "max_connections: 16384\n"
+      "max_subscriptions: 4096\n"
+      "ping_interval: \"10s\"\n"
+      "tls {\n"
+      "  cert_file: \"" +
+      path_ +
+      "/server.pem\"\n"
+      "  key_file: \"" +
+      path_ +
+      "/server.key\"\n"
+      "}\n"
+      "jetstream {\n"
+      "  store_dir: \"" +
+      path_ +
+      "/store\"\n"
+      "  max_memory_store: 256MB\n"
+      "  max_file_store: 8GB\n"
+      "}\n"
+      "authorization {\n"
+      "  users: [\n";
+  for (const FleetUser& user : users_) {
+    const FleetPermissions may = PermissionsOf(user);
+    text += "    # " + user.name + ", " + user.role + "\n    { nkey: " + user.public_key +
+            ", permissions: {\n        publish: { allow: " + List(may.publish) +
+            " },\n        subscribe: { allow: " + List(may.subscribe) + " } } }\n";
+  }
+  return text + "  ]\n}\n";
+}
+
+Status FleetFolder::Write() const {
+  Json users = Json::array();
+  for (const FleetUser& user : users_) {
+    users.push_back({{"name", user.name},
+                     {"role", user.role},
+                     {"class", user.device_class},
+                     {"public_key", user.public_key}});
+  }
+  const Json json = {{"host", host_}, {"port", port_}, {"users", std::move(users)}};
+  TW_RETURN_IF_ERROR(WriteSecret(path_ + "/fleet.json", DumpJson(json, 2) + "\n"));
+  return WriteSecret(configuration(), Configuration());
+}
+
+}  // namespace tilewright::cli

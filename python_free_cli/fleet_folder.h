@@ -1,0 +1,62 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/base/status.h"
+
+namespace tilewright::cli {
+
+/// Somebody who may speak in a fleet.
+struct FleetUser {
+  std::string name;
+  std::string
+      role;  ///< "tuner", "worker", "builder" (a worker that builds for others, too), "admin"
+  std::string device_class;  ///< of a worker; empty: of any
+  std::string public_key;    ///< an NKey
+  friend bool operator==(const FleetUser&, const FleetUser&) = default;
+};
+
+/// A fleet as files in a folder: who may do what, certificates, and the server's configuration,
+/// which follows from them. Secret keys are only in the files made for their users.
+class FleetFolder {
+ public:
+  /// A new one: certificates (by `openssl`) and the key of an administrator.
+  /// Errors: kInvalidArgument if there is one; kUnavailable if `openssl` is missing or fails.
+  static Result<FleetFolder> Make(const std::string& folder, const std::string& host, int port);
+  /// Errors: kNotFound if there is none; kCorrupt naming what is wrong in its file.
+  static Result<FleetFolder> Open(const std::string& folder);
+
+  const std::string& path() const { return path_; }
+  const std::vector<FleetUser>& users() const { return users_; }
+  std::string url() const { return "tls://" + host_ + ":" + std::to_string(port_); }
+  std::string configuration() const { return path_ + "/nats-server.conf"; }
+  std::string process_file() const { return path_ + "/nats-server.pid"; }
+
+  /// Adds a user with a new key, and writes the file that `--fleet` takes: NAME.fleet, with
+  /// NAME.seed and ca.pem beside it in `into`. returns the file's path.
+  /// Errors: kInvalidArgument for a name that is taken, or is none.
+  Result<std::string> Add(FleetUser user, const std::string& into);
+  /// Errors: kNotFound.
+  Status Remove(const std::string& name);
+
+  /// The server's configuration.
+  std::string Configuration() const;
+
+ private:
+  FleetFolder(std::string path, std::string host, int port)
+      : path_(std::move(path)), host_(std::move(host)), port_(port) {}
+  Status Write() const;
+
+  std::string path_, host_;
+  int port_;
+  std::vector<FleetUser> users_;
+};
+
+/// What a user of a role may publish and subscribe to, as subjects.
+struct FleetPermissions {
+  std::vector<std::string> publish, subscribe;
+};
+FleetPermissions PermissionsOf(const FleetUser& user);
+
+}  // namespace tilewright::cli

@@ -1,0 +1,334 @@
+// Tuners and devices with a broker in memory and a clock that stands still until it is moved.
+
+#include "measure/fleet/dispatcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/base/random.h"
+#include "tests/fleet/made_up_fleet.h"
+
+namespace tilewright::measure::fleet {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(FleetTest, EachOrderHasOneResult) {
+  MadeUpFleet fleet;
+  for (const char* name : {"w1", "w2", "w3"}) fleet.AddWorker(name);
+  Dispatcher& tuner = fleet.AddTuner(MadeUpFleet::Job("j"));
+  SubmitMadeUp(tuner, 0, 100);
+  std::map<std::uint64_t, int> seen;
+  fleet.Run(3);
+  fleet.Collect(tuner, seen);
+  EXPECT_EQ(seen.size(), 100u);
+  EXPECT_EQ(tuner.in_flight(), 0);
+  EXPECT_EQ(tuner.counts().lost + tuner.counts().late + tuner.counts().doubled, 0);
+  for (const Trial& trial : fleet.trials) {
+    EXPECT_EQ(trial.outcome, Outcome::kOk);
+    EXPECT_EQ(trial.value, MadeUpBench::ValueOf(trial.candidate));
+  }
+  // 100 trials of 50 ms on three devices, which wait for nothing but the first orders.
+  double last = 0;
+  for (const Trial& trial : fleet.trials) last = std::max(last, trial.finished_unix_seconds);
+  EXPECT_LT(last - 1000, 1.15 * 100 * 0.05 / 3);
+}
+
+TEST(FleetTest, LostAndDoubledMessagesChangeNothing) {
+  MadeUpFleet fleet;
+  Random random(7);
+  fleet.hub.copies = [&](const std::string& subject) {
+    const std::uint64_t draw = random.Below(10);
+    if (subject.starts_with("tw.job.")) return 1;
+    return draw == 0 ? 0 : draw == 1 ? 2 : 1;
+  };
+  for (const char* name : {"w1", "w2", "w3"}) fleet.AddWorker(name);
+  Dispatcher& tuner = fleet.AddTuner(MadeUpFleet::Job("j"));
+  SubmitMadeUp(tuner, 0, 200);
+  std::map<std::uint64_t, int> seen;
+  for (int i = 0; i < 120 && tuner.in_flight() > 0; ++i) {
+    fleet.Run(1);
+    fleet.Collect(tuner, seen);
+  }
+  EXPECT_EQ(seen.size(), 200u);
+  for (const auto& [ticket, count] : seen) EXPECT_EQ(count, 1) << ticket;
+  EXPECT_GT(tuner.counts().doubled, 0);
+  EXPECT_GT(tuner.counts().lost, 0);
+}
+
+TEST(FleetTest, DeathOfAWorkerCostsFiveSecondsAtMost) {
+  MadeUpFleet fleet;
+  MadeUpBench::Settings slow;
+  slow.seconds = 1000;
+  fleet.AddWorker("dies", slow);
+  Dispatcher& tuner = fleet.AddTuner(MadeUpFleet::Job("j"));
+  SubmitMadeUp(tuner, 0, 2);
+  fleet.Run(8);  // far beyond the broker's own patience: beats keep the lease
+  EXPECT_EQ(tuner.counts().lost, 0);
+  fleet.AddWorker("lives");
+  fleet.Run(1);
+  fleet.workers["dies"].reset();
+  const double died = fleet.clock.now;
+  std::map<std::uint64_t, int> seen;
+  while (seen.size() < 2 && fleet.clock.now < died + 20) {
+    fleet.Step();
+    fleet.Collect(tuner, seen);
+  }
+  EXPECT_EQ(seen.size(), 2u);
+  EXPECT_LT(fleet.clock.now - died, 5);
+}
+
+TEST(FleetTest, ALateResultOfAnOldLeaseIsRefused) {
+  MadeUpFleet fleet;
+  MadeUpBench::Settings settings;
+  settings.seconds = 8;
+  MadeUpWorker& stopped = fleet.AddWorker("stopped", settings);
+  Dispatcher& tuner = fleet.AddTuner(MadeUpFleet::Job("j"));
+  SubmitMadeUp(tuner, 0, 1);
+  fleet.Run(1);
+  // It stands still, with its order, while somebody else gets that.
+  std::unique_ptr<MadeUpWorker> aside = std::move(fleet.workers["stopped"]);
+  fleet.AddWorker("other");
+  std::map<std::uint64_t, int> seen;
+  fleet.Run(7);
+  aside->core->Poll(0);
+  fleet.Collect(tuner, seen);
+  EXPECT_EQ(seen.size(), 1u);
+  EXPECT_EQ(&stopped, aside.get());
+  fleet.workers["stopped"] = std::move(aside);
+  fleet.Run(10);
+  fleet.Collect(tuner, seen);
+  EXPECT_EQ(seen[0], 1);
+  EXPECT_EQ(tuner.counts().lost, 1);
+  EXPECT_EQ(tuner.counts().late + tuner.counts().doubled, 1);
+}
+
+TEST(FleetTest, WhatTakesThreeWorkersDownIsRecordedAndSentNoMore) {
+  MadeUpFleet fleet;
+  MadeUpBench::Settings poison;
+  poison.takes = [](const Candidate& candidate) {
+    return candidate.config.index == 3 ? 1e6 : 0.05;
+  };
+  Dispatcher& tuner = fleet.AddTuner(MadeUpFleet::Job("j"));
+  SubmitMadeUp(tuner, 0, 6);
+  std::map<std::uint64_t, int> seen;
+  for (int i = 0; i < 10 && seen.size() < 6; ++i) {
+    fleet.AddWorker("w" + std::to_string(i), poison);
+    fleet.Run(1);
+    // Whoever works on it for ever dies.
+    fleet.workers.clear();
+    fleet.Run(6);
+    fleet.Collect(tuner, seen);
+  }
+  EXPECT_EQ(seen.size(), 6u);
+  EXPECT_EQ(tuner.counts().poisoned, 1);
+  for (const Trial& trial : fleet.trials) {
+    if (trial.candidate.config.index == 3) {
+      EXPECT_EQ(trial.outcome, Outcome::kRunFailed);
+      EXPECT_THAT(trial.reason, HasSubstr("it took 3 workers down: w0.d0, w1.d0, w2.d0"));
+    }
+  }
+}
+
+TEST(FleetTest, TheBrokerMayLoseEverything) {
+  MadeUpFleet fleet;
+  fleet.AddWorker("w1");
+  Dispatcher& tuner = fleet.AddTuner(MadeUpFleet::Job("j"));
+  SubmitMadeUp(tuner, 0, 100);
+  std::map<std::uint64_t, int> seen;
+  for (int i = 0; i < 3; ++i) {
+    fleet.Run(0.8);
+    fleet.hub.LoseEverything();
+  }
+  fleet.Run(20);
+  fleet.Collect(tuner, seen);
+  EXPECT_EQ(seen.size(), 100u);
+  EXPECT_THAT(fleet.notes, testing::Contains(HasSubstr("the broker had lost the queue")));
+}
+
+TEST(FleetTest, ResultsOfAnEarlierLifeAreNotTaken) {
+  MadeUpFleet fleet;
+  fleet.AddWorker("w1");
+  Dispatcher& first = fleet.AddTuner(MadeUpFleet::Job("j"));
+  SubmitMadeUp(first, 0, 50);
+  fleet.Run(0.5);
+  fleet.tuners.clear();  // killed
+  DispatcherSettings again = MadeUpFleet::Job("j");
+  again.epoch = 2;
+  Dispatcher& second = fleet.AddTuner(again);
+  SubmitMadeUp(second, 100, 110);
+  std::map<std::uint64_t, int> seen;
+  fleet.Run(5);
+  fleet.Collect(second, seen);
+  EXPECT_EQ(seen.size(), 10u);
+  EXPECT_EQ(seen.begin()->first, 100u);
+}
+
+TEST(FleetTest, WhatIsDroppedDoesNotComeBack) {
+  MadeUpFleet fleet;
+  fleet.AddWorker("w1");
+  Dispatcher& tuner = fleet.AddTuner(MadeUpFleet::Job("j"));
+  SubmitMadeUp(tuner, 0, 50);
+  fleet.Run(1);
+  const std::size_t dropped = tuner.DropWaiting().size();
+  std::map<std::uint64_t, int> seen;
+  fleet.Run(1);
+  SubmitMadeUp(tuner, 100, 110);
+  fleet.Run(3);
+  fleet.Collect(tuner, seen);
+  EXPECT_EQ(seen.size() + dropped, 60u);
+  EXPECT_EQ(tuner.in_flight(), 0);
+  EXPECT_GT(dropped, 20u);
+}
+
+TEST(FleetTest, ACancelledJobEndsAndItsWorkStops) {
+  MadeUpFleet fleet;
+  MadeUpBench::Settings slow;
+  slow.seconds = 60;
+  fleet.AddWorker("w1", slow);
+  Dispatcher& tuner = fleet.AddTuner(MadeUpFleet::Job("j"));
+  SubmitMadeUp(tuner, 0, 4);
+  fleet.Run(2);
+  auto admin = fleet.hub.Connect();
+  (void)admin->Say(JobControlSubject({"alice", "j"}), Encode(Control{"cancel", "by bob"}));
+  fleet.Run(0.5);
+  EXPECT_THAT(tuner.ended().message(), HasSubstr("cancelled: by bob"));
+  tuner.Close();
+  fleet.Run(0.5);
+  EXPECT_EQ(fleet.workers["w1"]->bench.next_event(), std::numeric_limits<double>::infinity());
+}
+
+TEST(FleetTest, ADrainedWorkerEndsWhatItHas) {
+  MadeUpFleet fleet;
+  MadeUpWorker& worker = fleet.AddWorker("w1");
+  Dispatcher& tuner = fleet.AddTuner(MadeUpFleet::Job("j"));
+  SubmitMadeUp(tuner, 0, 50);
+  fleet.Run(0.5);
+  auto admin = fleet.hub.Connect();
+  (void)admin->Say(DeviceControlSubject({"w1", "d0"}), Encode(Control{"drain", ""}));
+  fleet.Run(0.5);
+  EXPECT_TRUE(worker.core->drained());
+  fleet.workers.clear();
+  fleet.AddWorker("w2");
+  std::map<std::uint64_t, int> seen;
+  fleet.Run(3);
+  fleet.Collect(tuner, seen);
+  EXPECT_EQ(seen.size(), 50u);
+  EXPECT_EQ(tuner.counts().lost, 0);
+}
+
+TEST(FleetTest, JobsShareDevicesByTheirWeights) {
+  MadeUpFleet fleet;
+  for (int i = 0; i < 4; ++i) fleet.AddWorker("w" + std::to_string(i));
+  const std::vector<double> weights = {1, 1, 2, 4, 4, 8};
+  double sum = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    SubmitMadeUp(fleet.AddTuner(MadeUpFleet::Job("j" + std::to_string(i), weights[i])), 0, 1200);
+    sum += weights[i];
+  }
+  fleet.Run(30);
+  std::vector<double> done;
+  double all = 0;
+  for (const auto& tuner : fleet.tuners) {
+    done.push_back(static_cast<double>(tuner->done()));
+    all += done.back();
+  }
+  EXPECT_GT(all, 0.95 * 30 * 4 / 0.05);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    EXPECT_NEAR(done[i] / all, weights[i] / sum, 0.05 * weights[i] / sum) << i;
+  }
+}
+
+TEST(FleetTest, ADeviceThatDriftsIsSetAsideAndItsTrialsAreMeasuredAgain) {
+  MadeUpFleet fleet;
+  MadeUpBench::Settings drifts;
+  drifts.slowness = [](double now) { return now > 1040 ? 1.08 : 1.0; };
+  fleet.AddWorker("drifts", drifts);
+  fleet.AddWorker("steady");
+  fleet.AddWorker("other");
+  DispatcherSettings settings = MadeUpFleet::Job("j");
+  settings.baseline_kernels = 2;
+  settings.roster.baseline_seconds = 15;
+  Dispatcher& tuner = fleet.AddTuner(settings);
+  std::uint64_t ticket = 0;
+  double aside_at = 0;
+  int again = 0;
+  std::map<std::uint64_t, double> last;
+  while (fleet.clock.now < 1080) {
+    if (tuner.in_flight() < 20) SubmitMadeUp(tuner, ticket, ticket + 1), ++ticket;
+    fleet.Step();
+    while (auto reply = tuner.Take()) {
+      again += reply->again ? 1 : 0;
+      last[reply->ticket] = reply->trial.value / MadeUpBench::ValueOf(reply->trial.candidate);
+      tuner.Stored(reply->ticket);
+    }
+    const auto* device = tuner.roster().Find({"drifts", "d0"});
+    if (aside_at == 0 && device != nullptr && !device->aside.empty()) aside_at = fleet.clock.now;
+  }
+  EXPECT_GT(aside_at, 1040);
+  EXPECT_LT(aside_at, 1040 + 30);
+  EXPECT_GT(again, 50);
+  EXPECT_GT(tuner.roster().Find({"steady", "d0"})->good_at, 1040);
+  int wrong = 0;
+  for (const auto& [one, ratio] : last) wrong += std::abs(ratio - 1) > 1e-6 ? 1 : 0;
+  EXPECT_EQ(wrong, 0) << "of " << last.size();
+}
+
+TEST(FleetTest, DevicesOfOneClassAreComparedByTheirBaselines) {
+  MadeUpFleet fleet;
+  MadeUpBench::Settings slower;
+  slower.slowness = [](double) { return 1.2; };
+  fleet.AddWorker("a");
+  fleet.AddWorker("b", slower);
+  DispatcherSettings settings = MadeUpFleet::Job("j");
+  settings.baseline_kernels = 1;
+  Dispatcher& tuner = fleet.AddTuner(settings);
+  SubmitMadeUp(tuner, 0, 2);
+  fleet.Run(2);
+  SubmitMadeUp(tuner, 2, 60);
+  fleet.Run(4);
+  double least = 1e9, most = 0;
+  while (auto reply = tuner.Take()) {
+    if (reply->ticket < 2) continue;
+    const double ratio = reply->trial.value / MadeUpBench::ValueOf(reply->trial.candidate);
+    least = std::min(least, ratio);
+    most = std::max(most, ratio);
+  }
+  EXPECT_NEAR(most / least, 1, 1e-6);
+}
+
+TEST(FleetTest, InventedTimesAreFoundOut) {
+  MadeUpFleet fleet;
+  MadeUpBench::Settings lies;
+  lies.slowness = [](double) { return 0.5; };
+  fleet.AddWorker("liar", lies);
+  fleet.AddWorker("b");
+  fleet.AddWorker("c");
+  DispatcherSettings settings = MadeUpFleet::Job("j");
+  settings.check_share = 1;
+  Dispatcher& tuner = fleet.AddTuner(settings);
+  fleet.Run(1);
+  SubmitMadeUp(tuner, 0, 300);
+  fleet.Run(10);
+  EXPECT_GT(tuner.counts().checks_failed, 0);
+  EXPECT_FALSE(tuner.roster().Find({"liar", "d0"})->aside.empty());
+  EXPECT_TRUE(tuner.roster().Find({"b", "d0"})->aside.empty());
+}
+
+TEST(FleetTest, AWorkerOfAnotherVersionIsToldSo) {
+  MadeUpFleet fleet;
+  Dispatcher& tuner = fleet.AddTuner(MadeUpFleet::Job("j"));
+  auto old = fleet.hub.Connect();
+  const DeviceName name{"old", "d0"};
+  const std::string device_class = ClassOf(MadeUpBench::Device());
+  (void)old->Subscribe(DirectSubject(device_class, name, {"*", "*"}));
+  (void)old->Say(HereSubject(device_class, name), R"({"type":"here","v":0})");
+  tuner.Poll(0);
+  const auto told = old->Next(0);
+  ASSERT_TRUE(told.has_value());
+  EXPECT_THAT(told->payload, HasSubstr("version 0 of a fleet's messages, expected 1"));
+  EXPECT_EQ(tuner.roster().Find(name), nullptr);
+}
+
+}  // namespace
+}  // namespace tilewright::measure::fleet

@@ -1,0 +1,125 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "measure/fleet/dispatcher.h"
+#include "measure/fleet/made_up_bench.h"
+#include "measure/fleet/memory_broker.h"
+#include "measure/fleet/worker_core.h"
+#include "tests/support/set_clock.h"
+
+namespace tilewright::measure::fleet {
+
+/// Candidate number `index` of a task; the sizes of the task follow from `task`.
+inline Candidate MadeUpCandidate(std::int64_t index, int task = 1) {
+  Candidate candidate;
+  const std::string size = std::to_string(16 * task);
+  candidate.task = {
+      *Workload::Parse("dense(float32[4," + size + "]MK,float32[32," + size + "]NK)->float32"),
+      *Target::Parse("llvm")};
+  candidate.template_key = "dense_packed.cpu";
+  candidate.template_version = 1;
+  candidate.config.index = index;
+  return candidate;
+}
+
+/// A worker of a made-up fleet.
+struct MadeUpWorker {
+  MadeUpWorker(const DeviceName& name, MadeUpBench::Settings settings, MemoryHub& hub, Clock& clock,
+               const std::string& instance)
+      : broker(hub.Connect()), bench(WithDevice(std::move(settings)), clock) {
+    WorkerSettings worker;
+    worker.name = name;
+    worker.device_class = ClassOf(MadeUpBench::Device());
+    worker.here.instance = instance;
+    worker.here.version = "test";
+    worker.here.fingerprint = MadeUpBench::Device().ToString();
+    worker.here.target = "llvm";
+    worker.here.builds = worker.here.measures = true;
+    worker.here.measure_slots = 2;
+    core = std::make_unique<WorkerCore>(worker, bench, *broker, clock);
+    TW_CHECK(core->Open().ok());
+  }
+  static MadeUpBench::Settings WithDevice(MadeUpBench::Settings settings) {
+    settings.device = MadeUpBench::Device();
+    return settings;
+  }
+
+  std::unique_ptr<Broker> broker;
+  MadeUpBench bench;
+  std::unique_ptr<WorkerCore> core;
+};
+
+/// Tuners, devices and a broker in one process, with a clock of their own.
+class MadeUpFleet {
+ public:
+  static constexpr double kStep = 0.005;
+
+  MadeUpWorker& AddWorker(const std::string& name, MadeUpBench::Settings settings = {}) {
+    auto& worker = workers[name];
+    worker.reset();  // another process of the same name
+    worker = std::make_unique<MadeUpWorker>(DeviceName{name, "d0"}, std::move(settings), hub, clock,
+                                            "i" + std::to_string(++instances));
+    return *worker;
+  }
+  static DispatcherSettings Job(const std::string& job, double weight = 1) {
+    DispatcherSettings settings;
+    settings.job = {"alice", job};
+    settings.device_class = ClassOf(MadeUpBench::Device());
+    settings.device = MadeUpBench::Device();
+    settings.weight = weight;
+    settings.check_share = 0;
+    settings.baseline_kernels = 0;
+    return settings;
+  }
+  Dispatcher& AddTuner(DispatcherSettings settings) {
+    brokers.push_back(hub.Connect());
+    settings.on_note = [this](const std::string& text) { notes.push_back(text); };
+    tuners.push_back(std::make_unique<Dispatcher>(std::move(settings), *brokers.back(), clock));
+    TW_CHECK(tuners.back()->Open().ok());
+    return *tuners.back();
+  }
+  /// Everybody does what there is to do, and time goes on.
+  void Step() {
+    for (auto& tuner : tuners) tuner->Poll(0);
+    for (auto& [name, worker] : workers) {
+      if (worker) worker->core->Poll(0);
+    }
+    clock.now += kStep;
+  }
+  void Run(double seconds) {
+    for (const double until = clock.now + seconds; clock.now < until;) Step();
+  }
+  /// Results of a tuner by ticket, counted; each is stored at once.
+  void Collect(Dispatcher& tuner, std::map<std::uint64_t, int>& seen) {
+    while (auto reply = tuner.Take()) {
+      ++seen[reply->ticket];
+      trials.push_back(reply->trial);
+      tuner.Stored(reply->ticket);
+    }
+  }
+
+  SetClock clock{1000};
+  MemoryHub hub{clock};
+  std::map<std::string, std::unique_ptr<MadeUpWorker>> workers;
+  std::vector<std::unique_ptr<Broker>> brokers;
+  std::vector<std::unique_ptr<Dispatcher>> tuners;
+  std::vector<std::string> notes;
+  std::vector<Trial> trials;
+  int instances = 0;
+};
+
+inline void SubmitMadeUp(Dispatcher& tuner, std::uint64_t from, std::uint64_t to) {
+  for (std::uint64_t ticket = from; ticket < to; ++ticket) {
+    Request request;
+    request.ticket = ticket;
+    request.candidate = MadeUpCandidate(static_cast<std::int64_t>(ticket));
+    TW_CHECK(tuner.Submit(std::move(request)).ok());
+  }
+}
+
+}  // namespace tilewright::measure::fleet

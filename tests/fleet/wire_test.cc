@@ -1,0 +1,176 @@
+#include "measure/fleet/wire.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "measure/fleet/keys.h"
+#include "measure/fleet/memory_broker.h"
+#include "src/base/json.h"
+#include "tests/fleet/made_up_fleet.h"
+
+namespace tilewright::measure::fleet {
+namespace {
+
+using testing::HasSubstr;
+
+Order SampleOrder() {
+  Order order;
+  order.job = {"alice", "j1"};
+  order.epoch = 7;
+  order.sequence = 3;
+  order.generation = 2;
+  order.candidates = {MadeUpCandidate(5)};
+  order.best_seconds = 0.25;
+  order.alone = true;
+  return order;
+}
+
+OrderResult SampleResult() {
+  OrderResult result;
+  result.epoch = 7;
+  result.instance = "i1";
+  result.lease = {3, {2, 1}, "$JS.ACK.s.c.1.2.3.4.5", true};
+  Trial trial;
+  trial.outcome = Outcome::kOk;
+  trial.value = 0.001;
+  trial.samples = {0.001, 0.0011};
+  trial.verified = true;
+  trial.device = MadeUpBench::Device();
+  result.trials = {trial};
+  return result;
+}
+
+Json Parsed(const std::string& text) { return *ParseJson(text); }
+
+TEST(WireTest, MessagesComeBackAsTheyWere) {
+  const auto order = DecodeOrder(Encode(SampleOrder()));
+  ASSERT_TRUE(order.ok()) << order.status().message();
+  EXPECT_EQ(Encode(*order), Encode(SampleOrder()));
+  EXPECT_EQ(order->candidates[0].config.index, 5);
+  Order race = SampleOrder();
+  race.stage = Stage::kRace;
+  race.candidates.push_back(MadeUpCandidate(6));
+  race.known_seconds = {0.1, 0};
+  race.anchor = 1;
+  const auto raced = DecodeOrder(Encode(race));
+  ASSERT_TRUE(raced.ok()) << raced.status().message();
+  EXPECT_EQ(raced->anchor, 1u);
+  EXPECT_EQ(raced->candidates.size(), 2u);
+  const auto result = DecodeResult(Encode(SampleResult()));
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_EQ(Encode(*result), Encode(SampleResult()));
+  EXPECT_EQ(result->trials[0].device, MadeUpBench::Device());
+  Here here;
+  here.instance = "i";
+  here.fingerprint = MadeUpBench::Device().ToString();
+  here.state = DeviceState::kQuarantined;
+  EXPECT_EQ(DecodeHere(Encode(here))->state, DeviceState::kQuarantined);
+  JobState state;
+  state.aside = {"w.d0"};
+  EXPECT_EQ(DecodeJobState(Encode(state))->aside, state.aside);
+  EXPECT_EQ(DecodeControl(Encode(Control{"drain", "why"}))->why, "why");
+  Beat beat;
+  beat.instance = "i";
+  beat.leases = {SampleResult().lease};
+  EXPECT_EQ(DecodeBeat(Encode(beat))->leases[0].fence, (Fence{2, 1}));
+}
+
+TEST(WireTest, WhatWasOnlyBuiltHasNoTime) {
+  OrderResult result = SampleResult();
+  result.trials[0].value = 0;
+  EXPECT_FALSE(DecodeResult(Encode(result)).ok());
+  Built built;
+  built.kernel.workload = MadeUpCandidate(1).task.workload;
+  built.kernel.target = MadeUpCandidate(1).task.target;
+  built.hash = Sha256("code");
+  built.size = 4;
+  const std::vector<TensorType> types = {built.kernel.workload.data, built.kernel.workload.weight,
+                                         *built.kernel.workload.OutputType()};
+  const auto signature = SignatureOf(built.kernel.workload, {}, {}, types);
+  ASSERT_TRUE(signature.ok()) << signature.status().message();
+  built.kernel.signature = *signature;
+  result.built = built;
+  const auto read = DecodeResult(Encode(result));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read->built->hash, built.hash);
+}
+
+TEST(WireTest, SaysWhatIsWrong) {
+  const struct {
+    const char* field;
+    Json value;
+    const char* said;
+  } orders[] = {
+      {"v", 2, "version 2 of a fleet's messages, expected 1"},
+      {"type", "beat", "field type is not order"},
+      {"user", "a.b", "field user is no name"},
+      {"job", "*", "field job is no name"},
+      {"sequence", -1, "field sequence is out of range"},
+      {"stage", "fly", "field stage is not known"},
+      {"stage", "run", "built does not go with its stage"},
+      {"candidates", Json::array(), "0 candidates"},
+      {"best", -1, "field best is negative"},
+      {"task", 3, "field task is of the wrong type"},
+  };
+  for (const auto& one : orders) {
+    Json json = Parsed(Encode(SampleOrder()));
+    json[one.field] = one.value;
+    const auto order = DecodeOrder(DumpJson(json));
+    ASSERT_FALSE(order.ok()) << one.field;
+    EXPECT_THAT(order.status().message(), HasSubstr(one.said));
+  }
+  const struct {
+    const char* field;
+    Json value;
+    const char* said;
+  } trials[] = {
+      {"value", 0, "value is none of a trial that went well"},
+      {"samples", {-1.0}, "a sample is none"},
+      {"samples", std::vector<double>(5000, 1.0), "too many samples"},
+      {"device", "x", ""},
+      {"run_seconds", 1e9, "field run_seconds is no time"},
+      {"metric", "a b", "field metric is no name"},
+  };
+  for (const auto& one : trials) {
+    Json json = Parsed(Encode(SampleResult()));
+    json["trials"][0][one.field] = one.value;
+    const auto result = DecodeResult(DumpJson(json));
+    ASSERT_FALSE(result.ok()) << one.field;
+    EXPECT_THAT(result.status().message(), HasSubstr(one.said));
+  }
+  EXPECT_THAT(DecodeOrder(std::string(kMostOrderBytes + 1, ' ')).status().message(),
+              HasSubstr("expected at most"));
+  EXPECT_FALSE(DecodeHere("nonsense").ok());
+}
+
+TEST(WireTest, KeysAreThoseOfNats) {
+  const auto key = MakeUserKey();
+  ASSERT_TRUE(key.ok());
+  EXPECT_EQ(key->seed.size(), 58u);
+  EXPECT_EQ(key->seed.substr(0, 2), "SU");
+  EXPECT_EQ(key->public_key.size(), 56u);
+  EXPECT_EQ(key->public_key[0], 'U');
+  EXPECT_EQ(*PublicKeyOf(key->seed), key->public_key);
+  std::string wrong = key->seed;
+  wrong[20] = wrong[20] == 'A' ? 'B' : 'A';
+  EXPECT_FALSE(PublicKeyOf(wrong).ok());
+  EXPECT_FALSE(PublicKeyOf(key->public_key).ok());
+  EXPECT_EQ(Sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+TEST(WireTest, SubjectsMatchTheirPatterns) {
+  EXPECT_TRUE(Matches("a.*.c", "a.b.c"));
+  EXPECT_TRUE(Matches("a.>", "a.b.c"));
+  EXPECT_FALSE(Matches("a.>", "a"));
+  EXPECT_FALSE(Matches("a.*", "a.b.c"));
+  EXPECT_FALSE(Matches("a.b.c", "a.b"));
+  EXPECT_EQ(Word("a.b.c", 1), "b");
+  EXPECT_EQ(Word("a.b.c", 3), "");
+  EXPECT_EQ(SpeakerOf(HereSubject("c", {"w", "d"})), (DeviceName{"w", "d"}));
+  EXPECT_EQ(SpeakerOf(ResultSubject({"u", "j"}, {"w", "d"})), (DeviceName{"w", "d"}));
+}
+
+}  // namespace
+}  // namespace tilewright::measure::fleet

@@ -1,0 +1,32 @@
+// What members of a fleet read from each other: any text gives a message or an error, and what is
+// read is written again as the same.
+
+#include <cstdint>
+#include <string_view>
+
+#include "measure/fleet/wire.h"
+
+namespace {
+
+template <typename T>
+void Again(const tilewright::Result<T>& read, tilewright::Result<T> (*decode)(std::string_view)) {
+  if (!read.ok()) return;
+  const std::string text = tilewright::measure::fleet::Encode(*read);
+  const auto again = decode(text);
+  TW_CHECK(again.ok(), text);
+  TW_CHECK(tilewright::measure::fleet::Encode(*again) == text, text);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tilewright::measure::fleet;  // NOLINT: a test program of one function
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  Again(DecodeOrder(text), DecodeOrder);
+  Again(DecodeBeat(text), DecodeBeat);
+  Again(DecodeResult(text), DecodeResult);
+  Again(DecodeHere(text), DecodeHere);
+  Again(DecodeJobState(text), DecodeJobState);
+  Again(DecodeControl(text), DecodeControl);
+  return 0;
+}

@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# fleet_test.sh TILEWRIGHT SOURCE: a fleet of a broker, workers and tuners, each a process, as its users
+# have it: without keys and with them. Needs nats-server.
+set -euo pipefail
+
+tilewright=$1
+server=/usr/sbin/nats-server
+[ -x $server ] || { echo "fleet_test needs nats-server (Debian: nats-server)"; exit 77; }
+. "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
+"$tilewright" worker --fleet nats://127.0.0.1:1 >out 2>err || true
+if grep -q 'libnats-dev' err; then echo "fleet_test needs libnats-dev when it is built"; exit 77; fi
+has 'no connection' err
+
+processes=()
+trap 'kill -9 "${processes[@]}" 2>/dev/null || true; rm -rf "$work"' EXIT
+# start NAME COMMAND...: in the background; its words in NAME.log
+start() {
+  local name=$1
+  shift
+  "$@" >"$name.log" 2>&1 &
+  processes+=($!)
+  last=$!
+}
+# until TEXT FILE: waits for the text, at most a minute (machines may be busy).
+until_has() {
+  for _ in $(seq 600); do
+    grep -qF -- "$1" "$2" 2>/dev/null && return
+    kill -0 "$last" 2>/dev/null || break
+    sleep 0.1
+  done
+  fail "no '$1' in $2: $(tail -c 800 "$2")"
+}
+start_server() {
+  start server "$@"
+  until_has 'Server is ready' server.log
+}
+free_port() { echo $((20000 + (RANDOM * 32768 + RANDOM) % 20000)); }
+
+expect 0 model squeezenet1_1 -o m.onnx
+port=$(free_port)
+url=nats://127.0.0.1:$port
+start_server $server -a 127.0.0.1 -p "$port" -js -sd "$work/store"
+server_pid=$last
+
+# A made-up device: the whole way, without anything to measure.
+expect 1 tune m.onnx#1 --fleet nats://127.0.0.1:1 --records r.db --trials 8
+has 'no connection' err
+start worker1 "$tilewright" worker --fleet "$url" --name w1 --made-up 0.01 --devices 2
+start worker2 "$tilewright" worker --fleet "$url" --name w2 --made-up 0.01
+until_has '2 devices of class null-' worker1.log
+expect 0 tune m.onnx#1 --fleet "$url" --records made_up.db --trials 60 --strategy random --target llvm --json
+matches '"trials":60' out
+has '"foreign":0' out
+[ "$(sqlite3 made_up.db 'SELECT count(*) FROM trial WHERE outcome = 0')" -eq 60 ] || fail "not 60 trials"
+expect 0 fleet status --fleet "$url" --json --seconds 1
+[ "$(grep -o '"name":"w[12].d' out | wc -l)" -eq 3 ] || fail "not three devices: $(cat out)"
+expect 0 fleet drain w2.d0 --fleet "$url"
+until_has 'told to drain' worker2.log
+
+# Workers, the broker and the tuner are killed: the job ends as it would have.
+start tuner "$tilewright" tune m.onnx#2 --fleet "$url" --records killed.db --trials 240 \
+  --strategy random --target llvm
+tuner_pid=$last
+sleep 1
+start worker3 "$tilewright" worker --fleet "$url" --name w3 --made-up 0.01
+kill -9 "${processes[1]}"
+sleep 0.5
+kill -9 "$server_pid"
+rm -rf store
+start_server $server -a 127.0.0.1 -p "$port" -js -sd "$work/store"
+sleep 0.5
+kill -9 "$tuner_pid"
+expect 0 tune m.onnx#2 --fleet "$url" --records killed.db --trials 240 --strategy random --target llvm --json
+matches '"trials":240' out
+expect 0 tune m.onnx#2 --fleet "$url" --records killed.db --trials 240 --strategy random --target llvm --json
+expect 0 records check killed.db
+[ "$(sqlite3 killed.db 'SELECT count(*) FROM trial WHERE attempt = 0')" -eq 240 ] || fail "not 240 trials"
+doubled='SELECT count(*) FROM (SELECT 1 FROM trial WHERE attempt = 0 GROUP BY template, config_index HAVING count(*) > 1)'
+[ "$(sqlite3 killed.db "$doubled")" -eq 0 ] || fail "configs were measured twice"
+
+# This machine measures for itself what a builder of the fleet has built.
+kill -9 "${processes[@]}" 2>/dev/null || true
+processes=()
+start_server $server -a 127.0.0.1 -p "$port" -js -sd "$work/store"
+start builder "$tilewright" worker --fleet "$url" --name b1 --build
+start runner "$tilewright" worker --fleet "$url" --name r1 --measure
+until_has 'class cpu-' runner.log
+until_has 'builds' builder.log
+expect 0 tune m.onnx#1 --fleet "$url" --records r.db --trials 6 --json
+matches '"trials":6' out
+expect 0 query m.onnx#1 --records r.db
+has 'hit' out
+expect 0 records list r.db --json
+has '"verified":true' out
+
+# Keys and certificates, by role.
+kill -9 "${processes[@]}" 2>/dev/null || true
+processes=()
+port=$(free_port)
+expect 0 fleet up lab --host localhost --port "$port" --write-only
+expect 0 fleet keys add alice --folder lab --role tuner --into alice
+expect 0 fleet keys add w1 --folder lab --role worker --into w1
+expect 2 fleet keys add w1 --folder lab --role worker --into w1
+has 'is taken' err
+start_server "$tilewright" fleet up lab
+expect 1 fleet status --fleet nats://127.0.0.1:"$port" --seconds 1
+start keyed "$tilewright" worker --fleet w1/w1.fleet --made-up 0.01
+until_has 'class null-' keyed.log
+expect 0 fleet status --fleet lab/admin.fleet --json --seconds 1
+has '"name":"w1.d0"' out
+class=$(grep -o 'null-[0-9a-f]*' out | head -n 1)
+expect 0 fleet open "$class" --fleet lab/admin.fleet
+expect 0 tune m.onnx#1 --fleet alice/alice.fleet --records keyed.db --trials 40 --strategy random --target llvm --json
+matches '"trials":40' out
+expect 1 fleet drain w1.d0 --fleet alice/alice.fleet
+has 'ermissions' err
+expect 0 fleet keys remove alice --folder lab
+for _ in $(seq 50); do
+  "$tilewright" fleet status --fleet alice/alice.fleet --seconds 0.5 >out 2>err || break
+  sleep 0.1
+done
+has 'uthorization' err
+echo "fleet_test: passed"
