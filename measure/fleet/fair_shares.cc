@@ -2,14 +2,20 @@
 
 #include <algorithm>
 
+#include "src/base/hash.h"
+
 namespace tilewright::measure::fleet {
 
 void FairShares::Set(const JobName& job, double weight) {
   const auto [found, added] = jobs_.try_emplace(job);
-  if (added) found->second.had = Front(job);
   if (!added && found->second.asked == weight) return;
   found->second.asked = weight;
   Weigh();
+  if (!added) return;
+  constexpr std::uint64_t kParts = 1024;
+  const std::uint64_t draw = Mix64(seed_ ^ Fnv1a64(job.user + "." + job.job)) % kParts;
+  const double order = UsualSeconds(job) / found->second.weight;
+  found->second.had = Front(job) + order * static_cast<double>(draw) / kParts;
 }
 
 void FairShares::Remove(const JobName& job) {

@@ -19,6 +19,9 @@ class FairShares {
   /// All jobs of a user together weigh at most this much.
   static constexpr double kMostOfUser = 64;
 
+  /// seed: of the device. Devices that all began with the same job would all round the same way.
+  explicit FairShares(std::uint64_t seed = 0) : seed_(seed) {}
+
   /// A job is there, or weighs something else now. A new one begins beside the others, not before
   /// them.
   void Set(const JobName& job, double weight);
@@ -56,6 +59,7 @@ class FairShares {
   /// What the job that had least has had; jobs that come join there.
   double Front(const JobName& except) const;
 
+  std::uint64_t seed_;
   std::map<JobName, Job> jobs_;
 };
 

@@ -23,9 +23,12 @@ bool Matches(std::string_view pattern, std::string_view subject) {
 
 class MemoryHub::Member final : public Broker {
  public:
-  explicit Member(MemoryHub& hub) : hub_(hub) { hub_.members_.insert(this); }
+  explicit Member(MemoryHub& hub) : hub_(hub), number_(hub.next_++) {
+    hub_.members_[number_] = this;
+  }
   ~Member() override {
-    hub_.members_.erase(this);
+    hub_.members_.erase(number_);
+    for (auto& [subject, route] : hub_.routes_) route.erase(number_);
     for (auto& [queue, held] : hub_.queues_) {
       std::erase_if(held.asks, [this](const Ask& ask) { return ask.member == this; });
     }
@@ -33,10 +36,14 @@ class MemoryHub::Member final : public Broker {
 
   Status Subscribe(const std::string& pattern) override {
     patterns_.insert(pattern);
+    for (auto& [subject, route] : hub_.routes_) {
+      if (Matches(pattern, subject)) route.insert(number_);
+    }
     return {};
   }
   Status Unsubscribe(const std::string& pattern) override {
     patterns_.erase(pattern);
+    hub_.routes_.clear();
     return {};
   }
   Status Say(const std::string& subject, std::string_view payload) override {
@@ -155,22 +162,31 @@ class MemoryHub::Member final : public Broker {
 
  private:
   MemoryHub& hub_;
+  const std::uint64_t number_;
   std::set<std::string> patterns_;
   std::deque<Incoming> incoming_;
 };
 
 std::unique_ptr<Broker> MemoryHub::Connect() { return std::make_unique<Member>(*this); }
 
+const std::set<std::uint64_t>& MemoryHub::RouteOf(const std::string& subject) {
+  const auto [found, added] = routes_.try_emplace(subject);
+  if (!added) return found->second;
+  for (const auto& [number, member] : members_) {
+    if (member->Hears(subject)) found->second.insert(number);
+  }
+  return found->second;
+}
+
 void MemoryHub::Say(const std::string& subject, const std::string& payload) {
   ++said_;
   const int times = copies ? copies(subject) : 1;
   for (int i = 0; i < times; ++i) {
-    for (Member* member : members_) {
-      if (!member->Hears(subject)) continue;
+    for (const std::uint64_t number : std::set<std::uint64_t>(RouteOf(subject))) {
       Incoming said;
       said.subject = subject;
       said.payload = payload;
-      member->Give(std::move(said));
+      members_.at(number)->Give(std::move(said));
     }
   }
 }

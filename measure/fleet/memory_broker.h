@@ -58,7 +58,11 @@ class MemoryHub {
   void HandOut(Held& held);
 
   Clock& clock_;
-  std::set<Member*> members_;
+  /// Who hears a subject: worked out once for each.
+  const std::set<std::uint64_t>& RouteOf(const std::string& subject);
+
+  std::map<std::uint64_t, Member*> members_;  // by their numbers
+  std::map<std::string, std::set<std::uint64_t>> routes_;
   std::map<Queue, Held> queues_;
   std::map<std::string, std::string> objects_;
   std::uint64_t next_ = 1;

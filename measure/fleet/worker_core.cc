@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/base/hash.h"
+
 namespace tilewright::measure::fleet {
 namespace {
 
@@ -23,6 +25,7 @@ WorkerCore::WorkerCore(WorkerSettings settings, Bench& bench, Broker& broker, Cl
       clock_(clock),
       began_at_(clock.MonotonicSeconds()) {
   measure_.slots = settings_.here.measures ? settings_.here.measure_slots : 0;
+  measure_.shares = build_.shares = FairShares(Fnv1a64(settings_.name.ToString()));
   build_.builds = true;
   build_.slots = settings_.builds_for_others ? settings_.here.build_slots : 0;
 }
