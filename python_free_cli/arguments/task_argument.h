@@ -48,6 +48,14 @@ Result<std::vector<search::TuneTask>> TasksOfFile(const ModelSource& source, con
 Result<std::vector<search::TuneTask>> TasksOfSets(std::span<const ModelSource> sources,
                                                   const Target& target, bool fuse_residuals = true);
 
+/// The groups of operators without an anchor, as tasks (docs/expressions.md), most of the estimated
+/// time first: those with at least `least_share` of the network's. shares: gets each one's.
+/// Errors: those of loading and planning; kUnsupported for targets that are not machine code.
+Result<std::vector<search::TuneTask>> GroupTasksOfFile(const TemplateRegistry& templates,
+                                                       const ModelSource& source,
+                                                       const Target& target, double least_share,
+                                                       std::vector<double>* shares = nullptr);
+
 /// Takes out the tasks no VTA template serves, and says so: the host computes them.
 void LeaveToHost(const TemplateRegistry& templates, std::vector<search::TuneTask>& tasks);
 

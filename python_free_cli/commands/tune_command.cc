@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <thread>
@@ -95,6 +96,9 @@ class TuneCommand final : public Command {
     strategy_option_ = app.add_option("--strategy", strategy_,
                                       "model, genetic, random or grid, or one of a plugin");
     seed_option_ = app.add_option("--seed", seed_, "Seed of everything random");
+    app.add_flag("--groups", groups_,
+                 "Groups of operators without an anchor (pools, norms, …) are tasks, too, where "
+                 "they matter");
     model_.Declare(app);
     float_error_.Declare(app);
     app.add_flag("--json", json_, "End with one line of JSON on standard output");
@@ -125,6 +129,19 @@ class TuneCommand final : public Command {
     TW_RETURN_IF_ERROR(sources);
     auto tasks = TasksOfSets(*sources, *target, !no_fuse_residuals_);
     TW_RETURN_IF_ERROR(tasks);
+    if (groups_) {
+      constexpr double kLeastShare = 0.005;  // less of the network's time is not worth a trial
+      for (const ModelSource& source : *sources) {
+        auto more = GroupTasksOfFile(templates(), source, *target, kLeastShare);
+        TW_RETURN_IF_ERROR(more);
+        for (search::TuneTask& task : *more) {
+          const bool known = std::ranges::any_of(*tasks, [&](const search::TuneTask& other) {
+            return other.task.workload == task.task.workload;
+          });
+          if (!known) tasks->push_back(std::move(task));
+        }
+      }
+    }
     if (DeviceTraitsOf(*target).leaves_to_host) {
       settings->target = target->ToString();  // with the design, wherever its file will be
       LeaveToHost(templates(), *tasks);
@@ -236,6 +253,7 @@ class TuneCommand final : public Command {
   std::int64_t trials_ = 0;
   std::uint64_t seed_ = 1;
   bool no_fuse_residuals_ = false;
+  bool groups_ = false;
   bool json_ = false;
   RunnerArguments runner_;
   CLI::Option* target_option_ = nullptr;

@@ -17,7 +17,8 @@ namespace {
 std::vector<const OperatorRow*> MakeTable() {
   std::vector<const OperatorRow*> table;
   for (const auto& rows : {AnchorOperators(), BinaryOperators(), UnaryOperators(),
-                           ReductionOperators(), MoveOperators(), RecurrenceOperators()}) {
+                           ReductionOperators(), MoveOperators(), RecurrenceOperators(),
+                           ExpressionOperators()}) {
     for (const OperatorRow& row : rows) table.push_back(&row);
   }
   std::ranges::sort(table, {}, [](const OperatorRow* row) { return row->kind; });
