@@ -127,6 +127,11 @@ Status CheckResiduals(const Target& target, bool no_fuse_residuals) {
 Result<std::vector<search::TuneTask>> TasksOfFile(const ModelSource& source, const Target& target,
                                                   bool fuse_residuals) {
   const std::string& path = source.path;
+  if (path.ends_with(".tw")) {
+    auto task = ParseTask(source, target, fuse_residuals);
+    TW_RETURN_IF_ERROR(task);
+    return std::vector<search::TuneTask>{*std::move(task)};
+  }
   std::string file = path;
   std::int64_t only = -1;
   if (const auto hash = path.rfind('#'); hash != std::string::npos) {
@@ -232,7 +237,7 @@ Result<search::TuneTask> ParseTask(const ModelSource& source, const Target& targ
     return search::TuneTask{{std::move(*tuple), target}, {}, 1};
   } else if (text.find('#') == std::string::npos) {
     return InvalidArgument("'" + text + "' is no task: " + workload.status().message() +
-                           "; expected a workload key, an AutoTVM tuple, or FILE#N");
+                           "; expected a workload key, an AutoTVM tuple, FILE#N, or FILE.tw");
   }
   auto tasks = TasksOfFile(source, target, fuse_residuals);
   TW_RETURN_IF_ERROR(tasks);

@@ -20,7 +20,7 @@ bool HasRecord(const Workload& workload, const CompileOptions& options) {
   question.device = &options.device;
   question.accept = LevelBit(records::AnswerLevel::kHit);
   const auto answer = options.catalog->Query(question);
-  return answer.ok() && answer->answer.level == records::AnswerLevel::kHit;
+  return answer.ok() && answer->level == records::AnswerLevel::kHit;
 }
 
 }  // namespace

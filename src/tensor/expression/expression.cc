@@ -156,6 +156,7 @@ LinearIndex64 LinearOf(const ExpressionStage& stage, int node) {
       const LinearIndex64 a = LinearOf(stage, n.args[0]), b = LinearOf(stage, n.args[1]);
       if (a.terms.empty() || b.terms.empty()) {
         linear.Add(a.terms.empty() ? b : a, a.terms.empty() ? a.constant : b.constant);
+        linear.exact = linear.exact && a.exact && b.exact;
         return linear;
       }
     }
