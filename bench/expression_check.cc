@@ -1,12 +1,12 @@
-// Random expressions against the reference: each with random configs of the spaces that rules make of
-// it, on each of the targets, compared within the bounds that the evaluator gives. Ends with 1 if a
-// result is wrong, and says which.
+// Random expressions against the reference: each with random configs of the spaces that rules make
+// of it, on each of the targets, compared within the bounds that the evaluator gives. Ends with 1
+// if a result is wrong, and says which.
 //
 //   expression_check [EXPRESSIONS [CONFIGS [SEED [TARGET...]]]]
 //
 // EXPRESSIONS (2000) with CONFIGS (4) each; targets that this machine cannot run are left out, and
-// cuda is run in the simulator of threads. Beside it faults are injected into every 50th result: each
-// must be found.
+// cuda is run in the simulator of threads. Beside it faults are injected into every 50th result:
+// each must be found.
 
 #include <fmt/format.h>
 
@@ -60,8 +60,8 @@ Result<Drawn> DrawExpression(std::uint64_t seed) {
 /// Changes one element by more than its bound, and says whether that shows.
 bool FindsFault(const Tensor& result, const BoundedTensor& expected, Random& random) {
   Tensor faulty = result.Clone();
-  const auto at = static_cast<std::int64_t>(
-      random.Below(static_cast<std::uint64_t>(result.elements())));
+  const auto at =
+      static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(result.elements())));
   const double bound = expected.exact() ? 0 : expected.error.At(at);
   if (!(bound < 1e30)) return true;  // nothing is wrong there
   const Comparison comparison = Compare(result, expected.value);
@@ -82,8 +82,8 @@ void CheckOne(const Drawn& drawn, const Target& target, int configs, Random& ran
       ++count.wrong;
       continue;
     }
-    auto config = space->At(static_cast<std::int64_t>(
-        random.Below(static_cast<std::uint64_t>(space->size()))));
+    auto config = space->At(
+        static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(space->size()))));
     if (i == 0) config = *entry.default_config(drawn.workload, target);
     const auto kernel = ApplyTemplate(entry, drawn.workload, {}, target, config);
     if (!kernel.ok()) {

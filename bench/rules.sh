@@ -66,13 +66,12 @@ best() {  # microseconds of the best trial of a store
   "$tilewright" records list "$1" --json --outcome ok |
     grep -o '"value":[0-9.e-]*' | cut -d: -f2 | sort -g | head -n 1 | awk '{printf "%.1f", 1e6 * $1}'
 }
-printf '%-24s %12s %12s %8s   %s\n' task templates rules ratio "of the rules' trials a second"
+printf '%-24s %12s %12s %8s\n' task templates rules ratio
 while read -r name key; do
-  "$tilewright" tune "$name.tw" --trials "$trials" --records "$name.rules.db" >rules.txt 2>/dev/null
-  "$tilewright" tune "$key" --trials "$trials" --float-error strict --records "$name.own.db" >own.txt 2>/dev/null
+  "$tilewright" tune "$name.tw" --trials "$trials" --records "$name.rules.db" >/dev/null 2>&1
+  "$tilewright" tune "$key" --trials "$trials" --float-error strict --records "$name.own.db" >/dev/null 2>&1
   rules=$(best "$name.rules.db") own=$(best "$name.own.db")
-  rate=$(grep -o '[0-9.]*/s' rules.txt | head -n 1)
-  awk -v n="$name" -v o="$own" -v r="$rules" -v s="$rate" \
-    'BEGIN {printf "%-24s %12s %12s %8.3f   %s\n", n, o, r, o / r, s}'
+  awk -v n="$name" -v o="$own" -v r="$rules" \
+    'BEGIN {printf "%-24s %12s %12s %8.3f\n", n, o, r, o / r}'
 done <tasks | tee table
 awk '{sum += log($4); n += 1} END {printf "geometric mean of %d: %.3f\n", n, exp(sum / n)}' table

@@ -88,7 +88,8 @@ class ExpressionDrawer {
       if (kind < 4 && axis.extent <= extent) {
         const std::int64_t room = extent - axis.extent;
         if (room == 0 || Chance(2)) return axis.name;
-        return fmt::format("{} + {}", axis.name, random_.Below(static_cast<std::uint64_t>(room) + 1));
+        return fmt::format("{} + {}", axis.name,
+                           random_.Below(static_cast<std::uint64_t>(room) + 1));
       }
       if (kind == 4) return fmt::format("{} % {}", axis.name, extent);
       if (kind == 5) {
@@ -148,7 +149,8 @@ class ExpressionDrawer {
   }
 
   std::string Leaf(const std::vector<DrawnAxis>& axes) {
-    if (Chance(10)) return fmt::format("{:.2f}", 0.25 * static_cast<double>(random_.Below(9)) + 0.25);
+    if (Chance(10))
+      return fmt::format("{:.2f}", 0.25 * static_cast<double>(random_.Below(9)) + 0.25);
     if (Chance(12) && !axes.empty()) {
       return fmt::format("float32({})", axes[random_.Below(axes.size())].name);
     }
@@ -255,7 +257,8 @@ class ExpressionDrawer {
       reduction = fmt::format("{}({}) ", name, Listed(reduced));
       all.insert(all.end(), reduced.begin(), reduced.end());
       if (name == "product") {  // of numbers near 1
-        return Finish(axes, reduction + fmt::format("(1.0 + 0.1 * tanh({}))", Rest(all, last)), false);
+        return Finish(axes, reduction + fmt::format("(1.0 + 0.1 * tanh({}))", Rest(all, last)),
+                      false);
       }
     }
     Finish(axes, reduction + Rest(all, last), position);
@@ -306,7 +309,8 @@ std::string RenamedExpressionText(const std::string& text, std::uint64_t seed) {
   Random random(seed);
   int number = 0;
   for (ExpressionStage& stage : renamed.stages) {
-    stage.name = fmt::format("stage_{}", random.Below(1000) * 100 + static_cast<std::uint64_t>(number));
+    stage.name =
+        fmt::format("stage_{}", random.Below(1000) * 100 + static_cast<std::uint64_t>(number));
     for (auto* axes : {&stage.axes, &stage.reduce_axes}) {
       for (ExpressionAxis& axis : *axes) axis.name = fmt::format("z{}", 100 - number++);
     }
@@ -330,7 +334,8 @@ std::string RenamedExpressionText(const std::string& text, std::uint64_t seed) {
   for (ExpressionInput& input : renamed.inputs) input.name = "renamed_" + input.name;
   for (ExpressionStage& stage : renamed.stages) {
     for (ExpressionNode& node : stage.nodes) {
-      if (node.kind == ExprKind::kLoad && node.integer < count) node.integer = count - 1 - node.integer;
+      if (node.kind == ExprKind::kLoad && node.integer < count)
+        node.integer = count - 1 - node.integer;
     }
   }
   return PrintExpression(renamed);

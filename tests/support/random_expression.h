@@ -10,8 +10,9 @@ namespace tilewright {
 /// remainders, clamped gathers and guarded ones. A function of the seed.
 std::string RandomExpressionText(std::uint64_t seed);
 
-/// A text that computes the same under other names, with reduced axes, operands that commute, inputs
-/// and statements in another order where that changes nothing. text: of RandomExpressionText.
+/// A text that computes the same under other names, with reduced axes, operands that commute,
+/// inputs and statements in another order where that changes nothing. text: of
+/// RandomExpressionText.
 std::string RenamedExpressionText(const std::string& text, std::uint64_t seed);
 
 }  // namespace tilewright

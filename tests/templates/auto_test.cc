@@ -1,6 +1,6 @@
 // Spaces that rules make of expressions: what their kernels compute is what the reference says, for
-// the examples of the documentation and for expressions drawn at random. bench/expression_check does
-// the same for thousands.
+// the examples of the documentation and for expressions drawn at random. bench/expression_check
+// does the same for thousands.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -66,8 +66,8 @@ TEST(AutoRules, ComputeWhatRandomExpressionsSay) {
     for (const TemplateEntry* entry : BuiltInTemplates().For(w, target)) {
       const auto space = entry->define_space(w, target);
       ASSERT_TRUE(space.ok()) << space.status().message();
-      const auto index = static_cast<std::int64_t>(
-          random.Below(static_cast<std::uint64_t>(space->size())));
+      const auto index =
+          static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(space->size())));
       RunConfig(w, *entry, target, space->At(index), seed, counts[std::string(entry->key)]);
     }
   }

@@ -4,9 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include <cmath>
 
 #include "src/tensor/expression/collapse.h"
+#include "src/tensor/expression/from_compute.h"
+#include "src/tensor/operator_list.h"
 #include "src/tensor/reference/expression.h"
 #include "src/tensor/workload.h"
 #include "tests/support/interpreter.h"
@@ -219,8 +223,8 @@ TEST(ExpressionBounds, GrowWithWhatIsRounded) {
   EXPECT_GT(bound, 1e-5);
   EXPECT_LT(bound, 0.05);
   // A float may be on either side of a condition that it is compared in.
-  const Expression edge = Parsed(
-      "input X: float32[1]\nA[i: 1] = X[i] * 0.1\nB[i: 1] = select(A[i] < 0.3, 1.0, 2.0)");
+  const Expression edge =
+      Parsed("input X: float32[1]\nA[i: 1] = X[i] * 0.1\nB[i: 1] = select(A[i] < 0.3, 1.0, 2.0)");
   Tensor three(edge.inputs[0].type);
   three.Set(0, 3);
   const Tensor* pointer = &three;
@@ -229,16 +233,58 @@ TEST(ExpressionBounds, GrowWithWhatIsRounded) {
   EXPECT_EQ(unsure->error.At(0), 1);
 }
 
+/// Groups of a graph become tasks this way.
+TEST(ExpressionOfOperators, ComputesWhatTheyDo) {
+  std::vector<Operator> operators;
+  const auto add = [&](OpKind kind, const std::function<void(OpAttributes&)>& set) {
+    operators.push_back({kind, {}});
+    set(operators.back().attributes);
+  };
+  add(OpKind::kSoftmax, [](OpAttributes& a) { a.axis = -1; });
+  add(OpKind::kMaxPool2d, [](OpAttributes& a) {
+    a.pool_size = {3, 3};
+    a.strides = {2, 2};
+    a.padding = {1, 1, 1, 1};
+  });
+  add(OpKind::kAvgPool2d, [](OpAttributes& a) {
+    a.pool_size = {2, 2};
+    a.padding = {1, 0, 0, 1};
+  });
+  add(OpKind::kReduceMean, [](OpAttributes& a) { a.axes = {2, 3}; });
+  add(OpKind::kHardSwish, [](OpAttributes&) {});
+  add(OpKind::kTranspose, [](OpAttributes& a) { a.axes = {0, 2, 3, 1}; });
+  add(OpKind::kGlobalAvgPool2d, [](OpAttributes&) {});
+  for (const Operator& op : operators) {
+    OperatorList list;
+    const TensorType type{{2, 3, 9, 8}, kFloat32};
+    const int x = list.AddParameter(type);
+    ASSERT_TRUE(list.AddOperator(op, {x}).ok());
+    const auto expression = ExpressionOf(list);
+    ASSERT_TRUE(expression.ok()) << OpName(op.kind) << ": " << expression.status().message();
+    const Tensor input = RandomTensor(type, 3);
+    const Tensor* pointer = &input;
+    const auto expected = EvaluateList(list, {&pointer, 1});
+    const auto bounded = EvaluateExpression(*expression, {&pointer, 1});
+    ASSERT_TRUE(expected.ok() && bounded.ok());
+    EXPECT_TRUE(CompareBounded(*expected, *bounded).ok) << OpName(op.kind);
+    // Its key is read back, as keys in a store are.
+    const Workload workload = Workload::FromExpression(*expression);
+    const auto parsed = Workload::Parse(workload.Key());
+    ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+    EXPECT_EQ(*parsed, workload);
+  }
+}
+
 TEST(ExpressionCollapse, JoinsWhatIsReadTogether) {
-  const Expression joined = Collapsed(Parsed(
-      "input X: float32[2, 8, 5, 7]\ninput b: float32[8]\n"
-      "Y[n: 2, c: 8, y: 5, x: 7] = X[n, c, y, x] + b[c]"));
+  const Expression joined =
+      Collapsed(Parsed("input X: float32[2, 8, 5, 7]\ninput b: float32[8]\n"
+                       "Y[n: 2, c: 8, y: 5, x: 7] = X[n, c, y, x] + b[c]"));
   EXPECT_EQ(joined.inputs[0].type.ToString(), "float32[2,8,35]");
-  const Expression whole = Collapsed(
-      Parsed("input X: float32[2, 8, 5]\nY[n: 2, c: 8, y: 5] = exp(X[n, c, y])"));
+  const Expression whole =
+      Collapsed(Parsed("input X: float32[2, 8, 5]\nY[n: 2, c: 8, y: 5] = exp(X[n, c, y])"));
   EXPECT_EQ(whole.result().ToString(), "float32[80]");
-  const Expression shifted = Collapsed(
-      Parsed("input X: float32[8, 6]\nY[c: 8, y: 5] = X[c, y + 1]"));
+  const Expression shifted =
+      Collapsed(Parsed("input X: float32[8, 6]\nY[c: 8, y: 5] = X[c, y + 1]"));
   EXPECT_EQ(shifted.result().ToString(), "float32[8,5]");
 }
 

@@ -1,5 +1,5 @@
-// Groups as expressions: what a user wrote is served by rules, as anchors are by templates; any other
-// group without an anchor has the schedule it always had, unless a store has a record of the
+// Groups as expressions: what a user wrote is served by rules, as anchors are by templates; any
+// other group without an anchor has the schedule it always had, unless a store has a record of the
 // expression that it is.
 
 #include <algorithm>

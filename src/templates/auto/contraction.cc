@@ -155,7 +155,8 @@ Result<Contraction> FindContraction(const Expression& expression) {
   const ComputeOp& op = c.op();
   c.vector_axis = static_cast<int>(op.axes.size()) - 1;
   while (c.vector_axis > 0 && c.extent(c.vector_axis) == 1) --c.vector_axis;
-  if (c.vector_axis < 0 || c.extent(c.vector_axis) < 2) return Unsupported("its result is a number");
+  if (c.vector_axis < 0 || c.extent(c.vector_axis) < 2)
+    return Unsupported("its result is a number");
   std::vector<const ExprNode*> loads;
   ForEachNode(op.body, [&](const Expr& node) {
     if (node->kind == ExprKind::kLoad) loads.push_back(node.get());
@@ -204,8 +205,8 @@ RegisterTile BestRegisterTile(const Contraction& c, const CpuFeatures& features,
     double filled = static_cast<double>(c.extent(c.vector_axis)) /
                     static_cast<double>(RoundUp(c.extent(c.vector_axis), lanes));
     for (std::size_t i = 0; i < tile.size(); ++i) {
-      const std::int64_t extent = i < c.rows.size() ? c.extent(c.rows[i])
-                                                    : CeilDiv(c.extent(c.vector_axis), lanes);
+      const std::int64_t extent =
+          i < c.rows.size() ? c.extent(c.rows[i]) : CeilDiv(c.extent(c.vector_axis), lanes);
       filled *= static_cast<double>(extent) / static_cast<double>(RoundUp(extent, tile[i]));
     }
     const auto sums = static_cast<double>(Product(tile));

@@ -23,8 +23,8 @@ struct Contraction {
     Buffer buffer;
     std::vector<bool> has_axis;  ///< by axis of the result: whether it is read anew along it
     int across = -1;
-    int input = -1;         ///< of the expression; -1 for a stage's
-    bool constant = false;  ///< the input is known when code is made
+    int input = -1;          ///< of the expression; -1 for a stage's
+    bool constant = false;   ///< the input is known when code is made
     int row_dimension = -1;  ///< that rows[0] or rows[1] is the index of, by itself
     int row_axis = -1;
   };

@@ -16,9 +16,7 @@ std::string AutoFixed::Refuses(const Workload& workload, const Target& target) {
   return RefusesAnyExpression(workload, target);
 }
 
-Result<ConfigSpace> AutoFixed::DefineSpace(const Workload&, const Target&) {
-  return ConfigSpace();
-}
+Result<ConfigSpace> AutoFixed::DefineSpace(const Workload&, const Target&) { return ConfigSpace(); }
 
 Result<Config> AutoFixed::DefaultConfig(const Workload&, const Target&) {
   return ConfigSpace().At(0);

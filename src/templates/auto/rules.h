@@ -4,8 +4,8 @@
 
 namespace tilewright {
 
-// Spaces that follow from what an expression computes, by rules: each is a template of its own, with
-// its key, for all expressions that have the structure it looks for.
+// Spaces that follow from what an expression computes, by rules: each is a template of its own,
+// with its key, for all expressions that have the structure it looks for.
 
 /// What the rules have in common: they serve expressions, on targets with CPU features or a grid.
 std::string RefusesAnyExpression(const Workload& workload, const Target& target);

@@ -97,8 +97,8 @@ TiledStages PrepareTiled(Schedule& s, const std::string& name) {
     if (s.stage(id).attach == Schedule::Attach::kInline) continue;
     if (ReadsBuffer(s, id, s.stage(main).op.output, &as_it_is)) readers.push_back(id);
   }
-  const bool fused = readers.size() == 1 && as_it_is &&
-                     s.stage(readers[0]).op.combiner == Combiner::kNone;
+  const bool fused =
+      readers.size() == 1 && as_it_is && s.stage(readers[0]).op.combiner == Combiner::kNone;
   if (fused) {
     s.SetScope(main, Scope::kLocal);
     return {main, readers[0]};
@@ -141,9 +141,9 @@ LoopId TileWriter(Schedule& s, StageId writer, const Contraction& c, const Regis
   }
   // The axis that the loops inside of a cached tile go on along.
   const auto first = static_cast<std::size_t>(config.Integer("innermost"));
-  if (first < mid.size()) std::rotate(mid.begin() + static_cast<std::ptrdiff_t>(first),
-                                      mid.begin() + static_cast<std::ptrdiff_t>(first) + 1,
-                                      mid.end());
+  if (first < mid.size())
+    std::rotate(mid.begin() + static_cast<std::ptrdiff_t>(first),
+                mid.begin() + static_cast<std::ptrdiff_t>(first) + 1, mid.end());
   const LoopId at = mid.back();
   std::vector<LoopId> order = outer;
   for (const auto* loops : {&mid, &inner}) order.insert(order.end(), loops->begin(), loops->end());
@@ -241,7 +241,8 @@ Result<ConfigSpace> TilesSpace(const TilesPlan& plan) {
   const Contraction& c = plan.contraction;
   const std::int64_t lanes = plan.features.float_lanes();
   std::vector<Result<Knob>> knobs = {TileKnob("tile", RegisterTiles(c, plan.features, lanes))};
-  for (int axis : LongAxes(c)) knobs.push_back(Knob::Other(MidName(axis), MidSizes(c.extent(axis))));
+  for (int axis : LongAxes(c))
+    knobs.push_back(Knob::Other(MidName(axis), MidSizes(c.extent(axis))));
   std::vector<std::int64_t> places;
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(LongAxes(c).size()); ++i) {
     places.push_back(i);
@@ -294,8 +295,7 @@ Result<Kernel> AutoTiles::Apply(const Workload& w, const Epilogue&, const Target
   const RegisterTile& tile = config.Factors("tile");
   const KnobValue* pack = config.Find("pack");
   const KnobValue* window = config.Find("window");
-  const AnchorForm form =
-      ArrangeOperands(c, tile, lanes, pack != nullptr && pack->integer() != 0);
+  const AnchorForm form = ArrangeOperands(c, tile, lanes, pack != nullptr && pack->integer() != 0);
   Schedule s(c.compute);
   const TiledStages stages = PrepareTiled(s, c.op().name);
   const LoopId at = TileWriter(s, stages.writer, c, tile, lanes, config, target);

@@ -1,5 +1,5 @@
-// Expressions as stages: node by node the same, but for positions of extremes, which are made of the
-// extremes themselves and the least position that has one.
+// Expressions as stages: node by node the same, but for positions of extremes, which are made of
+// the extremes themselves and the least position that has one.
 
 #include <algorithm>
 

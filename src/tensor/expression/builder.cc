@@ -85,8 +85,8 @@ Status ExpressionBuilder::Unify(int& a, int& b) {
     narrow = *wide;
     return {};
   }
-  return InvalidArgument(fmt::format("{} and {}, expected operands of one type",
-                                     DataTypeName(left), DataTypeName(right)));
+  return InvalidArgument(fmt::format("{} and {}, expected operands of one type", DataTypeName(left),
+                                     DataTypeName(right)));
 }
 
 Result<int> ExpressionBuilder::Binary(ExprKind kind, int a, int b) {
@@ -175,7 +175,8 @@ Result<int> ExpressionBuilder::Call(std::string_view function, std::vector<int> 
     for (int& arg : args) arg = Retyped(arg, kFloat32);
   }
   const DataType dtype = node(args[0]).dtype;
-  if (!dtype.is_float() || dtype == kFloat16) return BadTypes(function, dtype, "float32 or float64");
+  if (!dtype.is_float() || dtype == kFloat16)
+    return BadTypes(function, dtype, "float32 or float64");
   ExpressionNode made;
   made.kind = ExprKind::kCall;
   made.dtype = dtype;
@@ -195,9 +196,9 @@ std::size_t ExpressionBuilder::NodesUnder(int i) const {
 Result<int> ExpressionBuilder::Load(std::int64_t tensor, std::vector<int> indices) {
   const TensorType type = expression_.TypeOf(tensor);
   if (indices.size() != type.shape.size()) {
-    return InvalidArgument(fmt::format("{} indices of {}, which is {}, expected {}",
-                                       indices.size(), expression_.NameOf(tensor),
-                                       type.ToString(), type.shape.size()));
+    return InvalidArgument(fmt::format("{} indices of {}, which is {}, expected {}", indices.size(),
+                                       expression_.NameOf(tensor), type.ToString(),
+                                       type.shape.size()));
   }
   for (int& index : indices) {
     if (!node(index).dtype.is_integer()) {
@@ -237,8 +238,9 @@ Status ExpressionBuilder::Finish(int body) {
   };
   keep(keep, body, 0);
   if (!fits) {
-    return InvalidArgument(fmt::format("more than {} parts, or {} in one another: make stages of it",
-                                       kMostExpressionNodes, kMostTreeDepth));
+    return InvalidArgument(
+        fmt::format("more than {} parts, or {} in one another: make stages of it",
+                    kMostExpressionNodes, kMostTreeDepth));
   }
   stage_.nodes = std::move(kept);
   return {};

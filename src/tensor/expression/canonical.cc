@@ -1,10 +1,10 @@
 // The form that all expressions of one computation have. Names are numbers. What is never a
 // dimension in memory that somebody else knows is put in order: inputs and stages by where they are
-// read first, reduced axes and those of stages between by the loads that use them first, operands that
-// commute with the one that reads the largest tensor first and then by a hash. That hash knows no
-// names and no order of axes: an axis begins as its extent (of the result and of inputs: its place),
-// and what it is used for, in all of the stage, is mixed in twice. Where two are still alike, they
-// stand in for one another, or the text's order decides.
+// read first, reduced axes and those of stages between by the loads that use them first, operands
+// that commute with the one that reads the largest tensor first and then by a hash. That hash knows
+// no names and no order of axes: an axis begins as its extent (of the result and of inputs: its
+// place), and what it is used for, in all of the stage, is mixed in twice. Where two are still
+// alike, they stand in for one another, or the text's order decides.
 
 #include <fmt/format.h>
 
@@ -43,8 +43,7 @@ bool IsLinear(const ExpressionStage& stage, int i) {
   const bool sum = n.kind == ExprKind::kAdd || n.kind == ExprKind::kSub || n.kind == ExprKind::kMul;
   if (!sum || n.dtype != kInt64) return false;
   const LinearIndex64 linear = LinearOf(stage, i);
-  return linear.exact &&
-         (linear.terms.size() != 1 || linear.terms.begin()->second.node != i);
+  return linear.exact && (linear.terms.size() != 1 || linear.terms.begin()->second.node != i);
 }
 
 class Canonizer {
@@ -81,9 +80,8 @@ class Canonizer {
     }
     OrderAxes();
     for (std::int64_t tensor : read_stages_) {
-      numbers_[static_cast<std::size_t>(tensor)] =
-          static_cast<std::int64_t>(result.expression.inputs.size() +
-                                    result.expression.stages.size());
+      numbers_[static_cast<std::size_t>(tensor)] = static_cast<std::int64_t>(
+          result.expression.inputs.size() + result.expression.stages.size());
       Rebuild(tensor, result.expression);
     }
     return result;
@@ -117,8 +115,7 @@ class Canonizer {
     const bool result = number + 1 == source_.stages.size();
     StageHashes hashes;
     for (std::size_t i = 0; i < stage.axes.size(); ++i) {
-      hashes.axes.push_back(
-          Mixed(result ? i + 1 : 0, static_cast<Hash>(stage.axes[i].extent)));
+      hashes.axes.push_back(Mixed(result ? i + 1 : 0, static_cast<Hash>(stage.axes[i].extent)));
     }
     for (const ExpressionAxis& axis : stage.reduce_axes) {
       hashes.axes.push_back(Mixed(1000, static_cast<Hash>(axis.extent)));
@@ -194,7 +191,8 @@ class Canonizer {
     }
     if (n.kind == ExprKind::kInt && n.dtype == kInt64) return HashOfInteger(n.integer);
     Hash hash = Mixed(static_cast<Hash>(n.kind), Fnv1a64(DataTypeName(n.dtype)));
-    if (n.kind == ExprKind::kVar) return Mixed(hash, hashes.axes[static_cast<std::size_t>(n.integer)]);
+    if (n.kind == ExprKind::kVar)
+      return Mixed(hash, hashes.axes[static_cast<std::size_t>(n.integer)]);
     if (n.kind == ExprKind::kLoad) {
       const TensorHash& tensor = tensors_[static_cast<std::size_t>(n.integer)];
       Hash sum = 0;
@@ -276,8 +274,8 @@ class Canonizer {
     read_stages_.push_back(tensor);
   }
 
-  /// Axes of a stage as its loads meet them, dimensions of other stages in the order that those have
-  /// got; then as the rest does.
+  /// Axes of a stage as its loads meet them, dimensions of other stages in the order that those
+  /// have got; then as the rest does.
   std::vector<std::int64_t> AxesAsMet(std::int64_t tensor) {
     const ExpressionStage& stage = StageOf(tensor);
     std::vector<std::int64_t> order;
@@ -344,8 +342,8 @@ class Canonizer {
         const int alone = IsLinear(stage, n.args[d]) ? TermAlone(LinearOf(stage, n.args[d])) : -1;
         const ExpressionNode& index =
             stage.nodes[static_cast<std::size_t>(alone >= 0 ? alone : n.args[d])];
-        const auto found = index.kind == ExprKind::kVar ? std::ranges::find(order, index.integer)
-                                                        : order.end();
+        const auto found =
+            index.kind == ExprKind::kVar ? std::ranges::find(order, index.integer) : order.end();
         if (found == order.end()) return;
         places.emplace_back(found - order.begin(), static_cast<std::int64_t>(d));
       }

@@ -3,8 +3,8 @@
 // rows make longer vectors and fewer loops.
 //
 // Whether dimensions d and d + 1 of a tensor can be one is asked of every stage that has them: the
-// two axes there must stand for nothing else. A pair that fails takes with it all dimensions that it
-// is the axes of, and so on until nothing changes.
+// two axes there must stand for nothing else. A pair that fails takes with it all dimensions that
+// it is the axes of, and so on until nothing changes.
 
 #include "src/tensor/expression/collapse.h"
 
@@ -51,8 +51,8 @@ class Collapser {
     if (a.kind != ExprKind::kVar || b.kind != ExprKind::kVar) return std::nullopt;
     const std::vector<std::int64_t> shape = source_.TypeOf(load.integer).shape;
     const auto own = static_cast<std::int64_t>(stage.axes.size());
-    const bool whole = stage.axis(a.integer).extent == shape[d] &&
-                       stage.axis(b.integer).extent == shape[d + 1];
+    const bool whole =
+        stage.axis(a.integer).extent == shape[d] && stage.axis(b.integer).extent == shape[d + 1];
     if (!whole || (a.integer < own) != (b.integer < own)) return std::nullopt;
     return Pair(a.integer, b.integer);
   }
@@ -109,7 +109,8 @@ class Collapser {
     }
   }
 
-  std::vector<std::int64_t> Joined(std::size_t tensor, const std::vector<std::int64_t>& shape) const {
+  std::vector<std::int64_t> Joined(std::size_t tensor,
+                                   const std::vector<std::int64_t>& shape) const {
     std::vector<std::int64_t> joined;
     for (std::size_t d = 0; d < shape.size(); ++d) {
       if (d > 0 && joins_[tensor][d - 1]) {
@@ -172,7 +173,8 @@ class Collapser {
     }
     const auto copy = [&](const auto& self, int i) -> int {
       ExpressionNode node = stage.nodes[static_cast<std::size_t>(i)];
-      if (node.kind == ExprKind::kVar) node.integer = numbers[static_cast<std::size_t>(node.integer)];
+      if (node.kind == ExprKind::kVar)
+        node.integer = numbers[static_cast<std::size_t>(node.integer)];
       if (node.kind == ExprKind::kLoad) {
         std::vector<int> kept;
         for (std::size_t d = 0; d < node.args.size(); ++d) {

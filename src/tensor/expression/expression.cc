@@ -13,13 +13,13 @@ namespace tilewright {
 namespace {
 
 constexpr std::array kFunctions = {
-    ExpressionFunction{"exp", 1},   ExpressionFunction{"log", 1},   ExpressionFunction{"sqrt", 1},
-    ExpressionFunction{"tanh", 1},  ExpressionFunction{"erf", 1},   ExpressionFunction{"pow", 2},
-    ExpressionFunction{"floor", 1}, ExpressionFunction{"ceil", 1},  ExpressionFunction{"round", 1},
+    ExpressionFunction{"exp", 1},   ExpressionFunction{"log", 1},  ExpressionFunction{"sqrt", 1},
+    ExpressionFunction{"tanh", 1},  ExpressionFunction{"erf", 1},  ExpressionFunction{"pow", 2},
+    ExpressionFunction{"floor", 1}, ExpressionFunction{"ceil", 1}, ExpressionFunction{"round", 1},
     ExpressionFunction{"rint", 1},  ExpressionFunction{"abs", 1},
 };
 
-constexpr std::array<std::string_view, 7> kReductionNames = {"", "sum", "max", "min",
+constexpr std::array<std::string_view, 7> kReductionNames = {"",        "sum",    "max",   "min",
                                                              "product", "argmax", "argmin"};
 
 double CountOf(std::span<const ExpressionAxis> axes) {
@@ -142,6 +142,7 @@ LinearIndex64 LinearOf(const ExpressionStage& stage, int node) {
     linear.Add({n.integer, {}, true}, 1);
     return linear;
   }
+  if (n.kind == ExprKind::kVar && stage.axis(n.integer).extent == 1) return linear;  // always 0
   if (n.dtype == kInt64) {
     if (n.kind == ExprKind::kCast) {
       const DataType from = stage.nodes[static_cast<std::size_t>(n.args[0])].dtype;

@@ -156,8 +156,7 @@ Result<Expression> ExpressionOf(const OperatorList& list) {
       list.values().back().op->kind == OpKind::kExpression) {
     // Alone, its operands are the parameters; they may stand in another order.
     const ListedValue& whole = list.values().back();
-    if (whole.operands == list.parameters() &&
-        list.values().size() == whole.operands.size() + 1) {
+    if (whole.operands == list.parameters() && list.values().size() == whole.operands.size() + 1) {
       return whole.op->attributes.expression;
     }
   }

@@ -11,8 +11,8 @@ namespace tilewright {
 /// integers rounded to zero, arithmetic in float16), or a read that cannot be shown to be inside.
 Result<Expression> ExpressionOf(const Compute& compute);
 
-/// What a list of operators computes, inputs in the order of its parameters: the expression itself if
-/// it is one. Errors: those of ExpressionOf and DefineList.
+/// What a list of operators computes, inputs in the order of its parameters: the expression itself
+/// if it is one. Errors: those of ExpressionOf and DefineList.
 Result<Expression> ExpressionOf(const OperatorList& list);
 
 }  // namespace tilewright

@@ -45,7 +45,7 @@ class ExpressionBuilder {
 };
 
 /// constant + sum of coefficient * atom. Atoms are axes and what is not linear, by their text; an
-/// integer that was widened is the atom that it was.
+/// integer that was widened is the atom that it was, and an axis of one step is 0.
 struct LinearIndex64 {
   struct Term {
     int node = 0;
@@ -62,7 +62,7 @@ std::string AtomText(const ExpressionStage& stage, int node);
 
 /// A read that may be outside of what it reads.
 struct OutsideRead {
-  int node = 0;       ///< the load
+  int node = 0;  ///< the load
   int dimension = 0;
   std::string reason;  ///< "index 0 is -1 to 63, expected 0 to 63"
 };

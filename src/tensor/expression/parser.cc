@@ -7,7 +7,8 @@
 //   value      = or; or = and {"or" and}; and = not {"and" not}; not = "not" not | comparison
 //   comparison = sum [("<" | "<=" | ">" | ">=" | "==" | "!=") sum]
 //   sum        = product {("+" | "-") product}; product = unary {("*" | "/" | "%") unary}
-//   unary      = "-" unary | number | name | name "[" values "]" | name "(" values ")" | "(" value ")"
+//   unary      = "-" unary | number | name | name "[" values "]" | name "(" values ")" | "(" value
+//   ")"
 // Line ends are blanks, "#" begins a comment. What is read is checked as it is read: every message
 // has the line and column of what it is about.
 
@@ -153,7 +154,8 @@ class Parser {
   Status Statement() {
     if (Is("size")) return Size();
     if (Is("input") || Is("const")) return Input(Is("const"));
-    if (token_.kind != TokenKind::kName) return Expected("a statement: size, input, const or a stage");
+    if (token_.kind != TokenKind::kName)
+      return Expected("a statement: size, input, const or a stage");
     return Stage();
   }
 
@@ -282,7 +284,8 @@ class Parser {
     const std::size_t offset = token_.offset;
     auto name = NewName("a statement");
     TW_RETURN_IF_ERROR(name);
-    if (expression_.inputs.empty()) return ErrorAt(offset, "no input before, expected one at least");
+    if (expression_.inputs.empty())
+      return ErrorAt(offset, "no input before, expected one at least");
     if (expression_.stages.size() == kMostExpressionStages) {
       return ErrorAt(offset, fmt::format("more than {} stages", kMostExpressionStages));
     }
@@ -406,9 +409,9 @@ class Parser {
   Result<int> Comparison() {
     auto a = Sum();
     TW_RETURN_IF_ERROR(a);
-    static constexpr std::array kSigns = {
-        Sign{"<", ExprKind::kLt},  Sign{"<=", ExprKind::kLe}, Sign{">", ExprKind::kLt},
-        Sign{">=", ExprKind::kLe}, Sign{"==", ExprKind::kEq}, Sign{"!=", ExprKind::kNe}};
+    static constexpr std::array kSigns = {Sign{"<", ExprKind::kLt},  Sign{"<=", ExprKind::kLe},
+                                          Sign{">", ExprKind::kLt},  Sign{">=", ExprKind::kLe},
+                                          Sign{"==", ExprKind::kEq}, Sign{"!=", ExprKind::kNe}};
     const auto sign = std::ranges::find_if(kSigns, [&](const Sign& s) { return Is(s.text); });
     if (sign == kSigns.end()) return a;
     const std::size_t offset = token_.offset;
@@ -418,9 +421,7 @@ class Parser {
     TW_RETURN_IF_ERROR(b);
     return Made(builder_->Binary(sign->kind, turned ? *b : *a, turned ? *a : *b), offset);
   }
-  Result<int> Sum() {
-    return Chain(&Parser::Term, {{"+", ExprKind::kAdd}, {"-", ExprKind::kSub}});
-  }
+  Result<int> Sum() { return Chain(&Parser::Term, {{"+", ExprKind::kAdd}, {"-", ExprKind::kSub}}); }
   Result<int> Term() {
     return Chain(&Parser::Unary,
                  {{"*", ExprKind::kMul}, {"/", ExprKind::kDiv}, {"%", ExprKind::kFloorMod}});
@@ -503,17 +504,17 @@ class Parser {
   Result<int> MakeCalled(const Token& name, std::vector<int> args) {
     const auto takes = [&](std::size_t count) -> Status {
       if (args.size() == count) return {};
-      return InvalidArgument(fmt::format("{} takes {} arguments, not {}", name.text, count,
-                                         args.size()));
+      return InvalidArgument(
+          fmt::format("{} takes {} arguments, not {}", name.text, count, args.size()));
     };
     for (const ExpressionFunction& function : FunctionsOfExpressions()) {
       if (function.name != name.text) continue;
       TW_RETURN_IF_ERROR(takes(static_cast<std::size_t>(function.arguments)));
       return builder_->Call(function.name, std::move(args));
     }
-    static constexpr std::array kBinary = {
-        Sign{"max", ExprKind::kMax}, Sign{"min", ExprKind::kMin},
-        Sign{"shl", ExprKind::kShiftLeft}, Sign{"shr", ExprKind::kShiftRight}};
+    static constexpr std::array kBinary = {Sign{"max", ExprKind::kMax}, Sign{"min", ExprKind::kMin},
+                                           Sign{"shl", ExprKind::kShiftLeft},
+                                           Sign{"shr", ExprKind::kShiftRight}};
     const auto binary =
         std::ranges::find_if(kBinary, [&](const Sign& s) { return s.text == name.text; });
     if (binary != kBinary.end()) {
@@ -565,19 +566,20 @@ class Parser {
   ExpressionStage stage_;
   ExpressionBuilder* builder_ = nullptr;
   std::map<std::string, std::int64_t, std::less<>> sizes_, tensors_, axes_;
-  std::vector<std::string> pending_;         // axes of the stage at hand, in their order
-  std::vector<bool> used_;                   // by tensor
-  std::vector<std::size_t> offsets_;         // by tensor: of its statement
-  std::map<int, std::size_t> loads_;         // of the stage at hand: where they are written
+  std::vector<std::string> pending_;  // axes of the stage at hand, in their order
+  std::vector<bool> used_;            // by tensor
+  std::vector<std::size_t> offsets_;  // by tensor: of its statement
+  std::map<int, std::size_t> loads_;  // of the stage at hand: where they are written
 };
 
 }  // namespace
 
 bool IsExpressionWord(std::string_view name) {
   constexpr std::array<std::string_view, 17> kWords = {
-      "size", "input", "const", "and",   "or",     "not",  "inf",   "select", "clamp",
-      "relu", "shl",   "shr",   "sum",   "product", "argmax", "argmin", "sigmoid"};
-  if (std::ranges::find(kWords, name) != kWords.end() || name == "max" || name == "min") return true;
+      "size", "input", "const", "and", "or",      "not",    "inf",    "select", "clamp",
+      "relu", "shl",   "shr",   "sum", "product", "argmax", "argmin", "sigmoid"};
+  if (std::ranges::find(kWords, name) != kWords.end() || name == "max" || name == "min")
+    return true;
   return ParseDataType(name).ok() ||
          std::ranges::find(FunctionsOfExpressions(), name, &ExpressionFunction::name) !=
              FunctionsOfExpressions().end();

@@ -1,8 +1,9 @@
 // Whether reads stay inside of their tensors. The interval of an index follows from the ranges of
 // its axes, and from what the conditions around it say: of select(c, a, b), c holds in a and not in
 // b. A condition is kept as bounds of the linear form that it compares, and every part of an index
-// that is the same form, up to a constant and the sign, has these bounds, too. That is what padding,
-// clamps and windows are written with; an index whose bounds follow otherwise needs a clamp.
+// that is the same form, up to a constant and the sign, has these bounds, too. That is what
+// padding, clamps and windows are written with; an index whose bounds follow otherwise needs a
+// clamp.
 
 #include <fmt/format.h>
 
@@ -30,15 +31,15 @@ bool IsEmpty(Bounds bounds) { return bounds.min > bounds.max; }
 
 Bounds Plus(Bounds a, Bounds b) {
   if (IsEmpty(a) || IsEmpty(b)) return {kFar, -kFar};
-  return {Capped(static_cast<__int128>(a.min) + b.min), Capped(static_cast<__int128>(a.max) + b.max)};
+  return {Capped(static_cast<__int128>(a.min) + b.min),
+          Capped(static_cast<__int128>(a.max) + b.max)};
 }
 
 Bounds Times(Bounds a, Bounds b) {
   if (IsEmpty(a) || IsEmpty(b)) return {kFar, -kFar};
-  const __int128 ends[] = {static_cast<__int128>(a.min) * b.min,
-                           static_cast<__int128>(a.min) * b.max,
-                           static_cast<__int128>(a.max) * b.min,
-                           static_cast<__int128>(a.max) * b.max};
+  const __int128 ends[] = {
+      static_cast<__int128>(a.min) * b.min, static_cast<__int128>(a.min) * b.max,
+      static_cast<__int128>(a.max) * b.min, static_cast<__int128>(a.max) * b.max};
   return {Capped(*std::ranges::min_element(ends)), Capped(*std::ranges::max_element(ends))};
 }
 

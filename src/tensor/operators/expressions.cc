@@ -13,8 +13,8 @@ Result<TensorType> TypeOfExpression(const Operator& op, InputTypes inputs) {
   const Expression& expression = op.attributes.expression;
   if (expression.empty()) return InvalidArgument("expression: nothing to compute");
   if (inputs.size() != expression.inputs.size()) {
-    return InvalidArgument(fmt::format("expression: {} inputs, expected {}", inputs.size(),
-                                       expression.inputs.size()));
+    return InvalidArgument(
+        fmt::format("expression: {} inputs, expected {}", inputs.size(), expression.inputs.size()));
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const TensorType& expected = expression.inputs[i].type;

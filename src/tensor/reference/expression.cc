@@ -1,7 +1,7 @@
-// Evaluates expressions. For each stage one axis is that of lanes: bodies are computed node by node,
-// for a few hundred positions along it at a time. The other axes are counted. Where a reduced axis
-// has the lanes, they are combined at the end. Reads outside of a tensor happen only in the arm of a
-// select that is not chosen: they give 0.
+// Evaluates expressions. For each stage one axis is that of lanes: bodies are computed node by
+// node, for a few hundred positions along it at a time. The other axes are counted. Where a reduced
+// axis has the lanes, they are combined at the end. Reads outside of a tensor happen only in the
+// arm of a select that is not chosen: they give 0.
 
 #include "src/tensor/reference/expression.h"
 
@@ -85,11 +85,10 @@ class StageRun {
     const auto own = static_cast<int>(stage_.axes.size());
     for (int i = 0; i < static_cast<int>(extents_.size()); ++i) {
       const std::int64_t extent = extents_[static_cast<std::size_t>(i)];
-      const std::int64_t best =
-          lane_axis_ < 0 ? 0 : extents_[static_cast<std::size_t>(lane_axis_)];
+      const std::int64_t best = lane_axis_ < 0 ? 0 : extents_[static_cast<std::size_t>(lane_axis_)];
       constexpr std::int64_t kEnough = 32;
-      const bool better = i < own ? extent >= std::min(best, kEnough)
-                                  : extent > best && best < kEnough;
+      const bool better =
+          i < own ? extent >= std::min(best, kEnough) : extent > best && best < kEnough;
       if (better) lane_axis_ = i;
     }
   }
@@ -263,7 +262,12 @@ class StageRun {
     const double v = min ? -value : value;
     const double upper = v + error, lower = v - error;
     if (first) {
-      sum = {.number = v, .error = error, .place = place, .count = 1, .most = upper, .least = lower,
+      sum = {.number = v,
+             .error = error,
+             .place = place,
+             .count = 1,
+             .most = upper,
+             .least = lower,
              .rival = -kForever};
       return;
     }
@@ -332,9 +336,9 @@ class StageRun {
                          stage_.reduction != ExpressionReduction::kProduct;
     if (GivesPosition()) {
       const double others = static_cast<double>(sum.count) - 1;
-      const bool unsure = floats ? sum.rival >= sum.number - sum.error &&
-                                       (sum.error > 0 || sum.rival > sum.number)
-                                 : sum.error > 0;
+      const bool unsure =
+          floats ? sum.rival >= sum.number - sum.error && (sum.error > 0 || sum.rival > sum.number)
+                 : sum.error > 0;
       out_.integers[place] = sum.place;
       out_.errors[place] = unsure ? others : 0;
       return;
@@ -444,8 +448,8 @@ BoundedTensor RoundedTo(const TensorValues& values) {
 Result<BoundedTensor> EvaluateExpression(const Expression& expression,
                                          std::span<const Tensor* const> inputs, int threads) {
   if (inputs.size() != expression.inputs.size()) {
-    return InvalidArgument(fmt::format("expression: {} inputs, expected {}", inputs.size(),
-                                       expression.inputs.size()));
+    return InvalidArgument(
+        fmt::format("expression: {} inputs, expected {}", inputs.size(), expression.inputs.size()));
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const TensorType& expected = expression.inputs[i].type;

@@ -1,6 +1,6 @@
-// Arithmetic of the evaluator of expressions, many positions at a time. Beside each value stands how
-// far that of a right kernel may be: what comes in goes through (by the ends of its interval, for
-// functions), and what the operation itself rounds is added.
+// Arithmetic of the evaluator of expressions, many positions at a time. Beside each value stands
+// how far that of a right kernel may be: what comes in goes through (by the ends of its interval,
+// for functions), and what the operation itself rounds is added.
 
 #include "src/tensor/reference/lanes.h"
 
@@ -23,7 +23,9 @@ double ValueAt(const std::vector<double>& values, bool uniform, std::size_t i) {
 std::int64_t IntegerAt(const Lanes& lanes, std::size_t i) {
   return lanes.integers[lanes.uniform ? 0 : i];
 }
-double NumberAt(const Lanes& lanes, std::size_t i) { return ValueAt(lanes.numbers, lanes.uniform, i); }
+double NumberAt(const Lanes& lanes, std::size_t i) {
+  return ValueAt(lanes.numbers, lanes.uniform, i);
+}
 double ErrorOfLane(const Lanes& lanes, std::size_t i) {
   return lanes.exact ? 0 : ValueAt(lanes.errors, lanes.uniform, i);
 }
@@ -111,9 +113,9 @@ void IntegerLanes(const ExpressionNode& node, const Lanes& a, const Lanes& b, st
   out.exact = a.exact && b.exact;
   if (out.exact) return;
   for (std::size_t i = 0; i < count; ++i) {
-    out.errors[i] = ErrorOfInteger(node.kind, static_cast<double>(IntegerAt(a, i)),
-                                   ErrorOfLane(a, i), static_cast<double>(IntegerAt(b, i)),
-                                   ErrorOfLane(b, i));
+    out.errors[i] =
+        ErrorOfInteger(node.kind, static_cast<double>(IntegerAt(a, i)), ErrorOfLane(a, i),
+                       static_cast<double>(IntegerAt(b, i)), ErrorOfLane(b, i));
     const double reached = std::fabs(static_cast<double>(out.integers[i])) + out.errors[i];
     const bool wraps = operands.bits < 64 && reached > std::ldexp(1.0, operands.bits);
     if (wraps && out.errors[i] > 0 && !node.dtype.is_bool()) out.errors[i] = kInfinity;
@@ -233,8 +235,7 @@ double FunctionOf(const std::string& name, double x, double y) {
 void CalledLanes(const ExpressionNode& node, const Lanes& a, const Lanes* b, std::size_t count,
                  Lanes& out) {
   const bool rounds = node.function == "floor" || node.function == "ceil" ||
-                      node.function == "round" || node.function == "rint" ||
-                      node.function == "abs";
+                      node.function == "round" || node.function == "rint" || node.function == "abs";
   const double unit = rounds ? 0 : kUnitsOfFunctions * RoundingOf(node.dtype);
   out.exact = rounds && a.exact;
   for (std::size_t i = 0; i < count; ++i) {
@@ -287,8 +288,9 @@ void CastLanes(const ExpressionNode& node, const Lanes& a, bool from_float, std:
     }
     out.errors[i] = after;
   }
-  out.exact = std::all_of(out.errors.begin(), out.errors.begin() + static_cast<std::ptrdiff_t>(count),
-                          [](double error) { return error == 0; });
+  out.exact =
+      std::all_of(out.errors.begin(), out.errors.begin() + static_cast<std::ptrdiff_t>(count),
+                  [](double error) { return error == 0; });
 }
 
 }  // namespace
@@ -317,8 +319,7 @@ std::int64_t Wrapped(DataType dtype, std::int64_t value) {
 
 void ComputeLanes(const ExpressionNode& node, const std::vector<const Lanes*>& args,
                   std::int64_t count, Lanes& out) {
-  out.uniform =
-      std::ranges::all_of(args, [](const Lanes* lanes) { return lanes->uniform; });
+  out.uniform = std::ranges::all_of(args, [](const Lanes* lanes) { return lanes->uniform; });
   const auto lanes = static_cast<std::size_t>(out.uniform ? 1 : count);
   if (node.kind == ExprKind::kInt || node.kind == ExprKind::kFloat) {
     out.exact = true;
