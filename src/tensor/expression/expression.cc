@@ -142,7 +142,6 @@ LinearIndex64 LinearOf(const ExpressionStage& stage, int node) {
     linear.Add({n.integer, {}, true}, 1);
     return linear;
   }
-  if (n.kind == ExprKind::kVar && stage.axis(n.integer).extent == 1) return linear;  // always 0
   if (n.dtype == kInt64) {
     if (n.kind == ExprKind::kCast) {
       const DataType from = stage.nodes[static_cast<std::size_t>(n.args[0])].dtype;

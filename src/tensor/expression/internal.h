@@ -45,7 +45,7 @@ class ExpressionBuilder {
 };
 
 /// constant + sum of coefficient * atom. Atoms are axes and what is not linear, by their text; an
-/// integer that was widened is the atom that it was, and an axis of one step is 0.
+/// integer that was widened is the atom that it was.
 struct LinearIndex64 {
   struct Term {
     int node = 0;
