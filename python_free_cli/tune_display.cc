@@ -55,6 +55,12 @@ std::string ShortName(const Workload& workload) {
     if (conv->n != 1) name += fmt::format(" n{}", conv->n);
     return name + fmt::format(" {}x{}", conv->h, conv->w);
   }
+  if (workload.op == OpKind::kExpression) {
+    // Of all that it could be called the key is too long, and a hash tells it from others.
+    const std::string hash = HexOf(Fnv1a64(workload.Key())).substr(0, 8);
+    return fmt::format("expression {} {}", hash,
+                       fmt::join(workload.expression.result().shape, "x"));
+  }
   if (!IsAnchor(workload.op)) {
     return fmt::format("{} {}", workload.op_name(), fmt::join(workload.data.shape, "x"));
   }

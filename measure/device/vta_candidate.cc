@@ -41,7 +41,7 @@ Status Verify(const RunOrder::Item& item, const vta::StreamFile& file, RunReply&
   for (InputSet set : kInputSets) {
     const auto inputs = MakeAnchorInputs(kernel.workload, kernel.epilogue, set);
     TW_RETURN_IF_ERROR(inputs);
-    const Tensor& wanted = (*expected)[static_cast<std::size_t>(set)];
+    const Tensor& wanted = (*expected)[static_cast<std::size_t>(set)].value;
     const bool first = set == kInputSets.front();
     const auto launch =
         LaunchStream(file.design, file.stream, LoadsOf(kernel.workload, *inputs),

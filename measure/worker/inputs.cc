@@ -18,6 +18,7 @@
 #include "src/base/random.h"
 #include "src/tensor/layout.h"
 #include "src/tensor/operators/table.h"
+#include "src/tensor/reference/expression.h"
 #include "src/tensor/reference/reference.h"
 
 namespace tilewright::measure {
@@ -208,8 +209,46 @@ std::string_view InputSetName(InputSet set) {
   return "unknown";
 }
 
+namespace {
+
+/// Input `number` of an expression, in its own layout.
+Tensor ExpressionInputOf(const Workload& workload, std::size_t number, InputSet set) {
+  const ExpressionInput& input = workload.expression.inputs[number];
+  const bool extreme = set == InputSet::kExtreme;
+  if (number == 0 && set == InputSet::kZeroPoint) return MakeZeroPoint(input.type);
+  const std::string name = "input" + std::to_string(number);
+  const std::int64_t extent =
+      GatheredExtent(workload.expression, static_cast<std::int64_t>(number));
+  if (extent == 0) return MakeTensor(input.type, name, extreme);
+  // Positions: mostly inside of what they are positions in, and some beyond either end.
+  Tensor tensor(input.type);
+  const std::uint64_t seed = Fnv1a64(name + (extreme ? "/extreme" : ""));
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    const auto bits = static_cast<std::int64_t>(SeededElement(seed, static_cast<std::size_t>(i)));
+    tensor.Set(i, static_cast<double>(bits % (extent + 2) - 1));
+  }
+  return tensor;
+}
+
+Status CheckExpressionMemory(const Workload& workload, std::int64_t available) {
+  // Values, their bounds, and both in double while they are made.
+  constexpr std::int64_t kCopies = 2 * static_cast<std::int64_t>(kInputSets.size());
+  std::int64_t bytes = kCopies * (workload.expression.result().bytes() +
+                                  8 * workload.expression.result().elements());
+  for (const ExpressionInput& input : workload.expression.inputs) {
+    bytes += kCopies * input.type.bytes() + 8 * input.type.elements();
+  }
+  for (const ExpressionStage& stage : workload.expression.stages) {
+    bytes += 16 * stage.type().elements();
+  }
+  return CheckMemory("out of memory: measuring an expression", bytes, available);
+}
+
+}  // namespace
+
 Status CheckInputMemory(const Workload& workload, const Epilogue& epilogue,
                         std::int64_t available) {
+  if (workload.op == OpKind::kExpression) return CheckExpressionMemory(workload, available);
   auto output = workload.OutputType();
   TW_RETURN_IF_ERROR(output);
   auto result = ResultType(workload, epilogue);
@@ -234,6 +273,18 @@ Result<TensorType> ResultType(const Workload& workload, const Epilogue& epilogue
 Result<AnchorInputs> MakeAnchorInputs(const Workload& workload, const Epilogue& epilogue,
                                       InputSet set) {
   TW_RETURN_IF_ERROR(CheckInputMemory(workload, epilogue));
+  if (workload.op == OpKind::kExpression) {
+    AnchorInputs inputs;
+    for (std::size_t i = 0; i < workload.expression.inputs.size(); ++i) {
+      Tensor tensor = ExpressionInputOf(workload, i, set);
+      if (i == 0) {
+        inputs.data = std::move(tensor);
+      } else {
+        inputs.operands.push_back(std::move(tensor));
+      }
+    }
+    return inputs;
+  }
   const bool extreme = set == InputSet::kExtreme;
   const double far = workload.data.dtype == kFloat16 ? kFarScaleOfHalf : kFarScale;
   AnchorInputs inputs;
@@ -266,10 +317,19 @@ Result<ExpectedResults> EvaluateExpected(const Workload& workload, const Epilogu
     TW_RETURN_IF_ERROR(inputs);
     std::vector<const Tensor*> operands;
     for (const Tensor& operand : inputs->operands) operands.push_back(&operand);
+    BoundedTensor& of_set = expected[static_cast<std::size_t>(set)];
+    if (workload.op == OpKind::kExpression) {
+      operands.insert(operands.begin(), &inputs->data);
+      auto bounded = EvaluateExpression(workload.expression, operands, threads);
+      TW_RETURN_IF_ERROR(bounded);
+      of_set = *std::move(bounded);
+      if (of_set.exact()) of_set.error = Tensor(TensorType{of_set.value.shape(), kFloat64});
+      continue;
+    }
     auto result =
         EvaluateAnchor(workload, epilogue, inputs->data, inputs->weight, operands, threads);
     TW_RETURN_IF_ERROR(result);
-    expected[static_cast<std::size_t>(set)] = *std::move(result);
+    of_set.value = *std::move(result);
   }
   return expected;
 }
@@ -278,9 +338,12 @@ Status WriteExpected(const std::string& path, const Workload& workload, const Ep
                      const ExpectedResults& expected) {
   std::string contents(kMagic);
   contents += workload.Key() + "\n" + epilogue.ToString() + "\n";
-  for (const Tensor& tensor : expected) {
-    contents.append(reinterpret_cast<const char*>(tensor.data()),
-                    static_cast<std::size_t>(tensor.bytes()));
+  for (const BoundedTensor& bounded : expected) {
+    for (const Tensor* tensor : {&bounded.value, &bounded.error}) {
+      if (tensor->data() == nullptr) continue;
+      contents.append(reinterpret_cast<const char*>(tensor->data()),
+                      static_cast<std::size_t>(tensor->bytes()));
+    }
   }
   return WriteFile(path, contents);
 }
@@ -291,7 +354,11 @@ Result<ExpectedResults> ReadExpected(const std::string& path, const Workload& wo
   TW_RETURN_IF_ERROR(type);
   const std::string header =
       std::string(kMagic) + workload.Key() + "\n" + epilogue.ToString() + "\n";
-  const auto each = static_cast<std::size_t>(type->bytes());
+  // Exact results of expressions have bounds in the file, too.
+  const bool bounds = workload.op == OpKind::kExpression;
+  const TensorType of_bounds{type->shape, kFloat64};
+  const auto each =
+      static_cast<std::size_t>(type->bytes() + (bounds ? of_bounds.bytes() : 0));
   // Looked at before it is read: a device or a pipe may never end.
   struct stat info {};
   const bool there = ::stat(path.c_str(), &info) == 0;
@@ -307,10 +374,14 @@ Result<ExpectedResults> ReadExpected(const std::string& path, const Workload& wo
   }
   ExpectedResults expected;
   const char* place = contents->data() + header.size();
-  for (Tensor& tensor : expected) {
-    tensor = Tensor(*type);
-    if (each > 0) std::memcpy(tensor.data(), place, each);
-    place += each;
+  for (BoundedTensor& bounded : expected) {
+    bounded.value = Tensor(*type);
+    if (bounds) bounded.error = Tensor(of_bounds);
+    for (Tensor* tensor : {&bounded.value, &bounded.error}) {
+      const auto bytes = tensor->data() == nullptr ? 0 : static_cast<std::size_t>(tensor->bytes());
+      if (bytes > 0) std::memcpy(tensor->data(), place, bytes);
+      place += bytes;
+    }
   }
   return expected;
 }

@@ -7,6 +7,7 @@
 
 #include "src/base/memory.h"
 #include "src/tensor/epilogue.h"
+#include "src/tensor/reference/error_bound.h"
 #include "src/tensor/tensor.h"
 #include "src/tensor/workload.h"
 
@@ -25,7 +26,9 @@ std::string_view InputSetName(InputSet set);
 /// What a workload with its epilogue reads, in its own layouts.
 struct AnchorInputs {
   Tensor data, weight;           ///< weight: empty if the operator has none
-  std::vector<Tensor> operands;  ///< of the epilogue's steps that have a tensor, in order
+  /// Of the epilogue's steps that have a tensor, in order; of an expression, the inputs after the
+  /// first.
+  std::vector<Tensor> operands;
 };
 
 /// Inputs of one set: a function of the arguments alone, the same in every process.
@@ -43,8 +46,8 @@ Status CheckInputMemory(const Workload& workload, const Epilogue& epilogue,
 /// Type of the result, epilogue applied.
 Result<TensorType> ResultType(const Workload& workload, const Epilogue& epilogue);
 
-/// Reference results of the three sets.
-using ExpectedResults = std::array<Tensor, kInputSets.size()>;
+/// Reference results of the three sets. Those of expressions have bounds.
+using ExpectedResults = std::array<BoundedTensor, kInputSets.size()>;
 Result<ExpectedResults> EvaluateExpected(const Workload& workload, const Epilogue& epilogue,
                                          int threads);
 /// Stores them; a reader sees all or nothing.

@@ -58,7 +58,8 @@ std::uint8_t PoisonFor(DataType dtype, InputSet set) {
 std::optional<Failure> CheckResult(const Workbench::Setup& setup, InputSet set,
                                    const std::byte* result, std::uint8_t poison,
                                    double* max_abs_error) {
-  const Tensor& expected = *setup.expected[static_cast<std::size_t>(set)];
+  const BoundedTensor& bounded = *setup.expected[static_cast<std::size_t>(set)];
+  const Tensor& expected = bounded.value;
   if (!setup.padded) {
     const auto error = QuickCompare(result, expected);
     if (error) {
@@ -69,7 +70,9 @@ std::optional<Failure> CheckResult(const Workbench::Setup& setup, InputSet set,
   auto got = ResultTensor(setup, result);
   if (!got.ok()) return Failure{Outcome::kRunFailed, got.status().message()};
   got->Reshape(expected.shape());
-  const Comparison comparison = Compare(*got, expected, setup.tolerance);
+  const Comparison comparison = bounded.exact()
+                                    ? Compare(*got, expected, setup.tolerance)
+                                    : CompareBounded(*got, bounded, setup.tolerance);
   *max_abs_error = std::max(*max_abs_error, comparison.max_abs_error);
   if (comparison.ok) return std::nullopt;
   const std::int64_t at = std::max<std::int64_t>(comparison.first_bad, 0);

@@ -50,6 +50,11 @@ bool IsMadeOfWeight(ParameterRole role) {
 const Tensor& SourceOf(const AnchorInputs& inputs, const KernelParameter& parameter) {
   if (parameter.role == ParameterRole::kData) return inputs.data;
   if (IsMadeOfWeight(parameter.role)) return inputs.weight;
+  if (parameter.role == ParameterRole::kInput) {  // of an expression: the first one is the data
+    return parameter.operand == 0
+               ? inputs.data
+               : inputs.operands[static_cast<std::size_t>(parameter.operand) - 1];
+  }
   return inputs.operands[static_cast<std::size_t>(parameter.operand)];
 }
 
@@ -91,7 +96,7 @@ Result<const Workbench::Source*> Workbench::FindSource(const KernelSpec& kernel,
       auto inputs = MakeAnchorInputs(kernel.workload, kernel.epilogue, kInputSets[set]);
       TW_RETURN_IF_ERROR(inputs);
       source.inputs[set] = *std::move(inputs);
-      source.bytes += BytesOf(source.inputs[set]) + source.expected[set].bytes();
+      source.bytes += BytesOf(source.inputs[set]) + source.expected[set].value.bytes();
     }
     found = sources_.emplace(key, std::move(source)).first;
   }
@@ -127,7 +132,7 @@ Result<const GuardedMemory*> Workbench::FindInput(const KernelSpec& kernel, cons
 Status Workbench::FindExpected(const KernelSpec& kernel, const Source& source, Setup& setup) {
   setup.result_layout = ResultLayout(kernel.workload);
   setup.output_layout = kernel.signature.result().layout;
-  const TensorType& result = source.expected[0].type();
+  const TensorType& result = source.expected[0].value.type();
   setup.padded = setup.output.elements() != result.elements();
   if (setup.output.dtype != result.dtype || setup.output.elements() < result.elements()) {
     return InvalidArgument("the kernel's result is " + setup.output.ToString() +
@@ -148,9 +153,9 @@ Status Workbench::FindExpected(const KernelSpec& kernel, const Source& source, S
         SourceKey(kernel) + "\n" + std::to_string(set) + "/" + setup.output_layout;
     auto found = expected_.find(key);
     if (found == expected_.end()) {
-      auto tensor = TransformLayout(source.expected[set], setup.result_layout, setup.output_layout);
+      auto tensor = TransformLayout(source.expected[set].value, setup.result_layout, setup.output_layout);
       TW_RETURN_IF_ERROR(tensor);
-      found = expected_.emplace(key, ExpectedPiece{*std::move(tensor), now_}).first;
+      found = expected_.emplace(key, ExpectedPiece{{*std::move(tensor), Tensor()}, now_}).first;
     }
     found->second.last_used = now_;
     setup.expected[set] = &found->second.tensor;
@@ -163,7 +168,7 @@ void Workbench::Evict() {
     std::int64_t bytes = 0;
     for (const auto& [key, source] : sources_) bytes += source.bytes;
     for (const auto& [key, piece] : pieces_) bytes += piece.memory.bytes();
-    for (const auto& [key, piece] : expected_) bytes += piece.tensor.bytes();
+    for (const auto& [key, piece] : expected_) bytes += piece.tensor.value.bytes();
     return bytes;
   };
   const auto oldest = [](auto& map) {

@@ -24,7 +24,7 @@ class Workbench {
     std::array<std::vector<const GuardedMemory*>, kInputSets.size()> inputs;
     /// Per input set, the expected result: in the kernel's output layout, or if `padded` (that
     /// layout has more elements than the result) in the workload's own.
-    std::array<const Tensor*, kInputSets.size()> expected;
+    std::array<const BoundedTensor*, kInputSets.size()> expected;
     TensorType output;  ///< of the kernel's last parameter
     bool padded = false;
     std::string output_layout, result_layout;
@@ -47,7 +47,7 @@ class Workbench {
     std::int64_t last_used = 0;
   };
   struct ExpectedPiece {
-    Tensor tensor;
+    BoundedTensor tensor;
     std::int64_t last_used = 0;
   };
   Result<const Source*> FindSource(const KernelSpec& kernel, const std::string& reference_path);

@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <functional>
 #include <thread>
 
 #include "python_free_cli/device_support.h"
@@ -20,6 +21,7 @@
 #include "src/base/json.h"
 #include "src/base/strings.h"
 #include "src/compiler/compile.h"
+#include "src/compiler/plan/group_tasks.h"
 #include "src/graph/ir/graph.h"
 #include "src/graph/passes/passes.h"
 #include "src/target/device.h"
@@ -125,6 +127,11 @@ Status CheckResiduals(const Target& target, bool no_fuse_residuals) {
 Result<std::vector<search::TuneTask>> TasksOfFile(const ModelSource& source, const Target& target,
                                                   bool fuse_residuals) {
   const std::string& path = source.path;
+  if (path.ends_with(".tw") || Workload::Parse(path).ok()) {
+    auto task = ParseTask(source, target, fuse_residuals);
+    TW_RETURN_IF_ERROR(task);
+    return std::vector<search::TuneTask>{*std::move(task)};
+  }
   std::string file = path;
   std::int64_t only = -1;
   if (const auto hash = path.rfind('#'); hash != std::string::npos) {
@@ -174,6 +181,31 @@ Result<std::vector<search::TuneTask>> TasksOfSets(std::span<const ModelSource> s
   return all;
 }
 
+Result<std::vector<search::TuneTask>> GroupTasksOfFile(const TemplateRegistry& templates,
+                                                       const ModelSource& source,
+                                                       const Target& target, double least_share,
+                                                       std::vector<double>* shares) {
+  auto graph = LoadGraph(source);
+  TW_RETURN_IF_ERROR(graph);
+  SeedConstants(*graph, SeedRule::kMissing);
+  CompileOptions options;
+  options.templates = &templates;
+  options.target = target;
+  double all_seconds = 0;
+  auto groups = TasksOfGroups(*std::move(graph), options, &all_seconds);
+  TW_RETURN_IF_ERROR(groups);
+  std::ranges::stable_sort(*groups, std::greater(), &GroupUses::seconds);
+  std::vector<search::TuneTask> tasks;
+  for (GroupUses& uses : *groups) {
+    const double share = all_seconds > 0 ? uses.seconds / all_seconds : 0;
+    if (share < least_share) continue;
+    if (shares != nullptr) shares->push_back(share);
+    const auto count = static_cast<std::int64_t>(uses.values.size());
+    tasks.push_back({{std::move(uses.workload), target}, {}, count});
+  }
+  return tasks;
+}
+
 void LeaveToHost(const TemplateRegistry& templates, std::vector<search::TuneTask>& tasks) {
   std::erase_if(tasks, [&templates](const search::TuneTask& task) {
     const bool host = templates.For(task.task.workload, task.task.target).empty();
@@ -186,6 +218,15 @@ Result<search::TuneTask> ParseTask(const ModelSource& source, const Target& targ
                                    bool fuse_residuals) {
   const std::string& text = source.path;
   constexpr std::string_view kNoFile = "the task is no model file";
+  if (text.ends_with(".tw")) {
+    TW_RETURN_IF_ERROR(CheckUnused(source.options, kNoFile));
+    constexpr auto kMostBytes = static_cast<std::int64_t>(kMostExpressionBytes);
+    auto bytes = ReadFile(text, kMostBytes);
+    TW_RETURN_IF_ERROR(bytes);
+    auto expression = ParseExpression(*bytes, text);
+    TW_RETURN_IF_ERROR(expression);
+    return search::TuneTask{{Workload::FromExpression(*expression), target}, {}, 1};
+  }
   if (auto workload = Workload::Parse(text); workload.ok()) {
     TW_RETURN_IF_ERROR(CheckUnused(source.options, kNoFile));
     return search::TuneTask{{std::move(*workload), target}, {}, 1};
@@ -196,7 +237,7 @@ Result<search::TuneTask> ParseTask(const ModelSource& source, const Target& targ
     return search::TuneTask{{std::move(*tuple), target}, {}, 1};
   } else if (text.find('#') == std::string::npos) {
     return InvalidArgument("'" + text + "' is no task: " + workload.status().message() +
-                           "; expected a workload key, an AutoTVM tuple, or FILE#N");
+                           "; expected a workload key, an AutoTVM tuple, FILE#N, or FILE.tw");
   }
   auto tasks = TasksOfFile(source, target, fuse_residuals);
   TW_RETURN_IF_ERROR(tasks);
@@ -210,7 +251,9 @@ Result<std::vector<search::TuneTask>> ParseTasks(const ModelSource& source, cons
                                                  bool fuse_residuals) {
   auto one = ParseTask(source, target, fuse_residuals);
   if (one.ok()) return std::vector<search::TuneTask>{*std::move(one)};
-  if (source.path.find('(') != std::string::npos) return one.status();
+  if (source.path.find('(') != std::string::npos || source.path.ends_with(".tw")) {
+    return one.status();
+  }
   return TasksOfFile(source, target, fuse_residuals);
 }
 

@@ -33,20 +33,29 @@ Result<Target> ParseTarget(std::string_view text, int threads, const std::string
 /// Errors: kInvalidArgument for --no-fuse-residuals with a target that is no VTA.
 Status CheckResiduals(const Target& target, bool no_fuse_residuals);
 
-/// A task as written on the command line: a workload key, an AutoTVM tuple, or `FILE#N`, task N
-/// (from 0) of a model file with its most frequent epilogue. text: as the path of a source, whose
-/// options are for a file.
+/// A task as written on the command line: a workload key, an AutoTVM tuple, `FILE.tw` (a tensor
+/// expression), or `FILE#N`, task N (from 0) of a model file with its most frequent epilogue. text:
+/// as the path of a source, whose options are for a file.
 /// Errors: kInvalidArgument naming what was tried, or an option that what is no file does not use.
 Result<search::TuneTask> ParseTask(const ModelSource& text, const Target& target,
                                    bool fuse_residuals = true);
 
-/// Every task of a model file, with occurrences and epilogues. `#N` behind the name picks one.
+/// The task of a workload key or of an expression (`FILE.tw`), or every task of a model file, with
+/// occurrences and epilogues. `#N` behind the name picks one.
 Result<std::vector<search::TuneTask>> TasksOfFile(const ModelSource& source, const Target& target,
                                                   bool fuse_residuals = true);
 
 /// Those of all sets of sizes, each task once, with the sum of its occurrences.
 Result<std::vector<search::TuneTask>> TasksOfSets(std::span<const ModelSource> sources,
                                                   const Target& target, bool fuse_residuals = true);
+
+/// The groups of operators without an anchor, as tasks (docs/expressions.md), most of the estimated
+/// time first: those with at least `least_share` of the network's. shares: gets each one's.
+/// Errors: those of loading and planning; kUnsupported for targets that are not machine code.
+Result<std::vector<search::TuneTask>> GroupTasksOfFile(const TemplateRegistry& templates,
+                                                       const ModelSource& source,
+                                                       const Target& target, double least_share,
+                                                       std::vector<double>* shares = nullptr);
 
 /// Takes out the tasks no VTA template serves, and says so: the host computes them.
 void LeaveToHost(const TemplateRegistry& templates, std::vector<search::TuneTask>& tasks);

@@ -12,6 +12,7 @@
 #include "python_free_cli/usage.h"
 #include "records/autotvm/tuple.h"
 #include "src/base/files/file.h"
+#include "src/base/json.h"
 #include "src/compiler/compile.h"
 #include "src/graph/ir/graph.h"
 #include "src/graph/passes/passes.h"
@@ -72,6 +73,9 @@ class TasksCommand final : public Command {
                    "Design of a VTA target: a file, or sim, pynq, ultra96, … (configs/vta)");
     app.add_flag("--no-fuse-residuals", no_fuse_residuals_,
                  "On a VTA, additions of residuals are tasks of their own");
+    app.add_flag("--groups", groups_,
+                 "List the groups of operators without an anchor instead, with their keys and their "
+                 "share of the network's estimated time");
     app.add_flag("--json", json_, "Print JSON");
     model_.Declare(app);
   }
@@ -88,6 +92,7 @@ class TasksCommand final : public Command {
     TW_RETURN_IF_ERROR(graph);
     auto tasks = ExtractTasks(*graph, FuseRuleFor(*target, !no_fuse_residuals_));
     TW_RETURN_IF_ERROR(tasks);
+    if (groups_) return PrintGroups(*source, *target);
     if (json_) {
       PrintJsonText(TasksToJson(graph->name, *tasks, records::AutotvmTuplesOn(*target)));
       return kExitDone;
@@ -109,11 +114,36 @@ class TasksCommand final : public Command {
   }
 
  private:
+  Result<int> PrintGroups(const ModelSource& source, const Target& target) const {
+    std::vector<double> shares;
+    auto tasks = GroupTasksOfFile(templates(), source, target, /*least_share=*/0, &shares);
+    TW_RETURN_IF_ERROR(tasks);
+    Json list = Json::array();
+    double all = 0;
+    for (std::size_t i = 0; i < tasks->size(); ++i) {
+      const search::TuneTask& task = (*tasks)[i];
+      list.push_back({{"key", task.task.workload.Key()},
+                      {"uses", task.occurrences},
+                      {"share", shares[i]}});
+      all += shares[i];
+      if (json_) continue;
+      PrintOut("{:>3}  {:<38} {:>4} uses {:>6.2f} %\n", i, ShortName(task.task.workload),
+               task.occurrences, 100 * shares[i]);
+    }
+    if (json_) {
+      PrintJson({{"groups", list}});
+    } else {
+      PrintOut("{} groups, {:.1f} % of the estimated time\n", tasks->size(), 100 * all);
+    }
+    return kExitDone;
+  }
+
   std::string file_;
   ModelArguments model_;
   std::string target_ = "native";
   std::string vta_config_;
   bool no_fuse_residuals_ = false;
+  bool groups_ = false;
   bool json_ = false;
 };
 

@@ -83,7 +83,7 @@ class TuneCommand final : public Command {
            "A job that was stopped, or killed, goes on when the same command is started again.\n";
   }
   void Declare(CLI::App& app) override {
-    app.add_option("file", file_, "Model file (ONNX or Relay text), FILE#N for one task");
+    app.add_option("file", file_, "Model file (ONNX or Relay text), FILE#N for one task, FILE.tw, or a workload key");
     app.add_option("--job", job_,
                    "Read the settings from a JSON file; arguments given beside it win");
     app.add_option("--records", records_,
@@ -104,6 +104,9 @@ class TuneCommand final : public Command {
     strategy_option_ = app.add_option("--strategy", strategy_,
                                       "model, genetic, random or grid, or one of a plugin");
     seed_option_ = app.add_option("--seed", seed_, "Seed of everything random");
+    app.add_flag("--groups", groups_,
+                 "Groups of operators without an anchor (pools, norms, …) are tasks, too, where "
+                 "they matter");
     model_.Declare(app);
     float_error_.Declare(app);
     app.add_flag("--watch", watch_,
@@ -137,6 +140,19 @@ class TuneCommand final : public Command {
     TW_RETURN_IF_ERROR(sources);
     auto tasks = TasksOfSets(*sources, *target, !no_fuse_residuals_);
     TW_RETURN_IF_ERROR(tasks);
+    if (groups_) {
+      constexpr double kLeastShare = 0.005;  // less of the network's time is not worth a trial
+      for (const ModelSource& source : *sources) {
+        auto more = GroupTasksOfFile(templates(), source, *target, kLeastShare);
+        TW_RETURN_IF_ERROR(more);
+        for (search::TuneTask& task : *more) {
+          const bool known = std::ranges::any_of(*tasks, [&](const search::TuneTask& other) {
+            return other.task.workload == task.task.workload;
+          });
+          if (!known) tasks->push_back(std::move(task));
+        }
+      }
+    }
     if (DeviceTraitsOf(*target).leaves_to_host) {
       settings->target = target->ToString();  // with the design, wherever its file will be
       LeaveToHost(templates(), *tasks);
@@ -350,7 +366,7 @@ class TuneCommand final : public Command {
   std::int64_t trials_ = 0;
   std::uint64_t seed_ = 1;
   bool no_fuse_residuals_ = false;
-  bool watch_ = false, json_ = false;
+  bool groups_ = false, watch_ = false, json_ = false;
   RunnerArguments runner_;
   FleetArgument fleet_;
   CLI::Option* target_option_ = nullptr;

@@ -5,6 +5,7 @@
 
 #include "src/base/files/file.h"
 #include "src/base/strings.h"
+#include "src/graph/expression_graph.h"
 #include "src/graph/ir/graph.h"
 #include "src/graph/onnx/import.h"
 
@@ -88,6 +89,15 @@ Result<Graph> LoadGraph(const std::string& path, const LoadOptions& options) {
     return InvalidArgument(path +
                            ": a library or program, expected the model file (ONNX or Relay " +
                            "text) that such a library is compiled from");
+  }
+  if (path.ends_with(".tw")) {
+    if (!options.ignores_unknown_names && !options.bindings.Options().empty()) {
+      return InvalidArgument(options.bindings.Options()[0] +
+                             ": an expression has the sizes that are written in it");
+    }
+    auto expression = ParseExpression(*bytes, path);
+    TW_RETURN_IF_ERROR(expression);
+    return GraphOfExpression(*expression, BaseName(path));
   }
   const bool relay = LooksLikeRelay(*bytes);
   if (!relay && IsText(*bytes)) {

@@ -7,6 +7,7 @@
 #include "src/target/cpu.h"
 #include "src/target/device.h"
 #include "src/templates/cuda/fixed_schedule.h"
+#include "src/templates/fixed_schedule.h"
 #include "src/templates/registry.h"
 #include "src/templates/row_schedule.h"
 #include "src/templates/stages.h"
@@ -91,12 +92,11 @@ bool IsPaddedBeside(const ComputeOp& op, const Expr& along) {
   return beside;
 }
 
-/// Sums of a few neighbouring outputs at a time, in registers, inside the stage that writes them.
-void ScheduleReduction(Schedule& schedule, StageId reduction, StageId result, std::int64_t lanes,
-                       const Target& target) {
-  constexpr std::int64_t kTile = 4;          // independent sums, to hide latencies
-  constexpr std::int64_t kMostUnrolled = 3;  // kernel rows and columns of the usual pools
-  const FlatLoops loops = ScheduleFlat(schedule, result, lanes, target, kTile);
+/// Sums of a few neighbouring outputs at a time (independent, to hide latencies), in registers,
+/// inside the stage that writes them.
+void ScheduleReduction(Schedule& schedule, StageId reduction, StageId result,
+                       const FlatChoices& choices, const Target& target) {
+  const FlatLoops loops = ScheduleFlat(schedule, result, choices.lanes, target, choices.tile);
   if (loops.innermost.index < 0) return;
   schedule.SetScope(reduction, Scope::kLocal);
   schedule.ComputeAt(reduction, result, loops.innermost);
@@ -110,11 +110,18 @@ void ScheduleReduction(Schedule& schedule, StageId reduction, StageId result, st
   for (int i = 0; i <= vector_axis; ++i) order.push_back(schedule.SpatialAxis(reduction, i));
   schedule.Reorder(reduction, order);
   const LoopId inner = schedule.ReductionAxis(reduction, reductions - 1);
-  if (schedule.Extent(inner) <= kMostUnrolled) schedule.Unroll(reduction, inner);
+  if (schedule.Extent(inner) <= choices.unroll) schedule.Unroll(reduction, inner);
   if (vector_axis > 0) schedule.Unroll(reduction, schedule.SpatialAxis(reduction, vector_axis - 1));
   schedule.Vectorize(reduction, schedule.SpatialAxis(reduction, vector_axis));
   const Expr& along = op.axes[static_cast<std::size_t>(vector_axis)].var;
   if (IsPaddedBeside(op, along)) schedule.SkipZeroTaps(reduction);
+}
+
+/// The reduction that the result is, in a local copy, or that it only finishes.
+StageId FinishedReduction(Schedule& schedule) {
+  const StageId result = schedule.order().back();
+  const bool reduces = schedule.stage(result).op.combiner != Combiner::kNone;
+  return reduces ? schedule.CacheWrite(result, Scope::kLocal) : ReductionBehind(schedule, result);
 }
 
 }  // namespace
@@ -137,37 +144,40 @@ bool IsShort(const Compute& compute) {
 
 }  // namespace
 
-Result<Schedule> FixedSchedule(Compute compute, const Target& whole_target) {
-  const bool gpu = DeviceTraitsOf(whole_target).grids;
+Result<Schedule> FlatSchedule(Compute compute, const Target& whole_target,
+                              const FlatChoices& given) {
   Target target = whole_target;
-  if (!gpu && IsShort(compute)) target.SetOption("num-threads", "1");
-  const Result<CpuFeatures> features =
-      gpu ? Result<CpuFeatures>(CpuFeatures()) : FeaturesOf(target);
+  if (IsShort(compute)) target.SetOption("num-threads", "1");
+  const Result<CpuFeatures> features = FeaturesOf(target);
   TW_RETURN_IF_ERROR(features);
+  FlatChoices choices = given;
+  if (choices.lanes == 0) choices.lanes = features->float_lanes();
   Schedule schedule(std::move(compute));
-  if (!gpu) {
-    if (auto rows = RowSchedule(schedule, features->float_lanes(), target)) return *std::move(rows);
+  if (choices.rows) {
+    if (auto rows = RowSchedule(schedule, choices.lanes, target)) return *std::move(rows);
   }
   InlineElementwise(schedule);
   const StageId result = schedule.order().back();
-  const bool reduces = schedule.stage(result).op.combiner != Combiner::kNone;
-  const StageId reduction =
-      reduces ? schedule.CacheWrite(result, Scope::kLocal) : ReductionBehind(schedule, result);
-  if (gpu) {
-    ScheduleFixedForCuda(schedule, reduction);
-    TW_RETURN_IF_ERROR(schedule.status());
-    return schedule;
-  }
+  const StageId reduction = FinishedReduction(schedule);
   const std::vector<StageId> order = schedule.order();
   for (const StageId id : order) {
     if (schedule.stage(id).attach == Schedule::Attach::kInline || id == reduction) continue;
     if (id == result && reduction.index >= 0) {
-      ScheduleReduction(schedule, reduction, result, features->float_lanes(), target);
+      ScheduleReduction(schedule, reduction, result, choices, target);
     } else {
-      const std::int64_t lanes = features->float_lanes();
-      ScheduleFlat(schedule, id, lanes, target, 1, AcrossAxis(schedule.stage(id).op, lanes));
+      const int across = choices.across ? AcrossAxis(schedule.stage(id).op, choices.lanes) : -1;
+      ScheduleFlat(schedule, id, choices.lanes, target, choices.repeat, across);
     }
   }
+  TW_RETURN_IF_ERROR(schedule.status());
+  return schedule;
+}
+
+Result<Schedule> FixedSchedule(Compute compute, const Target& target) {
+  if (!DeviceTraitsOf(target).grids) return FlatSchedule(std::move(compute), target, {});
+  Schedule schedule(std::move(compute));
+  InlineElementwise(schedule);
+  ScheduleFixedForCuda(schedule, FinishedReduction(schedule));
   TW_RETURN_IF_ERROR(schedule.status());
   return schedule;
 }

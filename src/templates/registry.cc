@@ -8,6 +8,7 @@
 #include "src/base/plugin_key.h"
 #include "src/target/device.h"
 #include "src/target/library.h"
+#include "src/templates/auto/rules.h"
 #include "src/templates/cpu/anchor_plain.h"
 #include "src/templates/cpu/batch_matmul_packed.h"
 #include "src/templates/cpu/conv2d_direct.h"
@@ -91,6 +92,10 @@ constexpr TemplateEntry VtaEntryOf(std::string_view key, int version) {
 constexpr std::array kTemplates = {
     VtaEntryOf<ElementwisePackedVta<OpKind::kAdd>>("add.vta", 1),
     EntryOf<AnchorPlainCpu>("anchor_plain.cpu", 1),
+    EntryOf<AutoFixed>("auto.cpu/fixed", 1),
+    EntryOf<AutoFlat>("auto.cpu/flat", 1),
+    EntryOf<AutoTiles>("auto.cpu/tiles", 1),
+    EntryOf<AutoFixed>("auto.cuda/fixed", 1, "cuda"),
     EntryOf<BatchMatmulCublas>("batch_matmul.cublas", 1, "cuda"),
     EntryOf<BatchMatmulCuda>("batch_matmul.cuda", 2, "cuda"),
     EntryOf<BatchMatmulDnnl>("batch_matmul.dnnl", 1),
@@ -183,6 +188,10 @@ constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
     "multiply.vta",
     "elementwise_packed.vta",
     "max_pool2d_packed.vta",
+    "auto.cpu/tiles",
+    "auto.cpu/flat",
+    "auto.cpu/fixed",
+    "auto.cuda/fixed",
 };
 
 }  // namespace

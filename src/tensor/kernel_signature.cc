@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "src/base/strings.h"
 #include "src/tensor/compute/winograd.h"
 #include "src/tensor/layout.h"
 
@@ -36,10 +37,39 @@ Result<Tensor> InLayout(const Tensor& tensor, const std::string& from, const std
   return TransformLayout(tensor, from, to);
 }
 
+/// The inputs of an expression; one may be packed: see AnchorForm::weight.
+Result<std::vector<KernelParameter>> ParametersOfExpression(const Workload& workload,
+                                                            const AnchorForm& form) {
+  std::vector<KernelParameter> parameters;
+  const std::size_t colon = form.weight.find(':');
+  const auto packed = ParseInt64(std::string_view(form.weight).substr(0, colon));
+  const auto count = static_cast<int>(workload.expression.inputs.size());
+  if (!form.weight.empty() &&
+      (!packed.ok() || colon == std::string::npos || *packed < 0 || *packed >= count)) {
+    return InvalidArgument("form: '" + form.weight + "' is no packed input of the expression");
+  }
+  for (int i = 0; i < count; ++i) {
+    const TensorType& type = workload.expression.inputs[static_cast<std::size_t>(i)].type;
+    const bool is_packed = !form.weight.empty() && *packed == i;
+    parameters.push_back({.role = ParameterRole::kInput,
+                          .type = {},
+                          .layout = is_packed ? form.weight.substr(colon + 1)
+                                              : PlainLayout(type.shape.size()),
+                          .operand = i});
+  }
+  const std::size_t rank = workload.expression.result().shape.size();
+  parameters.push_back({.role = ParameterRole::kResult, .type = {}, .layout = PlainLayout(rank)});
+  return parameters;
+}
+
 /// The parameters without their types.
 Result<std::vector<KernelParameter>> ParametersOf(const Workload& workload,
                                                   const Epilogue& epilogue,
                                                   const AnchorForm& form) {
+  if (workload.op == OpKind::kExpression) {
+    if (!epilogue.steps.empty()) return InvalidArgument("an expression has no epilogue");
+    return ParametersOfExpression(workload, form);
+  }
   auto own = workload.OutputLayout();
   TW_RETURN_IF_ERROR(own);
   const auto layout = [](const std::string& wanted, const std::string& otherwise) {
@@ -69,6 +99,40 @@ Result<std::vector<KernelParameter>> ParametersOf(const Workload& workload,
   return parameters;
 }
 
+/// An input of an expression as a kernel reads it. A packed one may have neighbouring dimensions
+/// joined before: the one that the blocks are of has what the others leave of the elements.
+Result<Tensor> PackedInput(const KernelParameter& parameter, const Tensor& source) {
+  const std::string plain = PlainLayout(source.shape().size());
+  if (parameter.layout == plain) return source.Clone();
+  auto layout = Layout::Parse(parameter.layout);
+  TW_RETURN_IF_ERROR(layout);
+  const std::vector<Layout::Part>& parts = layout->parts();
+  if (parts.size() != parameter.type.shape.size()) {
+    return InvalidArgument(fmt::format("parameter is {}, expected layout {}",
+                                       parameter.type.ToString(), parameter.layout));
+  }
+  const std::size_t rank = layout->primal().size();
+  std::vector<std::int64_t> joined(rank, 0);
+  std::int64_t others = 1;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto dimension = static_cast<std::size_t>(parts[i].dimension - 'A');
+    if (dimension >= rank) return InvalidArgument("layout " + parameter.layout + " skips a letter");
+    if (parts[i].block != 0 || layout->BlockOf(parts[i].dimension) != 1) continue;
+    joined[dimension] = parameter.type.shape[i];
+    others *= parameter.type.shape[i];
+  }
+  for (std::int64_t& extent : joined) {
+    if (extent == 0) extent = source.elements() / std::max<std::int64_t>(others, 1);
+  }
+  if (Product(joined) != source.elements()) {
+    return InvalidArgument(fmt::format("input {} does not fill layout {}",
+                                       source.type().ToString(), parameter.layout));
+  }
+  Tensor reshaped = source.Clone();
+  reshaped.Reshape(std::move(joined));
+  return TransformLayout(reshaped, PlainLayout(rank), parameter.layout);
+}
+
 Result<Tensor> MakeParameter(const Workload& workload, const KernelSignature& signature,
                              const KernelParameter& parameter, const Tensor& source) {
   switch (parameter.role) {
@@ -88,6 +152,8 @@ Result<Tensor> MakeParameter(const Workload& workload, const KernelSignature& si
       TW_RETURN_IF_ERROR(own);
       return InLayout(source, *own, parameter.layout);
     }
+    case ParameterRole::kInput:
+      return PackedInput(parameter, source);
     case ParameterRole::kResult:
       break;
   }

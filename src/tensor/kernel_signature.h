@@ -20,13 +20,15 @@ enum class ParameterRole : std::uint8_t {
   kChannel,       ///< operand of an epilogue step: one element per output channel
   kTensor,        ///< operand of an epilogue step: a tensor of the result's shape
   kResult,
+  kInput,  ///< of an expression: input `operand`
 };
 
 struct KernelParameter {
   ParameterRole role = ParameterRole::kData;
   TensorType type;     ///< as the kernel indexes it; its bytes are those of `layout`
   std::string layout;  ///< in memory; empty: one element per channel
-  int operand = -1;    ///< kChannel, kTensor: number among the operands of the epilogue's steps
+  /// kChannel, kTensor: number among the operands of the epilogue's steps; kInput: of the input.
+  int operand = -1;
   /// What the channels that only round up a block hold: no harm to what is computed with it.
   double filler = 0;
   friend bool operator==(const KernelParameter&, const KernelParameter&) = default;

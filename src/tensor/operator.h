@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "src/base/status.h"
+#include "src/tensor/expression/expression.h"
 #include "src/tensor/tensor.h"
 
 namespace tilewright {
@@ -82,6 +83,7 @@ enum class OpKind : std::uint8_t {
   kGather,
   kIdentity,
   kRecurrence,  ///< steps, each of which goes on from the one before it
+  kExpression,  ///< what a user wrote down
 };
 
 struct Recurrence;  // src/tensor/recurrence.h
@@ -135,6 +137,7 @@ struct OpAttributes {
   std::int64_t size = 0;
   std::int64_t multiplier = 0, shift = 0;
   RecurrenceValue recurrence;
+  Expression expression;
   friend bool operator==(const OpAttributes&, const OpAttributes&) = default;
 };
 

@@ -66,6 +66,7 @@ std::uint64_t HashOf(const Operator& op, std::span<const int> inputs) {
               a.keepdims, a.ceil_mode, a.count_include_pad, a.flatten, a.pad_value, a.a_min,
               a.a_max, a.alpha, a.beta, a.epsilon, a.bias, a.size, a.multiplier, a.shift);
   if (a.recurrence) hash.Add(HashOf(*a.recurrence));
+  if (!a.expression.empty()) hash.Add(Fnv1a64(PrintExpression(a.expression)));
   hash.Add(inputs);
   return hash.state();
 }

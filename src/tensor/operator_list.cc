@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/ir/visit.h"
+#include "src/tensor/compute/whole.h"
 #include "src/tensor/reference/reference.h"
 
 namespace tilewright {
@@ -25,7 +26,7 @@ Expr LiteralOf(DataType dtype, const ScalarConstant& scalar) {
 /// Puts the stages of the operators behind one another.
 class ListDefiner {
  public:
-  explicit ListDefiner(const OperatorList& list) : list_(list) {}
+  ListDefiner(const OperatorList& list, bool whole) : list_(list), whole_(whole) {}
 
   Result<Compute> Run(std::vector<Buffer>* buffers) {
     for (const ListedValue& value : list_.values()) {
@@ -47,7 +48,8 @@ class ListDefiner {
 
  private:
   Status AddOperator(const ListedValue& value) {
-    auto part = DefineOperator(*value.op, OperandTypes(list_, value.operands));
+    const std::vector<TensorType> types = OperandTypes(list_, value.operands);
+    auto part = whole_ ? DefineWholeOperator(*value.op, types) : DefineOperator(*value.op, types);
     TW_RETURN_IF_ERROR(part);
     if (part->inputs.size() != value.operands.size() || part->stages.empty()) {
       return Internal("definition with other inputs than its operator");
@@ -90,6 +92,7 @@ class ListDefiner {
   }
 
   const OperatorList& list_;
+  bool whole_;  // long sums as they are
   Compute compute_;
   std::vector<Buffer> buffers_;                  // of the values so far; null: a scalar
   std::map<const BufferNode*, Buffer> replace_;  // a definition's buffers by the list's
@@ -157,7 +160,11 @@ std::vector<int> OperatorList::parameters() const {
 }
 
 Result<Compute> DefineList(const OperatorList& list, std::vector<Buffer>* buffers) {
-  return ListDefiner(list).Run(buffers);
+  return ListDefiner(list, /*whole=*/false).Run(buffers);
+}
+
+Result<Compute> DefineWholeList(const OperatorList& list) {
+  return ListDefiner(list, /*whole=*/true).Run(nullptr);
 }
 
 Result<std::vector<Tensor>> EvaluateValues(const OperatorList& list,

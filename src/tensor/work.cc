@@ -25,6 +25,12 @@ Work WorkOf(const Workload& workload) {
   const auto result = workload.OutputType();
   if (!result.ok()) return {};
   Work work;
+  if (workload.op == OpKind::kExpression) {
+    work.bytes = result->bytes();
+    for (const ExpressionInput& input : workload.expression.inputs) work.bytes += input.type.bytes();
+    work.operations = workload.expression.operations();
+    return work;
+  }
   work.bytes = workload.data.bytes() + result->bytes();
   if (workload.has_weight()) work.bytes += workload.weight.bytes();
   if (IsAnchor(workload.op)) {

@@ -217,6 +217,24 @@ Result<ConvShape> ConvShapeOf(const Workload& w) {
   return s;
 }
 
+std::string PlainLayout(std::size_t rank) {
+  std::string layout;
+  for (std::size_t i = 0; i < rank; ++i) layout += static_cast<char>('A' + i);
+  return layout;
+}
+
+Workload Workload::FromExpression(const Expression& expression, std::vector<int>* inputs) {
+  CanonicalExpression canonical = Canonical(expression);
+  if (inputs != nullptr) *inputs = std::move(canonical.inputs);
+  Workload w;
+  w.op = OpKind::kExpression;
+  w.expression = std::move(canonical.expression);
+  w.data = w.expression.inputs.front().type;
+  w.data_layout = PlainLayout(w.data.shape.size());
+  w.out_dtype = w.expression.result().dtype;
+  return w;
+}
+
 std::string Workload::op_name() const {
   if (op != OpKind::kConv2d || groups == 1) return std::string(OpName(op));
   const auto shape = ConvShapeOf(*this);
@@ -236,6 +254,7 @@ Operator Workload::ToOperator() const {
   a.data_layout = data_layout;
   a.kernel_layout = kernel_layout;
   a.dtype = out_dtype;
+  a.expression = expression;
   return result;
 }
 
@@ -265,6 +284,7 @@ Result<Workload> Workload::FromOperator(const Operator& op, const TensorType& da
 }
 
 Result<std::string> Workload::OutputLayout() const {
+  if (op == OpKind::kExpression) return PlainLayout(expression.result().shape.size());
   if (!IsAnchor(op)) return data_layout;
   auto data_parts = Layout::Parse(data_layout);
   TW_RETURN_IF_ERROR(data_parts);
@@ -287,6 +307,10 @@ Result<std::string> Workload::OutputLayout() const {
 }
 
 Result<TensorType> Workload::OutputType() const {
+  if (op == OpKind::kExpression) {
+    if (expression.empty()) return InvalidArgument("expression: nothing to compute");
+    return expression.result();
+  }
   if (!IsAnchor(op)) return PlainOutputType(*this);
   TW_RETURN_IF_ERROR(CheckElementCount(data));
   TW_RETURN_IF_ERROR(CheckElementCount(weight));
@@ -316,6 +340,10 @@ Result<TensorType> Workload::OutputType() const {
 }
 
 std::int64_t Workload::macs() const {
+  if (op == OpKind::kExpression) {
+    constexpr double kMost = 9e18;
+    return static_cast<std::int64_t>(std::min(kMost, expression.operations() / 2));
+  }
   if (!IsAnchor(op)) return 0;
   if (!IsConvolution(op)) {
     const auto shape = MatmulShapeOf(*this);

@@ -17,6 +17,9 @@ namespace tilewright {
 /// accelerator has no other operator to fuse them with: the sum or product of two integer tensors
 /// (kAdd, kMul; `weight` is the second one, and both are widened first), a tensor that is only
 /// widened and goes through its epilogue (kIdentity), and kMaxPool2d.
+///
+/// A kExpression is a workload whose meaning is an expression (src/tensor/expression): it has any
+/// number of inputs and no epilogue. Its key is the canonical text, "expression(…)".
 struct Workload {
   OpKind op = OpKind::kConv2d;
   TensorType data, weight;  ///< without a second tensor `weight` is empty: see has_weight
@@ -28,13 +31,18 @@ struct Workload {
   std::int64_t groups = 1;
   std::string data_layout, kernel_layout;  ///< dense: "MK", "NK"; batch_matmul: "BMK", "BNK"
   DataType out_dtype;
+  /// kExpression: what it computes, in canonical form. `data` is its first input, and the dimensions
+  /// of a tensor are called A, B, C, … in layouts.
+  Expression expression;
 
   /// conv2d, depthwise_conv2d (groups = channels in = channels out), group_conv2d, dense,
   /// batch_matmul, conv2d_transpose: the names of reference/task-extraction; add, mul, identity,
   /// max_pool2d.
   std::string op_name() const;
   /// False for the operators of one tensor.
-  bool has_weight() const { return op != OpKind::kIdentity && op != OpKind::kMaxPool2d; }
+  bool has_weight() const {
+    return op != OpKind::kIdentity && op != OpKind::kMaxPool2d && op != OpKind::kExpression;
+  }
   /// Canonical key, e.g.
   /// "conv2d(float32[1,3,224,224]NCHW,float32[64,3,7,7]OIHW,s2x2,p3x3x3x3,d1x1,g1)->float32".
   /// Parses back to the same value.
@@ -42,6 +50,9 @@ struct Workload {
   /// Errors: kInvalidArgument with the position that was not understood.
   static Result<Workload> Parse(std::string_view key);
 
+  /// Of an expression, in canonical form. inputs: gets the numbers of the expression's inputs in the
+  /// order of the workload's, unless it is null.
+  static Workload FromExpression(const Expression& expression, std::vector<int>* inputs = nullptr);
   Operator ToOperator() const;
   /// Errors: kInvalidArgument unless op is an anchor and the types fit it.
   static Result<Workload> FromOperator(const Operator& op, const TensorType& data,
@@ -52,10 +63,14 @@ struct Workload {
   Result<TensorType> OutputType() const;
   /// Layout of the result: the data layout with the kernel's block of output channels; "MN", "BMN".
   Result<std::string> OutputLayout() const;
-  /// Multiply-accumulates of one run, taps on padding included; 0 but for anchors.
+  /// Multiply-accumulates of one run, taps on padding included; half of the operations of an
+  /// expression; 0 for the others.
   std::int64_t macs() const;
   friend bool operator==(const Workload&, const Workload&) = default;
 };
+
+/// The layout of a tensor of an expression as it is: "ABC" for three dimensions.
+std::string PlainLayout(std::size_t rank);
 
 /// Logical sizes of a convolution whatever its layouts; oh and ow are the output's, also of a
 /// transposed one. Blocked dimensions count rounded up, as the tensors have them.

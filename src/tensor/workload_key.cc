@@ -3,6 +3,7 @@
 // with the attributes s (strides), p (padding), d (dilation), g (groups) for convolutions and o
 // (output padding) for transposed ones; k (window), s and p for max_pool2d. Operators of one tensor
 // name only that. There is one spelling: what is written is what is read.
+// Of an expression:  expression(<canonical text>)
 #include <fmt/format.h>
 
 #include <array>
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::size_t kMaxKeyLength = 2000;
 constexpr std::size_t kMaxDimensions = 12;
+constexpr std::string_view kExpressionPrefix = "expression(";
 
 /// Kind of an operator name of task extraction.
 std::optional<OpKind> KindOf(std::string_view name) {
@@ -76,9 +78,25 @@ Status ReadPool(TextScanner& scanner, Workload& w) {
   return ReadNumbers(scanner, "p", w.padding);
 }
 
+Result<Workload> ParseExpressionKey(std::string_view key) {
+  const std::string_view text =
+      key.substr(kExpressionPrefix.size(), key.size() - kExpressionPrefix.size() - 1);
+  auto expression = ParseExpression(text, "workload");
+  TW_RETURN_IF_ERROR(expression);
+  Workload w = Workload::FromExpression(*expression);
+  if (w.Key() != key) {
+    return InvalidArgument("workload '" + std::string(key) + "': expected the canonical text, " +
+                           w.Key());
+  }
+  return w;
+}
+
 }  // namespace
 
 std::string Workload::Key() const {
+  if (op == OpKind::kExpression) {
+    return fmt::format("{}({})", OpName(op), CanonicalText(expression));
+  }
   std::string attributes;
   if (op == OpKind::kConv2d || op == OpKind::kConv2dTranspose) {
     attributes = fmt::format(",s{},p{},d{},g{}", fmt::join(strides, "x"), fmt::join(padding, "x"),
@@ -97,6 +115,7 @@ std::string Workload::Key() const {
 }
 
 Result<Workload> Workload::Parse(std::string_view key) {
+  if (key.starts_with(kExpressionPrefix) && key.ends_with(")")) return ParseExpressionKey(key);
   TextScanner scanner("workload", key);
   if (key.size() > kMaxKeyLength) return scanner.Error("at most 2000 characters");
   Workload w;

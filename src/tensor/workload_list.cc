@@ -153,6 +153,16 @@ class WorkloadLister {
 }  // namespace
 
 Result<OperatorList> ListOf(const Workload& workload, const Epilogue& epilogue) {
+  if (workload.op == OpKind::kExpression) {
+    if (!epilogue.steps.empty()) return InvalidArgument("an expression has no epilogue");
+    OperatorList list;
+    std::vector<int> operands;
+    for (const ExpressionInput& input : workload.expression.inputs) {
+      operands.push_back(list.AddParameter(input.type));
+    }
+    TW_RETURN_IF_ERROR(list.AddOperator(workload.ToOperator(), std::move(operands)));
+    return list;
+  }
   return WorkloadLister(workload).Run(epilogue);
 }
 

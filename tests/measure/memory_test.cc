@@ -91,7 +91,7 @@ TEST(Inputs, ExtremeSumsOfBytesPassWhatFloatsHold) {
         "conv2d(int8[1,256,5,5]NCHW,int8[8,256,3,3]OIHW,s2x2,p1x1x1x1,d1x1,g1)->int32"}) {
     auto expected = EvaluateExpected(Parsed(key), Epilogue(), 1);
     ASSERT_TRUE(expected.ok()) << expected.status().message();
-    const Tensor& sums = (*expected)[static_cast<std::size_t>(InputSet::kExtreme)];
+    const Tensor& sums = (*expected)[static_cast<std::size_t>(InputSet::kExtreme)].value;
     bool lost = false, negative = false;
     for (std::int64_t i = 0; i < sums.elements(); ++i) {
       lost |= static_cast<double>(static_cast<float>(sums.At(i))) != sums.At(i);
@@ -128,7 +128,7 @@ TEST(Inputs, ExpectedResultsComeBackFromTheirFile) {
   auto back = ReadExpected(path, workload, epilogue);
   ASSERT_TRUE(back.ok()) << back.status().message();
   for (std::size_t set = 0; set < kInputSets.size(); ++set) {
-    for (std::int64_t i = 0; i < 8; ++i) EXPECT_EQ((*back)[set].At(i), (*expected)[set].At(i));
+    for (std::int64_t i = 0; i < 8; ++i) EXPECT_EQ((*back)[set].value.At(i), (*expected)[set].value.At(i));
   }
   EXPECT_EQ(ReadExpected(path, workload, Epilogue()).status().code(), StatusCode::kCorrupt);
   ASSERT_EQ(::truncate(path.c_str(), 60), 0);

@@ -77,7 +77,7 @@ TEST(ParseTaskTest, OptionsOfAFileAreForFiles) {
 TEST(ParseTaskTest, SaysWhatItTried) {
   const Target target = *Target::Parse("llvm");
   EXPECT_THAT(ParseTask({"dense"}, target).status().message(),
-              HasSubstr("expected a workload key, an AutoTVM tuple, or FILE#N"));
+              HasSubstr("expected a workload key, an AutoTVM tuple, FILE#N, or FILE.tw"));
   EXPECT_THAT(ParseTask({"('sort.x86',)"}, target).status().message(), HasSubstr("unknown task"));
   EXPECT_THAT(ParseTask({std::string(kModel) + "#9"}, target).status().message(),
               HasSubstr("task 9 asked for, the file has 2"));

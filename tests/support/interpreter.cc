@@ -58,6 +58,8 @@ Scalar Combined(Combiner combiner, DataType dtype, Scalar a, Scalar b) {
       return real ? Scalar{0, std::fmax(a.f, b.f)} : Scalar{std::max(a.i, b.i), 0};
     case Combiner::kMin:
       return real ? Scalar{0, std::fmin(a.f, b.f)} : Scalar{std::min(a.i, b.i), 0};
+    case Combiner::kProduct:
+      return InType(dtype, {a.i * b.i, a.f * b.f});
     case Combiner::kNone:
       break;
   }

@@ -81,6 +81,13 @@ AnchorData MakeAnchorData(const Workload& w, const Epilogue& epilogue, std::uint
   Random random(seed);
   AnchorData made{Tensor(w.data), Tensor(w.weight), {}};
   Fill(made.data, random);
+  if (w.op == OpKind::kExpression) {
+    for (std::size_t i = 1; i < w.expression.inputs.size(); ++i) {
+      made.operands.emplace_back(w.expression.inputs[i].type);
+      Fill(made.operands.back(), random);
+    }
+    return made;
+  }
   Fill(made.weight, random);
   auto output = w.OutputType();
   auto layout = w.OutputLayout();
@@ -122,10 +129,14 @@ Result<Tensor> RunProgram(const Workload& w, const Epilogue& epilogue, const Tar
   TW_RETURN_IF_ERROR(signature);
   std::vector<Tensor> arguments;
   for (const KernelParameter& input : signature->inputs()) {
-    const Tensor& source = input.role == ParameterRole::kData ? operands.data
+    const bool first = input.role == ParameterRole::kData ||
+                       (input.role == ParameterRole::kInput && input.operand == 0);
+    // Of an expression the first input is the data.
+    const int before = input.role == ParameterRole::kInput ? 1 : 0;
+    const Tensor& source = first ? operands.data
                            : input.operand < 0
                                ? operands.weight
-                               : operands.operands[static_cast<std::size_t>(input.operand)];
+                               : operands.operands[static_cast<std::size_t>(input.operand - before)];
     auto argument = ParameterTensor(w, *signature, arguments.size(), source);
     TW_RETURN_IF_ERROR(argument);
     argument->Reshape(input.type.shape);

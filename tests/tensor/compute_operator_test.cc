@@ -318,6 +318,17 @@ std::vector<OperatorCase> RecurrenceCases() {
           {"recurrence_backwards", GatedRecurrence(1, 4, true), GatedRecurrenceInputs(3, 1, 4)}};
 }
 
+std::vector<OperatorCase> ExpressionCases() {
+  auto expression = ParseExpression(
+      "input X: float32[4, 6]\ninput b: float32[6]\nS[i: 4] = max(j: 6) X[i, j] * b[j]\n"
+      "Y[i: 4, j: 6] = exp(X[i, j] - S[i])");
+  return {{"expression",
+           With(OpKind::kExpression, [&](OpAttributes& a) { a.expression = *expression; }),
+           {Of(kFloat32, {4, 6}), Of(kFloat32, {6})}}};
+}
+
+INSTANTIATE_TEST_SUITE_P(Expressions, OperatorTest, testing::ValuesIn(ExpressionCases()),
+                         testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(Recurrences, OperatorTest, testing::ValuesIn(RecurrenceCases()),
                          testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(Choices, OperatorTest, testing::ValuesIn(ChoiceCases()),
@@ -336,7 +347,7 @@ INSTANTIATE_TEST_SUITE_P(Data, OperatorTest, testing::ValuesIn(DataCases()),
 TEST(DefineOperatorTest, EveryKindHasACase) {
   std::set<OpKind> covered;
   for (const auto& cases : {ElementwiseCases(), CastCases(), PoolCases(), ReduceCases(),
-                            DataCases(), ChoiceCases(), RecurrenceCases()}) {
+                            DataCases(), ChoiceCases(), RecurrenceCases(), ExpressionCases()}) {
     for (const OperatorCase& c : cases) covered.insert(c.op.kind);
   }
   for (int i = 0; i < static_cast<int>(AllOperators().size()); ++i) {

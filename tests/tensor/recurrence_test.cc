@@ -8,6 +8,7 @@
 
 #include "src/tensor/reference/error_bound.h"
 #include "src/tensor/reference/reference.h"
+#include "tests/support/interpreter.h"
 #include "tests/support/recurrences.h"
 
 namespace tilewright {

@@ -108,6 +108,8 @@ Result<SampledReference::Sample> SampledReference::Compute(
                                                   : OfRow(node, positions);
       case OpFamily::kRecurrence:
         return Stepped(node, positions);
+      case OpFamily::kExpression:
+        return Unsupported("samples of an expression");
       case OpFamily::kMove:
         break;
     }

@@ -28,4 +28,12 @@ struct GroupKernel {
 /// Errors: kUnsupported if the group cannot work in this form (any group can in the native one).
 Result<GroupKernel> ListGroup(const Graph& graph, const FusedGroup& group, const Form& form);
 
+/// A group as a workload of its own.
+struct GroupTask {
+  Workload workload;        ///< a kExpression
+  std::vector<int> inputs;  ///< those of the kernel, by number, in the workload's order
+};
+/// Errors: kUnsupported if no expression says what the group computes.
+Result<GroupTask> TaskOfGroup(const GroupKernel& kernel);
+
 }  // namespace tilewright

@@ -247,6 +247,9 @@ Status PlanBuilder::AddOtherIn(const FusedGroup& group, const Form& form) {
   if (*in_place) return Status();
   auto kernel = ListGroup(graph_, group, form);
   TW_RETURN_IF_ERROR(kernel);
+  auto tuned = AddTuned(group, form, *kernel);
+  TW_RETURN_IF_ERROR(tuned);
+  if (*tuned) return Status();
   auto compute = DefineList(kernel->operators);
   TW_RETURN_IF_ERROR(compute);
   auto schedule = FixedSchedule(*std::move(compute), options_.target);

@@ -33,6 +33,8 @@ class PlanBuilder {
   PlanBuilder& operator=(const PlanBuilder&) = delete;
   /// Errors: those of Compile.
   Result<Plan> Build();
+  /// After Build: the groups without an anchor that are expressions, with the names of their values.
+  const std::vector<std::pair<Workload, std::string>>& group_uses() const { return group_uses_; }
 
  private:
   /// One form in which a value is in memory.
@@ -55,6 +57,9 @@ class PlanBuilder {
   Status AddRecurrence(const FusedGroup& group);
   Status AddOther(const FusedGroup& group);
   Status AddOtherIn(const FusedGroup& group, const Form& form);
+  /// The group as the expression that it computes (plan_expressions.cc), if it is one that a user
+  /// wrote or that a store has a record of; false: nothing was added.
+  Result<bool> AddTuned(const FusedGroup& group, const Form& form, const GroupKernel& kernel);
   /// The step of a kernel whose values are in `form`; name: what the kernel is called after.
   Status AddListed(const FusedGroup& group, const Form& form, const GroupKernel& kernel,
                    Program program, PlanStep step, const std::string& name);
@@ -123,6 +128,7 @@ class PlanBuilder {
   std::vector<GroupLayout> layouts_;  // of the groups; empty: each follows the one before it
   const GroupLayout* layout_ = nullptr;  // of the group that is being added
   std::string house_layout_;  // that anchors agree on if it costs little; empty: the native one
+  std::vector<std::pair<Workload, std::string>> group_uses_;
   std::map<int, int> views_;  // reshaped values that nobody has asked for: what they are views of
   std::map<std::string, int> kernel_numbers_;              // by code
   std::map<std::string, int> stream_numbers_;              // by workload and epilogue

@@ -33,6 +33,7 @@ bool AcceptsFollowers(OpKind kind) {
     case OpKind::kReshape:
     case OpKind::kIdentity:
     case OpKind::kRecurrence:
+    case OpKind::kExpression:
       return false;
     default:
       return true;

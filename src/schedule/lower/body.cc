@@ -16,6 +16,7 @@ namespace {
 /// What a reduction starts from.
 Expr Identity(Combiner combiner, DataType dtype) {
   if (combiner == Combiner::kSum) return MakeConst(dtype, 0);
+  if (combiner == Combiner::kProduct) return MakeConst(dtype, 1);
   const bool max = combiner == Combiner::kMax;
   if (dtype.is_float()) {
     const double infinity = std::numeric_limits<double>::infinity();
@@ -35,6 +36,8 @@ Expr Combine(Combiner combiner, const Expr& accumulator, const Expr& value) {
       return Max(accumulator, value);
     case Combiner::kMin:
       return Min(accumulator, value);
+    case Combiner::kProduct:
+      return accumulator * value;
     default:
       return accumulator + value;
   }

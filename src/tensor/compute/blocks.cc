@@ -157,7 +157,10 @@ void SumInBlocks(Compute& compute) {
   for (ComputeOp& stage : compute.stages) {
     const bool real = stage.output->dtype.is_float();
     const auto is_cut = [&] {
-      if (!real || stage.combiner == Combiner::kNone || Elements(stage) <= kLongest) return false;
+      if (!real || Elements(stage) <= kLongest || stage.combiner == Combiner::kNone ||
+          stage.combiner == Combiner::kProduct) {
+        return false;
+      }
       return stage.combiner == Combiner::kSum || SumsNeighbours(stage);
     };
     for (std::size_t level = 0; is_cut(); ++level) {

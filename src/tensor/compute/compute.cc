@@ -6,6 +6,7 @@
 
 #include "src/ir/visit.h"
 #include "src/tensor/compute/internal.h"
+#include "src/tensor/compute/whole.h"
 #include "src/tensor/operators/table.h"
 
 namespace tilewright {
@@ -71,9 +72,8 @@ Compute Narrowed(Compute wide, std::span<const TensorType> inputs) {
   return compute;
 }
 
-}  // namespace
-
-Result<Compute> DefineOperator(const Operator& op, std::span<const TensorType> inputs) {
+/// blocks: whether long sums are made of partial ones.
+Result<Compute> DefineIn(const Operator& op, std::span<const TensorType> inputs, bool blocks) {
   if (IsAnchor(op.kind)) {
     if (inputs.size() != 2) {
       return InvalidArgument(
@@ -88,7 +88,7 @@ Result<Compute> DefineOperator(const Operator& op, std::span<const TensorType> i
   if (AddsUp(op.kind) && type->dtype == kFloat16) {
     std::vector<TensorType> wide(inputs.begin(), inputs.end());
     for (TensorType& input : wide) input.dtype = kFloat32;
-    auto compute = DefineOperator(op, wide);
+    auto compute = DefineIn(op, wide, blocks);
     TW_RETURN_IF_ERROR(compute);
     return Narrowed(*std::move(compute), inputs);
   }
@@ -103,8 +103,18 @@ Result<Compute> DefineOperator(const Operator& op, std::span<const TensorType> i
     return compute;
   }
   TW_RETURN_IF_ERROR(row.loops(op, *type, compute));
-  SumInBlocks(compute);
+  if (blocks) SumInBlocks(compute);
   return compute;
+}
+
+}  // namespace
+
+Result<Compute> DefineOperator(const Operator& op, std::span<const TensorType> inputs) {
+  return DefineIn(op, inputs, /*blocks=*/true);
+}
+
+Result<Compute> DefineWholeOperator(const Operator& op, std::span<const TensorType> inputs) {
+  return DefineIn(op, inputs, /*blocks=*/false);
 }
 
 }  // namespace tilewright

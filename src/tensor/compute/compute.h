@@ -13,6 +13,8 @@
 
 namespace tilewright {
 
+struct Expression;
+
 /// A loop variable of a tensor expression.
 struct Axis {
   Expr var;
@@ -20,7 +22,7 @@ struct Axis {
   bool reduction = false;
 };
 
-enum class Combiner : std::uint8_t { kNone, kSum, kMax, kMin };
+enum class Combiner : std::uint8_t { kNone, kSum, kMax, kMin, kProduct };
 
 /// One stage: output[axes] = combine over `reduce_axes` of body (which loads from buffers of
 /// earlier stages or of inputs and mentions the axes' variables).
@@ -45,6 +47,7 @@ struct Compute {
 /// Blocked activations: "NCHW16c" (C/16 outermost of the two); weights "OIHW16i16o",
 /// "OIHW4i16o4i" (VNNI: I/16 blocks of 4 groups of 16 o of 4 i), depthwise "OIHW1i16o".
 /// Channel counts that the block does not divide are padded with zeros in the packed tensor.
+/// Of an expression: `weight` is "<input>:<layout>" of a packed constant, dimensions A, B, …
 struct AnchorForm {
   std::string data, weight, output;  ///< layouts
   /// Integer anchors only: the type in which data and packed weight are multiplied. int16 for the
@@ -74,6 +77,13 @@ Result<Compute> DefineAnchor(const Workload& workload, const Epilogue& epilogue,
 
 /// The compute definition of one operator that is no anchor (softmax, pooling, concat, …).
 Result<Compute> DefineOperator(const Operator& op, std::span<const TensorType> inputs);
+
+/// The stages of an expression, by their names; what finds positions of extremes has stages before
+/// it ("<name>.best", "<name>.value").
+Compute DefineExpression(const Expression& expression);
+/// Makes float sums of more than 256 elements sums of partial sums, of at most 256 each; and the
+/// same of maxima and minima, where neighbours in memory are reduced.
+void SumInBlocks(Compute& compute);
 
 /// The value of one elementwise operator; b is null for operators of one input.
 Expr ElementwiseExpr(const Operator& op, Expr a, Expr b);

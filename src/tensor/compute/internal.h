@@ -53,9 +53,6 @@ ComputeOp PlainStage(std::string name, DataType dtype, std::vector<Axis> axes, E
 /// A stage that reduces; the output's type is the body's.
 ComputeOp ReductionStage(std::string name, std::vector<Axis> axes, std::vector<Axis> reduce_axes,
                          Combiner combiner, Expr body);
-/// Makes float sums of more than 256 elements sums of partial sums, of at most 256 each; and the
-/// same of maxima and minima, where neighbours in memory are reduced.
-void SumInBlocks(Compute& compute);
 /// Position of a possibly negative axis that is known to be in range.
 std::size_t AxisPosition(std::int64_t axis, std::size_t rank);
 

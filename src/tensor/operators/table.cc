@@ -17,7 +17,8 @@ namespace {
 std::vector<const OperatorRow*> MakeTable() {
   std::vector<const OperatorRow*> table;
   for (const auto& rows : {AnchorOperators(), BinaryOperators(), UnaryOperators(),
-                           ReductionOperators(), MoveOperators(), RecurrenceOperators()}) {
+                           ReductionOperators(), MoveOperators(), RecurrenceOperators(),
+                           ExpressionOperators()}) {
     for (const OperatorRow& row : rows) table.push_back(&row);
   }
   std::ranges::sort(table, {}, [](const OperatorRow* row) { return row->kind; });
@@ -28,7 +29,7 @@ std::vector<const OperatorRow*> MakeTable() {
 }
 
 std::string_view FamilyName(OpFamily family) {
-  constexpr std::array<std::string_view, 9> kNames = {"anchor",
+  constexpr std::array<std::string_view, 10> kNames = {"anchor",
                                                       "elementwise, one input",
                                                       "elementwise, two inputs",
                                                       "choice",
@@ -36,7 +37,8 @@ std::string_view FamilyName(OpFamily family) {
                                                       "reduction",
                                                       "normalization",
                                                       "move",
-                                                      "recurrence"};
+                                                      "recurrence",
+                                                      "expression"};
   return kNames[static_cast<std::size_t>(family)];
 }
 

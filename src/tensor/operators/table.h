@@ -25,6 +25,7 @@ enum class OpFamily : std::uint8_t {
   kNormalization,  ///< an element by others of its row, or of its channel
   kMove,           ///< elements stay what they are
   kRecurrence,     ///< the same operators again and again, each time on what they made before
+  kExpression,     ///< what its attribute says
 };
 
 /// How far a result may be from the reference's: reference/error_bound.cc.
@@ -36,6 +37,7 @@ enum class ErrorRule : std::uint8_t {
   kBatchNorm,
   kLrn,
   kSteps,  ///< those of the operators of a step, step after step
+  kExpression,  ///< what its evaluator counts
 };
 
 /// What operands an operator is defined for; of one with two, the second.
@@ -112,5 +114,6 @@ std::span<const OperatorRow> UnaryOperators();
 std::span<const OperatorRow> ReductionOperators();
 std::span<const OperatorRow> MoveOperators();
 std::span<const OperatorRow> RecurrenceOperators();
+std::span<const OperatorRow> ExpressionOperators();
 
 }  // namespace tilewright

@@ -36,5 +36,6 @@ Result<TensorType> TypeOfPad(const Operator& op, InputTypes inputs);
 Result<TensorType> TypeOfLayoutTransform(const Operator& op, InputTypes inputs);
 Result<TensorType> TypeOfGather(const Operator& op, InputTypes inputs);
 Result<TensorType> TypeOfRecurrence(const Operator& op, InputTypes inputs);
+Result<TensorType> TypeOfExpression(const Operator& op, InputTypes inputs);
 
 }  // namespace tilewright

@@ -10,6 +10,7 @@
 
 #include "src/tensor/operators/table.h"
 #include "src/tensor/reference/error_of_steps.h"
+#include "src/tensor/reference/expression.h"
 
 namespace tilewright {
 namespace {
@@ -340,6 +341,8 @@ Result<Tensor> ErrorOf(const Operator& op, BoundedInputs inputs, const Tensor& v
       return ErrorOfLrn(*inputs[0], value);
     case ErrorRule::kSteps:
       return reference::ErrorOfSteps(op, inputs, value, threads);
+    case ErrorRule::kExpression:
+      break;  // EvaluateBounded asks its evaluator
   }
   return Internal("an operator without a rule for its error");
 }
@@ -352,6 +355,12 @@ double UnitOfSums(DataType dtype) {
 
 Result<BoundedTensor> EvaluateBounded(const Operator& op, BoundedInputs inputs, int threads,
                                       std::int64_t winograd_tile) {
+  if (op.kind == OpKind::kExpression) {
+    const bool exact =
+        std::ranges::all_of(inputs, [](const BoundedTensor* input) { return input->exact(); });
+    if (!exact) return Unsupported("expression: bounds of inputs that are not exact");
+    return EvaluateExpression(op.attributes.expression, ValuesOf(inputs), threads);
+  }
   auto value = Evaluate(op, ValuesOf(inputs), threads);
   TW_RETURN_IF_ERROR(value);
   BoundedTensor bounded{*std::move(value), Tensor()};

@@ -168,6 +168,10 @@ Status CheckWork(const Operator& op, std::span<const TensorType> inputs, const T
     const std::int64_t window = std::min(op.attributes.size, inputs[0].shape[1]);
     return check(results * static_cast<double>(window));
   }
+  if (op.kind == OpKind::kExpression) {
+    return CheckMost(op.kind, inputs[0], op.attributes.expression.iterations(), kMostTaps,
+                     "values");
+  }
   if (op.kind == OpKind::kRecurrence) {
     const double steps = static_cast<double>(StepsOf(inputs));
     return CheckMost(op.kind, inputs[0], steps * WorkOf(op.attributes.recurrence->step).operations,
@@ -192,7 +196,9 @@ Result<Tensor> Evaluate(const Operator& op, TensorPointers inputs, int threads) 
   TW_RETURN_IF_ERROR(type);
   TW_RETURN_IF_ERROR(CheckWork(op, types, *type));
   half = half || type->dtype == kFloat16;
-  const bool moves_data = FamilyOf(op.kind) == OpFamily::kMove;
+  // An expression says itself in which types it is computed.
+  const bool moves_data =
+      FamilyOf(op.kind) == OpFamily::kMove || op.kind == OpKind::kExpression;
   if (!half || moves_data) {
     Tensor out(*type);
     if (out.elements() > 0) RowOf(op.kind).values(op, inputs, out);
@@ -218,6 +224,11 @@ Result<Tensor> EvaluateAnchor(const Workload& workload, const Epilogue& epilogue
                               int threads) {
   auto list = ListOf(workload, epilogue);
   TW_RETURN_IF_ERROR(list);
+  if (workload.op == OpKind::kExpression) {
+    std::vector<const Tensor*> all{&data};
+    all.insert(all.end(), operands.begin(), operands.end());
+    return EvaluateList(*list, all, threads);
+  }
   auto layout_text = workload.OutputLayout();
   TW_RETURN_IF_ERROR(layout_text);
   auto layout = Layout::Parse(*layout_text);

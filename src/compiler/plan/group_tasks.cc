@@ -1,0 +1,50 @@
+#include "src/compiler/plan/group_tasks.h"
+
+#include <algorithm>
+
+#include "src/compiler/plan/plan_builder.h"
+#include "src/graph/passes/passes.h"
+#include "src/tensor/work.h"
+
+namespace tilewright {
+namespace {
+
+/// What one core of today does about, of such kernels: enough to say what matters.
+constexpr double kBytesPerSecond = 7e9, kOperationsPerSecond = 8e9, kProductsPerSecond = 30e9;
+
+double SecondsOf(const Work& work) {
+  return std::max(work.bytes / kBytesPerSecond, work.operations / kOperationsPerSecond);
+}
+
+}  // namespace
+
+Result<std::vector<GroupUses>> TasksOfGroups(Graph graph, const CompileOptions& options,
+                                             double* all_seconds) {
+  if (!DeviceTraitsOf(options.target).machine_code) {
+    return Unsupported("groups are tasks on targets of machine code only");
+  }
+  auto own = GraphFor(std::move(graph), options.target);
+  TW_RETURN_IF_ERROR(own);
+  auto optimized = Optimize(*std::move(own));
+  TW_RETURN_IF_ERROR(optimized);
+  PlanBuilder builder(*std::move(optimized), options, nullptr);
+  auto plan = builder.Build();
+  TW_RETURN_IF_ERROR(plan);
+  std::vector<GroupUses> uses;
+  double all = 0;
+  for (const auto& [workload, value] : builder.group_uses()) {
+    const double seconds = SecondsOf(WorkOf(workload));
+    all += seconds;
+    auto known = std::ranges::find(uses, workload, &GroupUses::workload);
+    if (known == uses.end()) known = uses.insert(uses.end(), {workload, {}, 0});
+    known->values.push_back(value);
+    known->seconds += seconds;
+  }
+  for (const PlanStep& step : plan->steps) {
+    all += static_cast<double>(step.report.macs) / kProductsPerSecond;
+  }
+  if (all_seconds != nullptr) *all_seconds = all;
+  return uses;
+}
+
+}  // namespace tilewright

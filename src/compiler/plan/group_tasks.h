@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/compiler/compile.h"
+#include "src/tensor/workload.h"
+
+namespace tilewright {
+
+/// A workload that groups of operators without an anchor are, as the compiler would make them.
+struct GroupUses {
+  Workload workload;                ///< a kExpression
+  std::vector<std::string> values;  ///< what they compute, by name: one for each use
+  double seconds = 0;  ///< of all uses together, by a rough count of bytes and operations
+};
+
+/// Those of a graph (as imported; its constants must have contents), in order of first use, as
+/// Compile lays out its values with these options. all_seconds: gets the estimate of the whole
+/// network, anchors included. Errors: those of Compile's plan; kUnsupported for targets that are
+/// not machine code.
+Result<std::vector<GroupUses>> TasksOfGroups(Graph graph, const CompileOptions& options,
+                                             double* all_seconds);
+
+}  // namespace tilewright

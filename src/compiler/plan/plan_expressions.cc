@@ -1,0 +1,77 @@
+// Groups as expressions: what a user wrote is served by rules, as anchors are by templates; any
+// other group without an anchor has the schedule it always had, unless a store has a record of the
+// expression that it is.
+
+#include <algorithm>
+
+#include "src/compiler/plan/plan_builder.h"
+#include "src/tensor/expression/from_compute.h"
+
+namespace tilewright {
+namespace {
+
+/// Whether a store has a trial of the workload that may be served.
+bool HasRecord(const Workload& workload, const CompileOptions& options) {
+  if (options.catalog == nullptr || options.autotvm.has_value()) return false;
+  records::Question question;
+  question.templates = options.templates;
+  question.workload = &workload;
+  question.target = &options.target;
+  question.device = &options.device;
+  question.accept = LevelBit(records::AnswerLevel::kHit);
+  const auto answer = options.catalog->Query(question);
+  return answer.ok() && answer->level == records::AnswerLevel::kHit;
+}
+
+}  // namespace
+
+Result<GroupTask> TaskOfGroup(const GroupKernel& kernel) {
+  auto expression = ExpressionOf(kernel.operators);
+  TW_RETURN_IF_ERROR(expression);
+  GroupTask task;
+  task.workload = Workload::FromExpression(*expression, &task.inputs);
+  return task;
+}
+
+Result<bool> PlanBuilder::AddTuned(const FusedGroup& group, const Form& form,
+                                   const GroupKernel& kernel) {
+  const Operator& op = graph_.node(group.output).op;
+  const bool own = op.kind == OpKind::kExpression;
+  auto task = TaskOfGroup(kernel);
+  if (!task.ok()) return own ? Result<bool>(task.status()) : false;
+  const Workload& workload = task->workload;
+  if (!own) group_uses_.emplace_back(workload, graph_.node(group.output).name);
+  if (!own && !HasRecord(workload, options_)) return false;
+  auto choice = ChooseKernel(workload, {}, /*plain_weight=*/true, nullptr, options_);
+  if (!choice.ok() || (!own && !choice->report.tuned)) {
+    return own ? Result<bool>(choice.status()) : false;
+  }
+  auto signature = SignatureOf(workload, {}, choice->form, choice->program.parameters);
+  TW_RETURN_IF_ERROR(signature);
+  GroupKernel ordered = kernel;
+  ordered.inputs.clear();
+  for (std::size_t i = 0; i < task->inputs.size(); ++i) {
+    GroupInput input = kernel.inputs[static_cast<std::size_t>(task->inputs[i])];
+    const std::string plain = PlainLayout(graph_.node(input.node).type.shape.size());
+    const std::string& layout = signature->parameters[i].layout;
+    const std::string unpacked = PlainLayout(workload.expression.inputs[i].type.shape.size());
+    if (layout != unpacked) {
+      input.form = {plain, layout};
+      input.shape = signature->parameters[i].type.shape;
+      const auto memory = MemoryShape(graph_.node(input.node).type, input.form);
+      if (!memory.ok() || *memory != input.shape) {
+        return own ? Result<bool>(Unsupported("a constant that is packed otherwise")) : false;
+      }
+    }
+    ordered.inputs.push_back(std::move(input));
+  }
+  PlanStep step;
+  step.report = choice->report;
+  step.report.op = own ? "expression" : DescribeGroup(graph_, group, "group");
+  step.report.macs = workload.macs();
+  TW_RETURN_IF_ERROR(
+      AddListed(group, form, ordered, std::move(choice->program), std::move(step), "expression"));
+  return true;
+}
+
+}  // namespace tilewright

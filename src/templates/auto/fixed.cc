@@ -1,0 +1,34 @@
+#include "src/target/cpu.h"
+#include "src/target/device.h"
+#include "src/templates/auto/rules.h"
+#include "src/templates/space_values.h"
+
+namespace tilewright {
+
+std::string RefusesAnyExpression(const Workload& workload, const Target& target) {
+  if (workload.op != OpKind::kExpression) return "only expressions";
+  if (DeviceTraitsOf(target).grids) return "";
+  const auto features = FeaturesOf(target);
+  return features.ok() ? "" : features.status().message();
+}
+
+std::string AutoFixed::Refuses(const Workload& workload, const Target& target) {
+  return RefusesAnyExpression(workload, target);
+}
+
+Result<ConfigSpace> AutoFixed::DefineSpace(const Workload&, const Target&) { return ConfigSpace(); }
+
+Result<Config> AutoFixed::DefaultConfig(const Workload&, const Target&) {
+  return ConfigSpace().At(0);
+}
+
+Result<Kernel> AutoFixed::Apply(const Workload& workload, const Epilogue&, const Target& target,
+                                const Config&) {
+  Compute compute = DefineExpression(workload.expression);
+  SumInBlocks(compute);
+  auto schedule = FixedSchedule(std::move(compute), target);
+  TW_RETURN_IF_ERROR(schedule);
+  return Kernel{*std::move(schedule), AnchorForm()};
+}
+
+}  // namespace tilewright

@@ -1,0 +1,74 @@
+// `auto.cpu/flat`: the schedule of operators that are not tuned, with what it decides by rule as
+// knobs, on tensors whose neighbouring dimensions are one where they can be.
+
+#include <algorithm>
+
+#include "src/target/cpu.h"
+#include "src/templates/auto/rules.h"
+#include "src/templates/fixed_schedule.h"
+#include "src/templates/space_values.h"
+#include "src/tensor/expression/collapse.h"
+
+namespace tilewright {
+namespace {
+
+bool HasReduction(const Expression& expression) {
+  for (const ExpressionStage& stage : expression.stages) {
+    if (stage.reduction != ExpressionReduction::kNone) return true;
+  }
+  return false;
+}
+
+Result<ConfigSpace> FlatSpace(const Workload& w, const Target& target) {
+  auto features = FeaturesOf(target);
+  TW_RETURN_IF_ERROR(features);
+  const std::int64_t lanes = features->float_lanes();
+  std::vector<Result<Knob>> knobs = {
+      Knob::Other("lanes", {lanes, 2 * lanes, std::max<std::int64_t>(lanes / 2, 1)}),
+      Knob::Bool("joined", {true, false}), Knob::Bool("across", {true, false}),
+      Knob::Other("repeat", {1, 2, 4, 8})};
+  if (HasReduction(w.expression)) {
+    knobs.push_back(Knob::Other("tile", {4, 1, 2, 8}));
+    knobs.push_back(Knob::Other("unroll", {3, 1, 8, 16}));
+    knobs.push_back(Knob::Bool("rows", {true, false}));
+    knobs.push_back(Knob::Bool("blocks", {true, false}));
+  }
+  return MakeSpace(std::move(knobs));
+}
+
+}  // namespace
+
+std::string AutoFlat::Refuses(const Workload& w, const Target& target) {
+  return RefusesAnyExpression(w, target);
+}
+
+Result<ConfigSpace> AutoFlat::DefineSpace(const Workload& w, const Target& target) {
+  return FlatSpace(w, target);
+}
+
+Result<Config> AutoFlat::DefaultConfig(const Workload& w, const Target& target) {
+  auto space = FlatSpace(w, target);
+  TW_RETURN_IF_ERROR(space);
+  return space->At(0);
+}
+
+Result<Kernel> AutoFlat::Apply(const Workload& w, const Epilogue&, const Target& target,
+                               const Config& config) {
+  const bool joined = config.Integer("joined") != 0;
+  Compute compute = DefineExpression(joined ? Collapsed(w.expression) : w.expression);
+  FlatChoices choices;
+  choices.lanes = config.Integer("lanes");
+  choices.across = config.Integer("across") != 0;
+  choices.repeat = config.Integer("repeat");
+  if (HasReduction(w.expression)) {
+    choices.tile = config.Integer("tile");
+    choices.unroll = config.Integer("unroll");
+    choices.rows = config.Integer("rows") != 0;
+    if (config.Integer("blocks") != 0) SumInBlocks(compute);
+  }
+  auto schedule = FlatSchedule(std::move(compute), target, choices);
+  TW_RETURN_IF_ERROR(schedule);
+  return Kernel{*std::move(schedule), AnchorForm()};
+}
+
+}  // namespace tilewright

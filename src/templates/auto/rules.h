@@ -1,0 +1,47 @@
+#pragma once
+
+#include "src/templates/registry.h"
+
+namespace tilewright {
+
+// Spaces that follow from what an expression computes, by rules: each is a template of its own,
+// with its key, for all expressions that have the structure it looks for.
+
+/// What the rules have in common: they serve expressions, on targets with CPU features or a grid.
+std::string RefusesAnyExpression(const Workload& workload, const Target& target);
+
+/// `auto.cpu/fixed`, `auto.cuda/fixed`: the schedule of operators that are not tuned, as the only
+/// config. Nothing that is tuned gets slower than it.
+struct AutoFixed {
+  static std::string Refuses(const Workload& workload, const Target& target);
+  static Result<ConfigSpace> DefineSpace(const Workload& workload, const Target& target);
+  static Result<Config> DefaultConfig(const Workload& workload, const Target& target);
+  static Result<Kernel> Apply(const Workload& workload, const Epilogue& epilogue,
+                              const Target& target, const Config& config);
+};
+
+/// `auto.cpu/flat`: every stage over its own loops, vectors along the innermost axis; sums in
+/// registers inside of what finishes them, or row by row. Knobs: lanes, joined (neighbouring
+/// dimensions as one), across (blocks of rows turned in registers), repeat (vectors written out);
+/// with reductions tile (vectors of sums in registers), unroll, rows, blocks (sums of sums).
+struct AutoFlat {
+  static std::string Refuses(const Workload& workload, const Target& target);
+  static Result<ConfigSpace> DefineSpace(const Workload& workload, const Target& target);
+  static Result<Config> DefaultConfig(const Workload& workload, const Target& target);
+  static Result<Kernel> Apply(const Workload& workload, const Epilogue& epilogue,
+                              const Target& target, const Config& config);
+};
+
+/// `auto.cpu/tiles`: a contraction in register tiles, with what follows it element by element.
+/// Knobs: tile (steps of up to two axes, vectors), mid_<axis> (about how many steps of the axis
+/// belong to one cached tile), innermost (which axis those go on along), unroll (of the reduction),
+/// window (short reduced axes written out), pack (a constant operand as the tiles read it).
+struct AutoTiles {
+  static std::string Refuses(const Workload& workload, const Target& target);
+  static Result<ConfigSpace> DefineSpace(const Workload& workload, const Target& target);
+  static Result<Config> DefaultConfig(const Workload& workload, const Target& target);
+  static Result<Kernel> Apply(const Workload& workload, const Epilogue& epilogue,
+                              const Target& target, const Config& config);
+};
+
+}  // namespace tilewright

@@ -1,0 +1,129 @@
+// Spaces that rules make of expressions: what their kernels compute is what the reference says, for
+// the examples of the documentation and for expressions drawn at random. bench/expression_check
+// does the same for thousands.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "src/base/files/file.h"
+#include "src/base/random.h"
+#include "src/target/device.h"
+#include "src/templates/auto/contraction.h"
+#include "src/templates/auto/rules.h"
+#include "src/tensor/reference/expression.h"
+#include "tests/support/built_in.h"
+#include "tests/support/random_expression.h"
+#include "tests/templates/kernel_runner.h"
+
+namespace tilewright {
+namespace {
+
+/// Fifty configs of a rule at least are run in all.
+struct AutoRun {
+  int run = 0, refused = 0;
+};
+
+Workload WorkloadOfText(const std::string& text) {
+  auto expression = ParseExpression(text);
+  EXPECT_TRUE(expression.ok()) << expression.status().message();
+  return expression.ok() ? Workload::FromExpression(*expression) : Workload();
+}
+
+void RunConfig(const Workload& w, const TemplateEntry& entry, const Target& target,
+               const Config& config, std::uint64_t seed, AutoRun& count) {
+  const std::string what = std::string(entry.key) + " " + config.ToString() + " of " + w.Key();
+  const auto kernel = ApplyTemplate(entry, w, {}, target, config);
+  if (!kernel.ok()) {
+    ++count.refused;
+    return;
+  }
+  const AnchorData data = MakeAnchorData(w, {}, seed);
+  std::vector<const Tensor*> inputs = {&data.data};
+  for (const Tensor& operand : data.operands) inputs.push_back(&operand);
+  const auto expected = EvaluateExpression(w.expression, inputs);
+  ASSERT_TRUE(expected.ok()) << expected.status().message();
+  const auto result = RunKernel(w, {}, target, *kernel, data);
+  if (!result.ok() && result.status().code() == StatusCode::kInvalidArgument) {
+    ++count.refused;
+    return;
+  }
+  ASSERT_TRUE(result.ok()) << what << ": " << result.status().message();
+  ++count.run;
+  const Comparison comparison = CompareBounded(*result, *expected);
+  EXPECT_TRUE(comparison.ok) << what << ": element " << comparison.first_bad;
+}
+
+TEST(AutoRules, ComputeWhatRandomExpressionsSay) {
+  Random random(7);
+  std::map<std::string, AutoRun> counts;
+  const Target target = *Target::Parse("llvm -num-threads=2");
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    const Workload w = WorkloadOfText(RandomExpressionText(seed));
+    for (const TemplateEntry* entry : BuiltInTemplates().For(w, target)) {
+      const auto space = entry->define_space(w, target);
+      ASSERT_TRUE(space.ok()) << space.status().message();
+      const auto index =
+          static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(space->size())));
+      RunConfig(w, *entry, target, space->At(index), seed, counts[std::string(entry->key)]);
+    }
+  }
+  EXPECT_GE(counts["auto.cpu/flat"].run, 20);
+  EXPECT_GE(counts["auto.cpu/tiles"].run, 3);
+}
+
+TEST(AutoRules, ServeTheExamplesWithTheirDefaultConfigs) {
+  const std::filesystem::path folder =
+      std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "docs/examples/expressions";
+  std::set<std::filesystem::path> files;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    if (file.path().extension() == ".tw") files.insert(file.path());
+  }
+  EXPECT_GE(files.size(), 20u);
+  const Target target = *Target::Parse("llvm -mcpu=core-avx2");  // with conversions of float16
+  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "needs AVX2";
+  AutoRun count;
+  for (const auto& file : files) {
+    const auto text = ReadFile(file.string());
+    ASSERT_TRUE(text.ok());
+    const Workload w = WorkloadOfText(*text);
+    if (w.expression.iterations() > 1e7) continue;  // right all the same, but for longer
+    const TemplateEntry* entry = BuiltInTemplates().For(w, target).front();
+    const auto config = entry->default_config(w, target);
+    ASSERT_TRUE(config.ok()) << config.status().message();
+    RunConfig(w, *entry, target, *config, 5, count);
+  }
+  EXPECT_EQ(count.refused, 0);
+}
+
+TEST(AutoTiles, FindsTheContraction) {
+  const Workload conv = WorkloadOfText(
+      "input X: float32[1, 8, 10, 10]\nconst W: float32[16, 8, 3, 3]\nconst b: float32[16]\n"
+      "C[n: 1, k: 16, y: 8, x: 8] = sum(c: 8, r: 3, s: 3) X[n, c, y + r, x + s] * W[k, c, r, s]\n"
+      "Y[n: 1, k: 16, y: 8, x: 8] = max(C[n, k, y, x] + b[k], 0.0)");
+  const auto found = FindContraction(conv.expression);
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  EXPECT_EQ(found->extent(found->vector_axis), 8);
+  EXPECT_EQ(found->rows.size(), 2u);
+  const Workload sum = WorkloadOfText("input X: float32[8, 9]\nS[i: 8] = sum(j: 9) X[i, j]");
+  EXPECT_FALSE(FindContraction(sum.expression).ok());
+  // What the vectors would gather is turned, or packed if it is known.
+  const Workload product = WorkloadOfText(
+      "input A: float32[8, 40]\nconst B: float32[48, 40]\n"
+      "C[i: 8, j: 48] = sum(k: 40) A[i, k] * B[j, k]");
+  const auto dense = FindContraction(product.expression);
+  ASSERT_TRUE(dense.ok());
+  EXPECT_EQ(dense->operands[0].across + dense->operands[1].across, -1);
+  const Target target = *Target::Parse("llvm");
+  const auto config = AutoTiles::DefaultConfig(product, target);
+  ASSERT_TRUE(config.ok());
+  const auto kernel = AutoTiles::Apply(product, {}, target, *config);
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  EXPECT_THAT(kernel->form.weight, testing::HasSubstr(":AB"));
+}
+
+}  // namespace
+}  // namespace tilewright

@@ -1,0 +1,292 @@
+// Expressions: their text and its messages, their canonical form, what they compute.
+#include "src/tensor/expression/expression.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include <cmath>
+
+#include "src/tensor/expression/collapse.h"
+#include "src/tensor/expression/from_compute.h"
+#include "src/tensor/operator_list.h"
+#include "src/tensor/reference/expression.h"
+#include "src/tensor/workload.h"
+#include "tests/support/interpreter.h"
+#include "tests/support/random_expression.h"
+
+namespace tilewright {
+namespace {
+
+using testing::HasSubstr;
+
+Expression Parsed(const std::string& text) {
+  auto expression = ParseExpression(text);
+  EXPECT_TRUE(expression.ok()) << expression.status().message() << "\n" << text;
+  return expression.ok() ? *expression : Expression();
+}
+
+std::string KeyOf(const std::string& text) { return Workload::FromExpression(Parsed(text)).Key(); }
+
+struct BadText {
+  const char* text;
+  const char* message;
+};
+
+// What is wrong, where, and what was expected.
+constexpr BadText kBadTexts[] = {
+    {"", "1:1: no stage, expected one at least"},
+    {"input A: float32[4]", "1:20: no stage"},
+    {"input A float32[4]", "1:9: 'float32', expected ':'"},
+    {"input A: float33[4]", "1:10: 'float33', expected an element type such as float32"},
+    {"input A: float32[0]\nB[i: 1] = A[i]", "1:18: 0, expected 1 to 2147483648"},
+    {"input A: float32[4]\nB[i: 5] = A[i]", "2:11: index 0 of A is 0 to 4, expected 0 to 3"},
+    {"input A: float32[4]\nB[i: 4] = A[i - 1]", "2:11: index 0 of A is -1 to 2"},
+    {"input A: float32[4]\nB[i: 4] = select(i >= 1, A[i - 1], A[i - 1])", "2:36: index 0"},
+    {"input A: float32[4]\ninput I: int32[3]\nB[i: 3] = A[I[i]]", "write clamp("},
+    {"input A: float32[4]\nB[i: 4] = A[i] +", "2:17: the end, expected a value"},
+    {"input A: float32[4]\nB[i: 4] = A[i] * j", "2:18: 'j' is no axis and no size here"},
+    {"input A: float32[4]\nB[i: 4] = C[i]", "2:11: no input or stage 'C' before"},
+    {"input A: float32[4]\nB[i: 4] = foo(A[i])", "2:11: no function 'foo'"},
+    {"input A: float32[4]\nB[i: 4] = exp(A[i], A[i])", "exp takes 1 arguments, not 2"},
+    {"input A: float32[4]\nB[i: 4] = A[i, 0]", "2 indices of A, which is float32[4], expected 1"},
+    {"input A: float32[4]\nB[i: 4] = A[0.5]", "index of float32, expected an integer"},
+    {"input A: int8[4]\nB[i: 4] = A[i] / A[i]", "dividing an integer by what is no number"},
+    {"input A: int8[4]\ninput C: int32[4]\nB[i: 4] = A[i] + C[i]", "expected operands of one type"},
+    {"input A: float16[4]\nB[i: 4] = A[i] + A[i]", "expected float32(…) of it"},
+    {"input A: float32[4]\nB[i: 4] = select(A[i], 1.0, 2.0)", "expected a comparison"},
+    {"input A: float32[4]\ninput A: float32[4]", "2:7: there is a 'A' already"},
+    {"input A: float32[4]\nB[i: 4] = A[i]\nC[i: 4] = A[i]", "2:1: 'B' is never read"},
+    {"input A: float32[4]\ninput U: float32[4]\nB[i: 4] = A[i]", "2:1: 'U' is never read"},
+    {"input A: float32[4]\nB[i: 4] = A[i] ? 1", "2:16: character 63 has no meaning here"},
+    {"input sum: float32[4]", "1:7: 'sum' is no name that can be given"},
+    {"input A: float32[4]\nB[i: 4, i: 3] = A[i]", "two axes of one name"},
+    {"input A: float32[2000000000, 2000000000]\nB[i: 4] = A[i, i]", "expected at most 2^40"},
+    {"B[i: 4] = 1.0", "no input before"},
+    {"input A: float32[4]\nB[i: 4] = A[i]\ninput C: float32[4]", "3:1: an input behind a stage"},
+};
+
+TEST(ExpressionText, SaysWhatIsWrongAndWhere) {
+  for (const BadText& bad : kBadTexts) {
+    const auto parsed = ParseExpression(bad.text, "a.tw");
+    ASSERT_FALSE(parsed.ok()) << bad.text;
+    EXPECT_THAT(parsed.status().message(), HasSubstr(bad.message));
+    EXPECT_TRUE(parsed.status().message().starts_with("a.tw:")) << parsed.status().message();
+  }
+}
+
+TEST(ExpressionText, HasLimits) {
+  const std::string deep(500, '(');
+  const std::string input = "input A: float32[4]\nB[i: 4] = ";
+  EXPECT_THAT(ParseExpression(input + deep).status().message(), HasSubstr("brackets"));
+  EXPECT_FALSE(ParseExpression(input + std::string(500, '-') + "A[i]").ok());
+  EXPECT_FALSE(ParseExpression(std::string(70000, ' ')).ok());
+  std::string sum = "A[i]";
+  for (int i = 0; i < 300; ++i) sum += " + A[i]";
+  EXPECT_THAT(ParseExpression(input + sum).status().message(), HasSubstr("make stages of it"));
+  EXPECT_FALSE(ParseExpression(input + "A[(i * 4611686018427387904 * 4) / 4]").ok());
+}
+
+TEST(ExpressionText, IsReadBackAsItWas) {
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    const std::string text = RandomExpressionText(seed);
+    const Expression first = Parsed(text);
+    EXPECT_EQ(Parsed(PrintExpression(first)), first) << PrintExpression(first);
+  }
+  const char* kValues = R"(input A: float32[4]
+input U: uint8[4]
+B[i: 4] = select(not (i < 2 or A[i] == 0.1), -A[i] * -1e30, float32(shr(int32(U[i]), 2) % 3 - (1 - 5)))
+C[i: 4] = float64(B[i]) - (float64(1e-300) - float64(2)) * -float64(inf)
+)";
+  const Expression once = Parsed(kValues);
+  EXPECT_EQ(Parsed(PrintExpression(once)), once) << PrintExpression(once);
+}
+
+TEST(ExpressionKey, IsThatOfTheComputationWhateverItsNames) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const std::string text = RandomExpressionText(seed);
+    const std::string key = KeyOf(text);
+    EXPECT_EQ(KeyOf(RenamedExpressionText(text, seed)), key) << text;
+    const auto back = Workload::Parse(key);
+    ASSERT_TRUE(back.ok()) << back.status().message();
+    EXPECT_EQ(*back, Workload::FromExpression(Parsed(text)));
+  }
+}
+
+TEST(ExpressionKey, IsTheSameForAxesInAnotherOrder) {
+  const std::string inputs = "input A: float32[8, 5]\ninput B: float32[6, 5]\n";
+  const std::string result = "D[i: 8, j: 6] = C[i, j] * 2.0";
+  EXPECT_EQ(KeyOf(inputs + "C[i: 8, j: 6] = sum(k: 5) A[i, k] * B[j, k]\n" + result),
+            KeyOf(inputs + "C[j: 6, i: 8] = sum(k: 5) B[j, k] * A[i, k]\n" +
+                  "D[i: 8, j: 6] = 2.0 * C[j, i]"));
+  EXPECT_EQ(KeyOf("input X: float32[4, 5, 6]\nS[i: 4] = sum(j: 5, k: 6) X[i, j, k]"),
+            KeyOf("input X: float32[4, 5, 6]\nS[i: 4] = sum(b: 6, a: 5) X[i, a, b]"));
+  EXPECT_EQ(KeyOf("input X: float32[9]\nY[i: 4] = X[2*i + 1]"),
+            KeyOf("input X: float32[9]\nY[i: 4] = X[1 + i + i]"));
+  // The result's own axes are memory.
+  EXPECT_NE(KeyOf("input X: float32[4, 5]\nY[i: 4, j: 5] = X[i, j] * 2.0"),
+            KeyOf("input X: float32[4, 5]\nY[j: 5, i: 4] = X[i, j] * 2.0"));
+  EXPECT_NE(KeyOf("input X: float32[4]\nY[i: 4] = X[i]"),
+            KeyOf("const X: float32[4]\nY[i: 4] = X[i]"));
+  EXPECT_EQ(KeyOf("input X: float32[4]\nY[i: 4] = X[i] * 2"),
+            "expression(input x0:float32[4];t0[i0:4]=x0[i0]*2.0)");
+}
+
+TEST(ExpressionKey, HasOneSpelling) {
+  const auto other = Workload::Parse("expression(input a:float32[4];t0[i0:4]=a[i0]*2.0)");
+  EXPECT_THAT(other.status().message(), HasSubstr("expected the canonical text"));
+  EXPECT_FALSE(Workload::Parse("expression()").ok());
+  EXPECT_FALSE(Workload::Parse("expression(input x0:float32[4])").ok());
+}
+
+std::vector<Tensor> InputsOf(const Expression& expression, std::uint64_t seed) {
+  std::vector<Tensor> tensors;
+  for (const ExpressionInput& input : expression.inputs) {
+    tensors.push_back(RandomTensor(input.type, seed + tensors.size(), 40));
+  }
+  return tensors;
+}
+
+/// Definitions are interpreted in the types they have, element by element: a second opinion.
+TEST(ExpressionValues, AreThoseOfTheDefinition) {
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    const Expression expression = Parsed(RandomExpressionText(seed));
+    const std::vector<Tensor> inputs = InputsOf(expression, seed);
+    const auto pointers = PointersTo(inputs);
+    const auto bounded = EvaluateExpression(expression, pointers);
+    ASSERT_TRUE(bounded.ok()) << bounded.status().message();
+    const Interpreted defined = EvaluateCompute(DefineExpression(expression), pointers);
+    ASSERT_EQ(defined.error, "") << PrintExpression(expression);
+    const Comparison comparison = CompareBounded(defined.result, *bounded);
+    EXPECT_TRUE(comparison.ok) << seed << ": element " << comparison.first_bad << "\n"
+                               << PrintExpression(expression);
+  }
+}
+
+TEST(ExpressionValues, StayTheSameInCanonicalFormAndWithDimensionsJoined) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const Expression expression = Parsed(RandomExpressionText(seed));
+    const std::vector<Tensor> inputs = InputsOf(expression, seed);
+    const auto given = EvaluateExpression(expression, PointersTo(inputs));
+    const CanonicalExpression canonical = Canonical(expression);
+    ASSERT_TRUE(CheckReads(canonical.expression).ok());
+    std::vector<const Tensor*> moved;
+    for (int input : canonical.inputs) moved.push_back(&inputs[static_cast<std::size_t>(input)]);
+    const auto again = EvaluateExpression(canonical.expression, moved);
+    ASSERT_TRUE(given.ok() && again.ok());
+    EXPECT_TRUE(CompareBounded(again->value, *given).ok) << PrintExpression(expression);
+
+    const Expression joined = Collapsed(expression);
+    std::vector<Tensor> flat;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      flat.push_back(inputs[i].Clone());
+      flat.back().Reshape(joined.inputs[i].type.shape);
+    }
+    auto third = EvaluateExpression(joined, PointersTo(flat));
+    ASSERT_TRUE(third.ok());
+    third->value.Reshape(given->value.shape());
+    EXPECT_TRUE(CompareBounded(third->value, *given).ok) << PrintExpression(expression);
+  }
+}
+
+TEST(ExpressionValues, OfFewElementsAreKnown) {
+  const auto values = [](const std::string& text, std::vector<double> of) {
+    const Expression expression = Parsed(text);
+    Tensor input(expression.inputs[0].type);
+    for (std::size_t i = 0; i < of.size(); ++i) input.Set(static_cast<std::int64_t>(i), of[i]);
+    const Tensor* pointer = &input;
+    const auto bounded = EvaluateExpression(expression, {&pointer, 1});
+    EXPECT_TRUE(bounded.ok()) << bounded.status().message();
+    return NumbersOf(bounded->value);
+  };
+  using testing::ElementsAre;
+  EXPECT_THAT(values("input X: float32[3]\nI[] = argmax(i: 3) X[i]", {1, 5, 5}), ElementsAre(1));
+  EXPECT_THAT(values("input X: float32[3]\nI[] = argmin(i: 3) X[i]", {4, -1, 2}), ElementsAre(1));
+  EXPECT_THAT(values("input X: float32[3]\nI[] = product(i: 3) X[i]", {4, -1, 2}), ElementsAre(-8));
+  EXPECT_THAT(values("input X: int8[3]\nI[i: 3] = X[i] + X[i]", {100, -100, 7}),
+              ElementsAre(-56, 56, 14));
+  EXPECT_THAT(values("input X: int8[2]\nI[i: 2] = X[i] / 4 * 10 + X[i] % 4", {-7, 7}),
+              ElementsAre(-19, 13));
+  EXPECT_THAT(values("input X: float32[2]\nI[i: 2] = int32(X[i])", {-1.75, 2.5}),
+              ElementsAre(-1, 2));
+  EXPECT_THAT(values("input X: uint8[2]\nI[i: 2] = int8(X[i])", {200, 7}), ElementsAre(-56, 7));
+}
+
+TEST(ExpressionBounds, GrowWithWhatIsRounded) {
+  const std::string text = "input X: float32[2000]\nS[] = sum(i: 2000) X[i]";
+  const Expression expression = Parsed(text);
+  const std::vector<Tensor> inputs = InputsOf(expression, 1);
+  const auto sum = EvaluateExpression(expression, PointersTo(inputs));
+  ASSERT_TRUE(sum.ok());
+  const double bound = sum->error.At(0);
+  EXPECT_GT(bound, 1e-5);
+  EXPECT_LT(bound, 0.05);
+  // A float may be on either side of a condition that it is compared in.
+  const Expression edge =
+      Parsed("input X: float32[1]\nA[i: 1] = X[i] * 0.1\nB[i: 1] = select(A[i] < 0.3, 1.0, 2.0)");
+  Tensor three(edge.inputs[0].type);
+  three.Set(0, 3);
+  const Tensor* pointer = &three;
+  const auto unsure = EvaluateExpression(edge, {&pointer, 1});
+  ASSERT_TRUE(unsure.ok());
+  EXPECT_EQ(unsure->error.At(0), 1);
+}
+
+/// Groups of a graph become tasks this way.
+TEST(ExpressionOfOperators, ComputesWhatTheyDo) {
+  std::vector<Operator> operators;
+  const auto add = [&](OpKind kind, const std::function<void(OpAttributes&)>& set) {
+    operators.push_back({kind, {}});
+    set(operators.back().attributes);
+  };
+  add(OpKind::kSoftmax, [](OpAttributes& a) { a.axis = -1; });
+  add(OpKind::kMaxPool2d, [](OpAttributes& a) {
+    a.pool_size = {3, 3};
+    a.strides = {2, 2};
+    a.padding = {1, 1, 1, 1};
+  });
+  add(OpKind::kAvgPool2d, [](OpAttributes& a) {
+    a.pool_size = {2, 2};
+    a.padding = {1, 0, 0, 1};
+  });
+  add(OpKind::kReduceMean, [](OpAttributes& a) { a.axes = {2, 3}; });
+  add(OpKind::kHardSwish, [](OpAttributes&) {});
+  add(OpKind::kTranspose, [](OpAttributes& a) { a.axes = {0, 2, 3, 1}; });
+  add(OpKind::kGlobalAvgPool2d, [](OpAttributes&) {});
+  for (const Operator& op : operators) {
+    OperatorList list;
+    const TensorType type{{2, 3, 9, 8}, kFloat32};
+    const int x = list.AddParameter(type);
+    ASSERT_TRUE(list.AddOperator(op, {x}).ok());
+    const auto expression = ExpressionOf(list);
+    ASSERT_TRUE(expression.ok()) << OpName(op.kind) << ": " << expression.status().message();
+    const Tensor input = RandomTensor(type, 3);
+    const Tensor* pointer = &input;
+    const auto expected = EvaluateList(list, {&pointer, 1});
+    const auto bounded = EvaluateExpression(*expression, {&pointer, 1});
+    ASSERT_TRUE(expected.ok() && bounded.ok());
+    EXPECT_TRUE(CompareBounded(*expected, *bounded).ok) << OpName(op.kind);
+    // Its key is read back, as keys in a store are.
+    const Workload workload = Workload::FromExpression(*expression);
+    const auto parsed = Workload::Parse(workload.Key());
+    ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+    EXPECT_EQ(*parsed, workload);
+  }
+}
+
+TEST(ExpressionCollapse, JoinsWhatIsReadTogether) {
+  const Expression joined =
+      Collapsed(Parsed("input X: float32[2, 8, 5, 7]\ninput b: float32[8]\n"
+                       "Y[n: 2, c: 8, y: 5, x: 7] = X[n, c, y, x] + b[c]"));
+  EXPECT_EQ(joined.inputs[0].type.ToString(), "float32[2,8,35]");
+  const Expression whole =
+      Collapsed(Parsed("input X: float32[2, 8, 5]\nY[n: 2, c: 8, y: 5] = exp(X[n, c, y])"));
+  EXPECT_EQ(whole.result().ToString(), "float32[80]");
+  const Expression shifted =
+      Collapsed(Parsed("input X: float32[8, 6]\nY[c: 8, y: 5] = X[c, y + 1]"));
+  EXPECT_EQ(shifted.result().ToString(), "float32[8,5]");
+}
+
+}  // namespace
+}  // namespace tilewright
