@@ -83,7 +83,9 @@ class TuneCommand final : public Command {
            "A job that was stopped, or killed, goes on when the same command is started again.\n";
   }
   void Declare(CLI::App& app) override {
-    app.add_option("file", file_, "Model file (ONNX or Relay text), FILE#N for one task, FILE.tw, or a workload key");
+    app.add_option(
+        "file", file_,
+        "Model file (ONNX or Relay text), FILE#N for one task, FILE.tw, or a workload key");
     app.add_option("--job", job_,
                    "Read the settings from a JSON file; arguments given beside it win");
     app.add_option("--records", records_,
