@@ -20,7 +20,7 @@ optional=(libdnnl-dev ccache libjs-chart.js libcpp-httplib-dev)
 [[ " $* " == *" --with-cross "* ]] && packages+=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu
   gcc-arm-linux-gnueabihf g++-arm-linux-gnueabihf libc6-dev-arm64-cross libc6-dev-armhf-cross qemu-user)
 # Fleets of machines: the broker, and its library for the program. tests/program/fleet_test.sh runs one.
-[ "${1:-}" = "--with-fleet" ] && packages+=(nats-server libnats-dev openssl)
+[[ " $* " == *" --with-fleet "* ]] && packages+=(nats-server libnats-dev openssl)
 
 # What looks at the packages that scripts/package.sh makes, and the shells they have completion for.
 [[ " $* " == *" --with-packages "* ]] && packages+=(lintian dpkg-dev man-db zsh fish)
