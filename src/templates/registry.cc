@@ -19,6 +19,7 @@
 #include "src/templates/cpu/dense_packed.h"
 #include "src/templates/cpu/depthwise_direct.h"
 #include "src/templates/cpu/depthwise_pixels.h"
+#include "src/templates/cpu/depthwise_taps.h"
 #include "src/templates/cpu/library.h"
 #include "src/templates/cuda/conv2d_mma.h"
 #include "src/templates/cuda/conv2d_nchw.h"
@@ -132,6 +133,7 @@ constexpr std::array kTemplates = {
     EntryOf<DepthwiseConv2dNchwCuda>("depthwise_conv2d_nchw.cuda", 2, "cuda"),
     EntryOf<DepthwiseDirectCpu>("depthwise_direct.cpu", 1),
     LayoutsEntryOf<DepthwisePixelsCpu>("depthwise_pixels.cpu", 1),
+    FirstEntryOf<DepthwiseTapsInt8Cpu>("depthwise_taps_int8.cpu", 1),
     VtaEntryOf<ElementwisePackedVta<OpKind::kIdentity>>("elementwise_packed.vta", 1),
     EntryOf<GroupConv2dNchwCuda>("group_conv2d_nchw.cuda", 2, "cuda"),
     VtaEntryOf<GroupConv2dPackedVta>("group_conv2d_packed.vta", 1),
@@ -147,6 +149,7 @@ constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
     "conv2d_direct.cpu",
     "conv2d_direct_int8.cpu",
     "depthwise_direct.cpu",
+    "depthwise_taps_int8.cpu",
     "dense_packed.cpu",
     "batch_matmul_packed.cpu",
     "conv2d_NCHWc_int8.x86",

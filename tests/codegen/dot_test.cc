@@ -68,6 +68,55 @@ TEST_P(DotTest, SumsTwoWordsExactly) {
   CheckDot<std::int16_t, std::int16_t>(GetParam(), "dot2.s16", kInt16, kInt16, 2);
 }
 
+/// acc[l] += sum over t < 4 of pixels[w + t, l] * b[l, t], for w from before the first pixel to
+/// behind the last one.
+Program TapsProgram(std::int64_t pixels, std::int64_t lanes, LoopKind loop) {
+  const Buffer a = MakeBuffer("a", kUInt8, {pixels, lanes});
+  const Buffer b = MakeBuffer("b", kInt8, {lanes, 4});
+  const Buffer out = MakeBuffer("out", kInt32, {lanes});
+  const Buffer acc = MakeBuffer("acc", kInt32, {lanes}, Scope::kLocal);
+  const Expr i = MakeVar("i"), w = MakeVar("w"), o = MakeVar("o");
+  std::vector<Stmt> body;
+  body.push_back(MakeFor(i, lanes, LoopKind::kVectorized, MakeStore(acc, {i}, MakeInt(kInt32, 5))));
+  body.push_back(MakeFor(w, pixels + 6, loop,
+                         MakeIntrinsic("taps4.u8s8", {{acc, {Expr(0)}, {lanes}},
+                                                      {a, {w - Expr(5), Expr(0)}, {4, lanes}},
+                                                      {b, {Expr(0), Expr(0)}, {lanes, 4}}})));
+  body.push_back(MakeFor(o, lanes, LoopKind::kVectorized, MakeStore(out, {o}, MakeLoad(acc, {o}))));
+  return {"taps", {a, b, out}, 1, MakeAllocate(acc, MakeBlock(std::move(body)))};
+}
+
+TEST_P(DotTest, SumsTapsOfEachLaneAndTakesPixelsOutsideForZero) {
+  for (const std::int64_t lanes : {4, 8, 16}) {
+    for (const std::int64_t pixels : {2, 9}) {
+      for (const LoopKind loop : {LoopKind::kSerial, LoopKind::kUnrolled}) {
+        Result<KernelRunner> kernel =
+            KernelRunner::Build(TapsProgram(pixels, lanes, loop), *Target::Parse(GetParam()));
+        ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+        auto* a = kernel->Data<std::uint8_t>(0);
+        auto* b = kernel->Data<std::int8_t>(1);
+        for (std::int64_t i = 0; i < pixels * lanes; ++i) {
+          a[i] = static_cast<std::uint8_t>(i % 3 == 0 ? 255 : Seeded(1, i, 127));
+        }
+        for (std::int64_t i = 0; i < lanes * 4; ++i) {
+          b[i] = static_cast<std::int8_t>(i % 5 == 0 ? -128 : Seeded(2, i, 127));
+        }
+        kernel->Run();
+        for (std::int64_t l = 0; l < lanes; ++l) {
+          std::int32_t sum = 5;
+          for (std::int64_t w = -5; w <= pixels; ++w) {
+            for (std::int64_t t = 0; t < 4; ++t) {
+              if (w + t >= 0 && w + t < pixels) sum += a[(w + t) * lanes + l] * b[l * 4 + t];
+            }
+          }
+          ASSERT_EQ(kernel->Data<std::int32_t>(2)[l], sum)
+              << "lane " << l << " of " << lanes << ", " << pixels << " pixels";
+        }
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, DotTest, testing::ValuesIn(RunnableTargets()),
                          [](const auto& tested) { return TargetTestName(tested.param); });
 

@@ -50,6 +50,9 @@ constexpr GoldenCase kCases[] = {
     {"dense_packed.cpu", kCpu, kDense, "add(channel:float32)"},
     {"dense_small_batch.cuda", kGpu, kDense, ""},
     {"depthwise_direct.cpu", kCpu, kDepthwise, "clip(0,6)"},
+    {"depthwise_taps_int8.cpu", kVnni,
+     "depthwise_conv2d(uint8[1,32,14,14]NCHW,int8[32,1,5,5]OIHW,s2x2,p2x2x2x2,d1x1,g32)->int32",
+     "add(channel:int32);relu"},
 };
 
 class GoldenLoopsTest : public testing::TestWithParam<GoldenCase> {};

@@ -238,5 +238,16 @@ TEST(RejectsTest, DotProductWhoseOperandsLieWrong) {
             "stage 'dense': dot4.u8s8: the lanes of the sum are not consecutive in memory");
 }
 
+TEST(RejectsTest, TapsOfDataThatAllLanesShare) {
+  Schedule s(MakeDenseU8S8(2, 2, 8));
+  const StageId c = s.Stage("dense");
+  const LoopId j = s.SpatialAxis(c, 1);
+  s.Reorder(c, {s.ReductionAxis(c, 0), j, s.ReductionAxis(c, 1)});
+  s.Tensorize(c, j, "taps4.u8s8");
+  EXPECT_TRUE(s.status().ok());
+  EXPECT_EQ(Lower(s, "kernel").status().message(),
+            "stage 'dense': taps4.u8s8: the first factor is not 4 x lanes consecutive elements");
+}
+
 }  // namespace
 }  // namespace tilewright

@@ -95,6 +95,12 @@ constexpr Sample kSamples[] = {
     {"DepthwiseU8",
      "depthwise_conv2d(uint8[1,32,9,9]NCHW,int8[32,1,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g32)->int32",
      "relu"},
+    {"DepthwiseU8OddChannels",
+     "depthwise_conv2d(uint8[1,20,7,13]NCHW,int8[20,1,5,5]OIHW,s2x1,p2x1x1x3,d1x1,g20)->int32",
+     "add(channel:int32);relu;cast(float32);mul(0.01);saturate_cast(uint8)"},
+    {"DepthwiseS8",
+     "depthwise_conv2d(int8[2,16,9,6]NCHW,int8[16,1,3,3]OIHW,s1x2,p1x1x1x1,d1x1,g16)->int32",
+     "add(channel:int32)"},
     {"Grouped",
      "group_conv2d(float32[1,16,9,9]NCHW,float32[32,4,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g4)->float32",
      "relu"},
@@ -217,8 +223,7 @@ class TemplateConformanceTest : public testing::TestWithParam<std::string> {
     }
     auto result = RunKernel(expected.workload, expected.epilogue, target, *kernel, expected.data);
     // What passes the limits of a launch shows when it is lowered.
-    if (DeviceTraitsOf(target).grids &&
-        result.status().code() == StatusCode::kInvalidArgument) {
+    if (DeviceTraitsOf(target).grids && result.status().code() == StatusCode::kInvalidArgument) {
       return;
     }
     ASSERT_TRUE(result.ok()) << result.status().message();

@@ -213,6 +213,16 @@ INSTANTIATE_TEST_SUITE_P(
         AnchorCase{"DepthwiseRounding", kDepthwise, "add(channel:float32)",
                    Form("NCHW4c", "OIHW1i4o", "NCHW4c")},
         AnchorCase{"DepthwiseBlocksDiffer", kDepthwise, "", Form("NCHW2c", "OIHW1i8o", "NCHW8c")},
+        AnchorCase{"DepthwiseTapsInBlocks", kDepthwise, "add(channel:float32)",
+                   Form("NCHW4c", "OIHW4o4w", "NCHW4c")},
+        AnchorCase{"DepthwiseTapsBeyondTheData",
+                   "depthwise_conv2d(float32[1,4,3,5]NCHW,float32[4,1,3,5]OIHW,s1x1,p0x0x0x0,d1x1,"
+                   "g4)->float32",
+                   "", Form("NCHW4c", "OIHW4o4w", "NCHW4c")},
+        AnchorCase{"TapsAndChannelsInBlocks",
+                   "conv2d(float32[1,3,4,6]NCHW,float32[4,3,3,3]OIHW,s1x2,p1x0x0x1,d1x1,g1)->"
+                   "float32",
+                   "", Form("NCHW2c", "OIHW2i4o2w", "NCHW4c")},
         AnchorCase{"DepthwiseNhwc",
                    "depthwise_conv2d(float32[1,5,5,4]NHWC,float32[3,3,1,4]HWIO,s1x1,p1x1x1x1,d2x2,"
                    "g4)->float32"},
@@ -348,6 +358,11 @@ INSTANTIATE_TEST_SUITE_P(
             "data and constant int8 weights"},
         RefusedCase{"NarrowMultiply", kConvInt8, As(kUInt8, {}),
                     "multiplying int8 x int8 as uint8, expected a type that holds both"},
+        RefusedCase{"TransposedTapsInBlocks",
+                    "conv2d_transpose(float32[1,3,4,5]NCHW,float32[3,4,3,3]IOHW,s2x2,p1x1x1x1,d1x1,"
+                    "g1,o0x0)->float32",
+                    Form("", "IOHW4w", ""),
+                    "weight layout IOHW4w of a transposed convolution, expected single columns"},
         RefusedCase{"StraddlingGroups",
                     "group_conv2d(float32[1,8,5,5]NCHW,float32[12,4,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g2)"
                     "->float32",

@@ -164,10 +164,12 @@ void FunctionEmitter::EmitIntrinsic(const Stmt& stmt) {
   const Region& a = stmt->regions[1];
   const Region& b = stmt->regions[2];
   const std::int64_t extent = Product(acc.extent);
-  if (Product(a.extent) != dot->depth || Product(b.extent) != extent * dot->depth ||
+  const std::int64_t per_lane = extent * dot->depth;
+  if (Product(a.extent) != (dot->taps ? per_lane : dot->depth) || Product(b.extent) != per_lane ||
       acc.buffer->dtype != dot->acc || a.buffer->dtype != dot->a || b.buffer->dtype != dot->b) {
     return kernel_.Fail(InvalidArgument(stmt->name + ": regions of the wrong size or type"));
   }
+  if (dot->taps) return EmitTaps(*stmt);
   std::optional<Linear> acc_index = Flatten(*acc.buffer, acc.min);
   const std::optional<Linear> a_index = Flatten(*a.buffer, a.min);
   std::optional<Linear> b_index = Flatten(*b.buffer, b.min);

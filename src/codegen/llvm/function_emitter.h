@@ -109,6 +109,10 @@ class FunctionEmitter {
   Value* EmitDp4a(Value* acc, Value* a, Value* b, int lanes, bool a_signed);
   Value* EmitDot2(Value* acc, Value* a, Value* b, int lanes);
 
+  // ... of taps (emit_taps.cc) ---
+  void EmitTaps(const StmtNode& stmt);
+  Value* LoadTaps(const Region& region, std::size_t taps, int lanes);
+
   // ... on tensor cores (emit_mma.cc) ---
   void EmitMma(const StmtNode& stmt, const MmaIntrinsic& mma);
   void LoadFragments(std::span<const Region> runs, const MmaIntrinsic& mma,

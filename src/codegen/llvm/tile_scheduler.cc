@@ -49,6 +49,15 @@ llvm::LoadInst* ShuffledLoad(llvm::Value* value) {
   return llvm::dyn_cast<llvm::LoadInst>(shuffle->getOperand(0));
 }
 
+/// Taps that a shuffle has brought together (emit_taps.cc). The order in which they are emitted
+/// uses them for several levels while they are in registers.
+bool IsShuffledBytes(const llvm::Value* value) {
+  const auto* cast = llvm::dyn_cast<llvm::BitCastInst>(value);
+  if (cast == nullptr) return false;
+  const auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(cast->getOperand(0));
+  return shuffle != nullptr && shuffle->getType()->getScalarType()->isIntegerTy(8);
+}
+
 bool AsMultiplyAdd(llvm::Instruction& instruction, MultiplyAdd& result) {
   auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
   if (call == nullptr || !call->getType()->isVectorTy()) return false;
@@ -82,6 +91,7 @@ class Tile {
     if (members_.size() < kMinMultiplyAdds || !CanMove()) return;
     std::unordered_set<llvm::Value*> operands;
     for (const MultiplyAdd& member : members_) {
+      if (IsShuffledBytes(member.x) || IsShuffledBytes(member.y)) return;
       operands.insert(member.x);
       operands.insert(member.y);
     }

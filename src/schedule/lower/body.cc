@@ -172,6 +172,27 @@ Stmt Lowering::EmitBody(const Nest& nest) {
   return MakeStore(buffer, std::move(indices), std::move(value));
 }
 
+/// Whether the condition says no more than that an index of the load that counts `along` is within
+/// its dimension.
+bool Lowering::IsBoundOf(const Expr& load, const Expr& along, const Expr& condition) {
+  const bool less = condition->kind == ExprKind::kLt;
+  if ((!less && condition->kind != ExprKind::kLe) || condition->args[0].dtype() != kInt64) {
+    return false;
+  }
+  LinearForm holds = LinearForm::Of(condition->args[1], ranges_);  // where it is not negative
+  holds.Add(LinearForm::Of(condition->args[0], ranges_), -1);
+  holds.constant -= less ? 1 : 0;
+  for (std::size_t d = 0; d < load->args.size(); ++d) {
+    if (!Mentions(load->args[d], {{along.get(), Box()}})) continue;
+    LinearForm above = holds, below = holds;
+    above.Add(LinearForm::Of(load->args[d], ranges_), -1);
+    below.Add(LinearForm::Of(load->args[d], ranges_), 1);
+    const bool first = above.IsConstant() && above.constant == 0;
+    if (first || (below.IsConstant() && below.constant == load->buffer->shape[d] - 1)) return true;
+  }
+  return false;
+}
+
 /// The elements of one operand that the intrinsic reads: all lanes, all of the depth. None unless
 /// they lie in memory as it needs them.
 std::optional<Region> Lowering::DotRegion(const Expr& load, const Nest& nest, std::size_t p,
@@ -204,10 +225,14 @@ Stmt Lowering::EmitDot(const Nest& nest, std::size_t p) {
   const auto fail = [&](const std::string& reason) {
     return FailStage(nest, nest.info->intrinsic + ": " + reason);
   };
+  const auto operands = MatchProducts(nest.info->op, *TypesOfIntrinsic(dot->name));
+  if (!operands.ok()) return fail(operands.status().message());
+  const Expr factor = RewriteBody(operands->a, nest);
   for (std::size_t i = 0; i < nest.guards.size(); ++i) {
-    if (!nest.emitted[i] && Active(nest, nest.guards[i])) {
-      return fail("its loops would need the condition " + ToString(nest.guards[i].condition));
-    }
+    if (nest.emitted[i] || !Active(nest, nest.guards[i])) continue;
+    // Taps outside of the buffer are zero by themselves.
+    if (dot->taps && IsBoundOf(factor, nest.leaf[p + 1], nest.guards[i].condition)) continue;
+    return fail("its loops would need the condition " + ToString(nest.guards[i].condition));
   }
   if (nest.loops.extent(nest.info->leaves[p + 1]) != dot->depth) {
     return fail("a tail of " + std::to_string(nest.loops.extent(nest.info->leaves[p + 1])) +
@@ -220,17 +245,17 @@ Stmt Lowering::EmitDot(const Nest& nest, std::size_t p) {
         "the product has zero padding inside; use skip_zero_taps, or keep the padding a "
         "stage of its own");
   }
-  const auto operands = MatchProducts(nest.info->op, *TypesOfIntrinsic(dot->name));
-  if (!operands.ok()) return fail(operands.status().message());
   const Realized& realized = realized_[static_cast<std::size_t>(nest.stage.index)];
   const Expr sum = MakeLoad(realized.buffer, IndicesOf(realized, nest.local));
   const auto acc = DotRegion(sum, nest, p, 1, 0);
-  const auto a = DotRegion(RewriteBody(operands->a, nest), nest, p, 0, 1);
+  const std::int64_t lanes = nest.loops.extent(nest.info->leaves[p]);
+  const auto a = DotRegion(factor, nest, p, dot->taps ? 1 : 0, dot->taps ? lanes : 1);
   const auto b = DotRegion(RewriteBody(operands->b, nest), nest, p, dot->depth, 1);
   if (!acc) return fail("the lanes of the sum are not consecutive in memory");
   if (!a)
     return fail("the first factor is not " + std::to_string(dot->depth) +
-                " consecutive elements, the same for all lanes");
+                (dot->taps ? " x lanes consecutive elements"
+                           : " consecutive elements, the same for all lanes"));
   if (!b)
     return fail("the second factor is not lanes x " + std::to_string(dot->depth) +
                 " consecutive elements");

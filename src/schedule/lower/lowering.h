@@ -109,6 +109,7 @@ class Lowering {
   Expr RewriteBody(const Expr& expr, const Nest& nest);
   Stmt EmitBody(const Nest& nest);
   Stmt EmitDot(const Nest& nest, std::size_t p);
+  bool IsBoundOf(const Expr& load, const Expr& along, const Expr& condition);
   std::optional<Region> DotRegion(const Expr& load, const Nest& nest, std::size_t p,
                                   std::int64_t lane_stride, std::int64_t depth_stride);
   // mma.cc

@@ -28,15 +28,21 @@ void ScheduleDepthwiseNest(Schedule& s, const DepthwiseNest& nest, std::int64_t 
 
   s.ComputeAt(sum, result, col_tile);
   const int reductions = static_cast<int>(s.stage(sum).op.reduce_axes.size());
-  const LoopId kh = s.ReductionAxis(sum, reductions - 2);
-  const LoopId kw = s.ReductionAxis(sum, reductions - 1);
-  s.Reorder(
-      sum, {kh, kw, s.SpatialAxis(sum, kRow), s.SpatialAxis(sum, kCol), s.SpatialAxis(sum, kLane)});
+  const int first = reductions - (nest.taps.empty() ? 2 : 3);
+  const LoopId kh = s.ReductionAxis(sum, first), kw = s.ReductionAxis(sum, first + 1);
+  const LoopId sum_row = s.SpatialAxis(sum, kRow), sum_col = s.SpatialAxis(sum, kCol);
+  const LoopId lane = s.SpatialAxis(sum, kLane);
   if (nest.unroll_kh) s.Unroll(sum, kh);
   if (nest.unroll_kw) s.Unroll(sum, kw);
-  s.Unroll(sum, s.SpatialAxis(sum, kRow));
-  s.Unroll(sum, s.SpatialAxis(sum, kCol));
-  s.Vectorize(sum, s.SpatialAxis(sum, kLane));
+  s.Unroll(sum, sum_row);
+  s.Unroll(sum, sum_col);
+  if (nest.taps.empty()) {
+    s.Reorder(sum, {kh, kw, sum_row, sum_col, lane});
+    s.Vectorize(sum, lane);
+  } else {
+    s.Reorder(sum, {sum_col, kw, kh, sum_row, lane, s.ReductionAxis(sum, first + 2)});
+    s.Tensorize(sum, lane, nest.taps);
+  }
   if (stages.has_pad) SchedulePad(s, stages, nest.pad, pass, lanes, target);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "src/templates/cpu/conv_nest.h"
 
@@ -10,11 +11,15 @@ namespace tilewright {
 /// the tile is one vector of channels by rows x cols pixels, and the kernel's weights stay in
 /// registers beside it:
 ///   n, channel block, row pass | row tile, column tile | kernel row, kernel column | tile
+/// With an intrinsic for taps the columns of the tile stand around the kernel's rows: the rows of
+/// data that a column reads are taken apart once for all kernel rows.
 struct DepthwiseNest {
   std::int64_t rows = 1, cols = 1;
   std::int64_t row_tiles = 1;  ///< register tiles of rows per pass
   bool unroll_kh = true, unroll_kw = true;
   PadPlace pad = PadPlace::kWhole;
+  /// Intrinsic that sums the taps of a block of the weight's columns; empty: one tap at a time.
+  std::string_view taps = {};
 };
 
 /// Arranges the loops. Refuses (in the schedule) what cannot be done.

@@ -59,8 +59,9 @@ Result<Layout> ParseForm(std::string_view what, std::string_view form, std::stri
   const std::string letters = layout->primal();
   const bool fits =
       letters.size() == dimensions.size() && std::ranges::is_permutation(letters, dimensions);
-  // Spatial dimensions are never blocked: windows slide over them.
-  if (!fits || layout->BlockOf('H') != 1 || layout->BlockOf('W') != 1) {
+  // Spatial dimensions of data are never blocked: windows slide over them. Taps of a kernel may be.
+  const bool rows = layout->BlockOf('H') != 1;
+  if (!fits || rows || (what != "weight" && layout->BlockOf('W') != 1)) {
     return Unsupported(
         fmt::format("{} layout {}, expected the dimensions {} with blocks of channels", what,
                     layout->text(), dimensions));
@@ -138,6 +139,10 @@ Result<Contraction> ConvolutionOf(const Workload& w, const AnchorForm& form) {
                          {{'N', "n"}, {'C', "oc"}, {'H', "oh"}, {'W', "ow"}});
   const LinearIndex k = c.out.primal.at('C');
 
+  if (transposed && c.weight.BlockOf('W') != 1) {
+    return Unsupported("weight layout " + c.weight.text() +
+                       " of a transposed convolution, expected single columns");
+  }
   std::vector<Axis> inner;
   LinearIndex ic;
   if (!depthwise && transposed && s.groups > 1) {
@@ -148,8 +153,7 @@ Result<Contraction> ConvolutionOf(const Workload& w, const AnchorForm& form) {
   }
   c.reduce_axes.push_back(ReduceAxis("kh", s.r));
   const LinearIndex kh = LinearIndex::Of(c.reduce_axes.back());
-  c.reduce_axes.push_back(ReduceAxis("kw", s.s));
-  const LinearIndex kw = LinearIndex::Of(c.reduce_axes.back());
+  const LinearIndex kw = MakeReduction(c.weight, c.weight_sizes, 'W', "kw", c, inner);
   c.reduce_axes.insert(c.reduce_axes.end(), inner.begin(), inner.end());
 
   const LinearIndex group = s.groups > 1 ? k.DivMod(out_per_group).first : LinearIndex();
@@ -176,6 +180,11 @@ Result<Contraction> ConvolutionOf(const Workload& w, const AnchorForm& form) {
   }
   if (s.pad_left + s.pad_right > 0) {
     c.padding['W'] = {s.pad_left, s.w + s.pad_left + s.pad_right, 1};
+  }
+  if (c.weight.BlockOf('W') > 1) {  // zeros under the taps that fill up the last block
+    Padding& columns = c.padding['W'];
+    columns.size = std::max(c.data_index.at('W').Max() + 1, s.w + s.pad_left + s.pad_right);
+    if (columns.before == 0 && columns.size == s.w) c.padding.erase('W');
   }
   c.weight_index = {{'O', k}, {'I', ic}, {'H', kh}, {'W', kw}};
   return c;

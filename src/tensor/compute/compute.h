@@ -45,7 +45,8 @@ struct Compute {
 
 /// The form in which one kernel sees an anchor's tensors. Empty layout = as the workload says.
 /// Blocked activations: "NCHW16c" (C/16 outermost of the two); weights "OIHW16i16o",
-/// "OIHW4i16o4i" (VNNI: I/16 blocks of 4 groups of 16 o of 4 i), depthwise "OIHW1i16o".
+/// "OIHW4i16o4i" (VNNI: I/16 blocks of 4 groups of 16 o of 4 i), depthwise "OIHW1i16o" or
+/// "OIHW16o4w" (the taps of a row in fours, the last filled up with zeros; not transposed).
 /// Channel counts that the block does not divide are padded with zeros in the packed tensor.
 /// Of an expression: `weight` is "<input>:<layout>" of a packed constant, dimensions A, B, …
 struct AnchorForm {

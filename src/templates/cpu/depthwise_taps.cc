@@ -1,0 +1,181 @@
+// Depthwise convolutions of bytes, four taps at a time. In blocks of channels four neighbouring
+// pixels are one vector, whatever the stride; turned into four bytes per channel it is an operand
+// of the target's dot product, and weights in blocks of four columns, filled up with zeros, the
+// other. A row of data so prepared serves all kernel rows: the more rows a tile has, the fewer
+// loads and shuffles there are for each product. Padding at the ends of rows is masked where pixels
+// are loaded, and rows of padding are skipped; only int8 data, whose zero becomes 128 when they are
+// shifted to uint8, get a padded copy, some rows at a time.
+
+#include "src/templates/cpu/depthwise_taps.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "src/base/math.h"
+#include "src/schedule/lower/lower.h"
+#include "src/target/cpu.h"
+#include "src/templates/cpu/depthwise_nest.h"
+#include "src/templates/cpu/dot_choice.h"
+#include "src/templates/space_values.h"
+#include "src/templates/workload_kind.h"
+
+namespace tilewright {
+namespace {
+
+constexpr std::string_view kIntrinsic = "taps4.u8s8";
+constexpr std::int64_t kTaps = 4;
+constexpr std::int64_t kMaxUnrolledProducts = 512;  // code size and compile time
+
+struct Plan {
+  ConvShape shape;
+  std::int64_t lanes = 0, registers = 0;
+  bool shifted = false;  // the data are int8
+  int threads = 1;
+};
+
+Result<Plan> MakePlan(const Workload& w, const Target& target) {
+  auto shape = ConvShapeOf(w);
+  TW_RETURN_IF_ERROR(shape);
+  auto features = FeaturesOf(target);
+  TW_RETURN_IF_ERROR(features);
+  return Plan{*shape, features->float_lanes(), features->vector_registers(), w.data.dtype == kInt8,
+              target.num_threads()};
+}
+
+using Tile = std::vector<std::int64_t>;  // rows, columns
+
+std::int64_t ProductsOf(const Plan& plan, const Tile& tile) {
+  return Product(tile) * plan.shape.r * CeilDiv(plan.shape.s, kTaps);
+}
+
+/// Sums beside the rows of data of one column and the weights.
+bool FitsRegisters(const Plan& plan, const Tile& tile) {
+  const std::int64_t data = tile[0] + 1;
+  return Product(tile) + data + std::min<std::int64_t>(plan.shape.r, 5) <= plan.registers;
+}
+
+std::vector<Tile> RegisterTiles(const Plan& plan) {
+  std::vector<Tile> tiles;
+  for (std::int64_t row : ThriftyTiles(plan.shape.oh, 8)) {
+    for (std::int64_t col : ThriftyTiles(plan.shape.ow, plan.registers)) {
+      const Tile tile = {row, col};
+      const bool fits = FitsRegisters(plan, tile) && ProductsOf(plan, tile) <= kMaxUnrolledProducts;
+      if (fits || Product(tile) == 1) tiles.push_back(tile);
+    }
+  }
+  return tiles;
+}
+
+Result<ConfigSpace> SpaceOf(const Plan& plan) {
+  std::vector<KnobValue> tiles, pads;
+  for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
+  pads.emplace_back().value = std::string("rows");
+  if (!plan.shifted) pads.emplace_back().value = std::string("skip");
+  return MakeSpace({Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
+                    Knob::Other("pass_tiles", PassSizes(plan.shape.oh)),
+                    Knob::Candidates("pad", KnobKind::kOther, std::move(pads))});
+}
+
+/// Rows of data are prepared once for the kernel rows that read them: rows of a tile first, then
+/// columns.
+Tile DefaultTile(const Plan& plan) {
+  constexpr std::int64_t kGoodRows = 4, kGoodSums = 16;
+  Tile best;
+  for (const Tile& tile : RegisterTiles(plan)) {
+    if (tile[0] <= kGoodRows && Product(tile) <= kGoodSums) best = tile;
+  }
+  return best;
+}
+
+/// Bytes of the padded rows that a pass reads.
+std::int64_t PassBytes(const Plan& plan, std::int64_t rows) {
+  const ConvShape& s = plan.shape;
+  const std::int64_t read = (std::min(rows, s.oh) - 1) * s.stride_h + s.r;
+  return read * ((s.ow - 1) * s.stride_w + RoundUp(s.s, kTaps)) * plan.lanes;
+}
+
+}  // namespace
+
+std::string DepthwiseTapsInt8Cpu::Refuses(const Workload& w, const Target& target) {
+  if (w.op_name() != "depthwise_conv2d") return "only depthwise convolutions";
+  if (!IsInt8(w)) return "only 8-bit data summed in int32";
+  auto plan = MakePlan(w, target);
+  if (!plan.ok()) return plan.status().message();
+  auto features = FeaturesOf(target);
+  if (!features->avx512_vnni && (features->avx512 || !features->avx_vnni)) {
+    return "only targets that multiply bytes (AVX512-VNNI, AVX-VNNI)";
+  }
+  const ConvShape& s = plan->shape;
+  if (s.c != s.k) return "only as many channels out as in";
+  if (s.dilation_w != 1) return "only neighbouring taps";
+  return s.r * CeilDiv(s.s, kTaps) <= kMaxUnrolledProducts ? "" : "only kernels of few taps";
+}
+
+Result<ConfigSpace> DepthwiseTapsInt8Cpu::DefineSpace(const Workload& w, const Target& target) {
+  auto plan = MakePlan(w, target);
+  TW_RETURN_IF_ERROR(plan);
+  return SpaceOf(*plan);
+}
+
+Result<Config> DepthwiseTapsInt8Cpu::DefaultConfig(const Workload& w, const Target& target) {
+  auto plan = MakePlan(w, target);
+  TW_RETURN_IF_ERROR(plan);
+  auto space = SpaceOf(*plan);
+  TW_RETURN_IF_ERROR(space);
+  const Tile tile = DefaultTile(*plan);
+  const std::vector<double> blocks(
+      static_cast<std::size_t>(plan->shape.n * CeilDiv(plan->shape.c, plan->lanes)), 1);
+  std::vector<std::int64_t> passes = PassSizes(plan->shape.oh);
+  // A padded copy is to stay in the nearest cache.
+  constexpr std::int64_t kNearBytes = 16 << 10;
+  while (plan->shifted && passes.size() > 1 &&
+         PassBytes(*plan, passes.back() * tile[0]) > kNearBytes) {
+    passes.pop_back();
+  }
+  const std::int64_t pass =
+      BalancedPass(passes, CeilDiv(plan->shape.oh, tile[0]), blocks, plan->threads);
+  const Knob& pads = space->knobs().back();
+  return LocateValues(*space, {{"register_tile", KnobValue{tile}},
+                               {"pass_tiles", KnobValue{pass}},
+                               {"pad", pads[pads.size() - 1]}});
+}
+
+Result<Kernel> DepthwiseTapsInt8Cpu::Apply(const Workload& w, const Epilogue& epilogue,
+                                           const Target& target, const Config& config) {
+  auto plan = MakePlan(w, target);
+  TW_RETURN_IF_ERROR(plan);
+  const Tile& tile = config.Factors("register_tile");
+  DepthwiseNest nest;
+  nest.rows = tile[0];
+  nest.cols = tile[1];
+  nest.row_tiles = config.Integer("pass_tiles");
+  nest.taps = kIntrinsic;
+  const bool rows = std::get<std::string>(config.Find("pad")->value) == "rows";
+  nest.pad = rows ? PadPlace::kRows : PadPlace::kInline;
+  const std::int64_t bytes = PassBytes(*plan, nest.rows * nest.row_tiles) +
+                             Product(tile) * plan->lanes * w.out_dtype.bytes();
+  if (rows && bytes > LowerLimits().max_local_bytes) {
+    return InvalidArgument("local buffers of " + std::to_string(bytes) +
+                           " bytes per pass, expected at most " +
+                           std::to_string(LowerLimits().max_local_bytes));
+  }
+  AnchorForm form;
+  form.data = form.output = Blocked("NCHW", plan->lanes, 'c');
+  form.weight = Blocked("OIHW", plan->lanes, 'o') + std::to_string(kTaps) + "w";
+  form.shift_data = plan->shifted;
+  auto compute = DefineAnchor(w, epilogue, form);
+  TW_RETURN_IF_ERROR(compute);
+  Schedule schedule(*std::move(compute));
+  ScheduleDepthwiseNest(schedule, nest, plan->lanes, target);
+  TW_RETURN_IF_ERROR(schedule.status());
+  return Kernel{std::move(schedule), form};
+}
+
+bool DepthwiseTapsInt8Cpu::GoesFirst(const Workload& w, const Target&) {
+  const auto shape = ConvShapeOf(w);
+  // Padded copies of rows of which only every second one begins a window cost more than they save.
+  return shape.ok() && (w.data.dtype == kUInt8 || shape->stride_h * shape->stride_w < 4);
+}
+
+}  // namespace tilewright
