@@ -1,8 +1,11 @@
 #include "python_free_cli/arguments/fleet_argument.h"
 
+#include <pwd.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdlib>
+#include <array>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -20,10 +23,13 @@ namespace {
 
 namespace fleet = measure::fleet;
 
-/// Whoever runs this, as a name; "user" where that is none.
+/// Whoever runs this, as a name; "user" where the system has none for it.
 std::string OwnName() {
-  const char* name = std::getenv("USER");
-  return name != nullptr && fleet::IsName(name) ? name : "user";
+  std::array<char, 4096> room{};
+  passwd entry{};
+  passwd* found = nullptr;
+  ::getpwuid_r(::geteuid(), &entry, room.data(), room.size(), &found);
+  return found != nullptr && fleet::IsName(found->pw_name) ? found->pw_name : "user";
 }
 
 std::string Listed(const std::vector<FleetClass>& classes) {

@@ -200,14 +200,13 @@ class TuneCommand final : public Command {
     TW_RETURN_IF_ERROR(report);
     display.Finish();
     if (watch) watch->Finish();
-    const auto* fleet = dynamic_cast<measure::fleet::FleetMeasurer*>(measurer->get());
     if (json_) {
       Json json = *ParseJson(search::ToJson(*report));
-      if (fleet != nullptr) json["fleet"] = FleetJson(*fleet);
+      if (fleet_measurer_ != nullptr) json["fleet"] = FleetJson(*fleet_measurer_);
       PrintJson(json);
     } else {
       PrintReport(*report, names, bounds);
-      if (fleet != nullptr) PrintFleet(*fleet);
+      if (fleet_measurer_ != nullptr) PrintFleet(*fleet_measurer_);
     }
     if (settings->trials > 0 && report->trials >= settings->trials) {
       PrintErr("the {} trials of --trials are done; more of them go on from here\n",
@@ -241,6 +240,7 @@ class TuneCommand final : public Command {
       auto measurer = measure::fleet::FleetMeasurer::Create(
           fleet_.Settings(settings), fleet_.broker(), clock, &stop_requested);
       TW_RETURN_IF_ERROR(measurer);
+      fleet_measurer_ = measurer->get();
       return std::unique_ptr<measure::Measurer>(*std::move(measurer));
     }
     auto local = MeasurerSettings(registries(), target, runner_, device_);
@@ -371,6 +371,8 @@ class TuneCommand final : public Command {
   bool groups_ = false, watch_ = false, json_ = false;
   RunnerArguments runner_;
   FleetArgument fleet_;
+  const measure::fleet::FleetMeasurer* fleet_measurer_ =
+      nullptr;  // the job's; null: this machine's
   CLI::Option* target_option_ = nullptr;
   CLI::Option* threads_option_ = nullptr;
   CLI::Option* trials_option_ = nullptr;

@@ -69,9 +69,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadCase{"UnknownKey", "{\n  \"trials\": 10,\n  \"trails\": 20\n}",
                 "night.json:3: trails: unknown key, expected one of graph, target, threads, "
-                "records, shape, dim, value, requantize, float_error, trials, budget_seconds, "
-                "min_trials_per_task, early_stop_trials, early_stop_improvement, strategy, seed, "
-                "batch, epsilon, warm_start, finalists"},
+                "records, fleet, fleet_class, priority, share, shape, dim, value, requantize, "
+                "float_error, trials, budget_seconds, min_trials_per_task, early_stop_trials, "
+                "early_stop_improvement, strategy, seed, batch, epsilon, warm_start, finalists"},
         BadCase{"ShapeAsObject", "{\n\"shape\": {\"x\": 1}}",
                 "night.json:2: shape: {\"x\":1}, expected a text or a list of texts"},
         BadCase{"NumberAmongTexts", "{\"dim\": [\"n=3\", 4]}",
