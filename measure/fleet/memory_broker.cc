@@ -1,3 +1,5 @@
+// A broker within the process: queues, subjects and blobs in memory, time from the clock it is
+// given. Tests and the simulation of a fleet run the code of tuners and workers on it.
 #include "measure/fleet/memory_broker.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Expressions put together node by node: each node is checked when it is made, with the place in
+// the text that is to blame.
 #include <fmt/format.h>
 
 #include <algorithm>
