@@ -10,10 +10,10 @@ namespace tilewright {
 namespace {
 
 /// What one core of today does about, of such kernels: enough to say what matters.
-constexpr double kBytesPerSecond = 7e9, kOperationsPerSecond = 8e9, kProductsPerSecond = 30e9;
+constexpr double kBytesAlone = 7e9, kOperationsAlone = 8e9, kProductsAlone = 30e9;
 
 double SecondsOf(const Work& work) {
-  return std::max(work.bytes / kBytesPerSecond, work.operations / kOperationsPerSecond);
+  return std::max(work.bytes / kBytesAlone, work.operations / kOperationsAlone);
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ Result<std::vector<GroupUses>> TasksOfGroups(Graph graph, const CompileOptions& 
     known->seconds += seconds;
   }
   for (const PlanStep& step : plan->steps) {
-    all += static_cast<double>(step.report.macs) / kProductsPerSecond;
+    all += static_cast<double>(step.report.macs) / kProductsAlone;
   }
   if (all_seconds != nullptr) *all_seconds = all;
   return uses;
