@@ -230,7 +230,10 @@ Expr MakeSelect(Expr condition, Expr if_true, Expr if_false) {
   if (if_true.Same(if_false)) return if_true;
   ExprNode node{
       .kind = ExprKind::kSelect, .dtype = if_true.dtype(), .name = {}, .buffer = {}, .args = {}};
-  node.args = {std::move(condition), std::move(if_true), std::move(if_false)};
+  node.args.reserve(3);  // an initializer list would copy them
+  node.args.push_back(std::move(condition));
+  node.args.push_back(std::move(if_true));
+  node.args.push_back(std::move(if_false));
   return MakeNode(std::move(node));
 }
 

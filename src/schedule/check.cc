@@ -1,10 +1,8 @@
 #include "src/schedule/check.h"
 
 #include <algorithm>
-#include <set>
 #include <vector>
 
-#include "src/ir/visit.h"
 #include "src/schedule/intrinsics.h"
 #include "src/schedule/loops.h"
 
@@ -73,29 +71,16 @@ Status CheckPipeline(const Schedule& schedule, const Schedule::StageInfo& stage)
   return {};
 }
 
-/// The buffers that each stage reads, by the stage's number; nothing for those computed inline.
-std::vector<std::set<const BufferNode*>> ReadBuffers(const Schedule& schedule) {
-  std::vector<std::set<const BufferNode*>> read(schedule.stages().size());
-  for (StageId id : schedule.order()) {
-    if (schedule.stage(id).attach == Attach::kInline) continue;
-    auto& buffers = read[static_cast<std::size_t>(id.index)];
-    ForEachNode(schedule.stage(id).op.body, [&](const Expr& node) {
-      if (node->kind == ExprKind::kLoad) buffers.insert(node->buffer.get());
-    });
-  }
-  return read;
-}
-
-/// Every reader of an attached stage must run where the stage's value exists. read: ReadBuffers.
-Status CheckReaders(const Schedule& schedule, StageId id,
-                    const std::vector<std::set<const BufferNode*>>& read) {
+/// Every reader of an attached stage must run where the stage's value exists.
+Status CheckReaders(const Schedule& schedule, StageId id) {
   const auto& stage = schedule.stage(id);
   const auto position =
       static_cast<std::size_t>(LeafPosition(schedule.stage(stage.consumer), stage.at));
   for (StageId reader : schedule.order()) {
     const auto& other = schedule.stage(reader);
-    if (reader == stage.consumer) continue;
-    const bool reads = read[static_cast<std::size_t>(reader.index)].contains(stage.op.output.get());
+    if (reader == stage.consumer || other.attach == Attach::kInline) continue;
+    const bool reads = std::ranges::any_of(
+        other.loads, [&](const ExprNode* load) { return load->buffer == stage.op.output; });
     if (reads && !ComputedInside(schedule, reader, stage.consumer, position)) {
       return Refusal(stage, "also read by stage '" + other.op.name +
                                 "', which is not computed inside loop '" +
@@ -167,7 +152,6 @@ bool ComputedInside(const Schedule& schedule, StageId stage, StageId consumer,
 
 Status CheckSchedule(const Schedule& schedule) {
   TW_RETURN_IF_ERROR(schedule.status());
-  const auto read = ReadBuffers(schedule);
   for (StageId id : schedule.order()) {
     const auto& stage = schedule.stage(id);
     if (stage.attach == Attach::kInline) continue;
@@ -177,7 +161,7 @@ Status CheckSchedule(const Schedule& schedule) {
     TW_RETURN_IF_ERROR(CheckLeaves(schedule, stage));
     if (stage.attach == Attach::kAt) {
       TW_RETURN_IF_ERROR(CheckAttachPoint(schedule, stage));
-      TW_RETURN_IF_ERROR(CheckReaders(schedule, id, read));
+      TW_RETURN_IF_ERROR(CheckReaders(schedule, id));
       TW_RETURN_IF_ERROR(CheckPipeline(schedule, stage));
     }
     TW_RETURN_IF_ERROR(CheckParallel(schedule, id));

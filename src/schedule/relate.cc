@@ -20,20 +20,50 @@ std::string_view ScopeName(Scope scope) {
   return "";
 }
 
-bool Reads(const ComputeOp& op, const Buffer& buffer) {
-  bool reads = false;
-  ForEachNode(op.body, [&](const Expr& node) {
-    reads = reads || (node->kind == ExprKind::kLoad && node->buffer == buffer);
-  });
-  return reads;
+bool Reads(const Schedule::StageInfo& stage, const Buffer& buffer) {
+  return std::ranges::any_of(stage.loads,
+                             [&](const ExprNode* load) { return load->buffer == buffer; });
 }
 
-/// The body with every load of `from` replaced by `value` of its indices.
+/// The body with every load of `from` replaced by `value` of its indices. A load that is an operand
+/// of several is looked at once, and what they share they share afterwards.
+template <typename Value>
+class LoadReplacer {
+ public:
+  LoadReplacer(const Buffer& from, const Value& value) : from_(from), value_(value) {}
+
+  Expr Of(const Expr& expr) {
+    if (expr->args.empty()) return expr;
+    const bool load = expr->kind == ExprKind::kLoad;
+    if (load) {
+      const auto known = std::ranges::find_if(
+          seen_, [&](const auto& before) { return before.first == expr.get(); });
+      if (known != seen_.end()) return known->second;
+    }
+    std::vector<Expr> args;
+    args.reserve(expr->args.size());
+    bool changed = false;
+    for (const Expr& arg : expr->args) {
+      args.push_back(Of(arg));
+      changed = changed || !args.back().Same(arg);
+    }
+    const bool replaced = load && expr->buffer == from_;
+    Expr result = replaced  ? value_(args)
+                  : changed ? WithArgs(expr, std::move(args))
+                            : expr;
+    if (load) seen_.emplace_back(expr.get(), result);
+    return result;
+  }
+
+ private:
+  const Buffer& from_;
+  const Value& value_;
+  std::vector<std::pair<const ExprNode*, Expr>> seen_;
+};
+
 template <typename Value>
 Expr ReplaceLoads(const Expr& body, const Buffer& from, const Value& value) {
-  return Rewrite(body, [&](const Expr& node) {
-    return node->kind == ExprKind::kLoad && node->buffer == from ? value(node->args) : Expr();
-  });
+  return LoadReplacer<Value>(from, value).Of(body);
 }
 
 /// A stage without computation yet: axes of `like` under new variables, output of its own.
@@ -61,7 +91,7 @@ StageId Schedule::InsertBefore(StageId place, StageInfo stage) {
 }
 
 bool Schedule::ReadsWithin(StageId consumer, const Buffer& buffer) const {
-  if (Reads(this->stage(consumer).op, buffer)) return true;
+  if (Reads(this->stage(consumer), buffer)) return true;
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     const StageInfo& inner = stages_[i];
     if (inner.attach != Attach::kAt || inner.consumer != consumer) continue;
@@ -106,15 +136,15 @@ void Schedule::ComputeInline(StageId stage) {
     }
   }
   for (StageInfo& reader : stages_) {
-    if (!Reads(reader.op, info.op.output)) continue;
-    reader.op.body =
-        ReplaceLoads(reader.op.body, info.op.output, [&](const std::vector<Expr>& indices) {
-          Substitution substitution;
-          for (std::size_t i = 0; i < indices.size(); ++i) {
-            substitution.emplace_back(info.op.axes[i].var.get(), indices[i]);
-          }
-          return Substitute(info.op.body, substitution);
-        });
+    if (!Reads(reader, info.op.output)) continue;
+    SetBody(&reader,
+            ReplaceLoads(reader.op.body, info.op.output, [&](const std::vector<Expr>& indices) {
+              Substitution substitution;
+              for (std::size_t i = 0; i < indices.size(); ++i) {
+                substitution.emplace_back(info.op.axes[i].var.get(), indices[i]);
+              }
+              return Substitute(info.op.body, substitution);
+            }));
   }
   info.attach = Attach::kInline;
 }
@@ -137,7 +167,9 @@ StageId Schedule::CacheWrite(StageId stage, Scope scope) {
     cache.op = std::move(info.op);
     const Buffer output = cache.op.output;
     cache.op.output = MakeBuffer(name, output->dtype, output->shape, scope);
+    cache.loads = std::move(info.loads);
     info.op = CopyOf(cache.op.output, cache.op.name, cache.op.axes, output);
+    SetBody(&info, info.op.body);
     cache.op.name = name;
     // Handles of the stage's spatial loops stay with it; the reductions move to the cache.
     info.root.resize(info.op.axes.size());
@@ -159,9 +191,9 @@ StageId Schedule::CacheWrite(StageId stage, Scope scope) {
 StageId Schedule::CacheRead(std::string_view buffer, Scope scope, StageId reader) {
   if (!Usable(reader, "cache_read")) return {};
   Buffer source;
-  ForEachNode(this->stage(reader).op.body, [&](const Expr& node) {
-    if (node->kind == ExprKind::kLoad && node->buffer->name == buffer) source = node->buffer;
-  });
+  for (const ExprNode* load : this->stage(reader).loads) {
+    if (load->buffer->name == buffer) source = load->buffer;
+  }
   if (source == nullptr) {
     RefuseStage(reader, "cache_read", "it does not read '" + std::string(buffer) + "'");
     return {};
@@ -180,10 +212,12 @@ StageId Schedule::CacheRead(std::string_view buffer, Scope scope, StageId reader
   StageInfo cache;
   cache.scope = scope;
   cache.op = CopyOf(source, std::move(name), axes, output);
+  SetBody(&cache, cache.op.body);
   NewRootLoops(&cache);
-  Mutable(reader).op.body =
-      ReplaceLoads(this->stage(reader).op.body, source,
-                   [&](const std::vector<Expr>& indices) { return MakeLoad(output, indices); });
+  SetBody(&Mutable(reader), ReplaceLoads(this->stage(reader).op.body, source,
+                                         [&](const std::vector<Expr>& indices) {
+                                           return MakeLoad(output, indices);
+                                         }));
   return InsertBefore(reader, std::move(cache));
 }
 
@@ -222,10 +256,10 @@ void Schedule::DoubleBuffer(StageId stage) {
 void Schedule::CallLibrary(StageId stage, LibraryCall call) {
   if (!Usable(stage, "call_library")) return;
   StageInfo& info = Mutable(stage);
-  ForEachNode(info.op.body, [&](const Expr& node) {
-    if (node->kind != ExprKind::kLoad || ProducerOf(node->buffer).index < 0) return;
-    RefuseStage(stage, "call_library", "it reads stage '" + node->buffer->name + "'");
-  });
+  for (const ExprNode* load : info.loads) {
+    if (ProducerOf(load->buffer).index < 0) continue;
+    RefuseStage(stage, "call_library", "it reads stage '" + load->buffer->name + "'");
+  }
   info.library = std::move(call);
 }
 

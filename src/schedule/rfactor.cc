@@ -43,7 +43,7 @@ StageId Schedule::RFactor(StageId stage, int reduction, std::int64_t factor) {
     substitution.emplace_back(axis.var.get(), is_split ? var * Expr(factor) + lane.var : var);
   }
   partial.op.output = MakeBuffer(partial.op.name, whole.output->dtype, std::move(shape));
-  partial.op.body = Substitute(whole.body, substitution);
+  SetBody(&partial, Substitute(whole.body, substitution));
 
   StageInfo& info = Mutable(stage);
   partial.skip_zero_taps = std::exchange(info.skip_zero_taps, false);
@@ -52,7 +52,7 @@ StageId Schedule::RFactor(StageId stage, int reduction, std::int64_t factor) {
   const Axis rest{MakeVar(lane.var->name), factor, true};
   indices.push_back(rest.var);
   info.op.reduce_axes = {rest};
-  info.op.body = MakeLoad(partial.op.output, std::move(indices));
+  SetBody(&info, MakeLoad(partial.op.output, std::move(indices)));
   info.root.resize(info.op.axes.size());
   std::erase_if(info.leaves, [&](LoopId loop) { return this->loop(loop).reduction; });
   const LoopId loop = NewLoop(rest.var->name, factor, true);

@@ -47,6 +47,26 @@ std::string WrongLoops(const Schedule& schedule, const Schedule::StageInfo& info
          "' must be one reduction of extent " + std::to_string(depth);
 }
 
+/// The loads of an expression in order. One that is an operand of many, as those of long transforms
+/// are, is walked through once, but for the few whose indices are loaded themselves.
+class LoadCollector {
+ public:
+  void Walk(const Expr& expr) {
+    const bool load = expr->kind == ExprKind::kLoad;
+    if (load) {
+      loads.push_back(expr.get());
+      if (std::ranges::find(flat_, expr.get()) != flat_.end()) return;
+    }
+    const std::size_t before = loads.size();
+    for (const Expr& arg : expr->args) Walk(arg);
+    if (load && loads.size() == before) flat_.push_back(expr.get());
+  }
+  std::vector<const ExprNode*> loads;
+
+ private:
+  std::vector<const ExprNode*> flat_;
+};
+
 }  // namespace
 
 Schedule::Schedule(Compute compute) : compute_(std::move(compute)) {
@@ -55,6 +75,7 @@ Schedule::Schedule(Compute compute) : compute_(std::move(compute)) {
   for (const ComputeOp& op : compute_.stages) {
     StageInfo stage;
     stage.op = op;
+    SetBody(&stage, op.body);
     stage.scope = op.output->scope;
     NewRootLoops(&stage);
     order_.push_back({static_cast<int>(stages_.size())});
@@ -69,6 +90,13 @@ LoopId Schedule::NewLoop(std::string name, std::int64_t extent, bool reduction) 
   loop.reduction = reduction;
   loops_.push_back(std::move(loop));
   return {static_cast<int>(loops_.size()) - 1};
+}
+
+void Schedule::SetBody(StageInfo* stage, Expr body) {
+  stage->op.body = std::move(body);
+  LoadCollector collector;
+  collector.Walk(stage->op.body);
+  stage->loads = std::move(collector.loads);
 }
 
 void Schedule::NewRootLoops(StageInfo* stage) {

@@ -156,6 +156,8 @@ class Schedule {
   };
   struct StageInfo {
     ComputeOp op;  ///< op.output: what other bodies load; its scope is `scope` below
+    /// Every load in op.body in its order, one that is there twice twice: nodes of the body.
+    std::vector<const ExprNode*> loads;
     Scope scope = Scope::kGlobal;
     std::vector<LoopId> root;    // one per axis: spatial, then reduction
     std::vector<LoopId> leaves;  // outermost first
@@ -205,6 +207,7 @@ class Schedule {
   void NewRootLoops(StageInfo* stage);
   StageInfo& Mutable(StageId id) { return stages_[static_cast<std::size_t>(id.index)]; }
   LoopInfo& Mutable(LoopId id) { return loops_[static_cast<std::size_t>(id.index)]; }
+  static void SetBody(StageInfo* stage, Expr body);
   /// True if the stage, or one that is computed inside it, reads the buffer.
   bool ReadsWithin(StageId consumer, const Buffer& buffer) const;
   StageId InsertBefore(StageId place, StageInfo stage);

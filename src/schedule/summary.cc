@@ -14,7 +14,6 @@
 #include <map>
 
 #include "src/base/math.h"
-#include "src/ir/visit.h"
 #include "src/schedule/check.h"
 #include "src/schedule/loops.h"
 
@@ -30,13 +29,27 @@ struct Component {
 /// Sum of terms; `whole` if nothing is known of it (an index loaded from memory, say).
 struct Sum {
   struct Term {
-    int component = 0;
-    std::int64_t coefficient = 0;
+    int component;
+    std::int64_t coefficient;
   };
   std::int64_t constant = 0;
   int count = 0;
   bool whole = false;
-  std::array<Term, 16> terms;  // 16: a loop split in four on both sides of an attach point
+  // 16: a loop split in four on both sides of an attach point. Sums are made and copied a thousand
+  // times for a candidate: what is beyond `count` is neither set nor copied.
+  std::array<Term, 16> terms;
+
+  Sum() {}  // NOLINT: terms are not set
+  ~Sum() = default;
+  Sum(const Sum& other) { *this = other; }
+  Sum& operator=(const Sum& other) {
+    if (this == &other) return *this;
+    constant = other.constant;
+    count = other.count;
+    whole = other.whole;
+    std::copy(other.begin(), other.end(), terms.begin());
+    return *this;
+  }
 
   void Add(int component, std::int64_t coefficient) {
     for (int i = 0; i < count; ++i) {
@@ -99,7 +112,7 @@ class Summarizer {
   Levels InsideOf(const Schedule::StageInfo& info, int prefix);
   void MakeAxes(const Schedule::StageInfo& info, const StageLoops& loops, View* view);
   void NeedLoads(StageId reader);
-  void Need(const Expr& load, const Schedule::StageInfo& reader, const View& view,
+  void Need(const ExprNode& load, const Schedule::StageInfo& reader, const View& view,
             StageId producer);
   Sum SumOf(const Expr& index, const Schedule::StageInfo& info, const View& view);
   Sum Divide(const Sum& sum, std::int64_t divisor);
@@ -299,16 +312,16 @@ void Summarizer::MakeView(StageId id) {
 }
 
 /// Grows the part of `producer` that is needed by what one load reads of it.
-void Summarizer::Need(const Expr& load, const Schedule::StageInfo& reader, const View& view,
+void Summarizer::Need(const ExprNode& load, const Schedule::StageInfo& reader, const View& view,
                       StageId producer) {
   const auto& info = schedule_.stage(producer);
   if (info.attach != Schedule::Attach::kAt) return;
   View& needed = ViewOf(producer);
   const Levels inside = InsideOf(info, PrefixOf(info));
   const bool first = needed.extent.empty();
-  for (std::size_t d = 0; d < load->args.size(); ++d) {
-    const Sum index = SumOf(load->args[d], reader, view);
-    const std::int64_t span = index.whole ? load->buffer->shape[d] : Span(index, inside);
+  for (std::size_t d = 0; d < load.args.size(); ++d) {
+    const Sum index = SumOf(load.args[d], reader, view);
+    const std::int64_t span = index.whole ? load.buffer->shape[d] : Span(index, inside);
     if (first) {
       needed.low.push_back(index.constant);
       needed.extent.push_back(span);
@@ -325,8 +338,8 @@ void Summarizer::Need(const Expr& load, const Schedule::StageInfo& reader, const
       needed.low[d] = low;
       needed.extent[d] = end - low;
     }
-    if (needed.extent[d] < load->buffer->shape[d]) continue;
-    needed.extent[d] = load->buffer->shape[d];
+    if (needed.extent[d] < load.buffer->shape[d]) continue;
+    needed.extent[d] = load.buffer->shape[d];
     needed.origin[d] = Sum();  // wherever the loops outside are
     needed.whole[d] = true;
   }
@@ -334,11 +347,11 @@ void Summarizer::Need(const Expr& load, const Schedule::StageInfo& reader, const
 
 void Summarizer::NeedLoads(StageId reader) {
   const auto& info = schedule_.stage(reader);
-  ForEachNode(info.op.body, [&](const Expr& node) {
-    if (node->kind != ExprKind::kLoad) return;
-    const StageId producer = schedule_.ProducerOf(node->buffer);
-    if (producer.index >= 0) Need(node, info, ViewOf(reader), producer);
-  });
+  for (auto load = info.loads.begin(); load != info.loads.end(); ++load) {
+    if (std::find(info.loads.begin(), load, *load) != load) continue;  // grown by it already
+    const StageId producer = schedule_.ProducerOf((*load)->buffer);
+    if (producer.index >= 0) Need(**load, info, ViewOf(reader), producer);
+  }
 }
 
 SummaryAccess Summarizer::Access(const Buffer& buffer, std::vector<Sum> indices, const View& view,
@@ -437,13 +450,19 @@ SummaryStage Summarizer::Describe(StageId id) {
     const int copies = info.pipeline > 0 ? info.pipeline : two ? 2 : 1;
     stage.shared_bytes = copies * RoundUp(bytes, kSharedAlignment);
   }
-  ForEachNode(info.op.body, [&](const Expr& node) {
-    if (node->kind != ExprKind::kLoad) return;
+  stage.accesses.reserve(info.loads.size() + 1);
+  for (auto load = info.loads.begin(); load != info.loads.end(); ++load) {
+    const auto before = std::find(info.loads.begin(), load, *load);
+    if (before != load) {
+      const auto same = static_cast<std::size_t>(before - info.loads.begin());
+      stage.accesses.push_back(stage.accesses[same]);
+      continue;
+    }
     std::vector<Sum> indices;
-    indices.reserve(node->args.size());
-    for (const Expr& arg : node->args) indices.push_back(SumOf(arg, info, view));
-    stage.accesses.push_back(Access(node->buffer, std::move(indices), view, false));
-  });
+    indices.reserve((*load)->args.size());
+    for (const Expr& arg : (*load)->args) indices.push_back(SumOf(arg, info, view));
+    stage.accesses.push_back(Access((*load)->buffer, std::move(indices), view, false));
+  }
   const auto dimensions = static_cast<std::ptrdiff_t>(info.op.axes.size());
   stage.accesses.push_back(
       Access(info.op.output, {view.axis.begin(), view.axis.begin() + dimensions}, view, true));

@@ -45,12 +45,12 @@ Result<NamedSizes> SizesOf(std::string_view what, const TensorType& type, std::s
     return InvalidArgument(
         fmt::format("{} is {}, expected sizes from 1 to 2147483648", what, type.ToString()));
   }
-  if (layout->parts().size() != type.shape.size() ||
-      layout->Pack(layout->Unpack(type.shape)) != type.shape) {
+  std::vector<std::int64_t> sizes;
+  if (layout->parts().size() == type.shape.size()) sizes = layout->Unpack(type.shape);
+  if (sizes.empty() || layout->Pack(sizes) != type.shape) {
     return InvalidArgument(
         fmt::format("{} is {}, expected layout {}", what, type.ToString(), text));
   }
-  std::vector<std::int64_t> sizes = layout->Unpack(type.shape);
   return NamedSizes{*std::move(layout), letters, std::move(sizes)};
 }
 
