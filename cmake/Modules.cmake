@@ -3,9 +3,9 @@
 # One static library `tw_<name>` from every .cc file of the current folder. DEPS are Tilewright
 # modules and are the only ones whose headers the folder may include (tests/layering checks it).
 #
-# Configurations that are built once and not worked in (sanitized, or the runner for a board) compile
-# several files at once, which takes a third less time: names in unnamed namespaces are unique in a
-# module. SEPARATE: they are not, each file is compiled on its own.
+# TILEWRIGHT_UNITY compiles several files at once, which takes a third less time: names in unnamed
+# namespaces are unique in a module. Who changes files all day turns it off. SEPARATE: names are not
+# unique, each file is compiled on its own.
 # ROOMS: folders that are libraries of their own.
 function(tw_module name)
   cmake_parse_arguments(ARG "SEPARATE" "" "DEPS;LIBS;PRIVATE_LIBS;ROOMS" ${ARGN})
@@ -26,7 +26,7 @@ function(tw_module name)
   target_include_directories(tw_${name} ${scope} ${PROJECT_SOURCE_DIR})
   target_link_libraries(tw_${name} ${scope} ${ARG_DEPS} ${ARG_LIBS} ${private} tw_options
                         ${ARG_PRIVATE_LIBS})
-  if(sources AND (TILEWRIGHT_SANITIZE OR TILEWRIGHT_RUNNER_ONLY) AND NOT ARG_SEPARATE)
+  if(sources AND TILEWRIGHT_UNITY AND NOT ARG_SEPARATE)
     set_target_properties(tw_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
   endif()
   if(sources AND TILEWRIGHT_PCH)

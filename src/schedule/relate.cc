@@ -48,9 +48,7 @@ class LoadReplacer {
       changed = changed || !args.back().Same(arg);
     }
     const bool replaced = load && expr->buffer == from_;
-    Expr result = replaced  ? value_(args)
-                  : changed ? WithArgs(expr, std::move(args))
-                            : expr;
+    Expr result = replaced ? value_(args) : changed ? WithArgs(expr, std::move(args)) : expr;
     if (load) seen_.emplace_back(expr.get(), result);
     return result;
   }
@@ -214,10 +212,10 @@ StageId Schedule::CacheRead(std::string_view buffer, Scope scope, StageId reader
   cache.op = CopyOf(source, std::move(name), axes, output);
   SetBody(&cache, cache.op.body);
   NewRootLoops(&cache);
-  SetBody(&Mutable(reader), ReplaceLoads(this->stage(reader).op.body, source,
-                                         [&](const std::vector<Expr>& indices) {
-                                           return MakeLoad(output, indices);
-                                         }));
+  SetBody(&Mutable(reader),
+          ReplaceLoads(this->stage(reader).op.body, source, [&](const std::vector<Expr>& indices) {
+            return MakeLoad(output, indices);
+          }));
   return InsertBefore(reader, std::move(cache));
 }
 
