@@ -2,7 +2,7 @@
 # kernels.sh WORK OUT [ROUNDS [PART…]]: kernel_bench beside the libraries' best algorithms, layer by layer, with 1 and 2 threads.
 # A part is a mode of the networks that docs/measured.md compares (fp32 int8 avx2 int8avx2) or `products`, the matrix
 # products of encoders and of dense layers of few rows; all by default. WORK is networks.sh's, which gets the models; OUT gets a file for each part and number of
-# threads, whose lines of sums are printed. Models that are missing are named and left out.
+# threads (THREADS in the environment, "1 2" without), whose lines of sums are printed. Models that are missing are named and left out.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 [ $# -ge 2 ] || { echo "usage: kernels.sh WORK OUT [ROUNDS [PART...]]" >&2; exit 2; }
@@ -33,7 +33,7 @@ for part in "${parts[@]}"; do
   mode=$part
   tasks=("${networks[@]}")
   [ "$part" = products ] && { mode=fp32 tasks=("${products[@]}"); }
-  for threads in 1 2; do
+  for threads in ${THREADS:-1 2}; do
     file=$out/kernels_${part}_$threads.txt
     {
       echo "kernel_bench --mode $mode --threads $threads --rounds $rounds; $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2-), $(nproc) cores"

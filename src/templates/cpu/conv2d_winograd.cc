@@ -95,15 +95,28 @@ constexpr std::int64_t kNearBytes = std::int64_t{1} << 20;
 constexpr std::int64_t kMostRowBytes = std::int64_t{1} << 20;  // a near cache, with room for more
 
 /// Of `threads`, each with so many cycles of sums and transforms, which read `weight_bytes` from
-/// the last-level cache or from memory meanwhile.
-double CyclesWith(double cycles, std::int64_t weight_bytes, int threads) {
+/// the last-level cache or from memory meanwhile: all of them each, or each its `part`.
+double CyclesWith(double cycles, std::int64_t weight_bytes, int threads, bool part = false) {
   constexpr double kLastLevelRate = 28, kMemoryRate = 7;  // bytes per cycle
   const double rate = weight_bytes <= kCachedBytes ? kLastLevelRate : kMemoryRate;
-  const double reading = weight_bytes <= kNearBytes ? 0 : static_cast<double>(weight_bytes) / rate;
+  double reading = weight_bytes <= kNearBytes ? 0 : static_cast<double>(weight_bytes) / rate;
+  if (part) reading /= threads;
   cycles /= threads;
   // What is read ahead does not hide all of it.
   constexpr double kNotHidden = 0.25;
   return std::max(cycles, reading) + kNotHidden * std::min(cycles, reading);
+}
+
+/// Whether the default config transforms data by rows. Weights are read again for each row then,
+/// and rows are what threads share. Of few rows, weights that no near cache keeps are read once
+/// instead, for runs of tiles of all rows.
+bool ByRows(const Plan& plan, std::int64_t m) {
+  const std::int64_t rows = plan.shape.n * CeilDiv(plan.shape.oh, m);
+  const std::int64_t turns = RoundUp(rows, plan.threads);
+  const bool even = turns - rows <= turns / kMostIdle;
+  const std::int64_t few = plan.threads == 1 ? 4 : 3;
+  return RowBytes(plan, m) <= kMostRowBytes &&
+         WeightBytes(plan, m) <= (rows > few ? kCachedBytes : kNearBytes) && even;
 }
 
 /// About how many cycles tiles of m x m take, at one FMA each. Within 15 % of what was measured for
@@ -116,7 +129,7 @@ double Cycles(const Plan& plan, std::int64_t m) {
   const std::int64_t data = in_blocks * window * window * window;
   const std::int64_t results = plan.oc_blocks * m * (window + m) * window / 2;
   return CyclesWith(static_cast<double>(tiles.count * (sums + data + results)),
-                    WeightBytes(plan, m), plan.threads);
+                    WeightBytes(plan, m), plan.threads, !ByRows(plan, m));
 }
 
 /// The same for the direct convolution, which leaves out products by padding.
@@ -334,25 +347,12 @@ Result<Config> Conv2dWinogradCpu::DefaultConfig(const Workload& w, const Target&
   auto space = SpaceOf(*plan);
   TW_RETURN_IF_ERROR(space);
   const std::int64_t m = CheapestTile(*plan);
-  // By rows the weights are read again for each row, and rows are what threads share. Of few rows,
-  // weights that no near cache keeps are read once instead, for runs of tiles of all rows.
-  const std::int64_t rows = plan->shape.n * CeilDiv(plan->shape.oh, m);
-  const std::int64_t turns = RoundUp(rows, plan->threads);
-  const bool even = turns - rows <= turns / kMostIdle;
-  const std::int64_t few = plan->threads == 1 ? 4 : 3;
-  KnobValue data;
-  data.value =
-      std::string(RowBytes(*plan, m) <= kMostRowBytes &&
-                          WeightBytes(*plan, m) <= (rows > few ? kCachedBytes : kNearBytes) && even
-                      ? "rows"
-                      : "all");
-  return LocateValues(
-      *space, {{"tile", KnobValue{m}},
-               {"register_tile",
-                KnobValue{DefaultTile(*plan, m, std::get<std::string>(data.value) == "rows")}},
-               {"ic_unroll", KnobValue{std::int64_t{2}}},
-               {"channels_first", KnobValue{true}},
-               {"data", data}});
+  const bool by_rows = ByRows(*plan, m);
+  return LocateValues(*space, {{"tile", KnobValue{m}},
+                               {"register_tile", KnobValue{DefaultTile(*plan, m, by_rows)}},
+                               {"ic_unroll", KnobValue{std::int64_t{2}}},
+                               {"channels_first", KnobValue{true}},
+                               {"data", KnobValue{std::string(by_rows ? "rows" : "all")}}});
 }
 
 Result<Kernel> Conv2dWinogradCpu::Apply(const Workload& w, const Epilogue& epilogue,
