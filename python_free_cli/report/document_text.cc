@@ -109,7 +109,7 @@ void AppendNetwork(const NetworkPage& network, std::string& text) {
   }
   text += fmt::format("\n{}: {} steps, {} by records and estimates", network.graph,
                       network.steps.size(), ShortValue(network.metric, cost));
-  if (unknown > 0) text += fmt::format(" ({} of them unknown)", unknown);
+  if (unknown > 0) text += fmt::format(" ({} steps unknown)", unknown);
   for (const auto& [answer, steps] : network.coverage)
     text += fmt::format(", {} {}", steps, answer);
   text += fmt::format("; {} layout changes; {:.1f} MB memory\n", network.layout_changes,

@@ -260,18 +260,26 @@ TEST(BenchTableTest, NamesThePlaceOfWhatIsWrong) {
 /// A job of one task on a device whose trials can be looked at again without it.
 class DeviceReportTest : public ReportTest {
  protected:
-  JobPage GatherOf(const char* key, const Target& target, const std::string& metric,
-                   std::int64_t count) {
+  JobPage GatherOf(const char* key, const char* epilogue, const Target& target,
+                   const std::string& metric, std::int64_t count) {
     const Workload workload = *Workload::Parse(key);
     std::vector<Trial> trials;
     const TemplateEntry* entry = BuiltInTemplates().For(workload, target).front();
     const ConfigSpace space = *entry->define_space(workload, target);
-    for (std::int64_t i = 0; i < count; ++i) {
-      const double value = metric == "seconds" ? 1e-4 * static_cast<double>(1 + i) : 5e5 + 1e3 * i;
-      Trial trial = records::SampleTrial(i * (space.size() / count), value, workload, target);
+    const auto legal = [&](const Trial& trial) {
+      const Candidate& c = trial.candidate;
+      return metric == "seconds" ||
+             BuildVtaStream(*entry, workload, c.epilogue, target, c.config).ok();
+    };
+    for (std::int64_t i = 0; std::ssize(trials) < count && i < 4000; ++i) {
+      const std::int64_t index = i * 7919 % space.size();
+      Trial trial =
+          records::SampleTrial(index, 1e-3 * static_cast<double>(1 + i), workload, target);
+      trial.candidate.epilogue = *Epilogue::Parse(epilogue);
+      if (!legal(trial)) continue;
       trial.metric = metric;
       trial.attempt = 0;
-      trial.verified = i == 0;  // the others are looked at all the same
+      trial.verified = trials.empty();  // the others are looked at all the same
       trials.push_back(std::move(trial));
     }
     Add(Path("device.db"), trials);
@@ -290,8 +298,9 @@ class DeviceReportTest : public ReportTest {
 
 TEST_F(DeviceReportTest, OfAVtaTheFrontIsAmongTrialsOfTheWholeSearch) {
   const JobPage job = GatherOf(
-      "conv2d(int8[1,2,14,14,1,16]NCHW1n16c,int8[2,2,3,3,16,16]OIHW16o16i,s1x1,p1x1x1x1,d1x1,g1)"
+      "conv2d(int8[1,4,56,56,1,16]NCHW1n16c,int8[4,4,3,3,16,16]OIHW16o16i,s1x1,p1x1x1x1,d1x1,g1)"
       "->int32",
+      "shift_right(6);clip(-127,127);cast(int8)",
       *Target::Parse("vta -model=sim_1x16_i8w8a32_15_15_18_17"), "cycles", 24);
   ASSERT_EQ(job.tasks.size(), 1u);
   const TaskPage& task = job.tasks.front();
@@ -302,12 +311,12 @@ TEST_F(DeviceReportTest, OfAVtaTheFrontIsAmongTrialsOfTheWholeSearch) {
   EXPECT_EQ(task.vta->timeline.size(), 3u);
   EXPECT_EQ(task.vta->memories.size(), 5u);
   EXPECT_EQ(task.roofline.per, "cycle");
-  EXPECT_EQ(task.roofline.bound, 14 * 14 * 9 * 4);  // one tile product each
+  EXPECT_EQ(task.roofline.bound, 56 * 56 * 9 * 16);  // one tile product each
 }
 
 TEST_F(DeviceReportTest, OfAGpuSaysWhatConfigsAskFor) {
   const JobPage job = GatherOf(
-      "conv2d(float32[1,64,56,56]NCHW,float32[64,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32",
+      "conv2d(float32[1,64,56,56]NCHW,float32[64,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32", "",
       *Target::Parse("cuda -arch=sm_80"), "seconds", 12);
   ASSERT_EQ(job.tasks.size(), 1u);
   const TaskPage& task = job.tasks.front();
