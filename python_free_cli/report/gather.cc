@@ -9,6 +9,7 @@
 #include <cmath>
 #include <memory>
 
+#include "python_free_cli/report/imported_jobs.h"
 #include "python_free_cli/report/statistics.h"
 #include "search/job_log.h"
 #include "src/base/json.h"
@@ -22,8 +23,6 @@ namespace {
 constexpr double kPauseSeconds = 60;
 constexpr std::size_t kPaceSteps = 80;
 constexpr std::size_t kMostFailures = 40;
-
-using TaskMap = std::map<std::string, std::unique_ptr<TaskTrials>>;
 
 /// Reads the trials of a job.
 Result<TaskMap> ReadTrials(const records::Store& store, std::int64_t job) {
@@ -201,10 +200,17 @@ Status GatherJob(const records::Store& store, const records::Job& job, const Gat
   std::ranges::stable_sort(all, {}, &SeenTrial::finished);
   SetJobSeconds(all, page);
   page.pace = PaceOf(all, page.wall_seconds);
-  page.failures = FailuresOf(*tasks);
-  const std::size_t share = options.most_points / tasks->size();
+  return AddJob(store, *tasks, options, std::move(page), document);
+}
+
+}  // namespace
+
+Status AddJob(const records::Store& store, const TaskMap& tasks, const GatherOptions& options,
+              JobPage page, Document& document) {
+  page.failures = FailuresOf(tasks);
+  const std::size_t share = options.most_points / tasks.size();
   const std::size_t points = std::clamp(share, kLeastPoints, kMostPoints);
-  for (const auto& [key, task] : *tasks) {
+  for (const auto& [key, task] : tasks) {
     TaskPage one = task->Page(*options.templates, points, std::min(kMostRows, points));
     FillRoofline(store, *task, one);
     if (options.finish) TW_RETURN_IF_ERROR(options.finish(*task, one));
@@ -217,8 +223,6 @@ Status GatherJob(const records::Store& store, const records::Job& job, const Gat
   document.jobs.push_back(std::move(page));
   return {};
 }
-
-}  // namespace
 
 std::string PeaksFact(const DeviceFingerprint& device) { return "peaks/" + device.ToString(); }
 
@@ -317,11 +321,16 @@ Status GatherStore(const std::string& path, const GatherOptions& options, Docume
   auto jobs = store->Jobs();
   TW_RETURN_IF_ERROR(jobs);
   const std::size_t before = document.jobs.size();
+  const std::string imported = kImportedJob;
   std::string names;
   for (const records::Job& job : *jobs) {
     names += (names.empty() ? "" : ", ") + job.name;
     if (!job.name.starts_with(options.job)) continue;
     TW_RETURN_IF_ERROR(GatherJob(*store, job, options, document));
+  }
+  // What was imported has no trials; beside a job's own it would only be in the way.
+  if (document.jobs.size() == before && imported.starts_with(options.job)) {
+    TW_RETURN_IF_ERROR(GatherImported(*store, options, document));
   }
   if (document.jobs.size() == before) {
     if (options.job.empty())

@@ -128,11 +128,12 @@ as_user built/tiny_compiler records.db "$work/consumer/operators.txt" code >out 
 grep -q '^hit' out || fail "tiny_compiler: $(cat out)"
 
 # The next version: the same files under another number.
+later=$abi.99.0-1
 mkdir later
 for deb in debs/*.deb; do
   rm -rf unpacked
   dpkg-deb -R "$deb" unpacked
-  sed -i "s/$version-1/$version-2/" unpacked/DEBIAN/control
+  sed -i "s/$version-1/$later/" unpacked/DEBIAN/control
   dpkg-deb -Znone --root-owner-group -b unpacked later >/dev/null
 done
 # Of stores what a reader of them leaves beside them may come and go.
@@ -140,7 +141,7 @@ users_files() { (cd "$work/home" && find . -type f ! -name "*-shm" ! -name "*-wa
 before=$(users_files)
 in_root -i later/*.deb
 for name in $names; do
-  [ "$(dpkg-query --admindir="$root/var/lib/dpkg" -W -f='${Version}' "$name")" = "$version-2" ] || fail "$name was not upgraded"
+  [ "$(dpkg-query --admindir="$root/var/lib/dpkg" -W -f='${Version}' "$name")" = "$later" ] || fail "$name was not upgraded"
 done
 library_path="" as_user tilewright query net.onnx#3 >out || fail "query after the upgrade: $(cat out)"
 library_path=$(dirname "$(find "$root/usr/lib" -name libtilewright.so)") as_user ./query_c records.db "$key" >out || fail "query_c after the upgrade"
