@@ -56,7 +56,8 @@ done
 # The unit of workers, as far as systemd says without starting it.
 if command -v systemd-analyze >/dev/null; then
   unit=$work/tilewright-worker.service
-  sed "s,^ExecStart=/usr/bin,ExecStart=$root/usr/bin," "$root/lib/systemd/system/tilewright-worker.service" >"$unit"
+  packed=$(find "$root" -path '*/systemd/system/tilewright-worker.service')
+  sed "s,^ExecStart=/usr/bin,ExecStart=$root/usr/bin," "$packed" >"$unit"
   grep -q "^ExecStart=$root/usr/bin/tilewright worker --fleet" "$unit" || fail "the unit starts something else"
   systemd-analyze verify --man=no "$unit" >out 2>&1 || fail "the unit: $(cat out)"
   [ ! -s out ] || fail "the unit: $(cat out)"  # what it does not know is only warned of
