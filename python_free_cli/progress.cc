@@ -56,14 +56,14 @@ void Progress::Tell(double done, double total, std::string_view now) {
   } else {
     state = done > 0 ? fmt::format("{:.0f}", done) : ShortDuration(passed);
   }
-  const std::string text = Printable(now);
+  const std::string text = now.empty() ? "" : "  " + Printable(now);
   if (!terminal_) {
-    PrintErr("{}: {}  {}\n", what_, state, text);
+    PrintErr("{}: {}{}\n", what_, state, text);
     return;
   }
-  WriteToTerminal(fmt::format("\r\x1b[2K{}{} {}  {}", what_ + " ",
+  WriteToTerminal(fmt::format("\r\x1b[2K{}{} {}{}", what_ + " ",
                               total > 0 ? ProgressBar(share, kBarWidth) : "", state,
-                              text.substr(0, 40)));
+                              text.substr(0, 42)));
   drawn_ = true;
 }
 

@@ -72,6 +72,7 @@ std::string ShortName(const Workload& workload) {
 
 std::string ShortSeconds(double seconds) {
   if (seconds <= 0) return "-";
+  if (seconds < 0.95e-6) return fmt::format("{:.0f} ns", seconds * 1e9);
   if (seconds < 1e-3) return fmt::format("{:.1f} us", seconds * 1e6);
   if (seconds < 1) return fmt::format("{:.2f} ms", seconds * 1e3);
   return fmt::format("{:.2f} s", seconds);

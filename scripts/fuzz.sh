@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 seconds=${1:-600}
 shift || true
 names=("$@")
-[ ${#names[@]} -eq 0 ] && names=(onnx relay job text store package capi vta_stream autotvm model compiler route message data)
+[ ${#names[@]} -eq 0 ] && names=(onnx relay job text store package capi vta_stream autotvm model compiler route message data report)
 
 ./scripts/setup.sh --with-fuzzers
 targets=()

@@ -19,11 +19,13 @@ optional=(libdnnl-dev ccache libjs-chart.js libcpp-httplib-dev)
 # download, 491 MB installed.
 [[ " $* " == *" --with-cross "* ]] && packages+=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu
   gcc-arm-linux-gnueabihf g++-arm-linux-gnueabihf libc6-dev-arm64-cross libc6-dev-armhf-cross qemu-user)
+# ... and what looks at packages, theirs and those of this machine: 1 MB to download, 7 MB installed, and Perl.
+[[ " $* " == *" --with-cross "* || " $* " == *" --with-packages "* ]] && packages+=(lintian dpkg-dev)
 # Fleets of machines: the broker, and its library for the program. tests/program/fleet_test.sh runs one.
 [[ " $* " == *" --with-fleet "* ]] && packages+=(nats-server libnats-dev openssl)
 
-# What looks at the packages that scripts/package.sh makes, and the shells they have completion for.
-[[ " $* " == *" --with-packages "* ]] && packages+=(lintian dpkg-dev man-db zsh fish)
+# What shows manual pages, and the shells that packages have completion for.
+[[ " $* " == *" --with-packages "* ]] && packages+=(man-db zsh fish)
 
 missing=()
 for package in "${packages[@]}" "${optional[@]}"; do

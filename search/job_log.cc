@@ -187,8 +187,11 @@ Status NotUnderstood(const records::LogEntry& entry) {
                  (entry.task_key.empty() ? "the job" : entry.task_key) + " is not understood");
 }
 
-/// Milliseconds are enough.
-double Rounded(double seconds) { return std::round(1e3 * seconds) / 1e3; }
+/// Milliseconds are enough. What is no time of anything stays as it is: 1e3 times that may be no
+/// number.
+double Rounded(double seconds) {
+  return std::abs(seconds) < 1e12 ? std::round(1e3 * seconds) / 1e3 : seconds;
+}
 
 }  // namespace
 

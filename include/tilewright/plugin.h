@@ -40,12 +40,18 @@ extern "C" {
 /* ---- Strategies: which configs are tried next */
 
 /** A knob of a space and its values as JSON texts: "[4,8]", "16", "true". */
-typedef struct tw_knob {
+typedef struct tw_plugin_knob {
   uint32_t struct_size;
   int32_t value_count;
   const char* name;
   const char* const* values;
-} tw_knob;
+} tw_plugin_knob;
+/* Until 1.0 it was called tw_knob, as another structure of tilewright.h is. Sources of that time go on
+ * compiling: the name still means this one where tilewright.h is not included, before or behind. */
+#ifndef TILEWRIGHT_TILEWRIGHT_H_
+#define TW_PLUGIN_HAS_OLD_KNOB 1
+#define tw_knob tw_plugin_knob
+#endif
 
 /** The configs of one template: index = d0 + n0*(d1 + n1*(d2 + ...)), where knob i has its value
  *  number di of ni. */
@@ -54,7 +60,7 @@ typedef struct tw_config_space {
   int32_t knob_count;
   const char* template_key;
   int64_t size;
-  const tw_knob* knobs;
+  const tw_plugin_knob* knobs;
 } tw_config_space;
 
 /** What is searched for one task: the configs of every template that serves it. */

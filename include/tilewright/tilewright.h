@@ -21,6 +21,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* plugin.h, included before, had this name once. */
+#ifdef TW_PLUGIN_HAS_OLD_KNOB
+#undef TW_PLUGIN_HAS_OLD_KNOB
+#undef tw_knob
+#endif
+
 #if defined(__GNUC__)
 #define TW_API __attribute__((visibility("default")))
 #else

@@ -8,6 +8,7 @@
 #include "python_free_cli/device_network.h"
 #include "python_free_cli/model_source.h"
 #include "python_free_cli/print.h"
+#include "python_free_cli/report/bench_table.h"
 #include "python_free_cli/report/code.h"
 #include "python_free_cli/report/compare.h"
 #include "python_free_cli/report/device_pages.h"
@@ -36,15 +37,18 @@ class ReportCommand final : public Command {
            "  tilewright report records.db --graph resnet18.onnx -o report.html\n"
            "  tilewright report today.db --compare yesterday.db -o report.html\n"
            "  tilewright report records.db --json\n"
+           "  tilewright report --bench bench/results/2026-11-24-znver4/table.json -o bench.html\n"
            "The page is one file that needs no network and no server.\n";
   }
   void Declare(CLI::App& app) override {
-    app.add_option("store", stores_, "Record stores")->required();
+    app.add_option("store", stores_, "Record stores (none: only what --bench names)");
     app.add_option("-o,--output", output_, "Page to write (HTML); without it: text");
     app.add_option("--graph", graph_,
                    "Model file: its operators in time, what records cover of it, its memory");
     model_.Declare(app);
     app.add_option("--compare", other_, "Another store: what became faster or slower");
+    app.add_option("--bench", bench_,
+                   "Table of scripts/bench.sh (table.json): what was measured, what became slower");
     app.add_option("--job", job_, "Only the job of this name, or whose name begins so");
     app.add_flag("--no-code", no_code_, "Leave loops and assembly out: nothing is compiled");
     app.add_flag("--json", json_, "Print what the charts show as JSON");
@@ -54,6 +58,11 @@ class ReportCommand final : public Command {
     SystemClock clock;
     document.made_unix = clock.UnixSeconds();
     document.program = "tilewright " TILEWRIGHT_VERSION;
+    if (stores_.empty() &&
+        (bench_.empty() || !graph_.empty() || !other_.empty() || !job_.empty())) {
+      return InvalidArgument(bench_.empty() ? "store: expected at least one, or --bench TABLE"
+                                            : "store: --graph, --compare and --job need one");
+    }
     if (!output_.empty()) TW_RETURN_IF_ERROR(report::CheckPage());
     report::GatherOptions options;
     options.templates = &templates();
@@ -62,15 +71,17 @@ class ReportCommand final : public Command {
     if (code) {
       options.finish = [this](const report::TaskTrials& trials, report::TaskPage& page) {
         AddCode(trials, page);
-        report::FillDevicePages(templates(), trials.fastest(), page);
+        report::FillDevicePages(templates(), trials.fastest(), trials.spread(), page);
         return Status();
       };
     }
     for (const std::string& store : stores_) {
       TW_RETURN_IF_ERROR(report::GatherStore(store, options, document));
     }
-    document.title =
-        document.jobs.front().graph.empty() ? stores_.front() : document.jobs.front().graph;
+    if (!bench_.empty()) TW_RETURN_IF_ERROR(AddBench(document));
+    document.title = stores_.empty()                       ? "Benchmarks, " + document.bench->cpu
+                     : document.jobs.front().graph.empty() ? stores_.front()
+                                                           : document.jobs.front().graph;
     if (!other_.empty()) TW_RETURN_IF_ERROR(AddComparison(document));
     if (!graph_.empty()) TW_RETURN_IF_ERROR(AddNetwork(document));
     if (!output_.empty()) {
@@ -83,12 +94,22 @@ class ReportCommand final : public Command {
     } else if (output_.empty()) {
       PrintOut("{}", report::ToText(document));
     } else {
-      PrintErr("{}: {} jobs\n", output_, document.jobs.size());
+      PrintErr("{}: {} jobs{}\n", output_, document.jobs.size(),
+               document.bench ? fmt::format(", {} benchmarks", document.bench->rows.size()) : "");
     }
     return kExitDone;
   }
 
  private:
+  Status AddBench(report::Document& document) const {
+    auto text = ReadFile(bench_);
+    if (!text.ok()) return text.status().WithContext("--bench");
+    auto page = report::ParseBenchTable(*text, bench_);
+    if (!page.ok()) return page.status().WithContext("--bench");
+    document.bench = *std::move(page);
+    return {};
+  }
+
   Status AddComparison(report::Document& document) const {
     report::Document other;
     report::GatherOptions options;
@@ -134,7 +155,7 @@ class ReportCommand final : public Command {
   }
 
   std::vector<std::string> stores_;
-  std::string output_, job_, graph_, other_;
+  std::string output_, job_, graph_, other_, bench_;
   ModelArguments model_;
   bool no_code_ = false;
   bool json_ = false;

@@ -35,11 +35,11 @@ class SpaceView {
  private:
   const char* Kept(std::string text) { return texts_.emplace_back(std::move(text)).c_str(); }
   void Add(const TemplateEntry& entry, const ConfigSpace& space) {
-    std::vector<tw_knob>& knobs = knobs_.emplace_back();
+    std::vector<tw_plugin_knob>& knobs = knobs_.emplace_back();
     for (const Knob& knob : space.knobs()) {
       std::vector<const char*>& values = values_.emplace_back();
       for (std::int64_t i = 0; i < knob.size(); ++i) values.push_back(Kept(knob[i].ToString()));
-      knobs.push_back({sizeof(tw_knob), static_cast<std::int32_t>(values.size()), Kept(knob.name()),
+      knobs.push_back({sizeof(tw_plugin_knob), static_cast<std::int32_t>(values.size()), Kept(knob.name()),
                        values.data()});
     }
     spaces_.push_back({sizeof(tw_config_space), static_cast<std::int32_t>(knobs.size()),
@@ -49,7 +49,7 @@ class SpaceView {
   std::string workload_, target_;
   std::deque<std::string> texts_;  // what is in them stays where it is
   std::deque<std::vector<const char*>> values_;
-  std::deque<std::vector<tw_knob>> knobs_;
+  std::deque<std::vector<tw_plugin_knob>> knobs_;
   std::vector<tw_config_space> spaces_;
   tw_search_space view_;
 };

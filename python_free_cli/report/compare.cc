@@ -60,6 +60,13 @@ Comparison Compare(const Document& document, const Document& other, const std::s
   comparison.other = other_store;
   const auto here = NewestOf(document), there = NewestOf(other);
   double low = 0, high = 0, low_other = 0, high_other = 0;
+  const auto timed = [&there](const auto& entry) {
+    return entry.second.task->metric == "seconds" && there.contains(entry.first);
+  };
+  for (const auto& [key, task] : here) {
+    if (std::ranges::any_of(here, timed)) break;
+    if (there.contains(key)) comparison.metric = task.task->metric;
+  }
   for (const auto& [key, task] : here) {
     const auto match = there.find(key);
     if (match == there.end()) {
@@ -67,7 +74,7 @@ Comparison Compare(const Document& document, const Document& other, const std::s
       continue;
     }
     ComparedTask row = TaskOf(task, match->second);
-    const auto uses = static_cast<double>(row.occurrences);
+    const auto uses = row.metric == comparison.metric ? static_cast<double>(row.occurrences) : 0;
     comparison.total += uses * row.value;
     comparison.other_total += uses * row.other_value;
     low += uses * LowEnd(row.value, row.noise);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "cost_model/gpu_features.h"
 #include "src/schedule/summary.h"
@@ -14,7 +15,9 @@
 namespace tilewright::report {
 namespace {
 
-constexpr std::size_t kMostSpans = 1500;  // of each engine; those that touch become one
+constexpr std::size_t kMostSimulated = 320;  // streams of a task
+constexpr std::size_t kMostProfiled = 48;    // kernels of a task, some milliseconds each
+constexpr std::size_t kMostSpans = 1500;     // of each engine; those that touch become one
 
 struct SimulatedStream {
   vta::Stream stream;
@@ -65,17 +68,33 @@ void FillTimeline(const SimulatedStream& winner, VtaPage& vta) {
                   {"outputs stored", moved.out_store_nbytes}};
 }
 
-void FillVta(const TemplateRegistry& templates, const std::vector<Trial>& fastest, TaskPage& page) {
+/// The winner, then the others of both lists, each config once; at most `most`.
+std::vector<const Trial*> EachOnce(const std::vector<Trial>& fastest,
+                                   const std::vector<Trial>& spread, std::size_t most) {
+  std::vector<const Trial*> all;
+  std::set<std::pair<std::string, std::int64_t>> seen;
+  const std::size_t every = std::max<std::size_t>(1, (fastest.size() + spread.size()) / most);
+  for (std::size_t i = 0; i < fastest.size() + spread.size() && all.size() < most; ++i) {
+    if (i > 0 && i % every != 0) continue;
+    const Trial& trial = i < fastest.size() ? fastest[i] : spread[i - fastest.size()];
+    const Candidate& candidate = trial.candidate;
+    if (seen.emplace(candidate.template_key, candidate.config.index).second) all.push_back(&trial);
+  }
+  return all;
+}
+
+void FillVta(const TemplateRegistry& templates, const std::vector<Trial>& fastest,
+             const std::vector<Trial>& spread, TaskPage& page) {
   const auto target = VtaTargetOf(fastest.front().candidate.task.target);
   if (!target.ok()) return;
   VtaPage vta;
   vta.model = target->cycles.name;
   vta.points_of = page.ok;
-  for (const Trial& trial : fastest) {
-    const TemplateEntry* entry = templates.Find(trial.candidate.template_key);
+  for (const Trial* trial : EachOnce(fastest, spread, kMostSimulated)) {
+    const TemplateEntry* entry = templates.Find(trial->candidate.template_key);
     if (entry == nullptr || entry->build_stream == nullptr) continue;
-    const bool winner = &trial == &fastest.front();
-    const auto seen = SimulateTrial(*entry, trial, *target, winner);
+    const bool winner = trial == &fastest.front();
+    const auto seen = SimulateTrial(*entry, *trial, *target, winner);
     if (!seen) continue;
     if (winner) FillTimeline(*seen, vta);
     vta.points.push_back(
@@ -90,43 +109,61 @@ void FillVta(const TemplateRegistry& templates, const std::vector<Trial>& fastes
   if (!vta.points.empty()) page.vta = std::move(vta);
 }
 
-void FillGpu(const TemplateEntry& entry, const Candidate& candidate, TaskPage& page) {
+std::optional<cost_model::GpuProfile> GpuProfileOf(const TemplateEntry& entry,
+                                                   const Candidate& candidate) {
   const Target& target = candidate.task.target;
   auto kernel =
       ApplyTemplate(entry, candidate.task.workload, candidate.epilogue, target, candidate.config);
-  if (!kernel.ok()) return;
+  if (!kernel.ok()) return std::nullopt;
   const auto summary = Summarize(kernel->schedule);
   const auto capability = ComputeCapabilityOf(target);
-  if (!summary.ok() || !capability.ok()) return;
-  const cost_model::GpuProfile profile = cost_model::ProfileOf(*summary, LimitsOf(*capability));
-  page.gpu = {{"blocks", profile.blocks},
-              {"threads of a block", profile.threads},
-              {"registers of a thread (estimate)", profile.registers},
-              {"bytes of shared memory of a block", profile.shared_bytes},
-              {"occupancy", profile.occupancy}};
-  if (profile.sector_bytes > 0) {
-    page.gpu.emplace_back("share of moved bytes that were asked for",
-                          profile.global_bytes / profile.sector_bytes);
-  }
-  if (profile.shared_loads > 0) {
-    const double lanes = std::min(32.0, profile.threads);
-    page.gpu.emplace_back("bank conflicts (ways; 1: none)",
-                          profile.bank_passes * lanes / profile.shared_loads);
+  if (!summary.ok() || !capability.ok()) return std::nullopt;
+  return cost_model::ProfileOf(*summary, LimitsOf(*capability));
+}
+
+double BankWays(const cost_model::GpuProfile& profile) {
+  if (profile.shared_loads <= 0) return 1;
+  return profile.bank_passes * std::min(32.0, profile.threads) / profile.shared_loads;
+}
+
+void FillGpu(const TemplateRegistry& templates, const std::vector<Trial>& fastest,
+             const std::vector<Trial>& spread, TaskPage& page) {
+  for (const Trial* trial : EachOnce(fastest, spread, kMostProfiled)) {
+    const TemplateEntry* entry = templates.Find(trial->candidate.template_key);
+    if (entry == nullptr || entry->version != trial->candidate.template_version) continue;
+    const auto profile = GpuProfileOf(*entry, trial->candidate);
+    if (!profile) continue;
+    const bool winner = trial == &fastest.front();
+    page.gpu_points.push_back(
+        {trial->value, profile->occupancy, profile->shared_bytes, BankWays(*profile), winner});
+    if (!winner) continue;
+    page.gpu = {{"blocks", profile->blocks},
+                {"threads of a block", profile->threads},
+                {"registers of a thread (estimate)", profile->registers},
+                {"bytes of shared memory of a block", profile->shared_bytes},
+                {"occupancy", profile->occupancy}};
+    if (profile->sector_bytes > 0) {
+      page.gpu.emplace_back("share of moved bytes that were asked for",
+                            profile->global_bytes / profile->sector_bytes);
+    }
+    if (profile->shared_loads > 0) {
+      page.gpu.emplace_back("bank conflicts (ways; 1: none)", BankWays(*profile));
+    }
   }
 }
 
 }  // namespace
 
 void FillDevicePages(const TemplateRegistry& templates, const std::vector<Trial>& fastest,
-                     TaskPage& page) {
+                     const std::vector<Trial>& spread, TaskPage& page) {
   if (fastest.empty()) return;
   const Candidate& winner = fastest.front().candidate;
   const TemplateEntry* entry = templates.Find(winner.template_key);
   if (entry == nullptr || entry->version != winner.template_version) return;
   if (entry->build_stream != nullptr) {
-    FillVta(templates, fastest, page);
+    FillVta(templates, fastest, spread, page);
   } else if (DeviceTraitsOf(winner.task.target).grids) {
-    FillGpu(*entry, winner, page);
+    FillGpu(templates, fastest, spread, page);
   }
 }
 

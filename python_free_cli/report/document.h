@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // What a report shows, as values: every chart of the page is drawn from these and nothing else.
@@ -101,8 +102,9 @@ struct CodeListing {
 /// Operations and bytes of a task against what the device can do.
 struct Roofline {
   double operations = 0, bytes = 0;
-  double peak_operations = 0;            ///< per second, of all threads; 0: not known
-  double near_bytes = 0, far_bytes = 0;  ///< per second, of all threads
+  std::string per = "second";            ///< of what follows: "second", or "cycle" of a VTA
+  double peak_operations = 0;            ///< of all threads; 0: not known
+  double near_bytes = 0, far_bytes = 0;  ///< of all threads; near is 0 where there is one memory
   bool int8 = false;
   double bound = 0;      ///< least value; 0: not known
   std::string peaks_of;  ///< where the peaks come from, or why there are none
@@ -127,6 +129,15 @@ struct VtaPage {
   std::int64_t points_of = 0;  ///< trials they were chosen from
 };
 
+/// What one config asks of a multiprocessor, and what it came to.
+struct GpuPoint {
+  double value = 0;
+  double occupancy = 0;     ///< 0 to 1
+  double shared_bytes = 0;  ///< of a block
+  double bank_ways = 1;     ///< loads of shared memory that wait for each other; 1: no conflicts
+  bool best = false;
+};
+
 /// One task of a job.
 struct TaskPage {
   std::string key, name, epilogue, target, metric = "seconds";
@@ -147,6 +158,7 @@ struct TaskPage {
   Roofline roofline;
   std::optional<VtaPage> vta;
   std::vector<std::pair<std::string, double>> gpu;  ///< resources of the winner's kernels
+  std::vector<GpuPoint> gpu_points;                 ///< the winner, and configs of the whole search
 
   /// Share of its value that the default config costs more, 1: none.
   double speedup() const { return best_value > 0 ? default_value / best_value : 0; }
@@ -206,6 +218,8 @@ struct ComparedTask {
 struct Comparison {
   std::string store, other;
   std::vector<ComparedTask> tasks;  ///< those that explain most first
+  /// Of the totals: seconds if any task is measured in them. Tasks in other metrics are left out.
+  std::string metric = "seconds";
   double total = 0, other_total = 0, low = 0,
          high = 0;  ///< occurrences x value, and the ratio's interval
   std::vector<std::string> only_here, only_there;
@@ -214,21 +228,44 @@ struct Comparison {
 /// One step of a network.
 struct NetworkStep {
   std::string value, op, layout, answer, template_key, config, explanation, where;
-  double seconds = 0;  ///< of its record; else what its cost model or roofline says
+  /// In NetworkPage::metric: of its record, else what its roofline says; 0: nobody knows.
+  double cost = 0;
   bool estimated = false;
-  double miss_cost =
-      0;  ///< seconds more than a tuned kernel is expected to take; 0: none, or unknown
+  double miss_cost = 0;  ///< more than a tuned kernel is expected to take; 0: none, or unknown
   std::int64_t macs = 0, bytes = 0;
   std::int64_t live_bytes = 0;  ///< of the arena while it runs
   bool transform = false;       ///< a change of layout
 };
 struct NetworkPage {
   std::string graph, target;
+  std::string metric = "seconds";  ///< of the steps' costs
   std::vector<NetworkStep> steps;
   std::map<std::string, std::int64_t> coverage;  ///< steps by answer
   std::int64_t arena_bytes = 0, constant_bytes = 0, layout_changes = 0;
   std::int64_t layout_choices = 0, layouts_changed = 0;
   double layout_seconds = 0, layout_rule_seconds = 0;
+};
+
+/// One measured number of a table of scripts/bench.sh.
+struct BenchRow {
+  std::string group, name, unit;
+  std::string better;  ///< "less" or "more"
+  double value = 0;
+  double noise = 0;  ///< between the least and the largest of its rounds, a share
+  std::optional<double> before, change;  ///< of the table it is compared with; change: a share
+  std::string verdict;                   ///< "slower", "faster", "same", or "new"
+};
+/// A table of scripts/bench.sh: what was measured of the program itself on one machine.
+struct BenchPage {
+  std::string file, cpu, date, commit, version;
+  std::int64_t cores = 0, rounds = 0;
+  std::optional<double> load;                  ///< of the machine, before
+  std::string compared_with, compared_commit;  ///< empty: the first table of this CPU
+  std::vector<std::string> gone;               ///< what only the other table has: "group: name"
+  std::vector<BenchRow> rows;                  ///< in the order of the table
+
+  /// Rows of this verdict.
+  std::int64_t CountOf(std::string_view verdict) const;
 };
 
 /// All of a report.
@@ -240,6 +277,7 @@ struct Document {
   std::vector<JobPage> jobs;
   std::optional<Comparison> comparison;
   std::optional<NetworkPage> network;
+  std::optional<BenchPage> bench;
   std::vector<std::string> missing;  ///< what stores lack, a sentence each
 };
 

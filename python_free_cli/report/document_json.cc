@@ -156,17 +156,30 @@ Json TaskJson(const TaskPage& task) {
   json["finalists"] = FinalistsJson(task.finalists);
   json["code"] = CodeJson(task.code);
   const Roofline& roofline = task.roofline;
+  const double timed = roofline.per == "second" ? 1 : 0;
   json["roofline"] = {{"operations", Number(roofline.operations)},
                       {"bytes", Number(roofline.bytes)},
                       {"int8", roofline.int8},
-                      {"peak_operations_per_second", Number(roofline.peak_operations)},
-                      {"near_bytes_per_second", Number(roofline.near_bytes)},
-                      {"far_bytes_per_second", Number(roofline.far_bytes)},
+                      {"peak_operations_per_second", Number(timed * roofline.peak_operations)},
+                      {"near_bytes_per_second", Number(timed * roofline.near_bytes)},
+                      {"far_bytes_per_second", Number(timed * roofline.far_bytes)},
+                      {"per", roofline.per},
+                      {"peak_operations", Number(roofline.peak_operations)},
+                      {"near_bytes", Number(roofline.near_bytes)},
+                      {"far_bytes", Number(roofline.far_bytes)},
                       {"bound", Number(roofline.bound)},
                       {"peaks", roofline.peaks_of}};
   json["vta"] = task.vta ? VtaJson(*task.vta) : Json(nullptr);
   json["gpu"] = Json::object();
   for (const auto& [name, value] : task.gpu) json["gpu"][name] = Number(value);
+  json["gpu_points"] = Json::array();
+  for (const GpuPoint& point : task.gpu_points) {
+    json["gpu_points"].push_back({{"value", Number(point.value)},
+                                  {"occupancy", Number(point.occupancy)},
+                                  {"shared_bytes", Number(point.shared_bytes)},
+                                  {"bank_conflict_ways", Number(point.bank_ways)},
+                                  {"best", point.best}});
+  }
   return json;
 }
 
@@ -227,10 +240,15 @@ Json JobJson(const JobPage& job) {
 }
 
 Json ComparisonJson(const Comparison& comparison) {
-  Json json = {{"store", comparison.store},         {"other", comparison.other},
-               {"total", Number(comparison.total)}, {"other_total", Number(comparison.other_total)},
-               {"low", Number(comparison.low)},     {"high", Number(comparison.high)},
-               {"only_here", comparison.only_here}, {"only_there", comparison.only_there}};
+  Json json = {{"store", comparison.store},
+               {"other", comparison.other},
+               {"metric", comparison.metric},
+               {"total", Number(comparison.total)},
+               {"other_total", Number(comparison.other_total)},
+               {"low", Number(comparison.low)},
+               {"high", Number(comparison.high)},
+               {"only_here", comparison.only_here},
+               {"only_there", comparison.only_there}};
   json["tasks"] = Json::array();
   for (const ComparedTask& task : comparison.tasks) {
     json["tasks"].push_back({{"name", task.name},
@@ -259,6 +277,7 @@ Json ComparisonJson(const Comparison& comparison) {
 Json NetworkJson(const NetworkPage& network) {
   Json json = {{"graph", network.graph},
                {"target", network.target},
+               {"metric", network.metric},
                {"coverage", network.coverage},
                {"arena_bytes", network.arena_bytes},
                {"constant_bytes", network.constant_bytes},
@@ -267,6 +286,7 @@ Json NetworkJson(const NetworkPage& network) {
                {"layouts_changed", network.layouts_changed},
                {"layout_seconds", Number(network.layout_seconds)},
                {"layout_rule_seconds", Number(network.layout_rule_seconds)}};
+  const double timed = network.metric == "seconds" ? 1 : 0;
   json["steps"] = Json::array();
   for (const NetworkStep& step : network.steps) {
     json["steps"].push_back({{"value", step.value},
@@ -277,13 +297,50 @@ Json NetworkJson(const NetworkPage& network) {
                              {"template", step.template_key},
                              {"config", step.config},
                              {"explanation", step.explanation},
-                             {"seconds", Number(step.seconds)},
+                             {"seconds", Number(timed * step.cost)},
+                             {"cost", Number(step.cost)},
                              {"estimated", step.estimated},
-                             {"miss_seconds", Number(step.miss_cost)},
+                             {"miss_seconds", Number(timed * step.miss_cost)},
+                             {"miss_cost", Number(step.miss_cost)},
                              {"macs", step.macs},
                              {"bytes", step.bytes},
                              {"live_bytes", step.live_bytes},
                              {"layout_change", step.transform}});
+  }
+  return json;
+}
+
+Json BenchJson(const BenchPage& bench) {
+  const auto number = [](const std::optional<double>& value) {
+    return value ? Number(*value) : Json(nullptr);
+  };
+  const auto text = [](const std::string& value) {
+    return value.empty() ? Json(nullptr) : Json(value);
+  };
+  Json json = {{"file", bench.file},
+               {"cpu", bench.cpu},
+               {"cores", bench.cores},
+               {"date", bench.date},
+               {"commit", bench.commit},
+               {"version", bench.version},
+               {"rounds", bench.rounds},
+               {"load", number(bench.load)},
+               {"compared_with", text(bench.compared_with)},
+               {"compared_commit", text(bench.compared_commit)},
+               {"slower", bench.CountOf("slower")},
+               {"faster", bench.CountOf("faster")},
+               {"gone", bench.gone}};
+  json["rows"] = Json::array();
+  for (const BenchRow& row : bench.rows) {
+    json["rows"].push_back({{"group", row.group},
+                            {"name", row.name},
+                            {"unit", row.unit},
+                            {"better", row.better},
+                            {"value", Number(row.value)},
+                            {"noise", Number(row.noise)},
+                            {"before", number(row.before)},
+                            {"change", number(row.change)},
+                            {"verdict", row.verdict}});
   }
   return json;
 }
@@ -313,6 +370,7 @@ Json ToJson(const Document& document) {
   for (const JobPage& job : document.jobs) json["jobs"].push_back(JobJson(job));
   json["comparison"] = document.comparison ? ComparisonJson(*document.comparison) : Json(nullptr);
   json["network"] = document.network ? NetworkJson(*document.network) : Json(nullptr);
+  json["bench"] = document.bench ? BenchJson(*document.bench) : Json(nullptr);
   return json;
 }
 

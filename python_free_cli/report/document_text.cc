@@ -88,8 +88,8 @@ void AppendComparison(const Comparison& comparison, std::string& text) {
   }
   if (comparison.total > 0) {
     text += fmt::format("{:<38} {:>4} {:>12} {:>12} {:>6.2f}x {:>15}\n", "all of these", "",
-                        ShortValue("seconds", comparison.total),
-                        ShortValue("seconds", comparison.other_total),
+                        ShortValue(comparison.metric, comparison.total),
+                        ShortValue(comparison.metric, comparison.other_total),
                         comparison.other_total / comparison.total,
                         fmt::format("{:.2f}-{:.2f}", comparison.low, comparison.high));
   }
@@ -100,21 +100,49 @@ void AppendComparison(const Comparison& comparison, std::string& text) {
 }
 
 void AppendNetwork(const NetworkPage& network, std::string& text) {
-  double seconds = 0, missed = 0;
+  double cost = 0, missed = 0;
+  std::int64_t unknown = 0;
   for (const NetworkStep& step : network.steps) {
-    seconds += step.seconds;
+    cost += step.cost;
     missed += step.miss_cost;
+    unknown += step.cost > 0 ? 0 : 1;
   }
   text += fmt::format("\n{}: {} steps, {} by records and estimates", network.graph,
-                      network.steps.size(), cli::ShortSeconds(seconds));
+                      network.steps.size(), ShortValue(network.metric, cost));
+  if (unknown > 0) text += fmt::format(" ({} steps unknown)", unknown);
   for (const auto& [answer, steps] : network.coverage)
     text += fmt::format(", {} {}", steps, answer);
   text += fmt::format("; {} layout changes; {:.1f} MB memory\n", network.layout_changes,
                       1e-6 * static_cast<double>(network.arena_bytes));
   if (missed > 0) {
     text += fmt::format("untuned operators are expected to cost {} more than tuned ones\n",
-                        cli::ShortSeconds(missed));
+                        ShortValue(network.metric, missed));
   }
+}
+
+void AppendBench(const BenchPage& bench, std::string& text) {
+  if (!text.empty()) text += "\n";
+  text += fmt::format("{}: {}, {} cores; {}; commit {}; median of {} rounds{}\n", bench.file,
+                      bench.cpu, bench.cores, bench.date, bench.commit, bench.rounds,
+                      bench.load ? fmt::format("; load before {:g}", *bench.load) : "");
+  text += bench.compared_with.empty()
+              ? "nothing to compare with: the first table of this CPU\n"
+              : fmt::format("compared with {} (commit {}): {} slower, {} faster, {} of {} new\n",
+                            bench.compared_with, bench.compared_commit, bench.CountOf("slower"),
+                            bench.CountOf("faster"), bench.CountOf("new"), bench.rows.size());
+  std::string group;
+  for (const BenchRow& row : bench.rows) {
+    if (row.group != group) text += "\n" + row.group + "\n";
+    group = row.group;
+    text += fmt::format("  {:<44} {:>11.5g} {:<3}  noise {:>5.1f} %", row.name, row.value, row.unit,
+                        100 * row.noise);
+    if (row.before && row.change) {
+      text += fmt::format("  was {:>11.5g}  {:>+6.1f} %{}", *row.before, 100 * *row.change,
+                          row.verdict == "same" ? "" : "  " + row.verdict);
+    }
+    text += "\n";
+  }
+  for (const std::string& name : bench.gone) text += "gone: " + name + "\n";
 }
 
 }  // namespace
@@ -127,6 +155,7 @@ std::string ToText(const Document& document) {
   }
   if (document.comparison) AppendComparison(*document.comparison, text);
   if (document.network) AppendNetwork(*document.network, text);
+  if (document.bench) AppendBench(*document.bench, text);
   for (const std::string& line : document.missing) text += "\nnot known: " + line + "\n";
   return Printable(text, true);
 }

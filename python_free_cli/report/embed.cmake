@@ -10,7 +10,7 @@ set(page_folder ${CMAKE_CURRENT_SOURCE_DIR}/report/page)
 set(page_html ${page_folder}/report.html)
 set(page_style ${page_folder}/report.css)
 set(page_script ${page_folder}/core.js ${page_folder}/overview.js ${page_folder}/task.js
-    ${page_folder}/plots.js ${page_folder}/network.js ${page_folder}/app.js)
+    ${page_folder}/plots.js ${page_folder}/network.js ${page_folder}/bench.js ${page_folder}/app.js)
 set(page_charts "")
 if(TILEWRIGHT_CHART_JS)
   set(page_charts ${TILEWRIGHT_CHART_JS})

@@ -9,10 +9,12 @@
 #include <cmath>
 #include <memory>
 
+#include "python_free_cli/report/imported_jobs.h"
 #include "python_free_cli/report/statistics.h"
 #include "search/job_log.h"
 #include "src/base/json.h"
 #include "src/target/device.h"
+#include "src/templates/vta/vta_target.h"
 #include "src/tensor/work.h"
 
 namespace tilewright::report {
@@ -21,8 +23,6 @@ namespace {
 constexpr double kPauseSeconds = 60;
 constexpr std::size_t kPaceSteps = 80;
 constexpr std::size_t kMostFailures = 40;
-
-using TaskMap = std::map<std::string, std::unique_ptr<TaskTrials>>;
 
 /// Reads the trials of a job.
 Result<TaskMap> ReadTrials(const records::Store& store, std::int64_t job) {
@@ -54,6 +54,25 @@ void ReadSettings(const std::string& settings, JobPage& page) {
   page.strategy = text("strategy");
 }
 
+/// Of a VTA: one tile product, and the bytes of one load, in each cycle.
+void FillSimulatedRoofline(const Task& task, Roofline& roofline) {
+  const auto vta = VtaTargetOf(task.target);
+  if (!vta.ok() || vta->metric != kVtaCycles) {
+    roofline.peaks_of = "trials are compared by bytes, not by time";
+    return;
+  }
+  const double entry = static_cast<double>(vta->design.batch()) * vta->design.block();
+  roofline.per = "cycle";
+  const auto output = task.workload.OutputType();
+  const double products = static_cast<double>(task.workload.macs()) / vta->design.block();
+  const double results = output.ok() ? static_cast<double>(output->elements()) : 0;
+  roofline.bound = (products > 0 ? products : results) / entry;
+  if (roofline.bound <= 0) return;
+  roofline.peak_operations = roofline.operations / roofline.bound;
+  roofline.far_bytes = vta->cycles.bytes_per_cycle;
+  roofline.peaks_of = "the design, cycle model " + vta->cycles.name;
+}
+
 void FillRoofline(const records::Store& store, const TaskTrials& trials, TaskPage& page) {
   const Task& task = trials.task();
   const Work work = WorkOf(task.workload);
@@ -61,10 +80,7 @@ void FillRoofline(const records::Store& store, const TaskTrials& trials, TaskPag
   roofline.operations = work.operations;
   roofline.bytes = static_cast<double>(work.bytes);
   roofline.int8 = !task.workload.data.dtype.is_float();
-  if (page.metric != "seconds") {
-    roofline.peaks_of = "not in seconds";
-    return;
-  }
+  if (page.metric != "seconds") return FillSimulatedRoofline(task, roofline);
   roofline.peaks_of = "the store has no peaks of this device: it was tuned by an earlier version";
   if (!DeviceTraitsOf(task.target).machine_code) {
     roofline.peaks_of = "nobody has measured the peaks of this device";
@@ -184,10 +200,17 @@ Status GatherJob(const records::Store& store, const records::Job& job, const Gat
   std::ranges::stable_sort(all, {}, &SeenTrial::finished);
   SetJobSeconds(all, page);
   page.pace = PaceOf(all, page.wall_seconds);
-  page.failures = FailuresOf(*tasks);
-  const std::size_t share = options.most_points / tasks->size();
+  return AddJob(store, *tasks, options, std::move(page), document);
+}
+
+}  // namespace
+
+Status AddJob(const records::Store& store, const TaskMap& tasks, const GatherOptions& options,
+              JobPage page, Document& document) {
+  page.failures = FailuresOf(tasks);
+  const std::size_t share = options.most_points / tasks.size();
   const std::size_t points = std::clamp(share, kLeastPoints, kMostPoints);
-  for (const auto& [key, task] : *tasks) {
+  for (const auto& [key, task] : tasks) {
     TaskPage one = task->Page(*options.templates, points, std::min(kMostRows, points));
     FillRoofline(store, *task, one);
     if (options.finish) TW_RETURN_IF_ERROR(options.finish(*task, one));
@@ -200,8 +223,6 @@ Status GatherJob(const records::Store& store, const records::Job& job, const Gat
   document.jobs.push_back(std::move(page));
   return {};
 }
-
-}  // namespace
 
 std::string PeaksFact(const DeviceFingerprint& device) { return "peaks/" + device.ToString(); }
 
@@ -300,11 +321,16 @@ Status GatherStore(const std::string& path, const GatherOptions& options, Docume
   auto jobs = store->Jobs();
   TW_RETURN_IF_ERROR(jobs);
   const std::size_t before = document.jobs.size();
+  const std::string imported = kImportedJob;
   std::string names;
   for (const records::Job& job : *jobs) {
     names += (names.empty() ? "" : ", ") + job.name;
     if (!job.name.starts_with(options.job)) continue;
     TW_RETURN_IF_ERROR(GatherJob(*store, job, options, document));
+  }
+  // What was imported has no trials; beside a job's own it would only be in the way.
+  if (document.jobs.size() == before && imported.starts_with(options.job)) {
+    TW_RETURN_IF_ERROR(GatherImported(*store, options, document));
   }
   if (document.jobs.size() == before) {
     if (options.job.empty())

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -37,7 +39,16 @@ std::string PeaksFact(const DeviceFingerprint& device);
 std::string PeaksText(const MachinePeaks& peaks);
 Result<MachinePeaks> ParsePeaks(std::string_view text);
 
+/// Tasks of a job while it is gathered.
+using TaskMap = std::map<std::string, std::unique_ptr<TaskTrials>>;
+
+/// Adds a job to the document, with the pages of its tasks and its failures; the page has the rest,
+/// and SeenTrial::seconds are set. Errors: those of GatherOptions::finish.
+Status AddJob(const records::Store& store, const TaskMap& tasks, const GatherOptions& options,
+              JobPage page, Document& document);
+
 /// The jobs of a store, the newest first, added to the document, with what the store lacks.
+/// Of a store without trials, or for the job "imported", what was imported from logs of AutoTVM.
 /// Errors: those of opening and reading it; kNotFound for a job it does not have.
 Status GatherStore(const std::string& path, const GatherOptions& options, Document& document);
 

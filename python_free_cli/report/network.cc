@@ -17,17 +17,18 @@ struct Known {
   double operations = 0, far_bytes = 0, near_bytes = 0;  // per second
 };
 
-Known KnownOf(const Document& document) {
+Known KnownOf(const Document& document, const std::string& metric) {
   Known known;
   std::vector<double> gains, shares;
   for (const JobPage& job : document.jobs) {
     for (const TaskPage& task : job.tasks) {
-      if (task.metric != "seconds") continue;
+      if (task.metric != metric) continue;
       known.tasks.emplace(task.key, &task);
       if (task.default_value > 0 && task.best_value > 0) gains.push_back(task.speedup());
       if (task.roofline.bound > 0 && task.default_value > 0) {
         shares.push_back(task.roofline.bound / task.default_value);
       }
+      if (metric != "seconds") continue;  // what is left to the host has no cycles
       known.operations = std::max(known.operations, task.roofline.peak_operations);
       known.far_bytes = std::max(known.far_bytes, task.roofline.far_bytes);
       known.near_bytes = std::max(known.near_bytes, task.roofline.near_bytes);
@@ -51,15 +52,15 @@ void FillTime(const Known& known, const OperatorReport& report, NetworkStep& ste
   const TaskPage* task =
       report.workload_key.empty() || found == known.tasks.end() ? nullptr : found->second;
   const bool hit = report.answer == records::AnswerLevel::kHit;
-  if (task != nullptr && report.tuned && hit) step.seconds = task->best_value;
-  if (task != nullptr && !report.tuned) step.seconds = task->default_value;
-  if (step.seconds <= 0) {
-    step.seconds = Estimate(known, report);
-    step.estimated = true;
+  if (task != nullptr && report.tuned && hit) step.cost = task->best_value;
+  if (task != nullptr && !report.tuned) step.cost = task->default_value;
+  if (step.cost <= 0) {
+    step.cost = Estimate(known, report);
+    step.estimated = step.cost > 0;
   }
   if (report.workload_key.empty() || hit) return;
   const double slower = report.expected_slowdown > 1 ? report.expected_slowdown : known.gain;
-  step.miss_cost = step.seconds * (1 - 1 / slower);
+  step.miss_cost = step.cost * (1 - 1 / slower);
 }
 
 /// Bytes of the arena that are in use during each step: what overlaps counts once.
@@ -101,8 +102,11 @@ std::vector<std::int64_t> LiveBytes(const Plan& plan) {
 }  // namespace
 
 NetworkPage NetworkOf(const Plan& plan, const std::string& graph, const Document& document) {
-  const Known known = KnownOf(document);
   NetworkPage page;
+  if (!document.jobs.empty() && !document.jobs.front().tasks.empty()) {
+    page.metric = document.jobs.front().tasks.front().metric;
+  }
+  const Known known = KnownOf(document, page.metric);
   page.graph = graph;
   page.target = plan.target.ToString();
   page.arena_bytes = plan.arena_bytes;

@@ -15,12 +15,14 @@
 #include "measure/supervisor/process_measurer.h"
 #include "python_free_cli/report/statistics.h"
 #include "python_free_cli/tune_display.h"
+#include "src/target/device.h"
 
 namespace tilewright::report {
 namespace {
 
 constexpr std::size_t kFinalists = 6;          // where no race was run
 constexpr std::size_t kSimulated = 96;         // kept where the metric is not seconds
+constexpr std::size_t kSpread = 256;           // over the search, there
 constexpr std::size_t kMostFailureKinds = 64;  // of one task
 constexpr std::size_t kReasonLength = 240;
 // A score means the time that a line through so many trials before it gives.
@@ -172,6 +174,9 @@ Ranking RankingOf(const std::vector<SeenTrial>& trials, const std::vector<double
   return ranking;
 }
 
+TaskTrials::TaskTrials(const Task& task, const Epilogue& epilogue)
+    : task_(task), epilogue_(epilogue), simulated_(!DeviceTraitsOf(task.target).machine_code) {}
+
 int TaskTrials::KindOf(const Candidate& candidate) {
   const auto same = [&candidate](const Kind& kind) {
     return kind.key == candidate.template_key &&
@@ -195,6 +200,15 @@ void TaskTrials::KeepFastest(const Trial& trial) {
   const auto at = std::ranges::upper_bound(fastest_, trial.value, {}, &Trial::value);
   fastest_.insert(at, trial);
   if (fastest_.size() > kept) fastest_.pop_back();
+}
+
+void TaskTrials::KeepSpread(const Trial& trial) {
+  if (spread_seen_++ % spread_every_ != 0) return;
+  spread_.push_back(trial);
+  if (spread_.size() < kSpread) return;
+  for (std::size_t i = 0; i < kSpread / 2; ++i) spread_[i] = std::move(spread_[2 * i]);
+  spread_.resize(kSpread / 2);
+  spread_every_ *= 2;
 }
 
 void TaskTrials::Add(const records::Record& record) {
@@ -225,6 +239,7 @@ void TaskTrials::Add(const records::Record& record) {
   kind.rows.push_back(std::move(row));
   seen_.push_back(seen);
   if (ok && trial.verified && trial.attempt == 0) KeepFastest(trial);
+  if (ok && simulated_ && trial.attempt == 0) KeepSpread(trial);
   if (trial.attempt > 0) {
     if (!raced_.empty() && raced_.front().attempt < trial.attempt) raced_.clear();
     if (raced_.empty() || raced_.front().attempt == trial.attempt) raced_.push_back(trial);

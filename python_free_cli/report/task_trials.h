@@ -36,8 +36,7 @@ struct SeenTrial {
 /// bytes of a trial, whole ones only of the fastest, of a race and of one failure of a sort.
 class TaskTrials {
  public:
-  explicit TaskTrials(const Task& task, const Epilogue& epilogue)
-      : task_(task), epilogue_(epilogue) {}
+  explicit TaskTrials(const Task& task, const Epilogue& epilogue);
   void Add(const records::Record& record);
 
   const Task& task() const { return task_; }
@@ -58,6 +57,8 @@ class TaskTrials {
   /// The fastest verified trials, after Page with the winner of the race first: a few, of what is
   /// not measured in seconds (and so costs nothing to look at again) many.
   const std::vector<Trial>& fastest() const { return fastest_; }
+  /// For a VTA and a GPU: trials of the whole search, each so-manieth, verified or not.
+  const std::vector<Trial>& spread() const { return spread_; }
 
  private:
   struct Kind {
@@ -68,6 +69,7 @@ class TaskTrials {
   };
   int KindOf(const Candidate& candidate);
   void KeepFastest(const Trial& trial);
+  void KeepSpread(const Trial& trial);
   void FillSeries(std::size_t most_points, TaskPage& page);
   void FillFinalists(const TemplateRegistry& templates, TaskPage& page);
   KnobTable TableOf(int kind, std::size_t most_rows) const;
@@ -79,7 +81,9 @@ class TaskTrials {
   std::string metric_ = "seconds";
   std::vector<SeenTrial> seen_;
   std::vector<Kind> kinds_;
-  std::vector<Trial> fastest_, raced_, leaders_;
+  std::vector<Trial> fastest_, raced_, leaders_, spread_;
+  bool simulated_;  // what a trial asks of its device can be told again
+  std::int64_t spread_every_ = 1, spread_seen_ = 0;
   std::optional<search::BestEntry> race_;
   std::map<std::string, std::pair<Failure, Candidate>> failures_;  // by outcome and reason
 };

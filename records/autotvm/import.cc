@@ -33,7 +33,7 @@ namespace tilewright::records {
 namespace {
 
 constexpr std::int64_t kCommitEvery = 20000;
-constexpr std::int64_t kReportEvery = 50000;
+constexpr std::int64_t kReportEvery = 1000;
 // Interpreted tasks are kept in two generations of this many, about 6 KiB each: tuners write one
 // task after the other, and memory that stays in the caches is what makes a new one cheap.
 constexpr std::size_t kMostTasks = 256;

@@ -41,6 +41,32 @@ expect "no such record store (not found)" "$work/out"
 if "$work/query_c" "$work/records.db" 'conv2d(' 2>"$work/out"; then fail "half a key was taken"; fi
 expect "invalid argument" "$work/out"
 
+# A program of release 1.0.0, compiled with the header of that day: it links, and runs with every
+# function there was, on what that release wrote.
+old=$source/tests/capi/release_1_0 left=$source/tests/fixtures/2026-11-24-1.0.0
+${CC:-cc} -std=c99 -pedantic -Wall -Wextra -Werror -I "$old/include" "$old/client.c" -L "$library" -ltilewright \
+  -o "$work/old_client"
+mkdir "$work/none_installed"
+"$work/old_client" "$work/records.db" "$key" "$left/autotvm.log" "$left/plain.so" "$work/none_installed"
+uncalled=$(comm -23 <(sed -nE 's/^ (tw_[a-z_]+)@[^ ]+ 1\.0\.0$/\1/p' "$source/packaging/libtilewright1.symbols" | sort) \
+  <(nm -D --undefined-only "$work/old_client" | grep -oE 'tw_[a-z_]+' | sort))
+[ -z "$uncalled" ] || fail "the client of 1.0.0 does not call: $uncalled"
+
+# The header of plugins beside it, in any order; alone it has the name of 1.0.0 for its knobs, too.
+for order in 'tilewright plugin' 'plugin tilewright' 'plugin'; do
+  {
+    for header in $order; do echo "#include <tilewright/$header.h>"; done
+    echo 'int main(void) { tw_plugin_knob knob = {sizeof knob, 0, "x", 0}; return knob.value_count; }'
+    case $order in
+      plugin) echo 'static tw_knob old = {sizeof(tw_knob), 1, "x", 0}; int Count(void); int Count(void) { return old.value_count; }' ;;
+      *) echo 'int Kind(const tw_knob* knob); int Kind(const tw_knob* knob) { tw_knob none = TW_KNOB_INIT; return knob->kind + none.kind; }' ;;
+    esac
+  } >"$work/both.c"
+  includes=(-pedantic -Wall -Wextra -Werror -fsyntax-only -I "$source/include")
+  ${CC:-cc} -std=c99 "${includes[@]}" "$work/both.c" || fail "C: $order"
+  ${CXX:-c++} -std=c++17 "${includes[@]}" -x c++ "$work/both.c" || fail "C++: $order"
+done
+
 # With find_package: the examples, and a compiler outside of this project.
 for project in docs/examples tests/consumer; do
   cmake -S "$source/$project" -B "$work/$project" -DCMAKE_PREFIX_PATH="$prefix" \

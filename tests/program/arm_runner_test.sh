@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # arm_runner_test.sh TILEWRIGHT SOURCE BUILD: builds the runner for 64-bit Arm boards in the folder
-# BUILD, as docs/deploy.md says, and tunes a task by it: under an emulator, without a network if
+# BUILD, as docs/deploy.md says, packs it, and tunes a task by what is in the package: under an emulator, without a network if
 # namespaces can be had here. Exit code 77 (skipped) where the compiler or the emulator is missing.
 set -euo pipefail
 tilewright=$1
@@ -21,10 +21,25 @@ for tool in aarch64-linux-gnu-g++ qemu-aarch64; do
 done
 cmake -S "$source" -B "$build" -DTILEWRIGHT_RUNNER_ONLY=ON -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_TOOLCHAIN_FILE="$source/cmake/toolchains/aarch64-linux-gnu.cmake" \
+  -DTILEWRIGHT_PAGES="$(dirname "$tilewright")/share/man/man1" \
   >"$work/log" 2>&1 || fail "$(cat "$work/log")"
 cmake --build "$build" -j 2 >"$work/log" 2>&1 || fail "$(tail -n 40 "$work/log")"
 runner=$build/python_free_cli/runner/tilewright-runner
 [ "$(od -An -tu2 -j18 -N2 "$runner" | tr -d ' ')" = 183 ] || fail "$runner is not for aarch64"
+
+# Its package, as scripts/package.sh --cross makes it; what runs below is unpacked from it.
+(cd "$work" && cpack -G DEB --config "$build/CPackConfig.cmake" -B "$work/debs" >"$work/log" 2>&1) || fail "$(cat "$work/log")"
+deb=$(find "$work/debs" -maxdepth 1 -name 'tilewright-runner_*_arm64.deb')
+[ -n "$deb" ] || fail "no package for arm64: $(ls "$work/debs")"
+[ "$(dpkg-deb -f "$deb" Architecture)" = arm64 ] || fail "the package is for $(dpkg-deb -f "$deb" Architecture)"
+dpkg-deb -f "$deb" Depends | grep -qE '^libc6 \(>= 2\.[0-9]+\)$' || fail "it needs $(dpkg-deb -f "$deb" Depends)"
+if command -v lintian >/dev/null; then
+  lintian --fail-on error,warning "$deb" >"$work/log" 2>&1 || fail "lintian: $(cat "$work/log")"
+fi
+dpkg-deb -x "$deb" "$work/root"
+runner=$work/root/usr/bin/tilewright-runner
+version=$(sed -n 's/^project(Tilewright VERSION \([0-9.]*\).*/\1/p' "$source/CMakeLists.txt")
+[ "$(qemu-aarch64 -L /usr/aarch64-linux-gnu "$runner" --version)" = "tilewright-runner $version" ] || fail "another version"
 
 connection="qemu-aarch64 -L /usr/aarch64-linux-gnu $runner"
 if unshare --user --map-root-user --net true 2>/dev/null; then

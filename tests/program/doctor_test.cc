@@ -1,3 +1,6 @@
+// What `tilewright doctor` says of machines: each case is a good machine, made of files below a
+// folder and of what is asked of the system, with one thing that is other than it should be.
+
 #include "python_free_cli/doctor/doctor.h"
 
 #include <gmock/gmock.h>

@@ -50,6 +50,14 @@ for day in "$fixtures"/20*/; do
   # A log of AutoTVM's form.
   expect 0 records import autotvm.log --records imported.db --json
   matches '"imported":[1-9]' out
+  expect 0 report imported.db
+  has 'imported records, which nobody verified here' out
+
+  # A report: without what a store of that day lacks, which it names.
+  expect 0 report store.db --graph packed.relay --job 2c7b8172 --json
+  matches '"engines":\[\{' out
+  expect 0 report store.db
+  has 'not known: store.db' out
 
   # A job that was killed goes on, or begins another log; its trials stay either way.
   kept=$(count job.db)
@@ -70,3 +78,12 @@ for day in "$fixtures"/20*/; do
   [ "$(sqlite3 -readonly store.db 'SELECT config FROM trial ORDER BY rowid DESC LIMIT 1' | grep -cxFf before)" -eq 1 ] ||
     fail "the first trial is of another config"
 done
+
+# Tables of scripts/bench.sh, as pages of a report.
+for table in "$2"/bench/results/*/table.json; do
+  expect 0 report --bench "$table"
+  has 'median of' out
+done
+expect 2 report
+expect 2 report --bench store.db
+has 'not valid JSON' err

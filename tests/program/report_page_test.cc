@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "python_free_cli/report/bench_table.h"
 #include "python_free_cli/report/code.h"
 #include "python_free_cli/report/compare.h"
 #include "python_free_cli/report/page.h"
@@ -42,7 +43,7 @@ NetworkPage MadeUpNetwork() {
     step.value = step.op = step.explanation = step.config = kHostile;
     step.answer = answer;
     step.template_key = "conv2d.cpu";
-    step.seconds = 1e-3;
+    step.cost = 1e-3;
     step.miss_cost = 1e-4;
     step.live_bytes = 2048;
     network.steps.push_back(step);
@@ -128,14 +129,16 @@ TEST_F(ReportPageTest, DrawsEveryChartAndShowsHostileTextsAsText) {
   document_->missing.push_back(kHostile);
   TaskPage& task = document_->jobs.front().tasks.front();
   task.vta = MadeUpVta();
-  task.gpu = {{"occupancy", 0.5}, {"shared memory", 4096}};
+  task.gpu = {{"occupancy", 0.5}, {"bytes of shared memory of a block", 4096}};
+  task.gpu_points = {{1e-3, 0.5, 4096, 1, true}, {2e-3, 1, 0, 4, false}};
+  document_->bench = *ParseBenchTable(MadeUpTable(kHostile), kHostile);
   task.key = task.name = task.best_config = kHostile;
   task.finalists.front().config = task.finalists.front().template_key = kHostile;
   document_->jobs.front().device = kHostile;
   ASSERT_TRUE(browser_->Resize(1280, 900, false).ok());
   Open("all");
   ExpectQuiet();
-  EXPECT_EQ(Text("document.querySelectorAll('canvas').length"), "14");
+  EXPECT_EQ(Text("document.querySelectorAll('canvas').length"), "16");
   EXPECT_EQ(Text(std::string(kBlank) + ".join()"), "");
   // What the page is made of is what it was made of: three scripts, no pictures, no frames.
   EXPECT_EQ(Text("document.querySelectorAll('script').length"), "3");
@@ -169,6 +172,30 @@ TEST_F(ReportPageTest, LacksWhatTheStoreLacks) {
   ExpectQuiet();
   EXPECT_EQ(Text("document.querySelectorAll('.notes li').length"), "2");
   EXPECT_EQ(Text("[...document.querySelectorAll('.none')].length >= 3"), "true");
+}
+
+// What is measured of simulators, and of nothing that changed, has no times and no gains.
+TEST_F(ReportPageTest, ShowsATableAloneAndANetworkInCycles) {
+  document_->title = "Benchmarks";
+  document_->bench = *ParseBenchTable(MadeUpTable(kHostile), "table.json");
+  ASSERT_TRUE(browser_->Resize(375, 700, true).ok());
+  Open("bench");
+  ExpectQuiet();
+  EXPECT_EQ(Text(kTooWide), "0");
+  EXPECT_EQ(Text("document.querySelector('.figure.bad').textContent"), "1");
+  EXPECT_EQ(Text("document.querySelectorAll('#views a').length"), "1");
+  document_->bench.reset();
+  Gather(12);
+  TaskPage& task = document_->jobs.front().tasks.front();
+  task.default_value = task.best_value;
+  document_->network = MadeUpNetwork();
+  document_->network->metric = "cycles";
+  document_->network->steps.front().cost = 0;
+  document_->network->steps.front().layout = "NCHW16c";
+  Open("all");
+  ExpectQuiet();
+  EXPECT_EQ(Text(std::string(kBlank) + ".join()"), "");
+  EXPECT_EQ(Text("document.querySelectorAll('.strip').length"), "2");
 }
 
 TEST_F(ReportPageTest, FollowsLinksAndSorts) {

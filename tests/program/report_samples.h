@@ -6,6 +6,7 @@
 
 #include "python_free_cli/report/gather.h"
 #include "search/job_log.h"
+#include "src/base/json.h"
 #include "tests/records/sample_trials.h"
 
 namespace tilewright::report {
@@ -64,6 +65,30 @@ inline void AddMadeUpJob(const std::string& path, const std::vector<Trial>& tria
   ASSERT_TRUE(store->Append(job->id, trials, log).ok());
   MachinePeaks peaks{100e9, 200e9, 60e9, 20e9};
   ASSERT_TRUE(store->SetFact(PeaksFact(records::SampleDevice()), PeaksText(peaks)).ok());
+}
+
+/// A table of scripts/bench.sh with hostile names: one row slower, one faster, one new, one gone.
+inline std::string MadeUpTable(const std::string& name) {
+  const auto row = [&name](const char* verdict, double before, double change) {
+    nlohmann::ordered_json json = {
+        {"group", "networks"}, {"name", name + verdict}, {"unit", "ms"},
+        {"better", "less"},    {"value", 15.4},          {"noise", 0.01},
+        {"before", before},    {"change", change},       {"verdict", verdict}};
+    if (before == 0) json["before"] = json["change"] = nullptr;
+    return json;
+  };
+  return DumpJson({{"schema", 1},
+                   {"cpu", "Test CPU"},
+                   {"cores", 2},
+                   {"date", "2026-11-24T15:00:24Z"},
+                   {"commit", "ed9c58ad81"},
+                   {"version", "1.0.0"},
+                   {"rounds", 3},
+                   {"load", 0.5},
+                   {"compared_with", "then/table.json"},
+                   {"compared_commit", "0123456789"},
+                   {"gone", {"search: " + name}},
+                   {"rows", {row("slower", 14, 0.1), row("faster", 17, -0.1), row("new", 0, 0)}}});
 }
 
 }  // namespace tilewright::report

@@ -1,8 +1,14 @@
+// What `tilewright report` makes of stores and tables, as values and as text: statistics, seconds
+// of a job, knobs, races, comparisons, what devices add. The page as a browser shows it:
+// report_page_test.cc.
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "python_free_cli/report/bench_table.h"
 #include "python_free_cli/report/code.h"
 #include "python_free_cli/report/compare.h"
+#include "python_free_cli/report/device_pages.h"
 #include "python_free_cli/report/document_text.h"
 #include "python_free_cli/report/page.h"
 #include "python_free_cli/report/statistics.h"
@@ -12,10 +18,12 @@
 namespace tilewright::report {
 namespace {
 
-using testing::DoubleNear;
+using testing::Contains;
 using testing::ElementsAre;
+using testing::Gt;
 using testing::HasSubstr;
 using testing::Not;
+using testing::Pair;
 
 TEST(KendallTauTest, SaysHowFarTwoOrdersAgree) {
   EXPECT_EQ(KendallTau(std::vector<double>{1, 2, 3, 4}, std::vector<double>{1, 5, 6, 9}), 1);
@@ -215,6 +223,110 @@ TEST_F(ReportTest, ComparesByIntervals) {
   comparison = Compare(then, now, "then", "now");
   EXPECT_EQ(comparison.tasks[0].verdict, "slower");
   EXPECT_EQ(Compare(now, now, "now", "now").tasks[0].verdict, "same");
+}
+
+TEST(BenchTableTest, SaysWhatBecameSlower) {
+  const auto page = ParseBenchTable(MadeUpTable("net "), "now/table.json");
+  ASSERT_TRUE(page.ok()) << page.status().message();
+  EXPECT_EQ(page->rows.size(), 3u);
+  EXPECT_EQ(page->CountOf("slower"), 1);
+  EXPECT_EQ(page->rows.back().change, std::nullopt);
+  Document document;
+  document.bench = *page;
+  const std::string text = ToText(document);
+  EXPECT_THAT(text, HasSubstr("compared with then/table.json (commit 0123456789): 1 slower"));
+  EXPECT_THAT(text, HasSubstr("+10.0 %  slower"));
+  EXPECT_EQ(ToJson(document)["bench"]["rows"].size(), 3u);
+}
+
+TEST(BenchTableTest, NamesThePlaceOfWhatIsWrong) {
+  const auto refused = [](const std::string& from, const std::string& to) {
+    std::string text = MadeUpTable("net ");
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return ParseBenchTable(text.replace(at, from.size(), to), "t.json").status();
+  };
+  EXPECT_EQ(refused("\"schema\":1", "\"schema\":2").code(), StatusCode::kUnsupported);
+  EXPECT_THAT(refused("\"value\":15.4", "\"value\":\"a\"").message(),
+              HasSubstr("t.json: rows[0].value: expected a number of at least 0"));
+  EXPECT_THAT(refused("\"verdict\":\"faster\"", "\"verdict\":\"bold\"").message(),
+              HasSubstr("rows[1].verdict: expected one of \"slower\""));
+  EXPECT_THAT(refused("\"gone\":[", "\"gone\":[7,").message(),
+              HasSubstr("gone: expected a list of texts"));
+  EXPECT_THAT(ParseBenchTable("[]", "t.json").status().message(), HasSubstr("expected an object"));
+  EXPECT_THAT(ParseBenchTable("{", "t.json").status().message(), HasSubstr("line 1"));
+}
+
+/// A job of one task on a device whose trials can be looked at again without it.
+class DeviceReportTest : public ReportTest {
+ protected:
+  JobPage GatherOf(const char* key, const char* epilogue, const Target& target,
+                   const std::string& metric, std::int64_t count) {
+    const Workload workload = *Workload::Parse(key);
+    std::vector<Trial> trials;
+    const TemplateEntry* entry = BuiltInTemplates().For(workload, target).front();
+    const ConfigSpace space = *entry->define_space(workload, target);
+    const auto legal = [&](const Trial& trial) {
+      const Candidate& c = trial.candidate;
+      return metric == "seconds" ||
+             BuildVtaStream(*entry, workload, c.epilogue, target, c.config).ok();
+    };
+    for (std::int64_t i = 0; std::ssize(trials) < count && i < 4000; ++i) {
+      const std::int64_t index = i * 7919 % space.size();
+      Trial trial =
+          records::SampleTrial(index, 1e-3 * static_cast<double>(1 + i), workload, target);
+      trial.candidate.epilogue = *Epilogue::Parse(epilogue);
+      if (!legal(trial)) continue;
+      trial.metric = metric;
+      trial.attempt = 0;
+      trial.verified = trials.empty();  // the others are looked at all the same
+      trials.push_back(std::move(trial));
+    }
+    Add(Path("device.db"), trials);
+    Document document;
+    GatherOptions options;
+    options.templates = &BuiltInTemplates();
+    options.finish = [](const TaskTrials& of, TaskPage& page) {
+      FillDevicePages(BuiltInTemplates(), of.fastest(), of.spread(), page);
+      return Status();
+    };
+    const Status gathered = GatherStore(Path("device.db"), options, document);
+    EXPECT_TRUE(gathered.ok()) << gathered.message();
+    return document.jobs.empty() ? JobPage() : document.jobs.front();
+  }
+};
+
+TEST_F(DeviceReportTest, OfAVtaTheFrontIsAmongTrialsOfTheWholeSearch) {
+  const JobPage job = GatherOf(
+      "conv2d(int8[1,4,56,56,1,16]NCHW1n16c,int8[4,4,3,3,16,16]OIHW16o16i,s1x1,p1x1x1x1,d1x1,g1)"
+      "->int32",
+      "shift_right(6);clip(-127,127);cast(int8)",
+      *Target::Parse("vta -model=sim_1x16_i8w8a32_15_15_18_17"), "cycles", 24);
+  ASSERT_EQ(job.tasks.size(), 1u);
+  const TaskPage& task = job.tasks.front();
+  ASSERT_TRUE(task.vta);
+  EXPECT_GT(task.vta->points.size(), 8u);
+  EXPECT_TRUE(std::ranges::any_of(task.vta->points, &VtaPoint::front));
+  EXPECT_FALSE(std::ranges::all_of(task.vta->points, &VtaPoint::front));
+  EXPECT_EQ(task.vta->timeline.size(), 3u);
+  EXPECT_EQ(task.vta->memories.size(), 5u);
+  EXPECT_EQ(task.roofline.per, "cycle");
+  EXPECT_EQ(task.roofline.bound, 56 * 56 * 9 * 16);  // one tile product each
+}
+
+TEST_F(DeviceReportTest, OfAGpuSaysWhatConfigsAskFor) {
+  const JobPage job = GatherOf(
+      "conv2d(float32[1,64,56,56]NCHW,float32[64,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32", "",
+      *Target::Parse("cuda -arch=sm_80"), "seconds", 12);
+  ASSERT_EQ(job.tasks.size(), 1u);
+  const TaskPage& task = job.tasks.front();
+  ASSERT_FALSE(task.gpu_points.empty());
+  EXPECT_TRUE(task.gpu_points.front().best);
+  EXPECT_THAT(task.gpu, Contains(Pair("occupancy", testing::AllOf(Gt(0), testing::Le(1)))));
+  for (const GpuPoint& point : task.gpu_points) {
+    EXPECT_GT(point.bank_ways, 0);
+    EXPECT_LE(point.occupancy, 1);
+  }
 }
 
 }  // namespace

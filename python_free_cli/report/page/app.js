@@ -13,6 +13,7 @@ window.addEventListener('error', event => say(event.message));
 function route() {
   const parts = location.hash.replace(/^#\/?/, '').split('/').filter(Boolean);
   const number = (text, count) => /^\d+$/.test(text || '') && Number(text) < count ? Number(text) : 0;
+  if (report.bench && (parts[0] === 'bench' || !report.jobs.length)) return {view: 'bench', job: 0};
   if (!report.jobs.length) return {view: 'waiting', job: 0};
   const job = parts[0] === 'job' ? number(parts[1], report.jobs.length) : 0;
   if (parts[0] === 'network' && report.network) return {view: 'network', job};
@@ -28,6 +29,7 @@ function everything() {
   const views = report.jobs.flatMap((job, i) => [overview(report, i), ...job.tasks.map((_, k) => taskView(report, i, k))]);
   if (report.network) views.push(networkView(report));
   if (report.comparison) views.push(comparisonView(report));
+  if (report.bench) views.push(benchView(report));
   return element('div', {}, views);
 }
 
@@ -38,6 +40,7 @@ function viewOf(at) {
   }
   if (at.view === 'network') return networkView(report);
   if (at.view === 'comparison') return comparisonView(report);
+  if (at.view === 'bench') return benchView(report);
   if (at.view === 'all') return everything();
   return at.view === 'task' ? taskView(report, at.job, at.task) : overview(report, at.job);
 }
@@ -55,10 +58,11 @@ function show() {
 /** Links to the other views, and the jobs there are. */
 function showViews(at) {
   const overviewLink = at.job ? '#/job/' + at.job : '#/';
-  const views = [['Overview', overviewLink, at.view === 'overview'], ['Tasks', `#/job/${at.job}/task/0`, at.view === 'task']];
+  const views = !report.jobs.length ? [] : [['Overview', overviewLink, at.view === 'overview'], ['Tasks', `#/job/${at.job}/task/0`, at.view === 'task']];
   if (report.network) views.push(['Network', '#/network', at.view === 'network']);
   if (report.comparison) views.push(['Comparison', '#/comparison', at.view === 'comparison']);
-  views.push(['All', '#/all', at.view === 'all']);
+  if (report.bench) views.push(['Benchmarks', '#/bench', at.view === 'bench']);
+  if (report.jobs.length) views.push(['All', '#/all', at.view === 'all']);
   document.getElementById('views').replaceChildren(...views.map(([name, href, here]) =>
       element('a', {href, 'aria-current': here ? 'page' : null}, name)));
   const pick = document.getElementById('job');

@@ -5,61 +5,79 @@ const answerColour = name => (ANSWERS.find(one => one[0] === name) || ['', 'fain
 
 function memoryChart(canvas, network) {
   const c = colours();
+  // Where some steps have no time, by their number.
+  const timed = network.steps.every(step => step.cost > 0);
   let at = 0;
   const points = [];
   for (const step of network.steps) {
     points.push({x: at, y: step.live_bytes, step});
-    at += step.seconds;
+    at += timed ? step.cost : 1;
   }
   points.push({x: at, y: 0});
+  const where = value => timed ? shown(network.metric, value) : Number.isInteger(value) ? 'step ' + (value + 1) : null;
   return new Chart(canvas, {
     type: 'line',
     data: {datasets: [{label: 'alive', data: points, stepped: 'before', fill: true, borderColor: c.accent, borderWidth: 1.6,
       backgroundColor: faded(c.accent, .16), pointRadius: 0}]},
     options: chartOptions({
-      x: {type: 'linear', min: 0, max: at, ticks: {callback: value => value === 0 ? '0' : shown('seconds', value)}},
+      x: {type: 'linear', min: 0, max: at, ticks: {callback: value => timed && value === 0 ? '0' : value >= at && !timed ? null : where(value)}},
       y: {min: 0, suggestedMax: network.arena_bytes, ticks: {callback: value => value === 0 ? '0' : bytesText(value)}}},
     {plugins: {legend: {display: false}, tooltip: {callbacks: {title: () => '',
       label: item => item.raw.step ? bytesText(item.parsed.y) + ' while ' + item.raw.step.op : ''}}}}),
   });
 }
 
+/** The same strip by layout: where the colour changes, data is laid out anew or read another way. */
+function layoutStrip(network, widthOf) {
+  const layouts = [...new Set(network.steps.map(step => step.layout).filter(Boolean))];
+  if (!layouts.length) return null;
+  const colour = layout => layout ? `var(--${['good', 'violet', 'warm', 'accent', 'sand', 'teal'][layouts.indexOf(layout) % 6]})` : 'var(--grid)';
+  return [element('div', {class: 'strip thin'}, network.steps.map(step => styled(element('i', {class: step.layout_change ? 'change' : '',
+    title: `${step.op}\n${step.layout || 'no layout of its own'}${step.layout_change ? '\nchanges the layout' : ''}`}),
+  {flex: widthOf(step), 'background-color': step.layout_change ? 'var(--bad)' : colour(step.layout)}))),
+  element('div', {class: 'legend'}, layouts.map(layout => styled(element('span', {}, layout), {'--swatch': colour(layout)})),
+      network.layout_changes ? styled(element('span', {}, countText(network.layout_changes) + ' layout changes'), {'--swatch': 'var(--bad)'}) : null)];
+}
+
 function networkView(report) {
   const network = report.network;
-  const total = network.steps.reduce((sum, step) => sum + step.seconds, 0);
-  const missed = network.steps.reduce((sum, step) => sum + step.miss_seconds, 0);
-  const measured = network.steps.reduce((sum, step) => sum + (step.estimated ? 0 : step.seconds), 0);
+  const total = network.steps.reduce((sum, step) => sum + step.cost, 0);
+  const missed = network.steps.reduce((sum, step) => sum + step.miss_cost, 0);
+  const measured = network.steps.reduce((sum, step) => sum + (step.estimated ? 0 : step.cost), 0);
   const families = [...new Set(network.steps.map(step => step.op.split(' ')[0]))];
   const colour = step => `var(--${['accent', 'teal', 'violet', 'sand', 'good', 'warm'][families.indexOf(step.op.split(' ')[0]) % 6]})`;
+  const widthOf = step => String(1000 * Math.max(step.cost / (total || 1), 1e-4));
   const strip = element('div', {class: 'strip'}, network.steps.map(step => styled(element('i', {
     class: step.answer !== 'hit' && step.template ? 'untuned' : '',
-    title: `${step.op}\n${step.value}\n${shown('seconds', step.seconds)}${step.estimated ? ' (estimated)' : ''}\n${step.answer}`}),
-  {flex: String(1000 * Math.max(step.seconds / (total || 1), 1e-4)), background: colour(step)})));
+    title: `${step.op}\n${step.value}\n${shown(network.metric, step.cost)}${step.estimated ? ' (estimated)' : ''}\n${step.answer}`}),
+  {flex: widthOf(step), 'background-color': colour(step)})));
+  const unknown = network.steps.filter(step => !(step.cost > 0)).length;
+  const untuned = network.steps.some(step => step.template && step.answer !== 'hit');
   const coverage = Object.entries(network.coverage).sort((a, b) => b[1] - a[1]);
-  const timeOf = answer => network.steps.reduce((sum, step) => sum + (step.answer === answer ? step.seconds : 0), 0);
+  const timeOf = answer => network.steps.reduce((sum, step) => sum + (step.answer === answer ? step.cost : 0), 0);
   const rows = network.steps.map((step, index) => ({step, index}));
   const table = sortedTable([
     {name: '#', sort: row => row.index, cell: row => row.index + 1},
     {name: 'Operator', text: true, sort: row => row.step.op, cell: row => [row.step.op, row.step.layout_change ? element('span', {class: 'tag'}, 'layout change') : null]},
     {name: 'Layout', text: true, sort: row => row.step.layout, cell: row => row.step.layout || '–'},
-    {name: 'Time', sort: row => row.step.seconds, cell: row => [row.step.estimated ? '≈ ' : '', shown('seconds', row.step.seconds), bar(row.step.seconds / (total || 1) * 5, colour(row.step))]},
+    {name: 'Time', sort: row => row.step.cost, cell: row => [row.step.estimated ? '≈ ' : '', shown(network.metric, row.step.cost), bar(row.step.cost / (total || 1) * 5, colour(row.step))]},
     {name: 'Answer', text: true, sort: row => row.step.answer, cell: row => styled(element('span', {class: 'tag', title: row.step.explanation}, row.step.answer), {color: `var(--${answerColour(row.step.answer)})`})},
-    {name: 'Costs', hint: 'more than a tuned kernel is expected to take', sort: row => row.step.miss_seconds, cell: row => row.step.miss_seconds > 0 ? '+ ' + shown('seconds', row.step.miss_seconds) : '–'},
+    {name: 'Costs', hint: 'more than a tuned kernel is expected to take', sort: row => row.step.miss_cost, cell: row => row.step.miss_cost > 0 ? '+ ' + shown(network.metric, row.step.miss_cost) : '–'},
     {name: 'Bytes', sort: row => row.step.bytes, cell: row => bytesText(row.step.bytes)},
     {name: 'Config', text: true, cell: row => row.step.template ? [row.step.template, ' ', element('code', {}, configText(row.step.config))] : '–'},
   ], rows);
   return element('div', {},
       element('h1', {}, network.graph), element('p', {class: 'sub', title: network.target}, shortTarget(network.target)),
       element('div', {class: 'tiles'},
-          tile('Network', shown('seconds', total), percent(total ? measured / total : 0) + ' of it measured'),
+          tile('Network', shown(network.metric, total), percent(total ? measured / total : 0) + ' of it measured' + (unknown ? `, ${unknown} steps unknown` : '')),
           tile('Steps', countText(network.steps.length), network.layout_changes + ' layout changes'),
-          tile('Untuned costs', missed > 0 ? shown('seconds', missed) : 'nothing', missed > 0 ? percent(missed / total) + ' of the time' : 'every task has a record', missed > 0 ? 'bad' : 'good'),
+          tile('Untuned costs', missed > 0 ? shown(network.metric, missed) : untuned ? 'unknown' : 'nothing', missed > 0 ? percent(missed / total) + ' of the time' : untuned ? 'no task was tuned' : 'every task has a record', missed > 0 ? 'bad' : untuned ? '' : 'good'),
           tile('Memory', bytesText(network.arena_bytes), bytesText(network.constant_bytes) + ' of constants'),
           tile('Layouts', network.layouts_changed + ' of ' + network.layout_choices, network.layout_rule_seconds > 0
               ? 'chosen, ' + percent(1 - network.layout_seconds / network.layout_rule_seconds) + ' saved (estimate)' : 'chosen')),
       element('div', {class: 'grid'},
-          card('Operators, as long as they take', 'In the order in which they run; hatched ones have no record of their own', [strip,
-            element('div', {class: 'legend'}, families.map(family => styled(element('span', {}, family), {'--swatch': colour({op: family})})))], {size: 'wide'}),
+          card('Operators, as long as they take', 'In the order in which they run; hatched ones have no record of their own' + (unknown ? '; of narrow ones nobody knows the time' : ''), [strip,
+            element('div', {class: 'legend'}, families.map(family => styled(element('span', {}, family), {'--swatch': colour({op: family})}))), layoutStrip(network, widthOf)].filter(Boolean), {size: 'wide'}),
           card('Coverage', 'Operators by where their config comes from, and their share of the time', element('div', {class: 'meters'}, coverage.map(([name, count]) =>
               meter(name, timeOf(name) / (total || 1), count + ' · ' + percent(timeOf(name) / (total || 1)), answerColour(name)))), {size: 'third'}),
           card('Memory that is in use', 'While the network runs', canvas => memoryChart(canvas, network), {size: 'two-thirds'}),
@@ -93,7 +111,7 @@ function comparisonView(report) {
               comparison.low > 1 ? 'good' : comparison.high < 1 ? 'bad' : ''),
           tile('Faster', String(count('faster')), 'tasks', count('faster') ? 'good' : ''), tile('Slower', String(count('slower')), 'tasks', count('slower') ? 'bad' : ''),
           tile('Same', String(count('same')), 'the interval has 1 in it'),
-          tile('This', shown('seconds', comparison.total), 'all uses'), tile('Other', shown('seconds', comparison.other_total), 'all uses')),
+          tile('This', shown(comparison.metric, comparison.total), 'all uses'), tile('Other', shown(comparison.metric, comparison.other_total), 'all uses')),
       element('div', {class: 'grid'}, tasks.length
           ? card('Task by task', 'How much faster than the other store; the bar is the 95 % interval, the line is equal', table, {size: 'wide'})
           : card('Task by task', null, none('The two have no task in common.'), {size: 'wide'}),

@@ -31,6 +31,7 @@ function jobTiles(job) {
 /** Where the axis of the waterfall begins: at 0 unless the gain would be a sliver. */
 function waterfallStart(job) {
   const gain = Math.abs(job.default_total - job.best_total);
+  if (gain < .001 * job.default_total) return 0;  // nothing to look at closely
   return gain > .25 * job.default_total ? 0 : Math.max(0, Math.min(job.default_total, job.best_total) - 2 * gain);
 }
 
@@ -210,7 +211,8 @@ function overview(report, jobIndex) {
               job.time ? timeMeters(job.time) : lack('Not stored by the version that tuned this job.'), {size: 'third'}),
           job.time ? card('Where the time went, over time', null, canvas => timeLines(canvas, job.time), {size: 'two-thirds'}) : null,
           card('Trials per second', null, canvas => paceBars(canvas, job)),
-          card('Noise and disturbed moments', 'How well values are known, and trials that met no quiet moment',
-              canvas => noiseLines(canvas, job)),
+          job.pace.noise.some(noise => noise > 0) || job.disturbed
+              ? card('Noise and disturbed moments', 'How well values are known, and trials that met no quiet moment', canvas => noiseLines(canvas, job))
+              : card('Noise and disturbed moments', null, lack(metricOf(job) === 'seconds' ? 'No trial was measured often enough to tell.' : 'None: a simulator counts, and counts the same each time.')),
           card('Failures', null, failureTable(job), {size: 'wide'})));
 }

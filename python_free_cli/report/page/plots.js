@@ -163,21 +163,45 @@ function vtaCards(task) {
     }));
   }
   if (vta.points.length) {
-    cards.push(card('Cycles and bytes', `${countText(vta.points.length)} configs of ${countText(vta.points_of)} trials; none is better in both than those on the line`, canvas => {
+    cards.push(card('Cycles and bytes', `${countText(vta.points.length)} configs of ${countText(vta.points_of)} trials, simulated for this page; none is better in both than those on the line`, canvas => {
       const c = colours(), point = one => ({x: one.cycles, y: one.bytes});
       const front = vta.points.filter(one => one.front).sort((a, b) => a.cycles - b.cycles);
       return new Chart(canvas, {data: {datasets: [
         {type: 'scatter', label: 'winner', data: vta.points.filter(one => one.best).map(point), backgroundColor: c.warm, pointRadius: 6, pointStyle: 'rectRot'},
         {type: 'line', label: 'Pareto front', data: front.map(point), borderColor: c.good, backgroundColor: c.good, borderWidth: 1.6, pointRadius: 3.5, stepped: 'after'},
         {type: 'scatter', label: 'trials', data: vta.points.map(point), backgroundColor: faded(c.accent, .45), pointRadius: 2.6}]},
-      options: chartOptions({x: valueAxis('cycles', 'cycles'), y: valueAxis('bytes', 'bytes of DRAM')},
+      options: chartOptions({x: Object.assign(valueAxis('cycles', 'cycles'), around(vta.points, 'cycles')), y: Object.assign(valueAxis('bytes', 'bytes of DRAM'), around(vta.points, 'bytes'))},
           {plugins: {tooltip: {callbacks: {label: item => shown('cycles', item.parsed.x) + ', ' + bytesText(item.parsed.y)}}}})});
     }));
   }
   return cards;
 }
 
-function gpuCard(task) {
-  return card('On the GPU', 'Of the winner', element('table', {}, element('tbody', {}, Object.entries(task.gpu).map(([name, value]) =>
-      element('tr', {}, element('td', {class: 'text'}, name), element('td', {}, name.includes('share') || name === 'occupancy' ? percent(value) : countText(value)))))));
+/** Ends of a logarithmic axis, somewhat beyond the points. */
+function around(points, name) {
+  const values = points.map(one => one[name]);
+  return {min: Math.min(...values) / 1.15, max: Math.max(...values) * 1.15};
+}
+
+function gpuCards(task) {
+  const cards = [card('On the GPU', 'What the winner asks of a multiprocessor', element('table', {}, element('tbody', {}, Object.entries(task.gpu).map(([name, value]) =>
+      element('tr', {}, element('td', {class: 'text'}, name), element('td', {}, name.includes('share of') || name === 'occupancy' ? percent(value)
+          : name.startsWith('bytes') ? bytesText(value) : countText(value)))))))];
+  const points = task.gpu_points;
+  if (points.length > 1) {
+    cards.push(card('Occupancy, shared memory, bank conflicts', 'Winner and configs of the whole search; the larger a dot, the more shared memory', canvas => {
+      const c = colours(), most = Math.max(1, ...points.map(one => one.shared_bytes));
+      const free = points.filter(one => !one.best && one.bank_conflict_ways <= 1.01), clash = points.filter(one => !one.best && one.bank_conflict_ways > 1.01);
+      const set = (label, list, colour, style) => ({type: 'scatter', label, data: list.map(one => ({x: 100 * one.occupancy, y: one.value, one})), backgroundColor: faded(colour, .6),
+        borderColor: colour, pointStyle: style, pointRadius: list.map(one => 3 + 6 * Math.sqrt(one.shared_bytes / most))});
+      return new Chart(canvas, {data: {datasets: [set('winner', points.filter(one => one.best), c.warm, 'rectRot'), set('no bank conflicts', free, c.accent, 'circle'),
+        set('bank conflicts', clash, c.bad, 'circle')]},
+      options: chartOptions({x: {type: 'linear', min: 0, max: 105, title: {text: 'occupancy'}, ticks: {callback: value => value > 100 ? null : value + ' %'}}, y: valueAxis(task.metric, '')},
+          {plugins: {tooltip: {callbacks: {label: item => {
+            const one = item.raw.one;
+            return `${shown(task.metric, one.value)}, occupancy ${percent(one.occupancy)}, ${bytesText(one.shared_bytes)} shared, conflicts ${digits(one.bank_conflict_ways, 3)} ways`;
+          }}}}})});
+    }));
+  }
+  return cards;
 }

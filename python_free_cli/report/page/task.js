@@ -70,8 +70,8 @@ function rooflineChart(canvas, task) {
   const c = colours(), roof = task.roofline;
   const intensity = roof.operations / roof.bytes;
   const rate = value => roof.operations / value;
-  const peak = roof.peak_operations_per_second;
-  const far = roof.far_bytes_per_second, near = roof.near_bytes_per_second;
+  const peak = roof.peak_operations, far = roof.far_bytes;
+  const near = roof.near_bytes || far;  // a VTA has one memory
   const ridge = Math.max(peak / far, peak / near, intensity);
   const low = Math.min(peak / near, peak / far, intensity) / 8, high = ridge * 8;
   const roofOf = bandwidth => [low, peak / bandwidth, high].map(x => ({x, y: Math.min(peak, x * bandwidth)}));
@@ -81,12 +81,12 @@ function rooflineChart(canvas, task) {
     backgroundColor: colour, borderColor: c.card, borderWidth: 1.5, pointRadius: 6, pointStyle: style});
   const line = (label, bandwidth, dash) => ({type: 'line', label, data: roofOf(bandwidth), borderColor: c.muted,
     backgroundColor: c.muted, borderWidth: 1.6, borderDash: dash, pointRadius: 0, pointStyle: 'line'});
-  const perSecond = value => { const [n, unit] = scaled(value, COUNTS); return digits(n, 3) + ' ' + unit + (roof.int8 ? 'op/s' : 'FLOP/s'); };
+  const perSecond = value => { const [n, unit] = scaled(value, COUNTS); return digits(n, 3) + ' ' + unit + (roof.per === 'cycle' ? 'op/cycle' : roof.int8 ? 'op/s' : 'FLOP/s'); };
   return new Chart(canvas, {
     data: {datasets: [
       one('best', task.best, c.warm, 'rectRot'), one('default', task.default, c.violet, 'triangle'),
       {type: 'scatter', label: 'trials', data: points, backgroundColor: faded(c.accent, .3), borderWidth: 0, pointRadius: 2.6, pointStyle: 'circle'},
-      line('near memory', near, []), line('far memory', far, [5, 4])]},
+      ...(roof.near_bytes > 0 ? [line('near memory', near, []), line('far memory', far, [5, 4])] : [line('memory', far, [])])]},
     options: chartOptions({
       x: {type: 'logarithmic', min: low, max: high, title: {text: 'operations per byte'},
         ticks: {callback: (value, i, ticks) => tickOfDecade(value, ticks, () => digits(value, 3))}},
@@ -254,8 +254,8 @@ function taskView(report, jobIndex, taskIndex) {
   const bound = roof.bound > 0 && task.best > 0 ? roof.bound / task.best : 0;
   const gain = gainOf(task);
   const cards = [searchCard(task),
-    card('Roofline', roof.peak_operations_per_second > 0 && roof.operations > 0 ? 'Operations and bytes of the task, each tensor once' : null,
-        roof.peak_operations_per_second > 0 && roof.operations > 0 && task.ok > 0 ? canvas => rooflineChart(canvas, task)
+    card('Roofline', roof.peak_operations > 0 && roof.operations > 0 ? 'Operations and bytes of the task, each tensor once' : null,
+        roof.peak_operations > 0 && roof.operations > 0 && task.ok > 0 ? canvas => rooflineChart(canvas, task)
             : none(roof.operations > 0 ? 'Peaks of the device are not known: ' + roof.peaks + '.' : 'This task has no arithmetic.'),
         {size: 'third', plot: 'tall'}),
     ...knobCards(task)];
@@ -274,7 +274,7 @@ function taskView(report, jobIndex, taskIndex) {
         : 'No race was run', finalistTable(task), {size: 'wide'}));
   }
   if (task.vta) cards.push(...vtaCards(task));
-  if (Object.keys(task.gpu).length) cards.push(gpuCard(task));
+  if (Object.keys(task.gpu).length) cards.push(...gpuCards(task));
   cards.push(...codeCards(task));
   cards.push(card('Outcomes', null, outcomeStrip(task), {size: 'wide'}));
   return element('div', {class: 'task-page'},

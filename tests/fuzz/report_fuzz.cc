@@ -1,0 +1,76 @@
+// What a report reads that is no record: the first line says which kind, the rest is the text. A
+// store's fact of peaks, entries of a job's log, tables of scripts/bench.sh. What is understood
+// must be printed to a text that is understood as the same.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "python_free_cli/report/bench_table.h"
+#include "python_free_cli/report/document_text.h"
+#include "python_free_cli/report/gather.h"
+#include "search/job_log.h"
+#include "src/base/json.h"
+
+namespace {
+
+using namespace tilewright;  // NOLINT: a test program of one function
+
+void TryPeaks(std::string_view text) {
+  const auto peaks = report::ParsePeaks(text);
+  if (!peaks.ok()) return;
+  const std::string printed = report::PeaksText(*peaks);
+  const auto again = report::ParsePeaks(printed);
+  TW_CHECK(again.ok() && report::PeaksText(*again) == printed, printed);
+}
+
+void TryBench(std::string_view text) {
+  auto page = report::ParseBenchTable(text, "table.json");
+  if (!page.ok()) return;
+  report::Document document;
+  document.bench = *std::move(page);
+  ToText(document);
+  TW_CHECK(ParseJson(DumpJson(report::ToJson(document))).ok(), "the report's JSON");
+}
+
+/// kind: as stored. Of the whole job, then of a task.
+void TryLog(const std::string& kind, std::string_view text) {
+  const std::string payload(text);
+  const auto whole = search::DecodeWholeJob({{"", kind, payload}, {"", kind, payload}});
+  if (whole.ok()) {
+    for (const auto& life : whole->lives) {
+      const records::LogEntry entry = search::Encode(life);
+      const auto again = search::DecodeWholeJob({entry});
+      TW_CHECK(again.ok() && search::Encode(again->lives.at(0)).payload == entry.payload, payload);
+    }
+    for (const auto& time : whole->times) {
+      const records::LogEntry entry = search::Encode(time);
+      const auto again = search::DecodeWholeJob({entry});
+      TW_CHECK(again.ok() && search::Encode(again->times.at(0)).payload == entry.payload, payload);
+    }
+    report::TimeOf(whole->times);
+  }
+  const auto task = search::Decode({{"task", kind, payload}});
+  if (task.ok() && task->best) {
+    const auto entry = search::Encode("task", *task->best);
+    const auto again = search::Decode({entry});
+    TW_CHECK(again.ok() && search::Encode("task", *again->best).payload == entry.payload, payload);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view all(reinterpret_cast<const char*>(data), size);
+  const std::size_t end = all.find('\n');
+  if (end == std::string_view::npos) return 0;
+  const std::string_view kind = all.substr(0, end), text = all.substr(end + 1);
+  if (kind == "peaks") {
+    TryPeaks(text);
+  } else if (kind == "bench") {
+    TryBench(text);
+  } else {
+    TryLog(std::string(kind), text);
+  }
+  return 0;
+}
