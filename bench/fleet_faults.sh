@@ -84,13 +84,13 @@ slay() {
 }
 link() { ip link set "$tag$1" "$2"; }
 aside() { "$@" & others+=($!); }
-stand_still() { kill -STOP "$1"; sleep 30; kill -CONT "$1"; }
+stand_still() { kill -STOP "$1" && sleep 30 && kill -CONT "$1"; } 2>/dev/null
 cut_off() { link "$1" down; sleep "$2"; link "$1" up; }
 fill_disk() { dd if=/dev/zero of=store/full bs=64k 2>/dev/null || true; sleep 5; rm -f store/full; }
 
 "$tilewright" model squeezenet1_1 -o m.onnx
 echo '{"graph": "m.onnx", "early_stop_trials": 0}' >job.json
-seconds=0.03
+seconds=0.02
 run_server
 sleep 1
 revive
@@ -107,7 +107,7 @@ while [ "$done_kills" -lt "$kills" ]; do
   before=$done_kills
   run_tuner
   while [ "$done_kills" -lt "$kills" ]; do
-    sleep "0.$((RANDOM % 5 + 1))"
+    sleep "0.$((RANDOM % 4 + 1))"
     revive
     if ! kill -0 "${pids[tuner]}" 2>/dev/null; then
       wait "${pids[tuner]}" 2>/dev/null && break

@@ -341,6 +341,7 @@ void Dispatcher::Audit(double now) {
 void Dispatcher::HandleCount(const Incoming& incoming) {
   const double now = clock_.MonotonicSeconds();
   const bool builds = incoming.queue.stream == build_queue_.stream;
+  int& short_audits = audits_short_[builds ? 1 : 0];
   std::vector<OrderBook::Entry*> waiting;
   std::int64_t open = 0;
   for (auto& [sequence, entry] : book_.entries()) {
@@ -364,13 +365,13 @@ void Dispatcher::HandleCount(const Incoming& incoming) {
     Note("the broker had lost the queue: " + std::to_string(waiting.size()) +
          " orders go out again");
   } else if (incoming.waiting + incoming.out >= std::ssize(waiting)) {
-    audits_short_ = 0;
+    short_audits = 0;
     return;
-  } else if (++audits_short_ < 2) {
+  } else if (++short_audits < 2) {
     audited_at_ = now - settings_.audit_seconds + 1;  // soon again, to be sure
     return;
   }
-  audits_short_ = 0;
+  short_audits = 0;
   std::vector<std::uint64_t> sequences;
   for (const OrderBook::Entry* entry : waiting) sequences.push_back(entry->order.sequence);
   for (const std::uint64_t sequence : sequences) PutAgain(*book_.Find(sequence));

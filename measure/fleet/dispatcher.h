@@ -184,7 +184,8 @@ class Dispatcher {
   std::map<DeviceName, Here> builders_;
   std::map<DeviceName, double> builder_heard_;
   bool split_ = false, queue_broken_ = false, superseded_ = false;
-  int in_flight_ = 0, audits_short_ = 0;
+  int in_flight_ = 0;
+  int audits_short_[2] = {0, 0};  // in a row, of the queue to measure and of that to build
   std::int64_t done_ = 0, connections_ = 0;
   std::uint64_t floor_ = 0;
   double ticked_at_ = 0, said_at_ = 0, audited_at_ = 0, refused_at_ = 0;

@@ -256,9 +256,8 @@ Status NatsBroker::OpenStream(const std::string& name, const std::string& subjec
 }
 
 Status NatsBroker::OpenQueue(const Queue& queue) {
-  const std::size_t user = queue.subject.rfind('.', queue.subject.rfind('.') - 1);
-  TW_RETURN_IF_ERROR(
-      OpenStream(queue.stream, queue.subject.substr(0, user) + ".>", /*queue=*/true));
+  const std::string all = queue.subject.substr(0, queue.subject.rfind('.')) + ".>";
+  TW_RETURN_IF_ERROR(OpenStream(queue.stream, all, /*queue=*/true));
   if (queue.stream.starts_with(kBuildStreams)) {
     TW_RETURN_IF_ERROR(OpenStream(kArtifactStream, "tw.artifact.>", /*queue=*/false));
   }

@@ -148,8 +148,11 @@ TEST(FleetLiveTest, EveryRoleIsRefusedWhatItMayNot) {
   auto admin = live.Reach("admin");
   if (admin == nullptr) GTEST_SKIP() << "no libnats";
   for (const char* user : {"alice", "bob"}) {
-    ASSERT_TRUE(admin->OpenQueue(fleet::MeasureQueue(live.device_class, {user, "j"})).ok());
-    ASSERT_TRUE(admin->OpenQueue(fleet::BuildQueue({user, "j"})).ok());
+    for (const fleet::Queue& queue : {fleet::MeasureQueue(live.device_class, {user, "j"}),
+                                      fleet::BuildQueue({user, "j"})}) {
+      const Status opened = admin->OpenQueue(queue);
+      ASSERT_TRUE(opened.ok()) << opened.message();
+    }
   }
   const std::vector<std::string> subjects = EverySubject(live.device_class);
   int refused = 0, taken = 0;
