@@ -46,6 +46,11 @@ void FleetMeasurer::Account() {
   const bool idle = dispatcher_.in_flight() == 0;
   if (idle) idle_seconds_ += now - accounted_at_;
   accounted_at_ = now;
+  const double since = now - rated_at_;
+  if (since < 1) return;
+  rate_ = static_cast<double>(dispatcher_.done() - rated_done_) / since;
+  rated_done_ = dispatcher_.done();
+  rated_at_ = now;
 }
 
 Result<std::optional<Reply>> FleetMeasurer::Next(double timeout_seconds) {
@@ -91,7 +96,10 @@ std::vector<std::uint64_t> FleetMeasurer::DropWaiting() { return dispatcher_.Dro
 
 int FleetMeasurer::capacity() const {
   constexpr int kLeast = 8;
-  return std::max(kLeast, 2 * dispatcher_.roster().measure_slots());
+  // What is on its way to the store, where devices answer sooner than that takes.
+  constexpr double kStoreSeconds = 0.25;
+  return std::max({kLeast, 2 * dispatcher_.roster().measure_slots(),
+                   static_cast<int>(kStoreSeconds * rate_)});
 }
 
 TimeSplit FleetMeasurer::time_split() const {

@@ -63,6 +63,8 @@ class FleetMeasurer final : public Measurer {
   const std::atomic<bool>* stop_;
   Dispatcher dispatcher_;
   const double start_seconds_;
+  double rated_at_ = 0, rate_ = 0;  // results a second, of the last second or so
+  std::int64_t rated_done_ = 0;
   double noted_at_ = 0, builders_at_ = 0, accounted_at_ = 0, idle_seconds_ = 0;
   std::vector<Confirmation> confirmations_;
 };
