@@ -295,7 +295,8 @@ std::string FleetFolder::Configuration() const {
     const FleetPermissions may = PermissionsOf(user, users_, classes_);
     text += "    # " + user.name + ", " + user.role + "\n    { nkey: " + user.public_key +
             ", permissions: {\n        publish: { allow: " + List(may.publish) +
-            (may.not_publish.empty() ? "" : ", deny: " + List(may.not_publish)) + " },\n        subscribe: { allow: " + List(may.subscribe) + " } } }\n";
+            (may.not_publish.empty() ? "" : ", deny: " + List(may.not_publish)) +
+            " },\n        subscribe: { allow: " + List(may.subscribe) + " } } }\n";
   }
   return text + "  ]\n}\n";
 }
@@ -308,7 +309,8 @@ Status FleetFolder::Write() const {
                      {"class", user.device_class},
                      {"public_key", user.public_key}});
   }
-  const Json json = {{"host", host_}, {"port", port_}, {"classes", classes_}, {"users", std::move(users)}};
+  const Json json = {
+      {"host", host_}, {"port", port_}, {"classes", classes_}, {"users", std::move(users)}};
   TW_RETURN_IF_ERROR(WriteSecret(path_ + "/fleet.json", DumpJson(json, 2) + "\n"));
   return WriteSecret(configuration(), Configuration());
 }

@@ -98,8 +98,8 @@ int FleetMeasurer::capacity() const {
   constexpr int kLeast = 8;
   // What is on its way to the store, where devices answer sooner than that takes.
   constexpr double kStoreSeconds = 0.25;
-  return std::max({kLeast, 2 * dispatcher_.roster().measure_slots(),
-                   static_cast<int>(kStoreSeconds * rate_)});
+  return std::max(
+      {kLeast, 2 * dispatcher_.roster().measure_slots(), static_cast<int>(kStoreSeconds * rate_)});
 }
 
 TimeSplit FleetMeasurer::time_split() const {

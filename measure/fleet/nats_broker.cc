@@ -228,8 +228,7 @@ Status NatsBroker::OpenStream(const std::string& name, const std::string& subjec
   natsStatus status = js_GetStreamInfo(&info, jetstream_, name.c_str(), nullptr, &code);
   jsStreamInfo_Destroy(info);
   if (status == NATS_OK) return {};
-  constexpr const char* kOpen =
-      "; who runs the fleet makes it by `tilewright fleet open CLASS`";
+  constexpr const char* kOpen = "; who runs the fleet makes it by `tilewright fleet open CLASS`";
   if (status != NATS_NOT_FOUND) {
     const Status refused = Refused("stream " + name, status, code);
     return {refused.code(), refused.message() + kOpen};

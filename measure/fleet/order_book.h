@@ -33,7 +33,7 @@ class OrderBook {
     int refusals = 0;                    ///< by those who had it and would not do it: moments
     double refused_at = 0;               ///< the last of them
     std::vector<std::string> lost_with;  ///< processes of workers that were lost with it
-    double lost_at = 0;                  ///< last word of who was lost with it, until another has it
+    double lost_at = 0;                  ///< last word of who was lost with it; 0: nobody was
   };
 
   /// Number of a new order, which is put into its `sequence`.

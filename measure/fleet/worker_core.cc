@@ -189,8 +189,8 @@ void WorkerCore::HandleOrder(const Incoming& incoming, Lane* lane) {
     auto& jobs = lane != nullptr && lane->builds ? build_jobs_ : jobs_;
     const auto job = jobs.find(order->job);
     if (job != jobs.end() && order->epoch > job->second.state.epoch) {
-      job->second.heard_at = std::min(job->second.heard_at,
-                                      clock_.MonotonicSeconds() - settings_.silent_seconds - 1);
+      job->second.heard_at =
+          std::min(job->second.heard_at, clock_.MonotonicSeconds() - settings_.silent_seconds - 1);
     }
     return Refuse(*order, held.lease, why);
   }

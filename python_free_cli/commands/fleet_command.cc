@@ -106,7 +106,8 @@ std::vector<std::string> WaitForBuilders(const Seen& seen) {
   for (const auto& [device_class, count] : measure_only) {
     std::string jobs;
     for (const auto& [name, job] : seen.jobs) {
-      if (job.device_class == device_class) jobs += (jobs.empty() ? "; waiting: job " : ", ") + name;
+      if (job.device_class == device_class)
+        jobs += (jobs.empty() ? "; waiting: job " : ", ") + name;
     }
     problems.push_back(fmt::format(
         "class {}: {} device{} only measure{}, and no builder is there (start `tilewright worker "

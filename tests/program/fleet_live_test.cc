@@ -1,5 +1,5 @@
-// Keys, certificates and permissions against a real nats-server: every role tries every subject there
-// is, and says what it was not given. Skipped where there is no nats-server.
+// Keys, certificates and permissions against a real nats-server: every role tries every subject
+// there is, and says what it was not given. Skipped where there is no nats-server.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -70,9 +70,13 @@ struct LiveFleet {
 /// Whatever somebody could want to say, by all that there is.
 std::vector<std::string> EverySubject(const std::string& device_class) {
   const std::vector<fleet::JobName> jobs = {{"alice", "j"}, {"bob", "j"}};
-  std::vector<std::string> all = {"tw.ask", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST",
-                                  "$JS.API.ACCOUNT.PURGE.X", "$JS.API.SERVER.REMOVE",
-                                  "$SYS.REQ.SERVER.PING", "tw.other"};
+  std::vector<std::string> all = {"tw.ask",
+                                  "$JS.API.STREAM.NAMES",
+                                  "$JS.API.STREAM.LIST",
+                                  "$JS.API.ACCOUNT.PURGE.X",
+                                  "$JS.API.SERVER.REMOVE",
+                                  "$SYS.REQ.SERVER.PING",
+                                  "tw.other"};
   std::vector<std::string> streams = {fleet::kArtifactStream, "X"};
   for (const fleet::JobName& job : jobs) {
     all.push_back(fleet::JobControlSubject(job));
@@ -125,8 +129,8 @@ std::vector<std::string> EverySubject(const std::string& device_class) {
 }
 
 bool MayLive(const std::vector<std::string>& patterns, const std::string& subject) {
-  return std::ranges::any_of(
-      patterns, [&](const std::string& one) { return fleet::Matches(one, subject); });
+  return std::ranges::any_of(patterns,
+                             [&](const std::string& one) { return fleet::Matches(one, subject); });
 }
 
 /// What the broker has refused of this connection, by subject, once it has said so of `last`.
@@ -148,8 +152,8 @@ TEST(FleetLiveTest, EveryRoleIsRefusedWhatItMayNot) {
   auto admin = live.Reach("admin");
   if (admin == nullptr) GTEST_SKIP() << "no libnats";
   for (const char* user : {"alice", "bob"}) {
-    for (const fleet::Queue& queue : {fleet::MeasureQueue(live.device_class, {user, "j"}),
-                                      fleet::BuildQueue({user, "j"})}) {
+    for (const fleet::Queue& queue :
+         {fleet::MeasureQueue(live.device_class, {user, "j"}), fleet::BuildQueue({user, "j"})}) {
       const Status opened = admin->OpenQueue(queue);
       ASSERT_TRUE(opened.ok()) << opened.message();
     }
@@ -158,8 +162,7 @@ TEST(FleetLiveTest, EveryRoleIsRefusedWhatItMayNot) {
   int refused = 0, taken = 0;
   for (const FleetUser& user : live.folder->users()) {
     if (user.role == "admin") continue;
-    const FleetPermissions may =
-        PermissionsOf(user, live.folder->users(), live.folder->classes());
+    const FleetPermissions may = PermissionsOf(user, live.folder->users(), live.folder->classes());
     auto broker = live.Reach(user.name);
     ASSERT_NE(broker, nullptr);
     for (const std::string& subject : subjects) {
@@ -173,7 +176,8 @@ TEST(FleetLiveTest, EveryRoleIsRefusedWhatItMayNot) {
     const std::string never = "tw.never." + user.name;
     for (const std::string& subject : subjects) {
       const bool harmless = subject.starts_with("tw.") || subject.find(".INFO") < subject.size();
-      if (!harmless || !MayLive(may.publish, subject) || MayLive(may.not_publish, subject)) continue;
+      if (!harmless || !MayLive(may.publish, subject) || MayLive(may.not_publish, subject))
+        continue;
       EXPECT_TRUE(broker->Say(subject, "x").ok());
       ++taken;
     }
@@ -233,9 +237,8 @@ TEST(FleetLiveTest, WhatIsForgedReplayedOrTooLongIsNoResult) {
   for (std::uint64_t ticket = 1; ticket <= 4; ++ticket) {
     measure::Request request;
     request.ticket = ticket;
-    request.candidate.task = {
-        *Workload::Parse("dense(float32[4,16]MK,float32[32,16]NK)->float32"),
-        *Target::Parse("llvm")};
+    request.candidate.task = {*Workload::Parse("dense(float32[4,16]MK,float32[32,16]NK)->float32"),
+                              *Target::Parse("llvm")};
     request.candidate.template_key = "dense_packed.cpu";
     request.candidate.template_version = 1;
     request.candidate.config.index = static_cast<std::int64_t>(ticket);
