@@ -163,10 +163,15 @@ while [ "$done_kills" -lt "$kills" ]; do
   others=()
   count='SELECT count(*) FROM trial WHERE attempt = 0'
   doubled='SELECT count(*) FROM (SELECT 1 FROM trial WHERE attempt = 0 GROUP BY workload, template, config_index HAVING count(*) > 1)'
-  same='u.attempt = 0 AND u.workload = t.workload AND u.template = t.template AND u.config_index = t.config_index'
-  otherwise="ATTACH 'quiet.db' AS q; SELECT count(*) FROM trial t WHERE t.attempt = 0 AND NOT EXISTS (SELECT 1 FROM q.trial u WHERE $same)"
-  wrong="ATTACH 'quiet.db' AS q; SELECT count(*) FROM trial t JOIN q.trial u ON $same WHERE t.attempt = 0 AND (t.outcome <> u.outcome OR t.value <> u.value)"
-  best='SELECT workload, min(value) FROM trial WHERE outcome = 0 AND attempt = 0 GROUP BY workload'
+  # By the workloads' keys: each store numbers them as they come.
+  keyed='SELECT w.key AS task, template, config_index, outcome, value FROM'
+  here="$keyed trial t JOIN workload w ON w.id = t.workload WHERE attempt = 0"
+  there="$keyed q.trial t JOIN q.workload w ON w.id = t.workload WHERE attempt = 0"
+  both="ATTACH 'quiet.db' AS q; WITH k AS ($here), z AS ($there)"
+  same='z.task = k.task AND z.template = k.template AND z.config_index = k.config_index'
+  otherwise="$both SELECT count(*) FROM k WHERE NOT EXISTS (SELECT 1 FROM z WHERE $same)"
+  wrong="$both SELECT count(*) FROM k JOIN z ON $same WHERE k.outcome <> z.outcome OR k.value <> z.value"
+  best='SELECT w.key, min(value) FROM trial t JOIN workload w ON w.id = t.workload WHERE outcome = 0 AND attempt = 0 GROUP BY w.key ORDER BY w.key'
   sum killed.db 'SELECT workload, template, config_index, value FROM trial WHERE attempt = 0' | sort -u >all
   lost=$(sort -u seen 2>/dev/null | comm -23 - all | wc -l)
   served=$(diff <(sum killed.db "$best") <(sum quiet.db "$best") | grep -c '^<' || true)
