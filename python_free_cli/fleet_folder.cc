@@ -95,34 +95,61 @@ std::string List(const std::vector<std::string>& subjects) {
 
 }  // namespace
 
-FleetPermissions PermissionsOf(const FleetUser& user) {
+bool MayTune(const FleetUser& user) { return user.role == "tuner" || user.role == "admin"; }
+
+FleetPermissions PermissionsOf(const FleetUser& user, const std::vector<FleetUser>& users,
+                               const std::vector<std::string>& classes) {
   const std::string& name = user.name;
   const std::string inbox = "_INBOX." + name + ".>";
-  if (user.role == "admin") return {{">"}, {">"}};
+  if (user.role == "admin") return {{">"}, {">"}, {}};
   if (user.role == "tuner") {
-    return {{"tw.run.*." + name + ".*", "tw.build." + name + ".*", "tw.job.*." + name + ".*",
-             "tw.direct.*.*.*." + name + ".*", fleet::kAskSubject, "$JS.API.INFO",
-             "$JS.API.STREAM.INFO.*", "$JS.API.CONSUMER.INFO.*.*",
-             "$JS.API.CONSUMER.CREATE.*.*.tw.run.*." + name + ".*",
-             "$JS.API.CONSUMER.CREATE.*.*.tw.build." + name + ".*", "$JS.ACK.>"},
-            {"tw.beat." + name + ".>", "tw.result." + name + ".>", "tw.here.>",
-             "tw.control.job." + name + ".*", inbox}};
+    FleetPermissions may{
+        {"tw.run.*." + name + ".*", "tw.build." + name + ".*", "tw.job.*." + name + ".*",
+         "tw.direct.*.*.*." + name + ".*", fleet::kAskSubject, "$JS.API.INFO",
+         std::string("$JS.API.STREAM.INFO.") + fleet::kArtifactStream},
+        {"tw.beat." + name + ".>", "tw.result." + name + ".>", "tw.here.>",
+         "tw.control.job." + name + ".*", "tw.job.*." + name + ".*", inbox},
+        {}};
+    const auto own = [&may](const std::string& stream, const std::string& subjects) {
+      for (const std::string& subject :
+           {"STREAM.INFO." + stream, "STREAM.PURGE." + stream, "CONSUMER.INFO." + stream + ".*",
+            "CONSUMER.DELETE." + stream + ".*",
+            "CONSUMER.CREATE." + stream + ".*." + subjects + ".*"}) {
+        may.publish.push_back("$JS.API." + subject);
+      }
+      may.publish.push_back("$JS.ACK." + stream + ".>");
+    };
+    own(fleet::BuildStream(name), "tw.build." + name);
+    for (const std::string& one : classes) {
+      own(fleet::MeasureStream(one, name), "tw.run." + one + "." + name);
+    }
+    return may;
   }
   const std::string of_class = user.device_class.empty() ? "*" : user.device_class;
-  const std::string stream =
-      user.device_class.empty() ? "*" : fleet::MeasureStream(user.device_class);
-  FleetPermissions may{
-      {"tw.here." + of_class + "." + name + ".*", "tw.beat.*.*." + name + ".*",
-       "tw.result.*.*." + name + ".*", "$JS.API.CONSUMER.MSG.NEXT." + stream + ".*",
-       "$JS.API.DIRECT.GET.TWARTIFACT.>"},
-      {"tw.job." + of_class + ".>", "tw.direct." + of_class + "." + name + ".>",
-       "tw.control.device." + name + ".*", fleet::kAskSubject, inbox}};
-  if (user.role == "builder") {
+  FleetPermissions may{{"tw.here." + of_class + "." + name + ".*", "tw.beat.*.*." + name + ".*",
+                        "tw.result.*.*." + name + ".*",
+                        std::string("$JS.API.DIRECT.GET.") + fleet::kArtifactStream + ".>"},
+                       {"tw.job." + of_class + ".>", "tw.direct." + of_class + "." + name + ".>",
+                        "tw.control.device." + name + ".*", fleet::kAskSubject, inbox},
+                       {}};
+  const bool builds = user.role == "builder";
+  const std::string next = "$JS.API.CONSUMER.MSG.NEXT.";
+  if (user.device_class.empty()) may.publish.push_back(next + "*.*");
+  for (const FleetUser& other : users) {
+    if (!MayTune(other)) continue;
+    if (!user.device_class.empty()) {
+      may.publish.push_back(next + fleet::MeasureStream(user.device_class, other.name) + ".*");
+    }
+    (builds ? may.publish : may.not_publish)
+        .push_back(next + fleet::BuildStream(other.name) + ".*");
+  }
+  if (builds) {
     const std::string builders = std::string(".") + fleet::kBuilders;
     may.publish.push_back("tw.here" + builders + "." + name + ".*");
-    may.publish.push_back("$JS.API.CONSUMER.MSG.NEXT." + std::string(fleet::kBuildStream) + ".*");
     may.publish.push_back("tw.artifact.>");
     may.subscribe.push_back("tw.job" + builders + ".>");
+  } else if (user.device_class.empty()) {
+    may.not_publish.push_back(std::string("tw.here.") + fleet::kBuilders + ".>");
   }
   return may;
 }
@@ -175,6 +202,13 @@ Result<FleetFolder> FleetFolder::Open(const std::string& folder) {
     }
     fleet.users_.push_back(std::move(user));
   }
+  if (!json->contains("classes")) return fleet;  // none was opened yet
+  for (const Json& entry : (*json)["classes"]) {
+    if (!entry.is_string() || !fleet::IsName(entry.get<std::string>())) {
+      return bad("classes: expected an array of names");
+    }
+    fleet.classes_.push_back(entry.get<std::string>());
+  }
   return fleet;
 }
 
@@ -218,6 +252,14 @@ Status FleetFolder::Remove(const std::string& name) {
   return Write();
 }
 
+Status FleetFolder::OpenClass(const std::string& device_class) {
+  TW_RETURN_IF_ERROR(fleet::CheckName("the class", device_class));
+  if (std::ranges::find(classes_, device_class) == classes_.end()) {
+    classes_.push_back(device_class);
+  }
+  return Write();
+}
+
 std::string FleetFolder::Configuration() const {
   std::string text =
       "# Written by `tilewright fleet` from fleet.json: changes here are lost.\n"
@@ -250,9 +292,10 @@ std::string FleetFolder::Configuration() const {
       "authorization {\n"
       "  users: [\n";
   for (const FleetUser& user : users_) {
-    const FleetPermissions may = PermissionsOf(user);
+    const FleetPermissions may = PermissionsOf(user, users_, classes_);
     text += "    # " + user.name + ", " + user.role + "\n    { nkey: " + user.public_key +
             ", permissions: {\n        publish: { allow: " + List(may.publish) +
+            (may.not_publish.empty() ? "" : ", deny: " + List(may.not_publish)) +
             " },\n        subscribe: { allow: " + List(may.subscribe) + " } } }\n";
   }
   return text + "  ]\n}\n";
@@ -266,7 +309,8 @@ Status FleetFolder::Write() const {
                      {"class", user.device_class},
                      {"public_key", user.public_key}});
   }
-  const Json json = {{"host", host_}, {"port", port_}, {"users", std::move(users)}};
+  const Json json = {
+      {"host", host_}, {"port", port_}, {"classes", classes_}, {"users", std::move(users)}};
   TW_RETURN_IF_ERROR(WriteSecret(path_ + "/fleet.json", DumpJson(json, 2) + "\n"));
   return WriteSecret(configuration(), Configuration());
 }

@@ -29,6 +29,9 @@ class FleetFolder {
 
   const std::string& path() const { return path_; }
   const std::vector<FleetUser>& users() const { return users_; }
+  /// Classes of devices whose jobs may have queues.
+  const std::vector<std::string>& classes() const { return classes_; }
+  std::string admin_file() const { return path_ + "/admin.fleet"; }
   std::string url() const { return "tls://" + host_ + ":" + std::to_string(port_); }
   std::string configuration() const { return path_ + "/nats-server.conf"; }
   std::string process_file() const { return path_ + "/nats-server.pid"; }
@@ -39,6 +42,8 @@ class FleetFolder {
   Result<std::string> Add(FleetUser user, const std::string& into);
   /// Errors: kNotFound.
   Status Remove(const std::string& name);
+  /// Jobs may have queues for these devices from now on. Errors: kInvalidArgument for no name.
+  Status OpenClass(const std::string& device_class);
 
   /// The server's configuration.
   std::string Configuration() const;
@@ -51,12 +56,18 @@ class FleetFolder {
   std::string path_, host_;
   int port_;
   std::vector<FleetUser> users_;
+  std::vector<std::string> classes_;
 };
 
-/// What a user of a role may publish and subscribe to, as subjects.
+/// What a user of a role may publish and subscribe to, as subjects; and what of `publish` it may
+/// not.
 struct FleetPermissions {
-  std::vector<std::string> publish, subscribe;
+  std::vector<std::string> publish, subscribe, not_publish;
 };
-FleetPermissions PermissionsOf(const FleetUser& user);
+/// users: all of the fleet; classes: those that were opened.
+FleetPermissions PermissionsOf(const FleetUser& user, const std::vector<FleetUser>& users,
+                               const std::vector<std::string>& classes);
+/// Whether a user's jobs have queues.
+bool MayTune(const FleetUser& user);
 
 }  // namespace tilewright::cli

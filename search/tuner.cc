@@ -28,6 +28,8 @@ namespace {
 constexpr double kPollSeconds = 0.02;     // longest wait for a reply before looking around
 constexpr double kPatienceSeconds = 0.3;  // a dry pipeline waits for one slow trial
 constexpr double kIdleSeconds = 0.002;
+constexpr double kGlanceSeconds = 1e-4;
+constexpr int kGlances = 4;
 // What a budget keeps for the final races: at most this share.
 constexpr double kMostForRaces = 0.25;
 
@@ -419,8 +421,14 @@ Status TuneRun::Search() {
   while (!StopRequested()) {
     NoteTime(false);
     const double now = context_.clock->MonotonicSeconds();
-    if (MayPlan(now)) TW_RETURN_IF_ERROR(Plan());
+    const bool plans = MayPlan(now);
+    if (plans) TW_RETURN_IF_ERROR(Plan());
     TW_RETURN_IF_ERROR(TakeAsked());
+    // A strategy that only draws is done at once: no reply need come before it is looked at again.
+    for (int i = 0; i < kGlances && plans && planned_ && context_.threads; ++i) {
+      context_.clock->SleepSeconds(kGlanceSeconds);
+      TW_RETURN_IF_ERROR(TakeAsked());
+    }
     TW_RETURN_IF_ERROR(SubmitNew());
     if (places_.empty() && !planned_) {
       if (!LimitReached().empty()) break;

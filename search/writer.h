@@ -17,6 +17,8 @@ namespace tilewright::search {
 class Writer {
  public:
   static constexpr double kGatherSeconds = 0.05;
+  /// So many are written at once, however soon they came.
+  static constexpr std::size_t kGatherItems = 64;
 
   /// One step: entries, and the trial they belong to if there is one.
   struct Item {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "measure/fleet/keys.h"
 #include "src/base/hash.h"
 
 namespace tilewright::measure::fleet {
@@ -39,6 +40,7 @@ Status Dispatcher::Open() {
   TW_RETURN_IF_ERROR(broker_.Subscribe(HereSubject(settings_.device_class, all)));
   TW_RETURN_IF_ERROR(broker_.Subscribe(HereSubject(kBuilders, all)));
   TW_RETURN_IF_ERROR(broker_.Subscribe(JobControlSubject(job)));
+  TW_RETURN_IF_ERROR(broker_.Subscribe(JobSubject(settings_.device_class, job)));
   TW_RETURN_IF_ERROR(broker_.OpenQueue(measure_queue_));
   connections_ = broker_.connections();
   SayJob(clock_.MonotonicSeconds());
@@ -54,6 +56,7 @@ void Dispatcher::Split() {
 }
 
 void Dispatcher::Close() {
+  if (superseded_) return;  // the queue is another one's
   JobState state;
   state.epoch = settings_.epoch;
   state.ended = true;
@@ -79,6 +82,7 @@ Queue Dispatcher::QueueOf(const Order& order) const {
 
 std::uint64_t Dispatcher::Put(Order order, Aim aim, std::uint64_t ticket) {
   const double now = clock_.MonotonicSeconds();
+  order.token = MakeToken();
   const std::uint64_t sequence = book_.Add(std::move(order), ticket, /*direct=*/false, now);
   aims_[sequence] = std::move(aim);
   const Order& put = book_.Find(sequence)->order;
@@ -90,6 +94,7 @@ std::uint64_t Dispatcher::Put(Order order, Aim aim, std::uint64_t ticket) {
 std::uint64_t Dispatcher::SayTo(const DeviceName& device, Order order, Aim aim) {
   const double now = clock_.MonotonicSeconds();
   aim.device = device;
+  order.token = MakeToken();
   const std::uint64_t sequence = book_.Add(std::move(order), 0, /*direct=*/true, now);
   aims_[sequence] = std::move(aim);
   const Order& said = book_.Find(sequence)->order;
@@ -102,6 +107,7 @@ void Dispatcher::PutAgain(OrderBook::Entry& entry) {
   const double now = clock_.MonotonicSeconds();
   if (entry.order.sequence >= floor_) {
     book_.SendAgain(entry, now);
+    entry.order.token = MakeToken();
     (void)broker_.Enqueue(QueueOf(entry.order), Encode(entry.order));
     return;
   }
@@ -335,6 +341,7 @@ void Dispatcher::Audit(double now) {
 void Dispatcher::HandleCount(const Incoming& incoming) {
   const double now = clock_.MonotonicSeconds();
   const bool builds = incoming.queue.stream == build_queue_.stream;
+  int& short_audits = audits_short_[builds ? 1 : 0];
   std::vector<OrderBook::Entry*> waiting;
   std::int64_t open = 0;
   for (auto& [sequence, entry] : book_.entries()) {
@@ -358,16 +365,26 @@ void Dispatcher::HandleCount(const Incoming& incoming) {
     Note("the broker had lost the queue: " + std::to_string(waiting.size()) +
          " orders go out again");
   } else if (incoming.waiting + incoming.out >= std::ssize(waiting)) {
-    audits_short_ = 0;
+    short_audits = 0;
     return;
-  } else if (++audits_short_ < 2) {
+  } else if (++short_audits < 2) {
     audited_at_ = now - settings_.audit_seconds + 1;  // soon again, to be sure
     return;
   }
-  audits_short_ = 0;
+  short_audits = 0;
   std::vector<std::uint64_t> sequences;
   for (const OrderBook::Entry* entry : waiting) sequences.push_back(entry->order.sequence);
   for (const std::uint64_t sequence : sequences) PutAgain(*book_.Find(sequence));
+}
+
+void Dispatcher::NoteRefusal(const std::string& why, double now) {
+  constexpr double kQuietSeconds = 60;
+  constexpr std::size_t kMost = 100;
+  const auto found = refusals_noted_.find(why);
+  if (found != refusals_noted_.end() && now - found->second < kQuietSeconds) return;
+  if (refusals_noted_.size() >= kMost) refusals_noted_.clear();
+  refusals_noted_[why] = now;
+  Note("an order goes out again: " + why);
 }
 
 void Dispatcher::HandleRefused(const Incoming& incoming) {
@@ -384,6 +401,7 @@ DispatcherCounts Dispatcher::counts() const {
   counts.late = book_.late();
   counts.doubled = book_.doubled();
   counts.lost = book_.lost();
+  counts.longest_loss_seconds = book_.longest_loss();
   return counts;
 }
 

@@ -38,6 +38,7 @@ struct DispatcherSettings {
 struct DispatcherCounts {
   std::int64_t results = 0, late = 0, doubled = 0, foreign = 0, lost = 0, sent_again = 0,
                refused = 0, revised = 0, baselines = 0, checks = 0, checks_failed = 0, poisoned = 0;
+  double longest_loss_seconds = 0;  ///< see OrderBook
 };
 
 /// The tuner's side of a fleet: puts orders into queues, keeps the leases of those who have them,
@@ -77,11 +78,13 @@ class Dispatcher {
   };
   std::optional<RaceResult> TakeRace(std::uint64_t race);
 
-  /// Not ok once the job was cancelled.
+  /// Not ok once the job was cancelled, or a later life of it has begun.
   const Status& ended() const { return ended_; }
   const Roster& roster() const { return roster_; }
   /// Candidates of this job are built by builders elsewhere.
   bool split() const { return split_; }
+  /// ... and there is none.
+  bool lacks_builders() const { return split_ && builders_.empty(); }
   DispatcherCounts counts() const;
   std::int64_t done() const { return done_; }
 
@@ -117,6 +120,7 @@ class Dispatcher {
   void HandleBeat(const Incoming& incoming);
   void HandleResult(const Incoming& incoming);
   void HandleControl(const Incoming& incoming);
+  void HandleJob(const Incoming& incoming);
   void HandleCount(const Incoming& incoming);
   void HandleRefused(const Incoming& incoming);
   void Accept(OrderBook::Entry& entry, const DeviceName& device, OrderResult result);
@@ -143,6 +147,7 @@ class Dispatcher {
   void SetAside(const DeviceName& device, const std::string& why);
   void Audit(double now);
   void PutAgain(OrderBook::Entry& entry);
+  void NoteRefusal(const std::string& why, double now);
   void MayBeKernel(const Candidate& candidate, const Trial& trial, const std::vector<Built>& built);
   void MayCheck(const Candidate& candidate, const DeviceName& device, const Trial& trial,
                 const std::vector<Built>& built);
@@ -178,11 +183,13 @@ class Dispatcher {
   std::map<std::string, int> accused_;  // by device: checks that found other times
   std::map<DeviceName, Here> builders_;
   std::map<DeviceName, double> builder_heard_;
-  bool split_ = false, queue_broken_ = false;
-  int in_flight_ = 0, audits_short_ = 0;
+  bool split_ = false, queue_broken_ = false, superseded_ = false;
+  int in_flight_ = 0;
+  int audits_short_[2] = {0, 0};  // in a row, of the queue to measure and of that to build
   std::int64_t done_ = 0, connections_ = 0;
   std::uint64_t floor_ = 0;
   double ticked_at_ = 0, said_at_ = 0, audited_at_ = 0, refused_at_ = 0;
+  std::map<std::string, double> refusals_noted_;
   std::uint64_t checks_seen_ = 0;
   Status ended_;
   DispatcherCounts counts_;

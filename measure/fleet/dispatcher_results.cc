@@ -16,7 +16,7 @@ namespace {
 constexpr double kBelievable = 0.8;
 constexpr int kMostAccused = 2;
 constexpr int kMostChecks = 4;     // under way at once
-constexpr int kMostRefusals = 50;  // of one order
+constexpr int kMostRefusals = 50;  // of one order, in so many seconds at least
 // Longer ones would keep devices from their work.
 constexpr double kMostBaselineSeconds = 0.25;
 
@@ -48,6 +48,7 @@ void Dispatcher::Handle(const Incoming& incoming) {
   if (kind == "beat") return HandleBeat(incoming);
   if (kind == "here") return HandleHere(incoming);
   if (kind == "control") return HandleControl(incoming);
+  if (kind == "job") return HandleJob(incoming);
 }
 
 void Dispatcher::HandleHere(const Incoming& incoming) {
@@ -87,6 +88,13 @@ void Dispatcher::HandleControl(const Incoming& incoming) {
   auto control = DecodeControl(incoming.payload);
   if (!control.ok() || control->action != "cancel" || !ended_.ok()) return;
   ended_ = Unavailable("the job was cancelled" + (control->why.empty() ? "" : ": " + control->why));
+}
+
+void Dispatcher::HandleJob(const Incoming& incoming) {
+  const auto state = DecodeJobState(incoming.payload);
+  if (!state.ok() || state->epoch <= settings_.epoch || !ended_.ok()) return;
+  superseded_ = true;
+  ended_ = Unavailable("the same job was started again elsewhere, and goes on there");
 }
 
 void Dispatcher::HandleBeat(const Incoming& incoming) {
@@ -175,7 +183,13 @@ void Dispatcher::Accept(OrderBook::Entry& entry, const DeviceName& device, Order
     }
     // The delivery is over, and the order goes out as another one.
     AcknowledgeHandle(entry.handle, Verdict::kDone);
-    if (++entry.refusals >= kMostRefusals) {
+    NoteRefusal(why, now);
+    constexpr double kMoment = 1;
+    if (now - entry.refused_at >= kMoment) {
+      ++entry.refusals;
+      entry.refused_at = now;
+    }
+    if (entry.refusals >= kMostRefusals) {
       Trial trial;
       trial.outcome = Outcome::kDeviceLost;
       trial.reason = "no worker takes it: " + why;

@@ -11,6 +11,8 @@ constexpr double kPollSeconds = 0.05;
 // A race whose device is lost is another one's, so often.
 constexpr int kMostRaces = 5;
 constexpr double kNoteSeconds = 30;
+// Who is there has said so by then.
+constexpr double kBuildersSeconds = 4;
 // Two devices agree on a winner that is, on both, as near to the fastest as this.
 constexpr double kAgrees = 0.05;
 
@@ -44,6 +46,11 @@ void FleetMeasurer::Account() {
   const bool idle = dispatcher_.in_flight() == 0;
   if (idle) idle_seconds_ += now - accounted_at_;
   accounted_at_ = now;
+  const double since = now - rated_at_;
+  if (since < 1) return;
+  rate_ = static_cast<double>(dispatcher_.done() - rated_done_) / since;
+  rated_done_ = dispatcher_.done();
+  rated_at_ = now;
 }
 
 Result<std::optional<Reply>> FleetMeasurer::Next(double timeout_seconds) {
@@ -60,21 +67,39 @@ Result<std::optional<Reply>> FleetMeasurer::Next(double timeout_seconds) {
     if (reply) return std::optional<Reply>(*std::move(reply));
     if (clock_.MonotonicSeconds() >= until) break;
   }
+  NoteWaiting();
+  return std::optional<Reply>();
+}
+
+void FleetMeasurer::NoteWaiting() {
   const double now = clock_.MonotonicSeconds();
+  if (!settings_.on_note) return;
   if (dispatcher_.roster().measure_slots() == 0 && now - start_seconds_ > kNoteSeconds / 3 &&
-      now - noted_at_ > kNoteSeconds && settings_.on_note) {
+      now - noted_at_ > kNoteSeconds) {
     noted_at_ = now;
     settings_.on_note("no device of class " + settings_.device_class +
                       " is there; waiting for one");
   }
-  return std::optional<Reply>();
+  if (!dispatcher_.lacks_builders()) {
+    builders_at_ = 0;
+    return;
+  }
+  if (builders_at_ == 0) builders_at_ = now + kBuildersSeconds;
+  if (now < builders_at_) return;
+  builders_at_ = now + kNoteSeconds;
+  settings_.on_note("devices of class " + settings_.device_class +
+                    " only measure, and no builder is there; waiting for one: start `tilewright "
+                    "worker --build --fleet …` on a machine that can build");
 }
 
 std::vector<std::uint64_t> FleetMeasurer::DropWaiting() { return dispatcher_.DropWaiting(); }
 
 int FleetMeasurer::capacity() const {
   constexpr int kLeast = 8;
-  return std::max(kLeast, 2 * dispatcher_.roster().measure_slots());
+  // What is on its way to the store, where devices answer sooner than that takes.
+  constexpr double kStoreSeconds = 0.25;
+  return std::max(
+      {kLeast, 2 * dispatcher_.roster().measure_slots(), static_cast<int>(kStoreSeconds * rate_)});
 }
 
 TimeSplit FleetMeasurer::time_split() const {

@@ -55,6 +55,7 @@ class FleetMeasurer final : public Measurer {
                const Dispatcher::RaceResult& first);
   bool stopped() const { return stop_ != nullptr && stop_->load(); }
   void Account();
+  void NoteWaiting();
 
   const DispatcherSettings settings_;
   const DeviceFingerprint device_;
@@ -62,7 +63,9 @@ class FleetMeasurer final : public Measurer {
   const std::atomic<bool>* stop_;
   Dispatcher dispatcher_;
   const double start_seconds_;
-  double noted_at_ = 0, accounted_at_ = 0, idle_seconds_ = 0;
+  double rated_at_ = 0, rate_ = 0;  // results a second, of the last second or so
+  std::int64_t rated_done_ = 0;
+  double noted_at_ = 0, builders_at_ = 0, accounted_at_ = 0, idle_seconds_ = 0;
   std::vector<Confirmation> confirmations_;
 };
 

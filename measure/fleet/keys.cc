@@ -113,6 +113,19 @@ Result<std::string> PublicKeyOfSeedFile(const std::string& path) {
   return key;
 }
 
+std::string MakeToken() {
+  std::array<std::uint8_t, 10> bytes{};
+  randombytes_buf(bytes.data(), bytes.size());
+  std::string text;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const std::uint8_t byte : bytes) {
+    bits = (bits << 8) | byte;
+    for (count += 8; count >= 5; count -= 5) text += kLetters[(bits >> (count - 5)) & 31];
+  }
+  return text;
+}
+
 std::string Sha256(std::string_view bytes) {
   std::array<std::uint8_t, crypto_hash_sha256_BYTES> hash{};
   crypto_hash_sha256(hash.data(), reinterpret_cast<const std::uint8_t*>(bytes.data()),

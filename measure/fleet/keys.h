@@ -22,6 +22,8 @@ Result<std::string> PublicKeyOf(std::string_view seed);
 /// file's name.
 Result<std::string> PublicKeyOfSeedFile(const std::string& path);
 
+/// 16 letters that nobody can guess.
+std::string MakeToken();
 /// SHA-256, 64 hexadecimal digits.
 std::string Sha256(std::string_view bytes);
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "measure/fleet/keys.h"
 #include "src/base/hash.h"
 #include "src/target/device.h"
 #include "src/templates/device.h"
@@ -41,6 +42,37 @@ Trial MadeUpBench::TrialOf(const Candidate& candidate, double now) {
   return trial;
 }
 
+MadeUpBench::Event MadeUpBench::BuildOf(const Candidate& candidate) {
+  Event event;
+  const Workload& workload = candidate.task.workload;
+  Built built;
+  built.kernel.target = candidate.task.target;
+  built.kernel.workload = workload;
+  built.kernel.epilogue = candidate.epilogue;
+  // Nobody runs it: any types do, as many as there are parameters.
+  constexpr std::size_t kMostParameters = 12;
+  for (std::size_t count = 2; count <= kMostParameters; ++count) {
+    const std::vector<TensorType> types(count, workload.data);
+    auto signature = SignatureOf(workload, candidate.epilogue, {}, types);
+    if (!signature.ok()) continue;
+    built.kernel.signature = *std::move(signature);
+    event.artifact = candidate.template_key + " " + candidate.config.ToString();
+    built.hash = Sha256(event.artifact);
+    built.size = std::ssize(event.artifact);
+    event.built = std::move(built);
+    break;
+  }
+  if (!event.built) event.refusal = "nothing can be made up for " + workload.Key();
+  Trial trial = TrialOf(candidate, clock_.MonotonicSeconds());
+  trial.value = 0;
+  trial.samples.clear();
+  trial.noise = 0;
+  trial.run_seconds = 0;
+  trial.build_seconds = settings_.seconds;
+  event.trials.push_back(std::move(trial));
+  return event;
+}
+
 void MadeUpBench::Start(std::uint64_t number, const Order& order,
                         const std::vector<std::string>& /*artifacts*/) {
   double seconds = 0;
@@ -65,10 +97,12 @@ std::vector<Bench::Event> MadeUpBench::Take() {
   while (!works_.empty() && works_.front().over_at <= now) {
     Work work = std::move(works_.front());
     works_.pop_front();
-    Event event;
+    const bool build = work.order.stage == Stage::kBuild;
+    Event event = build ? BuildOf(work.order.candidates.front()) : Event();
     event.number = work.number;
     event.seconds = work.seconds;
     for (const Candidate& candidate : work.order.candidates) {
+      if (build) break;
       event.trials.push_back(TrialOf(candidate, work.over_at));
     }
     events.push_back(std::move(event));

@@ -43,6 +43,7 @@ class MadeUpBench final : public Bench {
     double over_at;
   };
   Trial TrialOf(const Candidate& candidate, double now);
+  Event BuildOf(const Candidate& candidate);
 
   const Settings settings_;
   Clock& clock_;

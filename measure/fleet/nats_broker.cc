@@ -23,7 +23,6 @@
 namespace tilewright::measure::fleet {
 namespace {
 
-constexpr const char* kArtifactStream = "TWARTIFACT";
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
 
 Status Failed(const std::string& what, natsStatus status) {
@@ -229,7 +228,11 @@ Status NatsBroker::OpenStream(const std::string& name, const std::string& subjec
   natsStatus status = js_GetStreamInfo(&info, jetstream_, name.c_str(), nullptr, &code);
   jsStreamInfo_Destroy(info);
   if (status == NATS_OK) return {};
-  if (status != NATS_NOT_FOUND) return Refused("stream " + name, status, code);
+  constexpr const char* kOpen = "; who runs the fleet makes it by `tilewright fleet open CLASS`";
+  if (status != NATS_NOT_FOUND) {
+    const Status refused = Refused("stream " + name, status, code);
+    return {refused.code(), refused.message() + kOpen};
+  }
   jsStreamConfig config;
   jsStreamConfig_Init(&config);
   std::array<const char*, 1> subjects = {subject.c_str()};
@@ -248,16 +251,13 @@ Status NatsBroker::OpenStream(const std::string& name, const std::string& subjec
   jsStreamInfo_Destroy(info);
   if (status == NATS_OK) return {};
   const Status refused = Refused("making the stream " + name, status, code);
-  return {refused.code(), refused.message() +
-                              "; who runs the fleet makes it by `tilewright fleet "
-                              "open CLASS`"};
+  return {refused.code(), refused.message() + kOpen};
 }
 
 Status NatsBroker::OpenQueue(const Queue& queue) {
-  const std::size_t user = queue.subject.rfind('.', queue.subject.rfind('.') - 1);
-  TW_RETURN_IF_ERROR(
-      OpenStream(queue.stream, queue.subject.substr(0, user) + ".>", /*queue=*/true));
-  if (queue.stream == kBuildStream) {
+  const std::string all = queue.subject.substr(0, queue.subject.rfind('.')) + ".>";
+  TW_RETURN_IF_ERROR(OpenStream(queue.stream, all, /*queue=*/true));
+  if (queue.stream.starts_with(kBuildStreams)) {
     TW_RETURN_IF_ERROR(OpenStream(kArtifactStream, "tw.artifact.>", /*queue=*/false));
   }
   // The subject of the request has the filter in it, so that permissions can be given by it; the

@@ -41,6 +41,7 @@ void OrderBook::EndLease(Entry& entry) {
   entry.leased = false;
   leased_.erase(entry.order.sequence);
   ++lost_;
+  if (entry.lost_at == 0) entry.lost_at = entry.heard_at;
   // One process counts once, however often it was given the order.
   const std::string who = entry.holder.ToString() + "/" + entry.instance;
   if (std::ranges::find(entry.lost_with, who) == entry.lost_with.end()) {
@@ -52,7 +53,8 @@ OrderBook::Heard OrderBook::Hear(const DeviceName& device, const std::string& in
                                  const Lease& lease, double now) {
   Entry* entry = Find(lease.sequence);
   if (entry == nullptr || entry->done) return Heard::kNothing;
-  if (lease.fence < entry->fence) return Heard::kLate;
+  // Whoever does not know the token was not given it, whatever fence is claimed.
+  if (lease.fence < entry->fence || lease.token != entry->order.token) return Heard::kLate;
   const bool same = entry->leased && lease.fence == entry->fence && entry->holder == device &&
                     entry->instance == instance;
   if (entry->leased && !same) {
@@ -68,6 +70,8 @@ OrderBook::Heard OrderBook::Hear(const DeviceName& device, const std::string& in
     entry->instance = instance;
     entry->handle = lease.handle;
     entry->extended_at = now;
+    if (entry->lost_at > 0) longest_loss_ = std::max(longest_loss_, now - entry->lost_at);
+    entry->lost_at = 0;
   }
   entry->started = lease.started;
   entry->heard_at = now;
@@ -120,6 +124,7 @@ void OrderBook::Forgive(double seconds) {
   for (auto& [sequence, entry] : entries_) {
     entry.heard_at += seconds;
     entry.queued_at += seconds;
+    if (entry.lost_at > 0) entry.lost_at += seconds;
   }
 }
 

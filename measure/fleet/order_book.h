@@ -30,8 +30,10 @@ class OrderBook {
     double heard_at = 0;                 ///< when its holder last spoke for it
     double extended_at = 0;              ///< when the broker was last told so
     bool done = false;                   ///< its result was taken, and is not stored yet
-    int refusals = 0;                    ///< by those who had it and would not do it
+    int refusals = 0;                    ///< by those who had it and would not do it: moments
+    double refused_at = 0;               ///< the last of them
     std::vector<std::string> lost_with;  ///< processes of workers that were lost with it
+    double lost_at = 0;                  ///< last word of who was lost with it; 0: nobody was
   };
 
   /// Number of a new order, which is put into its `sequence`.
@@ -45,7 +47,7 @@ class OrderBook {
 
   enum class Heard : std::uint8_t {
     kHolds,    ///< the sender has it
-    kLate,     ///< somebody else got it later, or will
+    kLate,     ///< somebody else got it later, or will; or the sender was never given it
     kNothing,  ///< it is done: nobody is to go on with it
   };
   /// A device says that it has an order. Where that is news of a later delivery, the one before is
@@ -82,6 +84,8 @@ class OrderBook {
   std::int64_t late() const { return late_; }        ///< results that were refused
   std::int64_t doubled() const { return doubled_; }  ///< ... and those that came again
   std::int64_t lost() const { return lost_; }        ///< leases that were over without a result
+  /// Longest time from the last word of who was lost with an order until somebody else had it.
+  double longest_loss() const { return longest_loss_; }
 
  private:
   void EndLease(Entry& entry);
@@ -90,6 +94,7 @@ class OrderBook {
   std::set<std::uint64_t> leased_, direct_;
   std::uint64_t next_ = 1;
   std::int64_t late_ = 0, doubled_ = 0, lost_ = 0;
+  double longest_loss_ = 0;
 };
 
 }  // namespace tilewright::measure::fleet

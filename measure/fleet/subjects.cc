@@ -69,15 +69,19 @@ DeviceName SpeakerOf(std::string_view subject) {
   return {std::string(Word(subject, first)), std::string(Word(subject, first + 1))};
 }
 
-std::string MeasureStream(const std::string& device_class) { return "TWRUN_" + device_class; }
+// ':' is no letter of a name: nobody's stream is called like another's.
+std::string MeasureStream(const std::string& device_class, const std::string& user) {
+  return "TWRUN:" + device_class + ":" + user;
+}
+std::string BuildStream(const std::string& user) { return kBuildStreams + user; }
 
 Queue MeasureQueue(const std::string& device_class, const JobName& job) {
-  return {MeasureStream(device_class), job.user + "_" + job.job,
+  return {MeasureStream(device_class, job.user), job.job,
           "tw.run." + device_class + "." + job.user + "." + job.job};
 }
 
 Queue BuildQueue(const JobName& job) {
-  return {kBuildStream, job.user + "_" + job.job, "tw.build." + job.user + "." + job.job};
+  return {BuildStream(job.user), job.job, "tw.build." + job.user + "." + job.job};
 }
 
 std::string ArtifactObject(const JobName& job, const std::string& hash, int part) {

@@ -57,9 +57,14 @@ DeviceName SpeakerOf(std::string_view subject);
 Queue MeasureQueue(const std::string& device_class, const JobName& job);
 /// Where builders take them.
 Queue BuildQueue(const JobName& job);
-/// The streams behind them, and what they hold.
-std::string MeasureStream(const std::string& device_class);
-inline constexpr const char* kBuildStream = "TWBUILD";
+/// The streams behind them. Each holds the queues of one user: who may acknowledge what is given by
+/// the name of a stream, and by nothing else.
+std::string MeasureStream(const std::string& device_class, const std::string& user);
+std::string BuildStream(const std::string& user);
+/// What the names of streams of orders to build begin with.
+inline constexpr const char* kBuildStreams = "TWBUILD:";
+/// Where artifacts are.
+inline constexpr const char* kArtifactStream = "TWARTIFACT";
 /// Stands for a class where those that build for others say so.
 inline constexpr const char* kBuilders = "builders";
 

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kMostCandidates = 128;
 constexpr std::size_t kMostLeases = 1024;
+constexpr std::size_t kMostToken = 64;
 constexpr std::size_t kMostSamples = 4096;
 constexpr std::int64_t kMostArtifactBytes = std::int64_t{64} << 20;
 
@@ -83,6 +84,7 @@ Json LeaseJson(const Lease& lease) {
               {"generation", lease.fence.generation},
               {"deliveries", lease.fence.deliveries},
               {"handle", lease.handle},
+              {"token", lease.token},
               {"started", lease.started}};
 }
 
@@ -93,6 +95,7 @@ Lease LeaseFrom(const Json& json, Fields& outer) {
   lease.fence.generation = CountFrom(fields, "generation");
   lease.fence.deliveries = CountFrom(fields, "deliveries");
   lease.handle = ShortText(fields, "handle");
+  lease.token = ShortText(fields, "token", kMostToken);
   lease.started = fields.Flag("started");
   outer.Fail(fields.status());
   return lease;
@@ -167,6 +170,7 @@ std::string Encode(const Order& order) {
   json["epoch"] = Signed(order.epoch);
   json["sequence"] = Signed(order.sequence);
   json["generation"] = order.generation;
+  json["token"] = order.token;
   json["stage"] = NameOf(order.stage);
   json["task"] = TaskJson(order.candidates.front());
   json["candidates"] = Json::array();
@@ -192,6 +196,7 @@ Result<Order> DecodeOrder(std::string_view text) {
   order.epoch = EpochFrom(fields);
   order.sequence = static_cast<std::uint64_t>(CountFrom(fields, "sequence"));
   order.generation = CountFrom(fields, "generation");
+  order.token = ShortText(fields, "token", kMostToken);
   order.stage = NamedFrom(fields, "stage", kStages, Stage::kWhole);
   order.best_seconds = NumberFrom(fields, "best");
   order.alone = fields.Has("alone") && fields.Flag("alone");

@@ -47,6 +47,7 @@ struct Order {
   std::uint64_t epoch = 0;      ///< of this life of the tuner
   std::uint64_t sequence = 0;   ///< number of the order in it, from 1
   std::int64_t generation = 0;  ///< how often it was put into a queue, or said, before
+  std::string token;            ///< known to those who were given this generation of it alone
   Stage stage = Stage::kWhole;
   std::vector<Candidate> candidates;  ///< of one task and epilogue; one, unless they race
   std::vector<double> known_seconds;  ///< see RaceTerms; of a race
@@ -70,6 +71,7 @@ struct Lease {
   Fence fence;
   std::string handle;    ///< for Broker::Acknowledge; empty if it was said to the worker directly
   bool started = false;  ///< the device works on it
+  std::string token;     ///< the order's
 };
 
 /// Worker to a tuner, every second and when it gets orders: those of the job that it has.

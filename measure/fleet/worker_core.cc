@@ -108,6 +108,9 @@ void WorkerCore::HandleJob(const Incoming& incoming, bool builds) {
   }
   Lane& lane = builds ? build_ : measure_;
   auto& jobs = builds ? build_jobs_ : jobs_;
+  // An earlier life of its tuner that is still there has nothing to say.
+  const auto known = jobs.find(name);
+  if (known != jobs.end() && state->epoch < known->second.state.epoch) return;
   if (state->ended) {
     DropJob(name);
     jobs.erase(name);
@@ -138,8 +141,8 @@ void WorkerCore::HandleControl(const Incoming& incoming) {
 }
 
 WorkerCore::Lane* WorkerCore::LaneOf(const std::string& stream) {
-  if (stream == kBuildStream) return &build_;
-  return stream == MeasureStream(settings_.device_class) ? &measure_ : nullptr;
+  if (stream.starts_with(kBuildStreams)) return &build_;
+  return stream.starts_with(MeasureStream(settings_.device_class, "")) ? &measure_ : nullptr;
 }
 
 std::string WorkerCore::WhyNot(const Order& order, const Lane* lane) const {
@@ -178,9 +181,19 @@ void WorkerCore::HandleOrder(const Incoming& incoming, Lane* lane) {
   held.lease.sequence = order->sequence;
   held.lease.fence = {order->generation, incoming.deliveries};
   held.lease.handle = incoming.handle;
+  held.lease.token = order->token;
   held.lane = lane;
   const std::string why = WhyNot(*order, lane);
-  if (!why.empty()) return Refuse(*order, held.lease, why);
+  if (!why.empty()) {
+    // It knows too little of the job: nothing of it is taken until that has said more.
+    auto& jobs = lane != nullptr && lane->builds ? build_jobs_ : jobs_;
+    const auto job = jobs.find(order->job);
+    if (job != jobs.end() && order->epoch > job->second.state.epoch) {
+      job->second.heard_at =
+          std::min(job->second.heard_at, clock_.MonotonicSeconds() - settings_.silent_seconds - 1);
+    }
+    return Refuse(*order, held.lease, why);
+  }
   const std::uint64_t number = next_++;
   if (lane != nullptr) {
     ++lane->held;
@@ -369,7 +382,10 @@ void WorkerCore::HandleFetchOver(const Incoming& incoming) {
   Lane* lane = LaneOf(incoming.queue.stream);
   if (lane == nullptr) return;
   for (auto& [name, fetching] : lane->fetching) {
-    if (QueueOf(*lane, name).consumer != incoming.queue.consumer) continue;
+    const Queue queue = QueueOf(*lane, name);
+    const bool same =
+        queue.stream == incoming.queue.stream && queue.consumer == incoming.queue.consumer;
+    if (!same) continue;
     fetching.empty = fetching.left > 0;
     fetching.left = 0;
     lane->shares.Idle(name);

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <map>
 
 #include "measure/fleet/wire.h"
@@ -51,6 +52,7 @@ struct Seen {
   std::map<std::string, Device> devices;
   std::map<std::string, Job> jobs;
   std::vector<std::string> others;  // of another version
+  bool builders = false;            // somebody builds for others
 };
 
 Seen Listen(fleet::Broker& broker, double seconds) {
@@ -70,6 +72,7 @@ Seen Listen(fleet::Broker& broker, double seconds) {
         seen.others.push_back(name + ": " + here.status().message());
         continue;
       }
+      seen.builders = seen.builders || device_class == fleet::kBuilders;
       auto [found, added] = seen.devices.try_emplace(name);
       if (added) found->second = {device_class, *here, *here, now, now};
       found->second.last = *std::move(here);
@@ -90,6 +93,28 @@ Seen Listen(fleet::Broker& broker, double seconds) {
 
 double Rate(double first, double last, double seconds) {
   return seconds > 0 ? std::max(0.0, last - first) / seconds : 0;
+}
+
+/// Jobs, and classes, that wait for somebody who builds.
+std::vector<std::string> WaitForBuilders(const Seen& seen) {
+  if (seen.builders) return {};
+  std::map<std::string, int> measure_only;
+  for (const auto& [name, device] : seen.devices) {
+    if (device.last.measures && !device.last.builds) ++measure_only[device.device_class];
+  }
+  std::vector<std::string> problems;
+  for (const auto& [device_class, count] : measure_only) {
+    std::string jobs;
+    for (const auto& [name, job] : seen.jobs) {
+      if (job.device_class == device_class)
+        jobs += (jobs.empty() ? "; waiting: job " : ", ") + name;
+    }
+    problems.push_back(fmt::format(
+        "class {}: {} device{} only measure{}, and no builder is there (start `tilewright worker "
+        "--build`){}",
+        device_class, count, count == 1 ? "" : "s", count == 1 ? "s" : "", jobs));
+  }
+  return problems;
 }
 
 Json SeenJson(const Seen& seen) {
@@ -129,6 +154,7 @@ Json SeenJson(const Seen& seen) {
          {"split", job.last.split},
          {"set_aside", job.last.aside}});
   }
+  for (const std::string& one : WaitForBuilders(seen)) json["problems"].push_back(one);
   return json;
 }
 
@@ -284,19 +310,47 @@ class FleetCommand final : public Command {
     return kExitDone;
   }
 
-  /// A tuner may make queues in streams, and no streams.
-  Result<int> OpenClass() {
-    TW_RETURN_IF_ERROR(fleet::CheckName("the class", device_));
-    auto broker = Reach();
+  /// A tuner may make queues in its streams, and no streams: they are made for all who may tune.
+  static Status MakeStreams(const std::string& admin, const std::vector<std::string>& users,
+                            const std::vector<std::string>& classes) {
+    auto address = FleetAddress(admin);
+    TW_RETURN_IF_ERROR(address);
+    auto broker = fleet::Connect(*address, "tilewright fleet");
     TW_RETURN_IF_ERROR(broker);
-    const fleet::JobName nobody{"admin", "nobody"};
-    for (const fleet::Queue& queue :
-         {fleet::MeasureQueue(device_, nobody), fleet::BuildQueue(nobody)}) {
-      TW_RETURN_IF_ERROR((*broker)->OpenQueue(queue));
-      (*broker)->CloseQueue(queue);
+    for (const std::string& user : users) {
+      const fleet::JobName nobody{user.empty() ? address->user : user, "nobody"};
+      std::vector<fleet::Queue> queues = {fleet::BuildQueue(nobody)};
+      for (const std::string& one : classes) queues.push_back(fleet::MeasureQueue(one, nobody));
+      for (const fleet::Queue& queue : queues) {
+        TW_RETURN_IF_ERROR((*broker)->OpenQueue(queue));
+        (*broker)->CloseQueue(queue);
+      }
     }
     constexpr double kSeconds = 5;
-    TW_RETURN_IF_ERROR((*broker)->Flush(kSeconds));
+    return (*broker)->Flush(kSeconds);
+  }
+
+  Result<int> OpenClass() {
+    TW_RETURN_IF_ERROR(fleet::CheckName("the class", device_));
+    // Without keys everybody may everything.
+    if (fleet_.find("://") != std::string::npos) {
+      TW_RETURN_IF_ERROR(MakeStreams(fleet_, {""}, {device_}));
+      return kExitDone;
+    }
+    const auto folder = std::filesystem::path(fleet_).parent_path().string();
+    auto opened = FleetFolder::Open(folder.empty() ? "." : folder);
+    if (!opened.ok()) {
+      return opened.status().WithContext(
+          "--fleet: expected admin.fleet in the folder of `fleet up`, as the configuration in it "
+          "says who may do what with the class");
+    }
+    TW_RETURN_IF_ERROR(opened->OpenClass(device_));
+    Reload(*opened);
+    std::vector<std::string> users;
+    for (const FleetUser& user : opened->users()) {
+      if (MayTune(user)) users.push_back(user.name);
+    }
+    TW_RETURN_IF_ERROR(MakeStreams(fleet_, users, {device_}));
     return kExitDone;
   }
 
@@ -333,20 +387,28 @@ class FleetCommand final : public Command {
   }
 
   /// A server that runs is told to read its configuration again.
-  static void Reload(const FleetFolder& folder) {
+  static bool Reload(const FleetFolder& folder) {
     constexpr std::int64_t kMostBytes = 64;
     const auto text = ReadFile(folder.process_file(), kMostBytes);
     const auto pid = text.ok() ? ParseInt64(Trim(*text)) : Result<std::int64_t>(text.status());
-    if (pid.ok() && *pid > 1 && ::kill(static_cast<pid_t>(*pid), SIGHUP) == 0) return;
+    if (pid.ok() && *pid > 1 && ::kill(static_cast<pid_t>(*pid), SIGHUP) == 0) return true;
     PrintErr("note: no server of this fleet runs here; one elsewhere needs {} and a reload\n",
              folder.configuration());
+    return false;
   }
   Result<int> AddKey() {
     auto folder = FleetFolder::Open(folder_);
     TW_RETURN_IF_ERROR(folder);
     auto file = folder->Add(user_, into_);
     TW_RETURN_IF_ERROR(file);
-    Reload(*folder);
+    const bool runs = Reload(*folder);
+    if (runs && MayTune(user_) && !folder->classes().empty()) {
+      const Status made = MakeStreams(folder->admin_file(), {user_.name}, folder->classes());
+      if (!made.ok()) {
+        PrintErr("note: {} has no queues yet, `tilewright fleet open` makes them: {}\n", user_.name,
+                 made.message());
+      }
+    }
     PrintOut("{}\n", *file);
     return kExitDone;
   }

@@ -262,7 +262,8 @@ class TuneCommand final : public Command {
                  {"baselines", counts.baselines},
                  {"checks", counts.checks},
                  {"checks_failed", counts.checks_failed},
-                 {"took_workers_down", counts.poisoned}};
+                 {"took_workers_down", counts.poisoned},
+                 {"longest_loss_seconds", counts.longest_loss_seconds}};
     json["winners"] = Json::array();
     for (const auto& one : fleet.confirmations()) {
       json["winners"].push_back(

@@ -132,10 +132,9 @@ class WorkerCommand final : public Command {
     fleet::Here& here = seat->settings.here;
     here.fingerprint = settings.device.ToString();
     here.target = "llvm";
-    here.builds = true;
     // What answers at once takes many at a time.
     constexpr int kTwo = 2, kMany = 32;
-    here.measure_slots = made_up_ > 0 ? kTwo : kMany;
+    here.build_slots = here.measure_slots = made_up_ > 0 ? kTwo : kMany;
     seat->settings.device_class = fleet::ClassOf(settings.device);
     seat->bench = std::make_unique<fleet::MadeUpBench>(std::move(settings), clock_);
     return seat;

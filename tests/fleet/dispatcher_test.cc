@@ -76,6 +76,31 @@ TEST(FleetTest, DeathOfAWorkerCostsFiveSecondsAtMost) {
   }
   EXPECT_EQ(seen.size(), 2u);
   EXPECT_LT(fleet.clock.now - died, 5);
+  EXPECT_GT(tuner.counts().longest_loss_seconds, 3);
+  EXPECT_LT(tuner.counts().longest_loss_seconds, 5);
+}
+
+TEST(FleetTest, BuildersBuildForDevicesThatCannotAndMayDie) {
+  MadeUpFleet fleet;
+  for (const char* name : {"b1", "b2"}) fleet.AddWorker(name, {}, /*builds=*/true, false);
+  for (const char* name : {"w1", "w2"}) fleet.AddWorker(name, {}, /*builds=*/false, true);
+  Dispatcher& tuner = fleet.AddTuner(MadeUpFleet::Job("j"));
+  fleet.Run(0.5);
+  SubmitMadeUp(tuner, 0, 60);
+  std::map<std::uint64_t, int> seen;
+  fleet.Run(0.5);
+  fleet.workers["b1"].reset();
+  fleet.Run(0.5);
+  fleet.hub.LoseEverything();  // artifacts, too
+  for (int i = 0; i < 60 && tuner.in_flight() > 0; ++i) {
+    fleet.Run(1);
+    fleet.Collect(tuner, seen);
+  }
+  EXPECT_EQ(seen.size(), 60u);
+  for (const Trial& trial : fleet.trials) {
+    EXPECT_EQ(trial.outcome, Outcome::kOk) << trial.reason;
+    EXPECT_EQ(trial.value, MadeUpBench::ValueOf(trial.candidate));
+  }
 }
 
 TEST(FleetTest, ALateResultOfAnOldLeaseIsRefused) {
@@ -146,6 +171,37 @@ TEST(FleetTest, TheBrokerMayLoseEverything) {
   EXPECT_THAT(fleet.notes, testing::Contains(HasSubstr("the broker had lost the queue")));
 }
 
+TEST(FleetTest, WhoWasNotGivenAnOrderCannotAnswerIt) {
+  MadeUpFleet fleet;
+  fleet.AddWorker("w1");
+  Dispatcher& tuner = fleet.AddTuner(MadeUpFleet::Job("j"));
+  SubmitMadeUp(tuner, 0, 10);
+  fleet.Run(0.1);
+  const auto hostile = fleet.hub.Connect();
+  OrderResult forged;
+  forged.epoch = 1;
+  forged.instance = "h";
+  forged.trials.resize(1);
+  forged.trials[0].outcome = Outcome::kOk;
+  forged.trials[0].metric = "seconds";
+  forged.trials[0].value = 1e-9;
+  forged.trials[0].device = MadeUpBench::Device();
+  for (std::uint64_t sequence = 1; sequence <= 10; ++sequence) {
+    // Later than any delivery, if it were one.
+    forged.lease = {sequence, {0, 1000}, "", true, "?"};
+    ASSERT_TRUE(hostile->Say(ResultSubject({"alice", "j"}, {"h", "d0"}), Encode(forged)).ok());
+  }
+  std::map<std::uint64_t, int> seen;
+  fleet.Run(3);
+  fleet.Collect(tuner, seen);
+  EXPECT_EQ(seen.size(), 10u);
+  for (const Trial& trial : fleet.trials) {
+    EXPECT_EQ(trial.value, MadeUpBench::ValueOf(trial.candidate));
+  }
+  EXPECT_GE(tuner.counts().late + tuner.counts().doubled, 10);
+  EXPECT_EQ(tuner.counts().lost, 0);
+}
+
 TEST(FleetTest, ResultsOfAnEarlierLifeAreNotTaken) {
   MadeUpFleet fleet;
   fleet.AddWorker("w1");
@@ -162,6 +218,29 @@ TEST(FleetTest, ResultsOfAnEarlierLifeAreNotTaken) {
   fleet.Collect(second, seen);
   EXPECT_EQ(seen.size(), 10u);
   EXPECT_EQ(seen.begin()->first, 100u);
+}
+
+TEST(FleetTest, OfTwoTunersOfOneJobTheLaterOneGoesOn) {
+  MadeUpFleet fleet;
+  fleet.AddWorker("w1");
+  Dispatcher& first = fleet.AddTuner(MadeUpFleet::Job("j"));
+  SubmitMadeUp(first, 0, 50);
+  fleet.Run(0.5);
+  DispatcherSettings again = MadeUpFleet::Job("j");
+  again.epoch = 2;
+  Dispatcher& second = fleet.AddTuner(again);
+  SubmitMadeUp(second, 100, 120);
+  fleet.Run(0.5);
+  EXPECT_THAT(first.ended().message(), HasSubstr("started again elsewhere"));
+  first.Close();
+  fleet.tuners.front().reset();
+  fleet.tuners.erase(fleet.tuners.begin());
+  std::map<std::uint64_t, int> seen;
+  fleet.Run(4);
+  fleet.Collect(second, seen);
+  EXPECT_EQ(seen.size(), 20u);
+  EXPECT_EQ(second.counts().lost, 0);
+  for (const Trial& trial : fleet.trials) EXPECT_EQ(trial.outcome, Outcome::kOk);
 }
 
 TEST(FleetTest, WhatIsDroppedDoesNotComeBack) {

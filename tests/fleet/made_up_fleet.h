@@ -30,7 +30,7 @@ inline Candidate MadeUpCandidate(std::int64_t index, int task = 1) {
 /// A worker of a made-up fleet.
 struct MadeUpWorker {
   MadeUpWorker(const DeviceName& name, MadeUpBench::Settings settings, MemoryHub& hub, Clock& clock,
-               const std::string& instance)
+               const std::string& instance, bool builds, bool measures)
       : broker(hub.Connect()), bench(WithDevice(std::move(settings)), clock) {
     WorkerSettings worker;
     worker.name = name;
@@ -39,8 +39,10 @@ struct MadeUpWorker {
     worker.here.version = "test";
     worker.here.fingerprint = MadeUpBench::Device().ToString();
     worker.here.target = "llvm";
-    worker.here.builds = worker.here.measures = true;
-    worker.here.measure_slots = 2;
+    worker.here.builds = builds;
+    worker.here.measures = measures;
+    worker.here.measure_slots = worker.here.build_slots = 2;
+    worker.builds_for_others = !measures;
     core = std::make_unique<WorkerCore>(worker, bench, *broker, clock);
     TW_CHECK(core->Open().ok());
   }
@@ -59,11 +61,12 @@ class MadeUpFleet {
  public:
   static constexpr double kStep = 0.005;
 
-  MadeUpWorker& AddWorker(const std::string& name, MadeUpBench::Settings settings = {}) {
+  MadeUpWorker& AddWorker(const std::string& name, MadeUpBench::Settings settings = {},
+                          bool builds = true, bool measures = true) {
     auto& worker = workers[name];
     worker.reset();  // another process of the same name
     worker = std::make_unique<MadeUpWorker>(DeviceName{name, "d0"}, std::move(settings), hub, clock,
-                                            "i" + std::to_string(++instances));
+                                            "i" + std::to_string(++instances), builds, measures);
     return *worker;
   }
   static DispatcherSettings Job(const std::string& job, double weight = 1) {

@@ -21,6 +21,7 @@ Order SampleOrder() {
   order.epoch = 7;
   order.sequence = 3;
   order.generation = 2;
+  order.token = "T";
   order.candidates = {MadeUpCandidate(5)};
   order.best_seconds = 0.25;
   order.alone = true;
@@ -31,7 +32,7 @@ OrderResult SampleResult() {
   OrderResult result;
   result.epoch = 7;
   result.instance = "i1";
-  result.lease = {3, {2, 1}, "$JS.ACK.s.c.1.2.3.4.5", true};
+  result.lease = {3, {2, 1}, "$JS.ACK.s.c.1.2.3.4.5", true, "T"};
   Trial trial;
   trial.outcome = Outcome::kOk;
   trial.value = 0.001;

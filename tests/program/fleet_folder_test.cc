@@ -29,13 +29,25 @@ std::string Create(const fleet::Queue& queue) {
   return "$JS.API.CONSUMER.CREATE." + queue.stream + "." + queue.consumer + "." + queue.subject;
 }
 
+const std::vector<FleetUser> kUsers = {{"alice", "tuner", "", ""}, {"bob", "tuner", "", ""}};
+FleetPermissions PermissionsIn(const FleetUser& user) {
+  return PermissionsOf(user, kUsers, {kClass, kOther});
+}
+/// The server's rule.
+bool MayPublish(const FleetPermissions& may, const std::string& subject) {
+  return May(may.publish, subject) && !May(may.not_publish, subject);
+}
+std::string Acknowledge(const fleet::Queue& queue) {
+  return "$JS.ACK." + queue.stream + "." + queue.consumer + ".1.2.3.4.5";
+}
+
 TEST(FleetPermissionsTest, AWorkerSaysAndHearsWhatIsItsOwn) {
-  const FleetPermissions may = PermissionsOf({"w1", "worker", kClass, ""});
+  const FleetPermissions may = PermissionsIn({"w1", "worker", kClass, ""});
   for (const std::string& subject :
        {fleet::HereSubject(kClass, kOne), fleet::BeatSubject(kAlices, kOne),
         fleet::ResultSubject(kBobs, kOne), Next(fleet::MeasureQueue(kClass, kAlices)),
         std::string("$JS.API.DIRECT.GET.TWARTIFACT.") + fleet::ArtifactObject(kAlices, "ab", 0)}) {
-    EXPECT_TRUE(May(may.publish, subject)) << subject;
+    EXPECT_TRUE(MayPublish(may, subject)) << subject;
   }
   for (const std::string& subject : {fleet::HereSubject(kOther, kOne),
                                      fleet::HereSubject(kClass, kTwo),
@@ -55,9 +67,10 @@ TEST(FleetPermissionsTest, AWorkerSaysAndHearsWhatIsItsOwn) {
                                      std::string("$JS.API.STREAM.CREATE.X"),
                                      std::string("$JS.API.STREAM.DELETE.X"),
                                      std::string("$JS.API.STREAM.INFO.X"),
-                                     std::string("$JS.ACK.TWRUN_x.alice_j.1.1.1.1.1"),
+                                     Acknowledge(fleet::MeasureQueue(kClass, kAlices)),
+                                     Acknowledge(fleet::BuildQueue(kAlices)),
                                      std::string("_INBOX.alice.x")}) {
-    EXPECT_FALSE(May(may.publish, subject)) << subject;
+    EXPECT_FALSE(MayPublish(may, subject)) << subject;
   }
   EXPECT_TRUE(May(may.subscribe, fleet::JobSubject(kClass, kAlices)));
   EXPECT_TRUE(May(may.subscribe, fleet::DirectSubject(kClass, kOne, kAlices)));
@@ -73,12 +86,14 @@ TEST(FleetPermissionsTest, AWorkerSaysAndHearsWhatIsItsOwn) {
 }
 
 TEST(FleetPermissionsTest, ATunerCannotPoseAsAWorkerOrReadOthersJobs) {
-  const FleetPermissions may = PermissionsOf({"alice", "tuner", "", ""});
+  const FleetPermissions may = PermissionsIn({"alice", "tuner", "", ""});
   for (const std::string& subject :
        {fleet::MeasureQueue(kClass, kAlices).subject, fleet::BuildQueue(kAlices).subject,
         fleet::JobSubject(kClass, kAlices), fleet::DirectSubject(kClass, kOne, kAlices),
-        Create(fleet::MeasureQueue(kClass, kAlices)), Create(fleet::BuildQueue(kAlices))}) {
-    EXPECT_TRUE(May(may.publish, subject)) << subject;
+        Create(fleet::MeasureQueue(kClass, kAlices)), Create(fleet::BuildQueue(kAlices)),
+        Acknowledge(fleet::MeasureQueue(kClass, kAlices)),
+        Acknowledge(fleet::BuildQueue(kAlices))}) {
+    EXPECT_TRUE(MayPublish(may, subject)) << subject;
   }
   for (const std::string& subject :
        {fleet::MeasureQueue(kClass, kBobs).subject, fleet::BuildQueue(kBobs).subject,
@@ -86,9 +101,13 @@ TEST(FleetPermissionsTest, ATunerCannotPoseAsAWorkerOrReadOthersJobs) {
         Create(fleet::MeasureQueue(kClass, kBobs)), fleet::HereSubject(kClass, kOne),
         fleet::BeatSubject(kAlices, kOne), fleet::ResultSubject(kAlices, kOne),
         fleet::DeviceControlSubject(kOne), fleet::JobControlSubject(kBobs),
+        Acknowledge(fleet::MeasureQueue(kClass, kBobs)), Acknowledge(fleet::BuildQueue(kBobs)),
+        std::string("$JS.API.STREAM.INFO.") + fleet::MeasureStream(kClass, "bob"),
+        std::string("$JS.API.STREAM.PURGE.") + fleet::MeasureStream(kClass, "bob"),
+        std::string("$JS.API.CONSUMER.DELETE.") + fleet::BuildStream("bob") + ".j",
         Next(fleet::MeasureQueue(kClass, kBobs)), fleet::ArtifactObject(kAlices, "ab", 0),
         std::string("$JS.API.STREAM.CREATE.X"), std::string("$JS.API.STREAM.MSG.GET.X")}) {
-    EXPECT_FALSE(May(may.publish, subject)) << subject;
+    EXPECT_FALSE(MayPublish(may, subject)) << subject;
   }
   EXPECT_TRUE(May(may.subscribe, fleet::ResultSubject(kAlices, kOne)));
   for (const std::string& subject :
@@ -99,13 +118,21 @@ TEST(FleetPermissionsTest, ATunerCannotPoseAsAWorkerOrReadOthersJobs) {
   }
 }
 
+TEST(FleetPermissionsTest, AWorkerOfAnyClassDoesNotBuildForOthers) {
+  const FleetPermissions may = PermissionsIn({"w1", "worker", "", ""});
+  EXPECT_TRUE(MayPublish(may, Next(fleet::MeasureQueue(kClass, kAlices))));
+  EXPECT_TRUE(MayPublish(may, Next(fleet::MeasureQueue(kOther, kBobs))));
+  EXPECT_FALSE(MayPublish(may, Next(fleet::BuildQueue(kAlices))));
+  EXPECT_FALSE(MayPublish(may, fleet::HereSubject(fleet::kBuilders, kOne)));
+}
+
 TEST(FleetPermissionsTest, ABuilderAlsoTakesBuildsOfAll) {
-  const FleetPermissions may = PermissionsOf({"w1", "builder", kClass, ""});
-  EXPECT_TRUE(May(may.publish, Next(fleet::BuildQueue(kBobs))));
-  EXPECT_TRUE(May(may.publish, fleet::ArtifactObject(kBobs, "ab", 0)));
+  const FleetPermissions may = PermissionsIn({"w1", "builder", kClass, ""});
+  EXPECT_TRUE(MayPublish(may, Next(fleet::BuildQueue(kBobs))));
+  EXPECT_TRUE(MayPublish(may, fleet::ArtifactObject(kBobs, "ab", 0)));
   EXPECT_TRUE(May(may.subscribe, fleet::JobSubject(fleet::kBuilders, kBobs)));
-  EXPECT_FALSE(May(may.publish, fleet::BuildQueue(kBobs).subject));
-  EXPECT_FALSE(May(may.publish, fleet::HereSubject(fleet::kBuilders, kTwo)));
+  EXPECT_FALSE(MayPublish(may, fleet::BuildQueue(kBobs).subject));
+  EXPECT_FALSE(MayPublish(may, fleet::HereSubject(fleet::kBuilders, kTwo)));
 }
 
 }  // namespace

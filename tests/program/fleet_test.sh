@@ -82,12 +82,16 @@ doubled='SELECT count(*) FROM (SELECT 1 FROM trial WHERE attempt = 0 GROUP BY te
 kill -9 "${processes[@]}" 2>/dev/null || true
 processes=()
 start_server $server -a 127.0.0.1 -p "$port" -js -sd "$work/store"
-start builder "$tilewright" worker --fleet "$url" --name b1 --build
 start runner "$tilewright" worker --fleet "$url" --name r1 --measure
 until_has 'class cpu-' runner.log
-until_has 'builds' builder.log
-expect 0 tune m.onnx#1 --fleet "$url" --records r.db --trials 6 --json
-matches '"trials":6' out
+expect 0 fleet status --fleet "$url" --seconds 1
+has 'no builder is there' out
+start waiting "$tilewright" tune m.onnx#1 --fleet "$url" --records r.db --trials 6 --json
+until_has 'no builder is there' waiting.log
+waiting_pid=$last
+start builder "$tilewright" worker --fleet "$url" --name b1 --build
+wait "$waiting_pid" || fail "the tune that waited: $(tail -n 3 waiting.log)"
+matches '"trials":6' waiting.log
 expect 0 query m.onnx#1 --records r.db
 has 'hit' out
 expect 0 records list r.db --json
@@ -111,6 +115,10 @@ has '"name":"w1.d0"' out
 class=$(grep -o 'null-[0-9a-f]*' out | head -n 1)
 expect 0 fleet open "$class" --fleet lab/admin.fleet
 expect 0 tune m.onnx#1 --fleet alice/alice.fleet --records keyed.db --trials 40 --strategy random --target llvm --json
+matches '"trials":40' out
+# Another tuner's jobs have queues of their own.
+expect 0 fleet keys add bob --folder lab --role tuner --into bob
+expect 0 tune m.onnx#2 --fleet bob/bob.fleet --records keyed.db --trials 40 --strategy random --target llvm --json
 matches '"trials":40' out
 expect 1 fleet drain w1.d0 --fleet alice/alice.fleet
 has 'ermissions' err

@@ -1,0 +1,301 @@
+// Keys, certificates and permissions against a real nats-server: every role tries every subject
+// there is, and says what it was not given. Skipped where there is no nats-server.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "measure/fleet/connect.h"
+#include "measure/fleet/dispatcher.h"
+#include "measure/fleet/made_up_bench.h"
+#include "measure/fleet/memory_broker.h"
+#include "measure/fleet/worker_core.h"
+#include "python_free_cli/arguments/fleet_argument.h"
+#include "python_free_cli/fleet_folder.h"
+#include "src/base/files/file.h"
+#include "src/base/subprocess.h"
+
+namespace tilewright::cli {
+namespace {
+
+namespace fleet = measure::fleet;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kLiveServer = "/usr/sbin/nats-server";
+const std::string kLiveOther = "cpu-ba9876543210";
+
+/// A server with the keys of five users; no `folder` where this machine has no server.
+struct LiveFleet {
+  LiveFleet() {
+    if (!FileExists(kLiveServer)) return;
+    device_class = fleet::ClassOf(fleet::MadeUpBench::Device());
+    const int port = 20000 + static_cast<int>(::getpid() % 20000);
+    auto made = FleetFolder::Make(temporary.path() + "/lab", "localhost", port);
+    if (!made.ok()) return;
+    folder.emplace(*std::move(made));
+    EXPECT_TRUE(folder->OpenClass(device_class).ok());
+    EXPECT_TRUE(folder->OpenClass(kLiveOther).ok());
+    for (const FleetUser& user : std::vector<FleetUser>{{"alice", "tuner", "", ""},
+                                                        {"bob", "tuner", "", ""},
+                                                        {"w1", "worker", device_class, ""},
+                                                        {"w2", "worker", "", ""},
+                                                        {"b1", "builder", device_class, ""}}) {
+      EXPECT_TRUE(folder->Add(user, folder->path()).ok());
+    }
+    SubprocessOptions options;
+    options.command = {kLiveServer, "-c", folder->configuration(), "-l", folder->path() + "/log"};
+    auto started = Subprocess::Start(options);
+    if (started.ok()) server.emplace(*std::move(started));
+    for (int i = 0; i < 200 && !Reach("admin"); ++i) ::usleep(50'000);
+  }
+  ~LiveFleet() {
+    if (server) server->KillGroup();
+  }
+  std::unique_ptr<fleet::Broker> Reach(const std::string& user) const {
+    auto address = FleetAddress(folder->path() + "/" + user + ".fleet");
+    auto broker = address.ok() ? fleet::Connect(*address, "live test")
+                               : Result<std::unique_ptr<fleet::Broker>>(address.status());
+    return broker.ok() ? *std::move(broker) : nullptr;
+  }
+
+  TemporaryFolder temporary = *TemporaryFolder::Create("tilewright-live");
+  std::string device_class;
+  std::optional<FleetFolder> folder;
+  std::optional<Subprocess> server;
+};
+
+/// Whatever somebody could want to say, by all that there is.
+std::vector<std::string> EverySubject(const std::string& device_class) {
+  const std::vector<fleet::JobName> jobs = {{"alice", "j"}, {"bob", "j"}};
+  std::vector<std::string> all = {"tw.ask",
+                                  "$JS.API.STREAM.NAMES",
+                                  "$JS.API.STREAM.LIST",
+                                  "$JS.API.ACCOUNT.PURGE.X",
+                                  "$JS.API.SERVER.REMOVE",
+                                  "$SYS.REQ.SERVER.PING",
+                                  "tw.other"};
+  std::vector<std::string> streams = {fleet::kArtifactStream, "X"};
+  for (const fleet::JobName& job : jobs) {
+    all.push_back(fleet::JobControlSubject(job));
+    all.push_back(fleet::ArtifactObject(job, "ab", 0));
+    all.push_back("_INBOX." + job.user + ".x.p");
+    std::vector<fleet::Queue> queues = {fleet::BuildQueue(job)};
+    for (const std::string& one : {device_class, kLiveOther}) {
+      queues.push_back(fleet::MeasureQueue(one, job));
+      all.push_back(fleet::JobSubject(one, job));
+    }
+    all.push_back(fleet::JobSubject(fleet::kBuilders, job));
+    for (const fleet::Queue& queue : queues) {
+      const std::string both = queue.stream + "." + queue.consumer;
+      streams.push_back(queue.stream);
+      all.push_back(queue.subject);
+      all.push_back("$JS.ACK." + both + ".1.2.3.4.5");
+      all.push_back("$JS.API.CONSUMER.MSG.NEXT." + both);
+      all.push_back("$JS.API.CONSUMER.CREATE." + both + "." + queue.subject);
+      all.push_back("$JS.API.CONSUMER.CREATE." + queue.stream);
+      all.push_back("$JS.API.CONSUMER.DURABLE.CREATE." + both);
+      all.push_back("$JS.API.CONSUMER.INFO." + both);
+      all.push_back("$JS.API.CONSUMER.NAMES." + queue.stream);
+      all.push_back("$JS.API.CONSUMER.LIST." + queue.stream);
+    }
+  }
+  for (const std::string& stream : streams) {
+    for (const char* verb : {"CREATE", "UPDATE", "INFO", "PURGE", "MSG.GET", "MSG.DELETE",
+                             "SNAPSHOT", "RESTORE", "LEADER.STEPDOWN"}) {
+      all.push_back(std::string("$JS.API.STREAM.") + verb + "." + stream);
+    }
+  }
+  for (const char* worker : {"w1", "w2", "b1", "alice"}) {
+    const fleet::DeviceName device{worker, "d0"};
+    all.push_back(fleet::DeviceControlSubject(device));
+    all.push_back(std::string("_INBOX.") + worker + ".y.f.1");
+    for (const std::string& one : {device_class, kLiveOther, std::string(fleet::kBuilders)}) {
+      all.push_back(fleet::HereSubject(one, device));
+      for (const fleet::JobName& job : jobs) {
+        all.push_back(fleet::DirectSubject(one, device, job));
+      }
+    }
+    for (const fleet::JobName& job : jobs) {
+      all.push_back(fleet::BeatSubject(job, device));
+      all.push_back(fleet::ResultSubject(job, device));
+    }
+  }
+  all.push_back(std::string("$JS.API.DIRECT.GET.") + fleet::kArtifactStream + ".tw.artifact.a");
+  all.push_back(std::string("$JS.API.DIRECT.GET.") + fleet::kArtifactStream);
+  return all;
+}
+
+bool MayLive(const std::vector<std::string>& patterns, const std::string& subject) {
+  return std::ranges::any_of(patterns,
+                             [&](const std::string& one) { return fleet::Matches(one, subject); });
+}
+
+/// What the broker has refused of this connection, by subject, once it has said so of `last`.
+std::string RefusalsUntil(fleet::Broker& broker, const std::string& last) {
+  std::string refused;
+  EXPECT_TRUE(broker.Flush(10).ok());
+  while (refused.find("\"" + last + "\"") == std::string::npos) {
+    constexpr double kSeconds = 20;  // machines may be busy
+    const auto incoming = broker.Next(kSeconds);
+    if (!incoming) break;
+    if (incoming->kind == fleet::Incoming::Kind::kRefused) refused += incoming->payload + "\n";
+  }
+  return refused;
+}
+
+TEST(FleetLiveTest, EveryRoleIsRefusedWhatItMayNot) {
+  LiveFleet live;
+  if (!live.server) GTEST_SKIP() << "no nats-server";
+  auto admin = live.Reach("admin");
+  if (admin == nullptr) GTEST_SKIP() << "no libnats";
+  for (const char* user : {"alice", "bob"}) {
+    for (const fleet::Queue& queue :
+         {fleet::MeasureQueue(live.device_class, {user, "j"}), fleet::BuildQueue({user, "j"})}) {
+      const Status opened = admin->OpenQueue(queue);
+      ASSERT_TRUE(opened.ok()) << opened.message();
+    }
+  }
+  const std::vector<std::string> subjects = EverySubject(live.device_class);
+  int refused = 0, taken = 0;
+  for (const FleetUser& user : live.folder->users()) {
+    if (user.role == "admin") continue;
+    const FleetPermissions may = PermissionsOf(user, live.folder->users(), live.folder->classes());
+    auto broker = live.Reach(user.name);
+    ASSERT_NE(broker, nullptr);
+    for (const std::string& subject : subjects) {
+      if (MayLive(may.publish, subject) && !MayLive(may.not_publish, subject)) continue;
+      EXPECT_TRUE(broker->Say(subject, "x").ok());
+      const std::string said = RefusalsUntil(*broker, subject);
+      EXPECT_THAT(said, HasSubstr("Publish to \"" + subject + "\"")) << user.name;
+      ++refused;
+    }
+    // What it may is not refused: nothing but the last one is.
+    const std::string never = "tw.never." + user.name;
+    for (const std::string& subject : subjects) {
+      const bool harmless = subject.starts_with("tw.") || subject.find(".INFO") < subject.size();
+      if (!harmless || !MayLive(may.publish, subject) || MayLive(may.not_publish, subject))
+        continue;
+      EXPECT_TRUE(broker->Say(subject, "x").ok());
+      ++taken;
+    }
+    EXPECT_TRUE(broker->Say(never, "x").ok());
+    const std::string said = RefusalsUntil(*broker, never);
+    EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
+    for (const std::string& subject : subjects) {
+      if (subject.starts_with("$JS") || MayLive(may.subscribe, subject)) continue;
+      EXPECT_TRUE(broker->Subscribe(subject).ok());
+      EXPECT_THAT(RefusalsUntil(*broker, subject), HasSubstr("Subscription to \"" + subject + "\""))
+          << user.name;
+      ++refused;
+    }
+    for (const char* all : {">", "tw.>", "tw.run.>", "_INBOX.>", "$SYS.>", "$JS.>"}) {
+      EXPECT_TRUE(broker->Subscribe(all).ok());
+      EXPECT_THAT(RefusalsUntil(*broker, all), HasSubstr("Subscription to")) << user.name;
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 500);
+  EXPECT_GT(taken, 30);
+  std::printf("%d subjects refused, %d taken\n", refused, taken);
+}
+
+TEST(FleetLiveTest, WhatIsForgedReplayedOrTooLongIsNoResult) {
+  LiveFleet live;
+  if (!live.server) GTEST_SKIP() << "no nats-server";
+  auto admin = live.Reach("admin");
+  if (admin == nullptr) GTEST_SKIP() << "no libnats";
+  const fleet::JobName job{"alice", "j"};
+  ASSERT_TRUE(admin->OpenQueue(fleet::MeasureQueue(live.device_class, job)).ok());
+  ASSERT_TRUE(admin->Subscribe("tw.result.>").ok());
+  auto at_alice = live.Reach("alice"), at_w1 = live.Reach("w1"), hostile = live.Reach("w2");
+  SystemClock clock;
+  fleet::DispatcherSettings settings;
+  settings.job = job;
+  settings.device_class = live.device_class;
+  settings.device = fleet::MadeUpBench::Device();
+  settings.check_share = 0;
+  settings.baseline_kernels = 0;
+  fleet::Dispatcher tuner(settings, *at_alice, clock);
+  ASSERT_TRUE(tuner.Open().ok());
+  fleet::MadeUpBench::Settings made_up;
+  made_up.seconds = 0.2;
+  made_up.device = settings.device;
+  fleet::MadeUpBench bench(made_up, clock);
+  fleet::WorkerSettings worker;
+  worker.name = {"w1", "d0"};
+  worker.device_class = live.device_class;
+  worker.here.instance = "i";
+  worker.here.fingerprint = settings.device.ToString();
+  worker.here.target = "llvm";
+  worker.here.builds = worker.here.measures = true;
+  worker.here.measure_slots = 2;
+  fleet::WorkerCore core(worker, bench, *at_w1, clock);
+  ASSERT_TRUE(core.Open().ok());
+  for (std::uint64_t ticket = 1; ticket <= 4; ++ticket) {
+    measure::Request request;
+    request.ticket = ticket;
+    request.candidate.task = {*Workload::Parse("dense(float32[4,16]MK,float32[32,16]NK)->float32"),
+                              *Target::Parse("llvm")};
+    request.candidate.template_key = "dense_packed.cpu";
+    request.candidate.template_version = 1;
+    request.candidate.config.index = static_cast<std::int64_t>(ticket);
+    ASSERT_TRUE(tuner.Submit(request).ok());
+  }
+  const auto poll = [&](double seconds, const std::function<bool()>& until) {
+    for (const double end = clock.MonotonicSeconds() + seconds;
+         clock.MonotonicSeconds() < end && !until();) {
+      core.Poll(0.01);
+      tuner.Poll(0.01);
+    }
+  };
+  std::vector<Trial> trials;
+  const auto take = [&] {
+    while (auto reply = tuner.Take()) {
+      trials.push_back(reply->trial);
+      tuner.Stored(reply->ticket);
+    }
+    return trials.size() == 4;
+  };
+  poll(30, [&] { return take() || !trials.empty(); });
+  ASSERT_FALSE(trials.empty());
+  // What w1 said once, said again by another; with other numbers; nonsense; and more than is taken.
+  const auto heard = admin->Next(10);
+  ASSERT_TRUE(heard);
+  auto replayed = fleet::DecodeResult(heard->payload);
+  ASSERT_TRUE(replayed.ok());
+  const std::string as = fleet::ResultSubject(job, {"w2", "d0"});
+  int said = 0;
+  const auto say = [&](const std::string& text) { said += hostile->Say(as, text).ok() ? 1 : 0; };
+  say(heard->payload);
+  for (std::uint64_t sequence = 0; sequence <= 6; ++sequence) {
+    fleet::OrderResult forged = *replayed;
+    forged.instance = "h";
+    forged.lease.sequence = sequence;
+    forged.lease.fence = {1, 1000};
+    forged.trials[0].value = 1e-9;
+    say(Encode(forged));
+    fleet::Beat beat{settings.epoch, "h", {forged.lease}};
+    EXPECT_TRUE(hostile->Say(fleet::BeatSubject(job, {"w2", "d0"}), Encode(beat)).ok());
+  }
+  say("{");
+  say(std::string(fleet::kMostResultBytes + 1, ' ') + heard->payload);
+  EXPECT_EQ(said, 10);
+  EXPECT_FALSE(hostile->Say(as, std::string((std::size_t{1} << 20) + 1, ' ')).ok());
+  ASSERT_TRUE(hostile->Flush(10).ok());
+  poll(30, take);
+  EXPECT_EQ(trials.size(), 4u);
+  for (const Trial& trial : trials) {
+    EXPECT_EQ(trial.value, fleet::MadeUpBench::ValueOf(trial.candidate));
+  }
+  poll(20, [&] { return tuner.counts().foreign >= 2; });
+  EXPECT_EQ(tuner.counts().foreign, 2);  // nonsense, and too long
+  EXPECT_GE(tuner.counts().late + tuner.counts().doubled, 6);
+  core.Close();
+  tuner.Close();
+}
+
+}  // namespace
+}  // namespace tilewright::cli
