@@ -20,6 +20,7 @@
 
 #include "src/base/hash.h"
 #include "src/base/strings.h"
+#include "src/templates/text/scanner.h"
 #include "src/templates/text/schedule_text.h"
 #include "src/templates/text/words.h"
 
@@ -33,24 +34,14 @@ constexpr std::size_t kLongestScheduleName = 22;  // a key has 64 characters, th
 constexpr std::size_t kLongestName = 64;
 constexpr int kMostChain = 32;  // operators of one value that are not in brackets
 
-enum class TokenKind : std::uint8_t { kName, kInteger, kText, kSign, kEnd };
-struct Token {
-  TokenKind kind = TokenKind::kEnd;
-  std::string_view text;  // of a text: without its quotes
-  std::size_t offset = 0;
-};
-
-bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
 class TextParser {
  public:
-  explicit TextParser(ScheduleText& out) : out_(out), text_(out.source) {}
+  explicit TextParser(ScheduleText& out) : out_(out) {}
 
   Status Run() {
     TW_RETURN_IF_ERROR(Next());
     TW_RETURN_IF_ERROR(Head());
-    while (token_.kind != TokenKind::kEnd) {
+    while (token_.kind != ScheduleTokenKind::kEnd) {
       auto statement = OneStatement(0);
       TW_RETURN_IF_ERROR(statement);
       out_.statements.push_back(*std::move(statement));
@@ -66,71 +57,27 @@ class TextParser {
   }
   Status Expected(std::string_view what) const {
     constexpr std::size_t kShown = 40;
-    const std::string seen = token_.kind == TokenKind::kEnd
+    const std::string seen = token_.kind == ScheduleTokenKind::kEnd
                                  ? "the end"
                                  : fmt::format("'{}'", token_.text.substr(0, kShown));
     return ErrorAt(token_.offset, fmt::format("{}, expected {}", seen, what));
   }
-  void SkipBlanks() {
-    while (position_ < text_.size()) {
-      const char c = text_[position_];
-      if (c == '#') {
-        while (position_ < text_.size() && text_[position_] != '\n') ++position_;
-      } else if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
-        ++position_;
-      } else {
-        return;
-      }
-    }
-  }
   Status Next() {
-    SkipBlanks();
-    const std::size_t begin = position_;
-    token_ = {TokenKind::kEnd, {}, begin};
-    if (begin == text_.size()) return {};
-    const char c = text_[begin];
-    std::size_t end = begin + 1;
-    if (c == '"') {
-      while (end < text_.size() && text_[end] != '"') {
-        if (text_[end] < ' ' || text_[end] > '~' || text_[end] == '\\') {
-          return ErrorAt(end, "a character that no text in quotes has");
-        }
-        ++end;
-      }
-      if (end == text_.size()) return ErrorAt(begin, "a text without its second '\"'");
-      token_ = {TokenKind::kText, text_.substr(begin + 1, end - begin - 1), begin};
-      position_ = end + 1;
-      return {};
-    }
-    TokenKind kind = TokenKind::kSign;
-    if (IsLetter(c)) {
-      kind = TokenKind::kName;
-      while (end < text_.size() && (IsLetter(text_[end]) || IsDigit(text_[end]))) ++end;
-    } else if (IsDigit(c)) {
-      kind = TokenKind::kInteger;
-      while (end < text_.size() && IsDigit(text_[end])) ++end;
-    } else {
-      constexpr std::array<std::string_view, 4> kTwo = {"<=", ">=", "==", "!="};
-      if (std::ranges::count(kTwo, text_.substr(begin, 2)) > 0) end = begin + 2;
-      const bool alone = end == begin + 1;
-      if (alone && std::string_view("()[]{},=+-*/%<>").find(c) == std::string_view::npos) {
-        return ErrorAt(begin, fmt::format("character {} has no meaning here",
-                                          static_cast<int>(static_cast<unsigned char>(c))));
-      }
-    }
-    token_ = {kind, text_.substr(begin, end - begin), begin};
-    position_ = end;
+    auto next = NextScheduleToken(out_, position_);
+    TW_RETURN_IF_ERROR(next);
+    token_ = *next;
     return {};
   }
   bool Is(std::string_view text) const {
-    return token_.kind != TokenKind::kEnd && token_.kind != TokenKind::kText && token_.text == text;
+    return token_.kind != ScheduleTokenKind::kEnd && token_.kind != ScheduleTokenKind::kText &&
+           token_.text == text;
   }
   Status Expect(std::string_view text) {
     if (!Is(text)) return Expected(fmt::format("'{}'", text));
     return Next();
   }
   Result<std::string> Name(std::string_view what) {
-    if (token_.kind != TokenKind::kName) return Expected(what);
+    if (token_.kind != ScheduleTokenKind::kName) return Expected(what);
     std::string name(token_.text);
     TW_RETURN_IF_ERROR(Next());
     return name;
@@ -181,7 +128,7 @@ class TextParser {
     statement.offset = token_.offset;
     value_of_config_ = value_of_schedule_ = false;
     Status status;
-    if (token_.kind != TokenKind::kName) {
+    if (token_.kind != ScheduleTokenKind::kName) {
       status = Expected("a statement: knob, where, require, if, a name or a call");
     } else if (Is("knob")) {
       status = Knob(statement, depth);
@@ -270,7 +217,7 @@ class TextParser {
     statement.of_schedule = value_of_schedule_;
     if (!Is("else")) return {};
     TW_RETURN_IF_ERROR(Next());
-    if (token_.kind != TokenKind::kText) return Expected("a reason in quotes");
+    if (token_.kind != ScheduleTokenKind::kText) return Expected("a reason in quotes");
     statement.second.push_back(
         Value{Value::Kind::kText, 0, std::string(token_.text), {}, token_.offset});
     return Next();
@@ -381,7 +328,7 @@ class TextParser {
     auto left = Unary(depth, rank);
     TW_RETURN_IF_ERROR(left);
     int chain = 0;
-    while (token_.kind == TokenKind::kSign || Is("or") || Is("and")) {
+    while (token_.kind == ScheduleTokenKind::kSign || Is("or") || Is("and")) {
       const int tight = ScheduleOperatorRank(token_.text, false);
       if (tight == 0 || tight < rank) break;
       TW_RETURN_IF_ERROR(CheckValues(token_.offset));
@@ -401,7 +348,8 @@ class TextParser {
 
   Result<Value> Unary(int depth, int rank) {
     const int own = ScheduleOperatorRank(token_.text, true);
-    if (token_.kind == TokenKind::kEnd || token_.kind == TokenKind::kText || own == 0) {
+    if (token_.kind == ScheduleTokenKind::kEnd || token_.kind == ScheduleTokenKind::kText ||
+        own == 0) {
       return Primary(depth);
     }
     if (own < rank) return Expected("brackets around 'not'");
@@ -418,21 +366,21 @@ class TextParser {
     TW_RETURN_IF_ERROR(CheckValues(token_.offset));
     Value value;
     value.offset = token_.offset;
-    const Token token = token_;
+    const ScheduleToken token = token_;
     switch (token.kind) {
-      case TokenKind::kInteger: {
+      case ScheduleTokenKind::kInteger: {
         const auto number = ParseInt64(token.text);
         if (!number.ok()) return Expected("a number of 64 bits");
         value.integer = *number;
         TW_RETURN_IF_ERROR(Next());
         return value;
       }
-      case TokenKind::kText:
+      case ScheduleTokenKind::kText:
         value.kind = Value::Kind::kText;
         value.text = std::string(token.text);
         TW_RETURN_IF_ERROR(Next());
         return value;
-      case TokenKind::kName:
+      case ScheduleTokenKind::kName:
         return Named(std::move(value), depth);
       default:
         break;
@@ -503,9 +451,8 @@ class TextParser {
   }
 
   ScheduleText& out_;
-  std::string_view text_;
   std::size_t position_ = 0;
-  Token token_;
+  ScheduleToken token_;
   std::map<std::string, bool> names_;  // whether it depends on knobs
   std::set<std::string> knob_names_;
   std::size_t statements_ = 0, values_ = 0, knobs_ = 0;
