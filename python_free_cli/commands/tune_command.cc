@@ -25,7 +25,7 @@
 #include "python_free_cli/report/gather.h"
 #include "python_free_cli/tune_display.h"
 #include "python_free_cli/tune_watch.h"
-#include "records/schedules.h"
+#include "records/package/schedules.h"
 #include "records/store.h"
 #include "search/job.h"
 #include "search/tuner.h"

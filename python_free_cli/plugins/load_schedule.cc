@@ -9,7 +9,7 @@
 #include "python_free_cli/record_sources.h"
 #include "python_free_cli/user_paths.h"
 #include "records/package/installed.h"
-#include "records/schedules.h"
+#include "records/package/schedules.h"
 #include "records/store.h"
 #include "src/base/files/file.h"
 #include "src/templates/text/text_template.h"

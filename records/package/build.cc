@@ -10,7 +10,7 @@
 
 #include "records/copy.h"
 #include "records/image.h"
-#include "records/schedules.h"
+#include "records/package/schedules.h"
 #include "records/schema.h"
 #include "records/select.h"
 #include "src/base/files/file.h"

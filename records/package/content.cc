@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "records/image.h"
+#include "records/package/schedules.h"
 #include "records/row.h"
-#include "records/schedules.h"
 #include "records/schema.h"
 #include "records/tables.h"
 

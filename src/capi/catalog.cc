@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "records/package/installed.h"
-#include "records/schedules.h"
+#include "records/package/schedules.h"
 #include "search/guess.h"
 #include "src/templates/text/text_template.h"
 

@@ -1,6 +1,6 @@
 // Records of templates that are texts: stores and packages carry what they need, and nothing else.
 
-#include "records/schedules.h"
+#include "records/package/schedules.h"
 
 #include <gmock/gmock.h>
 

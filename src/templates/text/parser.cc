@@ -20,6 +20,7 @@
 
 #include "src/base/hash.h"
 #include "src/base/strings.h"
+#include "src/target/device.h"
 #include "src/templates/text/scanner.h"
 #include "src/templates/text/schedule_text.h"
 #include "src/templates/text/words.h"
@@ -107,7 +108,8 @@ class TextParser {
     const std::size_t device_offset = token_.offset;
     auto device = Name("a device: llvm or cuda");
     TW_RETURN_IF_ERROR(device);
-    if (*device != "llvm" && *device != "cuda") {
+    const auto traits = std::ranges::find(AllDevices(), *device, &DeviceTraits::name);
+    if (traits == AllDevices().end() || !(traits->machine_code || traits->grids)) {
       return ErrorAt(device_offset,
                      fmt::format("'{}', expected llvm or cuda", device->substr(0, kLongestName)));
     }

@@ -1,4 +1,4 @@
-#include "records/schedules.h"
+#include "records/package/schedules.h"
 
 #include <set>
 
