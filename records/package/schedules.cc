@@ -9,12 +9,12 @@
 namespace tilewright::records {
 namespace {
 
-using Texts = std::vector<std::pair<std::string, std::string>>;
+using KeyedTexts = std::vector<std::pair<std::string, std::string>>;
 
-Result<Texts> ReadTexts(const Database& db, const char* sql) {
+Result<KeyedTexts> ReadTexts(const Database& db, const char* sql) {
   auto query = Statement::Prepare(db, sql);
   TW_RETURN_IF_ERROR(query);
-  Texts texts;
+  KeyedTexts texts;
   while (true) {
     auto row = query->Step();
     TW_RETURN_IF_ERROR(row);
@@ -25,7 +25,7 @@ Result<Texts> ReadTexts(const Database& db, const char* sql) {
 
 }  // namespace
 
-Result<Texts> ScheduleTextsOf(const Store& store) {
+Result<KeyedTexts> ScheduleTextsOf(const Store& store) {
   return ReadTexts(Store::DatabaseOf(store),
                    "SELECT key, value FROM fact WHERE key >= 'schedule/' AND key < 'schedule0'"
                    " ORDER BY key");
