@@ -4,6 +4,7 @@
 #include "python_free_cli/command.h"
 #include "python_free_cli/commands/end_command.h"
 #include "python_free_cli/plugins/load_plugin.h"
+#include "python_free_cli/plugins/load_schedule.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/program_arguments.h"
 #include "python_free_cli/registries.h"
@@ -25,9 +26,9 @@ int RunProgram(int argc, char** argv) {
   tilewright::RemoveUnfinishedAtSignals();
   CLI::App app("", "tilewright");
   cli::Registries registries;
-  std::vector<std::string> plugins;
+  cli::Brought brought;
   auto commands = cli::AllCommands();
-  cli::DeclareProgram(app, commands, plugins);
+  cli::DeclareProgram(app, commands, brought);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {  // the argument parser's only way to say no
@@ -41,9 +42,11 @@ int RunProgram(int argc, char** argv) {
     if (!app.got_subcommand(command->name())) continue;
     command->Use(registries);
     return cli::EndCommand(command->name(), [&]() -> tilewright::Result<int> {
-      for (const std::string& file : plugins) {
+      for (const std::string& file : brought.plugins) {
         TW_RETURN_IF_ERROR(cli::LoadPlugin(file, registries));
       }
+      TW_RETURN_IF_ERROR(cli::LoadSchedules(brought, registries));
+      cli::LoadStoredSchedules(*app.get_subcommand(command->name()), registries);
       return command->Run();
     });
   }

@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "python_free_cli/command.h"
+#include "python_free_cli/registries.h"
 
 namespace tilewright::cli {
 
 /// Declares the whole program: its help, its version, and each command with its arguments. app:
-/// new, named "tilewright". What is parsed goes into the commands and, of --plugin, into `plugins`;
-/// both outlive app.
+/// new, named "tilewright". What is parsed goes into the commands and, what is brought, into
+/// `brought`; both outlive app.
 void DeclareProgram(CLI::App& app, const std::vector<std::unique_ptr<Command>>& commands,
-                    std::vector<std::string>& plugins);
+                    Brought& brought);
 
 }  // namespace tilewright::cli

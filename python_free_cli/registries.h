@@ -13,6 +13,12 @@ struct Registries {
   TemplateRegistry templates = TemplateRegistry::BuiltIn();
   search::StrategyRegistry strategies = search::StrategyRegistry::BuiltIn();
   std::vector<std::string> plugins;  ///< absolute paths of what was loaded, for workers
+  std::vector<std::string> texts;    ///< of schedules that were added, canonical, for workers
+};
+
+/// What users bring: files of `--plugin` and `--schedule`, texts of a worker's `--schedule-text`.
+struct Brought {
+  std::vector<std::string> plugins, schedules, texts;
 };
 
 }  // namespace tilewright::cli

@@ -44,8 +44,9 @@ Status CopyFacts(const Database& db, const std::string& source_id, const MergeRe
   const std::string prefix = "store/" + source_id + "/";
   auto copy = Statement::Prepare(
       db,
-      "INSERT OR REPLACE INTO main.fact (key, value) SELECT CASE WHEN key LIKE 'store/%' THEN"
-      " key ELSE ?1 || key END, value FROM source.fact WHERE key <> 'store_id'");
+      "INSERT OR REPLACE INTO main.fact (key, value) SELECT CASE WHEN key LIKE 'store/%'"
+      " OR key LIKE 'schedule/%' THEN key ELSE ?1 || key END, value FROM source.fact WHERE key <> "
+      "'store_id'");
   TW_RETURN_IF_ERROR(copy);
   TW_RETURN_IF_ERROR(copy->Bind(1, prefix).Run());
   const Json merged = {{"trials", report.trials}, {"sha256", report.sha256}};

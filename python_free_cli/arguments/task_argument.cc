@@ -27,6 +27,7 @@
 #include "src/target/device.h"
 #include "src/target/library.h"
 #include "src/target/presets.h"
+#include "src/templates/text/schedule_text.h"
 #include "src/templates/vta/vta_target.h"
 
 namespace tilewright::cli {
@@ -278,6 +279,7 @@ Result<ChosenConfig> ChooseConfig(const TemplateRegistry& templates, const Task&
   } else {
     chosen.entry = templates.Find(key);
     if (chosen.entry == nullptr) {
+      if (IsScheduleTextKey(key)) return InvalidArgument(WhyNotTemplate(templates, key, 1));
       std::string known;
       for (const TemplateEntry& entry : templates.all()) known += " " + std::string(entry.key);
       return InvalidArgument("no template '" + key + "', expected one of:" + known);

@@ -8,6 +8,7 @@
 #include "python_free_cli/pages/pages.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/program_arguments.h"
+#include "python_free_cli/registries.h"
 #include "src/base/did_you_mean.h"
 
 namespace tilewright::cli {
@@ -37,9 +38,9 @@ class CompletionCommand final : public Command {
     }
     if (!command_.empty() && what_ != "man") return InvalidArgument("a command goes with man");
     const auto commands = AllCommands();
-    std::vector<std::string> plugins;
+    Brought brought;
     CLI::App app("", "tilewright");
-    DeclareProgram(app, commands, plugins);
+    DeclareProgram(app, commands, brought);
     const CommandPage program = DescribeProgram(app);
     if (what_ == "all") {
       TW_RETURN_IF_ERROR(WritePages(program, folder_));

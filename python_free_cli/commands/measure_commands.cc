@@ -1,4 +1,5 @@
-// Hidden: `tilewright measure` repeats one trial; `tilewright child` is the measurer's child process.
+// Hidden: `tilewright measure` repeats one trial; `tilewright child` is the measurer's child
+// process.
 
 #include <fmt/format.h>
 
@@ -275,6 +276,9 @@ Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Registries& regi
   settings.build_command = {"/proc/self/exe", "child", "build"};
   for (const std::string& file : registries.plugins) {
     settings.build_command.insert(settings.build_command.end(), {"--plugin", file});
+  }
+  for (const std::string& text : registries.texts) {
+    settings.build_command.insert(settings.build_command.end(), {"--schedule-text", text});
   }
   settings.run_commands = {{"/proc/self/exe", "child", "run"}};
   if (!runner.identity.has_value()) {

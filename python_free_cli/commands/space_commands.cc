@@ -17,6 +17,7 @@
 #include "src/target/device.h"
 #include "src/target/gpu.h"
 #include "src/templates/limits.h"
+#include "src/templates/text/text_template.h"
 #include "src/templates/vta/vta_target.h"
 #include "src/vta/encoding.h"
 #include "src/vta/simulator/simulator.h"
@@ -124,8 +125,8 @@ class LowerCommand final : public Command {
   void Declare(CLI::App& app) override {
     app.add_option("task", candidate_.task, "Workload key, AutoTVM tuple, or FILE#N")->required();
     app.add_option("--emit", emit_, "What to print (default: loops, or vta for a VTA target)")
-        ->check(
-            CLI::IsMember({"schedule", "loops", "llvm", "asm", "ptx", "resources", "vta", "cost"}));
+        ->check(CLI::IsMember(
+            {"schedule", "stages", "loops", "llvm", "asm", "ptx", "resources", "vta", "cost"}));
     candidate_.Declare(app);
   }
   Result<int> Run() override {
@@ -144,6 +145,14 @@ class LowerCommand final : public Command {
         ApplyTemplate(*chosen.entry, task.task.workload, task.epilogue, target, chosen.config);
     TW_RETURN_IF_ERROR(kernel);
     if (emit_ == "schedule") {
+      auto text = TextOfKernel(*kernel, task.task.workload, task.epilogue, target, "mine");
+      if (!text.ok()) return text.status().WithContext("--emit schedule");
+      PrintOut("# {} {}\n", chosen.entry->key, chosen.config.ToString());
+      if (!task.epilogue.steps.empty()) PrintOut("# followed by {}\n", task.epilogue.ToString());
+      PrintOut("{}", *text);
+      return kExitDone;
+    }
+    if (emit_ == "stages") {
       PrintOut("{}", kernel->schedule.ToString());
       return kExitDone;
     }

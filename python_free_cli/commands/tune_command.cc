@@ -25,6 +25,7 @@
 #include "python_free_cli/report/gather.h"
 #include "python_free_cli/tune_display.h"
 #include "python_free_cli/tune_watch.h"
+#include "records/package/schedules.h"
 #include "records/store.h"
 #include "search/job.h"
 #include "search/tuner.h"
@@ -162,6 +163,7 @@ class TuneCommand final : public Command {
         return Unsupported(settings->graph + ": no task for " + target->kind_name());
     }
     auto store = records::Store::Open(settings->records, records::Store::Mode::kReadWrite);
+    if (store.ok()) TW_RETURN_IF_ERROR(records::KeepScheduleTexts(*store, templates()));
     TW_RETURN_IF_ERROR(store);
     SystemClock clock;
     auto measurer = MakeMeasurer(*settings, *target, clock);

@@ -18,18 +18,27 @@ namespace {
 
 /// Commands that choose, build or explain templates, or search.
 constexpr std::array<std::string_view, 15> kTakers = {
-    "space", "lower",   "tune",    "query", "compile", "run",     "verify",
-    "bench", "records", "package", "train", "targets", "measure", "worker",
-    "child"};
+    "space",   "lower",   "tune",  "query",   "compile", "run",    "verify", "bench",
+    "records", "package", "train", "targets", "measure", "worker", "child"};
 
 /// Of the command, and of its verbs.
-void AddOption(CLI::App& command, std::vector<std::string>& files) {
+void AddOption(CLI::App& command, Brought& brought) {
   command
-      .add_option("--plugin", files,
+      .add_option("--plugin", brought.plugins,
                   "Library with templates and strategies of your own; several times for several")
       ->allow_extra_args(false)
       ->type_name("FILE");
-  for (CLI::App* verb : command.get_subcommands(nullptr)) AddOption(*verb, files);
+  command
+      .add_option("--schedule", brought.schedules,
+                  "Template of your own as a text (docs/schedules.md); several times for several")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  if (command.get_name() == "child") {
+    command.add_option("--schedule-text", brought.texts, "A schedule itself")
+        ->allow_extra_args(false)
+        ->group("");
+  }
+  for (CLI::App* verb : command.get_subcommands(nullptr)) AddOption(*verb, brought);
 }
 
 std::string NameOf(const char* text) {
@@ -84,6 +93,9 @@ Status AddPlugin(const tw_plugin* plugin, Registries& registries) {
   }
   TW_RETURN_IF_ERROR(CheckSize(plugin->struct_size, sizeof(tw_plugin), "tw_plugin"));
   TW_RETURN_IF_ERROR(CheckMembers("tw_plugin", {plugin->name}));
+  if (std::string_view(plugin->name) == "schedule") {
+    return InvalidArgument("named 'schedule', as what is a text is (docs/schedules.md)");
+  }
   for (auto* row = plugin->strategies; row != nullptr && *row != nullptr; ++row) {
     TW_RETURN_IF_ERROR(AddStrategy(**row, *plugin, registries));
   }
@@ -95,8 +107,8 @@ Status AddPlugin(const tw_plugin* plugin, Registries& registries) {
 
 }  // namespace
 
-void DeclarePlugins(CLI::App& command, std::vector<std::string>& files) {
-  if (std::ranges::count(kTakers, command.get_name()) > 0) AddOption(command, files);
+void DeclarePlugins(CLI::App& command, Brought& brought) {
+  if (std::ranges::count(kTakers, command.get_name()) > 0) AddOption(command, brought);
 }
 
 Status LoadPlugin(const std::string& file, Registries& registries) {

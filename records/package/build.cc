@@ -10,6 +10,7 @@
 
 #include "records/copy.h"
 #include "records/image.h"
+#include "records/package/schedules.h"
 #include "records/schema.h"
 #include "records/select.h"
 #include "src/base/files/file.h"
@@ -49,6 +50,7 @@ Status CopyFrom(const TemplateRegistry& templates, const Database& db, const std
   TW_RETURN_IF_ERROR(copier->CopyTexts(false));
   TW_RETURN_IF_ERROR(copier->CopyTrials());
   TW_RETURN_IF_ERROR(copier->CopyOfTrials());
+  TW_RETURN_IF_ERROR(CopyScheduleTexts(db, "source"));
   auto proof = copier->ProveSame();
   if (!proof.ok()) return proof.status().WithContext(path);
   return transaction->Commit();

@@ -114,6 +114,8 @@ void Schedule::ComputeAt(StageId stage, StageId consumer, LoopId loop) {
   info.attach = Attach::kAt;
   info.consumer = consumer;
   info.at = loop;
+  steps_.push_back(
+      {.primitive = Primitive::kComputeAt, .stage = stage, .other = consumer, .loops = {loop}});
 }
 
 void Schedule::ComputeInline(StageId stage) {
@@ -145,6 +147,7 @@ void Schedule::ComputeInline(StageId stage) {
             }));
   }
   info.attach = Attach::kInline;
+  steps_.push_back({.primitive = Primitive::kComputeInline, .stage = stage});
 }
 
 StageId Schedule::CacheWrite(StageId stage, Scope scope) {
@@ -178,6 +181,8 @@ StageId Schedule::CacheWrite(StageId stage, Scope scope) {
   }
   NewRootLoops(&cache);
   const StageId id = InsertBefore(stage, std::move(cache));
+  steps_.push_back(
+      {.primitive = Primitive::kCacheWrite, .stage = stage, .other = id, .scope = scope});
   // Stages that were computed inside this one are read by the cache now.
   for (const StageInfo& other : stages_) {
     if (other.attach != Attach::kAt || other.consumer != stage) continue;
@@ -216,7 +221,13 @@ StageId Schedule::CacheRead(std::string_view buffer, Scope scope, StageId reader
           ReplaceLoads(this->stage(reader).op.body, source, [&](const std::vector<Expr>& indices) {
             return MakeLoad(output, indices);
           }));
-  return InsertBefore(reader, std::move(cache));
+  const StageId id = InsertBefore(reader, std::move(cache));
+  steps_.push_back({.primitive = Primitive::kCacheRead,
+                    .stage = reader,
+                    .other = id,
+                    .scope = scope,
+                    .text = std::string(buffer)});
+  return id;
 }
 
 void Schedule::SetScope(StageId stage, Scope scope) {
@@ -226,6 +237,7 @@ void Schedule::SetScope(StageId stage, Scope scope) {
     return;
   }
   Mutable(stage).scope = scope;
+  steps_.push_back({.primitive = Primitive::kSetScope, .stage = stage, .scope = scope});
 }
 
 void Schedule::SkipZeroTaps(StageId stage) {
@@ -236,6 +248,7 @@ void Schedule::SkipZeroTaps(StageId stage) {
     return;
   }
   Mutable(stage).skip_zero_taps = true;
+  steps_.push_back({.primitive = Primitive::kSkipZeroTaps, .stage = stage});
 }
 
 void Schedule::DoubleBuffer(StageId stage) {
@@ -249,6 +262,7 @@ void Schedule::DoubleBuffer(StageId stage) {
     return;
   }
   Mutable(stage).double_buffer = true;
+  steps_.push_back({.primitive = Primitive::kDoubleBuffer, .stage = stage});
 }
 
 void Schedule::CallLibrary(StageId stage, LibraryCall call) {
@@ -259,6 +273,7 @@ void Schedule::CallLibrary(StageId stage, LibraryCall call) {
     RefuseStage(stage, "call_library", "it reads stage '" + load->buffer->name + "'");
   }
   info.library = std::move(call);
+  steps_.push_back({.primitive = Primitive::kCallLibrary, .stage = stage});
 }
 
 void Schedule::Pipeline(StageId stage, int copies) {
@@ -276,6 +291,7 @@ void Schedule::Pipeline(StageId stage, int copies) {
     RefuseStage(stage, "pipeline", "it is double-buffered already");
   } else {
     Mutable(stage).pipeline = copies;
+    steps_.push_back({.primitive = Primitive::kPipeline, .stage = stage, .number = copies});
   }
 }
 
@@ -289,6 +305,8 @@ void Schedule::PadRows(StageId stage, std::int64_t rows, std::int64_t elements) 
   } else {
     Mutable(stage).padded_rows = rows;
     Mutable(stage).row_padding = elements;
+    steps_.push_back(
+        {.primitive = Primitive::kPadRows, .stage = stage, .number = rows, .more = elements});
   }
 }
 

@@ -59,7 +59,13 @@ StageId Schedule::RFactor(StageId stage, int reduction, std::int64_t factor) {
   Mutable(stage).root.push_back(loop);
   Mutable(stage).leaves.push_back(loop);
   NewRootLoops(&partial);
-  return InsertBefore(stage, std::move(partial));
+  const StageId id = InsertBefore(stage, std::move(partial));
+  steps_.push_back({.primitive = Primitive::kRFactor,
+                    .stage = stage,
+                    .other = id,
+                    .number = reduction,
+                    .more = factor});
+  return id;
 }
 
 }  // namespace tilewright

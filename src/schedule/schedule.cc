@@ -72,6 +72,7 @@ class LoadCollector {
 Schedule::Schedule(Compute compute) : compute_(std::move(compute)) {
   stages_.reserve(compute_.stages.size() + 2);
   loops_.reserve(48);  // 48: more than most templates make, so that loops are not moved
+  steps_.reserve(48);
   for (const ComputeOp& op : compute_.stages) {
     StageInfo stage;
     stage.op = op;
@@ -228,6 +229,11 @@ std::pair<LoopId, LoopId> Schedule::AddSplit(StageId stage, LoopId loop, Relatio
   info.relations.push_back(relation);
   info.leaves[static_cast<std::size_t>(leaf)] = outer;
   info.leaves.insert(info.leaves.begin() + leaf + 1, inner);
+  steps_.push_back({.primitive = relation.parts != 0 ? Primitive::kSplitParts : Primitive::kSplit,
+                    .stage = stage,
+                    .loops = {loop, outer, inner},
+                    .number = asked,
+                    .tail = relation.tail});
   return {outer, inner};
 }
 
@@ -270,6 +276,7 @@ LoopId Schedule::Fuse(StageId stage, LoopId outer, LoopId inner) {
       {Relation::Kind::kFuse, fused, outer, inner, inner_extent, 0, Tail::kGuard});
   info.leaves[static_cast<std::size_t>(first)] = fused;
   info.leaves.erase(info.leaves.begin() + second);
+  steps_.push_back({.primitive = Primitive::kFuse, .stage = stage, .loops = {outer, inner, fused}});
   return fused;
 }
 
@@ -290,6 +297,7 @@ void Schedule::Reorder(StageId stage, const std::vector<LoopId>& order) {
   for (std::size_t i = 0; i < order.size(); ++i) {
     info.leaves[static_cast<std::size_t>(places[i])] = order[i];
   }
+  steps_.push_back({.primitive = Primitive::kReorder, .stage = stage, .loops = order});
 }
 
 bool Schedule::Annotate(StageId stage, LoopId loop, LoopKind kind, const char* primitive) {
@@ -311,6 +319,8 @@ bool Schedule::Annotate(StageId stage, LoopId loop, LoopKind kind, const char* p
     }
   }
   info.kind = kind;
+  steps_.push_back(
+      {.primitive = Primitive::kAnnotate, .stage = stage, .loops = {loop}, .kind = kind});
   return true;
 }
 
@@ -335,6 +345,11 @@ void Schedule::Bind(StageId stage, LoopId loop, LoopKind thread) {
 
 void Schedule::Pragma(StageId stage, LoopId loop, std::string name, std::int64_t value) {
   if (LeafOf(stage, loop, "pragma") < 0) return;
+  steps_.push_back({.primitive = Primitive::kPragma,
+                    .stage = stage,
+                    .loops = {loop},
+                    .number = value,
+                    .text = name});
   Mutable(loop).pragmas[std::move(name)] = value;
 }
 
@@ -352,6 +367,12 @@ void Schedule::Prefetch(StageId stage, std::string_view buffer, LoopId loop, std
                     ", expected at least 1 and 0 to 3");
   } else {
     Mutable(stage).prefetches.push_back({std::string(buffer), loop, distance, locality});
+    steps_.push_back({.primitive = Primitive::kPrefetch,
+                      .stage = stage,
+                      .loops = {loop},
+                      .number = distance,
+                      .more = locality,
+                      .text = std::string(buffer)});
   }
 }
 
@@ -374,6 +395,10 @@ void Schedule::Tensorize(StageId stage, LoopId loop, std::string_view intrinsic)
   if (!operands.ok()) return refuse(operands.status().message());
   info.tensorized = loop;
   info.intrinsic = std::string(intrinsic);
+  steps_.push_back({.primitive = Primitive::kTensorize,
+                    .stage = stage,
+                    .loops = {loop},
+                    .text = info.intrinsic});
 }
 
 }  // namespace tilewright

@@ -104,8 +104,8 @@ class Schedule {
   /// axis of the new stage; `stage` then combines those. Call before splitting.
   StageId RFactor(StageId stage, int reduction, std::int64_t factor);
   void SetScope(StageId stage, Scope scope);
-  /// Zero padding by `select(inside, load, 0)` as a factor of a sum of products, or the padding of a
-  /// maximum by its type's least value (inline it first): skip it. Conditions are placed in the
+  /// Zero padding by `select(inside, load, 0)` as a factor of a sum of products, or the padding of
+  /// a maximum by its type's least value (inline it first): skip it. Conditions are placed in the
   /// outermost loop where they are known. Where the stage is computed in a serial loop of its
   /// consumer, the iterations without padding become a loop without conditions and the others code
   /// of their own; there, short kernel loops are unrolled where that makes the conditions constant.
@@ -128,6 +128,40 @@ class Schedule {
   void PadRows(StageId stage, std::int64_t rows, std::int64_t elements);
 
   // --- for lowering, the summary and printing ---------------------------------------------------
+  /// One primitive that was applied, as it can be applied again.
+  enum class Primitive : std::uint8_t {
+    kSplit,       ///< loops: the loop, outer, inner; number: factor
+    kSplitParts,  ///< loops: the loop, outer, inner; number: parts
+    kFuse,        ///< loops: outer, inner, the fused one
+    kReorder,
+    kAnnotate,  ///< kind
+    kPragma,    ///< text, number
+    kPrefetch,  ///< text: the buffer; number: distance, more: locality
+    kTensorize,
+    kComputeAt,  ///< other: the consumer
+    kComputeInline,
+    kCacheWrite,  ///< other: the new stage
+    kCacheRead,   ///< text: the buffer; other: the new stage
+    kRFactor,     ///< number: the reduction, more: the factor; other: the new stage
+    kSetScope,
+    kSkipZeroTaps,
+    kDoubleBuffer,
+    kCallLibrary,
+    kPipeline,  ///< number: copies
+    kPadRows,   ///< number: rows, more: elements
+  };
+  struct Step {
+    Primitive primitive = Primitive::kSplit;
+    StageId stage = {}, other = {};
+    std::vector<LoopId> loops = {};
+    std::int64_t number = 0, more = 0;
+    Tail tail = Tail::kGuard;
+    LoopKind kind = LoopKind::kSerial;
+    Scope scope = Scope::kGlobal;
+    std::string text = {};
+  };
+  /// All of them, in order.
+  const std::vector<Step>& steps() const { return steps_; }
   enum class Attach : std::uint8_t { kRoot, kInline, kAt };
   struct LoopInfo {
     std::string name;
@@ -216,6 +250,7 @@ class Schedule {
   std::vector<StageInfo> stages_;
   std::vector<StageId> order_;
   std::vector<LoopInfo> loops_;
+  std::vector<Step> steps_;
   Status status_;
 };
 

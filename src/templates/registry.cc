@@ -31,6 +31,7 @@
 #include "src/templates/cuda/int8.h"
 #include "src/templates/cuda/library.h"
 #include "src/templates/cuda/matmul_mma.h"
+#include "src/templates/text/schedule_text.h"
 #include "src/templates/vta/conv2d_packed.h"
 #include "src/templates/vta/conv2d_packed_slots.h"
 #include "src/templates/vta/conv2d_transpose_packed.h"
@@ -230,6 +231,15 @@ Status TemplateRegistry::Add(const TemplateEntry& entry) {
   return {};
 }
 
+void TemplateRegistry::Keep(std::string_view key, std::shared_ptr<const std::string> text) {
+  texts_.emplace_back(key, std::move(text));
+}
+
+const std::string* TemplateRegistry::TextOf(std::string_view key) const {
+  const auto found = std::ranges::find(texts_, key, [](const auto& text) { return text.first; });
+  return found == texts_.end() ? nullptr : found->second.get();
+}
+
 TemplateRegistry TemplateRegistry::OnlyReorderingSums() const {
   TemplateRegistry rest = *this;
   for (const TemplateEntry& entry : entries_) {
@@ -259,6 +269,9 @@ std::string WhyNotTemplate(const TemplateRegistry& templates, std::string_view k
            std::to_string(version);
   }
   if (templates.LeftOut(key)) return name + " does more to floats than to order sums another way";
+  if (IsScheduleTextKey(key)) {
+    return name + " is a text that is not here: give it by --schedule, or the store that it is in";
+  }
   return IsPluginKey(key) ? name + " is of a plugin that is not loaded" : "no " + name;
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "src/base/callback.h"
@@ -17,6 +19,9 @@ namespace tilewright {
 struct Kernel {
   Schedule schedule;
   AnchorForm form;  ///< layouts of data, packed weight and output; see PackWeight
+  /// What was done to the computation before it was scheduled, as the text of a schedule says it
+  /// (docs/schedules.md): "joined", "turn, 1".
+  std::vector<std::string> arranged = {};
 };
 
 /// One schedule template: which workloads it serves, its space, and how a config becomes a
@@ -59,6 +64,12 @@ class TemplateRegistry {
   /// Errors: kInvalidArgument for a key that is there already or is no IsPluginKey, a version below
   /// 1, a device that code is not made for, or functions that lack.
   Status Add(const TemplateEntry& entry);
+  /// Keeps what a template that was added is: a text, which is given out as TextOf. `text` owns
+  /// what the entry points to.
+  void Keep(std::string_view key, std::shared_ptr<const std::string> text);
+  /// The text of a template that is one (src/templates/text), in canonical form; null of the
+  /// others.
+  const std::string* TextOf(std::string_view key) const;
   /// The same without the templates that do more to floats than to order sums another way.
   TemplateRegistry OnlyReorderingSums() const;
 
@@ -75,6 +86,7 @@ class TemplateRegistry {
  private:
   std::vector<TemplateEntry> entries_;
   std::vector<std::string_view> preference_, left_out_;
+  std::vector<std::pair<std::string_view, std::shared_ptr<const std::string>>> texts_;
 };
 /// Why a record or an order that names this template cannot be followed: there is none, or not this
 /// version of it.

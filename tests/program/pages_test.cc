@@ -15,7 +15,7 @@ using testing::HasSubstr;
 /// The whole program, and what is made of it.
 class PagesTest : public testing::Test {
  protected:
-  PagesTest() { DeclareProgram(app_, commands_, plugins_); }
+  PagesTest() { DeclareProgram(app_, commands_, brought_); }
 
   /// Every option of an app, as the parser has it: the pages are compared with this, not with their
   /// own description.
@@ -34,7 +34,7 @@ class PagesTest : public testing::Test {
   }
 
   const std::vector<std::unique_ptr<Command>> commands_ = AllCommands();
-  std::vector<std::string> plugins_;
+  Brought brought_;
   CLI::App app_{"", "tilewright"};
 };
 

@@ -28,7 +28,7 @@ Result<Kernel> AutoFixed::Apply(const Workload& workload, const Epilogue&, const
   SumInBlocks(compute);
   auto schedule = FixedSchedule(std::move(compute), target);
   TW_RETURN_IF_ERROR(schedule);
-  return Kernel{*std::move(schedule), AnchorForm()};
+  return Kernel{*std::move(schedule), AnchorForm(), {"sums_in_blocks"}};
 }
 
 }  // namespace tilewright

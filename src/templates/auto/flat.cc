@@ -56,6 +56,8 @@ Result<Kernel> AutoFlat::Apply(const Workload& w, const Epilogue&, const Target&
                                const Config& config) {
   const bool joined = config.Integer("joined") != 0;
   Compute compute = DefineExpression(joined ? Collapsed(w.expression) : w.expression);
+  std::vector<std::string> arranged;
+  if (joined) arranged.emplace_back("joined");
   FlatChoices choices;
   choices.lanes = config.Integer("lanes");
   choices.across = config.Integer("across") != 0;
@@ -64,11 +66,14 @@ Result<Kernel> AutoFlat::Apply(const Workload& w, const Epilogue&, const Target&
     choices.tile = config.Integer("tile");
     choices.unroll = config.Integer("unroll");
     choices.rows = config.Integer("rows") != 0;
-    if (config.Integer("blocks") != 0) SumInBlocks(compute);
+    if (config.Integer("blocks") != 0) {
+      SumInBlocks(compute);
+      arranged.emplace_back("sums_in_blocks");
+    }
   }
   auto schedule = FlatSchedule(std::move(compute), target, choices);
   TW_RETURN_IF_ERROR(schedule);
-  return Kernel{*std::move(schedule), AnchorForm()};
+  return Kernel{*std::move(schedule), AnchorForm(), std::move(arranged)};
 }
 
 }  // namespace tilewright

@@ -199,10 +199,14 @@ void TileMain(Schedule& s, StageId main, const Contraction& c, std::int64_t lane
   s.Vectorize(main, lane);
 }
 
-/// Turns and packs operands; gives the form of the kernel.
-AnchorForm ArrangeOperands(Contraction& c, const RegisterTile& tile, std::int64_t lanes,
-                           bool pack) {
+/// Turns and packs operands; gives the form of the kernel. arranged: gets what was done.
+AnchorForm ArrangeOperands(Contraction& c, const RegisterTile& tile, std::int64_t lanes, bool pack,
+                           std::vector<std::string>& arranged) {
   AnchorForm form;
+  const auto packs_in = [&](std::size_t i, int dimension, std::int64_t block) {
+    form.weight = PackOperand(c, i, dimension, block);
+    arranged.push_back(fmt::format("pack, {}, {}, {}", i, dimension, block));
+  };
   for (std::size_t i = 0; i < c.operands.size(); ++i) {
     const Contraction::Operand operand = c.operands[i];
     const bool packs = pack && operand.constant && form.weight.empty();
@@ -211,14 +215,15 @@ AnchorForm ArrangeOperands(Contraction& c, const RegisterTile& tile, std::int64_
     if (operand.input >= 0 && !known) continue;  // read twice: arranged already
     if (operand.across >= 0) {
       if (packs) {
-        form.weight = PackOperand(c, i, operand.across, tile.back() * lanes);
+        packs_in(i, operand.across, tile.back() * lanes);
       } else {
         TurnOperand(c, i);
+        arranged.push_back(fmt::format("turn, {}", i));
       }
     } else if (packs && operand.row_dimension >= 0) {
       const auto row = std::ranges::find(c.rows, operand.row_axis) - c.rows.begin();
       const std::int64_t block = tile[static_cast<std::size_t>(row)];
-      if (block > 1) form.weight = PackOperand(c, i, operand.row_dimension, block);
+      if (block > 1) packs_in(i, operand.row_dimension, block);
     }
   }
   return form;
@@ -295,7 +300,9 @@ Result<Kernel> AutoTiles::Apply(const Workload& w, const Epilogue&, const Target
   const RegisterTile& tile = config.Factors("tile");
   const KnobValue* pack = config.Find("pack");
   const KnobValue* window = config.Find("window");
-  const AnchorForm form = ArrangeOperands(c, tile, lanes, pack != nullptr && pack->integer() != 0);
+  std::vector<std::string> arranged = {"contraction"};
+  const AnchorForm form =
+      ArrangeOperands(c, tile, lanes, pack != nullptr && pack->integer() != 0, arranged);
   Schedule s(c.compute);
   const TiledStages stages = PrepareTiled(s, c.op().name);
   const LoopId at = TileWriter(s, stages.writer, c, tile, lanes, config, target);
@@ -309,7 +316,7 @@ Result<Kernel> AutoTiles::Apply(const Workload& w, const Epilogue&, const Target
     ScheduleFlat(s, id, lanes, target, 1, AcrossAxis(stage.op, lanes));
   }
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), form};
+  return Kernel{std::move(s), form, std::move(arranged)};
 }
 
 }  // namespace tilewright

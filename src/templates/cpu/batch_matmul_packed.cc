@@ -85,7 +85,7 @@ Result<Kernel> BatchMatmulPackedCpu::Apply(const Workload& w, const Epilogue& ep
 
   ScheduleColumns(s, columns, result, outer, sizes->lanes);
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), AnchorForm()};
+  return Kernel{std::move(s), AnchorForm(), {"turned_columns"}};
 }
 
 }  // namespace tilewright

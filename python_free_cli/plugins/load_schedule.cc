@@ -1,0 +1,108 @@
+#include "python_free_cli/plugins/load_schedule.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "python_free_cli/print.h"
+#include "python_free_cli/record_sources.h"
+#include "python_free_cli/user_paths.h"
+#include "records/package/installed.h"
+#include "records/package/schedules.h"
+#include "records/store.h"
+#include "src/base/files/file.h"
+#include "src/templates/text/text_template.h"
+
+namespace tilewright::cli {
+namespace {
+
+Status AddText(std::string_view text, const std::string& file, Registries& registries) {
+  auto parsed = ParseScheduleText(text, file);
+  TW_RETURN_IF_ERROR(parsed);
+  std::string canonical = parsed->text;
+  if (registries.templates.Find(parsed->key) == nullptr) {
+    registries.texts.push_back(std::move(canonical));
+  }
+  return AddScheduleText(registries.templates, *std::move(parsed));
+}
+
+/// Those of a store; one that says something else than its name is left out.
+void AddTextsOf(const Result<records::Store>& store, Registries& registries) {
+  if (!store.ok()) return;
+  const auto texts = records::ScheduleTextsOf(*store);
+  if (!texts.ok()) return;
+  for (const auto& [key, text] : *texts) {
+    const auto parsed = ParseScheduleText(text, store->path());
+    const Status added = !parsed.ok() ? parsed.status()
+                         : parsed->key != key
+                             ? InvalidArgument("the text of " + key + " is another one's")
+                             : AddText(text, key, registries);
+    if (!added.ok()) PrintErr("schedule left out: {}\n", added.message());
+  }
+}
+
+/// What was given to an option of a command or of one of its verbs.
+std::vector<std::string> GivenTo(const CLI::App& command, const std::string& name) {
+  std::vector<std::string> given;
+  if (const CLI::Option* option = command.get_option_no_throw(name)) given = option->results();
+  for (const CLI::App* verb : command.get_subcommands()) {
+    const std::vector<std::string> more = GivenTo(*verb, name);
+    given.insert(given.end(), more.begin(), more.end());
+  }
+  return given;
+}
+
+}  // namespace
+
+Status LoadSchedules(const Brought& brought, Registries& registries) {
+  for (const std::string& file : brought.schedules) {
+    auto text = ReadFile(file, kMostScheduleBytes + 1);
+    if (!text.ok()) return text.status().WithContext("--schedule " + file);
+    TW_RETURN_IF_ERROR(AddText(*text, file, registries));
+  }
+  for (const std::string& text : brought.texts) {
+    TW_RETURN_IF_ERROR(AddText(text, "--schedule-text", registries));
+  }
+  return {};
+}
+
+void LoadStoredSchedules(const CLI::App& command, Registries& registries) {
+  // Of what chooses templates by records, or looks after those.
+  constexpr std::array<std::string_view, 11> kAskers = {"space", "lower",   "measure", "tune",
+                                                        "query", "compile", "run",     "verify",
+                                                        "bench", "package", "train"};
+  const std::string name = command.get_name();
+  if (std::ranges::count(kAskers, name) == 0 && name != "records" && name != "report") return;
+  bool given = false;
+  for (const char* option : {"--records", "store", "stores", "from", "--compare"}) {
+    for (const std::string& path : GivenTo(command, option)) {
+      given = true;
+      if (!FileExists(path)) continue;
+      AddTextsOf(records::Store::Open(path, records::Store::Mode::kReadOnly), registries);
+    }
+  }
+  const auto own = FindUserPaths();
+  if (!given && own.ok() && FileExists(own->records)) {
+    AddTextsOf(records::Store::Open(own->records, records::Store::Mode::kReadOnly), registries);
+  }
+  // Whom to trust is the command's to say; a text alone does nothing.
+  const auto policy = TrustArguments{GivenTo(command, "--key"), true}.Policy();
+  if (policy.ok() && name != "package") {
+    for (const std::string& path : GivenTo(command, "--package")) {
+      auto package = records::ReadPackageFile(path, *policy);
+      if (package.ok()) {
+        AddTextsOf(records::Store::OpenImage(package->database, path), registries);
+      }
+    }
+  }
+  for (const std::string& root : PackageRoots()) {
+    const auto list = records::ListInstalled(root);
+    if (!list.ok()) continue;
+    for (const records::InstalledPackage& package : list->packages) {
+      AddTextsOf(records::OpenInstalled(package), registries);
+    }
+  }
+}
+
+}  // namespace tilewright::cli

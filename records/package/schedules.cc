@@ -1,0 +1,75 @@
+#include "records/package/schedules.h"
+
+#include <set>
+
+#include "records/sqlite.h"
+#include "src/templates/registry.h"
+#include "src/templates/text/schedule_text.h"
+
+namespace tilewright::records {
+namespace {
+
+using KeyedTexts = std::vector<std::pair<std::string, std::string>>;
+
+Result<KeyedTexts> ReadTexts(const Database& db, const char* sql) {
+  auto query = Statement::Prepare(db, sql);
+  TW_RETURN_IF_ERROR(query);
+  KeyedTexts texts;
+  while (true) {
+    auto row = query->Step();
+    TW_RETURN_IF_ERROR(row);
+    if (!*row) return texts;
+    texts.emplace_back(query->Text(0), query->Text(1));
+  }
+}
+
+}  // namespace
+
+Result<KeyedTexts> ScheduleTextsOf(const Store& store) {
+  return ReadTexts(Store::DatabaseOf(store),
+                   "SELECT key, value FROM fact WHERE key >= 'schedule/' AND key < 'schedule0'"
+                   " ORDER BY key");
+}
+
+Status KeepScheduleTexts(Store& store, const TemplateRegistry& templates) {
+  for (const TemplateEntry& entry : templates.all()) {
+    const std::string* text = templates.TextOf(entry.key);
+    if (text == nullptr) continue;
+    auto known = store.Fact(entry.key);
+    TW_RETURN_IF_ERROR(known);
+    if (known->has_value()) continue;
+    TW_RETURN_IF_ERROR(store.SetFact(entry.key, *text));
+  }
+  return {};
+}
+
+Status CopyScheduleTexts(const Database& db, const std::string& source) {
+  return db.Execute(("INSERT OR IGNORE INTO main.fact (key, value) SELECT key, value FROM " +
+                     source +
+                     ".fact WHERE key IN (SELECT DISTINCT template FROM main.trial"
+                     " WHERE template >= 'schedule/' AND template < 'schedule0')")
+                        .c_str());
+}
+
+Status CheckScheduleTexts(const Database& db) {
+  auto facts = ReadTexts(db, "SELECT key, value FROM fact");
+  TW_RETURN_IF_ERROR(facts);
+  auto used = ReadTexts(db,
+                        "SELECT DISTINCT template, '' FROM trial WHERE template >= 'schedule/'"
+                        " AND template < 'schedule0'");
+  TW_RETURN_IF_ERROR(used);
+  std::set<std::string> needed;
+  for (const auto& [key, empty] : *used) needed.insert(key);
+  for (const auto& [key, text] : *facts) {
+    if (needed.erase(key) == 0) return Corrupt("its table 'fact' holds what no package holds");
+    const auto parsed = ParseScheduleText(text, "its schedule");
+    if (!parsed.ok()) return Corrupt(parsed.status().message());
+    if (parsed->key != key || parsed->text != text) {
+      return Corrupt("the text of its schedule " + key + " is that of another one");
+    }
+  }
+  if (needed.empty()) return {};
+  return Corrupt("it has no text of the schedule " + *needed.begin() + ", which its trials name");
+}
+
+}  // namespace tilewright::records
