@@ -11,10 +11,10 @@
 
 #include "python_free_cli/report/imported_jobs.h"
 #include "python_free_cli/report/statistics.h"
+#include "python_free_cli/report/vta_roofline.h"
 #include "search/job_log.h"
 #include "src/base/json.h"
 #include "src/target/device.h"
-#include "src/templates/vta/vta_target.h"
 #include "src/tensor/work.h"
 
 namespace tilewright::report {
@@ -54,25 +54,6 @@ void ReadSettings(const std::string& settings, JobPage& page) {
   page.strategy = text("strategy");
 }
 
-/// Of a VTA: one tile product, and the bytes of one load, in each cycle.
-void FillSimulatedRoofline(const Task& task, Roofline& roofline) {
-  const auto vta = VtaTargetOf(task.target);
-  if (!vta.ok() || vta->metric != kVtaCycles) {
-    roofline.peaks_of = "trials are compared by bytes, not by time";
-    return;
-  }
-  const double entry = static_cast<double>(vta->design.batch()) * vta->design.block();
-  roofline.per = "cycle";
-  const auto output = task.workload.OutputType();
-  const double products = static_cast<double>(task.workload.macs()) / vta->design.block();
-  const double results = output.ok() ? static_cast<double>(output->elements()) : 0;
-  roofline.bound = (products > 0 ? products : results) / entry;
-  if (roofline.bound <= 0) return;
-  roofline.peak_operations = roofline.operations / roofline.bound;
-  roofline.far_bytes = vta->cycles.bytes_per_cycle;
-  roofline.peaks_of = "the design, cycle model " + vta->cycles.name;
-}
-
 void FillRoofline(const records::Store& store, const TaskTrials& trials, TaskPage& page) {
   const Task& task = trials.task();
   const Work work = WorkOf(task.workload);
@@ -80,7 +61,7 @@ void FillRoofline(const records::Store& store, const TaskTrials& trials, TaskPag
   roofline.operations = work.operations;
   roofline.bytes = static_cast<double>(work.bytes);
   roofline.int8 = !task.workload.data.dtype.is_float();
-  if (page.metric != "seconds") return FillSimulatedRoofline(task, roofline);
+  if (page.metric != "seconds") return FillVtaRoofline(task, roofline);
   roofline.peaks_of = "the store has no peaks of this device: it was tuned by an earlier version";
   if (!DeviceTraitsOf(task.target).machine_code) {
     roofline.peaks_of = "nobody has measured the peaks of this device";
