@@ -1,13 +1,10 @@
 #include "src/capi/catalog.h"
 
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "records/package/installed.h"
-#include "records/package/schedules.h"
 #include "search/guess.h"
-#include "src/templates/text/text_template.h"
 
 namespace tilewright::capi {
 
@@ -89,34 +86,6 @@ Result<std::uint64_t> Catalog::Generation() {
   return sum;
 }
 
-namespace {
-
-/// Adds to a copy of `templates` those that are texts in the sources (docs/schedules.md); none:
-/// there are none. A text that is not that of its name serves no record.
-Result<std::optional<TemplateRegistry>> WithTextsOf(
-    const TemplateRegistry& templates, const std::vector<records::AnswerSource*>& sources,
-    const records::Question& question) {
-  std::optional<TemplateRegistry> all;
-  for (records::AnswerSource* source : sources) {
-    if (!source->MayServe(question)) continue;
-    const auto asked = source->With([&](const records::Store& store) -> Status {
-      const auto texts = records::ScheduleTextsOf(store);
-      TW_RETURN_IF_ERROR(texts);
-      for (const auto& [key, text] : *texts) {
-        auto parsed = ParseScheduleText(text, source->name());
-        if (!parsed.ok() || parsed->key != key) continue;
-        if (!all.has_value()) all = templates;
-        TW_RETURN_IF_ERROR(AddScheduleText(*all, *std::move(parsed)));
-      }
-      return {};
-    });
-    TW_RETURN_IF_ERROR(asked);
-  }
-  return all;
-}
-
-}  // namespace
-
 Result<AnswerPtr> Catalog::AskSources(const AnswerCache::Question& question,
                                       const tw_target& target, Asked asked,
                                       std::uint64_t generation) {
@@ -139,7 +108,7 @@ Result<AnswerPtr> Catalog::AskSources(const AnswerCache::Question& question,
     asked.autotvm = records::AutotvmQuestion{*std::move(autotvm), std::move(asked.task), {}};
     wanted.autotvm = &*asked.autotvm;
   }
-  const auto with_texts = WithTextsOf(templates_, sources, wanted);
+  const auto with_texts = texts_.AddedTo(templates_, sources, wanted, generation);
   TW_RETURN_IF_ERROR(with_texts);
   if (with_texts->has_value()) wanted.templates = &**with_texts;
   auto found = records::AnswerInOrder(sources, model_.load(), wanted);

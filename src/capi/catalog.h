@@ -12,6 +12,7 @@
 #include "src/base/clock.h"
 #include "src/capi/answer_cache.h"
 #include "src/capi/knob_kinds.h"
+#include "src/capi/schedule_texts.h"
 #include "src/capi/source.h"
 #include "src/templates/registry.h"
 
@@ -71,6 +72,7 @@ class Catalog {
   AnswerCache cache_;
   const TemplateRegistry templates_ = TemplateRegistry::BuiltIn();
   KnobKinds knob_kinds_{templates_};
+  ScheduleTexts texts_;
   std::unique_ptr<const records::ModelChooser> owned_model_;
   std::atomic<const records::ModelChooser*> model_{nullptr};
   mutable std::mutex problems_mutex_;

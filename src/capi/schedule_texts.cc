@@ -1,0 +1,41 @@
+#include "src/capi/schedule_texts.h"
+
+#include <algorithm>
+
+#include "records/package/schedules.h"
+#include "records/store.h"
+#include "src/templates/text/text_template.h"
+
+namespace tilewright::capi {
+
+Result<std::optional<TemplateRegistry>> ScheduleTexts::AddedTo(
+    const TemplateRegistry& templates, const std::vector<records::AnswerSource*>& sources,
+    const records::Question& question, std::uint64_t generation) {
+  const std::lock_guard lock(mutex_);
+  if (generation != generation_) known_.clear();
+  generation_ = generation;
+  known_.resize(std::max(known_.size(), sources.size()));
+  std::optional<TemplateRegistry> all;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (!sources[i]->MayServe(question)) continue;
+    if (!known_[i].has_value()) {
+      const auto asked = sources[i]->With([&](const records::Store& store) -> Status {
+        auto texts = records::ScheduleTextsOf(store);
+        TW_RETURN_IF_ERROR(texts);
+        known_[i] = *std::move(texts);
+        return {};
+      });
+      TW_RETURN_IF_ERROR(asked);
+      if (!known_[i].has_value()) continue;  // it cannot be opened now
+    }
+    for (const auto& [key, text] : *known_[i]) {
+      auto parsed = ParseScheduleText(text, sources[i]->name());
+      if (!parsed.ok() || parsed->key != key) continue;
+      if (!all.has_value()) all = templates;
+      TW_RETURN_IF_ERROR(AddScheduleText(*all, *std::move(parsed)));
+    }
+  }
+  return all;
+}
+
+}  // namespace tilewright::capi
