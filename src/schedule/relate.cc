@@ -33,8 +33,8 @@ class LoadReplacer {
   LoadReplacer(const Buffer& from, const Value& value) : from_(from), value_(value) {}
 
   Expr Of(const Expr& expr) {
-    if (expr->args.empty()) return expr;
     const bool load = expr->kind == ExprKind::kLoad;
+    if (!load && expr->args.empty()) return expr;
     if (load) {
       const auto known = std::ranges::find_if(
           seen_, [&](const auto& before) { return before.first == expr.get(); });

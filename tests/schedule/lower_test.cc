@@ -65,6 +65,28 @@ TEST(LowerTest, TiledMatmulKeepsItsTileInALocalBuffer) {
 )");
 }
 
+TEST(LowerTest, LoadsOfScalarsAreReplacedLikeOthers) {
+  Compute compute;
+  const Buffer in = MakeBuffer("in", kFloat32, {});
+  compute.inputs = {in};
+  ComputeOp twice;
+  twice.name = "twice";
+  twice.output = MakeBuffer("twice", kFloat32, {});
+  twice.body = MakeLoad(in, {}) * MakeFloat(kFloat32, 2);
+  ComputeOp out;
+  out.name = "out";
+  out.output = MakeBuffer("out", kFloat32, {3});
+  out.axes = {{MakeVar("i"), 3, false}};
+  out.body = MakeLoad(twice.output, {}) + MakeLoad(twice.output, {});
+  compute.stages = {twice, out};
+  Schedule s(std::move(compute));
+  s.ComputeInline(s.Stage("twice"));
+  EXPECT_EQ(LoweredText(s), R"(kernel(in: float32[] -> out: float32[3]):
+  for i in 0..3:
+    out[i] = in[] * 2.0f + in[] * 2.0f
+)");
+}
+
 TEST(LowerTest, GuardIsHoistedAsFarAsItsVariablesAllow) {
   Schedule s(MakeMatmul(7, 2, 3));
   const StageId c = s.Stage("matmul");
