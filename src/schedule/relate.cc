@@ -226,7 +226,7 @@ StageId Schedule::CacheRead(std::string_view buffer, Scope scope, StageId reader
                     .stage = reader,
                     .other = id,
                     .scope = scope,
-                    .text = std::string(buffer)});
+                    .text = source->name});  // `buffer` may be part of a stage that has moved
   return id;
 }
 
