@@ -15,7 +15,17 @@ class Random {
   std::uint64_t Next() { return Mix64(state_ += 0x9E3779B97F4A7C15ULL); }
   /// Uniform in [0, bound), bound >= 1, without bias worth measuring (128-bit multiply).
   std::uint64_t Below(std::uint64_t bound) {
+#ifdef __SIZEOF_INT128__
     return static_cast<std::uint64_t>((static_cast<unsigned __int128>(Next()) * bound) >> 64);
+#else
+    // The same of halves, for 32-bit boards.
+    const std::uint64_t value = Next();
+    const std::uint64_t low = value & 0xFFFFFFFFU, high = value >> 32;
+    const std::uint64_t bound_low = bound & 0xFFFFFFFFU, bound_high = bound >> 32;
+    const std::uint64_t middle = high * bound_low + ((low * bound_low) >> 32);
+    const std::uint64_t other = low * bound_high + (middle & 0xFFFFFFFFU);
+    return high * bound_high + (middle >> 32) + (other >> 32);
+#endif
   }
   /// Uniform in [0, 1) with 53 bits.
   double Uniform() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }

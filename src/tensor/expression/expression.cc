@@ -111,12 +111,13 @@ std::int64_t GatheredExtent(const Expression& expression, std::int64_t input) {
 }
 
 void LinearIndex64::Add(const LinearIndex64& other, std::int64_t scale) {
-  constexpr __int128 kMost = std::int64_t{1} << 45;
+  constexpr std::int64_t kMost = std::int64_t{1} << 45;
   exact = exact && other.exact;
   const auto add = [&](std::int64_t& to, std::int64_t value) {
-    const __int128 sum = to + static_cast<__int128>(value) * scale;
-    exact = exact && sum <= kMost && sum >= -kMost;
-    to = exact ? static_cast<std::int64_t>(sum) : 1;
+    std::int64_t step = 0, sum = 0;
+    exact = exact && !__builtin_mul_overflow(value, scale, &step) &&
+            !__builtin_add_overflow(to, step, &sum) && sum <= kMost && sum >= -kMost;
+    to = exact ? sum : 1;
   };
   add(constant, other.constant);
   for (const auto& [text, term] : other.terms) {

@@ -22,8 +22,16 @@ struct Bounds {
   std::int64_t min = -kFar, max = kFar;
 };
 
-std::int64_t Capped(__int128 value) {
-  return static_cast<std::int64_t>(std::clamp<__int128>(value, -kFar, kFar));
+// Sums and products that stop at kFar. (32-bit boards have no numbers of 128 bits.)
+std::int64_t CappedSum(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) return a < 0 ? -kFar : kFar;
+  return std::clamp(sum, -kFar, kFar);
+}
+std::int64_t CappedProduct(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) return (a < 0) != (b < 0) ? -kFar : kFar;
+  return std::clamp(product, -kFar, kFar);
 }
 
 /// No number at all: what conditions leave of a place that is never reached.
@@ -31,16 +39,14 @@ bool IsEmpty(Bounds bounds) { return bounds.min > bounds.max; }
 
 Bounds Plus(Bounds a, Bounds b) {
   if (IsEmpty(a) || IsEmpty(b)) return {kFar, -kFar};
-  return {Capped(static_cast<__int128>(a.min) + b.min),
-          Capped(static_cast<__int128>(a.max) + b.max)};
+  return {CappedSum(a.min, b.min), CappedSum(a.max, b.max)};
 }
 
 Bounds Times(Bounds a, Bounds b) {
   if (IsEmpty(a) || IsEmpty(b)) return {kFar, -kFar};
-  const __int128 ends[] = {
-      static_cast<__int128>(a.min) * b.min, static_cast<__int128>(a.min) * b.max,
-      static_cast<__int128>(a.max) * b.min, static_cast<__int128>(a.max) * b.max};
-  return {Capped(*std::ranges::min_element(ends)), Capped(*std::ranges::max_element(ends))};
+  const std::int64_t ends[] = {CappedProduct(a.min, b.min), CappedProduct(a.min, b.max),
+                               CappedProduct(a.max, b.min), CappedProduct(a.max, b.max)};
+  return {*std::ranges::min_element(ends), *std::ranges::max_element(ends)};
 }
 
 Bounds BoundsOfType(DataType dtype) {
