@@ -23,12 +23,12 @@ struct Bounds {
 };
 
 // Sums and products that stop at kFar. (32-bit boards have no numbers of 128 bits.)
-std::int64_t CappedSum(std::int64_t a, std::int64_t b) {
+std::int64_t CappedPlus(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   if (__builtin_add_overflow(a, b, &sum)) return a < 0 ? -kFar : kFar;
   return std::clamp(sum, -kFar, kFar);
 }
-std::int64_t CappedProduct(std::int64_t a, std::int64_t b) {
+std::int64_t CappedTimes(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product)) return (a < 0) != (b < 0) ? -kFar : kFar;
   return std::clamp(product, -kFar, kFar);
@@ -39,13 +39,13 @@ bool IsEmpty(Bounds bounds) { return bounds.min > bounds.max; }
 
 Bounds Plus(Bounds a, Bounds b) {
   if (IsEmpty(a) || IsEmpty(b)) return {kFar, -kFar};
-  return {CappedSum(a.min, b.min), CappedSum(a.max, b.max)};
+  return {CappedPlus(a.min, b.min), CappedPlus(a.max, b.max)};
 }
 
 Bounds Times(Bounds a, Bounds b) {
   if (IsEmpty(a) || IsEmpty(b)) return {kFar, -kFar};
-  const std::int64_t ends[] = {CappedProduct(a.min, b.min), CappedProduct(a.min, b.max),
-                               CappedProduct(a.max, b.min), CappedProduct(a.max, b.max)};
+  const std::int64_t ends[] = {CappedTimes(a.min, b.min), CappedTimes(a.min, b.max),
+                               CappedTimes(a.max, b.min), CappedTimes(a.max, b.max)};
   return {*std::ranges::min_element(ends), *std::ranges::max_element(ends)};
 }
 

@@ -193,9 +193,9 @@ void ConvolveImage(const Geometry& g, const std::vector<T>& image, const std::ve
   const ReferenceWindow window{g.s.r,
                                g.s.s,
                                g.depthwise ? g.channels : g.in_per_group,
-                               g.s.dilation_h * g.image_w * g.channels,
-                               g.s.dilation_w * g.channels,
-                               g.stride_w * g.channels};
+                               static_cast<std::ptrdiff_t>(g.s.dilation_h * g.image_w * g.channels),
+                               static_cast<std::ptrdiff_t>(g.s.dilation_w * g.channels),
+                               static_cast<std::ptrdiff_t>(g.stride_w * g.channels)};
   const std::int64_t units = g.depthwise ? 1 : g.s.groups * blocks;
   // Rows are the inner index, so that one block of weights stays in cache over the image.
   ParallelFor(threads, units * g.s.oh, [&](std::int64_t item) {
