@@ -31,7 +31,7 @@ void UseUpMemory() {
 
 /// Throws std::bad_alloc.
 void AllocateTooMuch() {
-  const volatile std::size_t too_much = std::size_t{1} << 60;
+  const volatile std::size_t too_much = std::size_t{1} << (8 * sizeof(std::size_t) - 1);
   ::operator delete(::operator new(too_much));
 }
 
