@@ -9,6 +9,8 @@
 # Prints after / before: of each network the geometric mean of its pairs with the least and the
 # greatest, and the geometric mean of all networks. Above 1: slower. Both programs compile with the
 # records of one store, which BEFORE makes by TRIALS trials on each network (0: default configs).
+# With TUNE_AFTER=90s BEFORE compiles its default configs, AFTER what a search of that time found:
+# what tuning is worth beside an older version's defaults.
 # MODEL: files besides the networks of the README.
 # Environment: PAIRS (10), WHAT ("build compile run trials"), TRIALS (100), SECONDS_OF_RUN (1),
 # NETWORKS, THREADS (1), CPU (the core that all is pinned to but the search: 0; of several threads
@@ -19,7 +21,9 @@ set -uo pipefail
 [ $# -ge 2 ] || { sed -n '2,/^set/{/^#/p}' "$0" >&2; exit 2; }
 declare -A folder=([before]=$(realpath "$1") [after]=$(realpath "$2"))
 shift 2
-pairs=${PAIRS:-10} what=${WHAT:-build compile run trials} trials=${TRIALS:-100} threads=${THREADS:-1}
+pairs=${PAIRS:-10} what=${WHAT:-build compile run trials} threads=${THREADS:-1}
+tune_after=${TUNE_AFTER:-}
+trials=${TRIALS:-$([ -n "$tune_after" ] && echo 0 || echo 100)}
 cpu=${CPU:-$([ "$threads" -eq 1 ] && echo 0 || echo "0-$((threads - 1))")}
 networks=${NETWORKS-resnet18_v1 resnet18_v1:--int8 resnet50_v1 mobilenet_v2 mobilenet_v2:--int8 squeezenet1_1}
 work=$(mktemp -d)
@@ -59,7 +63,7 @@ measure_build() {
 }
 measure_compile() {
   local TIMEFORMAT='%U %S' store=()
-  [ "$trials" -eq 0 ] || store=(--records "$work/$1.db")
+  [ ! -f "$work/$1.db" ] || store=(--records "$work/$1.db")
   { time taskset -c "$cpu" "$(program "$1")" compile "$2" "${store[@]}" --no-packages --model none \
     --threads "$threads" \
     --build-threads 1 -o "$work/$1.so" >"$work/log" 2>&1; } 2>"$work/time" || return
@@ -101,6 +105,10 @@ for model in "${models[@]}"; do
   for side in before after; do
     [ ! -f "$work/made.db" ] || cp "$work/made.db" "$work/$side.db"
   done
+  if [ -n "$tune_after" ]; then
+    "$(program after)" tune "$model" --records "$work/after.db" --budget "$tune_after" --threads "$threads" \
+      >"$work/log" 2>&1 || fail "tuning $model: $(tail -n 3 "$work/log")"
+  fi
   if wants run && ! wants compile; then
     for side in before after; do
       [ -n "$(measure_compile $side "$model")" ] || fail "$(tail -n 3 "$work/log")"

@@ -8,8 +8,11 @@
 # unique, each file is compiled on its own.
 # ROOMS: folders that are libraries of their own.
 function(tw_module name)
-  cmake_parse_arguments(ARG "SEPARATE" "" "DEPS;LIBS;PRIVATE_LIBS;ROOMS" ${ARGN})
+  cmake_parse_arguments(ARG "SEPARATE" "ONLY" "DEPS;LIBS;PRIVATE_LIBS;ROOMS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  if(ARG_ONLY)
+    list(FILTER sources INCLUDE REGEX "${ARG_ONLY}")
+  endif()
   foreach(room ${ARG_ROOMS})
     list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${room}/")
   endforeach()
@@ -45,6 +48,12 @@ target_compile_options(tw_options INTERFACE -Wall -Wextra -Wshadow -Werror
 if(TILEWRIGHT_SANITIZE)
   target_compile_options(tw_options INTERFACE -g1 -fsanitize=${TILEWRIGHT_SANITIZE}
                          -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  # Four checks of every access through a pointer are a quarter of the time to compile: of three of
+  # them AddressSanitizer sees the same errors. The fuzzers keep all, alignment with them, where bytes
+  # become numbers.
+  if(TILEWRIGHT_SANITIZE MATCHES "undefined" AND NOT TILEWRIGHT_FUZZ)
+    target_compile_options(tw_options INTERFACE -fno-sanitize=null,alignment,object-size,vptr)
+  endif()
   target_link_options(tw_options INTERFACE -fsanitize=${TILEWRIGHT_SANITIZE})
 endif()
 
@@ -91,6 +100,10 @@ function(tw_tests folder)
     set(batch 18)
   endif()
   target_compile_options(${folder}_tests PRIVATE -O0)
+  # What they call is checked; of their own code addresses are.
+  if(TILEWRIGHT_SANITIZE MATCHES "undefined")
+    target_compile_options(${folder}_tests PRIVATE -fno-sanitize=undefined)
+  endif()
   set_target_properties(${folder}_tests PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
   if(TILEWRIGHT_PCH)
     target_precompile_headers(${folder}_tests REUSE_FROM tw_test_pch)

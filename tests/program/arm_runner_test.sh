@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # arm_runner_test.sh TILEWRIGHT SOURCE BUILD: builds the runner for 64-bit Arm boards in the folder
 # BUILD, as docs/deploy.md says, packs it, and tunes a task by what is in the package: under an emulator, without a network if
-# namespaces can be had here. Exit code 77 (skipped) where the compiler or the emulator is missing.
+# namespaces can be had here. For 32-bit boards it is built, too, without optimization, and tells what it is. Exit code 77 (skipped) where the compiler or the emulator is missing.
 set -euo pipefail
 tilewright=$1
 source=$2
@@ -13,7 +13,7 @@ fail() {
   exit 1
 }
 
-for tool in aarch64-linux-gnu-g++ qemu-aarch64; do
+for tool in aarch64-linux-gnu-g++ qemu-aarch64 arm-linux-gnueabihf-g++ qemu-arm; do
   command -v "$tool" >/dev/null || {
     echo "skipped: needs $tool (scripts/setup.sh --with-cross)"
     exit 77
@@ -40,6 +40,15 @@ dpkg-deb -x "$deb" "$work/root"
 runner=$work/root/usr/bin/tilewright-runner
 version=$(sed -n 's/^project(Tilewright VERSION \([0-9.]*\).*/\1/p' "$source/CMakeLists.txt")
 [ "$(qemu-aarch64 -L /usr/aarch64-linux-gnu "$runner" --version)" = "tilewright-runner $version" ] || fail "another version"
+
+# Numbers and sizes have other widths where pointers have 32 bits.
+cmake -S "$source" -B "$build/32" -DTILEWRIGHT_RUNNER_ONLY=ON -DCMAKE_CXX_FLAGS_RELEASE='-O0 -DNDEBUG' \
+  -DCMAKE_TOOLCHAIN_FILE="$source/cmake/toolchains/arm-linux-gnueabihf.cmake" \
+  -DTILEWRIGHT_PAGES="$(dirname "$tilewright")/share/man/man1" \
+  >"$work/log" 2>&1 || fail "$(cat "$work/log")"
+cmake --build "$build/32" -j 2 >"$work/log" 2>&1 || fail "$(tail -n 40 "$work/log")"
+[ "$(qemu-arm -L /usr/arm-linux-gnueabihf "$build/32/python_free_cli/runner/tilewright-runner" --version)" = \
+  "tilewright-runner $version" ] || fail "another version for 32 bits"
 
 connection="qemu-aarch64 -L /usr/aarch64-linux-gnu $runner"
 if unshare --user --map-root-user --net true 2>/dev/null; then
