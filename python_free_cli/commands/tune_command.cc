@@ -28,6 +28,7 @@
 #include "records/package/schedules.h"
 #include "records/store.h"
 #include "search/job.h"
+#include "search/only_templates.h"
 #include "search/tuner.h"
 #include "src/base/files/unfinished.h"
 #include "src/base/json.h"
@@ -107,6 +108,9 @@ class TuneCommand final : public Command {
     strategy_option_ = app.add_option("--strategy", strategy_,
                                       "model, genetic, random or grid, or one of a plugin");
     seed_option_ = app.add_option("--seed", seed_, "Seed of everything random");
+    app.add_option("--template", templates_,
+                   "Search only this template of the tasks that have it (several times for several)")
+        ->allow_extra_args(false);
     app.add_flag("--groups", groups_,
                  "Groups of operators without an anchor (pools, norms, …) are tasks, too, where "
                  "they matter");
@@ -162,6 +166,15 @@ class TuneCommand final : public Command {
       if (tasks->empty())
         return Unsupported(settings->graph + ": no task for " + target->kind_name());
     }
+    float_error_.value = settings->float_error;
+    const TemplateRegistry& allowed = float_error_.Choose(templates());
+    const std::size_t all_tasks = tasks->size();
+    auto searched = search::OnlyTemplates(allowed, templates_, *tasks);
+    if (!searched.ok()) return searched.status().WithContext("--template");
+    if (tasks->size() < all_tasks) {
+      PrintErr("{} of {} tasks are left out: no template of --template serves them\n",
+               all_tasks - tasks->size(), all_tasks);
+    }
     auto store = records::Store::Open(settings->records, records::Store::Mode::kReadWrite);
     if (store.ok()) TW_RETURN_IF_ERROR(records::KeepScheduleTexts(*store, templates()));
     TW_RETURN_IF_ERROR(store);
@@ -180,8 +193,7 @@ class TuneCommand final : public Command {
     if (settings->budget_seconds == 0) display.SetTrials(settings->trials);
 
     search::TuneContext context;
-    float_error_.value = settings->float_error;
-    context.templates = &float_error_.Choose(templates());
+    context.templates = &*searched;
     context.strategies = &registries().strategies;
     context.measurer = measurer->get();
     context.store = &*store;
@@ -368,6 +380,7 @@ class TuneCommand final : public Command {
   std::string file_, job_, records_, target_, vta_config_, libraries_, budget_, strategy_;
   DeviceArgument device_;
   int threads_ = 1;
+  std::vector<std::string> templates_;
   std::int64_t trials_ = 0;
   std::uint64_t seed_ = 1;
   bool no_fuse_residuals_ = false;

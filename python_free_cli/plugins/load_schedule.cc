@@ -17,14 +17,28 @@
 namespace tilewright::cli {
 namespace {
 
+/// For workers, too.
+Status AddParsed(ScheduleText schedule, Registries& registries) {
+  if (std::ranges::count(registries.texts, schedule.text) == 0) {
+    registries.texts.push_back(schedule.text);
+  }
+  return AddScheduleText(registries.templates, std::move(schedule));
+}
+
 Status AddText(std::string_view text, const std::string& file, Registries& registries) {
   auto parsed = ParseScheduleText(text, file);
   TW_RETURN_IF_ERROR(parsed);
-  std::string canonical = parsed->text;
-  if (registries.templates.Find(parsed->key) == nullptr) {
-    registries.texts.push_back(std::move(canonical));
-  }
-  return AddScheduleText(registries.templates, *std::move(parsed));
+  return AddParsed(*std::move(parsed), registries);
+}
+
+/// As a worker has it: by its former name as well, as orders are whatever the records say.
+Status AddByBothNames(const std::string& text, Registries& registries) {
+  auto parsed = ParseScheduleText(text, "--schedule-text");
+  TW_RETURN_IF_ERROR(parsed);
+  ScheduleText former = *parsed;
+  former.key = FormerScheduleKey(former);
+  TW_RETURN_IF_ERROR(AddParsed(*std::move(parsed), registries));
+  return AddParsed(std::move(former), registries);
 }
 
 /// Those of a store; one that says something else than its name is left out.
@@ -33,11 +47,11 @@ void AddTextsOf(const Result<records::Store>& store, Registries& registries) {
   const auto texts = records::ScheduleTextsOf(*store);
   if (!texts.ok()) return;
   for (const auto& [key, text] : *texts) {
-    const auto parsed = ParseScheduleText(text, store->path());
+    auto parsed = ParseScheduleText(text, store->path());
     const Status added = !parsed.ok() ? parsed.status()
-                         : parsed->key != key
+                         : !TakeScheduleKey(key, *parsed)
                              ? InvalidArgument("the text of " + key + " is another one's")
-                             : AddText(text, key, registries);
+                             : AddParsed(*std::move(parsed), registries);
     if (!added.ok()) PrintErr("schedule left out: {}\n", added.message());
   }
 }
@@ -62,7 +76,7 @@ Status LoadSchedules(const Brought& brought, Registries& registries) {
     TW_RETURN_IF_ERROR(AddText(*text, file, registries));
   }
   for (const std::string& text : brought.texts) {
-    TW_RETURN_IF_ERROR(AddText(text, "--schedule-text", registries));
+    TW_RETURN_IF_ERROR(AddByBothNames(text, registries));
   }
   return {};
 }

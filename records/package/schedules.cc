@@ -62,9 +62,9 @@ Status CheckScheduleTexts(const Database& db) {
   for (const auto& [key, empty] : *used) needed.insert(key);
   for (const auto& [key, text] : *facts) {
     if (needed.erase(key) == 0) return Corrupt("its table 'fact' holds what no package holds");
-    const auto parsed = ParseScheduleText(text, "its schedule");
+    auto parsed = ParseScheduleText(text, "its schedule");
     if (!parsed.ok()) return Corrupt(parsed.status().message());
-    if (parsed->key != key || parsed->text != text) {
+    if (!TakeScheduleKey(key, *parsed) || parsed->text != text) {
       return Corrupt("the text of its schedule " + key + " is that of another one");
     }
   }

@@ -30,7 +30,7 @@ Result<std::optional<TemplateRegistry>> ScheduleTexts::AddedTo(
     }
     for (const auto& [key, text] : *known_[i]) {
       auto parsed = ParseScheduleText(text, sources[i]->name());
-      if (!parsed.ok() || parsed->key != key) continue;
+      if (!parsed.ok() || !TakeScheduleKey(key, *parsed)) continue;
       if (!all.has_value()) all = templates;
       TW_RETURN_IF_ERROR(AddScheduleText(*all, *std::move(parsed)));
     }

@@ -209,7 +209,10 @@ TemplateRegistry TemplateRegistry::BuiltIn() {
 
 Status TemplateRegistry::Add(const TemplateEntry& entry) {
   const std::string name = "template '" + std::string(entry.key) + "'";
-  if (!IsPluginKey(entry.key)) {
+  const bool ours = std::ranges::any_of(kTemplates, [&entry](const TemplateEntry& known) {
+    return known.key == entry.key && known.version == entry.version;
+  });
+  if (!ours && !IsPluginKey(entry.key)) {
     return InvalidArgument(name + ": expected a key " + std::string(kPluginKeyForm));
   }
   if (Find(entry.key) != nullptr) return InvalidArgument(name + ": there is one already");

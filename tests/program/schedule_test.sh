@@ -21,7 +21,7 @@ cp out mine.tws
 expect 0 lower "$task" --template dense_packed.cpu --config 5 --emit loops
 cp out ours
 expect 0 space "$task" --schedule mine.tws
-mine=$(grep -oE 'schedule/mine-[0-9a-f]{32}' out | head -n 1)
+mine=$(grep -oE 'schedule/mine-[a-z2-7]{32}' out | head -n 1)
 expect 0 lower "$task" --schedule mine.tws --template "$mine" --emit loops
 cmp -s out ours || fail "the text makes other loops"
 sed -E 's/^(where .*)$/\1\nknob step = {1, 2, 4, 8} default 4/; s/(= split\(reduce_local_k|= split\(reduced[^,]*|= split\(reduce_k), [0-9]+/\1, step/' \

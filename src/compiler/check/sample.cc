@@ -109,7 +109,7 @@ Result<SampledReference::Sample> SampledReference::Compute(
       case OpFamily::kRecurrence:
         return Stepped(node, positions);
       case OpFamily::kExpression:
-        return Unsupported("samples of an expression");
+        return OfExpression(node, positions);
       case OpFamily::kMove:
         break;
     }

@@ -65,6 +65,9 @@ class SampledReference {
   Result<Sample> OfRow(const Node& node, std::span<const std::int64_t> positions);
   Result<Sample> Normalized(const Node& node, std::span<const std::int64_t> positions);
 
+  // Parts of an expression (sample_expression.cc).
+  Result<Sample> OfExpression(const Node& node, std::span<const std::int64_t> positions);
+
   // Steps that follow one another (sample_steps.cc).
   Result<Sample> Stepped(const Node& node, std::span<const std::int64_t> positions);
 

@@ -19,6 +19,7 @@
 #include <set>
 
 #include "src/base/hash.h"
+#include "src/base/sha256.h"
 #include "src/base/strings.h"
 #include "src/target/device.h"
 #include "src/templates/text/scanner.h"
@@ -462,6 +463,21 @@ class TextParser {
   bool value_of_config_ = false, value_of_schedule_ = false;  // of the statement being read
 };
 
+/// 160 bits of a text's SHA-256, five to a letter.
+std::string HashName(std::string_view text) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz234567";
+  constexpr std::size_t kHashBytes = 20;
+  const auto hash = Sha256(text);
+  std::string name;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (std::size_t i = 0; i < kHashBytes; ++i) {
+    bits = bits << 8 | hash[i];
+    for (count += 8; count >= 5; count -= 5) name += kLetters[bits >> (count - 5) & 31];
+  }
+  return name;
+}
+
 }  // namespace
 
 std::string AtOffset(const ScheduleText& schedule, std::size_t offset, std::string_view what) {
@@ -481,11 +497,21 @@ Result<ScheduleText> ParseScheduleText(std::string_view text, std::string_view f
   schedule.file = std::string(file);
   TW_RETURN_IF_ERROR(TextParser(schedule).Run());
   schedule.text = CanonicalScheduleText(schedule);
-  // Two texts of one hash are told apart where they meet: as texts (TemplateRegistry::AddText).
-  const std::uint64_t first = Fnv1a64(schedule.text);
-  schedule.key = fmt::format("schedule/{}-{}{}", schedule.name, HexOf(Mix64(first)),
-                             HexOf(Mix64(Fnv1a64(schedule.text, Mix64(first)))));
+  schedule.key = fmt::format("schedule/{}-{}", schedule.name, HashName(schedule.text));
   return schedule;
+}
+
+std::string FormerScheduleKey(const ScheduleText& schedule) {
+  const std::uint64_t first = Fnv1a64(schedule.text);
+  return fmt::format("schedule/{}-{}{}", schedule.name, HexOf(Mix64(first)),
+                     HexOf(Mix64(Fnv1a64(schedule.text, Mix64(first)))));
+}
+
+bool TakeScheduleKey(std::string_view key, ScheduleText& schedule) {
+  if (key == schedule.key) return true;
+  if (key != FormerScheduleKey(schedule)) return false;
+  schedule.key = key;
+  return true;
 }
 
 bool IsScheduleTextKey(std::string_view key) { return key.starts_with("schedule/"); }

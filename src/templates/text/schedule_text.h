@@ -56,7 +56,8 @@ struct ScheduleText {
   bool winograd = false;  ///< asks for Winograd's algorithm: floats are not only summed differently
 
   std::string text;  ///< in canonical form: what is hashed, recorded and handed on
-  std::string key;   ///< "schedule/<name>-<128 bits of the hash of `text`>", as of a template
+  /// "schedule/<name>-<160 bits of the SHA-256 of `text`>", as of a template.
+  std::string key;
   std::string source, file;  ///< as it was read, and from where: for lines and columns of messages
 };
 
@@ -80,6 +81,14 @@ std::string CanonicalScheduleText(const ScheduleText& schedule);
 
 /// "file:line:column: what".
 std::string AtOffset(const ScheduleText& schedule, std::size_t offset, std::string_view what);
+
+/// The key that programs of before November 24, 2026 gave the text: of another hash, for which a
+/// second text can be made on purpose. Stores and packages of theirs have it.
+std::string FormerScheduleKey(const ScheduleText& schedule);
+
+/// Whether a key is that of the text, or its former one, which then becomes the schedule's: a text
+/// is known by the name that the records beside it have.
+bool TakeScheduleKey(std::string_view key, ScheduleText& schedule);
 
 /// Whether a template's key is that of a text.
 bool IsScheduleTextKey(std::string_view key);

@@ -1,0 +1,146 @@
+// From an expression and what is known of it to a library, and that into this process.
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "records/package/catalog.h"
+#include "src/base/files/file.h"
+#include "src/graph/expression_graph.h"
+#include "src/target/cpu.h"
+#include "src/templates/device.h"
+#include "src/templates/text/text_template.h"
+#include "src/tuner/data.h"
+
+namespace tilewright::tuner {
+namespace {
+
+namespace inner = ::tilewright;
+
+constexpr const char* kLibraryEnd = ".so";
+
+/// Answers with the config that a caller has chosen, where the catalog has no store.
+class GivenConfig final : public records::ModelChooser {
+ public:
+  explicit GivenConfig(Candidate given) : given_(std::move(given)) {}
+  inner::Result<std::optional<records::ModelChoice>> Choose(const Workload& workload,
+                                                            const Target&) const override {
+    if (workload != given_.task.workload) return std::optional<records::ModelChoice>();
+    return std::optional(records::ModelChoice{given_, 1, "the config that was given"});
+  }
+
+ private:
+  Candidate given_;
+};
+
+/// Errors: kInvalidArgument for a config of something else.
+inner::Status CheckConfig(const Candidate& candidate, const Workload& workload,
+                          const Target& target) {
+  if (candidate.task.workload != workload) {
+    return InvalidArgument("a config for " + candidate.task.workload.Key() + ", expected one for " +
+                           workload.Key());
+  }
+  if (candidate.task.target != target) {
+    return InvalidArgument("a config for " + candidate.task.target.ToString() +
+                           ", expected one for " + target.ToString());
+  }
+  return {};
+}
+
+inner::Result<CompiledModel> CompileInto(const Tuner::Data& tuner, const Expression& expression,
+                                         const CompileOptions& options, const std::string& path) {
+  std::shared_ptr<const TemplateRegistry> templates = tuner.templates;
+  records::Catalog catalog;
+  inner::CompileOptions inside;
+  inside.target = tuner.target;
+  inside.name = options.name;
+  inside.check = options.verify ? CheckLevel::kSample : CheckLevel::kNone;
+  inside.catalog = &catalog;
+  auto device = DeviceFor(tuner.target);
+  TW_RETURN_IF_ERROR(device);
+  inside.device = *std::move(device);
+  if (options.config.has_value()) {
+    const Config::Data& config = options.config->data();
+    const inner::Status fits =
+        CheckConfig(config.candidate, expression.data().workload, tuner.target);
+    TW_RETURN_IF_ERROR(fits);
+    templates = config.templates;
+    catalog.SetModel(std::make_unique<GivenConfig>(config.candidate));
+  } else if (!options.store.empty()) {
+    auto store = records::Store::Open(options.store, records::Store::Mode::kReadOnly);
+    TW_RETURN_IF_ERROR(store);
+    auto all = WithTextsOf(tuner.templates, *store);
+    TW_RETURN_IF_ERROR(all);
+    templates = *std::move(all);
+    catalog.AddStore(*std::move(store));
+  }
+  inside.templates = templates.get();
+  auto graph = GraphOfExpression(expression.data().expression, options.name);
+  TW_RETURN_IF_ERROR(graph);
+  auto compiled = inner::Compile(*std::move(graph), inside, path);
+  TW_RETURN_IF_ERROR(compiled);
+  if (compiled->operators.size() != 1) return Internal("an expression of several operators");
+  if (options.config.has_value() && compiled->operators.front().config != options.config->json()) {
+    return InvalidArgument("the config cannot be compiled: " +
+                           compiled->operators.front().explanation);
+  }
+  return compiled;
+}
+
+inner::Result<Kernel> CompileHere(const Tuner::Data& tuner, const Expression& expression,
+                                  const CompileOptions& options) {
+  auto folder = LockedFolder::Create("tilewright-tuner");
+  TW_RETURN_IF_ERROR(folder);
+  const std::string path = folder->path() + "/kernel" + kLibraryEnd;
+  auto compiled = CompileInto(tuner, expression, options, path);
+  TW_RETURN_IF_ERROR(compiled);
+  auto loaded = LoadModel(path);
+  TW_RETURN_IF_ERROR(loaded);
+  auto* function =
+      reinterpret_cast<Kernel::Function>(loaded->library.Symbol(compiled->name + "_run"));
+  if (function == nullptr) return Internal("the compiled library has no " + compiled->name + "_run");
+  return Kernel(std::make_shared<Kernel::Data>(
+      Kernel::Data{*std::move(folder), *std::move(loaded), function,
+                   compiled->operators.front()}));
+}
+
+}  // namespace
+
+inline namespace v1 {
+
+Result<Kernel> Tuner::Compile(const Expression& expression, const CompileOptions& options) const {
+  return Outward(CompileHere(*data_, expression, options));
+}
+
+Status Tuner::CompileLibrary(const Expression& expression, const std::string& path,
+                             const CompileOptions& options) const {
+  auto compiled = CompileInto(*data_, expression, options, path);
+  if (!compiled.ok()) return Outward(compiled.status());
+  const std::string stem =
+      path.ends_with(kLibraryEnd) ? path.substr(0, path.size() - 3) : path;
+  return Outward(WriteFile(stem + ".h", compiled->header));
+}
+
+Kernel::Function Kernel::function() const { return data_->function; }
+
+Status Kernel::Run(const std::vector<const void*>& inputs, void* result) const {
+  const auto wanted = static_cast<std::size_t>(data_->loaded.model().input_count);
+  if (inputs.size() != wanted) {
+    return Outward(InvalidArgument(std::to_string(inputs.size()) + " inputs, expected " +
+                                   std::to_string(wanted)));
+  }
+  std::vector<const void*> given = inputs;
+  given.push_back(nullptr);  // so that data() is not null without any
+  void* outputs[] = {result};
+  return Outward(ModelStatus(data_->loaded, data_->function(given.data(), outputs)));
+}
+
+const std::string& Kernel::template_key() const { return data_->report.template_key; }
+const std::string& Kernel::config() const { return data_->report.config; }
+bool Kernel::tuned() const {
+  return data_->report.tuned || data_->report.answer == records::AnswerLevel::kModel;
+}
+const std::string& Kernel::explanation() const { return data_->report.explanation; }
+
+}  // namespace v1
+}  // namespace tilewright::tuner

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "include/tilewright/tuner.h"
+#include "records/store.h"
+#include "search/report.h"
+#include "src/base/files/locked_folder.h"
+#include "src/base/status.h"
+#include "src/compiler/compile.h"
+#include "src/runtime/loaded_model.h"
+#include "src/space/config.h"
+#include "src/space/trial.h"
+#include "src/templates/registry.h"
+#include "src/tensor/workload.h"
+
+namespace tilewright::tuner {
+
+/// The status as the interface has it. The numbers are the same.
+Status Outward(const ::tilewright::Status& status);
+
+/// What an inner function made, as the interface has it.
+template <typename T>
+Result<T> Outward(::tilewright::Result<T> result) {
+  if (!result.ok()) return Outward(result.status());
+  return *std::move(result);
+}
+
+struct Expression::Data {
+  ::tilewright::Expression expression;
+  ::tilewright::Workload workload;
+  std::string key;
+  std::vector<Tensor> inputs;
+  Tensor result;
+};
+
+struct Config::Data {
+  Candidate candidate;
+  std::string json;
+  /// Where its template is a text, that: a config outlives the Tuner it came from.
+  std::shared_ptr<const TemplateRegistry> templates;
+};
+
+struct Space::Data {
+  Task task;
+  std::shared_ptr<const TemplateRegistry> templates;
+  const TemplateEntry* entry = nullptr;  ///< of `templates`
+  std::string key;
+  ConfigSpace space;
+  std::vector<Knob> knobs;
+};
+
+struct Measurement::Data {
+  Trial trial;
+  std::string outcome;
+};
+
+struct TuneReport::Data {
+  search::TuneReport report;
+  std::int64_t failures = 0;
+  std::string config;
+  const search::TaskReport& task() const { return report.tasks.front(); }
+};
+
+struct Answer::Data {
+  std::string kind, explanation;
+  std::optional<Config> config;
+  double seconds = 0;
+};
+
+struct Kernel::Data {
+  LockedFolder folder;  ///< of the library, which stays open while its file may go
+  LoadedModel loaded;
+  Function function = nullptr;
+  OperatorReport report;
+};
+
+struct Tuner::Data {
+  Target target;
+  std::string target_text;
+  std::string worker;
+  std::shared_ptr<const TemplateRegistry> templates;
+  std::vector<std::string> texts;  ///< of schedules that were added, canonical, for workers
+};
+
+/// The config as the interface has it.
+Config MakeConfig(Candidate candidate, std::shared_ptr<const TemplateRegistry> templates);
+
+/// The templates and those that a store has as texts; a text that is not that of its name is left
+/// out. Errors: those of reading.
+::tilewright::Result<std::shared_ptr<const TemplateRegistry>> WithTextsOf(
+    std::shared_ptr<const TemplateRegistry> templates, const records::Store& store);
+
+/// A field that a caller's structure has if it is of this version of the header or a later one;
+/// else what stands for it.
+template <typename Options, typename T>
+T FieldOf(const Options& options, T Options::*field, T otherwise) {
+  const auto* begin = reinterpret_cast<const char*>(&options);
+  const auto* member = reinterpret_cast<const char*>(&(options.*field));
+  const auto end = static_cast<std::size_t>(member - begin) + sizeof(T);
+  return end <= options.struct_size ? options.*field : otherwise;
+}
+
+}  // namespace tilewright::tuner

@@ -1,0 +1,176 @@
+// Measuring one config, and whole searches.
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <utility>
+
+#include "cost_model/xgboost_model.h"
+#include "records/package/catalog.h"
+#include "records/package/schedules.h"
+#include "search/job.h"
+#include "search/only_templates.h"
+#include "search/tuner.h"
+#include "src/base/clock.h"
+#include "src/templates/device.h"
+#include "src/tuner/data.h"
+#include "src/tuner/worker.h"
+
+namespace tilewright::tuner {
+namespace {
+
+namespace inner = ::tilewright;
+
+constexpr double kMeasureLimitSeconds = 1200;  // the measurer's own limits are far below
+
+/// The options as this library has them, whatever version of the header filled them.
+struct TuneOrder {
+  search::JobSettings job;
+  std::vector<std::string> templates;
+  std::function<bool(const Progress&)> progress;
+};
+
+inner::Result<TuneOrder> OrderOf(const Tuner::Data& tuner, const TuneOptions& options,
+                                 const search::StrategyRegistry& strategies) {
+  TuneOrder order;
+  order.job.graph = "expression";
+  order.job.target = tuner.target_text;
+  order.job.threads = tuner.target.num_threads();
+  order.job.records = options.store;
+  order.job.trials = options.trials;
+  order.job.budget_seconds = options.seconds;
+  order.job.strategy = options.strategy;
+  order.job.seed = options.seed;
+  order.templates = options.templates;
+  order.progress = options.progress;
+  if (options.store.empty()) return InvalidArgument("no store, expected a path");
+  if (options.trials <= 0 && !(options.seconds > 0)) {
+    return InvalidArgument("neither trials nor seconds, expected a limit");
+  }
+  const inner::Status good = search::CheckJobSettings(strategies, order.job);
+  TW_RETURN_IF_ERROR(good);
+  return order;
+}
+
+class Watcher final : public search::TuneObserver {
+ public:
+  explicit Watcher(const std::function<bool(const Progress&)>& progress) : progress_(progress) {}
+  const std::atomic<bool>& stop() const { return stop_; }
+
+  void TrialDone(const search::TaskReport& task, int /*task_index*/, const Trial& trial,
+                 double eta_seconds) override {
+    if (!progress_) return;
+    Progress told;
+    told.trials = task.trials;
+    told.best_seconds = task.best_seconds;
+    told.newest_seconds = trial.outcome == Outcome::kOk ? trial.value : 0;
+    told.eta_seconds = eta_seconds;
+    if (!progress_(told)) stop_ = true;
+  }
+
+ private:
+  const std::function<bool(const Progress&)>& progress_;
+  std::atomic<bool> stop_{false};
+};
+
+inner::Result<TuneReport> RunTune(const Tuner::Data& tuner, const Workload& workload,
+                                  const TuneOptions& options) {
+  const auto strategies = search::StrategyRegistry::BuiltIn();
+  auto order = OrderOf(tuner, options, strategies);
+  TW_RETURN_IF_ERROR(order);
+  std::vector<search::TuneTask> tasks = {{{workload, tuner.target}, {}, 1}};
+  auto chosen = search::OnlyTemplates(*tuner.templates, order->templates, tasks);
+  TW_RETURN_IF_ERROR(chosen);
+  auto store = records::Store::Open(order->job.records, records::Store::Mode::kReadWrite);
+  TW_RETURN_IF_ERROR(store);
+  TW_RETURN_IF_ERROR(records::KeepScheduleTexts(*store, *chosen));
+  auto measurer = StartMeasurer(tuner);
+  TW_RETURN_IF_ERROR(measurer);
+  SystemClock clock;
+  Watcher watcher(order->progress);
+  search::TuneContext context;
+  context.templates = &*chosen;
+  context.strategies = &strategies;
+  context.measurer = measurer->get();
+  context.store = &*store;
+  context.clock = &clock;
+  context.make_model = [] { return std::make_unique<cost_model::XgboostModel>(); };
+  context.observer = &watcher;
+  context.stop = &watcher.stop();
+  auto report = search::Tune(tasks, order->job, context);
+  TW_RETURN_IF_ERROR(report);
+  auto data = std::make_shared<TuneReport::Data>();
+  data->report = *std::move(report);
+  for (const auto& [outcome, count] : data->task().failures) data->failures += count;
+  if (data->task().best_seconds > 0) data->config = data->task().best_config.ToString();
+  return TuneReport(std::move(data));
+}
+
+inner::Result<Measurement> RunMeasure(Tuner::Data tuner, const Config& config) {
+  const Candidate& candidate = config.data().candidate;
+  if (candidate.task.target != tuner.target) {
+    return InvalidArgument("a config for " + candidate.task.target.ToString() +
+                           ", expected one for " + tuner.target_text);
+  }
+  const std::string* text = config.data().templates->TextOf(candidate.template_key);
+  if (text != nullptr && std::ranges::count(tuner.texts, *text) == 0) tuner.texts.push_back(*text);
+  auto measurer = StartMeasurer(tuner);
+  TW_RETURN_IF_ERROR(measurer);
+  measure::Request request;
+  request.candidate = candidate;
+  TW_RETURN_IF_ERROR((*measurer)->Submit(std::move(request)));
+  auto reply = (*measurer)->Next(kMeasureLimitSeconds);
+  TW_RETURN_IF_ERROR(reply);
+  if (!reply->has_value()) return Unavailable("no answer from the measurer");
+  auto data = std::make_shared<Measurement::Data>();
+  data->trial = std::move((*reply)->trial);
+  data->outcome = OutcomeName(data->trial.outcome);
+  return Measurement(std::move(data));
+}
+
+inner::Result<Answer> RunQuery(const Tuner::Data& tuner, const Workload& workload,
+                               const std::string& path) {
+  auto store = records::Store::Open(path, records::Store::Mode::kReadOnly);
+  TW_RETURN_IF_ERROR(store);
+  auto templates = WithTextsOf(tuner.templates, *store);
+  TW_RETURN_IF_ERROR(templates);
+  auto device = DeviceFor(tuner.target);
+  TW_RETURN_IF_ERROR(device);
+  records::Catalog catalog;
+  catalog.AddStore(*std::move(store));
+  records::Question question;
+  question.templates = templates->get();
+  question.workload = &workload;
+  question.target = &tuner.target;
+  question.device = &*device;
+  question.accept = records::DownTo(records::AnswerLevel::kDefault);
+  auto answer = catalog.Query(question);
+  TW_RETURN_IF_ERROR(answer);
+  auto data = std::make_shared<Answer::Data>();
+  data->kind = records::AnswerLevelName(answer->level);
+  data->explanation = answer->answer.explanation;
+  data->seconds = answer->CostSeconds(&workload);
+  if (const Candidate* candidate = answer->candidate()) {
+    data->config = MakeConfig(*candidate, *templates);
+  }
+  return Answer(std::move(data));
+}
+
+}  // namespace
+
+inline namespace v1 {
+
+Result<Measurement> Tuner::Measure(const Config& config) {
+  return Outward(RunMeasure(*data_, config));
+}
+
+Result<TuneReport> Tuner::Tune(const Expression& expression, const TuneOptions& options) {
+  return Outward(RunTune(*data_, expression.data().workload, options));
+}
+
+Result<Answer> Tuner::Query(const Expression& expression, const std::string& store) const {
+  return Outward(RunQuery(*data_, expression.data().workload, store));
+}
+
+}  // namespace v1
+}  // namespace tilewright::tuner

@@ -1,0 +1,84 @@
+#include "src/tuner/worker.h"
+
+#include <dlfcn.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "measure/workers.h"
+#include "src/base/files/file.h"
+#include "src/base/stack.h"
+#include "src/base/standard_streams.h"
+#include "src/templates/device.h"
+#include "src/templates/text/text_template.h"
+
+namespace tilewright::tuner {
+namespace {
+
+constexpr const char* kTextOption = "--schedule-text";
+
+int Work(int argc, char** argv) {
+  KeepStandardStreams();
+  // A file that may grow no more, or a reader that is gone, ends a write with an error.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  if (std::strcmp(argv[0], "run") == 0) return measure::RunWorkerMain(0, 1);
+  TemplateRegistry templates = TemplateRegistry::BuiltIn();
+  for (int i = 1; i + 1 < argc; i += 2) {
+    auto text = ParseScheduleText(argv[i + 1], kTextOption);
+    auto added = text.status();
+    if (added.ok()) {  // by its former name as well: orders have the names that records have
+      ScheduleText former = *text;
+      former.key = FormerScheduleKey(former);
+      added = AddScheduleText(templates, *std::move(text));
+      if (added.ok()) added = AddScheduleText(templates, std::move(former));
+    }
+    if (added.ok()) continue;
+    std::fprintf(stderr, "tuner-worker: %s\n", added.message().c_str());
+    return 2;
+  }
+  return measure::BuildWorkerMain(templates, 0, 1);
+}
+
+}  // namespace
+
+std::string LibraryFile() {
+  Dl_info info;
+  if (::dladdr(reinterpret_cast<const void*>(&tilewright_tuner_work), &info) == 0) return {};
+  return info.dli_fname != nullptr ? info.dli_fname : "";
+}
+
+std::string InstalledWorker() {
+  const std::string library = LibraryFile();
+  const auto slash = library.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : library.substr(0, slash);
+  return folder + "/tilewright/tuner-worker";
+}
+
+::tilewright::Result<std::unique_ptr<measure::ProcessMeasurer>> StartMeasurer(
+    const Tuner::Data& tuner) {
+  if (!FileExists(tuner.worker)) {
+    return NotFound(tuner.worker + ": no such program, expected the worker of the tuner: the one" +
+                    " installed with the library, or TunerOptions::worker");
+  }
+  auto device = DeviceFor(tuner.target);
+  TW_RETURN_IF_ERROR(device);
+  const std::string library = LibraryFile();
+  measure::ProcessMeasurerSettings settings;
+  settings.device = *std::move(device);
+  settings.runner.calibrate = true;
+  settings.build_command = {tuner.worker, library, "build"};
+  for (const std::string& text : tuner.texts) {
+    settings.build_command.insert(settings.build_command.end(), {kTextOption, text});
+  }
+  settings.run_commands = {{tuner.worker, library, "run"}};
+  return measure::ProcessMeasurer::Create(std::move(settings));
+}
+
+}  // namespace tilewright::tuner
+
+extern "C" int tilewright_tuner_work(int argc, char** argv) {
+  return ::tilewright::RunOnEnoughStack(&::tilewright::tuner::Work, argc, argv);
+}
