@@ -70,7 +70,10 @@ else()
   tw_package(program tilewright)
   tw_package(library ${library})
   tw_package(development libtilewright-dev)
-  list(APPEND CPACK_COMPONENTS_ALL program library development)
+  set(tuner libtilewright-tuner${PROJECT_VERSION_MAJOR})
+  tw_package(tunerlibrary ${tuner})
+  tw_package(tunerdevelopment libtilewright-tuner-dev)
+  list(APPEND CPACK_COMPONENTS_ALL program library development tunerlibrary tunerdevelopment)
   install(FILES ${PROJECT_SOURCE_DIR}/packaging/tilewright-worker.service
           DESTINATION lib/systemd/system COMPONENT program EXCLUDE_FROM_ALL)
   install(FILES ${PROJECT_SOURCE_DIR}/packaging/tilewright-worker.default
@@ -113,6 +116,26 @@ operator is, and loads and runs compiled models.")
 Tilewright finds fast schedules for the tensor operators of neural networks.
 These are the headers of its C interface and of its plugins, and what
 pkg-config and CMake need to link with the library.")
+
+  set(CPACK_DEBIAN_TUNERLIBRARY_PACKAGE_SECTION libs)
+  set(CPACK_DEBIAN_TUNERLIBRARY_PACKAGE_CONTROL_EXTRA
+      "${PROJECT_BINARY_DIR}/debian/tuner/symbols;${PROJECT_BINARY_DIR}/debian/triggers")
+  configure_file(${PROJECT_SOURCE_DIR}/packaging/${tuner}.symbols
+                 ${PROJECT_BINARY_DIR}/debian/tuner/symbols COPYONLY)
+  set(CPACK_COMPONENT_TUNERLIBRARY_DESCRIPTION
+"tunes tensor expressions for programs of others (library)
+Tilewright finds fast schedules for the tensor operators of neural networks.
+This library does it for a program that embeds it: it searches schedules of a
+tensor expression, keeps them, and compiles the best into the process.")
+
+  set(CPACK_DEBIAN_TUNERDEVELOPMENT_PACKAGE_SECTION libdevel)
+  set(CPACK_DEBIAN_TUNERDEVELOPMENT_PACKAGE_DEPENDS
+      "${tuner} (= ${whole_version}), libtilewright-dev (= ${whole_version})")
+  set(CPACK_COMPONENT_TUNERDEVELOPMENT_DESCRIPTION
+"tunes tensor expressions for programs of others (development files)
+Tilewright finds fast schedules for the tensor operators of neural networks.
+This is the header of the library with which a program tunes expressions of
+its own, and what CMake needs to link with it.")
 endif()
 set(CPACK_POST_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/FinishPackages.cmake)
 include(CPack)

@@ -41,7 +41,8 @@ pack() {
 if [ -z "$built" ]; then
   libraries=lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
   ./scripts/build.sh "$build" -DCMAKE_INSTALL_LIBDIR="$libraries" -- \
-    tilewright tilewright_runner tilewright_shared tilewright_pages
+    tilewright tilewright_runner tilewright_shared tilewright_tuner tilewright_tuner_worker \
+    tilewright_pages
 fi
 pack "$build"
 if [ -n "$cross" ]; then

@@ -1,5 +1,6 @@
 // From an expression and what is known of it to a library, and that into this process.
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -47,6 +48,13 @@ inner::Status CheckConfig(const Candidate& candidate, const Workload& workload,
   return {};
 }
 
+/// Of the expression; what stands before it changes layouts of constants.
+const OperatorReport& ReportOf(const CompiledModel& compiled) {
+  const auto found = std::ranges::find_if(
+      compiled.operators, [](const OperatorReport& one) { return !one.template_key.empty(); });
+  return found != compiled.operators.end() ? *found : compiled.operators.back();
+}
+
 inner::Result<CompiledModel> CompileInto(const Tuner::Data& tuner, const Expression& expression,
                                          const CompileOptions& options, const std::string& path) {
   std::shared_ptr<const TemplateRegistry> templates = tuner.templates;
@@ -79,10 +87,9 @@ inner::Result<CompiledModel> CompileInto(const Tuner::Data& tuner, const Express
   TW_RETURN_IF_ERROR(graph);
   auto compiled = inner::Compile(*std::move(graph), inside, path);
   TW_RETURN_IF_ERROR(compiled);
-  if (compiled->operators.size() != 1) return Internal("an expression of several operators");
-  if (options.config.has_value() && compiled->operators.front().config != options.config->json()) {
-    return InvalidArgument("the config cannot be compiled: " +
-                           compiled->operators.front().explanation);
+  const OperatorReport& report = ReportOf(*compiled);
+  if (options.config.has_value() && report.config != options.config->json()) {
+    return InvalidArgument("the config cannot be compiled: " + report.explanation);
   }
   return compiled;
 }
@@ -101,7 +108,7 @@ inner::Result<Kernel> CompileHere(const Tuner::Data& tuner, const Expression& ex
   if (function == nullptr) return Internal("the compiled library has no " + compiled->name + "_run");
   return Kernel(std::make_shared<Kernel::Data>(
       Kernel::Data{*std::move(folder), *std::move(loaded), function,
-                   compiled->operators.front()}));
+                   ReportOf(*compiled)}));
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ mkdir "$work/debs"
 (cd "$work" && cpack -G DEB --config "$build/CPackConfig.cmake" -B "$work/debs" \
   -D CPACK_DEBIAN_COMPRESSION_TYPE=gzip >cpack.log 2>&1) || fail "cpack: $(cat "$work/cpack.log")"
 cd "$work"
-names="tilewright tilewright-runner libtilewright$abi libtilewright-dev"
+names="tilewright tilewright-runner libtilewright$abi libtilewright-dev libtilewright-tuner$abi libtilewright-tuner-dev"
 for name in $names; do
   compgen -G "debs/${name}_$version-1_*.deb" >/dev/null || fail "no package $name: $(ls debs)"
 done
