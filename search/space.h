@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,8 @@
 #include "src/base/random.h"
 
 namespace tilewright::search {
+
+struct TuneTask;
 
 /// The spaces of every template that serves the task, the preferred template first.
 /// Errors: kUnsupported naming workload and target if no template serves it; the template's own if
@@ -32,5 +35,12 @@ Point SamplePoint(const SearchSpace& space, Random& random);
 Point MutatePoint(const SearchSpace& space, Point point, Random& random);
 /// Share of the knobs that have equal values; 0 for points of different spaces.
 double Similarity(const SearchSpace& space, Point a, Point b);
+
+/// The registry with the templates of these keys alone, for a search that is limited to them; with
+/// all where there are no keys. Tasks that none of them serves are taken out of `tasks`.
+/// Errors: kInvalidArgument for a key that serves none of the tasks, naming those that do.
+Result<TemplateRegistry> OnlyTemplates(const TemplateRegistry& templates,
+                                       std::span<const std::string> keys,
+                                       std::vector<TuneTask>& tasks);
 
 }  // namespace tilewright::search

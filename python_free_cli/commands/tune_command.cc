@@ -28,7 +28,7 @@
 #include "records/package/schedules.h"
 #include "records/store.h"
 #include "search/job.h"
-#include "search/only_templates.h"
+#include "search/space.h"
 #include "search/tuner.h"
 #include "src/base/files/unfinished.h"
 #include "src/base/json.h"

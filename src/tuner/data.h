@@ -8,6 +8,7 @@
 
 #include "include/tilewright/tuner.h"
 #include "records/store.h"
+#include "search/registry.h"
 #include "search/report.h"
 #include "src/base/files/locked_folder.h"
 #include "src/base/status.h"
@@ -83,7 +84,10 @@ struct Tuner::Data {
   Target target;
   std::string target_text;
   std::string worker;
-  std::shared_ptr<const TemplateRegistry> templates;
+  // What there is to choose from is made here, where a program begins to tune.
+  std::shared_ptr<const TemplateRegistry> templates =
+      std::make_shared<const TemplateRegistry>(TemplateRegistry::BuiltIn());
+  search::StrategyRegistry strategies = search::StrategyRegistry::BuiltIn();
   std::vector<std::string> texts;  ///< of schedules that were added, canonical, for workers
 };
 
@@ -94,15 +98,5 @@ Config MakeConfig(Candidate candidate, std::shared_ptr<const TemplateRegistry> t
 /// out. Errors: those of reading.
 ::tilewright::Result<std::shared_ptr<const TemplateRegistry>> WithTextsOf(
     std::shared_ptr<const TemplateRegistry> templates, const records::Store& store);
-
-/// A field that a caller's structure has if it is of this version of the header or a later one;
-/// else what stands for it.
-template <typename Options, typename T>
-T FieldOf(const Options& options, T Options::*field, T otherwise) {
-  const auto* begin = reinterpret_cast<const char*>(&options);
-  const auto* member = reinterpret_cast<const char*>(&(options.*field));
-  const auto end = static_cast<std::size_t>(member - begin) + sizeof(T);
-  return end <= options.struct_size ? options.*field : otherwise;
-}
 
 }  // namespace tilewright::tuner

@@ -121,7 +121,6 @@ Result<Tuner> Tuner::Create(const TunerOptions& options) {
   data->target = *std::move(target);
   data->target_text = data->target.ToString();
   data->worker = options.worker.empty() ? InstalledWorker() : options.worker;
-  data->templates = std::make_shared<const TemplateRegistry>(TemplateRegistry::BuiltIn());
   return Tuner(std::move(data));
 }
 

@@ -9,7 +9,7 @@
 #include "records/package/catalog.h"
 #include "records/package/schedules.h"
 #include "search/job.h"
-#include "search/only_templates.h"
+#include "search/space.h"
 #include "search/tuner.h"
 #include "src/base/clock.h"
 #include "src/templates/device.h"
@@ -30,8 +30,7 @@ struct TuneOrder {
   std::function<bool(const Progress&)> progress;
 };
 
-inner::Result<TuneOrder> OrderOf(const Tuner::Data& tuner, const TuneOptions& options,
-                                 const search::StrategyRegistry& strategies) {
+inner::Result<TuneOrder> OrderOf(const Tuner::Data& tuner, const TuneOptions& options) {
   TuneOrder order;
   order.job.graph = "expression";
   order.job.target = tuner.target_text;
@@ -47,7 +46,7 @@ inner::Result<TuneOrder> OrderOf(const Tuner::Data& tuner, const TuneOptions& op
   if (options.trials <= 0 && !(options.seconds > 0)) {
     return InvalidArgument("neither trials nor seconds, expected a limit");
   }
-  const inner::Status good = search::CheckJobSettings(strategies, order.job);
+  const inner::Status good = search::CheckJobSettings(tuner.strategies, order.job);
   TW_RETURN_IF_ERROR(good);
   return order;
 }
@@ -75,8 +74,7 @@ class Watcher final : public search::TuneObserver {
 
 inner::Result<TuneReport> RunTune(const Tuner::Data& tuner, const Workload& workload,
                                   const TuneOptions& options) {
-  const auto strategies = search::StrategyRegistry::BuiltIn();
-  auto order = OrderOf(tuner, options, strategies);
+  auto order = OrderOf(tuner, options);
   TW_RETURN_IF_ERROR(order);
   std::vector<search::TuneTask> tasks = {{{workload, tuner.target}, {}, 1}};
   auto chosen = search::OnlyTemplates(*tuner.templates, order->templates, tasks);
@@ -90,7 +88,7 @@ inner::Result<TuneReport> RunTune(const Tuner::Data& tuner, const Workload& work
   Watcher watcher(order->progress);
   search::TuneContext context;
   context.templates = &*chosen;
-  context.strategies = &strategies;
+  context.strategies = &tuner.strategies;
   context.measurer = measurer->get();
   context.store = &*store;
   context.clock = &clock;

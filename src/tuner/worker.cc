@@ -25,7 +25,7 @@ int Work(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   if (std::strcmp(argv[0], "run") == 0) return measure::RunWorkerMain(0, 1);
-  TemplateRegistry templates = TemplateRegistry::BuiltIn();
+  TemplateRegistry templates = *Tuner::Data().templates;
   for (int i = 1; i + 1 < argc; i += 2) {
     auto text = ParseScheduleText(argv[i + 1], kTextOption);
     auto added = text.status();

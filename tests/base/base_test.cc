@@ -11,6 +11,7 @@
 #include "src/base/json.h"
 #include "src/base/math.h"
 #include "src/base/random.h"
+#include "src/base/sha256.h"
 #include "src/base/strings.h"
 
 namespace tilewright {
@@ -118,6 +119,26 @@ TEST(FileTest, TemporaryFolderGoesWithItsObject) {
     EXPECT_TRUE(FileExists(path));
   }
   EXPECT_FALSE(FileExists(path));
+}
+
+TEST(Sha256Test, KnownValues) {
+  const auto hex = [](std::string_view text) {
+    std::string digits;
+    for (const std::uint8_t byte : Sha256(text)) {
+      digits += "0123456789abcdef"[byte >> 4];
+      digits += "0123456789abcdef"[byte & 15];
+    }
+    return digits;
+  };
+  EXPECT_EQ(hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  // Ends of blocks: a length that just fits behind the text, and one that does not.
+  EXPECT_EQ(hex(std::string(55, 'x')),
+            "d5e285683cd4efc02d021a5c62014694958901005d6f71e89e0989fac77e4072");
+  EXPECT_EQ(hex(std::string(56, 'x')),
+            "04c26261370ee7541549d16dee320c723e3fd14671e66a099afe0a377c16888e");
+  EXPECT_EQ(hex(std::string(1000, 'a')),
+            "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3");
 }
 
 // The published check values of the algorithms, and of the made-up tensors.

@@ -15,11 +15,12 @@
 namespace tilewright {
 namespace {
 
-/// The tables themselves, and where they become what a program has: the command line's and the C
-/// interface's.
-constexpr std::array<std::string_view, 6> kMakers = {
+/// The tables themselves, and where they become what a program has: the command line's, the C
+/// interface's and the tuner's for programs of others.
+constexpr std::array<std::string_view, 7> kMakers = {
     "src/templates/registry.cc", "src/templates/registry.h",     "search/registry.cc",
-    "search/registry.h",         "python_free_cli/registries.h", "src/capi/catalog.h"};
+    "search/registry.h",         "python_free_cli/registries.h", "src/capi/catalog.h",
+    "src/tuner/data.h"};
 
 const std::regex& Makes() {
   static const std::regex made(

@@ -40,6 +40,18 @@ has ' 0 untuned' out
 expect 0 run mix.so --json
 has '"shape":[24,20]' out
 
+expect 0 compile mix.tw --records r.db -o sampled.so
+has ' 2 of 2 operators compared' out
+
+# A search of some templates only; one that is not there names those that are.
+expect 0 tune mix.tw --trials 2 --template auto.cpu/flat --records flat.db
+expect 0 query mix.tw --records flat.db
+has 'auto.cpu/flat #' out
+expect 2 tune mix.tw --trials 2 --template nothing --records flat.db
+has "no template 'nothing', expected some of: auto.cpu/tiles auto.cpu/flat" err
+expect 2 tune mix.tw --trials 2 --template dense_packed.cpu --records flat.db
+has 'serves none of the tasks' err
+
 printf 'input A: float32[8]\nB[i: 8] = A[i + 1]\n' >outside.tw
 expect 2 lower outside.tw
 has 'outside.tw:2:11: index 0 of A is 1 to 8, expected 0 to 7' err

@@ -93,6 +93,29 @@ TEST_F(SchedulesTest, PackagesCarryWhatTheirRecordsNeed) {
   }
 }
 
+// What was measured before texts were named by SHA-256 is packed and served by the name it has.
+TEST_F(SchedulesTest, FormerNamesAreRead) {
+  auto text = *ParseScheduleText(text_);
+  const std::string former = FormerScheduleKey(text);
+  ASSERT_NE(former, key_of_text_);
+  EXPECT_FALSE(TakeScheduleKey("schedule/rows-other", text));
+  EXPECT_EQ(text.key, key_of_text_);
+  ASSERT_TRUE(TakeScheduleKey(former, text));
+  EXPECT_EQ(text.key, former);
+  ASSERT_TRUE(AddScheduleText(templates_, std::move(text)).ok());
+  key_of_text_ = former;
+  PackageOptions options;
+  options.license = "CC0-1.0";
+  const auto built = BuildPackages(templates_, {TextStore()}, options);
+  ASSERT_TRUE(built.ok()) << built.status().message();
+  const auto package = ReadPackage(built->front().bytes, {{}, true});
+  ASSERT_TRUE(package.ok()) << package.status().message();
+  const auto store = Store::OpenImage(package->database, "package");
+  const auto answer = store->Query(templates_, SampleConv(), SampleTarget(), SampleDevice());
+  ASSERT_TRUE(answer.ok() && answer->record.has_value());
+  EXPECT_EQ(answer->record->trial.candidate.template_key, former);
+}
+
 TEST_F(SchedulesTest, MergedStoresKeepThem) {
   const std::string from = TextStore();
   Add(Path("into.db"), {SampleTrial(0, 0.004)});
