@@ -31,7 +31,7 @@ struct Options {
   int seeds = 10;
   int lag = 1;      ///< batches that are under way while the next is proposed, as in the pipeline
   int optimum = 0;  ///< see --optimum; 0: does not matter
-  std::vector<std::string> strategies = {"random", "grid", "genetic", "model"};
+  std::vector<std::string> strategies = {"random", "grid", "genetic", "model", "evolve"};
   std::vector<std::string> files;
 };
 

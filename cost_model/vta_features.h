@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 #include "src/space/config.h"
@@ -8,6 +9,9 @@
 #include "src/vta/stream_builder.h"
 
 namespace tilewright::cost_model {
+
+/// Columns of what the busiest engine has to do, and of the bytes on the bus; log2(1 + x), as all.
+inline constexpr std::size_t kVtaBusyColumn = 0, kVtaBytesColumn = 5;
 
 /// Features of a VTA candidate, from counting its instructions: tokens are not played, so nothing
 /// is known of waiting. Bytes of each memory, instructions of each kind, what each engine has to do

@@ -16,9 +16,14 @@ struct Request {
   Candidate candidate;
   double best_seconds = 0;  ///< best verified value of the task so far; 0 if none: limits follow it
   std::int64_t attempt = 0;
+  /// What its result is need not be looked at yet: the trial comes unverified, without waiting for
+  /// a reference. Only for devices that count (CountsTrials of src/templates/device.h); a measurer
+  /// may verify anyway.
+  bool unverified = false;
 };
 
-/// Trial::attempt of a trial that was measured again, as the device that gave attempt 0 had drifted.
+/// Trial::attempt of a trial that was measured again, as the device that gave attempt 0 had
+/// drifted.
 inline constexpr std::int64_t kRevisedAttempt = -2;
 
 struct Reply {

@@ -41,7 +41,7 @@ struct JobSettings {
   double early_stop_improvement = 0.01;  ///< what counts as one, relative
 
   // How it searches.
-  std::string strategy = "model";  ///< key of a StrategyRegistry
+  std::string strategy = "auto";  ///< key of a StrategyRegistry
   std::uint64_t seed = 1;
   int batch = 8;           ///< points asked at once
   double epsilon = 0.1;    ///< share of random points among the model's

@@ -37,6 +37,17 @@ bool SameSpeed(const Trial& a, const Trial& b, double resolution) {
          slow.value <= fast.value * (1 + std::min(resolution, kMostResolution));
 }
 
+/// The report says what was stored as the best.
+void Show(const BestEntry& best, TaskState& state) {
+  const auto which = static_cast<std::size_t>(best.winner.space);
+  state.report.best_seconds = best.best_seconds;
+  state.report.disturbed = best.disturbed;
+  if (best.default_seconds > 0) state.report.default_seconds = best.default_seconds;
+  state.report.best_template = state.space.templates[which]->key;
+  state.report.best_config = state.space.spaces[which].At(best.winner.index);
+  state.report.ties = best.ties;
+}
+
 bool MayWin(const Trial& trial) {
   return trial.outcome == Outcome::kOk && trial.value > 0 && trial.verified;
 }
@@ -122,20 +133,12 @@ measure::RaceTerms TuneRun::TermsOf(const TaskState& state, const std::vector<To
 Status TuneRun::RaceTask(int task, int races_left) {
   TaskState& state = TaskAt(task);
   if (state.fastest.empty()) return {};
-  const auto show = [&state](const BestEntry& best) {
-    const auto which = static_cast<std::size_t>(best.winner.space);
-    state.report.best_seconds = best.best_seconds;
-    state.report.disturbed = best.disturbed;
-    if (best.default_seconds > 0) state.report.default_seconds = best.default_seconds;
-    state.report.best_template = state.space.templates[which]->key;
-    state.report.best_config = state.space.spaces[which].At(best.winner.index);
-    state.report.ties = best.ties;
-  };
   if (state.raced && state.raced->batches > state.last_batch) {
-    show(*state.raced);
+    Show(*state.raced, state);
     return {};
   }
   if (settings_.finalists == 0) return {};
+  if (state.verified_last) return VerifyFastest(state);
   const std::vector<Told> finalists = Finalists(state, RaceShare(races_left));
   if (finalists.empty()) return {};  // no time is left: the best single trial stands
   std::vector<Candidate> candidates;
@@ -152,11 +155,42 @@ Status TuneRun::RaceTask(int task, int races_left) {
   std::optional<std::size_t> winner;
   const BestEntry best = WinnerOf(state, finalists, *raced, winner);
   if (!winner) return {};
-  TW_RETURN_IF_ERROR(context_.store->StoreBest(job_.id, (*raced)[*winner], best.ties));
+  return StoreWinner(state, best, (*raced)[*winner]);
+}
+
+Status TuneRun::StoreWinner(TaskState& state, const BestEntry& best, const Trial& trial) {
+  TW_RETURN_IF_ERROR(context_.store->StoreBest(job_.id, trial, best.ties));
   TW_RETURN_IF_ERROR(context_.store->Append(job_.id, {}, {Encode(state.key, best)}));
   state.raced = best;
   state.last_attempt = best.attempt;
-  show(best);
+  Show(best, state);
+  return {};
+}
+
+Status TuneRun::VerifyFastest(TaskState& state) {
+  BestEntry best;
+  best.batches = next_batch_;
+  best.attempt = state.last_attempt + 1;
+  if (state.told_default) best.default_seconds = state.told_default->value;
+  for (const Told& told : std::vector<Told>(state.fastest)) {
+    Result<std::vector<Trial>> run =
+        context_.measurer->Race({ToCandidate(state.space, told.point)}, measure::RaceTerms());
+    TW_RETURN_IF_ERROR(run);
+    if (run->size() != 1) return Internal("race: wrong number of results");
+    Trial& trial = run->front();
+    trial.attempt = best.attempt;
+    TW_RETURN_IF_ERROR(context_.store->Append(job_.id, *run, {}));
+    if (!MayWin(trial)) continue;
+    best.winner = told.point;
+    best.best_seconds = trial.value;
+    for (const Told& other : state.fastest) {
+      if (other.value == told.value && other.point != told.point) {
+        best.ties.push_back(other.point.index);
+      }
+    }
+    std::ranges::sort(best.ties);
+    return StoreWinner(state, best, trial);
+  }
   return {};
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "search/strategies/automatic.h"
+#include "search/strategies/evolve.h"
 #include "search/strategies/genetic.h"
 #include "search/strategies/grid.h"
 #include "search/strategies/model_guided.h"
@@ -13,6 +15,11 @@ namespace tilewright::search {
 namespace {
 
 constexpr std::array kStrategies = {
+    StrategyEntry{"auto", "evolve where trials are counted or the space is large, else model",
+                  &MakeAutomatic},
+    StrategyEntry{"evolve",
+                  "crossover and mutation, scored by an estimate and a learned cost model",
+                  &MakeEvolve},
     StrategyEntry{"genetic", "crossover and mutation of the fastest configs", &MakeGenetic},
     StrategyEntry{"grid", "every config in order of the index", &MakeGrid},
     StrategyEntry{"model", "simulated annealing on a learned cost model", &MakeModelGuided},

@@ -11,6 +11,7 @@
 #include "search/tuner_impl.h"
 #include "src/base/hash.h"
 #include "src/target/library.h"
+#include "src/templates/device.h"
 #include "src/tensor/work.h"
 
 namespace tilewright::search {
@@ -71,6 +72,7 @@ Status TuneRun::Open(const std::vector<TuneTask>& tasks, int life) {
     for (const auto& other : tasks_) {
       if (other->key == (*state)->key) return InvalidArgument("task given twice: " + other->key);
     }
+    (*state)->verified_last = settings_.finalists > 0 && CountsTrials((*state)->input.task.target);
     tasks_.push_back(std::move(*state));
     scheduled.push_back(
         {static_cast<double>(task.occurrences), WorkOf(task.task.workload).operations});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <string_view>
 
@@ -14,6 +15,13 @@ namespace {
 
 // How often a neighbour is a jump to anywhere: chains must be able to change the template.
 constexpr double kJump = 0.05;
+// A space of more than a million configs is drawn from as often as one of a million: of those who
+// stand beside it more would be forgotten.
+constexpr double kMostWeight = 1000;
+
+double WeightOf(const ConfigSpace& space) {
+  return std::min(kMostWeight, std::sqrt(static_cast<double>(space.size())));
+}
 
 std::size_t At(int i) { return static_cast<std::size_t>(i); }
 
@@ -21,7 +29,9 @@ std::size_t At(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t SearchSpace::size() const {
   std::int64_t sum = 0;
-  for (const ConfigSpace& space : spaces) sum += space.size();
+  for (const ConfigSpace& space : spaces) {
+    sum += std::min(space.size(), std::numeric_limits<std::int64_t>::max() - sum);
+  }
   return sum;
 }
 
@@ -91,11 +101,11 @@ std::vector<Point> DefaultPoints(const SearchSpace& space) {
 
 Point SamplePoint(const SearchSpace& space, Random& random) {
   double total = 0;
-  for (const ConfigSpace& one : space.spaces) total += std::sqrt(static_cast<double>(one.size()));
+  for (const ConfigSpace& one : space.spaces) total += WeightOf(one);
   double left = random.Uniform() * total;
   std::size_t chosen = 0;
   for (; chosen + 1 < space.spaces.size(); ++chosen) {
-    left -= std::sqrt(static_cast<double>(space.spaces[chosen].size()));
+    left -= WeightOf(space.spaces[chosen]);
     if (left < 0) break;
   }
   const auto size = static_cast<std::uint64_t>(space.spaces[chosen].size());
@@ -104,25 +114,38 @@ Point SamplePoint(const SearchSpace& space, Random& random) {
 
 Point MutatePoint(const SearchSpace& space, Point point, Random& random) {
   const ConfigSpace& one = space.spaces[At(point.space)];
-  std::vector<std::size_t> free;
-  for (std::size_t k = 0; k < one.knobs().size(); ++k) {
-    if (one.knobs()[k].size() > 1) free.push_back(k);
-  }
-  if (free.empty() || (space.spaces.size() > 1 && random.Uniform() < kJump)) {
+  const auto is_free = [](const Knob& knob) { return knob.size() > 1; };
+  const auto free = static_cast<std::uint64_t>(std::ranges::count_if(one.knobs(), is_free));
+  if (free == 0 || (space.spaces.size() > 1 && random.Uniform() < kJump)) {
     return SamplePoint(space, random);
   }
-  const std::size_t k = free[random.Below(free.size())];
-  std::vector<std::int64_t> digits = one.Digits(point.index);
+  std::uint64_t chosen = random.Below(free);
+  std::int64_t place = 1;  // of the knob's digit in the index
+  std::size_t k = 0;
+  for (; !is_free(one.knobs()[k]) || chosen-- > 0; ++k) place *= one.knobs()[k].size();
   const std::int64_t size = one.knobs()[k].size();
+  const std::int64_t digit = point.index / place % size;
+  std::int64_t other = digit;
   if (random.Below(2) == 0) {
-    const bool up = digits[k] == 0 || (digits[k] + 1 < size && random.Below(2) == 0);
-    digits[k] += up ? 1 : -1;
+    const bool up = digit == 0 || (digit + 1 < size && random.Below(2) == 0);
+    other += up ? 1 : -1;
   } else {
-    const auto other =
-        static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(size - 1)));
-    digits[k] = other < digits[k] ? other : other + 1;
+    other = static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(size - 1)));
+    if (other >= digit) ++other;
   }
-  return {point.space, one.IndexOf(digits)};
+  return {point.space, point.index + (other - digit) * place};
+}
+
+Point CrossPoints(const SearchSpace& space, Point mother, Point father, Random& random) {
+  if (mother.space != father.space) return mother;
+  std::int64_t left_mother = mother.index, left_father = father.index, place = 1, index = 0;
+  for (const Knob& knob : space.spaces[At(mother.space)].knobs()) {
+    index += (random.Below(2) == 0 ? left_mother : left_father) % knob.size() * place;
+    left_mother /= knob.size();
+    left_father /= knob.size();
+    place *= knob.size();
+  }
+  return {mother.space, index};
 }
 
 double Similarity(const SearchSpace& space, Point a, Point b) {

@@ -28,11 +28,15 @@ Result<Point> Locate(const SearchSpace& space, const Candidate& candidate);
 std::vector<Point> DefaultPoints(const SearchSpace& space);
 
 /// A point at random: a space is chosen with a probability proportional to the square root of its
-/// size, so that a small space next to a large one is not forgotten; within it all are equal.
+/// size, one of more than a million configs as one of a million, so that a small space next to a
+/// large one is not forgotten; within it all are equal.
 Point SamplePoint(const SearchSpace& space, Random& random);
 /// A neighbour: one knob of the point has another value (half of the time the next one in the
 /// knob's order). Now and then a random point, where nothing can change always so.
 Point MutatePoint(const SearchSpace& space, Point point, Random& random);
+/// Each knob's value from one of the two, as chance will; the mother where they are of different
+/// spaces.
+Point CrossPoints(const SearchSpace& space, Point mother, Point father, Random& random);
 /// Share of the knobs that have equal values; 0 for points of different spaces.
 double Similarity(const SearchSpace& space, Point a, Point b);
 

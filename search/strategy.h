@@ -33,7 +33,7 @@ struct SearchSpace {
   Epilogue epilogue;
   std::vector<const TemplateEntry*> templates;
   std::vector<ConfigSpace> spaces;  ///< parallel to templates
-  std::int64_t size() const;        ///< of all spaces together
+  std::int64_t size() const;        ///< of all spaces together, 2^63 - 1 for more
 };
 
 struct Told {

@@ -32,7 +32,7 @@ void TaskState::Note(const Told& told, bool verified, std::size_t keep_fastest) 
     report.default_seconds = told.value;
     told_default = told;
   }
-  if (!verified) return;
+  if (!verified && !verified_last) return;
   KeepFastest(told, std::max<std::size_t>(1, keep_fastest), fastest);
   if (told.disturbed) KeepFastest(told, std::max<std::size_t>(1, keep_fastest), suspects);
   const Told& best = fastest.front();

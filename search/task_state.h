@@ -34,13 +34,16 @@ struct TaskState {
   /// The first trials told, for other tasks to learn from.
   std::vector<Told> first_trials;
   double told_best_seconds = 0;  ///< fastest of all told, 0 if none is ok
-  /// The fastest verified points, fastest first.
+  /// The fastest verified points, or where verified_last all points, fastest first.
   std::vector<Told> fastest;
   /// The fastest of those that were measured in noise: any of them may be faster than it looks.
   std::vector<Told> suspects;
   std::optional<Told> told_default;  ///< what came of default_point, if it is ok
   std::optional<Point> default_point;
   std::optional<BestEntry> raced;
+  /// Trials come unverified, and what is fastest in the end is verified: the device counts, and
+  /// comparing what a candidate computes takes much longer than a trial.
+  bool verified_last = false;
   std::int64_t last_attempt = 0;  ///< highest attempt number of any race
   std::int64_t last_batch = -1;   ///< the newest batch asked for this task
 

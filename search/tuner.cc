@@ -287,6 +287,7 @@ Status TuneRun::SubmitPoint(const BatchState& batch, Place place) {
   request.ticket = next_ticket_++;
   request.candidate = ToCandidate(state.space, batch.points[place.slot]);
   request.best_seconds = state.report.best_seconds;
+  request.unverified = state.verified_last;
   places_[request.ticket] = place;
   return context_.measurer->Submit(std::move(request));
 }

@@ -111,6 +111,10 @@ class TuneRun {
   // race.cc
   /// races_left: this one and those after it, which share what is left of the budget.
   Status RaceTask(int task, int races_left);
+  /// Of a task whose trials came unverified: the fastest that computes what it should is the best.
+  Status VerifyFastest(TaskState& state);
+  /// Stores the best of a task and what says so in the log; shows it in the report.
+  Status StoreWinner(TaskState& state, const BestEntry& best, const Trial& trial);
   /// Seconds of the budget for each race that is left.
   double RaceShare(int races_left) const;
   /// The fastest trials, those in noise that may be as fast, and the default config, as many as

@@ -30,7 +30,13 @@ JobId JobTable::Add(Job job) {
   trial.metric = MetricOf(candidate.task.target);
   trial.codegen_version = DeviceTraitsOf(candidate.task.target).codegen_version;
   job.task = tasks_.NumberOf(candidate);
-  if (job.part != JobPart::kBuild) references_.try_emplace(job.task);
+  if (job.part != JobPart::kBuild) {
+    const auto [place, added] = references_.try_emplace(job.task);
+    ReferenceState& state = place->second.state;
+    const bool asks = job.racing || !job.request.unverified;
+    if (asks && state == ReferenceState::kNotWanted) state = ReferenceState::kWanted;
+    if (added && !asks) state = ReferenceState::kNotWanted;
+  }
   const bool built = job.part == JobPart::kRun;
   auto kept = job.racing && !built ? kept_.Take(job.task, candidate) : std::nullopt;
   job.state = kept || built ? JobState::kBuilt : JobState::kToBuild;
@@ -96,7 +102,7 @@ std::optional<JobId> JobTable::TakeToRun() {
   for (std::size_t i = 0; i < to_run_.size();) {
     const JobId id = to_run_[i];
     const Reference& reference = references_.at(jobs_.at(id).task);
-    const bool ready = reference.state == ReferenceState::kReady;
+    const bool ready = reference.state == ReferenceState::kReady || jobs_.at(id).request.unverified;
     if (!ready && reference.state != ReferenceState::kFailed) {
       ++i;  // another task's candidate may be ready to run
       continue;

@@ -55,9 +55,10 @@ struct Job {
   JobFailure failure;      ///< of a suspect
 };
 
-enum class ReferenceState : std::uint8_t { kWanted, kUnderWay, kReady, kFailed };
+enum class ReferenceState : std::uint8_t { kWanted, kUnderWay, kReady, kFailed, kNotWanted };
 
-/// The expected results of a task's kernels: nothing of it is run before they are there.
+/// The expected results of a task's kernels: nothing of it is run before they are there, but for
+/// what is not compared with them (Request::unverified).
 struct Reference {
   ReferenceState state = ReferenceState::kWanted;
   std::string path;    ///< from kUnderWay on

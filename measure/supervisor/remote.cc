@@ -62,6 +62,7 @@ Result<std::string> FileSender::LinesFor(RunOrder& order) {
     std::string& name = item.kernel.artifact_name;
     if (name.empty()) name = ArtifactName(*artifact);
     lines += LinesOf(name, *artifact);
+    if (item.reference.empty()) continue;  // it is compared with none
     if (!sent_.contains(item.reference)) {
       const auto reference = ReadFile(item.reference, kMostReferenceBytes);
       TW_RETURN_IF_ERROR(reference);

@@ -18,6 +18,8 @@ constexpr double kGoodbyeSeconds = 5;
 /// A runner on another machine is called again after this, then after twice that, and so on up to
 /// reconnect_pause_seconds.
 constexpr double kReconnectSeconds = 0.1;
+/// The best so far of a trial that is not to be verified: nothing may be better.
+constexpr double kBetterThanAll = 1e-300;
 
 }  // namespace
 
@@ -63,6 +65,10 @@ RunOrder::Item RunnerPool::ItemOf(JobId id) const {
   item.known_seconds = job.known_seconds;
   item.anchor = job.anchor;
   item.fault = job.fault;
+  if (job.request.unverified && !job.racing) {
+    item.best_seconds = kBetterThanAll;
+    return item;
+  }
   item.reference = reference.path;
   // Of what was submitted before it, some has been measured since.
   if (reference.best > 0 && !job.racing) {

@@ -106,7 +106,7 @@ class TuneCommand final : public Command {
     trials_option_ = app.add_option("--trials", trials_, "Trials of the whole job");
     app.add_option("--budget", budget_, "Wall time of the whole job: 90s, 10m, 8h");
     strategy_option_ = app.add_option("--strategy", strategy_,
-                                      "model, genetic, random or grid, or one of a plugin");
+                                      "auto, model, evolve, genetic, random or grid, or one of a plugin");
     seed_option_ = app.add_option("--seed", seed_, "Seed of everything random");
     app.add_option("--template", templates_,
                    "Search only this template of the tasks that have it (several times for several)")

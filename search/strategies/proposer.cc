@@ -12,6 +12,9 @@ namespace {
 constexpr std::size_t kUselessSlots = 4096;
 // So many useless draws in a row mean that chance has become a slow way to find what is left.
 constexpr int kUselessDraws = 256;
+// Draws next to points that are legal, and how many knobs from them at most.
+constexpr int kNearDraws = 4096;
+constexpr std::uint64_t kMostSteps = 6;
 // Points looked at by one scan: at 20 us each a scan stays within a few seconds.
 constexpr std::int64_t kScanLimit = 200'000;
 
@@ -86,7 +89,20 @@ void Proposer::TakeRandom(std::size_t count, Random& random, std::vector<Point>&
   while (out.size() < count && useless < kUselessDraws) {
     useless = Take(SamplePoint(space_, random), out) ? 0 : useless + 1;
   }
+  // Of a large space whose legal configs are few a scan finds none: they are near one another.
+  if (space_.size() > kScanLimit) TakeNearLegal(count, random, out);
   if (out.size() < count) Scan(count, random, out);
+}
+
+void Proposer::TakeNearLegal(std::size_t count, Random& random, std::vector<Point>& out) {
+  for (int i = 0; i < kNearDraws && out.size() < count && !ledger_.entries().empty(); ++i) {
+    const auto& entries = ledger_.entries();
+    Point point = entries[random.Below(entries.size())].point;
+    for (std::uint64_t steps = 1 + random.Below(kMostSteps); steps > 0; --steps) {
+      point = MutatePoint(space_, point, random);
+    }
+    Take(point, out);
+  }
 }
 
 void Proposer::Scan(std::size_t count, Random& random, std::vector<Point>& out) {

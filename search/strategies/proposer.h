@@ -49,6 +49,7 @@ class Proposer : public Strategy {
   std::uint64_t asks() const { return asks_; }
 
  private:
+  void TakeNearLegal(std::size_t count, Random& random, std::vector<Point>& out);
   void Scan(std::size_t count, Random& random, std::vector<Point>& out);
   const SearchSpace& space_;
   const Inspector& inspector_;

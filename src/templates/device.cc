@@ -51,6 +51,11 @@ std::string MetricOf(const Target& target) {
   return device == nullptr || device->metric == nullptr ? "seconds" : device->metric(target);
 }
 
+bool CountsTrials(const Target& target) {
+  const MeasuredOn* device = FindPart(kMeasured, target);
+  return device != nullptr && device->metric != nullptr;
+}
+
 Result<DeviceFingerprint> DeviceFor(const Target& target) {
   const MeasuredOn* device = FindPart(kMeasured, target);
   return device == nullptr ? ProbeHostCpu() : device->fingerprint(target);

@@ -96,7 +96,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"BadSeed", "{\"seed\": -5}",
                 "night.json:1: seed: -5, expected an integer from 0 to 18446744073709551615"},
         BadCase{"UnknownStrategy", "{\"strategy\": \"magic\"}",
-                "night.json:1: strategy: \"magic\", expected one of genetic, grid, model, random"},
+                "night.json:1: strategy: \"magic\", expected one of auto, evolve, genetic, grid, model, "
+                "random"},
         BadCase{"NoObject", "[1]", "night.json:1: [1], expected an object of settings"}),
     [](const auto& tested) { return tested.param.name; });
 
@@ -109,7 +110,7 @@ TEST(JobTest, ChecksSettingsThatAreOfNoFileTheSameWay) {
   settings.trials = 1;
   settings.strategy = "magic";
   EXPECT_EQ(CheckJobSettings(BuiltInStrategies(), settings).message(),
-            "strategy: \"magic\", expected one of genetic, grid, model, random");
+            "strategy: \"magic\", expected one of auto, evolve, genetic, grid, model, random");
 }
 
 TEST(JobTest, NamesThePlaceOfMalformedJson) {

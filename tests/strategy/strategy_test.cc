@@ -115,7 +115,8 @@ TEST_P(StrategyTest, FindsTheOptimumOfASmoothSpace) {
     best_of_all = std::min(best_of_all, MadeSeconds(space, {0, i}));
   }
   // Trials within which the best found is at most 2 % from the optimum (plain chance needs most).
-  const int trials = GetParam() == "model" ? 96 : GetParam() == "genetic" ? 240 : 710;
+  const bool learns = GetParam() == "model" || GetParam() == "evolve" || GetParam() == "auto";
+  const int trials = learns ? 96 : GetParam() == "genetic" ? 240 : 710;
   auto strategy = Make(space, inspector);
   double best = 1;
   for (int told = 0; told < trials;) {

@@ -1,0 +1,50 @@
+#include "search/strategies/automatic.h"
+
+#include <utility>
+
+#include "search/strategies/evolve.h"
+#include "search/strategies/model_guided.h"
+#include "src/templates/device.h"
+
+namespace tilewright::search {
+namespace {
+
+constexpr std::int64_t kLarge = 1'000'000;
+
+class Automatic final : public Strategy {
+ public:
+  explicit Automatic(std::unique_ptr<Strategy> chosen) : chosen_(std::move(chosen)) {}
+
+  std::vector<Point> Ask(int count) override { return chosen_->Ask(count); }
+  void Tell(std::span<const Told> results) override { chosen_->Tell(results); }
+  std::vector<float> Scores(std::span<const Point> points) override {
+    return chosen_->Scores(points);
+  }
+  std::string_view name() const override { return "auto"; }
+  Status status() const override { return chosen_->status(); }
+  std::unique_ptr<Lesson> NextLesson() override { return chosen_->NextLesson(); }
+  void Finish(std::unique_ptr<Lesson> lesson) override { chosen_->Finish(std::move(lesson)); }
+  std::string Memo() const override { return chosen_->Memo(); }
+  Status ReplayAsk(std::span<const Point> points, std::string_view memo) override {
+    return chosen_->ReplayAsk(points, memo);
+  }
+  Status FinishReplay() override { return chosen_->FinishReplay(); }
+  std::int64_t filtered() const override { return chosen_->filtered(); }
+
+ private:
+  std::unique_ptr<Strategy> chosen_;
+};
+
+}  // namespace
+
+std::string_view ChoiceOf(const SearchSpace& space) {
+  const bool evolves = CountsTrials(space.task.target) || space.size() >= kLarge;
+  return evolves ? "evolve" : "model";
+}
+
+std::unique_ptr<Strategy> MakeAutomatic(const StrategyContext& context) {
+  const bool evolves = ChoiceOf(*context.space) == "evolve";
+  return std::make_unique<Automatic>(evolves ? MakeEvolve(context) : MakeModelGuided(context));
+}
+
+}  // namespace tilewright::search

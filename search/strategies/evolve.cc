@@ -1,0 +1,310 @@
+// Evolution of configs in spaces too large to be looked at as a whole.
+//
+// Each proposal breeds a population anew: its first members are the fastest configs measured, the
+// defaults, what differs from those in a few knobs, and chance; of those and their children the
+// fittest go on. So nothing but what was told is kept between proposals, and a replay needs no
+// more than a model's training does. Fitness is what the model says, and what the estimate says
+// as long as few trials say anything. One share of the points is chance, one next to the best
+// (larger when nothing gets better: the search goes down coordinates), one of templates that began
+// badly; the rest are the fittest, unlike one another.
+#include "search/strategies/evolve.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "cost_model/estimate.h"
+#include "search/strategies/learner.h"
+#include "src/templates/device.h"
+
+namespace tilewright::search {
+namespace {
+
+constexpr std::size_t kEvolveLessonStep = 8;  // new trials that make another lesson worth while,
+constexpr std::size_t kLessonShare = 8;       // ... or this part of what it knows, if that is more
+constexpr std::size_t kParents = 24;          // fastest configs that breeding starts from
+constexpr int kMutantsOfParent = 2;
+constexpr int kBirthTries = 4;           // children drawn until one is new and legal
+constexpr double kCrossover = 0.6;       // of the children; the others have one parent
+constexpr double kMoreMutations = 0.35;  // after each that there is another one
+constexpr int kRivals = 3;
+constexpr double kEstimateTrust = 12;   // trials that outweigh the estimate
+constexpr std::size_t kStagnant = 16;   // trials without a better one: down the coordinates
+constexpr std::size_t kDescents = 2;    // best configs whose neighbours are looked at
+constexpr std::int64_t kFewValues = 8;  // of a knob: all of them are neighbours
+constexpr std::size_t kPointsPerDoubt = 4;
+
+/// How much is thought for a proposal of `count` points.
+struct Effort {
+  std::size_t population = 192;
+  int generations = 5;
+};
+
+/// A trial is as cheap as a look: few for each.
+Effort CheapEffort(std::size_t count) { return {2 * count, 1}; }
+
+struct PointHash {
+  std::size_t operator()(Point point) const { return HashOf(point); }
+};
+
+/// Mean and spread, to add up what has different units.
+struct Scale {
+  double mean = 0, spread = 1;
+  double Of(double value) const { return (value - mean) / spread; }
+};
+
+template <typename Value>
+Scale ScaleOf(std::size_t count, Value value) {
+  Scale scale;
+  double sum = 0, squares = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    sum += value(i);
+    squares += value(i) * value(i);
+  }
+  if (count == 0) return scale;
+  const auto n = static_cast<double>(count);
+  scale.mean = sum / n;
+  scale.spread = std::sqrt(std::max(1e-9, squares / n - scale.mean * scale.mean));
+  return scale;
+}
+
+/// Judges points, many at a time. The first many settle the scale of model and estimate.
+class Judge {
+ public:
+  Judge(const SearchSpace& space, const cost_model::CostModel& model, FeatureCache& features,
+        double told)
+      : space_(space),
+        model_(model),
+        features_(features),
+        estimate_share_(model.trained() ? kEstimateTrust / (kEstimateTrust + told) : 1) {}
+
+  /// False if the point is refused or was added before.
+  bool Add(Point point) {
+    if (!seen_.insert(point).second) return false;
+    const std::span<const float> row = features_.Get(point);
+    if (row.empty()) return false;
+    waiting_.push_back({point, 0});
+    const double estimate = cost_model::EstimateOf(space_.task.target, row);
+    estimates_.push_back(estimate > 0 ? -std::log2(estimate) : 0);
+    if (model_.trained()) rows_.insert(rows_.end(), row.begin(), row.end());
+    return true;
+  }
+  std::size_t waiting() const { return waiting_.size(); }
+  /// One with the same scale that has seen nothing.
+  Judge Fresh() const {
+    Judge other(space_, model_, features_, 0);
+    other.estimate_share_ = estimate_share_;
+    other.scaled_ = scaled_;
+    other.by_model_ = by_model_;
+    other.by_estimate_ = by_estimate_;
+    return other;
+  }
+
+  /// What was added since the last time, judged. Errors: the model's.
+  Result<std::vector<ScoredPoint>> Take() {
+    std::vector<float> scores(waiting_.size(), 0);
+    if (model_.trained() && !waiting_.empty()) {
+      Result<std::vector<float>> predicted = model_.Predict(rows_);
+      TW_RETURN_IF_ERROR(predicted);
+      scores = *std::move(predicted);
+    }
+    if (!scaled_) {
+      by_model_ = ScaleOf(scores.size(), [&](std::size_t i) { return double{scores[i]}; });
+      by_estimate_ = ScaleOf(scores.size(), [&](std::size_t i) { return estimates_[i]; });
+      scaled_ = true;
+    }
+    for (std::size_t i = 0; i < waiting_.size(); ++i) {
+      waiting_[i].score =
+          static_cast<float>((1 - estimate_share_) * by_model_.Of(double{scores[i]}) +
+                             estimate_share_ * by_estimate_.Of(estimates_[i]));
+    }
+    rows_.clear();
+    estimates_.clear();
+    return std::exchange(waiting_, {});
+  }
+
+ private:
+  const SearchSpace& space_;
+  const cost_model::CostModel& model_;
+  FeatureCache& features_;
+  double estimate_share_;
+  bool scaled_ = false;
+  Scale by_model_, by_estimate_;
+  std::unordered_set<Point, PointHash> seen_;
+  std::vector<ScoredPoint> waiting_;
+  std::vector<double> estimates_;
+  std::vector<float> rows_;
+};
+
+bool Fitter(const ScoredPoint& a, const ScoredPoint& b) {
+  return a.score != b.score ? a.score > b.score : a.point < b.point;
+}
+
+class Evolve final : public Learner {
+ public:
+  explicit Evolve(const StrategyContext& context)
+      : Learner(context),
+        epsilon_(context.epsilon),
+        counted_(CountsTrials(context.space->task.target)) {}
+
+  std::string_view name() const override { return "evolve"; }
+
+ protected:
+  bool Learns() const override { return !counted_; }
+  std::size_t LessonStep(std::size_t known) const override {
+    return std::max(kEvolveLessonStep, known / kLessonShare);
+  }
+
+  void Propose(std::size_t count, Random& random, std::vector<Point>& out) override {
+    std::size_t guided = 0;
+    for (std::size_t i = out.size(); i < count; ++i) guided += random.Uniform() >= epsilon_ ? 1 : 0;
+    const auto told = static_cast<double>(ledger().told_order().size());
+    Judge judge(space(), model(), features(), told);
+    const Result<std::vector<ScoredPoint>> pool = Breed(count, judge, random);
+    if (pool.ok() && !pool->empty()) {
+      const std::size_t before = out.size();
+      for (std::size_t i = 0; i < guided && !counted_; i += kPointsPerDoubt) {
+        TakeOfDoubted(*pool, random, out);
+      }
+      TakeNeighbours(std::min(count, before + guided), judge, out);
+      guided -= std::min(guided, out.size() - before);
+      for (Point point : ChooseDiverse(space(), *pool, InFlight(), guided)) Take(point, out);
+    }
+    TakeRandom(count, random, out);
+  }
+
+ private:
+  /// Everything judged that was not proposed before, fittest first.
+  Result<std::vector<ScoredPoint>> Breed(std::size_t count, Judge& judge, Random& random) {
+    const Effort effort = counted_ ? CheapEffort(count) : Effort();
+    Found(effort.population, judge, random);
+    Result<std::vector<ScoredPoint>> population = judge.Take();
+    TW_RETURN_IF_ERROR(population);
+    std::vector<ScoredPoint> pool = *population;
+    std::ranges::sort(*population, Fitter);
+    for (int g = 0; g < effort.generations && !population->empty(); ++g) {
+      for (std::size_t tries = kBirthTries * effort.population;
+           tries > 0 && judge.waiting() < effort.population; --tries) {
+        judge.Add(Child(*population, random));
+      }
+      const Result<std::vector<ScoredPoint>> children = judge.Take();
+      TW_RETURN_IF_ERROR(children);
+      pool.insert(pool.end(), children->begin(), children->end());
+      population->insert(population->end(), children->begin(), children->end());
+      std::ranges::sort(*population, Fitter);
+      population->resize(std::min(population->size(), effort.population));
+    }
+    std::erase_if(pool, [this](const ScoredPoint& one) { return ledger().Contains(one.point); });
+    std::ranges::sort(pool, Fitter);
+    return pool;
+  }
+
+  /// The first generation.
+  void Found(std::size_t size, Judge& judge, Random& random) {
+    std::vector<Point> parents;
+    for (std::uint32_t position : ledger().Fastest(kParents)) {
+      parents.push_back(ledger().entries()[position].point);
+    }
+    if (parents.empty()) parents = DefaultPoints(space());
+    for (Point parent : parents) {
+      if (judge.waiting() >= size) break;
+      judge.Add(parent);
+      for (int i = 0; i < kMutantsOfParent; ++i) judge.Add(Mutant(parent, random));
+    }
+    const auto spaces = static_cast<std::uint64_t>(space().spaces.size());
+    for (std::size_t tries = kBirthTries * size; tries > 0 && judge.waiting() < size; --tries) {
+      // Half of them from all templates alike, whatever the size of their spaces.
+      Point point = SamplePoint(space(), random);
+      if (random.Below(2) == 0) {
+        point.space = static_cast<int>(random.Below(spaces));
+        const ConfigSpace& one = space().spaces[static_cast<std::size_t>(point.space)];
+        point.index =
+            static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(one.size())));
+      }
+      judge.Add(point);
+    }
+  }
+
+  Point Mutant(Point point, Random& random) const {
+    do {
+      point = MutatePoint(space(), point, random);
+    } while (random.Uniform() < kMoreMutations);
+    return point;
+  }
+
+  /// population: fittest first.
+  Point Child(const std::vector<ScoredPoint>& population, Random& random) const {
+    const auto parent = [&] {
+      std::uint64_t best = population.size();
+      for (int i = 0; i < kRivals; ++i) best = std::min(best, random.Below(population.size()));
+      return population[best].point;
+    };
+    if (random.Uniform() >= kCrossover) return Mutant(parent(), random);
+    const Point mother = parent();
+    const Point child = CrossPoints(space(), mother, parent(), random);
+    return child == mother ? Mutant(child, random) : child;
+  }
+
+  /// Trials told since the last one that was better than all before it.
+  std::size_t TrialsSinceBest() const {
+    std::size_t since = 0;
+    double best = 0;
+    for (std::uint32_t position : ledger().told_order()) {
+      const Ledger::Entry& entry = ledger().entries()[position];
+      ++since;
+      if (!entry.ok() || (best > 0 && entry.value >= best)) continue;
+      best = entry.value;
+      since = 0;
+    }
+    return since;
+  }
+
+  /// Points that differ from one of the best in one knob, the fittest: a quarter of what is missing
+  /// until `out` holds `upto`, half of it when the search stands still.
+  void TakeNeighbours(std::size_t upto, Judge& judge, std::vector<Point>& out) {
+    const std::size_t missing = upto - std::min(upto, out.size());
+    const std::size_t share = TrialsSinceBest() >= kStagnant ? missing / 2 : missing / 4;
+    if (share == 0) return;
+    Judge own = judge.Fresh();
+    for (std::uint32_t position : ledger().Fastest(kDescents)) {
+      AddNeighbours(ledger().entries()[position].point, own);
+    }
+    Result<std::vector<ScoredPoint>> neighbours = own.Take();
+    if (!neighbours.ok()) return;
+    std::ranges::sort(*neighbours, Fitter);
+    const std::size_t end = out.size() + share;
+    for (const ScoredPoint& one : *neighbours) {
+      if (out.size() >= end) return;
+      Take(one.point, out);
+    }
+  }
+
+  void AddNeighbours(Point point, Judge& judge) const {
+    std::int64_t place = 1;
+    for (const Knob& knob : space().spaces[static_cast<std::size_t>(point.space)].knobs()) {
+      const std::int64_t digit = point.index / place % knob.size();
+      const bool few = knob.size() <= kFewValues;
+      const std::int64_t first = few ? 0 : std::max<std::int64_t>(0, digit - 1);
+      const std::int64_t last = few ? knob.size() - 1 : std::min(knob.size() - 1, digit + 1);
+      for (std::int64_t other = first; other <= last; ++other) {
+        if (other == digit) continue;
+        const Point neighbour{point.space, point.index + (other - digit) * place};
+        if (!ledger().Contains(neighbour)) judge.Add(neighbour);
+      }
+      place *= knob.size();
+    }
+  }
+
+  double epsilon_;
+  bool counted_;
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> MakeEvolve(const StrategyContext& context) {
+  return std::make_unique<Evolve>(context);
+}
+
+}  // namespace tilewright::search
