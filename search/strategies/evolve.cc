@@ -43,7 +43,8 @@ struct Effort {
 };
 
 /// A trial is as cheap as a look: few for each.
-Effort CheapEffort(std::size_t count) { return {2 * count, 1}; }
+Effort CheapEffort(std::size_t count) { return {count, 1}; }
+constexpr std::size_t kCheapParents = 3;
 
 struct PointHash {
   std::size_t operator()(Point point) const { return HashOf(point); }
@@ -168,14 +169,22 @@ class Evolve final : public Learner {
       for (std::size_t i = 0; i < guided && !counted_; i += kPointsPerDoubt) {
         TakeOfDoubted(*pool, random, out);
       }
-      TakeNeighbours(std::min(count, before + guided), judge, out);
+      if (!counted_) TakeNeighbours(std::min(count, before + guided), judge, out);
       guided -= std::min(guided, out.size() - before);
-      for (Point point : ChooseDiverse(space(), *pool, InFlight(), guided)) Take(point, out);
+      for (Point point : Chosen(*pool, guided)) TakeLegal(point, out);
     }
     TakeRandom(count, random, out);
   }
 
  private:
+  /// The fittest: where a model judges, unlike one another, as it may be wrong about all of a kind.
+  std::vector<Point> Chosen(const std::vector<ScoredPoint>& pool, std::size_t count) const {
+    if (!counted_) return ChooseDiverse(space(), pool, InFlight(), count);
+    std::vector<Point> points;
+    for (std::size_t i = 0; i < std::min(count, pool.size()); ++i) points.push_back(pool[i].point);
+    return points;
+  }
+
   /// Everything judged that was not proposed before, fittest first.
   Result<std::vector<ScoredPoint>> Breed(std::size_t count, Judge& judge, Random& random) {
     const Effort effort = counted_ ? CheapEffort(count) : Effort();
@@ -208,6 +217,9 @@ class Evolve final : public Learner {
       parents.push_back(ledger().entries()[position].point);
     }
     if (parents.empty()) parents = DefaultPoints(space());
+    // What is known is looked at again where a look costs less than a trial: its score settles the
+    // scale of the others.
+    if (counted_ && parents.size() > kCheapParents) parents.resize(kCheapParents);
     for (Point parent : parents) {
       if (judge.waiting() >= size) break;
       judge.Add(parent);

@@ -79,7 +79,11 @@ bool Proposer::Take(Point point, std::vector<Point>& out) {
     NoteRefused(point);
     return false;
   }
-  ledger_.Add(point);
+  return TakeLegal(point, out);
+}
+
+bool Proposer::TakeLegal(Point point, std::vector<Point>& out) {
+  if (!ledger_.Add(point)) return false;
   out.push_back(point);
   return true;
 }

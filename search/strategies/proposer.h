@@ -37,6 +37,8 @@ class Proposer : public Strategy {
 
   /// Appends the point to `out` unless it was proposed before or is refused.
   bool Take(Point point, std::vector<Point>& out);
+  /// The same for a point that is known to be legal.
+  bool TakeLegal(Point point, std::vector<Point>& out);
   /// Counts a refused point once (as far as the memory of refused points reaches).
   void NoteRefused(Point point);
   bool KnownRefused(Point point) const;

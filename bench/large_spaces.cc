@@ -1,0 +1,243 @@
+// Strategies in spaces of 10^8 configs and more, measured live on one thread:
+//   large_spaces [--seeds N] [--trials N] [--long N] [--tasks N] [--seconds N] [STRATEGY...]
+// Dense layers with the template bench/large_dense.tws alone (run it in the source's folder). For
+// each task a search of --long trials (0: none) by evolve, then --trials (64) by each strategy
+// (evolve, model, random) with each of --seeds (3) seeds. What was measured once is not measured
+// again. Prints each search as a part of the speed of the best known, that of all searches of the
+// task, then the geometric mean and the worst of each strategy. --seconds: begins no search after
+// so many. The program is its own worker: "large_spaces worker build|run".
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cost_model/xgboost_model.h"
+#include "measure/supervisor/process_measurer.h"
+#include "search/registry.h"
+#include "search/space.h"
+#include "src/base/clock.h"
+#include "src/base/files/file.h"
+#include "src/base/strings.h"
+#include "src/templates/text/text_template.h"
+#include "tests/support/built_in_strategies.h"
+
+namespace tilewright::search {
+namespace {
+
+constexpr const char* kText = "bench/large_dense.tws";
+constexpr int kBatch = 8;
+// Rows, what is added up, columns: layers of encoders and one as square as can be.
+constexpr int kTasks[][3] = {{512, 1024, 2048}, {384, 768, 3072}, {256, 2048, 1024},
+                             {128, 4096, 1024}, {768, 768, 768},  {1024, 512, 1024}};
+
+struct Options {
+  int seeds = 3, trials = 64, longest = 0, tasks = static_cast<int>(std::size(kTasks));
+  int seconds = 0;
+  std::vector<std::string> strategies;
+};
+
+struct Searched {
+  std::string strategy;
+  int seed = 0, trials = 0;
+  double best = 0;  ///< seconds; 0 if none is ok
+};
+
+Result<TemplateRegistry> Templates() {
+  TemplateRegistry templates;
+  const auto bytes = ReadFile(kText);
+  TW_RETURN_IF_ERROR(bytes);
+  auto text = ParseScheduleText(*bytes, kText);
+  TW_RETURN_IF_ERROR(text);
+  TW_RETURN_IF_ERROR(AddScheduleText(templates, *std::move(text)));
+  return templates;
+}
+
+/// One task, and what is known of it.
+class LiveTask {
+ public:
+  LiveTask(SearchSpace space, measure::Measurer& measurer)
+      : space_(std::move(space)), inspector_(space_), measurer_(measurer) {}
+
+  Result<Searched> Search(const std::string& key, int seed, int trials) {
+    StrategyContext context;
+    context.space = &space_;
+    context.inspector = &inspector_;
+    context.seed = static_cast<std::uint64_t>(seed);
+    context.make_model = [] { return std::make_unique<cost_model::XgboostModel>(); };
+    const auto strategy = BuiltInStrategies().Find(key)->make(context);
+    Searched searched{key, seed, trials, 0};
+    for (int told = 0; told < trials;) {
+      const std::vector<Point> points = strategy->Ask(std::min(kBatch, trials - told));
+      if (points.empty()) break;
+      TW_RETURN_IF_ERROR(Measure(points));
+      std::vector<Told> results;
+      for (Point point : points) {
+        results.push_back(known_.at(point));
+        const Told& one = results.back();
+        if (one.outcome != Outcome::kOk || one.value <= 0) continue;
+        searched.best = searched.best == 0 ? one.value : std::min(searched.best, one.value);
+      }
+      best_ = best_ == 0 ? searched.best : std::min(best_, searched.best);
+      strategy->Tell(results);
+      if (auto lesson = strategy->NextLesson()) {
+        if (lesson->Run().ok()) strategy->Finish(std::move(lesson));
+      }
+      told += static_cast<int>(points.size());
+    }
+    return searched;
+  }
+  double best() const { return best_; }
+  std::size_t measured() const { return known_.size(); }
+  std::int64_t size() const { return space_.size(); }
+
+ private:
+  Status Measure(const std::vector<Point>& points) {
+    std::map<std::uint64_t, Point> waiting;
+    for (Point point : points) {
+      if (known_.contains(point)) continue;
+      measure::Request request;
+      request.ticket = ++ticket_;
+      request.candidate = ToCandidate(space_, point);
+      request.best_seconds = best_;
+      waiting.emplace(request.ticket, point);
+      TW_RETURN_IF_ERROR(measurer_.Submit(std::move(request)));
+    }
+    while (!waiting.empty()) {
+      auto reply = measurer_.Next(1);
+      TW_RETURN_IF_ERROR(reply);
+      if (!reply->has_value()) continue;
+      const auto found = waiting.find((*reply)->ticket);
+      if (found == waiting.end()) continue;  // measured again
+      const Trial& trial = (*reply)->trial;
+      known_[found->second] = {found->second, trial.outcome, trial.value, trial.disturbed()};
+      waiting.erase(found);
+    }
+    return {};
+  }
+
+  SearchSpace space_;
+  TemplateInspector inspector_;
+  measure::Measurer& measurer_;
+  std::map<Point, Told> known_;
+  std::uint64_t ticket_ = 0;
+  double best_ = 0;
+};
+
+Result<SearchSpace> SpaceOf(const TemplateRegistry& templates, const int (&task)[3]) {
+  const auto workload = Workload::Parse(fmt::format(
+      "dense(float32[{},{}]MK,float32[{},{}]NK)->float32", task[0], task[1], task[2], task[1]));
+  TW_RETURN_IF_ERROR(workload);
+  auto target = Target::Parse("native");
+  TW_RETURN_IF_ERROR(target);
+  return MakeSearchSpace(templates, {*workload, *target}, Epilogue());
+}
+
+/// Geometric mean and least of what each strategy found.
+struct Verdict {
+  double logarithms = 0, worst = 1;
+  int searches = 0;
+};
+
+Status SearchTask(LiveTask& task, const std::string& name, const Options& options, double until,
+                  std::map<std::string, Verdict>& verdicts) {
+  SystemClock clock;
+  const auto late = [&] { return until > 0 && clock.MonotonicSeconds() > until; };
+  std::vector<Searched> all;
+  const auto run = [&](const std::string& key, int seed, int trials) -> Status {
+    if (late()) return {};
+    auto searched = task.Search(key, seed, trials);
+    TW_RETURN_IF_ERROR(searched);
+    all.push_back(*std::move(searched));
+    return {};
+  };
+  if (options.longest > 0) TW_RETURN_IF_ERROR(run("evolve", 99, options.longest));
+  for (int seed = 1; seed <= options.seeds; ++seed) {
+    for (const std::string& key : options.strategies) {
+      TW_RETURN_IF_ERROR(run(key, seed, options.trials));
+    }
+  }
+  for (const Searched& one : all) {
+    const double share = one.best > 0 ? task.best() / one.best : 0;
+    fmt::print("{:<16} {:.2e} {:<8} {:>4} {:>6} {:>10.1f} {:>7.3f}\n", name,
+               static_cast<double>(task.size()), one.strategy, one.seed, one.trials, 1e6 * one.best,
+               share);
+    if (one.trials != options.trials || share == 0) continue;
+    Verdict& verdict = verdicts[one.strategy];
+    verdict.logarithms += std::log(share);
+    verdict.worst = std::min(verdict.worst, share);
+    ++verdict.searches;
+  }
+  std::fflush(stdout);
+  return {};
+}
+
+Status Run(const Options& options) {
+  const auto templates = Templates();
+  TW_RETURN_IF_ERROR(templates);
+  measure::ProcessMeasurerSettings settings;
+  settings.build_command = {"/proc/self/exe", "worker", "build"};
+  settings.run_commands = {{"/proc/self/exe", "worker", "run"}};
+  const auto measurer = measure::ProcessMeasurer::Create(std::move(settings));
+  TW_RETURN_IF_ERROR(measurer);
+  SystemClock clock;
+  const double until = options.seconds > 0 ? clock.MonotonicSeconds() + options.seconds : 0;
+  fmt::print("{:<16} {:<8} {:<8} {:>4} {:>6} {:>10} {:>7}\n", "rows.sum.columns", "configs",
+             "strategy", "seed", "trials", "us", "of best");
+  std::map<std::string, Verdict> verdicts;
+  for (int i = 0; i < options.tasks && i < static_cast<int>(std::size(kTasks)); ++i) {
+    auto space = SpaceOf(*templates, kTasks[i]);
+    TW_RETURN_IF_ERROR(space);
+    LiveTask task(*std::move(space), **measurer);
+    const std::string name = fmt::format("{}.{}.{}", kTasks[i][0], kTasks[i][1], kTasks[i][2]);
+    TW_RETURN_IF_ERROR(SearchTask(task, name, options, until, verdicts));
+  }
+  for (const auto& [key, verdict] : verdicts) {
+    fmt::print(
+        "{}: {:.3f} of the best known after {} trials (geometric mean), worst {:.3f}, {} "
+        "searches\n",
+        key, std::exp(verdict.logarithms / verdict.searches), options.trials, verdict.worst,
+        verdict.searches);
+  }
+  return {};
+}
+
+int Main(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "worker") == 0) {
+    if (std::strcmp(argv[2], "build") != 0) return measure::RunWorkerMain(0, 1);
+    const auto templates = Templates();
+    return templates.ok() ? measure::BuildWorkerMain(*templates, 0, 1) : 1;
+  }
+  Options options;
+  std::map<std::string, int*> numbers = {{"--seeds", &options.seeds},
+                                         {"--trials", &options.trials},
+                                         {"--long", &options.longest},
+                                         {"--tasks", &options.tasks},
+                                         {"--seconds", &options.seconds}};
+  for (int i = 1; i < argc; ++i) {
+    const auto number = numbers.find(argv[i]);
+    if (number != numbers.end() && i + 1 < argc) {
+      const auto value = ParseInt64(argv[++i]);
+      *number->second = value.ok() ? static_cast<int>(*value) : 0;
+    } else if (BuiltInStrategies().Find(argv[i]) != nullptr) {
+      options.strategies.emplace_back(argv[i]);
+    } else {
+      std::fprintf(stderr, "%s: no option and no strategy\n", argv[i]);
+      return 2;
+    }
+  }
+  if (options.strategies.empty()) options.strategies = {"evolve", "model", "random"};
+  const Status status = Run(options);
+  if (!status.ok()) std::fprintf(stderr, "%s\n", status.message().c_str());
+  return status.ok() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace tilewright::search
+
+int main(int argc, char** argv) { return tilewright::search::Main(argc, argv); }
