@@ -1,8 +1,10 @@
 #include "cost_model/device_features.h"
 
 #include <array>
+#include <cmath>
 
 #include "cost_model/cost_model.h"
+#include "cost_model/estimate.h"
 #include "cost_model/gpu_features.h"
 #include "cost_model/vta_features.h"
 #include "src/target/device.h"
@@ -22,6 +24,14 @@ Status OfGpu(const Target& target, const LoopSummary& summary, const Config& con
   return {};
 }
 
+double EstimateOfStream(const Target& target, std::span<const float> row) {
+  const auto vta = VtaTargetOf(target);
+  const bool bytes = vta.ok() && vta->metric == kVtaDramBytes;
+  return std::exp2(row[bytes ? kVtaBytesColumn : kVtaBusyColumn]);
+}
+
+using Estimate = double (*)(const Target&, std::span<const float>);
+
 }  // namespace
 
 Status FeaturesOfLoops(const Target& target, const LoopSummary& summary, const Config& config,
@@ -40,6 +50,14 @@ Status FeaturesOfStream(const Target& target, const vta::Stream& stream, const C
   TW_RETURN_IF_ERROR(vta);
   ExtractVtaFeatures(vta->design, vta->cycles, stream, config, out);
   return {};
+}
+
+double EstimateOf(const Target& target, std::span<const float> row) {
+  static constexpr std::array kDevices = {DevicePart<Estimate>{"llvm", &EstimateOfLoops},
+                                          DevicePart<Estimate>{"vta", &EstimateOfStream}};
+  TW_CHECK(row.size() == static_cast<std::size_t>(FeatureCount()), "wrong width of a feature row");
+  const Estimate* estimate = FindPart(kDevices, target);
+  return estimate == nullptr ? 0 : (*estimate)(target, row);
 }
 
 }  // namespace tilewright::cost_model

@@ -7,9 +7,6 @@
 #include <string_view>
 
 #include "cost_model/cost_model.h"
-#include "cost_model/vta_features.h"
-#include "src/target/device.h"
-#include "src/templates/device.h"
 
 namespace tilewright::cost_model {
 namespace {
@@ -75,6 +72,8 @@ const Columns& ColumnsOfLoops() {
   return kColumns;
 }
 
+}  // namespace
+
 double EstimateOfLoops(const Target& target, std::span<const float> row) {
   const Columns& c = ColumnsOfLoops();
   const auto log = [&](std::size_t column) { return static_cast<double>(row[column]); };
@@ -119,22 +118,6 @@ double EstimateOfLoops(const Target& target, std::span<const float> row) {
         value(other.ops) / other_lanes / kElementwise + value(other.bytes) / kL3BytesPerCycle / 2;
   }
   return cycles;
-}
-
-double EstimateOfStream(const Target& target, std::span<const float> row) {
-  return std::exp2(row[MetricOf(target) == "dram_bytes" ? kVtaBytesColumn : kVtaBusyColumn]);
-}
-
-using Estimate = double (*)(const Target&, std::span<const float>);
-constexpr std::array kEstimates = {DevicePart<Estimate>{"llvm", &EstimateOfLoops},
-                                   DevicePart<Estimate>{"vta", &EstimateOfStream}};
-
-}  // namespace
-
-double EstimateOf(const Target& target, std::span<const float> row) {
-  TW_CHECK(row.size() == static_cast<std::size_t>(FeatureCount()), "wrong width of a feature row");
-  const Estimate* estimate = FindPart(kEstimates, target);
-  return estimate == nullptr ? 0 : (*estimate)(target, row);
 }
 
 }  // namespace tilewright::cost_model

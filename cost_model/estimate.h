@@ -14,4 +14,7 @@ namespace tilewright::cost_model {
 /// row: FeatureCount() features of the candidate, as FeaturesOfLoops or FeaturesOfStream gave them.
 double EstimateOf(const Target& target, std::span<const float> row);
 
+/// Of loops on a processor: cycles.
+double EstimateOfLoops(const Target& target, std::span<const float> row);
+
 }  // namespace tilewright::cost_model
