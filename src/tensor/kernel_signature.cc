@@ -207,7 +207,7 @@ Result<Tensor> PackWeight(const Workload& workload, const AnchorForm& form, cons
   }
   TW_RETURN_IF_ERROR(CheckWinograd(workload, form));
   if (form.winograd_tile > 0) {
-    return WinogradWeight(weight, form.winograd_tile, WinogradBlock(form));
+    return WinogradWeight(weight, WinogradKindOf(workload, form));
   }
   const std::string& layout = form.weight.empty() ? workload.kernel_layout : form.weight;
   auto packed = TransformLayout(weight, workload.kernel_layout, layout);

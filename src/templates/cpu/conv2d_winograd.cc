@@ -6,164 +6,29 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <set>
 #include <tuple>
 #include <vector>
 
 #include "src/base/math.h"
 #include "src/schedule/lower/lower.h"
-#include "src/target/cpu.h"
+#include "src/templates/cpu/winograd_plan.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 #include "src/templates/workload_kind.h"
-#include "src/tensor/compute/winograd.h"
+#include "src/tensor/compute/winograd_whole.h"
 
 namespace tilewright {
 namespace {
 
 constexpr std::int64_t kMostBlocks = 4;    // of output channels, in one group
 constexpr std::int64_t kMostUnrolled = 4;  // input channels
-constexpr std::int64_t kMostIdle = 4;      // of so many turns of threads one may be without a row
-constexpr std::int64_t kLargestWindow = 8;
-constexpr std::int64_t kLeastStep = 4;  // shorter loops over channels cost more than they do
-
-/// What follows from workload and target alone.
-struct Plan {
-  ConvShape shape;
-  std::int64_t lanes = 0, registers = 0;
-  std::int64_t oc_blocks = 0;
-  std::int64_t ic_step = 0;  // input channels that are summed without a look at the block's end
-  int threads = 1;
-  bool masks = false;  // of vectors
-};
-
-Result<Plan> MakePlan(const Workload& w, const Target& target) {
-  auto shape = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(shape);
-  auto features = FeaturesOf(target);
-  TW_RETURN_IF_ERROR(features);
-  const std::int64_t lanes = features->float_lanes();
-  return Plan{*shape,
-              lanes,
-              features->vector_registers(),
-              CeilDiv(shape->k, lanes),
-              std::gcd(shape->c, lanes),
-              target.num_threads(),
-              features->avx512};
-}
-
-/// Rows and columns of a tile; the last ones of a result may be cut.
-std::vector<std::int64_t> TileSizes(const Plan& plan) {
-  std::vector<std::int64_t> sizes;
-  for (std::int64_t m : {6, 4, 2}) {
-    if (m <= plan.shape.oh && m <= plan.shape.ow && m + plan.shape.r - 1 <= kLargestWindow) {
-      sizes.push_back(m);
-    }
-  }
-  return sizes;
-}
-
-/// Tiles that runs are made of: of a row, or of all images.
-std::int64_t TilesOf(const Plan& plan, std::int64_t m, bool by_rows) {
-  const WinogradTiles tiles = WinogradTilesOf(plan.shape, m);
-  return by_rows ? tiles.cols : tiles.count;
-}
-
-/// Rows and columns of the data that a tile needs.
-std::int64_t WindowOf(const Plan& plan, std::int64_t m) { return m + plan.shape.r - 1; }
-
-/// Products of one run of tiles, which stay in local memory.
-std::int64_t LocalBytes(const Plan& plan, std::int64_t m, std::int64_t blocks, std::int64_t run) {
-  const std::int64_t window = WindowOf(plan, m);
-  const std::int64_t vectors = (window * window + 1) * blocks * run + 2 * m * window + m * m;
-  return vectors * plan.lanes * 4;
-}
-
-/// Transformed data of all channels, of one row of tiles.
-std::int64_t RowBytes(const Plan& plan, std::int64_t m) {
-  const std::int64_t window = WindowOf(plan, m);
-  return window * window * RoundUp(plan.shape.c, plan.lanes) * TilesOf(plan, m, true) * 4;
-}
-/// Transformed weights.
-std::int64_t WeightBytes(const Plan& plan, std::int64_t m) {
-  const std::int64_t window = WindowOf(plan, m);
-  return window * window * plan.shape.c * plan.oc_blocks * plan.lanes * 4;
-}
-constexpr std::int64_t kCachedBytes = std::int64_t{12} << 20;  // a share of the last-level cache
-constexpr std::int64_t kNearBytes = std::int64_t{1} << 20;
-constexpr std::int64_t kMostRowBytes = std::int64_t{1} << 20;  // a near cache, with room for more
-
-/// Of `threads`, each with so many cycles of sums and transforms, which read `weight_bytes` from
-/// the last-level cache or from memory meanwhile: all of them each, or each its `part`.
-double CyclesWith(double cycles, std::int64_t weight_bytes, int threads, bool part = false) {
-  constexpr double kLastLevelRate = 28, kMemoryRate = 7;  // bytes per cycle
-  const double rate = weight_bytes <= kCachedBytes ? kLastLevelRate : kMemoryRate;
-  double reading = weight_bytes <= kNearBytes ? 0 : static_cast<double>(weight_bytes) / rate;
-  if (part) reading /= threads;
-  cycles /= threads;
-  // What is read ahead does not hide all of it.
-  constexpr double kNotHidden = 0.25;
-  return std::max(cycles, reading) + kNotHidden * std::min(cycles, reading);
-}
-
-/// Whether the default config transforms data by rows. Weights are read again for each row then,
-/// and rows are what threads share. Of few rows, weights that no near cache keeps are read once
-/// instead, for runs of tiles of all rows.
-bool ByRows(const Plan& plan, std::int64_t m) {
-  const std::int64_t rows = plan.shape.n * CeilDiv(plan.shape.oh, m);
-  const std::int64_t turns = RoundUp(rows, plan.threads);
-  const bool even = turns - rows <= turns / kMostIdle;
-  const std::int64_t few = plan.threads == 1 ? 4 : 3;
-  return RowBytes(plan, m) <= kMostRowBytes &&
-         WeightBytes(plan, m) <= (rows > few ? kCachedBytes : kNearBytes) && even;
-}
-
-/// About how many cycles tiles of m x m take, at one FMA each. Within 15 % of what was measured for
-/// 16 to 512 channels and pictures of 5 x 5 to 112 x 112.
-double Cycles(const Plan& plan, std::int64_t m) {
-  const WinogradTiles tiles = WinogradTilesOf(plan.shape, m);
-  const std::int64_t window = tiles.window, in_blocks = CeilDiv(plan.shape.c, plan.lanes);
-  const std::int64_t sums = window * window * plan.shape.c * plan.oc_blocks;
-  // Half of the matrices' elements are zero.
-  const std::int64_t data = in_blocks * window * window * window;
-  const std::int64_t results = plan.oc_blocks * m * (window + m) * window / 2;
-  return CyclesWith(static_cast<double>(tiles.count * (sums + data + results)),
-                    WeightBytes(plan, m), plan.threads, !ByRows(plan, m));
-}
-
-/// The same for the direct convolution, which leaves out products by padding.
-double DirectCycles(const Plan& plan) {
-  const ConvShape& s = plan.shape;
-  const auto taps = [](std::int64_t out, std::int64_t in, std::int64_t kernel, std::int64_t pad) {
-    std::int64_t count = 0;
-    for (std::int64_t o = 0; o < out; ++o) {
-      const std::int64_t first = std::max<std::int64_t>(o - pad, 0);
-      count += std::max<std::int64_t>(std::min(o - pad + kernel, in) - first, 0);
-    }
-    return count;
-  };
-  const std::int64_t sums = s.n * taps(s.oh, s.h, s.r, s.pad_top) *
-                            taps(s.ow, s.w, s.s, s.pad_left) * s.c * plan.oc_blocks;
-  return CyclesWith(static_cast<double>(sums), s.r * s.s * s.c * plan.oc_blocks * plan.lanes * 4,
-                    plan.threads);
-}
-
-/// Of those whose error is near the direct convolution's.
-std::int64_t CheapestTile(const Plan& plan) {
-  constexpr std::int64_t kExactWindow = 6;
-  std::int64_t best = TileSizes(plan).back();
-  for (std::int64_t m : TileSizes(plan)) {
-    const bool exact = m + plan.shape.r - 1 <= kExactWindow;
-    if (exact && Cycles(plan, m) < Cycles(plan, best)) best = m;
-  }
-  return best;
-}
+constexpr std::int64_t kLeastStep = 4;     // shorter loops over channels cost more than they do
 
 using Tile = std::vector<std::int64_t>;  // blocks of output channels, tiles of a run
 
 /// Those whose sums fit into registers and whose products fit into local memory for some tile size.
-std::vector<Tile> RegisterTiles(const Plan& plan) {
+std::vector<Tile> RegisterTiles(const WinogradPlan& plan) {
   const std::int64_t least = TileSizes(plan).back();
   std::vector<Tile> tiles;
   for (std::int64_t blocks = 1; blocks <= std::min(kMostBlocks, plan.oc_blocks); ++blocks) {
@@ -182,11 +47,13 @@ std::vector<Tile> RegisterTiles(const Plan& plan) {
   return tiles;
 }
 
-Result<ConfigSpace> SpaceOf(const Plan& plan) {
+Result<ConfigSpace> SpaceOf(const WinogradPlan& plan) {
   std::vector<KnobValue> tiles;
   for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
   std::vector<std::int64_t> unrolls;
-  for (std::int64_t u = 1; u <= std::min(kMostUnrolled, plan.ic_step); u *= 2) unrolls.push_back(u);
+  for (std::int64_t u = 1; u <= std::min(kMostUnrolled, plan.ic_step / (plan.whole ? 2 : 1));
+       u *= 2)
+    unrolls.push_back(u);
   std::vector<KnobValue> data;  // transformed before everything else, or by rows of tiles
   data.emplace_back().value = std::string("all");
   if (RowBytes(plan, TileSizes(plan).back()) <= kMostRowBytes) {
@@ -200,7 +67,7 @@ Result<ConfigSpace> SpaceOf(const Plan& plan) {
 }
 
 /// The most sums that registers and local memory hold; of equal ones those with fewer loads.
-Tile DefaultTile(const Plan& plan, std::int64_t m, bool by_rows) {
+Tile DefaultTile(const WinogradPlan& plan, std::int64_t m, bool by_rows) {
   Tile best = {1, 1};
   const std::int64_t tiles = TilesOf(plan, m, by_rows);
   const auto even = [&](const Tile& t) {  // of the work in whole tiles
@@ -292,7 +159,7 @@ Nest MakeNest(Schedule& s, StageId result, std::int64_t m, const Tile& tile, boo
 }
 
 void ScheduleProducts(Schedule& s, StageId result, LoopId run, std::int64_t parts,
-                      std::int64_t unroll) {
+                      std::int64_t unroll, bool whole) {
   const StageId products = s.Stage("products");
   const StageId sum = s.CacheWrite(products, Scope::kLocal);
   s.SetScope(products, Scope::kLocal);
@@ -307,78 +174,82 @@ void ScheduleProducts(Schedule& s, StageId result, LoopId run, std::int64_t part
   // Steps may be parts of a block; whole blocks outside keep the indices simple.
   const auto [block, part] = s.Split(sum, s.ReductionAxis(sum, 0), parts, Tail::kPeel);
   const auto [steps, unrolled] = s.Split(sum, s.ReductionAxis(sum, 1), unroll, Tail::kPeel);
-  s.Reorder(sum, {block, part, steps, unrolled, tiles, blocks, lane});
+  std::vector<LoopId> order = {block, part, steps, unrolled, tiles, blocks, lane};
+  if (whole) order.push_back(s.ReductionAxis(sum, 2));
+  s.Reorder(sum, order);
   s.Unroll(sum, unrolled);
   s.Unroll(sum, tiles);
   s.Unroll(sum, blocks);
-  s.Vectorize(sum, lane);
+  if (whole) {
+    s.Tensorize(sum, lane, "dot2.s16");
+  } else {
+    s.Vectorize(sum, lane);
+  }
 }
 
-}  // namespace
-
-std::string Conv2dWinogradCpu::Refuses(const Workload& w, const Target& target) {
+std::string RefusesShape(const Workload& w) {
   if (w.op_name() != "conv2d") return "only convolutions of one group";
   if (!IsPlainNchw(w)) return "only NCHW data and OIHW weights";
-  if (!IsFloat32(w)) return "only float32";
   constexpr std::array<std::int64_t, 2> kOne = {1, 1};
   if (w.strides != kOne || w.dilation != kOne) return "only without strides and dilation";
-  auto plan = MakePlan(w, target);
-  if (!plan.ok()) return plan.status().message();
-  if (plan->shape.r != plan->shape.s || (plan->shape.r != 3 && plan->shape.r != 5)) {
-    return "only kernels of 3 x 3 and 5 x 5";
-  }
-  if (plan->shape.c < plan->lanes || plan->shape.k < plan->lanes) {
-    return "only of as many channels as a vector has elements, or more";
-  }
-  if (plan->ic_step < kLeastStep) return "only of a multiple of 4 input channels";
-  if (TileSizes(*plan).empty()) return "only results of two rows and columns or more";
   return "";
 }
 
-Result<ConfigSpace> Conv2dWinogradCpu::DefineSpace(const Workload& w, const Target& target) {
-  auto plan = MakePlan(w, target);
-  TW_RETURN_IF_ERROR(plan);
-  return SpaceOf(*plan);
+std::string RefusesPlan(const WinogradPlan& plan) {
+  if (plan.shape.c < plan.lanes || plan.shape.k < plan.lanes) {
+    return "only of as many channels as a vector has elements, or more";
+  }
+  if (plan.ic_step < kLeastStep) return "only of a multiple of 4 input channels";
+  if (TileSizes(plan).empty()) return "only results of two rows and columns or more";
+  return "";
 }
 
-Result<Config> Conv2dWinogradCpu::DefaultConfig(const Workload& w, const Target& target) {
-  auto plan = MakePlan(w, target);
-  TW_RETURN_IF_ERROR(plan);
-  auto space = SpaceOf(*plan);
+Result<Config> DefaultOf(const WinogradPlan& plan) {
+  auto space = SpaceOf(plan);
   TW_RETURN_IF_ERROR(space);
-  const std::int64_t m = CheapestTile(*plan);
-  const bool by_rows = ByRows(*plan, m);
+  const std::int64_t m = CheapestTile(plan);
+  const bool by_rows = ByRows(plan, m);
   return LocateValues(*space, {{"tile", KnobValue{m}},
-                               {"register_tile", KnobValue{DefaultTile(*plan, m, by_rows)}},
+                               {"register_tile", KnobValue{DefaultTile(plan, m, by_rows)}},
                                {"ic_unroll", KnobValue{std::int64_t{2}}},
                                {"channels_first", KnobValue{true}},
                                {"data", KnobValue{std::string(by_rows ? "rows" : "all")}}});
 }
 
-Result<Kernel> Conv2dWinogradCpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                        const Target& target, const Config& config) {
-  auto plan = MakePlan(w, target);
-  TW_RETURN_IF_ERROR(plan);
-  const std::int64_t m = config.Integer("tile");
-  const Tile& tile = config.Factors("register_tile");
-  if (const std::int64_t bytes = LocalBytes(*plan, m, tile[0], tile[1]);
+/// Errors: what of the config does not fit the workload.
+Status CheckConfig(const WinogradPlan& plan, std::int64_t m, const Tile& tile, bool by_rows) {
+  if (const std::int64_t bytes = LocalBytes(plan, m, tile[0], tile[1]);
       bytes > LowerLimits().max_local_bytes) {
     return InvalidArgument("products of " + std::to_string(bytes) + " bytes, expected at most " +
                            std::to_string(LowerLimits().max_local_bytes));
   }
-  const bool by_rows = std::get<std::string>(config.Find("data")->value) == "rows";
-  if (const std::int64_t tiles = TilesOf(*plan, m, by_rows); tile[1] > tiles) {
+  if (const std::int64_t tiles = TilesOf(plan, m, by_rows); tile[1] > tiles) {
     return InvalidArgument("runs of " + std::to_string(tile[1]) + " tiles, there are " +
                            std::to_string(tiles));
   }
-  if (by_rows && RowBytes(*plan, m) > kMostRowBytes) {
-    return InvalidArgument("transformed rows of " + std::to_string(RowBytes(*plan, m)) +
+  if (by_rows && RowBytes(plan, m) > kMostRowBytes) {
+    return InvalidArgument("transformed rows of " + std::to_string(RowBytes(plan, m)) +
                            " bytes, expected at most " + std::to_string(kMostRowBytes));
   }
+  return Status();
+}
+
+AnchorForm FormOf(const WinogradPlan& plan, std::int64_t m) {
   AnchorForm form;
-  form.data = form.output = Blocked("NCHW", plan->lanes, 'c');
-  form.weight = Blocked(Blocked("OIHW", plan->lanes, 'i'), plan->lanes, 'o');
+  form.data = form.output = Blocked("NCHW", plan.lanes, 'c');
+  form.weight = Blocked(Blocked("OIHW", plan.lanes, 'i'), plan.lanes, 'o');
   form.winograd_tile = m;
+  if (plan.whole) form.multiply_dtype = kInt16;
+  return form;
+}
+
+Result<Kernel> ApplyPlan(const WinogradPlan& plan, const Workload& w, const Epilogue& epilogue,
+                         const Target& target, const Config& config) {
+  const std::int64_t m = config.Integer("tile");
+  const Tile& tile = config.Factors("register_tile");
+  const bool by_rows = std::get<std::string>(config.Find("data")->value) == "rows";
+  TW_RETURN_IF_ERROR(CheckConfig(plan, m, tile, by_rows));
+  const AnchorForm form = FormOf(plan, m);
   auto compute = DefineAnchor(w, epilogue, form);
   TW_RETURN_IF_ERROR(compute);
   Schedule s(*std::move(compute));
@@ -406,16 +277,80 @@ Result<Kernel> Conv2dWinogradCpu::Apply(const Workload& w, const Epilogue& epilo
   }
   KeepPrivate(s, s.Stage("tile"), result, nest.each);
   KeepPrivate(s, s.Stage("columns"), result, nest.each);
-  ScheduleProducts(s, result, pass, plan->lanes / plan->ic_step, config.Integer("ic_unroll"));
-  ScheduleData(s, place, plan->masks, target);
+  ScheduleProducts(s, result, pass, plan.lanes / plan.ic_step, config.Integer("ic_unroll"),
+                   plan.whole);
+  ScheduleData(s, place, plan.masks, target);
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), form};
 }
 
+}  // namespace
+
+std::string Conv2dWinogradCpu::Refuses(const Workload& w, const Target& target) {
+  if (std::string reason = RefusesShape(w); !reason.empty()) return reason;
+  if (!IsFloat32(w)) return "only float32";
+  auto plan = MakeWinogradPlan(w, target, false);
+  if (!plan.ok()) return plan.status().message();
+  if (plan->shape.r != plan->shape.s || (plan->shape.r != 3 && plan->shape.r != 5)) {
+    return "only kernels of 3 x 3 and 5 x 5";
+  }
+  return RefusesPlan(*plan);
+}
+
+Result<ConfigSpace> Conv2dWinogradCpu::DefineSpace(const Workload& w, const Target& target) {
+  auto plan = MakeWinogradPlan(w, target, false);
+  TW_RETURN_IF_ERROR(plan);
+  return SpaceOf(*plan);
+}
+
+Result<Config> Conv2dWinogradCpu::DefaultConfig(const Workload& w, const Target& target) {
+  auto plan = MakeWinogradPlan(w, target, false);
+  TW_RETURN_IF_ERROR(plan);
+  return DefaultOf(*plan);
+}
+
+Result<Kernel> Conv2dWinogradCpu::Apply(const Workload& w, const Epilogue& epilogue,
+                                        const Target& target, const Config& config) {
+  auto plan = MakeWinogradPlan(w, target, false);
+  TW_RETURN_IF_ERROR(plan);
+  return ApplyPlan(*plan, w, epilogue, target, config);
+}
+
 bool Conv2dWinogradCpu::GoesFirst(const Workload& w, const Target& target) {
-  auto plan = MakePlan(w, target);
-  constexpr double kClearlyLess = 0.95;
-  return plan.ok() && Cycles(*plan, CheapestTile(*plan)) < kClearlyLess * DirectCycles(*plan);
+  auto plan = MakeWinogradPlan(w, target, false);
+  return plan.ok() && IsClearlyCheaper(*plan);
+}
+
+std::string Conv2dWinogradInt8Cpu::Refuses(const Workload& w, const Target& target) {
+  if (std::string reason = RefusesShape(w); !reason.empty()) return reason;
+  auto plan = MakeWinogradPlan(w, target, true);
+  if (!plan.ok()) return plan.status().message();
+  if (std::string reason = RefusesWholeWinograd(w, plan->shape); !reason.empty()) return reason;
+  return RefusesPlan(*plan);
+}
+
+Result<ConfigSpace> Conv2dWinogradInt8Cpu::DefineSpace(const Workload& w, const Target& target) {
+  auto plan = MakeWinogradPlan(w, target, true);
+  TW_RETURN_IF_ERROR(plan);
+  return SpaceOf(*plan);
+}
+
+Result<Config> Conv2dWinogradInt8Cpu::DefaultConfig(const Workload& w, const Target& target) {
+  auto plan = MakeWinogradPlan(w, target, true);
+  TW_RETURN_IF_ERROR(plan);
+  return DefaultOf(*plan);
+}
+
+Result<Kernel> Conv2dWinogradInt8Cpu::Apply(const Workload& w, const Epilogue& epilogue,
+                                            const Target& target, const Config& config) {
+  auto plan = MakeWinogradPlan(w, target, true);
+  TW_RETURN_IF_ERROR(plan);
+  return ApplyPlan(*plan, w, epilogue, target, config);
+}
+
+bool Conv2dWinogradInt8Cpu::GoesFirst(const Workload& w, const Target& target) {
+  auto plan = MakeWinogradPlan(w, target, true);
+  return plan.ok() && IsClearlyCheaper(*plan);
 }
 
 }  // namespace tilewright

@@ -351,7 +351,7 @@ Result<Compute> DefineAnchor(const Workload& workload, const Epilogue& epilogue,
     GrowForTiles(*tiled, form.winograd_tile, c);
     compute.inputs[1] =
         MakeBuffer("weight", weight_dtype,
-                   WinogradWeightShape(*tiled, form.winograd_tile, WinogradBlock(form)));
+                   WinogradWeightShape(*tiled, WinogradKindOf(workload, form)));
   }
   Buffer data = compute.inputs[0];
   if (!c.padding.empty() || form.shift_data ||
@@ -361,7 +361,7 @@ Result<Compute> DefineAnchor(const Workload& workload, const Epilogue& epilogue,
   }
   if (tiled) {
     for (ComputeOp& stage :
-         WinogradStages(data, compute.inputs[1], *tiled, form.winograd_tile, WinogradBlock(form))) {
+         WinogradStages(data, compute.inputs[1], *tiled, WinogradKindOf(workload, form))) {
       compute.stages.push_back(std::move(stage));
     }
   } else {

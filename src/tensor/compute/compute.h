@@ -59,8 +59,8 @@ struct AnchorForm {
   /// added to the sum.
   bool shift_data = false;
   /// Not 0: the weight is transformed for Winograd tiles of so many rows and columns of the output
-  /// (src/tensor/compute/winograd.h). Convolutions in float32 only: one group, a square kernel, no
-  /// strides.
+  /// (src/tensor/compute/winograd.h). Convolutions in float32, and of 8-bit integers with a
+  /// multiply_dtype of int16: one group, a square kernel, no strides.
   std::int64_t winograd_tile = 0;
   friend bool operator==(const AnchorForm&, const AnchorForm&) = default;
 };

@@ -13,6 +13,7 @@
 
 #include "src/base/math.h"
 #include "src/tensor/compute/internal.h"
+#include "src/tensor/compute/winograd_whole.h"
 #include "src/tensor/layout.h"
 
 namespace tilewright {
@@ -53,7 +54,7 @@ Expr Combine(const std::vector<double>& row, const std::vector<Expr>& terms) {
     const double factor = std::abs(row[i]);
     const bool subtract = sum && row[i] < 0;
     const double kept = subtract ? factor : row[i];
-    const Expr product = kept == 1 ? terms[i] : terms[i] * MakeFloat(kFloat32, kept);
+    const Expr product = kept == 1 ? terms[i] : terms[i] * MakeConst(terms[i].dtype(), kept);
     if (!sum) {
       sum = product;
     } else {
@@ -83,14 +84,56 @@ Axis NewAxis(const char* name, std::int64_t extent, bool reduction = false) {
   return {MakeVar(name), extent, reduction};
 }
 
+WinogradMatrices MatricesOf(const WinogradKind& kind, std::int64_t r) {
+  return kind.whole ? MakeWholeWinograd(kind.m, r).matrices : MakeWinogradMatrices(kind.m, r);
+}
+
+/// Puts the transformed kernels of all pairs of channels where place(position, input, output) says.
+template <typename From, typename To, typename Place>
+void FillTransformed(const Tensor& weight, const WinogradMatrices::Matrix& matrix,
+                     const Place& place, std::span<To> transformed) {
+  const std::int64_t outputs = weight.shape()[0], inputs = weight.shape()[1], r = weight.shape()[2];
+  const auto window = static_cast<std::int64_t>(matrix.size());
+  const std::span<const From> plain = weight.As<From>();
+  std::vector<double> half(static_cast<std::size_t>(window * r));  // transformed along rows
+  for (std::int64_t k = 0; k < outputs; ++k) {
+    for (std::int64_t c = 0; c < inputs; ++c) {
+      const From* kernel = plain.data() + (k * inputs + c) * r * r;
+      for (std::int64_t e = 0; e < window; ++e) {
+        const std::vector<double>& row = matrix[static_cast<std::size_t>(e)];
+        for (std::int64_t x = 0; x < r; ++x) {
+          double sum = 0;
+          for (std::int64_t y = 0; y < r; ++y) {
+            sum += row[static_cast<std::size_t>(y)] * kernel[y * r + x];
+          }
+          half[static_cast<std::size_t>(e * r + x)] = sum;
+        }
+      }
+      for (std::int64_t e = 0; e < window; ++e) {
+        for (std::int64_t f = 0; f < window; ++f) {
+          double sum = 0;
+          for (std::int64_t x = 0; x < r; ++x) {
+            sum += matrix[static_cast<std::size_t>(f)][static_cast<std::size_t>(x)] *
+                   half[static_cast<std::size_t>(e * r + x)];
+          }
+          transformed[static_cast<std::size_t>(place(e * window + f, c, k))] = static_cast<To>(sum);
+        }
+      }
+    }
+  }
+}
+
 /// The stages, one after the other; each has axes of its own.
 class StageMaker {
  public:
-  StageMaker(const ConvShape& shape, std::int64_t m, std::int64_t block)
+  StageMaker(const ConvShape& shape, const WinogradKind& kind)
       : shape_(shape),
-        block_(block),
-        tiles_(WinogradTilesOf(shape, m)),
-        matrices_(MakeWinogradMatrices(m, shape.r)) {}
+        block_(kind.block),
+        whole_(kind.whole),
+        tiles_(WinogradTilesOf(shape, kind.m)),
+        matrices_(MatricesOf(kind, shape.r)) {
+    if (whole_) inverse_ = MakeWholeWinograd(kind.m, shape.r).inverse();
+  }
 
   std::vector<ComputeOp> Make(const Buffer& data, const Buffer& weight) {
     if (block_ > 0) {
@@ -103,7 +146,7 @@ class StageMaker {
 
  private:
   Buffer Add(const char* name, std::vector<Axis> axes, const Expr& body) {
-    stages_.push_back(PlainStage(name, kFloat32, std::move(axes), body));
+    stages_.push_back(PlainStage(name, body.dtype(), std::move(axes), body));
     return stages_.back().output;
   }
   Axis Input(bool reduction = false) const { return NewAxis("ci", shape_.c, reduction); }
@@ -202,7 +245,20 @@ class StageMaker {
     const Axis e = Position("e"), f = Position("f"), kb = OutputBlock(), p = Tile(), k = Lane();
     // Steps that divide channels and blocks: what fills up the last block is not read.
     const std::int64_t step = std::gcd(shape_.c, block_), parts = block_ / step;
-    const Axis cs = NewAxis("cs", shape_.c / step, true), c = NewAxis("ci", step, true);
+    const Axis cs = NewAxis("cs", shape_.c / step, true);
+    if (whole_) {
+      const Axis pair = NewAxis("ci", step / 2, true), half = NewAxis("h", 2, true);
+      const Expr lane = FloorMod(cs.var, Expr(parts)) * Expr(step) + pair.var * Expr(2) + half.var;
+      const Expr of_pair = cs.var * Expr(step / 2) + pair.var;
+      stages_.push_back(ReductionStage(
+          "products", {e, f, kb, p, k}, {cs, pair, half}, Combiner::kSum,
+          MakeCast(kInt32,
+                   MakeLoad(data, {e.var, f.var, FloorDiv(cs.var, Expr(parts)), p.var, lane})) *
+              MakeCast(kInt32,
+                       MakeLoad(weight, {kb.var, e.var, f.var, of_pair, k.var, half.var}))));
+      return stages_.back().output;
+    }
+    const Axis c = NewAxis("ci", step, true);
     const Expr lane = FloorMod(cs.var, Expr(parts)) * Expr(step) + c.var;
     stages_.push_back(ReductionStage(
         "products", {e, f, kb, p, k}, {cs, c}, Combiner::kSum,
@@ -220,9 +276,13 @@ class StageMaker {
             }));
     kb = OutputBlock(), p = Tile(), i = NewAxis("i", tiles_.m), k = Lane();
     const Axis j = NewAxis("j", tiles_.m);
-    return Add("tile", {kb, p, i, j, k}, Transform(matrices_.output, j.var, [&](Expr at) {
-                 return MakeLoad(columns, {kb.var, p.var, i.var, std::move(at), k.var});
-               }));
+    const Expr tile = Transform(matrices_.output, j.var, [&](Expr at) {
+      return MakeLoad(columns, {kb.var, p.var, i.var, std::move(at), k.var});
+    });
+    if (!whole_) return Add("tile", {kb, p, i, j, k}, tile);
+    return Add("tile", {kb, p, i, j, k},
+               MakeBinary(ExprKind::kShiftRight, tile * MakeInt(kInt32, inverse_),
+                          MakeInt(kInt32, WholeWinograd::kShift)));
   }
 
   void MakeBlockedPlaces(const Buffer& tile) {
@@ -235,6 +295,8 @@ class StageMaker {
 
   const ConvShape& shape_;
   std::int64_t block_;
+  bool whole_;
+  std::int32_t inverse_ = 1;
   WinogradTiles tiles_;
   WinogradMatrices matrices_;
   std::vector<ComputeOp> stages_;
@@ -287,54 +349,41 @@ std::int64_t WinogradBlock(const AnchorForm& form) {
   return layout.ok() && layout->BlockOf('C') > 1 ? layout->BlockOf('C') : 0;
 }
 
-std::vector<std::int64_t> WinogradWeightShape(const ConvShape& shape, std::int64_t m,
-                                              std::int64_t block) {
-  const std::int64_t window = m + shape.r - 1;
+WinogradKind WinogradKindOf(const Workload& workload, const AnchorForm& form) {
+  return {form.winograd_tile, WinogradBlock(form), workload.weight.dtype == kInt8};
+}
+
+std::vector<std::int64_t> WinogradWeightShape(const ConvShape& shape, const WinogradKind& kind) {
+  const std::int64_t window = kind.m + shape.r - 1, block = kind.block;
   if (block == 0) return {window, window, shape.c, shape.k};
+  if (kind.whole) return {CeilDiv(shape.k, block), window, window, shape.c / 2, block, 2};
   return {CeilDiv(shape.k, block), window, window, shape.c, block};
 }
 
-Tensor WinogradWeight(const Tensor& weight, std::int64_t m, std::int64_t block) {
-  const std::int64_t outputs = weight.shape()[0], inputs = weight.shape()[1], r = weight.shape()[2],
-                     window = m + r - 1;
-  const WinogradMatrices::Matrix matrix = MakeWinogradMatrices(m, r).weight;
+Tensor WinogradWeight(const Tensor& weight, const WinogradKind& kind) {
   ConvShape shape{};
-  shape.c = inputs, shape.k = outputs, shape.r = r;
-  Tensor result(TensorType{WinogradWeightShape(shape, m, block), kFloat32});
-  auto transformed = result.As<float>();
-  std::ranges::fill(transformed, 0.0F);
+  shape.k = weight.shape()[0], shape.c = weight.shape()[1], shape.r = weight.shape()[2];
+  const std::int64_t outputs = shape.k, inputs = shape.c, block = kind.block;
+  const WinogradMatrices::Matrix matrix = MatricesOf(kind, shape.r).weight;
+  const auto positions = static_cast<std::int64_t>(matrix.size() * matrix.size());
+  Tensor result(TensorType{WinogradWeightShape(shape, kind), kind.whole ? kInt16 : kFloat32});
+  if (kind.whole) {
+    const auto place = [&](std::int64_t position, std::int64_t c, std::int64_t k) {
+      const std::int64_t pair = (k / block * positions + position) * (inputs / 2) + c / 2;
+      return (pair * block + k % block) * 2 + c % 2;
+    };
+    const auto transformed = result.As<std::int16_t>();
+    std::ranges::fill(transformed, std::int16_t{0});
+    FillTransformed<std::int8_t>(weight, matrix, place, transformed);
+    return result;
+  }
   const auto place = [&](std::int64_t position, std::int64_t c, std::int64_t k) {
     if (block == 0) return (position * inputs + c) * outputs + k;
-    return ((k / block * window * window + position) * inputs + c) * block + k % block;
+    return ((k / block * positions + position) * inputs + c) * block + k % block;
   };
-  const std::span<const float> plain = weight.As<float>();
-  std::vector<double> half(static_cast<std::size_t>(window * r));  // transformed along rows
-  for (std::int64_t k = 0; k < outputs; ++k) {
-    for (std::int64_t c = 0; c < inputs; ++c) {
-      const float* kernel = plain.data() + (k * inputs + c) * r * r;
-      for (std::int64_t e = 0; e < window; ++e) {
-        const std::vector<double>& row = matrix[static_cast<std::size_t>(e)];
-        for (std::int64_t x = 0; x < r; ++x) {
-          double sum = 0;
-          for (std::int64_t y = 0; y < r; ++y) {
-            sum += row[static_cast<std::size_t>(y)] * kernel[y * r + x];
-          }
-          half[static_cast<std::size_t>(e * r + x)] = sum;
-        }
-      }
-      for (std::int64_t e = 0; e < window; ++e) {
-        for (std::int64_t f = 0; f < window; ++f) {
-          double sum = 0;
-          for (std::int64_t x = 0; x < r; ++x) {
-            sum += matrix[static_cast<std::size_t>(f)][static_cast<std::size_t>(x)] *
-                   half[static_cast<std::size_t>(e * r + x)];
-          }
-          transformed[static_cast<std::size_t>(place(e * window + f, c, k))] =
-              static_cast<float>(sum);
-        }
-      }
-    }
-  }
+  const auto transformed = result.As<float>();
+  std::ranges::fill(transformed, 0.0F);
+  FillTransformed<float>(weight, matrix, place, transformed);
   return result;
 }
 
@@ -349,13 +398,21 @@ Status CheckWinograd(const Workload& w, const AnchorForm& form) {
       w.op == OpKind::kConv2d && s.groups == 1 && w.data_layout == "NCHW" &&
       w.kernel_layout == "OIHW" &&
       (blocked || (form.data.empty() && form.weight.empty() && form.output.empty())) &&
-      !form.shift_data && !form.multiply_dtype;
+      !form.shift_data;
+  if (plain && blocked && form.multiply_dtype == kInt16) {
+    const std::string why = HasWholeTiles(form.winograd_tile) ? RefusesWholeWinograd(w, s)
+                                                              : "only tiles of 2 x 2 and 4 x 4";
+    if (!why.empty()) {
+      return Unsupported(fmt::format("Winograd in whole numbers for {}: {}", w.Key(), why));
+    }
+  }
+  const bool whole = blocked && form.multiply_dtype == kInt16;
   const bool floats =
       w.data.dtype == kFloat32 && w.weight.dtype == kFloat32 && w.out_dtype == kFloat32;
   const bool dense = s.stride_h == 1 && s.stride_w == 1 && s.dilation_h == 1 && s.dilation_w == 1;
   const std::int64_t window = form.winograd_tile + s.r - 1;
-  if (plain && floats && dense && s.r == s.s && form.winograd_tile > 0 && window >= 2 &&
-      window <= kLargestWindow) {
+  if (plain && (whole || (floats && !form.multiply_dtype)) && dense && s.r == s.s &&
+      form.winograd_tile > 0 && window >= 2 && window <= kLargestWindow) {
     return {};
   }
   return Unsupported(
@@ -365,8 +422,8 @@ Status CheckWinograd(const Workload& w, const AnchorForm& form) {
 }
 
 std::vector<ComputeOp> WinogradStages(const Buffer& data, const Buffer& weight,
-                                      const ConvShape& shape, std::int64_t m, std::int64_t block) {
-  return StageMaker(shape, m, block).Make(data, weight);
+                                      const ConvShape& shape, const WinogradKind& kind) {
+  return StageMaker(shape, kind).Make(data, weight);
 }
 
 }  // namespace tilewright

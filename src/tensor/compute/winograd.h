@@ -38,12 +38,21 @@ WinogradTiles WinogradTilesOf(const ConvShape& shape, std::int64_t m);
 /// Channels per block of a form whose data and result are in "NCHW<b>c"; 0 for plain NCHW.
 std::int64_t WinogradBlock(const AnchorForm& form);
 
+/// In which numbers a convolution is computed: float32, or (whole) integers transformed to int16
+/// and summed in int32, see src/tensor/compute/winograd_whole.h; always with channels in blocks.
+struct WinogradKind {
+  std::int64_t m = 0;      ///< rows and columns of a tile
+  std::int64_t block = 0;  ///< channels per block; 0 for plain NCHW
+  bool whole = false;
+};
+WinogradKind WinogradKindOf(const Workload& workload, const AnchorForm& form);
+
 /// The shape of the weight [O, I, r, r] for tiles of m x m outputs: [window, window, I, O], or with
-/// channels in blocks of b [O / b, window, window, I, b], O rounded up to whole blocks.
-std::vector<std::int64_t> WinogradWeightShape(const ConvShape& shape, std::int64_t m,
-                                              std::int64_t block);
-/// The weight of that shape, float32, zeros where it was rounded up.
-Tensor WinogradWeight(const Tensor& weight, std::int64_t m, std::int64_t block);
+/// channels in blocks of b [O / b, window, window, I, b], O rounded up to whole blocks. In whole
+/// numbers [O / b, window, window, I / 2, b, 2]: pairs are multiplied at once.
+std::vector<std::int64_t> WinogradWeightShape(const ConvShape& shape, const WinogradKind& kind);
+/// The weight of that shape, float32 or int16, zeros where it was rounded up.
+Tensor WinogradWeight(const Tensor& weight, const WinogradKind& kind);
 
 /// The stages of the convolution of `data` (padded: zeros for all windows are there) with a
 /// transformed weight. In order:
@@ -56,6 +65,6 @@ Tensor WinogradWeight(const Tensor& weight, std::int64_t m, std::int64_t block);
 /// [e, f, cb, p, c], "products" [e, f, kb, p, c], "columns" [kb, p, i, f, c], "tile" [kb, p, i, j,
 /// c], "reduce" [n, kb, oh, ow, c].
 std::vector<ComputeOp> WinogradStages(const Buffer& data, const Buffer& weight,
-                                      const ConvShape& shape, std::int64_t m, std::int64_t block);
+                                      const ConvShape& shape, const WinogradKind& kind);
 
 }  // namespace tilewright
