@@ -98,5 +98,19 @@ TEST(WinogradInt8Test, RefusesWhatIsNotExactOrNotItsOwn) {
             "only 8-bit data and int8 weights summed in int32");
 }
 
+TEST(WinogradInt8Test, GoesFirstWhereItTakesFewerCycles) {
+  const auto first = [](const char* key, const char* target) {
+    return BuiltInTemplates().For(*Workload::Parse(key), *Target::Parse(target)).front()->key;
+  };
+  const char* many =
+      "conv2d(uint8[1,64,56,56]NCHW,int8[64,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->int32";
+  EXPECT_EQ(first(many, "llvm -mcpu=haswell"), "conv2d_winograd_int8.cpu");
+  EXPECT_EQ(first(many, "llvm -mcpu=cascadelake"), "conv2d_winograd_int8.cpu");
+  const char* few =
+      "conv2d(uint8[1,512,7,7]NCHW,int8[512,512,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->int32";
+  EXPECT_EQ(first(few, "llvm -mcpu=cascadelake"), "conv2d_direct_int8.cpu")
+      << "weights that are read for four tiles only";
+}
+
 }  // namespace
 }  // namespace tilewright
