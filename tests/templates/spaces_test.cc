@@ -133,7 +133,7 @@ TEST(TemplatesForTest, PrefersOurOwnAndServesEveryAnchor) {
                   "->float32"),
             "conv2d_direct.cpu")
       << "most products are with the border's zeros, which the direct one leaves out";
-  EXPECT_EQ(first(kBytes), "conv2d_direct_int8.cpu");
+  EXPECT_EQ(first(kBytes), "conv2d_winograd_int8.cpu");
   EXPECT_EQ(first(kDepthwise), "depthwise_direct.cpu");
   EXPECT_EQ(first(kDense), "dense_packed.cpu");
   EXPECT_EQ(first("batch_matmul(float32[3,12,32]BMK,float32[3,20,32]BNK)->float32"),
