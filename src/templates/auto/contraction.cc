@@ -1,18 +1,15 @@
-// What a rule for contractions must know: which stage, which axes make a register tile, which
-// operands lie across the vectors, and what a tile costs.
+// What a rule for contractions must know: which stage, along which axis there are vectors, which
+// axes make a register tile, which operands lie across the vectors.
 
 #include "src/templates/auto/contraction.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
-#include "src/base/math.h"
 #include "src/ir/simplify.h"
 #include "src/ir/visit.h"
-#include "src/templates/space_values.h"
 #include "src/tensor/expression/collapse.h"
 
 namespace tilewright {
@@ -77,7 +74,9 @@ Contraction::Operand OperandOf(const Contraction& c, const ExprNode& load,
     return std::max(found, -1);
   };
   const auto stride = StrideAlong(load, op, c.vector_axis);
-  if (stride && *stride != 0 && *stride != 1) operand.across = plain(c.vector_axis);
+  const bool apart = !stride || (*stride != 0 && *stride != 1);
+  if (stride && apart) operand.across = plain(c.vector_axis);
+  operand.gathers = apart && operand.across < 0;
   for (int row : c.rows) {
     if (operand.row_axis >= 0) break;
     operand.row_dimension = plain(row);
@@ -108,39 +107,37 @@ std::vector<int> RowAxesOf(const Contraction& c, const std::vector<const ExprNod
   return rows;
 }
 
-std::int64_t StepsOf(const Contraction& c, const RegisterTile& tile, int axis) {
-  for (std::size_t i = 0; i < c.rows.size(); ++i) {
-    if (c.rows[i] == axis) return tile[i];
+/// The axes of the main stage with `axis` behind all others, and a stage behind it that writes its
+/// result as it was.
+void TurnResult(Contraction& c, int axis) {
+  ComputeOp& main = c.compute.stages[c.main];
+  const Buffer result = main.output;
+  c.order.erase(c.order.begin() + axis);
+  c.order.push_back(axis);
+  ComputeOp copy;
+  copy.name = main.name;
+  copy.output = result;
+  for (const Axis& own : main.axes) {
+    copy.axes.push_back({MakeVar(own.var->name), own.extent, false});
   }
-  return axis == c.vector_axis ? tile.back() : 1;
+  std::vector<Axis> axes;
+  std::vector<std::int64_t> shape;
+  std::vector<Expr> index;
+  for (int from : c.order) {
+    axes.push_back(main.axes[static_cast<std::size_t>(from)]);
+    shape.push_back(axes.back().extent);
+    index.push_back(copy.axes[static_cast<std::size_t>(from)].var);
+  }
+  main.name += ".across";
+  main.axes = std::move(axes);
+  main.output = MakeBuffer(main.name, result->dtype, std::move(shape));
+  copy.body = MakeLoad(main.output, std::move(index));
+  c.compute.stages.insert(c.compute.stages.begin() + static_cast<std::ptrdiff_t>(c.main) + 1,
+                          std::move(copy));
 }
 
-/// Vectors and broadcast numbers that a step of the reduction loads.
-std::int64_t LoadsOf(const Contraction& c, const RegisterTile& tile) {
-  std::int64_t loads = 0;
-  for (const Contraction::Operand& operand : c.operands) {
-    std::int64_t own = 1;
-    for (std::size_t axis = 0; axis < operand.has_axis.size(); ++axis) {
-      if (operand.has_axis[axis]) own *= StepsOf(c, tile, static_cast<int>(axis));
-    }
-    loads += own;
-  }
-  return loads;
-}
-
-/// Vectors of operands that are kept over a step: those read along the vectors.
-std::int64_t VectorsKept(const Contraction& c, const RegisterTile& tile) {
-  std::int64_t least = 1;
-  for (const Contraction::Operand& operand : c.operands) {
-    const bool vectors = operand.has_axis[static_cast<std::size_t>(c.vector_axis)];
-    if (vectors) least = std::max(least, std::min<std::int64_t>(tile.back(), 4));
-  }
-  return least;
-}
-
-}  // namespace
-
-Result<Contraction> FindContraction(const Expression& expression) {
+/// The stage that does most of the work.
+Result<Contraction> MainStageOf(const Expression& expression) {
   Contraction c;
   c.compute = DefineExpression(Collapsed(expression));
   double most = 0, all = 0;
@@ -152,11 +149,47 @@ Result<Contraction> FindContraction(const Expression& expression) {
     c.main = i;
   }
   if (2 * most < all) return Unsupported("no reduction does most of the work");
-  const ComputeOp& op = c.op();
-  c.vector_axis = static_cast<int>(op.axes.size()) - 1;
+  c.vector_axis = static_cast<int>(c.op().axes.size()) - 1;
   while (c.vector_axis > 0 && c.extent(c.vector_axis) == 1) --c.vector_axis;
   if (c.vector_axis < 0 || c.extent(c.vector_axis) < 2)
     return Unsupported("its result is a number");
+  for (int i = 0; i < static_cast<int>(c.op().axes.size()); ++i) c.order.push_back(i);
+  c.result_axis = c.vector_axis;
+  return c;
+}
+
+/// Whether vectors along another axis than the result's are any better than none.
+Status CheckTurned(const Contraction& c) {
+  if (std::ranges::find(c.rows, c.result_axis) == c.rows.end()) {
+    return Unsupported("no steps along the result's rows are in registers");
+  }
+  for (const Contraction::Operand& operand : c.operands) {
+    if (operand.gathers) return Unsupported("what the vectors read lies apart");
+  }
+  return Status();
+}
+
+}  // namespace
+
+int Contraction::AxisOfResult(int axis) const {
+  return static_cast<int>(std::ranges::find(order, axis) - order.begin());
+}
+
+Result<Contraction> FindContraction(const Expression& expression, int axis) {
+  auto found = MainStageOf(expression);
+  TW_RETURN_IF_ERROR(found);
+  Contraction& c = *found;
+  const auto count = static_cast<int>(c.op().axes.size());
+  if (axis >= count) return Unsupported(fmt::format("axis {} of {}", axis, count));
+  if (axis >= 0 && axis != c.vector_axis) {
+    constexpr std::int64_t kLeastLanes = 4;
+    if (c.extent(axis) < kLeastLanes) return Unsupported("no vectors along so short an axis");
+    const int result_axis = c.vector_axis;
+    TurnResult(c, axis);
+    c.vector_axis = count - 1;
+    c.result_axis = c.AxisOfResult(result_axis);
+  }
+  const ComputeOp& op = c.op();
   std::vector<const ExprNode*> loads;
   ForEachNode(op.body, [&](const Expr& node) {
     if (node->kind == ExprKind::kLoad) loads.push_back(node.get());
@@ -169,118 +202,21 @@ Result<Contraction> FindContraction(const Expression& expression) {
   if (c.operands.size() < 2 || (c.rows.empty() && !along)) {
     return Unsupported("nothing is read again and again");
   }
-  return c;
+  if (c.turned()) TW_RETURN_IF_ERROR(CheckTurned(c));
+  return found;
 }
 
-std::vector<RegisterTile> RegisterTiles(const Contraction& c, const CpuFeatures& features,
-                                        std::int64_t lanes) {
-  constexpr std::int64_t kMostRows = 14, kMostVectors = 8;
-  const std::int64_t registers = features.vector_registers();
-  const auto values = [&](std::size_t row) {
-    return row < c.rows.size() ? ThriftyTiles(c.extent(c.rows[row]), kMostRows)
-                               : std::vector<std::int64_t>{1};
-  };
-  std::vector<RegisterTile> tiles;
-  const std::int64_t vectors = CeilDiv(c.extent(c.vector_axis), lanes);
-  for (std::int64_t first : values(0)) {
-    for (std::int64_t second : values(1)) {
-      for (std::int64_t vector : ThriftyTiles(vectors, kMostVectors)) {
-        RegisterTile tile;
-        if (!c.rows.empty()) tile.push_back(first);
-        if (c.rows.size() > 1) tile.push_back(second);
-        tile.push_back(vector);
-        if (Product(tile) + VectorsKept(c, tile) + 1 <= registers) tiles.push_back(std::move(tile));
-      }
-    }
+Result<std::vector<Contraction>> FindContractions(const Expression& expression) {
+  auto first = FindContraction(expression);
+  TW_RETURN_IF_ERROR(first);
+  std::vector<Contraction> found = {*std::move(first)};
+  const int axes = static_cast<int>(found[0].order.size());
+  for (int axis = 0; axis < axes; ++axis) {
+    if (axis == found[0].vector_axis) continue;
+    auto other = FindContraction(expression, axis);
+    if (other.ok()) found.push_back(*std::move(other));
   }
-  return tiles;
-}
-
-RegisterTile BestRegisterTile(const Contraction& c, const CpuFeatures& features,
-                              std::int64_t lanes) {
-  constexpr double kInFlight = 8;  // two multiply-adds a cycle, of four cycles each
-  RegisterTile best;
-  double best_score = 0;
-  for (const RegisterTile& tile : RegisterTiles(c, features, lanes)) {
-    double filled = static_cast<double>(c.extent(c.vector_axis)) /
-                    static_cast<double>(RoundUp(c.extent(c.vector_axis), lanes));
-    for (std::size_t i = 0; i < tile.size(); ++i) {
-      const std::int64_t extent =
-          i < c.rows.size() ? c.extent(c.rows[i]) : CeilDiv(c.extent(c.vector_axis), lanes);
-      filled *= static_cast<double>(extent) / static_cast<double>(RoundUp(extent, tile[i]));
-    }
-    const auto sums = static_cast<double>(Product(tile));
-    const auto loads = static_cast<double>(LoadsOf(c, tile));
-    // Of tiles that keep the arithmetic busy those with fewer loads are less in one's way.
-    const double score = filled * sums / (std::max({sums, loads, kInFlight}) + 0.2 * loads);
-    if (score <= best_score) continue;
-    best_score = score;
-    best = tile;
-  }
-  return best;
-}
-
-void TurnOperand(Contraction& c, std::size_t number) {
-  const Contraction::Operand& operand = c.operands[number];
-  const Buffer source = operand.buffer;
-  std::vector<std::size_t> order;
-  for (std::size_t d = 0; d < source->shape.size(); ++d) {
-    if (static_cast<int>(d) != operand.across) order.push_back(d);
-  }
-  order.push_back(static_cast<std::size_t>(operand.across));
-  ComputeOp turned;
-  turned.name = source->name + ".turned";
-  std::vector<std::int64_t> shape;
-  std::vector<Expr> index(source->shape.size());
-  for (std::size_t d : order) {
-    shape.push_back(source->shape[d]);
-    turned.axes.push_back({MakeVar(fmt::format("d{}", d)), source->shape[d], false});
-    index[d] = turned.axes.back().var;
-  }
-  turned.output = MakeBuffer(turned.name, source->dtype, shape);
-  turned.body = MakeLoad(source, std::move(index));
-  ComputeOp& main = c.compute.stages[c.main];
-  main.body = Rewrite(main.body, [&](const Expr& node) -> Expr {
-    if (node->kind != ExprKind::kLoad || node->buffer != source) return {};
-    std::vector<Expr> args;
-    for (std::size_t d : order) args.push_back(node->args[d]);
-    return MakeLoad(turned.output, std::move(args));
-  });
-  c.compute.stages.insert(c.compute.stages.begin() + static_cast<std::ptrdiff_t>(c.main),
-                          std::move(turned));
-  ++c.main;
-}
-
-std::string PackOperand(Contraction& c, std::size_t number, int dimension, std::int64_t block) {
-  const Contraction::Operand& operand = c.operands[number];
-  const Buffer source = operand.buffer;
-  const auto packed = static_cast<std::size_t>(dimension);
-  std::vector<std::size_t> order = {packed};
-  for (std::size_t d = 0; d < source->shape.size(); ++d) {
-    if (d != packed) order.push_back(d);
-  }
-  std::vector<std::int64_t> shape;
-  std::string layout = fmt::format("{}:", operand.input);
-  for (std::size_t d : order) {
-    shape.push_back(d == packed ? CeilDiv(source->shape[d], block) : source->shape[d]);
-    layout += static_cast<char>('A' + d);
-  }
-  shape.push_back(block);
-  layout += fmt::format("{}{}", block, static_cast<char>('a' + packed));
-  const Buffer parameter = MakeBuffer(source->name, source->dtype, shape);
-  c.compute.inputs[static_cast<std::size_t>(operand.input)] = parameter;
-  for (ComputeOp& stage : c.compute.stages) {
-    stage.body = Rewrite(stage.body, [&](const Expr& node) -> Expr {
-      if (node->kind != ExprKind::kLoad || node->buffer != source) return {};
-      std::vector<Expr> args;
-      for (std::size_t d : order) {
-        args.push_back(d == packed ? FloorDiv(node->args[d], Expr(block)) : node->args[d]);
-      }
-      args.push_back(FloorMod(node->args[packed], Expr(block)));
-      return MakeLoad(parameter, std::move(args));
-    });
-  }
-  return layout;
+  return found;
 }
 
 }  // namespace tilewright

@@ -33,10 +33,24 @@ struct AutoFlat {
 };
 
 /// `auto.cpu/tiles`: a contraction in register tiles, with what follows it element by element.
-/// Knobs: tile (steps of up to two axes, vectors), mid_<axis> (about how many steps of the axis
-/// belong to one cached tile), innermost (which axis those go on along), unroll (of the reduction),
-/// window (short reduced axes written out), pack (a constant operand as the tiles read it).
+/// Knobs: tile (the axis of the result that vectors are along, steps of up to two other axes,
+/// vectors), mid_<axis> (about how many steps of the axis belong to one cached tile), innermost
+/// (which axis those go on along), unroll (of the reduction), window (short reduced axes written
+/// out), operands (what a stage makes of them: before, for a cached tile or where they are read),
+/// pack (a constant operand as the tiles read it).
 struct AutoTiles {
+  static std::string Refuses(const Workload& workload, const Target& target);
+  static Result<ConfigSpace> DefineSpace(const Workload& workload, const Target& target);
+  static Result<Config> DefaultConfig(const Workload& workload, const Target& target);
+  static Result<Kernel> Apply(const Workload& workload, const Epilogue& epilogue,
+                              const Target& target, const Config& config);
+};
+
+/// `auto.cpu/windows`: windows that move over pictures, one for each other axis of the result, by
+/// joined rows (joined_rows.h). Knobs: tile (rows, columns in registers), band (rows of which a
+/// padded picture is made at a time), near (in a local buffer, or all before), write_out (all taps,
+/// or those of the innermost axis), turn_windows (the outermost axis of the windows innermost).
+struct AutoWindows {
   static std::string Refuses(const Workload& workload, const Target& target);
   static Result<ConfigSpace> DefineSpace(const Workload& workload, const Target& target);
   static Result<Config> DefaultConfig(const Workload& workload, const Target& target);

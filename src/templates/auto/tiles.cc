@@ -1,6 +1,8 @@
 // `auto.cpu/tiles`: a tile of results in registers, added up over all of the reduction, then what
 // follows is done to the tile and it is written. Around it, for each axis, tiles of tiles that stay
 // in a cache. Operands that lie across the vectors are turned first, constants of the model packed.
+// Where vectors are along another axis than the result lies along, a tile is turned in registers
+// when it is written.
 
 #include <fmt/format.h>
 
@@ -8,10 +10,12 @@
 #include <tuple>
 
 #include "src/base/math.h"
-#include "src/ir/visit.h"
+#include "src/schedule/dot.h"
 #include "src/target/cpu.h"
 #include "src/templates/auto/contraction.h"
+#include "src/templates/auto/register_tiles.h"
 #include "src/templates/auto/rules.h"
+#include "src/templates/auto/tile_stages.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 
@@ -29,17 +33,11 @@ std::vector<std::int64_t> MidSizes(std::int64_t extent) {
   return sizes;
 }
 
-Knob TileKnob(const std::string& name, const std::vector<RegisterTile>& tiles) {
-  std::vector<KnobValue> values;
-  for (const RegisterTile& tile : tiles) values.emplace_back().value = tile;
-  return Knob::Candidates(name, KnobKind::kOther, std::move(values));
-}
-
-/// Axes that there is something to decide about.
+/// Axes of the result that there is something to decide about.
 std::vector<int> LongAxes(const Contraction& c) {
   std::vector<int> axes;
-  for (int i = 0; i < static_cast<int>(c.op().axes.size()); ++i) {
-    if (c.extent(i) > 1) axes.push_back(i);
+  for (int i = 0; i < static_cast<int>(c.order.size()); ++i) {
+    if (c.extent(c.AxisOfResult(i)) > 1) axes.push_back(i);
   }
   return axes;
 }
@@ -51,34 +49,43 @@ bool HasWindow(const Contraction& c) {
          });
 }
 
-bool HasConstant(const Contraction& c) {
-  return std::ranges::any_of(c.operands, [](const Contraction::Operand& operand) {
-    return operand.constant && (operand.across >= 0 || operand.row_dimension >= 0);
+bool HasConstant(const std::vector<Contraction>& contractions) {
+  return std::ranges::any_of(contractions, [](const Contraction& c) {
+    return std::ranges::any_of(c.operands, [](const Contraction::Operand& operand) {
+      return operand.constant && (operand.across >= 0 || operand.row_dimension >= 0);
+    });
+  });
+}
+
+// Where a stage that makes an operand, element by element, is computed.
+constexpr const char* kMadeBefore = "before";  // as a whole
+constexpr const char* kMadeInTile = "tile";    // for a cached tile
+constexpr const char* kMadeInline = "inline";  // where it is read, padding skipped
+
+/// Whether an operand is computed by a stage that is none of a sum.
+bool MakesOperand(const Contraction& c) {
+  return std::ranges::any_of(c.operands, [&](const Contraction::Operand& operand) {
+    return std::ranges::any_of(c.compute.stages, [&](const ComputeOp& op) {
+      return op.output == operand.buffer && op.combiner == Combiner::kNone;
+    });
   });
 }
 
 /// The stages that matter, once the cheap ones are gone.
 struct TiledStages {
   StageId main, writer;
+  std::vector<StageId> made;  // that make operands, element by element
 };
 
-bool ReadsBuffer(const Schedule& s, StageId id, const Buffer& buffer, bool* as_it_is) {
-  bool reads = false;
-  const ComputeOp& op = s.stage(id).op;
-  ForEachNode(op.body, [&](const Expr& node) {
-    if (node->kind != ExprKind::kLoad || node->buffer != buffer) return;
-    reads = true;
-    *as_it_is = *as_it_is && node->args.size() == op.axes.size();
-    for (std::size_t d = 0; *as_it_is && d < node->args.size(); ++d) {
-      *as_it_is = node->args[d].Same(op.axes[d].var);
-    }
-  });
-  return reads;
-}
+/// Loops of the writer.
+struct TileLoops {
+  LoopId cached;  // around a cached tile
+  LoopId tile;    // around a register tile
+};
 
 /// Operands that cost something to make are made once; what only follows goes to its reader.
-TiledStages PrepareTiled(Schedule& s, const std::string& name) {
-  const StageId main = s.Stage(name);
+TiledStages PrepareTiled(Schedule& s, const Contraction& c) {
+  const StageId main = s.Stage(c.op().name);
   std::vector<StageId> kept;
   for (const StageId id : s.order()) {
     bool as_it_is = true;
@@ -90,47 +97,88 @@ TiledStages PrepareTiled(Schedule& s, const std::string& name) {
     const bool turned = s.stage(id).op.name.ends_with(".turned");
     if (!cheap || turned) kept.push_back(id);
   }
+  TiledStages stages{main, main, {}};
+  for (const StageId id : kept) {
+    if (s.stage(id).op.combiner == Combiner::kNone) stages.made.push_back(id);
+  }
+  StageId copy;  // that turns the result
+  if (c.turned()) {
+    copy = s.Stage(c.compute.stages[c.main + 1].name);
+    kept.push_back(copy);
+  }
   InlineElementwise(s, kept);
-  std::vector<StageId> readers;
-  bool as_it_is = true;
-  for (const StageId id : s.order()) {
-    if (s.stage(id).attach == Schedule::Attach::kInline) continue;
-    if (ReadsBuffer(s, id, s.stage(main).op.output, &as_it_is)) readers.push_back(id);
+  const StageId written = c.turned() ? copy : main;
+  const StageId follower = OnlyFollower(s, s.stage(written).op.output);
+  if (follower.index < 0 && !c.turned()) {
+    stages.main = s.CacheWrite(main, Scope::kLocal);
+    return stages;
   }
-  const bool fused =
-      readers.size() == 1 && as_it_is && s.stage(readers[0]).op.combiner == Combiner::kNone;
-  if (fused) {
-    s.SetScope(main, Scope::kLocal);
-    return {main, readers[0]};
-  }
-  return {s.CacheWrite(main, Scope::kLocal), main};
+  s.SetScope(main, Scope::kLocal);
+  stages.writer = follower.index < 0 ? copy : follower;
+  if (c.turned() && follower.index >= 0) s.ComputeInline(copy);
+  return stages;
 }
 
-/// Loops of the writer; gives the one that the sums are computed in.
-LoopId TileWriter(Schedule& s, StageId writer, const Contraction& c, const RegisterTile& tile,
-                  std::int64_t lanes, const Config& config, const Target& target) {
-  std::vector<LoopId> outer, mid, inner;
-  LoopId vectors, lane;
-  for (int i = 0; i < static_cast<int>(c.op().axes.size()); ++i) {
+/// Places what makes operands.
+void PlaceOperands(Schedule& s, const TiledStages& stages, const TileLoops& loops,
+                   const std::string& place, std::int64_t lanes, Target target) {
+  if (place == kMadeBefore) return;
+  target.SetOption("num-threads", "1");
+  bool skips = false;
+  for (const StageId id : stages.made) {
+    if (place == kMadeInTile) {
+      s.ComputeAt(id, stages.writer, loops.cached);
+      s.SetScope(id, Scope::kLocal);
+      ScheduleFlat(s, id, lanes, target, 1, AcrossAxis(s.stage(id).op, lanes));
+    } else if (s.stage(id).op.body->kind == ExprKind::kSelect) {
+      s.ComputeInline(id);
+      skips = true;
+    }
+  }
+  std::vector<Expr> conditions;
+  StripNeutralTaps(s.stage(stages.main).op, &conditions);
+  if (skips && !conditions.empty()) s.SkipZeroTaps(stages.main);
+}
+
+std::int64_t StepsOfTile(const Contraction& c, const RegisterTile& tile, std::int64_t lanes,
+                         int axis) {
+  const auto row = std::ranges::find(c.rows, axis);
+  if (row != c.rows.end()) return tile[static_cast<std::size_t>(row - c.rows.begin())];
+  return axis == c.vector_axis ? tile.back() * lanes : 1;
+}
+
+TileLoops TileWriter(Schedule& s, StageId writer, const Contraction& c, const RegisterTile& tile,
+                     std::int64_t lanes, const Config& config, const Target& target) {
+  std::vector<LoopId> outer, mid, inner, lane;  // lane: the loops of one vector, or of a block
+  LoopId along;
+  for (int i = 0; i < static_cast<int>(c.order.size()); ++i) {
     const LoopId axis = s.SpatialAxis(writer, i);
-    if (c.extent(i) == 1) {
+    const int own = c.AxisOfResult(i);
+    if (c.extent(own) == 1) {
       outer.push_back(axis);
       continue;
     }
-    const auto row = std::ranges::find(c.rows, i);
-    const bool is_vector = i == c.vector_axis;
-    std::int64_t step = 1;
-    if (row != c.rows.end()) step = tile[static_cast<std::size_t>(row - c.rows.begin())];
-    if (is_vector) step = tile.back() * lanes;
+    const bool is_vector = own == c.vector_axis, is_result = own == c.result_axis;
+    const std::int64_t step = StepsOfTile(c, tile, lanes, own);
     LoopId rest = axis;
     if (step > 1 || is_vector) {
       const auto [tiles, inside] = s.Split(writer, axis, step, Tail::kPeel);
       rest = tiles;
+      LoopId last = inside;
       if (is_vector) {
-        std::tie(vectors, lane) = s.Split(writer, inside, lanes, Tail::kPeel);
-      } else {
-        inner.push_back(inside);
+        const auto [vectors, lanes_of_it] = s.Split(writer, inside, lanes, Tail::kPeel);
+        inner.push_back(vectors);
+        last = lanes_of_it;
       }
+      if (is_result && !is_vector) {
+        // Blocks of so many rows and columns are what can be turned in registers.
+        const auto [blocks, columns] = s.Split(writer, inside, lanes, Tail::kPeel);
+        inner.push_back(blocks);
+        last = columns;
+      }
+      if (is_result) along = last;
+      if (is_vector && !is_result) lane.push_back(last);
+      if (!is_vector && !is_result) inner.push_back(last);
     }
     const std::int64_t count = s.Extent(rest);
     const std::int64_t wanted = CeilDiv(config.Integer(MidName(i)), step);
@@ -144,17 +192,22 @@ LoopId TileWriter(Schedule& s, StageId writer, const Contraction& c, const Regis
   if (first < mid.size())
     std::rotate(mid.begin() + static_cast<std::ptrdiff_t>(first),
                 mid.begin() + static_cast<std::ptrdiff_t>(first) + 1, mid.end());
-  const LoopId at = mid.back();
+  TileLoops loops_of_tiles{outer.back(), mid.back()};
   std::vector<LoopId> order = outer;
-  for (const auto* loops : {&mid, &inner}) order.insert(order.end(), loops->begin(), loops->end());
-  order.push_back(vectors);
-  order.push_back(lane);
+  for (const auto* loops : {&mid, &inner, &lane}) {
+    order.insert(order.end(), loops->begin(), loops->end());
+  }
+  order.push_back(along);
   s.Reorder(writer, order);
-  for (const LoopId loop : inner) s.Unroll(writer, loop);
-  s.Unroll(writer, vectors);
-  s.Vectorize(writer, lane);
-  if (target.num_threads() > 1) s.Parallel(writer, FuseAll(s, writer, outer));
-  return at;
+  for (const auto* loops : {&inner, &lane}) {
+    for (const LoopId loop : *loops) s.Unroll(writer, loop);
+  }
+  s.Vectorize(writer, along);
+  if (target.num_threads() > 1) {
+    loops_of_tiles.cached = FuseAll(s, writer, outer);
+    s.Parallel(writer, loops_of_tiles.cached);
+  }
+  return loops_of_tiles;
 }
 
 void TileMain(Schedule& s, StageId main, const Contraction& c, std::int64_t lanes,
@@ -230,22 +283,42 @@ AnchorForm ArrangeOperands(Contraction& c, const RegisterTile& tile, std::int64_
 }
 
 struct TilesPlan {
-  Contraction contraction;
+  std::vector<Contraction> contractions;  // by axis of the vectors, the innermost first
   CpuFeatures features;
+};
+
+/// A tile, and the contraction that it is one of.
+struct ChosenTile {
+  const Contraction* contraction = nullptr;
+  RegisterTile tile;
+
+  /// The axis of the result that the vectors are along, then the steps.
+  KnobValue Value() const {
+    std::vector<std::int64_t> value = {
+        contraction->order[static_cast<std::size_t>(contraction->vector_axis)]};
+    value.insert(value.end(), tile.begin(), tile.end());
+    return KnobValue{std::move(value)};
+  }
 };
 
 Result<TilesPlan> PlanTiles(const Workload& w, const Target& target) {
   auto features = FeaturesOf(target);
   TW_RETURN_IF_ERROR(features);
-  auto contraction = FindContraction(w.expression);
-  TW_RETURN_IF_ERROR(contraction);
-  return TilesPlan{*std::move(contraction), *std::move(features)};
+  auto contractions = FindContractions(w.expression);
+  TW_RETURN_IF_ERROR(contractions);
+  return TilesPlan{*std::move(contractions), *std::move(features)};
 }
 
 Result<ConfigSpace> TilesSpace(const TilesPlan& plan) {
-  const Contraction& c = plan.contraction;
+  const Contraction& c = plan.contractions[0];
   const std::int64_t lanes = plan.features.float_lanes();
-  std::vector<Result<Knob>> knobs = {TileKnob("tile", RegisterTiles(c, plan.features, lanes))};
+  std::vector<KnobValue> tiles;
+  for (const Contraction& each : plan.contractions) {
+    for (RegisterTile& tile : RegisterTiles(each, plan.features, lanes)) {
+      tiles.push_back(ChosenTile{&each, std::move(tile)}.Value());
+    }
+  }
+  std::vector<Result<Knob>> knobs = {Knob::Candidates("tile", KnobKind::kOther, std::move(tiles))};
   for (int axis : LongAxes(c))
     knobs.push_back(Knob::Other(MidName(axis), MidSizes(c.extent(axis))));
   std::vector<std::int64_t> places;
@@ -255,7 +328,14 @@ Result<ConfigSpace> TilesSpace(const TilesPlan& plan) {
   knobs.push_back(Knob::Other("innermost", std::move(places)));
   knobs.push_back(Knob::Other("unroll", {1, 2, 4, 8, 16}));
   if (HasWindow(c)) knobs.push_back(Knob::Bool("window", {true, false}));
-  if (HasConstant(c)) knobs.push_back(Knob::Bool("pack", {true, false}));
+  if (MakesOperand(c)) {
+    std::vector<KnobValue> operands;
+    for (const char* place : {kMadeBefore, kMadeInTile, kMadeInline}) {
+      operands.emplace_back().value = std::string(place);
+    }
+    knobs.push_back(Knob::Candidates("operands", KnobKind::kOther, std::move(operands)));
+  }
+  if (HasConstant(plan.contractions)) knobs.push_back(Knob::Bool("pack", {true, false}));
   return MakeSpace(std::move(knobs));
 }
 
@@ -276,18 +356,34 @@ Result<ConfigSpace> AutoTiles::DefineSpace(const Workload& w, const Target& targ
 Result<Config> AutoTiles::DefaultConfig(const Workload& w, const Target& target) {
   auto plan = PlanTiles(w, target);
   TW_RETURN_IF_ERROR(plan);
-  const Contraction& c = plan->contraction;
   auto space = TilesSpace(*plan);
   TW_RETURN_IF_ERROR(space);
+  const std::int64_t lanes = plan->features.float_lanes();
+  ChosenTile best;
+  double best_cycles = 0;
+  for (const Contraction& each : plan->contractions) {
+    RegisterTile tile = BestRegisterTile(each, plan->features, lanes);
+    if (tile.empty()) continue;
+    const double cycles = CyclesWithTile(each, tile, lanes);
+    if (best.contraction != nullptr && cycles >= best_cycles) continue;
+    best = {&each, std::move(tile)};
+    best_cycles = cycles;
+  }
+  if (best.contraction == nullptr) return Unsupported("no tile fits the registers");
+  const Contraction& c = *best.contraction;
   std::vector<std::pair<std::string, KnobValue>> values;
-  const RegisterTile tile = BestRegisterTile(c, plan->features, plan->features.float_lanes());
-  values.emplace_back("tile", KnobValue{tile});
+  values.emplace_back("tile", best.Value());
   const std::vector<int> axes = LongAxes(c);
   for (int axis : axes) values.emplace_back(MidName(axis), KnobValue{std::int64_t{1}});
   values.emplace_back("innermost", KnobValue{static_cast<std::int64_t>(axes.size()) - 1});
   values.emplace_back("unroll", KnobValue{std::int64_t{HasWindow(c) ? 1 : 4}});
   if (HasWindow(c)) values.emplace_back("window", KnobValue{true});
-  if (HasConstant(c)) values.emplace_back("pack", KnobValue{true});
+  if (MakesOperand(c)) {
+    KnobValue place;
+    place.value = std::string(kMadeBefore);
+    values.emplace_back("operands", std::move(place));
+  }
+  if (HasConstant(plan->contractions)) values.emplace_back("pack", KnobValue{true});
   return LocateValues(*space, std::move(values));
 }
 
@@ -295,18 +391,29 @@ Result<Kernel> AutoTiles::Apply(const Workload& w, const Epilogue&, const Target
                                 const Config& config) {
   auto plan = PlanTiles(w, target);
   TW_RETURN_IF_ERROR(plan);
-  Contraction& c = plan->contraction;
+  const std::vector<std::int64_t>& chosen = config.Factors("tile");
+  const RegisterTile tile(chosen.begin() + 1, chosen.end());
+  const auto found = std::ranges::find_if(plan->contractions, [&](const Contraction& each) {
+    return each.order[static_cast<std::size_t>(each.vector_axis)] == chosen[0];
+  });
+  if (found == plan->contractions.end()) {
+    return InvalidArgument(fmt::format("no vectors along axis {}", chosen[0]));
+  }
+  Contraction& c = *found;
   const std::int64_t lanes = plan->features.float_lanes();
-  const RegisterTile& tile = config.Factors("tile");
   const KnobValue* pack = config.Find("pack");
   const KnobValue* window = config.Find("window");
-  std::vector<std::string> arranged = {"contraction"};
+  std::vector<std::string> arranged = {c.turned() ? fmt::format("contraction, {}", chosen[0])
+                                                  : "contraction"};
   const AnchorForm form =
       ArrangeOperands(c, tile, lanes, pack != nullptr && pack->integer() != 0, arranged);
   Schedule s(c.compute);
-  const TiledStages stages = PrepareTiled(s, c.op().name);
-  const LoopId at = TileWriter(s, stages.writer, c, tile, lanes, config, target);
-  s.ComputeAt(stages.main, stages.writer, at);
+  const TiledStages stages = PrepareTiled(s, c);
+  const TileLoops loops = TileWriter(s, stages.writer, c, tile, lanes, config, target);
+  s.ComputeAt(stages.main, stages.writer, loops.tile);
+  if (const KnobValue* place = config.Find("operands")) {
+    PlaceOperands(s, stages, loops, std::get<std::string>(place->value), lanes, target);
+  }
   TileMain(s, stages.main, c, lanes, config, window != nullptr && window->integer() != 0);
   const std::vector<StageId> order = s.order();
   for (const StageId id : order) {

@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "src/ir/visit.h"
+#include "src/templates/auto/joined_rows.h"
 #include "src/templates/cpu/matmul_tile.h"
 #include "src/templates/stages.h"
 #include "src/templates/text/words.h"
@@ -188,7 +189,8 @@ void ScheduleApplier::Arrange(const ScheduleValue& call) {
   const std::string what = Text(call.args[0]);
   if (!ok()) return;
   if (what == "turn" || what == "pack") return ArrangeOperand(call);
-  if (call.args.size() != 1) return Fail(call.offset, what + " takes nothing more");
+  const bool axis = what == "contraction" && call.args.size() == 2;
+  if (call.args.size() != 1 && !axis) return Fail(call.offset, what + " takes nothing more");
   const bool expression = workload_.op == OpKind::kExpression;
   if (what == "sums_in_blocks") {
     if (contraction_) return Fail(call.offset, "blocks of sums of a contraction");
@@ -199,8 +201,17 @@ void ScheduleApplier::Arrange(const ScheduleValue& call) {
   if (compute_ || contraction_) return Fail(call.offset, "arranged already");
   if (what == "joined" && expression) {
     compute_ = DefineExpression(Collapsed(workload_.expression));
+  } else if (what == "windows" && expression) {
+    auto found = FindWindows(workload_.expression);
+    if (!found.ok()) return Fail(call.offset, found.status().message());
+    compute_ = std::move(found->compute);
   } else if (what == "contraction" && expression) {
-    auto found = FindContraction(workload_.expression);
+    const std::int64_t along = axis ? Integer(call.args[1]) : -1;
+    if (!ok()) return;
+    if (axis && (along < 0 || along >= static_cast<std::int64_t>(kMostExpressionAxes))) {
+      return Fail(call.args[1].offset, fmt::format("axis {}", along));
+    }
+    auto found = FindContraction(workload_.expression, static_cast<int>(along));
     if (!found.ok()) return Fail(call.offset, found.status().message());
     contraction_ = *std::move(found);
   } else if (what == "turned_columns" && workload_.op == OpKind::kBatchMatmul &&

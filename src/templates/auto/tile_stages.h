@@ -1,0 +1,16 @@
+#pragma once
+
+#include "src/schedule/schedule.h"
+#include "src/target/target.h"
+
+namespace tilewright {
+
+/// Whether a stage loads the buffer. as_it_is: becomes false if it does other than element by
+/// element, in the order of its own axes.
+bool ReadsBuffer(const Schedule& schedule, StageId stage, const Buffer& buffer, bool* as_it_is);
+
+/// The only stage that reads the buffer, if it does so element by element and could do it to a
+/// tile; index -1 if there is none.
+StageId OnlyFollower(const Schedule& schedule, const Buffer& buffer);
+
+}  // namespace tilewright
