@@ -195,9 +195,9 @@ constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
     "multiply.vta",
     "elementwise_packed.vta",
     "max_pool2d_packed.vta",
-    "auto.cpu/windows",
     "auto.cpu/tiles",
     "auto.cpu/flat",
+    "auto.cpu/windows",
     "auto.cpu/fixed",
     "auto.cuda/fixed",
 };

@@ -13,6 +13,7 @@
 #include "src/base/random.h"
 #include "src/target/device.h"
 #include "src/templates/auto/contraction.h"
+#include "src/templates/auto/joined_rows.h"
 #include "src/templates/auto/rules.h"
 #include "src/tensor/reference/expression.h"
 #include "tests/support/built_in.h"
@@ -123,6 +124,72 @@ TEST(AutoTiles, FindsTheContraction) {
   const auto kernel = AutoTiles::Apply(product, {}, target, *config);
   ASSERT_TRUE(kernel.ok()) << kernel.status().message();
   EXPECT_THAT(kernel->form.weight, testing::HasSubstr(":AB"));
+}
+
+/// Some configs of a rule, drawn at random, and its default one.
+void RunSome(const std::string& text, const char* key, int configs, AutoRun& count) {
+  const Target target = *Target::Parse("llvm -num-threads=2");
+  const Workload w = WorkloadOfText(text);
+  const TemplateEntry* entry = BuiltInTemplates().Find(key);
+  ASSERT_EQ(entry->refuses(w, target), "");
+  const auto space = entry->define_space(w, target);
+  const auto first = entry->default_config(w, target);
+  ASSERT_TRUE(space.ok() && first.ok());
+  RunConfig(w, *entry, target, *first, 3, count);
+  Random random(11);
+  for (int i = 0; i < configs; ++i) {
+    const auto size = static_cast<std::uint64_t>(space->size());
+    RunConfig(w, *entry, target, space->At(static_cast<std::int64_t>(random.Below(size))), 3,
+              count);
+  }
+}
+
+constexpr const char* kPadded =
+    "P[c: 5, y: 9, x: 9] = select(y >= 1 and y < 8 and x >= 1 and x < 8, X[c, y - 1, x - 1], "
+    "0.0)\n";
+
+TEST(AutoTiles, TurnsTheResultWhereVectorsGoAlongAnotherAxis) {
+  const std::string strided =
+      std::string("input X: float32[5, 7, 7]\nconst W: float32[8, 5, 3, 3]\n") + kPadded +
+      "C[k: 8, y: 4, x: 4] = sum(c: 5, r: 3, s: 3) P[c, 2 * y + r, 2 * x + s] * W[k, c, r, s]\n"
+      "R[k: 8, y: 4, x: 4] = max(C[k, y, x], 0.0)";
+  const auto found = FindContractions(WorkloadOfText(strided).expression);
+  ASSERT_TRUE(found.ok());
+  ASSERT_EQ(found->size(), 2u);
+  EXPECT_FALSE((*found)[0].turned());
+  EXPECT_TRUE((*found)[1].turned());
+  EXPECT_TRUE((*found)[0].operands[0].gathers || (*found)[0].operands[1].gathers);
+  AutoRun count;
+  RunSome(strided, "auto.cpu/tiles", 12, count);
+  EXPECT_GE(count.run, 8);
+}
+
+TEST(AutoWindows, JoinsTheRowsOfPictures) {
+  const std::string depthwise =
+      std::string("input X: float32[5, 7, 7]\nconst W: float32[5, 3, 3]\n") + kPadded +
+      "C[c: 5, y: 7, x: 7] = sum(r: 3, s: 3) P[c, y + r, x + s] * W[c, r, s]";
+  const auto found = FindWindows(WorkloadOfText(depthwise).expression);
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  EXPECT_EQ(found->row, 9);
+  EXPECT_EQ(found->elements, 6 * 9 + 7);
+  AutoRun count;
+  RunSome(depthwise, "auto.cpu/windows", 8, count);
+  const std::string pooled = std::string("input X: float32[5, 7, 7]\n") + kPadded +
+                             "M[c: 5, y: 7, x: 7] = max(r: 3, s: 3) P[c, y + r, x + s]\n"
+                             "R[c: 5, y: 7, x: 7] = M[c, y, x] * 2.0";
+  RunSome(pooled, "auto.cpu/windows", 4, count);
+  EXPECT_EQ(count.run, 14);
+  // Data that several results share, and strides, are not its business.
+  const auto refused = [](const char* text) {
+    return !FindWindows(WorkloadOfText(text).expression).ok();
+  };
+  EXPECT_TRUE(
+      refused("input X: float32[5, 9, 9]\nconst W: float32[8, 5, 3, 3]\n"
+              "C[k: 8, y: 7, x: 7] = sum(c: 5, r: 3, s: 3) X[c, y + r, x + s] * "
+              "W[k, c, r, s]"));
+  EXPECT_TRUE(
+      refused("input X: float32[5, 9, 9]\nC[c: 5, y: 4, x: 4] = sum(r: 3, s: 3) "
+              "X[c, 2 * y + r, 2 * x + s]"));
 }
 
 }  // namespace

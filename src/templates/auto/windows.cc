@@ -7,6 +7,7 @@
 
 #include "src/base/math.h"
 #include "src/target/cpu.h"
+#include "src/templates/auto/contraction.h"
 #include "src/templates/auto/joined_rows.h"
 #include "src/templates/auto/rules.h"
 #include "src/templates/auto/tile_stages.h"
@@ -66,7 +67,9 @@ std::int64_t CountTaps(const WindowsPlan& plan) {
 }
 
 /// The tile that takes the fewest vectors in all, of equal ones the one with most rows: those that
-/// are read for one of them serve the next.
+/// are read for one of them serve the next. With more sums than these there are no registers left
+/// for what is read.
+constexpr std::int64_t kMostSumsAtFirst = 9;
 RowTile DefaultRowTile(const WindowsPlan& plan) {
   const Windows& w = plan.windows;
   RowTile best;
@@ -74,6 +77,7 @@ RowTile DefaultRowTile(const WindowsPlan& plan) {
   for (const RowTile& tile : RowTiles(plan)) {
     const std::int64_t vectors = VectorsOf(plan, tile[0], tile[1]);
     if (vectors * CountTaps(plan) > kMostWrittenOut) continue;
+    if (vectors > kMostSumsAtFirst && !best.empty()) continue;
     const std::int64_t cost = CeilDiv(w.height, tile[0]) * CeilDiv(w.width, tile[1]) * vectors;
     if (!best.empty() && cost > best_cost) continue;
     best = tile;
@@ -189,7 +193,7 @@ Result<Config> AutoWindows::DefaultConfig(const Workload& w, const Target& targe
                                {"band", KnobValue{band}},
                                {"near", KnobValue{true}},
                                {"write_out", KnobValue{few}},
-                               {"turn_windows", KnobValue{false}}});
+                               {"turn_windows", KnobValue{true}}});
 }
 
 Result<Kernel> AutoWindows::Apply(const Workload& w, const Epilogue&, const Target& target,
@@ -242,6 +246,11 @@ Result<Kernel> AutoWindows::Apply(const Workload& w, const Epilogue&, const Targ
   }
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), AnchorForm(), {"windows"}};
+}
+
+bool AutoWindows::GoesFirst(const Workload& w, const Target& target) {
+  const auto plan = PlanWindows(w, target);
+  return plan.ok() && plan->windows.width < 2 * plan->lanes() && FindContraction(w.expression).ok();
 }
 
 }  // namespace tilewright
