@@ -141,11 +141,15 @@ constexpr Sample kSamples[] = {
      "conv2d(float16[1,64,4,4]NCHW,float16[16,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32", ""},
     {"BatchMatmulF16Long", "batch_matmul(float16[1,16,512]BMK,float16[1,16,512]BNK)->float32", ""},
     {"BatchMatmulF16", "batch_matmul(float16[2,16,24]BMK,float16[2,24,24]BNK)->float32", ""},
+    {"Windows",
+     "expression(input x0:float32[3,9,9];t0[i0:3,i1:7,i2:7]=max(r0:3,r1:3)x0[i0,i1+r0,i2+r1])", ""},
     {"Expression",
-     "expression(const x0:float32[24,20];input x1:float32[12,20];t0[i0:12,i1:24]=sum(r0:20)x0[i1,r0]"
+     "expression(const x0:float32[24,20];input "
+     "x1:float32[12,20];t0[i0:12,i1:24]=sum(r0:20)x0[i1,r0]"
      "*x1[i0,r0];t1[i0:12,i1:24]=max(t0[i0,i1],0.0))",
      ""},
-    {"DenseOfManyRows", "dense(float32[40,24]MK,float32[36,24]NK)->float32", "add(channel:float32)"},
+    {"DenseOfManyRows", "dense(float32[40,24]MK,float32[36,24]NK)->float32",
+     "add(channel:float32)"},
     {"BatchMatmulOfOddSizes", "batch_matmul(float32[2,19,11]BMK,float32[2,37,11]BNK)->float32",
      "mul(0.125);add(channel:float32);add(tensor:float32)"},
     {"BatchMatmul", "batch_matmul(float32[3,12,32]BMK,float32[3,20,32]BNK)->float32", ""},
