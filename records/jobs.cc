@@ -28,6 +28,8 @@ Result<std::vector<LogEntry>> Entries(Statement& query) {
 }  // namespace
 
 Result<Job> Store::OpenJob(std::string_view name, std::string_view settings, std::uint64_t seed) {
+  const StoreUse use(*impl_);
+  TW_RETURN_IF_ERROR(use.status());
   auto transaction = Transaction::Begin(impl_->db);
   TW_RETURN_IF_ERROR(transaction);
   auto insert = Statement::Prepare(
@@ -48,6 +50,8 @@ Result<Job> Store::OpenJob(std::string_view name, std::string_view settings, std
 }
 
 Status Store::FinishJob(std::int64_t job) {
+  const StoreUse use(*impl_);
+  TW_RETURN_IF_ERROR(use.status());
   auto update = Statement::Prepare(impl_->db, "UPDATE job SET finished = 1 WHERE id = ?1");
   TW_RETURN_IF_ERROR(update);
   return update->Bind(1, job).Run();
@@ -67,6 +71,8 @@ Result<std::vector<Job>> Store::Jobs() const {
 }
 
 Result<std::vector<LogEntry>> Store::Log(std::int64_t job, std::string_view task_key) {
+  const StoreUse use(*impl_);
+  TW_RETURN_IF_ERROR(use.status());
   auto query = Statement::Prepare(
       impl_->db, "SELECT task, kind, payload FROM log WHERE job = ?1 AND task = ?2 ORDER BY seq");
   TW_RETURN_IF_ERROR(query);

@@ -277,6 +277,8 @@ void Store::SetDurability(Durability durability) { impl_->durability = durabilit
 
 Status Store::Append(std::int64_t job, const std::vector<Trial>& trials,
                      const std::vector<LogEntry>& log) {
+  const StoreUse use(*impl_);
+  TW_RETURN_IF_ERROR(use.status());
   auto name = JobName(impl_->db, job);
   TW_RETURN_IF_ERROR(name);
   std::vector<TrialTexts> texts;
@@ -314,6 +316,8 @@ Status Store::Append(std::int64_t job, const std::vector<Trial>& trials,
 
 Status Store::ForEachTrial(const TrialFilter& filter,
                            const std::function<Status(const Record&)>& visit) const {
+  const StoreUse use(*impl_);
+  TW_RETURN_IF_ERROR(use.status());
   std::string sql = FilterSql(filter, kTrialColumns) + " ORDER BY rowid";
   if (filter.limit > 0) sql += " LIMIT " + std::to_string(filter.limit);
   auto query = Statement::Prepare(impl_->db, sql);
@@ -339,6 +343,8 @@ Result<std::vector<Record>> Store::Trials(const TrialFilter& filter) const {
 }
 
 Result<std::int64_t> Store::CountTrials(const TrialFilter& filter) const {
+  const StoreUse use(*impl_);
+  TW_RETURN_IF_ERROR(use.status());
   auto query = Statement::Prepare(impl_->db, FilterSql(filter, "count(*)"));
   TW_RETURN_IF_ERROR(query);
   BindFilter(filter, *query);
@@ -349,6 +355,8 @@ Result<std::int64_t> Store::CountTrials(const TrialFilter& filter) const {
 
 Status Store::StoreBest(std::int64_t job, const Trial& winner,
                         const std::vector<std::int64_t>& ties) {
+  const StoreUse use(*impl_);
+  TW_RETURN_IF_ERROR(use.status());
   auto transaction = Transaction::Begin(impl_->db);
   TW_RETURN_IF_ERROR(transaction);
   auto name = JobName(impl_->db, job);
@@ -371,6 +379,8 @@ Status Store::StoreBest(std::int64_t job, const Trial& winner,
 }
 
 Status Store::SetFact(std::string_view key, std::string_view value) {
+  const StoreUse use(*impl_);
+  TW_RETURN_IF_ERROR(use.status());
   auto insert =
       Statement::Prepare(impl_->db, "INSERT OR REPLACE INTO fact (key, value) VALUES (?1, ?2)");
   TW_RETURN_IF_ERROR(insert);
@@ -378,6 +388,8 @@ Status Store::SetFact(std::string_view key, std::string_view value) {
 }
 
 Result<std::optional<std::string>> Store::Fact(std::string_view key) const {
+  const StoreUse use(*impl_);
+  TW_RETURN_IF_ERROR(use.status());
   auto query = Statement::Prepare(impl_->db, "SELECT value FROM fact WHERE key = ?1");
   TW_RETURN_IF_ERROR(query);
   query->Bind(1, key);

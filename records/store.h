@@ -81,7 +81,8 @@ enum class Durability : std::uint8_t {
 using CallRule = std::function<std::string(const Candidate&)>;
 
 /// The SQLite record store. Any number of readers, one write transaction at a time from any
-/// process.
+/// process. One is for one thread at a time: a call while another thread is in one fails with
+/// kInternal.
 class Store {
  public:
   enum class Mode : std::uint8_t { kReadOnly, kReadWrite };

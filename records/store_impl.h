@@ -1,8 +1,10 @@
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -28,6 +30,31 @@ struct Store::Impl {
   // Prepared at the first query and used again: preparing costs more than running them.
   Statement begin_read, end_read, find_workload, find_target, find_raced, find_served;
   bool prepared = false;
+  std::atomic<std::thread::id> user;  ///< who is inside, see StoreUse; nobody: the id of no thread
+};
+
+/// A thread is inside a store until this goes. The connection has no locks of its own: two threads
+/// in it at once would share its pages, and what they write then is no database any more.
+class StoreUse {
+ public:
+  explicit StoreUse(Store::Impl& store) : store_(store) {
+    std::thread::id inside;
+    mine_ = store_.user.compare_exchange_strong(inside, std::this_thread::get_id());
+    alone_ = mine_ || inside == std::this_thread::get_id();
+  }
+  StoreUse(const StoreUse&) = delete;
+  StoreUse& operator=(const StoreUse&) = delete;
+  ~StoreUse() {
+    if (mine_) store_.user.store({});
+  }
+  /// kInternal: another thread is inside, and nothing was done.
+  Status status() const {
+    return alone_ ? Status() : Internal(store_.path + ": used by two threads at once");
+  }
+
+ private:
+  Store::Impl& store_;
+  bool mine_ = false, alone_ = false;
 };
 
 /// Text that names a store at its creation.

@@ -166,6 +166,8 @@ Status TuneRun::Plan() {
   if (state.strategy == nullptr) {
     BeginEntry begin;
     if (settings_.warm_start) begin = pool_->Choose(tasks_, *task);
+    // The store is the writer's while that has something to write.
+    TW_RETURN_IF_ERROR(writer_->Flush());
     Result<std::vector<Point>> stale =
         StalePoints(*context_.store, state.space, context_.measurer->device());
     TW_RETURN_IF_ERROR(stale);

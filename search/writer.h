@@ -27,7 +27,7 @@ class Writer {
     std::vector<records::LogEntry> log;
   };
 
-  /// The store outlives the writer and is not used by others while it works.
+  /// The store outlives the writer, and is used by others only after a Flush and before a Push.
   Writer(records::Store& store, std::int64_t job) : store_(store), job_(job) {}
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;

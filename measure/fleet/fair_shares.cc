@@ -12,10 +12,9 @@ void FairShares::Set(const JobName& job, double weight) {
   found->second.asked = weight;
   Weigh();
   if (!added) return;
-  constexpr std::uint64_t kParts = 1024;
-  const std::uint64_t draw = Mix64(seed_ ^ Fnv1a64(job.user + "." + job.job)) % kParts;
-  const double order = UsualSeconds(job) / found->second.weight;
-  found->second.had = Front(job) + order * static_cast<double>(draw) / kParts;
+  Job& entry = found->second;
+  entry.lead = DrawOf(job) * UsualSeconds(job) / entry.weight;
+  entry.had = RoundBegan(job) + entry.lead;
 }
 
 void FairShares::Remove(const JobName& job) {
@@ -30,10 +29,26 @@ void FairShares::Weigh() {
   }
 }
 
-double FairShares::Front(const JobName& except) const {
+double FairShares::DrawOf(const JobName& job) const {
+  constexpr std::uint64_t kParts = 1024;
+  const std::uint64_t draw = Mix64(seed_ ^ Fnv1a64(job.user + "." + job.job)) % kParts;
+  return static_cast<double>(draw) / kParts;
+}
+
+double FairShares::Least(const JobName& except) const {
   std::optional<double> least;
   for (const auto& [name, job] : jobs_) {
     if (name != except) least = std::min(least.value_or(job.had), job.had);
+  }
+  return least.value_or(0);
+}
+
+double FairShares::RoundBegan(const JobName& except) const {
+  // Not where the one that is next stands: of the jobs that were there already, the same one would
+  // be next on all devices, and each would round what is due to it the same way.
+  std::optional<double> least;
+  for (const auto& [name, job] : jobs_) {
+    if (name != except) least = std::min(least.value_or(job.had - job.lead), job.had - job.lead);
   }
   return least.value_or(0);
 }
@@ -66,6 +81,12 @@ void FairShares::Settle(const JobName& job, double charged, double seconds) {
   if (found == jobs_.end()) return;
   Job& entry = found->second;
   entry.had += (seconds - charged) / entry.weight;
+  if (entry.usual <= 0) {
+    // Its place was made of what others' orders take, or of a guess.
+    const double lead = DrawOf(job) * seconds / entry.weight;
+    entry.had += lead - entry.lead;
+    entry.lead = lead;
+  }
   constexpr double kNewest = 0.1;
   entry.usual = entry.usual > 0 ? entry.usual + kNewest * (seconds - entry.usual) : seconds;
 }
@@ -73,7 +94,10 @@ void FairShares::Settle(const JobName& job, double charged, double seconds) {
 void FairShares::Idle(const JobName& job) {
   const auto found = jobs_.find(job);
   if (found == jobs_.end()) return;
-  found->second.had = std::max(found->second.had, Front(job));
+  Job& entry = found->second;
+  const double order = UsualSeconds(job) / entry.weight;
+  const double place = std::max(RoundBegan(job) + entry.lead, Least(job) - order);
+  entry.had = std::max(entry.had, place);
 }
 
 }  // namespace tilewright::measure::fleet

@@ -22,8 +22,8 @@ class FairShares {
   /// seed: of the device. Devices that all began with the same job would all round the same way.
   explicit FairShares(std::uint64_t seed = 0) : seed_(seed) {}
 
-  /// A job is there, or weighs something else now. A new one begins beside the others, not before
-  /// them.
+  /// A job is there, or weighs something else now. A new one gets its place in the round that the
+  /// others are in.
   void Set(const JobName& job, double weight);
   void Remove(const JobName& job);
   /// The job that has had least for its weight, among those that `may` says yes to; nullopt: none.
@@ -43,7 +43,7 @@ class FairShares {
   double Charge(const JobName& job);
   /// The order took so long; charged: as Charge said.
   void Settle(const JobName& job, double charged, double seconds);
-  /// It had nothing to do: what it did not use is nobody's debt.
+  /// It had nothing to do: what it did not use is nobody's debt, but for one order.
   void Idle(const JobName& job);
   /// The order a job usually has, in seconds.
   double UsualSeconds(const JobName& job) const;
@@ -52,12 +52,18 @@ class FairShares {
   struct Job {
     double asked = 1;   ///< weight as told
     double weight = 1;  ///< ... within what its user may have
-    double had = 0;     ///< seconds for a weight of 1
+    double had = 0;     ///< seconds for a weight of 1, `lead` included
+    double lead = 0;    ///< its place in a round: a part of what one order is
     double usual = 0;   ///< moving average of an order's seconds; 0: unknown
   };
   void Weigh();
-  /// What the job that had least has had; jobs that come join there.
-  double Front(const JobName& except) const;
+  /// The part of an order by which a job's place in a round is behind the round's beginning;
+  /// another one on each device.
+  double DrawOf(const JobName& job) const;
+  /// What the job that had least has had.
+  double Least(const JobName& except) const;
+  /// Where the round that the others are in began.
+  double RoundBegan(const JobName& except) const;
 
   std::uint64_t seed_;
   std::map<JobName, Job> jobs_;
