@@ -306,13 +306,11 @@ void Dispatcher::Lost(std::uint64_t sequence) {
 }
 
 void Dispatcher::Baselines(double now) {
-  std::vector<DeviceName> names;
+  if (kernels_.empty()) return;
+  const bool built =
+      std::ranges::none_of(kernels_, [](const Kernel& kernel) { return kernel.built.empty(); });
   for (const auto& [name, device] : roster_.devices()) {
-    const bool built =
-        std::ranges::none_of(kernels_, [](const Kernel& k) { return k.built.empty(); });
-    if (device.here.builds || built) names.push_back(name);
-  }
-  for (const DeviceName& name : names) {
+    if (!device.here.builds && !built) continue;
     const auto kernel = roster_.TakeBaseline(name, now);
     if (!kernel) continue;
     const Kernel& which = kernels_[*kernel];

@@ -77,10 +77,16 @@ class MemoryHub::Member final : public Broker {
       return {};
     }
     const double now = hub_.clock_.MonotonicSeconds();
-    found->second.asks.push_back({this, count, now + seconds});
-    hub_.advance_at_ = std::min(hub_.advance_at_, now + seconds);
-    hub_.HandOut(found->second);
-    if (seconds <= 0) hub_.Advance();
+    Held& held = found->second;
+    held.asks.push_back({this, count, now + seconds});
+    hub_.HandOut(held);
+    if (seconds > 0) {
+      hub_.advance_at_ = std::min(hub_.advance_at_, now + seconds);
+    } else if (!held.asks.empty() && held.asks.back().member == this &&
+               held.asks.back().until <= now) {
+      held.asks.pop_back();  // others are looked at when their time has come
+      Over(queue);
+    }
     return {};
   }
   void Acknowledge(const std::string& handle, Verdict verdict) override {

@@ -97,25 +97,26 @@ void OrderBook::TakeBack(Entry& entry, double now) {
 
 std::vector<std::uint64_t> OrderBook::Expire(double now, double seconds) {
   std::vector<std::uint64_t> over;
-  for (const std::uint64_t sequence : std::set<std::uint64_t>(leased_)) {
-    Entry& entry = entries_.at(sequence);
-    if (entry.done || now - entry.heard_at <= seconds) continue;
-    EndLease(entry);
-    over.push_back(sequence);
+  for (const std::uint64_t sequence : leased_) {
+    const Entry& entry = entries_.at(sequence);
+    if (!entry.done && now - entry.heard_at > seconds) over.push_back(sequence);
   }
+  for (const std::uint64_t sequence : over) EndLease(entries_.at(sequence));
   return over;
 }
 
 std::vector<std::uint64_t> OrderBook::Lose(const DeviceName& device, const std::string& instance,
                                            double now) {
   std::vector<std::uint64_t> over;
-  for (const std::uint64_t sequence : std::set<std::uint64_t>(leased_)) {
+  for (const std::uint64_t sequence : leased_) {
+    const Entry& entry = entries_.at(sequence);
+    const bool its = !entry.done && entry.holder == device && entry.instance != instance;
+    if (its) over.push_back(sequence);
+  }
+  for (const std::uint64_t sequence : over) {
     Entry& entry = entries_.at(sequence);
-    if (entry.done || entry.holder != device) continue;
-    if (entry.instance == instance) continue;
     EndLease(entry);
     entry.heard_at = now;
-    over.push_back(sequence);
   }
   return over;
 }
