@@ -231,8 +231,8 @@ void Shares(const std::string& server_program) {
     TW_CHECK(tuners.back()->Open().ok());
   }
   std::uint64_t ticket = 1;
-  // While a job was alone, each device took all it could of it: an order more than was due, which is
-  // made good in the first three rounds (of 4.2 s).
+  // While a job was alone, each device took all it could of it: an order more than was due, which
+  // is made good in the first three rounds (of 4.2 s).
   constexpr double kSettleSeconds = 14;
   const double begin = clock.MonotonicSeconds() + kSettleSeconds;
   double all = 0;
@@ -279,11 +279,12 @@ void Simulation(int argc, char** argv) {
   const Simulated s = Simulate(devices, seconds, hours, churn);
   fmt::print(
       "simulated: {} devices, {:.2f} h, trials of {:g} s, churn {:g} an hour: {} trials, {:.1f} "
-      "trials/s ({:.3f} of linear), idle {:.2f} %, lost {}, doubled {}, leases lost {}, messages "
+      "trials/s ({:.3f} of linear), baselines {}, idle {:.2f} %, lost {}, doubled {}, leases lost "
+      "{}, messages "
       "{} ({:.0f}/s), took {:.1f} s\n",
       devices, hours, seconds, churn, s.trials, s.trials_per_second,
-      s.trials_per_second * seconds / devices, 100 * s.idle_share, s.lost_trials, s.doubled_trials,
-      s.leases_lost, s.messages, static_cast<double>(s.messages) / (hours * 3600),
+      s.trials_per_second * seconds / devices, s.baselines, 100 * s.idle_share, s.lost_trials,
+      s.doubled_trials, s.leases_lost, s.messages, static_cast<double>(s.messages) / (hours * 3600),
       clock.MonotonicSeconds() - begin);
 }
 

@@ -49,7 +49,8 @@ Request BenchRequest(std::uint64_t ticket);
 /// The product's scheduling with a clock of its own; see fleet_bench_simulation.cc.
 struct Simulated {
   double trials_per_second = 0, idle_share = 0;
-  std::int64_t trials = 0, lost_trials = 0, doubled_trials = 0, messages = 0, leases_lost = 0;
+  std::int64_t trials = 0, lost_trials = 0, doubled_trials = 0, messages = 0, leases_lost = 0,
+               baselines = 0;
 };
 Simulated Simulate(int devices, double trial_seconds, double hours, double churn_per_hour);
 

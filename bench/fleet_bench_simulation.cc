@@ -59,7 +59,9 @@ class Simulation {
     said.trials_per_second = static_cast<double>(done_) / seconds;
     // What a device that is gone could have done is nobody's idleness.
     for (const Member& member : members_) up_ += clock_.now - member.since;
-    said.idle_share = 1 - static_cast<double>(done_) * trial_seconds_ / up_;
+    // A baseline takes as long as a trial here: a device that measures one is not idle.
+    said.baselines = tuner_->counts().baselines;
+    said.idle_share = 1 - static_cast<double>(done_ + said.baselines) * trial_seconds_ / up_;
     said.doubled_trials = doubled_;
     said.messages = hub_.said() + hub_.queued();
     said.leases_lost = tuner_->counts().lost;
