@@ -14,6 +14,7 @@
 #include "src/base/files/file.h"
 #include "src/base/files/new_name.h"
 #include "src/base/json.h"
+#include "src/base/strings.h"
 #include "src/base/subprocess.h"
 
 namespace tilewright::cli {
@@ -22,6 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 namespace fleet = measure::fleet;
 
+// The servers of a cluster speak to each other on the port that is so much further on.
+constexpr int kClusterPorts = 2000;
 constexpr const char* kRoles = "tuner, worker, builder or admin";
 
 bool IsRole(const std::string& role) {
@@ -53,8 +56,8 @@ Status RunOpenssl(std::vector<std::string> arguments) {
                      " failed: " + (ended ? ended->ToString() : std::string("it did not end")));
 }
 
-/// An authority of the fleet's own, and the server's certificate, for ten years.
-Status MakeCertificates(const std::string& folder, const std::string& host) {
+/// An authority of the fleet's own, and the servers' certificate, for ten years.
+Status MakeCertificates(const std::string& folder, const std::string& hosts) {
   const auto in = [&folder](const char* name) { return folder + "/" + name; };
   const std::vector<std::string> key = {"-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
                                         "-nodes"};
@@ -63,16 +66,19 @@ Status MakeCertificates(const std::string& folder, const std::string& host) {
     words.insert(words.end(), more.begin(), more.end());
     return words;
   };
-  const bool number = host.find_first_not_of("0123456789.:") == std::string::npos;
-  const std::string names = std::string("subjectAltName=") + (number ? "IP:" : "DNS:") + host +
-                            ",DNS:localhost,IP:127.0.0.1\n";
+  std::string names = "subjectAltName=DNS:localhost,IP:127.0.0.1";
+  for (const std::string& one : Split(hosts, ',')) {
+    const bool number = one.find_first_not_of("0123456789.:") == std::string::npos;
+    names += (number ? ",IP:" : ",DNS:") + one;
+  }
+  names += "\n";
   TW_RETURN_IF_ERROR(WriteFile(in("names.txt"), names));
   const mode_t before = ::umask(0077);
   Status made = RunOpenssl(with({"req", "-x509"}, {"-days", "3650", "-subj", "/CN=tilewright fleet",
                                                    "-keyout", in("ca.key"), "-out", in("ca.pem")}));
   if (made.ok()) {
-    made = RunOpenssl(with(
-        {"req"}, {"-subj", "/CN=" + host, "-keyout", in("server.key"), "-out", in("server.csr")}));
+    made = RunOpenssl(with({"req"}, {"-subj", "/CN=" + Split(hosts, ',').front(), "-keyout",
+                                     in("server.key"), "-out", in("server.csr")}));
   }
   if (made.ok()) {
     made = RunOpenssl({"x509", "-req", "-in", in("server.csr"), "-CA", in("ca.pem"), "-CAkey",
@@ -158,6 +164,15 @@ Result<FleetFolder> FleetFolder::Make(const std::string& folder, const std::stri
                                       int port) {
   if (FileExists(folder + "/fleet.json")) {
     return InvalidArgument(folder + ": there is a fleet already");
+  }
+  for (const std::string& one : Split(host, ',')) {
+    const bool ok = !one.empty() && std::ranges::all_of(one, [](char c) {
+      return fleet::IsName(std::string(1, c)) || c == '.' || c == ':';
+    });
+    if (!ok) {
+      return InvalidArgument("--host: '" + host +
+                             "', expected names or addresses of servers, with commas between them");
+    }
   }
   std::error_code failed;
   fs::create_directories(folder, failed);
@@ -260,6 +275,29 @@ Status FleetFolder::OpenClass(const std::string& device_class) {
   return Write();
 }
 
+std::vector<std::string> FleetFolder::hosts() const { return Split(host_, ','); }
+
+std::string FleetFolder::url() const {
+  std::string text;
+  for (const std::string& host : hosts()) {
+    text += (text.empty() ? "" : ",") + ("tls://" + host + ":" + std::to_string(port_));
+  }
+  return text;
+}
+
+std::string FleetFolder::ClusterConfiguration() const {
+  if (hosts().size() < 2) return {};
+  // Who has no certificate of the fleet's authority is no server of it.
+  const std::string port = std::to_string(port_ + kClusterPorts);
+  std::vector<std::string> routes;
+  for (const std::string& host : hosts()) routes.push_back("tls://" + host + ":" + port);
+  return "cluster {\n  name: \"tilewright\"\n  listen: \"0.0.0.0:" + port +
+         "\"\n  tls {\n    cert_file: \"" + path_ + "/server.pem\"\n    key_file: \"" + path_ +
+         "/server.key\"\n    ca_file: \"" + path_ +
+         "/ca.pem\"\n    verify: true\n  }\n  no_advertise: true\n  routes: " + List(routes) +
+         "\n}\n";
+}
+
 std::string FleetFolder::Configuration() const {
   std::string text =
       "# Written by `tilewright fleet` from fleet.json: changes here are lost.\n"
@@ -288,7 +326,8 @@ std::string FleetFolder::Configuration() const {
       "/store\"\n"
       "  max_memory_store: 256MB\n"
       "  max_file_store: 8GB\n"
-      "}\n"
+      "}\n" +
+      ClusterConfiguration() +
       "authorization {\n"
       "  users: [\n";
   for (const FleetUser& user : users_) {

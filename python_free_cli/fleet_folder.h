@@ -21,8 +21,9 @@ struct FleetUser {
 /// which follows from them. Secret keys are only in the files made for their users.
 class FleetFolder {
  public:
-  /// A new one: certificates (by `openssl`) and the key of an administrator.
-  /// Errors: kInvalidArgument if there is one; kUnavailable if `openssl` is missing or fails.
+  /// A new one: certificates (by `openssl`) and the key of an administrator. host: a name or
+  /// address; several with commas are the servers of a cluster. Errors: kInvalidArgument if there
+  /// is one; kUnavailable if `openssl` is missing or fails.
   static Result<FleetFolder> Make(const std::string& folder, const std::string& host, int port);
   /// Errors: kNotFound if there is none; kCorrupt naming what is wrong in its file.
   static Result<FleetFolder> Open(const std::string& folder);
@@ -32,7 +33,9 @@ class FleetFolder {
   /// Classes of devices whose jobs may have queues.
   const std::vector<std::string>& classes() const { return classes_; }
   std::string admin_file() const { return path_ + "/admin.fleet"; }
-  std::string url() const { return "tls://" + host_ + ":" + std::to_string(port_); }
+  /// Of all its servers, with commas.
+  std::string url() const;
+  std::vector<std::string> hosts() const;
   std::string configuration() const { return path_ + "/nats-server.conf"; }
   std::string process_file() const { return path_ + "/nats-server.pid"; }
 
@@ -45,13 +48,15 @@ class FleetFolder {
   /// Jobs may have queues for these devices from now on. Errors: kInvalidArgument for no name.
   Status OpenClass(const std::string& device_class);
 
-  /// The server's configuration.
+  /// The servers' configuration: the same for all of a cluster, each is told its name.
   std::string Configuration() const;
+  /// Writes it and what it follows from: after the folder was moved, say.
+  Status Write() const;
 
  private:
   FleetFolder(std::string path, std::string host, int port)
       : path_(std::move(path)), host_(std::move(host)), port_(port) {}
-  Status Write() const;
+  std::string ClusterConfiguration() const;
 
   std::string path_, host_;
   int port_;

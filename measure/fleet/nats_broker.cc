@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -107,6 +108,10 @@ class NatsBroker final : public Broker {
   void TakeAnswer(natsMsg* message, const std::string& subject, std::string payload);
   Status Ask(const std::string& subject, const std::string& kind, std::string_view payload);
   Status OpenStream(const std::string& name, const std::string& subject, bool queue);
+  /// Copies that a stream is to have: three, where the connection knows as many servers.
+  std::int64_t Replicas() const;
+  /// A stream of the days when there were fewer servers gets its copies, as far as this user may.
+  void Spread(const jsStreamInfo& stream);
   Queue QueueNumbered(const std::string& number, bool fetched);
 
   std::function<void(const std::string&)> on_note_;
@@ -115,6 +120,7 @@ class NatsBroker final : public Broker {
   natsOptions* options_ = nullptr;
   natsConnection* connection_ = nullptr;
   jsCtx* jetstream_ = nullptr;
+  bool may_all_ = false;  // nobody has a key, or this one is the administrator's
   std::map<std::string, natsSubscription*> subscriptions_;
   std::size_t completing_ = 0;
 
@@ -167,6 +173,7 @@ Status NatsBroker::Open(const Address& address, const std::string& client) {
     TW_RETURN_IF_ERROR(key);
     set(natsOptions_SetNKeyFromSeed(options_, key->c_str(), address.seed_file.c_str()));
   }
+  may_all_ = address.seed_file.empty() || address.user == "admin";
   if (status != NATS_OK) return Failed("fleet " + address.url, status);
   status = natsConnection_Connect(&connection_, options_);
   if (status != NATS_OK) {
@@ -222,10 +229,31 @@ Status NatsBroker::Ask(const std::string& subject, const std::string& kind,
   return status == NATS_OK ? Status() : Failed(subject, status);
 }
 
+std::int64_t NatsBroker::Replicas() const {
+  char** servers = nullptr;
+  int count = 0;
+  if (natsConnection_GetServers(connection_, &servers, &count) != NATS_OK) return 1;
+  for (int i = 0; i < count; ++i) std::free(servers[i]);  // NOLINT: the library's
+  std::free(servers);                                     // NOLINT
+  constexpr int kCopies = 3;
+  return count >= kCopies ? kCopies : 1;
+}
+
+void NatsBroker::Spread(const jsStreamInfo& stream) {
+  const std::int64_t replicas = Replicas();
+  if (!may_all_ || stream.Config->Replicas >= replicas) return;
+  stream.Config->Replicas = replicas;
+  jsStreamInfo* info = nullptr;
+  // It works as it is, too.
+  (void)js_UpdateStream(&info, jetstream_, stream.Config, nullptr, nullptr);
+  jsStreamInfo_Destroy(info);
+}
+
 Status NatsBroker::OpenStream(const std::string& name, const std::string& subject, bool queue) {
   jsStreamInfo* info = nullptr;
   jsErrCode code = static_cast<jsErrCode>(0);
   natsStatus status = js_GetStreamInfo(&info, jetstream_, name.c_str(), nullptr, &code);
+  if (status == NATS_OK) Spread(*info);
   jsStreamInfo_Destroy(info);
   if (status == NATS_OK) return {};
   constexpr const char* kOpen = "; who runs the fleet makes it by `tilewright fleet open CLASS`";
@@ -246,9 +274,18 @@ Status NatsBroker::OpenStream(const std::string& name, const std::string& subjec
   config.MaxMsgSize = static_cast<std::int32_t>(kMostBytes);
   if (!queue) config.MaxMsgsPerSubject = 1;
   config.AllowDirect = !queue;
-  info = nullptr;
-  status = js_AddStream(&info, jetstream_, &config, nullptr, &code);
-  jsStreamInfo_Destroy(info);
+  config.Replicas = Replicas();
+  const auto add = [&] {
+    info = nullptr;
+    status = js_AddStream(&info, jetstream_, &config, nullptr, &code);
+    jsStreamInfo_Destroy(info);
+  };
+  add();
+  // The addresses may be of one server, or of servers that are no cluster, or not up yet.
+  if (status != NATS_OK && status != NATS_NOT_PERMITTED && config.Replicas > 1) {
+    config.Replicas = 1;
+    add();
+  }
   if (status == NATS_OK) return {};
   const Status refused = Refused("making the stream " + name, status, code);
   return {refused.code(), refused.message() + kOpen};
