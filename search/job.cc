@@ -10,6 +10,7 @@
 #include <limits>
 #include <variant>
 
+#include "search/deadline.h"
 #include "search/registry.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
@@ -44,11 +45,15 @@ constexpr std::string_view kFleet = "fleet";
 constexpr std::string_view kFleetClass = "fleet_class";
 constexpr std::string_view kPriority = "priority";
 constexpr std::string_view kShare = "share";
+constexpr std::string_view kBrokerTimeout = "broker_timeout_seconds";
+constexpr std::string_view kDeadline = "deadline";
+constexpr double kLeastBrokerTimeout = 10;
 // Keys that are only written where they say something: as before there were these.
-constexpr std::array kLate = {kRequantize, kFloatError, kFleet, kFleetClass, kPriority, kShare};
+constexpr std::array kLate = {kRequantize, kFloatError, kFleet,         kFleetClass,
+                              kPriority,   kShare,      kBrokerTimeout, kDeadline};
 
-const std::array<Field, 24>& Fields() {
-  static const std::array<Field, 24> kFields = {{
+const std::array<Field, 26>& Fields() {
+  static const std::array<Field, 26> kFields = {{
       {"graph", &JobSettings::graph},
       {"target", &JobSettings::target},
       {"threads", &JobSettings::threads, 1, 1024},
@@ -57,6 +62,7 @@ const std::array<Field, 24>& Fields() {
       {kFleetClass, &JobSettings::fleet_class},
       {kPriority, &JobSettings::priority},
       {kShare, &JobSettings::share, 0, 100},
+      {kBrokerTimeout, &JobSettings::broker_timeout_seconds, kLeastBrokerTimeout, kMaxSeconds},
       {"shape", &JobSettings::shape},
       {"dim", &JobSettings::dim},
       {"value", &JobSettings::value},
@@ -64,6 +70,7 @@ const std::array<Field, 24>& Fields() {
       {kFloatError, &JobSettings::float_error},
       {"trials", &JobSettings::trials, 0, kMaxCount},
       {kBudget, &JobSettings::budget_seconds, 0, kMaxSeconds},
+      {kDeadline, &JobSettings::deadline},
       {"min_trials_per_task", &JobSettings::min_trials_per_task, 1, kMaxCount},
       {"early_stop_trials", &JobSettings::early_stop_trials, 0, kMaxCount},
       {"early_stop_improvement", &JobSettings::early_stop_improvement, 0, 1},
@@ -129,12 +136,13 @@ std::string Set(const Field& field, const Json& value, JobSettings& settings) {
   if (const auto* real = std::get_if<Real>(&field.member)) {
     double number = std::numeric_limits<double>::quiet_NaN();
     if (value.is_number()) number = value.get<double>();
-    if (field.key == kBudget && value.is_string()) {
+    const bool duration_too = field.key == kBudget || field.key == kBrokerTimeout;
+    if (duration_too && value.is_string()) {
       const Result<double> duration = ParseDuration(value.get<std::string>());
       if (duration.ok()) number = *duration;
     }
     if (!(number >= field.least && number <= field.most)) {
-      return Range(field, "a number") + (field.key == kBudget ? " or a text such as \"10m\"" : "");
+      return Range(field, "a number") + (duration_too ? " or a text such as \"10m\"" : "");
     }
     settings.*(*real) = number;
     return {};
@@ -176,6 +184,10 @@ Status SetChecked(const StrategyRegistry& strategies, const Field& field, const 
   if (expected.empty() && field.key == kPriority && settings.priority != "low" &&
       settings.priority != "normal" && settings.priority != "high") {
     expected = "low, normal or high";
+  }
+  const bool dated = field.key == kDeadline && !settings.deadline.empty();
+  if (expected.empty() && dated && !ParseDeadline(settings.deadline, 0).ok()) {
+    expected = "a time such as 2026-11-25T06:00:00Z or a duration such as 8h";
   }
   if (expected.empty()) return Status();
   return InvalidArgument(std::string(field.key) + ": " + Shown(value) + ", expected " + expected);

@@ -28,6 +28,10 @@ constexpr double kRacerBuildSeconds = 0.06;
 constexpr double kRacerCalls = 17;
 // A race of slow kernels without a budget has as many finalists as fit in this, at least two.
 constexpr double kUsualRaceSeconds = 10;
+// What a limit of time keeps for the races: at most this share.
+constexpr double kMostForRaces = 0.25;
+// On a fleet the winner of a race runs on a second device, too.
+constexpr double kFleetRaces = 2;
 
 /// Whether a's interval and b's overlap, or differ by less than the device can tell.
 bool SameSpeed(const Trial& a, const Trial& b, double resolution) {
@@ -53,6 +57,20 @@ bool MayWin(const Trial& trial) {
 }
 
 }  // namespace
+
+double TuneRun::LimitSeconds() const {
+  const double budget = settings_.budget_seconds;
+  if (deadline_seconds_ <= 0) return budget;
+  const double deadline = earlier_seconds_ + deadline_seconds_;
+  return budget > 0 ? std::min(budget, deadline) : deadline;
+}
+
+double TuneRun::RaceReserve() const {
+  const double racers =
+      settings_.finalists > 0 ? static_cast<double>(tasks_.size()) * (settings_.finalists + 1) : 0;
+  const double races = settings_.fleet.empty() ? 1 : kFleetRaces;
+  return std::min(races * kRacerSeconds * racers, kMostForRaces * LimitSeconds());
+}
 
 Status TuneRun::Race() {
   for (int i = 0; i < static_cast<int>(tasks_.size()); ++i) {
@@ -86,13 +104,13 @@ std::vector<Told> TuneRun::Finalists(const TaskState& state, double seconds_left
   // The fewest that decide anything are the fastest one and the default config.
   const double each = kRacerBuildSeconds + kRacerCalls * best;
   double seconds = kUsualRaceSeconds;
-  if (settings_.budget_seconds > 0) {
+  if (LimitSeconds() > 0) {
     // Where a share is too little for any race, the first tasks have theirs.
-    const double left = settings_.budget_seconds - Elapsed();
+    const double left = LimitSeconds() - Elapsed();
     seconds = left >= 2 * each ? std::max(seconds_left, 2 * each) : seconds_left;
   }
   const auto fit = static_cast<std::size_t>(std::clamp(seconds / each, 0.0, 1000.0));
-  const std::size_t least = settings_.budget_seconds > 0 ? 0 : 2;
+  const std::size_t least = LimitSeconds() > 0 ? 0 : 2;
   const std::size_t most = std::max(fit, least);
   if (finalists.size() <= most) return finalists;
   if (most < 2) return {};
@@ -107,7 +125,7 @@ std::vector<Told> TuneRun::Finalists(const TaskState& state, double seconds_left
 }
 
 double TuneRun::RaceShare(int races_left) const {
-  return std::max(0.0, settings_.budget_seconds - Elapsed()) / std::max(1, races_left);
+  return std::max(0.0, LimitSeconds() - Elapsed()) / std::max(1, races_left);
 }
 
 measure::RaceTerms TuneRun::TermsOf(const TaskState& state, const std::vector<Told>& finalists,
@@ -117,7 +135,7 @@ measure::RaceTerms TuneRun::TermsOf(const TaskState& state, const std::vector<To
     terms.known_seconds.push_back(finalists[i].disturbed ? 0 : finalists[i].value);
     if (finalists[i].point == state.default_point) terms.anchor = i;
   }
-  if (settings_.budget_seconds > 0) {
+  if (LimitSeconds() > 0) {
     const double racers = static_cast<double>(finalists.size());
     const double mine = RaceShare(races_left) - kRacerBuildSeconds * racers;
     const double usual = kRacerSeconds * racers;

@@ -26,10 +26,11 @@ struct TaskReport {
   std::vector<std::int64_t> ties;  ///< configs of the race that can not be told from the best
   std::int64_t trials = 0;
   std::int64_t disturbed_trials = 0;  ///< of them, measured in noise
-  std::int64_t filtered = 0;  ///< considered and refused by a static check; no trials
+  std::int64_t filtered = 0;          ///< considered and refused by a static check; no trials
   std::map<std::string, std::int64_t> failures;  ///< outcome name -> trials
   bool finished = false;      ///< no more trials: exhausted, stopped early, or the job is over
-  std::string finish_reason;  ///< "exhausted", "no improvement", "trials", "budget", "stopped"
+  std::string finish_reason;  ///< "exhausted", "no improvement", "trials", "budget", "deadline",
+                              ///< "stopped"
 
   double gflops(double seconds) const {
     return seconds > 0 ? 2e-9 * static_cast<double>(macs) / seconds : 0;

@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "search/deadline.h"
 #include "search/tuner_impl.h"
 #include "src/base/hash.h"
 #include "src/target/library.h"
@@ -31,6 +32,8 @@ JobSettings WithoutLimits(JobSettings settings) {
   settings.fleet_class = defaults.fleet_class;
   settings.priority = defaults.priority;
   settings.share = defaults.share;
+  settings.broker_timeout_seconds = defaults.broker_timeout_seconds;
+  settings.deadline = defaults.deadline;
   settings.trials = defaults.trials;
   settings.budget_seconds = defaults.budget_seconds;
   settings.early_stop_trials = defaults.early_stop_trials;
@@ -98,6 +101,12 @@ Status TuneRun::Open(const std::vector<TuneTask>& tasks, int life) {
   }
   writer_ = std::make_unique<Writer>(*context_.store, job_.id);
   start_seconds_ = context_.clock->MonotonicSeconds();
+  if (!settings_.deadline.empty()) {
+    const double now = context_.clock->UnixSeconds();
+    const auto deadline = ParseComingDeadline(settings_.deadline, now);
+    TW_RETURN_IF_ERROR(deadline);
+    deadline_seconds_ = *deadline - now;
+  }
   return Resume();
 }
 

@@ -30,8 +30,6 @@ constexpr double kPatienceSeconds = 0.3;  // a dry pipeline waits for one slow t
 constexpr double kIdleSeconds = 0.002;
 constexpr double kGlanceSeconds = 1e-4;
 constexpr int kGlances = 4;
-// What a budget keeps for the final races: at most this share.
-constexpr double kMostForRaces = 0.25;
 
 }  // namespace
 
@@ -48,8 +46,8 @@ double TuneRun::Elapsed() const {
 
 double TuneRun::EtaSeconds() const {
   double eta = 0;
-  if (settings_.budget_seconds > 0) {
-    eta = std::max(0.0, settings_.budget_seconds - RaceReserve() - Elapsed());
+  if (LimitSeconds() > 0) {
+    eta = std::max(0.0, LimitSeconds() - RaceReserve() - Elapsed());
   }
   if (settings_.trials > 0 && trials_this_run_ > 0) {
     const double per_trial = (context_.clock->MonotonicSeconds() - start_seconds_) /
@@ -61,19 +59,14 @@ double TuneRun::EtaSeconds() const {
   return eta;
 }
 
-double TuneRun::RaceReserve() const {
-  const double racers =
-      settings_.finalists > 0 ? static_cast<double>(tasks_.size()) * (settings_.finalists + 1) : 0;
-  return std::min(kRacerSeconds * racers, kMostForRaces * settings_.budget_seconds);
-}
-
 std::string TuneRun::LimitReached() const {
   if (settings_.trials > 0 && proposed_trials_ >= settings_.trials) return "trials";
-  return BudgetSpent() ? "budget" : "";
+  if (!BudgetSpent()) return "";
+  return LimitSeconds() == settings_.budget_seconds ? "budget" : "deadline";
 }
 
 bool TuneRun::BudgetSpent() const {
-  return settings_.budget_seconds > 0 && Elapsed() >= settings_.budget_seconds - RaceReserve();
+  return LimitSeconds() > 0 && Elapsed() >= LimitSeconds() - RaceReserve();
 }
 
 void TuneRun::DropWaiting() {
@@ -116,7 +109,7 @@ void TuneRun::RetireStaleTasks() {
 
 int TuneRun::BatchSize() const {
   std::int64_t size = settings_.batch;
-  if (settings_.budget_seconds > 0 && scheduler_->untouched() > 0) {
+  if (LimitSeconds() > 0 && scheduler_->untouched() > 0) {
     // Trials may take seconds each: no task gets a second one before all have had their first.
     return 1;
   }
@@ -131,7 +124,7 @@ int TuneRun::BatchSize() const {
 
 std::int64_t TuneRun::Lookahead() const {
   // With a budget the first batches have one point each, see BatchSize.
-  if (settings_.budget_seconds > 0 && next_batch_ < std::ssize(tasks_)) {
+  if (LimitSeconds() > 0 && next_batch_ < std::ssize(tasks_)) {
     return context_.measurer->capacity();
   }
   return std::max<std::int64_t>(1, CeilDiv(context_.measurer->capacity(), settings_.batch));
@@ -314,8 +307,13 @@ Status TuneRun::TryAgain(Place place, Trial lost) {
 
 Status TuneRun::SubmitNew() {
   if (BudgetSpent()) {
-    if (!dropped_) DropWaiting();
-    dropped_ = true;
+    // Again, where devices have gone since: what they had waits again.
+    constexpr double kAgainSeconds = 1;
+    const double now = context_.clock->MonotonicSeconds();
+    if (!dropped_at_ || now - *dropped_at_ >= kAgainSeconds) {
+      DropWaiting();
+      dropped_at_ = now;
+    }
     to_submit_.clear();
     return {};
   }

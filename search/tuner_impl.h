@@ -93,11 +93,13 @@ class TuneRun {
   double Elapsed() const;
   double EtaSeconds() const;
   std::string LimitReached() const;
-  /// The search's part of the budget is over: what is not being run is not run any more.
+  /// Seconds of all lives after which the job is over, by its budget or its deadline; 0: none.
+  double LimitSeconds() const;
+  /// The search's part of them is over: what is not being run is not run any more.
   bool BudgetSpent() const;
   /// Takes back what the measurer has not begun to run. A resumed job asks for it again.
   void DropWaiting();
-  /// Seconds of the budget that the search leaves to the races.
+  /// Seconds of the limit that the search leaves to the races.
   double RaceReserve() const;
 
   // report.cc
@@ -115,7 +117,7 @@ class TuneRun {
   Status VerifyFastest(TaskState& state);
   /// Stores the best of a task and what says so in the log; shows it in the report.
   Status StoreWinner(TaskState& state, const BestEntry& best, const Trial& trial);
-  /// Seconds of the budget for each race that is left.
+  /// Seconds of the limit for each race that is left.
   double RaceShare(int races_left) const;
   /// The fastest trials, those in noise that may be as fast, and the default config, as many as
   /// the time left allows; none if it does not allow two.
@@ -150,16 +152,17 @@ class TuneRun {
 
   // Bookkeeping.
   std::int64_t trials_ = 0, trials_this_run_ = 0;
-  double start_seconds_ = 0;    // of this run
-  double search_seconds_ = 0;   // wall time of Search in this run
-  double race_seconds_ = 0;     // of the races in this run
-  double earlier_seconds_ = 0;  // wall time of earlier lives
-  measure::TimeSplit before_;   // the measurer's at the start of Search
-  measure::TimeSplit split_;    // of this run's Search
-  double noted_wall_ = 0;       // of this run at its last note of the time
+  double start_seconds_ = 0;     // of this run
+  double search_seconds_ = 0;    // wall time of Search in this run
+  double race_seconds_ = 0;      // of the races in this run
+  double earlier_seconds_ = 0;   // wall time of earlier lives
+  double deadline_seconds_ = 0;  // from the beginning of this run; 0: none
+  measure::TimeSplit before_;    // the measurer's at the start of Search
+  measure::TimeSplit split_;     // of this run's Search
+  double noted_wall_ = 0;        // of this run at its last note of the time
   bool interrupted_ = false;
   bool log_leads_elsewhere_ = false;
-  bool dropped_ = false;  // what waited when the budget was spent
+  std::optional<double> dropped_at_;  // what waited when the time was over
 
   std::mutex asked_mutex_;
   std::optional<Asked> asked_;  // guarded by asked_mutex_

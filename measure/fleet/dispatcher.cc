@@ -29,7 +29,36 @@ Dispatcher::Dispatcher(DispatcherSettings settings, Broker& broker, Clock& clock
       measure_queue_(MeasureQueue(settings_.device_class, settings_.job)),
       build_queue_(BuildQueue(settings_.job)),
       roster_(settings_.roster) {
-  ticked_at_ = clock_.MonotonicSeconds();
+  began_at_ = ticked_at_ = clock_.MonotonicSeconds();
+  if (settings_.deadline_unix_seconds > 0) {
+    deadline_at_ = began_at_ + settings_.deadline_unix_seconds - clock_.UnixSeconds();
+  }
+}
+
+std::optional<double> Dispatcher::left_seconds() const {
+  if (settings_.deadline_unix_seconds <= 0) return std::nullopt;
+  return deadline_at_ - clock_.MonotonicSeconds();
+}
+
+double Dispatcher::WeightNow(double now) const {
+  if (settings_.deadline_unix_seconds <= 0) return settings_.weight;
+  constexpr double kMostWeight = 1e3;  // of a message
+  const double all = std::max(1.0, deadline_at_ - began_at_);
+  const double late = std::clamp(2 * (now - began_at_) / all - 1, 0.0, 1.0);
+  const double urgency = 1 + (DispatcherSettings::kUrgency - 1) * late;
+  return std::min(settings_.weight * urgency, kMostWeight);
+}
+
+void Dispatcher::WatchBroker(double absent) {
+  // Of a pause of this process only so much is the broker's.
+  constexpr double kMostAtOnce = 15;
+  silent_seconds_ += std::min(absent, kMostAtOnce);
+  if (silent_seconds_ < settings_.broker_timeout_seconds || !ended_.ok()) return;
+  ended_ = Unavailable(
+      "the broker has not answered for " +
+      std::to_string(static_cast<std::int64_t>(silent_seconds_)) +
+      " s (--broker-timeout): the job ends here; its trials are stored, and the same command goes "
+      "on with it once there is a broker again");
 }
 
 Status Dispatcher::Open() {
@@ -201,6 +230,7 @@ void Dispatcher::Tick() {
     roster_.Forgive(absent);
     for (auto& [name, heard] : builder_heard_) heard += absent;
   }
+  WatchBroker(absent);
   if (!broker_.connected()) return;
   if (now - said_at_ >= kSaySeconds) SayJob(now);
   ForgetDevices(now);
@@ -214,7 +244,8 @@ void Dispatcher::SayJob(double now) {
   said_at_ = now;
   JobState state;
   state.epoch = settings_.epoch;
-  state.weight = settings_.weight;
+  state.weight = WeightNow(now);
+  state.left_seconds = left_seconds();
   state.split = split_;
   state.floor = floor_;
   state.open = std::ssize(book_.entries());
@@ -350,10 +381,12 @@ void Dispatcher::HandleCount(const Incoming& incoming) {
   }
   const bool gone = incoming.out < 0;
   queue_broken_ = gone;
+  if (!gone) silent_seconds_ = 0;
   if (gone) {
     const Status opened = broker_.OpenQueue(builds ? build_queue_ : measure_queue_);
     if (!opened.ok()) return Note("the broker has lost the queue: " + opened.message());
     queue_broken_ = false;
+    silent_seconds_ = 0;
     // Whatever was in it went with it.
     waiting.clear();
     for (auto& [sequence, entry] : book_.entries()) {

@@ -23,6 +23,12 @@ struct DispatcherSettings {
   DeviceFingerprint device;  ///< what they are
   double weight = 1;         ///< see JobState
   std::string what;          ///< for people
+  /// The job is to be over then, in seconds since 1970; 0: whenever. From the middle of the time
+  /// until then on its weight rises, up to kUrgency times at the end.
+  double deadline_unix_seconds = 0;
+  static constexpr double kUrgency = 4;
+  /// After so long without a word of the broker the job ends (and may be gone on with).
+  double broker_timeout_seconds = 600;
   double lease_seconds = Broker::kLeaseSeconds;
   int most_lost = 3;                ///< workers that a candidate may take down
   int baseline_kernels = 2;         ///< at most
@@ -78,7 +84,8 @@ class Dispatcher {
   };
   std::optional<RaceResult> TakeRace(std::uint64_t race);
 
-  /// Not ok once the job was cancelled, or a later life of it has begun.
+  /// Not ok once the job was cancelled, a later life of it has begun, or the broker was away for
+  /// too long.
   const Status& ended() const { return ended_; }
   const Roster& roster() const { return roster_; }
   /// Candidates of this job are built by builders elsewhere.
@@ -87,6 +94,8 @@ class Dispatcher {
   bool lacks_builders() const { return split_ && builders_.empty(); }
   DispatcherCounts counts() const;
   std::int64_t done() const { return done_; }
+  /// Seconds until the deadline; nullopt: there is none.
+  std::optional<double> left_seconds() const;
 
  private:
   enum class Purpose : std::uint8_t { kSearch, kBaseline, kCheck, kRace, kRaceBuild, kRevise };
@@ -139,6 +148,9 @@ class Dispatcher {
   void Split();
   void Tick();
   void SayJob(double now);
+  /// The job's weight, and how urgent it is.
+  double WeightNow(double now) const;
+  void WatchBroker(double absent);
   void ExpireLeases(double now);
   void ExtendLeases(double now);
   void Lost(std::uint64_t sequence);
@@ -189,6 +201,8 @@ class Dispatcher {
   std::int64_t done_ = 0, connections_ = 0;
   std::uint64_t floor_ = 0;
   double ticked_at_ = 0, said_at_ = 0, audited_at_ = 0, refused_at_ = 0;
+  double began_at_ = 0, deadline_at_ = 0;  // of the clock's monotonic seconds; 0: no deadline
+  double silent_seconds_ = 0;              // since the broker last answered
   std::map<std::string, double> refusals_noted_;
   std::uint64_t checks_seen_ = 0;
   Status ended_;

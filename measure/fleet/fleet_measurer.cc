@@ -11,6 +11,8 @@ constexpr double kPollSeconds = 0.05;
 // A race whose device is lost is another one's, so often.
 constexpr int kMostRaces = 5;
 constexpr double kNoteSeconds = 30;
+// A race waits for a device so long beyond the job's deadline.
+constexpr double kLateSeconds = 5;
 // Who is there has said so by then.
 constexpr double kBuildersSeconds = 4;
 // Two devices agree on a winner that is, on both, as near to the fastest as this.
@@ -128,6 +130,10 @@ Result<Dispatcher::RaceResult> FleetMeasurer::RaceOn(const std::vector<Candidate
     const auto race = dispatcher_.StartRace(finalists, terms, other_than);
     if (!race) {
       if (!must) return NotFound("there is no second device");
+      if (dispatcher_.left_seconds().value_or(0) < -kLateSeconds) {
+        return Unavailable(
+            "the deadline is over, and no device is there that could race the finalists");
+      }
       (void)Next(kPollSeconds);
       continue;
     }

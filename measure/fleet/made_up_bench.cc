@@ -32,6 +32,7 @@ Trial MadeUpBench::TrialOf(const Candidate& candidate, double now) {
   trial.codegen_version = DeviceTraitsOf(candidate.task.target).codegen_version;
   trial.device = settings_.device;
   trial.outcome = Outcome::kOk;
+  trial.verified = settings_.verified;
   const double factor = settings_.slowness ? settings_.slowness(now) : 1;
   const auto draw = static_cast<double>(Mix64(++trials_) % 2001) / 1000 - 1;
   trial.value = ValueOf(candidate) * factor * (1 + settings_.noise * draw);

@@ -16,6 +16,7 @@ class MadeUpBench final : public Bench {
     double seconds = 0.05;     ///< a trial takes
     DeviceFingerprint device;  ///< what it says it is
     double noise = 0;          ///< relative, of values; follows from config and order
+    bool verified = false;     ///< what it says of its results: only then may they win races
     /// What times are multiplied by at a moment: a device that is slower, or becomes so. Empty: 1.
     std::function<double(double now)> slowness;
     /// A trial's own time instead of `seconds`. Empty: as above.

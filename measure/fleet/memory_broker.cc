@@ -49,6 +49,7 @@ class MemoryHub::Member final : public Broker {
     return {};
   }
   Status Say(const std::string& subject, std::string_view payload) override {
+    if (hub_.away) return {};
     hub_.Say(subject, std::string(payload));
     return {};
   }
@@ -59,7 +60,7 @@ class MemoryHub::Member final : public Broker {
   void CloseQueue(const Queue& queue) override { hub_.queues_.erase(queue); }
   Status Enqueue(const Queue& queue, std::string_view payload) override {
     const auto found = hub_.queues_.find(queue);
-    if (found == hub_.queues_.end()) return {};  // it goes nowhere, as it would
+    if (found == hub_.queues_.end() || hub_.away) return {};  // it goes nowhere, as it would
     const int copies = hub_.copies ? hub_.copies(queue.subject) : 1;
     for (int i = 0; i < copies; ++i) {
       const std::uint64_t number = hub_.next_++;
@@ -114,6 +115,7 @@ class MemoryHub::Member final : public Broker {
     }
   }
   void Count(const Queue& queue) override {
+    if (hub_.away) return;
     Incoming counted;
     counted.kind = Incoming::Kind::kCounted;
     counted.queue = queue;
@@ -149,7 +151,7 @@ class MemoryHub::Member final : public Broker {
   bool IsOf(const std::string& handle, const Queue& queue) const override {
     return handle.starts_with(queue.stream + "/" + queue.consumer + "/");
   }
-  bool connected() const override { return true; }
+  bool connected() const override { return !hub_.away; }
   std::int64_t connections() const override { return 1 + hub_.losses_; }
   Status Flush(double /*seconds*/) override { return {}; }
 

@@ -27,6 +27,8 @@ class MemoryHub {
   std::function<int(const std::string& subject)> copies;
   /// Told of each connection that something has come for, so that its owner may look. May be empty.
   std::function<void(Broker&)> on_incoming;
+  /// Nobody is connected, and nothing that is said or asked comes anywhere.
+  bool away = false;
   /// Everything that it holds is gone, and nobody was told.
   void LoseEverything();
   /// Hands out what nobody spoke for in time, and ends fetches. Called by members' Next, too.

@@ -118,7 +118,8 @@ struct Here {
 /// Tuner to the workers of a class, every second: a job is here.
 struct JobState {
   std::uint64_t epoch = 0;
-  double weight = 1;               ///< share of the devices' time, beside other jobs'
+  double weight = 1;                   ///< share of the devices' time, beside other jobs'
+  std::optional<double> left_seconds;  ///< until its deadline, 0 if that is over; none: it has none
   bool split = false;              ///< orders for measuring have been built already, by builders
   bool ended = false;              ///< nothing of it is wanted any more
   std::uint64_t floor = 0;         ///< orders of lower numbers are not wanted any more

@@ -66,6 +66,7 @@ std::string Encode(const JobState& state) {
   json["oldest"] = Finite(state.oldest_seconds);
   json["what"] = Printable(state.what.substr(0, kMostText));
   json["aside"] = state.aside;
+  if (state.left_seconds) json["left"] = std::clamp(*state.left_seconds, 0.0, kMostSeconds);
   return DumpJson(json);
 }
 
@@ -87,6 +88,7 @@ Result<JobState> DecodeJobState(std::string_view text) {
   state.done = CountFrom(fields, "done");
   state.oldest_seconds = SecondsFrom(fields, "oldest");
   state.what = Printable(ShortText(fields, "what"));
+  if (fields.Has("left")) state.left_seconds = SecondsFrom(fields, "left");
   for (const Json& name : fields.Get("aside", Json::value_t::array)) {
     if (name.is_string()) state.aside.push_back(name.get<std::string>());
     if (state.aside.size() > kMostAside) return Corrupt("message: too many devices aside");

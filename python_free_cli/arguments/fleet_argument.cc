@@ -12,6 +12,7 @@
 
 #include "measure/fleet/subjects.h"
 #include "python_free_cli/print.h"
+#include "search/deadline.h"
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
 #include "src/base/hash.h"
@@ -128,13 +129,20 @@ void FleetArgument::Declare(CLI::App& app) {
   share_option_ =
       app.add_option("--share", share_, "Part of the fleet beside other jobs of the same priority")
           ->check(CLI::Range(0.01, 100.0));
+  app.add_option("--broker-timeout", broker_timeout_,
+                 "End the job, to be gone on with, after so long without a broker (default: 10m)");
 }
 
-void FleetArgument::Into(search::JobSettings& settings) const {
+Status FleetArgument::Into(search::JobSettings& settings) const {
   if (!fleet_.empty()) settings.fleet = fleet_;
   if (!class_name_.empty()) settings.fleet_class = class_name_;
   if (priority_option_->count() > 0) settings.priority = priority_;
   if (share_option_->count() > 0) settings.share = share_;
+  if (broker_timeout_.empty()) return {};
+  auto seconds = search::ParseDuration(broker_timeout_);
+  if (!seconds.ok()) return seconds.status().WithContext("--broker-timeout");
+  settings.broker_timeout_seconds = *seconds;
+  return {};
 }
 
 Status FleetArgument::Connect(search::JobSettings& settings) {
@@ -191,6 +199,9 @@ fleet::DispatcherSettings FleetArgument::Settings(const search::JobSettings& set
   made.device = class_.device;
   made.weight = WeightOf(settings);
   made.what = settings.graph;
+  made.broker_timeout_seconds = settings.broker_timeout_seconds;
+  const auto deadline = search::ParseDeadline(settings.deadline, SystemClock().UnixSeconds());
+  if (deadline.ok()) made.deadline_unix_seconds = *deadline;
   made.on_note = [](const std::string& text) { PrintErr("fleet: {}\n", text); };
   return made;
 }

@@ -35,8 +35,8 @@ std::vector<FleetClass> FleetClasses(measure::fleet::Broker& broker, double seco
 class FleetArgument {
  public:
   void Declare(CLI::App& app);
-  /// What was given wins over what the job's file says.
-  void Into(search::JobSettings& settings) const;
+  /// What was given wins over what the job's file says. Errors: kInvalidArgument.
+  Status Into(search::JobSettings& settings) const;
 
   /// Connects, and finds the class of devices that the target is for: `target` "native" becomes
   /// theirs. Requires settings.fleet. Errors: those of FleetAddress and Connect; kInvalidArgument
@@ -50,6 +50,7 @@ class FleetArgument {
 
  private:
   std::string fleet_, class_name_, priority_;
+  std::string broker_timeout_;
   double share_ = 1;
   CLI::Option* priority_option_ = nullptr;
   CLI::Option* share_option_ = nullptr;

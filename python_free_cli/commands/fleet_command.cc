@@ -1,6 +1,7 @@
 // `tilewright fleet`: sets a fleet up, shows who is there, and tells devices and jobs what to do.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -153,9 +154,18 @@ Json SeenJson(const Seen& seen) {
          {"oldest_seconds", job.last.oldest_seconds},
          {"split", job.last.split},
          {"set_aside", job.last.aside}});
+    if (job.last.left_seconds) json["jobs"].back()["deadline_in_seconds"] = *job.last.left_seconds;
   }
   for (const std::string& one : WaitForBuilders(seen)) json["problems"].push_back(one);
   return json;
+}
+
+std::string DeadlineText(double seconds) {
+  const auto whole = static_cast<std::int64_t>(seconds);
+  if (whole <= 0) return "its deadline is over";
+  constexpr std::int64_t kHour = 3600, kMinute = 60;
+  return fmt::format("its deadline is in {}:{:02}:{:02}", whole / kHour, whole % kHour / kMinute,
+                     whole % kMinute);
 }
 
 void PrintSeen(const Json& json) {
@@ -179,6 +189,9 @@ void PrintSeen(const Json& json) {
              job["done"].get<std::int64_t>(), job["open"].get<std::int64_t>(),
              job["trials_per_second"].get<double>(), job["weight"].get<double>(),
              job["oldest_seconds"].get<double>());
+    if (job.contains("deadline_in_seconds")) {
+      PrintOut("  {}\n", DeadlineText(job["deadline_in_seconds"].get<double>()));
+    }
     for (const Json& name : job["set_aside"]) {
       PrintOut("  set aside: {}\n", name.get<std::string>());
     }
@@ -206,7 +219,10 @@ class FleetCommand final : public Command {
     CLI::App* up = Add(app, "up", "Write a fleet's folder, unless it is there, and run its server",
                        &FleetCommand::Up);
     up->add_option("folder", folder_, "Keys, certificates, configuration and storage")->required();
-    up->add_option("--host", host_, "Name or address that members reach the server by");
+    up->add_option("--host", host_,
+                   "Name or address that members reach the server by; several with commas are a "
+                   "cluster, each with the folder");
+    up->add_option("--server", server_, "Of a cluster: which of them this one is");
     up->add_option("--port", port_, "Of the server")->check(CLI::Range(1, 65535));
     up->add_flag("--write-only", write_only_, "Write the folder, and do not start the server");
     CLI::App* status =
@@ -280,15 +296,24 @@ class FleetCommand final : public Command {
     auto opened = FileExists(folder_ + "/fleet.json") ? FleetFolder::Open(folder_)
                                                       : FleetFolder::Make(folder_, host_, port_);
     TW_RETURN_IF_ERROR(opened);
+    TW_RETURN_IF_ERROR(opened->Write());
     PrintErr("fleet {}: {}; you are {}/admin.fleet\n", opened->path(), opened->url(),
              opened->path());
+    const auto hosts = opened->hosts();
+    const bool known = std::ranges::find(hosts, server_) != hosts.end();
+    if (!write_only_ && hosts.size() > 1 && !known) {
+      return InvalidArgument(
+          "--server: '" + server_ +
+          "', expected which of the cluster this is: " + fmt::format("{}", fmt::join(hosts, ", ")));
+    }
     if (write_only_) return kExitDone;
     if (!FileExists(kServer)) {
       return Unavailable(std::string(kServer) + " is not there: install nats-server (on Debian)");
     }
     // The server is this process from here on: whoever started it ends it.
     const std::string configuration = opened->configuration();
-    ::execl(kServer, kServer, "-c", configuration.c_str(), nullptr);
+    if (server_.empty()) server_ = hosts.front();
+    ::execl(kServer, kServer, "-c", configuration.c_str(), "-n", server_.c_str(), nullptr);
     return Unavailable(std::string(kServer) + ": " + ErrnoReason());
   }
 
@@ -437,7 +462,7 @@ class FleetCommand final : public Command {
   }
 
   Verb run_ = nullptr;
-  std::string verb_, fleet_, folder_, host_ = "localhost", device_, why_, into_;
+  std::string verb_, fleet_, folder_, host_ = "localhost", server_, device_, why_, into_;
   int port_ = 4222;
   double seconds_ = 3;
   bool json_ = false, watch_ = false, write_only_ = false;

@@ -27,6 +27,7 @@
 #include "python_free_cli/tune_watch.h"
 #include "records/package/schedules.h"
 #include "records/store.h"
+#include "search/deadline.h"
 #include "search/job.h"
 #include "search/space.h"
 #include "search/tuner.h"
@@ -82,6 +83,8 @@ class TuneCommand final : public Command {
            "--records records.db --budget 2h\n"
            "  tilewright tune resnet18.onnx --records records.db --budget 8h --watch\n"
            "  tilewright tune resnet18.onnx --fleet nats://lab:4222 --records r.db --budget 8h\n"
+           "  tilewright tune resnet18.onnx --fleet nats://lab:4222 --records r.db --deadline "
+           "2026-11-25T06:00:00Z\n"
            "A job that was stopped, or killed, goes on when the same command is started again.\n";
   }
   void Declare(CLI::App& app) override {
@@ -105,6 +108,10 @@ class TuneCommand final : public Command {
     threads_option_ = app.add_option("--threads", threads_, "Threads a kernel may use");
     trials_option_ = app.add_option("--trials", trials_, "Trials of the whole job");
     app.add_option("--budget", budget_, "Wall time of the whole job: 90s, 10m, 8h");
+    app.add_option(
+        "--deadline", deadline_,
+        "When the job is to be over, races and all: 2026-11-25T06:00:00Z, or so long from "
+        "now: 8h");
     strategy_option_ = app.add_option("--strategy", strategy_,
                                       "auto, model, evolve, genetic, random or grid, or one of a plugin");
     seed_option_ = app.add_option("--seed", seed_, "Seed of everything random");
@@ -190,7 +197,9 @@ class TuneCommand final : public Command {
     }
     TuneDisplay display(MetricOf(*target), bounds, names, ::isatty(STDERR_FILENO) == 1, clock);
 
-    if (settings->budget_seconds == 0) display.SetTrials(settings->trials);
+    if (settings->budget_seconds == 0 && settings->deadline.empty()) {
+      display.SetTrials(settings->trials);
+    }
 
     search::TuneContext context;
     context.templates = &*searched;
@@ -320,7 +329,7 @@ class TuneCommand final : public Command {
     if (float_error_.option->count() > 0) settings.float_error = float_error_.value;
     if (!records_.empty()) settings.records = records_;
     if (target_option_->count() > 0) settings.target = target_;
-    fleet_.Into(settings);
+    TW_RETURN_IF_ERROR(fleet_.Into(settings));
     if (threads_option_->count() > 0) settings.threads = threads_;
     if (trials_option_->count() > 0) settings.trials = trials_;
     if (strategy_option_->count() > 0) settings.strategy = strategy_;
@@ -329,6 +338,13 @@ class TuneCommand final : public Command {
       auto seconds = search::ParseDuration(budget_);
       if (!seconds.ok()) return seconds.status().WithContext("--budget");
       settings.budget_seconds = *seconds;
+    }
+    if (!deadline_.empty()) settings.deadline = deadline_;
+    if (!settings.deadline.empty()) {
+      // From here on it is a moment, whatever else takes its time.
+      auto moment = search::ParseComingDeadline(settings.deadline, SystemClock().UnixSeconds());
+      TW_RETURN_IF_ERROR(moment);
+      settings.deadline = search::FormatMoment(*moment);
     }
     if (settings.graph.empty())
       return InvalidArgument("no model file given (FILE, or \"graph\" in the job file)");
@@ -339,8 +355,8 @@ class TuneCommand final : public Command {
       PrintErr("records: {}\n", settings.records);
     }
     TW_RETURN_IF_ERROR(search::CheckJobSettings(registries().strategies, settings));
-    if (settings.trials == 0 && settings.budget_seconds == 0) {
-      return InvalidArgument("no limit given (--trials or --budget)");
+    if (settings.trials == 0 && settings.budget_seconds == 0 && settings.deadline.empty()) {
+      return InvalidArgument("no limit given (--trials, --budget or --deadline)");
     }
     return settings;
   }
@@ -378,6 +394,7 @@ class TuneCommand final : public Command {
   ModelArguments model_;
   FloatErrorArgument float_error_;
   std::string file_, job_, records_, target_, vta_config_, libraries_, budget_, strategy_;
+  std::string deadline_;
   DeviceArgument device_;
   int threads_ = 1;
   std::vector<std::string> templates_;

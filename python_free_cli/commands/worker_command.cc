@@ -18,6 +18,7 @@
 #include "python_free_cli/print.h"
 #include "python_free_cli/registries.h"
 #include "src/base/hash.h"
+#include "src/base/strings.h"
 #include "src/base/thread.h"
 #include "src/target/device.h"
 
@@ -64,6 +65,9 @@ class WorkerCommand final : public Command {
                    "For trying a fleet out: devices that are not there, whose trials take this "
                    "many seconds")
         ->check(CLI::Range(0.0, 1000.0));
+    app.add_option("--made-up-slower", slower_,
+                   "With --made-up: from some moment on the devices are slower, FACTOR@SECONDS "
+                   "from now: 1.08@120");
     app.add_option("--devices", devices_, "With --made-up: so many of them")
         ->check(CLI::Range(1, 4096));
     device_.Declare(app);
@@ -123,12 +127,29 @@ class WorkerCommand final : public Command {
     return seat;
   }
 
+  /// Errors: kInvalidArgument.
+  Status MakeSlower(fleet::MadeUpBench::Settings& settings) {
+    if (slower_.empty()) return {};
+    const auto words = Split(slower_, '@');
+    const auto factor = ParseDouble(words.front()), after = ParseDouble(words.back());
+    if (words.size() != 2 || !factor.ok() || !after.ok() || !(*factor > 0) || !(*after >= 0)) {
+      return InvalidArgument("--made-up-slower: " + slower_ +
+                             ", expected FACTOR@SECONDS such as 1.08@120");
+    }
+    settings.slowness = [factor = *factor, at = clock_.MonotonicSeconds() + *after](double now) {
+      return now < at ? 1 : factor;
+    };
+    return {};
+  }
+
   Result<Seat> MadeUpSeat(int number) {
     auto seat = SeatOf(number);
     TW_RETURN_IF_ERROR(seat);
     fleet::MadeUpBench::Settings settings;
     settings.seconds = made_up_;
     settings.device = fleet::MadeUpBench::Device();
+    settings.verified = true;
+    TW_RETURN_IF_ERROR(MakeSlower(settings));
     fleet::Here& here = seat->settings.here;
     here.fingerprint = settings.device.ToString();
     here.target = "llvm";
@@ -214,7 +235,7 @@ class WorkerCommand final : public Command {
     return {};
   }
 
-  std::string fleet_, name_, target_ = "native", vta_config_;
+  std::string fleet_, name_, target_ = "native", vta_config_, slower_;
   bool build_ = false, measure_ = false, both_ = false;
   int builders_ = 0, devices_ = 1;
   double made_up_ = 0;

@@ -277,6 +277,56 @@ TEST(FleetTest, ACancelledJobEndsAndItsWorkStops) {
   EXPECT_EQ(fleet.workers["w1"]->bench.next_event(), std::numeric_limits<double>::infinity());
 }
 
+TEST(FleetTest, ADeadlineMakesAJobUrgent) {
+  MadeUpFleet fleet;
+  DispatcherSettings settings = MadeUpFleet::Job("j", 2);
+  settings.deadline_unix_seconds = fleet.clock.now + 100;
+  auto listener = fleet.hub.Connect();
+  (void)listener->Subscribe(JobSubject(settings.device_class, settings.job));
+  fleet.AddTuner(settings);
+  const auto heard = [&] {
+    std::optional<JobState> last;
+    while (const auto incoming = listener->Next(0)) last = *DecodeJobState(incoming->payload);
+    return *last;
+  };
+  fleet.Run(50);
+  const JobState middle = heard();
+  EXPECT_NEAR(middle.left_seconds.value_or(0), 50, 1.5);
+  EXPECT_NEAR(middle.weight, 2, 0.1);
+  fleet.Run(25);
+  EXPECT_NEAR(heard().weight, 5, 0.2);
+  fleet.Run(30);
+  const JobState over = heard();
+  EXPECT_EQ(over.left_seconds, 0);
+  EXPECT_EQ(over.weight, 2 * DispatcherSettings::kUrgency);
+}
+
+TEST(FleetTest, WithoutABrokerForLongTheJobEnds) {
+  MadeUpFleet fleet;
+  fleet.AddWorker("w");
+  DispatcherSettings settings = MadeUpFleet::Job("j");
+  settings.broker_timeout_seconds = 60;
+  Dispatcher& tuner = fleet.AddTuner(settings);
+  SubmitMadeUp(tuner, 0, 1000);
+  fleet.Run(10);
+  fleet.hub.away = true;
+  fleet.Run(45);
+  fleet.hub.away = false;
+  fleet.Run(10);
+  EXPECT_TRUE(tuner.ended().ok());
+  std::map<std::uint64_t, int> seen;
+  fleet.Collect(tuner, seen);
+  fleet.hub.away = true;
+  // This process was stopped for an hour: that is not the broker's fault.
+  fleet.clock.now += 3600;
+  fleet.Run(30);
+  EXPECT_TRUE(tuner.ended().ok());
+  fleet.Run(30);
+  EXPECT_EQ(tuner.ended().code(), StatusCode::kUnavailable);
+  EXPECT_THAT(tuner.ended().message(), HasSubstr("--broker-timeout"));
+  EXPECT_FALSE(tuner.Submit({}).ok());
+}
+
 TEST(FleetTest, ADrainedWorkerEndsWhatItHas) {
   MadeUpFleet fleet;
   MadeUpWorker& worker = fleet.AddWorker("w1");

@@ -71,6 +71,11 @@ TEST(WireTest, MessagesComeBackAsTheyWere) {
   JobState state;
   state.aside = {"w.d0"};
   EXPECT_EQ(DecodeJobState(Encode(state))->aside, state.aside);
+  EXPECT_EQ(DecodeJobState(Encode(state))->left_seconds, std::nullopt);
+  state.left_seconds = 90;
+  EXPECT_EQ(DecodeJobState(Encode(state))->left_seconds, 90);
+  state.left_seconds = -1;
+  EXPECT_EQ(DecodeJobState(Encode(state))->left_seconds, 0);
   EXPECT_EQ(DecodeControl(Encode(Control{"drain", "why"}))->why, "why");
   Beat beat;
   beat.instance = "i";

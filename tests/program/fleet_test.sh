@@ -51,11 +51,18 @@ until_has '2 devices of class null-' worker1.log
 expect 0 tune m.onnx#1 --fleet "$url" --records made_up.db --trials 60 --strategy random --target llvm --json
 matches '"trials":60' out
 has '"foreign":0' out
-[ "$(sqlite3 made_up.db 'SELECT count(*) FROM trial WHERE outcome = 0')" -eq 60 ] || fail "not 60 trials"
+[ "$(sqlite3 made_up.db 'SELECT count(*) FROM trial WHERE outcome = 0 AND attempt = 0')" -eq 60 ] || fail "not 60 trials"
 expect 0 fleet status --fleet "$url" --json --seconds 1
 [ "$(grep -o '"name":"w[12].d' out | wc -l)" -eq 3 ] || fail "not three devices: $(cat out)"
 expect 0 fleet drain w2.d0 --fleet "$url"
 until_has 'told to drain' worker2.log
+
+# A deadline ends the search in time for the races, and is to come.
+expect 2 tune m.onnx#1 --fleet "$url" --records made_up.db --deadline 2020-01-01T00:00:00Z
+has 'it is over' err
+expect 0 tune m.onnx#3 --fleet "$url" --records deadline.db --deadline 2s --strategy random --target llvm --json
+has '"finish":"deadline"' out
+[ "$(sqlite3 deadline.db 'SELECT count(*) FROM best')" -eq 1 ] || fail "no winner by the deadline"
 
 # Workers, the broker and the tuner are killed: the job ends as it would have.
 start tuner "$tilewright" tune m.onnx#2 --fleet "$url" --records killed.db --trials 240 \
@@ -107,6 +114,13 @@ expect 0 fleet keys add w1 --folder lab --role worker --into w1
 expect 2 fleet keys add w1 --folder lab --role worker --into w1
 has 'is taken' err
 start_server "$tilewright" fleet up lab
+# Of a cluster each server is told which one it is.
+expect 0 fleet up three --host n1.lab,n2.lab,10.0.0.3 --port "$port" --write-only
+has 'tls://n1.lab:'"$port"',tls://n2.lab:'"$port"',tls://10.0.0.3:' err
+has "routes: [\"tls://n1.lab:$((port + 2000))\", " three/nats-server.conf
+expect 2 fleet up three
+has 'n1.lab, n2.lab, 10.0.0.3' err
+expect 2 fleet up four --host 'n1.lab,' --write-only
 expect 1 fleet status --fleet nats://127.0.0.1:"$port" --seconds 1
 start keyed "$tilewright" worker --fleet w1/w1.fleet --made-up 0.01
 until_has 'class null-' keyed.log

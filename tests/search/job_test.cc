@@ -25,6 +25,8 @@ TEST(JobTest, ReadsWhatItPrints) {
   settings.value = {"sr=16000"};
   settings.requantize = "integer";
   settings.float_error = "strict";
+  settings.deadline = "2026-11-25T06:00:00Z";
+  settings.broker_timeout_seconds = 60;
   const auto again = ParseJobSettings(BuiltInStrategies(), ToJson(settings), "printed");
   ASSERT_TRUE(again.ok()) << again.status().message();
   EXPECT_EQ(*again, settings);
@@ -39,7 +41,8 @@ TEST(JobTest, KeepsTheDefaultsOfWhatIsNotSaid) {
 // Names of jobs are made of what is printed: those of older stores stay the same.
 TEST(JobTest, SaysHowTheFileIsReadOnlyWhereThatWasSaid) {
   const std::string text = ToJson(JobSettings());
-  for (const char* key : {"shape", "dim", "value", "requantize", "float_error"}) {
+  for (const char* key : {"shape", "dim", "value", "requantize", "float_error", "deadline",
+                          "broker_timeout_seconds"}) {
     EXPECT_EQ(text.find('"' + std::string(key) + '"'), std::string::npos) << key;
   }
 }
@@ -69,8 +72,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadCase{"UnknownKey", "{\n  \"trials\": 10,\n  \"trails\": 20\n}",
                 "night.json:3: trails: unknown key, expected one of graph, target, threads, "
-                "records, fleet, fleet_class, priority, share, shape, dim, value, requantize, "
-                "float_error, trials, budget_seconds, min_trials_per_task, early_stop_trials, "
+                "records, fleet, fleet_class, priority, share, broker_timeout_seconds, shape, dim, "
+                "value, requantize, float_error, trials, budget_seconds, deadline, "
+                "min_trials_per_task, early_stop_trials, "
                 "early_stop_improvement, strategy, seed, batch, epsilon, warm_start, finalists"},
         BadCase{"ShapeAsObject", "{\n\"shape\": {\"x\": 1}}",
                 "night.json:2: shape: {\"x\":1}, expected a text or a list of texts"},
@@ -90,6 +94,12 @@ INSTANTIATE_TEST_SUITE_P(
                 "night.json:1: epsilon: 2, expected a number from 0 to 1"},
         BadCase{"BadDuration", "{\"budget_seconds\": \"ten minutes\"}",
                 "night.json:1: budget_seconds: \"ten minutes\", expected a number from 0 to "
+                "1000000000 or a text such as \"10m\""},
+        BadCase{"BadDeadline", "{\"deadline\": \"tomorrow\"}",
+                "night.json:1: deadline: \"tomorrow\", expected a time such as "
+                "2026-11-25T06:00:00Z or a duration such as 8h"},
+        BadCase{"ShortBrokerTimeout", "{\"broker_timeout_seconds\": \"5s\"}",
+                "night.json:1: broker_timeout_seconds: \"5s\", expected a number from 10 to "
                 "1000000000 or a text such as \"10m\""},
         BadCase{"BadFlag", "{\"warm_start\": 1}",
                 "night.json:1: warm_start: 1, expected true or false"},

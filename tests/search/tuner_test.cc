@@ -334,6 +334,25 @@ TEST_F(TunerTest, RespectsTheBudget) {
   EXPECT_LT(report->trials, 80);
 }
 
+TEST_F(TunerTest, EndsByItsDeadlineRacesAndAll) {
+  JobSettings settings = Settings("random", 0);
+  settings.deadline = "2s";
+  const auto report = Run({Dense(256)}, settings);
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->tasks[0].finish_reason, "deadline");
+  EXPECT_GT(report->trials, 40);
+  EXPECT_LT(report->trials, 80);
+  EXPECT_GT(report->tasks[0].default_seconds, 0);
+  // The earlier of the two decides; the clock of these jobs begins at 0.
+  settings.budget_seconds = 1;
+  settings.deadline = "1970-01-01T00:00:03Z";
+  EXPECT_EQ(Run({Dense(128)}, settings)->tasks[0].finish_reason, "budget");
+  settings.budget_seconds = 9;
+  EXPECT_EQ(Run({Dense(64)}, settings)->tasks[0].finish_reason, "deadline");
+  settings.deadline = "1970-01-01T00:00:00Z";
+  EXPECT_EQ(Run({Dense(64)}, settings).status().code(), StatusCode::kInvalidArgument);
+}
+
 // Trials of a second, as of large layers: a budget of ten is over after ten.
 TEST_F(TunerTest, ABudgetEndsInTimeAndEveryTaskGetsItsShareFirst) {
   const auto slow = [](const Candidate& candidate) {
@@ -404,9 +423,9 @@ TEST_F(TunerTest, AFastConfigMeasuredInNoiseIsRacedAllTheSame) {
     trial.quiet_share = 1;
     trial.samples.assign(8, trial.value);
     fastest = std::min(fastest, trial.value);
-    const bool first = seen.emplace(candidate.task.workload.Key(), candidate.template_key,
-                                    candidate.config.index)
-                           .second;
+    const bool first =
+        seen.emplace(candidate.task.workload.Key(), candidate.template_key, candidate.config.index)
+            .second;
     if (first && candidate.config.index % 2 == 0) {
       trial.value *= 1.6;
       trial.samples.assign(8, trial.value);
@@ -633,9 +652,7 @@ TEST_F(TunerTest, ALogThatNoLongerReplaysKeepsItsTrials) {
   ask.batch = 77;
   ask.memo = "{}";
   const std::int64_t job = (*before)[0].job;
-  ASSERT_TRUE(
-      store_->Append(job, {}, {Encode(tasks[0].task.workload.Key(), ask)})
-          .ok());
+  ASSERT_TRUE(store_->Append(job, {}, {Encode(tasks[0].task.workload.Key(), ask)}).ok());
   for (int run = 0; run < 2; ++run) {  // the second goes on with the new log
     StopAfter left(20);
     const auto report = Run(tasks, Settings("random", 40), &left);
