@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# fleet_boards.sh TILEWRIGHT RUNNER SOURCE [TRIALS [TARGET]]: two boards behind one worker. RUNNER is tilewright-runner for
+# aarch64 (the test arm_runner leaves it in BUILD/arm_runner); both boards are that under qemu-aarch64, joined to a
+# real broker by one `tilewright worker` with two --runner. mobilenet_v2 int8 is tuned on them for TRIALS (96)
+# trials; then each task is asked for, the network is compiled from what was found, and its results under the
+# emulator are compared, byte by byte, with those of the same network on this machine. Times under an emulator
+# say nothing. Needs nats-server, sqlite3, cmake, g++-aarch64-linux-gnu, qemu-user.
+set -euo pipefail
+
+tilewright=$(realpath "$1") runner=$(realpath "$2") source=$(realpath "$3") trials=${4:-96}
+target=${5:-llvm -mtriple=aarch64-linux-gnu -mattr=+neon,+dotprod}
+work=$(mktemp -d)
+cd "$work"
+port=$((20000 + RANDOM % 20000))
+url=nats://127.0.0.1:$port
+export XDG_DATA_HOME=$work/data XDG_CONFIG_HOME=$work/config
+pids=()
+trap 'kill -9 "${pids[@]}" 2>/dev/null || true; wait 2>/dev/null || true; cd /; rm -rf "$work"' EXIT
+fail() {
+  echo "FAILED: $*"
+  tail -n 5 -- *.log
+  exit 1
+}
+sum() { sqlite3 -readonly r.db "$1"; }
+
+/usr/sbin/nats-server -a 127.0.0.1 -p "$port" -js -sd "$work/store" >server.log 2>&1 &
+pids+=($!)
+sleep 1
+board="qemu-aarch64 -L /usr/aarch64-linux-gnu $runner"
+"$tilewright" worker --fleet "$url" --name bench1 --target "$target" --runner "$board" --runner "$board" >worker.log 2>&1 &
+pids+=($!)
+for _ in $(seq 600); do
+  grep -q 'devices of class' worker.log && break
+  kill -0 "${pids[1]}" 2>/dev/null || fail "the worker ended"
+  sleep 0.5
+done
+"$tilewright" fleet status --fleet "$url" --seconds 3
+
+"$tilewright" model mobilenet_v2 --int8 -o m.onnx
+begin=$(date +%s.%N)
+"$tilewright" tune m.onnx --fleet "$url" --target "$target" --records r.db --trials "$trials" --strategy random --json \
+  >tune.out 2>tune.log || fail "tune: $(tail -n 3 tune.log)"
+echo "tuned: $(sum 'SELECT count(*) FROM trial WHERE attempt = 0') trials of $(sum 'SELECT count(DISTINCT workload) FROM trial') tasks in $(echo "$(date +%s.%N) - $begin" | bc) s; by outcome: $(sum 'SELECT outcome, count(*) FROM trial GROUP BY outcome' | tr '\n' ' '); verified: $(sum 'SELECT count(*) FROM trial WHERE verified = 1')"
+grep -o '"fleet":{[^[]*' tune.out
+echo "winners confirmed on the other board: $(grep -o '"confirmed":true' tune.out | wc -l) of $(grep -o '"confirmed":' tune.out | wc -l)"
+"$tilewright" fleet status --fleet "$url" --json --seconds 3 | grep -o '"name":"bench1[^}]*'
+"$tilewright" records check r.db | tail -n 1
+
+# Served: every task, and the network compiled of them, none missing.
+"$tilewright" query m.onnx --records r.db --target "$target" >query.out
+echo "query: $(grep -c 'hit' query.out) hits of $(wc -l <query.out) lines"
+library() { # FOLDER COMPILE_OPTION... -- CMAKE_OPTION...
+  local folder=$1 options=()
+  shift
+  while [ "$1" != -- ]; do options+=("$1") && shift; done
+  shift
+  mkdir -p "$folder/library"
+  "$tilewright" compile m.onnx --name model "${options[@]}" -o "$folder/library/model.so" >"$folder.compile.log" 2>&1 || fail "compile: $(cat "$folder.compile.log")"
+  cmake -S "$source/docs/examples/deploy" -B "$folder/build" -DLIBRARY_DIR="$folder/library" "$@" >"$folder.cmake.log" 2>&1 || fail "$(cat "$folder.cmake.log")"
+  cmake --build "$folder/build" --target run_library >"$folder.cmake.log" 2>&1 || fail "$(cat "$folder.cmake.log")"
+}
+library board --records r.db --target "$target" -- "-DCMAKE_TOOLCHAIN_FILE=$source/cmake/toolchains/aarch64-linux-gnu.cmake"
+library here --model none --
+grep -iE 'tuned|hit|record|default' board.compile.log | tail -n 3
+# 1x3x224x224 floats of both signs from 0.03 to 2, no row like the next.
+values=
+for i in $(seq 251); do values+=$(printf '\\x%02x\\x%02x\\x%02x\\x%02x' $((i * 37 % 256)) $((i * 101 % 256)) $((i * 59 % 256)) $((i % 2 * 128 + 61 + i % 3))); done
+for _ in $(seq 600); do printf "$values"; done | head -c 602112 >input.raw || true # printf ends by a signal
+here/build/run_library input.raw >here.out || fail "here"
+qemu-aarch64 -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=board/library board/build/run_library input.raw >board.out || fail "board"
+cmp here.out board.out || fail "the board's results are others"
+echo "exact: $(wc -c <board.out) bytes of results, the same on the board and here"

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# fleet_drift.sh TILEWRIGHT [SECONDS [FACTOR]]: a job of about SECONDS (300) on four made-up devices, each a worker process with
+# a real broker, once undisturbed, once with a fifth device in the place of one that is FACTOR (1.08) times as
+# slow from the middle on. Says when it was set aside, which of its trials were measured again, what those
+# say, and whether the configs that are served in the end are those of the undisturbed job. Needs nats-server, sqlite3.
+set -euo pipefail
+
+tilewright=$(realpath "$1") seconds=${2:-300} factor=${3:-1.08}
+work=$(mktemp -d)
+cd "$work"
+port=$((20000 + RANDOM % 20000))
+url=nats://127.0.0.1:$port
+export XDG_DATA_HOME=$work/data XDG_CONFIG_HOME=$work/config
+pids=()
+trap 'kill -9 "${pids[@]}" 2>/dev/null || true; wait 2>/dev/null || true; cd /; rm -rf "$work"' EXIT
+sum() { sqlite3 -readonly "$1" "$2"; }
+device_seconds=0.05
+trials=$((seconds * 4 * 20))
+run_worker() {
+  "$tilewright" worker --fleet "$url" --name "$1" --made-up $device_seconds "${@:2}" >"$1.log" 2>&1 &
+  pids+=($!)
+  last=$!
+}
+tune() { # STORE
+  "$tilewright" tune --job job.json --fleet "$url" --records "$1.db" --seed 5 --trials "$trials" --strategy random --target llvm --json >"$1.out" 2>"$1.log"
+}
+
+/usr/sbin/nats-server -a 127.0.0.1 -p "$port" -js -sd "$work/store" >server.log 2>&1 &
+pids+=($!)
+sleep 1
+"$tilewright" model resnet50_v1 -o m.onnx
+echo '{"graph": "m.onnx", "early_stop_trials": 0}' >job.json
+for name in w1 w2 w3; do run_worker $name; done
+run_worker w4
+steady=$last
+sleep 1
+begin=$(date +%s.%N)
+tune quiet
+echo "undisturbed: $(sum quiet.db 'SELECT count(*) FROM trial WHERE attempt = 0') trials in $(echo "$(date +%s.%N) - $begin" | bc) s"
+kill "$steady"
+sleep 1
+# It says when it goes, so that the moment of getting slower is known: now, and half of the job.
+half=$((seconds / 2))
+run_worker slow --made-up-slower "$factor@$half"
+slow_at=$(echo "$(date +%s.%N) + $half" | bc)
+sleep 1
+tune drift &
+tuner=$!
+pids+=($tuner)
+aside=
+while sleep 0.5 && kill -0 $tuner 2>/dev/null; do
+  if [ -z "$aside" ] && grep -q 'is set aside' drift.log 2>/dev/null; then
+    aside=$(date +%s.%N)
+    at_aside=$(sum drift.db 'SELECT count(*) FROM trial WHERE attempt = 0')
+  fi
+done
+wait $tuner
+grep 'set aside' drift.log || { echo "not set aside"; tail -n 3 drift.log; exit 1; }
+echo "$factor times as slow after $half s; set aside $(echo "$aside - $slow_at" | bc) s later, with $at_aside of $trials trials done"
+grep -o '"revised":[0-9]*' drift.out
+both="ATTACH 'quiet.db' AS q; WITH
+  k AS (SELECT w.key AS task, template, config_index, outcome, value, attempt FROM trial t JOIN workload w ON w.id = t.workload),
+  z AS (SELECT w.key AS task, template, config_index, outcome, value FROM q.trial t JOIN q.workload w ON w.id = t.workload WHERE attempt = 0)"
+same='z.task = k.task AND z.template = k.template AND z.config_index = k.config_index'
+off='abs(k.value / z.value - 1) > 0.01'
+echo "proposed otherwise: $(sum drift.db "$both SELECT count(*) FROM k WHERE attempt = 0 AND NOT EXISTS (SELECT 1 FROM z WHERE $same)")"
+slow="$(sum drift.db "$both SELECT count(*) FROM k JOIN z ON $same WHERE attempt = 0 AND $off")"
+again="$(sum drift.db "$both SELECT count(*) FROM k JOIN z ON $same WHERE attempt = 0 AND $off AND EXISTS (SELECT 1 FROM k r WHERE r.attempt = -2 AND r.task = k.task AND r.template = k.template AND r.config_index = k.config_index)")"
+echo "trials with a time of the slow device: $slow; of these measured again: $again"
+echo "measured again: $(sum drift.db "$both SELECT count(*) FROM k WHERE attempt = -2"); of these off the undisturbed time: $(sum drift.db "$both SELECT count(*) FROM k JOIN z ON $same WHERE attempt = -2 AND $off")"
+# What is served: the winners of the races.
+final() { sum "$1" 'SELECT w.key, t.template, t.config_index FROM best b JOIN trial t ON t.id = b.trial JOIN workload w ON w.id = b.workload ORDER BY w.key'; }
+if cmp -s <(final quiet.db) <(final drift.db); then
+  echo "final configs: $(final quiet.db | wc -l) tasks, all as without the slow device"
+else
+  echo "final configs differ:"
+  diff <(final quiet.db) <(final drift.db) | head
+  exit 1
+fi
