@@ -25,6 +25,8 @@ namespace fleet = measure::fleet;
 
 // The servers of a cluster speak to each other on the port that is so much further on.
 constexpr int kClusterPorts = 2000;
+// Not in fleet.json, which is the same for all servers.
+constexpr const char* kServerFile = "server";
 constexpr const char* kRoles = "tuner, worker, builder or admin";
 
 bool IsRole(const std::string& role) {
@@ -200,6 +202,11 @@ Result<FleetFolder> FleetFolder::Open(const std::string& folder) {
   std::error_code failed;
   FleetFolder fleet(fs::absolute(folder, failed).string(), (*json)["host"].get<std::string>(),
                     (*json)["port"].get<int>());
+  constexpr std::int64_t kMostNameBytes = 1024;
+  const auto server = ReadFile(folder + "/" + kServerFile, kMostNameBytes);
+  if (server.ok()) fleet.server_ = Trim(*server);
+  const auto hosts = fleet.hosts();
+  if (std::ranges::find(hosts, fleet.server_) == hosts.end()) fleet.server_.clear();
   for (const Json& entry : (*json)["users"]) {
     FleetUser user;
     for (const auto& [key, member] :
@@ -277,6 +284,15 @@ Status FleetFolder::OpenClass(const std::string& device_class) {
 
 std::vector<std::string> FleetFolder::hosts() const { return Split(host_, ','); }
 
+Status FleetFolder::SetServer(const std::string& name) {
+  const auto all = hosts();
+  if (std::ranges::find(all, name) == all.end()) {
+    return InvalidArgument("--server: '" + name + "', expected one of the fleet's: " + host_);
+  }
+  server_ = name;
+  return WriteFile(path_ + "/" + kServerFile, name + "\n");
+}
+
 std::string FleetFolder::url() const {
   std::string text;
   for (const std::string& host : hosts()) {
@@ -291,7 +307,9 @@ std::string FleetFolder::ClusterConfiguration() const {
   const std::string port = std::to_string(port_ + kClusterPorts);
   std::vector<std::string> routes;
   for (const std::string& host : hosts()) routes.push_back("tls://" + host + ":" + port);
-  return "cluster {\n  name: \"tilewright\"\n  listen: \"0.0.0.0:" + port +
+  // A server that reads its configuration again must find the name that it has.
+  const std::string name = server_.empty() ? "" : "server_name: \"" + server_ + "\"\n";
+  return name + "cluster {\n  name: \"tilewright\"\n  listen: \"0.0.0.0:" + port +
          "\"\n  tls {\n    cert_file: \"" + path_ + "/server.pem\"\n    key_file: \"" + path_ +
          "/server.key\"\n    ca_file: \"" + path_ +
          "/ca.pem\"\n    verify: true\n  }\n  no_advertise: true\n  routes: " + List(routes) +

@@ -36,6 +36,10 @@ class FleetFolder {
   /// Of all its servers, with commas.
   std::string url() const;
   std::vector<std::string> hosts() const;
+  /// Which of a cluster's servers this folder is for; empty: nobody has said so.
+  const std::string& server() const { return server_; }
+  /// Says so, for good. Errors: kInvalidArgument for none of hosts().
+  Status SetServer(const std::string& name);
   std::string configuration() const { return path_ + "/nats-server.conf"; }
   std::string process_file() const { return path_ + "/nats-server.pid"; }
 
@@ -58,7 +62,7 @@ class FleetFolder {
       : path_(std::move(path)), host_(std::move(host)), port_(port) {}
   std::string ClusterConfiguration() const;
 
-  std::string path_, host_;
+  std::string path_, host_, server_;
   int port_;
   std::vector<FleetUser> users_;
   std::vector<std::string> classes_;

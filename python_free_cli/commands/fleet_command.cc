@@ -296,24 +296,22 @@ class FleetCommand final : public Command {
     auto opened = FileExists(folder_ + "/fleet.json") ? FleetFolder::Open(folder_)
                                                       : FleetFolder::Make(folder_, host_, port_);
     TW_RETURN_IF_ERROR(opened);
+    if (!server_.empty()) TW_RETURN_IF_ERROR(opened->SetServer(server_));
     TW_RETURN_IF_ERROR(opened->Write());
     PrintErr("fleet {}: {}; you are {}/admin.fleet\n", opened->path(), opened->url(),
              opened->path());
-    const auto hosts = opened->hosts();
-    const bool known = std::ranges::find(hosts, server_) != hosts.end();
-    if (!write_only_ && hosts.size() > 1 && !known) {
-      return InvalidArgument(
-          "--server: '" + server_ +
-          "', expected which of the cluster this is: " + fmt::format("{}", fmt::join(hosts, ", ")));
-    }
     if (write_only_) return kExitDone;
+    const auto hosts = opened->hosts();
+    if (hosts.size() > 1 && opened->server().empty()) {
+      return InvalidArgument("--server: missing, expected which of the cluster this is: " +
+                             fmt::format("{}", fmt::join(hosts, ", ")));
+    }
     if (!FileExists(kServer)) {
       return Unavailable(std::string(kServer) + " is not there: install nats-server (on Debian)");
     }
     // The server is this process from here on: whoever started it ends it.
     const std::string configuration = opened->configuration();
-    if (server_.empty()) server_ = hosts.front();
-    ::execl(kServer, kServer, "-c", configuration.c_str(), "-n", server_.c_str(), nullptr);
+    ::execl(kServer, kServer, "-c", configuration.c_str(), nullptr);
     return Unavailable(std::string(kServer) + ": " + ErrnoReason());
   }
 
