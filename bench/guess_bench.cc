@@ -15,7 +15,7 @@
 
 #include "cost_model/xgboost_model.h"
 #include "search/guess.h"
-#include "search/landscape.h"
+#include "search/recorded/landscape.h"
 #include "search/space.h"
 #include "search/strategies/model_guided.h"
 #include "tests/support/built_in.h"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "measure/supervisor/process_measurer.h"
-#include "search/landscape.h"
+#include "search/recorded/landscape.h"
 #include "search/space.h"
 #include "src/base/files/file.h"
 #include "src/base/strings.h"

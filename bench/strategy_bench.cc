@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cost_model/xgboost_model.h"
-#include "search/landscape.h"
+#include "search/recorded/landscape.h"
 #include "search/registry.h"
 #include "src/base/strings.h"
 #include "tests/support/built_in.h"

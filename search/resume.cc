@@ -51,6 +51,26 @@ std::string JobName(const std::vector<TuneTask>& tasks, const JobSettings& setti
   return HexOf(Fnv1a64(text)) + (life == 0 ? "" : "." + std::to_string(life));
 }
 
+/// A job that was begun when "model" was the default goes on as it began: its log is no other
+/// strategy's.
+Status KeepEarlierDefault(const records::Store& store, const std::vector<TuneTask>& tasks, int life,
+                          JobSettings& settings) {
+  if (settings.strategy != JobSettings().strategy) return {};
+  JobSettings earlier = settings;
+  earlier.strategy = "model";
+  const std::string name = JobName(tasks, settings, life);
+  const std::string earlier_name = JobName(tasks, earlier, life);
+  Result<std::vector<records::Job>> jobs = store.Jobs();
+  TW_RETURN_IF_ERROR(jobs);
+  bool begun = false;
+  for (const records::Job& job : *jobs) {
+    if (job.name == name) return {};
+    begun = begun || job.name == earlier_name;
+  }
+  if (begun) settings = std::move(earlier);
+  return {};
+}
+
 Status CheckInSpace(const TaskState& state, std::int64_t batch, Point point) {
   if (point.space < std::ssize(state.space.spaces) &&
       point.index < state.space.spaces[static_cast<std::size_t>(point.space)].size()) {
@@ -87,6 +107,7 @@ Status TuneRun::Open(const std::vector<TuneTask>& tasks, int life) {
   options.early_stop_improvement = settings_.early_stop_improvement;
   scheduler_ = std::make_unique<TaskScheduler>(std::move(scheduled), options);
 
+  TW_RETURN_IF_ERROR(KeepEarlierDefault(*context_.store, tasks, life, settings_));
   Result<records::Job> job =
       context_.store->OpenJob(JobName(tasks, settings_, life), ToJson(settings_), settings_.seed);
   TW_RETURN_IF_ERROR(job);

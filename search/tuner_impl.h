@@ -133,7 +133,7 @@ class TuneRun {
   BatchState* FindBatch(std::int64_t number);
   TaskState& TaskAt(int task) { return *tasks_[static_cast<std::size_t>(task)]; }
 
-  const JobSettings& settings_;
+  JobSettings settings_;
   const TuneContext& context_;
   std::vector<std::unique_ptr<TaskState>> tasks_;
   std::unique_ptr<TaskScheduler> scheduler_;

@@ -134,7 +134,7 @@ mkdir later
 for deb in debs/*.deb; do
   rm -rf unpacked
   dpkg-deb -R "$deb" unpacked
-  sed -i "s/$version-1/$later/" unpacked/DEBIAN/control
+  sed -i "s/$version-1/$later/g" unpacked/DEBIAN/control
   dpkg-deb -Znone --root-owner-group -b unpacked later >/dev/null
 done
 # Of stores what a reader of them leaves beside them may come and go.

@@ -1,10 +1,10 @@
-#include "search/landscape.h"
+#include "search/recorded/landscape.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "cost_model/cost_model.h"
-#include "search/replay.h"
+#include "search/recorded/replay.h"
 #include "search/space.h"
 #include "tests/support/built_in.h"
 

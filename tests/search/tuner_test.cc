@@ -14,7 +14,7 @@
 
 #include "cost_model/xgboost_model.h"
 #include "search/job_log.h"
-#include "search/replay.h"
+#include "search/recorded/replay.h"
 #include "src/base/files/file.h"
 #include "src/base/hash.h"
 #include "src/target/device.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "records/sqlite.h"
-#include "search/replay.h"
+#include "search/recorded/replay.h"
 #include "search/tuner.h"
 #include "src/base/files/file.h"
 #include "tests/support/built_in.h"

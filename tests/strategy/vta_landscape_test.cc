@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cost_model/xgboost_model.h"
-#include "search/landscape.h"
+#include "search/recorded/landscape.h"
 #include "search/registry.h"
 #include "tests/support/built_in.h"
 #include "tests/support/built_in_strategies.h"

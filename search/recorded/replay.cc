@@ -1,4 +1,4 @@
-#include "search/replay.h"
+#include "search/recorded/replay.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 // Landscapes as text and back; which part of a space one covers, and the measuring of that part.
 
-#include "search/landscape.h"
+#include "search/recorded/landscape.h"
 
 #include <algorithm>
 #include <cstdio>
