@@ -69,7 +69,10 @@ double TuneRun::RaceReserve() const {
   const double racers =
       settings_.finalists > 0 ? static_cast<double>(tasks_.size()) * (settings_.finalists + 1) : 0;
   const double races = settings_.fleet.empty() ? 1 : kFleetRaces;
-  return std::min(races * kRacerSeconds * racers, kMostForRaces * LimitSeconds());
+  // Of a deadline only this life's time is left, however long the earlier ones were.
+  double time = LimitSeconds();
+  if (deadline_seconds_ > 0) time = std::min(time, deadline_seconds_);
+  return std::min(races * kRacerSeconds * racers, kMostForRaces * time);
 }
 
 Status TuneRun::Race() {
@@ -167,13 +170,29 @@ Status TuneRun::RaceTask(int task, int races_left) {
   TW_RETURN_IF_ERROR(raced);
   race_seconds_ += context_.clock->MonotonicSeconds() - start;
   if (raced->size() != finalists.size()) return Internal("race: wrong number of results");
-  const std::int64_t attempt = state.last_attempt + 1;
-  for (Trial& trial : *raced) trial.attempt = attempt;
+  const Result<std::int64_t> attempt = NextAttempt(state);
+  TW_RETURN_IF_ERROR(attempt);
+  for (Trial& trial : *raced) trial.attempt = *attempt;
   TW_RETURN_IF_ERROR(context_.store->Append(job_.id, *raced, {}));
   std::optional<std::size_t> winner;
-  const BestEntry best = WinnerOf(state, finalists, *raced, winner);
+  BestEntry best = WinnerOf(state, finalists, *raced, winner);
   if (!winner) return {};
+  best.attempt = *attempt;
   return StoreWinner(state, best, (*raced)[*winner]);
+}
+
+Result<std::int64_t> TuneRun::NextAttempt(const TaskState& state) const {
+  records::TrialFilter filter;
+  filter.job = job_.id;
+  filter.workload_key = state.key;
+  filter.target = state.input.task.target.ToString();
+  std::int64_t last = state.last_attempt;
+  TW_RETURN_IF_ERROR(
+      context_.store->ForEachTrial(filter, [&last](const records::Record& record) -> Status {
+        if (!MayWin(record.trial)) last = std::max<std::int64_t>(last, record.trial.attempt);
+        return {};
+      }));
+  return last + 1;
 }
 
 Status TuneRun::StoreWinner(TaskState& state, const BestEntry& best, const Trial& trial) {
@@ -188,7 +207,9 @@ Status TuneRun::StoreWinner(TaskState& state, const BestEntry& best, const Trial
 Status TuneRun::VerifyFastest(TaskState& state) {
   BestEntry best;
   best.batches = next_batch_;
-  best.attempt = state.last_attempt + 1;
+  const Result<std::int64_t> attempt = NextAttempt(state);
+  TW_RETURN_IF_ERROR(attempt);
+  best.attempt = *attempt;
   if (state.told_default) best.default_seconds = state.told_default->value;
   for (const Told& told : std::vector<Told>(state.fastest)) {
     Result<std::vector<Trial>> run =
@@ -198,6 +219,12 @@ Status TuneRun::VerifyFastest(TaskState& state) {
     Trial& trial = run->front();
     trial.attempt = best.attempt;
     TW_RETURN_IF_ERROR(context_.store->Append(job_.id, *run, {}));
+    // Says nothing of the config, and a slower one must not win for it.
+    if (trial.outcome == Outcome::kDeviceLost) {
+      return Unavailable(state.key +
+                         ": the device was lost while the fastest config was verified; "
+                         "the same command goes on");
+    }
     if (!MayWin(trial)) continue;
     best.winner = told.point;
     best.best_seconds = trial.value;
@@ -209,6 +236,11 @@ Status TuneRun::VerifyFastest(TaskState& state) {
     std::ranges::sort(best.ties);
     return StoreWinner(state, best, trial);
   }
+  // What was measured without verification is nobody's best.
+  state.report.best_seconds = 0;
+  state.report.best_template.clear();
+  state.report.best_config = {};
+  state.report.ties.clear();
   return {};
 }
 
@@ -217,7 +249,6 @@ BestEntry TuneRun::WinnerOf(const TaskState& state, const std::vector<Told>& fin
                             std::optional<std::size_t>& winner) const {
   BestEntry best;
   best.batches = next_batch_;
-  best.attempt = state.last_attempt + 1;
   std::optional<std::size_t> fastest;
   for (std::size_t i = 0; i < raced.size(); ++i) {
     if (!MayWin(raced[i])) continue;

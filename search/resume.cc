@@ -42,25 +42,29 @@ JobSettings WithoutLimits(JobSettings settings) {
   return settings;
 }
 
-std::string JobName(const std::vector<TuneTask>& tasks, const JobSettings& settings, int life) {
+std::string JobName(const std::vector<TuneTask>& tasks, const JobSettings& settings,
+                    std::vector<std::string> only_templates, int life) {
   std::string text = ToJson(WithoutLimits(settings));
   for (const TuneTask& task : tasks) {
     text += "\n" + task.task.workload.Key() + " " + task.task.target.ToString() + " " +
             task.epilogue.ToString() + " " + std::to_string(task.occurrences);
   }
+  std::ranges::sort(only_templates);
+  only_templates.erase(std::ranges::unique(only_templates).begin(), only_templates.end());
+  for (const std::string& key : only_templates) text += "\nonly " + key;
   return HexOf(Fnv1a64(text)) + (life == 0 ? "" : "." + std::to_string(life));
 }
 
 /// A job that was begun when "model" was the default goes on as it began: its log is no other
 /// strategy's.
-Status KeepEarlierDefault(const records::Store& store, const std::vector<TuneTask>& tasks, int life,
+Status KeepEarlierDefault(const TuneContext& context, const std::vector<TuneTask>& tasks, int life,
                           JobSettings& settings) {
   if (settings.strategy != JobSettings().strategy) return {};
   JobSettings earlier = settings;
   earlier.strategy = "model";
-  const std::string name = JobName(tasks, settings, life);
-  const std::string earlier_name = JobName(tasks, earlier, life);
-  Result<std::vector<records::Job>> jobs = store.Jobs();
+  const std::string name = JobName(tasks, settings, context.only_templates, life);
+  const std::string earlier_name = JobName(tasks, earlier, context.only_templates, life);
+  Result<std::vector<records::Job>> jobs = context.store->Jobs();
   TW_RETURN_IF_ERROR(jobs);
   bool begun = false;
   for (const records::Job& job : *jobs) {
@@ -107,9 +111,9 @@ Status TuneRun::Open(const std::vector<TuneTask>& tasks, int life) {
   options.early_stop_improvement = settings_.early_stop_improvement;
   scheduler_ = std::make_unique<TaskScheduler>(std::move(scheduled), options);
 
-  TW_RETURN_IF_ERROR(KeepEarlierDefault(*context_.store, tasks, life, settings_));
-  Result<records::Job> job =
-      context_.store->OpenJob(JobName(tasks, settings_, life), ToJson(settings_), settings_.seed);
+  TW_RETURN_IF_ERROR(KeepEarlierDefault(context_, tasks, life, settings_));
+  Result<records::Job> job = context_.store->OpenJob(
+      JobName(tasks, settings_, context_.only_templates, life), ToJson(settings_), settings_.seed);
   TW_RETURN_IF_ERROR(job);
   job_ = std::move(*job);
   if (context_.observer != nullptr) context_.observer->Opened(job_.name);

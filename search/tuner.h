@@ -57,6 +57,9 @@ struct TuneContext {
   Clock* clock = nullptr;
   /// Makes an untrained cost model; needed by strategies that learn.
   std::function<std::unique_ptr<cost_model::CostModel>()> make_model;
+  /// Keys that the search was limited to (OnlyTemplates): part of the job's name, as points of its
+  /// log count the templates of a task. Empty: all.
+  std::vector<std::string> only_templates;
   TuneObserver* observer = nullptr;         ///< may be null
   const std::atomic<bool>* stop = nullptr;  ///< becomes true: finish soon; may be null
   /// Asks, learns and writes on threads of their own. False: all on the calling thread, in an

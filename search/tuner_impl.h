@@ -115,6 +115,9 @@ class TuneRun {
   Status RaceTask(int task, int races_left);
   /// Of a task whose trials came unverified: the fastest that computes what it should is the best.
   Status VerifyFastest(TaskState& state);
+  /// The attempt of a task's next race: the one after the last that was logged, or after one that left
+  /// failures behind: a trial's id has the attempt, and what is stored already is not stored again.
+  Result<std::int64_t> NextAttempt(const TaskState& state) const;
   /// Stores the best of a task and what says so in the log; shows it in the report.
   Status StoreWinner(TaskState& state, const BestEntry& best, const Trial& trial);
   /// Seconds of the limit for each race that is left.

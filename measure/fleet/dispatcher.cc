@@ -50,14 +50,21 @@ double Dispatcher::WeightNow(double now) const {
 }
 
 void Dispatcher::WatchBroker(double absent) {
-  // Of a pause of this process only so much is the broker's.
-  constexpr double kMostAtOnce = 15;
-  silent_seconds_ += std::min(absent, kMostAtOnce);
+  // A pause of this process is not the broker's.
+  silent_seconds_ += std::min(absent, kAbsentSeconds);
+  constexpr double kLateSeconds = 5;
+  if (ended_.ok() && !broker_.connected() && deadline_at_ > 0 &&
+      clock_.MonotonicSeconds() > deadline_at_ + kLateSeconds) {
+    ended_ = Unavailable(
+        "the deadline is over, and the broker is away: the job ends here; its trials are stored");
+    return;
+  }
   if (silent_seconds_ < settings_.broker_timeout_seconds || !ended_.ok()) return;
   ended_ = Unavailable(
       "the broker has not answered for " +
       std::to_string(static_cast<std::int64_t>(silent_seconds_)) +
-      " s (--broker-timeout): the job ends here; its trials are stored, and the same command goes "
+      " s, or answers without its queues (a full disk? its log says) (--broker-timeout): the job "
+      "ends here; its trials are stored, and the same command goes "
       "on with it once there is a broker again");
 }
 

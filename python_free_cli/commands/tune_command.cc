@@ -203,6 +203,7 @@ class TuneCommand final : public Command {
 
     search::TuneContext context;
     context.templates = &*searched;
+    context.only_templates = templates_;
     context.strategies = &registries().strategies;
     context.measurer = measurer->get();
     context.store = &*store;

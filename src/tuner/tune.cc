@@ -88,6 +88,7 @@ inner::Result<TuneReport> RunTune(const Tuner::Data& tuner, const Workload& work
   Watcher watcher(order->progress);
   search::TuneContext context;
   context.templates = &*chosen;
+  context.only_templates = order->templates;
   context.strategies = &tuner.strategies;
   context.measurer = measurer->get();
   context.store = &*store;

@@ -133,6 +133,7 @@ class TunerTest : public testing::Test {
     context.clock = &clock;
     context.make_model = [] { return std::make_unique<cost_model::XgboostModel>(); };
     context.threads = false;
+    context.only_templates = only_templates_;
     context.observer = observer;
     if (observer != nullptr) context.stop = &observer->stop;
     auto report = Tune(tasks, settings, context);
@@ -148,6 +149,7 @@ class TunerTest : public testing::Test {
   std::unique_ptr<records::Store> store_;
   std::vector<Submitted> submitted_;  // over all runs
   double resolution_ = 0.02;
+  std::vector<std::string> only_templates_;
 };
 
 JobSettings Settings(const char* strategy, std::int64_t trials) {
@@ -598,6 +600,75 @@ TEST_F(TunerTest, UnverifiedResultsNeverWin) {
   const auto report = Run({Dense(256)}, Settings("random", 24), nullptr, unverified);
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report->tasks[0].best_seconds, 0);
+}
+
+/// A convolution of a VTA, whose trials are counted and verified last.
+TuneTask OfAVta() {
+  TuneTask task = TaskOf(
+      "conv2d(int8[1,2,6,6,1,16]NCHW1n16c,int8[2,2,3,3,16,16]OIHW16o16i,s1x1,p1x1x1x1,d1x1,g1)"
+      "->int32");
+  task.task.target = *Target::Parse("vta -model=sim_1x16_i8w8a32_15_15_18_17");
+  task.epilogue = *Epilogue::Parse("add(channel:int32);shift_right(7);clip(-127,127);cast(int8)");
+  return task;
+}
+
+/// What is counted is right when it is searched, and the first `wrong` that are verified are not.
+ReplayMeasurer::Outcomes WrongAtFirst(std::map<std::string, double>& values, int& wrong) {
+  return [&values, &wrong](const Candidate& candidate) {
+    Trial trial;
+    trial.outcome = Outcome::kOk;
+    trial.run_seconds = 1e-3;
+    trial.value = SecondsOf(candidate);
+    const std::string name = candidate.template_key + " " + std::to_string(candidate.config.index);
+    trial.verified = !values.emplace(name, trial.value).second;
+    if (trial.verified && wrong-- > 0) {
+      trial.outcome = Outcome::kWrongResult;
+      trial.verified = false;
+    }
+    return trial;
+  };
+}
+
+TEST_F(TunerTest, OfWhatIsCountedTheFastestThatIsRightWins) {
+  std::map<std::string, double> values;
+  int wrong = 1;
+  const auto report = Run({OfAVta()}, Settings("random", 24), nullptr, WrongAtFirst(values, wrong));
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  std::vector<double> sorted;
+  for (const auto& [name, value] : values) sorted.push_back(value);
+  std::ranges::sort(sorted);
+  ASSERT_GE(sorted.size(), 2U);
+  EXPECT_EQ(report->tasks[0].best_seconds, sorted[1]);
+}
+
+// What failed is stored, and stands in nobody's way when the same command is given again.
+TEST_F(TunerTest, OfWhatIsCountedNothingWinsThatWasNotVerified) {
+  std::map<std::string, double> values;
+  int wrong = 1000;
+  const auto none = Run({OfAVta()}, Settings("random", 24), nullptr, WrongAtFirst(values, wrong));
+  ASSERT_TRUE(none.ok()) << none.status().message();
+  EXPECT_EQ(none->tasks[0].best_seconds, 0);
+  EXPECT_EQ(none->tasks[0].best_template, "");
+  wrong = 0;
+  const auto again = Run({OfAVta()}, Settings("random", 24), nullptr, WrongAtFirst(values, wrong));
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_GT(again->tasks[0].best_seconds, 0);
+  const auto stored = store_->Trials({});
+  ASSERT_TRUE(stored.ok());
+  EXPECT_EQ(std::ranges::count_if(*stored,
+                                  [](const records::Record& record) {
+                                    return record.trial.outcome == Outcome::kOk &&
+                                           record.trial.verified;
+                                  }),
+            1);
+}
+
+// Points of a log count a task's templates: fewer of them are another job.
+TEST_F(TunerTest, SomeTemplatesAreAnotherJob) {
+  ASSERT_TRUE(Run({Dense(256)}, Settings("random", 4)).ok());
+  only_templates_ = {"dense.cpu"};
+  ASSERT_TRUE(Run({Dense(256)}, Settings("random", 4)).ok());
+  EXPECT_EQ(store_->Jobs()->size(), 2U);
 }
 
 TEST_F(TunerTest, LearnsFromTheTrialsOfOlderJobs) {
