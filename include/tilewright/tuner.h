@@ -316,6 +316,8 @@ struct CompileOptions {
   /// Run what was compiled and compare samples of its result with the reference before it is given
   /// out, in a process that is forked from this one.
   bool verify = true;
+  /// Room for later members: leave it.
+  std::uint8_t reserved[7] = {};
 };
 
 /// What a Tuner is made for. Later releases add members at the end.

@@ -150,7 +150,10 @@ inner::Result<Answer> RunQuery(const Tuner::Data& tuner, const Workload& workloa
   data->explanation = answer->answer.explanation;
   data->seconds = answer->CostSeconds(&workload);
   if (const Candidate* candidate = answer->candidate()) {
-    data->config = MakeConfig(*candidate, *templates);
+    // Of a near hit it is the config of another workload or target, made to fit.
+    Candidate own = *candidate;
+    own.task = {workload, tuner.target};
+    data->config = MakeConfig(std::move(own), *templates);
   }
   return Answer(std::move(data));
 }

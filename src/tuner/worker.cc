@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -47,7 +48,12 @@ int Work(int argc, char** argv) {
 std::string LibraryFile() {
   Dl_info info;
   if (::dladdr(reinterpret_cast<const void*>(&tilewright_tuner_work), &info) == 0) return {};
-  return info.dli_fname != nullptr ? info.dli_fname : "";
+  if (info.dli_fname == nullptr) return {};
+  // The folder that it was found from may be another one later.
+  char* whole = ::realpath(info.dli_fname, nullptr);
+  std::string path = whole != nullptr ? whole : info.dli_fname;
+  std::free(whole);
+  return path;
 }
 
 std::string InstalledWorker() {
@@ -60,8 +66,9 @@ std::string InstalledWorker() {
 ::tilewright::Result<std::unique_ptr<measure::ProcessMeasurer>> StartMeasurer(
     const Tuner::Data& tuner) {
   if (!FileExists(tuner.worker)) {
-    return NotFound(tuner.worker + ": no such program, expected the worker of the tuner: the one" +
-                    " installed with the library, or TunerOptions::worker");
+    return Unavailable(tuner.worker +
+                       ": no such program, expected the worker of the tuner: the one" +
+                       " installed with the library, or TunerOptions::worker");
   }
   auto device = DeviceFor(tuner.target);
   TW_RETURN_IF_ERROR(device);

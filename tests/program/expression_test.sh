@@ -40,6 +40,9 @@ has ' 0 untuned' out
 expect 0 run mix.so --json
 has '"shape":[24,20]' out
 
+# Integers wrap: an index that is made of them may be anywhere.
+printf 'input T: float32[64]\nY[i: 64] = T[(i * 6364136223846793005 + 1) %% 64]\n' >wrapped.tw
+expect 0 compile wrapped.tw -o wrapped.so
 expect 0 compile mix.tw --records r.db -o sampled.so
 has ' 2 of 2 operators compared' out
 

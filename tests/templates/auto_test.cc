@@ -179,10 +179,13 @@ TEST(AutoWindows, JoinsTheRowsOfPictures) {
                              "R[c: 5, y: 7, x: 7] = M[c, y, x] * 2.0";
   RunSome(pooled, "auto.cpu/windows", 4, count);
   EXPECT_EQ(count.run, 14);
-  // Data that several results share, and strides, are not its business.
+  // Data that several results share, strides, and positions in other places are not its business.
   const auto refused = [](const char* text) {
     return !FindWindows(WorkloadOfText(text).expression).ok();
   };
+  EXPECT_TRUE(
+      refused("input X: float32[16, 18, 16]\ninput W: float32[3]\n"
+              "C[y: 16, x: 16] = sum(r: 3) X[y, y + r, x] * W[r]"));
   EXPECT_TRUE(
       refused("input X: float32[5, 9, 9]\nconst W: float32[8, 5, 3, 3]\n"
               "C[k: 8, y: 7, x: 7] = sum(c: 5, r: 3, s: 3) X[c, y + r, x + s] * "

@@ -115,9 +115,10 @@ TEST(WinogradTest, WholeWeightsArePairsOfChannels) {
 }
 
 TEST(WinogradTest, WholeNumbersEndWhereTheSumDoes) {
-  const auto check = [](const char* data, int channels, int tile, const char* strides = "1x1") {
+  const auto check = [](const char* data, int channels, int tile, const char* strides = "1x1",
+                        const char* layout = "NCHW8c") {
     AnchorForm form;
-    form.data = form.output = "NCHW8c";
+    form.data = form.output = layout;
     form.weight = "OIHW8i8o";
     form.multiply_dtype = kInt16;
     form.winograd_tile = tile;
@@ -137,6 +138,7 @@ TEST(WinogradTest, WholeNumbersEndWhereTheSumDoes) {
   EXPECT_THAT(check("uint8", 64, 6), HasSubstr("only tiles of 2 x 2 and 4 x 4"));
   EXPECT_THAT(check("uint8", 63, 4), HasSubstr("even number"));
   EXPECT_THAT(check("uint8", 64, 4, "2x2"), HasSubstr("no strides"));
+  EXPECT_THAT(check("uint8", 6, 4, "1x1", "NCHW3c"), HasSubstr("only blocks of pairs"));
 }
 
 TEST(WinogradTest, WeightsAreTransformedInBothDirections) {

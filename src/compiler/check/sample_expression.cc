@@ -1,9 +1,9 @@
 // Single elements of an expression: the part of it that one element is made of is an expression
 // itself, over boxes of its tensors, which the reference evaluates.
 //
-// From the last stage back, each axis of a stage has a range of positions that are wanted; ranges of
-// indices follow from those of the axes, and what a load may read is wanted of its tensor. A box that
-// is larger than what is really read costs time and changes nothing.
+// From the last stage back, each axis of a stage has a range of positions that are wanted; ranges
+// of indices follow from those of the axes, and what a load may read is wanted of its tensor. A box
+// that is larger than what is really read costs time and changes nothing.
 
 #include <algorithm>
 #include <utility>
@@ -32,12 +32,17 @@ std::int64_t CappedNumber(double value) {
       std::clamp(value, -static_cast<double>(kAnyNumber), static_cast<double>(kAnyNumber)));
 }
 
+/// Of what left the numbers that are known, whatever is made of it is not known, either: integers
+/// wrap.
+bool IsAny(WantedRange range) { return range.first <= -kAnyNumber || range.last >= kAnyNumber; }
+
 WantedRange RangeOfProduct(WantedRange a, WantedRange b) {
   const auto ends = {static_cast<double>(a.first) * static_cast<double>(b.first),
                      static_cast<double>(a.first) * static_cast<double>(b.last),
                      static_cast<double>(a.last) * static_cast<double>(b.first),
                      static_cast<double>(a.last) * static_cast<double>(b.last)};
-  return {CappedNumber(std::min(ends)), CappedNumber(std::max(ends))};
+  const WantedRange product = {CappedNumber(std::min(ends)), CappedNumber(std::max(ends))};
+  return IsAny(product) ? kAnyRange : product;
 }
 
 /// Of an integer node, from those of its operands.
@@ -45,8 +50,8 @@ WantedRange RangeOfNode(const ExpressionNode& node, const std::vector<WantedRang
                         const WantedBox& axes) {
   const auto of = [&](std::size_t i) { return ranges[static_cast<std::size_t>(node.args[i])]; };
   const auto capped = [](std::int64_t first, std::int64_t last) {
-    return WantedRange{std::clamp(first, -kAnyNumber, kAnyNumber),
-                       std::clamp(last, -kAnyNumber, kAnyNumber)};
+    const WantedRange range = {first, last};
+    return IsAny(range) ? kAnyRange : range;
   };
   switch (node.kind) {
     case ExprKind::kInt:
@@ -54,17 +59,21 @@ WantedRange RangeOfNode(const ExpressionNode& node, const std::vector<WantedRang
     case ExprKind::kVar:
       return axes[static_cast<std::size_t>(node.integer)];
     case ExprKind::kAdd:
+      if (IsAny(of(0)) || IsAny(of(1))) return kAnyRange;
       return capped(of(0).first + of(1).first, of(0).last + of(1).last);
     case ExprKind::kSub:
+      if (IsAny(of(0)) || IsAny(of(1))) return kAnyRange;
       return capped(of(0).first - of(1).last, of(0).last - of(1).first);
     case ExprKind::kMul:
+      if (IsAny(of(0)) || IsAny(of(1))) return kAnyRange;
       return RangeOfProduct(of(0), of(1));
     case ExprKind::kFloorDiv:
-      if (of(1).first != of(1).last || of(1).first <= 0) return kAnyRange;
+      if (of(1).first != of(1).last || of(1).first <= 0 || IsAny(of(0))) return kAnyRange;
       return {FloorDiv(of(0).first, of(1).first), FloorDiv(of(0).last, of(1).first)};
     case ExprKind::kFloorMod: {
       if (of(1).first != of(1).last || of(1).first <= 0) return kAnyRange;
       const std::int64_t by = of(1).first;
+      if (IsAny(of(0))) return {0, by - 1};
       const std::int64_t turns = FloorDiv(of(0).first, by);
       if (FloorDiv(of(0).last, by) != turns) return {0, by - 1};
       return {of(0).first - turns * by, of(0).last - turns * by};
@@ -109,9 +118,9 @@ std::vector<WantedBox> WantedBoxes(const Expression& expression, const WantedBox
         const std::int64_t first = std::clamp<std::int64_t>(index.first, 0, shape[d] - 1);
         const std::int64_t last = std::clamp<std::int64_t>(index.last, 0, shape[d] - 1);
         WantedRange& wanted = boxes[tensor][d];
-        wanted = wanted.count() < 1 ? WantedRange{first, last}
-                                    : WantedRange{std::min(wanted.first, first),
-                                                  std::max(wanted.last, last)};
+        wanted = wanted.count() < 1
+                     ? WantedRange{first, last}
+                     : WantedRange{std::min(wanted.first, first), std::max(wanted.last, last)};
       }
     }
   }
@@ -219,8 +228,8 @@ Result<SampledReference::Sample> SampledReference::OfExpression(
     reads_left_ -= static_cast<std::int64_t>(part.iterations());
     std::vector<Tensor> inputs;
     for (std::size_t input = 0; input < part.inputs.size(); ++input) {
-      auto read = At(node.inputs[input],
-                     PositionsOfBox(boxes[input], expression.inputs[input].type.shape));
+      auto read =
+          At(node.inputs[input], PositionsOfBox(boxes[input], expression.inputs[input].type.shape));
       TW_RETURN_IF_ERROR(read);
       if (!(*read)->exact()) return Unsupported("an input that is not in memory");
       Tensor tensor(part.inputs[input].type);

@@ -109,6 +109,10 @@ class RowJoiner {
     if (!mentions) return true;
     const std::size_t rank = load.args.size();
     if (rank < 2) return false;
+    // Positions are those of the last two indices, and of no other one.
+    for (std::size_t d = 0; d + 2 < rank; ++d) {
+      if (IsMentioned(load.args[d], y_.var) || IsMentioned(load.args[d], x_.var)) return false;
+    }
     const auto rows = TapsOf(load.args[rank - 2], y_.var, main.reduce_axes);
     const auto columns = TapsOf(load.args[rank - 1], x_.var, main.reduce_axes);
     if (!rows || !columns || load.buffer->shape[rank - 2] < 2) return false;

@@ -497,6 +497,11 @@ Result<ScheduleText> ParseScheduleText(std::string_view text, std::string_view f
   schedule.file = std::string(file);
   TW_RETURN_IF_ERROR(TextParser(schedule).Run());
   schedule.text = CanonicalScheduleText(schedule);
+  // Who reads it later reads this form.
+  if (schedule.text.size() > kMostScheduleBytes) {
+    return InvalidArgument(fmt::format("{}: {} bytes in canonical form, expected at most {}", file,
+                                       schedule.text.size(), kMostScheduleBytes));
+  }
   schedule.key = fmt::format("schedule/{}-{}", schedule.name, HashName(schedule.text));
   return schedule;
 }

@@ -400,8 +400,11 @@ Status CheckWinograd(const Workload& w, const AnchorForm& form) {
       (blocked || (form.data.empty() && form.weight.empty() && form.output.empty())) &&
       !form.shift_data;
   if (plain && blocked && form.multiply_dtype == kInt16) {
-    const std::string why = HasWholeTiles(form.winograd_tile) ? RefusesWholeWinograd(w, s)
-                                                              : "only tiles of 2 x 2 and 4 x 4";
+    std::string why = HasWholeTiles(form.winograd_tile) ? RefusesWholeWinograd(w, s)
+                                                        : "only tiles of 2 x 2 and 4 x 4";
+    if (why.empty() && std::gcd(s.c, WinogradBlock(form)) % 2 != 0) {
+      why = "only blocks of pairs of channels";
+    }
     if (!why.empty()) {
       return Unsupported(fmt::format("Winograd in whole numbers for {}: {}", w.Key(), why));
     }
