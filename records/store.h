@@ -81,8 +81,8 @@ enum class Durability : std::uint8_t {
 using CallRule = std::function<std::string(const Candidate&)>;
 
 /// The SQLite record store. Any number of readers, one write transaction at a time from any
-/// process. One is for one thread at a time: a call that writes, or reads trials or a task's log, while
-/// another thread is in such a one fails with kInternal.
+/// process. One is for one thread at a time: a call that writes, or reads trials or a task's log,
+/// while another thread is in such a one fails with kInternal.
 class Store {
  public:
   enum class Mode : std::uint8_t { kReadOnly, kReadWrite };
