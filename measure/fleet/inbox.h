@@ -56,7 +56,7 @@ class Inbox {
     const std::lock_guard lock(mutex_);
     return connections_;
   }
-  /// A subscription hears nothing more.
+  /// A subscription hears nothing more, or the connection.
   void Completed() {
     const std::lock_guard lock(mutex_);
     ++completed_;

@@ -91,6 +91,10 @@ class NatsBroker final : public Broker {
   static void OnFound(natsConnection*, void* self) {
     static_cast<NatsBroker*>(self)->inbox_.SetConnected(true);
   }
+  /// The last that the library says of a connection.
+  static void OnClosed(natsConnection*, void* self) {
+    static_cast<NatsBroker*>(self)->inbox_.Completed();
+  }
   static void OnError(natsConnection* connection, natsSubscription*, natsStatus status,
                       void* self) {
     char text[512] = "";
@@ -133,8 +137,10 @@ class NatsBroker final : public Broker {
 
 NatsBroker::~NatsBroker() {
   if (connection_ != nullptr) {
+    // A thread of the library says afterwards that the connection is lost: it must find somebody, or
+    // it is stuck, and all connections of this process with it.
     natsConnection_Close(connection_);
-    inbox_.WaitForCompleted(completing_);
+    inbox_.WaitForCompleted(completing_ + 1);
   }
   for (auto& [pattern, subscription] : subscriptions_) natsSubscription_Destroy(subscription);
   jsCtx_Destroy(jetstream_);
@@ -163,6 +169,7 @@ Status NatsBroker::Open(const Address& address, const std::string& client) {
   set(natsOptions_UseGlobalMessageDelivery(options_, true));
   set(natsOptions_SetDisconnectedCB(options_, &OnLost, this));
   set(natsOptions_SetReconnectedCB(options_, &OnFound, this));
+  set(natsOptions_SetClosedCB(options_, &OnClosed, this));
   set(natsOptions_SetErrorHandler(options_, &OnError, this));
   if (!address.ca_file.empty()) {
     set(natsOptions_SetSecure(options_, true));
