@@ -137,8 +137,8 @@ class NatsBroker final : public Broker {
 
 NatsBroker::~NatsBroker() {
   if (connection_ != nullptr) {
-    // A thread of the library says afterwards that the connection is lost: it must find somebody, or
-    // it is stuck, and all connections of this process with it.
+    // A thread of the library says afterwards that the connection is lost: it must find somebody,
+    // or it is stuck, and all connections of this process with it.
     natsConnection_Close(connection_);
     inbox_.WaitForCompleted(completing_ + 1);
   }
