@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cost_model/cost_model.h"
 
@@ -36,37 +37,37 @@ struct Columns {
 
 const Columns& ColumnsOfLoops() {
   static const Columns kColumns = [] {
-    const auto at = [](const std::string& name) {
-      const auto& names = FeatureNames();
-      const auto found = std::ranges::find(names, name);
-      TW_CHECK(found != names.end(), name);
+    const std::vector<std::string> names = FeatureNames();
+    const auto at = [&names](std::string_view group, std::string_view what) {
+      const auto found = std::ranges::find_if(names, [&](const std::string& name) {
+        return name.size() == group.size() + what.size() && name.starts_with(group) &&
+               name.ends_with(what);
+      });
+      TW_CHECK(found != names.end(), std::string(group) + std::string(what));
       return static_cast<std::size_t>(found - names.begin());
     };
-    Columns c{at("main.reductions"),
-              at("main.iterations"),
-              at("main.ops"),
-              at("main.vector"),
-              at("main.parallel"),
-              at("main.tile_spatial"),
-              at("main.tile_reduction"),
-              at("main.tile_vectors"),
-              at("main.tile_written_bytes"),
-              at("main.tile_read_bytes"),
-              at("ai15.ops_per_byte"),
-              at("ai20.ops_per_byte"),
-              at("ai23.ops_per_byte"),
+    Columns c{at("main.", "reductions"),
+              at("main.", "iterations"),
+              at("main.", "ops"),
+              at("main.", "vector"),
+              at("main.", "parallel"),
+              at("main.", "tile_spatial"),
+              at("main.", "tile_reduction"),
+              at("main.", "tile_vectors"),
+              at("main.", "tile_written_bytes"),
+              at("main.", "tile_read_bytes"),
+              at("ai15.", "ops_per_byte"),
+              at("ai20.", "ops_per_byte"),
+              at("ai23.", "ops_per_byte"),
               {},
               {},
               {}};
-    for (int i = 0; i < kEstimatedAccesses; ++i) {
+    for (std::size_t i = 0; i < c.access.size(); ++i) {
       const std::string access = "access" + std::to_string(i) + ".";
-      c.access[static_cast<std::size_t>(i)] = {at(access + "tile_bytes"),
-                                               at(access + "vector_stride")};
+      c.access[i] = {at(access, "tile_bytes"), at(access, "vector_stride")};
     }
-    for (const std::string group : {"before", "after"}) {
-      (group == "before" ? c.before : c.after) = {at(group + ".ops"), at(group + ".bytes"),
-                                                  at(group + ".vector")};
-    }
+    c.before = {at("before.", "ops"), at("before.", "bytes"), at("before.", "vector")};
+    c.after = {at("after.", "ops"), at("after.", "bytes"), at("after.", "vector")};
     return c;
   }();
   return kColumns;

@@ -87,15 +87,20 @@ const Linear* Indexer::Find(const ExprNode* var) const {
 
 Range Indexer::RangeOf(const Linear& value) const {
   Range range{value.constant, value.constant};
-  auto add = [&range](std::int64_t coefficient, const Range& of) {
-    range.min += coefficient * (coefficient > 0 ? of.min : of.max);
-    range.max += coefficient * (coefficient > 0 ? of.max : of.min);
+  bool wraps = false;
+  auto add = [&range, &wraps](std::int64_t coefficient, const Range& of) {
+    std::int64_t low = 0, high = 0;
+    wraps |= __builtin_mul_overflow(coefficient, coefficient > 0 ? of.min : of.max, &low);
+    wraps |= __builtin_mul_overflow(coefficient, coefficient > 0 ? of.max : of.min, &high);
+    wraps |= __builtin_add_overflow(range.min, low, &range.min);
+    wraps |= __builtin_add_overflow(range.max, high, &range.max);
   };
   for (const auto& [atom, coefficient] : value.terms) {
     add(coefficient, atoms_[static_cast<std::size_t>(atom)].range);
   }
   if (lanes_ > 0) add(value.lane, {0, lanes_ - 1});
-  return range;
+  constexpr std::int64_t kAnything = std::int64_t{1} << 62;
+  return wraps ? Range{-kAnything, kAnything} : range;
 }
 
 std::optional<Linear> Indexer::Eval(const Expr& expr) {
