@@ -211,7 +211,7 @@ Status TuneRun::VerifyFastest(TaskState& state) {
   TW_RETURN_IF_ERROR(attempt);
   best.attempt = *attempt;
   if (state.told_default) best.default_seconds = state.told_default->value;
-  for (const Told& told : std::vector<Told>(state.fastest)) {
+  for (const Told& told : state.fastest) {
     Result<std::vector<Trial>> run =
         context_.measurer->Race({ToCandidate(state.space, told.point)}, measure::RaceTerms());
     TW_RETURN_IF_ERROR(run);
