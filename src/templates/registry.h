@@ -59,10 +59,11 @@ class TemplateRegistry {
  public:
   /// Those of this program.
   static TemplateRegistry BuiltIn();
-  /// Adds one that is not of this program; what the entry points to outlives the registry. It is
-  /// preferred to none that was there before it.
-  /// Errors: kInvalidArgument for a key that is there already or is no IsPluginKey, a version below
-  /// 1, a device that code is not made for, or functions that lack.
+  /// Adds one that is not of this program, or to an empty registry some of those that are; what the
+  /// entry points to outlives the registry. It is preferred to none that was there before it.
+  /// Errors: kInvalidArgument for a key that is there already, a key that is neither one of this
+  /// program's templates nor an IsPluginKey, a version below 1, a device that code is not made for,
+  /// or functions that lack.
   Status Add(const TemplateEntry& entry);
   /// Keeps what a template that was added is: a text, which is given out as TextOf. `text` owns
   /// what the entry points to.
