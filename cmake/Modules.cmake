@@ -37,6 +37,35 @@ function(tw_module name)
   endif()
 endfunction()
 
+# tw_shared_library(<target> MODULE <module> EXPORT_NAME <name> LIBS <library>...)
+#
+# A library for programs of others, with include/ for its headers: of the module whose folder this is,
+# which exports what its exports.map lists, and of what of LIBS it uses.
+function(tw_shared_library target)
+  cmake_parse_arguments(ARG "" "MODULE;EXPORT_NAME" "LIBS" ${ARGN})
+  target_compile_options(tw_${ARG_MODULE} PRIVATE -fvisibility=hidden -fvisibility-inlines-hidden)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)  # takes no precompiled header of other visibility
+    set_target_properties(tw_${ARG_MODULE} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
+  endif()
+  set(exports ${CMAKE_CURRENT_SOURCE_DIR}/exports.map)
+  add_library(${target} SHARED $<TARGET_OBJECTS:tw_${ARG_MODULE}>)
+  set_target_properties(${target} PROPERTIES
+    EXPORT_NAME ${ARG_EXPORT_NAME}
+    LINKER_LANGUAGE CXX
+    VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}
+    LINK_DEPENDS ${exports})
+  target_include_directories(${target} INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(${target} PRIVATE tw_options ${ARG_LIBS})
+  target_link_options(${target} PRIVATE
+    "LINKER:--version-script=${exports},--gc-sections,--as-needed")
+  if(NOT TILEWRIGHT_SANITIZE)  # its runtime comes with the program
+    target_link_options(${target} PRIVATE "LINKER:-z,defs")
+  endif()
+endfunction()
+
 # Warnings and sanitizers, for every target of ours.
 add_library(tw_options INTERFACE)
 target_compile_options(tw_options INTERFACE -Wall -Wextra -Wshadow -Werror
