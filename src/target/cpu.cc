@@ -21,6 +21,7 @@ enum : unsigned {
   kAmx = 1u << 4,
   kNeon = 1u << 5,
   kDotprod = 1u << 6,
+  kSplits512 = 1u << 7,
 };
 
 struct CpuEntry {
@@ -70,7 +71,7 @@ constexpr CpuEntry kCpus[] = {
     {"znver1", kAvx2},
     {"znver2", kAvx2},
     {"znver3", kAvx2},
-    {"znver4", kCascade},
+    {"znver4", kCascade | kSplits512},
     {"znver5", kCascade | kVnni256},
     // Arm processors.
     {"cortex-a7", kNeon},
@@ -152,7 +153,7 @@ Result<unsigned> FeatureBits(const Target& target) {
   constexpr unsigned kAllAvx512Parts = 0b11110;  // positions 1 to 4 of kAttributes
   if (avx512_parts == kAllAvx512Parts) bits |= kAvx512;
   if ((bits & kAvx2) == 0) bits &= ~(kAvx512 | kVnni512 | kVnni256 | kAmx);
-  if ((bits & kAvx512) == 0) bits &= ~(kVnni512 | kAmx);
+  if ((bits & kAvx512) == 0) bits &= ~(kVnni512 | kAmx | kSplits512);
   return bits;
 }
 
@@ -191,7 +192,8 @@ Result<CpuFeatures> FeaturesOf(const Target& target) {
                      .avx_vnni = (bits & kVnni256) != 0,
                      .amx_int8 = (bits & kAmx) != 0,
                      .neon = neon,
-                     .arm_dotprod = (bits & kDotprod) != 0};
+                     .arm_dotprod = (bits & kDotprod) != 0,
+                     .splits_512 = (bits & kSplits512) != 0};
 }
 
 Result<DeviceFingerprint> AnyCpuFor(const Target& target) {

@@ -18,6 +18,8 @@ struct CpuFeatures {
   bool amx_int8 = false;
   bool neon = false;
   bool arm_dotprod = false;
+  /// Executes a vector of 512 bits as two halves, so that one of 256 takes half its time.
+  bool splits_512 = false;
 
   /// float32 lanes of one vector register: 16, 8 or 4.
   int float_lanes() const { return avx512 ? 16 : avx2 ? 8 : 4; }

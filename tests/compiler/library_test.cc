@@ -322,6 +322,36 @@ TEST_F(Library, LayoutsAreChosenForTheWholeNetwork) {
   EXPECT_THAT(last.explanation, HasSubstr("in layouts that cost the network less"));
 }
 
+// A bottleneck of 24 channels: a vector and a half.
+constexpr char kBottleneck[] = R"(def @main(%data: Tensor[(1, 96, 28, 28), float32]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(24, 96, 1, 1), float32] */);
+  %1 = nn.conv2d(%0, meta[relay.Constant][1] /* ty=Tensor[(144, 24, 1, 1), float32] */);
+  %2 = nn.relu(%1);
+  %3 = nn.conv2d(%2, meta[relay.Constant][2] /* ty=Tensor[(24, 144, 1, 1), float32] */);
+  %4 = add(%0, %3);
+  nn.conv2d(%4, meta[relay.Constant][3] /* ty=Tensor[(144, 24, 1, 1), float32] */)
+})";
+
+TEST_F(Library, ChannelsOfAVectorAndAHalfAreHalvesWhereVectorsAreSplit) {
+  const auto templates = [&](const char* target) {
+    options_.target = *Target::Parse(target);
+    options_.device = *AnyCpuFor(options_.target);
+    const auto plan = MakePlan(Load(kBottleneck), options_);
+    EXPECT_TRUE(plan.ok()) << plan.status().message();
+    std::vector<std::string> keys;
+    for (const PlanStep& step : plan->steps) {
+      if (!step.report.template_key.empty()) keys.push_back(step.report.template_key);
+    }
+    return keys;
+  };
+  EXPECT_THAT(templates("llvm -mcpu=znver4"),
+              ElementsAre("conv2d_half_blocks.cpu", "conv2d_half_blocks.cpu",
+                          "conv2d_half_blocks.cpu", "conv2d_half_blocks.cpu"));
+  EXPECT_THAT(templates("llvm -mcpu=cascadelake"),
+              ElementsAre("conv2d_direct.cpu", "conv2d_direct.cpu", "conv2d_direct.cpu",
+                          "conv2d_direct.cpu"));
+}
+
 TEST_F(Library, NamesEveryOperatorWithoutARecord) {
   auto model = Compile(Load(kConv), options_, Path("model.so"));
   ASSERT_TRUE(model.ok()) << model.status().message();

@@ -79,6 +79,8 @@ as_user tilewright tune net.onnx#3 --trials 4 --strategy random >out 2>err || fa
 as_user tilewright query net.onnx#3 >out || fail "query: $(cat out)"
 as_user tilewright query net.onnx#4 --target rasp4b64 --accept default >out || fail "a board is not known: $(cat out)"
 as_user tilewright compile net.onnx -o net.so >out 2>&1 || fail "compile: $(cat out)"
+# It is asked for processors like those that it learned from, whatever this machine is.
+as_user tilewright query net.onnx#4 --target 'llvm -mcpu=skylake-avx512' --no-packages --accept default >out || fail "query: $(cat out)"
 grep -q "$root/usr/share/tilewright/cost_models/llvm.model" out || fail "the shipped cost model is not used: $(cat out)"
 as_user tilewright run net.so --json >out || fail "run: $(cat out)"
 as_user tilewright doctor --json >out || [ $? -eq 1 ] || fail "doctor: $(cat out)"

@@ -121,5 +121,11 @@ TEST(GuessTest, ChooserKeepsToWhatItLearnedFrom) {
   }
 }
 
+TEST(GuessTest, FamiliesTellProcessorsThatSplitVectors) {
+  const Workload dense = DenseTask().workload;
+  EXPECT_EQ(FamilyOf({dense, *Target::Parse("llvm -mcpu=znver5")}), "dense/float32/avx512");
+  EXPECT_EQ(FamilyOf({dense, *Target::Parse("llvm -mcpu=znver4")}), "dense/float32/avx512_halves");
+}
+
 }  // namespace
 }  // namespace tilewright::search

@@ -43,6 +43,16 @@ INSTANTIATE_TEST_SUITE_P(
                     true}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
+TEST(FeaturesTest, VectorsOf512BitsAreSplitByProcessorsThatHaveThem) {
+  const auto splits = [](const char* target) {
+    return FeaturesOf(*Target::Parse(target))->splits_512;
+  };
+  EXPECT_TRUE(splits("llvm -mcpu=znver4"));
+  EXPECT_FALSE(splits("llvm -mcpu=znver4 -mattr=-avx512f"));
+  EXPECT_FALSE(splits("llvm -mcpu=znver5"));
+  EXPECT_FALSE(splits("llvm -mcpu=sapphirerapids"));
+}
+
 TEST(FeaturesTest, UnknownProcessorIsAnError) {
   auto features = FeaturesOf(*Target::Parse("llvm -mcpu=quantum"));
   ASSERT_FALSE(features.ok());

@@ -22,6 +22,7 @@ struct SpaceCase {
 
 constexpr const char* kSkylakeX = "llvm -mcpu=skylake-avx512";
 constexpr const char* kCascadeLake = "llvm -mcpu=cascadelake";
+constexpr const char* kZen4 = "llvm -mcpu=znver4";
 constexpr const char* kHaswell = "llvm -mcpu=core-avx2";
 constexpr const char* kConv3x3 =
     "conv2d(float32[1,64,56,56]NCHW,float32[64,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32";
@@ -64,6 +65,13 @@ constexpr SpaceCase kCases[] = {
      R"({"index":3229,"values":{"register_tile":[2,1,6],"pass_tiles":56,"ic_unroll":2,"unroll_kw":false,"channels_first":true,"pad":"skip"}})"},
     {"DirectFlat", "conv2d_direct.cpu", kSkylakeX, kFlat, 3080,
      R"({"index":2136,"values":{"register_tile":[2,1,14],"pass_tiles":196,"ic_unroll":2,"unroll_kw":false,"channels_first":true,"pad":"copy"}})"},
+    // One multiply-add of 512 bits a cycle needs few sums, and leaves loads for all of them.
+    {"DirectFlatOfSplitVectors", "conv2d_direct.cpu", kZen4, kFlat, 3080,
+     R"({"index":2115,"values":{"register_tile":[1,1,11],"pass_tiles":196,"ic_unroll":2,"unroll_kw":false,"channels_first":true,"pad":"copy"}})"},
+    {"HalfBlocks", "conv2d_half_blocks.cpu", kZen4,
+     "conv2d(float32[1,144,56,56]NCHW,float32[24,144,1,1]OIHW,s1x1,p0x0x0x0,d1x1,g1)->float32",
+     2870,
+     R"({"index":2008,"values":{"register_tile":[3,1,9],"pass_tiles":3136,"ic_unroll":2,"unroll_kw":false,"channels_first":true,"pad":"copy"}})"},
     {"DirectGroupsOfOneBlock", "conv2d_direct.cpu", kSkylakeX,
      "group_conv2d(float32[1,512,14,14]NCHW,float32[512,16,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g32)->"
      "float32",
@@ -80,6 +88,8 @@ constexpr SpaceCase kCases[] = {
      R"({"index":445,"values":{"register_tile":[2,1,6],"pass_tiles":56,"ic_unroll":2,"unroll_kw":false,"channels_first":true,"pad":"copy"}})"},
     {"DirectDepthwise", "depthwise_direct.cpu", kSkylakeX, kDepthwise, 1302,
      R"({"index":1061,"values":{"register_tile":[1,14],"pass_tiles":56,"unroll_kh":true,"pad":"skip"}})"},
+    {"DirectDepthwiseOfSplitVectors", "depthwise_direct.cpu", kZen4, kDepthwise, 1302,
+     R"({"index":1058,"values":{"register_tile":[1,8],"pass_tiles":56,"unroll_kh":true,"pad":"skip"}})"},
     {"DepthwiseTaps", "depthwise_taps_int8.cpu", kCascadeLake,
      "depthwise_conv2d(uint8[1,384,14,14]NCHW,int8[384,1,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g384)->int32",
      310, R"({"index":301,"values":{"register_tile":[4,4],"pass_tiles":14,"pad":"skip"}})"},

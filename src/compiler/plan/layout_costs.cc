@@ -82,7 +82,7 @@ double SlownessOf(const Graph& graph, const FusedGroup& group, const Form& form)
 Result<LayoutCosts> LayoutCosts::For(const Target& target) {
   auto features = FeaturesOf(target);
   TW_RETURN_IF_ERROR(features);
-  return LayoutCosts(features->float_lanes(), target.num_threads());
+  return LayoutCosts(features->float_lanes(), features->splits_512, target.num_threads());
 }
 
 double LayoutCosts::Anchor(const Workload& workload, const AnchorForm& form) const {
@@ -99,6 +99,9 @@ double LayoutCosts::Anchor(const Workload& workload, const AnchorForm& form) con
     } else {
       const std::int64_t block = ChannelBlockOf(form.output);
       vectors *= static_cast<double>(RoundUp(s.k, block)) / static_cast<double>(s.k);
+      if (block < lanes_ && !splits_vectors_) {
+        vectors *= static_cast<double>(lanes_) / static_cast<double>(block);
+      }
       // Of several groups in one block each vector of data is shuffled for each product.
       if (s.groups > 1 && !depthwise && s.k / s.groups < block) vectors *= 1.3;
     }

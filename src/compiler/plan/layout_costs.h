@@ -24,9 +24,12 @@ class LayoutCosts {
   double Change(const TensorType& type, const Form& from, const Form& to) const;
 
  private:
-  LayoutCosts(int lanes, int threads) : lanes_(lanes), threads_(threads) {}
+  LayoutCosts(int lanes, bool splits_vectors, int threads)
+      : lanes_(lanes), splits_vectors_(splits_vectors), threads_(threads) {}
 
-  int lanes_, threads_;
+  int lanes_;
+  bool splits_vectors_;  // two vectors of half the lanes take no longer than a whole one
+  int threads_;
 };
 
 }  // namespace tilewright

@@ -20,6 +20,7 @@ struct Plan {
   ConvShape shape;
   std::int64_t lanes = 0, registers = 0;
   bool padded = false;
+  bool splits_vectors = false;
   int threads = 1;
 };
 
@@ -29,8 +30,12 @@ Result<Plan> MakePlan(const Workload& w, const Target& target) {
   auto features = FeaturesOf(target);
   TW_RETURN_IF_ERROR(features);
   const ConvShape& s = *shape;
-  return Plan{s, features->float_lanes(), features->vector_registers(),
-              s.pad_top + s.pad_left + s.pad_bottom + s.pad_right > 0, target.num_threads()};
+  return Plan{s,
+              features->float_lanes(),
+              features->vector_registers(),
+              s.pad_top + s.pad_left + s.pad_bottom + s.pad_right > 0,
+              features->splits_512,
+              target.num_threads()};
 }
 
 using Tile = std::vector<std::int64_t>;  // rows, columns
@@ -65,12 +70,14 @@ Result<ConfigSpace> SpaceOf(const Plan& plan) {
                     Knob::Candidates("pad", KnobKind::kOther, std::move(pads))});
 }
 
-/// One row, columns such that the tiles are few and even.
+/// One row, columns such that the tiles are few and even. Where vectors are split, one multiply-add
+/// a cycle needs fewer sums at once, and a short tile's stores hide behind the next one's products:
+/// 7 or 8 columns took 0.73 to 0.89 of the time of 14 on Zen 4.
 Tile DefaultTile(const Plan& plan) {
-  constexpr std::int64_t kGoodColumns = 14;
+  const std::int64_t good_columns = plan.splits_vectors ? 8 : 14;
   Tile best;
   for (const Tile& tile : RegisterTiles(plan)) {
-    if (tile[0] == 1 && tile[1] <= kGoodColumns) best = tile;
+    if (tile[0] == 1 && tile[1] <= good_columns) best = tile;
   }
   return best.empty() ? RegisterTiles(plan).front() : best;
 }
