@@ -160,6 +160,31 @@ TEST(TemplatesForTest, PrefersOurOwnAndServesEveryAnchor) {
   EXPECT_TRUE(BuiltInTemplates().For(*Workload::Parse(kDense), *Target::Parse("opencl")).empty());
 }
 
+/// Blocks of channels that the default config fetches weights ahead; 0: it does not.
+std::int64_t WeightDistance(const char* workload_key) {
+  const Workload workload = *Workload::Parse(workload_key);
+  const Target target = *Target::Parse(kZen4);
+  const TemplateEntry* entry = BuiltInTemplates().Find("conv2d_direct.cpu");
+  const auto kernel = entry->apply(workload, {}, target, *entry->default_config(workload, target));
+  EXPECT_TRUE(kernel.ok()) << kernel.status().message();
+  std::int64_t distance = 0;
+  for (const Schedule::Step& step : kernel->schedule.steps()) {
+    if (step.primitive == Schedule::Primitive::kPrefetch) distance = step.number;
+  }
+  return distance;
+}
+
+TEST(DirectConvTest, WeightsOfFewPixelsAreFetchedATileOfChannelsAhead) {
+  EXPECT_EQ(WeightDistance("conv2d(float32[1,960,7,7]NCHW,float32[160,960,1,1]OIHW,s1x1,p0x0x0x0,"
+                           "d1x1,g1)->float32"),
+            60);
+  EXPECT_EQ(WeightDistance(kFlat), 0) << "many pixels";
+  EXPECT_EQ(WeightDistance("conv2d(float32[1,40,7,7]NCHW,float32[160,40,1,1]OIHW,s1x1,p0x0x0x0,"
+                           "d1x1,g1)->float32"),
+            0)
+      << "blocks that are filled up";
+}
+
 TEST(TemplatesForTest, StrictOnesOnlyReorderSums) {
   const TemplateRegistry strict = BuiltInTemplates().OnlyReorderingSums();
   const Workload conv = *Workload::Parse(kConv3x3);

@@ -302,6 +302,20 @@ std::int64_t PassBytes(const Plan& plan, const ConvNest& nest) {
   return rows * cols * channels * dtype.bytes();
 }
 
+/// How far ahead weights are fetched: while a tile of channels is computed, those of the next one.
+/// In a network they come from memory, and the first pixels of each tile of channels wait for them;
+/// where there are few pixels that counts (160 -> 960 channels of 7x7 on Zen 4: 0.81 of the time in
+/// MobileNetV2), of 14x14 pixels it does not. Alone, with weights that stay in a cache from one run
+/// to the next, a kernel takes 1.00 to 1.02 of its time with it.
+std::int64_t WeightDistance(const Plan& plan, const ConvNest& nest) {
+  constexpr std::int64_t kFewTiles = 8;
+  const std::int64_t block = plan.ic_block * plan.ic_parts;
+  const bool whole = plan.flat && plan.shape.groups == 1 && plan.shape.c % block == 0;
+  if (!whole || !nest.channels_first) return 0;
+  if (CeilDiv(OutCols(plan), nest.cols) > kFewTiles) return 0;
+  return nest.oc_blocks * (plan.shape.c / block);
+}
+
 Result<Kernel> ApplyPlan(const Plan& plan, const Epilogue& epilogue, const Target& target,
                          const Config& config) {
   ConvNest nest;
@@ -322,6 +336,7 @@ Result<Kernel> ApplyPlan(const Plan& plan, const Epilogue& epilogue, const Targe
   nest.channels_first = config.Integer("channels_first") != 0;
   nest.dot = plan.dot;
   nest.pad = PlaceOf(std::get<std::string>(config.Find("pad")->value));
+  nest.weight_distance = WeightDistance(plan, nest);
   // With the padding inlined, the tiles at both edges are copies of their own with kw unrolled.
   const std::int64_t copies =
       (nest.unroll_kw ? plan.shape.s : 1) + (nest.pad == PadPlace::kInline ? 2 * plan.shape.s : 0);

@@ -70,6 +70,7 @@ void ScheduleSum(Schedule& s, StageId sum, const ConvNest& nest) {
   order.insert(order.end(), {row, col, oc, lane});
   if (!nest.dot.empty()) order.push_back(s.ReductionAxis(sum, kIcDot));
   s.Reorder(sum, order);
+  if (nest.weight_distance > 0) s.Prefetch(sum, "weight", data_block, nest.weight_distance);
   if (nest.unroll_kw) s.Unroll(sum, kw);
   s.Unroll(sum, row);
   s.Unroll(sum, col);

@@ -36,6 +36,9 @@ struct ConvNest {
   bool channels_first = false;  ///< output channel groups outermost, then row passes
   std::string dot;              ///< intrinsic; empty: plain multiply and add
   PadPlace pad = PadPlace::kWhole;
+  /// Weights are fetched so many blocks of the data's channels ahead, in the order of their memory;
+  /// 0: not.
+  std::int64_t weight_distance = 0;
 };
 
 /// Places the "pad" stage of an anchor; `pass` is the loop of the result that kRows is made in.
