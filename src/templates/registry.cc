@@ -97,7 +97,7 @@ constexpr std::array kTemplates = {
     EntryOf<AutoFixed>("auto.cpu/fixed", 1),
     EntryOf<AutoFlat>("auto.cpu/flat", 1),
     EntryOf<AutoTiles>("auto.cpu/tiles", 2),
-    EntryOf<AutoWindows>("auto.cpu/windows", 1),
+    EntryOf<AutoWindows>("auto.cpu/windows", 2),
     EntryOf<AutoFixed>("auto.cuda/fixed", 1, "cuda"),
     EntryOf<BatchMatmulCublas>("batch_matmul.cublas", 1, "cuda"),
     EntryOf<BatchMatmulCuda>("batch_matmul.cuda", 2, "cuda"),

@@ -97,6 +97,56 @@ INSTANTIATE_TEST_SUITE_P(
                     TileCase{"Avx2By6x2Unrolled", kAvx2, 8, 6, 2, LoopKind::kUnrolled}),
     [](const auto& tested) { return tested.param.name; });
 
+/// Rows of a depthwise convolution by 3x3, one below the other, all taps written out.
+Program WindowTile(std::int64_t rows, bool rows_first) {
+  const Buffer in = MakeBuffer("in", kFloat32, {rows + 2, 64});
+  const Buffer weight = MakeBuffer("weight", kFloat32, {3, 3});
+  const Buffer out = MakeBuffer("out", kFloat32, {rows, 32});
+  const Buffer acc = MakeBuffer("acc", kFloat32, {rows, 16}, Scope::kLocal);
+  const Expr o = MakeVar("o"), r = MakeVar("r"), s = MakeVar("s");
+  const auto each = [&](const std::function<Stmt(Expr, Expr)>& body) {
+    const Expr y = MakeVar("y"), v = MakeVar("v");
+    return MakeFor(y, rows, LoopKind::kUnrolled, MakeFor(v, 16, LoopKind::kVectorized, body(y, v)));
+  };
+  const Stmt clear = each([&](const Expr& y, const Expr& v) {
+    return MakeStore(acc, {y, v}, MakeFloat(kFloat32, 0));
+  });
+  const Stmt sum = each([&](const Expr& y, const Expr& v) {
+    return MakeStore(
+        acc, {y, v},
+        MakeLoad(acc, {y, v}) + MakeLoad(in, {y + r, o * 16 + v + s}) * MakeLoad(weight, {r, s}));
+  });
+  const Stmt copy = each([&](const Expr& y, const Expr& v) {
+    return MakeStore(out, {y, o * 16 + v}, MakeLoad(acc, {y, v}));
+  });
+  const Expr& outer = rows_first ? r : s;
+  const Expr& inner = rows_first ? s : r;
+  const Stmt taps =
+      MakeFor(outer, 3, LoopKind::kUnrolled, MakeFor(inner, 3, LoopKind::kUnrolled, sum));
+  return {"window",
+          {in, weight, out},
+          1,
+          MakeFor(o, 2, LoopKind::kSerial, MakeAllocate(acc, MakeBlock({clear, taps, copy})))};
+}
+
+/// A row of data is read once for each column of the window, for all sums that it is in.
+TEST(GenerateTest, ReadsTheDataOfWindowsOnce) {
+  const std::regex load("\\(.*\\), %zmm"),
+      stack("[xyz]mm[0-9]+.*\\(%rsp\\)|\\(%rsp\\).*[xyz]mm[0-9]+");
+  for (const bool rows_first : {true, false}) {
+    const auto text = Generate({WindowTile(12, rows_first)}, ParseTarget(kAvx512), Emit::kAssembly);
+    ASSERT_TRUE(text.ok()) << text.status().message();
+    int reads = 0;
+    for (const std::string& line : Split(*text, '\n')) {
+      EXPECT_FALSE(std::regex_search(line, stack)) << line;
+      const bool scalar =
+          line.find("broadcast") != std::string::npos || line.find("1to16") != std::string::npos;
+      if (!scalar && std::regex_search(line, load)) ++reads;
+    }
+    EXPECT_EQ(reads, (12 + 2) * 3);
+  }
+}
+
 TEST(GenerateTest, WritesIrAssemblyAndObjects) {
   const Target target = ParseTarget(kAvx2);
   const std::vector<Program> programs = {Increment("first", 8), Increment("second", 9)};

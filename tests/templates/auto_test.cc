@@ -172,6 +172,10 @@ TEST(AutoWindows, JoinsTheRowsOfPictures) {
   ASSERT_TRUE(found.ok()) << found.status().message();
   EXPECT_EQ(found->row, 9);
   EXPECT_EQ(found->elements, 6 * 9 + 7);
+  const auto apart = FindWindows(WorkloadOfText(depthwise).expression, false);
+  ASSERT_TRUE(apart.ok()) << apart.status().message();
+  EXPECT_EQ(apart->op().axes.size(), 3u);
+  EXPECT_EQ(apart->pictures.size(), 1u);
   AutoRun count;
   RunSome(depthwise, "auto.cpu/windows", 8, count);
   const std::string pooled = std::string("input X: float32[5, 7, 7]\n") + kPadded +

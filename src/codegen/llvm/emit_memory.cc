@@ -95,12 +95,43 @@ llvm::Value* FunctionEmitter::LoadScalar(const BufferNode& buffer, const Linear&
   return FromMemory(loaded, buffer.dtype);
 }
 
+/// Vectors that end a row have lanes of no register (14 of 16); LLVM moves them piece by piece. A
+/// mask for one register, whose first lanes are those: null where pieces are as good, or where the
+/// buffer may become registers, which masks would keep it from.
+llvm::Constant* FunctionEmitter::MaskOfRest(const BufferNode& buffer) const {
+  const auto lanes = static_cast<unsigned>(lanes_);
+  const unsigned whole = std::bit_ceil(lanes);
+  const std::int64_t bytes = buffer.dtype.bytes();
+  if (on_gpu() || !kernel_.features.avx512 || whole == lanes || (bytes != 4 && bytes != 8) ||
+      buffer.dtype.is_bool() || whole * bytes > 64) {
+    return nullptr;
+  }
+  const auto storage = kernel_.plan.storage.find(&buffer);
+  if (storage == kernel_.plan.storage.end()) return nullptr;
+  const bool in_memory =
+      storage->second.place != Place::kStack || kernel_.plan.in_memory.contains(&buffer);
+  if (!in_memory) return nullptr;
+  std::vector<llvm::Constant*> mask(whole, llvm::ConstantInt::getFalse(context_));
+  std::fill_n(mask.begin(), lanes, llvm::ConstantInt::getTrue(context_));
+  return llvm::ConstantVector::get(mask);
+}
+
 llvm::Value* FunctionEmitter::LoadVector(const BufferNode& buffer, const Linear& index) {
   auto* type =
       llvm::FixedVectorType::get(MemoryType(context_, buffer.dtype), static_cast<unsigned>(lanes_));
   Value* address = AddressOf(buffer, index);
   const llvm::Align alignment = AlignmentOf(buffer, index);
   Value* loaded = nullptr;
+  const bool all = mask_ == nullptr || InBounds(buffer, index);
+  if (llvm::Constant* mask = all ? MaskOfRest(buffer) : nullptr) {
+    auto* whole =
+        llvm::FixedVectorType::get(type->getElementType(), std::bit_ceil(type->getNumElements()));
+    loaded = builder_.CreateMaskedLoad(whole, address, alignment, mask,
+                                       llvm::Constant::getNullValue(whole));
+    std::vector<int> first(type->getNumElements());
+    std::iota(first.begin(), first.end(), 0);
+    return builder_.CreateShuffleVector(loaded, first);
+  }
   if (mask_ == nullptr || InBounds(buffer, index)) {
     loaded = builder_.CreateAlignedLoad(type, address, alignment);
   } else {
@@ -170,7 +201,14 @@ void FunctionEmitter::Scatter(const BufferNode& buffer, const std::vector<Expr>&
 void FunctionEmitter::StoreVector(const BufferNode& buffer, const Linear& index, Value* value) {
   Value* address = AddressOf(buffer, index);
   const llvm::Align alignment = AlignmentOf(buffer, index);
-  if (mask_ == nullptr) {
+  if (llvm::Constant* mask = mask_ == nullptr ? MaskOfRest(buffer) : nullptr) {
+    auto* type = llvm::cast<llvm::FixedVectorType>(value->getType());
+    auto* whole =
+        llvm::FixedVectorType::get(type->getElementType(), std::bit_ceil(type->getNumElements()));
+    value = builder_.CreateInsertVector(whole, llvm::PoisonValue::get(whole), value,
+                                        builder_.getInt64(0));
+    builder_.CreateMaskedStore(value, address, alignment, mask);
+  } else if (mask_ == nullptr) {
     builder_.CreateAlignedStore(value, address, alignment);
   } else {
     builder_.CreateMaskedStore(value, address, alignment, mask_);

@@ -127,6 +127,7 @@ class FunctionEmitter {
   Value* EmitLoad(const ExprNode& load);
   Value* LoadScalar(const BufferNode& buffer, const Linear& index, Value* condition);
   Value* LoadVector(const BufferNode& buffer, const Linear& index);
+  llvm::Constant* MaskOfRest(const BufferNode& buffer) const;
   Value* LoadFromRow(const BufferNode& buffer, const std::vector<Expr>& indices);
   Value* Gather(const BufferNode& buffer, const std::vector<Expr>& indices);
   Value* LoadOrConstant(const ExprNode& load, Value* condition, Value* otherwise);

@@ -76,7 +76,7 @@ class Planner {
 
   void Assign(const Stmt& stmt, bool in_parallel) {
     const BufferNode* buffer = stmt->buffer.get();
-    if (stmt->attributes.contains(kInMemory)) in_memory_.insert(buffer);
+    if (stmt->attributes.contains(kInMemory)) plan_.in_memory.insert(buffer);
     Storage storage;
     if (rules_.gpu) {
       if (buffer->scope == Scope::kShared) {
@@ -122,30 +122,34 @@ class Planner {
     }
     const bool promotable = found->second.place == Place::kStack && buffer.scope == Scope::kLocal &&
                             buffer.bytes() <= rules_.register_bytes &&
-                            !in_memory_.contains(&buffer);
+                            !plan_.in_memory.contains(&buffer);
     for (const Expr& index : indices) {
       VisitExpr(index);
-      if (promotable) UnrollLoopsOf(index);
+      if (promotable) UnrollLoopsOf(index, buffer);
     }
   }
 
-  void UnrollLoopsOf(const Expr& index) {
+  void UnrollLoopsOf(const Expr& index, const BufferNode& buffer) {
     if (index->kind == ExprKind::kVar) {
       const auto loop = loops_.find(index.get());
       if (loop == loops_.end() || loop->second->loop != LoopKind::kSerial) return;
       const StmtNode* node = loop->second;
+      const auto most = node->attributes.find("auto_unroll_max_step");
+      if (most != node->attributes.end() && most->second == 0) {
+        plan_.in_memory.insert(&buffer);
+        return;
+      }
       if (node->extent > kMaxForcedTrips || plan_.unrolled.contains(node)) return;
       if (node->extent * CountSteps(node->body[0], kMaxForcedSteps) > kMaxForcedSteps) return;
       plan_.unrolled.insert(node);
     }
-    for (const Expr& arg : index->args) UnrollLoopsOf(arg);
+    for (const Expr& arg : index->args) UnrollLoopsOf(arg, buffer);
   }
 
   const StorageRules& rules_;
   StoragePlan plan_;
   Status status_;
   std::unordered_map<const ExprNode*, const StmtNode*> loops_;
-  std::unordered_set<const BufferNode*> in_memory_;
 };
 
 }  // namespace

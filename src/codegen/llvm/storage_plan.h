@@ -42,6 +42,8 @@ struct StoragePlan {
   std::int64_t shared_bytes = 0;  ///< of a GPU block
   /// Serial loops to unroll, because their variable indexes a buffer small enough for registers.
   std::unordered_set<const StmtNode*> unrolled;
+  /// Private buffers that never become registers, as a loop over them is not to be unrolled.
+  std::unordered_set<const BufferNode*> in_memory;
 };
 
 /// Errors: kInvalidArgument for a buffer that is allocated twice, accessed with the wrong number of

@@ -8,6 +8,10 @@
 // moment; of the other, as many values as fit stay in registers, and the rest are read from memory
 // by the multiply-add itself, once per use. An empty assembly statement that may touch memory
 // stands between two reads of one address, or instruction selection would make them one again.
+//
+// Windows that move over rows of data use each of those in several levels (a row of data is the
+// first of one sum, the second of the sum above it, ...). Where that saves reads, the values of one
+// class are gone through once instead, each with all additions of it that are due.
 
 #include "src/codegen/llvm/tile_scheduler.h"
 
@@ -20,6 +24,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -47,6 +52,22 @@ llvm::LoadInst* ShuffledLoad(llvm::Value* value) {
   auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(value);
   if (shuffle == nullptr || !llvm::isa<llvm::UndefValue>(shuffle->getOperand(1))) return nullptr;
   return llvm::dyn_cast<llvm::LoadInst>(shuffle->getOperand(0));
+}
+
+/// A load of some lanes, the others being zero.
+bool IsMaskedLoad(const llvm::Value* value) {
+  const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(value);
+  return call != nullptr && call->getIntrinsicID() == llvm::Intrinsic::masked_load;
+}
+
+/// The load of which a value is the first lanes; null if it is none.
+llvm::Instruction* NarrowedLoad(const llvm::Value* value) {
+  const auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(value);
+  if (shuffle == nullptr || !IsMaskedLoad(shuffle->getOperand(0))) return nullptr;
+  for (int i = 0; const int lane : shuffle->getShuffleMask()) {
+    if (lane != i++) return nullptr;
+  }
+  return llvm::cast<llvm::Instruction>(shuffle->getOperand(0));
 }
 
 /// Taps that a shuffle has brought together (emit_taps.cc). The order in which they are emitted
@@ -96,7 +117,11 @@ class Tile {
       operands.insert(member.y);
     }
     if (accumulators_ + operands.size() < static_cast<std::size_t>(target_.registers)) return;
-    for (auto& [level, members] : levels_) ScheduleLevel(members);
+    if (const std::optional<Plan> across = PlanAcross()) {
+      ScheduleAcross(*across);
+    } else {
+      for (auto& [level, members] : levels_) ScheduleLevel(members);
+    }
     RemoveDead();
   }
 
@@ -143,6 +168,10 @@ class Tile {
     auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
     if (instruction == nullptr || instruction->getParent() != &block_) return false;
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(instruction)) return load->isSimple();
+    if (IsMaskedLoad(instruction)) return true;
+    if (const llvm::Instruction* load = NarrowedLoad(instruction)) {
+      return load->getParent() == &block_;
+    }
     if (const llvm::LoadInst* load = ShuffledLoad(instruction)) {
       return load->isSimple() && load->getParent() == &block_;
     }
@@ -159,11 +188,13 @@ class Tile {
     auto* instruction = llvm::cast<llvm::Instruction>(value);
     dead_.push_back(instruction);
     llvm::Instruction* copy = instruction->clone();
-    if (llvm::LoadInst* shuffled = ShuffledLoad(instruction)) {
-      llvm::Instruction* load = shuffled->clone();
+    llvm::Instruction* inside = ShuffledLoad(instruction);
+    if (inside == nullptr) inside = NarrowedLoad(instruction);
+    if (inside != nullptr) {
+      llvm::Instruction* load = inside->clone();
       load->insertBefore(end_);
       copy->setOperand(0, load);
-    } else if (!llvm::isa<llvm::LoadInst>(instruction)) {
+    } else if (!llvm::isa<llvm::LoadInst>(instruction) && !IsMaskedLoad(instruction)) {
       auto* insert = llvm::cast<llvm::InsertElementInst>(instruction->getOperand(0));
       llvm::Instruction* load = llvm::cast<llvm::LoadInst>(insert->getOperand(1))->clone();
       llvm::Instruction* inserted = insert->clone();
@@ -205,20 +236,98 @@ class Tile {
     return plan;
   }
 
-  void ScheduleLevel(const Level& members) {
-    std::vector<llvm::Value*> x_values, y_values;
-    auto add = [](std::vector<llvm::Value*>& values, llvm::Value* value) {
-      if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
-    };
+  struct Operands {
+    std::vector<llvm::Value*> x, y;  // each once, as they come
+  };
+
+  static Operands OperandsOf(const Level& members) {
+    Operands operands;
+    std::unordered_set<llvm::Value*> known_x, known_y;
     for (const MultiplyAdd& member : members) {
-      add(x_values, member.x);
-      add(y_values, member.y);
+      if (known_x.insert(member.x).second) operands.x.push_back(member.x);
+      if (known_y.insert(member.y).second) operands.y.push_back(member.y);
     }
-    const Plan by_x = MakePlan(true, x_values.size(), y_values.size());
-    const Plan by_y = MakePlan(false, y_values.size(), x_values.size());
-    const Plan plan = by_y.reads < by_x.reads ? by_y : by_x;
-    const std::vector<llvm::Value*>& outer = plan.outer_is_x ? x_values : y_values;
-    const std::vector<llvm::Value*>& inner = plan.outer_is_x ? y_values : x_values;
+    return operands;
+  }
+
+  Plan PlanLevel(const Operands& operands) const {
+    const Plan by_x = MakePlan(true, operands.x.size(), operands.y.size());
+    const Plan by_y = MakePlan(false, operands.y.size(), operands.x.size());
+    return by_y.reads < by_x.reads ? by_y : by_x;
+  }
+
+  /// Each value of one class read once, those of the other in registers all the time: none where
+  /// these do not fit there, or no reads are saved.
+  std::optional<Plan> PlanAcross() const {
+    if (levels_.size() < 2) return std::nullopt;
+    std::size_t reads = 0;
+    for (const auto& [level, members] : levels_) reads += PlanLevel(OperandsOf(members)).reads;
+    const Operands all = OperandsOf(members_);
+    std::optional<Plan> best;
+    for (const bool outer_is_x : {false, true}) {
+      const std::size_t outer = outer_is_x ? all.x.size() : all.y.size();
+      const std::size_t inner = outer_is_x ? all.y.size() : all.x.size();
+      const std::size_t taken = accumulators_ + inner + (target_.fused ? 1 : 2);
+      const std::size_t once = outer + inner;
+      if (taken > static_cast<std::size_t>(target_.registers) || 4 * once > 3 * reads) continue;
+      if (best && best->reads <= once) continue;
+      best = Plan{outer_is_x, inner, once};
+    }
+    return best;
+  }
+
+  void ScheduleAcross(const Plan& plan) {
+    struct Users {
+      llvm::Value* value;
+      std::vector<const MultiplyAdd*> left;  // not moved yet
+    };
+    std::vector<Users> outer;
+    std::unordered_map<llvm::Value*, std::size_t> place;
+    for (const MultiplyAdd& member : members_) {
+      llvm::Value* value = plan.outer_is_x ? member.x : member.y;
+      const auto [found, added] = place.emplace(value, outer.size());
+      if (added) outer.push_back({value, {}});
+      outer[found->second].left.push_back(&member);
+    }
+    std::unordered_set<const llvm::Value*> moved;
+    const auto due = [&](const MultiplyAdd* member) {
+      return !calls_.contains(member->acc) || moved.contains(member->acc);
+    };
+    std::unordered_map<llvm::Value*, llvm::Value*> held;
+    while (!outer.empty()) {
+      // The first value that is needed no more after this; the order of the sums stays as it is.
+      auto next = std::ranges::find_if(
+          outer, [&](const Users& users) { return std::ranges::all_of(users.left, due); });
+      if (next == outer.end()) {
+        next = std::ranges::find_if(
+            outer, [&](const Users& users) { return std::ranges::any_of(users.left, due); });
+      }
+      if (!read_before_.empty()) ForgetMemory();
+      llvm::Value* outer_copy = Read(next->value);
+      std::vector<const MultiplyAdd*> later;
+      for (const MultiplyAdd* member : next->left) {
+        if (!due(member)) {
+          later.push_back(member);
+          continue;
+        }
+        llvm::Value* other = plan.outer_is_x ? member->y : member->x;
+        const auto [kept, added] = held.emplace(other, nullptr);
+        if (added) kept->second = Read(other);
+        member->call->replaceUsesOfWith(next->value, outer_copy);
+        member->call->replaceUsesOfWith(other, kept->second);
+        member->call->moveBefore(end_);
+        moved.insert(member->call);
+      }
+      next->left = std::move(later);
+      if (next->left.empty()) outer.erase(next);
+    }
+  }
+
+  void ScheduleLevel(const Level& members) {
+    const Operands operands = OperandsOf(members);
+    const Plan plan = PlanLevel(operands);
+    const std::vector<llvm::Value*>& outer = plan.outer_is_x ? operands.x : operands.y;
+    const std::vector<llvm::Value*>& inner = plan.outer_is_x ? operands.y : operands.x;
     std::unordered_map<llvm::Value*, llvm::Value*> held;
     for (std::size_t i = 0; i < plan.held; ++i) held[inner[i]] = nullptr;
     // Keeps the reads of this level from moving up among those of the one before.
@@ -249,7 +358,8 @@ class Tile {
     for (llvm::Instruction* instruction : dead_) {
       while (instruction != nullptr && !gone.contains(instruction) && instruction->use_empty()) {
         llvm::Instruction* next = nullptr;
-        if (IsBroadcast(instruction) || ShuffledLoad(instruction) != nullptr) {
+        if (IsBroadcast(instruction) || ShuffledLoad(instruction) != nullptr ||
+            NarrowedLoad(instruction) != nullptr) {
           next = llvm::dyn_cast<llvm::Instruction>(instruction->getOperand(0));
         } else if (llvm::isa<llvm::InsertElementInst>(instruction)) {
           next = llvm::dyn_cast<llvm::Instruction>(instruction->getOperand(1));

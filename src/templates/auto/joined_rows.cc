@@ -40,10 +40,11 @@ std::optional<Expr> TapsOf(const Expr& index, const Expr& var, const std::vector
   return form.ToExpr();
 }
 
-/// Joins the rows of one computation.
+/// Joins the rows of one computation, if they are to be.
 class RowJoiner {
  public:
-  explicit RowJoiner(const Expression& expression) {
+  RowJoiner(const Expression& expression, bool joined) {
+    found_.joined = joined;
     found_.compute = DefineExpression(Collapsed(expression));
   }
 
@@ -63,13 +64,19 @@ class RowJoiner {
     if (!fits || pictures_.empty()) return Unsupported("what is read is no picture");
     if (!OnlyInPictures(main.body)) return Unsupported("positions are computed with");
     if (found_.windows.empty()) return Unsupported("no windows");
-    for (const Buffer& picture : pictures_) JoinPicture(picture);
-    JoinMain(main);
+    if (found_.joined) {
+      for (const Buffer& picture : pictures_) JoinPicture(picture);
+      JoinMain(main);
+    } else {
+      CopyMain();
+    }
     for (std::size_t i = 0; i < found_.compute.stages.size(); ++i) {
-      const Buffer& output = found_.compute.stages[i].output;
-      if (std::ranges::find(joined_, output) != joined_.end()) {
-        found_.pictures.push_back(static_cast<int>(i));
-      }
+      const ComputeOp& stage = found_.compute.stages[i];
+      const auto& made = found_.joined ? joined_ : pictures_;
+      if (std::ranges::find(made, stage.output) == made.end()) continue;
+      // A stage that sums, or that others read as well, has loops of its own.
+      if (stage.combiner != Combiner::kNone || Readers(stage.output) != 1) continue;
+      found_.pictures.push_back(static_cast<int>(i));
     }
     return std::move(found_);
   }
@@ -196,19 +203,36 @@ class RowJoiner {
     ++found_.main;
   }
 
-  void JoinMain(ComputeOp main) {
-    const std::int64_t row = found_.row;
-    found_.elements = (found_.height - 1) * row + found_.width;
-    const Expr position = MakeVar("p");
-    const Buffer result = main.output;
+  /// A stage that writes the result of `main`, without its value, and what it is at.
+  static ComputeOp WriterOf(const ComputeOp& main, std::vector<Expr>& index) {
     ComputeOp copy;
     copy.name = main.name;
-    copy.output = result;
-    std::vector<Expr> index;
+    copy.output = main.output;
     for (const Axis& own : main.axes) {
       copy.axes.push_back({MakeVar(own.var->name), own.extent, false});
       index.push_back(copy.axes.back().var);
     }
+    return copy;
+  }
+
+  void CopyMain() {
+    auto& stages = found_.compute.stages;
+    ComputeOp& main = stages[found_.main];
+    std::vector<Expr> index;
+    ComputeOp copy = WriterOf(main, index);
+    main.name += ".rows";
+    main.output = MakeBuffer(main.name, copy.output->dtype, copy.output->shape);
+    copy.body = MakeLoad(main.output, std::move(index));
+    stages.insert(stages.begin() + static_cast<std::ptrdiff_t>(found_.main) + 1, std::move(copy));
+  }
+
+  void JoinMain(ComputeOp main) {
+    const std::int64_t row = found_.row;
+    found_.elements = (found_.height - 1) * row + found_.width;
+    const Expr position = MakeVar("p");
+    std::vector<Expr> index;
+    ComputeOp copy = WriterOf(main, index);
+    const Buffer result = copy.output;
     const Expr x = index.back();
     index.pop_back();
     index.back() = index.back() * Expr(row) + x;
@@ -235,18 +259,24 @@ class RowJoiner {
     DropUnread();
   }
 
+  /// How many stages read a buffer.
+  int Readers(const Buffer& buffer) const {
+    int readers = 0;
+    for (const ComputeOp& reader : found_.compute.stages) {
+      bool reads = false;
+      ForEachNode(reader.body, [&](const Expr& node) {
+        reads = reads || (node->kind == ExprKind::kLoad && node->buffer == buffer);
+      });
+      readers += reads ? 1 : 0;
+    }
+    return readers;
+  }
+
   /// Stages that only made a picture whose rows were not joined.
   void DropUnread() {
     auto& stages = found_.compute.stages;
     for (std::size_t i = found_.main; i-- > 0;) {
-      const Buffer output = stages[i].output;
-      bool read = false;
-      for (const ComputeOp& reader : stages) {
-        ForEachNode(reader.body, [&](const Expr& node) {
-          read = read || (node->kind == ExprKind::kLoad && node->buffer == output);
-        });
-      }
-      if (read) continue;
+      if (Readers(stages[i].output) > 0) continue;
       stages.erase(stages.begin() + static_cast<std::ptrdiff_t>(i));
       --found_.main;
     }
@@ -259,6 +289,8 @@ class RowJoiner {
 
 }  // namespace
 
-Result<Windows> FindWindows(const Expression& expression) { return RowJoiner(expression).Run(); }
+Result<Windows> FindWindows(const Expression& expression, bool joined) {
+  return RowJoiner(expression, joined).Run();
+}
 
 }  // namespace tilewright

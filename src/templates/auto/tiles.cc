@@ -252,6 +252,22 @@ void TileMain(Schedule& s, StageId main, const Contraction& c, std::int64_t lane
   s.Vectorize(main, lane);
 }
 
+/// Vectors of products in the code of one step of the reduction. inlined: padding is skipped, for
+/// which tiles at its edges have code of their own.
+std::int64_t WrittenOut(const Contraction& c, const RegisterTile& tile, bool window,
+                        std::int64_t unroll, bool inlined) {
+  std::int64_t products = Product(tile), innermost = 0;
+  for (const Axis& axis : c.op().reduce_axes) {
+    if (window && axis.extent <= kLongestWindow) {
+      products *= axis.extent;
+    } else {
+      innermost = axis.extent;
+    }
+  }
+  if (innermost > 0) products *= std::min(innermost, unroll);
+  return inlined ? 3 * products : products;
+}
+
 /// Turns and packs operands; gives the form of the kernel. arranged: gets what was done.
 AnchorForm ArrangeOperands(Contraction& c, const RegisterTile& tile, std::int64_t lanes, bool pack,
                            std::vector<std::string>& arranged) {
@@ -376,8 +392,12 @@ Result<Config> AutoTiles::DefaultConfig(const Workload& w, const Target& target)
   const std::vector<int> axes = LongAxes(c);
   for (int axis : axes) values.emplace_back(MidName(axis), KnobValue{std::int64_t{1}});
   values.emplace_back("innermost", KnobValue{static_cast<std::int64_t>(axes.size()) - 1});
-  values.emplace_back("unroll", KnobValue{std::int64_t{HasWindow(c) ? 1 : 4}});
-  if (HasWindow(c)) values.emplace_back("window", KnobValue{true});
+  const std::int64_t unroll = HasWindow(c) ? 1 : 4;
+  values.emplace_back("unroll", KnobValue{unroll});
+  if (HasWindow(c)) {
+    const bool window = WrittenOut(c, best.tile, true, unroll, false) <= kMostWrittenOut;
+    values.emplace_back("window", KnobValue{window});
+  }
   if (MakesOperand(c)) {
     KnobValue place;
     place.value = std::string(kMadeBefore);
@@ -402,7 +422,15 @@ Result<Kernel> AutoTiles::Apply(const Workload& w, const Epilogue&, const Target
   Contraction& c = *found;
   const std::int64_t lanes = plan->features.float_lanes();
   const KnobValue* pack = config.Find("pack");
-  const KnobValue* window = config.Find("window");
+  const KnobValue* window_knob = config.Find("window");
+  const bool window = window_knob != nullptr && window_knob->integer() != 0;
+  const KnobValue* place = config.Find("operands");
+  const bool inlined = place != nullptr && std::get<std::string>(place->value) == kMadeInline;
+  const std::int64_t products = WrittenOut(c, tile, window, config.Integer("unroll"), inlined);
+  if (products > kMostWrittenOut) {
+    return InvalidArgument(fmt::format("code of {} vectors of products, expected at most {}",
+                                       products, kMostWrittenOut));
+  }
   std::vector<std::string> arranged = {c.turned() ? fmt::format("contraction, {}", chosen[0])
                                                   : "contraction"};
   const AnchorForm form =
@@ -411,10 +439,10 @@ Result<Kernel> AutoTiles::Apply(const Workload& w, const Epilogue&, const Target
   const TiledStages stages = PrepareTiled(s, c);
   const TileLoops loops = TileWriter(s, stages.writer, c, tile, lanes, config, target);
   s.ComputeAt(stages.main, stages.writer, loops.tile);
-  if (const KnobValue* place = config.Find("operands")) {
+  if (place != nullptr) {
     PlaceOperands(s, stages, loops, std::get<std::string>(place->value), lanes, target);
   }
-  TileMain(s, stages.main, c, lanes, config, window != nullptr && window->integer() != 0);
+  TileMain(s, stages.main, c, lanes, config, window);
   const std::vector<StageId> order = s.order();
   for (const StageId id : order) {
     const Schedule::StageInfo& stage = s.stage(id);

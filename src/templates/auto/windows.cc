@@ -1,9 +1,14 @@
-// `auto.cpu/windows`: some rows of a picture at a time, joined (joined_rows.h), summed in registers
-// over windows that are written out, then what follows is done and the rows are written. The padded
-// picture is made as a whole, or of one band of rows at a time, in a near cache.
+// `auto.cpu/windows`: some rows of a picture at a time, joined (joined_rows.h) or one below the
+// other, summed in registers over windows that are written out, then what follows is done and the
+// rows are written. What one row reads serves the next where both are in registers: rows one below
+// the other always, joined ones where they are whole vectors. The padded picture is made as a
+// whole, or of one band of rows at a time, in a near cache.
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <optional>
+#include <tuple>
 
 #include "src/base/math.h"
 #include "src/target/cpu.h"
@@ -17,10 +22,8 @@
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t kMostWrittenOut = 512;  // vectors of sums times taps: code and build time
-
 struct WindowsPlan {
-  Windows windows;
+  Windows windows;  // joined
   CpuFeatures features;
   std::int64_t lanes() const { return features.float_lanes(); }
 };
@@ -33,28 +36,54 @@ Result<WindowsPlan> PlanWindows(const Workload& w, const Target& target) {
   return WindowsPlan{*std::move(windows), *std::move(features)};
 }
 
-using RowTile = std::vector<std::int64_t>;  // rows, columns
+/// Rows and columns of the result in registers.
+struct RowTile {
+  std::int64_t rows = 0, columns = 0;
+  bool joined = true;
 
-/// Vectors of sums: a rest takes one of half the size, of a quarter, ...
-std::int64_t VectorsOf(const WindowsPlan& plan, std::int64_t rows, std::int64_t columns) {
-  const std::int64_t elements = (rows - 1) * plan.windows.row + columns;
-  return elements / plan.lanes() +
-         std::popcount(static_cast<std::uint64_t>(elements % plan.lanes()));
+  KnobValue Value() const {
+    return KnobValue{std::vector<std::int64_t>{rows, columns, joined ? 1 : 0}};
+  }
+};
+
+RowTile TileOf(const Config& config) {
+  const std::vector<std::int64_t>& values = config.Factors("tile");
+  return {values[0], values[1], values[2] != 0};
 }
 
-/// Rows as wide as the result, as many as fit; parts of one where a whole one does not.
+/// Vectors of sums: a rest takes one of half the size, of a quarter, ...
+std::int64_t VectorsOf(const WindowsPlan& plan, const RowTile& tile) {
+  const auto vectors = [&](std::int64_t elements) {
+    return elements / plan.lanes() +
+           std::popcount(static_cast<std::uint64_t>(elements % plan.lanes()));
+  };
+  if (!tile.joined) return tile.rows * vectors(tile.columns);
+  return vectors((tile.rows - 1) * plan.windows.row + tile.columns);
+}
+
+/// Rows as wide as the result, as many as fit; parts of one where a whole one does not; columns of
+/// some rows.
 std::vector<RowTile> RowTiles(const WindowsPlan& plan) {
   const Windows& w = plan.windows;
   const std::int64_t budget = plan.features.vector_registers() - 3;
+  const std::vector<std::int64_t> heights = ThriftyTiles(w.height, 16);
   std::vector<RowTile> tiles;
-  for (std::int64_t rows : ThriftyTiles(w.height, 16)) {
-    if (VectorsOf(plan, rows, w.width) <= budget) tiles.push_back({rows, w.width});
-  }
-  for (std::int64_t vectors : ThriftyTiles(CeilDiv(w.width, plan.lanes()), 8)) {
+  const auto add = [&](const RowTile& tile) {
+    if (VectorsOf(plan, tile) <= budget) tiles.push_back(tile);
+  };
+  for (std::int64_t rows : heights) add({rows, w.width, true});
+  const std::vector<std::int64_t> widths = ThriftyTiles(CeilDiv(w.width, plan.lanes()), 8);
+  for (std::int64_t vectors : widths) {
     const std::int64_t columns = vectors * plan.lanes();
-    if (columns < w.width && vectors <= budget) tiles.push_back({1, columns});
+    if (columns < w.width) add({1, columns, true});
   }
-  if (tiles.empty()) tiles.push_back({1, std::min(plan.lanes(), w.width)});
+  for (std::int64_t rows : heights) {
+    if (rows == 1) continue;  // joined or not is the same
+    for (std::int64_t vectors : widths) {
+      add({rows, std::min(vectors * plan.lanes(), w.width), false});
+    }
+  }
+  if (tiles.empty()) tiles.push_back({1, std::min(plan.lanes(), w.width), true});
   return tiles;
 }
 
@@ -66,29 +95,43 @@ std::int64_t CountTaps(const WindowsPlan& plan) {
   return taps;
 }
 
-/// The tile that takes the fewest vectors in all, of equal ones the one with most rows: those that
-/// are read for one of them serve the next. With more sums than these there are no registers left
-/// for what is read.
-constexpr std::int64_t kMostSumsAtFirst = 9;
-RowTile DefaultRowTile(const WindowsPlan& plan) {
+/// Cycles of a picture with this tile: of the multiply-adds of its vectors, or of what they load,
+/// which lies across two lines of a cache each time.
+double CyclesOfTile(const WindowsPlan& plan, const RowTile& tile) {
+  constexpr double kCyclesPerLoad = 2;
   const Windows& w = plan.windows;
-  RowTile best;
-  std::int64_t best_cost = 0;
+  const auto taps = static_cast<double>(CountTaps(plan));
+  const bool shares = !tile.joined || w.row % plan.lanes() == 0;
+  const auto rows = static_cast<double>(tile.rows);
+  const double read_rows = shares ? (rows + std::sqrt(taps) - 1) / rows * std::sqrt(taps) : taps;
+  const auto cycles = [&](std::int64_t columns) {
+    const auto vectors = static_cast<double>(VectorsOf(plan, {tile.rows, columns, tile.joined}));
+    return vectors * std::max(taps, kCyclesPerLoad * read_rows);
+  };
+  double row_of_tiles = static_cast<double>(w.width / tile.columns) * cycles(tile.columns);
+  if (w.width % tile.columns != 0) row_of_tiles += cycles(w.width % tile.columns);
+  return static_cast<double>(CeilDiv(w.height, tile.rows)) * row_of_tiles;
+}
+
+/// The tile that takes the fewest cycles, with registers left for what is read.
+constexpr std::int64_t kMostSumsAtFirst = 16;
+RowTile DefaultRowTile(const WindowsPlan& plan) {
+  std::optional<RowTile> best;
+  double best_cycles = 0;
   for (const RowTile& tile : RowTiles(plan)) {
-    const std::int64_t vectors = VectorsOf(plan, tile[0], tile[1]);
-    if (vectors * CountTaps(plan) > kMostWrittenOut) continue;
-    if (vectors > kMostSumsAtFirst && !best.empty()) continue;
-    const std::int64_t cost = CeilDiv(w.height, tile[0]) * CeilDiv(w.width, tile[1]) * vectors;
-    if (!best.empty() && cost > best_cost) continue;
+    const std::int64_t vectors = VectorsOf(plan, tile);
+    if (vectors * CountTaps(plan) > kMostWrittenOut || vectors > kMostSumsAtFirst) continue;
+    const double cycles = CyclesOfTile(plan, tile);
+    if (best && cycles > best_cycles) continue;
     best = tile;
-    best_cost = cost;
+    best_cycles = cycles;
   }
-  return best.empty() ? RowTiles(plan).front() : best;
+  return best ? *best : RowTiles(plan).front();
 }
 
 Result<ConfigSpace> WindowsSpace(const WindowsPlan& plan) {
   std::vector<KnobValue> tiles;
-  for (RowTile& tile : RowTiles(plan)) tiles.emplace_back().value = std::move(tile);
+  for (const RowTile& tile : RowTiles(plan)) tiles.push_back(tile.Value());
   std::vector<std::int64_t> bands;
   for (std::int64_t rows = plan.windows.height; rows > 1; rows = CeilDiv(rows, 2)) {
     bands.push_back(rows);
@@ -109,10 +152,11 @@ WindowLoops ScheduleWriter(Schedule& s, StageId writer, const RowTile& tile, std
   const int axes = static_cast<int>(s.stage(writer).op.axes.size());
   std::vector<LoopId> outer;
   for (int i = 0; i + 2 < axes; ++i) outer.push_back(s.SpatialAxis(writer, i));
-  const auto [tiles, rows] = s.Split(writer, s.SpatialAxis(writer, axes - 2), tile[0], Tail::kPeel);
-  const auto [far, near] = s.Split(writer, tiles, CeilDiv(band, tile[0]), Tail::kPeel);
+  const auto [tiles, rows] =
+      s.Split(writer, s.SpatialAxis(writer, axes - 2), tile.rows, Tail::kPeel);
+  const auto [far, near] = s.Split(writer, tiles, CeilDiv(band, tile.rows), Tail::kPeel);
   const auto [parts, columns] =
-      s.Split(writer, s.SpatialAxis(writer, axes - 1), tile[1], Tail::kPeel);
+      s.Split(writer, s.SpatialAxis(writer, axes - 1), tile.columns, Tail::kPeel);
   const auto [vectors, lane] = s.Split(writer, columns, lanes, Tail::kPeel);
   outer.push_back(far);
   std::vector<LoopId> order = outer;
@@ -131,7 +175,7 @@ void ScheduleSums(Schedule& s, StageId main, const Windows& w, std::int64_t lane
                   bool turn_windows) {
   const int axes = static_cast<int>(s.stage(main).op.axes.size());
   std::vector<LoopId> order, taps;
-  for (int i = 0; i + 1 < axes; ++i) order.push_back(s.SpatialAxis(main, i));
+  for (int i = 0; i + (w.joined ? 1 : 2) < axes; ++i) order.push_back(s.SpatialAxis(main, i));
   const int reductions = static_cast<int>(s.stage(main).op.reduce_axes.size());
   for (int i = 0; i < reductions; ++i) {
     const bool window = std::ranges::find(w.windows, i) != w.windows.end();
@@ -140,6 +184,10 @@ void ScheduleSums(Schedule& s, StageId main, const Windows& w, std::int64_t lane
   if (turn_windows) std::ranges::reverse(taps);
   const auto [vectors, lane] = s.Split(main, s.SpatialAxis(main, axes - 1), lanes, Tail::kPeel);
   order.insert(order.end(), taps.begin(), taps.end());
+  if (!w.joined) {
+    order.push_back(s.SpatialAxis(main, axes - 2));
+    s.Unroll(main, order.back());
+  }
   order.push_back(vectors);
   order.push_back(lane);
   s.Reorder(main, order);
@@ -150,13 +198,23 @@ void ScheduleSums(Schedule& s, StageId main, const Windows& w, std::int64_t lane
   s.Vectorize(main, lane);
 }
 
-/// What makes a picture, row by row.
-void SchedulePicture(Schedule& s, StageId picture, std::int64_t row, std::int64_t lanes,
+/// What makes a picture, row by row. It stays in memory: vectors begin anywhere in it.
+void SchedulePicture(Schedule& s, StageId picture, const Windows& w, std::int64_t lanes,
                      bool parallel) {
+  constexpr std::int64_t kMostVectors = 8;
   const int axes = static_cast<int>(s.stage(picture).op.axes.size());
-  const auto [rows, columns] = s.Split(picture, s.SpatialAxis(picture, axes - 1), row, Tail::kPeel);
+  LoopId columns = s.SpatialAxis(picture, axes - 1);
+  LoopId rows;
+  if (w.joined) {
+    std::tie(rows, columns) = s.Split(picture, columns, w.row, Tail::kPeel);
+  } else {
+    rows = s.SpatialAxis(picture, axes - 2);
+  }
   const auto [vectors, lane] = s.Split(picture, columns, lanes, Tail::kPeel);
   s.Vectorize(picture, lane);
+  // Which vectors lie at an edge is then known.
+  if (s.Extent(vectors) <= kMostVectors) s.Unroll(picture, vectors);
+  s.Pragma(picture, rows, "auto_unroll_max_step", 0);
   if (parallel) s.Parallel(picture, s.Leaves(picture).front());
 }
 
@@ -180,7 +238,7 @@ Result<Config> AutoWindows::DefaultConfig(const Workload& w, const Target& targe
   auto space = WindowsSpace(*plan);
   TW_RETURN_IF_ERROR(space);
   const RowTile tile = DefaultRowTile(*plan);
-  const bool few = VectorsOf(*plan, tile[0], tile[1]) * CountTaps(*plan) <= kMostWrittenOut;
+  const bool few = VectorsOf(*plan, tile) * CountTaps(*plan) <= kMostWrittenOut;
   // A picture is to stay in the nearest cache.
   constexpr std::int64_t kNearElements = 6 << 10;
   const std::int64_t rows = std::max<std::int64_t>(1, kNearElements / plan->windows.row);
@@ -189,7 +247,7 @@ Result<Config> AutoWindows::DefaultConfig(const Workload& w, const Target& targe
   for (std::int64_t i = 0; i < bands.size(); ++i) {
     if (band == 0 || band > rows) band = bands[i].integer();
   }
-  return LocateValues(*space, {{"tile", KnobValue{tile}},
+  return LocateValues(*space, {{"tile", tile.Value()},
                                {"band", KnobValue{band}},
                                {"near", KnobValue{true}},
                                {"write_out", KnobValue{few}},
@@ -200,16 +258,18 @@ Result<Kernel> AutoWindows::Apply(const Workload& w, const Epilogue&, const Targ
                                   const Config& config) {
   auto plan = PlanWindows(w, target);
   TW_RETURN_IF_ERROR(plan);
-  const Windows& windows = plan->windows;
   const std::int64_t lanes = plan->lanes();
-  const RowTile& tile = config.Factors("tile");
+  const RowTile tile = TileOf(config);
   const bool write_out = config.Integer("write_out") != 0;
-  const std::int64_t sums = VectorsOf(*plan, tile[0], tile[1]);
+  const std::int64_t sums = VectorsOf(*plan, tile);
   if (write_out && sums * CountTaps(*plan) > kMostWrittenOut) {
     return InvalidArgument("code of " + std::to_string(sums * CountTaps(*plan)) +
                            " vectors of products, expected at most " +
                            std::to_string(kMostWrittenOut));
   }
+  auto found = FindWindows(w.expression, tile.joined);
+  TW_RETURN_IF_ERROR(found);
+  const Windows& windows = *found;
   Schedule s(windows.compute);
   const StageId main = s.Stage(windows.op().name);
   const StageId copy = s.Stage(windows.compute.stages[windows.main + 1].name);
@@ -236,7 +296,7 @@ Result<Kernel> AutoWindows::Apply(const Workload& w, const Epilogue&, const Targ
       s.ComputeAt(picture, writer, loops.band);
       s.SetScope(picture, Scope::kLocal);
     }
-    SchedulePicture(s, picture, windows.row, lanes, !near && target.num_threads() > 1);
+    SchedulePicture(s, picture, windows, lanes, !near && target.num_threads() > 1);
   }
   const std::vector<StageId> order = s.order();
   for (const StageId id : order) {
@@ -245,7 +305,7 @@ Result<Kernel> AutoWindows::Apply(const Workload& w, const Epilogue&, const Targ
     ScheduleFlat(s, id, lanes, target, 1, AcrossAxis(s.stage(id).op, lanes));
   }
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), AnchorForm(), {"windows"}};
+  return Kernel{std::move(s), AnchorForm(), {tile.joined ? "windows" : "rows_of_windows"}};
 }
 
 bool AutoWindows::GoesFirst(const Workload& w, const Target& target) {

@@ -201,8 +201,8 @@ void ScheduleApplier::Arrange(const ScheduleValue& call) {
   if (compute_ || contraction_) return Fail(call.offset, "arranged already");
   if (what == "joined" && expression) {
     compute_ = DefineExpression(Collapsed(workload_.expression));
-  } else if (what == "windows" && expression) {
-    auto found = FindWindows(workload_.expression);
+  } else if ((what == "windows" || what == "rows_of_windows") && expression) {
+    auto found = FindWindows(workload_.expression, what == "windows");
     if (!found.ok()) return Fail(call.offset, found.status().message());
     compute_ = std::move(found->compute);
   } else if (what == "contraction" && expression) {
