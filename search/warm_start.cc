@@ -1,5 +1,7 @@
 #include "search/warm_start.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -17,6 +19,15 @@ constexpr std::int64_t kMaxRead = 20'000;       // of the store
 // Races of other versions had about as many finalists; the search finds the rest.
 constexpr std::size_t kMostStale = 8;
 constexpr std::string_view kStorePrefix = "store:";
+
+/// Tasks of one structure learn from one another first: those of an operator, or expressions of
+/// which the same rules make spaces.
+std::string StructureOf(const SearchSpace& space) {
+  std::string structure(space.task.workload.op_name());
+  if (space.task.workload.op != OpKind::kExpression) return structure;
+  for (const TemplateEntry* entry : space.templates) structure += fmt::format(" {}", entry->key);
+  return structure;
+}
 
 }  // namespace
 
@@ -39,7 +50,7 @@ Result<WarmPool> WarmPool::Load(const TemplateRegistry& templates, const records
       if (!space.ok()) continue;
       auto group = std::make_unique<Group>();
       group->key = key;
-      group->op = candidate.task.workload.op_name();
+      group->structure = StructureOf(*space);
       group->space = std::move(*space);
       group->inspector = std::make_unique<TemplateInspector>(group->space);
       found->second = group.get();
@@ -57,21 +68,21 @@ Result<WarmPool> WarmPool::Load(const TemplateRegistry& templates, const records
 
 BeginEntry WarmPool::Choose(const std::vector<std::unique_ptr<TaskState>>& tasks, int task) const {
   const TaskState& own = *tasks[static_cast<std::size_t>(task)];
-  const std::string op = own.input.task.workload.op_name();
+  const std::string structure = StructureOf(own.space);
   BeginEntry like, other;
-  const auto offer = [&](std::string key, const std::string& its_op, std::size_t trials) {
+  const auto offer = [&](std::string key, const std::string& its_structure, std::size_t trials) {
     const auto count = std::min<std::int64_t>(static_cast<std::int64_t>(trials), kMaxGroupTrials);
     if (count < kLeastGroupTrials) return;
-    (its_op == op ? like : other).warm.push_back({std::move(key), count});
+    (its_structure == structure ? like : other).warm.push_back({std::move(key), count});
   };
   for (const auto& state : tasks) {
     if (state->key != own.key) {
-      offer(state->key, state->input.task.workload.op_name(), state->first_trials.size());
+      offer(state->key, StructureOf(state->space), state->first_trials.size());
     }
   }
   for (const auto& group : groups_) {
     if (group->key != own.key) {
-      offer(std::string(kStorePrefix) + group->key, group->op, group->trials.size());
+      offer(std::string(kStorePrefix) + group->key, group->structure, group->trials.size());
     }
   }
   like.warm.insert(like.warm.end(), other.warm.begin(), other.warm.end());

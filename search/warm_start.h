@@ -23,7 +23,8 @@ class WarmPool {
                                std::int64_t job, const Target& target);
   WarmPool() = default;
 
-  /// Which trials a strategy of tasks[task] should begin with: first those of like operators.
+  /// Which trials a strategy of tasks[task] should begin with: first those of tasks
+  /// of like structure.
   BeginEntry Choose(const std::vector<std::unique_ptr<TaskState>>& tasks, int task) const;
   /// The trials themselves, as far as they are still there.
   std::vector<WarmGroup> Collect(const std::vector<std::unique_ptr<TaskState>>& tasks,
@@ -32,7 +33,7 @@ class WarmPool {
  private:
   struct Group {
     std::string key;
-    std::string op;
+    std::string structure;
     SearchSpace space;
     std::unique_ptr<Inspector> inspector;
     std::vector<Told> trials;

@@ -686,6 +686,29 @@ TEST_F(TunerTest, LearnsFromTheTrialsOfOlderJobs) {
             "{\"warm\":[[\"store:" + Dense(256).task.workload.Key() + "\",64]]}");
 }
 
+// All expressions are one operator; those that the same rules make spaces of have something in
+// common.
+TEST_F(TunerTest, LearnsFirstFromExpressionsOfOneStructure) {
+  const auto product = [](int columns) {
+    const std::string n = std::to_string(columns);
+    return TaskOf("expression(input x0:float32[64," + n + "];input x1:float32[16,64];t0[i0:16,i1:" +
+                  n + "]=sum(r0:64)x0[r0,i1]*x1[i0,r0])");
+  };
+  const TuneTask doubled = TaskOf("expression(input x0:float32[64];t0[i0:64]=x0[i0]*2.0)");
+  ASSERT_TRUE(Run({doubled}, Settings("random", 16)).ok());
+  ASSERT_TRUE(Run({product(48)}, Settings("random", 16)).ok());
+  ASSERT_TRUE(Run({product(32)}, Settings("model", 8)).ok());
+  const auto trials = store_->Trials({});
+  ASSERT_TRUE(trials.ok());
+  std::int64_t newest = 0;
+  for (const auto& record : *trials) newest = std::max(newest, record.job);
+  const auto log = store_->Log(newest, product(32).task.workload.Key());
+  ASSERT_TRUE(log.ok());
+  ASSERT_FALSE(log->empty());
+  EXPECT_EQ((*log)[0].payload, "{\"warm\":[[\"store:" + product(48).task.workload.Key() +
+                                   "\",16],[\"store:" + doubled.task.workload.Key() + "\",16]]}");
+}
+
 TEST_F(TunerTest, RefusesBadJobs) {
   EXPECT_EQ(Run({}, Settings("random", 8)).status().message(), "nothing to tune: no task");
   EXPECT_EQ(Run({Dense(256), Dense(256)}, Settings("random", 8)).status().message(),
