@@ -1,11 +1,14 @@
 // Strategies in spaces of 10^8 configs and more, measured live on one thread:
-//   large_spaces [--seeds N] [--trials N] [--long N] [--tasks N] [--seconds N] [STRATEGY...]
-// Dense layers with the template bench/large_dense.tws alone (run it in the source's folder). For
-// each task a search of --long trials (0: none) by evolve, then --trials (64) by each strategy
-// (evolve, model, random) with each of --seeds (3) seeds. What was measured once is not measured
-// again. Prints each search as a part of the speed of the best known, that of all searches of the
-// task, then the geometric mean and the worst of each strategy. --seconds: begins no search after
-// so many. The program is its own worker: "large_spaces worker build|run".
+//   large_spaces [--seeds N] [--trials N] [--long N] [--tasks N] [--small 1] [--transfer 1]
+//                [--seconds N] [STRATEGY...]
+// Dense layers with the template bench/large_dense.tws alone (run it in the source's folder);
+// --small: layers of a sixteenth of the work, whose trials take as much less. For each task
+// --trials (64) by each strategy (evolve, model, random) with each of --seeds (3) seeds, and a
+// search of --long trials (0: none) by evolve. --transfer: then evolve again, with each seed, that
+// learns at first from the first search of each of the other tasks. What was measured once is not
+// measured again. Prints each search as a part of the speed of the best known, that of all searches
+// of the task, then the geometric mean and the worst of each strategy. --seconds: begins no search
+// after so many. The program is its own worker: "large_spaces worker build|run".
 #include <fmt/format.h>
 
 #include <cmath>
@@ -35,10 +38,13 @@ constexpr int kBatch = 8;
 // Rows, what is added up, columns: layers of encoders and one as square as can be.
 constexpr int kTasks[][3] = {{512, 1024, 2048}, {384, 768, 3072}, {256, 2048, 1024},
                              {128, 4096, 1024}, {768, 768, 768},  {1024, 512, 1024}};
+constexpr int kSmallTasks[][3] = {{128, 512, 1024}, {192, 384, 768}, {128, 1024, 512},
+                                  {96, 1536, 512},  {192, 768, 384}, {256, 256, 768}};
+static_assert(std::size(kTasks) == std::size(kSmallTasks));
 
 struct Options {
   int seeds = 3, trials = 64, longest = 0, tasks = static_cast<int>(std::size(kTasks));
-  int seconds = 0;
+  int seconds = 0, small = 0, transfer = 0;
   std::vector<std::string> strategies;
 };
 
@@ -64,14 +70,18 @@ class LiveTask {
   LiveTask(SearchSpace space, measure::Measurer& measurer)
       : space_(std::move(space)), inspector_(space_), measurer_(measurer) {}
 
-  Result<Searched> Search(const std::string& key, int seed, int trials) {
+  /// name: how the search is called. warm: what it may learn from at first.
+  Result<Searched> Search(const std::string& key, const std::string& name, int seed, int trials,
+                          std::vector<WarmGroup> warm) {
     StrategyContext context;
     context.space = &space_;
     context.inspector = &inspector_;
     context.seed = static_cast<std::uint64_t>(seed);
     context.make_model = [] { return std::make_unique<cost_model::XgboostModel>(); };
+    context.warm = std::move(warm);
     const auto strategy = BuiltInStrategies().Find(key)->make(context);
-    Searched searched{key, seed, trials, 0};
+    Searched searched{name, seed, trials, 0};
+    const bool first = first_trials_.empty();
     for (int told = 0; told < trials;) {
       const std::vector<Point> points = strategy->Ask(std::min(kBatch, trials - told));
       if (points.empty()) break;
@@ -80,6 +90,7 @@ class LiveTask {
       for (Point point : points) {
         results.push_back(known_.at(point));
         const Told& one = results.back();
+        if (first) first_trials_.push_back(one);
         if (one.outcome != Outcome::kOk || one.value <= 0) continue;
         searched.best = searched.best == 0 ? one.value : std::min(searched.best, one.value);
       }
@@ -92,6 +103,8 @@ class LiveTask {
     }
     return searched;
   }
+  /// Those of the first search, for others to learn from.
+  WarmGroup FirstTrials() const { return {&inspector_, first_trials_}; }
   double best() const { return best_; }
   std::size_t measured() const { return known_.size(); }
   std::int64_t size() const { return space_.size(); }
@@ -126,6 +139,7 @@ class LiveTask {
   measure::Measurer& measurer_;
   std::map<Point, Told> known_;
   std::uint64_t ticket_ = 0;
+  std::vector<Told> first_trials_;
   double best_ = 0;
 };
 
@@ -144,36 +158,57 @@ struct Verdict {
   int searches = 0;
 };
 
-Status SearchTask(LiveTask& task, const std::string& name, const Options& options, double until,
-                  std::map<std::string, Verdict>& verdicts) {
-  SystemClock clock;
-  const auto late = [&] { return until > 0 && clock.MonotonicSeconds() > until; };
-  std::vector<Searched> all;
-  const auto run = [&](const std::string& key, int seed, int trials) -> Status {
-    if (late()) return {};
-    auto searched = task.Search(key, seed, trials);
-    TW_RETURN_IF_ERROR(searched);
-    all.push_back(*std::move(searched));
-    return {};
-  };
-  if (options.longest > 0) TW_RETURN_IF_ERROR(run("evolve", 99, options.longest));
-  for (int seed = 1; seed <= options.seeds; ++seed) {
-    for (const std::string& key : options.strategies) {
-      TW_RETURN_IF_ERROR(run(key, seed, options.trials));
-    }
-  }
-  for (const Searched& one : all) {
-    const double share = one.best > 0 ? task.best() / one.best : 0;
-    fmt::print("{:<16} {:.2e} {:<8} {:>4} {:>6} {:>10.1f} {:>7.3f}\n", name,
-               static_cast<double>(task.size()), one.strategy, one.seed, one.trials, 1e6 * one.best,
-               share);
+/// A task with its name and searches.
+struct Row {
+  std::string name;
+  std::unique_ptr<LiveTask> task;
+  std::vector<Searched> searches;
+};
+
+void Print(const Row& row, const Options& options, std::map<std::string, Verdict>& verdicts) {
+  for (const Searched& one : row.searches) {
+    const double share = one.best > 0 ? row.task->best() / one.best : 0;
+    fmt::print("{:<16} {:.2e} {:<9} {:>4} {:>6} {:>10.1f} {:>7.3f}\n", row.name,
+               static_cast<double>(row.task->size()), one.strategy, one.seed, one.trials,
+               1e6 * one.best, share);
     if (one.trials != options.trials || share == 0) continue;
     Verdict& verdict = verdicts[one.strategy];
     verdict.logarithms += std::log(share);
     verdict.worst = std::min(verdict.worst, share);
     ++verdict.searches;
   }
-  std::fflush(stdout);
+}
+
+Status SearchAll(std::vector<Row>& rows, const Options& options, double until) {
+  SystemClock clock;
+  const auto run = [&](Row& row, const std::string& key, const std::string& name, int seed,
+                       int trials, std::vector<WarmGroup> warm = {}) -> Status {
+    if (until > 0 && clock.MonotonicSeconds() > until) return {};
+    auto searched = row.task->Search(key, name, seed, trials, std::move(warm));
+    TW_RETURN_IF_ERROR(searched);
+    row.searches.push_back(*std::move(searched));
+    fmt::print(stderr, "{} {} {}: {:.1f} us\n", row.name, name, seed, 1e6 * row.task->best());
+    return {};
+  };
+  for (int seed = 1; seed <= options.seeds; ++seed) {
+    for (Row& row : rows) {
+      for (const std::string& key : options.strategies) {
+        TW_RETURN_IF_ERROR(run(row, key, key, seed, options.trials));
+      }
+    }
+  }
+  for (int seed = 1; seed <= options.seeds && options.transfer != 0; ++seed) {
+    for (Row& row : rows) {
+      std::vector<WarmGroup> warm;
+      for (const Row& other : rows) {
+        if (&other != &row) warm.push_back(other.task->FirstTrials());
+      }
+      TW_RETURN_IF_ERROR(run(row, "evolve", "transfer", seed, options.trials, std::move(warm)));
+    }
+  }
+  for (Row& row : rows) {
+    if (options.longest > 0) TW_RETURN_IF_ERROR(run(row, "evolve", "evolve", 99, options.longest));
+  }
   return {};
 }
 
@@ -187,16 +222,20 @@ Status Run(const Options& options) {
   TW_RETURN_IF_ERROR(measurer);
   SystemClock clock;
   const double until = options.seconds > 0 ? clock.MonotonicSeconds() + options.seconds : 0;
-  fmt::print("{:<16} {:<8} {:<8} {:>4} {:>6} {:>10} {:>7}\n", "rows.sum.columns", "configs",
+  fmt::print("{:<16} {:<8} {:<9} {:>4} {:>6} {:>10} {:>7}\n", "rows.sum.columns", "configs",
              "strategy", "seed", "trials", "us", "of best");
   std::map<std::string, Verdict> verdicts;
+  std::vector<Row> rows;
   for (int i = 0; i < options.tasks && i < static_cast<int>(std::size(kTasks)); ++i) {
-    auto space = SpaceOf(*templates, kTasks[i]);
+    const auto& sizes = options.small != 0 ? kSmallTasks[i] : kTasks[i];
+    auto space = SpaceOf(*templates, sizes);
     TW_RETURN_IF_ERROR(space);
-    LiveTask task(*std::move(space), **measurer);
-    const std::string name = fmt::format("{}.{}.{}", kTasks[i][0], kTasks[i][1], kTasks[i][2]);
-    TW_RETURN_IF_ERROR(SearchTask(task, name, options, until, verdicts));
+    rows.push_back({fmt::format("{}.{}.{}", sizes[0], sizes[1], sizes[2]),
+                    std::make_unique<LiveTask>(*std::move(space), **measurer),
+                    {}});
   }
+  TW_RETURN_IF_ERROR(SearchAll(rows, options, until));
+  for (const Row& row : rows) Print(row, options, verdicts);
   for (const auto& [key, verdict] : verdicts) {
     fmt::print(
         "{}: {:.3f} of the best known after {} trials (geometric mean), worst {:.3f}, {} "
@@ -214,11 +253,11 @@ int Main(int argc, char** argv) {
     return templates.ok() ? measure::BuildWorkerMain(*templates, 0, 1) : 1;
   }
   Options options;
-  std::map<std::string, int*> numbers = {{"--seeds", &options.seeds},
-                                         {"--trials", &options.trials},
-                                         {"--long", &options.longest},
-                                         {"--tasks", &options.tasks},
-                                         {"--seconds", &options.seconds}};
+  std::map<std::string, int*> numbers = {
+      {"--seeds", &options.seeds},    {"--trials", &options.trials},
+      {"--long", &options.longest},   {"--tasks", &options.tasks},
+      {"--small", &options.small},    {"--transfer", &options.transfer},
+      {"--seconds", &options.seconds}};
   for (int i = 1; i < argc; ++i) {
     const auto number = numbers.find(argv[i]);
     if (number != numbers.end() && i + 1 < argc) {

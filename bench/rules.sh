@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# rules.sh TILEWRIGHT [TRIALS]: spaces from rules against templates written by hand, on twelve tasks of
+# rules.sh TILEWRIGHT [TRIALS [TASK...]]: spaces from rules against templates written by hand, on twelve tasks of
 # resnet18, mobilenet_v2 and an encoder: the best of a search of TRIALS (64) trials in each, one thread,
 # by the same strategy. No Winograd on either side (--float-error strict). Prints microseconds, and how
-# fast the rules are as a part of the templates, with the geometric mean.
+# fast the rules are as a part of the templates, with the geometric mean. TASK: only those.
 set -euo pipefail
 
 tilewright=$(realpath "$1") trials=${2:-64}
+chosen=" ${*:3} "
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -68,6 +69,7 @@ best() {  # microseconds of the best trial of a store
 }
 printf '%-24s %12s %12s %8s\n' task templates rules ratio
 while read -r name key; do
+  if [ "$chosen" != "  " ] && [[ "$chosen" != *" $name "* ]]; then continue; fi
   "$tilewright" tune "$name.tw" --trials "$trials" --records "$name.rules.db" >/dev/null 2>&1
   "$tilewright" tune "$key" --trials "$trials" --float-error strict --records "$name.own.db" >/dev/null 2>&1
   rules=$(best "$name.rules.db") own=$(best "$name.own.db")

@@ -34,7 +34,9 @@ class ExpressionDrawer {
   std::string Run() {
     const std::uint64_t inputs = 1 + random_.Below(3);
     for (std::uint64_t i = 0; i < inputs; ++i) AddInput(i > 0 && random_.Below(2) == 0);
-    if (random_.Below(3) == 0) AddProduct();
+    const std::uint64_t first = random_.Below(6);
+    if (first < 2) AddProduct();
+    if (first == 2) AddWindows();
     const std::uint64_t stages = 1 + random_.Below(3);
     for (std::uint64_t i = 0; i < stages; ++i) AddStage(i + 1 == stages);
     return text_;
@@ -226,6 +228,85 @@ class ExpressionDrawer {
     }
     for (DrawnTensor& operand : operands) tensors_.push_back(std::move(operand));
     Append(axes, fmt::format("sum({}) {} * {}", Listed(reduced), loads[0], loads[1]), false);
+  }
+
+  std::int64_t Between(std::int64_t low, std::int64_t high) {
+    return low +
+           static_cast<std::int64_t>(random_.Below(static_cast<std::uint64_t>(high - low + 1)));
+  }
+
+  /// A window that moves over a picture, padded or not, as those of depthwise convolutions,
+  /// stencils and pooling do.
+  void AddWindows() {
+    const std::vector<DrawnAxis> channels = Chance(4) ? std::vector<DrawnAxis>() : NewAxes(1, 6);
+    const auto axis = [&](std::int64_t extent) {
+      return DrawnAxis{fmt::format("a{}", axes_++), extent};
+    };
+    const DrawnAxis window[2] = {axis(Between(1, 4)), axis(Between(1, 4))};
+    const DrawnAxis position[2] = {axis(Between(2, 18)), axis(Between(2, 40))};
+    const std::int64_t stride = Chance(5) ? 2 : 1, dilation = Chance(5) ? 2 : 1;
+    DrawnTensor picture, weight;
+    std::vector<std::string> index, taps;
+    for (const DrawnAxis& channel : channels) {
+      picture.shape.push_back(channel.extent);
+      weight.shape.push_back(channel.extent);
+      index.push_back(channel.name);
+      taps.push_back(channel.name);
+    }
+    for (int i = 0; i < 2; ++i) {
+      picture.shape.push_back(stride * (position[i].extent - 1) +
+                              dilation * (window[i].extent - 1) + 1);
+      weight.shape.push_back(window[i].extent);
+      index.push_back(
+          fmt::format("{} * {} + {} * {}", stride, position[i].name, dilation, window[i].name));
+      taps.push_back(window[i].name);
+    }
+    const bool padded = Chance(2);
+    DrawnTensor input = picture;
+    if (padded) {
+      for (std::size_t d = channels.size(); d < input.shape.size(); ++d) {
+        input.shape[d] = std::max<std::int64_t>(1, input.shape[d] - 2);
+      }
+    }
+    input.name = fmt::format("Pic{}", tensors_.size());
+    input.read = true;
+    text_ += fmt::format("input {}: float32[{}]\n", input.name, fmt::join(input.shape, ", "));
+    std::string read = fmt::format("{}[{}]", input.name, fmt::join(index, ", "));
+    const std::vector<std::int64_t> inside = input.shape;
+    const std::string from = input.name;
+    tensors_.push_back(std::move(input));
+    const std::uint64_t kind = random_.Below(4);
+    if (padded) {
+      std::vector<DrawnAxis> axes;
+      std::vector<std::string> places, conditions;
+      for (std::size_t d = 0; d < picture.shape.size(); ++d) {
+        axes.push_back(axis(picture.shape[d]));
+        const bool edge = d >= channels.size();
+        places.push_back(axes[d].name + (edge ? " - 1" : ""));
+        if (!edge) continue;
+        conditions.push_back(fmt::format("{0} >= 1 and {0} <= {1}", axes[d].name, inside[d]));
+      }
+      Append(axes,
+             fmt::format("select({}, {}[{}], {})", fmt::join(conditions, " and "), from,
+                         fmt::join(places, ", "), kind == 3 ? "-100.0" : "0.0"),
+             false);
+      tensors_.back().read = true;
+      read = fmt::format("{}[{}]", tensors_.back().name, fmt::join(index, ", "));
+    }
+    if (kind < 2) {
+      weight.name = fmt::format("Taps{}", tensors_.size());
+      weight.read = true;
+      text_ += fmt::format("{} {}: float32[{}]\n", kind == 0 ? "const" : "input", weight.name,
+                           fmt::join(weight.shape, ", "));
+      read += fmt::format(" * {}[{}]", weight.name, fmt::join(taps, ", "));
+      tensors_.push_back(std::move(weight));
+    }
+    std::vector<DrawnAxis> axes = channels;
+    axes.insert(axes.end(), position, position + 2);
+    Append(
+        axes,
+        fmt::format("{}({}) {}", kind == 3 ? "max" : "sum", Listed({window[0], window[1]}), read),
+        false);
   }
 
   void Append(const std::vector<DrawnAxis>& axes, const std::string& value, bool integer) {
