@@ -97,6 +97,16 @@ INSTANTIATE_TEST_SUITE_P(
                     TileCase{"Avx2By6x2Unrolled", kAvx2, 8, 6, 2, LoopKind::kUnrolled}),
     [](const auto& tested) { return tested.param.name; });
 
+/// What is left of a row is read by one load with a mask, not eight lanes, then four and so on.
+TEST(GenerateTest, ReadsTheRestOfARowAtOnce) {
+  const auto text = Generate({Increment("rest", 30)}, ParseTarget(kAvx512), Emit::kAssembly);
+  ASSERT_TRUE(text.ok()) << text.status().message();
+  EXPECT_THAT(*text, HasSubstr("{%k1} {z}"));
+  const auto narrow = Generate({Increment("rest", 14)}, ParseTarget(kAvx2), Emit::kAssembly);
+  ASSERT_TRUE(narrow.ok()) << narrow.status().message();
+  EXPECT_THAT(*narrow, HasSubstr("%ymm"));
+}
+
 /// Rows of a depthwise convolution by 3x3, one below the other, all taps written out.
 Program WindowTile(std::int64_t rows, bool rows_first) {
   const Buffer in = MakeBuffer("in", kFloat32, {rows + 2, 64});

@@ -144,6 +144,30 @@ void RunSome(const std::string& text, const char* key, int configs, AutoRun& cou
   }
 }
 
+// Columns were turned in one arm of a condition and used where that had not been gone through.
+TEST(AutoFlat, TurnsNoColumnsInsideOfAnArm) {
+  const Workload w = WorkloadOfText(
+      "input In0: float32[2, 5]\ninput Pic1: float32[5, 9, 21]\n"
+      "T2[a5: 5, a6: 11, a7: 23] = select(a6 >= 1 and a6 <= 9 and a7 >= 1 and a7 <= 21, "
+      "Pic1[a5, a6 - 1, a7 - 1], -100.0)\n"
+      "T3[a0: 5, a3: 3, a4: 10] = max(a1: 4, a2: 3) T2[a0, 2 * a3 + 2 * a1, 2 * a4 + 2 * a2]\n"
+      "T4[a8: 20, a9: 5, a10: 16] = tanh((In0[clamp(2 * a9 - 1, 0, 1), a8 / 4]) / "
+      "(abs(2.25) + 1.5))\n"
+      "T5[a12: 20, a13: 5, a14: 16] = min(a15: 16) ((float32(a12)) / (abs(Pic1[a14 / 4, a15 / 2, "
+      "a12 + 1]) + 1.5)) / (abs(Pic1[1, clamp(2 * a15 - 1, 0, 8), clamp(2 * a15 - 1, 0, 20)]) + "
+      "1.5)\n"
+      "T6[a16: 20, a17: 8] = (((T2[clamp(2 * a17 - 1, 0, 4), a17 % 11, a16 + 0] + T3[a17 / 2, "
+      "a17 / 3, a16 % 10]) + T4[a17 + 7, a17 / 2, a17]) + select(a17 >= 1 and a17 <= 20, "
+      "T5[a17 - 1, a17 / 2, a16 / 2], 0.5))");
+  const Target target = *Target::Parse("llvm -mcpu=x86-64");
+  const TemplateEntry* entry = BuiltInTemplates().Find("auto.cpu/flat");
+  const auto space = entry->define_space(w, target);
+  ASSERT_TRUE(space.ok());
+  AutoRun count;
+  RunConfig(w, *entry, target, space->At(2364), 3, count);
+  EXPECT_EQ(count.run, 1);
+}
+
 constexpr const char* kPadded =
     "P[c: 5, y: 9, x: 9] = select(y >= 1 and y < 8 and x >= 1 and x < 8, X[c, y - 1, x - 1], "
     "0.0)\n";
@@ -177,12 +201,12 @@ TEST(AutoWindows, JoinsTheRowsOfPictures) {
   EXPECT_EQ(apart->op().axes.size(), 3u);
   EXPECT_EQ(apart->pictures.size(), 1u);
   AutoRun count;
-  RunSome(depthwise, "auto.cpu/windows", 8, count);
+  RunSome(depthwise, "auto.cpu/windows", 16, count);
   const std::string pooled = std::string("input X: float32[5, 7, 7]\n") + kPadded +
                              "M[c: 5, y: 7, x: 7] = max(r: 3, s: 3) P[c, y + r, x + s]\n"
                              "R[c: 5, y: 7, x: 7] = M[c, y, x] * 2.0";
   RunSome(pooled, "auto.cpu/windows", 4, count);
-  EXPECT_EQ(count.run, 14);
+  EXPECT_GE(count.run, 14);  // the others have joined rows inline
   // Data that several results share, strides, and positions in other places are not its business.
   const auto refused = [](const char* text) {
     return !FindWindows(WorkloadOfText(text).expression).ok();

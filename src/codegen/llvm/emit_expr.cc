@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 #include "src/codegen/llvm/function_emitter.h"
 
@@ -385,6 +386,8 @@ llvm::Value* FunctionEmitter::EmitSelect(const Expr& condition, const Expr& if_t
   llvm::BasicBlock* else_block = NewBlock("if_false");
   llvm::BasicBlock* after = NewBlock("chosen");
   builder_.CreateCondBr(chosen, then_block, else_block);
+  // Columns that are made in one arm are not there in another iteration of the unrolled loop.
+  auto transposition = std::exchange(transposition_, std::nullopt);
   builder_.SetInsertPoint(then_block);
   Value* a = EmitArm(if_true, mask_);
   if (lanes_ > 0) a = ToVector(a);
@@ -398,6 +401,7 @@ llvm::Value* FunctionEmitter::EmitSelect(const Expr& condition, const Expr& if_t
   if (on_gpu()) b = BytesAsWords(builder_, b);
   else_block = builder_.GetInsertBlock();
   builder_.CreateBr(after);
+  transposition_ = std::move(transposition);
   builder_.SetInsertPoint(after);
   llvm::PHINode* value = builder_.CreatePHI(a->getType(), 2);
   value->addIncoming(a, then_block);

@@ -95,9 +95,10 @@ llvm::Value* FunctionEmitter::LoadScalar(const BufferNode& buffer, const Linear&
   return FromMemory(loaded, buffer.dtype);
 }
 
-/// Vectors that end a row have lanes of no register (14 of 16); LLVM moves them piece by piece. A
-/// mask for one register, whose first lanes are those: null where pieces are as good, or where the
-/// buffer may become registers, which masks would keep it from.
+/// Vectors that end a row have lanes of no register (14 of 16); LLVM moves them piece by piece,
+/// which is right for stores (a masked one takes Zen 4 longer). For loads a mask of one register,
+/// whose first lanes are those: null where pieces are as good, or where the buffer may become
+/// registers, which masks would keep it from.
 llvm::Constant* FunctionEmitter::MaskOfRest(const BufferNode& buffer) const {
   const auto lanes = static_cast<unsigned>(lanes_);
   const unsigned whole = std::bit_ceil(lanes);
@@ -201,14 +202,7 @@ void FunctionEmitter::Scatter(const BufferNode& buffer, const std::vector<Expr>&
 void FunctionEmitter::StoreVector(const BufferNode& buffer, const Linear& index, Value* value) {
   Value* address = AddressOf(buffer, index);
   const llvm::Align alignment = AlignmentOf(buffer, index);
-  if (llvm::Constant* mask = mask_ == nullptr ? MaskOfRest(buffer) : nullptr) {
-    auto* type = llvm::cast<llvm::FixedVectorType>(value->getType());
-    auto* whole =
-        llvm::FixedVectorType::get(type->getElementType(), std::bit_ceil(type->getNumElements()));
-    value = builder_.CreateInsertVector(whole, llvm::PoisonValue::get(whole), value,
-                                        builder_.getInt64(0));
-    builder_.CreateMaskedStore(value, address, alignment, mask);
-  } else if (mask_ == nullptr) {
+  if (mask_ == nullptr) {
     builder_.CreateAlignedStore(value, address, alignment);
   } else {
     builder_.CreateMaskedStore(value, address, alignment, mask_);

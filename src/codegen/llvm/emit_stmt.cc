@@ -2,6 +2,7 @@
 // local buffers get a register for each slot.
 
 #include <algorithm>
+#include <bit>
 
 #include "src/base/math.h"
 #include "src/codegen/llvm/function_emitter.h"
@@ -193,11 +194,58 @@ void FunctionEmitter::EmitVectorized(const Stmt& stmt) {
     done = full * native;
   }
   std::int64_t lanes = native;
+  const bool any_lanes = TakesAnyLanes(stmt, done + (stmt->extent - done) / native * native);
   while (done < stmt->extent) {
+    if (any_lanes) lanes = std::min(lanes, stmt->extent - done);
     while (lanes > stmt->extent - done) lanes /= 2;
     EmitChunk(stmt, Linear::Constant(done), static_cast<int>(lanes));
     done += lanes;
   }
+}
+
+/// Whether what is left of a vector loop can be one vector of so many lanes, the first ones of a
+/// register: float32 moved, added and multiplied, row by row. LLVM widens such vectors; memory is
+/// accessed with masks (MaskOfRest).
+bool FunctionEmitter::TakesAnyLanes(const Stmt& stmt, std::int64_t done) {
+  const std::int64_t rest = stmt->extent - done;
+  const Stmt& body = stmt->body[0];
+  if (on_gpu() || !kernel_.features.avx512 || mask_ != nullptr || rest < 3 ||
+      std::has_single_bit(static_cast<std::uint64_t>(rest)) || body->kind != StmtKind::kStore ||
+      body->buffer->dtype != kFloat32) {
+    return false;
+  }
+  Linear first = Linear::Constant(done);
+  first.lane = 1;
+  lanes_ = static_cast<int>(rest);
+  lane_var_ = stmt->var;
+  indexer_.set_lanes(lanes_);
+  indexer_.Bind(stmt->var, std::move(first));
+  const bool takes = LiesInRow(*body->buffer, body->indices) && MovesInRows(body->value);
+  lanes_ = 0;
+  indexer_.set_lanes(0);
+  return takes;
+}
+
+bool FunctionEmitter::MovesInRows(const Expr& expr) {
+  if (expr->dtype != kFloat32) return false;
+  switch (expr->kind) {
+    case ExprKind::kFloat:
+      return true;
+    case ExprKind::kLoad:
+      return LiesInRow(*expr->buffer, expr->args);
+    case ExprKind::kAdd:
+    case ExprKind::kSub:
+    case ExprKind::kMul:
+      return MovesInRows(expr->args[0]) && MovesInRows(expr->args[1]);
+    default:
+      return false;
+  }
+}
+
+bool FunctionEmitter::LiesInRow(const BufferNode& buffer, const std::vector<Expr>& indices) {
+  if (!std::ranges::all_of(indices, IsIndexExpr)) return false;
+  const std::optional<Linear> index = Flatten(buffer, indices);
+  return index && (index->lane == 0 || index->lane == 1);
 }
 
 void FunctionEmitter::EmitChunk(const Stmt& stmt, Linear first, int lanes) {

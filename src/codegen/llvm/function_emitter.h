@@ -78,6 +78,9 @@ class FunctionEmitter {
   void EmitUnrolled(const Stmt& stmt);
   void EmitVectorized(const Stmt& stmt);
   void EmitChunk(const Stmt& stmt, Linear first, int lanes);
+  bool TakesAnyLanes(const Stmt& stmt, std::int64_t done);
+  bool MovesInRows(const Expr& expr);
+  bool LiesInRow(const BufferNode& buffer, const std::vector<Expr>& indices);
   bool ShouldUnroll(const Stmt& stmt) const;
   bool EmitBound(const Stmt& stmt);
   void EmitBarrier();

@@ -47,10 +47,10 @@ struct AutoTiles {
 };
 
 /// `auto.cpu/windows`: windows that move over pictures, one for each other axis of the result, by
-/// joined rows (joined_rows.h). Knobs: tile (rows, columns in registers; rows joined: 1), band
-/// (rows of which a padded picture is made at a time), near (in a local buffer, or all before),
-/// write_out (all taps, or those of the innermost axis), turn_windows (the outermost axis of the
-/// windows innermost).
+/// joined rows (joined_rows.h) or columns of some rows. Knobs: tile (rows, columns in registers;
+/// rows joined: 1), band (rows of which a padded picture is made at a time), picture (where it is
+/// made: in a local buffer, all before, or where it is read), write_out (all taps, or those of the
+/// innermost axis), turn_windows (the outermost axis of the windows innermost).
 struct AutoWindows {
   static std::string Refuses(const Workload& workload, const Target& target);
   static Result<ConfigSpace> DefineSpace(const Workload& workload, const Target& target);

@@ -36,6 +36,11 @@ Result<WindowsPlan> PlanWindows(const Workload& w, const Target& target) {
   return WindowsPlan{*std::move(windows), *std::move(features)};
 }
 
+// Where a picture is made.
+constexpr const char* kPictureNear = "near";      // a band of rows at a time, in a local buffer
+constexpr const char* kPictureBefore = "before";  // as a whole
+constexpr const char* kPictureInline = "inline";  // where it is read, by loads with masks
+
 /// Rows and columns of the result in registers.
 struct RowTile {
   std::int64_t rows = 0, columns = 0;
@@ -136,8 +141,13 @@ Result<ConfigSpace> WindowsSpace(const WindowsPlan& plan) {
   for (std::int64_t rows = plan.windows.height; rows > 1; rows = CeilDiv(rows, 2)) {
     bands.push_back(rows);
   }
+  std::vector<KnobValue> pictures;
+  for (const char* place : {kPictureNear, kPictureBefore, kPictureInline}) {
+    pictures.emplace_back().value = std::string(place);
+  }
   return MakeSpace({Knob::Candidates("tile", KnobKind::kOther, std::move(tiles)),
-                    Knob::Other("band", std::move(bands)), Knob::Bool("near", {true, false}),
+                    Knob::Other("band", std::move(bands)),
+                    Knob::Candidates("picture", KnobKind::kOther, std::move(pictures)),
                     Knob::Bool("write_out", {true, false}),
                     Knob::Bool("turn_windows", {false, true})});
 }
@@ -198,6 +208,13 @@ void ScheduleSums(Schedule& s, StageId main, const Windows& w, std::int64_t lane
   s.Vectorize(main, lane);
 }
 
+/// A load, or zeros (or another number) around one.
+bool IsPadding(const Expr& body) {
+  if (body->kind == ExprKind::kLoad) return true;
+  return body->kind == ExprKind::kSelect && body->args[1]->kind == ExprKind::kLoad &&
+         body->args[2]->kind == ExprKind::kFloat;
+}
+
 /// What makes a picture, row by row. It stays in memory: vectors begin anywhere in it.
 void SchedulePicture(Schedule& s, StageId picture, const Windows& w, std::int64_t lanes,
                      bool parallel) {
@@ -247,9 +264,11 @@ Result<Config> AutoWindows::DefaultConfig(const Workload& w, const Target& targe
   for (std::int64_t i = 0; i < bands.size(); ++i) {
     if (band == 0 || band > rows) band = bands[i].integer();
   }
+  KnobValue near;
+  near.value = std::string(kPictureNear);
   return LocateValues(*space, {{"tile", tile.Value()},
                                {"band", KnobValue{band}},
-                               {"near", KnobValue{true}},
+                               {"picture", std::move(near)},
                                {"write_out", KnobValue{few}},
                                {"turn_windows", KnobValue{true}}});
 }
@@ -277,8 +296,18 @@ Result<Kernel> AutoWindows::Apply(const Workload& w, const Epilogue&, const Targ
   for (int number : windows.pictures) {
     pictures.push_back(s.Stage(windows.compute.stages[static_cast<std::size_t>(number)].name));
   }
-  std::vector<StageId> kept = pictures;
-  kept.push_back(copy);
+  const std::string& place = std::get<std::string>(config.Find("picture")->value);
+  std::vector<StageId> kept = {copy};
+  if (place == kPictureInline) {
+    if (tile.joined) return InvalidArgument("the picture is joined, expected not inline");
+    for (const StageId picture : pictures) {
+      if (!IsPadding(s.stage(picture).op.body)) {
+        return InvalidArgument("the picture is more than padded, expected not inline");
+      }
+    }
+    pictures.clear();
+  }
+  kept.insert(kept.end(), pictures.begin(), pictures.end());
   InlineElementwise(s, kept);
   s.SetScope(main, Scope::kLocal);
   StageId writer = OnlyFollower(s, s.stage(copy).op.output);
@@ -288,9 +317,14 @@ Result<Kernel> AutoWindows::Apply(const Workload& w, const Epilogue&, const Targ
     s.ComputeInline(copy);
   }
   const WindowLoops loops = ScheduleWriter(s, writer, tile, config.Integer("band"), lanes, target);
+  // Which vectors lie at an edge is then known.
+  const std::int64_t parts = CeilDiv(windows.width, tile.columns);
+  if (place == kPictureInline && parts * sums * CountTaps(*plan) <= kMostWrittenOut) {
+    s.Unroll(writer, loops.tile);
+  }
   s.ComputeAt(main, writer, loops.tile);
   ScheduleSums(s, main, windows, lanes, write_out, config.Integer("turn_windows") != 0);
-  const bool near = config.Integer("near") != 0;
+  const bool near = place == kPictureNear;
   for (const StageId picture : pictures) {
     if (near) {
       s.ComputeAt(picture, writer, loops.band);
