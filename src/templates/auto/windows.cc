@@ -235,6 +235,28 @@ void SchedulePicture(Schedule& s, StageId picture, const Windows& w, std::int64_
   if (parallel) s.Parallel(picture, s.Leaves(picture).front());
 }
 
+/// A tile that reads padded pictures where they are, as many rows of the same columns as code for
+/// all parts of a row allows; none if the pictures are more than padded, or the rows joined.
+std::optional<RowTile> InlineTile(const WindowsPlan& plan, const Workload& w, const RowTile& like) {
+  constexpr std::int64_t kGoodCode = 300;  // vectors of products
+  if (like.joined) return std::nullopt;
+  const auto apart = FindWindows(w.expression, false);
+  if (!apart.ok() || apart->pictures.empty()) return std::nullopt;
+  for (int number : apart->pictures) {
+    if (!IsPadding(apart->compute.stages[static_cast<std::size_t>(number)].body)) {
+      return std::nullopt;
+    }
+  }
+  const std::int64_t parts = CeilDiv(plan.windows.width, like.columns);
+  std::optional<RowTile> best;
+  for (const RowTile& tile : RowTiles(plan)) {
+    if (tile.joined || tile.columns != like.columns) continue;
+    if (parts * VectorsOf(plan, tile) * CountTaps(plan) > kGoodCode) continue;
+    if (!best || tile.rows > best->rows) best = tile;
+  }
+  return best;
+}
+
 }  // namespace
 
 std::string AutoWindows::Refuses(const Workload& w, const Target& target) {
@@ -254,7 +276,9 @@ Result<Config> AutoWindows::DefaultConfig(const Workload& w, const Target& targe
   TW_RETURN_IF_ERROR(plan);
   auto space = WindowsSpace(*plan);
   TW_RETURN_IF_ERROR(space);
-  const RowTile tile = DefaultRowTile(*plan);
+  RowTile tile = DefaultRowTile(*plan);
+  const std::optional<RowTile> inlined = InlineTile(*plan, w, tile);
+  if (inlined) tile = *inlined;
   const bool few = VectorsOf(*plan, tile) * CountTaps(*plan) <= kMostWrittenOut;
   // A picture is to stay in the nearest cache.
   constexpr std::int64_t kNearElements = 6 << 10;
@@ -264,11 +288,11 @@ Result<Config> AutoWindows::DefaultConfig(const Workload& w, const Target& targe
   for (std::int64_t i = 0; i < bands.size(); ++i) {
     if (band == 0 || band > rows) band = bands[i].integer();
   }
-  KnobValue near;
-  near.value = std::string(kPictureNear);
+  KnobValue place;
+  place.value = std::string(inlined ? kPictureInline : kPictureNear);
   return LocateValues(*space, {{"tile", tile.Value()},
                                {"band", KnobValue{band}},
-                               {"picture", std::move(near)},
+                               {"picture", std::move(place)},
                                {"write_out", KnobValue{few}},
                                {"turn_windows", KnobValue{true}}});
 }
