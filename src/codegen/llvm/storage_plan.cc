@@ -135,7 +135,7 @@ class Planner {
       if (loop == loops_.end() || loop->second->loop != LoopKind::kSerial) return;
       const StmtNode* node = loop->second;
       const auto most = node->attributes.find("auto_unroll_max_step");
-      if (most != node->attributes.end() && most->second == 0) {
+      if (!rules_.gpu && most != node->attributes.end() && most->second == 0) {
         plan_.in_memory.insert(&buffer);
         return;
       }

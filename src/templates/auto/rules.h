@@ -57,7 +57,7 @@ struct AutoWindows {
   static Result<Config> DefaultConfig(const Workload& workload, const Target& target);
   static Result<Kernel> Apply(const Workload& workload, const Epilogue& epilogue,
                               const Target& target, const Config& config);
-  /// Where rows of products are shorter than two vectors, so that vectors of one row are not full.
+  /// Where windows multiply: a row of data is read once for all rows of the result that need it.
   static bool GoesFirst(const Workload& workload, const Target& target);
 };
 

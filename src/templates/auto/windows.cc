@@ -368,7 +368,7 @@ Result<Kernel> AutoWindows::Apply(const Workload& w, const Epilogue&, const Targ
 
 bool AutoWindows::GoesFirst(const Workload& w, const Target& target) {
   const auto plan = PlanWindows(w, target);
-  return plan.ok() && plan->windows.width < 2 * plan->lanes() && FindContraction(w.expression).ok();
+  return plan.ok() && FindContraction(w.expression).ok();
 }
 
 }  // namespace tilewright
