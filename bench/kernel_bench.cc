@@ -1,14 +1,15 @@
 // Our kernels against the vendor libraries' best algorithms, layer by layer, in the same run and
 // interleaved.
 //
-//   kernel_bench TASK... [--mode fp32|int8|avx2|int8avx2] [--threads N] [--rounds N]
+//   kernel_bench TASK... [--mode fp32|int8|avx2|int8avx2|int8avx2w64] [--threads N] [--rounds N]
 //                [--only TEXT] [--json] [--shape ...] [--records STORE] [--accept default] ...
 //
 // A TASK is a model file, the name of a built-in model, or the key of a workload. Each layer gets
 // the config that `compile` would take: records of --records, else the shipped cost model's or the
-// default. Both sides have a bias and relu behind the sums (matrix products of batches nothing) and
-// int8 is requantized to uint8; weights are packed beforehand. The sums weigh each layer by its
-// count in the network; layers without a peer are named and left out.
+// default. int8avx2w64 says of the weights that they are narrow (within 64). Both sides have a bias
+// and relu behind the sums (matrix products of batches nothing) and int8 is requantized to uint8;
+// weights are packed beforehand. The sums weigh each layer by its count in the network; layers
+// without a peer are named and left out.
 
 #include <fmt/format.h>
 
@@ -35,13 +36,15 @@ struct ModeTraits {
   Mode mode;
   const char* target;
   int widest_bits;
+  bool narrow_weights = false;
 };
 const std::map<std::string, ModeTraits>& Modes() {
   static const std::map<std::string, ModeTraits> modes = {
       {"fp32", {Mode::kFloat32, "native", 512}},
       {"int8", {Mode::kInt8Vnni, "native", 512}},
       {"avx2", {Mode::kFloat32Avx2, "llvm -mcpu=core-avx2", 256}},
-      {"int8avx2", {Mode::kInt8Avx2, "llvm -mcpu=core-avx2", 256}}};
+      {"int8avx2", {Mode::kInt8Avx2, "llvm -mcpu=core-avx2", 256}},
+      {"int8avx2w64", {Mode::kInt8Avx2, "llvm -mcpu=core-avx2", 256, true}}};
   return modes;
 }
 
@@ -55,7 +58,7 @@ struct Options {
 
   void Declare(CLI::App& app) {
     app.add_option("tasks", tasks, "Model files, built-in models, workload keys")->required();
-    app.add_option("--mode", mode, "fp32, int8, avx2 or int8avx2");
+    app.add_option("--mode", mode, "fp32, int8, avx2, int8avx2 or int8avx2w64");
     app.add_option("--only", only, "Layers whose key has this in it");
     app.add_option("--threads", threads, "Of both sides")->check(CLI::PositiveNumber);
     app.add_option("--rounds", rounds, "Slices of time for each kernel")
@@ -77,7 +80,7 @@ Result<std::string> FileOf(const std::string& task, const TemporaryFolder& folde
 }
 
 Result<std::vector<search::TuneTask>> ReadLayers(const Options& options, const Target& target,
-                                                 Mode mode) {
+                                                 const ModeTraits& mode) {
   auto folder = TemporaryFolder::Create("tilewright-bench");
   TW_RETURN_IF_ERROR(folder);
   std::vector<search::TuneTask> layers;
@@ -90,11 +93,13 @@ Result<std::vector<search::TuneTask>> ReadLayers(const Options& options, const T
     TW_RETURN_IF_ERROR(tasks);
     for (search::TuneTask& layer : *tasks) {
       Workload& w = layer.task.workload;
-      if (IsInt8(mode) && w.data.dtype.is_float()) {
+      if (IsInt8(mode.mode) && w.data.dtype.is_float()) {
         w.data.dtype = kUInt8;
         w.weight.dtype = kInt8;
         w.out_dtype = kInt32;
       }
+      w.narrow_weights |=
+          mode.narrow_weights && (w.op == OpKind::kConv2d || w.op == OpKind::kDense);
       if (w.Key().find(options.only) != std::string::npos) layers.push_back(std::move(layer));
     }
   }
@@ -226,11 +231,12 @@ struct Sums {
 
 Status Run(const Options& options) {
   const auto mode = Modes().find(options.mode);
-  if (mode == Modes().end()) return InvalidArgument("--mode: fp32, int8, avx2 or int8avx2");
+  if (mode == Modes().end())
+    return InvalidArgument("--mode: fp32, int8, avx2, int8avx2 or int8avx2w64");
   LimitPeers(mode->second.mode, options.threads);
   auto target = cli::ParseTarget(mode->second.target, options.threads);
   TW_RETURN_IF_ERROR(target);
-  auto layers = ReadLayers(options, *target, mode->second.mode);
+  auto layers = ReadLayers(options, *target, mode->second);
   TW_RETURN_IF_ERROR(layers);
   auto pool = ThreadPool::Create(options.threads);
   TW_RETURN_IF_ERROR(pool);

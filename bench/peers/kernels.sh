@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # kernels.sh WORK OUT [ROUNDS [PART…]]: kernel_bench beside the libraries' best algorithms, layer by layer, with 1 and 2 threads.
-# A part is a mode of the networks that docs/measured.md compares (fp32 int8 avx2 int8avx2) or `products`, the matrix
-# products of encoders and of dense layers of few rows; all by default. WORK is networks.sh's, which gets the models; OUT gets a file for each part and number of
+# A part is a mode of the networks that docs/measured.md compares (fp32 int8 avx2 int8avx2, and int8avx2w64, weights
+# within 64) or `products`, the matrix products of encoders and of dense layers of few rows; all by default. WORK is networks.sh's, which gets the models; OUT gets a file for each part and number of
 # threads (THREADS in the environment, "1 2" without), whose lines of sums are printed. Models that are missing are named and left out.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 [ $# -ge 2 ] || { echo "usage: kernels.sh WORK OUT [ROUNDS [PART...]]" >&2; exit 2; }
 work=$1 out=$2 rounds=${3:-7}
 parts=("${@:4}")
-[ ${#parts[@]} -gt 0 ] || parts=(fp32 int8 avx2 int8avx2 products)
+[ ${#parts[@]} -gt 0 ] || parts=(fp32 int8 avx2 int8avx2 int8avx2w64 products)
 models=$work/models
 bench=${KERNEL_BENCH:-build/release/bench/kernel_bench}
 [ -x "$bench" ] || { echo "kernels.sh: no $bench; scripts/build.sh build/release makes it" >&2; exit 2; }

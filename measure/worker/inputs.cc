@@ -107,6 +107,14 @@ Tensor MakeTensor(const TensorType& type, std::string_view name, bool extreme, d
   return tensor;
 }
 
+/// Narrow weights of any values of int8: the extreme ones are the ends of the range, of which two
+/// that meet the largest data make the largest sums of pairs.
+void MakeNarrow(Tensor& weight) {
+  for (std::int8_t& value : weight.As<std::int8_t>()) {
+    value = static_cast<std::int8_t>(value >= 0 ? (value + 1) / 2 : value / 2);  // 127 is 64
+  }
+}
+
 /// Some operands have a smaller domain: a divisor is not zero, a shift is within the type.
 void RestrictOperand(OpKind op, Tensor& tensor) {
   const Domain domain = RowOf(op).domain;
@@ -293,6 +301,7 @@ Result<AnchorInputs> MakeAnchorInputs(const Workload& workload, const Epilogue& 
   if (workload.has_weight()) {
     inputs.weight = MakeTensor(workload.weight, "weight", extreme, 1 / far);
     if (extreme) ReachFar(workload, inputs.data, inputs.weight);
+    if (workload.narrow_weights) MakeNarrow(inputs.weight);
   }
   auto output = workload.OutputType();
   TW_RETURN_IF_ERROR(output);

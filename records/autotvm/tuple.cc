@@ -465,6 +465,7 @@ struct Family {
 Result<std::string> AutotvmTuple(const Workload& workload, std::string_view task_name) {
   const TaskName* task = FindTask(task_name);
   if (task == nullptr) return Unsupported(fmt::format("unknown task '{}'", task_name));
+  if (workload.narrow_weights) return Unsupported("a workload of narrow weights has no tuple");
   if (KindOf(task->form) != workload.op || (!task->op.empty() && task->op != workload.op_name())) {
     return Unsupported(fmt::format("task '{}' does not serve {}", task_name, workload.op_name()));
   }

@@ -144,7 +144,8 @@ FuseRule FuseRuleFor(const Target& target, bool fuse_residuals);
 
 /// The graph (as imported) of the operators that the target's kernels are of: machine code has no
 /// transposed convolution that can be another one (SplitTransposed); only machine code has loops
-/// over steps (UnrollRecurrences). Errors: those of the passes.
+/// over steps (UnrollRecurrences). Where it pays, operators say that their weights are narrow
+/// (StateNarrowWeights). Errors: those of the passes.
 Result<Graph> GraphFor(Graph graph, const Target& target);
 
 /// options.name, or what stands for it: "resnet18_v1" for a graph "resnet18-v1".

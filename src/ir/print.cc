@@ -209,7 +209,7 @@ std::string TypeText(const BufferNode& buffer) {
     if (i > 0) out += ", ";
     out += std::to_string(buffer.shape[i]);
   }
-  return out + "]";
+  return out + (buffer.narrow ? "] narrow" : "]");
 }
 
 void PrintAttributes(const StmtNode& node, std::string* out) {

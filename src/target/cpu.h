@@ -25,6 +25,8 @@ struct CpuFeatures {
   int float_lanes() const { return avx512 ? 16 : avx2 ? 8 : 4; }
   int vector_registers() const { return avx512 || neon ? 32 : 16; }
   bool has_int8_dot() const { return avx512_vnni || avx_vnni || arm_dotprod; }
+  /// Bytes are multiplied, but sums of two products saturate at 16 bits: exact for narrow weights.
+  bool has_saturating_dot() const { return avx2 && !has_int8_dot(); }
 };
 
 /// Features of a target: from its -mcpu (table of known CPUs, or the host's when -mcpu is the

@@ -18,6 +18,16 @@ Tensor Converted(const Tensor& source, DataType dtype) {
   return result;
 }
 
+/// Errors: kInvalidArgument naming the first weight that is not narrow.
+Status CheckNarrow(const Tensor& weight) {
+  const auto values = weight.As<std::int8_t>();
+  const auto wide = std::ranges::find_if(
+      values, [](int value) { return value < -kNarrowMagnitude || value > kNarrowMagnitude; });
+  if (wide == values.end()) return {};
+  return InvalidArgument(fmt::format("weight {} is {}, the workload says within {}",
+                                     wide - values.begin(), *wide, kNarrowMagnitude));
+}
+
 /// One value per channel, continued to the channels that the kernel's blocks have.
 Result<Tensor> ContinuedTo(const TensorType& wanted, const Tensor& values, double filler) {
   Tensor continued(TensorType{{wanted.elements()}, values.dtype()});
@@ -51,11 +61,11 @@ Result<std::vector<KernelParameter>> ParametersOfExpression(const Workload& work
   for (int i = 0; i < count; ++i) {
     const TensorType& type = workload.expression.inputs[static_cast<std::size_t>(i)].type;
     const bool is_packed = !form.weight.empty() && *packed == i;
-    parameters.push_back({.role = ParameterRole::kInput,
-                          .type = {},
-                          .layout = is_packed ? form.weight.substr(colon + 1)
-                                              : PlainLayout(type.shape.size()),
-                          .operand = i});
+    parameters.push_back(
+        {.role = ParameterRole::kInput,
+         .type = {},
+         .layout = is_packed ? form.weight.substr(colon + 1) : PlainLayout(type.shape.size()),
+         .operand = i});
   }
   const std::size_t rank = workload.expression.result().shape.size();
   parameters.push_back({.role = ParameterRole::kResult, .type = {}, .layout = PlainLayout(rank)});
@@ -125,8 +135,8 @@ Result<Tensor> PackedInput(const KernelParameter& parameter, const Tensor& sourc
     if (extent == 0) extent = source.elements() / std::max<std::int64_t>(others, 1);
   }
   if (Product(joined) != source.elements()) {
-    return InvalidArgument(fmt::format("input {} does not fill layout {}",
-                                       source.type().ToString(), parameter.layout));
+    return InvalidArgument(fmt::format("input {} does not fill layout {}", source.type().ToString(),
+                                       parameter.layout));
   }
   Tensor reshaped = source.Clone();
   reshaped.Reshape(std::move(joined));
@@ -205,6 +215,7 @@ Result<Tensor> PackWeight(const Workload& workload, const AnchorForm& form, cons
     return InvalidArgument("weight is " + weight.type().ToString() + ", expected " +
                            workload.weight.ToString());
   }
+  if (workload.narrow_weights) TW_RETURN_IF_ERROR(CheckNarrow(weight));
   TW_RETURN_IF_ERROR(CheckWinograd(workload, form));
   if (form.winograd_tile > 0) {
     return WinogradWeight(weight, WinogradKindOf(workload, form));

@@ -62,9 +62,10 @@ std::uint64_t HashOf(const Operator& op, std::span<const int> inputs) {
   hash.Add(static_cast<int>(op.kind));
   hash.AddLists(a.strides, a.padding, a.dilation, a.pool_size, a.output_padding, a.axes,
                 a.new_shape, a.begin, a.end, a.steps, a.pad_width);
-  hash.AddAll(a.groups, a.data_layout, a.kernel_layout, a.src_layout, a.dst_layout, a.dtype, a.axis,
-              a.keepdims, a.ceil_mode, a.count_include_pad, a.flatten, a.pad_value, a.a_min,
-              a.a_max, a.alpha, a.beta, a.epsilon, a.bias, a.size, a.multiplier, a.shift);
+  hash.AddAll(a.groups, a.narrow_weights, a.data_layout, a.kernel_layout, a.src_layout,
+              a.dst_layout, a.dtype, a.axis, a.keepdims, a.ceil_mode, a.count_include_pad,
+              a.flatten, a.pad_value, a.a_min, a.a_max, a.alpha, a.beta, a.epsilon, a.bias, a.size,
+              a.multiplier, a.shift);
   if (a.recurrence) hash.Add(HashOf(*a.recurrence));
   if (!a.expression.empty()) hash.Add(Fnv1a64(PrintExpression(a.expression)));
   hash.Add(inputs);

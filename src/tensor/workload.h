@@ -31,8 +31,11 @@ struct Workload {
   std::int64_t groups = 1;
   std::string data_layout, kernel_layout;  ///< dense: "MK", "NK"; batch_matmul: "BMK", "BNK"
   DataType out_dtype;
-  /// kExpression: what it computes, in canonical form. `data` is its first input, and the dimensions
-  /// of a tensor are called A, B, C, … in layouts.
+  /// conv2d and dense of 8-bit data: the weights are constants, and all of them are narrow
+  /// (kNarrowMagnitude). Who gives a kernel its weights has looked at them (PackWeight does).
+  bool narrow_weights = false;
+  /// kExpression: what it computes, in canonical form. `data` is its first input, and the
+  /// dimensions of a tensor are called A, B, C, … in layouts.
   Expression expression;
 
   /// conv2d, depthwise_conv2d (groups = channels in = channels out), group_conv2d, dense,
@@ -45,13 +48,13 @@ struct Workload {
   }
   /// Canonical key, e.g.
   /// "conv2d(float32[1,3,224,224]NCHW,float32[64,3,7,7]OIHW,s2x2,p3x3x3x3,d1x1,g1)->float32".
-  /// Parses back to the same value.
+  /// Narrow weights are ",w64" behind the other attributes. Parses back to the same value.
   std::string Key() const;
   /// Errors: kInvalidArgument with the position that was not understood.
   static Result<Workload> Parse(std::string_view key);
 
-  /// Of an expression, in canonical form. inputs: gets the numbers of the expression's inputs in the
-  /// order of the workload's, unless it is null.
+  /// Of an expression, in canonical form. inputs: gets the numbers of the expression's inputs in
+  /// the order of the workload's, unless it is null.
   static Workload FromExpression(const Expression& expression, std::vector<int>* inputs = nullptr);
   Operator ToOperator() const;
   /// Errors: kInvalidArgument unless op is an anchor and the types fit it.

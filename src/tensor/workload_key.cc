@@ -1,8 +1,8 @@
 // The canonical text of a workload:
 //   <name>(<dtype>[<shape>]<layout>,<dtype>[<shape>]<layout>{,<attribute>})-><dtype>
 // with the attributes s (strides), p (padding), d (dilation), g (groups) for convolutions and o
-// (output padding) for transposed ones; k (window), s and p for max_pool2d. Operators of one tensor
-// name only that. There is one spelling: what is written is what is read.
+// (output padding) for transposed ones; k (window), s and p for max_pool2d; w64 for narrow weights.
+// Operators of one tensor name only that. There is one spelling: what is written is what is read.
 // Of an expression:  expression(<canonical text>)
 #include <fmt/format.h>
 
@@ -109,6 +109,7 @@ std::string Workload::Key() const {
     attributes = fmt::format(",k{},s{},p{}", fmt::join(pool_size, "x"), fmt::join(strides, "x"),
                              fmt::join(padding, "x"));
   }
+  if (narrow_weights) attributes += fmt::format(",w{}", kNarrowMagnitude);
   std::string tensors = data.ToString() + data_layout;
   if (has_weight()) tensors += "," + weight.ToString() + kernel_layout;
   return fmt::format("{}({}{})->{}", op_name(), tensors, attributes, DataTypeName(out_dtype));
@@ -133,6 +134,7 @@ Result<Workload> Workload::Parse(std::string_view key) {
   if (w.op == OpKind::kConv2d || w.op == OpKind::kConv2dTranspose) {
     TW_RETURN_IF_ERROR(ReadConvolution(scanner, w));
   }
+  w.narrow_weights = scanner.Accept(fmt::format(",w{}", kNarrowMagnitude));
   TW_RETURN_IF_ERROR(scanner.Expect(")->"));
   auto out_dtype = scanner.ElementType();
   TW_RETURN_IF_ERROR(out_dtype);

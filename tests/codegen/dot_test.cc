@@ -11,9 +11,11 @@ class DotTest : public testing::TestWithParam<std::string> {};
 
 /// acc[l] = 5 + sum over d < depth, s < steps of a[s, d] * b[s, l, d].
 Program DotProgram(const char* name, DataType a_type, DataType b_type, std::int64_t lanes,
-                   std::int64_t depth, std::int64_t steps) {
+                   std::int64_t depth, std::int64_t steps, bool narrow) {
   const Buffer a = MakeBuffer("a", a_type, {steps, depth});
-  const Buffer b = MakeBuffer("b", b_type, {steps, lanes, depth});
+  BufferNode weight{"b", b_type, {steps, lanes, depth}};
+  weight.narrow = narrow;
+  const auto b = std::make_shared<const BufferNode>(std::move(weight));
   const Buffer out = MakeBuffer("out", kInt32, {lanes});
   const Buffer acc = MakeBuffer("acc", kInt32, {lanes}, Scope::kLocal);
   const Expr i = MakeVar("i"), s = MakeVar("s"), o = MakeVar("o");
@@ -29,11 +31,13 @@ Program DotProgram(const char* name, DataType a_type, DataType b_type, std::int6
 
 template <typename A, typename B>
 void CheckDot(const std::string& target, const char* name, DataType a_type, DataType b_type,
-              std::int64_t depth) {
+              std::int64_t depth, bool narrow = false) {
   constexpr std::int64_t kSteps = 6;
+  const B least = narrow ? -kNarrowMagnitude : std::numeric_limits<B>::min();
+  const B largest = narrow ? kNarrowMagnitude : std::numeric_limits<B>::max();
   for (const std::int64_t lanes : {1, 4, 7, 8, 16, 24, 32}) {
     Result<KernelRunner> kernel = KernelRunner::Build(
-        DotProgram(name, a_type, b_type, lanes, depth, kSteps), *Target::Parse(target));
+        DotProgram(name, a_type, b_type, lanes, depth, kSteps, narrow), *Target::Parse(target));
     ASSERT_TRUE(kernel.ok()) << kernel.status().message();
     A* a = kernel->Data<A>(0);
     B* b = kernel->Data<B>(1);
@@ -42,9 +46,16 @@ void CheckDot(const std::string& target, const char* name, DataType a_type, Data
       a[i] = i % 2 == 0 ? std::numeric_limits<A>::max() : static_cast<A>(Seeded(1, i, 127));
     }
     for (std::int64_t i = 0; i < kSteps * depth * lanes; ++i) {
-      b[i] = i % 3 == 0   ? std::numeric_limits<B>::min()
-             : i % 3 == 1 ? std::numeric_limits<B>::max()
-                          : static_cast<B>(Seeded(2, i, 127));
+      b[i] = i % 3 == 0   ? least
+             : i % 3 == 1 ? largest
+                          : static_cast<B>(Seeded(2, i, narrow ? kNarrowMagnitude : 127));
+    }
+    // One lane whose sums of pairs are as large as any, and one where they are as small.
+    for (std::int64_t i = 0; i < kSteps * depth; ++i) {
+      const std::int64_t step = i / depth * lanes * depth + i % depth;
+      b[step] = largest;
+      b[step + (lanes - 1) * depth] = least;
+      if (i / depth == 0) a[i] = std::numeric_limits<A>::max();
     }
     kernel->Run();
     for (std::int64_t l = 0; l < lanes; ++l) {
@@ -62,6 +73,10 @@ void CheckDot(const std::string& target, const char* name, DataType a_type, Data
 
 TEST_P(DotTest, SumsFourBytesExactly) {
   CheckDot<std::uint8_t, std::int8_t>(GetParam(), "dot4.u8s8", kUInt8, kInt8, 4);
+}
+
+TEST_P(DotTest, SumsFourBytesOfWhichOneIsNarrowExactly) {
+  CheckDot<std::uint8_t, std::int8_t>(GetParam(), "dot4.u8s8", kUInt8, kInt8, 4, true);
 }
 
 TEST_P(DotTest, SumsTwoWordsExactly) {

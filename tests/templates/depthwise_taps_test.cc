@@ -29,8 +29,10 @@ constexpr const char* kShapes[] = {
     "[1,16,11,8]NCHW,int8[16,1,3,1]OIHW,s1x1,p4x0x4x0,d3x1,g16)->int32",
 };
 
-void CheckShape(const std::string& type, const char* shape, const Target& target) {
-  const Workload workload = *Workload::Parse("depthwise_conv2d(" + type + shape);
+void CheckShape(const std::string& type, const char* shape, const Target& target,
+                bool narrow = false) {
+  Workload workload = *Workload::Parse("depthwise_conv2d(" + type + shape);
+  workload.narrow_weights = narrow;
   SCOPED_TRACE(workload.Key() + " on " + target.ToString());
   ASSERT_EQ(Taps().refuses(workload, target), "");
   const Epilogue epilogue = *Epilogue::Parse("add(channel:int32)");
@@ -63,8 +65,19 @@ TEST(DepthwiseTapsTest, EqualsTheReferenceWhereWindowsReachOutside) {
   }
 }
 
+TEST(DepthwiseTapsTest, EqualsTheReferenceByPairsOfNarrowWeights) {
+  const CpuFeatures native = *FeaturesOf(*Target::Parse("native"));
+  if (!native.avx2) GTEST_SKIP() << "needs AVX2";
+  for (const char* shape : kShapes) {
+    for (const char* type : {"uint8", "int8"}) {
+      CheckShape(type, shape, *Target::Parse("llvm -mcpu=core-avx2"), true);
+      if (native.avx512) CheckShape(type, shape, *Target::Parse("llvm -mcpu=skylake-avx512"), true);
+    }
+  }
+}
+
 TEST(DepthwiseTapsTest, ServesCpusThatMultiplyBytes) {
-  const Workload workload = *Workload::Parse(
+  Workload workload = *Workload::Parse(
       "depthwise_conv2d(uint8[1,32,14,14]NCHW,int8[32,1,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g32)->int32");
   const auto first = [&](const char* target) {
     return BuiltInTemplates().For(workload, *Target::Parse(target)).front()->key;
@@ -73,6 +86,9 @@ TEST(DepthwiseTapsTest, ServesCpusThatMultiplyBytes) {
   EXPECT_EQ(first("llvm -mcpu=alderlake"), "depthwise_taps_int8.cpu");
   EXPECT_EQ(first("llvm -mcpu=skylake-avx512"), "depthwise_direct.cpu");
   EXPECT_EQ(first("llvm -mcpu=core-avx2"), "depthwise_direct.cpu");
+  workload.narrow_weights = true;
+  EXPECT_EQ(first("llvm -mcpu=core-avx2"), "depthwise_taps_int8.cpu");
+  EXPECT_EQ(first("llvm -mcpu=x86-64"), "depthwise_direct.cpu");
 }
 
 TEST(DepthwiseTapsTest, LeavesSignedDataOfStridedWindowsToTheOther) {

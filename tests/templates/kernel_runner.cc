@@ -89,6 +89,9 @@ AnchorData MakeAnchorData(const Workload& w, const Epilogue& epilogue, std::uint
     return made;
   }
   Fill(made.weight, random);
+  for (std::int64_t i = 0; w.narrow_weights && i < made.weight.elements(); ++i) {
+    made.weight.Set(i, made.weight.At(i) / 2);
+  }
   auto output = w.OutputType();
   auto layout = w.OutputLayout();
   TW_CHECK(output.ok() && layout.ok());

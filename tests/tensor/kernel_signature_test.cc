@@ -50,6 +50,21 @@ TEST(KernelSignature, SaysWhatEachParameterIs) {
   EXPECT_EQ(signature.bytes(), 240 + 1152 + 64 + 64 + 64 + 1920 + 1920);
 }
 
+TEST(KernelSignature, TakesNoOtherThanNarrowWeightsWhereTheWorkloadSaysSo) {
+  const Workload workload = *Workload::Parse("dense(uint8[2,4]MK,int8[3,4]NK,w64)->int32");
+  Tensor weight(workload.weight);
+  weight.Set(5, 64);
+  weight.Set(7, -64);
+  EXPECT_TRUE(PackWeight(workload, {}, weight).ok());
+  for (const double wide : {65, -65, 127, -128}) {
+    weight.Set(7, wide);
+    const auto packed = PackWeight(workload, {}, weight);
+    ASSERT_FALSE(packed.ok()) << wide;
+    EXPECT_EQ(packed.status().message(), "weight 7 is " + std::to_string(static_cast<int>(wide)) +
+                                             ", the workload says within 64");
+  }
+}
+
 TEST(KernelSignature, OwnLayoutsWhereTheFormHasNone) {
   const KernelSignature signature =
       Signature(*Workload::Parse("dense(float32[2,8]MK,float32[4,8]NK)->float32"), Epilogue(), {});

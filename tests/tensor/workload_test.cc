@@ -82,6 +82,11 @@ INSTANTIATE_TEST_SUITE_P(
                 "int32[2,1000]MN", 2560000},
         KeyCase{"DensePacked", "dense(int8[1,2,1,16]MK1m16k,int8[3,2,16,16]NK16n16k)->int32",
                 "dense", "int32[1,3,1,16]MN1m16n", 48 * 32},
+        KeyCase{"NarrowConv",
+                "conv2d(uint8[1,8,4,4]NCHW,int8[16,8,1,1]OIHW,s1x1,p0x0x0x0,d1x1,g1,w64)->int32",
+                "conv2d", "int32[1,16,4,4]NCHW", 2048},
+        KeyCase{"NarrowDense", "dense(int8[2,8]MK,int8[4,8]NK,w64)->int32", "dense", "int32[2,4]MN",
+                64},
         KeyCase{"BatchMatmul", "batch_matmul(float32[4,3,5]BMK,float32[4,7,5]BNK)->float32",
                 "batch_matmul", "float32[4,3,7]BMN", 4 * 3 * 5 * 7},
         KeyCase{"Add", "add(int8[1,4,7,7,1,16]NCHW1n16c,int8[1,4,7,7,1,16]NCHW1n16c)->int32", "add",
@@ -136,6 +141,15 @@ INSTANTIATE_TEST_SUITE_P(
             "Sums", "dense(int8[1,2]MK,int8[3,2]NK)->int8",
             "workload 'dense(int8[1,2]MK,int8[3,2]NK)->int8': dense: int8 x int8 -> int8, "
             "expected one float type (float16 also with float32 sums) or integers with int32 sums"},
+        RejectCase{"NarrowFloats", "dense(float32[1,2]MK,float32[3,2]NK,w64)->float32",
+                   "workload 'dense(float32[1,2]MK,float32[3,2]NK,w64)->float32': dense: narrow "
+                   "weights (w64), expected conv2d or dense of 8-bit data and int8 weights"},
+        RejectCase{"NarrowSum", "add(int8[1,2,3,3]NCHW,int8[1,2,3,3]NCHW,w64)->int32",
+                   "workload 'add(int8[1,2,3,3]NCHW,int8[1,2,3,3]NCHW,w64)->int32': narrow "
+                   "weights (w64), expected conv2d or dense of 8-bit data and int8 weights"},
+        RejectCase{"NarrowTo32", "dense(int8[1,2]MK,int8[3,2]NK,w32)->int32",
+                   "workload 'dense(int8[1,2]MK,int8[3,2]NK,w32)->int32': position 29: expected "
+                   "')->'"},
         RejectCase{"Huge", "dense(float32[1,99999999999]MK,float32[3,99999999999]NK)->float32",
                    "workload 'dense(float32[1,99999999999]MK,float32[3,99999999999]NK)->float32': "
                    "dense: data is float32[1,99999999999], expected sizes from 1 to 2147483648"},

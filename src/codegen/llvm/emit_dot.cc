@@ -1,6 +1,7 @@
 // Dot products of 8- and 16-bit integers into 32-bit lanes. All forms are exact: where the target
 // has no instruction that sums four 8-bit products without saturating, the even and the odd bytes
-// of each lane are widened to 16 bits and multiplied separately (vpmaddwd cannot overflow then).
+// of each lane are widened to 16 bits and multiplied separately (vpmaddwd cannot overflow then),
+// unless the second operand is narrow: then no sum of two products can saturate (vpmaddubsw).
 // Arm's dot product takes two signed or two unsigned operands: unsigned times signed bytes are two
 // signed ones, of the lower seven bits and of the upper one.
 
@@ -67,6 +68,18 @@ llvm::Value* PairProduct(llvm::IRBuilder<>& builder, int lanes, llvm::Value* a, 
       id, {}, {builder.CreateBitCast(a, words), builder.CreateBitCast(b, words)});
 }
 
+/// acc + a . b for four bytes per lane, b narrow: sums of two products in 16 bits, then of those.
+llvm::Value* NarrowDot(llvm::IRBuilder<>& builder, llvm::Value* acc, llvm::Value* a, llvm::Value* b,
+                       int lanes) {
+  const ID id = ByLanes(lanes, intrinsic::x86_ssse3_pmadd_ub_sw_128,
+                        intrinsic::x86_avx2_pmadd_ub_sw, intrinsic::x86_avx512_pmaddubs_w_512);
+  llvm::VectorType* bytes = Lanes(builder.getInt8Ty(), lanes * 4);
+  llvm::Value* pairs = builder.CreateIntrinsic(
+      id, {}, {builder.CreateBitCast(a, bytes), builder.CreateBitCast(b, bytes)});
+  llvm::Value* ones = llvm::ConstantInt::get(Lanes(builder.getInt16Ty(), lanes * 2), 1);
+  return builder.CreateAdd(acc, PairProduct(builder, lanes, pairs, ones));
+}
+
 bool IsArm(const KernelContext& kernel) {
   return kernel.machine == Machine::kArm64 || kernel.machine == Machine::kArm32;
 }
@@ -104,7 +117,9 @@ llvm::Value* WideningDot(llvm::IRBuilder<>& builder, llvm::Value* acc, llvm::Val
 }  // namespace
 
 /// `a`: four bytes per lane, `b`: four signed bytes per lane, both as <lanes x i32>.
-llvm::Value* FunctionEmitter::EmitDot4(Value* acc, Value* a, Value* b, int lanes, bool a_signed) {
+llvm::Value* FunctionEmitter::EmitDot4(Value* acc, Value* a, Value* b, int lanes,
+                                       const DotOperands& operands) {
+  const bool a_signed = operands.a_signed;
   if (on_gpu()) return EmitDp4a(acc, a, b, lanes, a_signed);
   if (HasArmDot(kernel_, lanes)) {
     if (a_signed) return ArmDot(builder_, kernel_, acc, a, b, lanes);
@@ -124,6 +139,8 @@ llvm::Value* FunctionEmitter::EmitDot4(Value* acc, Value* a, Value* b, int lanes
   if (!HasPairProduct(kernel_, lanes)) {
     return PlainDot(builder_, acc, a, b, lanes, 4, /*a_signed=*/false);
   }
+  // Four lanes, too, only since SSSE3.
+  if (operands.b_narrow && kernel_.features.avx2) return NarrowDot(builder_, acc, a, b, lanes);
   Value* a_even = builder_.CreateAnd(a, llvm::ConstantInt::get(a->getType(), 0x00FF00FF));
   Value* a_odd = builder_.CreateAnd(builder_.CreateLShr(a, 8),
                                     llvm::ConstantInt::get(a->getType(), 0x00FF00FF));
@@ -191,7 +208,7 @@ void FunctionEmitter::EmitIntrinsic(const Stmt& stmt) {
     Value* right = builder_.CreateAlignedLoad(type, AddressOf(*b.buffer, *b_index),
                                               AlignmentOf(*b.buffer, *b_index));
     const int count = static_cast<int>(lanes);
-    sum = dot->depth == 4 ? EmitDot4(sum, left, right, count, dot->a == kInt8)
+    sum = dot->depth == 4 ? EmitDot4(sum, left, right, count, {dot->a == kInt8, b.buffer->narrow})
                           : EmitDot2(sum, left, right, count);
     builder_.CreateAlignedStore(sum, acc_address, acc_align);
     acc_index->constant += lanes;

@@ -110,7 +110,7 @@ void FunctionEmitter::EmitTaps(const StmtNode& stmt) {
   Value* address = AddressOf(*acc.buffer, *acc_index);
   const llvm::Align alignment = AlignmentOf(*acc.buffer, *acc_index);
   Value* sum = builder_.CreateAlignedLoad(type, address, alignment);
-  sum = EmitDot4(sum, taps, weights, count, /*a_signed=*/false);
+  sum = EmitDot4(sum, taps, weights, count, {.b_narrow = b.buffer->narrow});
   builder_.CreateAlignedStore(sum, address, alignment);
 }
 

@@ -107,8 +107,13 @@ class FunctionEmitter {
   void EmitAsyncWait(const StmtNode& stmt);
 
   // --- tensor intrinsics (emit_dot.cc) ---
+  /// What is known of the bytes that are multiplied.
+  struct DotOperands {
+    bool a_signed = false;
+    bool b_narrow = false;  ///< see BufferNode
+  };
   void EmitIntrinsic(const Stmt& stmt);
-  Value* EmitDot4(Value* acc, Value* a, Value* b, int lanes, bool a_signed);
+  Value* EmitDot4(Value* acc, Value* a, Value* b, int lanes, const DotOperands& operands);
   Value* EmitDp4a(Value* acc, Value* a, Value* b, int lanes, bool a_signed);
   Value* EmitDot2(Value* acc, Value* a, Value* b, int lanes);
 

@@ -23,6 +23,7 @@
 #include <llvm/IR/PatternMatch.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -36,20 +37,28 @@ namespace {
 constexpr std::size_t kMinMultiplyAdds = 6;
 
 struct MultiplyAdd {
-  llvm::CallInst* call;
+  llvm::Instruction* sum;
   llvm::Value* acc;
   llvm::Value* x;  // the broadcast or shuffled operand, if one is
   llvm::Value* y;
+  // Before the sum, if it is only an addition: a product of words, or of bytes and then of words.
+  std::vector<llvm::Instruction*> product = {};
 };
 
-bool IsBroadcast(const llvm::Value* value) {
-  const auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(value);
+/// The value whose bits, as elements of another size, a value is.
+llvm::Value* BitsOf(llvm::Value* value) {
+  auto* cast = llvm::dyn_cast<llvm::BitCastInst>(value);
+  return cast == nullptr ? value : cast->getOperand(0);
+}
+
+bool IsBroadcast(llvm::Value* value) {
+  const auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(BitsOf(value));
   return shuffle != nullptr && shuffle->isZeroEltSplat();
 }
 
 /// The load whose lanes a shuffle puts into another order; null if it is none.
 llvm::LoadInst* ShuffledLoad(llvm::Value* value) {
-  auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(value);
+  auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(BitsOf(value));
   if (shuffle == nullptr || !llvm::isa<llvm::UndefValue>(shuffle->getOperand(1))) return nullptr;
   return llvm::dyn_cast<llvm::LoadInst>(shuffle->getOperand(0));
 }
@@ -72,14 +81,51 @@ llvm::Instruction* NarrowedLoad(const llvm::Value* value) {
 
 /// Taps that a shuffle has brought together (emit_taps.cc). The order in which they are emitted
 /// uses them for several levels while they are in registers.
-bool IsShuffledBytes(const llvm::Value* value) {
-  const auto* cast = llvm::dyn_cast<llvm::BitCastInst>(value);
-  if (cast == nullptr) return false;
-  const auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(cast->getOperand(0));
+bool IsShuffledBytes(llvm::Value* value) {
+  const auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(BitsOf(value));
   return shuffle != nullptr && shuffle->getType()->getScalarType()->isIntegerTy(8);
 }
 
+/// An intrinsic of some width that only one other instruction of its block uses; else null.
+llvm::IntrinsicInst* OwnProduct(llvm::Value* value, const llvm::BasicBlock* block,
+                                std::initializer_list<llvm::Intrinsic::ID> widths) {
+  auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(value);
+  const bool own = call != nullptr && call->getParent() == block && call->hasOneUse();
+  return own && std::ranges::count(widths, call->getIntrinsicID()) > 0 ? call : nullptr;
+}
+
+/// sum = acc + product of 16-bit words, which may be the sums of products of bytes. LLVM would make
+/// the products of a whole tile before it adds one.
+bool AsAdditionOfProduct(llvm::Instruction& sum, MultiplyAdd& result) {
+  if (sum.getOpcode() != llvm::Instruction::Add || !sum.getType()->isVectorTy()) return false;
+  for (unsigned side : {1U, 0U}) {
+    llvm::IntrinsicInst* words =
+        OwnProduct(sum.getOperand(side), sum.getParent(),
+                   {llvm::Intrinsic::x86_sse2_pmadd_wd, llvm::Intrinsic::x86_avx2_pmadd_wd,
+                    llvm::Intrinsic::x86_avx512_pmaddw_d_512});
+    if (words == nullptr) continue;
+    result = {&sum, sum.getOperand(1 - side), words->getArgOperand(0), words->getArgOperand(1)};
+    if (llvm::isa<llvm::Constant>(result.y)) {
+      llvm::IntrinsicInst* bytes = OwnProduct(
+          result.x, sum.getParent(),
+          {llvm::Intrinsic::x86_ssse3_pmadd_ub_sw_128, llvm::Intrinsic::x86_avx2_pmadd_ub_sw,
+           llvm::Intrinsic::x86_avx512_pmaddubs_w_512});
+      if (bytes == nullptr) return false;
+      result.x = bytes->getArgOperand(0);
+      result.y = bytes->getArgOperand(1);
+      result.product = {bytes};
+    }
+    result.product.push_back(words);
+    return true;
+  }
+  return false;
+}
+
 bool AsMultiplyAdd(llvm::Instruction& instruction, MultiplyAdd& result) {
+  if (AsAdditionOfProduct(instruction, result)) {
+    if (IsBroadcast(result.y)) std::swap(result.x, result.y);
+    return IsBroadcast(result.x) && llvm::isa<llvm::LoadInst>(BitsOf(result.y));
+  }
   auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
   if (call == nullptr || !call->getType()->isVectorTy()) return false;
   switch (call->getIntrinsicID()) {
@@ -141,10 +187,10 @@ class Tile {
       if (!AsMultiplyAdd(instruction, member)) continue;
       const auto before = level_of.find(member.acc);
       const int level = before == level_of.end() ? 0 : before->second + 1;
-      level_of[member.call] = level;
+      level_of[member.sum] = level;
       if (level == 0) ++accumulators_;
       members_.push_back(member);
-      calls_.insert(member.call);
+      sums_.insert(member.sum);
       levels_[level].push_back(member);
     }
   }
@@ -152,11 +198,11 @@ class Tile {
   /// A multiply-add moves to the end of the piece: all its users there must move along or follow.
   bool CanMove() const {
     for (const MultiplyAdd& member : members_) {
-      if (calls_.contains(member.x) || calls_.contains(member.y)) return false;
-      for (const llvm::User* user : member.call->users()) {
+      if (sums_.contains(member.x) || sums_.contains(member.y)) return false;
+      for (const llvm::User* user : member.sum->users()) {
         const auto* instruction = llvm::cast<llvm::Instruction>(user);
         if (instruction->getParent() != &block_ || llvm::isa<llvm::PHINode>(instruction)) continue;
-        if (calls_.contains(instruction)) continue;
+        if (sums_.contains(instruction)) continue;
         if (instruction != end_ && instruction->comesBefore(end_)) return false;
       }
     }
@@ -167,6 +213,7 @@ class Tile {
   bool IsRead(llvm::Value* value) const {
     auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
     if (instruction == nullptr || instruction->getParent() != &block_) return false;
+    if (llvm::isa<llvm::BitCastInst>(instruction)) return IsRead(BitsOf(instruction));
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(instruction)) return load->isSimple();
     if (IsMaskedLoad(instruction)) return true;
     if (const llvm::Instruction* load = NarrowedLoad(instruction)) {
@@ -187,24 +234,24 @@ class Tile {
     if (!IsRead(value)) return value;
     auto* instruction = llvm::cast<llvm::Instruction>(value);
     dead_.push_back(instruction);
+    read_before_.insert(value);
+    return CopyOf(instruction);
+  }
+
+  /// What an instruction of a read has of the load: an inserted element, or all of its lanes.
+  static unsigned Source(const llvm::Instruction* instruction) {
+    return llvm::isa<llvm::InsertElementInst>(instruction) ? 1 : 0;
+  }
+
+  /// A load, and what is made of it, once more at the end of the piece.
+  llvm::Instruction* CopyOf(llvm::Instruction* instruction) {
     llvm::Instruction* copy = instruction->clone();
-    llvm::Instruction* inside = ShuffledLoad(instruction);
-    if (inside == nullptr) inside = NarrowedLoad(instruction);
-    if (inside != nullptr) {
-      llvm::Instruction* load = inside->clone();
-      load->insertBefore(end_);
-      copy->setOperand(0, load);
-    } else if (!llvm::isa<llvm::LoadInst>(instruction) && !IsMaskedLoad(instruction)) {
-      auto* insert = llvm::cast<llvm::InsertElementInst>(instruction->getOperand(0));
-      llvm::Instruction* load = llvm::cast<llvm::LoadInst>(insert->getOperand(1))->clone();
-      llvm::Instruction* inserted = insert->clone();
-      load->insertBefore(end_);
-      inserted->setOperand(1, load);
-      inserted->insertBefore(end_);
-      copy->setOperand(0, inserted);
+    if (!llvm::isa<llvm::LoadInst>(instruction) && !IsMaskedLoad(instruction)) {
+      const unsigned source = Source(instruction);
+      copy->setOperand(source,
+                       CopyOf(llvm::cast<llvm::Instruction>(instruction->getOperand(source))));
     }
     copy->insertBefore(end_);
-    read_before_.insert(value);
     return copy;
   }
 
@@ -223,7 +270,9 @@ class Tile {
   };
 
   Plan MakePlan(bool outer_is_x, std::size_t outer, std::size_t inner) const {
-    const std::size_t taken = accumulators_ + (target_.fused ? 0 : 1);
+    // A product takes a register before it is added, and sums of pairs have a factor of ones.
+    const std::size_t apart = members_.front().product.size();
+    const std::size_t taken = accumulators_ + std::max<std::size_t>(target_.fused ? 0 : 1, apart);
     const auto registers = static_cast<std::size_t>(target_.registers);
     // One for the outer value; a broadcast that cannot be folded passes through a register, too.
     const std::size_t passing = outer_is_x || target_.folds_broadcast ? 1 : 2;
@@ -346,9 +395,11 @@ class Tile {
           if (read_before_.contains(other)) ForgetMemory();
           inner_copy = Read(other);
         }
-        member.call->replaceUsesOfWith(value, outer_copy);
-        member.call->replaceUsesOfWith(other, inner_copy);
-        member.call->moveBefore(end_);
+        llvm::Instruction* first = member.product.empty() ? member.sum : member.product.front();
+        first->replaceUsesOfWith(value, outer_copy);
+        first->replaceUsesOfWith(other, inner_copy);
+        for (llvm::Instruction* part : member.product) part->moveBefore(end_);
+        member.sum->moveBefore(end_);
       }
     }
   }
@@ -358,11 +409,8 @@ class Tile {
     for (llvm::Instruction* instruction : dead_) {
       while (instruction != nullptr && !gone.contains(instruction) && instruction->use_empty()) {
         llvm::Instruction* next = nullptr;
-        if (IsBroadcast(instruction) || ShuffledLoad(instruction) != nullptr ||
-            NarrowedLoad(instruction) != nullptr) {
-          next = llvm::dyn_cast<llvm::Instruction>(instruction->getOperand(0));
-        } else if (llvm::isa<llvm::InsertElementInst>(instruction)) {
-          next = llvm::dyn_cast<llvm::Instruction>(instruction->getOperand(1));
+        if (!llvm::isa<llvm::LoadInst>(instruction) && !IsMaskedLoad(instruction)) {
+          next = llvm::dyn_cast<llvm::Instruction>(instruction->getOperand(Source(instruction)));
         }
         gone.insert(instruction);
         instruction->eraseFromParent();
@@ -375,7 +423,7 @@ class Tile {
   const TileRegisters& target_;
   llvm::Instruction* end_ = nullptr;  // the first instruction that does not belong to the piece
   std::vector<MultiplyAdd> members_;
-  std::unordered_set<const llvm::Value*> calls_;
+  std::unordered_set<const llvm::Value*> sums_;
   std::map<int, Level> levels_;
   std::size_t accumulators_ = 0;
   std::unordered_set<llvm::Value*> read_before_;  // since memory was last forgotten

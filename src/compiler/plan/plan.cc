@@ -433,8 +433,13 @@ Result<Plan> MakePlan(Graph graph, const CompileOptions& options,
 }
 
 Result<Graph> GraphFor(Graph graph, const Target& target) {
-  return DeviceTraitsOf(target).machine_code ? SplitTransposed(std::move(graph))
-                                             : UnrollRecurrences(std::move(graph));
+  if (!DeviceTraitsOf(target).machine_code) return UnrollRecurrences(std::move(graph));
+  auto split = SplitTransposed(std::move(graph));
+  TW_RETURN_IF_ERROR(split);
+  // Elsewhere there is nothing to gain, and records would be of fewer networks.
+  const auto features = FeaturesOf(target);
+  if (!features.ok() || !features->has_saturating_dot()) return split;
+  return StateNarrowWeights(*std::move(split));
 }
 
 FuseRule FuseRuleFor(const Target& target, bool fuse_residuals) {

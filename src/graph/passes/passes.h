@@ -41,6 +41,10 @@ Result<Graph> Optimize(Graph graph, FoldExtent extent = FoldExtent::kAll);
 /// that follow. Needs no contents.
 Result<Graph> SplitTransposed(Graph graph);
 
+/// States of convolutions and dense layers of 8-bit data whether their constant weights are narrow
+/// (Workload::narrow_weights). Constants without contents are not.
+Result<Graph> StateNarrowWeights(Graph graph);
+
 /// Recurrences as operators, step after step, for what has no loops of them. Needs no contents.
 /// Errors: kUnsupported naming a value with more than kMostUnrolledSteps steps.
 Result<Graph> UnrollRecurrences(Graph graph);

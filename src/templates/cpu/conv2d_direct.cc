@@ -40,17 +40,19 @@ struct Plan {
   std::int64_t ic_parts = 1;  // such blocks per block of the data
   int depth = 0;              // of the dot product, 0 for float
   std::string dot;
-  std::int64_t oc_blocks = 0;     // of the output
-  std::int64_t group_blocks = 0;  // of a group's output; 0: there is one group
-  bool groups_in_block = false;   // a block of channels has several groups
+  std::int64_t product_registers = 1;  // beside the sums and the weights
+  std::int64_t oc_blocks = 0;          // of the output
+  std::int64_t group_blocks = 0;       // of a group's output; 0: there is one group
+  bool groups_in_block = false;        // a block of channels has several groups
   bool padded = false;
   int threads = 1;
 };
 
 void SetDot(const CpuFeatures& features, const Workload& w, Plan& plan) {
-  const DotChoice dot = ChooseDot(features, w.data.dtype);
+  const DotChoice dot = ChooseDot(features, w);
   plan.depth = dot.depth;
   plan.dot = dot.name;
+  plan.product_registers = dot.registers;
   plan.form.shift_data = dot.shift_data;
   plan.form.multiply_dtype = dot.multiply_dtype;
 }
@@ -118,9 +120,9 @@ std::int64_t OutCols(const Plan& plan) {
 using Tile = std::vector<std::int64_t>;  // blocks of output channels, rows, columns
 
 /// Accumulators a register tile may have: the weights of its channels and one value of the data
-/// are held beside them (two where a product needs a register of its own before it is added).
+/// are held beside them (and a product, where it needs a register of its own before it is added).
 std::int64_t AccumulatorBudget(const Plan& plan, std::int64_t oc) {
-  return plan.registers - oc - (plan.depth == 2 ? 2 : 1);
+  return plan.registers - oc - plan.product_registers;
 }
 
 /// Every register tile that fits, small ones left out where larger ones exist.

@@ -29,7 +29,7 @@ Result<Plan> MakePlan(const Workload& w, const Target& target) {
   plan.registers = features->vector_registers();
   plan.blocks = CeilDiv(plan.n, plan.lanes);
   if (!IsInt8(w)) return plan;
-  const DotChoice dot = ChooseDot(*features, w.data.dtype);
+  const DotChoice dot = ChooseDot(*features, w);
   plan.depth = dot.depth;
   plan.dot = dot.name;
   if (plan.k % plan.depth != 0) {

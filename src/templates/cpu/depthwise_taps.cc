@@ -39,7 +39,9 @@ Result<Plan> MakePlan(const Workload& w, const Target& target) {
   TW_RETURN_IF_ERROR(shape);
   auto features = FeaturesOf(target);
   TW_RETURN_IF_ERROR(features);
-  return Plan{*shape, features->float_lanes(), features->vector_registers(), w.data.dtype == kInt8,
+  // Other products than VNNI's take two registers on their way to the sum.
+  const int registers = features->vector_registers() - (features->has_saturating_dot() ? 2 : 0);
+  return Plan{*shape, features->float_lanes(), registers, w.data.dtype == kInt8,
               target.num_threads()};
 }
 
@@ -103,8 +105,9 @@ std::string DepthwiseTapsInt8Cpu::Refuses(const Workload& w, const Target& targe
   auto plan = MakePlan(w, target);
   if (!plan.ok()) return plan.status().message();
   auto features = FeaturesOf(target);
-  if (!features->avx512_vnni && (features->avx512 || !features->avx_vnni)) {
-    return "only targets that multiply bytes (AVX512-VNNI, AVX-VNNI)";
+  const bool multiplies = features->avx512_vnni || (features->avx_vnni && !features->avx512);
+  if (!multiplies && !(features->has_saturating_dot() && w.narrow_weights)) {
+    return "only targets that multiply bytes (AVX512-VNNI, AVX-VNNI; of narrow weights AVX2)";
   }
   const ConvShape& s = plan->shape;
   if (s.c != s.k) return "only as many channels out as in";

@@ -2,10 +2,14 @@
 
 namespace tilewright {
 
-DotChoice ChooseDot(const CpuFeatures& features, DataType data) {
-  if (!features.has_int8_dot()) return {"dot2.s16", 2, false, kInt16};
-  if (features.arm_dotprod && data == kInt8) return {"dot4.s8s8", 4, false, std::nullopt};
-  return {"dot4.u8s8", 4, data == kInt8, std::nullopt};
+DotChoice ChooseDot(const CpuFeatures& features, const Workload& w) {
+  const bool shifted = w.data.dtype == kInt8;
+  if (features.has_saturating_dot() && w.narrow_weights) {  // a sum of two products, and ones
+    return {"dot4.u8s8", 4, 3, shifted, std::nullopt};
+  }
+  if (!features.has_int8_dot()) return {"dot2.s16", 2, 2, false, kInt16};
+  if (features.arm_dotprod && shifted) return {"dot4.s8s8", 4, 1, false, std::nullopt};
+  return {"dot4.u8s8", 4, 1, shifted, std::nullopt};
 }
 
 }  // namespace tilewright

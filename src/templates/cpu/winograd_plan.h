@@ -20,6 +20,7 @@ struct WinogradPlan {
   bool whole = false;      ///< 8-bit integers, transformed to int16
   double sum_cost = 1;     ///< multiply-adds that one input channel of a vector of sums takes
   double direct_cost = 1;  ///< the same of the direct convolution
+  bool pairs = false;      ///< which multiplies pairs of bytes: AVX2 and narrow weights
 };
 
 /// whole: of 8-bit integers. Errors: no convolution, an unknown CPU.

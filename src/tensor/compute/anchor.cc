@@ -341,17 +341,18 @@ Result<Compute> DefineAnchor(const Workload& workload, const Epilogue& epilogue,
   TW_RETURN_IF_ERROR(contraction);
   Contraction& c = *contraction;
   const DataType weight_dtype = form.multiply_dtype.value_or(workload.weight.dtype);
+  BufferNode weight{"weight", weight_dtype, PackedShape(c.weight, c.weight_sizes)};
+  weight.narrow = workload.narrow_weights && form.winograd_tile == 0 && weight_dtype == kInt8;
   Compute compute;
   compute.macs = workload.macs();
   compute.inputs = {MakeBuffer("data", workload.data.dtype, PackedShape(c.data, c.data_sizes)),
-                    MakeBuffer("weight", weight_dtype, PackedShape(c.weight, c.weight_sizes))};
+                    std::make_shared<const BufferNode>(std::move(weight))};
   std::optional<ConvShape> tiled;  // by Winograd
   if (form.winograd_tile > 0) {
     tiled = *ConvShapeOf(workload);
     GrowForTiles(*tiled, form.winograd_tile, c);
-    compute.inputs[1] =
-        MakeBuffer("weight", weight_dtype,
-                   WinogradWeightShape(*tiled, WinogradKindOf(workload, form)));
+    compute.inputs[1] = MakeBuffer("weight", weight_dtype,
+                                   WinogradWeightShape(*tiled, WinogradKindOf(workload, form)));
   }
   Buffer data = compute.inputs[0];
   if (!c.padding.empty() || form.shift_data ||
