@@ -55,12 +55,14 @@ FINEST = ["--set", "weight_scale=max", "--set", "per_channel=True", "--set", "un
 OUR_MODES = {
     "auto": ["--calibrate", "auto"],
     "mse": ["--calibrate", "mse", *FINEST],
+    "mse reduce-range": ["--calibrate", "mse", *FINEST, "--reduce-range"],
     "percentile": ["--calibrate", "percentile", *FINEST],
     "kl_divergence": ["--calibrate", "kl_divergence", *FINEST],
 }
 ORT_MODES = {
     "int8 minmax": {"activation_type": QuantType.QInt8},
     "uint8 minmax": {"activation_type": QuantType.QUInt8},
+    "uint8 reduce_range": {"activation_type": QuantType.QUInt8, "reduce_range": True},
     "int8 percentile": {"activation_type": QuantType.QInt8,
                         "calibrate_method": CalibrationMethod.Percentile},
     "int8 entropy": {"activation_type": QuantType.QInt8,

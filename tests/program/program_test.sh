@@ -145,6 +145,19 @@ expect 2 quantize net.relay --calibrate auto --set calibrate_mode=mse -o made.re
 expect 2 quantize net.relay --calibrate auto --passes fold,partition -o made.relay
 expect 2 quantize net.relay --calibrate best -o made.relay
 has 'global_scale, percentile, kl_divergence or mse' err
+# Weights of 7 bits are multiplied otherwise, and are tasks of their own, where that is faster.
+tasks_of() { expect 0 tasks made.relay --target "llvm -mcpu=$1" --json; }
+# shellcheck disable=SC2086
+expect 0 quantize net.relay $finest --reduce-range -o made.relay
+tasks_of haswell
+has ',w64)->int32' out
+tasks_of cascadelake
+! grep -qF ',w64)' out || fail 'narrow weights where nothing is gained'
+# shellcheck disable=SC2086
+expect 0 quantize net.relay $finest -o made.relay
+tasks_of haswell
+! grep -qF ',w64)' out || fail 'weights of 8 bits for narrow ones'
+expect 2 quantize net.relay --reduce-range --set nbit_weight=8 -o made.relay
 for command in 'compile net.relay -o made.so' 'run made.so' 'bench made.so --seconds 0.01' \
   'verify net.relay made.so' 'verify net.relay --target cuda --device simt' 'compile net.relay --format bundle -o bundled' \
   'run bundled' 'quantize net.relay --set skip_conv_layers=None -o made.relay' 'compile made.relay -o quantized.so' \
