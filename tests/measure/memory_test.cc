@@ -101,6 +101,26 @@ TEST(Inputs, ExtremeSumsOfBytesPassWhatFloatsHold) {
   }
 }
 
+// Sums of two products that saturate at 16 bits are as large as narrow weights make them.
+TEST(Inputs, NarrowWeightsAreNarrowAndMeetTheLargestData) {
+  const Workload workload = Parsed("dense(uint8[1,512]MK,int8[64,512]NK,w64)->int32");
+  bool largest = false, least = false;
+  for (const InputSet set : kInputSets) {
+    const auto inputs = MakeAnchorInputs(workload, Epilogue(), set);
+    ASSERT_TRUE(inputs.ok()) << inputs.status().message();
+    const auto data = inputs->data.As<std::uint8_t>();
+    const auto weight = inputs->weight.As<std::int8_t>();
+    for (std::size_t i = 0; i < weight.size(); i += 2) {
+      const int first = weight[i], second = weight[i + 1];
+      ASSERT_LE(std::max(std::abs(first), std::abs(second)), kNarrowMagnitude);
+      const bool full = data[i % 512] == 255 && data[i % 512 + 1] == 255;
+      largest |= full && first == kNarrowMagnitude && second == kNarrowMagnitude;
+      least |= full && first == -kNarrowMagnitude && second == -kNarrowMagnitude;
+    }
+  }
+  EXPECT_TRUE(largest && least);
+}
+
 TEST(Inputs, OfMoreBytesThanThereAreAreRefusedBeforeTheyAreMade) {
   const Workload small = Parsed("dense(float32[2,8]MK,float32[4,8]NK)->float32");
   const Epilogue epilogue = *Epilogue::Parse("add(tensor:float32);add(channel:float32)");
