@@ -26,7 +26,7 @@ trap 'rm -rf "$work"' EXIT
 # Kernels against the best of the vendor libraries' algorithms, in the same process, interleaved.
 shared=${TILEWRIGHT_SHARED:-../shared}
 if [ -x "$bin/bench/kernel_bench" ]; then
-  for mode in fp32 int8 avx2 int8avx2; do
+  for mode in fp32 int8 avx2 int8avx2 int8avx2w64; do
     for network in resnet18_v1 resnet50_v1 mobilenet_v2 squeezenet1_1; do
       for threads in 1 2; do
         kernels="$out/kernels_${mode}_${network}_$threads.txt"
