@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "src/codegen/codegen.h"
 #include "src/schedule/lower/lower.h"
 #include "src/target/cpu.h"
@@ -84,6 +86,7 @@ TEST(NarrowWeightsTest, ConvolutionsAndDenseLayersAreExact) {
         "conv2d_direct_int8.cpu");
     CheckNarrow("dense(" + type + "[5,36]MK,int8[40,36]NK,w64)->int32", "dense_packed.cpu");
     CheckNarrow("dense(" + type + "[1,64]MK,int8[100,64]NK,w64)->int32", "dense_packed.cpu");
+    CheckNarrow("dense(" + type + "[5,38]MK,int8[40,38]NK,w64)->int32", "dense_packed.cpu");
   }
 }
 
@@ -100,6 +103,40 @@ TEST(NarrowWeightsTest, OnlyWorkloadsThatSaySoSumPairsOfBytes) {
     EXPECT_EQ(assembly(")->int32").find(kPairs), std::string::npos) << key;
     EXPECT_NE(assembly(",w64)->int32").find(kPairs), std::string::npos) << key;
   }
+}
+
+// Four bytes at a time do not come out even; pairs of words do.
+TEST(NarrowWeightsTest, RowsOfPairsAreMultipliedByWords) {
+  const TemplateEntry& entry = *BuiltInTemplates().Find("dense_packed.cpu");
+  for (const char* end : {")->int32", ",w64)->int32"}) {
+    const Workload workload =
+        *Workload::Parse(std::string("dense(uint8[4,66]MK,int8[32,66]NK") + end);
+    const std::string assembly = AssemblyOf(workload, entry);
+    EXPECT_NE(assembly.find("pmaddwd"), std::string::npos) << end;
+    EXPECT_EQ(assembly.find(kPairs), std::string::npos) << end;
+  }
+}
+
+// A value of the data, a product on its way to the sum, and ones have a register each.
+TEST(NarrowWeightsTest, DenseTilesLeaveRoomForTheProduct) {
+  const TemplateEntry& entry = *BuiltInTemplates().Find("dense_packed.cpu");
+  const Target target = *Target::Parse(kAvx2);
+  const auto most = [&](const char* end) {
+    const Workload workload =
+        *Workload::Parse(std::string("dense(uint8[12,64]MK,int8[96,64]NK") + end);
+    const auto space = entry.define_space(workload, target);
+    EXPECT_TRUE(space.ok()) << space.status().message();
+    std::int64_t registers = 0;
+    for (std::int64_t i = 0; i < space->size(); ++i) {
+      const Config config = space->At(i);
+      const auto& tile = config.Factors("register_tile");
+      const std::int64_t weights = tile[0] > 1 ? tile[1] : 0;
+      registers = std::max(registers, tile[0] * tile[1] + weights);
+    }
+    return registers;
+  };
+  EXPECT_EQ(most(")->int32"), 14);
+  EXPECT_EQ(most(",w64)->int32"), 13);
 }
 
 }  // namespace

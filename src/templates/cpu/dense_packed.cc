@@ -1,5 +1,6 @@
 #include "src/templates/cpu/dense_packed.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "src/base/math.h"
@@ -29,9 +30,15 @@ Result<Plan> MakePlan(const Workload& w, const Target& target) {
   plan.registers = features->vector_registers();
   plan.blocks = CeilDiv(plan.n, plan.lanes);
   if (!IsInt8(w)) return plan;
-  const DotChoice dot = ChooseDot(*features, w);
+  DotChoice dot = ChooseDot(*features, w);
+  if (plan.k % dot.depth != 0) {  // by words, if bytes do not come out even
+    Workload wide = w;
+    wide.narrow_weights = false;
+    dot = ChooseDot(*features, wide);
+  }
   plan.depth = dot.depth;
   plan.dot = dot.name;
+  plan.registers -= std::max<std::int64_t>(dot.registers - kTileReserve, 0);
   if (plan.k % plan.depth != 0) {
     plan.depth = 0;  // plain products; such sizes do not occur in networks worth tuning
     return plan;

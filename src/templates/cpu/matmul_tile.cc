@@ -12,12 +12,11 @@ namespace tilewright {
 std::vector<MatmulTile> MatmulTiles(std::int64_t rows, std::int64_t blocks,
                                     std::int64_t registers) {
   constexpr std::int64_t kMostRows = 14, kMostBlocks = 16;
-  constexpr std::int64_t kReserved = 2;  // a value of the data and a product
   std::vector<MatmulTile> tiles;
   for (std::int64_t row : ThriftyTiles(rows, kMostRows)) {
     for (std::int64_t block : ThriftyTiles(blocks, kMostBlocks)) {
       const std::int64_t weights = row > 1 ? block : 0;  // read straight from memory for one row
-      if (row * block + weights + kReserved <= registers) tiles.push_back({row, block});
+      if (row * block + weights + kTileReserve <= registers) tiles.push_back({row, block});
     }
   }
   return tiles;

@@ -15,6 +15,8 @@ namespace tilewright {
 /// A register tile: rows, and blocks of columns (a vector each).
 using MatmulTile = std::vector<std::int64_t>;
 
+/// Registers that every tile leaves: for a value of the data and a product.
+inline constexpr std::int64_t kTileReserve = 2;
 /// Tiles that fit the registers beside what they are multiplied from. `blocks`: vectors that the
 /// columns of the result are.
 std::vector<MatmulTile> MatmulTiles(std::int64_t rows, std::int64_t blocks, std::int64_t registers);
