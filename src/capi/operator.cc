@@ -110,8 +110,16 @@ Status SetIntegers(tw_operator* op, const char* name, std::span<const std::int64
     attributes.groups = values[0];
     return {};
   }
-  return InvalidArgument("attribute '" + std::string(wanted) +
-                         "', expected strides, padding, dilation, output_padding or groups");
+  if (wanted == "narrow_weights") {
+    if (values.size() != 1 || values[0] < 0 || values[0] > 1) {
+      return InvalidArgument("narrow_weights: expected one value, 0 or 1");
+    }
+    attributes.narrow_weights = values[0] == 1;
+    return {};
+  }
+  return InvalidArgument(
+      "attribute '" + std::string(wanted) +
+      "', expected strides, padding, dilation, output_padding, groups or narrow_weights");
 }
 
 Status SetText(tw_operator* op, const char* name, const char* value) {
@@ -184,6 +192,7 @@ std::string FingerprintOf(const tw_operator& op) {
   add(a.dilation);
   add(a.output_padding);
   add(std::array{a.groups});
+  text.push_back(a.narrow_weights ? 1 : 0);
   text.push_back(a.dtype.has_value() ? 1 : 0);
   if (a.dtype.has_value()) add_type(*a.dtype);
   return text;

@@ -155,6 +155,31 @@ TEST_F(QueryTest, KeyTupleAndDescriptionAskTheSame) {
   }
 }
 
+// The answer to a description is kept, too: it has to be told apart from that of other weights.
+TEST_F(QueryTest, DescriptionsOfNarrowWeightsAreQuestionsOfTheirOwn) {
+  const std::string wide = "dense(uint8[1,64]MK,int8[96,64]NK)->int32";
+  const std::string narrow = "dense(uint8[1,64]MK,int8[96,64]NK,w64)->int32";
+  Write(path_, {OkTrial(wide, 0, 0.002), OkTrial(narrow, 0, 0.001)});
+  Add(path_);
+  tw_operator* op = nullptr;
+  ASSERT_EQ(tw_operator_create("dense", &op, &error_), TW_OK);
+  const Owned<tw_operator> owned_op(op);
+  const std::int64_t data[] = {1, 64}, weight[] = {96, 64};
+  ASSERT_EQ(tw_operator_add_tensor(op, "uint8", data, 2, &error_), TW_OK);
+  ASSERT_EQ(tw_operator_add_tensor(op, "int8", weight, 2, &error_), TW_OK);
+  for (const std::int64_t said : {0, 1, 0, 1}) {
+    ASSERT_EQ(tw_operator_set_integers(op, "narrow_weights", &said, 1, &error_), TW_OK);
+    tw_answer* answer = nullptr;
+    ASSERT_EQ(tw_query_operator(catalog_.get(), target_.get(), op, nullptr, &answer, &error_),
+              TW_OK)
+        << error_.message;
+    const Owned<tw_answer> owned(answer);
+    EXPECT_EQ(tw_answer_kind(answer), TW_KIND_HIT);
+    EXPECT_EQ(tw_answer_workload(answer), said == 1 ? narrow : wide);
+    EXPECT_EQ(tw_answer_cost_seconds(answer), said == 1 ? 0.001 : 0.002);
+  }
+}
+
 TEST_F(QueryTest, CallerSaysHowFarDownToGo) {
   Write(path_, {OkTrial(DenseKey(1), 5, 0.001)});
   Add(path_);
