@@ -18,9 +18,9 @@
 
 namespace tilewright::measure {
 
-/// Raised when the meaning of a message changes: a runner on another machine may be of another
-/// version of this program.
-inline constexpr std::int64_t kProtocolVersion = 6;
+/// Raised when the meaning of a message changes, or of a workload's key in it: a runner on another
+/// machine may be of another version of this program. 7: keys say that weights are narrow.
+inline constexpr std::int64_t kProtocolVersion = 7;
 
 /// A failure to be injected: used by tests to show what the supervision does. Empty in real work.
 struct Fault {

@@ -18,8 +18,9 @@
 
 namespace tilewright::measure::fleet {
 
-/// Raised when the meaning of a message changes. A worker or tuner of another version is told so.
-inline constexpr std::int64_t kWireVersion = 1;
+/// Raised when the meaning of a message changes, or of a workload's key in it. A worker or tuner of
+/// another version is told so. 2: keys say that weights are narrow.
+inline constexpr std::int64_t kWireVersion = 2;
 
 /// Longest message of each kind, in bytes.
 inline constexpr std::size_t kMostOrderBytes = std::size_t{512} << 10;
