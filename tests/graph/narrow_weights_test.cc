@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "src/graph/passes/passes.h"
+#include "tests/graph/onnx/builder.h"
 
 namespace tilewright {
 namespace {
@@ -48,6 +51,90 @@ TEST(StateNarrowWeights, LooksAtEveryWeight) {
   ASSERT_EQ(tasks->size(), 2U);
   EXPECT_EQ((*tasks)[0].workload.Key(), "dense(uint8[1,8]MK,int8[8,8]NK,w64)->int32");
   EXPECT_EQ((*tasks)[1].workload.Key(), "dense(uint8[1,8]MK,int8[8,8]NK)->int32");
+}
+
+// A model of one product whose weight has this value among others nearer to `zero`, as importers
+// see it: "MatMul" and "Conv" between DequantizeLinear and QuantizeLinear, as ONNX Runtime's static
+// quantization writes them, or a product of integers.
+OnnxBuilder OneProduct(const std::string& op, DataType dtype, double zero, double value) {
+  const bool image = op == "ConvInteger" || op == "Conv";
+  const bool integers = op.ends_with("Integer");
+  OnnxBuilder model(13);
+  model.Input("x", image ? Ints{1, 6, 9} : Ints{2, 6}, onnx::TensorProto::UINT8);
+  Tensor weight = MakeRange(dtype, image ? Ints{4, 6, 3} : Ints{6, 4}, zero - 9, 0.25);
+  weight.Set(weight.elements() - 2, value);
+  model.Initializer("w", weight).Initializer("x_zero", MakeTensor(kUInt8, {}, {7}));
+  const Ints channels = integers ? Ints{} : Ints{4};
+  const std::vector<double> zeros(integers ? 1 : 4, zero), scales(zeros.size(), 0.02);
+  model.Initializer("w_zero", MakeTensor(dtype, channels, zeros));
+  if (integers) {
+    model.Node(op, {"x", "w", "x_zero", "w_zero"}, {"y"}).Output("y");
+    return model;
+  }
+  model.Initializer("w_scale", MakeTensor(kFloat32, channels, scales));
+  model.Initializer("scale", MakeTensor(kFloat32, {}, {0.5}));
+  model.Node("DequantizeLinear", {"x", "scale", "x_zero"}, {"x_dq"});
+  model.Node("DequantizeLinear", {"w", "w_scale", "w_zero"}, {"w_dq"}).Int("axis", image ? 0 : 1);
+  model.Node(op, {"x_dq", "w_dq"}, {"sums"});
+  model.Node("QuantizeLinear", {"sums", "scale", "x_zero"}, {"y"}).Output("y");
+  return model;
+}
+
+TEST(StateNarrowWeights, LooksThroughWhatImportersDoToWeights) {
+  const struct {
+    const char* op;
+    DataType dtype;
+    double zero;
+  } cases[] = {
+      {"MatMulInteger", kInt8, 0},     // transposed
+      {"MatMulInteger", kUInt8, 128},  // widened, centred, narrowed, transposed
+      {"MatMul", kInt8, 0},           {"MatMul", kUInt8, 128},
+      {"ConvInteger", kInt8, 0},  // of one dimension: reshaped
+      {"ConvInteger", kUInt8, 128},   {"Conv", kInt8, 0},
+  };
+  for (const auto& c : cases) {
+    for (const double value : {64.0, 65.0, -64.0, -65.0}) {
+      SCOPED_TRACE(testing::Message() << c.op << " of " << DataTypeName(c.dtype) << ": " << value);
+      auto graph = OneProduct(c.op, c.dtype, c.zero, c.zero + value).Import();
+      ASSERT_TRUE(graph.ok()) << graph.status().message();
+      auto stated = StateNarrowWeights(*std::move(graph));
+      ASSERT_TRUE(stated.ok()) << stated.status().message();
+      // What is said before folding is so behind it, too.
+      auto folded = Optimize(*std::move(stated));
+      ASSERT_TRUE(folded.ok()) << folded.status().message();
+      int products = 0;
+      for (const Node& node : folded->nodes()) {
+        if (node.kind != NodeKind::kOperator) continue;
+        if (node.op.kind != OpKind::kDense && node.op.kind != OpKind::kConv2d) continue;
+        ++products;
+        EXPECT_EQ(node.op.attributes.narrow_weights, std::abs(value) < 65);
+        const Tensor* weight = folded->Contents(node.inputs[1]);
+        ASSERT_NE(weight, nullptr);
+        EXPECT_EQ(weight->dtype(), kInt8);
+      }
+      EXPECT_EQ(products, 1);
+    }
+  }
+}
+
+// Weights that are computed from an input, or of constants without contents, are not known.
+TEST(StateNarrowWeights, LooksThroughNothingThatIsNotConstant) {
+  OnnxBuilder model(13);
+  model.Input("x", {2, 6}, onnx::TensorProto::UINT8).Input("w", {6, 4}, onnx::TensorProto::UINT8);
+  model.Initializer("x_zero", MakeTensor(kUInt8, {}, {7}));
+  model.Initializer("w_zero", MakeTensor(kUInt8, {}, {128}));
+  model.Node("MatMulInteger", {"x", "w", "x_zero", "w_zero"}, {"y"}).Output("y");
+  auto graph = model.Import();
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  const auto stated = StateNarrowWeights(*std::move(graph));
+  ASSERT_TRUE(stated.ok()) << stated.status().message();
+  int products = 0;
+  for (const Node& node : stated->nodes()) {
+    if (node.kind != NodeKind::kOperator || node.op.kind != OpKind::kDense) continue;
+    ++products;
+    EXPECT_FALSE(node.op.attributes.narrow_weights);
+  }
+  EXPECT_EQ(products, 1);
 }
 
 TEST(StateNarrowWeights, StaysWhenTheGraphIsOptimized) {

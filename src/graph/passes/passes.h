@@ -42,7 +42,8 @@ Result<Graph> Optimize(Graph graph, FoldExtent extent = FoldExtent::kAll);
 Result<Graph> SplitTransposed(Graph graph);
 
 /// States of convolutions and dense layers of 8-bit data whether their constant weights are narrow
-/// (Workload::narrow_weights). Constants without contents are not.
+/// (Workload::narrow_weights), as they are after an importer's operators on them (transpositions,
+/// zero points taken off). Constants without contents are not.
 Result<Graph> StateNarrowWeights(Graph graph);
 
 /// Recurrences as operators, step after step, for what has no loops of them. Needs no contents.
