@@ -208,7 +208,11 @@ Result<OutLine> LineOf(const TemplateRegistry& templates, const Trial& trial) {
   const TemplateEntry* entry = templates.Find(c.template_key);
   if (entry == nullptr) return Unsupported("unknown template");
   auto tuple = AutotvmTuple(c.task.workload, c.template_key);
-  if (!tuple.ok()) return Unsupported("template " + c.template_key + " is none of AutoTVM's");
+  if (!tuple.ok()) {
+    return IsAutotvmTask(c.template_key)
+               ? tuple.status()
+               : Unsupported("template " + c.template_key + " is none of AutoTVM's");
+  }
   auto task = AutotvmTask::Parse(*tuple);
   TW_RETURN_IF_ERROR(task);
   auto space = entry->define_space(c.task.workload, c.task.target);

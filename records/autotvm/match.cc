@@ -283,7 +283,7 @@ std::vector<std::string> AutotvmTaskNames(const Workload& workload, const Autotv
   for (std::string_view name : known) {
     const std::string_view family = name.substr(name.rfind('.'));
     const bool offered = std::ranges::count(families, family) > 0;
-    if (offered && AutotvmTuple(workload, name).ok()) names.emplace_back(name);
+    if (offered && AutotvmTuple(AsOfAutotvm(workload), name).ok()) names.emplace_back(name);
   }
   return names;
 }
@@ -294,7 +294,7 @@ Result<AutotvmAnswer> QueryAutotvm(const Store& store, const Workload& workload,
   std::optional<AutotvmAnswer> best;
   task.reset();
   for (const std::string& name : AutotvmTaskNames(workload, target)) {
-    auto tuple = AutotvmTuple(workload, name);
+    auto tuple = AutotvmTuple(AsOfAutotvm(workload), name);
     TW_RETURN_IF_ERROR(tuple);
     auto asked = AutotvmTask::Parse(*tuple);
     TW_RETURN_IF_ERROR(asked);

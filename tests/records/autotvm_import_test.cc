@@ -7,6 +7,7 @@
 
 #include "records/autotvm/export.h"
 #include "records/autotvm/match.h"
+#include "records/autotvm/tuple.h"
 #include "records/imported.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
@@ -246,6 +247,55 @@ TEST_F(AutotvmImportTest, WorkloadIsAskedOfEveryTemplateOfTheTarget) {
   EXPECT_EQ(chosen->name, "conv2d_NCHWc.x86");
   EXPECT_THAT(AutotvmTaskNames(*task->workload, *AutotvmTarget::Parse("opencl -device=mali")),
               testing::ElementsAre("conv2d_nchw_spatial_pack.mali", "conv2d_nchw_winograd.mali"));
+}
+
+// AutoTVM's records of a layer do not say what its weights are: they serve it also where those are
+// narrow. What was measured of narrow ones is no record of the layer for AutoTVM.
+TEST_F(AutotvmImportTest, NarrowWeightsAreNoMatterOfAutotvm) {
+  const std::string tuple =
+      "('conv2d_NCHWc_int8.x86', ('TENSOR', (1, 64, 28, 28), 'uint8'), ('TENSOR', (64, 64, 1, 1), "
+      "'int8'), (1, 1), (0, 0, 0, 0), (1, 1), 'NCHW', 'NCHW', 'int32')";
+  const Target target = *Target::Parse("llvm -mcpu=haswell");
+  Workload narrow = *AutotvmTask::Parse(tuple)->workload;
+  narrow.narrow_weights = true;
+  EXPECT_EQ(AutotvmName(narrow, target), "conv2d_NCHWc_int8.x86");
+  EXPECT_EQ(AutotvmTuplesOn(target)(narrow), tuple);
+  EXPECT_THAT(AutotvmTaskNames(narrow, *AutotvmTarget::Parse("llvm")),
+              testing::Contains("conv2d_NCHWc_int8.x86"));
+
+  Trial trial = SampleTrial(0, 0.001, narrow);
+  trial.candidate.task.target = target;
+  const TemplateEntry& entry = *BuiltInTemplates().Find("conv2d_NCHWc_int8.x86");
+  trial.candidate.template_key = entry.key;
+  trial.candidate.template_version = entry.version;
+  trial.candidate.config = entry.define_space(narrow, target)->At(1);
+  Trial wide = trial;
+  wide.candidate.task.workload.narrow_weights = false;
+  wide.value = 0.002;
+  Store store = Open();
+  ASSERT_TRUE(store.Append(store.OpenJob("job", "{}", 1)->id, {trial, wide}, {}).ok());
+  std::vector<std::string> lines;
+  const auto exported =
+      ExportAutotvm(BuiltInTemplates(), store, {.best = true}, [&](std::string_view line) {
+        lines.emplace_back(line);
+        return Status();
+      });
+  ASSERT_TRUE(exported.ok()) << exported.status().message();
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_THAT(lines[0], HasSubstr("[[0.002]"));
+  ASSERT_EQ(exported->left_winners.size(), 1U);
+  EXPECT_EQ(exported->left_winners[0].workload_key, narrow.Key());
+  EXPECT_THAT(exported->left_winners[0].reason, HasSubstr("AutoTVM has no task of narrow weights"));
+
+  Store imported = Open("imported.db");
+  Import(imported, {WriteLog("a.log", lines)});
+  std::optional<AutotvmTask> chosen;
+  const auto answer =
+      QueryAutotvm(imported, narrow, *AutotvmTarget::Parse(target.ToString()), {}, chosen);
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  ASSERT_TRUE(answer->record.has_value());
+  EXPECT_EQ(answer->record->cost, 0.002);
+  EXPECT_EQ(chosen->name, "conv2d_NCHWc_int8.x86");
 }
 
 TEST_F(AutotvmImportTest, ExportWritesTheLineThatWasRead) {
