@@ -54,8 +54,8 @@ double Distance(const Workload& a, const Workload& b) {
       a.op_name() == b.op_name() && a.data.dtype == b.data.dtype &&
       a.weight.dtype == b.weight.dtype && a.out_dtype == b.out_dtype && a.strides == b.strides &&
       a.dilation == b.dilation && a.pool_size == b.pool_size && a.data_layout == b.data_layout &&
-      a.kernel_layout == b.kernel_layout && a.data.shape.size() == b.data.shape.size() &&
-      a.weight.shape.size() == b.weight.shape.size();
+      a.kernel_layout == b.kernel_layout && a.narrow_weights == b.narrow_weights &&
+      a.data.shape.size() == b.data.shape.size() && a.weight.shape.size() == b.weight.shape.size();
   if (!comparable) return HUGE_VAL;
   double distance = 0;
   const auto add = [&](const std::vector<std::int64_t>& x, const std::vector<std::int64_t>& y) {

@@ -258,6 +258,24 @@ TEST_F(StoreTest, AConfigForAnotherNumberOfThreadsIsNoNearHit) {
   EXPECT_EQ(ask(" -num-threads=2"), AnswerKind::kMiss);
 }
 
+// Kernels of narrow weights multiply by other instructions, and their spaces have other tiles.
+TEST_F(StoreTest, NarrowWeightsAreNotNearOthers) {
+  Store store = OpenForWriting();
+  const std::int64_t job = store.OpenJob("job", "{}", 7)->id;
+  const auto dense = [](int rows, const char* end) {
+    return *Workload::Parse("dense(uint8[" + std::to_string(rows) + ",64]MK,int8[96,64]NK" + end);
+  };
+  const char* const ends[] = {")->int32", ",w64)->int32"};
+  ASSERT_TRUE(store.Append(job, {SampleTrial(0, 0.002, dense(4, ends[1]))}, {}).ok());
+  const auto ask = [&](const Workload& workload) {
+    return store.Query(BuiltInTemplates(), workload, SampleTarget(), SampleDevice())->kind;
+  };
+  EXPECT_EQ(ask(dense(4, ends[1])), AnswerKind::kHit);
+  EXPECT_EQ(ask(dense(8, ends[1])), AnswerKind::kNearHit);
+  EXPECT_EQ(ask(dense(4, ends[0])), AnswerKind::kMiss);
+  EXPECT_EQ(ask(dense(8, ends[0])), AnswerKind::kMiss);
+}
+
 TEST_F(StoreTest, MissNamesTheNearestWorkloads) {
   Store store = OpenForWriting();
   const std::int64_t job = store.OpenJob("job", "{}", 7)->id;
