@@ -325,6 +325,20 @@ class Tile {
     return best;
   }
 
+  struct Copied {
+    llvm::Value* value;
+    llvm::Value* copy;
+  };
+
+  /// A multiply-add of copies of its operands, at the end of the piece.
+  void Append(const MultiplyAdd& member, const Copied& outer, const Copied& inner) {
+    llvm::Instruction* first = member.product.empty() ? member.sum : member.product.front();
+    first->replaceUsesOfWith(outer.value, outer.copy);
+    first->replaceUsesOfWith(inner.value, inner.copy);
+    for (llvm::Instruction* step : member.product) step->moveBefore(end_);
+    member.sum->moveBefore(end_);
+  }
+
   void ScheduleAcross(const Plan& plan) {
     struct Users {
       llvm::Value* value;
@@ -340,7 +354,7 @@ class Tile {
     }
     std::unordered_set<const llvm::Value*> moved;
     const auto due = [&](const MultiplyAdd* member) {
-      return !calls_.contains(member->acc) || moved.contains(member->acc);
+      return !sums_.contains(member->acc) || moved.contains(member->acc);
     };
     std::unordered_map<llvm::Value*, llvm::Value*> held;
     while (!outer.empty()) {
@@ -362,10 +376,8 @@ class Tile {
         llvm::Value* other = plan.outer_is_x ? member->y : member->x;
         const auto [kept, added] = held.emplace(other, nullptr);
         if (added) kept->second = Read(other);
-        member->call->replaceUsesOfWith(next->value, outer_copy);
-        member->call->replaceUsesOfWith(other, kept->second);
-        member->call->moveBefore(end_);
-        moved.insert(member->call);
+        Append(*member, {next->value, outer_copy}, {other, kept->second});
+        moved.insert(member->sum);
       }
       next->left = std::move(later);
       if (next->left.empty()) outer.erase(next);
@@ -395,11 +407,7 @@ class Tile {
           if (read_before_.contains(other)) ForgetMemory();
           inner_copy = Read(other);
         }
-        llvm::Instruction* first = member.product.empty() ? member.sum : member.product.front();
-        first->replaceUsesOfWith(value, outer_copy);
-        first->replaceUsesOfWith(other, inner_copy);
-        for (llvm::Instruction* part : member.product) part->moveBefore(end_);
-        member.sum->moveBefore(end_);
+        Append(member, {value, outer_copy}, {other, inner_copy});
       }
     }
   }
