@@ -1,14 +1,22 @@
 // What a fleet's broker and tuner carry, on this machine with a real nats-server and devices that
 // are made up:
-//   fleet_bench scaling    trials of 50 ms, 1 to 256 devices, against as many as they could do
+//   fleet_bench scaling [SECONDS [DEVICES...]]   trials of 50 ms, 1 to 256 devices, against as many
+//   as
+//                          they could do, and where the processors' time goes
 //   fleet_bench throughput devices that answer at once: trials a second, without a search
 //   fleet_bench queueing   1,000 orders a second: from Submit to the result
 //   fleet_bench shares     20 jobs of three priorities on 64 devices
-//   fleet_bench simulate [DEVICES HOURS SECONDS]   the same code with a clock of its own
+//   fleet_bench simulate [DEVICES HOURS SECONDS CHURN DRIFT CANARIES]   the same code with a clock
+//   of
+//                          its own: SECONDS a trial, CHURN the share of devices that die in an
+//                          hour, DRIFT of those that become slower once, CANARIES 0: nothing tells
+//                          that
 #include "bench/fleet_bench.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -133,23 +141,50 @@ double RateOf(Dispatcher& tuner, int in_flight, double seconds) {
   return static_cast<double>(done) / (clock.MonotonicSeconds() - begin);
 }
 
-void Scaling(const std::string& server_program) {
-  constexpr double kTrial = 0.05, kSeconds = 6;
-  fmt::print("{:>8} {:>12} {:>10} {:>22}\n", "devices", "trials/s", "of linear",
-             "cores used by members");
-  for (const int count : {1, 2, 4, 8, 16, 32, 64, 128, 192, 256}) {
+/// Seconds of processor time that a process has had.
+double ProcessorOf(int pid) {
+  const auto text = ReadFile("/proc/" + std::to_string(pid) + "/stat", 4096);
+  if (!text.ok()) return 0;
+  // Behind the name in parentheses; the times of user and system are the 12th and 13th word.
+  const auto words = Split(text->substr(text->rfind(')') + 2), ' ');
+  constexpr std::size_t kUser = 11;
+  const double ticks = *ParseDouble(words.at(kUser)) + *ParseDouble(words.at(kUser + 1));
+  return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+double ProcessorOfThread() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+void Scaling(const std::string& server_program, int argc, char** argv) {
+  const double trial = argc > 2 ? *ParseDouble(argv[2]) : 0.05;
+  std::vector<int> counts;
+  for (int i = 3; i < argc; ++i) counts.push_back(static_cast<int>(*ParseInt64(argv[i])));
+  if (counts.empty()) counts = {1, 2, 4, 8, 16, 32, 64, 128, 192, 256};
+  constexpr double kSeconds = 6;
+  fmt::print(
+      "trials of {:g} s; cores used by the broker, by the tuner's own thread, and by the rest"
+      " of the members' process\n{:>8} {:>12} {:>10} {:>8} {:>8} {:>8}\n",
+      trial, "devices", "trials/s", "of linear", "broker", "tuner", "rest");
+  for (const int count : counts) {
     auto server = BenchServer::Start(server_program, kPort);
     TW_CHECK(server != nullptr);
-    BenchWorkers workers(server->address("bench"), count, kTrial, 2);
+    BenchWorkers workers(server->address("bench"), count, trial, 2);
     auto broker = Connect(server->address("bench"), "bench tuner");
     SystemClock clock;
     Dispatcher tuner(BenchJob("bench", "scaling", 1), **broker, clock);
     TW_CHECK(tuner.Open().ok());
     const double wall = clock.MonotonicSeconds();
-    const double before = ProcessorShare(1, 0);
+    const double before = ProcessorShare(1, 0), broker_before = ProcessorOf(server->pid()),
+                 tuner_before = ProcessorOfThread();
     const double rate = RateOf(tuner, 3 * count + 8, kSeconds);
-    const double used = ProcessorShare(clock.MonotonicSeconds() - wall, before);
-    fmt::print("{:>8} {:>12.1f} {:>10.3f} {:>22.2f}\n", count, rate, rate * kTrial / count, used);
+    const double passed = clock.MonotonicSeconds() - wall;
+    const double tuned = (ProcessorOfThread() - tuner_before) / passed;
+    fmt::print("{:>8} {:>12.1f} {:>10.3f} {:>8.2f} {:>8.2f} {:>8.2f}\n", count, rate,
+               rate * trial / count, (ProcessorOf(server->pid()) - broker_before) / passed, tuned,
+               ProcessorShare(passed, before) - tuned);
     std::fflush(stdout);
     tuner.Close();
   }
@@ -268,34 +303,51 @@ void Shares(const std::string& server_program) {
   for (auto& tuner : tuners) tuner->Close();
 }
 
-void Simulation(int argc, char** argv) {
+void SimulateFleet(int argc, char** argv) {
   const auto number = [&](int at, double otherwise) {
     return argc > at ? *ParseDouble(argv[at]) : otherwise;
   };
-  const int devices = static_cast<int>(number(2, 64));
-  const double hours = number(3, 0.02), seconds = number(4, 0.05), churn = number(5, 0);
+  SimulationSettings settings;
+  settings.devices = static_cast<int>(number(2, settings.devices));
+  settings.hours = number(3, settings.hours);
+  settings.trial_seconds = number(4, settings.trial_seconds);
+  settings.churn_per_hour = number(5, 0);
+  settings.drift_share = number(6, 0);
+  settings.canaries = number(7, 1) > 0;
   SystemClock clock;
-  const double begin = clock.MonotonicSeconds();
-  const Simulated s = Simulate(devices, seconds, hours, churn);
+  const double begin = clock.MonotonicSeconds(), before = ProcessorShare(1, 0);
+  const Simulated s = Simulate(settings);
   fmt::print(
-      "simulated: {} devices, {:.2f} h, trials of {:g} s, churn {:g} an hour: {} trials, {:.1f} "
-      "trials/s ({:.3f} of linear), baselines {}, idle {:.2f} %, lost {}, doubled {}, leases lost "
-      "{}, messages "
-      "{} ({:.0f}/s), took {:.1f} s\n",
-      devices, hours, seconds, churn, s.trials, s.trials_per_second,
-      s.trials_per_second * seconds / devices, s.baselines, 100 * s.idle_share, s.lost_trials,
-      s.doubled_trials, s.leases_lost, s.messages, static_cast<double>(s.messages) / (hours * 3600),
-      clock.MonotonicSeconds() - begin);
+      "simulated: {} devices, {:g} h, trials of {:g} s, churn {:g} an hour: {} trials, {:.1f} "
+      "trials/s ({:.3f} of linear), deaths {}, leases lost {}, trials lost {}, doubled {}\n",
+      settings.devices, settings.hours, settings.trial_seconds, settings.churn_per_hour, s.trials,
+      s.trials_per_second, s.trials_per_second * settings.trial_seconds / settings.devices,
+      s.deaths, s.leases_lost, s.lost_trials, s.doubled_trials);
+  fmt::print(
+      "  of the devices' time: idle {:.2f} %, baselines {:.2f} % ({}), both {:.2f} %; messages {} "
+      "({:.0f}/s)\n",
+      100 * s.idle_share, 100 * s.baseline_share, s.baselines,
+      100 * (s.idle_share + s.baseline_share), s.messages,
+      static_cast<double>(s.messages) / (settings.hours * 3600));
+  if (s.drifted > 0 && !s.aside_after.empty()) {
+    fmt::print(
+        "  {} devices became 8 % slower: {} were set aside, after {:.0f} s (median), {:.0f} s at "
+        "most; {} trials measured again; set aside without reason {}\n",
+        s.drifted, s.aside_after.size(), s.aside_after[s.aside_after.size() / 2],
+        s.aside_after.back(), s.revised, s.wrongly_aside);
+  }
+  fmt::print("  took {:.1f} s, of them {:.1f} s of a processor\n", clock.MonotonicSeconds() - begin,
+             ProcessorShare(1, before));
 }
 
 int Main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   const std::string program = "/usr/sbin/nats-server";
-  if (what == "scaling") Scaling(program);
+  if (what == "scaling") Scaling(program, argc, argv);
   if (what == "throughput") Throughput(program);
   if (what == "queueing") Queueing(program);
   if (what == "shares") Shares(program);
-  if (what == "simulate") Simulation(argc, argv);
+  if (what == "simulate") SimulateFleet(argc, argv);
   return 0;
 }
 

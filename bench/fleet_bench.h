@@ -47,11 +47,21 @@ DispatcherSettings BenchJob(const std::string& user, const std::string& job, dou
 Request BenchRequest(std::uint64_t ticket);
 
 /// The product's scheduling with a clock of its own; see fleet_bench_simulation.cc.
-struct Simulated {
-  double trials_per_second = 0, idle_share = 0;
-  std::int64_t trials = 0, lost_trials = 0, doubled_trials = 0, messages = 0, leases_lost = 0,
-               baselines = 0;
+struct SimulationSettings {
+  int devices = 64;
+  double trial_seconds = 0.05, hours = 0.02;
+  double churn_per_hour = 0;  ///< share of the devices that die without a word
+  double drift_share = 0;     ///< ... that become 8 % slower at some moment
+  bool canaries = true;       ///< devices have one, which tells that
 };
-Simulated Simulate(int devices, double trial_seconds, double hours, double churn_per_hour);
+struct Simulated {
+  double trials_per_second = 0;
+  /// Of the time that devices were there: measuring baselines, and doing nothing.
+  double baseline_share = 0, idle_share = 0;
+  std::int64_t trials = 0, lost_trials = 0, doubled_trials = 0, messages = 0, leases_lost = 0,
+               baselines = 0, revised = 0, deaths = 0, drifted = 0, wrongly_aside = 0;
+  std::vector<double> aside_after;  ///< seconds after devices became slower, ascending
+};
+Simulated Simulate(const SimulationSettings& settings);
 
 }  // namespace tilewright::measure::fleet

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
-#include <map>
-#include <set>
+#include <queue>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "bench/fleet_bench.h"
 #include "measure/fleet/memory_broker.h"
 #include "src/base/random.h"
+#include "src/base/strings.h"
 
 namespace tilewright::measure::fleet {
 namespace {
@@ -28,73 +31,107 @@ constexpr double kHereSeconds = 5, kBeatSeconds = 1.5, kFetchSeconds = 30;
 
 class Simulation {
  public:
-  Simulation(int devices, double trial_seconds, double churn_per_hour)
-      : hub_(clock_), trial_seconds_(trial_seconds), churn_(churn_per_hour), members_(devices) {
+  explicit Simulation(const SimulationSettings& settings)
+      : hub_(clock_),
+        settings_(settings),
+        members_(static_cast<std::size_t>(settings.devices)),
+        due_(members_.size() + 1, kNever) {
     hub_.on_incoming = [this](Broker& broker) {
       const auto found = owners_.find(&broker);
       if (found != owners_.end()) Wake(found->second, clock_.now);
     };
   }
 
-  Simulated Run(double seconds) {
-    const double end = clock_.now + seconds;
+  Simulated Run() {
+    const double seconds = settings_.hours * 3600, end = clock_.now + seconds;
+    began_at_ = clock_.now;
     tuner_broker_ = hub_.Connect();
-    DispatcherSettings settings = BenchJob("sim", "night", 1);
-    settings.check_share = 0;
-    settings.on_note = {};
-    tuner_ = std::make_unique<Dispatcher>(settings, *tuner_broker_, clock_);
+    DispatcherSettings job = BenchJob("sim", "night", 1);
+    job.check_share = 0;
+    job.on_note = [this](const std::string& text) { Heard(text); };
+    tuner_ = std::make_unique<Dispatcher>(job, *tuner_broker_, clock_);
     TW_CHECK(tuner_->Open().ok());
-    owners_[tuner_broker_.get()] = kTuner;
-    Wake(kTuner, clock_.now);
+    owners_[tuner_broker_.get()] = Tuner();
+    Wake(Tuner(), clock_.now);
     for (int i = 0; i < std::ssize(members_); ++i) Join(i);
-    while (!events_.empty() && clock_.now < end) {
-      const auto [at, who] = *events_.begin();
-      events_.erase(events_.begin());
-      due_.erase(who);
-      clock_.now = std::max(clock_.now, at);
-      who == kTuner ? Tune() : Work(who);
+    while (clock_.now < end && Next()) {
     }
     Simulated said;
     said.trials = done_;
     said.trials_per_second = static_cast<double>(done_) / seconds;
     // What a device that is gone could have done is nobody's idleness.
     for (const Member& member : members_) up_ += clock_.now - member.since;
-    // A baseline takes as long as a trial here: a device that measures one is not idle.
+    // A baseline takes as long as a trial here.
     said.baselines = tuner_->counts().baselines;
-    said.idle_share = 1 - static_cast<double>(done_ + said.baselines) * trial_seconds_ / up_;
+    const auto share = [&](std::int64_t count) {
+      return static_cast<double>(count) * settings_.trial_seconds / up_;
+    };
+    said.baseline_share = share(said.baselines);
+    said.idle_share = 1 - share(done_) - said.baseline_share;
     said.doubled_trials = doubled_;
     said.messages = hub_.said() + hub_.queued();
     said.leases_lost = tuner_->counts().lost;
+    said.revised = tuner_->counts().revised;
+    said.deaths = deaths_;
+    said.drifted = drifted_;
+    said.aside_after = aside_after_;
+    said.wrongly_aside = wrongly_aside_;
+    std::ranges::sort(said.aside_after);
     // Nothing may be open that nobody has.
-    for (int i = 0; i < 200'000 && tuner_->in_flight() > 0 && !events_.empty(); ++i) {
-      const auto [at, who] = *events_.begin();
-      events_.erase(events_.begin());
-      due_.erase(who);
-      clock_.now = std::max(clock_.now, at);
-      ending_ = true;
-      who == kTuner ? Tune() : Work(who);
+    ending_ = true;
+    for (int i = 0; i < 200 * std::ssize(members_) && tuner_->in_flight() > 0 && Next(); ++i) {
     }
     said.lost_trials = tuner_->in_flight();
     return said;
   }
 
  private:
-  static constexpr int kTuner = -1;
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
   struct Member {
     std::unique_ptr<Broker> broker;
     std::unique_ptr<MadeUpBench> bench;
     std::unique_ptr<WorkerCore> core;
     double since = 0, leaves_at = 0;
+    double slower_at = kNever;  // then it drifts
+    bool slow = false;
   };
+  using Event = std::pair<double, int>;  // when, and who
 
+  int Tuner() const { return static_cast<int>(members_.size()); }
+
+  /// What was said of a later moment stays among the events, and is passed over.
   void Wake(int who, double at) {
-    const auto found = due_.find(who);
-    if (found != due_.end()) {
-      if (found->second <= at) return;
-      events_.erase({found->second, who});
+    double& due = due_[static_cast<std::size_t>(who)];
+    if (due <= at) return;
+    due = at;
+    events_.push({at, who});
+  }
+  bool Next() {
+    while (!events_.empty()) {
+      const auto [at, who] = events_.top();
+      events_.pop();
+      double& due = due_[static_cast<std::size_t>(who)];
+      if (due != at) continue;
+      due = kNever;
+      clock_.now = std::max(clock_.now, at);
+      who == Tuner() ? Tune() : Work(who);
+      return true;
     }
-    due_[who] = at;
-    events_.insert({at, who});
+    return false;
+  }
+
+  /// "device w17.d0 is set aside: …"
+  void Heard(const std::string& text) {
+    const std::size_t begin = text.find(" w"), end = text.find('.');
+    if (text.find("is set aside") == std::string::npos || begin > end) return;
+    const auto which = ParseInt64(text.substr(begin + 2, end - begin - 2));
+    TW_CHECK(which.ok(), text);
+    const double slower_at = members_[static_cast<std::size_t>(*which)].slower_at;
+    if (clock_.now < slower_at) {
+      ++wrongly_aside_;
+    } else {
+      aside_after_.push_back(clock_.now - slower_at);
+    }
   }
 
   void Join(int which) {
@@ -105,8 +142,13 @@ class Simulation {
     member.broker = hub_.Connect();
     owners_[member.broker.get()] = which;
     MadeUpBench::Settings made_up;
-    made_up.seconds = trial_seconds_;
+    made_up.seconds = settings_.trial_seconds;
     made_up.device = MadeUpBench::Device();
+    made_up.canary = settings_.canaries;
+    made_up.slowness = [&member](double now) {
+      constexpr double kSlower = 1.08;
+      return now < member.slower_at ? 1 : kSlower;
+    };
     member.bench = std::make_unique<MadeUpBench>(made_up, clock_);
     WorkerSettings settings;
     settings.name = {"w" + std::to_string(which), "d0"};
@@ -122,9 +164,14 @@ class Simulation {
     member.core = std::make_unique<WorkerCore>(settings, *member.bench, *member.broker, clock_);
     TW_CHECK(member.core->Open().ok());
     member.since = clock_.now;
-    const double rate = churn_ / 3600;
-    member.leaves_at = rate > 0 ? clock_.now - std::log(1 - random_.Uniform()) / rate
-                                : std::numeric_limits<double>::infinity();
+    const double rate = settings_.churn_per_hour / 3600;
+    member.leaves_at = rate > 0 ? clock_.now - std::log(1 - random_.Uniform()) / rate : kNever;
+    // Each of the night's first devices may drift, once.
+    member.slower_at = kNever;
+    member.slow = false;
+    if (instances_ <= std::ssize(members_) && random_.Uniform() < settings_.drift_share) {
+      member.slower_at = began_at_ + random_.Uniform() * settings_.hours * 3600;
+    }
     Wake(which, clock_.now);
   }
 
@@ -132,16 +179,21 @@ class Simulation {
     Member& member = members_[static_cast<std::size_t>(which)];
     if (clock_.now >= member.leaves_at) {
       // It dies without a word, and comes back a minute later.
+      ++deaths_;
       up_ += clock_.now - member.since;
       constexpr double kAwaySeconds = 60;
       owners_.erase(member.broker.get());
       member.core.reset();
       member.broker.reset();
       member.since = clock_.now + kAwaySeconds;
-      member.leaves_at = std::numeric_limits<double>::infinity();
+      member.leaves_at = kNever;
       return Wake(which, clock_.now + kAwaySeconds);
     }
     if (!member.core) return Join(which);
+    if (!member.slow && clock_.now >= member.slower_at) {
+      member.slow = true;
+      ++drifted_;
+    }
     member.core->Poll(0);
     constexpr double kLook = 1.5;
     Wake(which, std::min({member.bench->next_event(), clock_.now + kLook, member.leaves_at}));
@@ -161,32 +213,30 @@ class Simulation {
       TW_CHECK(tuner_->Submit(BenchRequest(ticket_++)).ok());
     }
     constexpr double kLook = 0.1;
-    Wake(kTuner, clock_.now + kLook);
+    Wake(Tuner(), clock_.now + kLook);
   }
 
   JumpingClock clock_;
   MemoryHub hub_;
-  const double trial_seconds_, churn_;
+  const SimulationSettings settings_;
   Random random_{1};
   std::vector<Member> members_;
   std::unique_ptr<Broker> tuner_broker_;
   std::unique_ptr<Dispatcher> tuner_;
-  std::map<Broker*, int> owners_;
-  std::set<std::pair<double, int>> events_;
-  std::map<int, double> due_;
-  std::set<std::uint64_t> waiting_;
+  std::unordered_map<Broker*, int> owners_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::vector<double> due_;  // of each member, and of the tuner behind them
+  std::unordered_set<std::uint64_t> waiting_;
   std::uint64_t ticket_ = 1;
-  std::int64_t done_ = 0, doubled_ = 0;
-  double up_ = 0;
+  std::int64_t done_ = 0, doubled_ = 0, deaths_ = 0, drifted_ = 0, wrongly_aside_ = 0;
+  std::vector<double> aside_after_;
+  double up_ = 0, began_at_ = 0;
   int instances_ = 0;
   bool ending_ = false;
 };
 
 }  // namespace
 
-Simulated Simulate(int devices, double trial_seconds, double hours, double churn_per_hour) {
-  Simulation simulation(devices, trial_seconds, churn_per_hour);
-  return simulation.Run(hours * 3600);
-}
+Simulated Simulate(const SimulationSettings& settings) { return Simulation(settings).Run(); }
 
 }  // namespace tilewright::measure::fleet

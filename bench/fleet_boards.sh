@@ -9,38 +9,28 @@ set -euo pipefail
 
 tilewright=$(realpath "$1") runner=$(realpath "$2") source=$(realpath "$3") trials=${4:-96}
 target=${5:-llvm -mtriple=aarch64-linux-gnu -mattr=+neon,+dotprod}
-work=$(mktemp -d)
-cd "$work"
-port=$((20000 + RANDOM % 20000))
-url=nats://127.0.0.1:$port
-export XDG_DATA_HOME=$work/data XDG_CONFIG_HOME=$work/config
-pids=()
-trap 'kill -9 "${pids[@]}" 2>/dev/null || true; wait 2>/dev/null || true; cd /; rm -rf "$work"' EXIT
+. "$(dirname "$0")/fleet_common.sh"
 fail() {
   echo "FAILED: $*"
   tail -n 5 -- *.log
   exit 1
 }
-sum() { sqlite3 -readonly r.db "$1"; }
-
-/usr/sbin/nats-server -a 127.0.0.1 -p "$port" -js -sd "$work/store" >server.log 2>&1 &
-pids+=($!)
-sleep 1
+run_broker
 board="qemu-aarch64 -L /usr/aarch64-linux-gnu $runner"
 "$tilewright" worker --fleet "$url" --name bench1 --target "$target" --runner "$board" --runner "$board" >worker.log 2>&1 &
-pids+=($!)
+pids[worker]=$!
 for _ in $(seq 600); do
   grep -q 'devices of class' worker.log && break
-  kill -0 "${pids[1]}" 2>/dev/null || fail "the worker ended"
+  kill -0 "${pids[worker]}" 2>/dev/null || fail "the worker ended"
   sleep 0.5
 done
 "$tilewright" fleet status --fleet "$url" --seconds 3
 
 "$tilewright" model mobilenet_v2 --int8 -o m.onnx
-begin=$(date +%s.%N)
+begin=$(now)
 "$tilewright" tune m.onnx --fleet "$url" --target "$target" --records r.db --trials "$trials" --strategy random --json \
   >tune.out 2>tune.log || fail "tune: $(tail -n 3 tune.log)"
-echo "tuned: $(sum 'SELECT count(*) FROM trial WHERE attempt = 0') trials of $(sum 'SELECT count(DISTINCT workload) FROM trial') tasks in $(echo "$(date +%s.%N) - $begin" | bc) s; by outcome: $(sum 'SELECT outcome, count(*) FROM trial GROUP BY outcome' | tr '\n' ' '); verified: $(sum 'SELECT count(*) FROM trial WHERE verified = 1')"
+echo "tuned: $(sum r.db 'SELECT count(*) FROM trial WHERE attempt = 0') trials of $(sum r.db 'SELECT count(DISTINCT workload) FROM trial') tasks in $(since "$begin") s; by outcome: $(sum r.db 'SELECT outcome, count(*) FROM trial GROUP BY outcome' | tr '\n' ' '); verified: $(sum r.db 'SELECT count(*) FROM trial WHERE verified = 1')"
 grep -o '"fleet":{[^[]*' tune.out
 echo "winners confirmed on the other board: $(grep -o '"confirmed":true' tune.out | wc -l) of $(grep -o '"confirmed":' tune.out | wc -l)"
 "$tilewright" fleet status --fleet "$url" --json --seconds 3 | grep -o '"name":"bench1[^}]*'

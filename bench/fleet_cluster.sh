@@ -9,22 +9,13 @@
 set -euo pipefail
 
 tilewright=$(realpath "$1") trials=${2:-6000}
-work=$(mktemp -d)
-cd "$work"
+. "$(dirname "$0")/fleet_common.sh"
 tag=tc$(($$ % 10000))
 net=10.214.$((RANDOM % 200 + 20))
-export XDG_DATA_HOME=$work/data XDG_CONFIG_HOME=$work/config
-declare -A pids=()
-others=()
-clean() {
-  kill -9 "${pids[@]}" "${others[@]}" 2>/dev/null || true
-  wait 2>/dev/null || true
+clean_more() {
   for i in 1 2 3; do ip netns del "$tag$i" 2>/dev/null || true; done
   ip link del "$tag" 2>/dev/null || true
-  cd /
-  rm -rf "$work"
 }
-trap clean EXIT
 ip link add name "$tag" type bridge
 ip addr add "$net.254/24" dev "$tag"
 ip link set "$tag" up
@@ -37,9 +28,6 @@ for i in 1 2 3; do
   ip -n "$tag$i" link set lo up
 done
 
-sum() { sqlite3 -readonly "$1" "$2"; }
-now() { date +%s.%N; }
-since() { echo "$(now) - $1" | bc; }
 run_server() { # 1, 2 or 3
   ip netns exec "$tag$1" "$tilewright" fleet up "$work/lab$1" --server "$net.$1" >>"server$1.log" 2>&1 &
   pids[$1]=$!
@@ -51,13 +39,12 @@ slay() {
 tune() { # STORE OPTION...
   exec "$tilewright" tune --job job.json --fleet alice/alice.fleet --records "$1.db" --seed 3 --trials "$trials" --strategy random --target llvm --json "${@:2}" >"$1.out" 2>>"$1.log"
 }
-done_trials() { sum "$1.db" 'SELECT count(*) FROM trial WHERE attempt = 0' 2>/dev/null || echo 0; }
 # How long until trials are stored again.
 gap() {
   local begin before
-  begin=$(now) before=$(done_trials disturbed)
+  begin=$(now) before=$(done_trials disturbed.db)
   for _ in $(seq 900); do
-    [ "$(done_trials disturbed)" -gt $((before + 100)) ] && break
+    [ "$(done_trials disturbed.db)" -gt $((before + 100)) ] && break
     kill -0 "$tuner" 2>/dev/null || break
     sleep 0.1
   done
@@ -69,7 +56,7 @@ compare() {
     k AS (SELECT w.key AS task, template, config_index, outcome, value FROM trial t JOIN workload w ON w.id = t.workload WHERE attempt = 0),
     z AS (SELECT w.key AS task, template, config_index, outcome, value FROM q.trial t JOIN q.workload w ON w.id = t.workload WHERE attempt = 0)"
   same='z.task = k.task AND z.template = k.template AND z.config_index = k.config_index'
-  echo "$1: $(done_trials "$1") trials in the store; doubled $(sum "$1.db" 'SELECT count(*) FROM (SELECT 1 FROM trial WHERE attempt = 0 GROUP BY workload, template, config_index HAVING count(*) > 1)'); proposed otherwise $(sum "$1.db" "$both SELECT count(*) FROM k WHERE NOT EXISTS (SELECT 1 FROM z WHERE $same)"); with another value or outcome $(sum "$1.db" "$both SELECT count(*) FROM k JOIN z ON $same WHERE k.outcome <> z.outcome OR k.value <> z.value")"
+  echo "$1: $(done_trials "$1.db") trials in the store; doubled $(sum "$1.db" 'SELECT count(*) FROM (SELECT 1 FROM trial WHERE attempt = 0 GROUP BY workload, template, config_index HAVING count(*) > 1)'); proposed otherwise $(sum "$1.db" "$both SELECT count(*) FROM k WHERE NOT EXISTS (SELECT 1 FROM z WHERE $same)"); with another value or outcome $(sum "$1.db" "$both SELECT count(*) FROM k JOIN z ON $same WHERE k.outcome <> z.outcome OR k.value <> z.value")"
   "$tilewright" records check "$1.db" | tail -n 1
 }
 
@@ -97,7 +84,7 @@ for i in 1 2 3; do
 done
 begin=$(now)
 (tune quiet) || { tail -n 5 quiet.log; exit 1; }
-echo "undisturbed: $(done_trials quiet) trials in $(since "$begin") s"
+echo "undisturbed: $(done_trials quiet.db) trials in $(since "$begin") s"
 echo "streams by copies: $(cat lab1/store/jetstream/*/streams/*/meta.inf | grep -o '"num_replicas":[0-9]' | sort | uniq -c | tr -s ' \n' ' ')"
 
 begin=$(now)
@@ -131,7 +118,7 @@ slay 3
 died=$(now)
 code=0
 wait $tuner || code=$?
-echo "two servers gone for good: the tuner ended after $(since "$died") s with exit code $code and $(done_trials late) trials stored: $(grep -o 'the broker has not answered.*' late.log | tail -n 1)"
+echo "two servers gone for good: the tuner ended after $(since "$died") s with exit code $code and $(done_trials late.db) trials stored: $(grep -o 'the broker has not answered.*' late.log | tail -n 1)"
 run_server 2
 run_server 3
 sleep 8

@@ -6,52 +6,41 @@
 set -euo pipefail
 
 tilewright=$(realpath "$1") seconds=${2:-300} factor=${3:-1.08}
-work=$(mktemp -d)
-cd "$work"
-port=$((20000 + RANDOM % 20000))
-url=nats://127.0.0.1:$port
-export XDG_DATA_HOME=$work/data XDG_CONFIG_HOME=$work/config
-pids=()
-trap 'kill -9 "${pids[@]}" 2>/dev/null || true; wait 2>/dev/null || true; cd /; rm -rf "$work"' EXIT
-sum() { sqlite3 -readonly "$1" "$2"; }
+. "$(dirname "$0")/fleet_common.sh"
 device_seconds=0.05
 trials=$((seconds * 4 * 20))
 run_worker() {
   "$tilewright" worker --fleet "$url" --name "$1" --made-up $device_seconds "${@:2}" >"$1.log" 2>&1 &
-  pids+=($!)
-  last=$!
+  pids[$1]=$!
 }
 tune() { # STORE
   "$tilewright" tune --job job.json --fleet "$url" --records "$1.db" --seed 5 --trials "$trials" --strategy random --target llvm --json >"$1.out" 2>"$1.log"
 }
 
-/usr/sbin/nats-server -a 127.0.0.1 -p "$port" -js -sd "$work/store" >server.log 2>&1 &
-pids+=($!)
-sleep 1
+run_broker
 "$tilewright" model resnet50_v1 -o m.onnx
 echo '{"graph": "m.onnx", "early_stop_trials": 0}' >job.json
 for name in w1 w2 w3; do run_worker $name; done
 run_worker w4
-steady=$last
 sleep 1
-begin=$(date +%s.%N)
+begin=$(now)
 tune quiet
-echo "undisturbed: $(sum quiet.db 'SELECT count(*) FROM trial WHERE attempt = 0') trials in $(echo "$(date +%s.%N) - $begin" | bc) s"
-kill "$steady"
+echo "undisturbed: $(done_trials quiet.db) trials in $(since "$begin") s"
+kill "${pids[w4]}"
 sleep 1
 # It says when it goes, so that the moment of getting slower is known: now, and half of the job.
 half=$((seconds / 2))
 run_worker slow --made-up-slower "$factor@$half"
-slow_at=$(echo "$(date +%s.%N) + $half" | bc)
+slow_at=$(echo "$(now) + $half" | bc)
 sleep 1
 tune drift &
 tuner=$!
-pids+=($tuner)
+pids[tuner]=$tuner
 aside=
 while sleep 0.5 && kill -0 $tuner 2>/dev/null; do
   if [ -z "$aside" ] && grep -q 'is set aside' drift.log 2>/dev/null; then
-    aside=$(date +%s.%N)
-    at_aside=$(sum drift.db 'SELECT count(*) FROM trial WHERE attempt = 0')
+    aside=$(now)
+    at_aside=$(done_trials drift.db)
   fi
 done
 wait $tuner

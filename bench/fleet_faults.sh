@@ -9,26 +9,17 @@ set -euo pipefail
 
 tilewright=$(realpath "$1") kills=$2 trials=$3
 server=/usr/sbin/nats-server
-work=$(mktemp -d)
-cd "$work"
+. "$(dirname "$0")/fleet_common.sh"
 tag=tw$(($$ % 10000))
 net=10.213.$((RANDOM % 200 + 20))
 url=nats://$net.1:4222
-export XDG_DATA_HOME=$work/data XDG_CONFIG_HOME=$work/config
-declare -A pids=()
-others=()
 runners=(w1 w2 w3) wholes=(w4 w5 w6) builders=(b1 b2)
 workers=("${runners[@]}" "${wholes[@]}" "${builders[@]}")
-clean() {
-  kill -9 "${pids[@]}" "${others[@]}" 2>/dev/null || true
-  wait 2>/dev/null || true
+clean_more() {
   for name in server "${workers[@]}"; do ip netns del "$tag$name" 2>/dev/null || true; done
   ip link del "$tag" 2>/dev/null || true
   umount "$work/store" 2>/dev/null || true
-  cd /
-  rm -rf "$work"
 }
-trap clean EXIT
 RANDOM=7
 
 # A bridge here, and a link into each namespace: address 1 is the broker's.
@@ -73,7 +64,6 @@ run_tuner() { # not by tune(): the process itself is to be killed
   "$tilewright" tune --job job.json --fleet "$url" --records killed.db --seed "$seed" --trials "$trials" --strategy random --target llvm --json >tuner.out 2>>tuner.log &
   pids[tuner]=$!
 }
-sum() { sqlite3 -readonly "$1" "$2"; }
 # What a reader of the store has seen: it must not go away.
 snapshot() { [ ! -f killed.db ] || sum killed.db 'SELECT workload, template, config_index, value FROM trial WHERE attempt = 0' >>seen || true; }
 slay() {
@@ -100,10 +90,10 @@ done_kills=0 job=0 bad=0
 while [ "$done_kills" -lt "$kills" ]; do
   job=$((job + 1)) seed=$((job + 10))
   rm -f killed.db* quiet.db* seen
-  wait_free=$(date +%s.%N)
+  wait_free=$(now)
   tune quiet.db "$seed" "$trials" >quiet.out 2>>quiet.log
-  echo "job $job undisturbed: $trials trials in $(echo "$(date +%s.%N) - $wait_free" | bc) s"
-  begin=$(date +%s.%N)
+  echo "job $job undisturbed: $trials trials in $(since "$wait_free") s"
+  begin=$(now)
   before=$done_kills
   run_tuner
   while [ "$done_kills" -lt "$kills" ]; do
@@ -177,7 +167,7 @@ while [ "$done_kills" -lt "$kills" ]; do
   served=$(diff <(sum killed.db "$best") <(sum quiet.db "$best") | grep -c '^<' || true)
   found="$(sum killed.db "$count") $lost $(sum killed.db "$doubled") $(sum killed.db "$otherwise") $(sum killed.db "$wrong") $served"
   set -- $found
-  echo "job $job disturbed: $((done_kills - before)) kills, ended after $(echo "$(date +%s.%N) - $begin" | bc) s; $1 of $(sum quiet.db "$count") trials in the store; of those seen in it before lost $2; doubled $3; proposed otherwise $4; with another value or outcome $5; tasks served otherwise $6"
+  echo "job $job disturbed: $((done_kills - before)) kills, ended after $(since "$begin") s; $1 of $(sum quiet.db "$count") trials in the store; of those seen in it before lost $2; doubled $3; proposed otherwise $4; with another value or outcome $5; tasks served otherwise $6"
   [ "$found" = "$(sum quiet.db "$count") 0 0 0 0 0" ] || bad=1
   "$tilewright" records check killed.db | tail -n 1
   grep -o '"fleet":{[^[]*' tuner.out || true

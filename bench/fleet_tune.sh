@@ -6,32 +6,23 @@
 set -euo pipefail
 
 tilewright=$(realpath "$1") strategy=$2 trials=$3 limit=${4:-3600} target=${5:-cuda -arch=sm_75}
-work=$(mktemp -d)
-cd "$work"
-port=$((20000 + RANDOM % 20000))
-url=nats://127.0.0.1:$port
-export XDG_DATA_HOME=$work/data XDG_CONFIG_HOME=$work/config
-pids=()
-trap 'kill -9 "${pids[@]}" 2>/dev/null || true; wait 2>/dev/null || true; cd /; rm -rf "$work"' EXIT
-/usr/sbin/nats-server -a 127.0.0.1 -p "$port" -js -sd "$work/store" >server.log 2>&1 &
-server=$!
-pids+=($server)
-sleep 1
+. "$(dirname "$0")/fleet_common.sh"
+run_broker
+server=${pids[server]}
 "$tilewright" worker --fleet "$url" --name w1 --made-up 0 --devices 2 >w1.log 2>&1 &
 worker=$!
-pids+=($worker)
+pids[w1]=$worker
 "$tilewright" model resnet50_v1 -o m.onnx
 echo '{"graph": "m.onnx", "early_stop_trials": 0}' >job.json
 sleep 1
 "$tilewright" tune --job job.json --fleet "$url" --records r.db --trials "$trials" --budget "${limit}s" --strategy "$strategy" --target "$target" --json >out 2>err &
 tuner=$!
-pids+=($tuner)
+pids[tuner]=$tuner
 seconds_of() { awk '{print ($14 + $15) / 100}' "/proc/$1/stat"; }
 rss_of() { awk '/VmRSS/ {print $2}' "/proc/$1/status"; }
-done_trials() { sqlite3 -readonly r.db 'SELECT count(*) FROM trial WHERE attempt = 0' 2>/dev/null || echo 0; }
 done_now=0
 while sleep 1 && kill -0 $tuner 2>/dev/null; do
-  done_now=$(done_trials)
+  done_now=$(done_trials r.db)
   echo "$(date +%s.%N) $done_now $(rss_of $tuner || echo 0) $(rss_of $worker) $(seconds_of $tuner || echo 0) $(seconds_of $worker) $(seconds_of $server)" >>samples
   [ "$done_now" -lt "$trials" ] || break
 done

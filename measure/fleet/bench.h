@@ -36,6 +36,8 @@ class Bench {
   /// When Take will have something, in seconds of a monotonic clock; infinite: nobody knows, and
   /// the broker's Wake is called then.
   virtual double next_event() const = 0;
+  /// Seconds that a constant piece of work took on the device in the last moments; 0: unknown.
+  virtual double canary_seconds() const { return 0; }
   /// Not ok: it can not go on at all.
   virtual Status status() const { return {}; }
 };

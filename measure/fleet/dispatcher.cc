@@ -13,8 +13,10 @@ namespace tilewright::measure::fleet {
 namespace {
 
 constexpr double kTickSeconds = 0.1;
+// What all devices and leases are gone through for: with thousands of them that is not for nothing.
+constexpr double kLookSeconds = 0.4;
 constexpr double kSaySeconds = 1;       // between two words of the job
-constexpr double kExtendSeconds = 1.5;  // ... to the broker about a lease
+constexpr double kExtendSeconds = 1.2;  // ... to the broker about a lease, at least
 constexpr double kHeardSeconds = 3;     // a device that was told something has said so by then
 constexpr double kYoungSeconds = 2;     // an order may still be on its way to the queue
 // Nobody has looked after the fleet for so long: nothing that was not heard is anybody's fault.
@@ -240,10 +242,13 @@ void Dispatcher::Tick() {
   WatchBroker(absent);
   if (!broker_.connected()) return;
   if (now - said_at_ >= kSaySeconds) SayJob(now);
-  ForgetDevices(now);
   ExpireLeases(now);
-  ExtendLeases(now);
-  Baselines(now);
+  if (now - looked_at_ >= kLookSeconds) {
+    looked_at_ = now;
+    ForgetDevices(now);
+    ExtendLeases(now);
+    Baselines(now);
+  }
   Audit(now);
 }
 
@@ -347,18 +352,15 @@ void Dispatcher::Baselines(double now) {
   if (kernels_.empty()) return;
   const bool built =
       std::ranges::none_of(kernels_, [](const Kernel& kernel) { return kernel.built.empty(); });
-  for (const auto& [name, device] : roster_.devices()) {
-    if (!device.here.builds && !built) continue;
-    const auto kernel = roster_.TakeBaseline(name, now);
-    if (!kernel) continue;
-    const Kernel& which = kernels_[*kernel];
+  for (const auto& [name, kernel] : roster_.TakeBaselines(now, built)) {
+    const Kernel& which = kernels_[kernel];
     Order order = OrderFor(which.candidate);
     order.best_seconds = which.seconds;
     order.built = which.built;
     order.stage = which.built.empty() ? Stage::kWhole : Stage::kRun;
     Aim aim;
     aim.purpose = Purpose::kBaseline;
-    aim.kernel = *kernel;
+    aim.kernel = kernel;
     SayTo(name, std::move(order), aim);
     ++counts_.baselines;
   }

@@ -200,7 +200,7 @@ class Dispatcher {
   int audits_short_[2] = {0, 0};  // in a row, of the queue to measure and of that to build
   std::int64_t done_ = 0, connections_ = 0;
   std::uint64_t floor_ = 0;
-  double ticked_at_ = 0, said_at_ = 0, audited_at_ = 0, refused_at_ = 0;
+  double ticked_at_ = 0, looked_at_ = 0, said_at_ = 0, audited_at_ = 0, refused_at_ = 0;
   double began_at_ = 0, deadline_at_ = 0;  // of the clock's monotonic seconds; 0: no deadline
   double silent_seconds_ = 0;              // since the broker last answered
   std::map<std::string, double> refusals_noted_;

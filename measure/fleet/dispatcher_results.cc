@@ -341,7 +341,8 @@ void Dispatcher::AcceptCheck(const Aim& aim, const DeviceName& device, const Tri
 void Dispatcher::AcceptBaseline(const Aim& aim, const DeviceName& device, const Trial& trial) {
   const double now = clock_.MonotonicSeconds();
   if (trial.outcome != Outcome::kOk) return roster_.MissBaseline(device, aim.kernel);
-  switch (roster_.AddBaseline(device, aim.kernel, trial.value, now)) {
+  const double cost = trial.build_seconds + trial.run_seconds;
+  switch (roster_.AddBaseline(device, aim.kernel, trial.value, cost, now)) {
     case Roster::Verdict::kGood:
       given_[device].clear();
       return;

@@ -111,6 +111,12 @@ std::vector<Bench::Event> MadeUpBench::Take() {
   return events;
 }
 
+double MadeUpBench::canary_seconds() const {
+  constexpr double kSeconds = 30e-6;
+  if (!settings_.canary) return 0;
+  return settings_.slowness ? kSeconds * settings_.slowness(clock_.MonotonicSeconds()) : kSeconds;
+}
+
 double MadeUpBench::next_event() const {
   return works_.empty() ? std::numeric_limits<double>::infinity() : works_.front().over_at;
 }

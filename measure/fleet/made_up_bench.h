@@ -19,6 +19,7 @@ class MadeUpBench final : public Bench {
     bool verified = false;     ///< what it says of its results: only then may they win races
     /// What times are multiplied by at a moment: a device that is slower, or becomes so. Empty: 1.
     std::function<double(double now)> slowness;
+    bool canary = true;  ///< it has one, which is slower when it is
     /// A trial's own time instead of `seconds`. Empty: as above.
     std::function<double(const Candidate&)> takes;
   };
@@ -30,6 +31,7 @@ class MadeUpBench final : public Bench {
   void Drop(std::uint64_t number) override;
   std::vector<Event> Take() override;
   double next_event() const override;
+  double canary_seconds() const override;
 
   /// Seconds that a candidate is said to take.
   static double ValueOf(const Candidate& candidate);

@@ -96,11 +96,20 @@ void OrderBook::TakeBack(Entry& entry, double now) {
 }
 
 std::vector<std::uint64_t> OrderBook::Expire(double now, double seconds) {
+  // Leases only get longer, so that most calls need not go through all of them.
+  if (now < expires_at_) return {};
   std::vector<std::uint64_t> over;
+  double oldest = now;
   for (const std::uint64_t sequence : leased_) {
     const Entry& entry = entries_.at(sequence);
-    if (!entry.done && now - entry.heard_at > seconds) over.push_back(sequence);
+    if (entry.done) continue;
+    if (now - entry.heard_at > seconds) {
+      over.push_back(sequence);
+    } else {
+      oldest = std::min(oldest, entry.heard_at);
+    }
   }
+  expires_at_ = oldest + seconds;
   for (const std::uint64_t sequence : over) EndLease(entries_.at(sequence));
   return over;
 }

@@ -64,7 +64,8 @@ class OrderBook {
   /// The result that was judged kFirst is none, as the sender did not do it: others may.
   void TakeBack(Entry& entry, double now);
 
-  /// Orders that nobody has spoken for during `seconds`: their lease is over.
+  /// Orders that nobody has spoken for during `seconds`, which are the same in each call: their
+  /// lease is over.
   std::vector<std::uint64_t> Expire(double now, double seconds);
   /// A device is gone, or is of another process now: so are its leases, but those of `instance`.
   /// returns their orders.
@@ -92,6 +93,7 @@ class OrderBook {
 
   std::map<std::uint64_t, Entry> entries_;
   std::set<std::uint64_t> leased_, direct_;
+  double expires_at_ = 0;  // no lease is over before
   std::uint64_t next_ = 1;
   std::int64_t late_ = 0, doubled_ = 0, lost_ = 0;
   double longest_loss_ = 0;

@@ -27,6 +27,7 @@ class ProcessBench final : public Bench {
   void Drop(std::uint64_t number) override { dropped_.insert(number); }
   std::vector<Event> Take() override;
   double next_event() const override;
+  double canary_seconds() const override { return measurer_->canary_seconds(); }
   Status status() const override { return status_; }
 
   ProcessMeasurer& measurer() { return *measurer_; }

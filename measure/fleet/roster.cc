@@ -75,26 +75,46 @@ void Roster::AddKernel() {
   }
 }
 
-std::optional<std::size_t> Roster::TakeBaseline(const DeviceName& name, double now) {
-  const auto found = devices_.find(name);
-  if (found == devices_.end() || kernels_ == 0) return std::nullopt;
-  Device& device = found->second;
-  const bool ready = device.here.measures && device.here.state == DeviceState::kReady;
-  if (!ready) return std::nullopt;
-  if (device.wanted.empty() && device.now.empty() &&
-      now - device.baseline_at >= settings_.baseline_seconds) {
-    for (std::size_t i = 0; i < kernels_; ++i) device.wanted.insert(i);
+double Roster::AllowedOf(const Device& device) const {
+  return std::max(settings_.least_drift, settings_.resolution_factor * device.here.resolution);
+}
+
+double Roster::IntervalOf(const Device& device) const {
+  const double canary = device.here.canary_seconds, before = device.canary_seconds;
+  const bool moved = canary > 0 && before > 0 &&
+                     std::abs(std::log(canary / before)) > std::log1p(AllowedOf(device));
+  const double usual =
+      std::clamp(device.cost_seconds / settings_.baseline_share, settings_.baseline_seconds,
+                 std::max(settings_.baseline_seconds, settings_.most_baseline_seconds));
+  if (!moved) return usual;
+  return std::min(usual,
+                  std::max(settings_.moved_seconds, device.cost_seconds / settings_.moved_share));
+}
+
+std::vector<Roster::Due> Roster::TakeBaselines(double now, bool built) {
+  std::vector<Due> due;
+  if (kernels_ == 0) return due;
+  for (auto& [name, device] : devices_) {
+    const bool ready = device.here.measures && device.here.state == DeviceState::kReady &&
+                       (device.here.builds || built);
+    if (!ready) continue;
+    if (device.wanted.empty() && device.now.empty() &&
+        now - device.baseline_at >= IntervalOf(device)) {
+      for (std::size_t i = 0; i < kernels_; ++i) device.wanted.insert(i);
+    }
+    if (device.wanted.empty()) continue;
+    if (device.now.empty()) {
+      device.baseline_at = now;
+      device.cost_now = 0;
+    }
+    device.now.resize(kernels_, 0);
+    for (const std::size_t kernel : device.wanted) {
+      device.now[kernel] = -1;  // under way
+      due.push_back({name, kernel});
+    }
+    device.wanted.clear();
   }
-  if (device.wanted.empty()) return std::nullopt;
-  if (device.now.empty()) {
-    device.baseline_at = now;
-    device.now.assign(kernels_, 0);
-  }
-  device.now.resize(kernels_, 0);
-  const std::size_t kernel = *device.wanted.begin();
-  device.wanted.erase(device.wanted.begin());
-  device.now[kernel] = -1;  // under way
-  return kernel;
+  return due;
 }
 
 void Roster::MissBaseline(const DeviceName& name, std::size_t kernel) {
@@ -108,12 +128,13 @@ void Roster::MissBaseline(const DeviceName& name, std::size_t kernel) {
 double Roster::DriftOf(const Device& device) const { return RatioOf(device.now, device.first); }
 
 Roster::Verdict Roster::AddBaseline(const DeviceName& name, std::size_t kernel, double value,
-                                    double now) {
+                                    double cost, double now) {
   const auto found = devices_.find(name);
   if (found == devices_.end() || kernel >= kernels_) return Verdict::kNone;
   Device& device = found->second;
   device.now.resize(kernels_, 0);
   device.now[kernel] = value;
+  device.cost_now += cost;
   if (reference_[kernel] == 0) reference_[kernel] = value;
   const bool under_way =
       !device.wanted.empty() || std::ranges::any_of(device.now, [](double v) { return v < 0; });
@@ -123,9 +144,9 @@ Roster::Verdict Roster::AddBaseline(const DeviceName& name, std::size_t kernel, 
     if (device.first[i] == 0) device.first[i] = device.now[i];
   }
   device.now.clear();
-  const double allowed =
-      std::max(settings_.least_drift, settings_.resolution_factor * device.here.resolution);
-  const bool good = std::abs(std::log(drift)) <= std::log1p(allowed);
+  device.cost_seconds = device.cost_now;
+  device.canary_seconds = device.here.canary_seconds;
+  const bool good = std::abs(std::log(drift)) <= std::log1p(AllowedOf(device));
   device.bad = good ? 0 : device.bad + 1;
   device.good = good ? device.good + 1 : 0;
   const auto once_more = [&] {

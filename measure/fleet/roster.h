@@ -1,7 +1,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,8 +15,13 @@ namespace tilewright::measure::fleet {
 class Roster {
  public:
   struct Settings {
-    double gone_seconds = 7;       ///< without a word: it is not there any more
-    double baseline_seconds = 60;  ///< between two baselines of a device
+    double gone_seconds = 7;  ///< without a word: it is not there any more
+    /// Between two baselines of a device. Within these bounds they take `baseline_share` of its
+    /// time: what takes seconds is not measured every minute.
+    double baseline_seconds = 60, most_baseline_seconds = 300;
+    double baseline_share = 0.02;
+    /// The same where its canary says that it is not as it was at the last one.
+    double moved_seconds = 30, moved_share = 0.1;
     double least_drift = 0.03;     ///< less is nothing, whatever the resolution
     double resolution_factor = 2;  ///< a device drifts beyond so many times its resolution
     int bad_in_row = 2;            ///< baselines that say so
@@ -34,6 +38,9 @@ class Roster {
     std::string aside;             ///< why its times do not count; empty: they do
     std::set<std::size_t> wanted;  ///< baseline kernels that are to be measured now
     std::vector<double> now;       ///< values of the baseline under way
+    double cost_seconds = 0;       ///< of the device's time, that the last one took
+    double cost_now = 0;           ///< ... that the one under way has taken
+    double canary_seconds = 0;     ///< what the canary took at the last one; 0: unknown
   };
 
   explicit Roster(const Settings& settings) : settings_(settings) {}
@@ -56,8 +63,14 @@ class Roster {
   /// There is one more baseline kernel: every device is to measure it.
   void AddKernel();
   std::size_t kernels() const { return kernels_; }
-  /// A kernel that the device is to measure now, which is being measured from then on.
-  std::optional<std::size_t> TakeBaseline(const DeviceName& name, double now);
+  /// A baseline kernel that a device is to measure.
+  struct Due {
+    DeviceName device;
+    std::size_t kernel = 0;
+  };
+  /// Those that are to be measured now, and are being measured from then on. built: devices that
+  /// cannot build may have them, too.
+  std::vector<Due> TakeBaselines(double now, bool built);
   /// It was not measured after all: again.
   void MissBaseline(const DeviceName& name, std::size_t kernel);
 
@@ -68,7 +81,9 @@ class Roster {
     kDrifted,  ///< it is set aside from now on
     kBack,     ///< it was set aside, and is as it was again
   };
-  Verdict AddBaseline(const DeviceName& name, std::size_t kernel, double value, double now);
+  /// value: seconds of the kernel; cost: seconds of the device's time that measuring it took.
+  Verdict AddBaseline(const DeviceName& name, std::size_t kernel, double value, double cost,
+                      double now);
   void SetAside(const DeviceName& name, std::string why);
 
   /// What a time of the device is divided by to be one of the device that joined first; 1 where
@@ -77,6 +92,10 @@ class Roster {
 
  private:
   double DriftOf(const Device& device) const;
+  /// Relative difference from which on a device is not as it was.
+  double AllowedOf(const Device& device) const;
+  /// Between two baselines of it.
+  double IntervalOf(const Device& device) const;
 
   const Settings settings_;
   std::map<DeviceName, Device> devices_;

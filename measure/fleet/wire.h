@@ -110,6 +110,8 @@ struct Here {
   bool builds = false, measures = false;
   int build_slots = 0, measure_slots = 0;  ///< orders it takes at a time
   double resolution = 0;                   ///< see Measurer
+  double canary_seconds =
+      0;  ///< that a constant piece of work took in the last moments; 0: unknown
   DeviceState state = DeviceState::kReady;
   std::int64_t held = 0, done = 0;  ///< orders
   double busy_seconds = 0;          ///< of the device, since the worker began

@@ -21,6 +21,7 @@ std::string Encode(const Here& here) {
   json["build_slots"] = here.build_slots;
   json["measure_slots"] = here.measure_slots;
   json["resolution"] = Finite(here.resolution);
+  if (here.canary_seconds > 0) json["canary"] = Finite(here.canary_seconds);
   json["state"] = NameOf(here.state);
   json["held"] = here.held;
   json["done"] = here.done;
@@ -44,6 +45,7 @@ Result<Here> DecodeHere(std::string_view text) {
   here.build_slots = static_cast<int>(CountFrom(fields, "build_slots", kMostSlots));
   here.measure_slots = static_cast<int>(CountFrom(fields, "measure_slots", kMostSlots));
   here.resolution = NumberFrom(fields, "resolution");
+  if (fields.Has("canary")) here.canary_seconds = SecondsFrom(fields, "canary");
   here.state = NamedFrom(fields, "state", kStates, DeviceState::kReady);
   here.held = CountFrom(fields, "held");
   here.done = CountFrom(fields, "done");

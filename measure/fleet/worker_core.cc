@@ -297,6 +297,7 @@ void WorkerCore::SayHere(double now) {
   here_at_ = now;
   Here here = settings_.here;
   here.state = state_;
+  here.canary_seconds = bench_.canary_seconds();
   here.held = std::ssize(held_);
   here.done = done_;
   here.busy_seconds = busy_seconds_;

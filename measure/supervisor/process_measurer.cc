@@ -195,6 +195,11 @@ double ProcessMeasurer::resolution() const {
   return mailbox.greeting ? mailbox.greeting->resolution : 0;
 }
 
+double ProcessMeasurer::canary_seconds() const {
+  const std::lock_guard lock(impl_->mailbox.mutex);
+  return impl_->mailbox.canary_seconds;
+}
+
 Status ProcessMeasurer::BeginRace(const std::vector<Candidate>& finalists, const RaceTerms& terms,
                                   std::vector<KernelSpec> kernels) {
   TW_CHECK(!finalists.empty() && (kernels.empty() || kernels.size() == finalists.size()));

@@ -89,6 +89,9 @@ class ProcessMeasurer final : public Measurer {
   const DeviceFingerprint& device() const override;
   /// Waits for the A/A test where it is not done yet (a second or two after Create).
   double resolution() const override;
+  /// What the runner's canary took in quiet moments of the last ten seconds in which it ran; 0:
+  /// unknown.
+  double canary_seconds() const;
   Result<std::vector<Trial>> Race(const std::vector<Candidate>& finalists,
                                   const RaceTerms& terms) override;
 

@@ -191,6 +191,9 @@ Status RunnerPool::HandleRan(Worker& worker, const RunReply& reply) {
   runner.capacity = static_cast<std::size_t>(std::max(1, reply.capacity));
   runner.ends = runner.ends || reply.runner_ends;
   timing_seconds_ += reply.timing_seconds;
+  for (const double seconds : reply.canaries) {
+    canary_.Add(context_.clock.MonotonicSeconds(), seconds);
+  }
   if (context_.jobs.Contains(reply.ticket)) context_.jobs.Ran(reply);
   if (!worker.busy() && runner.ends) (void)worker.End(/*at_once=*/false);
   return {};

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "measure/statistics.h"
 #include "measure/supervisor/remote.h"
 #include "measure/supervisor/worker_pool.h"
 
@@ -25,6 +26,8 @@ class RunnerPool final : public WorkerPool {
   bool preparing() const { return IsBusy(/*greeted=*/false); }
   /// What the first one said of itself.
   const std::optional<Greeting>& greeting() const { return greeting_; }
+  /// See ProcessMeasurer.
+  double canary_seconds() const { return canary_.seen_seconds(); }
   /// Seconds of samples since this was last asked.
   double TakeTimingSeconds() { return std::exchange(timing_seconds_, 0); }
   /// Those on other machines that have nothing to do end by themselves, and remove their files.
@@ -74,6 +77,7 @@ class RunnerPool final : public WorkerPool {
   const std::string device_;
   std::optional<Greeting> greeting_;
   double timing_seconds_ = 0;
+  QuietGate canary_{{.bucket_seconds = 2, .buckets = 5}};
   bool unprotected_said_ = false;  // what the sandbox lacks
 };
 

@@ -115,6 +115,7 @@ void Supervisor::Deliver() {
   auto built = jobs_.TakeBuilt();
   const std::lock_guard lock(mailbox_.mutex);
   mailbox_.ledger.AddTiming(runners_.TakeTimingSeconds());
+  mailbox_.canary_seconds = runners_.canary_seconds();
   const bool greeted = !mailbox_.greeting && runners_.greeting();
   const bool breaks = mailbox_.broken.ok() && !jobs_.broken().ok();
   if (finished.empty() && !race && !greeted && !breaks) return;

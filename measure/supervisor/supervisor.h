@@ -28,6 +28,7 @@ struct Mailbox {
   std::optional<std::vector<Trial>> race_result;
   std::map<std::uint64_t, KernelSpec> built;  ///< by ticket, of what was only to be built
   std::optional<Greeting> greeting;
+  double canary_seconds = 0;  ///< see ProcessMeasurer
   TimeLedger ledger{0};
   std::vector<int> worker_pids;
   Status broken;  ///< not ok: nothing more will come

@@ -403,6 +403,33 @@ TEST(FleetTest, ADeviceThatDriftsIsSetAsideAndItsTrialsAreMeasuredAgain) {
   EXPECT_EQ(wrong, 0) << "of " << last.size();
 }
 
+TEST(FleetTest, ACanaryTellsOfADriftLongBeforeTheNextBaseline) {
+  for (const bool canary : {true, false}) {
+    MadeUpFleet fleet;
+    MadeUpBench::Settings drifts;
+    drifts.canary = canary;
+    drifts.slowness = [](double now) { return now > 1040 ? 1.08 : 1.0; };
+    fleet.AddWorker("drifts", drifts);
+    fleet.AddWorker("steady");
+    DispatcherSettings settings = MadeUpFleet::Job("j");
+    settings.baseline_kernels = 1;
+    settings.roster.baseline_seconds = 200;
+    Dispatcher& tuner = fleet.AddTuner(settings);
+    std::uint64_t ticket = 0;
+    std::map<std::uint64_t, int> seen;
+    const auto aside = [&] {
+      const auto* device = tuner.roster().Find({"drifts", "d0"});
+      return device != nullptr && !device->aside.empty();
+    };
+    while (fleet.clock.now < 1060 && !aside()) {
+      if (tuner.in_flight() < 10) SubmitMadeUp(tuner, ticket, ticket + 1), ++ticket;
+      fleet.Step();
+      fleet.Collect(tuner, seen);
+    }
+    EXPECT_EQ(aside(), canary);
+  }
+}
+
 TEST(FleetTest, DevicesOfOneClassAreComparedByTheirBaselines) {
   MadeUpFleet fleet;
   MadeUpBench::Settings slower;

@@ -68,6 +68,9 @@ TEST(WireTest, MessagesComeBackAsTheyWere) {
   here.fingerprint = MadeUpBench::Device().ToString();
   here.state = DeviceState::kQuarantined;
   EXPECT_EQ(DecodeHere(Encode(here))->state, DeviceState::kQuarantined);
+  EXPECT_EQ(DecodeHere(Encode(here))->canary_seconds, 0);
+  here.canary_seconds = 30e-6;
+  EXPECT_EQ(DecodeHere(Encode(here))->canary_seconds, 30e-6);
   JobState state;
   state.aside = {"w.d0"};
   EXPECT_EQ(DecodeJobState(Encode(state))->aside, state.aside);
