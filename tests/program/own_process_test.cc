@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
@@ -51,6 +52,15 @@ TEST(AnnounceTest, AKernelThatCrashesIsNamed) {
   };
   EXPECT_THAT(RunCheckProcess(body, {}, 60).status.message(),
               testing::StartsWith("y (relu): its kernel net_0_relu"));
+}
+
+TEST(RunCheckProcessTest, AProcessThatWaitsForEverIsEnded) {
+  const auto body = [](CheckProgress&) -> Result<Json> {
+    while (true) ::pause();
+  };
+  const CheckAnswer answer = RunCheckProcess(body, {}, 60, 0.2);
+  EXPECT_EQ(answer.status.message(), "the library did nothing for 0.2 s, beside no operator");
+  EXPECT_FALSE(answer.broken.has_value());
 }
 
 constexpr const char* kRelu = "def @main(%x: Tensor[(4, 8), float32]) { nn.relu(%x) }";

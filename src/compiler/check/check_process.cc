@@ -17,6 +17,7 @@
 #include <new>
 #include <span>
 #include <thread>
+#include <utility>
 
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
@@ -30,7 +31,8 @@ namespace {
 using Check = std::function<Result<Json>(CheckProgress&)>;
 
 constexpr int kLookMilliseconds = 50;
-constexpr double kClockFactor = 3;  // a machine with other work may be so much slower
+constexpr double kMostLookSeconds = 1;  // more between two looks is a pause of this process
+constexpr double kClockFactor = 3;      // a machine with other work may be so much slower
 // No kernel is slower: plain loops on one core do fifty times as much.
 constexpr double kLeastMacsPerSecond = 2e7, kLeastBytesPerSecond = 2e6;
 
@@ -106,8 +108,12 @@ std::string AnswerText(const Check& check, CheckProgress& progress) {
 /// Watches one check to its end.
 class Watch {
  public:
-  Watch(pid_t pid, int result, const CheckProgress& progress, double seconds)
-      : pid_(pid), result_(result), progress_(progress), seconds_(seconds) {}
+  Watch(pid_t pid, int result, const CheckProgress& progress, double seconds, double idle_seconds)
+      : pid_(pid),
+        result_(result),
+        progress_(progress),
+        seconds_(seconds),
+        idle_seconds_(idle_seconds) {}
 
   /// What it wrote until its end, or until it hung.
   std::string ReadAll() {
@@ -128,12 +134,18 @@ class Watch {
   }
   /// The operator that does not end.
   std::optional<std::size_t> hung() const { return hung_; }
+  /// It does nothing, beside no operator: it waits for what never comes.
+  bool stuck() const { return stuck_; }
 
  private:
   bool IsOverdue() {
     const double now = clock_.MonotonicSeconds(), used = ProcessorSeconds(pid_);
     const auto op = progress_.current();
     const CheckedOperator* known = op ? progress_.Operator(*op) : nullptr;
+    const double looked = std::min(now - std::exchange(looked_at_, now), kMostLookSeconds);
+    const bool idle = known == nullptr && used == std::exchange(used_last_, used);
+    idle_ = idle ? idle_ + looked : 0;
+    if (idle_ > idle_seconds_) return stuck_ = true;
     if (known == nullptr || progress_.changes() != changes_) {
       changes_ = progress_.changes();
       since_ = now;
@@ -149,11 +161,14 @@ class Watch {
   pid_t pid_;
   int result_;
   const CheckProgress& progress_;
-  double seconds_;
+  double seconds_, idle_seconds_;
   SystemClock clock_;
   std::uint64_t changes_ = 0;
   double since_ = clock_.MonotonicSeconds(), used_before_ = 0;
   std::optional<std::size_t> hung_;
+  double looked_at_ = since_, used_last_ = 0;
+  double idle_ = 0;  // seconds without processor time and without an operator
+  bool stuck_ = false;
 };
 
 ExitStatus Reap(pid_t pid, bool kill) {
@@ -207,7 +222,7 @@ void CheckProgress::SetOperators(const std::vector<OperatorReport>& operators) {
 }
 
 CheckAnswer RunCheckProcess(const Check& check, const std::vector<OperatorReport>& operators,
-                            double seconds) {
+                            double seconds, double idle_seconds) {
   const SharedProgress progress;
   const auto no_process = [] {
     return CheckAnswer{
@@ -225,14 +240,18 @@ CheckAnswer RunCheckProcess(const Check& check, const std::vector<OperatorReport
   }
   if (pid == 0) RunChild(check, *progress.get(), ends[1], parent);
   ::close(ends[1]);
-  Watch watch(pid, ends[0], *progress.get(), seconds);
+  Watch watch(pid, ends[0], *progress.get(), seconds, idle_seconds);
   const std::string text = watch.ReadAll();
   ::close(ends[0]);
   const std::optional<std::size_t> hung = watch.hung();
-  const ExitStatus ended = Reap(pid, hung.has_value());
+  const ExitStatus ended = Reap(pid, hung.has_value() || watch.stuck());
   if (hung) {
     const double limit = LimitFor(*progress.get()->Operator(*hung), seconds);
     return Broken(*progress.get(), hung, fmt::format("did not end in {:.3g} s", limit));
+  }
+  if (watch.stuck()) {
+    return Broken(*progress.get(), std::nullopt,
+                  fmt::format("did nothing for {:.3g} s, beside no operator", idle_seconds));
   }
   if (ended.ok()) {
     if (auto answer = AnswerOf(text)) return *std::move(answer);

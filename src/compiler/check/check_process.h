@@ -73,8 +73,9 @@ struct CheckAnswer {
 /// seconds: how long the kernel of one may run: of processor time, or
 /// three times as long of the clock; longer where it has much to do. What is no kernel may take its
 /// time.
+/// idle_seconds: how long what is no kernel may wait without using a processor.
 CheckAnswer RunCheckProcess(
     const std::function<Result<nlohmann::ordered_json>(CheckProgress&)>& check,
-    const std::vector<OperatorReport>& operators, double seconds);
+    const std::vector<OperatorReport>& operators, double seconds, double idle_seconds = 60);
 
 }  // namespace tilewright
