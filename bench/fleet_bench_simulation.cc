@@ -26,8 +26,9 @@ class JumpingClock final : public Clock {
   double now = 1000;
 };
 
-/// What a simulated device does is said seldom, so that a night takes minutes.
-constexpr double kHereSeconds = 5, kBeatSeconds = 1.5, kFetchSeconds = 30;
+/// What a simulated device does is said as seldom as the tuner bears where no message is lost, so
+/// that a night takes minutes.
+constexpr double kHereSeconds = 6, kBeatSeconds = 3, kFetchSeconds = 30;
 
 class Simulation {
  public:
@@ -195,8 +196,8 @@ class Simulation {
       ++drifted_;
     }
     member.core->Poll(0);
-    constexpr double kLook = 1.5;
-    Wake(which, std::min({member.bench->next_event(), clock_.now + kLook, member.leaves_at}));
+    Wake(which,
+         std::min({member.bench->next_event(), clock_.now + kBeatSeconds, member.leaves_at}));
   }
 
   void Tune() {

@@ -30,7 +30,7 @@ class MemoryHub::Member final : public Broker {
   }
   ~Member() override {
     hub_.members_.erase(number_);
-    for (auto& [subject, route] : hub_.routes_) route.erase(number_);
+    for (auto& [subject, route] : hub_.routes_) std::erase(route, number_);
     for (auto& [queue, held] : hub_.queues_) {
       std::erase_if(held.asks, [this](const Ask& ask) { return ask.member == this; });
     }
@@ -39,7 +39,9 @@ class MemoryHub::Member final : public Broker {
   Status Subscribe(const std::string& pattern) override {
     patterns_.insert(pattern);
     for (auto& [subject, route] : hub_.routes_) {
-      if (Matches(pattern, subject)) route.insert(number_);
+      const auto place = std::ranges::lower_bound(route, number_);
+      const bool there = place != route.end() && *place == number_;
+      if (!there && Matches(pattern, subject)) route.insert(place, number_);
     }
     return {};
   }
@@ -179,11 +181,11 @@ class MemoryHub::Member final : public Broker {
 
 std::unique_ptr<Broker> MemoryHub::Connect() { return std::make_unique<Member>(*this); }
 
-const std::set<std::uint64_t>& MemoryHub::RouteOf(const std::string& subject) {
+const std::vector<std::uint64_t>& MemoryHub::RouteOf(const std::string& subject) {
   const auto [found, added] = routes_.try_emplace(subject);
   if (!added) return found->second;
   for (const auto& [number, member] : members_) {
-    if (member->Hears(subject)) found->second.insert(number);
+    if (member->Hears(subject)) found->second.push_back(number);
   }
   return found->second;
 }
@@ -192,7 +194,7 @@ void MemoryHub::Say(const std::string& subject, const std::string& payload) {
   ++said_;
   const int times = copies ? copies(subject) : 1;
   for (int i = 0; i < times; ++i) {
-    for (const std::uint64_t number : std::set<std::uint64_t>(RouteOf(subject))) {
+    for (const std::uint64_t number : std::vector<std::uint64_t>(RouteOf(subject))) {
       Incoming said;
       said.subject = subject;
       said.payload = payload;

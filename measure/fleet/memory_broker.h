@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "measure/fleet/broker.h"
@@ -61,10 +62,10 @@ class MemoryHub {
 
   Clock& clock_;
   /// Who hears a subject: worked out once for each.
-  const std::set<std::uint64_t>& RouteOf(const std::string& subject);
+  const std::vector<std::uint64_t>& RouteOf(const std::string& subject);
 
-  std::map<std::uint64_t, Member*> members_;  // by their numbers
-  std::map<std::string, std::set<std::uint64_t>> routes_;
+  std::map<std::uint64_t, Member*> members_;                            // by their numbers
+  std::unordered_map<std::string, std::vector<std::uint64_t>> routes_;  // ascending numbers
   std::map<Queue, Held> queues_;
   std::map<std::string, std::string> objects_;
   std::uint64_t next_ = 1;

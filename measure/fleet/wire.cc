@@ -79,13 +79,16 @@ void ReadCandidates(Fields& fields, const TaskInfo& task, Order& order) {
   }
 }
 
+// Field by field: a list of them would be made and copied first.
 Json LeaseJson(const Lease& lease) {
-  return Json{{"sequence", Signed(lease.sequence)},
-              {"generation", lease.fence.generation},
-              {"deliveries", lease.fence.deliveries},
-              {"handle", lease.handle},
-              {"token", lease.token},
-              {"started", lease.started}};
+  Json json;
+  json["sequence"] = Signed(lease.sequence);
+  json["generation"] = lease.fence.generation;
+  json["deliveries"] = lease.fence.deliveries;
+  json["handle"] = lease.handle;
+  json["token"] = lease.token;
+  json["started"] = lease.started;
+  return json;
 }
 
 Lease LeaseFrom(const Json& json, Fields& outer) {
@@ -102,20 +105,22 @@ Lease LeaseFrom(const Json& json, Fields& outer) {
 }
 
 Json TrialJson(const Trial& trial) {
-  return Json{{"outcome", std::string(OutcomeName(trial.outcome))},
-              {"reason", Printable(trial.reason.substr(0, kMostText))},
-              {"metric", trial.metric},
-              {"samples", trial.samples},
-              {"value", Finite(trial.value)},
-              {"noise", Finite(trial.noise)},
-              {"quiet_share", Finite(trial.quiet_share)},
-              {"verified", trial.verified},
-              {"max_abs_error", Finite(trial.max_abs_error)},
-              {"build_seconds", Finite(trial.build_seconds)},
-              {"run_seconds", Finite(trial.run_seconds)},
-              {"device", trial.device.ToString()},
-              {"codegen_version", trial.codegen_version},
-              {"finished", Finite(trial.finished_unix_seconds)}};
+  Json json;
+  json["outcome"] = std::string(OutcomeName(trial.outcome));
+  json["reason"] = Printable(trial.reason.substr(0, kMostText));
+  json["metric"] = trial.metric;
+  json["samples"] = trial.samples;
+  json["value"] = Finite(trial.value);
+  json["noise"] = Finite(trial.noise);
+  json["quiet_share"] = Finite(trial.quiet_share);
+  json["verified"] = trial.verified;
+  json["max_abs_error"] = Finite(trial.max_abs_error);
+  json["build_seconds"] = Finite(trial.build_seconds);
+  json["run_seconds"] = Finite(trial.run_seconds);
+  json["device"] = trial.device.ToString();
+  json["codegen_version"] = trial.codegen_version;
+  json["finished"] = Finite(trial.finished_unix_seconds);
+  return json;
 }
 
 /// measured: not only built.
