@@ -52,7 +52,9 @@ both="ATTACH 'quiet.db' AS q; WITH
   z AS (SELECT w.key AS task, template, config_index, outcome, value FROM q.trial t JOIN q.workload w ON w.id = t.workload WHERE attempt = 0)"
 same='z.task = k.task AND z.template = k.template AND z.config_index = k.config_index'
 off='abs(k.value / z.value - 1) > 0.01'
-echo "proposed otherwise: $(sum drift.db "$both SELECT count(*) FROM k WHERE attempt = 0 AND NOT EXISTS (SELECT 1 FROM z WHERE $same)")"
+otherwise() { sum drift.db "$both SELECT $1 FROM k WHERE attempt = 0 AND NOT EXISTS (SELECT 1 FROM z WHERE $same)"; }
+per_task() { sum "$1" 'SELECT w.key, count(*) FROM trial t JOIN workload w ON w.id = t.workload WHERE attempt = 0 GROUP BY 1 ORDER BY 1'; }
+echo "proposed otherwise: $(otherwise 'count(*)') configs of $(otherwise 'count(DISTINCT task)') tasks; tasks with another number of trials: $(diff <(per_task quiet.db) <(per_task drift.db) | grep -c '^>' || true)"
 slow="$(sum drift.db "$both SELECT count(*) FROM k JOIN z ON $same WHERE attempt = 0 AND $off")"
 again="$(sum drift.db "$both SELECT count(*) FROM k JOIN z ON $same WHERE attempt = 0 AND $off AND EXISTS (SELECT 1 FROM k r WHERE r.attempt = -2 AND r.task = k.task AND r.template = k.template AND r.config_index = k.config_index)")"
 echo "trials with a time of the slow device: $slow; of these measured again: $again"

@@ -25,6 +25,7 @@ namespace fleet = measure::fleet;
 
 // The servers of a cluster speak to each other on the port that is so much further on.
 constexpr int kClusterPorts = 2000;
+constexpr int kMostPort = 65535;
 // Not in fleet.json, which is the same for all servers.
 constexpr const char* kServerFile = "server";
 constexpr const char* kRoles = "tuner, worker, builder or admin";
@@ -91,6 +92,18 @@ Status MakeCertificates(const std::string& folder, const std::string& hosts) {
   std::error_code failed;
   for (const char* name : {"names.txt", "server.csr"}) fs::remove(in(name), failed);
   return made;
+}
+
+/// what: names the port, for the message.
+Status CheckPort(const std::string& what, const std::string& hosts, std::int64_t port) {
+  const bool cluster = hosts.find(',') != std::string::npos;
+  const int most = kMostPort - (cluster ? kClusterPorts : 0);
+  if (port >= 1 && port <= most) return {};
+  const std::string why = cluster ? ", as servers of a cluster reach each other on the port " +
+                                        std::to_string(kClusterPorts) + " further on"
+                                  : "";
+  return InvalidArgument(what + ": " + std::to_string(port) + ", expected 1 to " +
+                         std::to_string(most) + why);
 }
 
 std::string List(const std::vector<std::string>& subjects) {
@@ -176,6 +189,7 @@ Result<FleetFolder> FleetFolder::Make(const std::string& folder, const std::stri
                              "', expected names or addresses of servers, with commas between them");
     }
   }
+  TW_RETURN_IF_ERROR(CheckPort("--port", host, port));
   std::error_code failed;
   fs::create_directories(folder, failed);
   if (failed) return Unavailable(folder + ": " + failed.message());
@@ -199,6 +213,8 @@ Result<FleetFolder> FleetFolder::Open(const std::string& folder) {
       !(*json)["users"].is_array()) {
     return bad("expected an object with host, port and users");
   }
+  TW_RETURN_IF_ERROR(CheckPort(file + ": port", (*json)["host"].get<std::string>(),
+                               (*json)["port"].get<std::int64_t>()));
   std::error_code failed;
   FleetFolder fleet(fs::absolute(folder, failed).string(), (*json)["host"].get<std::string>(),
                     (*json)["port"].get<int>());

@@ -60,9 +60,17 @@ Seen Listen(fleet::Broker& broker, double seconds) {
   Seen seen;
   SystemClock clock;
   (void)broker.Say(fleet::kAskSubject, "");
+  // Rates need two words of each device, which would say one every two seconds: they are asked
+  // again near the end.
+  constexpr double kAnswerSeconds = 0.4;
   const double until = clock.MonotonicSeconds() + seconds;
+  double ask_at = until - std::min(kAnswerSeconds, seconds / 2);
   while (clock.MonotonicSeconds() < until) {
-    const auto incoming = broker.Next(std::max(0.0, until - clock.MonotonicSeconds()));
+    if (clock.MonotonicSeconds() >= ask_at) {
+      (void)broker.Say(fleet::kAskSubject, "");
+      ask_at = until;
+    }
+    const auto incoming = broker.Next(std::max(0.0, ask_at - clock.MonotonicSeconds()));
     if (!incoming || incoming->kind != fleet::Incoming::Kind::kSaid) continue;
     const double now = clock.MonotonicSeconds();
     const std::string device_class(fleet::Word(incoming->subject, 2));
@@ -70,7 +78,9 @@ Seen Listen(fleet::Broker& broker, double seconds) {
       const std::string name = fleet::SpeakerOf(incoming->subject).ToString();
       auto here = fleet::DecodeHere(incoming->payload);
       if (!here.ok()) {
-        seen.others.push_back(name + ": " + here.status().message());
+        const std::string other = name + ": " + here.status().message();
+        if (std::ranges::find(seen.others, other) == seen.others.end())
+          seen.others.push_back(other);
         continue;
       }
       seen.builders = seen.builders || device_class == fleet::kBuilders;
@@ -377,9 +387,28 @@ class FleetCommand final : public Command {
     return kExitDone;
   }
 
-  Result<int> Tell(const std::string& subject, const std::string& action) {
+  /// What is told to nobody is lost. heard: what the one that is meant says all the time.
+  Status CheckIsThere(fleet::Broker& broker, const std::string& heard) const {
+    TW_RETURN_IF_ERROR(broker.Subscribe(heard));
+    TW_RETURN_IF_ERROR(broker.Say(fleet::kAskSubject, ""));
+    constexpr double kSeconds = 3;
+    SystemClock clock;
+    const double until = clock.MonotonicSeconds() + kSeconds;
+    while (clock.MonotonicSeconds() < until) {
+      const auto incoming = broker.Next(std::max(0.0, until - clock.MonotonicSeconds()));
+      if (!incoming) continue;
+      if (incoming->kind == fleet::Incoming::Kind::kSaid) return {};
+      if (incoming->kind == fleet::Incoming::Kind::kRefused) return Unavailable(incoming->payload);
+    }
+    return InvalidArgument("'" + device_ +
+                           "' is not there, expected one that `fleet status` shows");
+  }
+
+  Result<int> Tell(const std::string& heard, const std::string& subject,
+                   const std::string& action) {
     auto broker = Reach();
     TW_RETURN_IF_ERROR(broker);
+    TW_RETURN_IF_ERROR(CheckIsThere(**broker, heard));
     TW_RETURN_IF_ERROR((*broker)->Say(subject, fleet::Encode(fleet::Control{action, why_})));
     constexpr double kSeconds = 5;
     TW_RETURN_IF_ERROR((*broker)->Flush(kSeconds));
@@ -401,12 +430,14 @@ class FleetCommand final : public Command {
   Result<int> TellDevice() {
     auto names = TwoNames("WORKER.DEVICE");
     TW_RETURN_IF_ERROR(names);
-    return Tell(fleet::DeviceControlSubject({names->first, names->second}), verb_);
+    const fleet::DeviceName device{names->first, names->second};
+    return Tell(fleet::HereSubject("*", device), fleet::DeviceControlSubject(device), verb_);
   }
   Result<int> Cancel() {
     auto names = TwoNames("USER.JOB");
     TW_RETURN_IF_ERROR(names);
-    return Tell(fleet::JobControlSubject({names->first, names->second}), "cancel");
+    const fleet::JobName job{names->first, names->second};
+    return Tell(fleet::JobSubject("*", job), fleet::JobControlSubject(job), "cancel");
   }
 
   /// A server that runs is told to read its configuration again.

@@ -56,6 +56,10 @@ expect 0 fleet status --fleet "$url" --json --seconds 1
 [ "$(grep -o '"name":"w[12].d' out | wc -l)" -eq 3 ] || fail "not three devices: $(cat out)"
 expect 0 fleet drain w2.d0 --fleet "$url"
 until_has 'told to drain' worker2.log
+expect 2 fleet quarantine w9.d0 --fleet "$url"
+has "'w9.d0' is not there" err
+expect 2 fleet cancel alice.j --fleet "$url"
+has "'alice.j' is not there" err
 
 # A deadline ends the search in time for the races, and is to come.
 expect 2 tune m.onnx#1 --fleet "$url" --records made_up.db --deadline 2020-01-01T00:00:00Z
@@ -121,6 +125,8 @@ has "routes: [\"tls://n1.lab:$((port + 2000))\", " three/nats-server.conf
 expect 2 fleet up three
 has 'n1.lab, n2.lab, 10.0.0.3' err
 expect 2 fleet up four --host 'n1.lab,' --write-only
+expect 2 fleet up four --host n1.lab,n2.lab --port 64000 --write-only
+has 'expected 1 to 63535' err
 expect 1 fleet status --fleet nats://127.0.0.1:"$port" --seconds 1
 start keyed "$tilewright" worker --fleet w1/w1.fleet --made-up 0.01
 until_has 'class null-' keyed.log
