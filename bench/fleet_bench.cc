@@ -332,9 +332,10 @@ void SimulateFleet(int argc, char** argv) {
   if (s.drifted > 0 && !s.aside_after.empty()) {
     fmt::print(
         "  {} devices became 8 % slower: {} were set aside, after {:.0f} s (median), {:.0f} s at "
-        "most; {} trials measured again; set aside without reason {}\n",
+        "most; {} trials measured again; set aside without reason {}; slower at the end and not "
+        "set aside {} (for {:.0f} s at most)\n",
         s.drifted, s.aside_after.size(), s.aside_after[s.aside_after.size() / 2],
-        s.aside_after.back(), s.revised, s.wrongly_aside);
+        s.aside_after.back(), s.revised, s.wrongly_aside, s.unnoticed, s.unnoticed_seconds);
   }
   fmt::print("  took {:.1f} s, of them {:.1f} s of a processor\n", clock.MonotonicSeconds() - begin,
              ProcessorShare(1, before));

@@ -60,6 +60,8 @@ struct Simulated {
   double baseline_share = 0, idle_share = 0;
   std::int64_t trials = 0, lost_trials = 0, doubled_trials = 0, messages = 0, leases_lost = 0,
                baselines = 0, revised = 0, deaths = 0, drifted = 0, wrongly_aside = 0;
+  std::int64_t unnoticed = 0;       ///< slower at the end, alive, and not set aside
+  double unnoticed_seconds = 0;     ///< ... for so long at most
   std::vector<double> aside_after;  ///< seconds after devices became slower, ascending
 };
 Simulated Simulate(const SimulationSettings& settings);

@@ -28,7 +28,8 @@ class JumpingClock final : public Clock {
 
 /// What a simulated device does is said as seldom as the tuner bears where no message is lost, so
 /// that a night takes minutes.
-constexpr double kHereSeconds = 6, kBeatSeconds = 3, kFetchSeconds = 30;
+constexpr double kHereSeconds = 6, kBeatSeconds = 2.5, kFetchSeconds = 30, kSaySeconds = 3;
+constexpr double kLookSeconds = 1;  // a beat is late by so much at most: leases last four seconds
 
 class Simulation {
  public:
@@ -49,6 +50,7 @@ class Simulation {
     tuner_broker_ = hub_.Connect();
     DispatcherSettings job = BenchJob("sim", "night", 1);
     job.check_share = 0;
+    job.say_seconds = kSaySeconds;
     job.on_note = [this](const std::string& text) { Heard(text); };
     tuner_ = std::make_unique<Dispatcher>(job, *tuner_broker_, clock_);
     TW_CHECK(tuner_->Open().ok());
@@ -78,6 +80,13 @@ class Simulation {
     said.aside_after = aside_after_;
     said.wrongly_aside = wrongly_aside_;
     std::ranges::sort(said.aside_after);
+    for (int i = 0; i < std::ssize(members_); ++i) {
+      const Member& member = members_[static_cast<std::size_t>(i)];
+      const Roster::Device* device = tuner_->roster().Find({"w" + std::to_string(i), "d0"});
+      if (!member.slow || device == nullptr || !device->aside.empty()) continue;
+      ++said.unnoticed;
+      said.unnoticed_seconds = std::max(said.unnoticed_seconds, clock_.now - member.slower_at);
+    }
     // Nothing may be open that nobody has.
     ending_ = true;
     for (int i = 0; i < 200 * std::ssize(members_) && tuner_->in_flight() > 0 && Next(); ++i) {
@@ -123,9 +132,9 @@ class Simulation {
 
   /// "device w17.d0 is set aside: …"
   void Heard(const std::string& text) {
-    const std::size_t begin = text.find(" w"), end = text.find('.');
-    if (text.find("is set aside") == std::string::npos || begin > end) return;
-    const auto which = ParseInt64(text.substr(begin + 2, end - begin - 2));
+    constexpr std::string_view kBegin = "device w";
+    if (!text.starts_with(kBegin) || text.find("is set aside") == std::string::npos) return;
+    const auto which = ParseInt64(text.substr(kBegin.size(), text.find('.') - kBegin.size()));
     TW_CHECK(which.ok(), text);
     const double slower_at = members_[static_cast<std::size_t>(*which)].slower_at;
     if (clock_.now < slower_at) {
@@ -197,7 +206,7 @@ class Simulation {
     }
     member.core->Poll(0);
     Wake(which,
-         std::min({member.bench->next_event(), clock_.now + kBeatSeconds, member.leaves_at}));
+         std::min({member.bench->next_event(), clock_.now + kLookSeconds, member.leaves_at}));
   }
 
   void Tune() {

@@ -15,8 +15,7 @@ namespace {
 constexpr double kTickSeconds = 0.1;
 // What all devices and leases are gone through for: with thousands of them that is not for nothing.
 constexpr double kLookSeconds = 0.4;
-constexpr double kSaySeconds = 1;       // between two words of the job
-constexpr double kExtendSeconds = 1.2;  // ... to the broker about a lease, at least
+constexpr double kExtendSeconds = 1.2;  // between two words to the broker about a lease, at least
 constexpr double kHeardSeconds = 3;     // a device that was told something has said so by then
 constexpr double kYoungSeconds = 2;     // an order may still be on its way to the queue
 // Nobody has looked after the fleet for so long: nothing that was not heard is anybody's fault.
@@ -241,7 +240,7 @@ void Dispatcher::Tick() {
   }
   WatchBroker(absent);
   if (!broker_.connected()) return;
-  if (now - said_at_ >= kSaySeconds) SayJob(now);
+  if (now - said_at_ >= settings_.say_seconds) SayJob(now);
   ExpireLeases(now);
   if (now - looked_at_ >= kLookSeconds) {
     looked_at_ = now;

@@ -33,6 +33,7 @@ struct DispatcherSettings {
   int most_lost = 3;                ///< workers that a candidate may take down
   int baseline_kernels = 2;         ///< at most
   double check_share = 0.25;        ///< of the best results, measured once more elsewhere; 0: none
+  double say_seconds = 1;           ///< between two words of the job
   double audit_seconds = 5;         ///< between two looks at what the queue holds
   double race_limit_seconds = 120;  ///< a race may take, beyond its terms
   Roster::Settings roster;

@@ -106,6 +106,8 @@ std::vector<Roster::Due> Roster::TakeBaselines(double now, bool built) {
     if (device.now.empty()) {
       device.baseline_at = now;
       device.cost_now = 0;
+      // Of now: what becomes slower while a baseline is measured may have been as before in it.
+      device.canary_seconds = device.here.canary_seconds;
     }
     device.now.resize(kernels_, 0);
     for (const std::size_t kernel : device.wanted) {
@@ -145,7 +147,6 @@ Roster::Verdict Roster::AddBaseline(const DeviceName& name, std::size_t kernel, 
   }
   device.now.clear();
   device.cost_seconds = device.cost_now;
-  device.canary_seconds = device.here.canary_seconds;
   const bool good = std::abs(std::log(drift)) <= std::log1p(AllowedOf(device));
   device.bad = good ? 0 : device.bad + 1;
   device.good = good ? device.good + 1 : 0;

@@ -72,6 +72,22 @@ TEST(RosterTest, ACanaryThatMovedAsksForABaseline) {
   }
 }
 
+TEST(RosterTest, ACanaryThatMovesDuringABaselineAsksForAnotherOne) {
+  Roster roster{Roster::Settings()};
+  Here here;
+  here.instance = "i";
+  here.measures = here.builds = true;
+  here.canary_seconds = 30e-6;
+  roster.AddKernel();
+  roster.Hear(kDevice, here, 1);
+  EXPECT_EQ(roster.TakeBaselines(1, /*built=*/false).size(), 1u);
+  here.canary_seconds = 33e-6;
+  roster.Hear(kDevice, here, 2);
+  EXPECT_EQ(roster.AddBaseline(kDevice, 0, 1e-3, 0.2, 3), Roster::Verdict::kGood);
+  EXPECT_TRUE(roster.TakeBaselines(30, /*built=*/false).empty());
+  EXPECT_EQ(roster.TakeBaselines(31, /*built=*/false).size(), 1u);
+}
+
 TEST(RosterTest, WhoCannotBuildWaitsForWhatIsBuilt) {
   Roster roster{Roster::Settings()};
   Here here;
