@@ -31,6 +31,7 @@ sleep 1
 # It says when it goes, so that the moment of getting slower is known: now, and half of the job.
 half=$((seconds / 2))
 run_worker slow --made-up-slower "$factor@$half"
+until grep -q 'devices\? of class' slow.log; do sleep 0.05; done # on a busy machine it begins late
 slow_at=$(echo "$(now) + $half" | bc)
 sleep 1
 tune drift &
@@ -48,7 +49,7 @@ grep 'set aside' drift.log || { echo "not set aside"; tail -n 3 drift.log; exit 
 echo "$factor times as slow after $half s; set aside $(echo "$aside - $slow_at" | bc) s later, with $at_aside of $trials trials done"
 grep -o '"revised":[0-9]*' drift.out
 both="ATTACH 'quiet.db' AS q; WITH
-  k AS (SELECT w.key AS task, template, config_index, outcome, value, attempt FROM trial t JOIN workload w ON w.id = t.workload),
+  k AS (SELECT w.key AS task, template, config_index, outcome, value, attempt, finished FROM trial t JOIN workload w ON w.id = t.workload),
   z AS (SELECT w.key AS task, template, config_index, outcome, value FROM q.trial t JOIN q.workload w ON w.id = t.workload WHERE attempt = 0)"
 same='z.task = k.task AND z.template = k.template AND z.config_index = k.config_index'
 off='abs(k.value / z.value - 1) > 0.01'
@@ -57,6 +58,8 @@ per_task() { sum "$1" 'SELECT w.key, count(*) FROM trial t JOIN workload w ON w.
 echo "proposed otherwise: $(otherwise 'count(*)') configs of $(otherwise 'count(DISTINCT task)') tasks; tasks with another number of trials: $(diff <(per_task quiet.db) <(per_task drift.db) | grep -c '^>' || true)"
 slow="$(sum drift.db "$both SELECT count(*) FROM k JOIN z ON $same WHERE attempt = 0 AND $off")"
 again="$(sum drift.db "$both SELECT count(*) FROM k JOIN z ON $same WHERE attempt = 0 AND $off AND EXISTS (SELECT 1 FROM k r WHERE r.attempt = -2 AND r.task = k.task AND r.template = k.template AND r.config_index = k.config_index)")"
+first=$(sum drift.db "$both SELECT printf('%.3f', min(finished)) FROM k JOIN z ON $same WHERE attempt = 0 AND $off")
+echo "the first slow time was measured $(echo "$first - $slow_at" | bc) s after it became slower"
 echo "trials with a time of the slow device: $slow; of these measured again: $again"
 echo "measured again: $(sum drift.db "$both SELECT count(*) FROM k WHERE attempt = -2"); of these off the undisturbed time: $(sum drift.db "$both SELECT count(*) FROM k JOIN z ON $same WHERE attempt = -2 AND $off")"
 # What is served: the winners of the races.

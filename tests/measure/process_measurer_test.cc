@@ -69,6 +69,7 @@ TEST(ProcessMeasurer, ADefaultConfigIsBuiltVerifiedAndTimed) {
   EXPECT_EQ(trial.device.kind, "cpu");
   EXPECT_GT(trial.finished_unix_seconds, 1.6e9);
   EXPECT_GE(measurer->resolution(), 0);
+  EXPECT_GT(measurer->canary_seconds(), 0);
   const TimeSplit split = measurer->time_split();
   EXPECT_GT(split.runner_busy_seconds, 0);
   EXPECT_GT(split.builder_busy_seconds, 0);
