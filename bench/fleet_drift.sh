@@ -56,6 +56,9 @@ off='abs(k.value / z.value - 1) > 0.01'
 otherwise() { sum drift.db "$both SELECT $1 FROM k WHERE attempt = 0 AND NOT EXISTS (SELECT 1 FROM z WHERE $same)"; }
 per_task() { sum "$1" 'SELECT w.key, count(*) FROM trial t JOIN workload w ON w.id = t.workload WHERE attempt = 0 GROUP BY 1 ORDER BY 1'; }
 echo "proposed otherwise: $(otherwise 'count(*)') configs of $(otherwise 'count(DISTINCT task)') tasks; tasks with another number of trials: $(diff <(per_task quiet.db) <(per_task drift.db) | grep -c '^>' || true)"
+# Of each task one store has what the other has, and maybe more: its search goes on the same way.
+both_ways="(SELECT DISTINCT task FROM k WHERE attempt = 0 AND NOT EXISTS (SELECT 1 FROM z WHERE $same)) INTERSECT SELECT DISTINCT task FROM z WHERE NOT EXISTS (SELECT 1 FROM k WHERE attempt = 0 AND $same)"
+echo "tasks that went another way: $(sum drift.db "$both SELECT count(*) FROM (SELECT * FROM $both_ways)")"
 slow="$(sum drift.db "$both SELECT count(*) FROM k JOIN z ON $same WHERE attempt = 0 AND $off")"
 again="$(sum drift.db "$both SELECT count(*) FROM k JOIN z ON $same WHERE attempt = 0 AND $off AND EXISTS (SELECT 1 FROM k r WHERE r.attempt = -2 AND r.task = k.task AND r.template = k.template AND r.config_index = k.config_index)")"
 first=$(sum drift.db "$both SELECT printf('%.3f', min(finished)) FROM k JOIN z ON $same WHERE attempt = 0 AND $off")
