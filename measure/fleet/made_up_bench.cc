@@ -105,6 +105,7 @@ std::vector<Bench::Event> MadeUpBench::Take() {
     for (const Candidate& candidate : work.order.candidates) {
       if (build) break;
       event.trials.push_back(TrialOf(candidate, work.over_at));
+      ran_ = true;
     }
     events.push_back(std::move(event));
   }
@@ -113,7 +114,7 @@ std::vector<Bench::Event> MadeUpBench::Take() {
 
 double MadeUpBench::canary_seconds() const {
   constexpr double kSeconds = 30e-6;
-  if (!settings_.canary) return 0;
+  if (!settings_.canary || !ran_) return 0;
   return settings_.slowness ? kSeconds * settings_.slowness(clock_.MonotonicSeconds()) : kSeconds;
 }
 

@@ -53,6 +53,7 @@ class MadeUpBench final : public Bench {
   std::deque<Work> works_;
   double free_at_ = 0;
   std::uint64_t trials_ = 0;
+  bool ran_ = false;  // a trial: its canary is measured beside it
 };
 
 }  // namespace tilewright::measure::fleet

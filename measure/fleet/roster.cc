@@ -29,6 +29,11 @@ bool Roster::Hear(const DeviceName& name, Here here, double now) {
   if (anew) device = Device{};
   device.here = std::move(here);
   device.heard_at = now;
+  // A device's first canary comes with its first trial: it is what that baseline stands for which
+  // began without one.
+  if (device.canary_seconds == 0 && device.baseline_at > 0) {
+    device.canary_seconds = device.here.canary_seconds;
+  }
   if (added || anew) {
     device.first.assign(kernels_, 0);
     for (std::size_t i = 0; i < kernels_; ++i) device.wanted.insert(i);
@@ -154,6 +159,7 @@ Roster::Verdict Roster::AddBaseline(const DeviceName& name, std::size_t kernel, 
     for (std::size_t i = 0; i < kernels_; ++i) device.wanted.insert(i);
   };
   if (!device.aside.empty()) {
+    if (good && device.good < settings_.good_in_row) once_more();  // not after the usual minutes
     if (!good || device.good < settings_.good_in_row) return Verdict::kNone;
     device.aside.clear();
     device.good_at = now;

@@ -40,7 +40,7 @@ class Roster {
     std::vector<double> now;       ///< values of the baseline under way
     double cost_seconds = 0;       ///< of the device's time, that the last one took
     double cost_now = 0;           ///< ... that the one under way has taken
-    double canary_seconds = 0;     ///< what the canary took when the last one began; 0: unknown
+    double canary_seconds = 0;     ///< of the canary as the last one began, or next; 0: unknown
   };
 
   explicit Roster(const Settings& settings) : settings_(settings) {}

@@ -4,6 +4,9 @@
 
 #include <tuple>
 
+#include "measure/fleet/made_up_bench.h"
+#include "src/base/clock.h"
+
 namespace tilewright::measure::fleet {
 namespace {
 
@@ -30,6 +33,7 @@ class OneDevice {
     return now_ - before;
   }
   void SetCanary(double seconds) { here_.canary_seconds = seconds; }
+  void Hear() { roster_.Hear(kDevice, here_, now_); }
 
  private:
   bool Measure() {
@@ -86,6 +90,52 @@ TEST(RosterTest, ACanaryThatMovesDuringABaselineAsksForAnotherOne) {
   EXPECT_EQ(roster.AddBaseline(kDevice, 0, 1e-3, 0.2, 3), Roster::Verdict::kGood);
   EXPECT_TRUE(roster.TakeBaselines(30, /*built=*/false).empty());
   EXPECT_EQ(roster.TakeBaselines(31, /*built=*/false).size(), 1u);
+}
+
+TEST(RosterTest, TheFirstBaselineStandsForTheFirstCanary) {
+  OneDevice device(0.2);
+  device.NextBaseline();  // a device that has run nothing has no canary yet
+  device.SetCanary(30e-6);
+  device.Hear();
+  device.SetCanary(33e-6);
+  EXPECT_EQ(device.NextBaseline(), 30);
+}
+
+TEST(RosterTest, WhoMayBeAsBeforeIsAskedOnceMoreAtOnce) {
+  Roster roster{Roster::Settings()};
+  Here here;
+  here.instance = "i";
+  here.measures = here.builds = true;
+  here.canary_seconds = 30e-6;
+  roster.AddKernel();
+  double now = 1;
+  const auto measure = [&](double value) {
+    roster.Hear(kDevice, here, now);
+    EXPECT_EQ(roster.TakeBaselines(now, /*built=*/false).size(), 1u) << now;
+    return roster.AddBaseline(kDevice, 0, value, 0.2, now);
+  };
+  EXPECT_EQ(measure(1.0e-3), Roster::Verdict::kGood);
+  now += 60;
+  EXPECT_EQ(measure(1.1e-3), Roster::Verdict::kBad);
+  EXPECT_EQ(measure(1.1e-3), Roster::Verdict::kDrifted);
+  EXPECT_TRUE(roster.TakeBaselines(now, /*built=*/false).empty());
+  now += 60;
+  EXPECT_EQ(measure(1.0e-3), Roster::Verdict::kNone);
+  EXPECT_EQ(measure(1.0e-3), Roster::Verdict::kBack);
+}
+
+TEST(MadeUpBenchTest, HasNoCanaryBeforeItsFirstTrialIsOver) {
+  SystemClock clock;
+  MadeUpBench::Settings settings;
+  settings.seconds = 0;
+  MadeUpBench bench(settings, clock);
+  EXPECT_EQ(bench.canary_seconds(), 0);
+  Order order;
+  order.stage = Stage::kWhole;
+  order.candidates.emplace_back();
+  bench.Start(1, order, {});
+  EXPECT_EQ(bench.Take().size(), 1u);
+  EXPECT_GT(bench.canary_seconds(), 0);
 }
 
 TEST(RosterTest, WhoCannotBuildWaitsForWhatIsBuilt) {
