@@ -358,6 +358,7 @@ Result<int> DeviceNetwork::Run(const ModelSource& source, bool seeded, const Inp
   auto values = inputs.Make(network.inputs(), vta != nullptr ? "quantized" : "ramp");
   TW_RETURN_IF_ERROR(values);
   opened->Announce(progress);
+  if (vta != nullptr) progress.End();  // its operators are not said one by one
   auto results = vta != nullptr ? network.Run(*values) : RunTold(network, *values, progress);
   TW_RETURN_IF_ERROR(results);
   TW_RETURN_IF_ERROR(outputs.Write(*results));
@@ -397,6 +398,7 @@ Result<VerifyReport> DeviceNetwork::Verify(const ModelSource& file, const std::s
   if (vta) {
     PrintErr("{} operators on the host: evaluated by the reference itself\n",
              HostSteps(*opened->plan));
+    if (options.progress != nullptr) options.progress->End();
     options.progress = nullptr;
   }
   if (options.progress != nullptr) opened->Announce(*options.progress);

@@ -43,7 +43,10 @@ void Announce(const RunnableNetwork& network, CheckProgress& progress, std::int6
 
 Result<std::vector<Tensor>> RunTold(const RunnableNetwork& network, std::span<const Tensor> inputs,
                                     CheckProgress& progress) {
-  if (network.on_gpu()) return network.Run(inputs);
+  if (network.on_gpu()) {
+    progress.End();  // its operators are not said one by one
+    return network.Run(inputs);
+  }
   auto outputs =
       network.Run(inputs, [&](std::size_t op) { progress.Begin(static_cast<std::int64_t>(op)); });
   progress.End();

@@ -246,6 +246,7 @@ class VerifyCommand final : public Command {
 
   // With the constants of both folded: pack writes a bias as operators on a constant.
   Result<int> VerifyGraph(Graph unfolded, const std::vector<Tensor>& inputs) {
+    options_.progress->End();  // there is no library
     TW_RETURN_IF_ERROR(network_.device().CheckUnused());
     auto folded = FoldConstants(std::move(unfolded));
     TW_RETURN_IF_ERROR(folded);

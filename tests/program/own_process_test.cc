@@ -12,6 +12,7 @@
 #include "python_free_cli/commands/end_command.h"
 #include "python_free_cli/own_process.h"
 #include "python_free_cli/registries.h"
+#include "src/base/clock.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/compiler/compile.h"
@@ -59,8 +60,19 @@ TEST(RunCheckProcessTest, AProcessThatWaitsForEverIsEnded) {
     while (true) ::pause();
   };
   const CheckAnswer answer = RunCheckProcess(body, {}, 60, 0.2);
-  EXPECT_EQ(answer.status.message(), "the library did nothing for 0.2 s, beside no operator");
+  EXPECT_EQ(answer.status.message(), "the library did nothing for 0.2 s before its first operator");
   EXPECT_FALSE(answer.broken.has_value());
+}
+
+TEST(RunCheckProcessTest, AProcessMayWaitAfterItsOperators) {
+  const auto body = [](CheckProgress& progress) -> Result<Json> {
+    progress.Begin(0);
+    progress.End();
+    SystemClock().SleepSeconds(0.6);  // as for a pager that is not read on
+    return Json{{"printed", true}};
+  };
+  const CheckAnswer answer = RunCheckProcess(body, {}, 60, 0.2);
+  EXPECT_TRUE(answer.status.ok()) << answer.status.message();
 }
 
 constexpr const char* kRelu = "def @main(%x: Tensor[(4, 8), float32]) { nn.relu(%x) }";

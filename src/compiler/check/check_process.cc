@@ -134,7 +134,7 @@ class Watch {
   }
   /// The operator that does not end.
   std::optional<std::size_t> hung() const { return hung_; }
-  /// It does nothing, beside no operator: it waits for what never comes.
+  /// It did nothing before its first operator: it waits for what never comes.
   bool stuck() const { return stuck_; }
 
  private:
@@ -143,7 +143,9 @@ class Watch {
     const auto op = progress_.current();
     const CheckedOperator* known = op ? progress_.Operator(*op) : nullptr;
     const double looked = std::min(now - std::exchange(looked_at_, now), kMostLookSeconds);
-    const bool idle = known == nullptr && used == std::exchange(used_last_, used);
+    // After an operator it may wait for who reads what it prints. 0: its clock cannot be read.
+    const bool waits = used > 0 && used == std::exchange(used_last_, used);
+    const bool idle = waits && progress_.changes() == 0;
     idle_ = idle ? idle_ + looked : 0;
     if (idle_ > idle_seconds_) return stuck_ = true;
     if (known == nullptr || progress_.changes() != changes_) {
@@ -167,7 +169,7 @@ class Watch {
   double since_ = clock_.MonotonicSeconds(), used_before_ = 0;
   std::optional<std::size_t> hung_;
   double looked_at_ = since_, used_last_ = 0;
-  double idle_ = 0;  // seconds without processor time and without an operator
+  double idle_ = 0;  // seconds without processor time before the first operator
   bool stuck_ = false;
 };
 
@@ -251,7 +253,7 @@ CheckAnswer RunCheckProcess(const Check& check, const std::vector<OperatorReport
   }
   if (watch.stuck()) {
     return Broken(*progress.get(), std::nullopt,
-                  fmt::format("did nothing for {:.3g} s, beside no operator", idle_seconds));
+                  fmt::format("did nothing for {:.3g} s before its first operator", idle_seconds));
   }
   if (ended.ok()) {
     if (auto answer = AnswerOf(text)) return *std::move(answer);

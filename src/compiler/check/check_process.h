@@ -40,7 +40,8 @@ class CheckProgress {
     operator_ = op;
     ++changes_;
   }
-  /// What runs now is no kernel of the library.
+  /// What runs now is no kernel of the library. Also before what no operator is said of, which may
+  /// wait from then on.
   void End() { Begin(kNone); }
   std::optional<std::size_t> current() const {
     const std::int64_t op = operator_;
@@ -73,7 +74,7 @@ struct CheckAnswer {
 /// seconds: how long the kernel of one may run: of processor time, or
 /// three times as long of the clock; longer where it has much to do. What is no kernel may take its
 /// time.
-/// idle_seconds: how long what is no kernel may wait without using a processor.
+/// idle_seconds: how long it may wait without using a processor before its first operator begins.
 CheckAnswer RunCheckProcess(
     const std::function<Result<nlohmann::ordered_json>(CheckProgress&)>& check,
     const std::vector<OperatorReport>& operators, double seconds, double idle_seconds = 60);
