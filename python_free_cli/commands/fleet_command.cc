@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 
+#include "measure/fleet/roster.h"
 #include "measure/fleet/wire.h"
 #include "python_free_cli/arguments/fleet_argument.h"
 #include "python_free_cli/command.h"
@@ -387,37 +388,36 @@ class FleetCommand final : public Command {
     return kExitDone;
   }
 
-  /// What is told to nobody is lost. heard: what the one that is meant says all the time.
-  Status CheckIsThere(fleet::Broker& broker, const std::string& heard) const {
-    TW_RETURN_IF_ERROR(broker.Subscribe(heard));
-    TW_RETURN_IF_ERROR(broker.Say(fleet::kAskSubject, ""));
-    constexpr double kSeconds = 3;
-    SystemClock clock;
-    const double until = clock.MonotonicSeconds() + kSeconds;
-    while (clock.MonotonicSeconds() < until) {
-      const auto incoming = broker.Next(std::max(0.0, until - clock.MonotonicSeconds()));
-      if (!incoming) continue;
-      if (incoming->kind == fleet::Incoming::Kind::kSaid) return {};
-      if (incoming->kind == fleet::Incoming::Kind::kRefused) return Unavailable(incoming->payload);
-    }
-    return InvalidArgument("'" + device_ +
-                           "' is not there, expected one that `fleet status` shows");
-  }
-
+  /// heard: what the one that is meant says all the time. One that is busy is slow to answer, and
+  /// hears it nevertheless: it is told first, and then asked whether it is there.
   Result<int> Tell(const std::string& heard, const std::string& subject,
                    const std::string& action) {
     auto broker = Reach();
     TW_RETURN_IF_ERROR(broker);
-    TW_RETURN_IF_ERROR(CheckIsThere(**broker, heard));
+    TW_RETURN_IF_ERROR((*broker)->Subscribe(heard));
     TW_RETURN_IF_ERROR((*broker)->Say(subject, fleet::Encode(fleet::Control{action, why_})));
+    TW_RETURN_IF_ERROR((*broker)->Say(fleet::kAskSubject, ""));
     constexpr double kSeconds = 5;
     TW_RETURN_IF_ERROR((*broker)->Flush(kSeconds));
-    // What one may not say is answered on its own.
+    const double gone_seconds = fleet::Roster::Settings().gone_seconds;
+    // What one may not say is answered on its own, and maybe after what others say.
     constexpr double kAnswerSeconds = 0.2;
-    while (const auto incoming = (*broker)->Next(kAnswerSeconds)) {
+    SystemClock clock;
+    const double until = clock.MonotonicSeconds() + gone_seconds;
+    bool there = false;
+    while (true) {
+      const double left = until - clock.MonotonicSeconds();
+      if (!there && left <= 0) break;
+      const auto incoming = (*broker)->Next(there ? kAnswerSeconds : left);
+      if (!incoming && there) return kExitDone;
+      if (!incoming) continue;
       if (incoming->kind == fleet::Incoming::Kind::kRefused) return Unavailable(incoming->payload);
+      there = there || incoming->kind == fleet::Incoming::Kind::kSaid;
     }
-    return kExitDone;
+    return InvalidArgument(
+        fmt::format("'{}' was told so, and said nothing for {:g} s: expected one that `fleet "
+                    "status` shows",
+                    device_, gone_seconds));
   }
   /// Two names with a dot between them.
   Result<std::pair<std::string, std::string>> TwoNames(const char* what) const {

@@ -57,9 +57,18 @@ expect 0 fleet status --fleet "$url" --json --seconds 1
 expect 0 fleet drain w2.d0 --fleet "$url"
 until_has 'told to drain' worker2.log
 expect 2 fleet quarantine w9.d0 --fleet "$url"
-has "'w9.d0' is not there" err
+has "'w9.d0' was told so, and said nothing" err
 expect 2 fleet cancel alice.j --fleet "$url"
-has "'alice.j' is not there" err
+has "'alice.j' was told so, and said nothing" err
+# One that does not answer in time does as it was told nevertheless.
+start slow "$tilewright" worker --fleet "$url" --name slow --made-up 0.01
+until_has 'class null-' slow.log
+kill -STOP "$last"
+expect 2 fleet quarantine slow.d0 --fleet "$url"
+kill -CONT "$last"
+until_has 'told to quarantine' slow.log
+expect 0 fleet drain slow.d0 --fleet "$url"
+until_has 'told to drain' slow.log
 
 # A deadline ends the search in time for the races, and is to come.
 expect 2 tune m.onnx#1 --fleet "$url" --records made_up.db --deadline 2020-01-01T00:00:00Z
