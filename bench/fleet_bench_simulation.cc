@@ -28,8 +28,10 @@ class JumpingClock final : public Clock {
 
 /// What a simulated device does is said as seldom as the tuner bears where no message is lost, so
 /// that a night takes minutes.
-constexpr double kHereSeconds = 6, kBeatSeconds = 2.5, kFetchSeconds = 30, kSaySeconds = 3;
-constexpr double kLookSeconds = 1;  // a beat is late by so much at most: leases last four seconds
+constexpr double kHereSeconds = 5, kBeatSeconds = 2.5, kFetchSeconds = 30, kSaySeconds = 3;
+// What is said is late by so much at most: leases last four seconds, and who says nothing for seven
+// is gone.
+constexpr double kLookSeconds = 1;
 
 class Simulation {
  public:

@@ -105,6 +105,7 @@ void Dispatcher::HandleBeat(const Incoming& incoming) {
     return;
   }
   const double now = clock_.MonotonicSeconds();
+  roster_.HearBeat(device, beat->instance, now);
   for (const Lease& lease : beat->leases) {
     const auto heard = beat->epoch == settings_.epoch
                            ? book_.Hear(device, beat->instance, lease, now)

@@ -41,6 +41,13 @@ bool Roster::Hear(const DeviceName& name, Here here, double now) {
   return added || anew;
 }
 
+void Roster::HearBeat(const DeviceName& name, const std::string& instance, double now) {
+  const auto found = devices_.find(name);
+  if (found != devices_.end() && found->second.here.instance == instance) {
+    found->second.heard_at = now;
+  }
+}
+
 std::vector<DeviceName> Roster::Forget(double now) {
   std::vector<DeviceName> gone;
   for (const auto& [name, device] : devices_) {

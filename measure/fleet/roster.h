@@ -47,6 +47,8 @@ class Roster {
 
   /// A device says that it is there. returns true if it is new, or another process than before.
   bool Hear(const DeviceName& name, Here here, double now);
+  /// A process of a device speaks for its leases: it is there as well, if it was.
+  void HearBeat(const DeviceName& name, const std::string& instance, double now);
   /// Those that have said nothing for long are forgotten. returns them.
   std::vector<DeviceName> Forget(double now);
   void Remove(const DeviceName& name) { devices_.erase(name); }

@@ -80,6 +80,28 @@ TEST(FleetTest, DeathOfAWorkerCostsFiveSecondsAtMost) {
   EXPECT_LT(tuner.counts().longest_loss_seconds, 5);
 }
 
+TEST(FleetTest, WhoSpeaksForItsOrdersIsThere) {
+  MadeUpFleet fleet;
+  MadeUpBench::Settings slow;
+  slow.seconds = 20;
+  fleet.AddWorker("w", slow);
+  Dispatcher& tuner = fleet.AddTuner(MadeUpFleet::Job("j"));
+  SubmitMadeUp(tuner, 0, 2);
+  fleet.Run(2);
+  // All that it says of itself is lost, and its beats are not.
+  fleet.hub.copies = [](const std::string& subject) {
+    return subject.starts_with("tw.here.") ? 0 : 1;
+  };
+  fleet.Run(12);
+  EXPECT_NE(tuner.roster().Find({"w", "d0"}), nullptr);
+  EXPECT_EQ(tuner.counts().lost, 0);
+  // Without them it is gone.
+  fleet.workers["w"].reset();
+  fleet.Run(8);
+  EXPECT_EQ(tuner.roster().Find({"w", "d0"}), nullptr);
+  EXPECT_EQ(tuner.counts().lost, 2);
+}
+
 TEST(FleetTest, BuildersBuildForDevicesThatCannotAndMayDie) {
   MadeUpFleet fleet;
   for (const char* name : {"b1", "b2"}) fleet.AddWorker(name, {}, /*builds=*/true, false);
