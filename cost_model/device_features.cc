@@ -9,6 +9,7 @@
 #include "cost_model/vta_features.h"
 #include "src/target/device.h"
 #include "src/target/gpu.h"
+#include "src/templates/device.h"
 #include "src/templates/vta/vta_target.h"
 
 namespace tilewright::cost_model {
@@ -25,8 +26,7 @@ Status OfGpu(const Target& target, const LoopSummary& summary, const Config& con
 }
 
 double EstimateOfStream(const Target& target, std::span<const float> row) {
-  const auto vta = VtaTargetOf(target);
-  const bool bytes = vta.ok() && vta->metric == kVtaDramBytes;
+  const bool bytes = target.Option("metric", kVtaCycles) == kVtaDramBytes;
   return std::exp2(row[bytes ? kVtaBytesColumn : kVtaBusyColumn]);
 }
 
@@ -58,6 +58,14 @@ double EstimateOf(const Target& target, std::span<const float> row) {
   TW_CHECK(row.size() == static_cast<std::size_t>(FeatureCount()), "wrong width of a feature row");
   const Estimate* estimate = FindPart(kDevices, target);
   return estimate == nullptr ? 0 : (*estimate)(target, row);
+}
+
+double EstimateOf(const Target& target, std::string_view metric, std::span<const float> row) {
+  if (metric == MetricOf(target)) return EstimateOf(target, row);
+  if (!CountsTrials(target)) return 0;
+  Target other = target;
+  other.SetOption("metric", std::string(metric));
+  return EstimateOf(other, row);
 }
 
 }  // namespace tilewright::cost_model

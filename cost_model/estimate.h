@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "src/target/target.h"
 
@@ -13,6 +14,8 @@ namespace tilewright::cost_model {
 /// nobody can tell (grids).
 /// row: FeatureCount() features of the candidate, as FeaturesOfLoops or FeaturesOfStream gave them.
 double EstimateOf(const Target& target, std::span<const float> row);
+/// By another metric of the target; 0 also where the features do not say it.
+double EstimateOf(const Target& target, std::string_view metric, std::span<const float> row);
 
 /// Of loops on a processor: cycles.
 double EstimateOfLoops(const Target& target, std::span<const float> row);

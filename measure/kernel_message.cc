@@ -155,6 +155,7 @@ Json ToJson(const KernelSpec& kernel) {
               {"artifact", kernel.artifact},
               {"artifact_name", kernel.artifact_name},
               {"symbol", kernel.symbol},
+              {"code_bytes", kernel.code_bytes},
               {"threads", kernel.threads},
               {"tolerance", kernel.tolerance ? Json(*kernel.tolerance) : Json()},
               {"launches", LaunchesJson(kernel)},
@@ -173,6 +174,10 @@ KernelSpec KernelSpecFrom(const Json& json, Fields& outer, const TaskTable& task
   kernel.artifact = fields.Text("artifact");
   kernel.artifact_name = fields.Text("artifact_name");
   kernel.symbol = fields.Text("symbol");
+  // None of builders of earlier versions.
+  if (fields.Has("code_bytes")) {
+    kernel.code_bytes = std::max<std::int64_t>(0, fields.Integer("code_bytes"));
+  }
   kernel.threads = fields.Threads();
   kernel.tolerance = fields.NumberOrNull("tolerance");
   for (const Json& launch : fields.Get("launches", Json::value_t::array)) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/base/printable.h"
+
 namespace tilewright::measure {
 namespace {
 
@@ -71,6 +73,22 @@ std::vector<std::int64_t> Fields::Integers(const char* name) {
     integers.push_back(value.is_number_integer() ? value.get<std::int64_t>() : 0);
   }
   return integers;
+}
+
+std::map<std::string, double> Fields::Positives(const char* name) {
+  constexpr std::size_t kMostNumbers = 16, kMostName = 64;
+  std::map<std::string, double> numbers;
+  if (!Has(name)) return numbers;
+  for (const auto& item : Get(name, Json::value_t::object).items()) {
+    const double value = item.value().is_number() ? item.value().get<double>() : 0;
+    const bool fine = std::isfinite(value) && value > 0 && item.key().size() <= kMostName;
+    if (!fine || numbers.size() == kMostNumbers) {
+      Fail(Corrupt("message: " + std::string(name) + " has what is no positive number"));
+      break;
+    }
+    numbers[Printable(item.key())] = value;
+  }
+  return numbers;
 }
 
 int Fields::Threads() {

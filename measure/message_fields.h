@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,8 @@ class Fields {
   bool Flag(const char* name);
   std::vector<double> Numbers(const char* name);
   std::vector<std::int64_t> Integers(const char* name);
+  /// Positive numbers by name; none where the field is missing, as in messages of earlier versions.
+  std::map<std::string, double> Positives(const char* name);
   /// The field "threads": more than any machine has is no order.
   int Threads();
   void Fail(const Status& status) {

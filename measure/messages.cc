@@ -236,6 +236,7 @@ Json ToJson(const RunReply& reply) {
               {"value", Finite(reply.value)},
               {"noise", Finite(reply.noise)},
               {"quiet_share", Finite(reply.quiet_share)},
+              {"others", reply.others},
               {"verified", reply.verified},
               {"max_abs_error", Finite(reply.max_abs_error)},
               {"run_seconds", Finite(reply.run_seconds)},
@@ -258,6 +259,7 @@ Result<RunReply> RunReplyFrom(const Json& json) {
   reply.value = fields.Number("value");
   reply.noise = fields.Number("noise");
   reply.quiet_share = std::clamp(fields.Number("quiet_share"), -1.0, 1.0);
+  reply.others = fields.Positives("others");
   reply.verified = fields.Flag("verified");
   reply.max_abs_error = fields.Number("max_abs_error");
   reply.run_seconds = fields.Number("run_seconds");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,7 @@ struct KernelSpec {
   std::string artifact;          ///< its file on this machine; empty: it was sent before the order
   std::string artifact_name;     ///< what is in it, see ArtifactName; empty: anything, of a test
   std::string symbol;            ///< of loops
+  std::int64_t code_bytes = 0;   ///< of its machine code; 0: not known
   int threads = 1;
   std::optional<double> tolerance;            ///< of a float result, see Compare
   std::vector<CudaLaunch> launches;           ///< if the artifact is PTX: its kernels, in order
@@ -119,6 +121,7 @@ struct RunReply {
   std::vector<double> memory_canaries;
   double value = 0, noise = 0;
   double quiet_share = -1;  ///< see Trial
+  std::map<std::string, double> others;  ///< see Trial
   bool verified = false;
   double max_abs_error = 0;
   std::string device;         ///< DeviceFingerprint of the runner's processor, as text

@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/own_process.h"
 #include "python_free_cli/print.h"
@@ -128,6 +129,14 @@ Result<CompileOrder> ReadOrder(const TemplateRegistry& templates, const ModelSou
   order.options.autotvm = *std::move(autotvm);
   order.options.device = *std::move(fingerprint);
   order.options.fuse_residuals = *residuals;
+  auto prefer = sources.Preferred(target);
+  TW_RETURN_IF_ERROR(prefer);
+  order.options.prefer = *std::move(prefer);
+  if (!order.options.prefer || order.options.prefer->limited.empty()) return order;
+  auto tasks = TasksOfFile(source, target, order.options.fuse_residuals);
+  TW_RETURN_IF_ERROR(tasks);
+  TW_RETURN_IF_ERROR(ShareLimitOf(*tasks, templates, target, order.options.device, *order.catalog,
+                                  *order.options.prefer));
   return order;
 }
 

@@ -57,7 +57,18 @@ void RecordSources::Declare(CLI::App& app, const std::string& accept_default) {
   app.add_option("--model", model_file,
                  "Cost model that chooses configs where no record serves, or none (default: the "
                  "shipped one)");
+  app.add_option("--prefer", prefer,
+                 "Of records that know several metrics take the least of one, such as dram_bytes, "
+                 "or within a limit: cycles,dram_bytes<=15.3MB");
   trust.Declare(app);
+}
+
+Result<std::optional<records::Preference>> RecordSources::Preferred(const Target& target) const {
+  if (prefer.empty()) return std::optional<records::Preference>();
+  if (rule != "own") return InvalidArgument("--prefer: imported records say one metric only");
+  auto parsed = records::Preference::Parse(prefer, target);
+  if (!parsed.ok()) return parsed.status().WithContext("--prefer");
+  return std::optional(*std::move(parsed));
 }
 
 Result<records::AnswerLevel> RecordSources::Accept() const {
@@ -127,6 +138,30 @@ Result<std::optional<records::AutotvmQuestion>> RecordSources::Autotvm(const Tar
   if (!asked.ok()) return asked.status().WithContext("--target");
   question = records::AutotvmQuestion{*std::move(asked), {}, tophub};
   return question;
+}
+
+Status ShareLimitOf(const std::vector<search::TuneTask>& tasks, const TemplateRegistry& templates,
+                    const Target& target, const DeviceFingerprint& device,
+                    records::Catalog& catalog, records::Preference& prefer) {
+  std::vector<records::FrontTask> fronts;
+  std::size_t without = 0;
+  for (const search::TuneTask& task : tasks) {
+    records::Question question;
+    question.templates = &templates;
+    question.workload = &task.task.workload;
+    question.target = &target;
+    question.device = &device;
+    auto front = catalog.Front(question, prefer.Metrics(target));
+    TW_RETURN_IF_ERROR(front);
+    without += front->empty() ? 1 : 0;
+    fronts.push_back({task.task.workload.Key(), task.occurrences, *std::move(front)});
+  }
+  if (without > 0) {
+    PrintErr("--prefer: no record says {} of {} of {} tasks, which count for nothing\n",
+             prefer.limited, without, tasks.size());
+  }
+  const Status shared = records::ShareLimit(fronts, prefer);
+  return shared.ok() ? shared : shared.WithContext("--prefer");
 }
 
 void PrintAnswer(const Workload* workload, const std::string& name,

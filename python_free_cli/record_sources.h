@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "records/front.h"
 #include "records/package/catalog.h"
+#include "search/tuner.h"
 #include "src/base/status.h"
 
 namespace CLI {
@@ -28,6 +30,7 @@ struct RecordSources {
   std::string accept;      ///< name of an AnswerLevel
   std::string model_file;  ///< empty: the shipped one, if there is one; "none": no model
   std::string rule = "own", tophub;
+  std::string prefer;
   TrustArguments trust;
 
   void Declare(CLI::App& app, const std::string& accept_default);
@@ -36,6 +39,9 @@ struct RecordSources {
   /// out is told on standard error. Errors: those of opening them; kInvalidArgument for packages by
   /// AutoTVM's rule, and for trust without packages.
   Result<records::Catalog> Open(const TemplateRegistry& templates, const Target& target) const;
+  /// --prefer; none if it was not given.
+  /// Errors: kInvalidArgument with --rule autotvm; those of Preference::Parse.
+  Result<std::optional<records::Preference>> Preferred(const Target& target) const;
   /// --accept; a model that is given is asked.
   Result<records::AnswerLevel> Accept() const;
   /// What --rule autotvm looks at; none by our own rule.
@@ -46,6 +52,12 @@ struct RecordSources {
   Status AddModel(const TemplateRegistry& templates, const Target& target,
                   records::Catalog& catalog) const;
 };
+
+/// Divides the limit of a preference among the tasks of a network (records::ShareLimit); those that
+/// no record says it of are told on standard error, and count for nothing.
+Status ShareLimitOf(const std::vector<search::TuneTask>& tasks, const TemplateRegistry& templates,
+                    const Target& target, const DeviceFingerprint& device,
+                    records::Catalog& catalog, records::Preference& prefer);
 
 /// The answer as lines for people; `whole` adds config, record and reason. workload: null if we
 /// have no such operator; `name` then stands for it.

@@ -237,7 +237,8 @@ void PrintReport(const search::TuneReport& report, const std::vector<std::string
              both ? fmt::format("{:.2f}x", task.default_seconds / task.best_seconds) : "-",
              timed ? Speed(report.metric, task, task.best_seconds) : "",
              Share(bounds[i], task.best_seconds), task.trials,
-             (task.ties.size() > 1 ? fmt::format("  tie of {}", task.ties.size()) : "") +
+             (task.front.empty() ? "" : fmt::format("  {} on the front", task.front.size())) +
+                 (task.ties.size() > 1 ? fmt::format("  tie of {}", task.ties.size()) : "") +
                  (task.disturbed ? "  disturbed" : ""));
     disturbed += task.disturbed ? 1 : 0;
     beyond += timed && Share(bounds[i], task.best_seconds) > kBeyondRoofline ? 1 : 0;

@@ -21,6 +21,7 @@ Json TrialJson(const Record& record) {
           {"epilogue", trial.candidate.epilogue.ToString()},
           {"metric", trial.metric},
           {"value", Number(trial.value)},
+          {"others", trial.others},
           {"noise", Number(trial.noise)},
           {"quiet_share", trial.quiet_share < 0 ? Json() : Json(trial.quiet_share)},
           {"disturbed", trial.disturbed()},

@@ -43,14 +43,16 @@ struct BestTrial {
   std::vector<std::int64_t> tied;  ///< configs that could not be told from it
 };
 /// The `top` fastest trials that may be served of every workload, target and device, with what is
-/// equal to the last of them, and the winners of races; winners first, then by value and index.
+/// equal to the last of them, the winners of races, and the fronts of those that know several
+/// metrics; winners first, then by value and index.
 Result<std::vector<BestTrial>> BestOfStore(const TemplateRegistry& templates,
                                            const std::string& path, std::int64_t top);
 
 struct PruneOptions {
   /// Fastest ok trials kept for each workload, target and device (once among those that may be
   /// served today, once among the verified ones of other versions, once among the unverified), with
-  /// all that are equal to the last of them.
+  /// all that are equal to the last of them, and those that no other one beats in all metrics they
+  /// know.
   std::int64_t best = 32;
   /// Trials kept for each workload and target for cost models to learn from, failed ones included:
   /// a sample by their ids, which are hashes, so the same ones every time. -1: all.

@@ -34,6 +34,7 @@ constexpr std::array kNames = {
     "finished_unix_seconds",
     "quiet_share",
     "predicted",
+    "others",
 };
 
 /// A field, in quotes where it needs them.
@@ -83,7 +84,8 @@ std::string LineOf(const Record& record) {
                                    std::to_string(t.attempt),
                                    ShortestDouble(t.finished_unix_seconds),
                                    t.quiet_share < 0 ? "" : ShortestDouble(t.quiet_share),
-                                   t.predicted ? ShortestDouble(*t.predicted) : ""}) {
+                                   t.predicted ? ShortestDouble(*t.predicted) : "",
+                                   OthersText(t.others)}) {
     Put(line, field);
   }
   return line + "\r\n";

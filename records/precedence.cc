@@ -64,9 +64,41 @@ Status AskByAutotvm(const Store& store, const Question& question, CatalogAnswer&
   return ChooseImported(question, found);
 }
 
-Status AskByOwnRule(const Store& store, const Question& question, CatalogAnswer& found) {
+/// What is preferred of the front that a store has of the workload; a miss if it has none.
+Result<Answer> AskFront(const Store& store, const Question& question) {
+  const std::vector<std::string> metrics = question.prefer->Metrics(*question.target);
+  auto front = store.Front(*question.templates, *question.workload, *question.target,
+                           *question.device, metrics, question.refuses_call);
+  TW_RETURN_IF_ERROR(front);
+  Answer answer;
+  if (front->empty()) return answer;
+  const double limit = question.prefer->LimitOf(question.workload->Key());
+  answer.kind = AnswerKind::kHit;
+  answer.record = ChooseFrom(*front, *question.prefer, limit);
+  answer.explanation = "hit: " + question.prefer->ToString(limit) + " of " +
+                       std::to_string(front->size()) +
+                       " records that no other one beats; same workload, target, device model and "
+                       "features";
+  const auto value = answer.record->trial.ValueOf(question.prefer->limited);
+  if (value && *value > limit) answer.explanation += "; none is within the limit, the nearest one";
+  return answer;
+}
+
+Result<Answer> AskStore(const Store& store, const Question& question) {
+  if (question.prefer != nullptr) {
+    auto answer = AskFront(store, question);
+    if (!answer.ok() || answer->kind == AnswerKind::kHit) return answer;
+  }
   auto answer = store.Query(*question.templates, *question.workload, *question.target,
                             *question.device, question.refuses_call);
+  if (answer.ok() && question.prefer != nullptr && answer->record.has_value()) {
+    answer->explanation += "; no record here says what --prefer asks for";
+  }
+  return answer;
+}
+
+Status AskByOwnRule(const Store& store, const Question& question, CatalogAnswer& found) {
+  auto answer = AskStore(store, question);
   TW_RETURN_IF_ERROR(answer);
   found.answer = *std::move(answer);
   if (!found.answer.record.has_value()) return {};
@@ -224,6 +256,25 @@ double CatalogAnswer::CostSeconds(const Workload* workload) const {
   const Trial& trial = answer.record->trial;
   const bool same = trial.candidate.task.workload == *workload;
   return same && trial.metric == "seconds" ? trial.value : std::nan("");
+}
+
+Result<std::vector<Record>> FrontInOrder(std::span<AnswerSource* const> sources,
+                                         const Question& question,
+                                         const std::vector<std::string>& metrics) {
+  std::vector<Record> front;
+  for (AnswerSource* source : sources) {
+    if (!front.empty()) break;
+    if (!source->MayServe(question)) continue;
+    auto opened = source->With([&](const Store& store) -> Status {
+      auto found = store.Front(*question.templates, *question.workload, *question.target,
+                               *question.device, metrics, question.refuses_call);
+      if (!found.ok()) return found.status().WithContext(source->name());
+      front = *std::move(found);
+      return {};
+    });
+    TW_RETURN_IF_ERROR(opened);
+  }
+  return front;
 }
 
 Result<CatalogAnswer> AnswerInOrder(std::span<AnswerSource* const> sources,

@@ -11,6 +11,7 @@
 
 #include "records/autotvm/match.h"
 #include "records/difference.h"
+#include "records/front.h"
 #include "records/store.h"
 #include "src/space/trial.h"
 
@@ -54,6 +55,9 @@ struct Question {
   AnswerLevels accept = DownTo(AnswerLevel::kNearHit);
   /// Not null: imported records, which nobody verified here, by AutoTVM's rule, instead of our own.
   const AutotvmQuestion* autotvm = nullptr;
+  /// Not null: of a store that knows several metrics of the workload, what is preferred on their
+  /// front is the hit.
+  const Preference* prefer = nullptr;
   /// Records that call a library and that this refuses are passed over. Empty: none is refused.
   CallRule refuses_call = {};
 };
@@ -111,6 +115,12 @@ class AnswerSource {
   /// See CatalogAnswer::store.
   virtual const Store* kept() const { return nullptr; }
 };
+
+/// The front of the first source that has one (Store::Front); empty if none has.
+/// question: autotvm is null. Errors: those of the sources, which are named.
+Result<std::vector<Record>> FrontInOrder(std::span<AnswerSource* const> sources,
+                                         const Question& question,
+                                         const std::vector<std::string>& metrics);
 
 /// The one order in which answers are looked for: hits of the sources in turn, then the near hit
 /// with the least expected slowdown (the first of equal ones), then the model's choice, then the

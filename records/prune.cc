@@ -25,7 +25,7 @@ Status ChooseKept(const TemplateRegistry& templates, const Database& db,
       "SELECT id FROM (SELECT id, rank() OVER (PARTITION BY workload, target, device, verified,"
       " (template, template_version, codegen_version) IN (SELECT * FROM temp.current)"
       " ORDER BY value) AS place FROM trial WHERE outcome = 0) WHERE place <= " +
-      std::to_string(options.best);
+      std::to_string(options.best) + " UNION SELECT id FROM temp.front";
   const std::string training =
       options.training < 0
           ? "SELECT id FROM trial"

@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <tuple>
 
 #include "records/row.h"
@@ -28,6 +29,7 @@
 #include "records/store_impl.h"
 #include "src/base/plugin_key.h"
 #include "src/base/strings.h"
+#include "src/space/front.h"
 #include "src/target/library.h"
 #include "src/templates/registry.h"
 
@@ -145,12 +147,25 @@ class Finder {
   /// The same, of those whose trial `takes` takes.
   template <typename Accepts, typename Takes>
   static Result<std::optional<Record>> First(Store::Impl& impl, Statement& query,
-                                             LibraryRule& libraries, Accepts accepts, Takes takes);
+                                             LibraryRule& libraries, Accepts accepts, Takes takes) {
+    auto found = Next(impl, query, libraries, accepts, takes);
+    TW_RETURN_IF_ERROR(found);
+    query.Reset();
+    return found;
+  }
+  /// The same from where the query stands, which goes on from there.
+  template <typename Accepts, typename Takes>
+  static Result<std::optional<Record>> Next(Store::Impl& impl, Statement& query,
+                                            LibraryRule& libraries, Accepts accepts, Takes takes);
   /// Number of a text, -1 if the store has it not.
   static Result<std::int64_t> Number(Statement& query, std::string text,
                                      std::unordered_map<std::string, std::int64_t>& known);
   static Result<Answer> Find(Store::Impl& impl, const Workload& workload, const Target& target,
                              const DeviceFingerprint& device, LibraryRule& libraries);
+  /// All that could be a hit, by value and config index.
+  static Result<std::vector<Record>> Served(Store::Impl& impl, const Workload& workload,
+                                            const Target& target, const DeviceFingerprint& device,
+                                            LibraryRule& libraries);
   /// What answers instead of `found`, which was measured in noise: the best winner of a race, or
   /// else the best trial, that was measured later in quiet. nullopt: there is none.
   template <typename Accepts>
@@ -193,8 +208,8 @@ Status Finder::Prepare(Store::Impl& impl) {
 }
 
 template <typename Accepts, typename Takes>
-Result<std::optional<Record>> Finder::First(Store::Impl& impl, Statement& query,
-                                            LibraryRule& libraries, Accepts accepts, Takes takes) {
+Result<std::optional<Record>> Finder::Next(Store::Impl& impl, Statement& query,
+                                           LibraryRule& libraries, Accepts accepts, Takes takes) {
   std::optional<Record> found;
   while (!found.has_value()) {
     auto row = query.Step();
@@ -210,8 +225,31 @@ Result<std::optional<Record>> Finder::First(Store::Impl& impl, Statement& query,
     TW_RETURN_IF_ERROR(record);
     if (takes(record->trial) && libraries.Allows(record->trial)) found = std::move(*record);
   }
-  query.Reset();
   return found;
+}
+
+Result<std::vector<Record>> Finder::Served(Store::Impl& impl, const Workload& workload,
+                                           const Target& target, const DeviceFingerprint& device,
+                                           LibraryRule& libraries) {
+  std::vector<Record> records;
+  auto workload_number = Number(impl.find_workload, workload.Key(), impl.workload_numbers);
+  TW_RETURN_IF_ERROR(workload_number);
+  auto target_number =
+      Number(impl.find_target, WithoutLibraries(target).ToString(), impl.target_numbers);
+  TW_RETURN_IF_ERROR(target_number);
+  if (*workload_number < 0 || *target_number < 0) return records;
+  impl.find_served.Bind(1, *workload_number).Bind(2, *target_number);
+  while (true) {
+    auto record = Next(
+        impl, impl.find_served, libraries,
+        [&](std::int64_t, const DeviceFingerprint& d) { return SameClass(d, device); },
+        [](const Trial&) { return true; });
+    TW_RETURN_IF_ERROR(record);
+    if (!record->has_value()) break;
+    records.push_back(**std::move(record));
+  }
+  impl.find_served.Reset();
+  return records;
 }
 
 template <typename Accepts>
@@ -454,6 +492,39 @@ Result<Answer> Store::Query(const TemplateRegistry& templates, const Workload& w
     answer->explanation += "; " + libraries.not_loaded() + ", so its records are left out";
   }
   return answer;
+}
+
+Result<std::vector<Record>> Store::Front(const TemplateRegistry& templates,
+                                         const Workload& workload, const Target& target,
+                                         const DeviceFingerprint& device,
+                                         const std::vector<std::string>& metrics,
+                                         const CallRule& refuses_call) const {
+  TW_RETURN_IF_ERROR(Finder::Prepare(*impl_));
+  const ReadTransaction transaction(*impl_);
+  LibraryRule libraries(templates, workload, target, refuses_call);
+  auto served = Finder::Served(*impl_, workload, target, device, libraries);
+  TW_RETURN_IF_ERROR(served);
+  // Of each config the last measurement.
+  std::map<std::pair<std::string, std::string>, Record> latest;
+  for (Record& record : *served) {
+    const Trial& trial = record.trial;
+    const bool known = std::ranges::all_of(
+        metrics, [&trial](const std::string& metric) { return trial.ValueOf(metric).has_value(); });
+    if (!known || trial.disturbed()) continue;
+    auto key = std::pair(trial.candidate.template_key, trial.candidate.config.ToString());
+    const auto [place, added] = latest.try_emplace(std::move(key), record);
+    if (!added && trial.attempt > place->second.trial.attempt) place->second = std::move(record);
+  }
+  std::vector<Record> records;
+  std::vector<std::vector<double>> rows;
+  for (auto& [config, record] : latest) {
+    std::vector<double>& row = rows.emplace_back();
+    for (const std::string& metric : metrics) row.push_back(*record.trial.ValueOf(metric));
+    records.push_back(std::move(record));
+  }
+  std::vector<Record> front;
+  for (const std::size_t i : FrontOf(rows)) front.push_back(std::move(records[i]));
+  return front;
 }
 
 void Store::ForgetTexts() const {

@@ -1,12 +1,16 @@
 #include "records/row.h"
 
+#include <cmath>
 #include <cstring>
 
+#include "src/base/json.h"
 #include "src/target/device.h"
 #include "src/templates/registry.h"
 
 namespace tilewright::records {
 namespace {
+
+constexpr std::size_t kMostOthers = 16;
 
 /// Looks a number up in one of the text tables and parses its text, once per number.
 template <typename T, typename ParseText>
@@ -88,7 +92,32 @@ Result<Record> ReadRow(const Database& db, const Statement& row, TextCache& cach
   trial.finished_unix_seconds = row.Real(21);
   trial.quiet_share = row.Real(22);
   if (!row.IsNull(23)) trial.predicted = row.Real(23);
+  auto others = OthersFrom(row.Text(24));
+  if (!others.ok()) return others.status().WithContext("trial " + record.id);
+  trial.others = *std::move(others);
   return record;
+}
+
+std::string OthersText(const std::map<std::string, double>& others) {
+  return others.empty() ? std::string() : DumpJson(Json(others));
+}
+
+Result<std::map<std::string, double>> OthersFrom(std::string_view text) {
+  std::map<std::string, double> others;
+  if (text.empty()) return others;
+  const Result<Json> json = ParseJson(text);
+  bool fine = json.ok() && json->is_object() && json->size() <= kMostOthers;
+  for (auto item = fine ? json->begin() : Json::const_iterator(); fine && item != json->end();
+       ++item) {
+    const double value = item->is_number() ? item->get<double>() : 0;
+    fine = std::isfinite(value) && value > 0;
+    others[item.key()] = value;
+  }
+  if (!fine) {
+    return Corrupt("other metrics \"" + std::string(text.substr(0, 60)) +
+                   "\", expected an object of positive numbers");
+  }
+  return others;
 }
 
 bool VersionsAreCurrent(const TemplateRegistry& templates, std::string_view template_key,

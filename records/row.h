@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,9 +22,9 @@ inline constexpr std::string_view kTrialColumns =
     " trial.template, trial.template_version, trial.codegen_version, trial.config, trial.outcome,"
     " trial.reason, trial.metric, trial.value, trial.noise, trial.samples, trial.verified,"
     " trial.max_abs_error, trial.build_seconds, trial.run_seconds, trial.attempt, trial.finished,"
-    " trial.quiet, trial.predicted";
+    " trial.quiet, trial.predicted, trial.others";
 /// How many they are: what a statement selects beside them comes after.
-inline constexpr int kTrialColumnCount = 24;
+inline constexpr int kTrialColumnCount = 25;
 
 /// SQL: 1 for a trial that Trial::disturbed says of, else 0. A sample takes eight bytes.
 inline constexpr std::string_view kDisturbedSql =
@@ -54,6 +55,11 @@ class TextCache {
 /// The record in the statement's current row, whose first columns are kTrialColumns.
 /// Errors: kCorrupt if a text in it does not parse.
 Result<Record> ReadRow(const Database& db, const Statement& row, TextCache& cache);
+
+/// What else a run said, as it is stored: JSON, empty if there is nothing.
+std::string OthersText(const std::map<std::string, double>& others);
+/// Back from the text. Errors: kCorrupt for what is none, or a value that is not positive.
+Result<std::map<std::string, double>> OthersFrom(std::string_view text);
 
 /// 128 bits of store, device, job, task, template, config and attempt, as 32 hexadecimal digits.
 std::string TrialId(std::string_view store_id, std::string_view job_name, const Trial& trial);

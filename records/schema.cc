@@ -92,6 +92,11 @@ ALTER TABLE trial ADD COLUMN quiet REAL NOT NULL DEFAULT -1;
     R"sql(
 ALTER TABLE trial ADD COLUMN predicted REAL;
 )sql",
+    // What else the same run said, a JSON object of numbers by metric; empty where the job asked
+    // for one metric, as all did before this.
+    R"sql(
+ALTER TABLE trial ADD COLUMN others TEXT NOT NULL DEFAULT '';
+)sql",
 };
 
 /// Runs the entries that lead from one version to another, and marks the file.

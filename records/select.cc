@@ -1,10 +1,80 @@
 #include "records/select.h"
 
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "records/row.h"
+#include "src/space/front.h"
 
 namespace tilewright::records {
+namespace {
+
+/// A trial that may be on a front.
+struct FrontRow {
+  std::string id;
+  std::int64_t attempt = 0;
+  std::vector<double> values;
+};
+/// Of one task on one device, by the same metrics: the last measurement of each config.
+using FrontRows = std::map<std::string, FrontRow>;
+
+Status InsertFront(const Database& db, const FrontRows& trials) {
+  auto insert = Statement::Prepare(db, "INSERT INTO temp.front VALUES (?1)");
+  TW_RETURN_IF_ERROR(insert);
+  std::vector<const std::string*> ids;
+  std::vector<std::vector<double>> rows;
+  for (const auto& [config, row] : trials) {
+    ids.push_back(&row.id);
+    rows.push_back(row.values);
+  }
+  for (const std::size_t i : FrontOf(rows)) {
+    insert->Bind(1, *ids[i]);
+    TW_RETURN_IF_ERROR(insert->Run());
+  }
+  return {};
+}
+
+/// Fills temp.front; needs temp.current.
+Status FindFronts(const Database& db, std::string_view schema) {
+  TW_RETURN_IF_ERROR(
+      db.Execute("DROP TABLE IF EXISTS temp.front; CREATE TEMP TABLE front (id TEXT PRIMARY KEY)"
+                 " WITHOUT ROWID"));
+  const std::string table = std::string(schema) + ".trial";
+  auto columns = QueryInt(db, "SELECT count(*) FROM pragma_table_info('trial', '" +
+                                  std::string(schema) + "') WHERE name = 'others'");
+  TW_RETURN_IF_ERROR(columns);
+  if (*columns == 0) return {};  // of an earlier version
+  auto list = Statement::Prepare(
+      db,
+      "SELECT workload || ' ' || target || ' ' || device || ' ' || metric, id, attempt, value,"
+      " others, template || ' ' || config FROM " +
+          table + " WHERE outcome = 0 AND verified = 1 AND others <> '' AND " +
+          std::string(kValueIsFine) + " AND NOT " + std::string(kDisturbedSql) +
+          " AND (template, template_version, codegen_version) IN (SELECT * FROM temp.current)"
+          " ORDER BY 1, id");
+  TW_RETURN_IF_ERROR(list);
+  std::map<std::string, FrontRows> tasks;
+  while (true) {
+    auto row = list->Step();
+    TW_RETURN_IF_ERROR(row);
+    if (!*row) break;
+    const auto others = OthersFrom(list->Text(4));
+    if (!others.ok()) continue;  // a row that somebody forged
+    std::string task(list->Text(0));
+    FrontRow one{std::string(list->Text(1)), list->Int(2), {list->Real(3)}};
+    for (const auto& [metric, value] : *others) {
+      task += " " + metric;
+      one.values.push_back(value);
+    }
+    const auto [place, added] = tasks[task].try_emplace(std::string(list->Text(5)), one);
+    if (!added && one.attempt > place->second.attempt) place->second = std::move(one);
+  }
+  for (const auto& [task, rows] : tasks) TW_RETURN_IF_ERROR(InsertFront(db, rows));
+  return {};
+}
+
+}  // namespace
 
 Status FindCurrent(const TemplateRegistry& templates, const Database& db, std::string_view schema) {
   TW_RETURN_IF_ERROR(
@@ -19,7 +89,7 @@ Status FindCurrent(const TemplateRegistry& templates, const Database& db, std::s
   while (true) {
     auto row = list->Step();
     TW_RETURN_IF_ERROR(row);
-    if (!*row) return {};
+    if (!*row) return FindFronts(db, schema);
     if (!VersionsAreCurrent(templates, list->Text(0), list->Int(1), list->Int(2))) continue;
     insert->Bind(1, list->Text(0)).Bind(2, list->Int(1)).Bind(3, list->Int(2));
     TW_RETURN_IF_ERROR(insert->Run());
@@ -44,8 +114,9 @@ std::string SelectServed(std::string_view schema, std::int64_t best) {
   if (best <= 0) return "SELECT id FROM " + served;
   return "SELECT id FROM (SELECT id, rank() OVER (PARTITION BY workload, target, device ORDER BY"
          " " +
-         std::string(kDisturbedSql) + ", value) AS place FROM " + served + ") WHERE place <= " + std::to_string(best) + " UNION SELECT id FROM " + served +
-         " AND id IN (" + SelectRaced(schema) + ")";
+         std::string(kDisturbedSql) + ", value) AS place FROM " + served +
+         ") WHERE place <= " + std::to_string(best) + " UNION SELECT id FROM " + served +
+         " AND id IN (" + SelectRaced(schema) + ") UNION SELECT id FROM temp.front";
 }
 
 }  // namespace tilewright::records

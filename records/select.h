@@ -15,12 +15,15 @@ namespace tilewright::records {
 /// Which trials are worth keeping. Packages and pruning choose by the same rules.
 
 /// Fills `temp.current (template, template_version, codegen_version)` with those of the trials of
-/// the attached database `schema` that could be served today.
+/// the attached database `schema` that could be served today, and `temp.front (id)` with those of
+/// them that know several metrics and that no other one of their workload, target and device beats
+/// in all of them.
 Status FindCurrent(const TemplateRegistry& templates, const Database& db, std::string_view schema);
 
 /// SQL that selects the ids of trials of `schema` that are ok, verified and current (FindCurrent):
 /// the `best` fastest of each workload, target and device, and all that are equal to the last of
-/// them; winners of final races, and the configs that could not be told from those. 0: all.
+/// them; winners of final races, and the configs that could not be told from those; those on the
+/// front (temp.front). 0: all.
 std::string SelectServed(std::string_view schema, std::int64_t best);
 
 /// SQL: the value is a number that a measurement can have come to. (An infinite one, a negative one

@@ -151,6 +151,7 @@ Status InsertTrial(Statement& insert, std::int64_t job, const TrialTexts& texts,
   } else {
     insert.BindNull(25);
   }
+  insert.Bind(26, OthersText(trial.others));
   return insert.Run();
 }
 
@@ -289,9 +290,9 @@ Status Store::Append(std::int64_t job, const std::vector<Trial>& trials,
       "INSERT OR IGNORE INTO trial (id, job, workload, target, device, epilogue, template,"
       " template_version, codegen_version, config_index, config, outcome, reason, metric, value,"
       " noise, samples, verified, max_abs_error, build_seconds, run_seconds, attempt, finished,"
-      " quiet, predicted)"
+      " quiet, predicted, others)"
       " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,"
-      "?23,?24,?25)");
+      "?23,?24,?25,?26)");
   TW_RETURN_IF_ERROR(insert);
   auto add_entry = Statement::Prepare(
       impl_->db, "INSERT INTO log (job, task, kind, payload) VALUES (?1, ?2, ?3, ?4)");

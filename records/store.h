@@ -130,6 +130,13 @@ class Store {
   Result<Answer> Query(const TemplateRegistry& templates, const Workload& workload,
                        const Target& target, const DeviceFingerprint& device,
                        const CallRule& refuses_call = {}) const;
+  /// The records of a workload that could be a hit, know all of the metrics, and are beaten by no
+  /// other one in all of them, by the first metric. Of a config that was measured several times the
+  /// last race counts; what was measured in noise does not.
+  Result<std::vector<Record>> Front(const TemplateRegistry& templates, const Workload& workload,
+                                    const Target& target, const DeviceFingerprint& device,
+                                    const std::vector<std::string>& metrics,
+                                    const CallRule& refuses_call = {}) const;
   /// Key/value facts of the store: A/A resolution per device, canary rate, …
   Status SetFact(std::string_view key, std::string_view value);
   Result<std::optional<std::string>> Fact(std::string_view key) const;

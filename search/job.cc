@@ -52,8 +52,8 @@ constexpr double kLeastBrokerTimeout = 10;
 constexpr std::array kLate = {kRequantize, kFloatError, kFleet,         kFleetClass,
                               kPriority,   kShare,      kBrokerTimeout, kDeadline};
 
-const std::array<Field, 26>& Fields() {
-  static const std::array<Field, 26> kFields = {{
+const std::array<Field, 27>& Fields() {
+  static const std::array<Field, 27> kFields = {{
       {"graph", &JobSettings::graph},
       {"target", &JobSettings::target},
       {"threads", &JobSettings::threads, 1, 1024},
@@ -74,6 +74,7 @@ const std::array<Field, 26>& Fields() {
       {"min_trials_per_task", &JobSettings::min_trials_per_task, 1, kMaxCount},
       {"early_stop_trials", &JobSettings::early_stop_trials, 0, kMaxCount},
       {"early_stop_improvement", &JobSettings::early_stop_improvement, 0, 1},
+      {"metric", &JobSettings::metric},
       {"strategy", &JobSettings::strategy},
       {"seed", &JobSettings::seed},
       {"batch", &JobSettings::batch, 1, 1024},

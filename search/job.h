@@ -43,6 +43,10 @@ struct JobSettings {
   std::int64_t early_stop_trials = 256;  ///< of one task without improvement; 0 = never
   double early_stop_improvement = 0.01;  ///< what counts as one, relative
 
+  /// Metrics whose Pareto front is searched, the target's own first; empty: that one alone. JSON: a
+  /// text or a list of texts.
+  std::vector<std::string> metric;
+
   // How it searches.
   std::string strategy = "auto";  ///< key of a StrategyRegistry
   std::uint64_t seed = 1;

@@ -54,6 +54,16 @@ class Reader {
     }
     return values;
   }
+  std::vector<double> Positives(const char* name) {
+    const Json& list = Member(name);
+    std::vector<double> values;
+    if (!list.is_array()) ok_ = false;
+    for (std::size_t i = 0; ok_ && i < list.size(); ++i) {
+      ok_ = list[i].is_number() && list[i].get<double>() > 0;
+      if (ok_) values.push_back(list[i].get<double>());
+    }
+    return values;
+  }
   std::vector<std::int64_t> Integers(const Json& list) {
     std::vector<std::int64_t> values;
     if (!list.is_array()) ok_ = false;
@@ -135,6 +145,7 @@ TellEntry DecodeTell(Reader& reader) {
   entry.told.value = reader.Number("value");
   entry.verified = reader.Integer("verified") != 0;
   entry.told.disturbed = reader.IntegerOr("disturbed", 0) != 0;
+  if (reader.Has("values")) entry.told.values = reader.Positives("values");
   return entry;
 }
 
@@ -260,6 +271,7 @@ records::LogEntry Encode(std::string_view task_key, const TellEntry& entry) {
   json["value"] = entry.told.value;
   json["verified"] = entry.verified ? 1 : 0;
   if (entry.told.disturbed) json["disturbed"] = 1;
+  if (!entry.told.values.empty()) json["values"] = entry.told.values;
   return {std::string(task_key), "tell", PlainText(json)};
 }
 

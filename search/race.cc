@@ -1,6 +1,7 @@
 // The finalists of a task are measured again, interleaved, together with the default config: the
 // fastest single measurement of many is flattered by chance, and what is reported is a ratio.
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "search/tuner_impl.h"
@@ -50,6 +51,13 @@ void Show(const BestEntry& best, TaskState& state) {
   state.report.best_template = state.space.templates[which]->key;
   state.report.best_config = state.space.spaces[which].At(best.winner.index);
   state.report.ties = best.ties;
+}
+
+/// Says nothing of a config, and a slower one must not win for it.
+Status LostWhileVerifying(const TaskState& state) {
+  return Unavailable(state.key +
+                     ": the device was lost while the fastest config was verified; "
+                     "the same command goes on");
 }
 
 bool MayWin(const Trial& trial) {
@@ -172,7 +180,10 @@ Status TuneRun::RaceTask(int task, int races_left) {
   if (raced->size() != finalists.size()) return Internal("race: wrong number of results");
   const Result<std::int64_t> attempt = NextAttempt(state);
   TW_RETURN_IF_ERROR(attempt);
-  for (Trial& trial : *raced) trial.attempt = *attempt;
+  for (Trial& trial : *raced) {
+    trial.attempt = *attempt;
+    KeepAsked(trial);
+  }
   TW_RETURN_IF_ERROR(context_.store->Append(job_.id, *raced, {}));
   std::optional<std::size_t> winner;
   BestEntry best = WinnerOf(state, finalists, *raced, winner);
@@ -218,14 +229,14 @@ Status TuneRun::VerifyFastest(TaskState& state) {
     if (run->size() != 1) return Internal("race: wrong number of results");
     Trial& trial = run->front();
     trial.attempt = best.attempt;
+    KeepAsked(trial);
     TW_RETURN_IF_ERROR(context_.store->Append(job_.id, *run, {}));
-    // Says nothing of the config, and a slower one must not win for it.
-    if (trial.outcome == Outcome::kDeviceLost) {
-      return Unavailable(state.key +
-                         ": the device was lost while the fastest config was verified; "
-                         "the same command goes on");
+    if (trial.outcome == Outcome::kDeviceLost) return LostWhileVerifying(state);
+    if (!MayWin(trial)) {
+      state.wrong.insert(told.point);
+      continue;
     }
-    if (!MayWin(trial)) continue;
+    TW_RETURN_IF_ERROR(VerifyFront(state, told.point, best.attempt));
     best.winner = told.point;
     best.best_seconds = trial.value;
     for (const Told& other : state.fastest) {
@@ -241,6 +252,31 @@ Status TuneRun::VerifyFastest(TaskState& state) {
   state.report.best_template.clear();
   state.report.best_config = {};
   state.report.ties.clear();
+  return {};
+}
+
+Status TuneRun::VerifyFront(TaskState& state, Point verified, std::int64_t attempt) {
+  if (settings_.metric.empty()) return {};
+  std::set<Point> right = {verified};
+  while (!StopRequested()) {
+    std::vector<Told> front = state.Front();
+    std::erase_if(front, [&right](const Told& told) { return right.contains(told.point); });
+    if (front.empty()) return {};
+    std::vector<Candidate> candidates;
+    for (const Told& told : front) candidates.push_back(ToCandidate(state.space, told.point));
+    Result<std::vector<Trial>> run = context_.measurer->Race(candidates, measure::RaceTerms());
+    TW_RETURN_IF_ERROR(run);
+    if (run->size() != front.size()) return Internal("race: wrong number of results");
+    for (std::size_t i = 0; i < front.size(); ++i) {
+      Trial& trial = (*run)[i];
+      trial.attempt = attempt;
+      KeepAsked(trial);
+      (MayWin(trial) ? right : state.wrong).insert(front[i].point);
+    }
+    TW_RETURN_IF_ERROR(context_.store->Append(job_.id, *run, {}));
+    const auto lost = [](const Trial& trial) { return trial.outcome == Outcome::kDeviceLost; };
+    if (std::ranges::any_of(*run, lost)) return LostWhileVerifying(state);
+  }
   return {};
 }
 

@@ -21,6 +21,13 @@ struct WarmGroup {
   std::vector<Told> trials;
 };
 
+/// What counts how much where a job has several metrics: the product of the values to these powers
+/// is to be small.
+struct MetricWeight {
+  std::string metric;
+  double weight = 1;
+};
+
 /// What a strategy is made of. What is pointed to outlives the strategy.
 struct StrategyContext {
   const SearchSpace* space = nullptr;
@@ -31,6 +38,7 @@ struct StrategyContext {
   std::function<std::unique_ptr<cost_model::CostModel>()> make_model;
   std::vector<WarmGroup> warm;
   std::vector<Point> first;  ///< to be proposed before all others
+  std::vector<MetricWeight> weights;  ///< empty: the target's metric alone
 };
 
 struct StrategyEntry {

@@ -49,6 +49,10 @@ Json TaskJson(const TaskReport& task, const std::string& metric) {
   json["template"] = task.best_template;
   json["config"] = task.best_seconds > 0 ? Json(task.best_config.index) : Json(nullptr);
   json["ties"] = task.ties;
+  for (const TaskReport::FrontEntry& one : task.front) {
+    json["front"].push_back(
+        {{"values", one.values}, {"template", one.template_key}, {"config", one.config}});
+  }
   json["finish"] = task.finish_reason;
   return json;
 }
@@ -65,6 +69,7 @@ double TuneReport::best_network_seconds() const {
 std::string ToJson(const TuneReport& report) {
   Json json = Json::object();
   json["metric"] = report.metric;
+  if (!report.metrics.empty()) json["metrics"] = report.metrics;
   json["trials"] = report.trials;
   json["trials_this_run"] = report.trials_this_run;
   json["wall_seconds"] = report.wall_seconds;

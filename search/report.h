@@ -23,6 +23,13 @@ struct TaskReport {
   bool disturbed = false;      ///< best_seconds was measured in noise and may be too long
   std::string best_template;
   Config best_config;
+  /// A config that no other one beats in all metrics of the job.
+  struct FrontEntry {
+    std::vector<double> values;  ///< by metric
+    std::string template_key;
+    std::int64_t config = 0;
+  };
+  std::vector<FrontEntry> front;   ///< of a job with several metrics, by the first of them
   std::vector<std::int64_t> ties;  ///< configs of the race that can not be told from the best
   std::int64_t trials = 0;
   std::int64_t disturbed_trials = 0;  ///< of them, measured in noise
@@ -42,6 +49,7 @@ struct TuneReport {
   /// What the values of trials are. With another metric than "seconds" all that is called …_seconds
   /// here, but for times of the job itself, counts that.
   std::string metric = "seconds";
+  std::vector<std::string> metrics;  ///< of a job that has several, `metric` first
   std::vector<TaskReport> tasks;
   std::int64_t trials = 0;  ///< all lives of the job
   std::int64_t trials_this_run = 0;

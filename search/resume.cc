@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "search/deadline.h"
+#include "search/strategies/fronts.h"
 #include "search/tuner_impl.h"
 #include "src/base/hash.h"
 #include "src/target/library.h"
@@ -17,6 +18,9 @@
 
 namespace tilewright::search {
 namespace {
+
+// Trials that take a millisecond are not kept waiting for others for fifty.
+constexpr double kCountedGatherSeconds = 0.005;
 
 /// Settings that only say when to stop or whom to race: a job goes on under other ones.
 JobSettings WithoutLimits(JobSettings settings) {
@@ -124,7 +128,9 @@ Status TuneRun::Open(const std::vector<TuneTask>& tasks, int life) {
     TW_RETURN_IF_ERROR(pool);
     *pool_ = std::move(*pool);
   }
-  writer_ = std::make_unique<Writer>(*context_.store, job_.id);
+  counts_ = CountsTrials(tasks_.front()->input.task.target);
+  writer_ = std::make_unique<Writer>(*context_.store, job_.id,
+                                     counts_ ? kCountedGatherSeconds : Writer::kGatherSeconds);
   start_seconds_ = context_.clock->MonotonicSeconds();
   if (!settings_.deadline.empty()) {
     const double now = context_.clock->UnixSeconds();
@@ -147,7 +153,8 @@ Status TuneRun::MakeStrategy(int task, const BeginEntry& begin) {
   made.make_model = context_.make_model;
   made.warm = pool_->Collect(tasks_, begin);
   made.first = begin.first;
-  state.strategy = entry->make(made);
+  state.strategy = settings_.metric.empty() ? entry->make(made)
+                                            : MakeFrontSearch(*entry, made, settings_.metric);
   return state.strategy->status();
 }
 

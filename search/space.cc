@@ -82,6 +82,7 @@ Result<Point> Locate(const SearchSpace& space, const Candidate& candidate) {
 }
 
 std::vector<Point> DefaultPoints(const SearchSpace& space) {
+  if (space.defaults) return *space.defaults;
   std::vector<Point> points;
   for (std::size_t i = 0; i < space.templates.size(); ++i) {
     if (LibraryOfTemplate(space.templates[i]->key) != nullptr) {

@@ -3,6 +3,7 @@
 #include <compare>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,6 +34,9 @@ struct SearchSpace {
   Epilogue epilogue;
   std::vector<const TemplateEntry*> templates;
   std::vector<ConfigSpace> spaces;  ///< parallel to templates
+  /// What DefaultPoints says, where it was asked before: a template may look at hundreds of streams
+  /// for its default config.
+  std::optional<std::vector<Point>> defaults = {};
   std::int64_t size() const;        ///< of all spaces together, 2^63 - 1 for more
 };
 
@@ -41,6 +45,8 @@ struct Told {
   Outcome outcome = Outcome::kInvalid;
   double value = 0;        ///< seconds when ok
   bool disturbed = false;  ///< measured in noise: the value may be too long
+  /// By each metric of a job that has several, `value` first; empty unless ok, or if it has one.
+  std::vector<double> values = {};
 };
 
 /// Slow work of a strategy (learning) that may run on another thread beside Ask and Tell: it holds
@@ -60,6 +66,9 @@ class Strategy {
   /// Up to `count` points not proposed before; fewer (or none) when the space is exhausted.
   virtual std::vector<Point> Ask(int count) = 0;
   virtual void Tell(std::span<const Told> results) = 0;
+  /// Somebody else has proposed these: they are not to be proposed again. A strategy that cannot
+  /// promise that leaves it out.
+  virtual void Exclude(std::span<const Point> /*points*/) {}
   /// What its model thinks of the points just asked for, higher is better, one number each; empty
   /// where it has none. Called after every Ask, and changes no proposal.
   virtual std::vector<float> Scores(std::span<const Point> /*points*/) { return {}; }

@@ -1,6 +1,11 @@
 #include "search/task_state.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "search/strategies/fronts.h"
+#include "src/space/front.h"
 
 namespace tilewright::search {
 namespace {
@@ -33,6 +38,7 @@ void TaskState::Note(const Told& told, bool verified, std::size_t keep_fastest) 
     told_default = told;
   }
   if (!verified && !verified_last) return;
+  if (!told.values.empty()) measured.push_back(told);
   KeepFastest(told, std::max<std::size_t>(1, keep_fastest), fastest);
   if (told.disturbed) KeepFastest(told, std::max<std::size_t>(1, keep_fastest), suspects);
   const Told& best = fastest.front();
@@ -48,10 +54,36 @@ void TaskState::Note(const Told& told, bool verified, std::size_t keep_fastest) 
 void TaskState::Tell(const Told& told) {
   to_tell.push_back(told);
   if (first_trials.size() < kFirstTrials) first_trials.push_back(told);
+  if (!told.values.empty()) return TellOfFront(told);
   if (told.outcome == Outcome::kOk && told.value > 0 &&
       (told_best_seconds == 0 || told.value < told_best_seconds)) {
     told_best_seconds = told.value;
   }
+}
+
+void TaskState::TellOfFront(const Told& told) {
+  const auto directions = FrontDirections(told.values.size());
+  told_bests.resize(directions.size(), std::numeric_limits<double>::infinity());
+  double logarithms = 0;
+  for (std::size_t d = 0; d < directions.size(); ++d) {
+    told_bests[d] = std::min(told_bests[d], WeightedValue(told.values, directions[d]));
+    logarithms += std::log2(told_bests[d]);
+  }
+  told_best_seconds = std::exp2(logarithms / static_cast<double>(directions.size()));
+}
+
+std::vector<Told> TaskState::Front() const {
+  std::vector<Told> right;
+  for (const Told& told : measured) {
+    if (!wrong.contains(told.point)) right.push_back(told);
+  }
+  // Equal ones: the lowest point stands for them, whichever came first.
+  std::ranges::stable_sort(right, {}, &Told::point);
+  std::vector<std::vector<double>> rows;
+  for (const Told& told : right) rows.push_back(told.values);
+  std::vector<Told> front;
+  for (const std::size_t i : FrontOf(rows)) front.push_back(right[i]);
+  return front;
 }
 
 Result<std::unique_ptr<TaskState>> MakeTaskState(const TemplateRegistry& templates,
@@ -63,8 +95,8 @@ Result<std::unique_ptr<TaskState>> MakeTaskState(const TemplateRegistry& templat
   state->key = task.task.workload.Key();
   state->space = std::move(*space);
   state->inspector = std::make_unique<TemplateInspector>(state->space);
-  const std::vector<Point> defaults = DefaultPoints(state->space);
-  if (!defaults.empty()) state->default_point = defaults.front();
+  state->space.defaults = DefaultPoints(state->space);
+  if (!state->space.defaults->empty()) state->default_point = state->space.defaults->front();
   state->report.key = state->key;
   state->report.epilogue = task.epilogue.ToString();
   state->report.occurrences = task.occurrences;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,11 +34,17 @@ struct TaskState {
   std::vector<Told> to_tell;
   /// The first trials told, for other tasks to learn from.
   std::vector<Told> first_trials;
-  double told_best_seconds = 0;  ///< fastest of all told, 0 if none is ok
+  /// Fastest of all told, 0 if none is ok; of several metrics the mean of the best of each
+  /// direction (FrontDirections), which gets better wherever the front does.
+  double told_best_seconds = 0;
   /// The fastest verified points, or where verified_last all points, fastest first.
   std::vector<Told> fastest;
   /// The fastest of those that were measured in noise: any of them may be faster than it looks.
   std::vector<Told> suspects;
+  /// Of a job with several metrics: every result that is ok and verified, or where verified_last
+  /// ok.
+  std::vector<Told> measured;
+  std::set<Point> wrong;             ///< of them: what turned out to compute something else
   std::optional<Told> told_default;  ///< what came of default_point, if it is ok
   std::optional<Point> default_point;
   std::optional<BestEntry> raced;
@@ -53,10 +60,17 @@ struct TaskState {
   std::unique_ptr<Lesson> learned;
   bool learning = false;
 
+  std::vector<double> told_bests;  ///< by direction; see told_best_seconds
+
   /// Takes one durable result into the report and `fastest`; trials are counted here.
   void Note(const Told& told, bool verified, std::size_t keep_fastest);
+  /// Those of `measured` that no other one beats in all metrics, by the first one.
+  std::vector<Told> Front() const;
   /// Takes one result, in the order in which the strategy is told, into what decisions rest on.
   void Tell(const Told& told);
+
+ private:
+  void TellOfFront(const Told& told);
 };
 
 /// A batch of points on its way through the measurer.

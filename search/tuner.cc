@@ -27,6 +27,8 @@ namespace {
 
 constexpr double kPollSeconds = 0.02;     // longest wait for a reply before looking around
 constexpr double kPatienceSeconds = 0.3;  // a dry pipeline waits for one slow trial
+// Where trials are counted a batch is measured sooner than it is written: so many are under way.
+constexpr std::int64_t kCountedBatches = 4;
 constexpr double kIdleSeconds = 0.002;
 constexpr double kGlanceSeconds = 1e-4;
 constexpr int kGlances = 4;
@@ -127,7 +129,8 @@ std::int64_t TuneRun::Lookahead() const {
   if (LimitSeconds() > 0 && next_batch_ < std::ssize(tasks_)) {
     return context_.measurer->capacity();
   }
-  return std::max<std::int64_t>(1, CeilDiv(context_.measurer->capacity(), settings_.batch));
+  const std::int64_t busy = CeilDiv(context_.measurer->capacity(), settings_.batch);
+  return std::max<std::int64_t>(counts_ ? kCountedBatches : 1, busy);
 }
 
 bool TuneRun::MayPlan(double now) {
@@ -325,13 +328,34 @@ Status TuneRun::SubmitNew() {
   return {};
 }
 
+void TuneRun::KeepAsked(Trial& trial) const {
+  std::erase_if(trial.others, [this](const auto& other) {
+    return std::ranges::find(settings_.metric, other.first) == settings_.metric.end();
+  });
+}
+
+Told TuneRun::ToldOf(Point point, const Trial& trial) const {
+  Told told{point, trial.outcome, trial.value, trial.disturbed()};
+  if (trial.outcome != Outcome::kOk) return told;
+  for (const std::string& metric : settings_.metric) {
+    // A runner of an earlier version may not say all of them: such a trial is in no front.
+    const std::optional<double> value = trial.ValueOf(metric);
+    if (!value || *value <= 0) {
+      told.values.clear();
+      break;
+    }
+    told.values.push_back(*value);
+  }
+  return told;
+}
+
 void TuneRun::Acknowledge(const Writer::Item& item) {
   const auto place = places_.find(item.ticket);
   TW_CHECK(place != places_.end());
   BatchState& batch = *FindBatch(place->second.batch);
   TaskState& state = TaskAt(batch.task);
   const Trial& trial = item.trials.front();
-  const Told told{batch.points[place->second.slot], trial.outcome, trial.value, trial.disturbed()};
+  const Told told = ToldOf(batch.points[place->second.slot], trial);
   context_.measurer->Stored(item.ticket);
   batch.results[place->second.slot] = told;
   ++batch.done;
@@ -347,6 +371,7 @@ void TuneRun::Acknowledge(const Writer::Item& item) {
 /// What is served follows from the store, and races take the fastest; what a strategy was told
 /// stays in the log as it was.
 void TuneRun::StoreRevised(Trial trial) {
+  KeepAsked(trial);
   trial.attempt = measure::kRevisedAttempt;
   for (const auto& state : tasks_) {
     if (trial.candidate.task.workload != state->input.task.workload ||
@@ -357,7 +382,7 @@ void TuneRun::StoreRevised(Trial trial) {
       if (state->space.templates[i]->key != trial.candidate.template_key) continue;
       const Point point{static_cast<int>(i), trial.candidate.config.index};
       if (!trial.verified) continue;
-      state->Note({point, trial.outcome, trial.value, trial.disturbed()}, true, KeptFastest());
+      state->Note(ToldOf(point, trial), true, KeptFastest());
       --state->report.trials;  // of the search's
     }
   }
@@ -371,7 +396,8 @@ void TuneRun::Store(std::uint64_t ticket, const Place& place, Trial trial) {
   TellEntry entry;
   entry.batch = batch.number;
   entry.slot = static_cast<std::int64_t>(place.slot);
-  entry.told = {batch.points[place.slot], trial.outcome, trial.value, trial.disturbed()};
+  KeepAsked(trial);
+  entry.told = ToldOf(batch.points[place.slot], trial);
   entry.verified = trial.verified;
   if (place.slot < batch.scores.size()) {
     trial.predicted = static_cast<double>(batch.scores[place.slot]);
@@ -413,8 +439,8 @@ Status TuneRun::Pump(double timeout_seconds) {
 
 Status TuneRun::Search() {
   if (context_.threads) {
-    TW_RETURN_IF_ERROR(thinker_.StartThread());
-    TW_RETURN_IF_ERROR(learner_.StartThread());
+    TW_RETURN_IF_ERROR(thinker_.StartThread(!counts_));
+    TW_RETURN_IF_ERROR(learner_.StartThread(!counts_));
     TW_RETURN_IF_ERROR(writer_->StartThread());
   }
   before_ = context_.measurer->time_split();
@@ -456,7 +482,15 @@ Status TuneRun::Search() {
 TuneReport TuneRun::Report() {
   TuneReport report;
   if (!tasks_.empty()) report.metric = MetricOf(tasks_.front()->input.task.target);
-  for (const auto& task : tasks_) report.tasks.push_back(task->report);
+  report.metrics = settings_.metric;
+  for (const auto& task : tasks_) {
+    report.tasks.push_back(task->report);
+    for (const Told& told : task->Front()) {
+      const auto which = static_cast<std::size_t>(told.point.space);
+      report.tasks.back().front.push_back(
+          {told.values, std::string(task->space.templates[which]->key), told.point.index});
+    }
+  }
   report.trials = trials_;
   report.trials_this_run = trials_this_run_;
   report.wall_seconds = context_.clock->MonotonicSeconds() - start_seconds_;
@@ -470,11 +504,47 @@ TuneReport TuneRun::Report() {
   return report;
 }
 
+namespace {
+
+/// Errors: kInvalidArgument for metrics of which the target does not say all.
+Status CheckMetrics(const JobSettings& settings, const Target& target) {
+  const std::vector<std::string>& asked = settings.metric;
+  if (asked.empty()) return {};
+  const std::vector<std::string> known = MetricsOf(target);
+  std::string list;
+  for (const std::string& one : known) list += (list.empty() ? "" : ",") + one;
+  if (std::ranges::find(asked, "joules") != asked.end()) {
+    return Unsupported("metric: joules: no counter of energy (RAPL, NVML) is read");
+  }
+  const std::string expected = ", expected " + (known.size() > 1 ? list : "none but " + list) +
+                               " for the target '" + target.ToString() + "'";
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const bool twice = std::find(asked.begin(), asked.begin() + i, asked[i]) != asked.begin() + i;
+    const bool there = std::ranges::find(known, asked[i]) != known.end();
+    if (twice || !there || (i == 0 && asked[i] != known[0])) {
+      return InvalidArgument("metric: " + asked[i] + (twice ? " twice" : "") + expected);
+    }
+  }
+  if (asked.size() == 1)
+    return InvalidArgument("metric: " + asked[0] + " alone is no front" + expected);
+  if (settings.finalists == 0 && CountsTrials(target)) {
+    return InvalidArgument(
+        "finalists: 0, expected at least 1: what several metrics choose is "
+        "verified at the end");
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<TuneReport> Tune(const std::vector<TuneTask>& tasks, const JobSettings& settings,
                         const TuneContext& context) {
   if (tasks.empty()) return InvalidArgument("nothing to tune: no task");
   if (settings.batch < 1) {
     return InvalidArgument("batch: " + std::to_string(settings.batch) + ", expected at least 1");
+  }
+  for (const TuneTask& task : tasks) {
+    TW_RETURN_IF_ERROR(CheckMetrics(settings, task.task.target));
   }
   constexpr int kMostLogs = 100;  // one more with each change of the program; somebody has time
   auto run = std::make_unique<TuneRun>(settings, context);

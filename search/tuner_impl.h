@@ -83,6 +83,9 @@ class TuneRun {
   Status TryAgain(Place place, Trial lost);
   Status SubmitNew();
   Status Pump(double timeout_seconds);
+  /// Drops what a trial says by metrics that the job did not ask for.
+  void KeepAsked(Trial& trial) const;
+  Told ToldOf(Point point, const Trial& trial) const;
   /// Hands a trial and its entry of the log to the writer.
   void Store(std::uint64_t ticket, const Place& place, Trial trial);
   /// Beside a trial that is there: its device may have spoilt that one.
@@ -115,6 +118,9 @@ class TuneRun {
   Status RaceTask(int task, int races_left);
   /// Of a task whose trials came unverified: the fastest that computes what it should is the best.
   Status VerifyFastest(TaskState& state);
+  /// Executes what else is in a task's front, and what takes the places of those that compute
+  /// something else. verified: the fastest, which has been.
+  Status VerifyFront(TaskState& state, Point verified, std::int64_t attempt);
   /// The attempt of a task's next race: the one after the last that was logged, or after one that left
   /// failures behind: a trial's id has the attempt, and what is stored already is not stored again.
   Result<std::int64_t> NextAttempt(const TaskState& state) const;
@@ -142,6 +148,7 @@ class TuneRun {
   std::unique_ptr<TaskScheduler> scheduler_;
   std::unique_ptr<WarmPool> pool_;
   records::Job job_;
+  bool counts_ = false;  // trials are counted (CountsTrials)
 
   // The pipeline.
   std::deque<BatchState> batches_;  // not told yet, in order of their numbers

@@ -17,10 +17,10 @@ Worker::~Worker() {
   if (thread_.joinable()) thread_.join();
 }
 
-Status Worker::StartThread() {
-  Result<std::thread> thread = tilewright::StartThread([this] {
+Status Worker::StartThread(bool timed) {
+  Result<std::thread> thread = tilewright::StartThread([this, timed] {
     std::vector<int> cores = AllowedCores();
-    if (cores.size() > 1) {
+    if (timed && cores.size() > 1) {
       cores.pop_back();
       (void)SetCores(cores);  // where it is not permitted, measurements are a little noisier
     }

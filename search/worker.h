@@ -19,10 +19,10 @@ class Worker {
   /// Waits for the piece under way; the others are dropped.
   ~Worker();
 
-  /// Without this call every piece runs inside Post. The thread stays off the last core, which is
-  /// the measuring one (measure/supervisor/process_measurer.h). Errors: kUnavailable if no thread
-  /// can be had.
-  Status StartThread();
+  /// Without this call every piece runs inside Post. timed: the thread stays off the last core,
+  /// which is the measuring one (measure/supervisor/process_measurer.h).
+  /// Errors: kUnavailable if no thread can be had.
+  Status StartThread(bool timed);
   void Post(std::function<void()> work);
 
  private:

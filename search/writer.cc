@@ -76,7 +76,7 @@ void Writer::Loop() {
   while (true) {
     wake_.wait(lock, [this] { return quit_ || (!waiting_.empty() && status_.ok()); });
     if (quit_) return;
-    wake_.wait_for(lock, std::chrono::duration<double>(kGatherSeconds),
+    wake_.wait_for(lock, std::chrono::duration<double>(gather_seconds_),
                    [this] { return quit_ || urgent_ || waiting_.size() >= kGatherItems; });
     if (quit_) return;
     std::deque<Item> items = std::exchange(waiting_, {});

@@ -13,7 +13,7 @@ namespace tilewright::search {
 
 /// Makes trials and log entries durable, in order and several per transaction, so that a disk's
 /// flushes do not bound the trials per second. With a thread it gathers what arrives within
-/// kGatherSeconds; without one every Collect writes what is there.
+/// gather_seconds; without one every Collect writes what is there.
 class Writer {
  public:
   static constexpr double kGatherSeconds = 0.05;
@@ -28,7 +28,8 @@ class Writer {
   };
 
   /// The store outlives the writer, and is used by others only after a Flush and before a Push.
-  Writer(records::Store& store, std::int64_t job) : store_(store), job_(job) {}
+  Writer(records::Store& store, std::int64_t job, double gather_seconds = kGatherSeconds)
+      : store_(store), job_(job), gather_seconds_(gather_seconds) {}
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
   /// What is not written yet is dropped: it was never acknowledged.
@@ -47,6 +48,7 @@ class Writer {
   Status Write(std::deque<Item>& items);
   records::Store& store_;
   const std::int64_t job_;
+  const double gather_seconds_;
   std::mutex mutex_;
   std::condition_variable wake_, written_;
   std::deque<Item> waiting_;

@@ -44,6 +44,11 @@ Built BuildLoops(const TemplateEntry& entry, const BuildOrder& order, WriteArtif
   Built built{.kernel = KernelOf(candidate)};
   const Status written = write(*program, *object, order, built.kernel);
   if (!written.ok()) return FailedBuild(written);
+  if (DeviceTraitsOf(target).machine_code) {
+    auto bytes = CodeBytes(*object);
+    if (!bytes.ok()) return FailedBuild(bytes.status());
+    built.kernel.code_bytes = *bytes;
+  }
   built.kernel.signature = *std::move(signature);
   built.kernel.artifact = order.path;
   built.kernel.symbol = kSymbol;

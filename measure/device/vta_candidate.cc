@@ -80,7 +80,9 @@ Status RunStreamOf(const RunOrder::Item& item, RunReply& reply) {
   TW_RETURN_IF_ERROR(file);
   const auto cost = CostOfStream(*vta, file->stream);
   TW_RETURN_IF_ERROR(cost);
-  reply.value = *cost;
+  reply.value = cost->Of(vta->metric);
+  const std::string_view other = vta->metric == kVtaCycles ? kVtaDramBytes : kVtaCycles;
+  reply.others[std::string(other)] = cost->Of(other);
   reply.samples = {reply.value};
   const bool may_be_best = item.best_seconds <= 0 || reply.value <= item.best_seconds;
   return may_be_best ? Verify(item, *file, reply) : Status();

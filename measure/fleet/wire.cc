@@ -113,6 +113,7 @@ Json TrialJson(const Trial& trial) {
   json["value"] = Finite(trial.value);
   json["noise"] = Finite(trial.noise);
   json["quiet_share"] = Finite(trial.quiet_share);
+  json["others"] = trial.others;
   json["verified"] = trial.verified;
   json["max_abs_error"] = Finite(trial.max_abs_error);
   json["build_seconds"] = Finite(trial.build_seconds);
@@ -140,6 +141,7 @@ Trial TrialFrom(const Json& json, Fields& outer, bool measured) {
   trial.value = NumberFrom(fields, "value");
   trial.noise = NumberFrom(fields, "noise");
   trial.quiet_share = std::clamp(fields.Number("quiet_share"), -1.0, 1.0);
+  trial.others = fields.Positives("others");
   trial.verified = fields.Flag("verified");
   trial.max_abs_error = NumberFrom(fields, "max_abs_error");
   trial.build_seconds = SecondsFrom(fields, "build_seconds");

@@ -157,6 +157,10 @@ void JobTable::Ran(const RunReply& reply) {
     trial.value = reply.value;
     trial.noise = reply.noise;
     trial.quiet_share = reply.quiet_share;
+    trial.others = reply.others;
+    if (job.kernel.code_bytes > 0) {
+      trial.others[std::string(kCodeBytes)] = static_cast<double>(job.kernel.code_bytes);
+    }
     double& best = reference.best;
     if (reply.verified && (best == 0 || reply.value < best)) best = reply.value;
   }

@@ -27,11 +27,12 @@ std::string ShellQuoted(const std::string& text) {
   return quoted + "'";
 }
 
-/// A runner on another machine leaves all cores to the builders. Of what is simulated, and of a
-/// GPU's clock, the numbers do not depend on who else is on the core.
+/// A runner on another machine leaves all cores to the builders. Of what is simulated the numbers
+/// do not depend on who else is on the core, nor of a GPU's clock, whose runner is waited for.
 CoreChoice CoresFor(const ProcessMeasurerSettings& settings) {
   const std::vector<int> allowed = AllowedCores();
   if (settings.remote) return CoreChoice{{}, allowed, {}, {}};
+  if (settings.counts) return CoreChoice{allowed, allowed, {}, {}};
   if (!settings.runner.calibrate) return SplitCores(allowed);
   return ReserveCores(allowed, settings.core_folder);
 }
@@ -96,7 +97,7 @@ Result<std::unique_ptr<ProcessMeasurer>> ProcessMeasurer::Create(ProcessMeasurer
   if (!cores.note.empty() && settings.on_disturbed) settings.on_disturbed(cores.note);
   if (settings.builders <= 0) {
     // This process works, too, where builders have all cores.
-    const std::size_t busy = settings.remote ? 1 : 0;
+    const std::size_t busy = settings.remote || settings.counts ? 1 : 0;
     settings.builders = std::clamp(static_cast<int>(cores.builders.size() - busy), 1, 8);
   }
   settings.queue_limit *= static_cast<int>(settings.run_commands.size());

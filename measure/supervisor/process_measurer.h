@@ -36,6 +36,9 @@ struct ProcessMeasurerSettings {
   double machine_pause_seconds = 0.1;
   /// What trials are said to be measured on: the simulator, for VTA targets. Empty: this CPU.
   std::optional<DeviceFingerprint> device;
+  /// What is measured is counted by a simulator, whoever else works: no core is kept for the
+  /// runner.
+  bool counts = false;
   /// The runners are on other machines: run_commands connect to them, and they are sent the files
   /// they need. A connection that is lost costs the candidate under way (device_lost) and is made
   /// again.

@@ -31,7 +31,8 @@ Transports BuilderTransports(const ProcessMeasurerSettings& settings, const Core
   SubprocessOptions options;
   options.command = settings.build_command;
   options.cores = cores.builders;
-  options.priority = cores.builders == cores.runner ? kSharedCorePriority : kBuilderPriority;
+  const bool shared = cores.builders == cores.runner && !settings.counts;
+  options.priority = shared ? kSharedCorePriority : kBuilderPriority;
   options.address_space_bytes = kHasShadowMemory ? 0 : settings.builder_memory_bytes;
   Transports transports;
   for (int i = 0; i < settings.builders; ++i) {
@@ -48,7 +49,7 @@ Transports RunnerTransports(const ProcessMeasurerSettings& settings, const CoreC
     SubprocessOptions options;
     options.command = command;
     options.cores = cores.runner;
-    options.priority = settings.remote ? kBuilderPriority : kRunnerPriority;
+    options.priority = settings.remote || settings.counts ? kBuilderPriority : kRunnerPriority;
     // The runner forks once per candidate: with huge pages that takes a tenth of the time.
     if (!settings.remote) options.environment = {"GLIBC_TUNABLES=glibc.malloc.hugetlb=1"};
     transports.push_back(std::make_unique<PipeTransport>(options));

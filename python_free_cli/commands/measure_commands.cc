@@ -267,6 +267,7 @@ Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Registries& regi
     TW_RETURN_IF_ERROR(fingerprint);
     settings.device = *std::move(fingerprint);
   }
+  settings.counts = CountsTrials(target);
   settings.runner.calibrate = DeviceTraitsOf(target).machine_code;  // its loop runs on a CPU
   settings.on_unprotected = [](const std::string& why) {
     PrintErr(

@@ -50,6 +50,8 @@ class QueryCommand final : public Command {
     float_error_.Declare(app);
     target_.DeclareWithResiduals(app);
     model_.Declare(app);
+    app.add_flag("--front", front_,
+                 "Print what no other record beats in all metrics, not the best alone");
     app.add_flag("--json", json_, "Print JSON");
   }
   Result<int> Run() override {
@@ -71,12 +73,22 @@ class QueryCommand final : public Command {
     TW_RETURN_IF_ERROR(catalog);
     auto autotvm = sources_.Autotvm(*target);
     TW_RETURN_IF_ERROR(autotvm);
+    auto prefer = sources_.Preferred(*target);
+    TW_RETURN_IF_ERROR(prefer);
+    if (front_ && !own) return InvalidArgument("--front: imported records say one metric only");
     auto asked = own ? TasksOf(*target) : AutotvmTasksOf(*target);
     TW_RETURN_IF_ERROR(asked);
     const auto device = DeviceFor(*target);
     TW_RETURN_IF_ERROR(device);
+    if (front_) return PrintFronts(*asked, chosen, *target, *device, *catalog);
+    if (prefer->has_value() && !(*prefer)->limited.empty() && asked->size() > 1) {
+      std::vector<search::TuneTask> tasks;
+      for (const Asked& one : *asked) tasks.push_back({{*one.workload, *target}, {}, one.uses});
+      TW_RETURN_IF_ERROR(ShareLimitOf(tasks, chosen, *target, *device, *catalog, **prefer));
+    }
     Json list = Json::array();
     std::map<records::AnswerLevel, int> counts;
+    std::map<std::string, double> sums;  // of what --prefer chose, by metric
     for (Asked& one : *asked) {
       records::Question question;
       question.templates = &chosen;
@@ -84,6 +96,7 @@ class QueryCommand final : public Command {
       question.target = &*target;
       question.device = &*device;
       question.accept = records::DownTo(*accept);
+      question.prefer = prefer->has_value() ? &**prefer : nullptr;
       if (autotvm->has_value()) {
         (*autotvm)->task = std::move(one.task);
         question.autotvm = &**autotvm;
@@ -91,18 +104,30 @@ class QueryCommand final : public Command {
       auto answer = catalog->Query(question);
       TW_RETURN_IF_ERROR(answer);
       ++counts[answer->level];
+      if (question.prefer != nullptr && answer->answer.record.has_value()) {
+        const Trial& trial = answer->answer.record->trial;
+        for (const std::string& metric : MetricsOf(*target)) {
+          const double value = trial.ValueOf(metric).value_or(0);
+          sums[metric] += static_cast<double>(one.uses) * value;
+        }
+      }
       list.push_back(records::AnswerJson(*answer, question.workload, one.text,
                                          own ? target->ToString() : (*autotvm)->target.text));
       if (!json_) PrintAnswer(question.workload, one.text, *answer, asked->size() == 1);
     }
     if (json_) {
-      PrintJson({{"answers", list}});
+      Json json = {{"answers", list}};
+      if (!sums.empty()) json["sums"] = sums;
+      PrintJson(json);
     } else if (asked->size() > 1) {
       PrintOut("{} tasks:", asked->size());
       for (const auto& [level, count] : counts) {
         PrintOut(" {} {}", count, records::AnswerLevelName(level));
       }
       PrintOut("\n");
+      if (!sums.empty()) PrintOut("as often as they are used:");
+      for (const auto& [metric, sum] : sums) PrintOut(" {}", ShortValue(metric, sum));
+      if (!sums.empty()) PrintOut("\n");
     }
     return counts.contains(records::AnswerLevel::kMiss) ? kExitFailed : kExitDone;
   }
@@ -112,7 +137,50 @@ class QueryCommand final : public Command {
     std::string text;  ///< key or tuple
     std::optional<Workload> workload;
     std::optional<records::AutotvmTask> task;
+    std::int64_t uses = 1;
   };
+
+  /// Exit code 1 if some task has no front.
+  Result<int> PrintFronts(const std::vector<Asked>& asked, const TemplateRegistry& chosen,
+                          const Target& target, const DeviceFingerprint& device,
+                          records::Catalog& catalog) const {
+    const std::vector<std::string> metrics = MetricsOf(target);
+    Json list = Json::array();
+    bool all = true;
+    for (const Asked& one : asked) {
+      records::Question question;
+      question.templates = &chosen;
+      question.workload = &*one.workload;
+      question.target = &target;
+      question.device = &device;
+      auto front = catalog.Front(question, metrics);
+      TW_RETURN_IF_ERROR(front);
+      all = all && !front->empty();
+      Json records = Json::array();
+      if (!json_) {
+        PrintOut("{:<38} {} uses, {} on the front\n", ShortName(*one.workload), one.uses,
+                 front->size());
+      }
+      for (const records::Record& record : *front) {
+        const Candidate& candidate = record.trial.candidate;
+        Json values = Json::object();
+        std::string shown;
+        for (const std::string& metric : metrics) {
+          values[metric] = *record.trial.ValueOf(metric);
+          shown += fmt::format(" {:>14}", ShortValue(metric, *record.trial.ValueOf(metric)));
+        }
+        if (!json_)
+          PrintOut(" {}  {} #{}\n", shown, candidate.template_key, candidate.config.index);
+        records.push_back({{"id", record.id},
+                           {"values", std::move(values)},
+                           {"template", candidate.template_key},
+                           {"config", *ParseJson(candidate.config.ToString())}});
+      }
+      list.push_back({{"workload", one.text}, {"uses", one.uses}, {"records", std::move(records)}});
+    }
+    if (json_) PrintJson({{"metrics", metrics}, {"fronts", std::move(list)}});
+    return all ? kExitDone : kExitFailed;
+  }
 
   Result<std::vector<Asked>> TasksOf(const Target& target) const {
     const auto source = model_.Source(task_);
@@ -123,7 +191,7 @@ class QueryCommand final : public Command {
       LeaveToHost(templates(), *tasks);
     std::vector<Asked> asked;
     for (const search::TuneTask& task : *tasks) {
-      asked.push_back({task.task.workload.Key(), task.task.workload, {}});
+      asked.push_back({task.task.workload.Key(), task.task.workload, {}, task.occurrences});
     }
     return asked;
   }
@@ -134,7 +202,7 @@ class QueryCommand final : public Command {
     if (!is_tuple) return TasksOf(target);
     auto task = records::AutotvmTask::Parse(task_);
     TW_RETURN_IF_ERROR(task);
-    return std::vector<Asked>{{task->tuple, task->workload, *task}};
+    return std::vector<Asked>{{task->tuple, task->workload, *task, 1}};
   }
 
   const CLI::App* app_ = nullptr;
@@ -143,7 +211,7 @@ class QueryCommand final : public Command {
   FloatErrorArgument float_error_;
   RecordSources sources_;
   TargetArguments target_;
-  bool json_ = false;
+  bool json_ = false, front_ = false;
 };
 
 class RecordsCommand final : public Command {

@@ -41,9 +41,10 @@
 namespace tilewright::cli {
 namespace {
 
-// Each training of a cost model takes megabytes for some milliseconds, larger ones the more trials
-// a task has. Blocks from this size on are given back as they are freed; kept in the heap, they
-// would lie between small ones that stay, and a job of days would hold more and more.
+// Each training of a cost model (there is none where trials are counted) takes megabytes for some
+// milliseconds, larger ones the more trials a task has. Blocks from this size on are given back as
+// they are freed; kept in the heap, they would lie between small ones that stay, and a job of days
+// would hold more and more.
 constexpr int kMmapBytes = 64 << 10;
 
 // A signal handler can reach nothing but globals.
@@ -78,6 +79,8 @@ class TuneCommand final : public Command {
            "  tilewright tune --job configs/jobs/overnight_cpu.json\n"
            "  tilewright tune resnet18_v1_vta_packed.relay --target vta --vta-config "
            "sim --records records.db --trials 640\n"
+           "  tilewright tune net.relay --target vta --vta-config sim --metric cycles,dram_bytes "
+           "--records records.db --trials 2000\n"
            "  tilewright tune resnet18.onnx --runner 'ssh board tilewright-runner' --target "
            "rasp4b64 "
            "--records records.db --budget 2h\n"
@@ -112,6 +115,10 @@ class TuneCommand final : public Command {
         "--deadline", deadline_,
         "When the job is to be over, races and all: 2026-11-25T06:00:00Z, or so long from "
         "now: 8h");
+    app.add_option("--metric", metrics_,
+                   "Search the Pareto front of several metrics: cycles,dram_bytes on a VTA, "
+                   "seconds,code_bytes on a CPU")
+        ->delimiter(',');
     strategy_option_ = app.add_option("--strategy", strategy_,
                                       "auto, model, evolve, genetic, random or grid, or one of a plugin");
     seed_option_ = app.add_option("--seed", seed_, "Seed of everything random");
@@ -129,13 +136,13 @@ class TuneCommand final : public Command {
   }
 
   Result<int> Run() override {
-    ::mallopt(M_MMAP_THRESHOLD, kMmapBytes);
     auto settings = Settings();
     TW_RETURN_IF_ERROR(settings);
     TW_RETURN_IF_ERROR(ConnectFleet(*settings));
     TW_RETURN_IF_ERROR(runner_.Connect(settings->target));
     auto target = ParseTarget(settings->target, settings->threads, vta_config_, libraries_);
     TW_RETURN_IF_ERROR(target);
+    TW_RETURN_IF_ERROR(ChooseMetric(*settings, *target));
     TW_RETURN_IF_ERROR(CheckResiduals(*target, no_fuse_residuals_));
     TW_RETURN_IF_ERROR(CheckThreadsHere(*target));
     if (!LibrariesOf(*target).empty()) {
@@ -185,6 +192,7 @@ class TuneCommand final : public Command {
     auto store = records::Store::Open(settings->records, records::Store::Mode::kReadWrite);
     if (store.ok()) TW_RETURN_IF_ERROR(records::KeepScheduleTexts(*store, templates()));
     TW_RETURN_IF_ERROR(store);
+    if (!CountsTrials(*target)) ::mallopt(M_MMAP_THRESHOLD, kMmapBytes);
     SystemClock clock;
     auto measurer = MakeMeasurer(*settings, *target, clock);
     TW_RETURN_IF_ERROR(measurer);
@@ -333,6 +341,7 @@ class TuneCommand final : public Command {
     TW_RETURN_IF_ERROR(fleet_.Into(settings));
     if (threads_option_->count() > 0) settings.threads = threads_;
     if (trials_option_->count() > 0) settings.trials = trials_;
+    if (!metrics_.empty()) settings.metric = metrics_;
     if (strategy_option_->count() > 0) settings.strategy = strategy_;
     if (seed_option_->count() > 0) settings.seed = seed_;
     if (!budget_.empty()) {
@@ -360,6 +369,24 @@ class TuneCommand final : public Command {
       return InvalidArgument("no limit given (--trials, --budget or --deadline)");
     }
     return settings;
+  }
+
+  /// The first metric is the target's own: of a simulator it can be chosen. One alone is no front.
+  static Status ChooseMetric(search::JobSettings& settings, Target& target) {
+    if (settings.metric.empty()) return {};
+    const std::string& first = settings.metric.front();
+    const std::string own = MetricOf(target);
+    if (first != own && CountsTrials(target)) {
+      if (!target.Option("metric").empty()) {
+        return InvalidArgument("--metric: " + first + " first, but the target has -metric=" + own);
+      }
+      target.SetOption("metric", first);
+      const auto known = DeviceFor(target);
+      if (!known.ok()) return known.status().WithContext("--metric");
+      settings.target = target.ToString();
+    }
+    if (settings.metric.size() == 1 && first == MetricOf(target)) settings.metric.clear();
+    return {};
   }
 
   /// Keeps what this machine reaches for reports, where candidates run here: of several
@@ -396,6 +423,7 @@ class TuneCommand final : public Command {
   FloatErrorArgument float_error_;
   std::string file_, job_, records_, target_, vta_config_, libraries_, budget_, strategy_;
   std::string deadline_;
+  std::vector<std::string> metrics_;
   DeviceArgument device_;
   int threads_ = 1;
   std::vector<std::string> templates_;

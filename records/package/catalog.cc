@@ -106,6 +106,11 @@ Result<CatalogAnswer> Catalog::Query(const Question& question) {
   return AnswerInOrder(impl_->in_order, impl_->model.get(), question);
 }
 
+Result<std::vector<Record>> Catalog::Front(const Question& question,
+                                           const std::vector<std::string>& metrics) {
+  return FrontInOrder(impl_->in_order, question, metrics);
+}
+
 std::string PackageSourceName(const PackageManifest& manifest, std::string_view digest) {
   return "package " + manifest.name + " (" + std::string(digest.substr(0, 12)) + ")";
 }

@@ -37,6 +37,10 @@ class Catalog {
   /// Errors: as AnswerInOrder.
   Result<CatalogAnswer> Query(const Question& question);
 
+  /// See FrontInOrder.
+  Result<std::vector<Record>> Front(const Question& question,
+                                    const std::vector<std::string>& metrics);
+
   /// Packages that were left out, and why.
   const std::vector<std::string>& problems() const;
   std::size_t size() const;  ///< stores and packages

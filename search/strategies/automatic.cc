@@ -17,6 +17,7 @@ class Automatic final : public Strategy {
 
   std::vector<Point> Ask(int count) override { return chosen_->Ask(count); }
   void Tell(std::span<const Told> results) override { chosen_->Tell(results); }
+  void Exclude(std::span<const Point> points) override { chosen_->Exclude(points); }
   std::vector<float> Scores(std::span<const Point> points) override {
     return chosen_->Scores(points);
   }

@@ -74,9 +74,10 @@ Scale ScaleOf(std::size_t count, Value value) {
 /// Judges points, many at a time. The first many settle the scale of model and estimate.
 class Judge {
  public:
-  Judge(const SearchSpace& space, const cost_model::CostModel& model, FeatureCache& features,
-        double told)
+  Judge(const SearchSpace& space, const std::vector<MetricWeight>& weights,
+        const cost_model::CostModel& model, FeatureCache& features, double told)
       : space_(space),
+        weights_(weights),
         model_(model),
         features_(features),
         estimate_share_(model.trained() ? kEstimateTrust / (kEstimateTrust + told) : 1) {}
@@ -87,15 +88,14 @@ class Judge {
     const std::span<const float> row = features_.Get(point);
     if (row.empty()) return false;
     waiting_.push_back({point, 0});
-    const double estimate = cost_model::EstimateOf(space_.task.target, row);
-    estimates_.push_back(estimate > 0 ? -std::log2(estimate) : 0);
+    estimates_.push_back(EstimateOf(row));
     if (model_.trained()) rows_.insert(rows_.end(), row.begin(), row.end());
     return true;
   }
   std::size_t waiting() const { return waiting_.size(); }
   /// One with the same scale that has seen nothing.
   Judge Fresh() const {
-    Judge other(space_, model_, features_, 0);
+    Judge other(space_, weights_, model_, features_, 0);
     other.estimate_share_ = estimate_share_;
     other.scaled_ = scaled_;
     other.by_model_ = by_model_;
@@ -127,7 +127,20 @@ class Judge {
   }
 
  private:
+  /// Higher is better; 0 where nobody can tell.
+  double EstimateOf(std::span<const float> row) const {
+    const auto score = [](double estimate) { return estimate > 0 ? -std::log2(estimate) : 0; };
+    const Target& target = space_.task.target;
+    if (weights_.empty()) return score(cost_model::EstimateOf(target, row));
+    double sum = 0;
+    for (const auto& [metric, weight] : weights_) {
+      if (weight > 0) sum += weight * score(cost_model::EstimateOf(target, metric, row));
+    }
+    return sum;
+  }
+
   const SearchSpace& space_;
+  const std::vector<MetricWeight>& weights_;
   const cost_model::CostModel& model_;
   FeatureCache& features_;
   double estimate_share_;
@@ -148,6 +161,7 @@ class Evolve final : public Learner {
   explicit Evolve(const StrategyContext& context)
       : Learner(context),
         epsilon_(context.epsilon),
+        weights_(context.weights),
         counted_(CountsTrials(context.space->task.target)) {}
 
   std::string_view name() const override { return "evolve"; }
@@ -162,14 +176,15 @@ class Evolve final : public Learner {
     std::size_t guided = 0;
     for (std::size_t i = out.size(); i < count; ++i) guided += random.Uniform() >= epsilon_ ? 1 : 0;
     const auto told = static_cast<double>(ledger().told_order().size());
-    Judge judge(space(), model(), features(), told);
+    Judge judge(space(), weights_, model(), features(), told);
     const Result<std::vector<ScoredPoint>> pool = Breed(count, judge, random);
     if (pool.ok() && !pool->empty()) {
       const std::size_t before = out.size();
       for (std::size_t i = 0; i < guided && !counted_; i += kPointsPerDoubt) {
         TakeOfDoubted(*pool, random, out);
       }
-      if (!counted_) TakeNeighbours(std::min(count, before + guided), judge, out);
+      // A front has members that no direction's estimate likes: they are next to others.
+      if (!counted_ || !weights_.empty()) TakeNeighbours(std::min(count, before + guided), judge, out);
       guided -= std::min(guided, out.size() - before);
       for (Point point : Chosen(*pool, guided)) TakeLegal(point, out);
     }
@@ -310,6 +325,7 @@ class Evolve final : public Learner {
   }
 
   double epsilon_;
+  std::vector<MetricWeight> weights_;
   bool counted_;
 };
 

@@ -48,6 +48,10 @@ void Proposer::Tell(std::span<const Told> results) {
   for (const Told& told : results) ledger_.Tell(told);
 }
 
+void Proposer::Exclude(std::span<const Point> points) {
+  for (Point point : points) ledger_.Add(point);
+}
+
 std::string Proposer::Memo() const {
   return "{\"filtered\":" + std::to_string(filtered_) + MoreMemo() + "}";
 }

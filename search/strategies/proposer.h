@@ -23,6 +23,7 @@ class Proposer : public Strategy {
 
   std::vector<Point> Ask(int count) final;
   void Tell(std::span<const Told> results) override;
+  void Exclude(std::span<const Point> points) final;
   Status ReplayAsk(std::span<const Point> points, std::string_view memo) final;
   std::string Memo() const final;
   std::int64_t filtered() const final { return filtered_; }

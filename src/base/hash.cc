@@ -5,16 +5,25 @@
 namespace tilewright {
 namespace {
 
-constexpr std::array<std::uint32_t, 256> MakeCrcTable() {
-  std::array<std::uint32_t, 256> table{};
+constexpr std::size_t kSlices = 8;  // bytes that are looked up at once
+
+/// Row n: what a byte leaves when n more have passed.
+constexpr std::array<std::array<std::uint32_t, 256>, kSlices> MakeCrcTables() {
+  std::array<std::array<std::uint32_t, 256>, kSlices> tables{};
   for (std::uint32_t i = 0; i < 256; ++i) {
     std::uint32_t c = i;
     for (int bit = 0; bit < 8; ++bit) c = (c & 1) != 0 ? 0xEDB88320U ^ (c >> 1) : c >> 1;
-    table[i] = c;
+    tables[0][i] = c;
   }
-  return table;
+  for (std::size_t n = 1; n < kSlices; ++n) {
+    for (std::size_t i = 0; i < 256; ++i) {
+      const std::uint32_t c = tables[n - 1][i];
+      tables[n][i] = tables[0][c & 255] ^ (c >> 8);
+    }
+  }
+  return tables;
 }
-constexpr auto kCrcTable = MakeCrcTable();
+constexpr auto kCrcTables = MakeCrcTables();
 
 }  // namespace
 
@@ -28,7 +37,17 @@ std::string HexOf(std::uint64_t value) {
 
 std::uint32_t Crc32(std::span<const std::byte> bytes, std::uint32_t state) {
   std::uint32_t c = ~state;
-  for (std::byte b : bytes) c = kCrcTable[(c ^ static_cast<std::uint32_t>(b)) & 255] ^ (c >> 8);
+  for (; bytes.size() >= kSlices; bytes = bytes.subspan(kSlices)) {
+    std::uint32_t next = 0;
+    for (std::size_t i = 0; i < kSlices; ++i) {
+      const auto byte = static_cast<std::uint32_t>(bytes[i]) ^ (i < 4 ? c >> (8 * i) : 0);
+      next ^= kCrcTables[kSlices - 1 - i][byte & 255];
+    }
+    c = next;
+  }
+  for (std::byte b : bytes) {
+    c = kCrcTables[0][(c ^ static_cast<std::uint32_t>(b)) & 255] ^ (c >> 8);
+  }
   return ~c;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/base/status.h"
@@ -33,5 +34,8 @@ Result<std::string> Generate(const std::vector<Program>& programs, const Target&
 /// Thread-safe; one link at a time. Errors: kInvalidArgument with the linker's words.
 Status LinkShared(const std::vector<std::string>& objects, const std::vector<std::string>& archives,
                   const std::string& output_path, BuildTimes* times = nullptr);
+
+/// Bytes of instructions in an object file or a library. Errors: kInvalidArgument for what is none.
+Result<std::int64_t> CodeBytes(std::string_view object);
 
 }  // namespace tilewright

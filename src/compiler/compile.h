@@ -60,6 +60,8 @@ struct CompileOptions {
   /// CompileImported. For a VTA only records of boards of its design, and only operators that
   /// AutoTVM has templates for.
   std::optional<records::AutotvmQuestion> autotvm;
+  /// What is wanted of records that know several metrics; none: the fastest.
+  std::optional<records::Preference> prefer;
   /// Workloads whose imported record is not to be used, and why.
   std::map<std::string, std::string> refused_imports;
   DeviceFingerprint device;  ///< what the records must have been measured on; DeviceFor(target)

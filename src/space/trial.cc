@@ -29,4 +29,10 @@ Result<Outcome> ParseOutcome(std::string_view name) {
                          "wrong_result, device_lost");
 }
 
+std::optional<double> Trial::ValueOf(std::string_view of) const {
+  if (of == metric) return value;
+  const auto found = others.find(std::string(of));
+  return found != others.end() ? std::optional<double>(found->second) : std::nullopt;
+}
+
 }  // namespace tilewright

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,6 +50,9 @@ struct Trial {
   std::vector<double> samples;  ///< all raw samples, in order
   double value = 0;  ///< what the samples say: a low quantile of those taken in quiet moments
   double noise = 0;  ///< relative half-width of the 95 % interval of `value`
+  /// What else the same run said, by metric (MetricsOf of src/templates/device.h). Stored are those
+  /// that the job asked for.
+  std::map<std::string, double> others;
   /// Share of the samples that were taken in quiet moments; below 0 where nobody knows (simulators,
   /// records of earlier versions).
   double quiet_share = -1;
@@ -72,6 +76,8 @@ struct Trial {
     const auto count = static_cast<double>(samples.size());
     return quiet_share >= 0 && count > 0 && quiet_share * count < std::min(4.0, count / 2) - 1e-6;
   }
+  /// Its value of a metric; nothing if that is not known.
+  std::optional<double> ValueOf(std::string_view of) const;
 };
 
 }  // namespace tilewright

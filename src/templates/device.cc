@@ -51,6 +51,16 @@ std::string MetricOf(const Target& target) {
   return device == nullptr || device->metric == nullptr ? "seconds" : device->metric(target);
 }
 
+std::vector<std::string> MetricsOf(const Target& target) {
+  std::vector<std::string> metrics = {MetricOf(target)};
+  if (CountsTrials(target)) {
+    metrics.emplace_back(metrics.front() == kVtaCycles ? kVtaDramBytes : kVtaCycles);
+  } else if (DeviceTraitsOf(target).machine_code) {
+    metrics.emplace_back(kCodeBytes);
+  }
+  return metrics;
+}
+
 bool CountsTrials(const Target& target) {
   const MeasuredOn* device = FindPart(kMeasured, target);
   return device != nullptr && device->metric != nullptr;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "src/base/status.h"
 #include "src/target/cpu.h"
@@ -10,6 +12,13 @@ namespace tilewright {
 
 /// Name of what a trial's value is on a target: "seconds", or the metric of a VTA.
 std::string MetricOf(const Target& target);
+
+/// Bytes of machine code that a kernel takes.
+inline constexpr std::string_view kCodeBytes = "code_bytes";
+
+/// All that is known of a trial on a target (Trial::ValueOf), MetricOf first: of a VTA "cycles" and
+/// "dram_bytes", of machine code "seconds" and "code_bytes".
+std::vector<std::string> MetricsOf(const Target& target);
 
 /// Whether a trial counts what a simulator does instead of timing it: it takes no longer than
 /// looking at a candidate does, and gives the same value every time.

@@ -75,7 +75,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "records, fleet, fleet_class, priority, share, broker_timeout_seconds, shape, dim, "
                 "value, requantize, float_error, trials, budget_seconds, deadline, "
                 "min_trials_per_task, early_stop_trials, "
-                "early_stop_improvement, strategy, seed, batch, epsilon, warm_start, finalists"},
+                "early_stop_improvement, metric, strategy, seed, batch, epsilon, warm_start, "
+                "finalists"},
         BadCase{"ShapeAsObject", "{\n\"shape\": {\"x\": 1}}",
                 "night.json:2: shape: {\"x\":1}, expected a text or a list of texts"},
         BadCase{"NumberAmongTexts", "{\"dim\": [\"n=3\", 4]}",

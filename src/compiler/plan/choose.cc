@@ -38,8 +38,8 @@ class KernelChooser {
   Result<Choice> Choose() {
     auto asked = Ask();
     TW_RETURN_IF_ERROR(asked);
-    if (layout_seconds_ != nullptr && asked->level == records::AnswerLevel::kHit &&
-        asked->answer.record.has_value()) {
+    if (layout_seconds_ != nullptr && !options_.prefer &&
+        asked->level == records::AnswerLevel::kHit && asked->answer.record.has_value()) {
       TW_RETURN_IF_ERROR(WeighLayouts(*asked));
     }
     OperatorReport report;
@@ -289,6 +289,7 @@ class KernelChooser {
     question.target = &target_;
     question.device = &options_.device;
     question.accept = records::DownTo(std::min(options_.accept, records::AnswerLevel::kModel));
+    question.prefer = options_.prefer.has_value() ? &*options_.prefer : nullptr;
     question.autotvm = options_.autotvm.has_value() ? &*options_.autotvm : nullptr;
     question.refuses_call = [this](const Candidate& candidate) { return RefusesCall(candidate); };
     if (question.autotvm != nullptr && device_.leaves_to_host) {

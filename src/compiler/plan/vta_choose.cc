@@ -93,8 +93,8 @@ Result<Choice> BestNextTo(const TemplateEntry& entry, const Config& config,
       auto tried = build(space->At(space->IndexOf(changed)));
       if (!tried.ok()) continue;
       const auto cost = CostOfStream(*vta, tried->stream);
-      if (!cost.ok() || (best.ok() && *cost >= least)) continue;
-      least = *cost;
+      if (!cost.ok() || (best.ok() && cost->Of(vta->metric) >= least)) continue;
+      least = cost->Of(vta->metric);
       best = std::move(tried);
     }
   }

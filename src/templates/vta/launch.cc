@@ -67,13 +67,13 @@ Result<VtaLaunch> LaunchStream(const vta::Design& design, const vta::Stream& str
   return launch;
 }
 
-Result<double> CostOfStream(const VtaTarget& vta, const vta::Stream& stream) {
+Result<VtaCost> CostOfStream(const VtaTarget& vta, const vta::Stream& stream) {
   vta::RunOptions options;
   options.allow_tokens_left = kTokensMayBeLeft;
   const vta::RunResult run = vta::RunStream(vta.design, stream.instructions, nullptr, options);
   TW_RETURN_IF_ERROR(run.status());
-  if (vta.metric == kVtaDramBytes) return static_cast<double>(run.summary.dram_bytes);
-  return vta::Simulate(vta.design, stream.instructions, run.pipeline, vta.cycles).cycles;
+  return VtaCost{vta::Simulate(vta.design, stream.instructions, run.pipeline, vta.cycles).cycles,
+                 static_cast<double>(run.summary.dram_bytes)};
 }
 
 }  // namespace tilewright

@@ -31,8 +31,12 @@ Result<VtaLaunch> LaunchStream(const vta::Design& design, const vta::Stream& str
                                std::span<const std::int32_t> addends, const TensorType& result,
                                bool check_hazards = true);
 
-/// What the target's metric says of a stream, by a run for its timing only.
-/// Errors: the simulator's fault.
-Result<double> CostOfStream(const VtaTarget& vta, const vta::Stream& stream);
+/// What a stream costs by each metric.
+struct VtaCost {
+  double cycles = 0, dram_bytes = 0;
+  double Of(std::string_view metric) const { return metric == kVtaCycles ? cycles : dram_bytes; }
+};
+/// By a run for its timing only. Errors: the simulator's fault.
+Result<VtaCost> CostOfStream(const VtaTarget& vta, const vta::Stream& stream);
 
 }  // namespace tilewright

@@ -1,0 +1,187 @@
+// Choosing on Pareto fronts: one record of a task, or one of each task of a network.
+
+#include "records/front.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "src/base/strings.h"
+#include "src/templates/device.h"
+
+namespace tilewright::records {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr std::size_t kMostSums = 8192;  // of a network's tasks that are gone on with
+
+constexpr std::array<std::pair<std::string_view, double>, 9> kUnitNames = {{{"", 1},
+                                                                            {"B", 1},
+                                                                            {"kB", 1e3},
+                                                                            {"MB", 1e6},
+                                                                            {"GB", 1e9},
+                                                                            {"KiB", 1024},
+                                                                            {"MiB", 1048576},
+                                                                            {"ms", 1e-3},
+                                                                            {"us", 1e-6}}};
+
+Result<double> ParseAmount(std::string_view text) {
+  const std::size_t end = std::min(text.find_last_of("0123456789."), text.size() - 1) + 1;
+  const Result<double> number = ParseDouble(text.substr(0, end));
+  std::string_view unit = text.substr(end);
+  if (unit == "s") unit = {};
+  const auto* found = std::ranges::find(kUnitNames, unit, &decltype(kUnitNames)::value_type::first);
+  if (!number.ok() || !std::isfinite(*number) || *number <= 0 || found == kUnitNames.end()) {
+    return InvalidArgument("'" + std::string(text.substr(0, 40)) +
+                           "', expected an amount such as 15.3MB");
+  }
+  return *number * found->second;
+}
+
+double Value(const Record& record, const std::string& metric) {
+  return record.trial.ValueOf(metric).value_or(kNever);
+}
+
+/// What a choice for the first tasks comes to.
+struct PartialSum {
+  double taken = 0;        ///< of what is limited
+  double cost = 0;         ///< of what is to be little
+  std::size_t before = 0;  ///< place of the sum without the last task
+  std::size_t record = 0;  ///< of the last task
+};
+
+/// Those that take more only where they cost less, sorted by what they take. Of very many, the
+/// cheapest of those that take nearly the same.
+std::vector<PartialSum> BestOf(std::vector<PartialSum> sums, double limit) {
+  std::ranges::sort(sums, {}, [](const PartialSum& s) { return std::pair(s.taken, s.cost); });
+  std::vector<PartialSum> best;
+  for (const PartialSum& sum : sums) {
+    if (best.empty() || sum.cost < best.back().cost) best.push_back(sum);
+  }
+  if (best.size() <= kMostSums) return best;
+  std::vector<PartialSum> thinned = {best.front()};  // the leanest stays
+  const auto slice = [limit](const PartialSum& sum) {
+    return std::floor(sum.taken / limit * static_cast<double>(kMostSums));
+  };
+  for (std::size_t i = 1; i < best.size(); ++i) {
+    const bool same = thinned.size() > 1 && slice(thinned.back()) == slice(best[i]);
+    if (same) thinned.pop_back();
+    thinned.push_back(best[i]);
+  }
+  return thinned;
+}
+
+}  // namespace
+
+Result<Preference> Preference::Parse(std::string_view text, const Target& target) {
+  Preference prefer;
+  const std::size_t comma = text.find(',');
+  prefer.least = text.substr(0, comma);
+  if (comma != std::string_view::npos) {
+    const std::string_view bound = text.substr(comma + 1);
+    const std::size_t sign = bound.find("<=");
+    if (sign == std::string_view::npos || sign + 2 == bound.size()) {
+      return InvalidArgument("'" + std::string(text.substr(0, 80)) +
+                             "': expected METRIC or METRIC,METRIC<=AMOUNT, such as "
+                             "cycles,dram_bytes<=15.3MB");
+    }
+    prefer.limited = bound.substr(0, sign);
+    auto limit = ParseAmount(bound.substr(sign + 2));
+    TW_RETURN_IF_ERROR(limit);
+    prefer.limit = *limit;
+  }
+  const std::vector<std::string> known = MetricsOf(target);
+  std::string list;
+  for (const std::string& one : known) list += (list.empty() ? "" : " or ") + one;
+  std::vector<std::string> named = {prefer.least};
+  if (comma != std::string_view::npos) named.push_back(prefer.limited);
+  for (const std::string& metric : named) {
+    if (std::ranges::find(known, metric) == known.end()) {
+      return InvalidArgument("metric '" + metric.substr(0, 40) + "', expected " + list +
+                             " of the target '" + target.ToString() + "'");
+    }
+  }
+  if (prefer.least == prefer.limited) {
+    return InvalidArgument("metric '" + prefer.least + "' twice, expected " + list);
+  }
+  return prefer;
+}
+
+std::vector<std::string> Preference::Metrics(const Target& target) const {
+  const std::string second = limited.empty() ? MetricOf(target) : limited;
+  if (second == least) return {least};
+  return {least, second};
+}
+
+double Preference::LimitOf(const std::string& workload_key) const {
+  if (limited.empty()) return kNever;
+  if (shares.empty()) return limit;
+  const auto share = shares.find(workload_key);
+  return share != shares.end() ? share->second : kNever;
+}
+
+std::string Preference::ToString(double share) const {
+  const std::string what = "the least " + least;
+  return std::isfinite(share) ? what + " with " + limited + " <= " + ShortestDouble(share) : what;
+}
+
+const Record& ChooseFrom(std::span<const Record> front, const Preference& prefer, double limit) {
+  TW_CHECK(!front.empty());
+  const auto above = [&](const Record& record) {
+    return prefer.limited.empty() || !std::isfinite(limit)
+               ? 0
+               : std::max(0.0, Value(record, prefer.limited) - limit);
+  };
+  // Members of a front differ in both metrics, or there is one.
+  return *std::ranges::min_element(front, [&](const Record& a, const Record& b) {
+    return std::pair(above(a), Value(a, prefer.least)) <
+           std::pair(above(b), Value(b, prefer.least));
+  });
+}
+
+Status ShareLimit(std::span<const FrontTask> tasks, Preference& prefer) {
+  TW_CHECK(!prefer.limited.empty());
+  // steps[t]: the sums that choices of the first t tasks can have.
+  std::vector<std::vector<PartialSum>> steps = {{{}}};
+  double leanest = 0;
+  for (const FrontTask& task : tasks) {
+    const auto uses = static_cast<double>(task.uses);
+    std::vector<PartialSum> next;
+    double least = task.front.empty() ? 0 : kNever;
+    for (std::size_t r = 0; r < task.front.size(); ++r) {
+      const double taken = Value(task.front[r], prefer.limited);
+      least = std::min(least, taken);
+      for (std::size_t before = 0; before < steps.back().size(); ++before) {
+        const PartialSum& sum = steps.back()[before];
+        const double all = sum.taken + uses * taken;
+        if (all > prefer.limit) break;  // they are sorted
+        next.push_back({all, sum.cost + uses * Value(task.front[r], prefer.least), before, r});
+      }
+    }
+    leanest += uses * least;
+    if (task.front.empty()) {
+      for (std::size_t before = 0; before < steps.back().size(); ++before) {
+        next.push_back({steps.back()[before].taken, steps.back()[before].cost, before, 0});
+      }
+    }
+    steps.push_back(BestOf(std::move(next), prefer.limit));
+  }
+  if (steps.back().empty()) {
+    return NotFound("no choice of records takes " + prefer.limited + " of " +
+                    ShortestDouble(prefer.limit) + " together, the leanest takes " +
+                    ShortestDouble(leanest));
+  }
+  std::size_t place = steps.back().size() - 1;  // the least cost is the last one's
+  for (std::size_t t = tasks.size(); t-- > 0;) {
+    const PartialSum& sum = steps[t + 1][place];
+    if (!tasks[t].front.empty()) {
+      prefer.shares[tasks[t].workload_key] = Value(tasks[t].front[sum.record], prefer.limited);
+    }
+    place = sum.before;
+  }
+  return {};
+}
+
+}  // namespace tilewright::records

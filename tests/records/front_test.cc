@@ -1,0 +1,243 @@
+// Records that know several metrics: the front of a task, what is preferred on it, and a limit that
+// a network's tasks share.
+
+#include "records/front.h"
+
+#include <gmock/gmock.h>
+
+#include "records/care.h"
+#include "records/package/build.h"
+#include "records/package/catalog.h"
+#include "tests/records/sample_trials.h"
+
+namespace tilewright::records {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::vector<std::string> kTimeAndCode = {"seconds", "code_bytes"};
+
+Trial WithCode(std::int64_t index, double seconds, double code_bytes,
+               const Workload& workload = SampleConv()) {
+  Trial trial = SampleTrial(index, seconds, workload);
+  trial.samples = {seconds};
+  trial.others["code_bytes"] = code_bytes;
+  return trial;
+}
+
+std::vector<double> SecondsOf(const std::vector<Record>& records) {
+  std::vector<double> seconds;
+  for (const Record& record : records) seconds.push_back(record.trial.value);
+  return seconds;
+}
+
+Preference Parsed(std::string_view text) {
+  auto prefer = Preference::Parse(text, SampleTarget());
+  EXPECT_TRUE(prefer.ok()) << prefer.status().message();
+  return prefer.ok() ? *std::move(prefer) : Preference();
+}
+
+class FrontOfRecords : public SampleStores {
+ protected:
+  std::vector<Record> Front(const std::string& store,
+                            const std::vector<std::string>& metrics = kTimeAndCode) const {
+    auto opened = Store::Open(Path(store), Store::Mode::kReadOnly);
+    EXPECT_TRUE(opened.ok()) << opened.status().message();
+    auto front =
+        opened->Front(BuiltInTemplates(), SampleConv(), SampleTarget(), SampleDevice(), metrics);
+    EXPECT_TRUE(front.ok()) << front.status().message();
+    return front.ok() ? *std::move(front) : std::vector<Record>();
+  }
+  /// Answers by a preference.
+  CatalogAnswer Ask(const std::string& store, const Preference& prefer) const {
+    Catalog catalog;
+    catalog.AddStore(*Store::Open(Path(store), Store::Mode::kReadOnly));
+    const Workload workload = SampleConv();
+    const Target target = SampleTarget();
+    const DeviceFingerprint device = SampleDevice();
+    Question question;
+    question.templates = &BuiltInTemplates();
+    question.workload = &workload;
+    question.target = &target;
+    question.device = &device;
+    question.prefer = &prefer;
+    auto answer = catalog.Query(question);
+    EXPECT_TRUE(answer.ok()) << answer.status().message();
+    return *std::move(answer);
+  }
+  void AddFront(const std::string& store) {
+    Add(Path(store), {WithCode(1, 1e-3, 9000), WithCode(2, 2e-3, 4000), WithCode(3, 3e-3, 5000),
+                      WithCode(4, 4e-3, 1000)});
+  }
+};
+
+TEST_F(FrontOfRecords, AreThoseThatNoOtherOneBeats) {
+  AddFront("r.db");
+  const auto front = Front("r.db");
+  EXPECT_THAT(SecondsOf(front), ElementsAre(1e-3, 2e-3, 4e-3));
+  EXPECT_EQ(front[1].trial.ValueOf("code_bytes"), 4000);
+  EXPECT_EQ(front[1].trial.ValueOf("seconds"), 2e-3);
+  EXPECT_FALSE(front[1].trial.ValueOf("joules").has_value());
+  EXPECT_THAT(SecondsOf(Front("r.db", {"code_bytes"})), ElementsAre(4e-3));
+}
+
+TEST_F(FrontOfRecords, LeaveOutWhatMayNotBeServed) {
+  Trial unverified = WithCode(1, 1e-3, 10), unknown = SampleTrial(2, 1e-3),
+        noisy = WithCode(3, 1e-4, 10), elsewhere = WithCode(5, 1e-4, 10);
+  unverified.verified = false;
+  noisy.quiet_share = 0;
+  elsewhere.device = SampleDevice("Another CPU");
+  Add(Path("r.db"), {unverified, unknown, noisy, elsewhere, WithCode(4, 2e-3, 4000)});
+  EXPECT_THAT(SecondsOf(Front("r.db")), ElementsAre(2e-3));
+}
+
+// The fastest single trial of many is flattered; what a race said of it counts.
+TEST_F(FrontOfRecords, GoByTheLastRaceOfAConfig) {
+  Trial raced = WithCode(1, 3e-3, 9000);
+  raced.attempt = 1;
+  Add(Path("r.db"), {WithCode(1, 1e-3, 9000), raced, WithCode(2, 2e-3, 9000)});
+  EXPECT_THAT(SecondsOf(Front("r.db")), ElementsAre(2e-3));
+}
+
+TEST_F(FrontOfRecords, AnswerByWhatIsPreferred) {
+  AddFront("r.db");
+  const auto config = [&](std::string_view prefer) {
+    return Ask("r.db", Parsed(prefer)).candidate()->config.index;
+  };
+  EXPECT_EQ(config("seconds"), 1);
+  EXPECT_EQ(config("code_bytes"), 4);
+  EXPECT_EQ(config("seconds,code_bytes<=4kB"), 2);
+  EXPECT_EQ(config("seconds,code_bytes<=3999"), 4);
+  EXPECT_EQ(config("code_bytes,seconds<=2.5ms"), 2);
+  const CatalogAnswer lean = Ask("r.db", Parsed("seconds,code_bytes<=1KiB"));
+  EXPECT_EQ(lean.level, AnswerLevel::kHit);
+  EXPECT_THAT(lean.answer.explanation, HasSubstr("of 3 records that no other one beats"));
+  // Nothing is silently above a limit.
+  const CatalogAnswer above = Ask("r.db", Parsed("seconds,code_bytes<=500"));
+  EXPECT_EQ(above.candidate()->config.index, 4);
+  EXPECT_THAT(above.answer.explanation, HasSubstr("none is within the limit"));
+}
+
+TEST_F(FrontOfRecords, WithoutTheMetricTheFastestAnswersAndSaysSo) {
+  Add(Path("r.db"), {SampleTrial(1, 1e-3)});
+  const CatalogAnswer answer = Ask("r.db", Parsed("code_bytes"));
+  EXPECT_EQ(answer.level, AnswerLevel::kHit);
+  EXPECT_EQ(answer.candidate()->config.index, 1);
+  EXPECT_THAT(answer.answer.explanation, HasSubstr("no record here says what --prefer asks for"));
+}
+
+TEST_F(FrontOfRecords, GoIntoPackagesAndArePruned) {
+  std::vector<Trial> trials = {WithCode(1, 9e-3, 1000)};  // the leanest, and the slowest
+  for (int i = 2; i < 12; ++i) trials.push_back(WithCode(i, 1e-3 * i / 2, 9000));
+  Add(Path("r.db"), trials);
+  PackageOptions options;
+  options.best = 2;
+  options.license = "CC0-1.0";
+  auto packages = BuildPackages(BuiltInTemplates(), {Path("r.db")}, options);
+  ASSERT_TRUE(packages.ok()) << packages.status().message();
+  EXPECT_EQ(packages->front().manifest.trials, 3);
+  ASSERT_TRUE(WriteFile(Path("p.twpkg"), packages->front().bytes).ok());
+  Catalog catalog;
+  ASSERT_TRUE(catalog.AddPackageFile(Path("p.twpkg"), {{}, true}).ok());
+  const Workload workload = SampleConv();
+  const Target target = SampleTarget();
+  const DeviceFingerprint device = SampleDevice();
+  Question question;
+  question.templates = &BuiltInTemplates();
+  question.workload = &workload;
+  question.target = &target;
+  question.device = &device;
+  const auto front = catalog.Front(question, kTimeAndCode);
+  ASSERT_TRUE(front.ok());
+  EXPECT_THAT(SecondsOf(*front), ElementsAre(1e-3, 9e-3));
+
+  PruneOptions prune;
+  prune.best = 1;
+  prune.training = 0;
+  const auto pruned = PruneStore(BuiltInTemplates(), Path("r.db"), prune);
+  ASSERT_TRUE(pruned.ok()) << pruned.status().message();
+  EXPECT_EQ(pruned->trials - pruned->removed, 2);
+  EXPECT_THAT(SecondsOf(Front("r.db")), ElementsAre(1e-3, 9e-3));
+  EXPECT_THAT(*CheckStore(BuiltInTemplates(), Path("r.db")), ElementsAre());
+}
+
+TEST_F(FrontOfRecords, WhatIsNoNumberIsRefused) {
+  AddFront("r.db");
+  for (const char* text : {"{", "[1]", "{\"code_bytes\":-1}", "{\"code_bytes\":\"x\"}", "7"}) {
+    Sql(Path("r.db"), std::string("UPDATE trial SET others = '") + text + "'");
+    const auto store = Store::Open(Path("r.db"), Store::Mode::kReadOnly);
+    ASSERT_TRUE(store.ok());
+    const auto trials = store->Trials({});
+    EXPECT_EQ(trials.status().code(), StatusCode::kCorrupt) << text;
+    EXPECT_THAT(trials.status().message(), HasSubstr("expected an object of positive numbers"));
+  }
+}
+
+TEST(PreferenceTest, SaysWhatIsWrong) {
+  const auto refused = [](std::string_view text) {
+    return Preference::Parse(text, SampleTarget()).status().message();
+  };
+  EXPECT_THAT(refused("cycles"), HasSubstr("metric 'cycles', expected seconds or code_bytes"));
+  EXPECT_THAT(refused(""), HasSubstr("metric ''"));
+  EXPECT_THAT(refused("seconds,code_bytes"), HasSubstr("METRIC,METRIC<=AMOUNT"));
+  EXPECT_THAT(refused("seconds,code_bytes<="), HasSubstr("METRIC,METRIC<=AMOUNT"));
+  EXPECT_THAT(refused("seconds,code_bytes<=4 pints"), HasSubstr("an amount such as 15.3MB"));
+  EXPECT_THAT(refused("seconds,code_bytes<=-4"), HasSubstr("an amount such as 15.3MB"));
+  EXPECT_THAT(refused("seconds,code_bytes<=MB"), HasSubstr("an amount such as 15.3MB"));
+  EXPECT_THAT(refused("seconds,seconds<=1s"), HasSubstr("twice"));
+  EXPECT_EQ(Parsed("seconds,code_bytes<=15.3MB").limit, 15.3e6);
+  EXPECT_DOUBLE_EQ(Parsed("code_bytes,seconds<=15us").limit, 15e-6);
+  EXPECT_EQ(Parsed("code_bytes,seconds<=2s").limit, 2);
+}
+
+Record Costs(double seconds, double code_bytes) {
+  return {"", WithCode(0, seconds, code_bytes), 0};
+}
+
+// All choices of a small network, against the one that is made.
+TEST(ShareLimitTest, ChoosesTheLeastOfAllChoicesWithinTheLimit) {
+  std::vector<FrontTask> tasks = {
+      {"a", 1, {Costs(1, 100), Costs(2, 60), Costs(8, 50)}},
+      {"b", 3, {Costs(1, 90), Costs(3, 40)}},
+      {"nothing is known of it", 5, {}},
+      {"c", 2, {Costs(5, 30), Costs(6, 20), Costs(9, 10)}},
+  };
+  for (double limit = 190; limit <= 440; limit += 10) {
+    double least = 1e9;
+    for (const Record& a : tasks[0].front) {
+      for (const Record& b : tasks[1].front) {
+        for (const Record& c : tasks[3].front) {
+          const auto sum = [&](const char* metric) {
+            return *a.trial.ValueOf(metric) + 3 * *b.trial.ValueOf(metric) +
+                   2 * *c.trial.ValueOf(metric);
+          };
+          if (sum("code_bytes") <= limit) least = std::min(least, sum("seconds"));
+        }
+      }
+    }
+    Preference prefer = Parsed("seconds,code_bytes<=1");
+    prefer.limit = limit;
+    ASSERT_TRUE(ShareLimit(tasks, prefer).ok());
+    double seconds = 0, bytes = 0;
+    for (const FrontTask& task : tasks) {
+      if (task.front.empty()) continue;
+      const Trial& trial = ChooseFrom(task.front, prefer, prefer.LimitOf(task.workload_key)).trial;
+      seconds += static_cast<double>(task.uses) * trial.value;
+      bytes += static_cast<double>(task.uses) * *trial.ValueOf("code_bytes");
+    }
+    EXPECT_LE(bytes, limit);
+    EXPECT_DOUBLE_EQ(seconds, least) << limit;
+  }
+}
+
+TEST(ShareLimitTest, SaysWhatTheLeanestTakes) {
+  Preference prefer = Parsed("seconds,code_bytes<=40");
+  const std::vector<FrontTask> tasks = {{"a", 2, {Costs(1, 100), Costs(2, 60)}}};
+  const Status status = ShareLimit(tasks, prefer);
+  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_THAT(status.message(), HasSubstr("the leanest takes 120"));
+}
+
+}  // namespace
+}  // namespace tilewright::records
