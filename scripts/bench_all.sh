@@ -83,6 +83,7 @@ if [ -f "$layers" ]; then "$bin/bench/vta_own" "$layers" >"$out/vta_own.txt" 2>&
 if ls bench/landscapes/*.csv >/dev/null 2>&1; then
   "$bin/bench/strategy_bench" bench/landscapes/*.csv >"$out/strategies.txt" 2>&1
   "$bin/bench/strategy_bench" --optimum 64 bench/landscapes/vta/*.csv >"$out/vta_strategies.txt" 2>&1
+  "$bin/bench/front_bench" $(ls bench/landscapes/vta/*_cycles.csv | sed s/_cycles.csv//) >"$out/front.txt" 2>&1
   "$bin/bench/guess_bench" bench/landscapes/*.csv >"$out/guess.txt" 2>&1
 fi
 
