@@ -124,7 +124,11 @@ double Preference::LimitOf(const std::string& workload_key) const {
 
 std::string Preference::ToString(double share) const {
   const std::string what = "the least " + least;
-  return std::isfinite(share) ? what + " with " + limited + " <= " + ShortestDouble(share) : what;
+  if (!std::isfinite(share)) return what;
+  // Bytes and cycles have no exponents for people.
+  const std::string amount =
+      share < 1 || share > 1e15 ? ShortestDouble(share) : std::to_string(std::llround(share));
+  return what + " with " + limited + " <= " + amount;
 }
 
 const Record& ChooseFrom(std::span<const Record> front, const Preference& prefer, double limit) {

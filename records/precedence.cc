@@ -75,10 +75,9 @@ Result<Answer> AskFront(const Store& store, const Question& question) {
   const double limit = question.prefer->LimitOf(question.workload->Key());
   answer.kind = AnswerKind::kHit;
   answer.record = ChooseFrom(*front, *question.prefer, limit);
-  answer.explanation = "hit: " + question.prefer->ToString(limit) + " of " +
+  answer.explanation = "hit: " + question.prefer->ToString(limit) + ", on a front of " +
                        std::to_string(front->size()) +
-                       " records that no other one beats; same workload, target, device model and "
-                       "features";
+                       "; same workload, target, device model and features";
   const auto value = answer.record->trial.ValueOf(question.prefer->limited);
   if (value && *value > limit) answer.explanation += "; none is within the limit, the nearest one";
   return answer;
