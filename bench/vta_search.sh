@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# vta_search.sh TILEWRIGHT PACKED.relay [TRIALS [SEEDS [STRATEGY]]]: whole searches of a VTA's network, each in
-# a new store. Prints for each seed: trials a second of the search, of the whole command (the space
+# vta_search.sh TILEWRIGHT PACKED.relay [TRIALS [SEEDS [STRATEGY [ARGUMENT...]]]]: whole searches of a VTA's
+# network, each in a new store; of convolutions alone with --template conv2d_packed_slots.vta. Prints for each seed: trials a second of the search, of the whole command (the space
 # looked at, the fastest executed and compared, everything), and kilocycles of all tasks.
 set -euo pipefail
 
@@ -15,7 +15,7 @@ echo "strategy seed trials  search/s  whole/s  kilocycles"
 for seed in $(seq "$seeds"); do
   begin=$(date +%s.%N)
   "$tilewright" tune "$graph" --target 'vta -model=sim_1x16_i8w8a32_15_15_18_17' --strategy "$strategy" \
-    --records "$strategy.$seed.db" --trials "$trials" --seed "$seed" --json >report.json 2>log.txt
+    --records "$strategy.$seed.db" --trials "$trials" --seed "$seed" "${@:6}" --json >report.json 2>log.txt
   end=$(date +%s.%N)
   awk -v s="$strategy" -v n="$seed" -v t="$(number trials)" -v r="$(number trials_per_second)" \
     -v w="$(echo "$end - $begin" | bc)" -v c="$(number best_network_cycles)" \
