@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "records/front.h"
+#include "records/front/front.h"
 #include "records/package/catalog.h"
 #include "search/tuner.h"
 #include "src/base/status.h"

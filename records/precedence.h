@@ -11,7 +11,7 @@
 
 #include "records/autotvm/match.h"
 #include "records/difference.h"
-#include "records/front.h"
+#include "records/front/front.h"
 #include "records/store.h"
 #include "src/space/trial.h"
 

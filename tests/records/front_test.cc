@@ -1,7 +1,7 @@
 // Records that know several metrics: the front of a task, what is preferred on it, and a limit that
 // a network's tasks share.
 
-#include "records/front.h"
+#include "records/front/front.h"
 
 #include <gmock/gmock.h>
 

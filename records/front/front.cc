@@ -1,6 +1,6 @@
 // Choosing on Pareto fronts: one record of a task, or one of each task of a network.
 
-#include "records/front.h"
+#include "records/front/front.h"
 
 #include <algorithm>
 #include <array>
