@@ -90,6 +90,7 @@ Status TuneRun::Race() {
       return {};
     }
     TW_RETURN_IF_ERROR(RaceTask(i, static_cast<int>(tasks_.size()) - i));
+    if (interrupted_) return {};
   }
   return context_.store->FinishJob(job_.id);
 }
@@ -180,9 +181,11 @@ Status TuneRun::RaceTask(int task, int races_left) {
   if (raced->size() != finalists.size()) return Internal("race: wrong number of results");
   const Result<std::int64_t> attempt = NextAttempt(state);
   TW_RETURN_IF_ERROR(attempt);
-  for (Trial& trial : *raced) {
+  for (std::size_t i = 0; i < raced->size(); ++i) {
+    Trial& trial = (*raced)[i];
     trial.attempt = *attempt;
     KeepAsked(trial);
+    if (trial.outcome == Outcome::kWrongResult) state.NoteVerified(finalists[i].point, false);
   }
   TW_RETURN_IF_ERROR(context_.store->Append(job_.id, *raced, {}));
   std::optional<std::size_t> winner;
@@ -233,10 +236,13 @@ Status TuneRun::VerifyFastest(TaskState& state) {
     TW_RETURN_IF_ERROR(context_.store->Append(job_.id, *run, {}));
     if (trial.outcome == Outcome::kDeviceLost) return LostWhileVerifying(state);
     if (!MayWin(trial)) {
-      state.wrong.insert(told.point);
+      state.NoteVerified(told.point, false);
       continue;
     }
+    state.NoteVerified(told.point, true);
     TW_RETURN_IF_ERROR(VerifyFront(state, told.point, best.attempt));
+    // A winner in the log says that the whole front is verified.
+    if (interrupted_) return {};
     best.winner = told.point;
     best.best_seconds = trial.value;
     for (const Told& other : state.fastest) {
@@ -258,10 +264,14 @@ Status TuneRun::VerifyFastest(TaskState& state) {
 Status TuneRun::VerifyFront(TaskState& state, Point verified, std::int64_t attempt) {
   if (settings_.metric.empty()) return {};
   std::set<Point> right = {verified};
-  while (!StopRequested()) {
+  while (true) {
     std::vector<Told> front = state.Front();
     std::erase_if(front, [&right](const Told& told) { return right.contains(told.point); });
     if (front.empty()) return {};
+    if (StopRequested()) {
+      interrupted_ = true;
+      return {};
+    }
     std::vector<Candidate> candidates;
     for (const Told& told : front) candidates.push_back(ToCandidate(state.space, told.point));
     Result<std::vector<Trial>> run = context_.measurer->Race(candidates, measure::RaceTerms());
@@ -271,13 +281,13 @@ Status TuneRun::VerifyFront(TaskState& state, Point verified, std::int64_t attem
       Trial& trial = (*run)[i];
       trial.attempt = attempt;
       KeepAsked(trial);
-      (MayWin(trial) ? right : state.wrong).insert(front[i].point);
+      if (MayWin(trial)) right.insert(front[i].point);
+      if (trial.outcome != Outcome::kDeviceLost) state.NoteVerified(front[i].point, MayWin(trial));
     }
     TW_RETURN_IF_ERROR(context_.store->Append(job_.id, *run, {}));
     const auto lost = [](const Trial& trial) { return trial.outcome == Outcome::kDeviceLost; };
     if (std::ranges::any_of(*run, lost)) return LostWhileVerifying(state);
   }
-  return {};
 }
 
 BestEntry TuneRun::WinnerOf(const TaskState& state, const std::vector<Told>& finalists,

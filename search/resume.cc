@@ -169,6 +169,9 @@ Status TuneRun::Resume() {
   }
   Status replayed = Replay(logs);
   for (const auto& task : tasks_) {
+    if (replayed.ok() && !settings_.metric.empty()) replayed = ReplayVerified(*task);
+  }
+  for (const auto& task : tasks_) {
     if (replayed.ok() && task->strategy != nullptr) replayed = task->strategy->FinishReplay();
   }
   log_leads_elsewhere_ = replayed.code() == StatusCode::kCorrupt;
@@ -217,6 +220,26 @@ Status TuneRun::Replay(const std::vector<TaskLog>& logs) {
   return {};
 }
 
+Status TuneRun::ReplayVerified(TaskState& state) const {
+  const Target& target = state.input.task.target;
+  records::TrialFilter filter;
+  filter.job = job_.id;
+  filter.workload_key = state.key;
+  filter.target = target.ToString();
+  const int codegen = DeviceTraitsOf(target).codegen_version;
+  return context_.store->ForEachTrial(filter, [&](const records::Record& record) -> Status {
+    const Trial& trial = record.trial;
+    if (trial.attempt <= 0 || trial.codegen_version != codegen) return {};
+    const bool fine = trial.outcome == Outcome::kOk && trial.verified;
+    // As when it happened: a race's failures say that a result is wrong, or nothing.
+    const bool says = state.verified_last ? trial.outcome != Outcome::kDeviceLost
+                                          : fine || trial.outcome == Outcome::kWrongResult;
+    const std::optional<Point> point = state.PointOf(trial.candidate);
+    if (says && point) state.NoteVerified(*point, fine);
+    return {};
+  });
+}
+
 Status TuneRun::ReplayAsk(
     int task, const AskEntry& ask,
     const std::map<std::pair<std::int64_t, std::int64_t>, const TellEntry*>& tells) {
@@ -244,6 +267,12 @@ Status TuneRun::ReplayAsk(
     if (tell->second->told.point != ask.points[slot]) {
       return Corrupt("search log: batch " + std::to_string(ask.batch) + ", slot " +
                      std::to_string(slot) + ": told another point than asked");
+    }
+    const std::size_t values = tell->second->told.values.size();
+    if (values != 0 && values != settings_.metric.size()) {
+      return Corrupt("search log: batch " + std::to_string(ask.batch) + ", slot " +
+                     std::to_string(slot) + ": " + std::to_string(values) + " values, expected " +
+                     std::to_string(settings_.metric.size()));
     }
     batch.results[slot] = tell->second->told;
     ++batch.done;

@@ -73,17 +73,40 @@ void TaskState::TellOfFront(const Told& told) {
 }
 
 std::vector<Told> TaskState::Front() const {
-  std::vector<Told> right;
+  std::vector<Told> candidates;
   for (const Told& told : measured) {
-    if (!wrong.contains(told.point)) right.push_back(told);
+    if (!wrong.contains(told.point)) candidates.push_back(told);
   }
   // Equal ones: the lowest point stands for them, whichever came first.
-  std::ranges::stable_sort(right, {}, &Told::point);
+  std::ranges::stable_sort(candidates, {}, &Told::point);
   std::vector<std::vector<double>> rows;
-  for (const Told& told : right) rows.push_back(told.values);
+  for (const Told& told : candidates) rows.push_back(told.values);
   std::vector<Told> front;
-  for (const std::size_t i : FrontOf(rows)) front.push_back(right[i]);
+  for (const std::size_t i : FrontOf(rows)) front.push_back(candidates[i]);
   return front;
+}
+
+void TaskState::NoteVerified(const Point& point, bool fine) {
+  (fine ? right : wrong).insert(point);
+  (fine ? wrong : right).erase(point);
+}
+
+std::vector<Told> TaskState::VerifiedFront() const {
+  std::vector<Told> front = Front();
+  if (verified_last) {
+    std::erase_if(front, [this](const Told& told) { return !right.contains(told.point); });
+  }
+  return front;
+}
+
+std::optional<Point> TaskState::PointOf(const Candidate& candidate) const {
+  for (std::size_t i = 0; i < space.templates.size(); ++i) {
+    const TemplateEntry& entry = *space.templates[i];
+    if (entry.key != candidate.template_key || entry.version != candidate.template_version)
+      continue;
+    return Point{static_cast<int>(i), candidate.config.index};
+  }
+  return std::nullopt;
 }
 
 Result<std::unique_ptr<TaskState>> MakeTaskState(const TemplateRegistry& templates,

@@ -45,6 +45,7 @@ struct TaskState {
   /// ok.
   std::vector<Told> measured;
   std::set<Point> wrong;             ///< of them: what turned out to compute something else
+  std::set<Point> right;             ///< of them, where verified_last: what was verified
   std::optional<Told> told_default;  ///< what came of default_point, if it is ok
   std::optional<Point> default_point;
   std::optional<BestEntry> raced;
@@ -64,8 +65,14 @@ struct TaskState {
 
   /// Takes one durable result into the report and `fastest`; trials are counted here.
   void Note(const Told& told, bool verified, std::size_t keep_fastest);
+  /// Takes what executing a point again said of its result.
+  void NoteVerified(const Point& point, bool fine);
   /// Those of `measured` that no other one beats in all metrics, by the first one.
   std::vector<Told> Front() const;
+  /// Those of Front that are known to compute what they should.
+  std::vector<Told> VerifiedFront() const;
+  /// Where a candidate is in the space; nothing if no template of today made it.
+  std::optional<Point> PointOf(const Candidate& candidate) const;
   /// Takes one result, in the order in which the strategy is told, into what decisions rest on.
   void Tell(const Told& told);
 

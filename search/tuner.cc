@@ -334,11 +334,20 @@ void TuneRun::KeepAsked(Trial& trial) const {
   });
 }
 
+Status TuneRun::CheckAllMetrics(const Trial& trial) const {
+  if (trial.outcome != Outcome::kOk) return {};
+  for (const std::string& metric : settings_.metric) {
+    if (trial.ValueOf(metric)) continue;
+    return Unavailable("device '" + trial.device.model + "': does not say " + metric +
+                       "; its worker may be of an earlier version: update it, or leave it out");
+  }
+  return {};
+}
+
 Told TuneRun::ToldOf(Point point, const Trial& trial) const {
   Told told{point, trial.outcome, trial.value, trial.disturbed()};
   if (trial.outcome != Outcome::kOk) return told;
   for (const std::string& metric : settings_.metric) {
-    // A runner of an earlier version may not say all of them: such a trial is in no front.
     const std::optional<double> value = trial.ValueOf(metric);
     if (!value || *value <= 0) {
       told.values.clear();
@@ -378,13 +387,12 @@ void TuneRun::StoreRevised(Trial trial) {
         trial.candidate.epilogue != state->input.epilogue) {
       continue;
     }
-    for (std::size_t i = 0; i < state->space.templates.size(); ++i) {
-      if (state->space.templates[i]->key != trial.candidate.template_key) continue;
-      const Point point{static_cast<int>(i), trial.candidate.config.index};
-      if (!trial.verified) continue;
-      state->Note(ToldOf(point, trial), true, KeptFastest());
-      --state->report.trials;  // of the search's
-    }
+    const std::optional<Point> point = state->PointOf(trial.candidate);
+    if (!point || !trial.verified) continue;
+    // On the front it takes the spoilt one's place.
+    std::erase_if(state->measured, [&point](const Told& told) { return told.point == *point; });
+    state->Note(ToldOf(*point, trial), true, KeptFastest());
+    --state->report.trials;  // of the search's
   }
   Writer::Item item;
   item.trials.push_back(std::move(trial));
@@ -419,6 +427,7 @@ Status TuneRun::Pump(double timeout_seconds) {
     TW_CHECK(revised || place != places_.end(),
              "the measurer returned a ticket that was not submitted");
     Trial& trial = (*reply)->trial;
+    TW_RETURN_IF_ERROR(CheckAllMetrics(trial));
     if (revised) {
       StoreRevised(std::move(trial));
     } else if (trial.outcome == Outcome::kDeviceLost && !place->second.again && !BudgetSpent()) {
@@ -485,7 +494,7 @@ TuneReport TuneRun::Report() {
   report.metrics = settings_.metric;
   for (const auto& task : tasks_) {
     report.tasks.push_back(task->report);
-    for (const Told& told : task->Front()) {
+    for (const Told& told : task->VerifiedFront()) {
       const auto which = static_cast<std::size_t>(told.point.space);
       report.tasks.back().front.push_back(
           {told.values, std::string(task->space.templates[which]->key), told.point.index});

@@ -61,6 +61,8 @@ class TuneRun {
   // resume.cc
   Status Resume();
   Status Replay(const std::vector<TaskLog>& logs);
+  /// What was verified at the end of an earlier life of the job.
+  Status ReplayVerified(TaskState& state) const;
   Status ReplayAsk(int task, const AskEntry& ask,
                    const std::map<std::pair<std::int64_t, std::int64_t>, const TellEntry*>& tells);
   Status MakeStrategy(int task, const BeginEntry& begin);
@@ -83,6 +85,9 @@ class TuneRun {
   Status TryAgain(Place place, Trial lost);
   Status SubmitNew();
   Status Pump(double timeout_seconds);
+  /// Errors: kUnavailable, naming the device, for an ok trial without all metrics of the job: a
+  /// worker of an earlier version would make all of the job's work useless.
+  Status CheckAllMetrics(const Trial& trial) const;
   /// Drops what a trial says by metrics that the job did not ask for.
   void KeepAsked(Trial& trial) const;
   Told ToldOf(Point point, const Trial& trial) const;

@@ -59,7 +59,7 @@ class FrontTunerTest : public testing::Test {
     return *records::Store::Open(folder_->path() + "/" + name, records::Store::Mode::kReadWrite);
   }
 
-  /// stop: after so many trials; 0: never.
+  /// stop: after so many trials; 0: never. stop_verifying_: after so many executions at the end.
   Result<TuneReport> Run(records::Store& store, const JobSettings& settings,
                          const TuneTask& task = OfASimulator(), std::int64_t stop = 0) {
     class Observer final : public TuneObserver {
@@ -72,8 +72,16 @@ class FrontTunerTest : public testing::Test {
       std::atomic<bool> stop{false};
     };
     VirtualClock clock;
-    ReplayMeasurer measurer([this](const Candidate& one) { return TrialOf(one); }, clock);
     Observer observer(stop);
+    verified_ = 0;
+    ReplayMeasurer measurer(
+        [this, &observer](const Candidate& one) {
+          const Trial trial = TrialOf(one);
+          const bool again = trial.verified || trial.outcome != Outcome::kOk;
+          if (again && ++verified_ == stop_verifying_) observer.stop = true;
+          return trial;
+        },
+        clock);
     TuneContext context;
     context.templates = &BuiltInTemplates();
     context.strategies = &BuiltInStrategies();
@@ -95,7 +103,7 @@ class FrontTunerTest : public testing::Test {
     trial.run_seconds = 1e-3;
     trial.value = values[0];
     trial.samples = {trial.value};
-    trial.others = {{"dram_bytes", values[1]}, {"nobody_asked", 7}};
+    if (!old_runner_) trial.others = {{"dram_bytes", values[1]}, {"nobody_asked", 7}};
     trial.verified = !measured_.emplace(NameOf(candidate), values).second;
     trial.outcome = Outcome::kOk;
     if (trial.verified && wrong_.contains(NameOf(candidate))) {
@@ -122,6 +130,8 @@ class FrontTunerTest : public testing::Test {
   std::unique_ptr<TemporaryFolder> folder_;
   std::map<std::string, std::vector<double>> measured_;
   std::set<std::string> wrong_;
+  int stop_verifying_ = 0, verified_ = 0;
+  bool old_runner_ = false;
 };
 
 JobSettings TwoMetrics(const char* strategy = "evolve", std::int64_t trials = 96) {
@@ -200,6 +210,87 @@ TEST_F(FrontTunerTest, StoppedItGoesOnAsIfItHadNot) {
     }
     EXPECT_EQ(FrontValues(rest->tasks[0]), Expected()) << strategy;
   }
+}
+
+// The first one executed is the winner of the task, and the rest of the front is still to be.
+TEST_F(FrontTunerTest, StoppedWhileItIsVerifiedItGoesOnWithTheRest) {
+  records::Store store = Open("r.db");
+  stop_verifying_ = 1;
+  const auto stopped = Run(store, TwoMetrics());
+  ASSERT_TRUE(stopped.ok()) << stopped.status().message();
+  EXPECT_TRUE(stopped->interrupted);
+  EXPECT_EQ(stopped->tasks[0].front.size(), 1U);  // nothing unverified is shown
+  EXPECT_FALSE(store.Jobs()->front().finished);
+  stop_verifying_ = 0;
+  const auto rest = Run(store, TwoMetrics());
+  ASSERT_TRUE(rest.ok()) << rest.status().message();
+  EXPECT_FALSE(rest->interrupted);
+  EXPECT_EQ(rest->trials_this_run, 0);
+  ASSERT_GE(rest->tasks[0].front.size(), 3U);
+  EXPECT_EQ(FrontValues(rest->tasks[0]), Expected());
+  const TuneTask asked = OfASimulator();
+  const auto front = store.Front(BuiltInTemplates(), asked.task.workload, asked.task.target,
+                                 store.Trials({})->front().trial.device, {"cycles", "dram_bytes"});
+  ASSERT_TRUE(front.ok()) << front.status().message();
+  EXPECT_EQ(front->size(), Expected().size());
+  EXPECT_TRUE(store.Jobs()->front().finished);
+}
+
+TEST_F(FrontTunerTest, WhatWasWrongIsKnownWhenTheJobIsOpenedAgain) {
+  records::Store store = Open("r.db"), other = Open("other.db");
+  const auto right = Run(other, TwoMetrics());
+  ASSERT_TRUE(right.ok());
+  const auto& one = right->tasks[0].front[1];
+  wrong_.insert(one.template_key + " " + std::to_string(one.config));
+  measured_.clear();
+  const auto first = Run(store, TwoMetrics());
+  ASSERT_TRUE(first.ok()) << first.status().message();
+  EXPECT_GT(verified_, 0);
+  const auto again = Run(store, TwoMetrics());
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(verified_, 0);
+  EXPECT_EQ(FrontValues(again->tasks[0]), FrontValues(first->tasks[0]));
+  EXPECT_EQ(FrontValues(again->tasks[0]), Expected());
+}
+
+TEST_F(FrontTunerTest, WithEverythingWrongTheReportHasNoFront) {
+  records::Store store = Open("r.db"), other = Open("other.db");
+  ASSERT_TRUE(Run(other, TwoMetrics()).ok());
+  for (const auto& [name, values] : measured_) wrong_.insert(name);
+  measured_.clear();
+  const auto report = Run(store, TwoMetrics());
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_TRUE(report->tasks[0].front.empty());
+  EXPECT_TRUE(report->tasks[0].best_template.empty());
+}
+
+// Rows of several lengths would be compared beyond their ends.
+TEST_F(FrontTunerTest, ALogWithTooFewValuesIsLeft) {
+  records::Store store = Open("r.db");
+  ASSERT_TRUE(Run(store, TwoMetrics("random", 16)).ok());
+  const std::int64_t job = store.Jobs()->front().id;
+  const auto log = store.Log(job, OfASimulator().task.workload.Key());
+  ASSERT_TRUE(log.ok());
+  const auto tell = std::ranges::find_if(*log, [](const records::LogEntry& entry) {
+    return entry.payload.find("\"values\":[") != std::string::npos;
+  });
+  ASSERT_NE(tell, log->end());
+  records::LogEntry forged = *tell;
+  const std::size_t begin = forged.payload.find("\"values\":[") + 9;
+  forged.payload.replace(begin, forged.payload.find(']', begin) + 1 - begin, "[1]");
+  ASSERT_TRUE(store.Append(job, {}, {forged}).ok());
+  const auto report = Run(store, TwoMetrics("random", 16));
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->trials_this_run, 16);
+  EXPECT_EQ(store.Jobs()->size(), 2U);
+}
+
+TEST_F(FrontTunerTest, ADeviceThatDoesNotSayAllMetricsEndsTheJob) {
+  records::Store store = Open("r.db");
+  old_runner_ = true;
+  const auto report = Run(store, TwoMetrics());
+  EXPECT_EQ(report.status().code(), StatusCode::kUnavailable);
+  EXPECT_THAT(report.status().message(), HasSubstr("does not say dram_bytes"));
 }
 
 TEST_F(FrontTunerTest, AnotherJobThanThatOfOneMetric) {
