@@ -83,21 +83,23 @@ Result<Answer> AskFront(const Store& store, const Question& question) {
   return answer;
 }
 
+bool AsksForFront(const Question& question) {
+  return question.prefer != nullptr && question.autotvm == nullptr &&
+         question.prefer->AsksForFront(*question.target);
+}
+
 Result<Answer> AskStore(const Store& store, const Question& question) {
-  if (question.prefer != nullptr) {
-    auto answer = AskFront(store, question);
-    if (!answer.ok() || answer->kind == AnswerKind::kHit) return answer;
-  }
   auto answer = store.Query(*question.templates, *question.workload, *question.target,
                             *question.device, question.refuses_call);
-  if (answer.ok() && question.prefer != nullptr && answer->record.has_value()) {
-    answer->explanation += "; no record here says what --prefer asks for";
+  if (answer.ok() && AsksForFront(question) && answer->record.has_value()) {
+    answer->explanation += "; no record that may be served says what --prefer asks for";
   }
   return answer;
 }
 
-Status AskByOwnRule(const Store& store, const Question& question, CatalogAnswer& found) {
-  auto answer = AskStore(store, question);
+Status AskByOwnRule(const Store& store, const Question& question, bool front,
+                    CatalogAnswer& found) {
+  auto answer = front ? AskFront(store, question) : AskStore(store, question);
   TW_RETURN_IF_ERROR(answer);
   found.answer = *std::move(answer);
   if (!found.answer.record.has_value()) return {};
@@ -136,8 +138,8 @@ class Descent {
  public:
   explicit Descent(const Question& question) : question_(question) {}
 
-  /// True once a hit ends the search.
-  Result<bool> AskSource(AnswerSource& source, bool one_of_many);
+  /// True once a hit ends the search. front: only what is preferred of several metrics.
+  Result<bool> AskSource(AnswerSource& source, bool one_of_many, bool front);
   Result<CatalogAnswer> Finish(bool any_source, const ModelChooser* model);
 
  private:
@@ -155,15 +157,17 @@ class Descent {
   std::string passed_over_;
 };
 
-Result<bool> Descent::AskSource(AnswerSource& source, bool one_of_many) {
+Result<bool> Descent::AskSource(AnswerSource& source, bool one_of_many, bool front) {
   CatalogAnswer found;
   auto opened = source.With([&](const Store& store) {
-    const Status asked = question_.autotvm != nullptr ? AskByAutotvm(store, question_, found)
-                                                      : AskByOwnRule(store, question_, found);
+    const Status asked = question_.autotvm != nullptr
+                             ? AskByAutotvm(store, question_, found)
+                             : AskByOwnRule(store, question_, front, found);
     return asked.ok() ? asked : asked.WithContext(source.name());
   });
   TW_RETURN_IF_ERROR(opened);
   if (!*opened) return false;
+  if (front && found.level == AnswerLevel::kMiss) return false;  // the hits are asked for next
   const std::string where = one_of_many ? source.name() + ": " : "";
   if (found.level == AnswerLevel::kMiss) {
     PassOver(where + found.answer.explanation);
@@ -279,11 +283,19 @@ Result<std::vector<Record>> FrontInOrder(std::span<AnswerSource* const> sources,
 Result<CatalogAnswer> AnswerInOrder(std::span<AnswerSource* const> sources,
                                     const ModelChooser* model, const Question& question) {
   Descent descent(question);
-  for (AnswerSource* source : sources) {
-    if (!source->MayServe(question)) continue;
-    auto ended = descent.AskSource(*source, sources.size() > 1);
-    TW_RETURN_IF_ERROR(ended);
-    if (*ended) break;
+  const bool many = sources.size() > 1;
+  // A limit is shared out by the first front there is (FrontInOrder), so that one answers, also
+  // where a source before it has a hit that knows one metric only.
+  bool ended = false;
+  for (const bool front : {true, false}) {
+    if (ended || (front && !AsksForFront(question))) continue;
+    for (AnswerSource* source : sources) {
+      if (!source->MayServe(question)) continue;
+      auto asked = descent.AskSource(*source, many, front);
+      TW_RETURN_IF_ERROR(asked);
+      ended = *asked;
+      if (ended) break;
+    }
   }
   return descent.Finish(!sources.empty(), model);
 }

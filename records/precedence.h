@@ -55,8 +55,9 @@ struct Question {
   AnswerLevels accept = DownTo(AnswerLevel::kNearHit);
   /// Not null: imported records, which nobody verified here, by AutoTVM's rule, instead of our own.
   const AutotvmQuestion* autotvm = nullptr;
-  /// Not null: of a store that knows several metrics of the workload, what is preferred on their
-  /// front is the hit.
+  /// Not null: what is preferred on the front of the first source that knows its metrics of the
+  /// workload is the hit, before hits of sources that do not. The target's own metric without a
+  /// limit changes nothing.
   const Preference* prefer = nullptr;
   /// Records that call a library and that this refuses are passed over. Empty: none is refused.
   CallRule refuses_call = {};
@@ -122,7 +123,8 @@ Result<std::vector<Record>> FrontInOrder(std::span<AnswerSource* const> sources,
                                          const Question& question,
                                          const std::vector<std::string>& metrics);
 
-/// The one order in which answers are looked for: hits of the sources in turn, then the near hit
+/// The one order in which answers are looked for: what is preferred on a front (Question::prefer),
+/// hits of the sources in turn, then the near hit
 /// with the least expected slowdown (the first of equal ones), then the model's choice, then the
 /// default config of the first template that has one. Levels that are not accepted are passed over,
 /// which the explanation tells.

@@ -513,13 +513,17 @@ Result<std::vector<Record>> Store::Front(const TemplateRegistry& templates,
     if (!known || trial.disturbed()) continue;
     auto key = std::pair(trial.candidate.template_key, trial.candidate.config.ToString());
     const auto [place, added] = latest.try_emplace(std::move(key), record);
-    if (!added && trial.attempt > place->second.trial.attempt) place->second = std::move(record);
+    const Trial& known_one = place->second.trial;
+    if (!added && TakesPlace(trial.attempt, trial.finished_unix_seconds, known_one.attempt,
+                             known_one.finished_unix_seconds)) {
+      place->second = std::move(record);
+    }
   }
   std::vector<Record> records;
   std::vector<std::vector<double>> rows;
   for (auto& [config, record] : latest) {
     std::vector<double>& row = rows.emplace_back();
-    for (const std::string& metric : metrics) row.push_back(*record.trial.ValueOf(metric));
+    for (const std::string& metric : metrics) row.push_back(ComparedValue(record.trial, metric));
     records.push_back(std::move(record));
   }
   std::vector<Record> front;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "records/front/front.h"
 #include "records/row.h"
 #include "src/space/front.h"
 
@@ -14,6 +15,7 @@ namespace {
 struct FrontRow {
   std::string id;
   std::int64_t attempt = 0;
+  double finished = 0;
   std::vector<double> values;
 };
 /// Of one task on one device, by the same metrics: the last measurement of each config.
@@ -48,7 +50,7 @@ Status FindFronts(const Database& db, std::string_view schema) {
   auto list = Statement::Prepare(
       db,
       "SELECT workload || ' ' || target || ' ' || device || ' ' || metric, id, attempt, value,"
-      " others, template || ' ' || config FROM " +
+      " others, template || ' ' || config, finished FROM " +
           table + " WHERE outcome = 0 AND verified = 1 AND others <> '' AND " +
           std::string(kValueIsFine) + " AND NOT " + std::string(kDisturbedSql) +
           " AND (template, template_version, codegen_version) IN (SELECT * FROM temp.current)"
@@ -62,13 +64,16 @@ Status FindFronts(const Database& db, std::string_view schema) {
     const auto others = OthersFrom(list->Text(4));
     if (!others.ok()) continue;  // a row that somebody forged
     std::string task(list->Text(0));
-    FrontRow one{std::string(list->Text(1)), list->Int(2), {list->Real(3)}};
+    FrontRow one{std::string(list->Text(1)), list->Int(2), list->Real(6), {list->Real(3)}};
     for (const auto& [metric, value] : *others) {
       task += " " + metric;
       one.values.push_back(value);
     }
     const auto [place, added] = tasks[task].try_emplace(std::string(list->Text(5)), one);
-    if (!added && one.attempt > place->second.attempt) place->second = std::move(one);
+    const FrontRow& other = place->second;
+    if (!added && TakesPlace(one.attempt, one.finished, other.attempt, other.finished)) {
+      place->second = std::move(one);
+    }
   }
   for (const auto& [task, rows] : tasks) TW_RETURN_IF_ERROR(InsertFront(db, rows));
   return {};

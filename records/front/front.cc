@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "src/base/strings.h"
@@ -17,27 +18,37 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMostSums = 8192;  // of a network's tasks that are gone on with
 
-constexpr std::array<std::pair<std::string_view, double>, 9> kUnitNames = {{{"", 1},
-                                                                            {"B", 1},
-                                                                            {"kB", 1e3},
-                                                                            {"MB", 1e6},
-                                                                            {"GB", 1e9},
-                                                                            {"KiB", 1024},
-                                                                            {"MiB", 1048576},
-                                                                            {"ms", 1e-3},
-                                                                            {"us", 1e-6}}};
+struct Unit {
+  std::string_view name;
+  double factor = 1;
+  std::string_view of;  ///< end of the names of the metrics it measures
+};
+constexpr std::array<Unit, 10> kUnitNames = {{{"", 1, ""},
+                                              {"B", 1, "_bytes"},
+                                              {"kB", 1e3, "_bytes"},
+                                              {"MB", 1e6, "_bytes"},
+                                              {"GB", 1e9, "_bytes"},
+                                              {"KiB", 1024, "_bytes"},
+                                              {"MiB", 1048576, "_bytes"},
+                                              {"s", 1, "seconds"},
+                                              {"ms", 1e-3, "seconds"},
+                                              {"us", 1e-6, "seconds"}}};
 
-Result<double> ParseAmount(std::string_view text) {
+/// So much of a metric.
+Result<double> ParseAmount(std::string_view text, std::string_view metric) {
   const std::size_t end = std::min(text.find_last_of("0123456789."), text.size() - 1) + 1;
   const Result<double> number = ParseDouble(text.substr(0, end));
-  std::string_view unit = text.substr(end);
-  if (unit == "s") unit = {};
-  const auto* found = std::ranges::find(kUnitNames, unit, &decltype(kUnitNames)::value_type::first);
-  if (!number.ok() || !std::isfinite(*number) || *number <= 0 || found == kUnitNames.end()) {
-    return InvalidArgument("'" + std::string(text.substr(0, 40)) +
-                           "', expected an amount such as 15.3MB");
+  const auto* found = std::ranges::find(kUnitNames, text.substr(end), &Unit::name);
+  const bool known = number.ok() && found != kUnitNames.end() && metric.ends_with(found->of);
+  const double amount = known ? *number * found->factor : 0;
+  if (!std::isfinite(amount) || amount <= 0) {
+    const std::string_view example = metric.ends_with("_bytes")    ? "15.3MB"
+                                     : metric.ends_with("seconds") ? "2.5ms"
+                                                                   : "15300000";
+    return InvalidArgument("'" + std::string(text.substr(0, 40)) + "', expected an amount of " +
+                           std::string(metric.substr(0, 40)) + " such as " + std::string(example));
   }
-  return *number * found->second;
+  return amount;
 }
 
 double Value(const Record& record, const std::string& metric) {
@@ -75,6 +86,19 @@ std::vector<PartialSum> BestOf(std::vector<PartialSum> sums, double limit) {
 
 }  // namespace
 
+double ComparedValue(const Trial& trial, const std::string& metric) {
+  const double value = trial.ValueOf(metric).value_or(kNever);
+  const bool flattered = metric == "seconds" && trial.attempt <= 0;
+  return flattered ? value * (1 + trial.noise) : value;
+}
+
+bool TakesPlace(std::int64_t attempt, double finished, std::int64_t other_attempt,
+                double other_finished) {
+  const auto rank = [](std::int64_t a) { return a > 0 ? 2 : a < 0 ? 1 : 0; };
+  return std::tuple(rank(attempt), finished, attempt) >
+         std::tuple(rank(other_attempt), other_finished, other_attempt);
+}
+
 Result<Preference> Preference::Parse(std::string_view text, const Target& target) {
   Preference prefer;
   const std::size_t comma = text.find(',');
@@ -88,7 +112,7 @@ Result<Preference> Preference::Parse(std::string_view text, const Target& target
                              "cycles,dram_bytes<=15.3MB");
     }
     prefer.limited = bound.substr(0, sign);
-    auto limit = ParseAmount(bound.substr(sign + 2));
+    auto limit = ParseAmount(bound.substr(sign + 2), prefer.limited);
     TW_RETURN_IF_ERROR(limit);
     prefer.limit = *limit;
   }
@@ -107,6 +131,10 @@ Result<Preference> Preference::Parse(std::string_view text, const Target& target
     return InvalidArgument("metric '" + prefer.least + "' twice, expected " + list);
   }
   return prefer;
+}
+
+bool Preference::AsksForFront(const Target& target) const {
+  return !limited.empty() || least != MetricOf(target);
 }
 
 std::vector<std::string> Preference::Metrics(const Target& target) const {
@@ -140,8 +168,8 @@ const Record& ChooseFrom(std::span<const Record> front, const Preference& prefer
   };
   // Members of a front differ in both metrics, or there is one.
   return *std::ranges::min_element(front, [&](const Record& a, const Record& b) {
-    return std::pair(above(a), Value(a, prefer.least)) <
-           std::pair(above(b), Value(b, prefer.least));
+    return std::pair(above(a), ComparedValue(a.trial, prefer.least)) <
+           std::pair(above(b), ComparedValue(b.trial, prefer.least));
   });
 }
 
@@ -161,7 +189,8 @@ Status ShareLimit(std::span<const FrontTask> tasks, Preference& prefer) {
         const PartialSum& sum = steps.back()[before];
         const double all = sum.taken + uses * taken;
         if (all > prefer.limit) break;  // they are sorted
-        next.push_back({all, sum.cost + uses * Value(task.front[r], prefer.least), before, r});
+        const double cost = ComparedValue(task.front[r].trial, prefer.least);
+        next.push_back({all, sum.cost + uses * cost, before, r});
       }
     }
     leanest += uses * least;

@@ -22,9 +22,13 @@ struct Preference {
   /// Of a network: what of the limit a use of each workload may take (ShareLimit), by its key.
   std::map<std::string, double> shares;
 
-  /// From "dram_bytes" or "cycles,dram_bytes<=15.3MB" (units: B, kB, MB, GB, KiB, MiB, s, ms, us).
+  /// From "dram_bytes" or "cycles,dram_bytes<=15.3MB" (units: B, kB, MB, GB, KiB, MiB of
+  /// bytes; s, ms, us of seconds).
   /// Errors: kInvalidArgument for another text, or a metric that is not known of the target.
   static Result<Preference> Parse(std::string_view text, const Target& target);
+  /// False: it asks for the target's own metric without a limit. That is what races are about:
+  /// their winners are served, not the fastest single trial of a front, which is flattered.
+  bool AsksForFront(const Target& target) const;
   /// By which a front is to be made: of no limit, the target's own metric comes second.
   std::vector<std::string> Metrics(const Target& target) const;
   /// For a use of a workload; infinite where there is none.
@@ -32,6 +36,16 @@ struct Preference {
   /// What is wanted, in words.
   std::string ToString(double limit) const;
 };
+
+/// What a trial is compared by: seconds of a single trial, the least of many, are as many as its
+/// noise allows; those of a race are taken as they are. Infinite if the metric is not known.
+double ComparedValue(const Trial& trial, const std::string& metric);
+
+/// Whether a measurement of a config takes the place of another one: that of a race, before one
+/// that was made again (measure::kRevisedAttempt) because the first may be spoilt, before the
+/// first; of two alike the one that finished later.
+bool TakesPlace(std::int64_t attempt, double finished, std::int64_t other_attempt,
+                double other_finished);
 
 /// The record wanted of a front by Preference::Metrics; where all are above the limit, the one
 /// nearest to it. front: not empty.
