@@ -132,6 +132,9 @@ Result<CompileOrder> ReadOrder(const TemplateRegistry& templates, const ModelSou
   auto prefer = sources.Preferred(target);
   TW_RETURN_IF_ERROR(prefer);
   order.options.prefer = *std::move(prefer);
+  if (order.options.prefer && !order.options.prefer->AsksForFront(target)) {
+    order.options.prefer.reset();  // it is what is served anyway, layouts weighed
+  }
   if (!order.options.prefer || order.options.prefer->limited.empty()) return order;
   auto tasks = TasksOfFile(source, target, order.options.fuse_residuals);
   TW_RETURN_IF_ERROR(tasks);

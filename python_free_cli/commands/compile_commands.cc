@@ -107,6 +107,13 @@ class CompileCommand final : public Command {
     }
     auto sources = model_.Sources(file_);
     TW_RETURN_IF_ERROR(sources);
+    const auto prefer = sources_.Preferred(*target);
+    TW_RETURN_IF_ERROR(prefer);
+    if (sources->size() > 1 && prefer->has_value() && !(*prefer)->limited.empty()) {
+      return InvalidArgument(
+          "--prefer: a limit is shared among the tasks of one network, but several sets of sizes "
+          "(--shape, --dim) were given; compile them one by one, or leave the limit out");
+    }
     auto order = ReadOrder(float_error_.Choose(templates()), sources->front(), seeded_, *target,
                            sources_, device_, fuse_);
     TW_RETURN_IF_ERROR(order);

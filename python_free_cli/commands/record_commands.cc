@@ -81,14 +81,14 @@ class QueryCommand final : public Command {
     const auto device = DeviceFor(*target);
     TW_RETURN_IF_ERROR(device);
     if (front_) return PrintFronts(*asked, chosen, *target, *device, *catalog);
-    if (prefer->has_value() && !(*prefer)->limited.empty() && asked->size() > 1) {
+    if (prefer->has_value() && !(*prefer)->limited.empty() && IsNetwork(*asked)) {
       std::vector<search::TuneTask> tasks;
       for (const Asked& one : *asked) tasks.push_back({{*one.workload, *target}, {}, one.uses});
       TW_RETURN_IF_ERROR(ShareLimitOf(tasks, chosen, *target, *device, *catalog, **prefer));
     }
     Json list = Json::array();
     std::map<records::AnswerLevel, int> counts;
-    std::map<std::string, double> sums;  // of what --prefer chose, by metric
+    MetricSums sums;  // of what --prefer chose
     for (Asked& one : *asked) {
       records::Question question;
       question.templates = &chosen;
@@ -104,20 +104,18 @@ class QueryCommand final : public Command {
       auto answer = catalog->Query(question);
       TW_RETURN_IF_ERROR(answer);
       ++counts[answer->level];
-      if (question.prefer != nullptr && answer->answer.record.has_value()) {
-        const Trial& trial = answer->answer.record->trial;
-        for (const std::string& metric : MetricsOf(*target)) {
-          const double value = trial.ValueOf(metric).value_or(0);
-          sums[metric] += static_cast<double>(one.uses) * value;
-        }
-      }
+      if (question.prefer != nullptr) AddTo(sums, *answer, *target, one.uses);
       list.push_back(records::AnswerJson(*answer, question.workload, one.text,
                                          own ? target->ToString() : (*autotvm)->target.text));
       if (!json_) PrintAnswer(question.workload, one.text, *answer, asked->size() == 1);
     }
     if (json_) {
       Json json = {{"answers", list}};
-      if (!sums.empty()) json["sums"] = sums;
+      for (const auto& [metric, sum] : sums) {
+        // A part of a sum looks like all of it.
+        json["sums"][metric] = sum.unknown == 0 ? Json(sum.value) : Json();
+        if (sum.unknown > 0) json["sums_unknown"][metric] = sum.unknown;
+      }
       PrintJson(json);
     } else if (asked->size() > 1) {
       PrintOut("{} tasks:", asked->size());
@@ -126,7 +124,10 @@ class QueryCommand final : public Command {
       }
       PrintOut("\n");
       if (!sums.empty()) PrintOut("as often as they are used:");
-      for (const auto& [metric, sum] : sums) PrintOut(" {}", ShortValue(metric, sum));
+      for (const auto& [metric, sum] : sums) {
+        PrintOut(" {}", ShortValue(metric, sum.value));
+        if (sum.unknown > 0) PrintOut(" ({} of {} tasks unknown)", metric, sum.unknown);
+      }
       if (!sums.empty()) PrintOut("\n");
     }
     return counts.contains(records::AnswerLevel::kMiss) ? kExitFailed : kExitDone;
@@ -139,6 +140,33 @@ class QueryCommand final : public Command {
     std::optional<records::AutotvmTask> task;
     std::int64_t uses = 1;
   };
+
+  /// Of all uses of a network's tasks.
+  struct MetricSum {
+    double value = 0;
+    int unknown = 0;  ///< tasks of which it is not known
+  };
+  using MetricSums = std::map<std::string, MetricSum>;
+
+  /// Only a hit is of the task itself.
+  static void AddTo(MetricSums& sums, const records::CatalogAnswer& answer, const Target& target,
+                    std::int64_t uses) {
+    for (const std::string& metric : MetricsOf(target)) {
+      std::optional<double> value;
+      if (answer.level == records::AnswerLevel::kHit && answer.answer.record.has_value()) {
+        value = answer.answer.record->trial.ValueOf(metric);
+      }
+      MetricSum& sum = sums[metric];
+      if (!value) ++sum.unknown;
+      sum.value += static_cast<double>(uses) * value.value_or(0);
+    }
+  }
+
+  /// A limit is of all uses of a network's tasks together, also where it has one task.
+  bool IsNetwork(const std::vector<Asked>& asked) const {
+    return asked.size() > 1 ||
+           (task_.find_first_of("(#") == std::string::npos && !task_.ends_with(".tw"));
+  }
 
   /// Exit code 1 if some task has no front.
   Result<int> PrintFronts(const std::vector<Asked>& asked, const TemplateRegistry& chosen,

@@ -60,7 +60,8 @@ struct CompileOptions {
   /// CompileImported. For a VTA only records of boards of its design, and only operators that
   /// AutoTVM has templates for.
   std::optional<records::AutotvmQuestion> autotvm;
-  /// What is wanted of records that know several metrics; none: the fastest.
+  /// What is wanted of records that know several metrics; none: the fastest. With shares, the
+  /// limit is of all operators together.
   std::optional<records::Preference> prefer;
   /// Workloads whose imported record is not to be used, and why.
   std::map<std::string, std::string> refused_imports;
@@ -117,6 +118,8 @@ struct OperatorReport {
   std::string explanation;       ///< why this config; never empty for an anchor
   std::string passed_over;       ///< as records::Answer has it
   std::string layout;            ///< of the result in memory
+  /// Of a hit's record: the metric that CompileOptions::prefer limits. Nothing if it is not known.
+  std::optional<double> limited = std::nullopt;
   std::int64_t macs = 0;
   std::int64_t bytes = 0;  ///< of inputs, constants and the result, each once
 };

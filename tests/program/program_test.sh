@@ -422,6 +422,8 @@ has 'x=1x4x6; x=1x3x8' err
 expect 2 compile "$open" "${sets[@]}" --format bundle -o sets
 expect 2 compile "$open" --shape x=1x4x6,1x4x6 --value shape=4,6 -o same.so
 has 'two sets of sizes have the same shapes' err
+expect 2 compile "$open" "${sets[@]}" --prefer 'seconds,code_bytes<=1MB' -o sets.so
+has 'a limit is shared among the tasks of one network' err
 expect 2 inspect "$open" "${sets[@]}"
 has '2 sets of sizes' err
 cat >open.json <<END

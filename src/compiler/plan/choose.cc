@@ -53,6 +53,9 @@ class KernelChooser {
       if (built.ok()) {
         report.tuned = asked->answer.record.has_value() || asked->imported() != nullptr;
         report.imported = asked->imported() != nullptr;
+        if (options_.prefer && asked->level == records::AnswerLevel::kHit && report.tuned) {
+          report.limited = asked->answer.record->trial.ValueOf(options_.prefer->limited);
+        }
         if (asked->answer.record && asked->answer.record->trial.verified) {
           report.max_abs_error = asked->answer.record->trial.max_abs_error;
         }

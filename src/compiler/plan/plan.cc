@@ -12,6 +12,7 @@
 
 #include <algorithm>
 
+#include "src/base/strings.h"
 #include "src/compiler/check/check_plan.h"
 #include "src/compiler/plan/plan_builder.h"
 #include "src/compiler/plan/vta_choose.h"
@@ -418,6 +419,31 @@ Result<Plan> PlanBuilder::Build() {
   return std::move(plan_);
 }
 
+namespace {
+
+/// The shares of a limit were made of records that an operator's followers or layout may not allow,
+/// and without the operators that only the plan has.
+/// Errors: kInvalidArgument if the records that are used come to more than the limit.
+Status CheckLimit(const Plan& plan, const CompileOptions& options) {
+  if (!options.prefer || options.prefer->shares.empty()) return {};
+  constexpr double kRounding = 1e-9;  // of sums in another order
+  double sum = 0;
+  for (const PlanStep& step : plan.steps) {
+    const bool streams = step.stream >= 0;
+    const OperatorReport& report =
+        streams ? plan.streams[static_cast<std::size_t>(step.stream)].report : step.report;
+    sum += report.limited.value_or(0);
+  }
+  if (sum <= options.prefer->limit * (1 + kRounding)) return {};
+  return InvalidArgument("--prefer: the records that this network can use come to " +
+                         ShortestDouble(sum) + " " + options.prefer->limited +
+                         ", above the limit of " + ShortestDouble(options.prefer->limit) +
+                         ": some operators cannot use what the limit was shared out by; a lower "
+                         "limit makes room for them");
+}
+
+}  // namespace
+
 Result<Plan> MakePlan(Graph graph, const CompileOptions& options,
                       const std::vector<StreamKernel>* streams) {
   if (DeviceTraitsOf(options.target).leaves_to_host)
@@ -429,6 +455,7 @@ Result<Plan> MakePlan(Graph graph, const CompileOptions& options,
   auto plan = PlanBuilder(*std::move(optimized), options, streams).Build();
   TW_RETURN_IF_ERROR(plan);
   TW_RETURN_IF_ERROR(CheckPlan(*plan));
+  TW_RETURN_IF_ERROR(CheckLimit(*plan, options));
   return plan;
 }
 

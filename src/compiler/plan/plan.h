@@ -76,7 +76,7 @@ struct Plan {
 ///
 /// streams: not null, nothing is chosen for a VTA: these are what there is (of a bundle).
 /// Errors: those of Compile; kInvalidArgument if a VTA's widths are not 8 bits, or a constant has
-/// no contents; those of the stores.
+/// no contents, or if the records used come to more than a preference's limit; those of the stores.
 Result<Plan> MakePlan(Graph graph, const CompileOptions& options,
                       const std::vector<StreamKernel>* streams = nullptr);
 
