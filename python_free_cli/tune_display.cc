@@ -81,6 +81,8 @@ std::string ShortSeconds(double seconds) {
 std::string ShortValue(std::string_view metric, double value) {
   if (metric == "seconds") return ShortSeconds(value);
   if (value <= 0) return "-";
+  // The code of a kernel is small.
+  if (metric.ends_with("bytes") && value < 1e5) return fmt::format("{:.3f} kB", value * 1e-3);
   if (metric.ends_with("bytes")) return fmt::format("{:.3f} MB", value * 1e-6);
   return fmt::format("{:.1f} k{}", value * 1e-3, metric);
 }

@@ -27,13 +27,13 @@ Result<Target> NetworkTarget::Parse() const {
 
 bool NetworkTarget::asks_for_records() const {
   return sources.rule != "own" || !sources.stores.empty() || !sources.packages.empty() ||
-         !sources.model_file.empty();
+         !sources.model_file.empty() || !sources.prefer.empty();
 }
 
 Status NetworkTarget::RefuseRecords(std::string_view why) const {
   return RefuseGiven(*app_,
                      {"--records", "--package", "--no-packages", "--accept", "--rule", "--tophub",
-                      "--model", "--key", "--allow-unsigned"},
+                      "--model", "--prefer", "--key", "--allow-unsigned"},
                      why);
 }
 
