@@ -92,7 +92,7 @@ Result<Choice> BestNextTo(const TemplateEntry& entry, const Config& config,
       changed[k] = value;
       auto tried = build(space->At(space->IndexOf(changed)));
       if (!tried.ok()) continue;
-      const auto cost = CostOfStream(*vta, tried->stream);
+      const auto cost = CostOfStream(*vta, tried->stream, vta->metric == kVtaCycles);
       if (!cost.ok() || (best.ok() && cost->Of(vta->metric) >= least)) continue;
       least = cost->Of(vta->metric);
       best = std::move(tried);

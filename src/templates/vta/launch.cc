@@ -67,13 +67,16 @@ Result<VtaLaunch> LaunchStream(const vta::Design& design, const vta::Stream& str
   return launch;
 }
 
-Result<VtaCost> CostOfStream(const VtaTarget& vta, const vta::Stream& stream) {
+Result<VtaCost> CostOfStream(const VtaTarget& vta, const vta::Stream& stream, bool cycles) {
   vta::RunOptions options;
   options.allow_tokens_left = kTokensMayBeLeft;
   const vta::RunResult run = vta::RunStream(vta.design, stream.instructions, nullptr, options);
   TW_RETURN_IF_ERROR(run.status());
-  return VtaCost{vta::Simulate(vta.design, stream.instructions, run.pipeline, vta.cycles).cycles,
-                 static_cast<double>(run.summary.dram_bytes)};
+  VtaCost cost;
+  cost.dram_bytes = static_cast<double>(run.summary.dram_bytes);
+  if (!cycles) return cost;
+  cost.cycles = vta::Simulate(vta.design, stream.instructions, run.pipeline, vta.cycles).cycles;
+  return cost;
 }
 
 }  // namespace tilewright

@@ -36,7 +36,8 @@ struct VtaCost {
   double cycles = 0, dram_bytes = 0;
   double Of(std::string_view metric) const { return metric == kVtaCycles ? cycles : dram_bytes; }
 };
-/// By a run for its timing only. Errors: the simulator's fault.
-Result<VtaCost> CostOfStream(const VtaTarget& vta, const vta::Stream& stream);
+/// By a run for its timing only. cycles: false leaves them 0, which takes less time.
+/// Errors: the simulator's fault.
+Result<VtaCost> CostOfStream(const VtaTarget& vta, const vta::Stream& stream, bool cycles = true);
 
 }  // namespace tilewright
