@@ -413,9 +413,9 @@ expect 0 compile "$open" "${sets[@]}" --json -o sets.so
 has '"sets":[{"name":"open_1","bound":["--shape x=1x4x6"' out
 has 'open_set(const int64_t' sets.h
 expect 0 run sets.so
+has 'the first of 2 sets of sizes' err
 expect 2 run sets.so --prefer seconds
 has 'a library has its configs in it' err
-has 'the first of 2 sets of sizes' err
 expect 0 run sets.so --shape x=1x3x8
 expect 0 verify "$open" sets.so --shape x=1x3x8 --value shape=4,6
 expect 0 bench sets.so --shape x=1x3x8 --seconds 0.1
