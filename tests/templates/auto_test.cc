@@ -11,6 +11,7 @@
 
 #include "src/base/files/file.h"
 #include "src/base/random.h"
+#include "src/target/cpu.h"
 #include "src/target/device.h"
 #include "src/templates/auto/contraction.h"
 #include "src/templates/auto/joined_rows.h"
@@ -166,6 +167,27 @@ TEST(AutoFlat, TurnsNoColumnsInsideOfAnArm) {
   AutoRun count;
   RunConfig(w, *entry, target, space->At(2364), 3, count);
   EXPECT_EQ(count.run, 1);
+}
+
+// Code that is rolled up again copied what an arm that is not chosen would have read, from before
+// the buffer.
+TEST(AutoFixed, CopiesNothingThatOnlyAnArmReads) {
+  const Workload w = WorkloadOfText(
+      "input P: float32[2, 12, 17]\ninput Q: float32[8, 13]\n"
+      "T1[a: 8, b: 17] = sum(c: 12, d: 2) Q[a, c + d] * P[d, c, b]\n"
+      "T2[a: 8, b: 17] = max(c: 1) (select(a >= 1 and a <= 8, T1[a - 1, b], 0.5) - Q[a, b % 13])\n"
+      "T3[a: 8, b: 17] = (exp(clamp(select(a >= 1 and a <= 2, P[a - 1, a, a + 1], 0.5), -4.0, "
+      "2.0)) + select(b >= 1 and b <= 8, T2[b - 1, a], 0.5))");
+  const TemplateEntry* entry = BuiltInTemplates().Find("auto.cpu/fixed");
+  for (const char* cpu : {"x86-64", "core-avx2"}) {
+    const Target target = *Target::Parse(std::string("llvm -mcpu=") + cpu);
+    if (FeaturesOf(target)->avx2 && !__builtin_cpu_supports("avx2")) continue;
+    const auto config = entry->default_config(w, target);
+    ASSERT_TRUE(config.ok());
+    AutoRun count;
+    RunConfig(w, *entry, target, *config, 3, count);
+    EXPECT_EQ(count.run, 1);
+  }
 }
 
 constexpr const char* kPadded =

@@ -54,6 +54,14 @@ class Roller {
     return buffer->scope == Scope::kLocal && plan_.storage.at(buffer).place == Place::kStack;
   }
 
+  bool ReadsTile(const Expr& value) const {
+    bool reads = false;
+    ForEachNode(value, [&](const Expr& node) {
+      reads = reads || (node->kind == ExprKind::kLoad && IsTile(node->buffer.get()));
+    });
+    return reads;
+  }
+
   void Inspect(const Stmt& stmt, Nest* nest) const {
     switch (stmt->kind) {
       case StmtKind::kBlock:
@@ -81,6 +89,8 @@ class Roller {
   void InspectValue(const Expr& value, Nest* nest) const {
     ForEachNode(value, [&](const Expr& node) {
       nest->has_long = nest->has_long || IsLong(node);
+      // What an arm would read outside of the tile is not there to be copied.
+      if (node->kind == ExprKind::kSelect && ReadsTile(node)) nest->plain = false;
       if (node->kind != ExprKind::kLoad || !IsTile(node->buffer.get())) return;
       if (std::ranges::find(nest->tiles, node->buffer) == nest->tiles.end()) {
         nest->tiles.push_back(node->buffer);
