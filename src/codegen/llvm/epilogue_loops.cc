@@ -54,12 +54,11 @@ class Roller {
     return buffer->scope == Scope::kLocal && plan_.storage.at(buffer).place == Place::kStack;
   }
 
-  bool ReadsTile(const Expr& value) const {
-    bool reads = false;
-    ForEachNode(value, [&](const Expr& node) {
-      reads = reads || (node->kind == ExprKind::kLoad && IsTile(node->buffer.get()));
-    });
-    return reads;
+  /// Loads of tiles that are made whatever the conditions say.
+  void CollectCertain(const Expr& value, std::vector<Expr>* loads) const {
+    if (value->kind == ExprKind::kLoad && IsTile(value->buffer.get())) loads->push_back(value);
+    const std::size_t certain = value->kind == ExprKind::kSelect ? 1 : value->args.size();
+    for (std::size_t i = 0; i < certain; ++i) CollectCertain(value->args[i], loads);
   }
 
   void Inspect(const Stmt& stmt, Nest* nest) const {
@@ -87,11 +86,14 @@ class Roller {
   }
 
   void InspectValue(const Expr& value, Nest* nest) const {
+    std::vector<Expr> certain;
+    CollectCertain(value, &certain);
     ForEachNode(value, [&](const Expr& node) {
       nest->has_long = nest->has_long || IsLong(node);
-      // What an arm would read outside of the tile is not there to be copied.
-      if (node->kind == ExprKind::kSelect && ReadsTile(node)) nest->plain = false;
       if (node->kind != ExprKind::kLoad || !IsTile(node->buffer.get())) return;
+      // What only an arm reads may lie outside of the tile: it is not there to be copied.
+      const auto same = [&](const Expr& other) { return SameExpr(other, node); };
+      nest->plain = nest->plain && std::ranges::any_of(certain, same);
       if (std::ranges::find(nest->tiles, node->buffer) == nest->tiles.end()) {
         nest->tiles.push_back(node->buffer);
       }
