@@ -69,9 +69,14 @@ bool BuildPool::QueueIsFull() const {
          static_cast<std::size_t>(context_.settings.queue_limit);
 }
 
+/// What a guest begins may have to wait for the runner again and again.
+bool BuildPool::GuestIsNeeded() const {
+  return context_.jobs.waiting_to_run() == 0 && context_.jobs.builds_are_slower();
+}
+
 bool BuildPool::DispatchBuild(Worker& worker) {
   JobTable& jobs = context_.jobs;
-  if (QueueIsFull()) return false;
+  if (QueueIsFull() || (IsGuest(worker) && !GuestIsNeeded())) return false;
   const auto id = jobs.TakeToBuild();
   if (!id) return false;
   const Job& job = jobs.At(*id);
@@ -168,8 +173,8 @@ void BuildPool::EndDropped() {
   }
 }
 
-void BuildPool::Pause(bool pause) {
-  for (Worker& worker : workers_) worker.Pause(pause);
+void BuildPool::Pause(bool all, bool guest) {
+  for (Worker& worker : workers_) worker.Pause(all || (guest && IsGuest(worker)));
 }
 
 bool BuildPool::working() const {

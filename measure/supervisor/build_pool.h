@@ -19,8 +19,8 @@ class BuildPool final : public WorkerPool {
 
   /// Ends builds of what is no job any more.
   void EndDropped();
-  /// All of them stand still, or go on.
-  void Pause(bool pause);
+  /// All of them stand still, or go on, and the guest of the runner's core.
+  void Pause(bool all, bool guest);
   /// A build, or a reference result, is under way.
   bool working() const;
 
@@ -33,10 +33,14 @@ class BuildPool final : public WorkerPool {
   bool DispatchReference(Worker& worker);
   /// As many wait to be run, or will, as may.
   bool QueueIsFull() const;
+  bool GuestIsNeeded() const;
   Status HandleBuilt(Worker& worker, BuildReply reply);
   /// What the reference maker made of its task: or why not, and whether to try again.
   void EndReference(Worker& worker, bool made, const std::string& why, bool by_machine);
   bool MakesReferences(const Worker& worker) const { return &worker == &workers_.back(); }
+  bool IsGuest(const Worker& worker) const {
+    return context_.settings.guest && worker.index() + 2 == workers_.size();
+  }
 
   std::uint64_t reference_ = 0;  // the task whose results are under way
 };

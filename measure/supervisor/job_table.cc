@@ -13,6 +13,11 @@
 #include "src/templates/device.h"
 
 namespace tilewright::measure {
+namespace {
+
+constexpr double kNewShare = 0.2;  // of the newest in a moving average
+
+}  // namespace
 
 std::string OneLine(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -86,7 +91,7 @@ void JobTable::Built(JobId id, KernelSpec kernel) {
 
 void JobTable::BuildTook(JobId id, double seconds) {
   Expect(id, JobState::kBuilding).trial.build_seconds = seconds;
-  build_seconds_ += 0.2 * (seconds - build_seconds_);
+  build_seconds_ += kNewShare * (seconds - build_seconds_);
 }
 
 std::optional<std::uint64_t> JobTable::TakeReference() {
@@ -152,6 +157,7 @@ void JobTable::Ran(const RunReply& reply) {
   trial.verified = reply.verified;
   trial.max_abs_error = reply.max_abs_error;
   trial.run_seconds = reply.run_seconds;
+  run_seconds_ += kNewShare * (reply.run_seconds - run_seconds_);
   Reference& reference = references_.at(job.task);
   if (reply.outcome == Outcome::kOk) {
     trial.value = reply.value;

@@ -99,6 +99,8 @@ class JobTable {
   void BuildTook(JobId id, double seconds);
   /// A usual build: a moving average.
   double build_seconds() const { return build_seconds_; }
+  /// Candidates of late took longer to build than to run: the runner waits for builders.
+  bool builds_are_slower() const { return build_seconds_ > run_seconds_; }
   std::size_t waiting_to_build() const { return to_build_.size(); }
   /// Built, outside of the race.
   std::size_t waiting_to_run() const { return to_run_.size(); }
@@ -175,7 +177,7 @@ class JobTable {
   std::vector<Reply> finished_;
   std::map<std::uint64_t, KernelSpec> built_;
   std::optional<std::vector<Trial>> race_result_;
-  double build_seconds_ = 0;
+  double build_seconds_ = 0, run_seconds_ = 0;
   Status broken_;
 };
 

@@ -99,6 +99,9 @@ Result<std::unique_ptr<ProcessMeasurer>> ProcessMeasurer::Create(ProcessMeasurer
     // This process works, too, where builders have all cores.
     const std::size_t busy = settings.remote || settings.counts ? 1 : 0;
     settings.builders = std::clamp(static_cast<int>(cores.builders.size() - busy), 1, 8);
+    settings.guest = !settings.remote && cores.builders != cores.runner &&
+                     static_cast<int>(cores.builders.size()) == settings.builders;
+    if (settings.guest) ++settings.builders;
   }
   settings.queue_limit *= static_cast<int>(settings.run_commands.size());
   auto impl = std::make_unique<Impl>(std::move(settings), *std::move(folder), std::move(cores));

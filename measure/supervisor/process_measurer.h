@@ -24,7 +24,10 @@ struct ProcessMeasurerSettings {
   std::vector<std::string> build_command;
   /// One for each runner; more than one only on other machines, all of one device.
   std::vector<std::vector<std::string>> run_commands;
-  int builders = 0;     ///< 0: one per core that is not the runner's, at least 1, at most 8
+  int builders = 0;     ///< 0: one per core that is not the runner's, at most 8, and a guest
+  /// The last builder is a guest on the runner's core: it stands still while the runner works, and
+  /// begins only where nothing waits to be run, and builds take longer than runs.
+  bool guest = false;
   int queue_limit = 4;  ///< built kernels waiting for each runner, builds under way included
   double build_limit_seconds = 10;
   double prepare_limit_seconds = 900;  ///< for the reference results of one workload
@@ -71,8 +74,9 @@ struct ProcessMeasurerSettings {
 /// VTA targets run on the simulator there. A thread of its
 /// own keeps builders and runner busy while the caller does other things.
 ///
-/// The runner has the last core that no other process measures on, builders the others; for kernels
-/// of several threads builders stop while the runner works.
+/// The runner has the last core that no other process measures on, builders the others, and one of
+/// them the runner's too while that has nothing to do; for kernels of several threads all builders
+/// stop while the runner works.
 class ProcessMeasurer final : public Measurer {
   struct Impl;
 

@@ -23,6 +23,7 @@ class RunnerPool final : public WorkerPool {
   bool wants_quiet() const;
   /// A runner works on a candidate, or a probe; else one may be getting ready.
   bool working() const { return IsBusy(/*greeted=*/true); }
+  bool busy() const { return working() || preparing(); }
   bool preparing() const { return IsBusy(/*greeted=*/false); }
   /// What the first one said of itself.
   const std::optional<Greeting>& greeting() const { return greeting_; }

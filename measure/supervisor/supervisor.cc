@@ -36,7 +36,13 @@ Transports BuilderTransports(const ProcessMeasurerSettings& settings, const Core
   options.address_space_bytes = kHasShadowMemory ? 0 : settings.builder_memory_bytes;
   Transports transports;
   for (int i = 0; i < settings.builders; ++i) {
-    transports.push_back(std::make_unique<PipeTransport>(options));
+    const bool guest = settings.guest && i + 1 == settings.builders;
+    SubprocessOptions own = options;
+    if (guest) {
+      own.cores = cores.runner;
+      own.priority = kSharedCorePriority;
+    }
+    transports.push_back(std::make_unique<PipeTransport>(std::move(own)));
   }
   options.address_space_bytes = 0;  // of the reference maker
   transports.push_back(std::make_unique<PipeTransport>(options));
@@ -132,11 +138,11 @@ void Supervisor::Deliver() {
 void Supervisor::Dispatch() {
   // Twice: what the runner takes makes room for a build, and the other way round.
   for (int pass = 0; pass < 2; ++pass) {
-    builders_.Pause(runners_.wants_quiet());
+    builders_.Pause(runners_.wants_quiet(), runners_.busy());
     builders_.Dispatch();
     runners_.Dispatch();
   }
-  builders_.Pause(runners_.wants_quiet());
+  builders_.Pause(runners_.wants_quiet(), runners_.busy());
 }
 
 void Supervisor::Wait() {

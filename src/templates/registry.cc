@@ -96,7 +96,7 @@ constexpr std::array kTemplates = {
     EntryOf<AnchorPlainCpu>("anchor_plain.cpu", 1),
     EntryOf<AutoFixed>("auto.cpu/fixed", 1),
     EntryOf<AutoFlat>("auto.cpu/flat", 1),
-    EntryOf<AutoTiles>("auto.cpu/tiles", 2),
+    EntryOf<AutoTiles>("auto.cpu/tiles", 3),
     EntryOf<AutoWindows>("auto.cpu/windows", 2),
     EntryOf<AutoFixed>("auto.cuda/fixed", 1, "cuda"),
     EntryOf<BatchMatmulCublas>("batch_matmul.cublas", 1, "cuda"),

@@ -155,6 +155,62 @@ TEST_P(LoopsTest, LongFunctionsOfATileStandInTheCodeOnce) {
   }
 }
 
+/// out[c, i, p] = 2 * a[i, p, c] by way of a tile of registers, whose vectors lie along c and leave
+/// it along p, and whose rows from `kept` on have no place in `out`.
+Program TurnedTile(std::int64_t rows, std::int64_t pixels, std::int64_t channels,
+                   std::int64_t kept) {
+  const Buffer a = MakeBuffer("a", kFloat32, {rows, pixels, channels});
+  const Buffer out = MakeBuffer("out", kFloat32, {channels, kept, pixels});
+  const Buffer tile = MakeBuffer("tile", kFloat32, {rows, pixels, channels}, Scope::kLocal);
+  const auto nest = [&](const Expr& outer, const Expr& middle, std::int64_t extent, Stmt inner) {
+    return MakeFor(outer, rows, LoopKind::kUnrolled,
+                   MakeFor(middle, extent, LoopKind::kUnrolled, std::move(inner)));
+  };
+  const Expr i = MakeVar("i"), p = MakeVar("p"), c = MakeVar("c");
+  const Stmt fill =
+      nest(i, p, pixels,
+           MakeFor(c, channels, LoopKind::kVectorized,
+                   MakeStore(tile, {i, p, c}, MakeLoad(a, {i, p, c}) + MakeLoad(a, {i, p, c}))));
+  const Expr k = MakeVar("k"), u = MakeVar("u"), v = MakeVar("v");
+  const Stmt turn = MakeFor(u, channels, LoopKind::kUnrolled,
+                            MakeFor(v, pixels, LoopKind::kVectorized,
+                                    MakeStore(out, {u, k, v}, MakeLoad(tile, {k, v, u}))));
+  const Stmt leave = MakeFor(k, rows, LoopKind::kUnrolled, MakeIf(Lt(k, kept), turn));
+  return {"turned", {a, out}, 1, MakeAllocate(tile, MakeBlock({fill, leave}))};
+}
+
+TEST_P(LoopsTest, ATileThatLeavesTurnedIsTurnedInALoop) {
+  for (const std::int64_t pixels : {3, 4, 8}) {
+    for (const std::int64_t channels : {8, 16, 24}) {
+      constexpr std::int64_t kRows = 3, kKept = 2;
+      KernelRunner kernel = Build(TurnedTile(kRows, pixels, channels, kKept));
+      Fill(kernel.Data<float>(0), kRows * pixels * channels, 1);
+      kernel.Run();
+      for (std::int64_t at = 0; at < channels * kKept * pixels; ++at) {
+        const std::int64_t p = at % pixels, k = at / pixels % kKept, c = at / pixels / kKept;
+        ASSERT_EQ(kernel.Data<float>(1)[at],
+                  2 * kernel.Data<float>(0)[(k * pixels + p) * channels + c])
+            << pixels << " pixels, " << channels << " channels, element " << at;
+      }
+    }
+  }
+}
+
+TEST(TurnedTiles, TakeAsMuchCodeForManyRowsAsForFew) {
+  const auto shuffles = [](std::int64_t rows) {
+    const auto text = Generate({TurnedTile(rows, 4, 16, rows)},
+                               *Target::Parse("llvm -mcpu=skylake-avx512"), Emit::kLlvmIr);
+    EXPECT_TRUE(text.ok()) << text.status().message();
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = text->find("shufflevector", at)) != std::string::npos; ++at) {
+      ++count;
+    }
+    return count;
+  };
+  EXPECT_GT(shuffles(2), 0U);
+  EXPECT_EQ(shuffles(7), shuffles(2));
+}
+
 /// Convolution in one dimension with zero padding: reads outside of the input must not happen.
 TEST_P(LoopsTest, GuardsReadsOutsideOfTheInput) {
   constexpr std::int64_t kLength = 37, kTaps = 5, kPad = 2;

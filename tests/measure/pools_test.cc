@@ -127,7 +127,7 @@ class PoolsTest : public testing::Test {
   }
   /// The answer to the builder's last order.
   void AnswerBuild(FakeTransport& worker, Outcome outcome = Outcome::kOk,
-                   Blame blame = Blame::kCandidate) {
+                   Blame blame = Blame::kCandidate, double seconds = 0) {
     const Json order = worker.Last("build");
     ASSERT_TRUE(order.is_object()) << "no build under way";
     BuildReply reply;
@@ -135,6 +135,7 @@ class PoolsTest : public testing::Test {
     reply.outcome = outcome;
     reply.reason = outcome == Outcome::kOk ? "" : "No space left on device";
     reply.blame = blame;
+    reply.seconds = seconds;
     const Workload workload = DenseCandidate().task.workload;
     reply.kernel.task = order["task"].get<std::uint64_t>();
     reply.kernel.artifact = order["path"].get<std::string>();
@@ -305,12 +306,12 @@ TEST_F(PoolsTest, BuildersStandStillWhileARaceIsRun) {
   AddRace();
   ASSERT_EQ(RunBy(runner()).size(), 2U);
   EXPECT_TRUE(run_->wants_quiet());
-  build_->Pause(run_->wants_quiet());
+  build_->Pause(run_->wants_quiet(), run_->busy());
   EXPECT_TRUE(busy.paused);
   Pass(10 * settings_.build_limit_seconds);
   EXPECT_THAT(Finished(), IsEmpty()) << "its time stands still, too";
   for (const JobId racer : RunBy(runner())) AnswerRun(runner(), racer);
-  build_->Pause(run_->wants_quiet());
+  build_->Pause(run_->wants_quiet(), run_->busy());
   EXPECT_FALSE(busy.paused);
   EXPECT_FALSE(jobs_.HasRace());
   busy.processor_seconds = settings_.build_limit_seconds;  // busy all the time it had
@@ -318,6 +319,37 @@ TEST_F(PoolsTest, BuildersStandStillWhileARaceIsRun) {
   EXPECT_THAT(Finished(), IsEmpty());
   Pass(settings_.build_limit_seconds);
   EXPECT_THAT(Finished(), ElementsAre(Is(7, Outcome::kBuildTimeout)));
+}
+
+TEST_F(PoolsTest, AGuestBuildsWhileTheRunnerHasNothingToDo) {
+  settings_.builders = 2;
+  settings_.guest = true;
+  Start();
+  const auto pause = [this] { build_->Pause(run_->wants_quiet(), run_->busy()); };
+  FakeTransport& guest = *builders_[1];
+  (void)AddJob(1);  // while the other builder probes
+  EXPECT_EQ(guest.Count("build"), 0U) << "builds do not hold the runner up";
+  BecomeReady();
+  AnswerBuild(builder(), Outcome::kBuildFailed, Blame::kCandidate, 0.5);
+  const JobId second = AddJob(2);
+  const JobId first = AddJob(3);
+  ASSERT_EQ(guest.Count("build"), 1U);
+  AnswerBuild(builder());
+  ASSERT_THAT(RunBy(runner()), ElementsAre(second));
+  pause();
+  EXPECT_TRUE(guest.paused);
+  EXPECT_FALSE(builder().paused) << "one thread, on another core";
+  AnswerBuild(guest);
+  (void)AddJob(4);
+  (void)AddJob(5);
+  EXPECT_EQ(builder().Count("build"), 3U);
+  EXPECT_EQ(guest.Count("build"), 1U) << "the first candidate waits to be run";
+  AnswerRun(runner(), second);
+  ASSERT_THAT(RunBy(runner()), ElementsAre(first));
+  EXPECT_EQ(guest.Count("build"), 2U);
+  AnswerRun(runner(), first);
+  pause();
+  EXPECT_FALSE(guest.paused);
 }
 
 TEST_F(PoolsTest, DroppingEndsBuildsAndNoRun) {

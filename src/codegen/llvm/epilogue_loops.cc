@@ -2,6 +2,9 @@
 //   allocate memory: ... in_memory
 //     NEST { memory[...] = tile[...] }       as unrolled as before
 //     nest { out[...] = exp(memory[...]) }   loops
+// and where the vectors of the tile leave it along another dimension than they lie in,
+//     for u unrolled { for v lanes { out[.., u, v] = tile[.., v, u] } }
+// around each such pair of loops (TransposedLoad turns what is inside of them).
 
 #include "src/codegen/llvm/epilogue_loops.h"
 
@@ -41,13 +44,38 @@ class Roller {
   struct Nest {
     bool plain = true;  // elementwise stores to other buffers than those in registers
     bool has_long = false;
-    std::int64_t copies = 1;
+    bool turns = false;         // pairs of loops that turn vectors of a tile
+    std::int64_t copies = 1;    // of the code, written out
+    std::int64_t turned = 1;    // what such pairs have of these
     std::vector<Buffer> tiles;  // small private buffers that it reads
   };
 
   bool IsUnrolled(const StmtNode& stmt) const {
     return stmt.kind == StmtKind::kFor &&
            (stmt.loop == LoopKind::kUnrolled || plan_.unrolled.contains(&stmt));
+  }
+
+  /// A loop with nothing but one over lanes in it, where a store reads a tile whose vectors lie
+  /// along this loop.
+  bool IsTurn(const StmtNode& stmt) const {
+    if (!IsUnrolled(stmt)) return false;
+    const StmtNode& inner = *stmt.body[0];
+    if (inner.kind != StmtKind::kFor || inner.loop != LoopKind::kVectorized ||
+        inner.body[0]->kind != StmtKind::kStore) {
+      return false;
+    }
+    bool turns = false;
+    ForEachNode(inner.body[0]->value, [&](const Expr& node) {
+      if (node->kind != ExprKind::kLoad || !IsTile(node->buffer.get())) return;
+      turns = turns || (Uses(node->args.back(), stmt.var) && !Uses(node->args.back(), inner.var));
+    });
+    return turns;
+  }
+
+  static bool Uses(const Expr& expr, const Expr& var) {
+    bool uses = false;
+    ForEachNode(expr, [&](const Expr& node) { uses = uses || node.get() == var.get(); });
+    return uses;
   }
 
   bool IsTile(const BufferNode* buffer) const {
@@ -71,6 +99,10 @@ class Roller {
       case StmtKind::kFor:
         nest->plain = nest->plain && stmt->loop != LoopKind::kParallel;
         if (IsUnrolled(*stmt)) nest->copies *= stmt->extent;
+        if (IsTurn(*stmt)) {
+          nest->turns = true;
+          nest->turned = stmt->extent;
+        }
         break;
       case StmtKind::kStore:
         nest->plain = nest->plain && !IsTile(stmt->buffer.get());
@@ -104,7 +136,9 @@ class Roller {
   Stmt RollNest(const Stmt& stmt) {
     Nest nest;
     Inspect(stmt, &nest);
-    if (!nest.plain || !nest.has_long || nest.tiles.empty() || nest.copies < 2) return {};
+    const bool long_code = nest.has_long && nest.copies > 1;
+    const bool turns = nest.turns && nest.copies > nest.turned;
+    if (!nest.plain || nest.tiles.empty() || (!long_code && !turns)) return {};
     std::vector<Buffer> memories;
     for (const Buffer& tile : nest.tiles) {
       memories.push_back(MakeBuffer(tile->name + ".m", tile->dtype, tile->shape, Scope::kLocal));
@@ -122,7 +156,8 @@ class Roller {
         return memory ? MakeLoad(std::move(memory), node->args) : Expr{};
       });
     };
-    Stmt rolled = MakeBlock({Copies(stmt, memory_of), MapExprs(AsLoops(stmt), from_memory)});
+    Stmt rolled = MakeBlock(
+        {Copies(stmt, memory_of), MapExprs(AsLoops(stmt, /*keep_turns=*/!long_code), from_memory)});
     for (Buffer& memory : memories) {
       StmtNode allocation = *MakeAllocate(std::move(memory), std::move(rolled));
       allocation.attributes[kInMemory] = 1;
@@ -131,10 +166,16 @@ class Roller {
     return rolled;
   }
 
-  /// The nest with copies of what its stores read of the tiles in their place. A guard is kept:
-  /// what it keeps out may lie outside of the tile.
+  /// The nest with copies of what its stores read of the tiles in their place, along the vectors of
+  /// the tile. A guard is kept: what it keeps out may lie outside of the tile.
   template <typename MemoryOf>
-  static Stmt Copies(const Stmt& stmt, const MemoryOf& memory_of) {
+  Stmt Copies(const Stmt& stmt, const MemoryOf& memory_of) const {
+    if (IsTurn(*stmt)) {
+      const Stmt& inner = stmt->body[0];
+      return MakeFor(inner->var, inner->extent, LoopKind::kUnrolled,
+                     MakeFor(stmt->var, stmt->extent, LoopKind::kVectorized,
+                             Copies(inner->body[0], memory_of)));
+    }
     std::vector<Stmt> parts;
     if (stmt->kind == StmtKind::kStore) {
       std::vector<Expr> copied;
@@ -156,15 +197,19 @@ class Roller {
     return WithBody(stmt, std::move(parts));
   }
 
-  /// Every loop that is none over lanes as a loop of the code.
-  static Stmt AsLoops(const Stmt& stmt) {
+  /// Every loop that is none over lanes as one of the code; those that turn may stay written out.
+  Stmt AsLoops(const Stmt& stmt, bool keep_turns) const {
     StmtNode node = *stmt;
     if (node.kind == StmtKind::kFor) {
+      if (keep_turns && IsTurn(*stmt)) {
+        node.loop = LoopKind::kUnrolled;
+        return Stmt(std::make_shared<const StmtNode>(std::move(node)));
+      }
       if (node.loop == LoopKind::kUnrolled) node.loop = LoopKind::kSerial;
       node.attributes["auto_unroll_max_step"] = 0;
     }
     for (Stmt& part : node.body) {
-      if (part) part = AsLoops(part);
+      if (part) part = AsLoops(part, keep_turns);
     }
     return Stmt(std::make_shared<const StmtNode>(std::move(node)));
   }

@@ -8,9 +8,9 @@
 
 namespace tilewright::emit {
 
-/// TargetMachine::addPassesToEmitFile, for x86 and GPUs with one pass less: the machine scheduler
-/// would undo the order of register tiles (tile_scheduler.h), in which instruction selection leaves
-/// them. On Arm it makes that order, for cores that run instructions as they come.
+/// TargetMachine::addPassesToEmitFile, for x86 and GPUs with two passes less: the machine scheduler,
+/// and the one behind register allocation that some CPUs have in their description, would undo the
+/// order of register tiles (tile_scheduler.h), in which instruction selection leaves them. On Arm it makes that order, for cores that run instructions as they come.
 Result<std::string> EmitMachineCode(llvm::Module& module, llvm::TargetMachine& machine,
                                     bool assembly) {
   const auto type =
@@ -23,7 +23,10 @@ Result<std::string> EmitMachineCode(llvm::Module& module, llvm::TargetMachine& m
   llvm::TargetPassConfig* config = generator.createPassConfig(passes);
   config->setDisableVerify(true);
   const llvm::Triple& triple = machine.getTargetTriple();
-  if (!triple.isAArch64() && !triple.isARM()) config->disablePass(&llvm::MachineSchedulerID);
+  if (!triple.isAArch64() && !triple.isARM()) {
+    config->disablePass(&llvm::MachineSchedulerID);
+    config->disablePass(&llvm::PostRASchedulerID);
+  }
   passes.add(config);
   auto* module_info = new llvm::MachineModuleInfoWrapperPass(&generator);
   passes.add(module_info);

@@ -182,8 +182,11 @@ TileLoops TileWriter(Schedule& s, StageId writer, const Contraction& c, const Re
     }
     const std::int64_t count = s.Extent(rest);
     const std::int64_t wanted = CeilDiv(config.Integer(MidName(i)), step);
-    const auto [far, near] =
-        s.Split(writer, rest, LargestDivisor(count, std::max<std::int64_t>(wanted, 1)));
+    const std::int64_t cached = LargestDivisor(count, std::max<std::int64_t>(wanted, 1));
+    // Where the last tile is cut, only whole loops have it at their end; in others each element
+    // would be asked whether it is there.
+    const bool cut = c.extent(own) % step != 0 && cached < count;
+    const auto [far, near] = s.Split(writer, rest, cut ? 1 : cached);
     outer.push_back(far);
     mid.push_back(near);
   }
