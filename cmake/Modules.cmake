@@ -1,4 +1,5 @@
-# tw_module(<name> DEPS <module>... LIBS <library>... [SEPARATE] ROOMS <folder>...)
+# tw_module(<name> DEPS <module>... LIBS <library>... [SEPARATE] ONLY <regex> WITHOUT <regex>
+#           ROOMS <folder>...)
 #
 # One static library `tw_<name>` from every .cc file of the current folder. DEPS are Tilewright
 # modules and are the only ones whose headers the folder may include (tests/layering checks it).
@@ -6,12 +7,15 @@
 # TILEWRIGHT_UNITY compiles several files at once, which takes a third less time: names in unnamed
 # namespaces are unique in a module. Who changes files all day turns it off. SEPARATE: names are not
 # unique, each file is compiled on its own.
-# ROOMS: folders that are libraries of their own.
+# ONLY, WITHOUT: which files. ROOMS: folders that are libraries of their own.
 function(tw_module name)
-  cmake_parse_arguments(ARG "SEPARATE" "ONLY" "DEPS;LIBS;PRIVATE_LIBS;ROOMS" ${ARGN})
+  cmake_parse_arguments(ARG "SEPARATE" "ONLY;WITHOUT" "DEPS;LIBS;PRIVATE_LIBS;ROOMS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   if(ARG_ONLY)
     list(FILTER sources INCLUDE REGEX "${ARG_ONLY}")
+  endif()
+  if(ARG_WITHOUT)
+    list(FILTER sources EXCLUDE REGEX "${ARG_WITHOUT}")
   endif()
   foreach(room ${ARG_ROOMS})
     list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${room}/")

@@ -42,7 +42,7 @@ version=$(sed -n 's/^project(Tilewright VERSION \([0-9.]*\).*/\1/p' "$source/CMa
 [ "$(qemu-aarch64 -L /usr/aarch64-linux-gnu "$runner" --version)" = "tilewright-runner $version" ] || fail "another version"
 
 # Numbers and sizes have other widths where pointers have 32 bits.
-cmake -S "$source" -B "$build/32" -DTILEWRIGHT_RUNNER_ONLY=ON -DCMAKE_CXX_FLAGS_RELEASE='-O0 -DNDEBUG' \
+cmake -S "$source" -B "$build/32" -DTILEWRIGHT_RUNNER_ONLY=ON -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-DNDEBUG \
   -DCMAKE_TOOLCHAIN_FILE="$source/cmake/toolchains/arm-linux-gnueabihf.cmake" \
   -DTILEWRIGHT_PAGES="$(dirname "$tilewright")/share/man/man1" \
   >"$work/log" 2>&1 || fail "$(cat "$work/log")"
