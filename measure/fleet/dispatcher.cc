@@ -380,11 +380,9 @@ void Dispatcher::HandleCount(const Incoming& incoming) {
   const bool builds = incoming.queue.stream == build_queue_.stream;
   int& short_audits = audits_short_[builds ? 1 : 0];
   std::vector<OrderBook::Entry*> waiting;
-  std::int64_t open = 0;
   for (auto& [sequence, entry] : book_.entries()) {
     const bool here = (entry.order.stage == Stage::kBuild) == builds;
     if (entry.direct || entry.done || !here) continue;
-    ++open;
     if (!entry.leased && now - entry.queued_at > kYoungSeconds) waiting.push_back(&entry);
   }
   const bool gone = incoming.out < 0;

@@ -58,9 +58,7 @@ JobId JobTable::Add(Job job) {
 
 void JobTable::AddRace(std::vector<Job> racers, const RaceTerms& terms) {
   TW_CHECK(!race_ && !racers.empty());
-  race_.emplace();
-  race_->terms = terms;
-  race_->trials.resize(racers.size());
+  race_ = Race{.racers = {}, .trials = std::vector<Trial>(racers.size()), .terms = terms};
   for (Job& racer : racers) race_->racers.push_back(Add(std::move(racer)));
 }
 

@@ -239,7 +239,7 @@ Result<std::optional<std::vector<Trial>>> ProcessMeasurer::TakeRace() {
 Result<std::vector<Trial>> ProcessMeasurer::Race(const std::vector<Candidate>& finalists,
                                                  const RaceTerms& terms) {
   if (finalists.empty()) return std::vector<Trial>();
-  TW_RETURN_IF_ERROR(BeginRace(finalists, terms));
+  TW_RETURN_IF_ERROR(BeginRace(finalists, terms, {}));
   Mailbox& mailbox = impl_->mailbox;
   std::unique_lock lock(mailbox.mutex);
   mailbox.changed.wait(lock,

@@ -112,7 +112,7 @@ class ProcessMeasurer final : public Measurer {
   /// Race in two parts: it goes on while the caller does other things. kernels: one for each
   /// finalist where they were built elsewhere, else empty.
   Status BeginRace(const std::vector<Candidate>& finalists, const RaceTerms& terms,
-                   std::vector<KernelSpec> kernels = {});
+                   std::vector<KernelSpec> kernels);
   /// nullopt: it is not over yet. Errors: kUnavailable if the measurer can not go on.
   Result<std::optional<std::vector<Trial>>> TakeRace();
 

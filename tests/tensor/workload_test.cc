@@ -201,7 +201,7 @@ int ExpectListsAgree(const std::string& folder) {
     for (const Json& task : list["tasks"]) {
       const Workload w = FromJson(task);
       SCOPED_TRACE(w.Key());
-      EXPECT_EQ(w.op_name(), task["op"]);
+      EXPECT_EQ(w.op_name(), task["op"].get<std::string>());
       EXPECT_EQ(w.macs(), task["macs"]);
       EXPECT_EQ(w.OutputType()->shape, task["output"].get<std::vector<std::int64_t>>());
       EXPECT_EQ(*Workload::Parse(w.Key()), w);

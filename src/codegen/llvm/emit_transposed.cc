@@ -49,9 +49,7 @@ void FunctionEmitter::FindTransposition(const Stmt& stmt) {
       inner.extent > kernel_.features.float_lanes() || inner.body[0]->kind != StmtKind::kStore) {
     return;
   }
-  transposition_.emplace();
-  transposition_->var = stmt->var;
-  transposition_->extent = stmt->extent;
+  transposition_ = Transposition{stmt->var, stmt->extent, 0, {}};
 }
 
 /// The lanes of a load, taken from rows along the unrolled loop; null if they do not lie like that.
