@@ -71,15 +71,16 @@ Result<Answer> AskFront(const Store& store, const Question& question) {
                            *question.device, metrics, question.refuses_call);
   TW_RETURN_IF_ERROR(front);
   Answer answer;
-  if (front->empty()) return answer;
+  if (front->records.empty()) return answer;
   const double limit = question.prefer->LimitOf(question.workload->Key());
   answer.kind = AnswerKind::kHit;
-  answer.record = ChooseFrom(*front, *question.prefer, limit);
+  answer.record = ChooseFrom(front->records, *question.prefer, limit);
   answer.explanation = "hit: " + question.prefer->ToString(limit) + ", on a front of " +
-                       std::to_string(front->size()) +
+                       std::to_string(front->records.size()) +
                        "; same workload, target, device model and features";
   const auto value = answer.record->trial.ValueOf(question.prefer->limited);
   if (value && *value > limit) answer.explanation += "; none is within the limit, the nearest one";
+  answer.TellLeftOut(front->passed_over, front->not_loaded);
   return answer;
 }
 
@@ -272,7 +273,7 @@ Result<std::vector<Record>> FrontInOrder(std::span<AnswerSource* const> sources,
       auto found = store.Front(*question.templates, *question.workload, *question.target,
                                *question.device, metrics, question.refuses_call);
       if (!found.ok()) return found.status().WithContext(source->name());
-      front = *std::move(found);
+      front = std::move(found->records);
       return {};
     });
     TW_RETURN_IF_ERROR(opened);

@@ -24,6 +24,7 @@
 #include <map>
 #include <tuple>
 
+#include "records/front/front.h"
 #include "records/row.h"
 #include "records/store.h"
 #include "records/store_impl.h"
@@ -106,18 +107,28 @@ class LibraryRule {
     const KernelLibrary* library = LibraryOfTemplate(trial.candidate.template_key);
     if (library == nullptr) return true;
     const std::string reason = Refuses(*library, trial.candidate);
-    if (!reason.empty() && passed_over_.empty()) {
-      passed_over_ = trial.candidate.template_key + " in " + ShortestDouble(trial.value) + " " +
-                     trial.metric + " (" + trial.device.extra + "), as " + reason;
-    }
-    return reason.empty();
+    if (reason.empty()) return true;
+    if (passed_over_.empty()) passed_over_ = PassedOver(trial, reason);
+    if (refused_ != nullptr) refused_->push_back({trial, PassedOver(trial, reason)});
+    return false;
   }
-  /// Empty if nothing was left out.
+  /// A record that may not call its library, and what is told of it.
+  struct Refused {
+    Trial trial;
+    std::string told;
+  };
+  /// From now on all that Allows refuses goes to `refused`, too.
+  void KeepRefused(std::vector<Refused>& refused) { refused_ = &refused; }
+  /// Of the first one that was refused; empty if nothing was left out.
   const std::string& passed_over() const { return passed_over_; }
   /// Why records of a plugin's template were left out; empty if none were.
   const std::string& not_loaded() const { return not_loaded_; }
 
  private:
+  static std::string PassedOver(const Trial& trial, const std::string& reason) {
+    return trial.candidate.template_key + " in " + ShortestDouble(trial.value) + " " +
+           trial.metric + " (" + trial.device.extra + "), as " + reason;
+  }
   std::string Refuses(const KernelLibrary& library, const Candidate& candidate) const {
     if (std::string reason = RefusesLibrary(library, target_); !reason.empty()) return reason;
     const TemplateEntry* entry = templates_.Find(candidate.template_key);
@@ -131,6 +142,7 @@ class LibraryRule {
   const Target& target_;
   const CallRule& refuses_call_;
   std::string passed_over_, not_loaded_;
+  std::vector<Refused>* refused_ = nullptr;
 };
 
 /// The queries of one store, prepared once.
@@ -478,6 +490,12 @@ Result<Answer> Finder::Find(Store::Impl& impl, const Workload& workload, const T
   return NearWorkload(impl, workload, target, *target_number, device, libraries);
 }
 
+void Answer::TellLeftOut(const std::string& library_record, const std::string& not_loaded) {
+  passed_over = library_record;
+  if (!library_record.empty()) explanation += "; passed over: " + library_record;
+  if (!not_loaded.empty()) explanation += "; " + not_loaded + ", so its records are left out";
+}
+
 Result<Answer> Store::Query(const TemplateRegistry& templates, const Workload& workload,
                             const Target& target, const DeviceFingerprint& device,
                             const CallRule& refuses_call) const {
@@ -486,31 +504,41 @@ Result<Answer> Store::Query(const TemplateRegistry& templates, const Workload& w
   LibraryRule libraries(templates, workload, target, refuses_call);
   auto answer = Finder::Find(*impl_, workload, target, device, libraries);
   TW_RETURN_IF_ERROR(answer);
-  answer->passed_over = libraries.passed_over();
-  if (!answer->passed_over.empty()) answer->explanation += "; passed over: " + answer->passed_over;
-  if (!libraries.not_loaded().empty()) {
-    answer->explanation += "; " + libraries.not_loaded() + ", so its records are left out";
-  }
+  answer->TellLeftOut(libraries.passed_over(), libraries.not_loaded());
   return answer;
 }
 
-Result<std::vector<Record>> Store::Front(const TemplateRegistry& templates,
-                                         const Workload& workload, const Target& target,
-                                         const DeviceFingerprint& device,
-                                         const std::vector<std::string>& metrics,
-                                         const CallRule& refuses_call) const {
+namespace {
+
+/// What a trial is compared by on a front; empty if it does not know all metrics, or was measured
+/// in noise.
+std::vector<double> FrontRowOf(const Trial& trial, const std::vector<std::string>& metrics) {
+  std::vector<double> row;
+  for (const std::string& metric : metrics) {
+    if (trial.disturbed() || !trial.ValueOf(metric)) return {};
+    row.push_back(ComparedValue(trial, metric));
+  }
+  return row;
+}
+
+}  // namespace
+
+Result<FrontAnswer> Store::Front(const TemplateRegistry& templates, const Workload& workload,
+                                 const Target& target, const DeviceFingerprint& device,
+                                 const std::vector<std::string>& metrics,
+                                 const CallRule& refuses_call) const {
   TW_RETURN_IF_ERROR(Finder::Prepare(*impl_));
   const ReadTransaction transaction(*impl_);
   LibraryRule libraries(templates, workload, target, refuses_call);
+  std::vector<LibraryRule::Refused> refused;
+  libraries.KeepRefused(refused);
   auto served = Finder::Served(*impl_, workload, target, device, libraries);
   TW_RETURN_IF_ERROR(served);
   // Of each config the last measurement.
   std::map<std::pair<std::string, std::string>, Record> latest;
   for (Record& record : *served) {
     const Trial& trial = record.trial;
-    const bool known = std::ranges::all_of(
-        metrics, [&trial](const std::string& metric) { return trial.ValueOf(metric).has_value(); });
-    if (!known || trial.disturbed()) continue;
+    if (FrontRowOf(trial, metrics).empty()) continue;
     auto key = std::pair(trial.candidate.template_key, trial.candidate.config.ToString());
     const auto [place, added] = latest.try_emplace(std::move(key), record);
     const Trial& known_one = place->second.trial;
@@ -522,12 +550,20 @@ Result<std::vector<Record>> Store::Front(const TemplateRegistry& templates,
   std::vector<Record> records;
   std::vector<std::vector<double>> rows;
   for (auto& [config, record] : latest) {
-    std::vector<double>& row = rows.emplace_back();
-    for (const std::string& metric : metrics) row.push_back(ComparedValue(record.trial, metric));
+    rows.push_back(FrontRowOf(record.trial, metrics));
     records.push_back(std::move(record));
   }
-  std::vector<Record> front;
-  for (const std::size_t i : FrontOf(rows)) front.push_back(std::move(records[i]));
+  const std::vector<std::size_t> members = FrontOf(rows);
+  FrontAnswer front;
+  front.not_loaded = libraries.not_loaded();
+  for (const LibraryRule::Refused& one : refused) {  // the fastest one first
+    const std::vector<double> row = FrontRowOf(one.trial, metrics);
+    const bool beaten = row.empty() || std::ranges::any_of(members, [&](std::size_t i) {
+                          return rows[i] == row || Dominates(rows[i], row);
+                        });
+    if (!beaten && front.passed_over.empty()) front.passed_over = one.told;
+  }
+  for (const std::size_t i : members) front.records.push_back(std::move(records[i]));
   return front;
 }
 

@@ -16,7 +16,7 @@ struct FrontRow {
   std::string id;
   std::int64_t attempt = 0;
   double finished = 0;
-  std::vector<double> values;
+  std::vector<double> values;  // as Store::Front compares them
 };
 /// Of one task on one device, by the same metrics: the last measurement of each config.
 using FrontRows = std::map<std::string, FrontRow>;
@@ -50,7 +50,7 @@ Status FindFronts(const Database& db, std::string_view schema) {
   auto list = Statement::Prepare(
       db,
       "SELECT workload || ' ' || target || ' ' || device || ' ' || metric, id, attempt, value,"
-      " others, template || ' ' || config, finished FROM " +
+      " others, template || ' ' || config, finished, metric, noise FROM " +
           table + " WHERE outcome = 0 AND verified = 1 AND others <> '' AND " +
           std::string(kValueIsFine) + " AND NOT " + std::string(kDisturbedSql) +
           " AND (template, template_version, codegen_version) IN (SELECT * FROM temp.current)"
@@ -64,10 +64,14 @@ Status FindFronts(const Database& db, std::string_view schema) {
     const auto others = OthersFrom(list->Text(4));
     if (!others.ok()) continue;  // a row that somebody forged
     std::string task(list->Text(0));
-    FrontRow one{std::string(list->Text(1)), list->Int(2), list->Real(6), {list->Real(3)}};
+    FrontRow one{std::string(list->Text(1)), list->Int(2), list->Real(6), {}};
+    const auto compared = [&](std::string_view metric, double value) {
+      return ComparedValue(metric, value, one.attempt, list->Real(8));
+    };
+    one.values.push_back(compared(list->Text(7), list->Real(3)));
     for (const auto& [metric, value] : *others) {
       task += " " + metric;
-      one.values.push_back(value);
+      one.values.push_back(compared(metric, value));
     }
     const auto [place, added] = tasks[task].try_emplace(std::string(list->Text(5)), one);
     const FrontRow& other = place->second;
@@ -113,8 +117,7 @@ std::string SelectRaced(std::string_view schema) {
 std::string SelectServed(std::string_view schema, std::int64_t best) {
   const std::string at = std::string(schema) + ".";
   const std::string served =
-      at +
-      "trial WHERE outcome = 0 AND verified = 1 AND " + std::string(kValueIsFine) +
+      at + "trial WHERE outcome = 0 AND verified = 1 AND " + std::string(kValueIsFine) +
       " AND (template, template_version, codegen_version) IN (SELECT * FROM temp.current)";
   if (best <= 0) return "SELECT id FROM " + served;
   return "SELECT id FROM (SELECT id, rank() OVER (PARTITION BY workload, target, device ORDER BY"

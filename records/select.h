@@ -17,7 +17,7 @@ namespace tilewright::records {
 /// Fills `temp.current (template, template_version, codegen_version)` with those of the trials of
 /// the attached database `schema` that could be served today, and `temp.front (id)` with those of
 /// them that know several metrics and that no other one of their workload, target and device beats
-/// in all of them.
+/// in all of them (by ComparedValue, as Store::Front has it).
 Status FindCurrent(const TemplateRegistry& templates, const Database& db, std::string_view schema);
 
 /// SQL that selects the ids of trials of `schema` that are ok, verified and current (FindCurrent):

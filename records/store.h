@@ -54,6 +54,19 @@ struct Answer {
   /// The best record left out because it calls a library, and why it may not; part of the
   /// explanation too.
   std::string passed_over;
+
+  /// Sets `passed_over`, and says in the explanation what was left out: a record that calls a
+  /// library, and those of a plugin's template that is not loaded. Empty: nothing.
+  void TellLeftOut(const std::string& library_record, const std::string& not_loaded);
+};
+
+/// A front, and what might have been on it.
+struct FrontAnswer {
+  std::vector<Record> records;  ///< by the first metric
+  /// The fastest record left out because it calls a library, of those that none of `records` beats,
+  /// and why it may not.
+  std::string passed_over;
+  std::string not_loaded;  ///< why records of a plugin's template are left out; empty: none are
 };
 
 /// Filter for reading trials.
@@ -133,10 +146,10 @@ class Store {
   /// The records of a workload that could be a hit, know all of the metrics, and are beaten by no
   /// other one in all of them, by the first metric. Of a config that was measured several times the
   /// last race counts; what was measured in noise does not.
-  Result<std::vector<Record>> Front(const TemplateRegistry& templates, const Workload& workload,
-                                    const Target& target, const DeviceFingerprint& device,
-                                    const std::vector<std::string>& metrics,
-                                    const CallRule& refuses_call = {}) const;
+  Result<FrontAnswer> Front(const TemplateRegistry& templates, const Workload& workload,
+                            const Target& target, const DeviceFingerprint& device,
+                            const std::vector<std::string>& metrics,
+                            const CallRule& refuses_call = {}) const;
   /// Key/value facts of the store: A/A resolution per device, canary rate, …
   Status SetFact(std::string_view key, std::string_view value);
   Result<std::optional<std::string>> Fact(std::string_view key) const;

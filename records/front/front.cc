@@ -88,8 +88,12 @@ std::vector<PartialSum> BestOf(std::vector<PartialSum> sums, double limit) {
 
 double ComparedValue(const Trial& trial, const std::string& metric) {
   const double value = trial.ValueOf(metric).value_or(kNever);
-  const bool flattered = metric == "seconds" && trial.attempt <= 0;
-  return flattered ? value * (1 + trial.noise) : value;
+  return ComparedValue(metric, value, trial.attempt, trial.noise);
+}
+
+double ComparedValue(std::string_view metric, double value, std::int64_t attempt, double noise) {
+  const bool flattered = metric == "seconds" && attempt <= 0;
+  return flattered ? value * (1 + noise) : value;
 }
 
 bool TakesPlace(std::int64_t attempt, double finished, std::int64_t other_attempt,
@@ -154,8 +158,9 @@ std::string Preference::ToString(double share) const {
   const std::string what = "the least " + least;
   if (!std::isfinite(share)) return what;
   // Bytes and cycles have no exponents for people.
-  const std::string amount =
-      share < 1 || share > 1e15 ? ShortestDouble(share) : std::to_string(std::llround(share));
+  const std::string amount = share != std::floor(share) || share > 1e15
+                                 ? ShortestDouble(share)
+                                 : std::to_string(std::llround(share));
   return what + " with " + limited + " <= " + amount;
 }
 

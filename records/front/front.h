@@ -40,6 +40,8 @@ struct Preference {
 /// What a trial is compared by: seconds of a single trial, the least of many, are as many as its
 /// noise allows; those of a race are taken as they are. Infinite if the metric is not known.
 double ComparedValue(const Trial& trial, const std::string& metric);
+/// The same of a value that is known. attempt, noise: Trial's.
+double ComparedValue(std::string_view metric, double value, std::int64_t attempt, double noise);
 
 /// Whether a measurement of a config takes the place of another one: that of a race, before one
 /// that was made again (measure::kRevisedAttempt) because the first may be spoilt, before the

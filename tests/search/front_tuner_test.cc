@@ -161,7 +161,7 @@ TEST_F(FrontTunerTest, AllOfTheFrontIsVerifiedAndServed) {
                                  trials->front().trial.device, {"cycles", "dram_bytes"});
   ASSERT_TRUE(front.ok()) << front.status().message();
   std::vector<std::vector<double>> served;
-  for (const records::Record& record : *front) {
+  for (const records::Record& record : front->records) {
     served.push_back({record.trial.value, *record.trial.ValueOf("dram_bytes")});
   }
   EXPECT_EQ(served, Expected());
@@ -232,7 +232,7 @@ TEST_F(FrontTunerTest, StoppedWhileItIsVerifiedItGoesOnWithTheRest) {
   const auto front = store.Front(BuiltInTemplates(), asked.task.workload, asked.task.target,
                                  store.Trials({})->front().trial.device, {"cycles", "dram_bytes"});
   ASSERT_TRUE(front.ok()) << front.status().message();
-  EXPECT_EQ(front->size(), Expected().size());
+  EXPECT_EQ(front->records.size(), Expected().size());
   EXPECT_TRUE(store.Jobs()->front().finished);
 }
 
