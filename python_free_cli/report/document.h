@@ -138,6 +138,12 @@ struct GpuPoint {
   bool best = false;
 };
 
+/// A config that no other one beats in all metrics of its job.
+struct FrontRow {
+  std::string template_key, config;
+  std::vector<double> values;  ///< by TaskPage::metrics
+};
+
 /// One task of a job.
 struct TaskPage {
   std::string key, name, epilogue, target, metric = "seconds";
@@ -154,6 +160,8 @@ struct TaskPage {
   std::vector<KnobTable> knobs;
   Ranking ranking;
   std::vector<Finalist> finalists;
+  std::vector<std::string> metrics;  ///< of a job that has several, `metric` first; else empty
+  std::vector<FrontRow> front;       ///< of what is verified, by the first metric
   std::vector<CodeListing> code;
   Roofline roofline;
   std::optional<VtaPage> vta;

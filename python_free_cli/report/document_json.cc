@@ -122,6 +122,19 @@ Json CodeJson(const std::vector<CodeListing>& code) {
   return list;
 }
 
+Json FrontJson(const TaskPage& task) {
+  Json list = Json::array();
+  for (const FrontRow& row : task.front) {
+    Json values = Json::object();
+    for (std::size_t i = 0; i < task.metrics.size(); ++i) {
+      values[task.metrics[i]] = Number(row.values[i]);
+    }
+    list.push_back(
+        {{"template", row.template_key}, {"config", row.config}, {"values", std::move(values)}});
+  }
+  return list;
+}
+
 Json TaskJson(const TaskPage& task) {
   Json json = {{"key", task.key},
                {"name", task.name},
@@ -154,6 +167,8 @@ Json TaskJson(const TaskPage& task) {
   for (const KnobTable& table : task.knobs) json["knobs"].push_back(KnobsJson(table));
   json["ranking"] = RankingJson(task.ranking);
   json["finalists"] = FinalistsJson(task.finalists);
+  json["metrics"] = task.metrics;
+  json["front"] = FrontJson(task);
   json["code"] = CodeJson(task.code);
   const Roofline& roofline = task.roofline;
   const double timed = roofline.per == "second" ? 1 : 0;

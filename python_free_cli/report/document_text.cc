@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kShownFailures = 8;
 constexpr std::size_t kShownTasks = 40;
+constexpr std::size_t kShownOfFront = 12;
 
 using cli::ShortDuration;
 using cli::ShortValue;
@@ -45,6 +46,27 @@ void AppendTasks(const JobPage& job, std::string& text) {
                       SpeedupText(job.default_total(), job.best_total()));
 }
 
+/// Of a job with several metrics.
+void AppendFronts(const JobPage& job, std::string& text) {
+  std::size_t shown = 0;
+  for (const TaskPage& task : job.tasks) {
+    if (task.front.empty() || ++shown > kShownTasks) continue;
+    text += fmt::format("{}{:<38} {} on the front\n", shown == 1 ? "\n" : "", task.name,
+                        task.front.size());
+    for (std::size_t i = 0; i < task.front.size() && i <= kShownOfFront; ++i) {
+      if (i == kShownOfFront) {
+        text += fmt::format("  … and {} more\n", task.front.size() - kShownOfFront);
+        break;
+      }
+      const FrontRow& row = task.front[i];
+      for (std::size_t m = 0; m < task.metrics.size(); ++m) {
+        text += fmt::format(" {:>14}", ShortValue(task.metrics[m], row.values[m]));
+      }
+      text += fmt::format("  {} {}\n", row.template_key, row.config);
+    }
+  }
+}
+
 void AppendJob(const JobPage& job, std::string& text) {
   text +=
       fmt::format("{}: job {}{}\n", job.store, job.name, job.graph.empty() ? "" : ", " + job.graph);
@@ -65,6 +87,7 @@ void AppendJob(const JobPage& job, std::string& text) {
         Percent(time.idle_seconds, time.wall));
   }
   AppendTasks(job, text);
+  AppendFronts(job, text);
   std::size_t shown = 0;
   for (const Failure& failure : job.failures) {
     if (++shown > kShownFailures) {

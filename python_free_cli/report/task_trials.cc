@@ -15,6 +15,8 @@
 #include "measure/supervisor/process_measurer.h"
 #include "python_free_cli/report/statistics.h"
 #include "python_free_cli/tune_display.h"
+#include "records/front/front.h"
+#include "src/space/front.h"
 #include "src/target/device.h"
 #include "src/templates/device.h"
 
@@ -203,6 +205,28 @@ void TaskTrials::KeepFastest(const Trial& trial) {
   if (fastest_.size() > kept) fastest_.pop_back();
 }
 
+/// As Store::Front compares them. Trials of one job know the same metrics.
+void TaskTrials::KeepForFront(const Trial& trial) {
+  if (trial.others.empty() || trial.disturbed()) return;
+  if (metrics_.empty()) {
+    metrics_ = {trial.metric};
+    for (const auto& [metric, value] : trial.others) metrics_.push_back(metric);
+  }
+  Measured one{trial.attempt, trial.finished_unix_seconds, {}, {}};
+  for (const std::string& metric : metrics_) {
+    const std::optional<double> value = trial.ValueOf(metric);
+    if (!value) return;
+    one.values.push_back(*value);
+    one.compared.push_back(records::ComparedValue(trial, metric));
+  }
+  const auto [place, added] = measured_.try_emplace(
+      std::pair(trial.candidate.template_key, trial.candidate.config.ToString()), one);
+  const Measured& known = place->second;
+  if (!added && records::TakesPlace(one.attempt, one.finished, known.attempt, known.finished)) {
+    place->second = std::move(one);
+  }
+}
+
 void TaskTrials::KeepSpread(const Trial& trial) {
   if (spread_seen_++ % spread_every_ != 0) return;
   spread_.push_back(trial);
@@ -240,6 +264,7 @@ void TaskTrials::Add(const records::Record& record) {
   kind.rows.push_back(std::move(row));
   seen_.push_back(seen);
   if (ok && trial.verified && trial.attempt == 0) KeepFastest(trial);
+  if (ok && trial.verified) KeepForFront(trial);
   if (ok && simulated_ && trial.attempt == 0) KeepSpread(trial);
   if (trial.attempt > 0) {
     if (!raced_.empty() && raced_.front().attempt < trial.attempt) raced_.clear();
@@ -391,6 +416,17 @@ void TaskTrials::FillFinalists(const TemplateRegistry& templates, TaskPage& page
   }
 }
 
+void TaskTrials::FillFront(TaskPage& page) const {
+  page.metrics = metrics_;
+  std::vector<FrontRow> rows;
+  std::vector<std::vector<double>> compared;
+  for (const auto& [config, measured] : measured_) {
+    rows.push_back({config.first, config.second, measured.values});
+    compared.push_back(measured.compared);
+  }
+  for (const std::size_t i : FrontOf(compared)) page.front.push_back(std::move(rows[i]));
+}
+
 TaskPage TaskTrials::Page(const TemplateRegistry& templates, std::size_t most_points,
                           std::size_t most_rows) {
   TaskPage page;
@@ -414,6 +450,7 @@ TaskPage TaskTrials::Page(const TemplateRegistry& templates, std::size_t most_po
   for (const Kind& kind : kinds_) page.templates.push_back(kind.key);
   FillSeries(most_points, page);
   FillFinalists(templates, page);
+  FillFront(page);
   for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
     page.knobs.push_back(TableOf(static_cast<int>(kind), most_rows));
   }

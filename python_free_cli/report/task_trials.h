@@ -69,9 +69,11 @@ class TaskTrials {
   };
   int KindOf(const Candidate& candidate);
   void KeepFastest(const Trial& trial);
+  void KeepForFront(const Trial& trial);
   void KeepSpread(const Trial& trial);
   void FillSeries(std::size_t most_points, TaskPage& page);
   void FillFinalists(const TemplateRegistry& templates, TaskPage& page);
+  void FillFront(TaskPage& page) const;
   KnobTable TableOf(int kind, std::size_t most_rows) const;
 
   Task task_;
@@ -81,6 +83,14 @@ class TaskTrials {
   std::string metric_ = "seconds";
   std::vector<SeenTrial> seen_;
   std::vector<Kind> kinds_;
+  /// What may be on a front: of each config its last measurement.
+  struct Measured {
+    std::int64_t attempt = 0;
+    double finished = 0;
+    std::vector<double> values, compared;  ///< by metrics_
+  };
+  std::vector<std::string> metrics_;
+  std::map<std::pair<std::string, std::string>, Measured> measured_;  // by template and config
   std::vector<Trial> fastest_, raced_, leaders_, spread_;
   bool simulated_;  // what a trial asks of its device can be told again
   std::int64_t spread_every_ = 1, spread_seen_ = 0;

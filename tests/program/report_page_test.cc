@@ -131,6 +131,8 @@ TEST_F(ReportPageTest, DrawsEveryChartAndShowsHostileTextsAsText) {
   task.vta = MadeUpVta();
   task.gpu = {{"occupancy", 0.5}, {"bytes of shared memory of a block", 4096}};
   task.gpu_points = {{1e-3, 0.5, 4096, 1, true}, {2e-3, 1, 0, 4, false}};
+  task.metrics = {"seconds", kHostile, "joules"};
+  task.front = {{kHostile, kHostile, {1e-3, 5000, 2e-3}}};
   document_->bench = *ParseBenchTable(MadeUpTable(kHostile), kHostile);
   task.key = task.name = task.best_config = kHostile;
   task.finalists.front().config = task.finalists.front().template_key = kHostile;

@@ -329,5 +329,53 @@ TEST_F(DeviceReportTest, OfAGpuSaysWhatConfigsAskFor) {
   }
 }
 
+class FrontReportTest : public records::SampleStores {
+ protected:
+  Document GatherOf(std::vector<Trial> trials) {
+    Add(Path("front.db"), trials);
+    Document document;
+    GatherOptions options;
+    options.templates = &BuiltInTemplates();
+    const Status gathered = GatherStore(Path("front.db"), options, document);
+    EXPECT_TRUE(gathered.ok()) << gathered.message();
+    return document;
+  }
+  static Trial WithCode(std::int64_t index, double seconds, double code_bytes) {
+    Trial trial = records::SampleTrial(index, seconds);
+    trial.others["code_bytes"] = code_bytes;
+    return trial;
+  }
+};
+
+TEST_F(FrontReportTest, OfSeveralMetricsShowsWhatNoOtherConfigBeats) {
+  Trial unverified = WithCode(5, 1e-4, 10), again = WithCode(6, 5e-3, 9000);
+  unverified.verified = false;
+  again.attempt = 1;  // a race takes back what a single trial said
+  const Document document =
+      GatherOf({WithCode(1, 1e-3, 9000), WithCode(2, 2e-3, 4000), WithCode(3, 3e-3, 5000),
+                WithCode(4, 4e-3, 1000), unverified, WithCode(6, 1e-4, 9000), again});
+  const TaskPage& task = document.jobs.front().tasks.front();
+  EXPECT_THAT(task.metrics, ElementsAre("seconds", "code_bytes"));
+  std::vector<std::vector<double>> values;
+  for (const FrontRow& row : task.front) values.push_back(row.values);
+  EXPECT_THAT(values, ElementsAre(ElementsAre(1e-3, 9000), ElementsAre(2e-3, 4000),
+                                  ElementsAre(4e-3, 1000)));
+  EXPECT_EQ(task.front[1].config, WithCode(2, 1, 1).candidate.config.ToString());
+  const std::string text = ToText(document);
+  EXPECT_THAT(text, HasSubstr("3 on the front\n"));
+  EXPECT_THAT(text, HasSubstr("2.00 ms       4.000 kB  " + task.front[1].template_key + " {"));
+  const Json json = ToJson(document)["jobs"][0]["tasks"][0];
+  EXPECT_EQ(json["metrics"], Json({"seconds", "code_bytes"}));
+  EXPECT_EQ(json["front"].size(), 3u);
+  EXPECT_EQ(json["front"][1]["values"], Json({{"seconds", 2e-3}, {"code_bytes", 4000}}));
+  EXPECT_EQ(json["front"][1]["config"], task.front[1].config);
+}
+
+TEST_F(FrontReportTest, OfOneMetricThereIsNone) {
+  const Document document = GatherOf({records::SampleTrial(1, 1e-3)});
+  EXPECT_TRUE(document.jobs.front().tasks.front().front.empty());
+  EXPECT_THAT(ToText(document), Not(HasSubstr("front\n")));
+}
+
 }  // namespace
 }  // namespace tilewright::report

@@ -36,6 +36,7 @@ function scaled(value, units) {
 }
 
 const SECONDS = [[1, 's'], [1e-3, 'ms'], [1e-6, 'µs'], [1e-9, 'ns']];
+const JOULES = [[1, 'J'], [1e-3, 'mJ'], [1e-6, 'µJ'], [1e-9, 'nJ']];
 const COUNTS = [[1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, '']];
 const BYTES = [[1e9, 'GB'], [1e6, 'MB'], [1e3, 'kB'], [1, 'B']];
 
@@ -44,6 +45,10 @@ function shown(metric, value) {
   if (!(value > 0)) return '–';
   if (metric === 'seconds') {
     const [number, unit] = scaled(value, SECONDS);
+    return digits(number, 3) + ' ' + unit;
+  }
+  if (metric === 'joules') {
+    const [number, unit] = scaled(value, JOULES);
     return digits(number, 3) + ' ' + unit;
   }
   if (metric.endsWith('bytes')) return bytesText(value);

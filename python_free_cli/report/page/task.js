@@ -181,6 +181,15 @@ function finalistTable(task) {
           element('td', {class: 'text wrap'}, row.template + '  ', element('code', {}, configText(row.config))))))));
 }
 
+function frontTable(task) {
+  return element('div', {class: 'scroll'}, element('table', {},
+      element('thead', {}, element('tr', {}, task.metrics.map(metric => element('th', {}, metric)),
+          element('th', {class: 'text'}, 'Config'))),
+      element('tbody', {}, task.front.map(row => element('tr', {},
+          task.metrics.map(metric => element('td', {}, shown(metric, row.values[metric]))),
+          element('td', {class: 'text wrap'}, row.template + '  ', element('code', {}, configText(row.config))))))));
+}
+
 function listing(text, first, last, other) {
   const lines = text.replace(/\n$/, '').split('\n');
   const known = other ? new Set(other.split('\n').map(line => line.trim())) : null;
@@ -272,6 +281,9 @@ function taskView(report, jobIndex, taskIndex) {
     cards.push(card(task.raced ? 'The final race' : 'The fastest trials', task.raced
         ? (task.ties.length ? 'The device cannot tell the tied ones from the winner' : 'Measured in turns until the difference was significant')
         : 'No race was run', finalistTable(task), {size: 'wide'}));
+  }
+  if (task.front.length) {
+    cards.push(card('The front', 'Configs that no other verified one beats in all metrics of the job', frontTable(task), {size: 'wide'}));
   }
   if (task.vta) cards.push(...vtaCards(task));
   if (Object.keys(task.gpu).length) cards.push(...gpuCards(task));
