@@ -10,10 +10,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/base/random.h"
@@ -66,7 +68,16 @@ bool FindsFault(const Tensor& result, const BoundedTensor& expected, Random& ran
   if (!(bound < 1e30)) return true;  // nothing is wrong there
   const Comparison comparison = Compare(result, expected.value);
   const double step = 1 + 4 * bound + 1e-3 * comparison.reference_rms;
-  faulty.Set(at, result.At(at) > 0 ? result.At(at) - step : result.At(at) + step);
+  const double side = result.At(at) > 0 ? -1 : 1;
+  double value = result.At(at) + side * step;
+  const auto& others = expected.other_positions;
+  const auto is_right = [&](double position) {
+    const bool other =
+        std::ranges::binary_search(others, std::pair(at, static_cast<std::int64_t>(position)));
+    return !others.empty() && (other || position == expected.value.At(at));
+  };
+  while (is_right(value)) value += side;
+  faulty.Set(at, value);
   return !CompareBounded(faulty, expected).ok;
 }
 

@@ -24,7 +24,7 @@
 namespace tilewright::measure {
 namespace {
 
-constexpr std::string_view kMagic = "tilewright reference 2\n";
+constexpr std::string_view kMagic = "tilewright reference 3\n";
 
 /// Calls body with a value of the element type.
 template <typename Body>
@@ -343,6 +343,41 @@ Result<ExpectedResults> EvaluateExpected(const Workload& workload, const Epilogu
   return expected;
 }
 
+namespace {
+
+void AppendNumber(std::int64_t number, std::string& contents) {
+  contents.append(reinterpret_cast<const char*>(&number), sizeof(number));
+}
+
+/// Reads what AppendNumber wrote at `place`, and moves behind it. False if the file ends before.
+bool TakeNumber(std::string_view contents, std::size_t& place, std::int64_t& number) {
+  if (contents.size() - place < sizeof(number)) return false;
+  std::memcpy(&number, contents.data() + place, sizeof(number));
+  place += sizeof(number);
+  return true;
+}
+
+/// False if that is no list of other positions of `elements` elements.
+bool TakeOtherPositions(std::string_view contents, std::size_t& place, std::int64_t elements,
+                        BoundedTensor& bounded) {
+  std::int64_t count = 0, element = 0, position = 0;
+  if (!TakeNumber(contents, place, count)) return false;
+  const auto most = static_cast<std::int64_t>((contents.size() - place) / (2 * sizeof(count)));
+  if (count < 0 || count > most) return false;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (!TakeNumber(contents, place, element) || !TakeNumber(contents, place, position)) {
+      return false;
+    }
+    const std::pair one(element, position);
+    const bool ascends = i == 0 || bounded.other_positions.back() < one;
+    if (element < 0 || element >= elements || !ascends) return false;
+    bounded.other_positions.push_back(one);
+  }
+  return true;
+}
+
+}  // namespace
+
 Status WriteExpected(const std::string& path, const Workload& workload, const Epilogue& epilogue,
                      const ExpectedResults& expected) {
   std::string contents(kMagic);
@@ -352,6 +387,12 @@ Status WriteExpected(const std::string& path, const Workload& workload, const Ep
       if (tensor->data() == nullptr) continue;
       contents.append(reinterpret_cast<const char*>(tensor->data()),
                       static_cast<std::size_t>(tensor->bytes()));
+    }
+    if (workload.op != OpKind::kExpression) continue;
+    AppendNumber(std::ssize(bounded.other_positions), contents);
+    for (const auto& [element, position] : bounded.other_positions) {
+      AppendNumber(element, contents);
+      AppendNumber(position, contents);
     }
   }
   return WriteFile(path, contents);
@@ -363,35 +404,40 @@ Result<ExpectedResults> ReadExpected(const std::string& path, const Workload& wo
   TW_RETURN_IF_ERROR(type);
   const std::string header =
       std::string(kMagic) + workload.Key() + "\n" + epilogue.ToString() + "\n";
-  // Exact results of expressions have bounds in the file, too.
+  // Exact results of expressions have bounds in the file, too, and their other positions.
   const bool bounds = workload.op == OpKind::kExpression;
   const TensorType of_bounds{type->shape, kFloat64};
-  const auto each =
-      static_cast<std::size_t>(type->bytes() + (bounds ? of_bounds.bytes() : 0));
+  const auto each = static_cast<std::size_t>(type->bytes() + (bounds ? of_bounds.bytes() : 0));
   // Looked at before it is read: a device or a pipe may never end.
   struct stat info {};
   const bool there = ::stat(path.c_str(), &info) == 0;
-  if (there && (!S_ISREG(info.st_mode) ||
-                static_cast<std::size_t>(info.st_size) != header.size() + each * kInputSets.size())) {
-    return Corrupt(path + ": is no reference result of " + workload.Key());
+  const auto is_size = [&](std::size_t size) {
+    const std::size_t least = header.size() + each * kInputSets.size();
+    return bounds ? size >= least : size == least;
+  };
+  const Status no_reference = Corrupt(path + ": is no reference result of " + workload.Key());
+  if (there && (!S_ISREG(info.st_mode) || !is_size(static_cast<std::size_t>(info.st_size)))) {
+    return no_reference;
   }
   auto contents = ReadFile(path, std::int64_t{1} << 34);
   TW_RETURN_IF_ERROR(contents);
-  if (!contents->starts_with(header) ||
-      contents->size() != header.size() + each * kInputSets.size()) {
-    return Corrupt(path + ": is no reference result of " + workload.Key());
-  }
+  if (!contents->starts_with(header) || !is_size(contents->size())) return no_reference;
   ExpectedResults expected;
-  const char* place = contents->data() + header.size();
+  std::size_t place = header.size();
   for (BoundedTensor& bounded : expected) {
+    if (contents->size() - place < each) return no_reference;
     bounded.value = Tensor(*type);
     if (bounds) bounded.error = Tensor(of_bounds);
     for (Tensor* tensor : {&bounded.value, &bounded.error}) {
       const auto bytes = tensor->data() == nullptr ? 0 : static_cast<std::size_t>(tensor->bytes());
-      if (bytes > 0) std::memcpy(tensor->data(), place, bytes);
+      if (bytes > 0) std::memcpy(tensor->data(), contents->data() + place, bytes);
       place += bytes;
     }
+    if (bounds && !TakeOtherPositions(*contents, place, type->elements(), bounded)) {
+      return no_reference;
+    }
   }
+  if (place != contents->size()) return no_reference;
   return expected;
 }
 

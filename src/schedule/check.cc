@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "src/ir/visit.h"
 #include "src/schedule/intrinsics.h"
 #include "src/schedule/loops.h"
 
@@ -136,6 +137,47 @@ Status CheckBindings(const Schedule& schedule, StageId id) {
 int LeafPosition(const Schedule::StageInfo& stage, LoopId loop) {
   const auto found = std::find(stage.leaves.begin(), stage.leaves.end(), loop);
   return found == stage.leaves.end() ? -1 : static_cast<int>(found - stage.leaves.begin());
+}
+
+namespace {
+
+/// Whether two pieces of code for it may give different values: products are contracted with sums
+/// in one and not in the other, functions are those of vectors or of scalars.
+bool IsRounded(const Expr& value) {
+  bool rounded = false;
+  ForEachNode(value, [&](const Expr& node) {
+    const ExprKind kind = node->kind;
+    rounded =
+        rounded || (node->dtype.is_float() &&
+                    (kind == ExprKind::kAdd || kind == ExprKind::kSub || kind == ExprKind::kMul ||
+                     kind == ExprKind::kDiv || kind == ExprKind::kCall));
+  });
+  return rounded;
+}
+
+}  // namespace
+
+bool IsLookedFor(const Schedule& schedule, StageId stage) {
+  const Buffer& made = schedule.stage(stage).op.output;
+  if (!IsRounded(schedule.stage(stage).op.body)) return false;
+  const auto loads = [&made](const Expr& value) {
+    bool found = false;
+    ForEachNode(value, [&](const Expr& node) {
+      found = found || (node->kind == ExprKind::kLoad && node->buffer == made);
+    });
+    return found;
+  };
+  bool extreme = false, compared = false;
+  for (const Schedule::StageInfo& reader : schedule.stages()) {
+    const Combiner combiner = reader.op.combiner;
+    const bool of_all = combiner == Combiner::kMax || combiner == Combiner::kMin;
+    extreme = extreme || (of_all && loads(reader.op.body));
+    ForEachNode(reader.op.body, [&](const Expr& node) {
+      const bool equals = node->kind == ExprKind::kEq || node->kind == ExprKind::kNe;
+      compared = compared || (equals && loads(node));
+    });
+  }
+  return extreme && compared;
 }
 
 bool ComputedInside(const Schedule& schedule, StageId stage, StageId consumer,

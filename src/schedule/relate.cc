@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/ir/visit.h"
+#include "src/schedule/check.h"
 #include "src/schedule/schedule.h"
 
 namespace tilewright {
@@ -127,6 +128,12 @@ void Schedule::ComputeInline(StageId stage) {
   }
   if (stage == order_.back()) {
     RefuseStage(stage, "compute_inline", "it is the result");
+    return;
+  }
+  if (IsLookedFor(*this, stage)) {
+    RefuseStage(stage, "compute_inline",
+                "its largest or least value is looked for among its values, which code that makes "
+                "them twice may round differently");
     return;
   }
   for (const StageInfo& other : stages_) {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "src/ir/visit.h"
+#include "src/schedule/check.h"
 #include "src/schedule/dot.h"
 #include "src/target/cpu.h"
 #include "src/target/device.h"
@@ -48,7 +49,7 @@ void InlineElementwise(Schedule& schedule, const std::vector<StageId>& kept) {
   for (const StageId id : order) {
     const Schedule::StageInfo& stage = schedule.stage(id);
     if (id == order.back() || stage.op.combiner != Combiner::kNone) continue;
-    if (std::ranges::find(kept, id) != kept.end()) continue;
+    if (std::ranges::find(kept, id) != kept.end() || IsLookedFor(schedule, id)) continue;
     bool reduced = false;
     const int readers = Readers(schedule, stage.op.output, &reduced);
     if (IsExpensive(stage.op.body) && (readers > 1 || reduced)) continue;

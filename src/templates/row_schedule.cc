@@ -10,6 +10,7 @@
 
 #include "src/base/math.h"
 #include "src/ir/visit.h"
+#include "src/schedule/check.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 
@@ -36,7 +37,8 @@ void InlineRows(Schedule& schedule) {
     if (id == order.back() || op.combiner != Combiner::kNone) continue;
     bool calls = false;
     ForEachNode(op.body, [&](const Expr& node) { calls = calls || node->kind == ExprKind::kCall; });
-    if (op.output->elements() == whole && !calls) schedule.ComputeInline(id);
+    const bool cheap = op.output->elements() == whole && !calls;
+    if (cheap && !IsLookedFor(schedule, id)) schedule.ComputeInline(id);
   }
 }
 

@@ -4,10 +4,13 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "measure/worker/guarded_memory.h"
 #include "measure/worker/inputs.h"
 #include "src/base/files/file.h"
+#include "src/tensor/expression/expression.h"
 
 namespace tilewright::measure {
 namespace {
@@ -148,11 +151,48 @@ TEST(Inputs, ExpectedResultsComeBackFromTheirFile) {
   auto back = ReadExpected(path, workload, epilogue);
   ASSERT_TRUE(back.ok()) << back.status().message();
   for (std::size_t set = 0; set < kInputSets.size(); ++set) {
-    for (std::int64_t i = 0; i < 8; ++i) EXPECT_EQ((*back)[set].value.At(i), (*expected)[set].value.At(i));
+    for (std::int64_t i = 0; i < 8; ++i)
+      EXPECT_EQ((*back)[set].value.At(i), (*expected)[set].value.At(i));
   }
   EXPECT_EQ(ReadExpected(path, workload, Epilogue()).status().code(), StatusCode::kCorrupt);
   ASSERT_EQ(::truncate(path.c_str(), 60), 0);
   EXPECT_EQ(ReadExpected(path, workload, epilogue).status().code(), StatusCode::kCorrupt);
+}
+
+TEST(Inputs, OtherRightPositionsComeBackFromTheirFile) {
+  using Positions = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  const Workload workload = Workload::FromExpression(
+      *ParseExpression("input X: float32[3, 4]\nI[i: 3] = argmax(j: 4) X[i, j] * 0.1"));
+  auto folder = TemporaryFolder::Create("tilewright-test");
+  ASSERT_TRUE(folder.ok());
+  const std::string path = folder->path() + "/expected";
+  auto expected = EvaluateExpected(workload, Epilogue(), 1);
+  ASSERT_TRUE(expected.ok()) << expected.status().message();
+  const Positions others = {{0, 1}, {0, 3}, {2, 0}};
+  (*expected)[1].other_positions = others;
+  ASSERT_TRUE(WriteExpected(path, workload, Epilogue(), *expected).ok());
+  auto back = ReadExpected(path, workload, Epilogue());
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_EQ((*back)[0].other_positions, (*expected)[0].other_positions);
+  EXPECT_EQ((*back)[1].other_positions, others);
+  const auto corrupt = [&] {
+    return ReadExpected(path, workload, Epilogue()).status().code() == StatusCode::kCorrupt;
+  };
+  for (const Positions& wrong :
+       {Positions{others[1], others[0]}, Positions{{3, 0}}, Positions{{-1, 0}}}) {
+    (*expected)[1].other_positions = wrong;
+    ASSERT_TRUE(WriteExpected(path, workload, Epilogue(), *expected).ok());
+    EXPECT_TRUE(corrupt());
+  }
+  (*expected)[1].other_positions = others;
+  ASSERT_TRUE(WriteExpected(path, workload, Epilogue(), *expected).ok());
+  const std::string whole = *ReadFile(path);
+  for (std::size_t less = 1; less <= 80; ++less) {
+    ASSERT_TRUE(WriteFile(path, whole.substr(0, whole.size() - less)).ok());
+    EXPECT_TRUE(corrupt()) << less;
+  }
+  ASSERT_TRUE(WriteFile(path, whole + "x").ok());
+  EXPECT_TRUE(corrupt());
 }
 
 }  // namespace

@@ -190,6 +190,50 @@ TEST(AutoFixed, CopiesNothingThatOnlyAnArmReads) {
   }
 }
 
+// Made once for the largest value and once more to look for it, the values were rounded in two ways
+// (a product contracted with a sum here and not there), and of one in 1617 rows none was found.
+TEST(AutoRules, FindThePositionOfValuesThatAreRounded) {
+  const Workload w = WorkloadOfText(
+      "input Small: float32[1, 4]\nconst C: float32[3]\nconst D: float32[3, 20, 7]\n"
+      "input P: float32[33, 23]\ninput Q: float32[12, 2]\n"
+      "S[a: 33, b: 12, c: 2] = sum(d: 12) P[a, b + d] * Q[d, c]\n"
+      "M[a: 33, b: 12, c: 2] = D[b / 4, b, c] * C[b % 3]\n"
+      "N[a: 33, b: 12, c: 2] = select(c >= 1 and c <= 1, Small[c - 1, c], 0.5) * 1.75\n"
+      "R[a: 7, b: 33, c: 7] = argmax(d: 7, e: 2) (((max(Q[d, e] * C[a % 3], P[a, clamp(2 * c - 1, "
+      "0, 22)]) + S[c, d, e]) + select(b >= 1 and b <= 33, M[b - 1, a + 5, e], 0.5)) + N[c, d, "
+      "e])");
+  for (const char* cpu : {"x86-64", "core-avx2"}) {
+    const Target target = *Target::Parse(std::string("llvm -mcpu=") + cpu);
+    if (FeaturesOf(target)->avx2 && !__builtin_cpu_supports("avx2")) continue;
+    AutoRun count;
+    for (const char* key : {"auto.cpu/fixed", "auto.cpu/flat"}) {
+      const TemplateEntry* entry = BuiltInTemplates().Find(key);
+      RunConfig(w, *entry, target, *entry->default_config(w, target), 106000561, count);
+    }
+    EXPECT_EQ(count.run, 2);
+  }
+}
+
+TEST(AutoRules, KeepWhatAPositionIsLookedForIn) {
+  const Target target = *Target::Parse("llvm");
+  const auto is_kept = [&](const std::string& value) {
+    const Workload w =
+        WorkloadOfText("input X: float32[64, 32]\nI[i: 64] = argmax(j: 32) " + value);
+    const TemplateEntry* entry = BuiltInTemplates().Find("auto.cpu/fixed");
+    auto kernel = ApplyTemplate(*entry, w, {}, target, *entry->default_config(w, target));
+    EXPECT_TRUE(kernel.ok()) << kernel.status().message();
+    const StageId values = kernel->schedule.Stage("t0.value");
+    return kernel->schedule.stage(values).attach != Schedule::Attach::kInline;
+  };
+  EXPECT_TRUE(is_kept("X[i, j] * 0.3 + 1.0"));
+  EXPECT_TRUE(is_kept("exp(X[i, j])"));
+  // What is only moved or chosen is the same however often it is made.
+  EXPECT_FALSE(is_kept("select(j >= 1, X[i, j - 1], 0.0)"));
+  EXPECT_FALSE(is_kept("max(X[i, 31 - j], 0.0)"));
+  EXPECT_TRUE(is_kept("int32(X[i, j] * 100.0)"));
+  EXPECT_FALSE(is_kept("int32(X[i, j]) * 3"));
+}
+
 constexpr const char* kPadded =
     "P[c: 5, y: 9, x: 9] = select(y >= 1 and y < 8 and x >= 1 and x < 8, X[c, y - 1, x - 1], "
     "0.0)\n";

@@ -213,6 +213,63 @@ TEST(ExpressionValues, OfFewElementsAreKnown) {
   EXPECT_THAT(values("input X: uint8[2]\nI[i: 2] = int8(X[i])", {200, 7}), ElementsAre(-56, 7));
 }
 
+/// Which results are right for the expression's one position, of those from 0 on.
+std::vector<std::int64_t> RightPositions(const std::string& text,
+                                         const std::vector<std::vector<double>>& of) {
+  const Expression expression = Parsed(text);
+  std::vector<Tensor> inputs;
+  for (std::size_t t = 0; t < of.size(); ++t) {
+    inputs.emplace_back(expression.inputs[t].type);
+    for (std::size_t i = 0; i < of[t].size(); ++i) {
+      inputs[t].Set(static_cast<std::int64_t>(i), of[t][i]);
+    }
+  }
+  const auto bounded = EvaluateExpression(expression, PointersTo(inputs));
+  EXPECT_TRUE(bounded.ok()) << bounded.status().message();
+  std::vector<std::int64_t> right;
+  Tensor result(bounded->value.type());
+  for (std::int64_t i = 0; i < expression.inputs[0].type.elements(); ++i) {
+    result.Set(0, static_cast<double>(i));
+    if (CompareBounded(result, *bounded).ok) right.push_back(i);
+  }
+  return right;
+}
+
+// Multiplied in float32, 3 * 0.1 and 0.3 may be either way round; 0.2 lies between their places and
+// is not right.
+TEST(ExpressionBounds, PositionsAreRightWhereRoundingMayChooseThem) {
+  using testing::ElementsAre;
+  const std::string products = "input A: float32[4]\ninput B: float32[4]\n";
+  const std::vector<std::vector<double>> close = {{3, 2, 0.3F, 1}, {0.1F, 0.1F, 1, 0.1F}};
+  EXPECT_THAT(RightPositions(products + "I[] = argmax(i: 4) A[i] * B[i]", close),
+              ElementsAre(0, 2));
+  EXPECT_THAT(RightPositions(products + "I[] = argmin(i: 4) 0.0 - A[i] * B[i]", close),
+              ElementsAre(0, 2));
+  // What reads a position may take whatever lies between.
+  EXPECT_THAT(RightPositions(products + "I[] = argmax(i: 4) A[i] * B[i]\nJ[] = I[] + 1", close),
+              ElementsAre(1, 2, 3));
+  // Whole numbers that are made of them are equal for certain, and the first one is chosen.
+  EXPECT_THAT(RightPositions(products + "I[] = argmax(i: 4) floor(A[i] * B[i])", close),
+              ElementsAre(0));
+}
+
+TEST(ExpressionBounds, OfExactValuesTheFirstPositionAloneIsRight) {
+  using testing::ElementsAre;
+  EXPECT_THAT(RightPositions("input X: float32[4]\nI[] = argmax(i: 4) X[i]", {{1, 5, 5, 2}}),
+              ElementsAre(1));
+  EXPECT_THAT(RightPositions("input X: int8[4]\nI[] = argmin(i: 4) X[i] + X[i]", {{1, -5, 2, -5}}),
+              ElementsAre(1));
+  // In the order of the axes in brackets, whichever of them is the longest.
+  std::vector<double> values(120, -1);
+  values[2 * 3 + 2] = values[7 * 3] = 4;
+  for (const char* type : {"float32", "int32"}) {
+    EXPECT_THAT(RightPositions(
+                    std::string("input X: ") + type + "[40, 3]\nI[] = argmax(i: 40, j: 3) X[i, j]",
+                    {values}),
+                ElementsAre(8));
+  }
+}
+
 TEST(ExpressionBounds, GrowWithWhatIsRounded) {
   const std::string text = "input X: float32[2000]\nS[] = sum(i: 2000) X[i]";
   const Expression expression = Parsed(text);

@@ -243,6 +243,9 @@ Result<SampledReference::Sample> SampledReference::OfExpression(
     const auto bytes = static_cast<std::size_t>(type.dtype.bytes());
     std::copy_n(made->value.data(), bytes, sample->value.data() + i * bytes);
     sample->error.Set(static_cast<std::int64_t>(i), made->exact() ? 0 : made->error.At(0));
+    for (const auto& [at, position] : made->other_positions) {
+      sample->other_positions.emplace_back(static_cast<std::int64_t>(i), position);
+    }
   }
   return Sample(std::move(sample));
 }

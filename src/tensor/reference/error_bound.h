@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "src/tensor/operator.h"
 #include "src/tensor/reference/reference.h"
@@ -18,6 +21,10 @@ struct BoundedTensor {
   /// Of a recurrence: steps multiply what is rounded so much that some bound was cut off. What is
   /// right may be further off there, as what is wrong is.
   bool cut_off = false;
+  /// Of elements that are positions of a largest or least value: (element, position) of others that
+  /// are right, too, as errors of the values decide between them. Ascending.
+  std::vector<std::pair<std::int64_t, std::int64_t>> other_positions = {};
+  /// Nothing but the value is right; then `error` is without memory.
   bool exact() const { return error.data() == nullptr; }
 };
 
@@ -39,9 +46,9 @@ Result<BoundedTensor> EvaluateBounded(const Operator& op,
 /// float16, which is added up in float32, one.
 double UnitOfSums(DataType dtype);
 
-/// Compare, where an element may also be off by its bound, and a float by 1e-5 of itself: what is
-/// out of proportion to the rest of the tensor, or small because large things cancelled, is judged
-/// by what it was made of.
+/// Compare, where an element may also be off by its bound, or be another right position, and a
+/// float by 1e-5 of itself: what is out of proportion to the rest of the tensor, or small because
+/// large things cancelled, is judged by what it was made of.
 Comparison CompareBounded(const Tensor& result, const BoundedTensor& reference,
                           std::optional<double> tolerance = std::nullopt);
 

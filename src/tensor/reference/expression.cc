@@ -9,7 +9,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <iterator>
 #include <limits>
+#include <mutex>
 
 #include "src/tensor/reference/internal.h"
 #include "src/tensor/reference/lanes.h"
@@ -21,12 +24,82 @@ namespace {
 constexpr std::int64_t kMostLanes = 512;
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
+/// Of what an argmax chooses from.
+struct Contender {
+  double lower = 0, upper = 0;  // ends of its interval
+  std::int64_t place = 0;
+};
+
 /// What a reduction has come to, of one position.
 struct Accumulator {
   double number = 0, error = 0, magnitude = 0;
   std::int64_t integer = 0, place = 0, count = 0;
   double most = 0, least = 0;  // of extremes: by the upper ends of intervals, and the lower ones
-  double rival = 0;            // upper end of those that were not chosen
+};
+
+/// Those that may be the largest, of one position. What errors let in by thousands is not counted
+/// out: then every position is right.
+class Contenders {
+ public:
+  static constexpr std::size_t kMost = 4096;
+
+  void Clear() {
+    all_.clear();
+    least_ = best_exact_ = -kForever;
+    too_many_ = false;
+  }
+  void Add(double value, double error, std::int64_t place) {
+    // Of equal values that are exact the first place is the result.
+    if (error == 0 && value < best_exact_) return;
+    if (error == 0 && value == best_exact_) {
+      const auto same = std::ranges::find_if(
+          all_, [value](const Contender& one) { return one.lower == value && one.upper == value; });
+      if (same != all_.end()) {
+        same->place = std::min(same->place, place);
+        return;
+      }
+    }
+    if (error == 0) best_exact_ = value;
+    const bool anything = std::isinf(error);
+    const Contender one{anything ? -kForever : value - error, anything ? kForever : value + error,
+                        place};
+    if (one.upper < least_ || too_many_) return;
+    least_ = std::max(least_, one.lower);
+    if (all_.size() == kMost) DropBeaten();
+    too_many_ = all_.size() == kMost;
+    if (!too_many_) all_.push_back(one);
+  }
+  bool too_many() const { return too_many_; }
+  /// Those that are the largest for some values within the intervals, by their places. Of two that
+  /// are equal the first one is chosen.
+  const std::vector<Contender>& Right() {
+    DropBeaten();
+    std::ranges::sort(all_, {}, &Contender::place);
+    std::vector<double> behind(all_.size() + 1, -kForever);  // the largest lower end from there on
+    for (std::size_t i = all_.size(); i-- > 0;) {
+      behind[i] = std::max(behind[i + 1], all_[i].lower);
+    }
+    double before = -kForever;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      const Contender one = all_[i];
+      const bool right = one.upper > before && one.upper >= behind[i + 1];
+      before = std::max(before, one.lower);
+      if (right || (i == 0 && all_.size() == 1)) all_[kept++] = one;
+    }
+    all_.resize(kept);
+    return all_;
+  }
+
+ private:
+  void DropBeaten() {
+    std::erase_if(all_, [this](const Contender& one) { return one.upper < least_; });
+  }
+
+  std::vector<Contender> all_;
+  double least_ = -kForever;       // the largest lower end
+  double best_exact_ = -kForever;  // of those without an error
+  bool too_many_ = false;
 };
 
 /// The loops of one stage, over a part of its positions.
@@ -48,6 +121,7 @@ class StageRun {
     }
     at_.assign(extents_.size(), 0);
     sums_.resize(static_cast<std::size_t>(kMostLanes));
+    if (GivesPosition()) contenders_.resize(sums_.size());
   }
 
   /// Positions of the own axes without that of the lanes: what Run(i) counts.
@@ -57,6 +131,11 @@ class StageRun {
       if (static_cast<int>(i) != lane_axis_) rows *= extents_[i];
     }
     return rows;
+  }
+
+  /// Of the positions that were run (see TensorValues).
+  const std::vector<std::pair<std::int64_t, std::int64_t>>& other_positions() const {
+    return other_positions_;
   }
 
   void Run(std::int64_t row) {
@@ -97,6 +176,7 @@ class StageRun {
 
   void RunReduction(std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) sums_[static_cast<std::size_t>(i)] = {};
+    for (Contenders& contenders : contenders_) contenders.Clear();
     for (std::size_t i = stage_.axes.size(); i < extents_.size(); ++i) at_[i] = 0;
     if (LanesAreReduced()) first_ = 0;
     while (true) {
@@ -106,7 +186,7 @@ class StageRun {
           const std::int64_t lanes = std::min(kMostLanes, extent - first_);
           Body(lanes);
           for (std::int64_t i = 0; i < lanes; ++i) {
-            Combine(sums_[0], static_cast<std::size_t>(i), PlaceOf(i));
+            Combine(0, static_cast<std::size_t>(i), PlaceOf(i));
           }
         }
       } else {
@@ -114,7 +194,7 @@ class StageRun {
         const std::int64_t place = PlaceOf(0);
         if (!CombineSums(count)) {
           for (std::int64_t i = 0; i < count; ++i) {
-            Combine(sums_[static_cast<std::size_t>(i)], static_cast<std::size_t>(i), place);
+            Combine(static_cast<std::size_t>(i), static_cast<std::size_t>(i), place);
           }
         }
       }
@@ -223,16 +303,22 @@ class StageRun {
     return true;
   }
 
-  void Combine(Accumulator& sum, std::size_t lane, std::int64_t place) {
+  void Combine(std::size_t into, std::size_t lane, std::int64_t place) {
     const Lanes& body = lanes_.back();
     const std::size_t i = body.uniform ? 0 : lane;
     const double error = body.exact ? 0 : body.errors[i];
+    Accumulator& sum = sums_[into];
     const bool first = sum.count++ == 0;
-    if (!body.numbers.empty()) {
+    const bool floats = !body.numbers.empty();
+    if (floats) {
       CombineNumber(sum, body.numbers[i], error, place, first);
     } else {
       CombineInteger(sum, body.integers[i], error, place, first);
     }
+    if (!GivesPosition()) return;
+    const double value = floats ? body.numbers[i] : static_cast<double>(body.integers[i]);
+    const bool min = stage_.reduction == ExpressionReduction::kArgMin;
+    contenders_[into].Add(min ? -value : value, error, place);
   }
 
   void CombineNumber(Accumulator& sum, double value, double error, std::int64_t place, bool first) {
@@ -262,24 +348,17 @@ class StageRun {
     const double v = min ? -value : value;
     const double upper = v + error, lower = v - error;
     if (first) {
-      sum = {.number = v,
-             .error = error,
-             .place = place,
-             .count = 1,
-             .most = upper,
-             .least = lower,
-             .rival = -kForever};
+      sum = {
+          .number = v, .error = error, .place = place, .count = 1, .most = upper, .least = lower};
       return;
     }
     sum.most = std::max(sum.most, upper);
     sum.least = std::max(sum.least, lower);
-    if (v > sum.number) {
-      sum.rival = std::max(sum.rival, sum.number + sum.error);
+    // Where the lanes are not the innermost reduced axis, places do not ascend.
+    if (v > sum.number || (v == sum.number && place < sum.place)) {
       sum.number = v;
       sum.error = error;
       sum.place = place;
-    } else {
-      sum.rival = std::max(sum.rival, upper);
     }
   }
 
@@ -302,7 +381,8 @@ class StageRun {
         if (error > 0) error = kForever;
         break;
       default:
-        if (first || (min ? value < sum.integer : value > sum.integer)) {
+        if (first || (min ? value < sum.integer : value > sum.integer) ||
+            (value == sum.integer && place < sum.place)) {
           sum.integer = value;
           sum.place = place;
         }
@@ -325,7 +405,31 @@ class StageRun {
       stride = moves ? 1 : stride * extents_[i];
     }
     for (std::int64_t lane = 0; lane < count; ++lane, place += stride) {
-      StoreOne(sums_[static_cast<std::size_t>(lane)], static_cast<std::size_t>(place));
+      if (GivesPosition()) {
+        StorePosition(static_cast<std::size_t>(lane), place);
+      } else {
+        StoreOne(sums_[static_cast<std::size_t>(lane)], static_cast<std::size_t>(place));
+      }
+    }
+  }
+
+  void StorePosition(std::size_t lane, std::int64_t place) {
+    const Accumulator& sum = sums_[lane];
+    const auto at = static_cast<std::size_t>(place);
+    out_.integers[at] = sum.place;
+    out_.errors[at] = 0;
+    // Integers may be too large for doubles to tell them apart; without errors nothing is unsure.
+    if (!stage_.body().dtype.is_float() && sum.error == 0) return;
+    Contenders& contenders = contenders_[lane];
+    if (contenders.too_many()) {
+      out_.errors[at] = static_cast<double>(sum.count) - 1;
+      return;
+    }
+    for (const Contender& other : contenders.Right()) {
+      if (other.place == sum.place) continue;
+      const auto apart = static_cast<double>(std::abs(other.place - sum.place));
+      out_.errors[at] = std::max(out_.errors[at], apart);
+      other_positions_.emplace_back(place, other.place);
     }
   }
 
@@ -334,15 +438,6 @@ class StageRun {
     const bool floats = dtype.is_float();
     const bool extreme = stage_.reduction >= ExpressionReduction::kMax &&
                          stage_.reduction != ExpressionReduction::kProduct;
-    if (GivesPosition()) {
-      const double others = static_cast<double>(sum.count) - 1;
-      const bool unsure =
-          floats ? sum.rival >= sum.number - sum.error && (sum.error > 0 || sum.rival > sum.number)
-                 : sum.error > 0;
-      out_.integers[place] = sum.place;
-      out_.errors[place] = unsure ? others : 0;
-      return;
-    }
     if (!floats) {
       out_.integers[place] = Wrapped(dtype, sum.integer);
       out_.errors[place] = sum.error;
@@ -370,6 +465,8 @@ class StageRun {
   std::int64_t first_ = 0;  // position of the first lane
   std::vector<Lanes> lanes_;
   std::vector<Accumulator> sums_;
+  std::vector<Contenders> contenders_;  // where positions are asked for
+  std::vector<std::pair<std::int64_t, std::int64_t>> other_positions_;
   std::vector<const Lanes*> args_;
   std::vector<std::int64_t> places_;
 };
@@ -385,10 +482,13 @@ TensorValues EvaluateStage(const Expression& expression, const ExpressionStage& 
   const std::int64_t rows = first.rows();
   constexpr std::int64_t kParts = 64;
   const std::int64_t step = (rows + kParts - 1) / kParts;
+  std::mutex mutex;
   ParallelFor(threads, (rows + step - 1) / step, [&](std::int64_t part) {
     StageRun run(expression, stage, tensors, out);
     const std::int64_t end = std::min(rows, (part + 1) * step);
     for (std::int64_t row = part * step; row < end; ++row) run.Run(row);
+    const std::lock_guard lock(mutex);
+    std::ranges::copy(run.other_positions(), std::back_inserter(out.other_positions));
   });
   const bool exact = std::ranges::all_of(out.errors, [](double error) { return error == 0; });
   if (exact) out.errors.clear();
@@ -433,6 +533,12 @@ BoundedTensor RoundedTo(const TensorValues& values) {
   if (values.errors.empty()) return result;
   result.error = Tensor(TensorType{values.type.shape, kFloat64});
   std::ranges::copy(values.errors, result.error.As<double>().begin());
+  // These are right, and nothing between them.
+  result.other_positions = values.other_positions;
+  std::ranges::sort(result.other_positions);
+  for (const auto& [element, position] : result.other_positions) {
+    result.error.As<double>()[static_cast<std::size_t>(element)] = 0;
+  }
   // What the type cannot hold may have been another number on the way.
   const bool single = values.type.dtype == kFloat32;
   constexpr double kLargest = 3.4e38;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "src/ir/dtype.h"
@@ -23,6 +24,8 @@ struct TensorValues {
   std::vector<double> numbers;
   std::vector<std::int64_t> integers;
   std::vector<double> errors;  ///< empty: exact
+  /// As BoundedTensor has it, in any order. `errors` reach as far.
+  std::vector<std::pair<std::int64_t, std::int64_t>> other_positions;
 };
 
 /// Part of a value that one rounding in this type may be: 2^-24 of float32.
