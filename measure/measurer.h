@@ -75,6 +75,8 @@ class Measurer {
   virtual TimeSplit time_split() const = 0;
   /// What the trials are measured on.
   virtual const DeviceFingerprint& device() const = 0;
+  /// Whether trials say joules (kJoules).
+  virtual bool counts_energy() const { return false; }
   /// Smallest relative difference this device can tell, from an A/A test (0.02 = 2 %).
   virtual double resolution() const = 0;
   /// Measures the finalists again, interleaved; result in the same order. Two whose intervals

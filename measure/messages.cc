@@ -313,28 +313,30 @@ Result<FilePart> FilePartFrom(const Json& json) {
 
 Json ToJson(const RunWorkerSettings& settings) {
   const SamplingSettings& sampling = settings.sampling;
-  return Json{{"type", "configure"},
-              {"protocol", kProtocolVersion},
-              {"cache_bytes", settings.cache_bytes},
-              {"memory_bytes", settings.memory_bytes},
-              {"calibrate", settings.calibrate},
-              {"batch_seconds", sampling.batch_seconds},
-              {"slice_seconds", sampling.slice_seconds},
-              {"budget_seconds", sampling.budget_seconds},
-              {"contender_budget_seconds", sampling.contender_budget_seconds},
-              {"contender_factor", sampling.contender_factor},
-              {"settled_noise", sampling.settled_noise},
-              {"worse_factor", sampling.worse_factor},
-              {"cutoff_factor", sampling.cutoff_factor},
-              {"settled_samples", sampling.settled_samples},
-              {"max_samples", sampling.max_samples},
-              {"flush_bytes", sampling.flush_bytes},
-              {"quiet_file", settings.quiet_file},
-              {"cuda",
-               {{"library", settings.cuda.library},
-                {"nvml", settings.cuda.nvml},
-                {"ordinal", settings.cuda.ordinal},
-                {"lock_folder", settings.cuda.lock_folder}}}};
+  Json json = {{"type", "configure"},
+               {"protocol", kProtocolVersion},
+               {"cache_bytes", settings.cache_bytes},
+               {"memory_bytes", settings.memory_bytes},
+               {"calibrate", settings.calibrate},
+               {"batch_seconds", sampling.batch_seconds},
+               {"slice_seconds", sampling.slice_seconds},
+               {"budget_seconds", sampling.budget_seconds},
+               {"contender_budget_seconds", sampling.contender_budget_seconds},
+               {"contender_factor", sampling.contender_factor},
+               {"settled_noise", sampling.settled_noise},
+               {"worse_factor", sampling.worse_factor},
+               {"cutoff_factor", sampling.cutoff_factor},
+               {"settled_samples", sampling.settled_samples},
+               {"max_samples", sampling.max_samples},
+               {"flush_bytes", sampling.flush_bytes},
+               {"quiet_file", settings.quiet_file},
+               {"cuda",
+                {{"library", settings.cuda.library},
+                 {"nvml", settings.cuda.nvml},
+                 {"ordinal", settings.cuda.ordinal},
+                 {"lock_folder", settings.cuda.lock_folder}}}};
+  if (settings.joules) json["powercap"] = settings.powercap;
+  return json;
 }
 
 Result<RunWorkerSettings> RunWorkerSettingsFrom(const Json& json) {
@@ -357,6 +359,8 @@ Result<RunWorkerSettings> RunWorkerSettingsFrom(const Json& json) {
   sampling.max_samples = static_cast<int>(fields.Integer("max_samples"));
   sampling.flush_bytes = fields.Integer("flush_bytes");
   settings.quiet_file = fields.Text("quiet_file");
+  settings.joules = fields.Has("powercap");  // not in messages of earlier versions
+  if (settings.joules) settings.powercap = fields.Text("powercap");
   Fields cuda(fields.Get("cuda", Json::value_t::object));
   settings.cuda.library = cuda.Text("library");
   settings.cuda.nvml = cuda.Text("nvml");

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "measure/energy.h"
 #include "measure/sampling.h"
 #include "src/runtime/cuda_api.h"
 #include "src/runtime/nvml.h"
@@ -28,6 +29,9 @@ struct RunWorkerSettings {
   bool calibrate = true;  ///< off: no A/A test, for simulators, whose numbers have no noise
   SamplingSettings sampling;
   CudaWorkerSettings cuda;
+  /// Trials say joules, too (EnergyCounter): a tenth of a second longer each.
+  bool joules = false;
+  std::string powercap = PowercapCounter::kFolder;  ///< where those of processors are told
   /// Where quiet times of canaries are kept between runs (quiet_file.h); empty: nowhere.
   std::string quiet_file;
 };

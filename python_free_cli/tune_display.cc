@@ -78,12 +78,23 @@ std::string ShortSeconds(double seconds) {
   return fmt::format("{:.2f} s", seconds);
 }
 
+namespace {
+
+std::string ShortJoules(double joules) {
+  if (joules < 1e-3) return fmt::format("{:.1f} uJ", joules * 1e6);
+  if (joules < 1) return fmt::format("{:.2f} mJ", joules * 1e3);
+  return fmt::format("{:.2f} J", joules);
+}
+
+}  // namespace
+
 std::string ShortValue(std::string_view metric, double value) {
   if (metric == "seconds") return ShortSeconds(value);
   if (value <= 0) return "-";
   // The code of a kernel is small.
   if (metric.ends_with("bytes") && value < 1e5) return fmt::format("{:.3f} kB", value * 1e-3);
   if (metric.ends_with("bytes")) return fmt::format("{:.3f} MB", value * 1e-6);
+  if (metric == "joules") return ShortJoules(value);
   return fmt::format("{:.1f} k{}", value * 1e-3, metric);
 }
 

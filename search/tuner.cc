@@ -515,16 +515,15 @@ TuneReport TuneRun::Report() {
 
 namespace {
 
-/// Errors: kInvalidArgument for metrics of which the target does not say all.
-Status CheckMetrics(const JobSettings& settings, const Target& target) {
+/// Errors: kInvalidArgument for metrics of which the target does not say all; kUnsupported for
+/// joules where the measurer does not count them.
+Status CheckMetrics(const JobSettings& settings, const Target& target,
+                    const measure::Measurer& measurer) {
   const std::vector<std::string>& asked = settings.metric;
   if (asked.empty()) return {};
   const std::vector<std::string> known = MetricsOf(target);
   std::string list;
   for (const std::string& one : known) list += (list.empty() ? "" : ",") + one;
-  if (std::ranges::find(asked, "joules") != asked.end()) {
-    return Unsupported("metric: joules: no counter of energy (RAPL, NVML) is read");
-  }
   const std::string expected = ", expected " + (known.size() > 1 ? list : "none but " + list) +
                                " for the target '" + target.ToString() + "'";
   for (std::size_t i = 0; i < asked.size(); ++i) {
@@ -536,6 +535,12 @@ Status CheckMetrics(const JobSettings& settings, const Target& target) {
   }
   if (asked.size() == 1)
     return InvalidArgument("metric: " + asked[0] + " alone is no front" + expected);
+  const bool joules = std::ranges::find(asked, kJoules) != asked.end();
+  if (joules && !measurer.counts_energy()) {
+    return Unsupported(
+        "metric: joules: energy is counted on this machine only, by a measurer that "
+        "was told to (not by boards, nor by a fleet)");
+  }
   if (settings.finalists == 0 && CountsTrials(target)) {
     return InvalidArgument(
         "finalists: 0, expected at least 1: what several metrics choose is "
@@ -553,7 +558,7 @@ Result<TuneReport> Tune(const std::vector<TuneTask>& tasks, const JobSettings& s
     return InvalidArgument("batch: " + std::to_string(settings.batch) + ", expected at least 1");
   }
   for (const TuneTask& task : tasks) {
-    TW_RETURN_IF_ERROR(CheckMetrics(settings, task.task.target));
+    TW_RETURN_IF_ERROR(CheckMetrics(settings, task.task.target, *context.measurer));
   }
   constexpr int kMostLogs = 100;  // one more with each change of the program; somebody has time
   auto run = std::make_unique<TuneRun>(settings, context);

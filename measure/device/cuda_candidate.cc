@@ -31,7 +31,8 @@ RunReply LostWithAnother(const RunOrder::Item& item) {
 struct Contestant {
   Contestant(const RunOrder::Item& item, CudaOwned& owned, const SamplingSettings& sampling)
       : kernel(item, owned, CallLimitSeconds(item.best_seconds)),
-        course(kernel, item, sampling, owned.gate, owned.clock) {}
+        course(kernel, item, sampling, owned.gate, owned.clock, {},
+               owned.energy.has_value() ? &*owned.energy : nullptr) {}
   CudaKernel kernel;
   Course course;
 };
@@ -67,7 +68,9 @@ Status CudaRunner::Open() {
   owned->session = *std::move(session);
   const CudaDevice& device = owned->session->device();
   auto watch = GpuWatch::Open(settings_.nvml, device.bus_id);
+  if (joules_ && !watch.ok()) return watch.status();
   if (watch.ok()) owned->watch.emplace(*std::move(watch));
+  if (joules_) owned->energy.emplace(*owned->watch);
   sampling_.flush_bytes = kFlushFactor * device.l2_bytes;
   sampling_.flush_above_seconds = kFlushAboveSeconds;
   sampling_.batch_seconds = kBatchSeconds;

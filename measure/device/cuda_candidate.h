@@ -33,11 +33,24 @@ class DeviceClock final : public Clock {
   double now_ = 0;
 };
 
+/// What the device takes, as its driver counts it.
+class GpuCounter final : public EnergyCounter {
+ public:
+  /// watch: outlives it.
+  explicit GpuCounter(const GpuWatch& watch) : watch_(watch) {}
+  Result<double> Joules() override { return watch_.Joules(); }
+  double step_seconds() const override { return 20e-3; }
+
+ private:
+  const GpuWatch& watch_;
+};
+
 /// A device in use by this process, with what is kept between candidates.
 struct CudaOwned {
   DeviceLock lock;
   std::unique_ptr<CudaSession> session;
   std::optional<GpuWatch> watch;  ///< none where there is no NVML: every moment is quiet then
+  std::optional<GpuCounter> energy;  ///< of `watch`, if joules are to be counted
   DeviceClock clock;
   QuietGate gate;
   CudaMemory flush;
@@ -47,7 +60,7 @@ struct CudaOwned {
 class CudaRunner final : public DeviceRunner {
  public:
   explicit CudaRunner(const RunWorkerSettings& settings)
-      : settings_(settings.cuda), sampling_(settings.sampling) {}
+      : settings_(settings.cuda), joules_(settings.joules), sampling_(settings.sampling) {}
 
   /// The device is taken with the first order.
   Result<std::vector<RunReply>> Run(const RunOrder& order, Workbench& workbench) override;
@@ -62,6 +75,7 @@ class CudaRunner final : public DeviceRunner {
   RunReply Judged(RunReply reply) const;
 
   const CudaWorkerSettings settings_;
+  const bool joules_;
   SamplingSettings sampling_;
   std::unique_ptr<CudaOwned> owned_;
 };

@@ -189,6 +189,9 @@ TimeSplit ProcessMeasurer::time_split() const {
 }
 
 const DeviceFingerprint& ProcessMeasurer::device() const { return impl_->device; }
+bool ProcessMeasurer::counts_energy() const {
+  return impl_->settings.runner.joules && !impl_->settings.remote;
+}
 
 double ProcessMeasurer::resolution() const {
   constexpr double kWaitSeconds = 20;

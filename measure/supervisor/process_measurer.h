@@ -94,6 +94,7 @@ class ProcessMeasurer final : public Measurer {
   int capacity() const override;
   TimeSplit time_split() const override;
   const DeviceFingerprint& device() const override;
+  bool counts_energy() const override;
   /// Waits for the A/A test where it is not done yet (a second or two after Create).
   double resolution() const override;
   /// What the runner's canary took in quiet moments of the last ten seconds in which it ran; 0:

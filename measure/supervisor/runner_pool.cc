@@ -118,7 +118,9 @@ bool RunnerPool::DispatchRun(Worker& worker) {
   RunOrder::Item item = ItemOf(*id);
   item.patience_seconds = Patience();
   Runner& runner = StateOf(worker);
-  runner.alone = item.kernel.threads > 1 || (runner.alone && worker.busy());
+  // Builders' energy would be counted, too; that of a GPU is its own.
+  const bool counted = context_.settings.runner.joules && item.kernel.launches.empty();
+  runner.alone = item.kernel.threads > 1 || counted || (runner.alone && worker.busy());
   SendRun(worker, RunOrder{{std::move(item)}}, LimitOf(context_.jobs.At(*id)));
   return true;
 }

@@ -12,15 +12,16 @@
 #include <cstdio>
 #include <new>
 #include <utility>
+#include <vector>
 
 namespace tilewright::measure {
 namespace {
 
 /// Closes every descriptor of the runner in a child but the ones it needs.
-void KeepDescriptors(int result_fd, int command_fd) {
+void KeepDescriptors(std::vector<int> needed) {
   unsigned first = 3;
-  const auto [low, high] = std::minmax(result_fd, command_fd);
-  for (int kept : {low, high}) {
+  std::ranges::sort(needed);
+  for (const int kept : needed) {
     if (kept < 3) continue;
     const auto fd = static_cast<unsigned>(kept);
     if (fd > first) (void)::close_range(first, fd - 1, 0);
@@ -52,7 +53,11 @@ Status CandidateProcess::Start(ChildWork work, bool commanded) {
     work.result_fd = result[1];
     work.command_fd = command[0];
     work.runner_pid = runner;
-    KeepDescriptors(work.result_fd, work.command_fd);
+    std::vector<int> needed = {work.result_fd, work.command_fd};
+    if (work.energy != nullptr) {
+      for (const int fd : work.energy->descriptors()) needed.push_back(fd);
+    }
+    KeepDescriptors(std::move(needed));
     RunChild(work);
   }
   ::close(result[1]);

@@ -246,7 +246,8 @@ void ServeSlices(const ChildWork& work, Course& course) {
 /// Everything a candidate needs, kept to the end of the process.
 struct Running {
   explicit Running(const ChildWork& work)
-      : kernel(work), course(kernel, *work.item, work.sampling, work.gate, clock, work.memory) {}
+      : kernel(work),
+        course(kernel, *work.item, work.sampling, work.gate, clock, work.memory, work.energy) {}
   Kernel kernel;
   SystemClock clock;
   Course course;

@@ -45,6 +45,7 @@ struct ChildWork {
   MemoryCanary* memory_canary = nullptr;  ///< null: none
   int memory_level = 0;                   ///< of the kernel, see MemoryCanary
   std::optional<MemoryWatch> memory;      ///< of that level
+  EnergyCounter* energy = nullptr;        ///< null: joules are not counted
   ChildReport* report = nullptr;
   std::int64_t memory_bytes = 0;  ///< it may allocate beyond what the runner has; 0 = no limit
   int runner_pid = -1;

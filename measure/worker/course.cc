@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/templates/device.h"
+
 namespace tilewright::measure {
 std::string PhaseText(Phase phase) {
   switch (phase) {
@@ -24,13 +26,14 @@ std::string PhaseText(Phase phase) {
 
 Course::Course(CandidateKernel& kernel, const RunOrder::Item& item,
                const SamplingSettings& sampling, const QuietGate& gate, Clock& clock,
-               std::optional<MemoryWatch> memory)
+               std::optional<MemoryWatch> memory, EnergyCounter* energy)
     : kernel_(kernel),
       item_(item),
       sampling_(sampling),
       gate_(gate),
       memory_(std::move(memory)),
-      clock_(clock) {
+      clock_(clock),
+      energy_(energy) {
   reply_.ticket = item.ticket;
 }
 
@@ -121,7 +124,23 @@ std::vector<double> Course::TakeSlice() {
   return {samples_.all.begin() + first, samples_.all.end()};
 }
 
+/// Also of a candidate that is timed no further: a job with this metric has it of all trials.
+void Course::CountEnergy() {
+  if (energy_ == nullptr || failure_ || samples_.failed || samples_.all.empty()) return;
+  Enter(Phase::kTiming);
+  const auto joules = JoulesPerCall(kernel_, *energy_, clock_, call_seconds_);
+  if (joules.ok() && *joules > 0) {
+    reply_.others[std::string(kJoules)] = *joules;
+    return;
+  }
+  Note(kernel_.CheckTraces(), true);
+  const std::string why = joules.ok() ? "the counter of energy is too coarse for this kernel"
+                                      : joules.status().message();
+  Note(Failure{Outcome::kRunFailed, why, Blame::kMachine});
+}
+
 RunReply Course::End() {
+  CountEnergy();
   if (!failure_ && !stopped_) {
     Note(kernel_.CheckTraces(), true);
     // Once more: a kernel that was right at first may have drifted, or may be written to late.

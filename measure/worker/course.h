@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "measure/energy.h"
 #include "measure/messages.h"
 #include "measure/sampling.h"
 #include "measure/worker/workbench.h"
@@ -53,8 +54,10 @@ class Course {
  public:
   /// clock: what the subject's samples are measured by.
   /// memory: judges the kernel's memory canary; empty: it is not run.
+  /// energy: what counts the joules of a call; null: they are not counted.
   Course(CandidateKernel& kernel, const RunOrder::Item& item, const SamplingSettings& sampling,
-         const QuietGate& gate, Clock& clock, std::optional<MemoryWatch> memory = {});
+         const QuietGate& gate, Clock& clock, std::optional<MemoryWatch> memory = {},
+         EnergyCounter* energy = nullptr);
 
   void Load();
   /// Verifies. may_stop: a candidate far above the best is neither proved on all inputs nor timed.
@@ -66,12 +69,13 @@ class Course {
   /// A race: BeginSlices once, then slice by slice. Returns the slice's samples; none if it failed.
   void BeginSlices();
   std::vector<double> TakeSlice();
-  /// Verifies again what was timed.
+  /// Counts the energy of what was timed, if asked for, and verifies it again.
   RunReply End();
 
  private:
   void Verify(InputSet set, Phase phase);
   bool Worse() const;
+  void CountEnergy();
   void Enter(Phase phase);
   /// Keeps the first failure. where: what the candidate was doing is part of the reason.
   void Note(std::optional<Failure> failure, bool where = false);
@@ -82,6 +86,7 @@ class Course {
   QuietGate gate_;
   std::optional<MemoryWatch> memory_;
   Clock& clock_;
+  EnergyCounter* const energy_;
   RunReply reply_;
   SampleSet samples_;
   std::optional<Failure> failure_;

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -82,6 +83,7 @@ class Runner {
   DeviceRunner* DeviceOf(const RunOrder& order);
   std::vector<RunReply> OutOfMemory(const RunOrder& order);
   RunReply RunAlone(const RunOrder::Item& item);
+  Status OpenEnergy();
   ChildWork WorkFor(const RunOrder::Item& item, const Workbench::Setup& setup);
   void LearnFrom(const RunReply& reply, int level);
   MemoryWatch WatchOf(const KernelSpec& kernel) const;
@@ -96,6 +98,7 @@ class Runner {
   MemoryCanary memory_canary_;
   QuietGate gate_;
   std::array<QuietGate, MemoryCanary::kLevels> memory_gates_ = MemoryGates();  // 0 is not used
+  std::optional<PowercapCounter> energy_;
   std::string device_;
   double began_ = 0, kept_at_ = 0;  // unix seconds
   bool configured_ = false;
@@ -111,6 +114,7 @@ Status Runner::Configure(const Json& message) {
   const std::string missing = MissingOfSystem();
   if (!missing.empty()) return Unavailable(missing);
   settings_ = *settings;
+  energy_.reset();
   workbench_ = Workbench(settings_.cache_bytes);
   configured_ = true;
   devices_.clear();
@@ -138,7 +142,17 @@ ChildWork Runner::WorkFor(const RunOrder::Item& item, const Workbench::Setup& se
   work.memory_level = LevelOf(item.kernel);
   work.memory = WatchOf(item.kernel);
   work.memory_bytes = settings_.memory_bytes;
+  work.energy = energy_.has_value() ? &*energy_ : nullptr;
   return work;
+}
+
+/// Before the first candidate's process, which has no right to.
+Status Runner::OpenEnergy() {
+  if (!settings_.joules || energy_.has_value()) return {};
+  auto opened = PowercapCounter::Open(settings_.powercap);
+  TW_RETURN_IF_ERROR(opened);
+  energy_.emplace(*std::move(opened));
+  return {};
 }
 
 /// The canaries of a child tell the runner too what a quiet moment is.
@@ -246,6 +260,7 @@ Result<std::vector<RunReply>> Runner::RepliesTo(const RunOrder& order) {
   if (DeviceRunner* device = DeviceOf(order)) return device->Run(order, workbench_);
   std::vector<RunReply> replies;
   if (order.items.empty()) return replies;  // nobody's canaries to run
+  TW_RETURN_IF_ERROR(OpenEnergy());
   if (order.items.size() == 1) {
     replies.push_back(RunAlone(order.items[0]));
   } else {

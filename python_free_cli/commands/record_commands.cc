@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -125,6 +126,8 @@ class QueryCommand final : public Command {
       PrintOut("\n");
       if (!sums.empty()) PrintOut("as often as they are used:");
       for (const auto& [metric, sum] : sums) {
+        const bool asked_for = metric == (*prefer)->least || metric == (*prefer)->limited;
+        if (sum.unknown == static_cast<int>(asked->size()) && !asked_for) continue;
         PrintOut(" {}", ShortValue(metric, sum.value));
         if (sum.unknown > 0) PrintOut(" ({} of {} tasks unknown)", metric, sum.unknown);
       }
@@ -168,28 +171,50 @@ class QueryCommand final : public Command {
            (task_.find_first_of("(#") == std::string::npos && !task_.ends_with(".tw"));
   }
 
-  /// Exit code 1 if some task has no front.
+  /// By which fronts are looked for: all metrics, then the first with each of the others, as jobs
+  /// ask for some.
+  static std::vector<std::vector<std::string>> SetsOf(const std::vector<std::string>& metrics) {
+    std::vector<std::vector<std::string>> sets = {metrics};
+    for (std::size_t i = 1; i < metrics.size() && metrics.size() > 2; ++i) {
+      sets.push_back({metrics.front(), metrics[i]});
+    }
+    return sets;
+  }
+
+  /// By the first metrics of SetsOf that some records know all of. Exit code 1 if some task has no
+  /// front.
   Result<int> PrintFronts(const std::vector<Asked>& asked, const TemplateRegistry& chosen,
                           const Target& target, const DeviceFingerprint& device,
                           records::Catalog& catalog) const {
-    const std::vector<std::string> metrics = MetricsOf(target);
+    std::vector<std::string> metrics;
+    std::vector<std::vector<records::Record>> fronts;
+    for (std::vector<std::string>& some : SetsOf(MetricsOf(target))) {
+      fronts.clear();
+      metrics = std::move(some);
+      for (const Asked& one : asked) {
+        records::Question question;
+        question.templates = &chosen;
+        question.workload = &*one.workload;
+        question.target = &target;
+        question.device = &device;
+        auto front = catalog.Front(question, metrics);
+        TW_RETURN_IF_ERROR(front);
+        fronts.push_back(*std::move(front));
+      }
+      const auto none = [](const auto& front) { return front.empty(); };
+      if (!std::ranges::all_of(fronts, none)) break;
+    }
     Json list = Json::array();
     bool all = true;
-    for (const Asked& one : asked) {
-      records::Question question;
-      question.templates = &chosen;
-      question.workload = &*one.workload;
-      question.target = &target;
-      question.device = &device;
-      auto front = catalog.Front(question, metrics);
-      TW_RETURN_IF_ERROR(front);
-      all = all && !front->empty();
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      const Asked& one = asked[i];
+      all = all && !fronts[i].empty();
       Json records = Json::array();
       if (!json_) {
         PrintOut("{:<38} {} uses, {} on the front\n", ShortName(*one.workload), one.uses,
-                 front->size());
+                 fronts[i].size());
       }
-      for (const records::Record& record : *front) {
+      for (const records::Record& record : fronts[i]) {
         const Candidate& candidate = record.trial.candidate;
         Json values = Json::object();
         std::string shown;

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "cost_model/xgboost_model.h"
+#include "measure/energy.h"
 #include "measure/fleet/fleet_measurer.h"
 #include "measure/supervisor/process_measurer.h"
 #include "python_free_cli/arguments/fleet_argument.h"
@@ -117,7 +118,7 @@ class TuneCommand final : public Command {
         "now: 8h");
     app.add_option("--metric", metrics_,
                    "Search the Pareto front of several metrics: cycles,dram_bytes on a VTA, "
-                   "seconds,code_bytes on a CPU")
+                   "seconds,code_bytes and joules on a CPU, seconds,joules on a GPU")
         ->delimiter(',');
     strategy_option_ = app.add_option("--strategy", strategy_,
                                       "auto, model, evolve, genetic, random or grid, or one of a plugin");
@@ -277,9 +278,19 @@ class TuneCommand final : public Command {
     }
     auto local = MeasurerSettings(registries(), target, runner_, device_);
     TW_RETURN_IF_ERROR(local);
+    TW_RETURN_IF_ERROR(CountEnergy(settings, target, *local));
     auto measurer = measure::ProcessMeasurer::Create(*std::move(local));
     TW_RETURN_IF_ERROR(measurer);
     return std::unique_ptr<measure::Measurer>(*std::move(measurer));
+  }
+
+  /// Errors: kUnsupported if a job asks for joules and nothing here counts them.
+  Status CountEnergy(const search::JobSettings& settings, const Target& target,
+                     measure::ProcessMeasurerSettings& local) const {
+    local.runner.joules = !runner_.elsewhere() &&
+                          std::ranges::find(settings.metric, kJoules) != settings.metric.end();
+    if (!local.runner.joules || CountsTrials(target)) return {};  // who tunes refuses it there
+    return measure::CheckEnergyCounter(target, local.runner).WithContext("--metric: joules");
   }
 
   static Json FleetJson(const measure::fleet::FleetMeasurer& fleet) {

@@ -23,7 +23,7 @@ struct Unit {
   double factor = 1;
   std::string_view of;  ///< end of the names of the metrics it measures
 };
-constexpr std::array<Unit, 10> kUnitNames = {{{"", 1, ""},
+constexpr std::array<Unit, 13> kUnitNames = {{{"", 1, ""},
                                               {"B", 1, "_bytes"},
                                               {"kB", 1e3, "_bytes"},
                                               {"MB", 1e6, "_bytes"},
@@ -32,7 +32,10 @@ constexpr std::array<Unit, 10> kUnitNames = {{{"", 1, ""},
                                               {"MiB", 1048576, "_bytes"},
                                               {"s", 1, "seconds"},
                                               {"ms", 1e-3, "seconds"},
-                                              {"us", 1e-6, "seconds"}}};
+                                              {"us", 1e-6, "seconds"},
+                                              {"J", 1, "joules"},
+                                              {"mJ", 1e-3, "joules"},
+                                              {"uJ", 1e-6, "joules"}}};
 
 /// So much of a metric.
 Result<double> ParseAmount(std::string_view text, std::string_view metric) {
@@ -44,6 +47,7 @@ Result<double> ParseAmount(std::string_view text, std::string_view metric) {
   if (!std::isfinite(amount) || amount <= 0) {
     const std::string_view example = metric.ends_with("_bytes")    ? "15.3MB"
                                      : metric.ends_with("seconds") ? "2.5ms"
+                                     : metric.ends_with("joules")  ? "1.5mJ"
                                                                    : "15300000";
     return InvalidArgument("'" + std::string(text.substr(0, 40)) + "', expected an amount of " +
                            std::string(metric.substr(0, 40)) + " such as " + std::string(example));
@@ -92,7 +96,8 @@ double ComparedValue(const Trial& trial, const std::string& metric) {
 }
 
 double ComparedValue(std::string_view metric, double value, std::int64_t attempt, double noise) {
-  const bool flattered = metric == "seconds" && attempt <= 0;
+  // Energy is power by time, and noisy by as much at least.
+  const bool flattered = (metric == "seconds" || metric == kJoules) && attempt <= 0;
   return flattered ? value * (1 + noise) : value;
 }
 

@@ -23,7 +23,7 @@ struct Preference {
   std::map<std::string, double> shares;
 
   /// From "dram_bytes" or "cycles,dram_bytes<=15.3MB" (units: B, kB, MB, GB, KiB, MiB of
-  /// bytes; s, ms, us of seconds).
+  /// bytes; s, ms, us of seconds; J, mJ, uJ of joules).
   /// Errors: kInvalidArgument for another text, or a metric that is not known of the target.
   static Result<Preference> Parse(std::string_view text, const Target& target);
   /// False: it asks for the target's own metric without a limit. That is what races are about:
@@ -37,8 +37,9 @@ struct Preference {
   std::string ToString(double limit) const;
 };
 
-/// What a trial is compared by: seconds of a single trial, the least of many, are as many as its
-/// noise allows; those of a race are taken as they are. Infinite if the metric is not known.
+/// What a trial is compared by: seconds and joules of a single trial, the least of many, are as
+/// many as its noise allows; those of a race are taken as they are. Infinite if the metric is not
+/// known.
 double ComparedValue(const Trial& trial, const std::string& metric);
 /// The same of a value that is known. attempt, noise: Trial's.
 double ComparedValue(std::string_view metric, double value, std::int64_t attempt, double noise);

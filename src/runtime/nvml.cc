@@ -30,6 +30,7 @@ Result<GpuWatch> GpuWatch::Open(const std::string& library, const std::string& b
       !bind("nvmlDeviceGetCurrentClocksThrottleReasons", &watch.reasons_)) {
     return Unavailable(library + " is too old: functions are missing");
   }
+  (void)bind("nvmlDeviceGetTotalEnergyConsumption", &watch.energy_);
   if (const int code = init(); code != 0) {
     return Unavailable("nvmlInit: code " + std::to_string(code));
   }
@@ -49,6 +50,21 @@ Result<GpuWatch::State> GpuWatch::Look() const {
     return Unavailable("nvmlDeviceGetCurrentClocksThrottleReasons: code " + std::to_string(code));
   }
   return State{static_cast<double>(mhz), (reasons & kThrottled) != 0};
+}
+
+Result<double> GpuWatch::Joules() const {
+  constexpr int kNotSupported = 3;
+  unsigned long long millijoules = 0;
+  const int code = energy_ == nullptr ? kNotSupported : energy_(device_, &millijoules);
+  if (code == kNotSupported) {
+    return Unsupported(
+        "nvmlDeviceGetTotalEnergyConsumption: driver or device do not count it, "
+        "expected a GPU of 2017 (Volta) or later");
+  }
+  if (code != 0) {
+    return Unavailable("nvmlDeviceGetTotalEnergyConsumption: code " + std::to_string(code));
+  }
+  return static_cast<double>(millijoules) * 1e-3;
 }
 
 }  // namespace tilewright

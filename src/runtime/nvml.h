@@ -8,8 +8,8 @@
 
 namespace tilewright {
 
-/// Clock and throttling of one GPU, by NVIDIA's management library, which is part of the driver but
-/// may be missing (containers). Found at run time.
+/// Clock, throttling and energy of one GPU, by NVIDIA's management library, which is part of the
+/// driver but may be missing (containers). Found at run time.
 class GpuWatch {
  public:
   static constexpr const char* kLibrary = "libnvidia-ml.so.1";
@@ -23,6 +23,9 @@ class GpuWatch {
   };
   /// Errors: kUnavailable.
   Result<State> Look() const;
+  /// What the whole device has taken since its driver was loaded, idle power included.
+  /// Errors: kUnsupported if driver or device do not count it; kUnavailable.
+  Result<double> Joules() const;
 
  private:
   struct Close {
@@ -32,6 +35,7 @@ class GpuWatch {
   void* device_ = nullptr;
   int (*clock_)(void* device, int domain, unsigned* mhz) = nullptr;
   int (*reasons_)(void* device, unsigned long long* reasons) = nullptr;
+  int (*energy_)(void* device, unsigned long long* millijoules) = nullptr;  // null: it is older
 };
 
 }  // namespace tilewright

@@ -55,9 +55,10 @@ std::vector<std::string> MetricsOf(const Target& target) {
   std::vector<std::string> metrics = {MetricOf(target)};
   if (CountsTrials(target)) {
     metrics.emplace_back(metrics.front() == kVtaCycles ? kVtaDramBytes : kVtaCycles);
-  } else if (DeviceTraitsOf(target).machine_code) {
-    metrics.emplace_back(kCodeBytes);
+    return metrics;
   }
+  if (DeviceTraitsOf(target).machine_code) metrics.emplace_back(kCodeBytes);
+  metrics.emplace_back(kJoules);
   return metrics;
 }
 

@@ -16,8 +16,12 @@ std::string MetricOf(const Target& target);
 /// Bytes of machine code that a kernel takes.
 inline constexpr std::string_view kCodeBytes = "code_bytes";
 
-/// All that is known of a trial on a target (Trial::ValueOf), MetricOf first: of a VTA "cycles" and
-/// "dram_bytes", of machine code "seconds" and "code_bytes".
+/// Joules of one execution.
+inline constexpr std::string_view kJoules = "joules";
+
+/// All that can be known of a trial on a target (Trial::ValueOf), MetricOf first: of a VTA "cycles"
+/// and "dram_bytes", of machine code "seconds", "code_bytes" and "joules" (of which a job has to
+/// ask: they take time, and not every machine counts them), of a GPU "seconds" and "joules".
 std::vector<std::string> MetricsOf(const Target& target);
 
 /// Whether a trial counts what a simulator does instead of timing it: it takes no longer than

@@ -26,8 +26,10 @@ class CudaMeasurer : public testing::Test {
     folder_.emplace(*std::move(folder));
   }
 
-  std::unique_ptr<ProcessMeasurer> Create(const char* library = FAKE_CUDA) const {
+  std::unique_ptr<ProcessMeasurer> Create(const char* library = FAKE_CUDA,
+                                          bool joules = false) const {
     ProcessMeasurerSettings settings = TestSettings();
+    settings.runner.joules = joules;
     settings.runner.calibrate = false;
     settings.runner.cuda.library = library;
     settings.runner.cuda.nvml = library;
@@ -59,6 +61,13 @@ TEST_F(CudaMeasurer, BuildsVerifiesAndTimesACandidate) {
   EXPECT_TRUE(reply.trial.verified);
   EXPECT_NEAR(reply.trial.value, 19e-6, 1e-9);  // events of a graph's replay, no clock of this CPU
   EXPECT_EQ(reply.trial.metric, "seconds");
+}
+
+TEST_F(CudaMeasurer, CountsTheEnergyOfTheDeviceWhereAskedTo) {
+  auto measurer = Create(FAKE_CUDA, /*joules=*/true);
+  const Trial trial = Measure(*measurer, "tw_candidate");
+  ASSERT_EQ(trial.outcome, Outcome::kOk) << trial.reason;
+  EXPECT_NEAR(trial.ValueOf("joules").value_or(0), 100 * trial.value, 2 * trial.value);
 }
 
 struct BadKernel {

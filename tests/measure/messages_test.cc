@@ -182,10 +182,14 @@ TEST(Messages, RunnerSettingsComeBackTheSame) {
   settings.sampling.flush_bytes = 4096;
   settings.sampling.max_samples = 7;
   settings.sampling.settled_noise = 0.5;
+  settings.joules = true;
+  settings.powercap = "/a b/powercap";
   auto back = RunWorkerSettingsFrom(*ParseJson(LineOf(ToJson(settings))));
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_EQ(back->cache_bytes, 123);
   EXPECT_EQ(back->quiet_file, settings.quiet_file);
+  EXPECT_TRUE(back->joules);
+  EXPECT_EQ(back->powercap, settings.powercap);
   EXPECT_EQ(back->sampling.flush_bytes, 4096);
   EXPECT_EQ(back->sampling.max_samples, 7);
   EXPECT_EQ(back->sampling.settled_noise, 0.5);

@@ -40,6 +40,9 @@ TEST(ShortValueTest, PicksTheUnit) {
   EXPECT_EQ(ShortValue("cycles", 455300), "455.3 kcycles");
   EXPECT_EQ(ShortValue("dram_bytes", 1234000), "1.234 MB");
   EXPECT_EQ(ShortValue("code_bytes", 992), "0.992 kB");
+  EXPECT_EQ(ShortValue("joules", 2.5e-4), "250.0 uJ");
+  EXPECT_EQ(ShortValue("joules", 0.0125), "12.50 mJ");
+  EXPECT_EQ(ShortValue("joules", 3), "3.00 J");
   EXPECT_EQ(ShortValue("cycles", 0), "-");
   EXPECT_EQ(ShortDuration(12.4), "12s");
   EXPECT_EQ(ShortDuration(59.6), "1m00s");

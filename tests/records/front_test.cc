@@ -308,8 +308,9 @@ TEST(PreferenceTest, SaysWhatIsWrong) {
   EXPECT_EQ(Parsed("seconds,code_bytes<=15.3MB").limit, 15.3e6);
   EXPECT_DOUBLE_EQ(Parsed("code_bytes,seconds<=15us").limit, 15e-6);
   EXPECT_EQ(Parsed("code_bytes,seconds<=2s").limit, 2);
-  EXPECT_EQ(Parsed("code_bytes,seconds<=2.5s").ToString(2.5),
-            "the least code_bytes with seconds <= 2.5");
+  EXPECT_DOUBLE_EQ(Parsed("seconds,joules<=1.5mJ").limit, 1.5e-3);
+  EXPECT_THAT(refused("seconds,joules<=2ms"), HasSubstr("an amount of joules such as 1.5mJ"));
+  EXPECT_EQ(Parsed("joules,seconds<=2.5s").ToString(2.5), "the least joules with seconds <= 2.5");
 }
 
 Record Costs(double seconds, double code_bytes) {

@@ -174,9 +174,11 @@ TEST(GpuWatch, ReadsClockAndThrottling) {
   ASSERT_TRUE(state.ok());
   EXPECT_EQ(state->clock_mhz, 1500);
   EXPECT_FALSE(state->throttled);
+  EXPECT_TRUE(cool->Joules().ok());
   auto hot = GpuWatch::Open(FAKE_CUDA_NO_GRAPHS, "fake:00:00.0");
   ASSERT_TRUE(hot.ok());
   EXPECT_TRUE(hot->Look()->throttled);
+  EXPECT_EQ(hot->Joules().status().code(), StatusCode::kUnsupported);  // its driver is older
   EXPECT_FALSE(GpuWatch::Open(FAKE_CUDA, "none").ok());
   EXPECT_FALSE(GpuWatch::Open("libno_such_library.so", "fake:00:00.0").ok());
 }

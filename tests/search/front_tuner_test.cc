@@ -318,7 +318,7 @@ TEST_F(FrontTunerTest, RefusesMetricsThatTheTargetDoesNotSay) {
   EXPECT_THAT(refused({"dram_bytes", "cycles"}), HasSubstr("metric: dram_bytes, expected cycles"));
   EXPECT_THAT(refused({"cycles", "cycles"}), HasSubstr("metric: cycles twice"));
   EXPECT_THAT(refused({"cycles"}), HasSubstr("alone is no front"));
-  EXPECT_THAT(refused({"cycles", "joules"}), HasSubstr("no counter of energy"));
+  EXPECT_THAT(refused({"cycles", "joules"}), HasSubstr("metric: joules, expected cycles,dram"));
   EXPECT_THAT(refused({"cycles", "dram_bytes"}, OfASimulator(" -metric=dram_bytes")),
               HasSubstr("expected dram_bytes,cycles"));
   JobSettings settings = TwoMetrics();

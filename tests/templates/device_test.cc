@@ -35,6 +35,14 @@ TEST(DeviceTablesTest, MetricsAreSecondsUnlessTheDeviceHasItsOwn) {
             "dram_bytes");
 }
 
+TEST(DeviceTablesTest, MetricsThatATrialCanSay) {
+  const auto metrics = [](const char* text) { return MetricsOf(*Target::Parse(text)); };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(metrics("llvm"), (Names{"seconds", "code_bytes", "joules"}));
+  EXPECT_EQ(metrics("cuda -arch=sm_75"), (Names{"seconds", "joules"}));
+  EXPECT_EQ(metrics(kSimulator), (Names{"cycles", "dram_bytes"}));
+}
+
 TEST(DeviceTablesTest, TrialsAreMeasuredOnWhatRunsTheCode) {
   const auto kind = [](const char* text) { return DeviceFor(*Target::Parse(text))->kind; };
   EXPECT_EQ(kind("llvm"), "cpu");
