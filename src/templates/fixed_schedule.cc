@@ -73,6 +73,7 @@ StageId ReductionBehind(const Schedule& schedule, StageId stage) {
       return;
     }
     found = producer;
+    aligned = aligned && !node->args.empty();  // a single number is made once
     for (std::size_t d = 0; d < node->args.size(); ++d) {
       aligned = aligned && node->args[d].Same(op.axes[d].var);
     }

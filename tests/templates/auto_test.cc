@@ -145,6 +145,15 @@ void RunSome(const std::string& text, const char* key, int configs, AutoRun& cou
   }
 }
 
+TEST(AutoFlat, ReadsASingleNumber) {
+  AutoRun count;
+  RunSome(
+      "input X: float32[30, 20]\nS[] = sum(i: 30, j: 20) X[i, j]\n"
+      "R[i: 30, j: 20] = X[i, j] / (abs(S[]) + 1.0)",
+      "auto.cpu/flat", 6, count);
+  EXPECT_EQ(count.run, 7);
+}
+
 // Columns were turned in one arm of a condition and used where that had not been gone through.
 TEST(AutoFlat, TurnsNoColumnsInsideOfAnArm) {
   const Workload w = WorkloadOfText(

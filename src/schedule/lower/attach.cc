@@ -35,11 +35,19 @@ std::optional<Box> Lowering::BoxOfIndex(const Expr& index, const AxisBoxes& boxe
   return exact && (!box || exact->extent < box->extent) ? exact : box;
 }
 
-void Lowering::GrowPart(const Expr& load, const AxisBoxes& boxes, std::optional<Part>* part) {
+/// shared: of what all threads of a block read together. That is found before boxes are united: one
+/// of a thread's own row and one of all rows are united to all rows then.
+void Lowering::GrowPart(const Expr& load, const AxisBoxes& boxes, bool shared,
+                        std::optional<Part>* part) {
   const auto& shape = load->buffer->shape;
   Part needed;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     std::optional<Box> box = BoxOfIndex(load->args[d], boxes);
+    if (box && shared) {
+      const std::int64_t extent = box->extent;
+      box = BoxOf(box->min, threads_, ranges_);
+      if (box) box->extent += extent - 1;
+    }
     if (box && part->has_value()) {
       box = Unite(Box{(*part)->min[d], (*part)->extent[d]}, *box, ranges_);
     }
@@ -50,16 +58,6 @@ void Lowering::GrowPart(const Expr& load, const AxisBoxes& boxes, std::optional<
   *part = std::move(needed);
 }
 
-/// What all threads of a block need together.
-void Lowering::RelaxOverThreads(const std::vector<std::int64_t>& shape, Part* part) {
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    const auto box = BoxOf(part->min[d], threads_, ranges_);
-    const std::int64_t extent = box ? box->extent + part->extent[d] - 1 : shape[d];
-    part->min[d] = extent < shape[d] ? box->min : Expr(0);
-    part->extent[d] = std::min(extent, shape[d]);
-  }
-}
-
 std::vector<std::optional<Lowering::Part>> Lowering::NeededParts(const Nest& nest, std::size_t p) {
   std::vector<std::optional<Part>> parts(schedule_.stages().size());
   AxisBoxes boxes;
@@ -68,7 +66,8 @@ std::vector<std::optional<Lowering::Part>> Lowering::NeededParts(const Nest& nes
       if (node->kind != ExprKind::kLoad) return;
       const StageId producer = schedule_.ProducerOf(node->buffer);
       if (producer.index < 0) return;
-      GrowPart(node, boxes, &parts[static_cast<std::size_t>(producer.index)]);
+      const bool shared = schedule_.stage(producer).scope == Scope::kShared;
+      GrowPart(node, boxes, shared, &parts[static_cast<std::size_t>(producer.index)]);
     });
   };
   const auto axis_of = [](const ComputeOp& op, std::size_t a) -> const Axis& {
@@ -101,7 +100,6 @@ std::vector<std::optional<Lowering::Part>> Lowering::NeededParts(const Nest& nes
     auto& part = parts[static_cast<std::size_t>(id->index)];
     if (!part || !ComputedInside(schedule_, *id, nest.stage, p - 1)) continue;
     const ComputeOp& op = schedule_.stage(*id).op;
-    if (schedule_.stage(*id).scope == Scope::kShared) RelaxOverThreads(op.output->shape, &*part);
     boxes.axes.clear();
     for (std::size_t d = 0; d < op.axes.size(); ++d) {
       boxes.axes.emplace_back(op.axes[d].var.get(), Box{part->min[d], part->extent[d]});

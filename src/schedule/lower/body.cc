@@ -73,7 +73,8 @@ Expr Lowering::RewriteBody(const Expr& expr, const Nest& nest) {
     }
     return expr;
   }
-  if (expr->args.empty()) return expr;
+  // What is loaded of a single number has no indices.
+  if (expr->args.empty() && expr->kind != ExprKind::kLoad) return expr;
   std::vector<Expr> args;
   args.reserve(expr->args.size());
   for (const Expr& arg : expr->args) args.push_back(RewriteBody(arg, nest));

@@ -100,9 +100,8 @@ class Lowering {
   // attach.cc
   Stmt EmitAttached(Nest* nest, std::size_t p);
   std::vector<std::optional<Part>> NeededParts(const Nest& nest, std::size_t p);
-  void RelaxOverThreads(const std::vector<std::int64_t>& shape, Part* part);
   std::optional<Box> BoxOfIndex(const Expr& index, const AxisBoxes& boxes) const;
-  void GrowPart(const Expr& load, const AxisBoxes& boxes, std::optional<Part>* part);
+  void GrowPart(const Expr& load, const AxisBoxes& boxes, bool shared, std::optional<Part>* part);
 
   // body.cc
   std::vector<Expr> IndicesOf(const Realized& realized, std::vector<Expr> local);

@@ -29,7 +29,11 @@ void ScheduleFixedForCuda(Schedule& schedule, StageId reduction) {
     const Schedule::StageInfo& stage = schedule.stage(id);
     if (stage.attach == Schedule::Attach::kInline || stage.library || id == reduction) continue;
     const LoopId thread = DealElements(schedule, id);
-    if (id != result || reduction.index < 0 || thread.index < 0) continue;
+    if (id != result || reduction.index < 0) continue;
+    if (thread.index < 0) {
+      schedule.SetScope(reduction, Scope::kGlobal);  // of a number: a launch of its own
+      continue;
+    }
     schedule.SetScope(reduction, Scope::kLocal);
     schedule.ComputeAt(reduction, result, thread);
   }
