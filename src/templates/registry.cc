@@ -99,6 +99,9 @@ constexpr std::array kTemplates = {
     EntryOf<AutoTiles>("auto.cpu/tiles", 3),
     EntryOf<AutoWindows>("auto.cpu/windows", 2),
     EntryOf<AutoFixed>("auto.cuda/fixed", 1, "cuda"),
+    EntryOf<AutoFlatCuda>("auto.cuda/flat", 1, "cuda"),
+    EntryOf<AutoMmaCuda>("auto.cuda/mma", 1, "cuda"),
+    EntryOf<AutoTilesCuda>("auto.cuda/tiles", 1, "cuda"),
     EntryOf<BatchMatmulCublas>("batch_matmul.cublas", 1, "cuda"),
     EntryOf<BatchMatmulCuda>("batch_matmul.cuda", 2, "cuda"),
     EntryOf<BatchMatmulDnnl>("batch_matmul.dnnl", 1),
@@ -202,6 +205,9 @@ constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
     "auto.cpu/windows",
     "auto.cpu/fixed",
     "auto.cuda/fixed",
+    "auto.cuda/mma",
+    "auto.cuda/tiles",
+    "auto.cuda/flat",
 };
 
 }  // namespace

@@ -27,8 +27,8 @@ bool IsInline(const Schedule& s, StageId id) {
   return s.stage(id).attach == Schedule::Attach::kInline;
 }
 
-/// Cheap stages along the row are computed where they are read. Those of one element per row are
-/// kept: they would be computed again for each element.
+}  // namespace
+
 void InlineRows(Schedule& schedule) {
   const std::vector<StageId> order = schedule.order();
   const std::int64_t whole = schedule.stage(order.back()).op.output->elements();
@@ -41,8 +41,6 @@ void InlineRows(Schedule& schedule) {
     if (cheap && !IsLookedFor(schedule, id)) schedule.ComputeInline(id);
   }
 }
-
-}  // namespace
 
 bool RowFinder::Find() {
   const StageId result = stages_.back();
@@ -135,22 +133,21 @@ void ScheduleInRow(Schedule& s, StageId stage, const RowAxes& rows, std::int64_t
     elements.push_back(chunk);
     lane = inner;
   }
-  order.insert(order.begin() + static_cast<std::ptrdiff_t>(rows.size() -
-                                                           std::ranges::count(rows, -1)),
-               elements.begin(), elements.end());
+  order.insert(
+      order.begin() + static_cast<std::ptrdiff_t>(rows.size() - std::ranges::count(rows, -1)),
+      elements.begin(), elements.end());
   order.push_back(lane);
   s.Reorder(stage, order);
   s.Vectorize(stage, lane);
 }
 
-namespace {
-
-/// Whether some stage makes one number of each row.
 bool HasNumberPerRow(const Schedule& schedule, std::int64_t rows) {
   return std::ranges::any_of(schedule.stages(), [&](const Schedule::StageInfo& stage) {
     return stage.op.combiner != Combiner::kNone && stage.op.output->elements() == rows;
   });
 }
+
+namespace {
 
 /// With the last `inside` axes of the result as rows.
 std::optional<Schedule> ScheduleRows(Schedule schedule, int inside, std::int64_t lanes,
@@ -189,7 +186,8 @@ std::optional<Schedule> ScheduleRows(Schedule schedule, int inside, std::int64_t
   ScheduleInRow(schedule, result, finder.Of(result), lanes);
   const LoopId row = FuseAll(schedule, result, outer);
   ParallelFor(schedule, result, row, target);
-  for (std::size_t i = order.size() - 1; i-- > 0;) {  // readers are in the row before what they read
+  for (std::size_t i = order.size() - 1;
+       i-- > 0;) {  // readers are in the row before what they read
     const StageId id = order[i];
     schedule.SetScope(id, Scope::kLocal);
     schedule.ComputeAt(id, result, row);

@@ -23,8 +23,8 @@ std::optional<Schedule> RowSchedule(const Schedule& schedule, std::int64_t lanes
 /// Buffers of more elements than this are no longer in a near cache.
 inline constexpr std::int64_t kLongestRow = 1 << 15;
 
-/// By row axis of the last stage: which axis of a stage it is; -1 where it has one iteration and the
-/// stage does without.
+/// By row axis of the last stage: which axis of a stage it is; -1 where it has one iteration and
+/// the stage does without.
 using RowAxes = std::vector<int>;
 
 /// Finds the rows of stages.
@@ -34,8 +34,8 @@ class RowFinder {
   /// inside: how many of the last stage's axes are no rows.
   RowFinder(const Schedule& schedule, std::vector<StageId> stages, int inside = 1)
       : schedule_(schedule), stages_(std::move(stages)), inside_(inside) {}
-  /// Rows are all axes of the last stage but the last ones. False where a stage reads other rows than
-  /// its own, or none of them reads it.
+  /// Rows are all axes of the last stage but the last ones. False where a stage reads other rows
+  /// than its own, or none of them reads it.
   bool Find();
   const RowAxes& Of(StageId stage) const { return rows_.at(stage.index); }
   /// Elements of a row that a stage has.
@@ -52,6 +52,11 @@ class RowFinder {
   std::map<int, RowAxes> rows_;  // by stage
 };
 
+/// Cheap stages along the row are computed where they are read. Those of one element per row are
+/// kept: they would be computed again for each element.
+void InlineRows(Schedule& schedule);
+/// Whether some stage makes one number of each of so many rows.
+bool HasNumberPerRow(const Schedule& schedule, std::int64_t rows);
 /// Gives reductions to one number for each of `rows` rows (or fewer) a vector of parts.
 void SumInLanes(Schedule& schedule, std::int64_t lanes, std::int64_t rows);
 /// The loops of a stage inside a row: rows, reductions, then the elements in vectors.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <vector>
 
@@ -381,6 +382,69 @@ std::string RandomExpressionText(std::uint64_t seed) {
     begin = end;
   }
   return inputs + stages;
+}
+
+std::string RandomProductText(std::uint64_t seed) {
+  Random random(seed);
+  const auto one_of = [&](std::initializer_list<const char*> words) {
+    return std::string(words.begin()[random.Below(words.size())]);
+  };
+  const auto multiple = [&](std::int64_t unit, std::uint64_t most) {
+    return unit * static_cast<std::int64_t>(1 + random.Below(most));
+  };
+  const std::string type = one_of({"float32", "float16", "int8"});
+  const std::string sum = type == "int8" ? "int32" : "float32";
+  const auto factor = [&](const std::string& read) {
+    return type == sum ? read : fmt::format("{}({})", sum, read);
+  };
+  const std::int64_t m = multiple(16, 3), n = multiple(8, 4), k = multiple(16, 3);
+  std::string text, axes, result;  // of the sums: "i: 16, j: 8", "i, j"
+  if (random.Below(3) == 0) {
+    const std::int64_t window = multiple(1, 3), pad = window / 2, height = multiple(1, 4);
+    const bool last = random.Below(2) == 0;  // channels
+    const std::string shape =
+        last ? fmt::format("{}, {}, {}", height, n, k) : fmt::format("{}, {}, {}", k, height, n);
+    const std::string zero = sum == "int32" ? "0" : "0.0";
+    const bool plain = window == 1;
+    // The padding is a stage of its own, of the factor's type.
+    text = fmt::format("input X: {0}[{1}]\nconst W: {0}[{2}, {3}, {4}, {4}]\n", type, shape, m, k,
+                       window);
+    const std::int64_t high = height + window - 1, wide = n + window - 1;
+    if (!plain) {
+      const std::string from = last ? fmt::format("X[v - {0}, u - {0}, c]", pad)
+                                    : fmt::format("X[c, v - {0}, u - {0}]", pad);
+      const std::string value =
+          fmt::format("select(v >= {0} and v < {1} and u >= {0} and u < {2}, {3}, {4})", pad,
+                      height + pad, n + pad, factor(from), zero);
+      const std::string own = type == sum ? value : fmt::format("{}({})", type, value);
+      text += last ? fmt::format("P[v: {}, u: {}, c: {}] = {}\n", high, wide, k, own)
+                   : fmt::format("P[c: {}, v: {}, u: {}] = {}\n", k, high, wide, own);
+    }
+    axes = fmt::format("f: {}, y: {}, x: {}", m, height, n);
+    result = "f, y, x";
+    const std::string load = plain ? (last ? "X[y, x, c]" : "X[c, y, x]")
+                                   : (last ? "P[y + r, x + s, c]" : "P[c, y + r, x + s]");
+    text += fmt::format("C[{}] = sum(c: {}, r: {}, s: {}) {} * {}\n", axes, k, window, window,
+                        factor(load), factor("W[f, c, r, s]"));
+  } else {
+    const std::int64_t batch = random.Below(2) == 0 ? 0 : multiple(1, 3);
+    const std::string b = batch == 0 ? "" : "b, ",
+                      size = batch == 0 ? "" : fmt::format("{}, ", batch);
+    const bool turned_a = random.Below(2) == 0, turned_b = random.Below(2) == 0;
+    text = fmt::format("input A: {0}[{1}{2}, {3}]\ninput B: {0}[{1}{4}, {5}]\n", type, size,
+                       turned_a ? k : m, turned_a ? m : k, turned_b ? k : n, turned_b ? n : k);
+    axes = (batch == 0 ? "" : fmt::format("b: {}, ", batch)) + fmt::format("i: {}, j: {}", m, n);
+    result = b + "i, j";
+    text += fmt::format("C[{}] = sum(k: {}) {} * {}\n", axes, k,
+                        factor(fmt::format("A[{}{}]", b, turned_a ? "k, i" : "i, k")),
+                        factor(fmt::format("B[{}{}]", b, turned_b ? "k, j" : "j, k")));
+  }
+  const std::string scaled = sum == "int32" ? "3" : "0.5";
+  if (random.Below(2) == 0) {
+    text += fmt::format("R[{0}] = max(C[{1}] * {2}, {3})\n", axes, result, scaled,
+                        sum == "int32" ? "0" : "0.0");
+  }
+  return text;
 }
 
 std::string RenamedExpressionText(const std::string& text, std::uint64_t seed) {

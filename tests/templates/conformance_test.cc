@@ -148,6 +148,11 @@ constexpr Sample kSamples[] = {
      "x1:float32[12,20];t0[i0:12,i1:24]=sum(r0:20)x0[i1,r0]"
      "*x1[i0,r0];t1[i0:12,i1:24]=max(t0[i0,i1],0.0))",
      ""},
+    {"TurnedProduct",
+     "expression(input x0:float16[2,32,24];input "
+     "x1:float16[2,32,16];t0[i0:2,i1:16,i2:24]=sum(r0:32)"
+     "float32(x0[i0,r0,i2])*float32(x1[i0,r0,i1]);t1[i0:2,i1:16,i2:24]=max(t0[i0,i1,i2],0.0))",
+     ""},
     {"DenseOfManyRows", "dense(float32[40,24]MK,float32[36,24]NK)->float32",
      "add(channel:float32)"},
     {"BatchMatmulOfOddSizes", "batch_matmul(float32[2,19,11]BMK,float32[2,37,11]BNK)->float32",

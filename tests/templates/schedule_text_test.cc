@@ -133,6 +133,14 @@ TEST(ScheduleTextTest, EveryTemplateIsWrittenAsText) {
        "conv2d(float32[1,32,14,14]NCHW,float32[64,32,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32"},
       {"cuda -arch=sm_80", "dense(float16[64,64]MK,float16[64,64]NK)->float32"},
       {"cuda -arch=sm_75", kTextBatch},
+      {"cuda -arch=sm_80",
+       "expression(input x0:float16[2,32,24];input x1:float16[2,32,16];t0[i0:2,i1:16,i2:24]=sum(r0:"
+       "32)float32(x0[i0,r0,i2])*float32(x1[i0,r0,i1]);t1[i0:2,i1:16,i2:24]=max(t0[i0,i1,i2],0.0)"
+       ")"},
+      {"cuda -arch=sm_80",
+       "expression(input "
+       "x0:float32[6,50];t0[i0:6]=max(r0:50)x0[i0,r0];t1[i0:6,i1:50]=exp(x0[i0,i1]-"
+       "t0[i0]);t2[i0:6]=sum(r0:50)t1[i0,r0];t3[i0:6,i1:50]=t1[i0,i1]/t2[i0])"},
   };
   Random random(7);
   std::map<std::string, int> written;
@@ -154,7 +162,8 @@ TEST(ScheduleTextTest, EveryTemplateIsWrittenAsText) {
       }
     }
   }
-  EXPECT_GT(written.size(), 18u);
+  EXPECT_GT(written.size(), 22u);
+  EXPECT_GT(written["auto.cuda/mma"], 0);  // whose factors are turned
 }
 
 TEST(ScheduleTextTest, NameIsThatOfTheCanonicalText) {

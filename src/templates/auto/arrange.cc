@@ -9,14 +9,15 @@
 
 namespace tilewright {
 
-void TurnOperand(Contraction& c, std::size_t number) {
+void TurnOperand(Contraction& c, std::size_t number, int dimension) {
   const Contraction::Operand& operand = c.operands[number];
   const Buffer source = operand.buffer;
+  const auto last = static_cast<std::size_t>(dimension < 0 ? operand.across : dimension);
   std::vector<std::size_t> order;
   for (std::size_t d = 0; d < source->shape.size(); ++d) {
-    if (static_cast<int>(d) != operand.across) order.push_back(d);
+    if (d != last) order.push_back(d);
   }
-  order.push_back(static_cast<std::size_t>(operand.across));
+  order.push_back(last);
   ComputeOp turned;
   turned.name = source->name + ".turned";
   std::vector<std::int64_t> shape;

@@ -52,9 +52,9 @@ Result<Contraction> FindContraction(const Expression& expression, int axis = -1)
 /// Errors: kUnsupported if the expression has none.
 Result<std::vector<Contraction>> FindContractions(const Expression& expression);
 
-/// Has the main stage read operand `number` with the dimension it is read across innermost: from a
-/// new stage "<buffer>.turned" before it.
-void TurnOperand(Contraction& contraction, std::size_t number);
+/// Has the main stage read operand `number` with a dimension innermost (-1: the one it is read
+/// across): from a new stage "<buffer>.turned" before it.
+void TurnOperand(Contraction& contraction, std::size_t number, int dimension = -1);
 /// ... or, a constant, from a parameter in its place in blocks of `block` elements of `dimension`;
 /// gives its layout for AnchorForm::weight.
 std::string PackOperand(Contraction& contraction, std::size_t number, int dimension,

@@ -50,21 +50,29 @@ Tile TileOf(const MmaIntrinsic& mma, const Config& config) {
 
 /// Cuts the result in blocks, warps and threads. A thread's rows and columns are neighbours; its
 /// warp's are those of eight and of four threads. Returns the innermost thread loop.
-LoopId BindResult(Schedule& s, StageId result, const Tile& tile, const Config& config) {
-  const int rows = static_cast<int>(s.stage(result).op.axes.size()) - 2;
-  const LoopId row = s.SpatialAxis(result, rows), column = s.SpatialAxis(result, rows + 1);
+LoopId BindResult(Schedule& s, const MmaProduct& product, const Tile& tile, const Config& config) {
+  const StageId result = product.result;
+  const LoopId row = s.SpatialAxis(result, product.row);
+  const LoopId column = s.SpatialAxis(result, product.column);
+  std::vector<LoopId> grid;
+  for (int i = 0; i < static_cast<int>(s.stage(result).op.axes.size()); ++i) {
+    if (i != product.row && i != product.column) grid.push_back(s.SpatialAxis(result, i));
+  }
   // The last block's condition stands behind the products: it depends on a thread's own rows.
   const auto [row_block, inside] = s.Split(result, row, tile.block_rows());
   const std::vector<LoopId> y = s.SplitBy(result, inside, {tile.warps_m, kY, tile.rows});
   const std::int64_t blocks = s.Extent(column) / tile.block_columns();
   const std::vector<LoopId> x = s.SplitBy(result, column, {blocks, tile.warps_n, kX, tile.columns});
-  s.Reorder(result, {row_block, x[0], y[0], x[1], y[1], x[2], y[2], x[3]});
-  if (rows > 0) s.Bind(result, s.SpatialAxis(result, 0), LoopKind::kBlockZ);
+  std::vector<LoopId> order = grid;
+  order.insert(order.end(), {row_block, x[0], y[0], x[1], y[1], x[2], y[2], x[3]});
+  s.Reorder(result, order);
+  if (!grid.empty()) s.Bind(result, FuseAll(s, result, grid), LoopKind::kBlockZ);
   // Rows may be as many as the pixels of a batch: of the axes of a grid only x is that long.
   s.Bind(result, row_block, LoopKind::kBlockX);
   s.Bind(result, x[0], LoopKind::kBlockY);
   BindThreadLoops(s, result, {s.Fuse(result, y[0], x[1]), y[1], x[2]});
   s.Pragma(result, row_block, "auto_unroll_max_step", config.Integer("auto_unroll_max_step"));
+  if (!product.vectorize) return x[2];
   const std::int64_t lanes = kAccessBytes / s.stage(result).op.output->dtype.bytes();
   s.Vectorize(result, s.Split(result, x[3], LargestDivisor(tile.columns, lanes)).second);
   return x[2];
@@ -178,38 +186,66 @@ Status CheckMmaBlock(const MmaIntrinsic& mma, const MmaSizes& sizes, const Targe
   return CheckBlock(tile.threads());
 }
 
-void ScheduleMma(Schedule& s, const MmaIntrinsic& mma, const Config& config) {
+void ScheduleMmaProduct(Schedule& s, const MmaIntrinsic& mma, const MmaProduct& product,
+                        const Config& config) {
   const Tile tile = TileOf(mma, config);
-  const GpuStages stages = PrepareGpuStages(s);
-  const StageId sum = stages.sum;
-  s.ComputeAt(sum, stages.result, BindResult(s, stages.result, tile, config));
+  const StageId sum = product.sum;
+  s.ComputeAt(sum, product.result, BindResult(s, product, tile, config));
 
   const int axes = static_cast<int>(s.stage(sum).op.axes.size());
-  const int last = static_cast<int>(s.stage(sum).op.reduce_axes.size()) - 1;
+  const int reductions = static_cast<int>(s.stage(sum).op.reduce_axes.size());
   std::vector<LoopId> order;
-  for (int i = 0; i < last; ++i) order.push_back(s.ReductionAxis(sum, i));
-  const LoopId run = s.ReductionAxis(sum, last);
+  for (int i = 0; i < reductions; ++i) {
+    if (i != product.run) order.push_back(s.ReductionAxis(sum, i));
+  }
+  const LoopId run = s.ReductionAxis(sum, product.run);
   const auto [own_step, inside] = s.Split(sum, run, config.Integer("steps_k") * mma.k);
-  const auto [product, depth] = s.Split(sum, inside, mma.k);
-  order.insert(order.end(), {own_step, product});
-  for (int i = 0; i + 2 < axes; ++i) order.push_back(s.SpatialAxis(sum, i));
-  const auto [tile_row, row] = s.Split(sum, s.SpatialAxis(sum, axes - 2), mma.rows());
+  const auto [multiplied, depth] = s.Split(sum, inside, mma.k);
+  order.insert(order.end(), {own_step, multiplied});
+  for (int i = 0; i < axes; ++i) {
+    if (i != product.row && i != product.column) order.push_back(s.SpatialAxis(sum, i));
+  }
+  const auto [tile_row, row] = s.Split(sum, s.SpatialAxis(sum, product.row), mma.rows());
   const auto [tile_column, column] =
-      s.Split(sum, s.SpatialAxis(sum, axes - 1), MmaIntrinsic::kColumns);
+      s.Split(sum, s.SpatialAxis(sum, product.column), MmaIntrinsic::kColumns);
   order.insert(order.end(), {tile_row, tile_column, row, column, depth});
   s.Reorder(sum, order);
   s.Tensorize(sum, row, mma.name);
   // All steps in one loop: a pipeline starts and ends once.
   const int copies = static_cast<int>(config.Integer("stages"));
-  order.resize(static_cast<std::size_t>(last) + 1);
+  order.resize(static_cast<std::size_t>(reductions));
   const LoopId step = copies > 1 ? FuseAll(s, sum, order) : order.back();
   for (const auto& [copy, rows] :
-       {std::pair(stages.data, tile.rows), std::pair(stages.weight, tile.columns)}) {
-    s.ComputeAt(copy, sum, step);
-    FetchVectors(s, copy, tile.threads(), config.Integer("copy_bytes") / mma.operand.bytes());
-    s.PadRows(copy, rows, config.Integer("pad_bytes") / mma.operand.bytes());
-    if (copies > 1) s.Pipeline(copy, copies);
+       {std::pair(product.data, tile.rows), std::pair(product.weight, tile.columns)}) {
+    s.ComputeAt(copy.stage, sum, step);
+    if (copy.read_order.empty()) {
+      FetchVectors(s, copy.stage, tile.threads(),
+                   config.Integer("copy_bytes") / mma.operand.bytes());
+    } else {
+      // Neighbouring threads read neighbours.
+      std::vector<LoopId> read;
+      for (const int axis : copy.read_order) read.push_back(s.SpatialAxis(copy.stage, axis));
+      s.Reorder(copy.stage, read);
+      FetchInterleaved(s, copy.stage, tile.threads());
+    }
+    s.PadRows(copy.stage, rows, config.Integer("pad_bytes") / mma.operand.bytes());
+    if (copies > 1) s.Pipeline(copy.stage, copies);
   }
+}
+
+void ScheduleMma(Schedule& s, const MmaIntrinsic& mma, const Config& config) {
+  const GpuStages stages = PrepareGpuStages(s);
+  const ComputeOp& op = s.stage(stages.sum).op;
+  const int axes = static_cast<int>(op.axes.size());
+  ScheduleMmaProduct(s, mma,
+                     {.sum = stages.sum,
+                      .result = stages.result,
+                      .row = axes - 2,
+                      .column = axes - 1,
+                      .run = static_cast<int>(op.reduce_axes.size()) - 1,
+                      .data = {stages.data, {}},
+                      .weight = {stages.weight, {}}},
+                     config);
 }
 
 }  // namespace tilewright

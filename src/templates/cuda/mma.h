@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "src/schedule/intrinsics.h"
 #include "src/schedule/schedule.h"
@@ -43,6 +44,26 @@ std::int64_t MmaBlockRows(const MmaIntrinsic& mma, const Config& config);
 /// does not copy asynchronously, but the config does.
 Status CheckMmaBlock(const MmaIntrinsic& mma, const MmaSizes& sizes, const Target& target,
                      const Config& config);
+
+/// The stages of a matrix product and its axes.
+struct MmaProduct {
+  StageId sum, result;
+  int row = 0, column = 0;  ///< axes of the sum, which are those of the result
+  int run = 0;              ///< reduction axis: the innermost index of both copies by itself
+  /// A factor in shared memory.
+  struct Copy {
+    StageId stage;
+    std::vector<int> read_order;  ///< its axes as they lie in what it reads; empty: as in the copy
+  };
+  Copy data, weight;      ///< that have the row, and the column
+  bool vectorize = true;  ///< columns are neighbours in the result
+};
+/// Schedules it on tensor cores; its stages have no loops yet. Axes that are neither row nor column
+/// are a grid of products, other reduction axes steps around the run. Each block copies what one
+/// step multiplies to shared memory, and each warp keeps its sums in registers; the result follows
+/// there.
+void ScheduleMmaProduct(Schedule& schedule, const MmaIntrinsic& mma, const MmaProduct& product,
+                        const Config& config);
 
 /// Schedules an anchor on tensor cores. Of its result the last two axes are rows and columns (those
 /// before them are a grid of products); of its sum the last reduction axis is the run, those before

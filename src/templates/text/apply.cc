@@ -150,10 +150,11 @@ void ScheduleApplier::Form(const ScheduleValue& call) {
 
 void ScheduleApplier::ArrangeOperand(const ScheduleValue& call) {
   const bool pack = Text(call.args[0]) == "pack";
-  if (call.args.size() != (pack ? 4u : 2u) || !contraction_) {
+  const bool turns = !pack && call.args.size() == 3;  // a dimension that is said
+  if ((call.args.size() != (pack ? 4u : 2u) && !turns) || !contraction_) {
     return Fail(call.offset,
-                "expected arrange(turn, OPERAND) or arrange(pack, OPERAND, DIMENSION, BLOCK) "
-                "behind arrange(contraction)");
+                "expected arrange(turn, OPERAND), arrange(turn, OPERAND, DIMENSION) or "
+                "arrange(pack, OPERAND, DIMENSION, BLOCK) behind arrange(contraction)");
   }
   Contraction& c = *contraction_;
   const std::int64_t number = Integer(call.args[1]);
@@ -165,6 +166,15 @@ void ScheduleApplier::ArrangeOperand(const ScheduleValue& call) {
   const Contraction::Operand& operand = c.operands[i];
   if (std::ranges::count(arranged_, operand.buffer) > 0) {
     return Fail(call.args[1].offset, fmt::format("operand {} is arranged already", number));
+  }
+  if (turns) {
+    const std::int64_t last = Integer(call.args[2]);
+    if (!ok()) return;
+    if (last < 0 || last >= static_cast<std::int64_t>(operand.buffer->shape.size())) {
+      return Fail(call.args[2].offset, fmt::format("dimension {}", last));
+    }
+    arranged_.push_back(operand.buffer);
+    return TurnOperand(c, i, static_cast<int>(last));
   }
   if (!pack) {
     if (operand.across < 0) return Fail(call.offset, "the operand lies along the vectors already");

@@ -1,0 +1,83 @@
+// `auto.cuda/flat`: every stage a launch, or whole rows of several stages in one, with how they are
+// dealt to blocks and threads as knobs.
+
+#include <algorithm>
+
+#include "src/target/gpu.h"
+#include "src/templates/auto/grid_stages.h"
+#include "src/templates/auto/rules.h"
+#include "src/templates/cuda/block_tiles.h"
+#include "src/templates/space_values.h"
+#include "src/templates/stages.h"
+#include "src/tensor/expression/collapse.h"
+
+namespace tilewright {
+namespace {
+
+bool Reduces(const Expression& expression) {
+  return std::ranges::any_of(expression.stages, [](const ExpressionStage& stage) {
+    return stage.reduction != ExpressionReduction::kNone;
+  });
+}
+
+Result<ConfigSpace> FlatCudaSpace(const Workload& w) {
+  std::vector<Result<Knob>> knobs = {
+      Knob::Other("threads", {256, 32, 64, 128, 512, 1024}), Knob::Other("elements", {1, 2, 4, 8}),
+      Knob::Other("vector", {1, 2, 4}), Knob::Bool("joined", {true, false})};
+  if (Reduces(w.expression)) {
+    knobs.push_back(Knob::Other("row_threads", {32, 1, 8, 16, 64, 128, 256, 512}));
+    knobs.push_back(Knob::Bool("rows", {true, false}));
+    knobs.push_back(Knob::Bool("blocks", {true, false}));
+  }
+  return MakeSpace(std::move(knobs));
+}
+
+}  // namespace
+
+std::string AutoFlatCuda::Refuses(const Workload& w, const Target& target) {
+  if (std::string why = RefusesAnyExpression(w, target); !why.empty()) return why;
+  return ComputeCapabilityOf(target).status().message();
+}
+
+Result<ConfigSpace> AutoFlatCuda::DefineSpace(const Workload& w, const Target&) {
+  return FlatCudaSpace(w);
+}
+
+Result<Config> AutoFlatCuda::DefaultConfig(const Workload& w, const Target&) {
+  auto space = FlatCudaSpace(w);
+  TW_RETURN_IF_ERROR(space);
+  return space->At(0);
+}
+
+Result<Kernel> AutoFlatCuda::Apply(const Workload& w, const Epilogue&, const Target&,
+                                   const Config& config) {
+  const bool joined = config.Integer("joined") != 0;
+  Compute compute = DefineExpression(joined ? Collapsed(w.expression) : w.expression);
+  std::vector<std::string> arranged;
+  if (joined) arranged.emplace_back("joined");
+  GridChoices choices;
+  choices.threads = config.Integer("threads");
+  choices.elements = config.Integer("elements");
+  choices.vector = config.Integer("vector");
+  bool rows = false;
+  if (Reduces(w.expression)) {
+    choices.row_threads = config.Integer("row_threads");
+    rows = config.Integer("rows") != 0;
+    if (config.Integer("blocks") != 0) {
+      SumInBlocks(compute);
+      arranged.emplace_back("sums_in_blocks");
+    }
+  }
+  Schedule schedule(std::move(compute));
+  auto in_rows = rows ? RowsOfBlocks(schedule, choices) : std::nullopt;
+  if (in_rows) {
+    schedule = *std::move(in_rows);
+  } else {
+    InlineElementwise(schedule);
+    DealStages(schedule, {}, choices);
+  }
+  TW_RETURN_IF_ERROR(schedule.status());
+  return Kernel{std::move(schedule), AnchorForm(), std::move(arranged)};
+}
+
+}  // namespace tilewright

@@ -1,0 +1,324 @@
+// Stages as launches of a GPU: one result for each thread or a few, sums by one thread or by a row
+// of threads, and all stages of a row in one block.
+
+#include "src/templates/auto/grid_stages.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "src/base/math.h"
+#include "src/ir/visit.h"
+#include "src/templates/auto/tile_stages.h"
+#include "src/templates/row_schedule.h"
+#include "src/templates/space_values.h"
+#include "src/templates/stages.h"
+
+namespace tilewright {
+namespace {
+
+/// Parts of sums that one thread adds up.
+constexpr std::int64_t kMostParts = 32;
+
+/// The largest power of two, at most `limit`, that divides the extent.
+std::int64_t VectorOf(std::int64_t extent, std::int64_t limit) {
+  std::int64_t lanes = 1;
+  while (lanes * 2 <= limit && extent % (lanes * 2) == 0) lanes *= 2;
+  return lanes;
+}
+
+/// The elements that one thread reads and writes in one access.
+std::int64_t LanesOf(const Schedule& s, StageId stage, LoopId innermost, std::int64_t limit) {
+  const ComputeOp& op = s.stage(stage).op;
+  return ReadsAlike(op) ? VectorOf(s.Extent(innermost), limit) : 1;
+}
+
+/// A reduction axis in equal parts, one for each thread.
+struct Parts {
+  int axis = 0;
+  std::int64_t count = 1;
+};
+
+/// The longest reduction axis, the last one of equals, and about `threads` parts of it; one part
+/// where its extent has no such divisor and is too long for a thread each.
+Parts PartsOf(const ComputeOp& op, std::int64_t threads) {
+  constexpr std::int64_t kMostOfOneElement = 256;
+  Parts parts;
+  std::int64_t extent = 0;
+  for (std::size_t i = 0; i < op.reduce_axes.size(); ++i) {
+    if (op.reduce_axes[i].extent < extent) continue;
+    extent = op.reduce_axes[i].extent;
+    parts.axis = static_cast<int>(i);
+  }
+  if (extent < 2 || threads < 2) return parts;
+  parts.count = LargestDivisor(extent, threads);
+  const std::int64_t wanted = std::min(extent, threads);
+  if (4 * parts.count < wanted && extent <= kMostOfOneElement) parts.count = extent;
+  return parts;
+}
+
+/// Stages of partial sums of `sum`, those of more threads first; none if it is short.
+std::vector<StageId> FactorSum(Schedule& s, StageId sum, std::int64_t threads) {
+  const Parts parts = PartsOf(s.stage(sum).op, threads);
+  std::vector<StageId> partial;
+  if (parts.count == 1) return partial;
+  partial.push_back(s.RFactor(sum, parts.axis, parts.count));
+  if (parts.count <= kMostParts) return partial;
+  const std::int64_t fewer = LargestDivisor(parts.count, kMostParts);
+  if (fewer > 1) {
+    const int rest = static_cast<int>(s.stage(sum).op.reduce_axes.size()) - 1;
+    partial.push_back(s.RFactor(sum, rest, fewer));
+  }
+  return partial;
+}
+
+/// One thread for each element of the stage, or for some, neighbours in neighbouring threads. Gives
+/// the innermost loop but for that of a vector; index -1 for a single number.
+LoopId DealElements(Schedule& s, StageId stage, const GridChoices& choices) {
+  std::vector<LoopId> outer = s.Leaves(stage);
+  outer.resize(std::min(s.stage(stage).op.axes.size(), outer.size()));
+  if (outer.empty()) return {};
+  const std::int64_t lanes = LanesOf(s, stage, outer.back(), choices.vector);
+  LoopId lane;
+  if (lanes > 1) std::tie(outer.back(), lane) = s.Split(stage, outer.back(), lanes);
+  const auto [rest, thread] = s.Split(stage, FuseAll(s, stage, outer), choices.threads);
+  const auto [block, element] = s.Split(stage, rest, choices.elements);
+  std::vector<LoopId> order = {block, thread, element};
+  if (lane.index >= 0) order.push_back(lane);
+  s.Reorder(stage, order);
+  s.Bind(stage, block, LoopKind::kBlockX);
+  s.Bind(stage, thread, LoopKind::kThreadX);
+  if (lane.index >= 0) s.Vectorize(stage, lane);
+  return element;
+}
+
+/// What sums are made for, and those sums, in registers.
+struct SumsOfWriter {
+  StageId writer;
+  std::vector<StageId> sums;
+};
+
+/// Sums go to what follows them, or to a copy of theirs.
+std::vector<SumsOfWriter> FindSums(Schedule& s, const std::vector<StageId>& done) {
+  std::vector<SumsOfWriter> found;
+  const std::vector<StageId> order = s.order();
+  for (const StageId id : order) {
+    const Schedule::StageInfo& stage = s.stage(id);
+    if (stage.op.combiner == Combiner::kNone || stage.attach != Schedule::Attach::kRoot) continue;
+    if (std::ranges::find(done, id) != done.end()) continue;
+    StageId writer = OnlyFollower(s, stage.op.output);
+    StageId sum = id;
+    const bool free = writer.index >= 0 && std::ranges::find(done, writer) == done.end() &&
+                      s.stage(writer).attach == Schedule::Attach::kRoot;
+    if (free) {
+      s.SetScope(id, Scope::kLocal);
+    } else {
+      sum = s.CacheWrite(id, Scope::kLocal);
+      writer = id;
+    }
+    const auto known = std::ranges::find(found, writer, &SumsOfWriter::writer);
+    if (known == found.end()) {
+      found.push_back({writer, {sum}});
+    } else {
+      known->sums.push_back(sum);
+    }
+  }
+  return found;
+}
+
+/// A part of each sum for each thread of a row, some rows in a block. dealt: gets the launches.
+void DealSums(Schedule& s, const SumsOfWriter& sums, const GridChoices& choices,
+              std::vector<StageId>& dealt) {
+  const StageId writer = sums.writer;
+  dealt.push_back(writer);
+  std::vector<std::vector<StageId>> partial;
+  bool shared = false;
+  for (const StageId sum : sums.sums) {
+    partial.push_back(FactorSum(s, sum, choices.row_threads));
+    shared = shared || !partial.back().empty();
+  }
+  std::vector<LoopId> axes = s.Leaves(writer);
+  axes.resize(std::min(s.stage(writer).op.axes.size(), axes.size()));
+  if (!shared || axes.empty()) {
+    const LoopId element = DealElements(s, writer, {.threads = choices.threads});
+    for (std::size_t i = 0; i < sums.sums.size(); ++i) {
+      if (element.index >= 0) {
+        s.ComputeAt(sums.sums[i], writer, element);
+      } else {
+        s.SetScope(sums.sums[i], Scope::kGlobal);  // of a number: a launch of its own
+      }
+      // The parts of a single number are launches of their own.
+      for (const StageId part : partial[i]) {
+        const StageId own = s.CacheWrite(part, Scope::kLocal);
+        s.ComputeAt(own, part, DealElements(s, part, {.threads = choices.threads}));
+        dealt.push_back(part);
+      }
+    }
+    return;
+  }
+  const std::int64_t rows = LargestDivisor(
+      s.Extent(axes.back()), std::max<std::int64_t>(1, choices.threads / choices.row_threads));
+  const auto [outer, row] = s.Split(writer, axes.back(), rows);
+  axes.back() = outer;
+  s.Bind(writer, FuseAll(s, writer, axes), LoopKind::kBlockX);
+  s.Bind(writer, row, LoopKind::kThreadY);
+  for (std::size_t i = 0; i < sums.sums.size(); ++i) {
+    s.ComputeAt(sums.sums[i], writer, row);
+    std::ranges::reverse(partial[i]);  // readers are there before what they read
+    for (const StageId part : partial[i]) {
+      const StageId own = s.CacheWrite(part, Scope::kLocal);
+      s.SetScope(part, Scope::kShared);
+      const int last = static_cast<int>(s.stage(part).op.axes.size()) - 1;
+      const LoopId thread = s.SpatialAxis(part, last);
+      s.Bind(part, s.SpatialAxis(part, last - 1), LoopKind::kThreadY);
+      s.Bind(part, thread, LoopKind::kThreadX);
+      s.ComputeAt(part, writer, row);
+      s.ComputeAt(own, part, thread);
+    }
+  }
+}
+
+/// Loops of a stage that goes row by row.
+struct RowLoops {
+  LoopId row;     ///< over the rows of a block; index -1 where the stage has no such axis
+  LoopId thread;  ///< over the threads of a row, innermost but for a vector
+};
+
+/// Deals `count` rows to a block and the elements of each to row_threads threads. writes: the stage
+/// is the result, of which all other rows are other blocks; what is in shared memory has no others.
+RowLoops DealRow(Schedule& s, StageId stage, const RowAxes& rows, std::int64_t count,
+                 const GridChoices& choices, bool writes) {
+  RowLoops loops;
+  std::vector<LoopId> outer, elements;
+  const int axes = static_cast<int>(s.stage(stage).op.axes.size());
+  LoopId last;
+  for (int i = 0; i < axes; ++i) {
+    const LoopId axis = s.SpatialAxis(stage, i);
+    if (i == rows.back()) {
+      last = axis;
+    } else {
+      (std::ranges::find(rows, i) != rows.end() ? outer : elements).push_back(axis);
+    }
+  }
+  if (writes) {
+    std::tie(last, loops.row) = s.Split(stage, last, count);
+    outer.push_back(last);
+  } else {
+    loops.row = last;
+  }
+  std::vector<LoopId> order = outer;
+  if (loops.row.index >= 0) order.push_back(loops.row);
+  LoopId lane;
+  if (s.stage(stage).op.combiner == Combiner::kNone && !elements.empty()) {
+    const std::int64_t lanes = LanesOf(s, stage, elements.back(), choices.vector);
+    if (lanes > 1) std::tie(elements.back(), lane) = s.Split(stage, elements.back(), lanes);
+  }
+  order.insert(order.end(), elements.begin(), elements.end());
+  if (lane.index >= 0) order.push_back(lane);
+  s.Reorder(stage, order);
+  const LoopId fused = FuseAll(s, stage, elements);
+  LoopId step;
+  std::tie(step, loops.thread) = s.Split(stage, fused, choices.row_threads);
+  s.Bind(stage, loops.thread, LoopKind::kThreadX);
+  if (lane.index >= 0) s.Vectorize(stage, lane);
+  if (loops.row.index >= 0) s.Bind(stage, loops.row, LoopKind::kThreadY);
+  if (writes) s.Bind(stage, FuseAll(s, stage, outer), LoopKind::kBlockX);
+  return loops;
+}
+
+/// With the last `inside` axes of the result as rows.
+std::optional<Schedule> RowsInBlocks(Schedule s, int inside, const GridChoices& choices) {
+  const StageId result = s.order().back();
+  const std::vector<std::int64_t> shape = s.stage(result).op.output->shape;
+  const auto own_rows = shape.end() - inside;
+  const std::int64_t length = Product({own_rows, shape.end()});
+  const std::int64_t rows = Product(shape) / length;
+  if (length < 2 || length > kLongestRow) return std::nullopt;
+  if (!HasNumberPerRow(s, rows)) return std::nullopt;
+  InlineRows(s);
+  const std::vector<StageId> before = s.order();
+  for (const StageId id : before) {
+    const ComputeOp& op = s.stage(id).op;
+    const bool number = op.combiner != Combiner::kNone && op.output->elements() <= rows;
+    if (number) FactorSum(s, id, choices.row_threads);
+  }
+  std::vector<StageId> order = s.order();
+  std::erase_if(order, [&](StageId id) { return s.stage(id).attach == Schedule::Attach::kInline; });
+  RowFinder finder(s, order, inside);
+  if (!finder.Find()) return std::nullopt;
+  std::map<int, std::int64_t> elements;  // of a row, by stage: before any split
+  for (const StageId id : order) {
+    elements[id.index] = finder.ElementsOfRow(id);
+    if (elements[id.index] > kLongestRow) return std::nullopt;
+  }
+  const std::int64_t count = LargestDivisor(
+      *(own_rows - 1), std::max<std::int64_t>(1, choices.threads / choices.row_threads));
+  const LoopId row = DealRow(s, result, finder.Of(result), count, choices, true).row;
+  for (std::size_t i = order.size() - 1; i-- > 0;) {  // readers are there before what they read
+    const StageId id = order[i];
+    const RowAxes& axes = finder.Of(id);
+    const bool number = elements[id.index] == 1;
+    if (number && (count == 1 || axes.back() < 0)) {  // every thread has it itself
+      s.SetScope(id, Scope::kLocal);
+      s.ComputeAt(id, result, row);
+      continue;
+    }
+    const bool sums = s.stage(id).op.combiner != Combiner::kNone;
+    const StageId own = sums ? s.CacheWrite(id, Scope::kLocal) : StageId();
+    s.SetScope(id, Scope::kShared);
+    s.ComputeAt(id, result, row);
+    LoopId thread;
+    if (number) {  // the first thread of the row writes it for the others
+      thread = s.SpatialAxis(id, axes.back());
+      s.Bind(id, thread, LoopKind::kThreadY);
+    } else {
+      thread = DealRow(s, id, axes, count, choices, false).thread;
+    }
+    if (sums) s.ComputeAt(own, id, thread);
+  }
+  if (!s.status().ok()) return std::nullopt;
+  return s;
+}
+
+}  // namespace
+
+bool ReadsAlike(const ComputeOp& op) {
+  if (op.axes.empty()) return true;
+  const Expr& lane = op.axes.back().var;
+  bool alike = true;
+  ForEachNode(op.body, [&](const Expr& node) {
+    if (node->kind != ExprKind::kSelect) return;
+    bool reads = false, differs = false;
+    for (std::size_t arm = 1; arm < node->args.size(); ++arm) {
+      ForEachNode(node->args[arm],
+                  [&](const Expr& part) { reads = reads || part->kind == ExprKind::kLoad; });
+    }
+    ForEachNode(node->args[0], [&](const Expr& part) {
+      differs = differs || part->kind == ExprKind::kLoad || part.Same(lane);
+    });
+    alike = alike && !(reads && differs);
+  });
+  return alike;
+}
+
+void DealStages(Schedule& s, const std::vector<StageId>& done, const GridChoices& choices) {
+  std::vector<StageId> dealt = done;
+  for (const SumsOfWriter& sums : FindSums(s, done)) DealSums(s, sums, choices, dealt);
+  const std::vector<StageId> order = s.order();
+  for (const StageId id : order) {
+    const Schedule::StageInfo& stage = s.stage(id);
+    if (stage.attach != Schedule::Attach::kRoot || stage.op.combiner != Combiner::kNone) continue;
+    if (std::ranges::find(dealt, id) == dealt.end()) DealElements(s, id, choices);
+  }
+}
+
+std::optional<Schedule> RowsOfBlocks(const Schedule& schedule, const GridChoices& choices) {
+  const ComputeOp& whole = schedule.stage(schedule.order().back()).op;
+  if (whole.combiner != Combiner::kNone) return std::nullopt;
+  for (int inside = 1; inside < static_cast<int>(whole.axes.size()); ++inside) {
+    if (auto rows = RowsInBlocks(schedule, inside, choices)) return rows;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tilewright

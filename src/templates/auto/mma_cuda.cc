@@ -1,0 +1,259 @@
+// `auto.cuda/mma`: a contraction whose sums are a matrix product of tensor cores. Which axes of the
+// result are rows, columns and a grid of products, and which reduction axis is the run, follows
+// from what the factors are read along; factors that do not have the run innermost are turned on
+// their way to shared memory.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "src/ir/visit.h"
+#include "src/schedule/dot.h"
+#include "src/target/gpu.h"
+#include "src/templates/auto/contraction.h"
+#include "src/templates/auto/grid_stages.h"
+#include "src/templates/auto/rules.h"
+#include "src/templates/auto/tile_stages.h"
+#include "src/templates/cuda/mma.h"
+#include "src/templates/stages.h"
+
+namespace tilewright {
+namespace {
+
+/// A factor of the products.
+struct Factor {
+  std::size_t operand = 0;  ///< of the contraction
+  int dimension = -1;       ///< that the run is the index of
+  bool turned = false;      ///< the dimension is not the innermost one
+
+  const Buffer& BufferOf(const Contraction& c) const { return c.operands[operand].buffer; }
+  std::string BufferName(const Contraction& c) const {
+    const std::string& name = BufferOf(c)->name;
+    return turned ? name + ".turned" : name;
+  }
+};
+
+/// A contraction as one product of matrices, or a grid of them.
+struct GridProduct {
+  Contraction contraction;
+  const MmaIntrinsic* mma = nullptr;
+  MmaSizes sizes;
+  int row = -1, column = -1, run = -1;  ///< axes of the main stage
+  Factor data, weight;                  ///< that have the row, and the column
+};
+
+bool IsIndexedBy(const ExprNode& load, const Expr& var) {
+  return std::ranges::any_of(load.args, [&](const Expr& index) {
+    bool mentions = false;
+    ForEachNode(index, [&](const Expr& node) { mentions = mentions || node.Same(var); });
+    return mentions;
+  });
+}
+
+/// The dimension whose index is the variable, by itself, if no other one has it; else -1.
+int DimensionOf(const ExprNode& load, const Expr& var) {
+  int found = -1;
+  for (std::size_t d = 0; d < load.args.size(); ++d) {
+    bool mentions = false;
+    ForEachNode(load.args[d], [&](const Expr& node) { mentions = mentions || node.Same(var); });
+    if (!mentions) continue;
+    if (found >= 0 || !load.args[d].Same(var)) return -1;
+    found = static_cast<int>(d);
+  }
+  return found;
+}
+
+/// The last axis of more than one element that one factor is read along and the other one not.
+int AxisOfOne(const ComputeOp& op, const ExprNode& with, const ExprNode& without) {
+  for (int i = static_cast<int>(op.axes.size()) - 1; i >= 0; --i) {
+    const Axis& axis = op.axes[static_cast<std::size_t>(i)];
+    if (axis.extent > 1 && IsIndexedBy(with, axis.var) && !IsIndexedBy(without, axis.var)) return i;
+  }
+  return -1;
+}
+
+/// Takes the instruction if it fits the sizes, with the run it goes along, unless a larger one
+/// does.
+void ChooseRun(GridProduct& product, const ExprNode& a, const ExprNode& b, int capability,
+               const MmaIntrinsic& mma) {
+  const ComputeOp& op = product.contraction.op();
+  const std::int64_t m = product.contraction.extent(product.row);
+  const std::int64_t n = product.contraction.extent(product.column);
+  if (mma.capability > capability || m % mma.m != 0 || n % mma.n != 0) return;
+  std::int64_t products = 1;
+  for (const Axis& axis : op.reduce_axes) products *= axis.extent;
+  for (int i = 0; i < static_cast<int>(op.reduce_axes.size()); ++i) {
+    const Axis& axis = op.reduce_axes[static_cast<std::size_t>(i)];
+    const int of_a = DimensionOf(a, axis.var), of_b = DimensionOf(b, axis.var);
+    if (of_a < 0 || of_b < 0 || axis.extent % mma.k != 0) continue;
+    const bool larger = product.mma == nullptr || mma.m * mma.k > product.mma->m * product.mma->k;
+    if (!larger && axis.extent <= product.sizes.k) continue;
+    product.mma = &mma;
+    product.run = i;
+    product.sizes = {.m = m, .n = n, .k = axis.extent, .runs = products / axis.extent};
+    product.data.dimension = of_a;
+    product.weight.dimension = of_b;
+  }
+}
+
+Result<GridProduct> FindGridProduct(const Workload& w, const Target& target) {
+  const auto capability = ComputeCapabilityOf(target);
+  TW_RETURN_IF_ERROR(capability);
+  auto found = FindContraction(w.expression);
+  TW_RETURN_IF_ERROR(found);
+  GridProduct product;
+  product.contraction = *std::move(found);
+  const Contraction& c = product.contraction;
+  bool typed = false, padded = false;
+  ForEachNode(c.op().body,
+              [&](const Expr& node) { padded = padded || node->kind == ExprKind::kSelect; });
+  if (padded) return Unsupported("a condition in the products, expected it in a stage before them");
+  for (const MmaIntrinsic& mma : MmaIntrinsics()) {
+    if (mma.operand == kFloat32 && !AllowsTf32(target)) continue;
+    const auto operands = MatchProducts(c.op(), *TypesOfIntrinsic(mma.name));
+    if (!operands.ok()) continue;
+    typed = true;
+    const ExprNode *a = operands->a.get(), *b = operands->b.get();
+    if (a->buffer == b->buffer) return Unsupported("both factors are of one tensor");
+    // The innermost axis of the result is the columns' where it can be.
+    const int of_a = AxisOfOne(c.op(), *a, *b), of_b = AxisOfOne(c.op(), *b, *a);
+    if (of_a < 0 || of_b < 0) return Unsupported("the sums are no product of matrices");
+    if (of_a > of_b) std::swap(a, b);
+    product.row = std::min(of_a, of_b);
+    product.column = std::max(of_a, of_b);
+    ChooseRun(product, *a, *b, *capability, mma);
+    const auto number = [&](const ExprNode* load) {
+      const auto at = std::ranges::find(c.operands, load->buffer, &Contraction::Operand::buffer);
+      return static_cast<std::size_t>(at - c.operands.begin());
+    };
+    product.data.operand = number(a);
+    product.weight.operand = number(b);
+  }
+  if (!typed) {
+    return Unsupported(
+        "only products of int8 summed in int32 and of float16 summed in float32, and of float32 "
+        "where the target says -tf32");
+  }
+  if (product.mma == nullptr) {
+    return Unsupported(fmt::format(
+        "tensor cores of sm_{} have no product for these types that divides {} x {} sums",
+        *capability, c.extent(product.row), c.extent(product.column)));
+  }
+  for (Factor* factor : {&product.data, &product.weight}) {
+    const std::size_t rank = c.operands[factor->operand].buffer->shape.size();
+    factor->turned = factor->dimension + 1 != static_cast<int>(rank);
+  }
+  return product;
+}
+
+/// The knobs of matrix products; one copy only where a factor is turned whose elements are shorter
+/// than the asynchronous copies there are.
+Result<ConfigSpace> ProductSpace(const GridProduct& product, const Target& target) {
+  constexpr int kShortestCopy = 4;  // bytes
+  const bool turned = product.data.turned || product.weight.turned;
+  auto space = MmaSpace(*product.mma, product.sizes, target);
+  if (!turned || product.mma->operand.bytes() >= kShortestCopy || !space.ok()) return space;
+  ConfigSpace one;
+  for (const Knob& knob : space->knobs()) {
+    TW_RETURN_IF_ERROR(one.Add(knob.name() == "stages" ? Knob::Other("stages", {1}) : knob));
+  }
+  return one;
+}
+
+/// The factor in shared memory, as the sum reads it.
+MmaProduct::Copy CopyFactor(Schedule& s, const GridProduct& product, const Factor& factor,
+                            StageId sum) {
+  const std::string name = factor.BufferName(product.contraction);
+  if (!factor.turned) return {s.CacheRead(name, Scope::kShared, sum), {}};
+  const StageId turned = s.Stage(name);
+  s.SetScope(turned, Scope::kShared);
+  // The run is the last axis of the copy, and stands before others in what it is read from.
+  MmaProduct::Copy copy{turned, {}};
+  const int last = static_cast<int>(s.stage(turned).op.axes.size()) - 1;
+  for (int i = 0; i < last; ++i) copy.read_order.push_back(i);
+  copy.read_order.insert(copy.read_order.begin() + factor.dimension, last);
+  return copy;
+}
+
+}  // namespace
+
+std::string AutoMmaCuda::Refuses(const Workload& w, const Target& target) {
+  if (std::string why = RefusesAnyExpression(w, target); !why.empty()) return why;
+  return FindGridProduct(w, target).status().message();
+}
+
+Result<ConfigSpace> AutoMmaCuda::DefineSpace(const Workload& w, const Target& target) {
+  auto product = FindGridProduct(w, target);
+  TW_RETURN_IF_ERROR(product);
+  return ProductSpace(*product, target);
+}
+
+Result<Config> AutoMmaCuda::DefaultConfig(const Workload& w, const Target& target) {
+  auto product = FindGridProduct(w, target);
+  TW_RETURN_IF_ERROR(product);
+  auto config = MmaDefault(*product->mma, product->sizes, target);
+  TW_RETURN_IF_ERROR(config);
+  auto space = ProductSpace(*product, target);
+  TW_RETURN_IF_ERROR(space);
+  // What is turned is copied element by element; what a stage makes may be no plain copy.
+  const Contraction& c = product->contraction;
+  bool plain = true;
+  for (const Factor* factor : {&product->data, &product->weight}) {
+    plain = plain && !factor->turned && c.operands[factor->operand].input >= 0;
+  }
+  for (auto& [name, value] : config->values) {
+    if (name == "stages" && !plain) value = KnobValue{std::int64_t{1}};
+  }
+  return space->Locate(*config);
+}
+
+Result<Kernel> AutoMmaCuda::Apply(const Workload& w, const Epilogue&, const Target& target,
+                                  const Config& config) {
+  auto product = FindGridProduct(w, target);
+  TW_RETURN_IF_ERROR(product);
+  TW_RETURN_IF_ERROR(CheckMmaBlock(*product->mma, product->sizes, target, config));
+  Contraction& c = product->contraction;
+  std::vector<std::string> arranged = {"contraction"};
+  for (const Factor* factor : {&product->data, &product->weight}) {
+    if (!factor->turned) continue;
+    TurnOperand(c, factor->operand, factor->dimension);
+    arranged.push_back(fmt::format("turn, {}, {}", factor->operand, factor->dimension));
+  }
+  Schedule s(c.compute);
+  const StageId main = s.Stage(c.op().name);
+  // What makes the factors is computed where they are copied.
+  std::vector<StageId> kept, makers;
+  for (const StageId id : s.order()) {
+    bool as_it_is = true;
+    if (s.stage(id).op.combiner != Combiner::kNone || id == main) continue;
+    if (!ReadsBuffer(s, main, s.stage(id).op.output, &as_it_is)) continue;
+    kept.push_back(id);
+    if (!s.stage(id).op.name.ends_with(".turned")) makers.push_back(id);
+  }
+  InlineElementwise(s, kept);
+  StageId sum = main;
+  StageId writer = OnlyFollower(s, s.stage(main).op.output);
+  if (writer.index < 0) {
+    writer = main;
+    sum = s.CacheWrite(main, Scope::kLocal);
+  } else {
+    s.SetScope(main, Scope::kLocal);
+  }
+  MmaProduct stages;
+  stages.sum = sum;
+  stages.result = writer;
+  stages.row = product->row;
+  stages.column = product->column;
+  stages.run = product->run;
+  stages.data = CopyFactor(s, *product, product->data, sum);
+  stages.weight = CopyFactor(s, *product, product->weight, sum);
+  for (const StageId maker : makers) s.ComputeInline(maker);
+  stages.vectorize = product->column == c.vector_axis;
+  ScheduleMmaProduct(s, *product->mma, stages, config);
+  DealStages(s, {writer}, {.row_threads = 32});
+  TW_RETURN_IF_ERROR(s.status());
+  return Kernel{std::move(s), AnchorForm(), std::move(arranged)};
+}
+
+}  // namespace tilewright
