@@ -11,6 +11,9 @@
 namespace tilewright::measure {
 namespace {
 
+/// A guest gets its turn after so long in all, whatever waits to be run.
+constexpr double kMostStillSeconds = 2;
+
 std::string TookMoreThan(double seconds) {
   char text[32];
   std::snprintf(text, sizeof(text), "took more than %.3g s", seconds);
@@ -42,7 +45,8 @@ Result<KernelSpec> PlainKernel(const Candidate& candidate, const Fault& fault) {
 }  // namespace
 
 bool BuildPool::DispatchTo(Worker& worker) {
-  if (!MakesReferences(worker) && DispatchProbe(worker)) return true;
+  // A guest stands still, and who is probed for waits.
+  if (!MakesReferences(worker) && !IsGuest(worker) && DispatchProbe(worker)) return true;
   if (context_.health.halted()) return false;
   return MakesReferences(worker) ? DispatchReference(worker) : DispatchBuild(worker);
 }
@@ -71,7 +75,8 @@ bool BuildPool::QueueIsFull() const {
 
 /// What a guest begins may have to wait for the runner again and again.
 bool BuildPool::GuestIsNeeded() const {
-  return context_.jobs.waiting_to_run() == 0 && context_.jobs.builds_are_slower();
+  const JobTable& jobs = context_.jobs;
+  return jobs.waiting_to_run() == 0 && jobs.BuildersAreBehind(context_.settings.builders - 1);
 }
 
 bool BuildPool::DispatchBuild(Worker& worker) {
@@ -109,6 +114,7 @@ Status BuildPool::Handle(Worker& worker, const std::string& type, const Json& me
 }
 
 Status BuildPool::HandleBuilt(Worker& worker, BuildReply reply) {
+  const double still = worker.still_seconds();
   if (worker.probing || !worker.Answered(reply.ticket)) {
     return Corrupt("a build of candidate " + std::to_string(reply.ticket) +
                    ", which it does not have");
@@ -121,7 +127,7 @@ Status BuildPool::HandleBuilt(Worker& worker, BuildReply reply) {
   }
   JobTable& jobs = context_.jobs;
   if (!jobs.Contains(reply.ticket)) return {};  // nobody waits for it any more
-  jobs.BuildTook(reply.ticket, reply.seconds);
+  jobs.BuildTook(reply.ticket, std::max(0.0, reply.seconds - still));
   if (built) {
     jobs.Built(reply.ticket, std::move(reply.kernel));
   } else if (reply.blame == Blame::kCandidate) {
@@ -175,6 +181,12 @@ void BuildPool::EndDropped() {
 
 void BuildPool::Pause(bool all, bool guest) {
   for (Worker& worker : workers_) worker.Pause(all || (guest && IsGuest(worker)));
+}
+
+bool BuildPool::GuestIsDue() const {
+  return std::ranges::any_of(workers_, [this](const Worker& worker) {
+    return IsGuest(worker) && worker.still_seconds() > kMostStillSeconds;
+  });
 }
 
 bool BuildPool::working() const {

@@ -21,6 +21,8 @@ class BuildPool final : public WorkerPool {
   void EndDropped();
   /// All of them stand still, or go on, and the guest of the runner's core.
   void Pause(bool all, bool guest);
+  /// The guest has stood still for so long that the runner is to wait until it is done.
+  bool GuestIsDue() const;
   /// A build, or a reference result, is under way.
   bool working() const;
 

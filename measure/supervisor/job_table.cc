@@ -155,7 +155,7 @@ void JobTable::Ran(const RunReply& reply) {
   trial.verified = reply.verified;
   trial.max_abs_error = reply.max_abs_error;
   trial.run_seconds = reply.run_seconds;
-  run_seconds_ += kNewShare * (reply.run_seconds - run_seconds_);
+  if (!job.racing) run_seconds_ += kNewShare * (reply.run_seconds - run_seconds_);
   Reference& reference = references_.at(job.task);
   if (reply.outcome == Outcome::kOk) {
     trial.value = reply.value;

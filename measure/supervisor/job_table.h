@@ -99,8 +99,8 @@ class JobTable {
   void BuildTook(JobId id, double seconds);
   /// A usual build: a moving average.
   double build_seconds() const { return build_seconds_; }
-  /// Candidates of late took longer to build than to run: the runner waits for builders.
-  bool builds_are_slower() const { return build_seconds_ > run_seconds_; }
+  /// So many builders take longer than the runner for what comes of late: it waits for them.
+  bool BuildersAreBehind(int builders) const { return build_seconds_ > builders * run_seconds_; }
   std::size_t waiting_to_build() const { return to_build_.size(); }
   /// Built, outside of the race.
   std::size_t waiting_to_run() const { return to_run_.size(); }

@@ -103,6 +103,7 @@ Result<std::unique_ptr<ProcessMeasurer>> ProcessMeasurer::Create(ProcessMeasurer
                      static_cast<int>(cores.builders.size()) == settings.builders;
     if (settings.guest) ++settings.builders;
   }
+  TW_CHECK(!settings.guest || settings.builders > 1);
   settings.queue_limit *= static_cast<int>(settings.run_commands.size());
   auto impl = std::make_unique<Impl>(std::move(settings), *std::move(folder), std::move(cores));
   impl->wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -24,9 +24,10 @@ struct ProcessMeasurerSettings {
   std::vector<std::string> build_command;
   /// One for each runner; more than one only on other machines, all of one device.
   std::vector<std::vector<std::string>> run_commands;
-  int builders = 0;     ///< 0: one per core that is not the runner's, at most 8, and a guest
+  int builders = 0;  ///< 0: one per core that is not the runner's, at most 8, and a guest
   /// The last builder is a guest on the runner's core: it stands still while the runner works, and
-  /// begins only where nothing waits to be run, and builds take longer than runs.
+  /// begins only where nothing waits to be run and the other builders are behind. What it has begun
+  /// is not kept waiting for long: the runner waits for it then.
   bool guest = false;
   int queue_limit = 4;  ///< built kernels waiting for each runner, builds under way included
   double build_limit_seconds = 10;

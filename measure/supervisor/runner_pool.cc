@@ -88,7 +88,8 @@ double RunnerPool::LimitOf(const Job& job) const {
 double RunnerPool::Patience() const {
   const JobTable& jobs = context_.jobs;
   // A guest on its core builds instead.
-  if (context_.settings.guest && jobs.builds_are_slower()) return 0;
+  const ProcessMeasurerSettings& settings = context_.settings;
+  if (settings.guest && jobs.BuildersAreBehind(settings.builders - 1)) return 0;
   if (jobs.waiting_to_run() > 0 || jobs.waiting_to_build() == 0) return 0;
   const double next_seconds = 0.7 * jobs.build_seconds() / context_.settings.builders;
   return std::min(next_seconds, context_.settings.runner.sampling.budget_seconds);

@@ -140,7 +140,7 @@ void Supervisor::Dispatch() {
   for (int pass = 0; pass < 2; ++pass) {
     builders_.Pause(runners_.wants_quiet(), runners_.busy());
     builders_.Dispatch();
-    runners_.Dispatch();
+    if (!builders_.GuestIsDue()) runners_.Dispatch();
   }
   builders_.Pause(runners_.wants_quiet(), runners_.busy());
 }

@@ -26,7 +26,7 @@ Status Worker::Send(const Order& order, const TaskTable& tasks) {
   }
   std::vector<std::uint64_t> jobs = order.jobs;
   if (jobs.empty()) jobs = {kNoJob};
-  pending_.push_back({std::move(jobs), order.limit_seconds, 0, 0, 0});
+  pending_.push_back({std::move(jobs), order.limit_seconds, 0, 0, 0, 0});
   TW_RETURN_IF_ERROR(connected_now);
   if (!order.files.empty()) TW_RETURN_IF_ERROR(transport_->Send(order.files, kFilesSeconds));
   std::string lines;
@@ -90,9 +90,17 @@ void Worker::Pause(bool pause) {
       const double still = now - std::max(*paused_at_, pending.sent_at);
       pending.sent_at += still;
       pending.deadline += still;
+      pending.still += still;
     }
     paused_at_.reset();
   }
+}
+
+double Worker::still_seconds() const {
+  if (pending_.empty()) return 0;
+  const Pending& first = pending_.front();
+  if (!paused()) return first.still;
+  return first.still + clock_->MonotonicSeconds() - std::max(*paused_at_, first.sent_at);
 }
 
 std::string Worker::End(bool at_once) {

@@ -51,6 +51,8 @@ class Worker {
   /// Lets it stand still, where that can be done, or go on: its deadlines move along.
   void Pause(bool pause);
   bool paused() const { return paused_at_.has_value(); }
+  /// How long it has stood still, in all, since it got the order that it has had for longest.
+  double still_seconds() const;
   /// As Transport::End; what it had it has no more.
   std::string End(bool at_once);
 
@@ -67,7 +69,7 @@ class Worker {
  private:
   struct Pending {
     std::vector<std::uint64_t> jobs;
-    double limit_seconds, sent_at, deadline, processor_at_send;
+    double limit_seconds, sent_at, deadline, processor_at_send, still;
   };
   std::unique_ptr<Transport> transport_;
   Clock* clock_;

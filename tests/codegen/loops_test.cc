@@ -156,27 +156,26 @@ TEST_P(LoopsTest, LongFunctionsOfATileStandInTheCodeOnce) {
 }
 
 /// out[c, i, p] = 2 * a[i, p, c] by way of a tile of registers, whose vectors lie along c and leave
-/// it along p, and whose rows from `kept` on have no place in `out`.
+/// it along p, and whose rows from `kept` on have no place in `out`; 2 is a single number.
 Program TurnedTile(std::int64_t rows, std::int64_t pixels, std::int64_t channels,
                    std::int64_t kept) {
   const Buffer a = MakeBuffer("a", kFloat32, {rows, pixels, channels});
   const Buffer out = MakeBuffer("out", kFloat32, {channels, kept, pixels});
   const Buffer tile = MakeBuffer("tile", kFloat32, {rows, pixels, channels}, Scope::kLocal);
-  const auto nest = [&](const Expr& outer, const Expr& middle, std::int64_t extent, Stmt inner) {
-    return MakeFor(outer, rows, LoopKind::kUnrolled,
-                   MakeFor(middle, extent, LoopKind::kUnrolled, std::move(inner)));
-  };
+  const Buffer number = MakeBuffer("number", kFloat32, {}, Scope::kLocal);
   const Expr i = MakeVar("i"), p = MakeVar("p"), c = MakeVar("c");
-  const Stmt fill =
-      nest(i, p, pixels,
-           MakeFor(c, channels, LoopKind::kVectorized,
-                   MakeStore(tile, {i, p, c}, MakeLoad(a, {i, p, c}) + MakeLoad(a, {i, p, c}))));
+  const Stmt copy = MakeFor(c, channels, LoopKind::kVectorized,
+                            MakeStore(tile, {i, p, c}, MakeLoad(a, {i, p, c})));
+  const Stmt fill = MakeFor(i, rows, LoopKind::kUnrolled,
+                            MakeFor(p, pixels, LoopKind::kUnrolled, copy));
   const Expr k = MakeVar("k"), u = MakeVar("u"), v = MakeVar("v");
-  const Stmt turn = MakeFor(u, channels, LoopKind::kUnrolled,
-                            MakeFor(v, pixels, LoopKind::kVectorized,
-                                    MakeStore(out, {u, k, v}, MakeLoad(tile, {k, v, u}))));
+  const Expr value = MakeLoad(tile, {k, v, u}) * MakeLoad(number, {});
+  const Stmt turn = MakeFor(
+      u, channels, LoopKind::kUnrolled,
+      MakeFor(v, pixels, LoopKind::kVectorized, MakeStore(out, {u, k, v}, value)));
   const Stmt leave = MakeFor(k, rows, LoopKind::kUnrolled, MakeIf(Lt(k, kept), turn));
-  return {"turned", {a, out}, 1, MakeAllocate(tile, MakeBlock({fill, leave}))};
+  const Stmt body = MakeBlock({MakeStore(number, {}, MakeFloat(kFloat32, 2)), fill, leave});
+  return {"turned", {a, out}, 1, MakeAllocate(number, MakeAllocate(tile, body))};
 }
 
 TEST_P(LoopsTest, ATileThatLeavesTurnedIsTurnedInALoop) {

@@ -339,7 +339,11 @@ TEST_F(PoolsTest, AGuestBuildsWhileTheRunnerHasNothingToDo) {
   pause();
   EXPECT_TRUE(guest.paused);
   EXPECT_FALSE(builder().paused) << "one thread, on another core";
-  AnswerBuild(guest);
+  EXPECT_FALSE(build_->GuestIsDue());
+  clock_.now += 5;
+  EXPECT_TRUE(build_->GuestIsDue()) << "it had no turn for five seconds";
+  AnswerBuild(guest, Outcome::kOk, Blame::kCandidate, 5.5);
+  EXPECT_NEAR(jobs_.At(first).trial.build_seconds, 0.5, 1e-9) << "it stood still for five";
   (void)AddJob(4);
   (void)AddJob(5);
   EXPECT_EQ(builder().Count("build"), 3U);

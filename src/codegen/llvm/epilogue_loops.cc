@@ -24,7 +24,8 @@ bool IsLong(const Expr& expr) {
 
 class Roller {
  public:
-  explicit Roller(const StoragePlan& plan) : plan_(plan) {}
+  Roller(const StoragePlan& plan, std::int64_t register_bytes)
+      : plan_(plan), register_bytes_(register_bytes) {}
 
   Stmt Roll(const Stmt& stmt) {
     if (IsUnrolled(*stmt)) {
@@ -66,7 +67,8 @@ class Roller {
     }
     bool turns = false;
     ForEachNode(inner.body[0]->value, [&](const Expr& node) {
-      if (node->kind != ExprKind::kLoad || !IsTile(node->buffer.get())) return;
+      if (node->kind != ExprKind::kLoad || node->args.empty()) return;
+      if (!IsInRegisters(*node->buffer)) return;
       turns = turns || (Uses(node->args.back(), stmt.var) && !Uses(node->args.back(), inner.var));
     });
     return turns;
@@ -76,6 +78,11 @@ class Roller {
     bool uses = false;
     ForEachNode(expr, [&](const Expr& node) { uses = uses || node.get() == var.get(); });
     return uses;
+  }
+
+  bool IsInRegisters(const BufferNode& buffer) const {
+    return IsTile(&buffer) && buffer.bytes() <= register_bytes_ &&
+           !plan_.in_memory.contains(&buffer);
   }
 
   bool IsTile(const BufferNode* buffer) const {
@@ -215,10 +222,13 @@ class Roller {
   }
 
   const StoragePlan& plan_;
+  std::int64_t register_bytes_;
 };
 
 }  // namespace
 
-Stmt RollEpilogues(const Stmt& stmt, const StoragePlan& plan) { return Roller(plan).Roll(stmt); }
+Stmt RollEpilogues(const Stmt& stmt, const StoragePlan& plan, std::int64_t register_bytes) {
+  return Roller(plan, register_bytes).Roll(stmt);
+}
 
 }  // namespace tilewright::emit

@@ -105,7 +105,7 @@ Status EmitKernel(const Program& given, const CpuFeatures& features, Machine mac
   const StorageRules rules{.register_bytes = registers * features.float_lanes() * 4};
   Result<StoragePlan> plan = PlanStorage(program, rules);
   TW_RETURN_IF_ERROR(plan);
-  program.body = RollEpilogues(given.body, *plan);
+  program.body = RollEpilogues(given.body, *plan, rules.register_bytes);
   if (program.body.get() != given.body.get()) plan = PlanStorage(program, rules);
   TW_RETURN_IF_ERROR(plan);
   KernelContext kernel{module, program, features, *plan, machine};

@@ -8,9 +8,10 @@
 
 namespace tilewright::emit {
 
-/// TargetMachine::addPassesToEmitFile, for x86 and GPUs with two passes less: the machine scheduler,
-/// and the one behind register allocation that some CPUs have in their description, would undo the
-/// order of register tiles (tile_scheduler.h), in which instruction selection leaves them. On Arm it makes that order, for cores that run instructions as they come.
+/// TargetMachine::addPassesToEmitFile, for x86 and GPUs with two passes less: the machine scheduler
+/// and the one behind register allocation, which some CPUs ask for, would undo the order of
+/// register tiles (tile_scheduler.h), in which instruction selection leaves them.
+/// On Arm it makes that order, for cores that run instructions as they come.
 Result<std::string> EmitMachineCode(llvm::Module& module, llvm::TargetMachine& machine,
                                     bool assembly) {
   const auto type =
