@@ -30,8 +30,34 @@ bool Loads(const Expr& e) {
   return loads;
 }
 
-Expr WithoutCasts(Expr e) {
-  while (e->kind == ExprKind::kCast) e = e->args[0];
+/// Bits that a number's magnitude has without rounding; 0 for what is no number.
+int ExactBits(DataType type) {
+  switch (type.code) {
+    case TypeCode::kInt:
+      return type.bits - 1;
+    case TypeCode::kUInt:
+      return type.bits;
+    case TypeCode::kFloat:
+      return type.bits == 16 ? 11 : type.bits == 32 ? 24 : 53;
+    case TypeCode::kBool:
+      return 0;
+  }
+  return 0;
+}
+
+/// Whether every value of the one type is one of the other.
+bool KeepsValues(DataType from, DataType to) {
+  if (from == to) return true;
+  if (from.is_bool() || to.is_bool()) return false;
+  if (from.is_float() && !to.is_float()) return false;
+  if (from.code == TypeCode::kInt && to.code == TypeCode::kUInt) return false;
+  return ExactBits(from) <= ExactBits(to);
+}
+
+/// What is converted, by casts that lose nothing: others wrap, cut off or round what an instruction
+/// would multiply as it is.
+Expr WithoutWidening(Expr e) {
+  while (e->kind == ExprKind::kCast && KeepsValues(e->args[0].dtype(), e->dtype)) e = e->args[0];
   return e;
 }
 
@@ -96,9 +122,9 @@ Result<DotOperands> MatchProducts(const ComputeOp& op, const ProductTypes& types
   std::vector<Expr> conditions;
   const Expr body = StripZeroTaps(op.body, &conditions);
   if (body->kind != ExprKind::kMul) return InvalidArgument("the stage sums no products");
-  DotOperands operands{WithoutCasts(body->args[0]), WithoutCasts(body->args[1])};
+  DotOperands operands{WithoutWidening(body->args[0]), WithoutWidening(body->args[1])};
   if (operands.a->kind != ExprKind::kLoad || operands.b->kind != ExprKind::kLoad) {
-    return InvalidArgument("a factor is no (converted) load");
+    return InvalidArgument("a factor is no load, nor one that is converted without a loss");
   }
   const auto fits = [&] { return operands.a.dtype() == types.a && operands.b.dtype() == types.b; };
   if (!fits()) std::swap(operands.a, operands.b);

@@ -29,7 +29,8 @@ struct ProductTypes {
 /// Those of the dot product or matrix product of that name. Null if there is none.
 std::optional<ProductTypes> TypesOfIntrinsic(std::string_view name);
 
-/// The two loads whose products the stage sums; of different types, in their order.
+/// The two loads whose products the stage sums, as they are or converted to types that have all of
+/// their values; of different types, in their order.
 /// Errors: kInvalidArgument with what does not fit (combiner, shape of the body, types).
 Result<DotOperands> MatchProducts(const ComputeOp& op, const ProductTypes& types);
 

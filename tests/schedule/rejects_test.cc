@@ -238,6 +238,28 @@ TEST(RejectsTest, DotProductWhoseOperandsLieWrong) {
             "stage 'dense': dot4.u8s8: the lanes of the sum are not consecutive in memory");
 }
 
+TEST(RejectsTest, DotProductOfFactorsThatACastChanges) {
+  const auto status = [](DataType first, DataType second) {
+    Compute compute = MakeDenseU8S8(8, 2, 8);
+    Expr& body = compute.stages[0].body;
+    const Expr a = body->args[0]->args[0], b = body->args[1]->args[0];
+    body = MakeCast(kInt32, MakeCast(first, a)) * MakeCast(kInt32, MakeCast(second, b));
+    Schedule s(std::move(compute));
+    const StageId c = s.Stage("dense");
+    const LoopId j = s.SpatialAxis(c, 1);
+    s.Reorder(c, {s.SpatialAxis(c, 0), s.ReductionAxis(c, 0), j, s.ReductionAxis(c, 1)});
+    s.Tensorize(c, j, "dot4.u8s8");
+    return s.status().ok() ? Lower(s, "kernel").status() : s.status();
+  };
+  EXPECT_EQ(status(kInt16, kInt16).message(), "");
+  EXPECT_EQ(status(kInt16, kFloat32).code(), StatusCode::kInvalidArgument);
+  const std::string why =
+      "tensorize of stage 'dense': dot4.u8s8: a factor is no load, nor one that is converted "
+      "without a loss";
+  EXPECT_EQ(status(kInt8, kInt16).message(), why);
+  EXPECT_EQ(status(kUInt16, kUInt16).message(), why);
+}
+
 TEST(RejectsTest, TapsOfDataThatAllLanesShare) {
   Schedule s(MakeDenseU8S8(2, 2, 8));
   const StageId c = s.Stage("dense");

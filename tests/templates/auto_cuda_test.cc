@@ -176,6 +176,26 @@ TEST_F(AutoCudaTest, MmaComputesProductsInAnyOrderOfDimensions) {
             "");
 }
 
+// What a cast wraps, cuts off or rounds is no factor as it is stored.
+TEST_F(AutoCudaTest, MmaTakesFactorsThatAreConvertedWithoutALoss) {
+  const TemplateEntry* entry = BuiltInTemplates().Find("auto.cuda/mma");
+  const auto why = [&](const std::string& type, const std::string& product,
+                       const char* arch = "cuda -arch=sm_80") {
+    const std::string text = "input A: " + type + "[16, 32]\ninput B: " + type + "[8, 32]\n" +
+                             "C[i: 16, j: 8] = sum(k: 32) " + product;
+    return entry->refuses(Of(text), *Target::Parse(arch));
+  };
+  EXPECT_EQ(why("int8", "int32(A[i, k]) * int32(B[j, k])"), "");
+  EXPECT_EQ(why("int8", "int32(int16(A[i, k])) * int32(B[j, k])"), "");
+  const auto types = testing::HasSubstr("only products of int8");
+  EXPECT_THAT(why("int8", "int32(uint8(A[i, k])) * int32(B[j, k])"), types);
+  EXPECT_EQ(why("float16", "float32(A[i, k]) * float32(B[j, k])"), "");
+  EXPECT_THAT(why("float16", "float32(int32(A[i, k])) * float32(B[j, k])"), types);
+  EXPECT_EQ(why("float32", "A[i, k] * B[j, k]", "cuda -arch=sm_80 -tf32"), "");
+  EXPECT_THAT(why("float32", "float32(float16(A[i, k])) * B[j, k]", "cuda -arch=sm_80 -tf32"),
+              types);
+}
+
 TEST_F(AutoCudaTest, FlatComputesRowsSumsAndElements) {
   EXPECT_GE(RunSome(kGridSoftmax, "auto.cuda/flat", 12).run, 12);
   EXPECT_GE(RunSome(kGridNorm, "auto.cuda/flat", 12).run, 12);
