@@ -38,6 +38,11 @@ constexpr const char* kGridBatch =
 constexpr const char* kGridBytes =
     "input A: int8[16, 32]\nconst B: int8[24, 32]\n"
     "C[i: 16, j: 24] = sum(k: 32) int32(A[i, k]) * int32(B[j, k])";
+// Neither factor has the products side by side: both are turned on their way to shared memory.
+constexpr const char* kGridTurned =
+    "input A: float16[2, 32, 16]\ninput B: float16[2, 32, 24]\n"
+    "C[b: 2, i: 16, j: 24] = sum(k: 32) float32(A[b, k, i]) * float32(B[b, k, j])\n"
+    "R[b: 2, i: 16, j: 24] = max(C[b, i, j], 0.0)";
 constexpr const char* kGridSoftmax =
     "input X: float32[6, 50]\n"
     "largest[i: 6] = max(j: 50) X[i, j]\n"
@@ -134,11 +139,27 @@ class AutoCudaTest : public testing::Test {
     return *std::move(kernel);
   }
 
-  static std::size_t LaunchesOf(const Kernel& kernel) {
-    const Target target = *Target::Parse("cuda -arch=sm_80");
+  static std::vector<Launch> LaunchesOf(const Kernel& kernel,
+                                        const Target& target = *Target::Parse("cuda -arch=sm_80")) {
     const auto program = Lower(kernel.schedule, "kernel", LowerLimitsFor(target));
     EXPECT_TRUE(program.ok()) << program.status().message();
-    return program.ok() ? PlanLaunches(*program).launches.size() : 0;
+    return program.ok() ? PlanLaunches(*program).launches : std::vector<Launch>();
+  }
+
+  /// Of the default config, which lowers. The shapes may be too large to run here.
+  static std::vector<Launch> DefaultLaunches(const std::string& text, const char* key,
+                                             const char* arch) {
+    SCOPED_TRACE(std::string(key) + " for " + arch + " of " + text);
+    const Target target = *Target::Parse(arch);
+    const Workload w = Of(text);
+    const TemplateEntry* entry = BuiltInTemplates().Find(key);
+    EXPECT_EQ(entry->refuses(w, target), "");
+    const auto config = entry->default_config(w, target);
+    EXPECT_TRUE(config.ok()) << config.status().message();
+    if (!config.ok()) return {};
+    const auto kernel = ApplyTemplate(*entry, w, {}, target, *config);
+    EXPECT_TRUE(kernel.ok()) << kernel.status().message();
+    return kernel.ok() ? LaunchesOf(*kernel, target) : std::vector<Launch>();
   }
 };
 
@@ -152,12 +173,7 @@ TEST_F(AutoCudaTest, TilesComputeContractions) {
 
 TEST_F(AutoCudaTest, MmaComputesProductsInAnyOrderOfDimensions) {
   EXPECT_GE(RunSome(kGridBytes, "auto.cuda/mma", 10).run, 4);
-  // Neither factor has the products side by side: both are turned on their way to shared memory.
-  const std::string turned =
-      "input A: float16[2, 32, 16]\ninput B: float16[2, 32, 24]\n"
-      "C[b: 2, i: 16, j: 24] = sum(k: 32) float32(A[b, k, i]) * float32(B[b, k, j])\n"
-      "R[b: 2, i: 16, j: 24] = max(C[b, i, j], 0.0)";
-  EXPECT_GE(RunSome(turned, "auto.cuda/mma", 10).run, 3);
+  EXPECT_GE(RunSome(kGridTurned, "auto.cuda/mma", 10).run, 3);
   const std::string conv =
       "input X: float16[16, 4, 8]\nconst W: float16[16, 16, 3, 3]\n"
       "P[c: 16, y: 6, x: 10] = float16(select(y >= 1 and y < 5 and x >= 1 and x < 9, "
@@ -196,6 +212,45 @@ TEST_F(AutoCudaTest, MmaTakesFactorsThatAreConvertedWithoutALoss) {
               types);
 }
 
+TEST_F(AutoCudaTest, MmaSaysWhatDoesNotFit) {
+  const TemplateEntry* entry = BuiltInTemplates().Find("auto.cuda/mma");
+  const auto why = [&](const std::string& product, const char* length = "32",
+                       const char* arch = "cuda -arch=sm_80") {
+    const std::string text = std::string("input A: float16[16, 33]\ninput B: float16[8, 33]\n") +
+                             "C[i: 16, j: 8] = sum(k: " + length + ") " + product;
+    return entry->refuses(Of(text), *Target::Parse(arch));
+  };
+  const std::string plain = "float32(A[i, k]) * float32(B[j, k])";
+  EXPECT_EQ(why(plain), "");
+  EXPECT_THAT(why(plain, "33"), testing::HasSubstr("divides the length of an axis"));
+  EXPECT_THAT(why(plain, "32", "cuda -arch=sm_61"), testing::HasSubstr("no tensor cores for"));
+  EXPECT_THAT(why("float32(A[i, k + 1]) * float32(B[j, k])"),
+              testing::HasSubstr("no reduced axis is an index of both factors"));
+  EXPECT_THAT(why("float32(A[i, k]) * float32(B[j / 2, k])"), testing::HasSubstr("distance apart"));
+  // Rows may be read at any places.
+  EXPECT_GE(RunSome("input A: float16[16, 32]\ninput B: float16[8, 32]\n"
+                    "C[i: 16, j: 8] = sum(k: 32) float32(A[i / 2, k]) * float32(B[j, k])",
+                    "auto.cuda/mma", 4)
+                .run,
+            2);
+}
+
+TEST_F(AutoCudaTest, DefaultsOfAwkwardShapesLower) {
+  // Rows of an odd number of float16 are at no multiples of what is copied asynchronously.
+  const char* odd =
+      "input A: float16[16, 129]\ninput B: float16[8, 129]\n"
+      "C[i: 16, j: 8] = sum(k: 128) float32(A[i, k]) * float32(B[j, k])";
+  EXPECT_EQ(DefaultLaunches(odd, "auto.cuda/mma", "cuda -arch=sm_80").size(), 1u);
+  // More products than blocks along z.
+  const char* products =
+      "input A: float16[512, 224, 32, 16]\ninput B: float16[512, 224, 8, 16]\n"
+      "C[n: 512, h: 224, i: 32, j: 8] = sum(k: 16) float32(A[n, h, i, k]) * float32(B[n, h, j, k])";
+  for (const Launch& launch : DefaultLaunches(products, "auto.cuda/mma", "cuda -arch=sm_80")) {
+    EXPECT_EQ(launch.grid[0] % (512 * 224), 0);
+    EXPECT_EQ(launch.grid[2], 1);
+  }
+}
+
 TEST_F(AutoCudaTest, FlatComputesRowsSumsAndElements) {
   EXPECT_GE(RunSome(kGridSoftmax, "auto.cuda/flat", 12).run, 12);
   EXPECT_GE(RunSome(kGridNorm, "auto.cuda/flat", 12).run, 12);
@@ -209,9 +264,11 @@ TEST_F(AutoCudaTest, FlatComputesRowsSumsAndElements) {
 }
 
 TEST_F(AutoCudaTest, WholeRowsAreOneLaunch) {
-  EXPECT_EQ(LaunchesOf(KernelOf(kGridSoftmax, "auto.cuda/flat", {})), 1u);
-  EXPECT_EQ(LaunchesOf(KernelOf(kGridNorm, "auto.cuda/flat", {})), 1u);
-  EXPECT_GT(LaunchesOf(KernelOf(kGridSoftmax, "auto.cuda/flat", {{"rows", KnobValue{false}}})), 1u);
+  EXPECT_EQ(LaunchesOf(KernelOf(kGridSoftmax, "auto.cuda/flat", {})).size(), 1u);
+  EXPECT_EQ(LaunchesOf(KernelOf(kGridNorm, "auto.cuda/flat", {})).size(), 1u);
+  EXPECT_GT(
+      LaunchesOf(KernelOf(kGridSoftmax, "auto.cuda/flat", {{"rows", KnobValue{false}}})).size(),
+      1u);
 }
 
 TEST_F(AutoCudaTest, WhatDoesNotFitIsRefusedWithAReason) {

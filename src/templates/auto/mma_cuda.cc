@@ -6,8 +6,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "src/ir/simplify.h"
 #include "src/ir/visit.h"
 #include "src/schedule/dot.h"
 #include "src/target/gpu.h"
@@ -16,6 +21,7 @@
 #include "src/templates/auto/rules.h"
 #include "src/templates/auto/tile_stages.h"
 #include "src/templates/cuda/mma.h"
+#include "src/templates/limits.h"
 #include "src/templates/stages.h"
 
 namespace tilewright {
@@ -34,6 +40,9 @@ struct Factor {
   }
 };
 
+/// What an instruction has no use for, as it is looked for.
+enum class Misfit : std::uint8_t { kDevice, kSums, kRun, kLength };
+
 /// A contraction as one product of matrices, or a grid of them.
 struct GridProduct {
   Contraction contraction;
@@ -41,23 +50,24 @@ struct GridProduct {
   MmaSizes sizes;
   int row = -1, column = -1, run = -1;  ///< axes of the main stage
   Factor data, weight;                  ///< that have the row, and the column
+  Misfit misfit = Misfit::kDevice;      ///< without mma: of the instruction that came closest
 };
 
+bool IsPartOf(const Expr& var, const Expr& expr) {
+  bool found = false;
+  ForEachNode(expr, [&](const Expr& node) { found = found || node.Same(var); });
+  return found;
+}
+
 bool IsIndexedBy(const ExprNode& load, const Expr& var) {
-  return std::ranges::any_of(load.args, [&](const Expr& index) {
-    bool mentions = false;
-    ForEachNode(index, [&](const Expr& node) { mentions = mentions || node.Same(var); });
-    return mentions;
-  });
+  return std::ranges::any_of(load.args, [&](const Expr& index) { return IsPartOf(var, index); });
 }
 
 /// The dimension whose index is the variable, by itself, if no other one has it; else -1.
 int DimensionOf(const ExprNode& load, const Expr& var) {
   int found = -1;
   for (std::size_t d = 0; d < load.args.size(); ++d) {
-    bool mentions = false;
-    ForEachNode(load.args[d], [&](const Expr& node) { mentions = mentions || node.Same(var); });
-    if (!mentions) continue;
+    if (!IsPartOf(var, load.args[d])) continue;
     if (found >= 0 || !load.args[d].Same(var)) return -1;
     found = static_cast<int>(d);
   }
@@ -80,13 +90,18 @@ void ChooseRun(GridProduct& product, const ExprNode& a, const ExprNode& b, int c
   const ComputeOp& op = product.contraction.op();
   const std::int64_t m = product.contraction.extent(product.row);
   const std::int64_t n = product.contraction.extent(product.column);
-  if (mma.capability > capability || m % mma.m != 0 || n % mma.n != 0) return;
+  const auto misfit = [&](Misfit why) { product.misfit = std::max(product.misfit, why); };
+  if (mma.capability > capability) return;
+  if (m % mma.m != 0 || n % mma.n != 0) return misfit(Misfit::kSums);
+  misfit(Misfit::kRun);
   std::int64_t products = 1;
   for (const Axis& axis : op.reduce_axes) products *= axis.extent;
   for (int i = 0; i < static_cast<int>(op.reduce_axes.size()); ++i) {
     const Axis& axis = op.reduce_axes[static_cast<std::size_t>(i)];
     const int of_a = DimensionOf(a, axis.var), of_b = DimensionOf(b, axis.var);
-    if (of_a < 0 || of_b < 0 || axis.extent % mma.k != 0) continue;
+    if (of_a < 0 || of_b < 0) continue;
+    misfit(Misfit::kLength);
+    if (axis.extent % mma.k != 0) continue;
     const bool larger = product.mma == nullptr || mma.m * mma.k > product.mma->m * product.mma->k;
     if (!larger && axis.extent <= product.sizes.k) continue;
     product.mma = &mma;
@@ -95,6 +110,42 @@ void ChooseRun(GridProduct& product, const ExprNode& a, const ExprNode& b, int c
     product.data.dimension = of_a;
     product.weight.dimension = of_b;
   }
+}
+
+/// Why no instruction fits.
+std::string WhyNone(const GridProduct& product, int capability) {
+  const Contraction& c = product.contraction;
+  switch (product.misfit) {
+    case Misfit::kDevice:
+      return fmt::format("sm_{} has no tensor cores for these types", capability);
+    case Misfit::kSums:
+      return fmt::format(
+          "tensor cores of sm_{} have no product for these types that divides {} x {} sums",
+          capability, c.extent(product.row), c.extent(product.column));
+    case Misfit::kRun:
+      return "no reduced axis is an index of both factors by itself";
+    case Misfit::kLength:
+      return fmt::format(
+          "tensor cores of sm_{} have no product for these types that divides the length of an "
+          "axis that both factors are reduced along",
+          capability);
+  }
+  return "";
+}
+
+/// Whether neighbours along the axis are the same distance apart everywhere.
+bool IsLinearAlong(const ComputeOp& op, const ExprNode& load, const Expr& var) {
+  Ranges ranges;
+  for (const Axis& axis : op.axes) ranges.Set(axis.var, {0, axis.extent - 1});
+  for (const Axis& axis : op.reduce_axes) ranges.Set(axis.var, {0, axis.extent - 1});
+  return std::ranges::all_of(load.args, [&](const Expr& index) {
+    if (!IsPartOf(var, index)) return true;
+    if (index.dtype() != kInt64) return false;
+    const LinearForm form = LinearForm::Of(index, ranges);
+    return std::ranges::all_of(form.terms, [&](const LinearForm::Term& term) {
+      return term.atom.Same(var) || !IsPartOf(var, term.atom);
+    });
+  });
 }
 
 Result<GridProduct> FindGridProduct(const Workload& w, const Target& target) {
@@ -122,6 +173,9 @@ Result<GridProduct> FindGridProduct(const Workload& w, const Target& target) {
     if (of_a > of_b) std::swap(a, b);
     product.row = std::min(of_a, of_b);
     product.column = std::max(of_a, of_b);
+    if (!IsLinearAlong(c.op(), *b, c.op().axes[static_cast<std::size_t>(product.column)].var)) {
+      return Unsupported("columns are read that are not the same distance apart everywhere");
+    }
     ChooseRun(product, *a, *b, *capability, mma);
     const auto number = [&](const ExprNode* load) {
       const auto at = std::ranges::find(c.operands, load->buffer, &Contraction::Operand::buffer);
@@ -132,13 +186,11 @@ Result<GridProduct> FindGridProduct(const Workload& w, const Target& target) {
   }
   if (!typed) {
     return Unsupported(
-        "only products of int8 summed in int32 and of float16 summed in float32, and of float32 "
-        "where the target says -tf32");
+        "only products of int8 summed in int32 and of float16 summed in float32, as they are "
+        "stored, and of float32 where the target says -tf32");
   }
   if (product.mma == nullptr) {
-    return Unsupported(fmt::format(
-        "tensor cores of sm_{} have no product for these types that divides {} x {} sums",
-        *capability, c.extent(product.row), c.extent(product.column)));
+    return Unsupported(WhyNone(product, *capability));
   }
   for (Factor* factor : {&product.data, &product.weight}) {
     const std::size_t rank = c.operands[factor->operand].buffer->shape.size();
@@ -176,46 +228,12 @@ MmaProduct::Copy CopyFactor(Schedule& s, const GridProduct& product, const Facto
   return copy;
 }
 
-}  // namespace
-
-std::string AutoMmaCuda::Refuses(const Workload& w, const Target& target) {
-  if (std::string why = RefusesAnyExpression(w, target); !why.empty()) return why;
-  return FindGridProduct(w, target).status().message();
-}
-
-Result<ConfigSpace> AutoMmaCuda::DefineSpace(const Workload& w, const Target& target) {
-  auto product = FindGridProduct(w, target);
-  TW_RETURN_IF_ERROR(product);
-  return ProductSpace(*product, target);
-}
-
-Result<Config> AutoMmaCuda::DefaultConfig(const Workload& w, const Target& target) {
-  auto product = FindGridProduct(w, target);
-  TW_RETURN_IF_ERROR(product);
-  auto config = MmaDefault(*product->mma, product->sizes, target);
-  TW_RETURN_IF_ERROR(config);
-  auto space = ProductSpace(*product, target);
-  TW_RETURN_IF_ERROR(space);
-  // What is turned is copied element by element; what a stage makes may be no plain copy.
-  const Contraction& c = product->contraction;
-  bool plain = true;
-  for (const Factor* factor : {&product->data, &product->weight}) {
-    plain = plain && !factor->turned && c.operands[factor->operand].input >= 0;
-  }
-  for (auto& [name, value] : config->values) {
-    if (name == "stages" && !plain) value = KnobValue{std::int64_t{1}};
-  }
-  return space->Locate(*config);
-}
-
-Result<Kernel> AutoMmaCuda::Apply(const Workload& w, const Epilogue&, const Target& target,
-                                  const Config& config) {
-  auto product = FindGridProduct(w, target);
-  TW_RETURN_IF_ERROR(product);
-  TW_RETURN_IF_ERROR(CheckMmaBlock(*product->mma, product->sizes, target, config));
-  Contraction& c = product->contraction;
+Result<Kernel> ScheduleGridProduct(const GridProduct& product, const Target& target,
+                                   const Config& config) {
+  TW_RETURN_IF_ERROR(CheckMmaBlock(*product.mma, product.sizes, target, config));
+  Contraction c = product.contraction;
   std::vector<std::string> arranged = {"contraction"};
-  for (const Factor* factor : {&product->data, &product->weight}) {
+  for (const Factor* factor : {&product.data, &product.weight}) {
     if (!factor->turned) continue;
     TurnOperand(c, factor->operand, factor->dimension);
     arranged.push_back(fmt::format("turn, {}, {}", factor->operand, factor->dimension));
@@ -243,17 +261,71 @@ Result<Kernel> AutoMmaCuda::Apply(const Workload& w, const Epilogue&, const Targ
   MmaProduct stages;
   stages.sum = sum;
   stages.result = writer;
-  stages.row = product->row;
-  stages.column = product->column;
-  stages.run = product->run;
-  stages.data = CopyFactor(s, *product, product->data, sum);
-  stages.weight = CopyFactor(s, *product, product->weight, sum);
+  stages.row = product.row;
+  stages.column = product.column;
+  stages.run = product.run;
+  stages.data = CopyFactor(s, product, product.data, sum);
+  stages.weight = CopyFactor(s, product, product.weight, sum);
   for (const StageId maker : makers) s.ComputeInline(maker);
-  stages.vectorize = product->column == c.vector_axis;
-  ScheduleMmaProduct(s, *product->mma, stages, config);
+  stages.vectorize = product.column == c.vector_axis;
+  std::int64_t products = 1;
+  for (int i = 0; i < static_cast<int>(c.op().axes.size()); ++i) {
+    if (i != product.row && i != product.column) products *= c.extent(i);
+  }
+  stages.grid_along_x = products > LaunchLimits().grid[2];
+  ScheduleMmaProduct(s, *product.mma, stages, config);
   DealStages(s, {writer}, {.row_threads = 32});
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), AnchorForm(), std::move(arranged)};
+}
+
+}  // namespace
+
+std::string AutoMmaCuda::Refuses(const Workload& w, const Target& target) {
+  if (std::string why = RefusesAnyExpression(w, target); !why.empty()) return why;
+  return FindGridProduct(w, target).status().message();
+}
+
+Result<ConfigSpace> AutoMmaCuda::DefineSpace(const Workload& w, const Target& target) {
+  auto product = FindGridProduct(w, target);
+  TW_RETURN_IF_ERROR(product);
+  return ProductSpace(*product, target);
+}
+
+Result<Config> AutoMmaCuda::DefaultConfig(const Workload& w, const Target& target) {
+  auto product = FindGridProduct(w, target);
+  TW_RETURN_IF_ERROR(product);
+  auto config = MmaDefault(*product->mma, product->sizes, target);
+  TW_RETURN_IF_ERROR(config);
+  auto space = ProductSpace(*product, target);
+  TW_RETURN_IF_ERROR(space);
+  // What is turned is copied element by element; what a stage makes may be no plain copy.
+  const Contraction& c = product->contraction;
+  bool plain = true;
+  for (const Factor* factor : {&product->data, &product->weight}) {
+    plain = plain && !factor->turned && c.operands[factor->operand].input >= 0;
+  }
+  // Rows at odd places are not copied ahead, and long steps or large blocks may not fit: then less.
+  const std::vector<std::vector<std::string_view>> less = {
+      {}, {"stages"}, {"steps_k"}, {"warps_m", "warps_n"}, {"tiles_m", "tiles_n"}};
+  for (const std::vector<std::string_view>& names : less) {
+    for (auto& [name, value] : config->values) {
+      const bool one = std::ranges::find(names, name) != names.end();
+      if (one || (name == "stages" && !plain)) value = KnobValue{std::int64_t{1}};
+    }
+    config = space->Locate(*config);
+    TW_RETURN_IF_ERROR(config);
+    const auto kernel = ScheduleGridProduct(*product, target, *config);
+    if (kernel.ok() && Lower(kernel->schedule, "kernel", LowerLimitsFor(target)).ok()) break;
+  }
+  return config;
+}
+
+Result<Kernel> AutoMmaCuda::Apply(const Workload& w, const Epilogue&, const Target& target,
+                                  const Config& config) {
+  auto product = FindGridProduct(w, target);
+  TW_RETURN_IF_ERROR(product);
+  return ScheduleGridProduct(*product, target, config);
 }
 
 }  // namespace tilewright

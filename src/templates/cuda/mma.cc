@@ -66,12 +66,18 @@ LoopId BindResult(Schedule& s, const MmaProduct& product, const Tile& tile, cons
   std::vector<LoopId> order = grid;
   order.insert(order.end(), {row_block, x[0], y[0], x[1], y[1], x[2], y[2], x[3]});
   s.Reorder(result, order);
-  if (!grid.empty()) s.Bind(result, FuseAll(s, result, grid), LoopKind::kBlockZ);
+  LoopId rows = row_block;
+  if (product.grid_along_x) {
+    grid.push_back(row_block);
+    rows = FuseAll(s, result, grid);
+  } else if (!grid.empty()) {
+    s.Bind(result, FuseAll(s, result, grid), LoopKind::kBlockZ);
+  }
   // Rows may be as many as the pixels of a batch: of the axes of a grid only x is that long.
-  s.Bind(result, row_block, LoopKind::kBlockX);
+  s.Bind(result, rows, LoopKind::kBlockX);
   s.Bind(result, x[0], LoopKind::kBlockY);
   BindThreadLoops(s, result, {s.Fuse(result, y[0], x[1]), y[1], x[2]});
-  s.Pragma(result, row_block, "auto_unroll_max_step", config.Integer("auto_unroll_max_step"));
+  s.Pragma(result, rows, "auto_unroll_max_step", config.Integer("auto_unroll_max_step"));
   if (!product.vectorize) return x[2];
   const std::int64_t lanes = kAccessBytes / s.stage(result).op.output->dtype.bytes();
   s.Vectorize(result, s.Split(result, x[3], LargestDivisor(tile.columns, lanes)).second);

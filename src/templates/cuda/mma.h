@@ -57,6 +57,9 @@ struct MmaProduct {
   };
   Copy data, weight;      ///< that have the row, and the column
   bool vectorize = true;  ///< columns are neighbours in the result
+  /// Blocks of the grid of products lie along x, before those of rows: more than z may have. Else
+  /// they lie along z.
+  bool grid_along_x = false;
 };
 /// Schedules it on tensor cores; its stages have no loops yet. Axes that are neither row nor column
 /// are a grid of products, other reduction axes steps around the run. Each block copies what one
