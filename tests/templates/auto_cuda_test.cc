@@ -236,6 +236,15 @@ TEST_F(AutoCudaTest, MmaSaysWhatDoesNotFit) {
 }
 
 TEST_F(AutoCudaTest, DefaultsOfAwkwardShapesLower) {
+  // A prime number of threads shares a sum: no other row has threads in the block.
+  const char* sum = "input X: float32[64, 251]\nS[i: 64] = sum(j: 251) X[i, j]";
+  for (const Launch& launch : DefaultLaunches(sum, "auto.cuda/flat", "cuda -arch=sm_61")) {
+    EXPECT_EQ(launch.threads(), 251);
+  }
+  const char* largest =
+      "input A: float32[64, 32]\ninput B: float32[251, 32]\n"
+      "C[i: 64, j: 251] = sum(k: 32) A[i, k] * B[j, k]\nM[i: 64] = max(j: 251) C[i, j]";
+  EXPECT_EQ(DefaultLaunches(largest, "auto.cuda/tiles", "cuda -arch=sm_61").size(), 2u);
   // Rows of an odd number of float16 are at no multiples of what is copied asynchronously.
   const char* odd =
       "input A: float16[16, 129]\ninput B: float16[8, 129]\n"
@@ -249,6 +258,25 @@ TEST_F(AutoCudaTest, DefaultsOfAwkwardShapesLower) {
     EXPECT_EQ(launch.grid[0] % (512 * 224), 0);
     EXPECT_EQ(launch.grid[2], 1);
   }
+}
+
+TEST_F(AutoCudaTest, AsManyRowsAreInABlockAsFitItsMemory) {
+  const auto softmax = [](const std::string& size) {
+    return "input X: float32[64, " + size + "]\n" + "largest[i: 64] = max(j: " + size +
+           ") X[i, j]\n" + "power[i: 64, j: " + size + "] = exp(X[i, j] - largest[i])\n" +
+           "total[i: 64] = sum(j: " + size + ") power[i, j]\n" + "P[i: 64, j: " + size +
+           "] = power[i, j] / total[i]";
+  };
+  const auto rows = [&](const char* size, const char* arch) {
+    const auto launches = DefaultLaunches(softmax(size), "auto.cuda/flat", arch);
+    return launches.size() == 1 ? launches[0].block[1] : 0;
+  };
+  EXPECT_EQ(rows("2048", "cuda -arch=sm_80"), 8);
+  EXPECT_EQ(rows("2048", "cuda -arch=sm_75"), 4);
+  EXPECT_EQ(rows("2048", "cuda -arch=sm_61"), 4);
+  EXPECT_EQ(rows("32000", "cuda -arch=sm_80"), 1);
+  EXPECT_EQ(rows("32000", "cuda -arch=sm_75"), 0);  // launches of its stages
+  EXPECT_EQ(rows("32000", "cuda -arch=sm_61"), 0);
 }
 
 TEST_F(AutoCudaTest, FlatComputesRowsSumsAndElements) {

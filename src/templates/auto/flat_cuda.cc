@@ -7,6 +7,7 @@
 #include "src/templates/auto/grid_stages.h"
 #include "src/templates/auto/rules.h"
 #include "src/templates/cuda/block_tiles.h"
+#include "src/templates/limits.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 #include "src/tensor/expression/collapse.h"
@@ -49,7 +50,7 @@ Result<Config> AutoFlatCuda::DefaultConfig(const Workload& w, const Target&) {
   return space->At(0);
 }
 
-Result<Kernel> AutoFlatCuda::Apply(const Workload& w, const Epilogue&, const Target&,
+Result<Kernel> AutoFlatCuda::Apply(const Workload& w, const Epilogue&, const Target& target,
                                    const Config& config) {
   const bool joined = config.Integer("joined") != 0;
   Compute compute = DefineExpression(joined ? Collapsed(w.expression) : w.expression);
@@ -59,6 +60,7 @@ Result<Kernel> AutoFlatCuda::Apply(const Workload& w, const Epilogue&, const Tar
   choices.threads = config.Integer("threads");
   choices.elements = config.Integer("elements");
   choices.vector = config.Integer("vector");
+  choices.shared_bytes = LowerLimitsFor(target).launch.shared_bytes;
   bool rows = false;
   if (Reduces(w.expression)) {
     choices.row_threads = config.Integer("row_threads");

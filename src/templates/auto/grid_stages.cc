@@ -133,9 +133,14 @@ void DealSums(Schedule& s, const SumsOfWriter& sums, const GridChoices& choices,
   dealt.push_back(writer);
   std::vector<std::vector<StageId>> partial;
   bool shared = false;
+  std::int64_t row_threads = choices.row_threads;  // sums that are hardly divided have more parts
   for (const StageId sum : sums.sums) {
     partial.push_back(FactorSum(s, sum, choices.row_threads));
-    shared = shared || !partial.back().empty();
+    for (const StageId part : partial.back()) {
+      const int last = static_cast<int>(s.stage(part).op.axes.size()) - 1;
+      row_threads = std::max(row_threads, s.Extent(s.SpatialAxis(part, last)));
+      shared = true;
+    }
   }
   std::vector<LoopId> axes = s.Leaves(writer);
   axes.resize(std::min(s.stage(writer).op.axes.size(), axes.size()));
@@ -157,7 +162,7 @@ void DealSums(Schedule& s, const SumsOfWriter& sums, const GridChoices& choices,
     return;
   }
   const std::int64_t rows = LargestDivisor(
-      s.Extent(axes.back()), std::max<std::int64_t>(1, choices.threads / choices.row_threads));
+      s.Extent(axes.back()), std::max<std::int64_t>(1, choices.threads / row_threads));
   const auto [outer, row] = s.Split(writer, axes.back(), rows);
   axes.back() = outer;
   s.Bind(writer, FuseAll(s, writer, axes), LoopKind::kBlockX);
@@ -251,14 +256,30 @@ std::optional<Schedule> RowsInBlocks(Schedule s, int inside, const GridChoices& 
     elements[id.index] = finder.ElementsOfRow(id);
     if (elements[id.index] > kLongestRow) return std::nullopt;
   }
-  const std::int64_t count = LargestDivisor(
+  const auto is_own = [&](StageId id, std::int64_t count) {  // every thread has it itself
+    return elements[id.index] == 1 && (count == 1 || finder.Of(id).back() < 0);
+  };
+  const auto shared_bytes = [&](std::int64_t count) {
+    std::int64_t bytes = 0;
+    for (const StageId id : order) {
+      if (id == result || is_own(id, count)) continue;
+      const std::int64_t element = s.stage(id).op.output->dtype.bytes();
+      bytes += RoundUp(count * elements[id.index] * element, kSharedAlignment);
+    }
+    return bytes;
+  };
+  std::int64_t count = LargestDivisor(
       *(own_rows - 1), std::max<std::int64_t>(1, choices.threads / choices.row_threads));
+  while (count > 1 && shared_bytes(count) > choices.shared_bytes) {
+    count = LargestDivisor(*(own_rows - 1), count - 1);
+  }
+  if (shared_bytes(count) > choices.shared_bytes) return std::nullopt;
   const LoopId row = DealRow(s, result, finder.Of(result), count, choices, true).row;
   for (std::size_t i = order.size() - 1; i-- > 0;) {  // readers are there before what they read
     const StageId id = order[i];
     const RowAxes& axes = finder.Of(id);
     const bool number = elements[id.index] == 1;
-    if (number && (count == 1 || axes.back() < 0)) {  // every thread has it itself
+    if (is_own(id, count)) {
       s.SetScope(id, Scope::kLocal);
       s.ComputeAt(id, result, row);
       continue;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "src/schedule/lower/launch.h"
 #include "src/schedule/schedule.h"
 
 namespace tilewright {
@@ -14,6 +15,7 @@ struct GridChoices {
   std::int64_t elements = 1;     ///< of a thread, one after the other
   std::int64_t vector = 1;       ///< neighbours of each of those that are written in one access
   std::int64_t row_threads = 1;  ///< that share a sum, each its part, which meet in shared memory
+  std::int64_t shared_bytes = kStaticSharedBytes;  ///< that a block may have
 };
 
 /// Whether neighbours along the innermost axis are read under the same conditions, or none: vectors
@@ -28,8 +30,9 @@ void DealStages(Schedule& schedule, const std::vector<StageId>& done, const Grid
 
 /// A computation that goes row by row of its result (softmax, normalization, and what is
 /// elementwise around them) as one launch: `row_threads` threads share a row, `threads` those of a
-/// block, what several of them read of a row is in shared memory. Takes a schedule without any
-/// decision yet; nothing if the computation is none such.
+/// block, or fewer where what several of them read of a row, which is in shared memory, would not
+/// fit. Takes a schedule without any decision yet; nothing if the computation is none such, or one
+/// row does not fit.
 std::optional<Schedule> RowsOfBlocks(const Schedule& schedule, const GridChoices& choices);
 
 }  // namespace tilewright
