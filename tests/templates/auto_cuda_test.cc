@@ -171,6 +171,22 @@ TEST_F(AutoCudaTest, TilesComputeContractions) {
   EXPECT_GE(RunSome(kGridBytes, "auto.cuda/tiles", 8).run, 4);
 }
 
+TEST_F(AutoCudaTest, TilesCutTheLongestSummedAxes) {
+  const char* text =
+      "input X: float32[3, 4, 2, 5, 6, 4]\ninput W: float32[6, 5, 2, 4, 3, 8]\n"
+      "C[i: 4, j: 8] = sum(a: 3, b: 4, c: 2, d: 5, e: 6) X[a, b, c, d, e, i] * W[e, d, c, b, a, j]";
+  EXPECT_GE(RunSome(text, "auto.cuda/tiles", 4).run, 4);
+  const auto space = BuiltInTemplates()
+                         .Find("auto.cuda/tiles")
+                         ->define_space(Of(text), *Target::Parse("cuda -arch=sm_80"));
+  ASSERT_TRUE(space.ok());
+  std::vector<std::string> cut;
+  for (const Knob& knob : space->knobs()) {
+    if (knob.name().starts_with("reduce_")) cut.push_back(knob.name());
+  }
+  EXPECT_EQ(cut.size(), 4u);
+}
+
 TEST_F(AutoCudaTest, MmaComputesProductsInAnyOrderOfDimensions) {
   EXPECT_GE(RunSome(kGridBytes, "auto.cuda/mma", 10).run, 4);
   EXPECT_GE(RunSome(kGridTurned, "auto.cuda/mma", 10).run, 3);
@@ -250,6 +266,12 @@ TEST_F(AutoCudaTest, DefaultsOfAwkwardShapesLower) {
       "input A: float16[16, 129]\ninput B: float16[8, 129]\n"
       "C[i: 16, j: 8] = sum(k: 128) float32(A[i, k]) * float32(B[j, k])";
   EXPECT_EQ(DefaultLaunches(odd, "auto.cuda/mma", "cuda -arch=sm_80").size(), 1u);
+  // Pictures of a prime size leave channels and batch to the threads, as their z.
+  const char* pictures =
+      "input X: float32[16, 4, 259, 259]\nconst W: float32[16, 4, 3, 3]\n"
+      "C[n: 16, k: 16, y: 257, x: 257] = sum(c: 4, r: 3, s: 3) X[n, c, y + r, x + s] * "
+      "W[k, c, r, s]";
+  EXPECT_EQ(DefaultLaunches(pictures, "auto.cuda/tiles", "cuda -arch=sm_75").size(), 1u);
   // More products than blocks along z.
   const char* products =
       "input A: float16[512, 224, 32, 16]\ninput B: float16[512, 224, 8, 16]\n"

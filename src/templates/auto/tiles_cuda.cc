@@ -25,6 +25,7 @@ namespace tilewright {
 namespace {
 
 constexpr std::size_t kMostTiledAxes = 4;  // others are blocks
+constexpr std::size_t kMostCutSums = 4;    // reduction axes; others are steps
 constexpr std::size_t kMostCopied = 4;     // operands
 
 std::string TileName(int axis) { return fmt::format("tile_{}", axis); }
@@ -35,7 +36,7 @@ std::string SharedName(int operand) { return fmt::format("shared_{}", operand); 
 struct GridContraction {
   Contraction contraction;
   std::vector<int> tiled;     ///< axes of the result that are cut, ascending
-  std::vector<int> reduced;   ///< reduction axes that are, ascending
+  std::vector<int> reduced;   ///< the longest reduction axes, which are, ascending
   std::vector<int> operands;  ///< different buffers that may be in shared memory: first loads
   bool makes_operand = false;
 
@@ -92,6 +93,10 @@ Result<GridContraction> FindGridContraction(const Workload& w) {
   std::ranges::reverse(grid.tiled);
   for (int i = 0; i < static_cast<int>(c.op().reduce_axes.size()); ++i) {
     if (grid.reduction(i).extent > 1) grid.reduced.push_back(i);
+  }
+  while (grid.reduced.size() > kMostCutSums) {
+    grid.reduced.erase(std::ranges::min_element(
+        grid.reduced, {}, [&](int axis) { return grid.reduction(axis).extent; }));
   }
   const std::vector<Buffer> guarded = ReadUnderConditions(c.op().body);
   for (int i = 0; i < static_cast<int>(c.operands.size()); ++i) {
@@ -286,11 +291,13 @@ std::vector<AxisTile> DefaultTiles(const GridContraction& grid) {
   });
   const bool two = other != order.end();
   if (two) std::rotate(order.begin() + 1, other, other + 1);
-  std::int64_t all = 1;
+  std::int64_t all = 1, most_z = LaunchLimits().block[2];
   for (std::size_t place = 0; place < order.size() && all < kThreads; ++place) {
     AxisTile& tile = tiles[order[place]];
     const std::int64_t extent = c.extent(grid.tiled[order[place]]);
-    tile.threads = LargestDivisor(extent, std::min(kRow, kThreads / all));
+    const bool is_z = order[place] + 2 < tiles.size();
+    tile.threads = LargestDivisor(extent, std::min({kRow, kThreads / all, is_z ? most_z : kRow}));
+    if (is_z) most_z /= tile.threads;
     // An axis that is hardly divided is a row of threads as it is.
     if (place == 0 && 2 * tile.threads < kRow && extent <= kWholeRow) tile.threads = extent;
     all *= tile.threads;
