@@ -64,6 +64,28 @@ TEST(GpuLowerTest, WhatNoLoopDealsOutIsDoneByTheFirstThread) {
                                                  "  barrier\n"));
 }
 
+// The result reads its thread's row of `shifted`, and `sum` the rows of all threads: together those
+// of the block, not those of all blocks.
+TEST(GpuLowerTest, SharedMemoryHoldsTheRowsOfABlock) {
+  Schedule s(MakeSoftmaxLike(8, 16));
+  const StageId result = s.Stage("result"), sum = s.Stage("sum"), shifted = s.Stage("shifted");
+  const auto [block, row] = s.Split(result, s.SpatialAxis(result, 0), 2);
+  s.Bind(result, block, LoopKind::kBlockX);
+  s.Bind(result, row, LoopKind::kThreadY);
+  s.Bind(result, s.SpatialAxis(result, 1), LoopKind::kThreadX);
+  for (const StageId stage : {sum, shifted}) {
+    s.SetScope(stage, Scope::kShared);
+    s.ComputeAt(stage, result, row);
+    s.Bind(stage, s.SpatialAxis(stage, 0), LoopKind::kThreadY);
+  }
+  s.Bind(shifted, s.SpatialAxis(shifted, 1), LoopKind::kThreadX);
+  const auto program = Lower(s, "kernel");
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  const std::string text = ToString(program->body);
+  EXPECT_THAT(text, HasSubstr("allocate shifted: float32[32] shared"));
+  EXPECT_THAT(text, HasSubstr("allocate sum: float32[2] shared"));
+}
+
 TEST(GpuLowerTest, VirtualThreadsGetMemoryOfTheirOwnAndShareCopies) {
   Schedule s(AddOne());
   const StageId out = s.Stage("out");

@@ -65,6 +65,28 @@ TEST(LowerTest, TiledMatmulKeepsItsTileInALocalBuffer) {
 )");
 }
 
+// They have no indices to rewrite, but another buffer.
+TEST(LowerTest, LoadsOfANumberAreFromWhereItsStageIsKept) {
+  Compute compute;
+  const Buffer in = MakeBuffer("in", kFloat32, {4});
+  const Axis i{MakeVar("i"), 4, false}, k{MakeVar("k"), 4, true};
+  ComputeOp total, out;
+  total.name = "total";
+  total.output = MakeBuffer("total", kFloat32, {});
+  total.reduce_axes = {k};
+  total.combiner = Combiner::kSum;
+  total.body = MakeLoad(in, {k.var});
+  out.name = "out";
+  out.output = MakeBuffer("out", kFloat32, {4});
+  out.axes = {i};
+  out.body = MakeLoad(in, {i.var}) - MakeLoad(total.output, {});
+  compute.inputs = {in};
+  compute.stages = {total, out};
+  Schedule s(compute);
+  s.SetScope(s.Stage("total"), Scope::kLocal);
+  LoweredText(s);  // compares what it computes
+}
+
 TEST(LowerTest, LoadsOfScalarsAreReplacedLikeOthers) {
   Compute compute;
   const Buffer in = MakeBuffer("in", kFloat32, {});

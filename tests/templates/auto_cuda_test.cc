@@ -309,6 +309,13 @@ TEST_F(AutoCudaTest, FlatComputesRowsSumsAndElements) {
   EXPECT_EQ(RunSome(kGridTotal, "auto.cuda/fixed", 0).run, 3);  // it has one config
   EXPECT_GE(RunSome(kGridShare, "auto.cuda/flat", 6).run, 8);
   EXPECT_EQ(RunSome(kGridShare, "auto.cuda/fixed", 0).run, 3);
+  // A number, and few: no loop of it is bound to blocks or threads.
+  const char* few = "input X: float32[30]\nS[] = sum(i: 30) X[i]";
+  EXPECT_EQ(RunSome(few, "auto.cuda/fixed", 0).run, 3);
+  EXPECT_GE(RunSome(few, "auto.cuda/flat", 4).run, 5);
+  const char* scaled = "input X: float32[30]\nS[] = sum(i: 30) X[i]\nR[] = S[] * 2.0 + exp(S[])";
+  EXPECT_EQ(RunSome(scaled, "auto.cuda/fixed", 0).run, 3);
+  EXPECT_GE(RunSome(scaled, "auto.cuda/flat", 4).run, 5);
   EXPECT_GE(RunSome(kGridFirst, "auto.cuda/flat", 8).run, 8);
   EXPECT_GE(RunSome(kGridDense, "auto.cuda/flat", 8).run, 8);
 }
@@ -355,11 +362,16 @@ TEST_F(AutoCudaTest, WhatDoesNotFitIsRefusedWithAReason) {
 
 TEST_F(AutoCudaTest, EveryConfigLowersOrIsRefused) {
   Random random(3);
-  const Target target = *Target::Parse("cuda -arch=sm_75");
-  for (const char* text :
-       {kGridDense, kGridConv, kGridBatch, kGridSoftmax, kGridNorm, kGridTotal}) {
+  std::set<std::string> keys;
+  for (const auto& [text, arch] :
+       {std::pair(kGridDense, "sm_75"), std::pair(kGridConv, "sm_75"),
+        std::pair(kGridBatch, "sm_75"), std::pair(kGridSoftmax, "sm_75"),
+        std::pair(kGridNorm, "sm_75"), std::pair(kGridTotal, "sm_75"),
+        std::pair(kGridTurned, "sm_80"), std::pair(kGridBytes, "sm_80")}) {
+    const Target target = *Target::Parse(std::string("cuda -arch=") + arch);
     const Workload w = Of(text);
     for (const TemplateEntry* entry : BuiltInTemplates().For(w, target)) {
+      keys.emplace(entry->key);
       const auto space = entry->define_space(w, target);
       ASSERT_TRUE(space.ok());
       int lowered = 0;
@@ -381,6 +393,8 @@ TEST_F(AutoCudaTest, EveryConfigLowersOrIsRefused) {
       EXPECT_GT(lowered, 0) << entry->key << " of " << w.Key();
     }
   }
+  EXPECT_EQ(keys, (std::set<std::string>{"auto.cuda/fixed", "auto.cuda/flat", "auto.cuda/mma",
+                                         "auto.cuda/tiles"}));
 }
 
 TEST_F(AutoCudaTest, RandomExpressionsAreRight) {
@@ -399,6 +413,7 @@ TEST_F(AutoCudaTest, RandomExpressionsAreRight) {
   }
   EXPECT_GE(runs["auto.cuda/flat"].run, 12);
   EXPECT_GE(runs["auto.cuda/tiles"].run, 1);
+  EXPECT_GE(runs["auto.cuda/mma"].run, 1);
 }
 
 }  // namespace
