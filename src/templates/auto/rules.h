@@ -63,11 +63,12 @@ struct AutoWindows {
 
 /// `auto.cuda/tiles`: a contraction in blocks, virtual threads and threads, with what follows it
 /// element by element. Knobs: tile_<axis> (blocks, virtual threads, threads, sums of a thread, of
-/// up to four axes of the result), reduce_<axis> (steps, and what one step adds), shared_<operand>
-/// (whether a step's part of the operand is copied to shared memory, by all threads together),
-/// copy_bytes (of one access of a thread there), copies (there: 1, or several that are made ahead
-/// of their use), made_before (operands that a stage makes are made by a launch of their own, not
-/// where they are read), auto_unroll_max_step, unroll_explicit.
+/// up to four axes of the result), reduce_<axis> (steps, and what one step adds, of up to four
+/// reduced axes), shared_<operand> (whether a step's part of the operand, one of up to four, is
+/// copied to shared memory, by all threads together), copy_bytes (of one access of a thread there),
+/// copies (there: 1, or several that are made ahead of their use; like copy_bytes without effect
+/// where no operand is there), made_before (operands that a stage makes are made by a launch of
+/// their own, not where they are read), auto_unroll_max_step, unroll_explicit.
 struct AutoTilesCuda {
   static std::string Refuses(const Workload& workload, const Target& target);
   static Result<ConfigSpace> DefineSpace(const Workload& workload, const Target& target);
@@ -87,9 +88,10 @@ struct AutoMmaCuda {
 };
 
 /// `auto.cuda/flat`: every stage a launch over its own elements, or whole rows of the result in
-/// one. Knobs: threads (of a block), elements (of a thread), vector (neighbours in one access),
-/// joined (neighbouring dimensions as one); with reductions row_threads (that share a sum, or a
-/// row), rows (all stages of a row in one block), blocks (sums of sums).
+/// one. Knobs: threads (of a block), elements (of a thread; launches of elements alone), vector
+/// (neighbours in one access; not in launches of sums), joined (neighbouring dimensions as one);
+/// with reductions row_threads (that share a sum, or a row), rows (all stages of a row in one
+/// block, where one fits), blocks (sums of sums).
 struct AutoFlatCuda {
   static std::string Refuses(const Workload& workload, const Target& target);
   static Result<ConfigSpace> DefineSpace(const Workload& workload, const Target& target);
