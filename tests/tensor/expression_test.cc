@@ -253,6 +253,43 @@ TEST(ExpressionBounds, PositionsAreRightWhereRoundingMayChooseThem) {
               ElementsAre(0));
 }
 
+/// Of 200 products in float32, one element: the first ones are equal, but for rounding.
+BoundedTensor PositionAmongTies(int equal, double last) {
+  const Expression expression =
+      Parsed("input A: float32[200]\ninput B: float32[200]\nI[] = argmax(i: 200) A[i] * B[i]");
+  std::vector<Tensor> inputs;
+  for (const ExpressionInput& input : expression.inputs) inputs.emplace_back(input.type);
+  for (std::int64_t i = 0; i < 200; ++i) {
+    inputs[0].Set(i, i < equal ? 3 : 1);
+    inputs[1].Set(i, 0.1F);
+  }
+  inputs[0].Set(199, last);
+  auto bounded = EvaluateExpression(expression, PointersTo(inputs));
+  EXPECT_TRUE(bounded.ok()) << bounded.status().message();
+  return *std::move(bounded);
+}
+
+// Each one that is right is listed for each element: where they are many, an error says enough.
+TEST(ExpressionBounds, FewRightPositionsAreListed) {
+  const auto expect = [](const BoundedTensor& bounded, std::size_t listed, double error) {
+    EXPECT_EQ(bounded.other_positions.size(), listed);
+    EXPECT_EQ(bounded.exact() ? 0 : bounded.error.At(0), error);
+  };
+  expect(PositionAmongTies(1, 1), 0, 0);
+  expect(PositionAmongTies(64, 1), 63, 0);
+  expect(PositionAmongTies(65, 1), 0, 199);
+  expect(PositionAmongTies(199, 3), 0, 199);
+  // One that is larger than all of them for certain alone is right.
+  const BoundedTensor clear = PositionAmongTies(199, 4);
+  EXPECT_EQ(clear.value.At(0), 199);
+  expect(clear, 0, 0);
+  // All positions are right.
+  const std::string products = "input A: float32[4]\ninput B: float32[4]\n";
+  EXPECT_THAT(RightPositions(products + "I[] = argmax(i: 4) A[i] * B[i]",
+                             {{3, 3, 3, 3}, {0.1F, 0.1F, 0.1F, 0.1F}}),
+              testing::ElementsAre(0, 1, 2, 3));
+}
+
 TEST(ExpressionBounds, OfExactValuesTheFirstPositionAloneIsRight) {
   using testing::ElementsAre;
   EXPECT_THAT(RightPositions("input X: float32[4]\nI[] = argmax(i: 4) X[i]", {{1, 5, 5, 2}}),

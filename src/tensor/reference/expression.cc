@@ -37,39 +37,42 @@ struct Accumulator {
   double most = 0, least = 0;  // of extremes: by the upper ends of intervals, and the lower ones
 };
 
-/// Those that may be the largest, of one position. What errors let in by thousands is not counted
-/// out: then every position is right.
+/// Those that may be the largest, of one position. Few of them are kept: they are listed for each
+/// position, and where errors or ties let in more than that, every position is taken for right.
 class Contenders {
  public:
-  static constexpr std::size_t kMost = 4096;
+  static constexpr std::size_t kMost = 64;
 
   void Clear() {
     all_.clear();
-    least_ = best_exact_ = -kForever;
-    too_many_ = false;
+    least_ = best_exact_ = left_out_ = beaten_below_ = -kForever;
   }
   void Add(double value, double error, std::int64_t place) {
+    const bool anything = std::isinf(error);
+    const Contender one{anything ? -kForever : value - error, anything ? kForever : value + error,
+                        place};
+    if (one.upper < least_) return;
     // Of equal values that are exact the first place is the result.
-    if (error == 0 && value < best_exact_) return;
     if (error == 0 && value == best_exact_) {
-      const auto same = std::ranges::find_if(
-          all_, [value](const Contender& one) { return one.lower == value && one.upper == value; });
+      const auto same = std::ranges::find_if(all_, [value](const Contender& other) {
+        return other.lower == value && other.upper == value;
+      });
       if (same != all_.end()) {
         same->place = std::min(same->place, place);
         return;
       }
     }
     if (error == 0) best_exact_ = value;
-    const bool anything = std::isinf(error);
-    const Contender one{anything ? -kForever : value - error, anything ? kForever : value + error,
-                        place};
-    if (one.upper < least_ || too_many_) return;
     least_ = std::max(least_, one.lower);
-    if (all_.size() == kMost) DropBeaten();
-    too_many_ = all_.size() == kMost;
-    if (!too_many_) all_.push_back(one);
+    if (all_.size() == kMost && least_ > beaten_below_) DropBeaten();
+    if (all_.size() == kMost) {
+      left_out_ = std::max(left_out_, one.upper);
+    } else {
+      all_.push_back(one);
+    }
   }
-  bool too_many() const { return too_many_; }
+  /// Whether one that is not kept may be the largest.
+  bool too_many() const { return left_out_ > -kForever && left_out_ >= least_; }
   /// Those that are the largest for some values within the intervals, by their places. Of two that
   /// are equal the first one is chosen.
   const std::vector<Contender>& Right() {
@@ -94,12 +97,14 @@ class Contenders {
  private:
   void DropBeaten() {
     std::erase_if(all_, [this](const Contender& one) { return one.upper < least_; });
+    beaten_below_ = least_;
   }
 
   std::vector<Contender> all_;
-  double least_ = -kForever;       // the largest lower end
-  double best_exact_ = -kForever;  // of those without an error
-  bool too_many_ = false;
+  double least_ = -kForever;         // the largest lower end
+  double best_exact_ = -kForever;    // of those without an error
+  double left_out_ = -kForever;      // the largest upper end of those that are not kept
+  double beaten_below_ = -kForever;  // what least_ was when the beaten ones were dropped
 };
 
 /// The loops of one stage, over a part of its positions.
@@ -425,11 +430,13 @@ class StageRun {
       out_.errors[at] = static_cast<double>(sum.count) - 1;
       return;
     }
-    for (const Contender& other : contenders.Right()) {
+    const std::vector<Contender>& right = contenders.Right();
+    const bool all = std::ssize(right) == sum.count;  // the error says as much
+    for (const Contender& other : right) {
       if (other.place == sum.place) continue;
       const auto apart = static_cast<double>(std::abs(other.place - sum.place));
       out_.errors[at] = std::max(out_.errors[at], apart);
-      other_positions_.emplace_back(place, other.place);
+      if (!all) other_positions_.emplace_back(place, other.place);
     }
   }
 
