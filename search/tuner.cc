@@ -538,8 +538,7 @@ Status CheckMetrics(const JobSettings& settings, const Target& target,
   const bool joules = std::ranges::find(asked, kJoules) != asked.end();
   if (joules && !measurer.counts_energy()) {
     return Unsupported(
-        "metric: joules: energy is counted on this machine only, by a measurer that "
-        "was told to (not by boards, nor by a fleet)");
+        "metric: joules: energy is counted on this machine only, not by boards or fleets");
   }
   if (settings.finalists == 0 && CountsTrials(target)) {
     return InvalidArgument(

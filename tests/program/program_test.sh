@@ -534,6 +534,12 @@ expect 0 tune m.onnx#1 --runner "$runner" --records b.db --trials 2 --json
 has '"trials":2' out
 expect 0 measure --task m.onnx#1 --runner "$runner"
 expect 2 tune m.onnx#1 --runner '' --records b.db --trials 2
+expect 2 tune m.onnx#1 --runner "$runner" --records b.db --trials 2 --metric seconds,joules
+has 'energy is counted on this machine only, not by boards or fleets' err
+if ! cat /sys/class/powercap/intel-rapl:*/energy_uj >/dev/null 2>&1; then
+  expect 2 tune m.onnx#1 --records b.db --trials 2 --metric seconds,joules
+  has '--metric: joules: ' err
+fi
 expect 1 tune m.onnx#1 --runner 'exit 3' --records b.db --trials 2
 has 'exit code 3' err
 

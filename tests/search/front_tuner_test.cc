@@ -304,6 +304,21 @@ TEST_F(FrontTunerTest, AnotherJobThanThatOfOneMetric) {
   EXPECT_EQ(store.Jobs()->size(), 2U);
 }
 
+// A CPU has joules, but on another machine nobody counts them.
+TEST_F(FrontTunerTest, RefusesJoulesOfMeasurersThatDoNotCountThem) {
+  records::Store store = Open("r.db");
+  TuneTask task;
+  task.task.workload = *Workload::Parse("dense(float32[4,16]MK,float32[32,16]NK)->float32");
+  task.task.target = *Target::Parse("llvm -mcpu=core-avx2");
+  JobSettings settings = TwoMetrics("random", 8);
+  settings.metric = {"seconds", "joules"};
+  const auto report = Run(store, settings, task);
+  EXPECT_EQ(report.status().code(), StatusCode::kUnsupported);
+  EXPECT_THAT(report.status().message(),
+              HasSubstr("on this machine only, not by boards or fleets"));
+  EXPECT_TRUE(store.Jobs()->empty());
+}
+
 TEST_F(FrontTunerTest, RefusesMetricsThatTheTargetDoesNotSay) {
   records::Store store = Open("r.db");
   const auto refused = [&](std::vector<std::string> metric, const TuneTask& task = OfASimulator()) {
@@ -318,6 +333,7 @@ TEST_F(FrontTunerTest, RefusesMetricsThatTheTargetDoesNotSay) {
   EXPECT_THAT(refused({"dram_bytes", "cycles"}), HasSubstr("metric: dram_bytes, expected cycles"));
   EXPECT_THAT(refused({"cycles", "cycles"}), HasSubstr("metric: cycles twice"));
   EXPECT_THAT(refused({"cycles"}), HasSubstr("alone is no front"));
+  // A simulator has none.
   EXPECT_THAT(refused({"cycles", "joules"}), HasSubstr("metric: joules, expected cycles,dram"));
   EXPECT_THAT(refused({"cycles", "dram_bytes"}, OfASimulator(" -metric=dram_bytes")),
               HasSubstr("expected dram_bytes,cycles"));
