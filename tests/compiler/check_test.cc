@@ -11,6 +11,7 @@
 #include "src/compiler/check/coverage.h"
 #include "src/compiler/check/sample.h"
 #include "src/compiler/compile.h"
+#include "src/graph/expression_graph.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/passes.h"
 #include "src/ir/visit.h"
@@ -388,6 +389,62 @@ TEST(SampledReferences, ComputeEachElementOfARowOnce) {
   const Tensor& expected = values->front();
   for (std::size_t i = 0; i < positions.size(); ++i) {
     EXPECT_NEAR((*sample)->value.At(static_cast<std::int64_t>(i)), expected.At(positions[i]), 1e-6);
+  }
+}
+
+// Products that rounding may put either way round. Other positions than the first one of them were
+// called wrong wherever an element was asked for twice, or behind a concat.
+TEST(SampledReferences, KnowAllRightPositions) {
+  const auto expression = ParseExpression(
+      "input A: float32[2, 4]\ninput B: float32[2, 4]\n"
+      "I[r: 2] = argmax(i: 4) A[r, i] * B[r, i]");
+  ASSERT_TRUE(expression.ok()) << expression.status().message();
+  auto graph = GraphOfExpression(*expression, "positions");
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  const int chosen = graph->outputs()[0];
+  Operator concat{OpKind::kConcat, {}}, pad{OpKind::kPad, {}};
+  pad.attributes.pad_width = {1, 0};
+  const auto joined = graph->AddOperator("joined", concat, {chosen, chosen});
+  const auto padded = graph->AddOperator("padded", pad, {chosen});
+  ASSERT_TRUE(joined.ok() && padded.ok());
+  std::vector<Tensor> inputs(2);
+  for (Tensor& input : inputs) input = Tensor(TensorType{{2, 4}, kFloat32});
+  std::ranges::copy(std::array{3.0F, 2.0F, 0.3F, 1.0F, 1.0F, 3.0F, 2.0F, 0.3F},
+                    inputs[0].As<float>().begin());
+  std::ranges::copy(std::array{0.1F, 0.1F, 1.0F, 0.1F, 0.1F, 0.1F, 0.1F, 1.0F},
+                    inputs[1].As<float>().begin());
+  const auto find = [&](int id) -> std::optional<ValueInMemory> {
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (graph->inputs()[i] == id) return ValueInMemory{inputs[i].data(), Form()};
+    }
+    return std::nullopt;
+  };
+  struct Row {
+    int id;
+    std::vector<std::int64_t> positions;
+    std::vector<int> rows;  ///< of A; -1: none, a zero
+  };
+  const Row asked[] = {{chosen, {0, 1}, {0, 1}},
+                       {chosen, {1, 0, 1}, {1, 0, 1}},
+                       {*joined, {2, 1, 3, 0}, {0, 1, 1, 0}},
+                       {*padded, {1, 0, 2}, {0, -1, 1}}};
+  constexpr std::array<std::array<std::int64_t, 2>, 2> kRight = {{{0, 2}, {1, 3}}};
+  for (const Row& row : asked) {
+    SampledReference reference(*graph, find, 1000);
+    const auto sample = reference.At(row.id, row.positions);
+    ASSERT_TRUE(sample.ok()) << sample.status().message();
+    for (std::int64_t i = 0; i < std::ssize(row.rows); ++i) {
+      Tensor seen = (*sample)->value.Clone();
+      const int of = row.rows[static_cast<std::size_t>(i)];
+      for (std::int64_t position = 0; position < 4; ++position) {
+        seen.Set(i, static_cast<double>(position));
+        const bool right =
+            of < 0 ? position == 0
+                   : std::ranges::count(kRight[static_cast<std::size_t>(of)], position) > 0;
+        EXPECT_EQ(CompareBounded(seen, **sample).ok, right)
+            << graph->node(row.id).name << " " << i << ": " << position;
+      }
+    }
   }
 }
 

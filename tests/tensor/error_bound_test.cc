@@ -147,6 +147,27 @@ TEST(ErrorBound, OfFloatsThatNoIntegerStandsForIsEverything) {
   EXPECT_FALSE(Allows(bytes, 2, -1));
 }
 
+// What is computed with a position may take every one between the right ones.
+TEST(ErrorBound, OfWhatReadsAPositionReachesToTheOthers) {
+  Tensor positions(TensorType{{3}, kInt64});
+  for (std::int64_t i = 0; i < 3; ++i) positions.Set(i, 5);
+  BoundedTensor chosen{
+      positions.Clone(), Tensor(TensorType{{3}, kFloat64}), false, false, {{1, 3}, {1, 9}}};
+  EXPECT_TRUE(Allows(chosen, 1, 4));
+  EXPECT_FALSE(Allows(chosen, 1, 1));
+  const BoundedTensor sum = BoundOf(OpKind::kAdd, chosen, Exact(positions.Clone()));
+  EXPECT_TRUE(Allows(sum, 1, 4));
+  EXPECT_TRUE(Allows(sum, 1, -4));
+  EXPECT_FALSE(Allows(sum, 1, 5));
+  EXPECT_FALSE(Allows(sum, 0, 1));
+  EXPECT_FALSE(Allows(sum, 2, -1));
+  OpAttributes shape;
+  shape.new_shape = {1, 3};
+  const BoundedTensor moved = BoundOf(OpKind::kReshape, chosen, shape);
+  EXPECT_TRUE(Allows(moved, 1, 4));
+  EXPECT_FALSE(Allows(moved, 0, 1));
+}
+
 TEST(ErrorBound, FindsWhatIsNoNumberAndOtherTypes) {
   const BoundedTensor reference = BoundOf(OpKind::kSigmoid, Exact(Floats({2}, {1, 2})));
   Tensor seen = reference.value.Clone();

@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
+#include <limits>
+#include <utility>
 
 #include "src/compiler/check/lettered.h"
 #include "src/tensor/operators/table.h"
@@ -23,6 +26,17 @@ std::size_t AxisOf(std::int64_t axis, std::size_t rank) {
 /// One-dimensional with this many elements of a type.
 TensorType VectorOf(std::size_t count, DataType dtype) {
   return {{static_cast<std::int64_t>(count)}, dtype};
+}
+
+/// Other right positions of an element of `from` are those of element `to` of a sample.
+void CopyOtherPositions(const BoundedTensor& from, std::size_t element, std::size_t to,
+                        BoundedTensor& sample) {
+  const std::pair first(static_cast<std::int64_t>(element),
+                        std::numeric_limits<std::int64_t>::min());
+  for (auto other = std::ranges::lower_bound(from.other_positions, first);
+       other != from.other_positions.end() && other->first == first.first; ++other) {
+    sample.other_positions.emplace_back(static_cast<std::int64_t>(to), other->second);
+  }
 }
 
 /// Elements at `positions` of what is known at `distinct` ones, ascending.
@@ -42,6 +56,7 @@ SampledReference::Sample Repeated(const BoundedTensor& known,
                                                 distinct.begin());
     copy(known.value, place, sample->value, i);
     if (!known.exact()) copy(known.error, place, sample->error, i);
+    CopyOtherPositions(known, place, i, *sample);
   }
   return sample;
 }
@@ -193,6 +208,9 @@ Result<SampledReference::Sample> SampledReference::Filled(int input, const Posit
   auto filled = std::make_shared<BoundedTensor>();
   filled->value = (*sample)->value.Clone();
   if (!(*sample)->exact()) filled->error = (*sample)->error.Clone();
+  std::ranges::copy_if(
+      (*sample)->other_positions, std::back_inserter(filled->other_positions),
+      [&](const auto& other) { return positions[static_cast<std::size_t>(other.first)] >= 0; });
   for (std::size_t i = 0; i < positions.size(); ++i) {
     if (positions[i] >= 0) continue;
     filled->value.Set(static_cast<std::int64_t>(i), fill);
@@ -285,11 +303,13 @@ Result<SampledReference::Sample> SampledReference::Concatenated(
     for (std::size_t i = 0; i < own.size(); ++i) {
       std::memcpy(joined->value.data() + which[i] * bytes, (*part)->value.data() + i * bytes,
                   bytes);
+      CopyOtherPositions(**part, i, which[i], *joined);
       if ((*part)->exact()) continue;
       joined->error.Set(static_cast<std::int64_t>(which[i]),
                         (*part)->error.At(static_cast<std::int64_t>(i)));
     }
   }
+  std::ranges::sort(joined->other_positions);  // of one input after the other
   return Sample(std::move(joined));
 }
 

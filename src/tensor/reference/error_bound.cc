@@ -347,6 +347,19 @@ Result<Tensor> ErrorOf(const Operator& op, BoundedInputs inputs, const Tensor& v
   return Internal("an operator without a rule for its error");
 }
 
+/// What is computed with a position may take any between those that are right.
+BoundedTensor WithErrorOfPositions(const BoundedTensor& input) {
+  BoundedTensor wide{input.value.Clone(),
+                     input.exact() ? ErrorsFor(input.value.type()) : input.error.Clone()};
+  wide.rounded_once = input.rounded_once;
+  wide.cut_off = input.cut_off;
+  for (const auto& [element, position] : input.other_positions) {
+    const double apart = std::fabs(static_cast<double>(position) - wide.value.At(element));
+    wide.error.Set(element, std::max(wide.error.At(element), apart));
+  }
+  return wide;
+}
+
 }  // namespace
 
 double UnitOfSums(DataType dtype) {
@@ -355,6 +368,16 @@ double UnitOfSums(DataType dtype) {
 
 Result<BoundedTensor> EvaluateBounded(const Operator& op, BoundedInputs inputs, int threads,
                                       std::int64_t winograd_tile) {
+  const auto lists = [](const BoundedTensor* input) { return !input->other_positions.empty(); };
+  if (std::ranges::any_of(inputs, lists)) {
+    std::vector<BoundedTensor> wide;
+    std::vector<const BoundedTensor*> pointers(inputs.begin(), inputs.end());
+    wide.reserve(inputs.size());
+    for (const BoundedTensor*& input : pointers) {
+      if (lists(input)) input = &wide.emplace_back(WithErrorOfPositions(*input));
+    }
+    return EvaluateBounded(op, pointers, threads, winograd_tile);
+  }
   if (op.kind == OpKind::kExpression) {
     const bool exact =
         std::ranges::all_of(inputs, [](const BoundedTensor* input) { return input->exact(); });
