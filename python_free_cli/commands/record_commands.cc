@@ -110,6 +110,11 @@ class QueryCommand final : public Command {
                                          own ? target->ToString() : (*autotvm)->target.text));
       if (!json_) PrintAnswer(question.workload, one.text, *answer, asked->size() == 1);
     }
+    // What nobody has measured, nor asked for, is no sum.
+    std::erase_if(sums, [&](const auto& one) {
+      const bool asked_for = one.first == (*prefer)->least || one.first == (*prefer)->limited;
+      return one.second.unknown == static_cast<int>(asked->size()) && !asked_for;
+    });
     if (json_) {
       Json json = {{"answers", list}};
       for (const auto& [metric, sum] : sums) {
@@ -126,8 +131,6 @@ class QueryCommand final : public Command {
       PrintOut("\n");
       if (!sums.empty()) PrintOut("as often as they are used:");
       for (const auto& [metric, sum] : sums) {
-        const bool asked_for = metric == (*prefer)->least || metric == (*prefer)->limited;
-        if (sum.unknown == static_cast<int>(asked->size()) && !asked_for) continue;
         PrintOut(" {}", ShortValue(metric, sum.value));
         if (sum.unknown > 0) PrintOut(" ({} of {} tasks unknown)", metric, sum.unknown);
       }
@@ -171,54 +174,33 @@ class QueryCommand final : public Command {
            (task_.find_first_of("(#") == std::string::npos && !task_.ends_with(".tw"));
   }
 
-  /// By which fronts are looked for: all metrics, then the first with each of the others, as jobs
-  /// ask for some.
-  static std::vector<std::vector<std::string>> SetsOf(const std::vector<std::string>& metrics) {
-    std::vector<std::vector<std::string>> sets = {metrics};
-    for (std::size_t i = 1; i < metrics.size() && metrics.size() > 2; ++i) {
-      sets.push_back({metrics.front(), metrics[i]});
-    }
-    return sets;
-  }
-
-  /// By the first metrics of SetsOf that some records know all of. Exit code 1 if some task has no
-  /// front.
+  /// Exit code 1 if some task has no front.
   Result<int> PrintFronts(const std::vector<Asked>& asked, const TemplateRegistry& chosen,
                           const Target& target, const DeviceFingerprint& device,
                           records::Catalog& catalog) const {
-    std::vector<std::string> metrics;
-    std::vector<std::vector<records::Record>> fronts;
-    for (std::vector<std::string>& some : SetsOf(MetricsOf(target))) {
-      fronts.clear();
-      metrics = std::move(some);
-      for (const Asked& one : asked) {
-        records::Question question;
-        question.templates = &chosen;
-        question.workload = &*one.workload;
-        question.target = &target;
-        question.device = &device;
-        auto front = catalog.Front(question, metrics);
-        TW_RETURN_IF_ERROR(front);
-        fronts.push_back(*std::move(front));
-      }
-      const auto none = [](const auto& front) { return front.empty(); };
-      if (!std::ranges::all_of(fronts, none)) break;
-    }
     Json list = Json::array();
     bool all = true;
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-      const Asked& one = asked[i];
-      all = all && !fronts[i].empty();
+    for (const Asked& one : asked) {
+      records::Question question;
+      question.templates = &chosen;
+      question.workload = &*one.workload;
+      question.target = &target;
+      question.device = &device;
+      auto front = catalog.TaskFront(question);
+      TW_RETURN_IF_ERROR(front);
+      all = all && !front->records.empty();
       Json records = Json::array();
       if (!json_) {
-        PrintOut("{:<38} {} uses, {} on the front\n", ShortName(*one.workload), one.uses,
-                 fronts[i].size());
+        std::string by;
+        for (const std::string& metric : front->metrics) by += (by.empty() ? " by " : ",") + metric;
+        PrintOut("{:<38} {} uses, {} on the front{}\n", ShortName(*one.workload), one.uses,
+                 front->records.size(), by);
       }
-      for (const records::Record& record : fronts[i]) {
+      for (const records::Record& record : front->records) {
         const Candidate& candidate = record.trial.candidate;
         Json values = Json::object();
         std::string shown;
-        for (const std::string& metric : metrics) {
+        for (const std::string& metric : front->metrics) {
           values[metric] = *record.trial.ValueOf(metric);
           shown += fmt::format(" {:>14}", ShortValue(metric, *record.trial.ValueOf(metric)));
         }
@@ -229,9 +211,12 @@ class QueryCommand final : public Command {
                            {"template", candidate.template_key},
                            {"config", *ParseJson(candidate.config.ToString())}});
       }
-      list.push_back({{"workload", one.text}, {"uses", one.uses}, {"records", std::move(records)}});
+      list.push_back({{"workload", one.text},
+                      {"uses", one.uses},
+                      {"metrics", front->metrics},
+                      {"records", std::move(records)}});
     }
-    if (json_) PrintJson({{"metrics", metrics}, {"fronts", std::move(list)}});
+    if (json_) PrintJson({{"fronts", std::move(list)}});
     return all ? kExitDone : kExitFailed;
   }
 

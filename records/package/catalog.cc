@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "src/templates/device.h"
+
 namespace tilewright::records {
 namespace {
 
@@ -109,6 +111,20 @@ Result<CatalogAnswer> Catalog::Query(const Question& question) {
 Result<std::vector<Record>> Catalog::Front(const Question& question,
                                            const std::vector<std::string>& metrics) {
   return FrontInOrder(impl_->in_order, question, metrics);
+}
+
+Result<FrontByMetrics> Catalog::TaskFront(const Question& question) {
+  const std::vector<std::string> known = MetricsOf(*question.target);
+  std::vector<std::vector<std::string>> sets = {known};
+  for (std::size_t i = 1; i < known.size() && known.size() > 2; ++i) {
+    sets.push_back({known.front(), known[i]});
+  }
+  for (std::vector<std::string>& metrics : sets) {
+    auto records = Front(question, metrics);
+    TW_RETURN_IF_ERROR(records);
+    if (!records->empty()) return FrontByMetrics{std::move(metrics), *std::move(records)};
+  }
+  return FrontByMetrics();
 }
 
 std::string PackageSourceName(const PackageManifest& manifest, std::string_view digest) {

@@ -11,6 +11,12 @@
 
 namespace tilewright::records {
 
+/// What no other record beats in all of some metrics.
+struct FrontByMetrics {
+  std::vector<std::string> metrics;
+  std::vector<Record> records;
+};
+
 /// Where answers come from, for one thread: stores in the order in which they were added (the
 /// user's own), then packages in theirs, then what records/precedence.h says.
 ///
@@ -37,6 +43,10 @@ class Catalog {
   /// Errors: as AnswerInOrder.
   Result<CatalogAnswer> Query(const Question& question);
 
+  /// By the first metrics that some records of the task know all of: all of the target's, then the
+  /// first of these with each of the others, as jobs ask for some. Without metrics: there is none.
+  /// Errors: as FrontInOrder.
+  Result<FrontByMetrics> TaskFront(const Question& question);
   /// See FrontInOrder.
   Result<std::vector<Record>> Front(const Question& question,
                                     const std::vector<std::string>& metrics);

@@ -209,6 +209,16 @@ has "no library 'none', expected some of" err
 expect 0 records check r.db
 has 'sound' out
 
+# What a job of several metrics found. Nobody asked for joules, so there is no sum of them.
+expect 0 tune m.onnx#1 --records front.db --trials 4 --metric seconds,code_bytes
+expect 0 query m.onnx#1 --records front.db --front
+has 'on the front by seconds,code_bytes' out
+expect 1 query m.onnx --records front.db --front
+has '0 on the front' out
+expect 0 query m.onnx#1 --records front.db --prefer code_bytes --json
+has '"sums":{"code_bytes":' out
+grep -q joules out && fail "a sum of joules in: $(head -c 800 out)"
+
 expect 0 records stats r.db --json
 trials=$(grep -o '"trials":[0-9]*' out | head -1 | cut -d: -f2)  # finalists are measured again
 [ "$trials" -ge 6 ] || fail "$trials trials, expected 6 or more"

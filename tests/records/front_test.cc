@@ -108,6 +108,39 @@ TEST_F(FrontOfRecords, AreThoseThatNoOtherOneBeats) {
   EXPECT_THAT(SecondsOf(Front("r.db", {"code_bytes"})), ElementsAre(4e-3));
 }
 
+// One task's metrics, which others were not asked for, are no reason to show nothing of those.
+TEST_F(FrontOfRecords, GoByTheMetricsOfEachTask) {
+  const Workload dense = *Workload::Parse("dense(float32[4,16]MK,float32[32,16]NK)->float32"),
+                 nobodys = *Workload::Parse("dense(float32[4,8]MK,float32[32,8]NK)->float32");
+  Trial all = WithCode(1, 1e-3, 9000, dense), energy = SampleTrial(1, 1e-3);
+  all.samples = energy.samples = {1e-3};
+  all.others["joules"] = energy.others["joules"] = 0.5;
+  AddFront("r.db");
+  Add(Path("all.db"), {all});
+  Add(Path("energy.db"), {energy});
+  const auto metrics = [this](const std::vector<std::string>& stores, const Workload& workload) {
+    Catalog catalog;
+    for (const std::string& store : stores) {
+      catalog.AddStore(*Store::Open(Path(store), Store::Mode::kReadOnly));
+    }
+    const Target target = SampleTarget();
+    const DeviceFingerprint device = SampleDevice();
+    Question question;
+    question.templates = &BuiltInTemplates();
+    question.workload = &workload;
+    question.target = &target;
+    question.device = &device;
+    const auto front = catalog.TaskFront(question);
+    EXPECT_TRUE(front.ok()) << front.status().message();
+    EXPECT_EQ(front->metrics.empty(), front->records.empty());
+    return front->metrics;
+  };
+  EXPECT_THAT(metrics({"r.db", "all.db"}, dense), ElementsAre("seconds", "code_bytes", "joules"));
+  EXPECT_THAT(metrics({"r.db", "all.db"}, SampleConv()), ElementsAre("seconds", "code_bytes"));
+  EXPECT_THAT(metrics({"energy.db"}, SampleConv()), ElementsAre("seconds", "joules"));
+  EXPECT_THAT(metrics({"r.db", "all.db"}, nobodys), ElementsAre());
+}
+
 TEST_F(FrontOfRecords, LeaveOutWhatMayNotBeServed) {
   Trial unverified = WithCode(1, 1e-3, 10), unknown = SampleTrial(2, 1e-3),
         noisy = WithCode(3, 1e-4, 10), elsewhere = WithCode(5, 1e-4, 10);
