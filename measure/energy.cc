@@ -24,10 +24,12 @@ namespace {
 constexpr std::string_view kZone = "intel-rapl:";  // of AMD's processors, too
 constexpr double kSpanSeconds = 0.1;
 constexpr int kLeastSteps = 4;
-/// Of calls that are longer than the counter's steps there are fewer.
+/// By how much more than what its ends may be off by a span is longer.
+constexpr double kSpanOfEnds = 50;
+/// Long calls see few steps.
 constexpr double kLongSpanSeconds = 1;
-/// No counter stands still for so long.
-constexpr double kMostSeconds = 3;
+/// No counter stands still for so many of its steps.
+constexpr double kMostSteps = 500;
 
 /// Names of the zones that are no part of another one, in order.
 std::vector<std::string> ZonesIn(const std::string& folder) {
@@ -56,6 +58,13 @@ Result<std::int64_t> ReadNumber(int descriptor, const std::string& path) {
     return Unavailable(path + ": '" + std::string(line) + "', expected a number of microjoules");
   }
   return *number;
+}
+
+double MostSecondsOf(const EnergyCounter& counter) { return kMostSteps * counter.step_seconds(); }
+
+Status StoodStill(const EnergyCounter& counter) {
+  return Unavailable("the counter of energy stood still for " +
+                     ShortestDouble(MostSecondsOf(counter)) + " s");
 }
 
 }  // namespace
@@ -121,6 +130,19 @@ Result<double> PowercapCounter::Joules() {
   return joules_;
 }
 
+Status CheckCounts(EnergyCounter& counter, Clock& clock) {
+  const auto first = counter.Joules();
+  TW_RETURN_IF_ERROR(first);
+  const double end = clock.MonotonicSeconds() + MostSecondsOf(counter);
+  while (clock.MonotonicSeconds() < end) {
+    clock.SleepSeconds(counter.step_seconds());
+    const auto now = counter.Joules();
+    TW_RETURN_IF_ERROR(now);
+    if (*now != *first) return {};
+  }
+  return StoodStill(counter);
+}
+
 Result<double> JoulesPerCall(Subject& subject, EnergyCounter& counter, Clock& clock,
                              double call_seconds) {
   // Short calls in batches, so that looking at the counter takes next to nothing of the span.
@@ -129,7 +151,8 @@ Result<double> JoulesPerCall(Subject& subject, EnergyCounter& counter, Clock& cl
   const auto batch = static_cast<std::int64_t>(std::clamp(wanted, 1.0, 1e6));
   auto last = counter.Joules();
   TW_RETURN_IF_ERROR(last);
-  double first_joules = 0, since = clock.MonotonicSeconds(), stepped = since;
+  double first_joules = 0, since = clock.MonotonicSeconds(), stepped = since, looked = since;
+  double longest = 0;  // of the batches
   std::int64_t calls = 0;
   int steps = -1;  // since the first one that was seen, where counting begins
   while (true) {
@@ -138,10 +161,11 @@ Result<double> JoulesPerCall(Subject& subject, EnergyCounter& counter, Clock& cl
     const auto now = counter.Joules();
     TW_RETURN_IF_ERROR(now);
     const double moment = clock.MonotonicSeconds(), span = moment - since;
+    longest = std::max(longest, moment - looked);
+    looked = moment;
     if (*now == *last) {
-      if (moment - stepped <= kMostSeconds) continue;
-      return Unavailable("the counter of energy stood still for " + ShortestDouble(kMostSeconds) +
-                         " s");
+      if (moment - stepped <= MostSecondsOf(counter)) continue;
+      return StoodStill(counter);
     }
     last = *now;
     stepped = moment;
@@ -151,7 +175,11 @@ Result<double> JoulesPerCall(Subject& subject, EnergyCounter& counter, Clock& cl
       calls = 0;
       continue;
     }
-    const bool enough = (span >= kSpanSeconds && steps >= kLeastSteps) || span >= kLongSpanSeconds;
+    // A step is seen up to a batch late; of batches that are longer than steps, what was counted is
+    // up to a step old.
+    const double ends = std::min(longest, counter.step_seconds());
+    const double wanted_span = std::max(kSpanSeconds, kSpanOfEnds * ends);
+    const bool enough = (span >= wanted_span && steps >= kLeastSteps) || span >= kLongSpanSeconds;
     if (enough) return (*now - first_joules) / static_cast<double>(calls);
   }
 }

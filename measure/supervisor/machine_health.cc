@@ -20,6 +20,8 @@ std::string AdviceFor(const std::string& why, const std::string& folder) {
     const char* text;
   };
   constexpr Advice kAdvice[] = {
+      {"energy_uj", "make that counter work, or tune without the metric joules"},
+      {"counter of energy", "make that counter work, or tune without the metric joules"},
       {"No space left", "make room there, or set TMPDIR to a folder with room"},
       {"Disk quota", "make room there, or set TMPDIR to a folder with room"},
       {"Read-only file system", "set TMPDIR to a folder that can be written to"},

@@ -84,6 +84,7 @@ class Runner {
   std::vector<RunReply> OutOfMemory(const RunOrder& order);
   RunReply RunAlone(const RunOrder::Item& item);
   Status OpenEnergy();
+  void BlameCounter(RunReply& reply);
   ChildWork WorkFor(const RunOrder::Item& item, const Workbench::Setup& setup);
   void LearnFrom(const RunReply& reply, int level);
   MemoryWatch WatchOf(const KernelSpec& kernel) const;
@@ -153,6 +154,17 @@ Status Runner::OpenEnergy() {
   TW_RETURN_IF_ERROR(opened);
   energy_.emplace(*std::move(opened));
   return {};
+}
+
+/// A child that blames the machine is not believed, but for its counter of energy: the runner looks
+/// at that itself. What a counter lacks would become a failure of every candidate.
+void Runner::BlameCounter(RunReply& reply) {
+  if (!energy_.has_value() || reply.outcome != Outcome::kRunFailed) return;
+  if (reply.blame != Blame::kUnclear) return;
+  const Status counts = CheckCounts(*energy_, clock_);
+  if (counts.ok()) return;
+  reply.blame = Blame::kMachine;
+  reply.reason = counts.message();
 }
 
 /// The canaries of a child tell the runner too what a quiet moment is.
@@ -271,6 +283,7 @@ Result<std::vector<RunReply>> Runner::RepliesTo(const RunOrder& order) {
         },
         [&] { return RunCanaries(order.items[0].kernel); });
   }
+  for (RunReply& reply : replies) BlameCounter(reply);
   return replies;
 }
 
