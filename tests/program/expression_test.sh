@@ -17,7 +17,7 @@ TEXT
 sed 's/A\b/Left/g; s/\bk\b/q/g; s/C[i: N, j: 20]/C[i: N, j: 20]/' mix.tw >same.tw
 
 expect 0 space mix.tw
-has 'auto.cpu/tiles v2' out
+has 'auto.cpu/tiles v3' out
 has 'auto.cpu/fixed v1: 1 configs' out
 expect 0 space mix.tw --json
 has '"task":"expression(input x0:float32[24,16];const x1:float32[20,16];' out
