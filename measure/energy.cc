@@ -1,3 +1,6 @@
+// Counters of energy: RAPL's as files, NVML's through the driver's library; and joules of a call,
+// from how much a counter grows between two of its steps while the call is made again and again.
+
 #include "measure/energy.h"
 
 #include <dirent.h>

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "src/target/cpu.h"
 #include "src/target/device.h"
 #include "src/templates/auto/rules.h"
@@ -10,6 +12,12 @@ std::string RefusesAnyExpression(const Workload& workload, const Target& target)
   if (DeviceTraitsOf(target).grids) return "";
   const auto features = FeaturesOf(target);
   return features.ok() ? "" : features.status().message();
+}
+
+bool HasReduction(const Expression& expression) {
+  return std::ranges::any_of(expression.stages, [](const ExpressionStage& stage) {
+    return stage.reduction != ExpressionReduction::kNone;
+  });
 }
 
 std::string AutoFixed::Refuses(const Workload& workload, const Target& target) {

@@ -12,13 +12,6 @@
 namespace tilewright {
 namespace {
 
-bool HasReduction(const Expression& expression) {
-  for (const ExpressionStage& stage : expression.stages) {
-    if (stage.reduction != ExpressionReduction::kNone) return true;
-  }
-  return false;
-}
-
 Result<ConfigSpace> FlatSpace(const Workload& w, const Target& target) {
   auto features = FeaturesOf(target);
   TW_RETURN_IF_ERROR(features);

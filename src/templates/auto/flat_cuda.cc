@@ -1,8 +1,6 @@
 // `auto.cuda/flat`: every stage a launch, or whole rows of several stages in one, with how they are
 // dealt to blocks and threads as knobs.
 
-#include <algorithm>
-
 #include "src/target/gpu.h"
 #include "src/templates/auto/grid_stages.h"
 #include "src/templates/auto/rules.h"
@@ -15,17 +13,11 @@
 namespace tilewright {
 namespace {
 
-bool Reduces(const Expression& expression) {
-  return std::ranges::any_of(expression.stages, [](const ExpressionStage& stage) {
-    return stage.reduction != ExpressionReduction::kNone;
-  });
-}
-
 Result<ConfigSpace> FlatCudaSpace(const Workload& w) {
   std::vector<Result<Knob>> knobs = {
       Knob::Other("threads", {256, 32, 64, 128, 512, 1024}), Knob::Other("elements", {1, 2, 4, 8}),
       Knob::Other("vector", {1, 2, 4}), Knob::Bool("joined", {true, false})};
-  if (Reduces(w.expression)) {
+  if (HasReduction(w.expression)) {
     knobs.push_back(Knob::Other("row_threads", {32, 1, 8, 16, 64, 128, 256, 512}));
     knobs.push_back(Knob::Bool("rows", {true, false}));
     knobs.push_back(Knob::Bool("blocks", {true, false}));
@@ -62,7 +54,7 @@ Result<Kernel> AutoFlatCuda::Apply(const Workload& w, const Epilogue&, const Tar
   choices.vector = config.Integer("vector");
   choices.shared_bytes = LowerLimitsFor(target).launch.shared_bytes;
   bool rows = false;
-  if (Reduces(w.expression)) {
+  if (HasReduction(w.expression)) {
     choices.row_threads = config.Integer("row_threads");
     rows = config.Integer("rows") != 0;
     if (config.Integer("blocks") != 0) {

@@ -250,14 +250,7 @@ Result<Kernel> ScheduleGridProduct(const GridProduct& product, const Target& tar
     if (!s.stage(id).op.name.ends_with(".turned")) makers.push_back(id);
   }
   InlineElementwise(s, kept);
-  StageId sum = main;
-  StageId writer = OnlyFollower(s, s.stage(main).op.output);
-  if (writer.index < 0) {
-    writer = main;
-    sum = s.CacheWrite(main, Scope::kLocal);
-  } else {
-    s.SetScope(main, Scope::kLocal);
-  }
+  const auto [sum, writer] = SumInRegisters(s, main);
   MmaProduct stages;
   stages.sum = sum;
   stages.result = writer;

@@ -9,6 +9,8 @@ namespace tilewright {
 
 /// What the rules have in common: they serve expressions, on targets with CPU features or a grid.
 std::string RefusesAnyExpression(const Workload& workload, const Target& target);
+/// Whether a stage of the expression sums, or looks for an extreme or its place.
+bool HasReduction(const Expression& expression);
 
 /// `auto.cpu/fixed`, `auto.cuda/fixed`: the schedule of operators that are not tuned, as the only
 /// config. Nothing that is tuned gets slower than it.

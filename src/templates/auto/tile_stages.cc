@@ -32,4 +32,11 @@ StageId OnlyFollower(const Schedule& s, const Buffer& buffer) {
   return follows ? readers[0] : StageId();
 }
 
+SumAndWriter SumInRegisters(Schedule& s, StageId main) {
+  const StageId follower = OnlyFollower(s, s.stage(main).op.output);
+  if (follower.index < 0) return {s.CacheWrite(main, Scope::kLocal), main};
+  s.SetScope(main, Scope::kLocal);
+  return {main, follower};
+}
+
 }  // namespace tilewright

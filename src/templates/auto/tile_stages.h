@@ -19,4 +19,11 @@ bool ReadsBuffer(const Schedule& schedule, StageId stage, const Buffer& buffer, 
 /// tile; index -1 if there is none.
 StageId OnlyFollower(const Schedule& schedule, const Buffer& buffer);
 
+/// A sum in registers, and the stage that writes what becomes of it.
+struct SumAndWriter {
+  StageId sum, writer;
+};
+/// Of the stage `main`: its only follower writes, or itself what it has summed in a cache.
+SumAndWriter SumInRegisters(Schedule& schedule, StageId main);
+
 }  // namespace tilewright

@@ -220,14 +220,7 @@ Result<Kernel> ScheduleGrid(const GridContraction& grid, const Target& target,
   const StageId main = s.Stage(c.op().name);
   const std::vector<StageId> makers = MakersOf(s, main);
   InlineElementwise(s, makers);
-  StageId sum = main;
-  StageId writer = OnlyFollower(s, s.stage(main).op.output);
-  if (writer.index < 0) {
-    writer = main;
-    sum = s.CacheWrite(main, Scope::kLocal);
-  } else {
-    s.SetScope(main, Scope::kLocal);
-  }
+  const auto [sum, writer] = SumInRegisters(s, main);
   std::vector<StageId> copies;
   for (const int operand : grid.operands) {
     if (config.Integer(SharedName(operand)) == 0) continue;
