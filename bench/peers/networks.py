@@ -1,11 +1,16 @@
-"""networks.py WORK PROGRAM [--only TEXT] [--threads 1,2] [--turns N] [--tune SECONDS]: whole networks beside
-ONNX Runtime. Called by networks.sh, which puts the models into WORK/models.
+"""networks.py WORK PROGRAM [--only TEXT] [--threads 1,2] [--turns N] [--tune SECONDS] [--before PROGRAM]
+[--rows FILE]: whole networks beside ONNX Runtime. Called by networks.sh, which puts the models into WORK/models.
 
 Each network is compiled with its sizes bound on the command line, its results are compared with ONNX
 Runtime's (all optimizations on; `theirs` is how far its own results without optimizations are from
 those), and both are timed in turns: a process for each, of which one waits, asleep,
-while the other computes. Variants of one model count once in the means (their geometric mean). --tune: a
-job of so many seconds first, whose records `compile` gets."""
+while the other computes. Variants of one model count once in the means (their geometric mean).
+
+--tune: a job of so many seconds first, with an empty store, whose records `compile` gets; the network without
+them is timed in the same turns. --before: what an older program compiles without records, too (sizes are written
+into the file, as it may have no option for them); `gain` is its time over ours. --rows: keeps what was
+measured in FILE, a line for each network and number of threads, and takes from there what it has: hours
+of tuning may be stopped and gone on with."""
 import argparse
 import glob
 import hashlib
@@ -241,48 +246,94 @@ class Bench:
 
     def command(self, *arguments):
         begin = time.perf_counter()
-        done = subprocess.run([self.arguments.program, *arguments], capture_output=True, text=True)
+        done = subprocess.run(arguments, capture_output=True, text=True)
         seconds = time.perf_counter() - begin
         if done.returncode != 0:
             raise RuntimeError((done.stderr.strip().splitlines() or ["failed"])[0])
         return seconds, done.stdout
 
-    def compile(self, model, threads):
-        """Returns the library and the seconds that compiling took."""
-        output = os.path.join(self.libraries, f"{model.name}-{threads}.so")
-        records = []
-        if self.arguments.tune:
-            store = output[:-3] + ".db"
-            self.command("tune", self.path(model), *model.bind, "--records", store, "--threads", str(threads),
-                         "--budget", f"{self.arguments.tune}s")
-            records = ["--records", store]
-        seconds, _ = self.command("compile", self.path(model), *model.bind, "--threads", str(threads), "--name", "net",
-                                  *records, "-o", output)
-        return output, seconds
+    def compile(self, program, path, bind, threads, output, records=()):
+        """Returns the seconds that compiling took."""
+        return self.command(program, "compile", path, *bind, "--threads", str(threads), "--name", "net", *records,
+                            "-o", output)[0]
+
+    def tune(self, model, threads):
+        """Returns the store and the number of its trials."""
+        store = os.path.join(self.libraries, f"{model.name}-{threads}.db")
+        for file in glob.glob(store + "*"):
+            os.remove(file)
+        _, output = self.command(self.arguments.program, "tune", self.path(model), *model.bind, "--records", store,
+                                 "--threads", str(threads), "--budget", f"{self.arguments.tune}s", "--json")
+        return store, json.loads(output.splitlines()[-1])["trials"]
+
+    def with_sizes(self, model):
+        """A file of the model whose inputs have the sizes that `bind` gives them."""
+        shapes, values = bindings(model)
+        if not shapes or values:
+            return self.path(model)
+        import onnx
+        file = onnx.load(self.path(model))
+        for i in file.graph.input:
+            for dim, size in zip(i.type.tensor_type.shape.dim, shapes.get(i.name, [])):
+                dim.dim_value = size
+        for o in file.graph.output:
+            o.type.tensor_type.ClearField("shape")
+        path = os.path.join(self.libraries, f"{model.name}.onnx")
+        onnx.save(onnx.shape_inference.infer_shapes(file, data_prop=True), path)
+        return path
 
     def compare(self, model, threads):
-        library, seconds = self.compile(model, threads)
-        path = self.path(model)
-        results = [os.path.join(self.work, f"{side}.npz") for side in ("theirs", "ours")]
-        theirs = Child("theirs", path, model.name, threads, results[0])
-        ours = Child("ours", library, path, model.name, threads, results[1])
-        expected = theirs.results()
-        error, their_error = difference(ours.results(), expected), difference(theirs.results("plain"), expected)
-        pairs = []
+        """Milliseconds and ratios: of ours to theirs, and of theirs or others in the same turns."""
+        path, program = self.path(model), self.arguments.program
+        library = lambda kind: os.path.join(self.libraries, f"{model.name}-{threads}-{kind}.so")
+        row = {}
+        records = ()
+        if self.arguments.tune:
+            row["untuned_compile"] = self.compile(program, path, model.bind, threads, library("untuned"))
+            store, row["trials"] = self.tune(model, threads)
+            records = ("--records", store)
+        row["compile"] = self.compile(program, path, model.bind, threads, library("ours"), records)
+        if self.arguments.before:
+            self.compile(self.arguments.before, self.with_sizes(model), [], threads, library("before"))
+
+        results = lambda kind: os.path.join(self.work, f"{kind}.npz")
+        children = {"theirs": Child("theirs", path, model.name, threads, results("theirs"))}
+        for kind in ("ours", *["untuned"] * bool(self.arguments.tune), *["before"] * bool(self.arguments.before)):
+            children[kind] = Child("ours", library(kind), path, model.name, threads, results(kind))
+        expected = children["theirs"].results()
+        row["error"] = difference(children["ours"].results(), expected)
+        row["their_error"] = difference(children["theirs"].results("plain"), expected)
+        turns = []
         for turn in range(self.arguments.turns + 1):
-            pair = [float(child.ask(str(self.arguments.seconds))) for child in (theirs, ours)]
+            kinds = list(children)
+            kinds = kinds[turn % len(kinds):] + kinds[:turn % len(kinds)]  # none is always after the same
+            times = {kind: float(children[kind].ask(str(self.arguments.seconds))) for kind in kinds}
             if turn > 0:
-                pairs.append(pair)
-        theirs.end()
-        ours.end()
-        return {
-            "ratio": statistics.median(b / a for a, b in pairs),
-            "theirs": statistics.median(a for a, _ in pairs) * 1e3,
-            "ours": statistics.median(b for _, b in pairs) * 1e3,
-            "error": error,
-            "their_error": their_error,
-            "compile": seconds,
-        }
+                turns.append(times)
+        for child in children.values():
+            child.end()
+        for kind in children:
+            row[kind] = statistics.median(t[kind] for t in turns) * 1e3
+        row["ratio"] = statistics.median(t["ours"] / t["theirs"] for t in turns)
+        if self.arguments.tune:
+            row["untuned_ratio"] = statistics.median(t["untuned"] / t["theirs"] for t in turns)
+        if self.arguments.before:
+            row["gain"] = statistics.median(t["before"] / t["ours"] for t in turns)
+        return row
+
+    def row(self, model, threads):
+        """What `compare` returns, or what --rows has of it."""
+        key = f"{model.name}/{threads}"
+        if self.arguments.rows and os.path.exists(self.arguments.rows):
+            with open(self.arguments.rows) as lines:
+                for line in map(json.loads, lines):
+                    if line["key"] == key:
+                        return line
+        row = self.compare(model, threads)
+        if self.arguments.rows:
+            with open(self.arguments.rows, "a") as lines:
+                lines.write(json.dumps({"key": key, **row}) + "\n")
+        return row
 
     def run(self):
         chosen = [m for m in MODELS if re.search(self.arguments.only, m.name)]
@@ -291,37 +342,46 @@ class Bench:
             chosen.remove(model)
         counts = [int(t) for t in self.arguments.threads.split(",")]
         rows = {}
-        print(f"{'':22}" + "".join(f"{f'{t} thread' + 's' * (t > 1):>28}" for t in counts) +
+        means = ["ratio", *["untuned_ratio"] * bool(self.arguments.tune), *["gain"] * bool(self.arguments.before)]
+        columns = [("theirs", 10, 3), ("ours", 9, 3), ("ratio", 9, 3)]
+        if self.arguments.tune:
+            columns += [("untuned_ratio", 9, 3), ("trials", 8, 0)]
+        if self.arguments.before:
+            columns += [("gain", 8, 2)]
+        width = sum(c[1] for c in columns)
+        print(f"{'':22}" + "".join(f"{f'{t} thread' + 's' * (t > 1):>{width}}" for t in counts) +
               f"{'error':>10}{'theirs':>10}{'compile':>9}{'scaling':>9}")
-        print(f"{'':22}" + f"{'theirs':>10}{'ours':>9}{'ratio':>9}" * len(counts) + f"{'of RMS':>10}{'of RMS':>10}{'s':>9}")
+        print(f"{'':22}" + "".join(f"{key.split('_')[0]:>{space}}" for key, space, _ in columns) * len(counts) +
+              f"{'of RMS':>10}{'of RMS':>10}{'s':>9}")
         for model in chosen:
             line, error, their_error, seconds, times = f"{model.name:22}", 0.0, 0.0, 0.0, []
             for threads in counts:
                 try:
-                    r = self.compare(model, threads)
+                    r = self.row(model, threads)
                 except RuntimeError as problem:
                     line += f"  {problem}"
-                    rows.setdefault(model.name, {})[threads] = None
+                    rows.setdefault(model.name, {})[threads] = {}
                     continue
-                rows.setdefault(model.name, {})[threads] = r["ratio"]
-                line += f"{r['theirs']:10.3f}{r['ours']:9.3f}{r['ratio']:9.3f}"
+                rows.setdefault(model.name, {})[threads] = r
+                line += "".join(f"{r[key]:{space}.{digits}f}" for key, space, digits in columns)
                 error, seconds = max(error, r["error"]), max(seconds, r["compile"])
                 their_error = max(their_error, r["their_error"])
                 times.append(r["ours"])
             scaling = f"{times[0] / times[1]:9.2f}" if len(times) == 2 else ""
             print(line + f"{error:10.1e}{their_error:10.1e}{seconds:9.2f}{scaling}", flush=True)
         for kind, members in [("float", ("float", "transformer")), ("transformer", ("transformer",)), ("int8", ("int8",))]:
-            line = []
-            for threads in counts:
-                groups = {}
-                for model in chosen:
-                    if model.kind in members and rows[model.name].get(threads):
-                        groups.setdefault(model.group, []).append(math.log(rows[model.name][threads]))
-                if groups:
-                    means = [statistics.fmean(g) for g in groups.values()]
-                    line.append(f"{threads}: {math.exp(statistics.fmean(means)):.3f} ({len(groups)})")
-            if line:
-                print(f"geometric mean, {kind} (threads: ratio, models): " + ", ".join(line))
+            for what in means:
+                line = []
+                for threads in counts:
+                    groups = {}
+                    for model in chosen:
+                        if model.kind in members and what in rows[model.name].get(threads, {}):
+                            groups.setdefault(model.group, []).append(math.log(rows[model.name][threads][what]))
+                    if groups:
+                        mean = statistics.fmean(statistics.fmean(g) for g in groups.values())
+                        line.append(f"{threads}: {math.exp(mean):.3f} ({len(groups)})")
+                if line:
+                    print(f"geometric mean, {kind} (threads: {what.replace('_', ' ')}, models): " + ", ".join(line))
 
 
 def main():
@@ -337,6 +397,8 @@ def main():
     parser.add_argument("--turns", type=int, default=9)
     parser.add_argument("--seconds", type=float, default=0.15)
     parser.add_argument("--tune", type=int, default=0)
+    parser.add_argument("--before", default="")
+    parser.add_argument("--rows", default="")
     Bench(parser.parse_args()).run()
 
 
