@@ -187,6 +187,7 @@ std::string FilterSql(const TrialFilter& filter, std::string_view columns) {
   if (!filter.template_key.empty()) sql += " AND template = ?3";
   if (filter.outcome.has_value()) sql += " AND outcome = ?4";
   if (filter.job != 0) sql += " AND job = ?5";
+  if (filter.best_first) sql += " AND trial.outcome = 0 AND verified = 1";
   return sql;
 }
 
@@ -319,7 +320,8 @@ Status Store::ForEachTrial(const TrialFilter& filter,
                            const std::function<Status(const Record&)>& visit) const {
   const StoreUse use(*impl_);
   TW_RETURN_IF_ERROR(use.status());
-  std::string sql = FilterSql(filter, kTrialColumns) + " ORDER BY rowid";
+  std::string sql = FilterSql(filter, kTrialColumns) +
+                    (filter.best_first ? " ORDER BY value, config_index" : " ORDER BY rowid");
   if (filter.limit > 0) sql += " LIMIT " + std::to_string(filter.limit);
   auto query = Statement::Prepare(impl_->db, sql);
   TW_RETURN_IF_ERROR(query);

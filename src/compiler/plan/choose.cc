@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -38,9 +39,12 @@ class KernelChooser {
   Result<Choice> Choose() {
     auto asked = Ask();
     TW_RETURN_IF_ERROR(asked);
-    if (layout_seconds_ != nullptr && !options_.prefer &&
-        asked->level == records::AnswerLevel::kHit && asked->answer.record.has_value()) {
-      TW_RETURN_IF_ERROR(WeighLayouts(*asked));
+    if (IsMeasuredHere(*asked)) {
+      if (option_ != nullptr && option_->record.has_value()) {
+        Replace(asked->answer, *option_->record);
+      } else if (option_ == nullptr && layout_seconds_ != nullptr) {
+        TW_RETURN_IF_ERROR(WeighLayouts(*asked));
+      }
     }
     OperatorReport report;
     report.workload_key = workload_.Key();
@@ -85,6 +89,7 @@ class KernelChooser {
       const TemplateEntry* entry = options_.templates->Find(candidate->template_key);
       const bool usable = entry != nullptr && entry->version == candidate->template_version &&
                           AddOption(*entry, candidate->config, found).ok();
+      if (usable && IsMeasuredHere(*asked)) TW_RETURN_IF_ERROR(AddMeasured(*asked, found));
       // A model's config is a guess: in other layouts the default may cost the network less.
       if (usable && asked->level != records::AnswerLevel::kModel) return found;
     }
@@ -126,7 +131,7 @@ class KernelChooser {
     const bool known = std::ranges::any_of(found, [&](const KernelOption& other) {
       return IsIn(other.form, form);
     });
-    if (!known) found.push_back({&entry, config, form});
+    if (!known) found.push_back({&entry, config, form, {}});
     return Status();
   }
 
@@ -319,6 +324,58 @@ class KernelChooser {
            entry->version == candidate.template_version;
   }
 
+  /// Whether other trials of the workload may take the answer's place.
+  bool IsMeasuredHere(const records::CatalogAnswer& asked) const {
+    return asked.level == records::AnswerLevel::kHit && asked.answer.record.has_value() &&
+           asked.answer.record->trial.metric == Trial().metric &&
+           asked.store != nullptr && !options_.prefer;
+  }
+
+  /// The fastest trials that may be served where `best` is, in order.
+  Result<std::vector<records::Record>> FastestLike(const records::CatalogAnswer& asked) const {
+    constexpr std::int64_t kMost = 256;
+    const Trial& best = asked.answer.record->trial;
+    records::TrialFilter filter;
+    filter.workload_key = workload_.Key();
+    filter.target = best.candidate.task.target.ToString();
+    filter.best_first = true;
+    filter.limit = kMost;
+    auto trials = asked.store->Trials(filter);
+    TW_RETURN_IF_ERROR(trials);
+    std::erase_if(*trials, [&](const records::Record& r) { return !ServedLike(r.trial, best); });
+    return trials;
+  }
+
+  /// The answer's record to the first option, and the fastest kernel in each of other layouts.
+  Status AddMeasured(const records::CatalogAnswer& asked, std::vector<KernelOption>& found) const {
+    constexpr int kMostTried = 12;  // of a template; each takes a schedule to be made
+    found.front().record = asked.answer.record;
+    auto trials = FastestLike(asked);
+    TW_RETURN_IF_ERROR(trials);
+    std::map<std::string, int> tried;
+    for (records::Record& record : *trials) {
+      const Candidate& candidate = record.trial.candidate;
+      if (++tried[candidate.template_key] > kMostTried) continue;
+      const TemplateEntry* entry = options_.templates->Find(candidate.template_key);
+      const std::size_t known = found.size();
+      // What cannot be built with this epilogue is no choice.
+      if (entry == nullptr || !AddOption(*entry, candidate.config, found).ok()) continue;
+      if (found.size() == known) continue;
+      // A race has found it: what seems faster was measured in another moment.
+      record.trial.value = std::max(record.trial.value, asked.answer.record->trial.value);
+      found.back().record = std::move(record);
+    }
+    return {};
+  }
+
+  static void Replace(records::Answer& answer, const records::Record& record) {
+    if (record.id == answer.record->id) return;
+    answer.explanation +=
+        fmt::format("; another config, {:.1f} % slower, because it saves changes of layout",
+                    100 * (record.trial.value / answer.record->trial.value - 1));
+    answer.record = record;
+  }
+
   /// Time of a trial and of the changes of layout around its kernel.
   Result<double> SecondsWithLayouts(const Trial& trial) const {
     const TemplateEntry* entry = options_.templates->Find(trial.candidate.template_key);
@@ -331,33 +388,22 @@ class KernelChooser {
   /// Replaces a hit by another trial of the workload if time and changes of layout together are
   /// less.
   Status WeighLayouts(records::CatalogAnswer& asked) const {
-    records::Record& best = *asked.answer.record;
+    const records::Record& best = *asked.answer.record;
     auto least = SecondsWithLayouts(best.trial);
     if (!least.ok() || *least <= best.trial.value) return Status();
-    records::TrialFilter filter;
-    filter.workload_key = workload_.Key();
-    filter.target = best.trial.candidate.task.target.ToString();
-    filter.outcome = Outcome::kOk;
-    auto trials = asked.store->Trials(filter);
+    auto trials = FastestLike(asked);
     TW_RETURN_IF_ERROR(trials);
-    std::erase_if(*trials, [&](const records::Record& record) {
-      return record.trial.value >= *least || !ServedLike(record.trial, best.trial);
-    });
-    std::ranges::stable_sort(*trials, {}, [](const records::Record& r) { return r.trial.value; });
-    const records::Record first = best;
+    const records::Record* chosen = &best;
     constexpr std::size_t kMostTried = 64;  // each takes a schedule to be made
     for (std::size_t i = 0; i < std::min(trials->size(), kMostTried); ++i) {
-      records::Record& record = (*trials)[i];
+      const records::Record& record = (*trials)[i];
+      if (record.trial.value >= *least) break;
       auto seconds = SecondsWithLayouts(record.trial);
       if (!seconds.ok() || *seconds >= *least) continue;
       least = seconds;
-      best = record;
+      chosen = &record;
     }
-    if (best.id != first.id) {
-      asked.answer.explanation +=
-          fmt::format("; another config, {:.1f} % slower, because it saves changes of layout",
-                      100 * (best.trial.value / first.trial.value - 1));
-    }
+    Replace(asked.answer, *chosen);
     return Status();
   }
 

@@ -131,7 +131,8 @@ class LayoutProblem {
         AddWanted(mode, group.inputs[i], FormOf(group.output, result));
       }
       mode.result = FormOf(group.output, result);
-      mode.seconds = costs_.Anchor(*workload, kernel.form);
+      mode.seconds = kernel.record.has_value() ? kernel.record->trial.value
+                                               : costs_.Anchor(*workload, kernel.form);
       mode.kernel = kernel;
       AddForm(data);
       AddForm(result);

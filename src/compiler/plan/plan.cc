@@ -109,9 +109,7 @@ double PlanBuilder::LayoutSecondsOf(const Workload& workload, const FusedGroup& 
   if (!native.ok() || native->size() != 4) return seconds;
   const TensorType& type = graph_.node(group.output).type;
   const Form result = Canonical(type, {*native, form.output});
-  const bool leaves = std::ranges::find(graph_.outputs(), group.output) != graph_.outputs().end();
-  const Form wanted = Canonical(type, {*native, leaves ? "" : house_layout_});
-  if (result != wanted) seconds += cost(type);
+  if (!result.is_native()) seconds += cost(type);
   for (std::size_t i = 2; i < group.inputs.size(); ++i) {
     const Node& operand = graph_.node(group.inputs[i]);
     if (operand.kind == NodeKind::kConstant) continue;
@@ -384,11 +382,6 @@ Status PlanBuilder::FinishOutputs() {
 }
 
 Result<Plan> PlanBuilder::Build() {
-  if (device_.machine_code) {
-    auto features = FeaturesOf(options_.target);
-    TW_RETURN_IF_ERROR(features);
-    house_layout_ = fmt::format("NCHW{}c", features->float_lanes());
-  }
   if (device_.leaves_to_host) TW_RETURN_IF_ERROR(CheckContents());
   auto groups = FuseGroups(graph_, FuseRuleFor(options_.target, options_.fuse_residuals));
   TW_RETURN_IF_ERROR(groups);

@@ -127,7 +127,6 @@ class PlanBuilder {
   std::vector<std::vector<Stored>> forms_;  // by node
   std::vector<GroupLayout> layouts_;  // of the groups; empty: each follows the one before it
   const GroupLayout* layout_ = nullptr;  // of the group that is being added
-  std::string house_layout_;  // that anchors agree on if it costs little; empty: the native one
   std::vector<std::pair<Workload, std::string>> group_uses_;
   std::map<int, int> views_;  // reshaped values that nobody has asked for: what they are views of
   std::map<std::string, int> kernel_numbers_;              // by code
