@@ -317,6 +317,7 @@ Json ToJson(const RunWorkerSettings& settings) {
                {"protocol", kProtocolVersion},
                {"cache_bytes", settings.cache_bytes},
                {"memory_bytes", settings.memory_bytes},
+               {"far_weights", settings.far_weights},
                {"calibrate", settings.calibrate},
                {"batch_seconds", sampling.batch_seconds},
                {"slice_seconds", sampling.slice_seconds},
@@ -346,6 +347,7 @@ Result<RunWorkerSettings> RunWorkerSettingsFrom(const Json& json) {
   SamplingSettings& sampling = settings.sampling;
   settings.cache_bytes = fields.Integer("cache_bytes");
   settings.memory_bytes = fields.Integer("memory_bytes");
+  settings.far_weights = fields.Flag("far_weights");
   settings.calibrate = fields.Flag("calibrate");
   sampling.batch_seconds = fields.Number("batch_seconds");
   sampling.slice_seconds = fields.Number("slice_seconds");

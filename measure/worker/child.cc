@@ -46,7 +46,10 @@ class Kernel final : public CandidateKernel {
   explicit Kernel(const ChildWork& work) : work_(work), kernel_(work.item->kernel) {}
 
   std::optional<Failure> Load() override;
-  void SetPhase(Phase phase) override { work_.report->phase = phase; }
+  void SetPhase(Phase phase) override {
+    work_.report->phase = phase;
+    timing_ = phase == Phase::kTiming;
+  }
   std::optional<Failure> SelectInputs(InputSet set) override;
   std::optional<Failure> Poison(InputSet set) override;
   bool Run(std::int64_t calls) override;
@@ -65,8 +68,14 @@ class Kernel final : public CandidateKernel {
  private:
   std::optional<Failure> Open();
   std::optional<Failure> Prepare();
+  std::optional<Failure> PrepareCall();
   std::optional<Failure> Allocate(const TwKernelInfo& info);
+  /// The next call reads another weight.
+  void TakeNextWeight();
 
+  std::int64_t weight_bytes() const {
+    return kernel_.signature.parameters[work_.weight].type.bytes();
+  }
   const TwParallel* parallel() const {
     return pool_ == nullptr ? nullptr : TwPoolParallel(pool_.get());
   }
@@ -79,6 +88,8 @@ class Kernel final : public CandidateKernel {
   std::vector<void*> arguments_;
   Pool pool_;
   std::vector<char> flush_;
+  bool timing_ = false;
+  std::int64_t windows_ = 1, window_ = 0;  // of far weights
   int threads_before_ = 1;
   int code_ = 0;
   std::uint8_t poison_ = 0;
@@ -95,6 +106,10 @@ std::optional<Failure> Kernel::Load() {
   }
   for (const auto& set : work_.setup->inputs) {
     for (std::size_t i = 0; i < set.size(); ++i) known_.push_back({set[i], static_cast<int>(i)});
+  }
+  if (work_.far_weights != nullptr) {
+    known_.push_back({&work_.far_weights->memory(), static_cast<int>(work_.weight)});
+    windows_ = work_.far_weights->Windows(weight_bytes());
   }
   CatchCrashes(work_.report, &known_, limit);
   (void)LimitRights();
@@ -134,10 +149,22 @@ std::optional<Failure> Kernel::Prepare() {
   if (loaded_->entry.prepare == nullptr) return std::nullopt;
   for (InputSet set : kInputSets) {
     if (auto failure = SelectInputs(set)) return failure;
-    const char* problem = loaded_->entry.prepare(arguments_.data(), parallel());
-    if (problem != nullptr) return Failure{Outcome::kRunFailed, problem};
+    if (auto failure = PrepareCall()) return failure;
+  }
+  // The library finds what it has made of each weight in a list.
+  constexpr std::int64_t kMostPrepared = 64;
+  windows_ = std::min(windows_, kMostPrepared);
+  for (std::int64_t i = 0; windows_ > 1 && i < windows_; ++i) {
+    TakeNextWeight();
+    if (auto failure = PrepareCall()) return failure;
   }
   return std::nullopt;
+}
+
+std::optional<Failure> Kernel::PrepareCall() {
+  const char* problem = loaded_->entry.prepare(arguments_.data(), parallel());
+  if (problem == nullptr) return std::nullopt;
+  return Failure{Outcome::kRunFailed, problem};
 }
 
 std::optional<Failure> Kernel::Allocate(const TwKernelInfo& info) {
@@ -186,10 +213,18 @@ std::optional<Failure> Kernel::Poison(InputSet set) {
   return std::nullopt;
 }
 
+void Kernel::TakeNextWeight() {
+  window_ = window_ + 1 < windows_ ? window_ + 1 : 0;
+  arguments_[work_.weight] =
+      const_cast<std::byte*>(work_.far_weights->Window(weight_bytes(), window_));
+}
+
 bool Kernel::Run(std::int64_t calls) {
   const double start = clock_.MonotonicSeconds();
   work_.report->call_started = start;
+  const bool other_weights = timing_ && windows_ > 1;
   for (std::int64_t i = 0; i < calls && code_ == 0; ++i) {
+    if (other_weights) TakeNextWeight();
     code_ = loaded_->entry.run(arguments_.data(), workspace_.data(), parallel());
   }
   work_.report->call_started = 0;

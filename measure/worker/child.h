@@ -9,6 +9,7 @@
 #include "measure/canary.h"
 #include "measure/messages.h"
 #include "measure/worker/course.h"
+#include "measure/worker/far_weights.h"
 #include "measure/worker/workbench.h"
 #include "src/base/subprocess.h"
 
@@ -46,6 +47,8 @@ struct ChildWork {
   int memory_level = 0;                   ///< of the kernel, see MemoryCanary
   std::optional<MemoryWatch> memory;      ///< of that level
   EnergyCounter* energy = nullptr;        ///< null: joules are not counted
+  const FarWeights* far_weights = nullptr;  ///< null: each call takes the same weight
+  std::size_t weight = 0;                 ///< the parameter that comes from there
   ChildReport* report = nullptr;
   std::int64_t memory_bytes = 0;  ///< it may allocate beyond what the runner has; 0 = no limit
   int runner_pid = -1;

@@ -63,6 +63,12 @@ void GuardedMemory::FillRedZones() {
   std::memset(end, kRedZone, static_cast<std::size_t>(open_ + open_bytes_ - end));
 }
 
+void GuardedMemory::PreferLargePages() {
+#if defined(MADV_HUGEPAGE)
+  (void)::madvise(open_, static_cast<std::size_t>(open_bytes_), MADV_HUGEPAGE);
+#endif
+}
+
 void GuardedMemory::Poison(std::uint8_t pattern) {
   if (bytes_ > 0) std::memset(data_, pattern, static_cast<std::size_t>(bytes_));
 }

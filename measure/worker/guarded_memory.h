@@ -25,6 +25,8 @@ class GuardedMemory {
   std::byte* data() { return data_; }
   const std::byte* data() const { return data_; }
   std::int64_t bytes() const { return bytes_; }
+  /// Large pages, where the system has them: before anything is written.
+  void PreferLargePages();
   /// Every byte of the data becomes `pattern`.
   void Poison(std::uint8_t pattern);
   /// Writing to it is a memory fault from now on (or no longer).

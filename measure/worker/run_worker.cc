@@ -55,11 +55,11 @@ Status CheckPlain(const std::string& path) {
   return Corrupt("message: " + path + " is no plain file");
 }
 
-/// Of all tensors of a kernel.
-std::int64_t BytesOf(const KernelSpec& kernel) { return kernel.signature.bytes(); }
-
-/// Where they lie.
-int LevelOf(const KernelSpec& kernel) { return MemoryCanary::LevelOf(BytesOf(kernel)); }
+/// What a kernel reads from the level of memory that decides over its time, and that level.
+struct Reading {
+  int level = 0;
+  std::int64_t bytes = 0;
+};
 
 std::array<QuietGate, MemoryCanary::kLevels> MemoryGates() {
   std::array<QuietGate, MemoryCanary::kLevels> gates;
@@ -85,6 +85,7 @@ class Runner {
   RunReply RunAlone(const RunOrder::Item& item);
   Status OpenEnergy();
   void BlameCounter(RunReply& reply);
+  Reading ReadingOf(const KernelSpec& kernel) const;
   ChildWork WorkFor(const RunOrder::Item& item, const Workbench::Setup& setup);
   void LearnFrom(const RunReply& reply, int level);
   MemoryWatch WatchOf(const KernelSpec& kernel) const;
@@ -95,6 +96,7 @@ class Runner {
   const WorkerPipes& pipes_;
   RunWorkerSettings settings_;
   Workbench workbench_{settings_.cache_bytes};
+  FarWeights far_weights_;
   Canary canary_;
   MemoryCanary memory_canary_;
   QuietGate gate_;
@@ -114,13 +116,17 @@ Status Runner::Configure(const Json& message) {
   TW_RETURN_IF_ERROR(settings);
   const std::string missing = MissingOfSystem();
   if (!missing.empty()) return Unavailable(missing);
+  const DeviceFingerprint own = ProbeHostCpu();
+  auto far_weights = FarWeights::Create(FarWeights::BytesFor(own.l3_bytes));
+  TW_RETURN_IF_ERROR(far_weights);
+  far_weights_ = *std::move(far_weights);
   settings_ = *settings;
   energy_.reset();
   workbench_ = Workbench(settings_.cache_bytes);
   configured_ = true;
   devices_.clear();
   Greeting greeting;
-  greeting.device = ProbeHostCpu().ToString();
+  greeting.device = own.ToString();
   greeting.target = OwnTarget();
   device_ = greeting.device;
   if (settings_.calibrate) {  // candidates run in processes here
@@ -132,6 +138,17 @@ Status Runner::Configure(const Json& message) {
   return SendMessage(pipes_, ToJson(greeting));
 }
 
+/// All its tensors, or its weight where that comes from farther away.
+Reading Runner::ReadingOf(const KernelSpec& kernel) const {
+  const std::int64_t bytes = kernel.signature.bytes();
+  const Reading all{MemoryCanary::LevelOf(bytes), bytes};
+  const auto weight = WeightOf(kernel);
+  if (!settings_.far_weights || !weight.has_value()) return all;
+  const Reading far{MemoryCanary::LevelOf(far_weights_.memory().bytes()),
+                    kernel.signature.parameters[*weight].type.bytes()};
+  return far.level > all.level ? far : all;
+}
+
 ChildWork Runner::WorkFor(const RunOrder::Item& item, const Workbench::Setup& setup) {
   ChildWork work;
   work.setup = &setup;
@@ -140,8 +157,13 @@ ChildWork Runner::WorkFor(const RunOrder::Item& item, const Workbench::Setup& se
   work.gate = gate_;
   work.canary = &canary_;
   work.memory_canary = &memory_canary_;
-  work.memory_level = LevelOf(item.kernel);
+  work.memory_level = ReadingOf(item.kernel).level;
   work.memory = WatchOf(item.kernel);
+  if (const auto weight = WeightOf(item.kernel); weight.has_value() && settings_.far_weights) {
+    far_weights_.Fill(item.kernel.signature.parameters[*weight].type.dtype);
+    work.far_weights = &far_weights_;
+    work.weight = *weight;
+  }
   work.memory_bytes = settings_.memory_bytes;
   work.energy = energy_.has_value() ? &*energy_ : nullptr;
   return work;
@@ -178,8 +200,8 @@ void Runner::LearnFrom(const RunReply& reply, int level) {
 }
 
 MemoryWatch Runner::WatchOf(const KernelSpec& kernel) const {
-  const int level = LevelOf(kernel);
-  return {level, memory_gates_[static_cast<std::size_t>(level)], BytesOf(kernel)};
+  const Reading reading = ReadingOf(kernel);
+  return {reading.level, memory_gates_[static_cast<std::size_t>(reading.level)], reading.bytes};
 }
 
 /// Between the rounds of a race.
@@ -188,7 +210,7 @@ RoundCanaries Runner::RunCanaries(const KernelSpec& kernel) {
   gate_.Add(clock_.UnixSeconds(), core);
   RoundCanaries canaries;
   canaries.core_quiet = gate_.IsQuiet(core);
-  const int level = LevelOf(kernel);
+  const int level = ReadingOf(kernel).level;
   const double memory = memory_canary_.Run(level);
   memory_gates_[static_cast<std::size_t>(level)].Add(clock_.UnixSeconds(), memory);
   canaries.memory_delay_seconds = WatchOf(kernel).DelaySeconds(memory);
@@ -312,7 +334,7 @@ Status Runner::Run(const RunOrder& order) {
   for (RunReply& reply : replies) {
     reply.run_seconds = clock_.MonotonicSeconds() - start;
     reply.device = device_;
-    if (on_processor) LearnFrom(reply, LevelOf(order.items[0].kernel));
+    if (on_processor) LearnFrom(reply, ReadingOf(order.items[0].kernel).level);
     TW_RETURN_IF_ERROR(SendMessage(pipes_, ToJson(reply)));
   }
   const bool over = std::ranges::any_of(replies, &RunReply::runner_ends);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "src/base/files/file.h"
 #include "tests/measure/process_fixture.h"
 
 namespace tilewright::measure {

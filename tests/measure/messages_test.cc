@@ -180,6 +180,7 @@ TEST(Messages, RunnerSettingsComeBackTheSame) {
   settings.cache_bytes = 123;
   settings.quiet_file = "/a b/quiet.json";
   settings.sampling.flush_bytes = 4096;
+  settings.far_weights = false;
   settings.sampling.max_samples = 7;
   settings.sampling.settled_noise = 0.5;
   settings.joules = true;
@@ -191,6 +192,7 @@ TEST(Messages, RunnerSettingsComeBackTheSame) {
   EXPECT_TRUE(back->joules);
   EXPECT_EQ(back->powercap, settings.powercap);
   EXPECT_EQ(back->sampling.flush_bytes, 4096);
+  EXPECT_FALSE(back->far_weights);
   EXPECT_EQ(back->sampling.max_samples, 7);
   EXPECT_EQ(back->sampling.settled_noise, 0.5);
 }

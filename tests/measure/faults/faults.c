@@ -116,7 +116,19 @@ static void Limit(pid_t process) {
   (void)prlimit(process, RLIMIT_AS, &low, NULL);
 }
 
+/* Weights that calls have had, and whether they are few. */
+static int FewWeights(const volatile float* weight) {
+  enum { kMany = 8 };
+  static const volatile float* seen[kMany];
+  static int count;
+  int i = 0;
+  while (i < count && seen[i] != weight) ++i;
+  if (i == count && count < kMany) seen[count++] = weight;
+  return count < kMany;
+}
+
 KERNEL(good, (void)0)
+KERNEL(few_weights, if (FewWeights(weight) && calls > 64) return 60)
 KERNEL(slower, Spin(300e-6))
 KERNEL(much_slower, Spin(20e-3))
 KERNEL(crash, *(volatile int*)(intptr_t)64 = 1)

@@ -1,0 +1,84 @@
+#include "measure/worker/far_weights.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "src/base/math.h"
+#include "src/target/device.h"
+
+namespace tilewright::measure {
+namespace {
+
+constexpr std::int64_t kWindowAlignment = 64;
+
+/// What of 64 random bits is kept and what is set, so that they are numbers of the type.
+struct Bits {
+  std::uint64_t keep = ~std::uint64_t{0}, set = 0;
+};
+Bits BitsOf(DataType dtype) {
+  if (dtype.is_bool()) return {0x0101010101010101, 0};
+  if (!dtype.is_float()) return {};
+  if (dtype.bits == 16) return {0x83FF83FF83FF83FF, 0x3800380038003800};
+  if (dtype.bits == 32) return {0x807FFFFF807FFFFF, 0x3F0000003F000000};
+  return {0x800FFFFFFFFFFFFF, 0x3FE0000000000000};
+}
+
+}  // namespace
+
+std::optional<std::size_t> WeightOf(const KernelSpec& kernel) {
+  const OpKind op = kernel.workload.op;
+  if (!DeviceTraitsOf(kernel.target).machine_code) return std::nullopt;
+  // Both operands of these are computed by the network.
+  if (op == OpKind::kBatchMatmul || op == OpKind::kAdd || op == OpKind::kMul) return std::nullopt;
+  const auto inputs = kernel.signature.inputs();
+  const auto weight = std::ranges::find(inputs, ParameterRole::kWeight, &KernelParameter::role);
+  if (weight == inputs.end()) return std::nullopt;
+  return static_cast<std::size_t>(weight - inputs.begin());
+}
+
+std::int64_t FarWeights::BytesFor(std::int64_t last_cache_bytes) {
+  return std::clamp(2 * last_cache_bytes, std::int64_t{16} << 20, std::int64_t{128} << 20);
+}
+
+Result<FarWeights> FarWeights::Create(std::int64_t bytes) {
+  FarWeights weights;
+  auto memory = GuardedMemory::Create(RoundUp(bytes, kWindowAlignment));
+  TW_RETURN_IF_ERROR(memory);
+  weights.memory_ = *std::move(memory);
+  weights.memory_.PreferLargePages();
+  return weights;
+}
+
+void FarWeights::Fill(DataType dtype) {
+  if (filled_ == dtype) return;
+  memory_.SetReadOnly(false);
+  const Bits bits = BitsOf(dtype);
+  constexpr std::int64_t kBlock = 1 << 16;  // the rest repeats it
+  const std::int64_t first = std::min(kBlock, memory_.bytes());
+  std::uint64_t state = 1;
+  for (std::int64_t at = 0; at < first; at += 8) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    // The upper bits of a linear congruential generator are the random ones.
+    const std::uint64_t word = ((state ^ state >> 32) & bits.keep) | bits.set;
+    std::memcpy(memory_.data() + at, &word, sizeof(word));
+  }
+  for (std::int64_t at = first; at < memory_.bytes(); at += kBlock) {
+    std::memcpy(memory_.data() + at, memory_.data(),
+                static_cast<std::size_t>(std::min(kBlock, memory_.bytes() - at)));
+  }
+  memory_.SetReadOnly(true);
+  filled_ = dtype;
+}
+
+std::int64_t FarWeights::Windows(std::int64_t weight_bytes) const {
+  if (weight_bytes <= 0 || weight_bytes >= memory_.bytes()) return 1;
+  return std::max<std::int64_t>(2, memory_.bytes() / RoundUp(weight_bytes, kWindowAlignment));
+}
+
+const std::byte* FarWeights::Window(std::int64_t weight_bytes, std::int64_t i) const {
+  const std::int64_t room = memory_.bytes() - weight_bytes;
+  const std::int64_t stride = room / (Windows(weight_bytes) - 1) / kWindowAlignment * kWindowAlignment;
+  return memory_.data() + stride * i;
+}
+
+}  // namespace tilewright::measure
