@@ -23,17 +23,32 @@ Bits BitsOf(DataType dtype) {
   return {0x800FFFFFFFFFFFFF, 0x3FE0000000000000};
 }
 
+bool IsWeight(const Workload& workload, const KernelParameter& parameter) {
+  if (parameter.role == ParameterRole::kInput) {
+    const auto& inputs = workload.expression.inputs;
+    const auto input = static_cast<std::size_t>(parameter.operand);
+    // Wide integers may be places in another tensor: which ones decides over the time.
+    const DataType dtype = parameter.type.dtype;
+    return input < inputs.size() && inputs[input].constant &&
+           (dtype.is_float() || dtype.bytes() == 1);
+  }
+  // Both operands of these are computed by the network.
+  const OpKind op = workload.op;
+  const bool computed = op == OpKind::kBatchMatmul || op == OpKind::kAdd || op == OpKind::kMul;
+  return parameter.role == ParameterRole::kWeight && !computed;
+}
+
 }  // namespace
 
 std::optional<std::size_t> WeightOf(const KernelSpec& kernel) {
-  const OpKind op = kernel.workload.op;
   if (!DeviceTraitsOf(kernel.target).machine_code) return std::nullopt;
-  // Both operands of these are computed by the network.
-  if (op == OpKind::kBatchMatmul || op == OpKind::kAdd || op == OpKind::kMul) return std::nullopt;
   const auto inputs = kernel.signature.inputs();
-  const auto weight = std::ranges::find(inputs, ParameterRole::kWeight, &KernelParameter::role);
-  if (weight == inputs.end()) return std::nullopt;
-  return static_cast<std::size_t>(weight - inputs.begin());
+  std::optional<std::size_t> weight;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!IsWeight(kernel.workload, inputs[i])) continue;
+    if (!weight || inputs[i].type.bytes() > inputs[*weight].type.bytes()) weight = i;
+  }
+  return weight;
 }
 
 std::int64_t FarWeights::BytesFor(std::int64_t last_cache_bytes) {
@@ -77,7 +92,8 @@ std::int64_t FarWeights::Windows(std::int64_t weight_bytes) const {
 
 const std::byte* FarWeights::Window(std::int64_t weight_bytes, std::int64_t i) const {
   const std::int64_t room = memory_.bytes() - weight_bytes;
-  const std::int64_t stride = room / (Windows(weight_bytes) - 1) / kWindowAlignment * kWindowAlignment;
+  const std::int64_t stride =
+      room / (Windows(weight_bytes) - 1) / kWindowAlignment * kWindowAlignment;
   return memory_.data() + stride * i;
 }
 

@@ -9,16 +9,17 @@
 
 namespace tilewright::measure {
 
-/// The parameter of a kernel that a compiled network keeps and reads from afar whenever it runs: the
-/// weight of an anchor. nullopt: it has none, or it runs on no processor. Of an expression nobody says which
-/// inputs are constants, and channels' operands are too few to matter.
+/// The parameter of a kernel that a compiled network keeps and reads from afar whenever it runs:
+/// the weight of an anchor, the largest constant of an expression (floats or bytes). nullopt: it
+/// has none, or it runs on no processor. What else is constant (an element per channel) is too
+/// small to matter.
 std::optional<std::size_t> WeightOf(const KernelSpec& kernel);
 
 /// Memory beyond the caches that stands for the weights of a network. When a network runs again the
-/// weights of a layer are in no cache near the core: those of all other layers went through since. A
-/// kernel that is timed with the same weight in every call is another one: what waits for memory is not
-/// seen, and what fetches ahead seems to do so for nothing. So each timed call takes the next window of
-/// this memory for its weight. What the numbers are does not matter for the time.
+/// weights of a layer are in no cache near the core: those of all other layers went through since.
+/// A kernel that is timed with the same weight in every call is another one: what waits for memory
+/// is not seen, and what fetches ahead seems to do so for nothing. So each timed call takes the
+/// next window of this memory for its weight. What the numbers are does not matter for the time.
 class FarWeights {
  public:
   /// Twice the last cache of the machine, within 16 to 128 MiB.
@@ -31,8 +32,8 @@ class FarWeights {
   /// Plain numbers of this type everywhere: floats from 0.5 to 1 and their negatives, any integers.
   void Fill(DataType dtype);
   const GuardedMemory& memory() const { return memory_; }
-  /// Windows for a weight of so many bytes, spread evenly; 1: it is as large as all of the memory, and so
-  /// far away by itself.
+  /// Windows for a weight of so many bytes, spread evenly; 1: it is as large as all of the memory,
+  /// and so far away by itself.
   std::int64_t Windows(std::int64_t weight_bytes) const;
   const std::byte* Window(std::int64_t weight_bytes, std::int64_t i) const;
 

@@ -4,7 +4,11 @@
 
 #include <cmath>
 #include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
 
+#include "src/tensor/expression/expression.h"
 #include "tests/measure/process_fixture.h"
 
 namespace tilewright::measure {
@@ -83,6 +87,54 @@ TEST(FarWeightsDeathTest, AreOnlyRead) {
   FarWeights weights = Made(kInt8);
   auto* data = const_cast<std::byte*>(weights.memory().data());
   EXPECT_DEATH(data[0] = std::byte{1}, "");
+}
+
+KernelSpec Kernel(const char* target, Workload workload, std::vector<KernelParameter> parameters) {
+  KernelSpec kernel;
+  kernel.target = *Target::Parse(target);
+  kernel.workload = std::move(workload);
+  kernel.signature.parameters = std::move(parameters);
+  return kernel;
+}
+
+KernelSpec Anchor(const char* key, const char* target) {
+  const TensorType some{{64}, kFloat32};
+  return Kernel(target, *Workload::Parse(key),
+                {{ParameterRole::kData, some, "", -1, 0},
+                 {ParameterRole::kWeight, some, "", -1, 0},
+                 {ParameterRole::kChannel, some, "", 0, 0},
+                 {ParameterRole::kResult, some, "", -1, 0}});
+}
+
+TEST(FarWeights, AreOfAnchorsOnProcessors) {
+  const char* dense = "dense(float32[4,16]MK,float32[32,16]NK)->float32";
+  EXPECT_EQ(WeightOf(Anchor(dense, "llvm")), 1U);
+  EXPECT_EQ(WeightOf(Anchor(dense, "cuda -arch=sm_80")), std::nullopt);
+  const char* scores = "batch_matmul(float32[2,4,16]BMK,float32[2,8,16]BNK)->float32";
+  EXPECT_EQ(WeightOf(Anchor(scores, "llvm")), std::nullopt) << "the network computes both operands";
+}
+
+TEST(FarWeights, OfAnExpressionAreTheLargestConstant) {
+  const auto parsed = ParseExpression(
+      "input X: float32[3, 4]\nconst A: float32[4]\nconst B: float32[4, 4]\n"
+      "const I: int32[3, 4, 2]\n"
+      "Y[i: 3, j: 4] = sum(k: 4) X[i, k] * B[clamp(I[i, j, 0], 0, 3), k] + A[j]");
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  const Workload workload = Workload::FromExpression(*parsed);
+  std::vector<KernelParameter> parameters;
+  std::optional<std::size_t> expected;
+  for (const ExpressionInput& input : workload.expression.inputs) {
+    const int number = static_cast<int>(parameters.size());
+    if (input.constant && input.type.shape == std::vector<std::int64_t>{4, 4}) expected = number;
+    parameters.push_back({ParameterRole::kInput, input.type, "", number, 0});
+  }
+  ASSERT_EQ(parameters.size(), 4U);
+  ASSERT_TRUE(expected.has_value());
+  parameters.push_back({ParameterRole::kResult, {{3, 4}, kFloat32}, "", -1, 0});
+  EXPECT_EQ(WeightOf(Kernel("llvm", workload, parameters)), expected)
+      << "places in another tensor are none, however many";
+  parameters[*expected].operand = 77;
+  EXPECT_NE(WeightOf(Kernel("llvm", workload, parameters)), expected);
 }
 
 /// How a kernel ends that wants different weights in its timed calls.
