@@ -98,7 +98,11 @@ constexpr SpaceCase kCases[] = {
     {"WinogradOfSixThreads", "conv2d_winograd.cpu", "llvm -mcpu=skylake-avx512 -num-threads=6",
      "conv2d(float32[1,128,28,28]NCHW,float32[128,128,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32",
      1800,
-     R"({"index":232,"values":{"tile":4,"register_tile":[2,7],"ic_unroll":2,"channels_first":true,"data":"all"}})"},
+     R"({"index":241,"values":{"tile":4,"register_tile":[2,10],"ic_unroll":2,"channels_first":true,"data":"all"}})"},
+    {"WinogradOfFarWeights", "conv2d_winograd.cpu", "llvm -mcpu=znver4 -num-threads=2",
+     "conv2d(float32[1,256,14,14]NCHW,float32[256,256,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32",
+     1440,
+     R"({"index":544,"values":{"tile":4,"register_tile":[2,8],"ic_unroll":2,"channels_first":false,"data":"all"}})"},
     {"DensePacked", "dense_packed.cpu", kSkylakeX, kDense, 60,
      R"({"index":31,"values":{"register_tile":[1,8],"k_unroll":4}})"},
 };

@@ -34,9 +34,11 @@ std::vector<Tile> RegisterTiles(const WinogradPlan& plan) {
   for (std::int64_t blocks = 1; blocks <= std::min(kMostBlocks, plan.oc_blocks); ++blocks) {
     const std::int64_t most = (plan.registers - blocks - 1) / blocks;
     std::set<std::int64_t> runs;
-    for (const bool by_rows : {true, false}) {
-      const auto sizes = ThriftyTiles(TilesOf(plan, least, by_rows), most);
-      runs.insert(sizes.begin(), sizes.end());
+    for (const std::int64_t m : TileSizes(plan)) {
+      for (const bool by_rows : {true, false}) {
+        const auto sizes = ThriftyTiles(TilesOf(plan, m, by_rows), most);
+        runs.insert(sizes.begin(), sizes.end());
+      }
     }
     for (std::int64_t run : runs) {
       if (LocalBytes(plan, least, blocks, run) <= LowerLimits().max_local_bytes) {
@@ -66,22 +68,21 @@ Result<ConfigSpace> SpaceOf(const WinogradPlan& plan) {
                     Knob::Candidates("data", KnobKind::kOther, std::move(data))});
 }
 
-/// The most sums that registers and local memory hold; of equal ones those with fewer loads.
+/// The most sums that registers and local memory hold; of equal ones those with fewer loads. Weights
+/// that come from afar are read again for each run of tiles.
 Tile DefaultTile(const WinogradPlan& plan, std::int64_t m, bool by_rows) {
-  Tile best = {1, 1};
   const std::int64_t tiles = TilesOf(plan, m, by_rows);
-  const auto even = [&](const Tile& t) {  // of the work in whole tiles
-    return static_cast<double>(plan.oc_blocks * tiles) /
-           static_cast<double>(RoundUp(plan.oc_blocks, t[0]) * RoundUp(tiles, t[1]));
-  };
-  const auto worth = [&](const Tile& t) {
+  const auto cycles = [&](const Tile& t) {
     const auto sums = static_cast<double>(t[0] * t[1]);
-    return even(t) * sums / std::max(sums, 0.65 * static_cast<double>(t[0] + t[1]) * 2) *
-           (1 - 1 / (1 + sums));
+    const auto whole = static_cast<double>(RoundUp(plan.oc_blocks, t[0]) * RoundUp(tiles, t[1]));
+    const double loads = std::max(1.0, 0.65 * static_cast<double>(t[0] + t[1]) * 2 / sums);
+    return CyclesOfRuns(plan, m, whole * loads * (1 + 1 / sums),
+                        by_rows ? 0 : CeilDiv(tiles, t[1]));
   };
+  Tile best = {1, 1};
   for (const Tile& tile : RegisterTiles(plan)) {
     if (LocalBytes(plan, m, tile[0], tile[1]) > LowerLimits().max_local_bytes) continue;
-    if (tile[1] <= tiles && worth(tile) > worth(best)) best = tile;
+    if (tile[1] <= tiles && cycles(tile) < cycles(best)) best = tile;
   }
   return best;
 }
@@ -209,10 +210,14 @@ Result<Config> DefaultOf(const WinogradPlan& plan) {
   TW_RETURN_IF_ERROR(space);
   const std::int64_t m = CheapestTile(plan);
   const bool by_rows = ByRows(plan, m);
+  const Tile tile = DefaultTile(plan, m, by_rows);
+  // Threads with runs of their own meet the same weights at the same time.
+  const bool own_runs = !by_rows && plan.threads > 1 && WeightsAreFar(plan, m) &&
+                        CeilDiv(TilesOf(plan, m, by_rows), tile[1]) % plan.threads == 0;
   return LocateValues(*space, {{"tile", KnobValue{m}},
-                               {"register_tile", KnobValue{DefaultTile(plan, m, by_rows)}},
+                               {"register_tile", KnobValue{tile}},
                                {"ic_unroll", KnobValue{std::int64_t{2}}},
-                               {"channels_first", KnobValue{true}},
+                               {"channels_first", KnobValue{!own_runs}},
                                {"data", KnobValue{std::string(by_rows ? "rows" : "all")}}});
 }
 

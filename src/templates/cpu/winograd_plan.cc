@@ -18,6 +18,7 @@ constexpr std::int64_t kMostIdle = 4;  // of so many turns of threads one may be
 constexpr std::int64_t kLargestWindow = 8;
 constexpr std::int64_t kCachedBytes = std::int64_t{12} << 20;  // a share of the last-level cache
 constexpr std::int64_t kNearBytes = std::int64_t{1} << 20;
+constexpr double kNotHidden = 0.25;  // of what is read ahead while sums are computed
 
 /// Rows and columns of the data that a tile needs.
 std::int64_t WindowOf(const WinogradPlan& plan, std::int64_t m) { return m + plan.shape.r - 1; }
@@ -39,8 +40,6 @@ double CyclesWith(double cycles, std::int64_t weight_bytes, int threads, bool pa
   double reading = weight_bytes <= kNearBytes ? 0 : static_cast<double>(weight_bytes) / rate;
   if (part) reading /= threads;
   cycles /= threads;
-  // What is read ahead does not hide all of it.
-  constexpr double kNotHidden = 0.25;
   return std::max(cycles, reading) + kNotHidden * std::min(cycles, reading);
 }
 
@@ -140,9 +139,23 @@ bool ByRows(const WinogradPlan& plan, std::int64_t m) {
   const std::int64_t rows = plan.shape.n * CeilDiv(plan.shape.oh, m);
   const std::int64_t turns = RoundUp(rows, plan.threads);
   const bool even = turns - rows <= turns / kMostIdle;
-  const std::int64_t few = plan.threads == 1 ? 4 : 3;
+  constexpr std::int64_t kFewRows = 4;
   return RowBytes(plan, m) <= kMostRowBytes &&
-         WeightBytes(plan, m) <= (rows > few ? kCachedBytes : kNearBytes) && even;
+         WeightBytes(plan, m) <= (rows > kFewRows ? kCachedBytes : kNearBytes) && even;
+}
+
+bool WeightsAreFar(const WinogradPlan& plan, std::int64_t m) {
+  return WeightBytes(plan, m) > kNearBytes;
+}
+
+double CyclesOfRuns(const WinogradPlan& plan, std::int64_t m, double sums, std::int64_t reads) {
+  constexpr double kFarRate = 10;  // bytes per cycle, as measured beside sums
+  const std::int64_t window = WindowOf(plan, m);
+  const double computing =
+      plan.sum_cost * sums * static_cast<double>(window * window * plan.shape.c);
+  const double reading =
+      WeightsAreFar(plan, m) ? static_cast<double>(reads * WeightBytes(plan, m)) / kFarRate : 0;
+  return std::max(computing, reading) + kNotHidden * std::min(computing, reading);
 }
 
 std::int64_t CheapestTile(const WinogradPlan& plan) {

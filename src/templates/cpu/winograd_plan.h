@@ -37,6 +37,13 @@ std::int64_t LocalBytes(const WinogradPlan& plan, std::int64_t m, std::int64_t b
 std::int64_t RowBytes(const WinogradPlan& plan, std::int64_t m);
 constexpr std::int64_t kMostRowBytes = std::int64_t{1} << 20;  ///< a near cache, with room for more
 
+/// Whether the transformed weights lie beyond the caches near a core.
+bool WeightsAreFar(const WinogradPlan& plan, std::int64_t m);
+
+/// About how many cycles it takes one core to compute so many vectors of sums of all positions (a
+/// vector for each tile and block of output channels) and to read all weights so many times.
+double CyclesOfRuns(const WinogradPlan& plan, std::int64_t m, double sums, std::int64_t reads);
+
 /// Whether the default config transforms data by rows. Weights are read again for each row then,
 /// and rows are what threads share. Of few rows, weights that no near cache keeps are read once
 /// instead, for runs of tiles of all rows.
