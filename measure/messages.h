@@ -20,8 +20,8 @@
 namespace tilewright::measure {
 
 /// Raised when the meaning of a message changes, or of a workload's key in it: a runner on another
-/// machine may be of another version of this program. 7: keys say that weights are narrow. 8: weights
-/// come from afar.
+/// machine may be of another version of this program. 7: keys say that weights are narrow. 8:
+/// weights come from afar.
 inline constexpr std::int64_t kProtocolVersion = 8;
 
 /// A failure to be injected: used by tests to show what the supervision does. Empty in real work.

@@ -26,8 +26,8 @@ struct CudaWorkerSettings {
 struct RunWorkerSettings {
   std::int64_t cache_bytes = std::int64_t{256} << 20;  ///< of the workbench
   std::int64_t memory_bytes = std::int64_t{2} << 30;   ///< one candidate may allocate
-  /// Kernels are timed with weights that come from beyond the caches, as in a network (FarWeights). Off:
-  /// with the same ones in every call.
+  /// Kernels are timed with weights that come from beyond the caches, as in a network (FarWeights).
+  /// Off: with the same ones in every call.
   bool far_weights = true;
   bool calibrate = true;  ///< off: no A/A test, for simulators, whose numbers have no noise
   SamplingSettings sampling;

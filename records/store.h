@@ -77,7 +77,8 @@ struct TrialFilter {
   std::optional<Outcome> outcome;
   std::int64_t job = 0;    ///< 0 = any
   std::int64_t limit = 0;  ///< 0 = all
-  bool best_first = false;  ///< only verified ones, by their values; else in the order of their writing
+  bool best_first =
+      false;  ///< only verified ones, by their values; else in the order of their writing
 };
 
 /// What Append waits for.

@@ -48,7 +48,7 @@ struct ChildWork {
   std::optional<MemoryWatch> memory;      ///< of that level
   EnergyCounter* energy = nullptr;        ///< null: joules are not counted
   const FarWeights* far_weights = nullptr;  ///< null: each call takes the same weight
-  std::size_t weight = 0;                 ///< the parameter that comes from there
+  std::size_t weight = 0;                   ///< the parameter that comes from there
   ChildReport* report = nullptr;
   std::int64_t memory_bytes = 0;  ///< it may allocate beyond what the runner has; 0 = no limit
   int runner_pid = -1;

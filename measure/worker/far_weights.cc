@@ -11,11 +11,7 @@ namespace {
 
 constexpr std::int64_t kWindowAlignment = 64;
 
-/// What of 64 random bits is kept and what is set, so that they are numbers of the type.
-struct Bits {
-  std::uint64_t keep = ~std::uint64_t{0}, set = 0;
-};
-Bits BitsOf(DataType dtype) {
+FarWeights::Bits BitsOf(DataType dtype) {
   if (dtype.is_bool()) return {0x0101010101010101, 0};
   if (!dtype.is_float()) return {};
   if (dtype.bits == 16) return {0x83FF83FF83FF83FF, 0x3800380038003800};
@@ -65,9 +61,9 @@ Result<FarWeights> FarWeights::Create(std::int64_t bytes) {
 }
 
 void FarWeights::Fill(DataType dtype) {
-  if (filled_ == dtype) return;
-  memory_.SetReadOnly(false);
   const Bits bits = BitsOf(dtype);
+  if (filled_ == bits) return;
+  memory_.SetReadOnly(false);
   constexpr std::int64_t kBlock = 1 << 16;  // the rest repeats it
   const std::int64_t first = std::min(kBlock, memory_.bytes());
   std::uint64_t state = 1;
@@ -82,7 +78,7 @@ void FarWeights::Fill(DataType dtype) {
                 static_cast<std::size_t>(std::min(kBlock, memory_.bytes() - at)));
   }
   memory_.SetReadOnly(true);
-  filled_ = dtype;
+  filled_ = bits;
 }
 
 std::int64_t FarWeights::Windows(std::int64_t weight_bytes) const {

@@ -29,6 +29,12 @@ class FarWeights {
   /// Takes address space; memory when it is filled. Errors: kUnavailable without.
   static Result<FarWeights> Create(std::int64_t bytes);
 
+  /// What of 64 random bits is kept and what is set, so that they are numbers of a type.
+  struct Bits {
+    std::uint64_t keep = ~std::uint64_t{0}, set = 0;
+    friend bool operator==(const Bits&, const Bits&) = default;
+  };
+
   /// Plain numbers of this type everywhere: floats from 0.5 to 1 and their negatives, any integers.
   void Fill(DataType dtype);
   const GuardedMemory& memory() const { return memory_; }
@@ -39,7 +45,7 @@ class FarWeights {
 
  private:
   GuardedMemory memory_;
-  std::optional<DataType> filled_;
+  std::optional<Bits> filled_;
 };
 
 }  // namespace tilewright::measure

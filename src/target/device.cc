@@ -13,7 +13,8 @@ constexpr std::array kDevices = {
         // 2: exp and what is made of it; epilogues with long functions are loops of their own.
         // 3: tanh, erf, log and pow are vector code.
         // 4: register tiles of 16-bit products are in the order of their sums, too.
-        // 5: tiles that leave their registers turned do so in a loop; no scheduling behind registers.
+        // 5: tiles that leave their registers turned do so in a loop; no scheduling behind
+        // registers.
         // 6: the same code, timed with weights from afar.
         .name = "llvm",
         .autotvm_family = "cpu",

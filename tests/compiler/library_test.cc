@@ -419,8 +419,8 @@ class LibraryOfRecords : public Library {
     auto config = space->Locate(values);
     TW_RETURN_IF_ERROR(config);
     Trial trial;
-    trial.candidate = {{workload, options_.target}, epilogue, std::string(entry->key),
-                       entry->version, *config};
+    trial.candidate = {
+        {workload, options_.target}, epilogue, std::string(entry->key), entry->version, *config};
     trial.outcome = Outcome::kOk;
     trial.samples = {seconds};
     trial.value = seconds;

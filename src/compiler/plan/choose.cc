@@ -327,8 +327,8 @@ class KernelChooser {
   /// Whether other trials of the workload may take the answer's place.
   bool IsMeasuredHere(const records::CatalogAnswer& asked) const {
     return asked.level == records::AnswerLevel::kHit && asked.answer.record.has_value() &&
-           asked.answer.record->trial.metric == Trial().metric &&
-           asked.store != nullptr && !options_.prefer;
+           asked.answer.record->trial.metric == Trial().metric && asked.store != nullptr &&
+           !options_.prefer;
   }
 
   /// The fastest trials that may be served where `best` is, in order.

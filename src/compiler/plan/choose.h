@@ -34,21 +34,21 @@ struct KernelOption {
   std::optional<records::Record> record;  ///< of a store's answer, and then of each option
 };
 
-/// What there is for a workload: the kernel that ChooseKernel takes by itself, as far as can be said
-/// without building it, then others that work in other layouts: the fastest that the store of a hit
-/// has in each, or if no store has an answer those of the templates.
-/// Errors: kUnsupported if no template serves the workload; those of the stores.
+/// What there is for a workload: the kernel that ChooseKernel takes by itself, as far as can be
+/// said without building it, then others that work in other layouts: the fastest that the store of
+/// a hit has in each, or if no store has an answer those of the templates. Errors: kUnsupported if
+/// no template serves the workload; those of the stores.
 Result<std::vector<KernelOption>> KernelOptions(const Workload& workload, const Epilogue& epilogue,
                                                 bool plain_weight, const CompileOptions& options);
 
 /// Asks the stores for the best config, or where there is no option for another one of the workload
-/// that is slower by less than the changes of layout it saves, falling back to the default config of
-/// the preferred template that can do it; where a stream cannot be built with the epilogue, first to the best of
-/// the configs next to it. With `plain_weight` only kernels that take the weight converted by a
-/// mere change of layout are accepted (for weights that are computed at run time). layout_seconds:
-/// null where layouts are as they are. option: not null, the kernel to take in the place of a hit if
-/// it has a record, and before any other if the stores have no answer. Errors: kUnsupported if no template serves the workload;
-/// those of the stores.
+/// that is slower by less than the changes of layout it saves, falling back to the default config
+/// of the preferred template that can do it; where a stream cannot be built with the epilogue,
+/// first to the best of the configs next to it. With `plain_weight` only kernels that take the
+/// weight converted by a mere change of layout are accepted (for weights that are computed at run
+/// time). layout_seconds: null where layouts are as they are. option: not null, the kernel to take
+/// in the place of a hit if it has a record, and before any other if the stores have no answer.
+/// Errors: kUnsupported if no template serves the workload; those of the stores.
 Result<Choice> ChooseKernel(const Workload& workload, const Epilogue& epilogue, bool plain_weight,
                             const LayoutSeconds& layout_seconds, const CompileOptions& options,
                             const KernelOption* option = nullptr);

@@ -68,8 +68,8 @@ Result<ConfigSpace> SpaceOf(const WinogradPlan& plan) {
                     Knob::Candidates("data", KnobKind::kOther, std::move(data))});
 }
 
-/// The most sums that registers and local memory hold; of equal ones those with fewer loads. Weights
-/// that come from afar are read again for each run of tiles.
+/// The most sums that registers and local memory hold; of equal ones those with fewer loads.
+/// Weights that come from afar are read again for each run of tiles.
 Tile DefaultTile(const WinogradPlan& plan, std::int64_t m, bool by_rows) {
   const std::int64_t tiles = TilesOf(plan, m, by_rows);
   const auto cycles = [&](const Tile& t) {
