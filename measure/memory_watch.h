@@ -17,7 +17,7 @@ class MemoryWatch {
 
   /// Watches nothing: no delay is ever seen.
   MemoryWatch() = default;
-  /// gate: of that level's canary. bytes: of the kernel's tensors.
+  /// gate: of that level's canary. bytes: what the kernel reads there.
   MemoryWatch(int level, const QuietGate& gate, std::int64_t bytes)
       : level_(level), gate_(gate), bytes_(bytes) {}
 

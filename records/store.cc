@@ -322,7 +322,9 @@ Status Store::ForEachTrial(const TrialFilter& filter,
   TW_RETURN_IF_ERROR(use.status());
   std::string sql = FilterSql(filter, kTrialColumns) +
                     (filter.best_first ? " ORDER BY value, config_index" : " ORDER BY rowid");
-  if (filter.limit > 0) sql += " LIMIT " + std::to_string(filter.limit);
+  if (filter.limit > 0) {
+    sql += " LIMIT " + std::to_string(filter.limit) + " OFFSET " + std::to_string(filter.skip);
+  }
   auto query = Statement::Prepare(impl_->db, sql);
   TW_RETURN_IF_ERROR(query);
   BindFilter(filter, *query);

@@ -77,8 +77,9 @@ struct TrialFilter {
   std::optional<Outcome> outcome;
   std::int64_t job = 0;    ///< 0 = any
   std::int64_t limit = 0;  ///< 0 = all
-  bool best_first =
-      false;  ///< only verified ones, by their values; else in the order of their writing
+  std::int64_t skip = 0;   ///< so many of the first; with a limit
+  /// Verified ones by value and index of the config; else all in the order of their writing.
+  bool best_first = false;
 };
 
 /// What Append waits for.

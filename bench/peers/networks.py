@@ -1,5 +1,5 @@
-"""networks.py WORK PROGRAM [--only TEXT] [--threads 1,2] [--turns N] [--tune SECONDS] [--before PROGRAM]
-[--rows FILE]: whole networks beside ONNX Runtime. Called by networks.sh, which puts the models into WORK/models.
+"""networks.py WORK PROGRAM [--only TEXT] [--threads 1,2] [--turns N] [--tune SECONDS | --tuned]
+[--before PROGRAM]: whole networks beside ONNX Runtime. Called by networks.sh, which puts the models into WORK/models.
 
 Each network is compiled with its sizes bound on the command line, its results are compared with ONNX
 Runtime's (all optimizations on; `theirs` is how far its own results without optimizations are from
@@ -7,10 +7,9 @@ those), and both are timed in turns: a process for each, of which one waits, asl
 while the other computes. Variants of one model count once in the means (their geometric mean).
 
 --tune: a job of so many seconds first, with an empty store, whose records `compile` gets; the network without
-them is timed in the same turns. --before: what an older program compiles without records, too (sizes are written
-into the file, as it may have no option for them); `gain` is its time over ours. --rows: keeps what was
-measured in FILE, a line for each network and number of threads, and takes from there what it has: hours
-of tuning may be stopped and gone on with."""
+them is timed in the same turns. --tuned: with the stores that an earlier --tune left in WORK/libraries (of all networks that
+have one), as tuning all of them takes hours. --before: what an older program compiles without records, too
+(sizes are written into the file, as it may have no option for them); `gain` is its time over ours."""
 import argparse
 import glob
 import hashlib
@@ -238,6 +237,7 @@ class Bench:
     def __init__(self, arguments):
         self.arguments = arguments
         self.work = arguments.work
+        self.tuned = bool(arguments.tune or arguments.tuned)
         self.libraries = os.path.join(self.work, "libraries")
         os.makedirs(self.libraries, exist_ok=True)
 
@@ -257,14 +257,19 @@ class Bench:
         return self.command(program, "compile", path, *bind, "--threads", str(threads), "--name", "net", *records,
                             "-o", output)[0]
 
+    def store_of(self, model, threads):
+        return os.path.join(self.libraries, f"{model.name}-{threads}.db")
+
     def tune(self, model, threads):
-        """Returns the store and the number of its trials."""
-        store = os.path.join(self.libraries, f"{model.name}-{threads}.db")
+        store = self.store_of(model, threads)
         for file in glob.glob(store + "*"):
             os.remove(file)
-        _, output = self.command(self.arguments.program, "tune", self.path(model), *model.bind, "--records", store,
-                                 "--threads", str(threads), "--budget", f"{self.arguments.tune}s", "--json")
-        return store, json.loads(output.splitlines()[-1])["trials"]
+        self.command(self.arguments.program, "tune", self.path(model), *model.bind, "--records", store, "--threads",
+                     str(threads), "--budget", f"{self.arguments.tune}s")
+
+    def trials_in(self, store):
+        _, output = self.command(self.arguments.program, "records", "stats", "--json", store)
+        return json.loads(output)["trials"]
 
     def with_sizes(self, model):
         """A file of the model whose inputs have the sizes that `bind` gives them."""
@@ -288,9 +293,12 @@ class Bench:
         library = lambda kind: os.path.join(self.libraries, f"{model.name}-{threads}-{kind}.so")
         row = {}
         records = ()
-        if self.arguments.tune:
-            row["untuned_compile"] = self.compile(program, path, model.bind, threads, library("untuned"))
-            store, row["trials"] = self.tune(model, threads)
+        if self.tuned:
+            self.compile(program, path, model.bind, threads, library("untuned"))
+            if self.arguments.tune:
+                self.tune(model, threads)
+            store = self.store_of(model, threads)
+            row["trials"] = self.trials_in(store)
             records = ("--records", store)
         row["compile"] = self.compile(program, path, model.bind, threads, library("ours"), records)
         if self.arguments.before:
@@ -298,11 +306,14 @@ class Bench:
 
         results = lambda kind: os.path.join(self.work, f"{kind}.npz")
         children = {"theirs": Child("theirs", path, model.name, threads, results("theirs"))}
-        for kind in ("ours", *["untuned"] * bool(self.arguments.tune), *["before"] * bool(self.arguments.before)):
+        for kind in ("ours", *["untuned"] * self.tuned, *["before"] * bool(self.arguments.before)):
             children[kind] = Child("ours", library(kind), path, model.name, threads, results(kind))
         expected = children["theirs"].results()
-        row["error"] = difference(children["ours"].results(), expected)
         row["their_error"] = difference(children["theirs"].results("plain"), expected)
+        errors = {kind: difference(child.results(), expected) for kind, child in children.items() if kind != "theirs"}
+        row["error"] = max(error for kind, error in errors.items() if kind != "before")
+        if errors.get("before", 0) > max(1e-2, 2 * row["their_error"]):
+            raise RuntimeError(f"the older program's results differ by {errors['before']:.1e}")
         turns = []
         for turn in range(self.arguments.turns + 1):
             kinds = list(children)
@@ -315,24 +326,10 @@ class Bench:
         for kind in children:
             row[kind] = statistics.median(t[kind] for t in turns) * 1e3
         row["ratio"] = statistics.median(t["ours"] / t["theirs"] for t in turns)
-        if self.arguments.tune:
+        if self.tuned:
             row["untuned_ratio"] = statistics.median(t["untuned"] / t["theirs"] for t in turns)
         if self.arguments.before:
             row["gain"] = statistics.median(t["before"] / t["ours"] for t in turns)
-        return row
-
-    def row(self, model, threads):
-        """What `compare` returns, or what --rows has of it."""
-        key = f"{model.name}/{threads}"
-        if self.arguments.rows and os.path.exists(self.arguments.rows):
-            with open(self.arguments.rows) as lines:
-                for line in map(json.loads, lines):
-                    if line["key"] == key:
-                        return line
-        row = self.compare(model, threads)
-        if self.arguments.rows:
-            with open(self.arguments.rows, "a") as lines:
-                lines.write(json.dumps({"key": key, **row}) + "\n")
         return row
 
     def run(self):
@@ -341,10 +338,12 @@ class Bench:
             print(f"skipped: {model.name} (no {model.path})")
             chosen.remove(model)
         counts = [int(t) for t in self.arguments.threads.split(",")]
+        if self.arguments.tuned:
+            chosen = [m for m in chosen if all(os.path.exists(self.store_of(m, t)) for t in counts)]
         rows = {}
-        means = ["ratio", *["untuned_ratio"] * bool(self.arguments.tune), *["gain"] * bool(self.arguments.before)]
+        means = ["ratio", *["untuned_ratio"] * self.tuned, *["gain"] * bool(self.arguments.before)]
         columns = [("theirs", 10, 3), ("ours", 9, 3), ("ratio", 9, 3)]
-        if self.arguments.tune:
+        if self.tuned:
             columns += [("untuned_ratio", 9, 3), ("trials", 8, 0)]
         if self.arguments.before:
             columns += [("gain", 8, 2)]
@@ -357,7 +356,7 @@ class Bench:
             line, error, their_error, seconds, times = f"{model.name:22}", 0.0, 0.0, 0.0, []
             for threads in counts:
                 try:
-                    r = self.row(model, threads)
+                    r = self.compare(model, threads)
                 except RuntimeError as problem:
                     line += f"  {problem}"
                     rows.setdefault(model.name, {})[threads] = {}
@@ -397,8 +396,8 @@ def main():
     parser.add_argument("--turns", type=int, default=9)
     parser.add_argument("--seconds", type=float, default=0.15)
     parser.add_argument("--tune", type=int, default=0)
+    parser.add_argument("--tuned", action="store_true")
     parser.add_argument("--before", default="")
-    parser.add_argument("--rows", default="")
     Bench(parser.parse_args()).run()
 
 

@@ -73,9 +73,6 @@ class Kernel final : public CandidateKernel {
   /// The next call reads another weight.
   void TakeNextWeight();
 
-  std::int64_t weight_bytes() const {
-    return kernel_.signature.parameters[work_.weight].type.bytes();
-  }
   const TwParallel* parallel() const {
     return pool_ == nullptr ? nullptr : TwPoolParallel(pool_.get());
   }
@@ -89,7 +86,8 @@ class Kernel final : public CandidateKernel {
   Pool pool_;
   std::vector<char> flush_;
   bool timing_ = false;
-  std::int64_t windows_ = 1, window_ = 0;  // of far weights
+  FarWeights::Windows windows_;
+  std::int64_t window_ = 0;
   int threads_before_ = 1;
   int code_ = 0;
   std::uint8_t poison_ = 0;
@@ -109,7 +107,8 @@ std::optional<Failure> Kernel::Load() {
   }
   if (work_.far_weights != nullptr) {
     known_.push_back({&work_.far_weights->memory(), static_cast<int>(work_.weight)});
-    windows_ = work_.far_weights->Windows(weight_bytes());
+    windows_ =
+        work_.far_weights->WindowsFor(kernel_.signature.parameters[work_.weight].type.bytes());
   }
   CatchCrashes(work_.report, &known_, limit);
   (void)LimitRights();
@@ -151,10 +150,11 @@ std::optional<Failure> Kernel::Prepare() {
     if (auto failure = SelectInputs(set)) return failure;
     if (auto failure = PrepareCall()) return failure;
   }
-  // The library finds what it has made of each weight in a list.
-  constexpr std::int64_t kMostPrepared = 64;
-  windows_ = std::min(windows_, kMostPrepared);
-  for (std::int64_t i = 0; windows_ > 1 && i < windows_; ++i) {
+  // The library makes its own of each weight, which takes time: of those below 64 KiB not as many
+  // as would come from beyond all caches.
+  constexpr std::int64_t kMostPrepared = 1024;
+  windows_.count = std::min(windows_.count, kMostPrepared);
+  for (std::int64_t i = 0; windows_.count > 1 && i < windows_.count; ++i) {
     TakeNextWeight();
     if (auto failure = PrepareCall()) return failure;
   }
@@ -214,15 +214,14 @@ std::optional<Failure> Kernel::Poison(InputSet set) {
 }
 
 void Kernel::TakeNextWeight() {
-  window_ = window_ + 1 < windows_ ? window_ + 1 : 0;
-  arguments_[work_.weight] =
-      const_cast<std::byte*>(work_.far_weights->Window(weight_bytes(), window_));
+  window_ = window_ + 1 < windows_.count ? window_ + 1 : 0;
+  arguments_[work_.weight] = const_cast<std::byte*>(windows_.first + windows_.stride * window_);
 }
 
 bool Kernel::Run(std::int64_t calls) {
   const double start = clock_.MonotonicSeconds();
   work_.report->call_started = start;
-  const bool other_weights = timing_ && windows_ > 1;
+  const bool other_weights = timing_ && windows_.count > 1;
   for (std::int64_t i = 0; i < calls && code_ == 0; ++i) {
     if (other_weights) TakeNextWeight();
     code_ = loaded_->entry.run(arguments_.data(), workspace_.data(), parallel());

@@ -81,16 +81,15 @@ void FarWeights::Fill(DataType dtype) {
   filled_ = bits;
 }
 
-std::int64_t FarWeights::Windows(std::int64_t weight_bytes) const {
-  if (weight_bytes <= 0 || weight_bytes >= memory_.bytes()) return 1;
-  return std::max<std::int64_t>(2, memory_.bytes() / RoundUp(weight_bytes, kWindowAlignment));
-}
-
-const std::byte* FarWeights::Window(std::int64_t weight_bytes, std::int64_t i) const {
+FarWeights::Windows FarWeights::WindowsFor(std::int64_t weight_bytes) const {
+  Windows windows;
+  windows.first = memory_.data();
+  if (weight_bytes <= 0 || weight_bytes >= memory_.bytes()) return windows;
+  const std::int64_t aligned = RoundUp(weight_bytes, kWindowAlignment);
+  windows.count = std::max<std::int64_t>(2, memory_.bytes() / aligned);
   const std::int64_t room = memory_.bytes() - weight_bytes;
-  const std::int64_t stride =
-      room / (Windows(weight_bytes) - 1) / kWindowAlignment * kWindowAlignment;
-  return memory_.data() + stride * i;
+  windows.stride = room / (windows.count - 1) / kWindowAlignment * kWindowAlignment;
+  return windows;
 }
 
 }  // namespace tilewright::measure

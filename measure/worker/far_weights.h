@@ -38,10 +38,16 @@ class FarWeights {
   /// Plain numbers of this type everywhere: floats from 0.5 to 1 and their negatives, any integers.
   void Fill(DataType dtype);
   const GuardedMemory& memory() const { return memory_; }
-  /// Windows for a weight of so many bytes, spread evenly; 1: it is as large as all of the memory,
-  /// and so far away by itself.
-  std::int64_t Windows(std::int64_t weight_bytes) const;
-  const std::byte* Window(std::int64_t weight_bytes, std::int64_t i) const;
+  /// See GuardedMemory.
+  void SetInherited(bool inherited) { memory_.SetInherited(inherited); }
+  /// Those for a weight of so many bytes, spread evenly. A count of 1: it is as large as all of the
+  /// memory, and so far away by itself.
+  struct Windows {
+    const std::byte* first = nullptr;
+    std::int64_t stride = 0;  ///< bytes from one to the next
+    std::int64_t count = 1;
+  };
+  Windows WindowsFor(std::int64_t weight_bytes) const;
 
  private:
   GuardedMemory memory_;

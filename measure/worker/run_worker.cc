@@ -84,6 +84,7 @@ class Runner {
   std::vector<RunReply> OutOfMemory(const RunOrder& order);
   RunReply RunAlone(const RunOrder::Item& item);
   Status OpenEnergy();
+  Status MakeFarWeights(const RunOrder& order);
   void BlameCounter(RunReply& reply);
   Reading ReadingOf(const KernelSpec& kernel) const;
   ChildWork WorkFor(const RunOrder::Item& item, const Workbench::Setup& setup);
@@ -96,7 +97,8 @@ class Runner {
   const WorkerPipes& pipes_;
   RunWorkerSettings settings_;
   Workbench workbench_{settings_.cache_bytes};
-  FarWeights far_weights_;
+  std::int64_t far_bytes_ = 0;
+  std::optional<FarWeights> far_weights_;
   Canary canary_;
   MemoryCanary memory_canary_;
   QuietGate gate_;
@@ -117,9 +119,7 @@ Status Runner::Configure(const Json& message) {
   const std::string missing = MissingOfSystem();
   if (!missing.empty()) return Unavailable(missing);
   const DeviceFingerprint own = ProbeHostCpu();
-  auto far_weights = FarWeights::Create(FarWeights::BytesFor(own.l3_bytes));
-  TW_RETURN_IF_ERROR(far_weights);
-  far_weights_ = *std::move(far_weights);
+  far_bytes_ = FarWeights::BytesFor(own.l3_bytes);
   settings_ = *settings;
   energy_.reset();
   workbench_ = Workbench(settings_.cache_bytes);
@@ -138,15 +138,29 @@ Status Runner::Configure(const Json& message) {
   return SendMessage(pipes_, ToJson(greeting));
 }
 
-/// All its tensors, or its weight where that comes from farther away.
+/// All its tensors, or its weight where that is a good part of them and comes from farther away.
 Reading Runner::ReadingOf(const KernelSpec& kernel) const {
+  constexpr std::int64_t kGoodPart = 4;
   const std::int64_t bytes = kernel.signature.bytes();
   const Reading all{MemoryCanary::LevelOf(bytes), bytes};
   const auto weight = WeightOf(kernel);
   if (!settings_.far_weights || !weight.has_value()) return all;
-  const Reading far{MemoryCanary::LevelOf(far_weights_.memory().bytes()),
+  const Reading far{MemoryCanary::LevelOf(far_bytes_),
                     kernel.signature.parameters[*weight].type.bytes()};
-  return far.level > all.level ? far : all;
+  return far.level > all.level && kGoodPart * far.bytes >= all.bytes ? far : all;
+}
+
+/// Before the candidates that need them.
+Status Runner::MakeFarWeights(const RunOrder& order) {
+  const auto needs = [](const RunOrder::Item& item) { return WeightOf(item.kernel).has_value(); };
+  const bool needed = settings_.far_weights && std::ranges::any_of(order.items, needs);
+  if (needed && !far_weights_.has_value()) {
+    auto made = FarWeights::Create(far_bytes_);
+    TW_RETURN_IF_ERROR(made);
+    far_weights_.emplace(*std::move(made));
+  }
+  if (far_weights_.has_value()) far_weights_->SetInherited(needed);
+  return {};
 }
 
 ChildWork Runner::WorkFor(const RunOrder::Item& item, const Workbench::Setup& setup) {
@@ -160,8 +174,8 @@ ChildWork Runner::WorkFor(const RunOrder::Item& item, const Workbench::Setup& se
   work.memory_level = ReadingOf(item.kernel).level;
   work.memory = WatchOf(item.kernel);
   if (const auto weight = WeightOf(item.kernel); weight.has_value() && settings_.far_weights) {
-    far_weights_.Fill(item.kernel.signature.parameters[*weight].type.dtype);
-    work.far_weights = &far_weights_;
+    far_weights_->Fill(item.kernel.signature.parameters[*weight].type.dtype);
+    work.far_weights = &*far_weights_;
     work.weight = *weight;
   }
   work.memory_bytes = settings_.memory_bytes;
@@ -295,6 +309,7 @@ Result<std::vector<RunReply>> Runner::RepliesTo(const RunOrder& order) {
   std::vector<RunReply> replies;
   if (order.items.empty()) return replies;  // nobody's canaries to run
   TW_RETURN_IF_ERROR(OpenEnergy());
+  TW_RETURN_IF_ERROR(MakeFarWeights(order));
   if (order.items.size() == 1) {
     replies.push_back(RunAlone(order.items[0]));
   } else {

@@ -119,7 +119,7 @@ typedef struct Plan {
   void* result;
   void* scratchpad;
   void* scratchpad_bytes;
-  Weight* prepared;
+  Weight* prepared; /* a ring of all, from the one that was used last */
   struct Plan* next;
 } Plan;
 
@@ -277,11 +277,17 @@ static void* Allocate(size_t bytes) {
 }
 
 static void FreePlan(Plan* plan) {
-  while (plan->prepared != NULL) {
-    Weight* weight = plan->prepared;
-    plan->prepared = weight->next;
+  Weight* weight = plan->prepared;
+  if (weight != NULL) { /* the ring is opened */
+    Weight* first = weight->next;
+    weight->next = NULL;
+    weight = first;
+  }
+  while (weight != NULL) {
+    Weight* next = weight->next;
     free(weight->prepared);
     free(weight);
+    weight = next;
   }
   void* const memories[] = {plan->source, plan->weights, plan->result, plan->scratchpad};
   for (size_t i = 0; i < sizeof memories / sizeof *memories; ++i) {
@@ -425,8 +431,14 @@ static int Reorder(int threads, const void* from_desc, void* from, const void* t
 /* The weight as the primitive wants it; null after a failure. */
 static const void* FindWeight(TwLibraryCall* call, Plan* plan, const void* source) {
   if (call->shape.constant_weight == 0) return source;
-  for (Weight* weight = plan->prepared; weight != NULL; weight = weight->next) {
-    if (weight->source == source) return weight->prepared;
+  /* Who has many takes them in the order in which they were prepared. */
+  for (Weight* weight = plan->prepared; weight != NULL;) {
+    weight = weight->next;
+    if (weight->source == source) {
+      plan->prepared = weight;
+      return weight->prepared;
+    }
+    if (weight == plan->prepared) break;
   }
   const TwLibraryShape filled = Filled(&call->shape);
   OperationDesc operation;
@@ -446,7 +458,8 @@ static const void* FindWeight(TwLibraryCall* call, Plan* plan, const void* sourc
   }
   free(copy);
   weight->source = source;
-  weight->next = plan->prepared;
+  weight->next = plan->prepared != NULL ? plan->prepared->next : weight;
+  if (plan->prepared != NULL) plan->prepared->next = weight;
   plan->prepared = weight;
   return weight->prepared;
 }

@@ -390,6 +390,15 @@ class LibraryOfRecords : public Library {
         trials.push_back(*std::move(trial));
       }
     }
+    for (int i = 0; i < stale_ + again_; ++i) {
+      Trial trial = trials.front();
+      trial.attempt = i + 1;
+      if (i < stale_) {
+        trial.value = 1e-6;
+        trial.codegen_version -= 1;
+      }
+      trials.push_back(std::move(trial));
+    }
     auto store = records::Store::Open(Path("records.db"), records::Store::Mode::kReadWrite);
     TW_RETURN_IF_ERROR(store);
     auto job = store->OpenJob("job", "{}", 1);
@@ -401,6 +410,9 @@ class LibraryOfRecords : public Library {
     options_.on_miss = OnMiss::kFail;
     return Compile(std::move(graph), options_, Path("model.so"));
   }
+
+  /// Further trials of the first one's config: of an earlier version, and of this one.
+  int stale_ = 0, again_ = 0;
 
  private:
   Result<Trial> TrialOf(const Workload& workload, const Epilogue& epilogue, int block,
@@ -465,6 +477,14 @@ TEST_F(LibraryOfRecords, SavesNoChangeOfLayoutThatCostsMore) {
   ASSERT_TRUE(model.ok()) << model.status().message();
   EXPECT_EQ(model->operators[1].layout, "NCHW2c");
   EXPECT_EQ(model->layouts.changed, 0);
+}
+
+TEST_F(LibraryOfRecords, FindsOtherLayoutsBehindManyTrials) {
+  stale_ = 300;  // faster ones of another version
+  again_ = 100;  // of the fastest config
+  auto model = CompileWith(kTwoTasks, {{{2, 1e-5}, {8, 1.0001e-5}}, {{8, 1e-5}}});
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  EXPECT_EQ(model->operators[1].layout, "NCHW8c");
 }
 
 // The fastest of each layer differ, and each alone would keep its own: a change of layout between

@@ -112,7 +112,7 @@ TEST(WireTest, SaysWhatIsWrong) {
     Json value;
     const char* said;
   } orders[] = {
-      {"v", 1, "version 1 of a fleet's messages, expected 2"},
+      {"v", 1, "version 1 of a fleet's messages, expected 3"},
       {"type", "beat", "field type is not order"},
       {"user", "a.b", "field user is no name"},
       {"job", "*", "field job is no name"},

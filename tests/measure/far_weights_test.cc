@@ -31,29 +31,25 @@ TEST(FarWeights, AreTwiceTheLastCacheWithinBounds) {
 
 TEST(FarWeights, WindowsLieInsideAndSpreadEvenly) {
   const FarWeights weights = Made(kFloat32);
-  const std::byte* data = weights.memory().data();
   for (const std::int64_t bytes : {std::int64_t{4}, std::int64_t{64}, std::int64_t{1000},
                                    kBytes / 3, kBytes * 3 / 5, kBytes - 64}) {
-    const std::int64_t windows = weights.Windows(bytes);
-    ASSERT_GE(windows, 2) << bytes;
-    EXPECT_EQ(weights.Window(bytes, 0), data);
-    const std::int64_t stride = weights.Window(bytes, 1) - data;
-    EXPECT_GE(stride, 64) << bytes;
-    for (std::int64_t i = 1; i < windows; ++i) {
-      EXPECT_EQ(weights.Window(bytes, i) - weights.Window(bytes, i - 1), stride);
-    }
-    EXPECT_EQ(stride % 64, 0);
-    EXPECT_LE(stride * (windows - 1) + bytes, kBytes) << bytes;
-    // All of the memory is gone through, but for what is less than a window's alignment each.
-    EXPECT_GT(stride * (windows - 1) + bytes, kBytes - 64 * windows - bytes) << bytes;
+    const FarWeights::Windows windows = weights.WindowsFor(bytes);
+    EXPECT_EQ(windows.first, weights.memory().data());
+    ASSERT_GE(windows.count, 2) << bytes;
+    EXPECT_GE(windows.stride, 64) << bytes;
+    EXPECT_EQ(windows.stride % 64, 0);
+    const std::int64_t all = windows.stride * (windows.count - 1) + bytes;
+    EXPECT_LE(all, kBytes) << bytes;
+    // They go through all of the memory, but for what is less than a window's alignment each.
+    EXPECT_GT(all, kBytes - 64 * windows.count - bytes) << bytes;
   }
 }
 
 TEST(FarWeights, WhatIsAsLargeIsFarByItself) {
   const FarWeights weights = Made(kFloat32);
-  EXPECT_EQ(weights.Windows(kBytes), 1);
-  EXPECT_EQ(weights.Windows(2 * kBytes), 1);
-  EXPECT_EQ(weights.Windows(0), 1);
+  EXPECT_EQ(weights.WindowsFor(kBytes).count, 1);
+  EXPECT_EQ(weights.WindowsFor(2 * kBytes).count, 1);
+  EXPECT_EQ(weights.WindowsFor(0).count, 1);
 }
 
 TEST(FarWeights, FloatsAreNeverStrangeAndSmall) {

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -39,6 +41,7 @@ class KernelChooser {
   Result<Choice> Choose() {
     auto asked = Ask();
     TW_RETURN_IF_ERROR(asked);
+    const auto winner = asked->answer;
     if (IsMeasuredHere(*asked)) {
       if (option_ != nullptr && option_->record.has_value()) {
         Replace(asked->answer, *option_->record);
@@ -46,15 +49,21 @@ class KernelChooser {
         TW_RETURN_IF_ERROR(WeighLayouts(*asked));
       }
     }
+    std::optional<Result<Choice>> from_store;
+    if (asked->candidate() != nullptr) from_store = BuildAsked(*asked->candidate(), asked->level);
+    const bool replaced = winner.record && winner.record->id != asked->answer.record->id;
+    if (replaced && !from_store->ok()) {
+      asked->answer = winner;
+      from_store = BuildAsked(*asked->candidate(), asked->level);
+    }
     OperatorReport report;
     report.workload_key = workload_.Key();
     report.answer = asked->level;
     report.expected_slowdown = asked->answer.expected_slowdown;
     report.explanation = asked->answer.explanation;
     report.passed_over = asked->answer.passed_over;
-    if (const Candidate* candidate = asked->candidate()) {
-      auto built = BuildAsked(*candidate, asked->level);
-      if (built.ok()) {
+    if (from_store.has_value()) {
+      if (from_store->ok()) {
         report.tuned = asked->answer.record.has_value() || asked->imported() != nullptr;
         report.imported = asked->imported() != nullptr;
         if (options_.prefer && asked->level == records::AnswerLevel::kHit && report.tuned) {
@@ -64,11 +73,11 @@ class KernelChooser {
           report.max_abs_error = asked->answer.record->trial.max_abs_error;
         }
         report.source = report.tuned ? asked->source : std::string();
-        return With(std::move(report), *std::move(built));
+        return With(std::move(report), **std::move(from_store));
       }
       report.answer = records::AnswerLevel::kMiss;
-      report.explanation += "; not usable here: " + built.status().message();
-      built = BuildNextTo(*candidate);
+      report.explanation += "; not usable here: " + from_store->status().message();
+      auto built = BuildNextTo(*asked->candidate());
       if (built.ok()) {
         report.explanation += "; the best of the configs next to it";
         return With(std::move(report), *std::move(built));
@@ -331,39 +340,49 @@ class KernelChooser {
            !options_.prefer;
   }
 
-  /// The fastest trials that may be served where `best` is, in order.
+  /// The fastest trials that may be served where the answer's is, in order. What seems faster than
+  /// the answer, which a race may have found, was measured in another moment.
   Result<std::vector<records::Record>> FastestLike(const records::CatalogAnswer& asked) const {
-    constexpr std::int64_t kMost = 256;
+    constexpr std::size_t kMost = 256;
+    constexpr std::int64_t kMostSeen = 4096;  // others are of other devices or versions
     const Trial& best = asked.answer.record->trial;
     records::TrialFilter filter;
     filter.workload_key = workload_.Key();
     filter.target = best.candidate.task.target.ToString();
     filter.best_first = true;
     filter.limit = kMost;
-    auto trials = asked.store->Trials(filter);
-    TW_RETURN_IF_ERROR(trials);
-    std::erase_if(*trials, [&](const records::Record& r) { return !ServedLike(r.trial, best); });
-    return trials;
+    std::vector<records::Record> found;
+    for (bool more = true; more && found.size() < kMost && filter.skip < kMostSeen;
+         filter.skip += filter.limit) {
+      auto trials = asked.store->Trials(filter);
+      TW_RETURN_IF_ERROR(trials);
+      more = trials->size() == kMost;
+      for (records::Record& record : *trials) {
+        if (!ServedLike(record.trial, best)) continue;
+        record.trial.value = std::max(record.trial.value, best.value);
+        found.push_back(std::move(record));
+      }
+    }
+    return found;
   }
 
   /// The answer's record to the first option, and the fastest kernel in each of other layouts.
   Status AddMeasured(const records::CatalogAnswer& asked, std::vector<KernelOption>& found) const {
-    constexpr int kMostTried = 12;  // of a template; each takes a schedule to be made
+    constexpr std::size_t kMostTried =
+        24;  // configs of a template; each takes a schedule to be made
     found.front().record = asked.answer.record;
     auto trials = FastestLike(asked);
     TW_RETURN_IF_ERROR(trials);
-    std::map<std::string, int> tried;
+    std::map<std::string, std::set<std::int64_t>> tried;
     for (records::Record& record : *trials) {
       const Candidate& candidate = record.trial.candidate;
-      if (++tried[candidate.template_key] > kMostTried) continue;
+      std::set<std::int64_t>& configs = tried[candidate.template_key];
+      if (configs.size() == kMostTried || !configs.insert(candidate.config.index).second) continue;
       const TemplateEntry* entry = options_.templates->Find(candidate.template_key);
       const std::size_t known = found.size();
       // What cannot be built with this epilogue is no choice.
       if (entry == nullptr || !AddOption(*entry, candidate.config, found).ok()) continue;
-      if (found.size() == known) continue;
-      // A race has found it: what seems faster was measured in another moment.
-      record.trial.value = std::max(record.trial.value, asked.answer.record->trial.value);
-      found.back().record = std::move(record);
+      if (found.size() > known) found.back().record = std::move(record);
     }
     return {};
   }

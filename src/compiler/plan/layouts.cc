@@ -38,6 +38,7 @@ struct Mode {
   bool makes = true;  ///< false: a reshaped value that nobody wants
   double seconds = 0;
   std::optional<KernelOption> kernel;
+  std::vector<Form> forms;  ///< of an anchor: those that others may work in, too
 };
 
 class LayoutProblem {
@@ -52,6 +53,15 @@ class LayoutProblem {
     }
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       if (groups_[g].anchor) TW_RETURN_IF_ERROR(AddAnchorModes(g));
+    }
+    // What anchors prefer before what they can do, too: there is room for a few.
+    for (const bool preferred : {true, false}) {
+      for (const std::vector<Mode>& modes : modes_) {
+        for (const Mode& mode : modes) {
+          if ((&mode == &modes.front()) != preferred || !mode.kernel) continue;
+          for (const Form& form : mode.forms) AddForm(form);
+        }
+      }
     }
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       if (!groups_[g].alias && !groups_[g].anchor) TW_RETURN_IF_ERROR(AddOtherModes(g));
@@ -134,8 +144,7 @@ class LayoutProblem {
       mode.seconds = kernel.record.has_value() ? kernel.record->trial.value
                                                : costs_.Anchor(*workload, kernel.form);
       mode.kernel = kernel;
-      AddForm(data);
-      AddForm(result);
+      mode.forms = {data, result};
       modes_[g].push_back(std::move(mode));
     }
     return Status();

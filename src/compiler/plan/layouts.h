@@ -23,9 +23,10 @@ struct LayoutChoice {
   LayoutReport report;
 };
 
-/// Chooses the layouts of all values together: those for which the kernels and the changes of layout
-/// between them are estimated to take the least time (layout_costs.h). What to choose from: for an
-/// anchor the layouts that its templates work in, for any other group all of those and the graph's
+/// Chooses the layouts of all values together: those for which the kernels and the changes of
+/// layout between them take the least time, as estimated (layout_costs.h) or, where a store has
+/// records of a kernel, as measured. What to choose from: for an anchor the layouts that its
+/// templates work in, or that its records are of, for any other group all of those and the graph's
 /// own, as far as it can work in them. The start, which stays where nothing is cheaper, is the rule
 /// that anchors take the kernel preferred for them, and every other group works in the form of its
 /// largest input. Inputs and outputs of the graph have the graph's layouts.
