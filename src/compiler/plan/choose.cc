@@ -368,8 +368,8 @@ class KernelChooser {
 
   /// The answer's record to the first option, and the fastest kernel in each of other layouts.
   Status AddMeasured(const records::CatalogAnswer& asked, std::vector<KernelOption>& found) const {
-    constexpr std::size_t kMostTried =
-        24;  // configs of a template; each takes a schedule to be made
+    // Configs of a template: each takes a schedule to be made.
+    constexpr std::size_t kMostTried = 24;
     found.front().record = asked.answer.record;
     auto trials = FastestLike(asked);
     TW_RETURN_IF_ERROR(trials);
