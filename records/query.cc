@@ -6,7 +6,7 @@
 //      ran the target's code will do, and the explanation names it. Winners of a final race come
 //      first (they were compared interleaved), then single trials, each by value and config index.
 //      One that was measured in noise gives way to the best that was measured later in quiet, even
-//      if that is slower: its value says less than it seems to.
+//      if that is slower, by up to a quarter: its value says less than it seems to.
 //   2. near hit: same workload, but another target or device whose code can run here (its
 //      instruction sets are a subset of ours, or of those that the target's code may use), or
 //      another version of template or code generator; for as many threads: a tiling for one thread

@@ -32,7 +32,7 @@ inline constexpr std::string_view kDisturbedSql =
     " min(32.0, length(trial.samples) / 2.0) - 1e-5)";
 
 /// Whether a trial answers instead of one that was measured in noise: it was measured later, in
-/// quiet.
+/// quiet, and is not slower by more than a quarter.
 bool IsQuieter(const Trial& trial, const Trial& disturbed);
 
 /// Parsed forms of the texts kept once per store, by their number. Rows of one task share them, so

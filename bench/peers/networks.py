@@ -9,7 +9,7 @@ while the other computes. Variants of one model count once in the means (their g
 --tune: a job of so many seconds first, with an empty store, whose records `compile` gets; the network without
 them is timed in the same turns. --tuned: with the stores that an earlier --tune left in WORK/libraries (of all networks that
 have one), as tuning all of them takes hours. --before: what an older program compiles without records, too
-(sizes are written into the file, as it may have no option for them); `gain` is its time over ours."""
+(sizes are written into the file, as it may have no option for them); `gain` is its time over ours, where it can."""
 import argparse
 import glob
 import hashlib
@@ -287,6 +287,14 @@ class Bench:
         onnx.save(onnx.shape_inference.infer_shapes(file, data_prop=True), path)
         return path
 
+    def compile_before(self, model, threads, output):
+        """Whether the older program can."""
+        try:
+            self.compile(self.arguments.before, self.with_sizes(model), [], threads, output)
+        except RuntimeError:
+            return False
+        return True
+
     def compare(self, model, threads):
         """Milliseconds and ratios: of ours to theirs, and of theirs or others in the same turns."""
         path, program = self.path(model), self.arguments.program
@@ -301,12 +309,11 @@ class Bench:
             row["trials"] = self.trials_in(store)
             records = ("--records", store)
         row["compile"] = self.compile(program, path, model.bind, threads, library("ours"), records)
-        if self.arguments.before:
-            self.compile(self.arguments.before, self.with_sizes(model), [], threads, library("before"))
+        before = bool(self.arguments.before) and self.compile_before(model, threads, library("before"))
 
         results = lambda kind: os.path.join(self.work, f"{kind}.npz")
         children = {"theirs": Child("theirs", path, model.name, threads, results("theirs"))}
-        for kind in ("ours", *["untuned"] * self.tuned, *["before"] * bool(self.arguments.before)):
+        for kind in ("ours", *["untuned"] * self.tuned, *["before"] * before):
             children[kind] = Child("ours", library(kind), path, model.name, threads, results(kind))
         expected = children["theirs"].results()
         row["their_error"] = difference(children["theirs"].results("plain"), expected)
@@ -328,7 +335,7 @@ class Bench:
         row["ratio"] = statistics.median(t["ours"] / t["theirs"] for t in turns)
         if self.tuned:
             row["untuned_ratio"] = statistics.median(t["untuned"] / t["theirs"] for t in turns)
-        if self.arguments.before:
+        if before:
             row["gain"] = statistics.median(t["before"] / t["ours"] for t in turns)
         return row
 
@@ -362,7 +369,8 @@ class Bench:
                     rows.setdefault(model.name, {})[threads] = {}
                     continue
                 rows.setdefault(model.name, {})[threads] = r
-                line += "".join(f"{r[key]:{space}.{digits}f}" for key, space, digits in columns)
+                line += "".join(f"{r[key]:{space}.{digits}f}" if key in r else f"{'-':>{space}}"
+                                for key, space, digits in columns)
                 error, seconds = max(error, r["error"]), max(seconds, r["compile"])
                 their_error = max(their_error, r["their_error"])
                 times.append(r["ours"])

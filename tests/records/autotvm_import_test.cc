@@ -416,7 +416,7 @@ TEST_F(AutotvmImportTest, BestThatAutotvmCanTakeIsTheQuietOneOfLater) {
                   .Append(job,
                           {trial("conv2d_direct.cpu", 5, 0.001, 1, 100),
                            trial(kTvms, 3, 0.002, 0, 100), trial(kTvms, 4, 0.003, 1, 50),
-                           trial(kTvms, 6, 0.004, 1, 200), trial(kTvms, 7, 0.005, 1, 200)},
+                           trial(kTvms, 6, 0.0024, 1, 200), trial(kTvms, 7, 0.005, 1, 200)},
                           {})
                   .ok());
   std::string lines;
@@ -426,9 +426,9 @@ TEST_F(AutotvmImportTest, BestThatAutotvmCanTakeIsTheQuietOneOfLater) {
         return Status();
       });
   ASSERT_TRUE(exported.ok()) << exported.status().message();
-  EXPECT_THAT(lines, HasSubstr("[[0.004]"));
+  EXPECT_THAT(lines, HasSubstr("[[0.0024]"));
   ASSERT_EQ(exported->left_winners.size(), 1U);
-  EXPECT_EQ(exported->left_winners[0].written_seconds, 0.004);
+  EXPECT_EQ(exported->left_winners[0].written_seconds, 0.0024);
 }
 
 TEST_F(AutotvmImportTest, StoreOfTheFirstSchemaIsMigratedWhenItIsRead) {
