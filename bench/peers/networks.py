@@ -296,7 +296,7 @@ class Bench:
         return True
 
     def compare(self, model, threads):
-        """Milliseconds and ratios: of ours to theirs, and of theirs or others in the same turns."""
+        """Milliseconds of each kind of library, and their ratios in the same turns."""
         path, program = self.path(model), self.arguments.program
         library = lambda kind: os.path.join(self.libraries, f"{model.name}-{threads}-{kind}.so")
         row = {}

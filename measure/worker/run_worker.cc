@@ -86,6 +86,10 @@ class Runner {
   Status OpenEnergy();
   Status MakeFarWeights(const RunOrder& order);
   void BlameCounter(RunReply& reply);
+  /// WeightOf, if weights come from afar at all.
+  std::optional<std::size_t> FarWeightOf(const KernelSpec& kernel) const {
+    return settings_.far_weights ? WeightOf(kernel) : std::nullopt;
+  }
   Reading ReadingOf(const KernelSpec& kernel) const;
   ChildWork WorkFor(const RunOrder::Item& item, const Workbench::Setup& setup);
   void LearnFrom(const RunReply& reply, int level);
@@ -143,8 +147,8 @@ Reading Runner::ReadingOf(const KernelSpec& kernel) const {
   constexpr std::int64_t kGoodPart = 4;
   const std::int64_t bytes = kernel.signature.bytes();
   const Reading all{MemoryCanary::LevelOf(bytes), bytes};
-  const auto weight = WeightOf(kernel);
-  if (!settings_.far_weights || !weight.has_value()) return all;
+  const auto weight = FarWeightOf(kernel);
+  if (!weight.has_value()) return all;
   const Reading far{MemoryCanary::LevelOf(far_bytes_),
                     kernel.signature.parameters[*weight].type.bytes()};
   return far.level > all.level && kGoodPart * far.bytes >= all.bytes ? far : all;
@@ -152,8 +156,9 @@ Reading Runner::ReadingOf(const KernelSpec& kernel) const {
 
 /// Before the candidates that need them.
 Status Runner::MakeFarWeights(const RunOrder& order) {
-  const auto needs = [](const RunOrder::Item& item) { return WeightOf(item.kernel).has_value(); };
-  const bool needed = settings_.far_weights && std::ranges::any_of(order.items, needs);
+  const bool needed = std::ranges::any_of(order.items, [&](const RunOrder::Item& item) {
+    return FarWeightOf(item.kernel).has_value();
+  });
   if (needed && !far_weights_.has_value()) {
     auto made = FarWeights::Create(far_bytes_);
     TW_RETURN_IF_ERROR(made);
@@ -173,7 +178,7 @@ ChildWork Runner::WorkFor(const RunOrder::Item& item, const Workbench::Setup& se
   work.memory_canary = &memory_canary_;
   work.memory_level = ReadingOf(item.kernel).level;
   work.memory = WatchOf(item.kernel);
-  if (const auto weight = WeightOf(item.kernel); weight.has_value() && settings_.far_weights) {
+  if (const auto weight = FarWeightOf(item.kernel)) {
     far_weights_->Fill(item.kernel.signature.parameters[*weight].type.dtype);
     work.far_weights = &*far_weights_;
     work.weight = *weight;
