@@ -17,6 +17,7 @@
 #include "src/templates/cpu/conv2d_winograd.h"
 #include "src/templates/cpu/dense.h"
 #include "src/templates/cpu/dense_packed.h"
+#include "src/templates/cpu/dense_thin.h"
 #include "src/templates/cpu/depthwise_direct.h"
 #include "src/templates/cpu/depthwise_pixels.h"
 #include "src/templates/cpu/depthwise_taps.h"
@@ -136,6 +137,7 @@ constexpr std::array kTemplates = {
     EntryOf<DensePackedCpu>("dense_packed.cpu", 1),
     VtaEntryOf<DensePackedVta>("dense_packed.vta", 1),
     EntryOf<DenseSmallBatchCuda>("dense_small_batch.cuda", 2, "cuda"),
+    FirstEntryOf<DenseThinCpu>("dense_thin.cpu", 1),
     EntryOf<DepthwiseNchwcX86>("depthwise_conv2d_NCHWc.x86", 1),
     EntryOf<DepthwiseConv2dNchwCuda>("depthwise_conv2d_nchw.cuda", 2, "cuda"),
     EntryOf<DepthwiseDirectCpu>("depthwise_direct.cpu", 1),
@@ -170,6 +172,7 @@ constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
     "group_conv2d_shuffled.cpu",
     "dense_pack.x86",
     "dense_nopack.x86",
+    "dense_thin.cpu",
     "batch_matmul.x86",
     "anchor_plain.cpu",
     "conv2d.dnnl",

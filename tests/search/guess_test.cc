@@ -81,10 +81,10 @@ TEST(GuessTest, ReadsWeightsOfThinProductsOnce) {
                           {1.25, "llvm", {"dense/float32/avx512"}, "a test"});
     const auto point = GuessPoint(*space, inspector, model);
     ASSERT_TRUE(point.ok()) << point.status().message();
-    const auto rows = space->spaces[static_cast<std::size_t>(point->space)]
-                          .At(point->index)
-                          .Factors("register_tile")[0];
-    EXPECT_EQ(rows, 4) << "gain " << gain;
+    const Config config = space->spaces[static_cast<std::size_t>(point->space)].At(point->index);
+    const char* tile = config.Find("tile_y") != nullptr ? "tile_y" : "register_tile";
+    const auto& factors = config.Factors(tile);
+    EXPECT_EQ(tile[0] == 't' ? factors.back() : factors[0], 4) << config.ToString();
     EXPECT_LE(inspector.FarBytes(*point), 0.8);
   }
 }

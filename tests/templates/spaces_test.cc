@@ -38,6 +38,7 @@ constexpr const char* kDepthwise =
 constexpr const char* kGroups =
     "group_conv2d(float32[1,256,28,28]NCHW,float32[256,8,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g32)->float32";
 constexpr const char* kDense = "dense(float32[1,512]MK,float32[1000,512]NK)->float32";
+constexpr const char* kFewColumns = "dense(float32[1,4096]MK,float32[10,4096]NK)->float32";
 constexpr const char* kRows = "dense(float32[4,512]MK,float32[1000,512]NK)->float32";
 
 constexpr SpaceCase kCases[] = {
@@ -98,13 +99,18 @@ constexpr SpaceCase kCases[] = {
     {"WinogradOfSixThreads", "conv2d_winograd.cpu", "llvm -mcpu=skylake-avx512 -num-threads=6",
      "conv2d(float32[1,128,28,28]NCHW,float32[128,128,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32",
      1800,
-     R"({"index":241,"values":{"tile":4,"register_tile":[2,10],"ic_unroll":2,"channels_first":true,"data":"all"}})"},
+     R"({"index":688,"values":{"tile":4,"register_tile":[2,9],"ic_unroll":2,"channels_first":false,"data":"all"}})"},
     {"WinogradOfFarWeights", "conv2d_winograd.cpu", "llvm -mcpu=znver4 -num-threads=2",
      "conv2d(float32[1,256,14,14]NCHW,float32[256,256,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32",
      1440,
      R"({"index":544,"values":{"tile":4,"register_tile":[2,8],"ic_unroll":2,"channels_first":false,"data":"all"}})"},
     {"DensePacked", "dense_packed.cpu", kSkylakeX, kDense, 60,
      R"({"index":31,"values":{"register_tile":[1,8],"k_unroll":4}})"},
+    {"DenseThin", "dense_thin.cpu", "llvm -mcpu=skylake-avx512 -num-threads=2", kFewColumns, 48,
+     R"({"index":27,"values":{"parts":2,"step":32,"register_tile":[1,5]}})"},
+    {"DenseThinOfManyRows", "dense_thin.cpu", "llvm -mcpu=core-avx2",
+     "dense(float32[40,24]MK,float32[36,24]NK)->float32", 27,
+     R"({"index":20,"values":{"parts":1,"step":8,"register_tile":[4,3]}})"},
 };
 
 class SpaceTest : public testing::TestWithParam<SpaceCase> {};
@@ -150,6 +156,7 @@ TEST(TemplatesForTest, PrefersOurOwnAndServesEveryAnchor) {
   EXPECT_EQ(first(kBytes), "conv2d_winograd_int8.cpu");
   EXPECT_EQ(first(kDepthwise), "depthwise_direct.cpu");
   EXPECT_EQ(first(kDense), "dense_packed.cpu");
+  EXPECT_EQ(first(kFewColumns), "dense_thin.cpu") << "of a vector of columns six would be empty";
   EXPECT_EQ(first("batch_matmul(float32[3,12,32]BMK,float32[3,20,32]BNK)->float32"),
             "batch_matmul_packed.cpu");
   EXPECT_EQ(first("batch_matmul(float32[3,2,32]BMK,float32[3,20,32]BNK)->float32"),
