@@ -98,7 +98,7 @@ class LibraryRule {
     if (VersionsAreCurrent(templates_, template_key, template_version, codegen_version)) {
       return true;
     }
-    if (not_loaded_.empty() && IsPluginKey(template_key)) {
+    if (not_loaded_.empty() && (IsPluginKey(template_key) || templates_.LeftOut(template_key))) {
       not_loaded_ = WhyNotTemplate(templates_, template_key, static_cast<int>(template_version));
     }
     return false;
@@ -121,7 +121,8 @@ class LibraryRule {
   void KeepRefused(std::vector<Refused>& refused) { refused_ = &refused; }
   /// Of the first one that was refused; empty if nothing was left out.
   const std::string& passed_over() const { return passed_over_; }
-  /// Why records of a plugin's template were left out; empty if none were.
+  /// Why records of a plugin's template were left out, or of one that the question leaves out; empty
+  /// if none were.
   const std::string& not_loaded() const { return not_loaded_; }
 
  private:

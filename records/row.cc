@@ -32,11 +32,9 @@ Result<const T*> Cached(std::unordered_map<std::int64_t, T>& cache, const Databa
 }  // namespace
 
 bool IsQuieter(const Trial& trial, const Trial& disturbed) {
-  // Noise makes nothing faster: what is slower by more is a slower kernel.
-  constexpr double kMostSlower = 1.25;
   return trial.quiet_share >= 0 && !trial.disturbed() &&
          trial.finished_unix_seconds > disturbed.finished_unix_seconds &&
-         trial.value <= kMostSlower * disturbed.value;
+         trial.value <= kMostSlowerOfQuieter * disturbed.value;
 }
 
 Result<const Workload*> TextCache::WorkloadOf(const Database& db, std::int64_t id) {

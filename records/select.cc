@@ -1,5 +1,7 @@
 #include "records/select.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <utility>
 #include <vector>
@@ -120,11 +122,23 @@ std::string SelectServed(std::string_view schema, std::int64_t best) {
       at + "trial WHERE outcome = 0 AND verified = 1 AND " + std::string(kValueIsFine) +
       " AND (template, template_version, codegen_version) IN (SELECT * FROM temp.current)";
   if (best <= 0) return "SELECT id FROM " + served;
-  return "SELECT id FROM (SELECT id, rank() OVER (PARTITION BY workload, target, device ORDER BY"
-         " " +
-         std::string(kDisturbedSql) + ", value) AS place FROM " + served +
-         ") WHERE place <= " + std::to_string(best) + " UNION SELECT id FROM " + served +
-         " AND id IN (" + SelectRaced(schema) + ") UNION SELECT id FROM temp.front";
+  const std::string task = "(PARTITION BY workload, target, device ORDER BY ";
+  const std::string disturbed(kDisturbedSql);
+  const std::string least = " OVER " + task + "value, config_index) AS least_";
+  // The fastest answers a query even where it was measured in noise, but for what IsQuieter says.
+  const std::string compared = fmt::format(
+      "SELECT *, first_value(value){0}value, first_value(finished){0}finished,"
+      " first_value({1}){0}disturbed FROM {2}",
+      least, disturbed, served);
+  const std::string answers = fmt::format(
+      "SELECT id, rank() OVER {}value, config_index) AS place FROM ({}) AS trial WHERE"
+      " value = least_value OR (least_disturbed AND NOT {} AND quiet >= 0 AND"
+      " finished > least_finished AND value <= {} * least_value)",
+      task, compared, disturbed, kMostSlowerOfQuieter);
+  return "SELECT id FROM (SELECT id, rank() OVER " + task + disturbed + ", value) AS place FROM " +
+         served + ") WHERE place <= " + std::to_string(best) + " UNION SELECT id FROM (" + answers +
+         ") WHERE place <= 2 UNION SELECT id FROM " + served + " AND id IN (" +
+         SelectRaced(schema) + ") UNION SELECT id FROM temp.front";
 }
 
 }  // namespace tilewright::records

@@ -177,18 +177,25 @@ class CommitMode {
   bool full_;
 };
 
-/// WHERE clause of a filter; FilterBinds fills its parameters in the same order.
+/// The rows of a filter, not in order; BindFilter fills its parameters.
 std::string FilterSql(const TrialFilter& filter, std::string_view columns) {
-  std::string sql = "SELECT " + std::string(columns) + " FROM trial WHERE 1";
+  std::string where = " FROM trial WHERE 1";
   if (!filter.workload_key.empty()) {
-    sql += " AND workload = (SELECT id FROM workload WHERE key = ?1)";
+    where += " AND workload = (SELECT id FROM workload WHERE key = ?1)";
   }
-  if (!filter.target.empty()) sql += " AND target = (SELECT id FROM target WHERE text = ?2)";
-  if (!filter.template_key.empty()) sql += " AND template = ?3";
-  if (filter.outcome.has_value()) sql += " AND outcome = ?4";
-  if (filter.job != 0) sql += " AND job = ?5";
-  if (filter.best_first) sql += " AND trial.outcome = 0 AND verified = 1";
-  return sql;
+  if (!filter.target.empty()) where += " AND target = (SELECT id FROM target WHERE text = ?2)";
+  if (!filter.template_key.empty()) where += " AND template = ?3";
+  if (filter.outcome.has_value()) where += " AND outcome = ?4";
+  if (filter.job != 0) where += " AND job = ?5";
+  if (filter.other_than_codegen.has_value()) where += " AND codegen_version <> ?6";
+  const std::string select = "SELECT " + std::string(columns);
+  if (!filter.served) return select + where;
+  // The order is TakesPlace's.
+  return select +
+         " FROM (SELECT *, row_number() OVER (PARTITION BY workload, target, device, epilogue,"
+         " template, template_version, codegen_version, config_index ORDER BY attempt > 0 DESC,"
+         " attempt < 0 DESC, finished DESC, attempt DESC) AS place" +
+         where + " AND outcome = 0 AND verified = 1) AS trial WHERE place = 1";
 }
 
 void BindFilter(const TrialFilter& filter, Statement& query) {
@@ -197,6 +204,7 @@ void BindFilter(const TrialFilter& filter, Statement& query) {
   if (!filter.template_key.empty()) query.Bind(3, filter.template_key);
   if (filter.outcome.has_value()) query.Bind(4, static_cast<int>(*filter.outcome));
   if (filter.job != 0) query.Bind(5, filter.job);
+  if (filter.other_than_codegen.has_value()) query.Bind(6, *filter.other_than_codegen);
 }
 
 }  // namespace
@@ -321,7 +329,7 @@ Status Store::ForEachTrial(const TrialFilter& filter,
   const StoreUse use(*impl_);
   TW_RETURN_IF_ERROR(use.status());
   std::string sql = FilterSql(filter, kTrialColumns) +
-                    (filter.best_first ? " ORDER BY value, config_index" : " ORDER BY rowid");
+                    (filter.served ? " ORDER BY value, config_index" : " ORDER BY rowid");
   if (filter.limit > 0) {
     sql += " LIMIT " + std::to_string(filter.limit) + " OFFSET " + std::to_string(filter.skip);
   }

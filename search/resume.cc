@@ -4,6 +4,8 @@
 // the order of the batches puts strategies, scheduler and reports back to where they were after the
 // last ask. Points that were asked and never told are submitted again. A log that does not replay,
 // because a space or a strategy is not what it was, is left as it is, and the job begins another.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -158,6 +160,26 @@ Status TuneRun::MakeStrategy(int task, const BeginEntry& begin) {
   return state.strategy->status();
 }
 
+/// Times of another version of the code say other things, as the store tells queries, too.
+Status TuneRun::CheckVersions() const {
+  for (const auto& task : tasks_) {
+    const Target& target = task->input.task.target;
+    records::TrialFilter filter;
+    filter.job = job_.id;
+    filter.workload_key = task->key;
+    filter.target = target.ToString();
+    filter.other_than_codegen = DeviceTraitsOf(target).codegen_version;
+    Result<std::int64_t> others = context_.store->CountTrials(filter);
+    TW_RETURN_IF_ERROR(others);
+    if (*others == 0) continue;
+    return Corrupt(
+        fmt::format("search log: {} trials of {} are of another version of the code than"
+                    " {}, today's",
+                    *others, task->key, *filter.other_than_codegen));
+  }
+  return {};
+}
+
 Status TuneRun::Resume() {
   std::vector<TaskLog> logs;
   for (const auto& task : tasks_) {
@@ -167,7 +189,8 @@ Status TuneRun::Resume() {
     TW_RETURN_IF_ERROR(log);
     logs.push_back(std::move(*log));
   }
-  Status replayed = Replay(logs);
+  Status replayed = CheckVersions();
+  if (replayed.ok()) replayed = Replay(logs);
   for (const auto& task : tasks_) {
     if (replayed.ok() && !settings_.metric.empty()) replayed = ReplayVerified(*task);
   }

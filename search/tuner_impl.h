@@ -60,6 +60,7 @@ class TuneRun {
 
   // resume.cc
   Status Resume();
+  Status CheckVersions() const;
   Status Replay(const std::vector<TaskLog>& logs);
   /// What was verified at the end of an earlier life of the job.
   Status ReplayVerified(TaskState& state) const;

@@ -38,11 +38,14 @@ Result<WarmPool> WarmPool::Load(const TemplateRegistry& templates, const records
   filter.limit = kMaxRead;
   Result<std::vector<records::Record>> records = store.Trials(filter);
   TW_RETURN_IF_ERROR(records);
+  const int codegen_version = DeviceTraitsOf(target).codegen_version;
   WarmPool pool;
   std::map<std::string, Group*> by_key;  // null: no template serves it
   for (const records::Record& record : *records) {
     const Candidate& candidate = record.trial.candidate;
     if (record.job == job || record.trial.attempt != 0) continue;
+    // What another version measured may put configs into another order.
+    if (record.trial.codegen_version != codegen_version) continue;
     const std::string key = candidate.task.workload.Key();
     const auto [found, added] = by_key.try_emplace(key, nullptr);
     if (added) {

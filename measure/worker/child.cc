@@ -150,9 +150,9 @@ std::optional<Failure> Kernel::Prepare() {
     if (auto failure = SelectInputs(set)) return failure;
     if (auto failure = PrepareCall()) return failure;
   }
-  // The library makes its own of each weight, which takes time: of those below 64 KiB not as many
+  // The library makes its own of each weight, which takes time: of those below some KiB not as many
   // as would come from beyond all caches.
-  constexpr std::int64_t kMostPrepared = 1024;
+  constexpr std::int64_t kMostPrepared = 8192;
   windows_.count = std::min(windows_.count, kMostPrepared);
   for (std::int64_t i = 0; windows_.count > 1 && i < windows_.count; ++i) {
     TakeNextWeight();

@@ -48,7 +48,8 @@ std::optional<std::size_t> WeightOf(const KernelSpec& kernel) {
 }
 
 std::int64_t FarWeights::BytesFor(std::int64_t last_cache_bytes) {
-  return std::clamp(2 * last_cache_bytes, std::int64_t{16} << 20, std::int64_t{128} << 20);
+  constexpr std::int64_t kLeast = std::int64_t{16} << 20, kMost = std::int64_t{128} << 20;
+  return last_cache_bytes <= 0 ? kMost : std::clamp(2 * last_cache_bytes, kLeast, kMost);
 }
 
 Result<FarWeights> FarWeights::Create(std::int64_t bytes) {
@@ -62,7 +63,8 @@ Result<FarWeights> FarWeights::Create(std::int64_t bytes) {
 
 void FarWeights::Fill(DataType dtype) {
   const Bits bits = BitsOf(dtype);
-  if (filled_ == bits) return;
+  const bool any = bits == Bits();  // of integers all are plain
+  if (filled_.has_value() && (any || filled_ == bits)) return;
   memory_.SetReadOnly(false);
   constexpr std::int64_t kBlock = 1 << 16;  // the rest repeats it
   const std::int64_t first = std::min(kBlock, memory_.bytes());

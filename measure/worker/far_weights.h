@@ -22,7 +22,7 @@ std::optional<std::size_t> WeightOf(const KernelSpec& kernel);
 /// next window of this memory for its weight. What the numbers are does not matter for the time.
 class FarWeights {
  public:
-  /// Twice the last cache of the machine, within 16 to 128 MiB.
+  /// Twice the last cache of the machine, within 16 to 128 MiB; where nobody knows it (0), 128 MiB.
   static std::int64_t BytesFor(std::int64_t last_cache_bytes);
 
   FarWeights() = default;

@@ -81,6 +81,7 @@ class Runner {
   Status Run(const RunOrder& order);
   Result<std::vector<RunReply>> RepliesTo(const RunOrder& order);
   DeviceRunner* DeviceOf(const RunOrder& order);
+  static std::vector<RunReply> AllFailed(const RunOrder& order, const Status& reason);
   std::vector<RunReply> OutOfMemory(const RunOrder& order);
   RunReply RunAlone(const RunOrder::Item& item);
   Status OpenEnergy();
@@ -123,7 +124,7 @@ Status Runner::Configure(const Json& message) {
   const std::string missing = MissingOfSystem();
   if (!missing.empty()) return Unavailable(missing);
   const DeviceFingerprint own = ProbeHostCpu();
-  far_bytes_ = FarWeights::BytesFor(own.l3_bytes);
+  far_bytes_ = FarWeights::BytesFor(std::max(own.l2_bytes, own.l3_bytes));
   settings_ = *settings;
   energy_.reset();
   workbench_ = Workbench(settings_.cache_bytes);
@@ -314,7 +315,8 @@ Result<std::vector<RunReply>> Runner::RepliesTo(const RunOrder& order) {
   std::vector<RunReply> replies;
   if (order.items.empty()) return replies;  // nobody's canaries to run
   TW_RETURN_IF_ERROR(OpenEnergy());
-  TW_RETURN_IF_ERROR(MakeFarWeights(order));
+  // Without memory for them the order fails, as without memory for its tensors.
+  if (const Status made = MakeFarWeights(order); !made.ok()) return AllFailed(order, made);
   if (order.items.size() == 1) {
     replies.push_back(RunAlone(order.items[0]));
   } else {
@@ -329,15 +331,20 @@ Result<std::vector<RunReply>> Runner::RepliesTo(const RunOrder& order) {
   return replies;
 }
 
-/// The runner itself has too little memory for a candidate: that is no loss of the device.
-std::vector<RunReply> Runner::OutOfMemory(const RunOrder& order) {
-  workbench_ = Workbench(settings_.cache_bytes);
+std::vector<RunReply> Runner::AllFailed(const RunOrder& order, const Status& reason) {
   std::vector<RunReply> replies;
   for (const RunOrder::Item& item : order.items) {
-    replies.push_back(FailedWith(item, Unavailable("out of memory: the runner has none left")));
+    replies.push_back(FailedWith(item, reason));
     replies.back().blame = Blame::kUnclear;
   }
   return replies;
+}
+
+/// The runner itself has too little memory for a candidate: that is no loss of the device.
+std::vector<RunReply> Runner::OutOfMemory(const RunOrder& order) {
+  workbench_ = Workbench(settings_.cache_bytes);
+  far_weights_.reset();
+  return AllFailed(order, Unavailable("out of memory: the runner has none left"));
 }
 
 Status Runner::Run(const RunOrder& order) {

@@ -49,6 +49,21 @@ TEST(Readme, CountsTheOperatorsOfTheCpusExample) {
               testing::HasSubstr(Agree(std::ssize(plan->steps))));
 }
 
+TEST(Readme, ShowsTheSpaceThatItsExampleHas) {
+  const Workload workload = *Workload::Parse(
+      "conv2d(float32[1,64,56,56]NCHW,float32[64,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");
+  const Target target = *Target::Parse("llvm -mcpu=znver4");
+  const TemplateEntry& entry = *BuiltInTemplates().For(workload, target).front();
+  const auto space = entry.define_space(workload, target);
+  const auto chosen = entry.default_config(workload, target);
+  ASSERT_TRUE(space.ok() && chosen.ok());
+  const auto readme = ReadFile(TILEWRIGHT_SOURCE_DIR "/README.md");
+  ASSERT_TRUE(readme.ok());
+  EXPECT_THAT(*readme, testing::HasSubstr(fmt::format("{} v{}: {} configs, default {{\"index\":{},",
+                                                      entry.key, entry.version, space->size(),
+                                                      chosen->index)));
+}
+
 TEST(Readme, CountsTheOperatorsOfTheVtasExample) {
   CompileOptions options;
   options.templates = &BuiltInTemplates();

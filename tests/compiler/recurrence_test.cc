@@ -2,6 +2,7 @@
 // divide, both orders of the steps, one thread and two.
 #include <gtest/gtest.h>
 
+#include "src/base/files/file.h"
 #include "src/compiler/check/verify.h"
 #include "src/compiler/compile.h"
 #include "src/compiler/plan/plan.h"

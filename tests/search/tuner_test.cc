@@ -56,6 +56,7 @@ double SecondsOf(const Candidate& candidate) {
 
 Trial TrialOf(const Candidate& candidate) {
   Trial trial;
+  trial.codegen_version = DeviceTraitsOf(candidate.task.target).codegen_version;
   const std::uint64_t hash =
       Mix64(Fnv1a64(candidate.template_key) + static_cast<std::uint64_t>(candidate.config.index));
   trial.build_seconds = 0.02 + 0.001 * static_cast<double>(hash % 17);
@@ -616,6 +617,7 @@ TuneTask OfAVta() {
 ReplayMeasurer::Outcomes WrongAtFirst(std::map<std::string, double>& values, int& wrong) {
   return [&values, &wrong](const Candidate& candidate) {
     Trial trial;
+    trial.codegen_version = DeviceTraitsOf(candidate.task.target).codegen_version;
     trial.outcome = Outcome::kOk;
     trial.run_seconds = 1e-3;
     trial.value = SecondsOf(candidate);
@@ -684,6 +686,43 @@ TEST_F(TunerTest, LearnsFromTheTrialsOfOlderJobs) {
   EXPECT_EQ((*log)[0].kind, "begin");
   EXPECT_EQ((*log)[0].payload,
             "{\"warm\":[[\"store:" + Dense(256).task.workload.Key() + "\",64]]}");
+}
+
+TEST_F(TunerTest, AJobOfAnotherVersionBeginsAnewWithItsFastest) {
+  const auto earlier = [](const Candidate& candidate) {
+    Trial trial = TrialOf(candidate);
+    trial.codegen_version -= 1;
+    return trial;
+  };
+  ASSERT_TRUE(Run({Dense(256)}, Settings("random", 24), nullptr, earlier).ok());
+  submitted_.clear();
+  StopAfter observer(-1);
+  const auto again = Run({Dense(256)}, Settings("random", 24), &observer);
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(submitted_.size(), 24U) << "nothing of then counts";
+  EXPECT_EQ(observer.stale, 8);
+  EXPECT_EQ(observer.resumed, 0);
+  EXPECT_EQ(store_->Jobs()->size(), 2U);
+  submitted_.clear();
+  ASSERT_TRUE(Run({Dense(256)}, Settings("random", 24)).ok());
+  EXPECT_TRUE(submitted_.empty()) << "this one is done";
+}
+
+TEST_F(TunerTest, LearnsNothingFromTimesOfAnotherVersion) {
+  const auto earlier = [](const Candidate& candidate) {
+    Trial trial = TrialOf(candidate);
+    trial.codegen_version -= 1;
+    return trial;
+  };
+  ASSERT_TRUE(Run({Dense(256)}, Settings("random", 64), nullptr, earlier).ok());
+  ASSERT_TRUE(Run({Dense(512)}, Settings("model", 16)).ok());
+  const auto jobs = store_->Jobs();
+  ASSERT_TRUE(jobs.ok());
+  const auto log = store_->Log(jobs->back().id, Dense(512).task.workload.Key());
+  ASSERT_TRUE(log.ok());
+  ASSERT_FALSE(log->empty());
+  EXPECT_EQ((*log)[0].kind, "begin");
+  EXPECT_EQ((*log)[0].payload, "{\"warm\":[]}");
 }
 
 // All expressions are one operator; those that the same rules make spaces of have something in

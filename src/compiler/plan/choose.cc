@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -43,8 +45,8 @@ class KernelChooser {
     TW_RETURN_IF_ERROR(asked);
     const auto winner = asked->answer;
     if (IsMeasuredHere(*asked)) {
-      if (option_ != nullptr && option_->record.has_value()) {
-        Replace(asked->answer, *option_->record);
+      if (option_ != nullptr && option_->record != nullptr) {
+        TakeOption(asked->answer);
       } else if (option_ == nullptr && layout_seconds_ != nullptr) {
         TW_RETURN_IF_ERROR(WeighLayouts(*asked));
       }
@@ -54,6 +56,10 @@ class KernelChooser {
     const bool replaced = winner.record && winner.record->id != asked->answer.record->id;
     if (replaced && !from_store->ok()) {
       asked->answer = winner;
+      asked->answer.explanation += fmt::format(
+          "; another config, which saves changes of layout, is not"
+          " usable here: {}",
+          from_store->status().message());
       from_store = BuildAsked(*asked->candidate(), asked->level);
     }
     OperatorReport report;
@@ -137,10 +143,9 @@ class KernelChooser {
     if (plain_weight_ && NeedsConstantWeight(form)) {
       return Unsupported("the weight is computed at run time");
     }
-    const bool known = std::ranges::any_of(found, [&](const KernelOption& other) {
-      return IsIn(other.form, form);
-    });
-    if (!known) found.push_back({&entry, config, form, {}});
+    const bool known = std::ranges::any_of(
+        found, [&](const KernelOption& other) { return SameLayouts(other.form, form); });
+    if (!known) found.push_back({&entry, config, form, nullptr, 0});
     return Status();
   }
 
@@ -204,17 +209,13 @@ class KernelChooser {
     auto built = KernelOf(candidate);
     if (!built.ok() || level != records::AnswerLevel::kModel) return built;
     // What a model promises is a guess, a change of layout is sure to take its time.
-    if (option_ != nullptr && !IsIn(option_->form, built->form)) {
+    if (option_ != nullptr && !SameLayouts(option_->form, built->form)) {
       return Unsupported("other layouts cost the network less");
     }
     if (option_ == nullptr && DefaultSavesLayouts(built->form)) {
       return Unsupported("it needs changes of layout that the default config does without");
     }
     return built;
-  }
-
-  static bool IsIn(const AnchorForm& layouts, const AnchorForm& form) {
-    return layouts.data == form.data && layouts.output == form.output;
   }
 
   /// What a stream costs is known without measuring.
@@ -328,8 +329,10 @@ class KernelChooser {
     const DeviceFingerprint &device = trial.device, &best_device = best.device;
     const bool same_device = device.kind == best_device.kind && device.model == best_device.model &&
                              device.isa == best_device.isa;
-    return trial.outcome == Outcome::kOk && trial.verified && trial.metric == best.metric &&
-           same_device && trial.codegen_version == best.codegen_version && entry != nullptr &&
+    const bool plain = std::isfinite(trial.value) && trial.value > 0;
+    return trial.outcome == Outcome::kOk && trial.verified && plain &&
+           trial.metric == best.metric && same_device &&
+           trial.codegen_version == best.codegen_version && entry != nullptr &&
            entry->version == candidate.template_version;
   }
 
@@ -340,27 +343,36 @@ class KernelChooser {
            !options_.prefer;
   }
 
-  /// The fastest trials that may be served where the answer's is, in order. What seems faster than
+  /// A config that may be served where the answer's is.
+  struct Measured {
+    std::shared_ptr<const records::Record> record;
+    double seconds = 0;  ///< of a call, as it is compared
+  };
+
+  /// The fastest configs that may be served where the answer's is, in order. What seems faster than
   /// the answer, which a race may have found, was measured in another moment.
-  Result<std::vector<records::Record>> FastestLike(const records::CatalogAnswer& asked) const {
+  Result<std::vector<Measured>> FastestLike(const records::CatalogAnswer& asked) const {
     constexpr std::size_t kMost = 256;
     constexpr std::int64_t kMostSeen = 4096;  // others are of other devices or versions
     const Trial& best = asked.answer.record->trial;
     records::TrialFilter filter;
     filter.workload_key = workload_.Key();
     filter.target = best.candidate.task.target.ToString();
-    filter.best_first = true;
+    filter.served = true;
     filter.limit = kMost;
-    std::vector<records::Record> found;
+    std::vector<Measured> found;
+    std::set<std::pair<std::string, std::int64_t>> known;
     for (bool more = true; more && found.size() < kMost && filter.skip < kMostSeen;
          filter.skip += filter.limit) {
       auto trials = asked.store->Trials(filter);
       TW_RETURN_IF_ERROR(trials);
       more = trials->size() == kMost;
       for (records::Record& record : *trials) {
+        const Candidate& candidate = record.trial.candidate;
         if (!ServedLike(record.trial, best)) continue;
-        record.trial.value = std::max(record.trial.value, best.value);
-        found.push_back(std::move(record));
+        if (!known.emplace(candidate.template_key, candidate.config.index).second) continue;
+        const double seconds = std::max(record.trial.value, best.value);
+        found.push_back({std::make_shared<const records::Record>(std::move(record)), seconds});
       }
     }
     return found;
@@ -370,59 +382,72 @@ class KernelChooser {
   Status AddMeasured(const records::CatalogAnswer& asked, std::vector<KernelOption>& found) const {
     // Configs of a template: each takes a schedule to be made.
     constexpr std::size_t kMostTried = 24;
-    found.front().record = asked.answer.record;
-    auto trials = FastestLike(asked);
-    TW_RETURN_IF_ERROR(trials);
-    std::map<std::string, std::set<std::int64_t>> tried;
-    for (records::Record& record : *trials) {
-      const Candidate& candidate = record.trial.candidate;
-      std::set<std::int64_t>& configs = tried[candidate.template_key];
-      if (configs.size() == kMostTried || !configs.insert(candidate.config.index).second) continue;
+    found.front().record = std::make_shared<const records::Record>(*asked.answer.record);
+    found.front().seconds = asked.answer.record->trial.value;
+    auto measured = FastestLike(asked);
+    TW_RETURN_IF_ERROR(measured);
+    std::map<std::string, std::size_t> tried;
+    for (Measured& one : *measured) {
+      const Candidate& candidate = one.record->trial.candidate;
+      if (tried[candidate.template_key]++ >= kMostTried) continue;
       const TemplateEntry* entry = options_.templates->Find(candidate.template_key);
       const std::size_t known = found.size();
       // What cannot be built with this epilogue is no choice.
       if (entry == nullptr || !AddOption(*entry, candidate.config, found).ok()) continue;
-      if (found.size() > known) found.back().record = std::move(record);
+      if (found.size() == known) continue;
+      found.back().record = std::move(one.record);
+      found.back().seconds = one.seconds;
     }
     return {};
   }
 
-  static void Replace(records::Answer& answer, const records::Record& record) {
+  static void Replace(records::Answer& answer, const records::Record& record, double seconds) {
     if (record.id == answer.record->id) return;
     answer.explanation +=
         fmt::format("; another config, {:.1f} % slower, because it saves changes of layout",
-                    100 * (record.trial.value / answer.record->trial.value - 1));
+                    100 * (seconds / answer.record->trial.value - 1));
     answer.record = record;
   }
 
-  /// Time of a trial and of the changes of layout around its kernel.
-  Result<double> SecondsWithLayouts(const Trial& trial) const {
+  /// Replaces a hit by the option, which is in other layouts. A hit in the same is newer.
+  void TakeOption(records::Answer& answer) const {
+    const Candidate& hit = answer.record->trial.candidate;
+    const TemplateEntry* entry = options_.templates->Find(hit.template_key);
+    if (entry != nullptr) {
+      auto kernel = ApplyTemplate(*entry, workload_, epilogue_, target_, hit.config);
+      if (kernel.ok() && SameLayouts(option_->form, kernel->form)) return;
+    }
+    Replace(answer, *option_->record, option_->seconds);
+  }
+
+  /// Seconds of a config and of the changes of layout around its kernel.
+  Result<double> SecondsWithLayouts(const Trial& trial, double seconds) const {
     const TemplateEntry* entry = options_.templates->Find(trial.candidate.template_key);
     if (entry == nullptr) return NotFound("no such template");
     auto kernel = ApplyTemplate(*entry, workload_, epilogue_, target_, trial.candidate.config);
     TW_RETURN_IF_ERROR(kernel);
-    return trial.value + layout_seconds_(kernel->form);
+    return seconds + layout_seconds_(kernel->form);
   }
 
-  /// Replaces a hit by another trial of the workload if time and changes of layout together are
+  /// Replaces a hit by another config of the workload if time and changes of layout together are
   /// less.
   Status WeighLayouts(records::CatalogAnswer& asked) const {
-    const records::Record& best = *asked.answer.record;
-    auto least = SecondsWithLayouts(best.trial);
-    if (!least.ok() || *least <= best.trial.value) return Status();
-    auto trials = FastestLike(asked);
-    TW_RETURN_IF_ERROR(trials);
-    const records::Record* chosen = &best;
+    const Trial& best = asked.answer.record->trial;
+    auto least = SecondsWithLayouts(best, best.value);
+    if (!least.ok() || *least <= best.value) return Status();
+    auto measured = FastestLike(asked);
+    TW_RETURN_IF_ERROR(measured);
+    const Measured* chosen = nullptr;
     constexpr std::size_t kMostTried = 64;  // each takes a schedule to be made
-    for (std::size_t i = 0; i < std::min(trials->size(), kMostTried); ++i) {
-      const records::Record& record = (*trials)[i];
-      if (record.trial.value >= *least) break;
-      auto seconds = SecondsWithLayouts(record.trial);
+    for (std::size_t i = 0; i < std::min(measured->size(), kMostTried); ++i) {
+      const Measured& one = (*measured)[i];
+      if (one.seconds >= *least) break;
+      auto seconds = SecondsWithLayouts(one.record->trial, one.seconds);
       if (!seconds.ok() || *seconds >= *least) continue;
       least = seconds;
-      chosen = &record;
+      chosen = &one;
     }
-    Replace(asked.answer, *chosen);
+    if (chosen != nullptr) Replace(asked.answer, *chosen->record, chosen->seconds);
     return Status();
   }
 

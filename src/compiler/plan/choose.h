@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -31,8 +32,14 @@ struct KernelOption {
   const TemplateEntry* entry = nullptr;
   Config config;
   AnchorForm form;
-  std::optional<records::Record> record;  ///< of a store's answer, and then of each option
+  std::shared_ptr<const records::Record> record;  ///< of a store's answer, and then of each option
+  double seconds = 0;  ///< of a call, as records are compared; with a record
 };
+
+/// Whether data and result lie alike.
+inline bool SameLayouts(const AnchorForm& a, const AnchorForm& b) {
+  return a.data == b.data && a.output == b.output;
+}
 
 /// What there is for a workload: the kernel that ChooseKernel takes by itself, as far as can be
 /// said without building it, then others that work in other layouts: the fastest that the store of

@@ -141,8 +141,8 @@ class LayoutProblem {
         AddWanted(mode, group.inputs[i], FormOf(group.output, result));
       }
       mode.result = FormOf(group.output, result);
-      mode.seconds = kernel.record.has_value() ? kernel.record->trial.value
-                                               : costs_.Anchor(*workload, kernel.form);
+      mode.seconds =
+          kernel.record != nullptr ? kernel.seconds : costs_.Anchor(*workload, kernel.form);
       mode.kernel = kernel;
       mode.forms = {data, result};
       modes_[g].push_back(std::move(mode));

@@ -180,7 +180,8 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
   Store(group.output, step.form, buffers.back());
   step.kernel = kernel;
   step.report = choice.report;
-  if (layout_ != nullptr && layout_->changed) {
+  const bool as_chosen = option == nullptr || SameLayouts(choice.form, option->form);
+  if (layout_ != nullptr && layout_->changed && as_chosen) {
     step.report.explanation +=
         "; in layouts that cost the network less than those of the preferred kernel";
   }
