@@ -26,7 +26,7 @@ std::vector<double> Product(const WinogradMatrices::Matrix& matrix,
 
 TEST(WinogradTest, MatricesGiveTheSumsOfAWindow) {
   Random random(3);
-  for (const auto& [m, r] : {std::pair{2, 3}, {4, 3}, {4, 5}, {2, 7}, {1, 2}}) {
+  for (const auto& [m, r] : {std::pair{2, 3}, {4, 3}, {6, 3}, {2, 5}, {4, 5}, {2, 7}, {1, 2}}) {
     const WinogradMatrices matrices = MakeWinogradMatrices(m, r);
     std::vector<double> data, weight;
     for (int i = 0; i < m + r - 1; ++i) data.push_back(random.Uniform());

@@ -68,15 +68,19 @@ Result<ConfigSpace> SpaceOf(const WinogradPlan& plan) {
                     Knob::Candidates("data", KnobKind::kOther, std::move(data))});
 }
 
-/// The most sums that registers and local memory hold; of equal ones those with fewer loads.
-/// Weights that come from afar are read again for each run of tiles.
+/// What takes the fewest cycles: sums in registers, with fewer loads the more of them there are.
+/// Weights that come from afar are read again for each run of tiles, and threads that share groups
+/// and runs unevenly wait for one another.
 Tile DefaultTile(const WinogradPlan& plan, std::int64_t m, bool by_rows) {
   const std::int64_t tiles = TilesOf(plan, m, by_rows);
   const auto cycles = [&](const Tile& t) {
     const auto sums = static_cast<double>(t[0] * t[1]);
     const auto whole = static_cast<double>(RoundUp(plan.oc_blocks, t[0]) * RoundUp(tiles, t[1]));
     const double loads = std::max(1.0, 0.65 * static_cast<double>(t[0] + t[1]) * 2 / sums);
-    return CyclesOfRuns(plan, m, whole * loads * (1 + 1 / sums),
+    const std::int64_t passes = CeilDiv(plan.oc_blocks, t[0]) * CeilDiv(tiles, t[1]);
+    const std::int64_t turns = by_rows ? passes : RoundUp(passes, plan.threads);
+    const double waits = static_cast<double>(turns) / static_cast<double>(passes);
+    return CyclesOfRuns(plan, m, whole * loads * (1 + 1 / sums) * waits,
                         by_rows ? 0 : CeilDiv(tiles, t[1]));
   };
   Tile best = {1, 1};
