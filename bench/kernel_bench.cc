@@ -8,22 +8,25 @@
 // the config that `compile` would take: records of --records, else the shipped cost model's or the
 // default. int8avx2w64 says of the weights that they are narrow (within 64). Both sides have a bias
 // and relu behind the sums (matrix products of batches nothing) and int8 is requantized to uint8;
-// weights are packed beforehand. The sums weigh each layer by its count in the network; layers
-// without a peer are named and left out.
+// weights are packed beforehand. Both find data and weights where the call before left them, in a
+// cache if they fit; in a network weights come from farther away. Beside layers with more weights
+// than caches hold stands how fast a loop reads as many bytes. The sums weigh each layer by its
+// count in the network; layers without a peer are named and left out.
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <optional>
+#include <span>
+#include <vector>
 
+#include "bench/kernel_bench_layers.h"
 #include "bench/kernel_bench_ours.h"
 #include "python_free_cli/arguments/task_argument.h"
-#include "python_free_cli/model_source.h"
 #include "python_free_cli/record_sources.h"
-#include "src/base/files/file.h"
-#include "src/models/models.h"
 #include "src/runtime/roofline.h"
 #include "src/runtime/thread_pool.h"
 #include "src/tensor/work.h"
@@ -49,61 +52,29 @@ const std::map<std::string, ModeTraits>& Modes() {
 }
 
 struct Options {
-  std::vector<std::string> tasks;
-  std::string mode = "fp32", only;
+  LayerArguments layers;
+  std::string mode = "fp32";
   int threads = 1, rounds = 15;
   bool json = false;
-  cli::ModelArguments model;
   cli::RecordSources records;
 
   void Declare(CLI::App& app) {
-    app.add_option("tasks", tasks, "Model files, built-in models, workload keys")->required();
+    layers.Declare(app);
     app.add_option("--mode", mode, "fp32, int8, avx2, int8avx2 or int8avx2w64");
-    app.add_option("--only", only, "Layers whose key has this in it");
     app.add_option("--threads", threads, "Of both sides")->check(CLI::PositiveNumber);
     app.add_option("--rounds", rounds, "Slices of time for each kernel")
         ->check(CLI::PositiveNumber);
     app.add_flag("--json", json, "A line of JSON per layer");
-    model.Declare(app);
     records.Declare(app, "default");
   }
 };
 
-/// A built-in model as a file in `folder`; everything else as it is.
-Result<std::string> FileOf(const std::string& task, const TemporaryFolder& folder) {
-  if (std::ranges::count(ModelNames(), task) == 0) return task;
-  auto bytes = MakeModelOnnx(task);
-  TW_RETURN_IF_ERROR(bytes);
-  const std::string path = folder.path() + "/" + task + ".onnx";
-  TW_RETURN_IF_ERROR(WriteFile(path, *bytes));
-  return path;
-}
-
-Result<std::vector<search::TuneTask>> ReadLayers(const Options& options, const Target& target,
-                                                 const ModeTraits& mode) {
-  auto folder = TemporaryFolder::Create("tilewright-bench");
-  TW_RETURN_IF_ERROR(folder);
-  std::vector<search::TuneTask> layers;
-  for (const std::string& text : options.tasks) {
-    auto file = FileOf(text, *folder);
-    TW_RETURN_IF_ERROR(file);
-    auto source = options.model.Source(*file);
-    TW_RETURN_IF_ERROR(source);
-    auto tasks = cli::ParseTasks(*source, target);
-    TW_RETURN_IF_ERROR(tasks);
-    for (search::TuneTask& layer : *tasks) {
-      Workload& w = layer.task.workload;
-      if (IsInt8(mode.mode) && w.data.dtype.is_float()) {
-        w.data.dtype = kUInt8;
-        w.weight.dtype = kInt8;
-        w.out_dtype = kInt32;
-      }
-      w.narrow_weights |=
-          mode.narrow_weights && (w.op == OpKind::kConv2d || w.op == OpKind::kDense);
-      if (w.Key().find(options.only) != std::string::npos) layers.push_back(std::move(layer));
-    }
-  }
-  return layers;
+Result<std::vector<search::TuneTask>> LayersOf(const LayerArguments& arguments,
+                                               const Target& target, const ModeTraits& mode) {
+  return ReadLayers(arguments, target, [&mode](Workload& w) {
+    if (IsInt8(mode.mode)) MakeInt8(w);
+    w.narrow_weights |= mode.narrow_weights && (w.op == OpKind::kConv2d || w.op == OpKind::kDense);
+  });
 }
 
 const char* EpilogueText(const Workload& workload, Mode mode) {
@@ -112,12 +83,40 @@ const char* EpilogueText(const Workload& workload, Mode mode) {
                       : "add(channel:float32);relu";
 }
 
+constexpr std::int64_t kFarBytes = std::int64_t{48} << 20;  // beyond the caches of most machines
 constexpr double kSliceSeconds = 0.002;
 constexpr double kSleepSeconds = 0.01;  // longer than threads of either side wait awake
+
+/// What a kernel with a weight beyond all caches could not be faster than: threads that read as
+/// many bytes, each its part, and do nothing else.
+class MemoryReader final : public Runnable {
+ public:
+  MemoryReader(std::int64_t bytes, const TwParallel* threads)
+      : data_(static_cast<std::size_t>(bytes / 8), 1), threads_(threads) {}
+  void Run() override {
+    const auto body = [](void* reader, std::int64_t begin, std::int64_t end,
+                         std::int32_t) -> std::int32_t {
+      static_cast<MemoryReader*>(reader)->Read(begin, end);
+      return 0;
+    };
+    TW_CHECK(threads_->launch(threads_->context, body, this, threads_->threads) == 0);
+  }
+
+ private:
+  void Read(std::int64_t begin, std::int64_t end) {
+    const std::size_t each = data_.size() / static_cast<std::size_t>(threads_->threads);
+    sum_ += ReadAll(std::span(data_).subspan(static_cast<std::size_t>(begin) * each,
+                                             static_cast<std::size_t>(end - begin) * each));
+  }
+  std::vector<std::int64_t> data_;
+  const TwParallel* threads_;
+  std::atomic<std::int64_t> sum_ = 0;
+};
 
 /// A layer's time on each side.
 struct Comparison {
   double ours = 0, peer = 0, roofline = 0;
+  double memory = 0;  ///< of MemoryReader; 0: the weight is smaller
   std::string peer_name, template_key, level;
   int quiet_slices = 0;
   double ratio() const { return ours / peer; }
@@ -144,14 +143,20 @@ class KernelBench {
     TW_RETURN_IF_ERROR(ours);
     std::vector<std::function<void()>> functions = {[&] { (*ours)->Run(); }};
     for (const Peer& peer : peers) functions.emplace_back([&] { peer.runnable->Run(); });
+    const std::int64_t weight_bytes = workload.weight.bytes();
+    const bool far = weight_bytes >= kFarBytes;
+    MemoryReader memory(far ? weight_bytes : 0, pool_.parallel());
+    if (far) functions.emplace_back([&] { memory.Run(); });
     const auto timings = timer_.Measure(functions, options_.rounds, kSliceSeconds,
                                         options_.threads > 1 ? kSleepSeconds : 0);
-    const auto best = std::ranges::min_element(timings.begin() + 1, timings.end(), {},
+    const auto first = timings.begin() + 1;
+    const auto best = std::ranges::min_element(first, first + std::ssize(peers), {},
                                                &QuietTimer::Timing::seconds);
     result.ours = timings[0].seconds;
     result.peer = best->seconds;
-    result.peer_name = peers[static_cast<std::size_t>(best - timings.begin() - 1)].name;
+    result.peer_name = peers[static_cast<std::size_t>(best - first)].name;
     result.quiet_slices = std::min(timings[0].quiet_slices, best->quiet_slices);
+    if (far) result.memory = timings.back().seconds;
     result.roofline = RooflineSeconds(peaks_, workload.macs(), WorkOf(workload).bytes,
                                       IsInt8(mode_.mode), options_.threads);
     return std::optional(std::move(result));
@@ -190,15 +195,19 @@ void Print(const search::TuneTask& layer, const Comparison& c, bool json) {
   if (json) {
     fmt::print(
         "{{\"layer\":\"{}\",\"count\":{},\"ours_seconds\":{:.4e},\"peer_seconds\":{:.4e},"
-        "\"peer\":\"{}\",\"roofline_seconds\":{:.4e},\"quiet_slices\":{},\"template\":\"{}\","
-        "\"level\":\"{}\"}}\n",
+        "\"peer\":\"{}\",\"roofline_seconds\":{:.4e},\"memory_seconds\":{:.4e},"
+        "\"quiet_slices\":{},\"template\":\"{}\",\"level\":\"{}\"}}\n",
         layer.task.workload.Key(), layer.occurrences, c.ours, c.peer, c.peer_name, c.roofline,
-        c.quiet_slices, c.template_key, c.level);
+        c.memory, c.quiet_slices, c.template_key, c.level);
   } else {
-    fmt::print("{:6.2f} {:9.1f} us {:9.1f} us {:<13} roofline {:4.2f} quiet {:2} x{:<2} {} {} {}\n",
-               c.ratio(), c.ours * 1e6, c.peer * 1e6, c.peer_name, c.roofline / c.ours,
-               c.quiet_slices, layer.occurrences, layer.task.workload.Key(), c.template_key,
-               c.level);
+    const double gigabytes = 1e-9 * static_cast<double>(layer.task.workload.weight.bytes());
+    fmt::print(
+        "{:6.2f} {:9.1f} us {:9.1f} us {:<13} roofline {:4.2f} quiet {:2} x{:<2} {} {} {}{}\n",
+        c.ratio(), c.ours * 1e6, c.peer * 1e6, c.peer_name, c.roofline / c.ours, c.quiet_slices,
+        layer.occurrences, layer.task.workload.Key(), c.template_key, c.level,
+        c.memory > 0 ? fmt::format(", weight at {:.1f} GB/s, {:.2f} of a loop that reads",
+                                   gigabytes / c.ours, c.memory / c.ours)
+                     : "");
   }
   std::fflush(stdout);
 }
@@ -213,7 +222,7 @@ struct Sums {
     worst = std::max(worst, c.ratio());
   }
   void Print(const Options& options) const {
-    const std::string name = fmt::format("{}", fmt::join(options.tasks, " "));
+    const std::string name = fmt::format("{}", fmt::join(options.layers.tasks, " "));
     if (options.json) {
       fmt::print(
           "{{\"tasks\":\"{}\",\"mode\":\"{}\",\"threads\":{},\"ours_seconds\":{:.4e},"
@@ -236,7 +245,7 @@ Status Run(const Options& options) {
   LimitPeers(mode->second.mode, options.threads);
   auto target = cli::ParseTarget(mode->second.target, options.threads);
   TW_RETURN_IF_ERROR(target);
-  auto layers = ReadLayers(options, *target, mode->second);
+  auto layers = LayersOf(options.layers, *target, mode->second);
   TW_RETURN_IF_ERROR(layers);
   auto pool = ThreadPool::Create(options.threads);
   TW_RETURN_IF_ERROR(pool);

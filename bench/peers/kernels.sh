@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
 # kernels.sh WORK OUT [ROUNDS [PART…]]: kernel_bench beside the libraries' best algorithms, layer by layer, with 1 and 2 threads.
 # A part is a mode of the networks that docs/measured.md compares (fp32 int8 avx2 int8avx2, and int8avx2w64, weights
-# within 64) or `products`, the matrix products of encoders and of dense layers of few rows; all by default. WORK is networks.sh's, which gets the models; OUT gets a file for each part and number of
+# within 64), `products`, the matrix products of encoders and of dense layers of few rows, or `winograd` and `winogradint8`, Winograd's
+# convolutions against our direct ones (no library); all by default. WORK is networks.sh's, which gets the models; OUT gets a file for each part and number of
 # threads (THREADS in the environment, "1 2" without), whose lines of sums are printed. Models that are missing are named and left out.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 [ $# -ge 2 ] || { echo "usage: kernels.sh WORK OUT [ROUNDS [PART...]]" >&2; exit 2; }
 work=$1 out=$2 rounds=${3:-7}
 parts=("${@:4}")
-[ ${#parts[@]} -gt 0 ] || parts=(fp32 int8 avx2 int8avx2 int8avx2w64 products)
+[ ${#parts[@]} -gt 0 ] || parts=(fp32 int8 avx2 int8avx2 int8avx2w64 products winograd winogradint8)
 models=$work/models
 bench=${KERNEL_BENCH:-build/release/bench/kernel_bench}
+winograd=$(dirname "$bench")/winograd_bench
+commit=$(git describe --always --dirty 2>/dev/null || echo unknown)
 [ -x "$bench" ] || { echo "kernels.sh: no $bench; scripts/build.sh build/release makes it" >&2; exit 2; }
 mkdir -p "$out"
 networks=(
@@ -32,11 +35,14 @@ products+=("$few")
 for part in "${parts[@]}"; do
   mode=$part
   tasks=("${networks[@]}")
-  [ "$part" = products ] && { mode=fp32 tasks=("${products[@]}"); }
+  run=("$bench" --mode "$mode")
+  [ "$part" = products ] && { run=("$bench" --mode fp32) tasks=("${products[@]}"); }
+  [ "$part" = winograd ] && run=("$winograd")
+  [ "$part" = winogradint8 ] && run=("$winograd" --int8)
   for threads in ${THREADS:-1 2}; do
     file=$out/kernels_${part}_$threads.txt
     {
-      echo "kernel_bench --mode $mode --threads $threads --rounds $rounds; $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2-), $(nproc) cores"
+      echo "$(basename "${run[0]}") ${run[*]:1} --threads $threads --rounds $rounds, $commit;$(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2-), $(nproc) cores"
       for task in "${tasks[@]}"; do
         # shellcheck disable=SC2086  # the options are words
         set -- $task
@@ -44,9 +50,9 @@ for part in "${parts[@]}"; do
           echo "skipped: no $(basename "$1")"
           continue
         fi
-        "$bench" "$@" --mode "$mode" --threads "$threads" --rounds "$rounds" | sed "s|$models/||g"
+        "${run[@]}" "$@" --threads "$threads" --rounds "$rounds" | sed "s|$models/||g"
       done
     } >"$file" 2>&1
-    grep -E 'ratio|skipped|rror' "$file"
+    grep -E 'ratio|mean|taken|skipped|[Ee]rror:' "$file"
   done
 done

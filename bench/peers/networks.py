@@ -1,7 +1,7 @@
 """networks.py WORK PROGRAM [--only TEXT] [--threads 1,2] [--turns N] [--tune SECONDS | --tuned]
 [--before PROGRAM]: whole networks beside ONNX Runtime. Called by networks.sh, which puts the models into WORK/models.
 
-Each network is compiled with its sizes bound on the command line, its results are compared with ONNX
+`products-N`, the matrix products of a layer of an encoder, are no network: --only names them. Each network is compiled with its sizes bound on the command line, its results are compared with ONNX
 Runtime's (all optimizations on; `theirs` is how far its own results without optimizations are from
 those), and both are timed in turns: a process for each, of which one waits, asleep,
 while the other computes. Variants of one model count once in the means (their geometric mean).
@@ -77,6 +77,8 @@ MODELS = [
 ] + [
     Model(f"encoder{size}-{form}", OWN, f"made/encoder{size}_{form}.onnx", group=f"encoder{size}", kind="transformer")
     for size in (768, 384) for form in ("decomposed", "fused")
+] + [
+    Model(f"products-{places}", OWN, f"made/products_{places}.onnx", kind="products") for places in (16, 64, 128, 512)
 ]
 
 
@@ -340,7 +342,8 @@ class Bench:
         return row
 
     def run(self):
-        chosen = [m for m in MODELS if re.search(self.arguments.only, m.name)]
+        only = self.arguments.only or r"^(?!products)"  # no networks
+        chosen = [m for m in MODELS if re.search(only, m.name)]
         for model in [m for m in chosen if not os.path.exists(self.path(m))]:
             print(f"skipped: {model.name} (no {model.path})")
             chosen.remove(model)
@@ -376,7 +379,8 @@ class Bench:
                 times.append(r["ours"])
             scaling = f"{times[0] / times[1]:9.2f}" if len(times) == 2 else ""
             print(line + f"{error:10.1e}{their_error:10.1e}{seconds:9.2f}{scaling}", flush=True)
-        for kind, members in [("float", ("float", "transformer")), ("transformer", ("transformer",)), ("int8", ("int8",))]:
+        for kind, members in [("float", ("float", "transformer")), ("transformer", ("transformer",)), ("int8", ("int8",)),
+                              ("products", ("products",))]:
             for what in means:
                 line = []
                 for threads in counts:

@@ -61,6 +61,9 @@ for form in decomposed fused; do
   [ -f "$made/encoder384_$form.onnx" ] ||
     "$python" bench/peers/encoder.py 6 384 12 64 $form "$made/encoder384_$form.onnx" || exit 1
 done
+for places in 16 64 128 512; do
+  [ -f "$made/products_$places.onnx" ] || "$python" bench/peers/products.py $places "$made/products_$places.onnx" || exit 1
+done
 
 grep -m1 'model name' /proc/cpuinfo
 exec "$python" bench/peers/networks.py "$work" "$program" "$@"

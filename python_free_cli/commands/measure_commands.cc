@@ -69,14 +69,9 @@ class MeasureCommand final : public Command {
     auto measurer = measure::ProcessMeasurer::Create(*std::move(settings));
     TW_RETURN_IF_ERROR(measurer);
     if (!race_.empty()) return Race(candidate, **measurer);
-    measure::Request request;
-    request.candidate = candidate;
-    TW_RETURN_IF_ERROR((*measurer)->Submit(std::move(request)));
-    constexpr double kLimitSeconds = 1200;  // the measurer's own limits are far below
-    auto reply = (*measurer)->Next(kLimitSeconds);
-    TW_RETURN_IF_ERROR(reply);
-    if (!reply->has_value()) return Unavailable("no answer from the measurer");
-    const Trial& trial = (*reply)->trial;
+    auto measured = TrialOf(candidate, **measurer);
+    TW_RETURN_IF_ERROR(measured);
+    const Trial& trial = *measured;
     const std::string outcome = fmt::format("{}{}{}\n", OutcomeName(trial.outcome),
                                             trial.reason.empty() ? "" : ": ", trial.reason);
     trial.outcome == Outcome::kOk ? WriteText(outcome) : WriteMessage(outcome);
@@ -86,14 +81,47 @@ class MeasureCommand final : public Command {
                trial.verified ? "verified" : "not verified");
       return kExitDone;
     }
-    PrintOut("{} +- {:.1f} % ({} samples), {:.1f} GFLOP/s, error {:.1e}{}\n",
+    auto beside = ErrorBeside(*chosen.entry, candidate, **measurer);
+    TW_RETURN_IF_ERROR(beside);
+    PrintOut("{} +- {:.1f} % ({} samples), {:.1f} GFLOP/s, error {:.1e}{}{}\n",
              ShortSeconds(trial.value), 100 * trial.noise, trial.samples.size(),
              2e-9 * static_cast<double>(task.task.workload.macs()) / trial.value,
-             trial.max_abs_error, trial.disturbed() ? ", disturbed: measured in noise" : "");
+             trial.max_abs_error, *beside,
+             trial.disturbed() ? ", disturbed: measured in noise" : "");
     return kExitDone;
   }
 
  private:
+  static Result<Trial> TrialOf(const Candidate& candidate, measure::Measurer& measurer) {
+    measure::Request request;
+    request.candidate = candidate;
+    TW_RETURN_IF_ERROR(measurer.Submit(std::move(request)));
+    constexpr double kLimitSeconds = 1200;  // the measurer's own limits are far below
+    auto reply = measurer.Next(kLimitSeconds);
+    TW_RETURN_IF_ERROR(reply);
+    if (!reply->has_value()) return Unavailable("no answer from the measurer");
+    return (*reply)->trial;
+  }
+
+  /// Of an algorithm that rounds otherwise than sums do: what the default kernel without such an
+  /// algorithm is off by, of the same operands.
+  Result<std::string> ErrorBeside(const TemplateEntry& entry, const Candidate& candidate,
+                                  measure::Measurer& measurer) const {
+    if (entry.only_reorders_sums) return std::string();
+    const TemplateRegistry others = templates().OnlyReorderingSums();
+    for (const TemplateEntry* other : others.For(candidate.task.workload, candidate.task.target)) {
+      auto config = other->default_config(candidate.task.workload, candidate.task.target);
+      if (!config.ok()) continue;
+      auto trial = TrialOf({candidate.task, candidate.epilogue, std::string(other->key),
+                            other->version, *std::move(config)},
+                           measurer);
+      TW_RETURN_IF_ERROR(trial);
+      if (trial->outcome != Outcome::kOk) continue;
+      return fmt::format(" ({} {:.1e})", other->key, trial->max_abs_error);
+    }
+    return std::string();
+  }
+
   /// `like`: a candidate of the task.
   Result<int> Race(const Candidate& like, measure::Measurer& measurer) const {
     auto text = ReadFile(race_, std::int64_t{1} << 20);

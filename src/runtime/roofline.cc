@@ -160,19 +160,22 @@ std::int64_t SumPlain(const std::int64_t* data, std::size_t count) {
 
 double ReadRate(std::int64_t bytes) {
   const std::vector<std::int64_t> buffer(static_cast<std::size_t>(bytes / 8), 1);
-  auto* read = SumPlain;
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) read = Sum256;
-#endif
   const std::int64_t passes = std::max<std::int64_t>(1, (4 << 20) / bytes);
   return BestRate(static_cast<double>(bytes * passes), [&] {
     std::int64_t total = 0;
-    for (std::int64_t pass = 0; pass < passes; ++pass) total += read(buffer.data(), buffer.size());
+    for (std::int64_t pass = 0; pass < passes; ++pass) total += ReadAll(buffer);
     sink = total;
   });
 }
 
 }  // namespace
+
+std::int64_t ReadAll(std::span<const std::int64_t> data) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) return Sum256(data.data(), data.size());
+#endif
+  return SumPlain(data.data(), data.size());
+}
 
 MachinePeaks MeasurePeaks(int widest_bits) {
   MachinePeaks peaks;

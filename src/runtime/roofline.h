@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 namespace tilewright {
 
@@ -15,6 +16,10 @@ struct MachinePeaks {
 /// Measures the calling thread's core. widest_bits limits the vectors (512, 256), so that the peaks
 /// fit the code that is judged by them.
 MachinePeaks MeasurePeaks(int widest_bits = 512);
+
+/// Reads memory as fast as one core can: what it returns depends on all of `data` but for less than
+/// 128 bytes at its end.
+std::int64_t ReadAll(std::span<const std::int64_t> data);
 
 /// Least time an operator can take: the larger of operations / peak and bytes / bandwidth, where
 /// `bytes` counts each tensor once and comes from near memory if all of it fits 512 KiB per thread.

@@ -305,6 +305,25 @@ has 'of 1 tasks' out
 expect 1 query m.onnx#2 --records i.db --accept model --model none
 expect 0 query m.onnx#2 --records i.db --model cpu.model --json
 has '"kind":"model"' out
+# A record of Winograd is passed over, and named; nothing of it is proposed.
+conv='conv2d(float32[1,32,28,28]NCHW,float32[32,32,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32'
+expect 0 tune "$conv" --records tiles.db --trials 4 --template conv2d_winograd.cpu
+expect 0 query "$conv" --records tiles.db --no-packages
+has 'conv2d_winograd.cpu' out
+expect 1 query "$conv" --records tiles.db --no-packages --float-error strict
+has 'template conv2d_winograd.cpu does more to floats than to order sums another way, so its records are left out' out
+expect 0 query "$conv" --records tiles.db --no-packages --float-error strict --accept default --json
+has '"template":"conv2d_direct.cpu"' out
+expect 2 tune "$conv" --records none.db --trials 4 --template conv2d_winograd.cpu --float-error strict
+expect 0 tune "$conv" --records sums.db --trials 6 --float-error strict
+[ "$(sqlite3 -readonly sums.db "SELECT count(*) FROM trial WHERE template LIKE 'conv2d_winograd%'")" = 0 ] ||
+  fail "a trial of Winograd"
+for strictness in bounded strict; do
+  expect 0 compile m.onnx --no-packages --target 'llvm -mcpu=skylake-avx512' --float-error $strictness --json -o $strictness.so
+  mv out $strictness.json
+done
+has '"conv2d_winograd.cpu"' bounded.json
+! grep -q conv2d_winograd strict.json || fail "Winograd in a library of sums alone"
 head -c 200 cpu.model >cut.model
 expect 2 query m.onnx#2 --records i.db --model cut.model
 has 'cut off or damaged' err

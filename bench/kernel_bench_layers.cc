@@ -1,0 +1,61 @@
+#include "bench/kernel_bench_layers.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <utility>
+
+#include "python_free_cli/arguments/task_argument.h"
+#include "src/base/files/file.h"
+#include "src/models/models.h"
+
+namespace tilewright::bench {
+namespace {
+
+/// A built-in model as a file in `folder`; everything else as it is.
+Result<std::string> FileOf(const std::string& task, const TemporaryFolder& folder) {
+  if (std::ranges::count(ModelNames(), task) == 0) return task;
+  auto bytes = MakeModelOnnx(task);
+  TW_RETURN_IF_ERROR(bytes);
+  const std::string path = folder.path() + "/" + task + ".onnx";
+  TW_RETURN_IF_ERROR(WriteFile(path, *bytes));
+  return path;
+}
+
+}  // namespace
+
+void LayerArguments::Declare(CLI::App& app) {
+  app.add_option("tasks", tasks, "Model files, built-in models, workload keys")->required();
+  app.add_option("--only", only, "Layers whose key has this in it");
+  model.Declare(app);
+}
+
+Result<std::vector<search::TuneTask>> ReadLayers(const LayerArguments& arguments,
+                                                 const Target& target,
+                                                 const std::function<void(Workload&)>& change) {
+  auto folder = TemporaryFolder::Create("tilewright-bench");
+  TW_RETURN_IF_ERROR(folder);
+  std::vector<search::TuneTask> layers;
+  for (const std::string& text : arguments.tasks) {
+    auto file = FileOf(text, *folder);
+    TW_RETURN_IF_ERROR(file);
+    auto source = arguments.model.Source(*file);
+    TW_RETURN_IF_ERROR(source);
+    auto tasks = cli::ParseTasks(*source, target);
+    TW_RETURN_IF_ERROR(tasks);
+    for (search::TuneTask& layer : *tasks) {
+      change(layer.task.workload);
+      if (layer.task.workload.Key().find(arguments.only) == std::string::npos) continue;
+      layers.push_back(std::move(layer));
+    }
+  }
+  return layers;
+}
+
+void MakeInt8(Workload& workload) {
+  if (!workload.data.dtype.is_float()) return;
+  workload.data.dtype = kUInt8;
+  workload.weight.dtype = kInt8;
+  workload.out_dtype = kInt32;
+}
+
+}  // namespace tilewright::bench
