@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# bench_all.sh [FOLDER]: measures every number of the README on this machine and keeps the raw output in
+# bench_all.sh [FOLDER]: measures on this machine what docs/measured.md names no script of its own for, and keeps the raw output in
 # FOLDER (default bench/results/<date>-<host CPU>). Takes about an hour on two idle cores; LONG=0
 # leaves out the runs that take ten to thirty minutes each (kills, memory, changed stores and packages).
 set -uo pipefail
