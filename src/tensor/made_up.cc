@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <thread>
+#include <type_traits>
 
 #include "src/base/hash.h"
 #include "src/base/random.h"
@@ -36,6 +37,13 @@ void ForRanges(std::int64_t count, const std::function<void(std::int64_t, std::i
   for (std::thread& thread : threads) thread.join();
 }
 
+// Rules for whole numbers know nothing of their types: what does not fit wraps around.
+template <typename T>
+T ElementOf(double value) {
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<std::int64_t>(value));
+  return static_cast<T>(value);
+}
+
 // k in [0, 2^24) of element i -> the element.
 template <typename T, typename Function>
 Tensor MakeSeeded(std::string_view name, const TensorType& type, const Function& value) {
@@ -45,7 +53,7 @@ Tensor MakeSeeded(std::string_view name, const TensorType& type, const Function&
   ForRanges(tensor.elements(), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const auto index = static_cast<std::uint64_t>(i);
-      out[index] = static_cast<T>(value(SeededElement(seed, index)));
+      out[index] = ElementOf<T>(value(SeededElement(seed, index)));
     }
   });
   return tensor;
