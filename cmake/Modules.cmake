@@ -94,11 +94,16 @@ if(TILEWRIGHT_SANITIZE)
   if(CMAKE_CXX_COMPILER_ID STREQUAL Clang AND NOT TILEWRIGHT_FUZZ)
     # As GCC has it: functions made while the program runs have no type that could be read, and
     # simulated threads have stacks of their own, where no frame may be kept elsewhere.
+    # It has GCC's names for what it checks, too.
     if(TILEWRIGHT_SANITIZE MATCHES "undefined")
       target_compile_options(tw_options INTERFACE -fno-sanitize=function)
     endif()
     if(TILEWRIGHT_SANITIZE MATCHES "address")
       target_compile_options(tw_options INTERFACE -fsanitize-address-use-after-return=never)
+      target_compile_definitions(tw_options INTERFACE __SANITIZE_ADDRESS__)
+    endif()
+    if(TILEWRIGHT_SANITIZE MATCHES "thread")
+      target_compile_definitions(tw_options INTERFACE __SANITIZE_THREAD__)
     endif()
     target_link_options(tw_options INTERFACE -fuse-ld=lld)
   endif()

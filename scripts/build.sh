@@ -15,6 +15,14 @@ done
 export CCACHE_SLOPPINESS=pch_defines,time_macros
 command -v ccache >/dev/null && options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache)
 
+# A folder belongs to one compiler: CMake forgets its options where that changes.
+kept=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$folder/CMakeCache.txt" 2>/dev/null || true)
+for option in "${options[@]}"; do
+  case $option in
+    -DCMAKE_CXX_COMPILER=*) [ -z "$kept" ] || [ "${kept##*/}" = "${option##*[=/]}" ] || rm -rf "$folder" ;;
+  esac
+done
+
 mkdir -p "$folder"
 cmake -G Ninja -S . -B "$folder" "${options[@]}" >"$folder/configure.log" 2>&1 || {
   cat "$folder/configure.log" >&2

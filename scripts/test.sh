@@ -10,7 +10,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 [ "${1:-}" = "--quick" ] && exec ./scripts/quick_tests.sh
-./scripts/setup.sh || exit 1
+./scripts/setup.sh --with-sanitizers || exit 1
 
 no_skips=""
 [ "${1:-}" = "--no-skips" ] && no_skips=1
@@ -55,8 +55,10 @@ else
   failed=$((failed + 1))
 fi
 
+# Clang makes checked code in half of GCC's time.
+clang=(-DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19)
 phase "AddressSanitizer and UndefinedBehaviorSanitizer: build"
-if ./scripts/build.sh build/asan -DTILEWRIGHT_SANITIZE=address,undefined -DTILEWRIGHT_BENCH=OFF; then
+if ./scripts/build.sh build/asan "${clang[@]}" -DTILEWRIGHT_SANITIZE=address,undefined -DTILEWRIGHT_BENCH=OFF; then
   phase "AddressSanitizer and UndefinedBehaviorSanitizer: tests"
   # Other people's shared libraries keep memory until the end; ours is checked for errors, not leaks.
   # LLVM gives its threads signal stacks of its own, which the sanitizer must not unmap. Where memory came
@@ -67,7 +69,7 @@ else
 fi
 
 phase "ThreadSanitizer: build"
-if ./scripts/build.sh build/tsan -DTILEWRIGHT_SANITIZE=thread -DTILEWRIGHT_BENCH=OFF -- \
+if ./scripts/build.sh build/tsan "${clang[@]}" -DTILEWRIGHT_SANITIZE=thread -DTILEWRIGHT_BENCH=OFF -- \
   measure_tests search_tests runtime_tests capi_tests; then
   phase "ThreadSanitizer: tests"
   # A race ends the program, so that it is the failure of the case that has it.
