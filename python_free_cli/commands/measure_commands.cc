@@ -81,12 +81,10 @@ class MeasureCommand final : public Command {
                trial.verified ? "verified" : "not verified");
       return kExitDone;
     }
-    auto beside = ErrorBeside(*chosen.entry, candidate, **measurer);
-    TW_RETURN_IF_ERROR(beside);
     PrintOut("{} +- {:.1f} % ({} samples), {:.1f} GFLOP/s, error {:.1e}{}{}\n",
              ShortSeconds(trial.value), 100 * trial.noise, trial.samples.size(),
              2e-9 * static_cast<double>(task.task.workload.macs()) / trial.value,
-             trial.max_abs_error, *beside,
+             trial.max_abs_error, ErrorBeside(*chosen.entry, candidate, **measurer),
              trial.disturbed() ? ", disturbed: measured in noise" : "");
     return kExitDone;
   }
@@ -105,9 +103,9 @@ class MeasureCommand final : public Command {
 
   /// Of an algorithm that rounds otherwise than sums do: what the default kernel without such an
   /// algorithm is off by, of the same operands.
-  Result<std::string> ErrorBeside(const TemplateEntry& entry, const Candidate& candidate,
-                                  measure::Measurer& measurer) const {
-    if (entry.only_reorders_sums) return std::string();
+  std::string ErrorBeside(const TemplateEntry& entry, const Candidate& candidate,
+                          measure::Measurer& measurer) const {
+    if (entry.only_reorders_sums) return {};
     const TemplateRegistry others = templates().OnlyReorderingSums();
     for (const TemplateEntry* other : others.For(candidate.task.workload, candidate.task.target)) {
       auto config = other->default_config(candidate.task.workload, candidate.task.target);
@@ -115,11 +113,10 @@ class MeasureCommand final : public Command {
       auto trial = TrialOf({candidate.task, candidate.epilogue, std::string(other->key),
                             other->version, *std::move(config)},
                            measurer);
-      TW_RETURN_IF_ERROR(trial);
-      if (trial->outcome != Outcome::kOk) continue;
+      if (!trial.ok() || trial->outcome != Outcome::kOk) continue;  // what was measured stands
       return fmt::format(" ({} {:.1e})", other->key, trial->max_abs_error);
     }
-    return std::string();
+    return {};
   }
 
   /// `like`: a candidate of the task.

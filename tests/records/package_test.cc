@@ -127,15 +127,8 @@ TEST_F(PackageTest, KeepsTheBestOfEachTaskWithTiesAndWinners) {
 // As a query does: what seems faster than all that were measured in quiet is in it, and the one
 // that answers in its place.
 TEST_F(PackageTest, KeepsWhatAQueryAnswersAfterNoise) {
-  const auto trial_at = [](std::int64_t index, double value, double quiet, double when) {
-    Trial trial = SampleTrial(index, value);
-    trial.samples.assign(8, value);
-    trial.quiet_share = quiet;
-    trial.finished_unix_seconds = when;
-    return trial;
-  };
-  std::vector<Trial> trials = {trial_at(9, 1e-3, 0.1, 2e9)};
-  for (int i = 0; i < 4; ++i) trials.push_back(trial_at(i, 2e-3 + 1e-4 * i, 1, 1.9e9));
+  std::vector<Trial> trials = {SampleTrialAt(9, 1e-3, 0.1, 2e9)};
+  for (int i = 0; i < 4; ++i) trials.push_back(SampleTrialAt(i, 2e-3 + 1e-4 * i, 1, 1.9e9));
   Add(Path("r.db"), trials);
   PackageOptions options;
   options.best = 2;
@@ -151,7 +144,7 @@ TEST_F(PackageTest, KeepsWhatAQueryAnswersAfterNoise) {
     EXPECT_EQ(answer->record->trial.candidate.config.index, index);
   };
   served(9, 3);
-  Add(Path("r.db"), {trial_at(12, 1.2e-3, 1, 2.1e9)});
+  Add(Path("r.db"), {SampleTrialAt(12, 1.2e-3, 1, 2.1e9)});
   served(12, 3);
 }
 

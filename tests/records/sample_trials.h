@@ -59,6 +59,15 @@ inline Trial SampleTrial(std::int64_t index, double seconds,
   return trial;
 }
 
+/// One of which so large a share of the samples was quiet, at a time.
+inline Trial SampleTrialAt(std::int64_t index, double seconds, double quiet, double unix_seconds) {
+  Trial trial = SampleTrial(index, seconds);
+  trial.samples.assign(8, seconds);
+  trial.quiet_share = quiet;
+  trial.finished_unix_seconds = unix_seconds;
+  return trial;
+}
+
 /// A call of oneDNN for the sample convolution that took `seconds`.
 inline Trial SampleCall(double seconds) {
   const TemplateEntry& entry = *BuiltInTemplates().Find("conv2d.dnnl");

@@ -134,15 +134,8 @@ TEST_F(StoreTest, ARecordMeasuredInNoiseGivesWayToALaterQuietOne) {
   Store store = OpenForWriting();
   const std::int64_t job = store.OpenJob("job", "{}", 7)->id;
   std::string why;
-  const auto trial_at = [](std::int64_t index, double value, double quiet, double when) {
-    Trial trial = SampleTrial(index, value);
-    trial.samples.assign(8, value);
-    trial.quiet_share = quiet;
-    trial.finished_unix_seconds = when;
-    return trial;
-  };
-  const Trial noisy = trial_at(1, 1e-3, 0.1, 100);
-  ASSERT_TRUE(store.Append(job, {trial_at(2, 2e-3, 1, 90), noisy}, {}).ok());
+  const Trial noisy = SampleTrialAt(1, 1e-3, 0.1, 100);
+  ASSERT_TRUE(store.Append(job, {SampleTrialAt(2, 2e-3, 1, 90), noisy}, {}).ok());
   const auto index_served = [&] {
     auto answer = store.Query(BuiltInTemplates(), SampleConv(), SampleTarget(), SampleDevice());
     EXPECT_TRUE(answer.ok() && answer->record.has_value());
@@ -152,13 +145,15 @@ TEST_F(StoreTest, ARecordMeasuredInNoiseGivesWayToALaterQuietOne) {
   EXPECT_EQ(index_served(), 1) << "the quiet one is older: noise makes nothing faster";
   EXPECT_NE(why.find("disturbed: measured in noise (10 %"), std::string::npos) << why;
   // Nobody knows of the third how quiet it was: it is served by its value, as before.
-  ASSERT_TRUE(store.Append(job, {trial_at(3, 1.5e-3, -1, 110)}, {}).ok());
+  ASSERT_TRUE(store.Append(job, {SampleTrialAt(3, 1.5e-3, -1, 110)}, {}).ok());
   EXPECT_EQ(index_served(), 1);
-  ASSERT_TRUE(store.Append(job, {trial_at(4, 1.2e-3, 0.9, 120)}, {}).ok());
+  ASSERT_TRUE(store.Append(job, {SampleTrialAt(4, 1.2e-3, 0.9, 120)}, {}).ok());
   EXPECT_EQ(index_served(), 4);
   EXPECT_NE(why.find("measured in noise, and earlier"), std::string::npos) << why;
   // What is much slower is another kernel, however quiet it was: so a search that was stopped ends.
-  ASSERT_TRUE(store.Append(job, {trial_at(5, 0.9e-3, 0, 130), trial_at(6, 8e-3, 1, 140)}, {}).ok());
+  ASSERT_TRUE(
+      store.Append(job, {SampleTrialAt(5, 0.9e-3, 0, 130), SampleTrialAt(6, 8e-3, 1, 140)}, {})
+          .ok());
   EXPECT_EQ(index_served(), 5);
   EXPECT_NE(why.find("disturbed: measured in noise"), std::string::npos) << why;
   // The same of winners of races.

@@ -108,6 +108,8 @@ constexpr SpaceCase kCases[] = {
      R"({"index":31,"values":{"register_tile":[1,8],"k_unroll":4}})"},
     {"DenseThin", "dense_thin.cpu", "llvm -mcpu=skylake-avx512 -num-threads=2", kFewColumns, 48,
      R"({"index":27,"values":{"parts":2,"step":32,"register_tile":[1,5]}})"},
+    {"DenseThinOfFourRows", "dense_thin.cpu", "llvm -mcpu=core-avx2",
+     "dense(float32[4,64]MK,float32[100,64]NK)->float32", 63, R"({"index":60,"values":{"parts":1,"step":8,"register_tile":[4,3]}})"},
     {"DenseThinOfManyRows", "dense_thin.cpu", "llvm -mcpu=core-avx2",
      "dense(float32[40,24]MK,float32[36,24]NK)->float32", 27,
      R"({"index":20,"values":{"parts":1,"step":8,"register_tile":[4,3]}})"},

@@ -11,10 +11,10 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
+#include "records/front/front.h"
 #include "src/compiler/plan/vta_choose.h"
 #include "src/schedule/lower/lower.h"
 #include "src/target/device.h"
@@ -349,6 +349,11 @@ class KernelChooser {
     double seconds = 0;  ///< of a call, as it is compared
   };
 
+  static bool TakesPlaceOf(const Trial& trial, const Trial& other) {
+    return records::TakesPlace(trial.attempt, trial.finished_unix_seconds, other.attempt,
+                               other.finished_unix_seconds);
+  }
+
   /// The fastest configs that may be served where the answer's is, in order. What seems faster than
   /// the answer, which a race may have found, was measured in another moment.
   Result<std::vector<Measured>> FastestLike(const records::CatalogAnswer& asked) const {
@@ -361,7 +366,7 @@ class KernelChooser {
     filter.served = true;
     filter.limit = kMost;
     std::vector<Measured> found;
-    std::set<std::pair<std::string, std::int64_t>> known;
+    std::map<std::pair<std::string, std::int64_t>, std::size_t> known;
     for (bool more = true; more && found.size() < kMost && filter.skip < kMostSeen;
          filter.skip += filter.limit) {
       auto trials = asked.store->Trials(filter);
@@ -370,11 +375,18 @@ class KernelChooser {
       for (records::Record& record : *trials) {
         const Candidate& candidate = record.trial.candidate;
         if (!ServedLike(record.trial, best)) continue;
-        if (!known.emplace(candidate.template_key, candidate.config.index).second) continue;
+        const std::pair config(candidate.template_key, candidate.config.index);
         const double seconds = std::max(record.trial.value, best.value);
-        found.push_back({std::make_shared<const records::Record>(std::move(record)), seconds});
+        Measured one{std::make_shared<const records::Record>(std::move(record)), seconds};
+        const auto [place, added] = known.emplace(config, found.size());
+        if (added) {
+          found.push_back(std::move(one));
+        } else if (TakesPlaceOf(one.record->trial, found[place->second].record->trial)) {
+          found[place->second] = std::move(one);  // of another fingerprint or epilogue
+        }
       }
     }
+    std::ranges::stable_sort(found, {}, &Measured::seconds);
     return found;
   }
 

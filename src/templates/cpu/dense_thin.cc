@@ -66,7 +66,7 @@ Result<ConfigSpace> ThinSpace(const ThinPlan& plan) {
 /// Errors: what of the config does not fit the workload.
 Status CheckThin(const ThinPlan& plan, std::int64_t parts, std::int64_t step,
                  const std::vector<std::int64_t>& tile) {
-  if (plan.k % (parts * step) != 0) {
+  if (parts < 1 || step < plan.lanes || plan.k % (parts * step) != 0) {
     return InvalidArgument(std::to_string(parts) + " parts in steps of " + std::to_string(step) +
                            ", expected what divides " + std::to_string(plan.k));
   }
@@ -108,8 +108,11 @@ DefaultPlan DefaultOf(const ThinPlan& plan) {
   std::int64_t rows = EvenTile(plan.m, 4);
   std::int64_t columns = EvenTile(plan.n, rows > 1 ? 4 : kMostColumns);
   while (!FitsRegisters(plan, plan.lanes, rows, columns)) {
-    std::int64_t& larger = rows > columns ? rows : columns;
-    larger = EvenTile(larger == rows ? plan.m : plan.n, larger - 1);
+    if (rows > columns) {
+      rows = EvenTile(plan.m, rows - 1);
+    } else {
+      columns = EvenTile(plan.n, columns - 1);
+    }
   }
   chosen.tile = {rows, columns};
   const std::int64_t tiles = TilesOf(plan, chosen.tile);
