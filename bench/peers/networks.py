@@ -1,10 +1,11 @@
 """networks.py WORK PROGRAM [--only TEXT] [--threads 1,2] [--turns N] [--tune SECONDS | --tuned]
 [--before PROGRAM]: whole networks beside ONNX Runtime. Called by networks.sh, which puts the models into WORK/models.
 
-`products-N`, the matrix products of a layer of an encoder, are no network: --only names them. Each network is compiled with its sizes bound on the command line, its results are compared with ONNX
+Each network is compiled with its sizes bound on the command line, its results are compared with ONNX
 Runtime's (all optimizations on; `theirs` is how far its own results without optimizations are from
 those), and both are timed in turns: a process for each, of which one waits, asleep,
 while the other computes. Variants of one model count once in the means (their geometric mean).
+`products-N`, the matrix products of a layer of an encoder, are no network: --only names them.
 
 --tune: a job of so many seconds first, with an empty store, whose records `compile` gets; the network without
 them is timed in the same turns. --tuned: with the stores that an earlier --tune left in WORK/libraries (of all networks that
