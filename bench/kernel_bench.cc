@@ -77,15 +77,7 @@ Result<std::vector<search::TuneTask>> LayersOf(const LayerArguments& arguments,
   });
 }
 
-const char* EpilogueText(const Workload& workload, Mode mode) {
-  if (workload.op == OpKind::kBatchMatmul) return "";
-  return IsInt8(mode) ? "add(channel:int32);relu;cast(float32);mul(0.0005);saturate_cast(uint8)"
-                      : "add(channel:float32);relu";
-}
-
 constexpr std::int64_t kFarBytes = std::int64_t{48} << 20;  // beyond the caches of most machines
-constexpr double kSliceSeconds = 0.002;
-constexpr double kSleepSeconds = 0.01;  // longer than threads of either side wait awake
 
 /// What a kernel with a weight beyond all caches could not be faster than: threads that read as
 /// many bytes, each its part, and do nothing else.
@@ -147,8 +139,7 @@ class KernelBench {
     const bool far = weight_bytes >= kFarBytes;
     MemoryReader memory(far ? weight_bytes : 0, pool_.parallel());
     if (far) functions.emplace_back([&] { memory.Run(); });
-    const auto timings = timer_.Measure(functions, options_.rounds, kSliceSeconds,
-                                        options_.threads > 1 ? kSleepSeconds : 0);
+    const auto timings = timer_.Measure(functions, options_.rounds, options_.threads);
     const auto first = timings.begin() + 1;
     const auto best = std::ranges::min_element(first, first + std::ssize(peers), {},
                                                &QuietTimer::Timing::seconds);
@@ -164,7 +155,7 @@ class KernelBench {
 
  private:
   Result<std::unique_ptr<OurKernel>> MakeOurs(const Workload& workload, Comparison& result) {
-    auto epilogue = Epilogue::Parse(EpilogueText(workload, mode_.mode));
+    auto epilogue = EpilogueOf(workload, IsInt8(mode_.mode));
     TW_RETURN_IF_ERROR(epilogue);
     records::Question question;
     question.templates = &BuiltInTemplates();

@@ -51,6 +51,13 @@ Result<std::vector<search::TuneTask>> ReadLayers(const LayerArguments& arguments
   return layers;
 }
 
+Result<Epilogue> EpilogueOf(const Workload& workload, bool int8) {
+  if (workload.op == OpKind::kBatchMatmul) return Epilogue();
+  return Epilogue::Parse(
+      int8 ? "add(channel:int32);relu;cast(float32);mul(0.0005);saturate_cast(uint8)"
+           : "add(channel:float32);relu");
+}
+
 void MakeInt8(Workload& workload) {
   if (!workload.data.dtype.is_float()) return;
   workload.data.dtype = kUInt8;

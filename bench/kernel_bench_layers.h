@@ -29,6 +29,10 @@ Result<std::vector<search::TuneTask>> ReadLayers(const LayerArguments& arguments
                                                  const Target& target,
                                                  const std::function<void(Workload&)>& change);
 
+/// What stands behind the sums of a layer on each side that is compared: bias and relu, of 8-bit
+/// integers requantized to uint8; nothing behind matrix products of batches.
+Result<Epilogue> EpilogueOf(const Workload& workload, bool int8);
+
 /// The same layer of 8-bit integers, if it is one of floats: uint8 by int8 to int32.
 void MakeInt8(Workload& workload);
 

@@ -75,8 +75,9 @@ double QuietTimer::Canary() {
 }
 
 std::vector<QuietTimer::Timing> QuietTimer::Measure(
-    const std::vector<std::function<void()>>& functions, int rounds, double slice_seconds,
-    double pause_seconds) {
+    const std::vector<std::function<void()>>& functions, int rounds, int threads) {
+  constexpr double kSliceSeconds = 0.002;
+  constexpr double kSleepSeconds = 0.01;  // longer than threads wait awake
   struct Slice {
     double per_call, canary;
     bool preempted;
@@ -88,15 +89,15 @@ std::vector<QuietTimer::Timing> QuietTimer::Measure(
     const double start = Now();
     functions[f]();
     calls[f] =
-        std::clamp(static_cast<int>(slice_seconds / std::max(1e-8, Now() - start)), 1, 100000);
+        std::clamp(static_cast<int>(kSliceSeconds / std::max(1e-8, Now() - start)), 1, 100000);
   }
   std::vector<int> quiet_slices(functions.size(), 0);
   for (int round = 0; round < kMostRounds * rounds; ++round) {
     const bool enough = std::ranges::min(quiet_slices) >= kEnoughQuietSlices;
     if (round >= rounds && enough) break;
     for (std::size_t f = 0; f < functions.size(); ++f) {
-      if (pause_seconds > 0) {
-        std::this_thread::sleep_for(std::chrono::duration<double>(pause_seconds));
+      if (threads > 1) {
+        std::this_thread::sleep_for(std::chrono::duration<double>(kSleepSeconds));
       }
       functions[f]();
       const long preemptions = Preemptions();

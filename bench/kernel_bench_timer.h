@@ -21,10 +21,10 @@ class QuietTimer {
     int slices = 0;
   };
   /// One Timing per function. rounds: slices per function, up to five times as many while
-  /// quiet ones are missing; slice_seconds: length of one. pause_seconds: before each slice, so
-  /// that threads of another function, which wait for work awake, have gone to sleep.
+  /// quiet ones are missing. threads: of the functions; of several each slice waits until those of
+  /// the function before, which wait for work awake, have gone to sleep.
   std::vector<Timing> Measure(const std::vector<std::function<void()>>& functions, int rounds,
-                              double slice_seconds = 0.002, double pause_seconds = 0);
+                              int threads = 1);
 
  private:
   double Canary();

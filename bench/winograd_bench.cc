@@ -91,9 +91,7 @@ class WinogradBench {
  private:
   Status Time(const Workload& w, const TemplateEntry& winograd, const TemplateEntry& direct,
               Comparison& result) {
-    auto epilogue = Epilogue::Parse(
-        options_.int8 ? "add(channel:int32);relu;cast(float32);mul(0.0005);saturate_cast(uint8)"
-                      : "add(channel:float32);relu");
+    auto epilogue = EpilogueOf(w, options_.int8);
     TW_RETURN_IF_ERROR(epilogue);
     std::vector<std::unique_ptr<OurKernel>> kernels;
     for (const TemplateEntry* entry : {&winograd, &direct}) {
@@ -103,11 +101,8 @@ class WinogradBench {
       TW_RETURN_IF_ERROR(kernel);
       kernels.push_back(*std::move(kernel));
     }
-    constexpr double kSliceSeconds = 0.002;
-    constexpr double kSleepSeconds = 0.01;  // longer than threads wait awake
-    const auto timings =
-        timer_.Measure({[&] { kernels[0]->Run(); }, [&] { kernels[1]->Run(); }}, options_.rounds,
-                       kSliceSeconds, options_.threads > 1 ? kSleepSeconds : 0);
+    const auto timings = timer_.Measure({[&] { kernels[0]->Run(); }, [&] { kernels[1]->Run(); }},
+                                        options_.rounds, options_.threads);
     result.winograd = timings[0].seconds, result.direct = timings[1].seconds;
     result.quiet_slices = std::min(timings[0].quiet_slices, timings[1].quiet_slices);
     return {};

@@ -542,11 +542,7 @@ Result<FrontAnswer> Store::Front(const TemplateRegistry& templates, const Worklo
     if (FrontRowOf(trial, metrics).empty()) continue;
     auto key = std::pair(trial.candidate.template_key, trial.candidate.config.ToString());
     const auto [place, added] = latest.try_emplace(std::move(key), record);
-    const Trial& known_one = place->second.trial;
-    if (!added && TakesPlace(trial.attempt, trial.finished_unix_seconds, known_one.attempt,
-                             known_one.finished_unix_seconds)) {
-      place->second = std::move(record);
-    }
+    if (!added && TakesPlace(trial, place->second.trial)) place->second = std::move(record);
   }
   std::vector<Record> records;
   std::vector<std::vector<double>> rows;

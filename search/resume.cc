@@ -249,10 +249,9 @@ Status TuneRun::ReplayVerified(TaskState& state) const {
   filter.job = job_.id;
   filter.workload_key = state.key;
   filter.target = target.ToString();
-  const int codegen = DeviceTraitsOf(target).codegen_version;
   return context_.store->ForEachTrial(filter, [&](const records::Record& record) -> Status {
     const Trial& trial = record.trial;
-    if (trial.attempt <= 0 || trial.codegen_version != codegen) return {};
+    if (trial.attempt <= 0) return {};
     const bool fine = trial.outcome == Outcome::kOk && trial.verified;
     // As when it happened: a race's failures say that a result is wrong, or nothing.
     const bool says = state.verified_last ? trial.outcome != Outcome::kDeviceLost

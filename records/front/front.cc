@@ -108,6 +108,11 @@ bool TakesPlace(std::int64_t attempt, double finished, std::int64_t other_attemp
          std::tuple(rank(other_attempt), other_finished, other_attempt);
 }
 
+bool TakesPlace(const Trial& trial, const Trial& other) {
+  return TakesPlace(trial.attempt, trial.finished_unix_seconds, other.attempt,
+                    other.finished_unix_seconds);
+}
+
 Result<Preference> Preference::Parse(std::string_view text, const Target& target) {
   Preference prefer;
   const std::size_t comma = text.find(',');

@@ -49,6 +49,7 @@ double ComparedValue(std::string_view metric, double value, std::int64_t attempt
 /// first; of two alike the one that finished later.
 bool TakesPlace(std::int64_t attempt, double finished, std::int64_t other_attempt,
                 double other_finished);
+bool TakesPlace(const Trial& trial, const Trial& other);
 
 /// The record wanted of a front by Preference::Metrics; where all are above the limit, the one
 /// nearest to it. front: not empty.

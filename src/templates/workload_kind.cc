@@ -29,6 +29,11 @@ bool IsInt8(const Workload& w) {
          w.out_dtype == kInt32;
 }
 
+std::string RefusesDense(const Workload& w) {
+  if (w.op != OpKind::kDense) return "only dense";
+  return w.data_layout == "MK" && w.kernel_layout == "NK" ? "" : "only MK data and NK weights";
+}
+
 bool IsPlainNchw(const Workload& w) { return w.data_layout == "NCHW" && w.kernel_layout == "OIHW"; }
 
 std::string Blocked(const std::string& layout, std::int64_t block, char dimension) {

@@ -22,6 +22,8 @@ bool IsFloat16(const Workload& workload);
 bool IsInt8(const Workload& workload);
 /// True if data and weight are in NCHW and OIHW (AutoTVM's templates take nothing else).
 bool IsPlainNchw(const Workload& workload);
+/// Empty for a dense layer of rows of data and of weights, else the reason why it is none.
+std::string RefusesDense(const Workload& workload);
 /// "NCHW" and 16 -> "NCHW16c".
 std::string Blocked(const std::string& layout, std::int64_t block, char dimension);
 

@@ -349,11 +349,6 @@ class KernelChooser {
     double seconds = 0;  ///< of a call, as it is compared
   };
 
-  static bool TakesPlaceOf(const Trial& trial, const Trial& other) {
-    return records::TakesPlace(trial.attempt, trial.finished_unix_seconds, other.attempt,
-                               other.finished_unix_seconds);
-  }
-
   /// The fastest configs that may be served where the answer's is, in order. What seems faster than
   /// the answer, which a race may have found, was measured in another moment.
   Result<std::vector<Measured>> FastestLike(const records::CatalogAnswer& asked) const {
@@ -381,7 +376,7 @@ class KernelChooser {
         const auto [place, added] = known.emplace(config, found.size());
         if (added) {
           found.push_back(std::move(one));
-        } else if (TakesPlaceOf(one.record->trial, found[place->second].record->trial)) {
+        } else if (records::TakesPlace(one.record->trial, found[place->second].record->trial)) {
           found[place->second] = std::move(one);  // of another fingerprint or epilogue
         }
       }

@@ -23,11 +23,6 @@ Sizes SizesOf(const Workload& w) {
   return {w.data.shape[rank - 2], w.weight.shape[rank - 2], w.data.shape[rank - 1]};
 }
 
-std::string RefusesDense(const Workload& w) {
-  if (w.op != OpKind::kDense) return "only dense";
-  return w.data_layout == "MK" && w.kernel_layout == "NK" ? "" : "only MK data and NK weights";
-}
-
 Result<ConfigSpace> TwoPartSpace(const Workload& w) {
   const Sizes s = SizesOf(w);
   return MakeSpace({Knob::Split("tile_y", s.m, 2), Knob::Split("tile_x", s.n, 2),

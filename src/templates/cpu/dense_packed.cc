@@ -75,8 +75,7 @@ std::int64_t MostRows(const Workload& w, const Plan& plan) {
 }  // namespace
 
 std::string DensePackedCpu::Refuses(const Workload& w, const Target& target) {
-  if (w.op != OpKind::kDense) return "only dense";
-  if (w.data_layout != "MK" || w.kernel_layout != "NK") return "only MK data and NK weights";
+  if (std::string reason = RefusesDense(w); !reason.empty()) return reason;
   if (!IsFloat32(w) && !IsInt8(w)) return "only float32, or 8-bit summed in int32";
   auto plan = MakePlan(w, target);
   return plan.ok() ? "" : plan.status().message();

@@ -1,3 +1,6 @@
+// Dense layers of few results: partial sums in vectors along K, the parts of K for threads, and
+// when that takes fewer cycles than a packed weight, whose vectors lie along columns.
+
 #include "src/templates/cpu/dense_thin.h"
 
 #include <algorithm>
@@ -21,6 +24,8 @@ struct ThinPlan {
   std::int64_t m = 0, n = 0, k = 0;
   std::int64_t lanes = 0, registers = 0, threads = 1;
   std::vector<std::int64_t> parts, steps;  ///< largest last
+
+  std::int64_t weight_bytes() const { return n * k * 4; }
 };
 
 Result<ThinPlan> MakeThinPlan(const Workload& w, const Target& target) {
@@ -97,7 +102,7 @@ std::int64_t TilesOf(const ThinPlan& plan, const std::vector<std::int64_t>& tile
 /// which come faster than a single one.
 bool IsFar(const ThinPlan& plan) {
   constexpr std::int64_t kFarBytes = std::int64_t{32} << 20;
-  return plan.n * plan.k * 4 >= kFarBytes;
+  return plan.weight_bytes() >= kFarBytes;
 }
 
 DefaultPlan DefaultOf(const ThinPlan& plan) {
@@ -118,7 +123,7 @@ DefaultPlan DefaultOf(const ThinPlan& plan) {
   const std::int64_t tiles = TilesOf(plan, chosen.tile);
   for (const std::int64_t parts : plan.parts) {
     const bool idle = chosen.parts * tiles < kEven * plan.threads;
-    if (idle && plan.n * plan.k * 4 >= parts * kWorthWaking) chosen.parts = parts;
+    if (idle && plan.weight_bytes() >= parts * kWorthWaking) chosen.parts = parts;
   }
   for (const std::int64_t step : plan.steps) {
     const bool fits =
@@ -138,7 +143,7 @@ VectorCycles CyclesOf(const ThinPlan& plan) {
   constexpr double kBytesPerCycle = 64;
   constexpr std::int64_t kNearestBytes = std::int64_t{32} << 10;
   const double multiply = static_cast<double>(plan.lanes * 4) / kBytesPerCycle;
-  return {multiply, plan.n * plan.k * 4 <= kNearestBytes ? multiply : 2 * multiply};
+  return {multiply, plan.weight_bytes() <= kNearestBytes ? multiply : 2 * multiply};
 }
 
 constexpr double kLaunch = 2500;  // cycles, of threads
@@ -195,8 +200,7 @@ void ScheduleParts(Schedule& s, StageId parts, StageId sums, std::int64_t step,
 }  // namespace
 
 std::string DenseThinCpu::Refuses(const Workload& w, const Target& target) {
-  if (w.op != OpKind::kDense) return "only dense";
-  if (w.data_layout != "MK" || w.kernel_layout != "NK") return "only MK data and NK weights";
+  if (std::string reason = RefusesDense(w); !reason.empty()) return reason;
   if (!IsFloat32(w)) return "only float32";
   auto plan = MakeThinPlan(w, target);
   if (!plan.ok()) return plan.status().message();

@@ -30,8 +30,7 @@ std::string RefusesTypes(const Workload& w, const Target& target) {
 }
 
 std::string RefusesDense(const Workload& w, const Target& target) {
-  if (w.op != OpKind::kDense) return "only dense";
-  if (w.data_layout != "MK" || w.kernel_layout != "NK") return "only MK data and NK weights";
+  if (std::string reason = RefusesDense(w); !reason.empty()) return reason;
   return RefusesTypes(w, target);
 }
 

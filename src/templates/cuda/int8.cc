@@ -133,8 +133,7 @@ Result<Kernel> Conv2dNchwcInt8Cuda::Apply(const Workload& w, const Epilogue& epi
 }
 
 std::string DenseInt8Cuda::Refuses(const Workload& w, const Target& target) {
-  if (w.op != OpKind::kDense) return "only dense";
-  if (w.data_layout != "MK" || w.kernel_layout != "NK") return "only MK data and NK weights";
+  if (std::string reason = RefusesDense(w); !reason.empty()) return reason;
   if (w.data.shape[1] % kDepth != 0) return "only multiples of 4 inputs";
   return RefusesInt8(w, target);
 }
