@@ -46,7 +46,7 @@ OnnxHandler FindOnnxHandler(std::string_view domain, std::string_view op_type) {
         OnnxShapeHandlers(), OnnxIndexingHandlers(), OnnxPlaceHandlers(), OnnxTopKHandlers(),
         OnnxGridSampleHandlers(), OnnxRearrangementHandlers(), OnnxResizeHandlers(),
         OnnxLossHandlers(), OnnxQuantizedHandlers(), OnnxRegionHandlers(),
-        OnnxDeterminantHandlers()}) {
+        OnnxDeterminantHandlers(), OnnxEinsumHandlers()}) {
     if (OnnxHandler handler = find(entries)) return handler;
   }
   return nullptr;

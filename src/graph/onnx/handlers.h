@@ -13,6 +13,7 @@ namespace tilewright {
 std::span<const OnnxHandlerEntry> OnnxConvolutionHandlers();
 std::span<const OnnxHandlerEntry> OnnxNormalizationHandlers();
 std::span<const OnnxHandlerEntry> OnnxMatmulHandlers();
+std::span<const OnnxHandlerEntry> OnnxEinsumHandlers();
 std::span<const OnnxHandlerEntry> OnnxElementwiseHandlers();
 std::span<const OnnxHandlerEntry> OnnxActivationHandlers();
 std::span<const OnnxHandlerEntry> OnnxComparisonHandlers();
