@@ -56,7 +56,8 @@ inline constexpr std::string_view kRuntimeDomain = "com.microsoft";
 void ExpectImage(OnnxNode& node, int index);
 /// A sequence as an image; an image stays as it is.
 int AsImage(OnnxNode& node, int id);
-/// An image, as a sequence where input 0 is one.
+/// An image, as a sequence where input 0 is one; images that follow each other in depth,
+/// [N*D,C,H,W], as volumes where input 0 is one.
 int FromImage(OnnxNode& node, int id);
 /// One spatial dimension of a window: sizes and steps, and the padding in front and behind.
 struct WindowPart {
@@ -72,6 +73,19 @@ void SetWindow(OpAttributes& attributes, std::size_t dimension, const WindowPart
 int EmitPool(OnnxNode& node, OpKind kind, int data);
 /// Convolution of volumes, and pooling of them by `op`, whose window is still to be set.
 int EmitVolumeConvolution(OnnxNode& node);
+/// Its sums, of type `sums` if that is given, as images that follow each other in depth (see
+/// FromImage); `padding` is around the data.
+int VolumeSums(OnnxNode& node, int data, int weight, double padding,
+               std::optional<DataType> sums = {});
+/// Transposed convolution of volumes, its bias (input 2) added.
+int EmitVolumeConvTranspose(OnnxNode& node);
+/// The windows of a ConvTranspose over these extents: pads from its attributes, auto_pad or
+/// output_shape; how many elements are added behind each dimension goes to `extra`. Empty with an
+/// error.
+std::vector<WindowPart> ReadTransposedWindow(OnnxNode& node,
+                                             const std::vector<std::int64_t>& extents,
+                                             const std::vector<std::int64_t>& kernel,
+                                             std::vector<std::int64_t>& extra);
 int EmitVolumePool(OnnxNode& node, Operator op, int data);
 /// Attributes of a convolution as ONNX spells them, for a window of `kernel` over the last two
 /// dimensions of `data` (an image that input 0 is or has become): strides, pads or auto_pad,

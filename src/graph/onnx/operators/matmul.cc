@@ -17,12 +17,24 @@ int Scaled(OnnxNode& node, int id, double factor) {
   return factor == 1 ? id : node.Emit(OpKind::kMul, id, factor);
 }
 
+// Errors: kInvalidArgument for an element type that products of the format do not have.
+void CheckProductType(OnnxNode& node) {
+  const TensorType type = node.InputType(0);
+  const DataType dtype = type.dtype;
+  if (!node.ok() || dtype.is_float() || (dtype.is_integer() && dtype.bits >= 32)) return;
+  node.FailInvalid("input 0 is " + type.ToString() + ", expected floats, int32, uint32, int64 or "
+                   "uint64; MatMulInteger multiplies numbers of 8 bits");
+}
+
 void ImportGemm(OnnxNode& node) {
-  if (!ImportQuantizedGemm(node)) node.SetOutput(EmitGemm(node));
+  if (ImportQuantizedGemm(node)) return;
+  CheckProductType(node);
+  node.SetOutput(EmitGemm(node));
 }
 
 void ImportMatMul(OnnxNode& node) {
   if (ImportQuantizedMatMul(node)) return;
+  CheckProductType(node);
   node.SetOutput(EmitMatmul(node, node.Input(0), node.Input(1)));
 }
 
