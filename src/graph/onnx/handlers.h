@@ -42,6 +42,8 @@ std::span<const OnnxHandlerEntry> RuntimeEmbeddingHandlers();
 std::span<const OnnxHandlerEntry> RuntimeAttentionHandlers();
 std::span<const OnnxHandlerEntry> RuntimeDynamicHandlers();
 std::span<const OnnxHandlerEntry> RuntimeRecurrentHandlers();
+/// Of ONNX's domain for classical models, kMlDomain.
+std::span<const OnnxHandlerEntry> MlHandlers();
 /// Of this project's own domain (docs: model files).
 std::span<const OnnxHandlerEntry> OwnDomainHandlers();
 
@@ -50,6 +52,9 @@ inline constexpr std::string_view kOwnDomain = "ai.tilewright";
 
 /// Domain of ONNX Runtime's own operators.
 inline constexpr std::string_view kRuntimeDomain = "com.microsoft";
+
+/// ONNX's domain of trees, scalers and their like.
+inline constexpr std::string_view kMlDomain = "ai.onnx.ml";
 
 /// Sequences [N,C,L] are computed as images [N,C,1,L], weights [O,I,L] likewise. Refuses values of
 /// input `index` that are neither sequences nor images.

@@ -57,6 +57,10 @@ std::string_view HintFor(std::string_view op_type) {
            "(operator set 13 or later for one scale per channel), or convert the model before "
            "exporting";
   }
+  if (op_type.find("ai.onnx.ml.ZipMap") != op_type.npos) {
+    return "; ZipMap makes a list of maps of the scores: convert the model without it (in "
+           "skl2onnx: options={'zipmap': False})";
+  }
   if (op_type.find(".QLinear") != op_type.npos) {
     return "; quantize the model in the QDQ format (QuantFormat.QDQ) instead of QOperator";
   }
@@ -285,7 +289,7 @@ Status SetOutputs(const GraphProto& graph, OnnxImport& import) {
     if (const auto stored = import.stored.find(*id); stored != import.stored.end()) {
       return Unsupported("graph output '" + name + "' has element type " +
                          std::string(stored->second->name) +
-                         ", which is supported in constants only; expected a Cast behind it");
+                         ", which outputs cannot have; expected a Cast behind it");
     }
     outputs.push_back(*id);
   }
@@ -590,6 +594,9 @@ Result<Graph> ImportOnnxIn(const std::string& folder, std::string_view bytes, st
   if (import.opset == 0 && model.opset_import_size() == 0) {
     return InvalidArgument("no operator set is named (opset_import), expected one");
   }
+  const bool foreign = std::ranges::none_of(
+      graph.node(), [](const NodeProto& node) { return DomainOf(node).empty(); });
+  if (import.opset == 0 && foreign) import.opset = kNewestOpset;  // of which nothing depends
   TW_RETURN_IF_ERROR(CheckOpset(import.opset));
   import.folder = folder;
   import.requantize = options.requantize;

@@ -29,7 +29,7 @@ constexpr std::string_view kHandingOn[] = {"Expand",  "Flatten",   "Gather",   "
 // Whether an operator may read elements of a type that is only stored as input `index`.
 bool ReadsStored(std::string_view op_type, int index) {
   if (op_type == "DequantizeLinear") return index != 1;
-  if (op_type == "Shape" || op_type == "Size") return true;
+  if (op_type == "Shape" || op_type == "Size" || op_type == "CastLike") return true;
   if (index != 0) return false;
   return op_type == "Cast" || op_type == "CastLike" ||
          std::ranges::find(kHandingOn, op_type) != std::end(kHandingOn);
@@ -473,6 +473,16 @@ void OnnxNode::SetOutput(int id, int index) {
   import_.graph.Rename(id, name);
   import_.values.emplace(name, id);
   if (stored != nullptr) import_.stored.insert_or_assign(id, stored);
+}
+
+void OnnxNode::Unmade(int index, const std::string& reason) {
+  if (HasOutput(index)) import_.unmade.insert_or_assign(proto_.output(index), reason);
+}
+
+void OnnxNode::SetStoredOutput(int id, const StoredType& type) {
+  SetOutput(id);
+  if (!ok() || id < 0 || !HasOutput(0)) return;
+  import_.stored.insert_or_assign(import_.values.at(proto_.output(0)), &type);
 }
 
 void OnnxNode::ReturnConstant(Tensor contents) {

@@ -52,7 +52,8 @@ struct OnnxImport {
   /// Floats that stand for the numbers of another node: what DequantizeLinear made, and products of
   /// such values.
   std::map<int, QuantizedForm> forms;
-  /// Constants whose element type is only stored, and what hands such elements on.
+  /// Constants whose element type is only stored, what was rounded to one, and what hands such
+  /// elements on.
   std::map<int, const StoredType*> stored;
   /// Names of the tensors of each sequence (sequences.h), and optional values that have none.
   std::map<std::string, std::vector<std::string>, std::less<>> sequences;
@@ -184,6 +185,11 @@ class OnnxNode {
   int EmitFilled(TensorType type, double fill);
   /// Makes `id` output `index` of this node: the value gets the output's name.
   void SetOutput(int id, int index = 0);
+  /// The same of numbers whose element type is only stored.
+  void SetStoredOutput(int id, const StoredType& type);
+  /// Says why an output is not made: `reason` stands behind its name in the message, should one be
+  /// read.
+  void Unmade(int index, const std::string& reason);
   /// The common end of a handler: one operator whose result is output 0.
   void Return(const Operator& op, std::vector<int> inputs) { SetOutput(Emit(op, inputs)); }
   /// Gives an output a constant that is in the file.
