@@ -239,7 +239,8 @@ std::vector<WindowPart> ReadTransposedWindow(OnnxNode& node,
     const std::int64_t total = std::max<std::int64_t>(whole - size, 0);
     part.before = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
     part.after = total - part.before;
-    extra[i] += std::max<std::int64_t>(size - whole, 0);  // which the window does not reach
+    // What the window does not reach; auto_pad alone asks for no more than it does.
+    if (!wanted.empty()) extra[i] += std::max<std::int64_t>(size - whole, 0);
   }
   return window;
 }

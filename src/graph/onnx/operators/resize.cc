@@ -306,12 +306,38 @@ int Truncated(OnnxNode& node, int value, DataType dtype) {
   return node.EmitCast(moved, dtype);
 }
 
+// The nearest number of an integer type, halves upwards.
+int Nearby(OnnxNode& node, int value, DataType dtype) {
+  const bool sign = dtype.code != TypeCode::kUInt;
+  Operator clip{OpKind::kClip, {}};
+  clip.attributes.a_min = sign ? -std::exp2(dtype.bits - 1) : 0;
+  clip.attributes.a_max = std::exp2(sign ? dtype.bits - 1 : dtype.bits) - 1;
+  const int moved = node.Emit(OpKind::kAdd, value, 0.5);
+  return node.Emit(clip, {node.Emit(OpKind::kFloor, {moved})});
+}
+
+// Antialiased integers are rounded behind each dimension, of which the last one comes first, as in
+// ONNX Runtime.
+int EmitSmoothIntegers(OnnxNode& node, int data, const Method& method,
+                       std::vector<Stretch> stretches, DataType dtype) {
+  std::ranges::sort(stretches, std::ranges::greater(), &Stretch::axis);
+  for (const Stretch& s : stretches) {
+    if (!node.ok()) return -1;
+    if (s.from == s.to && s.scale == 1) continue;
+    data = Nearby(node, EmitStretched(node, data, method, s), dtype);
+  }
+  return node.EmitCast(data, dtype);
+}
+
 void ReturnStretched(OnnxNode& node, const Method& method, const std::vector<Stretch>& stretches) {
   CheckMethod(node, method);
   int result = node.Input(0);
   const DataType dtype = node.TypeOf(result).dtype;
   const bool mixes = method.mode != "nearest" && node.ok() && dtype.is_integer();
   if (mixes) result = node.EmitCast(result, dtype.bits > 16 ? kFloat64 : kFloat32);
+  if (mixes && method.antialias) {
+    return node.SetOutput(EmitSmoothIntegers(node, result, method, stretches, dtype));
+  }
   for (const Stretch& s : stretches) {
     if (!node.ok()) return;
     if (s.from == s.to && s.scale == 1) continue;

@@ -310,10 +310,6 @@ void ImportStft(OnnxNode& node) {
     return node.FailInvalid("input 0 is " + type.ToString() +
                             ", expected floats [B,L], [B,L,1] or [B,L,2]");
   }
-  if (onesided && parts == 2) {
-    return node.FailInvalid("attribute onesided is 1 (its default), and the signal is complex; "
-                            "expected 0");
-  }
   const TensorType window = windowed ? node.InputType(2) : TensorType();
   if (windowed && node.ok() && (window.shape.size() != 1 || window.dtype != type.dtype)) {
     return node.FailInvalid("the window (input 2) is " + window.ToString() +
