@@ -72,9 +72,13 @@ Status CheckTypes(const Workload& w) {
   const bool integers =
       a.is_integer() && b.is_integer() && a.bits <= 32 && b.bits <= 32 && w.out_dtype == kInt32;
   if (floats || integers) return {};
+  // Sums of unsigned and of wide integers have the type of these.
+  const bool own_sums = a == kUInt32 || (a.is_integer() && a.bits == 64);
+  if (own_sums && a == b && w.out_dtype == a && IsMatrixProduct(w.op)) return {};
   return InvalidArgument(
       fmt::format("{} x {} -> {}, expected one float type (float16 also with float32 sums) "
-                  "or integers with int32 sums",
+                  "or integers with int32 sums (matrix products of uint32, int64 and uint64: with "
+                  "sums of that type)",
                   DataTypeName(a), DataTypeName(b), DataTypeName(w.out_dtype)));
 }
 
@@ -277,7 +281,9 @@ Result<Workload> Workload::FromOperator(const Operator& op, const TensorType& da
   w.op = op.kind;
   w.data = data;
   w.weight = weight;
-  w.out_dtype = a.dtype.value_or(data.dtype.is_float() ? data.dtype : kInt32);
+  const bool wide = data.dtype == kUInt32 || data.dtype.bits == 64;
+  const bool own_sums = data.dtype.is_float() || (wide && IsMatrixProduct(op.kind));
+  w.out_dtype = a.dtype.value_or(own_sums ? data.dtype : kInt32);
   w.data_layout = a.data_layout;
   w.kernel_layout = a.kernel_layout;
   w.narrow_weights = a.narrow_weights;

@@ -45,7 +45,7 @@ constexpr std::array<std::int64_t, 20> kNumbers = {0,
                                                    std::numeric_limits<std::int64_t>::min(),
                                                    6};
 constexpr std::array<float, 10> kFloats = {0, 1, -1, 0.5F, 1e-30F, 1e30F, -0.0F, 3e38F, 2, 1e-5F};
-constexpr std::array<const char*, 77> kOperators = {"Add",
+constexpr std::array<const char*, 90> kOperators = {"Add",
                                                     "And",
                                                     "ArgMax",
                                                     "AveragePool",
@@ -54,6 +54,7 @@ constexpr std::array<const char*, 77> kOperators = {"Add",
                                                     "CastLike",
                                                     "Clip",
                                                     "Concat",
+                                                    "ConcatFromSequence",
                                                     "Constant",
                                                     "ConstantOfShape",
                                                     "Conv",
@@ -93,6 +94,9 @@ constexpr std::array<const char*, 77> kOperators = {"Add",
                                                     "Mod",
                                                     "Mul",
                                                     "OneHot",
+                                                    "Optional",
+                                                    "OptionalGetElement",
+                                                    "OptionalHasElement",
                                                     "PRelu",
                                                     "Pad",
                                                     "QLinearConv",
@@ -107,14 +111,23 @@ constexpr std::array<const char*, 77> kOperators = {"Add",
                                                     "Relu",
                                                     "Reshape",
                                                     "Resize",
+                                                    "RoiAlign",
+                                                    "STFT",
                                                     "Scan",
                                                     "ScatterElements",
                                                     "ScatterND",
+                                                    "SequenceAt",
+                                                    "SequenceConstruct",
+                                                    "SequenceErase",
+                                                    "SequenceInsert",
+                                                    "SequenceLength",
+                                                    "SequenceMap",
                                                     "Shape",
                                                     "Slice",
                                                     "Softmax",
                                                     "SpaceToDepth",
                                                     "Split",
+                                                    "SplitToSequence",
                                                     "Squeeze",
                                                     "Tile",
                                                     "TopK",
@@ -122,17 +135,20 @@ constexpr std::array<const char*, 77> kOperators = {"Add",
                                                     "Trilu",
                                                     "Unsqueeze",
                                                     "Where"};
-constexpr std::array<const char*, 36> kAttributes = {
+constexpr std::array<const char*, 45> kAttributes = {
     "axis",      "axes",    "pads",       "paddings",  "strides",      "dilations",
     "group",     "alpha",   "beta",       "epsilon",   "to",           "perm",
     "keepdims",  "mode",    "shape",      "split",     "starts",       "ends",
     "broadcast", "is_test", "spatial",    "blocksize", "allowzero",    "auto_pad",
     "ceil_mode", "transA",  "block_size", "reduction", "kernel_shape", "value",
-    "clip",      "layout",  "direction",  "num_heads", "hidden_size",  "activation"};
+    "clip",      "layout",  "direction",  "num_heads", "hidden_size",  "activation",
+    "antialias", "training_mode", "sampling_ratio", "output_shape", "new_axis", "n_targets",
+    "nodes_truenodeids", "equation", "onesided"};
 
-constexpr std::array<const char*, 16> kTexts = {
+constexpr std::array<const char*, 20> kTexts = {
     "SAME_UPPER", "VALID", "linear", "cubic", "reflect", "wrap",          "none",    "add",
-    "CRD",        "FLOAT", "ij,jk",  "",      "Affine",  "bidirectional", "reverse", "Elu"};
+    "CRD",        "FLOAT", "ij,jk",  "",      "Affine",  "bidirectional", "reverse", "Elu",
+    "...ij,jk",   "ii->i", "BRANCH_EQ", "LOGISTIC"};
 
 class Mutator {
  public:

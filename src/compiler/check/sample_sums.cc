@@ -115,6 +115,12 @@ std::vector<std::int64_t> OffsetsIn(const Shape& whole, const Shape& box) {
   return offsets;
 }
 
+/// An integer element; sums and products of such wrap as those of its type do.
+std::uint64_t WholeAt(const Tensor& integers, std::int64_t i) {
+  if (integers.dtype().bits == 64) return integers.As<std::uint64_t>()[static_cast<std::size_t>(i)];
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(integers.At(i)));
+}
+
 /// An integer sum in the type of the result, in which it wraps.
 void SetWrapped(Tensor& to, std::int64_t i, std::int64_t sum) {
   const auto at = static_cast<std::size_t>(i);
@@ -129,7 +135,7 @@ void SetWrapped(Tensor& to, std::int64_t i, std::int64_t sum) {
       to.As<std::uint32_t>()[at] = static_cast<std::uint32_t>(sum);
       return;
     default:
-      to.As<std::int64_t>()[at] = static_cast<std::int32_t>(sum);  // summed in 32 bits
+      to.As<std::int64_t>()[at] = sum;
   }
 }
 
@@ -184,15 +190,14 @@ Result<SampledReference::Sample> SampledReference::SumOfProducts(
   std::int64_t i = 0;
   for (std::int64_t element = 0; element < count; ++element) {
     double sum = 0, magnitude = 0, carried = 0;
-    std::int64_t whole = 0;
+    std::uint64_t whole = 0;
     const auto end = static_cast<std::int64_t>(taps->ends[static_cast<std::size_t>(element)]);
     for (; i < end; ++i) {
-      const double x = a.value.At(i), y = b.value.At(i);
       if (!real) {
-        const auto product = static_cast<std::int64_t>(x) * static_cast<std::int64_t>(y);
-        whole = static_cast<std::int32_t>(whole + product);
+        whole += WholeAt(a.value, i) * WholeAt(b.value, i);
         continue;
       }
+      const double x = a.value.At(i), y = b.value.At(i);
       const double ex = a.exact() ? 0 : a.error.At(i), ey = b.exact() ? 0 : b.error.At(i);
       sum += x * y;
       magnitude += std::fabs(x * y);
@@ -202,7 +207,7 @@ Result<SampledReference::Sample> SampledReference::SumOfProducts(
       result->value.Set(element, sum);
       result->error.Set(element, UnitOfSums(node.type.dtype) * magnitude + carried);
     } else {
-      SetWrapped(result->value, element, whole);
+      SetWrapped(result->value, element, static_cast<std::int64_t>(whole));
     }
   }
   return Sample(std::move(result));

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "src/graph/onnx/handlers.h"
+#include "src/graph/onnx/sparse.h"
 
 namespace tilewright {
 namespace {
@@ -51,6 +52,7 @@ template <typename Visit>
 void ForEachMade(const GraphProto& graph, const Visit& visit) {
   for (const auto& input : graph.input()) visit(input.name());
   for (const auto& initializer : graph.initializer()) visit(initializer.name());
+  for (const auto& sparse : graph.sparse_initializer()) visit(sparse.values().name());
   for (const NodeProto& node : graph.node()) {
     for (const std::string& output : node.output()) visit(output);
   }
@@ -166,6 +168,14 @@ Status AddConstants(const GraphProto& graph, const std::string& prefix, const st
       return InvalidArgument("value '" + initializer.name() + "' of " + where + " is made twice");
     }
     import.taken.insert(name);
+  }
+  for (const auto& sparse : graph.sparse_initializer()) {
+    const std::string& inner = sparse.values().name();
+    TW_RETURN_IF_ERROR(AddSparseInitializer(sparse, prefix + inner, import));
+    if (!names.emplace(inner, prefix + inner).second) {
+      return InvalidArgument("value '" + inner + "' of " + where + " is made twice");
+    }
+    import.taken.insert(prefix + inner);
   }
   return Status();
 }
@@ -288,8 +298,7 @@ Result<std::vector<NodeProto>> ExpandCall(const NodeProto& call, const FunctionP
 
 Result<std::vector<NodeProto>> ExpandBranch(const NodeProto& node, const GraphProto& branch,
                                             OnnxImport& import) {
-  if (branch.input_size() > 0 || branch.output_size() != node.output_size() ||
-      branch.sparse_initializer_size() > 0) {
+  if (branch.input_size() > 0 || branch.output_size() != node.output_size()) {
     return InvalidArgument("its branch has " + std::to_string(branch.input_size()) +
                            " inputs and " + std::to_string(branch.output_size()) +
                            " outputs, expected 0 and " + std::to_string(node.output_size()));
@@ -332,7 +341,7 @@ Result<std::vector<NodeProto>> ExpandScan(const NodeProto& node, const GraphProt
   const int results = static_cast<int>(order.output_axes.size());
   const int states = node.input_size() - scans;
   if (body.input_size() != node.input_size() || body.output_size() != states + results ||
-      node.output_size() > body.output_size() || body.sparse_initializer_size() > 0) {
+      node.output_size() > body.output_size()) {
     return InvalidArgument("its body has " + std::to_string(body.input_size()) + " inputs and " +
                            std::to_string(body.output_size()) + " outputs, expected " +
                            std::to_string(node.input_size()) + " and " +
@@ -386,12 +395,41 @@ Result<std::vector<NodeProto>> ExpandScan(const NodeProto& node, const GraphProt
   return nodes;
 }
 
+Result<std::vector<NodeProto>> ExpandEach(const NodeProto& node, const GraphProto& body,
+                                          const std::vector<Strings>& steps,
+                                          std::vector<Strings>& results, OnnxImport& import) {
+  if (body.input_size() != node.input_size() || body.output_size() != node.output_size()) {
+    return InvalidArgument("its body has " + std::to_string(body.input_size()) + " inputs and " +
+                           std::to_string(body.output_size()) + " outputs, expected " +
+                           std::to_string(node.input_size()) + " and " +
+                           std::to_string(node.output_size()));
+  }
+  const std::string prefix = FreshPrefix(node, import);
+  Names constants;
+  TW_RETURN_IF_ERROR(AddConstants(body, prefix, "its body", constants, import));
+  results.assign(static_cast<std::size_t>(node.output_size()), {});
+  std::vector<NodeProto> nodes;
+  for (std::size_t step = 0; step < steps.size(); ++step) {
+    Names names = constants;
+    for (int i = 0; i < body.input_size(); ++i) {
+      names.insert_or_assign(body.input(i).name(), steps[step][static_cast<std::size_t>(i)]);
+    }
+    AddBody(body, prefix + std::to_string(step) + "/", names, nodes, import);
+    for (int i = 0; i < body.output_size(); ++i) {
+      std::string name = body.output(i).name();
+      Rename(name, names);
+      results[static_cast<std::size_t>(i)].push_back(std::move(name));
+    }
+  }
+  return nodes;
+}
+
 Result<LoopSteps> LoopSteps::Of(const NodeProto& node, const GraphProto& body, OnnxImport& import) {
   constexpr int kBeside = 2;  // trips and condition, or number of the step and condition
   const int carried = node.input_size() - kBeside;
   const int lists = body.output_size() - 1 - carried;
   if (carried < 0 || body.input_size() != node.input_size() || lists < 0 ||
-      node.output_size() > carried + lists || body.sparse_initializer_size() > 0) {
+      node.output_size() > carried + lists) {
     return InvalidArgument("it has " + std::to_string(node.input_size()) + " inputs and " +
                            std::to_string(node.output_size()) + " outputs, its body " +
                            std::to_string(body.input_size()) + " and " +

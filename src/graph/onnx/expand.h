@@ -49,6 +49,16 @@ Result<std::vector<onnx::NodeProto>> ExpandScan(const onnx::NodeProto& node,
                                                 const onnx::GraphProto& body,
                                                 const ScanOrder& order, OnnxImport& import);
 
+/// The body of a SequenceMap, once for each of `steps`, which are the names that its inputs stand
+/// for; its initializers become those of the import. results: for each output of the node the names
+/// of what the steps made.
+/// Errors: kInvalidArgument for a body of other inputs or outputs than the node.
+Result<std::vector<onnx::NodeProto>> ExpandEach(const onnx::NodeProto& node,
+                                                const onnx::GraphProto& body,
+                                                const std::vector<std::vector<std::string>>& steps,
+                                                std::vector<std::vector<std::string>>& results,
+                                                OnnxImport& import);
+
 /// A Loop as its body, step by step: what the condition of a step is may follow from the one
 /// before.
 class LoopSteps {

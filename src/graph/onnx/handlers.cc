@@ -25,6 +25,7 @@ OnnxHandler FindOnnxHandler(std::string_view domain, std::string_view op_type) {
     return found == entries.end() ? nullptr : found->handler;
   };
   if (domain == kOwnDomain) return find(OwnDomainHandlers());
+  if (domain == kMlDomain) return find(MlHandlers());
   if (domain == kRuntimeDomain) {
     // Two of ONNX's own are there as well, for types that it did not have at the time.
     const bool same = op_type == "QuantizeLinear" || op_type == "DequantizeLinear";
@@ -46,7 +47,7 @@ OnnxHandler FindOnnxHandler(std::string_view domain, std::string_view op_type) {
         OnnxShapeHandlers(), OnnxIndexingHandlers(), OnnxPlaceHandlers(), OnnxTopKHandlers(),
         OnnxGridSampleHandlers(), OnnxRearrangementHandlers(), OnnxResizeHandlers(),
         OnnxLossHandlers(), OnnxQuantizedHandlers(), OnnxRegionHandlers(),
-        OnnxDeterminantHandlers()}) {
+        OnnxDeterminantHandlers(), OnnxEinsumHandlers()}) {
     if (OnnxHandler handler = find(entries)) return handler;
   }
   return nullptr;

@@ -13,6 +13,7 @@ namespace tilewright {
 std::span<const OnnxHandlerEntry> OnnxConvolutionHandlers();
 std::span<const OnnxHandlerEntry> OnnxNormalizationHandlers();
 std::span<const OnnxHandlerEntry> OnnxMatmulHandlers();
+std::span<const OnnxHandlerEntry> OnnxEinsumHandlers();
 std::span<const OnnxHandlerEntry> OnnxElementwiseHandlers();
 std::span<const OnnxHandlerEntry> OnnxActivationHandlers();
 std::span<const OnnxHandlerEntry> OnnxComparisonHandlers();
@@ -41,6 +42,8 @@ std::span<const OnnxHandlerEntry> RuntimeEmbeddingHandlers();
 std::span<const OnnxHandlerEntry> RuntimeAttentionHandlers();
 std::span<const OnnxHandlerEntry> RuntimeDynamicHandlers();
 std::span<const OnnxHandlerEntry> RuntimeRecurrentHandlers();
+/// Of ONNX's domain for classical models, kMlDomain.
+std::span<const OnnxHandlerEntry> MlHandlers();
 /// Of this project's own domain (docs: model files).
 std::span<const OnnxHandlerEntry> OwnDomainHandlers();
 
@@ -50,12 +53,16 @@ inline constexpr std::string_view kOwnDomain = "ai.tilewright";
 /// Domain of ONNX Runtime's own operators.
 inline constexpr std::string_view kRuntimeDomain = "com.microsoft";
 
+/// ONNX's domain of trees, scalers and their like.
+inline constexpr std::string_view kMlDomain = "ai.onnx.ml";
+
 /// Sequences [N,C,L] are computed as images [N,C,1,L], weights [O,I,L] likewise. Refuses values of
 /// input `index` that are neither sequences nor images.
 void ExpectImage(OnnxNode& node, int index);
 /// A sequence as an image; an image stays as it is.
 int AsImage(OnnxNode& node, int id);
-/// An image, as a sequence where input 0 is one.
+/// An image, as a sequence where input 0 is one; images that follow each other in depth,
+/// [N*D,C,H,W], as volumes where input 0 is one.
 int FromImage(OnnxNode& node, int id);
 /// One spatial dimension of a window: sizes and steps, and the padding in front and behind.
 struct WindowPart {
@@ -71,6 +78,19 @@ void SetWindow(OpAttributes& attributes, std::size_t dimension, const WindowPart
 int EmitPool(OnnxNode& node, OpKind kind, int data);
 /// Convolution of volumes, and pooling of them by `op`, whose window is still to be set.
 int EmitVolumeConvolution(OnnxNode& node);
+/// Its sums, of type `sums` if that is given, as images that follow each other in depth (see
+/// FromImage); `padding` is around the data.
+int VolumeSums(OnnxNode& node, int data, int weight, double padding,
+               std::optional<DataType> sums = {});
+/// Transposed convolution of volumes, its bias (input 2) added.
+int EmitVolumeConvTranspose(OnnxNode& node);
+/// The windows of a ConvTranspose over these extents: pads from its attributes, auto_pad or
+/// output_shape; how many elements are added behind each dimension goes to `extra`. Empty with an
+/// error.
+std::vector<WindowPart> ReadTransposedWindow(OnnxNode& node,
+                                             const std::vector<std::int64_t>& extents,
+                                             const std::vector<std::int64_t>& kernel,
+                                             std::vector<std::int64_t>& extra);
 int EmitVolumePool(OnnxNode& node, Operator op, int data);
 /// Attributes of a convolution as ONNX spells them, for a window of `kernel` over the last two
 /// dimensions of `data` (an image that input 0 is or has become): strides, pads or auto_pad,

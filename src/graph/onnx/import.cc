@@ -24,6 +24,8 @@
 #include "src/graph/onnx/import.h"
 #include "src/graph/onnx/node.h"
 #include "src/graph/onnx/old_sets.h"
+#include "src/graph/onnx/sequences.h"
+#include "src/graph/onnx/sparse.h"
 
 namespace tilewright {
 namespace {
@@ -54,6 +56,10 @@ std::string_view HintFor(std::string_view op_type) {
     return "; fake quantization is for training: export it as QuantizeLinear and DequantizeLinear "
            "(operator set 13 or later for one scale per channel), or convert the model before "
            "exporting";
+  }
+  if (op_type.find("ai.onnx.ml.ZipMap") != op_type.npos) {
+    return "; ZipMap makes a list of maps of the scores: convert the model without it (in "
+           "skl2onnx: options={'zipmap': False})";
   }
   if (op_type.find(".QLinear") != op_type.npos) {
     return "; quantize the model in the QDQ format (QuantFormat.QDQ) instead of QOperator";
@@ -99,12 +105,13 @@ void CountUnsupported(const google::protobuf::RepeatedPtrField<NodeProto>& nodes
       continue;
     }
     const std::string domain = DomainOf(node);
-    const bool repeats = IsScan(node) || IsLoop(node);
+    const bool repeats = IsScan(node) || IsLoop(node) || IsSequenceOperator(node);
     if (const GraphProto* body = repeats ? GraphOf(node, "body") : nullptr) {
       CountUnsupported(body->node(), functions, seen, counts);
       continue;
     }
-    if (IsIf(node) || FindOnnxHandler(domain, node.op_type()) != nullptr) continue;
+    if (IsIf(node) || IsSequenceOperator(node)) continue;
+    if (FindOnnxHandler(domain, node.op_type()) != nullptr) continue;
     ++counts[domain.empty() ? node.op_type() : domain + "." + node.op_type()];
   }
 }
@@ -152,8 +159,7 @@ Result<std::map<std::string, int, std::less<>>> MakersOf(const Nodes& nodes,
     const NodeProto& node = *nodes[static_cast<std::size_t>(i)];
     for (const std::string& output : node.output()) {
       if (output.empty()) continue;
-      if (!makers.emplace(output, i).second || import.values.contains(output) ||
-          import.initializers.contains(output)) {
+      if (!makers.emplace(output, i).second || import.Knows(output)) {
         return InvalidArgument(Describe(node, i) + ": value '" + output + "' is made twice");
       }
     }
@@ -177,9 +183,7 @@ Result<std::vector<int>> NodeOrder(const Nodes& nodes, const OnnxImport& import)
   for (int i = 0; i < std::ssize(nodes); ++i) {
     const NodeProto& node = *nodes[static_cast<std::size_t>(i)];
     for (const std::string& input : node.input()) {
-      if (input.empty() || import.values.contains(input) || import.initializers.contains(input)) {
-        continue;
-      }
+      if (input.empty() || import.Knows(input)) continue;
       const auto maker = makers->find(input);
       if (maker == makers->end()) {
         return InvalidArgument(Describe(node, i) + ": input '" + input +
@@ -232,6 +236,9 @@ Status CheckResultNames(const auto& nodes) {
 Status CheckNames(const GraphProto& graph) {
   for (const auto& input : graph.input()) TW_RETURN_IF_ERROR(CheckName(input.name()));
   for (const auto& constant : graph.initializer()) TW_RETURN_IF_ERROR(CheckName(constant.name()));
+  for (const auto& constant : graph.sparse_initializer()) {
+    TW_RETURN_IF_ERROR(CheckName(constant.values().name()));
+  }
   return CheckResultNames(graph.node());
 }
 
@@ -241,8 +248,8 @@ Status AddInputs(const GraphProto& graph, const LoadOptions& options, OnnxImport
       return InvalidArgument("initializer '" + initializer.name() + "' is there twice");
     }
   }
-  if (graph.sparse_initializer_size() > 0) {
-    return Unsupported("sparse initializers are not supported");
+  for (const auto& sparse : graph.sparse_initializer()) {
+    TW_RETURN_IF_ERROR(AddSparseInitializer(sparse, sparse.values().name(), import));
   }
   auto inputs = BindInputs(graph, import, options);
   TW_RETURN_IF_ERROR(inputs);
@@ -282,7 +289,7 @@ Status SetOutputs(const GraphProto& graph, OnnxImport& import) {
     if (const auto stored = import.stored.find(*id); stored != import.stored.end()) {
       return Unsupported("graph output '" + name + "' has element type " +
                          std::string(stored->second->name) +
-                         ", which is supported in constants only; expected a Cast behind it");
+                         ", which outputs cannot have; expected a Cast behind it");
     }
     outputs.push_back(*id);
   }
@@ -516,6 +523,9 @@ Status ImportNode(const NodeProto& proto, OnnxImport& import, Expansion& expansi
   if (IsScan(proto)) return makes ? ImportScan(proto, import, expansion) : Status();
   if (IsLoop(proto)) return makes ? ImportLoop(proto, import, expansion) : Status();
   if (!makes) return InvalidArgument("has no output");
+  auto tensors = ExpandSequence(proto, import);
+  TW_RETURN_IF_ERROR(tensors);
+  if (*tensors) return ImportReplacement(**tensors, import.opset, import, expansion);
   auto converted = ConvertOldNode(proto, import);
   TW_RETURN_IF_ERROR(converted);
   if (*converted) {
@@ -584,6 +594,9 @@ Result<Graph> ImportOnnxIn(const std::string& folder, std::string_view bytes, st
   if (import.opset == 0 && model.opset_import_size() == 0) {
     return InvalidArgument("no operator set is named (opset_import), expected one");
   }
+  const bool foreign = std::ranges::none_of(
+      graph.node(), [](const NodeProto& node) { return DomainOf(node).empty(); });
+  if (import.opset == 0 && foreign) import.opset = kNewestOpset;  // of which nothing depends
   TW_RETURN_IF_ERROR(CheckOpset(import.opset));
   import.folder = folder;
   import.requantize = options.requantize;

@@ -10,6 +10,7 @@
 #include "src/graph/onnx/bind.h"
 #include "src/graph/onnx/declared.h"
 #include "src/graph/onnx/empty.h"
+#include "src/graph/onnx/sparse.h"
 #include "src/tensor/reference/reference.h"
 
 namespace tilewright {
@@ -28,7 +29,7 @@ constexpr std::string_view kHandingOn[] = {"Expand",  "Flatten",   "Gather",   "
 // Whether an operator may read elements of a type that is only stored as input `index`.
 bool ReadsStored(std::string_view op_type, int index) {
   if (op_type == "DequantizeLinear") return index != 1;
-  if (op_type == "Shape" || op_type == "Size") return true;
+  if (op_type == "Shape" || op_type == "Size" || op_type == "CastLike") return true;
   if (index != 0) return false;
   return op_type == "Cast" || op_type == "CastLike" ||
          std::ranges::find(kHandingOn, op_type) != std::end(kHandingOn);
@@ -36,8 +37,30 @@ bool ReadsStored(std::string_view op_type, int index) {
 
 }  // namespace
 
+bool OnnxImport::Knows(const std::string& name) const {
+  return values.contains(name) || initializers.contains(name) || sequences.contains(name) ||
+         absent.contains(name);
+}
+
+Status OnnxImport::NoTensor(const std::string& name) const {
+  if (const auto sequence = sequences.find(name); sequence != sequences.end()) {
+    return Unsupported("value " + name + " is a sequence of " +
+                       std::to_string(sequence->second.size()) +
+                       " tensors, expected a tensor: SequenceAt or ConcatFromSequence makes one");
+  }
+  if (absent.contains(name)) {
+    return Unsupported("value " + name + " is an optional value without an element, expected a "
+                       "tensor");
+  }
+  if (const auto found = unmade.find(name); found != unmade.end()) {
+    return Unsupported("value " + name + " " + found->second);
+  }
+  return Status();
+}
+
 Result<int> OnnxImport::Value(const std::string& name) {
   if (auto found = values.find(name); found != values.end()) return found->second;
+  TW_RETURN_IF_ERROR(NoTensor(name));
   const auto initializer = initializers.find(name);
   if (initializer == initializers.end()) {
     return InvalidArgument("value " + name +
@@ -57,6 +80,7 @@ Result<int> OnnxImport::Value(const std::string& name) {
 
 Result<TensorType> OnnxImport::TypeOfValue(const std::string& name) const {
   if (auto found = values.find(name); found != values.end()) return graph.node(found->second).type;
+  TW_RETURN_IF_ERROR(NoTensor(name));
   const auto initializer = initializers.find(name);
   if (initializer != initializers.end()) return TypeOfOnnx(*initializer->second);
   return InvalidArgument("value " + name + " is not known here");
@@ -173,6 +197,11 @@ std::vector<std::string> OnnxNode::Strings(std::string_view name) {
 const onnx::TensorProto* OnnxNode::TensorAttribute(std::string_view name) {
   const AttributeProto* attribute = Find(name, AttributeProto::TENSOR);
   return attribute == nullptr ? nullptr : &attribute->t();
+}
+
+const onnx::SparseTensorProto* OnnxNode::SparseAttribute(std::string_view name) {
+  const AttributeProto* attribute = Find(name, AttributeProto::SPARSE_TENSOR);
+  return attribute == nullptr ? nullptr : &attribute->sparse_tensor();
 }
 
 void OnnxNode::WithoutEffect(std::initializer_list<std::string_view> names) {
@@ -446,12 +475,29 @@ void OnnxNode::SetOutput(int id, int index) {
   if (stored != nullptr) import_.stored.insert_or_assign(id, stored);
 }
 
+void OnnxNode::Unmade(int index, const std::string& reason) {
+  if (HasOutput(index)) import_.unmade.insert_or_assign(proto_.output(index), reason);
+}
+
+void OnnxNode::SetStoredOutput(int id, const StoredType& type) {
+  SetOutput(id);
+  if (!ok() || id < 0 || !HasOutput(0)) return;
+  import_.stored.insert_or_assign(import_.values.at(proto_.output(0)), &type);
+}
+
 void OnnxNode::ReturnConstant(Tensor contents) {
   if (ok()) SetOutput(import_.graph.AddConstant(PartName(), std::move(contents)));
 }
 
 Tensor OnnxNode::ContentsOf(const onnx::TensorProto& proto) {
   auto contents = TensorOfOnnx(proto, import_.folder);
+  if (contents.ok()) return *std::move(contents);
+  Fail(contents.status());
+  return Tensor();
+}
+
+Tensor OnnxNode::ContentsOf(const onnx::SparseTensorProto& proto) {
+  auto contents = DenseOfSparse(proto, import_);
   if (contents.ok()) return *std::move(contents);
   Fail(contents.status());
   return Tensor();

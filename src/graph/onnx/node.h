@@ -52,17 +52,27 @@ struct OnnxImport {
   /// Floats that stand for the numbers of another node: what DequantizeLinear made, and products of
   /// such values.
   std::map<int, QuantizedForm> forms;
-  /// Constants whose element type is only stored, and what hands such elements on.
+  /// Constants whose element type is only stored, what was rounded to one, and what hands such
+  /// elements on.
   std::map<int, const StoredType*> stored;
+  /// Names of the tensors of each sequence (sequences.h), and optional values that have none.
+  std::map<std::string, std::vector<std::string>, std::less<>> sequences;
+  std::set<std::string, std::less<>> absent;
+  /// Outputs that are read as nothing, and what to do where one is needed.
+  std::map<std::string, std::string, std::less<>> unmade;
   /// Every name of a value in the source and in what was put in the place of a node.
   std::set<std::string, std::less<>> taken;
   /// Initializers of what was put in the place of a node.
   std::deque<onnx::TensorProto> made;
 
+  /// Whether a value of this name is there, of whatever kind.
+  bool Knows(const std::string& name) const;
   /// Node of a value; adds an initializer to the graph at its first use.
   Result<int> Value(const std::string& name);
   /// Type of a value, without a node for it. Errors: those of Value.
   Result<TensorType> TypeOfValue(const std::string& name) const;
+  /// Errors: kUnsupported for what is known to be no tensor.
+  Status NoTensor(const std::string& name) const;
 };
 
 /// One source node while it is being imported: its attributes and inputs, and the operators made
@@ -114,6 +124,8 @@ class OnnxNode {
   std::vector<std::string> Strings(std::string_view name);
   /// A tensor attribute; null if it is absent.
   const onnx::TensorProto* TensorAttribute(std::string_view name);
+  /// The same of a sparse tensor.
+  const onnx::SparseTensorProto* SparseAttribute(std::string_view name);
   /// Says that attributes change nothing of what the handler makes (they are for training, say).
   void WithoutEffect(std::initializer_list<std::string_view> names);
   /// Errors: an attribute or an input was neither read nor said to be without effect, or an
@@ -173,6 +185,11 @@ class OnnxNode {
   int EmitFilled(TensorType type, double fill);
   /// Makes `id` output `index` of this node: the value gets the output's name.
   void SetOutput(int id, int index = 0);
+  /// The same of numbers whose element type is only stored.
+  void SetStoredOutput(int id, const StoredType& type);
+  /// Says why an output is not made: `reason` stands behind its name in the message, should one be
+  /// read.
+  void Unmade(int index, const std::string& reason);
   /// The common end of a handler: one operator whose result is output 0.
   void Return(const Operator& op, std::vector<int> inputs) { SetOutput(Emit(op, inputs)); }
   /// Gives an output a constant that is in the file.
@@ -182,6 +199,7 @@ class OnnxNode {
   /// Contents of an attribute, its element type in `stored` if that is only stored; none with an
   /// error.
   Tensor ContentsOf(const onnx::TensorProto& proto);
+  Tensor ContentsOf(const onnx::SparseTensorProto& proto);
   void ReturnFilled(TensorType type, double fill, int index = 0);
 
  private:

@@ -43,7 +43,7 @@ void Widen(const Tensor& from, std::int64_t begin, std::int64_t count, T* to) {
       for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<double>(source[i]);
     } else {
       for (std::int64_t i = 0; i < count; ++i) {
-        to[i] = static_cast<std::uint32_t>(static_cast<std::int64_t>(source[i]));
+        to[i] = static_cast<T>(static_cast<std::int64_t>(source[i]));
       }
     }
   });
@@ -237,6 +237,18 @@ void Convolution(const Workload& w, const Tensor& data, const Tensor& weight, in
   out = *TransformLayout(plain_out, "NHWC", layout);
 }
 
+/// sums[i][j] = sum of rows[i][x] * columns[j][x], which wrap.
+void WideDot(std::int64_t k, std::int64_t m, const std::uint64_t* rows,
+             const std::uint64_t* columns, std::uint64_t* sums) {
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < kReferenceColumns; ++j) {
+      std::uint64_t sum = 0;
+      for (std::int64_t x = 0; x < k; ++x) sum += rows[i * k + x] * columns[j * k + x];
+      sums[i * kReferenceColumns + j] = sum;
+    }
+  }
+}
+
 /// out[m][n] = sum of a[m][i] * b[n][i], both from element offsets of row-major tensors.
 template <typename T>
 void Product2d(const Tensor& a, std::int64_t a_begin, const Tensor& b, std::int64_t b_begin,
@@ -250,7 +262,11 @@ void Product2d(const Tensor& a, std::int64_t a_begin, const Tensor& b, std::int6
     std::vector<T> columns(static_cast<std::size_t>(kReferenceColumns * k), T{0});
     Widen(b, b_begin + first * k, count * k, columns.data());
     std::vector<T> sums(static_cast<std::size_t>(m * kReferenceColumns));
-    KernelsFor<T>().dot(k, m, rows.data(), columns.data(), sums.data());
+    if constexpr (sizeof(T) == 8 && std::is_integral_v<T>) {
+      WideDot(k, m, rows.data(), columns.data(), sums.data());
+    } else {
+      KernelsFor<T>().dot(k, m, rows.data(), columns.data(), sums.data());
+    }
     for (std::int64_t i = 0; i < m; ++i) {
       Narrow(sums.data() + i * kReferenceColumns, count, out, begin + i * n + first);
     }
@@ -288,6 +304,7 @@ void EvaluateContraction(const Workload& w, const Tensor& data, const Tensor& we
   if (convolution && real) return Convolution<double>(w, data, weight, threads, out);
   if (convolution) return Convolution<std::uint32_t>(w, data, weight, threads, out);
   if (real) return Matmul<double>(w, data, weight, threads, out);
+  if (w.out_dtype.bits == 64) return Matmul<std::uint64_t>(w, data, weight, threads, out);
   return Matmul<std::uint32_t>(w, data, weight, threads, out);
 }
 

@@ -157,10 +157,60 @@ TEST(OnnxRegions, RoiAlign) {
     ExpectEqual(RoiModel(x, regions, images, how).Run(),
                 RoiAlign(x, regions, {0, 1, 1, 0, 1}, how), 2e-6);
   }
-  const auto adaptive = RoiModel(x, regions, images, {.ratio = 0}).model().Import();
-  ASSERT_FALSE(adaptive.ok());
-  EXPECT_EQ(adaptive.status().code(), StatusCode::kUnsupported);
-  EXPECT_NE(adaptive.status().message().find("sampling_ratio 0"), std::string::npos);
+}
+
+// As many samples as a region is large, along each dimension; none of a region without length.
+RegionCase Adapted(RegionCase how, const Array& regions, std::int64_t region, bool rows) {
+  const std::int64_t first = rows ? 1 : 0;
+  double length = (regions.At({region, first + 2}) - regions.At({region, first})) * how.scale;
+  if (!how.half_pixel) length = std::max(length, 1.0);
+  const auto bins = static_cast<double>(rows ? how.height : how.width);
+  how.ratio = std::max<std::int64_t>(static_cast<std::int64_t>(std::ceil(length / bins)), 0);
+  return how;
+}
+
+TEST(OnnxRegions, RoiAlignOfAsManySamplesAsARegionIsLarge) {
+  const Array x = Array::Made({2, 3, 6, 9}, 7, -9, 9);
+  // Also one that is many times as large as the image, and one that ends in front of its begin.
+  const Array regions{{7, 4}, {1, 2,  11, 9,  4,  4,  4.5, 4.25, -6,   -3,   30,  20, 2,  13,
+                               9, 30, 0,  0,  18, 12, 9,   9,    3,    3,    -80, -70, 90, 85}};
+  const Ints images = {0, 1, 1, 0, 1, 0, 1};
+  const Array which{{7}, {0, 1, 1, 0, 1, 0, 1}};
+  for (const RegionCase& how :
+       {RegionCase(), RegionCase{.half_pixel = false}, RegionCase{.height = 1, .width = 4, .scale = 1},
+        RegionCase{.height = 7, .width = 7}}) {
+    Array expected = Array::Filled({7, 3, how.height, how.width});
+    def::ForEach(expected.shape, [&](const Ints& at) {
+      const RegionCase rows = Adapted(how, regions, at[0], true);
+      const RegionCase columns = Adapted(how, regions, at[0], false);
+      const double offset = how.half_pixel ? 0.5 : 0;
+      const auto place = [&](std::int64_t first, std::int64_t bins, std::int64_t bin,
+                             std::int64_t sample, std::int64_t ratio) {
+        const double begin = regions.At({at[0], first}) * how.scale - offset;
+        double length = regions.At({at[0], first + 2}) * how.scale - offset - begin;
+        if (!how.half_pixel) length = std::max(length, 1.0);
+        const double part = (static_cast<double>(sample) + 0.5) / static_cast<double>(ratio);
+        return begin + (static_cast<double>(bin) + part) * length / static_cast<double>(bins);
+      };
+      double sum = 0;
+      for (std::int64_t i = 0; i < rows.ratio; ++i) {
+        for (std::int64_t j = 0; j < columns.ratio; ++j) {
+          sum += SampleAt(x, images[static_cast<std::size_t>(at[0])], at[1],
+                          place(1, how.height, at[2], i, rows.ratio),
+                          place(0, how.width, at[3], j, columns.ratio), false);
+        }
+      }
+      const auto count = static_cast<double>(std::max<std::int64_t>(rows.ratio * columns.ratio, 1));
+      expected.At(at) = sum / count;
+    });
+    RegionCase adaptive = how;
+    adaptive.ratio = 0;
+    ExpectEqual(RoiModel(x, regions, which, adaptive).Run(), expected, 1e-5);
+  }
+  const auto largest = RoiModel(x, regions, which, {.largest = true, .ratio = 0}).model().Import();
+  ASSERT_FALSE(largest.ok());
+  EXPECT_EQ(largest.status().code(), StatusCode::kUnsupported);
+  EXPECT_NE(largest.status().message().find("sampling_ratio 0"), std::string::npos);
 }
 
 // By the first row, times the determinants of what is left without it and each column.

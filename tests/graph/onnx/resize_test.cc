@@ -281,6 +281,72 @@ TEST(OnnxResize, EveryModeByItsMeaning) {
   }
 }
 
+// What each element of a dimension adds to position x of the output: the kernel is as wide as the
+// elements that one of the output stands for, and all parts are 1 in sum.
+Doubles SmoothPartsOf(const std::string& mode, double x, std::int64_t size, double scale, double a,
+                      bool exclude_outside) {
+  Doubles parts(static_cast<std::size_t>(size));
+  const double stretch = std::min(scale, 1.0), reach = 2 / stretch;
+  double sum = 0;
+  for (double i = std::floor(x - reach); i <= std::ceil(x + reach); ++i) {
+    const bool outside = i < 0 || i >= static_cast<double>(size);
+    if (exclude_outside && outside) continue;
+    const double part = Kernel(mode, (x - i) * stretch, a);
+    const double place = std::clamp(i, 0.0, static_cast<double>(size - 1));
+    parts[static_cast<std::size_t>(place)] += part;
+    sum += part;
+  }
+  for (double& part : parts) part /= sum;
+  return parts;
+}
+
+TEST(OnnxResize, Antialiased) {
+  const Array x = Array::Made({1, 2, 13, 40}, 34, -9, 9);
+  for (const char* mode : {"linear", "cubic"}) {
+    for (const char* coordinates : {"half_pixel", "align_corners", "asymmetric"}) {
+      // A few taps, and so many that they are a product; the first one also grows a dimension.
+      for (const Ints& size : {Ints{17, 19}, Ints{6, 3}}) {
+        for (const bool exclude : {false, true}) {
+          SCOPED_TRACE(std::string(mode) + " " + coordinates + " to " + std::to_string(size[0]));
+          ResizeCase c{"", x, {}, {1, 2, size[0], size[1]}};
+          c.text = {{"mode", mode}, Coordinates(coordinates)};
+          c.exclude_outside = exclude;
+          const auto parts = [&](std::size_t dimension, std::int64_t to) {
+            const auto from_size = static_cast<double>(x.shape[2 + dimension]);
+            const auto to_size = static_cast<double>(size[dimension]);
+            const double scale = to_size / from_size;
+            const double at =
+                PositionOf(coordinates, static_cast<double>(to), from_size, to_size, scale);
+            return scale < 1 ? SmoothPartsOf(mode, at, x.shape[2 + dimension], scale, c.cubic_a,
+                                             exclude)
+                             : PartsOf(mode, "floor", at, x.shape[2 + dimension], c.cubic_a, exclude);
+          };
+          Array expected = Array::Filled({1, 2, size[0], size[1]});
+          def::ForEach(expected.shape, [&](const Ints& o) {
+            const Doubles rows = parts(0, o[2]), columns = parts(1, o[3]);
+            for (std::int64_t i = 0; i < 13; ++i) {
+              for (std::int64_t j = 0; j < 40; ++j) {
+                expected.At(o) += rows[static_cast<std::size_t>(i)] *
+                                  columns[static_cast<std::size_t>(j)] * x.At(0, o[1], i, j);
+              }
+            }
+          });
+          OneOperator resize = Resize(c);
+          resize.model().Int("antialias", 1);
+          ExpectEqual(resize.Run(), expected, 2e-5);
+        }
+      }
+    }
+  }
+}
+
+// Rounded behind each dimension, halves upwards.
+TEST(OnnxResize, AntialiasedIntegersAreRounded) {
+  OneOperator resize("Resize", {{1, 1, 2, 4}, {0, 10, 20, 31, 100, 255, 3, 4}}, 18, kUInt8);
+  resize.Skip().Skip().List({1, 1, 1, 2}).model().Text("mode", "linear").Int("antialias", 1);
+  ExpectEqual(resize.Run(), {{1, 1, 1, 2}, {76, 30}});
+}
+
 TEST(OnnxResize, AxesAndAspectRatio) {
   const Array x = Counted(2, 2);
   const auto run = [&](const char* policy, const Ints& axes, const Ints& sizes) {

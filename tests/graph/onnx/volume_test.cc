@@ -135,5 +135,106 @@ TEST(OnnxVolume, PoolRoundedUp) {
   ExpectEqual(pool.Run(), most);
 }
 
+// Every element of the data, times the window, added where it belongs; [I,O/group,kd,kh,kw].
+Array Spread(const Array& x, const Array& w, const Volume& v, const Ints& outputs,
+             std::int64_t group) {
+  const std::int64_t in = w.shape[0] / group, out = w.shape[1];
+  Array result = Array::Filled({x.shape[0], out * group, outputs[0], outputs[1], outputs[2]});
+  def::ForEach(x.shape, [&](const Ints& at) {
+    def::ForEach({out, v.kernel[0], v.kernel[1], v.kernel[2]}, [&](const Ints& tap) {
+      Ints place = {at[0], at[1] / in * out + tap[0], 0, 0, 0};
+      bool inside = true;
+      for (std::size_t d = 0; d < 3; ++d) {
+        place[2 + d] = at[2 + d] * v.strides[d] + tap[1 + d] * v.dilations[d] - v.pads[d];
+        inside = inside && place[2 + d] >= 0 && place[2 + d] < outputs[d];
+      }
+      if (inside) result.At(place) += x.At(at) * w.At({at[1], tap[0], tap[1], tap[2], tap[3]});
+    });
+  });
+  return result;
+}
+
+TEST(OnnxVolume, TransposedConvolution) {
+  const Array x = Array::Made({2, 4, 3, 2, 3}, 31, -9, 9);
+  for (Volume v : kVolumes) {
+    if (v.kernel[1] > 2) v.strides = {2, 3, 1};
+    for (const std::int64_t group : {1, 2, 4}) {
+      const Array w = Array::Made({4, 3, v.kernel[0], v.kernel[1], v.kernel[2]}, 32, -5, 5);
+      const Array bias = Array::Made({3 * group}, 33, -50, 50);
+      const Ints extra = {v.strides[0] - 1, 0, v.strides[2] - 1};
+      Ints outputs;
+      for (std::size_t d = 0; d < 3; ++d) {
+        outputs.push_back((x.shape[2 + d] - 1) * v.strides[d] + extra[d] +
+                          (v.kernel[d] - 1) * v.dilations[d] + 1 - v.pads[d] - v.pads[3 + d]);
+      }
+      OneOperator conv("ConvTranspose", x, 19);
+      conv.model().IntList("strides", v.strides).IntList("dilations", v.dilations);
+      conv.model().IntList("pads", v.pads).IntList("output_padding", extra).Int("group", group);
+      conv.With(w).With(bias);
+      ExpectEqual(conv.Run(), def::AddPerChannel(Spread(x, w, v, outputs, group), bias.v));
+    }
+  }
+}
+
+// Pads that give the sizes; what the window does not reach has nothing but the bias.
+TEST(OnnxVolume, TransposedConvolutionToAShape) {
+  const Array x = Array::Made({1, 2, 3, 3, 2}, 34, -9, 9);
+  const Array w = Array::Made({2, 2, 3, 2, 3}, 35, -5, 5), bias{{2}, {10, 20}};
+  const Ints outputs = {6, 9, 5};
+  const Volume lower{.kernel = {3, 2, 3}, .strides = {2, 2, 2}, .pads = {1, 0, 0, 0, 0, 0}};
+  const Volume upper{.kernel = {3, 2, 3}, .strides = {2, 2, 2}};
+  for (const bool is_upper : {false, true}) {
+    OneOperator conv("ConvTranspose", x, 19);
+    conv.model().IntList("strides", {2, 2, 2}).IntList("output_shape", outputs);
+    if (is_upper) conv.model().Text("auto_pad", "SAME_UPPER");
+    conv.With(w).With(bias);
+    ExpectEqual(conv.Run(), def::AddPerChannel(
+                                Spread(x, w, is_upper ? upper : lower, outputs, 1), bias.v));
+  }
+  OneOperator row("ConvTranspose", {{1, 1, 2}, {1, 2}}, 19);
+  row.With({{1, 1, 2}, {1, 10}}).Vector({100}).model();
+  row.model().IntList("strides", {2}).IntList("output_shape", {7});
+  ExpectEqual(row.Run(), {{1, 1, 7}, {101, 110, 102, 120, 100, 100, 100}});
+}
+
+// sum (x - 3) * (w - zero of the channel), padding being 3.
+TEST(OnnxVolume, ConvolutionOfIntegers) {
+  const Array x = Array::Made({2, 4, 4, 3, 4}, 36, 0, 255);
+  for (const Volume& v : kVolumes) {
+    const Array w = Array::Made({4, 2, v.kernel[0], v.kernel[1], v.kernel[2]}, 37, 0, 255);
+    const Ints outputs = OutputsOf(x.shape, v);
+    const auto sums = [&](const Doubles& zeros) {
+      Array result = Array::Filled({2, 4, outputs[0], outputs[1], outputs[2]});
+      def::ForEach(result.shape, [&](const Ints& at) {
+        ForTapsOf(v, x.shape, at, [&](const Ints& tap, const Ints& p, bool inside) {
+          for (std::int64_t c = 0; inside && c < 2; ++c) {
+            const double zero = zeros[zeros.size() == 1 ? 0 : static_cast<std::size_t>(at[1])];
+            result.At(at) += (x.At({at[0], at[1] / 2 * 2 + c, p[0], p[1], p[2]}) - 3) *
+                             (w.At({at[1], c, tap[0], tap[1], tap[2]}) - zero);
+          }
+        });
+      });
+      return result;
+    };
+    const auto window = [&](OneOperator& op) {
+      op.model().IntList("strides", v.strides).IntList("dilations", v.dilations);
+      op.model().IntList("pads", v.pads).Int("group", 2);
+    };
+    OneOperator integer("ConvInteger", x, 10, kUInt8);
+    window(integer);
+    integer.With(w, kUInt8).Scalar(3, kUInt8).Scalar(100, kUInt8);
+    ExpectEqual(integer.Run(), sums({100}));
+    OneOperator linear("QLinearConv", x, 10, kUInt8);
+    window(linear);
+    const Doubles scales = {0.5, 0.25, 1, 2};
+    linear.Scalar(0.5).Scalar(3, kUInt8).With(w, kUInt8).Vector(scales);
+    linear.Vector({100, 120, 90, 255}, kUInt8).Scalar(256).Scalar(20, kUInt8);
+    linear.Vector({1, 2000, -3000, 4}, kInt32);
+    const Array moved =
+        def::AddPerChannel(sums({100, 120, 90, 255}), {1, 2000, -3000, 4});
+    ExpectEqual(linear.Run(), def::Requantize(moved, 0.5, scales, 256, 20, 1, "uint8"));
+  }
+}
+
 }  // namespace
 }  // namespace tilewright

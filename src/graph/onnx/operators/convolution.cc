@@ -69,6 +69,7 @@ void ImportConv(OnnxNode& node) {
 }
 
 void ImportConvTranspose(OnnxNode& node) {
+  if (node.Rank(node.Input(0)) == 5) return node.SetOutput(EmitVolumeConvTranspose(node));
   ExpectConvolution(node);
   if (!node.ok() || ImportQuantizedConvTranspose(node)) return;
   const int data = AsImage(node, node.Input(0)), weight = AsImage(node, node.Input(1));
@@ -136,9 +137,15 @@ int AsImage(OnnxNode& node, int id) {
 }
 
 int FromImage(OnnxNode& node, int id) {
-  if (!node.ok() || node.Rank(node.Input(0)) != 3) return id;
+  if (!node.ok() || node.Rank(node.Input(0)) == 4) return id;
   const auto shape = node.TypeOf(id).shape;
-  return node.EmitReshape(id, {shape[0], shape[1], shape[3]});
+  if (node.Rank(node.Input(0)) == 3) {
+    return node.EmitReshape(id, {shape[0], shape[1], shape[3]});
+  }
+  const std::int64_t volumes = node.TypeOf(node.Input(0)).shape[0];
+  const int images = node.EmitReshape(
+      id, {volumes, shape[0] / volumes, shape[1], shape[2], shape[3]});
+  return node.EmitTranspose(images, {0, 2, 1, 3, 4});
 }
 
 int EmitPool(OnnxNode& node, OpKind kind, int data) {
@@ -183,38 +190,59 @@ Operator ConvTransposeOperator(OnnxNode& node, int data, int weight) {
   Operator op{OpKind::kConv2dTranspose, {}};
   if (!node.ok()) return op;
   const TensorType image = node.TypeOf(data), kernel = node.TypeOf(weight);
-  const std::string mode = node.String("auto_pad", "NOTSET");
-  const auto extra = WindowInts(node, "output_padding", 0);
-  std::vector<std::int64_t> wanted;
-  if (node.HasAttribute("output_shape")) wanted = WindowInts(node, "output_shape", 1);
-  op.attributes = WindowAttributes(node, image, {kernel.shape[2], kernel.shape[3]});
   op.attributes.data_layout = "NCHW";
   op.attributes.kernel_layout = "IOHW";
+  op.attributes.groups = node.Int("group", 1);
+  const bool sequence = node.Rank(node.Input(0)) == 3;
+  const std::ptrdiff_t first = sequence ? 3 : 2;
+  std::vector<std::int64_t> extra;
+  auto window = ReadTransposedWindow(node, {image.shape.begin() + first, image.shape.end()},
+                                     {kernel.shape.begin() + first, kernel.shape.end()}, extra);
   if (!node.ok()) return op;
-  op.attributes.output_padding = {extra[0], extra[1]};
-  if (wanted.empty() && !mode.starts_with("SAME")) return op;
-  const auto outside = [](std::int64_t value) { return value < 1 || value > 65535; };
-  if (std::ranges::any_of(op.attributes.strides, outside) ||
-      std::ranges::any_of(op.attributes.dilation, outside)) {
-    node.FailInvalid("strides or dilations out of range, expected 1 to 65535");
-    return op;
+  if (sequence) {
+    window.insert(window.begin(), WindowPart());
+    extra.insert(extra.begin(), 0);
   }
-  for (std::size_t i = 0; i < 2; ++i) {  // the pads that give the wanted size
-    const std::int64_t stride = op.attributes.strides[i], extent = image.shape[2 + i];
-    const std::int64_t reach = (kernel.shape[2 + i] - 1) * op.attributes.dilation[i] + 1;
-    const std::int64_t whole = stride * (extent - 1) + extra[i] + reach;
-    const std::int64_t total = whole - (wanted.empty() ? extent * stride : wanted[i]);
-    if (total < 0) {
-      node.FailUnsupported("output_shape asks for " + std::to_string(whole - total) +
-                           " elements, expected at most " + std::to_string(whole) +
-                           ", which is all that the window reaches");
-      return op;
-    }
-    const std::int64_t before = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
-    op.attributes.padding[i] = before;
-    op.attributes.padding[2 + i] = total - before;
+  for (std::size_t i = 0; i < 2; ++i) {
+    SetWindow(op.attributes, i, window[i]);
+    op.attributes.output_padding[i] = extra[i];
   }
   return op;
+}
+
+std::vector<WindowPart> ReadTransposedWindow(OnnxNode& node,
+                                             const std::vector<std::int64_t>& extents,
+                                             const std::vector<std::int64_t>& kernel,
+                                             std::vector<std::int64_t>& extra) {
+  const std::size_t count = extents.size();
+  const std::string mode = node.String("auto_pad", "NOTSET");
+  extra = node.Ints("output_padding", std::vector<std::int64_t>(count, 0), count);
+  std::vector<std::int64_t> wanted;
+  if (node.HasAttribute("output_shape")) wanted = node.Ints("output_shape", {}, count);
+  auto window = ReadWindow(node, extents, kernel);
+  if (!node.ok() || (wanted.empty() && !mode.starts_with("SAME"))) return window;
+  const auto outside = [](std::int64_t value) { return value < 1 || value > 65535; };
+  for (std::size_t i = 0; i < count; ++i) {  // the pads that give the wanted size
+    WindowPart& part = window[i];
+    if (outside(part.stride) || outside(part.dilation)) {
+      node.FailInvalid("strides or dilations out of range, expected 1 to 65535");
+      return {};
+    }
+    const std::int64_t reach = (part.kernel - 1) * part.dilation + 1;
+    const std::int64_t whole = part.stride * (extents[i] - 1) + extra[i] + reach;
+    const std::int64_t size = wanted.empty() ? extents[i] * part.stride : wanted[i];
+    if (size < 1) {
+      node.FailInvalid("attribute output_shape has " + std::to_string(size) +
+                       ", expected at least 1");
+      return {};
+    }
+    const std::int64_t total = std::max<std::int64_t>(whole - size, 0);
+    part.before = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
+    part.after = total - part.before;
+    // What the window does not reach; auto_pad alone asks for no more than it does.
+    if (!wanted.empty()) extra[i] += std::max<std::int64_t>(size - whole, 0);
+  }
+  return window;
 }
 
 std::vector<WindowPart> ReadWindow(OnnxNode& node, const std::vector<std::int64_t>& extents,

@@ -4,9 +4,35 @@
 #include <limits>
 
 #include "src/graph/onnx/handlers.h"
+#include "src/graph/onnx/operators/wide_rest.h"
 
 namespace tilewright {
 namespace {
+
+// The nearest number of `stored.mantissa` bits behind the first one, to even where two are as near.
+// Adding 2^k times a float64 rounds it to as many bits, exactly; below the smallest normal number a
+// large constant rounds to steps of equal size.
+int EmitRoundedTo(OnnxNode& node, int x, const StoredType& stored) {
+  constexpr int kDigits = 52;  // of float64, behind the first one
+  const int wide = node.EmitCast(x, kFloat64);
+  const int shifted = node.Emit(OpKind::kMul, wide, std::exp2(kDigits - stored.mantissa));
+  const int rounded = node.Emit(
+      OpKind::kSub, {node.Emit(OpKind::kAdd, {shifted, wide}), shifted});
+  const double least = std::exp2(1 - stored.bias);  // of the normal numbers
+  const double steps = 1.5 * std::exp2(kDigits - stored.mantissa) * least;
+  const int small =
+      node.Emit(OpKind::kSub, node.Emit(OpKind::kAdd, wide, steps), steps);
+  const int magnitude = node.Emit(OpKind::kAbs, {wide});
+  const int is_small = node.Emit(OpKind::kLess, magnitude, least);
+  const int near = node.Emit(OpKind::kWhere, {is_small, small, rounded});
+  // Zeros keep their sign, and infinities have no difference.
+  const int result = node.EmitCast(near, kFloat32);
+  const double infinity = std::numeric_limits<double>::infinity();
+  const int kept = node.Emit(OpKind::kWhere, {node.Emit(OpKind::kEqual, x, 0), x, result});
+  const int infinite =
+      node.Emit(OpKind::kEqual, node.Emit(OpKind::kAbs, {x}), infinity);
+  return node.Emit(OpKind::kWhere, {infinite, x, kept});
+}
 
 template <OpKind kind>
 void ImportUnary(OnnxNode& node) {
@@ -173,12 +199,31 @@ void ReturnCast(OnnxNode& node, DataType dtype) {
   node.Return(op, {data});
 }
 
+// The nearest number of a float type that is only stored, to even where two are as near, as a
+// number of the wider type.
+void ReturnRounded(OnnxNode& node, const StoredType& stored) {
+  node.WithoutEffect({"saturate", "round_mode"});  // of float8
+  const int data = node.Input(0);
+  if (node.Stored(0) == &stored) return node.Return(Operator{OpKind::kIdentity, {}}, {data});
+  node.SetStoredOutput(EmitRoundedTo(node, node.EmitCast(data, kFloat32), stored), stored);
+}
+
 void ImportCast(OnnxNode& node) {
+  const StoredType* stored = StoredTypeOf(static_cast<std::int32_t>(node.Int("to", 0)));
+  if (stored != nullptr && stored->name == "bfloat16") return ReturnRounded(node, *stored);
   auto dtype = DataTypeOfOnnx(static_cast<std::int32_t>(node.Int("to", 0)));
   if (!dtype.ok()) return node.Fail(dtype.status());
   ReturnCast(node, *dtype);
 }
-void ImportCastLike(OnnxNode& node) { ReturnCast(node, node.InputType(1).dtype); }
+void ImportCastLike(OnnxNode& node) {
+  const StoredType* stored = node.Stored(1);
+  if (stored != nullptr && stored->name == "bfloat16") return ReturnRounded(node, *stored);
+  if (stored != nullptr) {
+    return node.FailUnsupported("input 1 has element type " + std::string(stored->name) +
+                                ", which is supported in constants only");
+  }
+  ReturnCast(node, node.InputType(1).dtype);
+}
 
 // Drops nothing: only training does. Output 1 says what is kept.
 void ImportDropout(OnnxNode& node) {
@@ -220,7 +265,8 @@ int SignedRest(OnnxNode& node, int a, int b) {
     const int whole = node.Emit(OpKind::kMul, {node.Emit(OpKind::kDiv, {a, b}), b});
     return node.Emit(OpKind::kSub, {a, whole});
   }
-  const int rest = node.EmitCast(FloatRest(node, a, b), dtype);
+  const int rest =
+      dtype == kFloat64 ? EmitWideRest(node, a, b) : node.EmitCast(FloatRest(node, a, b), dtype);
   const int below = node.Emit(OpKind::kLess, a, 0);
   const int signed_rest =
       node.Emit(OpKind::kWhere, {below, node.Emit(OpKind::kNegate, {rest}), rest});
@@ -238,10 +284,6 @@ void ImportMod(OnnxNode& node) {
   const int a = node.Input(0), b = node.Input(1);
   if (!node.ok()) return;
   const DataType dtype = node.TypeOf(a).dtype;
-  if (dtype == kFloat64) {
-    return node.FailUnsupported("input 0 is " + node.TypeOf(a).ToString() +
-                                ", expected integers, float32 or float16");
-  }
   const int rest = SignedRest(node, a, b);
   if (node.Int("fmod", 0) != 0 || dtype.code == TypeCode::kUInt) return node.SetOutput(rest);
   const int same_sign = node.Emit(

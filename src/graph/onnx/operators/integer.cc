@@ -84,6 +84,17 @@ std::pair<std::int64_t, std::int64_t> LimitsOf(DataType dtype) {
   return {-span / 2, span / 2 - 1};
 }
 
+// Errors: kInvalidArgument for zero points of another size than 1 or that of their numbers.
+void CheckBroadcasts(OnnxNode& node, int index, const TensorType& numbers) {
+  const Shape zeros = node.InputType(index).shape;
+  for (std::size_t i = 0; i < zeros.size(); ++i) {
+    if (zeros[i] == 1 || zeros[i] == numbers.shape[i]) continue;
+    return node.FailInvalid("zero points (input " + std::to_string(index) + ") are " +
+                            node.InputType(index).ToString() + ", which do not broadcast to " +
+                            numbers.ToString());
+  }
+}
+
 }  // namespace
 
 std::optional<std::int64_t> UniformZeroPoint(OnnxNode& node, int index) {
@@ -170,18 +181,26 @@ int Centred(OnnxNode& node, int id, std::int64_t zero_point) {
 int CentredByInput(OnnxNode& node, int id, int index, std::int64_t axis) {
   const auto zero = UniformZeroPoint(node, index);
   if (zero) return Centred(node, id, *zero);
-  const int zeros = AlongAxis(node, node.EmitCast(node.Input(index), kInt16), axis, node.Rank(id));
+  const bool alike = node.ok() && node.Rank(node.Input(index)) == node.Rank(id) && node.Rank(id) > 1;
+  const int given = node.EmitCast(node.Input(index), kInt16);
+  const int zeros = alike ? given : AlongAxis(node, given, axis, node.Rank(id));
+  if (alike && node.ok()) CheckBroadcasts(node, index, node.TypeOf(id));
   return node.Emit(OpKind::kSub, {node.EmitCast(id, kInt16), zeros});
 }
 
 int IntegerConvolution(OnnxNode& node, int data, std::int64_t data_zero, int weight) {
+  if (node.Rank(data) == 5) {
+    const int volume = VolumeSums(node, data, weight, static_cast<double>(data_zero), kInt32);
+    const std::int64_t channels = node.ok() ? node.TypeOf(weight).shape[0] : 0;
+    return CorrectZeroPoint(node, volume, weight, data_zero, {1, 2, 3, 4}, {channels, 1, 1});
+  }
   data = AsImage(node, data);
   weight = AsImage(node, weight);
   if (!node.ok()) return -1;
   const TensorType type = node.TypeOf(data), kernel = node.TypeOf(weight);
   if (type.shape.size() != 4 || kernel.shape.size() != 4) {
     node.FailUnsupported("data is " + type.ToString() + " and weight " + kernel.ToString() +
-                         ", expected 3 or 4 dimensions");
+                         ", expected 3 to 5 dimensions, as many for both");
     return -1;
   }
   Operator op{OpKind::kConv2d, WindowAttributes(node, type, {kernel.shape[2], kernel.shape[3]})};

@@ -29,11 +29,13 @@ int AlongAxis(OnnxNode& node, int id, std::int64_t axis, std::int64_t rank);
 /// Numbers minus their zero point, in the narrowest type that holds every difference and that a
 /// product takes as its second operand: int8 or int16.
 int Centred(OnnxNode& node, int id, std::int64_t zero_point);
-/// The same by the zero points of input `index`, which lie along dimension `axis`.
+/// The same by the zero points of input `index`, which lie along dimension `axis`, or have as many
+/// dimensions as the numbers and broadcast to these.
 int CentredByInput(OnnxNode& node, int id, int index, std::int64_t axis);
 
-/// Convolution of NCHW `data` (whose zeros are `data_zero`) with a centred OIHW weight; attributes
-/// as those of Conv. int32 [N,K,H,W].
+/// Convolution of NCHW or NCDHW `data` (whose zeros are `data_zero`) with a centred OIHW weight; attributes
+/// as those of Conv. int32 [N,K,H,W]; of volumes, which are images that follow each
+/// other in depth until FromImage, [N*D,K,H,W].
 int IntegerConvolution(OnnxNode& node, int data, std::int64_t data_zero, int weight);
 /// Transposed convolution of centred data with a centred IOHW weight. int32.
 int IntegerConvTranspose(OnnxNode& node, int data, int weight);

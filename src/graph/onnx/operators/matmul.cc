@@ -2,10 +2,8 @@
 // gets a transpose, which FoldConstants does once if the weight is constant.
 
 #include <algorithm>
-#include <map>
 
 #include "src/base/math.h"
-#include "src/base/strings.h"
 #include "src/graph/onnx/handlers.h"
 #include "src/graph/onnx/operators/quantized/qdq.h"
 
@@ -19,12 +17,24 @@ int Scaled(OnnxNode& node, int id, double factor) {
   return factor == 1 ? id : node.Emit(OpKind::kMul, id, factor);
 }
 
+// Errors: kInvalidArgument for an element type that products of the format do not have.
+void CheckProductType(OnnxNode& node) {
+  const TensorType type = node.InputType(0);
+  const DataType dtype = type.dtype;
+  if (!node.ok() || dtype.is_float() || (dtype.is_integer() && dtype.bits >= 32)) return;
+  node.FailInvalid("input 0 is " + type.ToString() + ", expected floats, int32, uint32, int64 or "
+                   "uint64; MatMulInteger multiplies numbers of 8 bits");
+}
+
 void ImportGemm(OnnxNode& node) {
-  if (!ImportQuantizedGemm(node)) node.SetOutput(EmitGemm(node));
+  if (ImportQuantizedGemm(node)) return;
+  CheckProductType(node);
+  node.SetOutput(EmitGemm(node));
 }
 
 void ImportMatMul(OnnxNode& node) {
   if (ImportQuantizedMatMul(node)) return;
+  CheckProductType(node);
   node.SetOutput(EmitMatmul(node, node.Input(0), node.Input(1)));
 }
 
@@ -60,126 +70,7 @@ int JoinBatch(OnnxNode& node, int id, const Shape& batch) {
   return node.EmitReshape(id, {Product(batch), rows, columns});
 }
 
-// An operand of an Einsum: a letter for each dimension.
-struct Labelled {
-  int id = -1;
-  std::string labels;
-};
-
-// Letters of `from` for which `keep` holds, in their order.
-template <typename Keep>
-std::string Filtered(const std::string& from, const Keep& keep) {
-  std::string kept;
-  std::ranges::copy_if(from, std::back_inserter(kept), keep);
-  return kept;
-}
-
-// `operand` with its dimensions in the order of `labels`.
-int InOrder(OnnxNode& node, const Labelled& operand, const std::string& labels) {
-  if (labels == operand.labels) return operand.id;
-  Shape axes;
-  for (char label : labels) {
-    axes.push_back(static_cast<std::int64_t>(operand.labels.find(label)));
-  }
-  return node.EmitTranspose(operand.id, std::move(axes));
-}
-
-// `operand` without the dimensions that neither `others` nor the result has: they are summed over.
-Labelled Summed(OnnxNode& node, Labelled operand, const std::string& others) {
-  Operator sum{OpKind::kReduceSum, {}};
-  for (std::size_t i = 0; i < operand.labels.size(); ++i) {
-    const bool kept = others.find(operand.labels[i]) != others.npos;
-    if (!kept) sum.attributes.axes.push_back(static_cast<std::int64_t>(i));
-  }
-  if (sum.attributes.axes.empty()) return operand;
-  operand.id = node.Emit(sum, {operand.id});
-  operand.labels = Filtered(operand.labels, [&](char c) { return others.find(c) != others.npos; });
-  return operand;
-}
-
-// The product of two operands, summed over the letters that the result does not have: a matrix
-// product of what both have (batch and sum) and what only one of them has (rows, columns).
-Labelled EinsumProduct(OnnxNode& node, const Labelled& a, const Labelled& b,
-                       const std::string& result, std::map<char, std::int64_t>& sizes) {
-  const auto in = [](const std::string& text) {
-    return [&text](char c) { return text.find(c) != text.npos; };
-  };
-  const std::string both = Filtered(a.labels, in(b.labels));
-  const std::string batch = Filtered(both, in(result));
-  const std::string sum = Filtered(both, [&](char c) { return !in(result)(c); });
-  const std::string rows = Filtered(a.labels, [&](char c) { return !in(both)(c); });
-  const std::string columns = Filtered(b.labels, [&](char c) { return !in(both)(c); });
-  const auto size = [&](const std::string& labels) {
-    std::int64_t product = 1;
-    for (char label : labels) product *= sizes[label];
-    return product;
-  };
-  const int left =
-      node.EmitReshape(InOrder(node, a, batch + rows + sum), {size(batch), size(rows), size(sum)});
-  const int right = node.EmitReshape(InOrder(node, b, batch + sum + columns),
-                                     {size(batch), size(sum), size(columns)});
-  Labelled product{EmitMatmul(node, left, right), batch + rows + columns};
-  Shape shape;
-  for (char label : product.labels) shape.push_back(sizes[label]);
-  product.id = node.EmitReshape(product.id, std::move(shape));
-  return product;
-}
-
-// The letters of the result where the equation does not say them: those that are there once.
-std::string ImplicitResult(const std::string& all) {
-  std::string result = Filtered(all, [&](char c) { return std::ranges::count(all, c) == 1; });
-  std::ranges::sort(result);
-  return result;
-}
-
-void ImportEinsum(OnnxNode& node) {
-  std::string equation = node.String("equation", "");
-  std::erase(equation, ' ');
-  const std::size_t arrow = equation.find("->");
-  const auto terms = Split(equation.substr(0, arrow), ',');
-  const bool plain = std::ranges::all_of(equation, [](char c) {
-    return std::isalpha(static_cast<unsigned char>(c)) != 0 ||
-           std::string_view(",->").find(c) != std::string_view::npos;
-  });
-  if (!plain || terms.size() > 2 || std::ssize(terms) != node.input_count()) {
-    return node.FailUnsupported("equation " + equation +
-                                " is not supported, expected letters for one or two inputs");
-  }
-  std::vector<Labelled> operands;
-  std::map<char, std::int64_t> sizes;
-  std::string all;
-  for (std::size_t i = 0; i < terms.size(); ++i) {
-    operands.push_back({node.Input(static_cast<int>(i)), std::string(terms[i])});
-    const Shape shape = node.TypeOf(operands[i].id).shape;
-    bool fits = shape.size() == terms[i].size();
-    for (std::size_t d = 0; fits && d < shape.size(); ++d) {
-      const bool twice = std::ranges::count(terms[i], terms[i][d]) > 1;
-      fits = !twice && sizes.emplace(terms[i][d], shape[d]).first->second == shape[d];
-    }
-    if (node.ok() && !fits) {
-      return node.FailUnsupported("input " + std::to_string(i) + " is " +
-                                  node.TypeOf(operands[i].id).ToString() + ", equation " +
-                                  equation + " says otherwise, or names a dimension twice");
-    }
-    all += terms[i];
-  }
-  const std::string result =
-      arrow == std::string::npos ? ImplicitResult(all) : equation.substr(arrow + 2);
-  const bool known = std::ranges::all_of(
-      result, [&](char c) { return sizes.contains(c) && std::ranges::count(result, c) == 1; });
-  if (!known) return node.FailInvalid("equation " + equation + " has no such result");
-  if (!node.ok()) return;
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    const std::string others = operands.size() == 2 ? operands[1 - i].labels + result : result;
-    operands[i] = Summed(node, operands[i], others);
-  }
-  Labelled made = operands[0];
-  if (operands.size() == 2) made = EinsumProduct(node, operands[0], operands[1], result, sizes);
-  if (node.ok()) node.SetOutput(InOrder(node, made, result));
-}
-
 constexpr OnnxHandlerEntry kMatmulHandlers[] = {
-    {"Einsum", &ImportEinsum},
     {"Gemm", &ImportGemm},
     {"MatMul", &ImportMatMul},
 };

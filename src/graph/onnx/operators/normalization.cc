@@ -11,17 +11,6 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-void ImportBatchNormalization(OnnxNode& node) {
-  node.WithoutEffect({"momentum"});  // of training
-  if (node.Int("training_mode", 0) != 0 || node.Int("spatial", 1) != 1) {
-    return node.FailUnsupported("expected inference over channels (training_mode 0, spatial 1)");
-  }
-  Operator op{OpKind::kBatchNorm, {}};
-  op.attributes.axis = 1;
-  op.attributes.epsilon = node.Float("epsilon", 1e-5F);  // a float in the format
-  node.Return(op, {node.Input(0), node.Input(1), node.Input(2), node.Input(3), node.Input(4)});
-}
-
 void ImportLrn(OnnxNode& node) {
   Operator op{OpKind::kLrn, {}};
   op.attributes.size = node.Int("size", 0);
@@ -56,6 +45,69 @@ Operator MeanOver(const Shape& axes) {
   mean.attributes.axes = axes;
   mean.attributes.keepdims = true;
   return mean;
+}
+
+// Normalized by the mean and the variance of the batch; outputs 1 and 2 are those given, moved
+// towards these.
+void ReturnTrainingNormalization(OnnxNode& node) {
+  const int data = node.Input(0);
+  const double momentum = node.Float("momentum", 0.9F), epsilon = node.Float("epsilon", 1e-5F);
+  if (!node.ok()) return;
+  const TensorType type = node.TypeOf(data);
+  Shape axes, channels(std::max<std::size_t>(type.shape.size(), 2) - 1, 1);
+  for (std::int64_t i = 0; i < std::ssize(type.shape); ++i) {
+    if (i != 1) axes.push_back(i);
+  }
+  if (type.shape.size() < 2 || !type.dtype.is_float()) {
+    return node.FailInvalid("input 0 is " + type.ToString() +
+                            ", expected floats of at least 2 dimensions");
+  }
+  for (int i = 1; i < 5 && node.ok(); ++i) {
+    const TensorType given = node.InputType(i);
+    if (given.shape == Shape{type.shape[1]} && given.dtype.is_float()) continue;
+    return node.FailInvalid("input " + std::to_string(i) + " is " + given.ToString() +
+                            ", expected floats [" + std::to_string(type.shape[1]) + "]");
+  }
+  channels[0] = type.shape[1];
+  const int wide = Widened(node, data);
+  const DataType real = node.TypeOf(wide).dtype;
+  const Operator mean = MeanOver(axes);
+  const int first = node.Emit(mean, {wide});
+  const int near = node.Emit(OpKind::kSub, {wide, first});
+  const int rest = node.Emit(mean, {near});  // what rounding has cost the mean
+  const int centred = node.Emit(OpKind::kSub, {near, rest});
+  const int variance = node.Emit(mean, {node.Emit(OpKind::kMul, {centred, centred})});
+  const int deviation =
+      node.Emit(OpKind::kSqrt, {node.Emit(OpKind::kAdd, variance, epsilon)});
+  const auto per_channel = [&](int index) {
+    return node.EmitReshape(node.EmitCast(node.Input(index), real), channels);
+  };
+  const int scaled = node.Emit(
+      OpKind::kMul, {node.Emit(OpKind::kDiv, {centred, deviation}), per_channel(1)});
+  const int result = node.Emit(OpKind::kAdd, {scaled, per_channel(2)});
+  const auto running = [&](int statistic, int index) {
+    const int given = node.Input(index);
+    const int flat = node.EmitReshape(statistic, {type.shape[1]});
+    const int before = node.Emit(OpKind::kMul, node.EmitCast(given, real), momentum);
+    const int now = node.Emit(OpKind::kMul, flat, 1 - momentum);
+    return node.EmitCast(node.Emit(OpKind::kAdd, {before, now}), node.TypeOf(given).dtype);
+  };
+  node.SetOutput(node.EmitCast(result, type.dtype));
+  const int average = node.Emit(OpKind::kAdd, {first, rest});
+  if (node.HasOutput(1)) node.SetOutput(running(average, 3), 1);
+  if (node.HasOutput(2)) node.SetOutput(running(variance, 4), 2);
+}
+
+void ImportBatchNormalization(OnnxNode& node) {
+  node.WithoutEffect({"momentum"});  // of training
+  if (node.Int("spatial", 1) != 1) {
+    return node.FailUnsupported("expected a normalization over channels (spatial 1)");
+  }
+  if (node.Int("training_mode", 0) != 0) return ReturnTrainingNormalization(node);
+  Operator op{OpKind::kBatchNorm, {}};
+  op.attributes.axis = 1;
+  op.attributes.epsilon = node.Float("epsilon", 1e-5F);  // a float in the format
+  node.Return(op, {node.Input(0), node.Input(1), node.Input(2), node.Input(3), node.Input(4)});
 }
 
 // 1 / deviation

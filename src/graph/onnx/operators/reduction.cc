@@ -32,6 +32,14 @@ void ImportReduceSum(OnnxNode& node) { ImportReduce(node, OpKind::kReduceSum, 13
 void ImportReduceMax(OnnxNode& node) { ImportReduce(node, OpKind::kReduceMax, 18); }
 void ImportReduceMin(OnnxNode& node) { ImportReduce(node, OpKind::kReduceMin, 18); }
 
+// Roots and logarithms of integers are those of float64, and lose their fraction.
+int Real(OnnxNode& node, int id) {
+  return node.ok() && node.TypeOf(id).dtype.is_integer() ? node.EmitCast(id, kFloat64) : id;
+}
+void ReturnReduced(OnnxNode& node, int value) {
+  node.SetOutput(node.EmitCast(value, node.InputType(0).dtype));
+}
+
 int Square(OnnxNode& node, int id) { return node.Emit(OpKind::kMul, {id, id}); }
 
 void ImportReduceL1(OnnxNode& node) {
@@ -39,21 +47,22 @@ void ImportReduceL1(OnnxNode& node) {
   node.Return(ReductionOf(node, OpKind::kReduceSum), {magnitude});
 }
 void ImportReduceL2(OnnxNode& node) {
-  const int squares = Square(node, node.Input(0));
+  const int squares = Square(node, Real(node, node.Input(0)));
   const int sum = node.Emit(ReductionOf(node, OpKind::kReduceSum), {squares});
-  node.SetOutput(node.Emit(OpKind::kSqrt, {sum}));
+  ReturnReduced(node, node.Emit(OpKind::kSqrt, {sum}));
 }
 void ImportReduceSumSquare(OnnxNode& node) {
   const int squares = Square(node, node.Input(0));
   node.Return(ReductionOf(node, OpKind::kReduceSum), {squares});
 }
 void ImportReduceLogSum(OnnxNode& node) {
-  const int sum = node.Emit(ReductionOf(node, OpKind::kReduceSum), {node.Input(0)});
-  node.SetOutput(node.Emit(OpKind::kLog, {sum}));
+  const int data = Real(node, node.Input(0));
+  const int sum = node.Emit(ReductionOf(node, OpKind::kReduceSum), {data});
+  ReturnReduced(node, node.Emit(OpKind::kLog, {sum}));
 }
 // The largest element is taken out of the exponents, so that none overflows.
 void ImportReduceLogSumExp(OnnxNode& node) {
-  const int data = node.Input(0);
+  const int data = Real(node, node.Input(0));
   const Operator sum = ReductionOf(node, OpKind::kReduceSum);
   Operator largest = sum;
   if (largest.kind != OpKind::kIdentity) largest.kind = OpKind::kReduceMax;
@@ -61,7 +70,7 @@ void ImportReduceLogSumExp(OnnxNode& node) {
   largest.attributes.keepdims = true;
   const int centred = node.Emit(OpKind::kSub, {data, node.Emit(largest, {data})});
   const int log = node.Emit(OpKind::kLog, {node.Emit(sum, {node.Emit(OpKind::kExp, {centred})})});
-  node.Return(Operator{OpKind::kAdd, {}}, {log, shift});
+  ReturnReduced(node, node.Emit(OpKind::kAdd, {log, shift}));
 }
 
 // Elements begin … end - 1 of a dimension, with some of `fill` in front of them and behind.

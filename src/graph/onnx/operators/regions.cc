@@ -12,26 +12,11 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-struct RegionSampling {
-  std::int64_t bins = 1, ratio = 1;  // samples per bin
-  double scale = 1;
-  bool half_pixel = true;
-};
-
 // The two elements around each sample along one dimension, [R,S].
 struct Neighbours {
   int low = -1, high = -1;                // int32
   int low_weight = -1, high_weight = -1;  // float32; 0 for samples outside of the image
 };
-
-// Column `at` of regions [R,4], which are x1 y1 x2 y2: [R,1].
-int Corner(OnnxNode& node, int regions, std::int64_t at) {
-  if (!node.ok()) return -1;
-  Operator slice = WholeSlice(node.TypeOf(regions).shape);
-  slice.attributes.begin[1] = at;
-  slice.attributes.end[1] = at + 1;
-  return node.Emit(slice, {regions});
-}
 
 // Samples lie in the middles of equal parts of each bin. Those within one element of the image's
 // borders take the element there; further outside there is nothing.
@@ -136,15 +121,20 @@ void ImportRoiAlign(OnnxNode& node) {
     return node.FailInvalid("mode is " + mode + ", coordinate_transformation_mode " + pixel +
                             ", expected avg or max, half_pixel or output_half_pixel");
   }
-  if (rows.ratio == 0) {
+  const bool adaptive = rows.ratio == 0;
+  if (adaptive && mode == "max") {
     return node.FailUnsupported(
-        "sampling_ratio 0 takes as many samples as a region is large, which is computed; expected "
-        "1 or more");
+        "sampling_ratio 0 with mode max takes the largest of as many samples as a region is large, "
+        "which is computed; expected mode avg, or a sampling_ratio of 1 or more");
   }
-  if (!sane(rows.ratio) || !sane(rows.bins) || !sane(columns.bins)) {
+  if ((!adaptive && !sane(rows.ratio)) || !sane(rows.bins) || !sane(columns.bins)) {
     return node.FailInvalid("sampling_ratio, output_height or output_width is out of range");
   }
   const int corners = node.EmitCast(given, kFloat32);
+  if (adaptive) {
+    const int made = EmitAdaptiveRegions(node, images, corners, which, rows, columns);
+    return node.SetOutput(node.EmitCast(made, type.dtype));
+  }
   const auto along = [&](std::int64_t first, std::int64_t size, const RegionSampling& how) {
     const int begin = Corner(node, corners, first), end = Corner(node, corners, first + 2);
     return NeighboursAlong(node, begin, end, size, how);
@@ -170,6 +160,14 @@ void ImportRoiAlign(OnnxNode& node) {
 constexpr OnnxHandlerEntry kRegionHandlers[] = {{"RoiAlign", &ImportRoiAlign}};
 
 }  // namespace
+
+int Corner(OnnxNode& node, int regions, std::int64_t at) {
+  if (!node.ok()) return -1;
+  Operator slice = WholeSlice(node.TypeOf(regions).shape);
+  slice.attributes.begin[1] = at;
+  slice.attributes.end[1] = at + 1;
+  return node.Emit(slice, {regions});
+}
 
 std::span<const OnnxHandlerEntry> OnnxRegionHandlers() { return kRegionHandlers; }
 

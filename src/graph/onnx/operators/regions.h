@@ -9,4 +9,20 @@ namespace tilewright {
 /// Of operators that sample regions of images.
 std::span<const OnnxHandlerEntry> OnnxRegionHandlers();
 
+/// How regions are sampled along one dimension.
+struct RegionSampling {
+  std::int64_t bins = 1, ratio = 1;  ///< ratio: samples per bin
+  double scale = 1;
+  bool half_pixel = true;
+};
+
+/// Column `at` of regions [R,4], which are x1 y1 x2 y2: [R,1].
+int Corner(OnnxNode& node, int regions, std::int64_t at);
+
+/// The means of the bins of regions, of which each has as many samples as it is large: images
+/// [N,C,H,W], float32 corners [R,4], the image of each region [R]; float32 [R,C,bins of height,
+/// bins of width].
+int EmitAdaptiveRegions(OnnxNode& node, int images, int corners, int which,
+                        const RegionSampling& rows, const RegionSampling& columns);
+
 }  // namespace tilewright

@@ -1,7 +1,9 @@
 // Resize and Upsample. Every mode is separable: along one dimension a result is a sum of a few
 // input elements ("taps"), each times a weight that depends on the position alone. A dimension
 // becomes one gather per tap with positions that are constant; nearest neighbours need no weights,
-// so they work on numbers of any type.
+// so they work on numbers of any type. With antialias the kernel of linear and cubic modes is as
+// wide as the elements of the input that one of the output stands for; many taps are one product
+// with a matrix.
 
 #include <algorithm>
 #include <cmath>
@@ -25,6 +27,7 @@ struct Method {
   std::string mode = "nearest", coordinates = "asymmetric", rounding = "floor";
   double cubic_a = -0.75;
   bool exclude_outside = false;
+  bool antialias = false;
 };
 
 struct Tap {
@@ -66,6 +69,80 @@ std::vector<double> WeightsOf(const Method& method, double fraction) {
   return {far(1 + fraction), near(fraction), near(1 - fraction), far(2 - fraction)};
 }
 
+// How far the kernel reaches to either side of a position.
+double ReachOf(const Method& method, const Stretch& s) {
+  return (method.mode == "linear" ? 1 : 2) / std::min(s.scale, 1.0);
+}
+
+// The weight of an element `distance` away from a position, before all weights are made to be 1 in
+// sum: that of the kernel, stretched.
+double StretchedWeight(const Method& method, const Stretch& s, double distance) {
+  const double d = std::fabs(distance) * std::min(s.scale, 1.0);
+  if (method.mode == "linear") return std::max(1 - d, 0.0);
+  const double a = method.cubic_a;
+  if (d <= 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
+  return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
+}
+
+// The elements from the first one that the kernel reaches, and their weights: those outside of the
+// input are the last ones there are, or (exclude_outside) are left out.
+std::vector<Tap> SmoothTapsOf(const Method& method, const Stretch& s) {
+  const double reach = ReachOf(method, s);
+  const auto count = static_cast<std::size_t>(2 * std::ceil(reach));
+  std::vector<Tap> taps(count);
+  for (std::int64_t to = 0; to < s.to; ++to) {
+    const double x = Coordinate(method, s, to);
+    const double first = std::floor(x) - std::ceil(reach) + 1;
+    std::vector<double> weights;
+    double sum = 0;
+    for (std::size_t k = 0; k < count; ++k) {
+      const double at = first + static_cast<double>(k);
+      const bool outside = at < 0 || at > static_cast<double>(s.from - 1);
+      const bool left_out = method.exclude_outside && outside;
+      weights.push_back(left_out ? 0 : StretchedWeight(method, s, at - x));
+      sum += weights.back();
+      const double within = std::clamp(at, 0.0, static_cast<double>(s.from - 1));
+      taps[k].positions.push_back(static_cast<std::int64_t>(within));
+    }
+    for (std::size_t k = 0; k < count; ++k) {
+      taps[k].weights.push_back(sum == 0 ? 0 : weights[k] / sum);
+    }
+  }
+  return taps;
+}
+
+// The taps as a matrix [to, from] that multiplies the lines along the dimension.
+int EmitByMatrix(OnnxNode& node, int data, const std::vector<Tap>& taps, const Stretch& s) {
+  if (s.from * s.to > OnnxImport::kMaxMadeBytes / 8) {
+    node.FailUnsupported("antialias from " + std::to_string(s.from) + " elements to " +
+                         std::to_string(s.to) + ", expected a product of both of at most 2^25");
+    return -1;
+  }
+  Tensor matrix(TensorType{{s.to, s.from}, node.TypeOf(data).dtype});
+  std::vector<double> weights(static_cast<std::size_t>(matrix.elements()));
+  for (const Tap& tap : taps) {
+    for (std::size_t i = 0; i < tap.positions.size(); ++i) {
+      weights[i * static_cast<std::size_t>(s.from) + static_cast<std::size_t>(tap.positions[i])] +=
+          tap.weights[i];
+    }
+  }
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    matrix.Set(static_cast<std::int64_t>(i), weights[i]);
+  }
+  const std::int64_t rank = node.Rank(data);
+  Shape axes;
+  for (std::int64_t i = 0; i < rank; ++i) axes.push_back(i);
+  std::swap(axes[s.axis], axes.back());
+  const int turned = node.EmitTranspose(data, axes);
+  if (!node.ok()) return -1;
+  Shape shape = node.TypeOf(turned).shape;
+  const int lines =
+      node.EmitReshape(turned, {node.TypeOf(turned).elements() / s.from, s.from});
+  const int made = EmitDense(node, lines, node.EmitConstant(std::move(matrix)), true);
+  shape.back() = s.to;
+  return node.EmitTranspose(node.EmitReshape(made, std::move(shape)), std::move(axes));
+}
+
 std::vector<Tap> TapsOf(const Method& method, const Stretch& s) {
   const auto last = static_cast<double>(s.from - 1);
   const auto within = [&](double x) { return static_cast<std::int64_t>(std::clamp(x, 0.0, last)); };
@@ -93,9 +170,18 @@ std::vector<Tap> TapsOf(const Method& method, const Stretch& s) {
 }
 
 int EmitStretched(OnnxNode& node, int data, const Method& method, const Stretch& s) {
+  constexpr std::size_t kMostGathers = 12;  // beyond, a product takes less time
   const auto axis = static_cast<std::int64_t>(s.axis);
   int result = -1;
-  for (const Tap& tap : TapsOf(method, s)) {
+  const bool smooth = method.antialias && method.mode != "nearest" && s.scale < 1;
+  if (smooth && ReachOf(method, s) * static_cast<double>(s.to) > 0x1p22) {
+    node.FailUnsupported("antialias with a scale of " + std::to_string(s.scale) + " to " +
+                         std::to_string(s.to) + " elements, expected fewer");
+    return -1;
+  }
+  const std::vector<Tap> taps = smooth ? SmoothTapsOf(method, s) : TapsOf(method, s);
+  if (taps.size() > kMostGathers) return EmitByMatrix(node, data, taps, s);
+  for (const Tap& tap : taps) {
     if (std::ranges::all_of(tap.weights, [](double w) { return w == 0; }) && !tap.weights.empty()) {
       continue;
     }
@@ -220,12 +306,38 @@ int Truncated(OnnxNode& node, int value, DataType dtype) {
   return node.EmitCast(moved, dtype);
 }
 
+// The nearest number of an integer type, halves upwards.
+int Nearby(OnnxNode& node, int value, DataType dtype) {
+  const bool sign = dtype.code != TypeCode::kUInt;
+  Operator clip{OpKind::kClip, {}};
+  clip.attributes.a_min = sign ? -std::exp2(dtype.bits - 1) : 0;
+  clip.attributes.a_max = std::exp2(sign ? dtype.bits - 1 : dtype.bits) - 1;
+  const int moved = node.Emit(OpKind::kAdd, value, 0.5);
+  return node.Emit(clip, {node.Emit(OpKind::kFloor, {moved})});
+}
+
+// Antialiased integers are rounded behind each dimension, of which the last one comes first, as in
+// ONNX Runtime.
+int EmitSmoothIntegers(OnnxNode& node, int data, const Method& method,
+                       std::vector<Stretch> stretches, DataType dtype) {
+  std::ranges::sort(stretches, std::ranges::greater(), &Stretch::axis);
+  for (const Stretch& s : stretches) {
+    if (!node.ok()) return -1;
+    if (s.from == s.to && s.scale == 1) continue;
+    data = Nearby(node, EmitStretched(node, data, method, s), dtype);
+  }
+  return node.EmitCast(data, dtype);
+}
+
 void ReturnStretched(OnnxNode& node, const Method& method, const std::vector<Stretch>& stretches) {
   CheckMethod(node, method);
   int result = node.Input(0);
   const DataType dtype = node.TypeOf(result).dtype;
   const bool mixes = method.mode != "nearest" && node.ok() && dtype.is_integer();
   if (mixes) result = node.EmitCast(result, dtype.bits > 16 ? kFloat64 : kFloat32);
+  if (mixes && method.antialias) {
+    return node.SetOutput(EmitSmoothIntegers(node, result, method, stretches, dtype));
+  }
   for (const Stretch& s : stretches) {
     if (!node.ok()) return;
     if (s.from == s.to && s.scale == 1) continue;
@@ -263,9 +375,6 @@ void ImportUpsample(OnnxNode& node) {
 // data, roi (read by a mode that is refused), scales or sizes.
 void ImportResize(OnnxNode& node) {
   if (node.opset() < 11) return ImportUpsample(node);
-  if (node.Int("antialias", 0) != 0) {
-    return node.FailUnsupported("antialias 1 is not supported, expected 0");
-  }
   node.WithoutEffect({"extrapolation_value"});  // of a mode that is refused
   node.InputWithoutEffect(1);                   // its region, too
   Method method;
@@ -274,6 +383,7 @@ void ImportResize(OnnxNode& node) {
   method.rounding = node.String("nearest_mode", "round_prefer_floor");
   method.cubic_a = node.Float("cubic_coeff_a", -0.75);
   method.exclude_outside = node.Int("exclude_outside", 0) != 0;
+  method.antialias = node.Int("antialias", 0) != 0;
   Shape axes = AllAxes(node);
   if (node.HasAttribute("axes")) {
     const std::int64_t rank = std::ssize(axes);

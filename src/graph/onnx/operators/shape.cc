@@ -150,6 +150,9 @@ void ImportConstant(OnnxNode& node) {
   if (const onnx::TensorProto* proto = node.TensorAttribute("value")) {
     return node.ReturnConstant(*proto);
   }
+  if (const onnx::SparseTensorProto* sparse = node.SparseAttribute("sparse_value")) {
+    return node.ReturnConstant(node.ContentsOf(*sparse));
+  }
   if (node.HasAttribute("value_int") || node.HasAttribute("value_ints")) {
     const bool scalar = node.HasAttribute("value_int");
     const Shape values = scalar ? Shape{node.LongInt("value_int")} : node.LongInts("value_ints");
@@ -170,7 +173,7 @@ void ImportConstant(OnnxNode& node) {
     }
     return node.ReturnConstant(std::move(contents));
   }
-  node.FailUnsupported("expected attribute value, value_int(s) or value_float(s)");
+  node.FailUnsupported("expected attribute value, sparse_value, value_int(s) or value_float(s)");
 }
 
 void ImportConstantOfShape(OnnxNode& node) {

@@ -14,6 +14,7 @@ using Shape = std::vector<std::int64_t>;
 
 constexpr std::int64_t kMostTaps = 1024;        // of Col2Im: an operator or two for each
 constexpr std::int64_t kLongestSignal = 2048;   // of a Fourier transform: the matrix has its square
+constexpr std::int64_t kLongestFrame = 4096;    // of a short-time one
 
 // Sums of a window along dimension `axis`, which zeros surround.
 int WindowSums(OnnxNode& node, int id, std::size_t axis, const WindowPart& part, bool ceil_mode) {
@@ -287,6 +288,80 @@ void ImportDft(OnnxNode& node) {
   node.SetOutput(node.EmitTranspose(node.EmitReshape(product, made), std::move(back)));
 }
 
+// The matrix of a Fourier transform, of a known window too: its columns times the window's numbers.
+void MultiplyColumns(Tensor& matrix, const Tensor& window, std::int64_t parts) {
+  const std::int64_t columns = matrix.shape()[1];
+  for (std::int64_t i = 0; i < matrix.elements(); ++i) {
+    matrix.Set(i, matrix.At(i) * window.At(i % columns / parts));
+  }
+}
+
+// signal [B,L], [B,L,1] or [B,L,2], frame_step, window, frame_length: frames of the signal, times
+// the window, as rows that are multiplied by the matrix of the transform: [B,frames,bins,2].
+void ImportStft(OnnxNode& node) {
+  const int signal = node.Input(0);
+  const TensorType type = node.TypeOf(signal);
+  const bool onesided = node.Int("onesided", 1) != 0, windowed = node.HasInput(2);
+  const double step = node.KnownScalar(1);
+  if (!node.ok()) return;
+  const std::size_t rank = type.shape.size();
+  const std::int64_t parts = rank == 3 ? type.shape[2] : 1;
+  if (rank < 2 || rank > 3 || (parts != 1 && parts != 2) || !type.dtype.is_float()) {
+    return node.FailInvalid("input 0 is " + type.ToString() +
+                            ", expected floats [B,L], [B,L,1] or [B,L,2]");
+  }
+  const TensorType window = windowed ? node.InputType(2) : TensorType();
+  if (windowed && node.ok() && (window.shape.size() != 1 || window.dtype != type.dtype)) {
+    return node.FailInvalid("the window (input 2) is " + window.ToString() +
+                            ", expected one dimension of " + DataTypeName(type.dtype));
+  }
+  if (!windowed && !node.HasInput(3)) {
+    return node.FailInvalid("has neither a window (input 2) nor a frame_length (input 3)");
+  }
+  const double given = node.HasInput(3) ? node.KnownScalar(3)
+                                        : static_cast<double>(window.elements());
+  if (!node.ok()) return;
+  const std::int64_t length = type.shape[1];
+  const double longest = static_cast<double>(std::min(length, kLongestFrame));
+  if (!(given >= 1 && given <= longest && step >= 1 && step <= static_cast<double>(kMaxPicked))) {
+    return node.FailUnsupported("frames of " + std::to_string(given) + " elements, one every " +
+                                std::to_string(step) + ", of a signal of " +
+                                std::to_string(length) + "; expected 1 to " +
+                                std::to_string(std::min(length, kLongestFrame)) +
+                                " elements, and a step from 1 on");
+  }
+  const auto size = static_cast<std::int64_t>(given), hop = static_cast<std::int64_t>(step);
+  if (windowed && window.elements() != size) {
+    return node.FailInvalid("the window (input 2) has " + std::to_string(window.elements()) +
+                            " elements, the frames have " + std::to_string(size));
+  }
+  const std::int64_t frames = (length - size) / hop + 1;
+  if (frames * size > kMaxPicked) {
+    return node.FailUnsupported(std::to_string(frames) + " frames of " + std::to_string(size) +
+                                " elements, expected at most " + std::to_string(kMaxPicked) +
+                                " elements in all");
+  }
+  Shape positions;
+  for (std::int64_t frame = 0; frame < frames; ++frame) {
+    for (std::int64_t i = 0; i < size; ++i) positions.push_back(frame * hop + i);
+  }
+  const std::int64_t batch = type.shape[0], bins = onesided ? size / 2 + 1 : size;
+  int rows = node.EmitReshape(EmitPick(node, signal, 1, positions),
+                              {batch * frames, size * parts});
+  Tensor matrix = FourierMatrix(size, parts, bins, false, -1, 1, size, type.dtype);
+  const Tensor* known = windowed ? node.Known(2) : nullptr;
+  if (known != nullptr) {
+    MultiplyColumns(matrix, *known, parts);
+  } else if (windowed) {
+    const int split = node.EmitReshape(rows, {batch * frames, size, parts});
+    const int factors = node.EmitReshape(node.Input(2), {size, 1});
+    rows = node.EmitReshape(node.Emit(OpKind::kMul, {split, factors}),
+                            {batch * frames, size * parts});
+  }
+  const int product = EmitDense(node, rows, node.EmitConstant(std::move(matrix)), true);
+  node.SetOutput(node.EmitReshape(product, {batch, frames, bins, 2}));
+}
+
 // theta [N,2,3] or [N,3,4] times the corners of a grid from -1 to 1: [N,…,2 or 3].
 void ImportAffineGrid(OnnxNode& node) {
   const int theta = node.Input(0);
@@ -336,6 +411,7 @@ constexpr OnnxHandlerEntry kSignalHandlers[] = {
     {"Col2Im", &ImportCol2Im},               {"DFT", &ImportDft},
     {"GlobalLpPool", &ImportGlobalLpPool},   {"HammingWindow", &ImportHammingWindow},
     {"HannWindow", &ImportHannWindow},       {"LpPool", &ImportLpPool},
+    {"STFT", &ImportStft},
 };
 
 }  // namespace

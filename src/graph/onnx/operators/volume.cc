@@ -3,6 +3,8 @@
 // depths and then one along the depth (what it divides by is a product of counts along each
 // dimension).
 
+#include <algorithm>
+
 #include "src/graph/onnx/handlers.h"
 
 namespace tilewright {
@@ -37,16 +39,66 @@ int Sliced(OnnxNode& node, int id, std::size_t axis, std::int64_t begin, std::in
   return node.Emit(slice, {id});
 }
 
-// The volumes as images that follow each other in depth: [N,D,C,H,W], with zeros around the depth.
-int ImagesOf(OnnxNode& node, int data, const WindowPart& depth) {
+// The volumes as images that follow each other in depth: [N,D,C,H,W], with padding around the
+// depth; if that is not zero, around height and width as well, which `op` has no more then.
+int ImagesOf(OnnxNode& node, int data, const std::vector<WindowPart>& window, double padding,
+             Operator& op) {
   const int images = node.EmitTranspose(data, {0, 2, 1, 3, 4});
-  if (depth.before == 0 && depth.after == 0) return images;
   Operator pad{OpKind::kPad, {}};
-  pad.attributes.pad_width = {0, 0, depth.before, depth.after, 0, 0, 0, 0, 0, 0};
+  pad.attributes.pad_value = padding;
+  pad.attributes.pad_width.assign(10, 0);
+  const auto surround = [&](std::size_t axis, const WindowPart& part) {
+    pad.attributes.pad_width[2 * axis] = part.before;
+    pad.attributes.pad_width[2 * axis + 1] = part.after;
+  };
+  surround(1, window[0]);
+  if (padding != 0) {
+    surround(3, window[1]);
+    surround(4, window[2]);
+    op.attributes.padding = {0, 0, 0, 0};
+  }
+  const auto& widths = pad.attributes.pad_width;
+  if (std::ranges::all_of(widths, [](std::int64_t width) { return width == 0; })) return images;
   return node.Emit(pad, {images});
 }
 
 }  // namespace
+
+int VolumeSums(OnnxNode& node, int data, int weight, double padding,
+               std::optional<DataType> sums) {
+  if (!node.ok()) return -1;
+  const Shape v = node.TypeOf(data).shape, w = node.TypeOf(weight).shape;
+  if (w.size() != 5) {
+    node.FailInvalid("the weight is " + node.TypeOf(weight).ToString() +
+                     ", expected 5 dimensions, as the data have");
+    return -1;
+  }
+  const auto window = ReadWindow(node, {v[2], v[3], v[4]}, {w[2], w[3], w[4]});
+  Operator op{OpKind::kConv2d, {}};
+  op.attributes.data_layout = "NCHW";
+  op.attributes.kernel_layout = "OIHW";
+  op.attributes.groups = node.Int("group", 1);
+  op.attributes.dtype = sums;
+  if (!node.ok()) return -1;
+  const WindowPart& depth = window[0];
+  const std::int64_t outputs = Outputs(node, v[2], depth);
+  SetWindow(op.attributes, 0, window[1]);
+  SetWindow(op.attributes, 1, window[2]);
+  const int images = ImagesOf(node, data, window, padding, op);
+  const Shape padded = node.TypeOf(images).shape;
+  int sum = -1;
+  for (std::int64_t tap = 0; node.ok() && tap < depth.kernel; ++tap) {
+    const std::int64_t begin = tap * depth.dilation;
+    const std::int64_t end = begin + (outputs - 1) * depth.stride + 1;
+    const int read = node.EmitReshape(Sliced(node, images, 1, begin, end, depth.stride),
+                                      {v[0] * outputs, v[1], padded[3], padded[4]});
+    const int part = node.EmitReshape(Sliced(node, weight, 2, tap, tap + 1, 1),
+                                      {w[0], w[1], w[3], w[4]});
+    const int product = node.Emit(op, {read, part});
+    sum = sum < 0 ? product : node.Emit(OpKind::kAdd, {sum, product});
+  }
+  return sum;
+}
 
 int EmitVolumeConvolution(OnnxNode& node) {
   node.ExpectRank(1, 5);
@@ -56,34 +108,65 @@ int EmitVolumeConvolution(OnnxNode& node) {
     node.Note("Conv '" + node.OutputName() +
               "' is computed in float32: windows over volumes have no integer form");
   }
+  return FromImage(node, AddBias(node, VolumeSums(node, data, weight, 0), 2));
+}
+
+// One transposed convolution of all images makes what each step in depth of the window adds, as
+// channels of its own; these are added where they belong in depth.
+int EmitVolumeConvTranspose(OnnxNode& node) {
+  node.ExpectRank(1, 5);
+  const int data = node.Input(0), weight = node.Input(1);
+  if (!node.ok()) return -1;
   const Shape v = node.TypeOf(data).shape, w = node.TypeOf(weight).shape;
-  const auto window = ReadWindow(node, {v[2], v[3], v[4]}, {w[2], w[3], w[4]});
-  Operator op{OpKind::kConv2d, {}};
-  op.attributes.data_layout = "NCHW";
-  op.attributes.kernel_layout = "OIHW";
-  op.attributes.groups = node.Int("group", 1);
+  Shape extra;
+  const auto window = ReadTransposedWindow(node, {v[2], v[3], v[4]}, {w[2], w[3], w[4]}, extra);
+  const std::int64_t groups = node.Int("group", 1);
   if (!node.ok()) return -1;
   const WindowPart& depth = window[0];
-  const std::int64_t outputs = Outputs(node, v[2], depth);
-  SetWindow(op.attributes, 0, window[1]);
-  SetWindow(op.attributes, 1, window[2]);
-  const int images = ImagesOf(node, data, depth);
-  int sum = -1;
-  for (std::int64_t tap = 0; node.ok() && tap < depth.kernel; ++tap) {
-    const std::int64_t begin = tap * depth.dilation;
-    const std::int64_t end = begin + (outputs - 1) * depth.stride + 1;
-    const int read = node.EmitReshape(Sliced(node, images, 1, begin, end, depth.stride),
-                                      {v[0] * outputs, v[1], v[3], v[4]});
-    const int part =
-        node.EmitReshape(Sliced(node, weight, 2, tap, tap + 1, 1), {w[0], w[1], w[3], w[4]});
-    const int product = node.Emit(op, {read, part});
-    sum = sum < 0 ? product : node.Emit(OpKind::kAdd, {sum, product});
+  const auto outside = [](std::int64_t value) { return value < 0 || value > 65535; };
+  const std::int64_t outputs = depth.stride * (v[2] - 1) + (depth.kernel - 1) * depth.dilation + 1 +
+                               extra[0] - depth.before - depth.after;
+  if (depth.kernel > kDeepestWindow || groups < 1 || outside(depth.stride) ||
+      outside(depth.dilation) || outside(depth.before) || outside(depth.after) ||
+      outputs < 1 || outputs > kMaxPicked) {
+    node.FailUnsupported("a window of " + std::to_string(depth.kernel) + " along " +
+                         std::to_string(v[2]) + " elements of depth makes " +
+                         std::to_string(outputs) + " of them; expected a window of at most " +
+                         std::to_string(kDeepestWindow) + " and at least one element");
+    return -1;
   }
-  sum = AddBias(node, sum, 2);
+  Operator op{OpKind::kConv2dTranspose, {}};
+  op.attributes.data_layout = "NCHW";
+  op.attributes.kernel_layout = "IOHW";
+  op.attributes.groups = groups;
+  for (std::size_t i = 0; i < 2; ++i) {
+    SetWindow(op.attributes, i, window[i + 1]);
+    op.attributes.output_padding[i] = extra[i + 1];
+  }
+  const int images = node.EmitReshape(node.EmitTranspose(data, {0, 2, 1, 3, 4}),
+                                      {v[0] * v[2], v[1], v[3], v[4]});
+  const int taps = node.EmitReshape(weight, {w[0], w[1] * w[2], w[3], w[4]});
+  const int products = node.Emit(op, {images, taps});
   if (!node.ok()) return -1;
-  const Shape made = node.TypeOf(sum).shape;
-  const int result = node.EmitReshape(sum, {v[0], outputs, made[1], made[2], made[3]});
-  return node.EmitTranspose(result, {0, 2, 1, 3, 4});
+  const Shape p = node.TypeOf(products).shape;
+  const std::int64_t channels = p[1] / w[2];
+  const int each = node.EmitReshape(products, {v[0], v[2], channels, w[2], p[2] * p[3]});
+  Operator pad{OpKind::kPad, {}};  // nothing is added from an image of zeros behind the others
+  pad.attributes.pad_width = {0, 0, 0, 1, 0, 0, 0, 0, 0, 0};
+  int sum = -1;
+  for (std::int64_t tap = 0; tap < w[2] && node.ok(); ++tap) {
+    Shape places;
+    for (std::int64_t i = 0; i < outputs; ++i) {
+      const std::int64_t at = i + depth.before - tap * depth.dilation;
+      const bool hit = at >= 0 && at % depth.stride == 0 && at / depth.stride < v[2];
+      places.push_back(hit ? at / depth.stride : v[2]);
+    }
+    const int part = node.Emit(pad, {Sliced(node, each, 3, tap, tap + 1, 1)});
+    const int moved = EmitPick(node, part, 1, places);
+    sum = sum < 0 ? moved : node.Emit(OpKind::kAdd, {sum, moved});
+  }
+  const int joined = node.EmitReshape(sum, {v[0] * outputs, channels, p[2], p[3]});
+  return FromImage(node, AddBias(node, joined, 2));
 }
 
 int EmitVolumePool(OnnxNode& node, Operator op, int data) {

@@ -1,0 +1,367 @@
+// The operators of ai.onnx.ml that work on numbers: ensembles of trees and scaling.
+
+#include <algorithm>
+#include <cmath>
+
+#include "src/graph/onnx/handlers.h"
+#include "src/graph/onnx/operators/ml/forest.h"
+
+namespace tilewright {
+namespace {
+namespace ensembles {
+
+using Shape = std::vector<std::int64_t>;
+
+int Choose(OnnxNode& node, int condition, int yes, int no) {
+  return node.Emit(OpKind::kWhere, {condition, yes, no});
+}
+
+// Errors: kInvalidArgument for weights of targets that are not there, or more targets than a
+// table should have.
+void CheckTargets(OnnxNode& node, const Forest& forest) {
+  constexpr std::int64_t kMostTargets = 65'536;
+  if (forest.targets < 1 || forest.targets > kMostTargets) {
+    return node.FailInvalid(std::to_string(forest.targets) + " targets, expected 1 to " +
+                            std::to_string(kMostTargets));
+  }
+  if (std::ssize(forest.leaves) > OnnxImport::kMaxMadeBytes / 8 / forest.targets) {
+    return node.FailUnsupported(std::to_string(forest.leaves.size()) + " leaves of " +
+                                std::to_string(forest.targets) +
+                                " targets, expected at most 2^25 weights in all");
+  }
+  for (const Forest::Leaf& leaf : forest.leaves) {
+    for (const auto& [target, weight] : leaf) {
+      if (target >= 0 && target < forest.targets) continue;
+      return node.FailInvalid("a leaf has a weight for target " + std::to_string(target) +
+                              ", expected 0 to " + std::to_string(forest.targets - 1));
+    }
+  }
+}
+
+// The base values as a row, added to scores; as many as targets, or none.
+int WithBase(OnnxNode& node, int scores, const std::vector<double>& base) {
+  if (base.empty() || !node.ok()) return scores;
+  Tensor row(TensorType{{std::ssize(base)}, node.TypeOf(scores).dtype});
+  for (std::size_t i = 0; i < base.size(); ++i) row.Set(static_cast<std::int64_t>(i), base[i]);
+  return node.Emit(OpKind::kAdd, {scores, node.EmitConstant(std::move(row))});
+}
+
+void CheckBase(OnnxNode& node, std::size_t seen, std::int64_t targets) {
+  if (seen == 0 || static_cast<std::int64_t>(seen) == targets || !node.ok()) return;
+  node.FailInvalid("attribute base_values has " + std::to_string(seen) + " numbers, expected " +
+                   std::to_string(targets));
+}
+
+Forest::Aggregate AggregateNamed(OnnxNode& node) {
+  using Aggregate = Forest::Aggregate;
+  const std::string name = node.String("aggregate_function", "SUM");
+  if (name == "AVERAGE") return Aggregate::kAverage;
+  if (name == "MIN") return Aggregate::kMin;
+  if (name == "MAX") return Aggregate::kMax;
+  if (name != "SUM") {
+    node.FailInvalid("attribute aggregate_function is " + name +
+                     ", expected SUM, AVERAGE, MIN or MAX");
+  }
+  return Aggregate::kSum;
+}
+
+// Of one target the scores are what they are, as ONNX Runtime has it, but for PROBIT.
+ScoreTransform OfTargets(ScoreTransform transform, std::int64_t targets) {
+  return targets == 1 && transform != ScoreTransform::kProbit ? ScoreTransform::kNone : transform;
+}
+
+void ImportTreeRegressor(OnnxNode& node) {
+  const int data = EmitRows(node, node.Input(0));
+  Forest forest = ReadForest(node, "target");
+  forest.targets = node.Int("n_targets", 1);
+  forest.aggregate = AggregateNamed(node);
+  const auto base = FloatsOrTensor(node, "base_values");
+  const ScoreTransform transform = ReadTransform(node);
+  CheckBase(node, base.size(), forest.targets);
+  if (node.ok()) CheckTargets(node, forest);
+  if (!node.ok()) return;
+  const int scores = WithBase(node, EmitForest(node, data, forest, node.TypeOf(data).dtype), base);
+  const int narrow = node.EmitCast(scores, kFloat32);
+  node.SetOutput(EmitTransformed(node, narrow, OfTargets(transform, forest.targets)));
+}
+
+void ImportTreeEnsemble(OnnxNode& node) {
+  const int given = node.Input(0);
+  const int data = EmitRows(node, given);
+  Forest forest = ReadIndexedForest(node);
+  forest.targets = node.Int("n_targets", 1);
+  const std::int64_t aggregate = node.Int("aggregate_function", 1);
+  if (aggregate < 0 || aggregate > 3) {
+    node.FailInvalid("attribute aggregate_function is " + std::to_string(aggregate) +
+                     ", expected 0 to 3");
+  }
+  const ScoreTransform transform = ReadTransform(node);
+  if (node.ok()) CheckTargets(node, forest);
+  if (!node.ok()) return;
+  forest.aggregate = static_cast<Forest::Aggregate>(aggregate);
+  const int scores = EmitForest(node, data, forest, node.TypeOf(data).dtype);
+  const int made = EmitTransformed(node, scores, OfTargets(transform, forest.targets));
+  node.SetOutput(node.EmitCast(made, node.TypeOf(given).dtype));
+}
+
+// Which leaves have weights of a class.
+struct Coverage {
+  bool every = true, any = false;
+};
+Coverage CoverageOf(const Forest& forest, std::int64_t target) {
+  Coverage coverage;
+  for (const Forest::Leaf& leaf : forest.leaves) {
+    const bool has = std::ranges::any_of(leaf, [&](const auto& w) { return w.first == target; });
+    coverage.every = coverage.every && has;
+    coverage.any = coverage.any || has;
+  }
+  return coverage;
+}
+
+int Column(OnnxNode& node, int scores, std::int64_t at) {
+  if (!node.ok()) return -1;
+  Operator slice = WholeSlice(node.TypeOf(scores).shape);
+  slice.attributes.begin[1] = at;
+  slice.attributes.end[1] = at + 1;
+  return node.Emit(slice, {scores});
+}
+
+int Pair(OnnxNode& node, int low, int high) {
+  Operator join{OpKind::kConcat, {}};
+  join.attributes.axis = 1;
+  return node.Emit(join, {low, high});
+}
+
+// Numbers of classes, int32 [N,1], as labels [N].
+int Labels(OnnxNode& node, int numbers, const Shape& labels) {
+  if (!node.ok()) return -1;
+  Tensor table(TensorType{{std::ssize(labels)}, kInt64});
+  std::ranges::copy(labels, table.As<std::int64_t>().begin());
+  Operator gather{OpKind::kGather, {}};
+  gather.attributes.axis = 0;
+  const int flat = node.EmitReshape(numbers, {node.TypeOf(numbers).shape[0]});
+  return node.Emit(gather, {node.EmitConstant(std::move(table)), flat});
+}
+
+// The number of the largest score of each row, the first of equal ones: int32 [N,1].
+int Largest(OnnxNode& node, int scores) {
+  if (!node.ok()) return -1;
+  const std::int64_t classes = node.TypeOf(scores).shape[1];
+  Operator most{OpKind::kReduceMax, {}}, least{OpKind::kReduceMin, {}};
+  most.attributes.axes = least.attributes.axes = {1};
+  most.attributes.keepdims = least.attributes.keepdims = true;
+  const int is_largest =
+      node.Emit(OpKind::kEqual, {scores, node.Emit(most, {scores})});
+  const int numbers = EmitPositions(node, kInt32, classes);
+  const int none = node.EmitScalar(kInt32, static_cast<double>(classes - 1));
+  return node.Emit(least, {Choose(node, is_largest, numbers, none)});
+}
+
+struct Classified {
+  int numbers = -1, scores = -1;  // int32 [N,1], [N,classes]
+};
+
+// Two classes. Where all weights are of one of them, a score is that of the second class, above a
+// half (of weights that are all positive) or above 0, and the other one is what is left.
+Classified OfTwo(OnnxNode& node, const Forest& forest, int scores, const std::vector<double>& base,
+                 ScoreTransform transform) {
+  const Coverage first = CoverageOf(forest, 0), second = CoverageOf(forest, 1);
+  if (second.any && !second.every) {
+    node.FailUnsupported("some leaves have no weight for class 1 of two, expected one for each "
+                         "leaf or for none");
+    return {};
+  }
+  bool positive = true;
+  for (const Forest::Leaf& leaf : forest.leaves) {
+    for (const auto& [target, weight] : leaf) positive = positive && weight >= 0;
+  }
+  const bool one_class = first.any != second.any;
+  int low = Column(node, scores, 0), high = Column(node, scores, 1);
+  const auto chosen = [&](int score, double bound) {
+    const int bounds = node.EmitScalar(node.ok() ? node.TypeOf(score).dtype : kFloat32, bound);
+    const int above = node.Emit(OpKind::kLess, {bounds, score});
+    return Choose(node, above, node.EmitScalar(kInt32, 1), node.EmitScalar(kInt32, 0));
+  };
+  const double bound = one_class && positive ? 0.5 : 0;
+  if (base.size() == 2) {
+    if (second.any) {
+      high = node.Emit(OpKind::kAdd, low, base[1]);
+      low = node.Emit(OpKind::kNegate, {high});
+      return {chosen(high, bound), EmitTransformed(node, Pair(node, low, high), transform)};
+    }
+    low = node.Emit(OpKind::kAdd, low, base[0]);
+    high = node.Emit(OpKind::kAdd, high, base[1]);
+    return {chosen(low, bound), EmitTransformed(node, Pair(node, low, high), transform)};
+  }
+  if (base.size() == 1) low = node.Emit(OpKind::kAdd, low, base[0]);
+  if (second.any) {
+    return {chosen(high, bound), EmitTransformed(node, Pair(node, low, high), transform)};
+  }
+  if (transform == ScoreTransform::kProbit) {
+    node.FailUnsupported("post_transform PROBIT of two classes with weights of one of them is not "
+                         "defined, expected another one");
+    return {};
+  }
+  const int score = low, number = chosen(score, bound);
+  const int opposite = node.Emit(OpKind::kNegate, {score});
+  if (positive) {
+    return {number, Pair(node, node.Emit(OpKind::kAdd, opposite, 1), score)};
+  }
+  if (transform != ScoreTransform::kLogistic) return {number, Pair(node, opposite, score)};
+  return {number, EmitTransformed(node, Pair(node, opposite, score), transform)};
+}
+
+void ImportTreeClassifier(OnnxNode& node) {
+  const int data = EmitRows(node, node.Input(0));
+  Forest forest = ReadForest(node, "class");
+  Shape labels = node.LongInts("classlabels_int64s");
+  const auto texts = node.Strings("classlabels_strings");
+  const auto base = FloatsOrTensor(node, "base_values");
+  const ScoreTransform transform = ReadTransform(node);
+  if (labels.empty() == texts.empty()) {
+    node.FailInvalid("expected one of the attributes classlabels_int64s and classlabels_strings");
+  }
+  forest.targets = std::ssize(texts.empty() ? labels : Shape(texts.size()));
+  if (node.ok() && forest.targets < 2) {
+    node.FailUnsupported("a classifier of one class, expected at least two");
+  }
+  const bool two_with_one_base = forest.targets == 2 && base.size() == 1;
+  if (!two_with_one_base) CheckBase(node, base.size(), forest.targets);
+  if (node.ok()) CheckTargets(node, forest);
+  if (!node.ok()) return;
+  const int sums = EmitForest(node, data, forest, node.TypeOf(data).dtype);
+  Classified made;
+  if (forest.targets == 2) {
+    made = OfTwo(node, forest, sums, base, transform);
+  } else {
+    for (std::int64_t i = 0; base.empty() && i < forest.targets; ++i) {
+      const Coverage coverage = CoverageOf(forest, i);
+      if (coverage.every || std::ssize(forest.roots) > 1) continue;
+      return node.FailUnsupported("some leaves have no weight for class " + std::to_string(i) +
+                                  ", expected one for each leaf");
+    }
+    const int scores = WithBase(node, sums, base);
+    made = {Largest(node, scores), EmitTransformed(node, scores, transform)};
+  }
+  if (node.HasOutput(1)) node.SetOutput(node.EmitCast(made.scores, kFloat32), 1);
+  if (!node.HasOutput(0)) return;
+  if (texts.empty()) return node.SetOutput(Labels(node, made.numbers, labels));
+  node.Unmade(0, "has labels that are texts, which networks here do not have: train the model with "
+                 "labels that are numbers, or read the scores (output 1) alone");
+}
+
+// (x - offset) * scale
+void ImportScaler(OnnxNode& node) {
+  const int data = node.Input(0);
+  const auto offset = node.Floats("offset"), scale = node.Floats("scale");
+  if (!node.ok()) return;
+  const TensorType type = node.TypeOf(data);
+  const std::int64_t features = type.shape.empty() ? 1 : type.shape.back();
+  for (const auto* list : {&offset, &scale}) {
+    if (list->size() == 1 || std::ssize(*list) == features) continue;
+    return node.FailInvalid("attribute " + std::string(list == &offset ? "offset" : "scale") +
+                            " has " + std::to_string(list->size()) + " numbers, expected 1 or " +
+                            std::to_string(features));
+  }
+  if (!type.dtype.is_float() && type.dtype != kInt32 && type.dtype != kInt64) {
+    return node.FailInvalid("input 0 is " + type.ToString() + ", expected floats, int32 or int64");
+  }
+  const auto row = [&](const std::vector<double>& values) {
+    Tensor numbers(TensorType{values.size() == 1 ? Shape() : Shape{features}, kFloat32});
+    for (std::int64_t i = 0; i < numbers.elements(); ++i) {
+      numbers.Set(i, values[static_cast<std::size_t>(i)]);
+    }
+    return node.EmitConstant(std::move(numbers));
+  };
+  const int centred = node.Emit(OpKind::kSub, {node.EmitCast(data, kFloat32), row(offset)});
+  node.Return(Operator{OpKind::kMul, {}}, {centred, row(scale)});
+}
+
+// sqrt(2) times the inverse of the error function at 2 x - 1, as ONNX Runtime approximates it.
+int Probit(OnnxNode& node, int x) {
+  constexpr double kPi = 3.14159, kA = 0.147;
+  const int moved = node.Emit(OpKind::kSub, node.Emit(OpKind::kMul, x, 2), 1);
+  const int rest = node.Emit(OpKind::kAdd, node.Emit(OpKind::kNegate, {moved}), 1);
+  const int log = node.Emit(
+      OpKind::kLog, {node.Emit(OpKind::kMul, {rest, node.Emit(OpKind::kAdd, moved, 1)})});
+  const int v = node.Emit(OpKind::kAdd, node.Emit(OpKind::kMul, log, 0.5), 2 / (kPi * kA));
+  const int square = node.Emit(OpKind::kMul, {v, v});
+  const int inner =
+      node.Emit(OpKind::kSub, {square, node.Emit(OpKind::kMul, log, 1 / kA)});
+  const int root = node.Emit(
+      OpKind::kSqrt, {node.Emit(OpKind::kSub, {node.Emit(OpKind::kSqrt, {inner}), v})});
+  const int below = node.Emit(OpKind::kLess, moved, 0);
+  const int value = Choose(node, below, node.Emit(OpKind::kNegate, {root}), root);
+  return node.Emit(OpKind::kMul, value, 1.41421356);
+}
+
+// Softmax but for what is zero: that counts for no sum and stays.
+int SoftmaxZero(OnnxNode& node, int scores) {
+  constexpr double kZero = 0.0000001;
+  Operator most{OpKind::kReduceMax, {}}, sum{OpKind::kReduceSum, {}};
+  most.attributes.axes = sum.attributes.axes = {1};
+  most.attributes.keepdims = sum.attributes.keepdims = true;
+  const int largest = node.Emit(most, {scores});
+  const int magnitude = node.Emit(OpKind::kAbs, {scores});
+  const int bound = node.EmitScalar(node.ok() ? node.TypeOf(scores).dtype : kFloat32, kZero);
+  const int counts = node.Emit(OpKind::kLess, {bound, magnitude});
+  const int power = node.Emit(OpKind::kExp, {node.Emit(OpKind::kSub, {scores, largest})});
+  const int zero = node.EmitScalar(node.ok() ? node.TypeOf(scores).dtype : kFloat32, 0);
+  const int powers = Choose(node, counts, power, zero);
+  const int whole = node.Emit(sum, {powers});
+  const int none = node.Emit(OpKind::kEqual, whole, 0);
+  const int one = node.EmitScalar(node.ok() ? node.TypeOf(scores).dtype : kFloat32, 1);
+  return node.Emit(OpKind::kDiv, {powers, Choose(node, none, one, whole)});
+}
+
+constexpr OnnxHandlerEntry kEntries[] = {
+    {"Scaler", &ImportScaler},
+    {"TreeEnsemble", &ImportTreeEnsemble},
+    {"TreeEnsembleClassifier", &ImportTreeClassifier},
+    {"TreeEnsembleRegressor", &ImportTreeRegressor},
+};
+
+}  // namespace ensembles
+}  // namespace
+
+std::span<const OnnxHandlerEntry> MlHandlers() { return ensembles::kEntries; }
+
+ScoreTransform ReadTransform(OnnxNode& node) {
+  constexpr std::string_view kNames[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
+  if (node.op_type() == "TreeEnsemble") {
+    const std::int64_t number = node.Int("post_transform", 0);
+    if (number >= 0 && number < std::ssize(kNames)) return static_cast<ScoreTransform>(number);
+    node.FailInvalid("attribute post_transform is " + std::to_string(number) +
+                     ", expected 0 to 4");
+    return ScoreTransform::kNone;
+  }
+  const std::string name = node.String("post_transform", "NONE");
+  const auto found = std::ranges::find(kNames, name);
+  if (found != std::end(kNames)) {
+    return static_cast<ScoreTransform>(found - std::begin(kNames));
+  }
+  node.FailInvalid("attribute post_transform is " + name +
+                   ", expected NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO or PROBIT");
+  return ScoreTransform::kNone;
+}
+
+int EmitTransformed(OnnxNode& node, int scores, ScoreTransform transform) {
+  switch (transform) {
+    case ScoreTransform::kNone:
+      return scores;
+    case ScoreTransform::kSoftmax: {
+      Operator softmax{OpKind::kSoftmax, {}};
+      softmax.attributes.axis = 1;
+      return node.Emit(softmax, {scores});
+    }
+    case ScoreTransform::kLogistic:
+      return node.Emit(OpKind::kSigmoid, {scores});
+    case ScoreTransform::kSoftmaxZero:
+      return ensembles::SoftmaxZero(node, scores);
+    case ScoreTransform::kProbit:
+      return ensembles::Probit(node, scores);
+  }
+  return scores;
+}
+
+}  // namespace tilewright

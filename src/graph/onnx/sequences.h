@@ -1,0 +1,21 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "src/graph/onnx/node.h"
+
+namespace tilewright {
+
+/// Whether a node makes or reads sequences or optional values, and nothing else does it.
+bool IsSequenceOperator(const onnx::NodeProto& node);
+
+/// What stands in the place of a node that makes or reads sequences or optional values: nodes of
+/// tensors, maybe none. A sequence is a list of names of tensors while reading (OnnxImport), so its
+/// length must be known. Nothing if the node is none of them.
+/// Errors: kInvalidArgument for wrong types and positions, kUnsupported for what is computed while
+/// the network runs, both without the node's name.
+Result<std::optional<std::vector<onnx::NodeProto>>> ExpandSequence(const onnx::NodeProto& node,
+                                                                   OnnxImport& import);
+
+}  // namespace tilewright
