@@ -36,7 +36,10 @@ constexpr std::int64_t kFewestElements = 4, kReadsOfFewest = std::int64_t{1} << 
 constexpr int kPoison = 0xff, kIntegerPoison = 0xa5, kOtherPoison = 0x5a;
 
 std::string NameOf(const Graph& graph, const PlanStep& step) {
-  return fmt::format("{} ({})", graph.node(step.node).name, step.report.op);
+  const std::string& name = graph.node(step.node).name;
+  const auto origin = graph.origins.find(SourceName(name));
+  return fmt::format("{} ({})", origin == graph.origins.end() ? name : origin->second,
+                     step.report.op);
 }
 
 /// Half of them at ends of dimensions, where tiles and blocks are cut off.

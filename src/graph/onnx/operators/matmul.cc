@@ -19,12 +19,29 @@ int Scaled(OnnxNode& node, int id, double factor) {
   return factor == 1 ? id : node.Emit(OpKind::kMul, id, factor);
 }
 
+// ONNX has no products of integers of 8 or 16 bits, or of truth values, but MatMulInteger: what they
+// would be (sums of their own type, or of int32) is said nowhere.
+void ExpectProductType(OnnxNode& node) {
+  for (int i = 0; i < 2; ++i) {
+    const TensorType type = node.InputType(i);
+    if (!node.ok() || type.dtype.is_float() || (type.dtype.is_integer() && type.dtype.bits >= 32)) {
+      continue;
+    }
+    return node.FailInvalid("input " + std::to_string(i) + " is " + type.ToString() +
+                            ", expected floats or integers of 32 or 64 bits; products of int8 and "
+                            "uint8 are MatMulInteger or QLinearMatMul");
+  }
+}
+
 void ImportGemm(OnnxNode& node) {
+  ExpectProductType(node);
+  if (!node.ok()) return;
   if (!ImportQuantizedGemm(node)) node.SetOutput(EmitGemm(node));
 }
 
 void ImportMatMul(OnnxNode& node) {
-  if (ImportQuantizedMatMul(node)) return;
+  ExpectProductType(node);
+  if (!node.ok() || ImportQuantizedMatMul(node)) return;
   node.SetOutput(EmitMatmul(node, node.Input(0), node.Input(1)));
 }
 

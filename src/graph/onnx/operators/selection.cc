@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "src/graph/onnx/handlers.h"
+#include "src/graph/onnx/operators/bounded.h"
 
 namespace tilewright {
 namespace {
@@ -48,9 +49,9 @@ Shape KnownHits(OnnxNode& node, int index) {
   const Tensor* known = node.Known(index);
   if (!node.ok()) return {};
   if (known == nullptr || known->shape().size() != 1) {
-    node.FailUnsupported("input " + std::to_string(index) +
-                         " must be a list known before the network runs: it says how many "
-                         "elements the result has");
+    node.FailUnknown(index,
+                     "must be a list known before the network runs: it says how many elements the "
+                     "result has");
     return {};
   }
   Shape hits;
@@ -179,17 +180,18 @@ void ImportEyeLike(OnnxNode& node) {
 const Tensor* ExpectKnown(OnnxNode& node) {
   const Tensor* known = node.Known(0);
   if (node.ok() && known == nullptr) {
-    node.FailUnsupported(
-        "input 0 must be a constant of at most 4096 elements: it says how many elements the "
-        "result has");
+    node.FailUnknown(0,
+                     "must be known before the network runs: it says how many elements the result "
+                     "has");
   }
   return node.ok() ? known : nullptr;
 }
 
 // Positions of what is not zero: a row per dimension.
 void ImportNonZero(OnnxNode& node) {
-  const Tensor* known = ExpectKnown(node);
-  if (known == nullptr) return;
+  const Tensor* known = node.Known(0);
+  if (!node.ok()) return;
+  if (known == nullptr) return ReturnBoundedNonZero(node);
   const Shape shape = known->shape();
   Shape hits;
   for (std::int64_t i = 0; i < known->elements(); ++i) {
