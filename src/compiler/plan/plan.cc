@@ -412,7 +412,11 @@ Result<Plan> PlanBuilder::Build() {
     const Status status =
         whole == joined.end() ? AddGroup(*groups, i) : AddJoined(*whole->second, *groups);
     if (!status.ok()) {
-      return status.WithContext(OriginsOf(graph_, (*groups)[i]));
+      const Status told = status.WithContext(OriginsOf(graph_, (*groups)[i]));
+      if (status.code() != StatusCode::kUnsupported) return told;
+      return Unsupported(told.message() +
+                         "; there is no kernel for these sizes: give smaller ones (--shape, --dim), "
+                         "or export the model without it");
     }
   }
   TW_RETURN_IF_ERROR(FinishOutputs());

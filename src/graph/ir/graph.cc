@@ -126,11 +126,8 @@ void Graph::Rename(int id, std::string value_name) {
 }
 
 std::string Graph::DescribeOrigin(int id) const {
-  const Node& value = node(id);
-  const std::string in_source(SourceName(value.name));
-  if (const auto found = origins.find(in_source); found != origins.end()) return found->second;
-  if (value.kind != NodeKind::kOperator) return "value '" + in_source + "'";
-  return "value '" + in_source + "' (" + std::string(OpName(value.op.kind)) + ")";
+  const auto found = origins.find(SourceName(node(id).name));
+  return found != origins.end() ? found->second : "value " + node(id).name;
 }
 
 std::string Graph::FloatName(int id) const {

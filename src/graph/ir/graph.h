@@ -103,7 +103,7 @@ class Graph {
   void Annotate(int id, std::string source, Mark mark);
 
   /// What of the file a value comes from, for messages: "node 3 'head' (Conv)" where the file has
-  /// nodes (also of a value on the way to that node's result), else "value %5 (nn.conv2d)".
+  /// nodes (also of a value on the way to that node's result), else "value %5".
   std::string DescribeOrigin(int id) const;
 
   /// The name of a value in the float network; empty if nobody says one.

@@ -126,10 +126,15 @@ class InputBinder {
   Status UnknownInput(const std::string& option, const std::string& name) const {
     std::string known;
     std::vector<std::string> names;
+    constexpr std::size_t kMostNamed = 12;  // a cache has two inputs for each layer
     for (const ValueInfoProto* input : inputs_) {
+      names.push_back(input->name());
+      if (names.size() > kMostNamed) continue;
       known += (known.empty() ? "" : ", ") + Printable(input->name()) + " (" +
                OpenShapeText(*input) + ")";
-      names.push_back(input->name());
+    }
+    if (names.size() > kMostNamed) {
+      known += " and " + std::to_string(names.size() - kMostNamed) + " more";
     }
     const bool constant = import_.initializers.contains(name);
     return InvalidArgument(option + ": " +

@@ -35,6 +35,13 @@ bool ReadsStored(std::string_view op_type, int index) {
          std::ranges::find(kHandingOn, op_type) != std::end(kHandingOn);
 }
 
+// A place that is kept for every value: names may be long, and functions call functions.
+std::string ShortPlace(const std::string& place) {
+  constexpr std::size_t kMost = 320, kFront = 120;
+  if (place.size() <= kMost) return place;
+  return place.substr(0, kFront) + " … " + place.substr(place.size() - (kMost - kFront));
+}
+
 }  // namespace
 
 Result<int> OnnxImport::Value(const std::string& name) {
@@ -65,8 +72,9 @@ Result<TensorType> OnnxImport::TypeOfValue(const std::string& name) const {
 
 void OnnxNode::FailUnknown(int index, const std::string& expected) {
   const int id = AnyInput(index);
+  const bool known = Contents(id) != nullptr;  // but not what was expected
   FailUnsupported("input " + std::to_string(index) + " (" + proto_.input(index) + ") " + expected +
-                  HintToBind(import_.graph, id));
+                  (known ? std::string() : HintToBind(import_.graph, id)));
 }
 
 void OnnxNode::FailOperator(const Operator& op, const std::vector<int>& inputs,
@@ -501,7 +509,7 @@ void OnnxNode::SetOutput(int id, int index) {
   }
   import_.graph.Rename(id, name);
   import_.values.emplace(name, id);
-  import_.graph.origins.insert_or_assign(name, import_.place);
+  import_.graph.origins.insert_or_assign(name, ShortPlace(import_.place));
   if (stored != nullptr) import_.stored.insert_or_assign(id, stored);
 }
 

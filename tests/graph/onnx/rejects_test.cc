@@ -160,7 +160,8 @@ const BadModel kModels[] = {
      [](OnnxBuilder& m) {
        m.Initializer("w", MakeRange(kFloat32, {3})).Node("Add", {"x", "w"}, {"y"});
      },
-     kBad, "node 0 (Add) making 'y': value y#0: add: shapes [1,2,4,4] and [3] do not broadcast"},
+     kBad, "node 0 (Add) making 'y': shapes [1,2,4,4] and [3] do not broadcast; it is computed as "
+     "add of float32[1,2,4,4] and float32[3]"},
     {"OneDimensionalConv",
      [](OnnxBuilder& m) {
        m.Initializer("w", MakeRange(kFloat32, {3, 2, 2})).Node("Conv", {"x", "w"}, {"y"});
@@ -314,7 +315,8 @@ const BadModel kModels[] = {
        m.Node("Where", {"x", "x", "x"}, {"y"});
      },
      kBad,
-     "node 0 (Where) making 'y': value y#0: where: condition is float32[1,2,4,4], expected bool"},
+     "node 0 (Where) making 'y': condition is float32[1,2,4,4], expected bool; it is computed as "
+     "where of float32[1,2,4,4], float32[1,2,4,4] and float32[1,2,4,4]"},
     {"GroupsOfPartsOfChannels",
      [](OnnxBuilder& m) {
        m.Initializer("s", MakeRange(kFloat32, {2}));
