@@ -105,6 +105,14 @@ TEST(OnnxExactIntegers, Ranges) {
   EXPECT_THAT(ResultsOf(model, Integers({3}, {5, kMost - 1, kMost})), ElementsAre(least, least));
 }
 
+TEST(OnnxExactIntegers, DifferentOnesAreUnique) {
+  OnnxBuilder model = Of({3});
+  model.Initializer("list", Integers({4}, {kOdd + 1, kOdd, kOdd + 1, kOdd - 1}));
+  model.Node("Unique", {"list"}, {"u"}).Node("Max", {"x", "u"}, {"y"});
+  const Ints unique = {kOdd - 1, kOdd, kOdd + 1};
+  EXPECT_THAT(ResultsOf(model, Integers({3}, {0, 0, 0})), ElementsAre(unique, unique));
+}
+
 TEST(OnnxExactIntegers, ValuesOfTheCommandLine) {
   const auto wide = TensorOfText("18446744073709551615", TensorType{{}, kUInt64});
   ASSERT_TRUE(wide.ok()) << wide.status().message();
