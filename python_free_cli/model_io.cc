@@ -236,12 +236,25 @@ Status OutputArguments::Write(const std::vector<Tensor>& outputs) const {
   return Status();
 }
 
+namespace {
+
+/// An element as a number, every digit of an integer.
+Json ElementJson(const Tensor& tensor, std::int64_t index) {
+  const DataType dtype = tensor.dtype();
+  if (!dtype.is_integer() || dtype.bits < 64) return tensor.At(index);
+  const auto at = static_cast<std::size_t>(index);
+  if (dtype.code == TypeCode::kUInt) return tensor.As<std::uint64_t>()[at];
+  return tensor.As<std::int64_t>()[at];
+}
+
+}  // namespace
+
 Json OutputsJson(const std::vector<ModelValue>& values, const std::vector<Tensor>& outputs) {
   Json list = Json::array();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Tensor& output = outputs[i];
     Json elements = Json::array();
-    for (std::int64_t j = 0; j < output.elements(); ++j) elements.push_back(output.At(j));
+    for (std::int64_t j = 0; j < output.elements(); ++j) elements.push_back(ElementJson(output, j));
     const std::span bytes(output.data(), static_cast<std::size_t>(output.bytes()));
     list.push_back({{"name", values[i].name},
                     {"shape", output.shape()},

@@ -15,11 +15,28 @@
 #include "src/base/json.h"
 #include "src/compiler/compile.h"
 #include "src/graph/ir/graph.h"
+#include "src/graph/ir/memory.h"
 #include "src/graph/passes/passes.h"
 #include "src/models/models.h"
+#include "src/templates/device.h"
 
 namespace tilewright::cli {
 namespace {
+
+/// Whether `compile` would take a network.
+/// Errors: what it would refuse it for.
+Status CheckTaken(const TemplateRegistry& templates, const std::string& file, Graph graph,
+                  const Target& target) {
+  if (Status status = CheckMemory(graph); !status.ok()) return status.WithContext(file);
+  SeedConstants(graph, SeedRule::kMissing);
+  CompileOptions options;
+  options.templates = &templates;
+  options.target = target;
+  auto device = DeviceFor(target);
+  if (device.ok()) options.device = *std::move(device);  // else one of no records
+  const Status status = CheckCompiles(std::move(graph), options);
+  return status.ok() ? status : status.WithContext(file);
+}
 
 class InspectCommand final : public Command {
  public:
@@ -29,10 +46,15 @@ class InspectCommand final : public Command {
   }
   const char* examples() const override {
     return "  tilewright inspect resnet18.onnx\n  tilewright inspect resnet18_packed.relay "
-           "--json\n";
+           "--json\n  tilewright inspect resnet18.onnx --check --target rasp4b64\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Model file (ONNX or Relay text)")->required();
+    auto* check = app.add_flag(
+        "--check", check_, "Say whether compile would take the file; exit code 2 if it would not");
+    app.add_option("--target", target_, "What --check is for")
+        ->capture_default_str()
+        ->needs(check);
     app.add_flag("--json", json_, "Print JSON");
     model_.Declare(app);
   }
@@ -47,12 +69,19 @@ class InspectCommand final : public Command {
     } else {
       WriteText(DescribeGraph(*graph));
     }
+    if (!check_) return kExitDone;
+    auto target = ParseTarget(target_, 1, {});
+    TW_RETURN_IF_ERROR(target);
+    TW_RETURN_IF_ERROR(CheckTaken(templates(), file_, *std::move(graph), *target));
+    PrintErr("compile takes {} for {}\n", file_, target->ToString());
     return kExitDone;
   }
 
  private:
   std::string file_;
   ModelArguments model_;
+  std::string target_ = "native";
+  bool check_ = false;
   bool json_ = false;
 };
 
@@ -88,13 +117,16 @@ class TasksCommand final : public Command {
     auto graph = LoadGraph(*source);
     TW_RETURN_IF_ERROR(graph);
     PrintNotes(*graph);
+    const std::string name = graph->name;
     graph = GraphFor(*std::move(graph), *target);
     TW_RETURN_IF_ERROR(graph);
     auto tasks = ExtractTasks(*graph, FuseRuleFor(*target, !no_fuse_residuals_));
     TW_RETURN_IF_ERROR(tasks);
     if (groups_) return PrintGroups(*source, *target);
+    const Status taken = CheckTaken(templates(), file_, *std::move(graph), *target);
+    if (!taken.ok()) PrintErr("warning: compile would refuse it: {}\n", taken.message());
     if (json_) {
-      PrintJsonText(TasksToJson(graph->name, *tasks, records::AutotvmTuplesOn(*target)));
+      PrintJsonText(TasksToJson(name, *tasks, records::AutotvmTuplesOn(*target)));
       return kExitDone;
     }
     PrintOut("{:>3}  {:<38} {:>4} {:>9}  {}\n", "#", "task", "uses", "MMACs", "fused with");

@@ -56,6 +56,17 @@ Target HostOf(const Target& target) {
   return DeviceTraitsOf(target).grids ? *Target::Parse("llvm") : target;
 }
 
+/// What of the file a kernel is for: the first of the steps that run it.
+std::string KernelOrigin(const Plan& plan, int kernel) {
+  const std::string& name = plan.kernels[static_cast<std::size_t>(kernel)].name;
+  for (const PlanStep& step : plan.steps) {
+    if (step.kernel != kernel || step.node < 0) continue;
+    return fmt::format("{} ({}): kernel {}", plan.graph.DescribeOrigin(step.node), step.report.op,
+                       name);
+  }
+  return "kernel " + name;
+}
+
 /// Machine code (for a GPU PTX) of all kernels, one object each, made by several threads.
 Result<std::vector<std::string>> BuildKernels(const Plan& plan, const CompileOptions& options) {
   const Target& target = options.target;
@@ -70,7 +81,7 @@ Result<std::vector<std::string>> BuildKernels(const Plan& plan, const CompileOpt
       if (object.ok()) {
         objects[i] = *std::move(object);
       } else {
-        failures[i] = object.status().WithContext("kernel " + plan.kernels[i].name);
+        failures[i] = object.status().WithContext(KernelOrigin(plan, static_cast<int>(i)));
       }
       ++done;
     }
@@ -96,7 +107,7 @@ Status CheckArguments(const Plan& plan, const Target& target) {
     }
     if (count > TW_MODEL_MOST_PLACES) {
       return Unsupported(fmt::format("{} ({}): a kernel with {} tensors, expected at most {}",
-                                     step.report.value, step.report.op, count,
+                                     plan.graph.DescribeOrigin(step.node), step.report.op, count,
                                      static_cast<int>(TW_MODEL_MOST_PLACES)));
     }
   }
@@ -137,7 +148,7 @@ Status CheckSizes(const Plan& plan, const Target& target, const CodeTraits& trai
   if (traits.pointer_bits > 32) return Status();
   for (const PlanStep& step : plan.steps) {
     for (const int buffer : step.buffers) {
-      TW_RETURN_IF_ERROR(CheckBytes("a tensor of " + step.report.value,
+      TW_RETURN_IF_ERROR(CheckBytes("a tensor of " + plan.graph.DescribeOrigin(step.node),
                                     plan.buffers[static_cast<std::size_t>(buffer)].bytes));
     }
   }
@@ -146,7 +157,7 @@ Status CheckSizes(const Plan& plan, const Target& target, const CodeTraits& trai
   const auto workspace = FindLargestWorkspace(plan, target.num_threads());
   TW_RETURN_IF_ERROR(workspace);
   const std::string owner =
-      workspace->node < 0 ? "" : " of " + plan.graph.node(workspace->node).name;
+      workspace->node < 0 ? "" : " of " + plan.graph.DescribeOrigin(workspace->node);
   TW_RETURN_IF_ERROR(CheckBytes("the workspace" + owner, workspace->bytes));
   return CheckBytes("constants, working memory and the workspace" + owner,
                     plan.constant_bytes + plan.arena_bytes + workspace->bytes, kMostBytesTogether);
@@ -566,6 +577,16 @@ Result<CompiledModel> Compile(Graph graph, const CompileOptions& options,
   std::vector<Graph> graphs;
   graphs.push_back(std::move(graph));
   return CompileAll(std::move(graphs), options, library_path);
+}
+
+Status CheckCompiles(Graph graph, const CompileOptions& options) {
+  if (DeviceTraitsOf(options.target).leaves_to_host) {
+    return ToStatus(MakePlan(std::move(graph), options));
+  }
+  TW_RETURN_IF_ERROR(CheckRuntime(options));
+  const auto traits = TraitsOf(HostOf(options.target));
+  TW_RETURN_IF_ERROR(traits);
+  return ToStatus(PlanModel(std::move(graph), options, *traits, {}));
 }
 
 Result<CompiledModel> CompileSets(std::vector<Graph> graphs, const CompileOptions& options,

@@ -172,6 +172,12 @@ std::string ModelName(const Graph& graph, const CompileOptions& options);
 Result<CompiledModel> Compile(Graph graph, const CompileOptions& options,
                               const std::string& library_path);
 
+/// Whether a network would compile, as far as its plan says it: everything but making code and
+/// running it. For a VTA, too.
+///
+/// Errors: those of Compile (for a VTA of MakePlan) that come before there is code.
+Status CheckCompiles(Graph graph, const CompileOptions& options);
+
 /// As Compile for several sets of sizes of one network: one library with a model for each, named
 /// NAME_1, NAME_2, …, which share every constant that is the same in memory, and functions that
 /// choose by the shapes of the inputs.

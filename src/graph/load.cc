@@ -79,6 +79,17 @@ Status CheckRelayBindings(const Graph& graph, const Bindings& bindings) {
   return Status();
 }
 
+// Says what to do where a refusal only says what was expected.
+Status WithAdvice(const Status& status) {
+  if (status.code() != StatusCode::kUnsupported) return status;
+  for (const char* advice : {"export", "--", "quantize", "convert", "give "}) {
+    if (status.message().find(advice) != std::string::npos) return status;
+  }
+  return Status(status.code(), status.message() +
+                                   "; docs/graphs.md says which forms are read: export the model "
+                                   "for a newer operator set, with constants folded, or without it");
+}
+
 }  // namespace
 
 Result<Graph> LoadGraph(const std::string& path, const LoadOptions& options) {
@@ -107,7 +118,9 @@ Result<Graph> LoadGraph(const std::string& path, const LoadOptions& options) {
   }
   auto graph = relay ? ImportRelay(*bytes, BaseName(path))
                      : ImportOnnxIn(FolderOf(path), *bytes, BaseName(path), options);
-  if (!graph.ok()) return graph.status().WithContext(path);
+  if (!graph.ok()) {
+    return (relay ? graph.status() : WithAdvice(graph.status())).WithContext(path);
+  }
   if (relay && !options.ignores_unknown_names) {
     Status status = CheckRelayBindings(*graph, options.bindings);
     if (!status.ok()) return status.WithContext(path);

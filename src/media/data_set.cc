@@ -36,6 +36,9 @@ Tensor Part(const Tensor& array, std::int64_t begin, const TensorType& type) {
 /// The tensors of an input that an array holds: of the input's shape, or that without its first
 /// dimension, once or several times along the first one.
 Result<std::vector<Tensor>> Cut(const Tensor& array, const TensorType& type) {
+  if (type.elements() == 0) {
+    return InvalidArgument("samples for " + type.ToString() + ", which has no elements");
+  }
   std::vector<std::int64_t> inner(type.shape.begin() + (type.shape.empty() ? 0 : 1),
                                   type.shape.end());
   const std::int64_t least = type.shape.empty() ? 1 : type.shape[0];

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -14,7 +15,7 @@ namespace tilewright {
 namespace {
 
 constexpr std::string_view kMagic("\x93NUMPY", 6);
-constexpr std::size_t kMaxArrayRank = 8;
+constexpr std::size_t kMaxArrayRank = 16;  // as tensors of graphs
 constexpr std::int64_t kMaxArrayElements = std::int64_t{1} << 36;
 
 std::string Description(DataType dtype) {
@@ -54,9 +55,12 @@ Result<std::vector<std::int64_t>> ParseShape(std::string_view text) {
     const std::string_view word = Trim(part);
     if (word.empty()) continue;
     auto extent = ParseInt64(word);
-    if (!extent.ok() || *extent < 1 || shape.size() == kMaxArrayRank ||
-        __builtin_mul_overflow(elements, *extent, &elements) || elements > kMaxArrayElements) {
-      return InvalidArgument(fmt::format("shape ({}), expected at most {} sizes from 1 on",
+    // Sizes of 0 leave no elements, but no product of the others may be too large either.
+    if (!extent.ok() || *extent < 0 || shape.size() == kMaxArrayRank ||
+        __builtin_mul_overflow(elements, std::max<std::int64_t>(*extent, 1), &elements) ||
+        elements > kMaxArrayElements) {
+      return InvalidArgument(fmt::format("shape ({}), expected at most {} sizes of 0 and more, and "
+                                         "at most 2^36 elements",
                                          text.substr(0, 80), kMaxArrayRank));
     }
     shape.push_back(*extent);

@@ -113,7 +113,7 @@ std::vector<std::size_t> LastUses(const OperatorList& list) {
 
 Tensor ScalarTensor(const ListedValue& value) {
   Tensor tensor(value.type);
-  if (value.type.dtype == kInt64) {
+  if (value.type.dtype.is_integer() && value.type.dtype.bits == 64) {
     tensor.As<std::int64_t>()[0] = value.scalar->integer;
   } else {
     const bool integer = value.type.dtype.is_integer();
@@ -124,7 +124,9 @@ Tensor ScalarTensor(const ListedValue& value) {
 
 ScalarConstant ScalarOf(const Tensor& tensor) {
   const double number = tensor.At(0);
-  if (tensor.dtype() == kInt64) return {number, tensor.As<std::int64_t>()[0]};
+  if (tensor.dtype().is_integer() && tensor.dtype().bits == 64) {
+    return {number, tensor.As<std::int64_t>()[0]};  // the bits, also of unsigned ones
+  }
   return {number, tensor.dtype().is_integer() ? static_cast<std::int64_t>(number) : 0};
 }
 

@@ -115,10 +115,25 @@ TEST(CompiledTables, AKernelWithTooManyTensorsIsRefusedByName) {
   CompileOptions options;
   options.templates = &BuiltInTemplates();
   options.target = *Target::Parse("llvm");
-  auto compiled = Compile(*std::move(graph), options, folder->path() + "/wide.so");
+  const auto copy = [&] { return graph->CloneWithout(1 << 20); };
+  auto compiled = Compile(copy(), options, folder->path() + "/wide.so");
   EXPECT_EQ(compiled.status().code(), StatusCode::kUnsupported);
   EXPECT_THAT(compiled.status().message(),
-              HasSubstr("%result (concat): a kernel with 301 tensors"));
+              HasSubstr("value %result (concat): a kernel with 301 tensors"));
+  // Whoever asks before is told the same, and by the node of a file that has nodes.
+  EXPECT_EQ(CheckCompiles(copy(), options), compiled.status());
+  graph->origins.emplace("%result", "node 7 'all' (Concat)");
+  EXPECT_THAT(CheckCompiles(copy(), options).message(),
+              HasSubstr("node 7 'all' (Concat) (concat): a kernel with 301 tensors"));
+}
+
+TEST(CompiledTables, WhatCompilesIsTaken) {
+  auto graph = ImportRelay("def @main(%x: Tensor[(1, 4), float32]) {\n  nn.relu(%x)\n}", "small");
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  CompileOptions options;
+  options.templates = &BuiltInTemplates();
+  options.target = *Target::Parse("llvm");
+  EXPECT_TRUE(CheckCompiles(*std::move(graph), options).ok());
 }
 
 }  // namespace

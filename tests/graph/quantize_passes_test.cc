@@ -301,6 +301,17 @@ TEST(QuantizeTest, NothingToRoundIsAnError) {
   }
 }
 
+TEST(QuantizeTest, ProductsThatAllStayFloatSayWhy) {
+  const auto graph = RunOn(
+      "%0 = nn.batch_flatten(%x); nn.dense(%0, meta[relay.Constant][0] /* ty=Tensor[(3, 64), "
+      "float32] */, units=3)",
+      {"partition", "annotate", "calibrate"}, Config());
+  EXPECT_EQ(graph.status().message(),
+            "calibrate: nothing would become integers: 1 matrix products and convolutions stay "
+            "float: skip_dense_layer (1); --set skip_dense_layer=false makes integers of matrix "
+            "products");
+}
+
 // What integers stand for goes along in the text: the name of the value, and the scale.
 TEST(QuantizeTest, TextsSayWhatTheIntegersStandFor) {
   const Config config = AllConvolutions();

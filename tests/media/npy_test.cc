@@ -42,6 +42,17 @@ TEST(NpyTest, ReadsScalarsAndBytesWithAnOrder) {
   EXPECT_EQ(bytes->At(0), 255);
 }
 
+TEST(NpyTest, ReadsManyDimensionsAndNoElements) {
+  const auto many = ParseNpy(File(
+      Header("<f4", "False", "1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1"), "1234"));
+  ASSERT_TRUE(many.ok()) << many.status().message();
+  EXPECT_EQ(many->shape().size(), 16u);
+  const Tensor none(TensorType{{0, 3}, kFloat32});
+  const auto read = ParseNpy(FormatNpy(none));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read->type(), none.type());
+}
+
 TEST(NpyTest, RefusesWhatItCannotRead) {
   const auto message = [](const std::string& file) { return ParseNpy(file).status().message(); };
   EXPECT_THAT(message("not"), HasSubstr("no .npy file"));
@@ -49,9 +60,12 @@ TEST(NpyTest, RefusesWhatItCannotRead) {
   EXPECT_THAT(message(File(Header("<f4", "True", "1,"), "1234")), HasSubstr("ascontiguousarray"));
   EXPECT_THAT(message(File(Header("<f4", "False", "2,"), "1234")),
               HasSubstr("4 bytes of elements, expected 8"));
-  EXPECT_THAT(message(File(Header("<f4", "False", "0,"), "")), HasSubstr("shape (0,)"));
-  EXPECT_THAT(message(File(Header("<f4", "False", "99999999999, 99999999999"), "")),
-              HasSubstr("sizes from 1 on"));
+  EXPECT_THAT(message(File(Header("<f4", "False", "-1,"), "")), HasSubstr("shape (-1,)"));
+  for (const char* shape : {"99999999999, 99999999999", "0, 99999999999, 99999999999",
+                            "1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1"}) {
+    EXPECT_THAT(message(File(Header("<f4", "False", shape), "")),
+                HasSubstr("at most 16 sizes of 0 and more"));
+  }
   EXPECT_THAT(message(File("{}", "")), HasSubstr("type ?"));
   std::string cut = File(Header("<f4", "False", "1,"), "1234");
   EXPECT_THAT(message(cut.substr(0, 30)), HasSubstr("cut off"));

@@ -14,6 +14,7 @@
 #include "src/base/clock.h"
 #include "src/base/hash.h"
 #include "src/base/random.h"
+#include "src/compiler/check/check_plan.h"
 #include "src/compiler/check/coverage.h"
 #include "src/compiler/check/sample.h"
 #include "src/compiler/run/run.h"
@@ -34,10 +35,6 @@ constexpr std::int64_t kFewestElements = 4, kReadsOfFewest = std::int64_t{1} << 
 /// Bytes of memory that nothing has written. A float of the first ones is no number that arithmetic
 /// makes; integers may have such values, so that two runs have to agree that nothing wrote them.
 constexpr int kPoison = 0xff, kIntegerPoison = 0xa5, kOtherPoison = 0x5a;
-
-std::string NameOf(const Graph& graph, const PlanStep& step) {
-  return fmt::format("{} ({})", graph.node(step.node).name, step.report.op);
-}
 
 /// Half of them at ends of dimensions, where tiles and blocks are cut off.
 std::vector<std::int64_t> ChoosePositions(const TensorType& type, const std::string& name,
@@ -301,7 +298,7 @@ class CheckedRun {
   Status Unwritten(const PlanStep& step, std::size_t count) const {
     const std::int64_t bytes = graph_.node(step.node).type.dtype.bytes();
     return Internal(fmt::format("{}: nothing writes {} of the {} elements of its result",
-                                NameOf(graph_, step), count, step.result_bytes / bytes));
+                                NameOfStep(graph_, step), count, step.result_bytes / bytes));
   }
 
   Status Look(std::size_t index, const void* result) {
@@ -328,7 +325,7 @@ class CheckedRun {
       const auto bad = static_cast<std::size_t>(comparison.first_bad);
       return Internal(fmt::format(
           "{} differs from the reference: element {} is {:.9g}, expected {:.9g}",
-          NameOf(graph_, step), positions_[bad], (*seen)->value.At(comparison.first_bad),
+          NameOfStep(graph_, step), positions_[bad], (*seen)->value.At(comparison.first_bad),
           expected_->value.At(comparison.first_bad)));
     }
     ++check_.compared;
@@ -359,12 +356,12 @@ class CheckedRun {
       }
       if (found->second == Coverage::kPart) return Unwritten(step, 1);
       if (found->second == Coverage::kUnknown) {
-        check_.not_proved.push_back(NameOf(graph_, step));
+        check_.not_proved.push_back(NameOfStep(graph_, step));
       }
     }
     for (const auto& [kernel, why] : skipped_) {
       if (compared_kernels_.contains(kernel)) continue;
-      check_.not_compared.emplace_back(NameOf(graph_, plan_.steps[why.first]), why.second);
+      check_.not_compared.emplace_back(NameOfStep(graph_, plan_.steps[why.first]), why.second);
     }
     return Status();
   }
@@ -415,10 +412,10 @@ Result<CompileCheck> CheckByCode(const Plan& plan) {
     const Coverage coverage = CoverageOf(kernel, kMostPlaces);
     if (coverage == Coverage::kPart) {
       return Internal(fmt::format("{}: kernel {} does not write all of its result",
-                                  NameOf(plan.graph, step), kernel.name));
+                                  NameOfStep(plan.graph, step), kernel.name));
     }
-    if (coverage == Coverage::kUnknown) check.not_proved.push_back(NameOf(plan.graph, step));
-    check.not_compared.emplace_back(NameOf(plan.graph, step), "not run");
+    if (coverage == Coverage::kUnknown) check.not_proved.push_back(NameOfStep(plan.graph, step));
+    check.not_compared.emplace_back(NameOfStep(plan.graph, step), "not run");
   }
   return check;
 }

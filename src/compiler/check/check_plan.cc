@@ -21,8 +21,7 @@ class PlanCheck {
     TW_RETURN_IF_ERROR(CheckParts());
     for (const PlanStep& step : plan_.steps) {
       if (Status status = CheckStep(step); !status.ok()) {
-        return status.WithContext(fmt::format("the plan for {} ({})", graph_.node(step.node).name,
-                                              step.report.op));
+        return status.WithContext("the plan for " + NameOfStep(graph_, step));
       }
     }
     return CheckOutputs();
@@ -241,6 +240,13 @@ class PlanCheck {
 };
 
 }  // namespace
+
+std::string NameOfStep(const Graph& graph, const PlanStep& step) {
+  const std::string& name = graph.node(step.node).name;
+  const auto origin = graph.origins.find(SourceName(name));
+  return fmt::format("{} ({})", origin == graph.origins.end() ? name : origin->second,
+                     step.report.op);
+}
 
 Status CheckPlan(const Plan& plan) { return PlanCheck(plan).Run(); }
 

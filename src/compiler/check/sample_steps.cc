@@ -1,5 +1,6 @@
 // Results of a recurrence: the steps up to the one that is asked for, from the data of those.
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -88,7 +89,9 @@ Result<SampledReference::Sample> SampledReference::Stepped(
     const std::int64_t row = positions[i] / row_elements;
     const std::int64_t own = row < steps ? row - first : row - steps + needed;
     const std::int64_t place = own * row_elements + positions[i] % row_elements;
-    sample->value.Set(static_cast<std::int64_t>(i), result->value.At(place));
+    const auto bytes = static_cast<std::size_t>(node.type.dtype.bytes());
+    std::memcpy(sample->value.data() + i * bytes,
+                result->value.data() + static_cast<std::size_t>(place) * bytes, bytes);
     if (!result->exact()) sample->error.Set(static_cast<std::int64_t>(i), result->error.At(place));
   }
   return Sample(std::move(sample));

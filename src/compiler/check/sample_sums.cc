@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -148,7 +149,9 @@ SampledReference::Sample PickedFrom(const BoundedTensor& rows, std::int64_t row_
   if (!rows.exact()) sample->error = Tensor(TensorType{{count}, kFloat64});
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t place = i * row_size + picked[static_cast<std::size_t>(i)];
-    sample->value.Set(i, rows.value.At(place));
+    const std::int64_t bytes = rows.value.dtype().bytes();
+    std::memcpy(sample->value.data() + i * bytes, rows.value.data() + place * bytes,
+                static_cast<std::size_t>(bytes));
     if (!rows.exact()) sample->error.Set(i, rows.error.At(place));
   }
   return sample;

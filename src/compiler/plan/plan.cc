@@ -33,6 +33,13 @@ std::string SymbolPart(std::string text) {
   return text;
 }
 
+/// What of the file a group is: its node, or the first and the last one.
+std::string OriginsOf(const Graph& graph, const FusedGroup& group) {
+  const std::string first = graph.DescribeOrigin(group.nodes.front());
+  const std::string last = graph.DescribeOrigin(group.output);
+  return first == last ? last : first + " up to " + last;
+}
+
 }  // namespace
 
 Status PlanBuilder::AddAlias(const FusedGroup& group) {
@@ -405,7 +412,11 @@ Result<Plan> PlanBuilder::Build() {
     const Status status =
         whole == joined.end() ? AddGroup(*groups, i) : AddJoined(*whole->second, *groups);
     if (!status.ok()) {
-      return status.WithContext("value " + graph_.node((*groups)[i].output).name);
+      const Status told = status.WithContext(OriginsOf(graph_, (*groups)[i]));
+      if (status.code() != StatusCode::kUnsupported) return told;
+      return Unsupported(told.message() +
+                         "; there is no kernel for these sizes: give smaller ones (--shape, --dim), "
+                         "or export the model without it");
     }
   }
   TW_RETURN_IF_ERROR(FinishOutputs());

@@ -113,7 +113,7 @@ Status PlanBuilder::PlaceStream(const FusedGroup& group, PlanStep& step) {
   if (group.anchor) {
     auto workload = AnchorOf(group);
     if (!workload.ok()) {
-      return workload.status().WithContext("value " + graph_.node(*group.anchor).name);
+      return workload.status().WithContext(graph_.DescribeOrigin(*group.anchor));
     }
     step.report.op = DescribeGroup(graph_, group, workload->op_name());
     step.reads = group.inputs;

@@ -128,7 +128,7 @@ Result<std::vector<Tensor>> PlannedNetwork::RunWatched(std::span<const Tensor> i
     const Node& node = plan_.graph.node(step.node);
     if (begin != nullptr) begin(i);
     const Status ran = RunStep(step, executor_, *memory);
-    if (!ran.ok()) return ran.WithContext("value " + node.name);
+    if (!ran.ok()) return ran.WithContext(plan_.graph.DescribeOrigin(step.node));
     if (observe == nullptr) continue;
     auto result = ToNative(node.type, step.form, memory->At(step.buffers.back()));
     TW_RETURN_IF_ERROR(result);

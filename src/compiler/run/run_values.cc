@@ -33,7 +33,7 @@ Status RunValues::EvaluateNode(int id) {
     }
   }
   auto result = Evaluate(node.op, operands, threads_);
-  if (!result.ok()) return result.status().WithContext("value " + node.name);
+  if (!result.ok()) return result.status().WithContext(graph_.DescribeOrigin(id));
   Observe(id, *std::move(result));
   return {};
 }
@@ -78,7 +78,7 @@ Result<BoundedTensor> RunValues::Bounded(std::int64_t winograd_tile) {
     std::vector<const BoundedTensor*> operands;
     for (const int input : node.inputs) operands.push_back(&values.at(input));
     auto result = EvaluateBounded(node.op, operands, threads_, winograd_tile);
-    if (!result.ok()) return result.status().WithContext("value " + node.name);
+    if (!result.ok()) return result.status().WithContext(graph_.DescribeOrigin(id));
     values.insert_or_assign(id, *std::move(result));
   }
   const auto asked = values.find(asked_);

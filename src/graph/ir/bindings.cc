@@ -4,6 +4,7 @@
 #include "src/graph/ir/bindings.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "src/base/strings.h"
@@ -115,10 +116,18 @@ Status SetElement(std::string_view text, std::int64_t index, Tensor& tensor) {
     tensor.Set(index, *number);
     return Status();
   }
+  const auto place = static_cast<std::size_t>(index);
+  if (dtype == DataType{TypeCode::kUInt, 64}) {  // more than an int64 holds
+    std::uint64_t wide = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wide);
+    if (error != std::errc() || end != text.data() + text.size()) return refused();
+    tensor.As<std::uint64_t>()[place] = wide;
+    return Status();
+  }
   const auto number = ParseInt64(text);
   if (!number.ok()) return refused();
   if (dtype == kInt64) {  // exact beyond 2^53, where Set() is not
-    tensor.As<std::int64_t>()[static_cast<std::size_t>(index)] = *number;
+    tensor.As<std::int64_t>()[place] = *number;
     return Status();
   }
   if (!Holds(dtype, static_cast<double>(*number))) return refused();

@@ -48,7 +48,7 @@ Result<std::vector<Tensor>> EvaluateGraph(const Graph& graph, std::span<const Te
     std::vector<const Tensor*> operands;
     for (int input : node.inputs) operands.push_back(value[static_cast<std::size_t>(input)]);
     auto result = Evaluate(node.op, operands, threads);
-    if (!result.ok()) return result.status().WithContext("value " + node.name);
+    if (!result.ok()) return result.status().WithContext(graph.DescribeOrigin(id));
     made[position] = *std::move(result);
     value[position] = &made[position];
     if (keep == KeepValues::kAll) continue;

@@ -125,6 +125,11 @@ void Graph::Rename(int id, std::string value_name) {
   nodes_[static_cast<std::size_t>(id)].name = std::move(value_name);
 }
 
+std::string Graph::DescribeOrigin(int id) const {
+  const auto found = origins.find(SourceName(node(id).name));
+  return found != origins.end() ? found->second : "value " + node(id).name;
+}
+
 std::string Graph::FloatName(int id) const {
   const std::string& own = node(id).name;
   const auto found = quantization.find(own);
@@ -192,6 +197,7 @@ Graph Graph::CloneWithout(std::int64_t max_elements) const {
   clone.name = name;
   clone.style = style;
   clone.quantization = quantization;
+  clone.origins = origins;
   clone.notes = notes;
   clone.made_up_constants = made_up_constants;
   clone.bound = bound;

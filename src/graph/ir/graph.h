@@ -77,6 +77,9 @@ class Graph {
   /// What somebody who reads the file should be told, a sentence each: operators that stay float
   /// between quantized ones, and how the export can be mended.
   std::vector<std::string> notes;
+  /// What makes a value in the file, by the name of the value ("node 3 'head' (Conv)"), where the
+  /// value's name alone does not say it. For messages: see DescribeOrigin.
+  std::map<std::string, std::string, std::less<>> origins;
   /// Constants that the source has no contents for, or that were replaced: see SeedConstants. Also
   /// of a file that was written with such contents.
   std::int64_t made_up_constants = 0;
@@ -98,6 +101,10 @@ class Graph {
   void Rename(int id, std::string value_name);
   /// What a pass that copies an operator takes along: its name in the source, and its mark.
   void Annotate(int id, std::string source, Mark mark);
+
+  /// What of the file a value comes from, for messages: "node 3 'head' (Conv)" where the file has
+  /// nodes (also of a value on the way to that node's result), else "value %5".
+  std::string DescribeOrigin(int id) const;
 
   /// The name of a value in the float network; empty if nobody says one.
   std::string FloatName(int id) const;

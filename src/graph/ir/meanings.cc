@@ -49,7 +49,10 @@ std::optional<WithNumber> NumberBeside(const Graph& graph, const Node& node) {
     if (operand.kind != NodeKind::kConstant || operand.type.elements() != 1) continue;
     const Tensor* contents = graph.Contents(id);
     if (contents == nullptr) return std::nullopt;
-    return WithNumber{node.inputs[static_cast<std::size_t>(1 - side)], contents->At(0)};
+    const int value = node.inputs[static_cast<std::size_t>(1 - side)];
+    // A number of more dimensions gives the result some, and a scale's axis is another one then.
+    if (graph.node(value).type.shape.size() != node.type.shape.size()) return std::nullopt;
+    return WithNumber{value, contents->At(0)};
   }
   return std::nullopt;
 }

@@ -16,6 +16,7 @@ class Rewriter {
     result_.style = source_.style;
     result_.quantization = source_.quantization;
     result_.notes = source_.notes;
+    result_.origins = source_.origins;
     result_.made_up_constants = source_.made_up_constants;
     result_.bound = source_.bound;
   }

@@ -1,6 +1,6 @@
 // The inputs of an ONNX file with what a user says of them. Three ways lead to the size of a
 // dimension: the file, a name that was bound (by itself, or by the shape of any input that has it),
-// and, for a first one, the batch of 1. What is left then is reported, all of it at once, with the
+// and, for a first one, the batch of 1. What is left then is refused, all of it at once, with the
 // options that would bind it.
 
 #include "src/graph/onnx/bind.h"
@@ -11,6 +11,7 @@
 #include "src/base/did_you_mean.h"
 #include "src/base/printable.h"
 #include "src/base/strings.h"
+#include "src/graph/onnx/declared.h"
 
 namespace tilewright {
 namespace {
@@ -73,8 +74,13 @@ std::optional<std::vector<std::int64_t>> ShapeOfValue(const ValueInfoProto& inpu
 
 class InputBinder {
  public:
-  InputBinder(const onnx::GraphProto& graph, OnnxImport& import, const LoadOptions& options)
-      : import_(import), options_(options), bindings_(options.bindings) {
+  InputBinder(const onnx::GraphProto& graph, OnnxImport& import, const LoadOptions& options,
+              Refusals& refusals)
+      : graph_(graph),
+        import_(import),
+        options_(options),
+        bindings_(options.bindings),
+        refusals_(refusals) {
     for (const auto& input : graph.input()) {
       // Old files list the initializers among the inputs.
       if (!import.initializers.contains(input.name())) inputs_.push_back(&input);
@@ -96,12 +102,11 @@ class InputBinder {
       TW_RETURN_IF_ERROR(BindShape(*input, *shape, "--value " + name + "=" + value.text));
     }
     BindBatch();
-    TW_RETURN_IF_ERROR(CheckOpen());
+    DeclareResults();
     std::vector<BoundInput> bound;
     for (const ValueInfoProto* input : inputs_) {
-      auto one = Bind(*input);
-      if (!one.ok()) return one.status().WithContext(InputNamed(*input));
-      bound.push_back(*std::move(one));
+      if (AddOpen(*input)) continue;
+      TW_RETURN_IF_ERROR(AddInput(*input, bound));
     }
     return bound;
   }
@@ -121,10 +126,15 @@ class InputBinder {
   Status UnknownInput(const std::string& option, const std::string& name) const {
     std::string known;
     std::vector<std::string> names;
+    constexpr std::size_t kMostNamed = 12;  // a cache has two inputs for each layer
     for (const ValueInfoProto* input : inputs_) {
+      names.push_back(input->name());
+      if (names.size() > kMostNamed) continue;
       known += (known.empty() ? "" : ", ") + Printable(input->name()) + " (" +
                OpenShapeText(*input) + ")";
-      names.push_back(input->name());
+    }
+    if (names.size() > kMostNamed) {
+      known += " and " + std::to_string(names.size() - kMostNamed) + " more";
     }
     const bool constant = import_.initializers.contains(name);
     return InvalidArgument(option + ": " +
@@ -146,11 +156,14 @@ class InputBinder {
 
   Status BindNames() {
     std::set<std::string> symbols;
-    for (const ValueInfoProto* input : inputs_) {
-      for (const Dimension& dim : ShapeOf(*input).dim()) {
+    const auto add = [&](const ValueInfoProto& value) {
+      for (const Dimension& dim : ShapeOf(value).dim()) {
         if (const std::string name = NameOf(dim); !name.empty()) symbols.insert(name);
       }
-    }
+    };
+    for (const ValueInfoProto* input : inputs_) add(*input);
+    for (const auto& output : graph_.output()) add(output);
+    for (const auto& value : graph_.value_info()) add(value);
     for (const auto& [name, size] : bindings_.dims) {
       const std::string option = "--dim " + name + "=" + std::to_string(size);
       if (symbols.contains(name)) {
@@ -160,7 +173,7 @@ class InputBinder {
       if (options_.ignores_unknown_names) continue;
       std::string known;
       for (const std::string& symbol : symbols) known += (known.empty() ? "" : ", ") + symbol;
-      return InvalidArgument(option + ": no dimension of an input has this name; " +
+      return InvalidArgument(option + ": no dimension has this name; " +
                              (known.empty() ? "none has any" : "there are " + Printable(known)) +
                              DidYouMean(name, {symbols.begin(), symbols.end()}));
     }
@@ -223,9 +236,17 @@ class InputBinder {
     return position == 0 ? std::optional<std::int64_t>(1) : std::nullopt;
   }
 
-  // What stays open of an input, and the options that would bind it.
-  void AddOpen(const ValueInfoProto& input, std::string& open,
-               std::vector<std::string>& options) const {
+  // Names that only results have may be bound: a bound of what is found while the network runs.
+  void DeclareResults() {
+    std::map<std::string, std::int64_t, std::less<>> sizes;
+    for (const auto& [name, size] : sizes_) sizes.emplace(name, size.size);
+    DeclareShapes(graph_, sizes, import_);
+  }
+
+  // Whether something stays open of an input; then what it is, and the options that would bind it,
+  // are among the refusals.
+  bool AddOpen(const ValueInfoProto& input) {
+    if (!input.type().has_tensor_type() || shapes_.contains(input.name())) return false;
     std::string text, shape;
     bool unnamed = !HasShape(input);
     std::vector<std::string> names;
@@ -240,32 +261,33 @@ class InputBinder {
       unnamed = unnamed || name.empty();
       names.push_back(name);
     }
-    if (HasShape(input) && names.empty()) return;
-    open += (open.empty() ? "" : "; ") + InputNamed(input) + ": " +
-            (HasShape(input) ? text : "the whole shape");
+    if (HasShape(input) && names.empty()) return false;
     if (!HasShape(input)) shape = "SIZExSIZE...";
+    std::vector<std::string> binding;
     if (unnamed) {
-      options.push_back("--shape " + Quoted(input.name() + "=" + shape));
-      return;
+      binding.push_back("--shape " + Quoted(input.name() + "=" + shape));
+    } else {
+      for (const std::string& name : names) binding.push_back("--dim " + Quoted(name + "=SIZE"));
     }
-    for (const std::string& name : names) {
-      const std::string option = "--dim " + Quoted(name + "=SIZE");
-      if (std::ranges::find(options, option) == options.end()) options.push_back(option);
-    }
+    refusals_.AddOpen(InputNamed(input) + ": " + (HasShape(input) ? text : "the whole shape"),
+                      binding);
+    import_.refused.insert(input.name());
+    return true;
   }
 
-  Status CheckOpen() const {
-    std::string open;
-    std::vector<std::string> options;
-    for (const ValueInfoProto* input : inputs_) {
-      if (!input->type().has_tensor_type() || shapes_.contains(input->name())) continue;
-      AddOpen(*input, open, options);
+  // Errors: a value that the input cannot have. An input that is no tensor is refused.
+  Status AddInput(const ValueInfoProto& input, std::vector<BoundInput>& bound) {
+    auto one = Bind(input);
+    if (one.ok()) {
+      bound.push_back(*std::move(one));
+      return Status();
     }
-    if (open.empty()) return Status();
-    std::string line;
-    for (const std::string& option : options) line += " " + option;
-    return Unsupported(open +
-                       ": no fixed size; give the sizes that the network is to run with:" + line);
+    if (bindings_.values.contains(input.name())) {
+      return one.status().WithContext(InputNamed(input));
+    }
+    refusals_.Add(InputNamed(input), one.status());
+    import_.refused.insert(input.name());
+    return Status();
   }
 
   Result<BoundInput> Bind(const ValueInfoProto& input) const {
@@ -304,9 +326,11 @@ class InputBinder {
                            type.ToString());
   }
 
+  const onnx::GraphProto& graph_;
   OnnxImport& import_;
   const LoadOptions& options_;
   const Bindings& bindings_;
+  Refusals& refusals_;
   std::vector<const ValueInfoProto*> inputs_;
   Bindings::ByName<Size> sizes_;                        // of names
   Bindings::ByName<std::vector<std::int64_t>> shapes_;  // of inputs that were bound
@@ -315,12 +339,13 @@ class InputBinder {
 }  // namespace
 
 Result<std::vector<BoundInput>> BindInputs(const onnx::GraphProto& graph, OnnxImport& import,
-                                           const LoadOptions& options) {
-  return InputBinder(graph, import, options).Run();
+                                           const LoadOptions& options, Refusals& refusals) {
+  return InputBinder(graph, import, options, refusals).Run();
 }
 
 std::string HintToBind(const Graph& graph, int id) {
-  constexpr std::int64_t kMostElements = 64;  // that somebody may want to write down
+  // That somebody may want to write down; of floats a factor, a threshold.
+  constexpr std::int64_t kMostElements = 64, kMostFloats = 8;
   if (id < 0) return {};
   std::vector<bool> needed(static_cast<std::size_t>(id) + 1);
   needed.back() = true;
@@ -330,12 +355,16 @@ std::string HintToBind(const Graph& graph, int id) {
     const Node& node = graph.node(i);
     for (int input : node.inputs) needed[static_cast<std::size_t>(input)] = true;
     if (node.kind != NodeKind::kInput) continue;
-    if (node.type.dtype.is_float() || node.type.elements() > kMostElements) return {};
+    const std::int64_t most = node.type.dtype.is_float() ? kMostFloats : kMostElements;
+    if (node.type.elements() > most) {
+      return "; it follows from input '" + Printable(node.name) + "' (" + node.type.ToString() +
+             "): export the model so that it does not";
+    }
     inputs += (inputs.empty() ? "input '" : ", input '") + Printable(node.name) + "' (" +
               node.type.ToString() + ")";
     options += " --value " + Quoted(node.name + "=NUMBER");
   }
-  if (inputs.empty()) return {};
+  if (inputs.empty()) return "; export the model so that it is constant";
   return "; it follows from " + inputs + ": if that is the same in every run, give it:" + options;
 }
 

@@ -18,9 +18,9 @@ bool IsRunning(const NodeProto& node) {
   return node.op_type() == "CumSum" || node.op_type() == "CumProd";
 }
 
-bool IsComputed(const std::string& name, const OnnxImport& import) {
+bool IsComputed(const std::string& name, OnnxImport& import) {
   const auto found = import.values.find(name);
-  return found != import.values.end() && !import.graph.HasContents(found->second);
+  return found != import.values.end() && import.Contents(found->second) == nullptr;
 }
 
 // Axes that the node may mean.

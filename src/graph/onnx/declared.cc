@@ -213,24 +213,29 @@ constexpr Rule kDeclaredRules[] = {
     {"Unsqueeze", 1, &UnsqueezedAxes},
 };
 
-void Declare(const onnx::ValueInfoProto& value, DeclaredShapes& declared) {
+using NamedSizes = std::map<std::string, std::int64_t, std::less<>>;
+
+void Declare(const onnx::ValueInfoProto& value, const NamedSizes& sizes, OnnxImport& import) {
   if (!value.type().has_tensor_type() || !value.type().tensor_type().has_shape()) return;
   Shape shape;
   for (const auto& dim : value.type().tensor_type().shape().dim()) {
-    if (!dim.has_dim_value() || dim.dim_value() < 0 || dim.dim_value() > kMaxDimension) return;
-    shape.push_back(dim.dim_value());
+    const auto named = dim.has_dim_value() ? sizes.end() : sizes.find(dim.dim_param());
+    const bool known = dim.has_dim_value() || named != sizes.end();
+    const std::int64_t size = named != sizes.end() ? named->second : dim.dim_value();
+    if (!known) import.open.emplace(value.name(), dim.dim_param());
+    if (!known || size < 0 || size > kMaxDimension) return;
+    shape.push_back(size);
   }
-  declared.emplace(value.name(), std::move(shape));
+  import.declared.emplace(value.name(), std::move(shape));
 }
 
 }  // namespace declared
 }  // namespace
 
-DeclaredShapes DeclaredShapesOf(const onnx::GraphProto& graph) {
-  DeclaredShapes shapes;
-  for (const auto& output : graph.output()) declared::Declare(output, shapes);
-  for (const auto& value : graph.value_info()) declared::Declare(value, shapes);
-  return shapes;
+void DeclareShapes(const onnx::GraphProto& graph, const declared::NamedSizes& sizes,
+                   OnnxImport& import) {
+  for (const auto& output : graph.output()) declared::Declare(output, sizes, import);
+  for (const auto& value : graph.value_info()) declared::Declare(value, sizes, import);
 }
 
 std::optional<Tensor> InputByDeclaredShape(const OnnxImport& import, const onnx::NodeProto& node,

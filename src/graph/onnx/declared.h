@@ -8,9 +8,11 @@
 
 namespace tilewright {
 
-/// Shapes that a file declares for values that its nodes make: outputs and value_info whose
-/// dimensions are all numbers.
-DeclaredShapes DeclaredShapesOf(const onnx::GraphProto& graph);
+/// Sets `import.declared`: the shapes that a file declares for values that its nodes make, of outputs
+/// and value_info whose dimensions are all numbers, or names of `sizes`; and `import.open`.
+void DeclareShapes(const onnx::GraphProto& graph,
+                   const std::map<std::string, std::int64_t, std::less<>>& sizes,
+                   OnnxImport& import);
 
 /// Contents of input `index` of a node where all that it says is what shape the result has (the
 /// target of Reshape, the repeats of Tile, the axes of a reduction, …) and the file declares that

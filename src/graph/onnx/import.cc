@@ -1,6 +1,6 @@
 // From an ONNX file to a graph:
 //  1. parse the protobuf, without its library's own messages;
-//  2. find every operator that has no handler and report them all at once;
+//  2. find every operator that has no handler; what is refused is told at once, in the end;
 //  3. order the nodes (ONNX asks for topological order, not every writer keeps it) and find values
 //     that nothing makes, values made twice, and cycles;
 //  4. run each node's handler, in order, and refuse attributes and inputs that it has not read; a
@@ -23,9 +23,12 @@
 #include "src/graph/onnx/expand.h"
 #include "src/graph/onnx/import.h"
 #include "src/graph/onnx/node.h"
+#include "src/graph/onnx/node_kinds.h"
 #include "src/graph/onnx/old_sets.h"
+#include "src/graph/onnx/refusals.h"
 #include "src/graph/onnx/sequences.h"
 #include "src/graph/onnx/sparse.h"
+#include "src/graph/onnx/unsupported.h"
 
 namespace tilewright {
 namespace {
@@ -35,10 +38,6 @@ using onnx::ModelProto;
 using onnx::NodeProto;
 
 constexpr int kMaxNodes = 1'000'000;
-
-std::string DomainOf(const NodeProto& node) {
-  return node.domain() == "ai.onnx" ? "" : node.domain();
-}
 
 std::string Describe(const NodeProto& node, int position) {
   std::string text = "node " + std::to_string(position);
@@ -50,91 +49,17 @@ std::string Describe(const NodeProto& node, int position) {
   return text;
 }
 
-// How to mend an export with operators that quantization leaves behind; "" for others.
-std::string_view HintFor(std::string_view op_type) {
-  if (op_type.find("ake_quantize") != op_type.npos || op_type.find("akeQuant") != op_type.npos) {
-    return "; fake quantization is for training: export it as QuantizeLinear and DequantizeLinear "
-           "(operator set 13 or later for one scale per channel), or convert the model before "
-           "exporting";
-  }
-  if (op_type.find("ai.onnx.ml.ZipMap") != op_type.npos) {
-    return "; ZipMap makes a list of maps of the scores: convert the model without it (in "
-           "skl2onnx: options={'zipmap': False})";
-  }
-  if (op_type.find(".QLinear") != op_type.npos) {
-    return "; quantize the model in the QDQ format (QuantFormat.QDQ) instead of QOperator";
-  }
-  if (op_type.find("DynamicQuantize") != op_type.npos) {
-    return "; export it without ONNX Runtime's fusions, as DynamicQuantizeLinear and "
-           "MatMulInteger, or quantize statically, with calibration data";
-  }
-  return "";
-}
-
 // What nodes are replaced by, and how much of it there has been.
 struct Expansion {
   LocalFunctions functions;
   int depth = 0;
   int nodes = 0;
+  Refusals refusals;
+  std::set<const void*> seen;  // graphs whose operators were looked at
+  int left_out = 0;            // nodes that made nothing
   static constexpr int kMaxDepth = 64;
   static constexpr int kMaxNodes = 200'000;
 };
-
-bool IsIf(const NodeProto& node) { return node.op_type() == "If" && DomainOf(node).empty(); }
-bool IsScan(const NodeProto& node) { return node.op_type() == "Scan" && DomainOf(node).empty(); }
-bool IsLoop(const NodeProto& node) { return node.op_type() == "Loop" && DomainOf(node).empty(); }
-
-// A graph that is an attribute; null if there is none of that name.
-const GraphProto* GraphOf(const NodeProto& node, std::string_view name) {
-  for (const auto& attribute : node.attribute()) {
-    if (attribute.name() == name && attribute.has_g()) return &attribute.g();
-  }
-  return nullptr;
-}
-
-// Nodes by the operators that have no handler, those of called functions included. Branches are
-// looked at once it is known which one is taken.
-void CountUnsupported(const google::protobuf::RepeatedPtrField<NodeProto>& nodes,
-                      const LocalFunctions& functions, std::set<const void*>& seen,
-                      std::map<std::string, int>& counts) {
-  for (const NodeProto& node : nodes) {
-    if (const onnx::FunctionProto* function = functions.Find(node)) {
-      if (seen.insert(function).second) {
-        CountUnsupported(function->node(), functions, seen, counts);
-      }
-      continue;
-    }
-    const std::string domain = DomainOf(node);
-    const bool repeats = IsScan(node) || IsLoop(node) || IsSequenceOperator(node);
-    if (const GraphProto* body = repeats ? GraphOf(node, "body") : nullptr) {
-      CountUnsupported(body->node(), functions, seen, counts);
-      continue;
-    }
-    if (IsIf(node) || IsSequenceOperator(node)) continue;
-    if (FindOnnxHandler(domain, node.op_type()) != nullptr) continue;
-    ++counts[domain.empty() ? node.op_type() : domain + "." + node.op_type()];
-  }
-}
-
-Status ReportUnsupported(const GraphProto& graph, const LocalFunctions& functions) {
-  std::map<std::string, int> counts;
-  std::set<const void*> seen;
-  CountUnsupported(graph.node(), functions, seen, counts);
-  if (counts.empty()) return Status();
-  std::string message = std::to_string(counts.size()) +
-                        (counts.size() == 1 ? " operator is" : " operators are") +
-                        " not supported: ";
-  bool first = true;
-  std::string hints;
-  for (const auto& [op, count] : counts) {
-    const std::string_view hint = HintFor(op);
-    if (hints.find(hint) == std::string::npos) hints += hint;
-    if (!first) message += ", ";
-    first = false;
-    message += op + " (" + std::to_string(count) + (count == 1 ? " node)" : " nodes)");
-  }
-  return Unsupported(message + hints);
-}
 
 Status CheckOpset(std::int64_t opset) {
   if (opset >= kOldestOpset && opset <= kNewestOpset) return Status();
@@ -159,7 +84,8 @@ Result<std::map<std::string, int, std::less<>>> MakersOf(const Nodes& nodes,
     const NodeProto& node = *nodes[static_cast<std::size_t>(i)];
     for (const std::string& output : node.output()) {
       if (output.empty()) continue;
-      if (!makers.emplace(output, i).second || import.Knows(output)) {
+      if (!makers.emplace(output, i).second || import.Knows(output) ||
+          import.refused.contains(output)) {
         return InvalidArgument(Describe(node, i) + ": value '" + output + "' is made twice");
       }
     }
@@ -183,7 +109,7 @@ Result<std::vector<int>> NodeOrder(const Nodes& nodes, const OnnxImport& import)
   for (int i = 0; i < std::ssize(nodes); ++i) {
     const NodeProto& node = *nodes[static_cast<std::size_t>(i)];
     for (const std::string& input : node.input()) {
-      if (input.empty() || import.Knows(input)) continue;
+      if (input.empty() || import.Knows(input) || import.refused.contains(input)) continue;
       const auto maker = makers->find(input);
       if (maker == makers->end()) {
         return InvalidArgument(Describe(node, i) + ": input '" + input +
@@ -242,7 +168,8 @@ Status CheckNames(const GraphProto& graph) {
   return CheckResultNames(graph.node());
 }
 
-Status AddInputs(const GraphProto& graph, const LoadOptions& options, OnnxImport& import) {
+Status AddInputs(const GraphProto& graph, const LoadOptions& options, OnnxImport& import,
+                 Refusals& refusals) {
   for (const auto& initializer : graph.initializer()) {
     if (!import.initializers.emplace(initializer.name(), &initializer).second) {
       return InvalidArgument("initializer '" + initializer.name() + "' is there twice");
@@ -251,7 +178,7 @@ Status AddInputs(const GraphProto& graph, const LoadOptions& options, OnnxImport
   for (const auto& sparse : graph.sparse_initializer()) {
     TW_RETURN_IF_ERROR(AddSparseInitializer(sparse, sparse.values().name(), import));
   }
-  auto inputs = BindInputs(graph, import, options);
+  auto inputs = BindInputs(graph, import, options, refusals);
   TW_RETURN_IF_ERROR(inputs);
   for (BoundInput& input : *inputs) {
     if (import.values.contains(input.name)) {
@@ -268,6 +195,7 @@ Status AddInputs(const GraphProto& graph, const LoadOptions& options, OnnxImport
     import.names.insert(import.graph.node(id).name);
   }
   for (const auto& [name, id] : import.values) import.taken.insert(name);
+  import.taken.insert(import.refused.begin(), import.refused.end());
   for (const auto& [name, proto] : import.initializers) import.taken.insert(name);
   for (const NodeProto& node : graph.node()) {
     import.taken.insert(node.output().begin(), node.output().end());
@@ -275,27 +203,36 @@ Status AddInputs(const GraphProto& graph, const LoadOptions& options, OnnxImport
   return Status();
 }
 
-Status SetOutputs(const GraphProto& graph, OnnxImport& import) {
+// Node of a graph output.
+Result<int> OutputOf(const GraphProto& graph, const std::string& name, OnnxImport& import) {
+  const bool made = import.values.contains(name) || import.initializers.contains(name) ||
+                    std::ranges::any_of(graph.node(), [&](const NodeProto& node) {
+                      return std::ranges::find(node.output(), name) != node.output().end();
+                    });
+  if (!made) return InvalidArgument("graph output '" + name + "' is made by no node");
+  auto id = import.Value(name);
+  if (!id.ok()) return id.status().WithContext("graph output '" + name + "'");
+  if (const auto stored = import.stored.find(*id); stored != import.stored.end()) {
+    return Unsupported("graph output '" + name + "' has element type " +
+                       std::string(stored->second->name) +
+                       ", which outputs cannot have; expected a Cast behind it");
+  }
+  return id;
+}
+
+void SetOutputs(const GraphProto& graph, OnnxImport& import, Refusals& refusals) {
   std::vector<int> outputs;
   for (const auto& output : graph.output()) {
-    const std::string& name = output.name();
-    const bool made = import.values.contains(name) || import.initializers.contains(name) ||
-                      std::ranges::any_of(graph.node(), [&](const NodeProto& node) {
-                        return std::ranges::find(node.output(), name) != node.output().end();
-                      });
-    if (!made) return InvalidArgument("graph output '" + name + "' is made by no node");
-    auto id = import.Value(name);
-    if (!id.ok()) return id.status().WithContext("graph output '" + name + "'");
-    if (const auto stored = import.stored.find(*id); stored != import.stored.end()) {
-      return Unsupported("graph output '" + name + "' has element type " +
-                         std::string(stored->second->name) +
-                         ", which outputs cannot have; expected a Cast behind it");
+    if (import.refused.contains(output.name())) continue;
+    const auto id = OutputOf(graph, output.name(), import);
+    if (id.ok()) {
+      outputs.push_back(*id);
+    } else {
+      refusals.Add({}, id.status());
     }
-    outputs.push_back(*id);
   }
-  if (outputs.empty()) return InvalidArgument("the graph has no output");
+  if (graph.output_size() == 0) refusals.Add({}, InvalidArgument("the graph has no output"));
   import.graph.SetOutputs(std::move(outputs));
-  return Status();
 }
 
 Status ImportNodes(const Nodes& nodes, OnnxImport& import, Expansion& expansion);
@@ -355,7 +292,7 @@ Status ImportIf(const NodeProto& proto, OnnxImport& import, Expansion& expansion
   const std::string_view wanted = condition->At(0) != 0 ? "then_branch" : "else_branch";
   const GraphProto* branch = GraphOf(proto, wanted);
   if (branch == nullptr) return InvalidArgument("attribute " + std::string(wanted) + " is missing");
-  TW_RETURN_IF_ERROR(ReportUnsupported(*branch, expansion.functions));
+  AddUnsupported(*branch, expansion.functions, expansion.seen, expansion.refusals);
   TW_RETURN_IF_ERROR(CheckNames(*branch));
   auto nodes = ExpandBranch(proto, *branch, import);
   TW_RETURN_IF_ERROR(nodes);
@@ -450,7 +387,7 @@ Result<bool> GoesOn(const std::string& condition, std::int64_t step, OnnxImport&
   if (condition.empty()) return true;
   auto id = import.Value(condition);
   TW_RETURN_IF_ERROR(id);
-  const Tensor* contents = import.graph.Contents(*id);
+  const Tensor* contents = import.Contents(*id);
   if (contents == nullptr) {
     return Unsupported("its condition (" + condition + ") in front of step " +
                        std::to_string(step) +
@@ -509,7 +446,9 @@ Status ImportLoop(const NodeProto& proto, OnnxImport& import, Expansion& expansi
     }
     TW_RETURN_IF_ERROR(CheckBytes(step + 1, *body));
     ++expansion.nodes;  // a body may have none
+    const int left_out = expansion.left_out;
     TW_RETURN_IF_ERROR(ImportReplacement(loop->Next(), import.opset, import, expansion));
+    if (expansion.left_out != left_out) return Status();  // every step would be refused for it
   }
   return ImportReplacement(loop->Results(), import.opset, import, expansion);
 }
@@ -546,13 +485,39 @@ Status ImportNode(const NodeProto& proto, OnnxImport& import, Expansion& expansi
   return node.status();
 }
 
+// Whether something that a node reads is not there, because it was refused.
+bool ReadsRefused(const NodeProto& node, const OnnxImport& import) {
+  if (import.refused.empty()) return false;
+  const auto refused = [&](const std::string& name) { return import.refused.contains(name); };
+  return std::ranges::any_of(node.input(), refused) ||
+         std::ranges::any_of(CapturedValues(node), refused);
+}
+
+// Reads the nodes that can be read. What is wrong with the others is among the refusals then, and
+// their results are among the refused values.
+// Errors: what is wrong with all nodes together.
 Status ImportNodes(const Nodes& nodes, OnnxImport& import, Expansion& expansion) {
   auto order = NodeOrder(nodes, import);
   TW_RETURN_IF_ERROR(order);
+  const std::string outside = import.place;
   for (int position : *order) {
     const NodeProto& proto = *nodes[static_cast<std::size_t>(position)];
-    Status status = ImportNode(proto, import, expansion);
-    if (!status.ok()) return status.WithContext(Describe(proto, position));
+    const int left_out = expansion.left_out;
+    if (ReadsRefused(proto, import) || IsUnsupported(proto, expansion.functions)) {
+      ++expansion.left_out;
+    } else {
+      import.place = (outside.empty() ? "" : outside + ": ") + Describe(proto, position);
+      Status status = ImportNode(proto, import, expansion);
+      if (!status.ok()) {
+        expansion.refusals.Add(import.place, status);
+        ++expansion.left_out;
+      }
+      import.place = outside;
+    }
+    if (expansion.left_out == left_out) continue;
+    for (const std::string& output : proto.output()) {
+      if (!output.empty() && !import.Knows(output)) import.refused.insert(output);
+    }
   }
   return Status();
 }
@@ -586,8 +551,10 @@ Result<Graph> ImportOnnxIn(const std::string& folder, std::string_view bytes, st
   }
   auto functions = LocalFunctions::Of(model);
   TW_RETURN_IF_ERROR(functions);
-  Expansion expansion{*std::move(functions)};
-  TW_RETURN_IF_ERROR(ReportUnsupported(graph, expansion.functions));
+  Expansion expansion;
+  expansion.functions = *std::move(functions);
+  Refusals& refusals = expansion.refusals;
+  AddUnsupported(graph, expansion.functions, expansion.seen, refusals);
   TW_RETURN_IF_ERROR(CheckNames(graph));
   OnnxImport import;
   import.opset = OpsetOf(model.opset_import());
@@ -597,18 +564,25 @@ Result<Graph> ImportOnnxIn(const std::string& folder, std::string_view bytes, st
   const bool foreign = std::ranges::none_of(
       graph.node(), [](const NodeProto& node) { return DomainOf(node).empty(); });
   if (import.opset == 0 && foreign) import.opset = kNewestOpset;  // of which nothing depends
-  TW_RETURN_IF_ERROR(CheckOpset(import.opset));
+  const Status known = CheckOpset(import.opset);
+  if (!known.ok()) refusals.Add({}, known);
   import.folder = folder;
   import.requantize = options.requantize;
-  import.declared = DeclaredShapesOf(graph);
   import.graph.name = std::move(name);
   import.graph.bound = options.bindings.Options();
   if (options.requantize == Requantize::kByIntegers) {
     import.graph.bound.emplace_back("--requantize integer");
   }
-  TW_RETURN_IF_ERROR(AddInputs(graph, options, import));
-  TW_RETURN_IF_ERROR(ImportNodes(PointersTo(graph.node()), import, expansion));
-  TW_RETURN_IF_ERROR(SetOutputs(graph, import));
+  TW_RETURN_IF_ERROR(AddInputs(graph, options, import, refusals));
+  if (known.ok()) {
+    const Status status = ImportNodes(PointersTo(graph.node()), import, expansion);
+    if (status.ok()) {
+      SetOutputs(graph, import, refusals);
+    } else {
+      refusals.Add({}, status);
+    }
+  }
+  if (!refusals.empty()) return refusals.ToStatus();
   return Prune(std::move(import.graph));
 }
 

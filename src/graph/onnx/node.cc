@@ -4,6 +4,7 @@
 #include "src/graph/onnx/node.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -33,6 +34,13 @@ bool ReadsStored(std::string_view op_type, int index) {
   if (index != 0) return false;
   return op_type == "Cast" || op_type == "CastLike" ||
          std::ranges::find(kHandingOn, op_type) != std::end(kHandingOn);
+}
+
+// A place that is kept for every value: names may be long, and functions call functions.
+std::string ShortPlace(const std::string& place) {
+  constexpr std::size_t kMost = 320, kFront = 120;
+  if (place.size() <= kMost) return place;
+  return place.substr(0, kFront) + " … " + place.substr(place.size() - (kMost - kFront));
 }
 
 }  // namespace
@@ -84,6 +92,25 @@ Result<TensorType> OnnxImport::TypeOfValue(const std::string& name) const {
   const auto initializer = initializers.find(name);
   if (initializer != initializers.end()) return TypeOfOnnx(*initializer->second);
   return InvalidArgument("value " + name + " is not known here");
+}
+
+void OnnxNode::FailUnknown(int index, const std::string& expected) {
+  const int id = AnyInput(index);
+  const bool known = Contents(id) != nullptr;  // but not what was expected
+  FailUnsupported("input " + std::to_string(index) + " (" + proto_.input(index) + ") " + expected +
+                  (known ? std::string() : HintToBind(import_.graph, id)));
+}
+
+void OnnxNode::FailOperator(const Operator& op, const std::vector<int>& inputs,
+                            const Status& status) {
+  const std::string name(OpName(op.kind));
+  std::string reason = status.message(), types;
+  if (reason.starts_with(name + ": ")) reason.erase(0, name.size() + 2);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    types += i == 0 ? "" : i + 1 == inputs.size() ? " and " : ", ";
+    types += TypeOf(inputs[i]).ToString();
+  }
+  Fail(Status(status.code(), reason + "; it is computed as " + name + " of " + types));
 }
 
 void OnnxNode::Fail(Status status) {
@@ -283,7 +310,7 @@ const Tensor* OnnxNode::Known(int index) {
   const int id = AnyInput(index);
   if (id < 0 || TypeOf(id).elements() > kMaxShapeElements) return nullptr;
   if (TypeOf(id).elements() == 0) return import_.graph.Contents(EmitConstant(Tensor(TypeOf(id))));
-  if (const Tensor* contents = import_.graph.Contents(id)) return contents;
+  if (const Tensor* contents = import_.Contents(id)) return contents;
   auto declared = InputByDeclaredShape(import_, proto_, index);
   if (!declared) return nullptr;
   Note("input '" + proto_.input(index) + "' of " + op_type() +
@@ -298,9 +325,7 @@ std::vector<std::int64_t> OnnxNode::KnownInts(int index) {
   const bool integers = contents != nullptr && contents->dtype().is_integer() &&
                         contents->dtype() != DataType{TypeCode::kUInt, 64};
   if (!integers || contents->shape().size() > 1) {
-    FailUnsupported("input " + std::to_string(index) + " (" + proto_.input(index) +
-                    ") must be a list of integers known before the network runs" +
-                    HintToBind(import_.graph, AnyInput(index)));
+    FailUnknown(index, "must be a list of integers known before the network runs");
     return {};
   }
   std::vector<std::int64_t> values;
@@ -319,12 +344,34 @@ double OnnxNode::KnownScalar(int index) {
   const Tensor* contents = Known(index);
   if (!ok()) return 0;
   if (contents == nullptr || contents->elements() != 1) {
-    FailUnsupported("input " + std::to_string(index) + " (" + proto_.input(index) +
-                    ") must be one number known before the network runs" +
-                    HintToBind(import_.graph, AnyInput(index)));
+    FailUnknown(index, "must be one number known before the network runs");
     return 0;
   }
   return contents->At(0);
+}
+
+bool OnnxNode::FitsDouble(int index) {
+  const Tensor* contents = Known(index);
+  if (contents == nullptr || contents->dtype().is_float() || contents->dtype().bits < 64) {
+    return contents != nullptr;
+  }
+  constexpr double kMost = 0x1p53;
+  for (std::int64_t i = 0; i < contents->elements(); ++i) {
+    if (std::abs(contents->At(i)) >= kMost) return false;  // rounded to 2^53, maybe
+  }
+  return true;
+}
+
+int OnnxNode::EmitKnown(int index, DataType dtype) {
+  const Tensor* contents = Known(index);
+  if (!ok()) return -1;
+  if (contents == nullptr || contents->elements() != 1) {
+    FailUnknown(index, "must be one number known before the network runs");
+    return -1;
+  }
+  Tensor scalar = contents->Clone();
+  scalar.Reshape({});
+  return EmitCast(EmitConstant(std::move(scalar)), dtype);
 }
 
 std::vector<std::int64_t> OnnxNode::IntsAttributeOrInput(std::string_view name, int index,
@@ -332,6 +379,17 @@ std::vector<std::int64_t> OnnxNode::IntsAttributeOrInput(std::string_view name, 
                                                          std::vector<std::int64_t> fallback) {
   if (opset() < since) return Ints(name, std::move(fallback));
   return HasInput(index) ? KnownInts(index) : fallback;
+}
+
+std::optional<std::vector<std::int64_t>> OnnxNode::DeclaredShape(int index) const {
+  const auto found =
+      HasOutput(index) ? import_.declared.find(proto_.output(index)) : import_.declared.end();
+  return found == import_.declared.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string OnnxNode::OpenDimension(int index) const {
+  const auto found = HasOutput(index) ? import_.open.find(proto_.output(index)) : import_.open.end();
+  return found == import_.open.end() ? std::string() : found->second;
 }
 
 std::int64_t OnnxNode::Axis(std::int64_t axis, std::int64_t rank) {
@@ -374,6 +432,14 @@ int OnnxNode::Emit(const Operator& op, std::vector<int> inputs) {
   if (!ok() || std::ranges::any_of(inputs, [](int id) { return id < 0; })) return -1;
   if (const auto constant = EmitWithoutElements(op, inputs)) return *constant;
   if (!ok()) return -1;
+  std::vector<TensorType> types;
+  for (int input : inputs) types.push_back(TypeOf(input));
+  auto type = InferType(op, types);
+  const Status fits = type.ok() ? CheckTensorType(*type) : type.status();
+  if (!fits.ok()) {
+    FailOperator(op, inputs, fits);
+    return -1;
+  }
   auto id = import_.graph.AddOperator(PartName(), op, inputs);
   if (!id.ok()) {
     Fail(id.status());
@@ -398,7 +464,7 @@ std::optional<int> OnnxNode::EmitWithoutElements(const Operator& op,
   for (int input : inputs) types.push_back(TypeOf(input));
   auto result = ResultWithoutElements(op, types);
   if (!result.ok()) {
-    Fail(result.status());
+    FailOperator(op, inputs, result.status());
     return {};
   }
   if (!*result) return {};
@@ -472,6 +538,7 @@ void OnnxNode::SetOutput(int id, int index) {
   }
   import_.graph.Rename(id, name);
   import_.values.emplace(name, id);
+  import_.graph.origins.insert_or_assign(name, ShortPlace(import_.place));
   if (stored != nullptr) import_.stored.insert_or_assign(id, stored);
 }
 

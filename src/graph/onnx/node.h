@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "src/graph/ir/graph.h"
+#include "src/graph/onnx/known.h"
 #include "src/graph/onnx/proto.h"
 #include "src/graph/onnx/stored_type.h"
 
@@ -39,6 +40,13 @@ struct OnnxImport {
   std::string folder;  ///< of the model file; empty if it was read from memory
   std::map<std::string, const onnx::TensorProto*, std::less<>> initializers;
   DeclaredShapes declared;                         ///< what the file says of values that nodes make
+  std::map<std::string, std::string, std::less<>> open;  ///< names of sizes that shapes leave open
+  KnownValues known;                               ///< of `graph`, beside its constants
+  /// Values that are not there because what makes them was refused: what reads them is not looked
+  /// at.
+  std::set<std::string, std::less<>> refused;
+  /// The node that is being read, as messages name it: "node 3 'head' (Conv)".
+  std::string place;
   std::map<std::string, int, std::less<>> values;  ///< name in the source -> node of `graph`
   std::set<std::string, std::less<>> names;        ///< of every node of `graph`
   /// Constants that were computed from shapes: the only floats folded while importing (the others
@@ -73,6 +81,8 @@ struct OnnxImport {
   Result<TensorType> TypeOfValue(const std::string& name) const;
   /// Errors: kUnsupported for what is known to be no tensor.
   Status NoTensor(const std::string& name) const;
+  /// Contents of a node of `graph` that is constant or follows from constants; null for others.
+  const Tensor* Contents(int id) { return known.Find(graph, id); }
 };
 
 /// One source node while it is being imported: its attributes and inputs, and the operators made
@@ -90,6 +100,9 @@ class OnnxNode {
   void Fail(Status status);
   void FailInvalid(std::string message) { Fail(InvalidArgument(std::move(message))); }
   void FailUnsupported(std::string message) { Fail(Unsupported(std::move(message))); }
+  /// Of an input that must be known and is computed while the network runs: "input 1 (s) " and what
+  /// was expected, with what to do about it.
+  void FailUnknown(int index, const std::string& expected);
   std::int64_t opset() const { return import_.opset; }
   Requantize requantize() const { return import_.requantize; }
   const Graph& graph() const { return import_.graph; }
@@ -151,6 +164,8 @@ class OnnxNode {
   TensorType TypeOf(int id) const;
   std::int64_t Rank(int id) const { return std::ssize(TypeOf(id).shape); }
   void ExpectRank(int index, std::int64_t rank);
+  /// Contents of a value that is known while importing; null otherwise (no error).
+  const Tensor* Contents(int id) { return id < 0 ? nullptr : import_.Contents(id); }
   /// Contents of an input that is known while importing, or follows from the declared shape of the
   /// result (declared.h); null otherwise (no error).
   const Tensor* Known(int index);
@@ -158,11 +173,20 @@ class OnnxNode {
   std::vector<std::int64_t> KnownInts(int index);
   /// The element of an input that must be known and have one element.
   double KnownScalar(int index);
+  /// The same as a scalar constant of the type of the input's elements or `dtype`, exactly.
+  int EmitKnown(int index, DataType dtype);
+  /// Whether an input's elements are all numbers that doubles and attributes of ours hold exactly.
+  bool FitsDouble(int index);
   /// Attribute `name` in older operator sets, input `index` since set `since`; the fallback where
   /// both are absent.
   std::vector<std::int64_t> IntsAttributeOrInput(std::string_view name, int index,
                                                  std::int64_t since,
                                                  std::vector<std::int64_t> fallback);
+  /// Shape that the file declares for output `index`, if all of it is said.
+  std::optional<std::vector<std::int64_t>> DeclaredShape(int index = 0) const;
+  /// The first name in the declared shape of output `index` that has no size; empty if there is
+  /// none.
+  std::string OpenDimension(int index = 0) const;
   /// `axis` counted from the end if negative. Errors: it is outside of `rank`.
   std::int64_t Axis(std::int64_t axis, std::int64_t rank);
 
@@ -209,6 +233,8 @@ class OnnxNode {
   std::string PartName();
   bool Foldable(const std::vector<int>& inputs, int id) const;
   /// Constant for an operator whose result or operand has no elements; empty if there is none.
+  /// What does not fit, and what the node is computed by here.
+  void FailOperator(const Operator& op, const std::vector<int>& inputs, const Status& status);
   std::optional<int> EmitWithoutElements(const Operator& op, const std::vector<int>& inputs);
 
   OnnxImport& import_;

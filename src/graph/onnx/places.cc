@@ -83,13 +83,14 @@ int Places(OnnxNode& node, const Shape& extents, const Shape& result) {
     node.FailInvalid("indices are " + type.ToString() + ", expected int32 or int64");
     return -1;
   }
-  if (!node.graph().HasContents(indices)) return ComputedPlaces(node, indices, extents, result);
+  const Tensor* known = node.Contents(indices);
+  if (known == nullptr) return ComputedPlaces(node, indices, extents, result);
   if (type.elements() > kMaxPicked) {
     node.FailUnsupported("indices are " + type.ToString() + ", expected at most " +
                          std::to_string(kMaxPicked) + " elements");
     return -1;
   }
-  return node.EmitConstant(KnownPlaces(node, *node.graph().Contents(indices), extents, result));
+  return node.EmitConstant(KnownPlaces(node, *known, extents, result));
 }
 
 // Updates of data [O,n,I]: [O,K,I], at `places` [O,K,I] or [O,K,1].
@@ -148,7 +149,7 @@ int ScatteredByTable(OnnxNode& node, const Updates& updates) {
                          std::to_string(kMaxPicked));
     return -1;
   }
-  const Tensor& places = *node.graph().Contents(updates.places);
+  const Tensor& places = *node.Contents(updates.places);
   Shape targets;
   for (std::int64_t i = 0; i < places.elements(); ++i) {
     const std::int64_t outer = i / (at[1] * per_row);
@@ -167,7 +168,7 @@ int ScatteredByLooking(OnnxNode& node, const Updates& updates) {
   const TensorType type = node.TypeOf(updates.data), places = node.TypeOf(updates.places);
   const Shape &shape = type.shape, &at = places.shape;
   if (updates.combine == OpKind::kMul) {
-    node.FailUnsupported("reduction mul needs indices that are known before the network runs");
+    node.FailUnknown(1, "are indices of reduction mul, expected known before the network runs");
     return -1;
   }
   const std::int64_t width = updates.combine ? shape[2] : at[2];
@@ -202,7 +203,7 @@ int ScatteredByLooking(OnnxNode& node, const Updates& updates) {
 
 void ReturnScattered(OnnxNode& node, const Updates& updates, const Shape& shape) {
   if (!node.ok()) return;
-  const int result = node.graph().HasContents(updates.places) ? ScatteredByTable(node, updates)
+  const int result = node.Contents(updates.places) != nullptr ? ScatteredByTable(node, updates)
                                                               : ScatteredByLooking(node, updates);
   node.SetOutput(node.EmitReshape(result, shape));
 }

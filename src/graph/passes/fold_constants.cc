@@ -39,7 +39,7 @@ Result<Graph> FoldConstants(Graph graph, FoldExtent extent) {
     std::vector<const Tensor*> inputs;
     for (int input : node.inputs) inputs.push_back(result.Contents(rewriter.At(input)));
     auto value = Evaluate(node.op, inputs);
-    if (!value.ok()) return value.status().WithContext("value " + node.name);
+    if (!value.ok()) return value.status().WithContext(rewriter.source().DescribeOrigin(id));
     elements += more;
     rewriter.Map(id, result.AddConstant(node.name, *std::move(value)));
   }

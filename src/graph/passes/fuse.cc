@@ -219,6 +219,11 @@ class Fuser {
     if (constant && *kind == OperandKind::kScalar) {
       if (!graph_.HasContents(other)) return std::nullopt;
       step.scalar = graph_.Contents(other)->At(0);
+      // A step's scalar is a double, which need not be the integer.
+      const DataType dtype = At(other).type.dtype;
+      if (dtype.is_integer() && dtype.bits == 64 && std::abs(step.scalar) >= 0x1p53) {
+        return std::nullopt;
+      }
       return step;
     }
     step.operand_dtype = At(SourceOf(other)).type.dtype;
@@ -238,6 +243,7 @@ class Fuser {
     const Node& node = At(id);
     const int cast = node.inputs[0], zero = node.inputs[1];
     if (rule_ != FuseRule::kWide || node.op.kind != OpKind::kSub || !Waits(cast)) return false;
+    if (node.type.shape != At(cast).type.shape) return false;  // a zero point of more dimensions
     const DataType from = At(At(cast).inputs[0]).type.dtype, to = node.type.dtype;
     const bool exact = from.is_integer() && from.bits <= 16 && (to == kFloat32 || to == kInt32);
     if (!exact || At(zero).type.elements() != 1 || !graph_.HasContents(zero)) return false;

@@ -122,7 +122,7 @@ Result<std::vector<ExtractedTask>> ExtractTasks(const Graph& graph, FuseRule rul
     if (node.kind != NodeKind::kOperator || !IsAnchor(node.op.kind)) continue;
     auto workload = Workload::FromOperator(node.op, graph.node(node.inputs[0]).type,
                                            graph.node(node.inputs[1]).type);
-    if (!workload.ok()) return workload.status().WithContext("value " + node.name);
+    if (!workload.ok()) return workload.status().WithContext(graph.DescribeOrigin(id));
     const std::string site(SourceName(node.name));
     const auto epilogue = epilogues.find(site);
     tasks

@@ -19,7 +19,7 @@ Status UnrollNode(Rewriter& rewriter, int id) {
   std::vector<TensorType> types;
   for (int input : node.inputs) types.push_back(rewriter.source().node(input).type);
   const auto list = UnrolledList(node.op, types);
-  if (!list.ok()) return list.status().WithContext("value " + node.name);
+  if (!list.ok()) return list.status().WithContext(rewriter.source().DescribeOrigin(id));
   Graph& result = rewriter.result();
   const std::string part = node.name + (IsLocalName(node.name) ? "step" : "#step");
   std::vector<int> values;

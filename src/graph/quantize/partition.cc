@@ -114,7 +114,7 @@ class Partitioner {
 
   Status AddConvolution(int id, std::vector<int> args) {
     if (IsOpen(args[1])) {
-      return Unsupported("value " + rewriter_.source().node(id).name +
+      return Unsupported(rewriter_.source().DescribeOrigin(id) +
                          ": its kernel is computed by quantized operators, expected a constant");
     }
     if (IsOpen(args[0])) TW_RETURN_IF_ERROR(Close(args[0]));
@@ -134,7 +134,7 @@ class Partitioner {
   Status AddProduct(int id, std::vector<int> args) {
     const std::array<bool, 2> open = {IsOpen(args[0]), IsOpen(args[1])};
     if (!open[0] && open[1] && config_.rules < kMultiplyClosesRight) {
-      return Unsupported("value " + rewriter_.source().node(id).name +
+      return Unsupported(rewriter_.source().DescribeOrigin(id) +
                          ": only the right side of a product is quantized; rules of 2023-03 or "
                          "later take it");
     }

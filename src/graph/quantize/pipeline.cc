@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 #include "src/graph/passes/passes.h"
+#include "src/graph/quantize/float_layer.h"
 
 namespace tilewright::quantize {
 namespace {
@@ -13,9 +15,35 @@ namespace {
 constexpr std::string_view kPassNames[] = {"fold",      "partition", "annotate",
                                            "calibrate", "realize",   "simulate"};
 
+/// Why no convolution and no product of matrices became integers: "3 matrix products and convolutions
+/// stay float: skip_dense_layer (2), no rule for batch_matmul (1)", and what to do about it. Empty if
+/// there is none, or one of them could have.
+std::string WhyAllStayFloat(const Graph& graph, const Config& config) {
+  std::map<std::string, int> reasons;
+  int anchors = 0;
+  std::int64_t convolutions = 0;
+  for (const Node& node : graph.nodes()) {
+    if (node.kind != NodeKind::kOperator || !IsAnchor(node.op.kind)) continue;
+    const std::string reason = ReasonForFloat(graph, node, convolutions, config);
+    if (reason.empty()) return {};
+    convolutions += node.op.kind == OpKind::kConv2d ? 1 : 0;
+    ++anchors;
+    ++reasons[reason];
+  }
+  if (anchors == 0) return {};
+  std::vector<std::string> texts;
+  for (const auto& [reason, count] : reasons) texts.push_back(fmt::format("{} ({})", reason, count));
+  std::string text = fmt::format("{} matrix products and convolutions stay float: {}", anchors,
+                                 fmt::join(texts, ", "));
+  if (reasons.contains("skip_dense_layer")) {
+    text += "; --set skip_dense_layer=false makes integers of matrix products";
+  }
+  return text;
+}
+
 /// Errors: kInvalidArgument if no value is to be rounded: the passes that need marks would leave
 /// everything as it is, and a float network would pass for a quantized one.
-Status CheckMarks(const Graph& graph) {
+Status CheckMarks(const Graph& graph, const PipelineOptions& options) {
   const bool any = std::ranges::any_of(
       graph.nodes(), [](const Node& node) { return node.mark.kind == MarkKind::kQuantize; });
   if (any) return Status();
@@ -27,6 +55,9 @@ Status CheckMarks(const Graph& graph) {
         fmt::format("{} {} works on {}: the model is quantized already, expected a float one",
                     OpName(node.op.kind), node.name, type.ToString()));
   }
+  const bool annotated = std::ranges::find(options.passes, "annotate") != options.passes.end();
+  const std::string why = annotated ? WhyAllStayFloat(graph, options.config) : std::string();
+  if (!why.empty()) return InvalidArgument("nothing would become integers: " + why);
   return InvalidArgument(
       "no value is marked for rounding, so nothing would become integers: run annotate before, and "
       "see what skip_conv_layers, skip_dense_layer and debug_enabled_ops leave float");
@@ -38,7 +69,7 @@ Result<Graph> RunPass(std::string_view pass, Graph graph, const PipelineOptions&
   if (pass == "fold") return Optimize(std::move(graph));
   if (pass == "partition") return Partition(std::move(graph), config);
   if (pass == "annotate") return Annotate(std::move(graph), config, options.left);
-  TW_RETURN_IF_ERROR(CheckMarks(graph));
+  TW_RETURN_IF_ERROR(CheckMarks(graph, options));
   if (pass == "calibrate") {
     return Calibrate(std::move(graph), config, options.samples, options.threads);
   }

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "src/base/strings.h"
 #include "src/graph/relay/attributes.h"
@@ -195,7 +196,12 @@ Result<Importer::Value> Importer::EvaluateOperator(int id, const Scope& scope) {
   for (int input : *inputs) {
     Argument argument{graph_.node(input).type, std::nullopt};
     if (argument.type.shape.empty()) {
-      if (const Tensor* contents = graph_.Contents(input)) argument.scalar = contents->At(0);
+      const Tensor* contents = graph_.Contents(input);
+      const bool wide = argument.type.dtype.is_integer() && argument.type.dtype.bits == 64;
+      // Of integers that no double is, a scalar would be another number.
+      if (contents != nullptr && (!wide || std::abs(contents->At(0)) < 0x1p53)) {
+        argument.scalar = contents->At(0);
+      }
     }
     arguments.push_back(std::move(argument));
   }

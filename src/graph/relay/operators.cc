@@ -286,7 +286,7 @@ void ReadPad(AttributeReader& reader, Arguments arguments, Translation* result) 
   reader.ExpectString("pad_mode", "constant");
   result->operands = 1;
   if (!arguments[1].scalar) {
-    reader.Fail("the value to pad with is computed, expected a number");
+    reader.Fail("the value to pad with is computed or beyond 2^53, expected a number within");
     return;
   }
   a.pad_value = *arguments[1].scalar;

@@ -474,5 +474,27 @@ TEST(OnnxQdq, ScalesAndZeroPointsAreKeptByName) {
   EXPECT_EQ(graph.quantization.at("y_q"), (Quantization{{2.0F}, 0, 30}));
 }
 
+// A constant of one element and of more dimensions than the value it bounds gives the result some.
+TEST(OnnxQdq, BoundsOfMoreDimensions) {
+  for (const char* op : {"Max", "Min"}) {
+    for (const Ints& shape : {Ints{}, Ints{1}, Ints{1, 1, 1}}) {
+      for (const bool first : {false, true}) {
+        QdqModel m({2, 2});
+        m.DequantizeInput(1, 0);
+        m.model().Initializer("c", MakeTensor(kFloat32, shape, {3}));
+        m.model().Node(op, first ? Strings{"c", "x_dq"} : Strings{"x_dq", "c"}, {"b"});
+        m.Quantize("b", 1, 0).model().Node("Identity", {"b_q"}, {"y"}).Output("y");
+        const Graph graph = m.Import();
+        ASSERT_FALSE(graph.outputs().empty());
+        const Ints expected = shape.size() == 3 ? Ints{1, 2, 2} : Ints{2, 2};
+        EXPECT_EQ(graph.node(graph.outputs()[0]).type, (TensorType{expected, kUInt8}));
+        const bool max = std::string(op) == "Max";
+        EXPECT_THAT(Evaluated(graph, {{2, 2}, {1, 2, 4, 5}}),
+                    max ? ElementsAre(3, 3, 4, 5) : ElementsAre(1, 2, 3, 3));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tilewright

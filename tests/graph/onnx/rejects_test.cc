@@ -152,7 +152,8 @@ const BadModel kModels[] = {
      [](OnnxBuilder& m) {
        m.Initializer("w", MakeRange(kFloat32, {3})).Node("Add", {"x", "w"}, {"y"});
      },
-     kBad, "node 0 (Add) making 'y': value y#0: add: shapes [1,2,4,4] and [3] do not broadcast"},
+     kBad, "node 0 (Add) making 'y': shapes [1,2,4,4] and [3] do not broadcast; it is computed as "
+     "add of float32[1,2,4,4] and float32[3]"},
     {"OneDimensionalConv",
      [](OnnxBuilder& m) {
        m.Initializer("w", MakeRange(kFloat32, {3, 2, 2})).Node("Conv", {"x", "w"}, {"y"});
@@ -260,8 +261,8 @@ const BadModel kModels[] = {
        m.Input("b", {2, 2}, onnx::TensorProto::INT8).Node("MatMul", {"b", "b"}, {"y"});
      },
      kBad,
-     "node 0 (MatMul) making 'y': input 0 is int8[2,2], expected floats, int32, uint32, int64 or "
-     "uint64; MatMulInteger multiplies numbers of 8 bits"},
+     "node 0 (MatMul) making 'y': input 0 is int8[2,2], expected floats or integers of 32 "
+     "or 64 bits; products of int8 and uint8 are MatMulInteger or QLinearMatMul"},
     {"ConvDeeperThanItsVolume",
      [](OnnxBuilder& m) {
        m.Input("v", {1, 2, 4, 4, 4}).Initializer("w", MakeRange(kFloat32, {3, 2, 5, 1, 1}));
@@ -314,7 +315,8 @@ const BadModel kModels[] = {
        m.Node("Where", {"x", "x", "x"}, {"y"});
      },
      kBad,
-     "node 0 (Where) making 'y': value y#0: where: condition is float32[1,2,4,4], expected bool"},
+     "node 0 (Where) making 'y': condition is float32[1,2,4,4], expected bool; it is computed as "
+     "where of float32[1,2,4,4], float32[1,2,4,4] and float32[1,2,4,4]"},
     {"GroupsOfPartsOfChannels",
      [](OnnxBuilder& m) {
        m.Initializer("s", MakeRange(kFloat32, {2}));

@@ -141,6 +141,7 @@ struct Bound {
   bool present = false;
   bool known = true;
   double value = 0;
+  bool exact = true;  // value is the bound, and not the nearest double
 };
 
 Bound BoundOf(OnnxNode& node, const char* attribute, int input) {
@@ -155,6 +156,7 @@ Bound BoundOf(OnnxNode& node, const char* attribute, int input) {
     bound.present = true;
     bound.known = node.Known(input) != nullptr;
     if (bound.known) bound.value = node.KnownScalar(input);
+    bound.exact = bound.known && node.FitsDouble(input);
   }
   return bound;
 }
@@ -168,7 +170,7 @@ void ImportClip(OnnxNode& node) {
   low.present &= low.value != -kInfinity;
   high.present &= high.value != kInfinity;
   // Bounds in the wrong order are allowed: then every element becomes the upper one.
-  const bool both = low.present && high.present && low.known && high.known;
+  const bool both = low.present && high.present && low.exact && high.exact;
   if (both && low.value <= high.value) {
     Operator op{OpKind::kClip, {}};
     op.attributes.a_min = low.value;
@@ -180,7 +182,8 @@ void ImportClip(OnnxNode& node) {
   }
   const DataType dtype = node.TypeOf(data).dtype;
   const auto operand = [&](const Bound& bound, int input) {
-    return bound.known ? node.EmitScalar(dtype, bound.value) : node.Input(input);
+    if (node.opset() < 11) return node.EmitScalar(dtype, bound.value);
+    return bound.known ? node.EmitKnown(input, dtype) : node.EmitReshape(node.Input(input), {});
   };
   int result = data;
   if (low.present) result = node.Emit(OpKind::kMax, {result, operand(low, 1)});

@@ -165,18 +165,12 @@ void ReturnPadded(OnnxNode& node, int data, const std::string& mode, const Shape
   node.SetOutput(data);
 }
 
-// The element of an input that is one number of the file, cast any number of times; nothing if it
-// is computed while the network runs.
-std::optional<double> ScalarThroughCasts(OnnxNode& node, int index) {
-  int id = node.Input(index);
-  while (node.ok() && node.graph().node(id).kind == NodeKind::kOperator &&
-         node.graph().node(id).op.kind == OpKind::kCast && node.TypeOf(id).dtype.is_float()) {
-    id = node.graph().node(id).inputs[0];
-  }
-  if (!node.ok()) return std::nullopt;
-  if (node.TypeOf(id).elements() != 1) return node.KnownScalar(index);
-  if (!node.graph().HasContents(id)) return std::nullopt;
-  return node.graph().Contents(id)->At(0);
+// The element of an input that is one number; nothing if it is computed while the network runs, or
+// an integer that no double is.
+std::optional<double> ScalarOfInput(OnnxNode& node, int index) {
+  if (node.TypeOf(node.Input(index)).elements() != 1) return node.KnownScalar(index);
+  if (node.Known(index) == nullptr || !node.FitsDouble(index)) return std::nullopt;
+  return node.KnownScalar(index);
 }
 
 // The result of `pad`, whose fill is input `index`.
@@ -198,7 +192,7 @@ void ImportPad(OnnxNode& node) {
                             ", expected constant, reflect, edge or wrap");
   }
   std::optional<double> value = node.opset() < 11 ? node.Float("value", 0) : 0;
-  if (node.opset() >= 11 && node.HasInput(2)) value = ScalarThroughCasts(node, 2);
+  if (node.opset() >= 11 && node.HasInput(2)) value = ScalarOfInput(node, 2);
   const Shape axes = node.HasInput(3) ? node.KnownInts(3) : Shape();
   if (!node.ok()) return;
   const Shape shape = node.TypeOf(data).shape;

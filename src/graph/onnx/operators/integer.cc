@@ -117,9 +117,9 @@ std::optional<std::int64_t> UniformZeroPoint(OnnxNode& node, int index) {
 std::int64_t ZeroPoint(OnnxNode& node, int index) {
   const auto zero = UniformZeroPoint(node, index);
   if (!zero) {
-    node.FailUnsupported("zero points (input " + std::to_string(index) +
-                         ") are computed or differ between channels, expected one that is known "
-                         "before the network runs");
+    node.FailUnknown(index,
+                     "has zero points that are computed or differ between channels, expected one "
+                     "that is known before the network runs");
   }
   return zero.value_or(0);
 }
@@ -139,8 +139,9 @@ std::vector<float> Scales(OnnxNode& node, int index, std::int64_t channels) {
       contents != nullptr && contents->dtype().is_float() && contents->elements() > 0 &&
       (contents->elements() == 1 || channels == 0 || contents->elements() == channels);
   if (!fits) {
-    node.FailUnsupported("scale (input " + std::to_string(index) +
-                         ") must be one number or one per channel, known before the network runs");
+    node.FailUnknown(index,
+                     "is a scale, expected one number or one per channel, known before the network "
+                     "runs");
     return {};
   }
   std::vector<float> scales;

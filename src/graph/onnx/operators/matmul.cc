@@ -17,24 +17,29 @@ int Scaled(OnnxNode& node, int id, double factor) {
   return factor == 1 ? id : node.Emit(OpKind::kMul, id, factor);
 }
 
-// Errors: kInvalidArgument for an element type that products of the format do not have.
-void CheckProductType(OnnxNode& node) {
-  const TensorType type = node.InputType(0);
-  const DataType dtype = type.dtype;
-  if (!node.ok() || dtype.is_float() || (dtype.is_integer() && dtype.bits >= 32)) return;
-  node.FailInvalid("input 0 is " + type.ToString() + ", expected floats, int32, uint32, int64 or "
-                   "uint64; MatMulInteger multiplies numbers of 8 bits");
+// ONNX has no products of integers of 8 or 16 bits, or of truth values, but MatMulInteger: what they
+// would be (sums of their own type, or of int32) is said nowhere.
+void ExpectProductType(OnnxNode& node) {
+  for (int i = 0; i < 2; ++i) {
+    const TensorType type = node.InputType(i);
+    if (!node.ok() || type.dtype.is_float() || (type.dtype.is_integer() && type.dtype.bits >= 32)) {
+      continue;
+    }
+    return node.FailInvalid("input " + std::to_string(i) + " is " + type.ToString() +
+                            ", expected floats or integers of 32 or 64 bits; products of int8 and "
+                            "uint8 are MatMulInteger or QLinearMatMul");
+  }
 }
 
 void ImportGemm(OnnxNode& node) {
-  if (ImportQuantizedGemm(node)) return;
-  CheckProductType(node);
-  node.SetOutput(EmitGemm(node));
+  ExpectProductType(node);
+  if (!node.ok()) return;
+  if (!ImportQuantizedGemm(node)) node.SetOutput(EmitGemm(node));
 }
 
 void ImportMatMul(OnnxNode& node) {
-  if (ImportQuantizedMatMul(node)) return;
-  CheckProductType(node);
+  ExpectProductType(node);
+  if (!node.ok() || ImportQuantizedMatMul(node)) return;
   node.SetOutput(EmitMatmul(node, node.Input(0), node.Input(1)));
 }
 

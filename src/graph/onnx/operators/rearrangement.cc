@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "src/graph/onnx/handlers.h"
+#include "src/graph/onnx/operators/bounded.h"
 
 namespace tilewright {
 namespace {
@@ -94,21 +95,56 @@ void ImportSize(OnnxNode& node) {
   node.ReturnConstant(std::move(contents));
 }
 
-void ImportRange(OnnxNode& node) {
+// start, start + delta, … in front of limit, of a type that doubles are exact for.
+std::optional<Tensor> FloatRange(OnnxNode& node, DataType dtype) {
   const double start = node.KnownScalar(0), limit = node.KnownScalar(1);
   const double delta = node.KnownScalar(2);
-  const DataType dtype = node.InputType(0).dtype;
-  if (!node.ok()) return;
-  node.WithoutEffect({"stash_type"});  // positions are computed in double
   const double count = std::max(std::ceil((limit - start) / delta), 0.0);
-  if (!(count <= static_cast<double>(kMaxPicked))) {
-    return node.FailInvalid("has more than " + std::to_string(kMaxPicked) + " elements");
-  }
+  if (!node.ok() || !(count <= static_cast<double>(kMaxPicked))) return std::nullopt;
   Tensor contents(TensorType{{static_cast<std::int64_t>(count)}, dtype});
   for (std::int64_t i = 0; i < contents.elements(); ++i) {
     contents.Set(i, start + static_cast<double>(i) * delta);
   }
-  node.SetOutput(node.EmitConstant(std::move(contents)));
+  return contents;
+}
+
+// The same of int64, which may lie beyond what doubles hold.
+std::optional<Tensor> IntegerRange(OnnxNode& node) {
+  const std::int64_t start = node.Known(0)->As<std::int64_t>()[0];
+  const std::int64_t limit = node.Known(1)->As<std::int64_t>()[0];
+  const std::int64_t delta = node.Known(2)->As<std::int64_t>()[0];
+  if (delta == 0) return std::nullopt;
+  const bool up = delta > 0;
+  std::uint64_t count = 0;
+  if (up ? start < limit : start > limit) {
+    const auto distance = up ? static_cast<std::uint64_t>(limit) - static_cast<std::uint64_t>(start)
+                             : static_cast<std::uint64_t>(start) - static_cast<std::uint64_t>(limit);
+    const auto step = up ? static_cast<std::uint64_t>(delta) : -static_cast<std::uint64_t>(delta);
+    count = (distance - 1) / step + 1;
+  }
+  if (count > static_cast<std::uint64_t>(kMaxPicked)) return std::nullopt;
+  Tensor contents(TensorType{{static_cast<std::int64_t>(count)}, kInt64});
+  for (std::uint64_t i = 0; i < count; ++i) {
+    contents.As<std::int64_t>()[i] = static_cast<std::int64_t>(
+        static_cast<std::uint64_t>(start) + i * static_cast<std::uint64_t>(delta));
+  }
+  return contents;
+}
+
+void ImportRange(OnnxNode& node) {
+  node.WithoutEffect({"stash_type"});  // positions are computed in double
+  bool integers = true;
+  for (int i = 0; i < 3; ++i) {
+    const Tensor* known = node.Known(i);
+    if (!node.ok()) return;
+    if (known == nullptr) return ReturnBoundedRange(node, i);
+    integers &= known->dtype() == kInt64 && known->elements() == 1;
+  }
+  auto contents = integers ? IntegerRange(node) : FloatRange(node, node.InputType(0).dtype);
+  if (node.ok() && !contents) {
+    return node.FailInvalid("has more than " + std::to_string(kMaxPicked) + " elements");
+  }
+  if (node.ok()) node.SetOutput(node.EmitConstant(*std::move(contents)));
 }
 
 // Keeps the triangle above (or below) a diagonal of the last two dimensions.

@@ -206,8 +206,7 @@ std::vector<double> KnownScales(OnnxNode& node, int index) {
   const Tensor* contents = node.Known(index);
   if (!node.ok()) return {};
   if (contents == nullptr || !contents->dtype().is_float()) {
-    node.FailUnsupported("input " + std::to_string(index) +
-                         " must be a list of scales known before the network runs");
+    node.FailUnknown(index, "must be a list of scales known before the network runs");
     return {};
   }
   std::vector<double> scales;

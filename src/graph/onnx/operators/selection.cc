@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "src/graph/onnx/handlers.h"
+#include "src/graph/onnx/operators/bounded.h"
 
 namespace tilewright {
 namespace {
@@ -48,9 +49,9 @@ Shape KnownHits(OnnxNode& node, int index) {
   const Tensor* known = node.Known(index);
   if (!node.ok()) return {};
   if (known == nullptr || known->shape().size() != 1) {
-    node.FailUnsupported("input " + std::to_string(index) +
-                         " must be a list known before the network runs: it says how many "
-                         "elements the result has");
+    node.FailUnknown(index,
+                     "must be a list known before the network runs: it says how many elements the "
+                     "result has");
     return {};
   }
   Shape hits;
@@ -179,17 +180,18 @@ void ImportEyeLike(OnnxNode& node) {
 const Tensor* ExpectKnown(OnnxNode& node) {
   const Tensor* known = node.Known(0);
   if (node.ok() && known == nullptr) {
-    node.FailUnsupported(
-        "input 0 must be a constant of at most 4096 elements: it says how many elements the "
-        "result has");
+    node.FailUnknown(0,
+                     "must be known before the network runs: it says how many elements the result "
+                     "has");
   }
   return node.ok() ? known : nullptr;
 }
 
 // Positions of what is not zero: a row per dimension.
 void ImportNonZero(OnnxNode& node) {
-  const Tensor* known = ExpectKnown(node);
-  if (known == nullptr) return;
+  const Tensor* known = node.Known(0);
+  if (!node.ok()) return;
+  if (known == nullptr) return ReturnBoundedNonZero(node);
   const Shape shape = known->shape();
   Shape hits;
   for (std::int64_t i = 0; i < known->elements(); ++i) {
@@ -217,6 +219,17 @@ Tensor Listed(const Shape& numbers) {
 
 // Different elements (or slices along `axis`): values, where each is first, which one each element
 // is, and how many there are of each.
+// What elements are sorted by: their value, and where a double does not hold all digits of an
+// integer, these too.
+std::pair<double, std::int64_t> OrderOf(const Tensor& tensor, std::int64_t index) {
+  const DataType dtype = tensor.dtype();
+  const double value = tensor.At(index);
+  if (!dtype.is_integer() || dtype.bits < 64) return {value, 0};
+  const std::uint64_t bits = tensor.As<std::uint64_t>()[static_cast<std::size_t>(index)];
+  const std::uint64_t sign = dtype.code == TypeCode::kUInt ? std::uint64_t{1} << 63 : 0;
+  return {value, static_cast<std::int64_t>(bits ^ sign)};
+}
+
 void ImportUnique(OnnxNode& node) {
   const Tensor* known = ExpectKnown(node);
   const bool sorted = node.Int("sorted", 1) != 0, whole = !node.HasAttribute("axis");
@@ -229,9 +242,10 @@ void ImportUnique(OnnxNode& node) {
   std::int64_t inner = 1;
   for (std::size_t i = static_cast<std::size_t>(axis) + 1; i < shape.size(); ++i) inner *= shape[i];
   // Slice i as a list, in the order of its elements.
-  std::vector<std::vector<double>> slices(static_cast<std::size_t>(extent));
+  std::vector<std::vector<std::pair<double, std::int64_t>>> slices(
+      static_cast<std::size_t>(extent));
   for (std::int64_t i = 0; i < known->elements(); ++i) {
-    slices[static_cast<std::size_t>(i / inner % extent)].push_back(known->At(i));
+    slices[static_cast<std::size_t>(i / inner % extent)].push_back(OrderOf(*known, i));
   }
   Shape first, which(static_cast<std::size_t>(extent)), counts;
   for (std::size_t i = 0; i < slices.size(); ++i) {

@@ -178,24 +178,18 @@ void ImportConstant(OnnxNode& node) {
 
 void ImportConstantOfShape(OnnxNode& node) {
   TensorType type{node.KnownInts(0), kFloat32};
-  double fill = 0;
+  Tensor value(TensorType{{}, kFloat32});
   if (const onnx::TensorProto* proto = node.TensorAttribute("value")) {
     auto dtype = DataTypeOfOnnx(proto->data_type());
     if (!dtype.ok()) return node.Fail(dtype.status().WithContext("attribute value"));
-    const Tensor value = node.ContentsOf(*proto);
+    value = node.ContentsOf(*proto);
     if (!node.ok()) return;
     if (value.elements() != 1) {
       return node.FailInvalid("attribute value has " + std::to_string(value.elements()) +
                               " elements, expected 1");
     }
-    fill = value.At(0);
+    value.Reshape({});
     type.dtype = *dtype;
-    Tensor exact(TensorType{{}, *dtype});
-    exact.Set(0, fill);
-    if (std::memcmp(exact.data(), value.data(), static_cast<std::size_t>(exact.bytes())) != 0 &&
-        !std::isnan(fill)) {
-      return node.FailUnsupported("attribute value has more than 53 significant bits");
-    }
   }
   if (!node.ok()) return;
   // 2^32 elements: as much as a machine may have to hold once the contents are asked for.
@@ -204,7 +198,16 @@ void ImportConstantOfShape(OnnxNode& node) {
     status = InvalidArgument(type.ToString() + " has more than 2^32 elements");
   }
   if (!status.ok()) return node.Fail(std::move(status));
-  node.ReturnFilled(std::move(type), fill);
+  Tensor same(value.type());
+  const double fill = value.At(0);
+  same.Set(0, fill);
+  const auto bytes = static_cast<std::size_t>(value.bytes());
+  if (std::isnan(fill) || std::memcmp(same.data(), value.data(), bytes) == 0) {
+    return node.ReturnFilled(std::move(type), fill);
+  }
+  Operator op{OpKind::kBroadcastTo, {}};  // an integer that no double is
+  op.attributes.new_shape = type.shape;
+  node.Return(op, {node.EmitConstant(std::move(value))});
 }
 
 constexpr OnnxHandlerEntry kShapeHandlers[] = {

@@ -20,9 +20,8 @@ constexpr int kMaxDepth = 32;  // operators between a product and the QuantizeLi
 constexpr int kMaxVisits = 512;
 
 std::optional<double> ScalarAt(OnnxNode& node, int id) {
-  const Graph& graph = node.graph();
-  if (graph.node(id).type.elements() != 1 || !graph.HasContents(id)) return std::nullopt;
-  return graph.Contents(id)->At(0);
+  const Tensor* contents = node.TypeOf(id).elements() == 1 ? node.Contents(id) : nullptr;
+  return contents == nullptr ? std::nullopt : std::optional(contents->At(0));
 }
 
 bool HasQuantizedSource(OnnxNode& node, int id) {
@@ -69,7 +68,10 @@ class Quantizer {
       case OpKind::kMax:
       case OpKind::kMin:
         if (const auto bound = ScalarAt(node_, inputs[1])) {
-          return Bound(inputs[0], *bound, op.kind == OpKind::kMax, range, depth);
+          // A constant of more dimensions than the value gives the result some of size 1.
+          const Shape shape = node_.TypeOf(id).shape;
+          const int bounded = Bound(inputs[0], *bound, op.kind == OpKind::kMax, range, depth);
+          return bounded < 0 ? -1 : node_.EmitReshape(bounded, shape);
         }
         return Refuse("only bounds that are constant have an integer form");
       case OpKind::kPad:

@@ -64,7 +64,8 @@ int IntegerBias(OnnxNode& node, const std::vector<float>& scales) {
   const auto near = [](float a, float b) { return std::abs(a - b) <= 1e-5F * std::abs(b); };
   if (const auto form = FormOf(node, id)) {
     const bool numbers = node.TypeOf(form->id).dtype == kInt32 && form->meaning.zero_point == 0;
-    if (numbers && std::ranges::equal(form->meaning.scales, scales, near)) return form->id;
+    const bool same = numbers && std::ranges::equal(form->meaning.scales, scales, near);
+    return same ? form->id : -1;
   }
   const Tensor* known = node.Known(2);
   if (known == nullptr || !known->dtype().is_float()) return -1;

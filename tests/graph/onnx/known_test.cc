@@ -1,0 +1,126 @@
+// What follows from constants alone is known while reading, floats and truth values too.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/graph/onnx/proto.h"
+#include "tests/graph/onnx/builder.h"
+
+namespace tilewright {
+namespace {
+
+using onnx::TensorProto;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// y = x doubled if `condition`, else x negated.
+void AddChoice(OnnxBuilder& model, const std::string& condition) {
+  model.Node("If", {condition}, {"y"}).Output("y");
+  auto& graph = *model.proto().mutable_graph();
+  auto& node = *graph.mutable_node(graph.node_size() - 1);
+  for (const char* branch : {"then_branch", "else_branch"}) {
+    auto* attribute = node.add_attribute();
+    attribute->set_name(branch);
+    attribute->set_type(onnx::AttributeProto::GRAPH);
+    const bool first = attribute->name() == "then_branch";
+    AddTo(*attribute->mutable_g(), first ? "Add" : "Neg", first ? Strings{"x", "x"} : Strings{"x"},
+          "r");
+    attribute->mutable_g()->add_output()->set_name("r");
+  }
+}
+
+TEST(OnnxKnown, ConditionsOfFloats) {
+  const Tensor x = MakeTensor(kFloat32, {1}, {3});
+  for (const bool less : {true, false}) {
+    OnnxBuilder model;
+    model.Input("x", {1}).Initializer("a", MakeTensor(kFloat32, {3}, {1.5, 2, 0.25}));
+    model.Initializer("b", MakeTensor(kFloat32, {3}, {1, 1, less ? 9.0 : 0.5}));
+    model.Node("Mul", {"a", "b"}, {"p"}).Node("ReduceSum", {"p"}, {"s"}).Int("keepdims", 0);
+    model.Initializer("limit", MakeTensor(kFloat32, {}, {5}));
+    model.Node("Less", {"limit", "s"}, {"above"}).Node("Not", {"above"}, {"within"});
+    AddChoice(model, "within");
+    EXPECT_THAT(ValuesOf(EvaluateModel(model, {&x})), ElementsAre(less ? -3 : 6));
+  }
+}
+
+TEST(OnnxKnown, ScalesAsExportersWriteThem) {
+  OnnxBuilder model;
+  model.Input("x", {1, 1, 2, 2}).Output("y");
+  model.Initializer("size", MakeTensor(kFloat32, {2}, {6, 4}));
+  model.Node("Shape", {"x"}, {"shape"});
+  model.Initializer("from", MakeTensor(kInt64, {1}, {2})).Initializer("to", MakeTensor(kInt64, {1}, {4}));
+  model.Node("Slice", {"shape", "from", "to"}, {"hw"});
+  model.Node("Cast", {"hw"}, {"real"}).Int("to", TensorProto::FLOAT);
+  model.Node("Div", {"size", "real"}, {"ratio"});
+  model.Initializer("ones", MakeTensor(kFloat32, {2}, {1, 1}));
+  model.Node("Concat", {"ones", "ratio"}, {"scales"}).Int("axis", 0);
+  model.Node("Resize", {"x", "", "scales"}, {"y"}).Text("mode", "nearest");
+  auto graph = model.Import();
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  EXPECT_EQ(graph->node(graph->outputs()[0]).type.shape, (Ints{1, 1, 6, 4}));
+}
+
+// Every step halves a float until it is below 1.
+TEST(OnnxKnown, ALoopWhoseConditionIsOfFloats) {
+  OnnxBuilder model;
+  model.Input("x", {1}).Output("y").Initializer("start", MakeTensor(kFloat32, {}, {20}));
+  model.Initializer("yes", MakeTensor(kBool, {}, {1}));
+  model.Node("Loop", {"", "yes", "start", "x"}, {"rest", "y"});
+  auto* attribute = model.proto().mutable_graph()->mutable_node(0)->add_attribute();
+  attribute->set_name("body");
+  attribute->set_type(onnx::AttributeProto::GRAPH);
+  auto& body = *attribute->mutable_g();
+  for (const char* name : {"i", "going", "f", "s"}) body.add_input()->set_name(name);
+  const auto number = [&](const char* name, float value) {
+    auto* tensor = body.add_initializer();
+    tensor->set_name(name);
+    tensor->set_data_type(TensorProto::FLOAT);
+    tensor->add_float_data(value);
+  };
+  number("half", 0.5F);
+  number("one", 1);
+  AddTo(body, "Mul", {"f", "half"}, "g");
+  AddTo(body, "Less", {"one", "g"}, "going_on");
+  AddTo(body, "Add", {"s", "s"}, "t");
+  for (const char* name : {"going_on", "g", "t"}) body.add_output()->set_name(name);
+  const Tensor x = MakeTensor(kFloat32, {1}, {1});
+  EXPECT_THAT(ValuesOf(EvaluateModel(model, {&x})), ElementsAre(32));  // 10, 5, 2.5, 1.25, 0.625
+}
+
+TEST(OnnxKnown, WhatFollowsFromInputsIsNot) {
+  OnnxBuilder model;
+  model.Input("x", {1}).Input("z", {1}).Initializer("a", MakeTensor(kFloat32, {1}, {2}));
+  model.Node("Less", {"z", "a"}, {"c"});
+  AddChoice(model, "c");
+  EXPECT_THAT(model.Import().status().message(), HasSubstr("--value z=NUMBER"));
+}
+
+TEST(OnnxKnown, ValuesThatAreLargeStayUnknown) {
+  OnnxBuilder model;
+  model.Input("x", {1}).Initializer("a", MakeTensor(kFloat32, {1}, {2}));
+  model.Initializer("shape", MakeTensor(kInt64, {1}, {1 << 17}));
+  model.Node("Expand", {"a", "shape"}, {"many"});
+  model.Node("ReduceMax", {"many"}, {"m"}).Int("keepdims", 0);
+  model.Node("Less", {"m", "a"}, {"c"});
+  AddChoice(model, "c");
+  EXPECT_THAT(model.Import().status().message(), HasSubstr("export the model so that it is constant"));
+}
+
+// A list that is added to itself again and again is computed once for each operator.
+TEST(OnnxKnown, ValuesOfManyPathsAreComputedOnce) {
+  OnnxBuilder model;
+  model.Input("x", {1}).Initializer("v0", MakeTensor(kFloat32, {2}, {1, 1}));
+  for (int i = 0; i < 60; ++i) {
+    const std::string from = "v" + std::to_string(i);
+    model.Node("Add", {from, from}, {"v" + std::to_string(i + 1)});
+  }
+  model.Node("ReduceMax", {"v60"}, {"m"}).Int("keepdims", 0);
+  model.Initializer("limit", MakeTensor(kFloat32, {}, {1e18}));
+  model.Node("Less", {"limit", "m"}, {"c"});
+  AddChoice(model, "c");
+  const Tensor x = MakeTensor(kFloat32, {1}, {3});
+  EXPECT_THAT(ValuesOf(EvaluateModel(model, {&x})), ElementsAre(6));
+}
+
+}  // namespace
+}  // namespace tilewright
