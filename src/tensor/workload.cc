@@ -64,17 +64,25 @@ Status CheckNarrowWeights(const Workload& w) {
                   kNarrowMagnitude));
 }
 
+/// The type of a product that names none: floats and uint32 keep theirs, other integers are summed in
+/// int32.
+DataType ProductType(DataType data, DataType weight) {
+  const bool keeps = data.is_float() || (data == kUInt32 && weight == kUInt32);
+  return keeps ? data : kInt32;
+}
+
 /// Errors: kInvalidArgument unless both can be multiplied and summed in `out`.
 Status CheckTypes(const Workload& w) {
   const DataType a = w.data.dtype, b = w.weight.dtype;
   const bool widened = a == kFloat16 && w.out_dtype == kFloat32;
   const bool floats = a.is_float() && a == b && (w.out_dtype == a || widened);
+  const bool whole_sums = w.out_dtype == kInt32 || (a == b && w.out_dtype == a && a == kUInt32);
   const bool integers =
-      a.is_integer() && b.is_integer() && a.bits <= 32 && b.bits <= 32 && w.out_dtype == kInt32;
+      a.is_integer() && b.is_integer() && a.bits <= 32 && b.bits <= 32 && whole_sums;
   if (floats || integers) return {};
   return InvalidArgument(
-      fmt::format("{} x {} -> {}, expected one float type (float16 also with float32 sums) "
-                  "or integers with int32 sums",
+      fmt::format("{} x {} -> {}, expected one float type (float16 also with float32 sums), "
+                  "integers with int32 sums, or uint32 with uint32 sums",
                   DataTypeName(a), DataTypeName(b), DataTypeName(w.out_dtype)));
 }
 
@@ -239,7 +247,7 @@ Workload Workload::FromExpression(const Expression& expression, std::vector<int>
   Workload w;
   w.op = OpKind::kExpression;
   w.expression = std::move(canonical.expression);
-  w.data = w.expression.inputs.front().type;
+  if (!w.expression.inputs.empty()) w.data = w.expression.inputs.front().type;
   w.data_layout = PlainLayout(w.data.shape.size());
   w.out_dtype = w.expression.result().dtype;
   return w;
@@ -277,7 +285,7 @@ Result<Workload> Workload::FromOperator(const Operator& op, const TensorType& da
   w.op = op.kind;
   w.data = data;
   w.weight = weight;
-  w.out_dtype = a.dtype.value_or(data.dtype.is_float() ? data.dtype : kInt32);
+  w.out_dtype = a.dtype.value_or(ProductType(data.dtype, weight.dtype));
   w.data_layout = a.data_layout;
   w.kernel_layout = a.kernel_layout;
   w.narrow_weights = a.narrow_weights;
@@ -321,6 +329,9 @@ Result<std::string> Workload::OutputLayout() const {
 Result<TensorType> Workload::OutputType() const {
   if (op == OpKind::kExpression) {
     if (expression.empty()) return InvalidArgument("expression: nothing to compute");
+    if (expression.inputs.empty()) {
+      return InvalidArgument("expression: the result depends on no input, expected one that does");
+    }
     return expression.result();
   }
   if (narrow_weights) TW_RETURN_IF_ERROR(CheckNarrowWeights(*this));
