@@ -226,7 +226,9 @@ Result<search::TuneTask> ParseTask(const ModelSource& source, const Target& targ
     TW_RETURN_IF_ERROR(bytes);
     auto expression = ParseExpression(*bytes, text);
     TW_RETURN_IF_ERROR(expression);
-    return search::TuneTask{{Workload::FromExpression(*expression), target}, {}, 1};
+    Workload workload = Workload::FromExpression(*expression);
+    if (const auto type = workload.OutputType(); !type.ok()) return type.status().WithContext(text);
+    return search::TuneTask{{std::move(workload), target}, {}, 1};
   }
   if (auto workload = Workload::Parse(text); workload.ok()) {
     TW_RETURN_IF_ERROR(CheckUnused(source.options, kNoFile));

@@ -11,6 +11,7 @@
 #include "src/base/math.h"
 #include "src/ir/visit.h"
 #include "src/schedule/check.h"
+#include "src/schedule/lower/lower.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 
@@ -149,6 +150,23 @@ bool HasNumberPerRow(const Schedule& schedule, std::int64_t rows) {
 
 namespace {
 
+/// Whether the threads are as busy with whole rows as with parts of them. A row that is longer than a
+/// near cache costs the same memory traffic in either form.
+bool RowsKeepThreadsBusy(std::int64_t rows, std::int64_t length, const Target& target) {
+  constexpr std::int64_t kRowsPerThread = 8;  // the last round of rows costs an eighth at most
+  const std::int64_t threads = target.num_threads();
+  if (length <= kLongestRow) return rows >= threads;
+  return rows % threads == 0 || rows >= kRowsPerThread * threads;
+}
+
+/// Rows up to this size are local whatever the others need.
+constexpr std::int64_t kShortRowBytes = 512;
+
+/// Bytes of a row of a stage.
+std::int64_t BytesOfRow(const Schedule& schedule, const RowFinder& finder, StageId id) {
+  return finder.ElementsOfRow(id) * schedule.stage(id).op.output->dtype.bytes();
+}
+
 /// With the last `inside` axes of the result as rows.
 std::optional<Schedule> ScheduleRows(Schedule schedule, int inside, std::int64_t lanes,
                                      const Target& target) {
@@ -157,7 +175,7 @@ std::optional<Schedule> ScheduleRows(Schedule schedule, int inside, std::int64_t
   std::int64_t length = 1;
   for (int i = 0; i < inside; ++i) length *= (whole.axes.end() - 1 - i)->extent;
   const std::int64_t rows = whole.output->elements() / length;
-  if (length < 2 || length > kLongestRow || rows < target.num_threads()) return std::nullopt;
+  if (length < 2 || !RowsKeepThreadsBusy(rows, length, target)) return std::nullopt;
   if (inside > 1 && !HasNumberPerRow(schedule, rows)) return std::nullopt;
   InlineRows(schedule);
   SumInLanes(schedule, lanes, rows);
@@ -167,6 +185,7 @@ std::optional<Schedule> ScheduleRows(Schedule schedule, int inside, std::int64_t
   if (!finder.Find()) return std::nullopt;
 
   bool reduces = false;
+  std::int64_t row_bytes = 0;  // of the buffers of one row
   for (const StageId id : order) {
     const ComputeOp& op = schedule.stage(id).op;
     // Windows of a few elements beside the row, as of a pool in blocks, are no sums of rows.
@@ -175,9 +194,13 @@ std::optional<Schedule> ScheduleRows(Schedule schedule, int inside, std::int64_t
     for (const Axis& axis : op.reduce_axes) window *= axis.extent;
     const bool beside = finder.ElementsOfRow(id) >= length && window <= kLongestWindow;
     reduces = reduces || (op.combiner != Combiner::kNone && !beside);
-    if (finder.ElementsOfRow(id) > kLongestRow) return std::nullopt;
+    // A stage with more elements than the result's row is no stage of rows alone.
+    if (finder.ElementsOfRow(id) > std::max(length, kLongestRow)) return std::nullopt;
+    if (id != result) row_bytes += BytesOfRow(schedule, finder, id);
   }
   if (!reduces) return std::nullopt;
+  // Long rows lie in memory of the thread's own, of any size.
+  const bool fits = row_bytes <= LowerLimits().max_local_bytes;
 
   std::vector<LoopId> outer;
   for (int i = 0; i < static_cast<int>(finder.Of(result).size()); ++i) {
@@ -189,7 +212,9 @@ std::optional<Schedule> ScheduleRows(Schedule schedule, int inside, std::int64_t
   for (std::size_t i = order.size() - 1;
        i-- > 0;) {  // readers are in the row before what they read
     const StageId id = order[i];
-    schedule.SetScope(id, Scope::kLocal);
+    if (fits || BytesOfRow(schedule, finder, id) <= kShortRowBytes) {
+      schedule.SetScope(id, Scope::kLocal);
+    }
     schedule.ComputeAt(id, result, row);
     ScheduleInRow(schedule, id, finder.Of(id), lanes);
   }

@@ -19,10 +19,6 @@ std::vector<TensorType> OperandTypes(const OperatorList& list, const std::vector
   return types;
 }
 
-Expr LiteralOf(DataType dtype, const ScalarConstant& scalar) {
-  return dtype.is_integer() ? MakeInt(dtype, scalar.integer) : MakeConst(dtype, scalar.number);
-}
-
 /// Puts the stages of the operators behind one another.
 class ListDefiner {
  public:
@@ -128,6 +124,10 @@ ScalarConstant ScalarOf(const Tensor& tensor) {
     return {number, tensor.As<std::int64_t>()[0]};  // the bits, also of unsigned ones
   }
   return {number, tensor.dtype().is_integer() ? static_cast<std::int64_t>(number) : 0};
+}
+
+Expr LiteralOf(DataType dtype, const ScalarConstant& scalar) {
+  return dtype.is_integer() ? MakeInt(dtype, scalar.integer) : MakeConst(dtype, scalar.number);
 }
 
 int OperatorList::AddParameter(TensorType type) {

@@ -22,6 +22,8 @@ struct ScalarConstant {
 };
 /// The first element.
 ScalarConstant ScalarOf(const Tensor& tensor);
+/// The constant in an expression.
+Expr LiteralOf(DataType dtype, const ScalarConstant& scalar);
 
 /// A value of a list: a parameter, a scalar, or what an operator makes of earlier values.
 struct ListedValue {

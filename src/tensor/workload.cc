@@ -64,6 +64,18 @@ Status CheckNarrowWeights(const Workload& w) {
                   kNarrowMagnitude));
 }
 
+/// True if sums of products of two such types have this type, too.
+bool KeepsIntegerType(OpKind op, DataType data, DataType weight) {
+  if (data != weight) return false;
+  return data == kUInt32 || (data.is_integer() && data.bits == 64 && IsMatrixProduct(op));
+}
+
+/// The type of a product that names none: floats, uint32 and, in matrix products, integers of 64 bits
+/// keep theirs; other integers are summed in int32.
+DataType ProductType(OpKind op, DataType data, DataType weight) {
+  return data.is_float() || KeepsIntegerType(op, data, weight) ? data : kInt32;
+}
+
 /// Errors: kInvalidArgument unless both can be multiplied and summed in `out`.
 Status CheckTypes(const Workload& w) {
   const DataType a = w.data.dtype, b = w.weight.dtype;
@@ -72,13 +84,11 @@ Status CheckTypes(const Workload& w) {
   const bool integers =
       a.is_integer() && b.is_integer() && a.bits <= 32 && b.bits <= 32 && w.out_dtype == kInt32;
   if (floats || integers) return {};
-  // Sums of unsigned and of wide integers have the type of these.
-  const bool own_sums = a == kUInt32 || (a.is_integer() && a.bits == 64);
-  if (own_sums && a == b && w.out_dtype == a && IsMatrixProduct(w.op)) return {};
+  if (KeepsIntegerType(w.op, a, b) && w.out_dtype == a) return {};
   return InvalidArgument(
       fmt::format("{} x {} -> {}, expected one float type (float16 also with float32 sums) "
-                  "or integers with int32 sums (matrix products of uint32, int64 and uint64: with "
-                  "sums of that type)",
+                  "or integers with int32 sums (uint32 and, in matrix products, int64 and uint64: "
+                  "with sums of that type)",
                   DataTypeName(a), DataTypeName(b), DataTypeName(w.out_dtype)));
 }
 
@@ -243,7 +253,7 @@ Workload Workload::FromExpression(const Expression& expression, std::vector<int>
   Workload w;
   w.op = OpKind::kExpression;
   w.expression = std::move(canonical.expression);
-  w.data = w.expression.inputs.front().type;
+  if (!w.expression.inputs.empty()) w.data = w.expression.inputs.front().type;
   w.data_layout = PlainLayout(w.data.shape.size());
   w.out_dtype = w.expression.result().dtype;
   return w;
@@ -281,9 +291,7 @@ Result<Workload> Workload::FromOperator(const Operator& op, const TensorType& da
   w.op = op.kind;
   w.data = data;
   w.weight = weight;
-  const bool wide = data.dtype == kUInt32 || data.dtype.bits == 64;
-  const bool own_sums = data.dtype.is_float() || (wide && IsMatrixProduct(op.kind));
-  w.out_dtype = a.dtype.value_or(own_sums ? data.dtype : kInt32);
+  w.out_dtype = a.dtype.value_or(ProductType(op.kind, data.dtype, weight.dtype));
   w.data_layout = a.data_layout;
   w.kernel_layout = a.kernel_layout;
   w.narrow_weights = a.narrow_weights;
@@ -327,6 +335,9 @@ Result<std::string> Workload::OutputLayout() const {
 Result<TensorType> Workload::OutputType() const {
   if (op == OpKind::kExpression) {
     if (expression.empty()) return InvalidArgument("expression: nothing to compute");
+    if (expression.inputs.empty()) {
+      return InvalidArgument("expression: the result depends on no input, expected one that does");
+    }
     return expression.result();
   }
   if (narrow_weights) TW_RETURN_IF_ERROR(CheckNarrowWeights(*this));

@@ -84,6 +84,7 @@ Result<Workload> ParseExpressionKey(std::string_view key) {
   auto expression = ParseExpression(text, "workload");
   TW_RETURN_IF_ERROR(expression);
   Workload w = Workload::FromExpression(*expression);
+  if (const auto type = w.OutputType(); !type.ok()) return type.status().WithContext("workload");
   if (w.Key() != key) {
     return InvalidArgument("workload '" + std::string(key) + "': expected the canonical text, " +
                            w.Key());

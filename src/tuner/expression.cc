@@ -38,6 +38,8 @@ Expression FromExpression(::tilewright::Expression expression) {
 Result<Expression> Expression::Parse(std::string_view text, std::string_view name) {
   auto parsed = ParseExpression(text, name);
   if (!parsed.ok()) return Outward(parsed.status());
+  const auto type = Workload::FromExpression(*parsed).OutputType();
+  if (!type.ok()) return Outward(type.status().WithContext(std::string(name)));
   return FromExpression(*std::move(parsed));
 }
 

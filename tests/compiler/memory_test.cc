@@ -77,6 +77,28 @@ TEST(PlanMemory, NeverWritesOverAPart) {
   EXPECT_EQ(plan.arena_bytes, 256 + 128);
 }
 
+TEST(PlanMemory, NeverWritesOverAnOperandThatIsReadByPartsToo) {
+  // 0 may be overwritten by 3, but 2, a part of its part 1, is read at other positions.
+  Plan plan = PlanOf({256, 128, 64, 256}, {Step({0}), Step({0, 2, 3}, {0}), Step({3})});
+  plan.buffers[1].whole = 0;
+  plan.buffers[1].begin = 64;
+  plan.buffers[2].whole = 1;
+  plan.buffers[2].begin = 64;
+  PlanMemory(plan);
+  EXPECT_EQ(plan.buffers[2].offset, plan.buffers[0].offset + 128);
+  EXPECT_EQ(plan.arena_bytes, 512);
+}
+
+TEST(PlanMemory, NeverWritesOverAPartOfWhatTookAnothersPlace) {
+  // 1 takes the place of 0; 3 must not take it, since 2 is a part of 1.
+  Plan plan = PlanOf({128, 128, 64, 128},
+                     {Step({0}), Step({0, 1}, {0}), Step({2, 1, 3}, {1}), Step({3})});
+  plan.buffers[2].whole = 1;
+  PlanMemory(plan);
+  EXPECT_EQ(plan.buffers[1].offset, plan.buffers[0].offset);
+  EXPECT_EQ(plan.arena_bytes, 256);
+}
+
 TEST(PlanMemory, NeverLetsLivingBuffersOverlap) {
   Random random(1);
   for (int round = 0; round < 200; ++round) {

@@ -59,6 +59,8 @@ class SampledReference {
   Result<Sample> Filled(int input, const Positions& positions, double fill);
 
   // Sums, windows and rows (sample_sums.cc).
+  /// Errors: kUnsupported if so many elements, made of so many each, are more than may be read.
+  Status CheckReads(std::int64_t count, std::int64_t each) const;
   Result<Sample> SumOfProducts(const Node& node, std::span<const std::int64_t> positions);
   Result<Sample> Pooled(const Node& node, std::span<const std::int64_t> positions);
   Result<Sample> Reduced(const Node& node, std::span<const std::int64_t> positions);

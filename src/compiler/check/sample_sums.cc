@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "src/compiler/check/lettered.h"
@@ -140,15 +141,15 @@ void SetWrapped(Tensor& to, std::int64_t i, std::int64_t sum) {
   }
 }
 
-/// One element of each row, by the rows' own sizes.
-SampledReference::Sample PickedFrom(const BoundedTensor& rows, std::int64_t row_size,
+/// Elements of rows, by their places in all of them.
+SampledReference::Sample PickedFrom(const BoundedTensor& rows,
                                     const std::vector<std::int64_t>& picked) {
   auto sample = std::make_shared<BoundedTensor>();
   const auto count = static_cast<std::int64_t>(picked.size());
   sample->value = Tensor(TensorType{{count}, rows.value.dtype()});
   if (!rows.exact()) sample->error = Tensor(TensorType{{count}, kFloat64});
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t place = i * row_size + picked[static_cast<std::size_t>(i)];
+    const std::int64_t place = picked[static_cast<std::size_t>(i)];
     const std::int64_t bytes = rows.value.dtype().bytes();
     std::memcpy(sample->value.data() + i * bytes, rows.value.data() + place * bytes,
                 static_cast<std::size_t>(bytes));
@@ -173,11 +174,18 @@ BoundedTensor InRows(const BoundedTensor& sample, std::int64_t columns, std::siz
 
 }  // namespace
 
+Status SampledReference::CheckReads(std::int64_t count, std::int64_t each) const {
+  if (count <= reads_left_ / std::max<std::int64_t>(each, 1)) return {};
+  return Unsupported("one element is made of too many");
+}
+
 Result<SampledReference::Sample> SampledReference::SumOfProducts(
     const Node& node, std::span<const std::int64_t> positions) {
   const auto w = Workload::FromOperator(node.op, graph_.node(node.inputs[0]).type,
                                         graph_.node(node.inputs[1]).type);
   TW_RETURN_IF_ERROR(w);
+  const std::int64_t each = w->macs() / std::max<std::int64_t>(1, node.type.elements());
+  TW_RETURN_IF_ERROR(CheckReads(std::ssize(positions), each));
   auto taps = IsMatrixProduct(w->op) ? MatrixTaps(*w, positions, node.type)
                                      : ConvolutionTaps(*w, positions, node.type);
   TW_RETURN_IF_ERROR(taps);
@@ -222,6 +230,7 @@ Result<SampledReference::Sample> SampledReference::Pooled(
   const auto window = PoolWindowOf(node.op, input);
   TW_RETURN_IF_ERROR(window);
   const PoolWindow& p = *window;
+  TW_RETURN_IF_ERROR(CheckReads(std::ssize(positions), p.pool_h * p.pool_w));
   const bool max =
       node.op.kind == OpKind::kMaxPool2d || node.op.kind == OpKind::kGlobalMaxPool2d;
   Positions taken;
@@ -297,7 +306,7 @@ Result<SampledReference::Sample> SampledReference::Reduced(
   Shape inner;
   for (std::size_t i = 0; i < from.size(); ++i) inner.push_back(reduced[i] ? from[i] : 1);
   const std::int64_t count = Product(inner);
-  if (count > reads_left_) return Unsupported("one element is made of too many");
+  TW_RETURN_IF_ERROR(CheckReads(std::ssize(positions), count));
   const std::vector<std::int64_t> offsets = OffsetsIn(from, inner);
   Positions taken;
   for (std::int64_t position : positions) {
@@ -335,16 +344,20 @@ Result<SampledReference::Sample> SampledReference::OfRow(
     if (i == axis || (!lrn && node.op.attributes.flatten)) inner[i] = shape[i];
   }
   const std::int64_t count = Product(inner);
-  if (count > reads_left_) return Unsupported("one element is made of too many");
+  TW_RETURN_IF_ERROR(CheckReads(1, count));
   const std::vector<std::int64_t> offsets = OffsetsIn(shape, inner);
   Positions taken, picked;
+  std::map<std::int64_t, std::int64_t> rows_taken;  // by the first element: which one it is
   for (std::int64_t position : positions) {
     Shape first = IndexAt(position, shape), in_row(shape.size(), 0);
     for (std::size_t d = 0; d < shape.size(); ++d) {
       if (inner[d] > 1) in_row[d] = std::exchange(first[d], 0);
     }
-    picked.push_back(PositionOf(in_row, inner));
     const std::int64_t begin = PositionOf(first, shape);
+    const auto [row, added] = rows_taken.emplace(begin, std::ssize(rows_taken));
+    picked.push_back(row->second * count + PositionOf(in_row, inner));
+    if (!added) continue;
+    TW_RETURN_IF_ERROR(CheckReads(std::ssize(rows_taken), count));
     for (std::int64_t offset : offsets) taken.push_back(begin + offset);
   }
   auto read = At(node.inputs[0], taken);
@@ -356,7 +369,7 @@ Result<SampledReference::Sample> SampledReference::OfRow(
   const BoundedTensor* const operand = &rows;
   auto result = EvaluateBounded(op, std::span(&operand, 1), 1);
   TW_RETURN_IF_ERROR(result);
-  return PickedFrom(*result, count, picked);
+  return PickedFrom(*result, picked);
 }
 
 Result<SampledReference::Sample> SampledReference::Normalized(

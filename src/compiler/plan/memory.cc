@@ -60,6 +60,26 @@ std::int64_t OffsetOf(const Plan& plan, const std::vector<Life>& lives, int buff
   return plan.buffers[static_cast<std::size_t>(root)].offset;
 }
 
+/// The buffer whose memory holds this one: of a part the outermost whole's.
+int RootOf(const Plan& plan, const std::vector<Life>& lives, int buffer) {
+  while (plan.buffers[static_cast<std::size_t>(buffer)].whole >= 0) {
+    buffer = plan.buffers[static_cast<std::size_t>(buffer)].whole;
+  }
+  return lives[static_cast<std::size_t>(buffer)].root;
+}
+
+/// Whether the step reads `operand`'s memory by way of another buffer, too: a part of it, the whole
+/// it is a part of, or another part of that. Such a buffer may be read at any position.
+bool IsReadOtherwise(const Plan& plan, const std::vector<Life>& lives, const PlanStep& step,
+                     int operand) {
+  const int root = RootOf(plan, lives, operand);
+  return std::any_of(step.buffers.begin(), step.buffers.end() - 1, [&](int other) {
+    return other != operand &&
+           plan.buffers[static_cast<std::size_t>(other)].space == BufferSpace::kArena &&
+           RootOf(plan, lives, other) == root;
+  });
+}
+
 /// Lets results take the place of operands that die with the step.
 void ReuseInPlace(const Plan& plan, std::vector<Life>& lives) {
   for (std::size_t step = 0; step < plan.steps.size(); ++step) {
@@ -73,7 +93,7 @@ void ReuseInPlace(const Plan& plan, std::vector<Life>& lives) {
       const int root = life.root;
       const bool dies = lives[static_cast<std::size_t>(root)].last == static_cast<int>(step);
       if (buffer.space != BufferSpace::kArena || buffer.whole >= 0 || !dies ||
-          buffer.bytes != made.bytes) {
+          buffer.bytes != made.bytes || IsReadOtherwise(plan, lives, s, operand)) {
         continue;
       }
       Life& taken = lives[static_cast<std::size_t>(root)];

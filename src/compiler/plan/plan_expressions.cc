@@ -39,6 +39,7 @@ Result<bool> PlanBuilder::AddTuned(const FusedGroup& group, const Form& form,
   const bool own = op.kind == OpKind::kExpression;
   auto task = TaskOfGroup(kernel);
   if (!task.ok()) return own ? Result<bool>(task.status()) : false;
+  if (task->inputs.empty()) return false;  // a constant, and nothing to tune
   const Workload& workload = task->workload;
   if (!own) group_uses_.emplace_back(workload, graph_.node(group.output).name);
   if (!own && !HasRecord(workload, options_)) return false;

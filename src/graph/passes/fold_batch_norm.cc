@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <map>
 
 #include "src/graph/ir/operand.h"
@@ -111,16 +113,14 @@ double ElementOf(const Tensor& tensor, std::size_t channel) {
   return tensor.At(tensor.elements() == 1 ? 0 : static_cast<std::int64_t>(channel));
 }
 
-// Contents of a constant of the source, which the rewriter has moved.
-const Tensor* ContentsOf(const Rewriter& rewriter, int source_id) {
-  return rewriter.result().Contents(rewriter.At(source_id));
-}
+// Contents of a constant of the source graph; null if it has none.
+using FindContents = std::function<const Tensor*(int id)>;
 
-void Apply(const Rewriter& rewriter, const Node& step, int value, Affine& affine) {
+void Apply(const FindContents& contents, const Node& step, int value, Affine& affine) {
   const bool norm = step.op.kind == OpKind::kBatchNorm;
   std::vector<const Tensor*> constants;
   for (int input : step.inputs) {
-    if (input != value) constants.push_back(ContentsOf(rewriter, input));
+    if (input != value) constants.push_back(contents(input));
   }
   const OpKind kind = step.op.kind;
   for (std::size_t c = 0; c < affine.scale.size(); ++c) {
@@ -141,22 +141,22 @@ void Apply(const Rewriter& rewriter, const Node& step, int value, Affine& affine
   }
 }
 
-Affine AffineOf(const Rewriter& rewriter, const Chain& chain) {
+Affine AffineOf(const Graph& source, const FindContents& contents, const Chain& chain) {
   std::int64_t channels = 1;
-  const TensorType& type = rewriter.source().node(chain.steps.back()).type;
+  const TensorType& type = source.node(chain.steps.back()).type;
   for (std::size_t i = 0; i < chain.channel.size(); ++i) {
     if (chain.channel[i]) channels *= type.shape[i];
   }
   Affine affine;
   for (int id : chain.steps) {
-    const Node& step = rewriter.source().node(id);
+    const Node& step = source.node(id);
     const OpKind kind = step.op.kind;
     const bool norm = kind == OpKind::kBatchNorm;
     affine.has_scale |= norm || kind == OpKind::kMul || kind == OpKind::kDiv;
     affine.has_shift |= norm || kind == OpKind::kAdd || kind == OpKind::kSub;
     for (int input : step.inputs) {
-      const bool constant = rewriter.source().node(input).kind == NodeKind::kConstant;
-      affine.known &= !constant || rewriter.result().HasContents(rewriter.At(input));
+      const bool constant = source.node(input).kind == NodeKind::kConstant;
+      affine.known &= !constant || contents(input) != nullptr;
     }
   }
   if (!affine.known) return affine;
@@ -164,7 +164,7 @@ Affine AffineOf(const Rewriter& rewriter, const Chain& chain) {
   affine.shift.assign(static_cast<std::size_t>(channels), 0);
   int value = chain.start;
   for (int step : chain.steps) {
-    Apply(rewriter, rewriter.source().node(step), value, affine);
+    Apply(contents, source.node(step), value, affine);
     value = step;
   }
   return affine;
@@ -226,7 +226,10 @@ Result<int> EmitAnchor(Rewriter& rewriter, const Chain& chain, const Affine& aff
 }
 
 Status EmitChain(Rewriter& rewriter, const Chain& chain) {
-  const Affine affine = AffineOf(rewriter, chain);
+  const FindContents contents = [&](int id) {  // which the rewriter has moved
+    return rewriter.result().Contents(rewriter.At(id));
+  };
+  const Affine affine = AffineOf(rewriter.source(), contents, chain);
   const Node& last = rewriter.source().node(chain.steps.back());
   int value = -1;
   if (chain.anchor) {
@@ -260,6 +263,57 @@ bool WorthFolding(const Graph& graph, const Chain& chain) {
   return chain.steps.size() > 1 || (first != OpKind::kAdd && first != OpKind::kSub);
 }
 
+// Whether a number is one of the type, and as precise as that has them: not beyond its largest, and
+// not so small that digits are lost.
+bool Holds(DataType dtype, double number) {
+  const double largest = dtype == kFloat16 ? 65504.0 : std::numeric_limits<float>::max();
+  const double least = dtype == kFloat16 ? 0x1p-14 : std::numeric_limits<float>::min();
+  const double magnitude = std::abs(number);
+  return number == 0 || std::isnan(number) || (magnitude >= least && magnitude <= largest);
+}
+
+// Whether the weights of every channel, scaled, are numbers of float32 that lose no digits that
+// matter: those that are tiny beside the channel's largest do not.
+bool WeightHolds(const Tensor& weight, std::size_t position, const std::vector<double>& scale) {
+  constexpr double kDigits = 0x1p24;
+  std::vector<double> largest(scale.size(), 0);
+  std::size_t inner = 1;
+  for (std::size_t i = position + 1; i < weight.shape().size(); ++i) {
+    inner *= static_cast<std::size_t>(weight.shape()[i]);
+  }
+  const auto in = weight.As<float>();
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    double& channel = largest[i / inner % scale.size()];
+    channel = std::max(channel, std::abs(static_cast<double>(in[i])));
+  }
+  for (std::size_t c = 0; c < scale.size(); ++c) {
+    const double scaled = largest[c] * std::abs(scale[c]);
+    const bool shrinks = std::abs(scale[c]) < 1 && scaled > 0;
+    if (!std::isfinite(largest[c]) || std::isnan(scaled)) continue;  // so it was before
+    if (scaled > std::numeric_limits<float>::max()) return false;
+    if (shrinks && scaled < kDigits * std::numeric_limits<float>::min()) return false;
+  }
+  return true;
+}
+
+// Whether what the chain becomes can be written down in its types.
+bool CanBeFolded(const Graph& graph, const Chain& chain) {
+  const FindContents contents = [&](int id) {
+    return graph.HasContents(id) ? graph.Contents(id) : nullptr;
+  };
+  const Affine affine = AffineOf(graph, contents, chain);
+  if (!affine.known) return true;
+  const DataType dtype = graph.node(chain.steps.back()).type.dtype;
+  const auto holds = [&](double number) { return Holds(dtype, number); };
+  const auto finite = [&](double number) { return number == 0 || holds(number) || std::abs(number) < 1; };
+  if (!std::ranges::all_of(affine.shift, finite)) return false;
+  if (!chain.anchor) return std::ranges::all_of(affine.scale, holds);
+  const Node& anchor = graph.node(chain.start);
+  const Tensor* weight = contents(anchor.inputs[1]);
+  if (!affine.has_scale || weight == nullptr) return true;
+  return WeightHolds(*weight, quantize::OutputChannelsOf(graph, anchor)->weight, affine.scale);
+}
+
 }  // namespace
 
 Result<Graph> FoldBatchNorm(Graph graph) {
@@ -274,7 +328,7 @@ Result<Graph> FoldBatchNorm(Graph graph) {
     const bool norm = node.op.kind == OpKind::kBatchNorm && AllConstant(graph, node.inputs, 1);
     if (!norm && !TakesScale(graph, node)) continue;
     Chain chain = FindChain(graph, users, id);
-    if (!WorthFolding(graph, chain)) continue;
+    if (!WorthFolding(graph, chain) || !CanBeFolded(graph, chain)) continue;
     if (chain.anchor) skipped[position] = true;
     for (std::size_t i = 0; i + 1 < chain.steps.size(); ++i) {
       skipped[static_cast<std::size_t>(chain.steps[i])] = true;

@@ -12,7 +12,9 @@
 #include "src/graph/ir/operand.h"
 #include "src/graph/ir/rewrite.h"
 #include "src/graph/passes/passes.h"
+#include "src/tensor/compute/compute.h"
 #include "src/tensor/operator_hash.h"
+#include "src/tensor/operator_list.h"
 #include "src/tensor/operators/table.h"
 #include "src/tensor/windows.h"
 
@@ -178,6 +180,26 @@ std::optional<Replacement> MultiplySquare(const Graph& graph, const Operator& op
   return Replacement{Operator{OpKind::kMul, {}}, {inputs[0], inputs[0]}};
 }
 
+// The element that an elementwise operator makes of any operands (x * 0 and x - x of integers,
+// x & 0): the literal that its expression folds to, as it would in a kernel. Null if there is none.
+Expr ElementOfAny(const Graph& graph, const Operator& op, const std::vector<int>& inputs) {
+  if (!IsElementwise(op.kind) || inputs.empty() || inputs.size() > 2) return {};
+  std::vector<Expr> operands;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const DataType dtype = graph.node(inputs[i]).type.dtype;
+    if (i == 1 && inputs[1] == inputs[0]) {
+      operands.push_back(operands[0]);
+    } else if (ScalarOf(graph, inputs[i])) {
+      operands.push_back(LiteralOf(dtype, tilewright::ScalarOf(*graph.Contents(inputs[i]))));
+    } else {
+      operands.push_back(MakeVar("x", dtype));
+    }
+  }
+  Expr value = ElementwiseExpr(op, operands[0], operands.size() == 2 ? operands[1] : Expr());
+  const bool literal = value->kind == ExprKind::kInt || value->kind == ExprKind::kFloat;
+  return literal ? value : Expr();
+}
+
 using Shape = std::vector<std::int64_t>;
 
 // Elementwise, or of rows.
@@ -223,11 +245,15 @@ std::optional<Shape> ShapeBefore(const Shape& operand, const Shape& from, const 
 using Rule = std::optional<Replacement> (*)(const Graph&, const Operator&, const std::vector<int>&);
 constexpr Rule kRules[] = {&JoinMoves, &DropSecondClip, &JoinHardSwish, &MultiplySquare};
 
+// A constant that a rule makes has at most so many elements.
+constexpr std::int64_t kMaxFilledElements = std::int64_t{1} << 28;
+
 class Simplifier {
  public:
   explicit Simplifier(Graph graph) : rewriter_(std::move(graph)) {}
 
-  Result<Graph> Run() {
+  /// constants: gets how many operators became constants.
+  Result<Graph> Run(int* constants) {
     for (int id = 0; id < rewriter_.source().size(); ++id) {
       const Node& node = rewriter_.source().node(id);
       if (node.kind != NodeKind::kOperator) {
@@ -241,6 +267,7 @@ class Simplifier {
       rewriter_.Map(id, *value);
     }
     TW_RETURN_IF_ERROR(NameOutputs());
+    *constants = constants_;
     return rewriter_.Finish();
   }
 
@@ -250,6 +277,7 @@ class Simplifier {
     TW_RETURN_IF_ERROR(moved);
     if (*moved) return **moved;
     Graph& graph = rewriter_.result();
+    if (auto constant = AddWhatAnyOperandGives(name, op, inputs)) return *constant;
     for (bool changed = true; changed;) {
       if (IsNothing(graph, op, inputs)) return inputs[0];
       changed = false;
@@ -283,6 +311,26 @@ class Simplifier {
     if (id.ok()) by_hash_.emplace(hash, *id);
     if (id.ok() && follows) products_.insert(*id);
     return id;
+  }
+
+  /// A constant for an operator whose operands do not matter; nothing if they do.
+  std::optional<int> AddWhatAnyOperandGives(const std::string& name, const Operator& op,
+                                            const std::vector<int>& inputs) {
+    Graph& graph = rewriter_.result();
+    const auto type = TypeOf(op, inputs);
+    if (!type.ok() || type->elements() > kMaxFilledElements) return std::nullopt;
+    const Expr element = ElementOfAny(graph, op, inputs);
+    if (!element || element.dtype() != type->dtype) return std::nullopt;
+    ++constants_;
+    if (element->kind == ExprKind::kFloat) {
+      return graph.AddFilledConstant(name, *type, element->float_value);
+    }
+    const auto number = static_cast<double>(element->int_value);
+    constexpr double kExact = 0x1p53;
+    if (std::abs(number) <= kExact) return graph.AddFilledConstant(name, *type, number);
+    Tensor contents(*type);
+    for (std::int64_t& each : contents.As<std::int64_t>()) each = element->int_value;
+    return graph.AddConstant(name, std::move(contents));
   }
 
   /// The input that is a matrix product, or what follows one, in another shape, which has this
@@ -379,18 +427,28 @@ class Simplifier {
   Rewriter rewriter_;
   std::unordered_multimap<std::uint64_t, int> by_hash_;  // no two equal ones
   int flat_names_ = 0;
+  int constants_ = 0;
   std::set<int> products_;  // matrix products, and what follows them element by element or in rows
 };
 
 }  // namespace
 
-Result<Graph> Simplify(Graph graph) { return Simplifier(std::move(graph)).Run(); }
+Result<Graph> Simplify(Graph graph) {
+  int constants = 0;
+  return Simplifier(std::move(graph)).Run(&constants);
+}
 
 Result<Graph> Optimize(Graph graph, FoldExtent extent) {
-  auto folded = FoldConstants(std::move(graph), extent);
-  TW_RETURN_IF_ERROR(folded);
-  auto simple = Simplify(*std::move(folded));
-  TW_RETURN_IF_ERROR(simple);
+  // Constants that simplifying makes may leave more to fold, and those more to simplify.
+  constexpr int kMostRounds = 8;
+  Result<Graph> simple = std::move(graph);
+  int constants = 1;
+  for (int round = 0; constants > 0 && round < kMostRounds; ++round) {
+    auto folded = FoldConstants(*std::move(simple), extent);
+    TW_RETURN_IF_ERROR(folded);
+    simple = Simplifier(*std::move(folded)).Run(&constants);
+    TW_RETURN_IF_ERROR(simple);
+  }
   auto normalized = FoldBatchNorm(*std::move(simple));
   TW_RETURN_IF_ERROR(normalized);
   return FoldConstants(*std::move(normalized), extent);
