@@ -84,6 +84,21 @@ enum class OpKind : std::uint8_t {
   kIdentity,
   kRecurrence,  ///< steps, each of which goes on from the one before it
   kExpression,  ///< what a user wrote down
+  // Elementary functions of one input.
+  kSin,
+  kCos,
+  kTan,
+  kAsin,
+  kAcos,
+  kAtan,
+  kSinh,
+  kCosh,
+  kAsinh,
+  kAcosh,
+  kAtanh,
+  kExpm1,
+  kLog1p,
+  kSoftplus,
 };
 
 struct Recurrence;  // src/tensor/recurrence.h

@@ -272,6 +272,19 @@ Scalar Interpreter::Call(const Expr& expr) {
   if (name == "round") return {0, std::round(a)};
   if (name == "rint") return {0, std::nearbyint(a)};
   if (name == "abs") return {0, std::fabs(a)};
+  if (name == "log1p") return {0, std::log1p(a)};
+  if (name == "expm1") return {0, std::expm1(a)};
+  if (name == "sin") return {0, std::sin(a)};
+  if (name == "cos") return {0, std::cos(a)};
+  if (name == "tan") return {0, std::tan(a)};
+  if (name == "asin") return {0, std::asin(a)};
+  if (name == "acos") return {0, std::acos(a)};
+  if (name == "atan") return {0, std::atan(a)};
+  if (name == "sinh") return {0, std::sinh(a)};
+  if (name == "cosh") return {0, std::cosh(a)};
+  if (name == "asinh") return {0, std::asinh(a)};
+  if (name == "acosh") return {0, std::acosh(a)};
+  if (name == "atanh") return {0, std::atanh(a)};
   Fail("call of " + name);
   return {};
 }

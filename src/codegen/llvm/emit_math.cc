@@ -1,9 +1,12 @@
-// Intrinsic functions. Those of float32 are computed in vectors; exp is off by less than 1.5 units in
-// the last place of the result, tanh and erf by 7, log by 2, pow by 1 (asserted over all exponents in
-// tests/codegen/functions_test.cc). float64 calls libm once per lane.
+// Intrinsic functions. Those of float32 are computed in vectors, within the errors that
+// docs/numerics.md states (asserted over all exponents in tests/codegen/functions_test.cc). On CPUs
+// float64 calls libm once per lane.
 
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsX86.h>
+
+#include <algorithm>
+#include <string_view>
 
 #include "src/codegen/llvm/function_emitter.h"
 #include "src/codegen/llvm/gpu_math.h"
@@ -20,6 +23,11 @@ constexpr RoundingCall kUnary[] = {
     {"ceil", llvm::Intrinsic::ceil}, {"round", llvm::Intrinsic::round},
     {"rint", llvm::Intrinsic::rint},
 };
+
+/// Of one argument.
+constexpr std::string_view kElementary[] = {
+    "exp",  "tanh", "erf",  "log",   "sin",   "cos",   "tan",   "asin",
+    "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "expm1", "log1p"};
 
 }  // namespace
 
@@ -135,22 +143,20 @@ llvm::Value* FunctionEmitter::EmitErf(Value* x) {
   return EmitOddQuotient(x, kNumerator, kDenominator, 3.92);
 }
 
-/// Calls the libm function of that name (with "f" appended for float32), lane by lane; on a GPU, and
-/// where it is log or pow of float32, it is computed here.
+/// By arithmetic on a GPU and for float32 (the latter but for exp, tanh and erf, which have forms of
+/// their own); else calls the libm function of that name, lane by lane.
 llvm::Value* FunctionEmitter::EmitLibm(const std::string& name, DataType dtype,
                                        const std::vector<Value*>& args) {
-  if (dtype == kFloat32 && (name == "log" || name == "pow")) {
-    return EmitByArithmetic(builder_, name, args);
-  }
-  if (on_gpu()) {
-    if (Value* value = EmitByArithmetic(builder_, name, args)) return value;
-    kernel_.Fail(Unsupported("no GPU code for " + name + " of " + DataTypeName(dtype)));
+  if (on_gpu() || dtype == kFloat32) {
+    const bool fused = on_gpu() || kernel_.features.avx2 || kernel_.machine == Machine::kArm64;
+    if (Value* value = EmitByArithmetic(builder_, name, args, fused)) return value;
+    kernel_.Fail(Unsupported("no code for " + name + " of " + DataTypeName(dtype)));
     return args[0];
   }
   llvm::Type* type = ScalarType(context_, dtype);
   const std::vector<llvm::Type*> types(args.size(), type);
   llvm::FunctionCallee callee = kernel_.module.getOrInsertFunction(
-      dtype == kFloat32 ? name + "f" : name, llvm::FunctionType::get(type, types, false));
+      name, llvm::FunctionType::get(type, types, false));
   auto* function = llvm::cast<llvm::Function>(callee.getCallee());
   function->setDoesNotThrow();
   function->setDoesNotAccessMemory();  // errno is nobody's concern here
@@ -200,7 +206,7 @@ llvm::Value* FunctionEmitter::EmitCall(const Expr& expr) {
     for (const RoundingCall& call : kUnary) {
       if (name == call.name) return EmitUnaryIntrinsic(call.id, args[0]);
     }
-    if (name == "exp" || name == "tanh" || name == "erf" || name == "log") {
+    if (std::ranges::find(kElementary, name) != std::end(kElementary)) {
       return EmitLibm(name, dtype, args);
     }
   }

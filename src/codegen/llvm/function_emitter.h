@@ -162,6 +162,7 @@ class FunctionEmitter {
   Value* NarrowedForHalf(Value* value);
   Value* EmitCast(const Expr& expr);
   Value* EmitArithmetic(const Expr& expr);
+  Value* EmitFloatExtreme(const ExprNode& expr, Value* a, Value* b);
   Value* EmitFloatSum(const Expr& expr);
   Value* EmitIntegerDivision(ExprKind kind, DataType dtype, Value* a, Value* b);
   Value* EmitComparison(const Expr& expr);

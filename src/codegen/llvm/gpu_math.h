@@ -7,11 +7,11 @@
 
 namespace tilewright::emit {
 
-/// exp, tanh, log, erf or pow of float32 or float64 values (or vectors of them) by arithmetic
-/// alone, for machines without a library and for vectors: the value at the builder's position, or
-/// null for another name. Relative errors: float32 3e-7; float64 1e-15, of pow 2e-13 where the result is near the
-/// ends of the range. Infinities, zeros and NaNs give what the C library gives.
+/// A function of float32 or float64 values (or vectors of them) by arithmetic alone, for machines
+/// without a library and for vectors: exp, tanh, log, erf (of float64), pow and what MathBuilder
+/// has. The value at the builder's position, which may be in another block then, or null for another
+/// name. fused: whether the target multiplies and adds in one instruction.
 llvm::Value* EmitByArithmetic(llvm::IRBuilder<>& builder, const std::string& name,
-                              const std::vector<llvm::Value*>& args);
+                              const std::vector<llvm::Value*>& args, bool fused);
 
 }  // namespace tilewright::emit

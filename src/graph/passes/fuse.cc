@@ -10,6 +10,7 @@
 
 #include "src/graph/ir/operand.h"
 #include "src/graph/passes/passes.h"
+#include "src/tensor/operators/table.h"
 
 namespace tilewright {
 namespace {
@@ -375,17 +376,7 @@ class Fuser {
   bool Pays(const FusedGroup& group, const std::vector<std::pair<int, EpilogueStep>>& steps) const {
     constexpr std::int64_t kNearBytes = std::int64_t{1} << 20;
     const auto is_long = [&](const auto& step) {
-      switch (At(step.first).op.kind) {
-        case OpKind::kSigmoid:
-        case OpKind::kTanh:
-        case OpKind::kExp:
-        case OpKind::kErf:
-        case OpKind::kLog:
-        case OpKind::kPow:
-          return true;
-        default:
-          return false;
-      }
+      return RowOf(At(step.first).op.kind).ulps > 0;
     };
     return At(group.output).type.bytes() > kNearBytes || std::ranges::none_of(steps, is_long);
   }

@@ -130,6 +130,10 @@ Expr ElementwiseExpr(const Operator& op, Expr a, Expr b) {
   TW_CHECK(row.element != nullptr, row.name);
   // Rounding does nothing to an integer; the other functions take floats only.
   if (row.of_floats && !b && !a.dtype().is_float()) return a;
+  // The steps of a function round in float32, and its result once.
+  if (row.of_floats && !b && !row.rounds && a.dtype() == kFloat16) {
+    return MakeCast(kFloat16, row.element(op.attributes, MakeCast(kFloat32, a), b));
+  }
   return row.element(op.attributes, a, b);
 }
 

@@ -78,16 +78,19 @@ std::string DescribeOperators() {
       "# Operators\n\n"
       "What a graph can hold, in the order of `OpKind`. Written from the operator table\n"
       "(`src/tensor/operators`), and held to it by a test; names are in keys and records and never change.\n"
-      "In epilogues an operator's arguments stand in parentheses, in this order.\n\n"
-      "| operator | arguments | in Relay text | family | what it computes |\n|---|---|---|---|---|\n";
+      "In epilogues an operator's arguments stand in parentheses, in this order. `ulp` is the largest\n"
+      "error of float32 code in units of the last place ([numerics.md](numerics.md)).\n\n"
+      "| operator | arguments | in Relay text | family | what it computes | ulp |\n"
+      "|---|---|---|---|---|---|\n";
   for (const OperatorRow* row : AllOperators()) {
     std::string arguments;
     for (const OpArgument& argument : row->arguments) {
       arguments += fmt::format("{}{}", arguments.empty() ? "" : ", ", argument.name);
     }
     const std::string relay = row->relay.empty() ? "" : fmt::format("`{}`", row->relay);
-    text += fmt::format("| `{}` | {} | {} | {} | {} |\n", row->name, arguments, relay,
-                        FamilyName(row->family), row->meaning);
+    text += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", row->name, arguments, relay,
+                        FamilyName(row->family), row->meaning,
+                        row->ulps > 0 ? fmt::format("{}", row->ulps) : "");
   }
   return text;
 }

@@ -36,6 +36,7 @@ enum class ErrorRule : std::uint8_t {
   kSoftmax,
   kBatchNorm,
   kLrn,
+  kPeriodic,  ///< of trigonometric functions, whose operands may be off by more than a turn
   kSteps,  ///< those of the operators of a step, step after step
   kExpression,  ///< what its evaluator counts
 };
@@ -80,6 +81,8 @@ struct OperatorRow {
   bool only_bounds = false;     ///< gives its operand, a bound of it, or its negative: exactly
   bool rounds = false;          ///< gives whole numbers, by a step at each
   bool never_negative = false;  ///< whatever its operands are
+  /// Of elementary functions: what code of float32 is off by at most, in units of the last place.
+  double ulps = 0;
 
   /// Type of the result. Errors: as InferType's.
   Result<TensorType> (*type)(const Operator& op, std::span<const TensorType> inputs) = nullptr;

@@ -28,6 +28,18 @@ void ValuesOfUnary(const Operator& op, TensorPointers inputs, Tensor& out) {
   });
 }
 
+/// The type in which functions of T are computed before the result is rounded to T.
+template <std::floating_point T>
+using Wider = std::conditional_t<std::is_same_v<T, float>, double, long double>;
+
+/// fn(x) of every element, in a wider type.
+template <auto fn>
+void ValuesOfFunction(const Operator& op, TensorPointers inputs, Tensor& out) {
+  ValuesOfUnary<[]<std::floating_point T>(const OpAttributes&, T x) {
+    return static_cast<T>(fn(static_cast<Wider<T>>(x)));
+  }>(op, inputs, out);
+}
+
 /// Elements of a row of the result, and where those of its operands are.
 struct BroadcastRow {
   std::int64_t out = 0, count = 0;
@@ -83,8 +95,9 @@ T Shift(T a, T b) {
 
 template <std::floating_point T>
 T HardSigmoid(T x, double alpha, double beta) {
-  const T line = static_cast<T>(alpha) * x + static_cast<T>(beta);
-  return std::max(T{0}, std::min(T{1}, line));
+  using Wide = Wider<T>;
+  const Wide line = Wide{static_cast<T>(alpha)} * Wide{x} + Wide{static_cast<T>(beta)};
+  return static_cast<T>(std::max(std::min(line, Wide{1}), Wide{0}));
 }
 
 /// Whole number nearest to `bound` towards the inside of the interval, cut to the type.

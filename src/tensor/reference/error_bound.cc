@@ -11,6 +11,7 @@
 #include "src/tensor/operators/table.h"
 #include "src/tensor/reference/error_of_steps.h"
 #include "src/tensor/reference/expression.h"
+#include "src/tensor/reference/periodic.h"
 
 namespace tilewright {
 namespace {
@@ -132,6 +133,20 @@ Result<Tensor> ErrorOfFunction(const Operator& op, BoundedInputs inputs, const T
   for (std::int64_t i = 0; i < value.elements(); ++i) {
     const double own = std::isfinite(value.At(i)) ? unit * std::fabs(value.At(i)) : 0;
     error.Set(i, error.At(i) + own + kLeastNormal);
+  }
+  return error;
+}
+
+/// Of trigonometric functions; their code takes the operand as it is.
+Tensor ErrorOfPeriod(const Operator& op, const BoundedTensor& input, const Tensor& value) {
+  Tensor error = ErrorsFor(value.type());
+  const OperatorRow& row = RowOf(op.kind);
+  const double unit = std::max(row.ulps, kUnitsOfFunctions) * UnitOf(value.dtype());
+  for (std::int64_t i = 0; i < value.elements(); ++i) {
+    const double own = std::isfinite(value.At(i)) ? unit * std::fabs(value.At(i)) : 0;
+    const double carried =
+        reference::ErrorOfPeriodic(row.name, input.value.At(i), ErrorAt(input, i));
+    error.Set(i, carried + own + kLeastNormal);
   }
   return error;
 }
@@ -339,6 +354,8 @@ Result<Tensor> ErrorOf(const Operator& op, BoundedInputs inputs, const Tensor& v
       return ErrorOfBatchNorm(op, inputs, value);
     case ErrorRule::kLrn:
       return ErrorOfLrn(*inputs[0], value);
+    case ErrorRule::kPeriodic:
+      return ErrorOfPeriod(op, *inputs[0], value);
     case ErrorRule::kSteps:
       return reference::ErrorOfSteps(op, inputs, value, threads);
     case ErrorRule::kExpression:

@@ -360,7 +360,8 @@ class StageRun {
     sum.most = std::max(sum.most, upper);
     sum.least = std::max(sum.least, lower);
     // Where the lanes are not the innermost reduced axis, places do not ascend.
-    if (v > sum.number || (v == sum.number && place < sum.place)) {
+    const bool is_nan = std::isnan(v) && !std::isnan(sum.number);
+    if (v > sum.number || is_nan || (v == sum.number && place < sum.place)) {
       sum.number = v;
       sum.error = error;
       sum.place = place;

@@ -61,6 +61,16 @@ T WrapMul(T a, T b) {
     return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
 
+/// The larger or smaller one; NaN if one of them is.
+template <typename T>
+T Larger(T a, T b) {
+  return a < b || b != b ? b : a;
+}
+template <typename T>
+T Smaller(T a, T b) {
+  return b < a || b != b ? b : a;
+}
+
 /// Row-major strides of a shape, in elements.
 std::vector<std::int64_t> StridesOf(const std::vector<std::int64_t>& shape);
 /// Calls fn(position in the output, index) for every element of `shape` in row-major order.

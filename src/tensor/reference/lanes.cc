@@ -7,6 +7,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
+
+#include "src/tensor/reference/internal.h"
+#include "src/tensor/reference/periodic.h"
 
 namespace tilewright::reference {
 namespace {
@@ -169,11 +173,11 @@ void FloatLanes(const ExpressionNode& node, const Lanes& a, const Lanes& b, std:
         break;
       }
       case ExprKind::kMin:
-        value = x < y ? x : y;
+        value = Smaller(x, y);
         error = std::max(ex, ey);
         break;
       default:
-        value = x > y ? x : y;
+        value = Larger(x, y);
         error = std::max(ex, ey);
         break;
     }
@@ -218,24 +222,29 @@ void SelectedLanes(const ExpressionNode& node, const Lanes& c, const Lanes& a, c
   }
 }
 
+struct FunctionOfOne {
+  std::string_view name;
+  double (*compute)(double);
+};
+constexpr FunctionOfOne kFunctionsOfOne[] = {
+    {"exp", std::exp},     {"log", std::log},     {"sqrt", std::sqrt},   {"tanh", std::tanh},
+    {"erf", std::erf},     {"sin", std::sin},     {"cos", std::cos},     {"tan", std::tan},
+    {"asin", std::asin},   {"acos", std::acos},   {"atan", std::atan},   {"sinh", std::sinh},
+    {"cosh", std::cosh},   {"asinh", std::asinh}, {"acosh", std::acosh}, {"atanh", std::atanh},
+    {"expm1", std::expm1}, {"log1p", std::log1p}, {"floor", std::floor}, {"ceil", std::ceil},
+    {"round", std::round}, {"rint", std::nearbyint}, {"abs", std::fabs}};
+
 double FunctionOf(const std::string& name, double x, double y) {
-  if (name == "exp") return std::exp(x);
-  if (name == "log") return std::log(x);
-  if (name == "sqrt") return std::sqrt(x);
-  if (name == "tanh") return std::tanh(x);
-  if (name == "erf") return std::erf(x);
   if (name == "pow") return std::pow(x, y);
-  if (name == "floor") return std::floor(x);
-  if (name == "ceil") return std::ceil(x);
-  if (name == "round") return std::round(x);
-  if (name == "rint") return std::nearbyint(x);
-  return std::fabs(x);
+  return std::ranges::find(kFunctionsOfOne, name, &FunctionOfOne::name)->compute(x);
 }
 
 void CalledLanes(const ExpressionNode& node, const Lanes& a, const Lanes* b, std::size_t count,
                  Lanes& out) {
   const bool rounds = node.function == "floor" || node.function == "ceil" ||
                       node.function == "round" || node.function == "rint" || node.function == "abs";
+  const bool periodic =
+      node.function == "sin" || node.function == "cos" || node.function == "tan";
   const double unit = rounds ? 0 : kUnitsOfFunctions * RoundingOf(node.dtype);
   out.exact = rounds && a.exact;
   for (std::size_t i = 0; i < count; ++i) {
@@ -245,6 +254,10 @@ void CalledLanes(const ExpressionNode& node, const Lanes& a, const Lanes* b, std
     if (out.exact) continue;
     const double ex = ErrorOfLane(a, i), ey = b != nullptr ? ErrorOfLane(*b, i) : 0;
     double error = unit * std::fabs(value) + (rounds ? 0 : kTiny);
+    if (periodic) {
+      out.errors[i] = error + ErrorOfPeriodic(node.function, x, ex);
+      continue;
+    }
     for (const double dx : {-ex, ex}) {
       for (const double dy : {-ey, ey}) {
         if (dx == 0 && dy == 0) continue;

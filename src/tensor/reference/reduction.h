@@ -76,13 +76,13 @@ struct MeanOfAll : SumOfAll<T> {
 template <typename T>
 struct LargestOfAll {
   static T Start() { return LeastOf<T>(); }
-  static T Step(T largest, T value) { return std::max(largest, value); }
+  static T Step(T largest, T value) { return Larger(largest, value); }
   static T Finish(T largest, std::int64_t) { return largest; }
 };
 template <typename T>
 struct SmallestOfAll {
   static T Start() { return GreatestOf<T>(); }
-  static T Step(T smallest, T value) { return std::min(smallest, value); }
+  static T Step(T smallest, T value) { return Smaller(smallest, value); }
   static T Finish(T smallest, std::int64_t) { return smallest; }
 };
 

@@ -26,7 +26,7 @@ T PoolAt(const Operator& op, const PoolWindow& p, const T* channel, std::int64_t
       if (inside || (op.attributes.count_include_pad && on_padding)) ++taps;
       if (!inside) continue;
       const T value = channel[h * row_step + w * column_step];
-      largest = std::max(largest, value);
+      largest = Larger(largest, value);
       sum += static_cast<SumOf<T>>(value);
     }
   }

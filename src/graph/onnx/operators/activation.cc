@@ -11,11 +11,11 @@
 namespace tilewright {
 namespace {
 
-// gamma * (max(x, 0) + alpha * (exp(min(x, 0) / divisor) - 1))
+// gamma * (max(x, 0) + alpha * expm1(min(x, 0) / divisor))
 int Exponential(OnnxNode& node, int data, double alpha, double divisor, double gamma) {
   int low = node.Emit(OpKind::kMin, data, 0);
   if (divisor != 1) low = node.Emit(OpKind::kDiv, low, divisor);
-  low = node.Emit(OpKind::kSub, node.Emit(OpKind::kExp, {low}), 1);
+  low = node.Emit(OpKind::kExpm1, {low});
   if (alpha != 1) low = node.Emit(OpKind::kMul, low, alpha);
   int result = node.Emit(OpKind::kAdd, {node.Emit(OpKind::kRelu, {data}), low});
   return gamma == 1 ? result : node.Emit(OpKind::kMul, result, gamma);
@@ -49,15 +49,11 @@ void ImportThresholdedRelu(OnnxNode& node) {
   node.SetOutput(Thresholded(node, node.Input(0), node.Float("alpha", 1)));
 }
 
-// log(1 + exp(x)) as max(x, 0) + log(1 + exp(-|x|)), which does not overflow.
-int Softplus(OnnxNode& node, int data) {
-  const int down = node.Emit(OpKind::kNegate, {node.Emit(OpKind::kAbs, {data})});
-  const int sum = node.Emit(OpKind::kAdd, node.Emit(OpKind::kExp, {down}), 1);
-  const int log = node.Emit(OpKind::kLog, {sum});
-  return node.Emit(OpKind::kAdd, {node.Emit(OpKind::kRelu, {data}), log});
-}
+int Softplus(OnnxNode& node, int data) { return node.Emit(OpKind::kSoftplus, {data}); }
 
-void ImportSoftplus(OnnxNode& node) { node.SetOutput(Softplus(node, node.Input(0))); }
+void ImportSoftplus(OnnxNode& node) {
+  node.Return(Operator{OpKind::kSoftplus, {}}, {node.Input(0)});
+}
 
 void ImportMish(OnnxNode& node) {
   const int data = node.Input(0);

@@ -93,7 +93,8 @@ void ImportSign(OnnxNode& node) {
   const int data = node.Input(0);
   const DataType dtype = node.TypeOf(data).dtype;
   const int zero = node.EmitScalar(dtype, 0);
-  int result = Where(node, node.Emit(OpKind::kLess, {zero, data}), node.EmitScalar(dtype, 1), zero);
+  // What is neither above nor below is a zero or no number, and its own sign.
+  int result = Where(node, node.Emit(OpKind::kLess, {zero, data}), node.EmitScalar(dtype, 1), data);
   if (node.ok() && dtype.code != TypeCode::kUInt) {
     const int below = node.Emit(OpKind::kLess, {data, zero});
     result = Where(node, below, node.EmitScalar(dtype, -1), result);
@@ -118,7 +119,10 @@ void ImportExtreme(OnnxNode& node, OpKind extreme) {
                                 std::to_string(kMaxPicked));
   }
   const int positions = EmitPositions(node, kInt32, count, shape.size() - axis - 1);
-  const int found = node.Emit(OpKind::kEqual, {data, node.Emit(reduce, {data})});
+  int found = node.Emit(OpKind::kEqual, {data, node.Emit(reduce, {data})});
+  if (node.ok() && node.TypeOf(data).dtype.is_float()) {  // NaN is the extreme, and equals nothing
+    found = Where(node, node.Emit(OpKind::kEqual, {data, data}), found, Truth(node, true));
+  }
   const int other = node.EmitScalar(kInt32, last ? 0 : static_cast<double>(count - 1));
   const int candidates = Where(node, found, positions, other);
   reduce.kind = last ? OpKind::kReduceMax : OpKind::kReduceMin;

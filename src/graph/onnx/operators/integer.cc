@@ -316,7 +316,10 @@ QuantizedRange QuantizedRange::Of(double scale, std::int64_t zero_point, DataTyp
 
 std::int64_t QuantizedRange::Quantize(double value) const {
   if (std::isnan(value)) return std::clamp(zero_point, low, high);
-  const double rounded = std::nearbyint(value / scale) + static_cast<double>(zero_point);
+  // A quotient in float32, as the definition has it: another one might be rounded otherwise.
+  const float quotient = static_cast<float>(value) / static_cast<float>(scale);
+  const double rounded =
+      static_cast<double>(std::nearbyint(quotient)) + static_cast<double>(zero_point);
   return static_cast<std::int64_t>(
       std::clamp(rounded, static_cast<double>(low), static_cast<double>(high)));
 }

@@ -1,6 +1,7 @@
 // Reductions and softmax.
 
 #include <algorithm>
+#include <limits>
 
 #include "src/base/math.h"
 #include "src/graph/onnx/handlers.h"
@@ -60,15 +61,23 @@ void ImportReduceLogSum(OnnxNode& node) {
   const int sum = node.Emit(ReductionOf(node, OpKind::kReduceSum), {data});
   ReturnReduced(node, node.Emit(OpKind::kLog, {sum}));
 }
-// The largest element is taken out of the exponents, so that none overflows.
+// The largest element is taken out of the exponents, so that none overflows, unless it is infinite
+// itself: then the exponentials are zeros or infinite, and so is what follows.
 void ImportReduceLogSumExp(OnnxNode& node) {
   const int data = Real(node, node.Input(0));
   const Operator sum = ReductionOf(node, OpKind::kReduceSum);
   Operator largest = sum;
   if (largest.kind != OpKind::kIdentity) largest.kind = OpKind::kReduceMax;
-  const int shift = node.Emit(largest, {data});
+  const auto finite = [&](int id) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    const int magnitude = node.Emit(OpKind::kAbs, {id});
+    const int infinite = node.Emit(OpKind::kEqual, magnitude, infinity);
+    const int zero = node.EmitScalar(node.ok() ? node.TypeOf(id).dtype : kFloat32, 0);
+    return node.Emit(OpKind::kWhere, {infinite, zero, id});
+  };
+  const int shift = finite(node.Emit(largest, {data}));
   largest.attributes.keepdims = true;
-  const int centred = node.Emit(OpKind::kSub, {data, node.Emit(largest, {data})});
+  const int centred = node.Emit(OpKind::kSub, {data, finite(node.Emit(largest, {data}))});
   const int log = node.Emit(OpKind::kLog, {node.Emit(sum, {node.Emit(OpKind::kExp, {centred})})});
   ReturnReduced(node, node.Emit(OpKind::kAdd, {log, shift}));
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/graph/onnx/operators/quantized/exact_rescale.h"
 #include "src/graph/onnx/operators/quantized/quantized_form.h"
 #include "src/graph/onnx/operators/quantized/quantized_sum.h"
 
@@ -129,6 +130,9 @@ class Quantizer {
       clip.attributes.a_max = static_cast<double>(range.high);
       return node_.Emit(clip, {form.id});
     }
+    if (!same_scale) {
+      if (const int exact = EmitExactRescale(node_, form, range); exact >= 0) return exact;
+    }
     const int value = EmitOffset(node_, form);
     if (same_scale) {
       return dtype.is_float() ? EmitRounded(node_, value, range)
@@ -170,6 +174,7 @@ class Quantizer {
   int Sum(const std::vector<int>& inputs, OpKind kind, const QuantizedRange& range) {
     const auto a = Operand(inputs[0]), b = Operand(inputs[1]);
     if (!a || !b) return -1;
+    if (const int exact = EmitExactPair(node_, kind, *a, *b, range); exact >= 0) return exact;
     if (IsPerTensor(*a) && a->meaning.scales == b->meaning.scales) {
       const int sum = node_.Emit(kind, {EmitOffset(node_, *a), EmitOffset(node_, *b)});
       return Rescale({sum, {a->meaning.scales, 0, 0}}, range);
@@ -187,6 +192,8 @@ class Quantizer {
             "an operand has more than 8 bits or scales per channel; quantize it with one");
       }
     }
+    const int exact = EmitExactPair(node_, OpKind::kMul, *a, *b, range);
+    if (exact >= 0) return exact;
     const int product = node_.Emit(OpKind::kMul, {EmitOffset(node_, *a), EmitOffset(node_, *b)});
     return Rescale({product, {{a->meaning.scales[0] * b->meaning.scales[0]}, 0, 0}}, range);
   }

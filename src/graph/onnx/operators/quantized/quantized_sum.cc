@@ -32,17 +32,6 @@ void Negate(Tensor& factors) {
   for (float& factor : factors.As<float>()) factor = -factor;
 }
 
-// value * factors in float32. The bound binds nothing: it keeps the product a number of its own,
-// where code for a machine with fused multiply-add would round only the sum that follows, and other
-// code both.
-int RoundedProduct(OnnxNode& node, int value, Tensor factors) {
-  Operator bound{OpKind::kClip, {}};
-  bound.attributes.a_min = static_cast<double>(std::numeric_limits<float>::lowest());
-  bound.attributes.a_max = std::numeric_limits<double>::infinity();
-  const int real = node.EmitCast(value, kFloat32);
-  return node.Emit(bound, {node.Emit(OpKind::kMul, {real, node.EmitConstant(std::move(factors))})});
-}
-
 // (main * (its scale / the other's) +- other) * (the other's scale / the range's): the other side
 // is read as it lies in memory, by the kernel that makes `main`. Its zero point is taken off first,
 // which is exact; behind the sum it would cancel digits that the sum has lost.
@@ -64,13 +53,13 @@ int FloatSum(OnnxNode& node, OpKind kind, const QuantizedForm& a, const Quantize
   const bool subtracts = kind == OpKind::kSub;
   if (subtracts && !a_leads) Negate(factors);
   const OpKind join = subtracts && a_leads ? OpKind::kSub : OpKind::kAdd;
-  int sum = RoundedProduct(node, leading.value, std::move(factors));
+  int sum = EmitRoundedProduct(node, leading.value, std::move(factors));
   if (!plain) {
     const Side following = SideOf(node, other);
     if (!node.ok()) return -1;
     Tensor others = FactorsOf(node, following.form, unit);
     if (!AreFinite(others)) return -1;
-    const int product = RoundedProduct(node, following.value, std::move(others));
+    const int product = EmitRoundedProduct(node, following.value, std::move(others));
     return EmitRounded(node, node.Emit(join, {sum, product}), range);
   }
   int addend = node.EmitCast(other.id, kFloat32);
@@ -138,6 +127,14 @@ int EmitOffset(OnnxNode& node, const QuantizedForm& form) {
   const int wide = node.EmitCast(form.id, kInt32);
   const auto zero = static_cast<double>(form.meaning.zero_point);
   return zero == 0 ? wide : node.Emit(OpKind::kSub, {wide, node.EmitScalar(kInt32, zero)});
+}
+
+int EmitRoundedProduct(OnnxNode& node, int value, Tensor factors) {
+  Operator bound{OpKind::kClip, {}};
+  bound.attributes.a_min = static_cast<double>(std::numeric_limits<float>::lowest());
+  bound.attributes.a_max = std::numeric_limits<double>::infinity();
+  const int real = node.EmitCast(value, kFloat32);
+  return node.Emit(bound, {node.Emit(OpKind::kMul, {real, node.EmitConstant(std::move(factors))})});
 }
 
 int EmitQuantizedSum(OnnxNode& node, OpKind kind, const QuantizedForm& a, const QuantizedForm& b,

@@ -1,0 +1,98 @@
+// Hyperbolic functions and their inverses, and the exponential and the logarithm near 1 without the
+// digits that a difference from 1 would lose.
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Intrinsics.h>
+
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include "src/codegen/llvm/math_builder.h"
+
+namespace tilewright::emit {
+
+using llvm::Value;
+
+/// (e^x - 1) / 4: with x = n ln 2 + r it is (e^r - 1) 2^(n - 2) + (2^(n - 2) - 1 / 4).
+Value* MathBuilder::QuarterOfExpm1(Value* x) {
+  // Below it the result is -1, above infinite; the powers of two between are normal numbers.
+  const double low = wide_ ? -40 : -20, high = wide_ ? 710.5 : 89.5;
+  Value* clamped = Choose(at_.CreateFCmpOLT(x, Real(low)), Real(low), x);
+  clamped = Choose(at_.CreateFCmpOGT(clamped, Real(high)), Real(high), clamped);
+  Value* n = Unary(llvm::Intrinsic::rint, at_.CreateFMul(clamped, Real(std::numbers::log2e)));
+  n = Choose(IsNan(x), Real(0), n);
+  Value* r = Fma(n, Real(-Ln2High()), clamped);
+  r = Fma(n, Real(-Ln2Low()), r);
+  std::vector<double> series;  // of (e^r - 1 - r) / r^2
+  double term = 1;
+  for (int i = 2; i <= (wide_ ? 14 : 8); ++i) series.push_back(term /= i);
+  Value* grown = Fma(at_.CreateFMul(r, r), Polynomial(r, series), r);
+  Value* power = PowerOfTwo(at_.CreateSub(at_.CreateFPToSI(n, integers_), Integer(2)));
+  return Fma(grown, power, at_.CreateFSub(power, Real(0.25)));
+}
+
+Value* MathBuilder::Expm1(Value* x) { return at_.CreateFMul(QuarterOfExpm1(x), Real(4)); }
+
+/// The logarithm of the sum, and what its rounding lost as a part of it.
+Value* MathBuilder::Log1p(Value* x) {
+  Value* sum = at_.CreateFAdd(x, Real(1));
+  Value* log = Log(sum);
+  Value* of_large = at_.CreateFSub(Real(1), at_.CreateFSub(sum, x));
+  Value* of_small = at_.CreateFSub(x, at_.CreateFSub(sum, Real(1)));
+  Value* lost = Choose(at_.CreateFCmpOGT(x, Real(1)), of_large, of_small);
+  Value* whole = at_.CreateFAdd(log, at_.CreateFDiv(lost, sum));
+  return Choose(at_.CreateFCmpOEQ(Magnitude(log), Real(HUGE_VAL)), log, whole);
+}
+
+/// (e^a - e^-a) / 2 with g = e^a - 1: (g + g / (g + 1)) / 2.
+Value* MathBuilder::Sinh(Value* x) {
+  Value* quarter = QuarterOfExpm1(Magnitude(x));
+  Value* next = at_.CreateFAdd(at_.CreateFMul(quarter, Real(4)), Real(1));
+  Value* half = at_.CreateFAdd(quarter, at_.CreateFDiv(quarter, next));
+  return CopySign(at_.CreateFMul(half, Real(2)), x);
+}
+
+/// With q = e^a / 4 it is 2 q + 1 / (8 q).
+Value* MathBuilder::Cosh(Value* x) {
+  Value* quarter = Exp(Magnitude(x), 2);
+  Value* rest = at_.CreateFDiv(Real(1.0 / 16), quarter);
+  return at_.CreateFMul(at_.CreateFAdd(quarter, rest), Real(2));
+}
+
+namespace {
+
+/// From here on the root of x^2 +- 1 is x, and the square is far from overflowing.
+constexpr double kSquareOnly = 0x1p+60;
+
+}  // namespace
+
+/// log(1 + a + a^2 / (1 + sqrt(1 + a^2))), and log(2 a) where a is large.
+Value* MathBuilder::Asinh(Value* x) {
+  Value* size = Magnitude(x);
+  Value* large = at_.CreateFCmpOGT(size, Real(kSquareOnly));
+  Value* square = at_.CreateFMul(size, size);
+  Value* root = Root(at_.CreateFAdd(square, Real(1)));
+  Value* rest = at_.CreateFDiv(square, at_.CreateFAdd(root, Real(1)));
+  Value* log = Log1p(Choose(large, size, at_.CreateFAdd(size, rest)));
+  Value* twice = at_.CreateFAdd(log, Real(std::numbers::ln2));
+  return CopySign(Choose(large, twice, log), x);
+}
+
+/// log(1 + t + sqrt(t (t + 2))) of t = x - 1; no number below 1.
+Value* MathBuilder::Acosh(Value* x) {
+  Value* large = at_.CreateFCmpOGT(x, Real(kSquareOnly));
+  Value* t = at_.CreateFSub(x, Real(1));
+  Value* root = Root(at_.CreateFMul(t, at_.CreateFAdd(t, Real(2))));
+  Value* log = Log1p(Choose(large, x, at_.CreateFAdd(t, root)));
+  Value* value = Choose(large, at_.CreateFAdd(log, Real(std::numbers::ln2)), log);
+  return Choose(at_.CreateFCmpOLT(x, Real(1)), llvm::ConstantFP::getNaN(real_), value);
+}
+
+/// log(1 + 2 a / (1 - a)) / 2
+Value* MathBuilder::Atanh(Value* x) {
+  Value* size = Magnitude(x);
+  Value* ratio = at_.CreateFDiv(at_.CreateFMul(size, Real(2)), at_.CreateFSub(Real(1), size));
+  return CopySign(at_.CreateFMul(Log1p(ratio), Real(0.5)), x);
+}
+
+}  // namespace tilewright::emit

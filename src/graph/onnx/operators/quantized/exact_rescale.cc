@@ -1,0 +1,191 @@
+// Requantization by the definition, or by one product that was tried on all numbers.
+
+#include "src/graph/onnx/operators/quantized/exact_rescale.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "src/graph/onnx/operators/quantized/quantized_sum.h"
+
+namespace tilewright {
+namespace {
+
+constexpr float kUp = std::numeric_limits<float>::infinity();
+
+// How many floats beside the nearest one are tried as a factor.
+constexpr int kNeighbours = 3;
+
+std::vector<float> AndNeighbours(float factor) {
+  std::vector<float> factors = {factor};
+  float above = factor, below = factor;
+  for (int i = 0; i < kNeighbours; ++i) {
+    factors.push_back(above = std::nextafter(above, kUp));
+    factors.push_back(below = std::nextafter(below, -kUp));
+  }
+  return factors;
+}
+
+// What numbers of a type are less their zero point.
+std::vector<float> Offsets(DataType dtype, std::int64_t zero_point) {
+  const std::int64_t count = std::int64_t{1} << dtype.bits;
+  const std::int64_t least = dtype.code == TypeCode::kInt ? -count / 2 : 0;
+  std::vector<float> offsets;
+  for (std::int64_t i = 0; i < count; ++i) {
+    offsets.push_back(static_cast<float>(least + i - zero_point));
+  }
+  return offsets;
+}
+
+// The number that a quotient by the scale becomes.
+float Rounded(float quotient, const QuantizedRange& range) {
+  const float number = std::nearbyint(quotient) + static_cast<float>(range.zero_point);
+  return std::clamp(number, static_cast<float>(range.low), static_cast<float>(range.high));
+}
+
+// A factor that makes of every number what the definition makes of it; none if there is none.
+std::optional<float> FactorOf(const std::vector<float>& offsets, float from,
+                              const QuantizedRange& range) {
+  const auto to = static_cast<float>(range.scale);
+  std::vector<float> expected;
+  for (const float offset : offsets) expected.push_back(Rounded(offset * from / to, range));
+  for (const float factor : AndNeighbours(from / to)) {
+    bool same = true;
+    for (std::size_t i = 0; i < offsets.size() && same; ++i) {
+      same = Rounded(offsets[i] * factor, range) == expected[i];
+    }
+    if (same) return factor;
+  }
+  return std::nullopt;
+}
+
+bool IsStored(OnnxNode& node, const QuantizedForm& form, int bits) {
+  const DataType dtype = node.TypeOf(form.id).dtype;
+  return dtype.is_integer() && dtype.bits <= bits;
+}
+
+bool IsFinite(const std::vector<float>& scales) {
+  return std::ranges::all_of(scales, [](float scale) { return std::isfinite(scale) && scale > 0; });
+}
+
+// a * its scale joined with b * its scale, for all pairs of numbers. Kept in memory: a sum of
+// products must not be contracted.
+struct Pairs {
+  OpKind kind = OpKind::kAdd;
+  std::vector<float> a, b;            // numbers less their zero points
+  std::vector<float> real_a, real_b;  // times their scales
+  float scale_a = 1, scale_b = 1;
+
+  float Joined(float x, float y) const {
+    if (kind == OpKind::kMul) return x * y;
+    return kind == OpKind::kAdd ? x + y : x - y;
+  }
+
+  // Whether quotient(i, j) of every pair becomes the number that the definition makes of it.
+  template <typename Quotient>
+  bool Agree(const QuantizedRange& range, const Quotient& quotient) const {
+    const auto scale = static_cast<float>(range.scale);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      for (std::size_t j = 0; j < b.size(); ++j) {
+        const float expected = Joined(real_a[i], real_b[j]) / scale, given = quotient(i, j);
+        if (given != expected && Rounded(given, range) != Rounded(expected, range)) return false;
+      }
+    }
+    return true;
+  }
+};
+
+Pairs PairsOf(OnnxNode& node, OpKind kind, const QuantizedForm& a, const QuantizedForm& b) {
+  Pairs pairs{.kind = kind,
+              .a = Offsets(node.TypeOf(a.id).dtype, a.meaning.zero_point),
+              .b = Offsets(node.TypeOf(b.id).dtype, b.meaning.zero_point),
+              .real_a = {},
+              .real_b = {},
+              .scale_a = a.meaning.scales[0],
+              .scale_b = b.meaning.scales[0]};
+  for (const float offset : pairs.a) pairs.real_a.push_back(offset * pairs.scale_a);
+  for (const float offset : pairs.b) pairs.real_b.push_back(offset * pairs.scale_b);
+  return pairs;
+}
+
+// Whether the caller's own form of it is exact.
+bool ShortFormAgrees(const Pairs& pairs, bool a_leads, const QuantizedRange& range) {
+  const auto scale = static_cast<float>(range.scale);
+  if (pairs.kind == OpKind::kMul || pairs.scale_a == pairs.scale_b) {
+    const float from =
+        pairs.kind == OpKind::kMul ? pairs.scale_a * pairs.scale_b : pairs.scale_a;
+    const float factor = from / scale;
+    return pairs.Agree(range, [&](std::size_t i, std::size_t j) {
+      return pairs.Joined(pairs.a[i], pairs.b[j]) * factor;
+    });
+  }
+  // EmitQuantizedSum: one side is counted in steps of the other.
+  const float unit = a_leads ? pairs.scale_b : pairs.scale_a;
+  std::vector<float> leading = a_leads ? pairs.a : pairs.b;
+  for (float& value : leading) value *= (a_leads ? pairs.scale_a : pairs.scale_b) / unit;
+  const auto factor = static_cast<float>(static_cast<double>(unit) / range.scale);
+  return pairs.Agree(range, [&](std::size_t i, std::size_t j) {
+    return (a_leads ? pairs.Joined(leading[i], pairs.b[j])
+                    : pairs.Joined(pairs.a[i], leading[j])) *
+           factor;
+  });
+}
+
+// A factor that may stand for the division by the scale.
+std::optional<float> ReciprocalOf(const Pairs& pairs, const QuantizedRange& range) {
+  for (const float factor : AndNeighbours(1 / static_cast<float>(range.scale))) {
+    const bool same = pairs.Agree(range, [&](std::size_t i, std::size_t j) {
+      return pairs.Joined(pairs.real_a[i], pairs.real_b[j]) * factor;
+    });
+    if (same) return factor;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+int EmitExactRescale(OnnxNode& node, const QuantizedForm& form, const QuantizedRange& range) {
+  constexpr int kMostBits = 16;
+  if (!node.ok() || node.requantize() == Requantize::kByIntegers) return -1;
+  if (!IsStored(node, form, kMostBits) || !IsFinite(form.meaning.scales)) return -1;
+  const std::vector<float> offsets =
+      Offsets(node.TypeOf(form.id).dtype, form.meaning.zero_point);
+  Tensor factors = FactorsOf(node, form, range.scale);
+  bool exact = true;
+  for (std::size_t i = 0; i < form.meaning.scales.size() && exact; ++i) {
+    const auto factor = FactorOf(offsets, form.meaning.scales[i], range);
+    exact = factor.has_value();
+    if (exact) factors.As<float>()[i] = *factor;
+  }
+  const int value = EmitOffset(node, form);
+  if (exact) return EmitRequantized(node, value, std::move(factors), range);
+  const int scales = node.EmitConstant(FactorsOf(node, form, 1));
+  const int real = node.Emit(OpKind::kMul, {node.EmitCast(value, kFloat32), scales});
+  return EmitRounded(node, node.Emit(OpKind::kDiv, real, range.scale), range);
+}
+
+int EmitExactPair(OnnxNode& node, OpKind kind, const QuantizedForm& a, const QuantizedForm& b,
+                  const QuantizedRange& range) {
+  constexpr int kMostBits = 8;
+  if (!node.ok() || node.requantize() == Requantize::kByIntegers) return -1;
+  for (const QuantizedForm* form : {&a, &b}) {
+    if (!IsPerTensor(*form) || !IsStored(node, *form, kMostBits)) return -1;
+    if (!IsFinite(form->meaning.scales)) return -1;
+  }
+  const Pairs pairs = PairsOf(node, kind, a, b);
+  if (ShortFormAgrees(pairs, a.id > b.id, range)) return -1;
+  const auto real = [&](const QuantizedForm& form) {
+    return EmitRoundedProduct(node, EmitOffset(node, form), FactorsOf(node, form, 1));
+  };
+  const int real_a = real(a), real_b = real(b);
+  const int joined = node.Emit(kind, {real_a, real_b});
+  if (const auto factor = ReciprocalOf(pairs, range)) {
+    const int scaled =
+        node.Emit(OpKind::kMul, joined, static_cast<double>(*factor));
+    return EmitRounded(node, scaled, range);
+  }
+  return EmitRounded(node, node.Emit(OpKind::kDiv, joined, range.scale), range);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <string_view>
+
+namespace tilewright::reference {
+
+/// How far sin, cos or tan (`name`) of what is within `error` of x may be from that of x. The ends
+/// of the interval say nothing of it: it may be longer than a period, or have a pole inside.
+inline double ErrorOfPeriodic(std::string_view name, double x, double error) {
+  if (!(error > 0)) return 0;
+  if (name != "tan") return std::fmin(error, 2);  // no slope of sin and cos is steeper than 1
+  constexpr double kPi = std::numbers::pi, kInfinity = std::numeric_limits<double>::infinity();
+  const double low = x - error, high = x + error;
+  const bool one_branch = std::floor(low / kPi + 0.5) == std::floor(high / kPi + 0.5);
+  if (!one_branch || !(error < kPi)) return kInfinity;
+  return std::fmax(std::fabs(std::tan(low) - std::tan(x)), std::fabs(std::tan(high) - std::tan(x)));
+}
+
+}  // namespace tilewright::reference

@@ -1,0 +1,165 @@
+// Numbers at the edges: NaN goes through what compares, infinities through sums of exponentials, and
+// functions made of several operators keep their digits over all exponents.
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "tests/graph/one_operator.h"
+
+namespace tilewright {
+namespace {
+
+using onnx_definitions::Array;
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+const double kNan = std::numeric_limits<double>::quiet_NaN();
+
+void ExpectNumbers(const Tensor& actual, const Doubles& expected, const std::string& what) {
+  ASSERT_EQ(actual.elements(), std::ssize(expected)) << what;
+  for (std::int64_t i = 0; i < actual.elements(); ++i) {
+    const double value = actual.At(i), wanted = expected[static_cast<std::size_t>(i)];
+    const bool same = std::isnan(wanted)   ? std::isnan(value)
+                      : std::isinf(wanted) ? value == wanted
+                                           : std::fabs(value - wanted) <= 1e-3 * std::fabs(wanted);
+    EXPECT_TRUE(same) << what << " [" << i << "]: " << value << ", expected " << wanted;
+  }
+}
+
+Array Row(const Doubles& values) { return {{std::ssize(values)}, values}; }
+
+TEST(OnnxHardNumbers, NanGoesThroughExtremes) {
+  for (const DataType dtype : {kFloat16, kFloat32, kFloat64}) {
+    const std::string type = DataTypeName(dtype);
+    OneOperator max("Max", Row({1, kNan, 3, 4}), 13, dtype);
+    max.With(Row({kNan, 1, 2, 5}), dtype).With(Row({0, 0, kNan, 6}), dtype);
+    ExpectNumbers(max.Run(), {kNan, kNan, kNan, 6}, "Max " + type);
+    OneOperator min("Min", Row({1, kNan, 3, 4}), 13, dtype);
+    min.With(Row({kNan, 1, 2, 5}), dtype).With(Row({0, 0, kNan, 6}), dtype);
+    ExpectNumbers(min.Run(), {kNan, kNan, kNan, 4}, "Min " + type);
+    const Array rows{{3, 3}, {kNan, 1, 2, 1, kNan, 2, 1, 2, kNan}};
+    for (const char* op : {"ReduceMax", "ReduceMin"}) {
+      OneOperator reduce(op, rows, 13, dtype);
+      reduce.model().IntList("axes", {1});
+      reduce.model().Int("keepdims", 0);
+      ExpectNumbers(reduce.Run(), {kNan, kNan, kNan}, op + type);
+    }
+    ExpectNumbers(OneOperator("Sign", Row({kNan, -2, 0, 3}), 13, dtype).Run(), {kNan, -1, 0, 1},
+                  "Sign " + type);
+    for (const char* op : {"Relu", "LeakyRelu", "HardSigmoid", "HardSwish", "Elu", "Softplus"}) {
+      const Tensor y = OneOperator(op, Row({kNan}), 14, dtype).Run();
+      EXPECT_TRUE(std::isnan(y.At(0))) << op << type;
+    }
+    OneOperator slopes("PRelu", Row({kNan, -1}), 13, dtype);
+    ExpectNumbers(slopes.With(Row({2}), dtype).Run(), {kNan, -2}, "PRelu " + type);
+    OneOperator clip("Clip", Row({kNan, -5, 5}), 13, dtype);
+    ExpectNumbers(clip.Scalar(-1, dtype).Scalar(2, dtype).Run(), {kNan, -1, 2}, "Clip " + type);
+  }
+  const Array image{{1, 1, 1, 6}, {0, kNan, 2, 3, 4, 5}};
+  OneOperator pool("MaxPool", image, 13);
+  pool.model().IntList("kernel_shape", {1, 2});
+  ExpectNumbers(pool.Run(), {kNan, kNan, 3, 4, 5}, "MaxPool");
+  ExpectNumbers(OneOperator("GlobalMaxPool", image).Run(), {kNan}, "GlobalMaxPool");
+}
+
+TEST(OnnxHardNumbers, NanIsTheExtremeThatArgMaxFinds) {
+  const Array rows{{3, 3}, {1, kNan, 2, kNan, 1, kNan, 1, 3, 2}};
+  for (const char* op : {"ArgMax", "ArgMin"}) {
+    const bool max = std::string(op) == "ArgMax";
+    for (const bool last : {false, true}) {
+      OneOperator found(op, rows, 13);
+      found.model().Int("axis", 1).Int("keepdims", 0).Int("select_last_index", last ? 1 : 0);
+      ExpectNumbers(found.Run(), {1, last ? 2.0 : 0.0, max ? 1.0 : 0.0}, op);
+    }
+  }
+}
+
+TEST(OnnxHardNumbers, AreaCosineOfWhatHasNoneIsNan) {
+  const Tensor y =
+      OneOperator("Acosh", Row({-kInf, -1e30, -1e9, -2, -1, 0, 0.99}), 22).Run();
+  for (std::int64_t i = 0; i < y.elements(); ++i) EXPECT_TRUE(std::isnan(y.At(i))) << i;
+}
+
+TEST(OnnxHardNumbers, LogSumExpOfInfinities) {
+  const Array x{{5, 3}, {-kInf, 0,    1,    -kInf, -kInf, -kInf, kInf, 0,
+                         1,     kInf, -kInf, 2,     kNan,  kInf,  0}};
+  const Doubles expected = {std::log1p(M_E), -kInf, kInf, kInf, kNan};
+  for (const DataType dtype : {kFloat16, kFloat32, kFloat64}) {
+    for (const std::int64_t keep : {0, 1}) {
+      OneOperator sum("ReduceLogSumExp", x, 13, dtype);
+      sum.model().IntList("axes", {1});
+      sum.model().Int("keepdims", keep);
+      ExpectNumbers(sum.Run(), expected, DataTypeName(dtype));
+    }
+  }
+}
+
+struct WideCase {
+  const char* op;
+  std::vector<std::pair<const char*, float>> attributes;
+  std::function<long double(long double)> function;
+  double ulps;           // units in the last place of the result
+  double of_x = 0;       // and parts of x of 2^-24: digits that the formula loses, as stated
+};
+
+const WideCase kWide[] = {
+    {"Elu", {}, [](long double x) { return x < 0 ? std::expm1(x) : x; }, 1},
+    {"Elu", {{"alpha", 0.5F}}, [](long double x) { return x < 0 ? std::expm1(x) / 2 : x; }, 1},
+    {"Celu", {{"alpha", 2}}, [](long double x) { return x < 0 ? 2 * std::expm1(x / 2) : x; }, 2},
+    {"Selu",
+     {{"alpha", 1.5F}, {"gamma", 1.25F}},
+     [](long double x) { return 1.25L * (x < 0 ? 1.5L * std::expm1(x) : x); },
+     2},
+    {"Softplus",
+     {},
+     [](long double x) { return x < 11000 ? std::log1p(std::exp(x)) : x; },
+     0.51},
+    {"Mish",
+     {},
+     [](long double x) {
+       return x * std::tanh(x < 11000 ? std::log1p(std::exp(x)) : x);
+     },
+     2.5,
+     0x1p-120},
+    {"Swish", {}, [](long double x) { return x / (1 + std::exp(-x)); }, 2, 0x1p-120},
+    {"Softsign", {}, [](long double x) { return x / (1 + std::fabs(x)); }, 1.5},
+    {"Gelu", {}, [](long double x) { return x * std::erfc(-x / std::sqrt(2.0L)) / 2; }, 2, 1.5},
+};
+
+TEST(OnnxHardNumbers, ComposedFunctionsAreAsCloseAsStated) {
+  Array x{{}, {}};
+  for (const std::uint32_t sign : {0U, 1U}) {
+    for (std::uint32_t exponent = 0; exponent < 255; ++exponent) {
+      for (std::uint32_t i = 0; i < 16; ++i) {
+        x.v.push_back(static_cast<double>(
+            std::bit_cast<float>(sign << 31 | exponent << 23 | i * 0x7ffffU)));
+      }
+    }
+  }
+  x.shape = {std::ssize(x.v)};
+  for (const WideCase& c : kWide) {
+    OneOperator function(c.op, x, 24);
+    for (const auto& [name, value] : c.attributes) function.model().Float(name, value);
+    const Tensor y = function.Run();
+    double worst = 0;
+    for (std::int64_t i = 0; i < y.elements(); ++i) {
+      const double given = x.v[static_cast<std::size_t>(i)];
+      const auto expected = static_cast<float>(c.function(given));
+      if (std::isinf(expected)) continue;
+      const float size = std::fabs(expected);
+      const double unit = static_cast<double>(std::nextafter(size, HUGE_VALF)) - double{size};
+      const double apart =
+          std::fabs(y.At(i) - static_cast<double>(c.function(given)));
+      const double bound = c.ulps * unit + c.of_x * 0x1p-24 * std::fabs(given);
+      EXPECT_LE(apart, bound) << c.op << "(" << given << ") = " << y.At(i);
+      worst = std::max(worst, apart / unit);
+    }
+    RecordProperty(c.op, std::to_string(worst));
+  }
+}
+
+}  // namespace
+}  // namespace tilewright
