@@ -102,7 +102,7 @@ void TuneWatch::Finish() {
     const std::lock_guard lock(state_->mutex);
     state_->live = false;
   }
-  state_->server->WaitForLastLook();
+  state_->server->Finish();
 }
 
 }  // namespace tilewright::cli
