@@ -148,7 +148,7 @@ class KernelBench {
     result.peer_name = peers[static_cast<std::size_t>(best - first)].name;
     result.quiet_slices = std::min(timings[0].quiet_slices, best->quiet_slices);
     if (far) result.memory = timings.back().seconds;
-    result.roofline = RooflineSeconds(peaks_, workload.macs(), WorkOf(workload).bytes,
+    result.roofline = RooflineOf(peaks_, workload.macs(), WorkOf(workload).bytes,
                                       IsInt8(mode_.mode), options_.threads);
     return std::optional(std::move(result));
   }

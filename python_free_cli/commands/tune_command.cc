@@ -20,6 +20,7 @@
 #include "python_free_cli/command.h"
 #include "python_free_cli/commands/exchange_commands.h"
 #include "python_free_cli/device_support.h"
+#include "python_free_cli/machine_peaks.h"
 #include "python_free_cli/measurer_setup.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/registries.h"
@@ -200,11 +201,9 @@ class TuneCommand final : public Command {
 
     std::vector<std::string> names;
     for (const search::TuneTask& task : *tasks) names.push_back(ShortName(task.task.workload));
-    const std::vector<double> bounds = Bounds(*tasks, *target);
-    if (!fleet_.connected()) {  // peaks of this machine
-      TW_RETURN_IF_ERROR(KeepPeaks(*store, *target, (*measurer)->device()));
-    }
-    TuneDisplay display(MetricOf(*target), bounds, names, ::isatty(STDERR_FILENO) == 1, clock);
+    const auto bounds = Bounds(*tasks, *target, *store, (*measurer)->device());
+    TW_RETURN_IF_ERROR(bounds);
+    TuneDisplay display(MetricOf(*target), *bounds, names, ::isatty(STDERR_FILENO) == 1, clock);
 
     if (settings->budget_seconds == 0 && settings->deadline.empty()) {
       display.SetTrials(settings->trials);
@@ -231,14 +230,14 @@ class TuneCommand final : public Command {
     StopAtSignals();
     auto report = search::Tune(*tasks, *settings, context);
     TW_RETURN_IF_ERROR(report);
-    display.Finish();
+    const double share_done = display.Finish(*report);
     if (watch) watch->Finish();
     if (json_) {
       Json json = *ParseJson(search::ToJson(*report));
       if (fleet_measurer_ != nullptr) json["fleet"] = FleetJson(*fleet_measurer_);
       PrintJson(json);
     } else {
-      PrintReport(*report, names, bounds);
+      PrintReport(*report, names, *bounds, share_done);
       if (fleet_measurer_ != nullptr) PrintFleet(*fleet_measurer_);
     }
     if (settings->trials > 0 && report->trials >= settings->trials) {
@@ -400,34 +399,26 @@ class TuneCommand final : public Command {
     return {};
   }
 
-  /// Keeps what this machine reaches for reports, where candidates run here: of several
-  /// measurements the highest, as noise only lowers them.
-  Status KeepPeaks(records::Store& store, const Target& target,
-                   const DeviceFingerprint& fingerprint) const {
+  /// The roofline of each task where candidates run on this machine, or on no machine at all; else
+  /// it is not known. Its peaks are kept in the store, where `report` finds them.
+  Result<std::vector<RooflineBound>> Bounds(const std::vector<search::TuneTask>& tasks,
+                                            const Target& target, records::Store& store,
+                                            const DeviceFingerprint& fingerprint) const {
     const DeviceSupport* device = DeviceSupportOf(target);
-    if (device == nullptr || device->peaks == nullptr || runner_.elsewhere()) return {};
-    MachinePeaks peaks = device->peaks(target);
-    const std::string name = report::PeaksFact(fingerprint);
-    auto known = store.Fact(name);
-    TW_RETURN_IF_ERROR(known);
-    if (known->has_value()) {
-      if (const auto before = report::ParsePeaks(**known); before.ok()) {
-        for (double MachinePeaks::*rate :
-             {&MachinePeaks::float_ops_per_second, &MachinePeaks::int8_ops_per_second,
-              &MachinePeaks::near_bytes_per_second, &MachinePeaks::far_bytes_per_second}) {
-          peaks.*rate = std::max(peaks.*rate, (*before).*rate);
-        }
-      }
+    const bool elsewhere = runner_.elsewhere() || fleet_.connected();
+    if (device == nullptr || device->bounds == nullptr || (elsewhere && !CountsTrials(target))) {
+      return std::vector<RooflineBound>(tasks.size());
     }
-    return store.SetFact(name, report::PeaksText(peaks));
-  }
-
-  /// What no schedule of each task can go below.
-  static std::vector<double> Bounds(const std::vector<search::TuneTask>& tasks,
-                                    const Target& target) {
-    const DeviceSupport* device = DeviceSupportOf(target);
-    if (device != nullptr && device->bounds != nullptr) return device->bounds(tasks, target);
-    return std::vector<double>(tasks.size(), 0);
+    MachinePeaks peaks;
+    if (device->peaks != nullptr) {
+      const std::string name = report::PeaksFact(fingerprint);
+      auto known = store.Fact(name);
+      TW_RETURN_IF_ERROR(known);
+      const auto before = report::ParsePeaks(known->value_or(""));
+      peaks = HigherPeaks(PeaksHere(target), before.ok() ? *before : MachinePeaks());
+      TW_RETURN_IF_ERROR(store.SetFact(name, report::PeaksText(peaks)));
+    }
+    return device->bounds(tasks, target, peaks);
   }
 
   ModelArguments model_;
