@@ -113,7 +113,8 @@ std::vector<RooflineBound> VtaBounds(const Tasks& tasks, const Target& target,
 
 // Nobody has measured the peaks of a GPU that a target names.
 constexpr std::array kSupported = {
-    DevicePart<DeviceSupport>{"llvm", {.complete = &CompleteCpu, .bounds = &CpuBounds, .peaks = &CpuPeaks}},
+    DevicePart<DeviceSupport>{"llvm",
+                              {.complete = &CompleteCpu, .bounds = &CpuBounds, .peaks = &CpuPeaks}},
     DevicePart<DeviceSupport>{
         "cuda",
         {.complete = &CompleteCuda, .find = &FindGpu, .only_here = "a GPU is one of this machine"}},

@@ -46,13 +46,6 @@ std::string Speed(std::string_view metric, const search::TaskReport& task, doubl
                              : ShortValue(metric, value);
 }
 
-/// Title of the sum over the tasks.
-std::string AllTasksText(const search::NetworkTimes& times) {
-  if (times.without == 0) return "all tasks, as often as they are used";
-  return fmt::format("{} of {} tasks ({} without a time)", times.with, times.with + times.without,
-                     times.without);
-}
-
 /// Sizes of a tensor, blocks counted in.
 std::vector<std::int64_t> PlainSizes(const TensorType& type, const std::string& text) {
   const auto layout = Layout::Parse(text);
@@ -120,6 +113,12 @@ std::string ShortDuration(double seconds) {
   return fmt::format("{}h{:02}m", whole / 3600, whole / 60 % 60);
 }
 
+std::string AllTasksText(const search::NetworkTimes& times) {
+  if (times.without == 0) return "all tasks, as often as they are used";
+  return fmt::format("{} of {} tasks ({} without a time)", times.with, times.with + times.without,
+                     times.without);
+}
+
 std::string RooflineShareText(double bound, double value) {
   return bound > 0 && value > 0 ? fmt::format("{:.1f}%", 100 * bound / value) : "-";
 }
@@ -144,9 +143,8 @@ std::string TuneDisplay::Line(const search::TaskReport& task, int task_index) co
                      Speed(metric_, task, task.current_seconds),
                      Speed(metric_, task, task.best_seconds),
                      metric_ == "seconds" ? " GFLOP/s" : "", ShareText(bounds_[i], task)) +
-         (metric_ == "seconds" && share > kBeyondRoofline
-              ? " of a roofline measured in noise"
-              : "") +
+         (metric_ == "seconds" && share > kBeyondRoofline ? " of a roofline measured in noise"
+                                                          : "") +
          (task.disturbed ? "  disturbed" : "");
 }
 
@@ -208,8 +206,7 @@ double TuneDisplay::TrialsPerSecond() const {
   return passed > 0 ? static_cast<double>(done_) / passed : 0;
 }
 
-std::string TuneDisplay::JobLine(double share, double eta_seconds,
-                                 double trials_per_second) const {
+std::string TuneDisplay::JobLine(double share, double eta_seconds, double trials_per_second) const {
   const search::NetworkTimes times = search::TimesOfNetwork(tasks_);
   const std::string which =
       times.without == 0 ? "all" : fmt::format("{} of {} tasks", times.with, tasks_.size());
@@ -275,18 +272,18 @@ void PrintReport(const search::TuneReport& report, const std::vector<std::string
   for (std::size_t i = 0; i < report.tasks.size(); ++i) {
     const search::TaskReport& task = report.tasks[i];
     const bool both = task.default_seconds > 0 && task.best_seconds > 0;
-    PrintOut("{:<38} {:>4} {:>14} {:>14} {:>8} {:>9} {:>7} {:>7}{}\n", names[i],
-             task.occurrences, ShortValue(report.metric, task.default_seconds),
-             ShortValue(report.metric, task.best_seconds),
-             both ? fmt::format("{:.2f}x", task.default_seconds / task.best_seconds) : "-",
-             timed ? Speed(report.metric, task, task.best_seconds) : "",
-             ShareText(bounds[i], task), task.trials,
-             (task.front.empty() ? "" : fmt::format("  {} on the front", task.front.size())) +
-                 (task.ties.empty() ? "" : "  " + search::TieText(task.ties.size())) +
-                 (task.disturbed ? "  disturbed" : "") +
-                 (search::IsWorse(task)
-                      ? "  was " + ShortValue(report.metric, task.earlier_best_seconds)
-                      : ""));
+    PrintOut(
+        "{:<38} {:>4} {:>14} {:>14} {:>8} {:>9} {:>7} {:>7}{}\n", names[i], task.occurrences,
+        ShortValue(report.metric, task.default_seconds),
+        ShortValue(report.metric, task.best_seconds),
+        both ? fmt::format("{:.2f}x", task.default_seconds / task.best_seconds) : "-",
+        timed ? Speed(report.metric, task, task.best_seconds) : "", ShareText(bounds[i], task),
+        task.trials,
+        (task.front.empty() ? "" : fmt::format("  {} on the front", task.front.size())) +
+            (task.ties.empty() ? "" : "  " + search::TieText(task.ties.size())) +
+            (task.disturbed ? "  disturbed" : "") +
+            (search::IsWorse(task) ? "  was " + ShortValue(report.metric, task.earlier_best_seconds)
+                                   : ""));
     disturbed += task.disturbed ? 1 : 0;
     worse += search::IsWorse(task) ? 1 : 0;
     beyond += timed && ShareOf(bounds[i], task) > kBeyondRoofline ? 1 : 0;

@@ -21,8 +21,8 @@ class TuneDisplay final : public search::TuneObserver {
  public:
   /// metric: what values are, "seconds" or a metric of the VTA. bounds: the roofline of each task.
   /// clock: for the pace of redrawing.
-  TuneDisplay(std::string metric, std::vector<RooflineBound> bounds,
-              std::vector<std::string> names, bool terminal, Clock& clock);
+  TuneDisplay(std::string metric, std::vector<RooflineBound> bounds, std::vector<std::string> names,
+              bool terminal, Clock& clock);
 
   void Opened(const std::string& job_name) override {
     begun_ = clock_.MonotonicSeconds();  // the search begins now
@@ -77,6 +77,8 @@ std::string ShortValue(std::string_view metric, double value);
 /// "1h02m", "3m05s", "12s".
 std::string ShortDuration(double seconds);
 
+/// Title of the sum over the tasks of a job.
+std::string AllTasksText(const search::NetworkTimes& times);
 /// Share of a roofline: "61.5%"; "-" where either is not known.
 std::string RooflineShareText(double bound, double value);
 

@@ -66,7 +66,7 @@ struct TuneWatch::State {
     const std::lock_guard lock(mutex);
     auto seen = Look();
     TW_RETURN_IF_ERROR(seen);
-    return DumpJson(report::ToJson(**seen));
+    return report::PageData(**seen);
   }
 };
 

@@ -227,7 +227,9 @@ Result<std::int64_t> TuneRun::NextAttempt(const TaskState& state) const {
   std::int64_t last = state.last_attempt;
   TW_RETURN_IF_ERROR(
       context_.store->ForEachTrial(filter, [&last](const records::Record& record) -> Status {
-        if (!MayWin(record.trial)) last = std::max<std::int64_t>(last, record.trial.attempt);
+        constexpr std::int64_t kMostAttempts = 1'000'000;  // no job of ours has more
+        const std::int64_t attempt = record.trial.attempt;
+        if (attempt < kMostAttempts) last = std::max(last, attempt);
         return {};
       }));
   return last + 1;

@@ -18,6 +18,7 @@
 #include <memory>
 #include <utility>
 
+#include "search/legality.h"
 #include "search/tuner_impl.h"
 #include "src/base/math.h"
 #include "src/templates/device.h"
@@ -495,6 +496,18 @@ Status TuneRun::Search() {
   return writer_->Flush();
 }
 
+Status TuneRun::CheckAnyTrial() const {
+  if (trials_ > 0 || interrupted_ || !LimitReached().empty()) return {};
+  std::string message;
+  for (const auto& task : tasks_) {
+    const Legality legality = CheckConfigs(task->space);
+    if (legality.none_legal()) {
+      message += (message.empty() ? "" : "; ") + task->key + ": " + legality.Text();
+    }
+  }
+  return message.empty() ? Status() : InvalidArgument("nothing can be measured: " + message);
+}
+
 TuneReport TuneRun::Report() {
   TuneReport report;
   if (!tasks_.empty()) report.metric = MetricOf(tasks_.front()->input.task.target);
@@ -576,6 +589,7 @@ Result<TuneReport> Tune(const std::vector<TuneTask>& tasks, const JobSettings& s
   }
   TW_RETURN_IF_ERROR(opened);
   TW_RETURN_IF_ERROR(run->Search());
+  TW_RETURN_IF_ERROR(run->CheckAnyTrial());
   if (run->interrupted()) {
     run->ShowEarlierRaces();
   } else {

@@ -39,6 +39,9 @@ class TuneRun {
   bool interrupted() const { return interrupted_; }
   /// Searches until the limits are reached, every task is retired, or stop is requested.
   Status Search();
+  /// After Search. Errors: kInvalidArgument with the reasons if no config of any task is legal, so
+  /// that nothing was measured.
+  Status CheckAnyTrial() const;
   /// Races the finalists of every task and stores the winners (race.cc).
   Status Race();
   /// After a search that was interrupted: the report says what the races of earlier runs said.
@@ -138,9 +141,8 @@ class TuneRun {
   /// Executes what else is in a task's front, and what takes the places of those that compute
   /// something else. verified: the fastest, which has been.
   Status VerifyFront(TaskState& state, Point verified, std::int64_t attempt);
-  /// The attempt of a task's next race: the one after the last that was logged, or after one that
-  /// left failures behind: a trial's id has the attempt, and what is stored already is not stored
-  /// again.
+  /// Attempt of a task's next race: the one after all that the store has, since trials of a race
+  /// that was interrupted keep their ids.
   Result<std::int64_t> NextAttempt(const TaskState& state) const;
   /// Stores the best of a task and what says so in the log; shows it in the report.
   Status StoreWinner(TaskState& state, const BestEntry& best, const Trial& trial);

@@ -31,13 +31,16 @@
 #include "records/store.h"
 #include "search/deadline.h"
 #include "search/job.h"
+#include "search/legality.h"
 #include "search/space.h"
 #include "search/tuner.h"
+#include "src/base/files/file.h"
 #include "src/base/files/unfinished.h"
 #include "src/base/json.h"
 #include "src/target/device.h"
 #include "src/target/library.h"
 #include "src/templates/device.h"
+#include "src/templates/text/text_template.h"
 #include "src/templates/vta/vta_target.h"
 
 namespace tilewright::cli {
@@ -93,6 +96,7 @@ class TuneCommand final : public Command {
            "A job that was stopped, or killed, goes on when the same command is started again.\n";
   }
   void Declare(CLI::App& app) override {
+    app_ = &app;
     app.add_option(
         "file", file_,
         "Model file (ONNX or Relay text), FILE#N for one task, FILE.tw, or a workload key");
@@ -121,11 +125,13 @@ class TuneCommand final : public Command {
                    "Search the Pareto front of several metrics: cycles,dram_bytes on a VTA, "
                    "seconds,code_bytes and joules on a CPU, seconds,joules on a GPU")
         ->delimiter(',');
-    strategy_option_ = app.add_option("--strategy", strategy_,
-                                      "auto, model, evolve, genetic, random or grid, or one of a plugin");
+    strategy_option_ =
+        app.add_option("--strategy", strategy_,
+                       "auto, model, evolve, genetic, random or grid, or one of a plugin");
     seed_option_ = app.add_option("--seed", seed_, "Seed of everything random");
-    app.add_option("--template", templates_,
-                   "Search only this template of the tasks that have it (several times for several)")
+    app.add_option(
+           "--template", templates_,
+           "Search only this template of the tasks that have it (several times for several)")
         ->allow_extra_args(false);
     app.add_flag("--groups", groups_,
                  "Groups of operators without an anchor (pools, norms, …) are tasks, too, where "
@@ -191,6 +197,7 @@ class TuneCommand final : public Command {
       PrintErr("{} of {} tasks are left out: no template of --template serves them\n",
                all_tasks - tasks->size(), all_tasks);
     }
+    TW_RETURN_IF_ERROR(CheckSchedules(*searched, *tasks));
     auto store = records::Store::Open(settings->records, records::Store::Mode::kReadWrite);
     if (store.ok()) TW_RETURN_IF_ERROR(records::KeepScheduleTexts(*store, templates()));
     TW_RETURN_IF_ERROR(store);
@@ -249,6 +256,26 @@ class TuneCommand final : public Command {
   }
 
  private:
+  /// A schedule that is given to be searched is searched for something. Errors: kInvalidArgument with
+  /// the reasons if none of its configs is legal for any task.
+  Status CheckSchedules(const TemplateRegistry& searched,
+                        const std::vector<search::TuneTask>& tasks) const {
+    for (const std::string& file : app_->get_option("--schedule")->results()) {
+      const auto text = ReadFile(file, kMostScheduleBytes + 1);
+      TW_RETURN_IF_ERROR(text);
+      const auto schedule = ParseScheduleText(*text, file);
+      TW_RETURN_IF_ERROR(schedule);
+      const Status legal = search::CheckTemplate(searched, schedule->key, tasks);
+      if (!legal.ok()) return legal.WithContext("--schedule " + file);
+      const bool serves = std::ranges::any_of(tasks, [&](const search::TuneTask& task) {
+        const auto entries = searched.For(task.task.workload, task.task.target);
+        return std::ranges::find(entries, schedule->key, &TemplateEntry::key) != entries.end();
+      });
+      if (!serves) PrintErr("--schedule {}: it serves none of the tasks\n", file);
+    }
+    return {};
+  }
+
   /// Errors: those of FleetArgument::Connect; kInvalidArgument for what goes with this machine.
   Status ConnectFleet(search::JobSettings& settings) {
     if (settings.fleet.empty()) return {};
@@ -421,6 +448,7 @@ class TuneCommand final : public Command {
     return device->bounds(tasks, target, peaks);
   }
 
+  CLI::App* app_ = nullptr;
   ModelArguments model_;
   FloatErrorArgument float_error_;
   std::string file_, job_, records_, target_, vta_config_, libraries_, budget_, strategy_;
