@@ -29,6 +29,7 @@
 #include "python_free_cli/record_sources.h"
 #include "src/runtime/roofline.h"
 #include "src/runtime/thread_pool.h"
+#include "src/templates/products.h"
 #include "src/tensor/work.h"
 #include "tests/support/built_in.h"
 
@@ -108,7 +109,8 @@ class MemoryReader final : public Runnable {
 /// A layer's time on each side.
 struct Comparison {
   double ours = 0, peer = 0, roofline = 0;
-  double memory = 0;  ///< of MemoryReader; 0: the weight is smaller
+  double product_share = 1;  ///< of our kernel; see ProductShareOf
+  double memory = 0;         ///< of MemoryReader; 0: the weight is smaller
   std::string peer_name, template_key, level;
   int quiet_slices = 0;
   double ratio() const { return ours / peer; }
@@ -148,8 +150,9 @@ class KernelBench {
     result.peer_name = peers[static_cast<std::size_t>(best - first)].name;
     result.quiet_slices = std::min(timings[0].quiet_slices, best->quiet_slices);
     if (far) result.memory = timings.back().seconds;
-    result.roofline = RooflineSeconds(peaks_, workload.macs(), WorkOf(workload).bytes,
-                                      IsInt8(mode_.mode), options_.threads);
+    result.roofline = RooflineOf(peaks_, workload.macs(), WorkOf(workload).bytes,
+                                 IsInt8(mode_.mode), options_.threads)
+                          .Least(result.product_share);
     return std::optional(std::move(result));
   }
 
@@ -168,8 +171,10 @@ class KernelBench {
     if (candidate == nullptr) return Unsupported("no template");
     result.template_key = candidate->template_key;
     result.level = records::AnswerLevelName(answer->level);
-    return OurKernel::Make(*BuiltInTemplates().Find(candidate->template_key), workload, *epilogue,
-                           target_, candidate->config, pool_.parallel());
+    const TemplateEntry& entry = *BuiltInTemplates().Find(candidate->template_key);
+    result.product_share = ProductShareOf(entry, workload, *epilogue, target_, candidate->config);
+    return OurKernel::Make(entry, workload, *epilogue, target_, candidate->config,
+                           pool_.parallel());
   }
 
   const Options& options_;

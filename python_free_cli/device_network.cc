@@ -85,8 +85,8 @@ void PrintMisses(const std::vector<OperatorReport>& operators) {
       PrintErr("{}: {}: {}\n", kind, lines.front(), miss.why);
       continue;
     }
-    PrintErr("{}: {} operators: {}\n  {}\n", kind, miss.values.size(), miss.why,
-             fmt::join(lines, "\n  "));
+    const std::string list = fmt::format("{}", fmt::join(lines, "\n  "));
+    PrintErr("{}: {} operators: {}\n  {}\n", kind, miss.values.size(), miss.why, Lines{list});
   }
 }
 

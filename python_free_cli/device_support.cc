@@ -45,14 +45,14 @@ MachinePeaks CpuPeaks(const Target& target) {
   return MeasurePeaks(features.ok() && features->avx512 ? 512 : 256);
 }
 
-/// Roofline of each task on this machine, in seconds.
-std::vector<double> CpuBounds(const Tasks& tasks, const Target& target) {
-  const MachinePeaks peaks = CpuPeaks(target);
-  std::vector<double> bounds;
+/// In seconds.
+std::vector<RooflineBound> CpuBounds(const Tasks& tasks, const Target& target,
+                                     const MachinePeaks& peaks) {
+  std::vector<RooflineBound> bounds;
   for (const search::TuneTask& task : tasks) {
     const Workload& w = task.task.workload;
-    bounds.push_back(RooflineSeconds(peaks, w.macs(), WorkOf(w).bytes, !w.data.dtype.is_float(),
-                                     target.num_threads()));
+    bounds.push_back(RooflineOf(peaks, w.macs(), WorkOf(w).bytes, !w.data.dtype.is_float(),
+                                target.num_threads()));
   }
   return bounds;
 }
@@ -91,9 +91,10 @@ Status CompleteVta(const std::string& vta_config, Target& target) {
 
 /// Cycles at one tile product, or one ALU operation for each tile of the result, in each; or bytes
 /// with each tensor loaded or stored once.
-std::vector<double> VtaBounds(const Tasks& tasks, const Target& target) {
+std::vector<RooflineBound> VtaBounds(const Tasks& tasks, const Target& target,
+                                     const MachinePeaks& /*peaks*/) {
   const auto vta = VtaTargetOf(target);
-  std::vector<double> bounds;
+  std::vector<RooflineBound> bounds;
   for (const search::TuneTask& task : tasks) {
     const Workload& w = task.task.workload;
     const auto output = w.OutputType();
@@ -103,14 +104,17 @@ std::vector<double> VtaBounds(const Tasks& tasks, const Target& target) {
     const double cycles = IsAnchor(w.op)
                               ? static_cast<double>(w.macs()) / (entry * vta->design.block())
                               : results / entry;
-    bounds.push_back(vta->metric == kVtaDramBytes ? static_cast<double>(loaded) + results : cycles);
+    bounds.push_back(vta->metric == kVtaDramBytes
+                         ? RooflineBound{0, static_cast<double>(loaded) + results}
+                         : RooflineBound{cycles, 0});
   }
   return bounds;
 }
 
 // Nobody has measured the peaks of a GPU that a target names.
 constexpr std::array kSupported = {
-    DevicePart<DeviceSupport>{"llvm", {.complete = &CompleteCpu, .bounds = &CpuBounds, .peaks = &CpuPeaks}},
+    DevicePart<DeviceSupport>{"llvm",
+                              {.complete = &CompleteCpu, .bounds = &CpuBounds, .peaks = &CpuPeaks}},
     DevicePart<DeviceSupport>{
         "cuda",
         {.complete = &CompleteCuda, .find = &FindGpu, .only_here = "a GPU is one of this machine"}},

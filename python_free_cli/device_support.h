@@ -22,9 +22,9 @@ struct DeviceSupport {
   /// Fills in what is measured on. Null: what DeviceFor says.
   /// Errors: why there is no such device here.
   Status (*find)(const Target&, const DeviceArgument&, measure::ProcessMeasurerSettings&) = nullptr;
-  /// Least value of each task in the target's metric that any schedule could have. Null: nobody
-  /// knows, zeros.
-  std::vector<double> (*bounds)(const std::vector<search::TuneTask>&, const Target&) = nullptr;
+  /// Roofline of each task in the target's metric, on a device of these peaks. Null: not known.
+  std::vector<RooflineBound> (*bounds)(const std::vector<search::TuneTask>&, const Target&,
+                                       const MachinePeaks&) = nullptr;
   /// What this machine reaches, for code of the target. Null: nobody has measured such a device.
   MachinePeaks (*peaks)(const Target&) = nullptr;
   /// Why a runner elsewhere does not have it. Empty: it may.

@@ -50,7 +50,7 @@ int RunProgram(int argc, char** argv) {
       return command->Run();
     });
   }
-  cli::PrintErr("{}", app.help());
+  cli::WriteMessage(app.help());
   return cli::kExitBadInput;
 }
 

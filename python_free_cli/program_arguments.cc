@@ -21,6 +21,7 @@ void DeclareProgram(CLI::App& app, const std::vector<std::unique_ptr<Command>>& 
     if (command->hidden()) sub->group("");
     command->Declare(*sub);
     DeclarePlugins(*sub, brought);
+    TakeOneValueEach(*sub);
   }
 }
 

@@ -30,7 +30,15 @@ constexpr int kJobBarWidth = 20;
 // A quiet machine tells smaller differences.
 constexpr double kCoarse = 0.05;
 
-double Share(double bound, double value) { return value > 0 ? 100 * bound / value : 0; }
+/// Percent of the roofline that the best config reaches.
+double ShareOf(const RooflineBound& bound, const search::TaskReport& task) {
+  const double least = bound.Least(task.best_product_share);
+  return task.best_seconds > 0 ? 100 * least / task.best_seconds : 0;
+}
+
+std::string ShareText(const RooflineBound& bound, const search::TaskReport& task) {
+  return RooflineShareText(bound.Least(task.best_product_share), task.best_seconds);
+}
 
 /// The speed of a task as the display shows it: GFLOP/s, or the value itself.
 std::string Speed(std::string_view metric, const search::TaskReport& task, double value) {
@@ -105,7 +113,17 @@ std::string ShortDuration(double seconds) {
   return fmt::format("{}h{:02}m", whole / 3600, whole / 60 % 60);
 }
 
-TuneDisplay::TuneDisplay(std::string metric, std::vector<double> bounds,
+std::string AllTasksText(const search::NetworkTimes& times) {
+  if (times.without == 0) return "all tasks, as often as they are used";
+  return fmt::format("{} of {} tasks ({} without a time)", times.with, times.with + times.without,
+                     times.without);
+}
+
+std::string RooflineShareText(double bound, double value) {
+  return bound > 0 && value > 0 ? fmt::format("{:.1f}%", 100 * bound / value) : "-";
+}
+
+TuneDisplay::TuneDisplay(std::string metric, std::vector<RooflineBound> bounds,
                          std::vector<std::string> names, bool terminal, Clock& clock)
     : metric_(std::move(metric)),
       bounds_(std::move(bounds)),
@@ -119,14 +137,14 @@ TuneDisplay::TuneDisplay(std::string metric, std::vector<double> bounds,
 
 std::string TuneDisplay::Line(const search::TaskReport& task, int task_index) const {
   const auto i = static_cast<std::size_t>(task_index);
-  return fmt::format("[{:>2}/{}] {:<38} {:>5} trials  now {:>7}  best {:>7}{}  {:>5.1f} %",
+  const double share = ShareOf(bounds_[i], task);
+  return fmt::format("[{:>2}/{}] {:<38} {:>5} trials  now {:>7}  best {:>7}{}  {:>6}",
                      task_index + 1, names_.size(), names_[i], task.trials,
                      Speed(metric_, task, task.current_seconds),
                      Speed(metric_, task, task.best_seconds),
-                     metric_ == "seconds" ? " GFLOP/s" : "", Share(bounds_[i], task.best_seconds)) +
-         (metric_ == "seconds" && Share(bounds_[i], task.best_seconds) > kBeyondRoofline
-              ? " of a roofline measured in noise"
-              : "") +
+                     metric_ == "seconds" ? " GFLOP/s" : "", ShareText(bounds_[i], task)) +
+         (metric_ == "seconds" && share > kBeyondRoofline ? " of a roofline measured in noise"
+                                                          : "") +
          (task.disturbed ? "  disturbed" : "");
 }
 
@@ -160,6 +178,7 @@ void TuneDisplay::TrialDone(const search::TaskReport& task, int task_index, cons
   const bool improved = trial.outcome == Outcome::kOk && task.best_seconds == trial.value;
   tasks_[i] = task;
   touched_[i] = ++done_;
+  last_eta_ = eta_seconds;
   if (terminal_) {
     Redraw(eta_seconds);
     return;
@@ -171,7 +190,7 @@ void TuneDisplay::TrialDone(const search::TaskReport& task, int task_index, cons
   const double now = clock_.MonotonicSeconds();
   if (now - last_line_ < kJobLineSeconds) return;
   last_line_ = now;
-  PrintErr("job: {}\n", JobLine(ShareDone(eta_seconds), eta_seconds));
+  PrintErr("job: {}\n", JobLine(ShareDone(eta_seconds), eta_seconds, TrialsPerSecond()));
 }
 
 double TuneDisplay::ShareDone(double eta_seconds) const {
@@ -182,18 +201,21 @@ double TuneDisplay::ShareDone(double eta_seconds) const {
   return passed + eta_seconds > 0 ? passed / (passed + eta_seconds) : 0;
 }
 
-std::string TuneDisplay::JobLine(double share, double eta_seconds) const {
-  double before = 0, after = 0;
-  for (const search::TaskReport& task : tasks_) {
-    if (task.default_seconds <= 0 || task.best_seconds <= 0) continue;
-    before += static_cast<double>(task.occurrences) * task.default_seconds;
-    after += static_cast<double>(task.occurrences) * task.best_seconds;
-  }
+double TuneDisplay::TrialsPerSecond() const {
   const double passed = clock_.MonotonicSeconds() - begun_;
-  return fmt::format("{:.0f} %  eta {}  all {} (default {})  {:.1f} trials/s", 100 * share,
-                     eta_seconds > 0 ? ShortDuration(eta_seconds) : "-", ShortValue(metric_, after),
-                     ShortValue(metric_, before),
-                     passed > 0 ? static_cast<double>(done_) / passed : 0);
+  return passed > 0 ? static_cast<double>(done_) / passed : 0;
+}
+
+std::string TuneDisplay::JobLine(double share, double eta_seconds, double trials_per_second) const {
+  const search::NetworkTimes times = search::TimesOfNetwork(tasks_);
+  const std::string which =
+      times.without == 0 ? "all" : fmt::format("{} of {} tasks", times.with, tasks_.size());
+  // 99.9 % are not all.
+  const double percent = share < 1 ? std::min(99.0, std::floor(100 * share)) : 100;
+  return fmt::format("{:.0f} %  eta {}  {} {} (default {})  {:.1f} trials/s", percent,
+                     eta_seconds > 0 ? ShortDuration(eta_seconds) : "-", which,
+                     ShortValue(metric_, times.best), ShortValue(metric_, times.standard),
+                     trials_per_second);
 }
 
 std::vector<std::size_t> TuneDisplay::Shown() const {
@@ -215,53 +237,62 @@ void TuneDisplay::Redraw(double eta_seconds) {
   const double now = clock_.MonotonicSeconds();
   if (last_draw_ >= 0 && now - last_draw_ < kRedrawSeconds) return;
   last_draw_ = now;
+  Draw(ShareDone(eta_seconds), eta_seconds, TrialsPerSecond());
+}
+
+void TuneDisplay::Draw(double share, double eta_seconds, double trials_per_second) {
   std::string text = drawn_lines_ > 0 ? fmt::format("\x1b[{}A", drawn_lines_) : "";
   const std::vector<std::size_t> shown = Shown();
   for (const std::size_t i : shown) {
     text += "\x1b[2K" + Printable(Line(tasks_[i], static_cast<int>(i)));
-    if (tasks_[i].finished) text += "  done";
+    if (tasks_[i].finished) text += tasks_[i].finish_reason == "stopped" ? "  stopped" : "  done";
     text += "\n";
   }
-  const double share = ShareDone(eta_seconds);
-  text += "\x1b[2K" + ProgressBar(share, kJobBarWidth) + " " + JobLine(share, eta_seconds) + "\n";
+  text += "\x1b[2K" + ProgressBar(share, kJobBarWidth) + " " +
+          JobLine(share, eta_seconds, trials_per_second) + "\n";
   drawn_lines_ = static_cast<int>(shown.size()) + 1;
   WriteToTerminal(text);
 }
 
-void TuneDisplay::Finish() {
-  if (!terminal_) return;
-  last_draw_ = -1;
-  Redraw(0);
+double TuneDisplay::Finish(const search::TuneReport& report) {
+  const double share = report.interrupted ? ShareDone(last_eta_) : 1;
+  if (!terminal_) return share;
+  tasks_ = report.tasks;
+  Draw(share, 0, report.trials_per_second);
+  return share;
 }
 
 void PrintReport(const search::TuneReport& report, const std::vector<std::string>& names,
-                 const std::vector<double>& bounds) {
+                 const std::vector<RooflineBound>& bounds, double share_done) {
   const bool timed = report.metric == "seconds";
   PrintOut("\n{:<38} {:>4} {:>14} {:>14} {:>8} {:>9} {:>7} {:>7}\n", "task", "uses", "default",
            "best", timed ? "speed-up" : "ratio", timed ? "GFLOP/s" : "", "roofl.", "trials");
   std::map<std::string, std::int64_t> failures;
-  int disturbed = 0, beyond = 0;
+  int disturbed = 0, beyond = 0, worse = 0;
   for (std::size_t i = 0; i < report.tasks.size(); ++i) {
     const search::TaskReport& task = report.tasks[i];
     const bool both = task.default_seconds > 0 && task.best_seconds > 0;
-    PrintOut("{:<38} {:>4} {:>14} {:>14} {:>8} {:>9} {:>6.1f}% {:>7}{}\n", names[i],
-             task.occurrences, ShortValue(report.metric, task.default_seconds),
-             ShortValue(report.metric, task.best_seconds),
-             both ? fmt::format("{:.2f}x", task.default_seconds / task.best_seconds) : "-",
-             timed ? Speed(report.metric, task, task.best_seconds) : "",
-             Share(bounds[i], task.best_seconds), task.trials,
-             (task.front.empty() ? "" : fmt::format("  {} on the front", task.front.size())) +
-                 (task.ties.size() > 1 ? fmt::format("  tie of {}", task.ties.size()) : "") +
-                 (task.disturbed ? "  disturbed" : ""));
+    PrintOut(
+        "{:<38} {:>4} {:>14} {:>14} {:>8} {:>9} {:>7} {:>7}{}\n", names[i], task.occurrences,
+        ShortValue(report.metric, task.default_seconds),
+        ShortValue(report.metric, task.best_seconds),
+        both ? fmt::format("{:.2f}x", task.default_seconds / task.best_seconds) : "-",
+        timed ? Speed(report.metric, task, task.best_seconds) : "", ShareText(bounds[i], task),
+        task.trials,
+        (task.front.empty() ? "" : fmt::format("  {} on the front", task.front.size())) +
+            (task.ties.empty() ? "" : "  " + search::TieText(task.ties.size())) +
+            (task.disturbed ? "  disturbed" : "") +
+            (search::IsWorse(task) ? "  was " + ShortValue(report.metric, task.earlier_best_seconds)
+                                   : ""));
     disturbed += task.disturbed ? 1 : 0;
-    beyond += timed && Share(bounds[i], task.best_seconds) > kBeyondRoofline ? 1 : 0;
+    worse += search::IsWorse(task) ? 1 : 0;
+    beyond += timed && ShareOf(bounds[i], task) > kBeyondRoofline ? 1 : 0;
     for (const auto& [reason, count] : task.failures) failures[reason] += count;
   }
-  const double before = report.default_network_seconds();
-  const double after = report.best_network_seconds();
-  PrintOut("{:<38} {:>4} {:>14} {:>14} {:>8}\n", "all tasks, as often as they are used", "",
-           ShortValue(report.metric, before), ShortValue(report.metric, after),
-           after > 0 ? fmt::format("{:.2f}x", before / after) : "-");
+  const search::NetworkTimes times = search::TimesOfNetwork(report.tasks);
+  PrintOut("{:<38} {:>4} {:>14} {:>14} {:>8}\n", AllTasksText(times), "",
+           ShortValue(report.metric, times.standard), ShortValue(report.metric, times.best),
+           times.best > 0 ? fmt::format("{:.2f}x", times.standard / times.best) : "-");
   std::string failed;
   for (const auto& [reason, count] : failures) failed += fmt::format(" {} {}", count, reason);
   PrintOut("\n{} trials, {:.1f}/s; failed:{}; device tells differences of {:.1f} %\n",
@@ -281,6 +312,12 @@ void PrintReport(const search::TuneReport& report, const std::vector<std::string
         "the order of their configs holds; the same command with more trials races them again\n",
         disturbed, report.tasks.size());
   }
+  if (worse > 0) {
+    PrintOut(
+        "was: {} of {} tasks have a slower best than after the earlier run, since their finalists "
+        "were measured again, side by side; only times of one race compare with each other\n",
+        worse, report.tasks.size());
+  }
   if (beyond > 0) {
     PrintOut(
         "roofl. above 105 %: the roofline was measured in noise, too, and is higher than it "
@@ -293,7 +330,12 @@ void PrintReport(const search::TuneReport& report, const std::vector<std::string
         "was then; races tell smaller ones\n",
         100 * report.resolution);
   }
-  if (report.interrupted) PrintOut("stopped early; the same command goes on from here\n");
+  if (report.interrupted) {
+    PrintOut(
+        "stopped at {:.0f} %; the same command goes on from here. No race was run: best times are "
+        "those of the last race, or of single trials\n",
+        std::min(99.0, std::floor(100 * share_done)));
+  }
 }
 
 }  // namespace tilewright::cli

@@ -19,12 +19,13 @@ namespace tilewright::cli {
 /// each minute.
 class TuneDisplay final : public search::TuneObserver {
  public:
-  /// metric: what values are, "seconds" or a metric of the VTA. bounds: per task the least value
-  /// there can be (the roofline). clock: for the pace of redrawing.
-  TuneDisplay(std::string metric, std::vector<double> bounds, std::vector<std::string> names,
+  /// metric: what values are, "seconds" or a metric of the VTA. bounds: the roofline of each task.
+  /// clock: for the pace of redrawing.
+  TuneDisplay(std::string metric, std::vector<RooflineBound> bounds, std::vector<std::string> names,
               bool terminal, Clock& clock);
 
   void Opened(const std::string& job_name) override {
+    begun_ = clock_.MonotonicSeconds();  // the search begins now
     if (opened_) opened_(job_name);
   }
   void Resumed(std::int64_t trials) override;
@@ -37,20 +38,24 @@ class TuneDisplay final : public search::TuneObserver {
   void TellOpened(std::function<void(const std::string&)> opened) { opened_ = std::move(opened); }
   /// The job has so many trials in all; without it the bar goes by the time that is left.
   void SetTrials(std::int64_t trials) { limit_ = trials; }
-  /// Draws the last state; nothing is redrawn afterwards.
-  void Finish();
+  /// Draws the last state, as the report says it; nothing is redrawn afterwards.
+  /// returns the share of the job that is done, 0 to 1: less than 1 of one that was stopped.
+  double Finish(const search::TuneReport& report);
 
  private:
   std::string Line(const search::TaskReport& task, int task_index) const;
   void Redraw(double eta_seconds);
+  void Draw(double share, double eta_seconds, double trials_per_second);
   /// The tasks whose lines are drawn, in order.
   std::vector<std::size_t> Shown() const;
   /// "43 %  eta 3m05s  all 12.3 ms (default 20.1 ms)  35.2 trials/s". share: 0 to 1.
-  std::string JobLine(double share, double eta_seconds) const;
+  std::string JobLine(double share, double eta_seconds, double trials_per_second) const;
+  /// Of this run, so far.
+  double TrialsPerSecond() const;
   double ShareDone(double eta_seconds) const;
 
   std::string metric_;
-  std::vector<double> bounds_;
+  std::vector<RooflineBound> bounds_;
   std::vector<std::string> names_;
   std::vector<search::TaskReport> tasks_;
   bool terminal_;
@@ -58,7 +63,7 @@ class TuneDisplay final : public search::TuneObserver {
   std::function<void(const std::string&)> opened_;
   std::vector<std::int64_t> touched_;  // per task: the trial of this run that was its last
   std::int64_t limit_ = 0, resumed_ = 0, done_ = 0;
-  double begun_ = -1, last_line_ = -1;
+  double begun_ = -1, last_line_ = -1, last_eta_ = 0;
   double last_draw_ = -1;
   int drawn_lines_ = 0;
 };
@@ -72,8 +77,13 @@ std::string ShortValue(std::string_view metric, double value);
 /// "1h02m", "3m05s", "12s".
 std::string ShortDuration(double seconds);
 
-/// The closing table of a job, on standard output.
+/// Title of the sum over the tasks of a job.
+std::string AllTasksText(const search::NetworkTimes& times);
+/// Share of a roofline: "61.5%"; "-" where either is not known.
+std::string RooflineShareText(double bound, double value);
+
+/// The closing table of a job, on standard output. share_done: as Finish returns it.
 void PrintReport(const search::TuneReport& report, const std::vector<std::string>& names,
-                 const std::vector<double>& bounds);
+                 const std::vector<RooflineBound>& bounds, double share_done = 1);
 
 }  // namespace tilewright::cli

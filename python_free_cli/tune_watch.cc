@@ -66,7 +66,7 @@ struct TuneWatch::State {
     const std::lock_guard lock(mutex);
     auto seen = Look();
     TW_RETURN_IF_ERROR(seen);
-    return DumpJson(report::ToJson(**seen));
+    return report::PageData(**seen);
   }
 };
 
@@ -102,7 +102,7 @@ void TuneWatch::Finish() {
     const std::lock_guard lock(state_->mutex);
     state_->live = false;
   }
-  state_->server->WaitForLastLook();
+  state_->server->Finish();
 }
 
 }  // namespace tilewright::cli

@@ -27,7 +27,7 @@ class TuneWatch {
   /// The job to show; until it is told the page waits.
   void SetJob(const std::string& name);
   const std::string& address() const;
-  /// The job is over: a page that is open learns so.
+  /// Tells open pages that the job is over. Takes at most a quarter of a second.
   void Finish();
 
  private:

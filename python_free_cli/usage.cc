@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <filesystem>
 #include <numeric>
@@ -64,13 +65,28 @@ std::vector<std::string> CommandNames(const CLI::App& app) {
   return names;
 }
 
+/// Words that nothing takes, in the order in which the parser met them.
+std::vector<std::string> RemainingWords(const CLI::App& app, const CLI::App& deepest) {
+  std::vector<std::string> words = deepest.remaining();
+  return words.empty() ? app.remaining() : words;
+}
+
+bool IsOptionWord(const std::string& word) { return word.size() > 1 && word.front() == '-'; }
+
+/// Message about a word in the place of a command or verb; empty if there is none.
+std::string UnknownCommand(const CLI::App& app, const CLI::App& deepest) {
+  for (const std::string& word : RemainingWords(app, deepest)) {
+    if (IsOptionWord(word)) continue;
+    return "'" + Printable(word) + "': no such command" + DidYouMean(word, CommandNames(deepest));
+  }
+  return {};
+}
+
 /// What is wrong with words that nothing takes; empty if there are none.
 std::string WhatIsLeft(const CLI::App& app, const CLI::App& deepest) {
-  std::vector<std::string> words = deepest.remaining();
-  if (words.empty()) words = app.remaining();
+  const std::vector<std::string> words = RemainingWords(app, deepest);
   if (words.empty()) return {};
-  const auto option = std::ranges::find_if(
-      words, [](const std::string& word) { return word.size() > 1 && word.front() == '-'; });
+  const auto option = std::ranges::find_if(words, IsOptionWord);
   if (option != words.end()) {
     const std::string name = option->substr(0, option->find('='));
     std::vector<std::string> known;
@@ -79,11 +95,8 @@ std::string WhatIsLeft(const CLI::App& app, const CLI::App& deepest) {
     }
     return Printable(name) + ": no such option" + DidYouMean(name, known);
   }
-  // The parser has them in the order in which it took them off the line.
-  const std::string& word = words.front();
-  const std::vector<std::string> commands = CommandNames(deepest);
-  if (commands.empty()) return "'" + Printable(word) + "': one argument too many";
-  return "'" + Printable(word) + "': no such command" + DidYouMean(word, commands);
+  if (!CommandNames(deepest).empty()) return UnknownCommand(app, deepest);
+  return "'" + Printable(words.front()) + "': one argument too many";
 }
 
 /// The parser's words without its internals.
@@ -145,13 +158,35 @@ void SetUpHelp(CLI::App& app) {
   app.option_defaults()->always_capture_default();
 }
 
-int EndParsing(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) {
-    app.exit(error);
-    return kExitDone;
+void TakeOneValueEach(CLI::App& app) {
+  // Patterns of a shell become lists of files: --data pictures/*.jpg.
+  constexpr std::array<std::string_view, 3> kFileLists = {"data", "input", "output"};
+  const auto options = app.get_options();
+  const bool positionals = std::ranges::any_of(
+      options, [](const CLI::Option* option) { return option->get_positional(); });
+  for (CLI::Option* option : options) {
+    const auto& names = option->get_lnames();
+    const bool list = std::ranges::any_of(kFileLists, [&names](std::string_view name) {
+      return std::ranges::find(names, name) != names.end();
+    });
+    const bool named = !option->get_positional();
+    if (named && positionals && !list && TakesAnyNumber(*option)) option->allow_extra_args(false);
   }
+  for (CLI::App* verb : app.get_subcommands(nullptr)) TakeOneValueEach(*verb);
+}
+
+int EndParsing(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* deepest = Deepest(&app);
-  std::string text = WhatIsLeft(app, *deepest);
+  std::string text;
+  if (error.get_exit_code() == 0) {
+    // The parser answers --help and --version before it looks at other words.
+    if (!CommandNames(*deepest).empty()) text = UnknownCommand(app, *deepest);
+    if (text.empty()) {
+      app.exit(error);
+      return kExitDone;
+    }
+  }
+  if (text.empty()) text = WhatIsLeft(app, *deepest);
   if (text.empty()) text = Reworded(*deepest, error);
   PrintErr("{}: {}\n`{} --help` tells more.\n", FullNameOf(deepest), text, FullNameOf(deepest));
   return kExitBadInput;

@@ -29,6 +29,12 @@ bool TakesAnyNumber(const CLI::Option& option);
 /// something else, and where its description tells.
 std::string DefaultToTell(const CLI::Option& option);
 
+/// Makes options of commands and verbs that have positional arguments take one value each time they
+/// are given: `--key a b` must not take the command's own argument b. Lists with a delimiter stay
+/// lists, and so do those of files (--data, --input, --output), which leave required arguments.
+/// app: with all of its options declared.
+void TakeOneValueEach(CLI::App& app);
+
 /// Prints what a command line that could not be read asked for (the help, the version) to standard
 /// output, or what is wrong with it, and what may have been meant, to standard error.
 /// returns the exit code.

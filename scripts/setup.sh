@@ -11,7 +11,7 @@ packages=(
 )
 # Optional: oneDNN, which tests and benchmarks of library calls load and the kernel benchmark links,
 # what speeds builds up, and what draws the pages of reports and serves them while a job runs.
-optional=(libdnnl-dev ccache libjs-chart.js libcpp-httplib-dev)
+optional=(libdnnl-dev ccache libjs-chart.js)
 # A browser, which tests of the pages lead: with what it needs 122 MB to download, 417 MB installed.
 [[ " $* " == *" --with-browser "* ]] && packages+=(chromium)
 # The compiler of tests under sanitizers: 14 MB to download, 105 MB installed.

@@ -158,6 +158,7 @@ BestEntry DecodeBest(Reader& reader) {
   entry.ties = reader.Integers(reader.Member("ties"));
   entry.attempt = reader.Integer("attempt");
   entry.disturbed = reader.IntegerOr("disturbed", 0) != 0;
+  entry.trials = reader.IntegerOr("trials", -1);
   return entry;
 }
 
@@ -283,6 +284,7 @@ records::LogEntry Encode(std::string_view task_key, const BestEntry& entry) {
   json["default_seconds"] = entry.default_seconds;
   json["ties"] = entry.ties;
   json["attempt"] = entry.attempt;
+  if (entry.trials >= 0) json["trials"] = entry.trials;
   if (entry.disturbed) json["disturbed"] = 1;
   return {std::string(task_key), "best", PlainText(json)};
 }

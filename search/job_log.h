@@ -53,6 +53,8 @@ struct BestEntry {
   std::vector<std::int64_t> ties;
   std::int64_t attempt = 0;
   bool disturbed = false;  ///< the race found no quiet moments
+  /// Trials of the task there were; -1 in logs of earlier versions.
+  std::int64_t trials = -1;
 };
 
 /// "life": the job was started, or went on. Of the whole job: its task key is empty.

@@ -50,7 +50,14 @@ void Show(const BestEntry& best, TaskState& state) {
   if (best.default_seconds > 0) state.report.default_seconds = best.default_seconds;
   state.report.best_template = state.space.templates[which]->key;
   state.report.best_config = state.space.spaces[which].At(best.winner.index);
+  state.report.best_product_share = state.ShareOf(best.winner);
   state.report.ties = best.ties;
+}
+
+/// Nothing came of the task since its race.
+bool RaceIsCurrent(const TaskState& state) {
+  if (!state.raced || state.raced->batches <= state.last_batch) return false;
+  return state.raced->trials < 0 || state.raced->trials == state.report.trials;
 }
 
 /// Says nothing of a config, and a slower one must not win for it.
@@ -110,6 +117,8 @@ std::vector<Told> TuneRun::Finalists(const TaskState& state, double seconds_left
     const bool few = i < static_cast<std::size_t>(settings_.finalists);
     if (few && state.suspects[i].value <= best * kSuspect) add(state.suspects[i]);
   }
+  // Its trial of the search may be slower than many: a race told its speed.
+  if (state.raced) add({state.raced->winner, Outcome::kOk, state.raced->best_seconds, false});
   if (state.told_default) add(*state.told_default);
   // What is counted, not timed, costs none of this.
   if (MetricOf(state.input.task.target) != "seconds") return finalists;
@@ -163,14 +172,18 @@ measure::RaceTerms TuneRun::TermsOf(const TaskState& state, const std::vector<To
 Status TuneRun::RaceTask(int task, int races_left) {
   TaskState& state = TaskAt(task);
   if (state.fastest.empty()) return {};
-  if (state.raced && state.raced->batches > state.last_batch) {
+  if (RaceIsCurrent(state)) {
     Show(*state.raced, state);
     return {};
   }
+  if (state.raced) state.report.earlier_best_seconds = state.raced->best_seconds;
   if (settings_.finalists == 0) return {};
   if (state.verified_last) return VerifyFastest(state);
   const std::vector<Told> finalists = Finalists(state, RaceShare(races_left));
-  if (finalists.empty()) return {};  // no time is left: the best single trial stands
+  if (finalists.empty()) {  // no time is left
+    ShowEarlierRace(state);
+    return {};
+  }
   std::vector<Candidate> candidates;
   for (const Told& told : finalists) candidates.push_back(ToCandidate(state.space, told.point));
   const double start = context_.clock->MonotonicSeconds();
@@ -190,9 +203,20 @@ Status TuneRun::RaceTask(int task, int races_left) {
   TW_RETURN_IF_ERROR(context_.store->Append(job_.id, *raced, {}));
   std::optional<std::size_t> winner;
   BestEntry best = WinnerOf(state, finalists, *raced, winner);
-  if (!winner) return {};
+  if (!winner) {
+    ShowEarlierRace(state);
+    return {};
+  }
   best.attempt = *attempt;
   return StoreWinner(state, best, (*raced)[*winner]);
+}
+
+void TuneRun::ShowEarlierRace(TaskState& state) {
+  if (state.raced) Show(*state.raced, state);
+}
+
+void TuneRun::ShowEarlierRaces() {
+  for (const auto& state : tasks_) ShowEarlierRace(*state);
 }
 
 Result<std::int64_t> TuneRun::NextAttempt(const TaskState& state) const {
@@ -203,7 +227,9 @@ Result<std::int64_t> TuneRun::NextAttempt(const TaskState& state) const {
   std::int64_t last = state.last_attempt;
   TW_RETURN_IF_ERROR(
       context_.store->ForEachTrial(filter, [&last](const records::Record& record) -> Status {
-        if (!MayWin(record.trial)) last = std::max<std::int64_t>(last, record.trial.attempt);
+        constexpr std::int64_t kMostAttempts = 1'000'000;  // no job of ours has more
+        const std::int64_t attempt = record.trial.attempt;
+        if (attempt < kMostAttempts) last = std::max(last, attempt);
         return {};
       }));
   return last + 1;
@@ -221,6 +247,7 @@ Status TuneRun::StoreWinner(TaskState& state, const BestEntry& best, const Trial
 Status TuneRun::VerifyFastest(TaskState& state) {
   BestEntry best;
   best.batches = next_batch_;
+  best.trials = state.report.trials;
   const Result<std::int64_t> attempt = NextAttempt(state);
   TW_RETURN_IF_ERROR(attempt);
   best.attempt = *attempt;
@@ -295,6 +322,7 @@ BestEntry TuneRun::WinnerOf(const TaskState& state, const std::vector<Told>& fin
                             std::optional<std::size_t>& winner) const {
   BestEntry best;
   best.batches = next_batch_;
+  best.trials = state.report.trials;
   std::optional<std::size_t> fastest;
   for (std::size_t i = 0; i < raced.size(); ++i) {
     if (!MayWin(raced[i])) continue;
@@ -303,21 +331,24 @@ BestEntry TuneRun::WinnerOf(const TaskState& state, const std::vector<Told>& fin
   }
   if (!fastest) return best;
   winner = fastest;
+  std::vector<std::size_t> tied;
   for (std::size_t i = 0; i < raced.size(); ++i) {
     if (!MayWin(raced[i]) ||
         !SameSpeed(raced[i], raced[*fastest], context_.measurer->resolution())) {
       continue;
     }
-    best.ties.push_back(finalists[i].point.index);
+    tied.push_back(i);
     const auto rank = [&finalists](std::size_t at) {
       return std::pair(finalists[at].point.index, finalists[at].point.space);
     };
     const bool near = raced[i].value <= raced[*fastest].value * (1 + kSameSpeed);
     if (near && rank(i) < rank(*winner)) winner = i;
   }
-  std::sort(best.ties.begin(), best.ties.end());
   best.winner = finalists[*winner].point;
-  std::erase(best.ties, best.winner.index);
+  for (const std::size_t i : tied) {
+    if (i != *winner) best.ties.push_back(finalists[i].point.index);
+  }
+  std::ranges::sort(best.ties);
   best.best_seconds = raced[*winner].value;
   best.disturbed = raced[*winner].disturbed();
   return best;

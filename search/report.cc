@@ -1,6 +1,5 @@
 // What a job says of itself: its report when it is over, and in its log, for reports of stores,
-// when it ran, what it tunes, where its time goes. Going on with a job takes nothing from these
-// notes.
+// when it ran, what it tunes, where its time goes. Of these notes a resumed job uses the time only.
 
 #include "search/report.h"
 
@@ -18,14 +17,8 @@ constexpr double kNoteShare = 0.02;
 constexpr double kLeastNoteSeconds = 1;
 constexpr double kMostNoteSeconds = 30;
 
-double NetworkSeconds(const std::vector<TaskReport>& tasks, double TaskReport::*member) {
-  double sum = 0;
-  for (const TaskReport& task : tasks) {
-    if (task.default_seconds <= 0 || task.best_seconds <= 0) continue;
-    sum += static_cast<double>(task.occurrences) * task.*member;
-  }
-  return sum;
-}
+/// What is printed as the same number is not worse.
+constexpr double kWorse = 1.005;
 
 /// A number, or null where zero means that there is none.
 Json OrNull(double seconds) { return seconds > 0 ? Json(seconds) : Json(nullptr); }
@@ -39,6 +32,7 @@ Json TaskJson(const TaskReport& task, const std::string& metric) {
   json["space_size"] = task.space_size;
   json["default_" + metric] = OrNull(task.default_seconds);
   json["best_" + metric] = OrNull(task.best_seconds);
+  if (task.earlier_best_seconds > 0) json["earlier_best_" + metric] = task.earlier_best_seconds;
   if (metric == "seconds") json["best_gflops"] = OrNull(task.gflops(task.best_seconds));
   json["disturbed"] = task.disturbed;
   json["trials"] = task.trials;
@@ -59,11 +53,33 @@ Json TaskJson(const TaskReport& task, const std::string& metric) {
 
 }  // namespace
 
-double TuneReport::default_network_seconds() const {
-  return NetworkSeconds(tasks, &TaskReport::default_seconds);
+void NetworkTimes::Add(double default_value, double best_value, std::int64_t occurrences) {
+  if (default_value <= 0 || best_value <= 0) {
+    ++without;
+    return;
+  }
+  ++with;
+  standard += static_cast<double>(occurrences) * default_value;
+  best += static_cast<double>(occurrences) * best_value;
 }
-double TuneReport::best_network_seconds() const {
-  return NetworkSeconds(tasks, &TaskReport::best_seconds);
+
+NetworkTimes TimesOfNetwork(const std::vector<TaskReport>& tasks) {
+  NetworkTimes times;
+  for (const TaskReport& task : tasks) {
+    times.Add(task.default_seconds, task.best_seconds, task.occurrences);
+  }
+  return times;
+}
+
+double TuneReport::default_network_seconds() const { return TimesOfNetwork(tasks).standard; }
+double TuneReport::best_network_seconds() const { return TimesOfNetwork(tasks).best; }
+
+bool IsWorse(const TaskReport& task) {
+  return task.earlier_best_seconds > 0 && task.best_seconds > kWorse * task.earlier_best_seconds;
+}
+
+std::string TieText(std::size_t ties) {
+  return ties == 0 ? std::string() : "tie of " + std::to_string(ties + 1);
 }
 
 std::string ToJson(const TuneReport& report) {
@@ -86,6 +102,7 @@ std::string ToJson(const TuneReport& report) {
   json["interrupted"] = report.interrupted;
   json["default_network_" + report.metric] = report.default_network_seconds();
   json["best_network_" + report.metric] = report.best_network_seconds();
+  json["tasks_without_time"] = TimesOfNetwork(report.tasks).without;
   json["tasks"] = Json::array();
   for (const TaskReport& task : report.tasks) {
     json["tasks"].push_back(TaskJson(task, report.metric));

@@ -18,9 +18,14 @@ struct TaskReport {
   std::int64_t macs = 0;
   std::int64_t space_size = 0;
   double default_seconds = 0;  ///< 0 if not measured, or not ok
-  double best_seconds = 0;     ///< 0 if none is ok
-  double current_seconds = 0;  ///< of the newest trial; 0 if it failed
-  bool disturbed = false;      ///< best_seconds was measured in noise and may be too long
+  /// Of the winner of the last race; before the first race, of the fastest trial. 0 if none is ok.
+  double best_seconds = 0;
+  /// best_seconds of the race before the last one, if that was in an earlier run; else 0. Races
+  /// measure all of their configs again, so this one may be lower.
+  double earlier_best_seconds = 0;
+  double best_product_share = 1;  ///< of best_config, see ProductShareOf
+  double current_seconds = 0;     ///< of the newest trial; 0 if it failed
+  bool disturbed = false;         ///< best_seconds was measured in noise and may be too long
   std::string best_template;
   Config best_config;
   /// A config that no other one beats in all metrics of the job.
@@ -69,6 +74,20 @@ struct TuneReport {
   double default_network_seconds() const;
   double best_network_seconds() const;
 };
+
+/// Sums over the tasks that have a default and a best value, each as often as it is used.
+struct NetworkTimes {
+  double standard = 0, best = 0;
+  std::int64_t with = 0, without = 0;  ///< tasks that are counted and that are left out
+  void Add(double default_value, double best_value, std::int64_t occurrences);
+};
+NetworkTimes TimesOfNetwork(const std::vector<TaskReport>& tasks);
+
+/// Whether a best value is worse than the earlier one by more than a measurement's usual spread.
+bool IsWorse(const TaskReport& task);
+
+/// "tie of 3": the winner and the configs that cannot be told from it; empty without any.
+std::string TieText(std::size_t ties);
 
 /// One line of JSON: {"metric","trials","wall_seconds","trials_per_second","idle_share",…,"tasks":
 /// [{"key","default_seconds","best_seconds","trials","failures":{reason:count},…}]}; with another

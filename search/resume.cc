@@ -14,6 +14,7 @@
 #include "search/strategies/fronts.h"
 #include "search/tuner_impl.h"
 #include "src/base/hash.h"
+#include "src/target/device.h"
 #include "src/target/library.h"
 #include "src/templates/device.h"
 #include "src/tensor/work.h"
@@ -197,12 +198,33 @@ Status TuneRun::Resume() {
   for (const auto& task : tasks_) {
     if (replayed.ok() && task->strategy != nullptr) replayed = task->strategy->FinishReplay();
   }
+  if (replayed.ok()) replayed = CountEarlierTime();
   log_leads_elsewhere_ = replayed.code() == StatusCode::kCorrupt;
   TW_RETURN_IF_ERROR(replayed);
   for (const BatchState& batch : batches_) {
     if (!batch.complete()) to_submit_.push_back(batch.number);
   }
   if (trials_ > 0 && context_.observer != nullptr) context_.observer->Resumed(trials_);
+  return {};
+}
+
+/// What was asked last says too little: a run that is killed while its trials are measured, again
+/// and again, would have all of its budget each time.
+Status TuneRun::CountEarlierTime() {
+  std::vector<records::LogEntry> entries;
+  for (const char* kind : {"life", "time"}) {
+    Result<std::vector<records::LogEntry>> some = context_.store->LogOfKind(job_.id, kind);
+    TW_RETURN_IF_ERROR(some);
+    entries.insert(entries.end(), some->begin(), some->end());
+  }
+  Result<WholeJobLog> log = DecodeWholeJob(entries);
+  TW_RETURN_IF_ERROR(log);
+  for (const LifeEntry& life : log->lives) {
+    earlier_seconds_ = std::max(earlier_seconds_, life.elapsed_seconds);
+  }
+  for (const TimeEntry& time : log->times) {
+    earlier_seconds_ = std::max(earlier_seconds_, time.elapsed_seconds);
+  }
   return {};
 }
 
@@ -237,6 +259,9 @@ Status TuneRun::Replay(const std::vector<TaskLog>& logs) {
     TW_RETURN_IF_ERROR(ReplayAsk(task, *entry, tells));
   }
   for (std::size_t i = 0; i < logs.size(); ++i) {
+    if (logs[i].best) {
+      TW_RETURN_IF_ERROR(CheckInSpace(*tasks_[i], logs[i].best->batches, logs[i].best->winner));
+    }
     tasks_[i]->raced = logs[i].best;
     if (logs[i].best) tasks_[i]->last_attempt = logs[i].best->attempt;
   }

@@ -3,7 +3,9 @@
 // The gain of a task's next trials is weight x best time x the share by which the best time is
 // expected to fall. That share mixes what the last batches achieved with what more trials may still
 // achieve: it shrinks with the number of trials made and with how near the task's arithmetic rate
-// is to the best rate any task of the job has reached.
+// is to the best rate any task of the job has reached. Rates are of the operations that the best
+// config executes: Winograd's convolution, counted as the direct one, would be faster than the
+// machine, and every other task would seem to have room.
 #include "search/task_scheduler.h"
 
 #include <algorithm>
@@ -28,7 +30,7 @@ TaskScheduler::TaskScheduler(std::vector<ScheduledTask> tasks, const SchedulerOp
 double TaskScheduler::BestRate() const {
   double rate = 0;
   for (const State& state : tasks_) {
-    if (state.best > 0) rate = std::max(rate, state.task.operations / state.best);
+    if (state.best > 0) rate = std::max(rate, OperationsOf(state) / state.best);
   }
   return rate;
 }
@@ -41,7 +43,7 @@ double TaskScheduler::Gain(int task, std::int64_t trials) const {
     seconds = rate > 0 ? kUnknownSlowness * std::max(1.0, state.task.operations) / rate : 1;
   }
   const double headroom =
-      rate > 0 ? std::max(kLeastHeadroom, 1 - state.task.operations / seconds / rate) : 1;
+      rate > 0 ? std::max(kLeastHeadroom, 1 - OperationsOf(state) / seconds / rate) : 1;
   const auto next = static_cast<double>(trials);
   const double possible =
       headroom * next / (static_cast<double>(std::max(state.proposed, state.told)) + next);
@@ -77,8 +79,9 @@ std::int64_t TaskScheduler::untouched() const {
 
 void TaskScheduler::Proposed(int task, std::int64_t trials) { At(task).proposed += trials; }
 
-void TaskScheduler::Told(int task, std::int64_t trials, double best_seconds) {
+void TaskScheduler::Told(int task, std::int64_t trials, double best_seconds, double product_share) {
   State& state = At(task);
+  state.product_share = product_share;
   state.told += trials;
   state.best = best_seconds;
   state.recent.push_back({state.told, best_seconds});

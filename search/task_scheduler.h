@@ -29,8 +29,9 @@ class TaskScheduler {
   std::optional<int> Next() const;
   /// A batch of so many trials was proposed for the task.
   void Proposed(int task, std::int64_t trials);
-  /// A batch came back; best_seconds is the task's best so far, 0 if none.
-  void Told(int task, std::int64_t trials, double best_seconds);
+  /// A batch came back; best_seconds is the task's best so far, 0 if none. product_share:
+  /// operations that this best executes for each of the task's (ProductShareOf).
+  void Told(int task, std::int64_t trials, double best_seconds, double product_share = 1);
   /// The task gets no more trials.
   void Retire(int task);
   bool retired(int task) const { return At(task).retired; }
@@ -46,6 +47,7 @@ class TaskScheduler {
     ScheduledTask task;
     std::int64_t proposed = 0, told = 0;
     double best = 0;
+    double product_share = 1;     ///< of the best
     double noted_best = 0;        ///< best at the last improvement worth the name
     std::int64_t noted_told = 0;  ///< trials told at that moment
     struct Point {
@@ -57,6 +59,10 @@ class TaskScheduler {
   };
   State& At(int task) { return tasks_[static_cast<std::size_t>(task)]; }
   const State& At(int task) const { return tasks_[static_cast<std::size_t>(task)]; }
+  /// Operations of one run of the best.
+  static double OperationsOf(const State& state) {
+    return state.task.operations * state.product_share;
+  }
   double BestRate() const;
   SchedulerOptions options_;
   std::vector<State> tasks_;

@@ -6,6 +6,7 @@
 
 #include "search/strategies/fronts.h"
 #include "src/space/front.h"
+#include "src/templates/products.h"
 
 namespace tilewright::search {
 namespace {
@@ -48,6 +49,7 @@ void TaskState::Note(const Told& told, bool verified, std::size_t keep_fastest) 
     report.disturbed = best.disturbed;
     report.best_template = space.templates[which]->key;
     report.best_config = space.spaces[which].At(best.point.index);
+    report.best_product_share = ShareOf(best.point);
   }
 }
 
@@ -58,7 +60,14 @@ void TaskState::Tell(const Told& told) {
   if (told.outcome == Outcome::kOk && told.value > 0 &&
       (told_best_seconds == 0 || told.value < told_best_seconds)) {
     told_best_seconds = told.value;
+    told_product_share = ShareOf(told.point);
   }
+}
+
+double TaskState::ShareOf(Point point) const {
+  const auto which = static_cast<std::size_t>(point.space);
+  return ProductShareOf(*space.templates[which], input.task.workload, input.epilogue,
+                        input.task.target, space.spaces[which].At(point.index));
 }
 
 void TaskState::TellOfFront(const Told& told) {

@@ -37,6 +37,7 @@ struct TaskState {
   /// Fastest of all told, 0 if none is ok; of several metrics the mean of the best of each
   /// direction (FrontDirections), which gets better wherever the front does.
   double told_best_seconds = 0;
+  double told_product_share = 1;  ///< of the fastest of all told
   /// The fastest verified points, or where verified_last all points, fastest first.
   std::vector<Told> fastest;
   /// The fastest of those that were measured in noise: any of them may be faster than it looks.
@@ -63,6 +64,8 @@ struct TaskState {
 
   std::vector<double> told_bests;  ///< by direction; see told_best_seconds
 
+  /// See ProductShareOf.
+  double ShareOf(Point point) const;
   /// Takes one durable result into the report and `fastest`; trials are counted here.
   void Note(const Told& told, bool verified, std::size_t keep_fastest);
   /// Takes what executing a point again said of its result.

@@ -18,6 +18,7 @@
 #include <memory>
 #include <utility>
 
+#include "search/legality.h"
 #include "search/tuner_impl.h"
 #include "src/base/math.h"
 #include "src/templates/device.h"
@@ -89,7 +90,8 @@ void TuneRun::Retire(int task, std::string reason) {
 void TuneRun::TellBatch(const BatchState& batch) {
   TaskState& state = TaskAt(batch.task);
   for (const auto& told : batch.results) state.Tell(*told);
-  scheduler_->Told(batch.task, std::ssize(batch.points), state.told_best_seconds);
+  scheduler_->Told(batch.task, std::ssize(batch.points), state.told_best_seconds,
+                   state.told_product_share);
   const std::int64_t number = batch.number;
   std::erase_if(batches_, [number](const BatchState& other) { return other.number == number; });
 }
@@ -290,9 +292,15 @@ Status TuneRun::SubmitPoint(const BatchState& batch, Place place) {
   return context_.measurer->Submit(std::move(request));
 }
 
+bool TuneRun::TrialsSpent() const {
+  return settings_.trials > 0 && trials_ + std::ssize(places_) >= settings_.trials;
+}
+
 Status TuneRun::Submit(const BatchState& batch) {
   for (std::size_t slot = 0; slot < batch.points.size(); ++slot) {
     if (batch.results[slot]) continue;
+    // A job that goes on under a lower limit than it was begun with has more points than trials.
+    if (TrialsSpent()) return {};
     TW_RETURN_IF_ERROR(SubmitPoint(batch, {batch.number, slot}));
   }
   return {};
@@ -488,6 +496,18 @@ Status TuneRun::Search() {
   return writer_->Flush();
 }
 
+Status TuneRun::CheckAnyTrial() const {
+  if (trials_ > 0 || interrupted_ || !LimitReached().empty()) return {};
+  std::string message;
+  for (const auto& task : tasks_) {
+    const Legality legality = CheckConfigs(task->space);
+    if (legality.none_legal()) {
+      message += (message.empty() ? "" : "; ") + task->key + ": " + legality.Text();
+    }
+  }
+  return message.empty() ? Status() : InvalidArgument("nothing can be measured: " + message);
+}
+
 TuneReport TuneRun::Report() {
   TuneReport report;
   if (!tasks_.empty()) report.metric = MetricOf(tasks_.front()->input.task.target);
@@ -569,12 +589,13 @@ Result<TuneReport> Tune(const std::vector<TuneTask>& tasks, const JobSettings& s
   }
   TW_RETURN_IF_ERROR(opened);
   TW_RETURN_IF_ERROR(run->Search());
-  TuneReport report = run->Report();
-  if (!report.interrupted) {
+  TW_RETURN_IF_ERROR(run->CheckAnyTrial());
+  if (run->interrupted()) {
+    run->ShowEarlierRaces();
+  } else {
     TW_RETURN_IF_ERROR(run->Race());
-    report = run->Report();
   }
-  return report;
+  return run->Report();
 }
 
 }  // namespace tilewright::search

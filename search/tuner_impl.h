@@ -35,10 +35,17 @@ class TuneRun {
   Status Open(const std::vector<TuneTask>& tasks, int life);
   /// After Open has failed: whether for a log that is whole, but leads elsewhere today.
   bool log_leads_elsewhere() const { return log_leads_elsewhere_; }
+  /// After Search: whether it was stopped from outside.
+  bool interrupted() const { return interrupted_; }
   /// Searches until the limits are reached, every task is retired, or stop is requested.
   Status Search();
+  /// After Search. Errors: kInvalidArgument with the reasons if no config of any task is legal, so
+  /// that nothing was measured.
+  Status CheckAnyTrial() const;
   /// Races the finalists of every task and stores the winners (race.cc).
   Status Race();
+  /// After a search that was interrupted: the report says what the races of earlier runs said.
+  void ShowEarlierRaces();
   TuneReport Report();
 
  private:
@@ -62,6 +69,8 @@ class TuneRun {
   Status Resume();
   Status CheckVersions() const;
   Status Replay(const std::vector<TaskLog>& logs);
+  /// Takes the time of earlier lives from the notes in the log.
+  Status CountEarlierTime();
   /// What was verified at the end of an earlier life of the job.
   Status ReplayVerified(TaskState& state) const;
   Status ReplayAsk(int task, const AskEntry& ask,
@@ -80,7 +89,10 @@ class TuneRun {
   void Think(int task, int count, std::vector<Told> results);
   void Learn(int task, bool wait);
   Status TakeAsked();
+  /// Hands the measurer the points of a batch that have no result, within the limit of trials.
   Status Submit(const BatchState& batch);
+  /// Every trial that the limit allows is done or under way.
+  bool TrialsSpent() const;
   Status SubmitPoint(const BatchState& batch, Place place);
   /// Stores the trial of a device that was lost, and has the point measured once more.
   Status TryAgain(Place place, Trial lost);
@@ -122,13 +134,15 @@ class TuneRun {
   // race.cc
   /// races_left: this one and those after it, which share what is left of the budget.
   Status RaceTask(int task, int races_left);
+  /// The report of a task without a race of this run says what its last race said: that is served.
+  static void ShowEarlierRace(TaskState& state);
   /// Of a task whose trials came unverified: the fastest that computes what it should is the best.
   Status VerifyFastest(TaskState& state);
   /// Executes what else is in a task's front, and what takes the places of those that compute
   /// something else. verified: the fastest, which has been.
   Status VerifyFront(TaskState& state, Point verified, std::int64_t attempt);
-  /// The attempt of a task's next race: the one after the last that was logged, or after one that left
-  /// failures behind: a trial's id has the attempt, and what is stored already is not stored again.
+  /// Attempt of a task's next race: the one after all that the store has, since trials of a race
+  /// that was interrupted keep their ids.
   Result<std::int64_t> NextAttempt(const TaskState& state) const;
   /// Stores the best of a task and what says so in the log; shows it in the report.
   Status StoreWinner(TaskState& state, const BestEntry& best, const Trial& trial);

@@ -9,6 +9,7 @@
 
 #include "measure/messages.h"
 #include "measure/worker/channel.h"
+#include "src/base/printable.h"
 
 namespace tilewright::measure {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 constexpr int kFirstDescriptor = 10;
 
 int Fail(const Status& status) {
-  std::fprintf(stderr, "worker: %s\n", status.message().c_str());
+  std::fprintf(stderr, "worker: %s\n", Printable(status.message()).c_str());
   return 1;
 }
 

@@ -12,6 +12,7 @@
 #include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/device_network.h"
+#include "python_free_cli/machine_peaks.h"
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/model_source.h"
 #include "python_free_cli/own_process.h"
@@ -394,7 +395,10 @@ class BenchCommand final : public Command {
     TW_RETURN_IF_ERROR(inputs);
     BenchOptions options;
     options.seconds = seconds_;
-    if (!model->on_gpu()) options.peaks = MeasurePeaks();
+    if (!model->on_gpu()) {
+      const auto target = Target::Parse(model->target());
+      options.peaks = target.ok() ? PeaksHere(*target) : MeasurePeaks();
+    }
     Announce(*model, progress);
     const auto first = RunTold(*model, *inputs, progress);  // what is measured is left alone
     TW_RETURN_IF_ERROR(first);
@@ -413,6 +417,8 @@ class BenchCommand final : public Command {
       }
       PrintJson({{"model", model->name()},
                  {"threads", report->threads},
+                 {"operators_seconds", report->operators_seconds},
+                 {"between_operators_seconds", report->total_seconds - report->operators_seconds},
                  {"total_seconds", report->total_seconds},
                  {"least_seconds", report->least_seconds},
                  {"gflops", report->gflops()},
@@ -430,8 +436,9 @@ class BenchCommand final : public Command {
       PrintOut("{:<34} {:<44} {:<8} {:>10} {:>9} {:>7}\n", row.value.substr(0, 34),
                row.op.substr(0, 44), row.layout, ShortSeconds(row.seconds),
                row.macs > 0 ? fmt::format("{:.1f}", gflops) : "-",
-               model->on_gpu() ? "-" : fmt::format("{:.1f}%", 100 * row.roofline_share));
+               RooflineShareText(row.roofline_share, 1));
     }
+    PrintOut("{}\n", BenchSumText(*report));
     PrintOut("{}: {} per run (fastest {}), {}, {:.1f} GFLOP/s, {} runs\n", model->name(),
              ShortSeconds(report->total_seconds), ShortSeconds(report->least_seconds),
              model->on_gpu() ? "tensors copied there and back"
@@ -439,6 +446,19 @@ class BenchCommand final : public Command {
                                            100 * report->roofline_share),
              report->gflops(), report->rounds);
     return kExitDone;
+  }
+
+  /// How the sum of the operators and the time of a run belong together.
+  static std::string BenchSumText(const BenchReport& report) {
+    const double between = report.total_seconds - report.operators_seconds;
+    const std::string sum = "sum of the operators " + ShortSeconds(report.operators_seconds) + ", ";
+    if (between >= 0) {
+      return sum + "between operators (copies of inputs and outputs, starting threads) " +
+             ShortSeconds(between) + ", total " + ShortSeconds(report.total_seconds);
+    }
+    return sum + "which is " + ShortSeconds(-between) + " more than the total of " +
+           ShortSeconds(report.total_seconds) +
+           ": operators are timed in runs of their own, with a clock read after each";
   }
 
   std::string library_;

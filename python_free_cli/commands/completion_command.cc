@@ -45,11 +45,11 @@ class CompletionCommand final : public Command {
     if (what_ == "all") {
       TW_RETURN_IF_ERROR(WritePages(program, folder_));
     } else if (what_ == "bash") {
-      PrintOut("{}", BashCompletion(program));
+      WriteText(BashCompletion(program));
     } else if (what_ == "zsh") {
-      PrintOut("{}", ZshCompletion(program));
+      WriteText(ZshCompletion(program));
     } else if (what_ == "fish") {
-      PrintOut("{}", FishCompletion(program));
+      WriteText(FishCompletion(program));
     } else {
       return PrintManual(program);
     }
@@ -59,7 +59,7 @@ class CompletionCommand final : public Command {
  private:
   Result<int> PrintManual(const CommandPage& program) const {
     if (command_.empty()) {
-      PrintOut("{}", ProgramManual(program));
+      WriteText(ProgramManual(program));
       return kExitDone;
     }
     const auto found = std::ranges::find(program.verbs, command_, &CommandPage::name);
@@ -68,7 +68,7 @@ class CompletionCommand final : public Command {
       for (const CommandPage& page : program.verbs) known.push_back(page.name);
       return InvalidArgument("'" + command_ + "': no such command" + DidYouMean(command_, known));
     }
-    PrintOut("{}", CommandManual(program, *found));
+    WriteText(CommandManual(program, *found));
     return kExitDone;
   }
 

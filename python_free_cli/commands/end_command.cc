@@ -41,7 +41,8 @@ int EndCommand(const char* name, const std::function<Result<int>()>& run) {
     exit_code = Unavailable("out of memory");
   }
   if (exit_code.ok()) return CheckOutput(*exit_code);
-  PrintErr("tilewright {}: {}\n", name, exit_code.status().message());
+  const std::string message = PrintableMessage(exit_code.status().message());
+  PrintErr("tilewright {}: {}\n", name, Lines{message});
   return ExitCodeOf(exit_code.status().code());
 }
 

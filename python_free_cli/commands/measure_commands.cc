@@ -73,7 +73,7 @@ class MeasureCommand final : public Command {
     TW_RETURN_IF_ERROR(measured);
     const Trial& trial = *measured;
     const std::string outcome = fmt::format("{}{}{}\n", OutcomeName(trial.outcome),
-                                            trial.reason.empty() ? "" : ": ", trial.reason);
+                                            trial.reason.empty() ? "" : ": ", Printable(trial.reason));
     trial.outcome == Outcome::kOk ? WriteText(outcome) : WriteMessage(outcome);
     if (trial.outcome != Outcome::kOk) return kExitFailed;
     if (trial.metric != "seconds") {

@@ -327,7 +327,7 @@ class QuantizeCommand final : public Command {
     if (json_) {
       listing_ = std::move(listing);
     } else {
-      PrintOut("{}", listing);
+      WriteText(listing);
     }
   }
 

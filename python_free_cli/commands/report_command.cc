@@ -92,7 +92,7 @@ class ReportCommand final : public Command {
     if (json_) {
       PrintJson(report::ToJson(document));
     } else if (output_.empty()) {
-      PrintOut("{}", report::ToText(document));
+      WriteText(report::ToText(document));
     } else {
       PrintErr("{}: {} jobs{}\n", output_, document.jobs.size(),
                document.bench ? fmt::format(", {} benchmarks", document.bench->rows.size()) : "");

@@ -149,23 +149,23 @@ class LowerCommand final : public Command {
       if (!text.ok()) return text.status().WithContext("--emit schedule");
       PrintOut("# {} {}\n", chosen.entry->key, chosen.config.ToString());
       if (!task.epilogue.steps.empty()) PrintOut("# followed by {}\n", task.epilogue.ToString());
-      PrintOut("{}", *text);
+      WriteText(*text);
       return kExitDone;
     }
     if (emit_ == "stages") {
-      PrintOut("{}", kernel->schedule.ToString());
+      WriteText(kernel->schedule.ToString());
       return kExitDone;
     }
     auto program = Lower(kernel->schedule, "kernel", LowerLimitsFor(target));
     TW_RETURN_IF_ERROR(program);
     if (emit_.empty() || emit_ == "loops") {
-      PrintOut("{}", ToString(*program));
+      WriteText(ToString(*program));
       return kExitDone;
     }
     auto code = Generate({*program}, target, emit_ == "llvm" ? Emit::kLlvmIr : Emit::kAssembly);
     TW_RETURN_IF_ERROR(code);
     if (emit_ == "resources") return PrintResources(*program, *code, target);
-    PrintOut("{}", *code);
+    WriteText(*code);
     return kExitDone;
   }
 
@@ -179,7 +179,7 @@ class LowerCommand final : public Command {
                                  chosen.config);
     TW_RETURN_IF_ERROR(stream);
     if (emit_ == "cost") return PrintCost(task.task.target, *stream);
-    PrintOut("{}", vta::Listing(stream->instructions));
+    WriteText(vta::Listing(stream->instructions));
     return kExitDone;
   }
 
@@ -191,7 +191,8 @@ class LowerCommand final : public Command {
     options.allow_tokens_left = true;
     const auto run = vta::RunStream(vta->design, stream.instructions, nullptr, options);
     TW_RETURN_IF_ERROR(run.status());
-    PrintOut("{}dram_bytes {}\ninstructions {}\n", vta::ToString(run.summary.statistics),
+    const std::string statistics = vta::ToString(run.summary.statistics);
+    PrintOut("{}dram_bytes {}\ninstructions {}\n", Lines{statistics},
              run.summary.dram_bytes, run.summary.counts.Total());
     for (const vta::CycleModel& model :
          {vta::CycleModel::Pynq(), vta::CycleModel::PynqSharedBus(), vta::CycleModel::Rtl()}) {

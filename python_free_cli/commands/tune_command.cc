@@ -20,6 +20,7 @@
 #include "python_free_cli/command.h"
 #include "python_free_cli/commands/exchange_commands.h"
 #include "python_free_cli/device_support.h"
+#include "python_free_cli/machine_peaks.h"
 #include "python_free_cli/measurer_setup.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/registries.h"
@@ -30,13 +31,16 @@
 #include "records/store.h"
 #include "search/deadline.h"
 #include "search/job.h"
+#include "search/legality.h"
 #include "search/space.h"
 #include "search/tuner.h"
+#include "src/base/files/file.h"
 #include "src/base/files/unfinished.h"
 #include "src/base/json.h"
 #include "src/target/device.h"
 #include "src/target/library.h"
 #include "src/templates/device.h"
+#include "src/templates/text/text_template.h"
 #include "src/templates/vta/vta_target.h"
 
 namespace tilewright::cli {
@@ -92,6 +96,7 @@ class TuneCommand final : public Command {
            "A job that was stopped, or killed, goes on when the same command is started again.\n";
   }
   void Declare(CLI::App& app) override {
+    app_ = &app;
     app.add_option(
         "file", file_,
         "Model file (ONNX or Relay text), FILE#N for one task, FILE.tw, or a workload key");
@@ -120,11 +125,13 @@ class TuneCommand final : public Command {
                    "Search the Pareto front of several metrics: cycles,dram_bytes on a VTA, "
                    "seconds,code_bytes and joules on a CPU, seconds,joules on a GPU")
         ->delimiter(',');
-    strategy_option_ = app.add_option("--strategy", strategy_,
-                                      "auto, model, evolve, genetic, random or grid, or one of a plugin");
+    strategy_option_ =
+        app.add_option("--strategy", strategy_,
+                       "auto, model, evolve, genetic, random or grid, or one of a plugin");
     seed_option_ = app.add_option("--seed", seed_, "Seed of everything random");
-    app.add_option("--template", templates_,
-                   "Search only this template of the tasks that have it (several times for several)")
+    app.add_option(
+           "--template", templates_,
+           "Search only this template of the tasks that have it (several times for several)")
         ->allow_extra_args(false);
     app.add_flag("--groups", groups_,
                  "Groups of operators without an anchor (pools, norms, …) are tasks, too, where "
@@ -190,6 +197,7 @@ class TuneCommand final : public Command {
       PrintErr("{} of {} tasks are left out: no template of --template serves them\n",
                all_tasks - tasks->size(), all_tasks);
     }
+    TW_RETURN_IF_ERROR(CheckSchedules(*searched, *tasks));
     auto store = records::Store::Open(settings->records, records::Store::Mode::kReadWrite);
     if (store.ok()) TW_RETURN_IF_ERROR(records::KeepScheduleTexts(*store, templates()));
     TW_RETURN_IF_ERROR(store);
@@ -200,11 +208,9 @@ class TuneCommand final : public Command {
 
     std::vector<std::string> names;
     for (const search::TuneTask& task : *tasks) names.push_back(ShortName(task.task.workload));
-    const std::vector<double> bounds = Bounds(*tasks, *target);
-    if (!fleet_.connected()) {  // peaks of this machine
-      TW_RETURN_IF_ERROR(KeepPeaks(*store, *target, (*measurer)->device()));
-    }
-    TuneDisplay display(MetricOf(*target), bounds, names, ::isatty(STDERR_FILENO) == 1, clock);
+    const auto bounds = Bounds(*tasks, *target, *store, (*measurer)->device());
+    TW_RETURN_IF_ERROR(bounds);
+    TuneDisplay display(MetricOf(*target), *bounds, names, ::isatty(STDERR_FILENO) == 1, clock);
 
     if (settings->budget_seconds == 0 && settings->deadline.empty()) {
       display.SetTrials(settings->trials);
@@ -231,14 +237,14 @@ class TuneCommand final : public Command {
     StopAtSignals();
     auto report = search::Tune(*tasks, *settings, context);
     TW_RETURN_IF_ERROR(report);
-    display.Finish();
+    const double share_done = display.Finish(*report);
     if (watch) watch->Finish();
     if (json_) {
       Json json = *ParseJson(search::ToJson(*report));
       if (fleet_measurer_ != nullptr) json["fleet"] = FleetJson(*fleet_measurer_);
       PrintJson(json);
     } else {
-      PrintReport(*report, names, bounds);
+      PrintReport(*report, names, *bounds, share_done);
       if (fleet_measurer_ != nullptr) PrintFleet(*fleet_measurer_);
     }
     if (settings->trials > 0 && report->trials >= settings->trials) {
@@ -250,6 +256,26 @@ class TuneCommand final : public Command {
   }
 
  private:
+  /// A schedule that is given to be searched is searched for something. Errors: kInvalidArgument with
+  /// the reasons if none of its configs is legal for any task.
+  Status CheckSchedules(const TemplateRegistry& searched,
+                        const std::vector<search::TuneTask>& tasks) const {
+    for (const std::string& file : app_->get_option("--schedule")->results()) {
+      const auto text = ReadFile(file, kMostScheduleBytes + 1);
+      TW_RETURN_IF_ERROR(text);
+      const auto schedule = ParseScheduleText(*text, file);
+      TW_RETURN_IF_ERROR(schedule);
+      const Status legal = search::CheckTemplate(searched, schedule->key, tasks);
+      if (!legal.ok()) return legal.WithContext("--schedule " + file);
+      const bool serves = std::ranges::any_of(tasks, [&](const search::TuneTask& task) {
+        const auto entries = searched.For(task.task.workload, task.task.target);
+        return std::ranges::find(entries, schedule->key, &TemplateEntry::key) != entries.end();
+      });
+      if (!serves) PrintErr("--schedule {}: it serves none of the tasks\n", file);
+    }
+    return {};
+  }
+
   /// Errors: those of FleetArgument::Connect; kInvalidArgument for what goes with this machine.
   Status ConnectFleet(search::JobSettings& settings) {
     if (settings.fleet.empty()) return {};
@@ -400,36 +426,29 @@ class TuneCommand final : public Command {
     return {};
   }
 
-  /// Keeps what this machine reaches for reports, where candidates run here: of several
-  /// measurements the highest, as noise only lowers them.
-  Status KeepPeaks(records::Store& store, const Target& target,
-                   const DeviceFingerprint& fingerprint) const {
+  /// The roofline of each task where candidates run on this machine, or on no machine at all; else
+  /// it is not known. Its peaks are kept in the store, where `report` finds them.
+  Result<std::vector<RooflineBound>> Bounds(const std::vector<search::TuneTask>& tasks,
+                                            const Target& target, records::Store& store,
+                                            const DeviceFingerprint& fingerprint) const {
     const DeviceSupport* device = DeviceSupportOf(target);
-    if (device == nullptr || device->peaks == nullptr || runner_.elsewhere()) return {};
-    MachinePeaks peaks = device->peaks(target);
-    const std::string name = report::PeaksFact(fingerprint);
-    auto known = store.Fact(name);
-    TW_RETURN_IF_ERROR(known);
-    if (known->has_value()) {
-      if (const auto before = report::ParsePeaks(**known); before.ok()) {
-        for (double MachinePeaks::*rate :
-             {&MachinePeaks::float_ops_per_second, &MachinePeaks::int8_ops_per_second,
-              &MachinePeaks::near_bytes_per_second, &MachinePeaks::far_bytes_per_second}) {
-          peaks.*rate = std::max(peaks.*rate, (*before).*rate);
-        }
-      }
+    const bool elsewhere = runner_.elsewhere() || fleet_.connected();
+    if (device == nullptr || device->bounds == nullptr || (elsewhere && !CountsTrials(target))) {
+      return std::vector<RooflineBound>(tasks.size());
     }
-    return store.SetFact(name, report::PeaksText(peaks));
+    MachinePeaks peaks;
+    if (device->peaks != nullptr) {
+      const std::string name = report::PeaksFact(fingerprint);
+      auto known = store.Fact(name);
+      TW_RETURN_IF_ERROR(known);
+      const auto before = report::ParsePeaks(known->value_or(""));
+      peaks = HigherPeaks(PeaksHere(target), before.ok() ? *before : MachinePeaks());
+      TW_RETURN_IF_ERROR(store.SetFact(name, report::PeaksText(peaks)));
+    }
+    return device->bounds(tasks, target, peaks);
   }
 
-  /// What no schedule of each task can go below.
-  static std::vector<double> Bounds(const std::vector<search::TuneTask>& tasks,
-                                    const Target& target) {
-    const DeviceSupport* device = DeviceSupportOf(target);
-    if (device != nullptr && device->bounds != nullptr) return device->bounds(tasks, target);
-    return std::vector<double>(tasks.size(), 0);
-  }
-
+  CLI::App* app_ = nullptr;
   ModelArguments model_;
   FloatErrorArgument float_error_;
   std::string file_, job_, records_, target_, vta_config_, libraries_, budget_, strategy_;

@@ -15,6 +15,8 @@
 // Values of trials are in the task's metric (seconds but for a VTA). Times of a job are seconds
 // since it began, pauses left out. Columns of one table have one length.
 
+#include "search/report.h"
+
 namespace tilewright::report {
 
 /// The best value so far: one entry for each trial that was better than all before it.
@@ -101,7 +103,8 @@ struct CodeListing {
 
 /// Operations and bytes of a task against what the device can do.
 struct Roofline {
-  double operations = 0, bytes = 0;
+  double operations = 0;  ///< that the best config executes: Winograd's are fewer than the task's
+  double bytes = 0;
   std::string per = "second";            ///< of what follows: "second", or "cycle" of a VTA
   double peak_operations = 0;            ///< of all threads; 0: not known
   double near_bytes = 0, far_bytes = 0;  ///< of all threads; near is 0 where there is one memory
@@ -177,7 +180,8 @@ struct TaskPage {
 struct TimePage {
   std::vector<double> seconds;                                    ///< end of each stretch
   std::vector<double> timing, running, building, learning, idle;  ///< shares, 0 to 1
-  double wall = 0;  ///< seconds in all, of those that were noted
+  double wall = 0;          ///< seconds in all, of those that were noted
+  std::int64_t trials = 0;  ///< in these seconds
   double timing_seconds = 0, running_seconds = 0, building_seconds = 0, learning_seconds = 0,
          idle_seconds = 0;
   bool known() const { return wall > 0; }
@@ -207,9 +211,10 @@ struct JobPage {
   std::vector<Failure> failures;
   std::vector<TaskPage> tasks;
 
-  /// Sum of occurrences x default or best over the tasks that have both.
-  double default_total() const;
-  double best_total() const;
+  /// Sums over the tasks, by the rule of `tune`.
+  search::NetworkTimes Times() const;
+  /// Trials per second of searching, in all runs of the job; `tune` says it of its own run.
+  double TrialsPerSecond() const;
 };
 
 /// A task that two stores have.

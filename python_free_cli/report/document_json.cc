@@ -215,6 +215,7 @@ Json TimeJson(const TimePage& time) {
 }
 
 Json JobJson(const JobPage& job) {
+  const search::NetworkTimes times = job.Times();
   Json json = {{"store", job.store},
                {"name", job.name},
                {"graph", job.graph},
@@ -232,8 +233,10 @@ Json JobJson(const JobPage& job) {
                {"trials", job.trials},
                {"ok", job.ok},
                {"disturbed", job.disturbed},
-               {"default_total", Number(job.default_total())},
-               {"best_total", Number(job.best_total())},
+               {"default_total", Number(times.standard)},
+               {"best_total", Number(times.best)},
+               {"tasks_without_time", times.without},
+               {"trials_per_second", Number(job.TrialsPerSecond())},
                {"time", TimeJson(job.time)},
                {"pace",
                 {{"step_seconds", Number(job.pace.step)},
@@ -360,19 +363,20 @@ Json BenchJson(const BenchPage& bench) {
   return json;
 }
 
-double TotalOf(const JobPage& job, double TaskPage::*member) {
-  double sum = 0;
-  for (const TaskPage& task : job.tasks) {
-    if (task.default_value <= 0 || task.best_value <= 0) continue;
-    sum += static_cast<double>(task.occurrences) * task.*member;
-  }
-  return sum;
-}
-
 }  // namespace
 
-double JobPage::default_total() const { return TotalOf(*this, &TaskPage::default_value); }
-double JobPage::best_total() const { return TotalOf(*this, &TaskPage::best_value); }
+search::NetworkTimes JobPage::Times() const {
+  search::NetworkTimes times;
+  for (const TaskPage& task : tasks) {
+    times.Add(task.default_value, task.best_value, task.occurrences);
+  }
+  return times;
+}
+
+double JobPage::TrialsPerSecond() const {
+  if (time.known()) return static_cast<double>(time.trials) / time.wall;
+  return wall_seconds > 0 ? static_cast<double>(trials) / wall_seconds : 0;
+}
 
 Json ToJson(const Document& document) {
   Json json = {{"format", 1},

@@ -44,18 +44,3 @@ set_source_files_properties(${CMAKE_CURRENT_BINARY_DIR}/report_page_files.cc PRO
                             SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON
                             OBJECT_DEPENDS "${page_files}")
 target_link_libraries(tw_program PRIVATE ${SODIUM_LIBRARY})
-
-# `tune --watch` serves the page where Debian's libcpp-httplib-dev is there.
-find_path(TILEWRIGHT_HTTPLIB_INCLUDE httplib.h)
-find_library(TILEWRIGHT_HTTPLIB_LIBRARY cpp-httplib)
-if(TILEWRIGHT_HTTPLIB_INCLUDE AND TILEWRIGHT_HTTPLIB_LIBRARY)
-  set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/report/server.cc PROPERTIES
-                              COMPILE_DEFINITIONS  # the others: what Debian built the library with
-                              "TILEWRIGHT_HTTPLIB;CPPHTTPLIB_OPENSSL_SUPPORT;CPPHTTPLIB_ZLIB_SUPPORT;CPPHTTPLIB_BROTLI_SUPPORT")
-  target_link_libraries(tw_program PRIVATE ${TILEWRIGHT_HTTPLIB_LIBRARY})
-else()
-  message(STATUS "No cpp-httplib (libcpp-httplib-dev): tilewright tune has no --watch")
-endif()
-# Its header is the longest there is.
-set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/report/server.cc PROPERTIES
-                            SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)

@@ -54,11 +54,12 @@ void ReadSettings(const std::string& settings, JobPage& page) {
   page.strategy = text("strategy");
 }
 
-void FillRoofline(const records::Store& store, const TaskTrials& trials, TaskPage& page) {
+void FillRoofline(const records::Store& store, const TaskTrials& trials, double product_share,
+                  TaskPage& page) {
   const Task& task = trials.task();
   const Work work = WorkOf(task.workload);
   Roofline& roofline = page.roofline;
-  roofline.operations = work.operations;
+  roofline.operations = work.operations * product_share;
   roofline.bytes = static_cast<double>(work.bytes);
   roofline.int8 = !task.workload.data.dtype.is_float();
   if (page.metric != "seconds") return FillVtaRoofline(task, roofline);
@@ -79,8 +80,8 @@ void FillRoofline(const records::Store& store, const TaskTrials& trials, TaskPag
       threads * (roofline.int8 ? peaks->int8_ops_per_second : peaks->float_ops_per_second);
   roofline.near_bytes = threads * peaks->near_bytes_per_second;
   roofline.far_bytes = threads * peaks->far_bytes_per_second;
-  roofline.bound =
-      RooflineSeconds(*peaks, task.workload.macs(), work.bytes, roofline.int8, threads);
+  roofline.bound = RooflineOf(*peaks, task.workload.macs(), work.bytes, roofline.int8, threads)
+                       .Least(product_share);
   roofline.peaks_of = "measured when the job began";
 }
 
@@ -193,7 +194,7 @@ Status AddJob(const records::Store& store, const TaskMap& tasks, const GatherOpt
   const std::size_t points = std::clamp(share, kLeastPoints, kMostPoints);
   for (const auto& [key, task] : tasks) {
     TaskPage one = task->Page(*options.templates, points, std::min(kMostRows, points));
-    FillRoofline(store, *task, one);
+    FillRoofline(store, *task, task->BestProductShare(*options.templates), one);
     if (options.finish) TW_RETURN_IF_ERROR(options.finish(*task, one));
     page.tasks.push_back(std::move(one));
   }
@@ -291,6 +292,7 @@ TimePage TimeOf(const std::vector<search::TimeEntry>& notes) {
     add(note.model_seconds, before.model_seconds, page.learning, page.learning_seconds);
     add(note.idle_seconds, before.idle_seconds, page.idle, page.idle_seconds);
     page.wall += wall;
+    page.trials += std::max<std::int64_t>(0, note.trials - before.trials);
     before = note;
   }
   return page;

@@ -19,7 +19,28 @@ std::string PolicyOf(std::string_view charts, std::string_view script, std::stri
          (live ? "; connect-src 'self'" : "");
 }
 
+/// Every text of the document as Printable makes it. Listings of code keep their lines.
+void MakePrintable(Json& json, bool lines) {
+  if (json.is_string()) {
+    json = Printable(json.get_ref<const std::string&>(), lines);
+  } else if (json.is_object()) {
+    for (auto& [name, value] : json.items()) {
+      MakePrintable(value, name == "loops" || name == "assembly");
+    }
+  } else if (json.is_array()) {
+    for (Json& value : json) {
+      if (value.is_string() || value.is_structured()) MakePrintable(value, lines);
+    }
+  }
+}
+
 }  // namespace
+
+std::string PageData(const Document& document) {
+  Json json = ToJson(document);
+  MakePrintable(json, false);
+  return DumpJson(json);
+}
 
 std::string ScriptHash(std::string_view script) {
   std::array<unsigned char, crypto_hash_sha256_BYTES> digest{};
@@ -67,7 +88,7 @@ Status CheckPage() {
 Result<std::string> MakePage(const Document& document) {
   TW_RETURN_IF_ERROR(CheckPage());
   const PageParts parts = BuiltInParts();
-  const std::string data = EscapeForScript(DumpJson(ToJson(document)));
+  const std::string data = EscapeForScript(PageData(document));
   const std::array<std::pair<std::string_view, std::string>, 5> fills = {{
       {"{{policy}}", PolicyOf(parts.charts, parts.script, parts.style, document.live)},
       {"{{style}}", std::string(parts.style)},

@@ -1,31 +1,47 @@
-// The page of a running job over HTTP, by cpp-httplib where the program was built with it.
+// HTTP server of the page of a running job.
+//
+// One thread, one poll loop, sockets that never block. A connection is in one of three states: its
+// head arrives, its request waits (wait=1: an open page asks again as soon as it has an answer, and
+// the server paces it), its answer is sent. Each state has a deadline, a head has a largest size,
+// and the number of connections is limited: if it is reached, a new connection replaces the oldest
+// one whose head is incomplete. So connections that send or read slowly, or never, cost the job
+// nothing and keep nobody else from the page.
 
 #include "python_free_cli/report/server.h"
 
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <sodium.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <list>
+#include <mutex>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include "python_free_cli/report/http_request.h"
 #include "src/base/clock.h"
+#include "src/base/files/file.h"
 #include "src/base/thread.h"
-#ifdef TILEWRIGHT_HTTPLIB
-#include <httplib.h>
-#endif
 
 namespace tilewright::report {
-
-bool SameSecret(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && sodium_memcmp(a.data(), b.data(), a.size()) == 0;
-}
-
-#ifdef TILEWRIGHT_HTTPLIB
-
 namespace {
 
-constexpr double kReaderSeconds = 8;  // a page asks every two, or waits five after an error
-constexpr double kLastLookSeconds = 4;
+constexpr double kReaderSeconds = 8;  // an open page asks again within this time
+constexpr double kLongestPollSeconds = 1;
+constexpr int kBacklog = 32;
+constexpr int kAcceptsPerTurn = 16;
+constexpr std::string_view kPlain = "text/plain; charset=utf-8";
 
 std::string MakeToken() {
   std::array<unsigned char, 24> bytes{};
@@ -37,108 +53,302 @@ std::string MakeToken() {
   return text;
 }
 
+/// A listening socket on 127.0.0.1, to be closed by the caller. Errors: kUnavailable.
+Result<int> ListenOn(int port, int& chosen) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (socket < 0) return Unavailable("--watch: no socket: " + ErrnoReason());
+  const int yes = 1;
+  (void)::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_port = htons(static_cast<std::uint16_t>(port));
+  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  auto* const address = reinterpret_cast<sockaddr*>(&place);
+  socklen_t size = sizeof place;
+  if (::bind(socket, address, size) != 0 || ::listen(socket, kBacklog) != 0 ||
+      ::getsockname(socket, address, &size) != 0) {
+    const std::string reason = ErrnoReason();
+    ::close(socket);
+    return Unavailable("--watch: port " + std::to_string(port) + " of 127.0.0.1: " + reason);
+  }
+  chosen = ntohs(place.sin_port);
+  return socket;
+}
+
 }  // namespace
 
-struct WatchServer::Impl {
-  Pages pages;
-  std::string token, address;
-  httplib::Server server;
-  std::thread thread;
-  SystemClock clock;
-  std::atomic<double> last_asked{-1e9};
-  std::atomic<std::int64_t> asked{0};
+bool SameSecret(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && sodium_memcmp(a.data(), b.data(), a.size()) == 0;
+}
 
-  void Answer(const httplib::Request& request, const char* type,
-              const std::function<Result<std::string>()>& make, httplib::Response& response) {
-    response.set_header("Cache-Control", "no-store");
-    response.set_header("Referrer-Policy", "no-referrer");
-    response.set_header("X-Content-Type-Options", "nosniff");
-    response.set_header("Cross-Origin-Resource-Policy", "same-origin");
-    if (!SameSecret(request.get_param_value("token"), token)) {
-      response.status = 403;
-      response.set_content("the address lacks its token\n", "text/plain");
+struct WatchServer::Impl {
+  /// An open file descriptor, closed with its owner; -1: none.
+  class Descriptor {
+   public:
+    explicit Descriptor(int number = -1) : number_(number) {}
+    Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+    Descriptor& operator=(Descriptor&& other) noexcept {
+      std::swap(number_, other.number_);
+      return *this;
+    }
+    ~Descriptor() {
+      if (number_ >= 0) ::close(number_);
+    }
+    int number() const { return number_; }
+
+   private:
+    int number_;
+  };
+
+  struct Connection {
+    enum class State { kHead, kHeld, kAnswer };
+    Descriptor socket;
+    State state = State::kHead;
+    double deadline = 0;  // of the state
+    std::string received;
+    std::string answer;
+    std::size_t sent = 0;
+    bool last = false;  // the answer says how the job ended
+    bool done = false;  // to be closed
+  };
+
+  Pages pages;
+  Limits limits;
+  std::string token, address;
+  Descriptor listener, wake;
+  SystemClock clock;
+  std::list<Connection> connections;  // of the server's thread, oldest first
+  std::mutex mutex;                   // guards what follows
+  std::condition_variable told;
+  bool finished = false, stop = false;
+  bool told_the_end = false;  // an answer made after Finish was sent
+  double last_asked = -1e9;
+  std::thread thread;
+
+  void Wake() {
+    const std::uint64_t one = 1;
+    (void)!::write(wake.number(), &one, sizeof one);
+  }
+
+  void Reply(Connection& connection, std::string text) {
+    connection.state = Connection::State::kAnswer;
+    connection.deadline = clock.MonotonicSeconds() + limits.answer_seconds;
+    connection.answer = std::move(text);
+    Send(connection);
+  }
+
+  void ReplyWith(Connection& connection, const Result<std::string>& made, std::string_view type) {
+    Reply(connection, made.ok() ? HttpResponse("200 OK", type, *made)
+                                : HttpResponse("503 Service Unavailable", kPlain,
+                                               made.status().message() + "\n"));
+  }
+
+  void ReplyData(Connection& connection) {
+    {
+      const std::lock_guard lock(mutex);
+      connection.last = finished;
+    }
+    ReplyWith(connection, pages.data(), "application/json");
+  }
+
+  void Answer(Connection& connection, const HttpRequest& request) {
+    if (!SameSecret(request.Parameter("token"), token)) {
+      return Reply(connection,
+                   HttpResponse("403 Forbidden", kPlain, "the address lacks its token\n"));
+    }
+    if (request.method != "GET") {
+      return Reply(connection,
+                   HttpResponse("405 Method Not Allowed", kPlain, "expected a GET request\n"));
+    }
+    const bool data = request.path == "/data.json";
+    if (!data && request.path != "/") {
+      return Reply(connection, HttpResponse("404 Not Found", kPlain, "no such page\n"));
+    }
+    bool over = false;
+    {
+      const std::lock_guard lock(mutex);
+      last_asked = clock.MonotonicSeconds();
+      over = finished || stop;
+    }
+    if (!data) return ReplyWith(connection, pages.page(), "text/html; charset=utf-8");
+    if (request.Parameter("wait") != "1" || over) return ReplyData(connection);
+    connection.state = Connection::State::kHeld;
+    connection.deadline = clock.MonotonicSeconds() + limits.hold_seconds;
+  }
+
+  void Receive(Connection& connection) {
+    char bytes[4096];
+    const ssize_t got = ::recv(connection.socket.number(), bytes, sizeof bytes, 0);
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return;
+    // The reader has gone; bytes after a whole head mean nothing.
+    if (got <= 0) connection.done = true;
+    if (got <= 0 || connection.state != Connection::State::kHead) return;
+    connection.received.append(bytes, static_cast<std::size_t>(got));
+    HttpRequest request;
+    switch (ParseHead(connection.received, request)) {
+      case HeadState::kIncomplete:
+        return;
+      case HeadState::kTooLarge:
+        return Reply(connection, HttpResponse("431 Request Header Fields Too Large", kPlain,
+                                              "the head of the request is too large\n"));
+      case HeadState::kMalformed:
+        return Reply(connection, HttpResponse("400 Bad Request", kPlain, "expected HTTP/1.1\n"));
+      case HeadState::kComplete:
+        return Answer(connection, request);
+    }
+  }
+
+  void Send(Connection& connection) {
+    while (connection.sent < connection.answer.size()) {
+      const ssize_t sent =
+          ::send(connection.socket.number(), connection.answer.data() + connection.sent,
+                 connection.answer.size() - connection.sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (sent < 0 && errno == EINTR) continue;
+      if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+      if (sent < 0) connection.done = true;
+      if (sent < 0) return;
+      connection.sent += static_cast<std::size_t>(sent);
+    }
+    // Input that nobody reads would turn the close into a reset, and the answer might be lost.
+    (void)::shutdown(connection.socket.number(), SHUT_WR);
+    connection.done = true;
+    if (!connection.last) return;
+    const std::lock_guard lock(mutex);
+    told_the_end = true;
+    told.notify_all();
+  }
+
+  void Accept() {
+    for (int i = 0; i < kAcceptsPerTurn; ++i) {
+      Descriptor socket(
+          ::accept4(listener.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (socket.number() < 0) return;
+      if (connections.size() >= limits.connections) {
+        auto oldest = std::ranges::find(connections, Connection::State::kHead, &Connection::state);
+        if (oldest == connections.end()) oldest = connections.begin();
+        connections.erase(oldest);
+      }
+      Connection connection;
+      connection.socket = std::move(socket);
+      connection.deadline = clock.MonotonicSeconds() + limits.head_seconds;
+      connections.push_back(std::move(connection));
+      // A request that is there already does not depend on the connections after it.
+      Receive(connections.back());
+    }
+  }
+
+  /// Answers what has waited long enough, or `all` that waits; closes what is over.
+  void Settle(bool all) {
+    const double now = clock.MonotonicSeconds();
+    for (Connection& connection : connections) {
+      if (connection.done) continue;
+      if (connection.state == Connection::State::kHeld && (all || now >= connection.deadline)) {
+        ReplyData(connection);
+      } else if (now >= connection.deadline) {
+        connection.done = true;
+      }
+    }
+    std::erase_if(connections, [](const Connection& one) { return one.done; });
+  }
+
+  /// Waits for sockets until `deadline`, and serves those that are ready. accepting: new ones, too.
+  void Turn(double deadline, bool accepting) {
+    std::vector<pollfd> waiting = {{wake.number(), POLLIN, 0}};
+    if (accepting) waiting.push_back({listener.number(), POLLIN, 0});
+    const std::size_t first = waiting.size();
+    for (const Connection& connection : connections) {
+      const bool answering = connection.state == Connection::State::kAnswer;
+      waiting.push_back(
+          {connection.socket.number(), static_cast<short>(answering ? POLLOUT : POLLIN), 0});
+      deadline = std::min(deadline, connection.deadline);
+    }
+    const double seconds = std::clamp(deadline - clock.MonotonicSeconds(), 0.0, 10.0);
+    constexpr double kThousand = 1000;
+    if (::poll(waiting.data(), waiting.size(), static_cast<int>(std::ceil(kThousand * seconds))) <=
+        0) {
       return;
     }
-    const auto text = make();
-    if (!text.ok()) {
-      response.status = 503;
-      response.set_content(text.status().message() + "\n", "text/plain; charset=utf-8");
-      return;
+    if (waiting[0].revents != 0) {
+      std::uint64_t count = 0;
+      (void)!::read(wake.number(), &count, sizeof count);
     }
-    response.set_content(*text, type);
-    last_asked = clock.MonotonicSeconds();
-    ++asked;
+    std::size_t i = first;
+    for (Connection& connection : connections) {
+      if (waiting[i++].revents == 0) continue;
+      connection.state == Connection::State::kAnswer ? Send(connection) : Receive(connection);
+    }
+    if (accepting && waiting[1].revents != 0) Accept();
+  }
+
+  void Loop() {
+    while (true) {
+      bool over = false, ending = false;
+      {
+        const std::lock_guard lock(mutex);
+        over = finished || stop;
+        ending = stop;
+      }
+      Settle(over);
+      if (ending) break;
+      Turn(clock.MonotonicSeconds() + kLongestPollSeconds, true);
+    }
+    // What a reader that asked in time does not take now, it does not get.
+    std::erase_if(connections, [](const Connection& connection) {
+      return connection.state != Connection::State::kAnswer;
+    });
+    const double end = clock.MonotonicSeconds() + limits.farewell_seconds;
+    while (!connections.empty() && clock.MonotonicSeconds() < end) {
+      Turn(end, false);
+      Settle(true);
+    }
+    connections.clear();
   }
 };
 
-Result<WatchServer> WatchServer::Start(Pages pages, int port) {
+Result<WatchServer> WatchServer::Start(Pages pages, int port, const Limits& limits) {
   if (sodium_init() < 0) return Internal("libsodium does not start");
   auto impl = std::make_unique<Impl>();
   impl->pages = std::move(pages);
+  impl->limits = limits;
   impl->token = MakeToken();
-  httplib::Server& server = impl->server;
-  // One at a time: what answers reads the store while candidates are timed.
-  server.new_task_queue = [] { return new httplib::ThreadPool(1); };
-  server.set_payload_max_length(4096);
-  server.set_keep_alive_max_count(1);  // a connection that is kept would keep others waiting
-  server.set_read_timeout(2, 0);
-  Impl* const self = impl.get();
-  server.Get("/", [self](const httplib::Request& request, httplib::Response& response) {
-    self->Answer(request, "text/html; charset=utf-8", self->pages.page, response);
-  });
-  server.Get("/data.json", [self](const httplib::Request& request, httplib::Response& response) {
-    self->Answer(request, "application/json", self->pages.data, response);
-  });
-  if (port == 0) {
-    port = server.bind_to_any_port("127.0.0.1");
-  } else if (!server.bind_to_port("127.0.0.1", port)) {
-    port = -1;
-  }
-  if (port < 0) return Unavailable("--watch: the port on 127.0.0.1 is taken");
+  auto listener = ListenOn(port, port);
+  TW_RETURN_IF_ERROR(listener);
+  impl->listener = Impl::Descriptor(*listener);
+  impl->wake = Impl::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (impl->wake.number() < 0) return Unavailable("--watch: no event descriptor: " + ErrnoReason());
   impl->address = "http://127.0.0.1:" + std::to_string(port) + "/?token=" + impl->token;
-  auto thread = StartThread([self] { self->server.listen_after_bind(); });
+  auto thread = StartThread([self = impl.get()] { self->Loop(); });
   TW_RETURN_IF_ERROR(thread);
   impl->thread = *std::move(thread);
   return WatchServer(std::move(impl));
 }
 
-void WatchServer::WaitForLastLook() {
+void WatchServer::Finish() {
   Impl& impl = *impl_;
-  const double start = impl.clock.MonotonicSeconds();
-  if (start - impl.last_asked > kReaderSeconds) return;
-  const std::int64_t before = impl.asked;
-  while (impl.asked == before && impl.clock.MonotonicSeconds() - start < kLastLookSeconds) {
-    impl.clock.SleepSeconds(0.05);
-  }
-  impl.clock.SleepSeconds(0.1);  // its answer is on the way
+  std::unique_lock lock(impl.mutex);
+  impl.finished = true;
+  impl.Wake();
+  if (impl.clock.MonotonicSeconds() - impl.last_asked > kReaderSeconds) return;
+  impl.told.wait_for(lock, std::chrono::duration<double>(impl.limits.farewell_seconds),
+                     [&impl] { return impl.told_the_end; });
 }
 
 WatchServer::~WatchServer() {
   if (impl_ == nullptr) return;
-  impl_->server.stop();
+  {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->stop = true;
+  }
+  impl_->Wake();
   if (impl_->thread.joinable()) impl_->thread.join();
 }
 const std::string& WatchServer::address() const { return impl_->address; }
 
-#else
-
-struct WatchServer::Impl {
-  std::string address;
-};
-
-Result<WatchServer> WatchServer::Start(Pages /*pages*/, int /*port*/) {
-  return Unsupported(
-      "--watch: this program was built without cpp-httplib; install Debian's libcpp-httplib-dev "
-      "and build again");
-}
-void WatchServer::WaitForLastLook() {}
-WatchServer::~WatchServer() = default;
-const std::string& WatchServer::address() const { return impl_->address; }
-
-#endif
-
 WatchServer::WatchServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 WatchServer::WatchServer(WatchServer&&) noexcept = default;
-WatchServer& WatchServer::operator=(WatchServer&&) noexcept = default;
+WatchServer& WatchServer::operator=(WatchServer&& other) noexcept {
+  std::swap(impl_, other.impl_);
+  return *this;
+}
 
 }  // namespace tilewright::report

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -9,28 +10,40 @@
 
 namespace tilewright::report {
 
-/// Serves a report while its job runs: on 127.0.0.1 only, to who knows the token in the address.
-/// Requests are answered one at a time, on a thread of the server's.
+/// HTTP server of the report of a running job: on 127.0.0.1 only, for readers that send the token
+/// of the address. One thread serves all connections with non-blocking sockets, so a slow
+/// connection delays no other one. Requests are answered one at a time.
 class WatchServer {
  public:
-  /// What is served; called on the server's thread.
+  /// Contents to serve. The functions run on the server's thread.
   struct Pages {
     std::function<Result<std::string>()> page;  ///< HTML
-    std::function<Result<std::string>()> data;  ///< JSON, what the page draws anew
+    std::function<Result<std::string>()> data;  ///< JSON that an open page redraws itself from
+  };
+  /// Limits of one server. Every connection answers one request and is closed.
+  struct Limits {
+    std::size_t connections = 32;    ///< at once; a further one replaces the oldest incomplete one
+    double head_seconds = 2;         ///< from the connection to the end of the request's head
+    double answer_seconds = 10;      ///< for sending the answer
+    double hold_seconds = 2;         ///< a request with wait=1 is answered this late, or at the end
+    double farewell_seconds = 0.25;  ///< most time that ending spends on sending last answers
   };
   /// port: 0 picks a free one.
-  /// Errors: kUnsupported if this program was built without cpp-httplib, with what to install;
-  /// kUnavailable if the port is taken.
-  static Result<WatchServer> Start(Pages pages, int port = 0);
+  /// Errors: kUnavailable if the port is taken or the system has no socket or thread left.
+  static Result<WatchServer> Start(Pages pages, int port, const Limits& limits);
+  static Result<WatchServer> Start(Pages pages, int port = 0) {
+    return Start(std::move(pages), port, Limits());
+  }
   WatchServer(WatchServer&&) noexcept;
   WatchServer& operator=(WatchServer&&) noexcept;
+  /// Answers the requests that wait, for at most farewell_seconds, and closes all connections.
   ~WatchServer();
 
   /// With the token: "http://127.0.0.1:40123/?token=…".
   const std::string& address() const;
-  /// Waits until a reader who has asked within the last seconds has asked once more, to learn how
-  /// the job ended; at most a few seconds, not at all without a reader.
-  void WaitForLastLook();
+  /// Answers all requests that wait (wait=1) now, since the job has ended. If a reader asked in the
+  /// last seconds and none waits, blocks for its next request, at most farewell_seconds.
+  void Finish();
 
  private:
   struct Impl;

@@ -19,11 +19,13 @@
 #include "src/space/front.h"
 #include "src/target/device.h"
 #include "src/templates/device.h"
+#include "src/templates/products.h"
 
 namespace tilewright::report {
 namespace {
 
 constexpr std::size_t kFinalists = 6;          // where no race was run
+constexpr std::size_t kKeptRaces = 8;          // the last ones; the log says which of them counts
 constexpr std::size_t kSimulated = 96;         // kept where the metric is not seconds
 constexpr std::size_t kSpread = 256;           // over the search, there
 constexpr std::size_t kMostFailureKinds = 64;  // of one task
@@ -267,8 +269,8 @@ void TaskTrials::Add(const records::Record& record) {
   if (ok && trial.verified) KeepForFront(trial);
   if (ok && simulated_ && trial.attempt == 0) KeepSpread(trial);
   if (trial.attempt > 0) {
-    if (!raced_.empty() && raced_.front().attempt < trial.attempt) raced_.clear();
-    if (raced_.empty() || raced_.front().attempt == trial.attempt) raced_.push_back(trial);
+    raced_[trial.attempt].push_back(trial);
+    if (raced_.size() > kKeptRaces) raced_.erase(raced_.begin());
   }
   if (trial.outcome == Outcome::kOk) return;
   const std::string sort =
@@ -363,8 +365,10 @@ void TaskTrials::FillFinalists(const TemplateRegistry& templates, TaskPage& page
     auto config = entries.front()->default_config(task_.workload, task_.target);
     if (config.ok()) standard.candidate.config = *std::move(config);
   }
-  const bool raced = race_ && !raced_.empty();
-  std::vector<Trial> list = raced ? raced_ : fastest_;
+  // A race that was interrupted has trials and no winner; the one before it is what is served.
+  const auto of_race = race_ ? raced_.find(race_->attempt) : raced_.end();
+  const bool raced = of_race != raced_.end();
+  std::vector<Trial> list = raced ? of_race->second : fastest_;
   std::erase_if(list, [](const Trial& trial) { return trial.outcome != Outcome::kOk; });
   std::ranges::stable_sort(list, {}, &Trial::value);
   const auto wins = [this, raced](const Trial& trial) {
@@ -414,6 +418,17 @@ void TaskTrials::FillFinalists(const TemplateRegistry& templates, TaskPage& page
     }
     if (same) page.default_value = trial.value;
   }
+}
+
+double TaskTrials::BestProductShare(const TemplateRegistry& templates) const {
+  if (leaders_.empty()) return 1;
+  const Candidate& best = leaders_.front().candidate;
+  const TemplateEntry* entry = templates.Find(best.template_key);
+  if (entry == nullptr || entry->version != best.template_version) return 1;
+  const auto space = entry->define_space(task_.workload, task_.target);
+  if (!space.ok() || best.config.index < 0 || best.config.index >= space->size()) return 1;
+  return ProductShareOf(*entry, task_.workload, epilogue_, task_.target,
+                        space->At(best.config.index));
 }
 
 void TaskTrials::FillFront(TaskPage& page) const {

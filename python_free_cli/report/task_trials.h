@@ -54,6 +54,8 @@ class TaskTrials {
   TaskPage Page(const TemplateRegistry& templates, std::size_t most_points, std::size_t most_rows);
   /// Winner and runner-up, as far as they are known; after Page.
   const std::vector<Trial>& leaders() const { return leaders_; }
+  /// Products of the best config for each of the task's (ProductShareOf); after Page.
+  double BestProductShare(const TemplateRegistry& templates) const;
   /// The fastest verified trials, after Page with the winner of the race first: a few, of what is
   /// not measured in seconds (and so costs nothing to look at again) many.
   const std::vector<Trial>& fastest() const { return fastest_; }
@@ -91,7 +93,8 @@ class TaskTrials {
   };
   std::vector<std::string> metrics_;
   std::map<std::pair<std::string, std::string>, Measured> measured_;  // by template and config
-  std::vector<Trial> fastest_, raced_, leaders_, spread_;
+  std::vector<Trial> fastest_, leaders_, spread_;
+  std::map<std::int64_t, std::vector<Trial>> raced_;  // by attempt, of the last races
   bool simulated_;  // what a trial asks of its device can be told again
   std::int64_t spread_every_ = 1, spread_seen_ = 0;
   std::optional<search::BestEntry> race_;

@@ -6,6 +6,7 @@
 
 #include "measure/workers.h"
 #include "src/base/files/unfinished.h"
+#include "src/base/printable.h"
 #include "src/base/stack.h"
 #include "src/base/standard_streams.h"
 
@@ -31,7 +32,7 @@ int RunProgram(int argc, char** argv) {
     std::puts("tilewright-runner " TILEWRIGHT_VERSION);
     return 0;
   }
-  std::fprintf(stderr, "tilewright-runner: '%s': unknown argument, expected none\n", argv[1]);
+  std::fprintf(stderr, "tilewright-runner: '%s': unknown argument, expected none\n", tilewright::Printable(argv[1]).c_str());
   return 2;
 }
 

@@ -1,45 +1,75 @@
+// Texts of others as terminals and pages may show them. What is escaped: control characters, what
+// ends or turns a line, what takes no room, and bytes that are no UTF-8.
+
 #include "src/base/printable.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <utility>
 
 namespace tilewright {
 namespace {
 
-/// Length of the UTF-8 character at the beginning of `text`; 0 if there is none.
-std::size_t LengthOfCharacter(std::string_view text) {
+/// Ranges of code points that a terminal or a page obeys instead of showing them.
+constexpr std::pair<std::uint32_t, std::uint32_t> kObeyed[] = {
+    {0x00, 0x1f},        // C0
+    {0x7f, 0x9f},        // delete, C1
+    {0x61c, 0x61c},      // Arabic letter mark
+    {0x200b, 0x200b},    // space without width
+    {0x200e, 0x200f},    // marks of direction
+    {0x2028, 0x202e},    // ends of lines and paragraphs, embeddings and overrides of direction
+    {0x2060, 0x206f},    // joiner, isolates, deprecated formats
+    {0xfeff, 0xfeff},    // mark of the byte order
+    {0xfff9, 0xfffb},    // annotations
+    {0xe0000, 0xe007f},  // tags
+};
+
+/// The UTF-8 character at the beginning of a text.
+struct Character {
+  std::size_t length = 0;  ///< 0: the text begins with none
+  std::uint32_t code = 0;
+};
+
+Character FirstCharacter(std::string_view text) {
   const auto first = static_cast<unsigned char>(text.front());
-  const std::size_t length = first < 0x80                    ? 1
-                             : first >= 0xc2 && first < 0xe0 ? 2
+  if (first < 0x80) return {1, first};
+  const std::size_t length = first >= 0xc2 && first < 0xe0   ? 2
                              : first >= 0xe0 && first < 0xf0 ? 3
                              : first >= 0xf0 && first < 0xf5 ? 4
                                                              : 0;
-  if (length == 0 || length > text.size()) return 0;
+  if (length == 0 || length > text.size()) return {};
+  constexpr std::uint32_t kLeadBits[] = {0, 0, 0x1f, 0x0f, 0x07};
+  // Shorter spellings exist of what is below: a decoder that takes them would see other characters.
+  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  std::uint32_t code = first & kLeadBits[length];
   for (std::size_t i = 1; i < length; ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if ((byte & 0xc0) != 0x80) return {};
+    code = code << 6 | (byte & 0x3fU);
   }
-  return length;
+  const bool surrogate = code >= 0xd800 && code < 0xe000;
+  if (code < kLeast[length] || surrogate || code > 0x10ffff) return {};
+  return {length, code};
 }
 
-/// U+0000 to U+001F and U+007F to U+009F; and what turns the direction of a line, U+202A to U+202E
-/// and U+2066 to U+2069.
-bool IsControl(std::string_view character) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
-  if (character.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7f;
-  if (character.size() == 2) return byte(0) == 0xc2 && byte(1) < 0xa0;
-  if (character.size() != 3 || byte(0) != 0xe2) return false;
-  return (byte(1) == 0x80 && byte(2) >= 0xaa && byte(2) <= 0xae) ||
-         (byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9);
+bool IsObeyed(std::uint32_t code) {
+  return std::ranges::any_of(
+      kObeyed, [code](const auto& range) { return code >= range.first && code <= range.second; });
 }
 
-/// Of what IsControl finds.
-unsigned CodePointOf(std::string_view character) {
-  constexpr unsigned kLeadBits[] = {0, 0x7f, 0x1f, 0x0f};
-  unsigned code = static_cast<unsigned char>(character[0]) & kLeadBits[character.size()];
-  for (const char byte : character.substr(1)) {
-    code = code << 6 | (static_cast<unsigned char>(byte) & 0x3f);
-  }
-  return code;
+std::string Hex(const char* format, std::uint32_t number) {
+  char text[16];
+  std::snprintf(text, sizeof text, format, number);
+  return text;
+}
+
+std::string Escaped(std::uint32_t code) {
+  if (code == '\n') return "\\n";
+  if (code == '\t') return "\\t";
+  if (code == '\r') return "\\r";
+  if (code < 0x80) return Hex("\\x%02x", code);
+  return code < 0x10000 ? Hex("\\u%04x", code) : Hex("\\U%08x", code);
 }
 
 }  // namespace
@@ -48,15 +78,15 @@ std::string Printable(std::string_view text, bool lines) {
   std::string shown;
   shown.reserve(text.size());
   while (!text.empty()) {
-    const std::size_t length = LengthOfCharacter(text);
-    const std::string_view character = text.substr(0, length == 0 ? 1 : length);
-    const bool layout = lines && (character == "\n" || character == "\t");
-    if (length == 0 || (IsControl(character) && !layout)) {
-      shown += '?';
+    const Character character = FirstCharacter(text);
+    if (character.length == 0) {
+      shown += Hex("\\x%02x", static_cast<unsigned char>(text.front()));
+    } else if (IsObeyed(character.code) && !(lines && (text[0] == '\n' || text[0] == '\t'))) {
+      shown += Escaped(character.code);
     } else {
-      shown += character;
+      shown += text.substr(0, character.length);
     }
-    text.remove_prefix(character.size());
+    text.remove_prefix(std::max(character.length, std::size_t{1}));
   }
   return shown;
 }
@@ -65,16 +95,17 @@ std::string EscapeControls(std::string_view json) {
   std::string escaped;
   escaped.reserve(json.size());
   while (!json.empty()) {
-    const std::string_view character =
-        json.substr(0, std::max(LengthOfCharacter(json), std::size_t{1}));
-    if (IsControl(character) && character != "\n") {
-      char text[8];
-      std::snprintf(text, sizeof text, "\\u%04x", CodePointOf(character));
-      escaped += text;
+    const Character character = FirstCharacter(json);
+    const std::size_t length = std::max(character.length, std::size_t{1});
+    if (character.length == 0 || !IsObeyed(character.code) || json.front() == '\n') {
+      escaped += json.substr(0, length);
+    } else if (character.code < 0x10000) {
+      escaped += Hex("\\u%04x", character.code);
     } else {
-      escaped += character;
+      const std::uint32_t rest = character.code - 0x10000;
+      escaped += Hex("\\u%04x", 0xd800 + (rest >> 10)) + Hex("\\u%04x", 0xdc00 + (rest & 0x3ff));
     }
-    json.remove_prefix(character.size());
+    json.remove_prefix(length);
   }
   return escaped;
 }

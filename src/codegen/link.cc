@@ -142,6 +142,7 @@ Status LinkShared(const std::vector<std::string>& objects, const std::vector<std
   TW_RETURN_IF_ERROR(folder);
   Unfinished linked = Unfinished::Beside(output_path);  // the linker removes an old file at once
   // -Bsymbolic: a library of the same names that the program has already must not be what runs.
+  // relro, now: no table of addresses stays writable once the library is loaded.
   // -soname: a program that is linked to the library finds it wherever it then is.
   std::vector<std::string> arguments = {"ld.lld",
                                         "-shared",
@@ -149,6 +150,10 @@ Status LinkShared(const std::vector<std::string>& objects, const std::vector<std
                                         "-O0",
                                         "-z",
                                         "noexecstack",
+                                        "-z",
+                                        "relro",
+                                        "-z",
+                                        "now",
                                         "-Bsymbolic",
                                         "--build-id=none",
                                         "-soname",

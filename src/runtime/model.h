@@ -49,7 +49,8 @@ typedef struct TwStep {
   int64_t result_bytes; /* in memory */
   int64_t macs;
   int64_t bytes; /* of inputs, constants and the result, each once */
-  /* bit 0: products of 8-bit integers; bits 8 to 15: rows and columns of Winograd's tiles, or 0 */
+  /* bit 0: products of 8-bit integers; bits 8 to 15: rows and columns of Winograd's tiles, or 0;
+     bits 16 to 23: rows of the kernel of a convolution in such tiles, or 0 (not known) */
   int64_t flags;
 } TwStep;
 

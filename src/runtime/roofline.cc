@@ -188,13 +188,13 @@ MachinePeaks MeasurePeaks(int widest_bits) {
   return peaks;
 }
 
-double RooflineSeconds(const MachinePeaks& peaks, std::int64_t macs, std::int64_t bytes, bool int8,
-                       int threads) {
+RooflineBound RooflineOf(const MachinePeaks& peaks, std::int64_t macs, std::int64_t bytes,
+                         bool int8, int threads) {
   const double ops = 2.0 * static_cast<double>(macs);
   const double peak = int8 ? peaks.int8_ops_per_second : peaks.float_ops_per_second;
   const bool near = bytes <= kNearBytes * threads;
   const double bandwidth = near ? peaks.near_bytes_per_second : peaks.far_bytes_per_second;
-  return std::max(ops / peak, static_cast<double>(bytes) / bandwidth) / threads;
+  return {ops / peak / threads, static_cast<double>(bytes) / bandwidth / threads};
 }
 
 }  // namespace tilewright

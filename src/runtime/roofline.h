@@ -21,9 +21,22 @@ MachinePeaks MeasurePeaks(int widest_bits = 512);
 /// 128 bytes at its end.
 std::int64_t ReadAll(std::span<const std::int64_t> data);
 
-/// Least time an operator can take: the larger of operations / peak and bytes / bandwidth, where
-/// `bytes` counts each tensor once and comes from near memory if all of it fits 512 KiB per thread.
-double RooflineSeconds(const MachinePeaks& peaks, std::int64_t macs, std::int64_t bytes, bool int8,
-                       int threads);
+/// Lower bound of the value of any schedule: a schedule is limited by arithmetic or by memory.
+/// Seconds on a CPU; on a VTA cycles or bytes. Zeros: not known.
+struct RooflineBound {
+  double arithmetic = 0;  ///< of all products of the definition
+  double memory = 0;
+
+  /// The bound of a schedule that computes this share of the products (ProductShareOf).
+  double Least(double product_share = 1) const {
+    return arithmetic * product_share > memory ? arithmetic * product_share : memory;
+  }
+};
+
+/// Bound of an operator on `threads` cores: operations / peak, and bytes / bandwidth, where `bytes`
+/// counts each tensor once and comes from near memory if all of it fits 512 KiB per thread. The one
+/// roofline of all commands.
+RooflineBound RooflineOf(const MachinePeaks& peaks, std::int64_t macs, std::int64_t bytes,
+                         bool int8, int threads);
 
 }  // namespace tilewright

@@ -10,6 +10,7 @@
 
 #include "measure/workers.h"
 #include "src/base/files/file.h"
+#include "src/base/printable.h"
 #include "src/base/stack.h"
 #include "src/base/standard_streams.h"
 #include "src/templates/device.h"
@@ -37,7 +38,7 @@ int Work(int argc, char** argv) {
       if (added.ok()) added = AddScheduleText(templates, std::move(former));
     }
     if (added.ok()) continue;
-    std::fprintf(stderr, "tuner-worker: %s\n", added.message().c_str());
+    std::fprintf(stderr, "tuner-worker: %s\n", Printable(added.message()).c_str());
     return 2;
   }
   return measure::BuildWorkerMain(templates, 0, 1);

@@ -1,8 +1,10 @@
 // What Generate and LinkShared promise beside correct results: no spills in register tiles, errors
 // instead of aborts, self-contained artifacts, other targets.
 
+#include <elf.h>
 #include <gmock/gmock.h>
 
+#include <cstring>
 #include <functional>
 #include <regex>
 #include <thread>
@@ -313,6 +315,38 @@ TEST(LinkTest, MakesLibrariesOfSeveralKernels) {
   const Status missing = FindKernel(*library, "three").status();
   EXPECT_EQ(missing.code(), StatusCode::kNotFound);
   EXPECT_THAT(missing.message(), HasSubstr("no kernel three"));
+}
+
+/// Entries of an ELF library's table at `offset`.
+template <typename Entry>
+std::vector<Entry> ElfEntries(const std::string& bytes, std::uint64_t offset, std::size_t count) {
+  std::vector<Entry> entries(count);
+  EXPECT_LE(offset + count * sizeof(Entry), bytes.size());
+  std::memcpy(entries.data(), bytes.data() + offset, count * sizeof(Entry));
+  return entries;
+}
+
+TEST(LinkTest, TablesOfAddressesAreNotWritableOnceTheLibraryIsLoaded) {
+  const Result<TemporaryFolder> folder = TemporaryFolder::Create("link-test");
+  ASSERT_TRUE(folder.ok());
+  const std::string path = folder->path() + "/one.so";
+  const Result<std::string> one =
+      Generate({Increment("one", 4)}, ParseTarget("llvm -mcpu=x86-64"), Emit::kObject);
+  ASSERT_TRUE(LinkShared({*one}, {}, path).ok());
+  const Result<std::string> bytes = ReadFile(path);
+  ASSERT_TRUE(bytes.ok());
+  const Elf64_Ehdr header = ElfEntries<Elf64_Ehdr>(*bytes, 0, 1).front();
+  bool relro = false, now = false;
+  for (const Elf64_Phdr& part : ElfEntries<Elf64_Phdr>(*bytes, header.e_phoff, header.e_phnum)) {
+    relro = relro || part.p_type == PT_GNU_RELRO;
+    if (part.p_type != PT_DYNAMIC) continue;
+    for (const Elf64_Dyn& entry :
+         ElfEntries<Elf64_Dyn>(*bytes, part.p_offset, part.p_filesz / sizeof(Elf64_Dyn))) {
+      now = now || (entry.d_tag == DT_FLAGS && (entry.d_un.d_val & DF_BIND_NOW) != 0);
+    }
+  }
+  EXPECT_TRUE(relro);
+  EXPECT_TRUE(now);
 }
 
 TEST(LinkTest, WorksOnSeveralThreadsAtOnce) {

@@ -200,6 +200,8 @@ TEST_F(Library, WinogradIsJudgedByWhatItsTilesRead) {
   });
   ASSERT_NE(op, model->operators().end());
   EXPECT_THAT(op->Description(), HasSubstr("conv2d, Winograd "));
+  EXPECT_EQ(op->winograd_kernel, 3);
+  EXPECT_LT(op->ProductShare(), 0.5);
   std::vector<Tensor> inputs;
   inputs.emplace_back(model->inputs()[0].type);
   for (std::int64_t c = 0; c < 16; ++c) {

@@ -45,6 +45,26 @@ void OnAMachine(Change change, Body body) {
   EXPECT_EQ(status, 0);
 }
 
+constexpr const char* kWorkerMount = "/mnt";
+
+/// Mounts the folder of the workers' program on kWorkerMount as well: the tests hide folders for
+/// temporary files, and the build may be in one of them.
+bool KeepWorkerReachable() {
+  const std::string folder = std::filesystem::path(MEASURE_WORKER).parent_path();
+  return ::mount(folder.c_str(), kWorkerMount, nullptr, MS_BIND, nullptr) == 0;
+}
+
+/// TestSettings on a machine of OwnMounts.
+ProcessMeasurerSettings MachineSettings() {
+  ProcessMeasurerSettings settings = TestSettings();
+  if (FileExists(MEASURE_WORKER)) return settings;
+  const std::string worker =
+      std::string(kWorkerMount) + "/" + std::filesystem::path(MEASURE_WORKER).filename().string();
+  settings.build_command = {worker, "build"};
+  settings.run_commands = {{worker, "run"}};
+  return settings;
+}
+
 /// As root, or as the root of a namespace of the user's.
 bool OwnMounts() {
   const uid_t user = ::getuid();
@@ -52,7 +72,7 @@ bool OwnMounts() {
     if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
     std::ofstream("/proc/self/uid_map") << "0 " << user << " 1";
   }
-  return ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+  return ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 && KeepWorkerReachable();
 }
 
 bool Mount(const char* folder, unsigned long flags, const char* options) {
@@ -73,7 +93,7 @@ Candidate RealCandidate() {
 
 /// One real candidate is measured.
 void ExpectWorksIn(const std::string& root) {
-  auto made = ProcessMeasurer::Create(TestSettings());
+  auto made = ProcessMeasurer::Create(MachineSettings());
   ASSERT_TRUE(made.ok()) << made.status().message();
   EXPECT_EQ(*TemporaryRoot(), root);
   ASSERT_TRUE((*made)->Submit(RequestFor(1, RealCandidate())).ok());
@@ -128,8 +148,8 @@ TEST(Machine, NoFolderIsAnErrorWithWhatToDo) {
       },
       [] {
         for (const char* variable : {"TMPDIR", "XDG_CACHE_HOME", "HOME"}) ::unsetenv(variable);
-        ExpectStops(TestSettings(), "/dev/shm: mounted noexec");
-        ExpectStops(TestSettings(), "set TMPDIR to one that can be written to");
+        ExpectStops(MachineSettings(), "/dev/shm: mounted noexec");
+        ExpectStops(MachineSettings(), "set TMPDIR to one that can be written to");
       });
 }
 
@@ -153,7 +173,7 @@ bool OnlySharedMemory(const char* size) {
 TEST(Machine, AFullFolderIsNoFaultOfACandidate) {
   OnAMachine([] { return OnlySharedMemory("size=300m"); },
              [] {
-               ProcessMeasurerSettings settings = TestSettings();
+               ProcessMeasurerSettings settings = MachineSettings();
                settings.machine_pause_seconds = 0.5;
                auto made = ProcessMeasurer::Create(settings);
                ASSERT_TRUE(made.ok()) << made.status().message();
@@ -176,7 +196,7 @@ TEST(Machine, AFolderThatFillsUpInTheMiddleIsLeft) {
         return OwnMounts() && Mount("/dev/shm", 0, "size=300m") && Mount("/tmp", 0, "size=1g");
       },
       [] {
-        auto made = ProcessMeasurer::Create(TestSettings());
+        auto made = ProcessMeasurer::Create(MachineSettings());
         ASSERT_TRUE(made.ok()) << made.status().message();
         ASSERT_TRUE((*made)->Submit(RequestFor(1, RealCandidate())).ok());
         EXPECT_EQ(NextReply(**made).trial.outcome, Outcome::kOk);
@@ -198,7 +218,7 @@ TEST(Machine, AFolderThatFillsUpInTheMiddleIsLeft) {
 TEST(Machine, AFolderThatStaysFullEndsTheMeasurerWithoutATrial) {
   OnAMachine([] { return OnlySharedMemory("size=300m,nr_inodes=100000"); },
              [] {
-               auto made = ProcessMeasurer::Create(TestSettings());
+               auto made = ProcessMeasurer::Create(MachineSettings());
                ASSERT_TRUE(made.ok()) << made.status().message();
                FillUp("/dev/shm/filler");
                ASSERT_TRUE((*made)->Submit(RequestFor(1, RealCandidate())).ok());
@@ -215,17 +235,17 @@ TEST(Machine, WithoutDescriptorsNothingIsBlamedOnCandidates) {
         const rlimit few{16, 16};
         return ::setrlimit(RLIMIT_NOFILE, &few) == 0;
       },
-      [] { ExpectStops(TestSettings(), "ulimit -n"); });
+      [] { ExpectStops(MachineSettings(), "ulimit -n"); });
 }
 
 TEST(Machine, ABuilderThatTheSystemKillsIsNoFaultOfACandidate) {
-  ProcessMeasurerSettings settings = TestSettings();
+  ProcessMeasurerSettings settings = MachineSettings();
   settings.build_command = {"/bin/sh", "-c", "kill -9 $$"};
   ExpectStops(settings, "SIGKILL");
 }
 
 TEST(Machine, ABuilderThatCannotBeStartedIsNoFaultOfACandidate) {
-  ProcessMeasurerSettings settings = TestSettings();
+  ProcessMeasurerSettings settings = MachineSettings();
   settings.build_command = {"/no/such/program"};
   ExpectStops(settings, "/no/such/program");
 }
@@ -234,7 +254,7 @@ TEST(Machine, ABuilderThatCannotBeStartedIsNoFaultOfACandidate) {
 TEST(Machine, ACandidateWhoseBuilderIsKilledOnceIsBuiltAgain) {
   const auto folder = TemporaryFolder::Create("tilewright-machine-test");
   ASSERT_TRUE(folder.ok());
-  ProcessMeasurerSettings settings = TestSettings();
+  ProcessMeasurerSettings settings = MachineSettings();
   settings.builders = 1;
   // Killed at its first candidate, the second builder is whole.
   const std::string marker = folder->path() + "/once";
@@ -253,7 +273,7 @@ TEST(Machine, ACandidateWhoseBuilderIsKilledOnceIsBuiltAgain) {
 // Sanitizers themselves do not work without it.
 TEST(Machine, WithoutProcNothingIsBlamedOnCandidates) {
   OnAMachine([] { return OwnMounts() && ::umount2("/proc", MNT_DETACH) == 0; },
-             [] { ExpectStops(TestSettings(), "/proc"); });
+             [] { ExpectStops(MachineSettings(), "/proc"); });
 }
 #endif
 

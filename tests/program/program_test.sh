@@ -494,8 +494,16 @@ for command in 'records list forged.db' 'records list forged.db --json' 'records
   # shellcheck disable=SC2086
   expect 0 $command
   if LC_ALL=C grep -q $'\x1b' out err; then fail "'$command' lets control characters through"; fi
-  [ "$command" != 'records list forged.db' ] || has 'conv2d?[2Jxxx.cpu' out
+  [ "$command" != 'records list forged.db' ] || has 'conv2d\x1b[2Jxxx.cpu' out
 done
+# ... and no name begins a line of its own.
+LC_ALL=C sed 's/projected/proj\nEVIL/g' "$corpus/transformer.onnx" >lines.onnx
+for command in 'inspect lines.onnx' 'compile lines.onnx -o lines.so' 'verify lines.onnx lines.so' 'run lines.so'; do
+  # shellcheck disable=SC2086
+  expect 0 $command
+  if grep -q '^EVIL' out err; then fail "'$command' lets a name begin a line"; fi
+done
+if grep -q '^EVIL' lines.h; then fail 'a name begins a line of the header'; fi
 
 expect 0 model squeezenet1_1 --int8 -o q.onnx
 expect 0 pack q.onnx $design -o q.relay --json

@@ -8,6 +8,7 @@
 #include "python_free_cli/report/code.h"
 #include "python_free_cli/report/compare.h"
 #include "python_free_cli/report/page.h"
+#include "src/base/printable.h"
 #include "tests/program/browser.h"
 #include "tests/program/report_samples.h"
 
@@ -146,9 +147,9 @@ TEST_F(ReportPageTest, DrawsEveryChartAndShowsHostileTextsAsText) {
   EXPECT_EQ(Text("document.querySelectorAll('script').length"), "3");
   EXPECT_EQ(Text("document.querySelectorAll('img, iframe, object, link, b').length"), "0");
   EXPECT_EQ(Text("document.title.endsWith(' · Tilewright')"), "true");
-  EXPECT_EQ(Text("document.querySelector('.task-page h1').textContent"), kHostile);
-  EXPECT_EQ(Text("document.querySelector('.notes li').textContent"), kHostile);
-  EXPECT_EQ(Text("document.querySelector('h1').textContent"), "</script><b>net\x1b[31m");
+  EXPECT_EQ(Text("document.querySelector('.task-page h1').textContent"), Printable(kHostile));
+  EXPECT_EQ(Text("document.querySelector('.notes li').textContent"), Printable(kHostile));
+  EXPECT_EQ(Text("document.querySelector('h1').textContent"), "</script><b>net\\x1b[31m");
 }
 
 TEST_F(ReportPageTest, FitsAPhoneInTheDark) {

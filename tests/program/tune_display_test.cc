@@ -68,7 +68,7 @@ Trial Best() {
 
 TEST(TuneDisplayTest, ALogHasALineForEachImprovement) {
   SetClock clock;
-  TuneDisplay display("seconds", {1e-3}, {"conv2d 3->8"}, /*terminal=*/false, clock);
+  TuneDisplay display("seconds", {{1e-3}}, {"conv2d 3->8"}, /*terminal=*/false, clock);
   testing::internal::CaptureStderr();
   display.TrialDone(Report(), 0, Best(), 90);
   Trial worse = Best();
@@ -80,12 +80,12 @@ TEST(TuneDisplayTest, ALogHasALineForEachImprovement) {
   const std::string log = testing::internal::GetCapturedStderr();
   EXPECT_EQ(log,
             "[ 1/1] conv2d 3->8                                7 trials  now    50.0  best    50.0 "
-            "GFLOP/s   50.0 %  eta 1m30s\n");
+            "GFLOP/s   50.0%  eta 1m30s\n");
 }
 
 TEST(TuneDisplayTest, ATerminalIsRedrawnNotTooOften) {
   SetClock clock;
-  TuneDisplay display("seconds", {1e-3, 1e-3}, {"one", "two"}, /*terminal=*/true, clock);
+  TuneDisplay display("seconds", {{1e-3}, {1e-3}}, {"one", "two"}, /*terminal=*/true, clock);
   testing::internal::CaptureStderr();
   display.TrialDone(Report(), 0, Best(), 90);
   clock.now = 0.1;
@@ -101,7 +101,7 @@ TEST(TuneDisplayTest, ATerminalIsRedrawnNotTooOften) {
 
 TEST(TuneDisplayTest, TheJobHasABar) {
   SetClock clock;
-  TuneDisplay display("seconds", {1e-3}, {"one"}, /*terminal=*/true, clock);
+  TuneDisplay display("seconds", {{1e-3}}, {"one"}, /*terminal=*/true, clock);
   display.SetTrials(8);
   display.Resumed(1);
   clock.now = 2;
@@ -114,7 +114,7 @@ TEST(TuneDisplayTest, TheJobHasABar) {
 
 TEST(TuneDisplayTest, OfManyTasksThoseThatChangedLastAreDrawn) {
   SetClock clock;
-  TuneDisplay display("seconds", std::vector<double>(40, 1e-3),
+  TuneDisplay display("seconds", std::vector<RooflineBound>(40, RooflineBound{1e-3}),
                       std::vector<std::string>(40, "task"), /*terminal=*/true, clock);
   testing::internal::CaptureStderr();
   display.TrialDone(Report(), 33, Best(), 30);
@@ -125,7 +125,7 @@ TEST(TuneDisplayTest, OfManyTasksThoseThatChangedLastAreDrawn) {
 
 TEST(TuneDisplayTest, ALogHasALineForTheJobEachMinute) {
   SetClock clock;
-  TuneDisplay display("seconds", {1e-3}, {"one"}, /*terminal=*/false, clock);
+  TuneDisplay display("seconds", {{1e-3}}, {"one"}, /*terminal=*/false, clock);
   Trial worse = Best();
   worse.value = 3e-3;
   testing::internal::CaptureStderr();
@@ -140,7 +140,7 @@ TEST(TuneDisplayTest, ALogHasALineForTheJobEachMinute) {
 
 TEST(TuneDisplayTest, SaysThatTrialsStayWhereALogIsLeft) {
   SetClock clock;
-  TuneDisplay display("seconds", {1e-3}, {"one"}, /*terminal=*/false, clock);
+  TuneDisplay display("seconds", {{1e-3}}, {"one"}, /*terminal=*/false, clock);
   testing::internal::CaptureStderr();
   display.LogLeft("search log: batch 7, expected batch 3");
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
@@ -150,7 +150,7 @@ TEST(TuneDisplayTest, SaysThatTrialsStayWhereALogIsLeft) {
 
 TEST(TuneDisplayTest, SaysThatConfigsOfOtherVersionsAreMeasuredFirst) {
   SetClock clock;
-  TuneDisplay display("seconds", {1e-3, 1e-3}, {"one", "two"}, /*terminal=*/true, clock);
+  TuneDisplay display("seconds", {{1e-3}, {1e-3}}, {"one", "two"}, /*terminal=*/true, clock);
   testing::internal::CaptureStderr();
   display.StaleFirst(Report(), 1, 3);
   display.TrialDone(Report(), 1, Best(), 60);
@@ -173,7 +173,7 @@ TEST(PrintReportTest, SaysWhatTheJobBrought) {
   report.split.wall_seconds = 65;
   report.resolution = 0.01;
   testing::internal::CaptureStdout();
-  PrintReport(report, {"conv2d 3->8"}, {1e-3});
+  PrintReport(report, {"conv2d 3->8"}, {{1e-3}});
   std::fflush(stdout);
   const std::string text = testing::internal::GetCapturedStdout();
   EXPECT_THAT(text, HasSubstr("2.00x"));
@@ -181,7 +181,9 @@ TEST(PrintReportTest, SaysWhatTheJobBrought) {
   EXPECT_THAT(text, HasSubstr("failed: 2 build_failed"));
   EXPECT_THAT(text, HasSubstr("time 1m05s"));
   EXPECT_THAT(text, Not(HasSubstr("calibrated in noise")));
-  EXPECT_THAT(text, Not(HasSubstr("stopped early")));
+  EXPECT_THAT(text, Not(HasSubstr("stopped at")));
+  EXPECT_THAT(text, HasSubstr("all tasks, as often as they are used"));
+  EXPECT_THAT(text, Not(HasSubstr("was:")));
 }
 
 TEST(PrintReportTest, SaysWhatIsNotToBeTrusted) {
@@ -191,13 +193,64 @@ TEST(PrintReportTest, SaysWhatIsNotToBeTrusted) {
   report.resolution = 0.2;
   report.interrupted = true;
   testing::internal::CaptureStdout();
-  PrintReport(report, {"conv2d 3->8"}, {2.2e-3});
+  PrintReport(report, {"conv2d 3->8"}, {{2.2e-3}}, 0.627);
   std::fflush(stdout);
   const std::string text = testing::internal::GetCapturedStdout();
   EXPECT_THAT(text, HasSubstr("disturbed: 1 of 1 tasks"));
   EXPECT_THAT(text, HasSubstr("roofl. above 105 %"));
   EXPECT_THAT(text, HasSubstr("calibrated in noise"));
-  EXPECT_THAT(text, HasSubstr("stopped early; the same command goes on from here"));
+  EXPECT_THAT(text, HasSubstr("stopped at 62 %; the same command goes on from here"));
+}
+
+TEST(PrintReportTest, SaysWhatTheSumLeavesOutAndWhatGotWorse) {
+  search::TuneReport report;
+  report.tasks = {Report(), Report(), search::TaskReport()};
+  report.tasks[0].ties = {5};
+  report.tasks[0].earlier_best_seconds = 1.9e-3;
+  report.tasks[1].ties = {5, 7};
+  report.tasks[1].earlier_best_seconds = 2.5e-3;
+  report.tasks[1].best_product_share = 0.25;  // of a Winograd kernel
+  testing::internal::CaptureStdout();
+  PrintReport(report, {"one", "two", "three"}, {{1e-3}, {1e-3}, {}});
+  std::fflush(stdout);
+  const std::string text = testing::internal::GetCapturedStdout();
+  EXPECT_THAT(text, HasSubstr("2 of 3 tasks (1 without a time)"));
+  EXPECT_THAT(text, HasSubstr("50.0%       7  tie of 2  was 1.90 ms\n"));
+  EXPECT_THAT(text, HasSubstr("12.5%       7  tie of 3\n"));
+  EXPECT_THAT(text, HasSubstr("was: 1 of 3 tasks have a slower best than after the earlier run"));
+  EXPECT_EQ(RooflineShareText(0, 1), "-");
+  EXPECT_EQ(RooflineShareText(1, 0), "-");
+  EXPECT_EQ(RooflineShareText(1, 3), "33.3%");
+}
+
+TEST(TuneDisplayTest, AJobThatIsStoppedShowsWhereItStopped) {
+  for (const bool interrupted : {true, false}) {
+    SetClock clock;
+    TuneDisplay display("seconds", {{1e-3}}, {"one"}, /*terminal=*/true, clock);
+    display.Opened("job");
+    testing::internal::CaptureStderr();
+    clock.now = 62;
+    display.TrialDone(Report(), 0, Best(), 38);  // of a budget
+    search::TuneReport report;
+    report.tasks = {Report()};
+    report.tasks[0].finished = true;
+    report.tasks[0].finish_reason = interrupted ? "stopped" : "budget";
+    report.interrupted = interrupted;
+    report.trials_per_second = 0.5;
+    clock.now = 70;  // races, and whatever else
+    const double share = display.Finish(report);
+    const std::string text = testing::internal::GetCapturedStderr();
+    const std::string last = text.substr(text.rfind("\x1b[2A"));
+    if (interrupted) {
+      EXPECT_LT(share, 1);
+      EXPECT_THAT(last, HasSubstr("  stopped\n"));
+      EXPECT_THAT(last, HasSubstr("] 64 %  eta -  all 2.00 ms (default 4.00 ms)  0.5 trials/s"));
+    } else {
+      EXPECT_EQ(share, 1);
+      EXPECT_THAT(last, HasSubstr("  done\n"));
+      EXPECT_THAT(last, HasSubstr("] 100 %  eta -"));
+    }
+  }
 }
 
 }  // namespace

@@ -57,6 +57,37 @@ class UsageTest : public testing::Test {
   bool json_ = false;
 };
 
+TEST_F(UsageTest, HelpOfAnUnknownCommandIsAnError) {
+  int code = 0;
+  EXPECT_THAT(Said("nosuch --help", &code),
+              testing::AllOf(HasSubstr("'nosuch': no such command"), HasSubstr("--help` tells")));
+  EXPECT_EQ(code, kExitBadInput);
+  EXPECT_THAT(Said("tun --help", &code), HasSubstr("did you mean 'tune'?"));
+  EXPECT_EQ(code, kExitBadInput);
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(Said("tune --help", &code), "");
+  EXPECT_EQ(code, kExitDone);
+  EXPECT_EQ(Said("--help", &code), "");
+  EXPECT_EQ(code, kExitDone);
+  EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("Searches"));
+}
+
+TEST(TakeOneValueEachTest, OptionsLeaveTheArgumentsOfTheirCommand) {
+  CLI::App app("", "program");
+  std::vector<std::string> files, keys, metrics, data;
+  CLI::App* verify = app.add_subcommand("verify", "");
+  verify->add_option("files", files, "");
+  verify->add_option("--key", keys, "");
+  verify->add_option("--metric", metrics, "")->delimiter(',');
+  verify->add_option("--data", data, "");
+  TakeOneValueEach(app);
+  app.parse("verify --key a b --metric c,d e --key f --data g h");
+  EXPECT_EQ(files, (std::vector<std::string>{"b", "e"}));
+  EXPECT_EQ(keys, (std::vector<std::string>{"a", "f"}));
+  EXPECT_EQ(metrics, (std::vector<std::string>{"c", "d"}));
+  EXPECT_EQ(data, (std::vector<std::string>{"g", "h"}));
+}
+
 TEST_F(UsageTest, SaysWhatIsWrongAndWhatMayHaveBeenMeant) {
   int code = 0;
   EXPECT_EQ(

@@ -119,7 +119,7 @@ TEST_F(ForeignParts, AreRefusedByEverythingThatOpensAStoreAndNamedByCheck) {
       {"CREATE INDEX more ON trial (reason)", "index 'more'"},
       {"DROP INDEX served_by_value", "lacks the index 'served_by_value'"},
       {"ALTER TABLE trial ADD COLUMN more INTEGER DEFAULT 1", "its table 'trial'"},
-      {"CREATE TABLE \"\x1b[2Jmore\" (x)", "table '?[2Jmore'"},
+      {"CREATE TABLE \"\x1b[2Jmore\" (x)", "table '\\x1b[2Jmore'"},
       {"PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = sql || ' ' WHERE name = 'best'",
        "its table 'best'"},
   };

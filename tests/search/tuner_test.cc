@@ -320,6 +320,126 @@ TEST_F(TunerTest, AFinishedJobTellsWhatItFoundAndMoreTrialsGoOn) {
   EXPECT_EQ(more->trials, 40);
 }
 
+// A job that is stopped has asked for more points than it has results.
+TEST_F(TunerTest, LimitsCountWhatTheLogHas) {
+  const std::vector<TuneTask> tasks = {Dense(256), Dense(512)};
+  struct Case {
+    std::int64_t stop, limit, trials;
+  };
+  for (const Case& c : {Case{9, 12, 12}, Case{9, 10, 10}, Case{9, 9, 9}, Case{9, 3, 9},
+                        Case{20, 21, 21}, Case{9, 100, 100}, Case{1, 40, 40}}) {
+    NewStore();
+    StopAfter observer(c.stop);
+    ASSERT_TRUE(Run(tasks, Settings("random", 400), &observer).ok());
+    OpenStore();
+    const auto rest = Run(tasks, Settings("random", c.limit));
+    ASSERT_TRUE(rest.ok()) << rest.status().message();
+    EXPECT_EQ(rest->trials, c.trials) << c.stop << " then " << c.limit;
+    EXPECT_EQ(rest->trials_this_run, c.trials - c.stop);
+    EXPECT_FALSE(rest->interrupted);
+  }
+}
+
+// Whatever the limits on the way, the search is the one that was not stopped.
+TEST_F(TunerTest, StoppedUnderOtherLimitsItGoesOnAsIfItHadNot) {
+  const std::vector<TuneTask> tasks = {Dense(256)};
+  ASSERT_TRUE(Run(tasks, Settings("genetic", 80)).ok());
+  const auto expected = std::exchange(submitted_, {});
+  NewStore();
+  std::int64_t done = 0;
+  const std::int64_t stops[] = {9, 3, -1, 5, 7, -1, 2, -1, 11, -1};
+  const std::int64_t limits[] = {400, 13, 13, 30, 22, 24, 26, 30, 80, 80};
+  for (std::size_t life = 0; life < std::size(stops); ++life) {
+    StopAfter observer(stops[life]);
+    const auto report = Run(tasks, Settings("genetic", limits[life]), &observer);
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    EXPECT_EQ(observer.resumed, done);
+    EXPECT_LE(report->trials, std::max(done, limits[life])) << life;
+    EXPECT_GE(report->trials, done);
+    done = report->trials;
+    OpenStore();
+  }
+  EXPECT_EQ(done, 80);
+  EXPECT_EQ(std::set<Submitted>(submitted_.begin(), submitted_.end()),
+            std::set<Submitted>(expected.begin(), expected.end()));
+}
+
+// Points that a race did not see are raced, even if no new ones were asked for since.
+TEST_F(TunerTest, TrialsAfterARaceAreRacedToo) {
+  StopAfter observer(9);
+  ASSERT_TRUE(Run({Dense(256)}, Settings("random", 400), &observer).ok());
+  const auto first = Run({Dense(256)}, Settings("random", 10));
+  ASSERT_TRUE(first.ok());
+  const auto more = Run({Dense(256)}, Settings("random", 16));
+  ASSERT_TRUE(more.ok());
+  EXPECT_EQ(more->trials, 16);
+  EXPECT_EQ(more->tasks[0].earlier_best_seconds, first->tasks[0].best_seconds);
+  EXPECT_FALSE(IsWorse(more->tasks[0]));
+  records::TrialFilter filter;
+  double fastest = 1;
+  for (const auto& record : *store_->Trials(filter)) {
+    if (record.trial.verified) fastest = std::min(fastest, record.trial.value);
+  }
+  EXPECT_EQ(more->tasks[0].best_seconds, fastest);
+}
+
+// A winner whose single trial was slow stays among the finalists, and a time that got longer is
+// told with what it was.
+TEST_F(TunerTest, TheWinnerOfAnEarlierRaceIsRacedAgain) {
+  double load = 1;
+  std::map<std::pair<std::string, std::int64_t>, int> seen;
+  std::pair<std::string, std::int64_t> favourite;
+  // In its trial of the search the favourite is slow, in races it is the fastest.
+  const auto outcome = [&](const Candidate& candidate) {
+    Trial trial = TrialOf(candidate);
+    if (trial.outcome != Outcome::kOk) return trial;
+    const std::pair key(candidate.template_key, candidate.config.index);
+    if (favourite.first.empty()) favourite = key;
+    const bool race = seen[key]++ > 0;
+    trial.value = trial.samples[0] = load * (key == favourite ? (race ? 1e-4 : 1e-3) : 1e-3);
+    return trial;
+  };
+  const auto first = Run({Dense(256)}, Settings("random", 8), nullptr, outcome);
+  ASSERT_TRUE(first.ok()) << first.status().message();
+  ASSERT_EQ(first->tasks[0].best_seconds, 1e-4);
+  load = 1.5;
+  const auto more = Run({Dense(256)}, Settings("random", 60), nullptr, outcome);
+  ASSERT_TRUE(more.ok()) << more.status().message();
+  EXPECT_EQ(more->tasks[0].best_config, first->tasks[0].best_config);
+  EXPECT_DOUBLE_EQ(more->tasks[0].best_seconds, 1.5e-4);
+  EXPECT_EQ(more->tasks[0].earlier_best_seconds, 1e-4);
+  EXPECT_TRUE(IsWorse(more->tasks[0]));
+  // Stopped before its race, a job says what is served.
+  StopAfter observer(1);
+  const auto stopped = Run({Dense(256)}, Settings("random", 90), &observer, outcome);
+  ASSERT_TRUE(stopped.ok()) << stopped.status().message();
+  ASSERT_TRUE(stopped->interrupted);
+  EXPECT_DOUBLE_EQ(stopped->tasks[0].best_seconds, 1.5e-4);
+}
+
+// Killed while its trials are measured, again and again: each life has what is left of the budget.
+TEST_F(TunerTest, ABudgetCountsTheTimeOfAllLives) {
+  const auto slow = [](const Candidate& candidate) {
+    Trial trial = TrialOf(candidate);
+    trial.run_seconds = 1;
+    return trial;
+  };
+  JobSettings settings = Settings("random", 0);
+  settings.budget_seconds = 20;
+  double wall = 0;
+  int lives = 0;
+  for (bool over = false; !over && lives < 40; ++lives) {
+    StopAfter observer(2);
+    const auto report = Run({Dense(256)}, settings, &observer, slow);
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    wall += report->wall_seconds;
+    over = !report->interrupted;
+    OpenStore();
+  }
+  EXPECT_LT(lives, 40);
+  EXPECT_LT(wall, 24);
+}
+
 TEST_F(TunerTest, WithFewTrialsEveryTaskGetsItsDefaultConfig) {
   const auto report = Run({Dense(128), Dense(256), Dense(512)}, Settings("random", 4));
   ASSERT_TRUE(report.ok());

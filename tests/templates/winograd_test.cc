@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "src/target/cpu.h"
+#include "src/templates/products.h"
 #include "src/tensor/reference/reference.h"
 #include "tests/support/built_in.h"
 #include "tests/templates/kernel_runner.h"
@@ -37,6 +38,10 @@ std::set<std::pair<std::int64_t, std::string>> RightTiles(const char* key, const
     const auto kernel = entry.apply(workload, epilogue, target, config);
     if (!kernel.ok()) continue;
     EXPECT_EQ(kernel->form.winograd_tile, tile.first);
+    // (m + r - 1)^2 products for m^2 sums of r^2.
+    const auto m = static_cast<double>(tile.first), r = static_cast<double>(workload.weight.shape[2]);
+    EXPECT_DOUBLE_EQ(ProductShareOf(entry, workload, epilogue, target, config),
+                     (m + r - 1) * (m + r - 1) / (m * m * r * r));
     const auto result = RunKernel(workload, epilogue, target, *kernel, data);
     EXPECT_TRUE(result.ok()) << result.status().message();
     const Comparison comparison = Compare(*result, *expected);
@@ -70,6 +75,14 @@ TEST(WinogradTemplate, AllTilesOfFiveByFive) {
   for (const std::int64_t tile : {2, 4}) {
     EXPECT_TRUE(right.contains({tile, "all"}) && right.contains({tile, "rows"})) << tile;
   }
+}
+
+TEST(WinogradTemplate, OthersComputeTheProductsOfTheDefinition) {
+  const Workload workload = *Workload::Parse(
+      "conv2d(float32[1,32,11,14]NCHW,float32[32,32,3,3]OIHW,s1x1,p0x1x1x1,d1x1,g1)->float32");
+  const Target target = *Target::Parse("llvm -mcpu=core-avx2");
+  const TemplateEntry& entry = *BuiltInTemplates().Find("conv2d_direct.cpu");
+  EXPECT_EQ(ProductShareOf(entry, workload, {}, target, *entry.default_config(workload, target)), 1);
 }
 
 }  // namespace

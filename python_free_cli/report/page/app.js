@@ -91,9 +91,9 @@ function follow() {
   document.querySelector('.top').append(state);
   let seen = '';
   const ask = async () => {
-    let wait = 2000;
+    let wait = 100;  // the server answers after two seconds, or as soon as the job ends
     try {
-      const answer = await fetch('data.json' + location.search, {cache: 'no-store'});
+      const answer = await fetch('data.json' + location.search + '&wait=1', {cache: 'no-store'});
       if (!answer.ok) throw new Error(String(answer.status));
       const text = await answer.text();
       state.classList.remove('lost');
@@ -116,7 +116,7 @@ function follow() {
     }
     setTimeout(ask, wait);
   };
-  setTimeout(ask, 2000);
+  setTimeout(ask, 100);
 }
 
 show();

@@ -15,11 +15,12 @@ function jobTiles(job) {
   const gain = job.best_total > 0 ? job.default_total / job.best_total : 0;
   const failed = job.trials - job.ok;
   return element('div', {class: 'tiles'},
-      tile('Tuned network', shown(metric, job.best_total), 'default ' + shown(metric, job.default_total)),
+      tile('Tuned network', shown(metric, job.best_total), 'default ' + shown(metric, job.default_total) +
+          (job.tasks_without_time ? ', ' + job.tasks_without_time + ' tasks without a time left out' : '')),
       tile('Gain', times(gain), job.tasks.length + (job.tasks.length === 1 ? ' task' : ' tasks'),
           gain > 1.005 ? 'good' : ''),
-      tile('Trials', countText(job.trials), job.wall_seconds > 0
-          ? digits(job.trials / job.wall_seconds, 3) + ' per second' : ''),
+      tile('Trials', countText(job.trials), job.trials_per_second > 0
+          ? digits(job.trials_per_second, 3) + ' per second' : ''),
       tile('Failed', countText(failed), job.trials ? percent(failed / job.trials) + ' of trials' : '',
           failed ? '' : 'good'),
       tile('In noise', countText(job.disturbed), job.trials

@@ -160,7 +160,7 @@ class IrWriter {
           kernel.empty() ? "null" : kernel, kernel.empty() ? "null" : kernel + "_info", i,
           step.buffers.size(), i, StringOf(step.report.op), StringOf(step.form.native),
           StringOf(step.form.layout), step.result_bytes, step.report.macs, step.report.bytes,
-          (step.int8 ? 1 : 0) | step.winograd_tile << 8));
+          (step.int8 ? 1 : 0) | step.winograd_tile << 8 | step.winograd_kernel << 16));
     }
     return steps;
   }

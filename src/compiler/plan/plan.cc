@@ -196,6 +196,9 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
   step.report.macs = workload->macs();
   step.int8 = workload->data.dtype.bits == 8 && workload->weight.dtype.bits == 8;
   step.winograd_tile = signature->form.winograd_tile;
+  if (const auto conv = ConvShapeOf(*workload); conv.ok() && step.winograd_tile > 0) {
+    step.winograd_kernel = conv->r;
+  }
   AddStep(std::move(step), group.output, buffers);
   return Status();
 }

@@ -37,17 +37,18 @@ struct StreamKernel {
 /// One operator in the order of execution. Machine code or a grid computes it (`kernel`), a VTA
 /// (`stream`), or else the host: it evaluates `nodes`, or, of none, copies buffers[0].
 struct PlanStep {
-  int kernel = -1;         ///< position in Plan::kernels
-  int stream = -1;         ///< position in Plan::streams
-  std::vector<int> nodes;  ///< of a stream or the host: the operators, topological
-  std::vector<int> reads;  ///< of them: the values taken; what is no constant lies in `buffers`
-  std::vector<int> buffers;        ///< of the kernel's parameters; the last one is the result
+  int kernel = -1;           ///< position in Plan::kernels
+  int stream = -1;           ///< position in Plan::streams
+  std::vector<int> nodes;    ///< of a stream or the host: the operators, topological
+  std::vector<int> reads;    ///< of them: the values taken; what is no constant lies in `buffers`
+  std::vector<int> buffers;  ///< of the kernel's parameters; the last one is the result
   std::vector<int> may_overwrite;  ///< buffers read element by element where the result is written
   int node = -1;                   ///< whose value it makes
   Form form;                       ///< of the result
   std::int64_t result_bytes = 0;   ///< in memory
   bool int8 = false;
-  std::int64_t winograd_tile = 0;  ///< as AnchorForm has it
+  std::int64_t winograd_tile = 0;    ///< as AnchorForm has it
+  std::int64_t winograd_kernel = 0;  ///< rows of the convolution's kernel, with tiles
   OperatorReport report;
 
   bool on_host() const { return kernel < 0 && stream < 0 && !nodes.empty(); }

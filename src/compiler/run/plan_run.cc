@@ -91,6 +91,7 @@ ModelOperator OperatorOf(const Plan& plan, const PlanStep& step) {
                     (step.copies() && DeviceTraitsOf(plan.target).leaves_to_host);
   op.kernel = step.report.kernel;
   op.winograd_tile = step.winograd_tile;
+  op.winograd_kernel = step.winograd_kernel;
   return op;
 }
 

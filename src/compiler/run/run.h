@@ -36,9 +36,12 @@ struct ModelOperator {
   std::optional<double> tolerance = std::nullopt;
   /// The reference evaluator made it: there is nothing to compare.
   bool is_reference = false;
-  std::string kernel = {};         ///< symbol, where it is known
-  std::int64_t winograd_tile = 0;  ///< as AnchorForm has it
+  std::string kernel = {};           ///< symbol, where it is known
+  std::int64_t winograd_tile = 0;    ///< as AnchorForm has it
+  std::int64_t winograd_kernel = 0;  ///< rows of the convolution's kernel, with tiles; 0: not known
 
+  /// Products that its kernel computes for each of `macs`; see WinogradProductShare.
+  double ProductShare() const;
   /// `op`, and the algorithm where that is not what the operator says.
   std::string Description() const;
 };
@@ -152,7 +155,9 @@ struct BenchReport {
     double roofline_share = 0;  ///< least possible time / seconds; 0 for a GPU, whose is not known
   };
   std::vector<Row> rows;
-  double total_seconds = 0;  ///< median of whole runs (not the sum of the rows)
+  /// Sum of the rows. Their runs also read a clock after each operator.
+  double operators_seconds = 0;
+  double total_seconds = 0;  ///< median of whole runs, with all that is between operators
   double least_seconds = 0;  ///< fastest whole run
   std::int64_t macs = 0;
   double roofline_share = 0;

@@ -25,6 +25,7 @@
 #include "src/graph/onnx/node.h"
 #include "src/graph/onnx/node_kinds.h"
 #include "src/graph/onnx/old_sets.h"
+#include "src/graph/onnx/printable_names.h"
 #include "src/graph/onnx/refusals.h"
 #include "src/graph/onnx/sequences.h"
 #include "src/graph/onnx/sparse.h"
@@ -541,6 +542,7 @@ Result<Graph> ImportOnnxIn(const std::string& folder, std::string_view bytes, st
     return InvalidArgument("the file is no ONNX model, or is cut short (" +
                            std::to_string(bytes.size()) + " bytes)");
   }
+  TW_RETURN_IF_ERROR(MakeNamesPrintable(model));
   const GraphProto& graph = model.graph();
   if (!model.has_graph() || graph.node_size() == 0) {
     return InvalidArgument("the file is no ONNX model: it has no graph with nodes");

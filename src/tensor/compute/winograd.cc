@@ -343,6 +343,12 @@ WinogradTiles WinogradTilesOf(const ConvShape& shape, std::int64_t m) {
   return tiles;
 }
 
+double WinogradProductShare(std::int64_t m, std::int64_t r) {
+  if (m <= 0 || r <= 0) return 1;
+  const double share = static_cast<double>(m + r - 1) / static_cast<double>(m * r);
+  return share * share;
+}
+
 std::int64_t WinogradBlock(const AnchorForm& form) {
   if (form.data.empty()) return 0;
   const auto layout = Layout::Parse(form.data);

@@ -225,5 +225,20 @@ TEST(OnnxBind, RelayTextSaysItsSizesItself) {
               HasSubstr("--value x=3,4: Relay text has no open dimensions"));
 }
 
+TEST(OnnxNames, AreShownWithoutControlCharacters) {
+  OpenModel open;
+  open.Input("x\nok", {{-1, "ba\x1btch"}}).model.Output("y\xe2\x80\xae").Node(
+      "Relu", {"x\nok"}, {"y\xe2\x80\xae"});
+  EXPECT_THAT(open.Message({}), HasSubstr("'x\\nok'"));
+  BindingTexts texts;
+  texts.dims = {"ba\\x1btch=4"};
+  const auto graph = open.Import(texts);
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  EXPECT_EQ(graph->node(graph->inputs()[0]).name, "x\\nok");
+  EXPECT_EQ(graph->node(graph->outputs()[0]).name, "y\\u202e");
+  open.Input("x\\nok", {{4}});
+  EXPECT_THAT(open.Message(texts), HasSubstr("two names are shown as 'x\\nok'"));
+}
+
 }  // namespace
 }  // namespace tilewright

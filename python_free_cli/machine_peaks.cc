@@ -1,0 +1,71 @@
+#include "python_free_cli/machine_peaks.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "python_free_cli/device_support.h"
+#include "python_free_cli/report/gather.h"
+#include "python_free_cli/user_paths.h"
+#include "src/base/files/file.h"
+#include "src/base/files/unfinished.h"
+#include "src/base/json.h"
+#include "src/target/cpu.h"
+
+namespace tilewright::cli {
+namespace {
+
+constexpr std::size_t kMostPeaksBytes = 64 << 10;
+
+/// Peaks by machine, as JSON text each; empty if there is no such file.
+Json ReadKeptPeaks(const std::string& path) {
+  const auto text = ReadFile(path, kMostPeaksBytes);
+  if (!text.ok()) return Json::object();
+  auto json = ParseJson(*text);
+  return json.ok() && json->is_object() ? *std::move(json) : Json::object();
+}
+
+void WriteKeptPeaks(const std::string& path, const Json& json) {
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  Unfinished file = Unfinished::Beside(path);
+  if (WriteFile(file.path(), DumpJson(json) + "\n").ok()) (void)file.MoveTo(path);
+}
+
+}  // namespace
+
+MachinePeaks HigherPeaks(const MachinePeaks& a, const MachinePeaks& b) {
+  return {std::max(a.float_ops_per_second, b.float_ops_per_second),
+          std::max(a.int8_ops_per_second, b.int8_ops_per_second),
+          std::max(a.near_bytes_per_second, b.near_bytes_per_second),
+          std::max(a.far_bytes_per_second, b.far_bytes_per_second)};
+}
+
+MachinePeaks KeepHighestPeaks(const std::string& path, const std::string& machine,
+                              const MachinePeaks& measured) {
+  Json kept = ReadKeptPeaks(path);
+  MachinePeaks peaks = measured;
+  if (const auto found = kept.find(machine); found != kept.end() && found->is_string()) {
+    const auto before = report::ParsePeaks(found->get<std::string>());
+    if (before.ok()) peaks = HigherPeaks(*before, measured);
+  }
+  const std::string text = report::PeaksText(peaks);
+  if (kept.value(machine, Json()) != Json(text)) {
+    kept[machine] = text;
+    if (DumpJson(kept).size() < kMostPeaksBytes) WriteKeptPeaks(path, kept);
+  }
+  return peaks;
+}
+
+MachinePeaks PeaksHere(const Target& target) {
+  const DeviceSupport* device = DeviceSupportOf(target);
+  if (device == nullptr || device->peaks == nullptr) return {};
+  const MachinePeaks measured = device->peaks(target);
+  const auto paths = FindUserPaths();
+  const auto features = FeaturesOf(target);
+  if (!paths.ok() || !features.ok()) return measured;
+  const std::string folder = std::filesystem::path(paths->records).parent_path();
+  const std::string width = features->avx512 ? " 512" : " 256";
+  return KeepHighestPeaks(folder + "/peaks.json", ProbeHostCpu().ToString() + width, measured);
+}
+
+}  // namespace tilewright::cli

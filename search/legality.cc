@@ -1,0 +1,83 @@
+#include "search/legality.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "search/inspector.h"
+#include "search/space.h"
+#include "search/tuner.h"
+
+namespace tilewright::search {
+namespace {
+
+// A check takes some tenths of a millisecond; spaces of this size are looked at whole.
+constexpr std::int64_t kMostChecked = 2048;
+constexpr std::size_t kMostReasons = 3;
+constexpr std::size_t kMostReasonsKept = 256;  // reasons may name numbers of the config
+
+}  // namespace
+
+std::string Legality::Text() const {
+  std::vector<std::pair<std::int64_t, std::string>> sorted;
+  for (const auto& [reason, configs] : reasons) sorted.emplace_back(-configs, reason);
+  std::ranges::sort(sorted);
+  std::string text = fmt::format("none of {} configs is legal", checked);
+  for (std::size_t i = 0; i < std::min(sorted.size(), kMostReasons); ++i) {
+    text += fmt::format("{}{} ({} configs)", i == 0 ? ": " : "; ", sorted[i].second,
+                        -sorted[i].first);
+  }
+  if (sorted.size() > kMostReasons) {
+    text += fmt::format("; and {} other reasons", sorted.size() - kMostReasons);
+  }
+  return text;
+}
+
+Legality CheckConfigs(const SearchSpace& space) {
+  Legality legality;
+  const TemplateInspector inspector(space);
+  for (std::size_t which = 0; which < space.spaces.size(); ++which) {
+    const std::int64_t size = space.spaces[which].size();
+    const std::int64_t count = std::min(size, kMostChecked);
+    legality.complete = legality.complete && count == size;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t index = count == size ? i : size / count * i;
+      const Status status = inspector.Check({static_cast<int>(which), index});
+      ++legality.checked;
+      if (status.ok()) {
+        ++legality.legal;
+        return legality;
+      }
+      if (legality.reasons.size() < kMostReasonsKept || legality.reasons.contains(status.message())) {
+        ++legality.reasons[status.message()];
+      }
+    }
+  }
+  return legality;
+}
+
+Status CheckTemplate(const TemplateRegistry& templates, const std::string& key,
+                     const std::vector<TuneTask>& tasks) {
+  Legality all;
+  for (const TuneTask& task : tasks) {
+    Result<SearchSpace> space = MakeSearchSpace(templates, task.task, task.epilogue);
+    TW_RETURN_IF_ERROR(space);
+    const auto entry = std::ranges::find(space->templates, key, &TemplateEntry::key);
+    if (entry == space->templates.end()) continue;
+    const auto which = entry - space->templates.begin();
+    SearchSpace only = *space;
+    only.templates = {*entry};
+    only.spaces = {space->spaces[static_cast<std::size_t>(which)]};
+    const Legality legality = CheckConfigs(only);
+    if (!legality.none_legal()) return {};
+    all.checked += legality.checked;
+    for (const auto& [reason, configs] : legality.reasons) all.reasons[reason] += configs;
+  }
+  if (!all.none_legal()) return {};
+  return InvalidArgument(key + ": " + all.Text() +
+                         "; change the schedule, `tilewright measure --config N` tells more of one");
+}
+
+}  // namespace tilewright::search
