@@ -80,10 +80,16 @@ void Dispatcher::SayRace(std::uint64_t id) {
   SayTo(race.device, std::move(order), aim);
 }
 
-void Dispatcher::AcceptRaceBuild(const OrderBook::Entry& entry, Trial trial,
-                                 std::optional<Built> built) {
+void Dispatcher::AcceptRaceBuild(const OrderBook::Entry& entry, const DeviceName& device,
+                                 Trial trial, std::optional<Built> built) {
   const Aim aim = aims_.at(entry.order.sequence);
+  const Candidate candidate = entry.order.candidates.front();
   Drop(entry.order.sequence, /*acknowledge=*/true);
+  if (!built || own_bench_ == nullptr) return RacerIsBuilt(aim, std::move(trial), std::move(built));
+  ConfirmBuilt({candidate, *std::move(built), device, 0, {}, std::move(trial), aim});
+}
+
+void Dispatcher::RacerIsBuilt(const Aim& aim, Trial trial, std::optional<Built> built) {
   const auto found = racing_.find(aim.race);
   if (found == racing_.end()) return;
   Race& race = found->second;
