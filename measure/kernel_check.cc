@@ -1,6 +1,6 @@
-// What a builder says of a kernel comes from another process, often from another machine. The runner
-// takes sizes, positions and names from it, so each is checked before anything is made of it. Names
-// of libraries are the most dangerous: they end in a call of the system's loader.
+// What a builder says of a kernel comes from another process, often from another machine. The
+// runner takes sizes, positions and names from it, so each is checked before anything is made of
+// it. Names of libraries are the most dangerous: they end in a call of the system's loader.
 
 #include "measure/kernel_check.h"
 

@@ -165,7 +165,7 @@ class Dispatcher {
                    const Trial& trial) const;
   void ConfirmBuilt(Rebuild rebuild);
   void TakeRebuilt();
-  void Rebuilt(Rebuild rebuild, const std::string& why);
+  void Rebuilt(Rebuild rebuild, const std::string& why, bool differs);
   void RebuiltSearch(Rebuild rebuild, const std::string& why);
   void RebuiltRacer(Rebuild rebuild, const std::string& why);
   void RacerIsBuilt(const Aim& aim, Trial trial, std::optional<Built> built);

@@ -1,6 +1,8 @@
 // A race is one device's. One that cannot build gets the finalists built: each is an order for
 // builders first, and those that could not be built do not start.
 
+#include <utility>
+
 #include "measure/fleet/dispatcher.h"
 
 namespace tilewright::measure::fleet {
@@ -13,8 +15,11 @@ std::optional<std::uint64_t> Dispatcher::StartRace(const std::vector<Candidate>&
   for (const auto& [one, device] : roster_.devices()) {
     if (!Roster::Counts(device) || (!device.here.builds && !split_)) continue;
     if (other_than && *other_than == one) continue;
-    // The one that was last seen to be as it was.
-    if (best != nullptr && device.good_at <= best->good_at) continue;
+    // Of another worker, whose word is another's; and the one that was last seen to be as it was.
+    const auto rank = [&](const DeviceName& which, double good_at) {
+      return std::pair(other_than && other_than->worker != which.worker, good_at);
+    };
+    if (best != nullptr && rank(one, device.good_at) <= rank(name, best->good_at)) continue;
     best = &device;
     name = one;
   }

@@ -1,8 +1,8 @@
-// What builders of the fleet made is built here once more where it matters: before a trial becomes the
-// best of its task, and before a finalist races. Building is deterministic, so both are the same to
-// the byte; a builder whose artifact is another one is of another version, or not honest. Either way
-// nothing of it counts: its order goes out again, and builders whose artifacts differ are not believed
-// any more.
+// What builders of the fleet made is built here once more where it matters: before a trial becomes
+// the best of its task, and before a finalist races. Building is deterministic, so both are the
+// same to the byte; a builder whose artifact is another one is of another version, or not honest.
+// Either way nothing of it counts: its order goes out again, and builders whose artifacts differ
+// are not believed any more.
 
 #include <algorithm>
 #include <utility>
@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kMostUnconfirmed = 3;  // of one candidate, by other builders
 constexpr std::size_t kMostOwnBuilt = 4096;
+constexpr const char* kDiffers = "its artifact is not what this machine builds";
 
 std::string TaskText(const Candidate& candidate) {
   return candidate.task.workload.Key() + candidate.epilogue.ToString();
@@ -50,7 +51,7 @@ void Dispatcher::ConfirmBuilt(Rebuild rebuild) {
   const auto known = own_built_.find(CandidateText(rebuild.candidate));
   if (known != own_built_.end()) {
     const bool same = known->second == BuiltText(rebuild.built);
-    return Rebuilt(std::move(rebuild), same ? "" : "its artifact is not what this machine builds");
+    return Rebuilt(std::move(rebuild), same ? "" : kDiffers, !same);
   }
   ++counts_.rebuilt;
   Order order = OrderFor(rebuild.candidate);
@@ -75,20 +76,23 @@ void Dispatcher::TakeRebuilt() {
       if (own_built_.size() >= kMostOwnBuilt) own_built_.clear();
       const std::string own = BuiltText(*event.built);
       own_built_[CandidateText(rebuild.candidate)] = own;
-      if (own != BuiltText(rebuild.built)) why = "its artifact is not what this machine builds";
+      if (own != BuiltText(rebuild.built)) why = kDiffers;
     }
-    Rebuilt(std::move(rebuild), why);
+    Rebuilt(std::move(rebuild), why, event.built && !why.empty());
   }
   if (own_bench_->status().ok()) return;
   const std::string why = own_bench_->status().message();
   for (auto& [number, rebuild] : std::exchange(rebuilding_, {})) {
-    Rebuilt(std::move(rebuild), "this machine cannot build: " + why);
+    Rebuilt(std::move(rebuild), "this machine cannot build: " + why, false);
   }
 }
 
-void Dispatcher::Rebuilt(Rebuild rebuild, const std::string& why) {
+void Dispatcher::Rebuilt(Rebuild rebuild, const std::string& why, bool differs) {
   if (!why.empty()) {
     ++counts_.unconfirmed;
+    notes_.Limited("refused an artifact of " + rebuild.builder.ToString() + ": " + why);
+  }
+  if (differs) {
     Distrust(rebuild.builder, why + ": " + rebuild.candidate.template_key + " " +
                                   rebuild.candidate.config.ToString());
   }

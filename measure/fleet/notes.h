@@ -32,9 +32,9 @@ class Notes {
  private:
   const std::function<void(const std::string&)> say_;
   Clock& clock_;
-  double minute_at_ = 0;          // when this minute began
-  std::set<std::string> lines_;   // of this minute
-  std::int64_t left_out_ = 0;     // of this minute, beyond kMostLines
+  double minute_at_ = 0;         // when this minute began
+  std::set<std::string> lines_;  // of this minute
+  std::int64_t left_out_ = 0;    // of this minute, beyond kMostLines
 };
 
 }  // namespace tilewright::measure::fleet

@@ -207,6 +207,7 @@ void WorkerCore::HandleOrder(const Incoming& incoming, Lane* lane) {
       job->second.heard_at =
           std::min(job->second.heard_at, clock_.MonotonicSeconds() - settings_.silent_seconds - 1);
     }
+    if (why != kNoBuilder) notes_.Limited("refused an order of " + who + ": " + why);
     return Refuse(*order, held.lease, why);
   }
   const std::uint64_t number = next_++;

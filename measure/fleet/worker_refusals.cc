@@ -1,5 +1,5 @@
-// What a worker does not do: for good, because of what an order asks for (WhyNever) or how much there
-// is of it already (TooMuch), which is said; or just now (WhyNot), which is everyday life.
+// What a worker does not do: for good, because of what an order asks for (WhyNever) or how much
+// there is of it already (TooMuch), which is said; or just now (WhyNot), which is everyday life.
 
 #include <algorithm>
 
