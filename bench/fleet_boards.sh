@@ -17,7 +17,9 @@ fail() {
 }
 run_broker
 board="qemu-aarch64 -L /usr/aarch64-linux-gnu $runner"
-"$tilewright" worker --fleet "$url" --name bench1 --target "$target" --runner "$board" --runner "$board" >worker.log 2>&1 &
+root=()
+[ "$(id -u)" -eq 0 ] && root=(--allow-root)
+"$tilewright" worker "${root[@]}" --fleet "$url" --name bench1 --target "$target" --runner "$board" --runner "$board" >worker.log 2>&1 &
 pids[worker]=$!
 for _ in $(seq 600); do
   grep -q 'devices of class' worker.log && break

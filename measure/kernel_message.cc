@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "measure/kernel_check.h"
 #include "src/base/files/file.h"
 #include "src/base/hash.h"
 #include "src/target/device.h"
@@ -104,6 +105,8 @@ CudaLaunch LaunchFrom(const Json& json, Fields& outer) {
   if (fields.Has("library")) {
     CudaLibraryCall& call = launch.library;
     call.file = fields.Text("library");
+    // A call without a library would be taken for a kernel that has none of a kernel's checks.
+    if (call.file.empty()) fields.Fail(Corrupt("message: library is empty"));
     call.operation = fields.Text("operation");
     call.shape = fields.Integers("shape");
     if (call.shape.size() * sizeof(std::int64_t) != sizeof(TwLibraryShape)) {
@@ -111,6 +114,11 @@ CudaLaunch LaunchFrom(const Json& json, Fields& outer) {
     }
     const auto operands = extents("operands");
     for (std::size_t i = 0; i < operands.size(); ++i) {
+      constexpr std::int64_t kMostOperand = 1 << 20;
+      if (operands[i] < 0 || operands[i] > kMostOperand) {
+        fields.Fail(Corrupt("message: operands has what is no argument's place"));
+        break;
+      }
       call.operands[i] = static_cast<int>(operands[i]);
     }
   }
@@ -189,10 +197,13 @@ KernelSpec KernelSpecFrom(const Json& json, Fields& outer, const TaskTable& task
   kernel.target = task->target;
   kernel.workload = task->workload;
   kernel.epilogue = task->epilogue;
-  if (types.empty() && !DeviceTraitsOf(kernel.target).loops) return kernel;
-  auto signature = SignatureOf(kernel.workload, kernel.epilogue, form, types);
-  outer.Fail(ToStatus(signature));
-  if (signature.ok()) kernel.signature = *std::move(signature);
+  if (!types.empty() || DeviceTraitsOf(kernel.target).loops) {
+    auto signature = SignatureOf(kernel.workload, kernel.epilogue, form, types);
+    outer.Fail(ToStatus(signature));
+    if (!signature.ok()) return kernel;
+    kernel.signature = *std::move(signature);
+  }
+  outer.Fail(CheckKernel(kernel));
   return kernel;
 }
 

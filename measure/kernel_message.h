@@ -8,7 +8,7 @@
 namespace tilewright::measure {
 
 Json ToJson(const KernelSpec& kernel);
-/// outer: of the message; gets what is not as expected.
+/// outer: of the message; gets what is not as expected, also of CheckKernel.
 KernelSpec KernelSpecFrom(const Json& json, Fields& outer, const TaskTable& tasks);
 /// The name of an artifact with these bytes: their hash and number.
 std::string ArtifactName(std::string_view bytes);

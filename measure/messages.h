@@ -37,6 +37,9 @@ struct Fault {
 /// machine's (no room, no descriptors, no processes, no memory) is never a result of the candidate.
 enum class Blame : std::uint8_t { kCandidate, kUnclear, kMachine };
 
+/// The symbol of every candidate, and how the names of its grids' kernels begin.
+inline constexpr const char* kCandidateSymbol = "tw_candidate";
+
 /// A built kernel: all that the runner must know about it.
 struct KernelSpec {
   std::uint64_t task = 0;  ///< number of the next three in the table of tasks

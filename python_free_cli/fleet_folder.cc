@@ -11,6 +11,7 @@
 
 #include "measure/fleet/keys.h"
 #include "measure/fleet/subjects.h"
+#include "python_free_cli/arguments/fleet_safety.h"
 #include "src/base/files/file.h"
 #include "src/base/files/new_name.h"
 #include "src/base/json.h"
@@ -333,10 +334,13 @@ std::string FleetFolder::ClusterConfiguration() const {
 }
 
 std::string FleetFolder::Configuration() const {
+  // Servers that are named by addresses of one machine alone are reached from nowhere else.
+  const auto all = hosts();
+  const bool here = std::ranges::all_of(all, [](const auto& host) { return IsOnThisMachine(host); });
   std::string text =
       "# Written by `tilewright fleet` from fleet.json: changes here are lost.\n"
-      "listen: \"0.0.0.0:" +
-      std::to_string(port_) +
+      "listen: \"" +
+      std::string(here ? "127.0.0.1" : "0.0.0.0") + ":" + std::to_string(port_) +
       "\"\n"
       "pid_file: \"" +
       process_file() +

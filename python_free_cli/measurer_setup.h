@@ -29,6 +29,11 @@ struct RunnerArguments {
   Status Connect(std::string& target);
 };
 
+/// What a measurer needs that only builds: the words that start this program's builders, with its
+/// plugins. Nothing is calibrated; `device` is not set.
+measure::ProcessMeasurerSettings BuilderSettings(const Registries& registries,
+                                                 const Target& target);
+
 /// A measurer for a target whose workers are this program again, with its plugins, or the runner
 /// that is connected. Errors: those of DeviceFor and DeviceArgument::Find; kInvalidArgument for a
 /// target that a runner elsewhere cannot have (a VTA, whose simulator is here, and a GPU).

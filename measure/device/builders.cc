@@ -16,8 +16,6 @@
 namespace tilewright::measure {
 namespace {
 
-constexpr const char* kSymbol = "tw_candidate";
-
 /// What the system refused (no room, no memory, no descriptors) is not the candidate's fault.
 Blame BlameOf(const Status& status) {
   return status.code() == StatusCode::kUnavailable ? Blame::kMachine : Blame::kUnclear;
@@ -34,7 +32,7 @@ Built BuildLoops(const TemplateEntry& entry, const BuildOrder& order, WriteArtif
       ApplyTemplate(entry, candidate.task.workload, candidate.epilogue, target, candidate.config);
   if (!kernel.ok()) return Refused(kernel.status());
   if (!kernel->schedule.status().ok()) return Refused(kernel->schedule.status());
-  auto program = Lower(kernel->schedule, kSymbol, LowerLimitsFor(target));
+  auto program = Lower(kernel->schedule, kCandidateSymbol, LowerLimitsFor(target));
   if (!program.ok()) return Refused(program.status());
   auto object = Generate({*program}, target, Emit::kObject);
   if (!object.ok()) return FailedBuild(object.status());
@@ -51,7 +49,7 @@ Built BuildLoops(const TemplateEntry& entry, const BuildOrder& order, WriteArtif
   }
   built.kernel.signature = *std::move(signature);
   built.kernel.artifact = order.path;
-  built.kernel.symbol = kSymbol;
+  built.kernel.symbol = kCandidateSymbol;
   built.kernel.tolerance = ToleranceOf(*program);
   return built;
 }

@@ -11,7 +11,7 @@ namespace {
 
 // Far below what a message may have.
 constexpr std::int64_t kPartBytes = std::int64_t{512} << 10;
-constexpr std::int64_t kMostParts = 64;
+constexpr std::int64_t kMostParts = kMostArtifactBytes / kPartBytes;
 
 std::int64_t PartsOf(std::int64_t size) {
   return std::max<std::int64_t>(1, (size + kPartBytes - 1) / kPartBytes);
@@ -70,6 +70,27 @@ void WorkerCore::HandleObject(const Incoming& incoming) {
       }
     }
     if (held.missing == 0) StartHeld(number, held);
+  }
+}
+
+void WorkerCore::ForgetWanted(std::uint64_t number) {
+  for (auto one = wanted_.begin(); one != wanted_.end();) {
+    one->second.erase(number);
+    one = one->second.empty() ? wanted_.erase(one) : std::next(one);
+  }
+}
+
+void WorkerCore::GiveUpArtifacts(double now) {
+  std::vector<std::uint64_t> late;
+  for (const auto& [number, held] : held_) {
+    if (held.missing > 0 && now - held.taken_at > settings_.artifact_seconds) late.push_back(number);
+  }
+  for (const std::uint64_t number : late) {
+    Bench::Event event;
+    event.refusal = std::string(kArtifactTrouble) + " did not come";
+    Give(held_.at(number), std::move(event));
+    ForgetWanted(number);
+    held_.erase(number);
   }
 }
 

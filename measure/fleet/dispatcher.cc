@@ -27,6 +27,7 @@ Dispatcher::Dispatcher(DispatcherSettings settings, Broker& broker, Clock& clock
     : settings_(std::move(settings)),
       broker_(broker),
       clock_(clock),
+      notes_(settings_.on_note, clock),
       measure_queue_(MeasureQueue(settings_.device_class, settings_.job)),
       build_queue_(BuildQueue(settings_.job)),
       roster_(settings_.roster) {
@@ -89,6 +90,11 @@ void Dispatcher::Split() {
   const Status opened = broker_.OpenQueue(build_queue_);
   if (!opened.ok()) return Note("no queue for builders: " + opened.message());
   split_ = true;
+  if (settings_.make_own_bench && own_bench_ == nullptr) {
+    auto made = settings_.make_own_bench();
+    if (made.ok()) own_bench_ = *std::move(made);
+    if (!made.ok()) Note("what builders make cannot be confirmed: " + made.status().message());
+  }
   SayJob(clock_.MonotonicSeconds());
 }
 
@@ -226,6 +232,7 @@ void Dispatcher::Poll(double seconds) {
     wait = 0;
     Handle(*incoming);
   }
+  TakeRebuilt();
   if (clock_.MonotonicSeconds() - ticked_at_ >= kTickSeconds) Tick();
 }
 
@@ -412,16 +419,6 @@ void Dispatcher::HandleCount(const Incoming& incoming) {
   std::vector<std::uint64_t> sequences;
   for (const OrderBook::Entry* entry : waiting) sequences.push_back(entry->order.sequence);
   for (const std::uint64_t sequence : sequences) PutAgain(*book_.Find(sequence));
-}
-
-void Dispatcher::NoteRefusal(const std::string& why, double now) {
-  constexpr double kQuietSeconds = 60;
-  constexpr std::size_t kMost = 100;
-  const auto found = refusals_noted_.find(why);
-  if (found != refusals_noted_.end() && now - found->second < kQuietSeconds) return;
-  if (refusals_noted_.size() >= kMost) refusals_noted_.clear();
-  refusals_noted_[why] = now;
-  Note("an order goes out again: " + why);
 }
 
 void Dispatcher::HandleRefused(const Incoming& incoming) {

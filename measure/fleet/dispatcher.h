@@ -4,11 +4,15 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "measure/fleet/bench.h"
+#include "measure/fleet/notes.h"
 #include "measure/fleet/order_book.h"
 #include "measure/fleet/roster.h"
 #include "measure/measurer.h"
@@ -37,6 +41,12 @@ struct DispatcherSettings {
   double audit_seconds = 5;         ///< between two looks at what the queue holds
   double race_limit_seconds = 120;  ///< a race may take, beyond its terms
   Roster::Settings roster;
+  /// Makes what builds candidates on this machine, when builders of the fleet first build for the
+  /// job: what they made is confirmed by it (see ConfirmBuilt) before its times count as the best.
+  /// Empty: builders are believed, for benchmarks and simulations.
+  std::function<Result<std::unique_ptr<Bench>>()> make_own_bench;
+  // What others may take of this process's memory.
+  std::size_t most_devices = 16384, most_devices_of_worker = 4096, most_builders = 4096;
   /// Told what people may want to know. May be empty.
   std::function<void(const std::string&)> on_note;
 };
@@ -45,6 +55,8 @@ struct DispatcherSettings {
 struct DispatcherCounts {
   std::int64_t results = 0, late = 0, doubled = 0, foreign = 0, lost = 0, sent_again = 0,
                refused = 0, revised = 0, baselines = 0, checks = 0, checks_failed = 0, poisoned = 0;
+  /// Artifacts of builders that were built here once more, and those that were others here.
+  std::int64_t rebuilt = 0, unconfirmed = 0;
   double longest_loss_seconds = 0;  ///< see OrderBook
 };
 
@@ -110,15 +122,27 @@ class Dispatcher {
     double limit_at = 0;     // of what is said directly: then it is lost
     Request request;         // of a search's order
     double build_seconds = 0;
+    DeviceName builder;   // of what is to be run
+    int unconfirmed = 0;  // artifacts that were others here
   };
   struct Race {  // that is under way
     DeviceName device;
     Order order;
     double limit_seconds = 0;
     std::vector<std::optional<Built>> built;  // by finalist, of a device that cannot build
-    std::size_t missing = 0;                  // builds
+    std::size_t missing = 0;                  // builds, and what confirms them
     std::vector<Trial> trials;                // by finalist
     std::vector<std::size_t> racers;          // finalists that the device got
+  };
+  /// An artifact that a builder made, while this machine builds the same.
+  struct Rebuild {
+    Candidate candidate;
+    Built built;
+    DeviceName builder;
+    std::uint64_t sequence = 0;  // of a search's order, whose trial waits
+    DeviceName device;           // ... which this one gave
+    Trial trial;
+    Aim aim;  // of a race's build
   };
   struct Given {  // a trial that a device gave since its last good baseline
     std::uint64_t ticket = 0;
@@ -134,14 +158,26 @@ class Dispatcher {
   void HandleCount(const Incoming& incoming);
   void HandleRefused(const Incoming& incoming);
   void Accept(OrderBook::Entry& entry, const DeviceName& device, OrderResult result);
-  void AcceptBuilt(OrderBook::Entry& entry, OrderResult& result);
+  void AcceptBuilt(OrderBook::Entry& entry, const DeviceName& device, OrderResult& result);
   void AcceptTrial(OrderBook::Entry& entry, const DeviceName& device, Trial trial);
+  void KeepTrial(OrderBook::Entry& entry, const DeviceName& device, Trial trial);
+  bool MustConfirm(const OrderBook::Entry& entry, const DeviceName& device,
+                   const Trial& trial) const;
+  void ConfirmBuilt(Rebuild rebuild);
+  void TakeRebuilt();
+  void Rebuilt(Rebuild rebuild, const std::string& why, bool differs);
+  void RebuiltSearch(Rebuild rebuild, const std::string& why);
+  void RebuiltRacer(Rebuild rebuild, const std::string& why);
+  void RacerIsBuilt(const Aim& aim, Trial trial, std::optional<Built> built);
+  void Distrust(const DeviceName& builder, const std::string& why);
+  bool KeepsDevice(const DeviceName& name);
   void AcceptBaseline(const Aim& aim, const DeviceName& device, const Trial& trial);
   void AcceptCheck(const Aim& aim, const DeviceName& device, const Trial& trial);
   std::string WhyNot(const OrderBook::Entry& entry, const DeviceName& device,
                      const OrderResult& result) const;
   void Finish(OrderBook::Entry& entry, Trial trial);
-  void AcceptRaceBuild(const OrderBook::Entry& entry, Trial trial, std::optional<Built> built);
+  void AcceptRaceBuild(const OrderBook::Entry& entry, const DeviceName& device, Trial trial,
+                       std::optional<Built> built);
   void AcceptRace(std::uint64_t race, const DeviceName& device, std::vector<Trial> trials);
   void SayRace(std::uint64_t race);
   void Drop(std::uint64_t sequence, bool acknowledge);
@@ -160,7 +196,6 @@ class Dispatcher {
   void SetAside(const DeviceName& device, const std::string& why);
   void Audit(double now);
   void PutAgain(OrderBook::Entry& entry);
-  void NoteRefusal(const std::string& why, double now);
   void MayBeKernel(const Candidate& candidate, const Trial& trial, const std::vector<Built>& built);
   void MayCheck(const Candidate& candidate, const DeviceName& device, const Trial& trial,
                 const std::vector<Built>& built);
@@ -169,13 +204,12 @@ class Dispatcher {
   Order OrderFor(const Candidate& candidate) const;
   Queue QueueOf(const Order& order) const;
   void AcknowledgeHandle(const std::string& handle, Verdict verdict);
-  void Note(const std::string& text) const {
-    if (settings_.on_note) settings_.on_note(text);
-  }
+  void Note(const std::string& text) const { notes_.Say(text); }
 
   const DispatcherSettings settings_;
   Broker& broker_;
   Clock& clock_;
+  Notes notes_;
   const Queue measure_queue_, build_queue_;
   OrderBook book_;
   Roster roster_;
@@ -204,7 +238,11 @@ class Dispatcher {
   double ticked_at_ = 0, looked_at_ = 0, said_at_ = 0, audited_at_ = 0, refused_at_ = 0;
   double began_at_ = 0, deadline_at_ = 0;  // of the clock's monotonic seconds; 0: no deadline
   double silent_seconds_ = 0;              // since the broker last answered
-  std::map<std::string, double> refusals_noted_;
+  std::unique_ptr<Bench> own_bench_;                 // null: none was needed, or none can be made
+  std::map<std::uint64_t, Rebuild> rebuilding_;      // by their numbers there
+  std::map<std::string, std::string> own_built_;     // by candidate: BuiltText of what was built here
+  std::set<std::string> distrusted_;                 // workers whose artifacts were others here
+  std::uint64_t next_rebuild_ = 1;
   std::uint64_t checks_seen_ = 0;
   Status ended_;
   DispatcherCounts counts_;

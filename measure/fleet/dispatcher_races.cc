@@ -1,6 +1,8 @@
 // A race is one device's. One that cannot build gets the finalists built: each is an order for
 // builders first, and those that could not be built do not start.
 
+#include <utility>
+
 #include "measure/fleet/dispatcher.h"
 
 namespace tilewright::measure::fleet {
@@ -13,8 +15,11 @@ std::optional<std::uint64_t> Dispatcher::StartRace(const std::vector<Candidate>&
   for (const auto& [one, device] : roster_.devices()) {
     if (!Roster::Counts(device) || (!device.here.builds && !split_)) continue;
     if (other_than && *other_than == one) continue;
-    // The one that was last seen to be as it was.
-    if (best != nullptr && device.good_at <= best->good_at) continue;
+    // Of another worker, whose word is another's; and the one that was last seen to be as it was.
+    const auto rank = [&](const DeviceName& which, double good_at) {
+      return std::pair(other_than && other_than->worker != which.worker, good_at);
+    };
+    if (best != nullptr && rank(one, device.good_at) <= rank(name, best->good_at)) continue;
     best = &device;
     name = one;
   }
@@ -80,10 +85,16 @@ void Dispatcher::SayRace(std::uint64_t id) {
   SayTo(race.device, std::move(order), aim);
 }
 
-void Dispatcher::AcceptRaceBuild(const OrderBook::Entry& entry, Trial trial,
-                                 std::optional<Built> built) {
+void Dispatcher::AcceptRaceBuild(const OrderBook::Entry& entry, const DeviceName& device,
+                                 Trial trial, std::optional<Built> built) {
   const Aim aim = aims_.at(entry.order.sequence);
+  const Candidate candidate = entry.order.candidates.front();
   Drop(entry.order.sequence, /*acknowledge=*/true);
+  if (!built || own_bench_ == nullptr) return RacerIsBuilt(aim, std::move(trial), std::move(built));
+  ConfirmBuilt({candidate, *std::move(built), device, 0, {}, std::move(trial), aim});
+}
+
+void Dispatcher::RacerIsBuilt(const Aim& aim, Trial trial, std::optional<Built> built) {
   const auto found = racing_.find(aim.race);
   if (found == racing_.end()) return;
   Race& race = found->second;

@@ -2,11 +2,15 @@
 // another device said, a race.
 
 #include <algorithm>
+#include <cstdio>
+#include <utility>
 
 #include "measure/fleet/dispatcher.h"
 #include "src/base/hash.h"
 #include "src/target/device.h"
+#include "src/target/library.h"
 #include "src/templates/device.h"
+#include "src/tensor/work.h"
 
 namespace tilewright::measure::fleet {
 namespace {
@@ -15,13 +19,78 @@ namespace {
 // is not believed any more.
 constexpr double kBelievable = 0.8;
 constexpr int kMostAccused = 2;
+// ... and of this share once is enough.
+constexpr double kLeap = 0.5;
 constexpr int kMostChecks = 4;     // under way at once
 constexpr int kMostRefusals = 50;  // of one order, in so many seconds at least
 // Longer ones would keep devices from their work.
 constexpr double kMostBaselineSeconds = 0.25;
 
+// Far above what machines do: operations of a processor's core (16 times those of AVX-512 at 6 GHz)
+// and of a GPU, and far below what a call or a launch takes.
+constexpr double kMostCoreOperations = 2.5e13, kMostGridOperations = 1e17;
+constexpr double kLeastCallSeconds = 2e-9, kLeastLaunchSeconds = 2e-7;
+
+/// Of one run, on any device.
+double LeastSeconds(const Task& task) {
+  const DeviceTraits& device = DeviceTraitsOf(task.target);
+  const double rate = device.grids ? kMostGridOperations
+                                   : kMostCoreOperations * std::max(1, task.target.num_threads());
+  return std::max(device.grids ? kLeastLaunchSeconds : kLeastCallSeconds,
+                  WorkOf(task.workload).operations / rate);
+}
+
 std::string TaskKey(const Candidate& candidate) {
   return candidate.task.workload.Key() + candidate.epilogue.ToString();
+}
+
+/// What is wrong with what a builder says that it made; empty: nothing.
+std::string WhyNotBuilt(const Order& order, const Trial& trial, const Built& built) {
+  const Candidate& candidate = order.candidates.front();
+  const KernelSpec& kernel = built.kernel;
+  const Target& target = candidate.task.target;
+  if (kernel.workload != candidate.task.workload || kernel.epilogue != candidate.epilogue ||
+      kernel.target != target) {
+    return "it built another task: " + kernel.workload.Key() + " for " + kernel.target.ToString();
+  }
+  if (trial.codegen_version != DeviceTraitsOf(target).codegen_version) {
+    return "its code generator is another version";
+  }
+  if (DeviceTraitsOf(target).loops && kernel.symbol != kCandidateSymbol) {
+    return "it built another kernel: " + kernel.symbol;
+  }
+  for (const CudaLaunch& launch : kernel.launches) {
+    if (!launch.kernel.starts_with(kCandidateSymbol)) {
+      return "it launches another kernel: " + launch.kernel;
+    }
+    const KernelLibrary* library = LibraryOfTemplate(candidate.template_key);
+    if (!launch.library.file.empty() &&
+        (library == nullptr || launch.library.file != library->file)) {
+      return "its template calls no " + launch.library.file;
+    }
+  }
+  if (kernel.threads != target.num_threads()) {
+    return "its kernel has " + std::to_string(kernel.threads) + " threads, expected " +
+           std::to_string(target.num_threads());
+  }
+  return built.size > 0 ? std::string() : "its artifact is empty";
+}
+
+/// What no device can have measured; empty: nothing.
+std::string WhyUnbelievable(const std::vector<Trial>& trials,
+                            const std::vector<Candidate>& candidates) {
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    if (trials[i].outcome != Outcome::kOk || trials[i].metric != "seconds") continue;
+    const double least = LeastSeconds(candidates[i].task);
+    double seen = trials[i].value;
+    for (const double sample : trials[i].samples) seen = std::min(seen, sample);
+    if (seen >= least) continue;
+    char text[120];
+    std::snprintf(text, sizeof(text), "it claims %.3g s, less than the %.3g s that any device takes",
+                  seen, least);
+    return text;
+  }
+  return {};
 }
 
 void Scale(Trial& trial, double factor) {
@@ -56,14 +125,21 @@ void Dispatcher::HandleHere(const Incoming& incoming) {
   auto here = DecodeHere(incoming.payload);
   if (!here.ok()) {
     ++counts_.foreign;
-    if (here.status().code() != StatusCode::kUnsupported) return;
-    if (++accused_["version/" + name.ToString()] > 1) return;
+    if (here.status().code() != StatusCode::kUnsupported) {
+      return notes_.Limited("refused what " + name.ToString() + " says of itself: " +
+                            here.status().message());
+    }
+    const std::string version = "version/" + name.ToString();
+    if (accused_.size() > settings_.most_devices || ++accused_[version] > 1) return;
     Control refused{"refuse", here.status().message()};
     (void)broker_.Say(DirectSubject(settings_.device_class, name, settings_.job), Encode(refused));
     return Note("worker " + name.ToString() + ": " + here.status().message());
   }
   const double now = clock_.MonotonicSeconds();
   if (Word(incoming.subject, 2) == kBuilders) {
+    const bool more = builders_.contains(name) || builders_.size() < settings_.most_builders;
+    if (!more) return notes_.Limited("refused the builder " + name.ToString() + ": there are many");
+    if (distrusted_.contains(name.worker)) return;
     builder_heard_[name] = now;
     const bool added = builders_.emplace(name, *here).second;
     if (added) said_at_ = 0;
@@ -72,8 +148,10 @@ void Dispatcher::HandleHere(const Incoming& incoming) {
   // A class is a hash of the fingerprint: whoever claims another one is not of it.
   if (here->fingerprint != settings_.device.ToString()) {
     ++counts_.foreign;
-    return;
+    return notes_.Limited("refused the device " + name.ToString() + ": it is another one than " +
+                          "those of its class");
   }
+  if (!KeepsDevice(name)) return;
   const bool cannot_build = here->measures && !here->builds;
   const std::string instance = here->instance;
   if (roster_.Hear(name, *std::move(here), now)) {
@@ -102,7 +180,8 @@ void Dispatcher::HandleBeat(const Incoming& incoming) {
   const auto beat = DecodeBeat(incoming.payload);
   if (!beat.ok()) {
     ++counts_.foreign;
-    return;
+    return notes_.Limited("refused a beat of " + device.ToString() + ": " +
+                          beat.status().message());
   }
   const double now = clock_.MonotonicSeconds();
   roster_.HearBeat(device, beat->instance, now);
@@ -125,17 +204,23 @@ void Dispatcher::HandleResult(const Incoming& incoming) {
   auto result = DecodeResult(incoming.payload);
   if (!result.ok()) {
     ++counts_.foreign;
-    return;
+    return notes_.Limited("refused a result of " + device.ToString() + ": " +
+                          result.status().message());
   }
   ++counts_.results;
   const double now = clock_.MonotonicSeconds();
-  if (result->epoch != settings_.epoch)
+  if (result->epoch != settings_.epoch) {
+    notes_.Limited("refused a result of " + device.ToString() +
+                   ": it is of an earlier life of this job");
     return AcknowledgeHandle(result->lease.handle, Verdict::kDone);
+  }
   const std::uint64_t sequence = result->lease.sequence;
   switch (book_.Judge(device, result->instance, result->lease, now)) {
     case OrderBook::Judged::kLate:
-      return;
+      return notes_.Limited("refused a result of " + device.ToString() +
+                            ": it does not have the order, or has it no more");
     case OrderBook::Judged::kDouble:
+      notes_.Limited("refused a result of " + device.ToString() + ": its order is done already");
       if (book_.Find(sequence) == nullptr) AcknowledgeHandle(result->lease.handle, Verdict::kDone);
       return;
     case OrderBook::Judged::kFirst:
@@ -156,7 +241,9 @@ std::string Dispatcher::WhyNot(const OrderBook::Entry& entry, const DeviceName& 
     if (build) break;
     // What a library is added to still begins with the device.
     DeviceFingerprint seen = trial.device;
-    seen.extra = settings_.device.extra;
+    const bool adds = LibraryOfTemplate(candidate.template_key) != nullptr &&
+                      seen.extra.starts_with(settings_.device.extra);
+    if (adds) seen.extra = settings_.device.extra;
     if (seen != settings_.device) return "another device answered: " + trial.device.ToString();
     if (trial.metric != MetricOf(candidate.task.target)) return "it has another metric";
     if (trial.codegen_version != DeviceTraitsOf(candidate.task.target).codegen_version) {
@@ -168,6 +255,12 @@ std::string Dispatcher::WhyNot(const OrderBook::Entry& entry, const DeviceName& 
   if (!build && times && known != nullptr && !known->aside.empty()) return "it is set aside";
   if (build != result.built.has_value() && result.trials[0].outcome == Outcome::kOk)
     return "nothing was built";
+  if (build && distrusted_.contains(device.worker)) {
+    return "what it builds is not what this machine builds";
+  }
+  if (build && result.trials[0].outcome == Outcome::kOk) {
+    return WhyNotBuilt(order, result.trials[0], *result.built);
+  }
   return {};
 }
 
@@ -175,16 +268,22 @@ void Dispatcher::Accept(OrderBook::Entry& entry, const DeviceName& device, Order
   const double now = clock_.MonotonicSeconds();
   const std::uint64_t sequence = entry.order.sequence;
   const Aim& aim = aims_.at(sequence);
-  const std::string why = WhyNot(entry, device, result);
+  std::string why = WhyNot(entry, device, result);
+  if (why.empty() && entry.order.stage != Stage::kBuild) {
+    why = WhyUnbelievable(result.trials, entry.order.candidates);
+    // No device measures such a thing: whoever says it measures nothing.
+    if (!why.empty() && roster_.Find(device) != nullptr) SetAside(device, why);
+  }
   if (!why.empty()) {
     ++counts_.refused;
     if (entry.direct) {
+      notes_.Limited("refused a result of " + device.ToString() + ": " + why);
       entry.done = false;
       return Lost(sequence);
     }
     // The delivery is over, and the order goes out as another one.
     AcknowledgeHandle(entry.handle, Verdict::kDone);
-    NoteRefusal(why, now);
+    notes_.Limited("an order goes out again: " + device.ToString() + ": " + why);
     constexpr double kMoment = 1;
     if (now - entry.refused_at >= kMoment) {
       ++entry.refusals;
@@ -216,6 +315,8 @@ void Dispatcher::Accept(OrderBook::Entry& entry, const DeviceName& device, Order
     trial.attempt = aim.request.attempt;
     trial.codegen_version = DeviceTraitsOf(trial.candidate.task.target).codegen_version;
     trial.metric = MetricOf(trial.candidate.task.target);
+    // A later one would count for more than those that are measured after it.
+    trial.finished_unix_seconds = std::min(trial.finished_unix_seconds, clock_.UnixSeconds());
   }
   switch (aim.purpose) {
     case Purpose::kRace:
@@ -230,15 +331,16 @@ void Dispatcher::Accept(OrderBook::Entry& entry, const DeviceName& device, Order
     default:
       break;
   }
-  if (entry.order.stage == Stage::kBuild) return AcceptBuilt(entry, result);
+  if (entry.order.stage == Stage::kBuild) return AcceptBuilt(entry, device, result);
   AcceptTrial(entry, device, std::move(result.trials[0]));
 }
 
-void Dispatcher::AcceptBuilt(OrderBook::Entry& entry, OrderResult& result) {
+void Dispatcher::AcceptBuilt(OrderBook::Entry& entry, const DeviceName& device,
+                             OrderResult& result) {
   Trial& trial = result.trials[0];
   if (trial.outcome != Outcome::kOk) return Finish(entry, std::move(trial));
   if (aims_.at(entry.order.sequence).purpose == Purpose::kRaceBuild) {
-    return AcceptRaceBuild(entry, std::move(trial), std::move(result.built));
+    return AcceptRaceBuild(entry, device, std::move(trial), std::move(result.built));
   }
   Order order = OrderFor(entry.order.candidates.front());
   order.stage = Stage::kRun;
@@ -246,6 +348,7 @@ void Dispatcher::AcceptBuilt(OrderBook::Entry& entry, OrderResult& result) {
   order.built = {*std::move(result.built)};
   Aim aim = aims_.at(entry.order.sequence);
   aim.build_seconds = trial.build_seconds;
+  aim.builder = device;
   const std::uint64_t ticket = entry.ticket;
   const std::uint64_t sequence = entry.order.sequence;
   Put(std::move(order), std::move(aim), ticket);
@@ -253,6 +356,13 @@ void Dispatcher::AcceptBuilt(OrderBook::Entry& entry, OrderResult& result) {
 }
 
 void Dispatcher::AcceptTrial(OrderBook::Entry& entry, const DeviceName& device, Trial trial) {
+  if (!MustConfirm(entry, device, trial)) return KeepTrial(entry, device, std::move(trial));
+  const Aim& aim = aims_.at(entry.order.sequence);
+  ConfirmBuilt({entry.order.candidates.front(), entry.order.built.front(), aim.builder,
+                entry.order.sequence, device, std::move(trial), {}});
+}
+
+void Dispatcher::KeepTrial(OrderBook::Entry& entry, const DeviceName& device, Trial trial) {
   const Aim& aim = aims_.at(entry.order.sequence);
   if (aim.build_seconds > 0) trial.build_seconds = aim.build_seconds;
   const Candidate candidate = trial.candidate;
@@ -276,7 +386,7 @@ void Dispatcher::Finish(OrderBook::Entry& entry, Trial trial) {
   trial.metric = MetricOf(trial.candidate.task.target);
   if (entry.order.stage == Stage::kBuild) trial.device = settings_.device;
   if (aim.purpose == Purpose::kRaceBuild) {
-    return AcceptRaceBuild(entry, std::move(trial), std::nullopt);
+    return AcceptRaceBuild(entry, {}, std::move(trial), std::nullopt);
   }
   Reply reply{entry.ticket, std::move(trial), aim.purpose == Purpose::kRevise};
   ++done_;
@@ -304,10 +414,12 @@ void Dispatcher::MayCheck(const Candidate& candidate, const DeviceName& device, 
                           const std::vector<Built>& built) {
   double& best = best_[TaskKey(candidate)];
   if (best > 0 && trial.value >= best) return;
-  best = trial.value;
+  const double before = std::exchange(best, trial.value);
   constexpr std::uint64_t kParts = 1000;
-  const bool drawn = Mix64(++checks_seen_ + settings_.epoch) % kParts <
-                     static_cast<std::uint64_t>(settings_.check_share * kParts);
+  // What is so much better than all before is always looked at.
+  const bool leap = settings_.check_share > 0 && before > 0 && trial.value < kLeap * before;
+  const bool drawn = leap || Mix64(++checks_seen_ + settings_.epoch) % kParts <
+                                 static_cast<std::uint64_t>(settings_.check_share * kParts);
   if (!drawn || trial.metric != "seconds") return;
   const auto under_way = std::ranges::count_if(
       aims_, [](const auto& aim) { return aim.second.purpose == Purpose::kCheck; });
@@ -335,7 +447,9 @@ void Dispatcher::AcceptCheck(const Aim& aim, const DeviceName& device, const Tri
   if (!measured && trial.outcome != Outcome::kWrongResult) return;
   if (measured && (trial.disturbed() || aim.value >= kBelievable * found)) return;
   ++counts_.checks_failed;
-  if (++accused_[aim.checked.ToString()] < kMostAccused) return;
+  notes_.Limited("a time of " + aim.checked.ToString() + " was not found by " + device.ToString());
+  const bool grossly = measured && aim.value < kLeap * found;
+  if (++accused_[aim.checked.ToString()] < kMostAccused && !grossly) return;
   SetAside(aim.checked, "it claims times that other devices do not find");
 }
 

@@ -17,6 +17,8 @@ constexpr double kLateSeconds = 5;
 constexpr double kBuildersSeconds = 4;
 // Two devices agree on a winner that is, on both, as near to the fastest as this.
 constexpr double kAgrees = 0.05;
+// A time below this share of what another worker finds for the same kernel is not served.
+constexpr double kBelievableOf = 0.8;
 
 }  // namespace
 
@@ -159,7 +161,7 @@ Result<std::vector<Trial>> FleetMeasurer::Race(const std::vector<Candidate>& fin
 }
 
 void FleetMeasurer::Confirm(const std::vector<Candidate>& finalists, const RaceTerms& terms,
-                            const Dispatcher::RaceResult& first) {
+                            Dispatcher::RaceResult& first) {
   Confirmation said{finalists.front().task.workload.Key(), ""};
   const auto second = RaceOn(finalists, terms, first.device, /*must=*/false);
   const auto fastest = [](const std::vector<Trial>& trials) {
@@ -179,11 +181,23 @@ void FleetMeasurer::Confirm(const std::vector<Candidate>& finalists, const RaceT
     const bool ok = there.outcome == Outcome::kOk;
     const double slower = ok ? there.value / second->trials[*other].value - 1 : 1;
     const double tell = kAgrees + resolution();
-    char text[160];
+    char text[320];
     if (!ok || slower > tell) {
       std::snprintf(text, sizeof(text), "unconfirmed: on %s it is %.0f %% slower than the fastest",
                     second->device.ToString().c_str(), 100 * slower);
       said.doubt = text;
+    }
+    const bool others = second->device.worker != first.device.worker;
+    const double claimed = first.trials[*winner].value / dispatcher_.roster().ScaleOf(first.device);
+    const double found = ok ? there.value / dispatcher_.roster().ScaleOf(second->device) : 0;
+    if (others && ok && first.trials[*winner].metric == "seconds" &&
+        claimed < kBelievableOf * found) {
+      std::snprintf(text, sizeof(text), "unconfirmed: %s claims %.3g s, and %s finds %.3g s",
+                    first.device.ToString().c_str(), claimed, second->device.ToString().c_str(),
+                    found);
+      said.doubt = text;
+      if (settings_.on_note) settings_.on_note("a race is refused: " + said.doubt);
+      first.trials = std::move(second->trials);
     }
   }
   confirmations_.push_back(std::move(said));

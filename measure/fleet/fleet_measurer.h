@@ -51,8 +51,9 @@ class FleetMeasurer final : public Measurer {
   Result<Dispatcher::RaceResult> RaceOn(const std::vector<Candidate>& finalists,
                                         const RaceTerms& terms,
                                         const std::optional<DeviceName>& other_than, bool must);
+  /// Replaces the trials of `first` where another worker does not find its winner's time.
   void Confirm(const std::vector<Candidate>& finalists, const RaceTerms& terms,
-               const Dispatcher::RaceResult& first);
+               Dispatcher::RaceResult& first);
   bool stopped() const { return stop_ != nullptr && stop_->load(); }
   void Account();
   void NoteWaiting();

@@ -13,11 +13,25 @@
 namespace tilewright::measure::fleet {
 
 /// What has come for a member, and how its connection is: put in by threads of a library, taken out
-/// by the member's. Thread-safe.
+/// by the member's. Bounded: what is said while much has not been taken out is dropped, as the
+/// network may drop it, and the member is told so. Thread-safe.
 class Inbox {
  public:
+  static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+  explicit Inbox(std::size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
+
   void Put(Incoming incoming) {
     const std::lock_guard lock(mutex_);
+    const bool full =
+        incoming.kind == Incoming::Kind::kSaid && bytes_ + BytesOf(incoming) > most_bytes_;
+    if (full && !std::exchange(dropping_, true)) {
+      incoming = Incoming();
+      incoming.kind = Incoming::Kind::kRefused;
+      incoming.payload = "more messages come than are read: some are dropped";
+    } else if (full) {
+      return;
+    }
+    bytes_ += BytesOf(incoming);
     incoming_.push_back(std::move(incoming));
     changed_.notify_one();
   }
@@ -38,6 +52,8 @@ class Inbox {
     if (incoming_.empty()) return std::nullopt;
     Incoming first = std::move(incoming_.front());
     incoming_.pop_front();
+    bytes_ -= BytesOf(first);
+    dropping_ = dropping_ && bytes_ > most_bytes_ / 2;
     return first;
   }
   /// The connection was lost, or made again.
@@ -70,9 +86,17 @@ class Inbox {
   }
 
  private:
+  static std::size_t BytesOf(const Incoming& incoming) {
+    return sizeof(incoming) + incoming.subject.size() + incoming.payload.size() +
+           incoming.handle.size();
+  }
+
+  const std::size_t most_bytes_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Incoming> incoming_;
+  std::size_t bytes_ = 0;
+  bool dropping_ = false;
   bool woken_ = false, connected_ = true;
   std::int64_t connections_ = 1;
   std::size_t completed_ = 0;

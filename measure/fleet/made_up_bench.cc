@@ -50,6 +50,7 @@ MadeUpBench::Event MadeUpBench::BuildOf(const Candidate& candidate) {
   built.kernel.target = candidate.task.target;
   built.kernel.workload = workload;
   built.kernel.epilogue = candidate.epilogue;
+  if (DeviceTraitsOf(built.kernel.target).loops) built.kernel.symbol = kCandidateSymbol;
   // Nobody runs it: any types do, as many as there are parameters.
   constexpr std::size_t kMostParameters = 12;
   for (std::size_t count = 2; count <= kMostParameters; ++count) {

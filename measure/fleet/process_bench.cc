@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -9,21 +10,87 @@
 #include "measure/kernel_message.h"
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
+#include "src/base/hash.h"
+#include "src/templates/device.h"
+#include "src/tensor/work.h"
 
 namespace tilewright::measure::fleet {
+
+namespace {
+
+/// How long a candidate may run follows from the best so far, and that is what a tuner says.
+double BestOf(const Order& order) {
+  constexpr double kMostBestSeconds = 30;
+  const bool seconds = MetricOf(order.candidates.front().task.target) == "seconds";
+  return seconds ? std::min(order.best_seconds, kMostBestSeconds) : order.best_seconds;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<ProcessBench>> ProcessBench::Create(ProcessMeasurerSettings settings,
                                                            std::function<void()> wake) {
   settings.on_finished = std::move(wake);
   auto folder = LockedFolder::Create("tilewright-fleet");
   TW_RETURN_IF_ERROR(folder);
-  auto measurer = ProcessMeasurer::Create(std::move(settings));
+  auto measurer = ProcessMeasurer::Create(settings);
   TW_RETURN_IF_ERROR(measurer);
-  return std::make_unique<ProcessBench>(*std::move(measurer), *std::move(folder));
+  return std::make_unique<ProcessBench>(std::move(settings), *std::move(measurer),
+                                        *std::move(folder));
 }
 
-ProcessBench::ProcessBench(std::unique_ptr<ProcessMeasurer> measurer, LockedFolder folder)
-    : measurer_(std::move(measurer)), folder_(std::move(folder)) {}
+ProcessBench::ProcessBench(ProcessMeasurerSettings settings,
+                           std::unique_ptr<ProcessMeasurer> measurer, LockedFolder folder)
+    : settings_(std::move(settings)),
+      measurer_(std::move(measurer)),
+      folder_(std::move(folder)) {}
+
+/// What is being raced goes on; a race that has not begun is forgotten.
+void ProcessBench::Drop(std::uint64_t number) {
+  const bool under_way = racing_ && races_.front().number == number;
+  const auto race = std::ranges::find(races_, number, &Race::number);
+  if (race == races_.end() || under_way) {
+    dropped_.insert(number);
+    return;
+  }
+  for (const KernelSpec& kernel : race->kernels) ::unlink(kernel.artifact.c_str());
+  races_.erase(race);
+}
+
+/// Memory and files of a measurer grow with the tasks that it was told, and anybody's order may be
+/// of another one. Errors: kUnavailable while there is no room.
+Status ProcessBench::MakeRoom(const Order& order) {
+  if (stages_.size() + races_.size() >= kMostOrders) {
+    return Unavailable("this worker has " + std::to_string(kMostOrders) +
+                       " orders under way, of which some were dropped");
+  }
+  const Candidate& candidate = order.candidates.front();
+  const std::uint64_t task = Fnv1a64(candidate.task.workload.Key() + "\n" +
+                                     candidate.epilogue.ToString() + "\n" +
+                                     candidate.task.target.ToString());
+  const std::int64_t bytes =
+      tasks_.contains(task) ? 0 : WorkOf(candidate.task.workload).bytes;
+  anew_ = anew_ || (bytes > 0 && (tasks_.size() >= kMostTasks ||
+                                  task_bytes_ > kMostTaskBytes - bytes));
+  // Until it is made nothing else begins, or it would never be.
+  if (anew_ && (!stages_.empty() || !races_.empty())) {
+    return Unavailable("this worker has had " + std::to_string(tasks_.size()) +
+                       " tasks, and starts its processes anew");
+  }
+  if (anew_) TW_RETURN_IF_ERROR(MakeAnew());
+  if (tasks_.insert(task).second) task_bytes_ += WorkOf(candidate.task.workload).bytes;
+  return {};
+}
+
+Status ProcessBench::MakeAnew() {
+  anew_ = false;
+  tasks_.clear();
+  task_bytes_ = 0;
+  measurer_.reset();  // its core is the next one's
+  auto measurer = ProcessMeasurer::Create(settings_);
+  if (!measurer.ok()) return status_ = measurer.status();
+  measurer_ = *std::move(measurer);
+  return {};
+}
 
 void ProcessBench::Start(std::uint64_t number, const Order& order,
                          const std::vector<std::string>& artifacts) {
@@ -46,6 +113,7 @@ Result<KernelSpec> ProcessBench::KernelOf(const Built& built, const std::string&
 Status ProcessBench::Submit(std::uint64_t number, const Order& order,
                             const std::vector<std::string>& artifacts) {
   TW_CHECK(artifacts.size() == order.built.size());
+  TW_RETURN_IF_ERROR(MakeRoom(order));
   std::vector<KernelSpec> kernels;
   for (std::size_t i = 0; i < artifacts.size(); ++i) {
     auto kernel = KernelOf(order.built[i], artifacts[i]);
@@ -60,7 +128,7 @@ Status ProcessBench::Submit(std::uint64_t number, const Order& order,
   Request request;
   request.ticket = number;
   request.candidate = order.candidates.front();
-  request.best_seconds = order.best_seconds;
+  request.best_seconds = BestOf(order);
   stages_[number] = order.stage;
   if (order.stage == Stage::kBuild) return measurer_->SubmitBuild(std::move(request));
   if (order.stage == Stage::kWhole) return measurer_->Submit(std::move(request));
@@ -122,7 +190,7 @@ void ProcessBench::TakeRace(std::vector<Event>& events) {
   event.number = races_.front().number;
   event.trials = **std::move(result);
   event.seconds = SystemClock().MonotonicSeconds() - races_.front().began_at;
-  events.push_back(std::move(event));
+  if (dropped_.erase(event.number) == 0) events.push_back(std::move(event));
   races_.pop_front();
   racing_ = false;
   BeginRaces();

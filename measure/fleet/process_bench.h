@@ -20,17 +20,27 @@ class ProcessBench final : public Bench {
   /// wake: called from other threads when Take has something. Errors: those of the measurer.
   static Result<std::unique_ptr<ProcessBench>> Create(ProcessMeasurerSettings settings,
                                                       std::function<void()> wake);
-  ProcessBench(std::unique_ptr<ProcessMeasurer> measurer, LockedFolder folder);  ///< use Create
+  ProcessBench(ProcessMeasurerSettings settings, std::unique_ptr<ProcessMeasurer> measurer,
+               LockedFolder folder);  ///< use Create
 
   void Start(std::uint64_t number, const Order& order,
              const std::vector<std::string>& artifacts) override;
-  void Drop(std::uint64_t number) override { dropped_.insert(number); }
+  void Drop(std::uint64_t number) override;
   std::vector<Event> Take() override;
   double next_event() const override;
-  double canary_seconds() const override { return measurer_->canary_seconds(); }
+  double canary_seconds() const override {
+    return measurer_ != nullptr ? measurer_->canary_seconds() : 0;
+  }
   Status status() const override { return status_; }
 
   ProcessMeasurer& measurer() { return *measurer_; }
+
+  /// Tasks that its processes are told before they are started anew: each costs memory and a file.
+  static constexpr std::size_t kMostTasks = 1024;
+  /// Bytes of their tensors, likewise: what is expected of them lies in files.
+  static constexpr std::int64_t kMostTaskBytes = std::int64_t{16} << 30;
+  /// Orders that it has, those included that were dropped and are still being worked on.
+  static constexpr std::size_t kMostOrders = 1024;
 
  private:
   struct Race {
@@ -41,15 +51,21 @@ class ProcessBench final : public Bench {
   };
   Status Submit(std::uint64_t number, const Order& order,
                 const std::vector<std::string>& artifacts);
+  Status MakeRoom(const Order& order);
+  Status MakeAnew();
   Result<KernelSpec> KernelOf(const Built& built, const std::string& artifact);
   void BeginRaces();
   void TakeRace(std::vector<Event>& events);
   Event EventOf(std::uint64_t number, Trial trial);
 
+  const ProcessMeasurerSettings settings_;
   std::unique_ptr<ProcessMeasurer> measurer_;
   LockedFolder folder_;
   std::map<std::uint64_t, Stage> stages_;  // of what is under way
   std::set<std::uint64_t> dropped_;
+  std::set<std::uint64_t> tasks_;  // hashes of those that the measurer was told
+  std::int64_t task_bytes_ = 0;    // of their tensors
+  bool anew_ = false;              // the measurer is to be made anew
   std::deque<Race> races_;  // the first one is under way, if racing_
   bool racing_ = false;
   std::vector<Event> ready_;  // of what could not begin

@@ -19,7 +19,10 @@ constexpr std::size_t kMostCandidates = 128;
 constexpr std::size_t kMostLeases = 1024;
 constexpr std::size_t kMostToken = 64;
 constexpr std::size_t kMostSamples = 4096;
-constexpr std::int64_t kMostArtifactBytes = std::int64_t{64} << 20;
+// Of a workload or epilogue as text: each candidate of an order has a copy of what it says.
+constexpr std::size_t kMostTaskText = std::size_t{64} << 10;
+// A race: the runner's own limit is a day, which nobody has to wait for on a shared device.
+constexpr double kMostRaceSeconds = 3600;
 
 constexpr std::array<const char*, 4> kStages = {"whole", "build", "run", "race"};
 const char* NameOf(Stage stage) { return kStages[static_cast<std::size_t>(stage)]; }
@@ -48,6 +51,18 @@ Built BuiltFrom(const Json& json, Fields& outer, const TaskTable& tasks) {
 Json TaskJson(const Candidate& candidate) {
   return ToJson(TaskMessage{kOrderTask,
                             {candidate.task.workload, candidate.epilogue, candidate.task.target}});
+}
+
+/// The task that is told with a message.
+Result<TaskMessage> TaskOf(Fields& fields) {
+  const Json& told = fields.Get("task", Json::value_t::object);
+  TW_RETURN_IF_ERROR(fields.status());
+  Fields inner(told);
+  for (const char* name : {"workload", "epilogue", "target"}) {
+    (void)ShortText(inner, name, kMostTaskText);
+  }
+  TW_RETURN_IF_ERROR(inner.status());
+  return TaskMessageFrom(told);
 }
 
 Json CandidateJson(const Candidate& candidate) {
@@ -207,9 +222,7 @@ Result<Order> DecodeOrder(std::string_view text) {
   order.stage = NamedFrom(fields, "stage", kStages, Stage::kWhole);
   order.best_seconds = NumberFrom(fields, "best");
   order.alone = fields.Has("alone") && fields.Flag("alone");
-  const Json& told = fields.Get("task", Json::value_t::object);
-  TW_RETURN_IF_ERROR(fields.status());
-  auto task = TaskMessageFrom(told);
+  auto task = TaskOf(fields);
   TW_RETURN_IF_ERROR(task);
   ReadCandidates(fields, task->task, order);
   if (order.stage == Stage::kRace) {
@@ -219,6 +232,11 @@ Result<Order> DecodeOrder(std::string_view text) {
     if (anchor >= 0) order.anchor = static_cast<std::size_t>(anchor);
     order.race_seconds = SecondsFrom(fields, "race");
     order.wait_seconds = SecondsFrom(fields, "wait");
+    if (order.race_seconds + order.wait_seconds > kMostRaceSeconds) {
+      fields.Fail(Corrupt("message: race and wait are " +
+                          std::to_string(order.race_seconds + order.wait_seconds) +
+                          " s, expected at most " + std::to_string(kMostRaceSeconds)));
+    }
     const bool times = std::ranges::all_of(
         order.known_seconds, [](double known) { return known >= 0 && std::isfinite(known); });
     if (!times || order.known_seconds.size() > kMostCandidates) {
@@ -228,9 +246,15 @@ Result<Order> DecodeOrder(std::string_view text) {
   TW_RETURN_IF_ERROR(fields.status());
   if (fields.Has("built")) {
     const TaskTable tasks = TableOf(order.candidates.front());
+    std::int64_t artifact_bytes = 0;
     for (const Json& built : fields.Get("built", Json::value_t::array)) {
       order.built.push_back(BuiltFrom(built, fields, tasks));
-      if (order.built.size() > kMostCandidates) break;
+      artifact_bytes += order.built.back().size;
+      if (order.built.size() > kMostCandidates || artifact_bytes > kMostOrderArtifactBytes) break;
+    }
+    if (artifact_bytes > kMostOrderArtifactBytes) {
+      fields.Fail(Corrupt("message: artifacts of more than " +
+                          std::to_string(kMostOrderArtifactBytes) + " bytes"));
     }
   }
   const bool run = order.stage == Stage::kRun, race = order.stage == Stage::kRace;
@@ -298,7 +322,7 @@ Result<OrderResult> DecodeResult(std::string_view text) {
   result.refusal = Printable(ShortText(fields, "refusal"));
   TW_RETURN_IF_ERROR(fields.status());
   if (fields.Has("built")) {
-    auto task = TaskMessageFrom(fields.Get("task", Json::value_t::object));
+    auto task = TaskOf(fields);
     TW_RETURN_IF_ERROR(task);
     TaskTable tasks;
     TW_RETURN_IF_ERROR(tasks.Add(kOrderTask, std::move(task->task)));

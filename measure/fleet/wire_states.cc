@@ -4,6 +4,7 @@ namespace tilewright::measure::fleet {
 namespace {
 
 constexpr std::size_t kMostAside = 512;
+constexpr std::size_t kMostDeviceName = 2 * 64 + 1;  // two names and a dot
 constexpr std::array<const char*, 3> kStates = {"ready", "draining", "quarantined"};
 
 const char* NameOf(DeviceState state) { return kStates[static_cast<std::size_t>(state)]; }
@@ -92,7 +93,10 @@ Result<JobState> DecodeJobState(std::string_view text) {
   state.what = Printable(ShortText(fields, "what"));
   if (fields.Has("left")) state.left_seconds = SecondsFrom(fields, "left");
   for (const Json& name : fields.Get("aside", Json::value_t::array)) {
-    if (name.is_string()) state.aside.push_back(name.get<std::string>());
+    if (!name.is_string() || name.get_ref<const std::string&>().size() > kMostDeviceName) {
+      return Corrupt("message: aside has what is no device");
+    }
+    state.aside.push_back(name.get<std::string>());
     if (state.aside.size() > kMostAside) return Corrupt("message: too many devices aside");
   }
   return Finish(fields, std::move(state));

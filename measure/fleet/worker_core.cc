@@ -16,6 +16,18 @@ namespace {
 constexpr double kTickSeconds = 0.1;
 constexpr double kGraceSeconds = 1.5;  // beyond what the broker was given: then it has forgotten
 
+std::optional<Target> ParsedTarget(const std::string& text) {
+  auto target = Target::Parse(text);
+  return target.ok() ? std::optional(*std::move(target)) : std::nullopt;
+}
+
+/// Whose queue, or whose word, an order came by: only who may speak for a job reaches those.
+JobName JobOf(const Incoming& incoming, bool direct, bool builds) {
+  const int first = direct ? 5 : builds ? 2 : 3;
+  return {std::string(Word(incoming.subject, first)),
+          std::string(Word(incoming.subject, first + 1))};
+}
+
 }  // namespace
 
 WorkerCore::WorkerCore(WorkerSettings settings, Bench& bench, Broker& broker, Clock& clock)
@@ -23,7 +35,9 @@ WorkerCore::WorkerCore(WorkerSettings settings, Bench& bench, Broker& broker, Cl
       bench_(bench),
       broker_(broker),
       clock_(clock),
-      began_at_(clock.MonotonicSeconds()) {
+      notes_(settings_.on_note, clock),
+      began_at_(clock.MonotonicSeconds()),
+      target_(ParsedTarget(settings_.here.target)) {
   measure_.slots = settings_.here.measures ? settings_.here.measure_slots : 0;
   measure_.shares = build_.shares = FairShares(Fnv1a64(settings_.name.ToString()));
   build_.builds = true;
@@ -76,8 +90,7 @@ void WorkerCore::Poll(double seconds) {
 void WorkerCore::Handle(const Incoming& incoming) {
   if (incoming.kind == Incoming::Kind::kFetchOver) return HandleFetchOver(incoming);
   if (incoming.kind == Incoming::Kind::kRefused) {
-    if (noted_.insert(incoming.payload).second) Note("the broker refuses: " + incoming.payload);
-    return;
+    return notes_.Limited("the broker refuses: " + incoming.payload);
   }
   if (incoming.kind == Incoming::Kind::kDelivered) {
     Lane* lane = LaneOf(incoming.queue.stream);
@@ -101,10 +114,8 @@ void WorkerCore::HandleJob(const Incoming& incoming, bool builds) {
                      std::string(Word(incoming.subject, 4))};
   auto state = DecodeJobState(incoming.payload);
   if (!state.ok()) {
-    const std::string what =
-        "job " + name.job + " of " + name.user + ": " + state.status().message();
-    if (noted_.insert(what).second) Note(what);
-    return;
+    return notes_.Limited("job " + name.job + " of " + name.user + ": " +
+                          state.status().message());
   }
   Lane& lane = builds ? build_ : measure_;
   auto& jobs = builds ? build_jobs_ : jobs_;
@@ -118,12 +129,16 @@ void WorkerCore::HandleJob(const Incoming& incoming, bool builds) {
     lane.fetching.erase(name);
     return;
   }
+  if (known == jobs.end() && !KeepsJob(name, builds)) return;
   Job& job = jobs[name];
   const bool another = job.state.epoch != state->epoch;
   job.state = *std::move(state);
   job.heard_at = clock_.MonotonicSeconds();
   job.aside =
       std::ranges::find(job.state.aside, settings_.name.ToString()) != job.state.aside.end();
+  // Of many jobs these would take much memory, and nobody asks for them.
+  job.state.aside.clear();
+  job.state.what.clear();
   lane.shares.Set(name, job.state.weight);
   if (another) lane.fetching.erase(name);
 }
@@ -137,7 +152,7 @@ void WorkerCore::HandleControl(const Incoming& incoming) {
     state_ = DeviceState::kReady;
   }
   here_at_ = -1e9;
-  Note("told to " + control->action + (control->why.empty() ? "" : ": " + control->why));
+  notes_.Limited("told to " + control->action + (control->why.empty() ? "" : ": " + control->why));
 }
 
 WorkerCore::Lane* WorkerCore::LaneOf(const std::string& stream) {
@@ -145,37 +160,30 @@ WorkerCore::Lane* WorkerCore::LaneOf(const std::string& stream) {
   return stream.starts_with(MeasureStream(settings_.device_class, "")) ? &measure_ : nullptr;
 }
 
-std::string WorkerCore::WhyNot(const Order& order, const Lane* lane) const {
-  const bool builds = lane != nullptr && lane->builds;
-  const auto& jobs = builds ? build_jobs_ : jobs_;
-  const auto found = jobs.find(order.job);
-  if (found == jobs.end()) return "no such job has said that it is here";
-  const Job& job = found->second;
-  if (job.state.epoch != order.epoch) return "it is of an earlier life of its tuner";
-  if (lane == nullptr) return {};
-  if (order.sequence < job.state.floor) return "it is not wanted any more";
-  if (builds != (order.stage == Stage::kBuild)) return "it is for others";
-  if (job.aside) return "the device is set aside";
-  if (order.stage == Stage::kWhole && !settings_.here.builds) return kNoBuilder;
-  return {};
-}
-
 void WorkerCore::HandleOrder(const Incoming& incoming, Lane* lane) {
   auto order = DecodeOrder(incoming.payload);
+  const bool builds = lane != nullptr && lane->builds;
+  const JobName from = JobOf(incoming, lane == nullptr, builds);
+  const std::string who = from.user + "." + from.job;
   if (lane != nullptr) {
-    const JobName job{std::string(Word(incoming.subject, lane->builds ? 2 : 3)),
-                      std::string(Word(incoming.subject, lane->builds ? 3 : 4))};
-    Fetching& fetching = lane->fetching[job];
-    fetching.left = std::max(0, fetching.left - 1);
-    fetching.empty = false;
+    const auto fetching = lane->fetching.find(from);
+    if (fetching != lane->fetching.end()) {
+      fetching->second.left = std::max(0, fetching->second.left - 1);
+      fetching->second.empty = false;
+    }
   }
   if (!order.ok()) {
     const auto told = DecodeControl(incoming.payload);
     const bool refused = lane == nullptr && told.ok() && told->action == "refuse";
-    const std::string what = refused ? "a tuner does not take this worker: " + told->why
-                                     : "an order that is none: " + order.status().message();
-    if (noted_.insert(what).second) Note(what);
-    return;
+    return notes_.Limited(refused ? "the tuner of " + who + " does not take this worker: " +
+                                        told->why
+                                  : "refused what " + who + " sent, which is no order: " +
+                                        order.status().message());
+  }
+  if (order->job != from) {
+    // Its answer would go to somebody who did not ask.
+    return notes_.Limited("refused an order of " + who + ", which says that it is of " +
+                          order->job.user + "." + order->job.job);
   }
   Held held;
   held.lease.sequence = order->sequence;
@@ -183,15 +191,23 @@ void WorkerCore::HandleOrder(const Incoming& incoming, Lane* lane) {
   held.lease.handle = incoming.handle;
   held.lease.token = order->token;
   held.lane = lane;
-  const std::string why = WhyNot(*order, lane);
+  held.taken_at = clock_.MonotonicSeconds();
+  std::string why = WhyNever(*order, builds);
+  if (why.empty()) why = TooMuch(*order, lane);
+  if (!why.empty()) {
+    notes_.Limited("refused an order of " + who + ": " + why);
+    return Refuse(*order, held.lease, why);
+  }
+  why = WhyNot(*order, lane);
   if (!why.empty()) {
     // It knows too little of the job: nothing of it is taken until that has said more.
-    auto& jobs = lane != nullptr && lane->builds ? build_jobs_ : jobs_;
+    auto& jobs = builds ? build_jobs_ : jobs_;
     const auto job = jobs.find(order->job);
     if (job != jobs.end() && order->epoch > job->second.state.epoch) {
       job->second.heard_at =
           std::min(job->second.heard_at, clock_.MonotonicSeconds() - settings_.silent_seconds - 1);
     }
+    if (why != kNoBuilder) notes_.Limited("refused an order of " + who + ": " + why);
     return Refuse(*order, held.lease, why);
   }
   const std::uint64_t number = next_++;
@@ -204,15 +220,6 @@ void WorkerCore::HandleOrder(const Incoming& incoming, Lane* lane) {
   beat_now_ = true;
   if (mine.order.built.empty()) return StartHeld(number, mine);
   GetArtifacts(number, mine);
-}
-
-void WorkerCore::Refuse(const Order& order, const Lease& lease, const std::string& why) {
-  OrderResult result;
-  result.epoch = order.epoch;
-  result.instance = settings_.here.instance;
-  result.lease = lease;
-  result.refusal = why;
-  (void)broker_.Say(ResultSubject(order.job, settings_.name), Encode(result));
 }
 
 void WorkerCore::TakeDone() {
@@ -263,6 +270,7 @@ void WorkerCore::Tick() {
   if (now - here_at_ >= settings_.here_seconds) SayHere(now);
   if (now - beat_at_ >= settings_.beat_seconds) beat_now_ = true;
   ForgetJobs(now);
+  GiveUpArtifacts(now);
 }
 
 void WorkerCore::ForgetJobs(double now) {
@@ -288,6 +296,7 @@ void WorkerCore::DropJob(const JobName& name) {
       continue;
     }
     bench_.Drop(held->first);
+    ForgetWanted(held->first);
     if (held->second.lane != nullptr) --held->second.lane->held;
     held = held_.erase(held);
   }

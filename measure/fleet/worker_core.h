@@ -2,13 +2,16 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "measure/fleet/bench.h"
 #include "measure/fleet/fair_shares.h"
+#include "measure/fleet/notes.h"
 #include "src/base/clock.h"
+#include "src/target/target.h"
 
 namespace tilewright::measure::fleet {
 
@@ -22,6 +25,11 @@ struct WorkerSettings {
   double silent_seconds = 4;   ///< a job that says nothing gets no more of this device
   double forget_seconds = 15;  ///< ... and is forgotten
   double fetch_seconds = 2;    ///< to wait for orders of an empty queue
+  // What tuners may take of this process's memory. What is beyond is refused, and said.
+  std::size_t most_jobs = 1024, most_jobs_of_user = 128;  ///< that it keeps count of
+  std::size_t most_direct = 256, most_direct_of_job = 16;  ///< orders said to it, in no queue
+  std::int64_t most_artifact_bytes = std::int64_t{256} << 20;  ///< of orders that have not begun
+  double artifact_seconds = 60;  ///< an artifact that has not come by then is not there
   /// Told what people may want to know. May be empty.
   std::function<void(const std::string&)> on_note;
 };
@@ -68,6 +76,7 @@ class WorkerCore {
     Lease lease;
     Lane* lane = nullptr;  // null: said directly
     double charged = 0;
+    double taken_at = 0;
     std::vector<std::string> artifacts;  // parts of them that have come, until it is started
     std::size_t missing = 0;             // parts that have not
     bool begun = false;                  // the bench has it
@@ -80,12 +89,17 @@ class WorkerCore {
   void HandleOrder(const Incoming& incoming, Lane* lane);
   void HandleFetchOver(const Incoming& incoming);
   Lane* LaneOf(const std::string& stream);
+  bool KeepsJob(const JobName& name, bool builds);
+  std::string WhyNever(const Order& order, bool builds) const;
+  std::string TooMuch(const Order& order, const Lane* lane) const;
   std::string WhyNot(const Order& order, const Lane* lane) const;
   void Refuse(const Order& order, const Lease& lease, const std::string& why);
   void GetArtifacts(std::uint64_t number, Held& held);
   void HandleObject(const Incoming& incoming);
   void StartHeld(std::uint64_t number, Held& held);
   void StartAlone();
+  void GiveUpArtifacts(double now);
+  void ForgetWanted(std::uint64_t number);
   bool PutArtifact(const Order& order, const Bench::Event& event);
   void Give(Held& held, Bench::Event event);
   void TakeDone();
@@ -98,15 +112,13 @@ class WorkerCore {
   bool MayFetch(const Lane& lane, const JobName& name, double now) const;
   void Ask(Lane& lane, const JobName& job, int count, double seconds, double now);
   Queue QueueOf(const Lane& lane, const JobName& job) const;
-  void Note(const std::string& text) const {
-    if (settings_.on_note) settings_.on_note(text);
-  }
-
   const WorkerSettings settings_;
   Bench& bench_;
   Broker& broker_;
   Clock& clock_;
+  Notes notes_;
   const double began_at_;
+  const std::optional<Target> target_;  // the device's; none: nothing is measured here
   Lane measure_, build_;
   std::map<JobName, Job> jobs_, build_jobs_;
   std::map<std::uint64_t, Held> held_;
@@ -116,7 +128,6 @@ class WorkerCore {
   bool beat_now_ = false;
   double ticked_at_ = -1, beat_at_ = 0, here_at_ = 0, busy_seconds_ = 0;
   std::int64_t done_ = 0, connections_ = 0;
-  std::set<std::string> noted_;
 };
 
 }  // namespace tilewright::measure::fleet

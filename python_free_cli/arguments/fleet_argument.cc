@@ -11,6 +11,7 @@
 #include <set>
 
 #include "measure/fleet/subjects.h"
+#include "python_free_cli/arguments/fleet_safety.h"
 #include "python_free_cli/print.h"
 #include "search/deadline.h"
 #include "src/base/clock.h"
@@ -124,6 +125,7 @@ void FleetArgument::Declare(CLI::App& app) {
                  "fleet` wrote");
   app.add_option("--fleet-class", class_name_,
                  "Class of the devices, where several fit: as `tilewright fleet status` shows it");
+  app.add_flag("--insecure", insecure_, kInsecureHelp);
   priority_option_ = app.add_option("--priority", priority_, "Of a fleet's jobs: low, normal, high")
                          ->check(CLI::IsMember({"low", "normal", "high"}));
   share_option_ =
@@ -149,6 +151,7 @@ Status FleetArgument::Connect(search::JobSettings& settings) {
   auto address = FleetAddress(settings.fleet);
   TW_RETURN_IF_ERROR(address);
   address_ = *std::move(address);
+  TW_RETURN_IF_ERROR(CheckBroker(address_, insecure_));
   auto broker = fleet::Connect(address_, "tilewright tune");
   TW_RETURN_IF_ERROR(broker);
   broker_ = *std::move(broker);

@@ -39,8 +39,8 @@ class FleetArgument {
   Status Into(search::JobSettings& settings) const;
 
   /// Connects, and finds the class of devices that the target is for: `target` "native" becomes
-  /// theirs. Requires settings.fleet. Errors: those of FleetAddress and Connect; kInvalidArgument
-  /// with the classes that are there, where none is meant.
+  /// theirs. Requires settings.fleet. Errors: those of FleetAddress, CheckBroker and Connect;
+  /// kInvalidArgument with the classes that are there, where none is meant.
   Status Connect(search::JobSettings& settings);
   bool connected() const { return broker_ != nullptr; }
   measure::fleet::Broker& broker() { return *broker_; }
@@ -52,6 +52,7 @@ class FleetArgument {
   std::string fleet_, class_name_, priority_;
   std::string broker_timeout_;
   double share_ = 1;
+  bool insecure_ = false;
   CLI::Option* priority_option_ = nullptr;
   CLI::Option* share_option_ = nullptr;
   measure::fleet::Address address_;

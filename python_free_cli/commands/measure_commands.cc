@@ -279,26 +279,11 @@ std::string QuietFile() {
 
 }  // namespace
 
-Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Registries& registries,
-                                                          const Target& target,
-                                                          const RunnerArguments& runner,
-                                                          const DeviceArgument& device) {
+measure::ProcessMeasurerSettings BuilderSettings(const Registries& registries,
+                                                 const Target& target) {
   measure::ProcessMeasurerSettings settings;
-  const DeviceSupport* support = DeviceSupportOf(target);
-  if (support != nullptr && support->find != nullptr) {
-    TW_RETURN_IF_ERROR(support->find(target, device, settings));
-  } else {
-    auto fingerprint = DeviceFor(target);
-    TW_RETURN_IF_ERROR(fingerprint);
-    settings.device = *std::move(fingerprint);
-  }
   settings.counts = CountsTrials(target);
-  settings.runner.calibrate = DeviceTraitsOf(target).machine_code;  // its loop runs on a CPU
-  settings.on_unprotected = [](const std::string& why) {
-    PrintErr(
-        "note: system calls of candidates are not filtered ({}): each may do what this user may\n",
-        why);
-  };
+  settings.runner.calibrate = false;
   settings.build_command = {"/proc/self/exe", "child", "build"};
   for (const std::string& file : registries.plugins) {
     settings.build_command.insert(settings.build_command.end(), {"--plugin", file});
@@ -307,6 +292,28 @@ Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Registries& regi
     settings.build_command.insert(settings.build_command.end(), {"--schedule-text", text});
   }
   settings.run_commands = {{"/proc/self/exe", "child", "run"}};
+  return settings;
+}
+
+Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Registries& registries,
+                                                          const Target& target,
+                                                          const RunnerArguments& runner,
+                                                          const DeviceArgument& device) {
+  measure::ProcessMeasurerSettings settings = BuilderSettings(registries, target);
+  const DeviceSupport* support = DeviceSupportOf(target);
+  if (support != nullptr && support->find != nullptr) {
+    TW_RETURN_IF_ERROR(support->find(target, device, settings));
+  } else {
+    auto fingerprint = DeviceFor(target);
+    TW_RETURN_IF_ERROR(fingerprint);
+    settings.device = *std::move(fingerprint);
+  }
+  settings.runner.calibrate = DeviceTraitsOf(target).machine_code;  // its loop runs on a CPU
+  settings.on_unprotected = [](const std::string& why) {
+    PrintErr(
+        "note: system calls of candidates are not filtered ({}): each may do what this user may\n",
+        why);
+  };
   if (!runner.identity.has_value()) {
     TW_RETURN_IF_ERROR(CheckRunsHere(target));
     settings.on_disturbed = [](const std::string& note) { PrintErr("note: {}\n", note); };

@@ -13,6 +13,7 @@
 #include "cost_model/xgboost_model.h"
 #include "measure/energy.h"
 #include "measure/fleet/fleet_measurer.h"
+#include "measure/fleet/process_bench.h"
 #include "measure/supervisor/process_measurer.h"
 #include "python_free_cli/arguments/fleet_argument.h"
 #include "python_free_cli/arguments/float_error.h"
@@ -90,8 +91,8 @@ class TuneCommand final : public Command {
            "rasp4b64 "
            "--records records.db --budget 2h\n"
            "  tilewright tune resnet18.onnx --records records.db --budget 8h --watch\n"
-           "  tilewright tune resnet18.onnx --fleet nats://lab:4222 --records r.db --budget 8h\n"
-           "  tilewright tune resnet18.onnx --fleet nats://lab:4222 --records r.db --deadline "
+           "  tilewright tune resnet18.onnx --fleet alice.fleet --records r.db --budget 8h\n"
+           "  tilewright tune resnet18.onnx --fleet alice.fleet --records r.db --deadline "
            "2026-11-25T06:00:00Z\n"
            "A job that was stopped, or killed, goes on when the same command is started again.\n";
   }
@@ -296,8 +297,10 @@ class TuneCommand final : public Command {
       const FleetClass& chosen = fleet_.chosen();
       PrintErr("fleet: class {}, {} device{} ({})\n", chosen.name, chosen.devices,
                chosen.devices == 1 ? "" : "s", chosen.device.model);
-      auto measurer = measure::fleet::FleetMeasurer::Create(
-          fleet_.Settings(settings), fleet_.broker(), clock, &stop_requested);
+      auto dispatcher = fleet_.Settings(settings);
+      dispatcher.make_own_bench = [this, target] { return OwnBench(target); };
+      auto measurer = measure::fleet::FleetMeasurer::Create(std::move(dispatcher), fleet_.broker(),
+                                                            clock, &stop_requested);
       TW_RETURN_IF_ERROR(measurer);
       fleet_measurer_ = measurer->get();
       return std::unique_ptr<measure::Measurer>(*std::move(measurer));
@@ -308,6 +311,18 @@ class TuneCommand final : public Command {
     auto measurer = measure::ProcessMeasurer::Create(*std::move(local));
     TW_RETURN_IF_ERROR(measurer);
     return std::unique_ptr<measure::Measurer>(*std::move(measurer));
+  }
+
+  /// What builds here once more what builders of the fleet made: builders alone, for whatever device.
+  Result<std::unique_ptr<measure::fleet::Bench>> OwnBench(const Target& target) {
+    measure::ProcessMeasurerSettings settings = BuilderSettings(registries(), target);
+    settings.device = fleet_.chosen().device;
+    settings.builders = 1;
+    measure::fleet::Broker& broker = fleet_.broker();
+    auto bench = measure::fleet::ProcessBench::Create(std::move(settings),
+                                                      [&broker] { broker.Wake(); });
+    TW_RETURN_IF_ERROR(bench);
+    return std::unique_ptr<measure::fleet::Bench>(*std::move(bench));
   }
 
   /// Errors: kUnsupported if a job asks for joules and nothing here counts them.
@@ -331,6 +346,8 @@ class TuneCommand final : public Command {
                  {"baselines", counts.baselines},
                  {"checks", counts.checks},
                  {"checks_failed", counts.checks_failed},
+                 {"rebuilt", counts.rebuilt},
+                 {"unconfirmed", counts.unconfirmed},
                  {"took_workers_down", counts.poisoned},
                  {"longest_loss_seconds", counts.longest_loss_seconds}};
     json["winners"] = Json::array();

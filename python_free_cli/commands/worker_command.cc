@@ -12,6 +12,7 @@
 #include "measure/fleet/process_bench.h"
 #include "measure/fleet/worker_core.h"
 #include "python_free_cli/arguments/fleet_argument.h"
+#include "python_free_cli/arguments/fleet_safety.h"
 #include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/measurer_setup.h"
@@ -44,7 +45,7 @@ class WorkerCommand final : public Command {
     return "Offer this machine's builders and devices to the jobs of a fleet";
   }
   const char* examples() const override {
-    return "  tilewright worker --fleet nats://lab:4222\n"
+    return "  tilewright worker --fleet lab/bench7.fleet\n"
            "  tilewright worker --fleet lab/bench7.fleet --measure\n"
            "  tilewright worker --fleet lab/farm.fleet --build\n"
            "  tilewright worker --fleet lab/boards.fleet --runner 'ssh board1 tilewright-runner' "
@@ -53,6 +54,10 @@ class WorkerCommand final : public Command {
   void Declare(CLI::App& app) override {
     app.add_option("--fleet", fleet_, "nats://host:4222, or a file that `tilewright fleet` wrote")
         ->required();
+    app.add_flag("--insecure", insecure_, kInsecureHelp);
+    app.add_flag("--allow-root", allow_root_,
+                 "Work as root, whose files candidates and builders are then kept from by the "
+                 "sandbox alone");
     app.add_option("--name", name_,
                    "Name of this worker (default: that of its key, or the host's)");
     app.add_flag("--build", build_, "Build, for devices elsewhere too");
@@ -79,6 +84,8 @@ class WorkerCommand final : public Command {
     auto address = FleetAddress(fleet_);
     TW_RETURN_IF_ERROR(address);
     address_ = *std::move(address);
+    TW_RETURN_IF_ERROR(CheckBroker(address_, insecure_));
+    TW_RETURN_IF_ERROR(CheckUser());
     if (name_.empty()) name_ = address_.seed_file.empty() ? HostName() : address_.user;
     TW_RETURN_IF_ERROR(fleet::CheckName("--name", name_));
     if (!build_ && !measure_) both_ = measure_ = true;
@@ -98,6 +105,19 @@ class WorkerCommand final : public Command {
   }
 
  private:
+  /// Errors: kInvalidArgument as root, unless that is asked for or nothing of others runs.
+  Status CheckUser() const {
+    if (::geteuid() != 0 || made_up_option_->count() > 0) return {};
+    if (!allow_root_) {
+      return InvalidArgument(
+          "worker: this is root, and what jobs of others build and run has its rights: expected a "
+          "user of its own (as in docs/fleet.md), or --allow-root");
+    }
+    PrintErr("worker: runs as root: nothing but the sandbox keeps candidates of others from what is "
+             "root's\n");
+    return {};
+  }
+
   static std::string HostName() {
     std::array<char, 65> name{};
     if (::gethostname(name.data(), name.size() - 1) != 0) return "worker";
@@ -236,7 +256,7 @@ class WorkerCommand final : public Command {
   }
 
   std::string fleet_, name_, target_ = "native", vta_config_, slower_;
-  bool build_ = false, measure_ = false, both_ = false;
+  bool build_ = false, measure_ = false, both_ = false, insecure_ = false, allow_root_ = false;
   int builders_ = 0, devices_ = 1;
   double made_up_ = 0;
   CLI::Option* made_up_option_ = nullptr;

@@ -31,9 +31,11 @@ Result<std::string> Generate(const std::vector<Program>& programs, const Target&
 /// A self-contained ELF shared object (linked with lld, in process) of objects made by Generate and
 /// of `archives` (static libraries). Undefined symbols may only be those of libc and libm, for
 /// another kind of machine those of a fixed list; its libraries need not be here.
+/// soname: the library's name for itself; empty: that of its file.
 /// Thread-safe; one link at a time. Errors: kInvalidArgument with the linker's words.
 Status LinkShared(const std::vector<std::string>& objects, const std::vector<std::string>& archives,
-                  const std::string& output_path, BuildTimes* times = nullptr);
+                  const std::string& output_path, BuildTimes* times = nullptr,
+                  const std::string& soname = {});
 
 /// Bytes of instructions in an object file or a library. Errors: kInvalidArgument for what is none.
 Result<std::int64_t> CodeBytes(std::string_view object);

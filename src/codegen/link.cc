@@ -136,11 +136,13 @@ void AddSystemLibraries(std::vector<std::string>& arguments) {
 }  // namespace
 
 Status LinkShared(const std::vector<std::string>& objects, const std::vector<std::string>& archives,
-                  const std::string& output_path, BuildTimes* times) {
+                  const std::string& output_path, BuildTimes* times, const std::string& soname) {
   const auto start = std::chrono::steady_clock::now();
   Result<LockedFolder> folder = LockedFolder::Create("tilewright-link");
   TW_RETURN_IF_ERROR(folder);
   Unfinished linked = Unfinished::Beside(output_path);  // the linker removes an old file at once
+  const std::string name =
+      soname.empty() ? output_path.substr(output_path.rfind('/') + 1) : soname;
   // -Bsymbolic: a library of the same names that the program has already must not be what runs.
   // relro, now: no table of addresses stays writable once the library is loaded.
   // -soname: a program that is linked to the library finds it wherever it then is.
@@ -157,7 +159,7 @@ Status LinkShared(const std::vector<std::string>& objects, const std::vector<std
                                         "-Bsymbolic",
                                         "--build-id=none",
                                         "-soname",
-                                        output_path.substr(output_path.rfind('/') + 1),
+                                        name,
                                         "--no-undefined",
                                         "-o",
                                         linked.path()};

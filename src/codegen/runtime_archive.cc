@@ -54,11 +54,13 @@ Result<std::string_view> RuntimeFor(const Target& target) {
 
 Status LinkKernel(const Program& program, const std::string& object, const Target& target,
                   const std::string& output_path) {
+  // The same kernel is the same bytes wherever it is built: a fleet's tuner compares them.
+  constexpr const char* kSoname = "tilewright-kernel.so";
   // The runtime for 32-bit Arm has what its kernels call for division and long integers.
   const auto kind = KindOf(target.Option("mtriple"));
   const bool has_helpers = kind.ok() && kind->name == "armv7";
   if (LibraryCallsOf(program.body).empty() && !has_helpers) {
-    return LinkShared({object}, {}, output_path);
+    return LinkShared({object}, {}, output_path, nullptr, kSoname);
   }
   auto runtime = RuntimeFor(target);
   TW_RETURN_IF_ERROR(runtime);
@@ -66,7 +68,7 @@ Status LinkKernel(const Program& program, const std::string& object, const Targe
   TW_RETURN_IF_ERROR(folder);
   const std::string archive = folder->path() + "/runtime.a";
   TW_RETURN_IF_ERROR(WriteFile(archive, *runtime));
-  return LinkShared({object}, {archive}, output_path);
+  return LinkShared({object}, {archive}, output_path, nullptr, kSoname);
 }
 
 }  // namespace tilewright

@@ -6,7 +6,10 @@
 #include <dlfcn.h>
 
 #include <cstring>
+#include <string_view>
 #include <utility>
+
+#include "src/target/library.h"
 
 namespace tilewright {
 namespace {
@@ -26,9 +29,14 @@ struct AlgorithmTime {
   int determinism, math, reserved[3];
 };
 
-TwLibraryShape ShapeFrom(const std::vector<std::int64_t>& fields) {
+/// Errors: kInvalidArgument for another number of fields.
+Result<TwLibraryShape> ShapeFrom(const std::vector<std::int64_t>& fields) {
   TwLibraryShape shape{};
-  TW_CHECK(fields.size() * sizeof(std::int64_t) == sizeof(shape), "fields of a shape");
+  if (fields.size() * sizeof(std::int64_t) != sizeof(shape)) {
+    return InvalidArgument("a library's call: " + std::to_string(fields.size()) +
+                           " numbers, expected " +
+                           std::to_string(sizeof(shape) / sizeof(std::int64_t)));
+  }
   std::memcpy(&shape, fields.data(), sizeof(shape));
   return shape;
 }
@@ -38,9 +46,19 @@ void* Device(std::uint64_t address) { return reinterpret_cast<void*>(address); }
 /// A library that stays loaded, its functions by name.
 class Loaded {
  public:
-  explicit Loaded(const CudaLibraryCall& call)
-      : operation_(call.operation + " by " + call.file),
-        handle_(dlopen(call.file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+  /// name: of the only library that has the operation. The file that is loaded is the table's; the
+  /// call's, which may come from another machine, is only compared with it.
+  Loaded(const CudaLibraryCall& call, std::string_view name)
+      : operation_(call.operation + " by " + call.file) {
+    const KernelLibrary* library = LibraryOfFile(call.file, "cuda");
+    if (library == nullptr || library->name != name) {
+      const KernelLibrary* expected = FindLibrary(name);
+      status_ = InvalidArgument(operation_ + ": expected the library " +
+                                std::string(expected != nullptr ? expected->file : name) +
+                                "; nothing else is loaded for it");
+      return;
+    }
+    handle_ = dlopen(std::string(library->file).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle_ == nullptr) {
       status_ = NotFound(operation_ + ": the library is not on this machine: " + dlerror());
     }
@@ -62,13 +80,13 @@ class Loaded {
 
  private:
   std::string operation_;
-  void* handle_;
+  void* handle_ = nullptr;
   Status status_;
 };
 
 class CudnnConvolution final : public CudaFunction {
  public:
-  explicit CudnnConvolution(const CudaLibraryCall& call) : library_(call) {
+  explicit CudnnConvolution(const CudaLibraryCall& call) : library_(call, "cudnn") {
     library_.Find("cudnnCreate", create_);
     library_.Find("cudnnDestroy", destroy_);
     library_.Find("cudnnSetStream", set_stream_);
@@ -193,7 +211,7 @@ class CudnnConvolution final : public CudaFunction {
 class CublasProduct final : public CudaFunction {
  public:
   CublasProduct(const CudaLibraryCall& call, const TwLibraryShape& shape)
-      : library_(call), shape_(shape) {
+      : library_(call, "cublas"), shape_(shape) {
     library_.Find("cublasCreate_v2", create_);
     library_.Find("cublasDestroy_v2", destroy_);
     library_.Find("cublasSetStream_v2", set_stream_);
@@ -258,13 +276,14 @@ std::vector<std::int64_t> FieldsOf(const TwLibraryShape& shape) {
 
 Result<std::unique_ptr<CudaFunction>> PrepareCudaFunction(const CudaLibraryCall& call, void* stream,
                                                           const CudaScratch& scratch) {
-  const TwLibraryShape shape = ShapeFrom(call.shape);
-  if (shape.kind == TW_LIBRARY_CONVOLUTION) {
+  const auto shape = ShapeFrom(call.shape);
+  TW_RETURN_IF_ERROR(shape);
+  if (shape->kind == TW_LIBRARY_CONVOLUTION) {
     auto function = std::make_unique<CudnnConvolution>(call);
-    TW_RETURN_IF_ERROR(function->Prepare(shape, stream, scratch));
+    TW_RETURN_IF_ERROR(function->Prepare(*shape, stream, scratch));
     return std::unique_ptr<CudaFunction>(std::move(function));
   }
-  auto function = std::make_unique<CublasProduct>(call, shape);
+  auto function = std::make_unique<CublasProduct>(call, *shape);
   TW_RETURN_IF_ERROR(function->Prepare(stream, scratch));
   return std::unique_ptr<CudaFunction>(std::move(function));
 }

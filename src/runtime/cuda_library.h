@@ -34,8 +34,9 @@ class CudaFunction {
 /// Finds the library and, for a convolution, its fastest algorithm on the current context's device;
 /// float32 is multiplied as such (no tf32). scratch: gives memory of so many bytes that lives as
 /// long as the function.
-/// Errors: kNotFound if the library is not there; kUnsupported, with operation and code, for what
-/// it refuses.
+/// Errors: kInvalidArgument for a file that is not that of the library which has the operation
+/// (LibraryOfFile): nothing else is loaded; kNotFound if the library is not there; kUnsupported,
+/// with operation and code, for what it refuses.
 using CudaScratch = std::function<Result<std::uint64_t>(std::size_t bytes)>;
 Result<std::unique_ptr<CudaFunction>> PrepareCudaFunction(const CudaLibraryCall& call, void* stream,
                                                           const CudaScratch& scratch);

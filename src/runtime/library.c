@@ -148,6 +148,8 @@ static int Fail(TwLibraryCall* call, const char* format, ...) {
 static int Load(TwLibraryCall* call) {
   if (dnnl.stream != NULL) return 1;
   if (closed) return Fail(call, "the program ends");
+  /* A name is looked up where the system keeps libraries; a path could be of anything. */
+  if (strchr(call->file, '/') != NULL) return Fail(call, "a path, expected a library's name");
   if (dnnl.handle == NULL) dnnl.handle = dlopen(call->file, RTLD_NOW | RTLD_LOCAL);
   if (dnnl.handle == NULL) return Fail(call, "not on this machine: %s", dlerror());
   const struct {

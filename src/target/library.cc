@@ -74,6 +74,13 @@ const KernelLibrary* FindLibrary(std::string_view name) {
   return found == kLibraries.end() ? nullptr : found;
 }
 
+const KernelLibrary* LibraryOfFile(std::string_view file, std::string_view target_kind) {
+  const auto* found = std::ranges::find_if(kLibraries, [&](const KernelLibrary& library) {
+    return library.file == file && library.target_kind == target_kind;
+  });
+  return found == kLibraries.end() ? nullptr : found;
+}
+
 const KernelLibrary* LibraryOfTemplate(std::string_view template_key) {
   const std::size_t dot = template_key.rfind('.');
   return dot == std::string_view::npos ? nullptr : FindLibrary(template_key.substr(dot + 1));

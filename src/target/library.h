@@ -23,6 +23,9 @@ struct KernelLibrary {
 std::span<const KernelLibrary> KernelLibraries();
 /// Null if there is none of that name.
 const KernelLibrary* FindLibrary(std::string_view name);
+/// The library whose file has this name, of those that code of this kind of target may call. Null for
+/// any other text: nothing else is loaded in the place of a kernel, whoever names it.
+const KernelLibrary* LibraryOfFile(std::string_view file, std::string_view target_kind);
 /// The library that a template calls; null for templates that generate code.
 const KernelLibrary* LibraryOfTemplate(std::string_view template_key);
 

@@ -14,10 +14,21 @@ namespace {
 
 constexpr std::uint64_t kTask = 7;
 
+/// One product of bytes.
+TwLibraryShape OneProduct() {
+  TwLibraryShape shape{};
+  shape.kind = TW_LIBRARY_MATMUL;
+  shape.data_type = shape.weight_type = TW_LIBRARY_S8;
+  shape.result_type = TW_LIBRARY_S32;
+  shape.n = shape.c = shape.h = shape.w = shape.k = shape.r = shape.s = shape.oh = shape.ow = 1;
+  shape.groups = shape.stride_h = shape.stride_w = shape.dilation_h = shape.dilation_w = 1;
+  return shape;
+}
+
 KernelSpec MakeKernel() {
   KernelSpec kernel;
   kernel.task = kTask;
-  kernel.target = *Target::Parse("cuda -arch=sm_75");
+  kernel.target = *Target::Parse("cuda -arch=sm_75 -libs=cublas");
   kernel.workload = DenseCandidate().task.workload;
   kernel.epilogue = *Epilogue::Parse("add(channel:float32);relu");
   const AnchorForm form = {"NCHW16c", "OIHW16i16o", "NCHW16c", kInt16, true};
@@ -30,7 +41,7 @@ KernelSpec MakeKernel() {
   kernel.threads = 3;
   kernel.launches.resize(2);
   kernel.launches[0].kernel = "tw";
-  kernel.launches[0].library = {"lib.so", "dense", FieldsOf(TwLibraryShape{}), {2, 0, 1}};
+  kernel.launches[0].library = {"libcublas.so.12", "dense", FieldsOf(OneProduct()), {2, 0, 1}};
   kernel.launches[1] = {"tw_1", {7, 1, 1}, {32, 4, 1}};
   return kernel;
 }
@@ -125,6 +136,7 @@ TEST(Messages, AnOrderIsForOneDevice) {
   order.items.push_back(order.items[0]);
   EXPECT_TRUE(RunOrderFrom(ToJson(order), KnownTasks()).ok());
   order.items[1].kernel.task = 9;
+  order.items[1].kernel.launches.clear();
   EXPECT_EQ(RunOrderFrom(ToJson(order), KnownTasks()).status().message(), "message: an order for two devices");
 }
 
@@ -173,6 +185,66 @@ TEST(Messages, NumbersThatNoMachineHasAreRefused) {
     EXPECT_EQ(RunOrderFrom(json, KnownTasks()).status().code(), StatusCode::kCorrupt) << place << value;
   }
   EXPECT_TRUE(RunOrderFrom(ToJson(order), KnownTasks()).ok());
+}
+
+TEST(Messages, OnlyLibrariesThatTheTargetNamesAreCalled) {
+  const auto said = [](const KernelSpec& kernel) {
+    TaskTable tasks;
+    TW_CHECK(tasks.Add(kTask, {kernel.workload, kernel.epilogue, kernel.target}).ok());
+    RunOrder order;
+    order.items.push_back({5, kernel, "/tmp/reference", 0.25, 0.5, Fault()});
+    return RunOrderFrom(ToJson(order), tasks).status().message();
+  };
+  EXPECT_EQ(said(MakeKernel()), "");
+  for (const char* file : {"/tmp/artifact.1.so", "artifact.1.so", "libcudnn.so", "libcublas.so.12/",
+                           "./libcublas.so.12", "libcublas.so.12 ", "libdnnl.so.2", "lib\n.so"}) {
+    KernelSpec kernel = MakeKernel();
+    kernel.launches[0].library.file = file;
+    EXPECT_THAT(said(kernel), testing::HasSubstr("is no library that kernels may call")) << file;
+  }
+  KernelSpec kernel = MakeKernel();
+  kernel.launches[0].library.file = "libcudnn.so.9";
+  EXPECT_EQ(said(kernel),
+            "message: library: 'libcudnn.so.9': the target does not name it (-libs=cudnn)");
+  kernel = MakeKernel();
+  kernel.target = *Target::Parse("cuda -arch=sm_75");
+  EXPECT_THAT(said(kernel), testing::HasSubstr("the target does not name it (-libs=cublas)"));
+}
+
+TEST(Messages, LaunchesThatNoDriverTakesAreRefused) {
+  const std::pair<const char*, Json> changes[] = {
+      {"/launches/0/library", ""},
+      {"/launches/0/operands", {2, 0, 99}},
+      {"/launches/0/operands", {-1, 0, 1}},
+      {"/launches/0/shape/0", 7},
+      {"/launches/0/shape/7", 1 << 20},  // more than the operands hold
+      {"/launches/0/shape/16", 0},       // groups, by which is divided
+      {"/launches/0/shape/8", std::int64_t{1} << 40},
+      {"/launches/1/grid", {0, 1, 1}},
+      {"/launches/1/grid", {1, 1 << 20, 1}},
+      {"/launches/1/block", {1024, 2, 1}},
+      {"/launches/1/shared_bytes", -1},
+      {"/launches/1/shared_bytes", std::int64_t{1} << 40},
+      {"/launches/1/kernel", std::string(1000, 'k')},
+      {"/workspace_bytes", {-4096}},
+      {"/workspace_bytes", {std::int64_t{1} << 62, std::int64_t{1} << 62}},
+      {"/workspace_bytes", std::vector<int>(1000, 1)},
+      {"/tolerance", 1e9},
+      {"/tolerance", -1},
+      {"/symbol", std::string(1000, 's')}};
+  RunOrder order;
+  order.items.push_back({5, MakeKernel(), "/tmp/reference", 0.25, 0.5, Fault()});
+  for (const auto& [place, value] : changes) {
+    Json json = ToJson(order);
+    json[Json::json_pointer(std::string("/items/0/kernel") + place)] = value;
+    EXPECT_EQ(RunOrderFrom(json, KnownTasks()).status().code(), StatusCode::kCorrupt)
+        << place << value;
+  }
+  // A processor's kernels are not launched at all.
+  Json json = ToJson(order);
+  json["items"][0]["kernel"]["task"] = 9;
+  EXPECT_THAT(RunOrderFrom(json, KnownTasks()).status().message(),
+              testing::HasSubstr("are not launched"));
 }
 
 TEST(Messages, RunnerSettingsComeBackTheSame) {

@@ -34,6 +34,9 @@ start_server() {
   start server "$@"
   until_has 'Server is ready' server.log
 }
+# Where tests run as root, workers do, too, and are told so.
+root=()
+[ "$(id -u)" -eq 0 ] && root=(--allow-root)
 free_port() { echo $((20000 + (RANDOM * 32768 + RANDOM) % 20000)); }
 
 expect 0 model squeezenet1_1 -o m.onnx
@@ -41,6 +44,23 @@ port=$(free_port)
 url=nats://127.0.0.1:$port
 start_server $server -a 127.0.0.1 -p "$port" -js -sd "$work/store"
 server_pid=$last
+
+# A broker elsewhere is taken only with TLS and keys, or where that is said; and no work as root unless asked for.
+for command in "worker --made-up 0.01" "tune m.onnx#1 --records r.db --trials 1"; do
+  for elsewhere in nats://192.0.2.1:4222 tls://192.0.2.1:4222 "nats://127.0.0.1@192.0.2.1:4222" "$url,nats://192.0.2.1:4222" \
+    nats://127.0.0.1.example.org:4222; do
+    # shellcheck disable=SC2086 # words of a command
+    expect 2 $command --fleet "$elsewhere"
+    has 'is not on this machine and has n' err
+    has '--insecure' err
+  done
+done
+expect 1 worker --made-up 0.01 --insecure --fleet nats://192.0.2.1:1
+has 'INSECURE: nats://192.0.2.1:1 has neither TLS nor keys' err
+if [ "$(id -u)" -eq 0 ]; then
+  expect 2 worker --fleet "$url"
+  has '--allow-root' err
+fi
 
 # A made-up device: the whole way, without anything to measure.
 expect 1 tune m.onnx#1 --fleet nats://127.0.0.1:1 --records r.db --trials 8
@@ -102,16 +122,19 @@ doubled='SELECT count(*) FROM (SELECT 1 FROM trial WHERE attempt = 0 GROUP BY te
 kill -9 "${processes[@]}" 2>/dev/null || true
 processes=()
 start_server $server -a 127.0.0.1 -p "$port" -js -sd "$work/store"
-start runner "$tilewright" worker --fleet "$url" --name r1 --measure
+start runner "$tilewright" worker "${root[@]}" --fleet "$url" --name r1 --measure
 until_has 'class cpu-' runner.log
 expect 0 fleet status --fleet "$url" --seconds 1
 has 'no builder is there' out
 start waiting "$tilewright" tune m.onnx#1 --fleet "$url" --records r.db --trials 6 --json
 until_has 'no builder is there' waiting.log
 waiting_pid=$last
-start builder "$tilewright" worker --fleet "$url" --name b1 --build
+start builder "$tilewright" worker "${root[@]}" --fleet "$url" --name b1 --build
 wait "$waiting_pid" || fail "the tune that waited: $(tail -n 3 waiting.log)"
 matches '"trials":6' waiting.log
+# What the builder made was built here once more, to the same bytes.
+matches '"rebuilt":[1-9]' waiting.log
+has '"unconfirmed":0' waiting.log
 expect 0 query m.onnx#1 --records r.db
 has 'hit' out
 expect 0 records list r.db --json
@@ -126,10 +149,12 @@ expect 0 fleet keys add alice --folder lab --role tuner --into alice
 expect 0 fleet keys add w1 --folder lab --role worker --into w1
 expect 2 fleet keys add w1 --folder lab --role worker --into w1
 has 'is taken' err
+has 'listen: "127.0.0.1:'"$port"'"' lab/nats-server.conf
 start_server "$tilewright" fleet up lab
 # Of a cluster each server is told which one it is.
 expect 0 fleet up three --host n1.lab,n2.lab,10.0.0.3 --port "$port" --write-only
 has 'tls://n1.lab:'"$port"',tls://n2.lab:'"$port"',tls://10.0.0.3:' err
+has 'listen: "0.0.0.0:'"$port"'"' three/nats-server.conf
 has "routes: [\"tls://n1.lab:$((port + 2000))\", " three/nats-server.conf
 expect 2 fleet up three
 has 'n1.lab, n2.lab, 10.0.0.3' err

@@ -31,6 +31,8 @@ TEST(LibraryCall, SaysWhatIsMissingAndFails) {
   EXPECT_THAT(TwLibraryPrepare(&call, nullptr, 1, nullptr),
               testing::AllOf(HasSubstr("dense of a test"), HasSubstr("libno_such_library.so.1"),
                              HasSubstr("not on this machine")));
+  TwLibraryCall path = Product("/tmp/libdnnl.so.2");
+  EXPECT_THAT(TwLibraryPrepare(&path, nullptr, 1, nullptr), HasSubstr("a path, expected"));
   float result = 0, data = 0, weight = 0;
   EXPECT_EQ(TwLibraryRun(&call, &result, &data, &weight, nullptr), TW_LIBRARY_FAILED);
   TwLibraryForget();

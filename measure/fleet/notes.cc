@@ -1,0 +1,28 @@
+#include "measure/fleet/notes.h"
+
+#include "src/base/printable.h"
+
+namespace tilewright::measure::fleet {
+
+void Notes::Limited(const std::string& text) {
+  constexpr std::size_t kMostBytes = 600;
+  const double now = clock_.MonotonicSeconds();
+  if (lines_.empty() || now - minute_at_ >= kMinuteSeconds) {
+    if (left_out_ > 0) {
+      Say(std::to_string(left_out_) + " more lines like these were left out in the last minute");
+    }
+    left_out_ = 0;
+    lines_.clear();
+    minute_at_ = now;
+  }
+  const std::string line = Printable(text.substr(0, kMostBytes));
+  if (lines_.contains(line)) return;
+  if (lines_.size() >= kMostLines) {
+    ++left_out_;
+    return;
+  }
+  lines_.insert(line);
+  Say(line);
+}
+
+}  // namespace tilewright::measure::fleet

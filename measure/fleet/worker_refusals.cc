@@ -1,0 +1,112 @@
+// What a worker does not do: for good, because of what an order asks for (WhyNever) or how much
+// there is of it already (TooMuch), which is said; or just now (WhyNot), which is everyday life.
+
+#include <algorithm>
+
+#include "measure/fleet/worker_core.h"
+#include "src/target/cpu.h"
+#include "src/target/device.h"
+#include "src/target/library.h"
+#include "src/tensor/work.h"
+
+namespace tilewright::measure::fleet {
+namespace {
+
+// The reference result of a task is computed here, at 1e9 multiply-adds a second or more, and its
+// tensors lie in memory: no operator of a network comes near.
+constexpr double kMostOperations = 4e12;
+constexpr std::int64_t kMostTensorBytes = std::int64_t{4} << 30;
+constexpr int kMostThreads = 1024;
+
+}  // namespace
+
+bool WorkerCore::KeepsJob(const JobName& name, bool builds) {
+  const auto& jobs = builds ? build_jobs_ : jobs_;
+  std::size_t of_user = 0;
+  for (auto job = jobs.lower_bound({name.user, ""});
+       job != jobs.end() && job->first.user == name.user; ++job) {
+    ++of_user;
+  }
+  const bool many = jobs.size() >= settings_.most_jobs;
+  if (!many && of_user < settings_.most_jobs_of_user) return true;
+  notes_.Limited("refused a job of " + name.user + ": " +
+                 (many ? "this worker serves " + std::to_string(jobs.size()) + " already"
+                       : name.user + " has " + std::to_string(of_user) + " here already"));
+  return false;
+}
+
+std::string WorkerCore::WhyNever(const Order& order, bool builds) const {
+  const Candidate& candidate = order.candidates.front();
+  const Target& target = candidate.task.target;
+  if (DeviceTraitsOf(target).name.empty()) {
+    return "no code is made for its target, " + target.ToString();
+  }
+  const Work work = WorkOf(candidate.task.workload);
+  if (!(work.operations <= kMostOperations) || work.bytes < 0 || work.bytes > kMostTensorBytes) {
+    return "its operator is too large: " + candidate.task.workload.Key();
+  }
+  if (target.num_threads() > kMostThreads) {
+    return "it asks for " + std::to_string(target.num_threads()) + " threads";
+  }
+  if (builds) return {};
+  if (!target_) return "nothing is measured here";
+  const bool code = DeviceTraitsOf(target).machine_code;
+  if (target.device() != target_->device() ||
+      (code && ProcessorOf(target) != ProcessorOf(*target_))) {
+    return "it is for " + target.ToString() + ", and this worker measures on " +
+           target_->ToString();
+  }
+  for (const std::string& library : LibrariesOf(target)) {
+    if (NamesLibrary(*target_, library)) continue;
+    return "it calls the library '" + library + "', which this worker's target does not name";
+  }
+  return {};
+}
+
+std::string WorkerCore::TooMuch(const Order& order, const Lane* lane) const {
+  std::size_t direct = 0, of_job = 0;
+  std::int64_t bytes = 0;
+  for (const Built& built : order.built) bytes += built.size;
+  for (const auto& [number, held] : held_) {
+    if (held.lane == nullptr) {
+      ++direct;
+      of_job += held.order.job == order.job ? 1 : 0;
+    }
+    if (held.begun) continue;
+    for (const Built& built : held.order.built) bytes += built.size;
+  }
+  if (lane == nullptr &&
+      (direct >= settings_.most_direct || of_job >= settings_.most_direct_of_job)) {
+    return "it has " + std::to_string(of_job) + " here that are in no queue";
+  }
+  if (!order.built.empty() && bytes > settings_.most_artifact_bytes) {
+    return "artifacts that wait here would take " + std::to_string(bytes) + " bytes";
+  }
+  return {};
+}
+
+std::string WorkerCore::WhyNot(const Order& order, const Lane* lane) const {
+  const bool builds = lane != nullptr && lane->builds;
+  const auto& jobs = builds ? build_jobs_ : jobs_;
+  const auto found = jobs.find(order.job);
+  if (found == jobs.end()) return "no such job has said that it is here";
+  const Job& job = found->second;
+  if (job.state.epoch != order.epoch) return "it is of an earlier life of its tuner";
+  if (lane == nullptr) return {};
+  if (order.sequence < job.state.floor) return "it is not wanted any more";
+  if (builds != (order.stage == Stage::kBuild)) return "it is for others";
+  if (job.aside) return "the device is set aside";
+  if (order.stage == Stage::kWhole && !settings_.here.builds) return kNoBuilder;
+  return {};
+}
+
+void WorkerCore::Refuse(const Order& order, const Lease& lease, const std::string& why) {
+  OrderResult result;
+  result.epoch = order.epoch;
+  result.instance = settings_.here.instance;
+  result.lease = lease;
+  result.refusal = why;
+  (void)broker_.Say(ResultSubject(order.job, settings_.name), Encode(result));
+}
+
+}  // namespace tilewright::measure::fleet

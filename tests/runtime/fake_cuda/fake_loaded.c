@@ -1,0 +1,5 @@
+/* An artifact that is a library: its constructor tells whoever loads it. */
+
+#include <stdlib.h>
+
+__attribute__((constructor)) static void Loaded(void) { setenv("TW_TEST_LOADED", "1", 1); }
