@@ -156,6 +156,12 @@ int EmitAdaptiveRegions(OnnxNode& node, int images, int corners, int which,
   if (!node.ok()) return -1;
   const Shape s = node.TypeOf(images).shape;
   const std::int64_t regions = node.TypeOf(corners).shape[0];
+  constexpr std::int64_t kLongest = 65'536;
+  if (s[0] > kLongest || s[2] > kLongest || s[3] > kLongest) {
+    node.FailUnsupported("input 0 is " + node.TypeOf(images).ToString() +
+                         ", expected at most 65536 images of at most 65536 rows and columns");
+    return -1;
+  }
   const auto along = [&](std::int64_t first, std::int64_t size, const RegionSampling& how) {
     const int begin = Corner(node, corners, first), end = Corner(node, corners, first + 2);
     return WeightsAlong(node, begin, end, size, how);
