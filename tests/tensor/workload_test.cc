@@ -87,6 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "conv2d", "int32[1,16,4,4]NCHW", 2048},
         KeyCase{"NarrowDense", "dense(int8[2,8]MK,int8[4,8]NK,w64)->int32", "dense", "int32[2,4]MN",
                 64},
+        KeyCase{"WideDense", "dense(int64[2,8]MK,int64[4,8]NK)->int64", "dense", "int64[2,4]MN", 64},
         KeyCase{"BatchMatmul", "batch_matmul(float32[4,3,5]BMK,float32[4,7,5]BNK)->float32",
                 "batch_matmul", "float32[4,3,7]BMN", 4 * 3 * 5 * 7},
         KeyCase{"Add", "add(int8[1,4,7,7,1,16]NCHW1n16c,int8[1,4,7,7,1,16]NCHW1n16c)->int32", "add",
@@ -140,7 +141,12 @@ INSTANTIATE_TEST_SUITE_P(
         RejectCase{
             "Sums", "dense(int8[1,2]MK,int8[3,2]NK)->int8",
             "workload 'dense(int8[1,2]MK,int8[3,2]NK)->int8': dense: int8 x int8 -> int8, "
-            "expected one float type (float16 also with float32 sums) or integers with int32 sums"},
+            "expected one float type (float16 also with float32 sums) or integers with int32 sums "
+            "(matrix products of uint32, int64 and uint64: with sums of that type)"},
+        RejectCase{"WideSums", "dense(int64[1,2]MK,int64[3,2]NK)->int32",
+                   "workload 'dense(int64[1,2]MK,int64[3,2]NK)->int32': dense: int64 x int64 -> "
+                   "int32, expected one float type (float16 also with float32 sums) or integers with "
+                   "int32 sums (matrix products of uint32, int64 and uint64: with sums of that type)"},
         RejectCase{"NarrowFloats", "dense(float32[1,2]MK,float32[3,2]NK,w64)->float32",
                    "workload 'dense(float32[1,2]MK,float32[3,2]NK,w64)->float32': dense: narrow "
                    "weights (w64), expected conv2d or dense of 8-bit data and int8 weights"},
