@@ -37,6 +37,9 @@ std::int64_t DepthOf(OnnxNode& node, const Forest& forest) {
       const auto end = std::unique(ways.begin(), ways.end());
       std::copy_if(ways.begin(), end, std::back_inserter(next), [](auto way) { return way >= 0; });
     }
+    // The members of a set go on at one place.
+    std::ranges::sort(next);
+    next.erase(std::unique(next.begin(), next.end()), next.end());
     level = std::move(next);
   }
   return depth;

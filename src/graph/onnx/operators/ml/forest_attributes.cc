@@ -254,21 +254,20 @@ void AddMembers(const std::vector<double>& members, std::int64_t feature, std::i
   }
 }
 
-// Errors: kInvalidArgument unless every branch is reached from one place at most.
-void CheckTrees(OnnxNode& node, const Forest& forest, std::size_t listed) {
-  std::vector<int> reached(forest.branches.size());
-  const auto reach = [&](std::int32_t place) {
-    if (place >= 0 && ++reached[static_cast<std::size_t>(place)] > 1 && node.ok()) {
+// Errors: kInvalidArgument unless every node is reached from one place at most.
+void CheckTrees(OnnxNode& node, const Indexed& lists, const std::vector<std::int32_t>& roots) {
+  std::vector<int> reached(lists.features.size());
+  const auto reach = [&](std::int64_t place, bool leaf) {
+    if (!leaf && ++reached[static_cast<std::size_t>(place)] > 1 && node.ok()) {
       node.FailInvalid("two branches go on at node " + std::to_string(place) +
                        ", expected trees");
     }
   };
-  for (std::int32_t root : forest.roots) reach(root);
-  for (std::size_t i = 0; i < listed; ++i) {
-    auto ways = forest.branches[i].next;
-    std::ranges::sort(ways);
-    const auto end = std::unique(ways.begin(), ways.end());
-    for (auto way = ways.begin(); way != end; ++way) reach(*way);
+  for (std::int32_t root : roots) reach(root, false);
+  for (std::size_t i = 0; i < lists.features.size(); ++i) {
+    const bool yes_leaf = lists.yes_leaf[i] != 0, no_leaf = lists.no_leaf[i] != 0;
+    reach(lists.yes[i], yes_leaf);
+    if (yes_leaf != no_leaf || lists.yes[i] != lists.no[i]) reach(lists.no[i], no_leaf);
   }
 }
 
@@ -361,7 +360,7 @@ Forest ReadIndexedForest(OnnxNode& node) {
   }
   for (std::int64_t root : roots) forest.roots.push_back(place(root, false));
   if (node.ok() && forest.roots.empty()) node.FailInvalid("attribute tree_roots is empty");
-  if (node.ok()) CheckTrees(node, forest, forest.branches.size());
+  if (node.ok()) CheckTrees(node, lists, forest.roots);
   return forest;
 }
 
