@@ -135,6 +135,8 @@ TEST(OnnxTrees, ClassesByTheirScores) {
   positive.IntList("classlabels_int64s", {3, 4});
   const auto halves = Evaluated(positive, Rows());
   ASSERT_EQ(halves.size(), 2);
+  EXPECT_THAT(ValuesOf(halves[0]), ElementsAre(3, 4, 3, 4));
+  EXPECT_THAT(ValuesOf(halves[1]), ElementsAre(0, 0.5, 0, 0.75, 0, 0.25, 0, 0.75));
   // Others are the side of zero that they lie on.
   OnnxBuilder mixed = MlModel("TreeEnsembleClassifier", 4);
   AddTrees(mixed);
@@ -216,7 +218,8 @@ TEST(OnnxTrees, SaysWhatIsNoTree) {
   EXPECT_THAT(regressor([&](OnnxBuilder& m) { set(m, "nodes_truenodeids", 9); }),
               HasSubstr("tree 0 has no node 9, where a branch goes on"));
   EXPECT_THAT(regressor([&](OnnxBuilder& m) { set(m, "nodes_truenodeids", 0); }),
-              HasSubstr("tree 0 has no root: its branches are a cycle"));
+              HasSubstr("tree 0 has node 0, which its root does not lead to: its branches are a "
+                        "cycle"));
   EXPECT_THAT(regressor([&](OnnxBuilder& m) { set(m, "nodes_featureids", 2); }),
               HasSubstr("a tree looks at feature 2, the data have 2"));
   EXPECT_THAT(regressor([&](OnnxBuilder& m) { set(m, "nodes_nodeids", 0); }),

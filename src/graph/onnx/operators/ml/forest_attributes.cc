@@ -1,7 +1,9 @@
 // Trees as the attributes of files say them: nodes by pairs of numbers, or by their places in lists.
 
 #include <cmath>
+#include <limits>
 #include <map>
+#include <optional>
 
 #include "src/graph/onnx/operators/ml/forest.h"
 
@@ -130,6 +132,12 @@ class Builder {
       if (one.no != one.yes) open.push_back(one.no);
     }
     return number;
+  }
+  // The place in the lists of a node that no root leads to; nothing if there is none.
+  std::optional<std::size_t> Unreached() const {
+    const auto found = std::ranges::find(numbers_, kNone);
+    if (found == numbers_.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - numbers_.begin());
   }
   // The leaf of a node that was reached; null for others.
   Forest::Leaf* LeafOf(std::size_t at, Forest& forest) const {
@@ -300,6 +308,11 @@ Forest ReadForest(OnnxNode& node, std::string_view weights) {
   for (std::size_t root : RootsOf(node, listed, trees)) {
     if (!node.ok()) return {};
     forest.roots.push_back(builder.AddTree(root, forest));
+  }
+  if (const auto unreached = builder.Unreached(); unreached && node.ok()) {
+    node.FailInvalid("tree " + std::to_string(trees[*unreached]) + " has node " +
+                     std::to_string(nodes[*unreached]) +
+                     ", which its root does not lead to: its branches are a cycle");
   }
   for (std::size_t i = 0; i < ids.size() && node.ok(); ++i) {
     const auto place = places.find({of_tree[i], of_node[i]});
