@@ -66,6 +66,9 @@ struct OnnxImport {
   /// Names of the tensors of each sequence (sequences.h), and optional values that have none.
   std::map<std::string, std::vector<std::string>, std::less<>> sequences;
   std::set<std::string, std::less<>> absent;
+  /// Of all sequences: a short file can copy a long one again and again.
+  std::int64_t sequence_elements = 0;
+  static constexpr std::int64_t kMaxSequenceElements = std::int64_t{1} << 23;
   /// Outputs that are read as nothing, and what to do where one is needed.
   std::map<std::string, std::string, std::less<>> unmade;
   /// Every name of a value in the source and in what was put in the place of a node.

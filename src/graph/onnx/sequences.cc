@@ -160,6 +160,12 @@ void Replacing::SetSequence(Names elements) {
     return node_.FailUnsupported("the sequence has " + std::to_string(elements.size()) +
                                  " elements, expected at most " + std::to_string(kMostElements));
   }
+  import_.sequence_elements += std::ssize(elements);
+  if (import_.sequence_elements > OnnxImport::kMaxSequenceElements) {
+    return node_.FailUnsupported("the file's sequences so far have more than " +
+                                 std::to_string(OnnxImport::kMaxSequenceElements) +
+                                 " elements in all");
+  }
   import_.sequences.insert_or_assign(Output(), std::move(elements));
 }
 

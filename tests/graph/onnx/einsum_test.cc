@@ -119,7 +119,9 @@ TEST(OnnxEinsum, SaysWhatAnEquationLacks) {
                         "letters for it"));
   EXPECT_THAT(message("ij,jk->ik", {matrix}), HasSubstr("of 2 operands; the node has 1 inputs"));
   EXPECT_THAT(message("ij,ij->ij", {matrix, Array::Filled({2, 4})}), HasSubstr("is 3 elsewhere"));
-  EXPECT_THAT(message("ii->i", {matrix}), HasSubstr("whose dimensions 0 and 1 have one letter"));
+  EXPECT_THAT(message("ii->i", {matrix}), HasSubstr("whose dimension 1 is 2 elsewhere"));
+  EXPECT_THAT(message("ii->i", {Array::Filled({1, 3})}),
+              HasSubstr("whose dimensions 0 and 1 have one letter"));
   EXPECT_THAT(message("ij->ik", {matrix}), HasSubstr("one that none of its 1 operands has"));
   EXPECT_THAT(message("ij->ii", {matrix}), HasSubstr("a letter twice"));
   EXPECT_THAT(message("...j->j", {matrix}), HasSubstr("its result has not"));

@@ -192,7 +192,7 @@ TEST(OnnxVolume, TransposedConvolutionToAShape) {
                                 Spread(x, w, is_upper ? upper : lower, outputs, 1), bias.v));
   }
   OneOperator row("ConvTranspose", {{1, 1, 2}, {1, 2}}, 19);
-  row.With({{1, 1, 2}, {1, 10}}).Vector({100}).model();
+  row.With({{1, 1, 2}, {1, 10}}).With({{1}, {100}});
   row.model().IntList("strides", {2}).IntList("output_shape", {7});
   ExpectEqual(row.Run(), {{1, 1, 7}, {101, 110, 102, 120, 100, 100, 100}});
 }

@@ -10,8 +10,6 @@
 // element in front of the first one or behind the last one count as if they were on it; others
 // count for nothing.
 
-#include <cmath>
-
 #include "src/graph/onnx/handlers.h"
 #include "src/graph/onnx/operators/regions.h"
 
@@ -63,8 +61,10 @@ Samples SamplesOf(OnnxNode& node, int begin, int end, const RegionSampling& how)
 Below BelowPlaces(OnnxNode& node, const Samples& samples, std::int64_t size) {
   Tensor places(TensorType{{1, 1, size + 2}, kFloat64});
   for (std::int64_t i = 0; i < size + 2; ++i) places.Set(i, static_cast<double>(i - 1));
-  // What is on the border behind the last element is still inside.
-  places.Set(size + 1, std::nextafter(static_cast<double>(size), static_cast<double>(size + 1)));
+  // What is on the borders, one element away, is inside, also where it is rounded.
+  constexpr double kSlack = 1e-9;
+  places.Set(0, -1 - kSlack);
+  places.Set(size + 1, static_cast<double>(size) * (1 + kSlack));
   const int distance =
       node.Emit(OpKind::kSub, {node.EmitConstant(std::move(places)), samples.first});
   // A region without length has no sample, whatever the step.
@@ -156,6 +156,12 @@ int EmitAdaptiveRegions(OnnxNode& node, int images, int corners, int which,
   if (!node.ok()) return -1;
   const Shape s = node.TypeOf(images).shape;
   const std::int64_t regions = node.TypeOf(corners).shape[0];
+  constexpr std::int64_t kLongest = 65'536;
+  if (s[0] > kLongest || s[2] > kLongest || s[3] > kLongest) {
+    node.FailUnsupported("input 0 is " + node.TypeOf(images).ToString() +
+                         ", expected at most 65536 images of at most 65536 rows and columns");
+    return -1;
+  }
   const auto along = [&](std::int64_t first, std::int64_t size, const RegionSampling& how) {
     const int begin = Corner(node, corners, first), end = Corner(node, corners, first + 2);
     return WeightsAlong(node, begin, end, size, how);

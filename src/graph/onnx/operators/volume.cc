@@ -124,11 +124,15 @@ int EmitVolumeConvTranspose(OnnxNode& node) {
   if (!node.ok()) return -1;
   const WindowPart& depth = window[0];
   const auto outside = [](std::int64_t value) { return value < 0 || value > 65535; };
+  if (groups < 1 || depth.stride < 1 || outside(depth.stride) || depth.dilation < 1 ||
+      outside(depth.dilation) || outside(depth.before) || outside(depth.after)) {
+    node.FailInvalid("group, strides, dilations or pads out of range, expected groups, strides and "
+                     "dilations from 1 on and pads from 0 on, all at most 65535");
+    return -1;
+  }
   const std::int64_t outputs = depth.stride * (v[2] - 1) + (depth.kernel - 1) * depth.dilation + 1 +
                                extra[0] - depth.before - depth.after;
-  if (depth.kernel > kDeepestWindow || groups < 1 || outside(depth.stride) ||
-      outside(depth.dilation) || outside(depth.before) || outside(depth.after) ||
-      outputs < 1 || outputs > kMaxPicked) {
+  if (depth.kernel > kDeepestWindow || outputs < 1 || outputs > kMaxPicked) {
     node.FailUnsupported("a window of " + std::to_string(depth.kernel) + " along " +
                          std::to_string(v[2]) + " elements of depth makes " +
                          std::to_string(outputs) + " of them; expected a window of at most " +

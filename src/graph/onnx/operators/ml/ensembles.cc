@@ -104,18 +104,49 @@ void ImportTreeEnsemble(OnnxNode& node) {
   node.SetOutput(node.EmitCast(made, node.TypeOf(given).dtype));
 }
 
-// Which leaves have weights of a class.
+bool HasWeight(const Forest::Leaf& leaf, std::int64_t target) {
+  return std::ranges::any_of(leaf, [&](const auto& weight) { return weight.first == target; });
+}
+
+// Whether each walk through the tree ends at a leaf that has a weight of the class.
+bool AlwaysScores(const Forest& forest, std::int32_t root, std::int64_t target) {
+  std::vector<std::int32_t> open{root};
+  std::vector<bool> seen(forest.branches.size());
+  while (!open.empty()) {
+    const std::int32_t place = open.back();
+    open.pop_back();
+    if (place < 0) {
+      if (!HasWeight(forest.leaves[static_cast<std::size_t>(~place)], target)) return false;
+      continue;
+    }
+    if (seen[static_cast<std::size_t>(place)]) continue;
+    seen[static_cast<std::size_t>(place)] = true;
+    const auto& ways = forest.branches[static_cast<std::size_t>(place)].next;
+    open.insert(open.end(), ways.begin(), ways.end());
+  }
+  return true;
+}
+
+// Whether every walk through all trees gives a class a score, or none does.
 struct Coverage {
-  bool every = true, any = false;
+  bool every = false, any = false;
 };
 Coverage CoverageOf(const Forest& forest, std::int64_t target) {
   Coverage coverage;
   for (const Forest::Leaf& leaf : forest.leaves) {
-    const bool has = std::ranges::any_of(leaf, [&](const auto& w) { return w.first == target; });
-    coverage.every = coverage.every && has;
-    coverage.any = coverage.any || has;
+    coverage.any = coverage.any || HasWeight(leaf, target);
+  }
+  for (std::int32_t root : forest.roots) {
+    if (!coverage.any || coverage.every) break;
+    coverage.every = AlwaysScores(forest, root, target);
   }
   return coverage;
+}
+
+bool AllPositive(const Forest& forest) {
+  return std::ranges::all_of(forest.leaves, [](const Forest::Leaf& leaf) {
+    return std::ranges::all_of(leaf, [](const auto& weight) { return weight.second >= 0; });
+  });
 }
 
 int Column(OnnxNode& node, int scores, std::int64_t at) {
@@ -167,48 +198,36 @@ Classified OfTwo(OnnxNode& node, const Forest& forest, int scores, const std::ve
                  ScoreTransform transform) {
   const Coverage first = CoverageOf(forest, 0), second = CoverageOf(forest, 1);
   if (second.any && !second.every) {
-    node.FailUnsupported("some leaves have no weight for class 1 of two, expected one for each "
-                         "leaf or for none");
+    node.FailUnsupported("class 1 of two has weights in some walks through the trees only, "
+                         "expected it to have one in each, or in none");
     return {};
   }
-  bool positive = true;
-  for (const Forest::Leaf& leaf : forest.leaves) {
-    for (const auto& [target, weight] : leaf) positive = positive && weight >= 0;
-  }
-  const bool one_class = first.any != second.any;
-  int low = Column(node, scores, 0), high = Column(node, scores, 1);
-  const auto chosen = [&](int score, double bound) {
-    const int bounds = node.EmitScalar(node.ok() ? node.TypeOf(score).dtype : kFloat32, bound);
-    const int above = node.Emit(OpKind::kLess, {bounds, score});
-    return Choose(node, above, node.EmitScalar(kInt32, 1), node.EmitScalar(kInt32, 0));
-  };
+  const bool positive = AllPositive(forest), one_class = first.any != second.any;
   const double bound = one_class && positive ? 0.5 : 0;
-  if (base.size() == 2) {
-    if (second.any) {
-      high = node.Emit(OpKind::kAdd, low, base[1]);
-      low = node.Emit(OpKind::kNegate, {high});
-      return {chosen(high, bound), EmitTransformed(node, Pair(node, low, high), transform)};
-    }
-    low = node.Emit(OpKind::kAdd, low, base[0]);
-    high = node.Emit(OpKind::kAdd, high, base[1]);
-    return {chosen(low, bound), EmitTransformed(node, Pair(node, low, high), transform)};
+  const auto decided = [&](int score, int low, int high) {
+    const DataType dtype = node.ok() ? node.TypeOf(score).dtype : kFloat32;
+    const int above = node.Emit(OpKind::kLess, {node.EmitScalar(dtype, bound), score});
+    const int number =
+        Choose(node, above, node.EmitScalar(kInt32, 1), node.EmitScalar(kInt32, 0));
+    return Classified{number, EmitTransformed(node, Pair(node, low, high), transform)};
+  };
+  int low = Column(node, scores, 0), high = Column(node, scores, 1);
+  if (base.size() == 2 && second.any) {
+    high = node.Emit(OpKind::kAdd, low, base[1]);
+    return decided(high, first.any ? node.Emit(OpKind::kNegate, {high}) : low, high);
   }
-  if (base.size() == 1) low = node.Emit(OpKind::kAdd, low, base[0]);
-  if (second.any) {
-    return {chosen(high, bound), EmitTransformed(node, Pair(node, low, high), transform)};
-  }
+  if (!base.empty() && first.any) low = node.Emit(OpKind::kAdd, low, base[0]);
+  if (second.any) return decided(high, low, high);
+  if (base.size() == 2) return decided(low, low, high);  // which stays at zero
   if (transform == ScoreTransform::kProbit) {
     node.FailUnsupported("post_transform PROBIT of two classes with weights of one of them is not "
                          "defined, expected another one");
     return {};
   }
-  const int score = low, number = chosen(score, bound);
-  const int opposite = node.Emit(OpKind::kNegate, {score});
-  if (positive) {
-    return {number, Pair(node, node.Emit(OpKind::kAdd, opposite, 1), score)};
-  }
-  if (transform != ScoreTransform::kLogistic) return {number, Pair(node, opposite, score)};
-  return {number, EmitTransformed(node, Pair(node, opposite, score), transform)};
+  const int opposite = node.Emit(OpKind::kNegate, {low});
+  if (transform != ScoreTransform::kLogistic) transform = ScoreTransform::kNone;
+  const bool rest = positive && transform == ScoreTransform::kNone;
+  return decided(low, rest ? node.Emit(OpKind::kAdd, opposite, 1) : opposite, low);
 }
 
 void ImportTreeClassifier(OnnxNode& node) {
@@ -234,11 +253,13 @@ void ImportTreeClassifier(OnnxNode& node) {
   if (forest.targets == 2) {
     made = OfTwo(node, forest, sums, base, transform);
   } else {
-    for (std::int64_t i = 0; base.empty() && i < forest.targets; ++i) {
+    const bool counts = base.empty() && !AllPositive(forest);  // what has no score is not zero
+    for (std::int64_t i = 0; counts && i < forest.targets; ++i) {
       const Coverage coverage = CoverageOf(forest, i);
-      if (coverage.every || std::ssize(forest.roots) > 1) continue;
-      return node.FailUnsupported("some leaves have no weight for class " + std::to_string(i) +
-                                  ", expected one for each leaf");
+      if (coverage.every) continue;
+      return node.FailUnsupported("class " + std::to_string(i) +
+                                  " has weights in some walks through the trees only, and some "
+                                  "weights are below zero; expected one in each walk");
     }
     const int scores = WithBase(node, sums, base);
     made = {Largest(node, scores), EmitTransformed(node, scores, transform)};

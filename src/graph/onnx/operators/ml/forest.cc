@@ -37,6 +37,9 @@ std::int64_t DepthOf(OnnxNode& node, const Forest& forest) {
       const auto end = std::unique(ways.begin(), ways.end());
       std::copy_if(ways.begin(), end, std::back_inserter(next), [](auto way) { return way >= 0; });
     }
+    // The members of a set go on at one place.
+    std::ranges::sort(next);
+    next.erase(std::unique(next.begin(), next.end()), next.end());
     level = std::move(next);
   }
   return depth;
@@ -119,8 +122,10 @@ void CheckFeatures(OnnxNode& node, const Forest& forest, const TensorType& rows)
     return node.FailInvalid("a tree looks at feature " + std::to_string(branch.feature) +
                             ", the data have " + std::to_string(rows.shape[1]));
   }
-  if (rows.elements() > std::numeric_limits<std::int32_t>::max()) {
-    node.FailUnsupported("the data are " + rows.ToString() + ", expected less than 2^31 elements");
+  if (rows.shape[0] > kMaxPicked ||
+      rows.elements() > std::numeric_limits<std::int32_t>::max()) {
+    node.FailUnsupported("the data are " + rows.ToString() +
+                         ", expected at most 2^22 rows and less than 2^31 elements");
   }
 }
 

@@ -1,7 +1,9 @@
 // Trees as the attributes of files say them: nodes by pairs of numbers, or by their places in lists.
 
 #include <cmath>
+#include <limits>
 #include <map>
+#include <optional>
 
 #include "src/graph/onnx/operators/ml/forest.h"
 
@@ -131,6 +133,12 @@ class Builder {
     }
     return number;
   }
+  // The place in the lists of a node that no root leads to; nothing if there is none.
+  std::optional<std::size_t> Unreached() const {
+    const auto found = std::ranges::find(numbers_, kNone);
+    if (found == numbers_.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - numbers_.begin());
+  }
   // The leaf of a node that was reached; null for others.
   Forest::Leaf* LeafOf(std::size_t at, Forest& forest) const {
     if (numbers_[at] == kNone || numbers_[at] >= 0) return nullptr;
@@ -254,21 +262,20 @@ void AddMembers(const std::vector<double>& members, std::int64_t feature, std::i
   }
 }
 
-// Errors: kInvalidArgument unless every branch is reached from one place at most.
-void CheckTrees(OnnxNode& node, const Forest& forest, std::size_t listed) {
-  std::vector<int> reached(forest.branches.size());
-  const auto reach = [&](std::int32_t place) {
-    if (place >= 0 && ++reached[static_cast<std::size_t>(place)] > 1 && node.ok()) {
+// Errors: kInvalidArgument unless every node is reached from one place at most.
+void CheckTrees(OnnxNode& node, const Indexed& lists, const std::vector<std::int32_t>& roots) {
+  std::vector<int> reached(lists.features.size());
+  const auto reach = [&](std::int64_t place, bool leaf) {
+    if (!leaf && ++reached[static_cast<std::size_t>(place)] > 1 && node.ok()) {
       node.FailInvalid("two branches go on at node " + std::to_string(place) +
                        ", expected trees");
     }
   };
-  for (std::int32_t root : forest.roots) reach(root);
-  for (std::size_t i = 0; i < listed; ++i) {
-    auto ways = forest.branches[i].next;
-    std::ranges::sort(ways);
-    const auto end = std::unique(ways.begin(), ways.end());
-    for (auto way = ways.begin(); way != end; ++way) reach(*way);
+  for (std::int32_t root : roots) reach(root, false);
+  for (std::size_t i = 0; i < lists.features.size(); ++i) {
+    const bool yes_leaf = lists.yes_leaf[i] != 0, no_leaf = lists.no_leaf[i] != 0;
+    reach(lists.yes[i], yes_leaf);
+    if (yes_leaf != no_leaf || lists.yes[i] != lists.no[i]) reach(lists.no[i], no_leaf);
   }
 }
 
@@ -301,6 +308,11 @@ Forest ReadForest(OnnxNode& node, std::string_view weights) {
   for (std::size_t root : RootsOf(node, listed, trees)) {
     if (!node.ok()) return {};
     forest.roots.push_back(builder.AddTree(root, forest));
+  }
+  if (const auto unreached = builder.Unreached(); unreached && node.ok()) {
+    node.FailInvalid("tree " + std::to_string(trees[*unreached]) + " has node " +
+                     std::to_string(nodes[*unreached]) +
+                     ", which its root does not lead to: its branches are a cycle");
   }
   for (std::size_t i = 0; i < ids.size() && node.ok(); ++i) {
     const auto place = places.find({of_tree[i], of_node[i]});
@@ -361,7 +373,7 @@ Forest ReadIndexedForest(OnnxNode& node) {
   }
   for (std::int64_t root : roots) forest.roots.push_back(place(root, false));
   if (node.ok() && forest.roots.empty()) node.FailInvalid("attribute tree_roots is empty");
-  if (node.ok()) CheckTrees(node, forest, forest.branches.size());
+  if (node.ok()) CheckTrees(node, lists, forest.roots);
   return forest;
 }
 

@@ -63,23 +63,61 @@ void ImportQLinearConv(OnnxNode& node) {
   node.SetOutput(FromImage(node, EmitRequantized(node, sum, std::move(factors), range)));
 }
 
+// What scales of these shapes broadcast to. Errors: that does not broadcast to the result.
+Shape ScalesShape(OnnxNode& node, const Shape& a, const Shape& b, const Shape& result) {
+  Shape shape(std::max(a.size(), b.size()), 1);
+  for (const Shape* scales : {&a, &b}) {
+    for (std::size_t i = 0; i < scales->size(); ++i) {  // counted from the last dimension
+      const std::int64_t extent = (*scales)[scales->size() - 1 - i];
+      const bool fits =
+          i < result.size() && (extent == 1 || extent == result[result.size() - 1 - i]);
+      if (!fits) {
+        node.FailInvalid(
+            "scales are " + node.InputType(1).ToString() + " and " + node.InputType(4).ToString() +
+            ", expected one each, or one per row (input 1) and one per column (input 4)");
+        return {};
+      }
+      std::int64_t& joined = shape[shape.size() - 1 - i];
+      joined = std::max(joined, extent);
+    }
+  }
+  return shape;
+}
+
+// The place, in a tensor of shape `from`, of what broadcasts to element `i` of one of shape `to`.
+std::size_t PlaceIn(const Shape& from, std::int64_t i, const Shape& to) {
+  std::int64_t place = 0, stride = 1;
+  for (std::size_t d = 0; d < to.size(); ++d) {  // counted from the last dimension
+    const std::int64_t at = i % to[to.size() - 1 - d];
+    i /= to[to.size() - 1 - d];
+    if (d >= from.size()) continue;
+    const std::int64_t extent = from[from.size() - 1 - d];
+    if (extent != 1) place += at * stride;
+    stride *= extent;
+  }
+  return static_cast<std::size_t>(place);
+}
+
 // a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero
 void ImportQLinearMatMul(OnnxNode& node) {
   const int sum = IntegerMatmulOfInputs(node, 0, 2, 3, 5);
   if (!node.ok()) return;
-  const Shape shape_a = node.InputType(0).shape, shape_b = node.InputType(3).shape;
-  const std::int64_t rows = shape_a[shape_a.size() - 2], columns = shape_b.back();
-  const auto a_scales = Scales(node, 1, rows), b_scales = Scales(node, 4, columns);
+  const auto a_scales = Scales(node, 1, 0), b_scales = Scales(node, 4, 0);
   const QuantizedRange range = ResultRange(node, 6, 7);
   if (!node.ok()) return;
-  if (a_scales.size() == 1) {
-    Tensor factors = Factors(a_scales[0], b_scales, range.scale, {columns});
-    return node.SetOutput(EmitRequantized(node, sum, std::move(factors), range));
-  }
-  Tensor factors(TensorType{{rows, std::ssize(b_scales)}, kFloat32});
-  for (std::size_t i = 0; i < a_scales.size(); ++i) {
-    const Tensor row = Factors(a_scales[i], b_scales, range.scale, {columns});
-    std::ranges::copy(row.As<float>(), factors.As<float>().subspan(i * b_scales.size()).begin());
+  const Shape result = node.TypeOf(sum).shape;
+  // One, or one per row or per column, also of each matrix.
+  Shape a_shape = node.InputType(1).shape, b_shape = node.InputType(4).shape;
+  if (a_shape.size() == 1) a_shape.push_back(1);
+  if (a_scales.size() == 1 && b_scales.size() == 1) a_shape = b_shape = {};
+  const auto factors_shape = ScalesShape(node, a_shape, b_shape, result);
+  if (!node.ok()) return;
+  Tensor factors(TensorType{factors_shape, kFloat32});
+  for (std::int64_t i = 0; i < factors.elements(); ++i) {
+    const auto y_scale = static_cast<float>(range.scale);
+    factors.As<float>()[static_cast<std::size_t>(i)] =
+        a_scales[PlaceIn(a_shape, i, factors_shape)] *
+        b_scales[PlaceIn(b_shape, i, factors_shape)] / y_scale;
   }
   node.SetOutput(EmitRequantized(node, sum, std::move(factors), range));
 }
