@@ -160,7 +160,8 @@ const BadModel kModels[] = {
      [](OnnxBuilder& m) {
        m.Initializer("w", MakeRange(kFloat32, {3})).Node("Add", {"x", "w"}, {"y"});
      },
-     kBad, "node 0 (Add) making 'y': shapes [1,2,4,4] and [3] do not broadcast; it is computed as "
+     kBad,
+     "node 0 (Add) making 'y': shapes [1,2,4,4] and [3] do not broadcast; it is computed as "
      "add of float32[1,2,4,4] and float32[3]"},
     {"OneDimensionalConv",
      [](OnnxBuilder& m) {
@@ -377,7 +378,9 @@ const BadModel kModels[] = {
      "quantization is for training: export it as QuantizeLinear and DequantizeLinear (operator set "
      "13 or later for one scale per channel), or convert the model before exporting"},
     {"DynamicScales",
-     [](OnnxBuilder& m) { m.Node("DynamicQuantizeAny", {"x", "w", "s"}, {"y"}, "com.microsoft"); },
+     [](OnnxBuilder& m) {
+       m.Node("DynamicQuantizeAny", {"x", "w", "s"}, {"y"}, "com.microsoft");
+     },
      kNot,
      "1 operator is not supported: com.microsoft.DynamicQuantizeAny (1 node); export it without "
      "ONNX Runtime's fusions, as DynamicQuantizeLinear and MatMulInteger, or quantize statically, "
