@@ -52,9 +52,7 @@ class InspectCommand final : public Command {
     app.add_option("file", file_, "Model file (ONNX or Relay text)")->required();
     auto* check = app.add_flag(
         "--check", check_, "Say whether compile would take the file; exit code 2 if it would not");
-    app.add_option("--target", target_, "What --check is for")
-        ->capture_default_str()
-        ->needs(check);
+    app.add_option("--target", target_, "What --check is for")->capture_default_str()->needs(check);
     app.add_flag("--json", json_, "Print JSON");
     model_.Declare(app);
   }

@@ -279,8 +279,9 @@ Status CheckRuntime(const CompileOptions& options) {
 }
 
 Status CheckMisses(const CompiledModel& model, OnMiss on_miss) {
-  const std::vector<std::string> untuned = model.untuned();
+  std::vector<std::string> untuned = model.untuned();
   if (on_miss == OnMiss::kWarn || untuned.empty()) return Status();
+  for (std::string& value : untuned) value = SourceName(value);  // as the file calls it
   constexpr std::size_t kMostNamed = 8;
   const std::size_t named = std::min(untuned.size(), kMostNamed);
   std::string names = fmt::format("{}", fmt::join(std::span(untuned).first(named), ", "));

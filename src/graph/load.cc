@@ -85,9 +85,10 @@ Status WithAdvice(const Status& status) {
   for (const char* advice : {"export", "--", "quantize", "convert", "give "}) {
     if (status.message().find(advice) != std::string::npos) return status;
   }
-  return Status(status.code(), status.message() +
-                                   "; docs/graphs.md says which forms are read: export the model "
-                                   "for a newer operator set, with constants folded, or without it");
+  return Status(status.code(),
+                status.message() +
+                    "; docs/graphs.md says which forms are read: export the model "
+                    "for a newer operator set, with constants folded, or without it");
 }
 
 }  // namespace

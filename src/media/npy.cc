@@ -59,9 +59,10 @@ Result<std::vector<std::int64_t>> ParseShape(std::string_view text) {
     if (!extent.ok() || *extent < 0 || shape.size() == kMaxArrayRank ||
         __builtin_mul_overflow(elements, std::max<std::int64_t>(*extent, 1), &elements) ||
         elements > kMaxArrayElements) {
-      return InvalidArgument(fmt::format("shape ({}), expected at most {} sizes of 0 and more, and "
-                                         "at most 2^36 elements",
-                                         text.substr(0, 80), kMaxArrayRank));
+      return InvalidArgument(
+          fmt::format("shape ({}), expected at most {} sizes of 0 and more, and "
+                      "at most 2^36 elements",
+                      text.substr(0, 80), kMaxArrayRank));
     }
     shape.push_back(*extent);
   }

@@ -73,8 +73,8 @@ Tensor TensorOf(const Json& json) {
   return tensor;
 }
 
-// Integers are equal; floats are within 1e-4 of the root mean square and of the element itself, where
-// precision is the subject of the element alone; NaN and infinities at the same places.
+// Integers are equal; floats are within 1e-4 of the root mean square and of the element itself,
+// where precision is the subject of the element alone; NaN and infinities at the same places.
 void ExpectNear(const Tensor& found, const Tensor& expected, bool precise) {
   ASSERT_EQ(found.type(), expected.type());
   if (!expected.dtype().is_float()) {
@@ -93,9 +93,10 @@ void ExpectNear(const Tensor& found, const Tensor& expected, bool precise) {
   int bad = 0;
   for (std::int64_t i = 0; i < expected.elements(); ++i) {
     const double x = found.At(i), y = expected.At(i);
-    const bool near = std::isnan(y)      ? std::isnan(x)
-                      : std::isfinite(y) ? std::abs(x - y) <= tolerance * (rms + std::abs(y)) + 1e-30
-                                         : x == y;
+    const bool near = std::isnan(y) ? std::isnan(x)
+                      : std::isfinite(y)
+                          ? std::abs(x - y) <= tolerance * (rms + std::abs(y)) + 1e-30
+                          : x == y;
     if (!near && ++bad == 1) ADD_FAILURE() << "element " << i << " is " << x << ", expected " << y;
   }
   EXPECT_EQ(bad, 0);

@@ -43,8 +43,8 @@ TEST(NpyTest, ReadsScalarsAndBytesWithAnOrder) {
 }
 
 TEST(NpyTest, ReadsManyDimensionsAndNoElements) {
-  const auto many = ParseNpy(File(
-      Header("<f4", "False", "1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1"), "1234"));
+  const auto many = ParseNpy(
+      File(Header("<f4", "False", "1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1"), "1234"));
   ASSERT_TRUE(many.ok()) << many.status().message();
   EXPECT_EQ(many->shape().size(), 16u);
   const Tensor none(TensorType{{0, 3}, kFloat32});

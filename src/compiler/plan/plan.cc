@@ -417,9 +417,10 @@ Result<Plan> PlanBuilder::Build() {
     if (!status.ok()) {
       const Status told = status.WithContext(OriginsOf(graph_, (*groups)[i]));
       if (status.code() != StatusCode::kUnsupported) return told;
-      return Unsupported(told.message() +
-                         "; there is no kernel for these sizes: give smaller ones (--shape, --dim), "
-                         "or export the model without it");
+      return Unsupported(
+          told.message() +
+          "; there is no kernel for these sizes: give smaller ones (--shape, --dim), "
+          "or export the model without it");
     }
   }
   TW_RETURN_IF_ERROR(FinishOutputs());

@@ -8,8 +8,8 @@
 
 namespace tilewright {
 
-/// Sets `import.declared`: the shapes that a file declares for values that its nodes make, of outputs
-/// and value_info whose dimensions are all numbers, or names of `sizes`; and `import.open`.
+/// Sets `import.declared`: the shapes that a file declares for values that its nodes make, of
+/// outputs and value_info whose dimensions are all numbers, or names of `sizes`; and `import.open`.
 void DeclareShapes(const onnx::GraphProto& graph,
                    const std::map<std::string, std::int64_t, std::less<>>& sizes,
                    OnnxImport& import);

@@ -388,7 +388,8 @@ std::optional<std::vector<std::int64_t>> OnnxNode::DeclaredShape(int index) cons
 }
 
 std::string OnnxNode::OpenDimension(int index) const {
-  const auto found = HasOutput(index) ? import_.open.find(proto_.output(index)) : import_.open.end();
+  const auto found =
+      HasOutput(index) ? import_.open.find(proto_.output(index)) : import_.open.end();
   return found == import_.open.end() ? std::string() : found->second;
 }
 

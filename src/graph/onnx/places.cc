@@ -168,7 +168,7 @@ int ScatteredByLooking(OnnxNode& node, const Updates& updates) {
   const TensorType type = node.TypeOf(updates.data), places = node.TypeOf(updates.places);
   const Shape &shape = type.shape, &at = places.shape;
   if (updates.combine == OpKind::kMul) {
-    node.FailUnknown(1, "are indices of reduction mul, expected known before the network runs");
+    node.FailUnknown(1, "must be indices known before the network runs, for reduction mul");
     return -1;
   }
   const std::int64_t width = updates.combine ? shape[2] : at[2];

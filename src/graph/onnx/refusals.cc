@@ -5,11 +5,11 @@
 namespace tilewright {
 namespace {
 
-constexpr std::size_t kMostKept = 24;         // whoever mends these reads the file again
-constexpr std::size_t kMostPlacesNamed = 4;        // of one reason
+constexpr std::size_t kMostKept = 24;        // whoever mends these reads the file again
+constexpr std::size_t kMostPlacesNamed = 4;  // of one reason
 constexpr std::size_t kMostOperatorsNamed = 64;
 constexpr std::size_t kMostOpenNamed = 4;     // inputs with open sizes: a cache has two per layer
-constexpr std::size_t kMostOptionsNamed = 8;       // that would bind them
+constexpr std::size_t kMostOptionsNamed = 8;  // that would bind them
 
 // "a, b and 3 more".
 std::string ListOf(const std::vector<std::string>& texts, std::size_t most, std::string_view link,

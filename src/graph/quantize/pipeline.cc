@@ -15,9 +15,9 @@ namespace {
 constexpr std::string_view kPassNames[] = {"fold",      "partition", "annotate",
                                            "calibrate", "realize",   "simulate"};
 
-/// Why no convolution and no product of matrices became integers: "3 matrix products and convolutions
-/// stay float: skip_dense_layer (2), no rule for batch_matmul (1)", and what to do about it. Empty if
-/// there is none, or one of them could have.
+/// Why no convolution and no product of matrices became integers: "3 matrix products and
+/// convolutions stay float: skip_dense_layer (2), no rule for batch_matmul (1)", and what to do
+/// about it. Empty if there is none, or one of them could have.
 std::string WhyAllStayFloat(const Graph& graph, const Config& config) {
   std::map<std::string, int> reasons;
   int anchors = 0;
@@ -32,7 +32,8 @@ std::string WhyAllStayFloat(const Graph& graph, const Config& config) {
   }
   if (anchors == 0) return {};
   std::vector<std::string> texts;
-  for (const auto& [reason, count] : reasons) texts.push_back(fmt::format("{} ({})", reason, count));
+  for (const auto& [reason, count] : reasons)
+    texts.push_back(fmt::format("{} ({})", reason, count));
   std::string text = fmt::format("{} matrix products and convolutions stay float: {}", anchors,
                                  fmt::join(texts, ", "));
   if (reasons.contains("skip_dense_layer")) {

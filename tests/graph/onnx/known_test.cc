@@ -48,7 +48,8 @@ TEST(OnnxKnown, ScalesAsExportersWriteThem) {
   model.Input("x", {1, 1, 2, 2}).Output("y");
   model.Initializer("size", MakeTensor(kFloat32, {2}, {6, 4}));
   model.Node("Shape", {"x"}, {"shape"});
-  model.Initializer("from", MakeTensor(kInt64, {1}, {2})).Initializer("to", MakeTensor(kInt64, {1}, {4}));
+  model.Initializer("from", MakeTensor(kInt64, {1}, {2}))
+      .Initializer("to", MakeTensor(kInt64, {1}, {4}));
   model.Node("Slice", {"shape", "from", "to"}, {"hw"});
   model.Node("Cast", {"hw"}, {"real"}).Int("to", TensorProto::FLOAT);
   model.Node("Div", {"size", "real"}, {"ratio"});
@@ -103,7 +104,8 @@ TEST(OnnxKnown, ValuesThatAreLargeStayUnknown) {
   model.Node("ReduceMax", {"many"}, {"m"}).Int("keepdims", 0);
   model.Node("Less", {"m", "a"}, {"c"});
   AddChoice(model, "c");
-  EXPECT_THAT(model.Import().status().message(), HasSubstr("export the model so that it is constant"));
+  EXPECT_THAT(model.Import().status().message(),
+              HasSubstr("export the model so that it is constant"));
 }
 
 // A list that is added to itself again and again is computed once for each operator.

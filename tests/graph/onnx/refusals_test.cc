@@ -1,5 +1,5 @@
-// What a file is refused for is told at once, by the nodes of the file, with what to do about it; and
-// what a size of a result, given with --dim, makes readable.
+// What a file is refused for is told at once, by the nodes of the file, with what to do about it;
+// and what a size of a result, given with --dim, makes readable.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

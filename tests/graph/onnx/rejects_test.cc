@@ -56,11 +56,7 @@ const BadModel kModels[] = {
     {"NoOperatorSet",
      [](OnnxBuilder& m) { m.Node("Relu", {"x"}, {"y"}).proto().clear_opset_import(); }, kBad,
      "no operator set is named (opset_import), expected one"},
-    {"MissingInput",
-     [](OnnxBuilder& m) {
-       m.Node("Conv", {"x", "w"}, {"y"});
-     },
-     kBad,
+    {"MissingInput", [](OnnxBuilder& m) { m.Node("Conv", {"x", "w"}, {"y"}); }, kBad,
      "node 0 (Conv) making 'y': input 'w' is made by no node and is neither an initializer nor an "
      "input of the graph"},
     {"ZeroByteInAName",
@@ -80,7 +76,7 @@ const BadModel kModels[] = {
     {"OverwritesInput", [](OnnxBuilder& m) { m.Node("Relu", {"x"}, {"x"}); }, kBad,
      "node 0 (Relu) making 'x': value 'x' is made twice"},
     {"NoOutputName", [](OnnxBuilder& m) { m.Node("Relu", {"x"}, {""}); }, kBad,
-     "node 0 (Relu): has no output"},
+     "2 refusals: (1) node 0 (Relu): has no output; (2) graph output 'y' is made by no node"},
     {"OutputOfNothing", [](OnnxBuilder& m) { m.Node("Relu", {"x"}, {"z"}); }, kBad,
      "graph output 'y' is made by no node"},
     {"TrainingOutput",
@@ -152,7 +148,8 @@ const BadModel kModels[] = {
      [](OnnxBuilder& m) {
        m.Initializer("w", MakeRange(kFloat32, {3})).Node("Add", {"x", "w"}, {"y"});
      },
-     kBad, "node 0 (Add) making 'y': shapes [1,2,4,4] and [3] do not broadcast; it is computed as "
+     kBad,
+     "node 0 (Add) making 'y': shapes [1,2,4,4] and [3] do not broadcast; it is computed as "
      "add of float32[1,2,4,4] and float32[3]"},
     {"OneDimensionalConv",
      [](OnnxBuilder& m) {
@@ -239,8 +236,9 @@ const BadModel kModels[] = {
        }
      },
      kBad,
-     "node 16 (Pad) making 'y16': the file's operators so far need tables of more than 268435456 "
-     "bytes"},
+     "2 refusals: (1) node 16 (Pad) making 'y16', node 17 (Pad) making 'y17', node 18 (Pad) making "
+     "'y18', node 19 (Pad) making 'y19': the file's operators so far need tables of more than "
+     "268435456 bytes; (2) graph output 'y' is made by no node"},
     {"TransposedConvDeeperThanAllowed",
      [](OnnxBuilder& m) {
        m.Input("v", {1, 2, 4, 4, 4}).Initializer("w", MakeRange(kFloat32, {2, 3, 65, 1, 1}));
@@ -377,8 +375,7 @@ const BadModel kModels[] = {
      "quantization is for training: export it as QuantizeLinear and DequantizeLinear (operator set "
      "13 or later for one scale per channel), or convert the model before exporting"},
     {"DynamicScales",
-     [](OnnxBuilder& m) { m.Node("DynamicQuantizeAny", {"x", "w", "s"}, {"y"}, "com.microsoft"); },
-     kNot,
+     [](OnnxBuilder& m) { m.Node("DynamicQuantizeAny", {"x"}, {"y"}, "com.microsoft"); }, kNot,
      "1 operator is not supported: com.microsoft.DynamicQuantizeAny (1 node); export it without "
      "ONNX Runtime's fusions, as DynamicQuantizeLinear and MatMulInteger, or quantize statically, "
      "with calibration data"},
@@ -439,8 +436,9 @@ const BadModel kModels[] = {
        m.Node("QLinearMatMul", {"q", "s", "z", "q", "s", "z", "s", "z"}, {"y"});
      },
      kNot,
-     "node 0 (QLinearMatMul) making 'y': zero points (input 7) are computed or differ between "
-     "channels, expected one that is known before the network runs"},
+     "node 0 (QLinearMatMul) making 'y': input 7 (z) has zero points that are computed or differ "
+     "between channels, expected one that is known before the network runs; it follows from input "
+     "'z' (uint8[]): if that is the same in every run, give it: --value z=NUMBER"},
     {"TransposedStrideHuge",
      [](OnnxBuilder& m) {
        m.Initializer("w", MakeRange(kFloat32, {2, 1, 2, 2}));
@@ -456,7 +454,8 @@ const BadModel kModels[] = {
        m.IntList("pads", {huge, huge, huge, huge});
      },
      kBad,
-     "node 0 (Conv) making 'y': value y#0: conv2d: padding 2147483648, expected 0 to 16777216"},
+     "node 0 (Conv) making 'y': padding 2147483648, expected 0 to 16777216; it is computed as conv2d "
+     "of float32[1,2,4,4] and float32[3,2,2,2]"},
     {"UnknownAttribute", [](OnnxBuilder& m) { m.Node("Relu", {"x"}, {"y"}).Float("alpha", 0.5F); },
      kNot,
      "node 0 (Relu) making 'y': attribute alpha is not known for this operator in set 13; export "
@@ -575,8 +574,9 @@ const BadModel kModels[] = {
        m.Node("ScatterElements", {"x", "i", "x"}, {"y"}).Text("reduction", "mul");
      },
      kNot,
-     "node 0 (ScatterElements) making 'y': reduction mul needs indices that are known before the "
-     "network runs"},
+     "node 0 (ScatterElements) making 'y': input 1 (i) must be indices known before the network "
+     "runs, for reduction mul; it follows from input 'i' (int64[1,2,4,4]): if that is the same in "
+     "every run, give it: --value i=NUMBER"},
     {"ElementsAddedTooOften",
      [](OnnxBuilder& m) {
        m.Input("v", {4}).Input("u", {17}).Initializer("i", MakeRange(kInt64, {17, 1}, 2, 0));

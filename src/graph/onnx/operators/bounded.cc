@@ -25,7 +25,8 @@ int RunningSums(OnnxNode& node, int numbers) {
 }
 
 // Of the declared shape of output 0, the dimension `at` of `rank`; nothing (and an error) without.
-std::optional<std::int64_t> BoundOfResults(OnnxNode& node, std::size_t rank, std::size_t at, int unknown) {
+std::optional<std::int64_t> BoundOfResults(OnnxNode& node, std::size_t rank, std::size_t at,
+                                           int unknown) {
   const auto declared = node.DeclaredShape();
   if (declared && declared->size() == rank && (*declared)[at] > 0) return (*declared)[at];
   const std::string name = node.OpenDimension();
@@ -49,7 +50,8 @@ void ReturnBoundedNonZero(OnnxNode& node) {
   if (!count) return;
   if (elements > kMaxPicked || *count > kMostLooked / elements) {
     return node.FailUnsupported("looks for " + std::to_string(*count) + " of " +
-                                std::to_string(elements) + " elements, expected a product of at "
+                                std::to_string(elements) +
+                                " elements, expected a product of at "
                                 "most 2^26");
   }
   const int none = node.EmitScalar(kInt32, -1), zero = node.EmitScalar(kInt32, 0);
@@ -75,11 +77,10 @@ void ReturnBoundedNonZero(OnnxNode& node) {
       return by == 1 ? id : node.Emit(OpKind::kDiv, id, static_cast<double>(by));
     };
     const int outer = divided(source, inner);
-    const int whole =
-        node.Emit(OpKind::kMul, divided(outer, extent), static_cast<double>(extent));
+    const int whole = node.Emit(OpKind::kMul, divided(outer, extent), static_cast<double>(extent));
     const int index = node.Emit(OpKind::kSub, {outer, whole});
-    rows.push_back(node.EmitReshape(node.Emit(OpKind::kWhere, {missing, none, index}),
-                                    {1, *count}));
+    rows.push_back(
+        node.EmitReshape(node.Emit(OpKind::kWhere, {missing, none, index}), {1, *count}));
   }
   Operator concat{OpKind::kConcat, {}};
   const int all = rows.size() == 1 ? rows[0] : node.Emit(concat, rows);
@@ -100,8 +101,8 @@ void ReturnBoundedRange(OnnxNode& node, int unknown) {
                                 type.ToString() + ", expected at most " +
                                 std::to_string(kMaxPicked) + ", and scalars");
   }
-  const int steps = node.Emit(OpKind::kMul, {EmitPositions(node, type.dtype, *count),
-                                             node.EmitReshape(delta, {})});
+  const int steps = node.Emit(
+      OpKind::kMul, {EmitPositions(node, type.dtype, *count), node.EmitReshape(delta, {})});
   node.Return(Operator{OpKind::kAdd, {}}, {steps, node.EmitReshape(start, {})});
   node.Note("'" + node.OutputName() + "' has " + std::to_string(*count) +
             " elements, whatever its limit is");

@@ -140,8 +140,7 @@ std::vector<float> Scales(OnnxNode& node, int index, std::int64_t channels) {
       (contents->elements() == 1 || channels == 0 || contents->elements() == channels);
   if (!fits) {
     node.FailUnknown(index,
-                     "is a scale, expected one number or one per channel, known before the network "
-                     "runs");
+                     "must be one scale or one per channel, known before the network runs");
     return {};
   }
   std::vector<float> scales;

@@ -17,8 +17,8 @@ int Scaled(OnnxNode& node, int id, double factor) {
   return factor == 1 ? id : node.Emit(OpKind::kMul, id, factor);
 }
 
-// ONNX has no products of integers of 8 or 16 bits, or of truth values, but MatMulInteger: what they
-// would be (sums of their own type, or of int32) is said nowhere.
+// ONNX has no products of integers of 8 or 16 bits, or of truth values, but MatMulInteger: what
+// they would be (sums of their own type, or of int32) is said nowhere.
 void ExpectProductType(OnnxNode& node) {
   for (int i = 0; i < 2; ++i) {
     const TensorType type = node.InputType(i);

@@ -117,8 +117,9 @@ std::optional<Tensor> IntegerRange(OnnxNode& node) {
   const bool up = delta > 0;
   std::uint64_t count = 0;
   if (up ? start < limit : start > limit) {
-    const auto distance = up ? static_cast<std::uint64_t>(limit) - static_cast<std::uint64_t>(start)
-                             : static_cast<std::uint64_t>(start) - static_cast<std::uint64_t>(limit);
+    const auto distance =
+        up ? static_cast<std::uint64_t>(limit) - static_cast<std::uint64_t>(start)
+           : static_cast<std::uint64_t>(start) - static_cast<std::uint64_t>(limit);
     const auto step = up ? static_cast<std::uint64_t>(delta) : -static_cast<std::uint64_t>(delta);
     count = (distance - 1) / step + 1;
   }
