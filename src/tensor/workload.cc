@@ -64,8 +64,8 @@ Status CheckNarrowWeights(const Workload& w) {
                   kNarrowMagnitude));
 }
 
-/// The type of a product that names none: floats and uint32 keep theirs, other integers are summed in
-/// int32.
+/// The type of a product that names none: floats and uint32 keep theirs, other integers are summed
+/// in int32.
 DataType ProductType(DataType data, DataType weight) {
   const bool keeps = data.is_float() || (data == kUInt32 && weight == kUInt32);
   return keeps ? data : kInt32;

@@ -59,8 +59,16 @@ TEST(KnownValues, OfIntegersAreConstants) {
     double value;
   };
   const Case cases[] = {
-      {"times zero", [](Net& n) { return n.Op(OpKind::kMul, {n.x, n.Constant(0)}); }, 0},
-      {"minus itself", [](Net& n) { return n.Op(OpKind::kSub, {n.x, n.x}); }, 0},
+      {"times zero",
+       [](Net& n) {
+         return n.Op(OpKind::kMul, {n.x, n.Constant(0)});
+       },
+       0},
+      {"minus itself",
+       [](Net& n) {
+         return n.Op(OpKind::kSub, {n.x, n.x});
+       },
+       0},
       // What simplifying makes known is folded, and what that makes known is simplified.
       {"in rounds",
        [](Net& n) {

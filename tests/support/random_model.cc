@@ -107,7 +107,7 @@ class ModelDrawer {
     Tensor tensor(TensorType{shape, dtype});
     for (std::int64_t i = 0; i < tensor.elements(); ++i) {
       const double number = static_cast<double>(Pick(17));
-      tensor.Set(i, dtype.is_float()              ? (number - 8) / 4
+      tensor.Set(i, dtype.is_float()               ? (number - 8) / 4
                     : dtype.code == TypeCode::kInt ? number - 8
                                                    : number);
     }
@@ -157,9 +157,9 @@ class ModelDrawer {
     constexpr const char* kAll[] = {"Add", "Sub", "Mul"};
     const bool wide = IsReal(a) || a.dtype == kInt32 || a.dtype == kInt64;
     const bool swap = Chance(40);
-    return Node(wide ? OneOf(kReal) : OneOf(kAll), swap ? Strings{b.name, a.name}
-                                                        : Strings{a.name, b.name},
-                a.dtype, Together(a.shape, b.shape));
+    return Node(wide ? OneOf(kReal) : OneOf(kAll),
+                swap ? Strings{b.name, a.name} : Strings{a.name, b.name}, a.dtype,
+                Together(a.shape, b.shape));
   }
 
   // --- steps -----------------------------------------------------------------------------------
@@ -285,9 +285,9 @@ class ModelDrawer {
       }
       case 6: {
         const auto at = static_cast<std::int64_t>(axis);
-        const Drawn turned = Node("Slice", {base.name, Indices({-1}), Indices({-size - 1}),
-                                            Indices({at}), Indices({-1})},
-                                  base.dtype, base.shape);
+        const Drawn turned = Node(
+            "Slice", {base.name, Indices({-1}), Indices({-size - 1}), Indices({at}), Indices({-1})},
+            base.dtype, base.shape);
         return Combined(base, turned);
       }
       default: {
@@ -467,7 +467,8 @@ class ModelDrawer {
         Ints axes(Rank(x)), shape(Rank(x));
         for (std::size_t i = 0; i < Rank(x); ++i) axes[i] = static_cast<std::int64_t>(i);
         std::swap(axes[axis], axes.back());
-        for (std::size_t i = 0; i < Rank(x); ++i) shape[i] = x.shape[static_cast<std::size_t>(axes[i])];
+        for (std::size_t i = 0; i < Rank(x); ++i)
+          shape[i] = x.shape[static_cast<std::size_t>(axes[i])];
         Drawn made = Node("Transpose", {x.name}, x.dtype, shape);
         builder_.IntList("perm", axes);
         return made;
@@ -497,7 +498,8 @@ class ModelDrawer {
           Ints shape = other.shape;
           if (other.dtype != x.dtype || shape.size() != Rank(x) || parts.size() == 4) continue;
           shape[axis] = size;
-          if (shape == x.shape && Product(other.shape) < 50000 && Chance(50)) parts.push_back(other);
+          if (shape == x.shape && Product(other.shape) < 50000 && Chance(50))
+            parts.push_back(other);
         }
         return Joined(parts, axis);
       }
@@ -513,7 +515,8 @@ class ModelDrawer {
     for (int i = 0; i < 2; ++i) {
       const Drawn& other = Any();
       const bool given = other.name.starts_with("x");
-      if (!given && std::ranges::find(names, other.name) == names.end()) names.push_back(other.name);
+      if (!given && std::ranges::find(names, other.name) == names.end())
+        names.push_back(other.name);
     }
     if (names[0].starts_with("x")) names[0] = Unary(values_.back()).name;
     for (const std::string& name : names) builder_.Output(name);

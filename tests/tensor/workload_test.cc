@@ -137,15 +137,16 @@ INSTANTIATE_TEST_SUITE_P(
             "conv2d(float32[1,4,5,5]NCHW,float32[4,1,3,3]OIHW,s1x1,p0x0x0x0,d1x1,g4)->float32",
             "workload 'conv2d(float32[1,4,5,5]NCHW,float32[4,1,3,3]OIHW,s1x1,p0x0x0x0,d1x1,g4"
             ")->float32': named conv2d, expected depthwise_conv2d for its groups"},
+        RejectCase{"Sums", "dense(int8[1,2]MK,int8[3,2]NK)->int8",
+                   "workload 'dense(int8[1,2]MK,int8[3,2]NK)->int8': dense: int8 x int8 -> int8, "
+                   "expected one float type (float16 also with float32 sums), integers with int32 "
+                   "sums, or "
+                   "uint32 with uint32 sums"},
         RejectCase{
-            "Sums", "dense(int8[1,2]MK,int8[3,2]NK)->int8",
-            "workload 'dense(int8[1,2]MK,int8[3,2]NK)->int8': dense: int8 x int8 -> int8, "
-            "expected one float type (float16 also with float32 sums), integers with int32 sums, or "
-            "uint32 with uint32 sums"},
-        RejectCase{"MixedUnsignedSums", "dense(uint32[1,2]MK,int32[3,2]NK)->uint32",
-                   "workload 'dense(uint32[1,2]MK,int32[3,2]NK)->uint32': dense: uint32 x int32 -> "
-                   "uint32, expected one float type (float16 also with float32 sums), integers with "
-                   "int32 sums, or uint32 with uint32 sums"},
+            "MixedUnsignedSums", "dense(uint32[1,2]MK,int32[3,2]NK)->uint32",
+            "workload 'dense(uint32[1,2]MK,int32[3,2]NK)->uint32': dense: uint32 x int32 -> "
+            "uint32, expected one float type (float16 also with float32 sums), integers with "
+            "int32 sums, or uint32 with uint32 sums"},
         RejectCase{"NarrowFloats", "dense(float32[1,2]MK,float32[3,2]NK,w64)->float32",
                    "workload 'dense(float32[1,2]MK,float32[3,2]NK,w64)->float32': dense: narrow "
                    "weights (w64), expected conv2d or dense of 8-bit data and int8 weights"},

@@ -256,8 +256,8 @@ Status PlanBuilder::AddOtherIn(const FusedGroup& group, const Form& form) {
   TW_RETURN_IF_ERROR(schedule);
   auto program = Lower(*schedule, "kernel");
   TW_RETURN_IF_ERROR(program);
-  const auto main = std::ranges::find_if(
-      group.nodes, [&](int id) { return !IsWideningCast(graph_, id); });
+  const auto main =
+      std::ranges::find_if(group.nodes, [&](int id) { return !IsWideningCast(graph_, id); });
   const std::string name{
       OpName(graph_.node(main == group.nodes.end() ? group.output : *main).op.kind)};
   PlanStep step;

@@ -92,10 +92,10 @@ struct GraphWithGroups {
   Graph graph;
   std::vector<FusedGroup> groups;
 };
-/// Keeps float16 values that a group without an anchor makes on the way to its result in float32, as
-/// anchors with followers do: casts before and behind them become nodes of graph and group. A cast to
-/// float16 that the network has rounds. Groups stay as they are otherwise. Values with names of the
-/// source keep their types.
+/// Keeps float16 values that a group without an anchor makes on the way to its result in float32,
+/// as anchors with followers do: casts before and behind them become nodes of graph and group. A
+/// cast to float16 that the network has rounds. Groups stay as they are otherwise. Values with
+/// names of the source keep their types.
 Result<GraphWithGroups> WidenHalf(Graph graph, std::vector<FusedGroup> groups);
 /// Whether the node is a cast that WidenHalf added.
 bool IsWideningCast(const Graph& graph, int id);

@@ -1,7 +1,7 @@
-// Float16 chains in float32. What a group makes on the way to its result never leaves the kernel, so
-// it is not rounded to float16: the group's float16 inputs are cast to float32, its operators work on
-// that, and the result is cast back. The casts are nodes of the graph and of the group, so that
-// kernels, references and bounds of errors follow from them as from any other operator.
+// Float16 chains in float32. What a group makes on the way to its result never leaves the kernel,
+// so it is not rounded to float16: the group's float16 inputs are cast to float32, its operators
+// work on that, and the result is cast back. The casts are nodes of the graph and of the group, so
+// that kernels, references and bounds of errors follow from them as from any other operator.
 
 #include <algorithm>
 #include <map>
@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::string_view kWidePart = "wide";
 
-/// Whether the operator computes its elements, and rounds what it computed. A cast to float16 rounds
-/// because the network says so.
+/// Whether the operator computes its elements, and rounds what it computed. A cast to float16
+/// rounds because the network says so.
 bool Computes(OpKind kind) {
   if (kind == OpKind::kCast || kind == OpKind::kSaturateCast) return false;
   const OpFamily family = FamilyOf(kind);
@@ -67,15 +67,15 @@ class HalfWidener {
       for (int id : group.nodes) group_of_[static_cast<std::size_t>(id)] = static_cast<int>(i);
       if (group.anchor || group.alias) continue;
       for (int id : group.nodes) {
-        wide_[static_cast<std::size_t>(id)] = id != group.output &&
-                                              At(id).type.dtype == kFloat16 &&
-                                              Computes(At(id).op.kind);
+        wide_[static_cast<std::size_t>(id)] =
+            id != group.output && At(id).type.dtype == kFloat16 && Computes(At(id).op.kind);
       }
     }
   }
 
   bool ReadsOrIsWide(int id) const {
-    return IsWide(id) || std::ranges::any_of(At(id).inputs, [&](int input) { return IsWide(input); });
+    return IsWide(id) ||
+           std::ranges::any_of(At(id).inputs, [&](int input) { return IsWide(input); });
   }
 
   /// The name of a value that only the kernel has.
@@ -136,8 +136,8 @@ class HalfWidener {
 
   Rewriter rewriter_;
   std::vector<FusedGroup> groups_;
-  std::vector<int> group_of_;  // by node of the source
-  std::vector<bool> wide_;     // by node: float32 instead of float16
+  std::vector<int> group_of_;                 // by node of the source
+  std::vector<bool> wide_;                    // by node: float32 instead of float16
   std::map<std::pair<int, int>, int> casts_;  // by group and value
   int names_ = 0;
 };
