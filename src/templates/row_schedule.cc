@@ -150,8 +150,8 @@ bool HasNumberPerRow(const Schedule& schedule, std::int64_t rows) {
 
 namespace {
 
-/// Whether the threads are as busy with whole rows as with parts of them. A row that is longer than a
-/// near cache costs the same memory traffic in either form.
+/// Whether the threads are as busy with whole rows as with parts of them. A row that is longer than
+/// a near cache costs the same memory traffic in either form.
 bool RowsKeepThreadsBusy(std::int64_t rows, std::int64_t length, const Target& target) {
   constexpr std::int64_t kRowsPerThread = 8;  // the last round of rows costs an eighth at most
   const std::int64_t threads = target.num_threads();

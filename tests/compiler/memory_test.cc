@@ -91,8 +91,8 @@ TEST(PlanMemory, NeverWritesOverAnOperandThatIsReadByPartsToo) {
 
 TEST(PlanMemory, NeverWritesOverAPartOfWhatTookAnothersPlace) {
   // 1 takes the place of 0; 3 must not take it, since 2 is a part of 1.
-  Plan plan = PlanOf({128, 128, 64, 128},
-                     {Step({0}), Step({0, 1}, {0}), Step({2, 1, 3}, {1}), Step({3})});
+  Plan plan =
+      PlanOf({128, 128, 64, 128}, {Step({0}), Step({0, 1}, {0}), Step({2, 1, 3}, {1}), Step({3})});
   plan.buffers[2].whole = 1;
   PlanMemory(plan);
   EXPECT_EQ(plan.buffers[1].offset, plan.buffers[0].offset);

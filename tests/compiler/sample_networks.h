@@ -209,6 +209,34 @@ inline constexpr Network kNetworks[] = {
   %1 = reshape(%0, newshape=[3, 2]);
   (%0, %x, %0, %1, meta[relay.Constant][0] /* ty=Tensor[(3), float32] */)
 })"},
+    // Too long for local buffers, and beyond a near cache.
+    {"LongRows", R"(def @main(%data: Tensor[(6, 18385), float32], %row: Tensor[(2, 40000), float32]) {
+  %0 = nn.softmax(%data);
+  %1 = nn.log_softmax(nn.softmax(%row));
+  %2 = mean(%data, axis=[1], keepdims=True);
+  (%0, %1, subtract(%data, %2))
+})"},
+    // The largest float16 is 65504: what is on the way to a result may be larger.
+    {"HalfPrecisionChain", R"(def @main(%data: Tensor[(4, 32), float16], %scale: Tensor[(32), float16]) {
+  %0 = multiply(%data, 4096f16);
+  %1 = multiply(%0, 512f16);
+  %2 = multiply(%1, %scale);
+  %3 = divide(%2, 16384f16);
+  %4 = divide(%3, 1024f16);
+  %5 = mean(%data, axis=[1], keepdims=True);
+  %6 = subtract(%data, %5);
+  (%4, multiply(%6, %6))
+})"},
+    {"PartsOfAnOperand", R"(def @main(%data: Tensor[(1, 32, 16), float32]) {
+  %0 = tanh(%data);
+  %1 = strided_slice(%0, begin=[0, 0, 0], end=[1, 1, 16], strides=[1, 1, 1]);
+  %2 = divide(%0, %1);
+  %3 = strided_slice(%2, begin=[0, 0, 0], end=[1, 16, 16], strides=[1, 1, 1]);
+  %4 = strided_slice(%2, begin=[0, 16, 0], end=[1, 32, 16], strides=[1, 1, 1]);
+  %5 = (%4, %3);
+  %6 = concatenate(%5, axis=1);
+  add(%2, %6)
+})"},
     {"BatchMatmul", R"(def @main(%a: Tensor[(3, 5, 8), float32], %b: Tensor[(3, 6, 8), float32]) {
   %0 = nn.batch_matmul(%a, %b);
   nn.softmax(%0)

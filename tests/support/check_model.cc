@@ -56,8 +56,7 @@ ModelCheck CheckModel(const std::string& bytes, const CompileOptions& options,
   if (!again.ok()) return Refused(again.status());
   for (std::size_t i = 0; i < expected->size(); ++i) {
     const int id = again->outputs()[i];
-    const auto comparison =
-        CompareOutput(*again, inputs, id, (*outputs)[i], (*expected)[i]);
+    const auto comparison = CompareOutput(*again, inputs, id, (*outputs)[i], (*expected)[i]);
     if (!comparison.ok()) return Refused(comparison.status());
     if (!comparison->ok) {
       const auto at = comparison->first_bad;

@@ -64,7 +64,7 @@ class ModelDrawer {
     return Chance(65) ? OneOf(kRound) : OneOf(kOdd);
   }
   DataType Dtype() {
-    constexpr DataType kIntegers[] = {kInt32, kInt64, kInt64, kUInt8, kInt8};
+    constexpr DataType kIntegers[] = {kInt32, kInt64, kInt64, kUInt8, kInt8, kUInt32};
     return integers_ ? OneOf(kIntegers) : half_ ? kFloat16 : kFloat32;
   }
 
@@ -107,7 +107,7 @@ class ModelDrawer {
     Tensor tensor(TensorType{shape, dtype});
     for (std::int64_t i = 0; i < tensor.elements(); ++i) {
       const double number = static_cast<double>(Pick(17));
-      tensor.Set(i, dtype.is_float()              ? (number - 8) / 4
+      tensor.Set(i, dtype.is_float()               ? (number - 8) / 4
                     : dtype.code == TypeCode::kInt ? number - 8
                                                    : number);
     }
@@ -157,9 +157,9 @@ class ModelDrawer {
     constexpr const char* kAll[] = {"Add", "Sub", "Mul"};
     const bool wide = IsReal(a) || a.dtype == kInt32 || a.dtype == kInt64;
     const bool swap = Chance(40);
-    return Node(wide ? OneOf(kReal) : OneOf(kAll), swap ? Strings{b.name, a.name}
-                                                        : Strings{a.name, b.name},
-                a.dtype, Together(a.shape, b.shape));
+    return Node(wide ? OneOf(kReal) : OneOf(kAll),
+                swap ? Strings{b.name, a.name} : Strings{a.name, b.name}, a.dtype,
+                Together(a.shape, b.shape));
   }
 
   // --- steps -----------------------------------------------------------------------------------
@@ -236,7 +236,22 @@ class ModelDrawer {
     if (size < 2) return Binary(x);
     const Drawn base = Chance(40) ? Unary(x) : x;
     const std::int64_t cut = size % 2 == 0 && Chance(60) ? size / 2 : 1 + Pick(size - 1);
-    switch (Pick(8)) {
+    switch (Pick(10)) {
+      case 8: {
+        if (2 * cut != size) return Binary(base);
+        Drawn left{Name(), base.dtype, base.shape}, right{Name(), base.dtype, base.shape};
+        left.shape[axis] = right.shape[axis] = cut;
+        builder_.Node("Split", {base.name}, {left.name, right.name});
+        builder_.Int("axis", static_cast<std::int64_t>(axis));
+        return Chance(50) ? Combined(base, Joined({right, left}, axis)) : Combined(left, right);
+      }
+      case 9: {
+        if (2 * cut != size) return Binary(base);
+        const Drawn part = Slice(base, axis, 0, cut);
+        Ints repeats(Rank(x), 1);
+        repeats[axis] = 2;
+        return Combined(base, Node("Tile", {part.name, Indices(repeats)}, base.dtype, base.shape));
+      }
       case 0: {
         const std::int64_t row = Chance(60) ? 0 : Pick(size);
         return Combined(base, Slice(base, axis, row, row + 1));
@@ -270,9 +285,9 @@ class ModelDrawer {
       }
       case 6: {
         const auto at = static_cast<std::int64_t>(axis);
-        const Drawn turned = Node("Slice", {base.name, Indices({-1}), Indices({-size - 1}),
-                                            Indices({at}), Indices({-1})},
-                                  base.dtype, base.shape);
+        const Drawn turned = Node(
+            "Slice", {base.name, Indices({-1}), Indices({-size - 1}), Indices({at}), Indices({-1})},
+            base.dtype, base.shape);
         return Combined(base, turned);
       }
       default: {
@@ -295,6 +310,7 @@ class ModelDrawer {
     Drawn whole = x;
     if (IsReal(x)) whole = Cast(Node("Floor", {x.name}, x.dtype, x.shape), kInt64);
     const DataType dtype = whole.dtype;
+    if (Chance(15)) return Scattered(whole);
     const bool wide = dtype == kInt32 || dtype == kInt64;
     Drawn known = whole;
     switch (Pick(wide ? 5 : 2)) {
@@ -334,6 +350,27 @@ class ModelDrawer {
         break;
     }
     return known;
+  }
+
+  /// Constants scattered into constants, or into a value.
+  Drawn Scattered(const Drawn& x) {
+    if (Rank(x) == 0) return Unary(x);
+    const std::size_t axis = Axis(x);
+    const std::int64_t rows = x.shape[axis];
+    Ints shape = x.shape;
+    shape[axis] = std::min<std::int64_t>(rows, 1 + Pick(3));
+    Tensor places(TensorType{shape, kInt64});
+    for (std::int64_t i = 0, inner = InnerSize(shape, axis); i < places.elements(); ++i) {
+      places.Set(i, static_cast<double>(i / inner % shape[axis]));  // none twice
+    }
+    const std::string from = Random(x.dtype, shape), at = Constant(places);
+    const std::string into = Chance(60) ? Random(x.dtype, x.shape) : x.name;
+    const Drawn made = Node("ScatterElements", {into, at, from}, x.dtype, x.shape);
+    builder_.Int("axis", static_cast<std::int64_t>(axis));
+    return Chance(50) ? Combined(x, made) : made;
+  }
+  static std::int64_t InnerSize(const Ints& shape, std::size_t axis) {
+    return Product({shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, shape.end()});
   }
 
   /// A factor or an addend that several constants give, or the shape of a value.
@@ -384,9 +421,10 @@ class ModelDrawer {
 
   /// A product with a constant matrix, or a convolution.
   Drawn ProductOf(const Drawn& x) {
-    if (!IsReal(x) || Rank(x) < 2) return Binary(x);
+    const bool whole = x.dtype == kInt32 || x.dtype == kUInt32;
+    if ((!IsReal(x) && !whole) || Rank(x) < 2) return Binary(x);
     const std::int64_t columns = Size();
-    if (Rank(x) == 4 && Chance(70)) {
+    if (IsReal(x) && Rank(x) == 4 && Chance(70)) {
       const std::int64_t kernel = x.shape[2] > 2 && x.shape[3] > 2 && Chance(40) ? 3 : 1;
       const Ints weight{columns, x.shape[1], kernel, kernel};
       if (Product(weight) > 40000) return Binary(x);
@@ -399,7 +437,7 @@ class ModelDrawer {
     shape.back() = columns;
     const Drawn made = Node("MatMul", {x.name, Random(x.dtype, weight)}, x.dtype, shape);
     if (Chance(50)) return made;
-    const std::string factor = Scalar(x.dtype, Chance(30) ? 0 : 0.125);
+    const std::string factor = Scalar(x.dtype, Chance(30) ? 0 : whole ? 3 : 0.125);
     return Node("Mul", {made.name, factor}, x.dtype, shape);
   }
 
@@ -429,7 +467,8 @@ class ModelDrawer {
         Ints axes(Rank(x)), shape(Rank(x));
         for (std::size_t i = 0; i < Rank(x); ++i) axes[i] = static_cast<std::int64_t>(i);
         std::swap(axes[axis], axes.back());
-        for (std::size_t i = 0; i < Rank(x); ++i) shape[i] = x.shape[static_cast<std::size_t>(axes[i])];
+        for (std::size_t i = 0; i < Rank(x); ++i)
+          shape[i] = x.shape[static_cast<std::size_t>(axes[i])];
         Drawn made = Node("Transpose", {x.name}, x.dtype, shape);
         builder_.IntList("perm", axes);
         return made;
@@ -459,7 +498,8 @@ class ModelDrawer {
           Ints shape = other.shape;
           if (other.dtype != x.dtype || shape.size() != Rank(x) || parts.size() == 4) continue;
           shape[axis] = size;
-          if (shape == x.shape && Product(other.shape) < 50000 && Chance(50)) parts.push_back(other);
+          if (shape == x.shape && Product(other.shape) < 50000 && Chance(50))
+            parts.push_back(other);
         }
         return Joined(parts, axis);
       }
@@ -475,7 +515,8 @@ class ModelDrawer {
     for (int i = 0; i < 2; ++i) {
       const Drawn& other = Any();
       const bool given = other.name.starts_with("x");
-      if (!given && std::ranges::find(names, other.name) == names.end()) names.push_back(other.name);
+      if (!given && std::ranges::find(names, other.name) == names.end())
+        names.push_back(other.name);
     }
     if (names[0].starts_with("x")) names[0] = Unary(values_.back()).name;
     for (const std::string& name : names) builder_.Output(name);

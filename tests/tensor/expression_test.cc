@@ -29,6 +29,19 @@ Expression Parsed(const std::string& text) {
 
 std::string KeyOf(const std::string& text) { return Workload::FromExpression(Parsed(text)).Key(); }
 
+TEST(ExpressionOfOperators, IsNoWorkloadWithoutInputs) {
+  OperatorList list;
+  const int x = list.AddParameter({{4}, kInt64}), zero = list.AddScalar({{}, kInt64}, {0, 0});
+  ASSERT_TRUE(list.AddOperator({OpKind::kMul, {}}, {x, zero}).ok());
+  const auto expression = ExpressionOf(list);
+  ASSERT_TRUE(expression.ok()) << expression.status().message();
+  std::vector<int> inputs{7};
+  const auto type = Workload::FromExpression(*expression, &inputs).OutputType();
+  EXPECT_TRUE(inputs.empty());
+  ASSERT_FALSE(type.ok());
+  EXPECT_THAT(type.status().message(), HasSubstr("depends on no input"));
+}
+
 struct BadText {
   const char* text;
   const char* message;

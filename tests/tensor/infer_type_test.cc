@@ -149,6 +149,14 @@ INSTANTIATE_TEST_SUITE_P(
             "conv2d: int8 x float32 -> int32, expected one float type (float16 also with float32 "
             "sums) or integers with int32 sums (uint32 and, in matrix products, int64 and uint64: "
             "with sums of that type)"},
+        TypeCase{"DenseUnsigned",
+                 Plain(OpKind::kDense),
+                 {{{2, 5}, kUInt32}, {{7, 5}, kUInt32}},
+                 "uint32[2,7]"},
+        TypeCase{"DenseMixedSigns",
+                 Plain(OpKind::kDense),
+                 {{{2, 5}, kUInt32}, {{7, 5}, kInt32}},
+                 "int32[2,7]"},
         TypeCase{"Dense", Plain(OpKind::kDense), {F({2, 5}), F({7, 5})}, "float32[2,7]"},
         TypeCase{"BatchMatmul",
                  Plain(OpKind::kBatchMatmul),

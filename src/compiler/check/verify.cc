@@ -178,10 +178,15 @@ Result<VerifyReport> Verify(Graph graph, const RunnableNetwork& network,
   TW_RETURN_IF_ERROR(own);
   auto optimized = Optimize(*std::move(own));
   TW_RETURN_IF_ERROR(optimized);
-  TW_RETURN_IF_ERROR(CheckSame(*optimized, network));
-  TW_RETURN_IF_ERROR(CheckGraphInputs(*optimized, inputs));
-  OperatorVerifier verifier(*optimized, inputs, options);
-  TW_RETURN_IF_ERROR(CompareOperators(*optimized, network, inputs, options.progress, verifier));
+  auto groups = FuseGroups(*optimized);
+  TW_RETURN_IF_ERROR(groups);
+  auto wide = WidenHalf(*std::move(optimized), *std::move(groups));
+  TW_RETURN_IF_ERROR(wide);
+  const Graph& made = wide->graph;
+  TW_RETURN_IF_ERROR(CheckSame(made, network));
+  TW_RETURN_IF_ERROR(CheckGraphInputs(made, inputs));
+  OperatorVerifier verifier(made, inputs, options);
+  TW_RETURN_IF_ERROR(CompareOperators(made, network, inputs, options.progress, verifier));
   return verifier.Finish();
 }
 

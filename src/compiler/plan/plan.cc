@@ -266,7 +266,10 @@ Status PlanBuilder::AddOtherIn(const FusedGroup& group, const Form& form) {
   TW_RETURN_IF_ERROR(schedule);
   auto program = Lower(*schedule, "kernel");
   TW_RETURN_IF_ERROR(program);
-  const std::string name{OpName(graph_.node(group.nodes.front()).op.kind)};
+  const auto main =
+      std::ranges::find_if(group.nodes, [&](int id) { return !IsWideningCast(graph_, id); });
+  const std::string name{
+      OpName(graph_.node(main == group.nodes.end() ? group.output : *main).op.kind)};
   PlanStep step;
   step.report.op = DescribeGroup(graph_, group, name);
   if (layout_ != nullptr && layout_->changed) {
@@ -396,6 +399,13 @@ Result<Plan> PlanBuilder::Build() {
   if (device_.leaves_to_host) TW_RETURN_IF_ERROR(CheckContents());
   auto groups = FuseGroups(graph_, FuseRuleFor(options_.target, options_.fuse_residuals));
   TW_RETURN_IF_ERROR(groups);
+  if (!device_.leaves_to_host) {
+    auto wide = WidenHalf(std::move(plan_.graph), *std::move(groups));
+    TW_RETURN_IF_ERROR(wide);
+    plan_.graph = std::move(wide->graph);
+    groups = std::move(wide->groups);
+    forms_.resize(graph_.nodes().size());
+  }
   TW_RETURN_IF_ERROR(AddInputs());
   if (device_.machine_code) {
     auto choice = ChooseLayouts(graph_, *groups, options_);

@@ -305,7 +305,9 @@ bool CanBeFolded(const Graph& graph, const Chain& chain) {
   if (!affine.known) return true;
   const DataType dtype = graph.node(chain.steps.back()).type.dtype;
   const auto holds = [&](double number) { return Holds(dtype, number); };
-  const auto finite = [&](double number) { return number == 0 || holds(number) || std::abs(number) < 1; };
+  const auto finite = [&](double number) {
+    return number == 0 || holds(number) || std::abs(number) < 1;
+  };
   if (!std::ranges::all_of(affine.shift, finite)) return false;
   if (!chain.anchor) return std::ranges::all_of(affine.scale, holds);
   const Node& anchor = graph.node(chain.start);

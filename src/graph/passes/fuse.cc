@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "src/graph/ir/operand.h"
 #include "src/graph/passes/passes.h"
@@ -530,9 +531,11 @@ std::vector<int> InputsOf(const Graph& graph, const std::vector<int>& nodes) {
 std::string DescribeGroup(const Graph& graph, const FusedGroup& group, const std::string& main) {
   std::string text = main;
   const char* separator = " + ";
+  bool named = false;
   for (int id : group.nodes) {
     const OpKind kind = graph.node(id).op.kind;
-    const bool first = group.anchor ? id == *group.anchor : id == group.nodes.front();
+    if (IsWideningCast(graph, id)) continue;
+    const bool first = group.anchor ? id == *group.anchor : !std::exchange(named, true);
     if (first || kind == OpKind::kIdentity) continue;
     text += separator + std::string(OpName(kind));
     separator = ", ";

@@ -87,6 +87,18 @@ struct FusedGroup {
 /// others made to the last one before which nothing leaves: a layer normalization, with the sum
 /// before it, say.
 Result<std::vector<FusedGroup>> FuseGroups(const Graph& graph, FuseRule rule = FuseRule::kWide);
+/// A graph with the groups of its operators.
+struct GraphWithGroups {
+  Graph graph;
+  std::vector<FusedGroup> groups;
+};
+/// Keeps float16 values that a group without an anchor makes on the way to its result in float32,
+/// as anchors with followers do: casts before and behind them become nodes of graph and group. A
+/// cast to float16 that the network has rounds. Groups stay as they are otherwise. Values with
+/// names of the source keep their types.
+Result<GraphWithGroups> WidenHalf(Graph graph, std::vector<FusedGroup> groups);
+/// Whether the node is a cast that WidenHalf added.
+bool IsWideningCast(const Graph& graph, int id);
 /// The values that operators `nodes` (sorted) read and none of them makes, each once.
 std::vector<int> InputsOf(const Graph& graph, const std::vector<int>& nodes);
 /// Groups that may be one kernel.

@@ -63,8 +63,7 @@ int Run(std::uint64_t first, std::uint64_t count, const std::string& folder, boo
   const std::string text_path = scratch->path() + "/text";
   std::map<std::string, int> counts;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    const std::string keep =
-        folder.empty() ? "" : folder + "/" + std::to_string(seed) + ".onnx";
+    const std::string keep = folder.empty() ? "" : folder + "/" + std::to_string(seed) + ".onnx";
     std::fflush(nullptr);
     const pid_t child = fork();
     if (child == 0) {
@@ -86,8 +85,9 @@ int Run(std::uint64_t first, std::uint64_t count, const std::string& folder, boo
       kind = "too long";
     }
     ++counts[kind];
-    if (kind != "right") std::printf("%s %llu: %s\n", kind.c_str(),
-                                     static_cast<unsigned long long>(seed), text.c_str());
+    if (kind != "right")
+      std::printf("%s %llu: %s\n", kind.c_str(), static_cast<unsigned long long>(seed),
+                  text.c_str());
     std::fflush(stdout);
   }
   for (const auto& [kind, number] : counts) std::printf("%s: %d\n", kind.c_str(), number);

@@ -1,0 +1,166 @@
+// Float16 chains in float32. What a group makes on the way to its result never leaves the kernel,
+// so it is not rounded to float16: the group's float16 inputs are cast to float32, its operators
+// work on that, and the result is cast back. The casts are nodes of the graph and of the group, so
+// that kernels, references and bounds of errors follow from them as from any other operator.
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "src/graph/ir/rewrite.h"
+#include "src/graph/passes/passes.h"
+#include "src/tensor/operators/table.h"
+
+namespace tilewright {
+namespace {
+
+constexpr std::string_view kWidePart = "wide";
+
+/// Whether the operator computes its elements, and rounds what it computed. A cast to float16
+/// rounds because the network says so.
+bool Computes(OpKind kind) {
+  if (kind == OpKind::kCast || kind == OpKind::kSaturateCast) return false;
+  const OpFamily family = FamilyOf(kind);
+  return IsElementwise(kind) || IsChoice(kind) || family == OpFamily::kReduction ||
+         family == OpFamily::kNormalization || family == OpFamily::kPool;
+}
+
+class HalfWidener {
+ public:
+  HalfWidener(Graph graph, std::vector<FusedGroup> groups)
+      : rewriter_(std::move(graph)),
+        groups_(std::move(groups)),
+        group_of_(rewriter_.source().nodes().size(), -1),
+        wide_(group_of_.size(), false) {}
+
+  Result<GraphWithGroups> Run() {
+    FindWide();
+    const Graph& source = rewriter_.source();
+    std::vector<std::vector<int>> nodes(groups_.size());
+    for (int id = 0; id < source.size(); ++id) {
+      const int group = group_of_[static_cast<std::size_t>(id)];
+      const int before = rewriter_.result().size();
+      if (group >= 0 && ReadsOrIsWide(id)) {
+        TW_RETURN_IF_ERROR(Widen(id));
+      } else {
+        TW_RETURN_IF_ERROR(rewriter_.Copy(id));
+      }
+      if (group < 0) continue;
+      for (int made = before; made < rewriter_.result().size(); ++made) {
+        nodes[static_cast<std::size_t>(group)].push_back(made);
+      }
+    }
+    std::vector<int> outputs;
+    for (int id : source.outputs()) outputs.push_back(rewriter_.At(id));
+    rewriter_.result().SetOutputs(std::move(outputs));
+    for (std::size_t i = 0; i < groups_.size(); ++i) Renumber(groups_[i], std::move(nodes[i]));
+    return GraphWithGroups{std::move(rewriter_.result()), std::move(groups_)};
+  }
+
+ private:
+  const Node& At(int id) const { return rewriter_.source().node(id); }
+  bool IsWide(int id) const { return wide_[static_cast<std::size_t>(id)]; }
+
+  void FindWide() {
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      const FusedGroup& group = groups_[i];
+      for (int id : group.nodes) group_of_[static_cast<std::size_t>(id)] = static_cast<int>(i);
+      if (group.anchor || group.alias) continue;
+      for (int id : group.nodes) {
+        wide_[static_cast<std::size_t>(id)] =
+            id != group.output && At(id).type.dtype == kFloat16 && Computes(At(id).op.kind);
+      }
+    }
+  }
+
+  bool ReadsOrIsWide(int id) const {
+    return IsWide(id) ||
+           std::ranges::any_of(At(id).inputs, [&](int input) { return IsWide(input); });
+  }
+
+  /// The name of a value that only the kernel has.
+  std::string WideName(const std::string& name) {
+    const char* mark = SourceName(name) == name ? "#" : ".";
+    return name + mark + std::string(kWidePart) + std::to_string(++names_);
+  }
+
+  Result<int> AddCast(const std::string& name, DataType to, int value) {
+    Operator cast{OpKind::kCast, {}};
+    cast.attributes.dtype = to;
+    return rewriter_.result().AddOperator(name, std::move(cast), {value});
+  }
+
+  /// An operand in float32, which a group casts once.
+  Result<int> WideOperand(int group, int id) {
+    if (IsWide(id) || At(id).type.dtype != kFloat16) return rewriter_.At(id);
+    const auto known = casts_.find({group, id});
+    if (known != casts_.end()) return known->second;
+    auto cast = AddCast(WideName(At(id).name), kFloat32, rewriter_.At(id));
+    if (cast.ok()) casts_.emplace(std::pair(group, id), *cast);
+    return cast;
+  }
+
+  Status Widen(int id) {
+    const Node& node = At(id);
+    std::vector<int> inputs;
+    for (int input : node.inputs) {
+      auto operand = WideOperand(group_of_[static_cast<std::size_t>(id)], input);
+      TW_RETURN_IF_ERROR(operand);
+      inputs.push_back(*operand);
+    }
+    if (node.type.dtype != kFloat16 || node.op.kind == OpKind::kCast) {
+      auto made = rewriter_.CopyAs(id, node.op, std::move(inputs));
+      TW_RETURN_IF_ERROR(made);
+      rewriter_.Map(id, *made);
+      return {};
+    }
+    Operator op = node.op;
+    if (op.attributes.dtype == kFloat16) op.attributes.dtype = kFloat32;
+    auto made =
+        rewriter_.result().AddOperator(WideName(node.name), std::move(op), std::move(inputs));
+    TW_RETURN_IF_ERROR(made);
+    if (!IsWide(id)) {
+      made = AddCast(node.name, kFloat16, *made);
+      TW_RETURN_IF_ERROR(made);
+    }
+    rewriter_.Map(id, *made);
+    return {};
+  }
+
+  void Renumber(FusedGroup& group, std::vector<int> nodes) const {
+    group.nodes = std::move(nodes);
+    if (group.anchor) group.anchor = rewriter_.At(*group.anchor);
+    for (int& input : group.inputs) input = rewriter_.At(input);
+    group.output = rewriter_.At(group.output);
+  }
+
+  Rewriter rewriter_;
+  std::vector<FusedGroup> groups_;
+  std::vector<int> group_of_;                 // by node of the source
+  std::vector<bool> wide_;                    // by node: float32 instead of float16
+  std::map<std::pair<int, int>, int> casts_;  // by group and value
+  int names_ = 0;
+};
+
+}  // namespace
+
+bool IsWideningCast(const Graph& graph, int id) {
+  const Node& node = graph.node(id);
+  if (node.kind != NodeKind::kOperator || node.op.kind != OpKind::kCast) return false;
+  const auto is_part = [](const std::string& name) {
+    const std::string part = name.substr(SourceName(name).size());
+    return part.find(std::string("#").append(kWidePart)) != std::string::npos ||
+           part.find(std::string(".").append(kWidePart)) != std::string::npos;
+  };
+  return is_part(node.name) ||
+         (node.type.dtype == kFloat16 && is_part(graph.node(node.inputs[0]).name));
+}
+
+Result<GraphWithGroups> WidenHalf(Graph graph, std::vector<FusedGroup> groups) {
+  const bool half = std::ranges::any_of(
+      graph.nodes(), [](const Node& node) { return node.type.dtype == kFloat16; });
+  if (!half) return GraphWithGroups{std::move(graph), std::move(groups)};
+  return HalfWidener(std::move(graph), std::move(groups)).Run();
+}
+
+}  // namespace tilewright
