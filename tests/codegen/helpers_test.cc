@@ -111,7 +111,9 @@ TEST_P(HelpersTest, EveryFunctionLinks) {
          {OpKind::kRelu, OpKind::kNegate, OpKind::kAbs, OpKind::kLeakyRelu, OpKind::kSigmoid,
           OpKind::kHardSigmoid, OpKind::kHardSwish, OpKind::kTanh, OpKind::kExp, OpKind::kLog,
           OpKind::kSqrt, OpKind::kErf, OpKind::kRound, OpKind::kRoundEven, OpKind::kFloor,
-          OpKind::kCeil}) {
+          OpKind::kCeil, OpKind::kSin, OpKind::kCos, OpKind::kTan, OpKind::kAsin, OpKind::kAcos,
+          OpKind::kAtan, OpKind::kSinh, OpKind::kCosh, OpKind::kAsinh, OpKind::kAcosh,
+          OpKind::kAtanh, OpKind::kExpm1, OpKind::kLog1p, OpKind::kSoftplus}) {
       map.Add(dtype, {dtype}, [&](const auto& x) { return ElementwiseExpr({kind, {}}, x[0], {}); });
     }
   }

@@ -237,19 +237,17 @@ MathBuilder::Angle MathBuilder::ReduceFar(Value* x, Steps steps) {
   if (steps.between) turn = at_.CreateSub(turn, power(step - 1));
   Value* count = at_.CreateLShr(at_.CreateAdd(turn, power(step - 1)), step);
   Value* left = at_.CreateSub(turn, at_.CreateShl(count, step));
-  Value* rest = nullptr;
-  if (wide_) {  // the upper half has no digits to lose but those below its own
-    Value* high = at_.CreateTrunc(at_.CreateAShr(left, 64), integers_);
-    Value* low = at_.CreateTrunc(left, integers_);
-    Value* sum = at_.CreateFMul(at_.CreateUIToFP(low, real_), Real(0x1p-64));
-    rest = at_.CreateFMul(at_.CreateFAdd(at_.CreateSIToFP(high, real_), sum),
-                          Real(2 * kPi * 0x1p-64));
-  } else {
-    llvm::Type* const doubles = real_->getWithNewType(at_.getDoubleTy());
-    Value* exact = at_.CreateFMul(at_.CreateSIToFP(left, doubles),
-                                  llvm::ConstantFP::get(doubles, 2 * kPi * 0x1p-64));
-    rest = at_.CreateFPTrunc(exact, real_);
-  }
+  // By halves: not every machine converts integers of twice its word.
+  llvm::Type* const doubles = real_->getWithNewType(at_.getDoubleTy());
+  const auto constant = [&](double value) { return llvm::ConstantFP::get(doubles, value); };
+  const double unit = std::ldexp(1.0, -Bits());
+  Value* high =
+      at_.CreateTrunc(at_.CreateAShr(left, static_cast<std::uint64_t>(Bits())), integers_);
+  Value* low = at_.CreateUIToFP(at_.CreateTrunc(left, integers_), doubles);
+  Value* sum = at_.CreateFAdd(at_.CreateSIToFP(high, doubles),
+                              at_.CreateFMul(low, constant(unit)));
+  Value* rest = at_.CreateFMul(sum, constant(2 * kPi * unit));
+  if (!wide_) rest = at_.CreateFPTrunc(rest, real_);
   // No angle is infinite.
   Value* is_number = at_.CreateFCmpONE(Magnitude(x), Real(HUGE_VAL));
   const double nan = std::numeric_limits<double>::quiet_NaN();

@@ -161,5 +161,18 @@ TEST(OnnxHardNumbers, ComposedFunctionsAreAsCloseAsStated) {
   }
 }
 
+// Where the difference of the formula's hyperbolic tangent from 1 has no digits left.
+TEST(OnnxHardNumbers, GeluByTanhKeepsItsDigitsBelowZero) {
+  const Doubles x = {-1, -3, -5, -7, -9, -10};
+  OneOperator gelu("Gelu", Row(x), 20);
+  gelu.model().Text("approximate", "tanh");
+  const Tensor y = gelu.Run();
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double u = std::sqrt(2 / M_PI) * (x[i] + 0.044715 * x[i] * x[i] * x[i]);
+    const double expected = x[i] / (1 + std::exp(-2 * u));
+    EXPECT_NEAR(y.At(static_cast<std::int64_t>(i)), expected, 4e-5 * std::fabs(expected)) << x[i];
+  }
+}
+
 }  // namespace
 }  // namespace tilewright

@@ -127,16 +127,15 @@ constexpr OnnxHandlerEntry kActivationHandlers[] = {
 std::span<const OnnxHandlerEntry> OnnxActivationHandlers() { return kActivationHandlers; }
 
 int EmitGelu(OnnxNode& node, int data, bool by_tanh) {
-  int curve = -1;
-  if (by_tanh) {
+  if (by_tanh) {  // (1 + tanh(u)) / 2 is the sigmoid of 2 u, which keeps its digits below zero
     const int square = node.Emit(OpKind::kMul, {data, data});
     const int factor = node.Emit(OpKind::kAdd, node.Emit(OpKind::kMul, square, 0.044715), 1);
     const int inner = node.Emit(OpKind::kMul, {data, factor});
-    curve = node.Emit(OpKind::kTanh,
-                      {node.Emit(OpKind::kMul, inner, std::sqrt(2 * std::numbers::inv_pi))});
-  } else {
-    curve = node.Emit(OpKind::kErf, {node.Emit(OpKind::kMul, data, 1 / std::numbers::sqrt2)});
+    const int twice = node.Emit(OpKind::kMul, inner, 2 * std::sqrt(2 * std::numbers::inv_pi));
+    return node.Emit(OpKind::kMul, {data, node.Emit(OpKind::kSigmoid, {twice})});
   }
+  const int curve =
+      node.Emit(OpKind::kErf, {node.Emit(OpKind::kMul, data, 1 / std::numbers::sqrt2)});
   const int half = node.Emit(OpKind::kMul, data, 0.5);
   return node.Emit(OpKind::kMul, {half, node.Emit(OpKind::kAdd, curve, 1)});
 }
