@@ -29,7 +29,7 @@ std::string ProgressBar(double share, int width) {
 }
 
 Progress::Progress(std::string what, bool terminal, Clock& clock)
-    : what_(std::move(what)),
+    : what_(Printable(what)),
       terminal_(terminal),
       clock_(clock),
       begun_(clock.MonotonicSeconds()) {}
@@ -63,7 +63,7 @@ void Progress::Tell(double done, double total, std::string_view now) {
   }
   WriteToTerminal(fmt::format("\r\x1b[2K{}{} {}{}", what_ + " ",
                               total > 0 ? ProgressBar(share, kBarWidth) : "", state,
-                              text.substr(0, 42)));
+                              Printable(text.substr(0, 42))));
   drawn_ = true;
 }
 

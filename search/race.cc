@@ -110,6 +110,9 @@ std::vector<Told> TuneRun::Finalists(const TaskState& state, double seconds_left
     }
   };
   const double best = state.fastest.front().value;
+  add(state.fastest.front());
+  // Its trial of the search may be slower than many: a race told its speed.
+  if (state.raced) add({state.raced->winner, Outcome::kOk, state.raced->best_seconds, false});
   for (const Told& told : state.fastest) {
     if (told.value <= best * kContender) add(told);
   }
@@ -117,8 +120,6 @@ std::vector<Told> TuneRun::Finalists(const TaskState& state, double seconds_left
     const bool few = i < static_cast<std::size_t>(settings_.finalists);
     if (few && state.suspects[i].value <= best * kSuspect) add(state.suspects[i]);
   }
-  // Its trial of the search may be slower than many: a race told its speed.
-  if (state.raced) add({state.raced->winner, Outcome::kOk, state.raced->best_seconds, false});
   if (state.told_default) add(*state.told_default);
   // What is counted, not timed, costs none of this.
   if (MetricOf(state.input.task.target) != "seconds") return finalists;

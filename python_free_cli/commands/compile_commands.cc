@@ -12,13 +12,13 @@
 #include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/device_network.h"
-#include "python_free_cli/machine_peaks.h"
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/model_source.h"
 #include "python_free_cli/own_process.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/progress.h"
 #include "python_free_cli/record_sources.h"
+#include "python_free_cli/report/machine_peaks.h"
 #include "python_free_cli/tune_display.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
@@ -397,7 +397,7 @@ class BenchCommand final : public Command {
     options.seconds = seconds_;
     if (!model->on_gpu()) {
       const auto target = Target::Parse(model->target());
-      options.peaks = target.ok() ? PeaksHere(*target) : MeasurePeaks();
+      options.peaks = target.ok() ? report::PeaksHere(*target) : MeasurePeaks();
     }
     Announce(*model, progress);
     const auto first = RunTold(*model, *inputs, progress);  // what is measured is left alone

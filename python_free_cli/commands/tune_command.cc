@@ -21,11 +21,11 @@
 #include "python_free_cli/command.h"
 #include "python_free_cli/commands/exchange_commands.h"
 #include "python_free_cli/device_support.h"
-#include "python_free_cli/machine_peaks.h"
 #include "python_free_cli/measurer_setup.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/registries.h"
 #include "python_free_cli/report/gather.h"
+#include "python_free_cli/report/machine_peaks.h"
 #include "python_free_cli/tune_display.h"
 #include "python_free_cli/tune_watch.h"
 #include "records/package/schedules.h"
@@ -459,7 +459,7 @@ class TuneCommand final : public Command {
       auto known = store.Fact(name);
       TW_RETURN_IF_ERROR(known);
       const auto before = report::ParsePeaks(known->value_or(""));
-      peaks = HigherPeaks(PeaksHere(target), before.ok() ? *before : MachinePeaks());
+      peaks = report::HigherPeaks(report::PeaksHere(target), before.ok() ? *before : MachinePeaks());
       TW_RETURN_IF_ERROR(store.SetFact(name, report::PeaksText(peaks)));
     }
     return device->bounds(tasks, target, peaks);

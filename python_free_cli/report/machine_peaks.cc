@@ -1,4 +1,4 @@
-#include "python_free_cli/machine_peaks.h"
+#include "python_free_cli/report/machine_peaks.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -11,7 +11,7 @@
 #include "src/base/json.h"
 #include "src/target/cpu.h"
 
-namespace tilewright::cli {
+namespace tilewright::report {
 namespace {
 
 constexpr std::size_t kMostPeaksBytes = 64 << 10;
@@ -45,10 +45,10 @@ MachinePeaks KeepHighestPeaks(const std::string& path, const std::string& machin
   Json kept = ReadKeptPeaks(path);
   MachinePeaks peaks = measured;
   if (const auto found = kept.find(machine); found != kept.end() && found->is_string()) {
-    const auto before = report::ParsePeaks(found->get<std::string>());
+    const auto before = ParsePeaks(found->get<std::string>());
     if (before.ok()) peaks = HigherPeaks(*before, measured);
   }
-  const std::string text = report::PeaksText(peaks);
+  const std::string text = PeaksText(peaks);
   if (kept.value(machine, Json()) != Json(text)) {
     kept[machine] = text;
     if (DumpJson(kept).size() < kMostPeaksBytes) WriteKeptPeaks(path, kept);
@@ -57,10 +57,10 @@ MachinePeaks KeepHighestPeaks(const std::string& path, const std::string& machin
 }
 
 MachinePeaks PeaksHere(const Target& target) {
-  const DeviceSupport* device = DeviceSupportOf(target);
+  const cli::DeviceSupport* device = cli::DeviceSupportOf(target);
   if (device == nullptr || device->peaks == nullptr) return {};
   const MachinePeaks measured = device->peaks(target);
-  const auto paths = FindUserPaths();
+  const auto paths = cli::FindUserPaths();
   const auto features = FeaturesOf(target);
   if (!paths.ok() || !features.ok()) return measured;
   const std::string folder = std::filesystem::path(paths->records).parent_path();
@@ -68,4 +68,4 @@ MachinePeaks PeaksHere(const Target& target) {
   return KeepHighestPeaks(folder + "/peaks.json", ProbeHostCpu().ToString() + width, measured);
 }
 
-}  // namespace tilewright::cli
+}  // namespace tilewright::report

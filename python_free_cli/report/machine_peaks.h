@@ -5,7 +5,7 @@
 #include "src/runtime/roofline.h"
 #include "src/target/target.h"
 
-namespace tilewright::cli {
+namespace tilewright::report {
 
 /// For each rate the higher of two measurements: noise only lowers them.
 MachinePeaks HigherPeaks(const MachinePeaks& a, const MachinePeaks& b);
@@ -20,4 +20,4 @@ MachinePeaks PeaksHere(const Target& target);
 MachinePeaks KeepHighestPeaks(const std::string& path, const std::string& machine,
                               const MachinePeaks& measured);
 
-}  // namespace tilewright::cli
+}  // namespace tilewright::report
