@@ -276,6 +276,7 @@ void Dispatcher::Accept(OrderBook::Entry& entry, const DeviceName& device, Order
   }
   if (!why.empty()) {
     ++counts_.refused;
+    if (result.built) Distrust(device, why);
     if (entry.direct) {
       notes_.Limited("refused a result of " + device.ToString() + ": " + why);
       entry.done = false;
