@@ -14,7 +14,7 @@ namespace tilewright::measure::fleet {
 namespace {
 
 Order OrderToBuild(int task) {
-  const TemplateRegistry templates;
+  const TemplateRegistry templates = TemplateRegistry::BuiltIn();
   Order order;
   order.stage = Stage::kBuild;
   Candidate candidate = MadeUpCandidate(0, task);
