@@ -112,6 +112,10 @@ void Dispatcher::Handle(const Incoming& incoming) {
     default:
       return;
   }
+  if (!HasNames(incoming.subject)) {
+    ++counts_.foreign;
+    return notes_.Limited("refused a message of nobody who has a name: " + incoming.subject);
+  }
   const std::string_view kind = Word(incoming.subject, 1);
   if (kind == "result") return HandleResult(incoming);
   if (kind == "beat") return HandleBeat(incoming);
