@@ -112,6 +112,10 @@ void Dispatcher::Handle(const Incoming& incoming) {
     default:
       return;
   }
+  if (!HasNames(incoming.subject)) {
+    ++counts_.foreign;
+    return notes_.Limited("refused a message of nobody who has a name: " + incoming.subject);
+  }
   const std::string_view kind = Word(incoming.subject, 1);
   if (kind == "result") return HandleResult(incoming);
   if (kind == "beat") return HandleBeat(incoming);
@@ -276,6 +280,7 @@ void Dispatcher::Accept(OrderBook::Entry& entry, const DeviceName& device, Order
   }
   if (!why.empty()) {
     ++counts_.refused;
+    if (result.built) Distrust(device, why);
     if (entry.direct) {
       notes_.Limited("refused a result of " + device.ToString() + ": " + why);
       entry.done = false;

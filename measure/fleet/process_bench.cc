@@ -59,8 +59,8 @@ void ProcessBench::Drop(std::uint64_t number) {
 /// Memory and files of a measurer grow with the tasks that it was told, and anybody's order may be
 /// of another one. Errors: kUnavailable while there is no room.
 Status ProcessBench::MakeRoom(const Order& order) {
-  if (stages_.size() + races_.size() >= kMostOrders) {
-    return Unavailable("this worker has " + std::to_string(kMostOrders) +
+  if (stages_.size() + races_.size() >= limits_.most_orders) {
+    return Unavailable("this worker has " + std::to_string(limits_.most_orders) +
                        " orders under way, of which some were dropped");
   }
   const Candidate& candidate = order.candidates.front();
@@ -69,8 +69,8 @@ Status ProcessBench::MakeRoom(const Order& order) {
                                      candidate.task.target.ToString());
   const std::int64_t bytes =
       tasks_.contains(task) ? 0 : WorkOf(candidate.task.workload).bytes;
-  anew_ = anew_ || (bytes > 0 && (tasks_.size() >= kMostTasks ||
-                                  task_bytes_ > kMostTaskBytes - bytes));
+  anew_ = anew_ || (bytes > 0 && (tasks_.size() >= limits_.most_tasks ||
+                                  task_bytes_ > limits_.most_task_bytes - bytes));
   // Until it is made nothing else begins, or it would never be.
   if (anew_ && (!stages_.empty() || !races_.empty())) {
     return Unavailable("this worker has had " + std::to_string(tasks_.size()) +

@@ -17,6 +17,16 @@ namespace tilewright::measure::fleet {
 /// Builders and a device of this machine, or a runner elsewhere that this machine speaks for.
 class ProcessBench final : public Bench {
  public:
+  /// What others' orders may take of this machine.
+  struct Limits {
+    /// Tasks that its processes are told before they are started anew, and bytes of their tensors:
+    /// each costs memory, and a file with what is expected of it.
+    std::size_t most_tasks = 1024;
+    std::int64_t most_task_bytes = std::int64_t{16} << 30;
+    /// Orders that it has, those included that were dropped and are still being worked on.
+    std::size_t most_orders = 1024;
+  };
+
   /// wake: called from other threads when Take has something. Errors: those of the measurer.
   static Result<std::unique_ptr<ProcessBench>> Create(ProcessMeasurerSettings settings,
                                                       std::function<void()> wake);
@@ -35,12 +45,7 @@ class ProcessBench final : public Bench {
 
   ProcessMeasurer& measurer() { return *measurer_; }
 
-  /// Tasks that its processes are told before they are started anew: each costs memory and a file.
-  static constexpr std::size_t kMostTasks = 1024;
-  /// Bytes of their tensors, likewise: what is expected of them lies in files.
-  static constexpr std::int64_t kMostTaskBytes = std::int64_t{16} << 30;
-  /// Orders that it has, those included that were dropped and are still being worked on.
-  static constexpr std::size_t kMostOrders = 1024;
+  void SetLimits(const Limits& limits) { limits_ = limits; }
 
  private:
   struct Race {
@@ -59,6 +64,7 @@ class ProcessBench final : public Bench {
   Event EventOf(std::uint64_t number, Trial trial);
 
   const ProcessMeasurerSettings settings_;
+  Limits limits_;
   std::unique_ptr<ProcessMeasurer> measurer_;
   LockedFolder folder_;
   std::map<std::uint64_t, Stage> stages_;  // of what is under way

@@ -64,6 +64,16 @@ std::string_view Word(std::string_view subject, int index) {
   return subject.substr(0, subject.find('.'));
 }
 
+bool HasNames(std::string_view subject) {
+  constexpr int kMostWords = 8;
+  const auto words = std::ranges::count(subject, '.') + 1;
+  if (words > kMostWords) return false;
+  for (int i = 2; i < words; ++i) {
+    if (!IsName(Word(subject, i))) return false;
+  }
+  return true;
+}
+
 DeviceName SpeakerOf(std::string_view subject) {
   const int first = subject.starts_with("tw.here.") ? 3 : 4;
   return {std::string(Word(subject, first)), std::string(Word(subject, first + 1))};

@@ -20,7 +20,8 @@ namespace tilewright::measure::fleet {
 
 /// Raised when the meaning of a message changes, or of a workload's key in it. A worker or tuner of
 /// another version is told so. 2: keys say that weights are narrow. 3: weights come from afar.
-inline constexpr std::int64_t kWireVersion = 3;
+/// 4: a kernel's artifact is the same bytes wherever it is built.
+inline constexpr std::int64_t kWireVersion = 4;
 
 /// Longest message of each kind, in bytes.
 inline constexpr std::size_t kMostOrderBytes = std::size_t{512} << 10;

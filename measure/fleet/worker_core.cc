@@ -92,12 +92,15 @@ void WorkerCore::Handle(const Incoming& incoming) {
   if (incoming.kind == Incoming::Kind::kRefused) {
     return notes_.Limited("the broker refuses: " + incoming.payload);
   }
+  if (incoming.kind == Incoming::Kind::kObject) return HandleObject(incoming);
+  if (!HasNames(incoming.subject)) {
+    return notes_.Limited("refused a message of nobody who has a name: " + incoming.subject);
+  }
   if (incoming.kind == Incoming::Kind::kDelivered) {
     Lane* lane = LaneOf(incoming.queue.stream);
     if (lane != nullptr) HandleOrder(incoming, lane);
     return;
   }
-  if (incoming.kind == Incoming::Kind::kObject) return HandleObject(incoming);
   if (incoming.kind != Incoming::Kind::kSaid) return;
   const std::string_view kind = Word(incoming.subject, 1);
   if (kind == "job") return HandleJob(incoming, Word(incoming.subject, 2) == kBuilders);

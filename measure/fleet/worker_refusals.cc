@@ -7,6 +7,7 @@
 #include "src/target/cpu.h"
 #include "src/target/device.h"
 #include "src/target/library.h"
+#include "src/templates/device.h"
 #include "src/tensor/work.h"
 
 namespace tilewright::measure::fleet {
@@ -17,6 +18,7 @@ namespace {
 constexpr double kMostOperations = 4e12;
 constexpr std::int64_t kMostTensorBytes = std::int64_t{4} << 30;
 constexpr int kMostThreads = 1024;
+constexpr double kMostBestSeconds = 3600;
 
 }  // namespace
 
@@ -47,6 +49,10 @@ std::string WorkerCore::WhyNever(const Order& order, bool builds) const {
   }
   if (target.num_threads() > kMostThreads) {
     return "it asks for " + std::to_string(target.num_threads()) + " threads";
+  }
+  // How long one call may take follows from it.
+  if (MetricOf(target) == "seconds" && order.best_seconds > kMostBestSeconds) {
+    return "its best so far takes " + std::to_string(order.best_seconds) + " s";
   }
   if (builds) return {};
   if (!target_) return "nothing is measured here";

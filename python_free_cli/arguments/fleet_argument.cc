@@ -102,6 +102,7 @@ std::vector<FleetClass> FleetClasses(fleet::Broker& broker, double seconds) {
   for (const double until = clock.MonotonicSeconds() + seconds; clock.MonotonicSeconds() < until;) {
     const auto incoming = broker.Next(std::max(0.0, until - clock.MonotonicSeconds()));
     if (!incoming || !incoming->subject.starts_with("tw.here.")) continue;
+    if (!fleet::HasNames(incoming->subject)) continue;
     const std::string name(fleet::Word(incoming->subject, 2));
     auto here = fleet::DecodeHere(incoming->payload);
     if (name == fleet::kBuilders || !here.ok() || !here->measures) continue;

@@ -19,6 +19,7 @@
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
+#include "src/base/printable.h"
 #include "src/base/strings.h"
 
 namespace tilewright::cli {
@@ -64,6 +65,7 @@ Seen Listen(fleet::Broker& broker, double seconds) {
   // Rates need two words of each device, which would say one every two seconds: they are asked
   // again near the end.
   constexpr double kAnswerSeconds = 0.4;
+  constexpr std::size_t kMostOthers = 100;
   const double until = clock.MonotonicSeconds() + seconds;
   double ask_at = until - std::min(kAnswerSeconds, seconds / 2);
   while (clock.MonotonicSeconds() < until) {
@@ -73,6 +75,7 @@ Seen Listen(fleet::Broker& broker, double seconds) {
     }
     const auto incoming = broker.Next(std::max(0.0, ask_at - clock.MonotonicSeconds()));
     if (!incoming || incoming->kind != fleet::Incoming::Kind::kSaid) continue;
+    if (!fleet::HasNames(incoming->subject)) continue;
     const double now = clock.MonotonicSeconds();
     const std::string device_class(fleet::Word(incoming->subject, 2));
     if (incoming->subject.starts_with("tw.here.")) {
@@ -80,8 +83,9 @@ Seen Listen(fleet::Broker& broker, double seconds) {
       auto here = fleet::DecodeHere(incoming->payload);
       if (!here.ok()) {
         const std::string other = name + ": " + here.status().message();
-        if (std::ranges::find(seen.others, other) == seen.others.end())
-          seen.others.push_back(other);
+        const bool more = seen.others.size() < kMostOthers;
+        if (more && std::ranges::find(seen.others, other) == seen.others.end())
+          seen.others.push_back(Printable(other));
         continue;
       }
       seen.builders = seen.builders || device_class == fleet::kBuilders;

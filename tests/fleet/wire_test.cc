@@ -112,7 +112,7 @@ TEST(WireTest, SaysWhatIsWrong) {
     Json value;
     const char* said;
   } orders[] = {
-      {"v", 1, "version 1 of a fleet's messages, expected 3"},
+      {"v", 1, "version 1 of a fleet's messages, expected 4"},
       {"type", "beat", "field type is not order"},
       {"user", "a.b", "field user is no name"},
       {"job", "*", "field job is no name"},
@@ -177,6 +177,11 @@ TEST(WireTest, SubjectsMatchTheirPatterns) {
   EXPECT_FALSE(Matches("a.b.c", "a.b"));
   EXPECT_EQ(Word("a.b.c", 1), "b");
   EXPECT_EQ(Word("a.b.c", 3), "");
+  EXPECT_TRUE(HasNames(HereSubject("c", {"w", "d"})));
+  EXPECT_TRUE(HasNames(kAskSubject));
+  EXPECT_FALSE(HasNames("tw.here.c.w\x1b[2J.d"));
+  EXPECT_FALSE(HasNames("tw.here.c..d"));
+  EXPECT_FALSE(HasNames("tw.here.c.w.d.e.f.g.h"));
   EXPECT_EQ(SpeakerOf(HereSubject("c", {"w", "d"})), (DeviceName{"w", "d"}));
   EXPECT_EQ(SpeakerOf(ResultSubject({"u", "j"}, {"w", "d"})), (DeviceName{"w", "d"}));
 }

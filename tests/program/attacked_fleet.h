@@ -230,6 +230,8 @@ class AttackedFleet {
     settings.on_note = [this](const std::string& text) { notes.push_back(text); };
     tuner = std::make_unique<Dispatcher>(settings, *brokers["alice"], clock);
     TW_CHECK(tuner->Open().ok());
+    listener = hub.Connect();
+    (void)listener->Subscribe("tw.result.mallory.>");
     SayMallory();
     Run(0.5);
   }
@@ -274,6 +276,12 @@ class AttackedFleet {
     }
     return all;
   }
+  /// What workers have answered to mallory.
+  int AnswersToMallory() {
+    int answers = 0;
+    while (listener->Next(0)) ++answers;
+    return answers;
+  }
   int refused() const {
     int all = 0;
     for (const char* name : {"mallory", "evil", "nobody"}) all += brokers.at(name)->refused;
@@ -304,6 +312,7 @@ class AttackedFleet {
   std::vector<Trial> trials;
   std::unique_ptr<Dispatcher> tuner;
   std::function<void()> each_step;
+  std::unique_ptr<Broker> listener;
 };
 
 /// What an order needs to be run: its artifact as the honest builder makes it.

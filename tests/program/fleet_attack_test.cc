@@ -21,8 +21,6 @@ struct Attempt {
   std::function<void(AttackedFleet&)> attack;
   /// The attack may keep honest work from being done, but not make it wrong.
   bool may_stall = false;
-  /// The attack is none: what it asks for is done, in the sandbox.
-  bool harmless = false;
 };
 
 void Check(const Attempt& attempt) {
@@ -33,13 +31,15 @@ void Check(const Attempt& attempt) {
   attempt.attack(fleet);
   fleet.Run(0.5);
   const bool ran = fleet.started() > started;
-  SubmitMadeUp(*fleet.tuner, 0, 6);
+  constexpr std::uint64_t kTrials = 24;
+  SubmitMadeUp(*fleet.tuner, 0, kTrials);
   fleet.Finish(attempt.may_stall ? 5 : 30);
   for (const auto& [name, worker] : fleet.workers) {
     EXPECT_EQ(worker->bench.violations, std::vector<std::string>()) << name;
   }
   const bool said = fleet.refused() > refused || fleet.AllNotes().size() > quiet;
-  EXPECT_TRUE(said || attempt.harmless || ran) << "nobody says that it was refused";
+  const bool done = ran || fleet.AnswersToMallory() > 0;  // what may be asked for was done
+  EXPECT_TRUE(said || done) << "nobody says that it was refused";
   if (const Trial* served = fleet.Served()) {
     EXPECT_EQ(served->value, MadeUpBench::ValueOf(served->candidate));
   }
@@ -47,7 +47,7 @@ void Check(const Attempt& attempt) {
     EXPECT_LE(trial.finished_unix_seconds, fleet.clock.UnixSeconds());
   }
   if (!attempt.may_stall) {
-    EXPECT_EQ(fleet.trials.size(), 6u);
+    EXPECT_EQ(fleet.trials.size(), kTrials);
   }
   EXPECT_TRUE(fleet.tuner->ended().ok()) << fleet.tuner->ended().message();
 }
@@ -93,7 +93,7 @@ std::vector<Attempt> MutatedOrders() {
                  (void)fleet.As("mallory").Enqueue(queue, text);
                }
              },
-             false, false});
+             false});
       }
     }
   }
@@ -115,7 +115,10 @@ struct EvilBuilder {
   }
   void Step() {
     Broker& broker = fleet.As("evil");
-    (void)broker.Fetch(BuildQueue({"alice", "j"}), 4, 0);
+    if (fleet.clock.now - asked_at > 0.5) {
+      asked_at = fleet.clock.now;
+      (void)broker.Fetch(BuildQueue({"alice", "j"}), 4, 0.5);
+    }
     while (const auto incoming = broker.Next(0)) {
       if (incoming->kind != Incoming::Kind::kDelivered) continue;
       const auto order = DecodeOrder(incoming->payload);
@@ -141,12 +144,11 @@ struct EvilBuilder {
         (void)broker.PutObject(ArtifactObject(order->job, result.built->hash, 0), artifact);
       }
       (void)broker.Say(ResultSubject(order->job, {"evil", "d0"}), Encode(result));
-      ++answered;
     }
   }
   AttackedFleet& fleet;
   std::function<void(OrderResult&, std::string&)> change;
-  int answered = 0;
+  double asked_at = 0;
 };
 
 Attempt EvilBuilds(const std::string& name,
@@ -156,7 +158,7 @@ Attempt EvilBuilds(const std::string& name,
             auto evil = std::make_shared<EvilBuilder>(fleet, change);
             fleet.each_step = [evil] { evil->Step(); };
           },
-          false, false};
+          false};
 }
 
 /// The artifact of another kernel, under its own hash: it would be run.
@@ -248,7 +250,10 @@ struct EvilDevice {
   void Step() {
     Broker& broker = fleet.As("evil");
     if (fleet.clock.now - said_at > 1) Say();
-    (void)broker.Fetch(MeasureQueue(fleet.device_class, {"alice", "j"}), 4, 0);
+    if (fleet.clock.now - asked_at > 0.5) {
+      asked_at = fleet.clock.now;
+      (void)broker.Fetch(MeasureQueue(fleet.device_class, {"alice", "j"}), 4, 0.5);
+    }
     while (const auto incoming = broker.Next(0)) {
       const auto order = DecodeOrder(incoming->payload);
       if (!order.ok()) continue;
@@ -275,7 +280,7 @@ struct EvilDevice {
   }
   AttackedFleet& fleet;
   std::function<void(OrderResult&)> change;
-  double said_at = 0;
+  double said_at = 0, asked_at = 0;
 };
 
 Attempt EvilRuns(const std::string& name, std::function<void(OrderResult&)> change) {
@@ -284,7 +289,7 @@ Attempt EvilRuns(const std::string& name, std::function<void(OrderResult&)> chan
             auto evil = std::make_shared<EvilDevice>(fleet, change);
             fleet.each_step = [evil] { evil->Step(); };
           },
-          false, false};
+          false};
 }
 
 std::vector<Attempt> HostileDevices() {
@@ -310,7 +315,7 @@ std::vector<Attempt> HostileDevices() {
       EvilRuns("of another order", [](OrderResult& result) { ++result.lease.sequence; }),
       EvilRuns("without its token", [](OrderResult& result) { result.lease.token = "T"; }),
       EvilRuns("of an earlier delivery",
-               [](OrderResult& result) { result.lease.fence.deliveries = 0; }),
+               [](OrderResult& result) { result.lease.fence.generation = -1; }),
       EvilRuns("a refusal with control characters",
                [](OrderResult& result) {
                  result.trials.clear();

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,7 +16,9 @@
 #include "python_free_cli/arguments/fleet_argument.h"
 #include "python_free_cli/fleet_folder.h"
 #include "src/base/files/file.h"
+#include "src/base/json.h"
 #include "src/base/subprocess.h"
+#include "tests/program/attacked_fleet.h"
 
 namespace tilewright::cli {
 namespace {
@@ -295,6 +298,82 @@ TEST(FleetLiveTest, WhatIsForgedReplayedOrTooLongIsNoResult) {
   EXPECT_GE(tuner.counts().late + tuner.counts().doubled, 6);
   core.Close();
   tuner.Close();
+}
+
+/// Orders of a stolen key over a real server: the worker says what it refuses; then the key is
+/// taken back.
+TEST(FleetLiveTest, AStolenKeyIsRefusedAndRevoked) {
+  LiveFleet live;
+  if (!live.server) GTEST_SKIP() << "no nats-server";
+  auto admin = live.Reach("admin");
+  if (admin == nullptr) GTEST_SKIP() << "no libnats";
+  auto at_w1 = live.Reach("w1"), bob = live.Reach("bob");
+  SystemClock clock;
+  fleet::SpyBench bench("llvm", fleet::MadeUpBench::Device(), clock);
+  std::string notes;
+  fleet::WorkerSettings worker;
+  worker.name = {"w1", "d0"};
+  worker.device_class = live.device_class;
+  worker.here.instance = "i";
+  worker.here.fingerprint = fleet::MadeUpBench::Device().ToString();
+  worker.here.target = "llvm";
+  worker.here.measures = true;
+  worker.here.measure_slots = 2;
+  worker.on_note = [&notes](const std::string& text) { notes += text + "\n"; };
+  fleet::WorkerCore core(worker, bench, *at_w1, clock);
+  ASSERT_TRUE(core.Open().ok());
+  const fleet::JobName job{"bob", "m"};
+  fleet::JobState state;
+  state.epoch = 1;
+  ASSERT_TRUE(bob->Say(fleet::JobSubject(live.device_class, job), Encode(state)).ok());
+  std::string artifact;
+  fleet::Order order = fleet::MallorysOrder(fleet::Stage::kRun, &artifact);
+  order.job = job;
+  const Json right = *ParseJson(Encode(order));
+  const std::pair<const char*, Json> changes[] = {
+      {"/built/0/kernel/artifact", "/etc/shadow"},
+      {"/built/0/kernel/launches",
+       {{{"kernel", "k"},
+         {"grid", {1, 1, 1}},
+         {"block", {1, 1, 1}},
+         {"shared_bytes", 0},
+         {"library", "/tmp/artifact.so"},
+         {"operation", "o"},
+         {"shape", std::vector<int>(sizeof(TwLibraryShape) / sizeof(std::int64_t), 1)},
+         {"operands", {2, 0, 1}}}}},
+      {"/built/0/kernel/tolerance", 1e9},
+      {"/built/0/size", std::int64_t{1} << 40},
+      {"/task/target", fleet::kGpuTarget},
+      {"/user", "alice"},
+      {"/epoch", 7},
+      {"/best", 1e300}};
+  const auto until = [&](const std::function<bool()>& over) {
+    for (const double end = clock.MonotonicSeconds() + 20; clock.MonotonicSeconds() < end;) {
+      core.Poll(0.02);
+      if (over()) return true;
+    }
+    return false;
+  };
+  int attempts = 0;
+  for (const auto& [place, value] : changes) {
+    Json changed = right;
+    changed[Json::json_pointer(place)] = value;
+    const std::size_t said = notes.size();
+    ASSERT_TRUE(
+        bob->Say(fleet::DirectSubject(live.device_class, {"w1", "d0"}, job), DumpJson(changed))
+            .ok());
+    EXPECT_TRUE(until([&] { return notes.size() > said; })) << place;
+    ++attempts;
+  }
+  EXPECT_EQ(bench.violations, std::vector<std::string>());
+  EXPECT_EQ(bench.started, 0);
+  // The configuration without the key is read again: its connection ends.
+  ASSERT_TRUE(live.folder->Remove("bob").ok());
+  ASSERT_EQ(::kill(live.server->pid(), SIGHUP), 0);
+  EXPECT_TRUE(until([&] { return !bob->connected(); }));
+  EXPECT_EQ(live.Reach("bob"), nullptr);
+  std::printf("%d attempts:\n%s", attempts, notes.c_str());
+  core.Close();
 }
 
 }  // namespace

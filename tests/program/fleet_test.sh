@@ -7,7 +7,7 @@ tilewright=$1
 server=/usr/sbin/nats-server
 [ -x $server ] || { echo "fleet_test needs nats-server (Debian: nats-server)"; exit 77; }
 . "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
-"$tilewright" worker --fleet nats://127.0.0.1:1 >out 2>err || true
+"$tilewright" worker --made-up 1 --fleet nats://127.0.0.1:1 >out 2>err || true
 if grep -q 'libnats-dev' err; then echo "fleet_test needs libnats-dev when it is built"; exit 77; fi
 has 'no connection' err
 

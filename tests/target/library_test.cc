@@ -6,6 +6,17 @@
 namespace tilewright {
 namespace {
 
+TEST(KernelLibraries, AreFoundByTheNamesOfTheirFilesAlone) {
+  ASSERT_NE(LibraryOfFile("libcudnn.so.9", "cuda"), nullptr);
+  EXPECT_EQ(LibraryOfFile("libcudnn.so.9", "cuda")->name, "cudnn");
+  EXPECT_EQ(LibraryOfFile("libdnnl.so.2", "llvm")->name, "dnnl");
+  for (const char* file : {"", "libcudnn.so", "/usr/lib/libcudnn.so.9", "./libcudnn.so.9",
+                           "libcudnn.so.9 ", "artifact.1.so", "cudnn"}) {
+    EXPECT_EQ(LibraryOfFile(file, "cuda"), nullptr) << file;
+  }
+  EXPECT_EQ(LibraryOfFile("libcudnn.so.9", "llvm"), nullptr) << "of another kind of target";
+}
+
 TEST(Library, IsNamedByATemplateAndByATarget) {
   ASSERT_NE(LibraryOfTemplate("conv2d.dnnl"), nullptr);
   EXPECT_EQ(LibraryOfTemplate("conv2d.dnnl"), FindLibrary("dnnl"));

@@ -1,0 +1,98 @@
+// A bench of real builders: what they make, and what they keep of others' orders.
+
+#include "measure/fleet/process_bench.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/base/clock.h"
+#include "src/templates/registry.h"
+#include "tests/fleet/made_up_fleet.h"
+#include "tests/measure/process_fixture.h"
+
+namespace tilewright::measure::fleet {
+namespace {
+
+Order OrderToBuild(int task) {
+  const TemplateRegistry templates = TemplateRegistry::BuiltIn();
+  Order order;
+  order.stage = Stage::kBuild;
+  Candidate candidate = MadeUpCandidate(0, task);
+  const TemplateEntry* entry =
+      templates.For(candidate.task.workload, candidate.task.target).front();
+  candidate.template_key = entry->key;
+  candidate.template_version = entry->version;
+  candidate.config = *entry->default_config(candidate.task.workload, candidate.task.target);
+  order.candidates = {candidate};
+  return order;
+}
+
+std::unique_ptr<ProcessBench> MakeBuilders() {
+  ProcessMeasurerSettings settings = TestSettings();
+  settings.builders = 1;
+  settings.runner.calibrate = false;
+  auto bench = ProcessBench::Create(settings, [] {});
+  TW_CHECK(bench.ok(), bench.status().message());
+  return *std::move(bench);
+}
+
+Bench::Event NextEvent(ProcessBench& bench) {
+  SystemClock clock;
+  constexpr int kPolls = 12'000;
+  for (int i = 0; i < kPolls; ++i) {
+    for (Bench::Event& event : bench.Take()) {
+      if (event.over) return std::move(event);
+    }
+    clock.SleepSeconds(0.01);
+  }
+  ADD_FAILURE() << "no event came";
+  return {};
+}
+
+TEST(ProcessBenchTest, TheSameKernelIsTheSameBytesWhereverItIsBuilt) {
+  const auto one = MakeBuilders(), other = MakeBuilders();
+  one->Start(1, OrderToBuild(2), {});
+  ASSERT_TRUE(NextEvent(*one).built) << "of another task, so that the next file has another name";
+  one->Start(2, OrderToBuild(1), {});
+  other->Start(7, OrderToBuild(1), {});
+  const Bench::Event first = NextEvent(*one), second = NextEvent(*other);
+  ASSERT_TRUE(first.built) << first.refusal;
+  ASSERT_TRUE(second.built) << second.refusal;
+  EXPECT_EQ(first.built->hash, second.built->hash);
+  EXPECT_EQ(first.built->kernel.symbol, kCandidateSymbol);
+}
+
+TEST(ProcessBenchTest, ProcessesAreStartedAnewAfterManyTasks) {
+  const auto bench = MakeBuilders();
+  bench->SetLimits({.most_tasks = 2});
+  for (int task = 1; task <= 2; ++task) {
+    bench->Start(static_cast<std::uint64_t>(task), OrderToBuild(task), {});
+    ASSERT_TRUE(NextEvent(*bench).built);
+  }
+  const std::vector<int> before = bench->measurer().worker_pids();
+  bench->Start(3, OrderToBuild(1), {});
+  bench->Start(4, OrderToBuild(3), {});  // while one is under way
+  EXPECT_THAT(NextEvent(*bench).refusal, testing::HasSubstr("starts its processes anew"));
+  bench->Start(5, OrderToBuild(1), {});
+  EXPECT_THAT(NextEvent(*bench).refusal, testing::HasSubstr("starts its processes anew"));
+  ASSERT_TRUE(NextEvent(*bench).built) << "what was under way is done";
+  bench->Start(6, OrderToBuild(3), {});
+  ASSERT_TRUE(NextEvent(*bench).built);
+  for (const int pid : bench->measurer().worker_pids()) {
+    EXPECT_THAT(before, testing::Not(testing::Contains(pid)));
+  }
+}
+
+TEST(ProcessBenchTest, WhatWasDroppedCounts) {
+  const auto bench = MakeBuilders();
+  bench->SetLimits({.most_orders = 2});
+  for (std::uint64_t number = 1; number <= 2; ++number) {
+    bench->Start(number, OrderToBuild(1), {});
+    bench->Drop(number);
+  }
+  bench->Start(3, OrderToBuild(1), {});
+  EXPECT_THAT(NextEvent(*bench).refusal, testing::HasSubstr("orders under way"));
+}
+
+}  // namespace
+}  // namespace tilewright::measure::fleet
