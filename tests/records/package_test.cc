@@ -127,8 +127,8 @@ TEST_F(PackageTest, KeepsTheBestOfEachTaskWithTiesAndWinners) {
 // As a query does: what seems faster than all that were measured in quiet is in it, and the one
 // that answers in its place.
 TEST_F(PackageTest, KeepsWhatAQueryAnswersAfterNoise) {
-  std::vector<Trial> trials = {SampleTrialAt(9, 1e-3, 0.1, 2e9)};
-  for (int i = 0; i < 4; ++i) trials.push_back(SampleTrialAt(i, 2e-3 + 1e-4 * i, 1, 1.9e9));
+  std::vector<Trial> trials = {SampleTrialAt(9, 1e-3, 0.1, 1.752e9)};
+  for (int i = 0; i < 4; ++i) trials.push_back(SampleTrialAt(i, 2e-3 + 1e-4 * i, 1, 1.751e9));
   Add(Path("r.db"), trials);
   PackageOptions options;
   options.best = 2;
@@ -144,7 +144,7 @@ TEST_F(PackageTest, KeepsWhatAQueryAnswersAfterNoise) {
     EXPECT_EQ(answer->record->trial.candidate.config.index, index);
   };
   served(9, 3);
-  Add(Path("r.db"), {SampleTrialAt(12, 1.2e-3, 1, 2.1e9)});
+  Add(Path("r.db"), {SampleTrialAt(12, 1.2e-3, 1, 1.753e9)});
   served(12, 3);
 }
 
@@ -261,7 +261,7 @@ TEST_F(PackageTest, HoldsDataOnly) {
       {"INSERT INTO fact VALUES ('a', 'b')", "'fact'"},
       {"UPDATE trial SET verified = 0", "not a verified one"},
       {"UPDATE trial SET outcome = 6", "not a verified one"},
-      {"UPDATE trial SET value = -1", "not a positive number"},
+      {"UPDATE trial SET value = -1", "not positive"},
       {"UPDATE trial SET config = '{'", "trial"},
       {"UPDATE workload SET key = 'nonsense' WHERE id = 1", "nonsense"},
       {"UPDATE trial SET job = 99", "refer to nothing"},
