@@ -82,7 +82,7 @@ Status KeepEarlierDefault(const TuneContext& context, const std::vector<TuneTask
 }
 
 Status CheckInSpace(const TaskState& state, std::int64_t batch, Point point) {
-  if (point.space < std::ssize(state.space.spaces) &&
+  if (point.space >= 0 && point.space < std::ssize(state.space.spaces) && point.index >= 0 &&
       point.index < state.space.spaces[static_cast<std::size_t>(point.space)].size()) {
     return {};
   }
@@ -237,6 +237,9 @@ Status TuneRun::Replay(const std::vector<TaskLog>& logs) {
     TW_RETURN_IF_ERROR(ReplayAsk(task, *entry, tells));
   }
   for (std::size_t i = 0; i < logs.size(); ++i) {
+    if (logs[i].best) {
+      TW_RETURN_IF_ERROR(CheckInSpace(*tasks_[i], logs[i].best->batches, logs[i].best->winner));
+    }
     tasks_[i]->raced = logs[i].best;
     if (logs[i].best) tasks_[i]->last_attempt = logs[i].best->attempt;
   }

@@ -274,6 +274,7 @@ TEST_F(AutotvmImportTest, NarrowWeightsAreNoMatterOfAutotvm) {
   Trial wide = trial;
   wide.candidate.task.workload.narrow_weights = false;
   wide.value = 0.002;
+  wide.samples = {0.002};
   Store store = Open();
   ASSERT_TRUE(store.Append(store.OpenJob("job", "{}", 1)->id, {trial, wide}, {}).ok());
   std::vector<std::string> lines;

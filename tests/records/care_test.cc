@@ -231,7 +231,8 @@ TEST_F(CareTest, PruneKeepsTheSameSampleEveryTime) {
 TEST_F(CareTest, CheckFindsWhatWasChanged) {
   const std::string path = Path("a.db");
   const std::pair<const char*, const char*> kChanges[] = {
-      {"UPDATE trial SET config = replace(config, '\"index\":3', '\"index\":4')", "index differs"},
+      {"UPDATE trial SET config = replace(config, '\"index\":3', '\"index\":4')", "config's index is 4, expected 3"},
+      {"UPDATE trial SET config_index = 4", "index differs"},
       {"UPDATE trial SET attempt = 9", "was changed"},
       {"UPDATE trial SET value = 5", "outside of its samples"},
       {"UPDATE trial SET value = 0", "not positive"},
