@@ -1,4 +1,5 @@
-// mutated_records stores|packages|fields|package-fields [SECONDS [SEED [CASES]]]: changes record stores or packages as somebody
+// mutated_records stores|packages|fields|package-fields [SECONDS [SEED [CASES]]]: changes record
+// stores or packages (of the latter two one field of a row) as somebody
 // would who knows how they are made (values, schema, pages; digests are right), and does everything
 // with them that the program does. Ends with 1 at the first finding; the case is then in the folder
 // that it names. A crash or a hang (20 s) ends the program: the last line has the seed.
@@ -32,7 +33,8 @@ int main(int argc, char** argv) {
   const auto kind = kinds.find(what);
   if (kind == kinds.end()) {
     std::fprintf(stderr,
-                 "mutated_records stores|packages|fields|package-fields [SECONDS [SEED [CASES]]]\n");
+                 "mutated_records stores|packages|fields|package-fields [SECONDS [SEED"
+                 " [CASES]]]\n");
     return 2;
   }
   const std::string root = std::filesystem::exists("/dev/shm") ? "/dev/shm" : "/tmp";

@@ -1,5 +1,6 @@
-// Invariants of a record store beyond SQLite's own: rows by the rules of records/inspect.h, texts of
-// schedules, winners of races, logs, and the write-ahead log, of which SQLite ignores what is damaged.
+// Invariants of a record store beyond SQLite's own: rows by the rules of records/inspect.h, texts
+// of schedules, winners of races, logs, and the write-ahead log, of which SQLite ignores what is
+// damaged.
 
 #include <algorithm>
 

@@ -25,10 +25,11 @@ struct MergeReport {
 };
 
 /// Merges stores into the one at `into`, which is made if it is missing; one transaction for each.
-/// Everything sound in them is in it afterwards: trials keep their ids and values, a job N of a store
-/// S becomes N@S, facts become "store/S/<key>". A row that `records check` would find (a trial, a
-/// winner, an imported record, an entry of a log, the text of a schedule) is refused, and the rest
-/// is merged. The text of a schedule that is there is never replaced. Before a transaction is committed, every trial of the
+/// Everything sound in them is in it afterwards: trials keep their ids and values, a job N of a
+/// store S becomes N@S, facts become "store/S/<key>". A row that `records check` would find (a
+/// trial, a winner, an imported record, an entry of a log, the text of a schedule) is refused, and
+/// the rest is merged. The text of a schedule that is there is never replaced. Before a transaction
+/// is committed, every trial of the
 /// source is compared with what was stored, by count and SHA-256, and the trials that were there
 /// before are counted again. Merging one again changes nothing.
 /// Errors: kCorrupt if one trial or log differs in two copies of one store; nothing of the store

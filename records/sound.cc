@@ -1,5 +1,5 @@
-// Whether a row may be used, as a query asks it: what has to be made for it (the space of a task, the
-// work of a workload) is made once for each, and what was found is kept.
+// Whether a row may be used, as a query asks it: what has to be made for it (the space of a task,
+// the work of a workload) is made once for each, and what was found is kept.
 
 #include "records/store_impl.h"
 #include "src/templates/registry.h"

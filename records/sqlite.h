@@ -50,8 +50,9 @@ class Database {
   sqlite3* db_ = nullptr;
 };
 
-/// How a store is opened or attached for reading: as one that others may write to; or, where nothing
-/// can be written, without the locks and the index of the log that SQLite would make beside it.
+/// How a store is opened or attached for reading: as one that others may write to; or, where
+/// nothing can be written, without the locks and the index of the log that SQLite would make beside
+/// it.
 std::string UriToRead(const std::string& path);
 /// After it, before the first read. schema: as it is attached.
 Status ReadWithoutLocks(const Database& db, std::string_view schema, const std::string& path);

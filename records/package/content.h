@@ -15,8 +15,8 @@ namespace tilewright::records {
 ///    index that this program did not write);
 ///  - it passes SQLite's integrity and foreign key checks;
 ///  - nothing in it is unused: no free page, no text or job that no trial names;
-///  - every trial parses, is ok and verified, is of the manifest's targets and code generator, and is
-///    one that `records check` finds nothing wrong with (records/inspect.h);
+///  - every trial parses, is ok and verified, is of the manifest's targets and code generator, and
+///    is one that `records check` finds nothing wrong with (records/inspect.h);
 ///  - what the manifest counts is what is there.
 /// A database of an older schema is brought to the current one in place.
 /// templates: as of ReadPackage.
