@@ -29,9 +29,8 @@ struct MergeReport {
 /// store S becomes N@S, facts become "store/S/<key>". A row that `records check` would find (a
 /// trial, a winner, an imported record, an entry of a log, the text of a schedule) is refused, and
 /// the rest is merged. The text of a schedule that is there is never replaced. Before a transaction
-/// is committed, every trial of the
-/// source is compared with what was stored, by count and SHA-256, and the trials that were there
-/// before are counted again. Merging one again changes nothing.
+/// is committed, every trial of the source is compared with what was stored, by count and SHA-256,
+/// and the trials that were there before are counted again. Merging one again changes nothing.
 /// Errors: kCorrupt if one trial or log differs in two copies of one store; nothing of the store
 /// that caused it is then merged. Those of opening a store.
 Result<std::vector<MergeReport>> MergeStores(const TemplateRegistry& templates,
