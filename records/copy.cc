@@ -170,7 +170,8 @@ Status Copier::CopyText(const Table& table, bool all) {
     for (const Reference& reference : FindTable(source_, "trial")->references) {
       if (reference.table != table.name) continue;
       of_trials += (of_trials.empty() ? " AND (" : " OR ") + std::string("s.id IN (SELECT ") +
-                   reference.column + " FROM source.trial WHERE id IN (SELECT id FROM temp.chosen))";
+                   reference.column +
+                   " FROM source.trial WHERE id IN (SELECT id FROM temp.chosen))";
     }
     if (of_trials.empty()) return {};  // what no trial needs stays
     used += of_trials + ")";
@@ -194,13 +195,12 @@ Status Copier::CopyTexts(bool all) {
     if (table.role != TableRole::kText && table.role != TableRole::kJob) continue;
     TW_RETURN_IF_ERROR(CopyText(table, all));
     if (!all) continue;
-    auto lost = Statement::Prepare(*db_, "SELECT count(*) FROM source." + table.name +
-                                             " WHERE id NOT IN (SELECT old FROM temp.map_" +
-                                             table.name + ")" +
-                                             (table.name == "imported"
-                                                  ? " AND id NOT IN (SELECT id FROM"
-                                                    " temp.refused_imported)"
-                                                  : ""));
+    auto lost = Statement::Prepare(
+        *db_, "SELECT count(*) FROM source." + table.name +
+                  " WHERE id NOT IN (SELECT old FROM temp.map_" + table.name + ")" +
+                  (table.name == "imported" ? " AND id NOT IN (SELECT id FROM"
+                                              " temp.refused_imported)"
+                                            : ""));
     TW_RETURN_IF_ERROR(lost);
     auto row = lost->Step();
     TW_RETURN_IF_ERROR(row);
@@ -237,9 +237,8 @@ Status Copier::CopyOfTrials() {
              table.trial_column + is_one + ")";
     TW_RETURN_IF_ERROR(Run("INSERT OR IGNORE INTO " + own + " (" + sql.names + ") SELECT " +
                            sql.values + " FROM source." + table.name + " r" + sql.joins +
-                           " WHERE r." + table.trial_column +
-                           " IN (SELECT id FROM temp.chosen)" + is_one + " ORDER BY r." +
-                           table.trial_column));
+                           " WHERE r." + table.trial_column + " IN (SELECT id FROM temp.chosen)" +
+                           is_one + " ORDER BY r." + table.trial_column));
     if (table.name != "best") continue;
     // A race that was run again: its later winner counts.
     TW_RETURN_IF_ERROR(

@@ -36,8 +36,8 @@ class HashedFields {
 
 TrialTexts TextsOf(const Trial& trial) {
   const Candidate& c = trial.candidate;
-  return {c.task.workload.Key(), c.task.workload.op_name(), c.task.target.ToString(),
-          trial.device.ToString(), c.epilogue.ToString(), c.config.ToString(),
+  return {c.task.workload.Key(),   c.task.workload.op_name(), c.task.target.ToString(),
+          trial.device.ToString(), c.epilogue.ToString(),     c.config.ToString(),
           OthersText(trial.others)};
 }
 

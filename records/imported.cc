@@ -60,8 +60,8 @@ std::string WrongImported(const ImportedRecord& record) {
   if (task->name != record.task || key != record.workload_key) {
     return "its task is not what its arguments say";
   }
-  const double least = task->workload.has_value() ? LeastSeconds(*task->workload, target->target)
-                                                  : kLeastSeconds;
+  const double least =
+      task->workload.has_value() ? LeastSeconds(*task->workload, target->target) : kLeastSeconds;
   if (std::string why = WrongCosts(record.costs, record.error, least); !why.empty()) return why;
   LogLine line;
   if (const Status read = ParseEntities(record.entities, line); !read.ok()) return read.message();
@@ -91,8 +91,8 @@ std::string WrongImported(const ImportedRecord& record) {
 Status ForEachWrongImported(const Database& db, std::string_view schema,
                             const std::function<bool(std::int64_t, const std::string&)>& wrong) {
   const std::string at(schema);
-  auto known = QueryInt(
-      db, "SELECT count(*) FROM " + at + ".sqlite_schema WHERE name = 'imported'");
+  auto known =
+      QueryInt(db, "SELECT count(*) FROM " + at + ".sqlite_schema WHERE name = 'imported'");
   TW_RETURN_IF_ERROR(known);
   if (*known == 0) return {};  // of the first version
   // typeof: a number that is none would be read as 0.

@@ -59,8 +59,9 @@ class RowInspector {
 /// Calls `wrong` for each imported record that may not be used: a column holds what it is not made
 /// for, its cost can be nobody's, or its digest is not that of its values. False ends the reading.
 /// Errors: those of reading.
-Status ForEachWrongImported(const Database& db, std::string_view schema,
-                            const std::function<bool(std::int64_t id, const std::string& why)>& wrong);
+Status ForEachWrongImported(
+    const Database& db, std::string_view schema,
+    const std::function<bool(std::int64_t id, const std::string& why)>& wrong);
 
 /// A job's own name, and the store it was run in. own: of the store that has the row.
 std::pair<std::string, std::string> JobAndStore(std::string_view name, const std::string& own);

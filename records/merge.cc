@@ -49,11 +49,13 @@ Status CopyFacts(const Database& db, const std::string& source_id, const RowInsp
                  const MergeReport& report) {
   const std::string prefix = "store/" + source_id + "/";
   auto texts = Statement::Prepare(
-      db, "INSERT INTO main.fact (key, value) SELECT key, value FROM source.fact WHERE key = ?1"
-          " ON CONFLICT (key) DO NOTHING");
+      db,
+      "INSERT INTO main.fact (key, value) SELECT key, value FROM source.fact WHERE key = ?1"
+      " ON CONFLICT (key) DO NOTHING");
   TW_RETURN_IF_ERROR(texts);
-  auto keys = Statement::Prepare(db, "SELECT key FROM source.fact WHERE key >= 'schedule/' AND"
-                                     " key < 'schedule0'");
+  auto keys = Statement::Prepare(db,
+                                 "SELECT key FROM source.fact WHERE key >= 'schedule/' AND"
+                                 " key < 'schedule0'");
   TW_RETURN_IF_ERROR(keys);
   while (true) {
     auto row = keys->Step();
@@ -67,10 +69,11 @@ Status CopyFacts(const Database& db, const std::string& source_id, const RowInsp
       db.Execute("INSERT OR IGNORE INTO main.fact (key, value) SELECT key, value FROM source.fact"
                  " WHERE key >= 'store/' AND key < 'store0' AND typeof(value) = 'text'"));
   auto own = Statement::Prepare(
-      db, "INSERT OR REPLACE INTO main.fact (key, value) SELECT ?1 || key, value FROM source.fact"
-          " WHERE key <> 'store_id' AND NOT (key >= 'store/' AND key < 'store0') AND NOT"
-          " (key >= 'schedule/' AND key < 'schedule0') AND typeof(key) = 'text' AND"
-          " typeof(value) = 'text'");
+      db,
+      "INSERT OR REPLACE INTO main.fact (key, value) SELECT ?1 || key, value FROM source.fact"
+      " WHERE key <> 'store_id' AND NOT (key >= 'store/' AND key < 'store0') AND NOT"
+      " (key >= 'schedule/' AND key < 'schedule0') AND typeof(key) = 'text' AND"
+      " typeof(value) = 'text'");
   TW_RETURN_IF_ERROR(own);
   TW_RETURN_IF_ERROR(own->Bind(1, prefix).Run());
   const Json merged = {{"trials", report.trials}, {"sha256", report.sha256}};
@@ -129,9 +132,10 @@ Result<std::int64_t> RefuseRows(const Database& db, RowInspector& inspector, Cop
       }));
   for (const std::int64_t id : imported) TW_RETURN_IF_ERROR(copier.RefuseImported(id));
   auto stray = Statement::Prepare(
-      db, "SELECT b.trial FROM source.best b LEFT JOIN source.trial t ON t.id = b.trial AND"
-          " t.workload = b.workload AND t.target = b.target AND t.device = b.device AND"
-          " t.job = b.job WHERE t.id IS NULL");
+      db,
+      "SELECT b.trial FROM source.best b LEFT JOIN source.trial t ON t.id = b.trial AND"
+      " t.workload = b.workload AND t.target = b.target AND t.device = b.device AND"
+      " t.job = b.job WHERE t.id IS NULL");
   TW_RETURN_IF_ERROR(stray);
   while (true) {
     auto row = stray->Step();
@@ -191,7 +195,8 @@ Result<MergeReport> MergeOne(const TemplateRegistry& templates, const Database& 
   report.log_entries_added = *log_after - *log_before;
   if (report.added != report.trials - *shared || report.trials + *refused != *there) {
     return Corrupt("of " + std::to_string(*there) + " trials, " + std::to_string(*shared) +
-                   " of them known, " + std::to_string(*refused) + " refused, " + std::to_string(report.added) + " would be added");
+                   " of them known, " + std::to_string(*refused) + " refused, " +
+                   std::to_string(report.added) + " would be added");
   }
   TW_RETURN_IF_ERROR(CopyFacts(db, *source_id, *inspector, report));
   TW_RETURN_IF_ERROR(transaction->Commit());

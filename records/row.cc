@@ -30,8 +30,11 @@ Status CheckTypes(const Statement& row) {
     if (type == kTrialTypes[i] || (i == kPredicted && type == 'N')) continue;
     const std::vector<std::string> names = Split(kTrialColumns, ',');
     const auto name_of = [](char t) {
-      return t == 'T' ? "a text" : t == 'I' ? "an integer" : t == 'R' ? "a number"
-             : t == 'B' ? "bytes" : "nothing";
+      return t == 'T'   ? "a text"
+             : t == 'I' ? "an integer"
+             : t == 'R' ? "a number"
+             : t == 'B' ? "bytes"
+                        : "nothing";
     };
     return Corrupt("its column" + names[i].substr(names[i].rfind('.')).replace(0, 1, " ") +
                    " holds " + name_of(type) + ", expected " + name_of(kTrialTypes[i]));
@@ -80,9 +83,9 @@ Result<std::string> TrialColumnsIn(const Database& db, std::string_view schema) 
       {{"quiet", "-1.0"}, {"predicted", "NULL"}, {"others", "''"}}};
   std::string columns(kTrialColumns);
   for (const auto& [name, instead] : kLater) {
-    auto known = QueryInt(db, "SELECT count(*) FROM pragma_table_info('trial', '" +
-                                  std::string(schema) + "') WHERE name = '" + std::string(name) +
-                                  "'");
+    auto known =
+        QueryInt(db, "SELECT count(*) FROM pragma_table_info('trial', '" + std::string(schema) +
+                         "') WHERE name = '" + std::string(name) + "'");
     TW_RETURN_IF_ERROR(known);
     const std::string column = "trial." + std::string(name);
     if (*known == 0) columns.replace(columns.find(column), column.size(), instead);

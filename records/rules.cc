@@ -83,8 +83,7 @@ Result<Config> SpaceIndex::Locate(const TemplateRegistry& templates, const Candi
   const Task& task = candidate.task;
   const std::string key = fmt::format("{}\n{}\n{}\n{}", candidate.template_key, entry->version,
                                       task.workload.Key(), task.target.ToString());
-  const auto found =
-      std::ranges::find(spaces_, key, &std::pair<std::string, ConfigSpace>::first);
+  const auto found = std::ranges::find(spaces_, key, &std::pair<std::string, ConfigSpace>::first);
   if (found != spaces_.end()) {
     spaces_.splice(spaces_.begin(), spaces_, found);
   } else {

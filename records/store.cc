@@ -145,7 +145,8 @@ Status CheckIsThere(const Database& db, const std::string& store_id, const std::
 /// A store of an older schema as it would be after it was brought up to date, in memory.
 Result<Database> MigratedCopy(const Database& db, const std::string& path) {
   constexpr std::int64_t kMost = std::int64_t{1} << 28;
-  auto bytes = QueryInt(db, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+  auto bytes =
+      QueryInt(db, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
   TW_RETURN_IF_ERROR(bytes);
   if (*bytes > kMost) return Unsupported(path + ": too large to be read from a copy in memory");
   auto image = ImageOf(db);
@@ -198,8 +199,8 @@ std::string FilterSql(const TrialFilter& filter, std::string_view columns) {
          " FROM (SELECT *, row_number() OVER (PARTITION BY workload, target, device, epilogue,"
          " template, template_version, codegen_version, config_index ORDER BY attempt > 0 DESC,"
          " attempt < 0 DESC, " +
-         CountedDateSql("finished") + " DESC, attempt DESC) AS place" +
-         where + " AND outcome = 0 AND verified = 1) AS trial WHERE place = 1";
+         CountedDateSql("finished") + " DESC, attempt DESC) AS place" + where +
+         " AND outcome = 0 AND verified = 1) AS trial WHERE place = 1";
 }
 
 void BindFilter(const TrialFilter& filter, Statement& query) {
@@ -323,8 +324,7 @@ Status Store::Append(std::int64_t job, const std::vector<Trial>& trials,
     TW_RETURN_IF_ERROR(row);
     TW_RETURN_IF_ERROR(InsertTrial(*insert, job, ids[i], texts[i], *row, trials[i]));
     if (sqlite3_changes(impl_->db.get()) > 0) continue;
-    const Status there =
-        CheckIsThere(impl_->db, impl_->store_id, *name, ids[i], impl_->texts);
+    const Status there = CheckIsThere(impl_->db, impl_->store_id, *name, ids[i], impl_->texts);
     if (!there.ok()) return there.WithContext(impl_->path);
   }
   for (const LogEntry& entry : log) {

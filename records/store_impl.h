@@ -32,7 +32,7 @@ struct Store::Impl {
   Statement begin_read, end_read, find_workload, find_target, find_raced, find_served;
   bool prepared = false;
   SpaceIndex spaces;
-  // What WhyUnsound has found of templates, tasks and configs: trials never change, and a query asks
+  // What WhyUnsound has found of templates, tasks and configs: trials never change, and queries ask
   // for the same ones again and again.
   std::unordered_map<std::string, std::string> verdicts;
   std::unordered_map<std::int64_t, double> least_seconds;  // of workloads, by number

@@ -6,7 +6,7 @@
 
 namespace tilewright::records {
 
-/// What is damaged in the write-ahead log beside a store; empty: nothing, or there is no log. SQLite
+/// What is damaged in the write-ahead log beside a store; empty: nothing, or there is none. SQLite
 /// takes the log to end at the first frame that is not whole, as a process that was killed leaves
 /// one: a byte that was changed further up takes every trial behind it away, and nobody is told.
 /// Here the log is damaged where frames of it follow the one that is not whole, or the index beside

@@ -143,8 +143,7 @@ Status Importer::Start() {
            " entities, code_hash, costs, cost, error, all_cost, finished, tvm_version, agreement,"
            " flags) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16)"
            " ON CONFLICT (digest) DO NOTHING"},
-      Text{&find_digest_,
-           "SELECT task, error, costs, finished FROM imported WHERE digest = ?1"},
+      Text{&find_digest_, "SELECT task, error, costs, finished FROM imported WHERE digest = ?1"},
       Text{&find_time_,
            "SELECT id, task, agreement, flags, costs FROM imported WHERE finished = ?1"
            " AND error = 0 ORDER BY id LIMIT ?2"},
@@ -351,7 +350,8 @@ Status Importer::CountDuplicate(const LineDigest& digest, const KnownTask& task,
   if (same) {
     ++summary.duplicates;
   } else {
-    Refuse(summary, "another record in the store has its digest; `tilewright records check` finds it");
+    Refuse(summary,
+           "another record in the store has its digest; `tilewright records check` finds it");
     --summary.records;
   }
   return {};
@@ -383,7 +383,9 @@ Status Importer::ImportRecord(const KnownTarget& target, KnownTask& task, Import
   LineDigest digest = target.digest;
   digest.AddRecord(task.tuple, same_config_, line_);
 
-  insert_.BindBytes(1, digest.bytes().data(), digest.bytes().size()).Bind(2, task.number).Bind(3, target.number);
+  insert_.BindBytes(1, digest.bytes().data(), digest.bytes().size())
+      .Bind(2, task.number)
+      .Bind(3, target.number);
   insert_.Bind(4, source_).Bind(5, summary.lines).Bind(6, line_.index).Bind(7, entities_);
   insert_.Bind(8, line_.code_hash);
   insert_.BindBytes(9, line_.costs.data(), line_.costs.size() * sizeof(double));

@@ -251,7 +251,8 @@ void AppendWords(std::string& out, std::span<const std::string_view> words,
 /// something else by the same keys.
 Status CheckVersion(const LogLine& line) {
   std::string_view version = line.version;
-  if (version.size() >= 2 && version.front() == '"') version = version.substr(1, version.size() - 2);
+  if (version.size() >= 2 && version.front() == '"')
+    version = version.substr(1, version.size() - 2);
   if (line.version.empty() || version == "0.2" || version == "0.1") return {};
   return Unsupported("a log of format " + Printable(version.substr(0, 20)) +
                      ", expected 0.2 or 0.1");

@@ -126,8 +126,8 @@ Result<std::vector<Reading>> CandidatesOf(const Database& db, std::int64_t task,
       ImportedRecord record = ReadImported(*best);
       auto target = AutotvmTarget::Parse(record.target);
       if (!target.ok()) break;
-      const double least = workload != nullptr ? LeastSeconds(*workload, target->target)
-                                               : kLeastSeconds;
+      const double least =
+          workload != nullptr ? LeastSeconds(*workload, target->target) : kLeastSeconds;
       // Taken in by an earlier version, or forged.
       if (!WrongCosts(record.costs, record.error, least).empty()) continue;
       candidates.push_back({std::move(record), *std::move(target)});

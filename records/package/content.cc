@@ -119,10 +119,11 @@ Status CheckTrials(const Database& db, const PackageManifest& manifest,
   auto inspector = RowInspector::Create(templates != nullptr ? *templates : none, db, "main");
   TW_RETURN_IF_ERROR(inspector);
   std::string first;
-  TW_RETURN_IF_ERROR(inspector->ForEachWrong({}, [&](const std::string& id, const std::string& why) {
-    first = "trial " + Printable(id.substr(0, 40)) + ": " + why;
-    return false;
-  }));
+  TW_RETURN_IF_ERROR(
+      inspector->ForEachWrong({}, [&](const std::string& id, const std::string& why) {
+        first = "trial " + Printable(id.substr(0, 40)) + ": " + why;
+        return false;
+      }));
   return first.empty() ? Status() : Corrupt(first);
 }
 
@@ -162,7 +163,8 @@ Status CheckHeader(std::string_view first, std::int64_t bytes) {
                    " pages of " + std::to_string(number(16, 2)) + " bytes, expected " +
                    std::to_string(bytes / kPage) + " of 4096");
   }
-  if (number(18, 1) != 1 || number(19, 1) != 1) return Corrupt("its database keeps a log beside it");
+  if (number(18, 1) != 1 || number(19, 1) != 1)
+    return Corrupt("its database keeps a log beside it");
   return {};
 }
 

@@ -29,7 +29,7 @@ struct Gate {
   std::array<Place, kPlaces> places;
   std::atomic<std::size_t> next_place{0};
   std::atomic<bool> closed{false};
-  std::mutex mutex;  // held by a fork
+  std::mutex mutex;       // held by a fork
   std::mutex list_mutex;  // only in calls, so nobody holds it when a fork looks
   std::vector<HasConnections*> with_connections;
 };

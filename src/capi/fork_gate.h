@@ -2,10 +2,10 @@
 
 namespace tilewright::capi {
 
-/// A process may be forked while its threads use catalogs. SQLite keeps what it knows of open files,
-/// and its locks, in the memory of the process: a child that gets a copy of them half-way would wait
-/// for a thread that it does not have. So a fork waits until no thread is in a call, and every
-/// connection is closed first; parent and child open theirs again when they ask.
+/// A process may be forked while its threads use catalogs. SQLite keeps what it knows of open
+/// files, and its locks, in the memory of the process: a child that gets a copy of them half-way
+/// would wait for a thread that it does not have. So a fork waits until no thread is in a call, and
+/// every connection is closed first; parent and child open theirs again when they ask.
 ///
 /// The state is the process's, as pthread_atfork's is.
 

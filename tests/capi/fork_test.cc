@@ -49,7 +49,8 @@ TEST_F(ForkTest, ChildrenOfAProcessThatAsksMayAskToo) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; ++t) {
     threads.emplace_back([&, t] {
-      for (int rows = 2 + t; !stop; rows += 3) failed += Asks(catalog_.get(), rows % 4000 + 2) ? 0 : 1;
+      for (int rows = 2 + t; !stop; rows += 3)
+        failed += Asks(catalog_.get(), rows % 4000 + 2) ? 0 : 1;
     });
   }
   constexpr int kForks = 20;

@@ -625,8 +625,8 @@ TEST_F(AutotvmImportTest, LogsOfOtherFormatsAreRefusedByName) {
     std::string line = ConvLine(8, 3, "0.002", "100.5");
     return line.replace(line.find("0.2, \"tvm"), 3, version);
   };
-  const std::string path = WriteLog(
-      "a.log", {of_format("0.3"), of_format("2"), of_format("\"x\""), of_format("0.2")});
+  const std::string path =
+      WriteLog("a.log", {of_format("0.3"), of_format("2"), of_format("\"x\""), of_format("0.2")});
   const auto files = ImportAutotvm(store, {path}, {});
   ASSERT_TRUE(files.ok()) << files.status().message();
   EXPECT_EQ(files->front().imported, 1);

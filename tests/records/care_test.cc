@@ -231,7 +231,8 @@ TEST_F(CareTest, PruneKeepsTheSameSampleEveryTime) {
 TEST_F(CareTest, CheckFindsWhatWasChanged) {
   const std::string path = Path("a.db");
   const std::pair<const char*, const char*> kChanges[] = {
-      {"UPDATE trial SET config = replace(config, '\"index\":3', '\"index\":4')", "config's index is 4, expected 3"},
+      {"UPDATE trial SET config = replace(config, '\"index\":3', '\"index\":4')",
+       "config's index is 4, expected 3"},
       {"UPDATE trial SET config_index = 4", "index differs"},
       {"UPDATE trial SET attempt = 9", "was changed"},
       {"UPDATE trial SET value = 5", "outside of its samples"},
@@ -328,7 +329,9 @@ TEST_F(CareTest, CsvHasNothingThatATerminalObeys) {
   Trial failed = SampleTrial(4, 0);
   failed.outcome = Outcome::kRunFailed;
   failed.verified = false;
-  failed.reason = "\x1b]0;x\x07 one\ntwo\r\tthree \xc2\x9b" "1m";
+  failed.reason =
+      "\x1b]0;x\x07 one\ntwo\r\tthree \xc2\x9b"
+      "1m";
   Add(Path("a.db"), {failed});
   std::string text;
   ASSERT_TRUE(ExportCsv(Path("a.db"), {}, [&](std::string_view piece) {

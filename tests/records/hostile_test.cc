@@ -49,14 +49,22 @@ TEST_F(HostileTest, AnIdSaysWhatCameOfATrial) {
   EXPECT_EQ(id.size(), 32U);
   EXPECT_EQ(TrialId("store", "job", trial), id);
   const std::vector<std::function<void(Trial&)>> changes = {
-      [](Trial& t) { t.value *= 1.0000001; },      [](Trial& t) { t.samples[1] = 0.5; },
-      [](Trial& t) { t.samples.pop_back(); },      [](Trial& t) { t.noise = 0.5; },
-      [](Trial& t) { t.reason = "x"; },            [](Trial& t) { t.metric = "cycles"; },
-      [](Trial& t) { t.verified = false; },        [](Trial& t) { t.outcome = Outcome::kInvalid; },
-      [](Trial& t) { t.max_abs_error = 1; },       [](Trial& t) { t.build_seconds = 1; },
-      [](Trial& t) { t.run_seconds = 1; },         [](Trial& t) { t.attempt = 1; },
-      [](Trial& t) { t.quiet_share = 0.5; },       [](Trial& t) { t.predicted = 0; },
-      [](Trial& t) { t.others["joules"] = 1; },    [](Trial& t) { t.codegen_version += 1; },
+      [](Trial& t) { t.value *= 1.0000001; },
+      [](Trial& t) { t.samples[1] = 0.5; },
+      [](Trial& t) { t.samples.pop_back(); },
+      [](Trial& t) { t.noise = 0.5; },
+      [](Trial& t) { t.reason = "x"; },
+      [](Trial& t) { t.metric = "cycles"; },
+      [](Trial& t) { t.verified = false; },
+      [](Trial& t) { t.outcome = Outcome::kInvalid; },
+      [](Trial& t) { t.max_abs_error = 1; },
+      [](Trial& t) { t.build_seconds = 1; },
+      [](Trial& t) { t.run_seconds = 1; },
+      [](Trial& t) { t.attempt = 1; },
+      [](Trial& t) { t.quiet_share = 0.5; },
+      [](Trial& t) { t.predicted = 0; },
+      [](Trial& t) { t.others["joules"] = 1; },
+      [](Trial& t) { t.codegen_version += 1; },
       [](Trial& t) { t.finished_unix_seconds++; },
       [](Trial& t) { t.candidate.template_version += 1; }};
   for (std::size_t i = 0; i < changes.size(); ++i) {
@@ -77,9 +85,11 @@ TEST_F(HostileTest, NoRowTakesThePlaceOfATrialToCome) {
   const std::string own = StoreIdOfFile(Path("own.db"));
   const Trial next = SampleTrial(4, 0.001);
   const std::string guessed = FormerTrialId(own, "job", next);
-  Sql(Path("evil.db"), "UPDATE trial SET id = '" + guessed + "', reason = 'planted', outcome = 4,"
-                       " verified = 0; UPDATE fact SET value = 'feedface' WHERE key = 'store_id';"
-                       "UPDATE job SET name = 'other@feedface'; DELETE FROM best");
+  Sql(Path("evil.db"),
+      "UPDATE trial SET id = '" + guessed +
+          "', reason = 'planted', outcome = 4,"
+          " verified = 0; UPDATE fact SET value = 'feedface' WHERE key = 'store_id';"
+          "UPDATE job SET name = 'other@feedface'; DELETE FROM best");
   auto merged = MergeStores(BuiltInTemplates(), Path("own.db"), {Path("evil.db")});
   ASSERT_TRUE(merged.ok()) << merged.status().message();
   EXPECT_EQ(merged->front().refused, 1);
@@ -100,8 +110,8 @@ TEST_F(HostileTest, NoRowTakesThePlaceOfATrialToCome) {
 TEST_F(HostileTest, AnotherRowUnderTheVeryIdIsAnErrorAndNothingIsStored) {
   Add(Path("own.db"), {SampleTrial(3, 0.002)});
   const Trial next = SampleTrial(4, 0.001);
-  Sql(Path("own.db"), "UPDATE trial SET id = '" +
-                          TrialId(StoreIdOfFile(Path("own.db")), "job", next) + "'");
+  Sql(Path("own.db"),
+      "UPDATE trial SET id = '" + TrialId(StoreIdOfFile(Path("own.db")), "job", next) + "'");
   auto store = Store::Open(Path("own.db"), Store::Mode::kReadWrite);
   const std::int64_t job = store->OpenJob("job", "", 0)->id;
   const Status added = store->Append(job, {SampleTrial(5, 0.003), next}, {{"t", "tell", "{}"}});
@@ -134,8 +144,8 @@ TEST_F(HostileTest, ConfigsOutsideTheirSpaceAreServedByNobody) {
        {"json_set(config, '$.values.' || knob, 'rows')", "json_remove(config, '$.values.' || knob)",
         "json_set(config, '$.values.' || knob, json('[0]'))",
         "json_set(config, '$.values.' || knob, json('true'))",
-        "json_set(config, '$.values.' || knob, 99999999)",
-        "json_set(config, '$.values.more', 1)", "json_set(config, '$.index', 7)", "'[]'", "x'00'"}) {
+        "json_set(config, '$.values.' || knob, 99999999)", "json_set(config, '$.values.more', 1)",
+        "json_set(config, '$.index', 7)", "'[]'", "x'00'"}) {
     SCOPED_TRACE(change);
     const std::string path = Path("r.db");
     ::unlink(path.c_str());
@@ -259,7 +269,8 @@ class HostileTextTest : public HostileTest {
   TemplateRegistry templates_ = TemplateRegistry::BuiltIn();
 };
 
-// A merge took the text of another store for that of one's own records, which nobody could use then.
+// A merge took the text of another store for that of one's own records, which nobody could use
+// then.
 TEST_F(HostileTextTest, AMergeReplacesNoText) {
   ASSERT_TRUE(VacuumStore(Path("mine.db"), Path("foreign.db")).ok());
   Sql(Path("foreign.db"),
@@ -280,15 +291,17 @@ TEST_F(HostileTextTest, AnotherTextUnderAFormerNameIsRefusedWithItsRecords) {
   const std::string former = FormerScheduleKey(text_);
   for (const char* name : {"one.db", "two.db"}) {
     ASSERT_TRUE(VacuumStore(Path("mine.db"), Path(name)).ok());
-    Sql(Path(name), "UPDATE fact SET key = '" + former + "' WHERE key LIKE 'schedule/%';"
-                    "UPDATE trial SET template = '" + former + "'");
+    Sql(Path(name), "UPDATE fact SET key = '" + former +
+                        "' WHERE key LIKE 'schedule/%';"
+                        "UPDATE trial SET template = '" +
+                        former + "'");
     Trial trial = SampleTrial(0, 0.001);
     trial.candidate.template_key = former;
     trial.candidate.template_version = kScheduleTextVersion;
     trial.candidate.config =
         templates_.Find(text_.key)->define_space(SampleConv(), SampleTarget())->At(2);
-    Sql(Path(name), "UPDATE trial SET id = '" +
-                        FormerTrialId(StoreIdOfFile(Path(name)), "job", trial) + "'");
+    Sql(Path(name),
+        "UPDATE trial SET id = '" + FormerTrialId(StoreIdOfFile(Path(name)), "job", trial) + "'");
     EXPECT_THAT(*CheckStore(BuiltInTemplates(), Path(name)), IsEmpty()) << "it is still served";
   }
   Sql(Path("one.db"), "UPDATE fact SET value = 'schedule rows for conv2d on llvm' WHERE key = '" +

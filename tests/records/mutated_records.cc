@@ -97,12 +97,22 @@ std::string StrangeValue(const std::string& column, Random& random) {
 /// SQL for a value of each type and size, and for what is next to the value that is there.
 std::string FieldValue(const std::string& column, Random& random) {
   const std::vector<std::string> values = {
-      "CAST(" + column + " AS TEXT)", "CAST(" + column + " AS BLOB)", column + " + 1",
-      column + " - 1", column + " * 1e-9", column + " * 1e9", "-" + column, column + " || ' '",
-      "upper(" + column + ")", "substr(" + column + ", 1, length(" + column + ") - 1)",
-      "substr(" + column + ", 2)", "replace(" + column + ", '1', '2')",
-      "replace(" + column + ", '4', '3')", "replace(" + column + ", '[', '{')",
-      "json_set(" + column + ", '$.index', 'x')", "json_set(" + column + ", '$.index', -1)",
+      "CAST(" + column + " AS TEXT)",
+      "CAST(" + column + " AS BLOB)",
+      column + " + 1",
+      column + " - 1",
+      column + " * 1e-9",
+      column + " * 1e9",
+      "-" + column,
+      column + " || ' '",
+      "upper(" + column + ")",
+      "substr(" + column + ", 1, length(" + column + ") - 1)",
+      "substr(" + column + ", 2)",
+      "replace(" + column + ", '1', '2')",
+      "replace(" + column + ", '4', '3')",
+      "replace(" + column + ", '[', '{')",
+      "json_set(" + column + ", '$.index', 'x')",
+      "json_set(" + column + ", '$.index', -1)",
       "json_set(" + column + ", '$.values', 1)",
       "json_set(" + column + ", '$.values.' || (SELECT key FROM json_each(" + column +
           ", '$.values') ORDER BY random() LIMIT 1), 'rows')",
@@ -272,8 +282,8 @@ std::string AskStore(const Store& store, std::int64_t& answered) {
   return AskByAutotvm(store, answered);
 }
 
-/// The trials of a store of any age as they would be measured today, and a row of every other table:
-/// a job and its log, a winner, a text of a schedule and a trial of it, imported records.
+/// The trials of a store of any age as they would be measured today, and a row of every other
+/// table: a job and its log, a winner, a text of a schedule and a trial of it, imported records.
 Status FillSound(const std::string& from, const std::string& to, const std::string& log) {
   auto old = Store::Open(from, Store::Mode::kReadOnly);
   TW_RETURN_IF_ERROR(old);
@@ -318,7 +328,8 @@ Status FillSound(const std::string& from, const std::string& to, const std::stri
   TW_RETURN_IF_ERROR(store->StoreBest(job->id, trials.front(), {7}));
   TW_RETURN_IF_ERROR(KeepScheduleTexts(*store, templates));
   TW_RETURN_IF_ERROR(store->SetFact("resolution", "0.01"));
-  TW_RETURN_IF_ERROR(WriteFile(log, ConvLine(8, 3, "0.002") + "\n" + ConvLine(4, 2, "0.003") + "\n"));
+  TW_RETURN_IF_ERROR(
+      WriteFile(log, ConvLine(8, 3, "0.002") + "\n" + ConvLine(4, 2, "0.003") + "\n"));
   return ToStatus(ImportAutotvm(*store, {log}, {}));
 }
 
@@ -397,7 +408,8 @@ std::string MutatedRecords::Try(std::uint64_t seed, bool anything) {
        }},
       {"backup", [&] { return none(ToStatus(BackupStore(path, work + "/backup.db"))); }},
       {"vacuum", [&] { return none(ToStatus(VacuumStore(path, work + "/vacuum.db"))); }},
-      {"merge", [&] { return none(ToStatus(MergeStores(BuiltInTemplates(), work + "/sound.db", {path}))); }},
+      {"merge",
+       [&] { return none(ToStatus(MergeStores(BuiltInTemplates(), work + "/sound.db", {path}))); }},
       {"split",
        [&] { return none(ToStatus(SplitStore(path, work + "/parts", SplitBy::kDevice))); }},
       {"package", [&] { return none(ToStatus(BuildPackages(BuiltInTemplates(), {path}, {}))); }},
@@ -431,8 +443,8 @@ void MutatedRecords::ChangeField(const std::string& path, Random& random) {
   if (rows == 0) return;
   const std::string row = " LIMIT 1 OFFSET " + std::to_string(random.Below(rows));
   const auto key = forger.Column("SELECT quote(" + columns.front() + ") FROM " + table + row);
-  forger.Do("UPDATE OR IGNORE " + table + " SET " + column + " = " +
-            FieldValue(column, random) + " WHERE " + columns.front() + " IS " + key.front());
+  forger.Do("UPDATE OR IGNORE " + table + " SET " + column + " = " + FieldValue(column, random) +
+            " WHERE " + columns.front() + " IS " + key.front());
 }
 
 std::string MutatedRecords::TryPackage(std::uint64_t seed) { return TryPackage(seed, true); }

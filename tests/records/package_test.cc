@@ -272,7 +272,8 @@ TEST_F(PackageTest, HoldsDataOnly) {
       {"INSERT INTO target (text) VALUES ('llvm')", "no trial names row"},
       {"UPDATE trial SET value = value * 1.001", "was changed"},
       {"UPDATE trial SET config = json_set(config, '$.values.' || (SELECT key FROM"
-       " json_each(config, '$.values') LIMIT 1), 'x')", "the space has no value"},
+       " json_each(config, '$.values') LIMIT 1), 'x')",
+       "the space has no value"},
       {"PRAGMA user_version = 77", "schema version 77"},
       {"PRAGMA application_id = 5", "not a record store"},
   };
@@ -318,7 +319,8 @@ TEST_F(PackageTest, RefusesWhatIsLargeAndNoRecords) {
   database.resize((kPages - 20) * kPage);
   Random random(1);
   while (database.size() < kPages * kPage) database += static_cast<char>(random.Below(256));
-  EXPECT_THAT(Refusal(Forge(built.manifest, database)), HasSubstr("its database says that it is of"));
+  EXPECT_THAT(Refusal(Forge(built.manifest, database)),
+              HasSubstr("its database says that it is of"));
   for (int i = 0; i < 4; ++i) database[28 + i] = static_cast<char>(kPages >> (8 * (3 - i)) & 0xff);
   EXPECT_THAT(Refusal(Forge(built.manifest, database)), testing::Not(HasSubstr("says that")));
   EXPECT_NE(Refusal(Forge(built.manifest, database)), "accepted");

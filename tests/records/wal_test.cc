@@ -128,9 +128,9 @@ TEST_F(WalTest, WhatIsNoFileIsNotWaitedFor) {
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   for (const Status& status :
        {ToStatus(Store::Open(pipe, Store::Mode::kReadOnly)),
-        ToStatus(Store::Open(pipe, Store::Mode::kReadWrite)),
-        ToStatus(Store::OpenImmutable(pipe)), ToStatus(CheckStore(BuiltInTemplates(), pipe)),
-        ToStatus(BackupStore(pipe, Path("b.db"))), ToStatus(ReadFile(pipe))}) {
+        ToStatus(Store::Open(pipe, Store::Mode::kReadWrite)), ToStatus(Store::OpenImmutable(pipe)),
+        ToStatus(CheckStore(BuiltInTemplates(), pipe)), ToStatus(BackupStore(pipe, Path("b.db"))),
+        ToStatus(ReadFile(pipe))}) {
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
     EXPECT_THAT(status.message(), HasSubstr(pipe + ": is a named pipe, expected a file"));
   }

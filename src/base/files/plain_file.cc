@@ -30,8 +30,8 @@ Status CheckOpened(int file, const std::string& path) {
   const std::string kind = KindOf(info.st_mode);
   if (kind.empty()) return {};
   struct statfs system {};
-  const bool handed_over = S_ISFIFO(info.st_mode) && ::fstatfs(file, &system) == 0 &&
-                           system.f_type == kPipesWithoutName;
+  const bool handed_over =
+      S_ISFIFO(info.st_mode) && ::fstatfs(file, &system) == 0 && system.f_type == kPipesWithoutName;
   if (!handed_over) return InvalidArgument(path + ": is " + kind + ", expected a file");
   const int flags = ::fcntl(file, F_GETFL);
   if (flags < 0 || ::fcntl(file, F_SETFL, flags & ~O_NONBLOCK) != 0) {
