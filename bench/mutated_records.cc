@@ -1,14 +1,17 @@
-// mutated_records stores|packages [SECONDS [SEED]]: changes record stores or packages as somebody
+// mutated_records stores|packages|fields|package-fields [SECONDS [SEED [CASES]]]: changes record
+// stores or packages (of the latter two one field of a row) as somebody
 // would who knows how they are made (values, schema, pages; digests are right), and does everything
 // with them that the program does. Ends with 1 at the first finding; the case is then in the folder
 // that it names. A crash or a hang (20 s) ends the program: the last line has the seed.
 
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <string>
 
 #include "src/base/clock.h"
@@ -20,8 +23,18 @@ int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   const double seconds = argc > 2 ? std::strtod(argv[2], nullptr) : 60;
   std::uint64_t seed = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 1;
-  if (what != "stores" && what != "packages") {
-    std::fprintf(stderr, "mutated_records stores|packages [SECONDS [SEED]]\n");
+  const std::int64_t most = argc > 4 ? std::strtoll(argv[4], nullptr, 10) : INT64_MAX;
+  using Try = std::string (records::MutatedRecords::*)(std::uint64_t);
+  const std::map<std::string, Try> kinds = {
+      {"stores", &records::MutatedRecords::TryStore},
+      {"packages", &records::MutatedRecords::TryPackage},
+      {"fields", &records::MutatedRecords::TryField},
+      {"package-fields", &records::MutatedRecords::TryPackageField}};
+  const auto kind = kinds.find(what);
+  if (kind == kinds.end()) {
+    std::fprintf(stderr,
+                 "mutated_records stores|packages|fields|package-fields [SECONDS [SEED"
+                 " [CASES]]]\n");
     return 2;
   }
   const std::string root = std::filesystem::exists("/dev/shm") ? "/dev/shm" : "/tmp";
@@ -36,12 +49,11 @@ int main(int argc, char** argv) {
   SystemClock clock;
   const double end = clock.MonotonicSeconds() + seconds;
   std::int64_t cases = 0;
-  for (; clock.MonotonicSeconds() < end; ++cases, ++seed) {
+  for (; clock.MonotonicSeconds() < end && cases < most; ++cases, ++seed) {
     std::printf("\rseed %llu in %s ", static_cast<unsigned long long>(seed), folder.c_str());
     std::fflush(stdout);
     StartHangTimer(20);
-    const std::string wrong =
-        what == "stores" ? records->TryStore(seed) : records->TryPackage(seed);
+    const std::string wrong = (*records.*kind->second)(seed);
     if (wrong.empty()) continue;
     std::printf("\nfinding: %s\n", wrong.c_str());
     return 1;

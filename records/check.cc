@@ -1,19 +1,16 @@
-// Invariants of a record store beyond SQLite's own: what is written down about a trial must make
-// sense, and its id must be the hash of what it identifies, so that a row changed behind our back
-// is found.
+// Invariants of a record store beyond SQLite's own: rows by the rules of records/inspect.h, texts
+// of schedules, winners of races, logs, and the write-ahead log, of which SQLite ignores what is
+// damaged.
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 
 #include "records/care.h"
-#include "records/copy.h"
 #include "records/image.h"
-#include "records/row.h"
+#include "records/inspect.h"
 #include "records/schema.h"
+#include "records/wal.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
-#include "src/templates/registry.h"
 
 namespace tilewright::records {
 namespace {
@@ -46,93 +43,21 @@ Status AddRows(const Database& db, const char* sql, const std::string& what, Pro
   return {};
 }
 
-/// What is wrong with one trial; empty: nothing.
-std::string WrongWith(const Trial& trial) {
-  if (trial.verified && trial.outcome != Outcome::kOk) {
-    return "verified, though its outcome is " + std::string(OutcomeName(trial.outcome));
-  }
-  const auto is_fine = [](double x) { return std::isfinite(x) && x >= 0; };
-  if (!std::ranges::all_of(trial.samples, is_fine)) return "a sample is not a number";
-  if (!is_fine(trial.noise)) return "its noise is not a number";
-  if (!(trial.quiet_share >= -1 && trial.quiet_share <= 1)) return "its quiet share is not one";
-  if (trial.predicted && !std::isfinite(*trial.predicted)) return "its prediction is not a number";
-  if (trial.outcome != Outcome::kOk) return {};
-  if (!is_fine(trial.value) || trial.value == 0) return "ok, but its value is not positive";
-  if (trial.samples.empty()) return {};
-  const auto [least, most] = std::ranges::minmax(trial.samples);
-  if (trial.value < least || trial.value > most) return "its value is outside of its samples";
-  return {};
-}
-
-/// Spaces of the tasks seen, since making one takes longer than looking a config up in it.
-class Spaces {
- public:
-  explicit Spaces(const TemplateRegistry& templates) : templates_(templates) {}
-  /// Empty if the config is in the space of its template, or the template is not today's.
-  std::string WrongWith(const Candidate& candidate) {
-    const TemplateEntry* entry = templates_.Find(candidate.template_key);
-    if (entry == nullptr || entry->version != candidate.template_version) return {};
-    const std::string key = candidate.template_key + "\n" + candidate.task.workload.Key() + "\n" +
-                            candidate.task.target.ToString();
-    auto found = spaces_.find(key);
-    if (found == spaces_.end()) {
-      auto space = entry->refuses(candidate.task.workload, candidate.task.target).empty()
-                       ? entry->define_space(candidate.task.workload, candidate.task.target)
-                       : Result<ConfigSpace>(Unsupported("the template refuses the task"));
-      if (!space.ok()) return space.status().message();
-      found = spaces_.emplace(key, *std::move(space)).first;
-    }
-    auto located = found->second.Locate(candidate.config);
-    return located.ok() ? std::string() : located.status().message();
-  }
-
- private:
-  const TemplateRegistry& templates_;
-  std::map<std::string, ConfigSpace> spaces_;
-};
-
-/// A job's own name, and the store it was run in.
-std::pair<std::string, std::string> JobAndStore(std::string_view name, const std::string& own) {
-  const std::size_t at = name.find('@');
-  if (at == std::string_view::npos) return {std::string(name), own};
-  return {std::string(name.substr(0, at)), std::string(name.substr(at + 1))};
-}
-
 Status CheckTrials(const TemplateRegistry& templates, const Database& db, Problems& problems) {
-  auto store_id = StoreIdOf(db, "main");
-  TW_RETURN_IF_ERROR(store_id);
-  auto query = Statement::Prepare(db, "SELECT " + std::string(kTrialColumns) +
-                                          ", trial.config_index, job.name, length(trial.samples)"
-                                          " FROM trial JOIN job ON job.id = trial.job");
-  TW_RETURN_IF_ERROR(query);
-  constexpr int kIndexColumn = kTrialColumnCount, kJobColumn = kIndexColumn + 1,
-                kSamplesColumn = kIndexColumn + 2;
-  TextCache cache;
-  Spaces spaces(templates);
-  while (!problems.full()) {
-    auto row = query->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) break;
-    const std::string place = "trial " + std::string(query->Text(0)) + ": ";
-    auto record = ReadRow(db, *query, cache);
-    if (!record.ok()) {
-      problems.Add(place + record.status().message());
-      continue;
-    }
-    const Trial& trial = record->trial;
-    std::string wrong = WrongWith(trial);
-    if (wrong.empty()) wrong = spaces.WrongWith(trial.candidate);
-    if (wrong.empty() && query->Int(kSamplesColumn) % 8 != 0) wrong = "its samples are cut off";
-    if (wrong.empty() && query->Int(kIndexColumn) != trial.candidate.config.index) {
-      wrong = "its index differs from its config's";
-    }
-    const auto [job, store] = JobAndStore(query->Text(kJobColumn), *store_id);
-    if (wrong.empty() && !store.empty() && TrialId(store, job, trial) != record->id) {
-      wrong = "its id is not the hash of what it identifies: it was changed";
-    }
-    if (!wrong.empty()) problems.Add(place + wrong);
-  }
-  return {};
+  auto inspector = RowInspector::Create(templates, db, "main");
+  TW_RETURN_IF_ERROR(inspector);
+  for (const auto& [key, why] : inspector->wrong_texts()) problems.Add(key + ": " + why);
+  return inspector->ForEachWrong({}, [&](const std::string& id, const std::string& why) {
+    problems.Add("trial " + id + ": " + why);
+    return !problems.full();
+  });
+}
+
+Status CheckImported(const Database& db, Problems& problems) {
+  return ForEachWrongImported(db, "main", [&](std::int64_t id, const std::string& why) {
+    problems.Add("imported record " + std::to_string(id) + ": " + why);
+    return !problems.full();
+  });
 }
 
 Status CheckLog(const Database& db, Problems& problems) {
@@ -155,6 +80,9 @@ Status CheckLog(const Database& db, Problems& problems) {
 Result<std::vector<std::string>> CheckStore(const TemplateRegistry& templates,
                                             const std::string& path, std::size_t limit) {
   if (!FileExists(path)) return NotFound(path + ": no such record store");
+  // Before the database is opened, which takes what it cannot read for the end of the log.
+  auto damage = DamageOfWal(path);
+  TW_RETURN_IF_ERROR(damage);
   auto db = Database::Open(path, Database::Mode::kReadOnly);
   TW_RETURN_IF_ERROR(db);
   auto foreign = ForeignParts(*db, path);
@@ -165,6 +93,7 @@ Result<std::vector<std::string>> CheckStore(const TemplateRegistry& templates,
   }
   TW_RETURN_IF_ERROR(CheckSchema(*db, path));
   Problems problems(limit);
+  if (!damage->empty()) problems.Add(*damage);
   Status status = AddRows(*db, "PRAGMA integrity_check", "database: ", problems);
   // Rows of a damaged database mean nothing.
   if (status.ok() && !problems.full()) {
@@ -181,6 +110,7 @@ Result<std::vector<std::string>> CheckStore(const TemplateRegistry& templates,
                      "winner of a race that is no trial of its task: ", problems);
   }
   if (status.ok()) status = CheckTrials(templates, *db, problems);
+  if (status.ok()) status = CheckImported(*db, problems);
   if (status.ok()) status = CheckLog(*db, problems);
   std::vector<std::string> lines = problems.Take();
   if (!status.ok()) {

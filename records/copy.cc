@@ -9,6 +9,8 @@
 #include <array>
 
 #include "records/package/signing.h"
+#include "records/rules.h"
+#include "src/base/json.h"
 
 namespace tilewright::records {
 namespace {
@@ -84,7 +86,9 @@ Result<Copier> Copier::Create(const Database& db, std::string_view source_id,
   }
   TW_RETURN_IF_ERROR(
       copier.Run("DROP TABLE IF EXISTS temp.chosen;"
-                 "CREATE TEMP TABLE chosen (id TEXT PRIMARY KEY) WITHOUT ROWID"));
+                 "CREATE TEMP TABLE chosen (id TEXT PRIMARY KEY) WITHOUT ROWID;"
+                 "DROP TABLE IF EXISTS temp.refused_imported;"
+                 "CREATE TEMP TABLE refused_imported (id INTEGER PRIMARY KEY)"));
   return copier;
 }
 
@@ -92,6 +96,18 @@ Status Copier::Run(const std::string& sql) const { return db_->Execute(sql.c_str
 
 Status Copier::Choose(const std::string& select) {
   return Run("DELETE FROM temp.chosen; INSERT INTO temp.chosen " + select);
+}
+
+Status Copier::Refuse(const std::string& id) {
+  auto remove = Statement::Prepare(*db_, "DELETE FROM temp.chosen WHERE id = ?1");
+  TW_RETURN_IF_ERROR(remove);
+  return remove->Bind(1, id).Run();
+}
+
+Status Copier::RefuseImported(std::int64_t id) {
+  auto add = Statement::Prepare(*db_, "INSERT INTO temp.refused_imported VALUES (?1)");
+  TW_RETURN_IF_ERROR(add);
+  return add->Bind(1, id).Run();
 }
 
 std::string Copier::JobName(std::string_view alias) const {
@@ -148,14 +164,17 @@ Status Copier::CopyText(const Table& table, bool all) {
   TW_RETURN_IF_ERROR(Run("DROP TABLE IF EXISTS " + map + "; CREATE TEMP TABLE map_" + table.name +
                          " (old INTEGER PRIMARY KEY, new INTEGER NOT NULL)"));
   std::string used;
+  if (table.name == "imported") used = " AND s.id NOT IN (SELECT id FROM temp.refused_imported)";
   if (!all) {
+    std::string of_trials;
     for (const Reference& reference : FindTable(source_, "trial")->references) {
       if (reference.table != table.name) continue;
-      used += (used.empty() ? " AND (" : " OR ") + std::string("s.id IN (SELECT ") +
-              reference.column + " FROM source.trial WHERE id IN (SELECT id FROM temp.chosen))";
+      of_trials += (of_trials.empty() ? " AND (" : " OR ") + std::string("s.id IN (SELECT ") +
+                   reference.column +
+                   " FROM source.trial WHERE id IN (SELECT id FROM temp.chosen))";
     }
-    if (used.empty()) return {};  // what no trial needs stays
-    used += ")";
+    if (of_trials.empty()) return {};  // what no trial needs stays
+    used += of_trials + ")";
   }
   const Table& own_table = *FindTable(own_, table.name);
   TW_RETURN_IF_ERROR(Run("INSERT INTO " + own + " (" + names + ") SELECT " + values + " FROM " +
@@ -176,9 +195,12 @@ Status Copier::CopyTexts(bool all) {
     if (table.role != TableRole::kText && table.role != TableRole::kJob) continue;
     TW_RETURN_IF_ERROR(CopyText(table, all));
     if (!all) continue;
-    auto lost = Statement::Prepare(*db_, "SELECT count(*) FROM source." + table.name +
-                                             " WHERE id NOT IN (SELECT old FROM temp.map_" +
-                                             table.name + ")");
+    auto lost = Statement::Prepare(
+        *db_, "SELECT count(*) FROM source." + table.name +
+                  " WHERE id NOT IN (SELECT old FROM temp.map_" + table.name + ")" +
+                  (table.name == "imported" ? " AND id NOT IN (SELECT id FROM"
+                                              " temp.refused_imported)"
+                                            : ""));
     TW_RETURN_IF_ERROR(lost);
     auto row = lost->Step();
     TW_RETURN_IF_ERROR(row);
@@ -206,10 +228,17 @@ Status Copier::CopyOfTrials() {
     if (table.role != TableRole::kOfTrial) continue;
     const Columns sql = Mapped(table, "r");
     const std::string own = "main." + table.name;
+    // A winner is a trial of its task: another row says nothing.
+    std::string is_one;
+    for (const Reference& reference : table.references) {
+      is_one += " AND winner." + reference.column + " = r." + reference.column;
+    }
+    is_one = " AND EXISTS (SELECT 1 FROM source.trial winner WHERE winner.id = r." +
+             table.trial_column + is_one + ")";
     TW_RETURN_IF_ERROR(Run("INSERT OR IGNORE INTO " + own + " (" + sql.names + ") SELECT " +
                            sql.values + " FROM source." + table.name + " r" + sql.joins +
-                           " WHERE r." + table.trial_column +
-                           " IN (SELECT id FROM temp.chosen) ORDER BY r." + table.trial_column));
+                           " WHERE r." + table.trial_column + " IN (SELECT id FROM temp.chosen)" +
+                           is_one + " ORDER BY r." + table.trial_column));
     if (table.name != "best") continue;
     // A race that was run again: its later winner counts.
     TW_RETURN_IF_ERROR(
@@ -219,12 +248,15 @@ Status Copier::CopyOfTrials() {
             " JOIN main.best b ON b.workload = map_workload.new AND b.target = map_target.new"
             " AND b.device = map_device.new AND b.job = map_job.new"
             " JOIN main.trial ours ON ours.id = b.trial"
-            " WHERE r.trial IN (SELECT id FROM temp.chosen) AND theirs.finished > ours.finished"));
+            " WHERE r.trial IN (SELECT id FROM temp.chosen)" +
+            is_one + " AND " + CountedDateSql("theirs.finished") + " > " +
+            CountedDateSql("ours.finished")));
   }
   return {};
 }
 
-Status Copier::CopyLog(std::int64_t source_job, std::int64_t job, std::string_view task) {
+Status Copier::CopyLog(std::int64_t source_job, std::int64_t job, std::string_view task,
+                       const std::function<void(const std::string&)>& refused) {
   const char* select = "SELECT kind, payload FROM %.log WHERE job = ?1 AND task = ?2 ORDER BY seq";
   const auto prepare = [&](const std::string& side) {
     std::string sql = select;
@@ -255,12 +287,17 @@ Status Copier::CopyLog(std::int64_t source_job, std::int64_t job, std::string_vi
       }
       ours->Reset();  // it would otherwise read what is added
     }
+    if (const auto json = ParseJson(theirs->Text(1)); !json.ok()) {
+      refused("the search log of task '" + std::string(task.substr(0, 80)) +
+              "': from an entry on that is no JSON: " + json.status().message());
+      return {};
+    }
     add->Bind(1, job).Bind(2, task).Bind(3, theirs->Text(0)).Bind(4, theirs->Text(1));
     TW_RETURN_IF_ERROR(add->Run());
   }
 }
 
-Status Copier::CopyLogs() {
+Status Copier::CopyLogs(const std::function<void(const std::string&)>& refused) {
   struct Part {
     std::int64_t source_job, job;
     std::string task;
@@ -280,7 +317,7 @@ Status Copier::CopyLogs() {
     }
   }
   for (const Part& part : parts) {
-    TW_RETURN_IF_ERROR(CopyLog(part.source_job, part.job, part.task));
+    TW_RETURN_IF_ERROR(CopyLog(part.source_job, part.job, part.task, refused));
   }
   return {};
 }

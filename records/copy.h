@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,10 @@ class Copier {
 
   /// Which trials: those of a SELECT of ids from `source.trial`.
   Status Choose(const std::string& select);
+  /// Takes a trial out of the chosen ones.
+  Status Refuse(const std::string& id);
+  /// Imported records, by number in the source, that CopyTexts leaves out. Before it.
+  Status RefuseImported(std::int64_t id);
 
   /// Texts and jobs that the chosen trials use; with `all`, every one there is.
   Status CopyTexts(bool all);
@@ -36,9 +41,10 @@ class Copier {
   /// Rows that belong to chosen trials, such as the winners of races. Where both have one, the one
   /// whose trial is newer stays.
   Status CopyOfTrials();
-  /// What the log of the source has beyond this one's, for every job.
+  /// What the log of the source has beyond this one's, for every job. From an entry on that is no
+  /// JSON, the rest of a task's is left out and told to `refused`.
   /// Errors: kCorrupt if one log does not begin with the other.
-  Status CopyLogs();
+  Status CopyLogs(const std::function<void(const std::string& why)>& refused);
 
   /// SHA-256 over every value of the trials of one side that the other side has too: equal on both
   /// sides if and only if nothing was lost or changed.
@@ -63,7 +69,8 @@ class Copier {
   };
   Columns Mapped(const Table& table, std::string_view alias) const;
   Status CopyText(const Table& table, bool all);
-  Status CopyLog(std::int64_t source_job, std::int64_t job, std::string_view task);
+  Status CopyLog(std::int64_t source_job, std::int64_t job, std::string_view task,
+                 const std::function<void(const std::string& why)>& refused);
   Status Run(const std::string& sql) const;
 
   const Database* db_;

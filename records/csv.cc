@@ -3,6 +3,7 @@
 #include "records/care.h"
 #include "records/image.h"
 #include "records/row.h"
+#include "src/base/printable.h"
 #include "src/base/strings.h"
 
 namespace tilewright::records {
@@ -37,10 +38,12 @@ constexpr std::array kNames = {
     "others",
 };
 
-/// A field, in quotes where it needs them.
-void Put(std::string& line, std::string_view field) {
+/// A field, in quotes where it needs them. A row is one line, and none of it is what a terminal
+/// obeys: such characters, which only somebody who forges a row writes, become `?`.
+void Put(std::string& line, std::string_view text) {
+  const std::string field = Printable(text);
   if (!line.empty()) line += ',';
-  if (field.find_first_of(",\"\r\n") == std::string_view::npos) {
+  if (field.find_first_of(",\"") == std::string::npos) {
     line += field;
     return;
   }

@@ -8,29 +8,13 @@
 
 #include "records/schema.h"
 #include "src/base/files/file.h"
+#include "src/base/files/plain_file.h"
 
 namespace tilewright::records {
 namespace {
 
 // 1 GiB of address space: larger packages are refused before they get here.
 constexpr const char* kMapPragma = "PRAGMA mmap_size = 1073741824";
-
-/// A path as a URI that SQLite takes apart again into the same path.
-std::string FileUri(const std::string& path, std::string_view query) {
-  static constexpr char kHex[] = "0123456789ABCDEF";
-  std::string uri = path.starts_with('/') ? "file:" : "file:./";
-  for (const char c : path) {
-    if (c == '%' || c == '?' || c == '#') {
-      const auto byte = static_cast<unsigned char>(c);
-      uri += '%';
-      uri += kHex[byte >> 4];
-      uri += kHex[byte & 15];
-    } else {
-      uri += c;
-    }
-  }
-  return uri + "?" + std::string(query);
-}
 
 /// Lets the system read the beginning of a file, if it is not in memory yet. What a first query
 /// touches lies all over a package: page by page that waits for the disk ten times.
@@ -54,6 +38,7 @@ Result<Database> OpenWith(const std::string& name, int flags, const std::string&
 }  // namespace
 
 Result<Database> OpenImmutable(const std::string& path) {
+  TW_RETURN_IF_ERROR(CheckPlainFile(path));
   ReadAhead(path);
   auto db = OpenWith(FileUri(path, "immutable=1"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path);
   TW_RETURN_IF_ERROR(db);
@@ -125,11 +110,13 @@ Result<std::string> ImageOf(const Database& db) {
 
 Result<AttachedSource> AttachedSource::Attach(const Database& db, const std::string& path) {
   if (!FileExists(path)) return NotFound(path + ": no such record store");
+  TW_RETURN_IF_ERROR(CheckPlainFile(path));
   auto attach = Statement::Prepare(db, "ATTACH DATABASE ?1 AS source");
   TW_RETURN_IF_ERROR(attach);
-  const Status attached = attach->Bind(1, FileUri(path, "mode=ro")).Run();
+  const Status attached = attach->Bind(1, UriToRead(path)).Run();
   if (!attached.ok()) return attached.WithContext(path);
   AttachedSource source(&db);
+  TW_RETURN_IF_ERROR(ReadWithoutLocks(db, "source", path));
   TW_RETURN_IF_ERROR(StoreVersion(db, path, "source"));
   return source;
 }

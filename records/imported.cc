@@ -1,11 +1,19 @@
 #include "records/imported.h"
 
-#include <array>
-#include <cstring>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "records/autotvm/digest.h"
 #include "records/autotvm/log_line.h"
 #include "records/autotvm/task.h"
+#include "records/inspect.h"
 #include "records/package/signing.h"
+#include "records/rules.h"
 #include "records/sqlite.h"
 #include "src/base/math.h"
 #include "src/templates/registry.h"
@@ -27,6 +35,90 @@ bool ImportedRecord::trainable() const {
   const bool as_measured =
       agreement == AutotvmAgreement::kExact || agreement == AutotvmAgreement::kExactLegacy;
   return error == 0 && as_measured && (flags & (kImportedCopy | kImportedNoCost)) == 0;
+}
+
+std::string WrongCosts(std::span<const double> costs, std::int64_t error, double least) {
+  if (error != 0) return {};
+  double sum = 0;
+  for (const double cost : costs) {
+    if (cost <= 0) return fmt::format("a cost of {:.3g} s, expected a positive one", cost);
+    sum += cost;
+  }
+  const double mean = sum / static_cast<double>(std::max<std::size_t>(1, costs.size()));
+  if (!(mean < least)) return {};
+  return fmt::format("a cost of {:.3g} s, expected at least {:.3g} s: no device does it faster",
+                     mean, least);
+}
+
+std::string WrongImported(const ImportedRecord& record) {
+  auto target = AutotvmTarget::Parse(record.target);
+  if (!target.ok()) return target.status().message();
+  if (target->canonical != record.canonical_target) return "its target is not spelt as it is";
+  auto task = AutotvmTask::Parse(record.tuple);
+  if (!task.ok()) return task.status().message();
+  const std::string key = task->workload.has_value() ? task->workload->Key() : std::string();
+  if (task->name != record.task || key != record.workload_key) {
+    return "its task is not what its arguments say";
+  }
+  const double least =
+      task->workload.has_value() ? LeastSeconds(*task->workload, target->target) : kLeastSeconds;
+  if (std::string why = WrongCosts(record.costs, record.error, least); !why.empty()) return why;
+  LogLine line;
+  if (const Status read = ParseEntities(record.entities, line); !read.ok()) return read.message();
+  line.costs = record.costs;
+  line.error = record.error;
+  line.timestamp = record.finished;
+  const double cost = line.cost();
+  if (record.cost != cost && !(std::isnan(cost) && std::isinf(record.cost))) {
+    return "its cost is not the mean of its costs";
+  }
+  std::string same_config;
+  line.AppendEntities(same_config, LogLine::Style::kSameConfig);
+  // What is no number is stored as 0.
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  for (const double all_cost :
+       {record.all_cost, kInfinite, -kInfinite, std::numeric_limits<double>::quiet_NaN()}) {
+    line.all_cost = all_cost;
+    LineDigest digest;
+    digest.Add(target->canonical);
+    digest.AddRecord(task->tuple, same_config, line);
+    if (HexText(digest.bytes()) == record.digest) return {};
+    if (record.all_cost != 0) break;
+  }
+  return "its digest is not that of its values: it was changed";
+}
+
+Status ForEachWrongImported(const Database& db, std::string_view schema,
+                            const std::function<bool(std::int64_t, const std::string&)>& wrong) {
+  const std::string at(schema);
+  auto known =
+      QueryInt(db, "SELECT count(*) FROM " + at + ".sqlite_schema WHERE name = 'imported'");
+  TW_RETURN_IF_ERROR(known);
+  if (*known == 0) return {};  // of the first version
+  // typeof: a number that is none would be read as 0.
+  auto query = Statement::Prepare(
+      db, "SELECT " + std::string(ImportedColumns()) +
+              ", typeof(digest) || typeof(line) || typeof(config_index) || typeof(entities) ||"
+              " typeof(code_hash) || typeof(costs) || typeof(cost) || typeof(error) ||"
+              " typeof(all_cost) || typeof(finished) || typeof(tvm_version) || typeof(agreement) ||"
+              " typeof(flags) FROM " +
+              at + ".imported JOIN " + at +
+              ".imported_task ON imported_task.id = imported.task JOIN " + at +
+              ".imported_target ON imported_target.id = imported.target JOIN " + at +
+              ".imported_source ON imported_source.id = imported.source ORDER BY imported.id");
+  TW_RETURN_IF_ERROR(query);
+  constexpr int kTypesColumn = 21;
+  constexpr std::string_view kTypes =
+      "blobintegerintegertexttextblobrealintegerrealrealtextintegerinteger";
+  while (true) {
+    auto row = query->Step();
+    TW_RETURN_IF_ERROR(row);
+    if (!*row) return {};
+    const std::string why = query->Text(kTypesColumn) == kTypes
+                                ? WrongImported(ReadImported(*query))
+                                : "a column holds what it is not made for";
+    if (!why.empty() && !wrong(query->Int(0), why)) return {};
+  }
 }
 
 std::string_view ImportedColumns() {

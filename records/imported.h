@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <functional>
 #include <optional>
 #include <string>
@@ -56,6 +57,14 @@ struct ImportedRecord {
   /// False for what was edited, copied, failed or has no cost: a cost model must not learn from it.
   bool trainable() const;
 };
+
+/// What is wrong with the costs of a record that was measured; empty: nothing. Costs that are no
+/// finite number are none: such a record is never served. least: LeastSeconds of its task.
+std::string WrongCosts(std::span<const double> costs, std::int64_t error, double least);
+
+/// Why an imported record may not be used: its values make no sense, or its digest is not that of
+/// its values. Empty: it may.
+std::string WrongImported(const ImportedRecord& record);
 
 /// Columns of `imported` and its texts, and their row as a record.
 std::string_view ImportedColumns();

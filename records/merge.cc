@@ -9,14 +9,17 @@
 #include <filesystem>
 #include <utility>
 
+#include "records/care.h"
 #include "records/copy.h"
 #include "records/image.h"
+#include "records/inspect.h"
 #include "records/network.h"
 #include "records/schema.h"
 #include "records/store.h"
 #include "src/base/files/file.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
+#include "src/templates/text/text_template.h"
 
 namespace tilewright::records {
 namespace {
@@ -40,22 +43,112 @@ Status CheckSource(const std::string& path) {
   return ToStatus(StoreVersion(*db, path));
 }
 
-Status CopyFacts(const Database& db, const std::string& source_id, const MergeReport& report) {
+/// Facts of the source, and the texts of its schedules that are sound. Facts of other stores that
+/// it has taken in are kept as they are here where both have one.
+Status CopyFacts(const Database& db, const std::string& source_id, const RowInspector& inspector,
+                 const MergeReport& report) {
   const std::string prefix = "store/" + source_id + "/";
-  auto copy = Statement::Prepare(
+  auto texts = Statement::Prepare(
       db,
-      "INSERT OR REPLACE INTO main.fact (key, value) SELECT CASE WHEN key LIKE 'store/%'"
-      " OR key LIKE 'schedule/%' THEN key ELSE ?1 || key END, value FROM source.fact WHERE key <> "
-      "'store_id'");
-  TW_RETURN_IF_ERROR(copy);
-  TW_RETURN_IF_ERROR(copy->Bind(1, prefix).Run());
+      "INSERT INTO main.fact (key, value) SELECT key, value FROM source.fact WHERE key = ?1"
+      " ON CONFLICT (key) DO NOTHING");
+  TW_RETURN_IF_ERROR(texts);
+  auto keys = Statement::Prepare(db,
+                                 "SELECT key FROM source.fact WHERE key >= 'schedule/' AND"
+                                 " key < 'schedule0'");
+  TW_RETURN_IF_ERROR(keys);
+  while (true) {
+    auto row = keys->Step();
+    TW_RETURN_IF_ERROR(row);
+    if (!*row) break;
+    if (inspector.wrong_texts().contains(std::string(keys->Text(0)))) continue;
+    texts->Bind(1, keys->Text(0));
+    TW_RETURN_IF_ERROR(texts->Run());
+  }
+  TW_RETURN_IF_ERROR(
+      db.Execute("INSERT OR IGNORE INTO main.fact (key, value) SELECT key, value FROM source.fact"
+                 " WHERE key >= 'store/' AND key < 'store0' AND typeof(value) = 'text'"));
+  auto own = Statement::Prepare(
+      db,
+      "INSERT OR REPLACE INTO main.fact (key, value) SELECT ?1 || key, value FROM source.fact"
+      " WHERE key <> 'store_id' AND NOT (key >= 'store/' AND key < 'store0') AND NOT"
+      " (key >= 'schedule/' AND key < 'schedule0') AND typeof(key) = 'text' AND"
+      " typeof(value) = 'text'");
+  TW_RETURN_IF_ERROR(own);
+  TW_RETURN_IF_ERROR(own->Bind(1, prefix).Run());
   const Json merged = {{"trials", report.trials}, {"sha256", report.sha256}};
   auto note = Statement::Prepare(db, "INSERT OR REPLACE INTO main.fact VALUES (?1, ?2)");
   TW_RETURN_IF_ERROR(note);
   return note->Bind(1, prefix + "merged").Bind(2, DumpJson(merged)).Run();
 }
 
-Result<MergeReport> MergeOne(const Database& db, const std::string& path) {
+/// The registry with the texts of schedules that the store has, so that a text of the source that
+/// has one of their names is compared with it.
+Status AddOwnTexts(const Database& db, TemplateRegistry& templates) {
+  auto query = Statement::Prepare(
+      db, "SELECT key, value FROM main.fact WHERE key >= 'schedule/' AND key < 'schedule0'");
+  TW_RETURN_IF_ERROR(query);
+  while (true) {
+    auto row = query->Step();
+    TW_RETURN_IF_ERROR(row);
+    if (!*row) return {};
+    auto parsed = ParseScheduleText(query->Text(1), "a schedule");
+    if (!parsed.ok() || !TakeScheduleKey(query->Text(0), *parsed)) continue;
+    // One that was given under this name is compared with, too.
+    [[maybe_unused]] const Status added = AddScheduleText(templates, *std::move(parsed));
+  }
+}
+
+/// Rows of the source that are refused, counted and told.
+class Refusals {
+ public:
+  explicit Refusals(MergeReport& report) : report_(report) {}
+  void Add(const std::string& why) {
+    ++report_.refused;
+    if (report_.reasons.size() < MergeReport::kMostReasons) report_.reasons.push_back(why);
+  }
+
+ private:
+  MergeReport& report_;
+};
+
+/// Takes the rows that may not be used out of what is copied. returns the trials among them.
+Result<std::int64_t> RefuseRows(const Database& db, RowInspector& inspector, Copier& copier,
+                                Refusals& refusals) {
+  for (const auto& [key, why] : inspector.wrong_texts()) refusals.Add(key + ": " + why);
+  std::vector<std::string> ids;
+  TW_RETURN_IF_ERROR(inspector.ForEachWrong({}, [&](const std::string& id, const std::string& why) {
+    ids.push_back(id);
+    refusals.Add("trial " + id.substr(0, 40) + ": " + why);
+    return true;
+  }));
+  for (const std::string& id : ids) TW_RETURN_IF_ERROR(copier.Refuse(id));
+  std::vector<std::int64_t> imported;
+  TW_RETURN_IF_ERROR(
+      ForEachWrongImported(db, "source", [&](std::int64_t id, const std::string& why) {
+        imported.push_back(id);
+        refusals.Add("imported record " + std::to_string(id) + ": " + why);
+        return true;
+      }));
+  for (const std::int64_t id : imported) TW_RETURN_IF_ERROR(copier.RefuseImported(id));
+  auto stray = Statement::Prepare(
+      db,
+      "SELECT b.trial FROM source.best b LEFT JOIN source.trial t ON t.id = b.trial AND"
+      " t.workload = b.workload AND t.target = b.target AND t.device = b.device AND"
+      " t.job = b.job WHERE t.id IS NULL");
+  TW_RETURN_IF_ERROR(stray);
+  while (true) {
+    auto row = stray->Step();
+    TW_RETURN_IF_ERROR(row);
+    if (!*row) break;
+    refusals.Add("winner of a race that is no trial of its task: " +
+                 std::string(stray->Text(0).substr(0, 40)));
+  }
+  return static_cast<std::int64_t>(ids.size());
+}
+
+Result<MergeReport> MergeOne(const TemplateRegistry& templates, const Database& db,
+                             const std::string& path) {
   auto attached = AttachedSource::Attach(db, path);
   TW_RETURN_IF_ERROR(attached);
   auto source_id = StoreIdOf(db, "source");
@@ -73,14 +166,21 @@ Result<MergeReport> MergeOne(const Database& db, const std::string& path) {
   TW_RETURN_IF_ERROR(before);
   auto log_before = QueryInt(db, "SELECT count(*) FROM main.log");
   TW_RETURN_IF_ERROR(log_before);
+  TemplateRegistry known = templates;
+  TW_RETURN_IF_ERROR(AddOwnTexts(db, known));
+  auto inspector = RowInspector::Create(known, db, "source");
+  TW_RETURN_IF_ERROR(inspector);
+  Refusals refusals(report);
   TW_RETURN_IF_ERROR(copier->Choose("SELECT id FROM source.trial"));
+  auto refused = RefuseRows(db, *inspector, *copier, refusals);
+  TW_RETURN_IF_ERROR(refused);
   auto shared =
       QueryInt(db, "SELECT count(*) FROM temp.chosen WHERE id IN (SELECT id FROM main.trial)");
   TW_RETURN_IF_ERROR(shared);
   TW_RETURN_IF_ERROR(copier->CopyTexts(true));
   TW_RETURN_IF_ERROR(copier->CopyTrials());
   TW_RETURN_IF_ERROR(copier->CopyOfTrials());
-  TW_RETURN_IF_ERROR(copier->CopyLogs());
+  TW_RETURN_IF_ERROR(copier->CopyLogs([&](const std::string& why) { refusals.Add(why); }));
   auto proof = copier->ProveSame();
   TW_RETURN_IF_ERROR(proof);
   report.trials = proof->trials;
@@ -93,11 +193,12 @@ Result<MergeReport> MergeOne(const Database& db, const std::string& path) {
   TW_RETURN_IF_ERROR(there);
   report.added = *after - *before;
   report.log_entries_added = *log_after - *log_before;
-  if (report.added != report.trials - *shared || report.trials != *there) {
+  if (report.added != report.trials - *shared || report.trials + *refused != *there) {
     return Corrupt("of " + std::to_string(*there) + " trials, " + std::to_string(*shared) +
-                   " of them known, " + std::to_string(report.added) + " would be added");
+                   " of them known, " + std::to_string(*refused) + " refused, " +
+                   std::to_string(report.added) + " would be added");
   }
-  TW_RETURN_IF_ERROR(CopyFacts(db, *source_id, report));
+  TW_RETURN_IF_ERROR(CopyFacts(db, *source_id, *inspector, report));
   TW_RETURN_IF_ERROR(transaction->Commit());
   return report;
 }
@@ -131,7 +232,8 @@ std::string ValuesOf(SplitBy by) {
 
 }  // namespace
 
-Result<std::vector<MergeReport>> MergeStores(const std::string& into,
+Result<std::vector<MergeReport>> MergeStores(const TemplateRegistry& templates,
+                                             const std::string& into,
                                              const std::vector<std::string>& from) {
   for (const std::string& path : from) {
     if (!FileExists(path)) return NotFound(path + ": no such record store");
@@ -145,7 +247,7 @@ Result<std::vector<MergeReport>> MergeStores(const std::string& into,
   TW_RETURN_IF_ERROR(db);
   std::vector<MergeReport> reports;
   for (const std::string& path : from) {
-    auto report = MergeOne(*db, path);
+    auto report = MergeOne(templates, *db, path);
     if (!report.ok()) {
       return report.status().WithContext(path + ": not merged into " + into);
     }
@@ -197,10 +299,18 @@ Status FillPart(const std::string& source, SplitPart& part, SplitBy by) {
 
 }  // namespace
 
-Result<std::vector<SplitPart>> SplitStore(const std::string& path, const std::string& folder,
+Result<std::vector<SplitPart>> SplitStore(const std::string& store, const std::string& folder,
                                           SplitBy by) {
-  if (!FileExists(path)) return NotFound(path + ": no such record store");
-  TW_RETURN_IF_ERROR(CheckSource(path));
+  if (!FileExists(store)) return NotFound(store + ": no such record store");
+  TW_RETURN_IF_ERROR(CheckSource(store));
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) return Unavailable(folder + ": cannot be made: " + failed.message());
+  // The store as it is at one moment: who writes to it meanwhile changes no part. It goes with the
+  // object.
+  const Unfinished copy = Unfinished::Beside(folder + "/" + "store.db");
+  const std::string& path = copy.path();
+  TW_RETURN_IF_ERROR(BackupStore(store, path));
   std::vector<SplitPart> parts;
   std::int64_t trials = 0;
   {
@@ -224,9 +334,6 @@ Result<std::vector<SplitPart>> SplitStore(const std::string& path, const std::st
       parts.push_back(std::move(part));
     }
   }
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  if (failed) return Unavailable(folder + ": cannot be made: " + failed.message());
   std::int64_t copied = 0;
   for (SplitPart& part : parts) {
     const Status filled = FillPart(path, part, by);
@@ -234,8 +341,8 @@ Result<std::vector<SplitPart>> SplitStore(const std::string& path, const std::st
     copied += part.trials;
   }
   if (copied != trials) {
-    return Corrupt(path + ": of " + std::to_string(trials) + " trials " + std::to_string(copied) +
-                   " are in the parts; the store changed meanwhile, or is damaged");
+    return Corrupt(store + ": of " + std::to_string(trials) + " trials " + std::to_string(copied) +
+                   " are in the parts; the store is damaged");
   }
   return parts;
 }

@@ -7,16 +7,18 @@
 //      first (they were compared interleaved), then single trials, each by value and config index.
 //      One that was measured in noise gives way to the best that was measured later in quiet, even
 //      if that is slower, by up to a quarter: its value says less than it seems to.
-//   2. near hit: same workload, but another target or device whose code can run here (its
-//      instruction sets are a subset of ours, or of those that the target's code may use), or
-//      another version of template or code generator; for as many threads: a tiling for one thread
-//      was up to 27 % slower on two than the default config.
+//   2. near hit: same workload, but another target or device whose code can run here: its
+//      instruction sets are a subset of ours, its target needs nothing that the one asked for has
+//      not, and the space of the one asked for has the config; for as many threads: a tiling for
+//      one thread was up to 27 % slower on two than the default config.
 //   3. near hit: the nearest workload of the same operator, types, layouts and kernel, same target
 //      and device, whose config the workload's own space contains.
 //   4. miss, naming the nearest workloads that have records.
 //
-// Records whose template calls a library are left out unless the target names the library (-libs)
-// and it is on this machine; the best one that was left out is told.
+// Rows that break the rules of records/rules.h (values, or a config that is in no space of its
+// template) are left out, and told of. Records whose template calls a library are left out unless
+// the target names the library (-libs) and it is on this machine; the best one that was left out is
+// told.
 
 #include <algorithm>
 #include <array>
@@ -31,6 +33,7 @@
 #include "src/base/plugin_key.h"
 #include "src/base/strings.h"
 #include "src/space/front.h"
+#include "src/target/gpu.h"
 #include "src/target/library.h"
 #include "src/templates/registry.h"
 
@@ -79,6 +82,14 @@ std::string Versions(const Trial& trial) {
                                                                      : "");
 }
 
+/// Whether code for one target needs nothing that the other has not: instruction sets of a CPU, the
+/// capability of a GPU.
+bool NeedsNoMore(const Target& recorded, const Target& asked) {
+  const auto needs = ComputeCapabilityOf(recorded), has = ComputeCapabilityOf(asked);
+  if (needs.ok() != has.ok()) return false;
+  return needs.ok() ? *needs <= *has : RunsWherever(recorded, asked);
+}
+
 std::string Percent(double ratio) {
   return std::to_string(static_cast<int>(std::lround((ratio - 1) * 100))) + " %";
 }
@@ -102,6 +113,16 @@ class LibraryRule {
       not_loaded_ = WhyNotTemplate(templates_, template_key, static_cast<int>(template_version));
     }
     return false;
+  }
+  /// Tells of a row that may not be used.
+  void LeaveOut(std::string why) {
+    if (left_out_++ == 0) why_left_out_ = std::move(why);
+  }
+  /// Rows that may not be used, and why the first of them; empty if there were none.
+  std::string left_out() const {
+    if (left_out_ == 0) return {};
+    const std::string others = std::to_string(left_out_ - 1) + " more (`tilewright records check`)";
+    return why_left_out_ + (left_out_ > 1 ? "; " + others : std::string());
   }
   bool Allows(const Trial& trial) {
     const KernelLibrary* library = LibraryOfTemplate(trial.candidate.template_key);
@@ -142,7 +163,8 @@ class LibraryRule {
   const Workload& workload_;
   const Target& target_;
   const CallRule& refuses_call_;
-  std::string passed_over_, not_loaded_;
+  std::string passed_over_, not_loaded_, why_left_out_;
+  std::int64_t left_out_ = 0;
   std::vector<Refused>* refused_ = nullptr;
 };
 
@@ -229,13 +251,19 @@ Result<std::optional<Record>> Finder::Next(Store::Impl& impl, Statement& query,
     TW_RETURN_IF_ERROR(row);
     if (!*row) break;
     if (!libraries.IsCurrent(query.Text(6), query.Int(7), query.Int(8))) continue;
-    const double value = query.Real(13);
-    if (!std::isfinite(value) || value <= 0) continue;  // a row that somebody forged
     auto device = impl.texts.DeviceOf(impl.db, query.Int(4));
-    TW_RETURN_IF_ERROR(device);
+    if (!device.ok()) {  // a row that somebody forged, as below
+      if (device.status().code() != StatusCode::kCorrupt) return device.status();
+      libraries.LeaveOut(device.status().message());
+      continue;
+    }
     if (!accepts(query.Int(3), **device)) continue;
     auto record = ReadRow(impl.db, query, impl.texts);
-    TW_RETURN_IF_ERROR(record);
+    if (!record.ok() && record.status().code() != StatusCode::kCorrupt) return record.status();
+    if (std::string why = WhyUnsound(impl, libraries.templates(), query, record); !why.empty()) {
+      libraries.LeaveOut(std::move(why));
+      continue;
+    }
     if (takes(record->trial) && libraries.Allows(record->trial)) found = std::move(*record);
   }
   return found;
@@ -299,16 +327,28 @@ Result<Answer> Finder::NearDevice(Store::Impl& impl, std::int64_t workload, cons
                    " AND outcome = 0 AND verified = 1 ORDER BY value, config_index");
   TW_RETURN_IF_ERROR(query);
   query->Bind(1, workload);
-  auto record =
-      First(impl, *query, libraries, [&](std::int64_t number, const DeviceFingerprint& d) {
+  const Target plain = WithoutLibraries(target);
+  Config config;  // as the space of what is asked for has it
+  auto record = First(
+      impl, *query, libraries,
+      [&](std::int64_t number, const DeviceFingerprint& d) {
         const auto recorded = impl.texts.TargetOf(impl.db, number);
         if (!recorded.ok() || (*recorded)->num_threads() != target.num_threads()) return false;
-        return device.is_any() ? RunsWherever(**recorded, target) && d.kind == device.kind
-                               : device.Includes(d);
+        // What the code may use is what the target says, whatever else this machine has.
+        return NeedsNoMore(**recorded, target) &&
+               (device.is_any() ? d.kind == device.kind : device.Includes(d));
+      },
+      [&](const Trial& trial) {
+        Candidate here = trial.candidate;
+        here.task.target = plain;
+        auto located = impl.spaces.Locate(libraries.templates(), here);
+        if (located.ok()) config = *std::move(located);
+        return located.ok();
       });
   TW_RETURN_IF_ERROR(record);
   if (!record->has_value()) return Answer{};
   Answer answer{AnswerKind::kNearHit, std::move(*record), kOtherModelSlowdown, {}, {}};
+  answer.record->trial.candidate.config = std::move(config);
   const Trial& trial = answer.record->trial;
   answer.explanation = "near hit: same workload, but measured for target '" +
                        trial.candidate.task.target.ToString() + "' on '" + trial.device.model +
@@ -337,7 +377,11 @@ Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
     TW_RETURN_IF_ERROR(row);
     if (!*row) break;
     auto other = impl.texts.WorkloadOf(impl.db, list->Int(0));
-    TW_RETURN_IF_ERROR(other);
+    if (!other.ok()) {
+      if (other.status().code() != StatusCode::kCorrupt) return other.status();
+      libraries.LeaveOut(other.status().message());
+      continue;
+    }
     neighbours.push_back({Distance(workload, **other), list->Int(0), std::string(list->Text(1))});
   }
   std::sort(neighbours.begin(), neighbours.end(), [](const Neighbour& a, const Neighbour& b) {
@@ -506,6 +550,9 @@ Result<Answer> Store::Query(const TemplateRegistry& templates, const Workload& w
   auto answer = Finder::Find(*impl_, workload, target, device, libraries);
   TW_RETURN_IF_ERROR(answer);
   answer->TellLeftOut(libraries.passed_over(), libraries.not_loaded());
+  if (const std::string why = libraries.left_out(); !why.empty()) {
+    answer->explanation += "; left out: " + why;
+  }
   return answer;
 }
 
@@ -565,7 +612,9 @@ Result<FrontAnswer> Store::Front(const TemplateRegistry& templates, const Worklo
 }
 
 void Store::ForgetTexts() const {
-  impl_->texts = {};
+  impl_->texts = TextCache();
+  impl_->verdicts.clear();
+  impl_->least_seconds.clear();
   impl_->workload_numbers.clear();
   impl_->target_numbers.clear();
 }

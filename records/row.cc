@@ -1,9 +1,14 @@
 #include "records/row.h"
 
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <utility>
 
+#include "records/rules.h"
 #include "src/base/json.h"
+#include "src/base/strings.h"
 #include "src/target/device.h"
 #include "src/templates/registry.h"
 
@@ -12,10 +17,42 @@ namespace {
 
 constexpr std::size_t kMostOthers = 16;
 
+/// What the columns of a trial hold, in the order of kTrialColumns.
+constexpr std::string_view kTrialTypes = "TIIIIITIITITTRRBIRRRIRRRT";
+static_assert(kTrialTypes.size() == kTrialColumnCount);
+/// Place of the one that may be null.
+constexpr std::size_t kPredicted = 23;
+
+/// Errors: kCorrupt naming the column that holds something else.
+Status CheckTypes(const Statement& row) {
+  for (std::size_t i = 0; i < kTrialTypes.size(); ++i) {
+    const char type = row.Type(static_cast<int>(i));
+    if (type == kTrialTypes[i] || (i == kPredicted && type == 'N')) continue;
+    const std::vector<std::string> names = Split(kTrialColumns, ',');
+    const auto name_of = [](char t) {
+      return t == 'T'   ? "a text"
+             : t == 'I' ? "an integer"
+             : t == 'R' ? "a number"
+             : t == 'B' ? "bytes"
+                        : "nothing";
+    };
+    return Corrupt("its column" + names[i].substr(names[i].rfind('.')).replace(0, 1, " ") +
+                   " holds " + name_of(type) + ", expected " + name_of(kTrialTypes[i]));
+  }
+  return {};
+}
+
+/// A version as it is stored. Errors: kCorrupt for what is none.
+Result<int> VersionIn(const Statement& row, int column, const char* what) {
+  const std::int64_t number = row.Int(column);
+  if (number >= 0 && number <= std::numeric_limits<int>::max()) return static_cast<int>(number);
+  return Corrupt(std::string(what) + " version " + std::to_string(number));
+}
+
 /// Looks a number up in one of the text tables and parses its text, once per number.
 template <typename T, typename ParseText>
 Result<const T*> Cached(std::unordered_map<std::int64_t, T>& cache, const Database& db,
-                        std::int64_t id, const char* sql, ParseText parse) {
+                        std::int64_t id, const std::string& sql, ParseText parse) {
   if (const auto found = cache.find(id); found != cache.end()) return &found->second;
   auto query = Statement::Prepare(db, sql);
   TW_RETURN_IF_ERROR(query);
@@ -24,6 +61,9 @@ Result<const T*> Cached(std::unordered_map<std::int64_t, T>& cache, const Databa
   TW_RETURN_IF_ERROR(row);
   if (!*row)
     return Corrupt("record store: a trial names text " + std::to_string(id) + " that is not there");
+  if (query->Type(0) != 'T') {
+    return Corrupt("record store: text " + std::to_string(id) + " is no text");
+  }
   auto value = parse(query->Text(0));
   if (!value.ok()) return Corrupt("record store: " + value.status().message());
   return &cache.emplace(id, std::move(*value)).first->second;
@@ -33,27 +73,49 @@ Result<const T*> Cached(std::unordered_map<std::int64_t, T>& cache, const Databa
 
 bool IsQuieter(const Trial& trial, const Trial& disturbed) {
   return trial.quiet_share >= 0 && !trial.disturbed() &&
-         trial.finished_unix_seconds > disturbed.finished_unix_seconds &&
+         CountedDate(trial.finished_unix_seconds) > CountedDate(disturbed.finished_unix_seconds) &&
          trial.value <= kMostSlowerOfQuieter * disturbed.value;
 }
 
+Result<std::string> TrialColumnsIn(const Database& db, std::string_view schema) {
+  // Columns that came with later versions, and what they say of trials of before.
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kLater = {
+      {{"quiet", "-1.0"}, {"predicted", "NULL"}, {"others", "''"}}};
+  std::string columns(kTrialColumns);
+  for (const auto& [name, instead] : kLater) {
+    auto known =
+        QueryInt(db, "SELECT count(*) FROM pragma_table_info('trial', '" + std::string(schema) +
+                         "') WHERE name = '" + std::string(name) + "'");
+    TW_RETURN_IF_ERROR(known);
+    const std::string column = "trial." + std::string(name);
+    if (*known == 0) columns.replace(columns.find(column), column.size(), instead);
+  }
+  return columns;
+}
+
 Result<const Workload*> TextCache::WorkloadOf(const Database& db, std::int64_t id) {
-  return Cached(workloads_, db, id, "SELECT key FROM workload WHERE id = ?1", Workload::Parse);
+  return Cached(workloads_, db, id, "SELECT key FROM " + schema_ + ".workload WHERE id = ?1",
+                Workload::Parse);
 }
 Result<const Target*> TextCache::TargetOf(const Database& db, std::int64_t id) {
-  return Cached(targets_, db, id, "SELECT text FROM target WHERE id = ?1", Target::Parse);
+  return Cached(targets_, db, id, "SELECT text FROM " + schema_ + ".target WHERE id = ?1",
+                Target::Parse);
 }
 Result<const DeviceFingerprint*> TextCache::DeviceOf(const Database& db, std::int64_t id) {
-  return Cached(devices_, db, id, "SELECT text FROM device WHERE id = ?1",
+  return Cached(devices_, db, id, "SELECT text FROM " + schema_ + ".device WHERE id = ?1",
                 DeviceFingerprint::Parse);
 }
 Result<const Epilogue*> TextCache::EpilogueOf(const Database& db, std::int64_t id) {
-  return Cached(epilogues_, db, id, "SELECT text FROM epilogue WHERE id = ?1", Epilogue::Parse);
+  return Cached(epilogues_, db, id, "SELECT text FROM " + schema_ + ".epilogue WHERE id = ?1",
+                Epilogue::Parse);
 }
 
 Result<Record> ReadRow(const Database& db, const Statement& row, TextCache& cache) {
   Record record;
   record.id = row.Text(0);
+  if (const Status types = CheckTypes(row); !types.ok()) {
+    return types.WithContext("trial " + record.id);
+  }
   record.job = row.Int(1);
   Trial& trial = record.trial;
   auto workload = cache.WorkloadOf(db, row.Int(2));
@@ -66,10 +128,15 @@ Result<Record> ReadRow(const Database& db, const Statement& row, TextCache& cach
   TW_RETURN_IF_ERROR(epilogue);
   auto config = Config::Parse(row.Text(9));
   if (!config.ok()) return Corrupt("trial " + record.id + ": " + config.status().message());
+  const auto template_version = VersionIn(row, 7, "template");
+  const auto codegen_version = VersionIn(row, 8, "code generator");
+  for (const Status& status : {ToStatus(template_version), ToStatus(codegen_version)}) {
+    if (!status.ok()) return status.WithContext("trial " + record.id);
+  }
   trial.candidate = {Task{**workload, **target}, **epilogue, std::string(row.Text(6)),
-                     static_cast<int>(row.Int(7)), std::move(*config)};
+                     *template_version, std::move(*config)};
   trial.device = **device;
-  trial.codegen_version = static_cast<int>(row.Int(8));
+  trial.codegen_version = *codegen_version;
   const std::int64_t outcome = row.Int(10);
   if (outcome < 0 || outcome > static_cast<std::int64_t>(Outcome::kDeviceLost)) {
     return Corrupt("trial " + record.id + ": outcome " + std::to_string(outcome) +
@@ -81,9 +148,16 @@ Result<Record> ReadRow(const Database& db, const Statement& row, TextCache& cach
   trial.value = row.Real(13);
   trial.noise = row.Real(14);
   const std::string_view samples = row.Bytes(15);
+  if (samples.size() % sizeof(double) != 0) {
+    return Corrupt("trial " + record.id + ": its samples are cut off");
+  }
   trial.samples.resize(samples.size() / sizeof(double));
   if (!trial.samples.empty()) {
     std::memcpy(trial.samples.data(), samples.data(), trial.samples.size() * sizeof(double));
+  }
+  if (row.Int(16) != 0 && row.Int(16) != 1) {
+    return Corrupt("trial " + record.id + ": verified is " + std::to_string(row.Int(16)) +
+                   ", expected 0 or 1");
   }
   trial.verified = row.Int(16) != 0;
   trial.max_abs_error = row.Real(17);

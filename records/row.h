@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "records/identity.h"
 #include "records/sqlite.h"
 #include "records/store.h"
 
@@ -16,7 +17,8 @@ class TemplateRegistry;
 
 namespace tilewright::records {
 
-/// Columns every reader of trials selects, in the order ReadRow expects.
+/// Columns every reader of trials selects, in the order ReadRow expects. Of stores of an older
+/// schema: TrialColumnsIn.
 inline constexpr std::string_view kTrialColumns =
     "trial.id, trial.job, trial.workload, trial.target, trial.device, trial.epilogue,"
     " trial.template, trial.template_version, trial.codegen_version, trial.config, trial.outcome,"
@@ -25,6 +27,8 @@ inline constexpr std::string_view kTrialColumns =
     " trial.quiet, trial.predicted, trial.others";
 /// How many they are: what a statement selects beside them comes after.
 inline constexpr int kTrialColumnCount = 25;
+/// kTrialColumns, with what stands for the columns that the attached database `schema` has not.
+Result<std::string> TrialColumnsIn(const Database& db, std::string_view schema);
 
 /// SQL: 1 for a trial that Trial::disturbed says of, else 0. A sample takes eight bytes.
 inline constexpr std::string_view kDisturbedSql =
@@ -41,12 +45,15 @@ inline constexpr double kMostSlowerOfQuieter = 1.25;
 /// reading a row parses its config only.
 class TextCache {
  public:
+  /// schema: of the attached database whose texts they are.
+  explicit TextCache(std::string schema = "main") : schema_(std::move(schema)) {}
   Result<const Workload*> WorkloadOf(const Database& db, std::int64_t id);
   Result<const Target*> TargetOf(const Database& db, std::int64_t id);
   Result<const DeviceFingerprint*> DeviceOf(const Database& db, std::int64_t id);
   Result<const Epilogue*> EpilogueOf(const Database& db, std::int64_t id);
 
  private:
+  std::string schema_;
   // Their values stay where they are: pointers to them are handed out.
   std::unordered_map<std::int64_t, Workload> workloads_;
   std::unordered_map<std::int64_t, Target> targets_;
@@ -55,16 +62,13 @@ class TextCache {
 };
 
 /// The record in the statement's current row, whose first columns are kTrialColumns.
-/// Errors: kCorrupt if a text in it does not parse.
+/// Errors: kCorrupt if a text in it does not parse, or a column holds what it is not made for.
 Result<Record> ReadRow(const Database& db, const Statement& row, TextCache& cache);
 
 /// What else a run said, as it is stored: JSON, empty if there is nothing.
 std::string OthersText(const std::map<std::string, double>& others);
 /// Back from the text. Errors: kCorrupt for what is none, or a value that is not positive.
 Result<std::map<std::string, double>> OthersFrom(std::string_view text);
-
-/// 128 bits of store, device, job, task, template, config and attempt, as 32 hexadecimal digits.
-std::string TrialId(std::string_view store_id, std::string_view job_name, const Trial& trial);
 
 /// True if a kernel of this template and these versions is what would be made today.
 bool VersionsAreCurrent(const TemplateRegistry& templates, std::string_view template_key,

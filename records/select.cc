@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "records/front/front.h"
+#include "records/inspect.h"
 #include "records/row.h"
+#include "records/rules.h"
 #include "src/space/front.h"
 
 namespace tilewright::records {
@@ -55,6 +57,7 @@ Status FindFronts(const Database& db, std::string_view schema) {
       " others, template || ' ' || config, finished, metric, noise FROM " +
           table + " WHERE outcome = 0 AND verified = 1 AND others <> '' AND " +
           std::string(kValueIsFine) + " AND NOT " + std::string(kDisturbedSql) +
+          " AND id NOT IN (SELECT id FROM temp.refused)"
           " AND (template, template_version, codegen_version) IN (SELECT * FROM temp.current)"
           " ORDER BY 1, id");
   TW_RETURN_IF_ERROR(list);
@@ -85,9 +88,38 @@ Status FindFronts(const Database& db, std::string_view schema) {
   return {};
 }
 
+/// Fills temp.refused with those of the trials that could be served; needs temp.current.
+Result<RefusedRows> FindRefused(const TemplateRegistry& templates, const Database& db,
+                                std::string_view schema) {
+  TW_RETURN_IF_ERROR(
+      db.Execute("DROP TABLE IF EXISTS temp.refused; CREATE TEMP TABLE refused (id TEXT PRIMARY"
+                 " KEY) WITHOUT ROWID"));
+  auto inspector = RowInspector::Create(templates, db, schema);
+  TW_RETURN_IF_ERROR(inspector);
+  RefusedRows rows;
+  std::vector<std::string> ids;
+  TW_RETURN_IF_ERROR(inspector->ForEachWrong(
+      "SELECT id FROM " + std::string(schema) +
+          ".trial WHERE outcome = 0 AND verified = 1 AND (template, template_version,"
+          " codegen_version) IN (SELECT * FROM temp.current)",
+      [&](const std::string& id, const std::string& why) {
+        if (rows.count++ == 0) rows.first = "trial " + id.substr(0, 40) + ": " + why;
+        ids.push_back(id);
+        return true;
+      }));
+  auto insert = Statement::Prepare(db, "INSERT OR IGNORE INTO temp.refused VALUES (?1)");
+  TW_RETURN_IF_ERROR(insert);
+  for (const std::string& id : ids) {
+    insert->Bind(1, id);
+    TW_RETURN_IF_ERROR(insert->Run());
+  }
+  return rows;
+}
+
 }  // namespace
 
-Status FindCurrent(const TemplateRegistry& templates, const Database& db, std::string_view schema) {
+Result<RefusedRows> FindCurrent(const TemplateRegistry& templates, const Database& db,
+                                std::string_view schema) {
   TW_RETURN_IF_ERROR(
       db.Execute("DROP TABLE IF EXISTS temp.current; CREATE TEMP TABLE current (template TEXT,"
                  " template_version INTEGER, codegen_version INTEGER)"));
@@ -100,11 +132,15 @@ Status FindCurrent(const TemplateRegistry& templates, const Database& db, std::s
   while (true) {
     auto row = list->Step();
     TW_RETURN_IF_ERROR(row);
-    if (!*row) return FindFronts(db, schema);
+    if (!*row) break;
     if (!VersionsAreCurrent(templates, list->Text(0), list->Int(1), list->Int(2))) continue;
     insert->Bind(1, list->Text(0)).Bind(2, list->Int(1)).Bind(3, list->Int(2));
     TW_RETURN_IF_ERROR(insert->Run());
   }
+  auto refused = FindRefused(templates, db, schema);
+  TW_RETURN_IF_ERROR(refused);
+  TW_RETURN_IF_ERROR(FindFronts(db, schema));
+  return refused;
 }
 
 std::string SelectRaced(std::string_view schema) {
@@ -120,20 +156,21 @@ std::string SelectServed(std::string_view schema, std::int64_t best) {
   const std::string at = std::string(schema) + ".";
   const std::string served =
       at + "trial WHERE outcome = 0 AND verified = 1 AND " + std::string(kValueIsFine) +
-      " AND (template, template_version, codegen_version) IN (SELECT * FROM temp.current)";
+      " AND (template, template_version, codegen_version) IN (SELECT * FROM temp.current)"
+      " AND id NOT IN (SELECT id FROM temp.refused)";
   if (best <= 0) return "SELECT id FROM " + served;
   const std::string task = "(PARTITION BY workload, target, device ORDER BY ";
   const std::string disturbed(kDisturbedSql);
   const std::string least = " OVER " + task + "value, config_index) AS least_";
   // The fastest answers a query even where it was measured in noise, but for what IsQuieter says.
   const std::string compared = fmt::format(
-      "SELECT *, first_value(value){0}value, first_value(finished){0}finished,"
+      "SELECT *, {3} AS counted, first_value(value){0}value, first_value({3}){0}finished,"
       " first_value({1}){0}disturbed FROM {2}",
-      least, disturbed, served);
+      least, disturbed, served, CountedDateSql("finished"));
   const std::string answers = fmt::format(
       "SELECT id, rank() OVER {}value, config_index) AS place FROM ({}) AS trial WHERE"
       " value = least_value OR (least_disturbed AND NOT {} AND quiet >= 0 AND"
-      " finished > least_finished AND value <= {} * least_value)",
+      " counted > least_finished AND value <= {} * least_value)",
       task, compared, disturbed, kMostSlowerOfQuieter);
   return "SELECT id FROM (SELECT id, rank() OVER " + task + disturbed + ", value) AS place FROM " +
          served + ") WHERE place <= " + std::to_string(best) + " UNION SELECT id FROM (" + answers +

@@ -17,10 +17,18 @@ namespace tilewright::records {
 /// Fills `temp.current (template, template_version, codegen_version)` with those of the trials of
 /// the attached database `schema` that could be served today, and `temp.front (id)` with those of
 /// them that know several metrics and that no other one of their workload, target and device beats
-/// in all of them (by ComparedValue, as Store::Front has it).
-Status FindCurrent(const TemplateRegistry& templates, const Database& db, std::string_view schema);
+/// in all of them (by ComparedValue, as Store::Front has it). Rows that may not be used
+/// (records/inspect.h) are put into `temp.refused (id)`, are in neither and in none of the
+/// selections below, and are counted.
+/// returns how many they are, and why the first of them.
+struct RefusedRows {
+  std::int64_t count = 0;
+  std::string first;  ///< empty: none
+};
+Result<RefusedRows> FindCurrent(const TemplateRegistry& templates, const Database& db,
+                                std::string_view schema);
 
-/// SQL that selects the ids of trials of `schema` that are ok, verified and current (FindCurrent):
+/// SQL that selects the ids of trials of `schema` that are ok, verified, current and not refused:
 /// the `best` fastest of each workload, target and device, and all that are equal to the last of
 /// them; winners of final races, and the configs that could not be told from those; those on the
 /// front (temp.front). 0: all.

@@ -4,8 +4,11 @@
 #include "records/sqlite.h"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "src/base/files/plain_file.h"
 #include "src/base/hash.h"
 
 namespace tilewright::records {
@@ -26,7 +29,67 @@ int WaitForLock(void*, int count) {
   return 1;
 }
 
+/// name: a path or a URI. shown: what messages call it.
+Result<Database> OpenConnection(const std::string& name, int flags, const std::string& shown) {
+  sqlite3* raw = nullptr;
+  const int code =
+      sqlite3_open_v2(name.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, nullptr);
+  Database db = Database::Adopt(raw);  // closed on every path, also after a failed open
+  if (code != SQLITE_OK) return SqliteError(raw, code, "opening " + shown);
+  sqlite3_extended_result_codes(raw, 1);
+  sqlite3_busy_handler(raw, &WaitForLock, nullptr);
+  return db;
+}
+
+bool Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+/// Whether SQLite can have a store's log and its index beside it, as it has to even for reading;
+/// true where they are there, or nothing is.
+bool CanHaveLog(const std::string& path) {
+  struct statvfs disk {};
+  if (!Exists(path) || ::statvfs(path.c_str(), &disk) != 0) return true;
+  if ((disk.f_flag & ST_RDONLY) != 0) return false;
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  // Somebody who has it open has made both.
+  return ::access(folder.c_str(), W_OK) == 0 || Exists(path + "-shm");
+}
+
+/// Whether there is something in the log beside a database.
+bool HasLog(const std::string& path) {
+  struct stat info {};
+  return ::stat((path + "-wal").c_str(), &info) == 0 && info.st_size > 0;
+}
+
 }  // namespace
+
+std::string FileUri(const std::string& path, std::string_view query) {
+  static constexpr char kHex[] = "0123456789ABCDEF";
+  std::string uri = path.starts_with('/') ? "file:" : "file:./";
+  for (const char c : path) {
+    if (c == '%' || c == '?' || c == '#') {
+      const auto byte = static_cast<unsigned char>(c);
+      uri += '%';
+      uri += kHex[byte >> 4];
+      uri += kHex[byte & 15];
+    } else {
+      uri += c;
+    }
+  }
+  return uri + "?" + std::string(query);
+}
+
+std::string UriToRead(const std::string& path) {
+  if (CanHaveLog(path)) return FileUri(path, "mode=ro");
+  return FileUri(path, HasLog(path) ? "mode=ro&vfs=unix-none" : "immutable=1");
+}
+
+Status ReadWithoutLocks(const Database& db, std::string_view schema, const std::string& path) {
+  if (CanHaveLog(path) || !HasLog(path)) return {};
+  // The index of the log is then in this connection's memory.
+  const std::string pragma = "PRAGMA " + std::string(schema) + ".locking_mode = EXCLUSIVE";
+  return db.Execute(pragma.c_str());
+}
 
 Status SqliteError(sqlite3* db, int code, std::string_view doing) {
   std::string message = std::string(doing) + ": ";
@@ -57,18 +120,18 @@ Status SqliteError(sqlite3* db, int code, std::string_view doing) {
 }
 
 Result<Database> Database::Open(const std::string& path, Mode mode) {
+  TW_RETURN_IF_ERROR(CheckPlainFile(path));
+  if (mode == Mode::kReadOnly && !CanHaveLog(path)) {
+    auto db = OpenConnection(UriToRead(path), SQLITE_OPEN_READONLY, path);
+    TW_RETURN_IF_ERROR(db);
+    TW_RETURN_IF_ERROR(ReadWithoutLocks(*db, "main", path));
+    return db;
+  }
   const int flags =
       mode == Mode::kReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-  sqlite3* raw = nullptr;
   // URIs are for what is attached later; a file whose name looks like one stays a file.
   const std::string name = path.starts_with("file:") ? "./" + path : path;
-  const int code =
-      sqlite3_open_v2(name.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, nullptr);
-  Database db = Adopt(raw);  // closed on every path, also after a failed open
-  if (code != SQLITE_OK) return SqliteError(raw, code, "opening " + path);
-  sqlite3_extended_result_codes(raw, 1);
-  sqlite3_busy_handler(raw, &WaitForLock, nullptr);
-  return db;
+  return OpenConnection(name, flags, path);
 }
 
 Database Database::Adopt(sqlite3* db) {
@@ -175,6 +238,21 @@ std::string_view Statement::Bytes(int column) const {
 
 bool Statement::IsNull(int column) const {
   return sqlite3_column_type(statement_, column) == SQLITE_NULL;
+}
+
+char Statement::Type(int column) const {
+  switch (sqlite3_column_type(statement_, column)) {
+    case SQLITE_INTEGER:
+      return 'I';
+    case SQLITE_FLOAT:
+      return 'R';
+    case SQLITE_TEXT:
+      return 'T';
+    case SQLITE_BLOB:
+      return 'B';
+    default:
+      return 'N';
+  }
 }
 
 Result<std::int64_t> QueryInt(const Database& db, std::string_view sql) {

@@ -16,10 +16,16 @@ namespace tilewright::records {
 /// not a database/corrupt -> kCorrupt, the rest -> kInternal.
 Status SqliteError(sqlite3* db, int code, std::string_view doing);
 
+/// A path as a URI that SQLite takes apart again into the same path. query: what follows the `?`.
+std::string FileUri(const std::string& path, std::string_view query);
+
 /// One connection. Move-only.
 class Database {
  public:
   enum class Mode : std::uint8_t { kReadOnly, kReadWriteCreate };
+  /// A store that lies where nothing can be written (a mounted image, a folder of another user, who
+  /// does not have it open) is read as it is, with what its log holds.
+  /// Errors: kInvalidArgument for what is no file; those of SqliteError.
   static Result<Database> Open(const std::string& path, Mode mode);
   /// Owns a connection made elsewhere (records/image.h); it is hardened (see Harden).
   static Database Adopt(sqlite3* db);
@@ -43,6 +49,13 @@ class Database {
   explicit Database(sqlite3* db) : db_(db) {}
   sqlite3* db_ = nullptr;
 };
+
+/// How a store is opened or attached for reading: as one that others may write to; or, where
+/// nothing can be written, without the locks and the index of the log that SQLite would make beside
+/// it.
+std::string UriToRead(const std::string& path);
+/// After it, before the first read. schema: as it is attached.
+Status ReadWithoutLocks(const Database& db, std::string_view schema, const std::string& path);
 
 /// Lets the schema of a database do nothing but hold data: no triggers, no views, no extensions, no
 /// functions called from it, no writing to its own tables of tables. Done for every connection.
@@ -83,6 +96,8 @@ class Statement {
   std::string_view Text(int column) const;  ///< valid until the next Step or Reset
   std::string_view Bytes(int column) const;
   bool IsNull(int column) const;
+  /// What the column holds: `I` an integer, `R` a real number, `T` a text, `B` bytes, `N` null.
+  char Type(int column) const;
 
  private:
   explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}

@@ -6,17 +6,21 @@
 // one flush. A checkpoint in between is no harm, since it syncs the log before it moves pages.
 // Append is one transaction for trials and log entries together; what it acknowledged survives kill
 // -9 and power cuts, and what it did not leaves no trace. A trial's id is a hash of where, by whom
-// and for what it was measured, so storing it twice, or merging two stores, keeps one.
+// and for what it was measured and of what came of it, so storing it twice, or merging two stores,
+// keeps one, and no row that somebody else has written stands in its place.
 
 #include "records/store.h"
 
+#include <sqlite3.h>
 #include <unistd.h>
 
 #include <unordered_map>
 
+#include "records/identity.h"
 #include "records/image.h"
 #include "records/network.h"
 #include "records/row.h"
+#include "records/rules.h"
 #include "records/schema.h"
 #include "records/sqlite.h"
 #include "records/store_impl.h"
@@ -26,42 +30,6 @@
 
 namespace tilewright::records {
 namespace {
-
-/// What is stored of a trial as text. Made before the write lock is taken: it is most of the work.
-struct TrialTexts {
-  std::string workload, op, target, device, epilogue, config, id;
-};
-
-/// 128 bits of store, device, job, task, template, config and attempt, as 32 hexadecimal digits.
-std::string HashOf(std::string_view store_id, std::string_view job_name, const Trial& trial,
-                   const TrialTexts& texts) {
-  std::string text;
-  for (const std::string_view part :
-       {store_id, std::string_view(texts.device), job_name, std::string_view(texts.workload),
-        std::string_view(texts.target), std::string_view(texts.epilogue),
-        std::string_view(trial.candidate.template_key)}) {
-    text += part;
-    text += '\n';
-  }
-  text += std::to_string(trial.candidate.template_version) + "\n";
-  text += std::to_string(trial.codegen_version) + "\n" + texts.config + "\n";
-  text += std::to_string(trial.attempt) + "\n";
-  const std::uint64_t low = Fnv1a64(text);
-  return HexOf(Mix64(low)) + HexOf(Mix64(Fnv1a64(text, low ^ 0x9E3779B97F4A7C15ULL)));
-}
-
-TrialTexts TextsOf(std::string_view store_id, std::string_view job_name, const Trial& trial) {
-  const Candidate& c = trial.candidate;
-  TrialTexts texts{c.task.workload.Key(),
-                   c.task.workload.op_name(),
-                   c.task.target.ToString(),
-                   trial.device.ToString(),
-                   c.epilogue.ToString(),
-                   c.config.ToString(),
-                   {}};
-  texts.id = HashOf(store_id, job_name, trial, texts);
-  return texts;
-}
 
 /// Number of a text in one of the tables (workload, target, …), adding it if it is new.
 Result<std::int64_t> NumberOf(const Database& db, const char* insert, const char* select,
@@ -133,26 +101,62 @@ Result<std::string> JobName(const Database& db, std::int64_t job) {
   return std::string(query->Text(0));
 }
 
-Status InsertTrial(Statement& insert, std::int64_t job, const TrialTexts& texts,
-                   const TrialNumbers& numbers, const Trial& trial) {
+Status InsertTrial(Statement& insert, std::int64_t job, const std::string& id,
+                   const TrialTexts& texts, const TrialNumbers& numbers, const Trial& trial) {
   const Candidate& c = trial.candidate;
-  insert.Bind(1, texts.id).Bind(2, job).Bind(3, numbers.workload).Bind(4, numbers.target);
+  insert.Bind(1, id).Bind(2, job).Bind(3, numbers.workload).Bind(4, numbers.target);
   insert.Bind(5, numbers.device).Bind(6, numbers.epilogue).Bind(7, c.template_key);
   insert.Bind(8, c.template_version).Bind(9, trial.codegen_version).Bind(10, c.config.index);
   insert.Bind(11, texts.config).Bind(12, static_cast<int>(trial.outcome));
-  insert.Bind(13, trial.reason).Bind(14, trial.metric).Bind(15, trial.value);
-  insert.Bind(16, trial.noise);
+  insert.Bind(13, trial.reason).Bind(14, trial.metric).Bind(15, StoredNumber(trial.value));
+  insert.Bind(16, StoredNumber(trial.noise));
   insert.BindBytes(17, trial.samples.data(), trial.samples.size() * sizeof(double));
-  insert.Bind(18, trial.verified ? 1 : 0).Bind(19, trial.max_abs_error);
-  insert.Bind(20, trial.build_seconds).Bind(21, trial.run_seconds).Bind(22, trial.attempt);
-  insert.Bind(23, trial.finished_unix_seconds).Bind(24, trial.quiet_share);
+  insert.Bind(18, trial.verified ? 1 : 0).Bind(19, StoredError(trial.max_abs_error));
+  insert.Bind(20, StoredNumber(trial.build_seconds)).Bind(21, StoredNumber(trial.run_seconds));
+  insert.Bind(22, trial.attempt).Bind(23, StoredNumber(trial.finished_unix_seconds));
+  insert.Bind(24, StoredNumber(trial.quiet_share));
   if (trial.predicted) {
-    insert.Bind(25, *trial.predicted);
+    insert.Bind(25, StoredNumber(*trial.predicted));
   } else {
     insert.BindNull(25);
   }
-  insert.Bind(26, OthersText(trial.others));
+  insert.Bind(26, texts.others);
   return insert.Run();
+}
+
+/// That the row under an id that was there already is the trial: nobody who is told that it is
+/// stored may lose it to another row.
+Status CheckIsThere(const Database& db, const std::string& store_id, const std::string& job_name,
+                    const std::string& id, TextCache& texts) {
+  auto query = Statement::Prepare(
+      db, "SELECT " + std::string(kTrialColumns) + " FROM trial WHERE trial.id = ?1");
+  TW_RETURN_IF_ERROR(query);
+  query->Bind(1, id);
+  auto row = query->Step();
+  TW_RETURN_IF_ERROR(row);
+  if (*row) {
+    const auto there = ReadRow(db, *query, texts);
+    if (there.ok() && TrialId(store_id, job_name, there->trial) == id) return {};
+  }
+  return Corrupt("another row has the id " + id +
+                 " of a new trial, which is not stored; `tilewright records check` finds it");
+}
+
+/// A store of an older schema as it would be after it was brought up to date, in memory.
+Result<Database> MigratedCopy(const Database& db, const std::string& path) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 28;
+  auto bytes =
+      QueryInt(db, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+  TW_RETURN_IF_ERROR(bytes);
+  if (*bytes > kMost) return Unsupported(path + ": too large to be read from a copy in memory");
+  auto image = ImageOf(db);
+  TW_RETURN_IF_ERROR(image);
+  constexpr std::size_t kJournalModes = 18;  // of writing and reading: 1, no log beside it
+  if (image->size() > kJournalModes + 1) (*image)[kJournalModes] = (*image)[kJournalModes + 1] = 1;
+  auto copy = records::OpenImage(*image, ImageMode::kWritable);
+  TW_RETURN_IF_ERROR(copy);
+  TW_RETURN_IF_ERROR(MigrateSchema(*copy, path));
+  return copy;
 }
 
 /// Commits without waiting for the disk while it lives, unless `full`.
@@ -194,8 +198,9 @@ std::string FilterSql(const TrialFilter& filter, std::string_view columns) {
   return select +
          " FROM (SELECT *, row_number() OVER (PARTITION BY workload, target, device, epilogue,"
          " template, template_version, codegen_version, config_index ORDER BY attempt > 0 DESC,"
-         " attempt < 0 DESC, finished DESC, attempt DESC) AS place" +
-         where + " AND outcome = 0 AND verified = 1) AS trial WHERE place = 1";
+         " attempt < 0 DESC, " +
+         CountedDateSql("finished") + " DESC, attempt DESC) AS place" + where +
+         " AND outcome = 0 AND verified = 1) AS trial WHERE place = 1";
 }
 
 void BindFilter(const TrialFilter& filter, Statement& query) {
@@ -208,10 +213,6 @@ void BindFilter(const TrialFilter& filter, Statement& query) {
 }
 
 }  // namespace
-
-std::string TrialId(std::string_view store_id, std::string_view job_name, const Trial& trial) {
-  return TextsOf(store_id, job_name, trial).id;
-}
 
 Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Store::Store(Store&&) noexcept = default;
@@ -236,9 +237,12 @@ Result<Store> Store::Open(const std::string& path, Mode mode) {
   } else {
     if (const Status current = CheckSchema(*db, path); !current.ok()) {
       if (current.code() != StatusCode::kUnsupported) return current;
-      // An older store: bring it up to date where it may be written, then read it as asked.
-      if (!Open(path, Mode::kReadWrite).ok()) return current;
-      return Open(path, mode);
+      // An older store: bring it up to date where it may be written, then read it as asked; where
+      // it may not, read a copy that is.
+      if (Open(path, Mode::kReadWrite).ok()) return Open(path, mode);
+      auto copy = MigratedCopy(*db, path);
+      if (!copy.ok()) return current;
+      return Store(std::make_unique<Impl>(*std::move(copy), path));
     }
     // 64 MiB hold what the queries of a thousand tasks touch; the default of 2 MiB reads most pages
     // again each time.
@@ -292,16 +296,20 @@ Status Store::Append(std::int64_t job, const std::vector<Trial>& trials,
   auto name = JobName(impl_->db, job);
   TW_RETURN_IF_ERROR(name);
   std::vector<TrialTexts> texts;
+  std::vector<std::string> ids;
   texts.reserve(trials.size());
-  for (const Trial& trial : trials) texts.push_back(TextsOf(impl_->store_id, *name, trial));
+  for (const Trial& trial : trials) {
+    texts.push_back(TextsOf(trial));
+    ids.push_back(TrialId(impl_->store_id, *name, trial, texts.back()));
+  }
   auto insert = Statement::Prepare(
       impl_->db,
-      "INSERT OR IGNORE INTO trial (id, job, workload, target, device, epilogue, template,"
+      "INSERT INTO trial (id, job, workload, target, device, epilogue, template,"
       " template_version, codegen_version, config_index, config, outcome, reason, metric, value,"
       " noise, samples, verified, max_abs_error, build_seconds, run_seconds, attempt, finished,"
       " quiet, predicted, others)"
       " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,"
-      "?23,?24,?25,?26)");
+      "?23,?24,?25,?26) ON CONFLICT (id) DO NOTHING");
   TW_RETURN_IF_ERROR(insert);
   auto add_entry = Statement::Prepare(
       impl_->db, "INSERT INTO log (job, task, kind, payload) VALUES (?1, ?2, ?3, ?4)");
@@ -314,7 +322,10 @@ Status Store::Append(std::int64_t job, const std::vector<Trial>& trials,
   for (std::size_t i = 0; i < trials.size(); ++i) {
     auto row = NumbersOf(impl_->db, texts[i], numbers);
     TW_RETURN_IF_ERROR(row);
-    TW_RETURN_IF_ERROR(InsertTrial(*insert, job, texts[i], *row, trials[i]));
+    TW_RETURN_IF_ERROR(InsertTrial(*insert, job, ids[i], texts[i], *row, trials[i]));
+    if (sqlite3_changes(impl_->db.get()) > 0) continue;
+    const Status there = CheckIsThere(impl_->db, impl_->store_id, *name, ids[i], impl_->texts);
+    if (!there.ok()) return there.WithContext(impl_->path);
   }
   for (const LogEntry& entry : log) {
     add_entry->Bind(1, job).Bind(2, entry.task_key).Bind(3, entry.kind).Bind(4, entry.payload);
@@ -341,6 +352,13 @@ Status Store::ForEachTrial(const TrialFilter& filter,
     TW_RETURN_IF_ERROR(row);
     if (!*row) return {};
     auto record = ReadRow(impl_->db, *query, impl_->texts);
+    if (filter.sound_for != nullptr) {
+      const std::string why = WhyUnsound(*impl_, *filter.sound_for, *query, record);
+      if (!why.empty()) {
+        if (filter.refused) filter.refused(why);
+        continue;
+      }
+    }
     TW_RETURN_IF_ERROR(record);
     TW_RETURN_IF_ERROR(visit(*record));
   }
@@ -374,7 +392,7 @@ Status Store::StoreBest(std::int64_t job, const Trial& winner,
   TW_RETURN_IF_ERROR(transaction);
   auto name = JobName(impl_->db, job);
   TW_RETURN_IF_ERROR(name);
-  const TrialTexts texts = TextsOf(impl_->store_id, *name, winner);
+  const TrialTexts texts = TextsOf(winner);
   NumberCache cache;
   auto numbers = NumbersOf(impl_->db, texts, cache);
   TW_RETURN_IF_ERROR(numbers);
@@ -386,7 +404,7 @@ Status Store::StoreBest(std::int64_t job, const Trial& winner,
                          " VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
   TW_RETURN_IF_ERROR(insert);
   insert->Bind(1, numbers->workload).Bind(2, numbers->target).Bind(3, numbers->device);
-  insert->Bind(4, job).Bind(5, texts.id).Bind(6, list);
+  insert->Bind(4, job).Bind(5, TrialId(impl_->store_id, *name, winner, texts)).Bind(6, list);
   TW_RETURN_IF_ERROR(insert->Run());
   return transaction->Commit();
 }

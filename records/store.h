@@ -39,7 +39,7 @@ struct LogEntry {
 
 /// A stored trial.
 struct Record {
-  std::string id;  ///< hash of store, device, job, task, config, attempt
+  std::string id;  ///< hash of store, job, what was measured and what came of it (identity.h)
   Trial trial;
   std::int64_t job = 0;
 };
@@ -82,6 +82,10 @@ struct TrialFilter {
   /// Of each config that was verified the measurement that counts (TakesPlace of records/front), by
   /// value and index of the config; else all in the order of their writing.
   bool served = false;
+  /// Not null: those alone whose values make sense and whose config is in the space of their
+  /// template, as what builds or explains them needs it; the others are told to `refused`.
+  const TemplateRegistry* sound_for = nullptr;
+  std::function<void(const std::string& why)> refused;  ///< may be empty
 };
 
 /// What Append waits for.
@@ -126,8 +130,9 @@ class Store {
   /// Every job, the first one first.
   Result<std::vector<Job>> Jobs() const;
   /// Stores trials and log entries in one durable transaction: after ok they survive kill -9 and
-  /// power loss (see Durability; kDisk unless SetDurability says otherwise). A trial already there
-  /// (same id) is left as it is.
+  /// power loss (see Durability; kDisk unless SetDurability says otherwise). A trial that is there
+  /// already, the same in all that was measured, is left as it is.
+  /// Errors: kCorrupt, and nothing is stored, if another row has the id of one.
   Status Append(std::int64_t job, const std::vector<Trial>& trials,
                 const std::vector<LogEntry>& log);
   void SetDurability(Durability durability);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "records/row.h"
+#include "records/rules.h"
 #include "records/sqlite.h"
 #include "records/store.h"
 
@@ -30,6 +31,11 @@ struct Store::Impl {
   // Prepared at the first query and used again: preparing costs more than running them.
   Statement begin_read, end_read, find_workload, find_target, find_raced, find_served;
   bool prepared = false;
+  SpaceIndex spaces;
+  // What WhyUnsound has found of templates, tasks and configs: trials never change, and queries ask
+  // for the same ones again and again.
+  std::unordered_map<std::string, std::string> verdicts;
+  std::unordered_map<std::int64_t, double> least_seconds;  // of workloads, by number
   std::atomic<std::thread::id> user;  ///< who is inside, see StoreUse; nobody: the id of no thread
 };
 
@@ -56,6 +62,12 @@ class StoreUse {
   Store::Impl& store_;
   bool mine_ = false, alone_ = false;
 };
+
+/// Why a row of kTrialColumns may not be served or built, by the rules of records/rules.h; empty if
+/// it may. A schedule that is a text has to be the one that the store has by its name. record: what
+/// ReadRow made of the row.
+std::string WhyUnsound(Store::Impl& store, const TemplateRegistry& templates, const Statement& row,
+                       const Result<Record>& record);
 
 /// Text that names a store at its creation.
 inline std::string ShortName(double unix_seconds, long process, const std::string& path) {

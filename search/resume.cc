@@ -83,7 +83,7 @@ Status KeepEarlierDefault(const TuneContext& context, const std::vector<TuneTask
 }
 
 Status CheckInSpace(const TaskState& state, std::int64_t batch, Point point) {
-  if (point.space < std::ssize(state.space.spaces) &&
+  if (point.space >= 0 && point.space < std::ssize(state.space.spaces) && point.index >= 0 &&
       point.index < state.space.spaces[static_cast<std::size_t>(point.space)].size()) {
     return {};
   }

@@ -109,13 +109,8 @@ std::vector<Told> TaskState::VerifiedFront() const {
 }
 
 std::optional<Point> TaskState::PointOf(const Candidate& candidate) const {
-  for (std::size_t i = 0; i < space.templates.size(); ++i) {
-    const TemplateEntry& entry = *space.templates[i];
-    if (entry.key != candidate.template_key || entry.version != candidate.template_version)
-      continue;
-    return Point{static_cast<int>(i), candidate.config.index};
-  }
-  return std::nullopt;
+  const Result<Point> point = Locate(space, candidate);  // by its values: the index is only a hint
+  return point.ok() ? std::optional<Point>(*point) : std::nullopt;
 }
 
 Result<std::unique_ptr<TaskState>> MakeTaskState(const TemplateRegistry& templates,

@@ -13,6 +13,9 @@
  *    is newer or older than the header fills and reads no more than that.
  *  - A tw_catalog may be used by any number of threads at once. tw_target and tw_answer never
  *    change, so they may too. A tw_operator or tw_model is for one thread at a time.
+ *  - A process may fork() while its threads use catalogs: the fork waits for calls that are in
+ *    progress, and parent and child both use what there was, and make more. (A fork from within a
+ *    call, as a signal handler's would be, and vfork are not for children that call.)
  *  - Texts are UTF-8 and end in a zero byte. Times are seconds, sizes bytes. */
 
 #ifndef TILEWRIGHT_TILEWRIGHT_H_

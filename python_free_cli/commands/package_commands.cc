@@ -193,9 +193,16 @@ Result<int> PackageCommand::Build() {
   }
   WorkProgress progress("package build");
   progress.Set(0, 0, fmt::format("of {} stores", arguments_.size()));
+  std::int64_t refused = 0;
+  std::vector<std::string> reasons;
+  build_.refused = [&](const std::string& store, std::int64_t count, const std::string& first) {
+    refused += count;
+    reasons.push_back(fmt::format("{}: {} trials refused, the first: {}", store, count, first));
+  };
   auto packages = records::BuildPackages(templates(), arguments_, build_);
   progress.Stop();
   TW_RETURN_IF_ERROR(packages);
+  for (const std::string& reason : reasons) PrintErr("{}\n", reason);
   const bool one_file = output_.ends_with(records::kPackageExtension);
   if (one_file && packages->size() > 1) {
     return InvalidArgument(fmt::format("-o {}: one file, but {} targets; choose one with --target",
@@ -220,8 +227,8 @@ Result<int> PackageCommand::Build() {
              package.manifest.trials, package.manifest.tasks, package.manifest.devices,
              1e-3 * static_cast<double>(package.bytes.size()), unsigned_ ? "unsigned" : "signed");
   }
-  if (json_) PrintJson({{"packages", out}});
-  return kExitDone;
+  if (json_) PrintJson({{"packages", out}, {"refused", refused}});
+  return refused == 0 ? kExitDone : kExitFailed;
 }
 
 Result<int> PackageCommand::Verify() {
@@ -237,7 +244,7 @@ Result<int> PackageCommand::Verify() {
   Json out = Json::array();
   int refused = 0;
   for (const std::string& file : *files) {
-    auto package = records::ReadPackageFile(file, *policy);
+    auto package = records::ReadPackageFile(file, *policy, &templates());
     if (!package.ok()) {
       ++refused;
       out.push_back({{"file", file}, {"ok", false}, {"reason", package.status().message()}});
@@ -270,7 +277,7 @@ Result<int> PackageCommand::VerifyInstalled() {
   std::size_t refused = list->problems.size();
   for (const std::string& problem : list->problems) PrintErr("refused: {}\n", problem);
   for (const records::InstalledPackage& package : list->packages) {
-    const Status status = records::CheckInstalled(package, *policy);
+    const Status status = records::CheckInstalled(package, *policy, &templates());
     out.push_back({{"name", package.manifest.name},
                    {"digest", package.digest},
                    {"ok", status.ok()},
@@ -303,7 +310,7 @@ Result<int> PackageCommand::Install() {
     const auto install = [&]() -> Result<records::InstallResult> {
       auto bytes = ReadFile(file, records::kMaxPackageBytes);
       TW_RETURN_IF_ERROR(bytes);
-      auto package = records::ReadPackage(*bytes, *policy);
+      auto package = records::ReadPackage(*bytes, *policy, &templates());
       if (!package.ok()) return package.status().WithContext(file);
       return records::InstallPackage(*package, *bytes, root, downgrade_);
     };
@@ -383,7 +390,7 @@ Result<records::Store> PackageCommand::OpenEither(const std::string& which) {
   if (FileExists(which)) {
     auto policy = trust_.Policy();
     TW_RETURN_IF_ERROR(policy);
-    auto package = records::ReadPackageFile(which, *policy);
+    auto package = records::ReadPackageFile(which, *policy, &templates());
     TW_RETURN_IF_ERROR(package);
     return records::Store::OpenImage(package->database, which);
   }

@@ -161,24 +161,35 @@ Result<int> StoreVerbs::Best() {
 }
 
 Result<int> StoreVerbs::Merge() {
-  auto reports = records::MergeStores(store_, from_);
+  auto reports = records::MergeStores(*templates_, store_, from_);
   TW_RETURN_IF_ERROR(reports);
   Json out = Json::array();
+  std::int64_t refused = 0;
   for (const records::MergeReport& report : *reports) {
     out.push_back({{"store", report.path},
                    {"store_id", report.store_id},
                    {"trials", report.trials},
                    {"added", report.added},
                    {"duplicates", report.trials - report.added},
+                   {"refused", report.refused},
+                   {"reasons", report.reasons},
                    {"log_entries_added", report.log_entries_added},
                    {"sha256", report.sha256}});
+    refused += report.refused;
+    for (const std::string& reason : report.reasons) {
+      PrintErr("{}: refused: {}\n", report.path, reason);
+    }
+    if (const auto more = report.refused - std::ssize(report.reasons); more > 0) {
+      PrintErr("{}: refused: {} more\n", report.path, more);
+    }
     if (json_) continue;
-    PrintOut("{}: {} trials, {} added, {} known; all {} are in {}, SHA-256 {} of both\n",
+    PrintOut("{}: {} trials, {} added, {} known; all {} are in {}, SHA-256 {} of both{}\n",
              report.path, report.trials, report.added, report.trials - report.added, report.trials,
-             store_, report.sha256.substr(0, 16));
+             store_, report.sha256.substr(0, 16),
+             report.refused == 0 ? "" : fmt::format("; {} rows refused", report.refused));
   }
   if (json_) PrintJson({{"into", store_}, {"merged", out}});
-  return kExitDone;
+  return refused == 0 ? kExitDone : kExitFailed;
 }
 
 Result<int> StoreVerbs::SplitUp() {

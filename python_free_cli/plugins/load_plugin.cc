@@ -11,6 +11,7 @@
 #include "python_free_cli/plugins/plugin_call.h"
 #include "python_free_cli/plugins/plugin_strategy.h"
 #include "python_free_cli/plugins/plugin_template.h"
+#include "src/base/files/plain_file.h"
 #include "src/base/printable.h"
 
 namespace tilewright::cli {
@@ -116,6 +117,7 @@ Status LoadPlugin(const std::string& file, Registries& registries) {
   const std::string path = std::filesystem::canonical(file, failed).string();
   const std::string context = "--plugin " + file;
   if (failed) return InvalidArgument(context + ": " + failed.message());
+  if (const Status plain = CheckPlainFile(file); !plain.ok()) return plain.WithContext("--plugin");
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed
   if (handle == nullptr) return InvalidArgument(context + ": " + Printable(dlerror()));
   const auto make = reinterpret_cast<decltype(&tw_plugin_main)>(dlsym(handle, "tw_plugin_main"));

@@ -25,10 +25,17 @@ constexpr std::size_t kPaceSteps = 80;
 constexpr std::size_t kMostFailures = 40;
 
 /// Reads the trials of a job.
-Result<TaskMap> ReadTrials(const records::Store& store, std::int64_t job) {
+Result<TaskMap> ReadTrials(const records::Store& store, std::int64_t job,
+                           const TemplateRegistry& templates, Document& document) {
   TaskMap tasks;
   records::TrialFilter filter;
   filter.job = job;
+  filter.sound_for = &templates;
+  std::int64_t refused = 0;
+  std::string first;
+  filter.refused = [&](const std::string& why) {
+    if (refused++ == 0) first = why;
+  };
   const Status read = store.ForEachTrial(filter, [&tasks](const records::Record& record) {
     const Candidate& candidate = record.trial.candidate;
     const std::string key = candidate.task.workload.Key() + "\n" + candidate.epilogue.ToString() +
@@ -39,6 +46,12 @@ Result<TaskMap> ReadTrials(const records::Store& store, std::int64_t job) {
     return Status();
   });
   TW_RETURN_IF_ERROR(read);
+  if (refused > 0) {
+    document.missing.push_back(store.path() + ": " + std::to_string(refused) +
+                               " trials are left out (`tilewright records check` lists them), the"
+                               " first: " +
+                               first);
+  }
   return tasks;
 }
 
@@ -148,7 +161,7 @@ Status ReadLog(const records::Store& store, std::int64_t job, TaskMap& tasks, Jo
 /// One job with trials; nothing is added for one that has none.
 Status GatherJob(const records::Store& store, const records::Job& job, const GatherOptions& options,
                  Document& document) {
-  auto tasks = ReadTrials(store, job.id);
+  auto tasks = ReadTrials(store, job.id, *options.templates, document);
   if (!tasks.ok()) return tasks.status().WithContext(store.path());
   if (tasks->empty()) return {};
   JobPage page;

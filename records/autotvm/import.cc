@@ -19,11 +19,13 @@
 #include <optional>
 #include <unordered_map>
 
+#include "records/autotvm/digest.h"
 #include "records/autotvm/json_scanner.h"
 #include "records/autotvm/line_reader.h"
 #include "records/autotvm/log_line.h"
 #include "records/autotvm/task.h"
 #include "records/image.h"
+#include "records/rules.h"
 #include "records/schema.h"
 #include "records/sqlite.h"
 #include "src/base/clock.h"
@@ -42,33 +44,6 @@ constexpr std::size_t kMostTargets = 1024;
 // Records with one result that are compared with a new one; more than two have not been seen.
 constexpr int kMostSharers = 8;
 
-struct LineDigest {
-  std::uint64_t a = 0x243F6A8885A308D3ULL;
-  std::uint64_t b = 0x13198A2E03707344ULL;
-
-  void Add(std::uint64_t word) {
-    a = Mix64(a ^ word);
-    b = Mix64(b + (word ^ 0xA4093822299F31D0ULL)) ^ (a >> 32);
-  }
-  void Add(std::string_view text) {
-    Add(text.size());
-    while (text.size() >= sizeof(std::uint64_t)) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, text.data(), sizeof(word));
-      Add(word);
-      text.remove_prefix(sizeof(word));
-    }
-    std::uint64_t word = 0;
-    std::memcpy(&word, text.data(), text.size());
-    Add(word);
-  }
-  void Add(double number) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, &number, sizeof(word));
-    Add(word);
-  }
-};
-
 /// A target as many lines have it, interpreted.
 struct KnownTarget {
   std::string refused;  // why no line with it is taken; the rest is then unset
@@ -84,6 +59,7 @@ struct KnownTask {
   std::string tuple, name, workload_key;
   std::int64_t number = -1;  // in the store; -1: not looked up yet
   std::int64_t flags = 0;
+  double least_seconds = kLeastSeconds;  // that a run can have taken
   std::optional<AutotvmTaskSpaces> spaces;
 };
 
@@ -129,6 +105,7 @@ class Importer {
   /// Flags of a result that another workload's record has too; may move kImportedCopy to that one.
   Result<std::int64_t> ShareFlags(std::int64_t id, std::int64_t task, AutotvmAgreement agreement,
                                   ImportedFile& summary);
+  Status CountDuplicate(const LineDigest& digest, const KnownTask& task, ImportedFile& summary);
   Status Commit();
   void Refuse(ImportedFile& summary, std::string reason) const;
 
@@ -136,7 +113,7 @@ class Importer {
   const ImportOptions& options_;
   std::optional<Target> only_;
   std::optional<Transaction> transaction_;
-  Statement insert_, find_time_, set_flags_;
+  Statement insert_, find_digest_, find_time_, set_flags_;
   Statement find_target_, add_target_, find_task_, add_task_, add_source_, drop_source_;
   template <typename Known>
   using ByText = std::unordered_map<std::string, Known, TextHash, std::equal_to<>>;
@@ -162,9 +139,11 @@ Status Importer::Start() {
   };
   const std::array texts = {
       Text{&insert_,
-           "INSERT OR IGNORE INTO imported (digest, task, target, source, line, config_index,"
+           "INSERT INTO imported (digest, task, target, source, line, config_index,"
            " entities, code_hash, costs, cost, error, all_cost, finished, tvm_version, agreement,"
-           " flags) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16)"},
+           " flags) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16)"
+           " ON CONFLICT (digest) DO NOTHING"},
+      Text{&find_digest_, "SELECT task, error, costs, finished FROM imported WHERE digest = ?1"},
       Text{&find_time_,
            "SELECT id, task, agreement, flags, costs FROM imported WHERE finished = ?1"
            " AND error = 0 ORDER BY id LIMIT ?2"},
@@ -283,7 +262,10 @@ KnownTask Importer::InterpretTask(const KnownTarget& target) const {
   if (!task->unreachable.empty()) known.flags |= kImportedUnreachable;
   if (task->malformed_tensor) known.flags |= kImportedMalformedTensor;
   if (line_.legacy) known.flags |= kImportedFormat01;
-  if (task->workload.has_value()) known.workload_key = task->workload->Key();
+  if (task->workload.has_value()) {
+    known.workload_key = task->workload->Key();
+    known.least_seconds = LeastSeconds(*task->workload, target.target.target);
+  }
   known.name = task->name;
   known.tuple = std::move(task->tuple);
   known.spaces.emplace(std::move(task->name), std::move(task->args), target.target.target);
@@ -353,7 +335,34 @@ Result<std::int64_t> Importer::ShareFlags(std::int64_t id, std::int64_t task,
   return flags;
 }
 
+/// The line's record is there, or another one that says it has its digest.
+Status Importer::CountDuplicate(const LineDigest& digest, const KnownTask& task,
+                                ImportedFile& summary) {
+  find_digest_.BindBytes(1, digest.bytes().data(), digest.bytes().size());
+  auto row = find_digest_.Step();
+  TW_RETURN_IF_ERROR(row);
+  const std::string_view costs(reinterpret_cast<const char*>(line_.costs.data()),
+                               line_.costs.size() * sizeof(double));
+  const bool same = *row && find_digest_.Int(0) == task.number &&
+                    find_digest_.Int(1) == line_.error && find_digest_.Bytes(2) == costs &&
+                    find_digest_.Real(3) == line_.timestamp;
+  find_digest_.Reset();
+  if (same) {
+    ++summary.duplicates;
+  } else {
+    Refuse(summary,
+           "another record in the store has its digest; `tilewright records check` finds it");
+    --summary.records;
+  }
+  return {};
+}
+
 Status Importer::ImportRecord(const KnownTarget& target, KnownTask& task, ImportedFile& summary) {
+  if (std::string why = WrongCosts(line_.costs, line_.error, task.least_seconds); !why.empty()) {
+    Refuse(summary, std::move(why));
+    --summary.records;
+    return {};
+  }
   if (task.number < 0) {
     auto number = NumberOf(find_task_, add_task_, task.tuple, task.name, task.workload_key);
     TW_RETURN_IF_ERROR(number);
@@ -372,15 +381,11 @@ Status Importer::ImportRecord(const KnownTarget& target, KnownTask& task, Import
   same_config_.clear();
   line_.AppendEntities(same_config_, LogLine::Style::kSameConfig);
   LineDigest digest = target.digest;
-  digest.Add(task.tuple);
-  digest.Add(same_config_);
-  for (double one : line_.costs) digest.Add(one);
-  digest.Add(static_cast<std::uint64_t>(line_.error));
-  digest.Add(line_.all_cost);
-  digest.Add(line_.timestamp);
-  const std::uint64_t words[] = {digest.a, digest.b};
+  digest.AddRecord(task.tuple, same_config_, line_);
 
-  insert_.BindBytes(1, words, sizeof(words)).Bind(2, task.number).Bind(3, target.number);
+  insert_.BindBytes(1, digest.bytes().data(), digest.bytes().size())
+      .Bind(2, task.number)
+      .Bind(3, target.number);
   insert_.Bind(4, source_).Bind(5, summary.lines).Bind(6, line_.index).Bind(7, entities_);
   insert_.Bind(8, line_.code_hash);
   insert_.BindBytes(9, line_.costs.data(), line_.costs.size() * sizeof(double));
@@ -389,10 +394,7 @@ Status Importer::ImportRecord(const KnownTarget& target, KnownTask& task, Import
   insert_.Bind(13, line_.timestamp).Bind(14, line_.tvm_version);
   insert_.Bind(15, static_cast<int>(check.agreement)).Bind(16, flags);
   TW_RETURN_IF_ERROR(insert_.Run());
-  if (sqlite3_changes(db_.get()) == 0) {
-    ++summary.duplicates;
-    return {};
-  }
+  if (sqlite3_changes(db_.get()) == 0) return CountDuplicate(digest, task, summary);
   ++summary.imported;
   const auto id = static_cast<std::int64_t>(sqlite3_last_insert_rowid(db_.get()));
   if (summary.imported == 1) last_before_file_ = id - 1;

@@ -1,12 +1,12 @@
 #include "records/autotvm/line_reader.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <utility>
+
+#include "src/base/files/plain_file.h"
 
 namespace tilewright::records {
 namespace {
@@ -34,20 +34,9 @@ LineReader::~LineReader() {
 }
 
 Result<LineReader> LineReader::Open(const std::string& path, std::size_t longest) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) {
-    if (errno == ENOENT) return NotFound(path + ": no such file");
-    return InvalidArgument(path + ": cannot be read: " + std::strerror(errno));
-  }
-  LineReader reader(file, path, longest);
-  struct stat info {};
-  if (::fstat(file, &info) == 0 && S_ISDIR(info.st_mode)) {
-    return InvalidArgument(path + ": is a folder, expected a file");
-  }
-  if (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)) {  // of most there is no end
-    return InvalidArgument(path + ": is a device, expected a file");
-  }
-  return reader;
+  const auto file = OpenToRead(path);
+  TW_RETURN_IF_ERROR(file);
+  return LineReader(*file, path, longest);
 }
 
 Result<bool> LineReader::Fill() {

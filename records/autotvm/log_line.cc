@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "records/autotvm/json_scanner.h"
+#include "src/base/printable.h"
 #include "src/base/strings.h"
 
 namespace tilewright::records {
@@ -183,8 +184,10 @@ void ReadLine(JsonScanner& scanner, LogLine& line) {
       ReadResult(scanner, line);
     } else if (key == "tvm_version") {
       line.tvm_version = scanner.PlainText();
+    } else if (key == "version" || key == "v") {
+      line.version = scanner.Skip();
     } else {
-      scanner.Skip();  // "version" and "v" too: the other keys tell the format
+      scanner.Skip();
     }
   }
   if (!scanner.AtEnd()) scanner.Fail("the end of the line");
@@ -244,6 +247,17 @@ void AppendWords(std::string& out, std::span<const std::string_view> words,
   out += ']';
 }
 
+/// That the line says it is of a format that is read, if it says so at all: another one may mean
+/// something else by the same keys.
+Status CheckVersion(const LogLine& line) {
+  std::string_view version = line.version;
+  if (version.size() >= 2 && version.front() == '"')
+    version = version.substr(1, version.size() - 2);
+  if (line.version.empty() || version == "0.2" || version == "0.1") return {};
+  return Unsupported("a log of format " + Printable(version.substr(0, 20)) +
+                     ", expected 0.2 or 0.1");
+}
+
 }  // namespace
 
 double LogLine::cost() const {
@@ -251,7 +265,7 @@ double LogLine::cost() const {
 }
 
 void LogLine::Clear() {
-  input = legacy_template = code_hash = tvm_version = {};
+  input = legacy_template = code_hash = tvm_version = version = {};
   legacy = false;
   index = error = 0;
   all_cost = timestamp = 0;
@@ -303,7 +317,8 @@ Status ParseLogLine(std::string_view text, LogLine& line) {
   JsonScanner scanner(text);
   ReadLine(scanner, line);
   if (line.index < 0) scanner.Fail("a config index of 0 or more");
-  return scanner.status();
+  TW_RETURN_IF_ERROR(scanner.status());
+  return CheckVersion(line);
 }
 
 Status ParseEntities(std::string_view text, LogLine& line) {

@@ -41,6 +41,7 @@ struct LogLine {
   double all_cost = 0;        ///< seconds for build, upload and run
   double timestamp = 0;       ///< Unix seconds when the measurement ended
   std::string_view tvm_version;
+  std::string_view version;  ///< of the format, JSON; empty: not said
 
   std::span<const std::int64_t> Ints(const LogEntity& e) const {
     return std::span(ints).subspan(e.first, e.count);
@@ -65,7 +66,7 @@ inline constexpr std::size_t kMaxLogLine = 1 << 16;
 
 /// Reads one line of AutoTVM's log, format 0.2 or 0.1, keys in any order, unknown keys skipped.
 /// Errors: kInvalidArgument with the column and what was expected there; kUnsupported for pickled
-/// lines.
+/// lines, and those that say they are of another format.
 Status ParseLogLine(std::string_view text, LogLine& line);
 
 /// Reads a list of entities as AppendEntities writes it.

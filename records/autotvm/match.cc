@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "records/autotvm/tuple.h"
+#include "records/rules.h"
 #include "records/sqlite.h"
 
 namespace tilewright::records {
@@ -99,18 +100,18 @@ struct Reading {
   AutotvmTarget target;
 };
 
+/// workload: of the task; null where nobody knows what it computes.
 Result<std::vector<Reading>> CandidatesOf(const Database& db, std::int64_t task,
-                                          const Layer& layer) {
+                                          const Workload* workload, const Layer& layer) {
   auto targets =
       Statement::Prepare(db, "SELECT DISTINCT target FROM imported WHERE task = ?1 AND error = 0");
   TW_RETURN_IF_ERROR(targets);
   targets->Bind(1, task);
-  constexpr std::string_view kFinite = " AND imported.cost < 1e300";
+  constexpr std::string_view kFinite = " AND imported.cost > 0 AND imported.cost < 1e300";
   auto best = Statement::Prepare(
       db, "SELECT " + std::string(ImportedColumns()) + std::string(ImportedTables()) +
               "WHERE imported.task = ?1 AND imported.target = ?2 AND imported.error = 0 AND " +
-              layer.condition + std::string(kFinite) +
-              " ORDER BY imported.cost, imported.id LIMIT 1");
+              layer.condition + std::string(kFinite) + " ORDER BY imported.cost, imported.id");
   TW_RETURN_IF_ERROR(best);
   std::vector<Reading> candidates;
   while (true) {
@@ -118,13 +119,19 @@ Result<std::vector<Reading>> CandidatesOf(const Database& db, std::int64_t task,
     TW_RETURN_IF_ERROR(row);
     if (!*row) return candidates;
     best->Bind(1, task).Bind(2, targets->Int(0)).Bind(3, layer.parameter);
-    auto found = best->Step();
-    TW_RETURN_IF_ERROR(found);
-    if (*found) {
+    while (true) {
+      auto found = best->Step();
+      TW_RETURN_IF_ERROR(found);
+      if (!*found) break;
       ImportedRecord record = ReadImported(*best);
       auto target = AutotvmTarget::Parse(record.target);
-      if (!target.ok()) return Corrupt("imported target: " + target.status().message());
+      if (!target.ok()) break;
+      const double least =
+          workload != nullptr ? LeastSeconds(*workload, target->target) : kLeastSeconds;
+      // Taken in by an earlier version, or forged.
+      if (!WrongCosts(record.costs, record.error, least).empty()) continue;
       candidates.push_back({std::move(record), *std::move(target)});
+      break;
     }
     best->Reset();
   }
@@ -239,11 +246,12 @@ Result<AutotvmAnswer> QueryAutotvm(const Store& store, const AutotvmTask& task,
   auto number = TaskNumber(db, task);
   TW_RETURN_IF_ERROR(number);
   AutotvmAnswer answer;
+  const Workload* workload = task.workload.has_value() ? &*task.workload : nullptr;
   std::string searched;
   for (const Layer& layer : *layers) {
     searched += (searched.empty() ? "" : ", then ") + layer.name;
     if (*number < 0) continue;
-    auto candidates = CandidatesOf(db, *number, layer);
+    auto candidates = CandidatesOf(db, *number, workload, layer);
     TW_RETURN_IF_ERROR(candidates);
     const Match match = MatchOf(*candidates, target);
     if (match.candidate == nullptr) continue;

@@ -35,13 +35,14 @@ Result<std::vector<std::string>> Column(const Database& db, const std::string& s
 }
 
 /// Copies the trials that `select` names, and what they need, from the store at `path`.
-Status CopyFrom(const TemplateRegistry& templates, const Database& db, const std::string& path,
-                const std::string& select) {
+Result<RefusedRows> CopyFrom(const TemplateRegistry& templates, const Database& db,
+                             const std::string& path, const std::string& select) {
   auto attached = AttachedSource::Attach(db, path);
   TW_RETURN_IF_ERROR(attached);
   auto source_id = StoreIdOf(db, "source");
   if (!source_id.ok()) return source_id.status().WithContext(path);
-  TW_RETURN_IF_ERROR(FindCurrent(templates, db, "source"));
+  auto refused = FindCurrent(templates, db, "source");
+  if (!refused.ok()) return refused.status().WithContext(path);
   auto copier = Copier::Create(db, *source_id, "");
   TW_RETURN_IF_ERROR(copier);
   auto transaction = Transaction::Begin(db);
@@ -53,7 +54,8 @@ Status CopyFrom(const TemplateRegistry& templates, const Database& db, const std
   TW_RETURN_IF_ERROR(CopyScheduleTexts(db, "source"));
   auto proof = copier->ProveSame();
   if (!proof.ok()) return proof.status().WithContext(path);
-  return transaction->Commit();
+  TW_RETURN_IF_ERROR(transaction->Commit());
+  return refused;
 }
 
 /// What the manifest counts.
@@ -110,7 +112,7 @@ Result<BuiltPackage> BuildOne(const TemplateRegistry& templates, const std::stri
   // What is handed out is what its readers will accept.
   TrustPolicy own{{}, true};
   if (options.key != nullptr) own.keys.push_back({options.key->public_key(), ""});
-  auto read = ReadPackage(built.bytes, own);
+  auto read = ReadPackage(built.bytes, own, &templates);
   if (!read.ok()) return read.status().WithContext("package " + manifest.name);
   return built;
 }
@@ -141,6 +143,8 @@ Result<std::vector<BuiltPackage>> BuildPackages(const TemplateRegistry& template
   TW_RETURN_IF_ERROR(folder);
   const std::string stage = folder->path() + "/stage.db";
   std::vector<std::string> targets;
+  std::int64_t left_out = 0;
+  std::string first;
   {
     auto db = OpenScratch(stage);
     TW_RETURN_IF_ERROR(db);
@@ -150,7 +154,13 @@ Result<std::vector<BuiltPackage>> BuildPackages(const TemplateRegistry& template
       TW_RETURN_IF_ERROR(checked);
       auto version = StoreVersion(*checked, store);
       TW_RETURN_IF_ERROR(version);
-      TW_RETURN_IF_ERROR(CopyFrom(templates, *db, store, SelectServed("source", options.best)));
+      auto refused = CopyFrom(templates, *db, store, SelectServed("source", options.best));
+      TW_RETURN_IF_ERROR(refused);
+      left_out += refused->count;
+      if (first.empty()) first = refused->first;
+      if (refused->count > 0 && options.refused) {
+        options.refused(store, refused->count, refused->first);
+      }
     }
     auto found =
         Column(*db, "SELECT text FROM target WHERE id IN (SELECT target FROM trial) ORDER BY text");
@@ -163,7 +173,10 @@ Result<std::vector<BuiltPackage>> BuildPackages(const TemplateRegistry& template
   if (targets.empty()) {
     return NotFound("no trial that may be served" +
                     (options.target.empty() ? std::string() : " for '" + options.target + "'") +
-                    ": verified, and made by today's templates and code generator");
+                    ": verified, and made by today's templates and code generator" +
+                    (left_out == 0 ? std::string()
+                                   : "; " + std::to_string(left_out) +
+                                         " may not be used, the first: " + first));
   }
   if (!options.name.empty() && targets.size() > 1) {
     return InvalidArgument("a name is for one package, and there are " +

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,10 @@ struct PackageOptions {
   /// equal; 0: all that may be served.
   std::int64_t best = 8;
   const SecretKey* key = nullptr;  ///< null: unsigned
+  /// Told of the trials of a store that are left out, since `records check` finds something wrong
+  /// with them: how many, and what of the first. May be empty.
+  std::function<void(const std::string& store, std::int64_t count, const std::string& first)>
+      refused = {};
 };
 
 struct BuiltPackage {

@@ -1,15 +1,18 @@
 #include "records/package/content.h"
 
+#include <sqlite3.h>
+
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <vector>
 
 #include "records/image.h"
+#include "records/inspect.h"
 #include "records/package/schedules.h"
 #include "records/row.h"
 #include "records/schema.h"
 #include "records/tables.h"
+#include "src/base/printable.h"
 
 namespace tilewright::records {
 namespace {
@@ -34,6 +37,9 @@ Status CheckDatabase(const Database& db) {
   auto stray = FirstText(db, "SELECT trial FROM best WHERE trial NOT IN (SELECT id FROM trial)");
   TW_RETURN_IF_ERROR(stray);
   if (!stray->empty()) return Corrupt("the winner of a race is none of its trials: " + *stray);
+  auto free = QueryInt(db, "PRAGMA freelist_count");
+  TW_RETURN_IF_ERROR(free);
+  if (*free != 0) return Corrupt("its database has " + std::to_string(*free) + " unused pages");
   auto tables = ReadTables(db, "main");
   TW_RETURN_IF_ERROR(tables);
   const Table* trial = FindTable(*tables, "trial");
@@ -41,6 +47,18 @@ Status CheckDatabase(const Database& db) {
     const bool needed = table.role == TableRole::kTrial || table.role == TableRole::kOfTrial ||
                         std::ranges::find(trial->references, table.name, &Reference::table) !=
                             trial->references.end();
+    if (table.role == TableRole::kText || table.role == TableRole::kJob) {
+      const auto by = std::ranges::find(trial->references, table.name, &Reference::table);
+      if (by != trial->references.end()) {
+        auto unused = FirstText(db, ("SELECT id FROM " + table.name + " WHERE id NOT IN (SELECT " +
+                                     by->column + " FROM trial) LIMIT 1")
+                                        .c_str());
+        TW_RETURN_IF_ERROR(unused);
+        if (!unused->empty()) {
+          return Corrupt("of its table '" + table.name + "' no trial names row " + *unused);
+        }
+      }
+    }
     if (needed || table.name == "fact") continue;  // of facts only texts of schedules
     auto row = FirstText(db, ("SELECT 'x' FROM " + table.name + " LIMIT 1").c_str());
     TW_RETURN_IF_ERROR(row);
@@ -55,9 +73,6 @@ Status CheckTrial(const Record& record, const PackageManifest& manifest) {
   if (trial.outcome != Outcome::kOk || !trial.verified) {
     return Corrupt(place + "not a verified one, which is all a package holds");
   }
-  if (!std::isfinite(trial.value) || trial.value <= 0) {
-    return Corrupt(place + "its value is not a positive number");
-  }
   if (trial.codegen_version != manifest.codegen_version) {
     return Corrupt(place + "code generator version " + std::to_string(trial.codegen_version) +
                    ", the manifest says " + std::to_string(manifest.codegen_version));
@@ -66,7 +81,8 @@ Status CheckTrial(const Record& record, const PackageManifest& manifest) {
 }
 
 /// Reads every trial and compares what is counted with the manifest.
-Status CheckTrials(const Database& db, const PackageManifest& manifest) {
+Status CheckTrials(const Database& db, const PackageManifest& manifest,
+                   const TemplateRegistry* templates) {
   auto query =
       Statement::Prepare(db, "SELECT " + std::string(kTrialColumns) + " FROM trial ORDER BY rowid");
   TW_RETURN_IF_ERROR(query);
@@ -99,33 +115,86 @@ Status CheckTrials(const Database& db, const PackageManifest& manifest) {
                    " trials of " + std::to_string(counted.tasks) + " tasks, newest " +
                    counted.newest_trial);
   }
-  return {};
+  const TemplateRegistry none;
+  auto inspector = RowInspector::Create(templates != nullptr ? *templates : none, db, "main");
+  TW_RETURN_IF_ERROR(inspector);
+  std::string first;
+  TW_RETURN_IF_ERROR(
+      inspector->ForEachWrong({}, [&](const std::string& id, const std::string& why) {
+        first = "trial " + Printable(id.substr(0, 40)) + ": " + why;
+        return false;
+      }));
+  return first.empty() ? Status() : Corrupt(first);
+}
+
+/// What has to hold of a database of any schema. returns its version.
+Result<std::int64_t> CheckAsIs(const Database& db, const PackageManifest& manifest) {
+  // Longer texts and bytes than any of a record are an error when they are read.
+  constexpr int kMostBytes = 1 << 20;
+  sqlite3_limit(db.get(), SQLITE_LIMIT_LENGTH, kMostBytes);
+  auto version = StoreVersion(db, "its database");
+  TW_RETURN_IF_ERROR(version);
+  if (*version == 0 || *version != manifest.schema) {
+    return Corrupt("its database is of schema " + std::to_string(*version) +
+                   ", its manifest says " + std::to_string(manifest.schema));
+  }
+  TW_RETURN_IF_ERROR(CheckDatabase(db));
+  return version;
 }
 
 }  // namespace
 
-Status CheckContent(std::string& database, const PackageManifest& manifest) {
-  const int current = SchemaVersion();
+Status CheckHeader(std::string_view first, std::int64_t bytes) {
+  // https://www.sqlite.org/fileformat.html, section 1.3: numbers are big-endian.
+  constexpr std::string_view kStart("SQLite format 3\0", 16);
+  constexpr std::int64_t kPage = 4096;  // as every package is written
+  const auto number = [first](std::size_t at, int count) {
+    std::int64_t value = 0;
+    for (int i = 0; i < count; ++i) {
+      value = value << 8 | static_cast<unsigned char>(first[at + static_cast<std::size_t>(i)]);
+    }
+    return value;
+  };
+  if (first.size() < kHeaderOfDatabase || !first.starts_with(kStart)) {
+    return Corrupt("its payload is no database");
+  }
+  if (number(16, 2) != kPage || number(28, 4) * kPage != bytes) {
+    return Corrupt("its database says that it is of " + std::to_string(number(28, 4)) +
+                   " pages of " + std::to_string(number(16, 2)) + " bytes, expected " +
+                   std::to_string(bytes / kPage) + " of 4096");
+  }
+  if (number(18, 1) != 1 || number(19, 1) != 1)
+    return Corrupt("its database keeps a log beside it");
+  return {};
+}
+
+Status CheckContent(std::string& database, const PackageManifest& manifest,
+                    const TemplateRegistry* templates) {
   {
     auto db = OpenImage(database);
     TW_RETURN_IF_ERROR(db);
-    auto version = StoreVersion(*db, "its database");
+    auto version = CheckAsIs(*db, manifest);
     TW_RETURN_IF_ERROR(version);
-    if (*version == 0 || *version != manifest.schema) {
-      return Corrupt("its database is of schema " + std::to_string(*version) +
-                     ", its manifest says " + std::to_string(manifest.schema));
-    }
-    TW_RETURN_IF_ERROR(CheckDatabase(*db));
-    if (*version == current) return CheckTrials(*db, manifest);
+    if (*version == SchemaVersion()) return CheckTrials(*db, manifest, templates);
   }
   auto writable = OpenImage(database, ImageMode::kWritable);
   TW_RETURN_IF_ERROR(writable);
   TW_RETURN_IF_ERROR(MigrateSchema(*writable, "its database"));
-  TW_RETURN_IF_ERROR(CheckTrials(*writable, manifest));
+  TW_RETURN_IF_ERROR(CheckTrials(*writable, manifest, templates));
   auto migrated = ImageOf(*writable);
   TW_RETURN_IF_ERROR(migrated);
   database = *std::move(migrated);
   return {};
+}
+
+Status CheckContentFile(const std::string& path, const PackageManifest& manifest,
+                        const TemplateRegistry* templates) {
+  auto db = OpenScratch(path);
+  TW_RETURN_IF_ERROR(db);
+  auto version = CheckAsIs(*db, manifest);
+  TW_RETURN_IF_ERROR(version);
+  if (*version != SchemaVersion()) TW_RETURN_IF_ERROR(MigrateSchema(*db, "its database"));
+  return CheckTrials(*db, manifest, templates);
 }
 
 }  // namespace tilewright::records

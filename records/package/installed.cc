@@ -303,8 +303,9 @@ Result<InstalledPackage> FindInstalled(const std::vector<InstalledPackage>& pack
   return std::move(found.front());
 }
 
-Status CheckInstalled(const InstalledPackage& package, const TrustPolicy& policy) {
-  auto read = ReadPackageFile(package.PackagePath(), policy);
+Status CheckInstalled(const InstalledPackage& package, const TrustPolicy& policy,
+                      const TemplateRegistry* templates) {
+  auto read = ReadPackageFile(package.PackagePath(), policy, templates);
   TW_RETURN_IF_ERROR(read);
   if (read->digest != package.digest) {
     return Corrupt(package.PackagePath() + ": is the package " + read->digest);

@@ -64,8 +64,9 @@ Result<InstalledPackage> FindInstalled(const std::vector<InstalledPackage>& pack
                                        std::string_view which);
 
 /// Reads everything again: the package file and its signature, and that the unpacked file is what
-/// it was. Errors: kCorrupt, kUnsupported.
-Status CheckInstalled(const InstalledPackage& package, const TrustPolicy& policy);
+/// it was. templates: as of ReadPackage. Errors: kCorrupt, kUnsupported.
+Status CheckInstalled(const InstalledPackage& package, const TrustPolicy& policy,
+                      const TemplateRegistry* templates = nullptr);
 
 /// Opens the records of an installed package; one of an older schema from its package file.
 Result<Store> OpenInstalled(const InstalledPackage& package);

@@ -18,13 +18,20 @@
 
 #include "records/package/package.h"
 
+#include <sodium.h>
+#include <unistd.h>
 #include <zstd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "records/package/content.h"
 #include "src/base/files/file.h"
@@ -42,11 +49,14 @@ constexpr std::size_t kTrailerBytes = kDigestBytes + kKeyBytes + kSignatureBytes
 constexpr std::string_view kSignedPrefix = "tilewright package 1\n";
 constexpr std::uint32_t kMaxManifestBytes = 1 << 16;
 // 1 GiB unpacked, and not more than 400 times the packed bytes: databases of records pack 5 to 30
-// times smaller, a bomb thousands of times.
+// times smaller (a tiny one, mostly empty pages, up to 100), a bomb thousands of times.
 constexpr std::int64_t kMaxDatabaseBytes = std::int64_t{1} << 30;
 constexpr std::int64_t kMaxRatio = 400;
-// 19: packed once, read often; the frame's window is bounded by zstd's default limit of 128 MiB.
+// Larger ones wait in a file until all of them was found to be records.
+constexpr std::int64_t kMostInMemory = std::int64_t{16} << 20;
+// 19: packed once, read often; its window is of 8 MiB, and 32 are taken.
 constexpr int kLevel = 19;
+constexpr int kMostWindowLog = 25;
 
 std::uint64_t Little(std::string_view bytes, std::size_t at, int count) {
   std::uint64_t value = 0;
@@ -130,8 +140,12 @@ Result<std::optional<TrustedKey>> CheckSignature(const Parts& parts, const Trust
   return std::optional(*trusted);
 }
 
-/// Unpacks into exactly `size` bytes.
-Result<std::string> Unpack(std::string_view payload, std::int64_t size) {
+/// Where unpacked bytes go, piece by piece.
+using ByteSink = std::function<Status(std::string_view)>;
+
+/// Unpacks exactly `size` bytes, and looks at the first of them before the others follow.
+/// returns their SHA-256.
+Result<std::string> Unpack(std::string_view payload, std::int64_t size, const ByteSink& sink) {
   const auto packed = static_cast<std::int64_t>(payload.size());
   if (size > kMaxDatabaseBytes || size > packed * kMaxRatio) {
     return Corrupt("it unpacks " + std::to_string(packed) + " bytes to " + std::to_string(size) +
@@ -142,13 +156,100 @@ Result<std::string> Unpack(std::string_view payload, std::int64_t size) {
       ZSTD_findFrameCompressedSize(payload.data(), payload.size()) != payload.size()) {
     return Corrupt("its payload is no zstd frame of the length its manifest states");
   }
-  std::string out(static_cast<std::size_t>(size), '\0');
-  const std::size_t count = ZSTD_decompress(out.data(), out.size(), payload.data(), payload.size());
-  if (ZSTD_isError(count) || count != out.size()) {
-    return Corrupt(std::string("its payload does not unpack: ") +
-                   (ZSTD_isError(count) ? ZSTD_getErrorName(count) : "too short"));
+  const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(),
+                                                                     &ZSTD_freeDCtx);
+  TW_CHECK(context != nullptr);
+  ZSTD_DCtx_setParameter(context.get(), ZSTD_d_windowLogMax, kMostWindowLog);
+  constexpr std::size_t kPiece = std::size_t{1} << 18;
+  std::string piece(kPiece, '\0');
+  ZSTD_inBuffer in{payload.data(), payload.size(), 0};
+  crypto_hash_sha256_state hash;
+  crypto_hash_sha256_init(&hash);
+  std::int64_t count = 0;
+  for (std::size_t left = 1; left != 0;) {
+    ZSTD_outBuffer out{piece.data(), piece.size(), 0};
+    const std::size_t before = in.pos;
+    left = ZSTD_decompressStream(context.get(), &out, &in);
+    if (ZSTD_isError(left)) {
+      return Corrupt(std::string("its payload does not unpack: ") + ZSTD_getErrorName(left));
+    }
+    const std::string_view bytes(piece.data(), out.pos);
+    if (count == 0) TW_RETURN_IF_ERROR(CheckHeader(bytes, size));
+    count += static_cast<std::int64_t>(out.pos);
+    const bool stuck = left != 0 && out.pos == 0 && in.pos == before;
+    if (count > size || stuck) break;
+    crypto_hash_sha256_update(&hash, reinterpret_cast<const unsigned char*>(bytes.data()),
+                              bytes.size());
+    TW_RETURN_IF_ERROR(sink(bytes));
   }
-  return out;
+  if (count != size) return Corrupt("its payload does not unpack: of another length");
+  Digest digest;
+  crypto_hash_sha256_final(&hash, digest.data());
+  return HexText(View(digest));
+}
+
+/// A new file for bytes that are more than memory should take; it goes with the object.
+class WaitingFile {
+ public:
+  static Result<WaitingFile> Create() {
+    // /var/tmp is on a disk, where /tmp may be memory.
+    for (const char* folder : {"/var/tmp", "/tmp"}) {
+      std::string path = std::string(folder) + "/tilewright-package.XXXXXX";
+      const int fd = ::mkstemp(path.data());
+      if (fd >= 0) return WaitingFile(fd, path);
+    }
+    return Unavailable("no file can be made in /var/tmp or /tmp: " + ErrnoReason());
+  }
+  WaitingFile(WaitingFile&& other) noexcept
+      : fd_(std::exchange(other.fd_, -1)), file_(std::move(other.file_)) {}
+  WaitingFile& operator=(WaitingFile&&) = delete;
+  ~WaitingFile() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  const std::string& path() const { return file_.path(); }
+  Status Write(std::string_view bytes) const {
+    while (!bytes.empty()) {
+      const ssize_t count = ::write(fd_, bytes.data(), bytes.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) return Unavailable(path() + ": cannot be written: " + ErrnoReason());
+      bytes.remove_prefix(static_cast<std::size_t>(count));
+    }
+    return {};
+  }
+
+ private:
+  WaitingFile(int fd, const std::string& path) : fd_(fd), file_(path) {}
+  int fd_;
+  Unfinished file_;
+};
+
+/// Unpacks and checks what a package holds, and returns it.
+Result<std::string> DatabaseOf(const Parts& parts, const PackageManifest& manifest,
+                               const TemplateRegistry* templates) {
+  const bool large = manifest.database_bytes > kMostInMemory;
+  std::string database;
+  std::optional<WaitingFile> file;
+  if (large) {
+    auto made = WaitingFile::Create();
+    TW_RETURN_IF_ERROR(made);
+    file.emplace(*std::move(made));
+  }
+  const auto digest =
+      Unpack(parts.payload, manifest.database_bytes, [&](std::string_view bytes) -> Status {
+        if (large) return file->Write(bytes);
+        database += bytes;
+        return {};
+      });
+  TW_RETURN_IF_ERROR(digest);
+  if (*digest != manifest.database_sha256) {
+    return Corrupt("its database is not the one its manifest describes");
+  }
+  const Status content = large ? CheckContentFile(file->path(), manifest, templates)
+                               : CheckContent(database, manifest, templates);
+  if (content.code() == StatusCode::kUnsupported) return content;
+  // Whatever SQLite says about it: these bytes will not become better.
+  if (!content.ok()) return Corrupt(content.message());
+  return large ? ReadFile(file->path()) : Result<std::string>(std::move(database));
 }
 
 Result<std::string> Pack(std::string_view database) {
@@ -287,7 +388,8 @@ Result<std::string> PackageBytes(const PackageManifest& manifest, std::string_vi
   return bytes;
 }
 
-Result<Package> ReadPackage(std::string_view bytes, const TrustPolicy& policy) {
+Result<Package> ReadPackage(std::string_view bytes, const TrustPolicy& policy,
+                            const TemplateRegistry* templates) {
   auto parts = TakeApart(bytes);
   TW_RETURN_IF_ERROR(parts);
   Package package;
@@ -298,23 +400,17 @@ Result<Package> ReadPackage(std::string_view bytes, const TrustPolicy& policy) {
   auto manifest = PackageManifest::Parse(parts->manifest);
   TW_RETURN_IF_ERROR(manifest);
   package.manifest = *std::move(manifest);
-  auto database = Unpack(parts->payload, package.manifest.database_bytes);
+  auto database = DatabaseOf(*parts, package.manifest, templates);
   TW_RETURN_IF_ERROR(database);
   package.database = *std::move(database);
-  if (Sha256Hex(package.database) != package.manifest.database_sha256) {
-    return Corrupt("its database is not the one its manifest describes");
-  }
-  const Status content = CheckContent(package.database, package.manifest);
-  if (content.code() == StatusCode::kUnsupported) return content;
-  // Whatever SQLite says about it: these bytes will not become better.
-  if (!content.ok()) return Corrupt(content.message());
   return package;
 }
 
-Result<Package> ReadPackageFile(const std::string& path, const TrustPolicy& policy) {
+Result<Package> ReadPackageFile(const std::string& path, const TrustPolicy& policy,
+                                const TemplateRegistry* templates) {
   auto bytes = ReadFile(path, kMaxPackageBytes);
   TW_RETURN_IF_ERROR(bytes);
-  auto package = ReadPackage(*bytes, policy);
+  auto package = ReadPackage(*bytes, policy, templates);
   if (!package.ok()) return package.status().WithContext(path);
   return package;
 }

@@ -9,6 +9,10 @@
 #include "records/package/signing.h"
 #include "src/base/status.h"
 
+namespace tilewright {
+class TemplateRegistry;
+}
+
 namespace tilewright::records {
 
 /// The package file: one read-only file of records that may be served. docs/packages.md has the
@@ -64,12 +68,18 @@ Result<std::string> PackageBytes(const PackageManifest& manifest, std::string_vi
 
 /// Reads a package's bytes: checks lengths, digest, signature and trust before anything in it is
 /// interpreted, then unpacks it within the length it states, and checks every record
-/// (records/package/content.h).
-/// Errors: kCorrupt if a bit of it is not as it was built, or it holds anything but records;
-///         kUnsupported if it is newer than this program, unsigned, or signed by an unknown key.
-Result<Package> ReadPackage(std::string_view bytes, const TrustPolicy& policy);
+/// (records/package/content.h). A large one is unpacked to a file first, and takes its memory once
+/// all that it holds was found to be records.
+/// templates: whose spaces configs are looked up in; null: only those of its own schedules, for who
+/// looks them up when a record is served.
+/// Errors: kCorrupt if a bit of it is not as it was built, or it holds anything but records that
+///         `records check` finds nothing wrong with; kUnsupported if it is newer than this program,
+///         unsigned, or signed by an unknown key; kUnavailable if no file can be made.
+Result<Package> ReadPackage(std::string_view bytes, const TrustPolicy& policy,
+                            const TemplateRegistry* templates = nullptr);
 /// As ReadPackage, from a file. Errors: also kNotFound, kInvalidArgument (too large).
-Result<Package> ReadPackageFile(const std::string& path, const TrustPolicy& policy);
+Result<Package> ReadPackageFile(const std::string& path, const TrustPolicy& policy,
+                                const TemplateRegistry* templates = nullptr);
 
 /// Manifest of a package whose bytes are whole, without unpacking it or asking whom to trust.
 Result<PackageManifest> ReadPackageManifest(std::string_view bytes);

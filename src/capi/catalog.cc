@@ -59,6 +59,10 @@ Status Catalog::SetModel(const std::string& path) {
   return {};
 }
 
+void Catalog::CloseConnections() {
+  for (std::size_t i = 0; i < source_count(); ++i) sources_[i]->CloseConnections();
+}
+
 Status Catalog::Refresh() {
   Status first;
   for (std::size_t i = 0; i < source_count(); ++i) {

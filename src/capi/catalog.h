@@ -11,6 +11,7 @@
 
 #include "src/base/clock.h"
 #include "src/capi/answer_cache.h"
+#include "src/capi/fork_gate.h"
 #include "src/capi/knob_kinds.h"
 #include "src/capi/schedule_texts.h"
 #include "src/capi/source.h"
@@ -19,7 +20,7 @@
 namespace tilewright::capi {
 
 /// An ordered list of sources, and the cache of their answers. Thread-safe, adding included.
-class Catalog {
+class Catalog final : public HasConnections {
  public:
   static constexpr std::size_t kMostSources = 64;
   /// How long a file may have been replaced before it is noticed.
@@ -41,6 +42,7 @@ class Catalog {
   /// Errors: as search::LoadChooser; kInvalidArgument if the catalog has a model.
   Status SetModel(const std::string& path);
   bool has_model() const { return model_.load(std::memory_order_acquire) != nullptr; }
+  void CloseConnections() override;
   /// Looks at every file now. Errors: the first one's; the others are looked at all the same.
   Status Refresh();
 
@@ -49,6 +51,7 @@ class Catalog {
   template <typename Parse>
   Result<AnswerPtr> Answer(const AnswerCache::Question& question, const tw_target& target,
                            Parse parse) {
+    const InCall call;
     auto generation = Generation();
     TW_RETURN_IF_ERROR(generation);
     if (AnswerPtr known = cache_.Find(question, *generation)) return known;

@@ -176,43 +176,55 @@ Status QueryOperator(const Query& query, const tw_operator* op) {
 extern "C" {
 
 tw_code tw_catalog_create(tw_catalog** out, tw_error* error) noexcept {
-  return tilewright::capi::Guarded(error, [&] { return tilewright::capi::CreateCatalog(out); });
+  return tilewright::capi::Guarded(error, [&] {
+    const tilewright::capi::InCall call;
+    return tilewright::capi::CreateCatalog(out);
+  });
 }
 
 void tw_catalog_free(tw_catalog* catalog) noexcept {
+  const tilewright::capi::InCall call;
   const std::unique_ptr<tw_catalog> gone(catalog);
 }
 
 tw_code tw_catalog_add_store(tw_catalog* catalog, const char* path, tw_error* error) noexcept {
   return tilewright::capi::Guarded(error, [&] {
+    const tilewright::capi::InCall call;
     return tilewright::capi::AddSource(catalog, path, tilewright::capi::Source::OpenStore);
   });
 }
 
 tw_code tw_catalog_add_package(tw_catalog* catalog, const char* path,
                                const tw_package_options* options, tw_error* error) noexcept {
-  return tilewright::capi::Guarded(
-      error, [&] { return tilewright::capi::AddPackage(catalog, path, options); });
+  return tilewright::capi::Guarded(error, [&] {
+    const tilewright::capi::InCall call;
+    return tilewright::capi::AddPackage(catalog, path, options);
+  });
 }
 
 tw_code tw_catalog_add_installed(tw_catalog* catalog, const char* folder, size_t* added,
                                  tw_error* error) noexcept {
-  return tilewright::capi::Guarded(
-      error, [&] { return tilewright::capi::AddInstalled(catalog, folder, added); });
+  return tilewright::capi::Guarded(error, [&] {
+    const tilewright::capi::InCall call;
+    return tilewright::capi::AddInstalled(catalog, folder, added);
+  });
 }
 
 const char* tw_catalog_problem(const tw_catalog* catalog, size_t index) noexcept {
+  const tilewright::capi::InCall call;
   return catalog != nullptr ? catalog->catalog.problem(index) : nullptr;
 }
 
 tw_code tw_catalog_add_log(tw_catalog* catalog, const char* path, tw_error* error) noexcept {
   return tilewright::capi::Guarded(error, [&] {
+    const tilewright::capi::InCall call;
     return tilewright::capi::AddSource(catalog, path, tilewright::capi::Source::OpenLog);
   });
 }
 
 tw_code tw_catalog_set_model(tw_catalog* catalog, const char* path, tw_error* error) noexcept {
   return tilewright::capi::Guarded(error, [&]() -> tilewright::Status {
+    const tilewright::capi::InCall call;
     TW_RETURN_IF_ERROR(tilewright::capi::CheckPath(catalog, path));
     return catalog->catalog.SetModel(path);
   });
@@ -223,12 +235,14 @@ size_t tw_catalog_source_count(const tw_catalog* catalog) noexcept {
 }
 
 const char* tw_catalog_source_path(const tw_catalog* catalog, size_t index) noexcept {
+  const tilewright::capi::InCall call;
   if (index >= tw_catalog_source_count(catalog)) return nullptr;
   return catalog->catalog.source(index).path().c_str();
 }
 
 tw_code tw_catalog_refresh(tw_catalog* catalog, tw_error* error) noexcept {
   return tilewright::capi::Guarded(error, [&] {
+    const tilewright::capi::InCall call;
     if (catalog == nullptr) return tilewright::InvalidArgument("no catalog");
     return catalog->catalog.Refresh();
   });

@@ -115,16 +115,41 @@ Result<bool> Source::View::With(const std::function<Status(const records::Store&
   return true;
 }
 
+void Source::CloseConnections() {
+  const std::unique_lock lock(state_mutex_);
+  const std::lock_guard idle(idle_mutex_);
+  idle_.clear();
+  lost_watch_ = lost_watch_ || watch_.has_value();
+  watch_.reset();
+}
+
+/// Watches the store again; what it looked at before is told as a change. state_mutex_ is held.
+Status Source::WatchAgain() {
+  if (!lost_watch_) return {};
+  auto watch = records::StoreWatch::Open(file_path_);
+  TW_RETURN_IF_ERROR(watch);
+  auto stamp = watch->Look();
+  TW_RETURN_IF_ERROR(stamp);
+  watch_ = *std::move(watch);
+  stamp_ = *stamp;
+  lost_watch_ = false;
+  ++generation_;
+  return {};
+}
+
 Result<std::uint64_t> Source::Generation() {
   {
     const std::shared_lock lock(state_mutex_);
     TW_RETURN_IF_ERROR(trouble_);
-    if (!watch_.has_value()) return generation_;
-    auto stamp = watch_->Look();
-    TW_RETURN_IF_ERROR(stamp);
-    if (*stamp == stamp_) return generation_;
+    if (!lost_watch_) {
+      if (!watch_.has_value()) return generation_;
+      auto stamp = watch_->Look();
+      TW_RETURN_IF_ERROR(stamp);
+      if (*stamp == stamp_) return generation_;
+    }
   }
   const std::unique_lock lock(state_mutex_);
+  TW_RETURN_IF_ERROR(WatchAgain());
   auto stamp = watch_->Look();  // again: another thread may have been first
   TW_RETURN_IF_ERROR(stamp);
   if (*stamp != stamp_) {
@@ -172,13 +197,14 @@ Status Source::LookForSuccessor() {
 /// Adapts to a changed file; state_mutex_ is held.
 Status Source::LookAgain(const FileState& state) {
   if (!SameFile(state, file_state_)) {
-    if (watch_.has_value()) {
+    if (watch_.has_value() || lost_watch_) {
       auto watch = records::StoreWatch::Open(file_path_);
       TW_RETURN_IF_ERROR(watch);
       auto stamp = watch->Look();
       TW_RETURN_IF_ERROR(stamp);
       watch_ = *std::move(watch);
       stamp_ = *stamp;
+      lost_watch_ = false;
     }
     Content next = *content_;
     ++next.file;

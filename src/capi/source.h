@@ -79,6 +79,8 @@ class Source {
   const std::string& path() const;
   View Now();
 
+  /// Before a fork, while nobody asks: the connections are opened anew when they are needed.
+  void CloseConnections();
   /// Notices commits; no lock that a writer holds, no system call.
   /// Errors: those of StoreWatch::Look, and what the last look at the file came to.
   Result<std::uint64_t> Generation();
@@ -96,6 +98,7 @@ class Source {
   };
 
   Status LookAgain(const FileState& state);
+  Status WatchAgain();
   Status LookForSuccessor();
   Result<Connection> Take(const Content& content);
   void GiveBack(Connection connection);
@@ -108,6 +111,7 @@ class Source {
   std::shared_ptr<const records::HeldPackage> held_;  // an installed package
   FileState folder_state_ = {};  // of the folder of packages when a successor was looked for
   std::optional<records::StoreWatch> watch_;  // none: only the file's state tells of changes
+  bool lost_watch_ = false;                   // it was closed, to be opened again
   records::StoreWatch::Stamp stamp_ = {};
   FileState file_state_ = {};
   std::uint64_t generation_ = 1;

@@ -8,7 +8,9 @@
 #include "records/autotvm/export.h"
 #include "records/autotvm/match.h"
 #include "records/autotvm/tuple.h"
+#include "records/care.h"
 #include "records/imported.h"
+#include "records/sqlite.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/target/device.h"
@@ -272,6 +274,7 @@ TEST_F(AutotvmImportTest, NarrowWeightsAreNoMatterOfAutotvm) {
   Trial wide = trial;
   wide.candidate.task.workload.narrow_weights = false;
   wide.value = 0.002;
+  wide.samples = {0.002};
   Store store = Open();
   ASSERT_TRUE(store.Append(store.OpenJob("job", "{}", 1)->id, {trial, wide}, {}).ok());
   std::vector<std::string> lines;
@@ -580,6 +583,68 @@ TEST_F(AutotvmImportTest, PackagesSurviveExportAndImport) {
   EXPECT_EQ(file.duplicates, 0);
   EXPECT_EQ(file.agreement[static_cast<std::size_t>(AutotvmAgreement::kEdited)], 0);
   EXPECT_EQ(Contents(other), Contents(store));
+}
+
+// Such records won against every other one.
+TEST_F(AutotvmImportTest, CostsThatNobodyCanHaveMeasuredAreRefused) {
+  Store store = Open("r.db");
+  const auto failed = [](std::string line) {  // with an error number a cost says nothing
+    return line.replace(line.find("], 0, 1.5"), 5, "], 4,");
+  };
+  const std::string path = WriteLog(
+      "a.log", {ConvLine(8, 3, "0.002"), ConvLine(8, 3, "-1", "101.5"),
+                ConvLine(8, 3, "0", "102.5"), ConvLine(8, 3, "1e-30", "103.5"),
+                ConvLine(8, 3, "0.5, -1", "104.5"), failed(ConvLine(8, 3, "-1", "105.5"))});
+  const auto files = ImportAutotvm(store, {path}, {});
+  ASSERT_TRUE(files.ok()) << files.status().message();
+  const ImportedFile& file = files->front();
+  EXPECT_EQ(file.imported, 2);
+  EXPECT_EQ(file.records, 2);
+  ASSERT_EQ(file.refused_count, 4);
+  EXPECT_EQ(file.refused[0].line, 2);
+  EXPECT_THAT(file.refused[0].reason, HasSubstr("a cost of -1 s, expected a positive one"));
+  EXPECT_THAT(file.refused[1].reason, HasSubstr("a cost of 0 s"));
+  EXPECT_THAT(file.refused[2].reason, HasSubstr("no device does it faster"));
+  EXPECT_THAT(file.refused[3].reason, HasSubstr("a cost of -1 s"));
+  // Taken in by an earlier version, or written there: not served, and found.
+  const Database& db = Store::DatabaseOf(store);
+  ASSERT_TRUE(db.Execute("UPDATE imported SET costs = x'000000000000F0BF', cost = -1,"
+                         " digest = x'00' WHERE error = 0")
+                  .ok());
+  const auto answer = QueryAutotvm(store, *AutotvmTask::Parse(kConvTuple),
+                                   *AutotvmTarget::Parse("llvm -mcpu=core-avx2"), "");
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  EXPECT_FALSE(answer->record.has_value());
+  EXPECT_THAT(*CheckStore(BuiltInTemplates(), Path("r.db")),
+              testing::ElementsAre(HasSubstr("a cost of -1 s")));
+}
+
+TEST_F(AutotvmImportTest, LogsOfOtherFormatsAreRefusedByName) {
+  Store store = Open("r.db");
+  const auto of_format = [](const std::string& version) {
+    std::string line = ConvLine(8, 3, "0.002", "100.5");
+    return line.replace(line.find("0.2, \"tvm"), 3, version);
+  };
+  const std::string path =
+      WriteLog("a.log", {of_format("0.3"), of_format("2"), of_format("\"x\""), of_format("0.2")});
+  const auto files = ImportAutotvm(store, {path}, {});
+  ASSERT_TRUE(files.ok()) << files.status().message();
+  EXPECT_EQ(files->front().imported, 1);
+  ASSERT_EQ(files->front().refused_count, 3);
+  EXPECT_THAT(files->front().refused[0].reason, HasSubstr("format 0.3, expected 0.2 or 0.1"));
+}
+
+// A row that has the digest of a line to come would take its place, as a duplicate.
+TEST_F(AutotvmImportTest, NoRowTakesThePlaceOfALine) {
+  Store store = Open("r.db");
+  const std::string path = WriteLog("a.log", {ConvLine(8, 3, "0.002")});
+  ASSERT_TRUE(ImportAutotvm(store, {path}, {}).ok());
+  ASSERT_TRUE(Store::DatabaseOf(store).Execute("UPDATE imported SET error = 4").ok());
+  const auto files = ImportAutotvm(store, {path}, {});
+  ASSERT_TRUE(files.ok()) << files.status().message();
+  EXPECT_EQ(files->front().duplicates, 0);
+  ASSERT_EQ(files->front().refused_count, 1);
+  EXPECT_THAT(files->front().refused[0].reason, HasSubstr("has its digest"));
 }
 
 }  // namespace

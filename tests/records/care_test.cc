@@ -3,10 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "records/autotvm/import.h"
+#include "records/identity.h"
 #include "records/merge.h"
 #include "records/network.h"
 #include "records/schema.h"
 #include "records/sqlite.h"
+#include "tests/records/autotvm_lines.h"
 #include "tests/records/sample_trials.h"
 #include "tests/support/built_in.h"
 
@@ -36,7 +41,7 @@ TEST_F(CareTest, MergeLosesNothingAndKeepsWhoMeasuredWhat) {
     ASSERT_TRUE(b->SetFact("resolution", "0.01").ok());
     ASSERT_TRUE(b->StoreBest(b->OpenJob("job", "", 0)->id, SampleTrial(3, 0.0025), {3, 5}).ok());
   }
-  auto reports = MergeStores(Path("a.db"), {Path("b.db")});
+  auto reports = MergeStores(BuiltInTemplates(), Path("a.db"), {Path("b.db")});
   ASSERT_TRUE(reports.ok()) << reports.status().message();
   EXPECT_EQ(reports->front().trials, 2);
   EXPECT_EQ(reports->front().added, 2);
@@ -62,10 +67,10 @@ TEST_F(CareTest, MergeLosesNothingAndKeepsWhoMeasuredWhat) {
 TEST_F(CareTest, MergingAgainChangesNothingAndOrderDoesNotMatter) {
   Add(Path("a.db"), {SampleTrial(3, 0.002)});
   Add(Path("b.db"), {SampleTrial(4, 0.003)}, {{"task", "tell", "{}"}});
-  ASSERT_TRUE(MergeStores(Path("ab.db"), {Path("a.db"), Path("b.db")}).ok());
-  ASSERT_TRUE(MergeStores(Path("ba.db"), {Path("b.db"), Path("a.db")}).ok());
+  ASSERT_TRUE(MergeStores(BuiltInTemplates(), Path("ab.db"), {Path("a.db"), Path("b.db")}).ok());
+  ASSERT_TRUE(MergeStores(BuiltInTemplates(), Path("ba.db"), {Path("b.db"), Path("a.db")}).ok());
   EXPECT_EQ(Ids(Path("ab.db")), Ids(Path("ba.db")));
-  auto again = MergeStores(Path("ab.db"), {Path("ba.db"), Path("b.db")});
+  auto again = MergeStores(BuiltInTemplates(), Path("ab.db"), {Path("ba.db"), Path("b.db")});
   ASSERT_TRUE(again.ok()) << again.status().message();
   for (const MergeReport& report : *again) {
     EXPECT_EQ(report.added, 0);
@@ -73,12 +78,12 @@ TEST_F(CareTest, MergingAgainChangesNothingAndOrderDoesNotMatter) {
   }
   // A store that went on meanwhile: its new trials and log entries are added.
   Add(Path("b.db"), {SampleTrial(5, 0.003)}, {{"task", "tell", "{}"}});
-  auto more = MergeStores(Path("ab.db"), {Path("b.db")});
+  auto more = MergeStores(BuiltInTemplates(), Path("ab.db"), {Path("b.db")});
   ASSERT_TRUE(more.ok()) << more.status().message();
   EXPECT_EQ(more->front().added, 1);
   EXPECT_EQ(more->front().log_entries_added, 1);
   // And back into the store it came from, whose own job it is.
-  auto back = MergeStores(Path("b.db"), {Path("ab.db")});
+  auto back = MergeStores(BuiltInTemplates(), Path("b.db"), {Path("ab.db")});
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_EQ(back->front().added, 1);
   auto b = Store::Open(Path("b.db"), Store::Mode::kReadWrite);
@@ -89,14 +94,26 @@ TEST_F(CareTest, MergeRefusesTwoVersionsOfOneTrialAndLeavesTheStoreAlone) {
   Add(Path("a.db"), {SampleTrial(3, 0.002)});
   ASSERT_TRUE(VacuumStore(Path("a.db"), Path("copy.db")).ok());
   Add(Path("copy.db"), {SampleTrial(4, 0.003)});
-  Sql(Path("copy.db"), "UPDATE trial SET value = 0.5 WHERE config_index = 3");
-  auto refused = MergeStores(Path("a.db"), {Path("copy.db")});
+  // Both rows have the id that earlier versions gave a trial, which says nothing of its value.
+  Trial trial = SampleTrial(3, 0.002);
+  for (const char* name : {"a.db", "copy.db"}) {
+    std::string store_id;
+    {
+      auto store = Store::Open(Path(name), Store::Mode::kReadOnly);
+      store_id = **store->Fact("store_id");
+    }
+    Sql(Path(name), "UPDATE trial SET id = '" + FormerTrialId(store_id, "job", trial) +
+                        "' WHERE config_index = 3");
+  }
+  Sql(Path("copy.db"), "UPDATE trial SET value = 0.00201 WHERE config_index = 3");
+  auto refused = MergeStores(BuiltInTemplates(), Path("a.db"), {Path("copy.db")});
   EXPECT_EQ(refused.status().code(), StatusCode::kCorrupt);
   EXPECT_THAT(refused.status().message(), HasSubstr("first that differs"));
   EXPECT_EQ(CountIn(Path("a.db")), 1);
-  EXPECT_EQ(MergeStores(Path("a.db"), {Path("a.db")}).status().code(),
+  EXPECT_EQ(MergeStores(BuiltInTemplates(), Path("a.db"), {Path("a.db")}).status().code(),
             StatusCode::kInvalidArgument);
-  EXPECT_EQ(MergeStores(Path("a.db"), {Path("none.db")}).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(MergeStores(BuiltInTemplates(), Path("a.db"), {Path("none.db")}).status().code(),
+            StatusCode::kNotFound);
 }
 
 // Tables that came later: numbered rows that no trial refers to are merged with what they refer to,
@@ -105,30 +122,29 @@ TEST_F(CareTest, MergeCarriesImportedRecords) {
   if (SchemaVersion() < 2) GTEST_SKIP() << "this schema has no imported records";
   Add(Path("a.db"), {SampleTrial(3, 0.002)});
   Add(Path("b.db"), {SampleTrial(4, 0.003)});
-  const std::string rows =
-      "INSERT INTO imported_source VALUES (NULL, 'tophub.log', '', 1.5);"
-      "INSERT INTO imported_target VALUES (NULL, 'opencl', 'opencl'), (NULL, 'cuda', 'cuda');"
-      "INSERT INTO imported_task VALUES (NULL, 'tuple', 'conv2d', 'key');";
-  const auto imported = [](const char* digest, int target) {
-    return "INSERT INTO imported VALUES (NULL, x'" + std::string(digest) + "', 1, " +
-           std::to_string(target) + ", 1, 7, 9, '[]', '', x'00', 0.5, 0, 0.5, 1.5, '0.8', 0, 0);";
-  };
-  Sql(Path("a.db"), "INSERT INTO imported_target VALUES (NULL, 'cuda', 'cuda');");
-  Sql(Path("b.db"), rows + imported("01", 1) + imported("02", 2));
+  const std::string target = "llvm -mcpu=core-avx2", other = "llvm -mcpu=skylake";
+  ASSERT_TRUE(WriteFile(Path("a.log"), ConvLine(8, 3, "0.003", "99.5", target, 32) + "\n").ok());
+  ASSERT_TRUE(WriteFile(Path("b.log"), ConvLine(8, 3, "0.002") + "\n" +
+                                           ConvLine(8, 3, "0.001", "101.5", other) + "\n")
+                  .ok());
+  for (const char* name : {"a", "b"}) {
+    auto store = Store::Open(Path(name + std::string(".db")), Store::Mode::kReadWrite);
+    ASSERT_TRUE(ImportAutotvm(*store, {Path(name + std::string(".log"))}, {}).ok());
+  }
   for (int i = 0; i < 2; ++i) {
-    auto reports = MergeStores(Path("a.db"), {Path("b.db")});
+    auto reports = MergeStores(BuiltInTemplates(), Path("a.db"), {Path("b.db")});
     ASSERT_TRUE(reports.ok()) << reports.status().message();
   }
   auto db = Database::Open(Path("a.db"), Database::Mode::kReadOnly);
-  EXPECT_EQ(*QueryInt(*db, "SELECT count(*) FROM imported"), 2);
-  EXPECT_EQ(*QueryInt(*db, "SELECT count(*) FROM imported_source"), 1);
+  EXPECT_EQ(*QueryInt(*db, "SELECT count(*) FROM imported"), 3);
+  EXPECT_EQ(*QueryInt(*db, "SELECT count(*) FROM imported_source"), 2);
   EXPECT_EQ(*QueryInt(*db,
                       "SELECT count(*) FROM imported i JOIN imported_target t ON"
-                      " t.id = i.target WHERE i.digest = x'02' AND t.text = 'cuda'"),
+                      " t.id = i.target WHERE i.cost = 0.001 AND t.text = 'llvm -mcpu=skylake'"),
             1);
   EXPECT_EQ(*QueryInt(*db,
                       "SELECT count(*) FROM imported i JOIN imported_task t ON t.id = i.task"
-                      " WHERE t.tuple = 'tuple'"),
+                      " WHERE t.tuple LIKE '%(1, 64, 56, 56)%'"),
             2);
   EXPECT_THAT(*CheckStore(BuiltInTemplates(), Path("a.db")), testing::IsEmpty());
   auto split = SplitStore(Path("a.db"), Path("parts"), SplitBy::kTarget);
@@ -151,7 +167,7 @@ TEST_F(CareTest, SplitPartsHoldEveryTrialOnce) {
     EXPECT_EQ(split->size(), parts);
     std::vector<std::string> paths;
     for (const SplitPart& part : *split) paths.push_back(part.path);
-    ASSERT_TRUE(MergeStores(folder + "/all.db", paths).ok());
+    ASSERT_TRUE(MergeStores(BuiltInTemplates(), folder + "/all.db", paths).ok());
     EXPECT_EQ(Ids(folder + "/all.db"), Ids(Path("a.db")));
     EXPECT_THAT(*CheckStore(BuiltInTemplates(), folder + "/all.db"), testing::IsEmpty());
   }
@@ -215,7 +231,9 @@ TEST_F(CareTest, PruneKeepsTheSameSampleEveryTime) {
 TEST_F(CareTest, CheckFindsWhatWasChanged) {
   const std::string path = Path("a.db");
   const std::pair<const char*, const char*> kChanges[] = {
-      {"UPDATE trial SET config = replace(config, '\"index\":3', '\"index\":4')", "index differs"},
+      {"UPDATE trial SET config = replace(config, '\"index\":3', '\"index\":4')",
+       "config's index is 4, expected 3"},
+      {"UPDATE trial SET config_index = 4", "index differs"},
       {"UPDATE trial SET attempt = 9", "was changed"},
       {"UPDATE trial SET value = 5", "outside of its samples"},
       {"UPDATE trial SET value = 0", "not positive"},
@@ -305,6 +323,34 @@ TEST_F(CareTest, CsvHasOneLineForEachTrialAndQuotesWhatNeedsIt) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
   EXPECT_THAT(text, testing::StartsWith("id,job,workload,target,device,epilogue,template,"));
   EXPECT_THAT(text, HasSubstr("run_failed,\"signal 11, \"\"segmentation fault\"\"\",seconds,"));
+}
+
+TEST_F(CareTest, CsvHasNothingThatATerminalObeys) {
+  Trial failed = SampleTrial(4, 0);
+  failed.outcome = Outcome::kRunFailed;
+  failed.verified = false;
+  failed.reason =
+      "\x1b]0;x\x07 one\ntwo\r\tthree \xc2\x9b"
+      "1m";
+  Add(Path("a.db"), {failed});
+  std::string text;
+  ASSERT_TRUE(ExportCsv(Path("a.db"), {}, [&](std::string_view piece) {
+                text += piece;
+                return Status();
+              }).ok());
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
+  EXPECT_THAT(text, HasSubstr("run_failed,?]0;x? one?two??three ?1m,seconds,"));
+}
+
+// A store is cut as it was at one moment: a trial that comes in between is in no part.
+TEST_F(CareTest, SplitLeavesNothingBesideItsParts) {
+  Add(Path("a.db"), {SampleTrial(3, 0.002), SampleTrial(4, 0.1, SampleConv(32))});
+  ASSERT_TRUE(SplitStore(Path("a.db"), Path("parts"), SplitBy::kTarget).ok());
+  std::size_t files = 0;
+  for ([[maybe_unused]] const auto& file : std::filesystem::directory_iterator(Path("parts"))) {
+    ++files;
+  }
+  EXPECT_EQ(files, 1U);
 }
 
 TEST(NetworkFileSystemTest, TellsThemFromLocalOnes) {

@@ -13,15 +13,20 @@
 #include <vector>
 
 #include "records/autotvm/export.h"
+#include "records/autotvm/import.h"
+#include "records/autotvm/match.h"
 #include "records/care.h"
 #include "records/merge.h"
 #include "records/package/build.h"
 #include "records/package/installed.h"
+#include "records/package/schedules.h"
 #include "records/store.h"
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
 #include "src/target/device.h"
 #include "src/templates/registry.h"
+#include "src/templates/text/text_template.h"
+#include "tests/records/autotvm_lines.h"
 #include "tests/support/built_in.h"
 
 namespace tilewright::records {
@@ -87,6 +92,38 @@ std::string StrangeValue(const std::string& column, Random& random) {
     default:
       return OneOf(kValues, random);
   }
+}
+
+/// SQL for a value of each type and size, and for what is next to the value that is there.
+std::string FieldValue(const std::string& column, Random& random) {
+  const std::vector<std::string> values = {
+      "CAST(" + column + " AS TEXT)",
+      "CAST(" + column + " AS BLOB)",
+      column + " + 1",
+      column + " - 1",
+      column + " * 1e-9",
+      column + " * 1e9",
+      "-" + column,
+      column + " || ' '",
+      "upper(" + column + ")",
+      "substr(" + column + ", 1, length(" + column + ") - 1)",
+      "substr(" + column + ", 2)",
+      "replace(" + column + ", '1', '2')",
+      "replace(" + column + ", '4', '3')",
+      "replace(" + column + ", '[', '{')",
+      "json_set(" + column + ", '$.index', 'x')",
+      "json_set(" + column + ", '$.index', -1)",
+      "json_set(" + column + ", '$.values', 1)",
+      "json_set(" + column + ", '$.values.' || (SELECT key FROM json_each(" + column +
+          ", '$.values') ORDER BY random() LIMIT 1), 'rows')",
+      "json_set(" + column + ", '$.values.' || (SELECT key FROM json_each(" + column +
+          ", '$.values') ORDER BY random() LIMIT 1), json('[0,0]'))",
+      "json_set(" + column + ", '$.values.' || (SELECT key FROM json_each(" + column +
+          ", '$.values') ORDER BY random() LIMIT 1), 99999999999)",
+      "json_remove(" + column + ", '$.values.' || (SELECT key FROM json_each(" + column +
+          ", '$.values') ORDER BY random() LIMIT 1))"};
+  const std::uint64_t which = random.Below(values.size() + 30);
+  return which < values.size() ? values[which] : StrangeValue(column, random);
 }
 
 /// One statement of a forger.
@@ -177,33 +214,123 @@ std::string Timed(const char* what, const std::function<std::string()>& work) {
   return wrong.empty() ? wrong : std::string(what) + ": " + wrong;
 }
 
+constexpr const char* kAskedWorkload =
+    "conv2d(float32[1,128,28,28]NCHW,float32[128,128,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32";
+
+/// What is wrong with a record that is served: it says what no measurement can have come to, or is
+/// no config of its space. What can be built is built, which ends the process where it is not.
+std::string WrongWithServed(const Trial& trial, const Workload& workload, const Target& target) {
+  if (trial.outcome != Outcome::kOk || !trial.verified) return "serves what was not verified";
+  if (!std::isfinite(trial.value) || trial.value < 1e-9) {
+    return "serves " + std::to_string(trial.value);
+  }
+  const TemplateEntry* entry = BuiltInTemplates().Find(trial.candidate.template_key);
+  if (entry == nullptr || entry->version != trial.candidate.template_version) return {};
+  auto space = entry->define_space(workload, target);
+  if (!space.ok()) return "serves what has no space: " + space.status().message();
+  if (!space->Locate(trial.candidate.config).ok()) {
+    return "serves the config " + trial.candidate.config.ToString();
+  }
+  if (entry->apply != nullptr) {
+    // An epilogue that does not fit is refused.
+    (void)ApplyTemplate(*entry, workload, {}, target, trial.candidate.config).ok();
+  }
+  return {};
+}
+
+/// Imported records are served where they are asked for, and have costs that can be.
+std::string AskByAutotvm(const Store& store, std::int64_t& answered) {
+  auto task = AutotvmTask::Parse(kConvTuple);
+  auto target = AutotvmTarget::Parse("llvm -mcpu=core-avx2");
+  if (!task.ok() || !target.ok()) return "no task to ask for";
+  auto answer = QueryAutotvm(store, *task, *target, "");
+  if (!answer.ok() || !answer->record.has_value()) return {};
+  ++answered;
+  const double cost = answer->record->cost;
+  if (!std::isfinite(cost) || cost < 1e-9) return "serves a cost of " + std::to_string(cost);
+  (void)CandidateOfImported(BuiltInTemplates(), *answer->record,
+                            *Target::Parse("llvm -mcpu=core-avx2"))
+      .ok();
+  return {};
+}
+
 /// Asks a store; an answer must be one that may be served.
 std::string AskStore(const Store& store, std::int64_t& answered) {
-  const Workload workload = *Workload::Parse(
-      "conv2d(float32[1,128,28,28]NCHW,float32[128,128,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");
+  const Workload workload = *Workload::Parse(kAskedWorkload);
   DeviceFingerprint device;
   device.kind = "cpu";
   device.model = "any";
   for (const char* text : {"llvm -mcpu=znver5", "llvm -mcpu=haswell"}) {
     auto answer = store.Query(BuiltInTemplates(), workload, *Target::Parse(text), device);
     if (!answer.ok() || !answer->record.has_value()) continue;
-    const Trial& trial = answer->record->trial;
     ++answered;
-    if (trial.outcome != Outcome::kOk || !trial.verified) return "serves what was not verified";
-    const double value = trial.value;
-    if (!std::isfinite(value) || value <= 0) return "serves " + std::to_string(value);
+    std::string wrong = WrongWithServed(answer->record->trial, workload, *Target::Parse(text));
+    if (!wrong.empty()) return wrong;
   }
-  auto records = store.Trials({});
+  TrialFilter filter;
+  filter.sound_for = &BuiltInTemplates();
+  auto records = store.Trials(filter);
   if (!records.ok()) return {};
   for (const Record& record : *records) {
-    auto answer = store.Query(BuiltInTemplates(), record.trial.candidate.task.workload,
-                              record.trial.candidate.task.target, record.trial.device);
+    const Task& task = record.trial.candidate.task;
+    auto answer = store.Query(BuiltInTemplates(), task.workload, task.target, record.trial.device);
     if (!answer.ok() || !answer->record.has_value()) continue;
     ++answered;
-    const double value = answer->record->trial.value;
-    if (!std::isfinite(value) || value <= 0) return "serves " + std::to_string(value);
+    std::string wrong = WrongWithServed(answer->record->trial, task.workload, task.target);
+    if (!wrong.empty()) return wrong;
   }
-  return {};
+  return AskByAutotvm(store, answered);
+}
+
+/// The trials of a store of any age as they would be measured today, and a row of every other
+/// table: a job and its log, a winner, a text of a schedule and a trial of it, imported records.
+Status FillSound(const std::string& from, const std::string& to, const std::string& log) {
+  auto old = Store::Open(from, Store::Mode::kReadOnly);
+  TW_RETURN_IF_ERROR(old);
+  auto records = old->Trials({});
+  TW_RETURN_IF_ERROR(records);
+  TemplateRegistry templates = BuiltInTemplates();
+  auto text = ParseScheduleText(
+      "schedule rows for conv2d on llvm\nknob tile = {1, 2, 4}\ns = stage(\"reduce\")\n"
+      "h, w = split(axis(s, 2), tile)\n");
+  TW_RETURN_IF_ERROR(text);
+  const std::string key = text->key;
+  TW_RETURN_IF_ERROR(AddScheduleText(templates, *std::move(text)));
+  std::vector<Trial> trials;
+  for (const Record& record : *records) {
+    Trial trial = record.trial;
+    Candidate& candidate = trial.candidate;
+    const TemplateEntry* entry = templates.Find(candidate.template_key);
+    if (entry == nullptr) continue;
+    candidate.template_version = entry->version;
+    trial.codegen_version = DeviceTraitsOf(candidate.task.target).codegen_version;
+    trial.finished_unix_seconds = 1.75e9;
+    auto space = entry->define_space(candidate.task.workload, candidate.task.target);
+    if (!space.ok()) continue;
+    auto config = space->Locate(candidate.config);
+    candidate.config = config.ok() ? *std::move(config) : space->At(0);
+    trials.push_back(std::move(trial));
+  }
+  if (trials.empty()) return Corrupt(from + ": no trials to begin with");
+  trials.push_back(trials.front());
+  Candidate& candidate = trials.back().candidate;
+  candidate.task = {*Workload::Parse(kAskedWorkload), *Target::Parse("llvm -mcpu=haswell")};
+  candidate.template_key = key;
+  candidate.template_version = kScheduleTextVersion;
+  auto space = templates.Find(key)->define_space(candidate.task.workload, candidate.task.target);
+  TW_RETURN_IF_ERROR(space);
+  candidate.config = space->At(1);
+  auto store = Store::Open(to, Store::Mode::kReadWrite);
+  TW_RETURN_IF_ERROR(store);
+  auto job = store->OpenJob("job", "{}", 7);
+  TW_RETURN_IF_ERROR(job);
+  TW_RETURN_IF_ERROR(store->Append(job->id, trials, {{"task", "tell", "{}"}}));
+  TW_RETURN_IF_ERROR(store->StoreBest(job->id, trials.front(), {7}));
+  TW_RETURN_IF_ERROR(KeepScheduleTexts(*store, templates));
+  TW_RETURN_IF_ERROR(store->SetFact("resolution", "0.01"));
+  TW_RETURN_IF_ERROR(
+      WriteFile(log, ConvLine(8, 3, "0.002") + "\n" + ConvLine(4, 2, "0.003") + "\n"));
+  return ToStatus(ImportAutotvm(*store, {log}, {}));
 }
 
 }  // namespace
@@ -215,20 +342,13 @@ Result<MutatedRecords> MutatedRecords::Create(const std::string& folder,
   const std::string path = folder + "/base.db";
   TW_RETURN_IF_ERROR(WriteFile(path, *bytes));
   TW_RETURN_IF_ERROR(Store::Open(path, Store::Mode::kReadWrite));  // migrates it
-  {
-    Forger forger(path);
-    forger.Do("UPDATE trial SET codegen_version = " + std::to_string(FindDeviceTraits("llvm").codegen_version));
-    for (const TemplateEntry& entry : BuiltInTemplates().all()) {
-      forger.Do("UPDATE trial SET template_version = " + std::to_string(entry.version) +
-                " WHERE template = '" + std::string(entry.key) + "'");
-    }
-    forger.Do(
-        "INSERT INTO log (job, task, kind, payload) SELECT id, 'task', 'tell', '{}' FROM job");
-    forger.Do(
-        "INSERT INTO best SELECT workload, target, device, job, id, config_index || ',7' FROM trial"
-        " ORDER BY value LIMIT 1");
-  }
-  auto base = ReadFile(path);
+  const std::string own = folder + "/own.db";
+  TW_RETURN_IF_ERROR(FillSound(path, own, folder + "/lines.log"));
+  auto problems = CheckStore(BuiltInTemplates(), own);
+  TW_RETURN_IF_ERROR(problems);
+  if (!problems->empty()) return Corrupt("the sound store is none: " + problems->front());
+  { const Forger forger(own); }  // as one file
+  auto base = ReadFile(own);
   TW_RETURN_IF_ERROR(base);
   return MutatedRecords(folder, *std::move(base));
 }
@@ -248,7 +368,11 @@ void MutatedRecords::Mutate(const std::string& path, Random& random) const {
   (void)WriteFile(path, *bytes);
 }
 
-std::string MutatedRecords::TryStore(std::uint64_t seed) {
+std::string MutatedRecords::TryStore(std::uint64_t seed) { return Try(seed, true); }
+
+std::string MutatedRecords::TryField(std::uint64_t seed) { return Try(seed, false); }
+
+std::string MutatedRecords::Try(std::uint64_t seed, bool anything) {
   Random random(seed);
   const std::string path = folder_ + "/case.db", work = folder_ + "/work";
   for (const char* end : {"", "-wal", "-shm", "-journal"}) std::filesystem::remove(path + end);
@@ -256,7 +380,11 @@ std::string MutatedRecords::TryStore(std::uint64_t seed) {
   std::filesystem::create_directory(work);
   const bool written = WriteFile(path, base_).ok() && WriteFile(work + "/sound.db", base_).ok();
   if (!written) return "the disk is full";
-  Mutate(path, random);
+  if (anything) {
+    Mutate(path, random);
+  } else {
+    ChangeField(path, random);
+  }
   const auto none = [](const Status&) { return std::string(); };
   const std::pair<const char*, std::function<std::string()>> kWork[] = {
       {"query",
@@ -280,7 +408,8 @@ std::string MutatedRecords::TryStore(std::uint64_t seed) {
        }},
       {"backup", [&] { return none(ToStatus(BackupStore(path, work + "/backup.db"))); }},
       {"vacuum", [&] { return none(ToStatus(VacuumStore(path, work + "/vacuum.db"))); }},
-      {"merge", [&] { return none(ToStatus(MergeStores(work + "/sound.db", {path}))); }},
+      {"merge",
+       [&] { return none(ToStatus(MergeStores(BuiltInTemplates(), work + "/sound.db", {path}))); }},
       {"split",
        [&] { return none(ToStatus(SplitStore(path, work + "/parts", SplitBy::kDevice))); }},
       {"package", [&] { return none(ToStatus(BuildPackages(BuiltInTemplates(), {path}, {}))); }},
@@ -298,10 +427,31 @@ std::string MutatedRecords::TryStore(std::uint64_t seed) {
   }
   // A store that took something in must be sound after it.
   auto sound = CheckStore(BuiltInTemplates(), work + "/sound.db");
-  return sound.ok() ? "" : "merge damaged a store: " + sound.status().message();
+  if (!sound.ok()) return "merge damaged a store: " + sound.status().message();
+  return sound->empty() ? "" : "merge took in what is wrong: " + sound->front();
 }
 
-std::string MutatedRecords::TryPackage(std::uint64_t seed) {
+void MutatedRecords::ChangeField(const std::string& path, Random& random) {
+  Forger forger(path);
+  const auto tables = forger.Column(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
+  const std::string& table = OneOf(tables, random);
+  const auto columns = forger.Column("SELECT name FROM pragma_table_info('" + table + "')");
+  const std::string& column = OneOf(columns, random);
+  const auto count = forger.Column("SELECT count(*) FROM " + table);
+  const std::uint64_t rows = std::strtoull(count.front().c_str(), nullptr, 10);
+  if (rows == 0) return;
+  const std::string row = " LIMIT 1 OFFSET " + std::to_string(random.Below(rows));
+  const auto key = forger.Column("SELECT quote(" + columns.front() + ") FROM " + table + row);
+  forger.Do("UPDATE OR IGNORE " + table + " SET " + column + " = " + FieldValue(column, random) +
+            " WHERE " + columns.front() + " IS " + key.front());
+}
+
+std::string MutatedRecords::TryPackage(std::uint64_t seed) { return TryPackage(seed, true); }
+
+std::string MutatedRecords::TryPackageField(std::uint64_t seed) { return TryPackage(seed, false); }
+
+std::string MutatedRecords::TryPackage(std::uint64_t seed, bool anything) {
   Random random(seed);
   const std::string path = folder_ + "/case.db", root = folder_ + "/packages";
   std::filesystem::remove_all(root);
@@ -314,13 +464,17 @@ std::string MutatedRecords::TryPackage(std::uint64_t seed) {
   if (!built.ok()) return "no package of the sound store: " + built.status().message();
   auto package = ReadPackage(built->front().bytes, {{}, true});
   if (!package.ok() || !WriteFile(path, package->database).ok()) return "the sound one is refused";
-  Mutate(path, random);
+  if (anything) {
+    Mutate(path, random);
+  } else {
+    ChangeField(path, random);
+  }
   auto image = ReadFile(path);
   if (!image.ok()) return {};
   PackageManifest manifest = package->manifest;
   manifest.database_bytes = static_cast<std::int64_t>(image->size());
   manifest.database_sha256 = Sha256Hex(*image);
-  constexpr std::uint64_t kRarely = 6;
+  const std::uint64_t kRarely = anything ? 6 : std::uint64_t{1} << 62;
   if (random.Below(kRarely) == 0) manifest.trials += static_cast<std::int64_t>(random.Below(3)) - 1;
   if (random.Below(kRarely) == 0) manifest.schema = static_cast<int>(random.Below(5));
   if (random.Below(kRarely) == 0) manifest.license = std::string(random.Below(70000), '\x1b');
@@ -328,7 +482,7 @@ std::string MutatedRecords::TryPackage(std::uint64_t seed) {
   auto bytes = PackageBytes(manifest, *image, nullptr);
   if (!bytes.ok()) return {};
   return Timed("package", [&]() -> std::string {
-    auto read = ReadPackage(*bytes, {{}, true});
+    auto read = ReadPackage(*bytes, {{}, true}, &BuiltInTemplates());
     if (!read.ok()) return {};
     ++opened;
     auto installed = InstallPackage(*read, *bytes, root, true);

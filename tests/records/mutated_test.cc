@@ -19,6 +19,23 @@ TEST(MutatedRecordsTest, ChangedStoresHarmNobody) {
   EXPECT_GT(records->answered, 2);
 }
 
+TEST(MutatedRecordsTest, AStoreWithOneOtherFieldHarmsNobody) {
+  auto folder = TemporaryFolder::Create("tilewright-mutated-test");
+  auto records = MutatedRecords::Create(folder->path(), kCorpus);
+  ASSERT_TRUE(records.ok()) << records.status().message();
+  for (std::uint64_t seed = 0; seed < 60; ++seed) EXPECT_EQ(records->TryField(seed), "") << seed;
+  EXPECT_GT(records->opened, 50);
+}
+
+TEST(MutatedRecordsTest, APackageWithOneOtherFieldHarmsNobody) {
+  auto folder = TemporaryFolder::Create("tilewright-mutated-test");
+  auto records = MutatedRecords::Create(folder->path(), kCorpus);
+  ASSERT_TRUE(records.ok()) << records.status().message();
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    EXPECT_EQ(records->TryPackageField(seed), "") << seed;
+  }
+}
+
 TEST(MutatedRecordsTest, ChangedPackagesHarmNobody) {
   auto folder = TemporaryFolder::Create("tilewright-mutated-test");
   auto records = MutatedRecords::Create(folder->path(), kCorpus);

@@ -10,6 +10,7 @@
 #include "records/package/build.h"
 #include "records/package/diff.h"
 #include "records/schema.h"
+#include "src/base/random.h"
 #include "tests/records/sample_trials.h"
 #include "tests/support/built_in.h"
 
@@ -63,7 +64,7 @@ class PackageTest : public SampleStores {
     return Forge(built.manifest, *ReadFile(Path("forged.db")));
   }
   std::string Refusal(std::string_view bytes) {
-    auto package = ReadPackage(bytes, policy_);
+    auto package = ReadPackage(bytes, policy_, &BuiltInTemplates());
     return package.ok() ? "accepted" : package.status().message();
   }
   std::unique_ptr<SecretKey> key_;
@@ -127,8 +128,8 @@ TEST_F(PackageTest, KeepsTheBestOfEachTaskWithTiesAndWinners) {
 // As a query does: what seems faster than all that were measured in quiet is in it, and the one
 // that answers in its place.
 TEST_F(PackageTest, KeepsWhatAQueryAnswersAfterNoise) {
-  std::vector<Trial> trials = {SampleTrialAt(9, 1e-3, 0.1, 2e9)};
-  for (int i = 0; i < 4; ++i) trials.push_back(SampleTrialAt(i, 2e-3 + 1e-4 * i, 1, 1.9e9));
+  std::vector<Trial> trials = {SampleTrialAt(9, 1e-3, 0.1, 1.752e9)};
+  for (int i = 0; i < 4; ++i) trials.push_back(SampleTrialAt(i, 2e-3 + 1e-4 * i, 1, 1.751e9));
   Add(Path("r.db"), trials);
   PackageOptions options;
   options.best = 2;
@@ -144,7 +145,7 @@ TEST_F(PackageTest, KeepsWhatAQueryAnswersAfterNoise) {
     EXPECT_EQ(answer->record->trial.candidate.config.index, index);
   };
   served(9, 3);
-  Add(Path("r.db"), {SampleTrialAt(12, 1.2e-3, 1, 2.1e9)});
+  Add(Path("r.db"), {SampleTrialAt(12, 1.2e-3, 1, 1.753e9)});
   served(12, 3);
 }
 
@@ -261,12 +262,18 @@ TEST_F(PackageTest, HoldsDataOnly) {
       {"INSERT INTO fact VALUES ('a', 'b')", "'fact'"},
       {"UPDATE trial SET verified = 0", "not a verified one"},
       {"UPDATE trial SET outcome = 6", "not a verified one"},
-      {"UPDATE trial SET value = -1", "not a positive number"},
+      {"UPDATE trial SET value = -1", "not positive"},
       {"UPDATE trial SET config = '{'", "trial"},
       {"UPDATE workload SET key = 'nonsense' WHERE id = 1", "nonsense"},
       {"UPDATE trial SET job = 99", "refer to nothing"},
       {"UPDATE trial SET codegen_version = 77", "code generator version 77"},
-      {"DELETE FROM trial", "does not describe"},
+      {"DELETE FROM trial", "no trial names row"},
+      {"DELETE FROM trial WHERE config_index = 3", "does not describe"},
+      {"INSERT INTO target (text) VALUES ('llvm')", "no trial names row"},
+      {"UPDATE trial SET value = value * 1.001", "was changed"},
+      {"UPDATE trial SET config = json_set(config, '$.values.' || (SELECT key FROM"
+       " json_each(config, '$.values') LIMIT 1), 'x')",
+       "the space has no value"},
       {"PRAGMA user_version = 77", "schema version 77"},
       {"PRAGMA application_id = 5", "not a record store"},
   };
@@ -301,6 +308,45 @@ TEST_F(PackageTest, RefusesWhatUnpacksTooFar) {
   // 16 MiB of zeros pack to less than a kilobyte.
   EXPECT_THAT(Refusal(Forge(built.manifest, std::string(std::size_t{1} << 24, '\0'))),
               HasSubstr("more than a package may"));
+}
+
+// What is large is looked at in a file, and is refused before it takes memory.
+TEST_F(PackageTest, RefusesWhatIsLargeAndNoRecords) {
+  const BuiltPackage built = Build(SmallStore());
+  std::string database = ReadPackage(built.bytes, policy_)->database.substr(0, 100);
+  constexpr std::size_t kPages = 5000, kPage = 4096;  // 20 MB
+  // Mostly zeros, and so much that is not that it packs no better than it may.
+  database.resize((kPages - 20) * kPage);
+  Random random(1);
+  while (database.size() < kPages * kPage) database += static_cast<char>(random.Below(256));
+  EXPECT_THAT(Refusal(Forge(built.manifest, database)),
+              HasSubstr("its database says that it is of"));
+  for (int i = 0; i < 4; ++i) database[28 + i] = static_cast<char>(kPages >> (8 * (3 - i)) & 0xff);
+  EXPECT_THAT(Refusal(Forge(built.manifest, database)), testing::Not(HasSubstr("says that")));
+  EXPECT_NE(Refusal(Forge(built.manifest, database)), "accepted");
+}
+
+// A package that is large and sound is read as a small one is.
+TEST_F(PackageTest, TakesWhatIsLargeAndSound) {
+  std::vector<Trial> trials;
+  for (int i = 0; i < 40; ++i) {
+    trials.push_back(SampleTrial(i, 0.001 * (i + 1)));
+    Random random(static_cast<std::uint64_t>(i));
+    trials.back().samples = {trials.back().value};
+    for (int k = 0; k < 60'000; ++k) {
+      trials.back().samples.push_back(k < 2500 ? 1 + random.Uniform() : 1.5);
+    }
+  }
+  Add(Path("r.db"), trials);
+  PackageOptions options;
+  options.best = 0;
+  const BuiltPackage built = Build(Path("r.db"), options);
+  EXPECT_GT(built.manifest.database_bytes, 16 << 20);
+  auto package = ReadPackage(built.bytes, policy_, &BuiltInTemplates());
+  ASSERT_TRUE(package.ok()) << package.status().message();
+  auto store = Store::OpenImage(package->database, "package");
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  EXPECT_EQ(*store->CountTrials({}), 40);
 }
 
 TEST_F(PackageTest, OpenedDatabaseCanNotBeWritten) {

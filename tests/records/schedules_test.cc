@@ -119,7 +119,7 @@ TEST_F(SchedulesTest, FormerNamesAreRead) {
 TEST_F(SchedulesTest, MergedStoresKeepThem) {
   const std::string from = TextStore();
   Add(Path("into.db"), {SampleTrial(0, 0.004)});
-  ASSERT_TRUE(MergeStores(Path("into.db"), {from}).ok());
+  ASSERT_TRUE(MergeStores(BuiltInTemplates(), Path("into.db"), {from}).ok());
   const auto store = Store::Open(Path("into.db"), Store::Mode::kReadOnly);
   const auto texts = ScheduleTextsOf(*store);
   ASSERT_TRUE(texts.ok());

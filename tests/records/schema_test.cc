@@ -141,8 +141,8 @@ TEST_F(ForeignParts, AreRefusedByEverythingThatOpensAStoreAndNamedByCheck) {
     refused(ToStatus(PruneStore(BuiltInTemplates(), path, {})));
     refused(ToStatus(VacuumStore(path, "")));
     refused(ToStatus(VacuumStore(path, Path("copy.db"))));
-    refused(ToStatus(MergeStores(path, {Path("sound.db")})));
-    refused(ToStatus(MergeStores(Path("sound.db"), {path})));
+    refused(ToStatus(MergeStores(BuiltInTemplates(), path, {Path("sound.db")})));
+    refused(ToStatus(MergeStores(BuiltInTemplates(), Path("sound.db"), {path})));
     refused(ToStatus(SplitStore(path, Path("parts"), SplitBy::kTarget)));
     refused(ToStatus(BuildPackages(BuiltInTemplates(), {path}, {})));
     refused(ExportCsv(path, {}, [](std::string_view) { return Status(); }));

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "src/base/files/new_name.h"
+#include "src/base/files/plain_file.h"
 
 namespace tilewright {
 namespace {
@@ -47,18 +48,11 @@ Status WriteAll(const std::string& path, int flags, const std::string& name,
 std::string ErrnoReason() { return std::strerror(errno); }
 
 Result<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) {
-    if (errno == ENOENT) return NotFound(path + ": no such file");
-    return InvalidArgument(path + ": cannot be read: " + ErrnoReason());
-  }
+  const Result<int> opened = OpenToRead(path);
+  TW_RETURN_IF_ERROR(opened);
+  const Descriptor file(*opened);
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return InvalidArgument(path + ": " + ErrnoReason());
-  if (S_ISDIR(info.st_mode)) return InvalidArgument(path + ": is a folder, expected a file");
-  // Of most there is no end. A pipe has one.
-  if (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)) {
-    return InvalidArgument(path + ": is a device, expected a file");
-  }
   std::string contents;
   if (info.st_size > max_bytes) {  // said before any of it is read
     return InvalidArgument(path + ": larger than the limit of " + std::to_string(max_bytes) +

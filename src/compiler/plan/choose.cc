@@ -359,14 +359,18 @@ class KernelChooser {
     filter.workload_key = workload_.Key();
     filter.target = best.candidate.task.target.ToString();
     filter.served = true;
+    filter.sound_for = options_.templates;
     filter.limit = kMost;
+    std::size_t refused = 0;
+    filter.refused = [&refused](const std::string&) { ++refused; };
     std::vector<Measured> found;
     std::map<std::pair<std::string, std::int64_t>, std::size_t> known;
     for (bool more = true; more && found.size() < kMost && filter.skip < kMostSeen;
          filter.skip += filter.limit) {
+      refused = 0;
       auto trials = asked.store->Trials(filter);
       TW_RETURN_IF_ERROR(trials);
-      more = trials->size() == kMost;
+      more = trials->size() + refused == kMost;
       for (records::Record& record : *trials) {
         const Candidate& candidate = record.trial.candidate;
         if (!ServedLike(record.trial, best)) continue;

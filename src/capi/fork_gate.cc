@@ -1,0 +1,100 @@
+// Calls are counted without a lock that they would queue at: each thread counts in one of many
+// places, and a fork closes the gate and waits until all of them are empty. A thread that comes
+// meanwhile takes itself out again and waits at the mutex that the fork holds.
+
+#include "src/capi/fork_gate.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <vector>
+
+namespace tilewright::capi {
+namespace {
+
+constexpr std::size_t kPlaces = 64;
+constexpr std::size_t kCacheLine = 64;
+constexpr unsigned kPollMicroseconds = 20;
+
+struct alignas(kCacheLine) Place {
+  std::atomic<int> inside{0};
+};
+
+struct Gate {
+  std::array<Place, kPlaces> places;
+  std::atomic<std::size_t> next_place{0};
+  std::atomic<bool> closed{false};
+  std::mutex mutex;       // held by a fork
+  std::mutex list_mutex;  // only in calls, so nobody holds it when a fork looks
+  std::vector<HasConnections*> with_connections;
+};
+
+/// Never destroyed: threads may be in calls while the process ends.
+Gate& TheGate() {
+  static Gate& gate = *new Gate;  // NOLINT: see above
+  return gate;
+}
+
+Place& PlaceOfThread() {
+  thread_local Place& place = TheGate().places[TheGate().next_place.fetch_add(1) % kPlaces];
+  return place;
+}
+
+thread_local int depth = 0;  // of calls of this thread in one another
+
+void BeforeFork() {
+  Gate& gate = TheGate();
+  gate.mutex.lock();
+  gate.closed.store(true);
+  for (std::size_t i = 0; i < kPlaces; ++i) {
+    // Of a fork from within a call its own is not waited for.
+    const bool own = depth > 0 && &gate.places[i] == &PlaceOfThread();
+    while (gate.places[i].inside.load() > (own ? 1 : 0)) ::usleep(kPollMicroseconds);
+  }
+  if (depth > 0) return;  // the call has a connection in its hands
+  const std::lock_guard lock(gate.list_mutex);
+  for (HasConnections* one : gate.with_connections) one->CloseConnections();
+}
+
+void AfterFork() {
+  Gate& gate = TheGate();
+  gate.closed.store(false);
+  gate.mutex.unlock();
+}
+
+}  // namespace
+
+InCall::InCall() {
+  if (depth++ > 0) return;
+  Gate& gate = TheGate();
+  Place& place = PlaceOfThread();
+  while (true) {
+    place.inside.fetch_add(1);
+    if (!gate.closed.load()) return;
+    place.inside.fetch_sub(1);
+    const std::lock_guard wait(gate.mutex);
+  }
+}
+
+InCall::~InCall() {
+  if (--depth == 0) PlaceOfThread().inside.fetch_sub(1);
+}
+
+HasConnections::HasConnections() {
+  static const int registered = ::pthread_atfork(&BeforeFork, &AfterFork, &AfterFork);
+  (void)registered;  // fails without memory only: forks are then as they are elsewhere
+  const std::lock_guard lock(TheGate().list_mutex);
+  TheGate().with_connections.push_back(this);
+}
+
+HasConnections::~HasConnections() {
+  const std::lock_guard lock(TheGate().list_mutex);
+  std::erase(TheGate().with_connections, this);
+}
+
+}  // namespace tilewright::capi

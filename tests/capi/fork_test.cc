@@ -1,0 +1,110 @@
+// Processes that are forked while other threads ask.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "tests/capi/capi_fixture.h"
+
+namespace tilewright::capi {
+namespace {
+
+constexpr unsigned kHangSeconds = 30;  // a child that waits for ever is ended by SIGALRM
+
+class ForkTest : public CapiTest {
+ protected:
+  void SetUp() override {
+    CapiTest::SetUp();
+    Write(Path("a.db"), {OkTrial(DenseKey(1), 0, 0.001)});
+  }
+  std::string Path(const std::string& name) const { return folder_->path() + "/" + name; }
+  bool Asks(tw_catalog* catalog, int rows) {
+    tw_answer* answer = nullptr;
+    const std::string key = DenseKey(rows);
+    const tw_code code =
+        tw_query_key(catalog, target_.get(), key.c_str(), nullptr, &answer, nullptr);
+    const bool hit = code == TW_OK && tw_answer_kind(answer) == TW_KIND_HIT;
+    tw_answer_free(answer);
+    return code == TW_OK && (rows != 1 || hit);
+  }
+  /// What a child does: asks the catalog it has inherited, and makes one of its own.
+  int InChild() {
+    ::alarm(kHangSeconds);
+    if (!Asks(catalog_.get(), 1)) return 2;
+    tw_catalog* own = nullptr;
+    if (tw_catalog_create(&own, nullptr) != TW_OK) return 3;
+    if (tw_catalog_add_store(own, Path("a.db").c_str(), nullptr) != TW_OK) return 4;
+    if (!Asks(own, 1) || !Asks(own, 2)) return 5;
+    tw_catalog_free(own);
+    return 0;
+  }
+};
+
+TEST_F(ForkTest, ChildrenOfAProcessThatAsksMayAskToo) {
+  ASSERT_EQ(tw_catalog_add_store(catalog_.get(), Path("a.db").c_str(), nullptr), TW_OK);
+  std::atomic<bool> stop{false};
+  std::atomic<int> failed{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      for (int rows = 2 + t; !stop; rows += 3)
+        failed += Asks(catalog_.get(), rows % 4000 + 2) ? 0 : 1;
+    });
+  }
+  constexpr int kForks = 20;
+  for (int i = 0; i < kForks; ++i) {
+    ::usleep(2000);
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(InChild());
+    ASSERT_GT(child, 0);
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+  }
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failed, 0);
+  EXPECT_TRUE(Asks(catalog_.get(), 1));
+}
+
+// A commit is seen after a fork as before it, in the parent and in the child.
+TEST_F(ForkTest, CommitsAreStillNoticed) {
+  ASSERT_EQ(tw_catalog_add_store(catalog_.get(), Path("a.db").c_str(), nullptr), TW_OK);
+  ASSERT_TRUE(Asks(catalog_.get(), 1));
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const auto seconds = [this] {
+    tw_answer* answer = nullptr;
+    const std::string key = DenseKey(1);
+    if (tw_query_key(catalog_.get(), target_.get(), key.c_str(), nullptr, &answer, nullptr) !=
+        TW_OK) {
+      return -1.0;
+    }
+    const double found = tw_answer_cost_seconds(answer);
+    tw_answer_free(answer);
+    return found;
+  };
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(kHangSeconds);
+    char go = 0;
+    const bool told = seconds() == 0.001 && ::read(ready[0], &go, 1) == 1;
+    ::_exit(told && seconds() == 0.0005 ? 0 : 1);
+  }
+  ASSERT_GT(child, 0);
+  EXPECT_EQ(seconds(), 0.001);
+  Write(Path("a.db"), {OkTrial(DenseKey(1), 1, 0.0005)});
+  EXPECT_EQ(seconds(), 0.0005);
+  EXPECT_EQ(::write(ready[1], "x", 1), 1);
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+}  // namespace
+}  // namespace tilewright::capi

@@ -1,0 +1,327 @@
+// Rows that somebody has written who wants more than to hand on what was measured: nothing of one's
+// own is lost to them, nothing is served that may not be, and each is refused by name.
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "records/care.h"
+#include "records/front/front.h"
+#include "records/identity.h"
+#include "records/merge.h"
+#include "records/package/build.h"
+#include "records/package/schedules.h"
+#include "records/row.h"
+#include "records/rules.h"
+#include "src/templates/text/text_template.h"
+#include "tests/records/sample_trials.h"
+
+namespace tilewright::records {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr double kInTheFuture = 9e9;  // 2255
+
+class HostileTest : public SampleStores {
+ protected:
+  std::string StoreIdOfFile(const std::string& path) {
+    auto store = Store::Open(path, Store::Mode::kReadOnly);
+    return **store->Fact("store_id");
+  }
+  Result<Answer> Ask(const std::string& path, const Target& target = SampleTarget(),
+                     const DeviceFingerprint& device = SampleDevice()) {
+    auto store = Store::Open(path, Store::Mode::kReadOnly);
+    TW_RETURN_IF_ERROR(store);
+    return store->Query(BuiltInTemplates(), SampleConv(), target, device);
+  }
+  std::int64_t IndexOf(const Result<Answer>& answer) {
+    return answer.ok() && answer->record ? answer->record->trial.candidate.config.index : -1;
+  }
+};
+
+TEST_F(HostileTest, AnIdSaysWhatCameOfATrial) {
+  const Trial trial = SampleTrial(3, 0.002);
+  const std::string id = TrialId("store", "job", trial);
+  EXPECT_EQ(id.size(), 32U);
+  EXPECT_EQ(TrialId("store", "job", trial), id);
+  const std::vector<std::function<void(Trial&)>> changes = {
+      [](Trial& t) { t.value *= 1.0000001; },
+      [](Trial& t) { t.samples[1] = 0.5; },
+      [](Trial& t) { t.samples.pop_back(); },
+      [](Trial& t) { t.noise = 0.5; },
+      [](Trial& t) { t.reason = "x"; },
+      [](Trial& t) { t.metric = "cycles"; },
+      [](Trial& t) { t.verified = false; },
+      [](Trial& t) { t.outcome = Outcome::kInvalid; },
+      [](Trial& t) { t.max_abs_error = 1; },
+      [](Trial& t) { t.build_seconds = 1; },
+      [](Trial& t) { t.run_seconds = 1; },
+      [](Trial& t) { t.attempt = 1; },
+      [](Trial& t) { t.quiet_share = 0.5; },
+      [](Trial& t) { t.predicted = 0; },
+      [](Trial& t) { t.others["joules"] = 1; },
+      [](Trial& t) { t.codegen_version += 1; },
+      [](Trial& t) { t.finished_unix_seconds++; },
+      [](Trial& t) { t.candidate.template_version += 1; }};
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    Trial changed = trial;
+    changes[i](changed);
+    EXPECT_NE(TrialId("store", "job", changed), id) << i;
+    EXPECT_FALSE(IsIdOf(id, "store", "job", changed)) << i;
+  }
+  EXPECT_NE(TrialId("stor", "ejob", trial), id);
+  EXPECT_TRUE(IsIdOf(FormerTrialId("store", "job", trial), "store", "job", trial));
+}
+
+// Rows under the ids that a job's next trials were to get took their place: they were acknowledged,
+// and not stored.
+TEST_F(HostileTest, NoRowTakesThePlaceOfATrialToCome) {
+  Add(Path("own.db"), {SampleTrial(3, 0.002)});
+  ASSERT_TRUE(VacuumStore(Path("own.db"), Path("evil.db")).ok());
+  const std::string own = StoreIdOfFile(Path("own.db"));
+  const Trial next = SampleTrial(4, 0.001);
+  const std::string guessed = FormerTrialId(own, "job", next);
+  Sql(Path("evil.db"),
+      "UPDATE trial SET id = '" + guessed +
+          "', reason = 'planted', outcome = 4,"
+          " verified = 0; UPDATE fact SET value = 'feedface' WHERE key = 'store_id';"
+          "UPDATE job SET name = 'other@feedface'; DELETE FROM best");
+  auto merged = MergeStores(BuiltInTemplates(), Path("own.db"), {Path("evil.db")});
+  ASSERT_TRUE(merged.ok()) << merged.status().message();
+  EXPECT_EQ(merged->front().refused, 1);
+  EXPECT_EQ(merged->front().added, 0);
+  EXPECT_THAT(merged->front().reasons, testing::ElementsAre(HasSubstr(guessed)));
+  // And where the row was written into the store itself.
+  Sql(Path("own.db"), "INSERT INTO trial SELECT '" + guessed +
+                          "', job, workload, target, device, epilogue, template, template_version,"
+                          " codegen_version, config_index, config, 4, 'planted', metric, value,"
+                          " noise, samples, 0, 0, 0, 0, 0, finished, -1, NULL, '' FROM trial");
+  Add(Path("own.db"), {next});
+  EXPECT_EQ(CountIn(Path("own.db")), 3);
+  EXPECT_EQ(IndexOf(Ask(Path("own.db"))), 4);
+  EXPECT_THAT(*CheckStore(BuiltInTemplates(), Path("own.db")),
+              testing::ElementsAre(HasSubstr("was changed")));
+}
+
+TEST_F(HostileTest, AnotherRowUnderTheVeryIdIsAnErrorAndNothingIsStored) {
+  Add(Path("own.db"), {SampleTrial(3, 0.002)});
+  const Trial next = SampleTrial(4, 0.001);
+  Sql(Path("own.db"),
+      "UPDATE trial SET id = '" + TrialId(StoreIdOfFile(Path("own.db")), "job", next) + "'");
+  auto store = Store::Open(Path("own.db"), Store::Mode::kReadWrite);
+  const std::int64_t job = store->OpenJob("job", "", 0)->id;
+  const Status added = store->Append(job, {SampleTrial(5, 0.003), next}, {{"t", "tell", "{}"}});
+  EXPECT_EQ(added.code(), StatusCode::kCorrupt);
+  EXPECT_THAT(added.message(), HasSubstr("which is not stored"));
+  EXPECT_EQ(*store->CountTrials({}), 1);
+  EXPECT_THAT(*store->Log(job, "t"), IsEmpty());
+  // The same trial again is no error.
+  EXPECT_TRUE(store->Append(job, {SampleTrial(5, 0.003)}, {}).ok());
+  EXPECT_TRUE(store->Append(job, {SampleTrial(5, 0.003)}, {}).ok());
+  EXPECT_EQ(*store->CountTrials({}), 2);
+}
+
+// SQLite has no room for NaN: the row was ignored, and acknowledged.
+TEST_F(HostileTest, ATrialWithoutNumbersIsStored) {
+  Trial wrong = SampleTrial(3, std::numeric_limits<double>::quiet_NaN());
+  wrong.outcome = Outcome::kWrongResult;
+  wrong.verified = false;
+  wrong.samples.clear();
+  wrong.noise = wrong.max_abs_error = std::nan("");
+  Add(Path("r.db"), {wrong});
+  EXPECT_EQ(CountIn(Path("r.db")), 1);
+  EXPECT_THAT(*CheckStore(BuiltInTemplates(), Path("r.db")), IsEmpty());
+}
+
+// Values of other types, missing and additional knobs, and values outside of the space: whoever
+// built or explained such a row was ended.
+TEST_F(HostileTest, ConfigsOutsideTheirSpaceAreServedByNobody) {
+  for (const char* change :
+       {"json_set(config, '$.values.' || knob, 'rows')", "json_remove(config, '$.values.' || knob)",
+        "json_set(config, '$.values.' || knob, json('[0]'))",
+        "json_set(config, '$.values.' || knob, json('true'))",
+        "json_set(config, '$.values.' || knob, 99999999)", "json_set(config, '$.values.more', 1)",
+        "json_set(config, '$.index', 7)", "'[]'", "x'00'"}) {
+    SCOPED_TRACE(change);
+    const std::string path = Path("r.db");
+    ::unlink(path.c_str());
+    Add(path, {SampleTrial(3, 0.001), SampleTrial(4, 0.002)});
+    Sql(path, "UPDATE trial SET config = (SELECT " + std::string(change) +
+                  " FROM (SELECT key AS knob FROM json_each(config, '$.values') LIMIT 1)) WHERE"
+                  " config_index = 3");
+    const auto answer = Ask(path);
+    EXPECT_EQ(IndexOf(answer), 4);
+    if (answer.ok()) {
+      EXPECT_THAT(answer->explanation, HasSubstr("left out: "));
+    }
+    auto store = Store::Open(path, Store::Mode::kReadOnly);
+    TrialFilter filter;
+    filter.served = true;
+    filter.sound_for = &BuiltInTemplates();
+    std::vector<std::string> refused;
+    filter.refused = [&refused](const std::string& why) { refused.push_back(why); };
+    EXPECT_EQ(store->Trials(filter)->size(), 1U);
+    EXPECT_THAT(refused, testing::SizeIs(1));
+    EXPECT_THAT(*CheckStore(BuiltInTemplates(), path), testing::SizeIs(1));
+    EXPECT_EQ(BestOfStore(BuiltInTemplates(), path, 0)->size(), 1U);
+    PackageOptions options;
+    options.license = "CC0-1.0";
+    std::int64_t left_out = 0;
+    options.refused = [&](const std::string&, std::int64_t count, const std::string&) {
+      left_out += count;
+    };
+    const auto built = BuildPackages(BuiltInTemplates(), {path}, options);
+    ASSERT_TRUE(built.ok()) << built.status().message();
+    EXPECT_EQ(left_out, 1);
+    EXPECT_EQ(built->front().manifest.trials, 1);
+    ::unlink(Path("into.db").c_str());
+    auto merged = MergeStores(BuiltInTemplates(), Path("into.db"), {path});
+    ASSERT_TRUE(merged.ok()) << merged.status().message();
+    EXPECT_EQ(merged->front().refused, 1);
+    EXPECT_EQ(merged->front().added, 1);
+    EXPECT_THAT(*CheckStore(BuiltInTemplates(), Path("into.db")), IsEmpty());
+  }
+}
+
+TEST_F(HostileTest, TimesThatNoDeviceReachesAreServedByNobody) {
+  Add(Path("r.db"), {SampleTrial(3, 1e-30), SampleTrial(4, 0.002)});
+  EXPECT_EQ(IndexOf(Ask(Path("r.db"))), 4);
+  EXPECT_THAT(*CheckStore(BuiltInTemplates(), Path("r.db")),
+              testing::ElementsAre(HasSubstr("no device does it faster")));
+  EXPECT_EQ(BestOfStore(BuiltInTemplates(), Path("r.db"), 1)->front().record.trial.value, 0.002);
+}
+
+// "The last measurement counts" was won by a date that nobody can have measured at.
+TEST_F(HostileTest, ADateInTheFutureComesBeforeAllOthers) {
+  EXPECT_EQ(CountedDate(kInTheFuture), 0);
+  EXPECT_EQ(CountedDate(1.75e9), 1.75e9);
+  EXPECT_TRUE(TakesPlace(0, 1.75e9, 0, kInTheFuture));
+  EXPECT_FALSE(TakesPlace(0, kInTheFuture, 0, 1.75e9));
+  EXPECT_TRUE(TakesPlace(1, kInTheFuture, 0, 1.75e9)) << "a race is one whenever it was";
+  const Trial disturbed = SampleTrialAt(3, 1e-3, 0.1, 1.751e9);
+  EXPECT_TRUE(IsQuieter(SampleTrialAt(4, 1.1e-3, 1, 1.752e9), disturbed));
+  EXPECT_FALSE(IsQuieter(SampleTrialAt(4, 1.1e-3, 1, kInTheFuture), disturbed));
+  Add(Path("r.db"), {SampleTrialAt(3, 2e-3, 1, 1.751e9)});
+  Add(Path("r.db"), {SampleTrialAt(3, 1e-3, 1, kInTheFuture)}, {}, true, "other");
+  TrialFilter filter;
+  filter.served = true;
+  auto store = Store::Open(Path("r.db"), Store::Mode::kReadOnly);
+  const auto served = store->Trials(filter);
+  ASSERT_TRUE(served.ok() && served->size() == 1);
+  EXPECT_EQ(served->front().trial.value, 2e-3);
+  EXPECT_THAT(*CheckStore(BuiltInTemplates(), Path("r.db")),
+              testing::ElementsAre(HasSubstr("in the future")));
+  auto merged = MergeStores(BuiltInTemplates(), Path("into.db"), {Path("r.db")});
+  ASSERT_TRUE(merged.ok()) << merged.status().message();
+  EXPECT_EQ(merged->front().refused, 1);
+  EXPECT_EQ(merged->front().added, 1);
+}
+
+// A machine has instruction sets that the target asked for does not allow.
+TEST_F(HostileTest, NearHitsNeedNoMoreThanTheTargetAskedFor) {
+  Add(Path("r.db"), {SampleTrial(3, 0.001)});  // for AVX2
+  DeviceFingerprint here = SampleDevice("Other CPU");
+  here.isa = {"avx2", "avx512f", "fma"};
+  EXPECT_EQ(Ask(Path("r.db"), *Target::Parse("llvm -mcpu=x86-64"), here)->kind, AnswerKind::kMiss);
+  EXPECT_EQ(Ask(Path("r.db"), *Target::Parse("llvm -mcpu=haswell -mattr=-avx2"), here)->kind,
+            AnswerKind::kMiss);
+  const auto near = Ask(Path("r.db"), *Target::Parse("llvm -mcpu=skylake"), here);
+  ASSERT_TRUE(near.ok());
+  EXPECT_EQ(near->kind, AnswerKind::kNearHit);
+  // The values are those of the space that was asked for, or none.
+  const Candidate& candidate = near->record->trial.candidate;
+  const TemplateEntry* entry = BuiltInTemplates().Find(candidate.template_key);
+  const auto space = entry->define_space(SampleConv(), *Target::Parse("llvm -mcpu=skylake"));
+  EXPECT_EQ(*space->Locate(candidate.config), candidate.config);
+}
+
+constexpr const char* kRows =
+    "schedule rows for conv2d on llvm\n"
+    "knob tile = {1, 2, 4}\n"
+    "s = stage(\"reduce\")\n"
+    "h, w = split(axis(s, 2), tile)\n";
+
+class HostileTextTest : public HostileTest {
+ protected:
+  void SetUp() override {
+    HostileTest::SetUp();
+    text_ = *ParseScheduleText(kRows);
+    ASSERT_TRUE(AddScheduleText(templates_, text_).ok());
+    Trial trial = SampleTrial(0, 0.001);
+    trial.candidate.template_key = text_.key;
+    trial.candidate.template_version = kScheduleTextVersion;
+    trial.candidate.config =
+        templates_.Find(text_.key)->define_space(SampleConv(), SampleTarget())->At(2);
+    Add(Path("mine.db"), {trial});
+    auto store = Store::Open(Path("mine.db"), Store::Mode::kReadWrite);
+    ASSERT_TRUE(store.ok() && KeepScheduleTexts(*store, templates_).ok());
+  }
+  std::string TextIn(const std::string& path, const std::string& key) {
+    auto store = Store::Open(path, Store::Mode::kReadOnly);
+    const auto fact = store->Fact(key);
+    return fact.ok() && fact->has_value() ? **fact : std::string();
+  }
+  ScheduleText text_;
+  TemplateRegistry templates_ = TemplateRegistry::BuiltIn();
+};
+
+// A merge took the text of another store for that of one's own records, which nobody could use
+// then.
+TEST_F(HostileTextTest, AMergeReplacesNoText) {
+  ASSERT_TRUE(VacuumStore(Path("mine.db"), Path("foreign.db")).ok());
+  Sql(Path("foreign.db"),
+      "DELETE FROM trial; UPDATE fact SET value = 'feedface' WHERE key = 'store_id';"
+      "UPDATE fact SET value = 'schedule x for dense on llvm' WHERE key LIKE 'schedule/%'");
+  EXPECT_THAT(*CheckStore(BuiltInTemplates(), Path("foreign.db")),
+              testing::Contains(HasSubstr("is that of another one")));
+  auto merged = MergeStores(templates_, Path("mine.db"), {Path("foreign.db")});
+  ASSERT_TRUE(merged.ok()) << merged.status().message();
+  EXPECT_EQ(merged->front().refused, 1);
+  EXPECT_EQ(TextIn(Path("mine.db"), text_.key), text_.text);
+  EXPECT_THAT(*CheckStore(BuiltInTemplates(), Path("mine.db")), IsEmpty());
+}
+
+// Of the former names a second text can be made on purpose. Here the one that is there stands for
+// it: it is put there under the name of the other.
+TEST_F(HostileTextTest, AnotherTextUnderAFormerNameIsRefusedWithItsRecords) {
+  const std::string former = FormerScheduleKey(text_);
+  for (const char* name : {"one.db", "two.db"}) {
+    ASSERT_TRUE(VacuumStore(Path("mine.db"), Path(name)).ok());
+    Sql(Path(name), "UPDATE fact SET key = '" + former +
+                        "' WHERE key LIKE 'schedule/%';"
+                        "UPDATE trial SET template = '" +
+                        former + "'");
+    Trial trial = SampleTrial(0, 0.001);
+    trial.candidate.template_key = former;
+    trial.candidate.template_version = kScheduleTextVersion;
+    trial.candidate.config =
+        templates_.Find(text_.key)->define_space(SampleConv(), SampleTarget())->At(2);
+    Sql(Path(name),
+        "UPDATE trial SET id = '" + FormerTrialId(StoreIdOfFile(Path(name)), "job", trial) + "'");
+    EXPECT_THAT(*CheckStore(BuiltInTemplates(), Path(name)), IsEmpty()) << "it is still served";
+  }
+  Sql(Path("one.db"), "UPDATE fact SET value = 'schedule rows for conv2d on llvm' WHERE key = '" +
+                          former + "'; DELETE FROM trial");
+  auto merged = MergeStores(BuiltInTemplates(), Path("two.db"), {Path("one.db")});
+  ASSERT_TRUE(merged.ok()) << merged.status().message();
+  EXPECT_EQ(merged->front().refused, 1);
+  EXPECT_EQ(TextIn(Path("two.db"), former), text_.text);
+  // A store whose own text is another one than the one that is known by the name: nothing of it.
+  ScheduleText other = text_;
+  other.key = former;
+  other.text += "# another one\n";
+  TemplateRegistry known = TemplateRegistry::BuiltIn();
+  ASSERT_TRUE(AddScheduleText(known, other).ok());
+  auto store = Store::Open(Path("two.db"), Store::Mode::kReadOnly);
+  const auto answer = store->Query(known, SampleConv(), SampleTarget(), SampleDevice());
+  ASSERT_TRUE(answer.ok());
+  EXPECT_FALSE(answer->record.has_value());
+  EXPECT_THAT(answer->explanation, HasSubstr("another text of its schedule"));
+}
+
+}  // namespace
+}  // namespace tilewright::records
