@@ -295,9 +295,7 @@ Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Registries& regi
   settings.counts = CountsTrials(target);
   settings.runner.calibrate = DeviceTraitsOf(target).machine_code;  // its loop runs on a CPU
   settings.on_unprotected = [](const std::string& why) {
-    PrintErr(
-        "note: system calls of candidates are not filtered ({}): each may do what this user may\n",
-        why);
+    PrintErr("note: {}; docs/measuring.md says what that means\n", why);
   };
   settings.build_command = {"/proc/self/exe", "child", "build"};
   for (const std::string& file : registries.plugins) {
