@@ -114,12 +114,6 @@ Result<PowercapCounter> PowercapCounter::Open(const std::string& folder) {
                      "intel_rapl_msr (virtual machines and Arm's processors have none)");
 }
 
-std::vector<int> PowercapCounter::descriptors() const {
-  std::vector<int> open;
-  for (const Package& package : packages_) open.push_back(*package.descriptor);
-  return open;
-}
-
 Result<double> PowercapCounter::Joules() {
   for (Package& package : packages_) {
     const auto now = Read(package);

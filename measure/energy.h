@@ -22,14 +22,11 @@ class EnergyCounter {
   virtual Result<double> Joules() = 0;
   /// About how often the number changes, in seconds.
   virtual double step_seconds() const = 0;
-  /// What it has open, and needs in a process that was forked.
-  virtual std::vector<int> descriptors() const { return {}; }
 };
 
 /// All processor packages of this machine, by RAPL as Linux tells it (of Intel's and AMD's
 /// processors): cores, caches, memory controllers, whoever uses them, and what they take when idle.
-/// Memory chips are not in it. What it has opened is still read after a fork, by a process without
-/// rights.
+/// Memory chips are not in it.
 class PowercapCounter final : public EnergyCounter {
  public:
   static constexpr const char* kFolder = "/sys/class/powercap";
@@ -39,7 +36,6 @@ class PowercapCounter final : public EnergyCounter {
   /// To be called again before a counter has gone round more than once (minutes).
   Result<double> Joules() override;
   double step_seconds() const override { return 1e-3; }
-  std::vector<int> descriptors() const override;
 
  private:
   struct Close {

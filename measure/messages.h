@@ -21,8 +21,8 @@ namespace tilewright::measure {
 
 /// Raised when the meaning of a message changes, or of a workload's key in it: a runner on another
 /// machine may be of another version of this program. 7: keys say that weights are narrow. 8:
-/// weights come from afar.
-inline constexpr std::int64_t kProtocolVersion = 8;
+/// weights come from afar. 9: files of reference results have a fresh check.
+inline constexpr std::int64_t kProtocolVersion = 9;
 
 /// A failure to be injected: used by tests to show what the supervision does. Empty in real work.
 struct Fault {
@@ -148,7 +148,7 @@ struct Greeting {
   std::string target;         ///< what `native` is there
   double canary_seconds = 0;  ///< quiet time of the canary
   double resolution = 0;      ///< of the A/A test
-  std::string unprotected;    ///< why system calls of candidates are not filtered; empty: they are
+  std::string unprotected;    ///< see SandboxParts::Unprotected; empty: nothing is
 };
 
 Json ToJson(const PrepareOrder& order);

@@ -16,12 +16,16 @@ bool Flushes(const SamplingSettings& settings, double call_seconds) {
   return settings.flush_bytes > 0 && call_seconds >= settings.flush_above_seconds;
 }
 
-/// Calls in one sample: enough for the clock; one where the caches are emptied before each.
+}  // namespace
+
+/// One where the caches are emptied before each.
 std::int64_t BatchOf(const SamplingSettings& settings, double call_seconds) {
   if (Flushes(settings, call_seconds) || call_seconds <= 0) return 1;
   const double calls = std::ceil(settings.batch_seconds / call_seconds);
   return static_cast<std::int64_t>(std::clamp(calls, 1.0, 1e6));
 }
+
+namespace {
 
 /// Canary before a slice. The one after the previous slice serves if nothing came between.
 double CanaryBefore(Subject& subject, Clock& clock, QuietGate& gate, SampleSet& set) {
@@ -138,25 +142,40 @@ class MemorySection {
 
 }  // namespace
 
+bool Subject::TimeSlice(const SliceTerms& terms, Clock& clock, std::vector<double>& samples) {
+  double spent = 0;
+  int left = terms.samples;
+  do {
+    if (terms.flush_bytes > 0) Flush(terms.flush_bytes);
+    const double start = clock.MonotonicSeconds();
+    if (!Run(terms.batch)) return false;
+    const double elapsed = clock.MonotonicSeconds() - start;
+    samples.push_back(elapsed / static_cast<double>(terms.batch));
+    spent += elapsed;
+  } while (SliceGoesOn(terms, spent, --left));
+  return true;
+}
+
+bool SliceGoesOn(const SliceTerms& terms, double spent_seconds, int samples_left) {
+  return spent_seconds < terms.seconds && spent_seconds + terms.call_seconds < 2 * terms.seconds &&
+         samples_left > 0;
+}
+
 void TakeSlice(Subject& subject, Clock& clock, QuietGate& gate, const SamplingSettings& settings,
                double call_seconds, SampleSet& set) {
   const double slice_start = clock.MonotonicSeconds();
   const double before = CanaryBefore(subject, clock, gate, set);
-  const std::int64_t batch = BatchOf(settings, call_seconds);
   const std::size_t first = set.all.size();
-  double spent = 0;
-  do {
-    if (Flushes(settings, call_seconds)) subject.Flush(settings.flush_bytes);
-    const double start = clock.MonotonicSeconds();
-    if (!subject.Run(batch)) {
-      set.failed = true;
-      return;
-    }
-    const double elapsed = clock.MonotonicSeconds() - start;
-    set.all.push_back(elapsed / static_cast<double>(batch));
-    spent += elapsed;
-  } while (spent < settings.slice_seconds && spent + call_seconds < 2 * settings.slice_seconds &&
-           static_cast<int>(set.all.size()) < settings.max_samples);
+  SliceTerms terms;
+  terms.batch = BatchOf(settings, call_seconds);
+  terms.call_seconds = call_seconds;
+  terms.seconds = settings.slice_seconds;
+  terms.samples = std::max(1, settings.max_samples - static_cast<int>(first));
+  terms.flush_bytes = Flushes(settings, call_seconds) ? settings.flush_bytes : 0;
+  if (!subject.TimeSlice(terms, clock, set.all)) {
+    set.failed = true;
+    return;
+  }
   const double after = subject.CanarySeconds();
   gate.Add(clock.UnixSeconds(), after);
   set.canaries.push_back(after);

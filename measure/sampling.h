@@ -30,12 +30,27 @@ struct SamplingSettings {
   double flush_above_seconds = 0;
 };
 
+/// Extent of one slice.
+struct SliceTerms {
+  std::int64_t batch = 1;    ///< calls in one sample
+  double call_seconds = 0;   ///< estimate of one call
+  double seconds = 0;        ///< of all samples together, about
+  int samples = 0;           ///< at most
+  std::int64_t flush_bytes = 0;  ///< before each sample; 0: none
+};
+
+/// Whether a slice goes on after samples that took so long together; samples_left: of terms.samples.
+bool SliceGoesOn(const SliceTerms& terms, double spent_seconds, int samples_left);
+
 /// What is timed. Not thread-safe.
 class Subject {
  public:
   virtual ~Subject() = default;
   /// Runs the kernel `calls` times; false if it reported an error (sampling stops).
   virtual bool Run(std::int64_t calls) = 0;
+  /// Takes the samples of a slice, seconds per call, and adds them to `samples`. By default each is
+  /// a Run between two looks at the clock. false as for Run.
+  virtual bool TimeSlice(const SliceTerms& terms, Clock& clock, std::vector<double>& samples);
   /// Touches so much other memory.
   virtual void Flush(std::int64_t bytes) = 0;
   /// Runs the canary once and returns its duration.
@@ -61,6 +76,9 @@ struct SampleSet {
     return all.empty() ? 0 : static_cast<double>(quiet.size()) / static_cast<double>(all.size());
   }
 };
+
+/// Calls in one sample, so that it is long enough for the clock.
+std::int64_t BatchOf(const SamplingSettings& settings, double call_seconds);
 
 /// One slice of samples between two canaries, added to `set`. call_seconds: estimate of one call.
 void TakeSlice(Subject& subject, Clock& clock, QuietGate& gate, const SamplingSettings& settings,

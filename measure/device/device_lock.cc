@@ -2,15 +2,70 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cctype>
 #include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
 #include <utility>
 
 #include "src/base/clock.h"
 
 namespace tilewright::measure {
+
+namespace {
+
+/// " (process 77 of user 1000)": whose lock of the file it is, as far as the system tells.
+std::string HolderText(int fd) {
+  struct stat file {};
+  if (::fstat(fd, &file) != 0) return {};
+  char inode[64];
+  std::snprintf(inode, sizeof inode, "%02x:%02x:%llu", major(file.st_dev), minor(file.st_dev),
+                static_cast<unsigned long long>(file.st_ino));
+  std::ifstream locks("/proc/locks");
+  std::string line;
+  while (std::getline(locks, line)) {
+    // 1: FLOCK  ADVISORY  WRITE 77 00:16:4567 0 EOF
+    std::istringstream words(line);
+    std::string number, kind, mode, access, process, place;
+    words >> number >> kind >> mode >> access >> process >> place;
+    if (kind != "FLOCK" || place != inode) continue;
+    struct stat owner {};
+    if (::stat(("/proc/" + process).c_str(), &owner) != 0) return {};
+    return " (process " + process + " of user " + std::to_string(owner.st_uid) + ")";
+  }
+  return {};
+}
+
+/// Descriptor of a file that belongs to this user and that no other one can open; -1: there is none.
+int OpenOwnFile(const std::string& path) {
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  int fd = ::open(path.c_str(), kFlags);
+  if (fd < 0 && errno == ENOENT) fd = ::open(path.c_str(), kFlags | O_CREAT | O_EXCL, 0600);
+  if (fd < 0 && errno == EEXIST) fd = ::open(path.c_str(), kFlags);  // made just now
+  struct stat file {};
+  const bool own = fd >= 0 && ::fstat(fd, &file) == 0 && S_ISREG(file.st_mode) &&
+                   file.st_uid == ::geteuid() && (file.st_mode & 077) == 0;
+  if (own) return fd;
+  if (fd >= 0) ::close(fd);
+  return -1;
+}
+
+}  // namespace
+
+Result<DeviceLock> DeviceLock::TakeCoreOfUser(int core, std::span<const std::string> folders) {
+  const std::string name = "/tilewright-core-" + std::to_string(core) + "-user-" +
+                           std::to_string(::geteuid()) + ".lock";
+  for (const std::string& folder : folders) {
+    const int fd = OpenOwnFile(folder + name);
+    if (fd >= 0) return Lock(fd, folder + name, "core " + std::to_string(core), 0);
+  }
+  return Unsupported("no folder can have a lock file of this user");
+}
 
 Result<DeviceLock> DeviceLock::Take(const std::string& folder, const std::string& name,
                                     double wait_seconds) {
@@ -39,7 +94,8 @@ Result<DeviceLock> DeviceLock::Lock(int fd, const std::string& path, const std::
   const double deadline = clock.MonotonicSeconds() + wait_seconds;
   while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
     if (clock.MonotonicSeconds() >= deadline) {
-      return Unavailable(what + " is in use by another process, which holds " + path);
+      return Unavailable(what + " is in use by another process, which holds " + path +
+                         HolderText(fd));
     }
     clock.SleepSeconds(0.02);
   }

@@ -1,5 +1,6 @@
 #include "measure/supervisor/core_choice.h"
 
+#include <optional>
 #include <utility>
 
 namespace tilewright::measure {
@@ -12,19 +13,34 @@ CoreChoice SplitCores(const std::vector<int>& allowed) {
   return choice;
 }
 
-CoreChoice ReserveCores(const std::vector<int>& allowed, const std::string& core_folder) {
+CoreChoice ReserveCores(const std::vector<int>& allowed, const std::string& core_folder,
+                        std::span<const std::string> user_folders) {
   Status refused;
+  const auto upto = [&](std::size_t count) {
+    return SplitCores({allowed.begin(), allowed.begin() + static_cast<int>(count)});
+  };
+  std::optional<CoreChoice> foreign;  // its core is locked by another user
   for (std::size_t count = allowed.size(); count > 0; --count) {
-    auto lock = DeviceLock::TakeCore(allowed[count - 1], core_folder);
-    if (!lock.ok()) {
-      refused = lock.status();
+    const int core = allowed[count - 1];
+    auto own = DeviceLock::TakeCoreOfUser(core, user_folders);
+    if (!own.ok() && own.status().code() == StatusCode::kUnavailable) {
+      refused = own.status();
       continue;
     }
-    CoreChoice choice = SplitCores({allowed.begin(), allowed.begin() + static_cast<int>(count)});
-    choice.lock = *std::move(lock);
-    return choice;
+    auto lock = DeviceLock::TakeCore(core, core_folder);
+    if (!lock.ok()) refused = lock.status();
+    if (!lock.ok() && (!own.ok() || foreign)) continue;
+    CoreChoice choice = upto(count);
+    if (own.ok()) choice.user_lock = *std::move(own);
+    if (lock.ok()) {
+      choice.lock = *std::move(lock);
+      return choice;
+    }
+    choice.note = "times may be disturbed: " + lock.status().message();
+    foreign = std::move(choice);
   }
-  CoreChoice choice = SplitCores(allowed);
+  if (foreign) return *std::move(foreign);
+  CoreChoice choice = upto(allowed.size());
   choice.note = "times may be disturbed, no core could be kept for them: " + refused.message();
   return choice;
 }

@@ -31,10 +31,10 @@ std::string ShellQuoted(const std::string& text) {
 /// do not depend on who else is on the core, nor of a GPU's clock, whose runner is waited for.
 CoreChoice CoresFor(const ProcessMeasurerSettings& settings) {
   const std::vector<int> allowed = AllowedCores();
-  if (settings.remote) return CoreChoice{{}, allowed, {}, {}};
-  if (settings.counts) return CoreChoice{allowed, allowed, {}, {}};
+  if (settings.remote) return CoreChoice{{}, allowed, {}, {}, {}};
+  if (settings.counts) return CoreChoice{allowed, allowed, {}, {}, {}};
   if (!settings.runner.calibrate) return SplitCores(allowed);
-  return ReserveCores(allowed, settings.core_folder);
+  return ReserveCores(allowed, settings.core_folder, settings.user_lock_folders);
 }
 
 }  // namespace

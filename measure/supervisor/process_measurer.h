@@ -58,14 +58,16 @@ struct ProcessMeasurerSettings {
   /// Told, on the caller's thread, if the runner's core is measured on by another process, too. May
   /// be empty.
   std::function<void(const std::string& note)> on_disturbed;
-  /// Told once, on a thread of the measurer's, if the runner's system has no filter for system
-  /// calls, and why: candidates may then do what their user may. May be empty.
+  /// Told once, on a thread of the measurer's, which parts of the sandbox the runner's system lacks,
+  /// and why: candidates may then do what their user may. May be empty.
   std::function<void(const std::string& why)> on_unprotected;
   /// Told, on a thread of the measurer's, that Next or TakeRace has something now. It must not call
   /// the measurer. May be empty.
   std::function<void()> on_finished;
   /// Where the cores of this machine can be reserved, see DeviceLock::TakeCore.
   std::string core_folder = DeviceLock::kCoreFolder;
+  /// The same among this user's processes, see DeviceLock::TakeCoreOfUser.
+  std::vector<std::string> user_lock_folders = {"/dev/shm", "/tmp", "/var/tmp"};
   /// Where reference results are kept between jobs; empty: in the measurer's own temporary folder.
   std::string reference_folder;
   RunWorkerSettings runner;

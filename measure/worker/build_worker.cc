@@ -55,7 +55,9 @@ Status PrepareReference(const std::string& path, const TaskInfo& task, Blame& bl
   if (ReadExpected(path, task.workload, task.epilogue).ok()) return {};
   auto expected = EvaluateExpected(task.workload, task.epilogue, /*threads=*/1);
   TW_RETURN_IF_ERROR(expected);
-  const Status written = WriteExpected(path, task.workload, task.epilogue, *expected);
+  const auto fresh = MakeFreshCheck(task.workload, task.epilogue, /*threads=*/1);
+  TW_RETURN_IF_ERROR(fresh);
+  const Status written = WriteExpected(path, task.workload, task.epilogue, *expected, &*fresh);
   if (!written.ok()) blame = Blame::kMachine;
   return written;
 }

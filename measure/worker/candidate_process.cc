@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,37 +33,34 @@ void KeepDescriptors(std::vector<int> needed) {
 
 }  // namespace
 
-Status CandidateProcess::Start(ChildWork work, bool commanded) {
-  void* shared = ::mmap(nullptr, sizeof(ChildReport), PROT_READ | PROT_WRITE,
+Status CandidateProcess::Start(ChildWork work) {
+  void* shared = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return Unavailable("out of memory: no page to share");
-  report_ = ::new (shared) ChildReport;  // constructed in place, lives until munmap
-  int result[2], command[2] = {-1, -1};
-  if (::pipe2(result, O_CLOEXEC) != 0) return Unavailable("no pipe can be made");
-  if (commanded && ::pipe2(command, O_CLOEXEC) != 0) {
-    ::close(result[0]);
-    ::close(result[1]);
+  shared_ = ::new (shared) Shared;  // constructed in place, lives until munmap
+  int answer[2], command[2];
+  if (::pipe2(answer, O_CLOEXEC) != 0) return Unavailable("no pipe can be made");
+  if (::pipe2(command, O_CLOEXEC) != 0) {
+    ::close(answer[0]);
+    ::close(answer[1]);
     return Unavailable("no pipe can be made");
   }
-  last_progress_ = clock_.MonotonicSeconds();
+  step_began_ = clock_.MonotonicSeconds();
   const pid_t runner = ::getpid();
   pid_ = ::fork();
   if (pid_ == 0) {
     work.item = &item_;
-    work.report = report_;
-    work.result_fd = result[1];
+    work.report = &shared_->report;
+    work.exchange = &shared_->exchange;
+    work.answer_fd = answer[1];
     work.command_fd = command[0];
     work.runner_pid = runner;
-    std::vector<int> needed = {work.result_fd, work.command_fd};
-    if (work.energy != nullptr) {
-      for (const int fd : work.energy->descriptors()) needed.push_back(fd);
-    }
-    KeepDescriptors(std::move(needed));
+    KeepDescriptors({work.answer_fd, work.command_fd});
     RunChild(work);
   }
-  ::close(result[1]);
-  if (commanded) ::close(command[0]);
-  result_fd_ = result[0];
+  ::close(answer[1]);
+  ::close(command[0]);
+  answer_fd_ = answer[0];
   command_fd_ = command[1];
   if (pid_ < 0) return Unavailable("no process can be made");
   return {};
@@ -70,18 +68,20 @@ Status CandidateProcess::Start(ChildWork work, bool commanded) {
 
 CandidateProcess::~CandidateProcess() {
   if (pid_ > 0) (void)Reap(/*by_itself=*/false);
-  if (result_fd_ >= 0) ::close(result_fd_);
+  if (answer_fd_ >= 0) ::close(answer_fd_);
   if (command_fd_ >= 0) ::close(command_fd_);
-  if (report_ != nullptr) ::munmap(report_, sizeof(ChildReport));
+  if (shared_ != nullptr) ::munmap(shared_, sizeof(Shared));
 }
 
 ExitStatus CandidateProcess::Reap(bool by_itself) {
   siginfo_t info{};
+  ended_alone_ = false;
   // A moment to end by itself: its pipe closes just before it is gone, and on a busy machine that
   // may take a while.
   for (int i = 0; by_itself && i < 500; ++i) {
     if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
         info.si_pid != 0) {
+      ended_alone_ = true;
       break;
     }
     clock_.SleepSeconds(1e-3);
@@ -96,72 +96,73 @@ ExitStatus CandidateProcess::Reap(bool by_itself) {
                              : ExitStatus{false, WEXITSTATUS(status)};
 }
 
-void CandidateProcess::Fail(Outcome outcome, std::string reason) {
-  failed_.ticket = item_.ticket;
-  failed_.outcome = outcome;
-  failed_.reason = std::move(reason);
+double CandidateProcess::ProcessorSeconds() const {
+  clockid_t id{};
+  timespec time{};
+  if (::clock_getcpuclockid(pid_, &id) != 0 || ::clock_gettime(id, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-bool CandidateProcess::IsHanging() {
-  const double now = clock_.MonotonicSeconds();
-  const double call_started = report_->call_started;
-  if (call_started > 0) {
-    const double elapsed = now - call_started;
-    if (elapsed <= limit_seconds_) return false;
-    // Where the machine did not let it run it gets more time, but not for ever: it may sleep.
-    return elapsed > 3 * limit_seconds_ || ProcessorSeconds(pid_) > 0.7 * limit_seconds_;
-  }
-  // Outside a call: loading, comparing. Bounded too, generously: the code there is ours but for the
-  // artifact's constructors.
-  return now - last_progress_ > 30 + 10 * limit_seconds_;
+bool CandidateProcess::IsHanging() const {
+  const double elapsed = clock_.MonotonicSeconds() - step_began_;
+  // Loading is bounded too, generously: most of it is the loader's, or a library's.
+  if (loading_) return elapsed > 30 + 10 * limit_seconds_;
+  if (elapsed <= limit_seconds_) return false;
+  // Where the machine did not let it run it gets more time, but not for ever: it may sleep.
+  return elapsed > 3 * limit_seconds_ ||
+         ProcessorSeconds() - processor_began_ > 0.7 * limit_seconds_;
 }
 
-std::optional<std::string> CandidateProcess::NextLine() {
-  last_progress_ = clock_.MonotonicSeconds();
+Failure CandidateProcess::HowItEnded() {
+  const ExitStatus ended = Reap(/*by_itself=*/true);
+  // The sandbox does not let it send that signal to itself: most often it is the system's, where
+  // memory runs out.
+  const bool killed = ended_alone_ && ended.signaled && ended.code == SIGKILL;
+  if (!killed) return {Outcome::kRunFailed, CrashReason(shared_->report, ended)};
+  return {Outcome::kDeviceLost, "SIGKILL from outside ended the kernel's process",
+          Blame::kMachine};
+}
+
+std::optional<Failure> CandidateProcess::Await() {
+  const double wait = std::clamp(limit_seconds_ / 10, 0.02, 0.5);
   while (true) {
-    if (auto line = reader_.Next()) return line;
-    pollfd watched{result_fd_, POLLIN, 0};
-    const double wait = std::clamp(limit_seconds_ / 10, 0.02, 0.5);
+    pollfd watched{answer_fd_, POLLIN, 0};
     if (::poll(&watched, 1, static_cast<int>(wait * 1e3)) > 0) {
-      auto state = reader_.Fill(result_fd_, /*blocking=*/true);
-      if (state.ok() && *state == LineReader::State::kOpen) continue;
-      if (!state.ok()) {
-        Fail(Outcome::kRunFailed, "sent something that is no reply");
-        return std::nullopt;
-      }
-      const ExitStatus ended = Reap(/*by_itself=*/true);
-      Fail(Outcome::kRunFailed, CrashReason(*report_, ended));
-      return std::nullopt;
+      char answer = 0;
+      const ssize_t count = ::read(answer_fd_, &answer, 1);
+      if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (count == 1 && answer == kStepDone) return std::nullopt;
+      if (count == 1) return Failure{Outcome::kRunFailed, "sent something that is no reply"};
+      return HowItEnded();
     }
     if (!IsHanging()) continue;
     char text[96];
-    std::snprintf(text, sizeof(text), "one call took more than %.3g s", limit_seconds_);
-    Fail(Outcome::kRunTimeout, text + PhaseText(report_->phase));
-    ::kill(pid_, SIGKILL);
-    return std::nullopt;
+    std::snprintf(text, sizeof(text), loading_ ? "loading took more than %.3g s"
+                                               : "one call took more than %.3g s",
+                  loading_ ? clock_.MonotonicSeconds() - step_began_ : limit_seconds_);
+    return Failure{Outcome::kRunTimeout, text};
   }
 }
 
-RunReply CandidateProcess::ReplyFrom(const std::string& line) {
-  auto json = ParseJson(line);
-  if (json.ok()) {
-    auto reply = RunReplyFrom(*json);
-    if (reply.ok() && reply->ticket == item_.ticket) {
-      // What only the runner itself can say, a candidate cannot.
-      reply->runner_ends = false;
-      if (reply->blame == Blame::kMachine) reply->blame = Blame::kUnclear;
-      return *std::move(reply);
-    }
-  }
-  Fail(Outcome::kRunFailed, "sent something that is no reply" + PhaseText(report_->phase));
-  return failed_;
+std::optional<Failure> CandidateProcess::AwaitLoaded() {
+  auto failure = Await();
+  loading_ = false;
+  return failure;
 }
 
-void CandidateProcess::Command(char command) { (void)!::write(command_fd_, &command, 1); }
-
-RunReply CandidateProcess::Reply() {
-  const auto line = NextLine();
-  return line ? ReplyFrom(*line) : failed_;
+std::optional<Failure> CandidateProcess::Do(StepKind kind, const StepOrder& order) {
+  if (pid_ < 0) return Failure{Outcome::kRunFailed, "the kernel's process has ended"};
+  shared_->exchange.order = order;
+  shared_->exchange.samples = 0;
+  shared_->exchange.answer = Answer::kNone;
+  processor_began_ = ProcessorSeconds();
+  step_began_ = clock_.MonotonicSeconds();
+  const char command = static_cast<char>(kind);
+  (void)!::write(command_fd_, &command, 1);
+  auto failure = Await();
+  watched_.wall_seconds = clock_.MonotonicSeconds() - step_began_;
+  watched_.processor_seconds = failure ? 0 : ProcessorSeconds() - processor_began_;
+  return failure;
 }
 
 }  // namespace tilewright::measure

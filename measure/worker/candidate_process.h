@@ -3,10 +3,9 @@
 #include <sys/types.h>
 
 #include <optional>
-#include <string>
 
-#include "measure/worker/channel.h"
 #include "measure/worker/child.h"
+#include "measure/worker/claimed_times.h"
 #include "src/base/clock.h"
 
 namespace tilewright::measure {
@@ -22,35 +21,42 @@ class CandidateProcess {
   CandidateProcess& operator=(const CandidateProcess&) = delete;
   ~CandidateProcess();
 
-  /// Forks. `work` lacks item, report, descriptors and process ids, which are set here. commanded:
-  /// it takes a slice of samples when told to (Command), instead of all of them at once.
+  /// Forks. `work` lacks item, report, exchange, descriptors and process ids, which are set here.
   /// Errors: kUnavailable if the system has no memory, pipes or processes left.
-  Status Start(ChildWork work, bool commanded);
-  /// Waits for the next line. nullopt: it ended, hung or talked nonsense; failed_reply() says what.
-  std::optional<std::string> NextLine();
-  void Command(char command);
-  /// The reply in `line`, or why it is none.
-  RunReply ReplyFrom(const std::string& line);
-  /// Waits for its reply.
-  RunReply Reply();
-  const RunReply& failed_reply() const { return failed_; }
+  Status Start(ChildWork work);
+  /// Waits until the artifact is loaded. nullopt: exchange() has the answer. Else the process has
+  /// ended, hung or talked nonsense, and does nothing any more.
+  std::optional<Failure> AwaitLoaded();
+  /// Has it do one step. Returns as AwaitLoaded does.
+  std::optional<Failure> Do(StepKind kind, const StepOrder& order);
+  /// Only after Start.
+  const Exchange& exchange() const { return shared_->exchange; }
+  /// The runner's measure of the last step.
+  const ClaimedTimes::Watched& watched() const { return watched_; }
 
  private:
-  void Fail(Outcome outcome, std::string reason);
-  /// Whether it has run one call, or done nothing else, for too long.
-  bool IsHanging();
+  struct Shared {
+    ChildReport report;
+    Exchange exchange;
+  };
+  std::optional<Failure> Await();
+  /// Whether it has been at the step for too long.
+  bool IsHanging() const;
+  /// Seconds of the processor that all its threads have used; 0 if unknown.
+  double ProcessorSeconds() const;
+  Failure HowItEnded();
   /// Ends it and its descendants. by_itself: first lets it end alone for a moment, for how it does.
   ExitStatus Reap(bool by_itself);
 
   const RunOrder::Item& item_;
   double limit_seconds_;
-  double last_progress_ = 0;
+  double step_began_ = 0, processor_began_ = 0;
   pid_t pid_ = -1;
-  int result_fd_ = -1, command_fd_ = -1;
-  ChildReport* report_ = nullptr;  // in memory shared with the child
-  LineReader reader_;
-  RunReply failed_;
-  SystemClock clock_;
+  bool loading_ = true, ended_alone_ = false;
+  int answer_fd_ = -1, command_fd_ = -1;
+  Shared* shared_ = nullptr;  // with the child
+  ClaimedTimes::Watched watched_;
+  mutable SystemClock clock_;
 };
 
 }  // namespace tilewright::measure

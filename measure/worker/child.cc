@@ -1,5 +1,6 @@
-// What runs in the candidate's own process: its code is loaded, its memory laid out between guards,
-// the course (verify, time, verify again) run, and one line written to the runner.
+// The process of a candidate: it loads the artifact inside the sandbox and then calls the kernel as
+// the runner says, step by step. Inputs that change and the result lie in memory that it shares with
+// the runner, which decides what is right: nothing is verified here, where the kernel could meddle.
 
 #include "measure/worker/child.h"
 
@@ -10,68 +11,79 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <new>
 #include <optional>
 #include <utility>
 
 #include "measure/worker/channel.h"
-#include "measure/worker/course.h"
 #include "measure/worker/crash.h"
 #include "measure/worker/fault_hooks.h"
 #include "measure/worker/parallel.h"
-#include "measure/worker/race.h"
 #include "measure/worker/sandbox.h"
 #include "src/base/clock.h"
 #include "src/base/sanitizer.h"
-#include "src/base/strings.h"
 #include "src/runtime/loader.h"
 
 namespace tilewright::measure {
 namespace {
 
-/// Threads of this process.
-int CountThreads() {
-  DIR* tasks = ::opendir("/proc/self/task");
-  if (tasks == nullptr) return 1;
-  int count = 0;
-  while (const dirent* entry = ::readdir(tasks)) count += entry->d_name[0] != '.' ? 1 : 0;
-  ::closedir(tasks);
-  return count;
-}
+/// Memory to be evicted from caches is touched at this distance.
+constexpr std::size_t kCacheLine = 64;
 
-/// The candidate's kernel with its memory, and what is checked about it.
-class Kernel final : public CandidateKernel {
+/// Answer with up to two numbers.
+struct StepAnswer {
+  Answer answer = Answer::kOk;
+  std::int64_t first = 0, second = 0;
+  std::uint64_t words = 0;
+};
+
+/// Counts the threads of this process. The folder is opened before the sandbox.
+class ThreadCounter {
+ public:
+  int Count() const {
+    if (tasks_ == nullptr) return 1;
+    ::rewinddir(tasks_.get());
+    int count = 0;
+    while (const dirent* entry = ::readdir(tasks_.get())) count += entry->d_name[0] != '.' ? 1 : 0;
+    return count;
+  }
+
+ private:
+  struct Close {
+    void operator()(DIR* folder) const { ::closedir(folder); }
+  };
+  std::unique_ptr<DIR, Close> tasks_{::opendir("/proc/self/task")};
+};
+
+/// The kernel with its memory.
+class Kernel {
  public:
   explicit Kernel(const ChildWork& work) : work_(work), kernel_(work.item->kernel) {}
 
-  std::optional<Failure> Load() override;
-  void SetPhase(Phase phase) override {
-    work_.report->phase = phase;
-    timing_ = phase == Phase::kTiming;
-  }
-  std::optional<Failure> SelectInputs(InputSet set) override;
-  std::optional<Failure> Poison(InputSet set) override;
-  bool Run(std::int64_t calls) override;
-  void Flush(std::int64_t bytes) override;
-  double CanarySeconds() override { return work_.canary->Run(); }
-  double MemoryCanarySeconds() override {
-    return work_.memory_canary == nullptr ? 0 : work_.memory_canary->Run(work_.memory_level);
-  }
-  /// Threads, red zones, return code.
-  std::optional<Failure> CheckTraces() override;
-  std::optional<Failure> CheckOutput(InputSet set, RunReply& reply) override {
-    return CheckResult(*work_.setup, set, output_.data(), poison_, &reply.max_abs_error);
-  }
-  double last_call_seconds() const override { return last_call_seconds_; }
+  StepAnswer Load();
+  StepAnswer Do(StepKind kind);
 
  private:
-  std::optional<Failure> Open();
-  std::optional<Failure> Prepare();
-  std::optional<Failure> PrepareCall();
-  std::optional<Failure> Allocate(const TwKernelInfo& info);
+  StepAnswer Open();
+  StepAnswer Allocate(const TwKernelInfo& info);
+  StepAnswer Prepare();
+  StepAnswer PrepareCall();
+  void SelectInputs(InputSet set);
   /// The next call reads another weight.
-  void TakeNextWeight();
+  void TakeNextWeight() { TakeWindow(window_ + 1 < windows_.count ? window_ + 1 : 0); }
+  void TakeWindow(std::int64_t window) {
+    window_ = window;
+    arguments_[work_.weight] = const_cast<std::byte*>(windows_.first + windows_.stride * window_);
+  }
+  /// Seconds of so many calls; the last one takes the real weight if wanted.
+  double Call(std::int64_t calls, bool other_weights, bool ends_real);
+  StepAnswer Run(const StepOrder& order);
+  StepAnswer TakeSlice(const StepOrder& order);
+  void Flush(std::int64_t bytes);
+  StepAnswer LookAtTraces() const;
+  StepAnswer Returned() const { return code_ == 0 ? StepAnswer() : StepAnswer{Answer::kReturned, code_}; }
 
   const TwParallel* parallel() const {
     return pool_ == nullptr ? nullptr : TwPoolParallel(pool_.get());
@@ -80,22 +92,20 @@ class Kernel final : public CandidateKernel {
   const ChildWork& work_;
   const KernelSpec& kernel_;
   std::optional<LoadedKernel> loaded_;
-  GuardedMemory output_, workspace_;
+  GuardedMemory workspace_;
   std::vector<KnownMemory> known_;
   std::vector<void*> arguments_;
   Pool pool_;
   std::vector<char> flush_;
-  bool timing_ = false;
   FarWeights::Windows windows_;
   std::int64_t window_ = 0;
+  ThreadCounter threads_;
   int threads_before_ = 1;
   int code_ = 0;
-  std::uint8_t poison_ = 0;
-  double last_call_seconds_ = 0;
   SystemClock clock_;
 };
 
-std::optional<Failure> Kernel::Load() {
+StepAnswer Kernel::Load() {
   std::int64_t limit = 0;
   if (work_.memory_bytes > 0 && !kHasShadowMemory) {
     limit = AddressSpaceBytes() + work_.memory_bytes;
@@ -105,198 +115,193 @@ std::optional<Failure> Kernel::Load() {
   for (const auto& set : work_.setup->inputs) {
     for (std::size_t i = 0; i < set.size(); ++i) known_.push_back({set[i], static_cast<int>(i)});
   }
+  for (std::size_t i = 0; i < work_.live.size(); ++i) {
+    if (work_.live[i] == nullptr) continue;
+    work_.live[i]->SetReadOnly(true);  // in this process
+    known_.push_back({work_.live[i], static_cast<int>(i)});
+  }
+  known_.push_back({work_.output, static_cast<int>(kernel_.signature.parameters.size()) - 1});
   if (work_.far_weights != nullptr) {
     known_.push_back({&work_.far_weights->memory(), static_cast<int>(work_.weight)});
     windows_ =
         work_.far_weights->WindowsFor(kernel_.signature.parameters[work_.weight].type.bytes());
   }
   CatchCrashes(work_.report, &known_, limit);
-  (void)LimitRights();
+  (void)LimitRights(*work_.readable);
   if (kernel_.threads > 1) {
     TwPoolOptions options = TwPoolDefaults(kernel_.threads);
     options.widen = 1;  // the runner itself is bound to the cores that are measured on
     pool_.reset(TwPoolCreate(&options));
-    if (pool_ == nullptr) {
-      return Failure{Outcome::kRunFailed, "no threads can be started", Blame::kMachine};
-    }
+    if (pool_ == nullptr) return {Answer::kNoThreads};
   }
   (void)ForbidSystemCalls();  // the runner has said whether it can
-  if (auto failure = Open()) return failure;
-  if (auto failure = Prepare()) return failure;
-  threads_before_ = CountThreads();
-  return std::nullopt;
+  for (const auto step : {&Kernel::Open, &Kernel::Prepare}) {
+    const StepAnswer said = (this->*step)();
+    if (said.answer != Answer::kOk) return said;
+  }
+  threads_before_ = threads_.Count();
+  return {Answer::kOk, workspace_.bytes()};
 }
 
-std::optional<Failure> Kernel::Open() {
-  auto loaded = LoadKernel(kernel_.artifact, kernel_.symbol);
-  if (!loaded.ok()) {
-    return Failure{Outcome::kRunFailed, "artifact cannot be used: " + loaded.status().message(),
-                   Blame::kUnclear};
+StepAnswer Kernel::Open() {
+  auto library = SharedLibrary::Open(kernel_.artifact);
+  if (!library.ok()) return {Answer::kNotLoaded, 0, 0, WordsIn(library.status().message())};
+  const auto entry = FindKernel(*library, kernel_.symbol);
+  if (!entry.ok()) {
+    const auto* info =
+        static_cast<const TwKernelInfo*>(library->Symbol(kernel_.symbol + "_info"));
+    const bool other = entry.status().code() == StatusCode::kUnsupported && info != nullptr;
+    return other ? StepAnswer{Answer::kOtherVersion, info->abi_version} : StepAnswer{Answer::kNoKernel};
   }
-  loaded_.emplace(*std::move(loaded));
+  loaded_.emplace(LoadedKernel{*std::move(library), *entry});
   const TwKernelInfo& info = loaded_->entry.info;
   if (info.parameters != kernel_.signature.parameters.size()) {
-    return Failure{Outcome::kRunFailed, "artifact takes " + std::to_string(info.parameters) +
-                                            " parameters, expected " +
-                                            std::to_string(kernel_.signature.parameters.size())};
+    return {Answer::kOtherCount, info.parameters};
   }
   return Allocate(info);
 }
 
 /// What a compiled model does once: a library is found, and weights are brought to its layout.
-std::optional<Failure> Kernel::Prepare() {
-  if (loaded_->entry.prepare == nullptr) return std::nullopt;
+StepAnswer Kernel::Prepare() {
+  if (loaded_->entry.prepare == nullptr) return {};
   for (InputSet set : kInputSets) {
-    if (auto failure = SelectInputs(set)) return failure;
-    if (auto failure = PrepareCall()) return failure;
+    SelectInputs(set);
+    if (const StepAnswer said = PrepareCall(); said.answer != Answer::kOk) return said;
   }
-  // The library makes its own of each weight, which takes time: of those below some KiB not as many
-  // as would come from beyond all caches.
-  constexpr std::int64_t kMostPrepared = 8192;
-  windows_.count = std::min(windows_.count, kMostPrepared);
+  windows_.count = std::min(windows_.count, kMostPreparedWindows);
   for (std::int64_t i = 0; windows_.count > 1 && i < windows_.count; ++i) {
     TakeNextWeight();
-    if (auto failure = PrepareCall()) return failure;
+    if (const StepAnswer said = PrepareCall(); said.answer != Answer::kOk) return said;
   }
-  return std::nullopt;
+  return {};
 }
 
-std::optional<Failure> Kernel::PrepareCall() {
+StepAnswer Kernel::PrepareCall() {
   const char* problem = loaded_->entry.prepare(arguments_.data(), parallel());
-  if (problem == nullptr) return std::nullopt;
-  return Failure{Outcome::kRunFailed, problem};
+  if (problem == nullptr) return {};
+  return {Answer::kNotPrepared, 0, 0, WordsIn(problem)};
 }
 
-std::optional<Failure> Kernel::Allocate(const TwKernelInfo& info) {
+StepAnswer Kernel::Allocate(const TwKernelInfo& info) {
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
   if (info.workspace_bytes < 0 || info.workspace_bytes > kMost ||
       info.workspace_bytes_per_thread < 0 || info.workspace_bytes_per_thread > kMost) {
-    return Failure{Outcome::kRunFailed, "out of memory: the artifact asks for " +
-                                            std::to_string(info.workspace_bytes) + " + " +
-                                            std::to_string(info.workspace_bytes_per_thread) +
-                                            " bytes of workspace"};
+    return {Answer::kWorkspace, info.workspace_bytes, info.workspace_bytes_per_thread};
   }
   const std::int64_t workspace =
       info.workspace_bytes + info.workspace_bytes_per_thread * kernel_.threads;
   const std::int64_t needed = work_.setup->output.bytes() + workspace;
-  if (work_.memory_bytes > 0 && needed > work_.memory_bytes) {
-    return Failure{Outcome::kRunFailed,
-                   "out of memory: result and workspace take " + std::to_string(needed) +
-                       " bytes, a candidate may allocate " + std::to_string(work_.memory_bytes)};
-  }
-  auto output = GuardedMemory::Create(work_.setup->output.bytes());
+  if (work_.memory_bytes > 0 && needed > work_.memory_bytes) return {Answer::kTooMuch, needed};
   auto scratch = GuardedMemory::Create(workspace);
-  for (const auto* made : {&output, &scratch}) {
-    if (!made->ok()) return Failure{Outcome::kRunFailed, made->status().message()};
-  }
-  output_ = *std::move(output);
+  if (!scratch.ok()) return {Answer::kNoMemory};
   workspace_ = *std::move(scratch);
-  known_.push_back({&output_, static_cast<int>(kernel_.signature.parameters.size()) - 1});
   known_.push_back({&workspace_, kWorkspaceParameter});
-  return std::nullopt;
+  return {};
 }
 
-std::optional<Failure> Kernel::SelectInputs(InputSet set) {
+void Kernel::SelectInputs(InputSet set) {
+  const bool live = set == InputSet::kRandom;
+  const auto& inputs = work_.setup->inputs[static_cast<std::size_t>(set)];
   arguments_.clear();
-  for (const GuardedMemory* memory : work_.setup->inputs[static_cast<std::size_t>(set)]) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const GuardedMemory* memory = inputs[i];
+    if (live && i < work_.live.size() && work_.live[i] != nullptr) memory = work_.live[i];
     // Kernels take pointers to data they do not write; the pages are read-only.
     arguments_.push_back(const_cast<std::byte*>(memory->data()));
   }
-  arguments_.push_back(output_.data());
-  return std::nullopt;
+  arguments_.push_back(work_.output->data());
 }
 
-std::optional<Failure> Kernel::Poison(InputSet set) {
-  poison_ = PoisonFor(kernel_.signature.result().type.dtype, set);
-  output_.Poison(poison_);
-  workspace_.Poison(0xFF);
-  return std::nullopt;
-}
-
-void Kernel::TakeNextWeight() {
-  window_ = window_ + 1 < windows_.count ? window_ + 1 : 0;
-  arguments_[work_.weight] = const_cast<std::byte*>(windows_.first + windows_.stride * window_);
-}
-
-bool Kernel::Run(std::int64_t calls) {
+double Kernel::Call(std::int64_t calls, bool other_weights, bool ends_real) {
+  const bool rotate = other_weights && windows_.count > 1;
+  const std::int64_t last = ends_real && rotate ? calls - 1 : calls;
   const double start = clock_.MonotonicSeconds();
-  work_.report->call_started = start;
-  const bool other_weights = timing_ && windows_.count > 1;
   for (std::int64_t i = 0; i < calls && code_ == 0; ++i) {
-    if (other_weights) TakeNextWeight();
+    if (rotate) i == last ? TakeWindow(work_.real_window) : TakeNextWeight();
     code_ = loaded_->entry.run(arguments_.data(), workspace_.data(), parallel());
   }
-  work_.report->call_started = 0;
-  last_call_seconds_ = (clock_.MonotonicSeconds() - start) / static_cast<double>(calls);
-  return code_ == 0;
+  return clock_.MonotonicSeconds() - start;
+}
+
+StepAnswer Kernel::Run(const StepOrder& order) {
+  SelectInputs(order.set);
+  work_.exchange->seconds = Call(order.calls, order.other_weights, order.ends_real);
+  return Returned();
+}
+
+StepAnswer Kernel::TakeSlice(const StepOrder& order) {
+  const SliceTerms terms = order.slice;
+  SelectInputs(order.set);
+  int count = 0, left = terms.samples;
+  double spent = 0;
+  do {
+    Flush(terms.flush_bytes);
+    const double elapsed = Call(terms.batch, /*other_weights=*/true, /*ends_real=*/false);
+    if (code_ != 0) break;
+    work_.exchange->sample_seconds[static_cast<std::size_t>(count++)] =
+        elapsed / static_cast<double>(terms.batch);
+    spent += elapsed;
+  } while (SliceGoesOn(terms, spent, --left) && count < kMostSamplesOfSlice);
+  work_.exchange->samples = count;
+  return Returned();
 }
 
 void Kernel::Flush(std::int64_t bytes) {
+  if (bytes <= 0) return;
   flush_.resize(static_cast<std::size_t>(bytes));
-  for (std::size_t i = 0; i < flush_.size(); i += 64) ++flush_[i];
+  for (std::size_t i = 0; i < flush_.size(); i += kCacheLine) ++flush_[i];
 }
 
-std::optional<Failure> Kernel::CheckTraces() {
-  if (code_ != 0) {
-    return Failure{Outcome::kRunFailed, "the kernel returned code " + std::to_string(code_)};
-  }
-  if (CountThreads() > threads_before_) {
-    return Failure{Outcome::kRunFailed, "a thread of the kernel still ran after it had returned"};
-  }
+StepAnswer Kernel::LookAtTraces() const {
+  if (threads_.Count() > threads_before_) return {Answer::kThreadLeft};
   for (const KnownMemory& known : known_) {
     const std::int64_t damage = known.memory->FindDamage();
     if (damage == GuardedMemory::kIntact) continue;
-    const std::string what = known.parameter == kWorkspaceParameter
-                                 ? std::string("the workspace")
-                                 : "parameter " + std::to_string(known.parameter);
-    const std::int64_t distance = damage < 0 ? -damage : damage - known.memory->bytes();
-    return Failure{Outcome::kRunFailed,
-                   "wrote out of bounds of " + what + ": " + std::to_string(distance) +
-                       (damage < 0 ? " bytes before its start" : " bytes past its end")};
+    const std::int64_t distance = damage < 0 ? damage : damage - known.memory->bytes();
+    return {Answer::kDamage, distance, known.parameter};
   }
-  return std::nullopt;
+  return {};
 }
 
-void Send(const ChildWork& work, const std::string& line) {
-  (void)WriteAll(work.result_fd, line, 60);
+StepAnswer Kernel::Do(StepKind kind) {
+  const StepOrder order = work_.exchange->order;
+  switch (kind) {
+    case StepKind::kRun:
+      return Run(order);
+    case StepKind::kSlice:
+      return TakeSlice(order);
+    case StepKind::kPoison:
+      workspace_.Poison(0xFF);
+      return {};
+    case StepKind::kTraces:
+      return LookAtTraces();
+  }
+  return {};
 }
 
-/// A race: the runner says when this candidate takes its next slice.
-void ServeSlices(const ChildWork& work, Course& course) {
-  course.BeginSlices();
-  Send(work, "1\n");
-  char command = 0;
-  while (::read(work.command_fd, &command, 1) == 1 && command == 's') {
-    const std::vector<double> samples = course.TakeSlice();
-    if (!course.alive()) return;
-    std::string line;
-    for (const double sample : samples) {
-      line += (line.empty() ? "" : " ") + ShortestDouble(sample);
-    }
-    Send(work, line + "\n");
+void Tell(const ChildWork& work, const StepAnswer& said) {
+  Exchange& exchange = *work.exchange;
+  exchange.numbers[0] = said.first;
+  exchange.numbers[1] = said.second;
+  exchange.words = said.words;
+  exchange.answer = said.answer;
+  while (::write(work.answer_fd, &kStepDone, 1) < 0 && errno == EINTR) {
   }
 }
 
-/// Everything a candidate needs, kept to the end of the process.
-struct Running {
-  explicit Running(const ChildWork& work)
-      : kernel(work),
-        course(kernel, *work.item, work.sampling, work.gate, clock, work.memory, work.energy) {}
-  Kernel kernel;
-  SystemClock clock;
-  Course course;
-};
-
-RunReply RunCourse(const ChildWork& work) {
+void Serve(const ChildWork& work) {
+  InjectRunnerFault(work.item->fault.runner);
   // On the heap and never destroyed: at the end the process just ends, whatever the kernel did to
   // it.
-  Course& course = std::make_unique<Running>(work).release()->course;
-  InjectRunnerFault(work.item->fault.runner);
-  course.Load();
-  const bool alone = work.command_fd < 0;
-  course.Prove(/*may_stop=*/alone);
-  if (course.alive()) alone ? course.TakeAll() : ServeSlices(work, course);
-  return course.End();
+  Kernel& kernel = *std::make_unique<Kernel>(work).release();
+  Tell(work, kernel.Load());
+  char command = 0;
+  while (true) {
+    const ssize_t count = ::read(work.command_fd, &command, 1);
+    if (count < 0 && errno == EINTR) continue;
+    if (count != 1) return;
+    Tell(work, kernel.Do(StepKind{command}));
+  }
 }
 
 }  // namespace
@@ -306,14 +311,12 @@ void RunChild(const ChildWork& work) noexcept {
   if (::getppid() != work.runner_pid) ::_exit(1);  // it went before the line above
   ::setpgid(0, 0);
   ::signal(SIGPIPE, SIG_IGN);
-  RunReply reply;
+  StandAside();
   try {
-    reply = RunCourse(work);
+    Serve(work);
   } catch (const std::bad_alloc&) {
-    reply = FailedWith(*work.item, Unavailable("out of memory" + PhaseText(work.report->phase)));
-    reply.blame = Blame::kCandidate;
+    Tell(work, {Answer::kNoMemory});
   }
-  Send(work, LineOf(ToJson(reply)));
   ::_exit(0);
 }
 

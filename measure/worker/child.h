@@ -11,6 +11,8 @@
 #include "measure/worker/course.h"
 #include "measure/worker/far_weights.h"
 #include "measure/worker/workbench.h"
+#include "measure/worker/exchange.h"
+#include "measure/worker/read_list.h"
 #include "src/base/subprocess.h"
 
 // One candidate runs in a process of its own, forked from the runner: whatever it overwrites,
@@ -20,8 +22,6 @@ namespace tilewright::measure {
 
 /// Memory shared by the runner and the child, so that a child that dies has told where.
 struct ChildReport {
-  std::atomic<Phase> phase{Phase::kLoading};
-  std::atomic<double> call_started{0};  ///< monotonic seconds; 0 when no call is under way
   // Written by the child's signal handler:
   std::atomic<int> signal{0};
   std::atomic<bool> writing{false};
@@ -37,33 +37,33 @@ struct ChildReport {
 /// Stands for the kernel's workspace in ChildReport::parameter.
 inline constexpr int kWorkspaceParameter = 1000;
 
+/// What the process of one candidate is started with.
 struct ChildWork {
   const RunOrder::Item* item = nullptr;
   const Workbench::Setup* setup = nullptr;
-  SamplingSettings sampling;
-  QuietGate gate;
-  Canary* canary = nullptr;
-  MemoryCanary* memory_canary = nullptr;  ///< null: none
-  int memory_level = 0;                   ///< of the kernel, see MemoryCanary
-  std::optional<MemoryWatch> memory;      ///< of that level
-  EnergyCounter* energy = nullptr;        ///< null: joules are not counted
+  /// Per input parameter, memory shared with the runner, which fills it with the data of the random
+  /// and of the fresh set; null: both sets have what setup->inputs says.
+  std::vector<GuardedMemory*> live;
+  GuardedMemory* output = nullptr;          ///< shared with the runner
   const FarWeights* far_weights = nullptr;  ///< null: each call takes the same weight
   std::size_t weight = 0;                   ///< the parameter that comes from there
+  std::int64_t real_window = -1;  ///< of FarWeights, where the real weight lies; -1: nowhere there
+  const ReadList* readable = nullptr;
   ChildReport* report = nullptr;
+  Exchange* exchange = nullptr;
   std::int64_t memory_bytes = 0;  ///< it may allocate beyond what the runner has; 0 = no limit
   int runner_pid = -1;
-  int result_fd = -1;   ///< where lines go
-  int command_fd = -1;  ///< -1: takes samples until settled; else see ServeSlices
+  int answer_fd = -1;   ///< where it writes kStepDone
+  int command_fd = -1;  ///< where steps come from
 };
 
-/// Loads, verifies, times and verifies again; writes a line with the RunReply. With a command_fd it
-/// writes a line "1" after the first verification, then answers each byte 's' with a slice and a line
-/// (its samples, in seconds, with blanks between them), and anything else (or the end) with the last
-/// verification and the reply. Never returns; nor does anything thrown leave it, where the runner's
-/// own code would go on in the child.
+/// Loads the artifact and then does one step (StepKind) for each byte of command_fd, until that
+/// ends. After loading and after each step it leaves the answer in the exchange and writes
+/// kStepDone. Never returns; nor does anything thrown leave it, where the runner's own code would go
+/// on in the child.
 [[noreturn]] void RunChild(const ChildWork& work) noexcept;
 
-/// One line on how a child ended that sent no reply.
+/// One line on how a child ended that sent no answer, without what it was doing.
 std::string CrashReason(const ChildReport& report, const ExitStatus& ended);
 
 }  // namespace tilewright::measure

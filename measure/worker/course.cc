@@ -53,13 +53,13 @@ void Course::Load() {
   Note(kernel_.Load());
 }
 
-void Course::Verify(InputSet set, Phase phase) {
+void Course::Verify(InputSet set, Phase phase, std::int64_t calls) {
   if (failure_) return;
   Enter(phase);
   Note(kernel_.SelectInputs(set));
   if (!failure_) Note(kernel_.Poison(set));
   if (failure_) return;
-  (void)kernel_.Run(1);
+  (void)kernel_.Run(calls);
   Note(kernel_.CheckTraces(), true);
   if (!failure_) Note(kernel_.CheckOutput(set, reply_), true);
 }
@@ -79,7 +79,7 @@ void Course::Prove(bool may_stop) {
   // is its only sample.
   if (may_stop && Worse()) {
     // Noise may have kept it waiting: a second call decides.
-    (void)kernel_.Run(1);
+    if (!kernel_.Run(1)) return Note(kernel_.CheckTraces(), true);
     call_seconds_ = std::min(call_seconds_, kernel_.last_call_seconds());
   }
   if (may_stop && Worse()) {
@@ -134,20 +134,25 @@ void Course::CountEnergy() {
     return;
   }
   Note(kernel_.CheckTraces(), true);
-  const std::string why = joules.ok() ? "the counter of energy is too coarse for this kernel"
-                                      : joules.status().message();
-  Note(Failure{Outcome::kRunFailed, why, Blame::kMachine});
+  if (joules.ok()) {
+    return Note(Failure{Outcome::kRunFailed, "the counter of energy is too coarse for this kernel",
+                        Blame::kUnclear});
+  }
+  Note(Failure{Outcome::kRunFailed, joules.status().message(), Blame::kMachine});
 }
 
 RunReply Course::End() {
   CountEnergy();
+  const Estimate estimate = samples_.estimate();
   if (!failure_ && !stopped_) {
     Note(kernel_.CheckTraces(), true);
-    // Once more: a kernel that was right at first may have drifted, or may be written to late.
-    Verify(InputSet::kRandom, Phase::kFinal);
+    // Once more, as it was timed: a kernel that was right at first may have drifted, or keep a
+    // result and give it back, or its memory may be written to late.
+    const std::int64_t calls = BatchOf(sampling_, call_seconds_);
+    Verify(kernel_.last_set(), Phase::kFinal, calls);
+    if (!failure_) Note(kernel_.CheckTimes(calls, estimate.value));
     reply_.verified = !failure_;
   }
-  const Estimate estimate = samples_.estimate();
   reply_.samples = samples_.all;
   if (!samples_.interleaved) reply_.canaries = samples_.canaries;
   reply_.value = estimate.value;

@@ -32,7 +32,7 @@ struct Failure {
   Blame blame = Blame::kCandidate;
 };
 
-/// A kernel on its device, with its memory.
+/// A kernel on its device, with its memory. A failure stays: what shows it is CheckTraces.
 class CandidateKernel : public Subject {
  public:
   virtual std::optional<Failure> Load() = 0;
@@ -47,6 +47,13 @@ class CandidateKernel : public Subject {
   virtual std::optional<Failure> CheckOutput(InputSet set, RunReply& reply) = 0;
   /// Of the last Run, per call.
   virtual double last_call_seconds() const = 0;
+  /// Inputs of the last verification, which is that of a timed run.
+  virtual InputSet last_set() const { return InputSet::kRandom; }
+  /// Whether the last Run, of so many calls, may have been one of those whose samples say
+  /// `call_seconds`. It may run the kernel again.
+  virtual std::optional<Failure> CheckTimes(std::int64_t /*calls*/, double /*call_seconds*/) {
+    return std::nullopt;
+  }
 };
 
 /// The whole course of one candidate. Steps after a failure do nothing.
@@ -73,7 +80,7 @@ class Course {
   RunReply End();
 
  private:
-  void Verify(InputSet set, Phase phase);
+  void Verify(InputSet set, Phase phase, std::int64_t calls = 1);
   bool Worse() const;
   void CountEnergy();
   void Enter(Phase phase);

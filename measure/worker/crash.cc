@@ -20,6 +20,7 @@ struct HandlerState {
   ChildReport* report = nullptr;
   const std::vector<KnownMemory>* known = nullptr;
   std::int64_t address_space_limit = 0;
+  int statm = -1;  ///< opened before the sandbox
 };
 HandlerState handler_state;
 
@@ -47,6 +48,17 @@ void NoteAddress(ChildReport& report, const siginfo_t& info, const void* context
   }
 }
 
+/// Address space by an open /proc/self/statm; 0 if it cannot be read. Safe in a signal handler.
+std::int64_t StatmBytes(int statm) {
+  char text[64] = {};
+  const ssize_t count = ::pread(statm, text, sizeof(text) - 1, 0);
+  std::int64_t pages = 0;
+  for (ssize_t i = 0; i < count && text[i] >= '0' && text[i] <= '9'; ++i) {
+    pages = pages * 10 + (text[i] - '0');
+  }
+  return pages * ::sysconf(_SC_PAGESIZE);
+}
+
 void OnSignal(int signal, siginfo_t* info, void* context) {
   ChildReport& report = *handler_state.report;
   if (report.signal.exchange(signal) != 0) ::_exit(kCrashExitCode);  // a second thread, or a loop
@@ -54,9 +66,21 @@ void OnSignal(int signal, siginfo_t* info, void* context) {
   if (signal == SIGSYS) report.system_call = info->si_syscall;
   if (handler_state.address_space_limit > 0) {
     constexpr std::int64_t kNearlySpent = std::int64_t{64} << 20;
-    report.memory_spent = AddressSpaceBytes() + kNearlySpent > handler_state.address_space_limit;
+    report.memory_spent = StatmBytes(handler_state.statm) + kNearlySpent > handler_state.address_space_limit;
   }
   ::_exit(kCrashExitCode);
+}
+
+std::string ParameterText(int parameter) {
+  return parameter == kWorkspaceParameter ? "the workspace"
+                                          : "parameter " + std::to_string(parameter);
+}
+
+std::string BoundsText(const char* verb, std::int64_t distance, int parameter) {
+  const std::uint64_t magnitude = distance < 0 ? 0 - static_cast<std::uint64_t>(distance)
+                                               : static_cast<std::uint64_t>(distance);
+  return std::string(verb) + " out of bounds of " + ParameterText(parameter) + ": " +
+         std::to_string(magnitude) + (distance < 0 ? " bytes before its start" : " bytes past its end");
 }
 
 std::string AddressText(const ChildReport& report) {
@@ -68,16 +92,11 @@ std::string AddressText(const ChildReport& report) {
                   static_cast<unsigned long long>(report.address.load()));
     return text;
   }
-  const std::string what = report.parameter == kWorkspaceParameter
-                               ? std::string("the workspace")
-                               : "parameter " + std::to_string(report.parameter);
   const std::int64_t offset = report.offset, bytes = report.bytes;
   if (offset >= 0 && offset < bytes) {
-    return std::string(verb) + " to " + what + ", which is an input";
+    return std::string(verb) + " to " + ParameterText(report.parameter) + ", which is an input";
   }
-  const std::int64_t distance = offset < 0 ? -offset : offset - bytes;
-  return std::string(verb) + " out of bounds of " + what + ": " + std::to_string(distance) +
-         (offset < 0 ? " bytes before its start" : " bytes past its end");
+  return BoundsText(verb, offset < 0 ? offset : offset - bytes, report.parameter);
 }
 
 }  // namespace
@@ -85,19 +104,15 @@ std::string AddressText(const ChildReport& report) {
 std::int64_t AddressSpaceBytes() {
   const int fd = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return 0;
-  char text[64] = {};
-  const ssize_t count = ::read(fd, text, sizeof(text) - 1);
+  const std::int64_t bytes = StatmBytes(fd);
   ::close(fd);
-  std::int64_t pages = 0;
-  for (ssize_t i = 0; i < count && text[i] >= '0' && text[i] <= '9'; ++i) {
-    pages = pages * 10 + (text[i] - '0');
-  }
-  return pages * ::sysconf(_SC_PAGESIZE);
+  return bytes;
 }
 
 void CatchCrashes(ChildReport* report, const std::vector<KnownMemory>* known,
                   std::int64_t address_space_limit) {
-  handler_state = {report, known, address_space_limit};
+  handler_state = {report, known, address_space_limit,
+                   ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC)};
   // Mapped, not static: the ordinary stack may be what overflowed, and the mapping's neighbours are
   // not written by a kernel that runs past its buffers.
   void* stack = ::mmap(nullptr, kHandlerStackBytes, PROT_READ | PROT_WRITE,
@@ -116,18 +131,21 @@ void CatchCrashes(ChildReport* report, const std::vector<KnownMemory>* known,
   }
 }
 
+std::string DamageText(std::int64_t distance, int parameter) {
+  return BoundsText("wrote", distance, parameter);
+}
+
 std::string CrashReason(const ChildReport& report, const ExitStatus& ended) {
-  const std::string where = PhaseText(report.phase);
   const int signal = report.signal;
-  if (signal == 0 && ended.signaled) return "crashed: " + SignalName(ended.code) + where;
-  if (signal == 0) return "ended without a result: " + ended.ToString() + where;
-  if (report.memory_spent) return "out of memory: " + SignalName(signal) + where;
+  if (signal == 0 && ended.signaled) return "crashed: " + SignalName(ended.code);
+  if (signal == 0) return "ended without a result: " + ended.ToString();
+  if (report.memory_spent) return "out of memory: " + SignalName(signal);
   if (signal == SIGSYS) {
-    return "made a forbidden system call: number " + std::to_string(report.system_call) + where;
+    return "made a forbidden system call: number " + std::to_string(report.system_call);
   }
   std::string reason = "crashed: " + SignalName(signal);
   if (signal == SIGSEGV || signal == SIGBUS) reason += ": " + AddressText(report);
-  return reason + where;
+  return reason;
 }
 
 }  // namespace tilewright::measure

@@ -21,6 +21,10 @@ void CatchCrashes(ChildReport* report, const std::vector<KnownMemory>* known,
                   std::int64_t address_space_limit);
 inline constexpr int kCrashExitCode = 98;
 
+/// "wrote out of bounds of parameter 2: 4 bytes before its start". distance: bytes before the start
+/// (negative) or past the end. parameter: or kWorkspaceParameter.
+std::string DamageText(std::int64_t distance, int parameter);
+
 /// Bytes of address space the process has now; 0 if unknown. Safe in a signal handler.
 std::int64_t AddressSpaceBytes();
 

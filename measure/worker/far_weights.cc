@@ -83,6 +83,27 @@ void FarWeights::Fill(DataType dtype) {
   filled_ = bits;
 }
 
+std::int64_t FarWeights::Place(const GuardedMemory& weight, std::uint64_t random) {
+  const Windows windows = WindowsFor(weight.bytes());
+  if (windows.count < 2) return -1;
+  const std::int64_t count = std::min(windows.count, kMostPreparedWindows);
+  constexpr int kTries = 4;
+  for (int i = 0; i < kTries; ++i) {
+    const auto window =
+        static_cast<std::int64_t>((random + static_cast<std::uint64_t>(i)) % static_cast<std::uint64_t>(count));
+    const std::int64_t first = window * windows.stride, end = first + weight.bytes();
+    const bool taken = std::ranges::any_of(
+        placed_, [&](const auto& other) { return first < other.second && other.first < end; });
+    if (taken) continue;
+    placed_.emplace_back(first, end);
+    memory_.SetReadOnly(false);
+    std::memcpy(memory_.data() + first, weight.data(), static_cast<std::size_t>(weight.bytes()));
+    memory_.SetReadOnly(true);
+    return window;
+  }
+  return -1;
+}
+
 FarWeights::Windows FarWeights::WindowsFor(std::int64_t weight_bytes) const {
   Windows windows;
   windows.first = memory_.data();

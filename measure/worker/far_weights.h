@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "measure/messages.h"
 #include "measure/worker/guarded_memory.h"
@@ -49,9 +51,21 @@ class FarWeights {
   };
   Windows WindowsFor(std::int64_t weight_bytes) const;
 
+  /// Forgets what Place has put anywhere.
+  void Begin() { placed_.clear(); }
+  /// Copies the real weight to one of its windows, chosen by `random`, where the last timed call of
+  /// a kernel reads it: what that gives can be verified. Before the kernel's process is forked.
+  /// returns the window's number; -1 if there is none that leaves what was placed before alone.
+  std::int64_t Place(const GuardedMemory& weight, std::uint64_t random);
+
  private:
   GuardedMemory memory_;
   std::optional<Bits> filled_;
+  std::vector<std::pair<std::int64_t, std::int64_t>> placed_;  // first byte, end
 };
+
+/// A library that kernels call keeps its own copy of each weight, which takes time to make: of
+/// weights below some KiB not as many as would come from beyond all caches.
+inline constexpr std::int64_t kMostPreparedWindows = 8192;
 
 }  // namespace tilewright::measure

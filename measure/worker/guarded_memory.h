@@ -16,8 +16,9 @@ namespace tilewright::measure {
 class GuardedMemory {
  public:
   GuardedMemory() = default;
+  /// shared: processes forked later see what this one writes, and the other way round.
   /// Errors: kUnavailable if the system has no memory left.
-  static Result<GuardedMemory> Create(std::int64_t bytes);
+  static Result<GuardedMemory> Create(std::int64_t bytes, bool shared = false);
   GuardedMemory(GuardedMemory&& other) noexcept;
   GuardedMemory& operator=(GuardedMemory&& other) noexcept;
   ~GuardedMemory();
@@ -38,12 +39,13 @@ class GuardedMemory {
   /// `kIntact`.
   std::int64_t FindDamage() const;
   static constexpr std::int64_t kIntact = INT64_MIN;
+  /// Makes the red zones whole again.
+  void FillRedZones();
   /// Whether an address lies in this mapping, guard pages included; sets *offset to its distance
   /// from the start of the data. Safe in a signal handler.
   bool Covers(const void* address, std::int64_t* offset) const;
 
  private:
-  void FillRedZones();
   std::byte* mapping_ = nullptr;
   std::int64_t mapping_bytes_ = 0;
   std::byte* open_ = nullptr;  // the accessible part: mapping without guard pages

@@ -4,6 +4,7 @@
 
 #include "measure/worker/inputs.h"
 
+#include <sys/random.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -24,7 +25,7 @@
 namespace tilewright::measure {
 namespace {
 
-constexpr std::string_view kMagic = "tilewright reference 3\n";
+constexpr std::string_view kMagic = "tilewright reference 4\n";
 
 /// Calls body with a value of the element type.
 template <typename Body>
@@ -213,6 +214,8 @@ std::string_view InputSetName(InputSet set) {
       return "extreme";
     case InputSet::kZeroPoint:
       return "zero-point";
+    case InputSet::kFresh:
+      return "fresh";
   }
   return "unknown";
 }
@@ -318,29 +321,80 @@ Result<AnchorInputs> MakeAnchorInputs(const Workload& workload, const Epilogue& 
   return inputs;
 }
 
+namespace {
+
+Result<BoundedTensor> EvaluateWith(const Workload& workload, const Epilogue& epilogue,
+                                   const AnchorInputs& inputs, int threads) {
+  std::vector<const Tensor*> operands;
+  for (const Tensor& operand : inputs.operands) operands.push_back(&operand);
+  if (workload.op == OpKind::kExpression) {
+    operands.insert(operands.begin(), &inputs.data);
+    auto bounded = EvaluateExpression(workload.expression, operands, threads);
+    TW_RETURN_IF_ERROR(bounded);
+    if (bounded->exact()) bounded->error = Tensor(TensorType{bounded->value.shape(), kFloat64});
+    return bounded;
+  }
+  auto result = EvaluateAnchor(workload, epilogue, inputs.data, inputs.weight, operands, threads);
+  TW_RETURN_IF_ERROR(result);
+  BoundedTensor bounded;
+  bounded.value = *std::move(result);
+  return bounded;
+}
+
+/// 64 bits that no other process can know.
+Result<std::uint64_t> SecretSeed() {
+  std::uint64_t seed = 0;
+  if (::getrandom(&seed, sizeof(seed), 0) != static_cast<ssize_t>(sizeof(seed))) {
+    return Unavailable("no random numbers of the system: " + ErrnoReason());
+  }
+  return seed;
+}
+
+const TensorType& DataTypeOf(const Workload& workload) {
+  return workload.op == OpKind::kExpression ? workload.expression.inputs[0].type : workload.data;
+}
+
+}  // namespace
+
 Result<ExpectedResults> EvaluateExpected(const Workload& workload, const Epilogue& epilogue,
                                          int threads) {
   ExpectedResults expected;
   for (InputSet set : kInputSets) {
     auto inputs = MakeAnchorInputs(workload, epilogue, set);
     TW_RETURN_IF_ERROR(inputs);
-    std::vector<const Tensor*> operands;
-    for (const Tensor& operand : inputs->operands) operands.push_back(&operand);
-    BoundedTensor& of_set = expected[static_cast<std::size_t>(set)];
-    if (workload.op == OpKind::kExpression) {
-      operands.insert(operands.begin(), &inputs->data);
-      auto bounded = EvaluateExpression(workload.expression, operands, threads);
-      TW_RETURN_IF_ERROR(bounded);
-      of_set = *std::move(bounded);
-      if (of_set.exact()) of_set.error = Tensor(TensorType{of_set.value.shape(), kFloat64});
-      continue;
-    }
-    auto result =
-        EvaluateAnchor(workload, epilogue, inputs->data, inputs->weight, operands, threads);
-    TW_RETURN_IF_ERROR(result);
-    of_set.value = *std::move(result);
+    auto of_set = EvaluateWith(workload, epilogue, *inputs, threads);
+    TW_RETURN_IF_ERROR(of_set);
+    expected[static_cast<std::size_t>(set)] = *std::move(of_set);
   }
   return expected;
+}
+
+Result<FreshCheck> MakeFreshCheck(const Workload& workload, const Epilogue& epilogue, int threads) {
+  auto inputs = MakeAnchorInputs(workload, epilogue, InputSet::kRandom);
+  TW_RETURN_IF_ERROR(inputs);
+  const auto seed = SecretSeed();
+  TW_RETURN_IF_ERROR(seed);
+  // Few enough that a look at some elements does not tell them from the random set, and enough that
+  // results differ where a maximum or a clip hides most of them.
+  constexpr std::int64_t kOneOf = 64, kLeast = 64;
+  Tensor& data = inputs->data;
+  const std::int64_t elements = data.elements();
+  const std::int64_t one_of = std::clamp<std::int64_t>(elements / kLeast, 1, kOneOf);
+  const std::size_t bytes = static_cast<std::size_t>(data.dtype().bytes());
+  for (std::int64_t i = 0; i < elements; ++i) {
+    const auto place = static_cast<std::size_t>(i);
+    if (SeededElement(*seed, 2 * place) % static_cast<std::uint32_t>(one_of) != 0) continue;
+    // A value of another element: of the same kind and range, whatever the operator expects.
+    const std::uint64_t other = std::uint64_t{SeededElement(*seed, 2 * place + 1)} *
+                                static_cast<std::uint64_t>(elements) >> 24;
+    std::memcpy(data.data() + place * bytes, data.data() + other * bytes, bytes);
+  }
+  FreshCheck fresh;
+  auto expected = EvaluateWith(workload, epilogue, *inputs, threads);
+  TW_RETURN_IF_ERROR(expected);
+  fresh.data = std::move(data);
+  fresh.expected = *std::move(expected);
+  return fresh;
 }
 
 namespace {
@@ -378,42 +432,77 @@ bool TakeOtherPositions(std::string_view contents, std::size_t& place, std::int6
 
 }  // namespace
 
+namespace {
+
+void AppendBounded(const BoundedTensor& bounded, bool of_expression, std::string& contents) {
+  for (const Tensor* tensor : {&bounded.value, &bounded.error}) {
+    if (tensor->data() == nullptr) continue;
+    contents.append(reinterpret_cast<const char*>(tensor->data()),
+                    static_cast<std::size_t>(tensor->bytes()));
+  }
+  if (!of_expression) return;
+  AppendNumber(std::ssize(bounded.other_positions), contents);
+  for (const auto& [element, position] : bounded.other_positions) {
+    AppendNumber(element, contents);
+    AppendNumber(position, contents);
+  }
+}
+
+/// False if the contents end before the tensor does.
+bool TakeTensor(std::string_view contents, std::size_t& place, Tensor& tensor) {
+  const auto bytes = static_cast<std::size_t>(tensor.bytes());
+  if (contents.size() - place < bytes) return false;
+  if (bytes > 0) std::memcpy(tensor.data(), contents.data() + place, bytes);
+  place += bytes;
+  return true;
+}
+
+/// Exact results of expressions have bounds in the file, too, and their other positions.
+bool TakeBounded(std::string_view contents, std::size_t& place, const TensorType& type,
+                 bool of_expression, BoundedTensor& bounded) {
+  bounded.value = Tensor(type);
+  if (!TakeTensor(contents, place, bounded.value)) return false;
+  if (!of_expression) return true;
+  bounded.error = Tensor(TensorType{type.shape, kFloat64});
+  return TakeTensor(contents, place, bounded.error) &&
+         TakeOtherPositions(contents, place, type.elements(), bounded);
+}
+
+}  // namespace
+
 Status WriteExpected(const std::string& path, const Workload& workload, const Epilogue& epilogue,
-                     const ExpectedResults& expected) {
+                     const ExpectedResults& expected, const FreshCheck* fresh) {
+  const bool of_expression = workload.op == OpKind::kExpression;
   std::string contents(kMagic);
   contents += workload.Key() + "\n" + epilogue.ToString() + "\n";
-  for (const BoundedTensor& bounded : expected) {
-    for (const Tensor* tensor : {&bounded.value, &bounded.error}) {
-      if (tensor->data() == nullptr) continue;
-      contents.append(reinterpret_cast<const char*>(tensor->data()),
-                      static_cast<std::size_t>(tensor->bytes()));
-    }
-    if (workload.op != OpKind::kExpression) continue;
-    AppendNumber(std::ssize(bounded.other_positions), contents);
-    for (const auto& [element, position] : bounded.other_positions) {
-      AppendNumber(element, contents);
-      AppendNumber(position, contents);
-    }
+  for (const BoundedTensor& bounded : expected) AppendBounded(bounded, of_expression, contents);
+  AppendNumber(fresh != nullptr ? 1 : 0, contents);
+  if (fresh != nullptr) {
+    contents.append(reinterpret_cast<const char*>(fresh->data.data()),
+                    static_cast<std::size_t>(fresh->data.bytes()));
+    AppendBounded(fresh->expected, of_expression, contents);
   }
   return WriteFile(path, contents);
 }
 
 Result<ExpectedResults> ReadExpected(const std::string& path, const Workload& workload,
-                                     const Epilogue& epilogue) {
+                                     const Epilogue& epilogue, FreshCheck* fresh) {
   auto type = ResultType(workload, epilogue);
   TW_RETURN_IF_ERROR(type);
   const std::string header =
       std::string(kMagic) + workload.Key() + "\n" + epilogue.ToString() + "\n";
-  // Exact results of expressions have bounds in the file, too, and their other positions.
-  const bool bounds = workload.op == OpKind::kExpression;
+  const bool of_expression = workload.op == OpKind::kExpression;
   const TensorType of_bounds{type->shape, kFloat64};
-  const auto each = static_cast<std::size_t>(type->bytes() + (bounds ? of_bounds.bytes() : 0));
+  const auto each =
+      static_cast<std::size_t>(type->bytes() + (of_expression ? of_bounds.bytes() : 0));
   // Looked at before it is read: a device or a pipe may never end.
   struct stat info {};
   const bool there = ::stat(path.c_str(), &info) == 0;
+  const std::size_t least = header.size() + each * kInputSets.size() + sizeof(std::int64_t);
+  const std::size_t with_fresh =
+      least + static_cast<std::size_t>(DataTypeOf(workload).bytes()) + each;
   const auto is_size = [&](std::size_t size) {
-    const std::size_t least = header.size() + each * kInputSets.size();
-    return bounds ? size >= least : size == least;
+    return of_expression ? size >= least : size == least || size == with_fresh;
   };
   const Status no_reference = Corrupt(path + ": is no reference result of " + workload.Key());
   if (there && (!S_ISREG(info.st_mode) || !is_size(static_cast<std::size_t>(info.st_size)))) {
@@ -425,17 +514,18 @@ Result<ExpectedResults> ReadExpected(const std::string& path, const Workload& wo
   ExpectedResults expected;
   std::size_t place = header.size();
   for (BoundedTensor& bounded : expected) {
-    if (contents->size() - place < each) return no_reference;
-    bounded.value = Tensor(*type);
-    if (bounds) bounded.error = Tensor(of_bounds);
-    for (Tensor* tensor : {&bounded.value, &bounded.error}) {
-      const auto bytes = tensor->data() == nullptr ? 0 : static_cast<std::size_t>(tensor->bytes());
-      if (bytes > 0) std::memcpy(tensor->data(), contents->data() + place, bytes);
-      place += bytes;
-    }
-    if (bounds && !TakeOtherPositions(*contents, place, type->elements(), bounded)) {
+    if (!TakeBounded(*contents, place, *type, of_expression, bounded)) return no_reference;
+  }
+  std::int64_t has_fresh = 0;
+  if (!TakeNumber(*contents, place, has_fresh)) return no_reference;
+  if (has_fresh == 1) {
+    FreshCheck read;
+    read.data = Tensor(DataTypeOf(workload));
+    if (!TakeTensor(*contents, place, read.data) ||
+        !TakeBounded(*contents, place, *type, of_expression, read.expected)) {
       return no_reference;
     }
+    if (fresh != nullptr) *fresh = std::move(read);
   }
   if (place != contents->size()) return no_reference;
   return expected;

@@ -18,7 +18,9 @@ enum class InputSet : std::uint8_t {
   kRandom = 0,     ///< uniform over the type's useful range; also what it is timed with
   kExtreme = 1,    ///< smallest, largest and special values: saturation, carries, signs
   kZeroPoint = 2,  ///< data at the zero point, other tensors as in kRandom
+  kFresh = 3,      ///< kRandom with some data that nobody can know before (FreshCheck)
 };
+/// Those that follow from the workload alone.
 inline constexpr std::array kInputSets = {InputSet::kRandom, InputSet::kExtreme,
                                           InputSet::kZeroPoint};
 std::string_view InputSetName(InputSet set);
@@ -50,12 +52,24 @@ Result<TensorType> ResultType(const Workload& workload, const Epilogue& epilogue
 using ExpectedResults = std::array<BoundedTensor, kInputSets.size()>;
 Result<ExpectedResults> EvaluateExpected(const Workload& workload, const Epilogue& epilogue,
                                          int threads);
-/// Stores them; a reader sees all or nothing.
+
+/// Check of the last timed run of a kernel. Some elements of the random set's data are replaced by
+/// values of the system's random generator. A kernel that keeps an earlier result gives a wrong one.
+struct FreshCheck {
+  Tensor data;             ///< in the workload's layout
+  BoundedTensor expected;  ///< the result with this data and the other tensors of the random set
+};
+/// Draws another one with each call. Errors: those of MakeAnchorInputs; kUnavailable if the system
+/// gives no random numbers.
+Result<FreshCheck> MakeFreshCheck(const Workload& workload, const Epilogue& epilogue, int threads);
+
+/// Stores the results and, if it is not null, the fresh check. Readers see all of it or nothing.
 Status WriteExpected(const std::string& path, const Workload& workload, const Epilogue& epilogue,
-                     const ExpectedResults& expected);
+                     const ExpectedResults& expected, const FreshCheck* fresh = nullptr);
+/// fresh: set if it is not null and the file has one, else left alone.
 /// Errors: kCorrupt unless the file is one of WriteExpected for this workload and epilogue.
 Result<ExpectedResults> ReadExpected(const std::string& path, const Workload& workload,
-                                     const Epilogue& epilogue);
+                                     const Epilogue& epilogue, FreshCheck* fresh = nullptr);
 /// File name (no folder) for a workload with an epilogue.
 std::string ExpectedFileName(const std::string& workload_key, const std::string& epilogue);
 

@@ -21,8 +21,8 @@ namespace {
 
 constexpr int kProbeMilliseconds = 10000;
 
-std::string TryInSandbox(const ProbeOrder& order) {
-  (void)LimitRights();
+std::string TryInSandbox(const ProbeOrder& order, const ReadList& readable) {
+  (void)LimitRights(readable);
   Pool pool;
   if (order.threads > 1) {
     TwPoolOptions options = TwPoolDefaults(order.threads);
@@ -39,9 +39,11 @@ std::string TryInSandbox(const ProbeOrder& order) {
   return loaded->entry.run(nullptr, nullptr, nullptr) == 0 ? "" : "a probe returned no 0";
 }
 
-[[noreturn]] void RunProbe(const ProbeOrder& order, int result) noexcept {
+[[noreturn]] void RunProbe(const ProbeOrder& order, const ReadList& readable,
+                           int result) noexcept {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  const std::string problem = TryInSandbox(order);
+  StandAside();
+  const std::string problem = TryInSandbox(order, readable);
   const std::string line = problem.empty() ? "ok" : problem;
   (void)!::write(result, line.data(), line.size());
   ::_exit(0);
@@ -62,10 +64,11 @@ std::string LoadProbe(const ProbeOrder& order) {
   auto target = Target::Parse(order.target);
   if (!target.ok()) return target.status().message();
   if (!DeviceTraitsOf(*target).machine_code) return ReadFile(order.path).status().message();
+  const ReadList readable = ReadLists().Of(order.path);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return "no pipe can be made: " + ErrnoReason();
   const pid_t pid = ::fork();
-  if (pid == 0) RunProbe(order, ends[1]);
+  if (pid == 0) RunProbe(order, readable, ends[1]);
   const std::string no_process = pid < 0 ? "no process can be made: " + ErrnoReason() : "";
   ::close(ends[1]);
   std::string said;

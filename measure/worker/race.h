@@ -1,23 +1,25 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <vector>
 
-#include "measure/worker/child.h"
+#include "measure/worker/forked_kernel.h"
 #include "measure/worker/race_turns.h"
 #include "measure/worker/workbench.h"
 
 namespace tilewright::measure {
 
-/// What a race needs of the runner: the settings of one candidate's process.
-using MakeWork = std::function<ChildWork(const RunOrder::Item&, const Workbench::Setup&)>;
+/// Makes a candidate's run, which is not started. No process is forked before all are made.
+using MakeRun =
+    std::function<std::unique_ptr<CandidateRun>(const RunOrder::Item&, Workbench::Setup)>;
 
 /// Runs all items, each in a process of its own, one slice of samples each in turns and starting
 /// with another one in each round: what disturbs the machine meanwhile disturbs all of them alike.
 /// Ends when all are settled, or when the order's time is over. canaries: runs the canaries of
 /// this process between rounds. returns one reply per item, in order.
 std::vector<RunReply> RunRace(const RunOrder& order, Workbench& workbench,
-                              const MakeWork& make_work,
+                              const MakeRun& make_run,
                               const std::function<RoundCanaries()>& canaries);
 
 /// The reply for an item that could not even be started.

@@ -1,7 +1,8 @@
 // The runner: takes orders line by line, lays out the tensors of each, and starts a process for
-// each candidate, or one for each racer; between them it learns from its canaries what a quiet
-// moment is.
+// each candidate, or one for each racer, which calls the kernel; everything else of a candidate's
+// course is done here. From its canaries it learns what a quiet moment is.
 
+#include <malloc.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <random>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -23,9 +25,11 @@
 #include "measure/messages.h"
 #include "measure/quiet_file.h"
 #include "measure/supervisor/remote.h"
-#include "measure/worker/candidate_process.h"
+#include "measure/worker/forked_kernel.h"
+#include "measure/worker/live_memory.h"
 #include "measure/worker/probe.h"
 #include "measure/worker/race.h"
+#include "measure/worker/read_list.h"
 #include "measure/worker/sandbox.h"
 #include "measure/worker/worker_loop.h"
 #include "measure/workers.h"
@@ -71,6 +75,16 @@ std::array<QuietGate, MemoryCanary::kLevels> MemoryGates() {
   return gates;
 }
 
+/// Processes of candidates inherit the heap. What is freed there is overwritten or given back to the
+/// system, so that no copy of the fresh check stays.
+void KeepNoTraces() {
+#if defined(__GLIBC__)
+  constexpr int kLargeBytes = 64 << 10;
+  (void)::mallopt(M_MMAP_THRESHOLD, kLargeBytes);
+  (void)::mallopt(M_PERTURB, 0x5A);
+#endif
+}
+
 class Runner {
  public:
   explicit Runner(const WorkerPipes& pipes) : pipes_(pipes) {}
@@ -92,7 +106,7 @@ class Runner {
     return settings_.far_weights ? WeightOf(kernel) : std::nullopt;
   }
   Reading ReadingOf(const KernelSpec& kernel) const;
-  ChildWork WorkFor(const RunOrder::Item& item, const Workbench::Setup& setup);
+  std::unique_ptr<CandidateRun> MakeRun(const RunOrder::Item& item, Workbench::Setup setup);
   void LearnFrom(const RunReply& reply, int level);
   MemoryWatch WatchOf(const KernelSpec& kernel) const;
   RoundCanaries RunCanaries(const KernelSpec& kernel);
@@ -106,6 +120,10 @@ class Runner {
   std::optional<FarWeights> far_weights_;
   Canary canary_;
   MemoryCanary memory_canary_;
+  MachinePeaks peaks_;  // none are known before calibration
+  LiveMemory live_;
+  ReadLists read_lists_;
+  std::random_device random_;
   QuietGate gate_;
   std::array<QuietGate, MemoryCanary::kLevels> memory_gates_ = MemoryGates();  // 0 is not used
   std::optional<PowercapCounter> energy_;
@@ -135,9 +153,10 @@ Status Runner::Configure(const Json& message) {
   greeting.target = OwnTarget();
   device_ = greeting.device;
   if (settings_.calibrate) {  // candidates run in processes here
-    greeting.unprotected = TrySandbox().system_calls;
+    greeting.unprotected = TrySandbox().Unprotected();
     ReadQuiet();
     greeting.resolution = MeasureResolution(canary_, gate_, settings_.sampling);
+    peaks_ = MeasurePeaks();
     greeting.canary_seconds = gate_.quiet_seconds();
   }
   return SendMessage(pipes_, ToJson(greeting));
@@ -169,27 +188,31 @@ Status Runner::MakeFarWeights(const RunOrder& order) {
   return {};
 }
 
-ChildWork Runner::WorkFor(const RunOrder::Item& item, const Workbench::Setup& setup) {
-  ChildWork work;
-  work.setup = &setup;
-  work.sampling = settings_.sampling;
-  work.sampling.patience_seconds = item.patience_seconds;
-  work.gate = gate_;
-  work.canary = &canary_;
-  work.memory_canary = &memory_canary_;
-  work.memory_level = ReadingOf(item.kernel).level;
-  work.memory = WatchOf(item.kernel);
-  if (const auto weight = FarWeightOf(item.kernel)) {
-    far_weights_->Fill(item.kernel.signature.parameters[*weight].type.dtype);
-    work.far_weights = &*far_weights_;
-    work.weight = *weight;
+std::unique_ptr<CandidateRun> Runner::MakeRun(const RunOrder::Item& item, Workbench::Setup setup) {
+  const KernelSpec& kernel = item.kernel;
+  ForkedTerms terms;
+  terms.canary = &canary_;
+  terms.memory_canary = &memory_canary_;
+  terms.memory_level = ReadingOf(kernel).level;
+  terms.live = &live_;
+  terms.readable = read_lists_.Of(kernel.artifact);
+  if (const auto weight = FarWeightOf(kernel)) {
+    far_weights_->Fill(kernel.signature.parameters[*weight].type.dtype);
+    terms.far_weights = &*far_weights_;
+    terms.weight = *weight;
+    const auto random = static_cast<std::size_t>(InputSet::kRandom);
+    terms.real_window = far_weights_->Place(*setup.inputs[random][*weight], random_());
   }
-  work.memory_bytes = settings_.memory_bytes;
-  work.energy = energy_.has_value() ? &*energy_ : nullptr;
-  return work;
+  terms.memory_bytes = settings_.memory_bytes;
+  terms.times = {LeastCallSeconds(kernel, peaks_), kernel.threads};
+  terms.setup = std::move(setup);
+  SamplingSettings sampling = settings_.sampling;
+  sampling.patience_seconds = item.patience_seconds;
+  return std::make_unique<CandidateRun>(item, std::move(terms), sampling, gate_, WatchOf(kernel),
+                                        energy_.has_value() ? &*energy_ : nullptr);
 }
 
-/// Before the first candidate's process, which has no right to.
+/// Before the first candidate is run.
 Status Runner::OpenEnergy() {
   if (!settings_.joules || energy_.has_value()) return {};
   auto opened = PowercapCounter::Open(settings_.powercap);
@@ -198,8 +221,7 @@ Status Runner::OpenEnergy() {
   return {};
 }
 
-/// A child that blames the machine is not believed, but for its counter of energy: the runner looks
-/// at that itself. What a counter lacks would become a failure of every candidate.
+/// What a counter of energy lacks would become a failure of every candidate.
 void Runner::BlameCounter(RunReply& reply) {
   if (!energy_.has_value() || reply.outcome != Outcome::kRunFailed) return;
   if (reply.blame != Blame::kUnclear) return;
@@ -209,7 +231,8 @@ void Runner::BlameCounter(RunReply& reply) {
   reply.reason = counts.message();
 }
 
-/// The canaries of a child tell the runner too what a quiet moment is.
+/// Canaries run beside candidates tell what a quiet moment is, too. They run in this process: nothing
+/// that a candidate's process says gets here.
 void Runner::LearnFrom(const RunReply& reply, int level) {
   const double now = clock_.UnixSeconds();
   for (double canary : reply.canaries) gate_.Add(now, canary);
@@ -257,10 +280,11 @@ void Runner::KeepQuiet() {
 RunReply Runner::RunAlone(const RunOrder::Item& item) {
   auto setup = workbench_.Prepare(item.kernel, item.reference);
   if (!setup.ok()) return FailedWith(item, setup.status());
-  CandidateProcess process(item, CallLimitSeconds(item.best_seconds));
-  const Status started = process.Start(WorkFor(item, *setup), /*commanded=*/false);
-  if (!started.ok()) return FailedWith(item, started);
-  return process.Reply();
+  const auto run = MakeRun(item, *std::move(setup));
+  run->course.Load();
+  run->course.Prove(/*may_stop=*/true);
+  if (run->course.alive()) run->course.TakeAll();
+  return run->course.End();
 }
 
 Status Runner::Handle(const Json& message) {
@@ -311,6 +335,8 @@ DeviceRunner* Runner::DeviceOf(const RunOrder& order) {
 }
 
 Result<std::vector<RunReply>> Runner::RepliesTo(const RunOrder& order) {
+  workbench_.Begin();
+  if (far_weights_.has_value()) far_weights_->Begin();
   if (DeviceRunner* device = DeviceOf(order)) return device->Run(order, workbench_);
   std::vector<RunReply> replies;
   if (order.items.empty()) return replies;  // nobody's canaries to run
@@ -322,8 +348,8 @@ Result<std::vector<RunReply>> Runner::RepliesTo(const RunOrder& order) {
   } else {
     replies = RunRace(
         order, workbench_,
-        [this](const RunOrder::Item& item, const Workbench::Setup& setup) {
-          return WorkFor(item, setup);
+        [this](const RunOrder::Item& item, Workbench::Setup setup) {
+          return MakeRun(item, std::move(setup));
         },
         [&] { return RunCanaries(order.items[0].kernel); });
   }
@@ -372,8 +398,10 @@ Status Runner::Run(const RunOrder& order) {
 }  // namespace
 
 int RunWorkerMain(int in_fd, int out_fd) {
+  KeepNoTraces();
   const WorkerPipes pipes = TakePipes(in_fd, out_fd);
   HideMemory();
+  HideEnvironment();
   Runner runner(pipes);
   return ServeMessages(pipes, [&](const Json& message) { return runner.Handle(message); });
 }

@@ -10,6 +10,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -20,7 +21,9 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstring>
 #include <initializer_list>
+#include <string_view>
 #include <utility>
 
 #include "src/base/files/file.h"
@@ -128,6 +131,17 @@ class FilterProgram {
     Add(kTrap);
     Add(kAllow);
   }
+  /// tgkill of the own process with SIGABRT, as abort() does. With SIGKILL a candidate would look
+  /// like one that the system ended for want of memory.
+  void AllowAbort(std::uint32_t pid) {
+    JumpIfEqual(static_cast<std::uint32_t>(NumberOf(kTgkill)), 0, 6);
+    Load(ArgumentAt(0));
+    JumpIfEqual(pid, 0, 3);
+    Load(ArgumentAt(2));
+    JumpIfEqual(SIGABRT, 0, 1);
+    Add(kAllow);
+    Add(kTrap);
+  }
   /// Allowed for the own process (0), and only to read a limit.
   void AllowReadingLimits() {
     JumpIfEqual(static_cast<std::uint32_t>(NumberOf(kPrlimit)), 0, 8);
@@ -156,22 +170,47 @@ class FilterProgram {
 struct LandlockRules {
   std::uint64_t files, network, scopes;
 };
+/// The same of a rule for a file, or for a folder with everything below.
+struct __attribute__((packed)) LandlockPath {
+  std::uint64_t rights;
+  std::int32_t file;
+};
 
-/// Files cannot be changed, nothing is executed or connected to; signals and traces stay inside.
-Status EnterLandlock() {
+constexpr std::uint64_t kReadFile = 1 << 2, kReadFolder = 1 << 3;
+
+/// False if the system refuses the rule. What does not exist needs none.
+bool AllowReading(int ruleset, const std::string& path, std::uint64_t rights) {
+  constexpr long kAddRule = 445, kPathBeneath = 1;
+  const int file = ::open(path.c_str(), O_PATH | O_CLOEXEC);
+  if (file < 0) return true;
+  const LandlockPath rule{rights, file};
+  const bool added = ::syscall(kAddRule, ruleset, kPathBeneath, &rule, 0) == 0;
+  ::close(file);
+  return added;
+}
+
+/// Only files of the list can be read and none be changed, nothing is executed or connected to;
+/// signals and traces stay inside.
+Status EnterLandlock(const ReadList& readable) {
   constexpr long kCreateRuleset = 444, kRestrictSelf = 446, kVersionFlag = 1;
   const long version = ::syscall(kCreateRuleset, nullptr, 0, kVersionFlag);
   if (version < 1) return Unsupported(ErrnoReason());
-  constexpr std::uint64_t kReadFile = 1 << 2, kReadFolder = 1 << 3;
   const int rights = version >= 5 ? 16 : version >= 3 ? 15 : version == 2 ? 14 : 13;
   LandlockRules rules{};
-  rules.files = ((std::uint64_t{1} << rights) - 1) & ~(kReadFile | kReadFolder);
+  rules.files = (std::uint64_t{1} << rights) - 1;
   rules.network = version >= 4 ? 3 : 0;  // to bind, to connect
   rules.scopes = version >= 6 ? 3 : 0;   // abstract sockets, signals
   const std::size_t size = version >= 6 ? 24 : version >= 4 ? 16 : 8;
   const long ruleset = ::syscall(kCreateRuleset, &rules, size, 0);
   if (ruleset < 0) return Unsupported(ErrnoReason());
-  const bool entered = ::syscall(kRestrictSelf, ruleset, 0) == 0;
+  bool entered = true;
+  for (const std::string& file : readable.files) {
+    entered = entered && AllowReading(static_cast<int>(ruleset), file, kReadFile);
+  }
+  for (const std::string& folder : readable.folders) {
+    entered = entered && AllowReading(static_cast<int>(ruleset), folder, kReadFile | kReadFolder);
+  }
+  entered = entered && ::syscall(kRestrictSelf, ruleset, 0) == 0;
   const Status status = entered ? Status() : Unsupported(ErrnoReason());
   ::close(static_cast<int>(ruleset));
   return status;
@@ -222,7 +261,7 @@ std::vector<sock_filter> SandboxFilter(SandboxArch arch, std::uint32_t pid) {
   program.AllowBits(kOpen, 1, kChanges, /*wanted=*/false);
   program.AllowBits(kOpenat, 2, kChanges, /*wanted=*/false);
   program.AllowBits(kClone, 0, CLONE_THREAD, /*wanted=*/true);
-  program.AllowValues(kTgkill, 0, {pid});  // abort() is one
+  program.AllowAbort(pid);
   program.AllowValues(kSetAffinity, 0, {0, pid});
   constexpr std::uint32_t kSetVma = 0x53564d41;  // names of mappings
   program.AllowValues(kPrctl, 0, {PR_SET_NAME, PR_GET_NAME, PR_GET_DUMPABLE, kSetVma});
@@ -239,7 +278,50 @@ void HideMemory() {
   if (!kHasShadowMemory) (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-SandboxParts LimitRights() {
+void HideEnvironment() {
+  // Names and beginnings of names.
+  constexpr std::string_view kKept[] = {"PATH=", "HOME=", "TMPDIR=", "LANG=", "TZ=", "LC_", "LD_",
+                                        "XDG_", "OMP_", "GOMP_", "KMP_", "DNNL_", "ONEDNN_",
+                                        "CUDA_", "NVIDIA_", "__GL_", "QEMU_", "ASAN_OPTIONS=",
+                                        "LSAN_OPTIONS=", "TSAN_OPTIONS=", "UBSAN_OPTIONS="};
+  char** last = environ;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    if (std::ranges::any_of(kKept, [&](auto kept) { return text.starts_with(kept); })) {
+      *last++ = *variable;
+    } else {
+      ::explicit_bzero(*variable, text.size());
+    }
+  }
+  if (last != nullptr) *last = nullptr;
+}
+
+void StandAside() {
+  const int nothing = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  // A sanitizer reports there.
+  if (nothing >= 0 && !kHasShadowMemory) (void)::dup2(nothing, STDERR_FILENO);
+  if (nothing >= 0) ::close(nothing);
+  // The file is root's while memory is hidden.
+  const int hidden = ::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+  (void)::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+  const int score = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  constexpr std::string_view kFirst = "1000";
+  if (score >= 0) (void)!::write(score, kFirst.data(), kFirst.size());
+  if (score >= 0) ::close(score);
+  if (hidden == 0) (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+std::string SandboxParts::Unprotected() const {
+  std::string text;
+  if (!system_calls.empty()) text = "system calls of candidates are not filtered (" + system_calls + ")";
+  if (!files.empty()) {
+    text += (text.empty() ? "" : "; ") +
+            ("candidates can read all files of this user: no Landlock (" + files + ")");
+  }
+  return text;
+}
+
+SandboxParts LimitRights(const ReadList& readable) {
   SandboxParts missing;
   missing.user = EnterUserNamespace().message();
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
@@ -247,7 +329,7 @@ SandboxParts LimitRights() {
     return missing;
   }
   DropCapabilities();
-  missing.files = EnterLandlock().message();
+  missing.files = EnterLandlock(readable).message();
   return missing;
 }
 
@@ -287,7 +369,7 @@ SandboxParts TrySandbox() {
   if (::pipe2(ends, O_CLOEXEC) != 0) return {ErrnoReason(), ErrnoReason(), ErrnoReason()};
   const pid_t pid = ::fork();
   if (pid == 0) {
-    const SandboxParts missing = LimitRights();
+    const SandboxParts missing = LimitRights({});
     const std::string text =
         ForbidSystemCalls().message() + "\n" + missing.files + "\n" + missing.user + "\n";
     (void)!::write(ends[1], text.data(), text.size());

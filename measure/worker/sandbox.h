@@ -8,6 +8,7 @@
 #include <linux/filter.h>
 #endif
 
+#include "measure/worker/read_list.h"
 #include "src/base/status.h"
 
 // What a candidate's process may do. It is entered before the artifact is loaded, so that its
@@ -15,24 +16,36 @@
 
 namespace tilewright::measure {
 
-/// What a system refuses of the sandbox.
+/// Parts of the sandbox that this system lacks, each with the reason; empty: it is there.
 struct SandboxParts {
-  std::string system_calls;  ///< why they are not filtered; empty: they are
-  std::string files;         ///< the same of Landlock
-  std::string user;          ///< the same of a user namespace
+  std::string system_calls;  ///< the filter of system calls
+  std::string files;         ///< Landlock: without it a candidate reads what its user can read
+  std::string user;          ///< a user namespace
+
+  /// The parts that other machines' candidates can harm by, in one line; empty: none is missing.
+  std::string Unprotected() const;
 };
 
 /// In the runner: other processes of the user (a candidate's among them) can neither read nor write
 /// its memory, nor take its descriptors.
 void HideMemory();
 
+/// Overwrites and removes the environment variables that neither the loader nor libraries of kernels
+/// read: a candidate inherits the runner's memory, and they may hold passwords and keys. The process
+/// has one thread.
+void HideEnvironment();
+
+/// In a process that is to load an artifact: its descriptor 2 leads nowhere (a terminal shows what
+/// others write to it), and where memory runs out the system ends this process before the runner.
+void StandAside();
+
 /// The calling thread, and those it starts, lose what a user's process could do to others: the
 /// capabilities of root but to read files, gaining any by a program, and, where the kernel has
-/// Landlock, changing files, tracing and signalling processes outside. Users other than root get a
-/// namespace of their own where they may, with nobody and nothing in it. Irrevocable. The process
-/// has one thread.
+/// Landlock, reading files that are not in the list, changing files, tracing and signalling
+/// processes outside. Users other than root get a namespace of their own where they may, with nobody
+/// and nothing in it. Irrevocable. The process has one thread.
 /// returns what of it the system refused.
-SandboxParts LimitRights();
+SandboxParts LimitRights(const ReadList& readable);
 
 /// All threads of the process: only system calls of a list (memory, threads, time, reading files,
 /// writing to what is open) are let through; others are SIGSYS. Irrevocable.

@@ -1,5 +1,7 @@
 // Operands and expected results in the forms that kernels want, made once and kept: by workload in
 // its own layouts, by form for each kernel. Weights and biases are packed here as a compiler would.
+// The fresh check is kept in memory that candidates do not inherit: a kernel that found its data or
+// result could give them back without computing anything.
 
 #include "measure/worker/workbench.h"
 
@@ -46,19 +48,63 @@ bool IsMadeOfWeight(ParameterRole role) {
   return role == ParameterRole::kWeight || role == ParameterRole::kCompensation;
 }
 
+bool IsData(const KernelParameter& parameter) {
+  return parameter.role == ParameterRole::kData ||
+         (parameter.role == ParameterRole::kInput && parameter.operand == 0);
+}
+
+Result<GuardedMemory> SecretCopy(const Tensor& tensor) {
+  auto memory = GuardedMemory::Create(tensor.bytes());
+  TW_RETURN_IF_ERROR(memory);
+  if (tensor.bytes() > 0) {
+    std::memcpy(memory->data(), tensor.data(), static_cast<std::size_t>(tensor.bytes()));
+  }
+  memory->SetInherited(false);
+  return memory;
+}
+
+Result<Workbench::SecretResult> SecretCopy(const BoundedTensor& bounded) {
+  Workbench::SecretResult secret;
+  secret.type = bounded.value.type();
+  auto value = SecretCopy(bounded.value);
+  TW_RETURN_IF_ERROR(value);
+  secret.value = *std::move(value);
+  if (!bounded.exact()) {
+    auto error = SecretCopy(bounded.error);
+    TW_RETURN_IF_ERROR(error);
+    secret.error = *std::move(error);
+  }
+  secret.other_positions = bounded.other_positions;
+  return secret;
+}
+
+Tensor CopyOf(const GuardedMemory& memory, const TensorType& type) {
+  Tensor tensor(type);
+  if (type.bytes() > 0) {
+    std::memcpy(tensor.data(), memory.data(), static_cast<std::size_t>(type.bytes()));
+  }
+  return tensor;
+}
+
 /// The workload's own tensor for an input of the kernel.
 const Tensor& SourceOf(const AnchorInputs& inputs, const KernelParameter& parameter) {
-  if (parameter.role == ParameterRole::kData) return inputs.data;
+  if (IsData(parameter)) return inputs.data;
   if (IsMadeOfWeight(parameter.role)) return inputs.weight;
   if (parameter.role == ParameterRole::kInput) {  // of an expression: the first one is the data
-    return parameter.operand == 0
-               ? inputs.data
-               : inputs.operands[static_cast<std::size_t>(parameter.operand) - 1];
+    return inputs.operands[static_cast<std::size_t>(parameter.operand) - 1];
   }
   return inputs.operands[static_cast<std::size_t>(parameter.operand)];
 }
 
 }  // namespace
+
+BoundedTensor Workbench::SecretResult::Copy() const {
+  BoundedTensor bounded;
+  bounded.value = CopyOf(value, type);
+  if (error) bounded.error = CopyOf(*error, TensorType{type.shape, kFloat64});
+  bounded.other_positions = other_positions;
+  return bounded;
+}
 
 Result<Workbench::Setup> Workbench::Prepare(const KernelSpec& kernel,
                                             const std::string& reference_path) {
@@ -79,6 +125,7 @@ Result<Workbench::Setup> Workbench::Prepare(const KernelSpec& kernel,
     }
   }
   TW_RETURN_IF_ERROR(FindExpected(kernel, **source, setup));
+  TW_RETURN_IF_ERROR(FindFresh(kernel, **source, setup));
   Evict();
   return setup;
 }
@@ -89,9 +136,19 @@ Result<const Workbench::Source*> Workbench::FindSource(const KernelSpec& kernel,
   auto found = sources_.find(key);
   if (found == sources_.end()) {
     Source source;
-    auto expected = ReadExpected(reference_path, kernel.workload, kernel.epilogue);
+    FreshCheck fresh;
+    auto expected = ReadExpected(reference_path, kernel.workload, kernel.epilogue, &fresh);
     if (!expected.ok()) return Unavailable(expected.status().message());  // it was there
     source.expected = *std::move(expected);
+    if (fresh.expected.value.data() != nullptr) {
+      auto data = SecretCopy(fresh.data);
+      TW_RETURN_IF_ERROR(data);
+      auto result = SecretCopy(fresh.expected);
+      TW_RETURN_IF_ERROR(result);
+      source.bytes += data->bytes() + result->bytes();
+      source.fresh_data = *std::move(data);
+      source.fresh_expected = *std::move(result);
+    }
     for (std::size_t set = 0; set < kInputSets.size(); ++set) {
       auto inputs = MakeAnchorInputs(kernel.workload, kernel.epilogue, kInputSets[set]);
       TW_RETURN_IF_ERROR(inputs);
@@ -163,35 +220,89 @@ Status Workbench::FindExpected(const KernelSpec& kernel, const Source& source, S
   return {};
 }
 
+Result<const GuardedMemory*> Workbench::FindFreshInput(const KernelSpec& kernel,
+                                                       const Source& source, std::size_t input) {
+  const KernelParameter& parameter = kernel.signature.parameters[input];
+  const std::string key = SourceKey(kernel) + "\nfresh/" + std::to_string(input) + "/" +
+                          parameter.layout + "/" + parameter.type.ToString();
+  auto found = pieces_.find(key);
+  if (found == pieces_.end()) {
+    auto tensor = ParameterTensor(
+        kernel.workload, kernel.signature, input,
+        CopyOf(*source.fresh_data, source.inputs[static_cast<std::size_t>(InputSet::kRandom)].data.type()));
+    TW_RETURN_IF_ERROR(tensor);
+    auto memory = SecretCopy(*tensor);
+    TW_RETURN_IF_ERROR(memory);
+    found = pieces_.emplace(key, Piece{*std::move(memory), now_}).first;
+  }
+  found->second.last_used = now_;
+  return &found->second.memory;
+}
+
+Status Workbench::FindFresh(const KernelSpec& kernel, const Source& source, Setup& setup) {
+  if (!source.fresh_data || !source.fresh_expected) return {};
+  const std::vector<KernelParameter> inputs(kernel.signature.inputs().begin(),
+                                            kernel.signature.inputs().end());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    setup.fresh.push_back(nullptr);
+    if (!IsData(inputs[i])) continue;
+    auto memory = FindFreshInput(kernel, source, i);
+    TW_RETURN_IF_ERROR(memory);
+    setup.fresh.back() = *memory;
+  }
+  if (setup.padded || setup.output_layout == setup.result_layout) {
+    setup.fresh_expected = &*source.fresh_expected;
+    return {};
+  }
+  const std::string key = SourceKey(kernel) + "\n" + setup.output_layout;
+  auto found = secret_.find(key);
+  if (found == secret_.end()) {
+    BoundedTensor moved;
+    auto tensor = TransformLayout(source.fresh_expected->Copy().value, setup.result_layout,
+                                  setup.output_layout);
+    TW_RETURN_IF_ERROR(tensor);
+    moved.value = *std::move(tensor);
+    auto secret = SecretCopy(moved);
+    TW_RETURN_IF_ERROR(secret);
+    found = secret_.emplace(key, SecretPiece{*std::move(secret), now_}).first;
+  }
+  found->second.last_used = now_;
+  setup.fresh_expected = &found->second.result;
+  return {};
+}
+
 void Workbench::Evict() {
   const auto total = [&] {
     std::int64_t bytes = 0;
     for (const auto& [key, source] : sources_) bytes += source.bytes;
     for (const auto& [key, piece] : pieces_) bytes += piece.memory.bytes();
     for (const auto& [key, piece] : expected_) bytes += piece.tensor.value.bytes();
+    for (const auto& [key, piece] : secret_) bytes += piece.result.bytes();
     return bytes;
   };
+  // The last_used of a map's oldest entry, which is dropped if it is the oldest of all.
   const auto oldest = [](auto& map) {
     return std::min_element(map.begin(), map.end(), [](const auto& a, const auto& b) {
       return a.second.last_used < b.second.last_used;
     });
   };
+  const auto age = [&](auto& map) {
+    const auto found = oldest(map);
+    return found == map.end() ? first_needed_ : found->second.last_used;
+  };
   while (total() > max_bytes_) {
-    const auto source = oldest(sources_);
-    const auto piece = oldest(pieces_);
-    const auto expected = oldest(expected_);
-    // What the current Prepare uses stays, however large.
-    std::int64_t first = now_;
-    if (source != sources_.end()) first = std::min(first, source->second.last_used);
-    if (piece != pieces_.end()) first = std::min(first, piece->second.last_used);
-    if (expected != expected_.end()) first = std::min(first, expected->second.last_used);
-    if (first == now_) return;
-    if (piece != pieces_.end() && piece->second.last_used == first) {
-      pieces_.erase(piece);
-    } else if (expected != expected_.end() && expected->second.last_used == first) {
-      expected_.erase(expected);
+    const std::int64_t first =
+        std::min({age(pieces_), age(expected_), age(secret_), age(sources_)});
+    // What the current order uses stays, however large.
+    if (first >= first_needed_) return;
+    if (age(pieces_) == first) {
+      pieces_.erase(oldest(pieces_));
+    } else if (age(expected_) == first) {
+      expected_.erase(oldest(expected_));
+    } else if (age(secret_) == first) {
+      secret_.erase(oldest(secret_));
     } else {
-      sources_.erase(source);
+      sources_.erase(oldest(sources_));
     }
   }
 }

@@ -310,9 +310,7 @@ Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Registries& regi
   }
   settings.runner.calibrate = DeviceTraitsOf(target).machine_code;  // its loop runs on a CPU
   settings.on_unprotected = [](const std::string& why) {
-    PrintErr(
-        "note: system calls of candidates are not filtered ({}): each may do what this user may\n",
-        why);
+    PrintErr("note: {}; docs/measuring.md says what that means\n", why);
   };
   if (!runner.identity.has_value()) {
     TW_RETURN_IF_ERROR(CheckRunsHere(target));

@@ -95,13 +95,17 @@ Status CheckWhole(const std::string& path) {
 
 void SharedLibrary::Close::operator()(void* handle) const { dlclose(handle); }
 
-Result<SharedLibrary> SharedLibrary::Open(const std::string& path) {
+Status SharedLibrary::Check(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return NotFound("no file " + path);
   // A pipe would be waited for.
   if (!S_ISREG(info.st_mode)) return InvalidArgument(path + ": is no file, expected a library");
   TW_RETURN_IF_ERROR(CheckMachine(path));
-  TW_RETURN_IF_ERROR(CheckWhole(path));
+  return CheckWhole(path);
+}
+
+Result<SharedLibrary> SharedLibrary::Open(const std::string& path) {
+  TW_RETURN_IF_ERROR(Check(path));
   // A name without a slash would be searched for in the system's folders.
   const std::string place = path.find('/') == std::string::npos ? "./" + path : path;
   void* handle = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);

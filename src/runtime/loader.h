@@ -15,6 +15,9 @@ class SharedLibrary {
   /// Errors: kNotFound if there is no such file; kInvalidArgument if it is cut off, or, with the
   /// loader's words, no shared object of this machine, or needs symbols nobody has.
   static Result<SharedLibrary> Open(const std::string& path);
+  /// Whether a file may be one, without loading it: the errors of Open that do not come from the
+  /// loader.
+  static Status Check(const std::string& path);
   /// Address of an exported symbol, null if there is none.
   void* Symbol(const std::string& name) const;
   const std::string& path() const { return path_; }

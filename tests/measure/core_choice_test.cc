@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <optional>
@@ -24,28 +25,57 @@ class CoreChoiceTest : public testing::Test {
       std::filesystem::create_directory(folder_.path() + "/cpu" + std::to_string(core));
     }
   }
+  CoreChoice Reserve(const std::vector<int>& allowed) const {
+    return ReserveCores(allowed, folder_.path(), std::vector{user_folder_.path()});
+  }
   TemporaryFolder folder_ = *TemporaryFolder::Create("tilewright-cores");
+  TemporaryFolder user_folder_ = *TemporaryFolder::Create("tilewright-cores");
 };
+
+// Another user can lock the system's folders and keep them, but no file of this user.
+TEST_F(CoreChoiceTest, WhoLocksAllCoresDoesNotMakeMeasurersShareOne) {
+  MakeCores({0, 1, 2});
+  const auto other0 = DeviceLock::TakeCore(0, folder_.path());
+  const auto other1 = DeviceLock::TakeCore(1, folder_.path());
+  const auto other2 = DeviceLock::TakeCore(2, folder_.path());
+  ASSERT_TRUE(other0.ok() && other1.ok() && other2.ok());
+  const std::vector<int> allowed = {0, 1, 2};
+  const CoreChoice first = Reserve(allowed), second = Reserve(allowed);
+  EXPECT_THAT(first.runner, ElementsAre(2));
+  EXPECT_THAT(second.runner, ElementsAre(1));
+  EXPECT_THAT(first.note, HasSubstr("times may be disturbed: core 2 is in use by another process"));
+}
+
+TEST_F(CoreChoiceTest, ALockFileThatOthersCanOpenIsNotUsed) {
+  const std::string name = "/tilewright-core-1-user-" + std::to_string(::geteuid()) + ".lock";
+  ASSERT_TRUE(WriteFile(folder_.path() + name, "").ok());
+  std::filesystem::permissions(folder_.path() + name, std::filesystem::perms{0644});
+  const std::vector<std::string> folders = {folder_.path(), user_folder_.path()};
+  ASSERT_TRUE(DeviceLock::TakeCoreOfUser(1, folders).ok());
+  EXPECT_TRUE(std::filesystem::exists(user_folder_.path() + name));
+  EXPECT_EQ(DeviceLock::TakeCoreOfUser(1, std::vector{folder_.path()}).status().code(),
+            StatusCode::kUnsupported);
+}
 
 TEST_F(CoreChoiceTest, EachMeasurerHasACoreOfItsOwnUntilItEnds) {
   MakeCores({0, 1, 2, 3});
   const std::vector<int> allowed = {0, 1, 2, 3};
-  std::optional<CoreChoice> first = ReserveCores(allowed, folder_.path());
+  std::optional<CoreChoice> first = Reserve(allowed);
   EXPECT_THAT(first->runner, ElementsAre(3));
   EXPECT_THAT(first->builders, ElementsAre(0, 1, 2));
-  const CoreChoice second = ReserveCores(allowed, folder_.path());
+  const CoreChoice second = Reserve(allowed);
   EXPECT_THAT(second.runner, ElementsAre(2));
   EXPECT_THAT(second.builders, ElementsAre(0, 1)) << "core 3 is measured on";
   EXPECT_EQ(first->note + second.note, "");
   first.reset();
-  const CoreChoice third = ReserveCores(allowed, folder_.path());
+  const CoreChoice third = Reserve(allowed);
   EXPECT_THAT(third.runner, ElementsAre(3));
 }
 
 TEST_F(CoreChoiceTest, BuildersShareTheRunnersCoreWhereThereIsNoOther) {
   MakeCores({0, 1});
-  const CoreChoice first = ReserveCores({0, 1}, folder_.path());
-  const CoreChoice second = ReserveCores({0, 1}, folder_.path());
+  const CoreChoice first = Reserve({0, 1});
+  const CoreChoice second = Reserve({0, 1});
   EXPECT_THAT(second.runner, ElementsAre(0));
   EXPECT_THAT(second.builders, ElementsAre(0));
 }
@@ -53,16 +83,17 @@ TEST_F(CoreChoiceTest, BuildersShareTheRunnersCoreWhereThereIsNoOther) {
 TEST_F(CoreChoiceTest, WithoutAFreeCoreItSaysSo) {
   MakeCores({4, 5});
   const std::vector<int> allowed = {4, 5};
-  const CoreChoice first = ReserveCores(allowed, folder_.path());
-  const CoreChoice second = ReserveCores(allowed, folder_.path());
-  const CoreChoice third = ReserveCores(allowed, folder_.path());
+  const CoreChoice first = Reserve(allowed);
+  const CoreChoice second = Reserve(allowed);
+  const CoreChoice third = Reserve(allowed);
   EXPECT_THAT(third.runner, ElementsAre(5));
   EXPECT_THAT(third.builders, ElementsAre(4));
-  EXPECT_EQ(third.note,
-            "times may be disturbed, no core could be kept for them: core 4 is in use by another "
-            "process, which holds " +
-                folder_.path() + "/cpu4");
-  const CoreChoice lost = ReserveCores(allowed, folder_.path() + "/none");
+  EXPECT_THAT(third.note,
+              testing::StartsWith("times may be disturbed, no core could be kept for them: core 4 "
+                                  "is in use by another process, which holds " +
+                                  user_folder_.path() + "/tilewright-core-4-user-"));
+  EXPECT_THAT(third.note, HasSubstr(" (process " + std::to_string(::getpid()) + " of user "));
+  const CoreChoice lost = ReserveCores(allowed, folder_.path() + "/none", {});
   EXPECT_THAT(lost.runner, ElementsAre(5));
   EXPECT_THAT(lost.note, HasSubstr("/none/cpu4: cannot be opened"));
 }
@@ -71,6 +102,7 @@ TEST_F(CoreChoiceTest, AMeasurerTellsItsCaller) {
   MakeCores({AllowedCores().back()});
   ProcessMeasurerSettings settings = TestSettings();
   settings.core_folder = folder_.path();
+  settings.user_lock_folders = {user_folder_.path()};
   std::vector<std::string> notes;
   settings.on_disturbed = [&](const std::string& note) { notes.push_back(note); };
   const auto first = ProcessMeasurer::Create(settings);

@@ -1,15 +1,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "measure/worker/guarded_memory.h"
 #include "measure/worker/inputs.h"
+#include "measure/worker/workbench.h"
 #include "src/base/files/file.h"
+#include "src/base/sanitizer.h"
 #include "src/tensor/expression/expression.h"
 
 namespace tilewright::measure {
@@ -157,6 +162,82 @@ TEST(Inputs, ExpectedResultsComeBackFromTheirFile) {
   EXPECT_EQ(ReadExpected(path, workload, Epilogue()).status().code(), StatusCode::kCorrupt);
   ASSERT_EQ(::truncate(path.c_str(), 60), 0);
   EXPECT_EQ(ReadExpected(path, workload, epilogue).status().code(), StatusCode::kCorrupt);
+}
+
+TEST(Inputs, TheFreshCheckIsAnotherOneEachTimeAndComesBackFromItsFile) {
+  const Workload workload = Parsed("dense(float32[8,64]MK,float32[4,64]NK)->float32");
+  const auto expected = EvaluateExpected(workload, Epilogue(), 1);
+  const auto random = MakeAnchorInputs(workload, Epilogue(), InputSet::kRandom);
+  auto fresh = MakeFreshCheck(workload, Epilogue(), 1);
+  const auto other = MakeFreshCheck(workload, Epilogue(), 1);
+  ASSERT_TRUE(expected.ok() && random.ok() && fresh.ok() && other.ok());
+  int changed = 0, differ = 0;
+  for (std::int64_t i = 0; i < 8 * 64; ++i) {
+    changed += fresh->data.At(i) != random->data.At(i) ? 1 : 0;
+    differ += fresh->data.At(i) != other->data.At(i) ? 1 : 0;
+  }
+  EXPECT_GT(changed, 16);
+  EXPECT_LT(changed, 256) << "most elements are those of the random set";
+  EXPECT_GT(differ, 16);
+  int results = 0;
+  for (std::int64_t i = 0; i < 8 * 4; ++i) {
+    results += fresh->expected.value.At(i) != (*expected)[0].value.At(i) ? 1 : 0;
+  }
+  EXPECT_GT(results, 24);
+  auto folder = TemporaryFolder::Create("tilewright-test");
+  ASSERT_TRUE(folder.ok());
+  const std::string path = folder->path() + "/expected";
+  ASSERT_TRUE(WriteExpected(path, workload, Epilogue(), *expected, &*fresh).ok());
+  FreshCheck back;
+  ASSERT_TRUE(ReadExpected(path, workload, Epilogue(), &back).ok());
+  for (std::int64_t i = 0; i < 8 * 64; ++i) EXPECT_EQ(back.data.At(i), fresh->data.At(i));
+  for (std::int64_t i = 0; i < 8 * 4; ++i) {
+    EXPECT_EQ(back.expected.value.At(i), fresh->expected.value.At(i));
+  }
+  ASSERT_EQ(::truncate(path.c_str(), static_cast<off_t>(std::filesystem::file_size(path) - 1)), 0);
+  EXPECT_EQ(ReadExpected(path, workload, Epilogue()).status().code(), StatusCode::kCorrupt);
+}
+
+// A candidate's process that found it could give the right result back without computing.
+TEST(WorkbenchDeathTest, ProcessesDoNotInheritTheFreshCheck) {
+  KernelSpec kernel;
+  kernel.workload = Parsed("dense(float32[8,64]MK,float32[4,64]NK)->float32");
+  kernel.signature.parameters = {
+      {ParameterRole::kData, {{8, 64}, kFloat32}, "MK", -1, 0},
+      {ParameterRole::kWeight, {{4, 64}, kFloat32}, "NK", -1, 0},
+      {ParameterRole::kResult, {{8, 4}, kFloat32}, "MN", -1, 0}};
+  kernel.signature.form.data = "MK";
+  kernel.signature.form.weight = "NK";
+  kernel.signature.form.output = "MN";
+  auto folder = TemporaryFolder::Create("tilewright-test");
+  ASSERT_TRUE(folder.ok());
+  const std::string path = folder->path() + "/expected";
+  const auto expected = EvaluateExpected(kernel.workload, Epilogue(), 1);
+  const auto fresh = MakeFreshCheck(kernel.workload, Epilogue(), 1);
+  ASSERT_TRUE(expected.ok() && fresh.ok());
+  ASSERT_TRUE(WriteExpected(path, kernel.workload, Epilogue(), *expected, &*fresh).ok());
+  Workbench workbench(std::int64_t{1} << 20);
+  workbench.Begin();
+  const auto setup = workbench.Prepare(kernel, path);
+  ASSERT_TRUE(setup.ok()) << setup.status().message();
+  ASSERT_NE(setup->fresh_expected, nullptr);
+  ASSERT_EQ(setup->fresh.size(), 2U);
+  ASSERT_NE(setup->fresh[0], nullptr);
+  EXPECT_EQ(setup->fresh[1], nullptr);
+  const volatile std::byte* places[] = {setup->fresh[0]->data(),
+                                        setup->fresh_expected->value.data()};
+  for (const volatile std::byte* place : places) {
+    (void)*place;  // here it is
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      ::signal(SIGSEGV, SIG_DFL);
+      (void)*place;
+      ::_exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+    EXPECT_TRUE(kHasShadowMemory || (WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV));
+  }
 }
 
 TEST(Inputs, OtherRightPositionsComeBackFromTheirFile) {

@@ -80,6 +80,7 @@ const Call kCalls[] = {
     {"execve", 59, 221, {}, false},
     {"kill", 62, 129, {kPid}, false},
     {"tgkill of itself", 234, 131, {kPid, kPid, 6}, true},
+    {"tgkill of itself as if memory had run out", 234, 131, {kPid, kPid, 9}, false},
     {"tgkill of another", 234, 131, {kPid + 1, kPid + 1, 6}, false},
     {"tkill", 200, 130, {kPid}, false},
     {"fcntl F_DUPFD_CLOEXEC", 72, 25, {0, F_DUPFD_CLOEXEC}, true},
@@ -194,7 +195,7 @@ TEST(Sandbox, AnOrdinaryUserHasANamespaceOfItsOwnOrIsTold) {
     if (::waitpid(trial, &may, 0) != trial || !WIFEXITED(may)) ::_exit(3);
     char before[64] = {}, after[64] = {};
     if (::readlink("/proc/self/ns/user", before, sizeof before - 1) <= 0) ::_exit(4);
-    const SandboxParts missing = LimitRights();
+    const SandboxParts missing = LimitRights({});
     if (::readlink("/proc/self/ns/user", after, sizeof after - 1) <= 0) ::_exit(5);
     const bool own = std::strcmp(before, after) != 0;
     if (own != missing.user.empty()) ::_exit(6);

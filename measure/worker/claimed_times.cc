@@ -1,0 +1,68 @@
+#include "measure/worker/claimed_times.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace tilewright::measure {
+namespace {
+
+/// The clocks of both processes are the same one: what is between them is rounding of sums.
+constexpr double kClockTolerance = 1.001;
+constexpr double kClockSeconds = 1e-6;
+/// Processor time that is in no sample: between the order and the first one, and, where others take
+/// the core, what the caches lose.
+constexpr double kLeastShare = 0.5;
+constexpr double kUncountedSeconds = 2e-3;
+/// A verified run against the usual one: it may find no cache warm, and meet a lower clock.
+constexpr double kMostSlowdown = 4;
+constexpr double kSlowStartSeconds = 1e-3;
+
+std::string ClaimText(const char* format, double first, double second) {
+  char text[160];
+  std::snprintf(text, sizeof(text), format, first, second);
+  return text;
+}
+
+}  // namespace
+
+double ClaimedTimes::WorkedSeconds(const Watched& seen) const {
+  return std::min(seen.wall_seconds, seen.processor_seconds / std::max(1, terms_.threads));
+}
+
+std::optional<std::string> ClaimedTimes::AddSlice(std::span<const double> samples,
+                                                  std::int64_t batch, const Watched& seen) {
+  if (samples.empty()) return "reported no samples";
+  double least = samples[0];
+  for (const double sample : samples) {
+    if (!std::isfinite(sample) || sample <= 0) return "reported samples that are no times";
+    least = std::min(least, sample);
+    claimed_ += sample * static_cast<double>(batch);
+  }
+  wall_ += seen.wall_seconds;
+  worked_ += WorkedSeconds(seen);
+  if (claimed_ > kClockTolerance * wall_ + kClockSeconds) {
+    return ClaimText("reported samples of %.3g s in all, by the runner's clock they took %.3g s",
+                claimed_, wall_);
+  }
+  if (least < terms_.least_call_seconds) {
+    return ClaimText("reported %.3g s for a call, this machine needs %.3g s for one at least", least,
+                terms_.least_call_seconds);
+  }
+  if (claimed_ < kLeastShare * worked_ - kUncountedSeconds) {
+    return ClaimText("reported samples of %.3g s in all, it has used the processor for %.3g s", claimed_,
+                worked_);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> ClaimedTimes::CheckVerified(std::int64_t calls, double call_seconds,
+                                                       const Watched& seen) const {
+  const double expected = call_seconds * static_cast<double>(calls);
+  const double worked = WorkedSeconds(seen);
+  if (worked <= kMostSlowdown * expected + kSlowStartSeconds) return std::nullopt;
+  return ClaimText("reported %.3g s for calls that took %.3g s where their result was verified", expected,
+              worked);
+}
+
+}  // namespace tilewright::measure

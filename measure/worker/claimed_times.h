@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace tilewright::measure {
+
+/// Judges the times that a candidate's process reports: it measures them itself, and its code may
+/// have been changed by the kernel. They have to agree with the runner's clock, with the processor
+/// time that the system counts, and with the least time that the machine needs.
+class ClaimedTimes {
+ public:
+  struct Terms {
+    double least_call_seconds = 0;  ///< no kernel can be faster, see LeastCallSeconds
+    int threads = 1;                ///< of the kernel
+  };
+  /// What the runner saw of one step: its own clock from order to answer, and the processor time of
+  /// all threads of the process meanwhile.
+  struct Watched {
+    double wall_seconds = 0;
+    double processor_seconds = 0;
+  };
+
+  explicit ClaimedTimes(const Terms& terms) : terms_(terms) {}
+
+  /// Of a slice: seconds per call, of samples with `batch` calls each.
+  /// returns why they cannot be; nullopt: they may be true.
+  std::optional<std::string> AddSlice(std::span<const double> samples, std::int64_t batch,
+                                      const Watched& seen);
+  /// Of the timed run that is verified: the runner's measure of it against the time of one call that
+  /// all samples together say.
+  std::optional<std::string> CheckVerified(std::int64_t calls, double call_seconds,
+                                           const Watched& seen) const;
+
+ private:
+  /// The kernel's threads were at work for so long at least.
+  double WorkedSeconds(const Watched& seen) const;
+
+  Terms terms_;
+  double claimed_ = 0, wall_ = 0, worked_ = 0;  // of all slices
+};
+
+}  // namespace tilewright::measure

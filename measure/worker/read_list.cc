@@ -1,0 +1,114 @@
+#include "measure/worker/read_list.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "src/base/files/file.h"
+#include "src/base/strings.h"
+#include "src/target/library.h"
+
+namespace tilewright::measure {
+namespace {
+
+constexpr std::int64_t kMostSearchedBytes = std::int64_t{1} << 30;
+
+/// Paths of the shared objects of this process.
+std::vector<std::string> LoadedObjects() {
+  std::vector<std::string> paths;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* out) {
+        const std::string_view name = info->dlpi_name;
+        if (name.starts_with('/')) static_cast<std::vector<std::string>*>(out)->emplace_back(name);
+        return 0;
+      },
+      &paths);
+  return paths;
+}
+
+/// What any artifact may need, and the compiler's own libraries.
+bool IsOfSystem(const std::string& path) {
+  constexpr std::string_view kNames[] = {"ld-linux", "ld-musl", "libc.", "libm.", "libmvec.",
+                                         "libdl.", "libpthread.", "librt.", "libgcc_s."};
+  const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+  return std::ranges::any_of(kNames, [&](auto known) { return name.starts_with(known); });
+}
+
+/// In a process of its own, as the library stays loaded and starts threads.
+[[noreturn]] void TellObjectsOf(const std::string& library, int out) {
+  std::string text;
+  const std::vector<std::string> before = LoadedObjects();
+  if (::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) {
+    for (const std::string& path : LoadedObjects()) {
+      // The others are in memory.
+      if (std::ranges::find(before, path) == before.end()) text += path + "\n";
+    }
+  }
+  std::string_view left = text;
+  while (!left.empty()) {
+    const ssize_t count = ::write(out, left.data(), left.size());
+    if (count <= 0) break;
+    left.remove_prefix(static_cast<std::size_t>(count));
+  }
+  ::_exit(0);
+}
+
+}  // namespace
+
+ReadLists::ReadLists() {
+  for (const std::string& path : LoadedObjects()) {
+    if (IsOfSystem(path)) base_.files.push_back(path);
+  }
+  for (const char* file :
+       {"/etc/ld.so.cache", "/etc/ld.so.preload", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat",
+        "/proc/sys/vm/overcommit_memory", "/dev/null", "/dev/urandom"}) {
+    base_.files.emplace_back(file);
+  }
+  // Not the whole of /proc/self, which has the environment, mounts and the network's connections.
+  for (const char* file : {"statm", "stat", "status", "maps"}) {
+    base_.files.push_back(std::string("/proc/self/") + file);
+  }
+  base_.folders = {"/sys/devices/system/cpu", "/sys/devices/system/node"};
+}
+
+const std::vector<std::string>& ReadLists::FilesOf(std::string_view library) {
+  const auto [found, added] = libraries_.try_emplace(std::string(library));
+  if (!added) return found->second;
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return found->second;
+  const pid_t pid = ::fork();
+  if (pid == 0) TellObjectsOf(found->first, ends[1]);
+  ::close(ends[1]);
+  std::string text;
+  std::array<char, 4096> part;
+  ssize_t count = 0;
+  while (pid > 0 && (count = ::read(ends[0], part.data(), part.size())) > 0) {
+    text.append(part.data(), static_cast<std::size_t>(count));
+  }
+  ::close(ends[0]);
+  if (pid > 0) ::waitpid(pid, nullptr, 0);
+  for (std::string& path : Split(text, '\n')) {
+    if (!path.empty()) found->second.push_back(std::move(path));
+  }
+  return found->second;
+}
+
+ReadList ReadLists::Of(const std::string& artifact) {
+  ReadList list = base_;
+  list.files.push_back(artifact);
+  const auto contents = ReadFile(artifact, kMostSearchedBytes);
+  if (!contents.ok()) return list;  // loading it says why
+  for (const KernelLibrary& library : KernelLibraries()) {
+    if (library.target_kind != "llvm" || contents->find(library.file) == std::string::npos) continue;
+    const std::vector<std::string>& files = FilesOf(library.file);
+    list.files.insert(list.files.end(), files.begin(), files.end());
+  }
+  return list;
+}
+
+}  // namespace tilewright::measure

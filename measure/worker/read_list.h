@@ -1,0 +1,34 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilewright::measure {
+
+/// Files and folders that a candidate's process may read; everything else is refused by Landlock.
+/// Entries that do not exist on this machine are left out when the list is applied.
+struct ReadList {
+  std::vector<std::string> files;
+  std::vector<std::string> folders;  ///< with everything below
+};
+
+/// Makes the list of a candidate: the C library, the loader and its cache, facts about processors in
+/// /proc and /sys, the artifact, and the libraries that the artifact calls with what they need.
+/// Libraries that this program has loaded need no reading. Not thread-safe.
+class ReadLists {
+ public:
+  ReadLists();
+  /// Reads the artifact for names of KernelLibraries(). The first time one is named, a process of
+  /// its own loads it and tells which files that took.
+  ReadList Of(const std::string& artifact);
+
+ private:
+  const std::vector<std::string>& FilesOf(std::string_view library);
+
+  ReadList base_;
+  std::map<std::string, std::vector<std::string>, std::less<>> libraries_;  // by file name
+};
+
+}  // namespace tilewright::measure

@@ -1,0 +1,175 @@
+// Kernels that attack: what they may not read, and what they may not say of themselves.
+
+#include <dirent.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "measure/worker/claimed_times.h"
+#include "measure/worker/sandbox.h"
+#include "src/base/sanitizer.h"
+#include "tests/measure/process_fixture.h"
+
+namespace tilewright::measure {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Fault Attack(const std::string& symbol) {
+  Fault fault;
+  fault.artifact = MEASURE_ATTACKS;
+  fault.symbol = symbol;
+  return fault;
+}
+
+/// What becomes of one kernel with a measurer of its own.
+Trial TrialOf(const std::string& symbol, double best_seconds = 1e-4) {
+  auto measurer = ProcessMeasurer::Create(TestSettings());
+  TW_CHECK(measurer.ok(), measurer.status().message());
+  Request request = RequestFor(2, DenseCandidate());
+  request.best_seconds = best_seconds;
+  const Status submitted = (*measurer)->SubmitWithFault(std::move(request), Attack(symbol));
+  TW_CHECK(submitted.ok(), submitted.message());
+  return NextReply(**measurer).trial;
+}
+
+void ExpectRefused(const char* symbol, Outcome outcome, const char* reason) {
+  const Trial trial = TrialOf(symbol);
+  EXPECT_EQ(trial.outcome, outcome) << symbol << ": " << trial.reason;
+  EXPECT_THAT(trial.reason, HasSubstr(reason)) << symbol;
+  EXPECT_FALSE(trial.verified) << symbol;
+}
+
+class Attacks : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!TrySandbox().files.empty()) GTEST_SKIP() << "no Landlock: " << TrySandbox().files;
+  }
+};
+
+TEST_F(Attacks, ReadNothingButWhatIsListed) {
+  ASSERT_EQ(::setenv("TILEWRIGHT_TEST_SECRET", "of the test", 1), 0);
+  for (const char* symbol : {"read_files", "read_needs", "read_secret", "tell_file"}) {
+    const Trial trial = TrialOf(symbol);
+    EXPECT_EQ(trial.outcome, Outcome::kOk) << symbol << ": " << trial.reason;
+    EXPECT_TRUE(trial.verified) << symbol;
+  }
+  ::unsetenv("TILEWRIGHT_TEST_SECRET");
+}
+
+TEST(AttacksOnText, ThePreparationsTextIsNoChannel) {
+  const Trial trial = TrialOf("tell_text");
+  EXPECT_EQ(trial.outcome, Outcome::kRunFailed);
+  EXPECT_EQ(trial.reason,
+            "artifact: the library that it calls cannot be used: not on this machine");
+}
+
+TEST(AttacksOnText, DescriptorTwoLeadsNowhere) {
+  if (kHasShadowMemory) GTEST_SKIP() << "a sanitizer reports there";
+  const Trial trial = TrialOf("print_errors");
+  EXPECT_EQ(trial.outcome, Outcome::kOk) << trial.reason;
+}
+
+TEST(AttacksOnReplies, AreNoReplies) {
+  ExpectRefused("forged_reply", Outcome::kRunFailed, "sent something that is no reply");
+  const Trial forged = TrialOf("forged_steps");
+  EXPECT_NE(forged.outcome, Outcome::kOk);
+  EXPECT_FALSE(forged.verified);
+  ExpectRefused("early_exit", Outcome::kRunFailed, "ended without a result: exit code 0");
+}
+
+TEST(AttacksOnVerification, TheLastTimedRunIsVerifiedWithDataThatNobodyKnew) {
+  ExpectRefused("only_proved", Outcome::kWrongResult, "was not written (after timing)");
+  ExpectRefused("kept_result", Outcome::kWrongResult, "(after timing)");
+  ExpectRefused("known_inputs", Outcome::kWrongResult, "(after timing)");
+  ExpectRefused("known_weight", Outcome::kWrongResult, "was not written (after timing)");
+  ExpectRefused("changed_inputs", Outcome::kRunFailed, "wrote to parameter 0, which is an input");
+}
+
+TEST(AttacksOnTimes, AClockThatIsPatchedDisagreesWithTheRunners) {
+#if !defined(__x86_64__)
+  GTEST_SKIP() << "the patch is for x86-64";
+#endif
+  ExpectRefused("patched_clock", Outcome::kRunFailed, "it has used the processor for");
+}
+
+TEST(ClaimedTimes, MustAgreeWithTheRunnersClock) {
+  ClaimedTimes honest({1e-6, 1});
+  const std::vector<double> samples(20, 100e-6);
+  EXPECT_EQ(honest.AddSlice(samples, 1, {2.05e-3, 2.04e-3}), std::nullopt);
+  EXPECT_EQ(honest.CheckVerified(1, 100e-6, {180e-6, 170e-6}), std::nullopt);
+  ClaimedTimes too_long({1e-6, 1});
+  EXPECT_THAT(*too_long.AddSlice(samples, 1, {1.5e-3, 1.5e-3}), HasSubstr("by the runner's clock"));
+  ClaimedTimes too_fast({1e-6, 1});
+  EXPECT_THAT(*too_fast.AddSlice(std::vector<double>{1e-9}, 1, {2e-3, 1e-5}),
+              HasSubstr("this machine needs 1e-06 s for one at least"));
+  ClaimedTimes too_little({1e-6, 1});
+  EXPECT_THAT(*too_little.AddSlice(std::vector<double>(20, 10e-6), 1, {20e-3, 20e-3}),
+              HasSubstr("it has used the processor for"));
+  for (const double none : {0.0, -1.0, HUGE_VAL, std::nan("")}) {
+    ClaimedTimes times({0, 1});
+    EXPECT_TRUE(times.AddSlice(std::vector<double>{none}, 1, {1, 1}).has_value()) << none;
+  }
+  EXPECT_TRUE(ClaimedTimes({0, 1}).AddSlice({}, 1, {1, 1}).has_value());
+}
+
+// Threads of a pool spin while the first one waits for the core.
+TEST(ClaimedTimes, OfSeveralThreadsCountTheProcessorTimeOfEach) {
+  ClaimedTimes times({0, 4});
+  EXPECT_EQ(times.AddSlice(std::vector<double>(20, 100e-6), 1, {2.1e-3, 8.4e-3}), std::nullopt);
+  EXPECT_EQ(times.CheckVerified(1, 100e-6, {10e-3, 400e-6}), std::nullopt) << "it had to wait";
+  EXPECT_TRUE(times.CheckVerified(1, 100e-6, {10e-3, 40e-3}).has_value());
+}
+
+/// Parent of a process; 0: there is none of that number.
+int ParentOf(int pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(')');
+  return name_end == std::string::npos ? 0 : std::atoi(text.c_str() + name_end + 4);
+}
+
+/// SIGKILL to every process that a child of this one has started.
+void KillGrandchildren() {
+  DIR* processes = ::opendir("/proc");
+  if (processes == nullptr) return;
+  while (const dirent* entry = ::readdir(processes)) {
+    const int pid = std::atoi(entry->d_name);
+    if (pid > 0 && ParentOf(ParentOf(pid)) == ::getpid()) ::kill(pid, SIGKILL);
+  }
+  ::closedir(processes);
+}
+
+// As the system does where memory runs out: the candidate may be the largest process, and is not at
+// fault.
+TEST(KilledCandidates, AreTheMachinesFault) {
+  auto measurer = ProcessMeasurer::Create(TestSettings());
+  ASSERT_TRUE(measurer.ok());
+  ASSERT_TRUE((*measurer)
+                  ->SubmitWithFault(RequestFor(1, DenseCandidate()), ArtifactFault("sleep_for_ever"))
+                  .ok());
+  std::atomic<bool> over{false};
+  std::thread killer([&] {
+    while (!over) {
+      KillGrandchildren();
+      ::usleep(20'000);
+    }
+  });
+  const Trial trial = NextReply(**measurer).trial;
+  over = true;
+  killer.join();
+  EXPECT_EQ(trial.outcome, Outcome::kDeviceLost) << trial.reason;
+  EXPECT_THAT(trial.reason, HasSubstr("SIGKILL from outside"));
+}
+
+}  // namespace
+}  // namespace tilewright::measure
