@@ -13,6 +13,8 @@ expect 0 model squeezenet1_1 -o m.onnx
 expect 0 tasks m.onnx --json
 has '"distinct_tasks": 18' out
 expect 0 inspect m.onnx
+expect 0 inspect m.onnx --check
+has 'compile takes m.onnx for llvm' err
 expect 0 space m.onnx#1
 expect 0 lower m.onnx#1 --emit loops
 has 'kernel(data: ' out

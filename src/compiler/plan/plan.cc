@@ -40,6 +40,15 @@ std::string OriginsOf(const Graph& graph, const FusedGroup& group) {
   return first == last ? last : first + " up to " + last;
 }
 
+/// Of a kernel that breaks a limit: the names of its stages say nothing to whoever has the file.
+Status NoKernel(const Status& status) {
+  if (status.code() == StatusCode::kInternal) return status;
+  return Unsupported(
+      "there is no kernel for these sizes: give smaller ones (--shape, --dim), or "
+      "export the model without it (in the kernel: " +
+      status.message() + ")");
+}
+
 }  // namespace
 
 Status PlanBuilder::AddAlias(const FusedGroup& group) {
@@ -263,9 +272,9 @@ Status PlanBuilder::AddOtherIn(const FusedGroup& group, const Form& form) {
   auto compute = DefineList(kernel->operators);
   TW_RETURN_IF_ERROR(compute);
   auto schedule = FixedSchedule(*std::move(compute), options_.target);
-  TW_RETURN_IF_ERROR(schedule);
+  if (!schedule.ok()) return NoKernel(schedule.status());
   auto program = Lower(*schedule, "kernel");
-  TW_RETURN_IF_ERROR(program);
+  if (!program.ok()) return NoKernel(program.status());
   const auto main =
       std::ranges::find_if(group.nodes, [&](int id) { return !IsWideningCast(graph_, id); });
   const std::string name{
@@ -425,12 +434,7 @@ Result<Plan> PlanBuilder::Build() {
     const Status status =
         whole == joined.end() ? AddGroup(*groups, i) : AddJoined(*whole->second, *groups);
     if (!status.ok()) {
-      const Status told = status.WithContext(OriginsOf(graph_, (*groups)[i]));
-      if (status.code() != StatusCode::kUnsupported) return told;
-      return Unsupported(
-          told.message() +
-          "; there is no kernel for these sizes: give smaller ones (--shape, --dim), "
-          "or export the model without it");
+      return status.WithContext(OriginsOf(graph_, (*groups)[i]));
     }
   }
   TW_RETURN_IF_ERROR(FinishOutputs());

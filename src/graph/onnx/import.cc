@@ -57,6 +57,7 @@ struct Expansion {
   int nodes = 0;
   Refusals refusals;
   std::set<const void*> seen;  // graphs whose operators were looked at
+  bool own = false;            // the nodes are not the file's, but what one of its nodes means
   int left_out = 0;            // nodes that made nothing
   static constexpr int kMaxDepth = 64;
   static constexpr int kMaxNodes = 200'000;
@@ -257,6 +258,16 @@ Status ImportReplacement(const std::vector<NodeProto>& nodes, std::int64_t opset
   Status status = ImportNodes(PointersTo(nodes), import, expansion);
   --expansion.depth;
   import.opset = outside;
+  return status;
+}
+
+// The same of nodes that stand for one of the file: messages name that one.
+Status ImportMeaning(const std::vector<NodeProto>& nodes, std::int64_t opset, OnnxImport& import,
+                     Expansion& expansion) {
+  const bool outside = expansion.own;
+  expansion.own = true;
+  Status status = ImportReplacement(nodes, opset, import, expansion);
+  expansion.own = outside;
   return status;
 }
 
@@ -470,11 +481,10 @@ Status ImportNode(const NodeProto& proto, OnnxImport& import, Expansion& expansi
   TW_RETURN_IF_ERROR(converted);
   if (*converted) {
     const std::int64_t opset = std::max(import.opset, kOldestHandledOpset);
-    // Nobody asked for these nodes by name, so their positions say nothing.
-    return ImportReplacement(**converted, opset, import, expansion);
+    return ImportMeaning(**converted, opset, import, expansion);
   }
   if (const auto choices = ExpandComputedAxis(proto, import)) {
-    return ImportReplacement(*choices, import.opset, import, expansion);
+    return ImportMeaning(*choices, import.opset, import, expansion);
   }
   TW_RETURN_IF_ERROR(CheckEmptyInputs(proto, import));
   const std::int64_t outside = import.opset;
@@ -507,7 +517,9 @@ Status ImportNodes(const Nodes& nodes, OnnxImport& import, Expansion& expansion)
     if (ReadsRefused(proto, import) || IsUnsupported(proto, expansion.functions)) {
       ++expansion.left_out;
     } else {
-      import.place = (outside.empty() ? "" : outside + ": ") + Describe(proto, position);
+      if (!expansion.own) {
+        import.place = (outside.empty() ? "" : outside + ": ") + Describe(proto, position);
+      }
       Status status = ImportNode(proto, import, expansion);
       if (!status.ok()) {
         expansion.refusals.Add(import.place, status);
