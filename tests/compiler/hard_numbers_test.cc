@@ -1,5 +1,5 @@
-// Numbers at the edges through compiled libraries: NaN and infinities in what compares and sums, and
-// functions of angles of every size, against the reference.
+// Numbers at the edges through compiled libraries: NaN and infinities in what compares and sums,
+// and functions of angles of every size, against the reference.
 
 #include <cmath>
 #include <limits>
@@ -12,7 +12,8 @@
 namespace tilewright {
 namespace {
 
-constexpr char kExtremes[] = R"(def @main(%x: Tensor[(1, 16, 9, 8), float32], %y: Tensor[(1, 16, 9, 8), float32]) {
+constexpr char kExtremes[] =
+    R"(def @main(%x: Tensor[(1, 16, 9, 8), float32], %y: Tensor[(1, 16, 9, 8), float32]) {
   %0 = maximum(%x, %y);
   %1 = minimum(%x, %y);
   %2 = nn.max_pool2d(%x, pool_size=[3, 3], strides=[2, 2], padding=[1, 1, 1, 1]);
