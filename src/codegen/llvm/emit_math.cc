@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "src/codegen/llvm/function_emitter.h"
-#include "src/codegen/llvm/gpu_math.h"
+#include "src/codegen/llvm/math_builder.h"
 
 namespace tilewright::emit {
 namespace {

@@ -1,8 +1,6 @@
 // Functions by name, and exp, tanh, log, erf and pow: arithmetic in the kernel, by reduction of the
 // argument and a polynomial or a quotient. GPUs have no library for them; CPUs compute those of
 // float32 this way, too, a vector at a time (exp, tanh and erf have faster forms in emit_math.cc).
-#include "src/codegen/llvm/gpu_math.h"
-
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
