@@ -42,10 +42,10 @@ constexpr const char* kThreadSymbols[] = {
     "pthread_attr_destroy", "pthread_attr_init",  "pthread_attr_setaffinity_np", "pthread_create",
     "pthread_join",         "pthread_mutex_lock", "pthread_mutex_unlock"};
 constexpr const char* kMathSymbols[] = {
-    "acos",  "acosh", "asin", "asinh",  "atan", "atanh", "ceil",  "ceilf",  "cos",  "cosh",
-    "erf",   "erff",  "exp",  "expf",   "expm1", "floor", "floorf", "fma",   "fmaf", "log",
-    "log1p", "logf",  "pow",  "powf",   "rint", "rintf", "round", "roundf", "sin",  "sinh",
-    "sqrt",  "sqrtf", "tan",  "tanh",   "tanhf"};
+    "acos",   "acosh", "asin",  "asinh", "atan",  "atanh", "ceil",  "ceilf",  "cos",
+    "cosh",   "erf",   "erff",  "exp",   "expf",  "expm1", "floor", "floorf", "fma",
+    "fmaf",   "log",   "log1p", "logf",  "pow",   "powf",  "rint",  "rintf",  "round",
+    "roundf", "sin",   "sinh",  "sqrt",  "sqrtf", "tan",   "tanh",  "tanhf"};
 
 /// What the linker must know about an object.
 struct ObjectFacts {

@@ -20,7 +20,7 @@ enum class ExprKind : std::uint8_t {
   kDiv,       ///< float division; for integers truncated towards zero
   kFloorDiv,  ///< integers only, towards minus infinity; with kFloorMod the ones index maths uses
   kFloorMod,
-  kMin,       ///< of floats NaN if an operand is
+  kMin,  ///< of floats NaN if an operand is
   kMax,
   kEq,  ///< comparisons give bool
   kNe,
@@ -33,9 +33,9 @@ enum class ExprKind : std::uint8_t {
   kShiftRight,  ///< arithmetic for signed, logical for unsigned
   kSelect,  ///< args = condition, if true, if false; a load in the arm not chosen is not executed
   kLoad,    ///< buffer, args = one index per dimension
-  kCall,    ///< name = intrinsic: exp, log, expm1, log1p, sqrt, erf, pow, sin, cos, tan, sinh, cosh,
-            ///< tanh and their inverses asin, …, floor, ceil, round (half away from zero), rint
-            ///< (half to even), abs, fma, mulhi_s64 (high half of a product)
+  kCall,  ///< name = intrinsic: exp, log, expm1, log1p, sqrt, erf, pow, sin, cos, tan, sinh, cosh,
+          ///< tanh and their inverses asin, …, softplus, floor, ceil, round (half away from
+          ///< zero), rint (half to even), abs, fma, mulhi_s64 (high half of a product)
 };
 
 enum class Scope : std::uint8_t {

@@ -28,10 +28,7 @@ const std::map<std::string_view, Exact>& ExactFunctions() {
       {"tanh", [](long double x) { return std::tanh(x); }},
       {"erf", [](long double x) { return std::erf(x); }},
       {"sigmoid", [](long double x) { return 1 / (1 + std::exp(-x)); }},
-      {"softplus",
-       [](long double x) {
-         return x < 11000 ? std::log1p(std::exp(x)) : x;
-       }},
+      {"softplus", [](long double x) { return x < 11000 ? std::log1p(std::exp(x)) : x; }},
       {"sin", [](long double x) { return std::sin(x); }},
       {"cos", [](long double x) { return std::cos(x); }},
       {"tan", [](long double x) { return std::tan(x); }},
@@ -72,8 +69,8 @@ void AddEveryExponent(int mantissas, std::vector<T>& values) {
       for (int i = 0; i < mantissas; ++i) {
         const auto part = static_cast<long double>(i) / (mantissas - 1);
         const auto mantissa = static_cast<Bits>(part * static_cast<long double>(kLast));
-        values.push_back(std::bit_cast<T>(static_cast<Bits>(
-            sign << (8 * sizeof(T) - 1) | exponent << kMantissa | mantissa)));
+        values.push_back(std::bit_cast<T>(
+            static_cast<Bits>(sign << (8 * sizeof(T) - 1) | exponent << kMantissa | mantissa)));
       }
     }
   }
@@ -98,11 +95,31 @@ std::vector<T> HardArguments() {
   for (int exponent = 8; exponent < 62; ++exponent) {
     for (const int odd : {1, 3, 5, 7, 9, 11}) around(std::ldexp(odd * (kPi / 2), exponent - 4));
   }
-  for (const long double point :
-       {0.5L, 1.0L, 2.0L, 0.4142135623730951L, 2.414213562373095L, 0.3465735902799726L,
-        0.6931471805599453L, 1.0397207708399179L, 9.0L, 3.92L, 0.625L, 88.0L, 87.3365478515625L,
-        88.72283905206835L, 89.41598629223294L, 103.97207708399179L, 709.782712893384L,
-        710.4758600739439L, 745.1332191019412L, 1e-3L, 0x1p+17L, 0x1p+30L, 1e9L, 1e22L, 1e37L}) {
+  for (const long double point : {0.5L,
+                                  1.0L,
+                                  2.0L,
+                                  0.4142135623730951L,
+                                  2.414213562373095L,
+                                  0.3465735902799726L,
+                                  0.6931471805599453L,
+                                  1.0397207708399179L,
+                                  9.0L,
+                                  3.92L,
+                                  0.625L,
+                                  88.0L,
+                                  87.3365478515625L,
+                                  88.72283905206835L,
+                                  89.41598629223294L,
+                                  103.97207708399179L,
+                                  709.782712893384L,
+                                  710.4758600739439L,
+                                  745.1332191019412L,
+                                  1e-3L,
+                                  0x1p+17L,
+                                  0x1p+30L,
+                                  1e9L,
+                                  1e22L,
+                                  1e37L}) {
     if (point < std::numeric_limits<T>::max()) around(point);
   }
   // Of all numbers of the type, next to a multiple of pi / 2 (Kahan, Muller).
@@ -193,21 +210,20 @@ double StatedForFloat32(const OperatorRow& row) { return row.ulps; }
 double StatedForFloat64(const OperatorRow& row) {
   return row.error == ErrorRule::kPeriodic ? 16 : 3;
 }
-double StatedForFloat64OfGpus(const OperatorRow& row) {
-  return row.name == "erf" ? 10 : 6;
-}
+double StatedForFloat64OfGpus(const OperatorRow& row) { return row.name == "erf" ? 10 : 6; }
 
 class ElementaryTest : public testing::TestWithParam<std::string> {
  protected:
   template <typename T>
   void Check(DataType dtype, double (*bound)(const OperatorRow&)) {
     const std::vector<T> values = HardArguments<T>();
-    Result<KernelRunner> kernel = KernelRunner::Build(
-        MapOf(dtype, std::ssize(values), false), *Target::Parse(GetParam()));
+    Result<KernelRunner> kernel =
+        KernelRunner::Build(MapOf(dtype, std::ssize(values), false), *Target::Parse(GetParam()));
     ASSERT_TRUE(kernel.ok()) << kernel.status().message();
     std::ranges::copy(values, kernel->Data<T>(0));
     kernel->Run();
-    CheckRows<T>(values, [&](std::size_t row) { return kernel->Data<T>(row + 1); }, bound);
+    CheckRows<T>(
+        values, [&](std::size_t row) { return kernel->Data<T>(row + 1); }, bound);
   }
 };
 
@@ -264,8 +280,8 @@ void CheckOnGpu(DataType dtype, double (*bound)(const OperatorRow&)) {
   std::ranges::copy(values, static_cast<T*>(arguments[0]));
   const Status status = kernel->Run(arguments);
   ASSERT_TRUE(status.ok()) << status.message();
-  CheckRows<T>(values,
-               [&](std::size_t row) { return static_cast<const T*>(arguments[row + 1]); }, bound);
+  CheckRows<T>(
+      values, [&](std::size_t row) { return static_cast<const T*>(arguments[row + 1]); }, bound);
 }
 
 TEST(ElementaryOfGpusTest, Float32) { CheckOnGpu<float>(kFloat32, &StatedForFloat32); }
@@ -293,8 +309,9 @@ TEST(ElementaryReferenceTest, IsRoundedOnce) {
     ASSERT_TRUE(result.ok()) << result.status().message();
     results.push_back(*std::move(result));
   }
-  CheckRows<float>(values, [&](std::size_t row) { return results[row].As<float>().data(); },
-                   [](const OperatorRow&) { return 0.501; });
+  CheckRows<float>(
+      values, [&](std::size_t row) { return results[row].As<float>().data(); },
+      [](const OperatorRow&) { return 0.501; });
 }
 
 }  // namespace

@@ -44,9 +44,9 @@ Program Extremes(DataType dtype, bool on_gpu) {
     const Stmt store = MakeStore(program.parameters[2 + i], {at}, values[i]);
     body.push_back(on_gpu ? store : MakeFor(lane, width, LoopKind::kVectorized, store));
   }
-  program.body = on_gpu ? MakeFor(lane, width, LoopKind::kThreadX, MakeBlock(std::move(body)))
-                        : MakeFor(block, kPairs / width, LoopKind::kSerial,
-                                  MakeBlock(std::move(body)));
+  program.body =
+      on_gpu ? MakeFor(lane, width, LoopKind::kThreadX, MakeBlock(std::move(body)))
+             : MakeFor(block, kPairs / width, LoopKind::kSerial, MakeBlock(std::move(body)));
   return program;
 }
 
@@ -103,15 +103,15 @@ TEST_P(ExtremesTest, KeepNanWhereverItStands) {
 TEST_P(ExtremesTest, OfRowsKeepNan) {
   const Buffer x = MakeBuffer("x", kFloat32, {8, 16}), out = MakeBuffer("out", kFloat32, {16});
   const Expr lane = MakeVar("lane"), row = MakeVar("row");
-  const Stmt first = MakeFor(lane, 16, LoopKind::kVectorized,
-                             MakeStore(out, {lane}, MakeFloat(kFloat32, -kInf)));
+  const Stmt first =
+      MakeFor(lane, 16, LoopKind::kVectorized, MakeStore(out, {lane}, MakeFloat(kFloat32, -kInf)));
   const Expr column = MakeVar("column");
   const Stmt next =
       MakeStore(out, {column}, Max(MakeLoad(out, {column}), MakeLoad(x, {row, column})));
-  const Stmt rest = MakeFor(row, 8, LoopKind::kSerial,
-                            MakeFor(column, 16, LoopKind::kVectorized, next));
-  Result<KernelRunner> kernel = KernelRunner::Build(
-      {"rows", {x, out}, 1, MakeBlock({first, rest})}, *Target::Parse(GetParam()));
+  const Stmt rest =
+      MakeFor(row, 8, LoopKind::kSerial, MakeFor(column, 16, LoopKind::kVectorized, next));
+  Result<KernelRunner> kernel = KernelRunner::Build({"rows", {x, out}, 1, MakeBlock({first, rest})},
+                                                    *Target::Parse(GetParam()));
   ASSERT_TRUE(kernel.ok()) << kernel.status().message();
   for (std::size_t i = 0; i < 128; ++i) {
     kernel->Data<float>(0)[i] = i / 16 == i % 16 ? NAN : static_cast<float>(i);

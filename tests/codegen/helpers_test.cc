@@ -16,7 +16,7 @@ namespace tilewright {
 namespace {
 
 constexpr DataType kUInt64{TypeCode::kUInt, 64};
-constexpr DataType kEveryType[] = {kBool,  kInt8,   kInt16,   kInt32,   kInt64,  kUInt8,
+constexpr DataType kEveryType[] = {kBool,   kInt8,   kInt16,  kInt32,   kInt64,   kUInt8,
                                    kUInt16, kUInt32, kUInt64, kFloat16, kFloat32, kFloat64};
 constexpr std::int64_t kElements = 19;
 
@@ -104,16 +104,19 @@ TEST_P(HelpersTest, EveryFunctionLinks) {
     for (const OpKind kind : {OpKind::kAdd, OpKind::kSub, OpKind::kMul, OpKind::kDiv, OpKind::kMax,
                               OpKind::kMin, OpKind::kShiftRight, OpKind::kPow}) {
       if (dtype.is_float() ? kind == OpKind::kShiftRight : kind == OpKind::kPow) continue;
-      map.Add(dtype, {dtype, dtype},
-              [&](const auto& x) { return ElementwiseExpr({kind, {}}, x[0], x[1]); });
+      map.Add(dtype, {dtype, dtype}, [&](const auto& x) {
+        return ElementwiseExpr({kind, {}}, x[0], x[1]);
+      });
     }
     for (const OpKind kind :
-         {OpKind::kRelu, OpKind::kNegate, OpKind::kAbs, OpKind::kLeakyRelu, OpKind::kSigmoid,
-          OpKind::kHardSigmoid, OpKind::kHardSwish, OpKind::kTanh, OpKind::kExp, OpKind::kLog,
-          OpKind::kSqrt, OpKind::kErf, OpKind::kRound, OpKind::kRoundEven, OpKind::kFloor,
-          OpKind::kCeil, OpKind::kSin, OpKind::kCos, OpKind::kTan, OpKind::kAsin, OpKind::kAcos,
-          OpKind::kAtan, OpKind::kSinh, OpKind::kCosh, OpKind::kAsinh, OpKind::kAcosh,
-          OpKind::kAtanh, OpKind::kExpm1, OpKind::kLog1p, OpKind::kSoftplus}) {
+         {OpKind::kRelu,    OpKind::kNegate,      OpKind::kAbs,       OpKind::kLeakyRelu,
+          OpKind::kSigmoid, OpKind::kHardSigmoid, OpKind::kHardSwish, OpKind::kTanh,
+          OpKind::kExp,     OpKind::kLog,         OpKind::kSqrt,      OpKind::kErf,
+          OpKind::kRound,   OpKind::kRoundEven,   OpKind::kFloor,     OpKind::kCeil,
+          OpKind::kSin,     OpKind::kCos,         OpKind::kTan,       OpKind::kAsin,
+          OpKind::kAcos,    OpKind::kAtan,        OpKind::kSinh,      OpKind::kCosh,
+          OpKind::kAsinh,   OpKind::kAcosh,       OpKind::kAtanh,     OpKind::kExpm1,
+          OpKind::kLog1p,   OpKind::kSoftplus}) {
       map.Add(dtype, {dtype}, [&](const auto& x) { return ElementwiseExpr({kind, {}}, x[0], {}); });
     }
   }

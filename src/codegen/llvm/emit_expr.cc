@@ -3,6 +3,7 @@
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -198,27 +199,66 @@ llvm::Value* FunctionEmitter::EmitFloatSum(const Expr& expr) {
     Value* b = EmitExpr(left->args[1]);
     return MulAdd(a, b, subtract ? builder_.CreateFNeg(c) : c);
   }
+  // Of -|x| the sign alone is set.
+  const bool from_zero = left->kind == ExprKind::kFloat && left->float_value == 0;
+  if (subtract && from_zero && right->kind == ExprKind::kCall && right->name == "abs") {
+    return builder_.CreateFNeg(EmitExpr(right));
+  }
   Value* a = EmitExpr(left);
   Value* b = EmitExpr(right);
   Unify(a, b);
   return subtract ? builder_.CreateFSub(a, b) : builder_.CreateFAdd(a, b);
 }
 
-/// The smaller or larger one of two floats, NaN if one of them is. The comparison and the choice are
+/// The smaller or larger one of two floats, NaN if one of them is. A comparison and a choice are
 /// one instruction of x86, which gives its second operand for NaN; so that is all where the other
-/// one is known to be a number. 64-bit Arm has an instruction for what is wanted.
+/// one is known to be a number. Else LLVM's intrinsic looks at its first operand beside that
+/// instruction: of a reduction the new value, so that only one more cycle is between two steps.
 llvm::Value* FunctionEmitter::EmitFloatExtreme(const ExprNode& expr, Value* a, Value* b) {
   const bool min = expr.kind == ExprKind::kMin;
-  if (kernel_.machine == Machine::kArm64) {
-    return builder_.CreateBinaryIntrinsic(
-        min ? llvm::Intrinsic::minimum : llvm::Intrinsic::maximum, a, b);
+  const auto chosen = [&](Value* usual, Value* other) {  // the usual one for NaN
+    Value* beyond =
+        min ? builder_.CreateFCmpOLT(other, usual) : builder_.CreateFCmpOLT(usual, other);
+    return builder_.CreateSelect(beyond, other, usual);
+  };
+  if (NeverNan(expr.args[1])) return chosen(a, b);
+  if (NeverNan(expr.args[0])) return chosen(b, a);
+  const bool has_intrinsic = kernel_.machine == Machine::kX86 || kernel_.machine == Machine::kArm64;
+  if (!has_intrinsic || expr.dtype.bits == 16) {
+    return builder_.CreateSelect(builder_.CreateFCmpUNO(b, b), b, chosen(a, b));
   }
-  const bool b_is_number = NeverNan(expr.args[1]);
-  if (!b_is_number && NeverNan(expr.args[0])) std::swap(a, b);
-  Value* beyond = min ? builder_.CreateFCmpOLT(b, a) : builder_.CreateFCmpOLT(a, b);
-  Value* extreme = builder_.CreateSelect(beyond, b, a);
-  if (b_is_number || NeverNan(expr.args[0])) return extreme;
-  return builder_.CreateSelect(builder_.CreateFCmpUNO(b, b), b, extreme);
+  if (Value* extreme = EmitMaskedExtreme(min, a, b)) return extreme;
+  llvm::CallInst* extreme = llvm::cast<llvm::CallInst>(builder_.CreateBinaryIntrinsic(
+      min ? llvm::Intrinsic::minimum : llvm::Intrinsic::maximum, b, a));
+  extreme->setHasNoSignedZeros(true);
+  return extreme;
+}
+
+/// With AVX-512 the instruction has a mask: where b is no number it stays. The comparison for that
+/// does not depend on a, so a reduction takes no longer than without. Null for other vectors.
+llvm::Value* FunctionEmitter::EmitMaskedExtreme(bool min, Value* a, Value* b) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(a->getType());
+  if (!kernel_.features.avx512 || vector == nullptr || !vector->getElementType()->isFloatTy()) {
+    return nullptr;
+  }
+  Value* extreme = nullptr;
+  switch (vector->getNumElements()) {
+    case 8:
+      extreme = builder_.CreateIntrinsic(
+          min ? llvm::Intrinsic::x86_avx_min_ps_256 : llvm::Intrinsic::x86_avx_max_ps_256, {},
+          {b, a});
+      break;
+    case 16: {
+      constexpr std::uint32_t kRoundAsSet = 4;
+      extreme = builder_.CreateIntrinsic(
+          min ? llvm::Intrinsic::x86_avx512_min_ps_512 : llvm::Intrinsic::x86_avx512_max_ps_512, {},
+          {b, a, builder_.getInt32(kRoundAsSet)});
+      break;
+    }
+    default:
+      return nullptr;
+  }
+  return builder_.CreateSelect(builder_.CreateFCmpORD(b, b), extreme, b);
 }
 
 llvm::Value* FunctionEmitter::EmitArithmetic(const Expr& expr) {

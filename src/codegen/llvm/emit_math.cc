@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "src/codegen/llvm/function_emitter.h"
-#include "src/codegen/llvm/gpu_math.h"
+#include "src/codegen/llvm/math_builder.h"
 
 namespace tilewright::emit {
 namespace {
@@ -26,8 +26,8 @@ constexpr RoundingCall kUnary[] = {
 
 /// Of one argument.
 constexpr std::string_view kElementary[] = {
-    "exp",  "tanh", "erf",  "log",   "sin",   "cos",   "tan",   "asin",
-    "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "expm1", "log1p"};
+    "exp",  "tanh", "erf",  "log",   "sin",   "cos",   "tan",   "asin",  "acos",
+    "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "expm1", "log1p", "softplus"};
 
 }  // namespace
 
@@ -143,11 +143,12 @@ llvm::Value* FunctionEmitter::EmitErf(Value* x) {
   return EmitOddQuotient(x, kNumerator, kDenominator, 3.92);
 }
 
-/// By arithmetic on a GPU and for float32 (the latter but for exp, tanh and erf, which have forms of
-/// their own); else calls the libm function of that name, lane by lane.
+/// By arithmetic on a GPU, for float32 (the latter but for exp, tanh and erf, which have forms of
+/// their own) and what the C library does not have; else calls the libm function of that name, lane
+/// by lane.
 llvm::Value* FunctionEmitter::EmitLibm(const std::string& name, DataType dtype,
                                        const std::vector<Value*>& args) {
-  if (on_gpu() || dtype == kFloat32) {
+  if (on_gpu() || dtype == kFloat32 || name == "softplus") {
     const bool fused = on_gpu() || kernel_.features.avx2 || kernel_.machine == Machine::kArm64;
     if (Value* value = EmitByArithmetic(builder_, name, args, fused)) return value;
     kernel_.Fail(Unsupported("no code for " + name + " of " + DataTypeName(dtype)));
@@ -155,8 +156,8 @@ llvm::Value* FunctionEmitter::EmitLibm(const std::string& name, DataType dtype,
   }
   llvm::Type* type = ScalarType(context_, dtype);
   const std::vector<llvm::Type*> types(args.size(), type);
-  llvm::FunctionCallee callee = kernel_.module.getOrInsertFunction(
-      name, llvm::FunctionType::get(type, types, false));
+  llvm::FunctionCallee callee =
+      kernel_.module.getOrInsertFunction(name, llvm::FunctionType::get(type, types, false));
   auto* function = llvm::cast<llvm::Function>(callee.getCallee());
   function->setDoesNotThrow();
   function->setDoesNotAccessMemory();  // errno is nobody's concern here

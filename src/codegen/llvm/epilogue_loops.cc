@@ -18,8 +18,8 @@ namespace tilewright::emit {
 namespace {
 
 bool IsLong(const Expr& expr) {
-  constexpr std::array<std::string_view, 8> kShort = {"sqrt", "floor", "ceil", "round",    "rint",
-                                                      "abs",  "fma",   "mulhi_s64"};
+  constexpr std::array<std::string_view, 8> kShort = {"sqrt", "floor", "ceil", "round",
+                                                      "rint", "abs",   "fma",  "mulhi_s64"};
   return expr->kind == ExprKind::kCall && std::ranges::find(kShort, expr->name) == kShort.end();
 }
 

@@ -163,6 +163,7 @@ class FunctionEmitter {
   Value* EmitCast(const Expr& expr);
   Value* EmitArithmetic(const Expr& expr);
   Value* EmitFloatExtreme(const ExprNode& expr, Value* a, Value* b);
+  Value* EmitMaskedExtreme(bool min, Value* a, Value* b);
   Value* EmitFloatSum(const Expr& expr);
   Value* EmitIntegerDivision(ExprKind kind, DataType dtype, Value* a, Value* b);
   Value* EmitComparison(const Expr& expr);

@@ -1,8 +1,6 @@
 // Functions by name, and exp, tanh, log, erf and pow: arithmetic in the kernel, by reduction of the
 // argument and a polynomial or a quotient. GPUs have no library for them; CPUs compute those of
 // float32 this way, too, a vector at a time (exp, tanh and erf have faster forms in emit_math.cc).
-#include "src/codegen/llvm/gpu_math.h"
-
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
@@ -19,19 +17,18 @@ using llvm::Value;
 // erf(x) / x by powers of x^2, for |x| < 1, and log(1 - erf(t)) + t^2 by powers of u, which goes
 // from -1 to 1 as t goes from 1 to 6: interpolated at Chebyshev nodes.
 constexpr double kErfNear[] = {
-    1.1283791670955126,     -0.3761263890318005,     0.1128379167080471,
-    -0.02686617061790976,   0.005223977365959462,    -0.0008548312651227978,
-    0.0001205485247844746,  -1.4916378381548186e-05, 1.6392037116329313e-06,
-    -1.7488167066792885e-07, 5.317108147432769e-08,  -5.1521614046285115e-08,
+    1.1283791670955126,     -0.3761263890318005,     0.1128379167080471,    -0.02686617061790976,
+    0.005223977365959462,   -0.0008548312651227978,  0.0001205485247844746, -1.4916378381548186e-05,
+    1.6392037116329313e-06, -1.7488167066792885e-07, 5.317108147432769e-08, -5.1521614046285115e-08,
     3.65041005215208e-08,   -1.4327512495570027e-08, 2.4005303436346205e-09};
 constexpr double kErfFar[] = {
-    -1.862437402148175,      -0.6652489709130165,     0.20779340786112746,
-    -0.0816509097142776,     0.03412841107692827,     -0.014384548421099205,
-    0.00595370453061876,     -0.002373996202983615,   0.0008935760282387048,
-    -0.00030782668299484783, 9.090425294265286e-05,   -1.8445716282728836e-05,
-    -1.4901774121167342e-06, 4.491147721514999e-06,   -3.3908756610426508e-06,
-    2.0450890579968685e-06,  -9.644008292423016e-07,  2.438813749934919e-07,
-    -7.901039981306307e-08,  1.2278010501257688e-07,  -3.652898075735833e-08,
+    -1.862437402148175,      -0.6652489709130165,    0.20779340786112746,
+    -0.0816509097142776,     0.03412841107692827,    -0.014384548421099205,
+    0.00595370453061876,     -0.002373996202983615,  0.0008935760282387048,
+    -0.00030782668299484783, 9.090425294265286e-05,  -1.8445716282728836e-05,
+    -1.4901774121167342e-06, 4.491147721514999e-06,  -3.3908756610426508e-06,
+    2.0450890579968685e-06,  -9.644008292423016e-07, 2.438813749934919e-07,
+    -7.901039981306307e-08,  1.2278010501257688e-07, -3.652898075735833e-08,
     -3.689267462449996e-08,  1.7813280493102707e-08};
 
 /// Whether every lane is this number.
@@ -50,12 +47,15 @@ struct NamedFunction {
   Value* (MathBuilder::*emit)(Value* x);
 };
 constexpr NamedFunction kFunctionsOfOne[] = {
-    {"log", &MathBuilder::Log},     {"tanh", &MathBuilder::Tanh},   {"erf", &MathBuilder::Erf},
-    {"sin", &MathBuilder::Sin},     {"cos", &MathBuilder::Cos},     {"tan", &MathBuilder::Tan},
-    {"asin", &MathBuilder::Asin},   {"acos", &MathBuilder::Acos},   {"atan", &MathBuilder::Atan},
-    {"sinh", &MathBuilder::Sinh},   {"cosh", &MathBuilder::Cosh},   {"asinh", &MathBuilder::Asinh},
-    {"acosh", &MathBuilder::Acosh}, {"atanh", &MathBuilder::Atanh}, {"expm1", &MathBuilder::Expm1},
-    {"log1p", &MathBuilder::Log1p}};
+    {"log", &MathBuilder::Log},          {"tanh", &MathBuilder::Tanh},
+    {"erf", &MathBuilder::Erf},          {"sin", &MathBuilder::Sin},
+    {"cos", &MathBuilder::Cos},          {"tan", &MathBuilder::Tan},
+    {"asin", &MathBuilder::Asin},        {"acos", &MathBuilder::Acos},
+    {"atan", &MathBuilder::Atan},        {"sinh", &MathBuilder::Sinh},
+    {"cosh", &MathBuilder::Cosh},        {"asinh", &MathBuilder::Asinh},
+    {"acosh", &MathBuilder::Acosh},      {"atanh", &MathBuilder::Atanh},
+    {"expm1", &MathBuilder::Expm1},      {"log1p", &MathBuilder::Log1p},
+    {"softplus", &MathBuilder::Softplus}};
 
 }  // namespace
 
@@ -151,8 +151,7 @@ Value* MathBuilder::Pow(Value* x, Value* y) {
   power = at_.CreateSelect(at_.CreateFCmpOEQ(size, Real(1)), Real(1), power);
   Value* whole = at_.CreateFCmpOEQ(Unary(llvm::Intrinsic::floor, y), y);
   Value* half = at_.CreateFMul(y, Real(0.5));
-  Value* odd =
-      at_.CreateAnd(whole, at_.CreateFCmpUNE(Unary(llvm::Intrinsic::floor, half), half));
+  Value* odd = at_.CreateAnd(whole, at_.CreateFCmpUNE(Unary(llvm::Intrinsic::floor, half), half));
   Value* with_sign = at_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, power, x);
   Value* result = at_.CreateSelect(odd, with_sign, power);
   Value* undefined = at_.CreateAnd(at_.CreateFCmpOLT(x, Real(0)), at_.CreateNot(whole));

@@ -19,15 +19,16 @@ Value* MathBuilder::QuarterOfExpm1(Value* x) {
   const double low = wide_ ? -40 : -20, high = wide_ ? 710.5 : 89.5;
   Value* clamped = Choose(at_.CreateFCmpOLT(x, Real(low)), Real(low), x);
   clamped = Choose(at_.CreateFCmpOGT(clamped, Real(high)), Real(high), clamped);
-  Value* n = Unary(llvm::Intrinsic::rint, at_.CreateFMul(clamped, Real(std::numbers::log2e)));
-  n = Choose(IsNan(x), Real(0), n);
+  Value* shifted = Fma(clamped, Real(std::numbers::log2e), Real(Rounder()));
+  Value* n = at_.CreateFSub(shifted, Real(Rounder()));
   Value* r = Fma(n, Real(-Ln2High()), clamped);
   r = Fma(n, Real(-Ln2Low()), r);
   std::vector<double> series;  // of (e^r - 1 - r) / r^2
   double term = 1;
   for (int i = 2; i <= (wide_ ? 14 : 8); ++i) series.push_back(term /= i);
   Value* grown = Fma(at_.CreateFMul(r, r), Polynomial(r, series), r);
-  Value* power = PowerOfTwo(at_.CreateSub(at_.CreateFPToSI(n, integers_), Integer(2)));
+  // The lowest bits of the shifted number are n; the others leave on the left.
+  Value* power = PowerOfTwo(at_.CreateSub(at_.CreateBitCast(shifted, integers_), Integer(2)));
   return Fma(grown, power, at_.CreateFSub(power, Real(0.25)));
 }
 
@@ -42,6 +43,17 @@ Value* MathBuilder::Log1p(Value* x) {
   Value* lost = Choose(at_.CreateFCmpOGT(x, Real(1)), of_large, of_small);
   Value* whole = at_.CreateFAdd(log, at_.CreateFDiv(lost, sum));
   return Choose(at_.CreateFCmpOEQ(Magnitude(log), Real(HUGE_VAL)), log, whole);
+}
+
+/// max(x, 0) + log(1 + e) with e = exp(-|x|): log(1 + e) = 2 artanh(e / (2 + e)), of at most 1/3.
+Value* MathBuilder::Softplus(Value* x) {
+  Value* power = Exp(at_.CreateFNeg(Magnitude(x)));
+  Value* s = at_.CreateFDiv(power, at_.CreateFAdd(power, Real(2)));
+  Value* square = at_.CreateFMul(s, s);
+  std::vector<double> series;
+  for (int i = 1; i <= (wide_ ? 16 : 7); ++i) series.push_back(2.0 / (2 * i + 1));
+  Value* log = Fma(at_.CreateFMul(s, square), Polynomial(square, series), at_.CreateFAdd(s, s));
+  return at_.CreateFAdd(Choose(at_.CreateFCmpOLT(x, Real(0)), Real(0), x), log);
 }
 
 /// (e^a - e^-a) / 2 with g = e^a - 1: (g + g / (g + 1)) / 2.

@@ -4,8 +4,17 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace tilewright::emit {
+
+/// A function of float32 or float64 values (or vectors of them) by arithmetic alone, for machines
+/// without a library and for vectors: exp, tanh, log, erf (of float64), pow and what MathBuilder
+/// has. The value at the builder's position, which may be in another block then, or null for another
+/// name. fused: whether the target multiplies and adds in one instruction.
+llvm::Value* EmitByArithmetic(llvm::IRBuilder<>& builder, const std::string& name,
+                              const std::vector<llvm::Value*>& args, bool fused);
 
 /// Elementary functions of float32 or float64 values, or vectors of them, as arithmetic at the
 /// builder's position. Infinities, zeros and NaNs give what the C library gives. docs/numerics.md
@@ -14,7 +23,8 @@ class MathBuilder {
  public:
   using Value = llvm::Value;
 
-  /// real: the type of the values. fused: whether the target multiplies and adds in one instruction.
+  /// real: the type of the values. fused: whether the target multiplies and adds in one
+  /// instruction.
   MathBuilder(llvm::IRBuilder<>& builder, llvm::Type* real, bool fused);
 
   // gpu_math.cc
@@ -22,7 +32,7 @@ class MathBuilder {
   Value* Exp(Value* x, int down = 0);
   Value* Log(Value* x);
   Value* Tanh(Value* x);
-  Value* Erf(Value* x);           ///< float64 only
+  Value* Erf(Value* x);            ///< float64 only
   Value* Pow(Value* x, Value* y);  ///< float64 only
 
   // trigonometry.cc
@@ -36,6 +46,7 @@ class MathBuilder {
   // hyperbolic.cc
   Value* Expm1(Value* x);
   Value* Log1p(Value* x);
+  Value* Softplus(Value* x);  ///< log(1 + e^x)
   Value* Sinh(Value* x);
   Value* Cosh(Value* x);
   Value* Asinh(Value* x);
@@ -68,6 +79,8 @@ class MathBuilder {
   int Mantissa() const { return wide_ ? 52 : 23; }
   int Bias() const { return wide_ ? 1023 : 127; }
   int Bits() const { return wide_ ? 64 : 32; }
+  /// 1.5 * 2^(bits of the mantissa): adding it rounds to a whole number, which the lowest bits are.
+  double Rounder() const { return wide_ ? 0x1.8p+52 : 0x1.8p+23; }
   // The upper part of ln 2 has so few bits that n times it is exact.
   double Ln2High() const { return wide_ ? 6.93147180369123816490e-01 : 0.693359375; }
   double Ln2Low() const { return wide_ ? 1.90821492927058770002e-10 : -2.12194440054690583e-4; }

@@ -26,16 +26,30 @@ constexpr double kPi = std::numbers::pi;
 
 /// Digits of 1 / (2 pi), the first one worth 1/2; in front of them a word of zeros, for angles with
 /// digits behind the point.
-constexpr std::uint64_t kTurns[] = {
-    0,
-    0x28be60db9391054a, 0x7f09d5f47d4d3770, 0x36d8a5664f10e410, 0x7f9458eaf7aef158,
-    0x6dc91b8e909374b8, 0x01924bba82746487, 0x3f877ac72c4a69cf, 0xba208d7d4baed121,
-    0x3a671c09ad17df90, 0x4e64758e60d4ce7d, 0x272117e2ef7e4a0e, 0xc7fe25fff7816603,
-    0xfbcbc462d6829b47, 0xdb4d9fb3c9f2c26d, 0xd3d18fd9a797fa8b, 0x5d49eeb1faf97c5e,
-    0xcf41ce7de294a4ba, 0x9afed7ec47e35742, 0x1580cc11bf1edaea, 0xfc33ef0826bd0d87};
+constexpr std::uint64_t kTurns[] = {0,
+                                    0x28be60db9391054a,
+                                    0x7f09d5f47d4d3770,
+                                    0x36d8a5664f10e410,
+                                    0x7f9458eaf7aef158,
+                                    0x6dc91b8e909374b8,
+                                    0x01924bba82746487,
+                                    0x3f877ac72c4a69cf,
+                                    0xba208d7d4baed121,
+                                    0x3a671c09ad17df90,
+                                    0x4e64758e60d4ce7d,
+                                    0x272117e2ef7e4a0e,
+                                    0xc7fe25fff7816603,
+                                    0xfbcbc462d6829b47,
+                                    0xdb4d9fb3c9f2c26d,
+                                    0xd3d18fd9a797fa8b,
+                                    0x5d49eeb1faf97c5e,
+                                    0xcf41ce7de294a4ba,
+                                    0x9afed7ec47e35742,
+                                    0x1580cc11bf1edaea,
+                                    0xfc33ef0826bd0d87};
 
-/// pi in parts whose sum has 72 and 159 bits; in parts of 33 bits, whose product with a whole number
-/// of 20 is exact in float64.
+/// pi in parts whose sum has 72 and 159 bits; in parts of 33 bits, whose product with a whole
+/// number of 20 is exact in float64.
 constexpr double kPartsOfFloat32[] = {0x1.921fb6p+1, -0x1.777a5cp-24, -0x1.ee59dap-49};
 constexpr double kPartsOfFloat64[] = {0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53,
                                       -0x1.f1976b7ed8fbcp-109};
@@ -43,9 +57,6 @@ constexpr double kShortParts[] = {0x1.921fb544p+1, 0x1.0b4611a6p-33, 0x1.3198a2e
 
 /// Angles from here on are reduced by integers.
 constexpr double kFarOfFloat32 = 0x1p+17, kFarOfFloat64 = 0x1p+30;
-
-/// 1.5 * 2^(bits of the mantissa): adding it rounds to a whole number, which the lowest bits are.
-double Rounder(bool wide) { return wide ? 0x1.8p+52 : 0x1.8p+23; }
 
 /// Series of sin(r) / r - 1 by r^2 from its first power on, and of cos(r): `terms` of them.
 std::vector<double> SeriesOfSine(int terms) {
@@ -141,8 +152,8 @@ MathBuilder::Angle MathBuilder::ReduceNear(Value* x, Steps steps) {
   const double part = steps.half ? 0.5 : 1;
   Value* turns = at_.CreateFMul(x, Real(1 / (part * kPi)));
   if (steps.between) turns = at_.CreateFSub(turns, Real(0.5));
-  Value* shifted = at_.CreateFAdd(turns, Real(Rounder(wide_)));
-  Value* count = at_.CreateFSub(shifted, Real(Rounder(wide_)));
+  Value* shifted = at_.CreateFAdd(turns, Real(Rounder()));
+  Value* count = at_.CreateFSub(shifted, Real(Rounder()));
   if (steps.between) count = at_.CreateFAdd(count, Real(0.5));
   Value* rest = x;
   for (const double pi : wide_ ? kPartsOfFloat64 : kPartsOfFloat32) {
@@ -158,8 +169,8 @@ MathBuilder::Angle MathBuilder::ReduceNearInDouble(Value* x, Steps steps) {
   Value* value = at_.CreateFPExt(x, wide.real_);
   Value* turns = at_.CreateFMul(value, wide.Real(1 / (part * kPi)));
   if (steps.between) turns = at_.CreateFSub(turns, wide.Real(0.5));
-  Value* shifted = at_.CreateFAdd(turns, wide.Real(Rounder(true)));
-  Value* count = at_.CreateFSub(shifted, wide.Real(Rounder(true)));
+  Value* shifted = at_.CreateFAdd(turns, wide.Real(wide.Rounder()));
+  Value* count = at_.CreateFSub(shifted, wide.Real(wide.Rounder()));
   if (steps.between) count = at_.CreateFAdd(count, wide.Real(0.5));
   for (const double pi : kShortParts) {
     value = at_.CreateFSub(value, at_.CreateFMul(count, wide.Real(part * pi)));
@@ -217,8 +228,8 @@ Value* MathBuilder::Turn(Value* x) {
   std::vector<Value*> products;
   for (std::size_t i = 0; i < 3; ++i) {
     Value* low = at_.CreateLShr(at_.CreateLShr(words[i + 1], Integer(1)), back);
-    products.push_back(at_.CreateMul(
-        wide(digits), wide(at_.CreateOr(at_.CreateShl(words[i], shift), low))));
+    products.push_back(
+        at_.CreateMul(wide(digits), wide(at_.CreateOr(at_.CreateShl(words[i], shift), low))));
   }
   llvm::Constant* const bits = llvm::ConstantInt::get(twice, static_cast<std::uint64_t>(Bits()));
   return at_.CreateAdd(at_.CreateAdd(at_.CreateShl(products[0], bits), products[1]),
@@ -244,8 +255,7 @@ MathBuilder::Angle MathBuilder::ReduceFar(Value* x, Steps steps) {
   Value* high =
       at_.CreateTrunc(at_.CreateAShr(left, static_cast<std::uint64_t>(Bits())), integers_);
   Value* low = at_.CreateUIToFP(at_.CreateTrunc(left, integers_), doubles);
-  Value* sum = at_.CreateFAdd(at_.CreateSIToFP(high, doubles),
-                              at_.CreateFMul(low, constant(unit)));
+  Value* sum = at_.CreateFAdd(at_.CreateSIToFP(high, doubles), at_.CreateFMul(low, constant(unit)));
   Value* rest = at_.CreateFMul(sum, constant(2 * kPi * unit));
   if (!wide_) rest = at_.CreateFPTrunc(rest, real_);
   // No angle is infinite.

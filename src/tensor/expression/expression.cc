@@ -13,14 +13,19 @@ namespace tilewright {
 namespace {
 
 constexpr std::array kFunctions = {
-    ExpressionFunction{"exp", 1},   ExpressionFunction{"log", 1},  ExpressionFunction{"sqrt", 1},
-    ExpressionFunction{"tanh", 1},  ExpressionFunction{"erf", 1},  ExpressionFunction{"pow", 2},
-    ExpressionFunction{"floor", 1}, ExpressionFunction{"ceil", 1}, ExpressionFunction{"round", 1},
-    ExpressionFunction{"rint", 1},  ExpressionFunction{"abs", 1},  ExpressionFunction{"sin", 1},
-    ExpressionFunction{"cos", 1},   ExpressionFunction{"tan", 1},  ExpressionFunction{"asin", 1},
-    ExpressionFunction{"acos", 1},  ExpressionFunction{"atan", 1}, ExpressionFunction{"sinh", 1},
-    ExpressionFunction{"cosh", 1},  ExpressionFunction{"asinh", 1}, ExpressionFunction{"acosh", 1},
-    ExpressionFunction{"atanh", 1}, ExpressionFunction{"expm1", 1}, ExpressionFunction{"log1p", 1},
+    ExpressionFunction{"exp", 1},      ExpressionFunction{"log", 1},
+    ExpressionFunction{"sqrt", 1},     ExpressionFunction{"tanh", 1},
+    ExpressionFunction{"erf", 1},      ExpressionFunction{"pow", 2},
+    ExpressionFunction{"floor", 1},    ExpressionFunction{"ceil", 1},
+    ExpressionFunction{"round", 1},    ExpressionFunction{"rint", 1},
+    ExpressionFunction{"abs", 1},      ExpressionFunction{"sin", 1},
+    ExpressionFunction{"cos", 1},      ExpressionFunction{"tan", 1},
+    ExpressionFunction{"asin", 1},     ExpressionFunction{"acos", 1},
+    ExpressionFunction{"atan", 1},     ExpressionFunction{"sinh", 1},
+    ExpressionFunction{"cosh", 1},     ExpressionFunction{"asinh", 1},
+    ExpressionFunction{"acosh", 1},    ExpressionFunction{"atanh", 1},
+    ExpressionFunction{"expm1", 1},    ExpressionFunction{"log1p", 1},
+    ExpressionFunction{"softplus", 1},
 };
 
 constexpr std::array<std::string_view, 7> kReductionNames = {"",        "sum",    "max",   "min",

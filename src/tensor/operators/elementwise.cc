@@ -60,10 +60,8 @@ constexpr OperatorRow kBinary[] = {
      .relay = "divide",
      .domain = Domain::kDivisor,
      .type = &TypeOfBinary,
-     .element =
-         [](const Attributes&, const Expr& a, const Expr& b) {
-           return a.dtype().is_float() ? Div(a, b) : IntegerDiv(a, b);
-         },
+     .element = [](const Attributes&, const Expr& a,
+                   const Expr& b) { return a.dtype().is_float() ? Div(a, b) : IntegerDiv(a, b); },
      .values = &ValuesOfBinary<[](auto x, auto y) { return reference::Divide(x, y); }>},
     {.kind = OpKind::kMax,
      .name = "max",
@@ -123,7 +121,8 @@ constexpr OperatorRow kUnary[] = {
      .type = &TypeOfUnary,
      .element = [](const Attributes&, const Expr& a,
                    const Expr&) { return Max(a, Const(a.dtype(), 0)); },
-     .values = &ValuesOfUnary<[]<typename T>(const Attributes&, T x) { return std::max(x, T{0}); }>},
+     .values =
+         &ValuesOfUnary<[]<typename T>(const Attributes&, T x) { return std::max(x, T{0}); }>},
     {.kind = OpKind::kClip,
      .name = "clip",
      .family = OpFamily::kUnary,
@@ -367,10 +366,9 @@ constexpr OperatorRow kUnary[] = {
          [](const Attributes& attributes, const Expr& a, const Expr&) {
            return FixedPointMultiply(a, attributes.multiplier, attributes.shift);
          },
-     .values =
-         &ValuesOfUnary<[](const Attributes& attributes, std::same_as<std::int32_t> auto x) {
-           return reference::FixedPoint(x, attributes.multiplier, attributes.shift);
-         }>},
+     .values = &ValuesOfUnary<[](const Attributes& attributes, std::same_as<std::int32_t> auto x) {
+       return reference::FixedPoint(x, attributes.multiplier, attributes.shift);
+     }>},
     {.kind = OpKind::kSin,
      .name = "sin",
      .family = OpFamily::kUnary,
@@ -516,12 +514,7 @@ constexpr OperatorRow kUnary[] = {
      .never_negative = true,
      .ulps = 4,
      .type = &TypeOfFloatFunction,
-     .element =
-         [](const Attributes&, const Expr& a, const Expr&) {
-           const Expr zero = Const(a.dtype(), 0);
-           const Expr power = Call("exp", zero - Call("abs", a));
-           return Max(a, zero) + Call("log1p", power);
-         },
+     .element = [](const Attributes&, const Expr& a, const Expr&) { return Call("softplus", a); },
      .values = &ValuesOfFunction<[](auto x) {
        return x < 0 ? std::log1p(std::exp(x)) : x + std::log1p(std::exp(-x));
      }>},

@@ -227,12 +227,31 @@ struct FunctionOfOne {
   double (*compute)(double);
 };
 constexpr FunctionOfOne kFunctionsOfOne[] = {
-    {"exp", std::exp},     {"log", std::log},     {"sqrt", std::sqrt},   {"tanh", std::tanh},
-    {"erf", std::erf},     {"sin", std::sin},     {"cos", std::cos},     {"tan", std::tan},
-    {"asin", std::asin},   {"acos", std::acos},   {"atan", std::atan},   {"sinh", std::sinh},
-    {"cosh", std::cosh},   {"asinh", std::asinh}, {"acosh", std::acosh}, {"atanh", std::atanh},
-    {"expm1", std::expm1}, {"log1p", std::log1p}, {"floor", std::floor}, {"ceil", std::ceil},
-    {"round", std::round}, {"rint", std::nearbyint}, {"abs", std::fabs}};
+    {"exp", std::exp},
+    {"log", std::log},
+    {"sqrt", std::sqrt},
+    {"tanh", std::tanh},
+    {"erf", std::erf},
+    {"sin", std::sin},
+    {"cos", std::cos},
+    {"tan", std::tan},
+    {"asin", std::asin},
+    {"acos", std::acos},
+    {"atan", std::atan},
+    {"sinh", std::sinh},
+    {"cosh", std::cosh},
+    {"asinh", std::asinh},
+    {"acosh", std::acosh},
+    {"atanh", std::atanh},
+    {"expm1", std::expm1},
+    {"log1p", std::log1p},
+    {"floor", std::floor},
+    {"ceil", std::ceil},
+    {"round", std::round},
+    {"rint", std::nearbyint},
+    {"abs", std::fabs},
+    {"softplus",
+     [](double x) { return x < 0 ? std::log1p(std::exp(x)) : x + std::log1p(std::exp(-x)); }}};
 
 double FunctionOf(const std::string& name, double x, double y) {
   if (name == "pow") return std::pow(x, y);
@@ -243,8 +262,7 @@ void CalledLanes(const ExpressionNode& node, const Lanes& a, const Lanes* b, std
                  Lanes& out) {
   const bool rounds = node.function == "floor" || node.function == "ceil" ||
                       node.function == "round" || node.function == "rint" || node.function == "abs";
-  const bool periodic =
-      node.function == "sin" || node.function == "cos" || node.function == "tan";
+  const bool periodic = node.function == "sin" || node.function == "cos" || node.function == "tan";
   const double unit = rounds ? 0 : kUnitsOfFunctions * RoundingOf(node.dtype);
   out.exact = rounds && a.exact;
   for (std::size_t i = 0; i < count; ++i) {

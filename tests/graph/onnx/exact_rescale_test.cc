@@ -47,9 +47,9 @@ void AddParameters(OnnxBuilder& model, const std::string& name, const Quantized&
 // Scales whose quotients have halves among their multiples, exactly or nearly, and others.
 std::vector<std::pair<float, float>> ScalePairs() {
   std::vector<std::pair<float, float>> pairs = {
-      {0.1F, 0.2F},    {0.05F, 0.1F},    {0.3F, 0.2F},     {0.7F, 0.4F},    {0.07F, 0.14F},
-      {0.0235F, 0.047F}, {1.1F, 0.2F},   {0.013F, 0.026F}, {0.9F, 0.6F},    {0.11F, 0.02F},
-      {3.0F, 2.0F},    {0.0157F, 0.0314F}, {0.333F, 0.666F}, {0.021F, 0.006F}, {0.1F, 0.3F}};
+      {0.1F, 0.2F},      {0.05F, 0.1F},      {0.3F, 0.2F},     {0.7F, 0.4F},     {0.07F, 0.14F},
+      {0.0235F, 0.047F}, {1.1F, 0.2F},       {0.013F, 0.026F}, {0.9F, 0.6F},     {0.11F, 0.02F},
+      {3.0F, 2.0F},      {0.0157F, 0.0314F}, {0.333F, 0.666F}, {0.021F, 0.006F}, {0.1F, 0.3F}};
   for (std::uint64_t i = 0; i < 60; ++i) {
     const auto part = [&](std::uint64_t which) {
       return 0.001F * static_cast<float>(1 + SeededElement(i, which) % 400U);

@@ -1,5 +1,5 @@
-// Numbers at the edges: NaN goes through what compares, infinities through sums of exponentials, and
-// functions made of several operators keep their digits over all exponents.
+// Numbers at the edges: NaN goes through what compares, infinities through sums of exponentials,
+// and functions made of several operators keep their digits over all exponents.
 
 #include <gtest/gtest.h>
 
@@ -78,14 +78,13 @@ TEST(OnnxHardNumbers, NanIsTheExtremeThatArgMaxFinds) {
 }
 
 TEST(OnnxHardNumbers, AreaCosineOfWhatHasNoneIsNan) {
-  const Tensor y =
-      OneOperator("Acosh", Row({-kInf, -1e30, -1e9, -2, -1, 0, 0.99}), 22).Run();
+  const Tensor y = OneOperator("Acosh", Row({-kInf, -1e30, -1e9, -2, -1, 0, 0.99}), 22).Run();
   for (std::int64_t i = 0; i < y.elements(); ++i) EXPECT_TRUE(std::isnan(y.At(i))) << i;
 }
 
 TEST(OnnxHardNumbers, LogSumExpOfInfinities) {
-  const Array x{{5, 3}, {-kInf, 0,    1,    -kInf, -kInf, -kInf, kInf, 0,
-                         1,     kInf, -kInf, 2,     kNan,  kInf,  0}};
+  const Array x{{5, 3},
+                {-kInf, 0, 1, -kInf, -kInf, -kInf, kInf, 0, 1, kInf, -kInf, 2, kNan, kInf, 0}};
   const Doubles expected = {std::log1p(M_E), -kInf, kInf, kInf, kNan};
   for (const DataType dtype : {kFloat16, kFloat32, kFloat64}) {
     for (const std::int64_t keep : {0, 1}) {
@@ -101,8 +100,8 @@ struct WideCase {
   const char* op;
   std::vector<std::pair<const char*, float>> attributes;
   std::function<long double(long double)> function;
-  double ulps;           // units in the last place of the result
-  double of_x = 0;       // and parts of x of 2^-24: digits that the formula loses, as stated
+  double ulps;      // units in the last place of the result
+  double of_x = 0;  // and parts of x of 2^-24: digits that the formula loses, as stated
 };
 
 const WideCase kWide[] = {
@@ -113,15 +112,10 @@ const WideCase kWide[] = {
      {{"alpha", 1.5F}, {"gamma", 1.25F}},
      [](long double x) { return 1.25L * (x < 0 ? 1.5L * std::expm1(x) : x); },
      2},
-    {"Softplus",
-     {},
-     [](long double x) { return x < 11000 ? std::log1p(std::exp(x)) : x; },
-     0.51},
+    {"Softplus", {}, [](long double x) { return x < 11000 ? std::log1p(std::exp(x)) : x; }, 0.51},
     {"Mish",
      {},
-     [](long double x) {
-       return x * std::tanh(x < 11000 ? std::log1p(std::exp(x)) : x);
-     },
+     [](long double x) { return x * std::tanh(x < 11000 ? std::log1p(std::exp(x)) : x); },
      2.5,
      0x1p-120},
     {"Swish", {}, [](long double x) { return x / (1 + std::exp(-x)); }, 2, 0x1p-120},
@@ -134,8 +128,8 @@ TEST(OnnxHardNumbers, ComposedFunctionsAreAsCloseAsStated) {
   for (const std::uint32_t sign : {0U, 1U}) {
     for (std::uint32_t exponent = 0; exponent < 255; ++exponent) {
       for (std::uint32_t i = 0; i < 16; ++i) {
-        x.v.push_back(static_cast<double>(
-            std::bit_cast<float>(sign << 31 | exponent << 23 | i * 0x7ffffU)));
+        x.v.push_back(
+            static_cast<double>(std::bit_cast<float>(sign << 31 | exponent << 23 | i * 0x7ffffU)));
       }
     }
   }
@@ -151,8 +145,7 @@ TEST(OnnxHardNumbers, ComposedFunctionsAreAsCloseAsStated) {
       if (std::isinf(expected)) continue;
       const float size = std::fabs(expected);
       const double unit = static_cast<double>(std::nextafter(size, HUGE_VALF)) - double{size};
-      const double apart =
-          std::fabs(y.At(i) - static_cast<double>(c.function(given)));
+      const double apart = std::fabs(y.At(i) - static_cast<double>(c.function(given)));
       const double bound = c.ulps * unit + c.of_x * 0x1p-24 * std::fabs(given);
       EXPECT_LE(apart, bound) << c.op << "(" << given << ") = " << y.At(i);
       worst = std::max(worst, apart / unit);

@@ -175,8 +175,7 @@ int EmitActivation(OnnxNode& node, const NamedActivation& activation, int data) 
   } else if (name == "leakyrelu") {
     op.kind = OpKind::kLeakyRelu;
   } else {
-    op = {name == "sigmoid" ? OpKind::kSigmoid
-                            : (name == "tanh" ? OpKind::kTanh : OpKind::kRelu),
+    op = {name == "sigmoid" ? OpKind::kSigmoid : (name == "tanh" ? OpKind::kTanh : OpKind::kRelu),
           {}};
   }
   return node.Emit(op, {data});

@@ -11,11 +11,11 @@ void ImportFunction(OnnxNode& node) {
 }
 
 constexpr OnnxHandlerEntry kTrigonometryHandlers[] = {
-    {"Acos", &ImportFunction<OpKind::kAcos>},   {"Acosh", &ImportFunction<OpKind::kAcosh>},
-    {"Asin", &ImportFunction<OpKind::kAsin>},   {"Asinh", &ImportFunction<OpKind::kAsinh>},
-    {"Atan", &ImportFunction<OpKind::kAtan>},   {"Atanh", &ImportFunction<OpKind::kAtanh>},
-    {"Cos", &ImportFunction<OpKind::kCos>},     {"Cosh", &ImportFunction<OpKind::kCosh>},
-    {"Sin", &ImportFunction<OpKind::kSin>},     {"Sinh", &ImportFunction<OpKind::kSinh>},
+    {"Acos", &ImportFunction<OpKind::kAcos>}, {"Acosh", &ImportFunction<OpKind::kAcosh>},
+    {"Asin", &ImportFunction<OpKind::kAsin>}, {"Asinh", &ImportFunction<OpKind::kAsinh>},
+    {"Atan", &ImportFunction<OpKind::kAtan>}, {"Atanh", &ImportFunction<OpKind::kAtanh>},
+    {"Cos", &ImportFunction<OpKind::kCos>},   {"Cosh", &ImportFunction<OpKind::kCosh>},
+    {"Sin", &ImportFunction<OpKind::kSin>},   {"Sinh", &ImportFunction<OpKind::kSinh>},
     {"Tan", &ImportFunction<OpKind::kTan>},
 };
 

@@ -113,8 +113,7 @@ Pairs PairsOf(OnnxNode& node, OpKind kind, const QuantizedForm& a, const Quantiz
 bool ShortFormAgrees(const Pairs& pairs, bool a_leads, const QuantizedRange& range) {
   const auto scale = static_cast<float>(range.scale);
   if (pairs.kind == OpKind::kMul || pairs.scale_a == pairs.scale_b) {
-    const float from =
-        pairs.kind == OpKind::kMul ? pairs.scale_a * pairs.scale_b : pairs.scale_a;
+    const float from = pairs.kind == OpKind::kMul ? pairs.scale_a * pairs.scale_b : pairs.scale_a;
     const float factor = from / scale;
     return pairs.Agree(range, [&](std::size_t i, std::size_t j) {
       return pairs.Joined(pairs.a[i], pairs.b[j]) * factor;
@@ -126,8 +125,7 @@ bool ShortFormAgrees(const Pairs& pairs, bool a_leads, const QuantizedRange& ran
   for (float& value : leading) value *= (a_leads ? pairs.scale_a : pairs.scale_b) / unit;
   const auto factor = static_cast<float>(static_cast<double>(unit) / range.scale);
   return pairs.Agree(range, [&](std::size_t i, std::size_t j) {
-    return (a_leads ? pairs.Joined(leading[i], pairs.b[j])
-                    : pairs.Joined(pairs.a[i], leading[j])) *
+    return (a_leads ? pairs.Joined(leading[i], pairs.b[j]) : pairs.Joined(pairs.a[i], leading[j])) *
            factor;
   });
 }
@@ -149,8 +147,7 @@ int EmitExactRescale(OnnxNode& node, const QuantizedForm& form, const QuantizedR
   constexpr int kMostBits = 16;
   if (!node.ok() || node.requantize() == Requantize::kByIntegers) return -1;
   if (!IsStored(node, form, kMostBits) || !IsFinite(form.meaning.scales)) return -1;
-  const std::vector<float> offsets =
-      Offsets(node.TypeOf(form.id).dtype, form.meaning.zero_point);
+  const std::vector<float> offsets = Offsets(node.TypeOf(form.id).dtype, form.meaning.zero_point);
   Tensor factors = FactorsOf(node, form, range.scale);
   bool exact = true;
   for (std::size_t i = 0; i < form.meaning.scales.size() && exact; ++i) {
@@ -181,8 +178,7 @@ int EmitExactPair(OnnxNode& node, OpKind kind, const QuantizedForm& a, const Qua
   const int real_a = real(a), real_b = real(b);
   const int joined = node.Emit(kind, {real_a, real_b});
   if (const auto factor = ReciprocalOf(pairs, range)) {
-    const int scaled =
-        node.Emit(OpKind::kMul, joined, static_cast<double>(*factor));
+    const int scaled = node.Emit(OpKind::kMul, joined, static_cast<double>(*factor));
     return EmitRounded(node, scaled, range);
   }
   return EmitRounded(node, node.Emit(OpKind::kDiv, joined, range.scale), range);

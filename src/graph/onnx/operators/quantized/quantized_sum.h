@@ -8,8 +8,8 @@ namespace tilewright {
 /// q - zero_point of the form's numbers, as int32; floats as they are.
 int EmitOffset(OnnxNode& node, const QuantizedForm& form);
 
-/// value * factors in float32, as a number of its own: a bound that binds nothing keeps machines with
-/// fused multiply-add from rounding only the sum that follows, where others round both.
+/// value * factors in float32, as a number of its own: a bound that binds nothing keeps machines
+/// with fused multiply-add from rounding only the sum that follows, where others round both.
 int EmitRoundedProduct(OnnxNode& node, int value, Tensor factors);
 
 /// a + b (kind kAdd) or a - b (kSub) of values that stand for quantized numbers of different
