@@ -1,5 +1,6 @@
 // Examples in the documents are read by the program as they are written: command lines by its
-// argument parser, schedules and expressions by their parsers. Every config of a schedule is legal.
+// argument parser, schedules and expressions by their parsers. Every config of a schedule that its
+// requirements allow is legal.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,8 +19,8 @@
 #include "search/tuner.h"
 #include "src/base/files/file.h"
 #include "src/base/strings.h"
-#include "src/tensor/expression/expression.h"
 #include "src/templates/text/text_template.h"
+#include "src/tensor/expression/expression.h"
 
 namespace tilewright::cli {
 namespace {
@@ -53,7 +54,8 @@ std::vector<DocsBlock> AllBlocks() {
   std::vector<std::string> paths = {"README.md"};
   for (const auto& entry :
        std::filesystem::directory_iterator(std::string(TILEWRIGHT_SOURCE_DIR) + "/docs")) {
-    if (entry.path().extension() == ".md") paths.push_back("docs/" + entry.path().filename().string());
+    if (entry.path().extension() == ".md")
+      paths.push_back("docs/" + entry.path().filename().string());
   }
   std::ranges::sort(paths);
   std::vector<DocsBlock> blocks;
@@ -72,8 +74,11 @@ std::vector<std::string> ShellWords(const std::string& line) {
   char quote = 0;
   for (const char c : line + " ") {
     if (quote != 0) {
-      if (c == quote) quote = 0;
-      else word += c;
+      if (c == quote) {
+        quote = 0;
+      } else {
+        word += c;
+      }
     } else if (c == '\'' || c == '"') {
       quote = c;
       begun = true;
@@ -148,17 +153,24 @@ TEST(DocsTest, SchedulesAreLegal) {
     ASSERT_TRUE(AddScheduleText(templates, *std::move(schedule)).ok());
     for (const char* key : {"dense(float32[4,32]MK,float32[48,32]NK)->float32",
                             "dense(float32[37,65]MK,float32[130,65]NK)->float32"}) {
-      for (const char* target : {"llvm -mcpu=core-avx2", "llvm -mcpu=znver4", "llvm -mcpu=x86-64"}) {
+      for (const char* target :
+           {"llvm -mcpu=core-avx2", "llvm -mcpu=znver4", "llvm -mcpu=x86-64"}) {
         for (const char* epilogue : {"", "relu"}) {
           const Task task = {*Workload::Parse(key), *Target::Parse(target)};
           const auto space = search::MakeSearchSpace(templates, task, *Epilogue::Parse(epilogue));
           ASSERT_TRUE(space.ok()) << block.place << ": " << space.status().message();
           const search::TemplateInspector inspector(*space);
+          std::int64_t legal = 0;
           for (std::int64_t i = 0; i < space->size(); ++i) {
             const Status status = inspector.Check({0, i});
-            EXPECT_TRUE(status.ok()) << block.place << ": config " << i << " for " << key << " on "
-                                     << target << ": " << status.message();
+            legal += status.ok() ? 1 : 0;
+            // What `require` says is no mistake of the text.
+            const bool required = status.message().find("does not hold") != std::string::npos;
+            EXPECT_TRUE(status.ok() || required)
+                << block.place << ": config " << i << " for " << key << " on " << target << ": "
+                << status.message();
           }
+          EXPECT_GT(2 * legal, space->size()) << block.place << " for " << key << " on " << target;
           ++checked;
         }
       }

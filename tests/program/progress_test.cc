@@ -31,7 +31,7 @@ TEST(ProgressTest, ATerminalHasABarThatGoesAway) {
     progress.Tell(2, 4, "not so soon");
   }
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "\r\x1b[2Kcompile [######..................] 25 %  eta 6s  conv2d ?[31m\r\x1b[2K");
+            "\r\x1b[2Kcompile [######..................] 25 %  eta 6s  conv2d \\x1b[31m\r\x1b[2K");
 }
 
 TEST(ProgressTest, ALogHasALineNowAndThen) {

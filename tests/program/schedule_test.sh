@@ -43,6 +43,20 @@ expect 0 package verify "$package" --key key.pub
 expect 0 query "$task" --package "$package" --key key.pub --no-packages
 has 'hit' out
 
+# The example of the document, with the commands that it shows.
+awk '/^```/ { inside = !inside; next } inside && /^# Dense layers/ { shown = 1 } inside && shown' \
+  "$source_folder/docs/schedules.md" | sed '/^tilewright /,$d' >rows.tws
+expect 0 space "$task" --schedule rows.tws
+rows=$(grep -oE 'schedule/rows-[a-z2-7]{32}' out | head -n 1)
+expect 0 tune "$task" --schedule rows.tws --template "$rows" --strategy grid --trials 6 --records rows.db --json
+grep -q '"failures":{}' out || fail "configs of the example fail: $(head -c 600 out)"
+# None of whose configs is legal.
+printf '%s\n' 'schedule bad for dense on llvm' 'knob rows = {1, 2}' 'sum = stage("reduce")' \
+  'o, i = split(axis(sum, 0), rows)' 'vectorize(axis(sum, 1))' >bad.tws
+expect 2 tune "$task" --schedule bad.tws --trials 6 --records rows.db
+has 'none of 2 configs is legal' err
+has 'is not innermost (2 configs)' err
+
 printf 'schedule a for dense on llvm\nx = axis(stage("reduce"), 0\n' >wrong.tws
 expect 2 space "$task" --schedule wrong.tws
 has "wrong.tws:3:1: the end, expected ','" err

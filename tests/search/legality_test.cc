@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TuneTask DenseTask() {
+TuneTask SmallDenseTask() {
   TuneTask task;
   task.task.workload = *Workload::Parse("dense(float32[4,32]MK,float32[48,32]NK)->float32");
   task.task.target = *Target::Parse("llvm -mcpu=core-avx2");
@@ -37,7 +37,7 @@ TEST(LegalityTest, SaysWhyNoConfigIsLegal) {
       "require rows < 4 else \"too many rows\"\n"
       "sum = stage(\"reduce\")\no, i = split(axis(sum, 0), rows)\nvectorize(axis(sum, 1))\n",
       templates);
-  const Status status = CheckTemplate(templates, key, {DenseTask()});
+  const Status status = CheckTemplate(templates, key, {SmallDenseTask()});
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(status.message(), HasSubstr(key + ": none of 3 configs is legal: "));
   EXPECT_THAT(status.message(), HasSubstr("is not innermost (2 configs)"));
@@ -50,12 +50,12 @@ TEST(LegalityTest, OneLegalConfigIsEnough) {
       "schedule good for dense on llvm\nknob rows = {1, 2, 4}\nrequire rows == 4\n"
       "sum = stage(\"reduce\")\no, i = split(axis(sum, 0), rows)\n",
       templates);
-  EXPECT_TRUE(CheckTemplate(templates, key, {DenseTask()}).ok());
-  const auto space = MakeSearchSpace(templates, DenseTask().task, {});
+  EXPECT_TRUE(CheckTemplate(templates, key, {SmallDenseTask()}).ok());
+  const auto space = MakeSearchSpace(templates, SmallDenseTask().task, {});
   ASSERT_TRUE(space.ok());
   EXPECT_GT(CheckConfigs(*space).legal, 0);
   // It serves none of these tasks: that is another matter.
-  TuneTask other = DenseTask();
+  TuneTask other = SmallDenseTask();
   other.task.workload = *Workload::Parse(
       "conv2d(float32[1,8,8,8]NCHW,float32[8,8,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");
   EXPECT_TRUE(CheckTemplate(templates, key, {other}).ok());

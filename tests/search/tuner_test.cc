@@ -343,7 +343,7 @@ TEST_F(TunerTest, LimitsCountWhatTheLogHas) {
 // Whatever the limits on the way, the search is the one that was not stopped.
 TEST_F(TunerTest, StoppedUnderOtherLimitsItGoesOnAsIfItHadNot) {
   const std::vector<TuneTask> tasks = {Dense(256)};
-  ASSERT_TRUE(Run(tasks, Settings("genetic", 80)).ok());
+  ASSERT_TRUE(Run(tasks, Settings("grid", 80)).ok());
   const auto expected = std::exchange(submitted_, {});
   NewStore();
   std::int64_t done = 0;
@@ -351,7 +351,8 @@ TEST_F(TunerTest, StoppedUnderOtherLimitsItGoesOnAsIfItHadNot) {
   const std::int64_t limits[] = {400, 13, 13, 30, 22, 24, 26, 30, 80, 80};
   for (std::size_t life = 0; life < std::size(stops); ++life) {
     StopAfter observer(stops[life]);
-    const auto report = Run(tasks, Settings("genetic", limits[life]), &observer);
+    // Another strategy would propose other points where a limit cuts a batch short.
+    const auto report = Run(tasks, Settings("grid", limits[life]), &observer);
     ASSERT_TRUE(report.ok()) << report.status().message();
     EXPECT_EQ(observer.resumed, done);
     EXPECT_LE(report->trials, std::max(done, limits[life])) << life;
