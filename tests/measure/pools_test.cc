@@ -8,6 +8,7 @@
 #include "measure/kernel_message.h"
 #include "measure/supervisor/build_pool.h"
 #include "measure/supervisor/runner_pool.h"
+#include "measure/worker/inputs.h"
 #include "src/base/files/file.h"
 #include "tests/measure/fake_transport.h"
 #include "tests/measure/process_fixture.h"
