@@ -163,6 +163,8 @@ class Dispatcher {
   void KeepTrial(OrderBook::Entry& entry, const DeviceName& device, Trial trial);
   bool MustConfirm(const OrderBook::Entry& entry, const DeviceName& device,
                    const Trial& trial) const;
+  void ConfirmTrial(Rebuild rebuild);
+  void ConfirmWaiting(const std::string& task);
   void ConfirmBuilt(Rebuild rebuild);
   void TakeRebuilt();
   void Rebuilt(Rebuild rebuild, const std::string& why, bool differs);
@@ -240,6 +242,9 @@ class Dispatcher {
   double silent_seconds_ = 0;              // since the broker last answered
   std::unique_ptr<Bench> own_bench_;                 // null: none was needed, or none can be made
   std::map<std::uint64_t, Rebuild> rebuilding_;      // by their numbers there
+  /// By task of which a trial is being confirmed: those that came meanwhile. Most need no build, as
+  /// they are slower than that one.
+  std::map<std::string, std::vector<Rebuild>> unconfirmed_;
   std::map<std::string, std::string> own_built_;     // by candidate: BuiltText of what was built here
   std::set<std::string> distrusted_;                 // workers whose artifacts were others here
   std::uint64_t next_rebuild_ = 1;

@@ -47,6 +47,28 @@ bool Dispatcher::MustConfirm(const OrderBook::Entry& entry, const DeviceName& de
   return best == best_.end() || best->second <= 0 || trial.value / scale <= best->second;
 }
 
+void Dispatcher::ConfirmTrial(Rebuild rebuild) {
+  const auto [found, first] = unconfirmed_.try_emplace(TaskText(rebuild.candidate));
+  if (first) return ConfirmBuilt(std::move(rebuild));
+  found->second.push_back(std::move(rebuild));
+}
+
+void Dispatcher::ConfirmWaiting(const std::string& task) {
+  auto node = unconfirmed_.extract(task);
+  if (node.empty()) return;
+  std::vector<Rebuild>& waiting = node.mapped();
+  std::ranges::stable_sort(waiting, {}, [](const Rebuild& one) { return one.trial.value; });
+  for (Rebuild& one : waiting) {
+    OrderBook::Entry* entry = book_.Find(one.sequence);
+    if (entry == nullptr) continue;
+    if (MustConfirm(*entry, one.device, one.trial)) {
+      ConfirmTrial(std::move(one));
+    } else {
+      KeepTrial(*entry, one.device, std::move(one.trial));
+    }
+  }
+}
+
 void Dispatcher::ConfirmBuilt(Rebuild rebuild) {
   const auto known = own_built_.find(CandidateText(rebuild.candidate));
   if (known != own_built_.end()) {
@@ -96,8 +118,10 @@ void Dispatcher::Rebuilt(Rebuild rebuild, const std::string& why, bool differs) 
     Distrust(rebuild.builder, why + ": " + rebuild.candidate.template_key + " " +
                                   rebuild.candidate.config.ToString());
   }
-  if (rebuild.sequence != 0) return RebuiltSearch(std::move(rebuild), why);
-  RebuiltRacer(std::move(rebuild), why);
+  if (rebuild.sequence == 0) return RebuiltRacer(std::move(rebuild), why);
+  const std::string task = TaskText(rebuild.candidate);
+  RebuiltSearch(std::move(rebuild), why);
+  ConfirmWaiting(task);
 }
 
 void Dispatcher::RebuiltSearch(Rebuild rebuild, const std::string& why) {

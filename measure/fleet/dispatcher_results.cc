@@ -363,7 +363,7 @@ void Dispatcher::AcceptBuilt(OrderBook::Entry& entry, const DeviceName& device,
 void Dispatcher::AcceptTrial(OrderBook::Entry& entry, const DeviceName& device, Trial trial) {
   if (!MustConfirm(entry, device, trial)) return KeepTrial(entry, device, std::move(trial));
   const Aim& aim = aims_.at(entry.order.sequence);
-  ConfirmBuilt({entry.order.candidates.front(), entry.order.built.front(), aim.builder,
+  ConfirmTrial({entry.order.candidates.front(), entry.order.built.front(), aim.builder,
                 entry.order.sequence, device, std::move(trial), {}});
 }
 

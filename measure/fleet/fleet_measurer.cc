@@ -102,8 +102,11 @@ int FleetMeasurer::capacity() const {
   constexpr int kLeast = 8;
   // What is on its way to the store, where devices answer sooner than that takes.
   constexpr double kStoreSeconds = 0.25;
-  return std::max(
-      {kLeast, 2 * dispatcher_.roster().measure_slots(), static_cast<int>(kStoreSeconds * rate_)});
+  // Devices say how much they take, and each order is kept here.
+  constexpr int kMost = 1 << 16;
+  return std::clamp(std::max(2 * dispatcher_.roster().measure_slots(),
+                             static_cast<int>(std::min<double>(kMost, kStoreSeconds * rate_))),
+                    kLeast, kMost);
 }
 
 TimeSplit FleetMeasurer::time_split() const {

@@ -40,7 +40,8 @@ bool WorkerCore::KeepsJob(const JobName& name, bool builds) {
 std::string WorkerCore::WhyNever(const Order& order, bool builds) const {
   const Candidate& candidate = order.candidates.front();
   const Target& target = candidate.task.target;
-  if (DeviceTraitsOf(target).name.empty()) {
+  const DeviceTraits& device = DeviceTraitsOf(target);
+  if (!device.machine_code && !device.grids && device.loops) {
     return "no code is made for its target, " + target.ToString();
   }
   const Work work = WorkOf(candidate.task.workload);
@@ -56,9 +57,8 @@ std::string WorkerCore::WhyNever(const Order& order, bool builds) const {
   }
   if (builds) return {};
   if (!target_) return "nothing is measured here";
-  const bool code = DeviceTraitsOf(target).machine_code;
-  if (target.device() != target_->device() ||
-      (code && ProcessorOf(target) != ProcessorOf(*target_))) {
+  if (&device != &DeviceTraitsOf(*target_) ||
+      (device.machine_code && ProcessorOf(target) != ProcessorOf(*target_))) {
     return "it is for " + target.ToString() + ", and this worker measures on " +
            target_->ToString();
   }

@@ -125,6 +125,34 @@ TEST(FleetTest, BuildersBuildForDevicesThatCannotAndMayDie) {
   }
 }
 
+TEST(FleetTest, WhatBuildersMadeIsBuiltHereWhereItIsTheBest) {
+  MadeUpFleet fleet;
+  fleet.AddWorker("b1", {}, /*builds=*/true, false);
+  MadeUpBench::Settings measures;
+  measures.verified = true;
+  for (const char* name : {"w1", "w2"}) fleet.AddWorker(name, measures, /*builds=*/false, true);
+  DispatcherSettings job = MadeUpFleet::Job("j");
+  job.make_own_bench = [&]() -> Result<std::unique_ptr<Bench>> {
+    MadeUpBench::Settings own;
+    own.seconds = 0.3;  // longer than trials take: they wait for it, and are not built each
+    own.device = MadeUpBench::Device();
+    return std::unique_ptr<Bench>(std::make_unique<MadeUpBench>(own, fleet.clock));
+  };
+  Dispatcher& tuner = fleet.AddTuner(job);
+  fleet.Run(0.5);
+  SubmitMadeUp(tuner, 0, 100);
+  std::map<std::uint64_t, int> seen;
+  for (int i = 0; i < 60 && tuner.in_flight() > 0; ++i) {
+    fleet.Run(1);
+    fleet.Collect(tuner, seen);
+  }
+  EXPECT_EQ(seen.size(), 100u);
+  for (const Trial& trial : fleet.trials) EXPECT_EQ(trial.outcome, Outcome::kOk) << trial.reason;
+  EXPECT_GE(tuner.counts().rebuilt, 1);
+  EXPECT_LE(tuner.counts().rebuilt, 10);
+  EXPECT_EQ(tuner.counts().unconfirmed, 0);
+}
+
 TEST(FleetTest, ALateResultOfAnOldLeaseIsRefused) {
   MadeUpFleet fleet;
   MadeUpBench::Settings settings;

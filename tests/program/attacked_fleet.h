@@ -251,7 +251,7 @@ class AttackedFleet {
     }
   }
   void Run(double seconds) {
-    constexpr double kStep = 0.01;
+    constexpr double kStep = 0.02;
     for (const double until = clock.now + seconds; clock.now < until; clock.now += kStep) {
       tuner->Poll(0);
       for (auto& [name, worker] : workers) worker->core->Poll(0);
