@@ -12,7 +12,7 @@
 #include "records/care.h"
 #include "records/copy.h"
 #include "records/image.h"
-#include "records/inspect.h"
+#include "records/sound/inspect.h"
 #include "records/network.h"
 #include "records/schema.h"
 #include "records/store.h"

@@ -25,7 +25,7 @@
 #include "records/autotvm/log_line.h"
 #include "records/autotvm/task.h"
 #include "records/image.h"
-#include "records/rules.h"
+#include "records/sound/rules.h"
 #include "records/schema.h"
 #include "records/sqlite.h"
 #include "src/base/clock.h"

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "records/rules.h"
+#include "records/sound/rules.h"
 #include "src/base/strings.h"
 #include "src/templates/device.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "records/image.h"
-#include "records/inspect.h"
+#include "records/sound/inspect.h"
 #include "records/package/schedules.h"
 #include "records/row.h"
 #include "records/schema.h"

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "records/autotvm/import.h"
-#include "records/identity.h"
+#include "records/sound/identity.h"
 #include "records/merge.h"
 #include "records/network.h"
 #include "records/schema.h"
