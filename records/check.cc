@@ -6,8 +6,8 @@
 
 #include "records/care.h"
 #include "records/image.h"
-#include "records/sound/inspect.h"
 #include "records/schema.h"
+#include "records/sound/inspect.h"
 #include "records/sound/wal.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"

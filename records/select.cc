@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "records/front/front.h"
-#include "records/sound/inspect.h"
 #include "records/row.h"
+#include "records/sound/inspect.h"
 #include "records/sound/rules.h"
 #include "src/space/front.h"
 

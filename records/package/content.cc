@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "records/image.h"
-#include "records/sound/inspect.h"
 #include "records/package/schedules.h"
 #include "records/row.h"
 #include "records/schema.h"
+#include "records/sound/inspect.h"
 #include "records/tables.h"
 #include "src/base/printable.h"
 

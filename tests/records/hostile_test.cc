@@ -9,11 +9,11 @@
 
 #include "records/care.h"
 #include "records/front/front.h"
-#include "records/sound/identity.h"
 #include "records/merge.h"
 #include "records/package/build.h"
 #include "records/package/schedules.h"
 #include "records/row.h"
+#include "records/sound/identity.h"
 #include "records/sound/rules.h"
 #include "src/templates/text/text_template.h"
 #include "tests/records/sample_trials.h"
