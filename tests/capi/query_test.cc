@@ -97,9 +97,8 @@ TEST_F(QueryTest, EveryTypeOfKnobIsReadable) {
   tw_query_options options = TW_QUERY_OPTIONS_INIT;
   options.rule = TW_RULE_AUTOTVM;
   tw_answer* found = nullptr;
-  ASSERT_EQ(tw_query_tuple(catalog_.get(), target_.get(), "('my_op.x86', ('TENSOR', (7,), 'float32'))",
-                           &options, &found, &error_),
-            TW_OK)
+  constexpr const char* kTuple = "('my_op.x86', ('TENSOR', (7,), 'float32'))";
+  ASSERT_EQ(tw_query_tuple(catalog_.get(), target_.get(), kTuple, &options, &found, &error_), TW_OK)
       << error_.message;
   const Owned<tw_answer> answer(found);
   struct Expected {
