@@ -1,14 +1,14 @@
-// Invariants of a record store beyond SQLite's own: rows by the rules of records/inspect.h, texts
-// of schedules, winners of races, logs, and the write-ahead log, of which SQLite ignores what is
-// damaged.
+// Invariants of a record store beyond SQLite's own: rows by the rules of records/sound/inspect.h,
+// texts of schedules, winners of races, logs, and the write-ahead log, of which SQLite ignores what
+// is damaged.
 
 #include <algorithm>
 
 #include "records/care.h"
 #include "records/image.h"
-#include "records/inspect.h"
 #include "records/schema.h"
-#include "records/wal.h"
+#include "records/sound/inspect.h"
+#include "records/sound/wal.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
 

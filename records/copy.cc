@@ -9,7 +9,7 @@
 #include <array>
 
 #include "records/package/signing.h"
-#include "records/rules.h"
+#include "records/sound/rules.h"
 #include "src/base/json.h"
 
 namespace tilewright::records {

@@ -15,10 +15,10 @@
 //      and device, whose config the workload's own space contains.
 //   4. miss, naming the nearest workloads that have records.
 //
-// Rows that break the rules of records/rules.h (values, or a config that is in no space of its
-// template) are left out, and told of. Records whose template calls a library are left out unless
-// the target names the library (-libs) and it is on this machine; the best one that was left out is
-// told.
+// Rows that break the rules of records/sound/rules.h (values, or a config that is in no space of
+// its template) are left out, and told of. Records whose template calls a library are left out
+// unless the target names the library (-libs) and it is on this machine; the best one that was left
+// out is told.
 
 #include <algorithm>
 #include <array>

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "records/rules.h"
+#include "records/sound/rules.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"
 #include "src/target/device.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "records/identity.h"
+#include "records/sound/identity.h"
 #include "records/sqlite.h"
 #include "records/store.h"
 

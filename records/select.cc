@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "records/front/front.h"
-#include "records/inspect.h"
 #include "records/row.h"
-#include "records/rules.h"
+#include "records/sound/inspect.h"
+#include "records/sound/rules.h"
 #include "src/space/front.h"
 
 namespace tilewright::records {

@@ -18,7 +18,7 @@ namespace tilewright::records {
 /// the attached database `schema` that could be served today, and `temp.front (id)` with those of
 /// them that know several metrics and that no other one of their workload, target and device beats
 /// in all of them (by ComparedValue, as Store::Front has it). Rows that may not be used
-/// (records/inspect.h) are put into `temp.refused (id)`, are in neither and in none of the
+/// (records/sound/inspect.h) are put into `temp.refused (id)`, are in neither and in none of the
 /// selections below, and are counted.
 /// returns how many they are, and why the first of them.
 struct RefusedRows {

@@ -16,12 +16,12 @@
 
 #include <unordered_map>
 
-#include "records/identity.h"
 #include "records/image.h"
 #include "records/network.h"
 #include "records/row.h"
-#include "records/rules.h"
 #include "records/schema.h"
+#include "records/sound/identity.h"
+#include "records/sound/rules.h"
 #include "records/sqlite.h"
 #include "records/store_impl.h"
 #include "src/base/clock.h"

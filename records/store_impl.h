@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "records/row.h"
-#include "records/rules.h"
+#include "records/sound/rules.h"
 #include "records/sqlite.h"
 #include "records/store.h"
 
@@ -63,9 +63,9 @@ class StoreUse {
   bool mine_ = false, alone_ = false;
 };
 
-/// Why a row of kTrialColumns may not be served or built, by the rules of records/rules.h; empty if
-/// it may. A schedule that is a text has to be the one that the store has by its name. record: what
-/// ReadRow made of the row.
+/// Why a row of kTrialColumns may not be served or built, by the rules of records/sound/rules.h;
+/// empty if it may. A schedule that is a text has to be the one that the store has by its name.
+/// record: what ReadRow made of the row.
 std::string WhyUnsound(Store::Impl& store, const TemplateRegistry& templates, const Statement& row,
                        const Result<Record>& record);
 

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "records/autotvm/tuple.h"
-#include "records/rules.h"
+#include "records/sound/rules.h"
 #include "records/sqlite.h"
 
 namespace tilewright::records {

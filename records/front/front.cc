@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "records/sound/rules.h"
 #include "src/base/strings.h"
 #include "src/templates/device.h"
 
@@ -104,8 +105,8 @@ double ComparedValue(std::string_view metric, double value, std::int64_t attempt
 bool TakesPlace(std::int64_t attempt, double finished, std::int64_t other_attempt,
                 double other_finished) {
   const auto rank = [](std::int64_t a) { return a > 0 ? 2 : a < 0 ? 1 : 0; };
-  return std::tuple(rank(attempt), finished, attempt) >
-         std::tuple(rank(other_attempt), other_finished, other_attempt);
+  return std::tuple(rank(attempt), CountedDate(finished), attempt) >
+         std::tuple(rank(other_attempt), CountedDate(other_finished), other_attempt);
 }
 
 bool TakesPlace(const Trial& trial, const Trial& other) {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "records/image.h"
-#include "records/inspect.h"
 #include "records/package/schedules.h"
 #include "records/row.h"
 #include "records/schema.h"
+#include "records/sound/inspect.h"
 #include "records/tables.h"
 #include "src/base/printable.h"
 
@@ -34,7 +34,11 @@ Status CheckDatabase(const Database& db) {
   TW_RETURN_IF_ERROR(dangling);
   if (!dangling->empty())
     return Corrupt("its database has rows that refer to nothing: " + *dangling);
-  auto stray = FirstText(db, "SELECT trial FROM best WHERE trial NOT IN (SELECT id FROM trial)");
+  auto stray = FirstText(
+      db,
+      "SELECT ifnull(b.trial, '?') FROM best b LEFT JOIN trial t ON t.id = b.trial AND t.workload ="
+      " b.workload AND t.target = b.target AND t.device = b.device AND t.job = b.job WHERE t.id IS"
+      " NULL");
   TW_RETURN_IF_ERROR(stray);
   if (!stray->empty()) return Corrupt("the winner of a race is none of its trials: " + *stray);
   auto free = QueryInt(db, "PRAGMA freelist_count");

@@ -16,7 +16,7 @@ namespace tilewright::records {
 ///  - it passes SQLite's integrity and foreign key checks;
 ///  - nothing in it is unused: no free page, no text or job that no trial names;
 ///  - every trial parses, is ok and verified, is of the manifest's targets and code generator, and
-///    is one that `records check` finds nothing wrong with (records/inspect.h);
+///    is one that `records check` finds nothing wrong with (records/sound/inspect.h);
 ///  - what the manifest counts is what is there.
 /// A database of an older schema is brought to the current one in place.
 /// templates: as of ReadPackage.

@@ -97,13 +97,11 @@ TEST_F(CatalogTest, FileThatHasGoneIsAnErrorUntilItIsBack) {
 
 TEST_F(CatalogTest, StoreWithoutALogIsWatchedToo) {
   const std::string copy = folder_->path() + "/copy.db";
-  Write(path_, {OkTrial(DenseKey(1), 5, 0.002)});
+  Write(path_, {OkTrial(DenseKey(1), 5, 0.002), OkTrial(DenseKey(1), 6, 0.003)});
   Sql(path_, ("VACUUM INTO '" + copy + "'").c_str());
   Add(copy);
   EXPECT_EQ(IndexOf(DenseKey(1)), 5);
-  Sql(copy,
-      "UPDATE trial SET config_index = 6, config = replace(config, '\"index\":5',"
-      " '\"index\":6')");
+  Sql(copy, "UPDATE trial SET value = 0.001, samples = x'' WHERE config_index = 6");
   EXPECT_EQ(IndexOf(DenseKey(1)), 6);
 }
 

@@ -257,7 +257,7 @@ TEST_F(AutotvmImportTest, NarrowWeightsAreNoMatterOfAutotvm) {
   const std::string tuple =
       "('conv2d_NCHWc_int8.x86', ('TENSOR', (1, 64, 28, 28), 'uint8'), ('TENSOR', (64, 64, 1, 1), "
       "'int8'), (1, 1), (0, 0, 0, 0), (1, 1), 'NCHW', 'NCHW', 'int32')";
-  const Target target = *Target::Parse("llvm -mcpu=haswell");
+  const Target target = *Target::Parse("llvm -mcpu=cascadelake");
   Workload narrow = *AutotvmTask::Parse(tuple)->workload;
   narrow.narrow_weights = true;
   EXPECT_EQ(AutotvmName(narrow, target), "conv2d_NCHWc_int8.x86");

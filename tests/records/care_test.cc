@@ -6,10 +6,10 @@
 #include <filesystem>
 
 #include "records/autotvm/import.h"
-#include "records/identity.h"
 #include "records/merge.h"
 #include "records/network.h"
 #include "records/schema.h"
+#include "records/sound/identity.h"
 #include "records/sqlite.h"
 #include "tests/records/autotvm_lines.h"
 #include "tests/records/sample_trials.h"

@@ -9,12 +9,12 @@
 
 #include "records/care.h"
 #include "records/front/front.h"
-#include "records/identity.h"
 #include "records/merge.h"
 #include "records/package/build.h"
 #include "records/package/schedules.h"
 #include "records/row.h"
-#include "records/rules.h"
+#include "records/sound/identity.h"
+#include "records/sound/rules.h"
 #include "src/templates/text/text_template.h"
 #include "tests/records/sample_trials.h"
 
@@ -275,7 +275,8 @@ TEST_F(HostileTextTest, AMergeReplacesNoText) {
   ASSERT_TRUE(VacuumStore(Path("mine.db"), Path("foreign.db")).ok());
   Sql(Path("foreign.db"),
       "DELETE FROM trial; UPDATE fact SET value = 'feedface' WHERE key = 'store_id';"
-      "UPDATE fact SET value = 'schedule x for dense on llvm' WHERE key LIKE 'schedule/%'");
+      "UPDATE fact SET value = 'schedule x for dense on llvm\nknob a = {1}\n' WHERE key LIKE"
+      " 'schedule/%'");
   EXPECT_THAT(*CheckStore(BuiltInTemplates(), Path("foreign.db")),
               testing::Contains(HasSubstr("is that of another one")));
   auto merged = MergeStores(templates_, Path("mine.db"), {Path("foreign.db")});

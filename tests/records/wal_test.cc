@@ -1,6 +1,6 @@
 // A write-ahead log of which a byte was changed, and stores that lie where nothing can be written.
 
-#include "records/wal.h"
+#include "records/sound/wal.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "records/identity.h"
+#include "records/sound/identity.h"
 
 #include <bit>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "records/rules.h"
+#include "records/sound/rules.h"
 
 #include <fmt/format.h>
 

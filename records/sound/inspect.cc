@@ -1,4 +1,4 @@
-#include "records/inspect.h"
+#include "records/sound/inspect.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "records/wal.h"
+#include "records/sound/wal.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -16,7 +16,7 @@ namespace tilewright::records {
 
 /// What must hold of a stored trial before anything of it is used. A row may come from anybody, and
 /// may be older than the program: whoever reads one that is to be served, built, shown as code or
-/// handed on goes by these rules (TrialFilter::sound_for, Store::Query, records/inspect.h).
+/// handed on goes by these rules (TrialFilter::sound_for, Store::Query, records/sound/inspect.h).
 
 /// What is wrong with the values; empty: nothing. least: LeastSeconds of the trial's task.
 std::string WrongValues(const Trial& trial, double least);

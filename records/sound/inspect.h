@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "records/row.h"
-#include "records/rules.h"
+#include "records/sound/rules.h"
 #include "records/sqlite.h"
 #include "src/templates/registry.h"
 
