@@ -21,7 +21,7 @@
 #include "measure/worker/crash.h"
 #include "measure/worker/fault_hooks.h"
 #include "measure/worker/parallel.h"
-#include "measure/worker/sandbox.h"
+#include "measure/sandbox/sandbox.h"
 #include "src/base/clock.h"
 #include "src/base/sanitizer.h"
 #include "src/runtime/loader.h"

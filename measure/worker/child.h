@@ -12,7 +12,7 @@
 #include "measure/worker/far_weights.h"
 #include "measure/worker/workbench.h"
 #include "measure/worker/exchange.h"
-#include "measure/worker/read_list.h"
+#include "measure/sandbox/read_list.h"
 #include "src/base/subprocess.h"
 
 // One candidate runs in a process of its own, forked from the runner: whatever it overwrites,

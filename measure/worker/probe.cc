@@ -10,7 +10,7 @@
 #include <array>
 
 #include "measure/worker/parallel.h"
-#include "measure/worker/sandbox.h"
+#include "measure/sandbox/sandbox.h"
 #include "src/base/files/file.h"
 #include "src/base/subprocess.h"
 #include "src/runtime/loader.h"
@@ -64,7 +64,7 @@ std::string LoadProbe(const ProbeOrder& order) {
   auto target = Target::Parse(order.target);
   if (!target.ok()) return target.status().message();
   if (!DeviceTraitsOf(*target).machine_code) return ReadFile(order.path).status().message();
-  const ReadList readable = ReadLists().Of(order.path);
+  const ReadList readable = ReadLists().Of(order.path, *target);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return "no pipe can be made: " + ErrnoReason();
   const pid_t pid = ::fork();

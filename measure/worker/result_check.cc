@@ -61,7 +61,10 @@ std::optional<Failure> CompareSlowly(const Workbench::Setup& setup, const Bounde
                                     ? Compare(*got, expected, setup.tolerance)
                                     : CompareBounded(*got, bounded, setup.tolerance);
   *max_abs_error = std::max(*max_abs_error, comparison.max_abs_error);
-  if (comparison.ok) return std::nullopt;
+  if (comparison.ok) {
+    Scrub(*got);  // of the fresh set, the next candidate must not find it
+    return std::nullopt;
+  }
   const std::int64_t at = std::max<std::int64_t>(comparison.first_bad, 0);
   const std::string where =
       "element " + std::to_string(at) + " of " + std::to_string(expected.elements());
@@ -95,7 +98,10 @@ std::optional<Failure> CheckResult(const Workbench::Setup& setup, InputSet set,
     return std::nullopt;
   }
   if (!fresh) return CompareSlowly(setup, *known, result, poison, max_abs_error);
-  return CompareSlowly(setup, setup.fresh_expected->Copy(), result, poison, max_abs_error);
+  BoundedTensor copy = setup.fresh_expected->Copy();
+  auto failure = CompareSlowly(setup, copy, result, poison, max_abs_error);
+  Scrub(copy.value);
+  return failure;
 }
 
 }  // namespace tilewright::measure

@@ -29,8 +29,8 @@
 #include "measure/worker/live_memory.h"
 #include "measure/worker/probe.h"
 #include "measure/worker/race.h"
-#include "measure/worker/read_list.h"
-#include "measure/worker/sandbox.h"
+#include "measure/sandbox/read_list.h"
+#include "measure/sandbox/sandbox.h"
 #include "measure/worker/worker_loop.h"
 #include "measure/workers.h"
 #include "src/base/clock.h"
@@ -195,7 +195,7 @@ std::unique_ptr<CandidateRun> Runner::MakeRun(const RunOrder::Item& item, Workbe
   terms.memory_canary = &memory_canary_;
   terms.memory_level = ReadingOf(kernel).level;
   terms.live = &live_;
-  terms.readable = read_lists_.Of(kernel.artifact);
+  terms.readable = read_lists_.Of(kernel.artifact, kernel.target);
   if (const auto weight = FarWeightOf(kernel)) {
     far_weights_->Fill(kernel.signature.parameters[*weight].type.dtype);
     terms.far_weights = &*far_weights_;

@@ -98,6 +98,11 @@ const Tensor& SourceOf(const AnchorInputs& inputs, const KernelParameter& parame
 
 }  // namespace
 
+void Scrub(Tensor& tensor) {
+  if (tensor.data() == nullptr) return;
+  ::explicit_bzero(tensor.data(), static_cast<std::size_t>(tensor.bytes()));
+}
+
 BoundedTensor Workbench::SecretResult::Copy() const {
   BoundedTensor bounded;
   bounded.value = CopyOf(value, type);
@@ -146,6 +151,8 @@ Result<const Workbench::Source*> Workbench::FindSource(const KernelSpec& kernel,
       auto result = SecretCopy(fresh.expected);
       TW_RETURN_IF_ERROR(result);
       source.bytes += data->bytes() + result->bytes();
+      Scrub(fresh.data);
+      Scrub(fresh.expected.value);
       source.fresh_data = *std::move(data);
       source.fresh_expected = *std::move(result);
     }
@@ -227,11 +234,13 @@ Result<const GuardedMemory*> Workbench::FindFreshInput(const KernelSpec& kernel,
                           parameter.layout + "/" + parameter.type.ToString();
   auto found = pieces_.find(key);
   if (found == pieces_.end()) {
-    auto tensor = ParameterTensor(
-        kernel.workload, kernel.signature, input,
-        CopyOf(*source.fresh_data, source.inputs[static_cast<std::size_t>(InputSet::kRandom)].data.type()));
+    const auto random = static_cast<std::size_t>(InputSet::kRandom);
+    Tensor data = CopyOf(*source.fresh_data, source.inputs[random].data.type());
+    auto tensor = ParameterTensor(kernel.workload, kernel.signature, input, data);
+    Scrub(data);
     TW_RETURN_IF_ERROR(tensor);
     auto memory = SecretCopy(*tensor);
+    Scrub(*tensor);
     TW_RETURN_IF_ERROR(memory);
     found = pieces_.emplace(key, Piece{*std::move(memory), now_}).first;
   }
@@ -257,12 +266,13 @@ Status Workbench::FindFresh(const KernelSpec& kernel, const Source& source, Setu
   const std::string key = SourceKey(kernel) + "\n" + setup.output_layout;
   auto found = secret_.find(key);
   if (found == secret_.end()) {
-    BoundedTensor moved;
-    auto tensor = TransformLayout(source.fresh_expected->Copy().value, setup.result_layout,
-                                  setup.output_layout);
+    BoundedTensor given = source.fresh_expected->Copy(), moved;
+    auto tensor = TransformLayout(given.value, setup.result_layout, setup.output_layout);
+    Scrub(given.value);
     TW_RETURN_IF_ERROR(tensor);
     moved.value = *std::move(tensor);
     auto secret = SecretCopy(moved);
+    Scrub(moved.value);
     TW_RETURN_IF_ERROR(secret);
     found = secret_.emplace(key, SecretPiece{*std::move(secret), now_}).first;
   }

@@ -15,6 +15,9 @@
 
 namespace tilewright::measure {
 
+/// Overwrites the elements, so that no copy stays in memory that processes inherit.
+void Scrub(Tensor& tensor);
+
 /// The tensors kernels are run with, kept between candidates: one workload's candidates differ in
 /// layouts only, and many share even those. Bounded; the least recently used goes first.
 class Workbench {

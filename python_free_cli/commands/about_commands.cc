@@ -4,7 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "measure/worker/sandbox.h"
+#include "measure/sandbox/sandbox.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/user_paths.h"

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <filesystem>
 
-#include "measure/worker/sandbox.h"
+#include "measure/sandbox/sandbox.h"
 #include "python_free_cli/doctor/doctor.h"
 #include "src/base/files/file.h"
 #include "src/base/files/unfinished.h"

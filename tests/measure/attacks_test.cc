@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "measure/worker/claimed_times.h"
-#include "measure/worker/sandbox.h"
+#include "measure/sandbox/sandbox.h"
 #include "src/base/sanitizer.h"
 #include "tests/measure/process_fixture.h"
 

@@ -1,4 +1,4 @@
-#include "measure/worker/sandbox.h"
+#include "measure/sandbox/sandbox.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "measure/worker/read_list.h"
+#include "measure/sandbox/read_list.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -98,13 +98,14 @@ const std::vector<std::string>& ReadLists::FilesOf(std::string_view library) {
   return found->second;
 }
 
-ReadList ReadLists::Of(const std::string& artifact) {
+ReadList ReadLists::Of(const std::string& artifact, const Target& target) {
   ReadList list = base_;
   list.files.push_back(artifact);
   const auto contents = ReadFile(artifact, kMostSearchedBytes);
   if (!contents.ok()) return list;  // loading it says why
   for (const KernelLibrary& library : KernelLibraries()) {
-    if (library.target_kind != "llvm" || contents->find(library.file) == std::string::npos) continue;
+    const bool may_call = target.kind_name() == library.target_kind;
+    if (!may_call || contents->find(library.file) == std::string::npos) continue;
     const std::vector<std::string>& files = FilesOf(library.file);
     list.files.insert(list.files.end(), files.begin(), files.end());
   }

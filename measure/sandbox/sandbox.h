@@ -8,7 +8,7 @@
 #include <linux/filter.h>
 #endif
 
-#include "measure/worker/read_list.h"
+#include "measure/sandbox/read_list.h"
 #include "src/base/status.h"
 
 // What a candidate's process may do. It is entered before the artifact is loaded, so that its

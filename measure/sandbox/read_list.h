@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "src/target/target.h"
+
 namespace tilewright::measure {
 
 /// Files and folders that a candidate's process may read; everything else is refused by Landlock.
@@ -20,9 +22,9 @@ struct ReadList {
 class ReadLists {
  public:
   ReadLists();
-  /// Reads the artifact for names of KernelLibraries(). The first time one is named, a process of
-  /// its own loads it and tells which files that took.
-  ReadList Of(const std::string& artifact);
+  /// Reads the artifact for names of the libraries that code for the target may call. The first time
+  /// one is named, a process of its own loads it and tells which files that took.
+  ReadList Of(const std::string& artifact, const Target& target);
 
  private:
   const std::vector<std::string>& FilesOf(std::string_view library);

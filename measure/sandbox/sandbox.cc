@@ -2,7 +2,7 @@
 // files, signals and traces where the kernel has it, and no capabilities. Nothing of it can be
 // undone.
 
-#include "measure/worker/sandbox.h"
+#include "measure/sandbox/sandbox.h"
 
 #include <fcntl.h>
 #include <linux/audit.h>
