@@ -37,7 +37,7 @@ std::string SymbolPart(std::string text) {
 std::string OriginsOf(const Graph& graph, const FusedGroup& group) {
   const std::string first = graph.DescribeOrigin(group.nodes.front());
   const std::string last = graph.DescribeOrigin(group.output);
-  return first == last ? last : first + " up to " + last;
+  return first == last || graph.origins.empty() ? last : first + " up to " + last;
 }
 
 /// Of a kernel that breaks a limit: the names of its stages say nothing to whoever has the file.
