@@ -227,11 +227,12 @@ TEST(OnnxBind, RelayTextSaysItsSizesItself) {
 
 TEST(OnnxNames, AreShownWithoutControlCharacters) {
   OpenModel open;
-  open.Input("x\nok", {{-1, "ba\x1btch"}}).model.Output("y\xe2\x80\xae").Node(
-      "Relu", {"x\nok"}, {"y\xe2\x80\xae"});
+  open.Input("x\nok", {{2}, {-1, "le\x1bngth"}})
+      .model.Output("y\xe2\x80\xae")
+      .Node("Relu", {"x\nok"}, {"y\xe2\x80\xae"});
   EXPECT_THAT(open.Message({}), HasSubstr("'x\\nok'"));
   BindingTexts texts;
-  texts.dims = {"ba\\x1btch=4"};
+  texts.dims = {"le\\x1bngth=4"};
   const auto graph = open.Import(texts);
   ASSERT_TRUE(graph.ok()) << graph.status().message();
   EXPECT_EQ(graph->node(graph->inputs()[0]).name, "x\\nok");
