@@ -30,8 +30,7 @@ double LeastCallSeconds(const KernelSpec& kernel, const MachinePeaks& peaks) {
 }
 
 ForkedKernel::ForkedKernel(const RunOrder::Item& item, double limit_seconds, ForkedTerms terms)
-    : item_(item),
-      kernel_(item.kernel),
+    : kernel_(item.kernel),
       terms_(std::move(terms)),
       process_(item, limit_seconds),
       times_(terms_.times) {}
