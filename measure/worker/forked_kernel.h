@@ -32,9 +32,9 @@ struct ForkedTerms {
 /// algorithm saves products, and peaks are measured in noise and without every instruction.
 double LeastCallSeconds(const KernelSpec& kernel, const MachinePeaks& peaks);
 
-/// Kernel in a process of its own. The process only calls it. Inputs, expected results, canaries and
-/// all comparisons stay on this side: the process has the three sets of inputs that anyone can make,
-/// and gets the fresh one when everything was timed.
+/// Kernel in a process of its own. The process only calls it. Inputs, expected results, canaries
+/// and all comparisons stay on this side: the process has the three sets of inputs that anyone can
+/// make, and gets the fresh one when everything was timed.
 class ForkedKernel final : public CandidateKernel {
  public:
   /// item: outlives the kernel. limit_seconds: see CandidateProcess.
