@@ -41,7 +41,8 @@ std::string HolderText(int fd) {
   return {};
 }
 
-/// Descriptor of a file that belongs to this user and that no other one can open; -1: there is none.
+/// Descriptor of a file that belongs to this user and that no other one can open; -1: there is
+/// none.
 int OpenOwnFile(const std::string& path) {
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   int fd = ::open(path.c_str(), kFlags);
@@ -58,8 +59,8 @@ int OpenOwnFile(const std::string& path) {
 }  // namespace
 
 Result<DeviceLock> DeviceLock::TakeCoreOfUser(int core, std::span<const std::string> folders) {
-  const std::string name = "/tilewright-core-" + std::to_string(core) + "-user-" +
-                           std::to_string(::geteuid()) + ".lock";
+  const std::string name =
+      "/tilewright-core-" + std::to_string(core) + "-user-" + std::to_string(::geteuid()) + ".lock";
   for (const std::string& folder : folders) {
     const int fd = OpenOwnFile(folder + name);
     if (fd >= 0) return Lock(fd, folder + name, "core " + std::to_string(core), 0);

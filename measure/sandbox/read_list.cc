@@ -33,8 +33,9 @@ std::vector<std::string> LoadedObjects() {
 
 /// What any artifact may need, and the compiler's own libraries.
 bool IsOfSystem(const std::string& path) {
-  constexpr std::string_view kNames[] = {"ld-linux", "ld-musl", "libc.", "libm.", "libmvec.",
-                                         "libdl.", "libpthread.", "librt.", "libgcc_s."};
+  constexpr std::string_view kNames[] = {"ld-linux",    "ld-musl",  "libc.",
+                                         "libm.",       "libmvec.", "libdl.",
+                                         "libpthread.", "librt.",   "libgcc_s."};
   const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
   return std::ranges::any_of(kNames, [&](auto known) { return name.starts_with(known); });
 }

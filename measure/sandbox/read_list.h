@@ -16,14 +16,14 @@ struct ReadList {
   std::vector<std::string> folders;  ///< with everything below
 };
 
-/// Makes the list of a candidate: the C library, the loader and its cache, facts about processors in
-/// /proc and /sys, the artifact, and the libraries that the artifact calls with what they need.
+/// Makes the list of a candidate: the C library, the loader and its cache, facts about processors
+/// in /proc and /sys, the artifact, and the libraries that the artifact calls with what they need.
 /// Libraries that this program has loaded need no reading. Not thread-safe.
 class ReadLists {
  public:
   ReadLists();
-  /// Reads the artifact for names of the libraries that code for the target may call. The first time
-  /// one is named, a process of its own loads it and tells which files that took.
+  /// Reads the artifact for names of the libraries that code for the target may call. The first
+  /// time one is named, a process of its own loads it and tells which files that took.
   ReadList Of(const std::string& artifact, const Target& target);
 
  private:

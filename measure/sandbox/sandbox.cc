@@ -36,25 +36,77 @@ namespace {
 /// What kernels, the thread pool, the C library, the dynamic loader and libraries of kernels need.
 /// None of them reaches another process, a file that is not open, or the network.
 constexpr SandboxCall kAllowed[] = {
-    {"read", 0, 63}, {"write", 1, 64}, {"readv", 19, 65}, {"writev", 20, 66}, {"pread64", 17, 67},
-    {"lseek", 8, 62}, {"close", 3, 57}, {"fstat", 5, 80}, {"newfstatat", 262, 79}, {"stat", 4, -1},
-    {"lstat", 6, -1}, {"statx", 332, 291}, {"access", 21, -1}, {"faccessat", 269, 48},
-    {"faccessat2", 439, 439}, {"readlink", 89, -1}, {"readlinkat", 267, 78},
-    {"getdents64", 217, 61}, {"getcwd", 79, 17}, {"statfs", 137, 43}, {"fstatfs", 138, 44},
-    {"poll", 7, -1}, {"ppoll", 271, 73}, {"dup", 32, 23}, {"mmap", 9, 222}, {"munmap", 11, 215},
-    {"mprotect", 10, 226}, {"mremap", 25, 216}, {"madvise", 28, 233}, {"brk", 12, 214},
-    {"mincore", 27, 232}, {"membarrier", 324, 283}, {"getpid", 39, 172}, {"getppid", 110, 173},
-    {"gettid", 186, 178}, {"getuid", 102, 174}, {"geteuid", 107, 175}, {"getgid", 104, 176},
-    {"getegid", 108, 177}, {"uname", 63, 160}, {"sysinfo", 99, 179}, {"getrusage", 98, 165},
-    {"getrlimit", 97, 163}, {"times", 100, 153}, {"getcpu", 309, 168}, {"getrandom", 318, 278},
-    {"time", 201, -1}, {"gettimeofday", 96, 169}, {"clock_gettime", 228, 113},
-    {"clock_getres", 229, 114}, {"clock_nanosleep", 230, 115}, {"nanosleep", 35, 101},
-    {"sched_yield", 24, 124}, {"sched_getaffinity", 204, 123}, {"sched_getparam", 143, 121},
-    {"sched_getscheduler", 145, 120}, {"getpriority", 140, 141}, {"get_mempolicy", 239, 236},
-    {"futex", 202, 98}, {"set_robust_list", 273, 99}, {"set_tid_address", 218, 96},
-    {"rseq", 334, 293}, {"rt_sigaction", 13, 134}, {"rt_sigprocmask", 14, 135},
-    {"rt_sigreturn", 15, 139}, {"sigaltstack", 131, 132}, {"restart_syscall", 219, 128},
-    {"pause", 34, -1}, {"exit", 60, 93}, {"exit_group", 231, 94}, {"arch_prctl", 158, -1},
+    {"read", 0, 63},
+    {"write", 1, 64},
+    {"readv", 19, 65},
+    {"writev", 20, 66},
+    {"pread64", 17, 67},
+    {"lseek", 8, 62},
+    {"close", 3, 57},
+    {"fstat", 5, 80},
+    {"newfstatat", 262, 79},
+    {"stat", 4, -1},
+    {"lstat", 6, -1},
+    {"statx", 332, 291},
+    {"access", 21, -1},
+    {"faccessat", 269, 48},
+    {"faccessat2", 439, 439},
+    {"readlink", 89, -1},
+    {"readlinkat", 267, 78},
+    {"getdents64", 217, 61},
+    {"getcwd", 79, 17},
+    {"statfs", 137, 43},
+    {"fstatfs", 138, 44},
+    {"poll", 7, -1},
+    {"ppoll", 271, 73},
+    {"dup", 32, 23},
+    {"mmap", 9, 222},
+    {"munmap", 11, 215},
+    {"mprotect", 10, 226},
+    {"mremap", 25, 216},
+    {"madvise", 28, 233},
+    {"brk", 12, 214},
+    {"mincore", 27, 232},
+    {"membarrier", 324, 283},
+    {"getpid", 39, 172},
+    {"getppid", 110, 173},
+    {"gettid", 186, 178},
+    {"getuid", 102, 174},
+    {"geteuid", 107, 175},
+    {"getgid", 104, 176},
+    {"getegid", 108, 177},
+    {"uname", 63, 160},
+    {"sysinfo", 99, 179},
+    {"getrusage", 98, 165},
+    {"getrlimit", 97, 163},
+    {"times", 100, 153},
+    {"getcpu", 309, 168},
+    {"getrandom", 318, 278},
+    {"time", 201, -1},
+    {"gettimeofday", 96, 169},
+    {"clock_gettime", 228, 113},
+    {"clock_getres", 229, 114},
+    {"clock_nanosleep", 230, 115},
+    {"nanosleep", 35, 101},
+    {"sched_yield", 24, 124},
+    {"sched_getaffinity", 204, 123},
+    {"sched_getparam", 143, 121},
+    {"sched_getscheduler", 145, 120},
+    {"getpriority", 140, 141},
+    {"get_mempolicy", 239, 236},
+    {"futex", 202, 98},
+    {"set_robust_list", 273, 99},
+    {"set_tid_address", 218, 96},
+    {"rseq", 334, 293},
+    {"rt_sigaction", 13, 134},
+    {"rt_sigprocmask", 14, 135},
+    {"rt_sigreturn", 15, 139},
+    {"sigaltstack", 131, 132},
+    {"restart_syscall", 219, 128},
+    {"pause", 34, -1},
+    {"exit", 60, 93},
+    {"exit_group", 231, 94},
+    {"arch_prctl", 158, -1},
 };
 
 constexpr SandboxCall kOpen = {"open", 2, -1}, kOpenat = {"openat", 257, 56};
@@ -280,10 +332,11 @@ void HideMemory() {
 
 void HideEnvironment() {
   // Names and beginnings of names.
-  constexpr std::string_view kKept[] = {"PATH=", "HOME=", "TMPDIR=", "LANG=", "TZ=", "LC_", "LD_",
-                                        "XDG_", "OMP_", "GOMP_", "KMP_", "DNNL_", "ONEDNN_",
-                                        "CUDA_", "NVIDIA_", "__GL_", "QEMU_", "ASAN_OPTIONS=",
-                                        "LSAN_OPTIONS=", "TSAN_OPTIONS=", "UBSAN_OPTIONS="};
+  constexpr std::string_view kKept[] = {
+      "PATH=",         "HOME=",         "TMPDIR=",       "LANG=", "TZ=",   "LC_",
+      "LD_",           "XDG_",          "OMP_",          "GOMP_", "KMP_",  "DNNL_",
+      "ONEDNN_",       "CUDA_",         "NVIDIA_",       "__GL_", "QEMU_", "ASAN_OPTIONS=",
+      "LSAN_OPTIONS=", "TSAN_OPTIONS=", "UBSAN_OPTIONS="};
   char** last = environ;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
@@ -313,7 +366,8 @@ void StandAside() {
 
 std::string SandboxParts::Unprotected() const {
   std::string text;
-  if (!system_calls.empty()) text = "system calls of candidates are not filtered (" + system_calls + ")";
+  if (!system_calls.empty())
+    text = "system calls of candidates are not filtered (" + system_calls + ")";
   if (!files.empty()) {
     text += (text.empty() ? "" : "; ") +
             ("candidates can read all files of this user: no Landlock (" + files + ")");

@@ -30,9 +30,9 @@ struct SandboxParts {
 /// its memory, nor take its descriptors.
 void HideMemory();
 
-/// Overwrites and removes the environment variables that neither the loader nor libraries of kernels
-/// read: a candidate inherits the runner's memory, and they may hold passwords and keys. The process
-/// has one thread.
+/// Overwrites and removes the environment variables that neither the loader nor libraries of
+/// kernels read: a candidate inherits the runner's memory, and they may hold passwords and keys.
+/// The process has one thread.
 void HideEnvironment();
 
 /// In a process that is to load an artifact: its descriptor 2 leads nowhere (a terminal shows what
@@ -42,9 +42,9 @@ void StandAside();
 /// The calling thread, and those it starts, lose what a user's process could do to others: the
 /// capabilities of root but to read files, gaining any by a program, and, where the kernel has
 /// Landlock, reading files that are not in the list, changing files, tracing and signalling
-/// processes outside. Users other than root get a namespace of their own where they may, with nobody
-/// and nothing in it. Irrevocable. The process has one thread.
-/// returns what of it the system refused.
+/// processes outside. Users other than root get a namespace of their own where they may, with
+/// nobody and nothing in it. Irrevocable. The process has one thread. returns what of it the system
+/// refused.
 SandboxParts LimitRights(const ReadList& readable);
 
 /// All threads of the process: only system calls of a list (memory, threads, time, reading files,

@@ -34,8 +34,8 @@ void KeepDescriptors(std::vector<int> needed) {
 }  // namespace
 
 Status CandidateProcess::Start(ChildWork work) {
-  void* shared = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* shared =
+      ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return Unavailable("out of memory: no page to share");
   shared_ = ::new (shared) Shared;  // constructed in place, lives until munmap
   int answer[2], command[2];
@@ -119,8 +119,7 @@ Failure CandidateProcess::HowItEnded() {
   // memory runs out.
   const bool killed = ended_alone_ && ended.signaled && ended.code == SIGKILL;
   if (!killed) return {Outcome::kRunFailed, CrashReason(shared_->report, ended)};
-  return {Outcome::kDeviceLost, "SIGKILL from outside ended the kernel's process",
-          Blame::kMachine};
+  return {Outcome::kDeviceLost, "SIGKILL from outside ended the kernel's process", Blame::kMachine};
 }
 
 std::optional<Failure> CandidateProcess::Await() {
@@ -137,8 +136,8 @@ std::optional<Failure> CandidateProcess::Await() {
     }
     if (!IsHanging()) continue;
     char text[96];
-    std::snprintf(text, sizeof(text), loading_ ? "loading took more than %.3g s"
-                                               : "one call took more than %.3g s",
+    std::snprintf(text, sizeof(text),
+                  loading_ ? "loading took more than %.3g s" : "one call took more than %.3g s",
                   loading_ ? clock_.MonotonicSeconds() - step_began_ : limit_seconds_);
     return Failure{Outcome::kRunTimeout, text};
   }

@@ -1,6 +1,7 @@
 // The process of a candidate: it loads the artifact inside the sandbox and then calls the kernel as
-// the runner says, step by step. Inputs that change and the result lie in memory that it shares with
-// the runner, which decides what is right: nothing is verified here, where the kernel could meddle.
+// the runner says, step by step. Inputs that change and the result lie in memory that it shares
+// with the runner, which decides what is right: nothing is verified here, where the kernel could
+// meddle.
 
 #include "measure/worker/child.h"
 
@@ -17,11 +18,11 @@
 #include <optional>
 #include <utility>
 
+#include "measure/sandbox/sandbox.h"
 #include "measure/worker/channel.h"
 #include "measure/worker/crash.h"
 #include "measure/worker/fault_hooks.h"
 #include "measure/worker/parallel.h"
-#include "measure/sandbox/sandbox.h"
 #include "src/base/clock.h"
 #include "src/base/sanitizer.h"
 #include "src/runtime/loader.h"
@@ -83,7 +84,9 @@ class Kernel {
   StepAnswer TakeSlice(const StepOrder& order);
   void Flush(std::int64_t bytes);
   StepAnswer LookAtTraces() const;
-  StepAnswer Returned() const { return code_ == 0 ? StepAnswer() : StepAnswer{Answer::kReturned, code_}; }
+  StepAnswer Returned() const {
+    return code_ == 0 ? StepAnswer() : StepAnswer{Answer::kReturned, code_};
+  }
 
   const TwParallel* parallel() const {
     return pool_ == nullptr ? nullptr : TwPoolParallel(pool_.get());
@@ -148,10 +151,10 @@ StepAnswer Kernel::Open() {
   if (!library.ok()) return {Answer::kNotLoaded, 0, 0, WordsIn(library.status().message())};
   const auto entry = FindKernel(*library, kernel_.symbol);
   if (!entry.ok()) {
-    const auto* info =
-        static_cast<const TwKernelInfo*>(library->Symbol(kernel_.symbol + "_info"));
+    const auto* info = static_cast<const TwKernelInfo*>(library->Symbol(kernel_.symbol + "_info"));
     const bool other = entry.status().code() == StatusCode::kUnsupported && info != nullptr;
-    return other ? StepAnswer{Answer::kOtherVersion, info->abi_version} : StepAnswer{Answer::kNoKernel};
+    return other ? StepAnswer{Answer::kOtherVersion, info->abi_version}
+                 : StepAnswer{Answer::kNoKernel};
   }
   loaded_.emplace(LoadedKernel{*std::move(library), *entry});
   const TwKernelInfo& info = loaded_->entry.info;

@@ -8,11 +8,11 @@
 
 #include "measure/canary.h"
 #include "measure/messages.h"
+#include "measure/sandbox/read_list.h"
 #include "measure/worker/course.h"
+#include "measure/worker/exchange.h"
 #include "measure/worker/far_weights.h"
 #include "measure/worker/workbench.h"
-#include "measure/worker/exchange.h"
-#include "measure/sandbox/read_list.h"
 #include "src/base/subprocess.h"
 
 // One candidate runs in a process of its own, forked from the runner: whatever it overwrites,
@@ -59,8 +59,8 @@ struct ChildWork {
 
 /// Loads the artifact and then does one step (StepKind) for each byte of command_fd, until that
 /// ends. After loading and after each step it leaves the answer in the exchange and writes
-/// kStepDone. Never returns; nor does anything thrown leave it, where the runner's own code would go
-/// on in the child.
+/// kStepDone. Never returns; nor does anything thrown leave it, where the runner's own code would
+/// go on in the child.
 [[noreturn]] void RunChild(const ChildWork& work) noexcept;
 
 /// One line on how a child ended that sent no answer, without what it was doing.

@@ -43,15 +43,15 @@ std::optional<std::string> ClaimedTimes::AddSlice(std::span<const double> sample
   worked_ += WorkedSeconds(seen);
   if (claimed_ > kClockTolerance * wall_ + kClockSeconds) {
     return ClaimText("reported samples of %.3g s in all, by the runner's clock they took %.3g s",
-                claimed_, wall_);
+                     claimed_, wall_);
   }
   if (least < terms_.least_call_seconds) {
-    return ClaimText("reported %.3g s for a call, this machine needs %.3g s for one at least", least,
-                terms_.least_call_seconds);
+    return ClaimText("reported %.3g s for a call, this machine needs %.3g s for one at least",
+                     least, terms_.least_call_seconds);
   }
   if (claimed_ < kLeastShare * worked_ - kUncountedSeconds) {
-    return ClaimText("reported samples of %.3g s in all, it has used the processor for %.3g s", claimed_,
-                worked_);
+    return ClaimText("reported samples of %.3g s in all, it has used the processor for %.3g s",
+                     claimed_, worked_);
   }
   return std::nullopt;
 }
@@ -61,8 +61,8 @@ std::optional<std::string> ClaimedTimes::CheckVerified(std::int64_t calls, doubl
   const double expected = call_seconds * static_cast<double>(calls);
   const double worked = WorkedSeconds(seen);
   if (worked <= kMostSlowdown * expected + kSlowStartSeconds) return std::nullopt;
-  return ClaimText("reported %.3g s for calls that took %.3g s where their result was verified", expected,
-              worked);
+  return ClaimText("reported %.3g s for calls that took %.3g s where their result was verified",
+                   expected, worked);
 }
 
 }  // namespace tilewright::measure

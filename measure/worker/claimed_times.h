@@ -29,8 +29,8 @@ class ClaimedTimes {
   /// returns why they cannot be; nullopt: they may be true.
   std::optional<std::string> AddSlice(std::span<const double> samples, std::int64_t batch,
                                       const Watched& seen);
-  /// Of the timed run that is verified: the runner's measure of it against the time of one call that
-  /// all samples together say.
+  /// Of the timed run that is verified: the runner's measure of it against the time of one call
+  /// that all samples together say.
   std::optional<std::string> CheckVerified(std::int64_t calls, double call_seconds,
                                            const Watched& seen) const;
 

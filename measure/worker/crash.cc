@@ -66,7 +66,8 @@ void OnSignal(int signal, siginfo_t* info, void* context) {
   if (signal == SIGSYS) report.system_call = info->si_syscall;
   if (handler_state.address_space_limit > 0) {
     constexpr std::int64_t kNearlySpent = std::int64_t{64} << 20;
-    report.memory_spent = StatmBytes(handler_state.statm) + kNearlySpent > handler_state.address_space_limit;
+    report.memory_spent =
+        StatmBytes(handler_state.statm) + kNearlySpent > handler_state.address_space_limit;
   }
   ::_exit(kCrashExitCode);
 }
@@ -80,7 +81,8 @@ std::string BoundsText(const char* verb, std::int64_t distance, int parameter) {
   const std::uint64_t magnitude = distance < 0 ? 0 - static_cast<std::uint64_t>(distance)
                                                : static_cast<std::uint64_t>(distance);
   return std::string(verb) + " out of bounds of " + ParameterText(parameter) + ": " +
-         std::to_string(magnitude) + (distance < 0 ? " bytes before its start" : " bytes past its end");
+         std::to_string(magnitude) +
+         (distance < 0 ? " bytes before its start" : " bytes past its end");
 }
 
 std::string AddressText(const ChildReport& report) {

@@ -29,28 +29,28 @@ inline constexpr char kStepDone = 'k';
 /// What the process is to do, written by the runner.
 struct StepOrder {
   InputSet set = InputSet::kRandom;  ///< never kFresh, which it is not told of
-  std::int64_t calls = 1;     ///< of kRun
-  bool other_weights = false; ///< each call takes the next weight of FarWeights, if there are any
-  bool ends_real = false;     ///< the last call takes the window with the real weight
-  SliceTerms slice;           ///< of kSlice
+  std::int64_t calls = 1;            ///< of kRun
+  bool other_weights = false;  ///< each call takes the next weight of FarWeights, if there are any
+  bool ends_real = false;      ///< the last call takes the window with the real weight
+  SliceTerms slice;            ///< of kSlice
 };
 
 /// What came of loading, or of a step.
 enum class Answer : std::int32_t {
-  kNone = -1,        ///< it has not answered
-  kOk = 0,           ///< after loading, numbers[0]: bytes of workspace
-  kNoMemory,         ///< none is left
-  kNoThreads,        ///< none can be started
-  kNotLoaded,        ///< words: of the loader
-  kNoKernel,         ///< the artifact lacks the symbols
-  kOtherVersion,     ///< numbers[0]: version of the interface
-  kOtherCount,       ///< numbers[0]: parameters
-  kWorkspace,        ///< numbers: bytes of workspace asked for, and per thread
-  kTooMuch,          ///< numbers[0]: bytes of result and workspace
-  kNotPrepared,      ///< words: of the preparation
-  kReturned,         ///< numbers[0]: return code of the kernel
-  kThreadLeft,       ///< a thread runs that did not before
-  kDamage,           ///< numbers[0]: bytes before the start (negative) or past the end of numbers[1]
+  kNone = -1,     ///< it has not answered
+  kOk = 0,        ///< after loading, numbers[0]: bytes of workspace
+  kNoMemory,      ///< none is left
+  kNoThreads,     ///< none can be started
+  kNotLoaded,     ///< words: of the loader
+  kNoKernel,      ///< the artifact lacks the symbols
+  kOtherVersion,  ///< numbers[0]: version of the interface
+  kOtherCount,    ///< numbers[0]: parameters
+  kWorkspace,     ///< numbers: bytes of workspace asked for, and per thread
+  kTooMuch,       ///< numbers[0]: bytes of result and workspace
+  kNotPrepared,   ///< words: of the preparation
+  kReturned,      ///< numbers[0]: return code of the kernel
+  kThreadLeft,    ///< a thread runs that did not before
+  kDamage,        ///< numbers[0]: bytes before the start (negative) or past the end of numbers[1]
 };
 
 inline constexpr int kMostSamplesOfSlice = 1024;

@@ -89,8 +89,8 @@ std::int64_t FarWeights::Place(const GuardedMemory& weight, std::uint64_t random
   const std::int64_t count = std::min(windows.count, kMostPreparedWindows);
   constexpr int kTries = 4;
   for (int i = 0; i < kTries; ++i) {
-    const auto window =
-        static_cast<std::int64_t>((random + static_cast<std::uint64_t>(i)) % static_cast<std::uint64_t>(count));
+    const auto window = static_cast<std::int64_t>((random + static_cast<std::uint64_t>(i)) %
+                                                  static_cast<std::uint64_t>(count));
     const std::int64_t first = window * windows.stride, end = first + weight.bytes();
     const bool taken = std::ranges::any_of(
         placed_, [&](const auto& other) { return first < other.second && other.first < end; });

@@ -30,8 +30,7 @@ double LeastCallSeconds(const KernelSpec& kernel, const MachinePeaks& peaks) {
 }
 
 ForkedKernel::ForkedKernel(const RunOrder::Item& item, double limit_seconds, ForkedTerms terms)
-    : item_(item),
-      kernel_(item.kernel),
+    : kernel_(item.kernel),
       terms_(std::move(terms)),
       process_(item, limit_seconds),
       times_(terms_.times) {}
@@ -184,8 +183,7 @@ bool ForkedKernel::Run(std::int64_t calls) {
   run_ = process_.watched();
   const double said = process_.exchange().seconds;
   const double seconds = std::isfinite(said) ? said : 0;
-  last_call_seconds_ =
-      std::clamp(seconds, 0.0, run_.wall_seconds) / static_cast<double>(calls);
+  last_call_seconds_ = std::clamp(seconds, 0.0, run_.wall_seconds) / static_cast<double>(calls);
   return !Failed(Answered());
 }
 

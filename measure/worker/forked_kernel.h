@@ -32,11 +32,12 @@ struct ForkedTerms {
 /// algorithm saves products, and peaks are measured in noise and without every instruction.
 double LeastCallSeconds(const KernelSpec& kernel, const MachinePeaks& peaks);
 
-/// Kernel in a process of its own. The process only calls it. Inputs, expected results, canaries and
-/// all comparisons stay on this side: the process has the three sets of inputs that anyone can make,
-/// and gets the fresh one when everything was timed.
+/// Kernel in a process of its own. The process only calls it. Inputs, expected results, canaries
+/// and all comparisons stay on this side: the process has the three sets of inputs that anyone can
+/// make, and gets the fresh one when everything was timed.
 class ForkedKernel final : public CandidateKernel {
  public:
+  /// item: outlives the kernel. limit_seconds: see CandidateProcess.
   ForkedKernel(const RunOrder::Item& item, double limit_seconds, ForkedTerms terms);
 
   std::optional<Failure> Load() override;
@@ -72,7 +73,6 @@ class ForkedKernel final : public CandidateKernel {
   InputSet ToldSet() const { return set_ == InputSet::kFresh ? InputSet::kRandom : set_; }
   bool InTiming() const { return phase_ == Phase::kTiming || phase_ == Phase::kFinal; }
 
-  const RunOrder::Item& item_;
   const KernelSpec& kernel_;
   ForkedTerms terms_;
   std::vector<LiveMemory::Lease> live_;  // per input; empty ones: nothing changes there

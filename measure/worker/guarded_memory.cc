@@ -25,8 +25,9 @@ Result<GuardedMemory> GuardedMemory::Create(std::int64_t bytes, bool shared) {
   memory.bytes_ = bytes;
   memory.open_bytes_ = RoundUp(std::max<std::int64_t>(bytes, 1), page);
   memory.mapping_bytes_ = memory.open_bytes_ + 2 * kGuardBytes;
-  void* mapping = ::mmap(nullptr, static_cast<std::size_t>(memory.mapping_bytes_), PROT_NONE,
-                         (shared ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* mapping =
+      ::mmap(nullptr, static_cast<std::size_t>(memory.mapping_bytes_), PROT_NONE,
+             (shared ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping == MAP_FAILED) {
     return Unavailable("out of memory: " + std::to_string(bytes) + " bytes asked for");
   }

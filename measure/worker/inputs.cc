@@ -385,8 +385,9 @@ Result<FreshCheck> MakeFreshCheck(const Workload& workload, const Epilogue& epil
     const auto place = static_cast<std::size_t>(i);
     if (SeededElement(*seed, 2 * place) % static_cast<std::uint32_t>(one_of) != 0) continue;
     // A value of another element: of the same kind and range, whatever the operator expects.
-    const std::uint64_t other = std::uint64_t{SeededElement(*seed, 2 * place + 1)} *
-                                static_cast<std::uint64_t>(elements) >> 24;
+    const std::uint64_t other =
+        std::uint64_t{SeededElement(*seed, 2 * place + 1)} * static_cast<std::uint64_t>(elements) >>
+        24;
     std::memcpy(data.data() + place * bytes, data.data() + other * bytes, bytes);
   }
   FreshCheck fresh;

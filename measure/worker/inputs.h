@@ -54,7 +54,8 @@ Result<ExpectedResults> EvaluateExpected(const Workload& workload, const Epilogu
                                          int threads);
 
 /// Check of the last timed run of a kernel. Some elements of the random set's data are replaced by
-/// values of the system's random generator. A kernel that keeps an earlier result gives a wrong one.
+/// values of the system's random generator. A kernel that keeps an earlier result gives a wrong
+/// one.
 struct FreshCheck {
   Tensor data;             ///< in the workload's layout
   BoundedTensor expected;  ///< the result with this data and the other tensors of the random set

@@ -25,9 +25,8 @@ LiveMemory::Lease::~Lease() {
 }
 
 Result<LiveMemory::Lease> LiveMemory::Take(std::int64_t bytes) {
-  const auto found = std::ranges::find_if(pieces_, [&](const auto& piece) {
-    return !piece->lent && piece->memory.bytes() == bytes;
-  });
+  const auto found = std::ranges::find_if(
+      pieces_, [&](const auto& piece) { return !piece->lent && piece->memory.bytes() == bytes; });
   std::unique_ptr<Lease::Piece> piece;
   if (found != pieces_.end()) {
     piece = std::move(*found);

@@ -8,8 +8,8 @@
 
 namespace tilewright::measure {
 
-/// Memory that the runner shares with candidates' processes, kept between candidates. Only processes
-/// that are forked while a piece is lent and inherited get it. Not thread-safe.
+/// Memory that the runner shares with candidates' processes, kept between candidates. Only
+/// processes that are forked while a piece is lent and inherited get it. Not thread-safe.
 class LiveMemory {
  public:
   /// A piece of the memory, given back by the destructor. Its pool outlives it. Move-only.

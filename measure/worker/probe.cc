@@ -9,8 +9,8 @@
 
 #include <array>
 
-#include "measure/worker/parallel.h"
 #include "measure/sandbox/sandbox.h"
+#include "measure/worker/parallel.h"
 #include "src/base/files/file.h"
 #include "src/base/subprocess.h"
 #include "src/runtime/loader.h"
@@ -39,8 +39,7 @@ std::string TryInSandbox(const ProbeOrder& order, const ReadList& readable) {
   return loaded->entry.run(nullptr, nullptr, nullptr) == 0 ? "" : "a probe returned no 0";
 }
 
-[[noreturn]] void RunProbe(const ProbeOrder& order, const ReadList& readable,
-                           int result) noexcept {
+[[noreturn]] void RunProbe(const ProbeOrder& order, const ReadList& readable, int result) noexcept {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   StandAside();
   const std::string problem = TryInSandbox(order, readable);

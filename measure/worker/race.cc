@@ -45,8 +45,7 @@ RunReply FailedWith(const RunOrder::Item& item, const Status& status) {
   return reply;
 }
 
-std::vector<RunReply> RunRace(const RunOrder& order, Workbench& workbench,
-                              const MakeRun& make_run,
+std::vector<RunReply> RunRace(const RunOrder& order, Workbench& workbench, const MakeRun& make_run,
                               const std::function<RoundCanaries()>& canaries) {
   SystemClock clock;
   std::vector<Racer> racers;

@@ -18,8 +18,7 @@ using MakeRun =
 /// with another one in each round: what disturbs the machine meanwhile disturbs all of them alike.
 /// Ends when all are settled, or when the order's time is over. canaries: runs the canaries of
 /// this process between rounds. returns one reply per item, in order.
-std::vector<RunReply> RunRace(const RunOrder& order, Workbench& workbench,
-                              const MakeRun& make_run,
+std::vector<RunReply> RunRace(const RunOrder& order, Workbench& workbench, const MakeRun& make_run,
                               const std::function<RoundCanaries()>& canaries);
 
 /// The reply for an item that could not even be started.

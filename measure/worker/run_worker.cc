@@ -24,13 +24,13 @@
 #include "measure/kernel_message.h"
 #include "measure/messages.h"
 #include "measure/quiet_file.h"
+#include "measure/sandbox/read_list.h"
+#include "measure/sandbox/sandbox.h"
 #include "measure/supervisor/remote.h"
 #include "measure/worker/forked_kernel.h"
 #include "measure/worker/live_memory.h"
 #include "measure/worker/probe.h"
 #include "measure/worker/race.h"
-#include "measure/sandbox/read_list.h"
-#include "measure/sandbox/sandbox.h"
 #include "measure/worker/worker_loop.h"
 #include "measure/workers.h"
 #include "src/base/clock.h"
@@ -75,8 +75,8 @@ std::array<QuietGate, MemoryCanary::kLevels> MemoryGates() {
   return gates;
 }
 
-/// Processes of candidates inherit the heap. What is freed there is overwritten or given back to the
-/// system, so that no copy of the fresh check stays.
+/// Processes of candidates inherit the heap. What is freed there is overwritten or given back to
+/// the system, so that no copy of the fresh check stays.
 void KeepNoTraces() {
 #if defined(__GLIBC__)
   constexpr int kLargeBytes = 64 << 10;
@@ -231,8 +231,8 @@ void Runner::BlameCounter(RunReply& reply) {
   reply.reason = counts.message();
 }
 
-/// Canaries run beside candidates tell what a quiet moment is, too. They run in this process: nothing
-/// that a candidate's process says gets here.
+/// Canaries run beside candidates tell what a quiet moment is, too. They run in this process:
+/// nothing that a candidate's process says gets here.
 void Runner::LearnFrom(const RunReply& reply, int level) {
   const double now = clock_.UnixSeconds();
   for (double canary : reply.canaries) gate_.Add(now, canary);

@@ -12,8 +12,8 @@
 #include <string>
 #include <thread>
 
-#include "measure/worker/claimed_times.h"
 #include "measure/sandbox/sandbox.h"
+#include "measure/worker/claimed_times.h"
 #include "src/base/sanitizer.h"
 #include "tests/measure/process_fixture.h"
 
@@ -154,9 +154,10 @@ void KillGrandchildren() {
 TEST(KilledCandidates, AreTheMachinesFault) {
   auto measurer = ProcessMeasurer::Create(TestSettings());
   ASSERT_TRUE(measurer.ok());
-  ASSERT_TRUE((*measurer)
-                  ->SubmitWithFault(RequestFor(1, DenseCandidate()), ArtifactFault("sleep_for_ever"))
-                  .ok());
+  ASSERT_TRUE(
+      (*measurer)
+          ->SubmitWithFault(RequestFor(1, DenseCandidate()), ArtifactFault("sleep_for_ever"))
+          .ok());
   std::atomic<bool> over{false};
   std::thread killer([&] {
     while (!over) {

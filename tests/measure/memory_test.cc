@@ -202,10 +202,9 @@ TEST(Inputs, TheFreshCheckIsAnotherOneEachTimeAndComesBackFromItsFile) {
 TEST(WorkbenchDeathTest, ProcessesDoNotInheritTheFreshCheck) {
   KernelSpec kernel;
   kernel.workload = Parsed("dense(float32[8,64]MK,float32[4,64]NK)->float32");
-  kernel.signature.parameters = {
-      {ParameterRole::kData, {{8, 64}, kFloat32}, "MK", -1, 0},
-      {ParameterRole::kWeight, {{4, 64}, kFloat32}, "NK", -1, 0},
-      {ParameterRole::kResult, {{8, 4}, kFloat32}, "MN", -1, 0}};
+  kernel.signature.parameters = {{ParameterRole::kData, {{8, 64}, kFloat32}, "MK", -1, 0},
+                                 {ParameterRole::kWeight, {{4, 64}, kFloat32}, "NK", -1, 0},
+                                 {ParameterRole::kResult, {{8, 4}, kFloat32}, "MN", -1, 0}};
   kernel.signature.form.data = "MK";
   kernel.signature.form.weight = "NK";
   kernel.signature.form.output = "MN";
