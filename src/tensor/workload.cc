@@ -66,11 +66,11 @@ Status CheckNarrowWeights(const Workload& w) {
 
 /// True if sums of products of two such types have this type, too.
 bool KeepsIntegerType(OpKind op, DataType data, DataType weight) {
-  if (data != weight) return false;
-  return data == kUInt32 || (data.is_integer() && data.bits == 64 && IsMatrixProduct(op));
+  const bool wide = data == kUInt32 || (data.is_integer() && data.bits == 64);
+  return wide && data == weight && IsMatrixProduct(op);
 }
 
-/// The type of a product that names none: floats, uint32 and, in matrix products, integers of 64 bits
+/// The type of a product that names none: floats and, in matrix products, unsigned and wide integers
 /// keep theirs; other integers are summed in int32.
 DataType ProductType(OpKind op, DataType data, DataType weight) {
   return data.is_float() || KeepsIntegerType(op, data, weight) ? data : kInt32;
@@ -87,8 +87,8 @@ Status CheckTypes(const Workload& w) {
   if (KeepsIntegerType(w.op, a, b) && w.out_dtype == a) return {};
   return InvalidArgument(
       fmt::format("{} x {} -> {}, expected one float type (float16 also with float32 sums) "
-                  "or integers with int32 sums (uint32 and, in matrix products, int64 and uint64: "
-                  "with sums of that type)",
+                  "or integers with int32 sums (matrix products of uint32, int64 and uint64: with "
+                  "sums of that type)",
                   DataTypeName(a), DataTypeName(b), DataTypeName(w.out_dtype)));
 }
 

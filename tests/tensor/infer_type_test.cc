@@ -147,8 +147,8 @@ INSTANTIATE_TEST_SUITE_P(
             Plain(OpKind::kConv2d),
             {I8({1, 3, 8, 8}), F({4, 3, 3, 3})},
             "conv2d: int8 x float32 -> int32, expected one float type (float16 also with float32 "
-            "sums) or integers with int32 sums (uint32 and, in matrix products, int64 and uint64: "
-            "with sums of that type)"},
+            "sums) or integers with int32 sums (matrix products of uint32, int64 and uint64: with "
+            "sums of that type)"},
         TypeCase{"DenseUnsigned",
                  Plain(OpKind::kDense),
                  {{{2, 5}, kUInt32}, {{7, 5}, kUInt32}},
