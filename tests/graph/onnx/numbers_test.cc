@@ -28,7 +28,8 @@ constexpr DataType kUInt64{TypeCode::kUInt, 64};
 template <typename T>
 void ExpectWrappedProduct(DataType dtype, bool batched) {
   std::mt19937_64 random(7);
-  const Ints left = batched ? Ints{2, 3, 5} : Ints{3, 5}, right = batched ? Ints{2, 5, 4} : Ints{5, 4};
+  const Ints left = batched ? Ints{2, 3, 5} : Ints{3, 5},
+             right = batched ? Ints{2, 5, 4} : Ints{5, 4};
   Tensor a(TensorType{left, dtype}), b(TensorType{right, dtype});
   for (T& value : a.As<T>()) value = static_cast<T>(random());
   for (T& value : b.As<T>()) value = static_cast<T>(random());
@@ -149,17 +150,17 @@ TEST(OnnxNumbers, RoundedToBfloat16) {
   const std::vector<std::pair<double, double>> kValues = {
       {0, 0},
       {1, 1},
-      {0x1.01p0, 0x1.00p0},         // half way: to even
+      {0x1.01p0, 0x1.00p0},  // half way: to even
       {0x1.03p0, 0x1.04p0},
-      {-0x1.010002p0, -0x1.02p0},   // a little more than half way
+      {-0x1.010002p0, -0x1.02p0},  // a little more than half way
       {0x1.fffffep0, 2},
       {most, kInfinity},
       {0x1.fep127, 0x1.fep127},
       {-kInfinity, -kInfinity},
       {0x1p-126, 0x1p-126},
-      {0x1p-134, 0},                // half of the smallest one
+      {0x1p-134, 0},  // half of the smallest one
       {0x1.8p-134, 0x1p-133},
-      {0x1.8p-133, 0x1p-132},       // half way between 1 and 2 of these
+      {0x1.8p-133, 0x1p-132},  // half way between 1 and 2 of these
       {0x1p-149, 0},
   };
   std::vector<double> given, expected;
@@ -212,9 +213,8 @@ TEST(OnnxNumbers, StatisticsOfABatch) {
     for (std::int64_t i = 0; i < 8; ++i) squares += std::pow(x.At({i / 2, c, i % 2}) - sum / 8, 2);
     const auto at = static_cast<std::size_t>(c);
     for (std::int64_t i = 0; i < 8; ++i) {
-      y.At({i / 2, c, i % 2}) = (x.At({i / 2, c, i % 2}) - sum / 8) /
-                                    std::sqrt(squares / 8 + 0.5) * scale[at] +
-                                bias[at];
+      y.At({i / 2, c, i % 2}) =
+          (x.At({i / 2, c, i % 2}) - sum / 8) / std::sqrt(squares / 8 + 0.5) * scale[at] + bias[at];
     }
     means.push_back(0.75 * mean[at] + 0.25 * sum / 8);
     variances.push_back(0.75 * variance[at] + 0.25 * squares / 8);
