@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -103,6 +104,31 @@ TEST(OnnxNumbers, ZeroPointsOfEachMatrix) {
   EXPECT_THAT(misfit.model().Import().status().message(),
               HasSubstr("zero points (input 3) are uint8[2,1,3], which do not broadcast to "
                         "uint8[2,5,4]"));
+}
+
+TEST(OnnxNumbers, ScalesOfEachMatrix) {
+  const Array a = Array::Made({2, 3, 5}, 3, 0, 255), b = Array::Made({2, 5, 4}, 4, -128, 127);
+  Array sa = Array::Made({2, 3, 1}, 5, 1, 9), sb = Array::Made({2, 1, 4}, 6, 1, 9);
+  for (double& value : sa.v) value /= 4;
+  for (double& value : sb.v) value /= 8;
+  Array expected = Array::Filled({2, 3, 4});
+  def::ForEach(expected.shape, [&](const Ints& at) {
+    double sum = 0;
+    for (std::int64_t k = 0; k < 5; ++k)
+      sum += (a.At({at[0], at[1], k}) - 7) * b.At({at[0], k, at[2]});
+    const double real = sum * sa.At({at[0], at[1], 0}) * sb.At({at[0], 0, at[2]}) / 1024;
+    expected.At(at) = std::clamp(std::nearbyint(real) + 100, 0.0, 255.0);
+  });
+  OneOperator product("QLinearMatMul", a, 21, kUInt8);
+  product.With(sa).Scalar(7, kUInt8).With(b, kInt8).With(sb).Scalar(0, kInt8);
+  product.Scalar(1024).Scalar(100, kUInt8);
+  ExpectEqual(product.Run(), expected);
+  OneOperator misfit("QLinearMatMul", a, 21, kUInt8);
+  misfit.With(Array::Filled({2, 1, 3}, 1)).Scalar(7, kUInt8).With(b, kInt8).With(sb);
+  misfit.Scalar(0, kInt8).Scalar(1024).Scalar(100, kUInt8);
+  EXPECT_THAT(
+      misfit.model().Import().status().message(),
+      HasSubstr("expected one each, or one per row (input 1) and one per column (input 4)"));
 }
 
 TEST(OnnxNumbers, RootsAndLogarithmsOfIntegersLoseTheirFraction) {
