@@ -248,15 +248,15 @@ void Replacing::Insert() {
   const auto place = Position(2, std::ssize(elements) + 1, std::ssize(elements));
   if (!node_.ok()) return;
   if (!place) {
-    return node_.FailUnsupported("the position (input 2) is computed while the network runs, "
-                                 "expected one that is known before");
+    return node_.FailUnsupported(
+        "the position (input 2) is computed while the network runs, "
+        "expected one that is known before");
   }
   // Counted from the end, -1 is in front of the last element, and -count in front of all of them.
   const bool from_end = node_.HasInput(2) && node_.KnownInts(2)[0] < 0;
   if (from_end && *place == 0) {
-    return node_.FailInvalid("the position (input 2) is " +
-                             std::to_string(node_.KnownInts(2)[0]) + ", expected at least -" +
-                             std::to_string(elements.size()));
+    return node_.FailInvalid("the position (input 2) is " + std::to_string(node_.KnownInts(2)[0]) +
+                             ", expected at least -" + std::to_string(elements.size()));
   }
   elements.insert(elements.begin() + (from_end ? *place - 1 : *place), added);
   SetSequence(std::move(elements));
@@ -268,8 +268,9 @@ void Replacing::Erase() {
   const auto place = Position(1, std::ssize(elements), std::ssize(elements) - 1);
   if (!node_.ok()) return;
   if (!place) {
-    return node_.FailUnsupported("the position (input 1) is computed while the network runs, "
-                                 "expected one that is known before");
+    return node_.FailUnsupported(
+        "the position (input 1) is computed while the network runs, "
+        "expected one that is known before");
   }
   elements.erase(elements.begin() + *place);
   SetSequence(std::move(elements));
@@ -291,10 +292,11 @@ void Replacing::At() {
     const TensorType other = TypeOfTensor(element);
     if (!node_.ok()) return;
     if (other != type) {
-      return node_.FailUnsupported("the position (input 1) is computed while the network runs, and "
-                                   "the sequence has " +
-                                   type.ToString() + " and " + other.ToString() +
-                                   "; expected elements of one type and shape");
+      return node_.FailUnsupported(
+          "the position (input 1) is computed while the network runs, and "
+          "the sequence has " +
+          type.ToString() + " and " + other.ToString() +
+          "; expected elements of one type and shape");
     }
     rows.push_back(Reshaped(element, shape));
   }
@@ -370,16 +372,15 @@ void Replacing::Join() {
   if (!node_.HasAttribute("axis")) node_.FailInvalid("attribute axis is missing");
   if (node_.ok() && elements.empty()) node_.FailInvalid("the sequence has no element");
   if (!node_.ok()) return;
-  const std::int64_t rank =
-      std::ssize(TypeOfTensor(elements[0]).shape) + (stacks ? 1 : 0);
+  const std::int64_t rank = std::ssize(TypeOfTensor(elements[0]).shape) + (stacks ? 1 : 0);
   const std::int64_t axis = node_.Axis(node_.Int("axis", 0), rank);
   for (std::string& element : elements) {
     Shape shape = TypeOfTensor(element).shape;
     if (!node_.ok()) return;
     if (!stacks) continue;
     if (std::ssize(shape) != rank - 1) {
-      return node_.FailInvalid("the sequence's elements have " + std::to_string(rank - 1) + " and " +
-                               std::to_string(shape.size()) + " dimensions");
+      return node_.FailInvalid("the sequence's elements have " + std::to_string(rank - 1) +
+                               " and " + std::to_string(shape.size()) + " dimensions");
     }
     shape.insert(shape.begin() + axis, 1);
     element = Reshaped(element, shape);
@@ -445,9 +446,9 @@ void Replacing::GetElement() {
 }
 
 constexpr std::string_view kOperators[] = {
-    "ConcatFromSequence", "Optional",       "OptionalGetElement", "OptionalHasElement",
-    "SequenceAt",         "SequenceConstruct", "SequenceEmpty",   "SequenceErase",
-    "SequenceInsert",     "SequenceLength", "SequenceMap",        "SplitToSequence",
+    "ConcatFromSequence", "Optional",          "OptionalGetElement", "OptionalHasElement",
+    "SequenceAt",         "SequenceConstruct", "SequenceEmpty",      "SequenceErase",
+    "SequenceInsert",     "SequenceLength",    "SequenceMap",        "SplitToSequence",
 };
 
 bool OfOnnx(const NodeProto& node) { return node.domain().empty() || node.domain() == "ai.onnx"; }

@@ -65,8 +65,8 @@ Result<Tensor> DenseOfSparse(const onnx::SparseTensorProto& sparse, OnnxImport& 
     const std::int64_t place = sparse_tensors::PlaceOf(*indices, i, type.shape);
     if (place <= before || place >= type.elements()) {
       return InvalidArgument(what + ": value " + std::to_string(i) + " is at place " +
-                             std::to_string(place) + ", expected places within " +
-                             type.ToString() + " in ascending order");
+                             std::to_string(place) + ", expected places within " + type.ToString() +
+                             " in ascending order");
     }
     before = place;
     std::memcpy(dense.data() + static_cast<std::size_t>(place) * size,

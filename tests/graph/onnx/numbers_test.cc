@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -28,7 +29,8 @@ constexpr DataType kUInt64{TypeCode::kUInt, 64};
 template <typename T>
 void ExpectWrappedProduct(DataType dtype, bool batched) {
   std::mt19937_64 random(7);
-  const Ints left = batched ? Ints{2, 3, 5} : Ints{3, 5}, right = batched ? Ints{2, 5, 4} : Ints{5, 4};
+  const Ints left = batched ? Ints{2, 3, 5} : Ints{3, 5},
+             right = batched ? Ints{2, 5, 4} : Ints{5, 4};
   Tensor a(TensorType{left, dtype}), b(TensorType{right, dtype});
   for (T& value : a.As<T>()) value = static_cast<T>(random());
   for (T& value : b.As<T>()) value = static_cast<T>(random());
@@ -104,6 +106,31 @@ TEST(OnnxNumbers, ZeroPointsOfEachMatrix) {
                         "uint8[2,5,4]"));
 }
 
+TEST(OnnxNumbers, ScalesOfEachMatrix) {
+  const Array a = Array::Made({2, 3, 5}, 3, 0, 255), b = Array::Made({2, 5, 4}, 4, -128, 127);
+  Array sa = Array::Made({2, 3, 1}, 5, 1, 9), sb = Array::Made({2, 1, 4}, 6, 1, 9);
+  for (double& value : sa.v) value /= 4;
+  for (double& value : sb.v) value /= 8;
+  Array expected = Array::Filled({2, 3, 4});
+  def::ForEach(expected.shape, [&](const Ints& at) {
+    double sum = 0;
+    for (std::int64_t k = 0; k < 5; ++k)
+      sum += (a.At({at[0], at[1], k}) - 7) * b.At({at[0], k, at[2]});
+    const double real = sum * sa.At({at[0], at[1], 0}) * sb.At({at[0], 0, at[2]}) / 1024;
+    expected.At(at) = std::clamp(std::nearbyint(real) + 100, 0.0, 255.0);
+  });
+  OneOperator product("QLinearMatMul", a, 21, kUInt8);
+  product.With(sa).Scalar(7, kUInt8).With(b, kInt8).With(sb).Scalar(0, kInt8);
+  product.Scalar(1024).Scalar(100, kUInt8);
+  ExpectEqual(product.Run(), expected);
+  OneOperator misfit("QLinearMatMul", a, 21, kUInt8);
+  misfit.With(Array::Filled({2, 1, 3}, 1)).Scalar(7, kUInt8).With(b, kInt8).With(sb);
+  misfit.Scalar(0, kInt8).Scalar(1024).Scalar(100, kUInt8);
+  EXPECT_THAT(
+      misfit.model().Import().status().message(),
+      HasSubstr("expected one each, or one per row (input 1) and one per column (input 4)"));
+}
+
 TEST(OnnxNumbers, RootsAndLogarithmsOfIntegersLoseTheirFraction) {
   for (const DataType dtype : {kInt32, kInt64, kUInt32, kUInt64}) {
     const auto run = [&](const char* op, const Array& x) {
@@ -149,17 +176,17 @@ TEST(OnnxNumbers, RoundedToBfloat16) {
   const std::vector<std::pair<double, double>> kValues = {
       {0, 0},
       {1, 1},
-      {0x1.01p0, 0x1.00p0},         // half way: to even
+      {0x1.01p0, 0x1.00p0},  // half way: to even
       {0x1.03p0, 0x1.04p0},
-      {-0x1.010002p0, -0x1.02p0},   // a little more than half way
+      {-0x1.010002p0, -0x1.02p0},  // a little more than half way
       {0x1.fffffep0, 2},
       {most, kInfinity},
       {0x1.fep127, 0x1.fep127},
       {-kInfinity, -kInfinity},
       {0x1p-126, 0x1p-126},
-      {0x1p-134, 0},                // half of the smallest one
+      {0x1p-134, 0},  // half of the smallest one
       {0x1.8p-134, 0x1p-133},
-      {0x1.8p-133, 0x1p-132},       // half way between 1 and 2 of these
+      {0x1.8p-133, 0x1p-132},  // half way between 1 and 2 of these
       {0x1p-149, 0},
   };
   std::vector<double> given, expected;
@@ -212,9 +239,8 @@ TEST(OnnxNumbers, StatisticsOfABatch) {
     for (std::int64_t i = 0; i < 8; ++i) squares += std::pow(x.At({i / 2, c, i % 2}) - sum / 8, 2);
     const auto at = static_cast<std::size_t>(c);
     for (std::int64_t i = 0; i < 8; ++i) {
-      y.At({i / 2, c, i % 2}) = (x.At({i / 2, c, i % 2}) - sum / 8) /
-                                    std::sqrt(squares / 8 + 0.5) * scale[at] +
-                                bias[at];
+      y.At({i / 2, c, i % 2}) =
+          (x.At({i / 2, c, i % 2}) - sum / 8) / std::sqrt(squares / 8 + 0.5) * scale[at] + bias[at];
     }
     means.push_back(0.75 * mean[at] + 0.25 * sum / 8);
     variances.push_back(0.75 * variance[at] + 0.25 * squares / 8);

@@ -50,9 +50,9 @@ TEST(OnnxSequences, InsertedErasedAndCounted) {
   Number(Number(Number(model, "front", -2), "i", 0), "last", -1);
   model.Node("SequenceEmpty", {}, {"none"}).Node("SequenceInsert", {"none", "x"}, {"one"});
   model.Node("SequenceInsert", {"one", "x"}, {"two"});
-  model.Node("SequenceInsert", {"two", "z", "front"}, {"three"});   // z x x
-  model.Node("SequenceErase", {"three", "last"}, {"fewer"});        // z x
-  model.Node("SequenceErase", {"fewer"}, {"left"});                 // z
+  model.Node("SequenceInsert", {"two", "z", "front"}, {"three"});  // z x x
+  model.Node("SequenceErase", {"three", "last"}, {"fewer"});       // z x
+  model.Node("SequenceErase", {"fewer"}, {"left"});                // z
   model.Node("SequenceAt", {"left", "i"}, {"z0"}).Node("SequenceLength", {"three"}, {"n"});
   model.Node("Cast", {"n"}, {"m"}).Int("to", onnx::TensorProto::FLOAT);
   model.Node("Add", {"z0", "m"}, {"y"});
@@ -85,7 +85,8 @@ TEST(OnnxSequences, ComputedPlaceOfElementsOfOneType) {
   model.Input("i", {}, onnx::TensorProto::INT64);
   model.Node("Neg", {"x"}, {"n"}).Node("SequenceConstruct", {"x", "n"}, {"s"});
   model.Node("SequenceAt", {"s", "i"}, {"y"});
-  const Tensor x = MakeTensor(kFloat32, {3}, {1, 2, 3}), z = MakeTensor(kFloat32, {4}, {4, 5, 6, 7});
+  const Tensor x = MakeTensor(kFloat32, {3}, {1, 2, 3}),
+               z = MakeTensor(kFloat32, {4}, {4, 5, 6, 7});
   for (const auto& [place, sign] : {std::pair(0, 1), std::pair(1, -1), std::pair(-1, -1)}) {
     const Tensor i = MakeTensor(kInt64, {}, {static_cast<double>(place)});
     EXPECT_THAT(ValuesOf(EvaluateModel(model, {&x, &z, &i})),
@@ -209,7 +210,10 @@ TEST(OnnxSparse, ConstantsHaveTheirZeros) {
   SetSparse(*initializer.proto().mutable_graph()->add_sparse_initializer(), "w", {1, 6}, {2});
   EXPECT_THAT(ValuesOf(EvaluateModel(initializer, {&x})), ElementsAre(1, 6, 1, 1, 1, 1, 8, 1));
   OnnxBuilder constant(17);
-  constant.Input("x", {2, 4}).Output("y").Node("Constant", {}, {"w"}).Node("Add", {"x", "w"}, {"y"});
+  constant.Input("x", {2, 4})
+      .Output("y")
+      .Node("Constant", {}, {"w"})
+      .Node("Add", {"x", "w"}, {"y"});
   auto* attribute = constant.proto().mutable_graph()->mutable_node(0)->add_attribute();
   attribute->set_name("sparse_value");
   attribute->set_type(onnx::AttributeProto::SPARSE_TENSOR);

@@ -27,8 +27,8 @@ Array Transformed(const Array& x, const Doubles& window, const FrameCase& c) {
   Array result = Array::Filled({x.shape[0], frames, bins, 2});
   def::ForEach(result.shape, [&](const Ints& at) {
     for (std::int64_t i = 0; i < c.length; ++i) {
-      const double angle = -2 * std::numbers::pi * static_cast<double>(i * at[2]) /
-                           static_cast<double>(c.length);
+      const double angle =
+          -2 * std::numbers::pi * static_cast<double>(i * at[2]) / static_cast<double>(c.length);
       const double factor = c.windowed ? window[static_cast<std::size_t>(i)] : 1;
       const std::int64_t place = at[1] * c.step + i;
       const double real = factor * x.At({at[0], place, 0});
@@ -90,7 +90,7 @@ TEST(OnnxStft, SaysWhatDoesNotFit) {
   };
   const Array x = Array::Filled({1, 17, 1});
   EXPECT_THAT(refusal(x, {1, 2}, {}), HasSubstr("the window (input 2) has 2 elements, the frames "
-                                               "have 6"));
+                                                "have 6"));
   EXPECT_THAT(refusal(x, {}, {.length = 18, .windowed = false}), HasSubstr("of a signal of 17"));
   EXPECT_THAT(refusal(x, {}, {.length = 0, .windowed = false}), HasSubstr("frames of 0"));
   EXPECT_THAT(refusal(x, {}, {.step = 0, .windowed = false}), HasSubstr("a step from 1 on"));

@@ -94,8 +94,10 @@ TEST(OnnxTrees, EveryComparisonAndWhatIsNoNumber) {
 
 TEST(OnnxTrees, Aggregates) {
   const std::pair<const char*, std::vector<double>> kAggregates[] = {
-      {"SUM", {5, 15, 25, 15}}, {"AVERAGE", {2.5, 7.5, 12.5, 7.5}},
-      {"MIN", {-1, 5, 5, 5}},   {"MAX", {6, 10, 20, 10}},
+      {"SUM", {5, 15, 25, 15}},
+      {"AVERAGE", {2.5, 7.5, 12.5, 7.5}},
+      {"MIN", {-1, 5, 5, 5}},
+      {"MAX", {6, 10, 20, 10}},
   };
   for (const auto& [name, expected] : kAggregates) {
     OnnxBuilder model = MlModel("TreeEnsembleRegressor", 4);
@@ -115,7 +117,8 @@ TEST(OnnxTrees, Aggregates) {
   OnnxBuilder integers = MlModel("TreeEnsembleRegressor", 1, kInt64);
   AddTrees(integers);
   AddWeights(integers, "target", {0, 0, 0, 0}, {1, 10, 20, 5});
-  EXPECT_THAT(ValuesOf(Evaluated(integers, MakeTensor(kInt64, {1, 2}, {1, 2}))[0]), ElementsAre(25));
+  EXPECT_THAT(ValuesOf(Evaluated(integers, MakeTensor(kInt64, {1, 2}, {1, 2}))[0]),
+              ElementsAre(25));
 }
 
 TEST(OnnxTrees, ClassesByTheirScores) {
@@ -126,8 +129,7 @@ TEST(OnnxTrees, ClassesByTheirScores) {
   const auto made = Evaluated(three, Rows());
   EXPECT_EQ(made[0].dtype(), kInt64);
   EXPECT_THAT(ValuesOf(made[0]), ElementsAre(10, -20, 30, -20));
-  EXPECT_THAT(ValuesOf(made[1]),
-              ElementsAre(0.5, 0.25, 0, 0, 0.75, 0, 0, 0.25, 0.75, 0, 0.75, 0));
+  EXPECT_THAT(ValuesOf(made[1]), ElementsAre(0.5, 0.25, 0, 0, 0.75, 0, 0, 0.25, 0.75, 0, 0.75, 0));
   // All weights are of one of two classes: positive ones are its probability.
   OnnxBuilder positive = MlModel("TreeEnsembleClassifier", 4);
   AddTrees(positive);

@@ -99,8 +99,7 @@ int AlongLast(OnnxNode& node, std::int64_t size, double (*value)(std::int64_t, s
 }
 
 // The weights of the elements of one dimension in the mean of each bin: float32 [R,bins,size].
-int WeightsAlong(OnnxNode& node, int begin, int end, std::int64_t size,
-                 const RegionSampling& how) {
+int WeightsAlong(OnnxNode& node, int begin, int end, std::int64_t size, const RegionSampling& how) {
   const Samples samples = SamplesOf(node, begin, end, how);
   const Below below = BelowPlaces(node, samples, size);
   // Between h - 1 and h, and between h and h + 1; places are one behind elements.
@@ -112,22 +111,21 @@ int WeightsAlong(OnnxNode& node, int begin, int end, std::int64_t size,
   const int one_less = AlongLast(node, size, [](std::int64_t h, std::int64_t) {
     return h == 0 ? 1.0 : 1.0 - static_cast<double>(h);
   });
-  const int by_place_in_front = AlongLast(
-      node, size, [](std::int64_t h, std::int64_t) { return h == 0 ? 0.0 : 1.0; });
+  const int by_place_in_front =
+      AlongLast(node, size, [](std::int64_t h, std::int64_t) { return h == 0 ? 0.0 : 1.0; });
   const int one_more = AlongLast(node, size, [](std::int64_t h, std::int64_t whole) {
     return h == whole - 1 ? 1.0 : 1.0 + static_cast<double>(h);
   });
   const int by_place_behind = AlongLast(
       node, size, [](std::int64_t h, std::int64_t whole) { return h == whole - 1 ? 0.0 : 1.0; });
-  const int in_front = node.Emit(
-      OpKind::kAdd, {node.Emit(OpKind::kMul, {count_in_front, one_less}),
-                     node.Emit(OpKind::kMul, {sum_in_front, by_place_in_front})});
-  const int behind = node.Emit(
-      OpKind::kSub, {node.Emit(OpKind::kMul, {count_behind, one_more}),
-                     node.Emit(OpKind::kMul, {sum_behind, by_place_behind})});
+  const int in_front =
+      node.Emit(OpKind::kAdd, {node.Emit(OpKind::kMul, {count_in_front, one_less}),
+                               node.Emit(OpKind::kMul, {sum_in_front, by_place_in_front})});
+  const int behind =
+      node.Emit(OpKind::kSub, {node.Emit(OpKind::kMul, {count_behind, one_more}),
+                               node.Emit(OpKind::kMul, {sum_behind, by_place_behind})});
   const int sum = node.Emit(OpKind::kAdd, {in_front, behind});
-  const int mean =
-      node.Emit(OpKind::kDiv, {sum, node.Emit(OpKind::kMax, samples.count, 1)});
+  const int mean = node.Emit(OpKind::kDiv, {sum, node.Emit(OpKind::kMax, samples.count, 1)});
   return node.EmitCast(mean, kFloat32);
 }
 
@@ -137,13 +135,13 @@ int OfOwnImage(OnnxNode& node, int weights, int which, std::int64_t images) {
   const Shape shape = node.TypeOf(weights).shape;
   Operator clip{OpKind::kClip, {}};
   clip.attributes.a_max = static_cast<double>(images - 1);
-  const int image = node.EmitReshape(node.EmitCast(node.Emit(clip, {which}), kInt32),
-                                     {shape[0], 1, 1, 1});
+  const int image =
+      node.EmitReshape(node.EmitCast(node.Emit(clip, {which}), kInt32), {shape[0], 1, 1, 1});
   const int number = node.EmitReshape(EmitPositions(node, kInt32, images), {1, 1, images, 1});
   const int own = node.Emit(OpKind::kEqual, {image, number});
-  const int spread = node.Emit(
-      OpKind::kWhere, {own, node.EmitReshape(weights, {shape[0], shape[1], 1, shape[2]}),
-                       node.EmitScalar(kFloat32, 0)});
+  const int spread =
+      node.Emit(OpKind::kWhere, {own, node.EmitReshape(weights, {shape[0], shape[1], 1, shape[2]}),
+                                 node.EmitScalar(kFloat32, 0)});
   return node.EmitReshape(spread, {shape[0], shape[1], images * shape[2]});
 }
 
@@ -169,8 +167,8 @@ int EmitAdaptiveRegions(OnnxNode& node, int images, int corners, int which,
   const int y = OfOwnImage(node, along(1, s[2], rows), which, s[0]);
   const int x = along(0, s[3], columns);
   // Rows of bins first: [R*bins, N*H] times [N*H, C*W].
-  const int lines = node.EmitReshape(node.EmitTranspose(images, {0, 2, 1, 3}),
-                                     {s[0] * s[2], s[1] * s[3]});
+  const int lines =
+      node.EmitReshape(node.EmitTranspose(images, {0, 2, 1, 3}), {s[0] * s[2], s[1] * s[3]});
   const int of_rows = EmitDense(node, node.EmitReshape(y, {regions * rows.bins, s[0] * s[2]}),
                                 node.EmitCast(lines, kFloat32), false);
   // Then, for each of these, columns: [bins, W] times [C, W] turned.
@@ -180,11 +178,11 @@ int EmitAdaptiveRegions(OnnxNode& node, int images, int corners, int which,
   Operator product{OpKind::kBatchMatmul, {}};
   product.attributes.data_layout = "BMK";
   product.attributes.kernel_layout = "BNK";
-  const int bins = node.Emit(
-      product, {node.EmitReshape(every, {regions * rows.bins, columns.bins, s[3]}),
-                node.EmitReshape(of_rows, {regions * rows.bins, s[1], s[3]})});
-  return node.EmitTranspose(
-      node.EmitReshape(bins, {regions, rows.bins, columns.bins, s[1]}), {0, 3, 1, 2});
+  const int bins =
+      node.Emit(product, {node.EmitReshape(every, {regions * rows.bins, columns.bins, s[3]}),
+                          node.EmitReshape(of_rows, {regions * rows.bins, s[1], s[3]})});
+  return node.EmitTranspose(node.EmitReshape(bins, {regions, rows.bins, columns.bins, s[1]}),
+                            {0, 3, 1, 2});
 }
 
 }  // namespace tilewright

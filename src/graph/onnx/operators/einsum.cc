@@ -132,11 +132,10 @@ Labelled Diagonal(OnnxNode& node, Labelled operand) {
     const Shape shape = node.TypeOf(operand.id).shape;
     const std::int64_t rows = shape[first];
     if (rows != shape[second] || rows > kMostRows) {
-      node.FailInvalid("an operand is " + node.TypeOf(operand.id).ToString() +
-                       ", whose dimensions " + std::to_string(first) + " and " +
-                       std::to_string(second) +
-                       " have one letter; expected equal sizes of at most " +
-                       std::to_string(kMostRows));
+      node.FailInvalid(
+          "an operand is " + node.TypeOf(operand.id).ToString() + ", whose dimensions " +
+          std::to_string(first) + " and " + std::to_string(second) +
+          " have one letter; expected equal sizes of at most " + std::to_string(kMostRows));
       return operand;
     }
     Shape axes, joined;
@@ -234,8 +233,8 @@ std::vector<Labelled> OperandsOf(OnnxNode& node, const Equation& equation, Sizes
       std::int64_t& size = sizes.emplace(operands[i].labels[d], shape[d]).first->second;
       if (size != shape[d] && size != 1 && shape[d] != 1) {
         node.FailInvalid("input " + std::to_string(i) + " is " + node.TypeOf(id).ToString() +
-                         ", whose dimension " + std::to_string(d) + " is " +
-                         std::to_string(size) + " elsewhere in the equation");
+                         ", whose dimension " + std::to_string(d) + " is " + std::to_string(size) +
+                         " elsewhere in the equation");
         return {};
       }
       size = std::max(size, shape[d]);
@@ -277,8 +276,7 @@ void ImportEinsum(OnnxNode& node) {
   Sizes sizes;
   std::size_t dots = 0;
   std::vector<Labelled> operands = OperandsOf(node, equation, sizes, dots);
-  const Labels result =
-      node.ok() ? ResultOf(node, equation, operands, sizes, dots) : Labels();
+  const Labels result = node.ok() ? ResultOf(node, equation, operands, sizes, dots) : Labels();
   if (!node.ok()) return;
   const DataType dtype = node.TypeOf(operands[0].id).dtype;
   const bool narrow = dtype.is_integer() && dtype.bits < 32;  // products of these are int32
@@ -299,9 +297,8 @@ void ImportEinsum(OnnxNode& node) {
   while (operands.size() > 1 && node.ok()) {
     // The next one that has something in common with the first one, if there is any.
     auto next = std::find_if(operands.begin() + 1, operands.end(), [&](const Labelled& other) {
-      return std::ranges::any_of(other.labels, [&](char32_t c) {
-        return Has(operands[0].labels, c);
-      });
+      return std::ranges::any_of(other.labels,
+                                 [&](char32_t c) { return Has(operands[0].labels, c); });
     });
     if (next == operands.end()) next = operands.begin() + 1;
     const Labelled right = *next;

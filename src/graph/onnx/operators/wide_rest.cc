@@ -1,7 +1,7 @@
 // What is left of a float64 number by another one, by long division: a digit of the quotient is the
 // nearest whole number, of 24 bits, so that what is left is at most half of the divisor, and the
-// products of the digit with both halves of the divisor, of 27 and of 26 bits, are exact. So are the
-// differences: all of them are multiples of the divisor's last bit, below 2^53 of these.
+// products of the digit with both halves of the divisor, of 27 and of 26 bits, are exact. So are
+// the differences: all of them are multiples of the divisor's last bit, below 2^53 of these.
 #include "src/graph/onnx/operators/wide_rest.h"
 
 #include <cmath>
@@ -24,8 +24,7 @@ int EmitWideRest(OnnxNode& node, int a, int b) {
   int rest = node.Emit(OpKind::kMul, {dividend, scale});
   // Adding 2^26 times the divisor rounds it to 27 bits.
   const int shifted = node.Emit(OpKind::kMul, divisor, 0x1p26);
-  const int upper = node.Emit(
-      OpKind::kSub, {node.Emit(OpKind::kAdd, {shifted, divisor}), shifted});
+  const int upper = node.Emit(OpKind::kSub, {node.Emit(OpKind::kAdd, {shifted, divisor}), shifted});
   const int lower = node.Emit(OpKind::kSub, {divisor, upper});
   // Powers of two in two steps: neither leaves the range of the format before the product does.
   const auto scaled = [&](int id, int bits) {

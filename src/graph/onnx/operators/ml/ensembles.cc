@@ -181,8 +181,7 @@ int Largest(OnnxNode& node, int scores) {
   Operator most{OpKind::kReduceMax, {}}, least{OpKind::kReduceMin, {}};
   most.attributes.axes = least.attributes.axes = {1};
   most.attributes.keepdims = least.attributes.keepdims = true;
-  const int is_largest =
-      node.Emit(OpKind::kEqual, {scores, node.Emit(most, {scores})});
+  const int is_largest = node.Emit(OpKind::kEqual, {scores, node.Emit(most, {scores})});
   const int numbers = EmitPositions(node, kInt32, classes);
   const int none = node.EmitScalar(kInt32, static_cast<double>(classes - 1));
   return node.Emit(least, {Choose(node, is_largest, numbers, none)});
@@ -198,8 +197,9 @@ Classified OfTwo(OnnxNode& node, const Forest& forest, int scores, const std::ve
                  ScoreTransform transform) {
   const Coverage first = CoverageOf(forest, 0), second = CoverageOf(forest, 1);
   if (second.any && !second.every) {
-    node.FailUnsupported("class 1 of two has weights in some walks through the trees only, "
-                         "expected it to have one in each, or in none");
+    node.FailUnsupported(
+        "class 1 of two has weights in some walks through the trees only, "
+        "expected it to have one in each, or in none");
     return {};
   }
   const bool positive = AllPositive(forest), one_class = first.any != second.any;
@@ -207,8 +207,7 @@ Classified OfTwo(OnnxNode& node, const Forest& forest, int scores, const std::ve
   const auto decided = [&](int score, int low, int high) {
     const DataType dtype = node.ok() ? node.TypeOf(score).dtype : kFloat32;
     const int above = node.Emit(OpKind::kLess, {node.EmitScalar(dtype, bound), score});
-    const int number =
-        Choose(node, above, node.EmitScalar(kInt32, 1), node.EmitScalar(kInt32, 0));
+    const int number = Choose(node, above, node.EmitScalar(kInt32, 1), node.EmitScalar(kInt32, 0));
     return Classified{number, EmitTransformed(node, Pair(node, low, high), transform)};
   };
   int low = Column(node, scores, 0), high = Column(node, scores, 1);
@@ -220,8 +219,9 @@ Classified OfTwo(OnnxNode& node, const Forest& forest, int scores, const std::ve
   if (second.any) return decided(high, low, high);
   if (base.size() == 2) return decided(low, low, high);  // which stays at zero
   if (transform == ScoreTransform::kProbit) {
-    node.FailUnsupported("post_transform PROBIT of two classes with weights of one of them is not "
-                         "defined, expected another one");
+    node.FailUnsupported(
+        "post_transform PROBIT of two classes with weights of one of them is not "
+        "defined, expected another one");
     return {};
   }
   const int opposite = node.Emit(OpKind::kNegate, {low});
@@ -267,8 +267,9 @@ void ImportTreeClassifier(OnnxNode& node) {
   if (node.HasOutput(1)) node.SetOutput(node.EmitCast(made.scores, kFloat32), 1);
   if (!node.HasOutput(0)) return;
   if (texts.empty()) return node.SetOutput(Labels(node, made.numbers, labels));
-  node.Unmade(0, "has labels that are texts, which networks here do not have: train the model with "
-                 "labels that are numbers, or read the scores (output 1) alone");
+  node.Unmade(0,
+              "has labels that are texts, which networks here do not have: train the model with "
+              "labels that are numbers, or read the scores (output 1) alone");
 }
 
 // (x - offset) * scale
@@ -303,14 +304,13 @@ int Probit(OnnxNode& node, int x) {
   constexpr double kPi = 3.14159, kA = 0.147;
   const int moved = node.Emit(OpKind::kSub, node.Emit(OpKind::kMul, x, 2), 1);
   const int rest = node.Emit(OpKind::kAdd, node.Emit(OpKind::kNegate, {moved}), 1);
-  const int log = node.Emit(
-      OpKind::kLog, {node.Emit(OpKind::kMul, {rest, node.Emit(OpKind::kAdd, moved, 1)})});
+  const int log =
+      node.Emit(OpKind::kLog, {node.Emit(OpKind::kMul, {rest, node.Emit(OpKind::kAdd, moved, 1)})});
   const int v = node.Emit(OpKind::kAdd, node.Emit(OpKind::kMul, log, 0.5), 2 / (kPi * kA));
   const int square = node.Emit(OpKind::kMul, {v, v});
-  const int inner =
-      node.Emit(OpKind::kSub, {square, node.Emit(OpKind::kMul, log, 1 / kA)});
-  const int root = node.Emit(
-      OpKind::kSqrt, {node.Emit(OpKind::kSub, {node.Emit(OpKind::kSqrt, {inner}), v})});
+  const int inner = node.Emit(OpKind::kSub, {square, node.Emit(OpKind::kMul, log, 1 / kA)});
+  const int root =
+      node.Emit(OpKind::kSqrt, {node.Emit(OpKind::kSub, {node.Emit(OpKind::kSqrt, {inner}), v})});
   const int below = node.Emit(OpKind::kLess, moved, 0);
   const int value = Choose(node, below, node.Emit(OpKind::kNegate, {root}), root);
   return node.Emit(OpKind::kMul, value, 1.41421356);
@@ -352,8 +352,7 @@ ScoreTransform ReadTransform(OnnxNode& node) {
   if (node.op_type() == "TreeEnsemble") {
     const std::int64_t number = node.Int("post_transform", 0);
     if (number >= 0 && number < std::ssize(kNames)) return static_cast<ScoreTransform>(number);
-    node.FailInvalid("attribute post_transform is " + std::to_string(number) +
-                     ", expected 0 to 4");
+    node.FailInvalid("attribute post_transform is " + std::to_string(number) + ", expected 0 to 4");
     return ScoreTransform::kNone;
   }
   const std::string name = node.String("post_transform", "NONE");

@@ -122,8 +122,7 @@ void CheckFeatures(OnnxNode& node, const Forest& forest, const TensorType& rows)
     return node.FailInvalid("a tree looks at feature " + std::to_string(branch.feature) +
                             ", the data have " + std::to_string(rows.shape[1]));
   }
-  if (rows.shape[0] > kMaxPicked ||
-      rows.elements() > std::numeric_limits<std::int32_t>::max()) {
+  if (rows.shape[0] > kMaxPicked || rows.elements() > std::numeric_limits<std::int32_t>::max()) {
     node.FailUnsupported("the data are " + rows.ToString() +
                          ", expected at most 2^22 rows and less than 2^31 elements");
   }
@@ -141,8 +140,7 @@ int EmitRows(OnnxNode& node, int data) {
                      ", expected floats, int32 or int64 of 1 or 2 dimensions");
     return -1;
   }
-  const int rows =
-      type.shape.size() == 2 ? data : node.EmitReshape(data, {1, type.shape[0]});
+  const int rows = type.shape.size() == 2 ? data : node.EmitReshape(data, {1, type.shape[0]});
   return node.EmitCast(rows, type.dtype == kFloat64 ? kFloat64 : kFloat32);
 }
 

@@ -1,4 +1,5 @@
-// Trees as the attributes of files say them: nodes by pairs of numbers, or by their places in lists.
+// Trees as the attributes of files say them: nodes by pairs of numbers, or by their places in
+// lists.
 
 #include <cmath>
 #include <limits>
@@ -84,8 +85,7 @@ std::vector<Listed> ListedNodes(OnnxNode& node, const Ints& trees,
       !Fits(node, "nodes_falsenodeids", no.size(), count) ||
       !Fits(node, "nodes_modes", modes.size(), count) ||
       !Fits(node, "nodes_values", splits.size(), count) ||
-      (!missing.empty() &&
-       !Fits(node, "nodes_missing_value_tracks_true", missing.size(), count))) {
+      (!missing.empty() && !Fits(node, "nodes_missing_value_tracks_true", missing.size(), count))) {
     return {};
   }
   std::vector<Listed> listed(count);
@@ -267,8 +267,7 @@ void CheckTrees(OnnxNode& node, const Indexed& lists, const std::vector<std::int
   std::vector<int> reached(lists.features.size());
   const auto reach = [&](std::int64_t place, bool leaf) {
     if (!leaf && ++reached[static_cast<std::size_t>(place)] > 1 && node.ok()) {
-      node.FailInvalid("two branches go on at node " + std::to_string(place) +
-                       ", expected trees");
+      node.FailInvalid("two branches go on at node " + std::to_string(place) + ", expected trees");
     }
   };
   for (std::int32_t root : roots) reach(root, false);
@@ -367,9 +366,9 @@ Forest ReadIndexedForest(OnnxNode& node) {
       node.FailInvalid("attribute nodes_modes has " + std::to_string(mode) + ", expected 0 to 6");
       return {};
     }
-    forest.branches[i] = {lists.features[i], lists.splits[i],
-                          Ways(static_cast<Mode>(static_cast<int>(mode)), yes, no,
-                               lists.missing[i] != 0)};
+    forest.branches[i] = {
+        lists.features[i], lists.splits[i],
+        Ways(static_cast<Mode>(static_cast<int>(mode)), yes, no, lists.missing[i] != 0)};
   }
   for (std::int64_t root : roots) forest.roots.push_back(place(root, false));
   if (node.ok() && forest.roots.empty()) node.FailInvalid("attribute tree_roots is empty");
