@@ -11,12 +11,12 @@
 namespace tilewright {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-const double kOdd[] = {NAN, -kInf, -3, -0.0, 0, 0.5, 2, kInf};
+constexpr double kExtremeInfinity = std::numeric_limits<double>::infinity();
+const double kOdd[] = {NAN, -kExtremeInfinity, -3, -0.0, 0, 0.5, 2, kExtremeInfinity};
 constexpr std::int64_t kPairs = 64;
 constexpr double kBound = 0.5;
 
-double Expected(std::size_t output, double x, double y) {
+double ExpectedExtreme(std::size_t output, double x, double y) {
   const double a = output == 4 || output == 6 ? kBound : x;
   const double b = output == 3 || output == 5 ? kBound : output == 4 || output == 6 ? x : y;
   if (std::isnan(a) || std::isnan(b)) return NAN;
@@ -50,7 +50,7 @@ Program Extremes(DataType dtype, bool on_gpu) {
   return program;
 }
 
-void Set(DataType dtype, void* data, std::size_t i, double value) {
+void SetNumber(DataType dtype, void* data, std::size_t i, double value) {
   if (dtype == kFloat64) {
     static_cast<double*>(data)[i] = value;
   } else if (dtype == kFloat32) {
@@ -60,23 +60,23 @@ void Set(DataType dtype, void* data, std::size_t i, double value) {
   }
 }
 
-double Get(DataType dtype, const void* data, std::size_t i) {
+double GetNumber(DataType dtype, const void* data, std::size_t i) {
   if (dtype == kFloat64) return static_cast<const double*>(data)[i];
   if (dtype == kFloat32) return static_cast<double>(static_cast<const float*>(data)[i]);
   return static_cast<double>(HalfToFloat(static_cast<const std::uint16_t*>(data)[i]));
 }
 
-void Fill(DataType dtype, void* x, void* y) {
+void FillPairs(DataType dtype, void* x, void* y) {
   for (std::size_t i = 0; i < kPairs; ++i) {
-    Set(dtype, x, i, kOdd[i / 8]);
-    Set(dtype, y, i, kOdd[i % 8]);
+    SetNumber(dtype, x, i, kOdd[i / 8]);
+    SetNumber(dtype, y, i, kOdd[i % 8]);
   }
 }
 
-void Check(DataType dtype, std::size_t output, const void* data) {
+void CheckExtreme(DataType dtype, std::size_t output, const void* data) {
   for (std::size_t i = 0; i < kPairs; ++i) {
-    const double expected = Expected(output, kOdd[i / 8], kOdd[i % 8]);
-    const double given = Get(dtype, data, i);
+    const double expected = ExpectedExtreme(output, kOdd[i / 8], kOdd[i % 8]);
+    const double given = GetNumber(dtype, data, i);
     EXPECT_TRUE(given == expected || (std::isnan(given) && std::isnan(expected)))
         << DataTypeName(dtype) << " output " << output << " of " << kOdd[i / 8] << ", "
         << kOdd[i % 8] << ": " << given;
@@ -91,10 +91,10 @@ TEST_P(ExtremesTest, KeepNanWhereverItStands) {
     Result<KernelRunner> kernel =
         KernelRunner::Build(Extremes(dtype, false), *Target::Parse(GetParam()));
     ASSERT_TRUE(kernel.ok()) << kernel.status().message();
-    Fill(dtype, kernel->Data<char>(0), kernel->Data<char>(1));
+    FillPairs(dtype, kernel->Data<char>(0), kernel->Data<char>(1));
     kernel->Run();
     for (std::size_t output = 1; output <= 6; ++output) {
-      Check(dtype, output, kernel->Data<char>(1 + output));
+      CheckExtreme(dtype, output, kernel->Data<char>(1 + output));
     }
   }
 }
@@ -103,8 +103,8 @@ TEST_P(ExtremesTest, KeepNanWhereverItStands) {
 TEST_P(ExtremesTest, OfRowsKeepNan) {
   const Buffer x = MakeBuffer("x", kFloat32, {8, 16}), out = MakeBuffer("out", kFloat32, {16});
   const Expr lane = MakeVar("lane"), row = MakeVar("row");
-  const Stmt first =
-      MakeFor(lane, 16, LoopKind::kVectorized, MakeStore(out, {lane}, MakeFloat(kFloat32, -kInf)));
+  const Stmt first = MakeFor(lane, 16, LoopKind::kVectorized,
+                             MakeStore(out, {lane}, MakeFloat(kFloat32, -kExtremeInfinity)));
   const Expr column = MakeVar("column");
   const Stmt next =
       MakeStore(out, {column}, Max(MakeLoad(out, {column}), MakeLoad(x, {row, column})));
@@ -136,11 +136,11 @@ TEST(ExtremesOfGpusTest, KeepNanWhereverItStands) {
       const auto place = reinterpret_cast<std::uintptr_t>(part.data());
       arguments.push_back(reinterpret_cast<void*>((place + 63) / 64 * 64));
     }
-    Fill(dtype, arguments[0], arguments[1]);
+    FillPairs(dtype, arguments[0], arguments[1]);
     const Status status = kernel->Run(arguments);
     ASSERT_TRUE(status.ok()) << status.message();
     for (std::size_t output = 1; output <= 6; ++output) {
-      Check(dtype, output, arguments[1 + output]);
+      CheckExtreme(dtype, output, arguments[1 + output]);
     }
   }
 }

@@ -12,7 +12,7 @@
 namespace tilewright {
 namespace {
 
-constexpr char kExtremes[] =
+constexpr char kHardExtremes[] =
     R"(def @main(%x: Tensor[(1, 16, 9, 8), float32], %y: Tensor[(1, 16, 9, 8), float32]) {
   %0 = maximum(%x, %y);
   %1 = minimum(%x, %y);
@@ -24,7 +24,7 @@ constexpr char kExtremes[] =
   (%0, %1, %2, %3, %4, %5, %6)
 })";
 
-constexpr char kFunctions[] = R"(def @main(%x: Tensor[(1, 8, 40), float32]) {
+constexpr char kHardFunctions[] = R"(def @main(%x: Tensor[(1, 8, 40), float32]) {
   %0 = sin(%x);
   %1 = cos(%x);
   %2 = tan(%x);
@@ -76,7 +76,7 @@ TEST_F(HardNumbers, NanGoesThroughCompiledExtremes) {
     }
     inputs.push_back(std::move(input));
   }
-  Expect(kExtremes, inputs, 0);
+  Expect(kHardExtremes, inputs, 0);
 }
 
 TEST_F(HardNumbers, FunctionsOfEverySize) {
@@ -88,7 +88,7 @@ TEST_F(HardNumbers, FunctionsOfEverySize) {
   }
   std::vector<Tensor> inputs;
   inputs.push_back(std::move(x));
-  Expect(kFunctions, inputs, 1e-6);
+  Expect(kHardFunctions, inputs, 1e-6);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace tilewright {
 namespace {
 
-struct Quantized {
+struct ScaledNumbers {
   float scale = 1;
   int zero = 0;
   DataType dtype = kUInt8;
@@ -32,14 +32,16 @@ struct Quantized {
   }
 };
 
-std::int32_t OnnxTypeOf(DataType dtype) {
+std::int32_t QuantizedOnnxType(DataType dtype) {
   if (dtype == kInt16) return onnx::TensorProto::INT16;
   return dtype == kInt8 ? onnx::TensorProto::INT8 : onnx::TensorProto::UINT8;
 }
 
-Tensor AllNumbers(const Quantized& q, Ints shape) { return MakeRange(q.dtype, shape, q.least()); }
+Tensor AllNumbers(const ScaledNumbers& q, Ints shape) {
+  return MakeRange(q.dtype, shape, q.least());
+}
 
-void AddParameters(OnnxBuilder& model, const std::string& name, const Quantized& q) {
+void AddParameters(OnnxBuilder& model, const std::string& name, const ScaledNumbers& q) {
   model.Initializer(name + "_scale", MakeTensor(kFloat32, {}, {static_cast<double>(q.scale)}));
   model.Initializer(name + "_zero", MakeTensor(q.dtype, {}, {static_cast<double>(q.zero)}));
 }
@@ -64,11 +66,12 @@ TEST(OnnxExactRescale, OfEveryNumber) {
   for (const auto& [from_scale, to_scale] : ScalePairs()) {
     for (const DataType dtype : {kUInt8, kInt8, kInt16}) {
       if (dtype == kInt16 && ++cases % 8 != 0) continue;
-      const Quantized from{from_scale, dtype == kUInt8 ? 117 : 3, dtype};
-      const Quantized to{to_scale, dtype == kUInt8 ? 100 : -4, dtype == kInt16 ? kInt16 : kInt8};
+      const ScaledNumbers from{from_scale, dtype == kUInt8 ? 117 : 3, dtype};
+      const ScaledNumbers to{to_scale, dtype == kUInt8 ? 100 : -4,
+                             dtype == kInt16 ? kInt16 : kInt8};
       for (const bool relu : {false, true}) {
         OnnxBuilder model(21);
-        model.Input("x", {from.count()}, OnnxTypeOf(dtype));
+        model.Input("x", {from.count()}, QuantizedOnnxType(dtype));
         AddParameters(model, "x", from);
         AddParameters(model, "y", to);
         model.Node("DequantizeLinear", {"x", "x_scale", "x_zero"}, {"real"});
@@ -101,11 +104,11 @@ TEST(OnnxExactRescale, OfEveryPair) {
   for (std::size_t c = 0; c < pairs.size(); c += 3) {
     for (const char* op : {"Add", "Sub", "Mul"}) {
       const bool product = std::string(op) == "Mul";
-      const Quantized a{pairs[c].first, 120, kUInt8};
-      const Quantized b{c % 2 == 0 ? pairs[c].first : pairs[(c + 1) % pairs.size()].first, -7,
-                        kInt8};
-      const Quantized to{product ? pairs[c].second * 40 * pairs[c].first : pairs[c].second * 2, 9,
-                         kInt8};
+      const ScaledNumbers a{pairs[c].first, 120, kUInt8};
+      const ScaledNumbers b{c % 2 == 0 ? pairs[c].first : pairs[(c + 1) % pairs.size()].first, -7,
+                            kInt8};
+      const ScaledNumbers to{product ? pairs[c].second * 40 * pairs[c].first : pairs[c].second * 2,
+                             9, kInt8};
       OnnxBuilder model(13);
       model.Input("a", {256, 1}, onnx::TensorProto::UINT8);
       model.Input("b", {1, 256}, onnx::TensorProto::INT8);

@@ -15,8 +15,8 @@ namespace {
 
 using onnx_definitions::Array;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-const double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kEdgeInfinity = std::numeric_limits<double>::infinity();
+const double kEdgeNan = std::numeric_limits<double>::quiet_NaN();
 
 void ExpectNumbers(const Tensor& actual, const Doubles& expected, const std::string& what) {
   ASSERT_EQ(actual.elements(), std::ssize(expected)) << what;
@@ -29,44 +29,44 @@ void ExpectNumbers(const Tensor& actual, const Doubles& expected, const std::str
   }
 }
 
-Array Row(const Doubles& values) { return {{std::ssize(values)}, values}; }
+Array EdgeRow(const Doubles& values) { return {{std::ssize(values)}, values}; }
 
 TEST(OnnxHardNumbers, NanGoesThroughExtremes) {
   for (const DataType dtype : {kFloat16, kFloat32, kFloat64}) {
     const std::string type = DataTypeName(dtype);
-    OneOperator max("Max", Row({1, kNan, 3, 4}), 13, dtype);
-    max.With(Row({kNan, 1, 2, 5}), dtype).With(Row({0, 0, kNan, 6}), dtype);
-    ExpectNumbers(max.Run(), {kNan, kNan, kNan, 6}, "Max " + type);
-    OneOperator min("Min", Row({1, kNan, 3, 4}), 13, dtype);
-    min.With(Row({kNan, 1, 2, 5}), dtype).With(Row({0, 0, kNan, 6}), dtype);
-    ExpectNumbers(min.Run(), {kNan, kNan, kNan, 4}, "Min " + type);
-    const Array rows{{3, 3}, {kNan, 1, 2, 1, kNan, 2, 1, 2, kNan}};
+    OneOperator max("Max", EdgeRow({1, kEdgeNan, 3, 4}), 13, dtype);
+    max.With(EdgeRow({kEdgeNan, 1, 2, 5}), dtype).With(EdgeRow({0, 0, kEdgeNan, 6}), dtype);
+    ExpectNumbers(max.Run(), {kEdgeNan, kEdgeNan, kEdgeNan, 6}, "Max " + type);
+    OneOperator min("Min", EdgeRow({1, kEdgeNan, 3, 4}), 13, dtype);
+    min.With(EdgeRow({kEdgeNan, 1, 2, 5}), dtype).With(EdgeRow({0, 0, kEdgeNan, 6}), dtype);
+    ExpectNumbers(min.Run(), {kEdgeNan, kEdgeNan, kEdgeNan, 4}, "Min " + type);
+    const Array rows{{3, 3}, {kEdgeNan, 1, 2, 1, kEdgeNan, 2, 1, 2, kEdgeNan}};
     for (const char* op : {"ReduceMax", "ReduceMin"}) {
       OneOperator reduce(op, rows, 13, dtype);
       reduce.model().IntList("axes", {1});
       reduce.model().Int("keepdims", 0);
-      ExpectNumbers(reduce.Run(), {kNan, kNan, kNan}, op + type);
+      ExpectNumbers(reduce.Run(), {kEdgeNan, kEdgeNan, kEdgeNan}, op + type);
     }
-    ExpectNumbers(OneOperator("Sign", Row({kNan, -2, 0, 3}), 13, dtype).Run(), {kNan, -1, 0, 1},
-                  "Sign " + type);
+    ExpectNumbers(OneOperator("Sign", EdgeRow({kEdgeNan, -2, 0, 3}), 13, dtype).Run(),
+                  {kEdgeNan, -1, 0, 1}, "Sign " + type);
     for (const char* op : {"Relu", "LeakyRelu", "HardSigmoid", "HardSwish", "Elu", "Softplus"}) {
-      const Tensor y = OneOperator(op, Row({kNan}), 14, dtype).Run();
+      const Tensor y = OneOperator(op, EdgeRow({kEdgeNan}), 14, dtype).Run();
       EXPECT_TRUE(std::isnan(y.At(0))) << op << type;
     }
-    OneOperator slopes("PRelu", Row({kNan, -1}), 13, dtype);
-    ExpectNumbers(slopes.With(Row({2}), dtype).Run(), {kNan, -2}, "PRelu " + type);
-    OneOperator clip("Clip", Row({kNan, -5, 5}), 13, dtype);
-    ExpectNumbers(clip.Scalar(-1, dtype).Scalar(2, dtype).Run(), {kNan, -1, 2}, "Clip " + type);
+    OneOperator slopes("PRelu", EdgeRow({kEdgeNan, -1}), 13, dtype);
+    ExpectNumbers(slopes.With(EdgeRow({2}), dtype).Run(), {kEdgeNan, -2}, "PRelu " + type);
+    OneOperator clip("Clip", EdgeRow({kEdgeNan, -5, 5}), 13, dtype);
+    ExpectNumbers(clip.Scalar(-1, dtype).Scalar(2, dtype).Run(), {kEdgeNan, -1, 2}, "Clip " + type);
   }
-  const Array image{{1, 1, 1, 6}, {0, kNan, 2, 3, 4, 5}};
+  const Array image{{1, 1, 1, 6}, {0, kEdgeNan, 2, 3, 4, 5}};
   OneOperator pool("MaxPool", image, 13);
   pool.model().IntList("kernel_shape", {1, 2});
-  ExpectNumbers(pool.Run(), {kNan, kNan, 3, 4, 5}, "MaxPool");
-  ExpectNumbers(OneOperator("GlobalMaxPool", image).Run(), {kNan}, "GlobalMaxPool");
+  ExpectNumbers(pool.Run(), {kEdgeNan, kEdgeNan, 3, 4, 5}, "MaxPool");
+  ExpectNumbers(OneOperator("GlobalMaxPool", image).Run(), {kEdgeNan}, "GlobalMaxPool");
 }
 
 TEST(OnnxHardNumbers, NanIsTheExtremeThatArgMaxFinds) {
-  const Array rows{{3, 3}, {1, kNan, 2, kNan, 1, kNan, 1, 3, 2}};
+  const Array rows{{3, 3}, {1, kEdgeNan, 2, kEdgeNan, 1, kEdgeNan, 1, 3, 2}};
   for (const char* op : {"ArgMax", "ArgMin"}) {
     const bool max = std::string(op) == "ArgMax";
     for (const bool last : {false, true}) {
@@ -78,14 +78,18 @@ TEST(OnnxHardNumbers, NanIsTheExtremeThatArgMaxFinds) {
 }
 
 TEST(OnnxHardNumbers, AreaCosineOfWhatHasNoneIsNan) {
-  const Tensor y = OneOperator("Acosh", Row({-kInf, -1e30, -1e9, -2, -1, 0, 0.99}), 22).Run();
+  const Tensor y =
+      OneOperator("Acosh", EdgeRow({-kEdgeInfinity, -1e30, -1e9, -2, -1, 0, 0.99}), 22).Run();
   for (std::int64_t i = 0; i < y.elements(); ++i) EXPECT_TRUE(std::isnan(y.At(i))) << i;
 }
 
 TEST(OnnxHardNumbers, LogSumExpOfInfinities) {
-  const Array x{{5, 3},
-                {-kInf, 0, 1, -kInf, -kInf, -kInf, kInf, 0, 1, kInf, -kInf, 2, kNan, kInf, 0}};
-  const Doubles expected = {std::log1p(M_E), -kInf, kInf, kInf, kNan};
+  const Array x{
+      {5, 3},
+      {-kEdgeInfinity, 0, 1, -kEdgeInfinity, -kEdgeInfinity, -kEdgeInfinity, kEdgeInfinity, 0, 1,
+       kEdgeInfinity, -kEdgeInfinity, 2, kEdgeNan, kEdgeInfinity, 0}};
+  const Doubles expected = {std::log1p(M_E), -kEdgeInfinity, kEdgeInfinity, kEdgeInfinity,
+                            kEdgeNan};
   for (const DataType dtype : {kFloat16, kFloat32, kFloat64}) {
     for (const std::int64_t keep : {0, 1}) {
       OneOperator sum("ReduceLogSumExp", x, 13, dtype);
@@ -104,7 +108,7 @@ struct WideCase {
   double of_x = 0;  // and parts of x of 2^-24: digits that the formula loses, as stated
 };
 
-const WideCase kWide[] = {
+const WideCase kComposedCases[] = {
     {"Elu", {}, [](long double x) { return x < 0 ? std::expm1(x) : x; }, 1},
     {"Elu", {{"alpha", 0.5F}}, [](long double x) { return x < 0 ? std::expm1(x) / 2 : x; }, 1},
     {"Celu", {{"alpha", 2}}, [](long double x) { return x < 0 ? 2 * std::expm1(x / 2) : x; }, 2},
@@ -134,7 +138,7 @@ TEST(OnnxHardNumbers, ComposedFunctionsAreAsCloseAsStated) {
     }
   }
   x.shape = {std::ssize(x.v)};
-  for (const WideCase& c : kWide) {
+  for (const WideCase& c : kComposedCases) {
     OneOperator function(c.op, x, 24);
     for (const auto& [name, value] : c.attributes) function.model().Float(name, value);
     const Tensor y = function.Run();
@@ -157,7 +161,7 @@ TEST(OnnxHardNumbers, ComposedFunctionsAreAsCloseAsStated) {
 // Where the difference of the formula's hyperbolic tangent from 1 has no digits left.
 TEST(OnnxHardNumbers, GeluByTanhKeepsItsDigitsBelowZero) {
   const Doubles x = {-1, -3, -5, -7, -9, -10};
-  OneOperator gelu("Gelu", Row(x), 20);
+  OneOperator gelu("Gelu", EdgeRow(x), 20);
   gelu.model().Text("approximate", "tanh");
   const Tensor y = gelu.Run();
   for (std::size_t i = 0; i < x.size(); ++i) {
