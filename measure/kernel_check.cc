@@ -110,9 +110,11 @@ Status CheckLibraryCall(const KernelSpec& kernel, const CudaLibraryCall& call) {
   const bool sizes = std::ranges::all_of(call.shape, [](std::int64_t number) {
     return number >= 0 && number <= std::numeric_limits<std::int32_t>::max();
   });
-  if (!sizes || (shape.kind != TW_LIBRARY_CONVOLUTION && shape.kind != TW_LIBRARY_MATMUL) ||
-      shape.groups < 1 || shape.stride_h < 1 || shape.stride_w < 1 || shape.dilation_h < 1 ||
-      shape.dilation_w < 1) {
+  const bool convolution = shape.kind == TW_LIBRARY_CONVOLUTION;
+  // A product names none of these.
+  const bool steps = shape.groups >= 1 && shape.stride_h >= 1 && shape.stride_w >= 1 &&
+                     shape.dilation_h >= 1 && shape.dilation_w >= 1;
+  if (!sizes || (!convolution && shape.kind != TW_LIBRARY_MATMUL) || (convolution && !steps)) {
     return Bad("shape", "it has a number that no call takes");
   }
   return CheckOperands(kernel, call, shape);

@@ -53,7 +53,8 @@ std::string WorkerCore::WhyNever(const Order& order, bool builds) const {
   }
   // How long one call may take follows from it.
   if (MetricOf(target) == "seconds" && order.best_seconds > kMostBestSeconds) {
-    return "its best so far takes " + std::to_string(order.best_seconds) + " s";
+    return "its best so far takes more than " + std::to_string(static_cast<int>(kMostBestSeconds)) +
+           " s";
   }
   if (builds) return {};
   if (!target_) return "nothing is measured here";

@@ -218,7 +218,6 @@ TEST(Messages, LaunchesThatNoDriverTakesAreRefused) {
       {"/launches/0/operands", {-1, 0, 1}},
       {"/launches/0/shape/0", 7},
       {"/launches/0/shape/7", 1 << 20},  // more than the operands hold
-      {"/launches/0/shape/16", 0},       // groups, by which is divided
       {"/launches/0/shape/8", std::int64_t{1} << 40},
       {"/launches/1/grid", {0, 1, 1}},
       {"/launches/1/grid", {1, 1 << 20, 1}},
@@ -240,8 +239,14 @@ TEST(Messages, LaunchesThatNoDriverTakesAreRefused) {
     EXPECT_EQ(RunOrderFrom(json, KnownTasks()).status().code(), StatusCode::kCorrupt)
         << place << value;
   }
-  // A processor's kernels are not launched at all.
+  // A convolution's groups are divided by.
   Json json = ToJson(order);
+  json["items"][0]["kernel"]["launches"][0]["shape"][0] = TW_LIBRARY_CONVOLUTION;
+  EXPECT_TRUE(RunOrderFrom(json, KnownTasks()).ok());
+  json["items"][0]["kernel"]["launches"][0]["shape"][16] = 0;
+  EXPECT_EQ(RunOrderFrom(json, KnownTasks()).status().code(), StatusCode::kCorrupt);
+  // A processor's kernels are not launched at all.
+  json = ToJson(order);
   json["items"][0]["kernel"]["task"] = 9;
   EXPECT_THAT(RunOrderFrom(json, KnownTasks()).status().message(),
               testing::HasSubstr("are not launched"));
