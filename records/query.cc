@@ -227,6 +227,9 @@ Status Finder::Prepare(Store::Impl& impl) {
       {&impl.find_target, "SELECT id FROM target WHERE text = ?1"},
       {&impl.find_raced, "SELECT " + columns +
                              " FROM best JOIN trial ON trial.id = best.trial"
+                             // A winner is a trial of its task, whatever the row says.
+                             " AND trial.workload = best.workload AND trial.target = best.target"
+                             " AND trial.device = best.device AND trial.job = best.job"
                              " WHERE best.workload = ?1 AND best.target = ?2 AND trial.outcome = 0"
                              " AND trial.verified = 1 ORDER BY trial.value, trial.config_index"},
       {&impl.find_served, "SELECT " + columns +

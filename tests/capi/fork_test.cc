@@ -74,7 +74,8 @@ TEST_F(ForkTest, ChildrenOfAProcessThatAsksMayAskToo) {
 TEST_F(ForkTest, CommitsAreStillNoticed) {
   ASSERT_EQ(tw_catalog_add_store(catalog_.get(), Path("a.db").c_str(), nullptr), TW_OK);
   ASSERT_TRUE(Asks(catalog_.get(), 1));
-  int ready[2];
+  int asked[2], ready[2];
+  ASSERT_EQ(::pipe(asked), 0);
   ASSERT_EQ(::pipe(ready), 0);
   const auto seconds = [this] {
     tw_answer* answer = nullptr;
@@ -91,19 +92,22 @@ TEST_F(ForkTest, CommitsAreStillNoticed) {
   if (child == 0) {
     ::alarm(kHangSeconds);
     char go = 0;
-    const bool told = seconds() == 0.001 && ::read(ready[0], &go, 1) == 1;
-    ::_exit(told && seconds() == 0.0005 ? 0 : 1);
+    if (seconds() != 0.001) ::_exit(1);
+    if (::write(asked[1], "x", 1) != 1 || ::read(ready[0], &go, 1) != 1) ::_exit(2);
+    ::_exit(seconds() == 0.0005 ? 0 : 3);
   }
   ASSERT_GT(child, 0);
   EXPECT_EQ(seconds(), 0.001);
+  char go = 0;
+  ::close(asked[1]);  // a child that fails does not keep this one waiting
+  EXPECT_EQ(::read(asked[0], &go, 1), 1);
   Write(Path("a.db"), {OkTrial(DenseKey(1), 1, 0.0005)});
   EXPECT_EQ(seconds(), 0.0005);
   EXPECT_EQ(::write(ready[1], "x", 1), 1);
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  ::close(ready[0]);
-  ::close(ready[1]);
+  for (const int end : {asked[0], ready[0], ready[1]}) ::close(end);
 }
 
 }  // namespace

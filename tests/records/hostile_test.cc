@@ -239,6 +239,21 @@ TEST_F(HostileTest, NearHitsNeedNoMoreThanTheTargetAskedFor) {
   EXPECT_EQ(*space->Locate(candidate.config), candidate.config);
 }
 
+// A row that says that a trial won the race of another target served it there, as a hit.
+TEST_F(HostileTest, AWinnerIsATrialOfItsTask) {
+  const Trial wide = SampleTrial(3, 0.001, SampleConv(), *Target::Parse("llvm -mcpu=znver4"));
+  Add(Path("r.db"), {wide, SampleTrial(4, 0.002)});
+  {
+    auto store = Store::Open(Path("r.db"), Store::Mode::kReadWrite);
+    ASSERT_TRUE(store->StoreBest(store->OpenJob("job", "", 0)->id, wide, {}).ok());
+  }
+  Sql(Path("r.db"), "UPDATE best SET target = (SELECT id FROM target WHERE text LIKE '%haswell')");
+  const auto answer = Ask(Path("r.db"));
+  ASSERT_TRUE(answer.ok() && answer->record.has_value());
+  EXPECT_EQ(answer->record->trial.candidate.task.target, SampleTarget());
+  EXPECT_EQ(IndexOf(answer), 4);
+}
+
 constexpr const char* kRows =
     "schedule rows for conv2d on llvm\n"
     "knob tile = {1, 2, 4}\n"
