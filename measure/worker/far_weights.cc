@@ -96,8 +96,11 @@ std::int64_t FarWeights::Place(const GuardedMemory& weight, std::uint64_t random
         placed_, [&](const auto& other) { return first < other.second && other.first < end; });
     if (taken) continue;
     placed_.emplace_back(first, end);
+    const auto bytes = static_cast<std::size_t>(weight.bytes());
+    // Of the candidate before, most often.
+    if (std::memcmp(memory_.data() + first, weight.data(), bytes) == 0) return window;
     memory_.SetReadOnly(false);
-    std::memcpy(memory_.data() + first, weight.data(), static_cast<std::size_t>(weight.bytes()));
+    std::memcpy(memory_.data() + first, weight.data(), bytes);
     memory_.SetReadOnly(true);
     return window;
   }

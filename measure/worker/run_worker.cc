@@ -123,7 +123,7 @@ class Runner {
   MachinePeaks peaks_;  // none are known before calibration
   LiveMemory live_;
   ReadLists read_lists_;
-  std::random_device random_;
+  const std::uint64_t place_seed_ = std::random_device()();
   QuietGate gate_;
   std::array<QuietGate, MemoryCanary::kLevels> memory_gates_ = MemoryGates();  // 0 is not used
   std::optional<PowercapCounter> energy_;
@@ -201,7 +201,10 @@ std::unique_ptr<CandidateRun> Runner::MakeRun(const RunOrder::Item& item, Workbe
     terms.far_weights = &*far_weights_;
     terms.weight = *weight;
     const auto random = static_cast<std::size_t>(InputSet::kRandom);
-    terms.real_window = far_weights_->Place(*setup.inputs[random][*weight], random_());
+    const GuardedMemory& real = *setup.inputs[random][*weight];
+    // One window for each weight: then it need not be copied for the next candidate.
+    terms.real_window =
+        far_weights_->Place(real, place_seed_ ^ reinterpret_cast<std::uintptr_t>(real.data()) >> 6);
   }
   terms.memory_bytes = settings_.memory_bytes;
   terms.times = {LeastCallSeconds(kernel, peaks_), kernel.threads};

@@ -82,6 +82,31 @@ TEST(FarWeights, BooleansAreNoughtOrOne) {
   }
 }
 
+// The last timed call of a kernel reads it there.
+TEST(FarWeights, ARealWeightLiesInAWindowThatNoOtherOneTakes) {
+  FarWeights weights = Made(kInt8);
+  auto first = GuardedMemory::Create(kBytes / 2), second = GuardedMemory::Create(kBytes / 2),
+       large = GuardedMemory::Create(kBytes);
+  ASSERT_TRUE(first.ok() && second.ok() && large.ok());
+  first->Poison(1);
+  second->Poison(2);
+  const auto windows = weights.WindowsFor(first->bytes());
+  ASSERT_EQ(windows.count, 2);
+  const auto begins_with = [&](std::int64_t window) {
+    return std::to_integer<int>(windows.first[windows.stride * window]);
+  };
+  weights.Begin();
+  EXPECT_EQ(weights.Place(*large, 0), -1) << "it is far away by itself";
+  ASSERT_EQ(weights.Place(*first, 5), 1);
+  ASSERT_EQ(weights.Place(*second, 5), 0) << "the other one is taken";
+  EXPECT_EQ(begins_with(1), 1);
+  EXPECT_EQ(begins_with(0), 2);
+  EXPECT_EQ(weights.Place(*first, 5), -1);
+  weights.Begin();
+  EXPECT_EQ(weights.Place(*second, 5), 1);
+  EXPECT_EQ(begins_with(1), 2);
+}
+
 TEST(FarWeightsDeathTest, AreOnlyRead) {
   FarWeights weights = Made(kInt8);
   auto* data = const_cast<std::byte*>(weights.memory().data());
