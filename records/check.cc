@@ -91,7 +91,10 @@ Result<std::vector<std::string>> CheckStore(const TemplateRegistry& templates,
     foreign->resize(std::min(limit, foreign->size()));
     return foreign;
   }
-  TW_RETURN_IF_ERROR(CheckSchema(*db, path));
+  // One of an older schema is looked at as it is.
+  auto version = StoreVersion(*db, path);
+  TW_RETURN_IF_ERROR(version);
+  if (*version == 0) return Corrupt(path + ": an empty file, no record store");
   Problems problems(limit);
   if (!damage->empty()) problems.Add(*damage);
   Status status = AddRows(*db, "PRAGMA integrity_check", "database: ", problems);
