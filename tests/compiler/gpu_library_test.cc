@@ -148,15 +148,17 @@ TEST_F(GpuLibrary, CopiesOnlyInputsAndOutputsAndReplaysTheLaunches) {
 
 /// A trial on some device of compute capability 8.0, by default of the template's default config.
 Trial TrialOn80(const Workload& workload, const std::string& template_key,
-                const std::optional<Config>& config = std::nullopt) {
-  const Target target = *Target::Parse("cuda -arch=sm_80");
+                const std::optional<Config>& config = std::nullopt,
+                const char* target_text = "cuda -arch=sm_80") {
+  const Target target = *Target::Parse(target_text);
   const TemplateEntry& entry = *BuiltInTemplates().Find(template_key);
   Trial trial;
   trial.candidate = {{workload, target},
                      {},
                      template_key,
                      entry.version,
-                     config ? *config : *entry.default_config(workload, target)};
+                     config ? *entry.define_space(workload, target)->Locate(*config)
+                            : *entry.default_config(workload, target)};
   trial.outcome = Outcome::kOk;
   trial.samples = {1e-3};
   trial.value = 1e-3;
@@ -177,7 +179,9 @@ TEST_F(GpuLibrary, RecordsThatCallALibraryArePassedOver) {
   ASSERT_TRUE(job.ok());
   Trial generated = TrialOn80(dense, "dense_small_batch.cuda");
   generated.value *= 2;
-  ASSERT_TRUE(store->Append(job->id, {TrialOn80(dense, "dense.cublas"), generated}, {}).ok());
+  const Trial called =
+      TrialOn80(dense, "dense.cublas", std::nullopt, "cuda -arch=sm_80 -libs=cublas");
+  ASSERT_TRUE(store->Append(job->id, {called, generated}, {}).ok());
   records::Catalog catalog;
   catalog.AddStore(*std::move(store));
   options_.catalog = &catalog;

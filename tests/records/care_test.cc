@@ -339,7 +339,7 @@ TEST_F(CareTest, CsvHasNothingThatATerminalObeys) {
                 return Status();
               }).ok());
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
-  EXPECT_THAT(text, HasSubstr("run_failed,?]0;x? one?two??three ?1m,seconds,"));
+  EXPECT_THAT(text, HasSubstr(R"(run_failed,\x1b]0;x\x07 one\ntwo\r\tthree \u009b1m,seconds,)"));
 }
 
 // A store is cut as it was at one moment: a trial that comes in between is in no part.
