@@ -10,7 +10,7 @@ packages=(
   sqlite3 pkg-config patch
 )
 # Optional: oneDNN, which tests and benchmarks of library calls load and the kernel benchmark links,
-# what speeds builds up, and what draws the pages of reports and serves them while a job runs.
+# what speeds builds up, and what draws the pages of reports.
 optional=(libdnnl-dev ccache libjs-chart.js)
 # A browser, which tests of the pages lead: with what it needs 122 MB to download, 417 MB installed.
 [[ " $* " == *" --with-browser "* ]] && packages+=(chromium)
