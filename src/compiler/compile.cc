@@ -56,13 +56,6 @@ Target HostOf(const Target& target) {
   return DeviceTraitsOf(target).grids ? *Target::Parse("llvm") : target;
 }
 
-/// A node of the file, or by its name a value of one that has no nodes.
-std::string OriginOrName(const Graph& graph, int node) {
-  const std::string& name = graph.node(node).name;
-  const auto origin = graph.origins.find(SourceName(name));
-  return origin == graph.origins.end() ? name : origin->second;
-}
-
 /// What of the file a kernel is for: the first of the steps that run it.
 std::string KernelOrigin(const Plan& plan, int kernel) {
   const std::string& name = plan.kernels[static_cast<std::size_t>(kernel)].name;
@@ -155,7 +148,7 @@ Status CheckSizes(const Plan& plan, const Target& target, const CodeTraits& trai
   if (traits.pointer_bits > 32) return Status();
   for (const PlanStep& step : plan.steps) {
     for (const int buffer : step.buffers) {
-      TW_RETURN_IF_ERROR(CheckBytes("a tensor of " + OriginOrName(plan.graph, step.node),
+      TW_RETURN_IF_ERROR(CheckBytes("a tensor of " + plan.graph.OriginOrName(step.node),
                                     plan.buffers[static_cast<std::size_t>(buffer)].bytes));
     }
   }
@@ -164,7 +157,7 @@ Status CheckSizes(const Plan& plan, const Target& target, const CodeTraits& trai
   const auto workspace = FindLargestWorkspace(plan, target.num_threads());
   TW_RETURN_IF_ERROR(workspace);
   const std::string owner =
-      workspace->node < 0 ? "" : " of " + OriginOrName(plan.graph, workspace->node);
+      workspace->node < 0 ? "" : " of " + plan.graph.OriginOrName(workspace->node);
   TW_RETURN_IF_ERROR(CheckBytes("the workspace" + owner, workspace->bytes));
   return CheckBytes("constants, working memory and the workspace" + owner,
                     plan.constant_bytes + plan.arena_bytes + workspace->bytes, kMostBytesTogether);

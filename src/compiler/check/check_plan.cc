@@ -242,10 +242,7 @@ class PlanCheck {
 }  // namespace
 
 std::string NameOfStep(const Graph& graph, const PlanStep& step) {
-  const std::string& name = graph.node(step.node).name;
-  const auto origin = graph.origins.find(SourceName(name));
-  return fmt::format("{} ({})", origin == graph.origins.end() ? name : origin->second,
-                     step.report.op);
+  return fmt::format("{} ({})", graph.OriginOrName(step.node), step.report.op);
 }
 
 Status CheckPlan(const Plan& plan) { return PlanCheck(plan).Run(); }

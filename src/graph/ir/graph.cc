@@ -126,8 +126,14 @@ void Graph::Rename(int id, std::string value_name) {
 }
 
 std::string Graph::DescribeOrigin(int id) const {
-  const auto found = origins.find(SourceName(node(id).name));
-  return found != origins.end() ? found->second : "value " + node(id).name;
+  const std::string& found = OriginOrName(id);
+  return &found == &node(id).name ? "value " + found : found;
+}
+
+const std::string& Graph::OriginOrName(int id) const {
+  const std::string& own = node(id).name;
+  const auto found = origins.find(SourceName(own));
+  return found == origins.end() ? own : found->second;
 }
 
 std::string Graph::FloatName(int id) const {

@@ -105,6 +105,8 @@ class Graph {
   /// What of the file a value comes from, for messages: "node 3 'head' (Conv)" where the file has
   /// nodes (also of a value on the way to that node's result), else "value %5".
   std::string DescribeOrigin(int id) const;
+  /// The same, but where the file has no nodes the value's name alone.
+  const std::string& OriginOrName(int id) const;
 
   /// The name of a value in the float network; empty if nobody says one.
   std::string FloatName(int id) const;

@@ -101,6 +101,12 @@ OpAttributes WindowAttributes(OnnxNode& node, const TensorType& data,
 Operator ConvTransposeOperator(OnnxNode& node, int data, int weight);
 /// The elements of `id` at `positions` of dimension `axis`, each of them within the dimension.
 int EmitPick(OnnxNode& node, int id, std::int64_t axis, const std::vector<std::int64_t>& positions);
+/// Element `at` of dimension 1, which stays: of a matrix a column [R,1].
+int EmitColumn(OnnxNode& node, int id, std::int64_t at);
+/// Of the positions along dimension `axis` whose element is the extreme (kReduceMax or kReduceMin),
+/// the first or the last, int32. A NaN is the extreme.
+int EmitExtremePosition(OnnxNode& node, int data, OpKind extreme, std::int64_t axis, bool last,
+                        bool keepdims);
 /// `index`, counted from the end if negative. Errors: it is outside of `extent` elements.
 std::int64_t ResolveIndex(OnnxNode& node, std::int64_t index, std::int64_t extent);
 /// The numbers 0 … count - 1 along a dimension with `behind` dimensions behind it.

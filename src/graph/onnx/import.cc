@@ -54,13 +54,20 @@ std::string Describe(const NodeProto& node, int position) {
 struct Expansion {
   LocalFunctions functions;
   int depth = 0;
-  int nodes = 0;
+  std::int64_t nodes = 0;
+  int failures = 0;  // nodes that were refused, those of one reason too
   Refusals refusals;
   std::set<const void*> seen;  // graphs whose operators were looked at
   bool own = false;            // the nodes are not the file's, but what one of its nodes means
   int left_out = 0;            // nodes that made nothing
   static constexpr int kMaxDepth = 64;
-  static constexpr int kMaxNodes = 200'000;
+  static constexpr std::int64_t kMaxNodes = 200'000;
+  static constexpr int kMaxFailures = 1'000;
+
+  // Nodes that may still stand in the place of others.
+  std::int64_t nodes_left() const { return std::max<std::int64_t>(kMaxNodes - nodes, 0); }
+  // Whether reading further nodes costs more than it tells: a refused node may have taken memory.
+  bool exhausted() const { return failures >= kMaxFailures || nodes > kMaxNodes; }
 };
 
 Status CheckOpset(std::int64_t opset) {
@@ -242,12 +249,12 @@ Status ImportNodes(const Nodes& nodes, OnnxImport& import, Expansion& expansion)
 // Imports what stands in the place of a node, in operator set `opset`.
 Status ImportReplacement(const std::vector<NodeProto>& nodes, std::int64_t opset,
                          OnnxImport& import, Expansion& expansion) {
+  expansion.nodes += std::ssize(nodes);
   if (expansion.depth == Expansion::kMaxDepth) {
     return InvalidArgument("functions and branches call each other more than " +
                            std::to_string(Expansion::kMaxDepth) + " deep");
   }
   TW_RETURN_IF_ERROR(CheckResultNames(nodes));
-  expansion.nodes += static_cast<int>(nodes.size());
   if (expansion.nodes > Expansion::kMaxNodes) {
     return InvalidArgument("functions and branches have more than " +
                            std::to_string(Expansion::kMaxNodes) + " nodes in all");
@@ -276,7 +283,7 @@ Status ImportCall(const NodeProto& call, const onnx::FunctionProto& function, On
   const std::int64_t named = OpsetOf(function.opset_import());
   const std::int64_t opset = named == 0 ? import.opset : named;
   TW_RETURN_IF_ERROR(CheckOpset(opset).WithContext("function '" + function.name() + "'"));
-  if (expansion.nodes + function.node_size() > Expansion::kMaxNodes) {
+  if (function.node_size() > expansion.nodes_left()) {
     return InvalidArgument("functions and branches have more than " +
                            std::to_string(Expansion::kMaxNodes) + " nodes in all");
   }
@@ -383,7 +390,7 @@ Status ImportScan(const NodeProto& proto, OnnxImport& import, Expansion& expansi
   TW_RETURN_IF_ERROR(order);
   if (order->steps < 1) return Unsupported("it has no step");
   const std::int64_t each = body->node_size() + std::ssize(order->input_axes) + results;
-  if (order->steps > (Expansion::kMaxNodes - expansion.nodes) / std::max<std::int64_t>(each, 1)) {
+  if (order->steps > expansion.nodes_left() / std::max<std::int64_t>(each, 1)) {
     return Unsupported(std::to_string(order->steps) + " steps of " + std::to_string(each) +
                        " nodes, expected at most " + std::to_string(Expansion::kMaxNodes) +
                        " nodes in all");
@@ -474,7 +481,7 @@ Status ImportNode(const NodeProto& proto, OnnxImport& import, Expansion& expansi
   if (IsScan(proto)) return makes ? ImportScan(proto, import, expansion) : Status();
   if (IsLoop(proto)) return makes ? ImportLoop(proto, import, expansion) : Status();
   if (!makes) return InvalidArgument("has no output");
-  auto tensors = ExpandSequence(proto, import);
+  auto tensors = ExpandSequence(proto, expansion.nodes_left(), import);
   TW_RETURN_IF_ERROR(tensors);
   if (*tensors) return ImportReplacement(**tensors, import.opset, import, expansion);
   auto converted = ConvertOldNode(proto, import);
@@ -505,7 +512,7 @@ bool ReadsRefused(const NodeProto& node, const OnnxImport& import) {
 }
 
 // Reads the nodes that can be read. What is wrong with the others is among the refusals then, and
-// their results are among the refused values.
+// their results are among the refused values. After very many refusals the rest is not read.
 // Errors: what is wrong with all nodes together.
 Status ImportNodes(const Nodes& nodes, OnnxImport& import, Expansion& expansion) {
   auto order = NodeOrder(nodes, import);
@@ -514,22 +521,26 @@ Status ImportNodes(const Nodes& nodes, OnnxImport& import, Expansion& expansion)
   for (int position : *order) {
     const NodeProto& proto = *nodes[static_cast<std::size_t>(position)];
     const int left_out = expansion.left_out;
-    if (ReadsRefused(proto, import) || IsUnsupported(proto, expansion.functions)) {
+    if (expansion.exhausted() || ReadsRefused(proto, import) ||
+        IsUnsupported(proto, expansion.functions)) {
       ++expansion.left_out;
     } else {
       if (!expansion.own) {
-        import.place = (outside.empty() ? "" : outside + ": ") + Describe(proto, position);
+        import.place =
+            ShortPlace((outside.empty() ? "" : outside + ": ") + Describe(proto, position));
       }
       Status status = ImportNode(proto, import, expansion);
       if (!status.ok()) {
         expansion.refusals.Add(import.place, status);
         ++expansion.left_out;
+        ++expansion.failures;
       }
       import.place = outside;
     }
     if (expansion.left_out == left_out) continue;
     for (const std::string& output : proto.output()) {
-      if (!output.empty() && !import.Knows(output)) import.refused.insert(output);
+      if (output.empty()) continue;
+      if (!import.Knows(output) || import.unmade.contains(output)) import.refused.insert(output);
     }
   }
   return Status();

@@ -5,22 +5,52 @@
 
 #include <algorithm>
 
+#include "src/tensor/operators/table.h"
 #include "src/tensor/reference/reference.h"
+#include "src/tensor/windows.h"
 
 namespace tilewright {
 namespace {
 
-// What an operator may cost, from above: of a product of matrices, or of windows, every element of
-// the result times every element of an operand.
+constexpr std::int64_t kTooMuchWork = KnownValues::kMaxWork + 1;
+
+// a * b, or kTooMuchWork if that is less.
+std::int64_t SaturatedWork(std::int64_t a, std::int64_t b) {
+  return a > 0 && b > KnownValues::kMaxWork / a ? kTooMuchWork : a * b;
+}
+
+// What an operator may cost, from above: of a product of matrices every element of the result times
+// every element of an operand, of a pool every element of the result times its whole window (which
+// may be larger than the image).
 std::int64_t FoldingWork(const Graph& graph, const Node& node) {
   constexpr std::int64_t kMostOfARecurrence = std::int64_t{1} << 20;
-  std::int64_t largest = node.type.elements();
+  const std::int64_t made = node.type.elements();
+  std::int64_t largest = made;
   for (int input : node.inputs) largest = std::max(largest, graph.node(input).type.elements());
-  if (IsAnchor(node.op.kind)) {
-    const std::int64_t weight = graph.node(node.inputs[1]).type.elements();
-    return node.type.elements() * std::max<std::int64_t>(weight, 1);
+  switch (FamilyOf(node.op.kind)) {
+    case OpFamily::kUnary:
+    case OpFamily::kBinary:
+    case OpFamily::kChoice:
+    case OpFamily::kReduction:
+    case OpFamily::kMove:
+      return largest;
+    case OpFamily::kNormalization:
+      if (node.op.kind != OpKind::kLrn) return largest;
+      return SaturatedWork(largest, graph.node(node.inputs[0]).type.shape[1]);
+    case OpFamily::kAnchor:
+      return SaturatedWork(made,
+                           std::max<std::int64_t>(graph.node(node.inputs[1]).type.elements(), 1));
+    case OpFamily::kPool: {
+      const auto window = PoolWindowOf(node.op, graph.node(node.inputs[0]).type);
+      if (!window.ok()) return kTooMuchWork;
+      return std::max(largest, SaturatedWork(SaturatedWork(made, window->pool_h), window->pool_w));
+    }
+    case OpFamily::kRecurrence:
+      return SaturatedWork(largest, kMostOfARecurrence);
+    case OpFamily::kExpression:  // of any length
+      return kTooMuchWork;
   }
-  return node.op.kind == OpKind::kRecurrence ? kMostOfARecurrence * largest : largest;
+  return kTooMuchWork;
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace {
 using onnx::AttributeProto;
 
 // Shape arithmetic works on a handful of numbers; larger constants are left to FoldConstants.
-constexpr std::int64_t kMaxShapeElements = 4096;
+constexpr std::int64_t kMaxShapeElements = OnnxNode::kMostKnown;
 
 // Operators that hand on the elements of input 0, whatever they are.
 constexpr std::string_view kHandingOn[] = {"Expand",  "Flatten",   "Gather",   "Identity",
@@ -32,22 +32,26 @@ bool ReadsStored(std::string_view op_type, int index) {
   if (op_type == "DequantizeLinear") return index != 1;
   if (op_type == "Shape" || op_type == "Size" || op_type == "CastLike") return true;
   if (index != 0) return false;
-  return op_type == "Cast" || op_type == "CastLike" ||
-         std::ranges::find(kHandingOn, op_type) != std::end(kHandingOn);
+  return op_type == "Cast" || std::ranges::find(kHandingOn, op_type) != std::end(kHandingOn);
 }
 
-// A place that is kept for every value: names may be long, and functions call functions.
-std::string ShortPlace(const std::string& place) {
-  constexpr std::size_t kMost = 320, kFront = 120;
-  if (place.size() <= kMost) return place;
-  return place.substr(0, kFront) + " … " + place.substr(place.size() - (kMost - kFront));
-}
+// Whether a byte goes on with a character of UTF-8 that a byte before it begins.
+bool GoesOnWithCharacter(char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80U; }
 
 }  // namespace
 
+std::string ShortPlace(const std::string& place) {
+  constexpr std::size_t kMost = 320, kFront = 120;
+  if (place.size() <= kMost) return place;
+  std::size_t front = kFront, back = place.size() - (kMost - kFront);
+  while (front > 0 && GoesOnWithCharacter(place[front])) --front;
+  while (back < place.size() && GoesOnWithCharacter(place[back])) ++back;
+  return place.substr(0, front) + " … " + place.substr(back);
+}
+
 bool OnnxImport::Knows(const std::string& name) const {
   return values.contains(name) || initializers.contains(name) || sequences.contains(name) ||
-         absent.contains(name);
+         absent.contains(name) || unmade.contains(name);
 }
 
 Status OnnxImport::NoTensor(const std::string& name) const {
@@ -94,11 +98,19 @@ Result<TensorType> OnnxImport::TypeOfValue(const std::string& name) const {
   return InvalidArgument("value " + name + " is not known here");
 }
 
-void OnnxNode::FailUnknown(int index, const std::string& expected) {
+void OnnxNode::FailUnknown(int index, const std::string& expected, std::int64_t most) {
   const int id = AnyInput(index);
+  if (id < 0) return;
   const bool known = Contents(id) != nullptr;  // but not what was expected
+  std::string hint;
+  if (!known) {
+    hint = HintToBind(import_.graph, id);
+  } else if (TypeOf(id).elements() > most) {
+    hint = "; it is known and has " + std::to_string(TypeOf(id).elements()) +
+           " elements, expected at most " + std::to_string(most);
+  }
   FailUnsupported("input " + std::to_string(index) + " (" + proto_.input(index) + ") " + expected +
-                  (known ? std::string() : HintToBind(import_.graph, id)));
+                  hint);
 }
 
 void OnnxNode::FailOperator(const Operator& op, const std::vector<int>& inputs,
@@ -120,6 +132,12 @@ void OnnxNode::Fail(Status status) {
 const QuantizedForm* OnnxNode::Form(int id) const {
   const auto found = import_.forms.find(id);
   return found == import_.forms.end() ? nullptr : &found->second;
+}
+
+bool OnnxNode::MayTry(std::int64_t numbers) {
+  if (numbers > OnnxImport::kMaxTries - import_.tries) return false;
+  import_.tries += numbers;
+  return true;
 }
 
 void OnnxNode::Note(const std::string& sentence) {
@@ -317,6 +335,12 @@ const Tensor* OnnxNode::Known(int index) {
        " is not read: the file declares the shape of '" + OutputName() + "'");
   const int constant = EmitConstant(*std::move(declared));
   return constant < 0 ? nullptr : import_.graph.Contents(constant);
+}
+
+const Tensor* OnnxNode::KnownElements(int index) {
+  if (const Tensor* known = Known(index)) return known;
+  const int id = AnyInput(index);
+  return TypeOf(id).elements() > KnownValues::kMaxElements ? nullptr : Contents(id);
 }
 
 std::vector<std::int64_t> OnnxNode::KnownInts(int index) {
@@ -539,7 +563,7 @@ void OnnxNode::SetOutput(int id, int index) {
   }
   import_.graph.Rename(id, name);
   import_.values.emplace(name, id);
-  import_.graph.origins.insert_or_assign(name, ShortPlace(import_.place));
+  import_.graph.origins.insert_or_assign(name, import_.place);
   if (stored != nullptr) import_.stored.insert_or_assign(id, stored);
 }
 

@@ -53,6 +53,9 @@ struct OnnxImport {
   /// keep their operators, because their contents may be replaced by name: SeedConstants).
   std::set<int> derived;
   Requantize requantize = Requantize::kByFloat;
+  /// Numbers that requantizations were tried on so far (exact_rescale.h), at most kMaxTries.
+  std::int64_t tries = 0;
+  static constexpr std::int64_t kMaxTries = std::int64_t{1} << 31;
   /// Bytes of the importer's own constants so far, at most kMaxMadeBytes: a short file can ask for
   /// many large ones.
   std::int64_t made_bytes = 0;
@@ -76,7 +79,7 @@ struct OnnxImport {
   /// Initializers of what was put in the place of a node.
   std::deque<onnx::TensorProto> made;
 
-  /// Whether a value of this name is there, of whatever kind.
+  /// Whether a value of this name is there, of whatever kind, or an output is read as nothing.
   bool Knows(const std::string& name) const;
   /// Node of a value; adds an initializer to the graph at its first use.
   Result<int> Value(const std::string& name);
@@ -87,6 +90,10 @@ struct OnnxImport {
   /// Contents of a node of `graph` that is constant or follows from constants; null for others.
   const Tensor* Contents(int id) { return known.Find(graph, id); }
 };
+
+/// A place as messages name it, cut in the middle if it is long: names may be, and functions call
+/// functions.
+std::string ShortPlace(const std::string& place);
 
 /// One source node while it is being imported: its attributes and inputs, and the operators made
 /// for it. The first error sticks: from then on every function returns a neutral value (0, -1, an
@@ -103,9 +110,11 @@ class OnnxNode {
   void Fail(Status status);
   void FailInvalid(std::string message) { Fail(InvalidArgument(std::move(message))); }
   void FailUnsupported(std::string message) { Fail(Unsupported(std::move(message))); }
-  /// Of an input that must be known and is computed while the network runs: "input 1 (s) " and what
-  /// was expected, with what to do about it.
-  void FailUnknown(int index, const std::string& expected);
+  /// Elements of an input that Known() gives the contents of.
+  static constexpr std::int64_t kMostKnown = 4096;
+  /// Of an input that must be known and is computed while the network runs, or has more than `most`
+  /// elements: "input 1 (s) " and what was expected, with what to do about it.
+  void FailUnknown(int index, const std::string& expected, std::int64_t most = kMostKnown);
   std::int64_t opset() const { return import_.opset; }
   Requantize requantize() const { return import_.requantize; }
   const Graph& graph() const { return import_.graph; }
@@ -115,6 +124,9 @@ class OnnxNode {
   /// Writes down what the numbers of input or output `index` stand for.
   void DescribeInput(int index, Quantization meaning);
   void DescribeOutput(int index, Quantization meaning);
+  /// Counts numbers that something was tried on. False, and nothing is counted, if reading the file
+  /// would take too long.
+  bool MayTry(std::int64_t numbers);
   /// A sentence for whoever reads the file; said once.
   void Note(const std::string& sentence);
   /// Of the first output that is asked for: one node's own values are named after it.
@@ -169,9 +181,11 @@ class OnnxNode {
   void ExpectRank(int index, std::int64_t rank);
   /// Contents of a value that is known while importing; null otherwise (no error).
   const Tensor* Contents(int id) { return id < 0 ? nullptr : import_.Contents(id); }
-  /// Contents of an input that is known while importing, or follows from the declared shape of the
-  /// result (declared.h); null otherwise (no error).
+  /// Contents of an input that is known while importing and has at most kMostKnown elements, or
+  /// follows from the declared shape of the result (declared.h); null otherwise (no error).
   const Tensor* Known(int index);
+  /// The same of at most KnownValues::kMaxElements elements.
+  const Tensor* KnownElements(int index);
   /// Integers of an input that must be known. Errors: it is not, or it is no list of integers.
   std::vector<std::int64_t> KnownInts(int index);
   /// The element of an input that must be known and have one element.
@@ -235,9 +249,9 @@ class OnnxNode {
   const onnx::AttributeProto* Find(std::string_view name, onnx::AttributeProto::AttributeType type);
   std::string PartName();
   bool Foldable(const std::vector<int>& inputs, int id) const;
-  /// Constant for an operator whose result or operand has no elements; empty if there is none.
   /// What does not fit, and what the node is computed by here.
   void FailOperator(const Operator& op, const std::vector<int>& inputs, const Status& status);
+  /// Constant for an operator whose result or operand has no elements; empty if there is none.
   std::optional<int> EmitWithoutElements(const Operator& op, const std::vector<int>& inputs);
 
   OnnxImport& import_;

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "src/graph/onnx/expand.h"
+#include "src/graph/onnx/node_kinds.h"
 
 namespace tilewright {
 namespace {
@@ -23,11 +24,12 @@ constexpr std::int64_t kMostElements = 16'384;  // of a sequence: each is a valu
 // Nodes in the place of one, and what the import learns of it.
 class Replacing {
  public:
-  Replacing(const NodeProto& proto, OnnxImport& import)
-      : proto_(proto), import_(import), node_(import, proto) {}
+  Replacing(const NodeProto& proto, std::int64_t most_nodes, OnnxImport& import)
+      : proto_(proto), most_nodes_(most_nodes), import_(import), node_(import, proto) {}
 
   Status Run();
   Nodes Take() { return std::move(nodes_); }
+  static bool Has(std::string_view op_type);
 
  private:
   using Maker = void (Replacing::*)();
@@ -61,6 +63,9 @@ class Replacing {
   bool IsSequence(int index) const { return import_.sequences.contains(proto_.input(index)); }
 
   const std::string& Output() const { return proto_.output(0); }
+  /// Errors: the sequences would have `elements` more than all together may have, or so many nodes
+  /// are not left. Asked before anything of them is made: the import keeps what is made.
+  bool Fits(std::int64_t elements, std::int64_t nodes);
   void SetSequence(Names elements);
   /// The same value (a tensor, a sequence or a missing one) by the name of output 0.
   void HandOn(const std::string& name);
@@ -73,6 +78,7 @@ class Replacing {
   std::string Reshaped(const std::string& tensor, const Shape& shape);
 
   const NodeProto& proto_;
+  std::int64_t most_nodes_;
   OnnxImport& import_;
   OnnxNode node_;  // reads attributes, and keeps the first error
   Nodes nodes_;
@@ -93,6 +99,10 @@ const Replacing::Entry Replacing::kEntries[] = {
     {"OptionalGetElement", &Replacing::GetElement},
     {"Identity", &Replacing::GetElement},  // of a sequence or an optional value
 };
+
+bool Replacing::Has(std::string_view op_type) {
+  return std::ranges::find(kEntries, op_type, &Entry::op_type) != std::end(kEntries);
+}
 
 Status Replacing::Run() {
   const auto entry = std::ranges::find(kEntries, proto_.op_type(), &Entry::op_type);
@@ -154,18 +164,27 @@ std::optional<std::int64_t> Replacing::Position(int index, std::int64_t count,
   return std::nullopt;
 }
 
+bool Replacing::Fits(std::int64_t elements, std::int64_t nodes) {
+  if (!node_.ok()) return false;
+  if (elements > OnnxImport::kMaxSequenceElements - import_.sequence_elements) {
+    node_.FailUnsupported("the file's sequences so far have more than " +
+                          std::to_string(OnnxImport::kMaxSequenceElements) + " elements in all");
+  } else if (nodes > most_nodes_) {
+    node_.FailUnsupported("it stands for " + std::to_string(nodes) + " nodes, expected at most " +
+                          std::to_string(most_nodes_) +
+                          ", which are left of those that nodes of the file may stand for");
+  }
+  return node_.ok();
+}
+
 void Replacing::SetSequence(Names elements) {
   if (!node_.ok()) return;
   if (std::ssize(elements) > kMostElements) {
     return node_.FailUnsupported("the sequence has " + std::to_string(elements.size()) +
                                  " elements, expected at most " + std::to_string(kMostElements));
   }
+  if (!Fits(std::ssize(elements), 0)) return;
   import_.sequence_elements += std::ssize(elements);
-  if (import_.sequence_elements > OnnxImport::kMaxSequenceElements) {
-    return node_.FailUnsupported("the file's sequences so far have more than " +
-                                 std::to_string(OnnxImport::kMaxSequenceElements) +
-                                 " elements in all");
-  }
   import_.sequences.insert_or_assign(Output(), std::move(elements));
 }
 
@@ -192,8 +211,9 @@ void Replacing::SetBool(bool value) {
 }
 
 std::string Replacing::NewName() {
+  const std::string front = ShortPlace(Output());  // one node may need thousands of names
   for (std::size_t i = import_.taken.size();; ++i) {
-    std::string name = Output() + "#part" + std::to_string(i);
+    std::string name = front + "#part" + std::to_string(i);
     if (import_.taken.insert(name).second) return name;
   }
 }
@@ -285,9 +305,6 @@ void Replacing::At() {
   if (!node_.ok()) return;
   if (place) return HandOn(elements[static_cast<std::size_t>(*place)]);
   const TensorType type = TypeOfTensor(elements[0]);
-  Shape shape = type.shape;
-  shape.insert(shape.begin(), 1);
-  Names rows;
   for (const std::string& element : elements) {
     const TensorType other = TypeOfTensor(element);
     if (!node_.ok()) return;
@@ -298,8 +315,13 @@ void Replacing::At() {
           type.ToString() + " and " + other.ToString() +
           "; expected elements of one type and shape");
     }
-    rows.push_back(Reshaped(element, shape));
   }
+  constexpr std::int64_t kBeside = 3;  // Concat, Reshape and Gather
+  if (!Fits(0, std::ssize(elements) + kBeside)) return;
+  Shape shape = type.shape;
+  shape.insert(shape.begin(), 1);
+  Names rows;
+  for (const std::string& element : elements) rows.push_back(Reshaped(element, shape));
   const std::string joined = NewName();
   SetInt(Add("Concat", rows, joined), "axis", 0);
   const std::string number = NewName();
@@ -330,6 +352,7 @@ void Replacing::SplitApart() {
       each = sizes[0];
       sizes.clear();
       if (each < 1) return node_.FailInvalid("split is " + std::to_string(each));
+      each = std::min(each, std::max<std::int64_t>(extent, 1));  // sums with it are dimensions
     } else {
       each = 0;
     }
@@ -342,6 +365,8 @@ void Replacing::SplitApart() {
     sizes.push_back(std::min(each, extent - begin));
   }
   if (sizes.empty()) return SetSequence({});
+  const std::int64_t count = std::ssize(sizes);
+  if (!Fits(count, keeps ? 1 : 1 + count)) return;
   Names parts;
   for (std::size_t i = 0; i < sizes.size(); ++i) parts.push_back(NewName());
   NodeProto split;
@@ -374,14 +399,18 @@ void Replacing::Join() {
   if (!node_.ok()) return;
   const std::int64_t rank = std::ssize(TypeOfTensor(elements[0]).shape) + (stacks ? 1 : 0);
   const std::int64_t axis = node_.Axis(node_.Int("axis", 0), rank);
-  for (std::string& element : elements) {
-    Shape shape = TypeOfTensor(element).shape;
+  for (const std::string& element : elements) {
+    const std::int64_t own = std::ssize(TypeOfTensor(element).shape) + (stacks ? 1 : 0);
     if (!node_.ok()) return;
-    if (!stacks) continue;
-    if (std::ssize(shape) != rank - 1) {
+    if (stacks && own != rank) {
       return node_.FailInvalid("the sequence's elements have " + std::to_string(rank - 1) +
-                               " and " + std::to_string(shape.size()) + " dimensions");
+                               " and " + std::to_string(own - 1) + " dimensions");
     }
+  }
+  if (!Fits(0, stacks ? 1 + std::ssize(elements) : 1)) return;
+  for (std::size_t i = 0; stacks && i < elements.size(); ++i) {
+    std::string& element = elements[i];
+    Shape shape = TypeOfTensor(element).shape;
     shape.insert(shape.begin() + axis, 1);
     element = Reshaped(element, shape);
   }
@@ -391,12 +420,21 @@ void Replacing::Join() {
 // The body, once for each element.
 void Replacing::Map() {
   const Names first = Sequence(0);
-  const onnx::GraphProto* body = nullptr;
-  for (const AttributeProto& attribute : proto_.attribute()) {
-    if (attribute.name() == "body" && attribute.has_g()) body = &attribute.g();
-  }
+  const onnx::GraphProto* body = GraphOf(proto_, "body");
   node_.WithoutEffect({"body"});
   if (body == nullptr) node_.FailInvalid("attribute body is missing");
+  if (!node_.ok()) return;
+  if (body->input_size() != proto_.input_size() || body->output_size() != proto_.output_size()) {
+    return node_.FailInvalid("its body has " + std::to_string(body->input_size()) + " inputs and " +
+                             std::to_string(body->output_size()) + " outputs, expected " +
+                             std::to_string(proto_.input_size()) + " and " +
+                             std::to_string(proto_.output_size()));
+  }
+  const std::int64_t count = std::ssize(first), results_of_step = proto_.output_size();
+  if (!Fits(count * (proto_.input_size() + results_of_step),
+            count * std::max(1, body->node_size()))) {
+    return;
+  }
   std::vector<Names> steps(first.size());
   for (int i = 0; i < node_.input_count() && node_.ok(); ++i) {
     const Names elements = IsSequence(i) ? Sequence(i) : Names(first.size(), TensorName(i));
@@ -407,7 +445,12 @@ void Replacing::Map() {
     for (std::size_t k = 0; node_.ok() && k < steps.size(); ++k) steps[k].push_back(elements[k]);
   }
   if (!node_.ok()) return;
-  const auto bytes = static_cast<double>(body->ByteSizeLong()) * static_cast<double>(steps.size());
+  // The names that a step makes begin with that of the node's result.
+  auto names = static_cast<double>(results_of_step);
+  for (const NodeProto& inner : body->node()) names += static_cast<double>(inner.output_size());
+  const double bytes =
+      (static_cast<double>(body->ByteSizeLong()) + names * static_cast<double>(Output().size())) *
+      static_cast<double>(count);
   if (bytes > OnnxImport::kMaxMadeBytes) {
     return node_.FailUnsupported(std::to_string(steps.size()) +
                                  " elements, expected fewer for a body of " +
@@ -417,6 +460,7 @@ void Replacing::Map() {
   auto made = ExpandEach(proto_, *body, steps, results, import_);
   if (!made.ok()) return node_.Fail(made.status());
   nodes_ = *std::move(made);
+  import_.sequence_elements += count * results_of_step;
   for (int i = 0; i < proto_.output_size(); ++i) {
     if (proto_.output(i).empty()) continue;
     import_.sequences.insert_or_assign(proto_.output(i),
@@ -445,29 +489,23 @@ void Replacing::GetElement() {
   HandOn(proto_.input(0));
 }
 
-constexpr std::string_view kOperators[] = {
-    "ConcatFromSequence", "Optional",          "OptionalGetElement", "OptionalHasElement",
-    "SequenceAt",         "SequenceConstruct", "SequenceEmpty",      "SequenceErase",
-    "SequenceInsert",     "SequenceLength",    "SequenceMap",        "SplitToSequence",
-};
-
-bool OfOnnx(const NodeProto& node) { return node.domain().empty() || node.domain() == "ai.onnx"; }
-
 }  // namespace sequences
 }  // namespace
 
 bool IsSequenceOperator(const onnx::NodeProto& node) {
-  return sequences::OfOnnx(node) && std::ranges::find(sequences::kOperators, node.op_type()) !=
-                                        std::end(sequences::kOperators);
+  // Identity belongs to tensors, too.
+  return DomainOf(node).empty() && node.op_type() != "Identity" &&
+         sequences::Replacing::Has(node.op_type());
 }
 
 Result<std::optional<std::vector<onnx::NodeProto>>> ExpandSequence(const onnx::NodeProto& node,
+                                                                   std::int64_t most_nodes,
                                                                    OnnxImport& import) {
   const bool hands_on =
-      sequences::OfOnnx(node) && node.op_type() == "Identity" && node.input_size() == 1 &&
+      DomainOf(node).empty() && node.op_type() == "Identity" && node.input_size() == 1 &&
       (import.sequences.contains(node.input(0)) || import.absent.contains(node.input(0)));
   if (!hands_on && !IsSequenceOperator(node)) return std::optional<std::vector<onnx::NodeProto>>();
-  sequences::Replacing replacing(node, import);
+  sequences::Replacing replacing(node, most_nodes, import);
   TW_RETURN_IF_ERROR(replacing.Run());
   return std::optional(replacing.Take());
 }

@@ -128,6 +128,10 @@ TEST(OnnxEinsum, SaysWhatAnEquationLacks) {
   EXPECT_THAT(message("...j...->j", {matrix}), HasSubstr("at most one '...'"));
   EXPECT_THAT(message("i-j->i", {matrix}), HasSubstr("expected letters"));
   EXPECT_THAT(message("", {matrix}), HasSubstr("the equation has 0 letters"));
+  std::string many = "a";
+  for (int i = 1; i < 65; ++i) many += ",a";
+  EXPECT_THAT(message((many + "->a").c_str(), std::vector<Array>(65, Array::Filled({2}))),
+              HasSubstr("65 operands, expected at most 64"));
 }
 
 }  // namespace

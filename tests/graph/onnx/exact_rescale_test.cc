@@ -8,6 +8,8 @@
 
 #include "src/base/random.h"
 #include "src/graph/ir/evaluate.h"
+#include "src/graph/onnx/node.h"
+#include "src/graph/onnx/proto.h"
 #include "tests/graph/one_operator.h"
 
 namespace tilewright {
@@ -59,6 +61,17 @@ std::vector<std::pair<float, float>> ScalePairs() {
     pairs.emplace_back(part(0), part(1));
   }
   return pairs;
+}
+
+// A file of very many scales is read in bounded time.
+TEST(OnnxExactRescale, TriesAreCounted) {
+  OnnxImport import;
+  const onnx::NodeProto proto;
+  OnnxNode node(import, proto);
+  EXPECT_TRUE(node.MayTry(OnnxImport::kMaxTries - 1));
+  EXPECT_FALSE(node.MayTry(2));
+  EXPECT_TRUE(node.MayTry(1));
+  EXPECT_FALSE(node.MayTry(1));
 }
 
 TEST(OnnxExactRescale, OfEveryNumber) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "src/graph/onnx/proto.h"
 #include "tests/graph/onnx/builder.h"
 
@@ -106,6 +108,51 @@ TEST(OnnxKnown, ValuesThatAreLargeStayUnknown) {
   AddChoice(model, "c");
   EXPECT_THAT(model.Import().status().message(),
               HasSubstr("export the model so that it is constant"));
+}
+
+// A window may be much larger than the image that it covers.
+TEST(OnnxKnown, PoolsOfLargeWindowsStayUnknown) {
+  for (const auto& [size, known] :
+       {std::pair<std::int64_t, bool>(64, true), std::pair<std::int64_t, bool>(32'768, false)}) {
+    OnnxBuilder model;
+    model.Input("x", {1}).Initializer("a", MakeTensor(kFloat32, {1, 1, 1, 1}, {2}));
+    model.Node("MaxPool", {"a"}, {"p"}).IntList("kernel_shape", {size, size});
+    model.IntList("pads", {size - 1, size - 1, 0, 0});
+    model.Node("ReduceMax", {"p"}, {"m"}).Int("keepdims", 0);
+    model.Initializer("limit", MakeTensor(kFloat32, {}, {1}));
+    model.Node("Less", {"limit", "m"}, {"c"});
+    AddChoice(model, "c");
+    EXPECT_EQ(model.Import().ok(), known) << size;
+  }
+}
+
+// Numbers of results follow from constants of more elements than shapes have.
+TEST(OnnxKnown, MasksOfThousandsOfElements) {
+  const auto mask = [](std::int64_t count) {
+    Tensor contents(TensorType{{count}, kInt32});
+    for (std::int64_t i = 0; i < count; i += 1000) contents.Set(i, 1);
+    return contents;
+  };
+  OnnxBuilder places(18);
+  places.Input("x", {1}).Initializer("c", mask(5000)).Node("NonZero", {"c"}, {"y"}).Output("y");
+  const Tensor x = MakeTensor(kFloat32, {1}, {3});
+  EXPECT_THAT(ValuesOf(EvaluateModel(places, {&x})), ElementsAre(0, 1000, 2000, 3000, 4000));
+  OnnxBuilder kept(18);
+  kept.Input("x", {5000}).Initializer("c", mask(5000)).Output("y");
+  kept.Node("Cast", {"c"}, {"hits"}).Int("to", TensorProto::BOOL);
+  kept.Node("Compress", {"x", "hits"}, {"y"});
+  const Tensor numbers = MakeRange(kFloat32, {5000});
+  EXPECT_THAT(ValuesOf(EvaluateModel(kept, {&numbers})), ElementsAre(0, 1000, 2000, 3000, 4000));
+  OnnxBuilder unique(18);
+  unique.Input("x", {1}).Initializer("c", mask(5000)).Output("y");
+  unique.Node("Unique", {"c"}, {"", "", "", "y"});
+  EXPECT_THAT(ValuesOf(EvaluateModel(unique, {&x})), ElementsAre(4995, 5));
+  for (const char* op : {"NonZero", "Unique"}) {
+    OnnxBuilder large(18);
+    large.Input("x", {1}).Initializer("c", mask(70'000)).Node(op, {"c"}, {"y"}).Output("y");
+    EXPECT_THAT(large.Import().status().message(),
+                HasSubstr("it is known and has 70000 elements, expected at most 65536"));
+  }
 }
 
 // A list that is added to itself again and again is computed once for each operator.

@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "src/graph/ir/evaluate.h"
+#include "src/graph/onnx/node.h"
 #include "src/graph/onnx/proto.h"
 #include "src/graph/onnx/refusals.h"
 #include "tests/graph/onnx/builder.h"
@@ -109,6 +111,36 @@ TEST(OnnxRefusals, OfVeryManyTheFirstAreTold) {
   EXPECT_TRUE(Refusals().ToStatus().ok());
 }
 
+// The rest of the file is not read then.
+TEST(OnnxRefusals, OfAThousandNodesEndReading) {
+  OnnxBuilder model;
+  model.Input("x", {2, 3}).Output("y");
+  for (int i = 0; i < 1'200; ++i) {
+    model.Node("Flatten", {"x"}, {"v" + std::to_string(i)}).Int("axis", 10 + i);
+  }
+  model.Node("Neg", {"x"}, {"y"});
+  const std::string message = model.Import().status().message();
+  EXPECT_THAT(message, HasSubstr("1000 refusals: (1) node 0 (Flatten) making 'v0': axis 10 is"));
+  EXPECT_THAT(message, HasSubstr("; and 976 more"));
+}
+
+TEST(OnnxRefusals, PlacesAreCutBetweenCharacters) {
+  std::string name = "a";
+  for (int i = 0; i < 300; ++i) name += "\u00e9";  // two bytes each
+  EXPECT_EQ(ShortPlace("node 1"), "node 1");
+  const std::string cut = ShortPlace(name);
+  EXPECT_LE(cut.size(), 330u);
+  EXPECT_THAT(cut, HasSubstr(" … "));
+  EXPECT_EQ(std::ranges::count(cut, '\xc3'), std::ranges::count(cut, '\xa9'));
+}
+
+TEST(OnnxRefusals, OutputsReadAsNothingAreThere) {
+  OnnxImport import;
+  import.unmade.emplace("labels", "has labels that are texts");
+  EXPECT_TRUE(import.Knows("labels"));
+  EXPECT_FALSE(import.Knows("scores"));
+}
+
 TEST(OnnxRefusals, ProductsThatOnnxDoesNotHave) {
   for (const char* op : {"MatMul", "Gemm"}) {
     OnnxBuilder model;
@@ -133,6 +165,9 @@ TEST(OnnxRefusals, ValuesKnowTheirNode) {
     }
   }
   EXPECT_THAT(origins, ElementsAre("node 0 'sign' (Softsign)", "node 1 (Neg) making 'y'"));
+  EXPECT_EQ(graph->OriginOrName(graph->outputs()[0]), "node 1 (Neg) making 'y'");
+  EXPECT_EQ(graph->OriginOrName(graph->inputs()[0]), "x");
+  EXPECT_EQ(graph->DescribeOrigin(graph->inputs()[0]), "value x");
 }
 
 // Nodes of old operator sets are read as others, which nobody asked for.

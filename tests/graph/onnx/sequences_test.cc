@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/onnx/proto.h"
+#include "src/graph/onnx/sequences.h"
 #include "tests/graph/onnx/builder.h"
 
 namespace tilewright {
@@ -73,6 +76,13 @@ TEST(OnnxSequences, SplitAndJoined) {
     stacked.Node("Neg", {"t"}, {"y"});
     EXPECT_THAT(Made(stacked), ElementsAre(-4, -5, -6, -7));
   }
+  OnnxBuilder whole = Sequences();  // of parts that are as large as numbers are
+  Tensor most(TensorType{{}, kInt64});
+  most.As<std::int64_t>()[0] = std::numeric_limits<std::int64_t>::max();
+  whole.Initializer("size", most);
+  whole.Node("SplitToSequence", {"z", "size"}, {"s"});
+  whole.Node("ConcatFromSequence", {"s"}, {"y"}).Int("axis", 0);
+  EXPECT_THAT(Made(whole), ElementsAre(4, 5, 6, 7));
   OnnxBuilder parts = Sequences();
   parts.Initializer("sizes", MakeTensor(kInt64, {2}, {1, 3}));
   Number(parts, "i", 1).Node("SplitToSequence", {"z", "sizes"}, {"s"});
@@ -185,6 +195,74 @@ TEST(OnnxSequences, SaysWhatIsNoTensor) {
   many.Node("SplitToSequence", {"big"}, {"s"});
   many.Node("ConcatFromSequence", {"s"}, {"y"}).Int("axis", 0);
   EXPECT_THAT(Refusal(many), HasSubstr("20000 elements, expected at most 16384"));
+}
+
+// A sequence `s` of 100 times x, and a computed number i.
+OnnxImport LongSequence() {
+  OnnxImport import;
+  import.opset = 18;
+  import.values.emplace("x", import.graph.AddInput("x", {{3}, kFloat32}));
+  import.values.emplace("i", import.graph.AddInput("i", {{}, kInt64}));
+  import.sequences.emplace("s", Strings(100, "x"));
+  return import;
+}
+
+std::string WhyNot(const onnx::NodeProto& node, std::int64_t most_nodes, OnnxImport& import) {
+  const auto made = ExpandSequence(node, most_nodes, import);
+  EXPECT_FALSE(made.ok());
+  return made.ok() ? std::string() : std::string(made.status().message());
+}
+
+TEST(OnnxSequences, WhatStandsForTooManyNodesLeavesNothing) {
+  onnx::GraphProto graph;
+  const onnx::NodeProto& at = AddTo(graph, "SequenceAt", {"s", "i"}, "y");
+  OnnxImport import = LongSequence();
+  EXPECT_THAT(WhyNot(at, 102, import), HasSubstr("it stands for 103 nodes, expected at most 102"));
+  onnx::NodeProto join = AddTo(graph, "ConcatFromSequence", {"s"}, "y");
+  for (const char* name : {"axis", "new_axis"}) {
+    auto* attribute = join.add_attribute();
+    attribute->set_name(name);
+    attribute->set_type(onnx::AttributeProto::INT);
+    attribute->set_i(name == std::string("axis") ? 0 : 1);
+  }
+  EXPECT_THAT(WhyNot(join, 100, import), HasSubstr("it stands for 101 nodes"));
+  EXPECT_TRUE(import.made.empty());
+  EXPECT_TRUE(import.taken.empty());
+  const auto made = ExpandSequence(graph.node(0), 103, import);
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  EXPECT_EQ((*made)->size(), 103u);
+}
+
+TEST(OnnxSequences, MapsAreBounded) {
+  onnx::GraphProto graph;
+  onnx::NodeProto& map = AddTo(graph, "SequenceMap", {"s"}, "t");
+  auto* attribute = map.add_attribute();
+  attribute->set_name("body");
+  attribute->set_type(onnx::AttributeProto::GRAPH);
+  onnx::GraphProto& body = *attribute->mutable_g();
+  body.add_output()->set_name("out");
+  AddTo(body, "Neg", {"each"}, "out");
+  OnnxImport import = LongSequence();
+  EXPECT_THAT(WhyNot(map, 1000, import), HasSubstr("its body has 0 inputs and 1 outputs"));
+  body.add_input()->set_name("each");
+  EXPECT_THAT(WhyNot(map, 99, import), HasSubstr("it stands for 100 nodes"));
+  import.sequence_elements = OnnxImport::kMaxSequenceElements - 199;
+  EXPECT_THAT(WhyNot(map, 1000, import), HasSubstr("sequences so far have more than"));
+  import.sequence_elements = 0;
+  const auto made = ExpandSequence(map, 100, import);
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  EXPECT_EQ((*made)->size(), 100u);
+  EXPECT_EQ(import.sequences["t"].size(), 100u);
+  EXPECT_EQ(import.sequence_elements, 100);
+}
+
+TEST(OnnxSequences, OperatorsOfTensorsAreNone) {
+  onnx::GraphProto graph;
+  EXPECT_TRUE(IsSequenceOperator(AddTo(graph, "SequenceLength", {"s"}, "n")));
+  EXPECT_FALSE(IsSequenceOperator(AddTo(graph, "Identity", {"x"}, "y")));
+  onnx::NodeProto& foreign = AddTo(graph, "SequenceLength", {"s"}, "n");
+  foreign.set_domain("elsewhere");
+  EXPECT_FALSE(IsSequenceOperator(foreign));
 }
 
 // A sparse tensor of float32[2,4] with values 5 and 7.

@@ -161,7 +161,8 @@ int EmitAdaptiveRegions(OnnxNode& node, int images, int corners, int which,
     return -1;
   }
   const auto along = [&](std::int64_t first, std::int64_t size, const RegionSampling& how) {
-    const int begin = Corner(node, corners, first), end = Corner(node, corners, first + 2);
+    const int begin = EmitColumn(node, corners, first);
+    const int end = EmitColumn(node, corners, first + 2);
     return WeightsAlong(node, begin, end, size, how);
   };
   const int y = OfOwnImage(node, along(1, s[2], rows), which, s[0]);

@@ -34,7 +34,8 @@ std::optional<std::int64_t> BoundOfResults(OnnxNode& node, std::size_t rank, std
                    "says how many elements the result has, expected known before the network runs, "
                    "or a bound of how many there are" +
                        (name.empty() ? std::string(" (a name in the declared shape of the result)")
-                                     : " (--dim " + name + "=SIZE)"));
+                                     : " (--dim " + name + "=SIZE)"),
+                   KnownValues::kMaxElements);
   return std::nullopt;
 }
 

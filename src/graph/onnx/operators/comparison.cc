@@ -102,32 +102,12 @@ void ImportSign(OnnxNode& node) {
   node.SetOutput(result);
 }
 
-// Of the positions whose element is the extreme, the first or the last.
 void ImportExtreme(OnnxNode& node, OpKind extreme) {
   const int data = node.Input(0);
-  Operator reduce{extreme, {}};
-  reduce.attributes.axes = {node.Axis(node.Int("axis", 0), node.Rank(data))};
-  reduce.attributes.keepdims = true;
-  const bool last = node.Int("select_last_index", 0) != 0;
-  if (!node.ok()) return;
-  const auto axis = static_cast<std::size_t>(reduce.attributes.axes[0]);
-  const std::vector<std::int64_t> shape = node.TypeOf(data).shape;
-  const std::int64_t count = shape[axis];
-  if (count > kMaxPicked) {
-    return node.FailUnsupported("dimension " + std::to_string(axis) + " has " +
-                                std::to_string(count) + " elements, expected at most " +
-                                std::to_string(kMaxPicked));
-  }
-  const int positions = EmitPositions(node, kInt32, count, shape.size() - axis - 1);
-  int found = node.Emit(OpKind::kEqual, {data, node.Emit(reduce, {data})});
-  if (node.ok() && node.TypeOf(data).dtype.is_float()) {  // NaN is the extreme, and equals nothing
-    found = Where(node, node.Emit(OpKind::kEqual, {data, data}), found, Truth(node, true));
-  }
-  const int other = node.EmitScalar(kInt32, last ? 0 : static_cast<double>(count - 1));
-  const int candidates = Where(node, found, positions, other);
-  reduce.kind = last ? OpKind::kReduceMax : OpKind::kReduceMin;
-  reduce.attributes.keepdims = node.Int("keepdims", 1) != 0;
-  node.SetOutput(node.EmitCast(node.Emit(reduce, {candidates}), kInt64));
+  const std::int64_t axis = node.Axis(node.Int("axis", 0), node.Rank(data));
+  const bool last = node.Int("select_last_index", 0) != 0, keepdims = node.Int("keepdims", 1) != 0;
+  node.SetOutput(
+      node.EmitCast(EmitExtremePosition(node, data, extreme, axis, last, keepdims), kInt64));
 }
 void ImportArgMax(OnnxNode& node) { ImportExtreme(node, OpKind::kReduceMax); }
 void ImportArgMin(OnnxNode& node) { ImportExtreme(node, OpKind::kReduceMin); }
@@ -146,5 +126,31 @@ constexpr OnnxHandlerEntry kComparisonHandlers[] = {
 }  // namespace
 
 std::span<const OnnxHandlerEntry> OnnxComparisonHandlers() { return kComparisonHandlers; }
+
+int EmitExtremePosition(OnnxNode& node, int data, OpKind extreme, std::int64_t axis, bool last,
+                        bool keepdims) {
+  if (!node.ok()) return -1;
+  Operator reduce{extreme, {}};
+  reduce.attributes.axes = {axis};
+  reduce.attributes.keepdims = true;
+  const std::vector<std::int64_t> shape = node.TypeOf(data).shape;
+  const auto dimension = static_cast<std::size_t>(axis);
+  const std::int64_t count = shape[dimension];
+  if (count > kMaxPicked) {
+    node.FailUnsupported("dimension " + std::to_string(axis) + " has " + std::to_string(count) +
+                         " elements, expected at most " + std::to_string(kMaxPicked));
+    return -1;
+  }
+  const int positions = EmitPositions(node, kInt32, count, shape.size() - dimension - 1);
+  int found = node.Emit(OpKind::kEqual, {data, node.Emit(reduce, {data})});
+  if (node.ok() && node.TypeOf(data).dtype.is_float()) {  // NaN is the extreme, and equals nothing
+    found = Where(node, node.Emit(OpKind::kEqual, {data, data}), found, Truth(node, true));
+  }
+  const int other = node.EmitScalar(kInt32, last ? 0 : static_cast<double>(count - 1));
+  const int candidates = Where(node, found, positions, other);
+  reduce.kind = last ? OpKind::kReduceMax : OpKind::kReduceMin;
+  reduce.attributes.keepdims = keepdims;
+  return node.Emit(reduce, {candidates});
+}
 
 }  // namespace tilewright

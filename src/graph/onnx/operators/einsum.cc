@@ -52,11 +52,18 @@ Labels TermOf(OnnxNode& node, std::string_view text, const std::string& equation
 }
 
 Equation EquationOf(OnnxNode& node) {
+  constexpr std::ptrdiff_t kMostOperands = 64;  // each is compared with each
   std::string text = node.String("equation", "");
   std::erase(text, ' ');
   Equation equation;
   const std::size_t arrow = text.find("->");
   const std::string inputs = text.substr(0, arrow);
+  const std::ptrdiff_t count = std::ranges::count(inputs, ',') + 1;
+  if (count > kMostOperands) {
+    node.FailUnsupported("attribute equation has " + std::to_string(count) +
+                         " operands, expected at most " + std::to_string(kMostOperands));
+    return equation;
+  }
   std::size_t begin = 0;
   for (std::size_t end = 0; end != std::string::npos && node.ok(); begin = end + 1) {
     end = inputs.find(',', begin);
@@ -237,7 +244,7 @@ std::vector<Labelled> OperandsOf(OnnxNode& node, const Equation& equation, Sizes
                          " elsewhere in the equation");
         return {};
       }
-      size = std::max(size, shape[d]);
+      if (size == 1) size = shape[d];
     }
   }
   return operands;

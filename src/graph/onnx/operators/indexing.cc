@@ -243,6 +243,14 @@ Operator WholeSlice(const Shape& shape) {
   return op;
 }
 
+int EmitColumn(OnnxNode& node, int id, std::int64_t at) {
+  if (!node.ok()) return -1;
+  Operator slice = WholeSlice(node.TypeOf(id).shape);
+  slice.attributes.begin[1] = at;
+  slice.attributes.end[1] = at + 1;
+  return node.Emit(slice, {id});
+}
+
 int EmitPick(OnnxNode& node, int id, std::int64_t axis,
              const std::vector<std::int64_t>& positions) {
   Tensor indices(TensorType{{std::ssize(positions)}, kInt32});

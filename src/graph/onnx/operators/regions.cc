@@ -135,8 +135,10 @@ void ImportRoiAlign(OnnxNode& node) {
     const int made = EmitAdaptiveRegions(node, images, corners, which, rows, columns);
     return node.SetOutput(node.EmitCast(made, type.dtype));
   }
+  // Columns of the regions: x1 y1 x2 y2.
   const auto along = [&](std::int64_t first, std::int64_t size, const RegionSampling& how) {
-    const int begin = Corner(node, corners, first), end = Corner(node, corners, first + 2);
+    const int begin = EmitColumn(node, corners, first);
+    const int end = EmitColumn(node, corners, first + 2);
     return NeighboursAlong(node, begin, end, size, how);
   };
   const Neighbours x = along(0, s[3], columns), y = along(1, s[2], rows);
@@ -160,14 +162,6 @@ void ImportRoiAlign(OnnxNode& node) {
 constexpr OnnxHandlerEntry kRegionHandlers[] = {{"RoiAlign", &ImportRoiAlign}};
 
 }  // namespace
-
-int Corner(OnnxNode& node, int regions, std::int64_t at) {
-  if (!node.ok()) return -1;
-  Operator slice = WholeSlice(node.TypeOf(regions).shape);
-  slice.attributes.begin[1] = at;
-  slice.attributes.end[1] = at + 1;
-  return node.Emit(slice, {regions});
-}
 
 std::span<const OnnxHandlerEntry> OnnxRegionHandlers() { return kRegionHandlers; }
 

@@ -16,9 +16,6 @@ struct RegionSampling {
   bool half_pixel = true;
 };
 
-/// Column `at` of regions [R,4], which are x1 y1 x2 y2: [R,1].
-int Corner(OnnxNode& node, int regions, std::int64_t at);
-
 /// The means of the bins of regions, of which each has as many samples as it is large: images
 /// [N,C,H,W], float32 corners [R,4], the image of each region [R]; float32 [R,C,bins of height,
 /// bins of width].

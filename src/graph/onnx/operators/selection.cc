@@ -1,7 +1,9 @@
 // Operators that keep, cut, turn round or mark elements by what is known before the network runs.
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 
 #include "src/graph/onnx/handlers.h"
@@ -46,12 +48,13 @@ void ImportHardmax(OnnxNode& node) {
 
 // Positions where a known list is not zero.
 Shape KnownHits(OnnxNode& node, int index) {
-  const Tensor* known = node.Known(index);
+  const Tensor* known = node.KnownElements(index);
   if (!node.ok()) return {};
   if (known == nullptr || known->shape().size() != 1) {
     node.FailUnknown(index,
                      "must be a list known before the network runs: it says how many elements the "
-                     "result has");
+                     "result has",
+                     KnownValues::kMaxElements);
     return {};
   }
   Shape hits;
@@ -178,18 +181,19 @@ void ImportEyeLike(OnnxNode& node) {
 
 // The contents of input 0, which say how many elements the result has.
 const Tensor* ExpectKnown(OnnxNode& node) {
-  const Tensor* known = node.Known(0);
+  const Tensor* known = node.KnownElements(0);
   if (node.ok() && known == nullptr) {
     node.FailUnknown(0,
                      "must be known before the network runs: it says how many elements the result "
-                     "has");
+                     "has",
+                     KnownValues::kMaxElements);
   }
   return node.ok() ? known : nullptr;
 }
 
 // Positions of what is not zero: a row per dimension.
 void ImportNonZero(OnnxNode& node) {
-  const Tensor* known = node.Known(0);
+  const Tensor* known = node.KnownElements(0);
   if (!node.ok()) return;
   if (known == nullptr) return ReturnBoundedNonZero(node);
   const Shape shape = known->shape();
@@ -217,19 +221,20 @@ Tensor Listed(const Shape& numbers) {
   return list;
 }
 
-// Different elements (or slices along `axis`): values, where each is first, which one each element
-// is, and how many there are of each.
 // What elements are sorted by: their value, and where a double does not hold all digits of an
-// integer, these too.
+// integer, these too. A NaN differs from every other element, and comes last.
 std::pair<double, std::int64_t> OrderOf(const Tensor& tensor, std::int64_t index) {
   const DataType dtype = tensor.dtype();
   const double value = tensor.At(index);
+  if (std::isnan(value)) return {std::numeric_limits<double>::infinity(), index + 1};
   if (!dtype.is_integer() || dtype.bits < 64) return {value, 0};
   const std::uint64_t bits = tensor.As<std::uint64_t>()[static_cast<std::size_t>(index)];
   const std::uint64_t sign = dtype.code == TypeCode::kUInt ? std::uint64_t{1} << 63 : 0;
   return {value, static_cast<std::int64_t>(bits ^ sign)};
 }
 
+// Different elements (or slices along `axis`): values, where each is first, which one each element
+// is, and how many there are of each.
 void ImportUnique(OnnxNode& node) {
   const Tensor* known = ExpectKnown(node);
   const bool sorted = node.Int("sorted", 1) != 0, whole = !node.HasAttribute("axis");
@@ -247,24 +252,29 @@ void ImportUnique(OnnxNode& node) {
   for (std::int64_t i = 0; i < known->elements(); ++i) {
     slices[static_cast<std::size_t>(i / inner % extent)].push_back(OrderOf(*known, i));
   }
-  Shape first, which(static_cast<std::size_t>(extent)), counts;
+  Shape first, which(slices.size()), counts;
+  const auto less = [&](std::size_t a, std::size_t b) { return slices[a] < slices[b]; };
+  std::map<std::size_t, std::int64_t, decltype(less)> groups(less);  // by one of its slices
+  Shape same(slices.size());  // the first slice that is like this one
   for (std::size_t i = 0; i < slices.size(); ++i) {
-    const auto same = std::ranges::find_if(first, [&](std::int64_t other) {
-      return slices[static_cast<std::size_t>(other)] == slices[i];
-    });
-    if (same == first.end()) first.push_back(static_cast<std::int64_t>(i));
+    const auto own = static_cast<std::int64_t>(i);
+    const auto [group, added] = groups.emplace(i, own);
+    if (added) first.push_back(own);
+    same[i] = group->second;
   }
   if (sorted) {
-    std::ranges::sort(first, {},
-                      [&](std::int64_t i) { return slices[static_cast<std::size_t>(i)]; });
+    std::ranges::sort(first, [&](std::int64_t a, std::int64_t b) {
+      return less(static_cast<std::size_t>(a), static_cast<std::size_t>(b));
+    });
   }
   counts.assign(first.size(), 0);
+  Shape number(slices.size());
+  for (std::size_t u = 0; u < first.size(); ++u) {
+    number[static_cast<std::size_t>(first[u])] = static_cast<std::int64_t>(u);
+  }
   for (std::size_t i = 0; i < slices.size(); ++i) {
-    for (std::size_t u = 0; u < first.size(); ++u) {
-      if (slices[static_cast<std::size_t>(first[u])] != slices[i]) continue;
-      which[i] = static_cast<std::int64_t>(u);
-      ++counts[u];
-    }
+    which[i] = number[static_cast<std::size_t>(same[i])];
+    ++counts[static_cast<std::size_t>(which[i])];
   }
   int data = node.Input(0);
   if (whole) data = node.EmitReshape(data, shape);

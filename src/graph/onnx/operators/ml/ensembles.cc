@@ -149,14 +149,6 @@ bool AllPositive(const Forest& forest) {
   });
 }
 
-int Column(OnnxNode& node, int scores, std::int64_t at) {
-  if (!node.ok()) return -1;
-  Operator slice = WholeSlice(node.TypeOf(scores).shape);
-  slice.attributes.begin[1] = at;
-  slice.attributes.end[1] = at + 1;
-  return node.Emit(slice, {scores});
-}
-
 int Pair(OnnxNode& node, int low, int high) {
   Operator join{OpKind::kConcat, {}};
   join.attributes.axis = 1;
@@ -172,19 +164,6 @@ int Labels(OnnxNode& node, int numbers, const Shape& labels) {
   gather.attributes.axis = 0;
   const int flat = node.EmitReshape(numbers, {node.TypeOf(numbers).shape[0]});
   return node.Emit(gather, {node.EmitConstant(std::move(table)), flat});
-}
-
-// The number of the largest score of each row, the first of equal ones: int32 [N,1].
-int Largest(OnnxNode& node, int scores) {
-  if (!node.ok()) return -1;
-  const std::int64_t classes = node.TypeOf(scores).shape[1];
-  Operator most{OpKind::kReduceMax, {}}, least{OpKind::kReduceMin, {}};
-  most.attributes.axes = least.attributes.axes = {1};
-  most.attributes.keepdims = least.attributes.keepdims = true;
-  const int is_largest = node.Emit(OpKind::kEqual, {scores, node.Emit(most, {scores})});
-  const int numbers = EmitPositions(node, kInt32, classes);
-  const int none = node.EmitScalar(kInt32, static_cast<double>(classes - 1));
-  return node.Emit(least, {Choose(node, is_largest, numbers, none)});
 }
 
 struct Classified {
@@ -210,7 +189,7 @@ Classified OfTwo(OnnxNode& node, const Forest& forest, int scores, const std::ve
     const int number = Choose(node, above, node.EmitScalar(kInt32, 1), node.EmitScalar(kInt32, 0));
     return Classified{number, EmitTransformed(node, Pair(node, low, high), transform)};
   };
-  int low = Column(node, scores, 0), high = Column(node, scores, 1);
+  int low = EmitColumn(node, scores, 0), high = EmitColumn(node, scores, 1);
   if (base.size() == 2 && second.any) {
     high = node.Emit(OpKind::kAdd, low, base[1]);
     return decided(high, first.any ? node.Emit(OpKind::kNegate, {high}) : low, high);
@@ -262,7 +241,9 @@ void ImportTreeClassifier(OnnxNode& node) {
                                   "weights are below zero; expected one in each walk");
     }
     const int scores = WithBase(node, sums, base);
-    made = {Largest(node, scores), EmitTransformed(node, scores, transform)};
+    // The first of equal scores.
+    const int largest = EmitExtremePosition(node, scores, OpKind::kReduceMax, 1, false, true);
+    made = {largest, EmitTransformed(node, scores, transform)};
   }
   if (node.HasOutput(1)) node.SetOutput(node.EmitCast(made.scores, kFloat32), 1);
   if (!node.HasOutput(0)) return;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <vector>
 
 #include "src/graph/onnx/operators/quantized/quantized_sum.h"
@@ -44,13 +45,17 @@ float Rounded(float quotient, const QuantizedRange& range) {
   return std::clamp(number, static_cast<float>(range.low), static_cast<float>(range.high));
 }
 
-// A factor that makes of every number what the definition makes of it; none if there is none.
-std::optional<float> FactorOf(const std::vector<float>& offsets, float from,
+// A factor that makes of every number what the definition makes of it; none if there is none, or if
+// so many numbers were tried before that reading takes long.
+std::optional<float> FactorOf(OnnxNode& node, const std::vector<float>& offsets, float from,
                               const QuantizedRange& range) {
   const auto to = static_cast<float>(range.scale);
+  if (!node.MayTry(std::ssize(offsets))) return std::nullopt;
   std::vector<float> expected;
+  expected.reserve(offsets.size());
   for (const float offset : offsets) expected.push_back(Rounded(offset * from / to, range));
   for (const float factor : AndNeighbours(from / to)) {
+    if (!node.MayTry(std::ssize(offsets))) return std::nullopt;
     bool same = true;
     for (std::size_t i = 0; i < offsets.size() && same; ++i) {
       same = Rounded(offsets[i] * factor, range) == expected[i];
@@ -76,6 +81,8 @@ struct Pairs {
   std::vector<float> a, b;            // numbers less their zero points
   std::vector<float> real_a, real_b;  // times their scales
   float scale_a = 1, scale_b = 1;
+
+  std::int64_t count() const { return std::ssize(a) * std::ssize(b); }
 
   float Joined(float x, float y) const {
     if (kind == OpKind::kMul) return x * y;
@@ -130,9 +137,10 @@ bool ShortFormAgrees(const Pairs& pairs, bool a_leads, const QuantizedRange& ran
   });
 }
 
-// A factor that may stand for the division by the scale.
-std::optional<float> ReciprocalOf(const Pairs& pairs, const QuantizedRange& range) {
+// A factor that may stand for the division by the scale; none as FactorOf.
+std::optional<float> ReciprocalOf(OnnxNode& node, const Pairs& pairs, const QuantizedRange& range) {
   for (const float factor : AndNeighbours(1 / static_cast<float>(range.scale))) {
+    if (!node.MayTry(pairs.count())) return std::nullopt;
     const bool same = pairs.Agree(range, [&](std::size_t i, std::size_t j) {
       return pairs.Joined(pairs.real_a[i], pairs.real_b[j]) * factor;
     });
@@ -150,8 +158,14 @@ int EmitExactRescale(OnnxNode& node, const QuantizedForm& form, const QuantizedR
   const std::vector<float> offsets = Offsets(node.TypeOf(form.id).dtype, form.meaning.zero_point);
   Tensor factors = FactorsOf(node, form, range.scale);
   bool exact = true;
+  std::map<float, std::optional<float>> found;  // channels may have one scale
   for (std::size_t i = 0; i < form.meaning.scales.size() && exact; ++i) {
-    const auto factor = FactorOf(offsets, form.meaning.scales[i], range);
+    const float scale = form.meaning.scales[i];
+    auto known = found.find(scale);
+    if (known == found.end()) {
+      known = found.emplace(scale, FactorOf(node, offsets, scale, range)).first;
+    }
+    const std::optional<float>& factor = known->second;
     exact = factor.has_value();
     if (exact) factors.As<float>()[i] = *factor;
   }
@@ -171,13 +185,13 @@ int EmitExactPair(OnnxNode& node, OpKind kind, const QuantizedForm& a, const Qua
     if (!IsFinite(form->meaning.scales)) return -1;
   }
   const Pairs pairs = PairsOf(node, kind, a, b);
-  if (ShortFormAgrees(pairs, a.id > b.id, range)) return -1;
+  if (node.MayTry(pairs.count()) && ShortFormAgrees(pairs, a.id > b.id, range)) return -1;
   const auto real = [&](const QuantizedForm& form) {
     return EmitRoundedProduct(node, EmitOffset(node, form), FactorsOf(node, form, 1));
   };
   const int real_a = real(a), real_b = real(b);
   const int joined = node.Emit(kind, {real_a, real_b});
-  if (const auto factor = ReciprocalOf(pairs, range)) {
+  if (const auto factor = ReciprocalOf(node, pairs, range)) {
     const int scaled = node.Emit(OpKind::kMul, joined, static_cast<double>(*factor));
     return EmitRounded(node, scaled, range);
   }

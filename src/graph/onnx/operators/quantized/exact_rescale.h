@@ -10,9 +10,9 @@ namespace tilewright {
 /// Requantization of stored numbers as ONNX defines it: each operator between DequantizeLinear and
 /// QuantizeLinear rounds to float32, and the quotient is rounded half to even. There are few enough
 /// numbers to try all of them, so one product in place of several steps is emitted where it gives
-/// the same results, and the definition's steps elsewhere. All of them emit for float
-/// requantization (Requantize::kByFloat) only, and return -1 without an error where they do not
-/// apply.
+/// the same results, and the definition's steps elsewhere. Those are also emitted once
+/// OnnxImport::kMaxTries numbers were tried. All functions emit for float requantization
+/// (Requantize::kByFloat) only, and return -1 without an error where they do not apply.
 
 /// The numbers of `form` (up to 16 bits), as numbers of `range`.
 int EmitExactRescale(OnnxNode& node, const QuantizedForm& form, const QuantizedRange& range);
