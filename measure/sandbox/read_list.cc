@@ -8,6 +8,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <optional>
+#include <utility>
 
 #include "src/base/files/file.h"
 #include "src/base/strings.h"
@@ -40,23 +43,53 @@ bool IsOfSystem(const std::string& path) {
   return std::ranges::any_of(kNames, [&](auto known) { return name.starts_with(known); });
 }
 
-/// In a process of its own, as the library stays loaded and starts threads.
+/// In a process of its own, as the library stays loaded and starts threads. Writes one path a line,
+/// and an empty line at the end. Writes nothing if the library cannot be loaded.
 [[noreturn]] void TellObjectsOf(const std::string& library, int out) {
-  std::string text;
   const std::vector<std::string> before = LoadedObjects();
-  if (::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) {
-    for (const std::string& path : LoadedObjects()) {
-      // The others are in memory.
-      if (std::ranges::find(before, path) == before.end()) text += path + "\n";
-    }
+  if (::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) ::_exit(1);
+  std::string text;
+  for (const std::string& path : LoadedObjects()) {
+    // The others are in memory.
+    if (std::ranges::find(before, path) == before.end()) text += path + "\n";
   }
+  text += "\n";
   std::string_view left = text;
   while (!left.empty()) {
     const ssize_t count = ::write(out, left.data(), left.size());
-    if (count <= 0) break;
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) ::_exit(1);
     left.remove_prefix(static_cast<std::size_t>(count));
   }
   ::_exit(0);
+}
+
+/// Everything until the other end is closed; nullopt after an error.
+std::optional<std::string> ReadToEnd(int fd) {
+  std::string text;
+  std::array<char, 4096> part;
+  while (true) {
+    const ssize_t count = ::read(fd, part.data(), part.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return std::nullopt;
+    if (count == 0) return text;
+    text.append(part.data(), static_cast<std::size_t>(count));
+  }
+}
+
+/// Text of TellObjectsOf; nullopt if there is no process, or it could not load the library.
+std::optional<std::string> ObjectsOf(const std::string& library) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
+  const pid_t pid = ::fork();
+  if (pid == 0) TellObjectsOf(library, ends[1]);
+  ::close(ends[1]);
+  auto text = pid > 0 ? ReadToEnd(ends[0]) : std::nullopt;
+  ::close(ends[0]);
+  while (pid > 0 && ::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  const bool whole = text && (*text == "\n" || text->ends_with("\n\n"));
+  return whole ? text : std::nullopt;
 }
 
 }  // namespace
@@ -77,26 +110,14 @@ ReadLists::ReadLists() {
   base_.folders = {"/sys/devices/system/cpu", "/sys/devices/system/node"};
 }
 
-const std::vector<std::string>& ReadLists::FilesOf(std::string_view library) {
-  const auto [found, added] = libraries_.try_emplace(std::string(library));
-  if (!added) return found->second;
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return found->second;
-  const pid_t pid = ::fork();
-  if (pid == 0) TellObjectsOf(found->first, ends[1]);
-  ::close(ends[1]);
-  std::string text;
-  std::array<char, 4096> part;
-  ssize_t count = 0;
-  while (pid > 0 && (count = ::read(ends[0], part.data(), part.size())) > 0) {
-    text.append(part.data(), static_cast<std::size_t>(count));
-  }
-  ::close(ends[0]);
-  if (pid > 0) ::waitpid(pid, nullptr, 0);
-  for (std::string& path : Split(text, '\n')) {
-    if (!path.empty()) found->second.push_back(std::move(path));
-  }
-  return found->second;
+std::vector<std::string> ReadLists::FilesOf(const std::string& library) {
+  const auto found = libraries_.find(library);
+  if (found != libraries_.end()) return found->second;
+  const auto text = ObjectsOf(library);
+  if (!text) return {};
+  std::vector<std::string> files = Split(*text, '\n');
+  std::erase(files, "");
+  return libraries_.emplace(library, std::move(files)).first->second;
 }
 
 ReadList ReadLists::Of(const std::string& artifact, const Target& target) {
@@ -107,7 +128,7 @@ ReadList ReadLists::Of(const std::string& artifact, const Target& target) {
   for (const KernelLibrary& library : KernelLibraries()) {
     const bool may_call = target.kind_name() == library.target_kind;
     if (!may_call || contents->find(library.file) == std::string::npos) continue;
-    const std::vector<std::string>& files = FilesOf(library.file);
+    const std::vector<std::string> files = FilesOf(std::string(library.file));
     list.files.insert(list.files.end(), files.begin(), files.end());
   }
   return list;

@@ -27,7 +27,8 @@ class ReadLists {
   ReadList Of(const std::string& artifact, const Target& target);
 
  private:
-  const std::vector<std::string>& FilesOf(std::string_view library);
+  /// Empty if no process can load the library; the next call tries again.
+  std::vector<std::string> FilesOf(const std::string& library);
 
   ReadList base_;
   std::map<std::string, std::vector<std::string>, std::less<>> libraries_;  // by file name

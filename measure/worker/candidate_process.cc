@@ -146,6 +146,7 @@ std::optional<Failure> CandidateProcess::Await() {
 std::optional<Failure> CandidateProcess::AwaitLoaded() {
   auto failure = Await();
   loading_ = false;
+  processor_ended_ = ProcessorSeconds();
   return failure;
 }
 
@@ -155,13 +156,28 @@ std::optional<Failure> CandidateProcess::Do(StepKind kind, const StepOrder& orde
   shared_->exchange.samples = 0;
   shared_->exchange.answer = Answer::kNone;
   processor_began_ = ProcessorSeconds();
+  watched_.between_seconds += std::max(0.0, processor_began_ - processor_ended_);
   step_began_ = clock_.MonotonicSeconds();
+  if (std::exchange(stopped_, false)) (void)::kill(pid_, SIGCONT);
   const char command = static_cast<char>(kind);
   (void)!::write(command_fd_, &command, 1);
   auto failure = Await();
   watched_.wall_seconds = clock_.MonotonicSeconds() - step_began_;
-  watched_.processor_seconds = failure ? 0 : ProcessorSeconds() - processor_began_;
+  processor_ended_ = failure ? processor_began_ : ProcessorSeconds();
+  watched_.processor_seconds = processor_ended_ - processor_began_;
   return failure;
+}
+
+void CandidateProcess::Stop() {
+  if (pid_ < 0 || stopped_ || ::kill(pid_, SIGSTOP) != 0) return;
+  // The system reports the stop of the last thread, or the end. Reap takes the status.
+  siginfo_t info{};
+  while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WEXITED | WNOWAIT) != 0 &&
+         errno == EINTR) {
+  }
+  stopped_ = true;
+  watched_.wall_seconds = clock_.MonotonicSeconds() - step_began_;
+  watched_.processor_seconds = std::max(0.0, ProcessorSeconds() - processor_began_);
 }
 
 }  // namespace tilewright::measure

@@ -27,8 +27,11 @@ class CandidateProcess {
   /// Waits until the artifact is loaded. nullopt: exchange() has the answer. Else the process has
   /// ended, hung or talked nonsense, and does nothing any more.
   std::optional<Failure> AwaitLoaded();
-  /// Has it do one step. Returns as AwaitLoaded does.
+  /// Has it do one step. Returns as AwaitLoaded does. A stopped process goes on.
   std::optional<Failure> Do(StepKind kind, const StepOrder& order);
+  /// Stops all its threads until the next step: shared memory stays as it is. watched() then covers
+  /// the time from the last order to the stop. Does nothing if the process has ended.
+  void Stop();
   /// Only after Start.
   const Exchange& exchange() const { return shared_->exchange; }
   /// The runner's measure of the last step.
@@ -51,8 +54,9 @@ class CandidateProcess {
   const RunOrder::Item& item_;
   double limit_seconds_;
   double step_began_ = 0, processor_began_ = 0;
+  double processor_ended_ = 0;  // at the end of the last step
   pid_t pid_ = -1;
-  bool loading_ = true, ended_alone_ = false;
+  bool loading_ = true, ended_alone_ = false, stopped_ = false;
   int answer_fd_ = -1, command_fd_ = -1;
   Shared* shared_ = nullptr;  // with the child
   ClaimedTimes::Watched watched_;

@@ -6,6 +6,7 @@
 #include "measure/worker/child.h"
 
 #include <dirent.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -29,9 +30,6 @@
 
 namespace tilewright::measure {
 namespace {
-
-/// Memory to be evicted from caches is touched at this distance.
-constexpr std::size_t kCacheLine = 64;
 
 /// Answer with up to two numbers.
 struct StepAnswer {
@@ -82,7 +80,6 @@ class Kernel {
   double Call(std::int64_t calls, bool other_weights, bool ends_real);
   StepAnswer Run(const StepOrder& order);
   StepAnswer TakeSlice(const StepOrder& order);
-  void Flush(std::int64_t bytes);
   StepAnswer LookAtTraces() const;
   StepAnswer Returned() const {
     return code_ == 0 ? StepAnswer() : StepAnswer{Answer::kReturned, code_};
@@ -99,7 +96,6 @@ class Kernel {
   std::vector<KnownMemory> known_;
   std::vector<void*> arguments_;
   Pool pool_;
-  std::vector<char> flush_;
   FarWeights::Windows windows_;
   std::int64_t window_ = 0;
   ThreadCounter threads_;
@@ -238,7 +234,6 @@ StepAnswer Kernel::TakeSlice(const StepOrder& order) {
   int count = 0, left = terms.samples;
   double spent = 0;
   do {
-    Flush(terms.flush_bytes);
     const double elapsed = Call(terms.batch, /*other_weights=*/true, /*ends_real=*/false);
     if (code_ != 0) break;
     work_.exchange->sample_seconds[static_cast<std::size_t>(count++)] =
@@ -247,12 +242,6 @@ StepAnswer Kernel::TakeSlice(const StepOrder& order) {
   } while (SliceGoesOn(terms, spent, --left) && count < kMostSamplesOfSlice);
   work_.exchange->samples = count;
   return Returned();
-}
-
-void Kernel::Flush(std::int64_t bytes) {
-  if (bytes <= 0) return;
-  flush_.resize(static_cast<std::size_t>(bytes));
-  for (std::size_t i = 0; i < flush_.size(); i += kCacheLine) ++flush_[i];
 }
 
 StepAnswer Kernel::LookAtTraces() const {
@@ -307,6 +296,19 @@ void Serve(const ChildWork& work) {
   }
 }
 
+/// The runner's allocator overwrites freed memory and maps every large block anew
+/// (run_worker.cc). A kernel or library that allocates in its calls would be timed with that cost,
+/// which it does not have in a network.
+void UseUsualAllocator() {
+#if defined(__GLIBC__)
+  // The largest values that the C library would choose by itself.
+  constexpr int kLargeBytes = sizeof(void*) == 8 ? 32 << 20 : 512 << 10;
+  (void)::mallopt(M_PERTURB, 0);
+  (void)::mallopt(M_MMAP_THRESHOLD, kLargeBytes);
+  (void)::mallopt(M_TRIM_THRESHOLD, 2 * kLargeBytes);
+#endif
+}
+
 }  // namespace
 
 void RunChild(const ChildWork& work) noexcept {
@@ -315,6 +317,7 @@ void RunChild(const ChildWork& work) noexcept {
   ::setpgid(0, 0);
   ::signal(SIGPIPE, SIG_IGN);
   StandAside();
+  UseUsualAllocator();
   try {
     Serve(work);
   } catch (const std::bad_alloc&) {

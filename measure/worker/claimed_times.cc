@@ -41,6 +41,9 @@ std::optional<std::string> ClaimedTimes::AddSlice(std::span<const double> sample
   }
   wall_ += seen.wall_seconds;
   worked_ += WorkedSeconds(seen);
+  // Idle threads of a pool, or of a library's, spin for some milliseconds after a step.
+  if (terms_.threads <= 1) between_ = seen.between_seconds;
+  const double worked = worked_ + between_;
   if (claimed_ > kClockTolerance * wall_ + kClockSeconds) {
     return ClaimText("reported samples of %.3g s in all, by the runner's clock they took %.3g s",
                      claimed_, wall_);
@@ -49,9 +52,9 @@ std::optional<std::string> ClaimedTimes::AddSlice(std::span<const double> sample
     return ClaimText("reported %.3g s for a call, this machine needs %.3g s for one at least",
                      least, terms_.least_call_seconds);
   }
-  if (claimed_ < kLeastShare * worked_ - kUncountedSeconds) {
+  if (claimed_ < kLeastShare * worked - kUncountedSeconds) {
     return ClaimText("reported samples of %.3g s in all, it has used the processor for %.3g s",
-                     claimed_, worked_);
+                     claimed_, worked);
   }
   return std::nullopt;
 }

@@ -16,11 +16,14 @@ class ClaimedTimes {
     double least_call_seconds = 0;  ///< no kernel can be faster, see LeastCallSeconds
     int threads = 1;                ///< of the kernel
   };
-  /// What the runner saw of one step: its own clock from order to answer, and the processor time of
-  /// all threads of the process meanwhile.
+  /// The runner's measure of one step: its own clock from the order to the answer (or to the stop
+  /// of the process, see CandidateProcess::Stop), and the processor time of all threads of the
+  /// process.
   struct Watched {
     double wall_seconds = 0;
     double processor_seconds = 0;
+    /// Processor time of all threads between steps, of all steps since loading.
+    double between_seconds = 0;
   };
 
   explicit ClaimedTimes(const Terms& terms) : terms_(terms) {}
@@ -29,8 +32,8 @@ class ClaimedTimes {
   /// returns why they cannot be; nullopt: they may be true.
   std::optional<std::string> AddSlice(std::span<const double> samples, std::int64_t batch,
                                       const Watched& seen);
-  /// Of the timed run that is verified: the runner's measure of it against the time of one call
-  /// that all samples together say.
+  /// Of the timed run that is verified: the runner's measure of it, up to the moment when the
+  /// result is taken, against the time of one call that all samples together say.
   std::optional<std::string> CheckVerified(std::int64_t calls, double call_seconds,
                                            const Watched& seen) const;
 
@@ -40,6 +43,7 @@ class ClaimedTimes {
 
   Terms terms_;
   double claimed_ = 0, wall_ = 0, worked_ = 0;  // of all slices
+  double between_ = 0;                          // worked between steps
 };
 
 }  // namespace tilewright::measure

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "measure/energy.h"
 #include "measure/messages.h"
@@ -43,14 +44,15 @@ class CandidateKernel : public Subject {
   virtual std::optional<Failure> Poison(InputSet set) = 0;
   /// What shows on any call: error codes, damage outside of the tensors, threads left behind.
   virtual std::optional<Failure> CheckTraces() = 0;
-  /// Compares the result with the reference; writes the largest error to the reply.
+  /// Compares the result with the reference; writes the largest error to the reply. In
+  /// Phase::kFinal that is the result at the end of Run, whatever is written there later.
   virtual std::optional<Failure> CheckOutput(InputSet set, RunReply& reply) = 0;
   /// Of the last Run, per call.
   virtual double last_call_seconds() const = 0;
   /// Inputs of the last verification, which is that of a timed run.
   virtual InputSet last_set() const { return InputSet::kRandom; }
   /// Whether the last Run, of so many calls, may have been one of those whose samples say
-  /// `call_seconds`. It may run the kernel again.
+  /// `call_seconds`.
   virtual std::optional<Failure> CheckTimes(std::int64_t /*calls*/, double /*call_seconds*/) {
     return std::nullopt;
   }
@@ -76,6 +78,9 @@ class Course {
   /// A race: BeginSlices once, then slice by slice. Returns the slice's samples; none if it failed.
   void BeginSlices();
   std::vector<double> TakeSlice();
+  /// Samples of a race go on in another process of the same kernel, whose own are dropped.
+  const SampleSet& samples() const { return samples_; }
+  void GoOnFrom(SampleSet samples) { samples_ = std::move(samples); }
   /// Counts the energy of what was timed, if asked for, and verifies it again.
   RunReply End();
 

@@ -92,13 +92,15 @@ std::int64_t FarWeights::Place(const GuardedMemory& weight, std::uint64_t random
     const auto window = static_cast<std::int64_t>((random + static_cast<std::uint64_t>(i)) %
                                                   static_cast<std::uint64_t>(count));
     const std::int64_t first = window * windows.stride, end = first + weight.bytes();
+    const auto bytes = static_cast<std::size_t>(weight.bytes());
+    const bool equal = std::memcmp(memory_.data() + first, weight.data(), bytes) == 0;
+    // Candidates of a race share a weight.
+    if (equal && std::ranges::find(placed_, std::pair(first, end)) != placed_.end()) return window;
     const bool taken = std::ranges::any_of(
         placed_, [&](const auto& other) { return first < other.second && other.first < end; });
     if (taken) continue;
     placed_.emplace_back(first, end);
-    const auto bytes = static_cast<std::size_t>(weight.bytes());
-    // Of the candidate before, most often.
-    if (std::memcmp(memory_.data() + first, weight.data(), bytes) == 0) return window;
+    if (equal) return window;  // of the candidate before, most often
     memory_.SetReadOnly(false);
     std::memcpy(memory_.data() + first, weight.data(), bytes);
     memory_.SetReadOnly(true);

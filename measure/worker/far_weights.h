@@ -55,7 +55,8 @@ class FarWeights {
   void Begin() { placed_.clear(); }
   /// Copies the real weight to one of its windows, chosen by `random`, where the last timed call of
   /// a kernel reads it: what that gives can be verified. Before the kernel's process is forked.
-  /// returns the window's number; -1 if there is none that leaves what was placed before alone.
+  /// Equal weights share a window. returns the window's number; -1 if there is none that leaves
+  /// what was placed before alone.
   std::int64_t Place(const GuardedMemory& weight, std::uint64_t random);
 
  private:

@@ -46,7 +46,7 @@ class ForkedKernel final : public CandidateKernel {
   std::optional<Failure> Poison(InputSet set) override;
   bool Run(std::int64_t calls) override;
   bool TimeSlice(const SliceTerms& terms, Clock& clock, std::vector<double>& samples) override;
-  void Flush(std::int64_t /*bytes*/) override {}  // the process does, see SliceTerms
+  void Flush(std::int64_t /*bytes*/) override {}  // kernels of a GPU only
   double CanarySeconds() override { return terms_.canary->Run(); }
   double MemoryCanarySeconds() override {
     return terms_.memory_canary == nullptr ? 0 : terms_.memory_canary->Run(terms_.memory_level);
@@ -58,10 +58,19 @@ class ForkedKernel final : public CandidateKernel {
     return terms_.setup.fresh_expected == nullptr ? InputSet::kRandom : InputSet::kFresh;
   }
   std::optional<Failure> CheckTimes(std::int64_t calls, double call_seconds) override;
+  /// Whether CheckTimes found a disagreement. Something may have disturbed that run: a new process
+  /// repeats it, see kMostTimings.
+  bool times_disagree() const { return times_disagree_; }
 
  private:
+  /// Comparison of the last timed run's result.
+  struct Verdict {
+    std::optional<Failure> wrong;
+    double max_abs_error = 0;
+  };
+
   std::optional<Failure> TakeMemory();
-  /// Fills the live inputs with a set's data, unless they have it.
+  /// Fills the live inputs with a set's data, unless they have it or no live input is of this set.
   void Fill(InputSet set);
   const GuardedMemory& ContentsOf(InputSet set, std::size_t input) const;
   /// The failure that the process's answer tells of; nullopt: none.
@@ -86,8 +95,13 @@ class ForkedKernel final : public CandidateKernel {
   bool has_workspace_ = true;
   std::uint8_t poison_ = 0;
   ClaimedTimes::Watched run_;  // of the last Run
+  Verdict final_;
+  bool times_disagree_ = false;
   double last_call_seconds_ = 0;
 };
+
+/// Processes that verify a candidate's times until one of them agrees.
+inline constexpr int kMostTimings = 3;
 
 /// A candidate on its way through the runner.
 struct CandidateRun {

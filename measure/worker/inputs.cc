@@ -431,10 +431,6 @@ bool TakeOtherPositions(std::string_view contents, std::size_t& place, std::int6
   return true;
 }
 
-}  // namespace
-
-namespace {
-
 void AppendBounded(const BoundedTensor& bounded, bool of_expression, std::string& contents) {
   for (const Tensor* tensor : {&bounded.value, &bounded.error}) {
     if (tensor->data() == nullptr) continue;

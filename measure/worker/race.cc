@@ -1,6 +1,7 @@
 #include "measure/worker/race.h"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -15,21 +16,37 @@ struct Racer {
   RunReply reply;
 
   void Start() {
+    Prove();
+    if (!run->course.alive()) Finish({});
+  }
+  void Prove() {
     run->course.Load();
     run->course.Prove(/*may_stop=*/false);
-    if (!run->course.alive()) return Finish();
-    run->course.BeginSlices();
+    if (run->course.alive()) run->course.BeginSlices();
   }
   /// returns the samples it took: none if it has failed.
   std::vector<double> Step() {
     if (run == nullptr) return {};
     std::vector<double> samples = run->course.TakeSlice();
-    if (!run->course.alive()) Finish();
+    if (!run->course.alive()) Finish({});
     return samples;
   }
-  void Finish() {
+  /// make_again: makes the same candidate's run in a new process, or nothing. If the verified run
+  /// disagrees with the samples, something may have disturbed it: that process repeats the
+  /// verifications for the same samples.
+  void Finish(const std::function<std::unique_ptr<CandidateRun>()>& make_again) {
     if (run == nullptr) return;
     reply = run->course.End();
+    for (int timings = 1; run->kernel.times_disagree() && timings < kMostTimings; ++timings) {
+      SampleSet samples = run->course.samples();
+      auto again = make_again ? make_again() : nullptr;
+      if (again == nullptr) break;
+      run = std::move(again);  // ends the earlier process
+      Prove();
+      (void)run->course.TakeSlice();
+      if (run->course.alive()) run->course.GoOnFrom(std::move(samples));
+      reply = run->course.End();
+    }
     run = nullptr;
   }
 };
@@ -71,9 +88,13 @@ std::vector<RunReply> RunRace(const RunOrder& order, Workbench& workbench, const
   const RaceJudge judge = RaceInTurns(
       order, clock, [&](std::size_t i) { return racers[i].Step(); }, canaries);
   std::vector<RunReply> replies;
-  for (Racer& racer : racers) {
-    racer.Finish();
-    replies.push_back(std::move(racer.reply));
+  for (std::size_t i = 0; i < racers.size(); ++i) {
+    const RunOrder::Item& item = order.items[i];
+    racers[i].Finish([&]() -> std::unique_ptr<CandidateRun> {
+      auto setup = workbench.Prepare(item.kernel, item.reference);
+      return setup.ok() ? make_run(item, *std::move(setup)) : nullptr;
+    });
+    replies.push_back(std::move(racers[i].reply));
   }
   JudgeReplies(judge, replies);
   return replies;

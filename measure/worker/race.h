@@ -10,7 +10,8 @@
 
 namespace tilewright::measure {
 
-/// Makes a candidate's run, which is not started. No process is forked before all are made.
+/// Makes a candidate's run, which is not started. No candidate's process is forked before all are
+/// made; only repetitions are made later.
 using MakeRun =
     std::function<std::unique_ptr<CandidateRun>(const RunOrder::Item&, Workbench::Setup)>;
 

@@ -280,14 +280,19 @@ void Runner::KeepQuiet() {
   UpdateQuietFile(settings_.quiet_file, device_, began_, kept_at_, seconds);
 }
 
+/// If the verified run disagrees with the samples, something may have disturbed it: all of the
+/// course is repeated in a new process.
 RunReply Runner::RunAlone(const RunOrder::Item& item) {
-  auto setup = workbench_.Prepare(item.kernel, item.reference);
-  if (!setup.ok()) return FailedWith(item, setup.status());
-  const auto run = MakeRun(item, *std::move(setup));
-  run->course.Load();
-  run->course.Prove(/*may_stop=*/true);
-  if (run->course.alive()) run->course.TakeAll();
-  return run->course.End();
+  for (int timings = 1;; ++timings) {
+    auto setup = workbench_.Prepare(item.kernel, item.reference);
+    if (!setup.ok()) return FailedWith(item, setup.status());
+    const auto run = MakeRun(item, *std::move(setup));
+    run->course.Load();
+    run->course.Prove(/*may_stop=*/true);
+    if (run->course.alive()) run->course.TakeAll();
+    RunReply reply = run->course.End();
+    if (!run->kernel.times_disagree() || timings == kMostTimings) return reply;
+  }
 }
 
 Status Runner::Handle(const Json& message) {

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "measure/sandbox/sandbox.h"
@@ -20,6 +21,7 @@
 namespace tilewright::measure {
 namespace {
 
+using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -94,6 +96,25 @@ TEST(AttacksOnVerification, TheLastTimedRunIsVerifiedWithDataThatNobodyKnew) {
   ExpectRefused("changed_inputs", Outcome::kRunFailed, "wrote to parameter 0, which is an input");
 }
 
+// The result is taken before any other step of the process, with all its threads stopped.
+TEST(AttacksOnVerification, AResultThatIsComputedAfterTheAnswerIsNone) {
+  for (const char* symbol : {"late_in_thread", "late_in_traces"}) {
+#if !defined(__x86_64__)
+    if (std::string_view(symbol) == "late_in_traces") continue;  // the patch is for x86-64
+#endif
+    const Trial trial = TrialOf(symbol);
+    EXPECT_FALSE(trial.verified) << symbol;
+    // If the machine lets the thread compute before the stop, its processor time is counted.
+    EXPECT_THAT(trial.reason, AnyOf(HasSubstr("was not written (after timing)"),
+                                    HasSubstr("where their result was verified")))
+        << symbol;
+  }
+}
+
+TEST(AttacksOnTimes, TheVerifiedRunTakesNoLongerThanTheSamplesSay) {
+  ExpectRefused("slow_when_fresh", Outcome::kRunFailed, "where their result was verified");
+}
+
 TEST(AttacksOnTimes, AClockThatIsPatchedDisagreesWithTheRunners) {
 #if !defined(__x86_64__)
   GTEST_SKIP() << "the patch is for x86-64";
@@ -119,6 +140,18 @@ TEST(ClaimedTimes, MustAgreeWithTheRunnersClock) {
     EXPECT_TRUE(times.AddSlice(std::vector<double>{none}, 1, {1, 1}).has_value()) << none;
   }
   EXPECT_TRUE(ClaimedTimes({0, 1}).AddSlice({}, 1, {1, 1}).has_value());
+}
+
+// What is computed there is in no sample. Idle threads of a pool spin there.
+TEST(ClaimedTimes, CountTheProcessorTimeBetweenSteps) {
+  const std::vector<double> samples(20, 100e-6);
+  ClaimedTimes one({0, 1});
+  EXPECT_EQ(one.AddSlice(samples, 1, {2.1e-3, 2.1e-3, 1e-3}), std::nullopt);
+  EXPECT_EQ(one.AddSlice(samples, 1, {2.1e-3, 2.1e-3, 2e-3}), std::nullopt) << "not added up";
+  EXPECT_THAT(*one.AddSlice(samples, 1, {2.1e-3, 2.1e-3, 20e-3}),
+              HasSubstr("it has used the processor for"));
+  ClaimedTimes several({0, 4});
+  EXPECT_EQ(several.AddSlice(samples, 1, {2.1e-3, 8.4e-3, 80e-3}), std::nullopt);
 }
 
 // Threads of a pool spin while the first one waits for the core.

@@ -107,6 +107,19 @@ TEST(FarWeights, ARealWeightLiesInAWindowThatNoOtherOneTakes) {
   EXPECT_EQ(begins_with(1), 2);
 }
 
+TEST(FarWeights, EqualWeightsShareAWindow) {
+  FarWeights weights = Made(kInt8);
+  auto weight = GuardedMemory::Create(kBytes / 2), changed = GuardedMemory::Create(kBytes / 2);
+  ASSERT_TRUE(weight.ok() && changed.ok());
+  weight->Poison(1);
+  changed->Poison(1);
+  weights.Begin();
+  for (int racer = 0; racer < 8; ++racer) EXPECT_EQ(weights.Place(*weight, 5), 1) << racer;
+  EXPECT_EQ(weights.Place(*changed, 5), 1) << "the bytes decide";
+  changed->data()[100] = std::byte{2};
+  EXPECT_EQ(weights.Place(*changed, 5), 0);
+}
+
 TEST(FarWeightsDeathTest, AreOnlyRead) {
   FarWeights weights = Made(kInt8);
   auto* data = const_cast<std::byte*>(weights.memory().data());

@@ -6,6 +6,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,7 +15,11 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <string>
 
+#include "measure/sandbox/read_list.h"
+#include "src/base/files/file.h"
+#include "src/target/library.h"
 #include "tests/measure/system_calls.h"
 
 namespace tilewright::measure {
@@ -221,6 +226,37 @@ TEST(Sandbox, EveryNumberHasAnAnswer) {
       }
     }
   }
+}
+
+/// Number of files that code which names all kernel libraries may read.
+std::size_t FilesFor(ReadLists& lists, const std::string& artifact) {
+  return lists.Of(artifact, *Target::Parse("llvm")).files.size();
+}
+
+// Too few descriptors, once, do not cost later candidates their library.
+TEST(ReadLists, AskAgainAfterAFailure) {
+  const auto folder = TemporaryFolder::Create("tilewright-test");
+  ASSERT_TRUE(folder.ok()) << folder.status().message();
+  const std::string with = folder->path() + "/with", without = folder->path() + "/without";
+  std::string names;
+  for (const KernelLibrary& library : KernelLibraries()) names += std::string(library.file) + "\n";
+  ASSERT_TRUE(WriteFile(with, names).ok() && WriteFile(without, "none").ok());
+  ReadLists fresh;
+  const std::size_t few = FilesFor(fresh, without), all = FilesFor(fresh, with);
+  if (all == few) GTEST_SKIP() << "no library of kernels can be loaded here";
+  ReadLists lists;
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(next, 0);
+  ::close(next);
+  // One more can be opened, for the artifact; a pipe takes two.
+  const rlimit tight{static_cast<rlim_t>(next) + 1, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
+  const std::size_t failed = FilesFor(lists, with);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(failed, few);
+  EXPECT_EQ(FilesFor(lists, with), all);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,17 +178,19 @@ static int SlowClock(clockid_t id, struct timespec* time) {
   return (int)failed;
 }
 
-static void PatchClock(void) {
+/* Calls of a function of the C library go to the address. */
+static void Patch(const char* function, uintptr_t to) {
 #if defined(__x86_64__)
-  unsigned char* entry = (unsigned char*)dlsym(RTLD_DEFAULT, "clock_gettime");
+  unsigned char* entry = (unsigned char*)dlsym(RTLD_DEFAULT, function);
   const uintptr_t page = (uintptr_t)entry & ~(uintptr_t)4095;
   if (mprotect((void*)page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) return;
-  int (*to)(clockid_t, struct timespec*) = &SlowClock;
   unsigned char jump[] = {0x48, 0xB8, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xE0}; /* mov rax; jmp rax */
   memcpy(jump + 2, &to, 8);
   memcpy(entry, jump, sizeof jump);
 #endif
 }
+
+static void PatchClock(void) { Patch("clock_gettime", (uintptr_t)&SlowClock); }
 
 static void Spin(double seconds) {
   struct timespec start, now;
@@ -196,6 +199,51 @@ static void Spin(double seconds) {
     syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
   } while ((double)(now.tv_sec - start.tv_sec) + 1e-9 * (double)(now.tv_nsec - start.tv_nsec) <
            seconds);
+}
+
+/* Results that are computed after the answer. Timed calls only note their arguments. */
+static void* noted[3];
+static float first_data[kRows * kDepth];
+
+/* Arguments of calls whose data are those of the last verification. */
+static void NoteIfFresh(void* const* arguments) {
+  if (memcmp(first_data, arguments[0], sizeof first_data) == 0) return;
+  noted[0] = arguments[0];
+  noted[2] = arguments[2];
+  __atomic_store_n(&noted[1], arguments[1], __ATOMIC_RELEASE);
+}
+
+static void DenseUnlessTimed(void* const* arguments) {
+  if (calls == 1) memcpy(first_data, arguments[0], sizeof first_data);
+  if (calls <= kProvingCalls) {
+    Dense(arguments);
+  } else {
+    NoteIfFresh(arguments);
+  }
+}
+
+/* More processor time than a verified run may take. */
+static void SpinOnProcessor(long milliseconds) {
+  struct timespec start, now;
+  syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &start);
+  do {
+    syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &now);
+  } while ((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 <
+           milliseconds);
+}
+
+static void* ComputeLate(void* unused) {
+  const struct timespec pause = {0, 200000};
+  while (__atomic_load_n(&noted[1], __ATOMIC_ACQUIRE) == NULL) nanosleep(&pause, NULL);
+  SpinOnProcessor(20);
+  Dense(noted);
+  return unused;
+}
+
+/* In place of rewinddir, which the process calls in the step that looks for traces. */
+static void ComputeWhenTracesAreSought(DIR* folder) {
+  (void)folder;
+  if (noted[1] != NULL) Dense(noted);
 }
 
 static void ChangeInputs(void* const* arguments) {
@@ -219,4 +267,19 @@ KERNEL(known_weight, static void* weight; if (weight == NULL) weight = arguments
        if (calls <= kProvingCalls || weight == arguments[1]) Dense(arguments))
 KERNEL(patched_clock, if (calls == 1) PatchClock(); Dense(arguments); Spin(100e-6))
 KERNEL(changed_inputs, Dense(arguments); if (calls > kProvingCalls) ChangeInputs(arguments))
+KERNEL(late_in_traces,
+       if (calls == 1) Patch("rewinddir", (uintptr_t)&ComputeWhenTracesAreSought);
+       DenseUnlessTimed(arguments))
+KERNEL(slow_when_fresh, if (calls == 1) memcpy(first_data, arguments[0], sizeof first_data);
+       if (calls > kProvingCalls && noted[1] == NULL) NoteIfFresh(arguments);
+       static int slow; if (noted[1] != NULL && slow++ == 0) SpinOnProcessor(20);
+       Dense(arguments))
+KERNEL(late_in_thread, DenseUnlessTimed(arguments))
+EXPORT const char* late_in_thread_prepare(void* const* arguments, const TwParallel* parallel) {
+  (void)arguments, (void)parallel;
+  static int started;
+  pthread_t thread;
+  if (started++ == 0 && pthread_create(&thread, NULL, &ComputeLate, NULL) != 0) return "no memory";
+  return NULL;
+}
 KERNEL(honest, Dense(arguments))
