@@ -104,7 +104,7 @@ Status CheckLibraryCall(const KernelSpec& kernel, const CudaLibraryCall& call) {
   if (call.operation.size() > kMostName) return Bad("operation", "too long");
   TwLibraryShape shape{};
   if (call.shape.size() * sizeof(std::int64_t) != sizeof(shape)) {
-    return Bad("shape", "it is none of a library's call");
+    return Bad("shape", "not a library call's shape");
   }
   std::memcpy(&shape, call.shape.data(), sizeof(shape));
   const bool sizes = std::ranges::all_of(call.shape, [](std::int64_t number) {

@@ -72,7 +72,9 @@ Status MakeCertificates(const std::string& folder, const std::string& hosts) {
   };
   std::string names = "subjectAltName=DNS:localhost,IP:127.0.0.1";
   for (const std::string& one : Split(hosts, ',')) {
-    const bool number = one.find_first_not_of("0123456789.:") == std::string::npos;
+    const bool six = one.find(':') != std::string::npos;
+    const bool number = one.find_first_not_of(six ? "0123456789abcdefABCDEF.:" : "0123456789.") ==
+                        std::string::npos;
     names += (number ? ",IP:" : ",DNS:") + one;
   }
   names += "\n";
@@ -105,6 +107,23 @@ Status CheckPort(const std::string& what, const std::string& hosts, std::int64_t
                                   : "";
   return InvalidArgument(what + ": " + std::to_string(port) + ", expected 1 to " +
                          std::to_string(most) + why);
+}
+
+/// Hosts with commas, IPv6 addresses without brackets.
+std::string WithoutBrackets(const std::string& hosts) {
+  std::string text;
+  for (std::string one : Split(hosts, ',')) {
+    const bool six = one.starts_with('[') && one.ends_with(']') && one.find(':') < one.size();
+    if (six) one = one.substr(1, one.size() - 2);
+    text += (text.empty() ? "" : ",") + one;
+  }
+  return text;
+}
+
+/// A host as URLs have it: IPv6 addresses in brackets.
+std::string InUrl(const std::string& host) {
+  const bool six = host.find(':') < host.size() && !host.starts_with('[');
+  return six ? "[" + host + "]" : host;
 }
 
 std::string List(const std::vector<std::string>& subjects) {
@@ -176,8 +195,9 @@ FleetPermissions PermissionsOf(const FleetUser& user, const std::vector<FleetUse
   return may;
 }
 
-Result<FleetFolder> FleetFolder::Make(const std::string& folder, const std::string& host,
+Result<FleetFolder> FleetFolder::Make(const std::string& folder, const std::string& hosts,
                                       int port) {
+  const std::string host = WithoutBrackets(hosts);
   if (FileExists(folder + "/fleet.json")) {
     return InvalidArgument(folder + ": there is a fleet already");
   }
@@ -313,7 +333,7 @@ Status FleetFolder::SetServer(const std::string& name) {
 std::string FleetFolder::url() const {
   std::string text;
   for (const std::string& host : hosts()) {
-    text += (text.empty() ? "" : ",") + ("tls://" + host + ":" + std::to_string(port_));
+    text += (text.empty() ? "" : ",") + ("tls://" + InUrl(host) + ":" + std::to_string(port_));
   }
   return text;
 }
@@ -323,7 +343,7 @@ std::string FleetFolder::ClusterConfiguration() const {
   // Who has no certificate of the fleet's authority is no server of it.
   const std::string port = std::to_string(port_ + kClusterPorts);
   std::vector<std::string> routes;
-  for (const std::string& host : hosts()) routes.push_back("tls://" + host + ":" + port);
+  for (const std::string& host : hosts()) routes.push_back("tls://" + InUrl(host) + ":" + port);
   // A server that reads its configuration again must find the name that it has.
   const std::string name = server_.empty() ? "" : "server_name: \"" + server_ + "\"\n";
   return name + "cluster {\n  name: \"tilewright\"\n  listen: \"0.0.0.0:" + port +
@@ -336,11 +356,15 @@ std::string FleetFolder::ClusterConfiguration() const {
 std::string FleetFolder::Configuration() const {
   // Servers that are named by addresses of one machine alone are reached from nowhere else.
   const auto all = hosts();
-  const bool here = std::ranges::all_of(all, [](const auto& host) { return IsOnThisMachine(host); });
+  const bool here =
+      std::ranges::all_of(all, [](const auto& host) { return IsOnThisMachine(host); });
+  // A host that is written as a loopback address is what its server listens on.
+  const std::string& mine = all.size() == 1 ? all.front() : server_;
+  const std::string listen = here ? LoopbackAddress(mine).value_or("127.0.0.1") : "0.0.0.0";
   std::string text =
       "# Written by `tilewright fleet` from fleet.json: changes here are lost.\n"
       "listen: \"" +
-      std::string(here ? "127.0.0.1" : "0.0.0.0") + ":" + std::to_string(port_) +
+      listen + ":" + std::to_string(port_) +
       "\"\n"
       "pid_file: \"" +
       process_file() +

@@ -22,9 +22,9 @@ struct FleetUser {
 class FleetFolder {
  public:
   /// A new one: certificates (by `openssl`) and the key of an administrator. host: a name or
-  /// address; several with commas are the servers of a cluster. Errors: kInvalidArgument if there
-  /// is one; kUnavailable if `openssl` is missing or fails.
-  static Result<FleetFolder> Make(const std::string& folder, const std::string& host, int port);
+  /// address (IPv6 with or without brackets); several with commas are the servers of a cluster.
+  /// Errors: kInvalidArgument if there is one; kUnavailable if `openssl` is missing or fails.
+  static Result<FleetFolder> Make(const std::string& folder, const std::string& hosts, int port);
   /// Errors: kNotFound if there is none; kCorrupt naming what is wrong in its file.
   static Result<FleetFolder> Open(const std::string& folder);
 

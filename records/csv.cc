@@ -38,8 +38,8 @@ constexpr std::array kNames = {
     "others",
 };
 
-/// A field, in quotes where it needs them. A row is one line, and none of it is what a terminal
-/// obeys: such characters, which only somebody who forges a row writes, become `?`.
+/// Appends a field, in quotes where it needs them. Characters that a terminal interprets, line
+/// breaks among them, are escaped (Printable): a row is one line.
 void Put(std::string& line, std::string_view text) {
   const std::string field = Printable(text);
   if (!line.empty()) line += ',';

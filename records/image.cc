@@ -35,6 +35,21 @@ Result<Database> OpenWith(const std::string& name, int flags, const std::string&
   return db;
 }
 
+/// Replaces a database in memory by a copy of a database file's bytes. schema: of the database.
+Status PutImage(const Database& db, const char* schema, std::string_view bytes, ImageMode mode) {
+  auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(bytes.size() + 1));
+  if (copy == nullptr)
+    return Unavailable("no memory for a database of " + std::to_string(bytes.size()) + " bytes");
+  std::memcpy(copy, bytes.data(), bytes.size());
+  const auto size = static_cast<sqlite3_int64>(bytes.size());
+  const unsigned access =
+      mode == ImageMode::kReadOnly ? SQLITE_DESERIALIZE_READONLY : SQLITE_DESERIALIZE_RESIZEABLE;
+  const int code = sqlite3_deserialize(db.get(), schema, copy, size, size,
+                                       SQLITE_DESERIALIZE_FREEONCLOSE | access);
+  if (code != SQLITE_OK) return SqliteError(db.get(), code, "opening a database in memory");
+  return {};
+}
+
 }  // namespace
 
 Result<Database> OpenImmutable(const std::string& path) {
@@ -51,16 +66,7 @@ Result<Database> OpenImage(std::string_view bytes, ImageMode mode) {
   auto db = OpenWith(":memory:", SQLITE_OPEN_READWRITE, "a database in memory");
   TW_RETURN_IF_ERROR(db);
   sqlite3_limit(db->get(), SQLITE_LIMIT_ATTACHED, 0);
-  auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(bytes.size() + 1));
-  if (copy == nullptr)
-    return Unavailable("no memory for a database of " + std::to_string(bytes.size()) + " bytes");
-  std::memcpy(copy, bytes.data(), bytes.size());
-  const auto size = static_cast<sqlite3_int64>(bytes.size());
-  const unsigned access =
-      mode == ImageMode::kReadOnly ? SQLITE_DESERIALIZE_READONLY : SQLITE_DESERIALIZE_RESIZEABLE;
-  const int code = sqlite3_deserialize(db->get(), "main", copy, size, size,
-                                       SQLITE_DESERIALIZE_FREEONCLOSE | access);
-  if (code != SQLITE_OK) return SqliteError(db->get(), code, "opening a database in memory");
+  TW_RETURN_IF_ERROR(PutImage(*db, "main", bytes, mode));
   return db;
 }
 
@@ -113,9 +119,17 @@ Result<AttachedSource> AttachedSource::Attach(const Database& db, const std::str
   TW_RETURN_IF_ERROR(CheckPlainFile(path));
   auto attach = Statement::Prepare(db, "ATTACH DATABASE ?1 AS source");
   TW_RETURN_IF_ERROR(attach);
-  const Status attached = attach->Bind(1, UriToRead(path)).Run();
+  const auto image = ImageToRead(path);
+  TW_RETURN_IF_ERROR(image);
+  const Status attached = attach->Bind(1, image->has_value() ? ":memory:" : UriToRead(path)).Run();
   if (!attached.ok()) return attached.WithContext(path);
   AttachedSource source(&db);
+  if (image->has_value()) {
+    // Writable: SQLite refuses BEGIN IMMEDIATE with an image attached that is not.
+    TW_RETURN_IF_ERROR(PutImage(db, "source", **image, ImageMode::kWritable));
+    TW_RETURN_IF_ERROR(StoreVersion(db, path, "source"));
+    return source;
+  }
   TW_RETURN_IF_ERROR(ReadWithoutLocks(db, "source", path));
   TW_RETURN_IF_ERROR(StoreVersion(db, path, "source"));
   return source;

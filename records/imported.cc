@@ -107,7 +107,7 @@ Status ForEachWrongImported(const Database& db, std::string_view schema,
               ".imported_target ON imported_target.id = imported.target JOIN " + at +
               ".imported_source ON imported_source.id = imported.source ORDER BY imported.id");
   TW_RETURN_IF_ERROR(query);
-  constexpr int kTypesColumn = 21;
+  constexpr int kTypesColumn = kImportedColumnCount;
   constexpr std::string_view kTypes =
       "blobintegerintegertexttextblobrealintegerrealrealtextintegerinteger";
   while (true) {
@@ -116,7 +116,7 @@ Status ForEachWrongImported(const Database& db, std::string_view schema,
     if (!*row) return {};
     const std::string why = query->Text(kTypesColumn) == kTypes
                                 ? WrongImported(ReadImported(*query))
-                                : "a column holds what it is not made for";
+                                : "a column has the wrong type";
     if (!why.empty() && !wrong(query->Int(0), why)) return {};
   }
 }

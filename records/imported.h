@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +68,7 @@ std::string WrongImported(const ImportedRecord& record);
 
 /// Columns of `imported` and its texts, and their row as a record.
 std::string_view ImportedColumns();
+inline constexpr int kImportedColumnCount = 21;
 /// The FROM clause that goes with them.
 std::string_view ImportedTables();
 class Statement;

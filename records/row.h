@@ -62,7 +62,7 @@ class TextCache {
 };
 
 /// The record in the statement's current row, whose first columns are kTrialColumns.
-/// Errors: kCorrupt if a text in it does not parse, or a column holds what it is not made for.
+/// Errors: kCorrupt if a text in it does not parse, or a column has the wrong type.
 Result<Record> ReadRow(const Database& db, const Statement& row, TextCache& cache);
 
 /// What else a run said, as it is stored: JSON, empty if there is nothing.

@@ -8,6 +8,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <limits>
+
+#include "records/image.h"
 #include "src/base/files/plain_file.h"
 #include "src/base/hash.h"
 
@@ -43,16 +46,9 @@ Result<Database> OpenConnection(const std::string& name, int flags, const std::s
 
 bool Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
-/// Whether SQLite can have a store's log and its index beside it, as it has to even for reading;
-/// true where they are there, or nothing is.
-bool CanHaveLog(const std::string& path) {
+bool IsOnReadOnlyDisk(const std::string& path) {
   struct statvfs disk {};
-  if (!Exists(path) || ::statvfs(path.c_str(), &disk) != 0) return true;
-  if ((disk.f_flag & ST_RDONLY) != 0) return false;
-  const std::size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  // Somebody who has it open has made both.
-  return ::access(folder.c_str(), W_OK) == 0 || Exists(path + "-shm");
+  return ::statvfs(path.c_str(), &disk) == 0 && (disk.f_flag & ST_RDONLY) != 0;
 }
 
 /// Whether there is something in the log beside a database.
@@ -61,7 +57,73 @@ bool HasLog(const std::string& path) {
   return ::stat((path + "-wal").c_str(), &info) == 0 && info.st_size > 0;
 }
 
+std::uint64_t Nanoseconds(const timespec& time) {
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+/// Opens a store without SQLite's locks.
+Result<Database> OpenAsItIs(const std::string& path) {
+  auto db = OpenConnection(UriToRead(path), SQLITE_OPEN_READONLY, path);
+  TW_RETURN_IF_ERROR(db);
+  TW_RETURN_IF_ERROR(ReadWithoutLocks(*db, "main", path));
+  return db;
+}
+
 }  // namespace
+
+bool IsReadWithoutLocks(const std::string& path) {
+  if (!Exists(path)) return false;
+  if (IsOnReadOnlyDisk(path)) return true;
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  // A process that has it open has made both.
+  return ::access(folder.c_str(), W_OK) != 0 && !Exists(path + "-shm");
+}
+
+FilesState StateOfFiles(const std::string& path) {
+  FilesState state = {};
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0) {
+    state[0] = static_cast<std::uint64_t>(info.st_ino);
+    state[1] = static_cast<std::uint64_t>(info.st_size);
+    state[2] = Nanoseconds(info.st_mtim);
+  }
+  if (::stat((path + "-wal").c_str(), &info) == 0) {
+    state[3] = static_cast<std::uint64_t>(info.st_size);
+    state[4] = Nanoseconds(info.st_mtim);
+  }
+  state[5] = Exists(path + "-shm") ? 1 : 0;
+  return state;
+}
+
+Result<std::optional<std::string>> ImageToRead(const std::string& path) {
+  // As much as a connection keeps of a store's pages (Store::Open).
+  constexpr std::int64_t kMostBytes = std::int64_t{64} << 20;
+  constexpr int kTries = 5;
+  constexpr unsigned kBetweenMicroseconds = 50'000;
+  if (!IsReadWithoutLocks(path) || IsOnReadOnlyDisk(path)) return std::optional<std::string>();
+  for (int i = 0; i < kTries; ++i) {
+    if (i > 0) ::usleep(kBetweenMicroseconds);
+    const FilesState before = StateOfFiles(path);
+    auto db = OpenAsItIs(path);
+    TW_RETURN_IF_ERROR(db);
+    auto bytes =
+        QueryInt(*db, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+    if (!bytes.ok() && StateOfFiles(path) != before) continue;
+    // Empty, or no database: a connection to the file tells so at its first statement.
+    if (!bytes.ok() || *bytes == 0 || *bytes > kMostBytes) return std::optional<std::string>();
+    auto image = ImageOf(*db);
+    if (StateOfFiles(path) != before) continue;
+    TW_RETURN_IF_ERROR(image);
+    constexpr std::size_t kWrites = 18, kReads = 19;  // journal modes of the header
+    if (image->size() > kReads) (*image)[kWrites] = (*image)[kReads] = 1;  // no log beside it
+    return std::optional<std::string>(*std::move(image));
+  }
+  return Unavailable(path +
+                     ": another process writes to it, and this user may not write to its folder, "
+                     "so cannot lock it: try again, or read a copy");
+}
 
 std::string FileUri(const std::string& path, std::string_view query) {
   static constexpr char kHex[] = "0123456789ABCDEF";
@@ -80,12 +142,12 @@ std::string FileUri(const std::string& path, std::string_view query) {
 }
 
 std::string UriToRead(const std::string& path) {
-  if (CanHaveLog(path)) return FileUri(path, "mode=ro");
+  if (!IsReadWithoutLocks(path)) return FileUri(path, "mode=ro");
   return FileUri(path, HasLog(path) ? "mode=ro&vfs=unix-none" : "immutable=1");
 }
 
 Status ReadWithoutLocks(const Database& db, std::string_view schema, const std::string& path) {
-  if (CanHaveLog(path) || !HasLog(path)) return {};
+  if (!IsReadWithoutLocks(path) || !HasLog(path)) return {};
   // The index of the log is then in this connection's memory.
   const std::string pragma = "PRAGMA " + std::string(schema) + ".locking_mode = EXCLUSIVE";
   return db.Execute(pragma.c_str());
@@ -121,10 +183,14 @@ Status SqliteError(sqlite3* db, int code, std::string_view doing) {
 
 Result<Database> Database::Open(const std::string& path, Mode mode) {
   TW_RETURN_IF_ERROR(CheckPlainFile(path));
-  if (mode == Mode::kReadOnly && !CanHaveLog(path)) {
-    auto db = OpenConnection(UriToRead(path), SQLITE_OPEN_READONLY, path);
+  if (mode == Mode::kReadOnly && IsReadWithoutLocks(path)) {
+    const auto image = ImageToRead(path);
+    TW_RETURN_IF_ERROR(image);
+    if (!image->has_value()) return OpenAsItIs(path);
+    auto db = OpenImage(**image);
     TW_RETURN_IF_ERROR(db);
-    TW_RETURN_IF_ERROR(ReadWithoutLocks(*db, "main", path));
+    // Copies are made of it (VACUUM INTO). SQLite takes the largest number that it allows.
+    sqlite3_limit(db->get(), SQLITE_LIMIT_ATTACHED, std::numeric_limits<int>::max());
     return db;
   }
   const int flags =

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,9 +25,11 @@ std::string FileUri(const std::string& path, std::string_view query);
 class Database {
  public:
   enum class Mode : std::uint8_t { kReadOnly, kReadWriteCreate };
-  /// A store that lies where nothing can be written (a mounted image, a folder of another user, who
-  /// does not have it open) is read as it is, with what its log holds.
-  /// Errors: kInvalidArgument for what is no file; those of SqliteError.
+  /// A store that IsReadWithoutLocks is read as it is, with what its log holds. Up to 64 MiB on a
+  /// writable file system are read into memory as of this call; what others commit later is not
+  /// seen (FilesState tells of it). Larger ones are read page by page.
+  /// Errors: kInvalidArgument for what is no file; kUnavailable, also if others write to such a
+  /// store without pause; those of SqliteError.
   static Result<Database> Open(const std::string& path, Mode mode);
   /// Owns a connection made elsewhere (records/image.h); it is hardened (see Harden).
   static Database Adopt(sqlite3* db);
@@ -49,6 +53,24 @@ class Database {
   explicit Database(sqlite3* db) : db_(db) {}
   sqlite3* db_ = nullptr;
 };
+
+/// Whether a store exists and SQLite can have neither a log nor its index beside it, which it needs
+/// to read a store that others may write to: its file system is read-only, or this user may not
+/// write to its folder and nobody has it open.
+bool IsReadWithoutLocks(const std::string& path);
+
+/// State of a store's files: inode, size and time of the last change in nanoseconds of the
+/// database; size and time of its log; 1 if the index of the log exists, that is, if a writer has
+/// the store open. 0 for what does not exist.
+using FilesState = std::array<std::uint64_t, 6>;
+FilesState StateOfFiles(const std::string& path);
+
+/// Bytes of a store that IsReadWithoutLocks on a writable file system, with what its log holds, if
+/// it has at most 64 MiB; nothing for other stores. Pages that are read while another process
+/// writes are of different commits: so all are read at once, and again if the files have changed
+/// meanwhile.
+/// Errors: kUnavailable if they change during each of five attempts; those of SqliteError.
+Result<std::optional<std::string>> ImageToRead(const std::string& path);
 
 /// How a store is opened or attached for reading: as one that others may write to; or, where
 /// nothing can be written, without the locks and the index of the log that SQLite would make beside

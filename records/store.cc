@@ -257,8 +257,15 @@ Result<Store> Store::Open(const std::string& path, Mode mode) {
     SystemClock clock;
     // Unique enough to tell stores apart when they are merged: time, process and place.
     const std::string seed = ShortName(clock.UnixSeconds(), ::getpid(), path);
-    store.impl_->store_id = HexOf(Mix64(Fnv1a64(seed)));
-    TW_RETURN_IF_ERROR(store.SetFact("store_id", store.impl_->store_id));
+    // Another process may create the same store at this moment: the id that is stored first counts.
+    auto insert = Statement::Prepare(
+        store.impl_->db,
+        "INSERT INTO fact (key, value) VALUES ('store_id', ?1) ON CONFLICT (key) DO NOTHING");
+    TW_RETURN_IF_ERROR(insert);
+    TW_RETURN_IF_ERROR(insert->Bind(1, HexOf(Mix64(Fnv1a64(seed)))).Run());
+    id = store.Fact("store_id");
+    TW_RETURN_IF_ERROR(id);
+    store.impl_->store_id = id->value_or("");
   }
   return store;
 }

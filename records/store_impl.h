@@ -35,7 +35,7 @@ struct Store::Impl {
   // What WhyUnsound has found of templates, tasks and configs: trials never change, and queries ask
   // for the same ones again and again.
   std::unordered_map<std::string, std::string> verdicts;
-  std::unordered_map<std::int64_t, double> least_seconds;  // of workloads, by number
+  LeastSecondsIndex least_seconds;
   std::atomic<std::thread::id> user;  ///< who is inside, see StoreUse; nobody: the id of no thread
 };
 

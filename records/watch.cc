@@ -50,6 +50,7 @@ Result<std::string> JournalMode(const Database& db) {
 struct StoreWatch::Impl {
   explicit Impl(Database database) : db(std::move(database)) {}
   Database db;
+  std::string files;  // path of a store that is read without locks; empty: of another one
   const std::uint64_t* header = nullptr;  // mapped by db; null: ask data_version
   std::mutex mutex;                       // of data_version
   Statement data_version;
@@ -62,10 +63,15 @@ StoreWatch::~StoreWatch() = default;
 
 Result<StoreWatch> StoreWatch::Open(const std::string& path) {
   if (!FileExists(path)) return NotFound(path + ": no such record store");
+  const bool without_locks = IsReadWithoutLocks(path);
   auto db = Database::Open(path, Database::Mode::kReadOnly);
   TW_RETURN_IF_ERROR(db);
   TW_RETURN_IF_ERROR(CheckSchema(*db, path));  // the first read: maps the index
   auto impl = std::make_unique<Impl>(std::move(*db));
+  if (without_locks) {
+    impl->files = path;
+    return StoreWatch(std::move(impl));
+  }
   auto mode = JournalMode(impl->db);
   TW_RETURN_IF_ERROR(mode);
   if (*mode == "wal") impl->header = IndexHeader(impl->db.get());
@@ -77,8 +83,11 @@ Result<StoreWatch> StoreWatch::Open(const std::string& path) {
   return StoreWatch(std::move(impl));
 }
 
+bool StoreWatch::OfFiles() const { return !impl_->files.empty(); }
+
 // The thread sanitizer cannot know that a mixture of old and new is welcome here.
 __attribute__((no_sanitize("thread"))) Result<StoreWatch::Stamp> StoreWatch::Look() const {
+  if (OfFiles()) return StateOfFiles(impl_->files);
   Stamp stamp = {};
   if (impl_->header != nullptr) {
     const auto* words = const_cast<const volatile std::uint64_t*>(impl_->header);

@@ -86,15 +86,15 @@ Status Dispatcher::Open() {
 }
 
 void Dispatcher::Split() {
-  if (split_) return;
+  if (split_ || !ended_.ok()) return;
+  if (settings_.make_own_bench && own_bench_ == nullptr) {
+    auto made = settings_.make_own_bench();
+    if (!made.ok()) return EndUnconfirmed(made.status());
+    own_bench_ = *std::move(made);
+  }
   const Status opened = broker_.OpenQueue(build_queue_);
   if (!opened.ok()) return Note("no queue for builders: " + opened.message());
   split_ = true;
-  if (settings_.make_own_bench && own_bench_ == nullptr) {
-    auto made = settings_.make_own_bench();
-    if (made.ok()) own_bench_ = *std::move(made);
-    if (!made.ok()) Note("what builders make cannot be confirmed: " + made.status().message());
-  }
   SayJob(clock_.MonotonicSeconds());
 }
 

@@ -43,6 +43,7 @@ struct DispatcherSettings {
   Roster::Settings roster;
   /// Makes what builds candidates on this machine, when builders of the fleet first build for the
   /// job: what they made is confirmed by it (see ConfirmBuilt) before its times count as the best.
+  /// If it fails, or its bench does later, the job ends with that status and can be resumed.
   /// Empty: builders are believed, for benchmarks and simulations.
   std::function<Result<std::unique_ptr<Bench>>()> make_own_bench;
   // What others may take of this process's memory.
@@ -55,10 +56,13 @@ struct DispatcherSettings {
 struct DispatcherCounts {
   std::int64_t results = 0, late = 0, doubled = 0, foreign = 0, lost = 0, sent_again = 0,
                refused = 0, revised = 0, baselines = 0, checks = 0, checks_failed = 0, poisoned = 0;
-  /// Artifacts of builders that were built here once more, and those that were others here.
+  /// Artifacts of builders that were built here once more, and those of them that differed.
   std::int64_t rebuilt = 0, unconfirmed = 0;
   double longest_loss_seconds = 0;  ///< see OrderBook
 };
+
+/// Key of a candidate's task: its workload and epilogue.
+std::string TaskKey(const Candidate& candidate);
 
 /// The tuner's side of a fleet: puts orders into queues, keeps the leases of those who have them,
 /// judges results, and knows the devices. Everything happens inside Poll, on the caller's thread;
@@ -97,8 +101,8 @@ class Dispatcher {
   };
   std::optional<RaceResult> TakeRace(std::uint64_t race);
 
-  /// Not ok once the job was cancelled, a later life of it has begun, or the broker was away for
-  /// too long.
+  /// Not ok once the job was cancelled, a later life of it has begun, the broker was away for too
+  /// long, or this machine cannot confirm what builders make.
   const Status& ended() const { return ended_; }
   const Roster& roster() const { return roster_; }
   /// Candidates of this job are built by builders elsewhere.
@@ -142,7 +146,9 @@ class Dispatcher {
     std::uint64_t sequence = 0;  // of a search's order, whose trial waits
     DeviceName device;           // ... which this one gave
     Trial trial;
-    Aim aim;  // of a race's build
+    Aim aim;              // of a race's build
+    int failures = 0;     // of this machine, see NotRebuilt
+    double again_at = 0;  // it is built again then; 0: it is under way
   };
   struct Given {  // a trial that a device gave since its last good baseline
     std::uint64_t ticket = 0;
@@ -166,10 +172,15 @@ class Dispatcher {
   void ConfirmTrial(Rebuild rebuild);
   void ConfirmWaiting(const std::string& task);
   void ConfirmBuilt(Rebuild rebuild);
+  void StartRebuild(Rebuild rebuild);
   void TakeRebuilt();
-  void Rebuilt(Rebuild rebuild, const std::string& why, bool differs);
-  void RebuiltSearch(Rebuild rebuild, const std::string& why);
-  void RebuiltRacer(Rebuild rebuild, const std::string& why);
+  void Rebuilt(Rebuild rebuild, bool differs);
+  /// This machine could not build it: no word against the candidate or its builder.
+  void NotRebuilt(Rebuild rebuild, const Bench::Event& event);
+  void RebuiltSearch(Rebuild rebuild, bool differs);
+  void RebuiltRacer(Rebuild rebuild, bool differs);
+  /// Ends the job: artifacts of builders cannot be confirmed.
+  void EndUnconfirmed(const Status& why);
   void RacerIsBuilt(const Aim& aim, Trial trial, std::optional<Built> built);
   void Distrust(const DeviceName& builder, const std::string& why);
   bool KeepsDevice(const DeviceName& name);
@@ -238,15 +249,15 @@ class Dispatcher {
   std::int64_t done_ = 0, connections_ = 0;
   std::uint64_t floor_ = 0;
   double ticked_at_ = 0, looked_at_ = 0, said_at_ = 0, audited_at_ = 0, refused_at_ = 0;
-  double began_at_ = 0, deadline_at_ = 0;  // of the clock's monotonic seconds; 0: no deadline
-  double silent_seconds_ = 0;              // since the broker last answered
-  std::unique_ptr<Bench> own_bench_;                 // null: none was needed, or none can be made
-  std::map<std::uint64_t, Rebuild> rebuilding_;      // by their numbers there
+  double began_at_ = 0, deadline_at_ = 0;        // of the clock's monotonic seconds; 0: no deadline
+  double silent_seconds_ = 0;                    // since the broker last answered
+  std::unique_ptr<Bench> own_bench_;             // null: not split, or none is configured
+  std::map<std::uint64_t, Rebuild> rebuilding_;  // by their numbers there
   /// By task of which a trial is being confirmed: those that came meanwhile. Most need no build, as
   /// they are slower than that one.
   std::map<std::string, std::vector<Rebuild>> unconfirmed_;
-  std::map<std::string, std::string> own_built_;     // by candidate: BuiltText of what was built here
-  std::set<std::string> distrusted_;                 // workers whose artifacts were others here
+  std::map<std::string, std::string> own_built_;  // by candidate: BuiltText of what was built here
+  std::set<std::string> distrusted_;              // workers whose artifacts were others here
   std::uint64_t next_rebuild_ = 1;
   std::uint64_t checks_seen_ = 0;
   Status ended_;

@@ -90,7 +90,9 @@ void Dispatcher::AcceptRaceBuild(const OrderBook::Entry& entry, const DeviceName
   const Aim aim = aims_.at(entry.order.sequence);
   const Candidate candidate = entry.order.candidates.front();
   Drop(entry.order.sequence, /*acknowledge=*/true);
-  if (!built || own_bench_ == nullptr) return RacerIsBuilt(aim, std::move(trial), std::move(built));
+  if (!built || !settings_.make_own_bench) {
+    return RacerIsBuilt(aim, std::move(trial), std::move(built));
+  }
   ConfirmBuilt({candidate, *std::move(built), device, 0, {}, std::move(trial), aim});
 }
 

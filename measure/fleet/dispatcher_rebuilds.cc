@@ -2,7 +2,8 @@
 // the best of its task, and before a finalist races. Building is deterministic, so both are the
 // same to the byte; a builder whose artifact is another one is of another version, or not honest.
 // Either way nothing of it counts: its order goes out again, and builders whose artifacts differ
-// are not believed any more.
+// are not believed any more. If this machine cannot build, nothing is confirmed and nothing is held
+// against the candidate: the build is tried again, then the trial is lost, as with a lost device.
 
 #include <algorithm>
 #include <utility>
@@ -16,13 +17,14 @@ namespace {
 constexpr int kMostUnconfirmed = 3;  // of one candidate, by other builders
 constexpr std::size_t kMostOwnBuilt = 4096;
 constexpr const char* kDiffers = "its artifact is not what this machine builds";
-
-std::string TaskText(const Candidate& candidate) {
-  return candidate.task.workload.Key() + candidate.epilogue.ToString();
-}
+constexpr const char* kUnconfirmed = "what builders made of it was not confirmed: ";
+// A failure of this machine is tried again after a pause of so long for each failure so far. A full
+// bench may refuse seven times, in 28 s; a build that fails or times out is tried three times.
+constexpr double kAgainSeconds = 1;
+constexpr int kFailuresOfBuild = 3, kMostOwnFailures = 8;
 
 std::string CandidateText(const Candidate& candidate) {
-  return TaskText(candidate) + "\n" + candidate.task.target.ToString() + "\n" +
+  return TaskKey(candidate) + "\n" + candidate.task.target.ToString() + "\n" +
          candidate.template_key + "\n" + std::to_string(candidate.template_version) + "\n" +
          candidate.config.ToString();
 }
@@ -38,17 +40,21 @@ std::string BuiltText(const Built& built) {
 
 }  // namespace
 
+std::string TaskKey(const Candidate& candidate) {
+  return candidate.task.workload.Key() + candidate.epilogue.ToString();
+}
+
 bool Dispatcher::MustConfirm(const OrderBook::Entry& entry, const DeviceName& device,
                              const Trial& trial) const {
-  if (own_bench_ == nullptr || entry.order.built.empty()) return false;
+  if (!settings_.make_own_bench || entry.order.built.empty()) return false;
   if (trial.outcome != Outcome::kOk || !trial.verified) return false;
-  const auto best = best_.find(TaskText(entry.order.candidates.front()));
+  const auto best = best_.find(TaskKey(entry.order.candidates.front()));
   const double scale = trial.metric == "seconds" ? roster_.ScaleOf(device) : 1;
   return best == best_.end() || best->second <= 0 || trial.value / scale <= best->second;
 }
 
 void Dispatcher::ConfirmTrial(Rebuild rebuild) {
-  const auto [found, first] = unconfirmed_.try_emplace(TaskText(rebuild.candidate));
+  const auto [found, first] = unconfirmed_.try_emplace(TaskKey(rebuild.candidate));
   if (first) return ConfirmBuilt(std::move(rebuild));
   found->second.push_back(std::move(rebuild));
 }
@@ -72,66 +78,108 @@ void Dispatcher::ConfirmWaiting(const std::string& task) {
 void Dispatcher::ConfirmBuilt(Rebuild rebuild) {
   const auto known = own_built_.find(CandidateText(rebuild.candidate));
   if (known != own_built_.end()) {
-    const bool same = known->second == BuiltText(rebuild.built);
-    return Rebuilt(std::move(rebuild), same ? "" : kDiffers, !same);
+    const bool differs = known->second != BuiltText(rebuild.built);
+    return Rebuilt(std::move(rebuild), differs);
   }
   ++counts_.rebuilt;
+  StartRebuild(std::move(rebuild));
+}
+
+void Dispatcher::StartRebuild(Rebuild rebuild) {
   Order order = OrderFor(rebuild.candidate);
   order.stage = Stage::kBuild;
   const std::uint64_t number = next_rebuild_++;
+  rebuild.again_at = 0;
   rebuilding_.emplace(number, std::move(rebuild));
   own_bench_->Start(number, order, {});
 }
 
 void Dispatcher::TakeRebuilt() {
-  if (own_bench_ == nullptr || rebuilding_.empty()) return;
-  for (Bench::Event& event : own_bench_->Take()) {
+  if (own_bench_ == nullptr || rebuilding_.empty() || !ended_.ok()) return;
+  const std::vector<Bench::Event> events = own_bench_->Take();
+  // First: a bench that has failed refuses all that it has.
+  if (!own_bench_->status().ok()) return EndUnconfirmed(own_bench_->status());
+  for (const Bench::Event& event : events) {
     const auto found = rebuilding_.find(event.number);
     if (!event.over || found == rebuilding_.end()) continue;
     Rebuild rebuild = std::move(found->second);
     rebuilding_.erase(found);
-    std::string why;
     if (!event.built) {
-      why = "this machine cannot build it: " +
-            (event.trials.empty() ? event.refusal : event.trials.front().reason);
-    } else {
-      if (own_built_.size() >= kMostOwnBuilt) own_built_.clear();
-      const std::string own = BuiltText(*event.built);
-      own_built_[CandidateText(rebuild.candidate)] = own;
-      if (own != BuiltText(rebuild.built)) why = kDiffers;
+      NotRebuilt(std::move(rebuild), event);
+      continue;
     }
-    Rebuilt(std::move(rebuild), why, event.built && !why.empty());
+    if (own_built_.size() >= kMostOwnBuilt) own_built_.clear();
+    const std::string own = BuiltText(*event.built);
+    own_built_[CandidateText(rebuild.candidate)] = own;
+    const bool differs = own != BuiltText(rebuild.built);
+    Rebuilt(std::move(rebuild), differs);
   }
-  if (own_bench_->status().ok()) return;
-  const std::string why = own_bench_->status().message();
-  for (auto& [number, rebuild] : std::exchange(rebuilding_, {})) {
-    Rebuilt(std::move(rebuild), "this machine cannot build: " + why, false);
+  std::vector<std::uint64_t> due;
+  for (const auto& [number, rebuild] : rebuilding_) {
+    const bool now = rebuild.again_at > 0 && clock_.MonotonicSeconds() >= rebuild.again_at;
+    if (now) due.push_back(number);
+  }
+  for (const std::uint64_t number : due) {
+    StartRebuild(std::move(rebuilding_.extract(number).mapped()));
   }
 }
 
-void Dispatcher::Rebuilt(Rebuild rebuild, const std::string& why, bool differs) {
-  if (!why.empty()) {
-    ++counts_.unconfirmed;
-    notes_.Limited("refused an artifact of " + rebuild.builder.ToString() + ": " + why);
-  }
+void Dispatcher::EndUnconfirmed(const Status& why) {
+  ended_ = why.WithContext(
+      "the job ends here (its trials are stored, and the same command goes on with it), as this "
+      "machine cannot confirm what builders make");
+}
+
+void Dispatcher::Rebuilt(Rebuild rebuild, bool differs) {
   if (differs) {
-    Distrust(rebuild.builder, why + ": " + rebuild.candidate.template_key + " " +
+    ++counts_.unconfirmed;
+    notes_.Limited("refused an artifact of " + rebuild.builder.ToString() + ": " + kDiffers);
+    Distrust(rebuild.builder, std::string(kDiffers) + ": " + rebuild.candidate.template_key + " " +
                                   rebuild.candidate.config.ToString());
   }
-  if (rebuild.sequence == 0) return RebuiltRacer(std::move(rebuild), why);
-  const std::string task = TaskText(rebuild.candidate);
-  RebuiltSearch(std::move(rebuild), why);
+  if (rebuild.sequence == 0) return RebuiltRacer(std::move(rebuild), differs);
+  const std::string task = TaskKey(rebuild.candidate);
+  RebuiltSearch(std::move(rebuild), differs);
   ConfirmWaiting(task);
 }
 
-void Dispatcher::RebuiltSearch(Rebuild rebuild, const std::string& why) {
+void Dispatcher::NotRebuilt(Rebuild rebuild, const Bench::Event& event) {
+  const bool refused = event.trials.empty() || !event.refusal.empty();
+  const std::string why = refused ? event.refusal : event.trials.front().reason;
+  notes_.Limited("an artifact of " + rebuild.builder.ToString() +
+                 " is not confirmed yet: this machine cannot build it: " + why);
+  rebuild.failures += refused ? 1 : kFailuresOfBuild;
+  if (rebuild.failures < kMostOwnFailures) {
+    rebuild.again_at = clock_.MonotonicSeconds() + kAgainSeconds * rebuild.failures;
+    rebuilding_.emplace(next_rebuild_++, std::move(rebuild));
+    return;
+  }
+  // Not served, and no failure of the candidate: it is tried again as if its device were lost.
+  const std::string reason = "not confirmed: this machine cannot build it: " + why;
+  if (rebuild.sequence == 0) {
+    rebuild.trial.outcome = Outcome::kDeviceLost;
+    rebuild.trial.reason = reason;
+    return RacerIsBuilt(rebuild.aim, std::move(rebuild.trial), std::nullopt);
+  }
+  Trial trial;
+  trial.outcome = Outcome::kDeviceLost;
+  trial.reason = reason;
+  trial.device = settings_.device;
+  trial.finished_unix_seconds = clock_.UnixSeconds();
+  const std::string task = TaskKey(rebuild.candidate);
+  OrderBook::Entry* entry = book_.Find(rebuild.sequence);
+  if (entry != nullptr) Finish(*entry, std::move(trial));
+  ConfirmWaiting(task);
+}
+
+void Dispatcher::RebuiltSearch(Rebuild rebuild, bool differs) {
   OrderBook::Entry* entry = book_.Find(rebuild.sequence);
   if (entry == nullptr) return;
-  if (why.empty()) return KeepTrial(*entry, rebuild.device, std::move(rebuild.trial));
+  if (!differs) return KeepTrial(*entry, rebuild.device, std::move(rebuild.trial));
   if (++aims_.at(rebuild.sequence).unconfirmed >= kMostUnconfirmed) {
     Trial trial;
     trial.outcome = Outcome::kBuildFailed;
-    trial.reason = "what builders made of it was not confirmed: " + why;
+    trial.reason = std::string(kUnconfirmed) + kDiffers;
     trial.device = settings_.device;
     trial.finished_unix_seconds = clock_.UnixSeconds();
     return Finish(*entry, std::move(trial));
@@ -143,13 +191,13 @@ void Dispatcher::RebuiltSearch(Rebuild rebuild, const std::string& why) {
   PutAgain(*entry);
 }
 
-void Dispatcher::RebuiltRacer(Rebuild rebuild, const std::string& why) {
-  if (why.empty()) {
+void Dispatcher::RebuiltRacer(Rebuild rebuild, bool differs) {
+  if (!differs) {
     return RacerIsBuilt(rebuild.aim, std::move(rebuild.trial), std::move(rebuild.built));
   }
   if (++rebuild.aim.unconfirmed >= kMostUnconfirmed) {
     rebuild.trial.outcome = Outcome::kBuildFailed;
-    rebuild.trial.reason = "what builders made of it was not confirmed: " + why;
+    rebuild.trial.reason = std::string(kUnconfirmed) + kDiffers;
     return RacerIsBuilt(rebuild.aim, std::move(rebuild.trial), std::nullopt);
   }
   if (!racing_.contains(rebuild.aim.race)) return;

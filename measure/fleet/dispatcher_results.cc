@@ -26,22 +26,13 @@ constexpr int kMostRefusals = 50;  // of one order, in so many seconds at least
 // Longer ones would keep devices from their work.
 constexpr double kMostBaselineSeconds = 0.25;
 
-// Far above what machines do: operations of a processor's core (16 times those of AVX-512 at 6 GHz)
-// and of a GPU, and far below what a call or a launch takes.
-constexpr double kMostCoreOperations = 2.5e13, kMostGridOperations = 1e17;
+// Far below what a call or a launch takes.
 constexpr double kLeastCallSeconds = 2e-9, kLeastLaunchSeconds = 2e-7;
 
-/// Of one run, on any device.
-double LeastSeconds(const Task& task) {
-  const DeviceTraits& device = DeviceTraitsOf(task.target);
-  const double rate = device.grids ? kMostGridOperations
-                                   : kMostCoreOperations * std::max(1, task.target.num_threads());
-  return std::max(device.grids ? kLeastLaunchSeconds : kLeastCallSeconds,
-                  WorkOf(task.workload).operations / rate);
-}
-
-std::string TaskKey(const Candidate& candidate) {
-  return candidate.task.workload.Key() + candidate.epilogue.ToString();
+/// Lower bound of the time of one run on any device, in seconds.
+double LeastSecondsOfRun(const Task& task) {
+  return std::max(DeviceTraitsOf(task.target).grids ? kLeastLaunchSeconds : kLeastCallSeconds,
+                  LeastSeconds(task.workload, task.target));
 }
 
 /// What is wrong with what a builder says that it made; empty: nothing.
@@ -81,7 +72,7 @@ std::string WhyUnbelievable(const std::vector<Trial>& trials,
                             const std::vector<Candidate>& candidates) {
   for (std::size_t i = 0; i < trials.size(); ++i) {
     if (trials[i].outcome != Outcome::kOk || trials[i].metric != "seconds") continue;
-    const double least = LeastSeconds(candidates[i].task);
+    const double least = LeastSecondsOfRun(candidates[i].task);
     double seen = trials[i].value;
     for (const double sample : trials[i].samples) seen = std::min(seen, sample);
     if (seen >= least) continue;
@@ -114,7 +105,8 @@ void Dispatcher::Handle(const Incoming& incoming) {
   }
   if (!HasNames(incoming.subject)) {
     ++counts_.foreign;
-    return notes_.Limited("refused a message of nobody who has a name: " + incoming.subject);
+    return notes_.Limited("refused a message: the subject has an invalid name: " +
+                          incoming.subject);
   }
   const std::string_view kind = Word(incoming.subject, 1);
   if (kind == "result") return HandleResult(incoming);

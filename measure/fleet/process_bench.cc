@@ -57,8 +57,9 @@ void ProcessBench::Drop(std::uint64_t number) {
 }
 
 /// Memory and files of a measurer grow with the tasks that it was told, and anybody's order may be
-/// of another one. Errors: kUnavailable while there is no room.
+/// of another one. Errors: kUnavailable while there is no room; that of status().
 Status ProcessBench::MakeRoom(const Order& order) {
+  TW_RETURN_IF_ERROR(status_);  // there may be no measurer
   if (stages_.size() + races_.size() >= limits_.most_orders) {
     return Unavailable("this worker has " + std::to_string(limits_.most_orders) +
                        " orders under way, of which some were dropped");
@@ -96,6 +97,7 @@ void ProcessBench::Start(std::uint64_t number, const Order& order,
                          const std::vector<std::string>& artifacts) {
   const Status started = Submit(number, order, artifacts);
   if (started.ok()) return;
+  stages_.erase(number);
   Event event;
   event.number = number;
   event.refusal = started.message();

@@ -50,7 +50,8 @@ std::string JobControlSubject(const JobName& job);
 
 /// The part of a subject between dots, from 0; empty if there is none.
 std::string_view Word(std::string_view subject, int index);
-/// Whether all words behind the kind of message are names: brokers take others, which terminals obey.
+/// Returns whether each word after the kind of message is a name. Brokers accept other words, which
+/// may hold control characters of terminals.
 bool HasNames(std::string_view subject);
 /// Who says it, by a subject of HereSubject, BeatSubject or ResultSubject.
 DeviceName SpeakerOf(std::string_view subject);

@@ -94,7 +94,7 @@ Result<JobState> DecodeJobState(std::string_view text) {
   if (fields.Has("left")) state.left_seconds = SecondsFrom(fields, "left");
   for (const Json& name : fields.Get("aside", Json::value_t::array)) {
     if (!name.is_string() || name.get_ref<const std::string&>().size() > kMostDeviceName) {
-      return Corrupt("message: aside has what is no device");
+      return Corrupt("message: aside: not a device name");
     }
     state.aside.push_back(name.get<std::string>());
     if (state.aside.size() > kMostAside) return Corrupt("message: too many devices aside");

@@ -94,7 +94,8 @@ void WorkerCore::Handle(const Incoming& incoming) {
   }
   if (incoming.kind == Incoming::Kind::kObject) return HandleObject(incoming);
   if (!HasNames(incoming.subject)) {
-    return notes_.Limited("refused a message of nobody who has a name: " + incoming.subject);
+    return notes_.Limited("refused a message: the subject has an invalid name: " +
+                          incoming.subject);
   }
   if (incoming.kind == Incoming::Kind::kDelivered) {
     Lane* lane = LaneOf(incoming.queue.stream);

@@ -112,6 +112,7 @@ class WorkerCore {
   bool MayFetch(const Lane& lane, const JobName& name, double now) const;
   void Ask(Lane& lane, const JobName& job, int count, double seconds, double now);
   Queue QueueOf(const Lane& lane, const JobName& job) const;
+
   const WorkerSettings settings_;
   Bench& bench_;
   Broker& broker_;

@@ -24,8 +24,15 @@ std::string HostOf(std::string_view url) {
     return std::string(end == std::string_view::npos ? "" : url.substr(1, end - 1));
   }
   const std::size_t colon = url.rfind(':');
-  // Of several colons without brackets nobody knows which one begins the port.
-  if (colon != std::string_view::npos && url.find(':') != colon) return {};
+  if (colon != std::string_view::npos && url.find(':') != colon) {
+    // Several colons without brackets: an IPv6 address without a port, or nothing that can be read.
+    // With a scheme the last group may be a port: "nats://::1" stays ambiguous.
+    in6_addr six{};
+    const std::string bare(url);
+    const bool address =
+        scheme == std::string_view::npos && ::inet_pton(AF_INET6, bare.c_str(), &six) == 1;
+    return address ? bare : std::string();
+  }
   return std::string(url.substr(0, colon));
 }
 
@@ -41,6 +48,12 @@ bool IsLoopback(const std::string& host) {
 }
 
 }  // namespace
+
+std::optional<std::string> LoopbackAddress(const std::string& host) {
+  std::string bare = HostOf(host);
+  if (bare == "localhost" || !IsLoopback(bare)) return std::nullopt;
+  return bare.find(':') == std::string::npos ? bare : "[" + bare + "]";
+}
 
 bool IsOnThisMachine(const std::string& url) {
   const auto all = Split(url, ',');

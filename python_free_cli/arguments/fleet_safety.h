@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "measure/fleet/connect.h"
@@ -10,6 +11,9 @@ namespace tilewright::cli {
 /// Whether what is said to these brokers stays on this machine: each host of the URL is `localhost`
 /// or a loopback address.
 bool IsOnThisMachine(const std::string& url);
+/// The loopback address that a host is written as, IPv6 in brackets, for a server to listen on.
+/// nullopt for names (`localhost`, too) and other addresses.
+std::optional<std::string> LoopbackAddress(const std::string& host);
 
 /// Whoever reaches the broker of a fleet has its workers run machine code and its tuners store
 /// times. So a broker elsewhere is taken only over TLS and with a key, or where the user says so.

@@ -72,8 +72,9 @@ class MeasureCommand final : public Command {
     auto measured = TrialOf(candidate, **measurer);
     TW_RETURN_IF_ERROR(measured);
     const Trial& trial = *measured;
-    const std::string outcome = fmt::format("{}{}{}\n", OutcomeName(trial.outcome),
-                                            trial.reason.empty() ? "" : ": ", Printable(trial.reason));
+    const std::string outcome =
+        fmt::format("{}{}{}\n", OutcomeName(trial.outcome), trial.reason.empty() ? "" : ": ",
+                    Printable(trial.reason));
     trial.outcome == Outcome::kOk ? WriteText(outcome) : WriteMessage(outcome);
     if (trial.outcome != Outcome::kOk) return kExitFailed;
     if (trial.metric != "seconds") {

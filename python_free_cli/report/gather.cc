@@ -329,6 +329,11 @@ Status GatherStore(const std::string& path, const GatherOptions& options, Docume
     TW_RETURN_IF_ERROR(GatherImported(*store, options, document));
   }
   if (document.jobs.size() == before) {
+    const auto stored = store->CountTrials({});
+    if (options.job.empty() && stored.ok() && *stored > 0) {
+      return NotFound(path + ": none of its " + std::to_string(*stored) +
+                      " trials may be used; `tilewright records check` says why");
+    }
     if (options.job.empty())
       return NotFound(path + ": no trials in it yet; `tilewright tune` adds some");
     return NotFound("--job " + options.job + ": " + path +

@@ -41,6 +41,9 @@ constexpr double kReaderSeconds = 8;  // an open page asks again within this tim
 constexpr double kLongestPollSeconds = 1;
 constexpr int kBacklog = 32;
 constexpr int kAcceptsPerTurn = 16;
+// Pause of accepting if the system has no descriptor or memory for a connection: the listening
+// socket stays readable, and poll would return at once.
+constexpr double kAcceptPauseSeconds = 1;
 constexpr std::string_view kPlain = "text/plain; charset=utf-8";
 
 std::string MakeToken() {
@@ -118,6 +121,7 @@ struct WatchServer::Impl {
   Descriptor listener, wake;
   SystemClock clock;
   std::list<Connection> connections;  // of the server's thread, oldest first
+  double accept_from = -1e9;          // of the server's thread; see kAcceptPauseSeconds
   std::mutex mutex;                   // guards what follows
   std::condition_variable told;
   bool finished = false, stop = false;
@@ -222,7 +226,12 @@ struct WatchServer::Impl {
     for (int i = 0; i < kAcceptsPerTurn; ++i) {
       Descriptor socket(
           ::accept4(listener.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-      if (socket.number() < 0) return;
+      if (socket.number() < 0) {
+        if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+          accept_from = clock.MonotonicSeconds() + kAcceptPauseSeconds;
+        }
+        return;
+      }
       if (connections.size() >= limits.connections) {
         auto oldest = std::ranges::find(connections, Connection::State::kHead, &Connection::state);
         if (oldest == connections.end()) oldest = connections.begin();
@@ -254,6 +263,10 @@ struct WatchServer::Impl {
   /// Waits for sockets until `deadline`, and serves those that are ready. accepting: new ones, too.
   void Turn(double deadline, bool accepting) {
     std::vector<pollfd> waiting = {{wake.number(), POLLIN, 0}};
+    if (accepting && clock.MonotonicSeconds() < accept_from) {
+      accepting = false;
+      deadline = std::min(deadline, accept_from);
+    }
     if (accepting) waiting.push_back({listener.number(), POLLIN, 0});
     const std::size_t first = waiting.size();
     for (const Connection& connection : connections) {

@@ -19,11 +19,9 @@
 #include "records/package/package.h"
 
 #include <sodium.h>
-#include <unistd.h>
 #include <zstd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -35,6 +33,7 @@
 
 #include "records/package/content.h"
 #include "src/base/files/file.h"
+#include "src/base/files/scratch.h"
 #include "src/base/json.h"
 #include "src/base/printable.h"
 
@@ -188,49 +187,14 @@ Result<std::string> Unpack(std::string_view payload, std::int64_t size, const By
   return HexText(View(digest));
 }
 
-/// A new file for bytes that are more than memory should take; it goes with the object.
-class WaitingFile {
- public:
-  static Result<WaitingFile> Create() {
-    // /var/tmp is on a disk, where /tmp may be memory.
-    for (const char* folder : {"/var/tmp", "/tmp"}) {
-      std::string path = std::string(folder) + "/tilewright-package.XXXXXX";
-      const int fd = ::mkstemp(path.data());
-      if (fd >= 0) return WaitingFile(fd, path);
-    }
-    return Unavailable("no file can be made in /var/tmp or /tmp: " + ErrnoReason());
-  }
-  WaitingFile(WaitingFile&& other) noexcept
-      : fd_(std::exchange(other.fd_, -1)), file_(std::move(other.file_)) {}
-  WaitingFile& operator=(WaitingFile&&) = delete;
-  ~WaitingFile() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  const std::string& path() const { return file_.path(); }
-  Status Write(std::string_view bytes) const {
-    while (!bytes.empty()) {
-      const ssize_t count = ::write(fd_, bytes.data(), bytes.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) return Unavailable(path() + ": cannot be written: " + ErrnoReason());
-      bytes.remove_prefix(static_cast<std::size_t>(count));
-    }
-    return {};
-  }
-
- private:
-  WaitingFile(int fd, const std::string& path) : fd_(fd), file_(path) {}
-  int fd_;
-  Unfinished file_;
-};
-
 /// Unpacks and checks what a package holds, and returns it.
 Result<std::string> DatabaseOf(const Parts& parts, const PackageManifest& manifest,
                                const TemplateRegistry* templates) {
   const bool large = manifest.database_bytes > kMostInMemory;
   std::string database;
-  std::optional<WaitingFile> file;
+  std::optional<ScratchFile> file;
   if (large) {
-    auto made = WaitingFile::Create();
+    auto made = ScratchFile::Create("tilewright-package");
     TW_RETURN_IF_ERROR(made);
     file.emplace(*std::move(made));
   }

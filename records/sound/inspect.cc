@@ -65,11 +65,8 @@ Result<std::string> RowInspector::WrongWith(const Statement& row) {
     return message.starts_with(place) ? message.substr(place.size()) : message;
   }
   const Trial& trial = record->trial;
-  const auto [least, added] = least_.try_emplace(row.Int(2), 0);
-  if (added) {
-    least->second = LeastSeconds(trial.candidate.task.workload, trial.candidate.task.target);
-  }
-  if (std::string wrong = WrongValues(trial, least->second); !wrong.empty()) return wrong;
+  const double least = least_.Of(row.Int(2), row.Int(3), trial.candidate.task);
+  if (std::string wrong = WrongValues(trial, least); !wrong.empty()) return wrong;
   if (trial.finished_unix_seconds > latest_) return std::string("its date is in the future");
   const std::string& key = trial.candidate.template_key;
   if (const auto text = wrong_texts_.find(key); text != wrong_texts_.end()) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -32,14 +33,15 @@ class RowInspector {
   /// not the one that is known here by that name.
   const std::map<std::string, std::string>& wrong_texts() const { return wrong_texts_; }
 
-  /// Calls `wrong` for each trial that may not be used: a column holds what it is not made for, a
-  /// value makes no sense, its date is in the future, the config is not in its template's space,
-  /// its schedule's text is wrong, or its id is not the hash of what it identifies.
+  /// Calls `wrong` for each trial that may not be used: a column has the wrong type, a value makes
+  /// no sense, its date is in the future, the config is not in its template's space, its schedule's
+  /// text is wrong, or its id is not the hash of what it identifies.
   /// ids: SQL that selects the ids of the trials to look at; empty: all.
   /// Errors: those of reading.
   Status ForEachWrong(std::string_view ids, const Visit& wrong);
 
  private:
+  static constexpr std::size_t kMostSpaces = 1024;  // rows are not in the order of their tasks
   RowInspector(const TemplateRegistry& templates, const Database& db, std::string_view schema)
       : templates_(templates), db_(&db), schema_(schema), texts_(schema_) {}
   Status ReadTexts();
@@ -50,15 +52,15 @@ class RowInspector {
   const Database* db_;
   std::string schema_, store_id_, columns_;
   TextCache texts_;
-  SpaceIndex spaces_;
+  SpaceIndex spaces_{kMostSpaces};
   std::map<std::string, std::string> wrong_texts_;
-  std::map<std::int64_t, double> least_;  // seconds of workloads, by number
+  LeastSecondsIndex least_;
   double latest_ = 0;
 };
 
-/// Calls `wrong` for each imported record that may not be used: a column holds what it is not made
-/// for, its cost can be nobody's, or its digest is not that of its values. False ends the reading.
-/// Errors: those of reading.
+/// Calls `wrong` for each imported record that may not be used: a column has the wrong type, its
+/// cost is below any device's time, or its digest is not that of its values. False ends the
+/// reading. Errors: those of reading.
 Status ForEachWrongImported(
     const Database& db, std::string_view schema,
     const std::function<bool(std::int64_t id, const std::string& why)>& wrong);

@@ -7,17 +7,11 @@
 #include <limits>
 
 #include "src/base/clock.h"
-#include "src/target/device.h"
 #include "src/templates/registry.h"
-#include "src/tensor/work.h"
 
 namespace tilewright::records {
 namespace {
 
-// Beyond what any device does, by a factor of ten at least: a thread of a CPU with tiles of bytes
-// comes to 2e13 operations a second, a GPU with sparse products of 4 bits to 2e16.
-constexpr double kMostOfAThread = 2e14;
-constexpr double kMostOfADevice = 2e17;
 // January 1, 2025: before it no program of this kind ran, so a clock that says so was never set.
 constexpr double kFirstDate = 1735689600;
 constexpr double kMostAheadSeconds = 86400;
@@ -30,11 +24,10 @@ bool IsAmount(double number) { return std::isfinite(number) && number >= 0; }
 
 }  // namespace
 
-double LeastSeconds(const Workload& workload, const Target& target) {
-  const double most = DeviceTraitsOf(target).machine_code
-                          ? kMostOfAThread * std::max(1, target.num_threads())
-                          : kMostOfADevice;
-  return std::max(kLeastSeconds, WorkOf(workload).operations / most);
+double LeastSecondsIndex::Of(std::int64_t workload, std::int64_t target, const Task& task) {
+  const auto [least, added] = known_.try_emplace({workload, target}, 0);
+  if (added) least->second = LeastSeconds(task.workload, task.target);
+  return least->second;
 }
 
 std::string WrongValues(const Trial& trial, double least) {
@@ -83,17 +76,20 @@ Result<Config> SpaceIndex::Locate(const TemplateRegistry& templates, const Candi
   const Task& task = candidate.task;
   const std::string key = fmt::format("{}\n{}\n{}\n{}", candidate.template_key, entry->version,
                                       task.workload.Key(), task.target.ToString());
-  const auto found = std::ranges::find(spaces_, key, &std::pair<std::string, ConfigSpace>::first);
-  if (found != spaces_.end()) {
-    spaces_.splice(spaces_.begin(), spaces_, found);
+  if (const auto found = places_.find(key); found != places_.end()) {
+    spaces_.splice(spaces_.begin(), spaces_, found->second);
   } else {
     if (std::string why = entry->refuses(task.workload, task.target); !why.empty()) {
       return InvalidArgument("the template refuses the task: " + why);
     }
     auto space = entry->define_space(task.workload, task.target);
     if (!space.ok()) return InvalidArgument(space.status().message());
+    if (spaces_.size() >= most_) {
+      places_.erase(spaces_.back().first);
+      spaces_.pop_back();
+    }
     spaces_.emplace_front(key, *std::move(space));
-    if (spaces_.size() > kMost) spaces_.pop_back();
+    places_.emplace(spaces_.front().first, spaces_.begin());
   }
   auto located = spaces_.front().second.Locate(candidate.config);
   if (!located.ok()) return InvalidArgument(located.status().message());

@@ -1,12 +1,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <list>
+#include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include "src/space/trial.h"
+#include "src/tensor/work.h"
 
 namespace tilewright {
 class TemplateRegistry;
@@ -21,11 +25,17 @@ namespace tilewright::records {
 /// What is wrong with the values; empty: nothing. least: LeastSeconds of the trial's task.
 std::string WrongValues(const Trial& trial, double least);
 
-/// Seconds that no machine needs less for a workload: the arithmetic at a rate beyond any device of
-/// the target's kind, and a nanosecond. workload: may be one that nothing is known of.
-double LeastSeconds(const Workload& workload, const Target& target);
-/// Of work that is not known.
-inline constexpr double kLeastSeconds = 1e-9;
+/// Lower bounds of a workload's time on any machine, in seconds, one for each number of a workload
+/// and number of a target in a store.
+class LeastSecondsIndex {
+ public:
+  /// LeastSeconds of the task; workload, target: its numbers in the store.
+  double Of(std::int64_t workload, std::int64_t target, const Task& task);
+  void clear() { known_.clear(); }
+
+ private:
+  std::map<std::pair<std::int64_t, std::int64_t>, double> known_;
+};
 
 /// Dates beyond this are in the future: a day after now. Infinite where this machine's clock was
 /// never set, as on boards without a battery.
@@ -36,10 +46,14 @@ double CountedDate(double unix_seconds);
 /// The same as SQL. column: such as "trial.finished".
 std::string CountedDateSql(const std::string& column);
 
-/// Looks configs up in the spaces of their templates, and keeps the spaces of the last few tasks:
+/// Looks configs up in the spaces of their templates. Keeps the spaces of the last tasks, because
 /// making one takes longer than looking in it.
 class SpaceIndex {
  public:
+  /// most: spaces kept, at least 1.
+  explicit SpaceIndex(std::size_t most = 32) : most_(most) {}
+  SpaceIndex(SpaceIndex&&) = default;
+  SpaceIndex& operator=(SpaceIndex&&) = default;
   /// The config as the space of its template has it, for the task of the candidate.
   /// Errors: kNotFound if there is no such template of this version; kInvalidArgument with what is
   /// wrong with the config.
@@ -49,8 +63,10 @@ class SpaceIndex {
   std::string WrongWith(const TemplateRegistry& templates, const Candidate& candidate);
 
  private:
-  static constexpr std::size_t kMost = 32;
-  std::list<std::pair<std::string, ConfigSpace>> spaces_;  // the last one used first
+  using Spaces = std::list<std::pair<std::string, ConfigSpace>>;
+  std::size_t most_;
+  Spaces spaces_;                                                  // the last one used first
+  std::unordered_map<std::string_view, Spaces::iterator> places_;  // views of the texts in spaces_
 };
 
 }  // namespace tilewright::records

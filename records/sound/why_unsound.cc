@@ -42,11 +42,8 @@ std::string WhyUnsound(Store::Impl& store, const TemplateRegistry& templates, co
   if (!record.ok()) return record.status().message();
   const Trial& trial = record->trial;
   const std::string place = "trial " + record->id.substr(0, 40) + ": ";
-  const auto [least, added] = store.least_seconds.try_emplace(row.Int(2), 0);
-  if (added) {
-    least->second = LeastSeconds(trial.candidate.task.workload, trial.candidate.task.target);
-  }
-  if (std::string why = WrongValues(trial, least->second); !why.empty()) return place + why;
+  const double least = store.least_seconds.Of(row.Int(2), row.Int(3), trial.candidate.task);
+  if (std::string why = WrongValues(trial, least); !why.empty()) return place + why;
   // The registry counts, too: what was no template at one call may be one at the next.
   const TemplateEntry* entry = templates.Find(trial.candidate.template_key);
   if (entry == nullptr || entry->version != trial.candidate.template_version) return {};

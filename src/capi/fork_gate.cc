@@ -61,8 +61,18 @@ void BeforeFork() {
   for (HasConnections* one : gate.with_connections) one->CloseConnections();
 }
 
-void AfterFork() {
+void AfterForkInParent() {
   Gate& gate = TheGate();
+  gate.closed.store(false);
+  gate.mutex.unlock();
+}
+
+void AfterForkInChild() {
+  Gate& gate = TheGate();
+  // The child has one thread. Another thread of the parent may have counted itself after the gate
+  // was closed and before it saw that: nobody in the child takes that back.
+  for (Place& place : gate.places) place.inside.store(0);
+  if (depth > 0) PlaceOfThread().inside.store(1);
   gate.closed.store(false);
   gate.mutex.unlock();
 }
@@ -86,7 +96,8 @@ InCall::~InCall() {
 }
 
 HasConnections::HasConnections() {
-  static const int registered = ::pthread_atfork(&BeforeFork, &AfterFork, &AfterFork);
+  static const int registered =
+      ::pthread_atfork(&BeforeFork, &AfterForkInParent, &AfterForkInChild);
   (void)registered;  // fails without memory only: forks are then as they are elsewhere
   const std::lock_guard lock(TheGate().list_mutex);
   TheGate().with_connections.push_back(this);

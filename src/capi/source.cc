@@ -153,7 +153,11 @@ Result<std::uint64_t> Source::Generation() {
   auto stamp = watch_->Look();  // again: another thread may have been first
   TW_RETURN_IF_ERROR(stamp);
   if (*stamp != stamp_) {
-    stamp_ = *stamp;
+    if (watch_->OfFiles()) {
+      TW_RETURN_IF_ERROR(OpenAgain());
+    } else {
+      stamp_ = *stamp;
+    }
     ++generation_;
   }
   return generation_;
@@ -196,22 +200,28 @@ Status Source::LookForSuccessor() {
 
 /// Adapts to a changed file; state_mutex_ is held.
 Status Source::LookAgain(const FileState& state) {
-  if (!SameFile(state, file_state_)) {
-    if (watch_.has_value() || lost_watch_) {
-      auto watch = records::StoreWatch::Open(file_path_);
-      TW_RETURN_IF_ERROR(watch);
-      auto stamp = watch->Look();
-      TW_RETURN_IF_ERROR(stamp);
-      watch_ = *std::move(watch);
-      stamp_ = *stamp;
-      lost_watch_ = false;
-    }
-    Content next = *content_;
-    ++next.file;
-    content_ = std::make_shared<const Content>(std::move(next));
-  }
+  const bool reads_as_it_was = watch_.has_value() && watch_->OfFiles();
+  if (!SameFile(state, file_state_) || reads_as_it_was) TW_RETURN_IF_ERROR(OpenAgain());
   file_state_ = state;
   ++generation_;
+  return {};
+}
+
+/// Watches the file that has the path now; connections opened before are closed at their next use.
+/// state_mutex_ is held.
+Status Source::OpenAgain() {
+  if (watch_.has_value() || lost_watch_) {
+    auto watch = records::StoreWatch::Open(file_path_);
+    TW_RETURN_IF_ERROR(watch);
+    auto stamp = watch->Look();
+    TW_RETURN_IF_ERROR(stamp);
+    watch_ = *std::move(watch);
+    stamp_ = *stamp;
+    lost_watch_ = false;
+  }
+  Content next = *content_;
+  ++next.file;
+  content_ = std::make_shared<const Content>(std::move(next));
   return {};
 }
 

@@ -81,8 +81,10 @@ class Source {
 
   /// Before a fork, while nobody asks: the connections are opened anew when they are needed.
   void CloseConnections();
-  /// Notices commits; no lock that a writer holds, no system call.
-  /// Errors: those of StoreWatch::Look, and what the last look at the file came to.
+  /// Notices commits; no lock that a writer holds, and a system call only for a store that is read
+  /// without locks (StoreWatch::OfFiles).
+  /// Errors: those of StoreWatch::Look, of opening such a store again after a change, and what the
+  /// last look at the file came to.
   Result<std::uint64_t> Generation();
   /// Looks whether the path still names the same file, unchanged. One system call. The next version
   /// of an installed package takes the place of this one; one that was removed goes on answering.
@@ -98,6 +100,7 @@ class Source {
   };
 
   Status LookAgain(const FileState& state);
+  Status OpenAgain();
   Status WatchAgain();
   Status LookForSuccessor();
   Result<Connection> Take(const Content& content);

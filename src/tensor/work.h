@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 
+#include "src/target/target.h"
 #include "src/tensor/operator.h"
 #include "src/tensor/workload.h"
 
@@ -18,5 +19,12 @@ struct Work {
 Work WorkOf(const Operator& op, std::span<const TensorType> inputs, const TensorType& result);
 /// Without an epilogue. Zero if the workload is none that Parse takes.
 Work WorkOf(const Workload& workload);
+
+/// Lower bound in seconds of the time of any operator, whatever its work.
+inline constexpr double kLeastSeconds = 1e-9;
+/// Lower bound in seconds of a workload's time on any machine: its operations at a rate that no
+/// device of the target's kind reaches, at least kLeastSeconds. Depends on the workload and on the
+/// target (its device and -num-threads). kLeastSeconds if the work of the workload is unknown.
+double LeastSeconds(const Workload& workload, const Target& target);
 
 }  // namespace tilewright

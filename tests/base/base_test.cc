@@ -109,6 +109,28 @@ TEST(ScratchTest, KeepsBytesOutsideMemoryOrWhereThereIsNoFileInIt) {
   EXPECT_EQ(*kept.Read(), bytes);
 }
 
+TEST(ScratchTest, AFileLiesInTmpdirAndGoesWithItsObject) {
+  auto folder = TemporaryFolder::Create("tilewright-base-test");
+  ASSERT_TRUE(folder.ok());
+  const char* before = std::getenv("TMPDIR");
+  const std::string restore = before != nullptr ? before : "";
+  ::setenv("TMPDIR", folder->path().c_str(), 1);
+  auto made = ScratchFile::Create("scratch");
+  ::setenv("TMPDIR", "/no/such/folder", 1);
+  EXPECT_TRUE(ScratchFile::Create("tilewright-base-test").ok()) << "there are other folders";
+  before != nullptr ? ::setenv("TMPDIR", restore.c_str(), 1) : ::unsetenv("TMPDIR");
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  std::string path;
+  {
+    const ScratchFile file = *std::move(made);
+    path = file.path();
+    EXPECT_THAT(path, testing::StartsWith(folder->path() + "/scratch."));
+    EXPECT_TRUE(file.Write("one ").ok() && file.Write("").ok() && file.Write("two").ok());
+    EXPECT_EQ(*ReadFile(path), "one two");
+  }
+  EXPECT_FALSE(FileExists(path));
+}
+
 TEST(FileTest, TemporaryFolderGoesWithItsObject) {
   std::string path;
   {

@@ -1,9 +1,11 @@
 // Processes that are forked while other threads ask.
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
 #include <thread>
 
 #include "tests/capi/capi_fixture.h"
@@ -38,7 +40,11 @@ class ForkTest : public CapiTest {
     if (tw_catalog_add_store(own, Path("a.db").c_str(), nullptr) != TW_OK) return 4;
     if (!Asks(own, 1) || !Asks(own, 2)) return 5;
     tw_catalog_free(own);
-    return 0;
+    // Its own forks wait for none of the threads that only the parent has.
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(Asks(catalog_.get(), 1) ? 0 : 1);
+    int status = -1;
+    return ::waitpid(child, &status, 0) == child && status == 0 ? 0 : 6;
   }
 };
 
@@ -108,6 +114,45 @@ TEST_F(ForkTest, CommitsAreStillNoticed) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
   for (const int end : {asked[0], ready[0], ready[1]}) ::close(end);
+}
+
+// A process of another user, who may not write to the store's folder and so cannot lock it.
+TEST_F(ForkTest, CommitsToAStoreOfAnotherUserAreNoticed) {
+  const std::string folder = Path("others"), path = folder + "/records.db";
+  ASSERT_TRUE(std::filesystem::create_directory(folder));
+  Write(path, {OkTrial(DenseKey(1), 0, 0.001)});
+  ASSERT_EQ(::chmod(folder_->path().c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(folder.c_str(), 0555), 0);
+  int asked[2], ready[2];
+  ASSERT_EQ(::pipe(asked), 0);
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(kHangSeconds);
+    constexpr uid_t kNobody = 65534;  // root may write everywhere
+    if (::geteuid() == 0 && ::setuid(kNobody) != 0) ::_exit(1);
+    if (tw_catalog_add_store(catalog_.get(), path.c_str(), nullptr) != TW_OK) ::_exit(2);
+    if (tw_answer_cost_seconds(Ask(DenseKey(1)).get()) != 0.001) ::_exit(3);
+    char go = 0;
+    if (::write(asked[1], "x", 1) != 1 || ::read(ready[0], &go, 1) != 1) ::_exit(4);
+    if (tw_answer_cost_seconds(Ask(DenseKey(1)).get()) != 0.0005) ::_exit(5);
+    ::_exit(Ask(DenseKey(40)) != nullptr ? 0 : 6);
+  }
+  ASSERT_GT(child, 0);
+  ::close(asked[1]);  // a child that fails does not keep this one waiting
+  char go = 0;
+  EXPECT_EQ(::read(asked[0], &go, 1), 1);
+  ASSERT_EQ(::chmod(folder.c_str(), 0755), 0);
+  std::vector<Trial> trials = {OkTrial(DenseKey(1), 1, 0.0005)};
+  for (int rows = 2; rows < 50; ++rows) trials.push_back(OkTrial(DenseKey(rows), 1, 0.001));
+  Write(path, trials);  // so many that the file grows
+  ASSERT_EQ(::chmod(folder.c_str(), 0555), 0);
+  EXPECT_EQ(::write(ready[1], "x", 1), 1);
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  for (const int end : {asked[0], ready[0], ready[1]}) ::close(end);
+  ASSERT_EQ(::chmod(folder.c_str(), 0755), 0);
 }
 
 }  // namespace

@@ -153,6 +153,113 @@ TEST(FleetTest, WhatBuildersMadeIsBuiltHereWhereItIsTheBest) {
   EXPECT_EQ(tuner.counts().unconfirmed, 0);
 }
 
+/// Builds that fail so often at first (negative: always), as on a machine that is too slow.
+class FailingBench final : public Bench {
+ public:
+  FailingBench(int failures, Status status, Clock& clock)
+      : failures_(failures),
+        status_(std::move(status)),
+        made_up_(MadeUpWorker::WithDevice({}), clock) {}
+  void Start(std::uint64_t number, const Order& order,
+             const std::vector<std::string>& artifacts) override {
+    if (failures_ == 0) return made_up_.Start(number, order, artifacts);
+    if (failures_ > 0) --failures_;
+    Event event;
+    event.number = number;
+    event.trials.emplace_back();
+    event.trials[0].outcome = Outcome::kBuildTimeout;
+    event.trials[0].reason = "it took too long";
+    failed_.push_back(std::move(event));
+  }
+  void Drop(std::uint64_t number) override { made_up_.Drop(number); }
+  std::vector<Event> Take() override {
+    return failed_.empty() ? made_up_.Take() : std::exchange(failed_, {});
+  }
+  double next_event() const override { return made_up_.next_event(); }
+  Status status() const override { return status_; }
+
+ private:
+  int failures_;
+  const Status status_;
+  MadeUpBench made_up_;
+  std::vector<Event> failed_;
+};
+
+/// A tuner, a builder and a device that only measures.
+struct SplitFleet : MadeUpFleet {
+  explicit SplitFleet(std::function<Result<std::unique_ptr<Bench>>(Clock&)> make_own_bench) {
+    AddWorker("b1", {}, /*builds=*/true, /*measures=*/false);
+    MadeUpBench::Settings measured;
+    measured.verified = true;
+    AddWorker("w1", measured, /*builds=*/false, /*measures=*/true);
+    DispatcherSettings job = Job("j");
+    job.make_own_bench = [this, make_own_bench] { return make_own_bench(clock); };
+    AddTuner(std::move(job));
+  }
+  Dispatcher& tuner() { return *tuners.front(); }
+};
+
+TEST(FleetTest, WithoutABenchOfItsOwnATunerTakesNothingOfBuilders) {
+  int made = 0;
+  SplitFleet fleet([&made](Clock&) -> Result<std::unique_ptr<Bench>> {
+    ++made;
+    return Unavailable("no room for files");
+  });
+  SubmitMadeUp(fleet.tuner(), 0, 10);
+  fleet.Run(4);
+  std::map<std::uint64_t, int> seen;
+  fleet.Collect(fleet.tuner(), seen);
+  EXPECT_TRUE(seen.empty());
+  EXPECT_EQ(made, 1);
+  EXPECT_FALSE(fleet.tuner().split());
+  EXPECT_EQ(fleet.tuner().ended().code(), StatusCode::kUnavailable);
+  EXPECT_THAT(fleet.tuner().ended().message(), HasSubstr("no room for files"));
+  EXPECT_FALSE(fleet.tuner().Submit({}).ok());
+}
+
+TEST(FleetTest, ABuildThatFailsOnTheTunersMachineIsTriedAgain) {
+  SplitFleet fleet([](Clock& clock) -> Result<std::unique_ptr<Bench>> {
+    return std::unique_ptr<Bench>(std::make_unique<FailingBench>(2, Status(), clock));
+  });
+  SubmitMadeUp(fleet.tuner(), 0, 10);
+  fleet.Run(20);
+  std::map<std::uint64_t, int> seen;
+  fleet.Collect(fleet.tuner(), seen);
+  EXPECT_EQ(seen.size(), 10u);
+  for (const Trial& trial : fleet.trials) EXPECT_EQ(trial.outcome, Outcome::kOk) << trial.reason;
+  EXPECT_EQ(fleet.tuner().counts().unconfirmed, 0);
+  EXPECT_GE(fleet.tuner().counts().rebuilt, 1);
+}
+
+TEST(FleetTest, AFaultOfTheTunersMachineIsNoFailureOfACandidate) {
+  SplitFleet fleet([](Clock& clock) -> Result<std::unique_ptr<Bench>> {
+    return std::unique_ptr<Bench>(std::make_unique<FailingBench>(-1, Status(), clock));
+  });
+  SubmitMadeUp(fleet.tuner(), 0, 1);
+  fleet.Run(20);
+  std::map<std::uint64_t, int> seen;
+  fleet.Collect(fleet.tuner(), seen);
+  ASSERT_EQ(fleet.trials.size(), 1u);
+  EXPECT_EQ(fleet.trials[0].outcome, Outcome::kDeviceLost);
+  EXPECT_THAT(fleet.trials[0].reason, HasSubstr("cannot build it: it took too long"));
+  EXPECT_EQ(fleet.tuner().counts().unconfirmed, 0);
+  EXPECT_TRUE(fleet.tuner().ended().ok()) << fleet.tuner().ended().message();
+}
+
+TEST(FleetTest, IfItsOwnBenchFailsTheJobEndsWithThatStatus) {
+  SplitFleet fleet([](Clock& clock) -> Result<std::unique_ptr<Bench>> {
+    return std::unique_ptr<Bench>(
+        std::make_unique<FailingBench>(-1, Internal("its builders are gone"), clock));
+  });
+  SubmitMadeUp(fleet.tuner(), 0, 10);
+  fleet.Run(20);
+  std::map<std::uint64_t, int> seen;
+  fleet.Collect(fleet.tuner(), seen);
+  EXPECT_TRUE(seen.empty());
+  EXPECT_EQ(fleet.tuner().ended().code(), StatusCode::kInternal);
+  EXPECT_THAT(fleet.tuner().ended().message(), HasSubstr("its builders are gone"));
+}
+
 TEST(FleetTest, ALateResultOfAnOldLeaseIsRefused) {
   MadeUpFleet fleet;
   MadeUpBench::Settings settings;

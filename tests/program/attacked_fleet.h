@@ -233,7 +233,8 @@ class AttackedFleet {
     listener = hub.Connect();
     (void)listener->Subscribe("tw.result.mallory.>");
     SayMallory();
-    Run(0.5);
+    constexpr double kMeetSeconds = 0.3;
+    Run(kMeetSeconds);
   }
 
   void AddWorker(const std::string& name, const std::string& target,
@@ -267,7 +268,10 @@ class AttackedFleet {
   }
   /// Alice's job, to its end.
   void Finish(double most_seconds = 30) {
-    for (double spent = 0; tuner->in_flight() > 0 && spent < most_seconds; spent += 0.5) Run(0.5);
+    constexpr double kPart = 0.1;
+    for (double spent = 0; tuner->in_flight() > 0 && spent < most_seconds; spent += kPart) {
+      Run(kPart);
+    }
   }
   std::vector<std::string> AllNotes() const {
     std::vector<std::string> all = notes;

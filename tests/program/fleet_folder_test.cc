@@ -7,6 +7,7 @@
 
 #include "measure/fleet/memory_broker.h"
 #include "measure/fleet/subjects.h"
+#include "src/base/files/file.h"
 
 namespace tilewright::cli {
 namespace {
@@ -133,6 +134,27 @@ TEST(FleetPermissionsTest, ABuilderAlsoTakesBuildsOfAll) {
   EXPECT_TRUE(May(may.subscribe, fleet::JobSubject(fleet::kBuilders, kBobs)));
   EXPECT_FALSE(MayPublish(may, fleet::BuildQueue(kBobs).subject));
   EXPECT_FALSE(MayPublish(may, fleet::HereSubject(fleet::kBuilders, kTwo)));
+}
+
+TEST(FleetFolderTest, AServerListensOnTheLoopbackAddressThatItIsNamedBy) {
+  const std::vector<std::pair<std::string, std::string>> listens = {
+      {"localhost", "127.0.0.1"}, {"127.0.0.2", "127.0.0.2"}, {"::1", "[::1]"},
+      {"[::1]", "[::1]"},         {"192.0.2.1", "0.0.0.0"},   {"127.0.0.2,192.0.2.1", "0.0.0.0"}};
+  for (const auto& [host, listen] : listens) {
+    const auto folder = TemporaryFolder::Create("fleet-folder");
+    ASSERT_TRUE(folder.ok()) << folder.status().message();
+    ASSERT_TRUE(WriteFile(folder->path() + "/fleet.json",
+                          R"({"host": ")" + host + R"(", "port": 4222, "users": []})")
+                    .ok());
+    const auto fleet = FleetFolder::Open(folder->path());
+    ASSERT_TRUE(fleet.ok()) << fleet.status().message();
+    EXPECT_THAT(fleet->Configuration(), testing::HasSubstr("\nlisten: \"" + listen + ":4222\"\n"))
+        << host;
+    const bool six = host.find("::1") != std::string::npos;
+    if (six) {
+      EXPECT_EQ(fleet->url(), "tls://[::1]:4222");
+    }
+  }
 }
 
 }  // namespace

@@ -2,8 +2,11 @@
 
 #include "measure/fleet/process_bench.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "src/base/clock.h"
 #include "src/templates/registry.h"
@@ -92,6 +95,37 @@ TEST(ProcessBenchTest, WhatWasDroppedCounts) {
   }
   bench->Start(3, OrderToBuild(1), {});
   EXPECT_THAT(NextEvent(*bench).refusal, testing::HasSubstr("orders under way"));
+}
+
+TEST(ProcessBenchTest, IfItsProcessesCannotBeStartedAnewItRefusesEverything) {
+  // Descriptors below the limit are taken: those of the bench are beyond it, and free none of them.
+  constexpr int kFew = 16;
+  std::vector<int> taken;
+  do {
+    taken.push_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    ASSERT_GE(taken.back(), 0);
+  } while (taken.back() < kFew);
+  const auto bench = MakeBuilders();
+  bench->SetLimits({.most_tasks = 1});
+  bench->Start(1, OrderToBuild(1), {});
+  ASSERT_TRUE(NextEvent(*bench).built);
+  const Order second = OrderToBuild(2), third = OrderToBuild(3);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = kFew;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  bench->Start(2, second, {});
+  EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  for (const int fd : taken) ::close(fd);
+  EXPECT_EQ(bench->status().code(), StatusCode::kUnavailable);
+  bench->Start(3, third, {});
+  const auto events = bench->Take();
+  ASSERT_EQ(events.size(), 2u);
+  for (const Bench::Event& event : events) EXPECT_EQ(event.refusal, bench->status().message());
+  EXPECT_EQ(bench->canary_seconds(), 0);
+  // What could not be removed without descriptors.
+  for (const char* root : {"/dev/shm", "/tmp"}) LockedFolder::RemoveAbandoned(root);
 }
 
 }  // namespace

@@ -3,10 +3,12 @@
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <ctime>
 #include <memory>
 #include <vector>
 
@@ -131,6 +133,36 @@ TEST(WatchServerTest, AHeadThatDoesNotEndIsGivenUp) {
   Client client(PortOf(*server));
   EXPECT_TRUE(client.Send("GET / HTTP/1.1\r\nX-A: "));
   EXPECT_EQ(client.Receive(), "");  // returns since the server closes
+}
+
+double ProcessorSeconds() {
+  timespec used{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+}
+
+// A connection that cannot be accepted keeps the listening socket ready.
+TEST(WatchServerTest, WithoutDescriptorsItWaits) {
+  auto server = WatchServer::Start(Constant("the page"), 0, Endless());
+  ASSERT_TRUE(server.ok()) << server.status().message();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  std::vector<int> taken = {::dup(STDERR_FILENO)};
+  rlimit low = before;
+  low.rlim_cur = static_cast<rlim_t>(taken[0]) + 64;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  for (int one = 0; (one = ::dup(STDERR_FILENO)) >= 0;) taken.push_back(one);
+  ::close(taken.back());  // for the client's socket
+  taken.pop_back();
+  Client client(PortOf(*server));
+  EXPECT_TRUE(client.Send(GetRequest("/" + QueryOf(*server))));
+  const double used = ProcessorSeconds();
+  constexpr unsigned kMicroseconds = 400'000;
+  ::usleep(kMicroseconds);
+  EXPECT_LT(ProcessorSeconds() - used, 0.2);
+  for (const int one : taken) ::close(one);
+  EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_THAT(client.Receive(), HasSubstr("the page"));
 }
 
 TEST(WatchServerTest, HeadersWithoutEndAreRefused) {

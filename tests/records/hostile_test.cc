@@ -195,6 +195,51 @@ TEST_F(HostileTest, TimesThatNoDeviceReachesAreServedByNobody) {
   EXPECT_EQ(BestOfStore(BuiltInTemplates(), Path("r.db"), 1)->front().record.trial.value, 0.002);
 }
 
+// Of one workload: what one thread cannot reach, many threads or a GPU can.
+TEST_F(HostileTest, TheLeastTimeIsThatOfTheTarget) {
+  const Target many = SampleTarget(" -num-threads=16"), gpu = *Target::Parse("cuda -arch=sm_80");
+  Trial on_gpu = SampleTrial(6, 1e-8);
+  const TemplateEntry& entry = *BuiltInTemplates().Find("conv2d_nchw.cuda");
+  on_gpu.candidate.task.target = gpu;
+  on_gpu.candidate.template_key = entry.key;
+  on_gpu.candidate.template_version = entry.version;
+  on_gpu.candidate.config = entry.define_space(SampleConv(), gpu)->At(6);
+  on_gpu.codegen_version = DeviceTraitsOf(gpu).codegen_version;
+  const std::vector<Trial> trials = {SampleTrial(3, 5e-7), SampleTrial(4, 5e-7, SampleConv(), many),
+                                     SampleTrial(5, 1e-8, SampleConv(), many), on_gpu};
+  for (const bool reversed : {false, true}) {
+    const std::string path = Path(reversed ? "reversed.db" : "r.db");
+    Add(path, reversed ? std::vector<Trial>(trials.rbegin(), trials.rend()) : trials);
+    EXPECT_THAT(
+        *CheckStore(BuiltInTemplates(), path),
+        testing::AllOf(testing::SizeIs(2), testing::Each(HasSubstr("no device does it faster"))));
+    TrialFilter filter;
+    filter.sound_for = &BuiltInTemplates();
+    std::vector<std::int64_t> sound;
+    filter.refused = [](const std::string& why) {
+      EXPECT_THAT(why, HasSubstr("no device does it faster"));
+    };
+    auto store = Store::Open(path, Store::Mode::kReadOnly);
+    const auto used = store->Trials(filter);
+    ASSERT_TRUE(used.ok()) << used.status().message();
+    for (const Record& record : *used) sound.push_back(record.trial.candidate.config.index);
+    EXPECT_THAT(sound, testing::UnorderedElementsAre(4, 6));
+  }
+}
+
+TEST_F(HostileTest, SpacesThatAreMadeAgainAreTheSame) {
+  SpaceIndex spaces(2);
+  std::vector<Trial> trials;
+  for (const int channels : {16, 32, 64, 128}) {
+    trials.push_back(SampleTrial(7, 0.001, SampleConv(channels)));
+  }
+  for (const std::size_t i : {0U, 1U, 0U, 2U, 0U, 1U, 3U, 2U, 2U, 0U}) {
+    const auto config = spaces.Locate(BuiltInTemplates(), trials[i].candidate);
+    ASSERT_TRUE(config.ok()) << config.status().message();
+    EXPECT_EQ(config->ToString(), trials[i].candidate.config.ToString());
+  }
+}
+
 // "The last measurement counts" was won by a date that nobody can have measured at.
 TEST_F(HostileTest, ADateInTheFutureComesBeforeAllOthers) {
   EXPECT_EQ(CountedDate(kInTheFuture), 0);

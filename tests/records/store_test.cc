@@ -6,7 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
+#include <thread>
 
 #include "records/care.h"
 #include "records/difference.h"
@@ -78,6 +80,25 @@ TEST_F(StoreTest, StoringTheSameTrialTwiceKeepsOne) {
   ASSERT_TRUE(store.Append(job, {SampleTrial(3, 0.003)}, {}).ok());
   EXPECT_EQ(*store.CountTrials({}), 3);
   EXPECT_EQ(store.Trials({})->front().trial.value, 0.002) << "a stored trial is immutable";
+}
+
+TEST_F(StoreTest, ProcessesThatCreateOneStoreAgreeOnItsId) {
+  for (int round = 0; round < 20; ++round) {
+    const std::string path = folder_->path() + "/" + std::to_string(round) + ".db";
+    std::vector<std::thread> openers;
+    std::atomic<int> failed = 0;
+    for (int k = 0; k < 4; ++k) {
+      openers.emplace_back([&, k] {
+        auto store = Store::Open(path, Store::Mode::kReadWrite);
+        if (!store.ok()) return static_cast<void>(++failed);
+        const auto job = store->OpenJob("job " + std::to_string(k), "{}", 7);
+        if (!job.ok() || !store->Append(job->id, {SampleTrial(3, 0.002)}, {}).ok()) ++failed;
+      });
+    }
+    for (std::thread& opener : openers) opener.join();
+    EXPECT_EQ(failed, 0);
+    EXPECT_THAT(*CheckStore(BuiltInTemplates(), path), testing::IsEmpty());
+  }
 }
 
 TEST_F(StoreTest, JobIsFoundAgainByItsName) {

@@ -11,9 +11,13 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <thread>
+#include <vector>
 
 #include "records/care.h"
+#include "records/merge.h"
 #include "records/sqlite.h"
+#include "records/watch.h"
 #include "tests/records/sample_trials.h"
 
 namespace tilewright::records {
@@ -117,10 +121,53 @@ TEST_F(WalTest, StoresAreReadWhereNothingCanBeWritten) {
       const auto problems = CheckStore(BuiltInTemplates(), to);
       auto store = Store::Open(to, Store::Mode::kReadOnly);
       if (!store.ok() || !problems.ok()) return false;
+      auto mine = TemporaryFolder::Create("tilewright-wal-test");
+      if (!mine.ok()) return false;
+      const auto merged = MergeStores(BuiltInTemplates(), mine->path() + "/into.db", {to});
+      if (!merged.ok() || merged->front().added != 5) return false;
       return problems->empty() && *store->CountTrials({}) == 5 && !FileExists(to + "-shm");
     })) << with_log;
     ASSERT_EQ(::chmod(folder.c_str(), 0755), 0);
   }
+}
+
+// A user who may not write to the folder of a store cannot lock it.
+TEST_F(WalTest, CommitsToAStoreThatIsReadWithoutLocksAreNoticed) {
+  const std::string folder = Path("others"), path = folder + "/records.db";
+  ASSERT_TRUE(std::filesystem::create_directory(folder));
+  Add(path, {SampleTrial(3, 0.002)});
+  ASSERT_EQ(::chmod(folder_->path().c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(folder.c_str(), 0555), 0);
+  std::vector<Trial> more;  // so many that the file grows
+  for (int i = 4; i < 44; ++i) more.push_back(SampleTrial(i, 0.001));
+  int asked[2], written[2];
+  ASSERT_EQ(::pipe(asked), 0);
+  ASSERT_EQ(::pipe(written), 0);
+  std::thread owner([&] {
+    char go = 0;
+    if (::read(asked[0], &go, 1) != 1) return;
+    EXPECT_EQ(::chmod(folder.c_str(), 0755), 0);
+    Add(path, more);
+    EXPECT_EQ(::chmod(folder.c_str(), 0555), 0);
+    EXPECT_EQ(::write(written[1], "x", 1), 1);
+  });
+  EXPECT_TRUE(AsNobody([&] {
+    ::alarm(30);
+    auto watch = StoreWatch::Open(path);
+    auto store = Store::Open(path, Store::Mode::kReadOnly);
+    if (!watch.ok() || !store.ok() || !watch->OfFiles()) return false;
+    const StoreWatch::Stamp before = *watch->Look();
+    if (*store->CountTrials({}) != 1 || *watch->Look() != before) return false;
+    char go = 0;
+    if (::write(asked[1], "x", 1) != 1 || ::read(written[0], &go, 1) != 1) return false;
+    if (*watch->Look() == before || *store->CountTrials({}) != 1) return false;
+    auto again = Store::Open(path, Store::Mode::kReadOnly);
+    return again.ok() && *again->CountTrials({}) == 41;
+  }));
+  ::close(asked[1]);  // a reader that failed does not keep the owner waiting
+  owner.join();
+  for (const int end : {asked[0], written[0], written[1]}) ::close(end);
+  ASSERT_EQ(::chmod(folder.c_str(), 0755), 0);
 }
 
 TEST_F(WalTest, WhatIsNoFileIsNotWaitedFor) {

@@ -120,6 +120,17 @@ TEST(OperatorList, HoldsAWorkloadWithItsEpilogue) {
   }
 }
 
+TEST(LeastSeconds, DependsOnTheDeviceAndTheThreads) {
+  const auto least = [](const char* key, const char* target) {
+    return LeastSeconds(*Workload::Parse(key), *Target::Parse(target));
+  };
+  const char* large = "dense(float32[1000,1000]MK,float32[1000,1000]NK)->float32";
+  EXPECT_DOUBLE_EQ(least(large, "llvm"), 2e9 / 2e14);
+  EXPECT_DOUBLE_EQ(least(large, "llvm -num-threads=16"), 2e9 / 2e14 / 16);
+  EXPECT_DOUBLE_EQ(least(large, "cuda"), 2e9 / 2e17);
+  EXPECT_EQ(least("dense(float32[1,8]MK,float32[8,8]NK)->float32", "llvm"), kLeastSeconds);
+}
+
 TEST(WorkOf, IsKnownForEveryWorkload) {
   struct Case {
     const char* key;

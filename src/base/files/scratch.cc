@@ -9,24 +9,30 @@
 #include <string_view>
 #include <utility>
 
+#include "src/base/files/file.h"
+
 namespace tilewright {
 namespace {
+
+/// False with errno set if not all bytes can be written.
+bool WriteBytes(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(file, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return true;
+}
 
 /// Descriptor of an unnamed file with these bytes, or -1.
 int MakeFile(std::string_view bytes) {
   const char* folder = std::getenv("TMPDIR");
   const int file =
       ::open(folder != nullptr ? folder : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  while (file >= 0 && !bytes.empty()) {
-    const ssize_t count = ::write(file, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) {
-      ::close(file);
-      return -1;
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return file;
+  if (file < 0 || WriteBytes(file, bytes)) return file;
+  ::close(file);
+  return -1;
 }
 
 }  // namespace
@@ -62,6 +68,26 @@ Result<std::string> ScratchBytes::Read() const {
     at += static_cast<std::size_t>(count);
   }
   return bytes;
+}
+
+Result<ScratchFile> ScratchFile::Create(std::string_view name) {
+  const char* chosen = std::getenv("TMPDIR");
+  for (const char* folder : {chosen, "/var/tmp", "/tmp"}) {
+    if (folder == nullptr || *folder == '\0') continue;
+    std::string path = std::string(folder) + "/" + std::string(name) + ".XXXXXX";
+    const int file = ::mkostemp(path.data(), O_CLOEXEC);
+    if (file >= 0) return ScratchFile(file, std::move(path));
+  }
+  return Unavailable("no file can be made in $TMPDIR, /var/tmp or /tmp: " + ErrnoReason());
+}
+
+ScratchFile::~ScratchFile() {
+  if (file_ >= 0) ::close(file_);
+}
+
+Status ScratchFile::Write(std::string_view bytes) const {
+  if (WriteBytes(file_, bytes)) return {};
+  return Unavailable(path() + ": cannot be written: " + ErrnoReason());
 }
 
 }  // namespace tilewright

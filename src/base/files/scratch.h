@@ -2,7 +2,10 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
+#include <utility>
 
+#include "src/base/files/unfinished.h"
 #include "src/base/status.h"
 
 namespace tilewright {
@@ -27,6 +30,29 @@ class ScratchBytes {
   std::size_t size_ = 0;
   int file_ = -1;
   std::string memory_;  ///< the bytes where there is no file
+};
+
+/// New file with a name, for bytes that are too large for memory. Removed with the object, and by a
+/// signal (see Unfinished). Not thread-safe. Move-only.
+class ScratchFile {
+ public:
+  /// The file lies in the first of $TMPDIR, /var/tmp (on a disk, where /tmp may be memory) and /tmp
+  /// that a file can be made in. name: beginning of its name.
+  /// Errors: kUnavailable with the system's reason.
+  static Result<ScratchFile> Create(std::string_view name);
+  ScratchFile(ScratchFile&& other) noexcept
+      : file_(std::exchange(other.file_, -1)), path_(std::move(other.path_)) {}
+  ScratchFile& operator=(ScratchFile&&) = delete;
+  ~ScratchFile();
+
+  const std::string& path() const { return path_.path(); }
+  /// Appends bytes. Errors: kUnavailable with the system's reason.
+  Status Write(std::string_view bytes) const;
+
+ private:
+  ScratchFile(int file, std::string path) : file_(file), path_(std::move(path)) {}
+  int file_;
+  Unfinished path_;
 };
 
 }  // namespace tilewright
