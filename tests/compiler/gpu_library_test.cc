@@ -179,6 +179,7 @@ TEST_F(GpuLibrary, RecordsThatCallALibraryArePassedOver) {
   ASSERT_TRUE(job.ok());
   Trial generated = TrialOn80(dense, "dense_small_batch.cuda");
   generated.value *= 2;
+  generated.samples = {generated.value};
   const Trial called =
       TrialOn80(dense, "dense.cublas", std::nullopt, "cuda -arch=sm_80 -libs=cublas");
   ASSERT_TRUE(store->Append(job->id, {called, generated}, {}).ok());
