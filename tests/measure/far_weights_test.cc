@@ -101,7 +101,11 @@ TEST(FarWeights, ARealWeightLiesInAWindowThatNoOtherOneTakes) {
   ASSERT_EQ(weights.Place(*second, 5), 0) << "the other one is taken";
   EXPECT_EQ(begins_with(1), 1);
   EXPECT_EQ(begins_with(0), 2);
-  EXPECT_EQ(weights.Place(*first, 5), -1);
+  EXPECT_EQ(weights.Place(*first, 5), 1) << "it lies there already";
+  auto third = GuardedMemory::Create(kBytes / 2);
+  ASSERT_TRUE(third.ok());
+  third->Poison(3);
+  EXPECT_EQ(weights.Place(*third, 5), -1) << "both are taken";
   weights.Begin();
   EXPECT_EQ(weights.Place(*second, 5), 1);
   EXPECT_EQ(begins_with(1), 2);
