@@ -256,7 +256,8 @@ TEST_P(ElementaryTest, Float16) {
         ASSERT_EQ(computed, std::copysign(HUGE_VAL, expected)) << rows[r]->name << "(" << x << ")";
         continue;
       }
-      const double unit = std::max(std::ldexp(1.0, std::ilogb(expected) - 10), 0x1p-24);
+      const int exponent = expected == 0 ? -24 : std::ilogb(expected);  // of 0 there is none
+      const double unit = std::max(std::ldexp(1.0, exponent - 10), 0x1p-24);
       ASSERT_LE(std::fabs(computed - expected), 0.502 * unit) << rows[r]->name << "(" << x << ")";
     }
   }

@@ -233,7 +233,7 @@ class AttackedFleet {
     listener = hub.Connect();
     (void)listener->Subscribe("tw.result.mallory.>");
     SayMallory();
-    constexpr double kMeetSeconds = 0.3;
+    constexpr double kMeetSeconds = 0.5;
     Run(kMeetSeconds);
   }
 

@@ -30,11 +30,11 @@ void Check(const Attempt& attempt) {
   const std::size_t quiet = fleet.AllNotes().size();
   const int refused = fleet.refused(), started = fleet.started();
   attempt.attack(fleet);
-  constexpr double kAttackSeconds = 0.3;
+  constexpr double kAttackSeconds = 0.5;
   fleet.Run(kAttackSeconds);
   const bool ran = fleet.started() > started;
   SubmitMadeUp(*fleet.tuner, 0, attempt.trials);
-  fleet.Finish(attempt.may_stall ? 5 : 30);
+  fleet.Finish(attempt.may_stall ? 5 : 90);
   for (const auto& [name, worker] : fleet.workers) {
     EXPECT_EQ(worker->bench.violations, std::vector<std::string>()) << name;
   }
