@@ -378,7 +378,9 @@ TEST_F(TunerTest, TrialsAfterARaceAreRacedToo) {
   EXPECT_FALSE(IsWorse(more->tasks[0]));
   records::TrialFilter filter;
   double fastest = 1;
-  for (const auto& record : *store_->Trials(filter)) {
+  const auto records = store_->Trials(filter);
+  ASSERT_TRUE(records.ok());
+  for (const auto& record : *records) {
     if (record.trial.verified) fastest = std::min(fastest, record.trial.value);
   }
   EXPECT_EQ(more->tasks[0].best_seconds, fastest);
