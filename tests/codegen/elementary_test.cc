@@ -232,7 +232,9 @@ TEST_P(ElementaryTest, Float64) { Check<double>(kFloat64, &StatedForFloat64); }
 
 /// All of its numbers; rounded from float32, they are within half a unit and little more.
 TEST_P(ElementaryTest, Float16) {
-  if (!FeaturesOf(*Target::Parse(GetParam()))->avx2) GTEST_SKIP() << "no conversions of float16";
+  if (!FeaturesOf(*Target::Parse(GetParam()))->avx2) {
+    GTEST_SKIP() << "this CPU has no conversions of float16, as the target describes it";
+  }
   constexpr std::int64_t kAll = 1 << 16;
   Result<KernelRunner> kernel =
       KernelRunner::Build(MapOf(kFloat16, kAll, false), *Target::Parse(GetParam()));
