@@ -34,7 +34,7 @@ void Check(const Attempt& attempt) {
   fleet.Run(kAttackSeconds);
   const bool ran = fleet.started() > started;
   SubmitMadeUp(*fleet.tuner, 0, attempt.trials);
-  fleet.Finish(attempt.may_stall ? 5 : 90);
+  fleet.Finish(attempt.may_stall ? 5 : 30);
   for (const auto& [name, worker] : fleet.workers) {
     EXPECT_EQ(worker->bench.violations, std::vector<std::string>()) << name;
   }
