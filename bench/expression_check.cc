@@ -2,12 +2,12 @@
 // of it, on each of the targets, compared within the bounds that the evaluator gives. Ends with 1
 // if a result is wrong, and says which.
 //
-//   expression_check [EXPRESSIONS [CONFIGS [SEED [TARGET...]]]]
+//   expression_check [EXPRESSIONS [CONFIGS [SEED [TARGET...]]]] [--device N]
 //
 // EXPRESSIONS (2000) with CONFIGS (4) each, every fourth one a product of matrices or a convolution
 // in sizes that tensor cores take; targets that this machine cannot run are left out, and cuda is
-// run in the simulator of threads. Beside it faults are injected into every 50th result: each must
-// be found.
+// run in the simulator of threads, or on a GPU (--device). Beside it faults are injected into every
+// 50th result: each must be found.
 
 #include <fmt/format.h>
 
@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,7 @@
 #include "src/tensor/reference/expression.h"
 #include "tests/support/built_in.h"
 #include "tests/support/random_expression.h"
+#include "tests/templates/device_kernel.h"
 #include "tests/templates/kernel_runner.h"
 
 namespace tilewright {
@@ -134,6 +136,17 @@ void CheckOne(const Drawn& drawn, const Target& target, int configs, Random& ran
 }
 
 int CheckExpressions(int argc, char** argv) {
+  std::unique_ptr<DeviceKernelRunner> device;
+  if (argc > 2 && std::string(argv[argc - 2]) == "--device") {
+    auto opened = DeviceKernelRunner::Open(std::atoi(argv[argc - 1]));
+    if (!opened.ok()) {
+      fmt::print("{}\n", opened.status().message());
+      return 2;
+    }
+    device = *std::move(opened);
+    device->ExecuteAll();
+    argc -= 2;
+  }
   const auto number = [&](int i, std::int64_t otherwise) {
     return argc > i ? std::strtoll(argv[i], nullptr, 10) : otherwise;
   };
@@ -161,6 +174,11 @@ int CheckExpressions(int argc, char** argv) {
       return 1;
     }
     for (const Target& target : targets) CheckOne(*drawn, target, configs, random, counts);
+    if (device != nullptr && device->broken()) {
+      fmt::print("the device's context is broken: the rest was not checked\n");
+      std::fflush(stdout);
+      std::_Exit(1);  // the driver would wait for a kernel that does not end
+    }
     if (i % 100 == 99) std::fflush(stdout);
   }
   Counts all;

@@ -1,10 +1,12 @@
-// Kernels for CUDA against the reference, in the simulator of threads: random workloads, epilogues
-// and configs of every CUDA template, exactly for integers and within the usual bound for floats.
-// Ends with 1 if one of them is wrong, and says which.
+// Kernels for CUDA against the reference, in the simulator of threads or on a GPU: random
+// workloads, epilogues and configs of every CUDA template, exactly for integers and within the
+// usual bound for floats. Ends with 1 if one of them is wrong, and says which.
 //
-//   simt_check [PAIRS [SEED [KEY]]]
+//   simt_check [PAIRS [SEED [KEY]]] [--device N]
 //
-// With KEY only the template of that key, such as conv2d_mma.cuda, is checked.
+// With KEY only the template of that key, such as conv2d_mma.cuda, is checked. With --device
+// kernels run on that GPU: what is drawn is the same, so a seed that fails there can be run here. A
+// kernel that breaks the device's context ends the run.
 
 #include <algorithm>
 #include <array>
@@ -12,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +26,7 @@
 #include "src/templates/registry.h"
 #include "src/tensor/reference/reference.h"
 #include "tests/support/built_in.h"
+#include "tests/templates/device_kernel.h"
 #include "tests/templates/kernel_runner.h"
 
 namespace tilewright {
@@ -187,22 +191,23 @@ Epilogue DrawEpilogue(DataType dtype, Random& random) {
   return *Epilogue::Parse("add(channel:float32);relu");
 }
 
-int Run(int pairs, std::uint64_t seed, const std::string& only) {
-  const std::array targets = {*Target::Parse("cuda -arch=sm_75"),
-                              *Target::Parse("cuda -arch=sm_80"),
-                              *Target::Parse("cuda -arch=sm_80 -tf32")};
+int Run(int pairs, std::uint64_t seed, const std::string& only, const DeviceKernelRunner* device) {
+  const std::array targets = {
+      *Target::Parse("cuda -arch=sm_75"), *Target::Parse("cuda -arch=sm_80"),
+      *Target::Parse("cuda -arch=sm_80 -tf32"), *Target::Parse("cuda -arch=sm_90")};
   Workloads workloads(seed);
   Random random(seed + 1);
   std::map<std::string, Tally> tallies;
   int checked = 0, wrong = 0;
   const auto start = std::chrono::steady_clock::now();
-  while (checked < pairs) {
+  const auto may_go_on = [&] { return device == nullptr || !device->broken(); };
+  while (checked < pairs && may_go_on()) {
     auto workload = Workload::Parse(workloads.Next());
     if (!workload.ok()) continue;  // a kernel larger than its data
     const Epilogue epilogue = DrawEpilogue(workload->out_dtype, random);
     const Target& target = targets[random.Below(targets.size())];
     for (const TemplateEntry* entry : BuiltInTemplates().For(*workload, target)) {
-      if (!only.empty() && entry->key != only) continue;
+      if ((!only.empty() && entry->key != only) || !may_go_on()) continue;
       auto space = entry->define_space(*workload, target);
       TW_CHECK(space.ok(), space.status().message());
       const auto index = random.Below(static_cast<std::uint64_t>(space->size()));
@@ -226,7 +231,27 @@ int Run(int pairs, std::uint64_t seed, const std::string& only) {
 }  // namespace tilewright
 
 int main(int argc, char** argv) {
-  const int pairs = argc > 1 ? std::atoi(argv[1]) : 200;
-  const int seed = argc > 2 ? std::atoi(argv[2]) : 1;
-  return tilewright::Run(pairs, static_cast<std::uint64_t>(seed), argc > 3 ? argv[3] : "");
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  std::unique_ptr<tilewright::DeviceKernelRunner> device;
+  if (arguments.size() >= 2 && arguments[arguments.size() - 2] == "--device") {
+    auto opened = tilewright::DeviceKernelRunner::Open(std::atoi(arguments.back().c_str()));
+    if (!opened.ok()) {
+      std::printf("%s\n", opened.status().message().c_str());
+      return 2;
+    }
+    device = *std::move(opened);
+    device->ExecuteAll();
+    arguments.resize(arguments.size() - 2);
+  }
+  const auto number = [&](std::size_t i, int otherwise) {
+    return arguments.size() > i ? std::atoi(arguments[i].c_str()) : otherwise;
+  };
+  const int result = tilewright::Run(number(0, 200), static_cast<std::uint64_t>(number(1, 1)),
+                                     arguments.size() > 2 ? arguments[2] : "", device.get());
+  if (device != nullptr && device->broken()) {
+    std::printf("the device's context is broken: the rest was not checked\n");
+    std::fflush(stdout);
+    std::_Exit(1);  // the driver would wait for a kernel that does not end
+  }
+  return result;
 }

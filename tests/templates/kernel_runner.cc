@@ -1,6 +1,7 @@
 #include "tests/templates/kernel_runner.h"
 
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "src/base/files/file.h"
@@ -55,8 +56,20 @@ Result<Tensor> RunInSimt(const Program& program, const Target& target,
   return std::move(arguments.back());
 }
 
+GpuExecutor gpu_executor;
+
+Result<Tensor> RunByExecutor(const Program& program, const Target& target,
+                             std::vector<Tensor>& arguments) {
+  (void)Prepare(arguments);
+  TW_RETURN_IF_ERROR(gpu_executor(program, target, arguments));
+  return std::move(arguments.back());
+}
+
 Result<Tensor> Run(const Program& program, const Target& target, std::vector<Tensor>& arguments) {
-  if (DeviceTraitsOf(target).grids) return RunInSimt(program, target, arguments);
+  if (DeviceTraitsOf(target).grids) {
+    return gpu_executor ? RunByExecutor(program, target, arguments)
+                        : RunInSimt(program, target, arguments);
+  }
   auto object = Generate({program}, target, Emit::kObject);
   TW_RETURN_IF_ERROR(object);
   auto folder = TemporaryFolder::Create("tilewright-test");
@@ -76,6 +89,8 @@ Result<Tensor> Run(const Program& program, const Target& target, std::vector<Ten
 }
 
 }  // namespace
+
+void ExecuteGpuKernelsBy(GpuExecutor executor) { gpu_executor = std::move(executor); }
 
 AnchorData MakeAnchorData(const Workload& w, const Epilogue& epilogue, std::uint64_t seed) {
   Random random(seed);
@@ -136,10 +151,10 @@ Result<Tensor> RunProgram(const Workload& w, const Epilogue& epilogue, const Tar
                        (input.role == ParameterRole::kInput && input.operand == 0);
     // Of an expression the first input is the data.
     const int before = input.role == ParameterRole::kInput ? 1 : 0;
-    const Tensor& source = first ? operands.data
-                           : input.operand < 0
-                               ? operands.weight
-                               : operands.operands[static_cast<std::size_t>(input.operand - before)];
+    const Tensor& source =
+        first               ? operands.data
+        : input.operand < 0 ? operands.weight
+                            : operands.operands[static_cast<std::size_t>(input.operand - before)];
     auto argument = ParameterTensor(w, *signature, arguments.size(), source);
     TW_RETURN_IF_ERROR(argument);
     argument->Reshape(input.type.shape);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,13 @@ struct AnchorData {
 };
 /// Seeded operands; small integers, floats in [-1, 1).
 AnchorData MakeAnchorData(const Workload& workload, const Epilogue& epilogue, std::uint64_t seed);
+
+/// Runs a kernel for CUDA on its parameters, the result last.
+using GpuExecutor =
+    std::function<Status(const Program&, const Target&, std::vector<Tensor>& arguments)>;
+/// From now on kernels for CUDA are executed by this function instead of the simulator of threads;
+/// empty: by the simulator again. Not thread-safe.
+void ExecuteGpuKernelsBy(GpuExecutor executor);
 
 /// Compiles the schedule and runs it on this machine with as many threads as the target says;
 /// `arguments` are the parameters, the result last. Errors: those of each step.

@@ -1,0 +1,101 @@
+#include "tests/templates/device_kernel.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "src/base/math.h"
+#include "src/codegen/codegen.h"
+#include "src/schedule/lower/launch.h"
+#include "tests/templates/kernel_runner.h"
+
+namespace tilewright {
+namespace {
+
+constexpr double kLimitSeconds = 10;
+constexpr std::int64_t kGuardBytes = 256;
+constexpr std::byte kGuard{0xB7};
+
+std::vector<CudaLaunch> LaunchesOf(const LaunchPlan& plan) {
+  std::vector<CudaLaunch> launches;
+  for (const Launch& launch : plan.launches) {
+    launches.push_back({launch.name, launch.grid, launch.block, launch.dynamic_shared_bytes(), {}});
+  }
+  return launches;
+}
+
+/// Tensors one behind the other, with guard bytes before, between and behind them.
+struct Image {
+  std::vector<std::byte> bytes = std::vector<std::byte>(kGuardBytes, kGuard);
+  std::vector<std::int64_t> offsets;
+
+  void Add(const void* from, std::int64_t size) {
+    offsets.push_back(static_cast<std::int64_t>(bytes.size()));
+    bytes.resize(bytes.size() + static_cast<std::size_t>(RoundUp(size, kGuardBytes) + kGuardBytes),
+                 kGuard);
+    if (from != nullptr)
+      std::memcpy(&bytes[static_cast<std::size_t>(offsets.back())], from,
+                  static_cast<std::size_t>(size));
+  }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<DeviceKernelRunner>> DeviceKernelRunner::Open(int ordinal,
+                                                                     const std::string& library) {
+  auto session = CudaSession::Open(library, ordinal);
+  TW_RETURN_IF_ERROR(session);
+  return std::unique_ptr<DeviceKernelRunner>(new DeviceKernelRunner(*std::move(session)));
+}
+
+Status DeviceKernelRunner::Run(const Program& program, const Target& target,
+                               std::vector<Tensor>& arguments) {
+  const Result<std::string> ptx = Generate({program}, target, Emit::kAssembly);
+  TW_RETURN_IF_ERROR(ptx);
+  const LaunchPlan plan = PlanLaunches(program);
+  const auto failed = [](const Status& status) { return Internal("device: " + status.message()); };
+  auto loaded = session_->Load(*ptx, LaunchesOf(plan));
+  if (!loaded.ok()) return failed(loaded.status());
+  Image image;
+  for (const Tensor& argument : arguments) image.Add(argument.data(), argument.bytes());
+  for (const Buffer& buffer : plan.workspace) image.Add(nullptr, buffer->bytes());
+  auto memory = session_->Allocate(static_cast<std::int64_t>(image.bytes.size()));
+  if (!memory.ok()) return failed(memory.status());
+  std::vector<std::uint64_t> addresses;
+  for (const std::int64_t offset : image.offsets)
+    addresses.push_back(memory->address() + static_cast<std::uint64_t>(offset));
+  loaded->SetArguments(addresses);
+  std::vector<std::byte> after(image.bytes.size());
+  Status status = session_->Write(memory->address(), image.bytes);
+  if (status.ok()) status = session_->Enqueue(*loaded);
+  if (status.ok()) status = session_->Wait(kLimitSeconds);
+  if (status.ok()) status = session_->Read(memory->address(), after);
+  if (!status.ok()) {
+    if (broken()) (void)new CudaProgram(*std::move(loaded));  // nothing can be given back any more
+    return failed(status);
+  }
+  // The kernel may write its result and its workspaces, nothing else.
+  const auto result = static_cast<std::size_t>(image.offsets[arguments.size() - 1]);
+  Tensor& output = arguments.back();
+  std::memcpy(output.data(), &after[result], static_cast<std::size_t>(output.bytes()));
+  const auto restore = [&](std::int64_t offset, std::int64_t bytes) {
+    std::copy_n(image.bytes.begin() + offset, bytes, after.begin() + offset);
+  };
+  restore(image.offsets[arguments.size() - 1], output.bytes());
+  for (std::size_t i = 0; i < plan.workspace.size(); ++i)
+    restore(image.offsets[arguments.size() + i], plan.workspace[i]->bytes());
+  const auto differs = std::ranges::mismatch(after, image.bytes);
+  if (differs.in1 == after.end()) return {};
+  return Internal("device: the kernel wrote byte " +
+                  std::to_string(differs.in1 - after.begin() - image.offsets.back()) +
+                  ", counted from its last buffer, which is not its own");
+}
+
+void DeviceKernelRunner::ExecuteAll() {
+  ExecuteGpuKernelsBy(
+      [this](const Program& program, const Target& target, std::vector<Tensor>& arguments) {
+        return Run(program, target, arguments);
+      });
+}
+
+}  // namespace tilewright
