@@ -58,9 +58,11 @@ class Loaded {
                                 "; nothing else is loaded for it");
       return;
     }
-    handle_ = dlopen(std::string(library->file).c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle_ == nullptr) {
-      status_ = NotFound(operation_ + ": the library is not on this machine: " + dlerror());
+    const Result<void*> handle = LoadKernelLibrary(*library, RTLD_NOW | RTLD_LOCAL);
+    if (handle.ok()) {
+      handle_ = *handle;
+    } else {
+      status_ = NotFound(operation_ + ": " + handle.status().message());
     }
   }
   const Status& status() const { return status_; }

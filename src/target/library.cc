@@ -14,7 +14,7 @@ namespace tilewright {
 namespace {
 
 constexpr std::array kLibraries = {
-    KernelLibrary{"cublas", "cuBLAS", "libcublas.so.12", 12, "cuda"},
+    KernelLibrary{"cublas", "cuBLAS", "libcublas.so.12", 12, "cuda", "libcublas.so.13", 13},
     KernelLibrary{"cudnn", "cuDNN", "libcudnn.so.9", 9, "cuda"},
     KernelLibrary{"dnnl", "oneDNN", "libdnnl.so.2", 2, "llvm"},
 };
@@ -52,14 +52,14 @@ LibraryNumber NumberOf(void* handle, std::string_view name) {
 
 /// Errors: as LibraryVersion.
 Result<std::string> FindVersion(const KernelLibrary& library) {
-  void* handle = dlopen(std::string(library.file).c_str(), RTLD_LAZY | RTLD_LOCAL);
-  if (handle == nullptr) {
-    return NotFound(std::string(library.product) + " is not on this machine: " + dlerror());
-  }
-  const LibraryNumber number = NumberOf(handle, library.name);
-  if (number.major != library.major) {
+  const Result<void*> handle = LoadKernelLibrary(library, RTLD_LAZY | RTLD_LOCAL);
+  TW_RETURN_IF_ERROR(handle);
+  const LibraryNumber number = NumberOf(*handle, library.name);
+  if (number.major != library.major && number.major != library.later_major) {
+    std::string expected = std::to_string(library.major);
+    if (library.later_major != 0) expected += " or " + std::to_string(library.later_major);
     return Unsupported(std::string(library.product) + " " + std::to_string(number.major) +
-                       ", expected " + std::to_string(library.major));
+                       ", expected " + expected);
   }
   return std::string(library.product) + " " + std::to_string(number.major) + "." +
          std::to_string(number.minor) + "." + std::to_string(number.patch);
@@ -104,6 +104,16 @@ Target WithoutLibraries(const Target& target) {
     if (name != "libs") plain->SetOption(name, value);
   }
   return *std::move(plain);
+}
+
+Result<void*> LoadKernelLibrary(const KernelLibrary& library, int flags) {
+  void* handle = nullptr;
+  if (!library.later_file.empty()) {
+    handle = dlopen(std::string(library.later_file).c_str(), flags);
+  }
+  if (handle == nullptr) handle = dlopen(std::string(library.file).c_str(), flags);
+  if (handle != nullptr) return handle;
+  return NotFound(std::string(library.product) + " is not on this machine: " + dlerror());
 }
 
 Result<std::string> LibraryVersion(const KernelLibrary& library) {

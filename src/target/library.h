@@ -15,16 +15,19 @@ namespace tilewright {
 struct KernelLibrary {
   std::string_view name;         ///< "dnnl"
   std::string_view product;      ///< "oneDNN"
-  std::string_view file;         ///< what is loaded
+  std::string_view file;         ///< what calls name
   int major = 0;                 ///< the version whose interface is spoken
   std::string_view target_kind;  ///< "llvm": what code may call it
+  /// A later version with the same interface, loaded where it is there; empty: none.
+  std::string_view later_file = {};
+  int later_major = 0;
 };
 /// All that are known, by name.
 std::span<const KernelLibrary> KernelLibraries();
 /// Null if there is none of that name.
 const KernelLibrary* FindLibrary(std::string_view name);
-/// The library whose file has this name, of those that code of this kind of target may call. Null for
-/// any other text: nothing else is loaded in the place of a kernel, whoever names it.
+/// The library whose file has this name, of those that code of this kind of target may call. Null
+/// for any other text: nothing else is loaded in the place of a kernel, whoever names it.
 const KernelLibrary* LibraryOfFile(std::string_view file, std::string_view target_kind);
 /// The library that a template calls; null for templates that generate code.
 const KernelLibrary* LibraryOfTemplate(std::string_view template_key);
@@ -39,6 +42,10 @@ Target WithoutLibraries(const Target& target);
 std::string RefusesLibrary(const KernelLibrary& library, const Target& target);
 /// The device with the version of the library, if it is here, as part of what is measured on.
 DeviceFingerprint WithLibrary(DeviceFingerprint device, const KernelLibrary& library);
+
+/// The handle of dlopen for the later version or the one that calls name; it stays loaded. flags:
+/// of dlopen. Errors: kNotFound with the loader's words about the latter.
+Result<void*> LoadKernelLibrary(const KernelLibrary& library, int flags);
 
 /// "oneDNN 2.6.3", as the library on this machine says; it stays loaded.
 /// Errors: kNotFound with the loader's words; kUnsupported for a version that is not spoken.
