@@ -4,10 +4,10 @@
 //
 //   expression_check [EXPRESSIONS [CONFIGS [SEED [TARGET...]]]] [--device N]
 //
-// EXPRESSIONS (2000) with CONFIGS (4) each, every fourth one a product of matrices or a convolution
-// in sizes that tensor cores take; targets that this machine cannot run are left out, and cuda is
-// run in the simulator of threads, or on a GPU (--device). Beside it faults are injected into every
-// 50th result: each must be found.
+// EXPRESSIONS (2000; or so many seconds: 30s) with CONFIGS (4) each, every fourth one a product of
+// matrices or a convolution in sizes that tensor cores take; targets that this machine cannot run
+// are left out, and cuda is run in the simulator of threads, or on a GPU (--device). Beside it
+// faults are injected into every 50th result: each must be found.
 
 #include <fmt/format.h>
 
@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/amount.h"
 #include "src/base/random.h"
 #include "src/codegen/simt/simt.h"
 #include "src/schedule/lower/lower.h"
@@ -150,7 +151,7 @@ int CheckExpressions(int argc, char** argv) {
   const auto number = [&](int i, std::int64_t otherwise) {
     return argc > i ? std::strtoll(argv[i], nullptr, 10) : otherwise;
   };
-  const std::int64_t expressions = number(1, 2000);
+  const Amount amount(argc > 1 ? argv[1] : "2000");
   const auto configs = static_cast<int>(number(2, 4));
   const auto seed = static_cast<std::uint64_t>(number(3, 1));
   std::vector<std::string> names = {"llvm -mcpu=skylake-avx512", "llvm -mcpu=core-avx2",
@@ -167,7 +168,9 @@ int CheckExpressions(int argc, char** argv) {
   }
   std::map<std::string, Counts> counts;
   Random random(seed);
-  for (std::int64_t i = 0; i < expressions; ++i) {
+  std::int64_t expressions = 0;
+  for (; !amount.IsDone(expressions); ++expressions) {
+    const std::int64_t i = expressions;
     const auto drawn = DrawExpression(seed * 1000003 + static_cast<std::uint64_t>(i));
     if (!drawn.ok()) {
       fmt::print("{}\n", drawn.status().message());

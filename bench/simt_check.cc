@@ -4,6 +4,7 @@
 //
 //   simt_check [PAIRS [SEED [KEY]]] [--device N]
 //
+// PAIRS: a number, or so many seconds: 30s.
 // With KEY only the template of that key, such as conv2d_mma.cuda, is checked. With --device
 // kernels run on that GPU: what is drawn is the same, so a seed that fails there can be run here. A
 // kernel that breaks the device's context ends the run.
@@ -19,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/amount.h"
 #include "src/base/random.h"
 #include "src/codegen/simt/simt.h"
 #include "src/schedule/lower/lower.h"
@@ -191,7 +193,8 @@ Epilogue DrawEpilogue(DataType dtype, Random& random) {
   return *Epilogue::Parse("add(channel:float32);relu");
 }
 
-int Run(int pairs, std::uint64_t seed, const std::string& only, const DeviceKernelRunner* device) {
+int Run(const Amount& amount, std::uint64_t seed, const std::string& only,
+        const DeviceKernelRunner* device) {
   const std::array targets = {
       *Target::Parse("cuda -arch=sm_75"), *Target::Parse("cuda -arch=sm_80"),
       *Target::Parse("cuda -arch=sm_80 -tf32"), *Target::Parse("cuda -arch=sm_90")};
@@ -201,7 +204,7 @@ int Run(int pairs, std::uint64_t seed, const std::string& only, const DeviceKern
   int checked = 0, wrong = 0;
   const auto start = std::chrono::steady_clock::now();
   const auto may_go_on = [&] { return device == nullptr || !device->broken(); };
-  while (checked < pairs && may_go_on()) {
+  while (!amount.IsDone(checked) && may_go_on()) {
     auto workload = Workload::Parse(workloads.Next());
     if (!workload.ok()) continue;  // a kernel larger than its data
     const Epilogue epilogue = DrawEpilogue(workload->out_dtype, random);
@@ -243,11 +246,12 @@ int main(int argc, char** argv) {
     device->ExecuteAll();
     arguments.resize(arguments.size() - 2);
   }
-  const auto number = [&](std::size_t i, int otherwise) {
-    return arguments.size() > i ? std::atoi(arguments[i].c_str()) : otherwise;
+  const auto argument = [&](std::size_t i, const char* otherwise) {
+    return arguments.size() > i ? arguments[i] : std::string(otherwise);
   };
-  const int result = tilewright::Run(number(0, 200), static_cast<std::uint64_t>(number(1, 1)),
-                                     arguments.size() > 2 ? arguments[2] : "", device.get());
+  const int result = tilewright::Run(tilewright::Amount(argument(0, "200")),
+                                     std::strtoull(argument(1, "1").c_str(), nullptr, 10),
+                                     argument(2, ""), device.get());
   if (device != nullptr && device->broken()) {
     std::printf("the device's context is broken: the rest was not checked\n");
     std::fflush(stdout);

@@ -107,11 +107,14 @@ Target WithoutLibraries(const Target& target) {
 }
 
 Result<void*> LoadKernelLibrary(const KernelLibrary& library, int flags) {
-  void* handle = nullptr;
-  if (!library.later_file.empty()) {
-    handle = dlopen(std::string(library.later_file).c_str(), flags);
-  }
-  if (handle == nullptr) handle = dlopen(std::string(library.file).c_str(), flags);
+  const std::string own(library.file), later(library.later_file);
+  const auto open = [](const std::string& file, int with) {
+    return file.empty() ? nullptr : dlopen(file.c_str(), with);
+  };
+  // What the process has loaded is what it uses otherwise.
+  void* handle = open(own, flags | RTLD_NOLOAD);
+  if (handle == nullptr) handle = open(later, flags);
+  if (handle == nullptr) handle = open(own, flags);
   if (handle != nullptr) return handle;
   return NotFound(std::string(library.product) + " is not on this machine: " + dlerror());
 }

@@ -43,8 +43,9 @@ std::string RefusesLibrary(const KernelLibrary& library, const Target& target);
 /// The device with the version of the library, if it is here, as part of what is measured on.
 DeviceFingerprint WithLibrary(DeviceFingerprint device, const KernelLibrary& library);
 
-/// The handle of dlopen for the later version or the one that calls name; it stays loaded. flags:
-/// of dlopen. Errors: kNotFound with the loader's words about the latter.
+/// The handle of dlopen for the version that calls name where the process has loaded it already,
+/// else for the later version, else for the one that calls name. It stays loaded. flags: of dlopen.
+/// Errors: kNotFound with the loader's words.
 Result<void*> LoadKernelLibrary(const KernelLibrary& library, int flags);
 
 /// "oneDNN 2.6.3", as the library on this machine says; it stays loaded.

@@ -1,6 +1,7 @@
 #include "tests/templates/device_kernel.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -70,6 +71,12 @@ Status DeviceKernelRunner::Run(const Program& program, const Target& target,
   if (status.ok()) status = session_->Enqueue(*loaded);
   if (status.ok()) status = session_->Wait(kLimitSeconds);
   if (status.ok()) status = session_->Read(memory->address(), after);
+  last_seconds_ = 0;
+  if (status.ok() && times_) {
+    const Result<double> seconds = Time(*loaded);
+    status = seconds.status();
+    if (status.ok()) last_seconds_ = *seconds;
+  }
   if (!status.ok()) {
     if (broken()) (void)new CudaProgram(*std::move(loaded));  // nothing can be given back any more
     return failed(status);
@@ -89,6 +96,24 @@ Status DeviceKernelRunner::Run(const Program& program, const Target& target,
   return Internal("device: the kernel wrote byte " +
                   std::to_string(differs.in1 - after.begin() - image.offsets.back()) +
                   ", counted from its last buffer, which is not its own");
+}
+
+Result<double> DeviceKernelRunner::Time(CudaProgram& program) {
+  constexpr double kBatchSeconds = 500e-6;
+  constexpr int kBatches = 11;
+  constexpr double kMostCalls = 1000;
+  const Result<double> once = session_->Time(program, 2, kLimitSeconds);
+  TW_RETURN_IF_ERROR(once);
+  const double calls = std::clamp(2 * kBatchSeconds / std::max(*once, 1e-9), 1.0, kMostCalls);
+  std::vector<double> times;
+  for (int i = 0; i < kBatches; ++i) {
+    const Result<double> seconds =
+        session_->Time(program, static_cast<std::int64_t>(calls), kLimitSeconds);
+    TW_RETURN_IF_ERROR(seconds);
+    times.push_back(*seconds / std::floor(calls));
+  }
+  std::ranges::nth_element(times, times.begin() + kBatches / 2);
+  return times[kBatches / 2];
 }
 
 void DeviceKernelRunner::ExecuteAll() {

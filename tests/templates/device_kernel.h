@@ -25,6 +25,12 @@ class DeviceKernelRunner {
   /// input.
   Status Run(const Program& program, const Target& target, std::vector<Tensor>& arguments);
 
+  /// From now on every kernel is timed behind its run: calls one after the other with warm caches,
+  /// as many as take a while.
+  void TimeKernels() { times_ = true; }
+  /// Of one call of the last kernel, by the device's clock; 0 if it was not timed.
+  double last_seconds() const { return last_seconds_; }
+
   /// Has ExecuteGpuKernelsBy use this device, which must outlive that.
   void ExecuteAll();
 
@@ -36,7 +42,11 @@ class DeviceKernelRunner {
   explicit DeviceKernelRunner(std::unique_ptr<CudaSession> session)
       : session_(std::move(session)) {}
 
+  Result<double> Time(CudaProgram& program);
+
   std::unique_ptr<CudaSession> session_;
+  bool times_ = false;
+  double last_seconds_ = 0;
 };
 
 }  // namespace tilewright
