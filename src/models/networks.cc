@@ -1,8 +1,11 @@
-// Topologies, each from its paper; layer names as value names.
+// Convolutional topologies, each from its paper (layer names as value names), and the table of all
+// networks.
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
+#include "src/models/encoder.h"
 #include "src/models/image_writer.h"
 
 namespace tilewright {
@@ -130,17 +133,29 @@ std::string Squeezenet(ImageWriter& writer, std::int64_t batch) {
   return writer.Finish(value.name, {batch, kClasses, 1, 1});
 }
 
+template <auto kTopology>
+std::string WriteImageNetwork(std::string_view name, const ModelOptions& options) {
+  ImageWriter writer(name, options);
+  return kTopology(writer, options.batch);
+}
+
 struct ModelEntry {
   std::string_view name;
-  std::string (*write)(ImageWriter&, std::int64_t batch);
+  std::string (*write)(std::string_view name, const ModelOptions& options);
+  std::int64_t layers = 0;  ///< most that ModelOptions::layers may be
 };
 
-constexpr std::array<ModelEntry, 4> kModels = {{{"mobilenet_v2", &MobilenetV2},
-                                                {"resnet18_v1", &Resnet18},
-                                                {"resnet50_v1", &Resnet50},
-                                                {"squeezenet1_1", &Squeezenet}}};
-constexpr std::array<std::string_view, 4> kModelNames = {kModels[0].name, kModels[1].name,
-                                                         kModels[2].name, kModels[3].name};
+constexpr std::array<ModelEntry, 5> kModels = {
+    {{"bert_base_encoder", &WriteBertBaseEncoder, kBertBaseLayers},
+     {"mobilenet_v2", &WriteImageNetwork<&MobilenetV2>},
+     {"resnet18_v1", &WriteImageNetwork<&Resnet18>},
+     {"resnet50_v1", &WriteImageNetwork<&Resnet50>},
+     {"squeezenet1_1", &WriteImageNetwork<&Squeezenet>}}};
+constexpr auto kModelNames = [] {
+  std::array<std::string_view, kModels.size()> names;
+  std::ranges::transform(kModels, names.begin(), &ModelEntry::name);
+  return names;
+}();
 
 }  // namespace
 
@@ -160,8 +175,15 @@ Result<std::string> MakeModelOnnx(std::string_view name, const ModelOptions& opt
   if (options.int8 && options.float16) {
     return InvalidArgument("int8 and float16, expected one of them");
   }
-  ImageWriter writer(name, options);
-  return model->write(writer, options.batch);
+  if (options.layers != 0 && model->layers == 0) {
+    return InvalidArgument("layers is " + std::to_string(options.layers) + ", but " +
+                           std::string(name) + " has a fixed number of them");
+  }
+  if (options.layers < 0 || options.layers > model->layers) {
+    return InvalidArgument("layers is " + std::to_string(options.layers) + ", expected 0 to " +
+                           std::to_string(model->layers));
+  }
+  return model->write(name, options);
 }
 
 }  // namespace tilewright
