@@ -187,13 +187,15 @@ class ModelCommand final : public Command {
     return "  tilewright model resnet18_v1 -o resnet18.onnx\n"
            "  tilewright model mobilenet_v2 --batch 8 -o mobilenet.onnx\n"
            "  tilewright model resnet18_v1 --int8 -o resnet18_int8.onnx\n"
-           "  tilewright model resnet18_v1 --float16 -o resnet18_half.onnx\n";
+           "  tilewright model resnet18_v1 --float16 -o resnet18_half.onnx\n"
+           "  tilewright model bert_base_encoder -o encoder.onnx\n";
   }
   void Declare(CLI::App& app) override {
-    app.add_option("name", name_, "resnet18_v1, resnet50_v1, mobilenet_v2 or squeezenet1_1")
+    app.add_option("name", name_,
+                   "resnet18_v1, resnet50_v1, mobilenet_v2, squeezenet1_1 or bert_base_encoder")
         ->required();
-    app.add_option("--batch", options_.batch, "Images per run")->capture_default_str();
-    app.add_flag("--int8", options_.int8, "The quantized form: int8 tensors, int32 sums");
+    app.add_option("--batch", options_.batch, "Images or sequences per run")->capture_default_str();
+    app.add_flag("--int8", options_.int8, "The quantized form: int8 operands, int32 sums");
     app.add_flag("--float16", options_.float16, "Every tensor in half precision");
     app.add_option("-o,--output", output_, "File to write")->required();
   }

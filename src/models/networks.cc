@@ -1,37 +1,40 @@
-// Topologies, each from its paper; layer names as value names.
+// Convolutional topologies, each from its paper (layer names as value names), and the table of all
+// networks.
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
-#include "src/models/writer.h"
+#include "src/models/encoder.h"
+#include "src/models/image_writer.h"
 
 namespace tilewright {
 namespace {
 
 constexpr std::int64_t kClasses = 1000;
 
-std::string Classify(ModelWriter& writer, const ModelValue& features, std::int64_t batch) {
-  const ModelValue pooled = writer.GlobalPool("pool", features);
-  return writer.Finish(writer.Dense("fc", pooled, kClasses), {batch, kClasses});
+std::string Classify(ImageWriter& writer, const ImageValue& features, std::int64_t batch) {
+  const ImageValue pooled = writer.GlobalPool("pool", features);
+  return writer.Finish(writer.Dense("fc", pooled, kClasses).name, {batch, kClasses});
 }
 
-ModelValue ResnetStem(ModelWriter& writer) {
-  const ModelValue conv =
+ImageValue ResnetStem(ImageWriter& writer) {
+  const ImageValue conv =
       writer.Conv("conv0", writer.Input(), 64, {.kernel = 7, .stride = 2, .pad = 3});
   return writer.MaxPool("pool0", conv, 3, 2, 1);
 }
 
 // Source: He et al., Deep Residual Learning (2015), 18 layers: two 3x3 convolutions a block.
-std::string Resnet18(ModelWriter& writer, std::int64_t batch) {
-  ModelValue value = ResnetStem(writer);
+std::string Resnet18(ImageWriter& writer, std::int64_t batch) {
+  ImageValue value = ResnetStem(writer);
   std::int64_t channels = 64;
   for (int stage = 1; stage <= 4; ++stage, channels *= 2) {
     for (int unit = 1; unit <= 2; ++unit) {
       const std::string name = "stage" + std::to_string(stage) + "_unit" + std::to_string(unit);
       const std::int64_t stride = stage > 1 && unit == 1 ? 2 : 1;
-      const ModelValue first =
+      const ImageValue first =
           writer.Conv(name + "_conv1", value, channels, {.kernel = 3, .stride = stride, .pad = 1});
-      const ModelValue second =
+      const ImageValue second =
           writer.Conv(name + "_conv2", first, channels,
                       {.kernel = 3, .pad = 1, .activation = Activation::kNone, .residual = true});
       if (stride != 1) {
@@ -45,18 +48,18 @@ std::string Resnet18(ModelWriter& writer, std::int64_t batch) {
 }
 
 // The same, 50 layers: 1x1, 3x3, 1x1; the first 1x1 of a stage has the stride.
-std::string Resnet50(ModelWriter& writer, std::int64_t batch) {
+std::string Resnet50(ImageWriter& writer, std::int64_t batch) {
   constexpr std::array<int, 4> kUnits = {3, 4, 6, 3};
-  ModelValue value = ResnetStem(writer);
+  ImageValue value = ResnetStem(writer);
   std::int64_t channels = 64;
   for (int stage = 1; stage <= 4; ++stage, channels *= 2) {
     for (int unit = 1; unit <= kUnits[static_cast<std::size_t>(stage - 1)]; ++unit) {
       const std::string name = "stage" + std::to_string(stage) + "_unit" + std::to_string(unit);
       const std::int64_t stride = stage > 1 && unit == 1 ? 2 : 1;
-      const ModelValue first = writer.Conv(name + "_conv1", value, channels, {.stride = stride});
-      const ModelValue second =
+      const ImageValue first = writer.Conv(name + "_conv1", value, channels, {.stride = stride});
+      const ImageValue second =
           writer.Conv(name + "_conv2", first, channels, {.kernel = 3, .pad = 1});
-      const ModelValue third = writer.Conv(name + "_conv3", second, 4 * channels,
+      const ImageValue third = writer.Conv(name + "_conv3", second, 4 * channels,
                                            {.activation = Activation::kNone, .residual = true});
       if (unit == 1) {
         value = writer.Conv(name + "_shortcut", value, 4 * channels,
@@ -69,7 +72,7 @@ std::string Resnet50(ModelWriter& writer, std::int64_t batch) {
 }
 
 // Source: Sandler et al., MobileNetV2 (2018), table 2.
-std::string MobilenetV2(ModelWriter& writer, std::int64_t batch) {
+std::string MobilenetV2(ImageWriter& writer, std::int64_t batch) {
   struct Stage {
     std::int64_t expansion, channels, repeats, stride;
   };
@@ -81,7 +84,7 @@ std::string MobilenetV2(ModelWriter& writer, std::int64_t batch) {
                                              {6, 160, 3, 2},
                                              {6, 320, 1, 1}}};
   constexpr Activation kRelu6 = Activation::kRelu6;
-  ModelValue value = writer.Conv("conv0", writer.Input(), 32,
+  ImageValue value = writer.Conv("conv0", writer.Input(), 32,
                                  {.kernel = 3, .stride = 2, .pad = 1, .activation = kRelu6});
   int block = 0;
   for (const Stage& stage : kStages) {
@@ -89,7 +92,7 @@ std::string MobilenetV2(ModelWriter& writer, std::int64_t batch) {
       const std::string name = "block" + std::to_string(++block);
       const std::int64_t stride = repeat == 0 ? stage.stride : 1;
       const bool residual = stride == 1 && value.channels == stage.channels;
-      ModelValue hidden = value;
+      ImageValue hidden = value;
       if (stage.expansion != 1) {
         hidden = writer.Conv(name + "_expand", value, value.channels * stage.expansion,
                              {.activation = kRelu6});
@@ -110,37 +113,49 @@ std::string MobilenetV2(ModelWriter& writer, std::int64_t batch) {
 }
 
 // Source: Iandola et al., SqueezeNet (2016), version 1.1 of its authors' repository.
-std::string Squeezenet(ModelWriter& writer, std::int64_t batch) {
+std::string Squeezenet(ImageWriter& writer, std::int64_t batch) {
   constexpr std::array<std::int64_t, 8> kSqueeze = {16, 16, 32, 32, 48, 48, 64, 64};
-  ModelValue value =
+  ImageValue value =
       writer.Conv("conv1", writer.Input(), 64, {.kernel = 3, .stride = 2, .bias = true});
   value = writer.MaxPool("pool1", value, 3, 2, 0);
   for (std::size_t i = 0; i < kSqueeze.size(); ++i) {
     const std::string name = "fire" + std::to_string(i + 2);
     if (i == 2 || i == 4) value = writer.MaxPool(name + "_pool", value, 3, 2, 0);
-    const ModelValue squeezed = writer.Conv(name + "_squeeze", value, kSqueeze[i], {.bias = true});
-    const ModelValue one =
+    const ImageValue squeezed = writer.Conv(name + "_squeeze", value, kSqueeze[i], {.bias = true});
+    const ImageValue one =
         writer.Conv(name + "_expand1x1", squeezed, 4 * kSqueeze[i], {.bias = true});
-    const ModelValue three = writer.Conv(name + "_expand3x3", squeezed, 4 * kSqueeze[i],
+    const ImageValue three = writer.Conv(name + "_expand3x3", squeezed, 4 * kSqueeze[i],
                                          {.kernel = 3, .pad = 1, .bias = true});
     value = writer.Concat(name, one, three);
   }
   value = writer.Conv("conv10", value, kClasses, {.bias = true});
   value = writer.Softmax("softmax", writer.GlobalPool("pool10", value));
-  return writer.Finish(value, {batch, kClasses, 1, 1});
+  return writer.Finish(value.name, {batch, kClasses, 1, 1});
+}
+
+template <auto kTopology>
+std::string WriteImageNetwork(std::string_view name, const ModelOptions& options) {
+  ImageWriter writer(name, options);
+  return kTopology(writer, options.batch);
 }
 
 struct ModelEntry {
   std::string_view name;
-  std::string (*write)(ModelWriter&, std::int64_t batch);
+  std::string (*write)(std::string_view name, const ModelOptions& options);
+  std::int64_t layers = 0;  ///< most that ModelOptions::layers may be
 };
 
-constexpr std::array<ModelEntry, 4> kModels = {{{"mobilenet_v2", &MobilenetV2},
-                                                {"resnet18_v1", &Resnet18},
-                                                {"resnet50_v1", &Resnet50},
-                                                {"squeezenet1_1", &Squeezenet}}};
-constexpr std::array<std::string_view, 4> kModelNames = {kModels[0].name, kModels[1].name,
-                                                         kModels[2].name, kModels[3].name};
+constexpr std::array<ModelEntry, 5> kModels = {
+    {{"bert_base_encoder", &WriteBertBaseEncoder, kBertBaseLayers},
+     {"mobilenet_v2", &WriteImageNetwork<&MobilenetV2>},
+     {"resnet18_v1", &WriteImageNetwork<&Resnet18>},
+     {"resnet50_v1", &WriteImageNetwork<&Resnet50>},
+     {"squeezenet1_1", &WriteImageNetwork<&Squeezenet>}}};
+constexpr auto kModelNames = [] {
+  std::array<std::string_view, kModels.size()> names;
+  std::ranges::transform(kModels, names.begin(), &ModelEntry::name);
+  return names;
+}();
 
 }  // namespace
 
@@ -160,8 +175,15 @@ Result<std::string> MakeModelOnnx(std::string_view name, const ModelOptions& opt
   if (options.int8 && options.float16) {
     return InvalidArgument("int8 and float16, expected one of them");
   }
-  ModelWriter writer(name, options);
-  return model->write(writer, options.batch);
+  if (options.layers != 0 && model->layers == 0) {
+    return InvalidArgument("layers is " + std::to_string(options.layers) + ", but " +
+                           std::string(name) + " has a fixed number of them");
+  }
+  if (options.layers < 0 || options.layers > model->layers) {
+    return InvalidArgument("layers is " + std::to_string(options.layers) + ", expected 0 to " +
+                           std::to_string(model->layers));
+  }
+  return model->write(name, options);
 }
 
 }  // namespace tilewright

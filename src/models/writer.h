@@ -12,65 +12,49 @@
 
 namespace tilewright {
 
-/// An activation of [batch, channels, size, size] while a network is written.
-struct ModelValue {
-  std::string name;
-  std::int64_t channels = 0, size = 0;
-  double rms = 1;  ///< expected root mean square, from which scales and shifts are chosen
-};
+inline constexpr std::int64_t kModelOpset = 14;  // the first one whose Relu takes int32
 
-enum class Activation : std::uint8_t { kNone, kRelu, kRelu6 };
+/// Target root mean square of int8 values before an activation: 127 is six times as much, so hardly
+/// any value saturates, and the smaller ones still have several bits.
+inline constexpr double kTargetRms = 20;
+/// Share of the square that a rectifier keeps of a symmetric value.
+inline constexpr double kReluKeeps = 0.5;
 
-struct ConvOptions {
-  std::int64_t kernel = 1, stride = 1, pad = 0, groups = 1;
-  Activation activation = Activation::kRelu;
-  bool bias = false;      ///< a bias instead of a normalization (float form)
-  bool residual = false;  ///< its result is added to another value: kept smaller
-};
-
-/// Writes one network layer by layer, in float32, float16 or in the quantized form.
+/// ONNX file while one network is written: nodes, initializers, inputs and outputs. Base of the
+/// writers that know layers. Float32 contents become float16 if the options say so.
 class ModelWriter {
  public:
   ModelWriter(std::string_view name, const ModelOptions& options);
 
-  ModelValue Input();
-  ModelValue Conv(const std::string& name, const ModelValue& data, std::int64_t channels,
-                  const ConvOptions& options);
-  ModelValue MaxPool(const std::string& name, const ModelValue& data, std::int64_t kernel,
-                     std::int64_t stride, std::int64_t pad);
-  ModelValue Concat(const std::string& name, const ModelValue& a, const ModelValue& b);
-  /// The residual addition.
-  ModelValue Add(const std::string& name, const ModelValue& a, const ModelValue& b,
-                 Activation activation);
-  /// Mean over the image; float32 in either form.
-  ModelValue GlobalPool(const std::string& name, const ModelValue& data);
-  /// Flattens and multiplies; float32.
-  ModelValue Dense(const std::string& name, const ModelValue& data, std::int64_t channels);
-  ModelValue Softmax(const std::string& name, const ModelValue& data);
-  /// The file, with `output` as its result.
-  std::string Finish(const ModelValue& output, const std::vector<std::int64_t>& shape);
+  /// Returns the file, with value `output` of `shape` as its result.
+  std::string Finish(const std::string& output, const std::vector<std::int64_t>& shape);
 
- private:
-  /// A function for the operator of this project's own that quantized networks have.
-  void DefineRightShift();
+ protected:
+  const ModelOptions& model_options() const { return options_; }
+
+  void AddInput(const std::string& name, const std::vector<std::int64_t>& shape);
+  /// Adds a node with the name of its output.
   onnx::NodeProto* AddNode(std::string_view op_type, const std::vector<std::string>& inputs,
                            const std::string& output);
-  /// The model's inputs and outputs.
+  void AddCast(const std::string& value, DataType dtype, const std::string& output);
+  void AddInitializer(const std::string& name, const Tensor& contents);
+  /// Adds a float32 vector: scale * (element - 1) + offset of the elements in [0.5, 1.5) that its
+  /// name gives. Returns the name.
+  std::string AddVector(const std::string& name, std::int64_t count, double scale, double offset);
+  std::string AddScalar(const std::string& name, DataType dtype, double value);
+  /// Imports the project's own operators, version 1. Returns the model, to define them in it.
+  onnx::ModelProto* ImportOwnDomain();
+
+  static void SetInt(onnx::NodeProto* node, const char* name, std::int64_t value);
+  static void SetInts(onnx::NodeProto* node, const char* name,
+                      const std::vector<std::int64_t>& values);
+
+ private:
   void SetValueInfo(onnx::ValueInfoProto* info, const std::string& name,
                     const std::vector<std::int64_t>& shape) const;
-  void AddInitializer(const std::string& name, const Tensor& contents);
-  std::string AddScalar(const std::string& name, DataType dtype, double value);
-  ModelValue FloatConv(const std::string& name, const ModelValue& data, std::int64_t channels,
-                       const ConvOptions& options);
-  ModelValue QuantizedConv(const std::string& name, const ModelValue& data, std::int64_t channels,
-                           const ConvOptions& options);
-  std::string Activate(const std::string& value, const std::string& output, Activation activation);
-  /// clip(-127, 127), or clip(0, 127) as an activation, and cast to int8.
-  std::string Narrow(const std::string& value, const std::string& output, Activation activation);
 
   onnx::ModelProto model_;
   ModelOptions options_;
-  bool has_bounds_ = false;  // the constants of Narrow are there
 };
 
 }  // namespace tilewright

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -25,6 +26,21 @@ Graph MakeModel(std::string_view name, const ModelOptions& options = {}) {
   auto graph = ImportOnnx(*bytes, std::string(name));
   EXPECT_TRUE(graph.ok()) << graph.status().message();
   return *std::move(graph);
+}
+
+constexpr std::string_view kEncoder = "bert_base_encoder";
+
+/// Random hidden states of the root mean square 1, as the encoder expects them.
+Tensor HiddenStates(const TensorType& type) {
+  Tensor hidden = MakeInput("data", type, InputRule::kRandom);
+  for (std::int64_t i = 0; i < hidden.elements(); ++i) hidden.Set(i, std::sqrt(3) * hidden.At(i));
+  return hidden;
+}
+
+double RmsOf(const Tensor& value) {
+  double square = 0;
+  for (std::int64_t i = 0; i < value.elements(); ++i) square += value.At(i) * value.At(i);
+  return std::sqrt(square / static_cast<double>(value.elements()));
 }
 
 struct Named {
@@ -127,34 +143,51 @@ class QuantizedModels : public testing::TestWithParam<std::string_view> {};
 
 // No tensor of the quantized form dies out or sticks to its ends.
 TEST_P(QuantizedModels, ValuesNeitherVanishNorSaturate) {
-  const Graph graph = MakeModel(GetParam(), {.batch = 1, .int8 = true});
-  const int input = graph.inputs()[0];
+  const bool encoder = GetParam() == kEncoder;
+  const Graph graph = MakeModel(GetParam(), {.int8 = true, .layers = encoder ? 2 : 0});
+  const Node& input = graph.node(graph.inputs()[0]);
   std::vector<Tensor> inputs;
-  inputs.push_back(
-      MakeInput(graph.node(input).name, graph.node(input).type, InputRule::kSeededQuantized));
+  inputs.push_back(encoder ? HiddenStates(input.type)
+                           : MakeInput(input.name, input.type, InputRule::kSeededQuantized));
   auto values = EvaluateGraph(graph, inputs, KeepValues::kAll, 2);
   ASSERT_TRUE(values.ok()) << values.status().message();
   for (int id = 0; id < graph.size(); ++id) {
     const Tensor& value = (*values)[static_cast<std::size_t>(id)];
     if (graph.node(id).kind != NodeKind::kOperator || value.dtype() != kInt8) continue;
-    double square = 0;
-    std::int64_t at_end = 0;
-    for (std::int8_t x : value.As<std::int8_t>()) {
-      square += x * x;
-      at_end += std::abs(x) == 127 ? 1 : 0;
-    }
-    const auto count = static_cast<double>(value.elements());
-    EXPECT_GT(std::sqrt(square / count), 4) << graph.node(id).name;
-    EXPECT_LT(static_cast<double>(at_end) / count, 0.15) << graph.node(id).name;
+    const auto at_end =
+        std::ranges::count_if(value.As<std::int8_t>(), [](int x) { return std::abs(x) >= 127; });
+    EXPECT_GT(RmsOf(value), 4) << graph.node(id).name;
+    EXPECT_LT(static_cast<double>(at_end) / static_cast<double>(value.elements()), 0.15)
+        << graph.node(id).name;
   }
 }
 INSTANTIATE_TEST_SUITE_P(Models, QuantizedModels, testing::ValuesIn(ModelNames()),
                          [](const auto& tested) { return std::string(tested.param); });
 
+// Neither do those of the float forms, and positions stay different.
+TEST(Models, HiddenStatesOfTheEncoderKeepTheirSize) {
+  const Graph graph = MakeModel(kEncoder, {.layers = 2});
+  std::vector<Tensor> inputs;
+  inputs.push_back(HiddenStates(graph.node(graph.inputs()[0]).type));
+  const auto outputs = EvaluateGraph(graph, inputs, KeepValues::kOutputs, 2);
+  ASSERT_TRUE(outputs.ok()) << outputs.status().message();
+  const Tensor& hidden = (*outputs)[0];
+  ASSERT_EQ(hidden.type().ToString(), "float32[1,128,768]");
+  EXPECT_NEAR(RmsOf(hidden), 1, 0.2);
+  Tensor differences(hidden.type());  // between each position and the next one
+  for (std::int64_t i = 0; i < hidden.elements(); ++i) {
+    differences.Set(i, hidden.At(i) - hidden.At((i + 768) % hidden.elements()));
+  }
+  EXPECT_GT(RmsOf(differences), 0.5);
+}
+
 struct Form {
   std::string_view model;
   bool int8;
+  std::int64_t layers = 0;
+  int compared = 41;  ///< least number of values that keep their names
 };
+void PrintTo(const Form& form, std::ostream* out) { *out << form.model; }
 class OptimizedModels : public testing::TestWithParam<Form> {};
 
 // Integers are equal; floats differ by what folding a normalization into a weight rounds.
@@ -166,7 +199,7 @@ void ExpectSame(const Tensor& actual, const Tensor& expected, const std::string&
 }
 
 TEST_P(OptimizedModels, ValuesOfTheSourceStayTheSame) {
-  const ModelOptions options{.batch = 1, .int8 = GetParam().int8};
+  const ModelOptions options{.int8 = GetParam().int8, .layers = GetParam().layers};
   Graph graph = MakeModel(GetParam().model, options);
   std::vector<Tensor> inputs;
   inputs.push_back(MakeInput("data", graph.node(graph.inputs()[0]).type, InputRule::kRandom));
@@ -187,12 +220,13 @@ TEST_P(OptimizedModels, ValuesOfTheSourceStayTheSame) {
     ExpectSame((*actual)[static_cast<std::size_t>(id)], *by_name.at(node.name), node.name);
     ++compared;
   }
-  EXPECT_GT(compared, 40);
+  EXPECT_GE(compared, GetParam().compared);
 }
 INSTANTIATE_TEST_SUITE_P(Models, OptimizedModels,
                          testing::Values(Form{"resnet18_v1", false}, Form{"resnet18_v1", true},
                                          Form{"mobilenet_v2", false}, Form{"mobilenet_v2", true},
-                                         Form{"squeezenet1_1", false}),
+                                         Form{"squeezenet1_1", false}, Form{kEncoder, false, 1, 9},
+                                         Form{kEncoder, true, 1, 12}),
                          [](const auto& tested) {
                            return std::string(tested.param.model) +
                                   (tested.param.int8 ? "_int8" : "_float32");
@@ -205,6 +239,36 @@ TEST(Models, QuantizedConvolutionsAreInt8WithOneEpilogue) {
   EXPECT_EQ((*tasks)[1].workload.Key(),
             "conv2d(int8[1,64,56,56]NCHW,int8[64,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->int32");
   EXPECT_EQ((*tasks)[1].epilogue.ToString().substr(0, 22), "add(channel:int32);rel");
+}
+
+std::map<std::string, std::int64_t> UsesOf(const ModelOptions& options) {
+  std::map<std::string, std::int64_t> uses;
+  auto tasks = ExtractTasks(MakeModel(kEncoder, options));
+  EXPECT_TRUE(tasks.ok()) << tasks.status().message();
+  for (const ExtractedTask& task : *tasks) uses[task.workload.Key()] += task.occurrences();
+  return uses;
+}
+
+TEST(Models, TheEncoderHasSixProjectionsAndTwoProductsALayer) {
+  for (const std::string type : {"float32", "float16"}) {
+    const std::map<std::string, std::int64_t> expected = {
+        {"batch_matmul(" + type + "[12,128,64]BMK," + type + "[12,128,64]BNK)->" + type, 2},
+        {"batch_matmul(" + type + "[12,128,128]BMK," + type + "[12,64,128]BNK)->" + type, 2},
+        {"dense(" + type + "[128,768]MK," + type + "[768,768]NK)->" + type, 8},
+        {"dense(" + type + "[128,768]MK," + type + "[3072,768]NK)->" + type, 2},
+        {"dense(" + type + "[128,3072]MK," + type + "[768,3072]NK)->" + type, 2}};
+    EXPECT_EQ(UsesOf({.float16 = type == "float16", .layers = 2}), expected);
+  }
+}
+
+TEST(Models, TheQuantizedEncoderMultipliesWeightsOfInt8) {
+  const std::map<std::string, std::int64_t> expected = {
+      {"batch_matmul(float32[12,128,64]BMK,float32[12,128,64]BNK)->float32", 12},
+      {"batch_matmul(float32[12,128,128]BMK,float32[12,64,128]BNK)->float32", 12},
+      {"dense(int8[128,768]MK,int8[768,768]NK)->int32", 48},
+      {"dense(int8[128,768]MK,int8[3072,768]NK)->int32", 12},
+      {"dense(int8[128,3072]MK,int8[768,3072]NK)->int32", 12}};
+  EXPECT_EQ(UsesOf({.int8 = true}), expected);
 }
 
 // A record says an epilogue as text, and is compared with a graph's.
@@ -224,6 +288,8 @@ TEST(Models, EpiloguesAreWhatTheirTextSays) {
 TEST(Models, BatchIsTheFirstDimension) {
   const Graph graph = MakeModel("squeezenet1_1", {.batch = 3});
   EXPECT_EQ(graph.node(graph.outputs()[0]).type.ToString(), "float32[3,1000,1,1]");
+  const Graph encoder = MakeModel(kEncoder, {.batch = 3, .int8 = true, .layers = 1});
+  EXPECT_EQ(encoder.node(encoder.outputs()[0]).type.ToString(), "float32[3,128,768]");
 }
 
 TEST(Models, InHalfPrecisionHaveTheTasksOfSinglePrecision) {
@@ -244,16 +310,22 @@ TEST(Models, InHalfPrecisionHaveTheTasksOfSinglePrecision) {
 
 TEST(Models, AreTheSameEveryTime) {
   EXPECT_EQ(*MakeModelOnnx("squeezenet1_1"), *MakeModelOnnx("squeezenet1_1"));
+  const ModelOptions one_layer{.layers = 1};
+  EXPECT_EQ(*MakeModelOnnx(kEncoder, one_layer), *MakeModelOnnx(kEncoder, one_layer));
 }
 
 TEST(Models, RejectsUnknownNamesAndBatches) {
   EXPECT_EQ(MakeModelOnnx("alexnet").status(),
-            NotFound("no built-in model alexnet, expected one of mobilenet_v2, resnet18_v1, "
-                     "resnet50_v1, squeezenet1_1"));
+            NotFound("no built-in model alexnet, expected one of bert_base_encoder, mobilenet_v2, "
+                     "resnet18_v1, resnet50_v1, squeezenet1_1"));
   EXPECT_EQ(MakeModelOnnx("resnet18_v1", {.batch = 0}).status(),
             InvalidArgument("batch is 0, expected 1 to 1024"));
   EXPECT_EQ(MakeModelOnnx("resnet18_v1", {.int8 = true, .float16 = true}).status(),
             InvalidArgument("int8 and float16, expected one of them"));
+  EXPECT_EQ(MakeModelOnnx(kEncoder, {.layers = 13}).status(),
+            InvalidArgument("layers is 13, expected 0 to 12"));
+  EXPECT_EQ(MakeModelOnnx("resnet18_v1", {.layers = 1}).status(),
+            InvalidArgument("layers is 1, but resnet18_v1 has a fixed number of them"));
 }
 
 }  // namespace
