@@ -15,6 +15,7 @@
 #include "bench/kernel_bench_ours.h"
 #include "src/base/strings.h"
 #include "src/graph/ir/graph.h"
+#include "src/graph/partition/tasks.h"
 #include "src/graph/passes/passes.h"
 #include "src/models/models.h"
 #include "src/target/library.h"

@@ -23,7 +23,8 @@
 #include "src/compiler/compile.h"
 #include "src/compiler/plan/group_tasks.h"
 #include "src/graph/ir/graph.h"
-#include "src/graph/passes/passes.h"
+#include "src/graph/partition/partition.h"
+#include "src/graph/partition/tasks.h"
 #include "src/target/device.h"
 #include "src/target/library.h"
 #include "src/target/presets.h"
@@ -143,9 +144,10 @@ Result<std::vector<search::TuneTask>> TasksOfFile(const ModelSource& source, con
   }
   auto graph = LoadGraph(file, source.options);
   TW_RETURN_IF_ERROR(graph);
-  graph = GraphFor(*std::move(graph), target);
+  const PartitionRule rule = PartitionRuleFor(target, fuse_residuals);
+  graph = OperatorsOf(*std::move(graph), rule);
   TW_RETURN_IF_ERROR(graph);
-  auto extracted = ExtractTasks(*graph, FuseRuleFor(target, fuse_residuals));
+  auto extracted = ExtractTasks(*graph, rule.fuse);
   TW_RETURN_IF_ERROR(extracted);
   const auto count = static_cast<std::int64_t>(extracted->size());
   if (only >= count) {

@@ -16,6 +16,8 @@
 #include "src/compiler/compile.h"
 #include "src/graph/ir/graph.h"
 #include "src/graph/ir/memory.h"
+#include "src/graph/partition/partition.h"
+#include "src/graph/partition/tasks.h"
 #include "src/graph/passes/passes.h"
 #include "src/models/models.h"
 #include "src/templates/device.h"
@@ -116,9 +118,10 @@ class TasksCommand final : public Command {
     TW_RETURN_IF_ERROR(graph);
     PrintNotes(*graph);
     const std::string name = graph->name;
-    graph = GraphFor(*std::move(graph), *target);
+    const PartitionRule rule = PartitionRuleFor(*target, !no_fuse_residuals_);
+    graph = OperatorsOf(*std::move(graph), rule);
     TW_RETURN_IF_ERROR(graph);
-    auto tasks = ExtractTasks(*graph, FuseRuleFor(*target, !no_fuse_residuals_));
+    auto tasks = ExtractTasks(*graph, rule.fuse);
     TW_RETURN_IF_ERROR(tasks);
     if (groups_) return PrintGroups(*source, *target);
     const Status taken = CheckTaken(templates(), file_, *std::move(graph), *target);

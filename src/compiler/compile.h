@@ -144,15 +144,6 @@ struct CompiledModel {
   std::vector<std::string> untuned() const;
 };
 
-/// Where groups of operators end for a target.
-FuseRule FuseRuleFor(const Target& target, bool fuse_residuals);
-
-/// The graph (as imported) of the operators that the target's kernels are of: machine code has no
-/// transposed convolution that can be another one (SplitTransposed); only machine code has loops
-/// over steps (UnrollRecurrences). Where it pays, operators say that their weights are narrow
-/// (StateNarrowWeights). Errors: those of the passes.
-Result<Graph> GraphFor(Graph graph, const Target& target);
-
 /// options.name, or what stands for it: "resnet18_v1" for a graph "resnet18-v1".
 std::string ModelName(const Graph& graph, const CompileOptions& options);
 

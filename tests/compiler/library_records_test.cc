@@ -5,6 +5,7 @@
 
 #include "records/package/catalog.h"
 #include "records/store.h"
+#include "src/graph/partition/tasks.h"
 #include "src/templates/registry.h"
 #include "tests/compiler/library_fixture.h"
 

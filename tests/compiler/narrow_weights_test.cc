@@ -7,6 +7,7 @@
 #include "src/compiler/compile.h"
 #include "src/compiler/run/run.h"
 #include "src/graph/ir/evaluate.h"
+#include "src/graph/partition/partition.h"
 #include "src/target/cpu.h"
 #include "tests/support/built_in.h"
 
@@ -40,7 +41,7 @@ Graph TwoLayers() {
 }
 
 std::string Narrow(const char* target) {
-  auto graph = GraphFor(TwoLayers(), *Target::Parse(target));
+  auto graph = OperatorsOf(TwoLayers(), PartitionRuleFor(*Target::Parse(target), true));
   EXPECT_TRUE(graph.ok()) << graph.status().message();
   std::string narrow;
   for (const Node& node : graph->nodes()) {

@@ -13,6 +13,7 @@
 #include "src/compiler/run/run.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/ir/graph.h"
+#include "src/graph/partition/tasks.h"
 #include "src/graph/passes/passes.h"
 #include "src/media/npy.h"
 #include "tests/support/built_in.h"

@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "src/graph/ir/graph.h"
+#include "src/graph/partition/tasks.h"
 #include "src/graph/passes/passes.h"
 
 namespace {

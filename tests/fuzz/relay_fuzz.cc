@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "src/graph/ir/graph.h"
+#include "src/graph/partition/tasks.h"
 #include "src/graph/passes/pack.h"
 #include "src/graph/passes/passes.h"
 #include "src/graph/quantize/passes.h"

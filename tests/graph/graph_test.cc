@@ -11,6 +11,7 @@
 #include "src/base/random.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/ir/memory.h"
+#include "src/graph/partition/tasks.h"
 #include "src/graph/passes/passes.h"
 #include "src/tensor/made_up.h"
 #include "tests/graph/onnx/builder.h"

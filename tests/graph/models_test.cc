@@ -12,6 +12,7 @@
 #include "src/base/json.h"
 #include "src/base/strings.h"
 #include "src/graph/ir/evaluate.h"
+#include "src/graph/partition/tasks.h"
 #include "src/graph/passes/passes.h"
 #include "src/tensor/made_up.h"
 #include "src/tensor/reference/reference.h"

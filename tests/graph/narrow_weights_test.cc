@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "src/graph/partition/tasks.h"
 #include "src/graph/passes/passes.h"
 #include "tests/graph/onnx/builder.h"
 

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "src/graph/ir/evaluate.h"
+#include "src/graph/partition/tasks.h"
 #include "src/graph/passes/passes.h"
 #include "src/graph/relay/export.h"
 #include "src/models/models.h"

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "src/graph/ir/evaluate.h"
+#include "src/graph/partition/tasks.h"
 #include "src/tensor/made_up.h"
 #include "tests/graph/onnx/builder.h"
 

@@ -10,6 +10,7 @@
 #include "src/base/hash.h"
 #include "src/base/json.h"
 #include "src/graph/ir/evaluate.h"
+#include "src/graph/partition/tasks.h"
 #include "src/graph/passes/passes.h"
 #include "src/tensor/made_up.h"
 #include "tests/graph/shared_data.h"

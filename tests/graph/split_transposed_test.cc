@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "src/graph/ir/evaluate.h"
+#include "src/graph/partition/tasks.h"
 #include "src/graph/passes/passes.h"
 #include "src/tensor/made_up.h"
 

@@ -5,6 +5,7 @@
 #include "records/autotvm/tuple.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
+#include "src/graph/partition/tasks.h"
 #include "tests/graph/shared_data.h"
 
 namespace tilewright {

@@ -7,6 +7,7 @@
 #include "records/autotvm/tuple.h"
 #include "records/imported.h"
 #include "src/base/json.h"
+#include "src/graph/partition/tasks.h"
 #include "src/templates/device.h"
 #include "src/templates/vta/vta_target.h"
 #include "src/vta/simulator/statistics.h"

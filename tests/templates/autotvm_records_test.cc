@@ -9,6 +9,7 @@
 #include "src/base/json.h"
 #include "src/base/strings.h"
 #include "src/codegen/codegen.h"
+#include "src/graph/partition/tasks.h"
 #include "src/schedule/lower/lower.h"
 #include "src/templates/registry.h"
 #include "tests/support/built_in.h"

@@ -12,7 +12,7 @@
 #include "src/compiler/run/real_values.h"
 #include "src/compiler/run/run_values.h"
 #include "src/graph/ir/evaluate.h"
-#include "src/graph/passes/passes.h"
+#include "src/graph/partition/partition.h"
 #include "src/tensor/made_up.h"
 
 namespace tilewright {
@@ -173,16 +173,11 @@ std::string VerifyReport::Summary() const {
 
 Result<VerifyReport> Verify(Graph graph, const RunnableNetwork& network,
                             std::span<const Tensor> inputs, const VerifyOptions& options) {
-  auto own = network.machine_code() ? SplitTransposed(std::move(graph))
-                                    : UnrollRecurrences(std::move(graph));
-  TW_RETURN_IF_ERROR(own);
-  auto optimized = Optimize(*std::move(own));
-  TW_RETURN_IF_ERROR(optimized);
-  auto groups = FuseGroups(*optimized);
-  TW_RETURN_IF_ERROR(groups);
-  auto wide = WidenHalf(*std::move(optimized), *std::move(groups));
-  TW_RETURN_IF_ERROR(wide);
-  const Graph& made = wide->graph;
+  PartitionRule rule;
+  rule.machine_code = network.machine_code();
+  const auto partitioned = Partition(std::move(graph), rule);
+  TW_RETURN_IF_ERROR(partitioned);
+  const Graph& made = partitioned->graph;
   TW_RETURN_IF_ERROR(CheckSame(made, network));
   TW_RETURN_IF_ERROR(CheckGraphInputs(made, inputs));
   OperatorVerifier verifier(made, inputs, options);

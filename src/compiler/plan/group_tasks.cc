@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "src/compiler/plan/plan_builder.h"
-#include "src/graph/passes/passes.h"
+#include "src/graph/partition/partition.h"
 #include "src/tensor/work.h"
 
 namespace tilewright {
@@ -23,11 +23,10 @@ Result<std::vector<GroupUses>> TasksOfGroups(Graph graph, const CompileOptions& 
   if (!DeviceTraitsOf(options.target).machine_code) {
     return Unsupported("groups are tasks on targets of machine code only");
   }
-  auto own = GraphFor(std::move(graph), options.target);
-  TW_RETURN_IF_ERROR(own);
-  auto optimized = Optimize(*std::move(own));
-  TW_RETURN_IF_ERROR(optimized);
-  PlanBuilder builder(*std::move(optimized), options, nullptr);
+  auto network =
+      Partition(std::move(graph), PartitionRuleFor(options.target, options.fuse_residuals));
+  TW_RETURN_IF_ERROR(network);
+  PlanBuilder builder(*std::move(network), options, nullptr);
   auto plan = builder.Build();
   TW_RETURN_IF_ERROR(plan);
   std::vector<GroupUses> uses;

@@ -336,10 +336,10 @@ Status PlanBuilder::AddAttention(const FusedGroup& group) {
   return AddListed(group, Form(), *kernel, *std::move(program), std::move(step), "attention");
 }
 
-Status PlanBuilder::AddJoined(const JoinedGroups& joined, const std::vector<FusedGroup>& groups) {
+Status PlanBuilder::AddJoined(const JoinedGroups& joined) {
   const Status status = AddAttention(joined.whole);
   if (status.ok() || status.code() != StatusCode::kUnsupported) return status;
-  for (std::size_t part : joined.parts) TW_RETURN_IF_ERROR(AddGroup(groups, part));
+  for (std::size_t part : joined.parts) TW_RETURN_IF_ERROR(AddGroup(part));
   return Status();
 }
 
@@ -367,8 +367,8 @@ Status PlanBuilder::AddRecurrence(const FusedGroup& group) {
   return Status();
 }
 
-Status PlanBuilder::AddGroup(const std::vector<FusedGroup>& groups, std::size_t number) {
-  const FusedGroup& group = groups[number];
+Status PlanBuilder::AddGroup(std::size_t number) {
+  const FusedGroup& group = groups_[number];
   layout_ = layouts_.empty() ? nullptr : &layouts_[number];
   if (device_.leaves_to_host) return AddPlaced(group);
   if (group.alias) return AddAlias(group);
@@ -406,35 +406,25 @@ Status PlanBuilder::FinishOutputs() {
 
 Result<Plan> PlanBuilder::Build() {
   if (device_.leaves_to_host) TW_RETURN_IF_ERROR(CheckContents());
-  auto groups = FuseGroups(graph_, FuseRuleFor(options_.target, options_.fuse_residuals));
-  TW_RETURN_IF_ERROR(groups);
-  if (!device_.leaves_to_host) {
-    auto wide = WidenHalf(std::move(plan_.graph), *std::move(groups));
-    TW_RETURN_IF_ERROR(wide);
-    plan_.graph = std::move(wide->graph);
-    groups = std::move(wide->groups);
-    forms_.resize(graph_.nodes().size());
-  }
   TW_RETURN_IF_ERROR(AddInputs());
   if (device_.machine_code) {
-    auto choice = ChooseLayouts(graph_, *groups, options_);
+    auto choice = ChooseLayouts(graph_, groups_, options_);
     TW_RETURN_IF_ERROR(choice);
     layouts_ = std::move(choice->groups);
     plan_.layouts = choice->report;
   }
   std::map<std::size_t, const JoinedGroups*> joined;  // by their parts
   const std::vector<JoinedGroups> attention =
-      device_.machine_code ? FindAttention(graph_, *groups) : std::vector<JoinedGroups>();
+      device_.machine_code ? FindAttention(graph_, groups_) : std::vector<JoinedGroups>();
   for (const JoinedGroups& each : attention) {
     for (std::size_t part : each.parts) joined[part] = &each;
   }
-  for (std::size_t i = 0; i < groups->size(); ++i) {
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
     const auto whole = joined.find(i);
     if (whole != joined.end() && whole->second->parts.back() != i) continue;
-    const Status status =
-        whole == joined.end() ? AddGroup(*groups, i) : AddJoined(*whole->second, *groups);
+    const Status status = whole == joined.end() ? AddGroup(i) : AddJoined(*whole->second);
     if (!status.ok()) {
-      return status.WithContext(OriginsOf(graph_, (*groups)[i]));
+      return status.WithContext(OriginsOf(graph_, groups_[i]));
     }
   }
   TW_RETURN_IF_ERROR(FinishOutputs());
@@ -471,30 +461,14 @@ Result<Plan> MakePlan(Graph graph, const CompileOptions& options,
                       const std::vector<StreamKernel>* streams) {
   if (DeviceTraitsOf(options.target).leaves_to_host)
     TW_RETURN_IF_ERROR(CheckDesign(options.target));
-  auto own = GraphFor(std::move(graph), options.target);
-  TW_RETURN_IF_ERROR(own);
-  auto optimized = Optimize(*std::move(own));
-  TW_RETURN_IF_ERROR(optimized);
-  auto plan = PlanBuilder(*std::move(optimized), options, streams).Build();
+  auto network =
+      Partition(std::move(graph), PartitionRuleFor(options.target, options.fuse_residuals));
+  TW_RETURN_IF_ERROR(network);
+  auto plan = PlanBuilder(*std::move(network), options, streams).Build();
   TW_RETURN_IF_ERROR(plan);
   TW_RETURN_IF_ERROR(CheckPlan(*plan));
   TW_RETURN_IF_ERROR(CheckLimit(*plan, options));
   return plan;
-}
-
-Result<Graph> GraphFor(Graph graph, const Target& target) {
-  if (!DeviceTraitsOf(target).machine_code) return UnrollRecurrences(std::move(graph));
-  auto split = SplitTransposed(std::move(graph));
-  TW_RETURN_IF_ERROR(split);
-  // Elsewhere there is nothing to gain, and records would be of fewer networks.
-  const auto features = FeaturesOf(target);
-  if (!features.ok() || !features->has_saturating_dot()) return split;
-  return StateNarrowWeights(*std::move(split));
-}
-
-FuseRule FuseRuleFor(const Target& target, bool fuse_residuals) {
-  if (!DeviceTraitsOf(target).leaves_to_host) return FuseRule::kWide;
-  return fuse_residuals ? FuseRule::kResiduals : FuseRule::kNarrow;
 }
 
 }  // namespace tilewright

@@ -10,7 +10,7 @@
 #include "src/compiler/plan/group_kernel.h"
 #include "src/compiler/plan/layouts.h"
 #include "src/compiler/plan/plan.h"
-#include "src/graph/passes/passes.h"
+#include "src/graph/partition/partition.h"
 #include "src/target/device.h"
 #include "src/tensor/kernel_signature.h"
 
@@ -19,13 +19,15 @@ namespace tilewright {
 /// Walks the groups of a graph in order and writes down steps, buffers, constants and kernels.
 class PlanBuilder {
  public:
-  /// graph: optimized. options, streams: outlive this; see MakePlan.
-  PlanBuilder(Graph graph, const CompileOptions& options, const std::vector<StreamKernel>* streams)
+  /// network: by PartitionRuleFor. options, streams: outlive this; see MakePlan.
+  PlanBuilder(GraphWithGroups network, const CompileOptions& options,
+              const std::vector<StreamKernel>* streams)
       : options_(options),
         device_(DeviceTraitsOf(options.target)),
         streams_(streams),
-        forms_(graph.nodes().size()) {
-    plan_.graph = std::move(graph);
+        groups_(std::move(network.groups)),
+        forms_(network.graph.nodes().size()) {
+    plan_.graph = std::move(network.graph);
     plan_.target = options.target;
     plan_.fuse_residuals = options.fuse_residuals;
   }
@@ -33,7 +35,8 @@ class PlanBuilder {
   PlanBuilder& operator=(const PlanBuilder&) = delete;
   /// Errors: those of Compile.
   Result<Plan> Build();
-  /// After Build: the groups without an anchor that are expressions, with the names of their values.
+  /// After Build: the groups without an anchor that are expressions, with the names of their
+  /// values.
   const std::vector<std::pair<Workload, std::string>>& group_uses() const { return group_uses_; }
 
  private:
@@ -45,7 +48,7 @@ class PlanBuilder {
 
   // Groups (plan.cc).
   Result<Workload> AnchorOf(const FusedGroup& group) const;
-  Status AddGroup(const std::vector<FusedGroup>& groups, std::size_t number);
+  Status AddGroup(std::size_t number);
   Status AddAlias(const FusedGroup& group);
   Status AddAnchor(const FusedGroup& group);
   /// Seconds for the changes of layout that a kernel of this form would need around it.
@@ -64,7 +67,7 @@ class PlanBuilder {
   Status AddListed(const FusedGroup& group, const Form& form, const GroupKernel& kernel,
                    Program program, PlanStep step, const std::string& name);
   /// The groups as one kernel if that can be, else one after the other.
-  Status AddJoined(const JoinedGroups& joined, const std::vector<FusedGroup>& groups);
+  Status AddJoined(const JoinedGroups& joined);
   /// Errors: kUnsupported if it cannot be one kernel.
   Status AddAttention(const FusedGroup& group);
   Form FormForOther(const FusedGroup& group) const;
@@ -124,9 +127,10 @@ class PlanBuilder {
   const CompileOptions& options_;
   const DeviceTraits& device_;
   const std::vector<StreamKernel>* streams_;  // of a bundle; null: they are chosen
+  const std::vector<FusedGroup> groups_;
   std::vector<std::vector<Stored>> forms_;  // by node
-  std::vector<GroupLayout> layouts_;  // of the groups; empty: each follows the one before it
-  const GroupLayout* layout_ = nullptr;  // of the group that is being added
+  std::vector<GroupLayout> layouts_;        // of the groups; empty: each follows the one before it
+  const GroupLayout* layout_ = nullptr;     // of the group that is being added
   std::vector<std::pair<Workload, std::string>> group_uses_;
   std::map<int, int> views_;  // reshaped values that nobody has asked for: what they are views of
   std::map<std::string, int> kernel_numbers_;              // by code

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "src/graph/partition/tasks.h"
 #include "src/graph/passes/passes.h"
 #include "tests/graph/onnx/builder.h"
 

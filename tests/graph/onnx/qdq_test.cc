@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "src/graph/ir/evaluate.h"
+#include "src/graph/partition/tasks.h"
 #include "src/graph/passes/passes.h"
 #include "tests/graph/onnx/builder.h"
 #include "tests/graph/onnx/definitions.h"

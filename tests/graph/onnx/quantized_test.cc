@@ -8,6 +8,7 @@
 
 #include "src/base/random.h"
 #include "src/graph/ir/evaluate.h"
+#include "src/graph/partition/tasks.h"
 #include "src/graph/passes/passes.h"
 #include "tests/graph/onnx/builder.h"
 

@@ -1,9 +1,10 @@
+#include "src/graph/partition/tasks.h"
+
 #include <algorithm>
 #include <map>
 
 #include "src/base/json.h"
 #include "src/graph/passes/alu_group.h"
-#include "src/graph/passes/passes.h"
 
 namespace tilewright {
 namespace {

@@ -1,0 +1,45 @@
+#include "src/graph/partition/partition.h"
+
+#include <utility>
+
+#include "src/target/cpu.h"
+#include "src/target/device.h"
+
+namespace tilewright {
+
+PartitionRule PartitionRuleFor(const Target& target, bool fuse_residuals) {
+  const DeviceTraits& device = DeviceTraitsOf(target);
+  PartitionRule rule;
+  rule.machine_code = device.machine_code;
+  if (device.machine_code) {
+    // Elsewhere there is nothing to gain, and records would be of fewer networks.
+    const auto features = FeaturesOf(target);
+    rule.narrow_weights = features.ok() && features->has_saturating_dot();
+  }
+  rule.wide_half = !device.leaves_to_host;
+  if (device.leaves_to_host) {
+    rule.fuse = fuse_residuals ? FuseRule::kResiduals : FuseRule::kNarrow;
+  }
+  return rule;
+}
+
+Result<Graph> OperatorsOf(Graph graph, const PartitionRule& rule) {
+  auto rewritten =
+      rule.machine_code ? SplitTransposed(std::move(graph)) : UnrollRecurrences(std::move(graph));
+  TW_RETURN_IF_ERROR(rewritten);
+  if (!rule.narrow_weights) return rewritten;
+  return StateNarrowWeights(*std::move(rewritten));
+}
+
+Result<GraphWithGroups> Partition(Graph graph, const PartitionRule& rule) {
+  auto operators = OperatorsOf(std::move(graph), rule);
+  TW_RETURN_IF_ERROR(operators);
+  auto optimized = Optimize(*std::move(operators));
+  TW_RETURN_IF_ERROR(optimized);
+  auto groups = FuseGroups(*optimized, rule.fuse);
+  TW_RETURN_IF_ERROR(groups);
+  if (!rule.wide_half) return GraphWithGroups{*std::move(optimized), *std::move(groups)};
+  return WidenHalf(*std::move(optimized), *std::move(groups));
+}
+
+}  // namespace tilewright
