@@ -17,7 +17,7 @@ programs_of() {
     counting) echo tests/made_up_cases ../../tests/cases.sh ../../scripts/results.sh ../../tests/counting/*.sh ;;
     fuzz) echo tests/fuzz/*_fuzz ;;
     capi) echo tests/capi_tests src/capi/libtilewright.so ../../tests/capi/*.sh ;;
-    packages) echo python_free_cli/tilewright python_free_cli/runner/tilewright-runner src/capi/libtilewright.so ../../packaging/* ../../tests/packages/*.sh ;;
+    packages) echo python_free_cli/tilewright python_free_cli/runner/tilewright-runner src/capi/libtilewright.so ../../packaging/* ../../scripts/package*.sh ../../tests/packages/*.sh ;;
     measure) echo tests/measure_tests tests/measure_test_worker python_free_cli/runner/tilewright-runner ;;
     *) echo "tests/${1}_tests" ;;
   esac

@@ -28,8 +28,9 @@ optional=(libdnnl-dev ccache libjs-chart.js)
 # Fleets of machines: the broker, and its library for the program. tests/program/fleet_test.sh runs one.
 [[ " $* " == *" --with-fleet "* ]] && packages+=(nats-server libnats-dev openssl)
 
-# What shows manual pages, and the shells that packages have completion for.
-[[ " $* " == *" --with-packages "* ]] && packages+=(man-db zsh fish)
+# What makes the portable archive and the wheel, and the empty Debian that they are tested in; what shows
+# manual pages, and the shells that packages have completion for.
+[[ " $* " == *" --with-packages "* ]] && packages+=(patchelf zip unzip zstd debootstrap man-db zsh fish)
 
 missing=()
 for package in "${packages[@]}" "${optional[@]}"; do

@@ -51,6 +51,7 @@ struct MachineProbe {
     std::string missing;  ///< why not
   };
   std::vector<Library> libraries;
+  std::string bundled;  ///< folder of the libraries that come with the program; empty: none do
 };
 
 /// Looks at this machine. store_folder: where records are to be; a file is written there, synced

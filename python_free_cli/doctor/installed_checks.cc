@@ -124,6 +124,9 @@ void LookAtNats(const CheckInput& in, Finding& out) {
                              "/usr/lib/arm-linux-gnueabihf"}) {
     library = library || !in.files.Names(folder, "libnats.so").empty();
   }
+  // The portable archive brings it under a name of its own.
+  library = library || (!in.probe.bundled.empty() &&
+                        !in.files.Names(in.probe.bundled, "libtw-nats.so").empty());
   out.is = fmt::format("nats-server {}, its library {}", server ? "installed" : "not installed",
                        library ? "installed" : "not installed");
   if (server && library) return;

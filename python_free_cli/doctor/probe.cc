@@ -11,6 +11,7 @@
 #include "python_free_cli/doctor/doctor.h"
 #include "src/base/files/file.h"
 #include "src/base/files/unfinished.h"
+#include "src/base/subprocess.h"
 #include "src/runtime/cuda_driver.h"
 #include "src/target/library.h"
 
@@ -89,6 +90,13 @@ MachineProbe ProbeMachine(const std::string& store_folder) {
     const auto version = LibraryVersion(library);
     probe.libraries.push_back({std::string(library.name), version.ok() ? *version : std::string(),
                                version.ok() ? std::string() : version.status().message()});
+  }
+  if (const auto program = ThisProgram(); program.ok()) {
+    const std::filesystem::path beside =
+        std::filesystem::path(*program).parent_path() / "../lib/tilewright";
+    if (std::filesystem::is_directory(beside, failed)) {
+      probe.bundled = beside.lexically_normal().string();
+    }
   }
   return probe;
 }

@@ -30,6 +30,10 @@ for name in $names; do
   compgen -G "debs/${name}_$version-1_*.deb" >/dev/null || fail "no package $name: $(ls debs)"
 done
 
+# What a board lacks, such as LLVM, the runner does without on every machine.
+needs=$(dpkg-deb -f debs/tilewright-runner_*.deb Depends)
+[ -z "$(tr ',' '\n' <<<"$needs" | grep -vE '^ *(libc6|libfmt9) ')" ] || fail "tilewright-runner depends on $needs"
+
 # dpkg's own list of this machine stands for what is installed.
 root=$work/root
 mkdir -p "$root/var/lib/dpkg/"{info,updates,triggers} "$root/var/log"

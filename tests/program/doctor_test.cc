@@ -186,6 +186,21 @@ TEST(DoctorOfTest, AGoodMachineHasNoProblemAndNothingToDo) {
   }
 }
 
+TEST(DoctorOfTest, TheLibraryOfNatsMayComeWithTheProgram) {
+  MadeUpFiles files = GoodFiles();
+  files.erase("/usr/lib/x86_64-linux-gnu/libnats.so.3.4");
+  files["/opt/tilewright/lib/tilewright/libtw-nats.so.3.4"] = "";
+  MachineProbe probe = GoodProbe();
+  for (const bool bundled : {false, true}) {
+    probe.bundled = bundled ? "/opt/tilewright/lib/tilewright" : "";
+    const std::vector<Finding> findings = ExamineMadeUp(files, probe);
+    const auto found = std::ranges::find(findings, "NATS", &Finding::name);
+    ASSERT_NE(found, findings.end());
+    EXPECT_EQ(VerdictName(found->verdict), bundled ? "good" : "note") << found->is;
+    EXPECT_EQ(found->command.empty(), bundled) << found->command;
+  }
+}
+
 TEST(DoctorOfTest, AMachineWithoutFilesIsNoProblem) {
   for (const Finding& finding : ExamineMadeUp({}, GoodProbe())) {
     EXPECT_NE(VerdictName(finding.verdict), "problem") << finding.name << ": " << finding.is;
