@@ -110,7 +110,7 @@ CudaLaunch LaunchFrom(const Json& json, Fields& outer) {
     call.operation = fields.Text("operation");
     call.shape = fields.Integers("shape");
     if (call.shape.size() * sizeof(std::int64_t) != sizeof(TwLibraryShape)) {
-      fields.Fail(Corrupt("message: shape is none of a library's call"));
+      fields.Fail(Corrupt("message: shape has not as many numbers as a library call takes"));
     }
     const auto operands = extents("operands");
     for (std::size_t i = 0; i < operands.size(); ++i) {

@@ -23,8 +23,9 @@ struct SamplingSettings {
   int max_samples = 500;
   /// Settled or not, go on this long: nothing else waits for the runner.
   double patience_seconds = 0;
-  /// Other memory touched before each sample, outside the timed region: what fits a cache of that
-  /// size is no longer in it. 0: none.
+  /// Bytes of a GPU's memory that are overwritten before each sample, outside the timed region, so
+  /// that its cache holds nothing of the kernel. 0: none, as of kernels for CPUs, which take weights
+  /// from afar instead (FarWeights).
   std::int64_t flush_bytes = 0;
   /// Calls shorter than that are not flushed for but batched.
   double flush_above_seconds = 0;

@@ -226,7 +226,9 @@ Status Finder::Prepare(Store::Impl& impl) {
       {&impl.find_workload, "SELECT id FROM workload WHERE key = ?1"},
       {&impl.find_target, "SELECT id FROM target WHERE text = ?1"},
       {&impl.find_raced, "SELECT " + columns +
-                             " FROM best JOIN trial ON trial.id = best.trial"
+                             // A cross join keeps this order: from all trials of a task to its
+                             // winners is a long way.
+                             " FROM best CROSS JOIN trial ON trial.id = best.trial"
                              // A winner is a trial of its task, whatever the row says.
                              " AND trial.workload = best.workload AND trial.target = best.target"
                              " AND trial.device = best.device AND trial.job = best.job"

@@ -17,6 +17,7 @@ constexpr double kTickSeconds = 0.1;
 constexpr double kLookSeconds = 0.4;
 constexpr double kExtendSeconds = 1.2;  // between two words to the broker about a lease, at least
 constexpr double kHeardSeconds = 3;     // a device that was told something has said so by then
+constexpr int kMostUnheard = 2;         // audits; later an order does not go by the queue any more
 constexpr double kYoungSeconds = 2;     // an order may still be on its way to the queue
 // Nobody has looked after the fleet for so long: nothing that was not heard is anybody's fault.
 constexpr double kAbsentSeconds = 1;
@@ -162,6 +163,43 @@ void Dispatcher::PutAgain(OrderBook::Entry& entry) {
   book_.Remove(old);
   aims_.erase(old);
   Put(std::move(order), std::move(aim), ticket);
+}
+
+/// What a queue hands out belongs to whoever asks first. Where that is somebody who never says that
+/// he has it, the order goes past the queue, to a device that does.
+void Dispatcher::PassBy(OrderBook::Entry& entry) {
+  const auto device = Trusted(entry.order);
+  // Below the floor an order gets another number first.
+  if (!device || entry.order.sequence < floor_) return PutAgain(entry);
+  ++counts_.sent_again;
+  book_.MoveToDevice(entry, clock_.MonotonicSeconds());
+  entry.order.token = MakeToken();
+  aims_.at(entry.order.sequence).device = *device;
+  notes_.Limited("somebody takes orders and says nothing: one is said to " + device->ToString());
+  (void)broker_.Say(DirectSubject(settings_.device_class, *device, settings_.job),
+                    Encode(entry.order));
+}
+
+/// The device whose worker has given the least cause for doubt, of those that can do the order.
+std::optional<DeviceName> Dispatcher::Trusted(const Order& order) const {
+  std::optional<DeviceName> best;
+  int least = 0;
+  for (const auto& [name, device] : roster_.devices()) {
+    const bool able = device.here.measures && (order.stage != Stage::kWhole || device.here.builds);
+    if (!able || !Roster::Counts(device)) continue;
+    const auto found = unreliable_.find(name.worker);
+    const int doubts = found == unreliable_.end() ? 0 : found->second;
+    if (best && doubts >= least) continue;
+    best = name;
+    least = doubts;
+  }
+  return best;
+}
+
+void Dispatcher::Doubt(const DeviceName& device) {
+  if (unreliable_.size() < settings_.most_devices || unreliable_.contains(device.worker)) {
+    ++unreliable_[device.worker];
+  }
 }
 
 Status Dispatcher::Submit(Request request) {
@@ -322,6 +360,11 @@ void Dispatcher::Lost(std::uint64_t sequence) {
   OrderBook::Entry* entry = book_.Find(sequence);
   if (entry == nullptr) return;
   const Aim aim = aims_.at(sequence);
+  if (entry->moved) {
+    Doubt(aim.device);
+    book_.MoveToQueue(*entry);
+    if (std::ssize(entry->lost_with) < settings_.most_lost) return PutAgain(*entry);
+  }
   if (entry->direct) {
     if (aim.purpose == Purpose::kBaseline) roster_.MissBaseline(aim.device, aim.kernel);
     if (aim.purpose == Purpose::kRace && racing_.erase(aim.race) > 0) {
@@ -410,6 +453,13 @@ void Dispatcher::HandleCount(const Incoming& incoming) {
          " orders go out again");
   } else if (incoming.waiting + incoming.out >= std::ssize(waiting)) {
     short_audits = 0;
+    for (OrderBook::Entry* entry : waiting) {
+      entry->unheard = incoming.waiting == 0 ? entry->unheard + 1 : 0;
+    }
+    std::erase_if(waiting, [&](const OrderBook::Entry* entry) {
+      return builds || entry->unheard < kMostUnheard;
+    });
+    for (OrderBook::Entry* entry : waiting) PassBy(*entry);
     return;
   } else if (++short_audits < 2) {
     audited_at_ = now - settings_.audit_seconds + 1;  // soon again, to be sure
@@ -418,7 +468,11 @@ void Dispatcher::HandleCount(const Incoming& incoming) {
   short_audits = 0;
   std::vector<std::uint64_t> sequences;
   for (const OrderBook::Entry* entry : waiting) sequences.push_back(entry->order.sequence);
-  for (const std::uint64_t sequence : sequences) PutAgain(*book_.Find(sequence));
+  for (const std::uint64_t sequence : sequences) {
+    OrderBook::Entry& entry = *book_.Find(sequence);
+    const bool again = !gone && !builds && ++entry.unheard >= kMostUnheard;
+    again ? PassBy(entry) : PutAgain(entry);
+  }
 }
 
 void Dispatcher::HandleRefused(const Incoming& incoming) {

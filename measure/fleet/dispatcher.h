@@ -198,6 +198,7 @@ class Dispatcher {
   void Split();
   void Tick();
   void SayJob(double now);
+  void Doubt(const DeviceName& device);
   /// The job's weight, and how urgent it is.
   double WeightNow(double now) const;
   void WatchBroker(double absent);
@@ -209,6 +210,8 @@ class Dispatcher {
   void SetAside(const DeviceName& device, const std::string& why);
   void Audit(double now);
   void PutAgain(OrderBook::Entry& entry);
+  void PassBy(OrderBook::Entry& entry);
+  std::optional<DeviceName> Trusted(const Order& order) const;
   void MayBeKernel(const Candidate& candidate, const Trial& trial, const std::vector<Built>& built);
   void MayCheck(const Candidate& candidate, const DeviceName& device, const Trial& trial,
                 const std::vector<Built>& built);
@@ -239,8 +242,9 @@ class Dispatcher {
     double seconds = 0;
   };
   std::vector<Kernel> kernels_;
-  std::map<std::string, double> best_;  // by task: scaled value of the best trial
-  std::map<std::string, int> accused_;  // by device: checks that found other times
+  std::map<std::string, double> best_;     // by task: scaled value of the best trial
+  std::map<std::string, int> accused_;     // by device: checks that found other times
+  std::map<std::string, int> unreliable_;  // by worker: answers to nothing, and orders not heard of
   std::map<DeviceName, Here> builders_;
   std::map<DeviceName, double> builder_heard_;
   bool split_ = false, queue_broken_ = false, superseded_ = false;

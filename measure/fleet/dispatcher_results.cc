@@ -206,6 +206,7 @@ void Dispatcher::HandleResult(const Incoming& incoming) {
   ++counts_.results;
   const double now = clock_.MonotonicSeconds();
   if (result->epoch != settings_.epoch) {
+    Doubt(device);
     notes_.Limited("refused a result of " + device.ToString() +
                    ": it is of an earlier life of this job");
     return AcknowledgeHandle(result->lease.handle, Verdict::kDone);
@@ -213,6 +214,7 @@ void Dispatcher::HandleResult(const Incoming& incoming) {
   const std::uint64_t sequence = result->lease.sequence;
   switch (book_.Judge(device, result->instance, result->lease, now)) {
     case OrderBook::Judged::kLate:
+      Doubt(device);
       return notes_.Limited("refused a result of " + device.ToString() +
                             ": it does not have the order, or has it no more");
     case OrderBook::Judged::kDouble:

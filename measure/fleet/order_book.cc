@@ -31,6 +31,18 @@ void OrderBook::SendAgain(Entry& entry, double now) {
   entry.queued_at = now;
 }
 
+void OrderBook::MoveToDevice(Entry& entry, double now) {
+  SendAgain(entry, now);
+  entry.direct = entry.moved = true;
+  direct_.insert(entry.order.sequence);
+}
+
+void OrderBook::MoveToQueue(Entry& entry) {
+  entry.direct = entry.moved = false;
+  entry.unheard = 0;
+  direct_.erase(entry.order.sequence);
+}
+
 void OrderBook::Remove(std::uint64_t sequence) {
   entries_.erase(sequence);
   leased_.erase(sequence);
@@ -73,6 +85,7 @@ OrderBook::Heard OrderBook::Hear(const DeviceName& device, const std::string& in
     if (entry->lost_at > 0) longest_loss_ = std::max(longest_loss_, now - entry->lost_at);
     entry->lost_at = 0;
   }
+  entry->unheard = 0;
   entry->started = lease.started;
   entry->heard_at = now;
   return Heard::kHolds;

@@ -19,6 +19,7 @@ class OrderBook {
     Order order;
     std::uint64_t ticket = 0;  ///< the caller's
     bool direct = false;       ///< said to a device, in no queue
+    bool moved = false;        ///< ... from a queue, where nobody spoke for it
     double queued_at = 0;      ///< when it was last put into a queue, or said
 
     bool leased = false;                 ///< somebody has it
@@ -30,6 +31,7 @@ class OrderBook {
     double heard_at = 0;                 ///< when its holder last spoke for it
     double extended_at = 0;              ///< when the broker was last told so
     bool done = false;                   ///< its result was taken, and is not stored yet
+    int unheard = 0;                     ///< audits in a row that found it taken by nobody known
     int refusals = 0;                    ///< by those who had it and would not do it: moments
     double refused_at = 0;               ///< the last of them
     std::vector<std::string> lost_with;  ///< processes of workers that were lost with it
@@ -44,6 +46,9 @@ class OrderBook {
   std::map<std::uint64_t, Entry>& entries() { return entries_; }
   /// The order goes out once more: what earlier deliveries say does not count any more.
   void SendAgain(Entry& entry, double now);
+  /// The same, to one device; and from there back into its queue.
+  void MoveToDevice(Entry& entry, double now);
+  void MoveToQueue(Entry& entry);
 
   enum class Heard : std::uint8_t {
     kHolds,    ///< the sender has it

@@ -136,6 +136,7 @@ Result<std::vector<std::int64_t>> BestImported(const Database& db) {
 
 Result<OutLine> LineOf(const ImportedRecord& record) {
   const std::string what = "imported record " + std::to_string(record.id) + ": ";
+  if (std::string why = WrongImported(record); !why.empty()) return Corrupt(what + why);
   auto task = AutotvmTask::Parse(record.tuple);
   if (!task.ok()) return Corrupt(what + task.status().message());
   LogLine entities;

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "records/autotvm/tuple.h"
-#include "records/sound/rules.h"
 #include "records/sqlite.h"
 
 namespace tilewright::records {
@@ -100,9 +99,8 @@ struct Reading {
   AutotvmTarget target;
 };
 
-/// workload: of the task; null where nobody knows what it computes.
 Result<std::vector<Reading>> CandidatesOf(const Database& db, std::int64_t task,
-                                          const Workload* workload, const Layer& layer) {
+                                          const Layer& layer) {
   auto targets =
       Statement::Prepare(db, "SELECT DISTINCT target FROM imported WHERE task = ?1 AND error = 0");
   TW_RETURN_IF_ERROR(targets);
@@ -126,10 +124,8 @@ Result<std::vector<Reading>> CandidatesOf(const Database& db, std::int64_t task,
       ImportedRecord record = ReadImported(*best);
       auto target = AutotvmTarget::Parse(record.target);
       if (!target.ok()) break;
-      const double least =
-          workload != nullptr ? LeastSeconds(*workload, target->target) : kLeastSeconds;
       // Taken in by an earlier version, or forged.
-      if (!WrongCosts(record.costs, record.error, least).empty()) continue;
+      if (!WrongImported(record).empty()) continue;
       candidates.push_back({std::move(record), *std::move(target)});
       break;
     }
@@ -246,12 +242,11 @@ Result<AutotvmAnswer> QueryAutotvm(const Store& store, const AutotvmTask& task,
   auto number = TaskNumber(db, task);
   TW_RETURN_IF_ERROR(number);
   AutotvmAnswer answer;
-  const Workload* workload = task.workload.has_value() ? &*task.workload : nullptr;
   std::string searched;
   for (const Layer& layer : *layers) {
     searched += (searched.empty() ? "" : ", then ") + layer.name;
     if (*number < 0) continue;
-    auto candidates = CandidatesOf(db, *number, workload, layer);
+    auto candidates = CandidatesOf(db, *number, layer);
     TW_RETURN_IF_ERROR(candidates);
     const Match match = MatchOf(*candidates, target);
     if (match.candidate == nullptr) continue;

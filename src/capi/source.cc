@@ -123,9 +123,8 @@ void Source::CloseConnections() {
   watch_.reset();
 }
 
-/// Watches the store again; what it looked at before is told as a change. state_mutex_ is held.
-Status Source::WatchAgain() {
-  if (!lost_watch_) return {};
+/// Watches the file that has the path now. state_mutex_ is held.
+Status Source::Rewatch() {
   auto watch = records::StoreWatch::Open(file_path_);
   TW_RETURN_IF_ERROR(watch);
   auto stamp = watch->Look();
@@ -133,6 +132,13 @@ Status Source::WatchAgain() {
   watch_ = *std::move(watch);
   stamp_ = *stamp;
   lost_watch_ = false;
+  return {};
+}
+
+/// Watches the store again; what it looked at before is told as a change. state_mutex_ is held.
+Status Source::WatchAgain() {
+  if (!lost_watch_) return {};
+  TW_RETURN_IF_ERROR(Rewatch());
   ++generation_;
   return {};
 }
@@ -210,15 +216,7 @@ Status Source::LookAgain(const FileState& state) {
 /// Watches the file that has the path now; connections opened before are closed at their next use.
 /// state_mutex_ is held.
 Status Source::OpenAgain() {
-  if (watch_.has_value() || lost_watch_) {
-    auto watch = records::StoreWatch::Open(file_path_);
-    TW_RETURN_IF_ERROR(watch);
-    auto stamp = watch->Look();
-    TW_RETURN_IF_ERROR(stamp);
-    watch_ = *std::move(watch);
-    stamp_ = *stamp;
-    lost_watch_ = false;
-  }
+  if (watch_.has_value() || lost_watch_) TW_RETURN_IF_ERROR(Rewatch());
   Content next = *content_;
   ++next.file;
   content_ = std::make_shared<const Content>(std::move(next));

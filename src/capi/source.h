@@ -101,6 +101,7 @@ class Source {
 
   Status LookAgain(const FileState& state);
   Status OpenAgain();
+  Status Rewatch();
   Status WatchAgain();
   Status LookForSuccessor();
   Result<Connection> Take(const Content& content);

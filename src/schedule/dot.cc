@@ -96,12 +96,28 @@ Expr StripZeroTaps(const Expr& product, std::vector<Expr>* conditions) {
 Expr StripNeutralTaps(const ComputeOp& op, std::vector<Expr>* conditions) {
   const Expr& body = op.body;
   if (op.combiner == Combiner::kSum) return StripZeroTaps(body, conditions);
-  if (op.combiner != Combiner::kMax || body->kind != ExprKind::kSelect ||
-      Loads(body->args[0]) || !IsLeast(body->args[2])) {
+  if (op.combiner != Combiner::kMax || body->kind != ExprKind::kSelect || Loads(body->args[0]) ||
+      !IsLeast(body->args[2])) {
     return body;
   }
   AppendConjuncts(body->args[0], conditions);
   return body->args[1];
+}
+
+Expr NeutralOf(Combiner combiner, DataType dtype) {
+  if (combiner == Combiner::kSum) return MakeConst(dtype, 0);
+  if (combiner == Combiner::kProduct) return MakeConst(dtype, 1);
+  const bool max = combiner == Combiner::kMax;
+  if (dtype.is_float()) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    return MakeFloat(dtype, max ? -infinity : infinity);
+  }
+  const bool is_unsigned = dtype.code == TypeCode::kUInt;
+  // All ones is the largest unsigned and, shifted right, the largest signed integer.
+  const std::int64_t largest =
+      is_unsigned ? -1 : static_cast<std::int64_t>(~std::uint64_t{0} >> (65 - dtype.bits));
+  const std::int64_t smallest = is_unsigned ? 0 : -largest - 1;
+  return MakeInt(dtype, max ? smallest : largest);
 }
 
 std::optional<ProductTypes> TypesOfIntrinsic(std::string_view name) {

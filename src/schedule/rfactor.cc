@@ -1,6 +1,8 @@
 // Splitting a reduction into partial results, one per position inside the split.
 
+#include "src/base/math.h"
 #include "src/ir/visit.h"
+#include "src/schedule/dot.h"
 #include "src/schedule/schedule.h"
 
 namespace tilewright {
@@ -13,8 +15,8 @@ StageId Schedule::RFactor(StageId stage, int reduction, std::int64_t factor) {
   if (!this->stage(stage).relations.empty()) reason = "its loops are split or fused already";
   if (reduction < 0 || r >= whole.reduce_axes.size()) {
     reason = "no reduction axis " + std::to_string(reduction);
-  } else if (factor < 1 || whole.reduce_axes[r].extent % factor != 0) {
-    reason = "factor " + std::to_string(factor) + ", expected a divisor of " +
+  } else if (factor < 1 || factor > whole.reduce_axes[r].extent) {
+    reason = "factor " + std::to_string(factor) + ", expected 1 to " +
              std::to_string(whole.reduce_axes[r].extent);
   }
   if (!reason.empty()) {
@@ -36,14 +38,20 @@ StageId Schedule::RFactor(StageId stage, int reduction, std::int64_t factor) {
   const Axis& split = whole.reduce_axes[r];
   const Axis lane{MakeVar(split.var->name + ".lane"), factor, false};
   partial.op.axes.push_back(lane);
+  Expr inside;
   for (const Axis& axis : whole.reduce_axes) {
     const bool is_split = axis.var.Same(split.var);
     const Expr var = MakeVar(axis.var->name);
-    partial.op.reduce_axes.push_back({var, is_split ? axis.extent / factor : axis.extent, true});
-    substitution.emplace_back(axis.var.get(), is_split ? var * Expr(factor) + lane.var : var);
+    const std::int64_t extent = is_split ? CeilDiv(axis.extent, factor) : axis.extent;
+    const Expr position = is_split ? var * Expr(factor) + lane.var : var;
+    partial.op.reduce_axes.push_back({var, extent, true});
+    substitution.emplace_back(axis.var.get(), position);
+    if (is_split && extent * factor != axis.extent) inside = Lt(position, Expr(axis.extent));
   }
   partial.op.output = MakeBuffer(partial.op.name, whole.output->dtype, std::move(shape));
-  SetBody(&partial, Substitute(whole.body, substitution));
+  Expr body = Substitute(whole.body, substitution);
+  if (inside) body = MakeSelect(inside, body, NeutralOf(whole.combiner, body.dtype()));
+  SetBody(&partial, std::move(body));
 
   StageInfo& info = Mutable(stage);
   partial.skip_zero_taps = std::exchange(info.skip_zero_taps, false);

@@ -101,7 +101,8 @@ class Schedule {
   StageId CacheRead(std::string_view buffer, Scope scope, StageId reader);
   /// A new stage of partial results: reduction axis `reduction` of the stage, cut into steps of
   /// `factor`, leaves one partial result per position inside a step, on a new innermost spatial
-  /// axis of the new stage; `stage` then combines those. Call before splitting.
+  /// axis of the new stage; `stage` then combines those. Where the factor is no divisor, the last
+  /// step takes what changes nothing behind the end. Call before splitting.
   StageId RFactor(StageId stage, int reduction, std::int64_t factor);
   void SetScope(StageId stage, Scope scope);
   /// Zero padding by `select(inside, load, 0)` as a factor of a sum of products, or the padding of

@@ -112,6 +112,11 @@ class AttentionScheduler {
       if (op.combiner != Combiner::kNone || HasCalls(op.body)) continue;
       if (id == chances_ || id == keys_ || id == values_ || id == order.back()) continue;
       const bool moves = op.body->kind == ExprKind::kLoad;
+      // A number for each row would be computed again for each element.
+      if (op.body->kind == ExprKind::kDiv &&
+          op.output->elements() < Op(chances_).output->elements()) {
+        continue;
+      }
       if (moves || ReadersOf(id).size() == 1) schedule_.ComputeInline(id);
     }
   }
@@ -140,7 +145,9 @@ class AttentionScheduler {
 
   /// The stages from the scores to the chances, each of which works on their rows.
   bool FindRows() {
-    SumInLanes(schedule_, lanes_, Op(scores_).output->elements() / Op(scores_).axes.back().extent);
+    // Sums of all rows of a block are in registers at once, so they are one vector each.
+    const ComputeOp& scores = Op(scores_);
+    SumInLanes(schedule_, lanes_, scores.output->elements() / scores.axes.back().extent, 1);
     bool max = false;
     for (StageId id : schedule_.order()) {
       const bool product = id == sum_ || id == seen_sum_ || id == result_;

@@ -103,16 +103,43 @@ std::int64_t RowFinder::ElementsOfRow(StageId stage) const {
   return elements;
 }
 
-void SumInLanes(Schedule& schedule, std::int64_t lanes, std::int64_t rows) {
+namespace {
+
+/// Elements that `extent` is cut into steps of: so many vectors that have no tail, or one.
+std::int64_t PartsOf(std::int64_t extent, std::int64_t lanes, std::int64_t vectors) {
+  for (std::int64_t width = lanes; width > 1 && 2 * width >= lanes; width /= 2) {
+    for (std::int64_t count = vectors; count > 0; --count) {
+      if (extent % (count * width) == 0 && extent > count * width) return count * width;
+    }
+  }
+  const std::int64_t divisor = LargestDivisor(extent, lanes);
+  if (2 * divisor > lanes) return divisor;
+  return lanes * (extent >= 4 * vectors * lanes ? vectors : 1);
+}
+
+}  // namespace
+
+void SumInLanes(Schedule& schedule, std::int64_t lanes, std::int64_t rows, std::int64_t vectors) {
   const std::vector<StageId> order = schedule.order();
   for (const StageId id : order) {
     const ComputeOp& op = schedule.stage(id).op;
     if (op.combiner == Combiner::kNone || op.reduce_axes.empty()) continue;
     if (op.output->elements() > rows) continue;
+    const int last = static_cast<int>(op.reduce_axes.size()) - 1;
     const std::int64_t extent = op.reduce_axes.back().extent;
-    const std::int64_t parts = LargestDivisor(extent, lanes);
-    if (extent <= lanes || 2 * parts <= lanes) continue;
-    schedule.RFactor(id, static_cast<int>(op.reduce_axes.size()) - 1, parts);
+    std::int64_t parts = extent;
+    if (extent > lanes) {
+      parts = PartsOf(extent, lanes, vectors);
+    } else if (extent < 4 || lanes % extent != 0) {
+      continue;
+    }
+    if (extent > lanes || last > 0) schedule.RFactor(id, last, parts);
+    // Of whole vectors first; one lane after the other would wait for the one before.
+    if (parts > lanes) {
+      parts = parts % lanes == 0 ? lanes : lanes / 2;
+      schedule.RFactor(id, 0, parts);
+    }
+    for (; parts > 2 && parts % 2 == 0; parts /= 2) schedule.RFactor(id, 0, parts / 2);
   }
 }
 
@@ -129,7 +156,26 @@ void ScheduleInRow(Schedule& s, StageId stage, const RowAxes& rows, std::int64_t
   if (elements.empty() || s.Extent(elements.back()) == 1) return;
   LoopId lane = elements.back();
   elements.pop_back();
-  if (s.Extent(lane) > lanes) {
+  const std::int64_t extent = s.Extent(lane);
+  // A few vectors of sums stay in registers while the loop goes over the row once.
+  const bool sums = op.combiner != Combiner::kNone && op.reduce_axes.back().extent > 2;
+  const std::int64_t width = extent % lanes == 0 ? lanes : lanes / 2;
+  if (sums && extent > lanes && extent % width == 0 && extent / width <= kMostVectorsOfSums) {
+    const auto [vector, inner] = s.Split(stage, lane, width, Tail::kPeel);
+    order.push_back(vector);
+    s.Unroll(stage, vector);
+    lane = inner;
+  } else if (sums && extent <= lanes && !elements.empty()) {
+    LoopId vector = elements.back();
+    elements.pop_back();
+    if (s.Extent(vector) > kMostVectorsOfSums) {
+      const auto [chunk, inner] = s.Split(stage, vector, kMostVectorsOfSums - 1, Tail::kPeel);
+      elements.push_back(chunk);
+      vector = inner;
+    }
+    order.push_back(vector);
+    s.Unroll(stage, vector);
+  } else if (extent > lanes) {
     const auto [chunk, inner] = s.Split(stage, lane, lanes, Tail::kPeel);
     elements.push_back(chunk);
     lane = inner;
@@ -178,7 +224,7 @@ std::optional<Schedule> ScheduleRows(Schedule schedule, int inside, std::int64_t
   if (length < 2 || !RowsKeepThreadsBusy(rows, length, target)) return std::nullopt;
   if (inside > 1 && !HasNumberPerRow(schedule, rows)) return std::nullopt;
   InlineRows(schedule);
-  SumInLanes(schedule, lanes, rows);
+  SumInLanes(schedule, lanes, rows, kMostVectorsOfSums);
   std::vector<StageId> order = schedule.order();
   std::erase_if(order, [&](StageId id) { return IsInline(schedule, id); });
   RowFinder finder(schedule, order, inside);

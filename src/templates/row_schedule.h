@@ -57,8 +57,11 @@ class RowFinder {
 void InlineRows(Schedule& schedule);
 /// Whether some stage makes one number of each of so many rows.
 bool HasNumberPerRow(const Schedule& schedule, std::int64_t rows);
-/// Gives reductions to one number for each of `rows` rows (or fewer) a vector of parts.
-void SumInLanes(Schedule& schedule, std::int64_t lanes, std::int64_t rows);
+/// Vectors of sums that ScheduleInRow keeps in registers.
+inline constexpr std::int64_t kMostVectorsOfSums = 5;
+/// Gives reductions to one number for each of `rows` rows (or fewer) up to `vectors` vectors of
+/// parts, and combines those by halves.
+void SumInLanes(Schedule& schedule, std::int64_t lanes, std::int64_t rows, std::int64_t vectors);
 /// The loops of a stage inside a row: rows, reductions, then the elements in vectors.
 void ScheduleInRow(Schedule& schedule, StageId stage, const RowAxes& rows, std::int64_t lanes);
 

@@ -202,7 +202,7 @@ struct SpiedWorker {
 
 class AttackedFleet {
  public:
-  AttackedFleet() {
+  explicit AttackedFleet(double meet_seconds = 0.5) {
     users = {{"alice", "tuner", "", ""}, {"w1", "worker", "", ""},  {"w2", "worker", "", ""},
              {"g1", "worker", "", ""},   {"b1", "builder", "", ""}, {"mallory", "tuner", "", ""},
              {"evil", "builder", "", ""}};
@@ -233,8 +233,7 @@ class AttackedFleet {
     listener = hub.Connect();
     (void)listener->Subscribe("tw.result.mallory.>");
     SayMallory();
-    constexpr double kMeetSeconds = 0.5;
-    Run(kMeetSeconds);
+    Run(meet_seconds);
   }
 
   void AddWorker(const std::string& name, const std::string& target,

@@ -21,17 +21,23 @@ struct Attempt {
   std::function<void(AttackedFleet&)> attack;
   /// The attack may keep honest work from being done, but not make it wrong.
   bool may_stall = false;
-  std::uint64_t trials = 24;  // honest ones, after the attack
+  std::uint64_t trials = 24;   // honest ones, after the attack
+  bool may_be_silent = false;  // there is nothing to refuse
 };
 
-void Check(const Attempt& attempt) {
+/// When things happen, against the periods in which members ask and speak.
+struct Phase {
+  double meet_seconds = 0.5;  // before the attack
+  double attack_seconds = 0.5;
+};
+
+void Check(const Attempt& attempt, Phase phase = {}) {
   SCOPED_TRACE(attempt.name);
-  AttackedFleet fleet;
+  AttackedFleet fleet(phase.meet_seconds);
   const std::size_t quiet = fleet.AllNotes().size();
   const int refused = fleet.refused(), started = fleet.started();
   attempt.attack(fleet);
-  constexpr double kAttackSeconds = 0.5;
-  fleet.Run(kAttackSeconds);
+  fleet.Run(phase.attack_seconds);
   const bool ran = fleet.started() > started;
   SubmitMadeUp(*fleet.tuner, 0, attempt.trials);
   fleet.Finish(attempt.may_stall ? 5 : 30);
@@ -40,7 +46,7 @@ void Check(const Attempt& attempt) {
   }
   const bool said = fleet.refused() > refused || fleet.AllNotes().size() > quiet;
   const bool done = ran || fleet.AnswersToMallory() > 0;  // what may be asked for was done
-  EXPECT_TRUE(said || done) << "nobody says that it was refused";
+  EXPECT_TRUE(said || done || attempt.may_be_silent) << "nobody says that it was refused";
   if (const Trial* served = fleet.Served()) {
     EXPECT_EQ(served->value, MadeUpBench::ValueOf(served->candidate));
   }
@@ -276,6 +282,7 @@ struct EvilDevice {
       trial.value = MadeUpBench::ValueOf(order->candidates[0]);
       trial.samples = {trial.value};
       result.trials = {trial};
+      if (!change) continue;  // it says nothing
       change(result);
       (void)broker.Say(ResultSubject(order->job, {"evil", "d0"}), Encode(result));
     }
@@ -324,6 +331,16 @@ std::vector<Attempt> HostileDevices() {
                  result.refusal = "\x1b[2J no";
                }),
   };
+}
+
+/// Devices that take orders of a queue and keep them: nobody is heard of who has them. Their
+/// answers are to others, so that the tuner may even take the delivery for one that is over.
+std::vector<Attempt> KeptOrders() {
+  Attempt silent = EvilRuns("nothing", nullptr);
+  silent.may_be_silent = true;
+  return {silent, EvilRuns("of an earlier life", [](OrderResult& result) { --result.epoch; }),
+          EvilRuns("of another order", [](OrderResult& result) { ++result.lease.sequence; }),
+          EvilRuns("without its token", [](OrderResult& result) { result.lease.token = "T"; })};
 }
 
 std::string GiantResult() {
@@ -633,6 +650,18 @@ TEST(FleetAttack, WithABuildersKey) {
   for (const Attempt& attempt : OthersWithABuildersKey()) Check(attempt);
   for (const Attempt& attempt : HostileBuilders()) Check(attempt);
   for (const Attempt& attempt : HostileDevices()) Check(attempt);
+}
+
+// Whoever asks a queue in step with its leases gets the same order again and again. It does not
+// stay there, whatever the phase.
+TEST(FleetAttack, NobodyKeepsAnOrderFromOthers) {
+  for (const double meet : {0.3, 0.5}) {
+    for (const double attack : {0.1, 0.3, 0.5}) {
+      SCOPED_TRACE(meet);
+      SCOPED_TRACE(attack);
+      for (const Attempt& attempt : KeptOrders()) Check(attempt, {meet, attack});
+    }
+  }
 }
 
 }  // namespace

@@ -619,6 +619,32 @@ TEST_F(AutotvmImportTest, CostsThatNobodyCanHaveMeasuredAreRefused) {
               testing::ElementsAre(HasSubstr("a cost of -1 s")));
 }
 
+// Each field of a row that is served goes by its digest: a lower cost beside the costs that were
+// measured would win, and other values would be another schedule.
+TEST_F(AutotvmImportTest, RowsThatWereChangedAreNeitherServedNorExported) {
+  for (const char* change :
+       {"cost = 3e-12", "costs = x'fca9f1d24d62503f', cost = 0.001",
+        "entities = '[[\"tile_ic\",\"sp\",[-1,1]],[\"tile_oc\",\"sp\",[-1,4]]]'"}) {
+    SCOPED_TRACE(change);
+    std::filesystem::remove(Path("r.db"));
+    Store store = Open("r.db");
+    Import(store,
+           {WriteLog("a.log", {ConvLine(8, 3, "0.002"), ConvLine(16, 3, "0.003", "101.5")})});
+    const Database& db = Store::DatabaseOf(store);
+    const std::string update = std::string("UPDATE imported SET ") + change + " WHERE id = 2";
+    ASSERT_TRUE(db.Execute(update.c_str()).ok());
+    const auto answer = QueryAutotvm(store, *AutotvmTask::Parse(kConvTuple),
+                                     *AutotvmTarget::Parse("llvm -mcpu=core-avx2"), "");
+    ASSERT_TRUE(answer.ok()) << answer.status().message();
+    ASSERT_TRUE(answer->record.has_value());
+    EXPECT_EQ(answer->record->cost, 0.002);
+    const auto exported = ExportAutotvm(BuiltInTemplates(), store, {.best = false},
+                                        [](std::string_view) -> Status { return {}; });
+    ASSERT_FALSE(exported.ok());
+    EXPECT_THAT(exported.status().message(), HasSubstr("imported record 2: its"));
+  }
+}
+
 TEST_F(AutotvmImportTest, LogsOfOtherFormatsAreRefusedByName) {
   Store store = Open("r.db");
   const auto of_format = [](const std::string& version) {

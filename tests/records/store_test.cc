@@ -143,6 +143,31 @@ TEST_F(StoreTest, QueryAnswersTheFastestVerifiedTrial) {
   EXPECT_THAT(answer->explanation, testing::HasSubstr("fastest verified trial"));
 }
 
+// Whatever else was measured of a task, an answer takes a few steps: not one for each trial.
+TEST_F(StoreTest, AQueryTakesAsLongWithManyTrialsAsWithFew) {
+  Store store = OpenForWriting();
+  auto job = store.OpenJob("job", "{}", 7);
+  ASSERT_TRUE(job.ok());
+  const auto steps_with = [&](std::int64_t first, std::int64_t end) {
+    std::vector<Trial> trials;
+    for (std::int64_t i = first; i < end; ++i)
+      trials.push_back(SampleTrial(i, 0.002 + 1e-6 * static_cast<double>(i)));
+    EXPECT_TRUE(store.Append(job->id, trials, {}).ok());
+    EXPECT_TRUE(store.Query(BuiltInTemplates(), SampleConv(), SampleTarget(), SampleDevice()).ok());
+    int steps = 0;
+    const auto count = [](void* counter) { return ++*static_cast<int*>(counter), 0; };
+    sqlite3* db = Store::DatabaseOf(store).get();
+    sqlite3_progress_handler(db, 1, count, &steps);
+    const auto answer =
+        store.Query(BuiltInTemplates(), SampleConv(), SampleTarget(), SampleDevice());
+    sqlite3_progress_handler(db, 0, nullptr, nullptr);
+    EXPECT_TRUE(answer.ok() && answer->record.has_value());
+    return steps;
+  };
+  const int few = steps_with(0, 3);
+  EXPECT_LE(steps_with(3, 200), few + 20);
+}
+
 TEST_F(StoreTest, WinnerOfARaceComesBeforeALuckySingleTrial) {
   Store store = OpenForWriting();
   const std::int64_t job = store.OpenJob("job", "{}", 7)->id;

@@ -80,7 +80,9 @@ void RandomSchedule(Schedule* schedule, Random* random) {
   if (schedule->HasStage("matmul") && Chance(random, 25)) {
     const StageId c = schedule->Stage("matmul");
     const std::int64_t depth = schedule->Extent(schedule->ReductionAxis(c, 0));
-    schedule->RFactor(c, 0, depth % 3 == 0 ? 3 : depth % 2 == 0 ? 2 : 1);
+    const std::int64_t divisor = depth % 3 == 0 ? 3 : depth % 2 == 0 ? 2 : 1;
+    const auto any = 1 + random->Below(static_cast<std::uint64_t>(depth));
+    schedule->RFactor(c, 0, Chance(random, 50) ? divisor : static_cast<std::int64_t>(any));
   }
   if (Chance(random, 40)) {
     const StageId last = schedule->order().back();

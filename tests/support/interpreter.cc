@@ -274,6 +274,7 @@ Scalar Interpreter::Call(const Expr& expr) {
   if (name == "abs") return {0, std::fabs(a)};
   if (name == "softplus")
     return {0, a < 0 ? std::log1p(std::exp(a)) : a + std::log1p(std::exp(-a))};
+  if (name == "sigmoid") return {0, 1 / (1 + std::exp(-a))};
   if (name == "log1p") return {0, std::log1p(a)};
   if (name == "expm1") return {0, std::expm1(a)};
   if (name == "sin") return {0, std::sin(a)};

@@ -165,7 +165,7 @@ class ModelDrawer {
   // --- steps -----------------------------------------------------------------------------------
   void Step() {
     const Drawn x = Any();
-    switch (Pick(long_rows_ ? 6 : 14)) {
+    switch (Pick(long_rows_ ? 6 : 17)) {
       case 0:
         return Keep(Rows(x));
       case 1:
@@ -188,6 +188,12 @@ class ModelDrawer {
         return Keep(ProductOf(x));
       case 12:
         return Keep(Chosen(x));
+      case 13:
+        return Keep(OfBranches(x));
+      case 14:
+        return Keep(Resized(x));
+      case 15:
+        return Keep(Chance(50) ? Suppressed() : Moved(x));
       default:
         return Keep(Moved(x));
     }
@@ -456,6 +462,97 @@ class ModelDrawer {
       builder_.Node("Less", {x.name, Scalar(x.dtype, 1)}, {condition.name});
     }
     return Node("Where", {condition.name, x.name, other.name}, x.dtype, x.shape);
+  }
+
+  /// A condition that follows from constants or from the shape of a value.
+  std::string KnownCondition(const Drawn& x) {
+    std::string number = Scalar(kFloat32, static_cast<double>(Pick(9)) / 2);
+    if (Rank(x) > 0 && Chance(40)) {
+      const Drawn shape = Node("Shape", {x.name}, kInt64, {std::ssize(x.shape)});
+      const Drawn size = Node("Gather", {shape.name, Scalar(kInt64, 0)}, kInt64, {});
+      number = Cast(size, kFloat32).name;
+    }
+    for (std::int64_t more = Pick(3); more > 0; --more) {
+      const std::string other = Scalar(kFloat32, static_cast<double>(1 + Pick(8)) / 4);
+      constexpr const char* kBinary[] = {"Add", "Mul", "Div", "Max"};
+      number = Node(OneOf(kBinary), {number, other}, kFloat32, {}).name;
+    }
+    const std::string limit = Scalar(kFloat32, static_cast<double>(Pick(9)) / 2);
+    const Drawn less = Node(Chance(50) ? "Less" : "Greater", {number, limit}, kBool, {});
+    return Chance(30) ? Node("Not", {less.name}, kBool, {}).name : less.name;
+  }
+
+  /// What one of two branches makes of a value, by a condition that is known while reading.
+  Drawn OfBranches(const Drawn& x) {
+    const std::string condition = KnownCondition(x);
+    Drawn made = Node("If", {condition}, x.dtype, x.shape);
+    auto& graph = *builder_.proto().mutable_graph();
+    auto& node = *graph.mutable_node(graph.node_size() - 1);
+    for (const char* branch : {"then_branch", "else_branch"}) {
+      auto* attribute = node.add_attribute();
+      attribute->set_name(branch);
+      attribute->set_type(onnx::AttributeProto::GRAPH);
+      onnx::GraphProto& body = *attribute->mutable_g();
+      std::string last = x.name;
+      for (std::int64_t more = Pick(3); more > 0; --more) {
+        constexpr const char* kBinary[] = {"Add", "Mul", "Sub"};
+        const std::string next = Name();
+        AddTo(body, OneOf(kBinary), {last, x.name}, next);
+        last = next;
+      }
+      body.add_output()->set_name(last);
+    }
+    return made;
+  }
+
+  /// Larger or smaller in the last dimensions, by a scale that constants give.
+  Drawn Resized(const Drawn& x) {
+    if (Rank(x) < 3 || (!IsReal(x) && x.dtype.bits != 8)) return Moved(x);
+    constexpr double kScales[] = {0.5, 0.75, 1, 1.5, 2, 3};
+    Tensor left(TensorType{{std::ssize(x.shape)}, kFloat32}), right = left.Clone();
+    Ints shape = x.shape;
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      double scale = i + 2 < shape.size() ? 1 : OneOf(kScales);
+      if (static_cast<double>(shape[i]) * scale < 1) scale = 1;
+      const double part = Chance(50) ? 2 : 0.25;  // exact
+      left.Set(static_cast<std::int64_t>(i), scale * part);
+      right.Set(static_cast<std::int64_t>(i), part);
+      shape[i] = static_cast<std::int64_t>(static_cast<double>(shape[i]) * scale);
+    }
+    if (Product(shape) > 100'000) return Moved(x);
+    const Drawn scales =
+        Node("Div", {Constant(left), Constant(right)}, kFloat32, {left.elements()});
+    Drawn made = Node("Resize", {x.name, "", scales.name}, x.dtype, shape);
+    const bool smooth = IsReal(x) && Chance(50);
+    builder_.Text("mode", smooth ? "linear" : "nearest");
+    constexpr const char* kCoordinates[] = {"half_pixel", "asymmetric", "align_corners"};
+    builder_.Text("coordinate_transformation_mode", OneOf(kCoordinates));
+    return made;
+  }
+
+  /// Boxes of an input, without those that lie on better ones. Of computed values the last digit
+  /// would decide.
+  Drawn Suppressed() {
+    const Drawn x = values_[static_cast<std::size_t>(Pick(inputs_))];
+    const std::int64_t classes = 1 + Pick(3), all = Product(x.shape);
+    const std::int64_t boxes = std::min<std::int64_t>(all / (4 + classes), 1 + Pick(40));
+    if (boxes < 1 || x.dtype != kFloat32) return Moved(x);
+    const Drawn flat = Node("Reshape", {x.name, Indices({all})}, x.dtype, {all});
+    const auto part = [&](std::int64_t begin, const Ints& shape) {
+      const Drawn row = Slice(flat, 0, begin, begin + Product(shape));
+      return Node("Reshape", {row.name, Indices(shape)}, x.dtype, shape);
+    };
+    const Drawn corners = part(0, {1, boxes, 4});
+    const Drawn scores = part(4 * boxes, {1, classes, boxes});
+    const std::int64_t most = 1 + Pick(boxes);
+    const Ints shape{classes * std::min(most, boxes), 3};
+    Drawn made =
+        Node("NonMaxSuppression",
+             {corners.name, scores.name, Scalar(kInt64, static_cast<double>(most)),
+              Scalar(kFloat32, 0.25 * static_cast<double>(Pick(4))), Scalar(kFloat32, 0.1)},
+             kInt64, shape);
+    builder_.Int("center_point_box", Pick(2));
+    return made;
   }
 
   Drawn Moved(const Drawn& x) {

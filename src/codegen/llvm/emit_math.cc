@@ -29,6 +29,22 @@ constexpr std::string_view kElementary[] = {
     "exp",  "tanh", "erf",  "log",   "sin",   "cos",   "tan",   "asin",  "acos",
     "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "expm1", "log1p", "softplus"};
 
+/// By the exponential of what is not above 0, which cannot overflow.
+Expr SigmoidByExp(const Expr& x) {
+  const DataType dtype = x.dtype();
+  const Expr one = MakeConst(dtype, 1), zero = MakeConst(dtype, 0);
+  const Expr power = MakeCall(dtype, "exp", {zero - MakeCall(dtype, "abs", {x})});
+  return Div(MakeSelect(Lt(x, zero), power, one), one + power);
+}
+
+/// Whether the value is 0 at most, or NaN.
+bool NeverPositive(const Expr& expr) {
+  if (expr->kind != ExprKind::kMin) return false;
+  return std::ranges::any_of(expr->args, [](const Expr& arg) {
+    return arg->kind == ExprKind::kFloat && arg->float_value <= 0;
+  });
+}
+
 }  // namespace
 
 llvm::Value* FunctionEmitter::FloatConstant(Value* like, double value) {
@@ -41,26 +57,26 @@ llvm::Value* FunctionEmitter::EmitUnaryIntrinsic(llvm::Intrinsic::ID id, Value* 
 
 /// exp(x) = 2^n * p(r) with n = rint(x / ln 2) and r = x - n ln 2 in [-0.347, 0.347]. p is 1 + r +
 /// r^2 q(r), q of degree 4 such that the greatest relative error is least (3.1e-9; what is seen is
-/// rounding). Results that overflow or are denormal come out right.
-llvm::Value* FunctionEmitter::EmitExp(Value* x) {
+/// rounding). Results that overflow or are denormal come out right. A scale that is a power of two
+/// costs nothing: it is a factor of the coefficients.
+llvm::Value* FunctionEmitter::EmitExp(Value* x, ExpForm form) {
   constexpr double kLog2E = 1.44269504088896341;
   // Upper half of ln 2 in few enough bits that n times it is exact, and what is left.
   constexpr double kLn2High = 0.693359375, kLn2Low = -2.12194440054690583e-4;
-  constexpr double kRounder = 12582912.0;        // 1.5 * 2^23: adding it rounds to an integer
-  constexpr double kLow = -104.0, kHigh = 89.0;  // beyond: 0 and infinity
+  constexpr double kRounder = 12582912.0;  // 1.5 * 2^23: adding it rounds to an integer
   auto constant = [&](double value) { return FloatConstant(x, value); };
-  Value* clamped =
-      builder_.CreateSelect(builder_.CreateFCmpOLT(x, constant(kLow)), constant(kLow), x);
-  clamped = builder_.CreateSelect(builder_.CreateFCmpOLT(constant(kHigh), clamped), constant(kHigh),
-                                  clamped);
+  Value* low = constant(form.low);
+  Value* high = constant(form.high);
+  Value* clamped = builder_.CreateSelect(builder_.CreateFCmpOLT(x, low), low, x);
+  clamped = builder_.CreateSelect(builder_.CreateFCmpOLT(high, clamped), high, clamped);
   Value* shifted = MulAdd(clamped, constant(kLog2E), constant(kRounder));
   Value* n = builder_.CreateFSub(shifted, constant(kRounder));
   Value* r = MulAdd(n, constant(-kLn2High), clamped);
   r = MulAdd(n, constant(-kLn2Low), r);
-  Value* p = constant(1.3814540029619042e-3);
+  Value* p = constant(form.scale * 1.3814540029619042e-3);
   for (const double coefficient : {8.368745112752388e-3, 4.166839078652523e-2,
                                    1.6666520399001153e-1, 4.999999343211473e-1, 1.0, 1.0}) {
-    p = MulAdd(p, r, constant(coefficient));
+    p = MulAdd(p, r, constant(form.scale * coefficient));
   }
   return EmitTimesPowerOfTwo(p, shifted, n);
 }
@@ -98,6 +114,15 @@ llvm::Value* FunctionEmitter::EmitTimesPowerOfTwo(Value* p, Value* shifted, Valu
     p = builder_.CreateFMul(p, builder_.CreateBitCast(bits, p->getType()));
   }
   return p;
+}
+
+/// s / (s + s exp(-x)) with s = 2^-24: the exponential overflows for no result that is not 0, and
+/// is no denormal number where it is too small to change the sum.
+llvm::Value* FunctionEmitter::EmitSigmoid(Value* x) {
+  constexpr double kScale = 0x1p-24;
+  Value* power = EmitExp(builder_.CreateFNeg(x), {.scale = kScale, .low = -60, .high = 104.5});
+  Value* scale = FloatConstant(x, kScale);
+  return builder_.CreateFDiv(scale, builder_.CreateFAdd(scale, power));
 }
 
 /// x P(x^2) / Q(x^2), interpolated such that the greatest relative error up to `end` is least;
@@ -147,9 +172,12 @@ llvm::Value* FunctionEmitter::EmitErf(Value* x) {
 /// their own) and what the C library does not have; else calls the libm function of that name, lane
 /// by lane.
 llvm::Value* FunctionEmitter::EmitLibm(const std::string& name, DataType dtype,
-                                       const std::vector<Value*>& args) {
+                                       const std::vector<Value*>& args, bool never_positive) {
   if (on_gpu() || dtype == kFloat32 || name == "softplus") {
     const bool fused = on_gpu() || kernel_.features.avx2 || kernel_.machine == Machine::kArm64;
+    if (name == "expm1" && never_positive) {
+      return MathBuilder(builder_, args[0]->getType(), fused).Expm1OfNegative(args[0]);
+    }
     if (Value* value = EmitByArithmetic(builder_, name, args, fused)) return value;
     kernel_.Fail(Unsupported("no code for " + name + " of " + DataTypeName(dtype)));
     return args[0];
@@ -174,6 +202,8 @@ llvm::Value* FunctionEmitter::EmitLibm(const std::string& name, DataType dtype,
 llvm::Value* FunctionEmitter::EmitCall(const Expr& expr) {
   const DataType dtype = expr->dtype;
   const std::string& name = expr->name;
+  const bool is_sigmoid = name == "sigmoid" && expr->args.size() == 1;
+  if (is_sigmoid && dtype == kFloat64) return EmitExpr(SigmoidByExp(expr->args[0]));
   std::vector<Value*> args;
   bool vector = false;
   for (const Expr& arg : expr->args) {
@@ -202,16 +232,17 @@ llvm::Value* FunctionEmitter::EmitCall(const Expr& expr) {
   }
   if (dtype.is_float() && takes(1)) {
     if (name == "exp" && dtype == kFloat32) return EmitExp(args[0]);
+    if (name == "sigmoid" && dtype == kFloat32) return EmitSigmoid(args[0]);
     if (name == "tanh" && dtype == kFloat32) return EmitTanh(args[0]);
     if (name == "erf" && dtype == kFloat32) return EmitErf(args[0]);
     for (const RoundingCall& call : kUnary) {
       if (name == call.name) return EmitUnaryIntrinsic(call.id, args[0]);
     }
     if (std::ranges::find(kElementary, name) != std::end(kElementary)) {
-      return EmitLibm(name, dtype, args);
+      return EmitLibm(name, dtype, args, NeverPositive(expr->args[0]));
     }
   }
-  if (dtype.is_float() && name == "pow" && takes(2)) return EmitLibm(name, dtype, args);
+  if (dtype.is_float() && name == "pow" && takes(2)) return EmitLibm(name, dtype, args, false);
   if (dtype.is_float() && name == "fma" && takes(3)) {
     return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {args[0]->getType()}, args);
   }

@@ -172,13 +172,21 @@ class FunctionEmitter {
   Value* EmitSelect(const Expr& condition, const Expr& if_true, const Expr& if_false);
   Value* EmitArm(const Expr& arm, Value* mask);
   Value* EmitCall(const Expr& expr);
-  Value* EmitExp(Value* x);
+  /// A multiple of exp(x), and the arguments beyond which it is what it is there.
+  struct ExpForm {
+    double scale = 1, low = -104, high = 89;  // 0 and infinity
+  };
+  Value* EmitExp(Value* x, ExpForm form);
+  Value* EmitExp(Value* x) { return EmitExp(x, ExpForm{}); }
+  Value* EmitSigmoid(Value* x);
   Value* EmitTimesPowerOfTwo(Value* p, Value* shifted, Value* n);
   Value* EmitOddQuotient(Value* x, std::span<const double> numerator,
                          std::span<const double> denominator, double end);
   Value* EmitTanh(Value* x);
   Value* EmitErf(Value* x);
-  Value* EmitLibm(const std::string& name, DataType dtype, const std::vector<Value*>& args);
+  /// never_positive: no argument is above 0.
+  Value* EmitLibm(const std::string& name, DataType dtype, const std::vector<Value*>& args,
+                  bool never_positive);
   Value* EmitUnaryIntrinsic(llvm::Intrinsic::ID id, Value* x);
   Value* MulAdd(Value* a, Value* b, Value* c);
   bool NeedsGuard(const Expr& expr);

@@ -13,26 +13,36 @@ namespace tilewright::emit {
 
 using llvm::Value;
 
-/// (e^x - 1) / 4: with x = n ln 2 + r it is (e^r - 1) 2^(n - 2) + (2^(n - 2) - 1 / 4).
-Value* MathBuilder::QuarterOfExpm1(Value* x) {
+/// With x = n ln 2 + r it is (e^r - 1) 2^(n - down) + (2^(n - down) - 2^-down).
+Value* MathBuilder::ScaledExpm1(Value* x, int down) {
   // Below it the result is -1, above infinite; the powers of two between are normal numbers.
   const double low = wide_ ? -40 : -20, high = wide_ ? 710.5 : 89.5;
   Value* clamped = Choose(at_.CreateFCmpOLT(x, Real(low)), Real(low), x);
-  clamped = Choose(at_.CreateFCmpOGT(clamped, Real(high)), Real(high), clamped);
-  Value* shifted = Fma(clamped, Real(std::numbers::log2e), Real(Rounder()));
-  Value* n = at_.CreateFSub(shifted, Real(Rounder()));
+  if (down != 0) clamped = Choose(at_.CreateFCmpOGT(clamped, Real(high)), Real(high), clamped);
+  // The lowest bits of the shifted number are the exponent field of 2^(n - down), and the others
+  // leave on the left.
+  const double rounder = Rounder() + Bias() - down;
+  Value* shifted = Fma(clamped, Real(std::numbers::log2e), Real(rounder));
+  Value* n = at_.CreateFSub(shifted, Real(rounder));
   Value* r = Fma(n, Real(-Ln2High()), clamped);
   r = Fma(n, Real(-Ln2Low()), r);
-  std::vector<double> series;  // of (e^r - 1 - r) / r^2
-  double term = 1;
-  for (int i = 2; i <= (wide_ ? 14 : 8); ++i) series.push_back(term /= i);
+  // Of (e^r - 1 - r) / r^2: in float32 as EmitExp has them.
+  std::vector<double> series = {4.999999343211473e-1, 1.6666520399001153e-1, 4.166839078652523e-2,
+                                8.368745112752388e-3, 1.3814540029619042e-3};
+  if (wide_) {
+    series.clear();
+    double term = 1;
+    for (int i = 2; i <= 14; ++i) series.push_back(term /= i);
+  }
   Value* grown = Fma(at_.CreateFMul(r, r), Polynomial(r, series), r);
-  // The lowest bits of the shifted number are n; the others leave on the left.
-  Value* power = PowerOfTwo(at_.CreateSub(at_.CreateBitCast(shifted, integers_), Integer(2)));
-  return Fma(grown, power, at_.CreateFSub(power, Real(0.25)));
+  Value* bits = at_.CreateShl(at_.CreateBitCast(shifted, integers_), Integer(Mantissa()));
+  Value* power = at_.CreateBitCast(bits, real_);
+  return Fma(grown, power, at_.CreateFSub(power, Real(std::ldexp(1.0, -down))));
 }
 
-Value* MathBuilder::Expm1(Value* x) { return at_.CreateFMul(QuarterOfExpm1(x), Real(4)); }
+Value* MathBuilder::Expm1(Value* x) { return at_.CreateFMul(ScaledExpm1(x, 2), Real(4)); }
+
+Value* MathBuilder::Expm1OfNegative(Value* x) { return ScaledExpm1(x, 0); }
 
 /// The logarithm of the sum, and what its rounding lost as a part of it.
 Value* MathBuilder::Log1p(Value* x) {
@@ -58,7 +68,7 @@ Value* MathBuilder::Softplus(Value* x) {
 
 /// (e^a - e^-a) / 2 with g = e^a - 1: (g + g / (g + 1)) / 2.
 Value* MathBuilder::Sinh(Value* x) {
-  Value* quarter = QuarterOfExpm1(Magnitude(x));
+  Value* quarter = ScaledExpm1(Magnitude(x), 2);
   Value* next = at_.CreateFAdd(at_.CreateFMul(quarter, Real(4)), Real(1));
   Value* half = at_.CreateFAdd(quarter, at_.CreateFDiv(quarter, next));
   return CopySign(at_.CreateFMul(half, Real(2)), x);

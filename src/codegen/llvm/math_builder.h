@@ -11,8 +11,8 @@ namespace tilewright::emit {
 
 /// A function of float32 or float64 values (or vectors of them) by arithmetic alone, for machines
 /// without a library and for vectors: exp, tanh, log, erf (of float64), pow and what MathBuilder
-/// has. The value at the builder's position, which may be in another block then, or null for another
-/// name. fused: whether the target multiplies and adds in one instruction.
+/// has. The value at the builder's position, which may be in another block then, or null for
+/// another name. fused: whether the target multiplies and adds in one instruction.
 llvm::Value* EmitByArithmetic(llvm::IRBuilder<>& builder, const std::string& name,
                               const std::vector<llvm::Value*>& args, bool fused);
 
@@ -45,6 +45,7 @@ class MathBuilder {
 
   // hyperbolic.cc
   Value* Expm1(Value* x);
+  Value* Expm1OfNegative(Value* x);  ///< of numbers that are 0 at most
   Value* Log1p(Value* x);
   Value* Softplus(Value* x);  ///< log(1 + e^x)
   Value* Sinh(Value* x);
@@ -74,7 +75,8 @@ class MathBuilder {
   Value* Cosine(Value* rest);
   Value* WithSignOf(Value* value, Value* bit);
   Value* AsinSeries(Value* x, Value* square);
-  Value* QuarterOfExpm1(Value* x);
+  /// 2^-down (e^x - 1); `down` is 0 or 2, 0 only where no result overflows.
+  Value* ScaledExpm1(Value* x, int down);
 
   int Mantissa() const { return wide_ ? 52 : 23; }
   int Bias() const { return wide_ ? 1023 : 127; }

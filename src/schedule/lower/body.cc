@@ -1,7 +1,6 @@
 // The innermost statements: stores, dot products, prefetches.
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "src/ir/fold.h"
@@ -12,23 +11,6 @@
 
 namespace tilewright {
 namespace {
-
-/// What a reduction starts from.
-Expr Identity(Combiner combiner, DataType dtype) {
-  if (combiner == Combiner::kSum) return MakeConst(dtype, 0);
-  if (combiner == Combiner::kProduct) return MakeConst(dtype, 1);
-  const bool max = combiner == Combiner::kMax;
-  if (dtype.is_float()) {
-    const double infinity = std::numeric_limits<double>::infinity();
-    return MakeFloat(dtype, max ? -infinity : infinity);
-  }
-  const bool is_unsigned = dtype.code == TypeCode::kUInt;
-  // All ones is the largest unsigned and, shifted right, the largest signed integer.
-  const std::int64_t largest =
-      is_unsigned ? -1 : static_cast<std::int64_t>(~std::uint64_t{0} >> (65 - dtype.bits));
-  const std::int64_t smallest = is_unsigned ? 0 : -largest - 1;
-  return MakeInt(dtype, max ? smallest : largest);
-}
 
 Expr Combine(Combiner combiner, const Expr& accumulator, const Expr& value) {
   switch (combiner) {
@@ -164,7 +146,7 @@ Stmt Lowering::EmitBody(const Nest& nest) {
   const Buffer& buffer = realized.buffer;
   std::vector<Expr> indices = IndicesOf(realized, nest.local);
   if (nest.part == Nest::Part::kInit) {
-    return MakeStore(buffer, std::move(indices), Identity(op.combiner, buffer->dtype));
+    return MakeStore(buffer, std::move(indices), NeutralOf(op.combiner, buffer->dtype));
   }
   Expr value = RewriteBody(nest.body, nest);
   if (nest.part == Nest::Part::kUpdate) {

@@ -25,7 +25,7 @@ constexpr std::array kFunctions = {
     ExpressionFunction{"cosh", 1},     ExpressionFunction{"asinh", 1},
     ExpressionFunction{"acosh", 1},    ExpressionFunction{"atanh", 1},
     ExpressionFunction{"expm1", 1},    ExpressionFunction{"log1p", 1},
-    ExpressionFunction{"softplus", 1},
+    ExpressionFunction{"softplus", 1}, ExpressionFunction{"sigmoid", 1},
 };
 
 constexpr std::array<std::string_view, 7> kReductionNames = {"",        "sum",    "max",   "min",

@@ -535,25 +535,11 @@ class Parser {
       TW_RETURN_IF_ERROR(takes(1));
       return builder_->Binary(ExprKind::kMax, args[0], builder_->Int(0));
     }
-    if (name.text == "sigmoid") {
-      TW_RETURN_IF_ERROR(takes(1));
-      return Sigmoid(args[0]);
-    }
     if (const auto dtype = ParseDataType(name.text); dtype.ok()) {
       TW_RETURN_IF_ERROR(takes(1));
       return builder_->Cast(*dtype, args[0]);
     }
     return InvalidArgument(fmt::format("no function '{}'", name.text));
-  }
-
-  Result<int> Sigmoid(int x) {
-    auto negative = builder_->Negate(x);
-    TW_RETURN_IF_ERROR(negative);
-    auto power = builder_->Call("exp", {*negative});
-    TW_RETURN_IF_ERROR(power);
-    auto below = builder_->Binary(ExprKind::kAdd, *power, builder_->Int(1));
-    TW_RETURN_IF_ERROR(below);
-    return builder_->Binary(ExprKind::kDiv, builder_->Int(1), *below);
   }
 
   std::string_view text_, file_;
@@ -575,9 +561,9 @@ class Parser {
 }  // namespace
 
 bool IsExpressionWord(std::string_view name) {
-  constexpr std::array<std::string_view, 17> kWords = {
-      "size", "input", "const", "and", "or",      "not",    "inf",    "select", "clamp",
-      "relu", "shl",   "shr",   "sum", "product", "argmax", "argmin", "sigmoid"};
+  constexpr std::array<std::string_view, 16> kWords = {
+      "size",  "input", "const", "and", "or",  "not",     "inf",    "select",
+      "clamp", "relu",  "shl",   "shr", "sum", "product", "argmax", "argmin"};
   if (std::ranges::find(kWords, name) != kWords.end() || name == "max" || name == "min")
     return true;
   return ParseDataType(name).ok() ||

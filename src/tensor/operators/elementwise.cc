@@ -162,13 +162,7 @@ constexpr OperatorRow kUnary[] = {
      .never_negative = true,
      .ulps = 3,
      .type = &TypeOfFloatFunction,
-     .element =
-         [](const Attributes&, const Expr& a, const Expr&) {
-           // Of what is not above 0, whose exponential cannot overflow.
-           const Expr one = Const(a.dtype(), 1), zero = Const(a.dtype(), 0);
-           const Expr power = Call("exp", zero - Call("abs", a));
-           return Div(MakeSelect(Lt(a, zero), power, one), one + power);
-         },
+     .element = [](const Attributes&, const Expr& a, const Expr&) { return Call("sigmoid", a); },
      .values = &ValuesOfFunction<[](auto x) { return 1 / (1 + std::exp(-x)); }>},
     {.kind = OpKind::kHardSigmoid,
      .name = "hard_sigmoid",

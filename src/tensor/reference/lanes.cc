@@ -250,6 +250,7 @@ constexpr FunctionOfOne kFunctionsOfOne[] = {
     {"round", std::round},
     {"rint", std::nearbyint},
     {"abs", std::fabs},
+    {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
     {"softplus",
      [](double x) { return x < 0 ? std::log1p(std::exp(x)) : x + std::log1p(std::exp(-x)); }}};
 
