@@ -14,9 +14,9 @@ namespace tilewright {
 namespace {
 
 constexpr std::array kLibraries = {
-    KernelLibrary{"cublas", "cuBLAS", "libcublas.so.12", 12, "cuda"},
-    KernelLibrary{"cudnn", "cuDNN", "libcudnn.so.9", 9, "cuda"},
-    KernelLibrary{"dnnl", "oneDNN", "libdnnl.so.2", 2, "llvm"},
+    KernelLibrary{"cublas", "cuBLAS", "libcublas.so.12", 12, "cuda", "", 0},
+    KernelLibrary{"cudnn", "cuDNN", "libcudnn.so.9", 9, "cuda", "", 0},
+    KernelLibrary{"dnnl", "oneDNN", "libdnnl.so.2", 2, "llvm", "libdnnl.so.3.6", 3},
 };
 
 /// The first members of dnnl_version_t.
@@ -51,18 +51,43 @@ LibraryNumber NumberOf(void* handle, std::string_view name) {
 }
 
 /// Errors: as LibraryVersion.
-Result<std::string> FindVersion(const KernelLibrary& library) {
-  void* handle = dlopen(std::string(library.file).c_str(), RTLD_LAZY | RTLD_LOCAL);
+Result<std::string> VersionOfFile(const KernelLibrary& library, std::string_view file, int major) {
+  void* handle = dlopen(std::string(file).c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (handle == nullptr) {
     return NotFound(std::string(library.product) + " is not on this machine: " + dlerror());
   }
   const LibraryNumber number = NumberOf(handle, library.name);
-  if (number.major != library.major) {
+  if (number.major != major) {
     return Unsupported(std::string(library.product) + " " + std::to_string(number.major) +
-                       ", expected " + std::to_string(library.major));
+                       ", expected " + std::to_string(major));
   }
   return std::string(library.product) + " " + std::to_string(number.major) + "." +
          std::to_string(number.minor) + "." + std::to_string(number.patch);
+}
+
+struct FoundLibrary {
+  std::string_view file;
+  Result<std::string> version;
+};
+
+FoundLibrary Find(const KernelLibrary& library) {
+  FoundLibrary found{library.file, VersionOfFile(library, library.file, library.major)};
+  if (found.version.ok() || library.later_file.empty()) return found;
+  auto later = VersionOfFile(library, library.later_file, library.later_major);
+  if (later.ok()) return {library.later_file, std::move(later)};
+  return found;
+}
+
+/// As Find; looked for once.
+const FoundLibrary& FindOnce(const KernelLibrary& known) {
+  struct Once {
+    std::once_flag asked;
+    std::optional<FoundLibrary> found;
+  };
+  static std::array<Once, kLibraries.size()> all;  // queries ask about every record
+  Once& once = all[static_cast<std::size_t>(&known - kLibraries.data())];
+  std::call_once(once.asked, [&] { once.found.emplace(Find(known)); });
+  return *once.found;
 }
 
 }  // namespace
@@ -76,7 +101,8 @@ const KernelLibrary* FindLibrary(std::string_view name) {
 
 const KernelLibrary* LibraryOfFile(std::string_view file, std::string_view target_kind) {
   const auto* found = std::ranges::find_if(kLibraries, [&](const KernelLibrary& library) {
-    return library.file == file && library.target_kind == target_kind;
+    return !file.empty() && (library.file == file || library.later_file == file) &&
+           library.target_kind == target_kind;
   });
   return found == kLibraries.end() ? nullptr : found;
 }
@@ -106,17 +132,14 @@ Target WithoutLibraries(const Target& target) {
   return *std::move(plain);
 }
 
+std::string_view FileOf(const KernelLibrary& library) {
+  const KernelLibrary* known = FindLibrary(library.name);
+  return known != nullptr ? FindOnce(*known).file : Find(library).file;
+}
+
 Result<std::string> LibraryVersion(const KernelLibrary& library) {
-  struct Known {
-    std::once_flag asked;
-    std::optional<Result<std::string>> version;
-  };
-  static std::array<Known, kLibraries.size()> all;  // queries ask about every record
-  const auto* found = std::ranges::find(kLibraries, library.name, &KernelLibrary::name);
-  if (found == kLibraries.end()) return FindVersion(library);
-  Known& known = all[static_cast<std::size_t>(found - kLibraries.begin())];
-  std::call_once(known.asked, [&] { known.version.emplace(FindVersion(*found)); });
-  return *known.version;
+  const KernelLibrary* known = FindLibrary(library.name);
+  return known != nullptr ? FindOnce(*known).version : Find(library).version;
 }
 
 std::string RefusesLibrary(const KernelLibrary& library, const Target& target) {
