@@ -85,7 +85,7 @@ else()
 
   # The page of the command `runner` is that of the program which does the same.
   set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "tilewright-runner (= ${whole_version})")
-  set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "libtilewright-dev, libdnnl2, nats-server, openssh-client")
+  set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "libtilewright-dev, libdnnl2 | libdnnl3.6, nats-server, openssh-client")
   set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)
   set(CPACK_DEBIAN_PROGRAM_PACKAGE_CONTROL_EXTRA
       "${PROJECT_SOURCE_DIR}/packaging/postinst;${PROJECT_SOURCE_DIR}/packaging/prerm;${PROJECT_SOURCE_DIR}/packaging/postrm")

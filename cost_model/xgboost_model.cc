@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <type_traits>
 #include <utility>
 
 #include "src/base/files/scratch.h"
@@ -63,31 +64,37 @@ class Booster {
   BoosterHandle handle = nullptr;
 };
 
-/// NumPy's array interface of a dense row-major float matrix.
-std::string ArrayInterface(const float* data, std::size_t rows) {
+/// NumPy's array interface of dense memory. type: "<f4" or "<u4".
+std::string ArrayInterface(const void* data, const std::string& shape, const char* type) {
   return "{\"data\":[" + std::to_string(reinterpret_cast<std::uintptr_t>(data)) +
-         ",true],\"shape\":[" + std::to_string(rows) + "," + std::to_string(FeatureCount()) +
-         "],\"strides\":null,\"typestr\":\"<f4\",\"version\":3}";
+         ",true],\"shape\":[" + shape + "],\"strides\":null,\"typestr\":\"" + type +
+         "\",\"version\":3}";
+}
+
+/// The array interface of a row-major matrix with a row of features for each candidate.
+std::string FeatureMatrix(const float* data, std::size_t rows) {
+  return ArrayInterface(data, std::to_string(rows) + "," + std::to_string(FeatureCount()), "<f4");
+}
+
+template <typename T>
+Status SetInfo(DMatrixHandle matrix, const char* field, const std::vector<T>& values) {
+  static_assert(sizeof(T) == 4);
+  const std::string array = ArrayInterface(values.data(), std::to_string(values.size()),
+                                           std::is_floating_point_v<T> ? "<f4" : "<u4");
+  return XgboostStatus(XGDMatrixSetInfoFromInterface(matrix, field, array.c_str()), field);
 }
 
 Status MakeMatrix(const Dataset& data, int threads, Matrix& matrix) {
-  const std::string array = ArrayInterface(data.features.data(), data.rows());
+  const std::string array = FeatureMatrix(data.features.data(), data.rows());
   const std::string config = "{\"missing\":NaN,\"nthread\":" + std::to_string(threads) + "}";
   TW_RETURN_IF_ERROR(XgboostStatus(
       XGDMatrixCreateFromDense(array.c_str(), config.c_str(), &matrix.handle), "feature matrix"));
-  TW_RETURN_IF_ERROR(XgboostStatus(
-      XGDMatrixSetFloatInfo(matrix.handle, "label", data.scores.data(), data.scores.size()),
-      "scores"));
-  TW_RETURN_IF_ERROR(
-      XgboostStatus(XGDMatrixSetUIntInfo(matrix.handle, "group", data.group_sizes.data(),
-                                         data.group_sizes.size()),
-                    "groups"));
+  TW_RETURN_IF_ERROR(SetInfo(matrix.handle, "label", data.scores));
+  TW_RETURN_IF_ERROR(SetInfo(matrix.handle, "group", data.group_sizes));
   // All alike is what it does without them, to the bit.
   const auto& weights = data.group_weights;
   if (std::ranges::all_of(weights, [](float weight) { return weight == 1; })) return {};
-  return XgboostStatus(
-      XGDMatrixSetFloatInfo(matrix.handle, "weight", weights.data(), weights.size()),
-      "weights of groups");
+  return SetInfo(matrix.handle, "weight", weights);
 }
 
 Status SetParameters(BoosterHandle booster, const XgboostOptions& options, std::size_t rows) {
@@ -100,7 +107,12 @@ Status SetParameters(BoosterHandle booster, const XgboostOptions& options, std::
       {"subsample", "1"},
       // Half of the columns per tree: half the time, and features that say the same take turns.
       {"colsample_bytree", "0.5"},
+      // The same for each version, which ignores the names that it does not have: XGBoost 1 has the
+      // first one only; XGBoost 3 would divide by differences of scores, and ranks worse then.
       {"num_pairsample", "4"},
+      {"lambdarank_pair_method", "mean"},
+      {"lambdarank_num_pair_per_sample", "4"},
+      {"lambdarank_score_normalization", "false"},
       {"seed", std::to_string(options.seed % 1000000007)},
       {"seed_per_iteration", "1"},
       {"verbosity", "0"},
@@ -223,7 +235,7 @@ Result<std::vector<float>> XgboostModel::Predict(std::span<const float> features
   const bst_ulong* shape = nullptr;
   bst_ulong dimensions = 0;
   const float* scores = nullptr;
-  const std::string array = ArrayInterface(features.data(), rows);
+  const std::string array = FeatureMatrix(features.data(), rows);
   TW_RETURN_IF_ERROR(
       XgboostStatus(XGBoosterPredictFromDense(impl_->awake.handle, array.c_str(), kConfig, nullptr,
                                               &shape, &dimensions, &scores),
@@ -253,7 +265,9 @@ Result<std::unique_ptr<TreeModel>> XgboostModel::Trees(TreeModel::About about) c
   const Result<Json> json = ParseJson(*bytes);
   TW_RETURN_IF_ERROR(json);
   const Json& learner = (*json)["learner"];
-  const auto base = learner["learner_model_param"]["base_score"].get<std::string>();
+  // "5E-1", of later versions "[5E-1]": one for each output.
+  auto base = learner["learner_model_param"]["base_score"].get<std::string>();
+  if (base.starts_with('[')) base.erase(0, 1);
   std::vector<Nodes> trees;
   for (const Json& tree : learner["gradient_booster"]["model"]["trees"]) {
     AppendNode(tree, 0, trees.emplace_back());

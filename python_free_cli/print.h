@@ -55,8 +55,11 @@ using CheckedArgument = std::conditional_t<std::is_same_v<std::remove_cvref_t<T>
 /// fmt::format with arguments that are printable.
 template <typename... Args>
 std::string FormatPrintable(fmt::format_string<CheckedArgument<Args>...> format, Args&&... args) {
-  return fmt::vformat(fmt::string_view(format),
-                      fmt::make_format_args(PrintableArgument(args)...));
+  // make_format_args takes no temporary values from fmt 10 on.
+  const auto with = [&](const auto&... printable) {
+    return fmt::vformat(fmt::string_view(format), fmt::make_format_args(printable...));
+  };
+  return with(PrintableArgument(args)...);
 }
 
 template <typename... Args>

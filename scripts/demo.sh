@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From a fresh Debian 12 machine to a tuned network: installs packages, builds, makes a MobileNetV2 of 8-bit
+# From a fresh Debian 12 or 13 machine to a tuned network: installs packages, builds, makes a MobileNetV2 of 8-bit
 # integers, tunes it for this CPU, compiles it twice (default schedules, tuned schedules) and compares.
 # DEMO_BUDGET sets the tuning time (default 120s), DEMO_MODEL the network ("resnet18_v1", "mobilenet_v2 --int8").
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the Debian 12 packages the project builds with. Does nothing when all are there.
+# Installs the packages of Debian 12 or 13 that the project builds with. Does nothing when all are there.
 set -euo pipefail
 
 packages=(

@@ -6,14 +6,21 @@
 # instruction set has failed.
 # test.sh --quick: what a change touches, optimized, in a machine that is set up: builds build/release and
 # runs the test programs that are not those that passed last time (scripts/quick_tests.sh).
+# test.sh --optimized: the optimized build only, without sanitizers.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 [ "${1:-}" = "--quick" ] && exec ./scripts/quick_tests.sh
-./scripts/setup.sh --with-sanitizers || exit 1
+no_skips="" sanitizers=1
+for argument in "$@"; do
+  case $argument in
+    --no-skips) no_skips=1 ;;
+    --optimized) sanitizers="" ;;
+    *) echo "test: '$argument': expected --no-skips, --optimized or, alone, --quick" >&2; exit 2 ;;
+  esac
+done
+./scripts/setup.sh ${sanitizers:+--with-sanitizers} || exit 1
 
-no_skips=""
-[ "${1:-}" = "--no-skips" ] && no_skips=1
 passed=0 failed=0 skipped=0
 skipped_tests="" # a line each: folder, test and reason
 
@@ -55,27 +62,29 @@ else
   failed=$((failed + 1))
 fi
 
-# Clang makes checked code in half of GCC's time.
-clang=(-DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19)
-phase "AddressSanitizer and UndefinedBehaviorSanitizer: build"
-if ./scripts/build.sh build/asan "${clang[@]}" -DTILEWRIGHT_SANITIZE=address,undefined -DTILEWRIGHT_BENCH=OFF; then
-  phase "AddressSanitizer and UndefinedBehaviorSanitizer: tests"
-  # Other people's shared libraries keep memory until the end; ours is checked for errors, not leaks.
-  # LLVM gives its threads signal stacks of its own, which the sanitizer must not unmap. Where memory came
-  # from eight frames say well enough; thirty take a sixth of the time of tests that make many small things.
-  ASAN_OPTIONS=detect_leaks=0:use_sigaltstack=0:malloc_context_size=8 run_tests build/asan -LE slow
-else
-  failed=$((failed + 1))
-fi
+if [ -n "$sanitizers" ]; then
+  # Clang makes checked code in half of GCC's time.
+  clang=(-DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19)
+  phase "AddressSanitizer and UndefinedBehaviorSanitizer: build"
+  if ./scripts/build.sh build/asan "${clang[@]}" -DTILEWRIGHT_SANITIZE=address,undefined -DTILEWRIGHT_BENCH=OFF; then
+    phase "AddressSanitizer and UndefinedBehaviorSanitizer: tests"
+    # Other people's shared libraries keep memory until the end; ours is checked for errors, not leaks.
+    # LLVM gives its threads signal stacks of its own, which the sanitizer must not unmap. Where memory came
+    # from eight frames say well enough; thirty take a sixth of the time of tests that make many small things.
+    ASAN_OPTIONS=detect_leaks=0:use_sigaltstack=0:malloc_context_size=8 run_tests build/asan -LE slow
+  else
+    failed=$((failed + 1))
+  fi
 
-phase "ThreadSanitizer: build"
-if ./scripts/build.sh build/tsan "${clang[@]}" -DTILEWRIGHT_SANITIZE=thread -DTILEWRIGHT_BENCH=OFF -- \
-  measure_tests search_tests runtime_tests capi_tests; then
-  phase "ThreadSanitizer: tests"
-  # A race ends the program, so that it is the failure of the case that has it.
-  TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp halt_on_error=1" run_tests build/tsan -L 'measure|search|runtime|capi' -LE slow
-else
-  failed=$((failed + 1))
+  phase "ThreadSanitizer: build"
+  if ./scripts/build.sh build/tsan "${clang[@]}" -DTILEWRIGHT_SANITIZE=thread -DTILEWRIGHT_BENCH=OFF -- \
+    measure_tests search_tests runtime_tests capi_tests; then
+    phase "ThreadSanitizer: tests"
+    # A race ends the program, so that it is the failure of the case that has it.
+    TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp halt_on_error=1" run_tests build/tsan -L 'measure|search|runtime|capi' -LE slow
+  else
+    failed=$((failed + 1))
+  fi
 fi
 
 if [ -n "$skipped_tests" ]; then

@@ -126,10 +126,12 @@ ReadList ReadLists::Of(const std::string& artifact, const Target& target) {
   const auto contents = ReadFile(artifact, kMostSearchedBytes);
   if (!contents.ok()) return list;  // loading it says why
   for (const KernelLibrary& library : KernelLibraries()) {
-    const bool may_call = target.kind_name() == library.target_kind;
-    if (!may_call || contents->find(library.file) == std::string::npos) continue;
-    const std::vector<std::string> files = FilesOf(std::string(library.file));
-    list.files.insert(list.files.end(), files.begin(), files.end());
+    if (target.kind_name() != library.target_kind) continue;
+    for (const std::string_view file : {library.file, library.later_file}) {
+      if (file.empty() || contents->find(file) == std::string::npos) continue;
+      const std::vector<std::string> files = FilesOf(std::string(file));
+      list.files.insert(list.files.end(), files.begin(), files.end());
+    }
   }
   return list;
 }

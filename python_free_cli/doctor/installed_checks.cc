@@ -110,7 +110,9 @@ void LookAtLibraries(const CheckInput& in, Finding& out) {
   out.is = fmt::format("{}", fmt::join(words, "; "));
   if (!none) return;
   out.verdict = Verdict::kNote;
-  out.command = "sudo apt-get install libdnnl2    # then tilewright tune ... --libs dnnl";
+  out.command =
+      "sudo apt-get install libdnnl2    # Debian 13: libdnnl3.6; then tilewright tune ... --libs "
+      "dnnl";
 }
 
 void LookAtNats(const CheckInput& in, Finding& out) {

@@ -58,11 +58,11 @@ class Loaded {
                                 "; nothing else is loaded for it");
       return;
     }
-    const Result<void*> handle = LoadKernelLibrary(*library, RTLD_NOW | RTLD_LOCAL);
-    if (handle.ok()) {
-      handle_ = *handle;
-    } else {
-      status_ = NotFound(operation_ + ": " + handle.status().message());
+    const std::string_view file =
+        call.file == library->later_file ? library->later_file : library->file;
+    handle_ = dlopen(std::string(file).c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle_ == nullptr) {
+      status_ = NotFound(operation_ + ": the library is not on this machine: " + dlerror());
     }
   }
   const Status& status() const { return status_; }

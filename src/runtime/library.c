@@ -1,7 +1,8 @@
 /* oneDNN, found at run time: convolutions and matrix products. The declarations below repeat what
- * is needed of the C interface of its version 2 (libdnnl.so.2), so that nothing of it has to be
- * there when this is compiled. Its descriptors are only passed on; they are memory of more than
- * their size here.
+ * is needed of the C interfaces of its versions 2 (libdnnl.so.2) and 3 (libdnnl.so.3.6), so that
+ * nothing of it has to be there when this is compiled. Its descriptors are only passed on: version
+ * 2 writes them into memory of the caller, which has more than their size here, version 3 makes
+ * them.
  *
  * oneDNN takes memory with padding for its own and writes zeros there, also in operands. So
  * channels that fill up a block are described as channels like the others, whose weights are zero.
@@ -19,13 +20,14 @@
 
 enum { kAlignment = 64, kMostDimensions = 5 };
 
-/* --- oneDNN 2: oneapi/dnnl/dnnl_types.h ---------------------------------------------------------
+/* --- oneDNN: oneapi/dnnl/dnnl_types.h -----------------------------------------------------------
  */
 
 enum {
   kTagAny = 1,
-  kTag8 = 93,  /* aBcd8b */
-  kTag16 = 69, /* aBcd16b */
+  kTag8 = 93,  /* aBcd8b; of version 3: 102 */
+  kTag16 = 69, /* aBcd16b; of version 3: 78 */
+  kTagsAdded = 9,
   kTypeF32 = 3,
   kTypeS32 = 4,
   kTypeS8 = 5,
@@ -43,15 +45,18 @@ enum {
   kArgumentWeights = 33,
   kArgumentScratchpad = 80,
   kStrictFloats = 0,
-  kVnni = 0x40 | 0x400 /* bits of dnnl_cpu_isa_t: with AVX-512, with AVX2 */
+  /* Bits of dnnl_cpu_isa_t: with AVX-512, with AVX2. */
+  kVnni2 = 0x40 | 0x400,
+  kVnni3 = 0x40 | 0x8
 };
 typedef int64_t Dims[12];
-typedef struct {
-  int64_t words[128];
-} MemoryDesc; /* dnnl_memory_desc_t has 696 bytes */
+typedef union {
+  int64_t words[128]; /* version 2: dnnl_memory_desc_t has 696 bytes */
+  void* handle;       /* version 3 */
+} MemoryDesc;
 typedef struct {
   int64_t words[1024];
-} OperationDesc; /* dnnl_convolution_desc_t has 5976 */
+} OperationDesc; /* version 2: dnnl_convolution_desc_t has 5976 */
 typedef struct {
   int argument;
   void* memory;
@@ -71,16 +76,10 @@ typedef struct {
   int (*desc_by_tag)(MemoryDesc*, int, const int64_t*, int, int);
   int (*desc_by_strides)(MemoryDesc*, int, const int64_t*, int, const int64_t*);
   size_t (*desc_size)(const void*);
-  int (*convolution)(OperationDesc*, int, int, const MemoryDesc*, const MemoryDesc*,
-                     const MemoryDesc*, const MemoryDesc*, const int64_t*, const int64_t*,
-                     const int64_t*, const int64_t*);
-  int (*matmul)(OperationDesc*, const MemoryDesc*, const MemoryDesc*, const MemoryDesc*,
-                const MemoryDesc*);
   int (*reorder)(void**, const void*, void*, const void*, void*, void*);
   int (*attr_create)(void**);
   int (*attr_scratchpad)(void*, int);
   int (*attr_destroy)(void*);
-  int (*primitive_desc_create)(void**, const void*, void*, void*, void*);
   int (*primitive_desc_destroy)(void*);
   const void* (*query)(void*, int, int);
   int (*primitive_create)(void**, void*);
@@ -89,6 +88,16 @@ typedef struct {
   int (*memory_create)(void**, const void*, void*, void*);
   int (*memory_set)(void*, void*);
   int (*memory_destroy)(void*);
+  /* Version 2: an operation, then its primitive descriptor. */
+  int (*convolution2)(OperationDesc*, int, int, const void*, const void*, const void*, const void*,
+                      const int64_t*, const int64_t*, const int64_t*, const int64_t*);
+  int (*matmul2)(OperationDesc*, const void*, const void*, const void*, const void*);
+  int (*primitive_desc_create2)(void**, const void*, void*, void*, void*);
+  /* Version 3: the primitive descriptor at once. */
+  int (*convolution3)(void**, void*, int, int, const void*, const void*, const void*, const void*,
+                      const int64_t*, const int64_t*, const int64_t*, const int64_t*, void*);
+  int (*matmul3)(void**, void*, const void*, const void*, const void*, const void*, void*);
+  int (*desc_destroy3)(void*);
   /* Null in versions without them. */
   int (*effective_isa)(void);
   int (*attr_float_mode)(void*, int);
@@ -98,6 +107,7 @@ typedef struct {
   void (*start_threads)(void (*)(void*), void*, unsigned, unsigned);
   void* engine;
   void* stream;
+  int major;
 } Dnnl;
 
 /* --- what is kept -------------------------------------------------------------------------------
@@ -145,47 +155,75 @@ static int Fail(TwLibraryCall* call, const char* format, ...) {
   return 0;
 }
 
+/* The version whose file this is: the number after ".so.". */
+static int MajorOf(const char* file) {
+  const char* number = strstr(file, ".so.");
+  return number != NULL && number[4] == '3' ? 3 : 2;
+}
+
+/* Fills in functions by their names, up to one without a name. Returns 0 if one is missing. */
+typedef struct {
+  const char* name;
+  void* place;
+} Function;
+static int FindFunctions(TwLibraryCall* call, const Function* functions) {
+  for (; functions->name != NULL; ++functions) {
+    void* function = dlsym(dnnl.handle, functions->name);
+    if (function == NULL) return Fail(call, "it has no %s", functions->name);
+    memcpy(functions->place, &function, sizeof function);
+  }
+  return 1;
+}
+
 static int Load(TwLibraryCall* call) {
-  if (dnnl.stream != NULL) return 1;
+  const int major = MajorOf(call->file);
+  if (dnnl.stream != NULL) {
+    if (dnnl.major == major) return 1;
+    return Fail(call, "version %d is loaded already", dnnl.major);
+  }
   if (closed) return Fail(call, "the program ends");
   /* A name is looked up where the system keeps libraries; a path could be of anything. */
   if (strchr(call->file, '/') != NULL) return Fail(call, "a path, expected a library's name");
   if (dnnl.handle == NULL) dnnl.handle = dlopen(call->file, RTLD_NOW | RTLD_LOCAL);
   if (dnnl.handle == NULL) return Fail(call, "not on this machine: %s", dlerror());
-  const struct {
-    const char* name;
-    void* place;
-  } functions[] = {{"dnnl_version", &dnnl.version},
-                   {"dnnl_engine_create", &dnnl.engine_create},
-                   {"dnnl_stream_create", &dnnl.stream_create},
-                   {"dnnl_engine_destroy", &dnnl.engine_destroy},
-                   {"dnnl_stream_destroy", &dnnl.stream_destroy},
-                   {"dnnl_stream_wait", &dnnl.stream_wait},
-                   {"dnnl_memory_desc_init_by_tag", &dnnl.desc_by_tag},
-                   {"dnnl_memory_desc_init_by_strides", &dnnl.desc_by_strides},
-                   {"dnnl_memory_desc_get_size", &dnnl.desc_size},
-                   {"dnnl_dilated_convolution_forward_desc_init", &dnnl.convolution},
-                   {"dnnl_matmul_desc_init", &dnnl.matmul},
-                   {"dnnl_reorder_primitive_desc_create", &dnnl.reorder},
-                   {"dnnl_primitive_attr_create", &dnnl.attr_create},
-                   {"dnnl_primitive_attr_set_scratchpad_mode", &dnnl.attr_scratchpad},
-                   {"dnnl_primitive_attr_destroy", &dnnl.attr_destroy},
-                   {"dnnl_primitive_desc_create", &dnnl.primitive_desc_create},
-                   {"dnnl_primitive_desc_destroy", &dnnl.primitive_desc_destroy},
-                   {"dnnl_primitive_desc_query_md", &dnnl.query},
-                   {"dnnl_primitive_create", &dnnl.primitive_create},
-                   {"dnnl_primitive_destroy", &dnnl.primitive_destroy},
-                   {"dnnl_primitive_execute", &dnnl.execute},
-                   {"dnnl_memory_create", &dnnl.memory_create},
-                   {"dnnl_memory_set_data_handle", &dnnl.memory_set},
-                   {"dnnl_memory_destroy", &dnnl.memory_destroy}};
-  for (size_t i = 0; i < sizeof functions / sizeof *functions; ++i) {
-    void* function = dlsym(dnnl.handle, functions[i].name);
-    if (function == NULL) return Fail(call, "it has no %s", functions[i].name);
-    memcpy(functions[i].place, &function, sizeof function);
+  const Function both[] = {{"dnnl_version", &dnnl.version},
+                           {"dnnl_engine_create", &dnnl.engine_create},
+                           {"dnnl_stream_create", &dnnl.stream_create},
+                           {"dnnl_engine_destroy", &dnnl.engine_destroy},
+                           {"dnnl_stream_destroy", &dnnl.stream_destroy},
+                           {"dnnl_stream_wait", &dnnl.stream_wait},
+                           {"dnnl_memory_desc_get_size", &dnnl.desc_size},
+                           {"dnnl_reorder_primitive_desc_create", &dnnl.reorder},
+                           {"dnnl_primitive_attr_create", &dnnl.attr_create},
+                           {"dnnl_primitive_attr_set_scratchpad_mode", &dnnl.attr_scratchpad},
+                           {"dnnl_primitive_attr_destroy", &dnnl.attr_destroy},
+                           {"dnnl_primitive_desc_destroy", &dnnl.primitive_desc_destroy},
+                           {"dnnl_primitive_desc_query_md", &dnnl.query},
+                           {"dnnl_primitive_create", &dnnl.primitive_create},
+                           {"dnnl_primitive_destroy", &dnnl.primitive_destroy},
+                           {"dnnl_primitive_execute", &dnnl.execute},
+                           {"dnnl_memory_create", &dnnl.memory_create},
+                           {"dnnl_memory_set_data_handle", &dnnl.memory_set},
+                           {"dnnl_memory_destroy", &dnnl.memory_destroy},
+                           {NULL, NULL}};
+  const Function second[] = {{"dnnl_memory_desc_init_by_tag", &dnnl.desc_by_tag},
+                             {"dnnl_memory_desc_init_by_strides", &dnnl.desc_by_strides},
+                             {"dnnl_dilated_convolution_forward_desc_init", &dnnl.convolution2},
+                             {"dnnl_matmul_desc_init", &dnnl.matmul2},
+                             {"dnnl_primitive_desc_create", &dnnl.primitive_desc_create2},
+                             {NULL, NULL}};
+  const Function third[] = {{"dnnl_memory_desc_create_with_tag", &dnnl.desc_by_tag},
+                            {"dnnl_memory_desc_create_with_strides", &dnnl.desc_by_strides},
+                            {"dnnl_memory_desc_destroy", &dnnl.desc_destroy3},
+                            {"dnnl_convolution_forward_primitive_desc_create", &dnnl.convolution3},
+                            {"dnnl_matmul_primitive_desc_create", &dnnl.matmul3},
+                            {NULL, NULL}};
+  if (!FindFunctions(call, both)) return 0;
+  if (dnnl.version()->major != major) {
+    return Fail(call, "version %d, expected %d", dnnl.version()->major, major);
   }
-  if (dnnl.version()->major != 2)
-    return Fail(call, "version %d, expected 2", dnnl.version()->major);
+  if (!FindFunctions(call, major == 3 ? third : second)) return 0;
+  dnnl.major = major;
   *(void**)&dnnl.effective_isa = dlsym(dnnl.handle, "dnnl_get_effective_cpu_isa");
   *(void**)&dnnl.attr_float_mode = dlsym(dnnl.handle, "dnnl_primitive_attr_set_fpmath_mode");
   *(void**)&dnnl.get_threads = dlsym(dnnl.handle, "omp_get_max_threads");
@@ -220,58 +258,102 @@ static TwLibraryShape Filled(const TwLibraryShape* shape) {
   return filled;
 }
 
+/* What functions take for a descriptor. */
+static const void* Pointer(const MemoryDesc* desc) {
+  return dnnl.major == 3 ? desc->handle : (const void*)desc;
+}
+
 static int Activations(MemoryDesc* desc, const Dims dims, int type, int64_t layout) {
-  if (layout == TW_LIBRARY_BLOCKED_8) return dnnl.desc_by_tag(desc, 4, dims, type, kTag8);
-  if (layout == TW_LIBRARY_BLOCKED_16) return dnnl.desc_by_tag(desc, 4, dims, type, kTag16);
+  const int added = dnnl.major == 3 ? kTagsAdded : 0;
+  if (layout == TW_LIBRARY_BLOCKED_8) return dnnl.desc_by_tag(desc, 4, dims, type, kTag8 + added);
+  if (layout == TW_LIBRARY_BLOCKED_16) {
+    return dnnl.desc_by_tag(desc, 4, dims, type, kTag16 + added);
+  }
   const int64_t c = dims[1], h = dims[2], w = dims[3];
   const Dims plain = {c * h * w, h * w, w, 1}, last = {c * h * w, 1, w * c, c};
   return dnnl.desc_by_strides(desc, 4, dims, type, layout == TW_LIBRARY_NHWC ? last : plain);
 }
 
-/* Descriptors of the operation, and of the weight as it is given. */
-static int DescribeConvolution(const TwLibraryShape* s, OperationDesc* operation,
-                               MemoryDesc* given) {
+/* Descriptors of what an operation reads and writes. */
+typedef struct {
+  MemoryDesc source;
+  MemoryDesc weights; /* as it is best for the operation, unless the weight is not constant */
+  MemoryDesc given;   /* the weight as it is given */
+  MemoryDesc result;
+} Operands;
+
+static void FreeOperands(Operands* operands) {
+  if (dnnl.major != 3) return;
+  void* const handles[] = {operands->source.handle, operands->weights.handle,
+                           operands->given.handle, operands->result.handle};
+  for (size_t i = 0; i < sizeof handles / sizeof *handles; ++i) {
+    if (handles[i] != NULL) dnnl.desc_destroy3(handles[i]);
+  }
+}
+
+static int DescribeConvolution(const TwLibraryShape* s, Operands* operands) {
   const Dims data = {s->n, s->c, s->h, s->w}, result = {s->n, s->k, s->oh, s->ow};
   const int64_t inner = s->c / s->groups, outer = s->k / s->groups, taps = s->r * s->s;
   const Dims grouped = {s->groups, outer, inner, s->r, s->s};
   const Dims strides = {outer * inner * taps, inner * taps, taps, s->s, 1};
   const int first = s->groups > 1 ? 0 : 1; /* without groups a dimension less */
-  MemoryDesc source, weights, target;
-  const int type = TypeOf(s->weight_type);
-  return Activations(&source, data, TypeOf(s->data_type), s->data_layout) == 0 &&
-         Activations(&target, result, TypeOf(s->result_type), s->result_layout) == 0 &&
-         dnnl.desc_by_strides(given, 5 - first, grouped + first, type, strides + first) == 0 &&
-         dnnl.desc_by_tag(&weights, 5 - first, grouped + first, type, kTagAny) == 0 &&
-         dnnl.convolution(
-             operation, kForwardInference, kConvolutionDirect, &source, &weights, NULL, &target,
-             (Dims){s->stride_h, s->stride_w}, (Dims){s->dilation_h - 1, s->dilation_w - 1},
-             (Dims){s->pad_top, s->pad_left}, (Dims){s->pad_bottom, s->pad_right}) == 0;
+  const int count = 5 - first, type = TypeOf(s->weight_type);
+  return Activations(&operands->source, data, TypeOf(s->data_type), s->data_layout) == 0 &&
+         Activations(&operands->result, result, TypeOf(s->result_type), s->result_layout) == 0 &&
+         dnnl.desc_by_strides(&operands->given, count, grouped + first, type, strides + first) ==
+             0 &&
+         dnnl.desc_by_tag(&operands->weights, count, grouped + first, type, kTagAny) == 0;
 }
 
-static int DescribeProducts(const TwLibraryShape* s, OperationDesc* operation, MemoryDesc* given) {
+static int DescribeProducts(const TwLibraryShape* s, Operands* operands) {
   const Dims data = {s->n, s->h, s->c}, weight = {s->n, s->c, s->k}, result = {s->n, s->h, s->k};
   const Dims rows = {s->h * s->c, s->c, 1}, columns = {s->c * s->k, 1, s->c};
   const Dims sums = {s->h * s->k, s->k, 1};
   const int first = s->n > 1 ? 0 : 1; /* a single product has no dimension for it */
   const int count = 3 - first, type = TypeOf(s->weight_type);
-  MemoryDesc source, weights, target;
-  if (dnnl.desc_by_strides(&source, count, data + first, TypeOf(s->data_type), rows + first) != 0 ||
-      dnnl.desc_by_strides(&target, count, result + first, TypeOf(s->result_type), sums + first) !=
-          0 ||
-      dnnl.desc_by_strides(given, count, weight + first, type, columns + first) != 0) {
-    return 0;
-  }
-  if (s->constant_weight == 0) {
-    weights = *given;
-  } else if (dnnl.desc_by_tag(&weights, count, weight + first, type, kTagAny) != 0) {
-    return 0;
-  }
-  return dnnl.matmul(operation, &source, &weights, NULL, &target) == 0;
+  const int given =
+      dnnl.desc_by_strides(&operands->given, count, weight + first, type, columns + first);
+  const int wanted =
+      s->constant_weight == 0
+          ? dnnl.desc_by_strides(&operands->weights, count, weight + first, type, columns + first)
+          : dnnl.desc_by_tag(&operands->weights, count, weight + first, type, kTagAny);
+  return given == 0 && wanted == 0 &&
+         dnnl.desc_by_strides(&operands->source, count, data + first, TypeOf(s->data_type),
+                              rows + first) == 0 &&
+         dnnl.desc_by_strides(&operands->result, count, result + first, TypeOf(s->result_type),
+                              sums + first) == 0;
 }
 
-static int Describe(const TwLibraryShape* shape, OperationDesc* operation, MemoryDesc* given) {
-  return shape->kind == TW_LIBRARY_CONVOLUTION ? DescribeConvolution(shape, operation, given)
-                                               : DescribeProducts(shape, operation, given);
+/* operands: zeros at first; to be freed also after a failure. */
+static int Describe(const TwLibraryShape* shape, Operands* operands) {
+  return shape->kind == TW_LIBRARY_CONVOLUTION ? DescribeConvolution(shape, operands)
+                                               : DescribeProducts(shape, operands);
+}
+
+/* The primitive descriptor of the operation. Returns the library's status, 0 if there is one. */
+static int MakeDescription(const TwLibraryShape* s, const Operands* operands, void* attributes,
+                           void** description) {
+  const void* const source = Pointer(&operands->source);
+  const void* const weights = Pointer(&operands->weights);
+  const void* const result = Pointer(&operands->result);
+  const Dims strides = {s->stride_h, s->stride_w};
+  const Dims dilation = {s->dilation_h - 1, s->dilation_w - 1};
+  const Dims before = {s->pad_top, s->pad_left}, after = {s->pad_bottom, s->pad_right};
+  const int convolution = s->kind == TW_LIBRARY_CONVOLUTION;
+  if (dnnl.major == 3) {
+    return convolution
+               ? dnnl.convolution3(description, dnnl.engine, kForwardInference, kConvolutionDirect,
+                                   source, weights, NULL, result, strides, dilation, before, after,
+                                   attributes)
+               : dnnl.matmul3(description, dnnl.engine, source, weights, NULL, result, attributes);
+  }
+  OperationDesc operation;
+  const int code =
+      convolution ? dnnl.convolution2(&operation, kForwardInference, kConvolutionDirect, source,
+                                      weights, NULL, result, strides, dilation, before, after)
+                  : dnnl.matmul2(&operation, source, weights, NULL, result);
+  if (code != 0) return code;
+  return dnnl.primitive_desc_create2(description, &operation, attributes, dnnl.engine, NULL);
 }
 
 static void* Allocate(size_t bytes) {
@@ -310,7 +392,8 @@ static const void* DescOf(const Plan* plan, int what) {
 static int CheckExact(TwLibraryCall* call) {
   const int64_t type = call->shape.data_type;
   if (BytesOf(type) > 1) return 1;
-  if (dnnl.effective_isa != NULL && (dnnl.effective_isa() & kVnni) != 0) return 1;
+  const int vnni = dnnl.major == 3 ? kVnni3 : kVnni2;
+  if (dnnl.effective_isa != NULL && (dnnl.effective_isa() & vnni) != 0) return 1;
   return Fail(call,
               "its 8-bit products are not exact without VNNI instructions, which it does not "
               "use here (DNNL_MAX_CPU_ISA?)");
@@ -332,14 +415,15 @@ static void* MakeAttributes(void) {
 static int MakePrimitive(TwLibraryCall* call, Plan* plan) {
   if (!CheckExact(call)) return 0;
   const TwLibraryShape shape = Filled(&call->shape);
-  OperationDesc operation;
-  MemoryDesc given;
-  if (!Describe(&shape, &operation, &given)) return Fail(call, "it refuses the sizes or layouts");
   void* attributes = MakeAttributes();
   if (attributes == NULL) return Fail(call, "it refuses the attributes");
+  Operands operands = {0};
+  const int described = Describe(&shape, &operands);
   const int code =
-      dnnl.primitive_desc_create(&plan->description, &operation, attributes, dnnl.engine, NULL);
+      described ? MakeDescription(&shape, &operands, attributes, &plan->description) : 0;
+  FreeOperands(&operands);
   dnnl.attr_destroy(attributes);
+  if (!described) return Fail(call, "it refuses the sizes or layouts");
   if (code != 0) return Fail(call, "it has no code for this (its status %d)", code);
   if (dnnl.primitive_create(&plan->primitive, plan->description) != 0) {
     return Fail(call, "it cannot make the code");
@@ -443,15 +527,17 @@ static const void* FindWeight(TwLibraryCall* call, Plan* plan, const void* sourc
     if (weight == plan->prepared) break;
   }
   const TwLibraryShape filled = Filled(&call->shape);
-  OperationDesc operation;
-  MemoryDesc given;
-  if (!Describe(&filled, &operation, &given)) return NULL;
+  Operands operands = {0};
+  const int described = Describe(&filled, &operands);
   const void* wanted = DescOf(plan, kQueryWeights);
   Weight* weight = calloc(1, sizeof *weight);
   void* copy = FillUp(&call->shape, &filled, source);
   if (weight != NULL) weight->prepared = Allocate(dnnl.desc_size(wanted));
-  if (weight == NULL || copy == NULL || weight->prepared == NULL ||
-      !Reorder(plan->threads, &given, copy, wanted, weight->prepared)) {
+  const int ready =
+      described && weight != NULL && copy != NULL && weight->prepared != NULL &&
+      Reorder(plan->threads, Pointer(&operands.given), copy, wanted, weight->prepared);
+  FreeOperands(&operands);
+  if (!ready) {
     Fail(call, "the weight cannot be brought to its layout");
     if (weight != NULL) free(weight->prepared);
     free(weight);

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::array kLibraries = {
     KernelLibrary{"cublas", "cuBLAS", "libcublas.so.12", 12, "cuda", "libcublas.so.13", 13},
-    KernelLibrary{"cudnn", "cuDNN", "libcudnn.so.9", 9, "cuda"},
-    KernelLibrary{"dnnl", "oneDNN", "libdnnl.so.2", 2, "llvm"},
+    KernelLibrary{"cudnn", "cuDNN", "libcudnn.so.9", 9, "cuda", "", 0},
+    KernelLibrary{"dnnl", "oneDNN", "libdnnl.so.2", 2, "llvm", "libdnnl.so.3.6", 3},
 };
 
 /// The first members of dnnl_version_t.
@@ -51,18 +51,43 @@ LibraryNumber NumberOf(void* handle, std::string_view name) {
 }
 
 /// Errors: as LibraryVersion.
-Result<std::string> FindVersion(const KernelLibrary& library) {
-  const Result<void*> handle = LoadKernelLibrary(library, RTLD_LAZY | RTLD_LOCAL);
-  TW_RETURN_IF_ERROR(handle);
-  const LibraryNumber number = NumberOf(*handle, library.name);
-  if (number.major != library.major && number.major != library.later_major) {
-    std::string expected = std::to_string(library.major);
-    if (library.later_major != 0) expected += " or " + std::to_string(library.later_major);
+Result<std::string> VersionOfFile(const KernelLibrary& library, std::string_view file, int major) {
+  void* handle = dlopen(std::string(file).c_str(), RTLD_LAZY | RTLD_LOCAL);
+  if (handle == nullptr) {
+    return NotFound(std::string(library.product) + " is not on this machine: " + dlerror());
+  }
+  const LibraryNumber number = NumberOf(handle, library.name);
+  if (number.major != major) {
     return Unsupported(std::string(library.product) + " " + std::to_string(number.major) +
-                       ", expected " + expected);
+                       ", expected " + std::to_string(major));
   }
   return std::string(library.product) + " " + std::to_string(number.major) + "." +
          std::to_string(number.minor) + "." + std::to_string(number.patch);
+}
+
+struct FoundLibrary {
+  std::string_view file;
+  Result<std::string> version;
+};
+
+FoundLibrary Find(const KernelLibrary& library) {
+  FoundLibrary found{library.file, VersionOfFile(library, library.file, library.major)};
+  if (found.version.ok() || library.later_file.empty()) return found;
+  auto later = VersionOfFile(library, library.later_file, library.later_major);
+  if (later.ok()) return {library.later_file, std::move(later)};
+  return found;
+}
+
+/// As Find; looked for once.
+const FoundLibrary& FindOnce(const KernelLibrary& known) {
+  struct Once {
+    std::once_flag asked;
+    std::optional<FoundLibrary> found;
+  };
+  static std::array<Once, kLibraries.size()> all;  // queries ask about every record
+  Once& once = all[static_cast<std::size_t>(&known - kLibraries.data())];
+  std::call_once(once.asked, [&] { once.found.emplace(Find(known)); });
+  return *once.found;
 }
 
 }  // namespace
@@ -76,7 +101,8 @@ const KernelLibrary* FindLibrary(std::string_view name) {
 
 const KernelLibrary* LibraryOfFile(std::string_view file, std::string_view target_kind) {
   const auto* found = std::ranges::find_if(kLibraries, [&](const KernelLibrary& library) {
-    return library.file == file && library.target_kind == target_kind;
+    return !file.empty() && (library.file == file || library.later_file == file) &&
+           library.target_kind == target_kind;
   });
   return found == kLibraries.end() ? nullptr : found;
 }
@@ -106,30 +132,14 @@ Target WithoutLibraries(const Target& target) {
   return *std::move(plain);
 }
 
-Result<void*> LoadKernelLibrary(const KernelLibrary& library, int flags) {
-  const std::string own(library.file), later(library.later_file);
-  const auto open = [](const std::string& file, int with) {
-    return file.empty() ? nullptr : dlopen(file.c_str(), with);
-  };
-  // What the process has loaded is what it uses otherwise.
-  void* handle = open(own, flags | RTLD_NOLOAD);
-  if (handle == nullptr) handle = open(later, flags);
-  if (handle == nullptr) handle = open(own, flags);
-  if (handle != nullptr) return handle;
-  return NotFound(std::string(library.product) + " is not on this machine: " + dlerror());
+std::string_view FileOf(const KernelLibrary& library) {
+  const KernelLibrary* known = FindLibrary(library.name);
+  return known != nullptr ? FindOnce(*known).file : Find(library).file;
 }
 
 Result<std::string> LibraryVersion(const KernelLibrary& library) {
-  struct Known {
-    std::once_flag asked;
-    std::optional<Result<std::string>> version;
-  };
-  static std::array<Known, kLibraries.size()> all;  // queries ask about every record
-  const auto* found = std::ranges::find(kLibraries, library.name, &KernelLibrary::name);
-  if (found == kLibraries.end()) return FindVersion(library);
-  Known& known = all[static_cast<std::size_t>(found - kLibraries.begin())];
-  std::call_once(known.asked, [&] { known.version.emplace(FindVersion(*found)); });
-  return *known.version;
+  const KernelLibrary* known = FindLibrary(library.name);
+  return known != nullptr ? FindOnce(*known).version : Find(library).version;
 }
 
 std::string RefusesLibrary(const KernelLibrary& library, const Target& target) {

@@ -15,18 +15,20 @@ namespace tilewright {
 struct KernelLibrary {
   std::string_view name;         ///< "dnnl"
   std::string_view product;      ///< "oneDNN"
-  std::string_view file;         ///< what calls name
+  std::string_view file;         ///< what is loaded
   int major = 0;                 ///< the version whose interface is spoken
   std::string_view target_kind;  ///< "llvm": what code may call it
-  /// A later version with the same interface, loaded where it is there; empty: none.
-  std::string_view later_file = {};
+  std::string_view later_file;   ///< of a later version whose interface is spoken, too; or empty
   int later_major = 0;
 };
 /// All that are known, by name.
 std::span<const KernelLibrary> KernelLibraries();
 /// Null if there is none of that name.
 const KernelLibrary* FindLibrary(std::string_view name);
-/// The library whose file has this name, of those that code of this kind of target may call. Null
+/// The file that generated code loads: of the version that LibraryVersion finds on this machine;
+/// without one, `file`.
+std::string_view FileOf(const KernelLibrary& library);
+/// The library with a file of this name, of those that code of this kind of target may call. Null
 /// for any other text: nothing else is loaded in the place of a kernel, whoever names it.
 const KernelLibrary* LibraryOfFile(std::string_view file, std::string_view target_kind);
 /// The library that a template calls; null for templates that generate code.
@@ -43,12 +45,8 @@ std::string RefusesLibrary(const KernelLibrary& library, const Target& target);
 /// The device with the version of the library, if it is here, as part of what is measured on.
 DeviceFingerprint WithLibrary(DeviceFingerprint device, const KernelLibrary& library);
 
-/// The handle of dlopen for the version that calls name where the process has loaded it already,
-/// else for the later version, else for the one that calls name. It stays loaded. flags: of dlopen.
-/// Errors: kNotFound with the loader's words.
-Result<void*> LoadKernelLibrary(const KernelLibrary& library, int flags);
-
 /// "oneDNN 2.6.3", as the library on this machine says; it stays loaded.
+/// Of several versions the first that is spoken.
 /// Errors: kNotFound with the loader's words; kUnsupported for a version that is not spoken.
 Result<std::string> LibraryVersion(const KernelLibrary& library);
 

@@ -51,7 +51,7 @@ Result<Kernel> CallThenRest(const Workload& w, const Epilogue& epilogue, const T
   if (s.HasStage("pad")) s.ComputeInline(s.Stage("pad"));
   std::string operation = w.Key();
   if (!form.data.empty()) operation += " " + form.data + "->" + form.output;
-  s.CallLibrary(sum, {std::string(FindLibrary(library)->file), std::move(operation), shape});
+  s.CallLibrary(sum, {std::string(FileOf(*FindLibrary(library))), std::move(operation), shape});
   if (s.HasStage("output")) TW_RETURN_IF_ERROR(ScheduleRest(s, target));
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), form};

@@ -239,7 +239,9 @@ TEST(ReadLists, AskAgainAfterAFailure) {
   ASSERT_TRUE(folder.ok()) << folder.status().message();
   const std::string with = folder->path() + "/with", without = folder->path() + "/without";
   std::string names;
-  for (const KernelLibrary& library : KernelLibraries()) names += std::string(library.file) + "\n";
+  for (const KernelLibrary& library : KernelLibraries()) {
+    names += std::string(FileOf(library)) + "\n";
+  }
   ASSERT_TRUE(WriteFile(with, names).ok() && WriteFile(without, "none").ok());
   ReadLists fresh;
   const std::size_t few = FilesFor(fresh, without), all = FilesFor(fresh, with);

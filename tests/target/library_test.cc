@@ -9,7 +9,11 @@ namespace {
 TEST(KernelLibraries, AreFoundByTheNamesOfTheirFilesAlone) {
   ASSERT_NE(LibraryOfFile("libcudnn.so.9", "cuda"), nullptr);
   EXPECT_EQ(LibraryOfFile("libcudnn.so.9", "cuda")->name, "cudnn");
-  EXPECT_EQ(LibraryOfFile("libdnnl.so.2", "llvm")->name, "dnnl");
+  for (const char* file : {"libdnnl.so.2", "libdnnl.so.3.6"}) {
+    ASSERT_NE(LibraryOfFile(file, "llvm"), nullptr) << file;
+    EXPECT_EQ(LibraryOfFile(file, "llvm")->name, "dnnl");
+  }
+  EXPECT_EQ(LibraryOfFile("libdnnl.so.1", "llvm"), nullptr);
   for (const char* file : {"", "libcudnn.so", "/usr/lib/libcudnn.so.9", "./libcudnn.so.9",
                            "libcudnn.so.9 ", "artifact.1.so", "cudnn"}) {
     EXPECT_EQ(LibraryOfFile(file, "cuda"), nullptr) << file;
@@ -32,17 +36,22 @@ TEST(Library, IsNamedByATemplateAndByATarget) {
 }
 
 TEST(Library, IsRefusedWhereTheTargetDoesNotNameIt) {
-  const KernelLibrary missing = {"none", "Nothing", "libno_such_library.so.1", 1, "llvm"};
+  const KernelLibrary missing = {"none", "Nothing", "libno_such_library.so.1", 1, "llvm", "", 0};
   EXPECT_THAT(RefusesLibrary(missing, *Target::Parse("llvm")), testing::HasSubstr("-libs=none"));
   EXPECT_THAT(RefusesLibrary(missing, *Target::Parse("llvm -libs=none")),
               testing::HasSubstr("Nothing is not on this machine"));
   EXPECT_EQ(WithLibrary(DeviceFingerprint(), missing), DeviceFingerprint());
+  EXPECT_EQ(FileOf(missing), "libno_such_library.so.1");
+  EXPECT_EQ(FileOf(*FindLibrary("cudnn")), "libcudnn.so.9");
 }
 
 TEST(Library, TellsItsVersionWhereItIs) {
   const auto version = LibraryVersion(*FindLibrary("dnnl"));
   if (!version.ok()) GTEST_SKIP() << version.status().message();
-  EXPECT_TRUE(version->starts_with("oneDNN 2.")) << *version;
+  // The file that code loads is that of this version.
+  const std::string file(FileOf(*FindLibrary("dnnl")));
+  EXPECT_TRUE(version->starts_with("oneDNN " + file.substr(file.find(".so.") + 4, 1) + "."))
+      << *version << ", " << file;
   DeviceFingerprint device;
   device.extra = "stepping 1";
   EXPECT_EQ(WithLibrary(device, *FindLibrary("dnnl")).extra, "stepping 1, " + *version);

@@ -215,7 +215,7 @@ std::string WhyNot(const onnx::NodeProto& node, std::int64_t most_nodes, OnnxImp
 
 TEST(OnnxSequences, WhatStandsForTooManyNodesLeavesNothing) {
   onnx::GraphProto graph;
-  const onnx::NodeProto& at = AddTo(graph, "SequenceAt", {"s", "i"}, "y");
+  const onnx::NodeProto at = AddTo(graph, "SequenceAt", {"s", "i"}, "y");
   OnnxImport import = LongSequence();
   EXPECT_THAT(WhyNot(at, 102, import), HasSubstr("it stands for 103 nodes, expected at most 102"));
   onnx::NodeProto join = AddTo(graph, "ConcatFromSequence", {"s"}, "y");
