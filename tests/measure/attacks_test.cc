@@ -7,14 +7,20 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 
+#include "measure/device/builders.h"
 #include "measure/sandbox/sandbox.h"
 #include "measure/worker/claimed_times.h"
+#include "measure/worker/inputs.h"
+#include "src/base/files/file.h"
 #include "tests/measure/process_fixture.h"
 
 namespace tilewright::measure {
@@ -113,6 +119,42 @@ TEST(AttacksOnVerification, AResultThatIsComputedAfterTheAnswerIsNone) {
 
 TEST(AttacksOnTimes, TheVerifiedRunTakesNoLongerThanTheSamplesSay) {
   ExpectRefused("slow_when_fresh", Outcome::kRunFailed, "where their result was verified");
+}
+
+// Who disagrees alone goes through its verifications again, in processes of its own; the others'
+// results stand.
+TEST(AttacksOnTimes, ARaceRepeatsTheVerificationsOfWhoDisagrees) {
+  auto measurer = ProcessMeasurer::Create(TestSettings());
+  ASSERT_TRUE(measurer.ok()) << measurer.status().message();
+  auto folder = TemporaryFolder::Create("tilewright-race-test");
+  ASSERT_TRUE(folder.ok());
+  const Candidate candidate = DenseCandidate();
+  const Workload& workload = candidate.task.workload;
+  const std::vector<TensorType> types = {workload.data, workload.weight,
+                                         *ResultType(workload, Epilogue())};
+  std::vector<KernelSpec> kernels;
+  for (const std::string symbol : {"honest", "slow_when_fresh"}) {
+    KernelSpec kernel = KernelOf(candidate);
+    kernel.artifact = folder->path() + "/" + symbol + ".so";  // the measurer's from now on
+    std::filesystem::copy_file(MEASURE_ATTACKS, kernel.artifact);
+    kernel.symbol = symbol;
+    kernel.signature = *SignatureOf(workload, Epilogue(), {}, types);
+    kernels.push_back(std::move(kernel));
+  }
+  ASSERT_TRUE((*measurer)->BeginRace({candidate, candidate}, {}, std::move(kernels)).ok());
+  std::optional<std::vector<Trial>> trials;
+  while (!trials) {
+    auto taken = (*measurer)->TakeRace();
+    ASSERT_TRUE(taken.ok()) << taken.status().message();
+    trials = *std::move(taken);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  ASSERT_EQ(trials->size(), 2U);
+  EXPECT_EQ((*trials)[0].outcome, Outcome::kOk) << (*trials)[0].reason;
+  EXPECT_TRUE((*trials)[0].verified);
+  EXPECT_EQ((*trials)[1].outcome, Outcome::kRunFailed);
+  EXPECT_THAT((*trials)[1].reason, HasSubstr("where their result was verified"));
+  EXPECT_FALSE((*trials)[1].verified);
 }
 
 TEST(AttacksOnTimes, AClockThatIsPatchedDisagreesWithTheRunners) {
