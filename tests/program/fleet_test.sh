@@ -30,6 +30,11 @@ until_has() {
   done
   fail "no '$1' in $2: $(tail -c 800 "$2")"
 }
+# A killed process has its port until it is gone.
+kill_and_wait() {
+  kill -9 "$@" 2>/dev/null || true
+  wait "$@" 2>/dev/null || true
+}
 start_server() {
   start server "$@"
   until_has 'Server is ready' server.log
@@ -105,7 +110,7 @@ sleep 1
 start worker3 "$tilewright" worker --fleet "$url" --name w3 --made-up 0.01
 kill -9 "${processes[1]}"
 sleep 0.5
-kill -9 "$server_pid"
+kill_and_wait "$server_pid"
 rm -rf store
 start_server $server -a 127.0.0.1 -p "$port" -js -sd "$work/store"
 sleep 0.5
@@ -119,7 +124,7 @@ doubled='SELECT count(*) FROM (SELECT 1 FROM trial WHERE attempt = 0 GROUP BY te
 [ "$(sqlite3 killed.db "$doubled")" -eq 0 ] || fail "configs were measured twice"
 
 # This machine measures for itself what a builder of the fleet has built.
-kill -9 "${processes[@]}" 2>/dev/null || true
+kill_and_wait "${processes[@]}"
 processes=()
 start_server $server -a 127.0.0.1 -p "$port" -js -sd "$work/store"
 start runner "$tilewright" worker "${root[@]}" --fleet "$url" --name r1 --measure
