@@ -3,7 +3,7 @@
 #              [--only STEP,...]
 # Finds out what is to be known of an NVIDIA GPU, the most valuable first, in at most N seconds (480).
 #
-# It lies in the folder visit/ of the bundle that scripts/visit_bundle.sh makes, beside the program, and needs
+# It lies in the folder visit/ of the bundle that scripts/package.sh --only visit makes, beside the program, and needs
 # neither a network nor packages. FOLDER (gpu_visit) gets a store (records.db), a log of each step (logs/),
 # steps.tsv (name, exit code, seconds) and table.md, which is written anew after each step. A step that is in
 # steps.tsv is not done again: a visit that was stopped or killed goes on when it is started again. The exit
@@ -163,6 +163,7 @@ network() {
     tilewright verify "$out/work/$name.onnx" "$out/work/$name.so" --device "$device"
 }
 tophub() {
+  [ -e "$here/cuda_v0.10.log" ] || { echo "no log of TopHub in this bundle"; return 0; }
   local name keys=()
   for name in resnet18_v1 resnet50_v1; do
     tilewright model "$name" -o "$out/work/$name.onnx" && tilewright tasks "$out/work/$name.onnx" --json >"$out/work/$name.json" &&

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# package.sh [--only debs|archive] [--quick] [--cross] [--lint] [--built BUILD] [-o FOLDER]: makes the portable
+# package.sh [--only debs|archive|visit] [--quick] [--cross] [--lint] [--built BUILD] [-o FOLDER]: makes the portable
 # archive, the wheel and the Debian packages tilewright, libtilewright1, libtilewright-dev, libtilewright-tuner1,
 # libtilewright-tuner-dev and tilewright-runner in FOLDER (default build/packages). Needs what scripts/setup.sh
 # --with-packages installs.
-#   --only         just the Debian packages, or just archive and wheel (scripts/package_archive.sh)
+#   --only         just the Debian packages, or just archive and wheel (scripts/package_archive.sh), or what a
+#                  visit to a machine with a GPU needs (docs/gpu.md), which is made in no other way
 #   --quick        compresses the archive in a tenth of the time, to a sixth more
 #   --cross        also tilewright-runner for arm64 and armhf (scripts/setup.sh --with-cross)
 #   --lint         fails if lintian finds anything (scripts/setup.sh --with-packages)
@@ -16,7 +17,7 @@ while [ $# -gt 0 ]; do
   case $1 in
     --only)
       only=${2:-} && shift
-      [[ $only == debs || $only == archive ]] || { echo "package: --only '$only': expected debs or archive" >&2; exit 2; }
+      [[ $only == debs || $only == archive || $only == visit ]] || { echo "package: --only '$only': expected debs, archive or visit" >&2; exit 2; }
       ;;
     --quick) quick=(--quick) ;;
     --cross) cross=1 ;;
@@ -38,7 +39,7 @@ if ! grep -q "^tilewright ($version-" packaging/changelog || ! grep -q "^## $ver
 fi
 
 mkdir -p "$folder"
-[ "$only" = archive ] || rm -f "$folder"/*.deb
+[[ $only == archive || $only == visit ]] || rm -f "$folder"/*.deb
 # pack BUILD: what CPack makes of a build, with its words only if it fails.
 pack() {
   rm -rf "$1/packages"
@@ -51,7 +52,12 @@ if [ -z "$built" ]; then
   libraries=lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
   ./scripts/build.sh "$build" -DCMAKE_INSTALL_LIBDIR="$libraries" -- \
     tilewright tilewright_runner tilewright_shared tilewright_tuner tilewright_tuner_worker \
-    tilewright_pages
+    tilewright_pages $([ "$only" != visit ] || echo gpu_visit simt_check expression_check)
+fi
+if [ "$only" = visit ]; then
+  ./scripts/package_archive.sh --visit "$build" "$folder"
+  du -h --apparent-size "$folder"/*-gpu-visit-*.tar.xz
+  exit 0
 fi
 [ "$only" = debs ] || ./scripts/package_archive.sh "${quick[@]}" "$build" "$folder"
 [ "$only" = archive ] || pack "$build"

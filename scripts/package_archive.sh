@@ -16,6 +16,8 @@ cd "$(dirname "$0")/.."
 
 level=-19
 [ "${1:-}" != "--quick" ] || { level=-12 && shift; }
+visit=""
+[ "${1:-}" != "--visit" ] || { visit=1 && shift; }
 build=$(realpath "${1:?package_archive: needs the folder of a build}")
 folder=$(realpath "${2:?package_archive: needs a folder for the results}")
 fail() {
@@ -162,6 +164,11 @@ done
 
 # --- The archive. The same build gives the same bytes.
 find "$tree" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+if [ -n "$visit" ]; then
+  # xz, which every system can unpack. As large as what travels with the source tree may be.
+  tar -C "$work" --sort=name --owner=0 --group=0 --numeric-owner -cf - "$name" | xz -6 -T0 >"$folder/tilewright-$version-gpu-visit-linux-$machine.tar.xz"
+  exit 0
+fi
 rm -f "$folder"/tilewright-*.tar.zst "$folder"/tilewright-*.whl
 tar -C "$work" --sort=name --owner=0 --group=0 --numeric-owner --format=gnu -cf "$work/archive.tar" "$name"
 # Every decoder accepts windows of up to 128 MiB (27 bits) by default.

@@ -56,7 +56,7 @@ std::string WhyNotBuilt(const Order& order, const Trial& trial, const Built& bui
     }
     const KernelLibrary* library = LibraryOfTemplate(candidate.template_key);
     if (!launch.library.file.empty() &&
-        (library == nullptr || launch.library.file != library->file)) {
+        (library == nullptr || LibraryOfFile(launch.library.file, target.kind_name()) != library)) {
       return "its template calls no " + launch.library.file;
     }
   }
@@ -77,8 +77,8 @@ std::string WhyUnbelievable(const std::vector<Trial>& trials,
     for (const double sample : trials[i].samples) seen = std::min(seen, sample);
     if (seen >= least) continue;
     char text[120];
-    std::snprintf(text, sizeof(text), "it claims %.3g s, less than the %.3g s that any device takes",
-                  seen, least);
+    std::snprintf(text, sizeof(text),
+                  "it claims %.3g s, less than the %.3g s that any device takes", seen, least);
     return text;
   }
   return {};
@@ -122,8 +122,8 @@ void Dispatcher::HandleHere(const Incoming& incoming) {
   if (!here.ok()) {
     ++counts_.foreign;
     if (here.status().code() != StatusCode::kUnsupported) {
-      return notes_.Limited("refused what " + name.ToString() + " says of itself: " +
-                            here.status().message());
+      return notes_.Limited("refused what " + name.ToString() +
+                            " says of itself: " + here.status().message());
     }
     const std::string version = "version/" + name.ToString();
     if (accused_.size() > settings_.most_devices || ++accused_[version] > 1) return;
@@ -357,8 +357,13 @@ void Dispatcher::AcceptBuilt(OrderBook::Entry& entry, const DeviceName& device,
 void Dispatcher::AcceptTrial(OrderBook::Entry& entry, const DeviceName& device, Trial trial) {
   if (!MustConfirm(entry, device, trial)) return KeepTrial(entry, device, std::move(trial));
   const Aim& aim = aims_.at(entry.order.sequence);
-  ConfirmTrial({entry.order.candidates.front(), entry.order.built.front(), aim.builder,
-                entry.order.sequence, device, std::move(trial), {}});
+  ConfirmTrial({entry.order.candidates.front(),
+                entry.order.built.front(),
+                aim.builder,
+                entry.order.sequence,
+                device,
+                std::move(trial),
+                {}});
 }
 
 void Dispatcher::KeepTrial(OrderBook::Entry& entry, const DeviceName& device, Trial trial) {

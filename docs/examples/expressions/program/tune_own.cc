@@ -1,5 +1,5 @@
-// tune_own FOLDER STORE LIBRARY: tunes an expression of one's own with a schedule of one's own, asks
-// for the best config, compiles it into this process and into a library, and calls it.
+// tune_own FOLDER STORE LIBRARY: tunes an expression of one's own with a schedule of one's own,
+// asks for the best config, compiles it into this process and into a library, and calls it.
 
 #include <tilewright/tuner.h>
 
