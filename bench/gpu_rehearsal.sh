@@ -29,6 +29,7 @@ printf '%s\t%s\n' product 'dense(float32[4,16]MK,float32[32,16]NK)->float32' \
 for kind in "" _old _no_graphs _no_device; do
   mkdir -p "$work/driver$kind"
   cp "$build/tests/libfake_cuda$kind.so" "$work/driver$kind/libcuda.so.1"
+  echo 1 >"$work/driver$kind/any_kernel"
 done
 mkdir "$work/none"
 

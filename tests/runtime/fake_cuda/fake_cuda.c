@@ -201,6 +201,22 @@ static int AddFunction(void** function, const char* name, int parameters) {
   *function = added;
   return 0;
 }
+// The number in a file beside the library; -1 without such a file.
+static long ReadNumber(const char* name) {
+  Dl_info self;
+  if (dladdr((void*)&ReadNumber, &self) == 0) return -1;
+  char path[4096];
+  const char* slash = strrchr(self.dli_fname, '/');
+  const int folder = slash == NULL ? 0 : (int)(slash - self.dli_fname + 1);
+  snprintf(path, sizeof path, "%.*s%s", folder, self.dli_fname, name);
+  FILE* file = fopen(path, "r");
+  if (file == NULL) return -1;
+  long number = -1;
+  if (fscanf(file, "%ld", &number) != 1) number = -1;
+  fclose(file);
+  return number;
+}
+
 API cuModuleGetFunction(void** function, void* module, const char* name) {
   static const char* const kKernels[] = {"tw_candidate", "skip",   "wrong", "past_end",
                                          "before_start", "input",  "fault", "lost",
@@ -215,7 +231,7 @@ API cuModuleGetFunction(void** function, void* module, const char* name) {
     if (code == 0) ((Function*)*function)->is_dense = 1;
     return code;
   }
-  // Another kernel of PTX does nothing.
+  if (ReadNumber("any_kernel") < 0) return kNotFound;
   const int parameters = ParametersOf(module, name);
   return parameters < 0 ? kNotFound : AddFunction(function, name, parameters);
 }
@@ -284,24 +300,9 @@ static void Dense(const float* data, const float* weight, float* output) {
   }
 }
 
-static long ReadHangAt(void) {
-  Dl_info self;
-  if (dladdr((void*)&ReadHangAt, &self) == 0) return -1;
-  char path[4096];
-  snprintf(path, sizeof path, "%s", self.dli_fname);
-  char* slash = strrchr(path, '/');
-  snprintf(slash == NULL ? path : slash + 1, 16, "hang_at");
-  FILE* file = fopen(path, "r");
-  if (file == NULL) return -1;
-  long at = -1;
-  if (fscanf(file, "%ld", &at) != 1) at = -1;
-  fclose(file);
-  return at;
-}
-
 static int HangsNow(void) {
   static long launches = 0, at = 0;
-  if (launches++ == 0) at = ReadHangAt();
+  if (launches++ == 0) at = ReadNumber("hang_at");
   return launches == at;
 }
 
