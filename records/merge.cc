@@ -32,7 +32,7 @@ Result<Database> OpenForMerging(const std::string& path) {
   }
   auto db = Database::Open(path, Database::Mode::kReadWriteCreate);
   TW_RETURN_IF_ERROR(db);
-  TW_RETURN_IF_ERROR(db->Execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL"));
+  TW_RETURN_IF_ERROR(db->ExecuteWhenFree("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL"));
   return db;
 }
 

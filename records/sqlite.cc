@@ -222,6 +222,14 @@ Status Database::Execute(const char* sql) const {
   return {};
 }
 
+Status Database::ExecuteWhenFree(const char* sql) const {
+  for (int count = 0;; ++count) {
+    Status status = Execute(sql);
+    const bool busy = !status.ok() && (sqlite3_errcode(db_) & 0xff) == SQLITE_BUSY;
+    if (!busy || WaitForLock(nullptr, count) == 0) return status;
+  }
+}
+
 Status Database::SyncLog() const {
   sqlite3_file* log = nullptr;
   const int code = sqlite3_file_control(db_, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);

@@ -42,6 +42,9 @@ class Database {
 
   /// Runs statements that return nothing.
   Status Execute(const char* sql) const;
+  /// The same, tried again while another process holds a lock: changes of the journal mode do not
+  /// wait by themselves. Errors: kUnavailable past the busy timeout.
+  Status ExecuteWhenFree(const char* sql) const;
   /// Waits until the write-ahead log is on the disk: what was committed before survives a power
   /// cut. Several processes that wait at once share one write of the disk. Does nothing for a
   /// database without such a log.

@@ -231,7 +231,7 @@ Result<Store> Store::Open(const std::string& path, Mode mode) {
   TW_RETURN_IF_ERROR(db);
   if (write) {
     TW_RETURN_IF_ERROR(StoreVersion(*db, path));  // before anything in it is changed
-    const Status wal = db->Execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+    const Status wal = db->ExecuteWhenFree("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
     if (!wal.ok()) return wal.WithContext(path);
     TW_RETURN_IF_ERROR(MigrateSchema(*db, path));
   } else {

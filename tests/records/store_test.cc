@@ -86,17 +86,17 @@ TEST_F(StoreTest, ProcessesThatCreateOneStoreAgreeOnItsId) {
   for (int round = 0; round < 20; ++round) {
     const std::string path = folder_->path() + "/" + std::to_string(round) + ".db";
     std::vector<std::thread> openers;
-    std::atomic<int> failed = 0;
     for (int k = 0; k < 4; ++k) {
       openers.emplace_back([&, k] {
         auto store = Store::Open(path, Store::Mode::kReadWrite);
-        if (!store.ok()) return static_cast<void>(++failed);
+        ASSERT_TRUE(store.ok()) << store.status().message();
         const auto job = store->OpenJob("job " + std::to_string(k), "{}", 7);
-        if (!job.ok() || !store->Append(job->id, {SampleTrial(3, 0.002)}, {}).ok()) ++failed;
+        ASSERT_TRUE(job.ok()) << job.status().message();
+        const Status stored = store->Append(job->id, {SampleTrial(3, 0.002)}, {});
+        EXPECT_TRUE(stored.ok()) << stored.message();
       });
     }
     for (std::thread& opener : openers) opener.join();
-    EXPECT_EQ(failed, 0);
     EXPECT_THAT(*CheckStore(BuiltInTemplates(), path), testing::IsEmpty());
   }
 }
