@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# package_archive.sh [--quick] BUILD FOLDER: packs a build as a portable archive and as a wheel:
+# package_archive.sh [--quick | --visit] BUILD FOLDER: packs a build as a portable archive and as a wheel:
 #   FOLDER/tilewright-VERSION-linux-MACHINE.tar.zst
 #   FOLDER/tilewright-VERSION-py3-none-manylinux_2_36_MACHINE.whl
 # Both run on every Linux with glibc 2.36 or newer. scripts/package.sh calls this script; SOURCE_DATE_EPOCH
-# must be set. --quick compresses the archive in a tenth of the time, to a sixth more. Both hold
+# must be set. --quick compresses the archive in a tenth of the time, to a sixth more.
+# --visit: makes FOLDER/tilewright-VERSION-gpu-visit-linux-MACHINE.tar.xz instead: the archive with the programs and
+# the script of a visit to a machine with a GPU (docs/gpu.md), and with the log of $TILEWRIGHT_SHARED/data/tophub
+# (default ../shared) where that is there. All of them hold
 #   bin/             tilewright and tilewright-runner
 #   lib/             libtilewright.so.1, libtilewright_tuner.so.1, files for CMake and pkg-config
 #   lib/tilewright/  bundled shared libraries, found by a DT_RUNPATH relative to $ORIGIN
@@ -42,6 +45,15 @@ tree=$work/$name
 bundle=$tree/lib/tilewright
 
 cmake --install "$build" --component archive --strip --prefix "$tree" >"$work/log" || fail "$(cat "$work/log")"
+if [ -n "$visit" ]; then
+  for program in gpu_visit simt_check expression_check; do
+    install -s "$build/bench/$program" "$tree/bin/$program" || fail "no $build/bench/$program (-DTILEWRIGHT_BENCH=ON)"
+  done
+  mkdir "$tree/visit"
+  cp scripts/gpu_visit.sh bench/gpu_visit/* "$tree/visit/"
+  log=${TILEWRIGHT_SHARED:-../shared}/data/tophub/cuda_v0.10.log
+  if [ -f "$log" ]; then cp "$log" "$tree/visit/"; else echo "package_archive: no $log: a visit goes without it" >&2; fi
+fi
 # A wheel cannot hold symbolic links. The file of a library has the name that programs load, and a linker
 # script serves `-ltilewright`.
 for library in libtilewright libtilewright_tuner; do
