@@ -50,9 +50,11 @@ pack() {
 
 if [ -z "$built" ]; then
   libraries=lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
+  more=()
+  [ "$only" != visit ] || more=(gpu_visit simt_check expression_check)
   ./scripts/build.sh "$build" -DCMAKE_INSTALL_LIBDIR="$libraries" -- \
     tilewright tilewright_runner tilewright_shared tilewright_tuner tilewright_tuner_worker \
-    tilewright_pages $([ "$only" != visit ] || echo gpu_visit simt_check expression_check)
+    tilewright_pages "${more[@]}"
 fi
 if [ "$only" = visit ]; then
   ./scripts/package_archive.sh --visit "$build" "$folder"
