@@ -139,13 +139,8 @@ void CheckOne(const Drawn& drawn, const Target& target, int configs, Random& ran
 int CheckExpressions(int argc, char** argv) {
   std::unique_ptr<DeviceKernelRunner> device;
   if (argc > 2 && std::string(argv[argc - 2]) == "--device") {
-    auto opened = DeviceKernelRunner::Open(std::atoi(argv[argc - 1]));
-    if (!opened.ok()) {
-      fmt::print("{}\n", opened.status().message());
-      return 2;
-    }
-    device = *std::move(opened);
-    device->ExecuteAll();
+    device = OpenDeviceForAll(argv[argc - 1]);
+    if (device == nullptr) return 2;
     argc -= 2;
   }
   const auto number = [&](int i, std::int64_t otherwise) {
@@ -177,11 +172,7 @@ int CheckExpressions(int argc, char** argv) {
       return 1;
     }
     for (const Target& target : targets) CheckOne(*drawn, target, configs, random, counts);
-    if (device != nullptr && device->broken()) {
-      fmt::print("the device's context is broken: the rest was not checked\n");
-      std::fflush(stdout);
-      std::_Exit(1);  // the driver would wait for a kernel that does not end
-    }
+    if (device != nullptr) device->EndIfBroken();
     if (i % 100 == 99) std::fflush(stdout);
   }
   Counts all;

@@ -20,9 +20,7 @@ bad() { echo "BAD: $*"; failures=$((failures + 1)); }
 # The bundle, as it is unpacked.
 mkdir -p "$work/bundle/bin" "$work/bundle/visit"
 ln -s "$build"/python_free_cli/tilewright "$build"/bench/{gpu_visit,simt_check,expression_check} "$work/bundle/bin/"
-ln -s "$source/scripts/gpu_visit.sh" "$source/bench/gpu_visit/torch_peer.py" "$work/bundle/visit/"
-# Links would lead the script to the source: it looks for the program beside itself.
-cp --remove-destination "$source/scripts/gpu_visit.sh" "$work/bundle/visit/"
+cp "$source/scripts/gpu_visit.sh" "$source/bench/gpu_visit/torch_peer.py" "$work/bundle/visit/"
 echo "" >"$work/bundle/visit/cuda_v0.10.log"
 printf '%s\t%s\n' product 'dense(float32[4,16]MK,float32[32,16]NK)->float32' \
   convolution 'conv2d(int8[1,64,14,14]NCHW,int8[64,64,1,1]OIHW,s1x1,p0x0x0x0,d1x1,g1)->int32' >"$work/bundle/visit/tasks.tsv"

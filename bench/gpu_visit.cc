@@ -2,8 +2,11 @@
 // kernels on a GPU outside of a job, and what writes the table.
 //
 //   gpu_visit winners BEST.json [--device N]
-//   gpu_visit tophub LOG OUT.tsv [--device N] [--arch sm_90] [--models v100,1080ti] [--tasks
-//   TASKS.json] gpu_visit table FOLDER
+//
+//   gpu_visit tophub LOG OUT.tsv [--device N] [--arch sm_90] [--models v100,1080ti]
+//                    [--tasks TASKS.json,...]
+//
+//   gpu_visit table FOLDER
 
 #include "bench/gpu_visit.h"
 

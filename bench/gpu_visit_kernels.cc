@@ -31,25 +31,6 @@ std::string Named(const VisitArguments& arguments, const std::string& name,
   return found == arguments.named.end() ? otherwise : found->second;
 }
 
-/// Null, with the reason on standard error, if there is no device.
-std::unique_ptr<DeviceKernelRunner> OpenDevice(const VisitArguments& arguments) {
-  auto device = DeviceKernelRunner::Open(std::atoi(Named(arguments, "device", "0").c_str()));
-  if (!device.ok()) {
-    std::fprintf(stderr, "gpu_visit: %s\n", device.status().message().c_str());
-    return nullptr;
-  }
-  (*device)->ExecuteAll();
-  return *std::move(device);
-}
-
-/// Ends the process where a broken context would have its destructors wait for ever.
-int Ended(const DeviceKernelRunner& device, int code) {
-  if (!device.broken()) return code;
-  std::printf("the device's context is broken: the rest was not run\n");
-  std::fflush(stdout);
-  std::_Exit(1);
-}
-
 /// Operands and reference results of workloads, the last one kept.
 class References {
  public:
@@ -98,7 +79,7 @@ Status CheckWinner(const nlohmann::json& winner, References& references) {
   return references.Check(*workload, *target, *kernel);
 }
 
-/// What became of one record of a log.
+/// A record of a log, timed on the device.
 struct Timed {
   std::string model, task, workload;
   double recorded = 0, measured = 0;  // seconds
@@ -164,7 +145,7 @@ int CheckWinners(const VisitArguments& arguments) {
                  arguments.plain[0].c_str());
     return 2;
   }
-  const auto device = OpenDevice(arguments);
+  const auto device = OpenDeviceForAll(Named(arguments, "device", "0"));
   if (device == nullptr) return 2;
   References references;
   std::set<std::string> seen;
@@ -182,7 +163,8 @@ int CheckWinners(const VisitArguments& arguments) {
                 task.c_str(), status.message().c_str());
     std::fflush(stdout);
   }
-  return Ended(*device, wrong == 0 ? 0 : 1);
+  device->EndIfBroken();
+  return wrong == 0 ? 0 : 1;
 }
 
 int TimeLog(const VisitArguments& arguments) {
@@ -195,7 +177,7 @@ int TimeLog(const VisitArguments& arguments) {
   }
   const std::vector<std::string> models = Split(Named(arguments, "models", "v100,1080ti"), ',');
   const std::string arch = Named(arguments, "arch", "");
-  const auto device = OpenDevice(arguments);
+  const auto device = OpenDeviceForAll(Named(arguments, "device", "0"));
   if (device == nullptr) return 2;
   device->TimeKernels();
   std::FILE* out = std::fopen(arguments.plain[1].c_str(), "w");
@@ -237,15 +219,12 @@ int TimeLog(const VisitArguments& arguments) {
     all.push_back(timed);
   }
   std::fclose(out);
-  std::printf("%zu records of %zu workloads, %d wrong\n", all.size(),
-              static_cast<std::size_t>(
-                  std::ranges::count_if(lines,
-                                        [&, last = std::string()](const auto& entry) mutable {
-                                          return std::exchange(last, entry.first) != entry.first;
-                                        })),
-              wrong);
+  std::set<std::string> workloads;
+  for (const Timed& timed : all) workloads.insert(timed.workload);
+  std::printf("%zu records of %zu workloads, %d wrong\n", all.size(), workloads.size(), wrong);
   PrintRanks(all);
-  return Ended(*device, wrong == 0 ? 0 : 1);
+  device->EndIfBroken();
+  return wrong == 0 ? 0 : 1;
 }
 
 }  // namespace tilewright::bench

@@ -237,13 +237,8 @@ int main(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   std::unique_ptr<tilewright::DeviceKernelRunner> device;
   if (arguments.size() >= 2 && arguments[arguments.size() - 2] == "--device") {
-    auto opened = tilewright::DeviceKernelRunner::Open(std::atoi(arguments.back().c_str()));
-    if (!opened.ok()) {
-      std::printf("%s\n", opened.status().message().c_str());
-      return 2;
-    }
-    device = *std::move(opened);
-    device->ExecuteAll();
+    device = tilewright::OpenDeviceForAll(arguments.back());
+    if (device == nullptr) return 2;
     arguments.resize(arguments.size() - 2);
   }
   const auto argument = [&](std::size_t i, const char* otherwise) {
@@ -252,10 +247,6 @@ int main(int argc, char** argv) {
   const int result = tilewright::Run(tilewright::Amount(argument(0, "200")),
                                      std::strtoull(argument(1, "1").c_str(), nullptr, 10),
                                      argument(2, ""), device.get());
-  if (device != nullptr && device->broken()) {
-    std::printf("the device's context is broken: the rest was not checked\n");
-    std::fflush(stdout);
-    std::_Exit(1);  // the driver would wait for a kernel that does not end
-  }
+  if (device != nullptr) device->EndIfBroken();
   return result;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -121,6 +123,23 @@ void DeviceKernelRunner::ExecuteAll() {
       [this](const Program& program, const Target& target, std::vector<Tensor>& arguments) {
         return Run(program, target, arguments);
       });
+}
+
+void DeviceKernelRunner::EndIfBroken() const {
+  if (!broken()) return;
+  std::printf("the device's context is broken: the rest was not run\n");
+  std::fflush(stdout);
+  std::_Exit(1);
+}
+
+std::unique_ptr<DeviceKernelRunner> OpenDeviceForAll(const std::string& ordinal) {
+  auto device = DeviceKernelRunner::Open(std::atoi(ordinal.c_str()));
+  if (!device.ok()) {
+    std::fprintf(stderr, "%s\n", device.status().message().c_str());
+    return nullptr;
+  }
+  (*device)->ExecuteAll();
+  return *std::move(device);
 }
 
 }  // namespace tilewright

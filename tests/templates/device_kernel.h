@@ -33,6 +33,9 @@ class DeviceKernelRunner {
 
   /// Has ExecuteGpuKernelsBy use this device, which must outlive that.
   void ExecuteAll();
+  /// Ends the process with 1, and says why, if the context is broken: the driver would wait for a
+  /// kernel that does not end.
+  void EndIfBroken() const;
 
   /// A kernel broke the context: no other one can run in this process.
   bool broken() const { return session_->fault() != CudaFault::kNone || session_->hanging(); }
@@ -48,5 +51,9 @@ class DeviceKernelRunner {
   bool times_ = false;
   double last_seconds_ = 0;
 };
+
+/// For the `--device N` of a benchmark: the device, on which all kernels for CUDA run from now on.
+/// Null, with the reason on standard error, if there is none.
+std::unique_ptr<DeviceKernelRunner> OpenDeviceForAll(const std::string& ordinal);
 
 }  // namespace tilewright
