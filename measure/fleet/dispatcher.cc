@@ -17,7 +17,7 @@ constexpr double kTickSeconds = 0.1;
 constexpr double kLookSeconds = 0.4;
 constexpr double kExtendSeconds = 1.2;  // between two words to the broker about a lease, at least
 constexpr double kHeardSeconds = 3;     // a device that was told something has said so by then
-constexpr int kMostUnheard = 2;         // audits; later an order does not go by the queue any more
+constexpr int kMaxUnheardAudits = 2;    // after so many an order is sent to a device directly
 constexpr double kYoungSeconds = 2;     // an order may still be on its way to the queue
 // Nobody has looked after the fleet for so long: nothing that was not heard is anybody's fault.
 constexpr double kAbsentSeconds = 1;
@@ -165,8 +165,8 @@ void Dispatcher::PutAgain(OrderBook::Entry& entry) {
   Put(std::move(order), std::move(aim), ticket);
 }
 
-/// What a queue hands out belongs to whoever asks first. Where that is somebody who never says that
-/// he has it, the order goes past the queue, to a device that does.
+/// Sends an order to one device directly. A queue gives it to whoever asks first, also to a device
+/// that never confirms it.
 void Dispatcher::PassBy(OrderBook::Entry& entry) {
   const auto device = Trusted(entry.order);
   // Below the floor an order gets another number first.
@@ -455,11 +455,8 @@ void Dispatcher::HandleCount(const Incoming& incoming) {
     short_audits = 0;
     for (OrderBook::Entry* entry : waiting) {
       entry->unheard = incoming.waiting == 0 ? entry->unheard + 1 : 0;
+      if (!builds && entry->unheard >= kMaxUnheardAudits) PassBy(*entry);
     }
-    std::erase_if(waiting, [&](const OrderBook::Entry* entry) {
-      return builds || entry->unheard < kMostUnheard;
-    });
-    for (OrderBook::Entry* entry : waiting) PassBy(*entry);
     return;
   } else if (++short_audits < 2) {
     audited_at_ = now - settings_.audit_seconds + 1;  // soon again, to be sure
@@ -470,8 +467,8 @@ void Dispatcher::HandleCount(const Incoming& incoming) {
   for (const OrderBook::Entry* entry : waiting) sequences.push_back(entry->order.sequence);
   for (const std::uint64_t sequence : sequences) {
     OrderBook::Entry& entry = *book_.Find(sequence);
-    const bool again = !gone && !builds && ++entry.unheard >= kMostUnheard;
-    again ? PassBy(entry) : PutAgain(entry);
+    const bool direct = !gone && !builds && ++entry.unheard >= kMaxUnheardAudits;
+    direct ? PassBy(entry) : PutAgain(entry);
   }
 }
 
