@@ -81,7 +81,7 @@ if [ -n "$sanitizers" ]; then
     measure_tests search_tests runtime_tests capi_tests; then
     phase "ThreadSanitizer: tests"
     # A race ends the program, so that it is the failure of the case that has it.
-    TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp halt_on_error=1" run_tests build/tsan -L 'measure|search|runtime|capi' -LE slow
+    TSAN_OPTIONS="suppressions=tsan.supp halt_on_error=1" run_tests build/tsan -L 'measure|search|runtime|capi' -LE slow
   else
     failed=$((failed + 1))
   fi
