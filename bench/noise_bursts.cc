@@ -1,7 +1,7 @@
-// Other work that comes and goes: noise_bursts SECONDS [SEED]. For so long, bursts of 0.1 to 5 s with
-// pauses of 0.3 to 4 s between them, lengths drawn from the seed (evenly in their logarithms), on every
-// core at once: each computes and reads memory beyond its caches. Writes "begin SECONDS LENGTH" to standard
-// output for each. For bench/noise_test.sh.
+// Other work that comes and goes: noise_bursts SECONDS [SEED]. For so long, bursts of 0.1 to 5 s
+// with pauses of 0.3 to 4 s between them, lengths drawn from the seed (evenly in their logarithms),
+// on every core at once: each computes and reads memory beyond its caches. Writes "begin SECONDS
+// LENGTH" to standard output for each. For bench/noise_test.sh.
 #include <sys/prctl.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// How long a report of many trials takes: a store of made-up trials of the tasks of networks, gathered
-// and written as a page, and the page opened in Chromium (tests/program/browser.h) until all its
-// charts are drawn. report_bench [TRIALS]; 100,000 unless told otherwise.
+// How long a report of many trials takes: a store of made-up trials of the tasks of networks,
+// gathered and written as a page, and the page opened in Chromium (tests/program/browser.h) until
+// all its charts are drawn. report_bench [TRIALS]; 100,000 unless told otherwise.
 
 #include <algorithm>
 #include <cmath>
@@ -33,9 +33,9 @@ Status FillStore(const TemplateRegistry& templates, const std::string& path, std
   double finished = 1.75e9;
   for (std::int64_t task = 0; task < kTasks; ++task) {
     const std::int64_t channels = 16 * (task + 1);
-    auto workload = Workload::Parse(
-        "conv2d(float32[1," + std::to_string(channels) + ",56,56]NCHW,float32[64," +
-        std::to_string(channels) + ",3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");
+    auto workload =
+        Workload::Parse("conv2d(float32[1," + std::to_string(channels) + ",56,56]NCHW,float32[64," +
+                        std::to_string(channels) + ",3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");
     TW_RETURN_IF_ERROR(workload);
     // All configs of all templates, one after the other, evenly thinned.
     std::vector<std::pair<const TemplateEntry*, ConfigSpace>> spaces;
@@ -124,8 +124,7 @@ Status Measure(std::int64_t trials) {
 }  // namespace tilewright
 
 int main(int argc, char** argv) {
-  const tilewright::Status measured =
-      tilewright::Measure(argc > 1 ? std::atoll(argv[1]) : 100'000);
+  const tilewright::Status measured = tilewright::Measure(argc > 1 ? std::atoll(argv[1]) : 100'000);
   if (!measured.ok()) std::fprintf(stderr, "report_bench: %s\n", measured.message().c_str());
   return measured.ok() ? 0 : 1;
 }

@@ -15,8 +15,8 @@
 namespace tilewright::measure {
 namespace {
 
-constexpr int kAccumulators = 8;  // two units times four cycles of latency
-constexpr int kStep = 128;        // floats per inner step, whatever the vector width
+constexpr int kAccumulators = 8;        // two units times four cycles of latency
+constexpr int kStep = 128;              // floats per inner step, whatever the vector width
 constexpr double kNominalRounds = 650;  // what durations are given for
 
 // Of each level's buffer. The middle ones end where second- and third-level caches of today do.
@@ -106,9 +106,7 @@ Canary::Canary() {
   }
 }
 
-double Canary::Run() {
-  return RunSeconds() * kNominalRounds / static_cast<double>(rounds_);
-}
+double Canary::Run() { return RunSeconds() * kNominalRounds / static_cast<double>(rounds_); }
 
 double Canary::RunSeconds() {
   SystemClock clock;

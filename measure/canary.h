@@ -27,8 +27,9 @@ class Canary {
 };
 
 /// A constant piece of work at the level of memory where a kernel's data lie: reads of a buffer of
-/// about that size. A neighbour who fills a cache or the bus that is shared makes it slower and leaves
-/// the first-level canary alone. Not thread-safe; processes forked from its owner may run it.
+/// about that size. A neighbour who fills a cache or the bus that is shared makes it slower and
+/// leaves the first-level canary alone. Not thread-safe; processes forked from its owner may run
+/// it.
 class MemoryCanary {
  public:
   /// 0: the first-level cache, which Canary watches; then the second level, what is shared, and

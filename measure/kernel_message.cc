@@ -133,7 +133,7 @@ std::string ArtifactName(std::string_view bytes) {
 }
 
 Status CheckArtifact(const std::string& path, const std::string& name) {
-  struct stat info{};
+  struct stat info {};
   if (name.empty() || ::stat(path.c_str(), &info) != 0) return {};
   // No more is read than it may be.
   const bool length = name.ends_with("." + std::to_string(info.st_size));

@@ -7,8 +7,8 @@
 
 namespace tilewright::measure {
 
-/// Says what the canary of a kernel's level of memory means for that kernel. A neighbour who fills the
-/// shared cache delays a kernel by as much as the kernel reads there: one that computes a
+/// Says what the canary of a kernel's level of memory means for that kernel. A neighbour who fills
+/// the shared cache delays a kernel by as much as the kernel reads there: one that computes a
 /// millisecond on what is read in 40 us does not notice what doubles the canary's time.
 class MemoryWatch {
  public:

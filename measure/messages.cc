@@ -68,9 +68,8 @@ void CheckVersion(Fields& fields) {
 }  // namespace
 
 Json ToJson(const PrepareOrder& order) {
-  return Json{{"type", "prepare"},
-              {"task", static_cast<std::int64_t>(order.task)},
-              {"path", order.path}};
+  return Json{
+      {"type", "prepare"}, {"task", static_cast<std::int64_t>(order.task)}, {"path", order.path}};
 }
 
 Result<PrepareOrder> PrepareOrderFrom(const Json& json) {

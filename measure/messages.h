@@ -46,11 +46,11 @@ struct KernelSpec {
   Target target;           ///< whose device runs it
   Workload workload;
   Epilogue epilogue;
-  KernelSignature signature;     ///< of loops
-  std::string artifact;          ///< its file on this machine; empty: it was sent before the order
-  std::string artifact_name;     ///< what is in it, see ArtifactName; empty: anything, of a test
-  std::string symbol;            ///< of loops
-  std::int64_t code_bytes = 0;   ///< of its machine code; 0: not known
+  KernelSignature signature;    ///< of loops
+  std::string artifact;         ///< its file on this machine; empty: it was sent before the order
+  std::string artifact_name;    ///< what is in it, see ArtifactName; empty: anything, of a test
+  std::string symbol;           ///< of loops
+  std::int64_t code_bytes = 0;  ///< of its machine code; 0: not known
   int threads = 1;
   std::optional<double> tolerance;            ///< of a float result, see Compare
   std::vector<CudaLaunch> launches;           ///< if the artifact is PTX: its kernels, in order
@@ -124,7 +124,7 @@ struct RunReply {
   std::vector<double> canaries;
   std::vector<double> memory_canaries;
   double value = 0, noise = 0;
-  double quiet_share = -1;  ///< see Trial
+  double quiet_share = -1;               ///< see Trial
   std::map<std::string, double> others;  ///< see Trial
   bool verified = false;
   double max_abs_error = 0;

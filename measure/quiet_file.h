@@ -13,13 +13,13 @@ namespace tilewright::measure {
 using QuietSeconds = std::array<double, MemoryCanary::kLevels>;
 
 /// What the last sixteen runs on `device` say, those of the last twelve hours (clocks change, and
-/// machines move): a low quartile of theirs, so that neither a lucky run nor most runs in noise decide.
-/// All 0 where there is no such file, or it is of another device or not understood: it can always
-/// be learned again.
+/// machines move): a low quartile of theirs, so that neither a lucky run nor most runs in noise
+/// decide. All 0 where there is no such file, or it is of another device or not understood: it can
+/// always be learned again.
 QuietSeconds ReadQuietFile(const std::string& path, const std::string& device, double unix_seconds);
 
-/// Writes what the run that began at `run_seconds` has seen. Says nothing if it cannot: the next run
-/// learns as this one did.
+/// Writes what the run that began at `run_seconds` has seen. Says nothing if it cannot: the next
+/// run learns as this one did.
 void UpdateQuietFile(const std::string& path, const std::string& device, double run_seconds,
                      double unix_seconds, const QuietSeconds& seconds);
 

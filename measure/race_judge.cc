@@ -69,8 +69,9 @@ void RaceJudge::JudgeRounds() {
   for (std::size_t round = 0; round < rounds(); ++round) {
     if (own[round].empty()) continue;
     // The racers themselves are better witnesses than any canary.
-    const bool as_known = known[round].empty() ? CanariesQuiet(round, memory_matters)
-                                               : Median(known[round]) <= 1 + settings_.known_tolerance;
+    const bool as_known = known[round].empty()
+                              ? CanariesQuiet(round, memory_matters)
+                              : Median(known[round]) <= 1 + settings_.known_tolerance;
     quiet_[round] = as_known && slowdowns_[round] <= 1 + settings_.round_tolerance;
     quiet_count_ += quiet_[round] ? 1 : 0;
   }

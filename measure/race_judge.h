@@ -21,14 +21,15 @@ struct RoundCanaries {
   }
 };
 
-/// Judges a race: which rounds were quiet, who is out, when it is decided, and what each racer takes.
+/// Judges a race: which rounds were quiet, who is out, when it is decided, and what each racer
+/// takes.
 ///
-/// All racers run once in each round, so what disturbs a round disturbs all of them, and by about the
-/// same factor: they are the best canary of their own level of memory. A round is quiet if its racers
-/// took about what each of them took in its fastest rounds, and what is known of them from other
-/// moments. Where nothing is known, if the canary of the core was quiet around it, and that of the
-/// memory showed little that concerns the racers: by what they read, or as they took the same in
-/// rounds where it was much slower. Deterministic.
+/// All racers run once in each round, so what disturbs a round disturbs all of them, and by about
+/// the same factor: they are the best canary of their own level of memory. A round is quiet if its
+/// racers took about what each of them took in its fastest rounds, and what is known of them from
+/// other moments. Where nothing is known, if the canary of the core was quiet around it, and that
+/// of the memory showed little that concerns the racers: by what they read, or as they took the
+/// same in rounds where it was much slower. Deterministic.
 class RaceJudge {
  public:
   struct Settings {
@@ -64,8 +65,8 @@ class RaceJudge {
   /// ratios hold.
   bool disturbed() const { return quiet_count_ < std::min(kFewRounds, (rounds() + 1) / 2); }
 
-  /// From its samples of quiet rounds. Of a disturbed race from all, each divided by how much slower
-  /// than in their fastest rounds the racers of its round were.
+  /// From its samples of quiet rounds. Of a disturbed race from all, each divided by how much
+  /// slower than in their fastest rounds the racers of its round were.
   Estimate Of(std::size_t racer) const;
   /// Share of its samples that are of quiet rounds; 0 for all of a disturbed race.
   double QuietShare(std::size_t racer) const;

@@ -82,13 +82,15 @@ class MemorySection {
     Begin();
   }
   bool IsLong() const {
-    return watch_ != nullptr && set_.seconds - begun_seconds_ >
-                                    std::max(kMemorySectionSeconds, kMemorySectionCalls * call_seconds_);
+    return watch_ != nullptr &&
+           set_.seconds - begun_seconds_ >
+               std::max(kMemorySectionSeconds, kMemorySectionCalls * call_seconds_);
   }
   void Begin() {
     first_quiet_ = set_.quiet.size();
     begun_seconds_ = set_.seconds;
-    // The canary has taken the tensors' place in the caches. A long call brings them back by itself.
+    // The canary has taken the tensors' place in the caches. A long call brings them back by
+    // itself.
     constexpr double kLongCallSeconds = 5e-3;
     if (!any_canary_ || call_seconds_ >= kLongCallSeconds) return;
     const double start = clock_.MonotonicSeconds();

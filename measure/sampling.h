@@ -24,8 +24,8 @@ struct SamplingSettings {
   /// Settled or not, go on this long: nothing else waits for the runner.
   double patience_seconds = 0;
   /// Bytes of a GPU's memory that are overwritten before each sample, outside the timed region, so
-  /// that its cache holds nothing of the kernel. 0: none, as of kernels for CPUs, which take weights
-  /// from afar instead (FarWeights).
+  /// that its cache holds nothing of the kernel. 0: none, as of kernels for CPUs, which take
+  /// weights from afar instead (FarWeights).
   std::int64_t flush_bytes = 0;
   /// Calls shorter than that are not flushed for but batched.
   double flush_above_seconds = 0;
@@ -33,14 +33,15 @@ struct SamplingSettings {
 
 /// Extent of one slice.
 struct SliceTerms {
-  std::int64_t batch = 1;    ///< calls in one sample
-  double call_seconds = 0;   ///< estimate of one call
-  double seconds = 0;        ///< of all samples together, about
-  int samples = 0;           ///< at most
+  std::int64_t batch = 1;        ///< calls in one sample
+  double call_seconds = 0;       ///< estimate of one call
+  double seconds = 0;            ///< of all samples together, about
+  int samples = 0;               ///< at most
   std::int64_t flush_bytes = 0;  ///< before each sample; 0: none
 };
 
-/// Whether a slice goes on after samples that took so long together; samples_left: of terms.samples.
+/// Whether a slice goes on after samples that took so long together; samples_left: of
+/// terms.samples.
 bool SliceGoesOn(const SliceTerms& terms, double spent_seconds, int samples_left);
 
 /// What is timed. Not thread-safe.
@@ -62,13 +63,13 @@ class Subject {
 };
 
 struct SampleSet {
-  std::vector<double> all;       ///< seconds per call, in order
-  std::vector<double> quiet;     ///< those of slices between quiet canaries
-  std::vector<double> canaries;  ///< durations, in order
+  std::vector<double> all;              ///< seconds per call, in order
+  std::vector<double> quiet;            ///< those of slices between quiet canaries
+  std::vector<double> canaries;         ///< durations, in order
   std::vector<double> memory_canaries;  ///< likewise
-  double seconds = 0;            ///< spent sampling, canaries included
-  bool failed = false;           ///< Run returned false
-  bool interleaved = false;      ///< in turns with others, who met the same disturbances
+  double seconds = 0;                   ///< spent sampling, canaries included
+  bool failed = false;                  ///< Run returned false
+  bool interleaved = false;             ///< in turns with others, who met the same disturbances
   /// From the quiet samples where there are any, else from all; from all of a race, where the few
   /// quiet ones would be other moments for each: there RaceJudge decides.
   Estimate estimate() const { return EstimateOf(quiet.empty() || interleaved ? all : quiet); }

@@ -9,15 +9,15 @@ namespace tilewright::measure {
 /// Middle value of the samples (mean of the two middle ones for an even count); 0 for none.
 double Median(std::span<const double> samples);
 
-/// What a set of samples says. Whatever disturbs a kernel adds time and never takes any away, so the
-/// middle of the samples moves with the noise and their lower end does not: the value is a low
+/// What a set of samples says. Whatever disturbs a kernel adds time and never takes any away, so
+/// the middle of the samples moves with the noise and their lower end does not: the value is a low
 /// quantile, which three disturbed samples of four leave where it was.
 struct Estimate {
   static constexpr double kQuantile = 0.25;
   double value = 0;  ///< the quantile, between the two samples next to it
-  /// Half-width of the quantile's 95 % interval, relative to it. From order statistics, which assume
-  /// nothing about the distribution; fewer than six samples give too few ranks: then their whole
-  /// range.
+  /// Half-width of the quantile's 95 % interval, relative to it. From order statistics, which
+  /// assume nothing about the distribution; fewer than six samples give too few ranks: then their
+  /// whole range.
   double noise = 0;
 };
 Estimate EstimateOf(std::span<const double> samples);

@@ -24,7 +24,8 @@ struct Lines {
 
 /// To standard output, ends of lines kept. Throws what fmt::print throws if it cannot be written.
 void WriteText(std::string_view text);
-/// To standard error, ends of lines kept; what cannot be written is lost: no message is worth a job.
+/// To standard error, ends of lines kept; what cannot be written is lost: no message is worth a
+/// job.
 void WriteMessage(std::string_view text);
 /// To standard error as it is, to move the cursor of a terminal; texts of others are in it as
 /// Printable makes them.
@@ -49,8 +50,8 @@ std::string PrintableArgument(const fmt::join_view<Iterator, Sentinel, char>& li
 
 /// The type whose format is checked while compiling.
 template <typename T>
-using CheckedArgument = std::conditional_t<std::is_same_v<std::remove_cvref_t<T>, Lines>,
-                                           std::string_view, T>;
+using CheckedArgument =
+    std::conditional_t<std::is_same_v<std::remove_cvref_t<T>, Lines>, std::string_view, T>;
 
 /// fmt::format with arguments that are printable.
 template <typename... Args>

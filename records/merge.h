@@ -15,8 +15,8 @@ namespace tilewright::records {
 /// What merging one store into another did.
 struct MergeReport {
   std::string path, store_id;
-  std::int64_t trials = 0;  ///< in the store merged from, without those that were refused
-  std::int64_t added = 0;   ///< of those, not in the other store before
+  std::int64_t trials = 0;           ///< in the store merged from, without those that were refused
+  std::int64_t added = 0;            ///< of those, not in the other store before
   std::int64_t refused = 0;          ///< rows that may not be used: they stay where they are
   std::vector<std::string> reasons;  ///< of the first kMostReasons of them, with the row's name
   static constexpr std::size_t kMostReasons = 20;

@@ -142,8 +142,8 @@ class LibraryRule {
   void KeepRefused(std::vector<Refused>& refused) { refused_ = &refused; }
   /// Of the first one that was refused; empty if nothing was left out.
   const std::string& passed_over() const { return passed_over_; }
-  /// Why records of a plugin's template were left out, or of one that the question leaves out; empty
-  /// if none were.
+  /// Why records of a plugin's template were left out, or of one that the question leaves out;
+  /// empty if none were.
   const std::string& not_loaded() const { return not_loaded_; }
 
  private:

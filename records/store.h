@@ -75,10 +75,10 @@ struct TrialFilter {
   std::string target;        ///< canonical text; empty = any
   std::string template_key;  ///< empty = any
   std::optional<Outcome> outcome;
-  std::int64_t job = 0;    ///< 0 = any
+  std::int64_t job = 0;                   ///< 0 = any
   std::optional<int> other_than_codegen;  ///< those of other versions of the code alone
-  std::int64_t limit = 0;  ///< 0 = all
-  std::int64_t skip = 0;   ///< so many of the first; with a limit
+  std::int64_t limit = 0;                 ///< 0 = all
+  std::int64_t skip = 0;                  ///< so many of the first; with a limit
   /// Of each config that was verified the measurement that counts (TakesPlace of records/front), by
   /// value and index of the config; else all in the order of their writing.
   bool served = false;

@@ -96,8 +96,8 @@ class FileChooser final : public records::ModelChooser {
 std::string VectorsOf(const Target& target) {
   const auto features = FeaturesOf(target);
   if (!features.ok()) return "unknown";
-  // Which tiles are fast differs where wide vectors take two steps (Zen 4): a model of others' trials
-  // chose convolutions of 1.0 to 1.1 times the default configs' time there.
+  // Which tiles are fast differs where wide vectors take two steps (Zen 4): a model of others'
+  // trials chose convolutions of 1.0 to 1.1 times the default configs' time there.
   if (features->splits_512) return "avx512_halves";
   return features->avx512 ? "avx512" : features->avx2 ? "avx2" : features->neon ? "neon" : "plain";
 }
@@ -152,8 +152,8 @@ Result<Candidate> GuessConfig(const TemplateRegistry& templates, const Task& tas
   return ToCandidate(*space, *point);
 }
 
-/// Errors: kInvalidArgument for a model that was trained before families of machine code named their
-/// vectors: it would never be asked.
+/// Errors: kInvalidArgument for a model that was trained before families of machine code named
+/// their vectors: it would never be asked.
 Status CheckFamilies(const cost_model::TreeModel& model, const std::string& path) {
   const auto& about = model.about();
   if (!FindDeviceTraits(about.target_kind).machine_code) return {};

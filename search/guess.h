@@ -11,9 +11,10 @@
 
 namespace tilewright::search {
 
-/// Operator, type of its data, and for machine code the vectors, "conv2d/int8/avx512": a model knows
-/// nothing of what it never saw. One that learned from float32 only chose int8 configs of a seventh
-/// of the best one's speed, one that learned from AVX-512 chose for AVX2 a third of the default's.
+/// Operator, type of its data, and for machine code the vectors, "conv2d/int8/avx512": a model
+/// knows nothing of what it never saw. One that learned from float32 only chose int8 configs of a
+/// seventh of the best one's speed, one that learned from AVX-512 chose for AVX2 a third of the
+/// default's.
 std::string FamilyOf(const Task& task);
 
 /// The point that a trained model thinks best, without measuring anything: the best of what

@@ -26,8 +26,8 @@ std::string Legality::Text() const {
   std::ranges::sort(sorted);
   std::string text = fmt::format("none of {} configs is legal", checked);
   for (std::size_t i = 0; i < std::min(sorted.size(), kMostReasons); ++i) {
-    text += fmt::format("{}{} ({} configs)", i == 0 ? ": " : "; ", sorted[i].second,
-                        -sorted[i].first);
+    text +=
+        fmt::format("{}{} ({} configs)", i == 0 ? ": " : "; ", sorted[i].second, -sorted[i].first);
   }
   if (sorted.size() > kMostReasons) {
     text += fmt::format("; and {} other reasons", sorted.size() - kMostReasons);
@@ -50,7 +50,8 @@ Legality CheckConfigs(const SearchSpace& space) {
         ++legality.legal;
         return legality;
       }
-      if (legality.reasons.size() < kMostReasonsKept || legality.reasons.contains(status.message())) {
+      if (legality.reasons.size() < kMostReasonsKept ||
+          legality.reasons.contains(status.message())) {
         ++legality.reasons[status.message()];
       }
     }
@@ -76,8 +77,9 @@ Status CheckTemplate(const TemplateRegistry& templates, const std::string& key,
     for (const auto& [reason, configs] : legality.reasons) all.reasons[reason] += configs;
   }
   if (!all.none_legal()) return {};
-  return InvalidArgument(key + ": " + all.Text() +
-                         "; change the schedule, `tilewright measure --config N` tells more of one");
+  return InvalidArgument(
+      key + ": " + all.Text() +
+      "; change the schedule, `tilewright measure --config N` tells more of one");
 }
 
 }  // namespace tilewright::search

@@ -20,15 +20,16 @@ struct Legality {
 
   /// No config can be measured, and that is certain.
   bool none_legal() const { return complete && checked > 0 && legal == 0; }
-  /// "none of 9 configs is legal: loop 'n' is not innermost (9 configs)"; the most frequent reasons.
+  /// "none of 9 configs is legal: loop 'n' is not innermost (9 configs)"; the most frequent
+  /// reasons.
   std::string Text() const;
 };
 
 /// Checks the configs of all templates of the space, until one is legal.
 Legality CheckConfigs(const SearchSpace& space);
 
-/// Checks one template for all tasks that it serves. Errors: kInvalidArgument with the reasons, if it
-/// serves at least one, and no config is legal for any of them.
+/// Checks one template for all tasks that it serves. Errors: kInvalidArgument with the reasons, if
+/// it serves at least one, and no config is legal for any of them.
 Status CheckTemplate(const TemplateRegistry& templates, const std::string& key,
                      const std::vector<TuneTask>& tasks);
 

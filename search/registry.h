@@ -37,7 +37,7 @@ struct StrategyContext {
   /// Makes an untrained cost model; strategies that learn need it.
   std::function<std::unique_ptr<cost_model::CostModel>()> make_model;
   std::vector<WarmGroup> warm;
-  std::vector<Point> first;  ///< to be proposed before all others
+  std::vector<Point> first;           ///< to be proposed before all others
   std::vector<MetricWeight> weights;  ///< empty: the target's metric alone
 };
 

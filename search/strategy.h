@@ -37,7 +37,7 @@ struct SearchSpace {
   /// What DefaultPoints says, where it was asked before: a template may look at hundreds of streams
   /// for its default config.
   std::optional<std::vector<Point>> defaults = {};
-  std::int64_t size() const;        ///< of all spaces together, 2^63 - 1 for more
+  std::int64_t size() const;  ///< of all spaces together, 2^63 - 1 for more
 };
 
 struct Told {

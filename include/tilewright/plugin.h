@@ -46,8 +46,9 @@ typedef struct tw_plugin_knob {
   const char* name;
   const char* const* values;
 } tw_plugin_knob;
-/* Until 1.0 it was called tw_knob, as another structure of tilewright.h is. Sources of that time go on
- * compiling: the name still means this one where tilewright.h is not included, before or behind. */
+/* Until 1.0 it was called tw_knob, as another structure of tilewright.h is. Sources of that time go
+ * on compiling: the name still means this one where tilewright.h is not included, before or behind.
+ */
 #ifndef TILEWRIGHT_TILEWRIGHT_H_
 #define TW_PLUGIN_HAS_OLD_KNOB 1
 #define tw_knob tw_plugin_knob

@@ -6,12 +6,14 @@
  *   target_link_libraries(program PRIVATE Tilewright::Tuner)
  *
  * Rules that hold for every function:
- *  - What can fail returns a Status or a Result. Nothing throws but std::bad_alloc, exits or prints.
+ *  - What can fail returns a Status or a Result. Nothing throws but std::bad_alloc, exits or
+ * prints.
  *  - Expression, Space, Config, … are handles of values that never change: cheap to copy, and any
  *    number of threads may read one. A Tuner is for one thread at a time.
  *  - Times are seconds. Texts are UTF-8.
  *  - The interface only grows (docs/versions.md): a program that was linked with one release runs
- *    with every later one of the same MAJOR. Structures that a caller fills begin with their size. */
+ *    with every later one of the same MAJOR. Structures that a caller fills begin with their size.
+ */
 
 #ifndef TILEWRIGHT_TUNER_H_
 #define TILEWRIGHT_TUNER_H_
@@ -66,7 +68,7 @@ class [[nodiscard]] Status {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}         // NOLINT: implicit by design
+  Result(T value) : value_(std::move(value)) {}          // NOLINT: implicit by design
   Result(Status status) : status_(std::move(status)) {}  // NOLINT: implicit by design
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
@@ -166,8 +168,7 @@ class Space {
   TW_TUNER_API Status Check(const Config& config) const;
   /// A config as the text of a schedule (docs/schedules.md), ready to be edited. name: up to 22
   /// letters. Errors: also kUnsupported.
-  TW_TUNER_API Result<std::string> ScheduleText(const Config& config,
-                                                std::string_view name) const;
+  TW_TUNER_API Result<std::string> ScheduleText(const Config& config, std::string_view name) const;
 
   struct Data;
   /// For the library.
@@ -216,8 +217,8 @@ struct TuneOptions {
   std::uint32_t struct_size = sizeof(TuneOptions);
   /// Record store that keeps every trial, and where the same search goes on; made if it is missing.
   std::string store;
-  std::int64_t trials = 0;  ///< 0: no limit; then `seconds` has to be one
-  double seconds = 0;       ///< of the clock; 0: no limit
+  std::int64_t trials = 0;         ///< 0: no limit; then `seconds` has to be one
+  double seconds = 0;              ///< of the clock; 0: no limit
   std::string strategy = "model";  ///< or "genetic", "random", "grid"
   std::uint64_t seed = 1;
   /// Keys of the templates to be searched; empty: all that serve the expression.
@@ -336,8 +337,8 @@ struct TunerOptions {
 /// thread at a time.
 class Tuner {
  public:
-  /// Errors: kInvalidArgument for a target that is not understood, threads below 1; kUnsupported for
-  /// one whose kernels are no machine code.
+  /// Errors: kInvalidArgument for a target that is not understood, threads below 1; kUnsupported
+  /// for one whose kernels are no machine code.
   TW_TUNER_API static Result<Tuner> Create(const TunerOptions& options = {});
   TW_TUNER_API Tuner(Tuner&&) noexcept;
   TW_TUNER_API Tuner& operator=(Tuner&&) noexcept;
@@ -374,8 +375,8 @@ class Tuner {
   /// kInternal for code that is wrong.
   TW_TUNER_API Result<Kernel> Compile(const Expression& expression,
                                       const CompileOptions& options = {}) const;
-  /// As Compile, into a shared library with a C interface, which needs nothing of Tilewright, and its
-  /// header beside it (path with .h for .so).
+  /// As Compile, into a shared library with a C interface, which needs nothing of Tilewright, and
+  /// its header beside it (path with .h for .so).
   TW_TUNER_API Status CompileLibrary(const Expression& expression, const std::string& path,
                                      const CompileOptions& options = {}) const;
 

@@ -49,7 +49,7 @@ class GpuCounter final : public EnergyCounter {
 struct CudaOwned {
   DeviceLock lock;
   std::unique_ptr<CudaSession> session;
-  std::optional<GpuWatch> watch;  ///< none where there is no NVML: every moment is quiet then
+  std::optional<GpuWatch> watch;     ///< none where there is no NVML: every moment is quiet then
   std::optional<GpuCounter> energy;  ///< of `watch`, if joules are to be counted
   DeviceClock clock;
   QuietGate gate;

@@ -22,10 +22,10 @@ class DeviceLock {
   /// Errors: kUnavailable if another process has it, or there is no such folder.
   static Result<DeviceLock> TakeCore(int core, const std::string& folder = kCoreFolder);
   static constexpr const char* kCoreFolder = "/sys/devices/system/cpu";
-  /// The same core, among the processes of this user alone: any user may lock the system's folder of
-  /// a core, and keep it. Locks a file that no other user can open, in the first of `folders` where
-  /// there is one or it can be made. Does not wait.
-  /// Errors: kUnavailable if another process has it; kUnsupported if no folder can have the file.
+  /// The same core, among the processes of this user alone: any user may lock the system's folder
+  /// of a core, and keep it. Locks a file that no other user can open, in the first of `folders`
+  /// where there is one or it can be made. Does not wait. Errors: kUnavailable if another process
+  /// has it; kUnsupported if no folder can have the file.
   static Result<DeviceLock> TakeCoreOfUser(int core, std::span<const std::string> folders);
   DeviceLock(DeviceLock&& other) noexcept;
   DeviceLock& operator=(DeviceLock&& other) noexcept;

@@ -83,7 +83,8 @@ void WorkerCore::ForgetWanted(std::uint64_t number) {
 void WorkerCore::GiveUpArtifacts(double now) {
   std::vector<std::uint64_t> late;
   for (const auto& [number, held] : held_) {
-    if (held.missing > 0 && now - held.taken_at > settings_.artifact_seconds) late.push_back(number);
+    if (held.missing > 0 && now - held.taken_at > settings_.artifact_seconds)
+      late.push_back(number);
   }
   for (const std::uint64_t number : late) {
     Bench::Event event;

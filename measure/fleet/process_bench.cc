@@ -40,9 +40,7 @@ Result<std::unique_ptr<ProcessBench>> ProcessBench::Create(ProcessMeasurerSettin
 
 ProcessBench::ProcessBench(ProcessMeasurerSettings settings,
                            std::unique_ptr<ProcessMeasurer> measurer, LockedFolder folder)
-    : settings_(std::move(settings)),
-      measurer_(std::move(measurer)),
-      folder_(std::move(folder)) {}
+    : settings_(std::move(settings)), measurer_(std::move(measurer)), folder_(std::move(folder)) {}
 
 /// What is being raced goes on; a race that has not begun is forgotten.
 void ProcessBench::Drop(std::uint64_t number) {
@@ -65,11 +63,10 @@ Status ProcessBench::MakeRoom(const Order& order) {
                        " orders under way, of which some were dropped");
   }
   const Candidate& candidate = order.candidates.front();
-  const std::uint64_t task = Fnv1a64(candidate.task.workload.Key() + "\n" +
-                                     candidate.epilogue.ToString() + "\n" +
-                                     candidate.task.target.ToString());
-  const std::int64_t bytes =
-      tasks_.contains(task) ? 0 : WorkOf(candidate.task.workload).bytes;
+  const std::uint64_t task =
+      Fnv1a64(candidate.task.workload.Key() + "\n" + candidate.epilogue.ToString() + "\n" +
+              candidate.task.target.ToString());
+  const std::int64_t bytes = tasks_.contains(task) ? 0 : WorkOf(candidate.task.workload).bytes;
   anew_ = anew_ || (bytes > 0 && (tasks_.size() >= limits_.most_tasks ||
                                   task_bytes_ > limits_.most_task_bytes - bytes));
   // Until it is made nothing else begins, or it would never be.

@@ -72,7 +72,7 @@ class ProcessBench final : public Bench {
   std::set<std::uint64_t> tasks_;  // hashes of those that the measurer was told
   std::int64_t task_bytes_ = 0;    // of their tensors
   bool anew_ = false;              // the measurer is to be made anew
-  std::deque<Race> races_;  // the first one is under way, if racing_
+  std::deque<Race> races_;         // the first one is under way, if racing_
   bool racing_ = false;
   std::vector<Event> ready_;  // of what could not begin
   std::uint64_t files_ = 0;

@@ -118,8 +118,7 @@ void WorkerCore::HandleJob(const Incoming& incoming, bool builds) {
                      std::string(Word(incoming.subject, 4))};
   auto state = DecodeJobState(incoming.payload);
   if (!state.ok()) {
-    return notes_.Limited("job " + name.job + " of " + name.user + ": " +
-                          state.status().message());
+    return notes_.Limited("job " + name.job + " of " + name.user + ": " + state.status().message());
   }
   Lane& lane = builds ? build_ : measure_;
   auto& jobs = builds ? build_jobs_ : jobs_;
@@ -179,10 +178,9 @@ void WorkerCore::HandleOrder(const Incoming& incoming, Lane* lane) {
   if (!order.ok()) {
     const auto told = DecodeControl(incoming.payload);
     const bool refused = lane == nullptr && told.ok() && told->action == "refuse";
-    return notes_.Limited(refused ? "the tuner of " + who + " does not take this worker: " +
-                                        told->why
-                                  : "refused what " + who + " sent, which is no order: " +
-                                        order.status().message());
+    return notes_.Limited(
+        refused ? "the tuner of " + who + " does not take this worker: " + told->why
+                : "refused what " + who + " sent, which is no order: " + order.status().message());
   }
   if (order->job != from) {
     // Its answer would go to somebody who did not ask.

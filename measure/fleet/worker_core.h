@@ -26,8 +26,8 @@ struct WorkerSettings {
   double forget_seconds = 15;  ///< ... and is forgotten
   double fetch_seconds = 2;    ///< to wait for orders of an empty queue
   // What tuners may take of this process's memory. What is beyond is refused, and said.
-  std::size_t most_jobs = 1024, most_jobs_of_user = 128;  ///< that it keeps count of
-  std::size_t most_direct = 256, most_direct_of_job = 16;  ///< orders said to it, in no queue
+  std::size_t most_jobs = 1024, most_jobs_of_user = 128;       ///< that it keeps count of
+  std::size_t most_direct = 256, most_direct_of_job = 16;      ///< orders said to it, in no queue
   std::int64_t most_artifact_bytes = std::int64_t{256} << 20;  ///< of orders that have not begun
   double artifact_seconds = 60;  ///< an artifact that has not come by then is not there
   /// Told what people may want to know. May be empty.

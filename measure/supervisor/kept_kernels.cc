@@ -17,7 +17,7 @@ std::string KeyOf(std::uint64_t task, const Candidate& candidate) {
 
 std::string KeptKernels::Keep(std::uint64_t task, const Candidate& candidate,
                               const KernelSpec& kernel) {
-  struct stat info{};
+  struct stat info {};
   if (::stat(kernel.artifact.c_str(), &info) != 0 || info.st_size > kMostBytes) return {};
   std::string key = KeyOf(task, candidate);
   const auto same = std::ranges::find(kernels_, key, &Kept::key);

@@ -58,8 +58,8 @@ struct ProcessMeasurerSettings {
   /// Told, on the caller's thread, if the runner's core is measured on by another process, too. May
   /// be empty.
   std::function<void(const std::string& note)> on_disturbed;
-  /// Told once, on a thread of the measurer's, which parts of the sandbox the runner's system lacks,
-  /// and why: candidates may then do what their user may. May be empty.
+  /// Told once, on a thread of the measurer's, which parts of the sandbox the runner's system
+  /// lacks, and why: candidates may then do what their user may. May be empty.
   std::function<void(const std::string& why)> on_unprotected;
   /// Told, on a thread of the measurer's, that Next or TakeRace has something now. It must not call
   /// the measurer. May be empty.

@@ -27,7 +27,7 @@ std::string_view InputSetName(InputSet set);
 
 /// What a workload with its epilogue reads, in its own layouts.
 struct AnchorInputs {
-  Tensor data, weight;           ///< weight: empty if the operator has none
+  Tensor data, weight;  ///< weight: empty if the operator has none
   /// Of the epilogue's steps that have a tensor, in order; of an expression, the inputs after the
   /// first.
   std::vector<Tensor> operands;

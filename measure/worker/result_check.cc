@@ -57,9 +57,8 @@ std::optional<Failure> CompareSlowly(const Workbench::Setup& setup, const Bounde
   auto got = ResultTensor(setup, result);
   if (!got.ok()) return Failure{Outcome::kRunFailed, got.status().message()};
   got->Reshape(expected.shape());
-  const Comparison comparison = bounded.exact()
-                                    ? Compare(*got, expected, setup.tolerance)
-                                    : CompareBounded(*got, bounded, setup.tolerance);
+  const Comparison comparison = bounded.exact() ? Compare(*got, expected, setup.tolerance)
+                                                : CompareBounded(*got, bounded, setup.tolerance);
   *max_abs_error = std::max(*max_abs_error, comparison.max_abs_error);
   if (comparison.ok) {
     Scrub(*got);  // of the fresh set, the next candidate must not find it

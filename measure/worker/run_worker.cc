@@ -54,7 +54,7 @@ std::string OwnTarget() {
 /// Devices and pipes, which may never end, are no files of an order. One that is not there is its
 /// candidate's failure. Errors: kCorrupt.
 Status CheckPlain(const std::string& path) {
-  struct stat info{};
+  struct stat info {};
   if (::stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode)) return {};
   return Corrupt("message: " + path + " is no plain file");
 }

@@ -217,7 +217,8 @@ Status Workbench::FindExpected(const KernelSpec& kernel, const Source& source, S
         SourceKey(kernel) + "\n" + std::to_string(set) + "/" + setup.output_layout;
     auto found = expected_.find(key);
     if (found == expected_.end()) {
-      auto tensor = TransformLayout(source.expected[set].value, setup.result_layout, setup.output_layout);
+      auto tensor =
+          TransformLayout(source.expected[set].value, setup.result_layout, setup.output_layout);
       TW_RETURN_IF_ERROR(tensor);
       found = expected_.emplace(key, ExpectedPiece{{*std::move(tensor), Tensor()}, now_}).first;
     }

@@ -44,7 +44,7 @@ class Workbench {
     /// in the random set. Empty if the file of the results has no fresh check.
     std::vector<const GuardedMemory*> fresh;
     const SecretResult* fresh_expected = nullptr;  ///< in the layout of `expected`
-    TensorType output;  ///< of the kernel's last parameter
+    TensorType output;                             ///< of the kernel's last parameter
     bool padded = false;
     std::string output_layout, result_layout;
     std::vector<std::int64_t> logical;  ///< sizes of the result's dimensions if `padded`

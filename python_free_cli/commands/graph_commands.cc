@@ -102,9 +102,10 @@ class TasksCommand final : public Command {
                    "Design of a VTA target: a file, or sim, pynq, ultra96, … (configs/vta)");
     app.add_flag("--no-fuse-residuals", no_fuse_residuals_,
                  "On a VTA, additions of residuals are tasks of their own");
-    app.add_flag("--groups", groups_,
-                 "List the groups of operators without an anchor instead, with their keys and their "
-                 "share of the network's estimated time");
+    app.add_flag(
+        "--groups", groups_,
+        "List the groups of operators without an anchor instead, with their keys and their "
+        "share of the network's estimated time");
     app.add_flag("--json", json_, "Print JSON");
     model_.Declare(app);
   }
@@ -155,9 +156,8 @@ class TasksCommand final : public Command {
     double all = 0;
     for (std::size_t i = 0; i < tasks->size(); ++i) {
       const search::TuneTask& task = (*tasks)[i];
-      list.push_back({{"key", task.task.workload.Key()},
-                      {"uses", task.occurrences},
-                      {"share", shares[i]}});
+      list.push_back(
+          {{"key", task.task.workload.Key()}, {"uses", task.occurrences}, {"share", shares[i]}});
       all += shares[i];
       if (json_) continue;
       PrintOut("{:>3}  {:<38} {:>4} uses {:>6.2f} %\n", i, ShortName(task.task.workload),

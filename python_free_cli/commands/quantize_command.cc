@@ -54,9 +54,10 @@ class QuantizeCommand final : public Command {
     app.add_option("-o,--output", output_, "Relay text to write, with the weights");
     app.add_option("--config", config_file_, "JSON file with fields of the configuration");
     app.add_option("--set", fields_, "A field of the configuration, FIELD=VALUE; repeat for more");
-    app.add_flag("--reduce-range", reduce_range_,
-                 "Weights of 7 bits (nbit_weight=7), which CPUs with AVX2 and without VNNI multiply "
-                 "faster than larger ones");
+    app.add_flag(
+        "--reduce-range", reduce_range_,
+        "Weights of 7 bits (nbit_weight=7), which CPUs with AVX2 and without VNNI multiply "
+        "faster than larger ones");
     CLI::Option* data = app.add_option(
         "--data", data_,
         "Calibration data: .npy, .npz, .jpg, .png, .ppm or .pgm files, or folders of them");

@@ -257,8 +257,8 @@ class TuneCommand final : public Command {
   }
 
  private:
-  /// A schedule that is given to be searched is searched for something. Errors: kInvalidArgument with
-  /// the reasons if none of its configs is legal for any task.
+  /// A schedule that is given to be searched is searched for something. Errors: kInvalidArgument
+  /// with the reasons if none of its configs is legal for any task.
   Status CheckSchedules(const TemplateRegistry& searched,
                         const std::vector<search::TuneTask>& tasks) const {
     for (const std::string& file : app_->get_option("--schedule")->results()) {
@@ -313,14 +313,15 @@ class TuneCommand final : public Command {
     return std::unique_ptr<measure::Measurer>(*std::move(measurer));
   }
 
-  /// What builds here once more what builders of the fleet made: builders alone, for whatever device.
+  /// What builds here once more what builders of the fleet made: builders alone, for whatever
+  /// device.
   Result<std::unique_ptr<measure::fleet::Bench>> OwnBench(const Target& target) {
     measure::ProcessMeasurerSettings settings = BuilderSettings(registries(), target);
     settings.device = fleet_.chosen().device;
     settings.builders = 1;
     measure::fleet::Broker& broker = fleet_.broker();
-    auto bench = measure::fleet::ProcessBench::Create(std::move(settings),
-                                                      [&broker] { broker.Wake(); });
+    auto bench =
+        measure::fleet::ProcessBench::Create(std::move(settings), [&broker] { broker.Wake(); });
     TW_RETURN_IF_ERROR(bench);
     return std::unique_ptr<measure::fleet::Bench>(*std::move(bench));
   }
@@ -459,7 +460,8 @@ class TuneCommand final : public Command {
       auto known = store.Fact(name);
       TW_RETURN_IF_ERROR(known);
       const auto before = report::ParsePeaks(known->value_or(""));
-      peaks = report::HigherPeaks(report::PeaksHere(target), before.ok() ? *before : MachinePeaks());
+      peaks =
+          report::HigherPeaks(report::PeaksHere(target), before.ok() ? *before : MachinePeaks());
       TW_RETURN_IF_ERROR(store.SetFact(name, report::PeaksText(peaks)));
     }
     return device->bounds(tasks, target, peaks);

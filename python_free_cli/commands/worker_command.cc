@@ -113,8 +113,9 @@ class WorkerCommand final : public Command {
           "worker: this is root, and what jobs of others build and run has its rights: expected a "
           "user of its own (as in docs/fleet.md), or --allow-root");
     }
-    PrintErr("worker: runs as root: nothing but the sandbox keeps candidates of others from what is "
-             "root's\n");
+    PrintErr(
+        "worker: runs as root: nothing but the sandbox keeps candidates of others from what is "
+        "root's\n");
     return {};
   }
 

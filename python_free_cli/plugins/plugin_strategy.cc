@@ -39,8 +39,8 @@ class SpaceView {
     for (const Knob& knob : space.knobs()) {
       std::vector<const char*>& values = values_.emplace_back();
       for (std::int64_t i = 0; i < knob.size(); ++i) values.push_back(Kept(knob[i].ToString()));
-      knobs.push_back({sizeof(tw_plugin_knob), static_cast<std::int32_t>(values.size()), Kept(knob.name()),
-                       values.data()});
+      knobs.push_back({sizeof(tw_plugin_knob), static_cast<std::int32_t>(values.size()),
+                       Kept(knob.name()), values.data()});
     }
     spaces_.push_back({sizeof(tw_config_space), static_cast<std::int32_t>(knobs.size()),
                        Kept(std::string(entry.key)), space.size(), knobs.data()});

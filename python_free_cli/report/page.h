@@ -18,7 +18,8 @@ PageParts BuiltInParts();
 /// Errors: kUnsupported without Chart.js, with what to install.
 Status CheckPage();
 
-/// JSON that a page draws: that of `report --json`, with names and messages as Printable makes them.
+/// JSON that a page draws: that of `report --json`, with names and messages as Printable makes
+/// them.
 std::string PageData(const Document& document);
 /// The page: one file of HTML with everything in it, that asks nobody for anything.
 /// Errors: those of CheckPage.

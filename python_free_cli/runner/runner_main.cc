@@ -32,7 +32,8 @@ int RunProgram(int argc, char** argv) {
     std::puts("tilewright-runner " TILEWRIGHT_VERSION);
     return 0;
   }
-  std::fprintf(stderr, "tilewright-runner: '%s': unknown argument, expected none\n", tilewright::Printable(argv[1]).c_str());
+  std::fprintf(stderr, "tilewright-runner: '%s': unknown argument, expected none\n",
+               tilewright::Printable(argv[1]).c_str());
   return 2;
 }
 

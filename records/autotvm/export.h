@@ -28,15 +28,15 @@ struct AutotvmExportOptions {
 /// A task whose best trial AutoTVM cannot take.
 struct AutotvmLeftWinner {
   std::string workload_key, target;
-  std::string template_key;  ///< of the best trial
-  double seconds = 0;        ///< of the best trial
-  std::string reason;        ///< why AutoTVM cannot take it
+  std::string template_key;    ///< of the best trial
+  double seconds = 0;          ///< of the best trial
+  std::string reason;          ///< why AutoTVM cannot take it
   double written_seconds = 0;  ///< of the trial that was written in its place; 0: there is none
 };
 
 struct AutotvmExported {
-  std::int64_t imported = 0, trials = 0;     ///< lines written
-  std::map<std::string, std::int64_t> left;  ///< trials left out, by reason; for `best`, tasks
+  std::int64_t imported = 0, trials = 0;        ///< lines written
+  std::map<std::string, std::int64_t> left;     ///< trials left out, by reason; for `best`, tasks
   std::vector<AutotvmLeftWinner> left_winners;  ///< for `best`
 };
 

@@ -365,8 +365,8 @@ Result<std::optional<InstalledPackage>> SuccessorOf(const InstalledPackage& pack
   std::optional<InstalledPackage> successor;
   for (InstalledPackage& other : list->packages) {
     if (other.digest == package.digest) return std::optional(std::move(other));
-    const bool same = other.manifest.name == package.manifest.name &&
-                      other.signer_key == package.signer_key;
+    const bool same =
+        other.manifest.name == package.manifest.name && other.signer_key == package.signer_key;
     if (same && !successor.has_value()) successor = std::move(other);
   }
   return successor;

@@ -44,7 +44,7 @@ Result<InstalledList> ListInstalled(const std::string& root);
 struct InstallResult {
   InstalledPackage package;
   bool was_there = false;
-  bool now_signed = false;  ///< was there unsigned, and has taken its signed form
+  bool now_signed = false;            ///< was there unsigned, and has taken its signed form
   std::vector<std::string> replaced;  ///< digests of older ones of its name and signer
 };
 

@@ -89,7 +89,7 @@ measure::TimeSplit ReplayMeasurer::time_split() const {
 }
 
 Result<std::vector<Trial>> ReplayMeasurer::Race(const std::vector<Candidate>& finalists,
-                                                 const measure::RaceTerms& /*terms*/) {
+                                                const measure::RaceTerms& /*terms*/) {
   std::vector<Trial> trials;
   for (const Candidate& candidate : finalists) {
     Trial trial = outcomes_(candidate);

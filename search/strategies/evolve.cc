@@ -184,7 +184,8 @@ class Evolve final : public Learner {
         TakeOfDoubted(*pool, random, out);
       }
       // A front has members that no direction's estimate likes: they are next to others.
-      if (!counted_ || !weights_.empty()) TakeNeighbours(std::min(count, before + guided), judge, out);
+      if (!counted_ || !weights_.empty())
+        TakeNeighbours(std::min(count, before + guided), judge, out);
       guided -= std::min(guided, out.size() - before);
       for (Point point : Chosen(*pool, guided)) TakeLegal(point, out);
     }

@@ -6,9 +6,9 @@
 
 namespace tilewright {
 
-/// Text from a file as a terminal or a page may show it. Characters that are obeyed instead of shown
-/// (controls, ends of lines, tabs, marks of direction, characters without width) and bytes that are
-/// no UTF-8 become escapes: `\n`, `\x1b`, `\u202e`. lines: keep ends of lines and tabs.
+/// Text from a file as a terminal or a page may show it. Characters that are obeyed instead of
+/// shown (controls, ends of lines, tabs, marks of direction, characters without width) and bytes
+/// that are no UTF-8 become escapes: `\n`, `\x1b`, `\u202e`. lines: keep ends of lines and tabs.
 std::string Printable(std::string_view text, bool lines = false);
 
 /// Whether Printable leaves the text as it is.

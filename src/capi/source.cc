@@ -77,8 +77,7 @@ Result<std::unique_ptr<Source>> Source::OpenPackage(const std::string& path,
   auto package = records::ReadPackageFile(path, policy);
   TW_RETURN_IF_ERROR(package);
   Content content{records::PackageSourceName(package->manifest, package->digest),
-                  std::move(package->manifest),
-                  [bytes = std::move(package->database), path] {
+                  std::move(package->manifest), [bytes = std::move(package->database), path] {
                     return records::Store::OpenImage(bytes, path);
                   }};
   return std::make_unique<Source>(path, std::move(content), "");

@@ -57,8 +57,7 @@ class Source {
 
   /// For the functions below. file: what is looked at for changes; empty for nothing.
   Source(std::string path, Content content, std::string file)
-      : file_path_(std::move(file)),
-        content_(std::make_shared<const Content>(std::move(content))) {
+      : file_path_(std::move(file)), content_(std::make_shared<const Content>(std::move(content))) {
     paths_.push_back(std::move(path));
   }
   /// A record store that others may write to.
@@ -88,8 +87,8 @@ class Source {
   Result<std::uint64_t> Generation();
   /// Looks whether the path still names the same file, unchanged. One system call. The next version
   /// of an installed package takes the place of this one; one that was removed goes on answering.
-  /// Errors: of a store, kNotFound if its path names none; those of opening it if it is another one.
-  /// They stay until a look finds the file well.
+  /// Errors: of a store, kNotFound if its path names none; those of opening it if it is another
+  /// one. They stay until a look finds the file well.
   Status LookAtFile();
 
  private:

@@ -141,28 +141,16 @@ Status LinkShared(const std::vector<std::string>& objects, const std::vector<std
   Result<LockedFolder> folder = LockedFolder::Create("tilewright-link");
   TW_RETURN_IF_ERROR(folder);
   Unfinished linked = Unfinished::Beside(output_path);  // the linker removes an old file at once
-  const std::string name =
-      soname.empty() ? output_path.substr(output_path.rfind('/') + 1) : soname;
+  const std::string name = soname.empty() ? output_path.substr(output_path.rfind('/') + 1) : soname;
   // -Bsymbolic: a library of the same names that the program has already must not be what runs.
   // relro, now: no table of addresses stays writable once the library is loaded.
   // -soname: a program that is linked to the library finds it wherever it then is.
-  std::vector<std::string> arguments = {"ld.lld",
-                                        "-shared",
-                                        "--threads=1",
-                                        "-O0",
-                                        "-z",
-                                        "noexecstack",
-                                        "-z",
-                                        "relro",
-                                        "-z",
-                                        "now",
-                                        "-Bsymbolic",
-                                        "--build-id=none",
-                                        "-soname",
-                                        name,
-                                        "--no-undefined",
-                                        "-o",
-                                        linked.path()};
+  std::vector<std::string> arguments = {"ld.lld",  "-shared",    "--threads=1",
+                                        "-O0",     "-z",         "noexecstack",
+                                        "-z",      "relro",      "-z",
+                                        "now",     "-Bsymbolic", "--build-id=none",
+                                        "-soname", name,         "--no-undefined",
+                                        "-o",      linked.path()};
   bool needs_libraries = !archives.empty();
   std::string foreign_triple;
   for (std::size_t i = 0; i < objects.size(); ++i) {

@@ -92,11 +92,11 @@ struct CompileOptions {
 
 /// How the layouts of a model were chosen, in estimated seconds (src/compiler/plan/layouts.h).
 struct LayoutReport {
-  int choices = 0;           ///< groups of operators that can work in several layouts
-  int changed = 0;           ///< those for which another one was chosen than by the rule
-  double rule_seconds = 0;   ///< of the network if each group follows the one before it
-  double seconds = 0;        ///< as chosen
-  bool exact = false;        ///< nothing is cheaper; else the search was bounded
+  int choices = 0;          ///< groups of operators that can work in several layouts
+  int changed = 0;          ///< those for which another one was chosen than by the rule
+  double rule_seconds = 0;  ///< of the network if each group follows the one before it
+  double seconds = 0;       ///< as chosen
+  bool exact = false;       ///< nothing is cheaper; else the search was bounded
 };
 
 /// One operator of a compiled model, in the order in which they run.
@@ -110,7 +110,8 @@ struct OperatorReport {
   bool tuned = false;     ///< the config comes from a record
   bool imported = false;  ///< of another program, which nobody verified
   bool verified = false;  ///< imported, and its result here was the reference's
-  /// Of the record: how far floats were from the reference when it was measured. Nothing without one.
+  /// Of the record: how far floats were from the reference when it was measured. Nothing without
+  /// one.
   std::optional<double> max_abs_error = std::nullopt;
   records::AnswerLevel answer = records::AnswerLevel::kMiss;
   std::string source;            ///< store or package the record came from; empty without one

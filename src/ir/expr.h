@@ -34,8 +34,8 @@ enum class ExprKind : std::uint8_t {
   kSelect,  ///< args = condition, if true, if false; a load in the arm not chosen is not executed
   kLoad,    ///< buffer, args = one index per dimension
   kCall,  ///< name = intrinsic: exp, log, expm1, log1p, sqrt, erf, pow, sin, cos, tan, sinh, cosh,
-          ///< tanh and their inverses asin, …, softplus, sigmoid, floor, ceil, round (half away from
-          ///< zero), rint (half to even), abs, fma, mulhi_s64 (high half of a product)
+          ///< tanh and their inverses asin, …, softplus, sigmoid, floor, ceil, round (half away
+          ///< from zero), rint (half to even), abs, fma, mulhi_s64 (high half of a product)
 };
 
 enum class Scope : std::uint8_t {

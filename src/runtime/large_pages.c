@@ -34,8 +34,8 @@ static int SystemHasThem(void) {
 
 /* Where the system took the old memory and then could not move the new one. */
 static int PutBack(unsigned char* memory, size_t bytes, const unsigned char* copy) {
-  void* again = mmap(memory, bytes, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  void* again =
+      mmap(memory, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   if (again != memory) abort(); /* no memory even for that: its contents are nowhere else */
   memcpy(memory, copy, bytes);
   return mprotect(memory, bytes, PROT_READ) == 0;

@@ -243,9 +243,9 @@ static int ReadsConstantsOnce(const TwModel* model) {
   return macs / kFewProducts < model->constant_bytes;
 }
 
-/* To large pages in the second run, as who runs a model once would wait for it in vain; all at once:
- * a copy in parts took as long, and so did many runs. Parameter files stay what they are, shared
- * with other processes. */
+/* To large pages in the second run, as who runs a model once would wait for it in vain; all at
+ * once: a copy in parts took as long, and so did many runs. Parameter files stay what they are,
+ * shared with other processes. */
 static void MoveConstants(const TwModel* model) {
   const double kSeconds = 60;
   if (!ReadsConstantsOnce(model)) return;

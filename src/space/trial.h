@@ -60,8 +60,8 @@ struct Trial {
   /// higher is better, and only the order among trials of one task counts. None where no model was
   /// asked (records of earlier versions, too).
   std::optional<double> predicted;
-  bool verified = false;        ///< result equal to the reference
-  double max_abs_error = 0;     ///< of the verification
+  bool verified = false;     ///< result equal to the reference
+  double max_abs_error = 0;  ///< of the verification
   double build_seconds = 0, run_seconds = 0;
   DeviceFingerprint device;
   int codegen_version = 0;

@@ -91,7 +91,8 @@ class AttentionScheduler {
   std::vector<StageId> ReadersOf(StageId stage) const {
     std::vector<StageId> readers;
     for (StageId other : schedule_.order()) {
-      if (!IsInline(other) && ReadsBuffer(Op(other).body, Op(stage).output)) readers.push_back(other);
+      if (!IsInline(other) && ReadsBuffer(Op(other).body, Op(stage).output))
+        readers.push_back(other);
     }
     return readers;
   }
@@ -251,8 +252,7 @@ class AttentionScheduler {
     const auto [blocks, row] = schedule_.Split(result_, schedule_.SpatialAxis(result_, row_axis_),
                                                tiles_.seen[0], Tail::kPeel);
     const std::int64_t count = schedule_.Extent(blocks);
-    const auto [run, block] =
-        schedule_.Split(result_, blocks, count / RunsOf(count), Tail::kPeel);
+    const auto [run, block] = schedule_.Split(result_, blocks, count / RunsOf(count), Tail::kPeel);
     const LoopId columns = schedule_.SpatialAxis(result_, static_cast<int>(op.axes.size()) - 1);
     const auto [group, column] =
         schedule_.Split(result_, columns, tiles_.seen[1] * lanes_, Tail::kPeel);

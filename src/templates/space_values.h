@@ -19,9 +19,9 @@ std::vector<std::int64_t> ThriftyTiles(std::int64_t extent, std::int64_t limit);
 
 /// How much of `all` one pass takes: a few small counts, and all.
 std::vector<std::int64_t> PassSizes(std::int64_t all);
-/// The largest of `sizes` (ascending) with which `threads` threads, each taking the next pass when it
-/// is done with one, are busy nearly all of the time; if none is, that which keeps them busiest. A
-/// pass is up to `size` of `count` tiles of one group; `groups`: work of a tile of each group.
+/// The largest of `sizes` (ascending) with which `threads` threads, each taking the next pass when
+/// it is done with one, are busy nearly all of the time; if none is, that which keeps them busiest.
+/// A pass is up to `size` of `count` tiles of one group; `groups`: work of a tile of each group.
 std::int64_t BalancedPass(const std::vector<std::int64_t>& sizes, std::int64_t count,
                           const std::vector<double>& groups, int threads);
 

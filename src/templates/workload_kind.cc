@@ -20,9 +20,7 @@ bool IsFloat32(const Workload& w) {
   return w.data.dtype == kFloat32 && w.weight.dtype == kFloat32 && w.out_dtype == kFloat32;
 }
 
-bool IsFloat16(const Workload& w) {
-  return w.data.dtype == kFloat16 && w.weight.dtype == kFloat16;
-}
+bool IsFloat16(const Workload& w) { return w.data.dtype == kFloat16 && w.weight.dtype == kFloat16; }
 
 bool IsInt8(const Workload& w) {
   return (w.data.dtype == kInt8 || w.data.dtype == kUInt8) && w.weight.dtype == kInt8 &&

@@ -19,9 +19,7 @@ constexpr std::size_t kMaxSteps = 64;
 
 std::string TextOf(double number) { return ShortestDouble(number); }
 std::string TextOf(std::int64_t number) { return std::to_string(number); }
-std::string TextOf(std::optional<DataType> dtype) {
-  return DataTypeName(dtype.value_or(kFloat32));
-}
+std::string TextOf(std::optional<DataType> dtype) { return DataTypeName(dtype.value_or(kFloat32)); }
 
 std::string UnaryArguments(const Operator& op) {
   std::string text;

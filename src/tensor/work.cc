@@ -39,7 +39,8 @@ Work WorkOf(const Workload& workload) {
   Work work;
   if (workload.op == OpKind::kExpression) {
     work.bytes = result->bytes();
-    for (const ExpressionInput& input : workload.expression.inputs) work.bytes += input.type.bytes();
+    for (const ExpressionInput& input : workload.expression.inputs)
+      work.bytes += input.type.bytes();
     work.operations = workload.expression.operations();
     return work;
   }

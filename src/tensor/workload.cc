@@ -70,8 +70,8 @@ bool KeepsIntegerType(OpKind op, DataType data, DataType weight) {
   return wide && data == weight && IsMatrixProduct(op);
 }
 
-/// The type of a product that names none: floats and, in matrix products, unsigned and wide integers
-/// keep theirs; other integers are summed in int32.
+/// The type of a product that names none: floats and, in matrix products, unsigned and wide
+/// integers keep theirs; other integers are summed in int32.
 DataType ProductType(OpKind op, DataType data, DataType weight) {
   return data.is_float() || KeepsIntegerType(op, data, weight) ? data : kInt32;
 }

@@ -105,10 +105,10 @@ inner::Result<Kernel> CompileHere(const Tuner::Data& tuner, const Expression& ex
   TW_RETURN_IF_ERROR(loaded);
   auto* function =
       reinterpret_cast<Kernel::Function>(loaded->library.Symbol(compiled->name + "_run"));
-  if (function == nullptr) return Internal("the compiled library has no " + compiled->name + "_run");
+  if (function == nullptr)
+    return Internal("the compiled library has no " + compiled->name + "_run");
   return Kernel(std::make_shared<Kernel::Data>(
-      Kernel::Data{*std::move(folder), *std::move(loaded), function,
-                   ReportOf(*compiled)}));
+      Kernel::Data{*std::move(folder), *std::move(loaded), function, ReportOf(*compiled)}));
 }
 
 }  // namespace
@@ -123,8 +123,7 @@ Status Tuner::CompileLibrary(const Expression& expression, const std::string& pa
                              const CompileOptions& options) const {
   auto compiled = CompileInto(*data_, expression, options, path);
   if (!compiled.ok()) return Outward(compiled.status());
-  const std::string stem =
-      path.ends_with(kLibraryEnd) ? path.substr(0, path.size() - 3) : path;
+  const std::string stem = path.ends_with(kLibraryEnd) ? path.substr(0, path.size() - 3) : path;
   return Outward(WriteFile(stem + ".h", compiled->header));
 }
 

@@ -53,8 +53,8 @@ Result<Expression> Expression::FromKey(std::string_view key) {
   auto workload = Workload::Parse(key);
   if (!workload.ok()) return Outward(workload.status());
   if (workload->op != OpKind::kExpression) {
-    return Outward(InvalidArgument("the key of a " + workload->op_name() +
-                                   ", expected one of an expression"));
+    return Outward(
+        InvalidArgument("the key of a " + workload->op_name() + ", expected one of an expression"));
   }
   return FromExpression(std::move(workload->expression));
 }

@@ -183,8 +183,7 @@ Result<Config> Space::Locate(std::string_view json) const {
   const auto given = ParseJson(json);
   const bool values_only = given.ok() && given->is_object() && !given->contains("values");
   const std::string text(json);
-  auto values =
-      inner::Config::Parse(values_only ? R"({"index":0,"values":)" + text + "}" : text);
+  auto values = inner::Config::Parse(values_only ? R"({"index":0,"values":)" + text + "}" : text);
   if (!values.ok()) return Outward(values.status());
   auto located = data_->space.Locate(*values);
   if (!located.ok()) return Outward(located.status());
@@ -194,8 +193,7 @@ Result<Config> Space::Locate(std::string_view json) const {
 Status Space::Check(const Config& config) const {
   auto kernel = KernelOf(*data_, config);
   if (!kernel.ok()) return Outward(kernel.status());
-  return Outward(
-      Lower(kernel->schedule, "kernel", LowerLimitsFor(data_->task.target)).status());
+  return Outward(Lower(kernel->schedule, "kernel", LowerLimitsFor(data_->task.target)).status());
 }
 
 Result<std::string> Space::ScheduleText(const Config& config, std::string_view name) const {

@@ -25,7 +25,7 @@ TEST(PrintableTest, WhatATerminalObeysIsEscaped) {
       {"\xd8\x9c\xe2\x80\x8f\xe2\x81\xa6", "\\u061c\\u200f\\u2066"},
       {"a\xe2\x80\xa8"
        "b\xe2\x80\xa9",
-       "a\\u2028b\\u2029"},  // ends of lines
+       "a\\u2028b\\u2029"},                            // ends of lines
       {"\xef\xbb\xbf\xe2\x80\x8b", "\\ufeff\\u200b"},  // no width
       {"\xf3\xa0\x81\xa1", "\\U000e0061"},             // a tag
       {"\xf0\x9f\x99\x82", "\xf0\x9f\x99\x82"},

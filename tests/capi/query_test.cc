@@ -84,15 +84,15 @@ TEST_F(QueryTest, HitTellsKnobsCostAndProvenance) {
 TEST_F(QueryTest, EveryTypeOfKnobIsReadable) {
   // No template of ours has all of them; of another one's records they are served as written.
   const std::string log = folder_->path() + "/odd.log";
-  ASSERT_TRUE(
-      WriteFile(log, R"({"input": ["llvm", "my_op.x86", [["TENSOR", [7], "float32"]], {}], )"
-                     R"("config": {"index": 7, "code_hash": null, "entity": [)"
-                     R"(["split", "sp", [1, 64]], ["reorder", "re", [0, 2, 1]], )"
-                     R"(["words", "an", ["none", "vec"]], ["number", "ot", 16], )"
-                     R"(["flag", "ot", true], ["word", "ot", "unroll"]]}, )"
-                     R"("result": [[0.5], 0, 1.0, 2.0], "version": 0.2, "tvm_version": "0.7"})"
-                     "\n")
-          .ok());
+  ASSERT_TRUE(WriteFile(log,
+                        R"({"input": ["llvm", "my_op.x86", [["TENSOR", [7], "float32"]], {}], )"
+                        R"("config": {"index": 7, "code_hash": null, "entity": [)"
+                        R"(["split", "sp", [1, 64]], ["reorder", "re", [0, 2, 1]], )"
+                        R"(["words", "an", ["none", "vec"]], ["number", "ot", 16], )"
+                        R"(["flag", "ot", true], ["word", "ot", "unroll"]]}, )"
+                        R"("result": [[0.5], 0, 1.0, 2.0], "version": 0.2, "tvm_version": "0.7"})"
+                        "\n")
+                  .ok());
   ASSERT_EQ(tw_catalog_add_log(catalog_.get(), log.c_str(), &error_), TW_OK) << error_.message;
   tw_query_options options = TW_QUERY_OPTIONS_INIT;
   options.rule = TW_RULE_AUTOTVM;

@@ -42,7 +42,7 @@ struct Function {
 
 TEST_P(ExpressionsTest, ComputesFloatFunctions) {
   const Function functions[] = {
-      {"exp", std::exp, -87, 88, 2.5e-7},   {"tanh", std::tanh, -12, 12, 1e-6},
+      {"exp", std::exp, -87, 88, 2.5e-7}, {"tanh", std::tanh, -12, 12, 1e-6},
       {"log", std::log, 1e-6, 1e6, 1e-6}, {"sqrt", std::sqrt, 0, 1e6, 1e-7},
       {"erf", std::erf, -4, 4, 1e-6},     {"floor", std::floor, -9, 9, 0},
       {"ceil", std::ceil, -9, 9, 0},      {"abs", std::fabs, -9, 9, 0},

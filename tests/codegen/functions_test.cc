@@ -22,9 +22,9 @@ std::vector<float> EveryExponent() {
     for (std::uint32_t exponent = 0; exponent < kExponents; ++exponent) {
       for (std::uint32_t i = 0; i < kMantissas; ++i) {
         const std::uint32_t last = (1u << kMantissaBits) - 1;
-        const auto mantissa = static_cast<std::uint32_t>(std::uint64_t{last} * i / (kMantissas - 1));
-        values.push_back(
-            std::bit_cast<float>(sign << 31 | exponent << kMantissaBits | mantissa));
+        const auto mantissa =
+            static_cast<std::uint32_t>(std::uint64_t{last} * i / (kMantissas - 1));
+        values.push_back(std::bit_cast<float>(sign << 31 | exponent << kMantissaBits | mantissa));
       }
     }
   }
@@ -61,8 +61,8 @@ class FunctionsTest : public testing::TestWithParam<std::string> {
     };
     const Stmt body =
         MakeBlock({loop(LoopKind::kVectorized, vector), loop(LoopKind::kSerial, serial)});
-    Result<KernelRunner> runner = KernelRunner::Build({"functions", {x, y, vector, serial}, 2, body},
-                                                      *Target::Parse(GetParam()));
+    Result<KernelRunner> runner = KernelRunner::Build(
+        {"functions", {x, y, vector, serial}, 2, body}, *Target::Parse(GetParam()));
     TW_CHECK(runner.ok(), runner.status().message());
     return std::move(*runner);
   }
@@ -82,8 +82,7 @@ class FunctionsTest : public testing::TestWithParam<std::string> {
       }
     }
     EXPECT_LE(worst, most_units) << name << " of " << kernel.Data<float>(0)[at] << ", "
-                                 << kernel.Data<float>(1)[at] << ": "
-                                 << kernel.Data<float>(2)[at];
+                                 << kernel.Data<float>(1)[at] << ": " << kernel.Data<float>(2)[at];
     RecordProperty(name, std::to_string(worst));
   }
 };
@@ -94,20 +93,18 @@ TEST_P(FunctionsTest, OfOneArgumentAreAsCloseAsStated) {
     double (*reference)(double);
     double units;
   };
-  const Stated functions[] = {{"exp", std::exp, 1.5},
-                                {"tanh", std::tanh, 7},
-                                {"erf", std::erf, 7},
-                                {"log", std::log, 2}};
+  const Stated functions[] = {
+      {"exp", std::exp, 1.5}, {"tanh", std::tanh, 7}, {"erf", std::erf, 7}, {"log", std::log, 2}};
   const std::vector<float> values = EveryExponent();
   for (const Stated& function : functions) {
-    KernelRunner kernel =
-        Build(std::ssize(values), [&](const Expr& x, const Expr&) {
-          return MakeCall(kFloat32, function.name, {x});
-        });
+    KernelRunner kernel = Build(std::ssize(values), [&](const Expr& x, const Expr&) {
+      return MakeCall(kFloat32, function.name, {x});
+    });
     std::ranges::copy(values, kernel.Data<float>(0));
     kernel.Run();
-    Check(function.name, kernel, values.size(),
-          [&](double x, double) { return function.reference(x); }, function.units);
+    Check(
+        function.name, kernel, values.size(),
+        [&](double x, double) { return function.reference(x); }, function.units);
   }
 }
 
@@ -133,7 +130,8 @@ TEST_P(FunctionsTest, PowIsAsCloseAsStated) {
   std::ranges::copy(x, kernel.Data<float>(0));
   std::ranges::copy(y, kernel.Data<float>(1));
   kernel.Run();
-  Check("pow", kernel, x.size(), [](double a, double b) { return std::pow(a, b); }, 1);
+  Check(
+      "pow", kernel, x.size(), [](double a, double b) { return std::pow(a, b); }, 1);
 }
 
 TEST_P(FunctionsTest, SquaresAreExact) {
@@ -143,7 +141,8 @@ TEST_P(FunctionsTest, SquaresAreExact) {
   });
   std::ranges::copy(values, kernel.Data<float>(0));
   kernel.Run();
-  Check("square", kernel, values.size(), [](double x, double) { return x * x; }, 0.5);
+  Check(
+      "square", kernel, values.size(), [](double x, double) { return x * x; }, 0.5);
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, FunctionsTest, testing::ValuesIn(RunnableTargets()),

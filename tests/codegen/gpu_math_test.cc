@@ -77,8 +77,8 @@ template <typename T>
 void CompareWithLibrary(DataType dtype, double tolerance, double tolerance_of_pow) {
   const double infinity = std::numeric_limits<double>::infinity();
   std::vector<double> xs, ys;
-  const double odd[] = {0,    -0.0, 1,    -1,   2,        -2,        0.5,         -0.5,
-                        3,    -3,   1.5,  -1.5, infinity, -infinity, std::nan(""), 1e30,
+  const double odd[] = {0,     -0.0,  1,    -1,   2,        -2,        0.5,          -0.5,
+                        3,     -3,    1.5,  -1.5, infinity, -infinity, std::nan(""), 1e30,
                         -1e30, 1e-30, 7.25, 100};
   for (const double x : odd) {
     for (const double y : odd) {

@@ -166,13 +166,13 @@ Program TurnedTile(std::int64_t rows, std::int64_t pixels, std::int64_t channels
   const Expr i = MakeVar("i"), p = MakeVar("p"), c = MakeVar("c");
   const Stmt copy = MakeFor(c, channels, LoopKind::kVectorized,
                             MakeStore(tile, {i, p, c}, MakeLoad(a, {i, p, c})));
-  const Stmt fill = MakeFor(i, rows, LoopKind::kUnrolled,
-                            MakeFor(p, pixels, LoopKind::kUnrolled, copy));
+  const Stmt fill =
+      MakeFor(i, rows, LoopKind::kUnrolled, MakeFor(p, pixels, LoopKind::kUnrolled, copy));
   const Expr k = MakeVar("k"), u = MakeVar("u"), v = MakeVar("v");
   const Expr value = MakeLoad(tile, {k, v, u}) * MakeLoad(number, {});
-  const Stmt turn = MakeFor(
-      u, channels, LoopKind::kUnrolled,
-      MakeFor(v, pixels, LoopKind::kVectorized, MakeStore(out, {u, k, v}, value)));
+  const Stmt turn =
+      MakeFor(u, channels, LoopKind::kUnrolled,
+              MakeFor(v, pixels, LoopKind::kVectorized, MakeStore(out, {u, k, v}, value)));
   const Stmt leave = MakeFor(k, rows, LoopKind::kUnrolled, MakeIf(Lt(k, kept), turn));
   const Stmt body = MakeBlock({MakeStore(number, {}, MakeFloat(kFloat32, 2)), fill, leave});
   return {"turned", {a, out}, 1, MakeAllocate(number, MakeAllocate(tile, body))};
@@ -420,16 +420,14 @@ void CheckTransposed(const std::string& target, DataType dtype, std::int64_t row
   const Expr p = MakeVar("p"), i = MakeVar("i"), j = MakeVar("j");
   const Expr sum = MakeLoad(in, {p, i, j}) + MakeLoad(in, {p, i, j + Expr(shift)});
   const Stmt lanes = MakeFor(i, rows, LoopKind::kVectorized, MakeStore(out, {p, j, i}, sum));
-  const Program program{"transpose",
-                        {in, out},
-                        1,
-                        MakeFor(p, planes, LoopKind::kSerial,
-                                MakeFor(j, columns, LoopKind::kUnrolled, lanes))};
+  const Program program{
+      "transpose",
+      {in, out},
+      1,
+      MakeFor(p, planes, LoopKind::kSerial, MakeFor(j, columns, LoopKind::kUnrolled, lanes))};
   auto kernel = KernelRunner::Build(program, *Target::Parse(target));
   ASSERT_TRUE(kernel.ok()) << kernel.status().message();
-  const auto at = [&](std::int64_t index) {
-    return static_cast<T>(Seeded(7, index, 50));
-  };
+  const auto at = [&](std::int64_t index) { return static_cast<T>(Seeded(7, index, 50)); };
   for (std::int64_t k = 0; k < in->elements(); ++k) kernel->Data<T>(0)[k] = at(k);
   kernel->Run();
   for (std::int64_t k = 0; k < out->elements(); ++k) {
@@ -471,8 +469,7 @@ TEST_P(LoopsTest, PicksLanesFromOneRowOfMemory) {
     const Expr i = MakeVar("i"), j = MakeVar("j");
     const Expr picked = MakeLoad(in, {i, FloorDiv(j, Expr(4)) * Expr(4) + Expr(1)});
     const Stmt lanes = MakeFor(j, columns, LoopKind::kVectorized, MakeStore(out, {i, j}, picked));
-    KernelRunner kernel =
-        Build({"pick", {in, out}, 1, MakeFor(i, 3, LoopKind::kSerial, lanes)});
+    KernelRunner kernel = Build({"pick", {in, out}, 1, MakeFor(i, 3, LoopKind::kSerial, lanes)});
     for (std::int64_t k = 0; k < in->elements(); ++k) {
       kernel.Data<float>(0)[k] = static_cast<float>(k);
     }
@@ -489,9 +486,8 @@ TEST(PickedLoads, AreShufflesOfVectors) {
   const Expr i = MakeVar("i"), j = MakeVar("j");
   const Expr picked = MakeLoad(in, {i, FloorDiv(j, Expr(8)) * Expr(8) + Expr(3)});
   const Stmt lanes = MakeFor(j, 16, LoopKind::kVectorized, MakeStore(out, {i, j}, picked));
-  const auto text =
-      Generate({{"pick", {in, out}, 1, MakeFor(i, 5, LoopKind::kSerial, lanes)}},
-               *Target::Parse("llvm -mcpu=skylake-avx512"), Emit::kLlvmIr);
+  const auto text = Generate({{"pick", {in, out}, 1, MakeFor(i, 5, LoopKind::kSerial, lanes)}},
+                             *Target::Parse("llvm -mcpu=skylake-avx512"), Emit::kLlvmIr);
   ASSERT_TRUE(text.ok()) << text.status().message();
   EXPECT_NE(text->find("shufflevector <16 x float>"), std::string::npos);
   EXPECT_EQ(text->find("insertelement"), std::string::npos);

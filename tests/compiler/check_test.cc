@@ -89,7 +89,8 @@ Stmt ButTheFirst(const Stmt& store) {
 }
 
 /// Reads and writes far outside of all memory, at addresses that there may be: what others end with
-/// depends on the registers that they are in. Further than the 4 TiB of the address sanitizer's heap.
+/// depends on the registers that they are in. Further than the 4 TiB of the address sanitizer's
+/// heap.
 Stmt FarAway(const Stmt& store) {
   constexpr std::int64_t kDistance = std::int64_t{5} << 40;
   std::vector<Expr> indices = store->indices;
@@ -365,7 +366,8 @@ TEST(SampledReferences, AreTheReference) {
   }
 }
 
-// Rows of rows: by itself an element needs 64^4 of the data, but those of one row need the same ones.
+// Rows of rows: by itself an element needs 64^4 of the data, but those of one row need the same
+// ones.
 TEST(SampledReferences, ComputeEachElementOfARowOnce) {
   const Graph graph = SeededGraph(R"(def @main(%data: Tensor[(4, 64), float32]) {
   %0 = nn.softmax(%data, axis=1);

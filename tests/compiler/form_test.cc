@@ -12,9 +12,9 @@ TEST(Forms, HaveTheSameBytesOnlyWhereNoBlockReachesBeyondTheValue) {
     std::vector<std::int64_t> shape;
     bool same;
   };
-  for (const Row& row : {Row{{1, 1, 1, 1}, false}, Row{{1, 16, 1, 1}, true},
-                         Row{{1, 16, 2, 1}, false}, Row{{2, 32, 1, 1}, true},
-                         Row{{1, 20, 1, 1}, false}}) {
+  for (const Row& row :
+       {Row{{1, 1, 1, 1}, false}, Row{{1, 16, 1, 1}, true}, Row{{1, 16, 2, 1}, false},
+        Row{{2, 32, 1, 1}, true}, Row{{1, 20, 1, 1}, false}}) {
     const TensorType type{row.shape, kFloat32};
     EXPECT_EQ(SameBytes(type, "NCHW", "NCHW", "NCHW16c"), row.same) << type.ToString();
     EXPECT_EQ(Canonical(type, kBlocks).is_native(), row.same) << type.ToString();

@@ -170,8 +170,8 @@ TEST_F(Library, PartsOfAValueLieInIt) {
   ASSERT_TRUE(compiled.ok()) << compiled.status().message();
   std::vector<std::string> ops;
   for (const OperatorReport& report : compiled->operators) ops.push_back(report.op);
-  EXPECT_THAT(ops, ElementsAre("layout_transform", "conv2d", "conv2d", "conv2d",
-                               "layout_transform", "layout_transform"));
+  EXPECT_THAT(ops, ElementsAre("layout_transform", "conv2d", "conv2d", "conv2d", "layout_transform",
+                               "layout_transform"));
   EXPECT_THAT(compiled->check.not_compared, testing::IsEmpty());
   auto model = ModelLibrary::Open(Path("model.so"));
   ASSERT_TRUE(model.ok()) << model.status().message();
@@ -195,9 +195,8 @@ TEST_F(Library, WinogradIsJudgedByWhatItsTilesRead) {
   ASSERT_TRUE(compiled.ok()) << compiled.status().message();
   auto model = ModelLibrary::Open(Path("model.so"));
   ASSERT_TRUE(model.ok()) << model.status().message();
-  const auto op = std::ranges::find_if(model->operators(), [](const ModelOperator& each) {
-    return each.winograd_tile > 0;
-  });
+  const auto op = std::ranges::find_if(
+      model->operators(), [](const ModelOperator& each) { return each.winograd_tile > 0; });
   ASSERT_NE(op, model->operators().end());
   EXPECT_THAT(op->Description(), HasSubstr("conv2d, Winograd "));
   EXPECT_EQ(op->winograd_kernel, 3);

@@ -100,8 +100,8 @@ class RandomGroups {
     constexpr std::int64_t kChannels[] = {1, 1, 1, 2, 15, 16, 17, 20, 32};
     const std::int64_t channels = kChannels[Pick(9)];
     const TensorType type{{channels, TypeOf(data).shape[1], 1, 1}, TypeOf(data).dtype};
-    const int weight = Pick(4) == 0 ? graph_.AddInput(Name(), type)
-                                    : graph_.AddConstant(Name(), type);
+    const int weight =
+        Pick(4) == 0 ? graph_.AddInput(Name(), type) : graph_.AddConstant(Name(), type);
     OpAttributes attributes;
     attributes.data_layout = "NCHW";
     attributes.kernel_layout = "OIHW";
@@ -227,8 +227,8 @@ class RandomGroups {
 
 // The plan is checked by whoever makes one; the code of its kernels here.
 TEST(RandomGraphs, HavePlansWhoseKernelsWriteAllResults) {
-  for (const char* name : {"llvm -mcpu=skylake-avx512", "llvm -mcpu=core-avx2", "llvm",
-                           "cuda -arch=sm_80"}) {
+  for (const char* name :
+       {"llvm -mcpu=skylake-avx512", "llvm -mcpu=core-avx2", "llvm", "cuda -arch=sm_80"}) {
     CompileOptions options;
     options.templates = &BuiltInTemplates();
     options.name = "random";

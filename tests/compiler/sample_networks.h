@@ -57,7 +57,8 @@ inline constexpr Network kNetworks[] = {
   %8 = reshape(%7, newshape=[1, 48, 10, 10]);
   nn.conv2d(%8, meta[relay.Constant][2] /* ty=Tensor[(16, 48, 3, 3), float32] */, padding=[1, 1, 1, 1])
 })"},
-    {"ComparisonsAndChoices", R"(def @main(%data: Tensor[(1, 5, 6, 7), float32], %rows: Tensor[(3), int32]) {
+    {"ComparisonsAndChoices",
+     R"(def @main(%data: Tensor[(1, 5, 6, 7), float32], %rows: Tensor[(3), int32]) {
   %0 = less(%data, 0f);
   %1 = exp(%data);
   %2 = where(%0, %1, %data);
@@ -93,7 +94,8 @@ inline constexpr Network kNetworks[] = {
   %5 = nn.conv2d(%3, meta[relay.Constant][5] /* ty=Tensor[(16, 32, 3, 3), float32] */, padding=[1, 1, 1, 1]);
   (%5, %4)
 })"},
-    {"BiasOfAnInput", R"(def @main(%data: Tensor[(1, 16, 6, 6), float32], %bias: Tensor[(32), float32]) {
+    {"BiasOfAnInput",
+     R"(def @main(%data: Tensor[(1, 16, 6, 6), float32], %bias: Tensor[(32), float32]) {
   %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(32, 16, 3, 3), float32] */, padding=[1, 1, 1, 1]);
   %1 = nn.bias_add(%0, %bias);
   nn.relu(%1)
@@ -109,7 +111,8 @@ inline constexpr Network kNetworks[] = {
   %2 = nn.conv2d(%1, meta[relay.Constant][1] /* ty=Tensor[(20, 1, 1, 1), float32] */);
   (%0, %1, multiply(%2, %1))
 })"},
-    {"OneChannelWithOperandsOfInputs", R"(def @main(%data: Tensor[(1, 16, 6, 6), float32], %bias: Tensor[(1), float32], %row: Tensor[(1, 1, 1, 6), float32]) {
+    {"OneChannelWithOperandsOfInputs",
+     R"(def @main(%data: Tensor[(1, 16, 6, 6), float32], %bias: Tensor[(1), float32], %row: Tensor[(1, 1, 1, 6), float32]) {
   %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(1, 16, 1, 1), float32] */);
   %1 = nn.bias_add(%0, %bias);
   %2 = add(%1, %row);
@@ -125,13 +128,15 @@ inline constexpr Network kNetworks[] = {
   %4 = maximum(%3, negative(%3));
   (%3, nn.conv2d(%4, meta[relay.Constant][1] /* ty=Tensor[(16, 1, 1, 1), int8] */, out_dtype="int32"))
 })"},
-    {"OddChannelsOfInputs", R"(def @main(%data: Tensor[(1, 16, 6, 6), float32], %scale: Tensor[(20, 1, 1), float32], %gate: Tensor[(1, 1, 6, 6), float32]) {
+    {"OddChannelsOfInputs",
+     R"(def @main(%data: Tensor[(1, 16, 6, 6), float32], %scale: Tensor[(20, 1, 1), float32], %gate: Tensor[(1, 1, 6, 6), float32]) {
   %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(20, 16, 1, 1), float32] */);
   %1 = multiply(%0, %scale);
   %2 = multiply(%1, %gate);
   add(%2, %1)
 })"},
-    {"OneElement", R"(def @main(%data: Tensor[(1, 1, 8, 8), float32], %weight: Tensor[(1, 1, 1, 1), float32]) {
+    {"OneElement",
+     R"(def @main(%data: Tensor[(1, 1, 8, 8), float32], %weight: Tensor[(1, 1, 1, 1), float32]) {
   %0 = nn.conv2d(%data, %weight);
   %1 = nn.global_avg_pool2d(%0);
   %2 = nn.conv2d(%1, %weight);
@@ -210,14 +215,16 @@ inline constexpr Network kNetworks[] = {
   (%0, %x, %0, %1, meta[relay.Constant][0] /* ty=Tensor[(3), float32] */)
 })"},
     // Too long for local buffers, and beyond a near cache.
-    {"LongRows", R"(def @main(%data: Tensor[(6, 18385), float32], %row: Tensor[(2, 40000), float32]) {
+    {"LongRows",
+     R"(def @main(%data: Tensor[(6, 18385), float32], %row: Tensor[(2, 40000), float32]) {
   %0 = nn.softmax(%data);
   %1 = nn.log_softmax(nn.softmax(%row));
   %2 = mean(%data, axis=[1], keepdims=True);
   (%0, %1, subtract(%data, %2))
 })"},
     // The largest float16 is 65504: what is on the way to a result may be larger.
-    {"HalfPrecisionChain", R"(def @main(%data: Tensor[(4, 32), float16], %scale: Tensor[(32), float16]) {
+    {"HalfPrecisionChain",
+     R"(def @main(%data: Tensor[(4, 32), float16], %scale: Tensor[(32), float16]) {
   %0 = multiply(%data, 4096f16);
   %1 = multiply(%0, 512f16);
   %2 = multiply(%1, %scale);

@@ -230,7 +230,8 @@ int ReshapedProduct(TestGraph& t) {
   const int x = t.Input("x", {6, 4});
   Operator dense{OpKind::kDense, {}}, reshape{OpKind::kReshape, {}};
   reshape.attributes.new_shape = {2, 3, 5};
-  const int product = t.Op("p#1", dense, {x, t.Constant("w", MakeRange(kFloat32, {5, 4}, -1, 0.1))});
+  const int product =
+      t.Op("p#1", dense, {x, t.Constant("w", MakeRange(kFloat32, {5, 4}, -1, 0.1))});
   return t.Op("p", reshape, {product});
 }
 
@@ -275,8 +276,8 @@ TEST(Simplify, ReshapesOfProductsSinkBelowRows) {
   const auto before = Outputs(t.graph);
   auto simple = Optimize(std::move(t.graph));
   ASSERT_TRUE(simple.ok()) << simple.status().message();
-  EXPECT_THAT(OperatorNames(*simple),
-              ElementsAre("dense", "reduce_mean", "sub", "reshape", "softmax", "reshape", "softmax"));
+  EXPECT_THAT(OperatorNames(*simple), ElementsAre("dense", "reduce_mean", "sub", "reshape",
+                                                  "softmax", "reshape", "softmax"));
   ExpectNear(Outputs(*simple), before);
 }
 

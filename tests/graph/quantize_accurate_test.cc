@@ -76,9 +76,10 @@ std::int64_t Products(const Graph& graph, bool integers) {
 
 /// Squeeze and excitation: every channel is multiplied by a gate that its average decides.
 std::string Gated(const std::string& gate) {
-  return "%0 = " + Conv("%x", 0) + "; %1 = nn.relu(%0); %2 = nn.global_avg_pool2d(%1); %3 = " +
-         Conv("%2", 1) + "; %4 = add(%3, " + Bias(2) + "); %5 = nn.relu(%4); %6 = " +
-         Conv("%5", 3) + "; %7 = " + gate + "; %8 = multiply(%1, %7); " + Conv("%8", 4);
+  return "%0 = " + Conv("%x", 0) +
+         "; %1 = nn.relu(%0); %2 = nn.global_avg_pool2d(%1); %3 = " + Conv("%2", 1) +
+         "; %4 = add(%3, " + Bias(2) + "); %5 = nn.relu(%4); %6 = " + Conv("%5", 3) +
+         "; %7 = " + gate + "; %8 = multiply(%1, %7); " + Conv("%8", 4);
 }
 
 TEST(QuantizeAccurateTest, GoesThroughSqueezeAndExcitation) {
@@ -101,11 +102,11 @@ TEST(QuantizeAccurateTest, TvmsRulesEndAtAGlobalPoolAndSaySo) {
 TEST(QuantizeAccurateTest, NamesWhatStaysFloat) {
   Config config = Accurate();
   config.skip_conv_layers = {1};
-  const Quantized quantized = QuantizeByTexts(
-      "%0 = " + Conv("%x", 0) + "; %1 = " + Conv("%0", 1) +
-          "; %2 = nn.batch_flatten(%1); nn.dense(%2, meta[relay.Constant][2] "
-          "/* ty=Tensor[(3, 64), float32] */, units=3)",
-      config);
+  const Quantized quantized =
+      QuantizeByTexts("%0 = " + Conv("%x", 0) + "; %1 = " + Conv("%0", 1) +
+                          "; %2 = nn.batch_flatten(%1); nn.dense(%2, meta[relay.Constant][2] "
+                          "/* ty=Tensor[(3, 64), float32] */, units=3)",
+                      config);
   ASSERT_EQ(quantized.left.size(), 2U);
   EXPECT_EQ(quantized.left[0].reason, "skip_conv_layers has 1");
   EXPECT_EQ(quantized.left[1].reason, "skip_dense_layer");
@@ -113,8 +114,8 @@ TEST(QuantizeAccurateTest, NamesWhatStaysFloat) {
 
 // x * sigmoid(x) is computed from the sums: rounded once, not three times.
 TEST(QuantizeAccurateTest, AnExpressionIsRoundedOnce) {
-  const std::string body = "%0 = " + Conv("%x", 0) +
-                           "; %1 = sigmoid(%0); %2 = multiply(%0, %1); " + Conv("%2", 1);
+  const std::string body =
+      "%0 = " + Conv("%x", 0) + "; %1 = sigmoid(%0); %2 = multiply(%0, %1); " + Conv("%2", 1);
   EXPECT_EQ(Annotated(body),
             "0 = simulated_quantize(x, \"input\"); 1 = simulated_quantize(c0, \"weight\"); "
             "2 = conv2d(0, 1); 3 = sigmoid(2); 4 = multiply(2, 3); "
@@ -158,12 +159,12 @@ TEST(QuantizeAccurateTest, WhatCannotBeNegativeIsUnsigned) {
 
 // Clips of unsigned numbers end at what the type holds.
 TEST(QuantizeAccurateTest, BoundsBelowZeroStayInTheType) {
-  const Quantized quantized = QuantizeByTexts(
-      "%0 = " + Conv("%x", 0) +
-          "; %1 = nn.relu(%0); %2 = nn.max_pool2d(%1, pool_size=[2, 2]); "
-          "%3 = clip(%2, a_min=-1f, a_max=1f); " +
-          Conv("%3", 1),
-      Finest());
+  const Quantized quantized =
+      QuantizeByTexts("%0 = " + Conv("%x", 0) +
+                          "; %1 = nn.relu(%0); %2 = nn.max_pool2d(%1, pool_size=[2, 2]); "
+                          "%3 = clip(%2, a_min=-1f, a_max=1f); " +
+                          Conv("%3", 1),
+                      Finest());
   for (const Node& node : quantized.graph.nodes()) {
     if (node.kind != NodeKind::kOperator || node.op.kind != OpKind::kClip) continue;
     if (node.type.dtype != kUInt8) continue;

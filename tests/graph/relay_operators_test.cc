@@ -50,7 +50,8 @@ TEST(RelayOperators, AreReadAsTheyAreWritten) {
       std::visit(
           [&](auto field) {
             EXPECT_TRUE(node.op.attributes.*field == graph.node(*id).op.attributes.*field)
-                << argument.name << "\n" << text;
+                << argument.name << "\n"
+                << text;
           },
           argument.field);
     }

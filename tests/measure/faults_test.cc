@@ -177,8 +177,7 @@ void RunAll(std::vector<FaultCase> cases, ProcessMeasurerSettings settings,
   ProcessMeasurer& measurer = **made;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     ASSERT_TRUE(measurer.SubmitWithFault(RequestFor(2 * i, DenseCandidate()), cases[i].fault).ok());
-    ASSERT_TRUE(
-        measurer.SubmitWithFault(RequestFor(2 * i + 1, DenseCandidate()), good_fault).ok());
+    ASSERT_TRUE(measurer.SubmitWithFault(RequestFor(2 * i + 1, DenseCandidate()), good_fault).ok());
   }
   std::map<std::uint64_t, Trial> trials;
   for (std::size_t i = 0; i < 2 * cases.size(); ++i) {

@@ -137,7 +137,8 @@ TEST(Messages, AnOrderIsForOneDevice) {
   EXPECT_TRUE(RunOrderFrom(ToJson(order), KnownTasks()).ok());
   order.items[1].kernel.task = 9;
   order.items[1].kernel.launches.clear();
-  EXPECT_EQ(RunOrderFrom(ToJson(order), KnownTasks()).status().message(), "message: an order for two devices");
+  EXPECT_EQ(RunOrderFrom(ToJson(order), KnownTasks()).status().message(),
+            "message: an order for two devices");
 }
 
 TEST(Messages, AReplyWithNumbersJsonHasNotIsStillAMessage) {
@@ -182,7 +183,8 @@ TEST(Messages, NumbersThatNoMachineHasAreRefused) {
   for (const auto& [place, value] : changes) {
     Json json = ToJson(order);
     json[Json::json_pointer(place)] = value;
-    EXPECT_EQ(RunOrderFrom(json, KnownTasks()).status().code(), StatusCode::kCorrupt) << place << value;
+    EXPECT_EQ(RunOrderFrom(json, KnownTasks()).status().code(), StatusCode::kCorrupt)
+        << place << value;
   }
   EXPECT_TRUE(RunOrderFrom(ToJson(order), KnownTasks()).ok());
 }

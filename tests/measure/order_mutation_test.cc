@@ -94,12 +94,20 @@ class Mutator {
     }
   }
   Json Value(const Json& instead_of) {
-    constexpr std::int64_t kIntegers[] = {
-        0, 1, -1, 3, 64, 4097, std::int64_t{1} << 31, std::int64_t{1} << 40,
-        std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
+    constexpr std::int64_t kIntegers[] = {0,
+                                          1,
+                                          -1,
+                                          3,
+                                          64,
+                                          4097,
+                                          std::int64_t{1} << 31,
+                                          std::int64_t{1} << 40,
+                                          std::numeric_limits<std::int64_t>::max(),
+                                          std::numeric_limits<std::int64_t>::min()};
     constexpr double kNumbers[] = {0.5, -1.0, 1e300, -1e300, 1e-300, 60, 1e19};
     // Mostly of the same kind: others are refused at once.
-    if (instead_of.is_string() && random_.Below(8) != 0) return texts_[random_.Below(texts_.size())];
+    if (instead_of.is_string() && random_.Below(8) != 0)
+      return texts_[random_.Below(texts_.size())];
     if (instead_of.is_number() && random_.Below(8) != 0) {
       return random_.Below(2) == 0 ? Json(kIntegers[random_.Below(std::size(kIntegers))])
                                    : Json(kNumbers[random_.Below(std::size(kNumbers))]);
@@ -160,12 +168,30 @@ TEST(RunnerOrders, MutatedOnesEndInAnAnswerOrAnError) {
   ASSERT_TRUE(expected.ok() && WriteExpected(reference, workload, Epilogue(), *expected).ok());
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   const std::vector<std::string> texts = {
-      "", "/dev/zero", "/dev/full", pipe, folder->path(), "/proc/self/mem", reference,
-      MEASURE_FAULTS, "/no/such", "a\nb", std::string(1000, 'x'), "crash", "exit_call", "float16",
-      "NCHW", "cuda", "vta -model=sim_1x16_i8w8a32_15_15_18_17", "add(channel:float32);relu",
+      "",
+      "/dev/zero",
+      "/dev/full",
+      pipe,
+      folder->path(),
+      "/proc/self/mem",
+      reference,
+      MEASURE_FAULTS,
+      "/no/such",
+      "a\nb",
+      std::string(1000, 'x'),
+      "crash",
+      "exit_call",
+      "float16",
+      "NCHW",
+      "cuda",
+      "vta -model=sim_1x16_i8w8a32_15_15_18_17",
+      "add(channel:float32);relu",
       "dense(float32[4,16]MK,float32[1000000,16]NK)->float32",
       "dense(float32[1000000,1000000]MK,float32[1000000,1000000]NK)->float32",
-      "dense(int8[4,16]MK,int8[32,16]NK)->int32", "candidate", "probe", "run"};
+      "dense(int8[4,16]MK,int8[32,16]NK)->int32",
+      "candidate",
+      "probe",
+      "run"};
   const char* longer = std::getenv("TILEWRIGHT_MUTATION_SECONDS");
   const double seconds = longer == nullptr ? 0 : std::atof(longer);
   const char* seed = std::getenv("TILEWRIGHT_MUTATION_SEED");

@@ -44,7 +44,8 @@ TEST_F(QuietFileTest, NonsenseIsNothingKnown) {
        {"", "{", "[]", "{\"device\":1}", "{\"device\":\"cpu\",\"runs\":{}}",
         "{\"device\":\"cpu\",\"runs\":[1,[],[1,2],[1.7e9,\"a\",1,1,1],[1.8e9,1,1,1,1]]}",
         "{\"canaries\":2,\"device\":\"cpu\",\"runs\":{}}",
-        "{\"canaries\":2,\"device\":\"cpu\",\"runs\":[1,[],[1,2],[1.7e9,\"a\",1,1,1],[1.8e9,1,1,1,1]]}",
+        "{\"canaries\":2,\"device\":\"cpu\",\"runs\":[1,[],[1,2],[1.7e9,\"a\",1,1,1],[1.8e9,1,1,1,"
+        "1]]}",
         "{\"canaries\":2,\"device\":\"cpu\",\"runs\":[[1.7e9,-1,1e300,0,5]]}",
         // of canaries that did other work
         "{\"device\":\"cpu\",\"runs\":[[1.7e9,1e-5,1e-5,1e-5,1e-5]]}"}) {

@@ -89,7 +89,8 @@ Raced RunSimulated(const std::vector<double>& truth, const std::vector<double>& 
       [&](std::size_t i) {
         ++raced.slices;
         std::vector<double> samples;
-        clock.now += truth[i] * slowdown(clock.now);  // the first call, which brings the caches back
+        clock.now +=
+            truth[i] * slowdown(clock.now);  // the first call, which brings the caches back
         for (double spent = 0; spent < 2e-3;) {
           double sample = truth[i] * slowdown(clock.now) * (1 + 0.004 * random.Uniform());
           if (random.Uniform() < weather.spikes) sample *= 1.35;
@@ -99,7 +100,9 @@ Raced RunSimulated(const std::vector<double>& truth, const std::vector<double>& 
         }
         return samples;
       },
-      [&] { return RoundCanaries{!weather.seen || slowdown(clock.now) < 1.06, 0}; });
+      [&] {
+        return RoundCanaries{!weather.seen || slowdown(clock.now) < 1.06, 0};
+      });
   for (std::size_t i = 0; i < truth.size(); ++i) {
     raced.estimates.push_back(judge.Of(i));
     raced.shares.push_back(judge.QuietShare(i));

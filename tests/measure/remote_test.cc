@@ -173,9 +173,9 @@ TEST(RemoteRunner, SeveralShareTheWork) {
            other + " ]; do sleep 0.01; done;; esac; printf '%s\\n' \"$line\"; " + then + " done";
   };
   ProcessMeasurerSettings settings = RemoteSettings("", ProbeHostCpu());
-  settings.run_commands = {
-      RunnerCommand(noting("one", "two", "")),
-      RunnerCommand("mkdir " + folder->path() + "/begun || exit 3; " + noting("two", "one", "[ -e two ] && exit;"))};
+  settings.run_commands = {RunnerCommand(noting("one", "two", "")),
+                           RunnerCommand("mkdir " + folder->path() + "/begun || exit 3; " +
+                                         noting("two", "one", "[ -e two ] && exit;"))};
   settings.reconnect_limit_seconds = 0.05;
   std::promise<void> given_up;
   settings.on_lost = [&](const std::string&, double seconds) {

@@ -98,8 +98,8 @@ TEST(Sampling, TheMemoryCanaryRunsBeforeAndAfter) {
   Bench bench;
   bench.subject.memory_canary = 100e-6;
   MemoryWatch memory(2, QuietGate(), std::int64_t{64} << 20);
-  const SampleSet set = TakeSamples(bench.subject, bench.clock, bench.gate, bench.settings, 1e-3,
-                                    0, &memory);
+  const SampleSet set =
+      TakeSamples(bench.subject, bench.clock, bench.gate, bench.settings, 1e-3, 0, &memory);
   EXPECT_EQ(set.quiet.size(), set.all.size());
   EXPECT_EQ(set.quiet_share(), 1);
   EXPECT_EQ(bench.subject.memory_canaries, 2);
@@ -115,8 +115,8 @@ TEST(Sampling, LongerCallsHaveFewerMemoryCanaries) {
     bench.settings.patience_seconds = 0.04;
     bench.settings.settled_samples = 100;
     MemoryWatch memory(2, QuietGate(), std::int64_t{64} << 20);
-    const SampleSet set = TakeSamples(bench.subject, bench.clock, bench.gate, bench.settings,
-                                      2 * call, 0, &memory);
+    const SampleSet set =
+        TakeSamples(bench.subject, bench.clock, bench.gate, bench.settings, 2 * call, 0, &memory);
     EXPECT_GT(set.seconds, 0.03);
     EXPECT_EQ(bench.subject.memory_canaries, call < 1.5e-3 ? 5 : 3) << call;
   }
@@ -132,20 +132,20 @@ TEST(Sampling, WhatOnlyTheMemoryCanarySeesDoesNotCountAsQuiet) {
   gate.SetReference(100e-6);
   gate.Add(90, 100e-6);
   MemoryWatch memory(2, gate, MemoryCanary::BytesReadAt(2));  // which takes the canary 100 us
-  const SampleSet set = TakeSamples(bench.subject, bench.clock, bench.gate, bench.settings, 1e-3,
-                                    0, &memory);
+  const SampleSet set =
+      TakeSamples(bench.subject, bench.clock, bench.gate, bench.settings, 1e-3, 0, &memory);
   EXPECT_GE(set.quiet.size(), 4U);
   EXPECT_LT(set.quiet_share(), 0.8);
   bench.subject.memory_disturbed = [](double) { return true; };
-  const SampleSet never = TakeSamples(bench.subject, bench.clock, bench.gate, bench.settings,
-                                      1e-3, 0, &memory);
+  const SampleSet never =
+      TakeSamples(bench.subject, bench.clock, bench.gate, bench.settings, 1e-3, 0, &memory);
   EXPECT_EQ(never.quiet_share(), 0);
   EXPECT_LT(never.seconds, 0.03) << "it is said, not waited for";
   // A kernel that reads a tenth of that in 5 ms loses 0.2 % by it.
   MemoryWatch little(2, gate, MemoryCanary::BytesReadAt(2) / 10);
   bench.subject.call_seconds = 5e-3;
-  const SampleSet apart = TakeSamples(bench.subject, bench.clock, bench.gate, bench.settings, 5e-3,
-                                      0, &little);
+  const SampleSet apart =
+      TakeSamples(bench.subject, bench.clock, bench.gate, bench.settings, 5e-3, 0, &little);
   EXPECT_EQ(apart.quiet_share(), 1);
 }
 

@@ -35,10 +35,10 @@ TEST(FleetSafety, ABrokerElsewhereHasTlsAndKeys) {
   measure::fleet::Address address;
   address.url = "nats://lab:4222";
   EXPECT_EQ(CheckBroker(address, false).code(), StatusCode::kInvalidArgument);
-  EXPECT_THAT(CheckBroker(address, false).message(),
-              testing::AllOf(testing::HasSubstr("nats://lab:4222 is not on this machine"),
-                             testing::HasSubstr("neither TLS nor keys"),
-                             testing::HasSubstr("--insecure")));
+  EXPECT_THAT(
+      CheckBroker(address, false).message(),
+      testing::AllOf(testing::HasSubstr("nats://lab:4222 is not on this machine"),
+                     testing::HasSubstr("neither TLS nor keys"), testing::HasSubstr("--insecure")));
   EXPECT_TRUE(CheckBroker(address, true).ok());
   address.seed_file = "alice.seed";
   EXPECT_THAT(CheckBroker(address, false).message(), testing::HasSubstr("has no TLS"));

@@ -251,7 +251,8 @@ TEST_F(FrontOfRecords, AnswerByWhatIsPreferred) {
   EXPECT_EQ(config("code_bytes,seconds<=2.5ms"), 2);
   const CatalogAnswer lean = Ask("r.db", Parsed("seconds,code_bytes<=1KiB"));
   EXPECT_EQ(lean.level, AnswerLevel::kHit);
-  EXPECT_THAT(lean.answer.explanation, HasSubstr("the least seconds with code_bytes <= 1024, on a front of 3;"));
+  EXPECT_THAT(lean.answer.explanation,
+              HasSubstr("the least seconds with code_bytes <= 1024, on a front of 3;"));
   // Nothing is silently above a limit.
   const CatalogAnswer above = Ask("r.db", Parsed("seconds,code_bytes<=500"));
   EXPECT_EQ(above.candidate()->config.index, 4);

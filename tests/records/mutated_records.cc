@@ -73,16 +73,43 @@ const auto& OneOf(const List& list, Random& random) {
 /// SQL for a value that a column was not made for.
 std::string StrangeValue(const std::string& column, Random& random) {
   static constexpr std::array kValues = {
-      "NULL", "0", "-1", "1", "1e308", "9e999", "-9e999", "4e-324", "9223372036854775807",
-      "-9223372036854775808", "2147483648", "''", "' '", "'x'", "char(27) || '[2J'", "char(0)",
-      "x'ff'", "x''", "zeroblob(100000)", "randomblob(7)", "randomblob(24)",
-      "replace(hex(zeroblob(50000)), '00', '[')", "replace(hex(zeroblob(20000)), '00', '{\"a\":')",
-      "replace(hex(zeroblob(20000)), '00', '(')", "'{\"index\":1,\"values\":{}}'",
-      "'{\"index\":-1,\"values\":{\"oc\":[0,0,0]}}'", "'{\"index\":1e999}'", "'null'", "'[]'",
+      "NULL",
+      "0",
+      "-1",
+      "1",
+      "1e308",
+      "9e999",
+      "-9e999",
+      "4e-324",
+      "9223372036854775807",
+      "-9223372036854775808",
+      "2147483648",
+      "''",
+      "' '",
+      "'x'",
+      "char(27) || '[2J'",
+      "char(0)",
+      "x'ff'",
+      "x''",
+      "zeroblob(100000)",
+      "randomblob(7)",
+      "randomblob(24)",
+      "replace(hex(zeroblob(50000)), '00', '[')",
+      "replace(hex(zeroblob(20000)), '00', '{\"a\":')",
+      "replace(hex(zeroblob(20000)), '00', '(')",
+      "'{\"index\":1,\"values\":{}}'",
+      "'{\"index\":-1,\"values\":{\"oc\":[0,0,0]}}'",
+      "'{\"index\":1e999}'",
+      "'null'",
+      "'[]'",
       "'conv2d(float32[1,99999999999,9,9]NCHW,float32[6,6,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->"
       "float32'",
-      "'dense(float32[0,0]MK,float32[0,0]NK)->float32'", "'llvm -mcpu=none -num-threads=-5'",
-      "'cuda -arch=sm_9999999999'", "'vta -model=x'", "'@'", "'a@b@c'",
+      "'dense(float32[0,0]MK,float32[0,0]NK)->float32'",
+      "'llvm -mcpu=none -num-threads=-5'",
+      "'cuda -arch=sm_9999999999'",
+      "'vta -model=x'",
+      "'@'",
+      "'a@b@c'",
       "'1,2,99999999999999999999'"};
   switch (random.Below(4)) {
     case 0:
@@ -151,11 +178,19 @@ std::string ForgedStatement(Forger& forger, Random& random) {
              " AS WITH RECURSIVE n(id, key, op) AS (SELECT 1, 'a', 'b' UNION ALL SELECT id + 1,"
              " key, op FROM n) SELECT * FROM n";
     case 5: {
-      static constexpr std::array kSchemaEdits = {
-          "sql = replace(sql, 'TEXT', 'BLOB')", "sql = replace(sql, 'NOT NULL', '')",
-          "sql = replace(sql, 'UNIQUE', '')", "sql = sql || ' '", "sql = substr(sql, 1, 40)",
-          "rootpage = rootpage + 1", "rootpage = 1", "rootpage = 0", "rootpage = 99999",
-          "type = 'view'", "tbl_name = 'trial'", "name = 'trial'", "sql = NULL"};
+      static constexpr std::array kSchemaEdits = {"sql = replace(sql, 'TEXT', 'BLOB')",
+                                                  "sql = replace(sql, 'NOT NULL', '')",
+                                                  "sql = replace(sql, 'UNIQUE', '')",
+                                                  "sql = sql || ' '",
+                                                  "sql = substr(sql, 1, 40)",
+                                                  "rootpage = rootpage + 1",
+                                                  "rootpage = 1",
+                                                  "rootpage = 0",
+                                                  "rootpage = 99999",
+                                                  "type = 'view'",
+                                                  "tbl_name = 'trial'",
+                                                  "name = 'trial'",
+                                                  "sql = NULL"};
       return "PRAGMA writable_schema = 1; UPDATE sqlite_schema SET " +
              std::string(OneOf(kSchemaEdits, random)) + " WHERE abs(random()) % 3 = 0";
     }

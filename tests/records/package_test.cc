@@ -291,7 +291,10 @@ TEST_F(PackageTest, TextsThatReachATerminalHaveNoControlCharacters) {
               HasSubstr("control characters"));
   BuiltPackage built = Build(store);
   const Package package = *ReadPackage(built.bytes, policy_);
-  for (const char* text : {"\x1b[2J", "a\rb", "\xc2\x9b" "1m", "\xff"}) {
+  for (const char* text : {"\x1b[2J", "a\rb",
+                           "\xc2\x9b"
+                           "1m",
+                           "\xff"}) {
     PackageManifest manifest = built.manifest;
     manifest.tool_version = text;
     if (*text != '\xff') {  // in a manifest that is written as U+FFFD

@@ -107,7 +107,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"BadSeed", "{\"seed\": -5}",
                 "night.json:1: seed: -5, expected an integer from 0 to 18446744073709551615"},
         BadCase{"UnknownStrategy", "{\"strategy\": \"magic\"}",
-                "night.json:1: strategy: \"magic\", expected one of auto, evolve, genetic, grid, model, "
+                "night.json:1: strategy: \"magic\", expected one of auto, evolve, genetic, grid, "
+                "model, "
                 "random"},
         BadCase{"NoObject", "[1]", "night.json:1: [1], expected an object of settings"}),
     [](const auto& tested) { return tested.param.name; });

@@ -39,7 +39,8 @@ std::set<std::pair<std::int64_t, std::string>> RightTiles(const char* key, const
     if (!kernel.ok()) continue;
     EXPECT_EQ(kernel->form.winograd_tile, tile.first);
     // (m + r - 1)^2 products for m^2 sums of r^2.
-    const auto m = static_cast<double>(tile.first), r = static_cast<double>(workload.weight.shape[2]);
+    const auto m = static_cast<double>(tile.first),
+               r = static_cast<double>(workload.weight.shape[2]);
     EXPECT_DOUBLE_EQ(ProductShareOf(entry, workload, epilogue, target, config),
                      (m + r - 1) * (m + r - 1) / (m * m * r * r));
     const auto result = RunKernel(workload, epilogue, target, *kernel, data);
@@ -82,7 +83,8 @@ TEST(WinogradTemplate, OthersComputeTheProductsOfTheDefinition) {
       "conv2d(float32[1,32,11,14]NCHW,float32[32,32,3,3]OIHW,s1x1,p0x1x1x1,d1x1,g1)->float32");
   const Target target = *Target::Parse("llvm -mcpu=core-avx2");
   const TemplateEntry& entry = *BuiltInTemplates().Find("conv2d_direct.cpu");
-  EXPECT_EQ(ProductShareOf(entry, workload, {}, target, *entry.default_config(workload, target)), 1);
+  EXPECT_EQ(ProductShareOf(entry, workload, {}, target, *entry.default_config(workload, target)),
+            1);
 }
 
 }  // namespace

@@ -12,8 +12,8 @@
 namespace tilewright {
 namespace {
 
-// Names and arguments stand in keys, epilogues and Relay texts that exist: a change of a line that was
-// there is a change of a format. TILEWRIGHT_REWRITE_GOLDEN=1 writes the page anew.
+// Names and arguments stand in keys, epilogues and Relay texts that exist: a change of a line that
+// was there is a change of a format. TILEWRIGHT_REWRITE_GOLDEN=1 writes the page anew.
 TEST(OperatorTableTest, IsThePageOfTheDocuments) {
   // tests/adding has a page of its own.
   const char* added = std::getenv("TILEWRIGHT_ADDED");
@@ -49,13 +49,13 @@ struct Written {
   const char* text;
   OpKind kind;
 };
-constexpr Written kArguments[] = {{"clip(-1.5,6)", OpKind::kClip},
-                                  {"leaky_relu(0.1)", OpKind::kLeakyRelu},
-                                  {"hard_sigmoid(0.2,0.5)", OpKind::kHardSigmoid},
-                                  {"cast(int8)", OpKind::kCast},
-                                  {"saturate_cast(uint8)", OpKind::kSaturateCast},
-                                  {"fixed_point_multiply(1466124156,-3)",
-                                   OpKind::kFixedPointMultiply}};
+constexpr Written kArguments[] = {
+    {"clip(-1.5,6)", OpKind::kClip},
+    {"leaky_relu(0.1)", OpKind::kLeakyRelu},
+    {"hard_sigmoid(0.2,0.5)", OpKind::kHardSigmoid},
+    {"cast(int8)", OpKind::kCast},
+    {"saturate_cast(uint8)", OpKind::kSaturateCast},
+    {"fixed_point_multiply(1466124156,-3)", OpKind::kFixedPointMultiply}};
 
 // As epilogues of stored trials have them.
 TEST(OperatorTableTest, ArgumentsAreWrittenAsEver) {

@@ -142,15 +142,16 @@ INSTANTIATE_TEST_SUITE_P(
             "workload 'dense(int8[1,2]MK,int8[3,2]NK)->int8': dense: int8 x int8 -> int8, "
             "expected one float type (float16 also with float32 sums) or integers with int32 sums "
             "(matrix products of uint32, int64 and uint64: with sums of that type)"},
-        RejectCase{"WideSums", "dense(int64[1,2]MK,int64[3,2]NK)->int32",
-                   "workload 'dense(int64[1,2]MK,int64[3,2]NK)->int32': dense: int64 x int64 -> "
-                   "int32, expected one float type (float16 also with float32 sums) or integers with "
-                   "int32 sums (matrix products of uint32, int64 and uint64: with sums of that type)"},
         RejectCase{
-            "MixedUnsignedSums", "dense(uint32[1,2]MK,int32[3,2]NK)->uint32",
-            "workload 'dense(uint32[1,2]MK,int32[3,2]NK)->uint32': dense: uint32 x int32 -> "
-            "uint32, expected one float type (float16 also with float32 sums) or integers with int32 "
-            "sums (matrix products of uint32, int64 and uint64: with sums of that type)"},
+            "WideSums", "dense(int64[1,2]MK,int64[3,2]NK)->int32",
+            "workload 'dense(int64[1,2]MK,int64[3,2]NK)->int32': dense: int64 x int64 -> "
+            "int32, expected one float type (float16 also with float32 sums) or integers with "
+            "int32 sums (matrix products of uint32, int64 and uint64: with sums of that type)"},
+        RejectCase{"MixedUnsignedSums", "dense(uint32[1,2]MK,int32[3,2]NK)->uint32",
+                   "workload 'dense(uint32[1,2]MK,int32[3,2]NK)->uint32': dense: uint32 x int32 -> "
+                   "uint32, expected one float type (float16 also with float32 sums) or integers "
+                   "with int32 "
+                   "sums (matrix products of uint32, int64 and uint64: with sums of that type)"},
         RejectCase{"NarrowFloats", "dense(float32[1,2]MK,float32[3,2]NK,w64)->float32",
                    "workload 'dense(float32[1,2]MK,float32[3,2]NK,w64)->float32': dense: narrow "
                    "weights (w64), expected conv2d or dense of 8-bit data and int8 weights"},

@@ -17,7 +17,8 @@ Status CheckPlainFile(const std::string& path);
 /// Opens a file for reading and never waits for it: a named pipe or a device is refused. What the
 /// shell hands over as a pipe without a name (`<(…)`, standard input) is read to its end.
 /// returns a descriptor, which is the caller's to close.
-/// Errors: kNotFound; kInvalidArgument for a folder, a device, a named pipe or what is not readable.
+/// Errors: kNotFound; kInvalidArgument for a folder, a device, a named pipe or what is not
+/// readable.
 Result<int> OpenToRead(const std::string& path);
 
 }  // namespace tilewright

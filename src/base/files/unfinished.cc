@@ -82,9 +82,7 @@ void OnSignal(int signal) {
 
 Unfinished::Unfinished(std::string path) : path_(std::move(path)), watched_(Watch(path_)) {}
 
-Unfinished Unfinished::Beside(const std::string& path) {
-  return Unfinished(NewNameBeside(path));
-}
+Unfinished Unfinished::Beside(const std::string& path) { return Unfinished(NewNameBeside(path)); }
 
 Unfinished::~Unfinished() {
   if (!path_.empty() && Forget()) RemoveAt(AT_FDCWD, path_.c_str(), kMostFolderDepth);

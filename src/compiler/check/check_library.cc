@@ -212,8 +212,8 @@ class CheckedRun {
     auto sample = one.At(step.node, std::span(&last, 1));
     const std::int64_t reads = std::max<std::int64_t>(kMostReads - one.reads_left(), 1);
     const std::int64_t fewest = !known && reads <= kReadsOfFewest ? kFewestElements : 1;
-    const std::int64_t count = std::clamp(kReadsOfStep / reads, fewest,
-                                          known ? kElementsOfKnownKernels : kMostElements);
+    const std::int64_t count =
+        std::clamp(kReadsOfStep / reads, fewest, known ? kElementsOfKnownKernels : kMostElements);
     positions_ = {last};
     half_ = one.rounded_to_half();
     if (sample.ok() && count > 1) {
@@ -265,9 +265,9 @@ class CheckedRun {
   std::optional<ValueInMemory> FindPart(const PlanStep& step, int node) {
     for (const auto& [buffer, made] : made_) {
       if (made->node != node || made >= &step) continue;  // steps lie in their order
-      const bool related = std::any_of(
-          step.buffers.begin(), step.buffers.end() - 1,
-          [&](int operand) { return TopOf(operand) == TopOf(buffer); });
+      const bool related =
+          std::any_of(step.buffers.begin(), step.buffers.end() - 1,
+                      [&](int operand) { return TopOf(operand) == TopOf(buffer); });
       if (related) return ValueInMemory{AddressOf(buffer), made->form};
     }
     return std::nullopt;

@@ -34,9 +34,7 @@ class PlanCheck {
     int buffer;
   };
 
-  const PlanBuffer& At(int buffer) const {
-    return plan_.buffers[static_cast<std::size_t>(buffer)];
-  }
+  const PlanBuffer& At(int buffer) const { return plan_.buffers[static_cast<std::size_t>(buffer)]; }
 
   /// A part lies where it is said to, and no buffer is a part of itself.
   Status CheckParts() {
@@ -122,10 +120,9 @@ class PlanCheck {
     TW_RETURN_IF_ERROR(shape);
     const std::int64_t result = TensorType{*std::move(shape), type.dtype}.bytes();
     if (step.result_bytes != result || At(step.buffers.back()).bytes != result) {
-      return Internal(
-          fmt::format("{} in layout '{}' has {} bytes, the step makes {} in memory of {}",
-                      type.ToString(), step.form.layout, result, step.result_bytes,
-                      At(step.buffers.back()).bytes));
+      return Internal(fmt::format(
+          "{} in layout '{}' has {} bytes, the step makes {} in memory of {}", type.ToString(),
+          step.form.layout, result, step.result_bytes, At(step.buffers.back()).bytes));
     }
     if (step.copies()) {
       if (At(step.buffers.front()).bytes == result) return Status();
@@ -184,8 +181,8 @@ class PlanCheck {
     std::int64_t held = 0;
     for (const Held& other : held_) {
       if (TopOf(other.buffer) != TopOf(buffer)) continue;
-      held += std::max<std::int64_t>(0, std::min(other.end, own.offset + own.bytes) -
-                                            std::max(other.begin, own.offset));
+      held += std::max<std::int64_t>(
+          0, std::min(other.end, own.offset + own.bytes) - std::max(other.begin, own.offset));
     }
     return held == own.bytes;  // what is held does not overlap
   }
@@ -197,8 +194,8 @@ class PlanCheck {
     for (std::size_t i = 0; i + 1 < step.buffers.size(); ++i) {
       const int operand = step.buffers[i];
       const PlanBuffer& read = At(operand);
-      const bool same_memory = made.space == read.space && (made.space == BufferSpace::kArena ||
-                                                            made.index == read.index);
+      const bool same_memory = made.space == read.space &&
+                               (made.space == BufferSpace::kArena || made.index == read.index);
       const bool apart = !same_memory || read.offset + read.bytes <= made.offset ||
                          made.offset + made.bytes <= read.offset;
       if (apart) continue;
@@ -215,8 +212,7 @@ class PlanCheck {
     written_[static_cast<std::size_t>(buffer)] = true;
     if (made.space != BufferSpace::kArena) return;
     const std::int64_t begin = made.offset, end = made.offset + made.bytes;
-    std::erase_if(held_,
-                  [&](const Held& held) { return held.begin < end && begin < held.end; });
+    std::erase_if(held_, [&](const Held& held) { return held.begin < end && begin < held.end; });
     held_.push_back({begin, end, buffer});
   }
 

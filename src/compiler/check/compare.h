@@ -103,8 +103,8 @@ struct DifferenceOptions {
   /// Least SQNR of a value in dB, in the place of equality and tolerance; 10 if the element types
   /// or scales of any value differ, because quantization changes those behind it too.
   std::optional<double> min_sqnr_db;
-  /// The reference's network and its inputs, which outlive the call. Where neither limit is given, a
-  /// float beyond the tolerance of its type is then judged by the magnitudes that it was made of
+  /// The reference's network and its inputs, which outlive the call. Where neither limit is given,
+  /// a float beyond the tolerance of its type is then judged by the magnitudes that it was made of
   /// (CompareBounded), on the operands that the other network had. Null: by the tolerance alone.
   const Graph* graph = nullptr;
   std::span<const Tensor> inputs = {};

@@ -159,8 +159,8 @@ class WriterFinder {
   std::vector<WriteSite> writers_;
 };
 
-/// Index expressions under loops as a list of operations on numbered slots. Each is computed where the
-/// innermost variable in it changes, so that a step of the innermost loop computes little.
+/// Index expressions under loops as a list of operations on numbered slots. Each is computed where
+/// the innermost variable in it changes, so that a step of the innermost loop computes little.
 class IndexCode {
  public:
   using Value = std::optional<std::int64_t>;  ///< nothing for what index maths does not say
@@ -189,8 +189,7 @@ class IndexCode {
   void Compute(std::size_t depth) {
     for (const Operation& op : at_depth_[depth]) {
       const Value &left = values_[op.left], &right = values_[op.right];
-      values_[op.result] =
-          left && right ? FoldInt(op.kind, op.dtype, *left, *right) : std::nullopt;
+      values_[op.result] = left && right ? FoldInt(op.kind, op.dtype, *left, *right) : std::nullopt;
     }
   }
   const Value& value(std::size_t slot) const { return values_[slot]; }

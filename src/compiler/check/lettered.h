@@ -22,8 +22,8 @@ class Lettered {
     auto layout = Layout::Parse(text);
     TW_RETURN_IF_ERROR(layout);
     if (layout->parts().size() != shape.size()) {
-      return Unsupported("a tensor of " + std::to_string(shape.size()) +
-                         " dimensions in layout " + std::string(text));
+      return Unsupported("a tensor of " + std::to_string(shape.size()) + " dimensions in layout " +
+                         std::string(text));
     }
     Lettered lettered;
     const auto& parts = layout->parts();

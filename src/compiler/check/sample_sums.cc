@@ -224,15 +224,14 @@ Result<SampledReference::Sample> SampledReference::SumOfProducts(
   return Sample(std::move(result));
 }
 
-Result<SampledReference::Sample> SampledReference::Pooled(
-    const Node& node, std::span<const std::int64_t> positions) {
+Result<SampledReference::Sample> SampledReference::Pooled(const Node& node,
+                                                          std::span<const std::int64_t> positions) {
   const TensorType& input = graph_.node(node.inputs[0]).type;
   const auto window = PoolWindowOf(node.op, input);
   TW_RETURN_IF_ERROR(window);
   const PoolWindow& p = *window;
   TW_RETURN_IF_ERROR(CheckReads(std::ssize(positions), p.pool_h * p.pool_w));
-  const bool max =
-      node.op.kind == OpKind::kMaxPool2d || node.op.kind == OpKind::kGlobalMaxPool2d;
+  const bool max = node.op.kind == OpKind::kMaxPool2d || node.op.kind == OpKind::kGlobalMaxPool2d;
   Positions taken;
   std::vector<std::size_t> ends;
   std::vector<std::int64_t> counts;
@@ -286,8 +285,7 @@ Result<SampledReference::Sample> SampledReference::Pooled(
       if (real) result->error.Set(to, most);
     } else if (real) {
       result->value.Set(to, sum / divisor);
-      result->error.Set(
-          to, (UnitOfSums(node.type.dtype) * magnitude + carried) / divisor);
+      result->error.Set(to, (UnitOfSums(node.type.dtype) * magnitude + carried) / divisor);
     } else {
       SetWrapped(result->value, to, static_cast<std::int32_t>(whole) / counts[element]);
     }
@@ -332,13 +330,13 @@ Result<SampledReference::Sample> SampledReference::Reduced(
 }
 
 /// softmax, log_softmax and lrn: the whole row is looked at for one element of it.
-Result<SampledReference::Sample> SampledReference::OfRow(
-    const Node& node, std::span<const std::int64_t> positions) {
+Result<SampledReference::Sample> SampledReference::OfRow(const Node& node,
+                                                         std::span<const std::int64_t> positions) {
   const Shape& shape = node.type.shape;
   const bool lrn = node.op.kind == OpKind::kLrn;
   const std::int64_t given = lrn ? 1 : node.op.attributes.axis;
-  const auto axis = static_cast<std::size_t>(
-      given < 0 ? given + static_cast<std::int64_t>(shape.size()) : given);
+  const auto axis =
+      static_cast<std::size_t>(given < 0 ? given + static_cast<std::int64_t>(shape.size()) : given);
   Shape inner(shape.size(), 1);  // of the row
   for (std::size_t i = axis; i < shape.size(); ++i) {
     if (i == axis || (!lrn && node.op.attributes.flatten)) inner[i] = shape[i];

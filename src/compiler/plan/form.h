@@ -34,7 +34,8 @@ bool SameBytes(const TensorType& type, const std::string& native, const std::str
 
 /// Dimensions in memory, outermost first: letter and extent, those of one element left out and
 /// neighbours of one letter joined; an inner part of a dimension that stands before the outer one
-/// ("N34cCHW", of shuffled channels) has a small letter. Empty if blocks are rounded up. Equal orders are equal bytes.
+/// ("N34cCHW", of shuffled channels) has a small letter. Empty if blocks are rounded up. Equal
+/// orders are equal bytes.
 std::vector<std::pair<char, std::int64_t>> MemoryOrder(const TensorType& type,
                                                        const std::string& native,
                                                        const std::string& layout);

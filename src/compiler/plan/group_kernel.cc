@@ -103,8 +103,8 @@ Result<Operator> BlockedSlice(const Graph& graph, const Node& node, const Form& 
       continue;
     }
     // The last block of the value may have elements that are no part of it, in the result too.
-    const bool whole = own.begin[i] % block == 0 &&
-                       (own.end[i] % block == 0 || own.end[i] == type.shape[i]);
+    const bool whole =
+        own.begin[i] % block == 0 && (own.end[i] % block == 0 || own.end[i] == type.shape[i]);
     if (own.steps[i] != 1 || !whole) return Unsupported("slicing within a block");
     op.attributes.begin[outer] = own.begin[i] / block;
     op.attributes.end[outer] = CeilDiv(own.end[i], block);
@@ -140,7 +140,8 @@ Result<Operator> InForm(const Graph& graph, const Node& node, const Form& form) 
   auto positions = OuterPositions(form);
   TW_RETURN_IF_ERROR(positions);
   if (node.op.kind == OpKind::kConcat) return BlockedConcat(graph, node, form, *positions);
-  if (FamilyOf(node.op.kind) == OpFamily::kReduction) return BlockedReduction(node, form, *positions);
+  if (FamilyOf(node.op.kind) == OpFamily::kReduction)
+    return BlockedReduction(node, form, *positions);
   if (node.op.kind == OpKind::kPad) return BlockedPad(node, form, *positions);
   if (node.op.kind == OpKind::kSlice) return BlockedSlice(graph, node, form, *positions);
   if (node.op.kind == OpKind::kGather) return BlockedGather(graph, node, form, *positions);

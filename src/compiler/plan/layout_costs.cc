@@ -33,8 +33,8 @@ bool HasRowsOfColumns(const std::string& layout_text) {
   return layout_text.empty() || layout_text.ends_with("W");
 }
 
-/// How many vectors a kernel on rows takes for a row of its result, for each that the row would fill.
-/// A rest is computed by vectors of half the size, a quarter, …
+/// How many vectors a kernel on rows takes for a row of its result, for each that the row would
+/// fill. A rest is computed by vectors of half the size, a quarter, …
 double VectorsPerFull(const ConvShape& s, std::int64_t lanes) {
   const bool flat = s.r == 1 && s.s == 1 && s.stride_h == 1 && s.stride_w == 1 &&
                     s.pad_top + s.pad_left + s.pad_bottom + s.pad_right == 0;

@@ -1,8 +1,8 @@
 // The choice of layouts as a sum of costs over discrete variables. A group of the graph is a
-// variable; its values are the ways to work, each with the forms in which it wants what it reads and
-// the form it leaves its result in. What a value costs depends on the form it is made in and those
-// it is wanted in, each of which is made once: with one reader that is a table of two variables, with
-// several there is a variable more, the set of forms that are there.
+// variable; its values are the ways to work, each with the forms in which it wants what it reads
+// and the form it leaves its result in. What a value costs depends on the form it is made in and
+// those it is wanted in, each of which is made once: with one reader that is a table of two
+// variables, with several there is a variable more, the set of forms that are there.
 
 #include "src/compiler/plan/layouts.h"
 
@@ -114,9 +114,8 @@ class LayoutProblem {
 
   Status AddAnchorModes(std::size_t g) {
     const FusedGroup& group = groups_[g];
-    auto workload =
-        Workload::FromOperator(graph_.node(*group.anchor).op, TypeOf(group.inputs[0]),
-                               TypeOf(group.inputs[1]));
+    auto workload = Workload::FromOperator(graph_.node(*group.anchor).op, TypeOf(group.inputs[0]),
+                                           TypeOf(group.inputs[1]));
     TW_RETURN_IF_ERROR(workload);
     const bool plain_weight = !IsConstant(group.inputs[1]);
     const std::string key =
@@ -216,7 +215,8 @@ class LayoutProblem {
       auto worked = ModeIn(rest, Form());
       if (!worked.ok()) return;
       mode = *std::move(worked);
-      std::erase_if(mode.wants, [&](const Wanted& w) { return w.value == groups_[g].nodes.front(); });
+      std::erase_if(mode.wants,
+                    [&](const Wanted& w) { return w.value == groups_[g].nodes.front(); });
     }
     AddWanted(mode, source, form);
     modes_[g].push_back(std::move(mode));
@@ -399,7 +399,8 @@ class LayoutProblem {
 
   CostSum SumOf() {
     CostSum sum;
-    for (const std::vector<Mode>& modes : modes_) sum.sizes.push_back(static_cast<int>(modes.size()));
+    for (const std::vector<Mode>& modes : modes_)
+      sum.sizes.push_back(static_cast<int>(modes.size()));
     values_ = Values();
     constexpr std::size_t kMostForms = 6;  // two to the power of it are the sets of them
     for (Value& value : values_) {
@@ -425,8 +426,8 @@ class LayoutProblem {
         CostTable& table = sum.AddTable(std::move(variables));
         for (std::size_t from = 0, i = 0; from < made; ++from) {
           for (std::size_t m = 0; m < ModesOf(reader); ++m) {
-            table.costs[i++] = SecondsFor(value, ModeOf(value.maker, from),
-                                          WantedBits(*ModeOf(reader, m), value));
+            table.costs[i++] =
+                SecondsFor(value, ModeOf(value.maker, from), WantedBits(*ModeOf(reader, m), value));
           }
         }
       }
@@ -438,7 +439,8 @@ class LayoutProblem {
       }
       return;
     }
-    const auto subsets = static_cast<std::size_t>(sum.sizes[static_cast<std::size_t>(value.subset)]);
+    const auto subsets =
+        static_cast<std::size_t>(sum.sizes[static_cast<std::size_t>(value.subset)]);
     std::vector<int> variables = {value.subset};
     if (value.maker >= 0) variables.insert(variables.begin(), value.maker);
     CostTable& making = sum.AddTable(std::move(variables));
@@ -479,8 +481,8 @@ class LayoutProblem {
   std::vector<std::vector<Mode>> modes_;  // by group
   std::vector<Form> forms_;               // that groups without anchor may work in
   std::map<std::string, std::vector<KernelOption>> options_by_key_;
-  std::map<int, int> same_;    // unchanged values: what they are
-  std::map<int, int> views_;   // reshaped values: of what
+  std::map<int, int> same_;                 // unchanged values: what they are
+  std::map<int, int> views_;                // reshaped values: of what
   std::map<int, std::vector<Form>> there_;  // by value, while the rule is followed
   std::vector<Value> values_;
 };

@@ -72,7 +72,8 @@ class Elimination {
         if (cheapest < 0 || entries < least) cheapest = variable, least = entries;
       }
       if (cheapest < 0) break;
-      const std::size_t whole = least * static_cast<std::size_t>(sizes_[static_cast<std::size_t>(cheapest)]);
+      const std::size_t whole =
+          least * static_cast<std::size_t>(sizes_[static_cast<std::size_t>(cheapest)]);
       if (whole > static_cast<std::size_t>(most_entries_)) {
         Hold(MostConnected(wear));
         exact_ = false;
@@ -136,9 +137,8 @@ class Elimination {
       if (!left_[static_cast<std::size_t>(variable)]) continue;
       const std::size_t own = neighbours_[static_cast<std::size_t>(variable)].size();
       const int worn = wear[static_cast<std::size_t>(variable)];
-      const bool better =
-          most < 0 || worn < wear[static_cast<std::size_t>(most)] ||
-          (worn == wear[static_cast<std::size_t>(most)] && own > degree);
+      const bool better = most < 0 || worn < wear[static_cast<std::size_t>(most)] ||
+                          (worn == wear[static_cast<std::size_t>(most)] && own > degree);
       if (better) most = variable, degree = own;
     }
     ++wear[static_cast<std::size_t>(most)];

@@ -29,10 +29,11 @@ struct CostMinimum {
   bool exact = false;  ///< no combination costs less
 };
 
-/// The cheapest combination. Exact by eliminating one variable after the other (dynamic programming,
-/// if the tables form a tree) as long as no table grows beyond `most_entries`; else variables are
-/// fixed where they are, the rest is minimized exactly, and others are fixed the next time, until
-/// nothing gets cheaper. Never dearer than `start`, whose values are kept on ties. Deterministic.
+/// The cheapest combination. Exact by eliminating one variable after the other (dynamic
+/// programming, if the tables form a tree) as long as no table grows beyond `most_entries`; else
+/// variables are fixed where they are, the rest is minimized exactly, and others are fixed the next
+/// time, until nothing gets cheaper. Never dearer than `start`, whose values are kept on ties.
+/// Deterministic.
 CostMinimum Minimize(const CostSum& sum, std::vector<int> start,
                      std::int64_t most_entries = std::int64_t{1} << 14);
 

@@ -246,10 +246,10 @@ Result<BenchReport> Bench(const ModelLibrary& model, std::span<const Tensor> inp
     const ModelOperator& op = model.operators()[i];
     BenchReport::Row row{op.result.name,       op.Description(), op.layout,
                          MedianOf(samples[i]), op.macs,          op.bytes};
-    const double bound = model.on_gpu() ? 0
-                                        : RooflineOf(options.peaks, op.macs, op.bytes, op.int8,
-                                                     model.threads())
-                                              .Least(op.ProductShare());
+    const double bound =
+        model.on_gpu() ? 0
+                       : RooflineOf(options.peaks, op.macs, op.bytes, op.int8, model.threads())
+                             .Least(op.ProductShare());
     row.roofline_share = row.seconds > 0 ? bound / row.seconds : 0;
     least += bound;
     report.macs += op.macs;

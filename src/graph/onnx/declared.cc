@@ -240,11 +240,12 @@ void DeclareShapes(const onnx::GraphProto& graph, const declared::NamedSizes& si
 
 std::optional<Tensor> InputByDeclaredShape(const OnnxImport& import, const onnx::NodeProto& node,
                                            int index) {
-  const auto rule = std::ranges::find_if(declared::kDeclaredRules, [&](const declared::Rule& known) {
-    return known.op_type == node.op_type() && known.input == index;
-  });
-  const bool known =
-      rule != std::end(declared::kDeclaredRules) && (node.domain().empty() || node.domain() == "ai.onnx");
+  const auto rule =
+      std::ranges::find_if(declared::kDeclaredRules, [&](const declared::Rule& known) {
+        return known.op_type == node.op_type() && known.input == index;
+      });
+  const bool known = rule != std::end(declared::kDeclaredRules) &&
+                     (node.domain().empty() || node.domain() == "ai.onnx");
   if (!known) return std::nullopt;
   const declared::Numbers numbers = rule->numbers(declared::Declared(import, node));
   if (!numbers) return std::nullopt;

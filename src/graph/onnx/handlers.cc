@@ -40,14 +40,14 @@ OnnxHandler FindOnnxHandler(std::string_view domain, std::string_view op_type) {
   if (!domain.empty()) return nullptr;
   for (const auto entries :
        {OnnxConvolutionHandlers(), OnnxNormalizationHandlers(), OnnxMatmulHandlers(),
-        OnnxElementwiseHandlers(), OnnxActivationHandlers(), OnnxComparisonHandlers(),
-        OnnxAttentionHandlers(), OnnxTransformerHandlers(), OnnxTrigonometryHandlers(),
-        OnnxBitHandlers(), OnnxSelectionHandlers(), OnnxSignalHandlers(),
-        OnnxSuppressionHandlers(), OnnxRecurrentHandlers(), OnnxReductionHandlers(),
-        OnnxShapeHandlers(), OnnxIndexingHandlers(), OnnxPlaceHandlers(), OnnxTopKHandlers(),
-        OnnxGridSampleHandlers(), OnnxRearrangementHandlers(), OnnxResizeHandlers(),
-        OnnxLossHandlers(), OnnxQuantizedHandlers(), OnnxRegionHandlers(),
-        OnnxDeterminantHandlers(), OnnxEinsumHandlers()}) {
+        OnnxElementwiseHandlers(), OnnxActivationHandlers(),    OnnxComparisonHandlers(),
+        OnnxAttentionHandlers(),   OnnxTransformerHandlers(),   OnnxTrigonometryHandlers(),
+        OnnxBitHandlers(),         OnnxSelectionHandlers(),     OnnxSignalHandlers(),
+        OnnxSuppressionHandlers(), OnnxRecurrentHandlers(),     OnnxReductionHandlers(),
+        OnnxShapeHandlers(),       OnnxIndexingHandlers(),      OnnxPlaceHandlers(),
+        OnnxTopKHandlers(),        OnnxGridSampleHandlers(),    OnnxRearrangementHandlers(),
+        OnnxResizeHandlers(),      OnnxLossHandlers(),          OnnxQuantizedHandlers(),
+        OnnxRegionHandlers(),      OnnxDeterminantHandlers(),   OnnxEinsumHandlers()}) {
     if (OnnxHandler handler = find(entries)) return handler;
   }
   return nullptr;

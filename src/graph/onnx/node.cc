@@ -61,7 +61,8 @@ Status OnnxImport::NoTensor(const std::string& name) const {
                        " tensors, expected a tensor: SequenceAt or ConcatFromSequence makes one");
   }
   if (absent.contains(name)) {
-    return Unsupported("value " + name + " is an optional value without an element, expected a "
+    return Unsupported("value " + name +
+                       " is an optional value without an element, expected a "
                        "tensor");
   }
   if (const auto found = unmade.find(name); found != unmade.end()) {

@@ -39,7 +39,7 @@ struct OnnxImport {
   std::int64_t opset = 0;
   std::string folder;  ///< of the model file; empty if it was read from memory
   std::map<std::string, const onnx::TensorProto*, std::less<>> initializers;
-  DeclaredShapes declared;                         ///< what the file says of values that nodes make
+  DeclaredShapes declared;  ///< what the file says of values that nodes make
   std::map<std::string, std::string, std::less<>> open;  ///< names of sizes that shapes leave open
   KnownValues known;                                     ///< of `graph`, beside its constants
   /// Values that are not there because what makes them was refused: what reads them is not looked

@@ -38,9 +38,9 @@ void VisitNames(Message& message, const std::function<std::string(const std::str
     if (field->type() != FieldDescriptor::TYPE_STRING || field->name() == "doc_string") continue;
     for (int i = 0; i < count; ++i) {
       std::string scratch;
-      const std::string& name =
-          list ? access.GetRepeatedStringReference(message, field, i, &scratch)
-               : access.GetStringReference(message, field, &scratch);
+      const std::string& name = list
+                                    ? access.GetRepeatedStringReference(message, field, i, &scratch)
+                                    : access.GetStringReference(message, field, &scratch);
       std::string shown = visit(name);
       if (shown == name) continue;
       list ? access.SetRepeatedString(&message, field, i, std::move(shown))

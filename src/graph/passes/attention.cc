@@ -1,6 +1,7 @@
-// Found from its end: a batch_matmul whose data are, moves aside, the result of a group of rows with
-// a softmax, one of whose inputs is, moves aside, the result of another batch_matmul. Moves before
-// the products and behind the last one belong to it, as far as nobody else reads what they make.
+// Found from its end: a batch_matmul whose data are, moves aside, the result of a group of rows
+// with a softmax, one of whose inputs is, moves aside, the result of another batch_matmul. Moves
+// before the products and behind the last one belong to it, as far as nobody else reads what they
+// make.
 
 #include <algorithm>
 #include <optional>
@@ -25,7 +26,8 @@ class AttentionFinder {
         group_of_(graph.nodes().size(), -1),
         taken_(groups.size(), false) {
     for (std::size_t i = 0; i < groups.size(); ++i) {
-      for (int node : groups[i].nodes) group_of_[static_cast<std::size_t>(node)] = static_cast<int>(i);
+      for (int node : groups[i].nodes)
+        group_of_[static_cast<std::size_t>(node)] = static_cast<int>(i);
     }
   }
 

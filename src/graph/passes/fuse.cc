@@ -371,14 +371,12 @@ class Fuser {
     return {};
   }
 
-  // A function of many instructions stands in every part of the kernel it joins, which takes time to
-  // compile. What it saves is a pass over the result, which costs little where that is in a near
+  // A function of many instructions stands in every part of the kernel it joins, which takes time
+  // to compile. What it saves is a pass over the result, which costs little where that is in a near
   // cache still.
   bool Pays(const FusedGroup& group, const std::vector<std::pair<int, EpilogueStep>>& steps) const {
     constexpr std::int64_t kNearBytes = std::int64_t{1} << 20;
-    const auto is_long = [&](const auto& step) {
-      return RowOf(At(step.first).op.kind).ulps > 0;
-    };
+    const auto is_long = [&](const auto& step) { return RowOf(At(step.first).op.kind).ulps > 0; };
     return At(group.output).type.bytes() > kNearBytes || std::ranges::none_of(steps, is_long);
   }
 
@@ -434,15 +432,17 @@ class Fuser {
 
   bool JoinsAnchor(int id) {
     const Node& node = At(id);
-    const auto is_anchor = [](const FusedGroup* group) { return group != nullptr && group->anchor; };
+    const auto is_anchor = [](const FusedGroup* group) {
+      return group != nullptr && group->anchor;
+    };
     if (!IsElementwise(node.op.kind)) return false;
     if (node.inputs.size() == 1) return is_anchor(Open(node.inputs[0], id));
     return is_anchor(Candidate(id, 0)) || is_anchor(Candidate(id, 1));
   }
 
-  // Operators from `id` on that work on the same rows, of which some reduce them, up to the last one
-  // whose result is all that the others read (its post-dominator). What comes from outside is there
-  // before `id`. Empty if there are none.
+  // Operators from `id` on that work on the same rows, of which some reduce them, up to the last
+  // one whose result is all that the others read (its post-dominator). What comes from outside is
+  // there before `id`. Empty if there are none.
   std::vector<int> RowsFrom(int id, std::size_t dimensions) const {
     constexpr std::size_t kMostOfRows = 32;
     const Node& first = At(id);
@@ -473,12 +473,13 @@ class Fuser {
     return rows;
   }
 
-  // Starts a group of all that is done to rows, one after the other, from `id` on; false if there is
-  // nothing such, or `id` belongs to an anchor.
+  // Starts a group of all that is done to rows, one after the other, from `id` on; false if there
+  // is nothing such, or `id` belongs to an anchor.
   bool StartRows(int id) {
     if (rule_ != FuseRule::kWide) return false;
     const OpKind kind = At(id).op.kind;
-    if (IsCast(kind) || (!IsElementwise(kind) && !IsOfRows(At(id))) || JoinsAnchor(id)) return false;
+    if (IsCast(kind) || (!IsElementwise(kind) && !IsOfRows(At(id))) || JoinsAnchor(id))
+      return false;
     std::vector<int> rows;
     for (std::size_t dimensions : dimensions_of_rows_) {
       rows = RowsFrom(id, dimensions);

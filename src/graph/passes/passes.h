@@ -107,8 +107,8 @@ struct JoinedGroups {
   std::vector<std::size_t> parts;  ///< positions of the groups, ascending
 };
 /// Attention: the product of queries and keys with its followers, a softmax with its own, and the
-/// product of that with the values, with moves (reshapes, transpositions, slices) before, between and
-/// behind them. Nothing else reads what is made on the way. Groups are in at most one of them.
+/// product of that with the values, with moves (reshapes, transpositions, slices) before, between
+/// and behind them. Nothing else reads what is made on the way. Groups are in at most one of them.
 std::vector<JoinedGroups> FindAttention(const Graph& graph, const std::vector<FusedGroup>& groups);
 /// "conv2d + add, relu": the name of the first operator, `main`, and its followers.
 std::string DescribeGroup(const Graph& graph, const FusedGroup& group, const std::string& main);

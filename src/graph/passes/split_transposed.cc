@@ -99,9 +99,9 @@ class Splitter {
     const Node& node = At(id);
     const std::string part(SourceName(node.name));
     const Shape& s = node.type.shape;
-    auto split = Reshape(part + "#phases", phases.value,
-                         {s[0], phases.rows, phases.columns, s[1], s[2] / phases.rows,
-                          s[3] / phases.columns});
+    auto split = Reshape(
+        part + "#phases", phases.value,
+        {s[0], phases.rows, phases.columns, s[1], s[2] / phases.rows, s[3] / phases.columns});
     TW_RETURN_IF_ERROR(split);
     auto moved = Transpose(part + "#pixels", *split, {0, 3, 4, 1, 5, 2});
     TW_RETURN_IF_ERROR(moved);
@@ -166,8 +166,7 @@ class Splitter {
     if (contents == nullptr) return result().AddConstant(part, sparse);
     Tensor values(sparse);
     for (std::int64_t out = 0; out < sparse.shape[0]; ++out) {
-      const std::int64_t k = out % s[1], column = out / s[1] % columns,
-                         row = out / s[1] / columns;
+      const std::int64_t k = out % s[1], column = out / s[1] % columns, row = out / s[1] / columns;
       const std::int64_t phase = row / s[2] * before.columns + column / s[3];
       for (std::int64_t c = 0; c < s[0]; ++c) {
         const std::int64_t from = ((c * s[1] + k) * s[2] + row % s[2]) * s[3] + column % s[3];
@@ -194,8 +193,8 @@ class Splitter {
         continue;
       }
       if (At(input).type.shape != node.type.shape) return false;
-      if (found != nullptr && (found->rows != phases->second.rows ||
-                               found->columns != phases->second.columns)) {
+      if (found != nullptr &&
+          (found->rows != phases->second.rows || found->columns != phases->second.columns)) {
         return false;
       }
       found = &phases->second;
@@ -251,8 +250,8 @@ class Splitter {
 }  // namespace
 
 Result<Graph> SplitTransposed(Graph graph) {
-  const bool any = std::ranges::any_of(
-      graph.nodes(), [&](const Node& node) { return HasPhases(graph, node); });
+  const bool any =
+      std::ranges::any_of(graph.nodes(), [&](const Node& node) { return HasPhases(graph, node); });
   if (!any) return graph;
   return Splitter(std::move(graph)).Run();
 }

@@ -97,9 +97,9 @@ class Annotator {
   /// Before IsSkipped, which counts.
   void NoteIfFloat(const Node& node) const {
     if (left_ == nullptr || !IsAnchor(node.op.kind)) return;
-    std::string reason =
-        stopped_ ? "behind a global_avg_pool2d, where TVM's rules end"
-                 : ReasonForFloat(rewriter_.source(), node, convolutions_, config_);
+    std::string reason = stopped_
+                             ? "behind a global_avg_pool2d, where TVM's rules end"
+                             : ReasonForFloat(rewriter_.source(), node, convolutions_, config_);
     if (!reason.empty()) left_->push_back({node.name, node.op.kind, std::move(reason)});
   }
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <map>
 
-#include "src/graph/quantize/annotate_accurate.h"
 #include "src/graph/ir/rewrite.h"
+#include "src/graph/quantize/annotate_accurate.h"
 #include "src/graph/quantize/channel.h"
 #include "src/graph/quantize/part_emitter.h"
 #include "src/graph/quantize/value_flow.h"
@@ -204,9 +204,8 @@ class AccurateAnnotator {
       return Finish(id, args, Form::kSum);
     }
     TW_RETURN_IF_ERROR(StoreEarlier(id, args));
-    const bool integers = std::ranges::all_of(args, [](const auto& arg) {
-      return arg.form == Form::kSum || arg.form == Form::kStored;
-    });
+    const bool integers = std::ranges::all_of(
+        args, [](const auto& arg) { return arg.form == Form::kSum || arg.form == Form::kStored; });
     return Finish(id, args, integers ? Form::kSum : Form::kFloat);
   }
 
@@ -220,15 +219,14 @@ class AccurateAnnotator {
   ValueFlow flow_;
   Rewriter rewriter_;
   PartEmitter emitter_;
-  std::vector<int> uses_;     // of the source's values
-  std::vector<Form> forms_;   // of the same
+  std::vector<int> uses_;      // of the source's values
+  std::vector<Form> forms_;    // of the same
   std::map<int, int> stored_;  // new value -> its mark
 };
 
 }  // namespace
 
-Result<Graph> AnnotateAccurately(Graph graph, const Config& config,
-                                 std::vector<FloatLayer>* left) {
+Result<Graph> AnnotateAccurately(Graph graph, const Config& config, std::vector<FloatLayer>* left) {
   return AccurateAnnotator(std::move(graph), config, left).Run();
 }
 

@@ -186,8 +186,7 @@ class Calibrator {
   void NoteLoss(int mark, double range, const std::vector<float>& values) {
     constexpr double kLeastSqnrDb = 10;  // below, more than a third of the signal is error
     const Node& node = graph_.node(mark);
-    const double sqnr =
-        SqnrWithin(node.mark.scales[0], config_.Bounds(node.mark).second, values);
+    const double sqnr = SqnrWithin(node.mark.scales[0], config_.Bounds(node.mark).second, values);
     if (sqnr >= kLeastSqnrDb) return;
     graph_.notes.push_back(fmt::format(
         "value {}: calibrated to a range of +-{:.3g}, and the data set reaches {:.3g}: rounding "

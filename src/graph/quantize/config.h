@@ -46,7 +46,7 @@ struct Config {
   Rounding rounding = Rounding::kUpward;
   int calibrate_chunk_by = -1;  ///< values per walk over the data set; -1: all
   PartitionConversions partition_conversions = PartitionConversions::kDisabled;
-  bool per_channel = false;  ///< one weight scale for each output channel
+  bool per_channel = false;      ///< one weight scale for each output channel
   bool unsigned_inputs = false;  ///< uint8 for inputs that cannot be below 0
   RuleDate rules = kAccurateRules;
 

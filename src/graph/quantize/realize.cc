@@ -311,8 +311,7 @@ class Realizer {
   DataType UnifiedType(const Node& node) const {
     const Integers &left = *At(node.inputs[0]), &right = *At(node.inputs[1]);
     if (config_.rules >= kAccurateRules && node.op.kind == OpKind::kConcat) {
-      const bool same = left.dtype != kFloat32 &&
-                        std::ranges::all_of(node.inputs, [&](int input) {
+      const bool same = left.dtype != kFloat32 && std::ranges::all_of(node.inputs, [&](int input) {
                           return At(input)->dtype == left.dtype && At(input)->scales == left.scales;
                         });
       if (same) return left.dtype;

@@ -176,8 +176,7 @@ Result<Integers> Rescaler::Rescale(std::string_view of, Integers value,
 }
 
 Result<Integers> Rescaler::RescaleWithin(std::string_view of, const Integers& value,
-                                         const std::vector<double>& to, double least,
-                                         double most) {
+                                         const std::vector<double>& to, double least, double most) {
   Integers narrow = value;
   if (const auto factors = FactorsOf(value, to); IsMultiple(factors) && factors[0] > 1) {
     // What is beyond these bounds is clipped behind the product too, and within them none wraps.

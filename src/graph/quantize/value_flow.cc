@@ -11,9 +11,7 @@ namespace {
 
 std::size_t Index(int id) { return static_cast<std::size_t>(id); }
 
-bool IsPool(OpKind kind) {
-  return FamilyOf(kind) == OpFamily::kPool;
-}
+bool IsPool(OpKind kind) { return FamilyOf(kind) == OpFamily::kPool; }
 
 class FlowFinder {
  public:

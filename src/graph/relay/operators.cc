@@ -368,8 +368,8 @@ void ReadResultType(AttributeReader& reader, Arguments, Translation* result) {
   result->op.attributes.dtype = reader.ElementType("out_dtype");
 }
 
-// Operators with attributes that are read by hand, and other names of some; the rest follow from the
-// operator table.
+// Operators with attributes that are read by hand, and other names of some; the rest follow from
+// the operator table.
 constexpr Entry kOperators[] = {
     {"annotation.cast_hint", OpKind::kIdentity, 1, ReadCastHint},
     {"annotation.stop_fusion", OpKind::kIdentity, 1, ReadStopFusion},

@@ -18,9 +18,10 @@ struct Conv2dPixelsCpu {
                               const Target& target, const Config& config);
 };
 
-/// `group_conv2d_shuffled.cpu`: the same kernel, which leaves its channels in the order of a channel
-/// shuffle behind it: the first of each group, then the second of each, …; output layout "N34cCHW" of
-/// groups of 34 channels. Then the shuffle (reshape, transpose, reshape) has nothing left to do.
+/// `group_conv2d_shuffled.cpu`: the same kernel, which leaves its channels in the order of a
+/// channel shuffle behind it: the first of each group, then the second of each, …; output layout
+/// "N34cCHW" of groups of 34 channels. Then the shuffle (reshape, transpose, reshape) has nothing
+/// left to do.
 struct GroupConv2dShuffledCpu {
   static std::string Refuses(const Workload& workload, const Target& target);
   static Result<ConfigSpace> DefineSpace(const Workload& workload, const Target& target);

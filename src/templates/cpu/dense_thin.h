@@ -5,9 +5,9 @@
 namespace tilewright {
 
 /// `dense_thin.cpu`: float32 matrix products of few results. Vectors lie along K, so that columns
-/// need not fill one, and the weight is read as it is; K may be cut into parts that threads sum side
-/// by side, into memory that one of them folds behind. Knobs: parts, step (elements of K that one
-/// part takes at a time: vectors of partial sums), register_tile [rows, columns].
+/// need not fill one, and the weight is read as it is; K may be cut into parts that threads sum
+/// side by side, into memory that one of them folds behind. Knobs: parts, step (elements of K that
+/// one part takes at a time: vectors of partial sums), register_tile [rows, columns].
 struct DenseThinCpu {
   static std::string Refuses(const Workload& workload, const Target& target);
   static Result<ConfigSpace> DefineSpace(const Workload& workload, const Target& target);

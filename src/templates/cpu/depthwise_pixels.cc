@@ -108,9 +108,8 @@ Result<Config> DepthwisePixelsCpu::DefaultConfig(const Workload& w, const Target
   KnobValue pad;
   pad.value = std::string(plan->padded && FitsLocally(*plan, tile) ? "channel" : "copy");
   const bool unroll = Product(tile) * plan->shape.r * plan->shape.s <= kMaxUnrolledProducts;
-  return LocateValues(*space, {{"register_tile", KnobValue{tile}},
-                               {"unroll_kh", KnobValue{unroll}},
-                               {"pad", pad}});
+  return LocateValues(
+      *space, {{"register_tile", KnobValue{tile}}, {"unroll_kh", KnobValue{unroll}}, {"pad", pad}});
 }
 
 Result<std::vector<Config>> DepthwisePixelsCpu::InLayouts(const Workload& w, const Target& target) {
@@ -125,8 +124,7 @@ Result<Kernel> DepthwisePixelsCpu::Apply(const Workload& w, const Epilogue& epil
   TW_RETURN_IF_ERROR(plan);
   const Tile& tile = config.Factors("register_tile");
   const bool unroll_kh = config.Integer("unroll_kh") != 0;
-  const std::int64_t products =
-      Product(tile) * plan->shape.s * (unroll_kh ? plan->shape.r : 1);
+  const std::int64_t products = Product(tile) * plan->shape.s * (unroll_kh ? plan->shape.r : 1);
   if (products > kMaxUnrolledProducts) {
     return InvalidArgument("unrolled body of " + std::to_string(products) +
                            " products, expected at most " + std::to_string(kMaxUnrolledProducts));
@@ -154,13 +152,11 @@ Result<Kernel> DepthwisePixelsCpu::Apply(const Workload& w, const Epilogue& epil
   s.Unroll(result, row);
   s.Unroll(result, vector);
   s.Vectorize(result, lane);
-  const LoopId channel =
-      FuseAll(s, result, {s.SpatialAxis(result, 0), s.SpatialAxis(result, 1)});
+  const LoopId channel = FuseAll(s, result, {s.SpatialAxis(result, 0), s.SpatialAxis(result, 1)});
   ParallelFor(s, result, channel, target);
 
   s.ComputeAt(sum, result, col_tile);
-  const auto [sum_vector, sum_lane] =
-      s.Split(sum, s.SpatialAxis(sum, 3), plan->lanes, Tail::kPeel);
+  const auto [sum_vector, sum_lane] = s.Split(sum, s.SpatialAxis(sum, 3), plan->lanes, Tail::kPeel);
   const int reductions = static_cast<int>(s.stage(sum).op.reduce_axes.size());
   const LoopId kh = s.ReductionAxis(sum, reductions - 2);
   const LoopId kw = s.ReductionAxis(sum, reductions - 1);

@@ -8,7 +8,8 @@
 namespace tilewright {
 
 // Definitions by family of operator, for the rows of the operator table. Inputs have been
-// type-checked and `type` is the result's type; `compute` has its input buffers and gets its stages.
+// type-checked and `type` is the result's type; `compute` has its input buffers and gets its
+// stages.
 Status DefineElementwise(const Operator& op, const TensorType& type, Compute& compute);
 Status DefinePool(const Operator& op, const TensorType& type, Compute& compute);
 Status DefineSoftmax(const Operator& op, const TensorType& type, Compute& compute);

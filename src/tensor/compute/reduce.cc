@@ -136,7 +136,8 @@ Status DefineSoftmax(const Operator& op, const TensorType& type, Compute& comput
 
 namespace {
 
-/// base ^ exponent. Quarters, such as the usual 0.75, by square roots, which take a tenth of the time.
+/// base ^ exponent. Quarters, such as the usual 0.75, by square roots, which take a tenth of the
+/// time.
 Expr PowerOf(const Expr& base, double exponent) {
   const DataType dtype = base.dtype();
   const auto root = [&](const Expr& value) { return MakeCall(dtype, "sqrt", {value}); };

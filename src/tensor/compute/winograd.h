@@ -35,8 +35,8 @@ struct WinogradTiles {
 };
 WinogradTiles WinogradTilesOf(const ConvShape& shape, std::int64_t m);
 
-/// Products for each product of the definition: (m + r - 1)^2 / (m r)^2, tiles at the edges taken as
-/// the others; 1 for m = 0, which is no tiles.
+/// Products for each product of the definition: (m + r - 1)^2 / (m r)^2, tiles at the edges taken
+/// as the others; 1 for m = 0, which is no tiles.
 double WinogradProductShare(std::int64_t m, std::int64_t r);
 
 /// Channels per block of a form whose data and result are in "NCHW<b>c"; 0 for plain NCHW.

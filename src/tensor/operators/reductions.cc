@@ -83,10 +83,8 @@ constexpr OperatorRow kReductionRows[] = {
      .relay = "mean",
      .error = ErrorRule::kSums,
      .type = &TypeOfReduction,
-     .loops =
-         [](const Operator& op, const TensorType& type, Compute& compute) {
-           return DefineReduction(op, type, compute, {.mean = true});
-         },
+     .loops = [](const Operator& op, const TensorType& type,
+                 Compute& compute) { return DefineReduction(op, type, compute, {.mean = true}); },
      .values = &ValuesOfReduction<reference::MeanOfAll>,
      .operations = &OnePerInput},
     {.kind = OpKind::kReduceSum,
@@ -96,10 +94,8 @@ constexpr OperatorRow kReductionRows[] = {
      .relay = "sum",
      .error = ErrorRule::kSums,
      .type = &TypeOfReduction,
-     .loops =
-         [](const Operator& op, const TensorType& type, Compute& compute) {
-           return DefineReduction(op, type, compute, {});
-         },
+     .loops = [](const Operator& op, const TensorType& type,
+                 Compute& compute) { return DefineReduction(op, type, compute, {}); },
      .values = &ValuesOfReduction<reference::SumOfAll>,
      .operations = &OnePerInput},
     {.kind = OpKind::kReduceMax,
@@ -131,8 +127,8 @@ constexpr OperatorRow kReductionRows[] = {
     {.kind = OpKind::kSoftmax,
      .name = "softmax",
      .family = OpFamily::kNormalization,
-     .meaning =
-         "exp(x) over its sum along axis; with flatten over every dimension from axis on (ONNX before 13)",
+     .meaning = "exp(x) over its sum along axis; with flatten over every dimension from axis on "
+                "(ONNX before 13)",
      .relay = "nn.softmax",
      .error = ErrorRule::kSoftmax,
      .never_negative = true,
@@ -163,8 +159,8 @@ constexpr OperatorRow kReductionRows[] = {
     {.kind = OpKind::kBatchNorm,
      .name = "batch_norm",
      .family = OpFamily::kNormalization,
-     .meaning =
-         "data, gamma, beta, mean, variance: (data - mean) / sqrt(variance + epsilon) * gamma + beta, along axis",
+     .meaning = "data, gamma, beta, mean, variance: (data - mean) / sqrt(variance + epsilon) * "
+                "gamma + beta, along axis",
      .relay = "nn.batch_norm",
      .error = ErrorRule::kBatchNorm,
      .type = &TypeOfBatchNorm,

@@ -16,9 +16,9 @@ namespace {
 /// In the order of OpKind, so that a kind is its own position.
 std::vector<const OperatorRow*> MakeTable() {
   std::vector<const OperatorRow*> table;
-  for (const auto& rows : {AnchorOperators(), BinaryOperators(), UnaryOperators(),
-                           ReductionOperators(), MoveOperators(), RecurrenceOperators(),
-                           ExpressionOperators()}) {
+  for (const auto& rows :
+       {AnchorOperators(), BinaryOperators(), UnaryOperators(), ReductionOperators(),
+        MoveOperators(), RecurrenceOperators(), ExpressionOperators()}) {
     for (const OperatorRow& row : rows) table.push_back(&row);
   }
   std::ranges::sort(table, {}, [](const OperatorRow* row) { return row->kind; });
@@ -30,15 +30,15 @@ std::vector<const OperatorRow*> MakeTable() {
 
 std::string_view FamilyName(OpFamily family) {
   constexpr std::array<std::string_view, 10> kNames = {"anchor",
-                                                      "elementwise, one input",
-                                                      "elementwise, two inputs",
-                                                      "choice",
-                                                      "window",
-                                                      "reduction",
-                                                      "normalization",
-                                                      "move",
-                                                      "recurrence",
-                                                      "expression"};
+                                                       "elementwise, one input",
+                                                       "elementwise, two inputs",
+                                                       "choice",
+                                                       "window",
+                                                       "reduction",
+                                                       "normalization",
+                                                       "move",
+                                                       "recurrence",
+                                                       "expression"};
   return kNames[static_cast<std::size_t>(family)];
 }
 
@@ -77,8 +77,10 @@ std::string DescribeOperators() {
   std::string text =
       "# Operators\n\n"
       "What a graph can hold, in the order of `OpKind`. Written from the operator table\n"
-      "(`src/tensor/operators`), and held to it by a test; names are in keys and records and never change.\n"
-      "In epilogues an operator's arguments stand in parentheses, in this order. `ulp` is the largest\n"
+      "(`src/tensor/operators`), and held to it by a test; names are in keys and records and never "
+      "change.\n"
+      "In epilogues an operator's arguments stand in parentheses, in this order. `ulp` is the "
+      "largest\n"
       "error of float32 code in units of the last place ([numerics.md](numerics.md)).\n\n"
       "| operator | arguments | in Relay text | family | what it computes | ulp |\n"
       "|---|---|---|---|---|---|\n";

@@ -36,8 +36,8 @@ enum class ErrorRule : std::uint8_t {
   kSoftmax,
   kBatchNorm,
   kLrn,
-  kPeriodic,  ///< of trigonometric functions, whose operands may be off by more than a turn
-  kSteps,  ///< those of the operators of a step, step after step
+  kPeriodic,    ///< of trigonometric functions, whose operands may be off by more than a turn
+  kSteps,       ///< those of the operators of a step, step after step
   kExpression,  ///< what its evaluator counts
 };
 
@@ -63,14 +63,15 @@ struct AnchorLayouts {
   std::string_view data, weight, result;
 };
 
-/// All that is known of one operator. Its key, the texts of epilogues and of Relay, its type, loops,
-/// reference result and bound, and docs/operators.md follow from it.
+/// All that is known of one operator. Its key, the texts of epilogues and of Relay, its type,
+/// loops, reference result and bound, and docs/operators.md follow from it.
 struct OperatorRow {
   OpKind kind = OpKind::kIdentity;
-  std::string_view name;     ///< in keys, epilogues and records: never changed
+  std::string_view name;  ///< in keys, epilogues and records: never changed
   OpFamily family = OpFamily::kMove;
-  std::string_view meaning;  ///< what it computes and the attributes it reads, for docs/operators.md
-  std::string_view relay;    ///< its name in Relay text; empty if it has none
+  std::string_view
+      meaning;             ///< what it computes and the attributes it reads, for docs/operators.md
+  std::string_view relay;  ///< its name in Relay text; empty if it has none
   /// Numbers that epilogues and Relay calls write, in this order.
   std::span<const OpArgument> arguments{};
   AnchorLayouts layouts{};  ///< of anchors

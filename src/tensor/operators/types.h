@@ -7,8 +7,8 @@
 
 namespace tilewright {
 
-// Types of results by family, for the rows of the operator table (defined in infer_type.cc). Errors:
-// kInvalidArgument naming the operator, the input and what was expected.
+// Types of results by family, for the rows of the operator table (defined in infer_type.cc).
+// Errors: kInvalidArgument naming the operator, the input and what was expected.
 using InputTypes = std::span<const TensorType>;
 
 Result<TensorType> TypeOfAnchor(const Operator& op, InputTypes inputs);
@@ -17,9 +17,9 @@ Result<TensorType> TypeOfFloatFunction(const Operator& op, InputTypes inputs);  
 Result<TensorType> TypeOfClip(const Operator& op, InputTypes inputs);
 Result<TensorType> TypeOfCast(const Operator& op, InputTypes inputs);
 Result<TensorType> TypeOfFixedPointMultiply(const Operator& op, InputTypes inputs);
-Result<TensorType> TypeOfBinary(const Operator& op, InputTypes inputs);         ///< any type
-Result<TensorType> TypeOfFloatBinary(const Operator& op, InputTypes inputs);    ///< floats only
-Result<TensorType> TypeOfShift(const Operator& op, InputTypes inputs);          ///< integers only
+Result<TensorType> TypeOfBinary(const Operator& op, InputTypes inputs);       ///< any type
+Result<TensorType> TypeOfFloatBinary(const Operator& op, InputTypes inputs);  ///< floats only
+Result<TensorType> TypeOfShift(const Operator& op, InputTypes inputs);        ///< integers only
 Result<TensorType> TypeOfComparison(const Operator& op, InputTypes inputs);
 Result<TensorType> TypeOfWhere(const Operator& op, InputTypes inputs);
 Result<TensorType> TypeOfPool(const Operator& op, InputTypes inputs);

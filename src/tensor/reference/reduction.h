@@ -57,8 +57,8 @@ class KeptPosition {
 /// Which dimensions a reduction combines.
 std::vector<bool> ReducedOf(const Operator& op, std::size_t rank);
 
-// How a reduction combines: Start() is what none make, Step() takes one more element in, and Finish()
-// makes the result of `count` of them.
+// How a reduction combines: Start() is what none make, Step() takes one more element in, and
+// Finish() makes the result of `count` of them.
 template <typename T>
 struct SumOfAll {
   static SumOf<T> Start() { return 0; }

@@ -197,8 +197,7 @@ Result<Tensor> Evaluate(const Operator& op, TensorPointers inputs, int threads) 
   TW_RETURN_IF_ERROR(CheckWork(op, types, *type));
   half = half || type->dtype == kFloat16;
   // An expression says itself in which types it is computed.
-  const bool moves_data =
-      FamilyOf(op.kind) == OpFamily::kMove || op.kind == OpKind::kExpression;
+  const bool moves_data = FamilyOf(op.kind) == OpFamily::kMove || op.kind == OpKind::kExpression;
   if (!half || moves_data) {
     Tensor out(*type);
     if (out.elements() > 0) RowOf(op.kind).values(op, inputs, out);

@@ -42,7 +42,7 @@ struct OwnConv2dCounts {
 
 /// Entries that a plan takes of each memory.
 PackedFootprint OwnFootprint(const PackedConv2d& conv, const OwnConv2dPlan& plan,
-                                   const std::vector<EpilogueStep>& epilogue);
+                             const std::vector<EpilogueStep>& epilogue);
 
 /// `plan` with as many slots for data and weights as fit, or as there are blocks, where it says 0,
 /// one where none fits. A plan with tiles that make no sense stays as it is.

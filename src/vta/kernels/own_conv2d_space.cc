@@ -26,7 +26,8 @@ std::vector<std::int64_t> SlotCounts(std::int64_t most) {
 }
 
 /// Adds `plan` in every order of its loops, as far as they differ.
-void AddOrders(const OwnConv2dCounts& counts, OwnConv2dPlan plan, std::vector<OwnConv2dPlan>& plans) {
+void AddOrders(const OwnConv2dCounts& counts, OwnConv2dPlan plan,
+               std::vector<OwnConv2dPlan>& plans) {
   const bool one_loop = counts.positions == 1 || counts.channels == 1;
   const bool resident = plan.inp_slots >= counts.positions * counts.slices &&
                         plan.wgt_slots >= counts.channels * counts.slices;

@@ -78,12 +78,12 @@ Result<PackedOperator> SchedulePackedConv2d(const PackedConv2d& conv,
   const auto groups = GroupsOf(conv, tiles);
   TW_RETURN_IF_ERROR(groups);
   const KernelBlocks kernel = {conv.ci, conv.kernel_h * conv.kernel_w, tiles.co, tiles.ci};
-  const ImageWindow image = {.height = conv.height,
-                             .width = conv.width,
-                             .window_h = (tiles.h - 1) * conv.stride_h + conv.kernel_h,
-                             .window_w = (tiles.w - 1) * conv.stride_w + conv.kernel_w,
-                             .padded = conv.padded_height() > conv.height ||
-                                       conv.padded_width() > conv.width};
+  const ImageWindow image = {
+      .height = conv.height,
+      .width = conv.width,
+      .window_h = (tiles.h - 1) * conv.stride_h + conv.kernel_h,
+      .window_w = (tiles.w - 1) * conv.stride_w + conv.kernel_w,
+      .padded = conv.padded_height() > conv.height || conv.padded_width() > conv.width};
   PackedOperator op;
   op.tiles = {
       {conv.batch, conv.co, conv.out_height(), conv.out_width(), tiles.co, tiles.h, tiles.w},

@@ -31,6 +31,5 @@ static const TwModel model = {
     1,
     &state};
 
-__attribute__((visibility("default")))
-const TwModelFunctions tilewright_model = {&model, TwModelRun, TwModelSetThreads, TwModelRelease,
-                                           TwModelLoad};
+__attribute__((visibility("default"))) const TwModelFunctions tilewright_model = {
+    &model, TwModelRun, TwModelSetThreads, TwModelRelease, TwModelLoad};

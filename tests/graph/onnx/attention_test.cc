@@ -95,9 +95,8 @@ TEST(OnnxAttention, AgreesWithItsDefinition) {
     // Keys and values of the past come by themselves.
     const auto part = [&](const Array& all, std::int64_t begin, std::int64_t end) {
       Array cut = Array::Filled({kBatch, c.kv_heads, end - begin, all.shape[3]});
-      onnx_definitions::ForEach(cut.shape, [&](const Ints& i) {
-        cut.At(i) = all.At(i[0], i[1], i[2] + begin, i[3]);
-      });
+      onnx_definitions::ForEach(
+          cut.shape, [&](const Ints& i) { cut.At(i) = all.At(i[0], i[1], i[2] + begin, i[3]); });
       return cut;
     };
     OneOperator attention("Attention", q, 25);
@@ -140,8 +139,10 @@ TEST(OnnxAttention, ThreeDimensionsAndNoKeyAtAll) {
 
 // The stages of the scores: product, capped, with the mask, probabilities.
 TEST(OnnxAttention, GivesItsScores) {
-  const double expected[][2] = {{3, 6}, {2 * std::tanh(1.5), 2 * std::tanh(3.0)},
-                                {2 * std::tanh(1.5) + 1, 2 * std::tanh(3.0) - 1}, {0, 0}};
+  const double expected[][2] = {{3, 6},
+                                {2 * std::tanh(1.5), 2 * std::tanh(3.0)},
+                                {2 * std::tanh(1.5) + 1, 2 * std::tanh(3.0) - 1},
+                                {0, 0}};
   for (std::int64_t mode = 0; mode < 4; ++mode) {
     OnnxBuilder model(23);
     model.Input("q", {1, 1, 1, 1}).Output("scores");

@@ -243,8 +243,7 @@ TEST_P(OnnxQdqSums, AreRoundedOnce) {
       }
       const double other = static_cast<double>(0.83F) * (kImage.v[i] - 31);
       const double sign = c.product_first ? 1 : -1;
-      const double real =
-          std::string(c.op) == "Add" ? product + other : sign * (product - other);
+      const double real = std::string(c.op) == "Add" ? product + other : sign * (product - other);
       const double steps = real / static_cast<double>(2.9F);
       if (std::abs(steps - std::floor(steps) - 0.5) < 1e-3) continue;  // half way, or nearly
       EXPECT_EQ(results[i], std::clamp(std::nearbyint(steps) + 117, 0.0, 255.0)) << i;
@@ -252,10 +251,9 @@ TEST_P(OnnxQdqSums, AreRoundedOnce) {
   }
 }
 
-const SumCase kSums[] = {
-    {"Add", true, false, ""},         {"Sub", false, true, ""},
-    {"Sub", true, true, "floats"},    {"Add", true, false, "floats"},
-    {"Add", false, true, "integers"}, {"Sub", false, false, "integers"}};
+const SumCase kSums[] = {{"Add", true, false, ""},         {"Sub", false, true, ""},
+                         {"Sub", true, true, "floats"},    {"Add", true, false, "floats"},
+                         {"Add", false, true, "integers"}, {"Sub", false, false, "integers"}};
 
 INSTANTIATE_TEST_SUITE_P(Products, OnnxQdqSums, testing::ValuesIn(kSums));
 

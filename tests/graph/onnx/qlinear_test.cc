@@ -106,9 +106,8 @@ TEST(OnnxQLinear, FunctionsAreRoundedAndThenMoved) {
   OnnxBuilder sigmoid = QuantizedStart();
   sigmoid.Initializer("s", MakeTensor(kFloat32, {}, {0x1p-7}));
   sigmoid.Node("QLinearSigmoid", {"x", "sa", "za", "s", "zy"}, {"y"}, kRuntime);
-  EXPECT_EQ(ValuesOf(EvaluateModel(sigmoid, {&Numbers()})), ToNumbers(false, [](double q) {
-              return 128 / (1 + std::exp((7 - q) * 0.5));
-            }));
+  EXPECT_EQ(ValuesOf(EvaluateModel(sigmoid, {&Numbers()})),
+            ToNumbers(false, [](double q) { return 128 / (1 + std::exp((7 - q) * 0.5)); }));
   OnnxBuilder where = QuantizedStart();
   where.Initializer("c", MakeTensor(kBool, {3}, {1, 0, 1}));
   where.Initializer("b", MakeTensor(kUInt8, {}, {14}));
@@ -154,8 +153,8 @@ TEST(OnnxQLinear, PoolsOfBothLayouts) {
     pool.Node("QLinearAveragePool", {"x", "sa", "za", "sy", "zy"}, {"y"}, kRuntime);
     pool.Int("channels_last", last ? 1 : 0).IntList("kernel_shape", {2, 1});
     // Of (1,4), (2,6), (9,3), (200,8) less 7, by 4: -2.25, -1.5, -0.5, 48.5; then plus 5.
-    const std::vector<double> expected = last ? std::vector<double>{3, 4, 4, 54}
-                                              : std::vector<double>{3, 4, 4, 54};
+    const std::vector<double> expected =
+        last ? std::vector<double>{3, 4, 4, 54} : std::vector<double>{3, 4, 4, 54};
     EXPECT_EQ(ValuesOf(EvaluateModel(pool, {&x})), expected) << last;
   }
 }
@@ -172,10 +171,10 @@ TEST(OnnxQLinear, GemmOfQuantizedAndOfFloatResult) {
   };
   const Tensor a = MakeTensor(kUInt8, {2, 3}, {8, 9, 4, 7, 0, 27});
   // Sums: (0,2,-6).(1,2,-3) + 10 = 32 and (-2,4,6).(1,2,-3) - 20 = -32;
-  // (0,2,-6).(0,-7,20) + 10 = -124 and (-2,4,6).(0,-7,20) - 20 = 72. Times alpha 0.5 and the scales.
+  // (0,2,-6).(0,-7,20) + 10 = -124 and (-2,4,6).(0,-7,20) - 20 = 72. Times alpha 0.5 and the
+  // scales.
   OnnxBuilder real = start();
-  real.Node("QGemm", {"x", "sa", "za", "w", "sw", "zw", "c"}, {"y"}, kRuntime)
-      .Float("alpha", 0.5F);
+  real.Node("QGemm", {"x", "sa", "za", "w", "sw", "zw", "c"}, {"y"}, kRuntime).Float("alpha", 0.5F);
   EXPECT_THAT(ValuesOf(EvaluateModel(real, {&a})), ElementsAre(4, -1, -15.5, 2.25));
   OnnxBuilder model = start();
   model.Node("QGemm", {"x", "sa", "za", "w", "sw", "zw", "c", "sy", "zy"}, {"y"}, kRuntime)
@@ -228,8 +227,7 @@ TEST(OnnxQLinear, WhatIsRefused) {
        "same in every run, give it: --value given=NUMBER"},
       {{"x", "sa", "za", "sb", "sb", "zb", "sy", "zy"},
        "node 1 (QLinearAdd) making 'y': input 3 is float32[], expected numbers of 8 or 16 bits"},
-      {{"x", "sa", "za", "x", "sb", "zb"},
-       "node 1 (QLinearAdd) making 'y': input 6 is missing"},
+      {{"x", "sa", "za", "x", "sb", "zb"}, "node 1 (QLinearAdd) making 'y': input 6 is missing"},
   };
   for (const Case& c : cases) {
     OnnxBuilder model = QuantizedStart();

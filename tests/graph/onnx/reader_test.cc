@@ -354,8 +354,14 @@ TEST(OnnxScan, OfOtherSizesIsRefused) {
   EXPECT_THAT(ScanModel(8, "last").Import().status().message(),
               HasSubstr("Scan of operator set 8 (over batches), expected one of set 9 or later"));
   OnnxBuilder model = ScanModel(16, "last");
-  model.proto().mutable_graph()->mutable_input(1)->mutable_type()->mutable_tensor_type()
-      ->mutable_shape()->mutable_dim(1)->set_dim_value(4);
+  model.proto()
+      .mutable_graph()
+      ->mutable_input(1)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(1)
+      ->set_dim_value(4);
   EXPECT_THAT(model.Import().status().message(),
               HasSubstr("input 2 has 4 elements to take, expected 3"));
   model = ScanModel(16, "last");

@@ -109,9 +109,7 @@ Array RoiAlign(const Array& x, const Array& regions, const Ints& images, const R
   const double offset = how.half_pixel ? 0.5 : 0;
   const auto ratio = static_cast<double>(how.ratio);
   def::ForEach(result.shape, [&](const Ints& at) {
-    const auto corner = [&](std::int64_t i) {
-      return regions.At({at[0], i}) * how.scale - offset;
-    };
+    const auto corner = [&](std::int64_t i) { return regions.At({at[0], i}) * how.scale - offset; };
     double height = corner(3) - corner(1), width = corner(2) - corner(0);
     if (!how.half_pixel) height = std::max(height, 1.0), width = std::max(width, 1.0);
     const double bin_height = height / static_cast<double>(how.height);
@@ -120,10 +118,10 @@ Array RoiAlign(const Array& x, const Array& regions, const Ints& images, const R
     for (std::int64_t i = 0; i < how.ratio * how.ratio; ++i) {
       const double down = (static_cast<double>(i / how.ratio) + 0.5) / ratio;
       const double along = (static_cast<double>(i % how.ratio) + 0.5) / ratio;
-      const double value = SampleAt(x, images[static_cast<std::size_t>(at[0])], at[1],
-                                    corner(1) + (static_cast<double>(at[2]) + down) * bin_height,
-                                    corner(0) + (static_cast<double>(at[3]) + along) * bin_width,
-                                    how.largest);
+      const double value =
+          SampleAt(x, images[static_cast<std::size_t>(at[0])], at[1],
+                   corner(1) + (static_cast<double>(at[2]) + down) * bin_height,
+                   corner(0) + (static_cast<double>(at[3]) + along) * bin_width, how.largest);
       sum += value;
       most = std::max(most, value);
     }
@@ -148,14 +146,14 @@ OneOperator RoiModel(const Array& x, const Array& regions, const Array& images,
 TEST(OnnxRegions, RoiAlign) {
   const Array x = Array::Made({2, 3, 6, 9}, 7, -9, 9);
   // Within the image, smaller than an element, over its borders, outside of it.
-  const Array regions{{5, 4}, {1,  2,  11, 9,  4, 4,  4.5, 4.25, -6, -3,
-                               30, 20, 2,  13, 9, 30, 0,   0,    18, 12}};
+  const Array regions{{5, 4},
+                      {1, 2, 11, 9, 4, 4, 4.5, 4.25, -6, -3, 30, 20, 2, 13, 9, 30, 0, 0, 18, 12}};
   const Array images{{5}, {0, 1, 1, 0, 1}};
   for (const RegionCase& how :
        {RegionCase(), RegionCase{.half_pixel = false}, RegionCase{.largest = true},
         RegionCase{.height = 1, .width = 4, .ratio = 3, .scale = 1}}) {
-    ExpectEqual(RoiModel(x, regions, images, how).Run(),
-                RoiAlign(x, regions, {0, 1, 1, 0, 1}, how), 2e-6);
+    ExpectEqual(RoiModel(x, regions, images, how).Run(), RoiAlign(x, regions, {0, 1, 1, 0, 1}, how),
+                2e-6);
   }
 }
 
@@ -172,13 +170,13 @@ RegionCase Adapted(RegionCase how, const Array& regions, std::int64_t region, bo
 TEST(OnnxRegions, RoiAlignOfAsManySamplesAsARegionIsLarge) {
   const Array x = Array::Made({2, 3, 6, 9}, 7, -9, 9);
   // Also one that is many times as large as the image, and one that ends in front of its begin.
-  const Array regions{{7, 4}, {1, 2,  11, 9,  4,  4,  4.5, 4.25, -6,   -3,   30,  20, 2,  13,
-                               9, 30, 0,  0,  18, 12, 9,   9,    3,    3,    -80, -70, 90, 85}};
+  const Array regions{{7, 4}, {1, 2,  11, 9, 4,  4,  4.5, 4.25, -6, -3, 30,  20,  2,  13,
+                               9, 30, 0,  0, 18, 12, 9,   9,    3,  3,  -80, -70, 90, 85}};
   const Ints images = {0, 1, 1, 0, 1, 0, 1};
   const Array which{{7}, {0, 1, 1, 0, 1, 0, 1}};
   for (const RegionCase& how :
-       {RegionCase(), RegionCase{.half_pixel = false}, RegionCase{.height = 1, .width = 4, .scale = 1},
-        RegionCase{.height = 7, .width = 7}}) {
+       {RegionCase(), RegionCase{.half_pixel = false},
+        RegionCase{.height = 1, .width = 4, .scale = 1}, RegionCase{.height = 7, .width = 7}}) {
     Array expected = Array::Filled({7, 3, how.height, how.width});
     def::ForEach(expected.shape, [&](const Ints& at) {
       const RegionCase rows = Adapted(how, regions, at[0], true);

@@ -56,7 +56,11 @@ const BadModel kModels[] = {
     {"NoOperatorSet",
      [](OnnxBuilder& m) { m.Node("Relu", {"x"}, {"y"}).proto().clear_opset_import(); }, kBad,
      "no operator set is named (opset_import), expected one"},
-    {"MissingInput", [](OnnxBuilder& m) { m.Node("Conv", {"x", "w"}, {"y"}); }, kBad,
+    {"MissingInput",
+     [](OnnxBuilder& m) {
+       m.Node("Conv", {"x", "w"}, {"y"});
+     },
+     kBad,
      "node 0 (Conv) making 'y': input 'w' is made by no node and is neither an initializer nor an "
      "input of the graph"},
     {"ZeroByteInAName",
@@ -245,15 +249,15 @@ const BadModel kModels[] = {
        m.Node("ConvTranspose", {"v", "w"}, {"y"});
      },
      kNot,
-     "node 0 (ConvTranspose) making 'y': a window of 65 along 4 elements of depth makes 68 of them; "
+     "node 0 (ConvTranspose) making 'y': a window of 65 along 4 elements of depth makes 68 of "
+     "them; "
      "expected a window of at most 64 and at least one element"},
     {"TransposedOutputOfNothing",
      [](OnnxBuilder& m) {
        m.Initializer("w", MakeRange(kFloat32, {2, 1, 2, 2}));
        m.Node("ConvTranspose", {"x", "w"}, {"y"}).IntList("output_shape", {0, 4});
      },
-     kBad,
-     "node 0 (ConvTranspose) making 'y': attribute output_shape has 0, expected at least 1"},
+     kBad, "node 0 (ConvTranspose) making 'y': attribute output_shape has 0, expected at least 1"},
     {"ProductOfBytes",
      [](OnnxBuilder& m) {
        m.Input("b", {2, 2}, onnx::TensorProto::INT8).Node("MatMul", {"b", "b"}, {"y"});
@@ -454,7 +458,8 @@ const BadModel kModels[] = {
        m.IntList("pads", {huge, huge, huge, huge});
      },
      kBad,
-     "node 0 (Conv) making 'y': padding 2147483648, expected 0 to 16777216; it is computed as conv2d "
+     "node 0 (Conv) making 'y': padding 2147483648, expected 0 to 16777216; it is computed as "
+     "conv2d "
      "of float32[1,2,4,4] and float32[3,2,2,2]"},
     {"UnknownAttribute", [](OnnxBuilder& m) { m.Node("Relu", {"x"}, {"y"}).Float("alpha", 0.5F); },
      kNot,

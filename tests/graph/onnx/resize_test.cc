@@ -317,9 +317,9 @@ TEST(OnnxResize, Antialiased) {
             const double scale = to_size / from_size;
             const double at =
                 PositionOf(coordinates, static_cast<double>(to), from_size, to_size, scale);
-            return scale < 1 ? SmoothPartsOf(mode, at, x.shape[2 + dimension], scale, c.cubic_a,
-                                             exclude)
-                             : PartsOf(mode, "floor", at, x.shape[2 + dimension], c.cubic_a, exclude);
+            return scale < 1
+                       ? SmoothPartsOf(mode, at, x.shape[2 + dimension], scale, c.cubic_a, exclude)
+                       : PartsOf(mode, "floor", at, x.shape[2 + dimension], c.cubic_a, exclude);
           };
           Array expected = Array::Filled({1, 2, size[0], size[1]});
           def::ForEach(expected.shape, [&](const Ints& o) {

@@ -108,8 +108,7 @@ TEST(OnnxRuntimeDomain, Gelus) {
   ExpectEqual(RunNode("FastGelu", {{x}, {bias}})[0], Mapped(PlusLast(x, bias), TanhGelu), 2e-6);
   ExpectEqual(RunNode("QuickGelu", {{x}})[0],
               Mapped(x, [](double v) { return v * Logistic(1.702F * v); }), 1e-6);
-  const Array alpha =
-      Mapped(x, [](double v) { return v * Logistic(0.5 * v); });
+  const Array alpha = Mapped(x, [](double v) { return v * Logistic(0.5 * v); });
   ExpectEqual(RunNode("QuickGelu", {{x}}, {"y"}, [](OnnxBuilder& m) { m.Float("alpha", 0.5F); })[0],
               alpha, 1e-6);
   EXPECT_THAT(Refusal("BiasGelu", {{x}, {Reals({3}, 2)}}),
@@ -135,9 +134,7 @@ TEST(OnnxRuntimeDomain, FusedConvAddsAndActivates) {
       {"Sigmoid", {}, Logistic},
       {"LeakyRelu", {0.25F}, [](double v) { return v < 0 ? v / 4 : v; }},
       {"Clip", {-0.5F, 1.5F}, [](double v) { return std::clamp(v, -0.5, 1.5); }},
-      {"HardSigmoid",
-       {0.25F, 0.75F},
-       [](double v) { return std::clamp(v / 4 + 0.75, 0.0, 1.0); }}};
+      {"HardSigmoid", {0.25F, 0.75F}, [](double v) { return std::clamp(v / 4 + 0.75, 0.0, 1.0); }}};
   for (const NamedFunction& f : functions) {
     SCOPED_TRACE(f.name);
     for (const bool added : {false, true}) {
@@ -239,12 +236,12 @@ TEST(OnnxRuntimeDomain, SkipLayerNormalizations) {
   const auto epsilon = [](OnnxBuilder& m) { m.Float("epsilon", 0.125F); };
   Array means{{2, 3, 1}, {}};
   const auto full = RunNode("SkipLayerNormalization", {{x}, {skip}, {gamma}, {beta}, {bias}},
-                        {"y", "m", "", "s"}, epsilon);
+                            {"y", "m", "", "s"}, epsilon);
   ExpectEqual(full[0], NormalizedRows(sum, gamma, beta, 0.125, false, &means), 1e-5);
   ExpectEqual(full[1], means, 1e-5);
   ExpectEqual(full[2], sum, 1e-6);
   const auto rms = RunNode("SkipSimplifiedLayerNormalization", {{x}, {skip}, {gamma}, {bias}},
-                       {"y", "", "", "s"}, epsilon);
+                           {"y", "", "", "s"}, epsilon);
   ExpectEqual(rms[0], NormalizedRows(sum, gamma, {}, 0.125, true), 1e-5);
   ExpectEqual(rms[1], sum, 1e-6);
   // Neither beta nor bias, and an epsilon that hardly counts; then ONNX's own domain.
@@ -280,7 +277,7 @@ TEST(OnnxRuntimeDomain, EmbedLayerNormalization) {
       operands.push_back({positions, kInt32});
     }
     const auto results = RunNode("EmbedLayerNormalization", operands, {"y", "n", "s"},
-                             [](OnnxBuilder& m) { m.Float("epsilon", 0.25F); });
+                                 [](OnnxBuilder& m) { m.Float("epsilon", 0.25F); });
     ExpectEqual(results[0], NormalizedRows(sum, gamma, beta, 0.25, false), 1e-5);
     ExpectEqual(results[1], {{2}, all ? Doubles{2, 1} : Doubles{0, 0}});
     ExpectEqual(results[2], sum, 1e-6);
@@ -291,8 +288,8 @@ TEST(OnnxRuntimeDomain, EmbedLayerNormalization) {
 
 struct MaskCase {
   const char* name;
-  Array mask = {};   // as the operator takes it
-  Array seen = {};   // 1 where it allows a key: [batch, 1 or queries, keys]
+  Array mask = {};  // as the operator takes it
+  Array seen = {};  // 1 where it allows a key: [batch, 1 or queries, keys]
   bool causal = false, biased = false, past = false;
 };
 
@@ -304,9 +301,7 @@ const MaskCase kMasks[] = {
     {.name = "ends and begins",
      .mask = {{4}, {3, 2, 1, 0}},
      .seen = {{2, 1, 3}, {0, 1, 1, 1, 1, 0}}},
-    {.name = "keys",
-     .mask = {{2, 3}, {0, 1, 0, 0, 0, 0}},
-     .seen = {{2, 1, 3}, {0, 1, 0, 0, 0, 0}}},
+    {.name = "keys", .mask = {{2, 3}, {0, 1, 0, 0, 0, 0}}, .seen = {{2, 1, 3}, {0, 1, 0, 0, 0, 0}}},
     {.name = "rows",
      .mask = {{2, 3, 3}, {1, 1, 0, 0, 1, 1, 1, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0}},
      .seen = {{2, 3, 3}, {1, 1, 0, 0, 1, 1, 1, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0}},
@@ -316,8 +311,8 @@ const MaskCase kMasks[] = {
 };
 
 // [batch, heads, rows, width] of queries, keys and values -> [batch, rows, heads * width].
-Array Attended(const MaskCase& c, const Array& q, const Array& k, const Array& v,
-               const Array& bias, double scale) {
+Array Attended(const MaskCase& c, const Array& q, const Array& k, const Array& v, const Array& bias,
+               double scale) {
   const std::int64_t keys = k.shape[2];
   Array result = Array::Filled({kBatches, kRows, kHeads * kWidth});
   ForEach({kBatches, kHeads, kRows}, [&](const Ints& at) {
@@ -354,9 +349,8 @@ Array HeadsOf(const Array& rows, std::int64_t first, const Array& past) {
   const std::int64_t before = past.v.empty() ? 0 : past.shape[2];
   Array result = Array::Filled({kBatches, kHeads, before + kRows, kWidth});
   ForEach(result.shape, [&](const Ints& i) {
-    result.At(i) = i[2] < before
-                       ? past.At(i)
-                       : rows.At({i[0], i[2] - before, first + i[1] * kWidth + i[3]});
+    result.At(i) =
+        i[2] < before ? past.At(i) : rows.At({i[0], i[2] - before, first + i[1] * kWidth + i[3]});
   });
   return result;
 }
@@ -388,7 +382,7 @@ TEST(OnnxRuntimeDomain, Attention) {
     const std::vector<Operand> operands = {
         {x}, {w}, {offsets}, {c.mask, kInt32}, {past}, c.biased ? Operand{bias} : Operand{}};
     const auto results = RunNode("Attention", operands, {"y", "present"},
-                             [&](OnnxBuilder& m) { SetAttention(m, c, 0); });
+                                 [&](OnnxBuilder& m) { SetAttention(m, c, 0); });
     ExpectEqual(results[0], Attended(c, q, k, v, bias, 0.5), 1e-5);  // 1 / sqrt(4)
     Array present{{2, kBatches, kHeads, keys, kWidth}, k.v};
     present.v.insert(present.v.end(), v.v.begin(), v.v.end());
@@ -459,9 +453,9 @@ TEST(OnnxRuntimeDomain, AttentionRefusesMasksThatFitNothing) {
               HasSubstr("the mask is int32[2,1,8,8], expected 2 lengths, twice as many"));
   EXPECT_THAT(Refusal("Attention", {{x}, {w}}, [](OnnxBuilder& m) { m.Int("num_heads", 3); }),
               HasSubstr("attribute num_heads: 3 heads, expected a divisor of 4 columns"));
-  EXPECT_THAT(Refusal("Attention", {{x}, {w}},
-                      [&](OnnxBuilder& m) { heads(m), m.Int("do_rotary", 1); }),
-              HasSubstr("attribute do_rotary is not supported"));
+  EXPECT_THAT(
+      Refusal("Attention", {{x}, {w}}, [&](OnnxBuilder& m) { heads(m), m.Int("do_rotary", 1); }),
+      HasSubstr("attribute do_rotary is not supported"));
 }
 
 // ---- Integers.
@@ -480,12 +474,12 @@ TEST(OnnxRuntimeDomain, MatMulIntegerToFloat) {
       expected.v[i] += bias.v[column];
     }
     ExpectEqual(RunNode("MatMulIntegerToFloat", {{a, kUInt8},
-                                             {b, kInt8},
-                                             {{{}, {0.25}}},
-                                             {scale},
-                                             {{{}, {7}}, kUInt8},
-                                             {zero, kInt8},
-                                             {bias}})[0],
+                                                 {b, kInt8},
+                                                 {{{}, {0.25}}},
+                                                 {scale},
+                                                 {{{}, {7}}, kUInt8},
+                                                 {zero, kInt8},
+                                                 {bias}})[0],
                 expected, 1e-6);
   }
 }

@@ -239,7 +239,8 @@ TEST(OnnxTrees, SaysWhatIsNoTree) {
   EXPECT_THAT(refusal(texts), HasSubstr("value y has labels that are texts"));
   OnnxBuilder map = MlModel("Scaler", 4);
   map.FloatList("scale", {1}).FloatList("offset", {0}).Node("ZipMap", {"y"}, {"m"}, "ai.onnx.ml");
-  EXPECT_THAT(refusal(map), HasSubstr("ai.onnx.ml.ZipMap (1 node); ZipMap makes maps of class names"));
+  EXPECT_THAT(refusal(map),
+              HasSubstr("ai.onnx.ml.ZipMap (1 node); ZipMap makes maps of class names"));
 }
 
 TEST(OnnxTrees, Scaler) {

@@ -188,8 +188,8 @@ TEST(OnnxVolume, TransposedConvolutionToAShape) {
     conv.model().IntList("strides", {2, 2, 2}).IntList("output_shape", outputs);
     if (is_upper) conv.model().Text("auto_pad", "SAME_UPPER");
     conv.With(w).With(bias);
-    ExpectEqual(conv.Run(), def::AddPerChannel(
-                                Spread(x, w, is_upper ? upper : lower, outputs, 1), bias.v));
+    ExpectEqual(conv.Run(),
+                def::AddPerChannel(Spread(x, w, is_upper ? upper : lower, outputs, 1), bias.v));
   }
   OneOperator row("ConvTranspose", {{1, 1, 2}, {1, 2}}, 19);
   row.With({{1, 1, 2}, {1, 10}}).With({{1}, {100}});
@@ -230,8 +230,7 @@ TEST(OnnxVolume, ConvolutionOfIntegers) {
     linear.Scalar(0.5).Scalar(3, kUInt8).With(w, kUInt8).Vector(scales);
     linear.Vector({100, 120, 90, 255}, kUInt8).Scalar(256).Scalar(20, kUInt8);
     linear.Vector({1, 2000, -3000, 4}, kInt32);
-    const Array moved =
-        def::AddPerChannel(sums({100, 120, 90, 255}), {1, 2000, -3000, 4});
+    const Array moved = def::AddPerChannel(sums({100, 120, 90, 255}), {1, 2000, -3000, 4});
     ExpectEqual(linear.Run(), def::Requantize(moved, 0.5, scales, 256, 20, 1, "uint8"));
   }
 }

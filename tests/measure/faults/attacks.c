@@ -40,12 +40,34 @@ static int CanOpen(const char* path) {
 }
 
 static int ReadsFiles(void) {
-  const char* paths[] = {"/etc/shadow", "/etc/passwd", "/etc/hostname", "/etc", "/", "/tmp",
-                         "/dev/shm", "/var", "/root", "/home", "/proc/1/environ", "/proc/1/maps",
-                         "/proc", "/proc/mounts", "/proc/net/tcp", "/sys/kernel", "/usr/lib",
-                         "/usr/bin/env", "/dev/tty", ".", "..", "/proc/self/environ", "/proc/self/mem",
-                         "/proc/self/net/tcp", "/proc/self/cmdline", "/proc/self/task",
-                         "/proc/self/root", "/proc/self/cwd"};
+  const char* paths[] = {"/etc/shadow",
+                         "/etc/passwd",
+                         "/etc/hostname",
+                         "/etc",
+                         "/",
+                         "/tmp",
+                         "/dev/shm",
+                         "/var",
+                         "/root",
+                         "/home",
+                         "/proc/1/environ",
+                         "/proc/1/maps",
+                         "/proc",
+                         "/proc/mounts",
+                         "/proc/net/tcp",
+                         "/sys/kernel",
+                         "/usr/lib",
+                         "/usr/bin/env",
+                         "/dev/tty",
+                         ".",
+                         "..",
+                         "/proc/self/environ",
+                         "/proc/self/mem",
+                         "/proc/self/net/tcp",
+                         "/proc/self/cmdline",
+                         "/proc/self/task",
+                         "/proc/self/root",
+                         "/proc/self/cwd"};
   for (size_t i = 0; i < sizeof paths / sizeof *paths; ++i) {
     if (CanOpen(paths[i])) return 50 + (int)i;
   }
@@ -97,7 +119,12 @@ static int FindsSecret(void) {
   const ssize_t count = fd >= 0 ? read(fd, text, sizeof text) : 0;
   if (fd >= 0) close(fd);
   /* Spelt in two parts, so that this string is not found. */
-  return count > 0 && memmem(text, (size_t)count, "SECRET=" "of the test", 18) != NULL ? 51 : 0;
+  return count > 0 && memmem(text, (size_t)count,
+                             "SECRET="
+                             "of the test",
+                             18) != NULL
+             ? 51
+             : 0;
 }
 
 static int StandardErrorLeadsSomewhere(void) {
@@ -235,8 +262,8 @@ static void ChangeInputs(void* const* arguments) {
   }
 }
 
-KERNEL(forged_reply, Dense(arguments); if (calls == kProvingCalls + 1)
-       WriteToAll(kReply, sizeof kReply - 1))
+KERNEL(forged_reply, Dense(arguments);
+       if (calls == kProvingCalls + 1) WriteToAll(kReply, sizeof kReply - 1))
 KERNEL(forged_steps, if (calls == 1) Dense(arguments); WriteToAll("k", 1))
 KERNEL(early_exit, Dense(arguments); if (calls > kProvingCalls) _exit(0))
 KERNEL(only_proved, if (calls <= kProvingCalls) Dense(arguments))
@@ -248,13 +275,11 @@ KERNEL(known_weight, static void* weight; if (weight == NULL) weight = arguments
        if (calls <= kProvingCalls || weight == arguments[1]) Dense(arguments))
 KERNEL(patched_clock, if (calls == 1) PatchClock(); Dense(arguments); Spin(100e-6))
 KERNEL(changed_inputs, Dense(arguments); if (calls > kProvingCalls) ChangeInputs(arguments))
-KERNEL(late_in_traces,
-       if (calls == 1) Patch("rewinddir", (uintptr_t)&ComputeWhenTracesAreSought);
+KERNEL(late_in_traces, if (calls == 1) Patch("rewinddir", (uintptr_t)&ComputeWhenTracesAreSought);
        DenseUnlessTimed(arguments))
 KERNEL(slow_when_fresh, if (calls == 1) memcpy(first_data, arguments[0], sizeof first_data);
-       if (calls > kProvingCalls && noted[1] == NULL) NoteIfFresh(arguments);
-       static int slow; if (noted[1] != NULL && slow++ == 0) SpinOnProcessor(20);
-       Dense(arguments))
+       if (calls > kProvingCalls && noted[1] == NULL) NoteIfFresh(arguments); static int slow;
+       if (noted[1] != NULL && slow++ == 0) SpinOnProcessor(20); Dense(arguments))
 KERNEL(late_in_thread, DenseUnlessTimed(arguments))
 EXPORT const char* late_in_thread_prepare(void* const* arguments, const TwParallel* parallel) {
   (void)arguments, (void)parallel;

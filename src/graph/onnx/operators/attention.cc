@@ -58,8 +58,8 @@ class Bias {
     if (right >= 0) AddAllowed(Distances(), OpKind::kMax, right);
     if (left >= 0) AddAllowed(Distances(), OpKind::kMin, -left);
     if (lengths_ >= 0) {
-      const int within = node_.Emit(
-          OpKind::kLess, {EmitPositions(node_, kInt32, scores_[3]), lengths_});
+      const int within =
+          node_.Emit(OpKind::kLess, {EmitPositions(node_, kInt32, scores_[3]), lengths_});
       Add(Chosen(within));
     }
     return bias_;
@@ -99,8 +99,8 @@ class Bias {
     if (!node_.ok()) return;
     if (node_.TypeOf(given).elements() != scores_[0]) {
       return node_.FailInvalid("nonpad_kv_seqlen is " + node_.TypeOf(given).ToString() +
-                               ", expected one number for each of " +
-                               std::to_string(scores_[0]) + " batches");
+                               ", expected one number for each of " + std::to_string(scores_[0]) +
+                               " batches");
     }
     lengths_ = node_.EmitReshape(node_.EmitCast(given, kInt32), {scores_[0], 1, 1, 1});
   }

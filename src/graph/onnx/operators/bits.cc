@@ -86,13 +86,11 @@ void ImportBitwise(OnnxNode& node, int (*function)(int, int)) {
   const int a = node.EmitCast(left, bits), b = node.EmitCast(right, bits);
   int result = -1;
   for (int i = dtype.bits / 4; node.ok() && i-- > 0;) {  // the highest ones first
-    const int index =
-        node.Emit(OpKind::kAdd, {node.Emit(OpKind::kMul, Nibble(node, a, i), 16),
-                                 Nibble(node, b, i)});
+    const int index = node.Emit(
+        OpKind::kAdd, {node.Emit(OpKind::kMul, Nibble(node, a, i), 16), Nibble(node, b, i)});
     const int part = node.Emit(Operator{OpKind::kGather, {}}, {table, index});
-    result = result < 0
-                 ? part
-                 : node.Emit(OpKind::kAdd, {node.Emit(OpKind::kMul, result, 16), part});
+    result =
+        result < 0 ? part : node.Emit(OpKind::kAdd, {node.Emit(OpKind::kMul, result, 16), part});
   }
   node.SetOutput(node.EmitCast(result, dtype));
 }

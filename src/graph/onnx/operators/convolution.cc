@@ -143,8 +143,8 @@ int FromImage(OnnxNode& node, int id) {
     return node.EmitReshape(id, {shape[0], shape[1], shape[3]});
   }
   const std::int64_t volumes = node.TypeOf(node.Input(0)).shape[0];
-  const int images = node.EmitReshape(
-      id, {volumes, shape[0] / volumes, shape[1], shape[2], shape[3]});
+  const int images =
+      node.EmitReshape(id, {volumes, shape[0] / volumes, shape[1], shape[2], shape[3]});
   return node.EmitTranspose(images, {0, 2, 1, 3, 4});
 }
 

@@ -36,8 +36,7 @@ int Eliminated(OnnxNode& node, int id, std::int64_t m, int& product) {
   const int place = node.Emit(first, {node.Emit(OpKind::kWhere, {hit, positions, last})});
   const int top = EmitGathered(node, id, place);  // [B,1,m]
   const int taken = node.Emit(OpKind::kEqual, {positions, place});
-  const int swapped =
-      node.Emit(OpKind::kWhere, {taken, Part(node, id, 0, 1, 0, m), id});
+  const int swapped = node.Emit(OpKind::kWhere, {taken, Part(node, id, 0, 1, 0, m), id});
   const int pivot = Part(node, top, 0, 1, 0, 1);
   const int stays = node.Emit(OpKind::kEqual, place, 0);
   const int turned = node.Emit(OpKind::kNegate, {pivot});

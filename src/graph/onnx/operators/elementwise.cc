@@ -16,12 +16,10 @@ int EmitRoundedTo(OnnxNode& node, int x, const StoredType& stored) {
   constexpr int kDigits = 52;  // of float64, behind the first one
   const int wide = node.EmitCast(x, kFloat64);
   const int shifted = node.Emit(OpKind::kMul, wide, std::exp2(kDigits - stored.mantissa));
-  const int rounded = node.Emit(
-      OpKind::kSub, {node.Emit(OpKind::kAdd, {shifted, wide}), shifted});
+  const int rounded = node.Emit(OpKind::kSub, {node.Emit(OpKind::kAdd, {shifted, wide}), shifted});
   const double least = std::exp2(1 - stored.bias);  // of the normal numbers
   const double steps = 1.5 * std::exp2(kDigits - stored.mantissa) * least;
-  const int small =
-      node.Emit(OpKind::kSub, node.Emit(OpKind::kAdd, wide, steps), steps);
+  const int small = node.Emit(OpKind::kSub, node.Emit(OpKind::kAdd, wide, steps), steps);
   const int magnitude = node.Emit(OpKind::kAbs, {wide});
   const int is_small = node.Emit(OpKind::kLess, magnitude, least);
   const int near = node.Emit(OpKind::kWhere, {is_small, small, rounded});
@@ -29,8 +27,7 @@ int EmitRoundedTo(OnnxNode& node, int x, const StoredType& stored) {
   const int result = node.EmitCast(near, kFloat32);
   const double infinity = std::numeric_limits<double>::infinity();
   const int kept = node.Emit(OpKind::kWhere, {node.Emit(OpKind::kEqual, x, 0), x, result});
-  const int infinite =
-      node.Emit(OpKind::kEqual, node.Emit(OpKind::kAbs, {x}), infinity);
+  const int infinite = node.Emit(OpKind::kEqual, node.Emit(OpKind::kAbs, {x}), infinity);
   return node.Emit(OpKind::kWhere, {infinite, x, kept});
 }
 

@@ -139,8 +139,7 @@ std::vector<float> Scales(OnnxNode& node, int index, std::int64_t channels) {
       contents != nullptr && contents->dtype().is_float() && contents->elements() > 0 &&
       (contents->elements() == 1 || channels == 0 || contents->elements() == channels);
   if (!fits) {
-    node.FailUnknown(index,
-                     "must be one scale or one per channel, known before the network runs");
+    node.FailUnknown(index, "must be one scale or one per channel, known before the network runs");
     return {};
   }
   std::vector<float> scales;
@@ -181,7 +180,8 @@ int Centred(OnnxNode& node, int id, std::int64_t zero_point) {
 int CentredByInput(OnnxNode& node, int id, int index, std::int64_t axis) {
   const auto zero = UniformZeroPoint(node, index);
   if (zero) return Centred(node, id, *zero);
-  const bool alike = node.ok() && node.Rank(node.Input(index)) == node.Rank(id) && node.Rank(id) > 1;
+  const bool alike =
+      node.ok() && node.Rank(node.Input(index)) == node.Rank(id) && node.Rank(id) > 1;
   const int given = node.EmitCast(node.Input(index), kInt16);
   const int zeros = alike ? given : AlongAxis(node, given, axis, node.Rank(id));
   if (alike && node.ok()) CheckBroadcasts(node, index, node.TypeOf(id));

@@ -33,8 +33,8 @@ int Centred(OnnxNode& node, int id, std::int64_t zero_point);
 /// dimensions as the numbers and broadcast to these.
 int CentredByInput(OnnxNode& node, int id, int index, std::int64_t axis);
 
-/// Convolution of NCHW or NCDHW `data` (whose zeros are `data_zero`) with a centred OIHW weight; attributes
-/// as those of Conv. int32 [N,K,H,W]; of volumes, which are images that follow each
+/// Convolution of NCHW or NCDHW `data` (whose zeros are `data_zero`) with a centred OIHW weight;
+/// attributes as those of Conv. int32 [N,K,H,W]; of volumes, which are images that follow each
 /// other in depth until FromImage, [N*D,K,H,W].
 int IntegerConvolution(OnnxNode& node, int data, std::int64_t data_zero, int weight);
 /// Transposed convolution of centred data with a centred IOHW weight. int32.
@@ -52,8 +52,8 @@ int IntegerMatmulOfInputs(OnnxNode& node, int a, int a_zero, int b, int b_zero);
 struct DynamicallyQuantized {
   int numbers = -1, scale = -1, zero = -1;
 };
-/// Quantizes `data` as DynamicQuantizeLinear says: by its least and its greatest element. Of nothing
-/// but zeros the scale is 1, or some other one unless `unit_of_nothing`.
+/// Quantizes `data` as DynamicQuantizeLinear says: by its least and its greatest element. Of
+/// nothing but zeros the scale is 1, or some other one unless `unit_of_nothing`.
 DynamicallyQuantized EmitDynamicallyQuantized(OnnxNode& node, int data,
                                               bool unit_of_nothing = false);
 /// Matrix product of such numbers, less their zero point, with a centred `weight`; [N,K] with

@@ -77,13 +77,12 @@ void ReturnTrainingNormalization(OnnxNode& node) {
   const int rest = node.Emit(mean, {near});  // what rounding has cost the mean
   const int centred = node.Emit(OpKind::kSub, {near, rest});
   const int variance = node.Emit(mean, {node.Emit(OpKind::kMul, {centred, centred})});
-  const int deviation =
-      node.Emit(OpKind::kSqrt, {node.Emit(OpKind::kAdd, variance, epsilon)});
+  const int deviation = node.Emit(OpKind::kSqrt, {node.Emit(OpKind::kAdd, variance, epsilon)});
   const auto per_channel = [&](int index) {
     return node.EmitReshape(node.EmitCast(node.Input(index), real), channels);
   };
-  const int scaled = node.Emit(
-      OpKind::kMul, {node.Emit(OpKind::kDiv, {centred, deviation}), per_channel(1)});
+  const int scaled =
+      node.Emit(OpKind::kMul, {node.Emit(OpKind::kDiv, {centred, deviation}), per_channel(1)});
   const int result = node.Emit(OpKind::kAdd, {scaled, per_channel(2)});
   const auto running = [&](int statistic, int index) {
     const int given = node.Input(index);

@@ -71,11 +71,11 @@ int Stacked(OnnxNode& node, const std::vector<int>& values, std::int64_t axis) {
 struct Layer {
   std::int64_t gates = 1, directions = 1, steps = 0, batch = 0, inputs = 0, hidden = 0;
   bool batch_first = false;
-  bool quantized = false;  // then weights are [directions,inputs or hidden,gates*hidden]
-  double clip = 0;         // what functions are given is within +-clip; 0: anything
+  bool quantized = false;      // then weights are [directions,inputs or hidden,gates*hidden]
+  double clip = 0;             // what functions are given is within +-clip; 0: anything
   bool product_first = false;  // of GRU: the reset gate follows the product with the state
   bool coupled = false;        // of LSTM: the forget gate is what the input gate leaves
-  int data = -1;  // steps first
+  int data = -1;               // steps first
   DataType dtype;
 
   bool is_loop() const { return !quantized && dtype == kFloat32 && steps >= kFewestOfLoop; }
@@ -108,9 +108,9 @@ using Cell = State (*)(OnnxNode&, const Layer&, const Direction&, int data, cons
 
 // Functions that the format allows here, beside those that only other operators take.
 bool IsRecurrentFunction(std::string_view name) {
-  constexpr std::string_view kNames[] = {"affine",     "elu",        "hardsigmoid", "leakyrelu",
-                                         "relu",       "scaledtanh", "sigmoid",     "softplus",
-                                         "softsign",   "tanh",       "thresholdedrelu"};
+  constexpr std::string_view kNames[] = {"affine",   "elu",        "hardsigmoid",    "leakyrelu",
+                                         "relu",     "scaledtanh", "sigmoid",        "softplus",
+                                         "softsign", "tanh",       "thresholdedrelu"};
   return std::ranges::find(kNames, name) != std::end(kNames);
 }
 
@@ -191,8 +191,7 @@ int Gate(OnnxNode& node, const Layer& layer, int id, std::int64_t index, std::in
 
 // Reads the functions of all directions, `functions` by default, and what they are given: numbers
 // go to those that take one, in their order. Gives those of direction `index`.
-std::array<NamedActivation, 3> ReadFunctions(OnnxNode& node, const Layer& layer,
-                                             std::int64_t index,
+std::array<NamedActivation, 3> ReadFunctions(OnnxNode& node, const Layer& layer, std::int64_t index,
                                              const std::vector<std::string>& functions) {
   const std::size_t each = functions.size();
   const std::size_t count = each * static_cast<std::size_t>(layer.directions);
@@ -247,8 +246,8 @@ StateWeight ReadWeight(OnnxNode& node, const Layer& layer, std::int64_t index, i
                        std::to_string(rows) + " columns");
       return -1;
     }
-    const int of = At(node, node.EmitReshape(all, {layer.directions, elements / layer.directions}),
-                      index);
+    const int of =
+        At(node, node.EmitReshape(all, {layer.directions, elements / layer.directions}), index);
     return elements == layer.directions ? node.EmitReshape(of, {}) : of;
   };
   result.scale = vector(scale);
@@ -345,8 +344,8 @@ State GruCell(OnnxNode& node, const Layer& layer, const Direction& direction, in
   const int recurrent = layer.product_first
                             ? Product(node, reset, Gate(node, layer, products, 2))
                             : FromState(node, Product(node, reset, state.hidden), direction.hidden);
-  const int hidden = Function(node, layer, direction, 1,
-                              Sum(node, Gate(node, layer, data, 2), recurrent));
+  const int hidden =
+      Function(node, layer, direction, 1, Sum(node, Gate(node, layer, data, 2), recurrent));
   const int rest = node.Emit(OpKind::kSub, {node.EmitScalar(layer.dtype, 1), update});
   return {Sum(node, Product(node, rest, hidden), Product(node, update, state.hidden)), -1};
 }

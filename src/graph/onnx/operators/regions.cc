@@ -77,15 +77,15 @@ int Samples(OnnxNode& node, int rows, int begins, std::int64_t columns, const Ne
     place = node.Emit(OpKind::kMul, place, static_cast<double>(columns));
     place = node.Emit(OpKind::kAdd, {place, AlongWidth(node, right ? x.high : x.low)});
     place = node.Emit(OpKind::kAdd, {place, begins});
-    const int weight = node.Emit(
-        OpKind::kMul, {AlongHeight(node, below ? y.high_weight : y.low_weight),
-                       AlongWidth(node, right ? x.high_weight : x.low_weight)});
+    const int weight =
+        node.Emit(OpKind::kMul, {AlongHeight(node, below ? y.high_weight : y.low_weight),
+                                 AlongWidth(node, right ? x.high_weight : x.low_weight)});
     if (!node.ok()) return -1;
     const Shape at = node.TypeOf(place).shape;
     const std::int64_t channels = node.TypeOf(rows).shape[2];
     const int flat = node.EmitReshape(place, {1, at[0] * at[1] * at[2], 1});
-    const int value = node.EmitReshape(EmitGathered(node, rows, flat),
-                                       {at[0], at[1], at[2], channels});
+    const int value =
+        node.EmitReshape(EmitGathered(node, rows, flat), {at[0], at[1], at[2], channels});
     const int part =
         node.Emit(OpKind::kMul, {value, node.EmitReshape(weight, {at[0], at[1], at[2], 1})});
     sum = sum < 0 ? part : node.Emit(largest ? OpKind::kMax : OpKind::kAdd, {sum, part});
@@ -145,10 +145,10 @@ void ImportRoiAlign(OnnxNode& node) {
   Operator clip{OpKind::kClip, {}};
   clip.attributes.a_max = static_cast<double>(s[0] - 1);
   const int image = node.EmitReshape(node.Emit(clip, {which}), {regions.shape[0], 1, 1});
-  const int begins = node.Emit(OpKind::kMul, node.EmitCast(image, kInt32),
-                               static_cast<double>(s[2] * s[3]));
-  const int flat = node.EmitReshape(node.EmitTranspose(images, {0, 2, 3, 1}),
-                                    {1, s[0] * s[2] * s[3], s[1]});
+  const int begins =
+      node.Emit(OpKind::kMul, node.EmitCast(image, kInt32), static_cast<double>(s[2] * s[3]));
+  const int flat =
+      node.EmitReshape(node.EmitTranspose(images, {0, 2, 3, 1}), {1, s[0] * s[2] * s[3], s[1]});
   const int samples =
       Samples(node, node.EmitCast(flat, kFloat32), begins, s[3], y, x, mode == "max");
   Operator reduce{mode == "max" ? OpKind::kReduceMax : OpKind::kReduceMean, {}};

@@ -136,8 +136,7 @@ int EmitByMatrix(OnnxNode& node, int data, const std::vector<Tap>& taps, const S
   const int turned = node.EmitTranspose(data, axes);
   if (!node.ok()) return -1;
   Shape shape = node.TypeOf(turned).shape;
-  const int lines =
-      node.EmitReshape(turned, {node.TypeOf(turned).elements() / s.from, s.from});
+  const int lines = node.EmitReshape(turned, {node.TypeOf(turned).elements() / s.from, s.from});
   const int made = EmitDense(node, lines, node.EmitConstant(std::move(matrix)), true);
   shape.back() = s.to;
   return node.EmitTranspose(node.EmitReshape(made, std::move(shape)), std::move(axes));

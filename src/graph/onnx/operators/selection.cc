@@ -239,8 +239,7 @@ void ImportUnique(OnnxNode& node) {
   const Tensor* known = ExpectKnown(node);
   const bool sorted = node.Int("sorted", 1) != 0, whole = !node.HasAttribute("axis");
   if (known == nullptr) return;
-  const std::int64_t axis =
-      whole ? 0 : node.Axis(node.Int("axis", 0), std::ssize(known->shape()));
+  const std::int64_t axis = whole ? 0 : node.Axis(node.Int("axis", 0), std::ssize(known->shape()));
   if (!node.ok()) return;
   const Shape shape = whole ? Shape{known->elements()} : known->shape();
   const std::int64_t extent = shape[static_cast<std::size_t>(axis)];
@@ -285,9 +284,12 @@ void ImportUnique(OnnxNode& node) {
 }
 
 constexpr OnnxHandlerEntry kSelectionHandlers[] = {
-    {"CenterCropPad", &ImportCenterCropPad}, {"Compress", &ImportCompress},
-    {"EyeLike", &ImportEyeLike},             {"Hardmax", &ImportHardmax},
-    {"NonZero", &ImportNonZero},             {"ReverseSequence", &ImportReverseSequence},
+    {"CenterCropPad", &ImportCenterCropPad},
+    {"Compress", &ImportCompress},
+    {"EyeLike", &ImportEyeLike},
+    {"Hardmax", &ImportHardmax},
+    {"NonZero", &ImportNonZero},
+    {"ReverseSequence", &ImportReverseSequence},
     {"Unique", &ImportUnique},
 };
 

@@ -12,9 +12,9 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMostTaps = 1024;        // of Col2Im: an operator or two for each
-constexpr std::int64_t kLongestSignal = 2048;   // of a Fourier transform: the matrix has its square
-constexpr std::int64_t kLongestFrame = 4096;    // of a short-time one
+constexpr std::int64_t kMostTaps = 1024;       // of Col2Im: an operator or two for each
+constexpr std::int64_t kLongestSignal = 2048;  // of a Fourier transform: the matrix has its square
+constexpr std::int64_t kLongestFrame = 4096;   // of a short-time one
 
 // Sums of a window along dimension `axis`, which zeros surround.
 int WindowSums(OnnxNode& node, int id, std::size_t axis, const WindowPart& part, bool ceil_mode) {
@@ -72,8 +72,7 @@ int Root(OnnxNode& node, int id, double p) {
 
 // The exponent: a float in set 1.
 double Exponent(OnnxNode& node) {
-  const double p =
-      node.opset() < 2 ? node.Float("p", 2) : static_cast<double>(node.Int("p", 2));
+  const double p = node.opset() < 2 ? node.Float("p", 2) : static_cast<double>(node.Int("p", 2));
   if (!(p >= 1)) node.FailInvalid("attribute p is " + std::to_string(p) + ", expected at least 1");
   return p;
 }
@@ -89,8 +88,7 @@ void ImportLpPool(OnnxNode& node) {
     return node.FailInvalid("input 0 is " + type.ToString() + ", expected at least 3 dimensions");
   }
   const Shape extents(type.shape.begin() + 2, type.shape.end());
-  const auto window =
-      ReadWindow(node, extents, node.Ints("kernel_shape", {}, extents.size()));
+  const auto window = ReadWindow(node, extents, node.Ints("kernel_shape", {}, extents.size()));
   int sums = Power(node, data, p);
   for (std::size_t i = 0; i < window.size(); ++i) {
     sums = WindowSums(node, sums, i + 2, window[i], ceil_mode);
@@ -318,17 +316,16 @@ void ImportStft(OnnxNode& node) {
   if (!windowed && !node.HasInput(3)) {
     return node.FailInvalid("has neither a window (input 2) nor a frame_length (input 3)");
   }
-  const double given = node.HasInput(3) ? node.KnownScalar(3)
-                                        : static_cast<double>(window.elements());
+  const double given =
+      node.HasInput(3) ? node.KnownScalar(3) : static_cast<double>(window.elements());
   if (!node.ok()) return;
   const std::int64_t length = type.shape[1];
   const double longest = static_cast<double>(std::min(length, kLongestFrame));
   if (!(given >= 1 && given <= longest && step >= 1 && step <= static_cast<double>(kMaxPicked))) {
-    return node.FailUnsupported("frames of " + std::to_string(given) + " elements, one every " +
-                                std::to_string(step) + ", of a signal of " +
-                                std::to_string(length) + "; expected 1 to " +
-                                std::to_string(std::min(length, kLongestFrame)) +
-                                " elements, and a step from 1 on");
+    return node.FailUnsupported(
+        "frames of " + std::to_string(given) + " elements, one every " + std::to_string(step) +
+        ", of a signal of " + std::to_string(length) + "; expected 1 to " +
+        std::to_string(std::min(length, kLongestFrame)) + " elements, and a step from 1 on");
   }
   const auto size = static_cast<std::int64_t>(given), hop = static_cast<std::int64_t>(step);
   if (windowed && window.elements() != size) {
@@ -346,8 +343,7 @@ void ImportStft(OnnxNode& node) {
     for (std::int64_t i = 0; i < size; ++i) positions.push_back(frame * hop + i);
   }
   const std::int64_t batch = type.shape[0], bins = onesided ? size / 2 + 1 : size;
-  int rows = node.EmitReshape(EmitPick(node, signal, 1, positions),
-                              {batch * frames, size * parts});
+  int rows = node.EmitReshape(EmitPick(node, signal, 1, positions), {batch * frames, size * parts});
   Tensor matrix = FourierMatrix(size, parts, bins, false, -1, 1, size, type.dtype);
   const Tensor* known = windowed ? node.Known(2) : nullptr;
   if (known != nullptr) {
@@ -355,8 +351,8 @@ void ImportStft(OnnxNode& node) {
   } else if (windowed) {
     const int split = node.EmitReshape(rows, {batch * frames, size, parts});
     const int factors = node.EmitReshape(node.Input(2), {size, 1});
-    rows = node.EmitReshape(node.Emit(OpKind::kMul, {split, factors}),
-                            {batch * frames, size * parts});
+    rows =
+        node.EmitReshape(node.Emit(OpKind::kMul, {split, factors}), {batch * frames, size * parts});
   }
   const int product = EmitDense(node, rows, node.EmitConstant(std::move(matrix)), true);
   node.SetOutput(node.EmitReshape(product, {batch, frames, bins, 2}));
@@ -389,8 +385,8 @@ void ImportAffineGrid(OnnxNode& node) {
       const std::int64_t extent = size[static_cast<std::size_t>(dims + 1 - d)];
       const auto at = static_cast<double>(rest % extent), n = static_cast<double>(extent);
       rest /= extent;
-      const double position = corners ? (extent == 1 ? -1 : 2 * at / (n - 1) - 1)
-                                      : (2 * at + 1) / n - 1;
+      const double position =
+          corners ? (extent == 1 ? -1 : 2 * at / (n - 1) - 1) : (2 * at + 1) / n - 1;
       grid.Set(i * (dims + 1) + d, position);
     }
     grid.Set(i * (dims + 1) + dims, 1);
@@ -407,10 +403,14 @@ void ImportAffineGrid(OnnxNode& node) {
 }
 
 constexpr OnnxHandlerEntry kSignalHandlers[] = {
-    {"AffineGrid", &ImportAffineGrid},       {"BlackmanWindow", &ImportBlackmanWindow},
-    {"Col2Im", &ImportCol2Im},               {"DFT", &ImportDft},
-    {"GlobalLpPool", &ImportGlobalLpPool},   {"HammingWindow", &ImportHammingWindow},
-    {"HannWindow", &ImportHannWindow},       {"LpPool", &ImportLpPool},
+    {"AffineGrid", &ImportAffineGrid},
+    {"BlackmanWindow", &ImportBlackmanWindow},
+    {"Col2Im", &ImportCol2Im},
+    {"DFT", &ImportDft},
+    {"GlobalLpPool", &ImportGlobalLpPool},
+    {"HammingWindow", &ImportHammingWindow},
+    {"HannWindow", &ImportHannWindow},
+    {"LpPool", &ImportLpPool},
     {"STFT", &ImportStft},
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMostBoxSteps = 1024;                  // some operators for each
+constexpr std::int64_t kMostBoxSteps = 1024;                // some operators for each
 constexpr std::int64_t kMostPairs = std::int64_t{1} << 26;  // of boxes, of rows
 constexpr double kOut = -std::numeric_limits<double>::infinity();
 
@@ -65,8 +65,8 @@ int Overlaps(OnnxNode& node, int boxes, bool centres, double threshold) {
   const Ends y = EndsOf(node, boxes, 0, centres), x = EndsOf(node, boxes, 1, centres);
   const int area = node.Emit(OpKind::kMul, {node.Emit(OpKind::kSub, {y.high, y.low}),
                                             node.Emit(OpKind::kSub, {x.high, x.low})});
-  const int common = node.Emit(OpKind::kMul, {Common(node, y, shape[0], shape[1]),
-                                              Common(node, x, shape[0], shape[1])});
+  const int common = node.Emit(
+      OpKind::kMul, {Common(node, y, shape[0], shape[1]), Common(node, x, shape[0], shape[1])});
   const int other = node.EmitReshape(area, {shape[0], 1, shape[1]});
   const int sum = node.Emit(OpKind::kAdd, {area, other});
   const int together = node.Emit(OpKind::kSub, {sum, common});
@@ -74,8 +74,8 @@ int Overlaps(OnnxNode& node, int boxes, bool centres, double threshold) {
   const int none = node.EmitScalar(node.TypeOf(boxes).dtype, 0);
   const int share = node.Emit(OpKind::kDiv, {common, together});
   const int more = node.Emit(OpKind::kLess, {bound, share});
-  const int real = Both(node, node.Emit(OpKind::kLess, {none, area}),
-                        node.Emit(OpKind::kLess, {none, other}));
+  const int real =
+      Both(node, node.Emit(OpKind::kLess, {none, area}), node.Emit(OpKind::kLess, {none, other}));
   return Both(node, Both(node, real, node.Emit(OpKind::kLess, {none, common})), more);
 }
 
@@ -125,11 +125,11 @@ int InFront(OnnxNode& node, int rows, int boxes) {
   const int before = node.Emit(OpKind::kLess, {row, column});
   const int place = node.Emit(sum, {node.Emit(OpKind::kWhere, {before, valid, zero})});
   const int own = node.Emit(OpKind::kEqual, {node.EmitReshape(place, {1, count}), column});
-  const int found = node.Emit(OpKind::kWhere, {empty, none,
-                                               node.Emit(OpKind::kWhere, {own, row, none})});
+  const int found =
+      node.Emit(OpKind::kWhere, {empty, none, node.Emit(OpKind::kWhere, {own, row, none})});
   const int source = node.Emit(most, {found});
-  const int picked = node.Emit(Operator{OpKind::kGather, {}},
-                               {rows, node.Emit(OpKind::kMax, {source, zero})});
+  const int picked =
+      node.Emit(Operator{OpKind::kGather, {}}, {rows, node.Emit(OpKind::kMax, {source, zero})});
   const int missing = node.EmitReshape(node.Emit(OpKind::kLess, {source, zero}), {count, 1});
   return node.Emit(OpKind::kWhere, {missing, none, picked});
 }
@@ -151,8 +151,7 @@ void ImportNonMaxSuppression(OnnxNode& node) {
                             "; expected floats [B,N,4] and [B,C,N]");
   }
   if (!(wanted >= 1)) return node.FailUnsupported("no boxes are asked for: no elements result");
-  const auto steps =
-      static_cast<std::int64_t>(std::min(wanted, static_cast<double>(s[2])));
+  const auto steps = static_cast<std::int64_t>(std::min(wanted, static_cast<double>(s[2])));
   const double rows = static_cast<double>(s[0] * s[1]) * static_cast<double>(steps);
   const double pairs = static_cast<double>(s[0] * s[2]) * static_cast<double>(s[2]);
   if (steps > kMostBoxSteps || rows * rows > kMostPairs || pairs > kMostPairs) {
@@ -175,8 +174,8 @@ void ImportNonMaxSuppression(OnnxNode& node) {
   }
   Operator concat{OpKind::kConcat, {}};
   concat.attributes.axis = 1;
-  const int all = node.Emit(concat, {node.EmitConstant(std::move(names)),
-                                     node.EmitReshape(taken, {count, 1})});
+  const int all =
+      node.Emit(concat, {node.EmitConstant(std::move(names)), node.EmitReshape(taken, {count, 1})});
   node.SetOutput(node.EmitCast(InFront(node, all, taken), kInt64));
 }
 

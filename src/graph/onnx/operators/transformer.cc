@@ -191,9 +191,9 @@ void ImportTensorScatter(OnnxNode& node) {
   for (std::size_t i = at + 1; i < shape.size(); ++i) inner *= shape[i];
   broadcast.attributes.new_shape = {shape[0], middle, shape[at]};
   const int rows = node.Emit(broadcast, {node.EmitReshape(place, {shape[0], 1, shape[at]})});
-  const int gathered = EmitGathered(
-      node, node.EmitReshape(update, {shape[0] * middle, written[at], inner}),
-      node.EmitReshape(rows, {shape[0] * middle, shape[at], 1}));
+  const int gathered =
+      EmitGathered(node, node.EmitReshape(update, {shape[0] * middle, written[at], inner}),
+                   node.EmitReshape(rows, {shape[0] * middle, shape[at], 1}));
   node.Return(Operator{OpKind::kWhere, {}}, {own, node.EmitReshape(gathered, shape), data});
 }
 

@@ -64,8 +64,7 @@ int ImagesOf(OnnxNode& node, int data, const std::vector<WindowPart>& window, do
 
 }  // namespace
 
-int VolumeSums(OnnxNode& node, int data, int weight, double padding,
-               std::optional<DataType> sums) {
+int VolumeSums(OnnxNode& node, int data, int weight, double padding, std::optional<DataType> sums) {
   if (!node.ok()) return -1;
   const Shape v = node.TypeOf(data).shape, w = node.TypeOf(weight).shape;
   if (w.size() != 5) {
@@ -92,8 +91,8 @@ int VolumeSums(OnnxNode& node, int data, int weight, double padding,
     const std::int64_t end = begin + (outputs - 1) * depth.stride + 1;
     const int read = node.EmitReshape(Sliced(node, images, 1, begin, end, depth.stride),
                                       {v[0] * outputs, v[1], padded[3], padded[4]});
-    const int part = node.EmitReshape(Sliced(node, weight, 2, tap, tap + 1, 1),
-                                      {w[0], w[1], w[3], w[4]});
+    const int part =
+        node.EmitReshape(Sliced(node, weight, 2, tap, tap + 1, 1), {w[0], w[1], w[3], w[4]});
     const int product = node.Emit(op, {read, part});
     sum = sum < 0 ? product : node.Emit(OpKind::kAdd, {sum, product});
   }
@@ -126,8 +125,9 @@ int EmitVolumeConvTranspose(OnnxNode& node) {
   const auto outside = [](std::int64_t value) { return value < 0 || value > 65535; };
   if (groups < 1 || depth.stride < 1 || outside(depth.stride) || depth.dilation < 1 ||
       outside(depth.dilation) || outside(depth.before) || outside(depth.after)) {
-    node.FailInvalid("group, strides, dilations or pads out of range, expected groups, strides and "
-                     "dilations from 1 on and pads from 0 on, all at most 65535");
+    node.FailInvalid(
+        "group, strides, dilations or pads out of range, expected groups, strides and "
+        "dilations from 1 on and pads from 0 on, all at most 65535");
     return -1;
   }
   const std::int64_t outputs = depth.stride * (v[2] - 1) + (depth.kernel - 1) * depth.dilation + 1 +
@@ -147,8 +147,8 @@ int EmitVolumeConvTranspose(OnnxNode& node) {
     SetWindow(op.attributes, i, window[i + 1]);
     op.attributes.output_padding[i] = extra[i + 1];
   }
-  const int images = node.EmitReshape(node.EmitTranspose(data, {0, 2, 1, 3, 4}),
-                                      {v[0] * v[2], v[1], v[3], v[4]});
+  const int images =
+      node.EmitReshape(node.EmitTranspose(data, {0, 2, 1, 3, 4}), {v[0] * v[2], v[1], v[3], v[4]});
   const int taps = node.EmitReshape(weight, {w[0], w[1] * w[2], w[3], w[4]});
   const int products = node.Emit(op, {images, taps});
   if (!node.ok()) return -1;
@@ -191,8 +191,7 @@ int EmitVolumePool(OnnxNode& node, Operator op, int data) {
   const int columns =
       node.Emit(op, {node.EmitReshape(planes, {v[0], v[1], v[2], plane[2] * plane[3]})});
   if (!node.ok()) return -1;
-  return node.EmitReshape(columns,
-                          {v[0], v[1], node.TypeOf(columns).shape[2], plane[2], plane[3]});
+  return node.EmitReshape(columns, {v[0], v[1], node.TypeOf(columns).shape[2], plane[2], plane[3]});
 }
 
 }  // namespace tilewright

@@ -31,8 +31,8 @@ QuantizedInput ReadQuantized(OnnxNode& node, int index) {
   if (!node.ok()) return input;
   const DataType dtype = node.TypeOf(input.id).dtype;
   if (!dtype.is_integer() || dtype.bits > 16) {
-    node.FailInvalid("input " + std::to_string(index) + " is " +
-                     node.TypeOf(input.id).ToString() + ", expected numbers of 8 or 16 bits");
+    node.FailInvalid("input " + std::to_string(index) + " is " + node.TypeOf(input.id).ToString() +
+                     ", expected numbers of 8 or 16 bits");
     return input;
   }
   CheckZeroPointType(node, index, index + 2);
@@ -69,9 +69,9 @@ int Real(OnnxNode& node, const QuantizedInput& input) {
   return node.Emit(OpKind::kMul, ExactOffset(node, input), static_cast<double>(input.scale));
 }
 
-// A value in units of the result, moved to its zero point and then rounded. What is half way goes to
-// the even number of those that were moved, so of the zero point only whether it is odd comes before
-// the rounding: all of it would cancel digits and make halves of what is none.
+// A value in units of the result, moved to its zero point and then rounded. What is half way goes
+// to the even number of those that were moved, so of the zero point only whether it is odd comes
+// before the rounding: all of it would cancel digits and make halves of what is none.
 void ReturnMoved(OnnxNode& node, int value, const QuantizedRange& range) {
   const std::int64_t odd = range.zero_point % 2 != 0 ? 1 : 0;
   if (odd != 0) value = node.Emit(OpKind::kAdd, value, 1.0);
@@ -134,8 +134,7 @@ void ImportQLinearWhere(OnnxNode& node) {
   const QuantizedInput yes = ReadQuantized(node, 1), no = ReadQuantized(node, 4);
   const QuantizedRange range = ResultOf(node, 7, node.TypeOf(yes.id).dtype);
   if (!node.ok()) return;
-  const int chosen = node.Emit(OpKind::kWhere,
-                               {node.Input(0), Real(node, yes), Real(node, no)});
+  const int chosen = node.Emit(OpKind::kWhere, {node.Input(0), Real(node, yes), Real(node, no)});
   node.SetOutput(Quantized(node, chosen, range));
 }
 
@@ -160,8 +159,7 @@ void ImportQLinearSoftmax(OnnxNode& node) {
   const std::int64_t meant = node.Int("opset", node.opset());
   Operator op{OpKind::kSoftmax, {}};
   op.attributes.flatten = meant < 13;
-  op.attributes.axis =
-      node.Axis(node.Int("axis", meant < 13 ? 1 : -1), node.Rank(node.Input(0)));
+  op.attributes.axis = node.Axis(node.Int("axis", meant < 13 ? 1 : -1), node.Rank(node.Input(0)));
   ReturnFunction(node, op);
 }
 
@@ -200,8 +198,8 @@ void ImportQLinearGlobalAveragePool(OnnxNode& node) {
     count *= shape[static_cast<std::size_t>(i)];
   }
   if (sum.attributes.axes.empty() || count > kMost * 256) {
-    return node.FailUnsupported("averages over " + std::to_string(count) +
-                                " elements of " + node.TypeOf(input.id).ToString() +
+    return node.FailUnsupported("averages over " + std::to_string(count) + " elements of " +
+                                node.TypeOf(input.id).ToString() +
                                 ", expected images of up to 2^23");
   }
   int total = node.Emit(sum, {node.EmitCast(input.id, kInt32)});
@@ -258,8 +256,7 @@ void ImportQGemm(OnnxNode& node) {
   if (!node.HasInput(7)) {
     node.InputWithoutEffect(8);
     const int real = node.EmitCast(sum, kFloat32);
-    return node.SetOutput(
-        node.Emit(OpKind::kMul, {real, node.EmitConstant(std::move(factors))}));
+    return node.SetOutput(node.Emit(OpKind::kMul, {real, node.EmitConstant(std::move(factors))}));
   }
   const QuantizedRange range = ResultOf(node, 7, node.TypeOf(data).dtype);
   for (float& factor : factors.As<float>()) factor /= static_cast<float>(range.scale);

@@ -44,7 +44,9 @@ void ImportConvInteger(OnnxNode& node) {
 }
 
 // a, b, a_zero (one, or one per row), b_zero (one, or one per column); int32.
-void ImportMatMulInteger(OnnxNode& node) { node.SetOutput(IntegerMatmulOfInputs(node, 0, 2, 1, 3)); }
+void ImportMatMulInteger(OnnxNode& node) {
+  node.SetOutput(IntegerMatmulOfInputs(node, 0, 2, 1, 3));
+}
 
 // x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias
 void ImportQLinearConv(OnnxNode& node) {

@@ -54,9 +54,7 @@ void ReturnSkipNormalization(OnnxNode& node, bool rms) {
 }
 
 void ImportSkipLayerNormalization(OnnxNode& node) { ReturnSkipNormalization(node, false); }
-void ImportSkipSimplifiedLayerNormalization(OnnxNode& node) {
-  ReturnSkipNormalization(node, true);
-}
+void ImportSkipSimplifiedLayerNormalization(OnnxNode& node) { ReturnSkipNormalization(node, true); }
 
 // Rows of table `table` for the numbers [batch, places] of input `numbers`.
 int Rows(OnnxNode& node, int table, int numbers) {

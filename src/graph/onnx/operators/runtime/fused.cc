@@ -51,8 +51,7 @@ void ImportFusedGemm(OnnxNode& node) {
   const std::string name = node.String("activation", "");
   auto activation = ActivationNamed(name);
   if (!activation) return node.FailUnsupported("activation '" + name + "' is not supported");
-  constexpr std::string_view kNames[] = {"activation_alpha", "activation_beta",
-                                         "activation_gamma"};
+  constexpr std::string_view kNames[] = {"activation_alpha", "activation_beta", "activation_gamma"};
   for (std::size_t i = 0; i < std::size(kNames); ++i) {
     activation->values[i] = node.Float(kNames[i], activation->values[i]);
   }
@@ -100,9 +99,7 @@ int Biased(OnnxNode& node) {
 
 void ImportBiasGelu(OnnxNode& node) { node.SetOutput(EmitGelu(node, Biased(node), false)); }
 void ImportFastGelu(OnnxNode& node) { node.SetOutput(EmitGelu(node, Biased(node), true)); }
-void ImportRuntimeGelu(OnnxNode& node) {
-  node.SetOutput(EmitGelu(node, node.Input(0), false));
-}
+void ImportRuntimeGelu(OnnxNode& node) { node.SetOutput(EmitGelu(node, node.Input(0), false)); }
 
 // x * sigmoid(alpha * x)
 void ImportQuickGelu(OnnxNode& node) {

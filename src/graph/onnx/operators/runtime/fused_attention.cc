@@ -97,9 +97,8 @@ int CausalTerm(OnnxNode& node, const Shape& scores, DataType dtype) {
   const int rows = EmitPositions(node, kInt32, queries, 1);
   const int last = node.Emit(OpKind::kAdd, rows, static_cast<double>(past + 1));
   const double least = dtype == kFloat16 ? -65504.0 : std::numeric_limits<float>::lowest();
-  return node.Emit(OpKind::kWhere,
-                   {node.Emit(OpKind::kLess, {places, last}), node.EmitScalar(dtype, 0),
-                    node.EmitScalar(dtype, least)});
+  return node.Emit(OpKind::kWhere, {node.Emit(OpKind::kLess, {places, last}),
+                                    node.EmitScalar(dtype, 0), node.EmitScalar(dtype, least)});
 }
 
 // Scores, their softmax, and its products with the values: output 0.
@@ -149,8 +148,7 @@ void ImportRuntimeAttention(OnnxNode& node) {
   node.WithoutEffect({"rotary_embedding_dim"});
   if (!node.ok()) return;
   const std::int64_t columns = node.TypeOf(weight).shape[1];
-  const Shape sizes =
-      node.Ints("qkv_hidden_sizes", {columns / 3, columns / 3, columns / 3}, 3);
+  const Shape sizes = node.Ints("qkv_hidden_sizes", {columns / 3, columns / 3, columns / 3}, 3);
   if (!node.ok()) return;
   if (sizes[0] < 1 || sizes[2] < 1 || sizes[1] != sizes[0] || 2 * sizes[0] + sizes[2] != columns) {
     return node.FailInvalid("weights of " + std::to_string(columns) +
