@@ -57,21 +57,18 @@ constexpr Case kCases[] = {
 /// A workload's key, or the text of an expression.
 Result<Workload> WorkloadOf(const char* text) {
   if (std::strchr(text, '=') == nullptr) return Workload::Parse(text);
-  auto expression = ParseExpression(text);
-  TW_RETURN_IF_ERROR(expression);
-  return Workload::FromExpression(*expression);
+  TW_ASSIGN_OR_RETURN(auto expression, ParseExpression(text));
+  return Workload::FromExpression(expression);
 }
 
 Result<const TemplateEntry*> EntryOf(const Case& one, const Workload& workload,
                                      const Target& target, TemplateRegistry& templates) {
   if (one.template_key == nullptr) return templates.For(workload, target).front();
   if (one.template_key != kLargeText) return templates.Find(one.template_key);
-  const auto bytes = ReadFile(kLargeText);
-  TW_RETURN_IF_ERROR(bytes);
-  auto text = ParseScheduleText(*bytes, kLargeText);
-  TW_RETURN_IF_ERROR(text);
-  const std::string key = text->key;
-  TW_RETURN_IF_ERROR(AddScheduleText(templates, *std::move(text)));
+  TW_ASSIGN_OR_RETURN(const auto bytes, ReadFile(kLargeText));
+  TW_ASSIGN_OR_RETURN(auto text, ParseScheduleText(bytes, kLargeText));
+  const std::string key = text.key;
+  TW_RETURN_IF_ERROR(AddScheduleText(templates, std::move(text)));
   return templates.Find(key);
 }
 

@@ -51,15 +51,12 @@ struct Drawn {
 Result<Drawn> DrawExpression(std::uint64_t seed) {
   Drawn drawn;
   drawn.text = seed % 4 == 3 ? RandomProductText(seed) : RandomExpressionText(seed);
-  auto expression = ParseExpression(drawn.text);
-  TW_RETURN_IF_ERROR(expression);
-  drawn.workload = Workload::FromExpression(*expression);
+  TW_ASSIGN_OR_RETURN(auto expression, ParseExpression(drawn.text));
+  drawn.workload = Workload::FromExpression(expression);
   drawn.data = MakeAnchorData(drawn.workload, {}, seed);
   std::vector<const Tensor*> inputs = {&drawn.data.data};
   for (const Tensor& operand : drawn.data.operands) inputs.push_back(&operand);
-  auto expected = EvaluateExpression(drawn.workload.expression, inputs);
-  TW_RETURN_IF_ERROR(expected);
-  drawn.expected = *std::move(expected);
+  TW_ASSIGN_OR_RETURN(drawn.expected, EvaluateExpression(drawn.workload.expression, inputs));
   return drawn;
 }
 

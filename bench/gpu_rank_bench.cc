@@ -41,12 +41,11 @@ struct Row {
 Result<Row> Read(const std::string& text, std::uint64_t folds) {
   records::LogLine line;
   TW_RETURN_IF_ERROR(records::ParseLogLine(text, line));
-  auto input = records::ParseAutotvmInput(line);
-  TW_RETURN_IF_ERROR(input);
-  const TemplateEntry* entry = BuiltInTemplates().Find(input->task.name);
-  if (entry == nullptr || !input->task.workload) return Unsupported("no such template");
-  const Workload& workload = *input->task.workload;
-  const Target& target = input->target.target;
+  TW_ASSIGN_OR_RETURN(auto input, records::ParseAutotvmInput(line));
+  const TemplateEntry* entry = BuiltInTemplates().Find(input.task.name);
+  if (entry == nullptr || !input.task.workload) return Unsupported("no such template");
+  const Workload& workload = *input.task.workload;
+  const Target& target = input.target.target;
   if (auto why = entry->refuses(workload, target); !why.empty()) return Unsupported(why);
   const double seconds = line.cost();
   if (line.error != 0 || seconds <= 0) return Unsupported("the record is a failure");
@@ -54,23 +53,20 @@ Result<Row> Read(const std::string& text, std::uint64_t folds) {
   for (const records::LogEntity& entity : line.entities) {
     config.values.emplace_back(std::string(entity.name), records::KnobValueOf(line, entity));
   }
-  auto kernel = entry->apply(workload, {}, target, config);
-  TW_RETURN_IF_ERROR(kernel);
-  auto summary = Summarize(kernel->schedule);
-  TW_RETURN_IF_ERROR(summary);
-  auto capability = ComputeCapabilityOf(target);
-  TW_RETURN_IF_ERROR(capability);
+  TW_ASSIGN_OR_RETURN(auto kernel, entry->apply(workload, {}, target, config));
+  TW_ASSIGN_OR_RETURN(auto summary, Summarize(kernel.schedule));
+  TW_ASSIGN_OR_RETURN(auto capability, ComputeCapabilityOf(target));
   Row row;
-  row.task = input->task.name;
-  row.device = input->target.model();
+  row.task = input.task.name;
+  row.device = input.target.model();
   row.fold = Fnv1a64(workload.Key()) % folds;
   row.ops = 2 * static_cast<double>(workload.macs());
   row.rate = row.ops / seconds;
   const auto width = static_cast<std::size_t>(cost_model::FeatureCount());
   row.features.resize(width);
-  cost_model::ExtractGpuFeatures(*summary, LimitsOf(*capability), config, row.features);
+  cost_model::ExtractGpuFeatures(summary, LimitsOf(capability), config, row.features);
   row.cpu_features.resize(width);
-  cost_model::ExtractFeatures(*summary, config, row.cpu_features);
+  cost_model::ExtractFeatures(summary, config, row.cpu_features);
   return row;
 }
 
@@ -148,15 +144,13 @@ Result<std::vector<float>> Score(const std::vector<Row>& rows, std::uint64_t fol
 
 Status RunFold(const std::vector<Row>& rows, std::uint64_t fold,
                std::map<std::string, Tally>* tallies) {
-  auto scores = Score(rows, fold, &Row::features);
-  TW_RETURN_IF_ERROR(scores);
-  auto cpu_scores = Score(rows, fold, &Row::cpu_features);
-  TW_RETURN_IF_ERROR(cpu_scores);
+  TW_ASSIGN_OR_RETURN(auto scores, Score(rows, fold, &Row::features));
+  TW_ASSIGN_OR_RETURN(auto cpu_scores, Score(rows, fold, &Row::cpu_features));
   std::vector<const Row*> tested;
   for (const Row& row : rows) {
     if (row.fold == fold) tested.push_back(&row);
   }
-  Judge(tested, *scores, *cpu_scores, tallies);
+  Judge(tested, scores, cpu_scores, tallies);
   return {};
 }
 

@@ -36,15 +36,15 @@ class References {
  public:
   /// Runs the kernel and compares. Errors: those of each step; kInternal for a wrong result.
   Status Check(const Workload& workload, const Target& target, const Kernel& kernel) {
-    const auto program = Lower(kernel.schedule, "kernel", LowerLimitsFor(target));
-    TW_RETURN_IF_ERROR(program);
+    TW_ASSIGN_OR_RETURN(const auto program,
+                        Lower(kernel.schedule, "kernel", LowerLimitsFor(target)));
     TW_RETURN_IF_ERROR(Prepare(workload));
-    auto result = RunProgram(workload, {}, target, *program, kernel.form, *data_);
-    TW_RETURN_IF_ERROR(result);
-    const Comparison comparison = Compare(*result, *expected_, ToleranceOf(*program));
+    TW_ASSIGN_OR_RETURN(auto result,
+                        RunProgram(workload, {}, target, program, kernel.form, *data_));
+    const Comparison comparison = Compare(result, *expected_, ToleranceOf(program));
     if (comparison.ok) return {};
     return Internal("WRONG: element " + std::to_string(comparison.first_bad) + " is " +
-                    std::to_string(result->At(comparison.first_bad)) + ", expected " +
+                    std::to_string(result.At(comparison.first_bad)) + ", expected " +
                     std::to_string(expected_->At(comparison.first_bad)));
   }
 
@@ -52,9 +52,9 @@ class References {
   Status Prepare(const Workload& workload) {
     if (workload.Key() == key_) return {};
     data_ = std::make_unique<AnchorData>(MakeAnchorData(workload, {}, kSeed));
-    auto expected = EvaluateAnchor(workload, {}, data_->data, data_->weight, {});
-    TW_RETURN_IF_ERROR(expected);
-    expected_ = std::make_unique<Tensor>(*std::move(expected));
+    TW_ASSIGN_OR_RETURN(auto expected,
+                        EvaluateAnchor(workload, {}, data_->data, data_->weight, {}));
+    expected_ = std::make_unique<Tensor>(std::move(expected));
     key_ = workload.Key();
     return {};
   }
@@ -64,19 +64,15 @@ class References {
 };
 
 Status CheckWinner(const nlohmann::json& winner, References& references) {
-  const auto workload = Workload::Parse(winner.at("task").get<std::string>());
-  TW_RETURN_IF_ERROR(workload);
-  const auto target = Target::Parse(winner.at("target").get<std::string>());
-  TW_RETURN_IF_ERROR(target);
+  TW_ASSIGN_OR_RETURN(const auto workload, Workload::Parse(winner.at("task").get<std::string>()));
+  TW_ASSIGN_OR_RETURN(const auto target, Target::Parse(winner.at("target").get<std::string>()));
   const auto key = winner.at("template").get<std::string>();
   if (LibraryOfTemplate(key) != nullptr) return Unsupported(key + " calls a library");
   const TemplateEntry* entry = BuiltInTemplates().Find(key);
   if (entry == nullptr) return NotFound("no template " + key);
-  const auto config = Config::Parse(winner.at("config").dump());
-  TW_RETURN_IF_ERROR(config);
-  const auto kernel = ApplyTemplate(*entry, *workload, {}, *target, *config);
-  TW_RETURN_IF_ERROR(kernel);
-  return references.Check(*workload, *target, *kernel);
+  TW_ASSIGN_OR_RETURN(const auto config, Config::Parse(winner.at("config").dump()));
+  TW_ASSIGN_OR_RETURN(const auto kernel, ApplyTemplate(*entry, workload, {}, target, config));
+  return references.Check(workload, target, kernel);
 }
 
 /// A record of a log, timed on the device.
@@ -99,9 +95,8 @@ Status TimeRecord(const records::LogLine& line, const records::AutotvmInput& inp
   for (const records::LogEntity& entity : line.entities) {
     config.values.emplace_back(std::string(entity.name), records::KnobValueOf(line, entity));
   }
-  const auto kernel = entry->apply(workload, {}, target, config);
-  TW_RETURN_IF_ERROR(kernel);
-  TW_RETURN_IF_ERROR(references.Check(workload, target, *kernel));
+  TW_ASSIGN_OR_RETURN(const auto kernel, entry->apply(workload, {}, target, config));
+  TW_RETURN_IF_ERROR(references.Check(workload, target, kernel));
   timed.measured = device.last_seconds();
   return {};
 }
@@ -112,9 +107,8 @@ Result<std::set<std::string>> KeysOf(const std::string& paths) {
   std::set<std::string> keys;
   if (paths.empty()) return keys;
   for (const std::string& path : Split(paths, ',')) {
-    const auto text = ReadFile(path);
-    TW_RETURN_IF_ERROR(text);
-    const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+    TW_ASSIGN_OR_RETURN(const auto text, ReadFile(path));
+    const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
     if (!json.is_object() || !json.contains("tasks")) return InvalidArgument(path + ": no tasks");
     for (const auto& task : json["tasks"]) keys.insert(task.value("key", ""));
   }

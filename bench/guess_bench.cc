@@ -31,17 +31,15 @@ struct Task {
   std::vector<Told> trials;
 
   static Result<std::unique_ptr<Task>> Load(const std::string& file) {
-    auto landscape = Landscape::Load(file);
-    TW_RETURN_IF_ERROR(landscape);
-    auto space = landscape->Space(BuiltInTemplates());
-    TW_RETURN_IF_ERROR(space);
+    TW_ASSIGN_OR_RETURN(auto landscape, Landscape::Load(file));
+    TW_ASSIGN_OR_RETURN(auto space, landscape.Space(BuiltInTemplates()));
     std::vector<Told> trials;
-    for (const Landscape::Row& row : landscape->rows) {
+    for (const Landscape::Row& row : landscape.rows) {
       trials.push_back({row.point, row.outcome, row.value});
     }
     std::string name = file.substr(file.rfind('/') + 1);
-    return std::make_unique<Task>(Task{name.substr(0, name.rfind('.')), *std::move(landscape),
-                                       *std::move(space), std::move(trials)});
+    return std::make_unique<Task>(Task{name.substr(0, name.rfind('.')), std::move(landscape),
+                                       std::move(space), std::move(trials)});
   }
   std::string family() const { return FamilyOf(landscape.task); }
   /// Relative to the fastest config; 0 for one that does not run.
@@ -72,9 +70,8 @@ Result<std::optional<Point>> Guess(const Tasks& tasks, const Task& held_out) {
   cost_model::XgboostModel model;
   TW_RETURN_IF_ERROR(model.Train(data));
   const LandscapeInspector inspector(held_out.landscape, held_out.space);
-  auto point = GuessPoint(held_out.space, inspector, model);
-  TW_RETURN_IF_ERROR(point);
-  return std::optional(*point);
+  TW_ASSIGN_OR_RETURN(auto point, GuessPoint(held_out.space, inspector, model));
+  return std::optional(point);
 }
 
 /// A config that does not run at all counts as a hundredth of the fastest one's speed.
@@ -83,20 +80,18 @@ double LogOf(double speed) { return std::log(std::max(0.01, speed)); }
 Status Run(const std::vector<std::string>& files) {
   Tasks tasks;
   for (const std::string& file : files) {
-    auto task = Task::Load(file);
-    TW_RETURN_IF_ERROR(task);
-    tasks.push_back(*std::move(task));
+    TW_ASSIGN_OR_RETURN(auto task, Task::Load(file));
+    tasks.push_back(std::move(task));
   }
   std::printf("%-24s %8s %8s %8s\n", "held out", "model", "default", "median");
   double model = 0, standard = 0, median = 0, worst = 1;
   for (const auto& task : tasks) {
-    auto guess = Guess(tasks, *task);
-    TW_RETURN_IF_ERROR(guess);
+    TW_ASSIGN_OR_RETURN(auto guess, Guess(tasks, *task));
     const std::vector<Point> defaults = DefaultPoints(task->space);
     const double plain = defaults.empty() ? 0 : task->SpeedOf(defaults.front());
-    const double guessed = guess->has_value() ? task->SpeedOf(**guess) : plain;
+    const double guessed = guess.has_value() ? task->SpeedOf(*guess) : plain;
     std::printf("%-24s %7.3f%c %8.3f %8.3f\n", task->name.c_str(), guessed,
-                guess->has_value() ? ' ' : '*', plain, task->MedianSpeed());
+                guess.has_value() ? ' ' : '*', plain, task->MedianSpeed());
     std::fflush(stdout);
     model += LogOf(guessed);
     standard += LogOf(plain);

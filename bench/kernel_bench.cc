@@ -133,9 +133,8 @@ class KernelBench {
     const std::vector<Peer> peers = MakePeers(workload, mode_.mode);
     if (peers.empty()) return std::optional<Comparison>();
     Comparison result;
-    auto ours = MakeOurs(workload, result);
-    TW_RETURN_IF_ERROR(ours);
-    std::vector<std::function<void()>> functions = {[&] { (*ours)->Run(); }};
+    TW_ASSIGN_OR_RETURN(auto ours, MakeOurs(workload, result));
+    std::vector<std::function<void()>> functions = {[&] { ours->Run(); }};
     for (const Peer& peer : peers) functions.emplace_back([&] { peer.runnable->Run(); });
     const std::int64_t weight_bytes = workload.weight.bytes();
     const bool far = weight_bytes >= kFarBytes;
@@ -158,23 +157,20 @@ class KernelBench {
 
  private:
   Result<std::unique_ptr<OurKernel>> MakeOurs(const Workload& workload, Comparison& result) {
-    auto epilogue = EpilogueOf(workload, IsInt8(mode_.mode));
-    TW_RETURN_IF_ERROR(epilogue);
+    TW_ASSIGN_OR_RETURN(auto epilogue, EpilogueOf(workload, IsInt8(mode_.mode)));
     records::Question question;
     question.templates = &BuiltInTemplates();
     question.workload = &workload;
     question.target = &target_;
     question.accept = records::DownTo(accept_);
-    auto answer = catalog_.Query(question);
-    TW_RETURN_IF_ERROR(answer);
-    const Candidate* candidate = answer->candidate();
+    TW_ASSIGN_OR_RETURN(auto answer, catalog_.Query(question));
+    const Candidate* candidate = answer.candidate();
     if (candidate == nullptr) return Unsupported("no template");
     result.template_key = candidate->template_key;
-    result.level = records::AnswerLevelName(answer->level);
+    result.level = records::AnswerLevelName(answer.level);
     const TemplateEntry& entry = *BuiltInTemplates().Find(candidate->template_key);
-    result.product_share = ProductShareOf(entry, workload, *epilogue, target_, candidate->config);
-    return OurKernel::Make(entry, workload, *epilogue, target_, candidate->config,
-                           pool_.parallel());
+    result.product_share = ProductShareOf(entry, workload, epilogue, target_, candidate->config);
+    return OurKernel::Make(entry, workload, epilogue, target_, candidate->config, pool_.parallel());
   }
 
   const Options& options_;
@@ -239,19 +235,14 @@ Status Run(const Options& options) {
   if (mode == Modes().end())
     return InvalidArgument("--mode: fp32, int8, avx2, int8avx2 or int8avx2w64");
   LimitPeers(mode->second.mode, options.threads);
-  auto target = cli::ParseTarget(mode->second.target, options.threads);
-  TW_RETURN_IF_ERROR(target);
-  auto layers = LayersOf(options.layers, *target, mode->second);
-  TW_RETURN_IF_ERROR(layers);
-  auto pool = ThreadPool::Create(options.threads);
-  TW_RETURN_IF_ERROR(pool);
-  auto accept = options.records.Accept();
-  TW_RETURN_IF_ERROR(accept);
-  auto catalog = options.records.Open(BuiltInTemplates(), *target);
-  TW_RETURN_IF_ERROR(catalog);
-  KernelBench bench(options, mode->second, *target, *std::move(pool), *std::move(catalog), *accept);
+  TW_ASSIGN_OR_RETURN(auto target, cli::ParseTarget(mode->second.target, options.threads));
+  TW_ASSIGN_OR_RETURN(auto layers, LayersOf(options.layers, target, mode->second));
+  TW_ASSIGN_OR_RETURN(auto pool, ThreadPool::Create(options.threads));
+  TW_ASSIGN_OR_RETURN(auto accept, options.records.Accept());
+  TW_ASSIGN_OR_RETURN(auto catalog, options.records.Open(BuiltInTemplates(), target));
+  KernelBench bench(options, mode->second, target, std::move(pool), std::move(catalog), accept);
   Sums sums;
-  for (const search::TuneTask& layer : *layers) {
+  for (const search::TuneTask& layer : layers) {
     auto compared = bench.Compare(layer.task.workload);
     if (!compared.ok()) return compared.status().WithContext(layer.task.workload.Key());
     if (!compared->has_value()) {

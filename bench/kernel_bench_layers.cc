@@ -14,10 +14,9 @@ namespace {
 /// A built-in model as a file in `folder`; everything else as it is.
 Result<std::string> FileOf(const std::string& task, const TemporaryFolder& folder) {
   if (std::ranges::count(ModelNames(), task) == 0) return task;
-  auto bytes = MakeModelOnnx(task);
-  TW_RETURN_IF_ERROR(bytes);
+  TW_ASSIGN_OR_RETURN(auto bytes, MakeModelOnnx(task));
   const std::string path = folder.path() + "/" + task + ".onnx";
-  TW_RETURN_IF_ERROR(WriteFile(path, *bytes));
+  TW_RETURN_IF_ERROR(WriteFile(path, bytes));
   return path;
 }
 
@@ -32,17 +31,13 @@ void LayerArguments::Declare(CLI::App& app) {
 Result<std::vector<search::TuneTask>> ReadLayers(const LayerArguments& arguments,
                                                  const Target& target,
                                                  const std::function<void(Workload&)>& change) {
-  auto folder = TemporaryFolder::Create("tilewright-bench");
-  TW_RETURN_IF_ERROR(folder);
+  TW_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::Create("tilewright-bench"));
   std::vector<search::TuneTask> layers;
   for (const std::string& text : arguments.tasks) {
-    auto file = FileOf(text, *folder);
-    TW_RETURN_IF_ERROR(file);
-    auto source = arguments.model.Source(*file);
-    TW_RETURN_IF_ERROR(source);
-    auto tasks = cli::ParseTasks(*source, target);
-    TW_RETURN_IF_ERROR(tasks);
-    for (search::TuneTask& layer : *tasks) {
+    TW_ASSIGN_OR_RETURN(auto file, FileOf(text, folder));
+    TW_ASSIGN_OR_RETURN(auto source, arguments.model.Source(file));
+    TW_ASSIGN_OR_RETURN(auto tasks, cli::ParseTasks(source, target));
+    for (search::TuneTask& layer : tasks) {
       change(layer.task.workload);
       if (layer.task.workload.Key().find(arguments.only) == std::string::npos) continue;
       layers.push_back(std::move(layer));

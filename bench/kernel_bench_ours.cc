@@ -97,20 +97,15 @@ Result<std::unique_ptr<OurKernel>> OurKernel::Make(const TemplateEntry& entry,
                                                    const Epilogue& epilogue, const Target& target,
                                                    const Config& config,
                                                    const TwParallel* threads) {
-  auto kernel = entry.apply(workload, epilogue, target, config);
-  TW_RETURN_IF_ERROR(kernel);
-  auto program = Lower(kernel->schedule, "kernel");
-  TW_RETURN_IF_ERROR(program);
-  auto object = Generate({*program}, target, Emit::kObject);
-  TW_RETURN_IF_ERROR(object);
-  auto folder = TemporaryFolder::Create("tilewright-bench");
-  TW_RETURN_IF_ERROR(folder);
-  const std::string path = folder->path() + "/kernel.so";
-  TW_RETURN_IF_ERROR(LinkKernel(*program, *object, target, path));
-  auto loaded = LoadKernel(path, "kernel");
-  TW_RETURN_IF_ERROR(loaded);
-  std::unique_ptr<OurKernel> made(new OurKernel(*std::move(loaded), threads));
-  for (const Buffer& parameter : program->parameters) {
+  TW_ASSIGN_OR_RETURN(auto kernel, entry.apply(workload, epilogue, target, config));
+  TW_ASSIGN_OR_RETURN(auto program, Lower(kernel.schedule, "kernel"));
+  TW_ASSIGN_OR_RETURN(auto object, Generate({program}, target, Emit::kObject));
+  TW_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::Create("tilewright-bench"));
+  const std::string path = folder.path() + "/kernel.so";
+  TW_RETURN_IF_ERROR(LinkKernel(program, object, target, path));
+  TW_ASSIGN_OR_RETURN(auto loaded, LoadKernel(path, "kernel"));
+  std::unique_ptr<OurKernel> made(new OurKernel(std::move(loaded), threads));
+  for (const Buffer& parameter : program.parameters) {
     made->tensors_.emplace_back(TensorType{parameter->shape, parameter->dtype});
     Fill(made->tensors_.back());
     made->pointers_.push_back(made->tensors_.back().data());
@@ -125,12 +120,10 @@ Result<Choice> QuickSearch(const Workload& workload, const Epilogue& epilogue, c
   const auto entries = BuiltInTemplates().For(workload, target);
   if (entries.empty()) return NotFound(workload.Key() + ": no template");
   const TemplateEntry& entry = *entries.front();
-  auto space = entry.define_space(workload, target);
-  TW_RETURN_IF_ERROR(space);
-  auto start = entry.default_config(workload, target);
-  TW_RETURN_IF_ERROR(start);
-  Climber climber(entry, workload, epilogue, target, *std::move(space));
-  climber.Try(start->index);
+  TW_ASSIGN_OR_RETURN(auto space, entry.define_space(workload, target));
+  TW_ASSIGN_OR_RETURN(auto start, entry.default_config(workload, target));
+  Climber climber(entry, workload, epilogue, target, std::move(space));
+  climber.Try(start.index);
   Random random(seed);
   for (int i = 0; i < 4 * builds && climber.builds() < builds / 2; ++i) {
     climber.Try(static_cast<std::int64_t>(

@@ -125,20 +125,14 @@ Status Record(const RecordedTask& one, const std::string& path, const std::strin
               std::int64_t configs, measure::Measurer& measurer) {
   search::Landscape landscape;
   if (FileExists(path)) {
-    Result<search::Landscape> loaded = search::Landscape::Load(path);
-    TW_RETURN_IF_ERROR(loaded);
-    landscape = std::move(*loaded);
+    TW_ASSIGN_OR_RETURN(landscape, search::Landscape::Load(path));
   } else {
-    const Result<Workload> workload = Workload::Parse(one.workload);
-    TW_RETURN_IF_ERROR(workload);
-    const Result<Epilogue> epilogue = Epilogue::Parse(one.epilogue);
-    TW_RETURN_IF_ERROR(epilogue);
-    const Result<Target> target = Target::Parse(target_text);
-    TW_RETURN_IF_ERROR(target);
-    const Result<search::SearchSpace> space =
-        search::MakeSearchSpace(BuiltInTemplates(), {*workload, *target}, *epilogue);
-    TW_RETURN_IF_ERROR(space);
-    landscape = search::PlanLandscape(*space, configs);
+    TW_ASSIGN_OR_RETURN(const Workload workload, Workload::Parse(one.workload));
+    TW_ASSIGN_OR_RETURN(const Epilogue epilogue, Epilogue::Parse(one.epilogue));
+    TW_ASSIGN_OR_RETURN(const Target target, Target::Parse(target_text));
+    TW_ASSIGN_OR_RETURN(const search::SearchSpace space,
+                        search::MakeSearchSpace(BuiltInTemplates(), {workload, target}, epilogue));
+    landscape = search::PlanLandscape(space, configs);
   }
   const auto progress = [&](std::size_t rows, std::size_t legal) {
     if (rows % 50 == 0 || rows == legal) {
@@ -163,18 +157,15 @@ measure::ProcessMeasurerSettings Settings() {
 Status RecordVta(const std::string& folder) {
   for (const std::string metric : {"cycles", "dram_bytes"}) {
     const std::string target_text = std::string(kVtaTarget) + " -metric=" + metric;
-    const Result<Target> target = Target::Parse(target_text);
-    TW_RETURN_IF_ERROR(target);
-    Result<DeviceFingerprint> device = DeviceFor(*target);
-    TW_RETURN_IF_ERROR(device);
+    TW_ASSIGN_OR_RETURN(const Target target, Target::Parse(target_text));
+    TW_ASSIGN_OR_RETURN(DeviceFingerprint device, DeviceFor(target));
     measure::ProcessMeasurerSettings settings = Settings();
-    settings.device = std::move(*device);
+    settings.device = std::move(device);
     settings.runner.calibrate = false;
-    const auto measurer = measure::ProcessMeasurer::Create(std::move(settings));
-    TW_RETURN_IF_ERROR(measurer);
+    TW_ASSIGN_OR_RETURN(const auto measurer, measure::ProcessMeasurer::Create(std::move(settings)));
     for (const RecordedTask& one : kVtaTasks) {
       const std::string path = folder + "/" + one.name + "_" + metric + ".csv";
-      TW_RETURN_IF_ERROR(Record(one, path, target_text, kEverything, **measurer));
+      TW_RETURN_IF_ERROR(Record(one, path, target_text, kEverything, *measurer));
     }
   }
   return {};

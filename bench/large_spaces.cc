@@ -56,11 +56,9 @@ struct Searched {
 
 Result<TemplateRegistry> Templates() {
   TemplateRegistry templates;
-  const auto bytes = ReadFile(kText);
-  TW_RETURN_IF_ERROR(bytes);
-  auto text = ParseScheduleText(*bytes, kText);
-  TW_RETURN_IF_ERROR(text);
-  TW_RETURN_IF_ERROR(AddScheduleText(templates, *std::move(text)));
+  TW_ASSIGN_OR_RETURN(const auto bytes, ReadFile(kText));
+  TW_ASSIGN_OR_RETURN(auto text, ParseScheduleText(bytes, kText));
+  TW_RETURN_IF_ERROR(AddScheduleText(templates, std::move(text)));
   return templates;
 }
 
@@ -122,12 +120,11 @@ class LiveTask {
       TW_RETURN_IF_ERROR(measurer_.Submit(std::move(request)));
     }
     while (!waiting.empty()) {
-      auto reply = measurer_.Next(1);
-      TW_RETURN_IF_ERROR(reply);
-      if (!reply->has_value()) continue;
-      const auto found = waiting.find((*reply)->ticket);
+      TW_ASSIGN_OR_RETURN(auto reply, measurer_.Next(1));
+      if (!reply.has_value()) continue;
+      const auto found = waiting.find(reply->ticket);
       if (found == waiting.end()) continue;  // measured again
-      const Trial& trial = (*reply)->trial;
+      const Trial& trial = reply->trial;
       known_[found->second] = {found->second, trial.outcome, trial.value, trial.disturbed()};
       waiting.erase(found);
     }
@@ -144,12 +141,11 @@ class LiveTask {
 };
 
 Result<SearchSpace> SpaceOf(const TemplateRegistry& templates, const int (&task)[3]) {
-  const auto workload = Workload::Parse(fmt::format(
-      "dense(float32[{},{}]MK,float32[{},{}]NK)->float32", task[0], task[1], task[2], task[1]));
-  TW_RETURN_IF_ERROR(workload);
-  auto target = Target::Parse("native");
-  TW_RETURN_IF_ERROR(target);
-  return MakeSearchSpace(templates, {*workload, *target}, Epilogue());
+  TW_ASSIGN_OR_RETURN(const auto workload, Workload::Parse(fmt::format(
+                                               "dense(float32[{},{}]MK,float32[{},{}]NK)->float32",
+                                               task[0], task[1], task[2], task[1])));
+  TW_ASSIGN_OR_RETURN(auto target, Target::Parse("native"));
+  return MakeSearchSpace(templates, {workload, target}, Epilogue());
 }
 
 /// Geometric mean and least of what each strategy found.
@@ -184,9 +180,8 @@ Status SearchAll(std::vector<Row>& rows, const Options& options, double until) {
   const auto run = [&](Row& row, const std::string& key, const std::string& name, int seed,
                        int trials, std::vector<WarmGroup> warm = {}) -> Status {
     if (until > 0 && clock.MonotonicSeconds() > until) return {};
-    auto searched = row.task->Search(key, name, seed, trials, std::move(warm));
-    TW_RETURN_IF_ERROR(searched);
-    row.searches.push_back(*std::move(searched));
+    TW_ASSIGN_OR_RETURN(auto searched, row.task->Search(key, name, seed, trials, std::move(warm)));
+    row.searches.push_back(std::move(searched));
     fmt::print(stderr, "{} {} {}: {:.1f} us\n", row.name, name, seed, 1e6 * row.task->best());
     return {};
   };
@@ -213,13 +208,11 @@ Status SearchAll(std::vector<Row>& rows, const Options& options, double until) {
 }
 
 Status Run(const Options& options) {
-  const auto templates = Templates();
-  TW_RETURN_IF_ERROR(templates);
+  TW_ASSIGN_OR_RETURN(const auto templates, Templates());
   measure::ProcessMeasurerSettings settings;
   settings.build_command = {"/proc/self/exe", "worker", "build"};
   settings.run_commands = {{"/proc/self/exe", "worker", "run"}};
-  const auto measurer = measure::ProcessMeasurer::Create(std::move(settings));
-  TW_RETURN_IF_ERROR(measurer);
+  TW_ASSIGN_OR_RETURN(const auto measurer, measure::ProcessMeasurer::Create(std::move(settings)));
   SystemClock clock;
   const double until = options.seconds > 0 ? clock.MonotonicSeconds() + options.seconds : 0;
   fmt::print("{:<16} {:<8} {:<9} {:>4} {:>6} {:>10} {:>7}\n", "rows.sum.columns", "configs",
@@ -228,10 +221,9 @@ Status Run(const Options& options) {
   std::vector<Row> rows;
   for (int i = 0; i < options.tasks && i < static_cast<int>(std::size(kTasks)); ++i) {
     const auto& sizes = options.small != 0 ? kSmallTasks[i] : kTasks[i];
-    auto space = SpaceOf(*templates, sizes);
-    TW_RETURN_IF_ERROR(space);
+    TW_ASSIGN_OR_RETURN(auto space, SpaceOf(templates, sizes));
     rows.push_back({fmt::format("{}.{}.{}", sizes[0], sizes[1], sizes[2]),
-                    std::make_unique<LiveTask>(*std::move(space), **measurer),
+                    std::make_unique<LiveTask>(std::move(space), *measurer),
                     {}});
   }
   TW_RETURN_IF_ERROR(SearchAll(rows, options, until));

@@ -37,9 +37,8 @@ Result<LibraryBenchOptions> ParseArguments(int argc, char** argv) {
     if (name == "--int8") {
       options.int8 = true;
     } else if ((name == "--builds" || name == "--rounds") && i + 1 < argc) {
-      auto number = ParseInt64(argv[++i]);
-      TW_RETURN_IF_ERROR(number);
-      (name == "--builds" ? options.builds : options.rounds) = static_cast<int>(*number);
+      TW_ASSIGN_OR_RETURN(auto number, ParseInt64(argv[++i]));
+      (name == "--builds" ? options.builds : options.rounds) = static_cast<int>(number);
     } else if (options.model.empty() && !name.starts_with('-')) {
       options.model = name;
     } else {
@@ -69,10 +68,9 @@ Result<std::vector<Choice>> CallsFor(const Workload& workload, const Target& tar
       }
       continue;
     }
-    auto space = entry.define_space(workload, target);
-    TW_RETURN_IF_ERROR(space);
-    for (std::int64_t i = 0; i < space->size(); ++i) {
-      calls.push_back({std::string(entry.key), space->At(i)});
+    TW_ASSIGN_OR_RETURN(auto space, entry.define_space(workload, target));
+    for (std::int64_t i = 0; i < space.size(); ++i) {
+      calls.push_back({std::string(entry.key), space.At(i)});
     }
   }
   return calls;
@@ -89,24 +87,21 @@ Status BenchTask(const ExtractedTask& task, const Target& target,
   }
   ++totals.tasks;
   std::string refusal;
-  auto calls = CallsFor(workload, target, refusal);
-  TW_RETURN_IF_ERROR(calls);
-  if (calls->empty()) {
+  TW_ASSIGN_OR_RETURN(auto calls, CallsFor(workload, target, refusal));
+  if (calls.empty()) {
     fmt::print("{:<30} x{:<2} refused: {}\n", task.sites.front(), task.occurrences(), refusal);
     return {};
   }
-  auto found =
-      QuickSearch(workload, epilogue, WithoutLibraries(target), options.builds, /*seed=*/1);
-  TW_RETURN_IF_ERROR(found);
-  calls->insert(calls->begin(), *std::move(found));
+  TW_ASSIGN_OR_RETURN(auto found, QuickSearch(workload, epilogue, WithoutLibraries(target),
+                                              options.builds, /*seed=*/1));
+  calls.insert(calls.begin(), std::move(found));
   std::vector<std::unique_ptr<OurKernel>> kernels;
   std::vector<std::function<void()>> functions;
-  for (const Choice& choice : *calls) {
-    auto kernel = OurKernel::Make(*BuiltInTemplates().Find(choice.template_key), workload, epilogue,
-                                  target, choice.config);
-    TW_RETURN_IF_ERROR(kernel);
-    kernels.push_back(*std::move(kernel));
-    functions.emplace_back([kernel = kernels.back().get()] { kernel->Run(); });
+  for (const Choice& choice : calls) {
+    TW_ASSIGN_OR_RETURN(auto kernel, OurKernel::Make(*BuiltInTemplates().Find(choice.template_key),
+                                                     workload, epilogue, target, choice.config));
+    kernels.push_back(std::move(kernel));
+    functions.emplace_back([kernel = kernels.back().get()] { kernel.Run(); });
   }
   const auto timings = timer.Measure(functions, options.rounds);
   std::size_t best = 1;
@@ -122,34 +117,28 @@ Status BenchTask(const ExtractedTask& task, const Target& target,
   fmt::print(
       "{:<30} x{:<2} generated {:8.1f} us  library {:8.1f} us  ratio {:5.2f}  quiet {}/{}  {}\n",
       task.sites.front(), task.occurrences(), ours * 1e6, library * 1e6, library / ours,
-      timings[0].quiet_slices, timings[best].quiet_slices, (*calls)[best].config.ToString());
+      timings[0].quiet_slices, timings[best].quiet_slices, calls[best].config.ToString());
   std::fflush(stdout);
   return {};
 }
 
 Status Run(int argc, char** argv) {
-  auto options = ParseArguments(argc, argv);
-  TW_RETURN_IF_ERROR(options);
-  auto version = LibraryVersion(*FindLibrary("dnnl"));
-  TW_RETURN_IF_ERROR(version);
-  auto target = Target::Parse("native -libs=dnnl");
-  TW_RETURN_IF_ERROR(target);
-  auto bytes = MakeModelOnnx(options->model);
-  TW_RETURN_IF_ERROR(bytes);
-  auto graph = ImportOnnx(*bytes, options->model);
-  TW_RETURN_IF_ERROR(graph);
-  auto tasks = ExtractTasks(*graph);
-  TW_RETURN_IF_ERROR(tasks);
+  TW_ASSIGN_OR_RETURN(auto options, ParseArguments(argc, argv));
+  TW_ASSIGN_OR_RETURN(auto version, LibraryVersion(*FindLibrary("dnnl")));
+  TW_ASSIGN_OR_RETURN(auto target, Target::Parse("native -libs=dnnl"));
+  TW_ASSIGN_OR_RETURN(auto bytes, MakeModelOnnx(options.model));
+  TW_ASSIGN_OR_RETURN(auto graph, ImportOnnx(bytes, options.model));
+  TW_ASSIGN_OR_RETURN(auto tasks, ExtractTasks(graph));
   QuietTimer timer;
   Totals totals;
-  for (const ExtractedTask& task : *tasks) {
-    const Status done = BenchTask(task, *target, *options, timer, totals);
+  for (const ExtractedTask& task : tasks) {
+    const Status done = BenchTask(task, target, options, timer, totals);
     if (!done.ok()) return done.WithContext(task.sites.front());
   }
   fmt::print(
       "{} {}, {}: the library wins {} of {} tasks; of those it takes: generated {:.3f} ms, "
       "library {:.3f} ms, the better of both {:.3f} ms ({:.3f} of generated)\n",
-      options->model, options->int8 ? "int8" : "fp32", *version, totals.wins, totals.tasks,
+      options.model, options.int8 ? "int8" : "fp32", version, totals.wins, totals.tasks,
       totals.ours * 1e3, totals.library * 1e3, totals.best * 1e3, totals.best / totals.ours);
   return {};
 }

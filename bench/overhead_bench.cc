@@ -32,49 +32,42 @@ std::string Chain(int operators) {
 
 // Least seconds of one run.
 Result<double> SecondsOf(int operators, const std::string& folder) {
-  auto graph = ImportRelay(Chain(operators), "chain");
-  TW_RETURN_IF_ERROR(graph);
-  const Node& input = graph->node(graph->inputs()[0]);
+  TW_ASSIGN_OR_RETURN(auto graph, ImportRelay(Chain(operators), "chain"));
+  const Node& input = graph.node(graph.inputs()[0]);
   std::vector<Tensor> inputs;
   inputs.push_back(MakeInput(input.name, input.type, InputRule::kRandom));
-  auto target = Target::Parse("native");
-  TW_RETURN_IF_ERROR(target);
+  TW_ASSIGN_OR_RETURN(auto target, Target::Parse("native"));
   CompileOptions options;
   options.templates = &BuiltInTemplates();
-  options.target = *target;
+  options.target = target;
   options.device = ProbeHostCpu();
   const std::string path = fmt::format("{}/chain{}.so", folder, operators);
-  auto compiled = Compile(*std::move(graph), options, path);
-  TW_RETURN_IF_ERROR(compiled);
-  if (compiled->operators.size() != static_cast<std::size_t>(operators)) {
-    return Internal(fmt::format("{} operators became {}", operators, compiled->operators.size()));
+  TW_ASSIGN_OR_RETURN(auto compiled, Compile(std::move(graph), options, path));
+  if (compiled.operators.size() != static_cast<std::size_t>(operators)) {
+    return Internal(fmt::format("{} operators became {}", operators, compiled.operators.size()));
   }
-  auto model = ModelLibrary::Open(path);
-  TW_RETURN_IF_ERROR(model);
+  TW_ASSIGN_OR_RETURN(auto model, ModelLibrary::Open(path));
   SystemClock clock;
   constexpr int kRounds = 200, kRuns = 100;
   double least = 1;
   for (int round = 0; round < kRounds; ++round) {
     const double start = clock.MonotonicSeconds();
-    for (int run = 0; run < kRuns; ++run) TW_RETURN_IF_ERROR(model->Run(inputs));
+    for (int run = 0; run < kRuns; ++run) TW_RETURN_IF_ERROR(model.Run(inputs));
     least = std::min(least, (clock.MonotonicSeconds() - start) / kRuns);
   }
   return least;
 }
 
 Status Run() {
-  auto folder = TemporaryFolder::Create("tilewright-overhead");
-  TW_RETURN_IF_ERROR(folder);
+  TW_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::Create("tilewright-overhead"));
   constexpr int kShort = 20, kLong = 220;
-  auto few = SecondsOf(kShort, folder->path());
-  TW_RETURN_IF_ERROR(few);
-  auto many = SecondsOf(kLong, folder->path());
-  TW_RETURN_IF_ERROR(many);
-  const double per_operator = (*many - *few) / (kLong - kShort);
-  fmt::print("run of {} operators {:.2f} us, of {} {:.2f} us\n", kShort, 1e6 * *few, kLong,
-             1e6 * *many);
+  TW_ASSIGN_OR_RETURN(auto few, SecondsOf(kShort, folder.path()));
+  TW_ASSIGN_OR_RETURN(auto many, SecondsOf(kLong, folder.path()));
+  const double per_operator = (many - few) / (kLong - kShort);
+  fmt::print("run of {} operators {:.2f} us, of {} {:.2f} us\n", kShort, 1e6 * few, kLong,
+             1e6 * many);
   fmt::print("per operator {:.3f} us, per run {:.3f} us\n", 1e6 * per_operator,
-             1e6 * (*few - kShort * per_operator));
+             1e6 * (few - kShort * per_operator));
   return Status();
 }
 

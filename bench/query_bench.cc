@@ -73,18 +73,15 @@ void Fill(Store& store, std::int64_t records, const Target& target,
 Status MakeStore(const std::string& path, std::int64_t records, const Target& target,
                  const DeviceFingerprint& device) {
   if (FileExists(path)) {
-    auto store = Store::Open(path, Store::Mode::kReadOnly);
-    TW_RETURN_IF_ERROR(store);
-    auto count = store->CountTrials({});
-    TW_RETURN_IF_ERROR(count);
-    std::printf("%lld records found\n", static_cast<long long>(*count));
-    if (*count == records) return {};
+    TW_ASSIGN_OR_RETURN(auto store, Store::Open(path, Store::Mode::kReadOnly));
+    TW_ASSIGN_OR_RETURN(auto count, store.CountTrials({}));
+    std::printf("%lld records found\n", static_cast<long long>(count));
+    if (count == records) return {};
     return InvalidArgument(path + ": has another number of records");
   }
   const double start = Now();
-  auto store = Store::Open(path, Store::Mode::kReadWrite);
-  TW_RETURN_IF_ERROR(store);
-  Fill(*store, records, target, device);
+  TW_ASSIGN_OR_RETURN(auto store, Store::Open(path, Store::Mode::kReadWrite));
+  Fill(store, records, target, device);
   std::printf("%lld records written in %.1f s\n", static_cast<long long>(records), Now() - start);
   return {};
 }

@@ -84,9 +84,8 @@ void MeasureUncached(const std::string& path, const tw_target& target,
       const capi::AnswerCache::Question question{
           {1, 2}, TW_ACCEPT_HIT, 0, capi::AnswerCache::Question::Spelling::kKey, text};
       const auto parse = [&]() -> Result<capi::Asked> {
-        auto workload = Workload::Parse(key);
-        TW_RETURN_IF_ERROR(workload);
-        return capi::Asked{*std::move(workload), {}, {}};
+        TW_ASSIGN_OR_RETURN(auto workload, Workload::Parse(key));
+        return capi::Asked{std::move(workload), {}, {}};
       };
       return catalog.Answer(question, target, parse).ok();
     });

@@ -24,32 +24,30 @@ constexpr std::int64_t kTasks = 50;
 constexpr int kOpenings = 5;
 
 Status FillStore(const TemplateRegistry& templates, const std::string& path, std::int64_t trials) {
-  auto store = records::Store::Open(path, records::Store::Mode::kReadWrite);
-  TW_RETURN_IF_ERROR(store);
-  auto job = store->OpenJob("made-up", R"({"graph":"made-up.onnx","strategy":"model"})", 1);
-  TW_RETURN_IF_ERROR(job);
+  TW_ASSIGN_OR_RETURN(auto store, records::Store::Open(path, records::Store::Mode::kReadWrite));
+  TW_ASSIGN_OR_RETURN(
+      auto job, store.OpenJob("made-up", R"({"graph":"made-up.onnx","strategy":"model"})", 1));
   const Target target = *Target::Parse("llvm -mcpu=haswell");
   Random random(1);
   double finished = 1.75e9;
   for (std::int64_t task = 0; task < kTasks; ++task) {
     const std::int64_t channels = 16 * (task + 1);
-    auto workload =
+    TW_ASSIGN_OR_RETURN(
+        auto workload,
         Workload::Parse("conv2d(float32[1," + std::to_string(channels) + ",56,56]NCHW,float32[64," +
-                        std::to_string(channels) + ",3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");
-    TW_RETURN_IF_ERROR(workload);
+                        std::to_string(channels) + ",3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32"));
     // All configs of all templates, one after the other, evenly thinned.
     std::vector<std::pair<const TemplateEntry*, ConfigSpace>> spaces;
     std::int64_t configs = 0;
-    for (const TemplateEntry* entry : templates.For(*workload, target)) {
-      auto space = entry->define_space(*workload, target);
-      TW_RETURN_IF_ERROR(space);
-      configs += space->size();
-      spaces.emplace_back(entry, *std::move(space));
+    for (const TemplateEntry* entry : templates.For(workload, target)) {
+      TW_ASSIGN_OR_RETURN(auto space, entry->define_space(workload, target));
+      configs += space.size();
+      spaces.emplace_back(entry, std::move(space));
     }
     std::vector<Trial> rows;
     for (std::int64_t i = 0; i < trials / kTasks; ++i) {
       Trial trial;
-      trial.candidate.task = {*workload, target};
+      trial.candidate.task = {workload, target};
       const std::int64_t stride = std::max<std::int64_t>(1, configs * kTasks / trials);
       std::int64_t at = i * stride % configs;
       std::size_t which = 0;
@@ -76,16 +74,15 @@ Status FillStore(const TemplateRegistry& templates, const std::string& path, std
       }
       rows.push_back(std::move(trial));
     }
-    TW_RETURN_IF_ERROR(store->Append(job->id, rows, {}));
+    TW_RETURN_IF_ERROR(store.Append(job.id, rows, {}));
   }
   return {};
 }
 
 Status Measure(std::int64_t trials) {
   const TemplateRegistry templates = TemplateRegistry::BuiltIn();
-  auto folder = TemporaryFolder::Create("tilewright-report-bench");
-  TW_RETURN_IF_ERROR(folder);
-  const std::string store = folder->path() + "/made-up.db", file = folder->path() + "/report.html";
+  TW_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::Create("tilewright-report-bench"));
+  const std::string store = folder.path() + "/made-up.db", file = folder.path() + "/report.html";
   TW_RETURN_IF_ERROR(FillStore(templates, store, trials));
   SystemClock clock;
   report::Document document;
@@ -97,23 +94,20 @@ Status Measure(std::int64_t trials) {
               static_cast<long long>(document.jobs.front().trials), static_cast<long long>(kTasks),
               clock.MonotonicSeconds() - start);
   start = clock.MonotonicSeconds();
-  auto page = report::MakePage(document);
-  TW_RETURN_IF_ERROR(page);
-  TW_RETURN_IF_ERROR(WriteFile(file, *page));
-  std::printf("page of %.2f MB written in %.2f s\n", 1e-6 * static_cast<double>(page->size()),
+  TW_ASSIGN_OR_RETURN(auto page, report::MakePage(document));
+  TW_RETURN_IF_ERROR(WriteFile(file, page));
+  std::printf("page of %.2f MB written in %.2f s\n", 1e-6 * static_cast<double>(page.size()),
               clock.MonotonicSeconds() - start);
   if (!Browser::IsThere()) return Unavailable("no Chromium here: not opened");
-  auto browser = Browser::Start();
-  TW_RETURN_IF_ERROR(browser);
+  TW_ASSIGN_OR_RETURN(auto browser, Browser::Start());
   for (const char* view : {"", "job/0/task/0"}) {
     std::printf("opened at #/%s until all charts are drawn:", view);
     for (int i = 0; i < kOpenings; ++i) {
-      TW_RETURN_IF_ERROR(browser->Open("file://" + file + "?" + std::to_string(i) + "#/" + view,
-                                       "!!document.body && !!document.body.dataset.charts"));
+      TW_RETURN_IF_ERROR(browser.Open("file://" + file + "?" + std::to_string(i) + "#/" + view,
+                                      "!!document.body && !!document.body.dataset.charts"));
       // What the page took itself, from the start of its navigation.
-      auto took = browser->Evaluate("window.drawnAt");
-      TW_RETURN_IF_ERROR(took);
-      std::printf(" %.2f s", 1e-3 * took->get<double>());
+      TW_ASSIGN_OR_RETURN(auto took, browser.Evaluate("window.drawnAt"));
+      std::printf(" %.2f s", 1e-3 * took.get<double>());
     }
     std::printf("\n");
   }

@@ -112,35 +112,27 @@ class Follower {
 };
 
 Result<std::string> Run(const Network& network, const std::string& folder) {
-  auto text = ReadFile(folder + "/expected/" + network.numbers + ".json");
-  TW_RETURN_IF_ERROR(text);
-  auto numbers = ParseJson(*text);
-  TW_RETURN_IF_ERROR(numbers);
-  auto graph = LoadGraph(folder + "/" + network.model);
-  TW_RETURN_IF_ERROR(graph);
-  const std::vector<Tensor> inputs = Prepare(*graph, network.kind);
+  TW_ASSIGN_OR_RETURN(auto text, ReadFile(folder + "/expected/" + network.numbers + ".json"));
+  TW_ASSIGN_OR_RETURN(auto numbers, ParseJson(text));
+  TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(folder + "/" + network.model));
+  const std::vector<Tensor> inputs = Prepare(graph, network.kind);
   CompileOptions options;
   options.templates = &BuiltInTemplates();
-  auto target = Target::Parse("cuda -arch=sm_80");
-  TW_RETURN_IF_ERROR(target);
-  options.target = *target;
-  auto plan = MakePlan(*std::move(graph), options);
-  TW_RETURN_IF_ERROR(plan);
-  auto executor = EmulateGpu(*plan);
-  TW_RETURN_IF_ERROR(executor);
-  Follower follower(*plan, *numbers);
+  TW_ASSIGN_OR_RETURN(options.target, Target::Parse("cuda -arch=sm_80"));
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(std::move(graph), options));
+  TW_ASSIGN_OR_RETURN(auto executor, EmulateGpu(plan));
+  Follower follower(plan, numbers);
   const auto see = [&](std::size_t index, const Tensor& result) {
     return follower.See(index, result);
   };
-  auto outputs = PlannedNetwork(*plan, **executor).RunObserved(inputs, see);
-  TW_RETURN_IF_ERROR(outputs);
+  TW_ASSIGN_OR_RETURN(auto outputs, PlannedNetwork(plan, *executor).RunObserved(inputs, see));
   std::string line = fmt::format("{} operators, {} kernels, {:.0f} million multiply-accumulates",
-                                 plan->steps.size(), plan->kernels.size(),
+                                 plan.steps.size(), plan.kernels.size(),
                                  1e-6 * static_cast<double>(follower.macs()));
   if (follower.equal() > 0) line += fmt::format("; {} values equal", follower.equal());
   const char* last = network.kind == Kind::kOnnx ? "logits" : "output";
-  if (numbers->contains(last)) {
-    const double error = ErrorOf((*outputs)[0], (*numbers)[last].get<std::vector<double>>());
+  if (numbers.contains(last)) {
+    const double error = ErrorOf(outputs[0], numbers[last].get<std::vector<double>>());
     if (!(error <= kTolerance)) return Internal(fmt::format("error {:.1e} of the RMS", error));
     line += fmt::format("; error at the end {:.1e} of the RMS", error);
   }

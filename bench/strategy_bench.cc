@@ -95,20 +95,18 @@ struct Verdict {
 };
 
 Status Compare(const std::string& file, const Options& options, std::map<int, Verdict>& verdicts) {
-  const Result<Landscape> landscape = Landscape::Load(file);
-  TW_RETURN_IF_ERROR(landscape);
-  const Result<SearchSpace> space = landscape->Space(BuiltInTemplates());
-  TW_RETURN_IF_ERROR(space);
-  const double optimum = landscape->best_value();
+  TW_ASSIGN_OR_RETURN(const Landscape landscape, Landscape::Load(file));
+  TW_ASSIGN_OR_RETURN(const SearchSpace space, landscape.Space(BuiltInTemplates()));
+  const double optimum = landscape.best_value();
   std::string name = file.substr(file.rfind('/') + 1);
   name = name.substr(0, name.rfind('.'));
-  std::printf("%-24s %6zu %10.4g", name.c_str(), landscape->rows.size(), optimum);
+  std::printf("%-24s %6zu %10.4g", name.c_str(), landscape.rows.size(), optimum);
   std::map<std::string, std::vector<double>> medians;
   int missed = 0, slowest = 0;
   for (const std::string& key : options.strategies) {
     std::vector<std::vector<double>> marks(std::size(kMarks));
     for (int seed = 1; seed <= options.seeds; ++seed) {
-      const Found run = Run(*landscape, *space, key, static_cast<std::uint64_t>(seed), options.lag);
+      const Found run = Run(landscape, space, key, static_cast<std::uint64_t>(seed), options.lag);
       for (std::size_t m = 0; m < marks.size(); ++m) marks[m].push_back(run.marks[m]);
       if (key != "model") continue;
       const bool optimal = run.marks.back() == optimum && run.trials_to_best <= options.optimum;

@@ -112,33 +112,29 @@ Result<Built> Build(const records::LogLine& line, const records::AutotvmInput& i
     config.values.emplace_back(std::string(entity.name), records::KnobValueOf(line, entity));
   }
   const double start = Now();
-  auto kernel = entry->apply(workload, {}, target, config);
-  TW_RETURN_IF_ERROR(kernel);
-  auto program = Lower(kernel->schedule, "kernel", LowerLimitsFor(target));
-  TW_RETURN_IF_ERROR(program);
-  auto ptx = Generate({*program}, target, Emit::kAssembly);
-  TW_RETURN_IF_ERROR(ptx);
+  TW_ASSIGN_OR_RETURN(auto kernel, entry->apply(workload, {}, target, config));
+  TW_ASSIGN_OR_RETURN(auto program, Lower(kernel.schedule, "kernel", LowerLimitsFor(target)));
+  TW_ASSIGN_OR_RETURN(auto ptx, Generate({program}, target, Emit::kAssembly));
   fate.milliseconds = 1e3 * (Now() - start);
-  return Built{workload, kernel->form, *std::move(program), *std::move(ptx)};
+  return Built{workload, kernel.form, std::move(program), std::move(ptx)};
 }
 
 Status Assemble(const std::string& ptxas, const std::string& ptx, const Target& target,
                 Fate& fate) {
-  auto resources = RunPtxas(ptxas, ptx, *ComputeCapabilityOf(target));
-  TW_RETURN_IF_ERROR(resources);
+  TW_ASSIGN_OR_RETURN(auto resources, RunPtxas(ptxas, ptx, *ComputeCapabilityOf(target)));
   fate.assembled = true;
-  fate.spilling = std::any_of(resources->begin(), resources->end(),
+  fate.spilling = std::any_of(resources.begin(), resources.end(),
                               [](const KernelResources& k) { return k.spill_store_bytes > 0; });
   return {};
 }
 
 Status Verify(const Built& built, const Target& target, Fate& fate) {
   const AnchorData data = MakeAnchorData(built.workload, {}, 11);
-  auto result = RunProgram(built.workload, {}, target, built.program, built.form, data);
-  TW_RETURN_IF_ERROR(result);
-  auto expected = EvaluateAnchor(built.workload, {}, data.data, data.weight, {});
-  TW_RETURN_IF_ERROR(expected);
-  const Comparison comparison = Compare(*result, *expected);
+  TW_ASSIGN_OR_RETURN(auto result,
+                      RunProgram(built.workload, {}, target, built.program, built.form, data));
+  TW_ASSIGN_OR_RETURN(auto expected,
+                      EvaluateAnchor(built.workload, {}, data.data, data.weight, {}));
+  const Comparison comparison = Compare(result, expected);
   if (!comparison.ok) return Internal("WRONG: differs from the reference");
   fate.simulated = true;
   fate.error = comparison.max_abs_error / comparison.reference_rms;

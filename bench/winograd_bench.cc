@@ -80,9 +80,8 @@ class WinogradBench {
     Comparison result;
     result.direct_key = direct->key;
     result.taken = entries.front()->key;
-    const auto shape = ConvShapeOf(w);
-    TW_RETURN_IF_ERROR(shape);
-    result.counts = shape->r == 3 && shape->c >= 16 && shape->h >= 28 && shape->w >= 28;
+    TW_ASSIGN_OR_RETURN(const auto shape, ConvShapeOf(w));
+    result.counts = shape.r == 3 && shape.c >= 16 && shape.h >= 28 && shape.w >= 28;
     TW_RETURN_IF_ERROR(Time(w, *winograd, *direct, result));
     TW_RETURN_IF_ERROR(MeasureErrors(w, *winograd, *direct, result));
     return std::optional(std::move(result));
@@ -91,15 +90,13 @@ class WinogradBench {
  private:
   Status Time(const Workload& w, const TemplateEntry& winograd, const TemplateEntry& direct,
               Comparison& result) {
-    auto epilogue = EpilogueOf(w, options_.int8);
-    TW_RETURN_IF_ERROR(epilogue);
+    TW_ASSIGN_OR_RETURN(auto epilogue, EpilogueOf(w, options_.int8));
     std::vector<std::unique_ptr<OurKernel>> kernels;
     for (const TemplateEntry* entry : {&winograd, &direct}) {
-      auto config = entry->default_config(w, target_);
-      TW_RETURN_IF_ERROR(config);
-      auto kernel = OurKernel::Make(*entry, w, *epilogue, target_, *config, pool_.parallel());
-      TW_RETURN_IF_ERROR(kernel);
-      kernels.push_back(*std::move(kernel));
+      TW_ASSIGN_OR_RETURN(auto config, entry->default_config(w, target_));
+      TW_ASSIGN_OR_RETURN(auto kernel,
+                          OurKernel::Make(*entry, w, epilogue, target_, config, pool_.parallel()));
+      kernels.push_back(std::move(kernel));
     }
     const auto timings = timer_.Measure({[&] { kernels[0]->Run(); }, [&] { kernels[1]->Run(); }},
                                         options_.rounds, options_.threads);
@@ -111,25 +108,21 @@ class WinogradBench {
   Status MeasureErrors(const Workload& w, const TemplateEntry& winograd,
                        const TemplateEntry& direct, Comparison& result) const {
     const AnchorData data = MakeAnchorData(w, {}, 7);
-    auto reference = EvaluateAnchor(w, {}, data.data, data.weight, {}, options_.threads);
-    TW_RETURN_IF_ERROR(reference);
+    TW_ASSIGN_OR_RETURN(auto reference,
+                        EvaluateAnchor(w, {}, data.data, data.weight, {}, options_.threads));
     const auto measure = [&](const TemplateEntry& entry, const Config& config,
                              std::int64_t tile) -> Status {
-      auto kernel = entry.apply(w, {}, target_, config);
-      TW_RETURN_IF_ERROR(kernel);
-      auto made = RunKernel(w, {}, target_, *kernel, data);
-      TW_RETURN_IF_ERROR(made);
-      result.errors.push_back({tile, ErrorOf(*made, *reference)});
+      TW_ASSIGN_OR_RETURN(auto kernel, entry.apply(w, {}, target_, config));
+      TW_ASSIGN_OR_RETURN(auto made, RunKernel(w, {}, target_, kernel, data));
+      result.errors.push_back({tile, ErrorOf(made, reference)});
       return {};
     };
-    auto config = direct.default_config(w, target_);
-    TW_RETURN_IF_ERROR(config);
-    TW_RETURN_IF_ERROR(measure(direct, *config, 0));
-    auto space = winograd.define_space(w, target_);
-    TW_RETURN_IF_ERROR(space);
+    TW_ASSIGN_OR_RETURN(auto config, direct.default_config(w, target_));
+    TW_RETURN_IF_ERROR(measure(direct, config, 0));
+    TW_ASSIGN_OR_RETURN(auto space, winograd.define_space(w, target_));
     for (std::int64_t tile : {2, 4, 6}) {
-      for (std::int64_t i = 0; i < space->size(); ++i) {  // the first one that can be built
-        const Config of_tile = space->At(i);
+      for (std::int64_t i = 0; i < space.size(); ++i) {  // the first one that can be built
+        const Config of_tile = space.At(i);
         if (of_tile.Integer("tile") != tile || !winograd.apply(w, {}, target_, of_tile).ok()) {
           continue;
         }
@@ -195,17 +188,14 @@ struct Means {
 };
 
 Status Run(const Options& options) {
-  auto target = cli::ParseTarget("native", options.threads);
-  TW_RETURN_IF_ERROR(target);
-  auto layers = ReadLayers(options.layers, *target, [&options](Workload& w) {
-    if (options.int8) MakeInt8(w);
-  });
-  TW_RETURN_IF_ERROR(layers);
-  auto pool = ThreadPool::Create(options.threads);
-  TW_RETURN_IF_ERROR(pool);
-  WinogradBench bench(options, *target, *std::move(pool));
+  TW_ASSIGN_OR_RETURN(auto target, cli::ParseTarget("native", options.threads));
+  TW_ASSIGN_OR_RETURN(auto layers, ReadLayers(options.layers, target, [&options](Workload& w) {
+                        if (options.int8) MakeInt8(w);
+                      }));
+  TW_ASSIGN_OR_RETURN(auto pool, ThreadPool::Create(options.threads));
+  WinogradBench bench(options, target, std::move(pool));
   Means means;
-  for (const search::TuneTask& layer : *layers) {
+  for (const search::TuneTask& layer : layers) {
     if (layer.task.workload.op != OpKind::kConv2d) continue;
     auto compared = bench.Compare(layer.task.workload);
     if (!compared.ok()) return compared.status().WithContext(layer.task.workload.Key());

@@ -19,9 +19,8 @@ using LoopFeatures = Status (*)(const Target&, const LoopSummary&, const Config&
 
 Status OfGpu(const Target& target, const LoopSummary& summary, const Config& config,
              std::span<float> out) {
-  const Result<int> capability = ComputeCapabilityOf(target);
-  TW_RETURN_IF_ERROR(capability);
-  ExtractGpuFeatures(summary, LimitsOf(*capability), config, out);
+  TW_ASSIGN_OR_RETURN(const int capability, ComputeCapabilityOf(target));
+  ExtractGpuFeatures(summary, LimitsOf(capability), config, out);
   return {};
 }
 
@@ -46,9 +45,8 @@ Status FeaturesOfLoops(const Target& target, const LoopSummary& summary, const C
 
 Status FeaturesOfStream(const Target& target, const vta::Stream& stream, const Config& config,
                         std::span<float> out) {
-  const auto vta = VtaTargetOf(target);
-  TW_RETURN_IF_ERROR(vta);
-  ExtractVtaFeatures(vta->design, vta->cycles, stream, config, out);
+  TW_ASSIGN_OR_RETURN(const auto vta, VtaTargetOf(target));
+  ExtractVtaFeatures(vta.design, vta.cycles, stream, config, out);
   return {};
 }
 

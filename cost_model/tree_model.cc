@@ -147,37 +147,31 @@ Result<std::unique_ptr<TreeModel>> TreeModel::Deserialize(std::string_view bytes
   if (!bytes.starts_with(kMagic)) {
     return InvalidArgument("cost model: expected it to begin with \"" + std::string(kMagic) + "\"");
   }
-  auto header = TakeLine(bytes);
-  TW_RETURN_IF_ERROR(header);
-  if (*header != Header()) {
-    return InvalidArgument("cost model: header \"" + std::string(header->substr(0, 100)) +
+  TW_ASSIGN_OR_RETURN(auto header, TakeLine(bytes));
+  if (header != Header()) {
+    return InvalidArgument("cost model: header \"" + std::string(header.substr(0, 100)) +
                            "\", expected \"" + Header() + "\"; train it again");
   }
-  auto about = TakeLine(bytes);
-  TW_RETURN_IF_ERROR(about);
-  auto seal = TakeLine(bytes);
-  TW_RETURN_IF_ERROR(seal);
-  if (*seal != Seal(bytes)) {
+  TW_ASSIGN_OR_RETURN(auto about, TakeLine(bytes));
+  TW_ASSIGN_OR_RETURN(auto seal, TakeLine(bytes));
+  if (seal != Seal(bytes)) {
     return InvalidArgument("cost model: cut off or damaged: " + std::to_string(bytes.size()) +
                            " bytes of trees whose check sum differs");
   }
-  auto read = ParseAbout(*about);
-  TW_RETURN_IF_ERROR(read);
+  TW_ASSIGN_OR_RETURN(auto read, ParseAbout(about));
   float base_score = 0;
   if (!Take(bytes, base_score) || !std::isfinite(base_score)) {
     return InvalidArgument("cost model: no base score");
   }
-  auto trees = ParseTrees(bytes);
-  TW_RETURN_IF_ERROR(trees);
-  return std::make_unique<TreeModel>(base_score, *std::move(trees), *std::move(read));
+  TW_ASSIGN_OR_RETURN(auto trees, ParseTrees(bytes));
+  return std::make_unique<TreeModel>(base_score, std::move(trees), std::move(read));
 }
 
 Status TreeModel::Save(const std::string& path) const { return WriteFile(path, Serialize()); }
 
 Result<std::unique_ptr<TreeModel>> TreeModel::Load(const std::string& path) {
-  auto bytes = ReadFile(path, kMaxModelBytes);
-  TW_RETURN_IF_ERROR(bytes);
-  auto model = Deserialize(*bytes);
+  TW_ASSIGN_OR_RETURN(auto bytes, ReadFile(path, kMaxModelBytes));
+  auto model = Deserialize(bytes);
   if (!model.ok()) return model.status().WithContext(path);
   return model;
 }

@@ -166,11 +166,10 @@ struct XgboostModel::Impl {
 
   Status Wake() {
     if (awake.handle != nullptr) return {};
-    Result<std::string> bytes = trees.Read();
-    TW_RETURN_IF_ERROR(bytes);
+    TW_ASSIGN_OR_RETURN(std::string bytes, trees.Read());
     Booster booster;
     TW_RETURN_IF_ERROR(XgboostStatus(XGBoosterCreate(nullptr, 0, &booster.handle), "new booster"));
-    TW_RETURN_IF_ERROR(LoadBytes(booster.handle, *bytes));
+    TW_RETURN_IF_ERROR(LoadBytes(booster.handle, bytes));
     TW_RETURN_IF_ERROR(SetParameters(booster.handle, options, rows));
     awake = std::move(booster);
     return {};
@@ -200,9 +199,8 @@ Status XgboostModel::Train(const Dataset& data) {
       XgboostStatus(XGBoosterCreate(&matrix.handle, 1, &booster.handle), "new booster"));
   int first = 0;
   if (!from_start) {
-    Result<std::string> full = impl_->full.Read();
-    TW_RETURN_IF_ERROR(full);
-    TW_RETURN_IF_ERROR(LoadBytes(booster.handle, *full));
+    TW_ASSIGN_OR_RETURN(std::string full, impl_->full.Read());
+    TW_RETURN_IF_ERROR(LoadBytes(booster.handle, full));
     TW_RETURN_IF_ERROR(
         XgboostStatus(XGBoosterBoostedRounds(booster.handle, &first), "counting rounds"));
   }
@@ -212,13 +210,12 @@ Status XgboostModel::Train(const Dataset& data) {
     TW_RETURN_IF_ERROR(
         XgboostStatus(XGBoosterUpdateOneIter(booster.handle, i, matrix.handle), "boosting round"));
   }
-  Result<std::string> bytes = Bytes(booster.handle);
-  TW_RETURN_IF_ERROR(bytes);
+  TW_ASSIGN_OR_RETURN(std::string bytes, Bytes(booster.handle));
   if (from_start) {
-    impl_->full = ScratchBytes(*bytes);
+    impl_->full = ScratchBytes(bytes);
     impl_->full_rows = rows;
   }
-  impl_->trees = ScratchBytes(std::move(*bytes));
+  impl_->trees = ScratchBytes(std::move(bytes));
   impl_->rows = rows;
   impl_->awake = Booster();
   return {};
@@ -246,12 +243,10 @@ Result<std::vector<float>> XgboostModel::Predict(std::span<const float> features
 
 Result<std::unique_ptr<CostModel>> XgboostModel::Clone() const {
   auto copy = std::make_unique<XgboostModel>(impl_->options);
-  Result<std::string> trees = impl_->trees.Read();
-  TW_RETURN_IF_ERROR(trees);
-  Result<std::string> full = impl_->full.Read();
-  TW_RETURN_IF_ERROR(full);
-  copy->impl_->trees = ScratchBytes(std::move(*trees));
-  copy->impl_->full = ScratchBytes(std::move(*full));
+  TW_ASSIGN_OR_RETURN(std::string trees, impl_->trees.Read());
+  TW_ASSIGN_OR_RETURN(std::string full, impl_->full.Read());
+  copy->impl_->trees = ScratchBytes(std::move(trees));
+  copy->impl_->full = ScratchBytes(std::move(full));
   copy->impl_->rows = impl_->rows;
   copy->impl_->full_rows = impl_->full_rows;
   return std::unique_ptr<CostModel>(std::move(copy));
@@ -260,11 +255,9 @@ Result<std::unique_ptr<CostModel>> XgboostModel::Clone() const {
 Result<std::unique_ptr<TreeModel>> XgboostModel::Trees(TreeModel::About about) const {
   if (!trained()) return InvalidArgument("cost model: not trained");
   TW_RETURN_IF_ERROR(impl_->Wake());
-  Result<std::string> bytes = Bytes(impl_->awake.handle, "json");
-  TW_RETURN_IF_ERROR(bytes);
-  const Result<Json> json = ParseJson(*bytes);
-  TW_RETURN_IF_ERROR(json);
-  const Json& learner = (*json)["learner"];
+  TW_ASSIGN_OR_RETURN(std::string bytes, Bytes(impl_->awake.handle, "json"));
+  TW_ASSIGN_OR_RETURN(const Json json, ParseJson(bytes));
+  const Json& learner = json["learner"];
   // "5E-1", of later versions "[5E-1]": one for each output.
   auto base = learner["learner_model_param"]["base_score"].get<std::string>();
   if (base.starts_with('[')) base.erase(0, 1);

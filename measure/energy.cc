@@ -116,26 +116,23 @@ Result<PowercapCounter> PowercapCounter::Open(const std::string& folder) {
 
 Result<double> PowercapCounter::Joules() {
   for (Package& package : packages_) {
-    const auto now = Read(package);
-    TW_RETURN_IF_ERROR(now);
-    std::int64_t grown = *now - package.last;
+    TW_ASSIGN_OR_RETURN(const auto now, Read(package));
+    std::int64_t grown = now - package.last;
     if (grown < 0) grown += package.range;
     if (grown < 0) return Unavailable(package.path + ": fell by more than its range");
-    package.last = *now;
+    package.last = now;
     joules_ += static_cast<double>(grown) * 1e-6;
   }
   return joules_;
 }
 
 Status CheckCounts(EnergyCounter& counter, Clock& clock) {
-  const auto first = counter.Joules();
-  TW_RETURN_IF_ERROR(first);
+  TW_ASSIGN_OR_RETURN(const auto first, counter.Joules());
   const double end = clock.MonotonicSeconds() + MostSecondsOf(counter);
   while (clock.MonotonicSeconds() < end) {
     clock.SleepSeconds(counter.step_seconds());
-    const auto now = counter.Joules();
-    TW_RETURN_IF_ERROR(now);
-    if (*now != *first) return {};
+    TW_ASSIGN_OR_RETURN(const auto now, counter.Joules());
+    if (now != first) return {};
   }
   return StoodStill(counter);
 }
@@ -155,19 +152,18 @@ Result<double> JoulesPerCall(Subject& subject, EnergyCounter& counter, Clock& cl
   while (true) {
     if (!subject.Run(batch)) return Unavailable("a call has failed while energy was counted");
     calls += batch;
-    const auto now = counter.Joules();
-    TW_RETURN_IF_ERROR(now);
+    TW_ASSIGN_OR_RETURN(const auto now, counter.Joules());
     const double moment = clock.MonotonicSeconds(), span = moment - since;
     longest = std::max(longest, moment - looked);
     looked = moment;
-    if (*now == *last) {
+    if (now == *last) {
       if (moment - stepped <= MostSecondsOf(counter)) continue;
       return StoodStill(counter);
     }
-    last = *now;
+    last = now;
     stepped = moment;
     if (++steps == 0) {
-      first_joules = *now;
+      first_joules = now;
       since = moment;
       calls = 0;
       continue;
@@ -177,7 +173,7 @@ Result<double> JoulesPerCall(Subject& subject, EnergyCounter& counter, Clock& cl
     const double ends = std::min(longest, counter.step_seconds());
     const double wanted_span = std::max(kSpanSeconds, kSpanOfEnds * ends);
     const bool enough = (span >= wanted_span && steps >= kLeastSteps) || span >= kLongSpanSeconds;
-    if (enough) return (*now - first_joules) / static_cast<double>(calls);
+    if (enough) return (now - first_joules) / static_cast<double>(calls);
   }
 }
 

@@ -137,9 +137,9 @@ Status CheckArtifact(const std::string& path, const std::string& name) {
   if (name.empty() || ::stat(path.c_str(), &info) != 0) return {};
   // No more is read than it may be.
   const bool length = name.ends_with("." + std::to_string(info.st_size));
-  const auto bytes = length ? ReadFile(path) : Result<std::string>(std::string());
-  TW_RETURN_IF_ERROR(bytes);
-  if (ArtifactName(*bytes) == name) return {};
+  TW_ASSIGN_OR_RETURN(const auto bytes,
+                      length ? ReadFile(path) : Result<std::string>(std::string()));
+  if (ArtifactName(bytes) == name) return {};
   return Corrupt("message: the file " + name + " arrived damaged");
 }
 

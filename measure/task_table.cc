@@ -59,9 +59,8 @@ Result<TaskMessage> TaskMessageFrom(const Json& json) {
 }
 
 Status HearTask(const Json& json, TaskTable& tasks) {
-  auto message = TaskMessageFrom(json);
-  TW_RETURN_IF_ERROR(message);
-  return tasks.Add(message->number, std::move(message->task));
+  TW_ASSIGN_OR_RETURN(auto message, TaskMessageFrom(json));
+  return tasks.Add(message.number, std::move(message.task));
 }
 
 }  // namespace tilewright::measure

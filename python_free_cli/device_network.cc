@@ -107,38 +107,29 @@ Result<bool> FuseArguments::Residuals(bool autotvm) const {
 Result<CompileOrder> ReadOrder(const TemplateRegistry& templates, const ModelSource& source,
                                bool seeded, const Target& target, const RecordSources& sources,
                                const DeviceArgument& device, const FuseArguments& fuse) {
-  auto graph = LoadForRunning(source, seeded);
-  TW_RETURN_IF_ERROR(graph);
-  auto catalog = sources.Open(templates, target);
-  TW_RETURN_IF_ERROR(catalog);
-  auto accept = sources.Accept();
-  TW_RETURN_IF_ERROR(accept);
-  auto autotvm = sources.Autotvm(target);
-  TW_RETURN_IF_ERROR(autotvm);
-  auto residuals = fuse.Residuals(autotvm->has_value());
-  TW_RETURN_IF_ERROR(residuals);
-  auto fingerprint = device.Fingerprint(target);
-  TW_RETURN_IF_ERROR(fingerprint);
+  TW_ASSIGN_OR_RETURN(auto graph, LoadForRunning(source, seeded));
+  TW_ASSIGN_OR_RETURN(auto catalog, sources.Open(templates, target));
+  TW_ASSIGN_OR_RETURN(auto accept, sources.Accept());
+  TW_ASSIGN_OR_RETURN(auto autotvm, sources.Autotvm(target));
+  TW_ASSIGN_OR_RETURN(auto residuals, fuse.Residuals(autotvm.has_value()));
+  TW_ASSIGN_OR_RETURN(auto fingerprint, device.Fingerprint(target));
   CompileOrder order;
-  order.graph = *std::move(graph);
-  order.catalog = std::make_unique<records::Catalog>(*std::move(catalog));
+  order.graph = std::move(graph);
+  order.catalog = std::make_unique<records::Catalog>(std::move(catalog));
   order.options.templates = &templates;
   order.options.target = target;
   order.options.catalog = order.catalog.get();
-  order.options.accept = *accept;
-  order.options.autotvm = *std::move(autotvm);
-  order.options.device = *std::move(fingerprint);
-  order.options.fuse_residuals = *residuals;
-  auto prefer = sources.Preferred(target);
-  TW_RETURN_IF_ERROR(prefer);
-  order.options.prefer = *std::move(prefer);
+  order.options.accept = accept;
+  order.options.autotvm = std::move(autotvm);
+  order.options.device = std::move(fingerprint);
+  order.options.fuse_residuals = residuals;
+  TW_ASSIGN_OR_RETURN(order.options.prefer, sources.Preferred(target));
   if (order.options.prefer && !order.options.prefer->AsksForFront(target)) {
     order.options.prefer.reset();  // it is what is served anyway, layouts weighed
   }
   if (!order.options.prefer || order.options.prefer->limited.empty()) return order;
-  auto tasks = TasksOfFile(source, target, order.options.fuse_residuals);
-  TW_RETURN_IF_ERROR(tasks);
-  TW_RETURN_IF_ERROR(ShareLimitOf(*tasks, templates, target, order.options.device, *order.catalog,
+  TW_ASSIGN_OR_RETURN(auto tasks, TasksOfFile(source, target, order.options.fuse_residuals));
+  TW_RETURN_IF_ERROR(ShareLimitOf(tasks, templates, target, order.options.device, *order.catalog,
                                   *order.options.prefer));
   return order;
 }
@@ -227,20 +218,19 @@ Status DeviceNetwork::CheckUnused() const {
 }
 
 Result<CompileOrder> DeviceNetwork::Read(const ModelSource& source, bool seeded) const {
-  auto target = place_.Parse();
-  TW_RETURN_IF_ERROR(target);
-  const DeviceTraits& device = DeviceTraitsOf(*target);
+  TW_ASSIGN_OR_RETURN(auto target, place_.Parse());
+  const DeviceTraits& device = DeviceTraitsOf(target);
   if (device.grids) {
     TW_RETURN_IF_ERROR(CheckNoVta());
     if (place_.sources.rule != "own") return InvalidArgument("--rule autotvm: needs --target vta");
     if (!place_.sources.tophub.empty()) return InvalidArgument("--tophub: needs --target vta");
   } else if (!device.leaves_to_host) {
-    return InvalidArgument("--target: '" + target->kind_name() +
+    return InvalidArgument("--target: '" + target.kind_name() +
                            "', expected vta or cuda (libraries have their target in them)");
   } else {
     TW_RETURN_IF_ERROR(device_.CheckUnused());
   }
-  return ReadOrder(*templates_, source, seeded, *target, place_.sources, device_, fuse_);
+  return ReadOrder(*templates_, source, seeded, target, place_.sources, device_, fuse_);
 }
 
 Result<Plan> DeviceNetwork::ReadBundle(const std::string& folder, bool seeded) const {
@@ -250,9 +240,8 @@ Result<Plan> DeviceNetwork::ReadBundle(const std::string& folder, bool seeded) c
   if (fuse_.given()) {
     return InvalidArgument("--[no-]fuse-residuals: " + folder + " has its operators fused");
   }
-  auto plan = ReadVtaBundle(folder);
-  TW_RETURN_IF_ERROR(plan);
-  PrintMadeUp(folder, plan->graph.made_up_constants);
+  TW_ASSIGN_OR_RETURN(auto plan, ReadVtaBundle(folder));
+  PrintMadeUp(folder, plan.graph.made_up_constants);
   return plan;
 }
 
@@ -261,24 +250,19 @@ Status DeviceNetwork::OpenVta(Plan plan, int threads, bool timed, Opened& opened
   std::vector<vta::CycleModel> models;
   for (const char* name : kCycleModels) {
     if (!timed) break;
-    auto model = vta::CycleModel::Preset(name);
-    TW_RETURN_IF_ERROR(model);
-    models.push_back(*std::move(model));
+    TW_ASSIGN_OR_RETURN(auto model, vta::CycleModel::Preset(name));
+    models.push_back(std::move(model));
   }
-  auto executor = VtaExecutor::Create(*opened.plan, std::move(models), threads);
-  TW_RETURN_IF_ERROR(executor);
-  opened.vta = std::make_unique<VtaExecutor>(*std::move(executor));
+  TW_ASSIGN_OR_RETURN(auto executor, VtaExecutor::Create(*opened.plan, std::move(models), threads));
+  opened.vta = std::make_unique<VtaExecutor>(std::move(executor));
   opened.network = std::make_unique<PlannedNetwork>(*opened.plan, *opened.vta);
   return Status();
 }
 
 Status DeviceNetwork::Emulate(CompileOrder order, bool tells, Opened& opened) {
-  auto plan = MakePlan(std::move(order.graph), order.options);
-  TW_RETURN_IF_ERROR(plan);
-  opened.plan = std::make_unique<Plan>(*std::move(plan));
-  auto emulator = EmulateGpu(*opened.plan);
-  TW_RETURN_IF_ERROR(emulator);
-  opened.emulator = *std::move(emulator);
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(std::move(order.graph), order.options));
+  opened.plan = std::make_unique<Plan>(std::move(plan));
+  TW_ASSIGN_OR_RETURN(opened.emulator, EmulateGpu(*opened.plan));
   opened.network = std::make_unique<PlannedNetwork>(*opened.plan, *opened.emulator);
   std::vector<OperatorReport> operators;
   for (const PlanStep& step : opened.plan->steps) operators.push_back(step.report);
@@ -290,15 +274,12 @@ Status DeviceNetwork::OpenGpu(CompileOrder order, Opened& opened) const {
   const bool tells = order.catalog->size() > 0 || place_.asks_for_records();
   if (device_.simt()) return Emulate(std::move(order), tells, opened);
   // A library for this process alone; the file may go while it is loaded.
-  auto folder = LockedFolder::Create("tilewright-gpu");
-  TW_RETURN_IF_ERROR(folder);
-  const std::string path = folder->path() + "/net.so";
-  auto compiled = Compile(std::move(order.graph), order.options, path);
-  TW_RETURN_IF_ERROR(compiled);
-  if (tells) PrintMisses(compiled->operators);
-  auto library = device_.OpenLibrary(path);
-  TW_RETURN_IF_ERROR(library);
-  opened.network = std::make_unique<ModelLibrary>(*std::move(library));
+  TW_ASSIGN_OR_RETURN(auto folder, LockedFolder::Create("tilewright-gpu"));
+  const std::string path = folder.path() + "/net.so";
+  TW_ASSIGN_OR_RETURN(auto compiled, Compile(std::move(order.graph), order.options, path));
+  if (tells) PrintMisses(compiled.operators);
+  TW_ASSIGN_OR_RETURN(auto library, device_.OpenLibrary(path));
+  opened.network = std::make_unique<ModelLibrary>(std::move(library));
   return Status();
 }
 
@@ -308,14 +289,12 @@ Result<DeviceNetwork::Opened> DeviceNetwork::OpenLibrary(const ModelSource& sour
   TW_RETURN_IF_ERROR(CheckNoVta());
   if (seeded) return InvalidArgument("--seeded: a library has its constants in it");
   TW_RETURN_IF_ERROR(place_.CheckUnused());
-  const auto set = SetFor(source);
-  TW_RETURN_IF_ERROR(set);
-  auto library = device_.OpenLibrary(file, threads, *set);
-  TW_RETURN_IF_ERROR(library);
+  TW_ASSIGN_OR_RETURN(const auto set, SetFor(source));
+  TW_ASSIGN_OR_RETURN(auto library, device_.OpenLibrary(file, threads, set));
   Opened opened;
-  opened.made_up = library->made_up_constants();
+  opened.made_up = library.made_up_constants();
   PrintMadeUp(file, opened.made_up);
-  opened.network = std::make_unique<ModelLibrary>(*std::move(library));
+  opened.network = std::make_unique<ModelLibrary>(std::move(library));
   return opened;
 }
 
@@ -329,61 +308,56 @@ Result<DeviceNetwork::Opened> DeviceNetwork::Open(const ModelSource& model, bool
   threads = std::max(1, threads);
   Opened opened;
   if (IsVtaBundle(file)) {
-    auto plan = ReadBundle(file, seeded);
-    TW_RETURN_IF_ERROR(plan);
-    opened.made_up = plan->graph.made_up_constants;
-    TW_RETURN_IF_ERROR(OpenVta(*std::move(plan), threads, timed, opened));
+    TW_ASSIGN_OR_RETURN(auto plan, ReadBundle(file, seeded));
+    opened.made_up = plan.graph.made_up_constants;
+    TW_RETURN_IF_ERROR(OpenVta(std::move(plan), threads, timed, opened));
     return opened;
   }
-  auto order = Read(model, seeded);
-  TW_RETURN_IF_ERROR(order);
+  TW_ASSIGN_OR_RETURN(auto order, Read(model, seeded));
   // What is emulated is compared with its own plan.
-  if (verified && !(on_gpu() && device_.simt())) opened.source = CopyOf(order->graph);
-  opened.made_up = order->graph.made_up_constants;
+  if (verified && !(on_gpu() && device_.simt())) opened.source = CopyOf(order.graph);
+  opened.made_up = order.graph.made_up_constants;
   if (on_gpu()) {
-    const Status status = OpenGpu(*std::move(order), opened);
+    const Status status = OpenGpu(std::move(order), opened);
     if (!status.ok()) return status.WithContext(file);
     return opened;
   }
-  auto plan = PlanForVta(file, std::move(order->graph), order->options);
-  TW_RETURN_IF_ERROR(plan);
-  TW_RETURN_IF_ERROR(OpenVta(*std::move(plan), threads, timed, opened));
+  TW_ASSIGN_OR_RETURN(auto plan, PlanForVta(file, std::move(order.graph), order.options));
+  TW_RETURN_IF_ERROR(OpenVta(std::move(plan), threads, timed, opened));
   return opened;
 }
 
 Status DeviceNetwork::WriteTrace(const Plan& plan) const {
-  auto model = vta::CycleModel::Preset(trace_model_);
-  TW_RETURN_IF_ERROR(model);
-  auto trace = TraceVta(plan, *model);
-  TW_RETURN_IF_ERROR(trace);
-  return WriteFile(trace_file_, *trace);
+  TW_ASSIGN_OR_RETURN(auto model, vta::CycleModel::Preset(trace_model_));
+  TW_ASSIGN_OR_RETURN(auto trace, TraceVta(plan, model));
+  return WriteFile(trace_file_, trace);
 }
 
 Result<int> DeviceNetwork::Run(const ModelSource& source, bool seeded, const InputArguments& inputs,
                                const OutputArguments& outputs, int threads, bool json,
                                CheckProgress& progress) const {
   if (on_gpu() && threads > 0) return InvalidArgument("--threads: the operators run on a GPU");
-  auto opened = Open(source, seeded, threads, /*timed=*/true, /*verified=*/false);
-  TW_RETURN_IF_ERROR(opened);
-  const RunnableNetwork& network = *opened->network;
-  const VtaExecutor* vta = opened->vta.get();
-  auto values = inputs.Make(network.inputs(), vta != nullptr ? "quantized" : "ramp");
-  TW_RETURN_IF_ERROR(values);
-  opened->Announce(progress);
+  TW_ASSIGN_OR_RETURN(auto opened,
+                      Open(source, seeded, threads, /*timed=*/true, /*verified=*/false));
+  const RunnableNetwork& network = *opened.network;
+  const VtaExecutor* vta = opened.vta.get();
+  TW_ASSIGN_OR_RETURN(auto values,
+                      inputs.Make(network.inputs(), vta != nullptr ? "quantized" : "ramp"));
+  opened.Announce(progress);
   if (vta != nullptr) progress.End();  // its operators are not said one by one
-  auto results = vta != nullptr ? network.Run(*values) : RunTold(network, *values, progress);
-  TW_RETURN_IF_ERROR(results);
-  TW_RETURN_IF_ERROR(outputs.Write(*results));
-  if (!trace_file_.empty()) TW_RETURN_IF_ERROR(WriteTrace(*opened->plan));
+  TW_ASSIGN_OR_RETURN(auto results,
+                      vta != nullptr ? network.Run(values) : RunTold(network, values, progress));
+  TW_RETURN_IF_ERROR(outputs.Write(results));
+  if (!trace_file_.empty()) TW_RETURN_IF_ERROR(WriteTrace(*opened.plan));
   if (json) {
     Json report;
-    if (vta != nullptr) report = VtaReportJson(*opened->plan, vta->costs(), kCycleModels);
-    report["outputs"] = OutputsJson(network.outputs(), *results);
-    report["made_up_constants"] = MadeUpJson(opened->made_up);
+    if (vta != nullptr) report = VtaReportJson(*opened.plan, vta->costs(), kCycleModels);
+    report["outputs"] = OutputsJson(network.outputs(), results);
+    report["made_up_constants"] = MadeUpJson(opened.made_up);
     PrintJson(report);
   } else {
-    if (vta != nullptr) PrintVtaReport(*opened->plan, vta->costs(), kCycleModels);
-    PrintOutputs(network.outputs(), *results);
+    if (vta != nullptr) PrintVtaReport(*opened.plan, vta->costs(), kCycleModels);
+    PrintOutputs(network.outputs(), results);
   }
   return kExitDone;
 }
@@ -393,31 +367,29 @@ Result<VerifyReport> DeviceNetwork::Verify(const ModelSource& file, const std::s
                                            VerifyOptions options) const {
   const bool bundled = !bundle.empty();
   const ModelSource folder{bundle};
-  auto opened = Open(bundled ? folder : file, !bundled && seeded, options.threads,
-                     /*timed=*/false, /*verified=*/true);
-  TW_RETURN_IF_ERROR(opened);
+  TW_ASSIGN_OR_RETURN(auto opened,
+                      Open(bundled ? folder : file, !bundled && seeded, options.threads,
+                           /*timed=*/false, /*verified=*/true));
   if (bundled) {
-    auto source = LoadForRunning(file, seeded);
-    TW_RETURN_IF_ERROR(source);
-    opened->source = *std::move(source);
+    TW_ASSIGN_OR_RETURN(opened.source, LoadForRunning(file, seeded));
   }
-  const Graph& source = opened->source;
-  const bool vta = opened->vta != nullptr;
-  auto values = inputs.Make(
-      opened->emulator != nullptr ? opened->network->inputs() : ValuesOf(source, source.inputs()),
-      vta ? "quantized" : "ramp");
-  TW_RETURN_IF_ERROR(values);
+  const Graph& source = opened.source;
+  const bool vta = opened.vta != nullptr;
+  TW_ASSIGN_OR_RETURN(auto values,
+                      inputs.Make(opened.emulator != nullptr ? opened.network->inputs()
+                                                             : ValuesOf(source, source.inputs()),
+                                  vta ? "quantized" : "ramp"));
   if (vta) {
     PrintErr("{} operators on the host: evaluated by the reference itself\n",
-             HostSteps(*opened->plan));
+             HostSteps(*opened.plan));
     if (options.progress != nullptr) options.progress->End();
     options.progress = nullptr;
   }
-  if (options.progress != nullptr) opened->Announce(*options.progress);
-  if (opened->plan == nullptr) {
-    return tilewright::Verify(std::move(opened->source), *opened->network, *values, options);
+  if (options.progress != nullptr) opened.Announce(*options.progress);
+  if (opened.plan == nullptr) {
+    return tilewright::Verify(std::move(opened.source), *opened.network, values, options);
   }
-  return VerifyPlanned(*opened->plan, *opened->network, vta ? &source : nullptr, *values, options);
+  return VerifyPlanned(*opened.plan, *opened.network, vta ? &source : nullptr, values, options);
 }
 
 }  // namespace tilewright::cli

@@ -25,10 +25,9 @@ using Tasks = std::vector<search::TuneTask>;
 /// Errors: those of FeaturesOf and CheckCpuTarget; kInvalidArgument for a processor that a board
 /// which nobody knows was to name: without a triple, this machine's would be taken.
 Status CheckCpu(const Target& target) {
-  const auto features = FeaturesOf(target);
-  TW_RETURN_IF_ERROR(features);
+  TW_ASSIGN_OR_RETURN(const auto features, FeaturesOf(target));
   const bool arm = std::ranges::count(target.keys(), "arm_cpu") > 0;
-  if (arm && target.Option("mtriple").empty() && !features->neon) {
+  if (arm && target.Option("mtriple").empty() && !features.neon) {
     return InvalidArgument(
         "-model=" + target.Option("model") +
         ": no board of this model, expected -mtriple, or a board: " + BoardNames());
@@ -63,21 +62,19 @@ Status CompleteCuda(const std::string& /*vta_config*/, Target& target) {
 
 Status FindGpu(const Target& target, const DeviceArgument& device,
                measure::ProcessMeasurerSettings& settings) {
-  auto gpu = device.Find(target);
-  TW_RETURN_IF_ERROR(gpu);
-  settings.device = FingerprintOf(gpu->device);
-  settings.runner.cuda.ordinal = gpu->ordinal;
+  TW_ASSIGN_OR_RETURN(auto gpu, device.Find(target));
+  settings.device = FingerprintOf(gpu.device);
+  settings.runner.cuda.ordinal = gpu.ordinal;
   return {};
 }
 
 Status CompleteVta(const std::string& vta_config, Target& target) {
   if (!vta_config.empty()) {
-    auto design = ReadDesign(vta_config);
-    TW_RETURN_IF_ERROR(design);
-    const std::string model = target.Option("model", design->Model());
-    if (model != design->Model()) {
+    TW_ASSIGN_OR_RETURN(auto design, ReadDesign(vta_config));
+    const std::string model = target.Option("model", design.Model());
+    if (model != design.Model()) {
       return InvalidArgument("--target: -model=" + model + ", but --vta-config describes " +
-                             design->Model());
+                             design.Model());
     }
     target.SetOption("model", model);
   }

@@ -224,9 +224,8 @@ Result<FleetFolder> FleetFolder::Make(const std::string& folder, const std::stri
 Result<FleetFolder> FleetFolder::Open(const std::string& folder) {
   const std::string file = folder + "/fleet.json";
   constexpr std::int64_t kMostBytes = 16 << 20;
-  auto text = ReadFile(file, kMostBytes);
-  TW_RETURN_IF_ERROR(text);
-  auto json = ParseJson(*text);
+  TW_ASSIGN_OR_RETURN(auto text, ReadFile(file, kMostBytes));
+  auto json = ParseJson(text);
   if (!json.ok()) return json.status().WithContext(file);
   const auto bad = [&file](const std::string& what) { return Corrupt(file + ": " + what); };
   if (!json->is_object() || !json->contains("host") || !(*json)["host"].is_string() ||
@@ -280,17 +279,15 @@ Result<std::string> FleetFolder::Add(FleetUser user, const std::string& into) {
   if (taken || user.name == fleet::kBuilders) {
     return InvalidArgument("the user: '" + user.name + "' is taken, expected another name");
   }
-  auto key = fleet::MakeUserKey();
-  TW_RETURN_IF_ERROR(key);
-  user.public_key = key->public_key;
+  TW_ASSIGN_OR_RETURN(auto key, fleet::MakeUserKey());
+  user.public_key = key.public_key;
   std::error_code failed;
   fs::create_directories(into, failed);
   const std::string base = into + "/" + user.name;
-  TW_RETURN_IF_ERROR(WriteSecret(base + ".seed", key->seed + "\n"));
-  const auto authority = ReadFile(path_ + "/ca.pem");
-  TW_RETURN_IF_ERROR(authority);
+  TW_RETURN_IF_ERROR(WriteSecret(base + ".seed", key.seed + "\n"));
+  TW_ASSIGN_OR_RETURN(const auto authority, ReadFile(path_ + "/ca.pem"));
   if (fs::absolute(into, failed).lexically_normal() != fs::path(path_).lexically_normal()) {
-    TW_RETURN_IF_ERROR(WriteFile(into + "/ca.pem", *authority));
+    TW_RETURN_IF_ERROR(WriteFile(into + "/ca.pem", authority));
   }
   Json profile = {{"url", url()},
                   {"user", user.name},

@@ -62,16 +62,15 @@ Result<std::optional<Steps>> ParseRule(const std::string& rule) {
 }
 
 Result<Tensor> MakeUp(const std::string& rule, const ModelValue& value) {
-  const auto steps = ParseRule(rule);
-  TW_RETURN_IF_ERROR(steps);
-  if (!*steps) {
+  TW_ASSIGN_OR_RETURN(const auto steps, ParseRule(rule));
+  if (!steps) {
     return MakeInput(value.name, value.type,
                      rule == "ramp"        ? InputRule::kRamp
                      : rule == "quantized" ? InputRule::kSeededQuantized
                                            : InputRule::kRandom);
   }
   if (value.type.dtype.is_float()) {
-    return MakeQuantizedInput(value.name, value.type, (*steps)->scale, (*steps)->zero_point);
+    return MakeQuantizedInput(value.name, value.type, steps->scale, steps->zero_point);
   }
   return InvalidArgument(fmt::format("--made-up {}: input {} is {}, expected floats", rule,
                                      value.name, value.type.ToString()));
@@ -98,14 +97,13 @@ Json MadeUpJson(std::int64_t constants) {
 
 Result<Graph> LoadForRunning(const ModelSource& source, bool seeded) {
   const std::string& file = source.path;
-  auto graph = LoadGraph(source);
-  TW_RETURN_IF_ERROR(graph);
-  PrintNotes(*graph);
-  if (Status status = CheckMemory(*graph); !status.ok()) return status.WithContext(file);
-  SeedConstants(*graph, seeded ? SeedRule::kAllFloat : SeedRule::kMissing);
-  PrintMadeUp(file, graph->made_up_constants);
-  for (const std::string& note : NotesOnWeights(*graph)) {
-    PrintErr("note: {}: {}\n", graph->name, note);
+  TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(source));
+  PrintNotes(graph);
+  if (Status status = CheckMemory(graph); !status.ok()) return status.WithContext(file);
+  SeedConstants(graph, seeded ? SeedRule::kAllFloat : SeedRule::kMissing);
+  PrintMadeUp(file, graph.made_up_constants);
+  for (const std::string& note : NotesOnWeights(graph)) {
+    PrintErr("note: {}: {}\n", graph.name, note);
   }
   return graph;
 }
@@ -138,11 +136,10 @@ Result<int> SetFor(const ModelSource& source) {
   std::string known;
   int sets = 1;
   for (int set = 0; set < sets; ++set) {
-    const auto library = ModelLibrary::Open(source.path, set);
-    TW_RETURN_IF_ERROR(library);
-    sets = library->sets();
-    known += (known.empty() ? "" : "; ") + ShapesOf(*library);
-    if (!HasShapes(*library, bindings)) continue;
+    TW_ASSIGN_OR_RETURN(const auto library, ModelLibrary::Open(source.path, set));
+    sets = library.sets();
+    known += (known.empty() ? "" : "; ") + ShapesOf(library);
+    if (!HasShapes(library, bindings)) continue;
     if (sets > 1 && bindings.shapes.empty()) {
       PrintErr("note: {}: the first of {} sets of sizes, {}; --shape chooses another\n",
                source.path, sets, known);
@@ -157,11 +154,10 @@ Result<int> SetFor(const std::string& path, const Graph& graph) {
   int sets = 1;
   const std::vector<ModelValue> wanted = ValuesOf(graph, graph.inputs());
   for (int set = 0; set < sets; ++set) {
-    const auto library = ModelLibrary::Open(path, set);
-    TW_RETURN_IF_ERROR(library);
-    sets = library->sets();
+    TW_ASSIGN_OR_RETURN(const auto library, ModelLibrary::Open(path, set));
+    sets = library.sets();
     const bool same = std::ranges::equal(
-        library->inputs(), wanted,
+        library.inputs(), wanted,
         [](const ModelValue& a, const ModelValue& b) { return a.type == b.type; });
     if (same) return set;
   }
@@ -209,13 +205,11 @@ Result<std::vector<Tensor>> InputArguments::Make(const std::vector<ModelValue>& 
   for (std::size_t i = 0; i < values.size(); ++i) {
     const ModelValue& value = values[i];
     if (i < files.size()) {
-      auto tensor = ReadTensorFile(files[i], value.type, picture);
-      TW_RETURN_IF_ERROR(tensor);
-      inputs.push_back(std::move(*tensor));
+      TW_ASSIGN_OR_RETURN(auto tensor, ReadTensorFile(files[i], value.type, picture));
+      inputs.push_back(std::move(tensor));
     } else {
-      auto tensor = MakeUp(made_up, value);
-      TW_RETURN_IF_ERROR(tensor);
-      inputs.push_back(*std::move(tensor));
+      TW_ASSIGN_OR_RETURN(auto tensor, MakeUp(made_up, value));
+      inputs.push_back(std::move(tensor));
     }
   }
   return inputs;

@@ -42,11 +42,10 @@ void ModelArguments::Declare(CLI::App& app) {
 }
 
 Result<std::vector<ModelSource>> ModelArguments::Sources(const std::string& file) const {
-  auto sets = ParseBindings(bindings);
-  TW_RETURN_IF_ERROR(sets);
+  TW_ASSIGN_OR_RETURN(auto sets, ParseBindings(bindings));
   const auto rounding = requantize == "integer" ? Requantize::kByIntegers : Requantize::kByFloat;
   std::vector<ModelSource> sources;
-  for (Bindings& set : *sets) {
+  for (Bindings& set : sets) {
     TW_RETURN_IF_ERROR(ReadValues(set));
     sources.push_back({file, {rounding, std::move(set)}});
   }
@@ -54,10 +53,9 @@ Result<std::vector<ModelSource>> ModelArguments::Sources(const std::string& file
 }
 
 Result<ModelSource> ModelArguments::Source(const std::string& file) const {
-  auto sources = Sources(file);
-  TW_RETURN_IF_ERROR(sources);
-  if (sources->size() == 1) return std::move(sources->front());
-  return InvalidArgument(std::to_string(sources->size()) +
+  TW_ASSIGN_OR_RETURN(auto sources, Sources(file));
+  if (sources.size() == 1) return std::move(sources.front());
+  return InvalidArgument(std::to_string(sources.size()) +
                          " sets of sizes (--shape, --dim), expected one");
 }
 

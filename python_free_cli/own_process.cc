@@ -23,9 +23,8 @@ Result<int> OwnProcess::Run(const char* command,
   };
   const CheckAnswer answer = RunCheckProcess(whole, {}, operator_seconds);
   TW_RETURN_IF_ERROR(answer.status);
-  const auto json = ParseJson(answer.json);
-  TW_RETURN_IF_ERROR(json);
-  return json->at("exit").get<int>();
+  TW_ASSIGN_OR_RETURN(const auto json, ParseJson(answer.json));
+  return json.at("exit").get<int>();
 }
 
 void Announce(const RunnableNetwork& network, CheckProgress& progress, std::int64_t factor) {

@@ -28,15 +28,12 @@ Result<records::TrustPolicy> TrustArguments::Policy() const {
   records::TrustPolicy policy;
   policy.allow_unsigned = allow_unsigned;
   if (auto paths = FindUserPaths(); paths.ok()) {
-    auto trusted = records::ReadTrustedKeys(paths->trusted_keys);
-    TW_RETURN_IF_ERROR(trusted);
-    policy.keys = *std::move(trusted);
+    TW_ASSIGN_OR_RETURN(policy.keys, records::ReadTrustedKeys(paths->trusted_keys));
   }
   for (const std::string& file : keys) {
     if (!FileExists(file)) return NotFound("--key " + file + ": no such file");
-    auto more = records::ReadPublicKeys(file);
-    TW_RETURN_IF_ERROR(more);
-    policy.keys.insert(policy.keys.end(), more->begin(), more->end());
+    TW_ASSIGN_OR_RETURN(auto more, records::ReadPublicKeys(file));
+    policy.keys.insert(policy.keys.end(), more.begin(), more.end());
   }
   return policy;
 }
@@ -72,10 +69,9 @@ Result<std::optional<records::Preference>> RecordSources::Preferred(const Target
 }
 
 Result<records::AnswerLevel> RecordSources::Accept() const {
-  auto level = records::ParseAnswerLevel(accept);
-  TW_RETURN_IF_ERROR(level);
+  TW_ASSIGN_OR_RETURN(auto level, records::ParseAnswerLevel(accept));
   const bool given = !model_file.empty() && model_file != kNoModel;
-  return given ? std::max(*level, records::AnswerLevel::kModel) : *level;
+  return given ? std::max(level, records::AnswerLevel::kModel) : level;
 }
 
 Status RecordSources::AddModel(const TemplateRegistry& templates, const Target& target,
@@ -103,15 +99,13 @@ Result<records::Catalog> RecordSources::Open(const TemplateRegistry& templates,
     if (own.ok() && FileExists(own->records)) paths.push_back(own->records);
   }
   for (const std::string& path : paths) {
-    auto store = records::Store::Open(path, records::Store::Mode::kReadOnly);
-    TW_RETURN_IF_ERROR(store);
-    catalog.AddStore(*std::move(store));
+    TW_ASSIGN_OR_RETURN(auto store, records::Store::Open(path, records::Store::Mode::kReadOnly));
+    catalog.AddStore(std::move(store));
   }
   if (!packages.empty()) {
-    auto policy = trust.Policy();
-    TW_RETURN_IF_ERROR(policy);
+    TW_ASSIGN_OR_RETURN(auto policy, trust.Policy());
     for (const std::string& path : packages) {
-      TW_RETURN_IF_ERROR(catalog.AddPackageFile(path, *policy));
+      TW_RETURN_IF_ERROR(catalog.AddPackageFile(path, policy));
     }
   }
   if (rule != "own" && !packages.empty()) {
@@ -151,10 +145,9 @@ Status ShareLimitOf(const std::vector<search::TuneTask>& tasks, const TemplateRe
     question.workload = &task.task.workload;
     question.target = &target;
     question.device = &device;
-    auto front = catalog.Front(question, prefer.Metrics(target));
-    TW_RETURN_IF_ERROR(front);
-    without += front->empty() ? 1 : 0;
-    fronts.push_back({task.task.workload.Key(), task.occurrences, *std::move(front)});
+    TW_ASSIGN_OR_RETURN(auto front, catalog.Front(question, prefer.Metrics(target)));
+    without += front.empty() ? 1 : 0;
+    fronts.push_back({task.task.workload.Key(), task.occurrences, std::move(front)});
   }
   if (without > 0) {
     PrintErr("--prefer: no record says {} of {} of {} tasks, which count for nothing\n",

@@ -24,20 +24,19 @@ bool SameOrder(std::vector<std::int64_t> from, std::vector<std::int64_t> to) {
 Result<Tensor> ReadTensorFile(const std::string& path, const TensorType& type,
                               const PictureOptions& picture) {
   constexpr std::int64_t kMostAround = 64 << 20;  // a header, or a picture that is scaled down
-  auto bytes = ReadFile(path, type.bytes() + kMostAround);
-  TW_RETURN_IF_ERROR(bytes);
+  TW_ASSIGN_OR_RETURN(auto bytes, ReadFile(path, type.bytes() + kMostAround));
   // Elements may begin with any bytes.
-  if (IsPicture(*bytes) && static_cast<std::int64_t>(bytes->size()) != type.bytes()) {
+  if (IsPicture(bytes) && static_cast<std::int64_t>(bytes.size()) != type.bytes()) {
     Tensor tensor(type);
     Status status = type.shape.empty() || type.shape[0] != 1
                         ? InvalidArgument("a picture for " + type.ToString() +
                                           ", expected an input of one picture")
-                        : PutPicture(*bytes, picture, 0, tensor);
+                        : PutPicture(bytes, picture, 0, tensor);
     if (!status.ok()) return status.WithContext(path);
     return tensor;
   }
-  if (IsNpy(*bytes)) {
-    auto tensor = ParseNpy(*bytes);
+  if (IsNpy(bytes)) {
+    auto tensor = ParseNpy(bytes);
     if (!tensor.ok()) return tensor.status().WithContext(path);
     if (tensor->dtype() != type.dtype || tensor->elements() != type.elements() ||
         !SameOrder(tensor->shape(), type.shape)) {
@@ -47,13 +46,13 @@ Result<Tensor> ReadTensorFile(const std::string& path, const TensorType& type,
     tensor->Reshape(type.shape);
     return tensor;
   }
-  if (static_cast<std::int64_t>(bytes->size()) != type.bytes()) {
+  if (static_cast<std::int64_t>(bytes.size()) != type.bytes()) {
     return InvalidArgument(
         fmt::format("{}: {} bytes of raw elements, expected {} for {}, a .npy file or a picture",
-                    path, bytes->size(), type.bytes(), type.ToString()));
+                    path, bytes.size(), type.bytes(), type.ToString()));
   }
   Tensor tensor(type);
-  std::memcpy(tensor.data(), bytes->data(), bytes->size());
+  std::memcpy(tensor.data(), bytes.data(), bytes.size());
   return tensor;
 }
 

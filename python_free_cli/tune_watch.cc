@@ -57,16 +57,14 @@ struct TuneWatch::State {
 
   Result<std::string> Page() {
     const std::lock_guard lock(mutex);
-    auto seen = Look();
-    TW_RETURN_IF_ERROR(seen);
-    return report::MakePage(**seen);
+    TW_ASSIGN_OR_RETURN(auto seen, Look());
+    return report::MakePage(*seen);
   }
 
   Result<std::string> Data() {
     const std::lock_guard lock(mutex);
-    auto seen = Look();
-    TW_RETURN_IF_ERROR(seen);
-    return report::PageData(**seen);
+    TW_ASSIGN_OR_RETURN(auto seen, Look());
+    return report::PageData(*seen);
   }
 };
 
@@ -78,10 +76,9 @@ Result<TuneWatch> TuneWatch::Start(const TemplateRegistry& templates, const std:
   state->templates = &templates;
   state->store = store;
   state->title = title;
-  auto server = report::WatchServer::Start(
-      {[self] { return self->Page(); }, [self] { return self->Data(); }});
-  TW_RETURN_IF_ERROR(server);
-  state->server.emplace(*std::move(server));
+  TW_ASSIGN_OR_RETURN(auto server, report::WatchServer::Start({[self] { return self->Page(); },
+                                                               [self] { return self->Data(); }}));
+  state->server.emplace(std::move(server));
   return TuneWatch(std::move(state));
 }
 

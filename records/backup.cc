@@ -37,30 +37,24 @@ Result<BackupReport> BackupStore(const std::string& path, const std::string& to)
   if (!FileExists(path)) return NotFound(path + ": no such record store");
   struct stat there {};
   if (::lstat(to.c_str(), &there) == 0) return InvalidArgument(to + ": exists");
-  auto from = Database::Open(path, Database::Mode::kReadOnly);
-  TW_RETURN_IF_ERROR(from);
-  auto version = StoreVersion(*from, path);
-  TW_RETURN_IF_ERROR(version);
-  if (*version == 0) return Corrupt(path + ": an empty file, no record store");
+  TW_ASSIGN_OR_RETURN(auto from, Database::Open(path, Database::Mode::kReadOnly));
+  TW_ASSIGN_OR_RETURN(auto version, StoreVersion(from, path));
+  if (version == 0) return Corrupt(path + ": an empty file, no record store");
   Unfinished partial = Unfinished::Beside(to);
   BackupReport report;
   {
     auto copy = OpenNew(partial.path());
     if (!copy.ok()) return copy.status().WithContext(to);
-    const Status copied = CopyPages(*from, *copy);
+    const Status copied = CopyPages(from, *copy);
     if (!copied.ok()) return copied.WithContext(to);
     // As one file, which can be read where nothing can be written.
     TW_RETURN_IF_ERROR(copy->Execute("PRAGMA journal_mode = DELETE"));
-    auto sound = Statement::Prepare(*copy, "PRAGMA quick_check(1)");
-    TW_RETURN_IF_ERROR(sound);
-    auto row = sound->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (sound->Text(0) != "ok") {
-      return Corrupt(path + ": " + std::string(sound->Text(0)) + "; no copy is made of it");
+    TW_ASSIGN_OR_RETURN(auto sound, Statement::Prepare(*copy, "PRAGMA quick_check(1)"));
+    TW_RETURN_IF_ERROR(sound.Step());
+    if (sound.Text(0) != "ok") {
+      return Corrupt(path + ": " + std::string(sound.Text(0)) + "; no copy is made of it");
     }
-    auto trials = QueryInt(*copy, "SELECT count(*) FROM trial");
-    TW_RETURN_IF_ERROR(trials);
-    report.trials = *trials;
+    TW_ASSIGN_OR_RETURN(report.trials, QueryInt(*copy, "SELECT count(*) FROM trial"));
   }
   TW_RETURN_IF_ERROR(SyncFile(partial.path()));
   if (::stat(partial.path().c_str(), &there) == 0) report.bytes = there.st_size;

@@ -32,22 +32,19 @@ class Problems {
 
 /// Every row of a statement as a problem, its columns after `what`.
 Status AddRows(const Database& db, const char* sql, const std::string& what, Problems& problems) {
-  auto query = Statement::Prepare(db, sql);
-  TW_RETURN_IF_ERROR(query);
+  TW_ASSIGN_OR_RETURN(auto query, Statement::Prepare(db, sql));
   while (!problems.full()) {
-    auto row = query->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) break;
-    if (query->Text(0) != "ok") problems.Add(what + std::string(query->Text(0)));
+    TW_ASSIGN_OR_RETURN(auto row, query.Step());
+    if (!row) break;
+    if (query.Text(0) != "ok") problems.Add(what + std::string(query.Text(0)));
   }
   return {};
 }
 
 Status CheckTrials(const TemplateRegistry& templates, const Database& db, Problems& problems) {
-  auto inspector = RowInspector::Create(templates, db, "main");
-  TW_RETURN_IF_ERROR(inspector);
-  for (const auto& [key, why] : inspector->wrong_texts()) problems.Add(key + ": " + why);
-  return inspector->ForEachWrong({}, [&](const std::string& id, const std::string& why) {
+  TW_ASSIGN_OR_RETURN(auto inspector, RowInspector::Create(templates, db, "main"));
+  for (const auto& [key, why] : inspector.wrong_texts()) problems.Add(key + ": " + why);
+  return inspector.ForEachWrong({}, [&](const std::string& id, const std::string& why) {
     problems.Add("trial " + id + ": " + why);
     return !problems.full();
   });
@@ -61,15 +58,14 @@ Status CheckImported(const Database& db, Problems& problems) {
 }
 
 Status CheckLog(const Database& db, Problems& problems) {
-  auto query = Statement::Prepare(db, "SELECT seq, payload FROM log ORDER BY seq");
-  TW_RETURN_IF_ERROR(query);
+  TW_ASSIGN_OR_RETURN(auto query,
+                      Statement::Prepare(db, "SELECT seq, payload FROM log ORDER BY seq"));
   while (!problems.full()) {
-    auto row = query->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) break;
-    auto json = ParseJson(query->Text(1));
+    TW_ASSIGN_OR_RETURN(auto row, query.Step());
+    if (!row) break;
+    auto json = ParseJson(query.Text(1));
     if (!json.ok()) {
-      problems.Add("log entry " + std::to_string(query->Int(0)) + ": " + json.status().message());
+      problems.Add("log entry " + std::to_string(query.Int(0)) + ": " + json.status().message());
     }
   }
   return {};
@@ -81,40 +77,36 @@ Result<std::vector<std::string>> CheckStore(const TemplateRegistry& templates,
                                             const std::string& path, std::size_t limit) {
   if (!FileExists(path)) return NotFound(path + ": no such record store");
   // Before the database is opened, which takes what it cannot read for the end of the log.
-  auto damage = DamageOfWal(path);
-  TW_RETURN_IF_ERROR(damage);
-  auto db = Database::Open(path, Database::Mode::kReadOnly);
-  TW_RETURN_IF_ERROR(db);
-  auto foreign = ForeignParts(*db, path);
-  TW_RETURN_IF_ERROR(foreign);
-  if (!foreign->empty()) {  // what its rows would come to is not for us to run
-    foreign->resize(std::min(limit, foreign->size()));
+  TW_ASSIGN_OR_RETURN(auto damage, DamageOfWal(path));
+  TW_ASSIGN_OR_RETURN(auto db, Database::Open(path, Database::Mode::kReadOnly));
+  TW_ASSIGN_OR_RETURN(auto foreign, ForeignParts(db, path));
+  if (!foreign.empty()) {  // what its rows would come to is not for us to run
+    foreign.resize(std::min(limit, foreign.size()));
     return foreign;
   }
   // One of an older schema is looked at as it is.
-  auto version = StoreVersion(*db, path);
-  TW_RETURN_IF_ERROR(version);
-  if (*version == 0) return Corrupt(path + ": an empty file, no record store");
+  TW_ASSIGN_OR_RETURN(auto version, StoreVersion(db, path));
+  if (version == 0) return Corrupt(path + ": an empty file, no record store");
   Problems problems(limit);
-  if (!damage->empty()) problems.Add(*damage);
-  Status status = AddRows(*db, "PRAGMA integrity_check", "database: ", problems);
+  if (!damage.empty()) problems.Add(damage);
+  Status status = AddRows(db, "PRAGMA integrity_check", "database: ", problems);
   // Rows of a damaged database mean nothing.
   if (status.ok() && !problems.full()) {
-    status = AddRows(*db,
+    status = AddRows(db,
                      "SELECT \"table\" || ' row ' || ifnull(rowid, '?') || ' refers to a ' ||"
                      " parent || ' that is not there' FROM pragma_foreign_key_check",
                      "", problems);
   }
   if (status.ok()) {
-    status = AddRows(*db,
+    status = AddRows(db,
                      "SELECT b.trial FROM best b LEFT JOIN trial t ON t.id = b.trial AND"
                      " t.workload = b.workload AND t.target = b.target AND t.device = b.device AND"
                      " t.job = b.job WHERE t.id IS NULL",
                      "winner of a race that is no trial of its task: ", problems);
   }
-  if (status.ok()) status = CheckTrials(templates, *db, problems);
-  if (status.ok()) status = CheckImported(*db, problems);
-  if (status.ok()) status = CheckLog(*db, problems);
+  if (status.ok()) status = CheckTrials(templates, db, problems);
+  if (status.ok()) status = CheckImported(db, problems);
+  if (status.ok()) status = CheckLog(db, problems);
   std::vector<std::string> lines = problems.Take();
   if (!status.ok()) {
     if (lines.empty() && status.code() != StatusCode::kCorrupt) return status.WithContext(path);

@@ -62,23 +62,20 @@ class RowHash {
 }  // namespace
 
 Result<std::string> StoreIdOf(const Database& db, std::string_view schema) {
-  auto query = Statement::Prepare(
-      db, "SELECT value FROM " + std::string(schema) + ".fact WHERE key = 'store_id'");
-  TW_RETURN_IF_ERROR(query);
-  auto row = query->Step();
-  TW_RETURN_IF_ERROR(row);
-  return *row ? std::string(query->Text(0)) : std::string();
+  TW_ASSIGN_OR_RETURN(auto query,
+                      Statement::Prepare(db, "SELECT value FROM " + std::string(schema) +
+                                                 ".fact WHERE key = 'store_id'"));
+  TW_ASSIGN_OR_RETURN(auto row, query.Step());
+  return row ? std::string(query.Text(0)) : std::string();
 }
 
 Result<Copier> Copier::Create(const Database& db, std::string_view source_id,
                               std::string_view own_id) {
   Copier copier(db, source_id, own_id);
-  auto own = ReadTables(db, "main");
-  TW_RETURN_IF_ERROR(own);
-  auto source = ReadTables(db, "source");
-  TW_RETURN_IF_ERROR(source);
-  copier.own_ = *std::move(own);
-  copier.source_ = *std::move(source);
+  TW_ASSIGN_OR_RETURN(auto own, ReadTables(db, "main"));
+  TW_ASSIGN_OR_RETURN(auto source, ReadTables(db, "source"));
+  copier.own_ = std::move(own);
+  copier.source_ = std::move(source);
   for (const Table& table : copier.source_) {
     if (FindTable(copier.own_, table.name) == nullptr) {
       return Internal("record store: no table '" + table.name + "' to copy into");
@@ -99,15 +96,15 @@ Status Copier::Choose(const std::string& select) {
 }
 
 Status Copier::Refuse(const std::string& id) {
-  auto remove = Statement::Prepare(*db_, "DELETE FROM temp.chosen WHERE id = ?1");
-  TW_RETURN_IF_ERROR(remove);
-  return remove->Bind(1, id).Run();
+  TW_ASSIGN_OR_RETURN(auto remove,
+                      Statement::Prepare(*db_, "DELETE FROM temp.chosen WHERE id = ?1"));
+  return remove.Bind(1, id).Run();
 }
 
 Status Copier::RefuseImported(std::int64_t id) {
-  auto add = Statement::Prepare(*db_, "INSERT INTO temp.refused_imported VALUES (?1)");
-  TW_RETURN_IF_ERROR(add);
-  return add->Bind(1, id).Run();
+  TW_ASSIGN_OR_RETURN(auto add,
+                      Statement::Prepare(*db_, "INSERT INTO temp.refused_imported VALUES (?1)"));
+  return add.Bind(1, id).Run();
 }
 
 std::string Copier::JobName(std::string_view alias) const {
@@ -195,17 +192,16 @@ Status Copier::CopyTexts(bool all) {
     if (table.role != TableRole::kText && table.role != TableRole::kJob) continue;
     TW_RETURN_IF_ERROR(CopyText(table, all));
     if (!all) continue;
-    auto lost = Statement::Prepare(
-        *db_, "SELECT count(*) FROM source." + table.name +
-                  " WHERE id NOT IN (SELECT old FROM temp.map_" + table.name + ")" +
-                  (table.name == "imported" ? " AND id NOT IN (SELECT id FROM"
-                                              " temp.refused_imported)"
-                                            : ""));
-    TW_RETURN_IF_ERROR(lost);
-    auto row = lost->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (lost->Int(0) != 0) {
-      return Corrupt("of the table '" + table.name + "' " + std::to_string(lost->Int(0)) +
+    TW_ASSIGN_OR_RETURN(
+        auto lost, Statement::Prepare(
+                       *db_, "SELECT count(*) FROM source." + table.name +
+                                 " WHERE id NOT IN (SELECT old FROM temp.map_" + table.name + ")" +
+                                 (table.name == "imported" ? " AND id NOT IN (SELECT id FROM"
+                                                             " temp.refused_imported)"
+                                                           : "")));
+    TW_RETURN_IF_ERROR(lost.Step());
+    if (lost.Int(0) != 0) {
+      return Corrupt("of the table '" + table.name + "' " + std::to_string(lost.Int(0)) +
                      " rows would be lost");
     }
   }
@@ -262,38 +258,34 @@ Status Copier::CopyLog(std::int64_t source_job, std::int64_t job, std::string_vi
     std::string sql = select;
     return Statement::Prepare(*db_, sql.replace(sql.find('%'), 1, side));
   };
-  auto theirs = prepare("source");
-  TW_RETURN_IF_ERROR(theirs);
-  auto ours = prepare("main");
-  TW_RETURN_IF_ERROR(ours);
-  auto add = Statement::Prepare(
-      *db_, "INSERT INTO main.log (job, task, kind, payload) VALUES (?1, ?2, ?3, ?4)");
-  TW_RETURN_IF_ERROR(add);
-  theirs->Bind(1, source_job).Bind(2, task);
-  ours->Bind(1, job).Bind(2, task);
+  TW_ASSIGN_OR_RETURN(auto theirs, prepare("source"));
+  TW_ASSIGN_OR_RETURN(auto ours, prepare("main"));
+  TW_ASSIGN_OR_RETURN(
+      auto add,
+      Statement::Prepare(
+          *db_, "INSERT INTO main.log (job, task, kind, payload) VALUES (?1, ?2, ?3, ?4)"));
+  theirs.Bind(1, source_job).Bind(2, task);
+  ours.Bind(1, job).Bind(2, task);
   bool more_of_ours = true;
   while (true) {
-    auto row = theirs->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) return {};
+    TW_ASSIGN_OR_RETURN(auto row, theirs.Step());
+    if (!row) return {};
     if (more_of_ours) {
-      auto own_row = ours->Step();
-      TW_RETURN_IF_ERROR(own_row);
-      more_of_ours = *own_row;
+      TW_ASSIGN_OR_RETURN(more_of_ours, ours.Step());
       if (more_of_ours) {
-        if (ours->Text(0) == theirs->Text(0) && ours->Text(1) == theirs->Text(1)) continue;
+        if (ours.Text(0) == theirs.Text(0) && ours.Text(1) == theirs.Text(1)) continue;
         return Corrupt("the search log of task '" + std::string(task) +
                        "' differs in two copies of one job");
       }
-      ours->Reset();  // it would otherwise read what is added
+      ours.Reset();  // it would otherwise read what is added
     }
-    if (const auto json = ParseJson(theirs->Text(1)); !json.ok()) {
+    if (const auto json = ParseJson(theirs.Text(1)); !json.ok()) {
       refused("the search log of task '" + std::string(task.substr(0, 80)) +
               "': from an entry on that is no JSON: " + json.status().message());
       return {};
     }
-    add->Bind(1, job).Bind(2, task).Bind(3, theirs->Text(0)).Bind(4, theirs->Text(1));
-    TW_RETURN_IF_ERROR(add->Run());
+    add.Bind(1, job).Bind(2, task).Bind(3, theirs.Text(0)).Bind(4, theirs.Text(1));
+    TW_RETURN_IF_ERROR(add.Run());
   }
 }
 
@@ -304,16 +296,15 @@ Status Copier::CopyLogs(const std::function<void(const std::string&)>& refused) 
   };
   std::vector<Part> parts;
   {
-    auto query =
+    TW_ASSIGN_OR_RETURN(
+        auto query,
         Statement::Prepare(*db_,
                            "SELECT l.job, map.new, l.task FROM source.log l JOIN temp.map_job map"
-                           " ON map.old = l.job GROUP BY l.job, l.task ORDER BY min(l.seq)");
-    TW_RETURN_IF_ERROR(query);
+                           " ON map.old = l.job GROUP BY l.job, l.task ORDER BY min(l.seq)"));
     while (true) {
-      auto row = query->Step();
-      TW_RETURN_IF_ERROR(row);
-      if (!*row) break;
-      parts.push_back({query->Int(0), query->Int(1), std::string(query->Text(2))});
+      TW_ASSIGN_OR_RETURN(auto row, query.Step());
+      if (!row) break;
+      parts.push_back({query.Int(0), query.Int(1), std::string(query.Text(2))});
     }
   }
   for (const Part& part : parts) {
@@ -343,39 +334,37 @@ Result<Copier::Proof> Copier::Prove(std::string_view side) const {
     values +=
         text.role == TableRole::kJob && side == "source" ? JobName(alias) : KeyOf(text, alias);
   }
-  auto query = Statement::Prepare(*db_, "SELECT " + values + " FROM temp.chosen c JOIN " + at +
-                                            ".trial t ON t.id = c.id" + joins + " ORDER BY c.id");
-  TW_RETURN_IF_ERROR(query);
+  TW_ASSIGN_OR_RETURN(
+      auto query,
+      Statement::Prepare(*db_, "SELECT " + values + " FROM temp.chosen c JOIN " + at +
+                                   ".trial t ON t.id = c.id" + joins + " ORDER BY c.id"));
   Proof proof;
   RowHash hash;
   while (true) {
-    auto row = query->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) break;
+    TW_ASSIGN_OR_RETURN(auto row, query.Step());
+    if (!row) break;
     ++proof.trials;
-    hash.Add(*query, columns);
+    hash.Add(query, columns);
   }
   proof.sha256 = hash.Hex();
   return proof;
 }
 
 Result<Copier::Proof> Copier::ProveSame() const {
-  auto theirs = Prove("source");
-  TW_RETURN_IF_ERROR(theirs);
-  auto ours = Prove("main");
-  TW_RETURN_IF_ERROR(ours);
-  if (*theirs == *ours) return theirs;
-  auto differing = Statement::Prepare(
-      *db_,
-      "SELECT c.id FROM temp.chosen c JOIN source.trial s ON s.id = c.id LEFT JOIN"
-      " main.trial m ON m.id = c.id WHERE m.id IS NULL OR m.value <> s.value OR m.samples <>"
-      " s.samples OR m.config <> s.config OR m.finished <> s.finished ORDER BY 1 LIMIT 1");
-  TW_RETURN_IF_ERROR(differing);
-  auto row = differing->Step();
-  TW_RETURN_IF_ERROR(row);
-  return Corrupt("of " + std::to_string(theirs->trials) + " trials " +
-                 std::to_string(ours->trials) + " are the same in both stores" +
-                 (*row ? "; first that differs: " + std::string(differing->Text(0)) : ""));
+  TW_ASSIGN_OR_RETURN(auto theirs, Prove("source"));
+  TW_ASSIGN_OR_RETURN(auto ours, Prove("main"));
+  if (theirs == ours) return theirs;
+  TW_ASSIGN_OR_RETURN(
+      auto differing,
+      Statement::Prepare(
+          *db_,
+          "SELECT c.id FROM temp.chosen c JOIN source.trial s ON s.id = c.id LEFT JOIN"
+          " main.trial m ON m.id = c.id WHERE m.id IS NULL OR m.value <> s.value OR m.samples <>"
+          " s.samples OR m.config <> s.config OR m.finished <> s.finished ORDER BY 1 LIMIT 1"));
+  TW_ASSIGN_OR_RETURN(auto row, differing.Step());
+  return Corrupt("of " + std::to_string(theirs.trials) + " trials " + std::to_string(ours.trials) +
+                 " are the same in both stores" +
+                 (row ? "; first that differs: " + std::string(differing.Text(0)) : ""));
 }
 
 }  // namespace tilewright::records

@@ -98,12 +98,11 @@ std::string LineOf(const Record& record) {
 
 Status ExportCsv(const std::string& path, const TrialFilter& filter,
                  const std::function<Status(std::string_view)>& write) {
-  auto store = Store::Open(path, Store::Mode::kReadOnly);
-  TW_RETURN_IF_ERROR(store);
+  TW_ASSIGN_OR_RETURN(auto store, Store::Open(path, Store::Mode::kReadOnly));
   std::string header;
   for (const char* name : kNames) Put(header, name);
   TW_RETURN_IF_ERROR(write(header + "\r\n"));
-  return store->ForEachTrial(filter, [&](const Record& record) { return write(LineOf(record)); });
+  return store.ForEachTrial(filter, [&](const Record& record) { return write(LineOf(record)); });
 }
 
 }  // namespace tilewright::records

@@ -55,32 +55,30 @@ Status PutImage(const Database& db, const char* schema, std::string_view bytes, 
 Result<Database> OpenImmutable(const std::string& path) {
   TW_RETURN_IF_ERROR(CheckPlainFile(path));
   ReadAhead(path);
-  auto db = OpenWith(FileUri(path, "immutable=1"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path);
-  TW_RETURN_IF_ERROR(db);
-  sqlite3_limit(db->get(), SQLITE_LIMIT_ATTACHED, 0);
-  TW_RETURN_IF_ERROR(db->Execute(kMapPragma));
+  TW_ASSIGN_OR_RETURN(auto db, OpenWith(FileUri(path, "immutable=1"),
+                                        SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path));
+  sqlite3_limit(db.get(), SQLITE_LIMIT_ATTACHED, 0);
+  TW_RETURN_IF_ERROR(db.Execute(kMapPragma));
   return db;
 }
 
 Result<Database> OpenImage(std::string_view bytes, ImageMode mode) {
-  auto db = OpenWith(":memory:", SQLITE_OPEN_READWRITE, "a database in memory");
-  TW_RETURN_IF_ERROR(db);
-  sqlite3_limit(db->get(), SQLITE_LIMIT_ATTACHED, 0);
-  TW_RETURN_IF_ERROR(PutImage(*db, "main", bytes, mode));
+  TW_ASSIGN_OR_RETURN(auto db, OpenWith(":memory:", SQLITE_OPEN_READWRITE, "a database in memory"));
+  sqlite3_limit(db.get(), SQLITE_LIMIT_ATTACHED, 0);
+  TW_RETURN_IF_ERROR(PutImage(db, "main", bytes, mode));
   return db;
 }
 
 Result<Database> OpenBytes(std::string_view bytes) {
-  auto db = OpenWith(":memory:", SQLITE_OPEN_READWRITE, "a database in memory");
-  TW_RETURN_IF_ERROR(db);
-  sqlite3_limit(db->get(), SQLITE_LIMIT_ATTACHED, 0);
+  TW_ASSIGN_OR_RETURN(auto db, OpenWith(":memory:", SQLITE_OPEN_READWRITE, "a database in memory"));
+  sqlite3_limit(db.get(), SQLITE_LIMIT_ATTACHED, 0);
   // Only looked at: SQLite writes to such bytes in no mode but that of a writable one.
   auto* data = reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data()));
   const auto size = static_cast<sqlite3_int64>(bytes.size());
   const int code =
-      sqlite3_deserialize(db->get(), "main", data, size, size, SQLITE_DESERIALIZE_READONLY);
-  if (code != SQLITE_OK) return SqliteError(db->get(), code, "opening a database in memory");
-  TW_RETURN_IF_ERROR(db->Execute(kMapPragma));  // pages are read where they are
+      sqlite3_deserialize(db.get(), "main", data, size, size, SQLITE_DESERIALIZE_READONLY);
+  if (code != SQLITE_OK) return SqliteError(db.get(), code, "opening a database in memory");
+  TW_RETURN_IF_ERROR(db.Execute(kMapPragma));  // pages are read where they are
   return db;
 }
 
@@ -90,10 +88,10 @@ Result<Database> OpenMemory() {
 }
 
 Result<Database> OpenScratch(const std::string& path) {
-  auto db = OpenWith(FileUri(path, "mode=rwc"),
-                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, path);
-  TW_RETURN_IF_ERROR(db);
-  TW_RETURN_IF_ERROR(db->Execute("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF"));
+  TW_ASSIGN_OR_RETURN(auto db,
+                      OpenWith(FileUri(path, "mode=rwc"),
+                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, path));
+  TW_RETURN_IF_ERROR(db.Execute("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF"));
   return db;
 }
 
@@ -117,16 +115,14 @@ Result<std::string> ImageOf(const Database& db) {
 Result<AttachedSource> AttachedSource::Attach(const Database& db, const std::string& path) {
   if (!FileExists(path)) return NotFound(path + ": no such record store");
   TW_RETURN_IF_ERROR(CheckPlainFile(path));
-  auto attach = Statement::Prepare(db, "ATTACH DATABASE ?1 AS source");
-  TW_RETURN_IF_ERROR(attach);
-  const auto image = ImageToRead(path);
-  TW_RETURN_IF_ERROR(image);
-  const Status attached = attach->Bind(1, image->has_value() ? ":memory:" : UriToRead(path)).Run();
+  TW_ASSIGN_OR_RETURN(auto attach, Statement::Prepare(db, "ATTACH DATABASE ?1 AS source"));
+  TW_ASSIGN_OR_RETURN(const auto image, ImageToRead(path));
+  const Status attached = attach.Bind(1, image.has_value() ? ":memory:" : UriToRead(path)).Run();
   if (!attached.ok()) return attached.WithContext(path);
   AttachedSource source(&db);
-  if (image->has_value()) {
+  if (image.has_value()) {
     // Writable: SQLite refuses BEGIN IMMEDIATE with an image attached that is not.
-    TW_RETURN_IF_ERROR(PutImage(db, "source", **image, ImageMode::kWritable));
+    TW_RETURN_IF_ERROR(PutImage(db, "source", *image, ImageMode::kWritable));
     TW_RETURN_IF_ERROR(StoreVersion(db, path, "source"));
     return source;
   }

@@ -91,13 +91,15 @@ std::string WrongImported(const ImportedRecord& record) {
 Status ForEachWrongImported(const Database& db, std::string_view schema,
                             const std::function<bool(std::int64_t, const std::string&)>& wrong) {
   const std::string at(schema);
-  auto known =
-      QueryInt(db, "SELECT count(*) FROM " + at + ".sqlite_schema WHERE name = 'imported'");
-  TW_RETURN_IF_ERROR(known);
-  if (*known == 0) return {};  // of the first version
+  TW_ASSIGN_OR_RETURN(auto known, QueryInt(db, "SELECT count(*) FROM " + at +
+                                                   ".sqlite_schema WHERE name = 'imported'"));
+  if (known == 0) return {};  // of the first version
   // typeof: a number that is none would be read as 0.
-  auto query = Statement::Prepare(
-      db, "SELECT " + std::string(ImportedColumns()) +
+  TW_ASSIGN_OR_RETURN(
+      auto query,
+      Statement::Prepare(
+          db,
+          "SELECT " + std::string(ImportedColumns()) +
               ", typeof(digest) || typeof(line) || typeof(config_index) || typeof(entities) ||"
               " typeof(code_hash) || typeof(costs) || typeof(cost) || typeof(error) ||"
               " typeof(all_cost) || typeof(finished) || typeof(tvm_version) || typeof(agreement) ||"
@@ -105,19 +107,16 @@ Status ForEachWrongImported(const Database& db, std::string_view schema,
               at + ".imported JOIN " + at +
               ".imported_task ON imported_task.id = imported.task JOIN " + at +
               ".imported_target ON imported_target.id = imported.target JOIN " + at +
-              ".imported_source ON imported_source.id = imported.source ORDER BY imported.id");
-  TW_RETURN_IF_ERROR(query);
+              ".imported_source ON imported_source.id = imported.source ORDER BY imported.id"));
   constexpr int kTypesColumn = kImportedColumnCount;
   constexpr std::string_view kTypes =
       "blobintegerintegertexttextblobrealintegerrealrealtextintegerinteger";
   while (true) {
-    auto row = query->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) return {};
-    const std::string why = query->Text(kTypesColumn) == kTypes
-                                ? WrongImported(ReadImported(*query))
-                                : "a column has the wrong type";
-    if (!why.empty() && !wrong(query->Int(0), why)) return {};
+    TW_ASSIGN_OR_RETURN(auto row, query.Step());
+    if (!row) return {};
+    const std::string why = query.Text(kTypesColumn) == kTypes ? WrongImported(ReadImported(query))
+                                                               : "a column has the wrong type";
+    if (!why.empty() && !wrong(query.Int(0), why)) return {};
   }
 }
 
@@ -172,15 +171,14 @@ ImportedRecord ReadImported(const Statement& row) {
 
 Status ForEachImported(const Store& store,
                        const std::function<Status(const ImportedRecord&)>& visit) {
-  auto query = Statement::Prepare(Store::DatabaseOf(store),
-                                  "SELECT " + std::string(ImportedColumns()) +
-                                      std::string(ImportedTables()) + "ORDER BY imported.id");
-  TW_RETURN_IF_ERROR(query);
+  TW_ASSIGN_OR_RETURN(
+      auto query, Statement::Prepare(Store::DatabaseOf(store),
+                                     "SELECT " + std::string(ImportedColumns()) +
+                                         std::string(ImportedTables()) + "ORDER BY imported.id"));
   while (true) {
-    auto row = query->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) return {};
-    TW_RETURN_IF_ERROR(visit(ReadImported(*query)));
+    TW_ASSIGN_OR_RETURN(auto row, query.Step());
+    if (!row) return {};
+    TW_RETURN_IF_ERROR(visit(ReadImported(query)));
   }
 }
 
@@ -190,11 +188,9 @@ Result<Config> ConfigOfImported(const ImportedRecord& record) {
     return Corrupt("imported record " + std::to_string(record.id) + ": " + read.message());
   }
   line.index = record.index;
-  auto task = AutotvmTask::Parse(record.tuple);
-  TW_RETURN_IF_ERROR(task);
-  auto target = AutotvmTarget::Parse(record.target);
-  TW_RETURN_IF_ERROR(target);
-  AutotvmTaskSpaces spaces(task->name, task->args, target->target);
+  TW_ASSIGN_OR_RETURN(auto task, AutotvmTask::Parse(record.tuple));
+  TW_ASSIGN_OR_RETURN(auto target, AutotvmTarget::Parse(record.target));
+  AutotvmTaskSpaces spaces(task.name, task.args, target.target);
   const AutotvmCheck check = spaces.Check(line);
   const AutotvmSpace* space = spaces.Space(AutotvmEdition::kPackages);
   Config config;
@@ -230,11 +226,9 @@ Result<Candidate> CandidateOfImported(const TemplateRegistry& templates,
   if (std::string why = entry->refuses(*workload, target); !why.empty()) {
     return Unsupported(record.task + " does not serve " + record.workload_key + ": " + why);
   }
-  auto values = ConfigOfImported(record);
-  TW_RETURN_IF_ERROR(values);
-  auto space = entry->define_space(*workload, target);
-  TW_RETURN_IF_ERROR(space);
-  auto config = space->Locate(*values);
+  TW_ASSIGN_OR_RETURN(auto values, ConfigOfImported(record));
+  TW_ASSIGN_OR_RETURN(auto space, entry->define_space(*workload, target));
+  auto config = space.Locate(values);
   if (!config.ok()) return Unsupported(record.task + ": " + config.status().message());
   return Candidate{
       Task{*std::move(workload), target}, {}, record.task, entry->version, *std::move(config)};

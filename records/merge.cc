@@ -30,17 +30,15 @@ Result<Database> OpenForMerging(const std::string& path) {
     auto store = Store::Open(path, Store::Mode::kReadWrite);  // makes, migrates, names it
     TW_RETURN_IF_ERROR(store);
   }
-  auto db = Database::Open(path, Database::Mode::kReadWriteCreate);
-  TW_RETURN_IF_ERROR(db);
-  TW_RETURN_IF_ERROR(db->ExecuteWhenFree("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL"));
+  TW_ASSIGN_OR_RETURN(auto db, Database::Open(path, Database::Mode::kReadWriteCreate));
+  TW_RETURN_IF_ERROR(db.ExecuteWhenFree("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL"));
   return db;
 }
 
 /// Errors: kCorrupt if the attached store is none, or of a newer schema.
 Status CheckSource(const std::string& path) {
-  auto db = Database::Open(path, Database::Mode::kReadOnly);
-  TW_RETURN_IF_ERROR(db);
-  return ToStatus(StoreVersion(*db, path));
+  TW_ASSIGN_OR_RETURN(auto db, Database::Open(path, Database::Mode::kReadOnly));
+  return ToStatus(StoreVersion(db, path));
 }
 
 /// Facts of the source, and the texts of its schedules that are sound. Facts of other stores that
@@ -48,52 +46,53 @@ Status CheckSource(const std::string& path) {
 Status CopyFacts(const Database& db, const std::string& source_id, const RowInspector& inspector,
                  const MergeReport& report) {
   const std::string prefix = "store/" + source_id + "/";
-  auto texts = Statement::Prepare(
-      db,
-      "INSERT INTO main.fact (key, value) SELECT key, value FROM source.fact WHERE key = ?1"
-      " ON CONFLICT (key) DO NOTHING");
-  TW_RETURN_IF_ERROR(texts);
-  auto keys = Statement::Prepare(db,
-                                 "SELECT key FROM source.fact WHERE key >= 'schedule/' AND"
-                                 " key < 'schedule0'");
-  TW_RETURN_IF_ERROR(keys);
+  TW_ASSIGN_OR_RETURN(
+      auto texts,
+      Statement::Prepare(
+          db,
+          "INSERT INTO main.fact (key, value) SELECT key, value FROM source.fact WHERE key = ?1"
+          " ON CONFLICT (key) DO NOTHING"));
+  TW_ASSIGN_OR_RETURN(auto keys,
+                      Statement::Prepare(db,
+                                         "SELECT key FROM source.fact WHERE key >= 'schedule/' AND"
+                                         " key < 'schedule0'"));
   while (true) {
-    auto row = keys->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) break;
-    if (inspector.wrong_texts().contains(std::string(keys->Text(0)))) continue;
-    texts->Bind(1, keys->Text(0));
-    TW_RETURN_IF_ERROR(texts->Run());
+    TW_ASSIGN_OR_RETURN(auto row, keys.Step());
+    if (!row) break;
+    if (inspector.wrong_texts().contains(std::string(keys.Text(0)))) continue;
+    texts.Bind(1, keys.Text(0));
+    TW_RETURN_IF_ERROR(texts.Run());
   }
   TW_RETURN_IF_ERROR(
       db.Execute("INSERT OR IGNORE INTO main.fact (key, value) SELECT key, value FROM source.fact"
                  " WHERE key >= 'store/' AND key < 'store0' AND typeof(value) = 'text'"));
-  auto own = Statement::Prepare(
-      db,
-      "INSERT OR REPLACE INTO main.fact (key, value) SELECT ?1 || key, value FROM source.fact"
-      " WHERE key <> 'store_id' AND NOT (key >= 'store/' AND key < 'store0') AND NOT"
-      " (key >= 'schedule/' AND key < 'schedule0') AND typeof(key) = 'text' AND"
-      " typeof(value) = 'text'");
-  TW_RETURN_IF_ERROR(own);
-  TW_RETURN_IF_ERROR(own->Bind(1, prefix).Run());
+  TW_ASSIGN_OR_RETURN(
+      auto own,
+      Statement::Prepare(
+          db,
+          "INSERT OR REPLACE INTO main.fact (key, value) SELECT ?1 || key, value FROM source.fact"
+          " WHERE key <> 'store_id' AND NOT (key >= 'store/' AND key < 'store0') AND NOT"
+          " (key >= 'schedule/' AND key < 'schedule0') AND typeof(key) = 'text' AND"
+          " typeof(value) = 'text'"));
+  TW_RETURN_IF_ERROR(own.Bind(1, prefix).Run());
   const Json merged = {{"trials", report.trials}, {"sha256", report.sha256}};
-  auto note = Statement::Prepare(db, "INSERT OR REPLACE INTO main.fact VALUES (?1, ?2)");
-  TW_RETURN_IF_ERROR(note);
-  return note->Bind(1, prefix + "merged").Bind(2, DumpJson(merged)).Run();
+  TW_ASSIGN_OR_RETURN(auto note,
+                      Statement::Prepare(db, "INSERT OR REPLACE INTO main.fact VALUES (?1, ?2)"));
+  return note.Bind(1, prefix + "merged").Bind(2, DumpJson(merged)).Run();
 }
 
 /// The registry with the texts of schedules that the store has, so that a text of the source that
 /// has one of their names is compared with it.
 Status AddOwnTexts(const Database& db, TemplateRegistry& templates) {
-  auto query = Statement::Prepare(
-      db, "SELECT key, value FROM main.fact WHERE key >= 'schedule/' AND key < 'schedule0'");
-  TW_RETURN_IF_ERROR(query);
+  TW_ASSIGN_OR_RETURN(
+      auto query,
+      Statement::Prepare(
+          db, "SELECT key, value FROM main.fact WHERE key >= 'schedule/' AND key < 'schedule0'"));
   while (true) {
-    auto row = query->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) return {};
-    auto parsed = ParseScheduleText(query->Text(1), "a schedule");
-    if (!parsed.ok() || !TakeScheduleKey(query->Text(0), *parsed)) continue;
+    TW_ASSIGN_OR_RETURN(auto row, query.Step());
+    if (!row) return {};
+    auto parsed = ParseScheduleText(query.Text(1), "a schedule");
+    if (!parsed.ok() || !TakeScheduleKey(query.Text(0), *parsed)) continue;
     // One that was given under this name is compared with, too.
     [[maybe_unused]] const Status added = AddScheduleText(templates, *std::move(parsed));
   }
@@ -131,75 +130,62 @@ Result<std::int64_t> RefuseRows(const Database& db, RowInspector& inspector, Cop
         return true;
       }));
   for (const std::int64_t id : imported) TW_RETURN_IF_ERROR(copier.RefuseImported(id));
-  auto stray = Statement::Prepare(
-      db,
-      "SELECT b.trial FROM source.best b LEFT JOIN source.trial t ON t.id = b.trial AND"
-      " t.workload = b.workload AND t.target = b.target AND t.device = b.device AND"
-      " t.job = b.job WHERE t.id IS NULL");
-  TW_RETURN_IF_ERROR(stray);
+  TW_ASSIGN_OR_RETURN(
+      auto stray,
+      Statement::Prepare(
+          db,
+          "SELECT b.trial FROM source.best b LEFT JOIN source.trial t ON t.id = b.trial AND"
+          " t.workload = b.workload AND t.target = b.target AND t.device = b.device AND"
+          " t.job = b.job WHERE t.id IS NULL"));
   while (true) {
-    auto row = stray->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) break;
+    TW_ASSIGN_OR_RETURN(auto row, stray.Step());
+    if (!row) break;
     refusals.Add("winner of a race that is no trial of its task: " +
-                 std::string(stray->Text(0).substr(0, 40)));
+                 std::string(stray.Text(0).substr(0, 40)));
   }
   return static_cast<std::int64_t>(ids.size());
 }
 
 Result<MergeReport> MergeOne(const TemplateRegistry& templates, const Database& db,
                              const std::string& path) {
-  auto attached = AttachedSource::Attach(db, path);
-  TW_RETURN_IF_ERROR(attached);
-  auto source_id = StoreIdOf(db, "source");
-  TW_RETURN_IF_ERROR(source_id);
-  auto own_id = StoreIdOf(db, "main");
-  TW_RETURN_IF_ERROR(own_id);
+  TW_RETURN_IF_ERROR(AttachedSource::Attach(db, path));
+  TW_ASSIGN_OR_RETURN(auto source_id, StoreIdOf(db, "source"));
+  TW_ASSIGN_OR_RETURN(auto own_id, StoreIdOf(db, "main"));
   MergeReport report;
   report.path = path;
-  report.store_id = *source_id;
-  auto copier = Copier::Create(db, *source_id, *own_id);
-  TW_RETURN_IF_ERROR(copier);
-  auto transaction = Transaction::Begin(db);
-  TW_RETURN_IF_ERROR(transaction);
-  auto before = QueryInt(db, "SELECT count(*) FROM main.trial");
-  TW_RETURN_IF_ERROR(before);
-  auto log_before = QueryInt(db, "SELECT count(*) FROM main.log");
-  TW_RETURN_IF_ERROR(log_before);
+  report.store_id = source_id;
+  TW_ASSIGN_OR_RETURN(auto copier, Copier::Create(db, source_id, own_id));
+  TW_ASSIGN_OR_RETURN(auto transaction, Transaction::Begin(db));
+  TW_ASSIGN_OR_RETURN(auto before, QueryInt(db, "SELECT count(*) FROM main.trial"));
+  TW_ASSIGN_OR_RETURN(auto log_before, QueryInt(db, "SELECT count(*) FROM main.log"));
   TemplateRegistry known = templates;
   TW_RETURN_IF_ERROR(AddOwnTexts(db, known));
-  auto inspector = RowInspector::Create(known, db, "source");
-  TW_RETURN_IF_ERROR(inspector);
+  TW_ASSIGN_OR_RETURN(auto inspector, RowInspector::Create(known, db, "source"));
   Refusals refusals(report);
-  TW_RETURN_IF_ERROR(copier->Choose("SELECT id FROM source.trial"));
-  auto refused = RefuseRows(db, *inspector, *copier, refusals);
-  TW_RETURN_IF_ERROR(refused);
-  auto shared =
-      QueryInt(db, "SELECT count(*) FROM temp.chosen WHERE id IN (SELECT id FROM main.trial)");
-  TW_RETURN_IF_ERROR(shared);
-  TW_RETURN_IF_ERROR(copier->CopyTexts(true));
-  TW_RETURN_IF_ERROR(copier->CopyTrials());
-  TW_RETURN_IF_ERROR(copier->CopyOfTrials());
-  TW_RETURN_IF_ERROR(copier->CopyLogs([&](const std::string& why) { refusals.Add(why); }));
-  auto proof = copier->ProveSame();
-  TW_RETURN_IF_ERROR(proof);
-  report.trials = proof->trials;
-  report.sha256 = proof->sha256;
-  auto after = QueryInt(db, "SELECT count(*) FROM main.trial");
-  TW_RETURN_IF_ERROR(after);
-  auto log_after = QueryInt(db, "SELECT count(*) FROM main.log");
-  TW_RETURN_IF_ERROR(log_after);
-  auto there = QueryInt(db, "SELECT count(*) FROM source.trial");
-  TW_RETURN_IF_ERROR(there);
-  report.added = *after - *before;
-  report.log_entries_added = *log_after - *log_before;
-  if (report.added != report.trials - *shared || report.trials + *refused != *there) {
-    return Corrupt("of " + std::to_string(*there) + " trials, " + std::to_string(*shared) +
-                   " of them known, " + std::to_string(*refused) + " refused, " +
+  TW_RETURN_IF_ERROR(copier.Choose("SELECT id FROM source.trial"));
+  TW_ASSIGN_OR_RETURN(auto refused, RefuseRows(db, inspector, copier, refusals));
+  TW_ASSIGN_OR_RETURN(
+      auto shared,
+      QueryInt(db, "SELECT count(*) FROM temp.chosen WHERE id IN (SELECT id FROM main.trial)"));
+  TW_RETURN_IF_ERROR(copier.CopyTexts(true));
+  TW_RETURN_IF_ERROR(copier.CopyTrials());
+  TW_RETURN_IF_ERROR(copier.CopyOfTrials());
+  TW_RETURN_IF_ERROR(copier.CopyLogs([&](const std::string& why) { refusals.Add(why); }));
+  TW_ASSIGN_OR_RETURN(auto proof, copier.ProveSame());
+  report.trials = proof.trials;
+  report.sha256 = proof.sha256;
+  TW_ASSIGN_OR_RETURN(auto after, QueryInt(db, "SELECT count(*) FROM main.trial"));
+  TW_ASSIGN_OR_RETURN(auto log_after, QueryInt(db, "SELECT count(*) FROM main.log"));
+  TW_ASSIGN_OR_RETURN(auto there, QueryInt(db, "SELECT count(*) FROM source.trial"));
+  report.added = after - before;
+  report.log_entries_added = log_after - log_before;
+  if (report.added != report.trials - shared || report.trials + refused != there) {
+    return Corrupt("of " + std::to_string(there) + " trials, " + std::to_string(shared) +
+                   " of them known, " + std::to_string(refused) + " refused, " +
                    std::to_string(report.added) + " would be added");
   }
-  TW_RETURN_IF_ERROR(CopyFacts(db, *source_id, *inspector, report));
-  TW_RETURN_IF_ERROR(transaction->Commit());
+  TW_RETURN_IF_ERROR(CopyFacts(db, source_id, inspector, report));
+  TW_RETURN_IF_ERROR(transaction.Commit());
   return report;
 }
 
@@ -243,11 +229,10 @@ Result<std::vector<MergeReport>> MergeStores(const TemplateRegistry& templates,
     }
     TW_RETURN_IF_ERROR(CheckSource(path));
   }
-  auto db = OpenForMerging(into);
-  TW_RETURN_IF_ERROR(db);
+  TW_ASSIGN_OR_RETURN(auto db, OpenForMerging(into));
   std::vector<MergeReport> reports;
   for (const std::string& path : from) {
-    auto report = MergeOne(templates, *db, path);
+    auto report = MergeOne(templates, db, path);
     if (!report.ok()) {
       return report.status().WithContext(path + ": not merged into " + into);
     }
@@ -273,28 +258,21 @@ namespace {
 /// Fills one new store with the trials of one value.
 Status FillPart(const std::string& source, SplitPart& part, SplitBy by) {
   if (FileExists(part.path)) return InvalidArgument(part.path + ": exists");
-  auto db = OpenForMerging(part.path);
-  TW_RETURN_IF_ERROR(db);
-  auto attached = AttachedSource::Attach(*db, source);
-  TW_RETURN_IF_ERROR(attached);
-  auto source_id = StoreIdOf(*db, "source");
-  TW_RETURN_IF_ERROR(source_id);
-  auto own_id = StoreIdOf(*db, "main");
-  TW_RETURN_IF_ERROR(own_id);
-  auto copier = Copier::Create(*db, *source_id, *own_id);
-  TW_RETURN_IF_ERROR(copier);
-  auto transaction = Transaction::Begin(*db);
-  TW_RETURN_IF_ERROR(transaction);
+  TW_ASSIGN_OR_RETURN(auto db, OpenForMerging(part.path));
+  TW_RETURN_IF_ERROR(AttachedSource::Attach(db, source));
+  TW_ASSIGN_OR_RETURN(auto source_id, StoreIdOf(db, "source"));
+  TW_ASSIGN_OR_RETURN(auto own_id, StoreIdOf(db, "main"));
+  TW_ASSIGN_OR_RETURN(auto copier, Copier::Create(db, source_id, own_id));
+  TW_ASSIGN_OR_RETURN(auto transaction, Transaction::Begin(db));
   TW_RETURN_IF_ERROR(
-      copier->Choose("SELECT id FROM (" + ValuesOf(by) + ") WHERE value = " + Quoted(part.value)));
-  TW_RETURN_IF_ERROR(copier->CopyTexts(false));
-  TW_RETURN_IF_ERROR(copier->CopyTrials());
-  TW_RETURN_IF_ERROR(copier->CopyOfTrials());
-  auto proof = copier->ProveSame();
-  TW_RETURN_IF_ERROR(proof);
-  part.trials = proof->trials;
-  part.sha256 = proof->sha256;
-  return transaction->Commit();
+      copier.Choose("SELECT id FROM (" + ValuesOf(by) + ") WHERE value = " + Quoted(part.value)));
+  TW_RETURN_IF_ERROR(copier.CopyTexts(false));
+  TW_RETURN_IF_ERROR(copier.CopyTrials());
+  TW_RETURN_IF_ERROR(copier.CopyOfTrials());
+  TW_ASSIGN_OR_RETURN(auto proof, copier.ProveSame());
+  part.trials = proof.trials;
+  part.sha256 = proof.sha256;
+  return transaction.Commit();
 }
 
 }  // namespace
@@ -314,22 +292,16 @@ Result<std::vector<SplitPart>> SplitStore(const std::string& store, const std::s
   std::vector<SplitPart> parts;
   std::int64_t trials = 0;
   {
-    auto db = OpenMemory();
-    TW_RETURN_IF_ERROR(db);
-    auto attached = AttachedSource::Attach(*db, path);
-    TW_RETURN_IF_ERROR(attached);
-    auto count = QueryInt(*db, "SELECT count(*) FROM source.trial");
-    TW_RETURN_IF_ERROR(count);
-    trials = *count;
-    auto values =
-        Statement::Prepare(*db, "SELECT DISTINCT value FROM (" + ValuesOf(by) + ") ORDER BY value");
-    TW_RETURN_IF_ERROR(values);
+    TW_ASSIGN_OR_RETURN(auto db, OpenMemory());
+    TW_RETURN_IF_ERROR(AttachedSource::Attach(db, path));
+    TW_ASSIGN_OR_RETURN(trials, QueryInt(db, "SELECT count(*) FROM source.trial"));
+    TW_ASSIGN_OR_RETURN(auto values, Statement::Prepare(db, "SELECT DISTINCT value FROM (" +
+                                                                ValuesOf(by) + ") ORDER BY value"));
     while (true) {
-      auto row = values->Step();
-      TW_RETURN_IF_ERROR(row);
-      if (!*row) break;
+      TW_ASSIGN_OR_RETURN(auto row, values.Step());
+      if (!row) break;
       SplitPart part;
-      part.value = values->Text(0);
+      part.value = values.Text(0);
       part.path = folder + "/" + FileNameOf(part.value);
       parts.push_back(std::move(part));
     }

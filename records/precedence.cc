@@ -33,12 +33,11 @@ Status ChooseImported(const Question& question, CatalogAnswer& found) {
     return {};
   }
   if (candidate.status().code() != StatusCode::kUnsupported) return candidate.status();
-  auto config = ConfigOfImported(record);
-  TW_RETURN_IF_ERROR(config);
+  TW_ASSIGN_OR_RETURN(auto config, ConfigOfImported(record));
   Task task;
   if (question.workload != nullptr) task.workload = *question.workload;
   task.target = *question.target;
-  found.chosen = Candidate{std::move(task), {}, record.task, 0, *std::move(config)};
+  found.chosen = Candidate{std::move(task), {}, record.task, 0, std::move(config)};
   found.answer.explanation += "; no code can be made of it here: " + candidate.status().message();
   return {};
 }
@@ -67,20 +66,20 @@ Status AskByAutotvm(const Store& store, const Question& question, CatalogAnswer&
 /// What is preferred of the front that a store has of the workload; a miss if it has none.
 Result<Answer> AskFront(const Store& store, const Question& question) {
   const std::vector<std::string> metrics = question.prefer->Metrics(*question.target);
-  auto front = store.Front(*question.templates, *question.workload, *question.target,
-                           *question.device, metrics, question.refuses_call);
-  TW_RETURN_IF_ERROR(front);
+  TW_ASSIGN_OR_RETURN(auto front,
+                      store.Front(*question.templates, *question.workload, *question.target,
+                                  *question.device, metrics, question.refuses_call));
   Answer answer;
-  if (front->records.empty()) return answer;
+  if (front.records.empty()) return answer;
   const double limit = question.prefer->LimitOf(question.workload->Key());
   answer.kind = AnswerKind::kHit;
-  answer.record = ChooseFrom(front->records, *question.prefer, limit);
+  answer.record = ChooseFrom(front.records, *question.prefer, limit);
   answer.explanation = "hit: " + question.prefer->ToString(limit) + ", on a front of " +
-                       std::to_string(front->records.size()) +
+                       std::to_string(front.records.size()) +
                        "; same workload, target, device model and features";
   const auto value = answer.record->trial.ValueOf(question.prefer->limited);
   if (value && *value > limit) answer.explanation += "; none is within the limit, the nearest one";
-  answer.TellLeftOut(front->passed_over, front->not_loaded);
+  answer.TellLeftOut(front.passed_over, front.not_loaded);
   return answer;
 }
 
@@ -100,9 +99,7 @@ Result<Answer> AskStore(const Store& store, const Question& question) {
 
 Status AskByOwnRule(const Store& store, const Question& question, bool front,
                     CatalogAnswer& found) {
-  auto answer = front ? AskFront(store, question) : AskStore(store, question);
-  TW_RETURN_IF_ERROR(answer);
-  found.answer = *std::move(answer);
+  TW_ASSIGN_OR_RETURN(found.answer, front ? AskFront(store, question) : AskStore(store, question));
   if (!found.answer.record.has_value()) return {};
   found.level = found.answer.kind == AnswerKind::kHit ? AnswerLevel::kHit : AnswerLevel::kNearHit;
   found.differences =
@@ -160,14 +157,13 @@ class Descent {
 
 Result<bool> Descent::AskSource(AnswerSource& source, bool one_of_many, bool front) {
   CatalogAnswer found;
-  auto opened = source.With([&](const Store& store) {
+  TW_ASSIGN_OR_RETURN(auto opened, source.With([&](const Store& store) {
     const Status asked = question_.autotvm != nullptr
                              ? AskByAutotvm(store, question_, found)
                              : AskByOwnRule(store, question_, front, found);
     return asked.ok() ? asked : asked.WithContext(source.name());
-  });
-  TW_RETURN_IF_ERROR(opened);
-  if (!*opened) return false;
+  }));
+  if (!opened) return false;
   if (front && found.level == AnswerLevel::kMiss) return false;  // the hits are asked for next
   const std::string where = one_of_many ? source.name() + ": " : "";
   if (found.level == AnswerLevel::kMiss) {
@@ -191,23 +187,22 @@ Result<bool> Descent::AskSource(AnswerSource& source, bool one_of_many, bool fro
 }
 
 Result<std::optional<CatalogAnswer>> Descent::AskModel(const ModelChooser& model) const {
-  auto choice = model.Choose(*question_.workload, WithoutLibraries(*question_.target));
-  TW_RETURN_IF_ERROR(choice);
-  if (!choice->has_value()) return std::optional<CatalogAnswer>();
+  TW_ASSIGN_OR_RETURN(auto choice,
+                      model.Choose(*question_.workload, WithoutLibraries(*question_.target)));
+  if (!choice.has_value()) return std::optional<CatalogAnswer>();
   CatalogAnswer answer;
   answer.level = AnswerLevel::kModel;
-  answer.chosen = std::move((*choice)->candidate);
-  answer.answer.expected_slowdown = (*choice)->expected_slowdown;
-  answer.answer.explanation = "model: " + (*choice)->explanation + "; " + passed_over_;
+  answer.chosen = std::move(choice->candidate);
+  answer.answer.expected_slowdown = choice->expected_slowdown;
+  answer.answer.explanation = "model: " + choice->explanation + "; " + passed_over_;
   answer.source = "model";
   return std::optional<CatalogAnswer>(std::move(answer));
 }
 
 Result<CatalogAnswer> Descent::Unmeasured(const ModelChooser* model) const {
   if (Accepts(AnswerLevel::kModel) && model != nullptr) {
-    auto chosen = AskModel(*model);
-    TW_RETURN_IF_ERROR(chosen);
-    if (chosen->has_value()) return **std::move(chosen);
+    TW_ASSIGN_OR_RETURN(auto chosen, AskModel(*model));
+    if (chosen.has_value()) return *std::move(chosen);
   }
   CatalogAnswer answer;
   answer.answer.expected_slowdown = std::nan("");
@@ -229,9 +224,7 @@ Result<CatalogAnswer> Descent::Finish(bool any_source, const ModelChooser* model
   answer.answer.expected_slowdown = std::nan("");
   answer.answer.explanation = passed_over_;
   if (question_.workload != nullptr) {
-    auto unmeasured = Unmeasured(model);
-    TW_RETURN_IF_ERROR(unmeasured);
-    answer = *std::move(unmeasured);
+    TW_ASSIGN_OR_RETURN(answer, Unmeasured(model));
   }
   if (question_.autotvm != nullptr) {
     answer.autotvm.emplace();
@@ -269,14 +262,13 @@ Result<std::vector<Record>> FrontInOrder(std::span<AnswerSource* const> sources,
   for (AnswerSource* source : sources) {
     if (!front.empty()) break;
     if (!source->MayServe(question)) continue;
-    auto opened = source->With([&](const Store& store) -> Status {
+    TW_RETURN_IF_ERROR(source->With([&](const Store& store) -> Status {
       auto found = store.Front(*question.templates, *question.workload, *question.target,
                                *question.device, metrics, question.refuses_call);
       if (!found.ok()) return found.status().WithContext(source->name());
       front = std::move(found->records);
       return {};
-    });
-    TW_RETURN_IF_ERROR(opened);
+    }));
   }
   return front;
 }
@@ -292,9 +284,7 @@ Result<CatalogAnswer> AnswerInOrder(std::span<AnswerSource* const> sources,
     if (ended || (front && !AsksForFront(question))) continue;
     for (AnswerSource* source : sources) {
       if (!source->MayServe(question)) continue;
-      auto asked = descent.AskSource(*source, many, front);
-      TW_RETURN_IF_ERROR(asked);
-      ended = *asked;
+      TW_ASSIGN_OR_RETURN(ended, descent.AskSource(*source, many, front));
       if (ended) break;
     }
   }

@@ -38,9 +38,8 @@ Status ChooseKept(const TemplateRegistry& templates, const Database& db,
        {std::pair(best, &report.kept_best), std::pair(SelectRaced("main"), &report.kept_raced),
         std::pair(training, &report.kept_training),
         std::pair(unfinished, &report.kept_unfinished)}) {
-    auto count = Keep(db, select);
-    TW_RETURN_IF_ERROR(count);
-    *out = *count;
+    TW_ASSIGN_OR_RETURN(auto count, Keep(db, select));
+    *out = count;
   }
   return {};
 }
@@ -55,34 +54,28 @@ Result<PruneReport> PruneStore(const TemplateRegistry& templates, const std::str
     auto store = Store::Open(path, Store::Mode::kReadWrite);  // migrates it
     TW_RETURN_IF_ERROR(store);
   }
-  auto db = Database::Open(path, Database::Mode::kReadWriteCreate);
-  TW_RETURN_IF_ERROR(db);
-  TW_RETURN_IF_ERROR(db->Execute("PRAGMA synchronous = FULL"));
-  auto tables = ReadTables(*db, "main");
-  TW_RETURN_IF_ERROR(tables);
-  auto transaction = Transaction::Begin(*db);
-  TW_RETURN_IF_ERROR(transaction);
+  TW_ASSIGN_OR_RETURN(auto db, Database::Open(path, Database::Mode::kReadWriteCreate));
+  TW_RETURN_IF_ERROR(db.Execute("PRAGMA synchronous = FULL"));
+  TW_ASSIGN_OR_RETURN(auto tables, ReadTables(db, "main"));
+  TW_ASSIGN_OR_RETURN(auto transaction, Transaction::Begin(db));
   PruneReport report;
-  TW_RETURN_IF_ERROR(ChooseKept(templates, *db, options, report));
-  auto trials = QueryInt(*db, "SELECT count(*) FROM trial");
-  TW_RETURN_IF_ERROR(trials);
-  auto kept = QueryInt(*db, "SELECT count(*) FROM temp.kept");
-  TW_RETURN_IF_ERROR(kept);
-  report.trials = *trials;
-  report.removed = *trials - *kept;
+  TW_RETURN_IF_ERROR(ChooseKept(templates, db, options, report));
+  TW_ASSIGN_OR_RETURN(auto trials, QueryInt(db, "SELECT count(*) FROM trial"));
+  TW_ASSIGN_OR_RETURN(auto kept, QueryInt(db, "SELECT count(*) FROM temp.kept"));
+  report.trials = trials;
+  report.removed = trials - kept;
   if (options.dry_run) return report;
-  for (const Table& table : *tables) {
+  for (const Table& table : tables) {
     if (table.role != TableRole::kOfTrial) continue;
-    TW_RETURN_IF_ERROR(db->Execute(("DELETE FROM " + table.name + " WHERE " + table.trial_column +
-                                    " NOT IN (SELECT id FROM temp.kept)")
-                                       .c_str()));
+    TW_RETURN_IF_ERROR(db.Execute(("DELETE FROM " + table.name + " WHERE " + table.trial_column +
+                                   " NOT IN (SELECT id FROM temp.kept)")
+                                      .c_str()));
   }
-  TW_RETURN_IF_ERROR(db->Execute("DELETE FROM trial WHERE id NOT IN (SELECT id FROM temp.kept)"));
+  TW_RETURN_IF_ERROR(db.Execute("DELETE FROM trial WHERE id NOT IN (SELECT id FROM temp.kept)"));
   // Texts stay: other programs that have the store open may have their numbers in mind.
-  auto left = QueryInt(*db, "SELECT count(*) FROM trial");
-  TW_RETURN_IF_ERROR(left);
-  if (*left != *kept) return Internal(path + ": pruning went wrong; nothing was removed");
-  TW_RETURN_IF_ERROR(transaction->Commit());
+  TW_ASSIGN_OR_RETURN(auto left, QueryInt(db, "SELECT count(*) FROM trial"));
+  if (left != kept) return Internal(path + ": pruning went wrong; nothing was removed");
+  TW_RETURN_IF_ERROR(transaction.Commit());
   return report;
 }
 
@@ -90,33 +83,25 @@ Result<VacuumReport> VacuumStore(const std::string& path, const std::string& int
   if (!FileExists(path)) return NotFound(path + ": no such record store");
   if (!into.empty() && FileExists(into)) return InvalidArgument(into + ": exists");
   const auto bytes = [](const std::string& file) -> Result<std::int64_t> {
-    auto db = Database::Open(file, Database::Mode::kReadOnly);
-    TW_RETURN_IF_ERROR(db);
-    return QueryInt(*db, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+    TW_ASSIGN_OR_RETURN(auto db, Database::Open(file, Database::Mode::kReadOnly));
+    return QueryInt(db, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
   };
   VacuumReport report;
   auto before = bytes(path);
   if (!before.ok()) return before.status().WithContext(path);
   report.bytes_before = *before;
   if (into.empty()) {
-    auto store = Store::Open(path, Store::Mode::kReadWrite);
-    TW_RETURN_IF_ERROR(store);
-    auto db = Database::Open(path, Database::Mode::kReadWriteCreate);
-    TW_RETURN_IF_ERROR(db);
-    TW_RETURN_IF_ERROR(db->Execute("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"));
+    TW_RETURN_IF_ERROR(Store::Open(path, Store::Mode::kReadWrite));
+    TW_ASSIGN_OR_RETURN(auto db, Database::Open(path, Database::Mode::kReadWriteCreate));
+    TW_RETURN_IF_ERROR(db.Execute("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"));
   } else {
-    auto store = Store::Open(path, Store::Mode::kReadOnly);
-    TW_RETURN_IF_ERROR(store);
-    auto db = Database::Open(path, Database::Mode::kReadOnly);
-    TW_RETURN_IF_ERROR(db);
-    auto copy = Statement::Prepare(*db, "VACUUM INTO ?1");
-    TW_RETURN_IF_ERROR(copy);
-    const Status copied = copy->Bind(1, into).Run();
+    TW_RETURN_IF_ERROR(Store::Open(path, Store::Mode::kReadOnly));
+    TW_ASSIGN_OR_RETURN(auto db, Database::Open(path, Database::Mode::kReadOnly));
+    TW_ASSIGN_OR_RETURN(auto copy, Statement::Prepare(db, "VACUUM INTO ?1"));
+    const Status copied = copy.Bind(1, into).Run();
     if (!copied.ok()) return copied.WithContext(into);
   }
-  auto after = bytes(into.empty() ? path : into);
-  TW_RETURN_IF_ERROR(after);
-  report.bytes_after = *after;
+  TW_ASSIGN_OR_RETURN(report.bytes_after, bytes(into.empty() ? path : into));
   return report;
 }
 

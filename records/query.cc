@@ -183,8 +183,7 @@ class Finder {
   template <typename Accepts, typename Takes>
   static Result<std::optional<Record>> First(Store::Impl& impl, Statement& query,
                                              LibraryRule& libraries, Accepts accepts, Takes takes) {
-    auto found = Next(impl, query, libraries, accepts, takes);
-    TW_RETURN_IF_ERROR(found);
+    TW_ASSIGN_OR_RETURN(auto found, Next(impl, query, libraries, accepts, takes));
     query.Reset();
     return found;
   }
@@ -239,9 +238,8 @@ Status Finder::Prepare(Store::Impl& impl) {
                               " AND verified = 1 ORDER BY value, config_index"},
   }};
   for (const auto& [statement, sql] : queries) {
-    auto prepared = Statement::Prepare(impl.db, sql);
-    TW_RETURN_IF_ERROR(prepared);
-    *statement = std::move(*prepared);
+    TW_ASSIGN_OR_RETURN(auto prepared, Statement::Prepare(impl.db, sql));
+    *statement = std::move(prepared);
   }
   impl.prepared = true;
   return {};
@@ -252,9 +250,8 @@ Result<std::optional<Record>> Finder::Next(Store::Impl& impl, Statement& query,
                                            LibraryRule& libraries, Accepts accepts, Takes takes) {
   std::optional<Record> found;
   while (!found.has_value()) {
-    auto row = query.Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) break;
+    TW_ASSIGN_OR_RETURN(auto row, query.Step());
+    if (!row) break;
     if (!libraries.IsCurrent(query.Text(6), query.Int(7), query.Int(8))) continue;
     auto device = impl.texts.DeviceOf(impl.db, query.Int(4));
     if (!device.ok()) {  // a row that somebody forged, as below
@@ -278,21 +275,22 @@ Result<std::vector<Record>> Finder::Served(Store::Impl& impl, const Workload& wo
                                            const Target& target, const DeviceFingerprint& device,
                                            LibraryRule& libraries) {
   std::vector<Record> records;
-  auto workload_number = Number(impl.find_workload, workload.Key(), impl.workload_numbers);
-  TW_RETURN_IF_ERROR(workload_number);
-  auto target_number =
-      Number(impl.find_target, WithoutLibraries(target).ToString(), impl.target_numbers);
-  TW_RETURN_IF_ERROR(target_number);
-  if (*workload_number < 0 || *target_number < 0) return records;
-  impl.find_served.Bind(1, *workload_number).Bind(2, *target_number);
+  TW_ASSIGN_OR_RETURN(auto workload_number,
+                      Number(impl.find_workload, workload.Key(), impl.workload_numbers));
+  TW_ASSIGN_OR_RETURN(
+      auto target_number,
+      Number(impl.find_target, WithoutLibraries(target).ToString(), impl.target_numbers));
+  if (workload_number < 0 || target_number < 0) return records;
+  impl.find_served.Bind(1, workload_number).Bind(2, target_number);
   while (true) {
-    auto record = Next(
-        impl, impl.find_served, libraries,
-        [&](std::int64_t, const DeviceFingerprint& d) { return SameClass(d, device); },
-        [](const Trial&) { return true; });
-    TW_RETURN_IF_ERROR(record);
-    if (!record->has_value()) break;
-    records.push_back(**std::move(record));
+    TW_ASSIGN_OR_RETURN(auto record, Next(
+                                         impl, impl.find_served, libraries,
+                                         [&](std::int64_t, const DeviceFingerprint& d) {
+                                           return SameClass(d, device);
+                                         },
+                                         [](const Trial&) { return true; }));
+    if (!record.has_value()) break;
+    records.push_back(*std::move(record));
   }
   impl.find_served.Reset();
   return records;
@@ -304,10 +302,10 @@ Result<std::optional<Record>> Finder::Quieter(Store::Impl& impl, const Record& f
                                               LibraryRule& libraries, Accepts accepts) {
   for (Statement* query : {&impl.find_raced, &impl.find_served}) {
     query->Bind(1, workload).Bind(2, target);
-    auto record = First(impl, *query, libraries, accepts,
-                        [&found](const Trial& trial) { return IsQuieter(trial, found.trial); });
-    TW_RETURN_IF_ERROR(record);
-    if (record->has_value()) return record;
+    TW_ASSIGN_OR_RETURN(
+        auto record, First(impl, *query, libraries, accepts,
+                           [&found](const Trial& trial) { return IsQuieter(trial, found.trial); }));
+    if (record.has_value()) return record;
   }
   return std::optional<Record>();
 }
@@ -316,9 +314,8 @@ Result<std::int64_t> Finder::Number(Statement& query, std::string text,
                                     std::unordered_map<std::string, std::int64_t>& known) {
   if (const auto found = known.find(text); found != known.end()) return found->second;
   query.Bind(1, text);
-  auto row = query.Step();
-  TW_RETURN_IF_ERROR(row);
-  const std::int64_t id = *row ? query.Int(0) : -1;
+  TW_ASSIGN_OR_RETURN(auto row, query.Step());
+  const std::int64_t id = row ? query.Int(0) : -1;
   query.Reset();
   if (id >= 0) known.emplace(std::move(text), id);
   return id;
@@ -326,33 +323,36 @@ Result<std::int64_t> Finder::Number(Statement& query, std::string text,
 
 Result<Answer> Finder::NearDevice(Store::Impl& impl, std::int64_t workload, const Target& target,
                                   const DeviceFingerprint& device, LibraryRule& libraries) {
-  auto query = Statement::Prepare(
-      impl.db, "SELECT " + std::string(kTrialColumns) +
-                   " FROM trial WHERE workload = ?1"
-                   " AND outcome = 0 AND verified = 1 ORDER BY value, config_index");
-  TW_RETURN_IF_ERROR(query);
-  query->Bind(1, workload);
+  TW_ASSIGN_OR_RETURN(
+      auto query,
+      Statement::Prepare(impl.db,
+                         "SELECT " + std::string(kTrialColumns) +
+                             " FROM trial WHERE workload = ?1"
+                             " AND outcome = 0 AND verified = 1 ORDER BY value, config_index"));
+  query.Bind(1, workload);
   const Target plain = WithoutLibraries(target);
   Config config;  // as the space of what is asked for has it
-  auto record = First(
-      impl, *query, libraries,
-      [&](std::int64_t number, const DeviceFingerprint& d) {
-        const auto recorded = impl.texts.TargetOf(impl.db, number);
-        if (!recorded.ok() || (*recorded)->num_threads() != target.num_threads()) return false;
-        // What the code may use is what the target says, whatever else this machine has.
-        return NeedsNoMore(**recorded, target) &&
-               (device.is_any() ? d.kind == device.kind : device.Includes(d));
-      },
-      [&](const Trial& trial) {
-        Candidate here = trial.candidate;
-        here.task.target = plain;
-        auto located = impl.spaces.Locate(libraries.templates(), here);
-        if (located.ok()) config = *std::move(located);
-        return located.ok();
-      });
-  TW_RETURN_IF_ERROR(record);
-  if (!record->has_value()) return Answer{};
-  Answer answer{AnswerKind::kNearHit, std::move(*record), kOtherModelSlowdown, {}, {}};
+  TW_ASSIGN_OR_RETURN(
+      auto record, First(
+                       impl, query, libraries,
+                       [&](std::int64_t number, const DeviceFingerprint& d) {
+                         const auto recorded = impl.texts.TargetOf(impl.db, number);
+                         if (!recorded.ok() || (*recorded)->num_threads() != target.num_threads())
+                           return false;
+                         // What the code may use is what the target says, whatever else this
+                         // machine has.
+                         return NeedsNoMore(**recorded, target) &&
+                                (device.is_any() ? d.kind == device.kind : device.Includes(d));
+                       },
+                       [&](const Trial& trial) {
+                         Candidate here = trial.candidate;
+                         here.task.target = plain;
+                         auto located = impl.spaces.Locate(libraries.templates(), here);
+                         if (located.ok()) config = *std::move(located);
+                         return located.ok();
+                       }));
+  if (!record.has_value()) return Answer{};
+  Answer answer{AnswerKind::kNearHit, std::move(record), kOtherModelSlowdown, {}, {}};
   answer.record->trial.candidate.config = std::move(config);
   const Trial& trial = answer.record->trial;
   answer.explanation = "near hit: same workload, but measured for target '" +
@@ -371,23 +371,23 @@ Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
     std::string key;
   };
   std::vector<Neighbour> neighbours;
-  auto list = Statement::Prepare(
-      impl.db,
-      "SELECT id, key FROM workload WHERE op = ?1 AND EXISTS (SELECT 1 FROM trial WHERE"
-      " trial.workload = workload.id AND trial.target = ?2 AND outcome = 0 AND verified = 1)");
-  TW_RETURN_IF_ERROR(list);
-  list->Bind(1, workload.op_name()).Bind(2, target_number);
+  TW_ASSIGN_OR_RETURN(
+      auto list,
+      Statement::Prepare(
+          impl.db,
+          "SELECT id, key FROM workload WHERE op = ?1 AND EXISTS (SELECT 1 FROM trial WHERE"
+          " trial.workload = workload.id AND trial.target = ?2 AND outcome = 0 AND verified = 1)"));
+  list.Bind(1, workload.op_name()).Bind(2, target_number);
   while (true) {
-    auto row = list->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) break;
-    auto other = impl.texts.WorkloadOf(impl.db, list->Int(0));
+    TW_ASSIGN_OR_RETURN(auto row, list.Step());
+    if (!row) break;
+    auto other = impl.texts.WorkloadOf(impl.db, list.Int(0));
     if (!other.ok()) {
       if (other.status().code() != StatusCode::kCorrupt) return other.status();
       libraries.LeaveOut(other.status().message());
       continue;
     }
-    neighbours.push_back({Distance(workload, **other), list->Int(0), std::string(list->Text(1))});
+    neighbours.push_back({Distance(workload, **other), list.Int(0), std::string(list.Text(1))});
   }
   std::sort(neighbours.begin(), neighbours.end(), [](const Neighbour& a, const Neighbour& b) {
     return std::tie(a.distance, a.key) < std::tie(b.distance, b.key);
@@ -395,12 +395,12 @@ Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
   for (const Neighbour& neighbour : neighbours) {
     if (neighbour.distance > kFarthestDoublings) break;
     impl.find_served.Bind(1, neighbour.number).Bind(2, target_number);
-    auto record =
-        First(impl, impl.find_served, libraries,
-              [&](std::int64_t, const DeviceFingerprint& d) { return SameClass(d, device); });
-    TW_RETURN_IF_ERROR(record);
-    if (!record->has_value()) continue;
-    Trial& trial = (*record)->trial;
+    TW_ASSIGN_OR_RETURN(auto record, First(impl, impl.find_served, libraries,
+                                           [&](std::int64_t, const DeviceFingerprint& d) {
+                                             return SameClass(d, device);
+                                           }));
+    if (!record.has_value()) continue;
+    Trial& trial = record->trial;
     const TemplateEntry* entry = libraries.templates().Find(trial.candidate.template_key);
     if (entry == nullptr || !entry->refuses(workload, target).empty()) continue;
     auto space = entry->define_space(workload, target);
@@ -408,7 +408,7 @@ Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
     auto config = space->Locate(trial.candidate.config);
     if (!config.ok()) continue;
     const double slowdown = std::pow(kSlowdownPerDoubling, neighbour.distance);
-    Answer answer{AnswerKind::kNearHit, std::move(*record), slowdown, {}, {}};
+    Answer answer{AnswerKind::kNearHit, std::move(record), slowdown, {}, {}};
     answer.record->trial.candidate.config = std::move(*config);
     answer.explanation = "near hit: config of the nearest tuned workload '" + neighbour.key +
                          "'; expected up to " + Percent(slowdown) +
@@ -420,12 +420,10 @@ Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
   miss.explanation = "miss: no record of this workload that may be served here (target '" +
                      target.ToString() + "', " +
                      (device.is_any() ? "any device" : "device '" + device.model + "'") + ")";
-  auto own = Number(impl.find_workload, workload.Key(), impl.workload_numbers);
-  TW_RETURN_IF_ERROR(own);
-  auto unserved = Unserved(impl, *own, target_number);
-  TW_RETURN_IF_ERROR(unserved);
-  miss.explanation += *unserved;
-  std::erase_if(neighbours, [&](const Neighbour& n) { return n.number == *own; });
+  TW_ASSIGN_OR_RETURN(auto own, Number(impl.find_workload, workload.Key(), impl.workload_numbers));
+  TW_ASSIGN_OR_RETURN(auto unserved, Unserved(impl, own, target_number));
+  miss.explanation += unserved;
+  std::erase_if(neighbours, [&](const Neighbour& n) { return n.number == own; });
   for (std::size_t i = 0; i < std::min<std::size_t>(3, neighbours.size()); ++i) {
     miss.explanation += (i == 0 ? "; nearest with records: " : ", ") + neighbours[i].key;
   }
@@ -435,28 +433,28 @@ Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
 Result<std::string> Finder::Unserved(Store::Impl& impl, std::int64_t workload,
                                      std::int64_t target_number) {
   constexpr int kShown = 3;
-  auto query = Statement::Prepare(
-      impl.db,
-      "SELECT g.text, d.text, g.id FROM trial t JOIN target g ON g.id = t.target JOIN device d ON"
-      " d.id = t.device WHERE t.workload = ?1 AND t.outcome = 0 AND t.verified = 1"
-      " GROUP BY g.id, d.id ORDER BY g.text, d.text");
-  TW_RETURN_IF_ERROR(query);
-  query->Bind(1, workload);
+  TW_ASSIGN_OR_RETURN(
+      auto query, Statement::Prepare(
+                      impl.db,
+                      "SELECT g.text, d.text, g.id FROM trial t JOIN target g ON g.id = t.target "
+                      "JOIN device d ON"
+                      " d.id = t.device WHERE t.workload = ?1 AND t.outcome = 0 AND t.verified = 1"
+                      " GROUP BY g.id, d.id ORDER BY g.text, d.text"));
+  query.Bind(1, workload);
   std::string text;
   int count = 0;
   while (true) {
-    auto row = query->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) break;
+    TW_ASSIGN_OR_RETURN(auto row, query.Step());
+    if (!row) break;
     if (++count > kShown) continue;
-    const auto device = DeviceFingerprint::Parse(query->Text(1));
-    const std::string model = device.ok() ? device->model : std::string(query->Text(1));
+    const auto device = DeviceFingerprint::Parse(query.Text(1));
+    const std::string model = device.ok() ? device->model : std::string(query.Text(1));
     text += count == 1 ? "; of this workload there are records for " : ", for ";
-    text += query->Int(2) == target_number
+    text += query.Int(2) == target_number
                 ? "this target on '" + model +
                       "', of another device or of other versions of "
                       "template or code generator"
-                : "the target '" + std::string(query->Text(0)) + "' on '" + model + "'";
+                : "the target '" + std::string(query.Text(0)) + "' on '" + model + "'";
   }
   if (count > kShown) text += ", and " + std::to_string(count - kShown) + " more";
   return text;
@@ -488,34 +486,33 @@ class ReadTransaction {
 
 Result<Answer> Finder::Find(Store::Impl& impl, const Workload& workload, const Target& target,
                             const DeviceFingerprint& device, LibraryRule& libraries) {
-  auto workload_number = Number(impl.find_workload, workload.Key(), impl.workload_numbers);
-  TW_RETURN_IF_ERROR(workload_number);
-  auto target_number =
-      Number(impl.find_target, WithoutLibraries(target).ToString(), impl.target_numbers);
-  TW_RETURN_IF_ERROR(target_number);
-  if (*workload_number >= 0 && *target_number >= 0) {
+  TW_ASSIGN_OR_RETURN(auto workload_number,
+                      Number(impl.find_workload, workload.Key(), impl.workload_numbers));
+  TW_ASSIGN_OR_RETURN(
+      auto target_number,
+      Number(impl.find_target, WithoutLibraries(target).ToString(), impl.target_numbers));
+  if (workload_number >= 0 && target_number >= 0) {
     for (Statement* query : {&impl.find_raced, &impl.find_served}) {
-      query->Bind(1, *workload_number).Bind(2, *target_number);
+      query->Bind(1, workload_number).Bind(2, target_number);
       const auto same = [&](std::int64_t, const DeviceFingerprint& d) {
         return SameClass(d, device);
       };
-      auto record = First(impl, *query, libraries, same);
-      TW_RETURN_IF_ERROR(record);
-      if (!record->has_value()) continue;
+      TW_ASSIGN_OR_RETURN(auto record, First(impl, *query, libraries, same));
+      if (!record.has_value()) continue;
       const bool raced = query == &impl.find_raced;
       std::string passed_over;
-      if ((*record)->trial.disturbed()) {
-        auto quieter = Quieter(impl, **record, *workload_number, *target_number, libraries, same);
-        TW_RETURN_IF_ERROR(quieter);
-        if (quieter->has_value()) {
-          passed_over = ShortestDouble((*record)->trial.value) + " " + (*record)->trial.metric +
-                        " of " + (*record)->trial.candidate.template_key + " #" +
-                        std::to_string((*record)->trial.candidate.config.index) +
+      if (record->trial.disturbed()) {
+        TW_ASSIGN_OR_RETURN(
+            auto quieter, Quieter(impl, *record, workload_number, target_number, libraries, same));
+        if (quieter.has_value()) {
+          passed_over = ShortestDouble(record->trial.value) + " " + record->trial.metric + " of " +
+                        record->trial.candidate.template_key + " #" +
+                        std::to_string(record->trial.candidate.config.index) +
                         " were measured in noise, and earlier";
-          *record = std::move(*quieter);
+          record = std::move(quieter);
         }
       }
-      Answer answer{AnswerKind::kHit, std::move(*record), 1, {}, {}};
+      Answer answer{AnswerKind::kHit, std::move(record), 1, {}, {}};
       const Trial& trial = answer.record->trial;
       answer.explanation = !passed_over.empty() ? "hit: best one measured in quiet; " + passed_over
                            : raced              ? "hit: winner of the task's final race"
@@ -532,12 +529,11 @@ Result<Answer> Finder::Find(Store::Impl& impl, const Workload& workload, const T
       return answer;
     }
   }
-  if (*workload_number >= 0) {
-    auto answer = NearDevice(impl, *workload_number, target, device, libraries);
-    TW_RETURN_IF_ERROR(answer);
-    if (answer->kind == AnswerKind::kNearHit) return answer;
+  if (workload_number >= 0) {
+    TW_ASSIGN_OR_RETURN(auto answer, NearDevice(impl, workload_number, target, device, libraries));
+    if (answer.kind == AnswerKind::kNearHit) return answer;
   }
-  return NearWorkload(impl, workload, target, *target_number, device, libraries);
+  return NearWorkload(impl, workload, target, target_number, device, libraries);
 }
 
 void Answer::TellLeftOut(const std::string& library_record, const std::string& not_loaded) {
@@ -552,11 +548,10 @@ Result<Answer> Store::Query(const TemplateRegistry& templates, const Workload& w
   TW_RETURN_IF_ERROR(Finder::Prepare(*impl_));
   const ReadTransaction transaction(*impl_);
   LibraryRule libraries(templates, workload, target, refuses_call);
-  auto answer = Finder::Find(*impl_, workload, target, device, libraries);
-  TW_RETURN_IF_ERROR(answer);
-  answer->TellLeftOut(libraries.passed_over(), libraries.not_loaded());
+  TW_ASSIGN_OR_RETURN(auto answer, Finder::Find(*impl_, workload, target, device, libraries));
+  answer.TellLeftOut(libraries.passed_over(), libraries.not_loaded());
   if (const std::string why = libraries.left_out(); !why.empty()) {
-    answer->explanation += "; left out: " + why;
+    answer.explanation += "; left out: " + why;
   }
   return answer;
 }
@@ -585,11 +580,10 @@ Result<FrontAnswer> Store::Front(const TemplateRegistry& templates, const Worklo
   LibraryRule libraries(templates, workload, target, refuses_call);
   std::vector<LibraryRule::Refused> refused;
   libraries.KeepRefused(refused);
-  auto served = Finder::Served(*impl_, workload, target, device, libraries);
-  TW_RETURN_IF_ERROR(served);
+  TW_ASSIGN_OR_RETURN(auto served, Finder::Served(*impl_, workload, target, device, libraries));
   // Of each config the last measurement.
   std::map<std::pair<std::string, std::string>, Record> latest;
-  for (Record& record : *served) {
+  for (Record& record : served) {
     const Trial& trial = record.trial;
     if (FrontRowOf(trial, metrics).empty()) continue;
     auto key = std::pair(trial.candidate.template_key, trial.candidate.config.ToString());

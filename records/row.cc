@@ -54,17 +54,15 @@ template <typename T, typename ParseText>
 Result<const T*> Cached(std::unordered_map<std::int64_t, T>& cache, const Database& db,
                         std::int64_t id, const std::string& sql, ParseText parse) {
   if (const auto found = cache.find(id); found != cache.end()) return &found->second;
-  auto query = Statement::Prepare(db, sql);
-  TW_RETURN_IF_ERROR(query);
-  query->Bind(1, id);
-  auto row = query->Step();
-  TW_RETURN_IF_ERROR(row);
-  if (!*row)
+  TW_ASSIGN_OR_RETURN(auto query, Statement::Prepare(db, sql));
+  query.Bind(1, id);
+  TW_ASSIGN_OR_RETURN(auto row, query.Step());
+  if (!row)
     return Corrupt("record store: a trial names text " + std::to_string(id) + " that is not there");
-  if (query->Type(0) != 'T') {
+  if (query.Type(0) != 'T') {
     return Corrupt("record store: text " + std::to_string(id) + " is no text");
   }
-  auto value = parse(query->Text(0));
+  auto value = parse(query.Text(0));
   if (!value.ok()) return Corrupt("record store: " + value.status().message());
   return &cache.emplace(id, std::move(*value)).first->second;
 }
@@ -83,12 +81,12 @@ Result<std::string> TrialColumnsIn(const Database& db, std::string_view schema) 
       {{"quiet", "-1.0"}, {"predicted", "NULL"}, {"others", "''"}}};
   std::string columns(kTrialColumns);
   for (const auto& [name, instead] : kLater) {
-    auto known =
+    TW_ASSIGN_OR_RETURN(
+        auto known,
         QueryInt(db, "SELECT count(*) FROM pragma_table_info('trial', '" + std::string(schema) +
-                         "') WHERE name = '" + std::string(name) + "'");
-    TW_RETURN_IF_ERROR(known);
+                         "') WHERE name = '" + std::string(name) + "'"));
     const std::string column = "trial." + std::string(name);
-    if (*known == 0) columns.replace(columns.find(column), column.size(), instead);
+    if (known == 0) columns.replace(columns.find(column), column.size(), instead);
   }
   return columns;
 }
@@ -118,14 +116,10 @@ Result<Record> ReadRow(const Database& db, const Statement& row, TextCache& cach
   }
   record.job = row.Int(1);
   Trial& trial = record.trial;
-  auto workload = cache.WorkloadOf(db, row.Int(2));
-  TW_RETURN_IF_ERROR(workload);
-  auto target = cache.TargetOf(db, row.Int(3));
-  TW_RETURN_IF_ERROR(target);
-  auto device = cache.DeviceOf(db, row.Int(4));
-  TW_RETURN_IF_ERROR(device);
-  auto epilogue = cache.EpilogueOf(db, row.Int(5));
-  TW_RETURN_IF_ERROR(epilogue);
+  TW_ASSIGN_OR_RETURN(auto workload, cache.WorkloadOf(db, row.Int(2)));
+  TW_ASSIGN_OR_RETURN(auto target, cache.TargetOf(db, row.Int(3)));
+  TW_ASSIGN_OR_RETURN(auto device, cache.DeviceOf(db, row.Int(4)));
+  TW_ASSIGN_OR_RETURN(auto epilogue, cache.EpilogueOf(db, row.Int(5)));
   auto config = Config::Parse(row.Text(9));
   if (!config.ok()) return Corrupt("trial " + record.id + ": " + config.status().message());
   const auto template_version = VersionIn(row, 7, "template");
@@ -133,9 +127,9 @@ Result<Record> ReadRow(const Database& db, const Statement& row, TextCache& cach
   for (const Status& status : {ToStatus(template_version), ToStatus(codegen_version)}) {
     if (!status.ok()) return status.WithContext("trial " + record.id);
   }
-  trial.candidate = {Task{**workload, **target}, **epilogue, std::string(row.Text(6)),
+  trial.candidate = {Task{*workload, *target}, *epilogue, std::string(row.Text(6)),
                      *template_version, std::move(*config)};
-  trial.device = **device;
+  trial.device = *device;
   trial.codegen_version = *codegen_version;
   const std::int64_t outcome = row.Int(10);
   if (outcome < 0 || outcome > static_cast<std::int64_t>(Outcome::kDeviceLost)) {

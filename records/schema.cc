@@ -111,31 +111,28 @@ Status Migrate(const Database& db, std::size_t from, std::size_t to) {
 using SchemaParts = std::map<std::pair<std::string, std::string>, std::string>;
 
 Result<SchemaParts> PartsOf(const Database& db, std::string_view schema) {
-  auto query =
+  TW_ASSIGN_OR_RETURN(
+      auto query,
       Statement::Prepare(db, "SELECT type, name, tbl_name || ' ' || ifnull(sql, '') FROM " +
-                                 std::string(schema) + ".sqlite_schema");
-  TW_RETURN_IF_ERROR(query);
+                                 std::string(schema) + ".sqlite_schema"));
   SchemaParts parts;
   while (true) {
-    auto row = query->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) return parts;
-    std::string& text = parts[{std::string(query->Text(0)), std::string(query->Text(1))}];
+    TW_ASSIGN_OR_RETURN(auto row, query.Step());
+    if (!row) return parts;
+    std::string& text = parts[{std::string(query.Text(0)), std::string(query.Text(1))}];
     if (!text.empty()) text += " and another of this name\n";
-    text += query->Text(2);
+    text += query.Text(2);
   }
 }
 
 /// The parts of every version, made by its migrations.
 Result<std::vector<SchemaParts>> MakeExpectedParts() {
   std::vector<SchemaParts> versions(1);
-  auto db = OpenMemory();
-  TW_RETURN_IF_ERROR(db);
+  TW_ASSIGN_OR_RETURN(auto db, OpenMemory());
   for (std::size_t i = 0; i < kMigrations.size(); ++i) {
-    TW_RETURN_IF_ERROR(Migrate(*db, i, i + 1));
-    auto parts = PartsOf(*db, "main");
-    TW_RETURN_IF_ERROR(parts);
-    versions.push_back(*std::move(parts));
+    TW_RETURN_IF_ERROR(Migrate(db, i, i + 1));
+    TW_ASSIGN_OR_RETURN(auto parts, PartsOf(db, "main"));
+    versions.push_back(std::move(parts));
   }
   return versions;
 }
@@ -156,13 +153,11 @@ bool IsStatistics(const SchemaParts::key_type& part, std::string_view sql) {
 /// What is foreign in a store of this version, a line for each part.
 Result<std::vector<std::string>> CompareParts(const Database& db, std::string_view schema,
                                               std::int64_t version) {
-  static const Result<std::vector<SchemaParts>> kExpected = MakeExpectedParts();
-  TW_RETURN_IF_ERROR(kExpected);
-  const SchemaParts& expected = (*kExpected)[static_cast<std::size_t>(version)];
-  auto seen = PartsOf(db, schema);
-  TW_RETURN_IF_ERROR(seen);
+  static TW_ASSIGN_OR_RETURN(const std::vector<SchemaParts> kExpected, MakeExpectedParts());
+  const SchemaParts& expected = kExpected[static_cast<std::size_t>(version)];
+  TW_ASSIGN_OR_RETURN(auto seen, PartsOf(db, schema));
   std::vector<std::string> lines;
-  for (const auto& [part, sql] : *seen) {
+  for (const auto& [part, sql] : seen) {
     if (IsStatistics(part, sql)) continue;
     const auto ours = expected.find(part);
     if (ours == expected.end()) {
@@ -172,7 +167,7 @@ Result<std::vector<std::string>> CompareParts(const Database& db, std::string_vi
     }
   }
   for (const auto& [part, sql] : expected) {
-    if (!seen->contains(part)) lines.push_back("lacks the " + PartText(part));
+    if (!seen.contains(part)) lines.push_back("lacks the " + PartText(part));
   }
   // Indices follow from tables; what somebody meant comes first.
   std::ranges::stable_partition(lines, [](const std::string& line) {
@@ -210,11 +205,10 @@ Result<std::int64_t> MarkedVersion(const Database& db, const std::string& path,
   const std::string at(schema);
   auto version = QueryInt(db, "PRAGMA " + at + ".user_version");
   if (!version.ok()) return version.status().WithContext(path);
-  auto application = QueryInt(db, "PRAGMA " + at + ".application_id");
-  TW_RETURN_IF_ERROR(application);
+  TW_ASSIGN_OR_RETURN(auto application, QueryInt(db, "PRAGMA " + at + ".application_id"));
   auto tables = QueryInt(db, "SELECT count(*) FROM " + at + ".sqlite_schema");
   if (!tables.ok()) return tables.status().WithContext(path);
-  if (*application != kApplicationId && (*version != 0 || *tables != 0)) {
+  if (application != kApplicationId && (*version != 0 || *tables != 0)) {
     return Corrupt(path + ": an SQLite database, but not a record store");
   }
   if (*version < 0) return Corrupt(path + ": a record store of no schema version there ever was");
@@ -232,9 +226,8 @@ Result<std::int64_t> StoreVersion(const Database& db, const std::string& path,
                                   std::string_view schema) {
   const auto read = OneRead::Begin(db);
   if (!read.ok()) return read.status().WithContext(path);
-  auto version = MarkedVersion(db, path, schema);
-  TW_RETURN_IF_ERROR(version);
-  auto foreign = CompareParts(db, schema, *version);
+  TW_ASSIGN_OR_RETURN(auto version, MarkedVersion(db, path, schema));
+  auto foreign = CompareParts(db, schema, version);
   if (!foreign.ok()) return foreign.status().WithContext(path);
   if (foreign->empty()) return version;
   return Corrupt(path + ": " + foreign->front() + "; nothing of it is used" +
@@ -246,9 +239,8 @@ Result<std::int64_t> StoreVersion(const Database& db, const std::string& path,
 Result<std::vector<std::string>> ForeignParts(const Database& db, const std::string& path) {
   const auto read = OneRead::Begin(db);
   if (!read.ok()) return read.status().WithContext(path);
-  auto version = MarkedVersion(db, path, "main");
-  TW_RETURN_IF_ERROR(version);
-  return CompareParts(db, "main", *version);
+  TW_ASSIGN_OR_RETURN(auto version, MarkedVersion(db, path, "main"));
+  return CompareParts(db, "main", version);
 }
 
 int SchemaVersion() { return static_cast<int>(kMigrations.size()); }
@@ -262,19 +254,17 @@ Status MigrateSchema(const Database& db, const std::string& path) {
   auto version = StoreVersion(db, path);
   TW_RETURN_IF_ERROR(version);
   if (*version == SchemaVersion()) return {};
-  auto transaction = Transaction::Begin(db);
-  TW_RETURN_IF_ERROR(transaction);
+  TW_ASSIGN_OR_RETURN(auto transaction, Transaction::Begin(db));
   version = StoreVersion(db, path);  // another process may have been first
   TW_RETURN_IF_ERROR(version);
   TW_RETURN_IF_ERROR(Migrate(db, static_cast<std::size_t>(*version), kMigrations.size()));
-  return transaction->Commit();
+  return transaction.Commit();
 }
 
 Status CheckSchema(const Database& db, const std::string& path) {
-  auto version = StoreVersion(db, path);
-  TW_RETURN_IF_ERROR(version);
-  if (*version < SchemaVersion()) {
-    return Unsupported(path + ": record store of schema version " + std::to_string(*version) +
+  TW_ASSIGN_OR_RETURN(auto version, StoreVersion(db, path));
+  if (version < SchemaVersion()) {
+    return Unsupported(path + ": record store of schema version " + std::to_string(version) +
                        ", expected " + std::to_string(SchemaVersion()) +
                        "; open it for writing once to migrate it");
   }

@@ -26,8 +26,7 @@ struct FrontRow {
 using FrontRows = std::map<std::string, FrontRow>;
 
 Status InsertFront(const Database& db, const FrontRows& trials) {
-  auto insert = Statement::Prepare(db, "INSERT INTO temp.front VALUES (?1)");
-  TW_RETURN_IF_ERROR(insert);
+  TW_ASSIGN_OR_RETURN(auto insert, Statement::Prepare(db, "INSERT INTO temp.front VALUES (?1)"));
   std::vector<const std::string*> ids;
   std::vector<std::vector<double>> rows;
   for (const auto& [config, row] : trials) {
@@ -35,8 +34,8 @@ Status InsertFront(const Database& db, const FrontRows& trials) {
     rows.push_back(row.values);
   }
   for (const std::size_t i : FrontOf(rows)) {
-    insert->Bind(1, *ids[i]);
-    TW_RETURN_IF_ERROR(insert->Run());
+    insert.Bind(1, *ids[i]);
+    TW_RETURN_IF_ERROR(insert.Run());
   }
   return {};
 }
@@ -47,38 +46,38 @@ Status FindFronts(const Database& db, std::string_view schema) {
       db.Execute("DROP TABLE IF EXISTS temp.front; CREATE TEMP TABLE front (id TEXT PRIMARY KEY)"
                  " WITHOUT ROWID"));
   const std::string table = std::string(schema) + ".trial";
-  auto columns = QueryInt(db, "SELECT count(*) FROM pragma_table_info('trial', '" +
-                                  std::string(schema) + "') WHERE name = 'others'");
-  TW_RETURN_IF_ERROR(columns);
-  if (*columns == 0) return {};  // of an earlier version
-  auto list = Statement::Prepare(
-      db,
-      "SELECT workload || ' ' || target || ' ' || device || ' ' || metric, id, attempt, value,"
-      " others, template || ' ' || config, finished, metric, noise FROM " +
-          table + " WHERE outcome = 0 AND verified = 1 AND others <> '' AND " +
-          std::string(kValueIsFine) + " AND NOT " + std::string(kDisturbedSql) +
-          " AND id NOT IN (SELECT id FROM temp.refused)"
-          " AND (template, template_version, codegen_version) IN (SELECT * FROM temp.current)"
-          " ORDER BY 1, id");
-  TW_RETURN_IF_ERROR(list);
+  TW_ASSIGN_OR_RETURN(auto columns,
+                      QueryInt(db, "SELECT count(*) FROM pragma_table_info('trial', '" +
+                                       std::string(schema) + "') WHERE name = 'others'"));
+  if (columns == 0) return {};  // of an earlier version
+  TW_ASSIGN_OR_RETURN(
+      auto list,
+      Statement::Prepare(
+          db,
+          "SELECT workload || ' ' || target || ' ' || device || ' ' || metric, id, attempt, value,"
+          " others, template || ' ' || config, finished, metric, noise FROM " +
+              table + " WHERE outcome = 0 AND verified = 1 AND others <> '' AND " +
+              std::string(kValueIsFine) + " AND NOT " + std::string(kDisturbedSql) +
+              " AND id NOT IN (SELECT id FROM temp.refused)"
+              " AND (template, template_version, codegen_version) IN (SELECT * FROM temp.current)"
+              " ORDER BY 1, id"));
   std::map<std::string, FrontRows> tasks;
   while (true) {
-    auto row = list->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) break;
-    const auto others = OthersFrom(list->Text(4));
+    TW_ASSIGN_OR_RETURN(auto row, list.Step());
+    if (!row) break;
+    const auto others = OthersFrom(list.Text(4));
     if (!others.ok()) continue;  // a row that somebody forged
-    std::string task(list->Text(0));
-    FrontRow one{std::string(list->Text(1)), list->Int(2), list->Real(6), {}};
+    std::string task(list.Text(0));
+    FrontRow one{std::string(list.Text(1)), list.Int(2), list.Real(6), {}};
     const auto compared = [&](std::string_view metric, double value) {
-      return ComparedValue(metric, value, one.attempt, list->Real(8));
+      return ComparedValue(metric, value, one.attempt, list.Real(8));
     };
-    one.values.push_back(compared(list->Text(7), list->Real(3)));
+    one.values.push_back(compared(list.Text(7), list.Real(3)));
     for (const auto& [metric, value] : *others) {
       task += " " + metric;
       one.values.push_back(compared(metric, value));
     }
-    const auto [place, added] = tasks[task].try_emplace(std::string(list->Text(5)), one);
+    const auto [place, added] = tasks[task].try_emplace(std::string(list.Text(5)), one);
     const FrontRow& other = place->second;
     if (!added && TakesPlace(one.attempt, one.finished, other.attempt, other.finished)) {
       place->second = std::move(one);
@@ -94,11 +93,10 @@ Result<RefusedRows> FindRefused(const TemplateRegistry& templates, const Databas
   TW_RETURN_IF_ERROR(
       db.Execute("DROP TABLE IF EXISTS temp.refused; CREATE TEMP TABLE refused (id TEXT PRIMARY"
                  " KEY) WITHOUT ROWID"));
-  auto inspector = RowInspector::Create(templates, db, schema);
-  TW_RETURN_IF_ERROR(inspector);
+  TW_ASSIGN_OR_RETURN(auto inspector, RowInspector::Create(templates, db, schema));
   RefusedRows rows;
   std::vector<std::string> ids;
-  TW_RETURN_IF_ERROR(inspector->ForEachWrong(
+  TW_RETURN_IF_ERROR(inspector.ForEachWrong(
       "SELECT id FROM " + std::string(schema) +
           ".trial WHERE outcome = 0 AND verified = 1 AND (template, template_version,"
           " codegen_version) IN (SELECT * FROM temp.current)",
@@ -107,11 +105,11 @@ Result<RefusedRows> FindRefused(const TemplateRegistry& templates, const Databas
         ids.push_back(id);
         return true;
       }));
-  auto insert = Statement::Prepare(db, "INSERT OR IGNORE INTO temp.refused VALUES (?1)");
-  TW_RETURN_IF_ERROR(insert);
+  TW_ASSIGN_OR_RETURN(auto insert,
+                      Statement::Prepare(db, "INSERT OR IGNORE INTO temp.refused VALUES (?1)"));
   for (const std::string& id : ids) {
-    insert->Bind(1, id);
-    TW_RETURN_IF_ERROR(insert->Run());
+    insert.Bind(1, id);
+    TW_RETURN_IF_ERROR(insert.Run());
   }
   return rows;
 }
@@ -123,22 +121,20 @@ Result<RefusedRows> FindCurrent(const TemplateRegistry& templates, const Databas
   TW_RETURN_IF_ERROR(
       db.Execute("DROP TABLE IF EXISTS temp.current; CREATE TEMP TABLE current (template TEXT,"
                  " template_version INTEGER, codegen_version INTEGER)"));
-  auto list =
+  TW_ASSIGN_OR_RETURN(
+      auto list,
       Statement::Prepare(db, "SELECT DISTINCT template, template_version, codegen_version FROM " +
-                                 std::string(schema) + ".trial");
-  TW_RETURN_IF_ERROR(list);
-  auto insert = Statement::Prepare(db, "INSERT INTO temp.current VALUES (?1, ?2, ?3)");
-  TW_RETURN_IF_ERROR(insert);
+                                 std::string(schema) + ".trial"));
+  TW_ASSIGN_OR_RETURN(auto insert,
+                      Statement::Prepare(db, "INSERT INTO temp.current VALUES (?1, ?2, ?3)"));
   while (true) {
-    auto row = list->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) break;
-    if (!VersionsAreCurrent(templates, list->Text(0), list->Int(1), list->Int(2))) continue;
-    insert->Bind(1, list->Text(0)).Bind(2, list->Int(1)).Bind(3, list->Int(2));
-    TW_RETURN_IF_ERROR(insert->Run());
+    TW_ASSIGN_OR_RETURN(auto row, list.Step());
+    if (!row) break;
+    if (!VersionsAreCurrent(templates, list.Text(0), list.Int(1), list.Int(2))) continue;
+    insert.Bind(1, list.Text(0)).Bind(2, list.Int(1)).Bind(3, list.Int(2));
+    TW_RETURN_IF_ERROR(insert.Run());
   }
-  auto refused = FindRefused(templates, db, schema);
-  TW_RETURN_IF_ERROR(refused);
+  TW_ASSIGN_OR_RETURN(auto refused, FindRefused(templates, db, schema));
   TW_RETURN_IF_ERROR(FindFronts(db, schema));
   return refused;
 }

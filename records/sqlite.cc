@@ -64,9 +64,8 @@ std::uint64_t Nanoseconds(const timespec& time) {
 
 /// Opens a store without SQLite's locks.
 Result<Database> OpenAsItIs(const std::string& path) {
-  auto db = OpenConnection(UriToRead(path), SQLITE_OPEN_READONLY, path);
-  TW_RETURN_IF_ERROR(db);
-  TW_RETURN_IF_ERROR(ReadWithoutLocks(*db, "main", path));
+  TW_ASSIGN_OR_RETURN(auto db, OpenConnection(UriToRead(path), SQLITE_OPEN_READONLY, path));
+  TW_RETURN_IF_ERROR(ReadWithoutLocks(db, "main", path));
   return db;
 }
 
@@ -106,14 +105,13 @@ Result<std::optional<std::string>> ImageToRead(const std::string& path) {
   for (int i = 0; i < kTries; ++i) {
     if (i > 0) ::usleep(kBetweenMicroseconds);
     const FilesState before = StateOfFiles(path);
-    auto db = OpenAsItIs(path);
-    TW_RETURN_IF_ERROR(db);
+    TW_ASSIGN_OR_RETURN(auto db, OpenAsItIs(path));
     auto bytes =
-        QueryInt(*db, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+        QueryInt(db, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
     if (!bytes.ok() && StateOfFiles(path) != before) continue;
     // Empty, or no database: a connection to the file tells so at its first statement.
     if (!bytes.ok() || *bytes == 0 || *bytes > kMostBytes) return std::optional<std::string>();
-    auto image = ImageOf(*db);
+    auto image = ImageOf(db);
     if (StateOfFiles(path) != before) continue;
     TW_RETURN_IF_ERROR(image);
     constexpr std::size_t kWrites = 18, kReads = 19;  // journal modes of the header
@@ -184,13 +182,11 @@ Status SqliteError(sqlite3* db, int code, std::string_view doing) {
 Result<Database> Database::Open(const std::string& path, Mode mode) {
   TW_RETURN_IF_ERROR(CheckPlainFile(path));
   if (mode == Mode::kReadOnly && IsReadWithoutLocks(path)) {
-    const auto image = ImageToRead(path);
-    TW_RETURN_IF_ERROR(image);
-    if (!image->has_value()) return OpenAsItIs(path);
-    auto db = OpenImage(**image);
-    TW_RETURN_IF_ERROR(db);
+    TW_ASSIGN_OR_RETURN(const auto image, ImageToRead(path));
+    if (!image.has_value()) return OpenAsItIs(path);
+    TW_ASSIGN_OR_RETURN(auto db, OpenImage(*image));
     // Copies are made of it (VACUUM INTO). SQLite takes the largest number that it allows.
-    sqlite3_limit(db->get(), SQLITE_LIMIT_ATTACHED, std::numeric_limits<int>::max());
+    sqlite3_limit(db.get(), SQLITE_LIMIT_ATTACHED, std::numeric_limits<int>::max());
     return db;
   }
   const int flags =
@@ -330,11 +326,9 @@ char Statement::Type(int column) const {
 }
 
 Result<std::int64_t> QueryInt(const Database& db, std::string_view sql) {
-  auto query = Statement::Prepare(db, sql);
-  TW_RETURN_IF_ERROR(query);
-  auto row = query->Step();
-  TW_RETURN_IF_ERROR(row);
-  return *row ? query->Int(0) : std::int64_t{0};
+  TW_ASSIGN_OR_RETURN(auto query, Statement::Prepare(db, sql));
+  TW_ASSIGN_OR_RETURN(auto row, query.Step());
+  return row ? query.Int(0) : std::int64_t{0};
 }
 
 std::string Quoted(std::string_view text) {

@@ -34,22 +34,20 @@ namespace {
 /// Number of a text in one of the tables (workload, target, …), adding it if it is new.
 Result<std::int64_t> NumberOf(const Database& db, const char* insert, const char* select,
                               std::string_view text, std::string_view extra = {}) {
-  auto found = Statement::Prepare(db, select);
-  TW_RETURN_IF_ERROR(found);
-  found->Bind(1, text);
-  auto row = found->Step();
+  TW_ASSIGN_OR_RETURN(auto found, Statement::Prepare(db, select));
+  found.Bind(1, text);
+  auto row = found.Step();
   TW_RETURN_IF_ERROR(row);
-  if (*row) return found->Int(0);
-  auto added = Statement::Prepare(db, insert);
-  TW_RETURN_IF_ERROR(added);
-  added->Bind(1, text);
-  if (!extra.empty()) added->Bind(2, extra);
-  TW_RETURN_IF_ERROR(added->Run());
-  found->Reset();
-  found->Bind(1, text);
-  row = found->Step();
+  if (*row) return found.Int(0);
+  TW_ASSIGN_OR_RETURN(auto added, Statement::Prepare(db, insert));
+  added.Bind(1, text);
+  if (!extra.empty()) added.Bind(2, extra);
+  TW_RETURN_IF_ERROR(added.Run());
+  found.Reset();
+  found.Bind(1, text);
+  row = found.Step();
   TW_RETURN_IF_ERROR(row);
-  return found->Int(0);
+  return found.Int(0);
 }
 
 struct TrialNumbers {
@@ -71,9 +69,7 @@ Result<TrialNumbers> NumbersOf(const Database& db, const TrialTexts& texts, Numb
       out = found->second;
       return {};
     }
-    auto made = NumberOf(db, insert, select, text, extra);
-    TW_RETURN_IF_ERROR(made);
-    out = *made;
+    TW_ASSIGN_OR_RETURN(out, NumberOf(db, insert, select, text, extra));
     known.emplace(text, out);
     return {};
   };
@@ -92,13 +88,11 @@ Result<TrialNumbers> NumbersOf(const Database& db, const TrialTexts& texts, Numb
 }
 
 Result<std::string> JobName(const Database& db, std::int64_t job) {
-  auto query = Statement::Prepare(db, "SELECT name FROM job WHERE id = ?1");
-  TW_RETURN_IF_ERROR(query);
-  query->Bind(1, job);
-  auto row = query->Step();
-  TW_RETURN_IF_ERROR(row);
-  if (!*row) return NotFound("record store: no job " + std::to_string(job));
-  return std::string(query->Text(0));
+  TW_ASSIGN_OR_RETURN(auto query, Statement::Prepare(db, "SELECT name FROM job WHERE id = ?1"));
+  query.Bind(1, job);
+  TW_ASSIGN_OR_RETURN(auto row, query.Step());
+  if (!row) return NotFound("record store: no job " + std::to_string(job));
+  return std::string(query.Text(0));
 }
 
 Status InsertTrial(Statement& insert, std::int64_t job, const std::string& id,
@@ -128,14 +122,12 @@ Status InsertTrial(Statement& insert, std::int64_t job, const std::string& id,
 /// stored may lose it to another row.
 Status CheckIsThere(const Database& db, const std::string& store_id, const std::string& job_name,
                     const std::string& id, TextCache& texts) {
-  auto query = Statement::Prepare(
-      db, "SELECT " + std::string(kTrialColumns) + " FROM trial WHERE trial.id = ?1");
-  TW_RETURN_IF_ERROR(query);
-  query->Bind(1, id);
-  auto row = query->Step();
-  TW_RETURN_IF_ERROR(row);
-  if (*row) {
-    const auto there = ReadRow(db, *query, texts);
+  TW_ASSIGN_OR_RETURN(auto query, Statement::Prepare(db, "SELECT " + std::string(kTrialColumns) +
+                                                             " FROM trial WHERE trial.id = ?1"));
+  query.Bind(1, id);
+  TW_ASSIGN_OR_RETURN(auto row, query.Step());
+  if (row) {
+    const auto there = ReadRow(db, query, texts);
     if (there.ok() && TrialId(store_id, job_name, there->trial) == id) return {};
   }
   return Corrupt("another row has the id " + id +
@@ -145,17 +137,15 @@ Status CheckIsThere(const Database& db, const std::string& store_id, const std::
 /// A store of an older schema as it would be after it was brought up to date, in memory.
 Result<Database> MigratedCopy(const Database& db, const std::string& path) {
   constexpr std::int64_t kMost = std::int64_t{1} << 28;
-  auto bytes =
-      QueryInt(db, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
-  TW_RETURN_IF_ERROR(bytes);
-  if (*bytes > kMost) return Unsupported(path + ": too large to be read from a copy in memory");
-  auto image = ImageOf(db);
-  TW_RETURN_IF_ERROR(image);
+  TW_ASSIGN_OR_RETURN(
+      auto bytes,
+      QueryInt(db, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"));
+  if (bytes > kMost) return Unsupported(path + ": too large to be read from a copy in memory");
+  TW_ASSIGN_OR_RETURN(auto image, ImageOf(db));
   constexpr std::size_t kJournalModes = 18;  // of writing and reading: 1, no log beside it
-  if (image->size() > kJournalModes + 1) (*image)[kJournalModes] = (*image)[kJournalModes + 1] = 1;
-  auto copy = records::OpenImage(*image, ImageMode::kWritable);
-  TW_RETURN_IF_ERROR(copy);
-  TW_RETURN_IF_ERROR(MigrateSchema(*copy, path));
+  if (image.size() > kJournalModes + 1) image[kJournalModes] = image[kJournalModes + 1] = 1;
+  TW_ASSIGN_OR_RETURN(auto copy, records::OpenImage(image, ImageMode::kWritable));
+  TW_RETURN_IF_ERROR(MigrateSchema(copy, path));
   return copy;
 }
 
@@ -226,29 +216,28 @@ Result<Store> Store::Open(const std::string& path, Mode mode) {
   const bool write = mode == Mode::kReadWrite;
   if (!write && !FileExists(path)) return NotFound(path + ": no such record store");
   if (write) TW_RETURN_IF_ERROR(CheckWritableHere(path));
-  auto db =
-      Database::Open(path, write ? Database::Mode::kReadWriteCreate : Database::Mode::kReadOnly);
-  TW_RETURN_IF_ERROR(db);
+  TW_ASSIGN_OR_RETURN(auto db, Database::Open(path, write ? Database::Mode::kReadWriteCreate
+                                                          : Database::Mode::kReadOnly));
   if (write) {
-    TW_RETURN_IF_ERROR(StoreVersion(*db, path));  // before anything in it is changed
-    const Status wal = db->ExecuteWhenFree("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+    TW_RETURN_IF_ERROR(StoreVersion(db, path));  // before anything in it is changed
+    const Status wal = db.ExecuteWhenFree("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
     if (!wal.ok()) return wal.WithContext(path);
-    TW_RETURN_IF_ERROR(MigrateSchema(*db, path));
+    TW_RETURN_IF_ERROR(MigrateSchema(db, path));
   } else {
-    if (const Status current = CheckSchema(*db, path); !current.ok()) {
+    if (const Status current = CheckSchema(db, path); !current.ok()) {
       if (current.code() != StatusCode::kUnsupported) return current;
       // An older store: bring it up to date where it may be written, then read it as asked; where
       // it may not, read a copy that is.
       if (Open(path, Mode::kReadWrite).ok()) return Open(path, mode);
-      auto copy = MigratedCopy(*db, path);
+      auto copy = MigratedCopy(db, path);
       if (!copy.ok()) return current;
       return Store(std::make_unique<Impl>(*std::move(copy), path));
     }
     // 64 MiB hold what the queries of a thousand tasks touch; the default of 2 MiB reads most pages
     // again each time.
-    TW_RETURN_IF_ERROR(db->Execute("PRAGMA cache_size = -65536"));
+    TW_RETURN_IF_ERROR(db.Execute("PRAGMA cache_size = -65536"));
   }
-  Store store(std::make_unique<Impl>(std::move(*db), path));
+  Store store(std::make_unique<Impl>(std::move(db), path));
   auto id = store.Fact("store_id");
   TW_RETURN_IF_ERROR(id);
   if (id->has_value()) {
@@ -258,11 +247,12 @@ Result<Store> Store::Open(const std::string& path, Mode mode) {
     // Unique enough to tell stores apart when they are merged: time, process and place.
     const std::string seed = ShortName(clock.UnixSeconds(), ::getpid(), path);
     // Another process may create the same store at this moment: the id that is stored first counts.
-    auto insert = Statement::Prepare(
-        store.impl_->db,
-        "INSERT INTO fact (key, value) VALUES ('store_id', ?1) ON CONFLICT (key) DO NOTHING");
-    TW_RETURN_IF_ERROR(insert);
-    TW_RETURN_IF_ERROR(insert->Bind(1, HexOf(Mix64(Fnv1a64(seed)))).Run());
+    TW_ASSIGN_OR_RETURN(
+        auto insert,
+        Statement::Prepare(
+            store.impl_->db,
+            "INSERT INTO fact (key, value) VALUES ('store_id', ?1) ON CONFLICT (key) DO NOTHING"));
+    TW_RETURN_IF_ERROR(insert.Bind(1, HexOf(Mix64(Fnv1a64(seed)))).Run());
     id = store.Fact("store_id");
     TW_RETURN_IF_ERROR(id);
     store.impl_->store_id = id->value_or("");
@@ -272,26 +262,23 @@ Result<Store> Store::Open(const std::string& path, Mode mode) {
 
 Result<Store> Store::OpenImmutable(const std::string& path) {
   if (!FileExists(path)) return NotFound(path + ": no such database of a package");
-  auto db = records::OpenImmutable(path);
-  TW_RETURN_IF_ERROR(db);
-  TW_RETURN_IF_ERROR(CheckSchema(*db, path));
-  return Store(std::make_unique<Impl>(std::move(*db), path));
+  TW_ASSIGN_OR_RETURN(auto db, records::OpenImmutable(path));
+  TW_RETURN_IF_ERROR(CheckSchema(db, path));
+  return Store(std::make_unique<Impl>(std::move(db), path));
 }
 
 Result<Store> Store::OpenMapped(std::shared_ptr<const MappedFile> file, const std::string& name) {
-  auto db = OpenBytes(file->bytes());
-  TW_RETURN_IF_ERROR(db);
-  TW_RETURN_IF_ERROR(CheckSchema(*db, name));
-  auto impl = std::make_unique<Impl>(std::move(*db), name);
+  TW_ASSIGN_OR_RETURN(auto db, OpenBytes(file->bytes()));
+  TW_RETURN_IF_ERROR(CheckSchema(db, name));
+  auto impl = std::make_unique<Impl>(std::move(db), name);
   impl->file = std::move(file);
   return Store(std::move(impl));
 }
 
 Result<Store> Store::OpenImage(std::string_view bytes, const std::string& name) {
-  auto db = records::OpenImage(bytes);
-  TW_RETURN_IF_ERROR(db);
-  TW_RETURN_IF_ERROR(CheckSchema(*db, name));
-  return Store(std::make_unique<Impl>(std::move(*db), name));
+  TW_ASSIGN_OR_RETURN(auto db, records::OpenImage(bytes));
+  TW_RETURN_IF_ERROR(CheckSchema(db, name));
+  return Store(std::make_unique<Impl>(std::move(db), name));
 }
 
 void Store::SetDurability(Durability durability) { impl_->durability = durability; }
@@ -300,45 +287,45 @@ Status Store::Append(std::int64_t job, const std::vector<Trial>& trials,
                      const std::vector<LogEntry>& log) {
   const StoreUse use(*impl_);
   TW_RETURN_IF_ERROR(use.status());
-  auto name = JobName(impl_->db, job);
-  TW_RETURN_IF_ERROR(name);
+  TW_ASSIGN_OR_RETURN(auto name, JobName(impl_->db, job));
   std::vector<TrialTexts> texts;
   std::vector<std::string> ids;
   texts.reserve(trials.size());
   for (const Trial& trial : trials) {
     texts.push_back(TextsOf(trial));
-    ids.push_back(TrialId(impl_->store_id, *name, trial, texts.back()));
+    ids.push_back(TrialId(impl_->store_id, name, trial, texts.back()));
   }
-  auto insert = Statement::Prepare(
-      impl_->db,
-      "INSERT INTO trial (id, job, workload, target, device, epilogue, template,"
-      " template_version, codegen_version, config_index, config, outcome, reason, metric, value,"
-      " noise, samples, verified, max_abs_error, build_seconds, run_seconds, attempt, finished,"
-      " quiet, predicted, others)"
-      " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,"
-      "?23,?24,?25,?26) ON CONFLICT (id) DO NOTHING");
-  TW_RETURN_IF_ERROR(insert);
-  auto add_entry = Statement::Prepare(
-      impl_->db, "INSERT INTO log (job, task, kind, payload) VALUES (?1, ?2, ?3, ?4)");
-  TW_RETURN_IF_ERROR(add_entry);
+  TW_ASSIGN_OR_RETURN(
+      auto insert,
+      Statement::Prepare(
+          impl_->db,
+          "INSERT INTO trial (id, job, workload, target, device, epilogue, template,"
+          " template_version, codegen_version, config_index, config, outcome, reason, metric, "
+          "value,"
+          " noise, samples, verified, max_abs_error, build_seconds, run_seconds, attempt, finished,"
+          " quiet, predicted, others)"
+          " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,"
+          "?23,?24,?25,?26) ON CONFLICT (id) DO NOTHING"));
+  TW_ASSIGN_OR_RETURN(
+      auto add_entry,
+      Statement::Prepare(impl_->db,
+                         "INSERT INTO log (job, task, kind, payload) VALUES (?1, ?2, ?3, ?4)"));
   const CommitMode mode(impl_->db, impl_->durability == Durability::kDiskInTurn);
   // From here to the commit no other process writes: only what must be in it.
-  auto transaction = Transaction::Begin(impl_->db);
-  TW_RETURN_IF_ERROR(transaction);
+  TW_ASSIGN_OR_RETURN(auto transaction, Transaction::Begin(impl_->db));
   NumberCache numbers;
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    auto row = NumbersOf(impl_->db, texts[i], numbers);
-    TW_RETURN_IF_ERROR(row);
-    TW_RETURN_IF_ERROR(InsertTrial(*insert, job, ids[i], texts[i], *row, trials[i]));
+    TW_ASSIGN_OR_RETURN(auto row, NumbersOf(impl_->db, texts[i], numbers));
+    TW_RETURN_IF_ERROR(InsertTrial(insert, job, ids[i], texts[i], row, trials[i]));
     if (sqlite3_changes(impl_->db.get()) > 0) continue;
-    const Status there = CheckIsThere(impl_->db, impl_->store_id, *name, ids[i], impl_->texts);
+    const Status there = CheckIsThere(impl_->db, impl_->store_id, name, ids[i], impl_->texts);
     if (!there.ok()) return there.WithContext(impl_->path);
   }
   for (const LogEntry& entry : log) {
-    add_entry->Bind(1, job).Bind(2, entry.task_key).Bind(3, entry.kind).Bind(4, entry.payload);
-    TW_RETURN_IF_ERROR(add_entry->Run());
+    add_entry.Bind(1, job).Bind(2, entry.task_key).Bind(3, entry.kind).Bind(4, entry.payload);
+    TW_RETURN_IF_ERROR(add_entry.Run());
   }
-  TW_RETURN_IF_ERROR(transaction->Commit());
+  TW_RETURN_IF_ERROR(transaction.Commit());
   return impl_->durability == Durability::kDisk ? impl_->db.SyncLog() : Status();
 }
 
@@ -351,16 +338,14 @@ Status Store::ForEachTrial(const TrialFilter& filter,
   if (filter.limit > 0) {
     sql += " LIMIT " + std::to_string(filter.limit) + " OFFSET " + std::to_string(filter.skip);
   }
-  auto query = Statement::Prepare(impl_->db, sql);
-  TW_RETURN_IF_ERROR(query);
-  BindFilter(filter, *query);
+  TW_ASSIGN_OR_RETURN(auto query, Statement::Prepare(impl_->db, sql));
+  BindFilter(filter, query);
   while (true) {
-    auto row = query->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) return {};
-    auto record = ReadRow(impl_->db, *query, impl_->texts);
+    TW_ASSIGN_OR_RETURN(auto row, query.Step());
+    if (!row) return {};
+    auto record = ReadRow(impl_->db, query, impl_->texts);
     if (filter.sound_for != nullptr) {
-      const std::string why = WhyUnsound(*impl_, *filter.sound_for, *query, record);
+      const std::string why = WhyUnsound(*impl_, *filter.sound_for, query, record);
       if (!why.empty()) {
         if (filter.refused) filter.refused(why);
         continue;
@@ -383,67 +368,59 @@ Result<std::vector<Record>> Store::Trials(const TrialFilter& filter) const {
 Result<std::int64_t> Store::CountTrials(const TrialFilter& filter) const {
   const StoreUse use(*impl_);
   TW_RETURN_IF_ERROR(use.status());
-  auto query = Statement::Prepare(impl_->db, FilterSql(filter, "count(*)"));
-  TW_RETURN_IF_ERROR(query);
-  BindFilter(filter, *query);
-  auto row = query->Step();
-  TW_RETURN_IF_ERROR(row);
-  return query->Int(0);
+  TW_ASSIGN_OR_RETURN(auto query, Statement::Prepare(impl_->db, FilterSql(filter, "count(*)")));
+  BindFilter(filter, query);
+  TW_RETURN_IF_ERROR(query.Step());
+  return query.Int(0);
 }
 
 Status Store::StoreBest(std::int64_t job, const Trial& winner,
                         const std::vector<std::int64_t>& ties) {
   const StoreUse use(*impl_);
   TW_RETURN_IF_ERROR(use.status());
-  auto transaction = Transaction::Begin(impl_->db);
-  TW_RETURN_IF_ERROR(transaction);
-  auto name = JobName(impl_->db, job);
-  TW_RETURN_IF_ERROR(name);
+  TW_ASSIGN_OR_RETURN(auto transaction, Transaction::Begin(impl_->db));
+  TW_ASSIGN_OR_RETURN(auto name, JobName(impl_->db, job));
   const TrialTexts texts = TextsOf(winner);
   NumberCache cache;
-  auto numbers = NumbersOf(impl_->db, texts, cache);
-  TW_RETURN_IF_ERROR(numbers);
+  TW_ASSIGN_OR_RETURN(auto numbers, NumbersOf(impl_->db, texts, cache));
   std::string list;
   for (std::int64_t index : ties) list += (list.empty() ? "" : ",") + std::to_string(index);
-  auto insert =
+  TW_ASSIGN_OR_RETURN(
+      auto insert,
       Statement::Prepare(impl_->db,
                          "INSERT OR REPLACE INTO best (workload, target, device, job, trial, ties)"
-                         " VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
-  TW_RETURN_IF_ERROR(insert);
-  insert->Bind(1, numbers->workload).Bind(2, numbers->target).Bind(3, numbers->device);
-  insert->Bind(4, job).Bind(5, TrialId(impl_->store_id, *name, winner, texts)).Bind(6, list);
-  TW_RETURN_IF_ERROR(insert->Run());
-  return transaction->Commit();
+                         " VALUES (?1, ?2, ?3, ?4, ?5, ?6)"));
+  insert.Bind(1, numbers.workload).Bind(2, numbers.target).Bind(3, numbers.device);
+  insert.Bind(4, job).Bind(5, TrialId(impl_->store_id, name, winner, texts)).Bind(6, list);
+  TW_RETURN_IF_ERROR(insert.Run());
+  return transaction.Commit();
 }
 
 Status Store::SetFact(std::string_view key, std::string_view value) {
   const StoreUse use(*impl_);
   TW_RETURN_IF_ERROR(use.status());
-  auto insert =
-      Statement::Prepare(impl_->db, "INSERT OR REPLACE INTO fact (key, value) VALUES (?1, ?2)");
-  TW_RETURN_IF_ERROR(insert);
-  return insert->Bind(1, key).Bind(2, value).Run();
+  TW_ASSIGN_OR_RETURN(
+      auto insert,
+      Statement::Prepare(impl_->db, "INSERT OR REPLACE INTO fact (key, value) VALUES (?1, ?2)"));
+  return insert.Bind(1, key).Bind(2, value).Run();
 }
 
 Result<std::optional<std::string>> Store::Fact(std::string_view key) const {
   const StoreUse use(*impl_);
   TW_RETURN_IF_ERROR(use.status());
-  auto query = Statement::Prepare(impl_->db, "SELECT value FROM fact WHERE key = ?1");
-  TW_RETURN_IF_ERROR(query);
-  query->Bind(1, key);
-  auto row = query->Step();
-  TW_RETURN_IF_ERROR(row);
-  if (!*row) return std::optional<std::string>();
-  return std::optional<std::string>(std::string(query->Text(0)));
+  TW_ASSIGN_OR_RETURN(auto query,
+                      Statement::Prepare(impl_->db, "SELECT value FROM fact WHERE key = ?1"));
+  query.Bind(1, key);
+  TW_ASSIGN_OR_RETURN(auto row, query.Step());
+  if (!row) return std::optional<std::string>();
+  return std::optional<std::string>(std::string(query.Text(0)));
 }
 
 Status Store::Check() const {
-  auto query = Statement::Prepare(impl_->db, "PRAGMA integrity_check");
-  TW_RETURN_IF_ERROR(query);
-  auto row = query->Step();
-  TW_RETURN_IF_ERROR(row);
-  if (query->Text(0) == "ok") return {};
-  return Corrupt(impl_->path + ": " + std::string(query->Text(0)));
+  TW_ASSIGN_OR_RETURN(auto query, Statement::Prepare(impl_->db, "PRAGMA integrity_check"));
+  TW_RETURN_IF_ERROR(query.Step());
+  if (query.Text(0) == "ok") return {};
+  return Corrupt(impl_->path + ": " + std::string(query.Text(0)));
 }
 
 }  // namespace tilewright::records

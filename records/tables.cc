@@ -8,33 +8,30 @@ namespace {
 
 Result<std::vector<std::string>> Texts(const Database& db, const std::string& sql,
                                        std::string_view parameter, std::string_view schema) {
-  auto query = Statement::Prepare(db, sql);
-  TW_RETURN_IF_ERROR(query);
-  query->Bind(1, parameter).Bind(2, schema);
+  TW_ASSIGN_OR_RETURN(auto query, Statement::Prepare(db, sql));
+  query.Bind(1, parameter).Bind(2, schema);
   std::vector<std::string> texts;
   while (true) {
-    auto row = query->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) return texts;
-    texts.emplace_back(query->Text(0));
+    TW_ASSIGN_OR_RETURN(auto row, query.Step());
+    if (!row) return texts;
+    texts.emplace_back(query.Text(0));
   }
 }
 
 /// Columns, and the column that is unique by itself (beside the primary key).
 Status ReadColumns(const Database& db, std::string_view schema, Table& table) {
-  auto columns =
-      Texts(db, "SELECT name FROM pragma_table_info(?1, ?2) ORDER BY cid", table.name, schema);
-  TW_RETURN_IF_ERROR(columns);
-  table.columns = *std::move(columns);
-  auto unique =
+  TW_ASSIGN_OR_RETURN(
+      table.columns,
+      Texts(db, "SELECT name FROM pragma_table_info(?1, ?2) ORDER BY cid", table.name, schema));
+  TW_ASSIGN_OR_RETURN(
+      auto unique,
       Texts(db,
             "SELECT i.name FROM pragma_index_list(?1, ?2) l, pragma_index_info(l.name, ?2)"
             " i WHERE l.\"unique\" AND l.origin = 'u' AND l.partial = 0 AND"
             " (SELECT count(*) FROM pragma_index_info(l.name, ?2)) = 1",
-            table.name, schema);
-  TW_RETURN_IF_ERROR(unique);
-  if (unique->size() == 1) {
-    table.key = *std::move(unique);
+            table.name, schema));
+  if (unique.size() == 1) {
+    table.key = std::move(unique);
   } else if (table.columns.front() == "id") {
     table.key.assign(table.columns.begin() + 1, table.columns.end());
   }
@@ -46,38 +43,36 @@ Result<TableRole> RoleOf(const Database& db, std::string_view schema, Table& tab
   if (table.name == "trial") return TableRole::kTrial;
   if (table.name == "log") return TableRole::kLog;
   if (table.name == "job") return TableRole::kJob;
-  auto trial = Texts(db,
-                     "SELECT \"from\" FROM pragma_foreign_key_list(?1, ?2) WHERE \"table\" ="
-                     " 'trial'",
-                     table.name, schema);
-  TW_RETURN_IF_ERROR(trial);
-  if (trial->empty() && table.columns.front() == "id" && !table.key.empty()) {
+  TW_ASSIGN_OR_RETURN(auto trial,
+                      Texts(db,
+                            "SELECT \"from\" FROM pragma_foreign_key_list(?1, ?2) WHERE \"table\" ="
+                            " 'trial'",
+                            table.name, schema));
+  if (trial.empty() && table.columns.front() == "id" && !table.key.empty()) {
     return TableRole::kText;
   }
-  if (trial->size() != 1) {
+  if (trial.size() != 1) {
     return Internal("record store: the table '" + table.name + "' is of no known role");
   }
-  table.trial_column = trial->front();
+  table.trial_column = trial.front();
   return TableRole::kOfTrial;
 }
 
 }  // namespace
 
 Result<std::vector<Table>> ReadTables(const Database& db, std::string_view schema) {
-  auto names = Texts(db,
-                     "SELECT name FROM " + std::string(schema) +
-                         ".sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
-                         " ORDER BY name",
-                     "", schema);
-  TW_RETURN_IF_ERROR(names);
+  TW_ASSIGN_OR_RETURN(auto names,
+                      Texts(db,
+                            "SELECT name FROM " + std::string(schema) +
+                                ".sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+                                " ORDER BY name",
+                            "", schema));
   std::vector<Table> tables;
-  for (std::string& name : *names) {
+  for (std::string& name : names) {
     Table table;
     table.name = std::move(name);
     TW_RETURN_IF_ERROR(ReadColumns(db, schema, table));
-    auto role = RoleOf(db, schema, table);
-    TW_RETURN_IF_ERROR(role);
-    table.role = *role;
+    TW_ASSIGN_OR_RETURN(table.role, RoleOf(db, schema, table));
     tables.push_back(std::move(table));
   }
   const auto is_text = [&](const std::string& name) {
@@ -86,18 +81,18 @@ Result<std::vector<Table>> ReadTables(const Database& db, std::string_view schem
   };
   // A column refers to a numbered table by a foreign key, or by its name and type.
   for (Table& table : tables) {
-    auto keys = Texts(db,
-                      "SELECT \"from\" || ' ' || \"table\" FROM pragma_foreign_key_list(?1, ?2)"
-                      " ORDER BY 1",
-                      table.name, schema);
-    TW_RETURN_IF_ERROR(keys);
-    auto numbers = Texts(db,
-                         "SELECT name || ' ' || name FROM pragma_table_info(?1, ?2)"
-                         " WHERE upper(type) = 'INTEGER' ORDER BY cid",
-                         table.name, schema);
-    TW_RETURN_IF_ERROR(numbers);
-    keys->insert(keys->end(), numbers->begin(), numbers->end());
-    for (const std::string& key : *keys) {
+    TW_ASSIGN_OR_RETURN(
+        auto keys, Texts(db,
+                         "SELECT \"from\" || ' ' || \"table\" FROM pragma_foreign_key_list(?1, ?2)"
+                         " ORDER BY 1",
+                         table.name, schema));
+    TW_ASSIGN_OR_RETURN(auto numbers,
+                        Texts(db,
+                              "SELECT name || ' ' || name FROM pragma_table_info(?1, ?2)"
+                              " WHERE upper(type) = 'INTEGER' ORDER BY cid",
+                              table.name, schema));
+    keys.insert(keys.end(), numbers.begin(), numbers.end());
+    for (const std::string& key : keys) {
       const std::size_t blank = key.find(' ');
       Reference reference{key.substr(0, blank), key.substr(blank + 1)};
       const bool known = std::ranges::find(table.references, reference.column,

@@ -38,11 +38,9 @@ const std::uint64_t* IndexHeader(sqlite3* db) {
 }
 
 Result<std::string> JournalMode(const Database& db) {
-  auto query = Statement::Prepare(db, "PRAGMA journal_mode");
-  TW_RETURN_IF_ERROR(query);
-  auto row = query->Step();
-  TW_RETURN_IF_ERROR(row);
-  return std::string(*row ? query->Text(0) : "");
+  TW_ASSIGN_OR_RETURN(auto query, Statement::Prepare(db, "PRAGMA journal_mode"));
+  TW_ASSIGN_OR_RETURN(auto row, query.Step());
+  return std::string(row ? query.Text(0) : "");
 }
 
 }  // namespace
@@ -64,21 +62,17 @@ StoreWatch::~StoreWatch() = default;
 Result<StoreWatch> StoreWatch::Open(const std::string& path) {
   if (!FileExists(path)) return NotFound(path + ": no such record store");
   const bool without_locks = IsReadWithoutLocks(path);
-  auto db = Database::Open(path, Database::Mode::kReadOnly);
-  TW_RETURN_IF_ERROR(db);
-  TW_RETURN_IF_ERROR(CheckSchema(*db, path));  // the first read: maps the index
-  auto impl = std::make_unique<Impl>(std::move(*db));
+  TW_ASSIGN_OR_RETURN(auto db, Database::Open(path, Database::Mode::kReadOnly));
+  TW_RETURN_IF_ERROR(CheckSchema(db, path));  // the first read: maps the index
+  auto impl = std::make_unique<Impl>(std::move(db));
   if (without_locks) {
     impl->files = path;
     return StoreWatch(std::move(impl));
   }
-  auto mode = JournalMode(impl->db);
-  TW_RETURN_IF_ERROR(mode);
-  if (*mode == "wal") impl->header = IndexHeader(impl->db.get());
+  TW_ASSIGN_OR_RETURN(auto mode, JournalMode(impl->db));
+  if (mode == "wal") impl->header = IndexHeader(impl->db.get());
   if (impl->header == nullptr) {
-    auto statement = Statement::Prepare(impl->db, "PRAGMA data_version");
-    TW_RETURN_IF_ERROR(statement);
-    impl->data_version = std::move(*statement);
+    TW_ASSIGN_OR_RETURN(impl->data_version, Statement::Prepare(impl->db, "PRAGMA data_version"));
   }
   return StoreWatch(std::move(impl));
 }
@@ -96,8 +90,7 @@ __attribute__((no_sanitize("thread"))) Result<StoreWatch::Stamp> StoreWatch::Loo
     return stamp;
   }
   const std::lock_guard lock(impl_->mutex);
-  auto row = impl_->data_version.Step();
-  TW_RETURN_IF_ERROR(row);
+  TW_RETURN_IF_ERROR(impl_->data_version.Step());
   stamp[0] = static_cast<std::uint64_t>(impl_->data_version.Int(0));
   impl_->data_version.Reset();
   return stamp;

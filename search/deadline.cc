@@ -94,9 +94,8 @@ Result<double> ParseDeadline(std::string_view text, double now_unix_seconds) {
 }
 
 Result<double> ParseComingDeadline(std::string_view text, double now_unix_seconds) {
-  const auto moment = ParseDeadline(text, now_unix_seconds);
-  TW_RETURN_IF_ERROR(moment);
-  if (*moment > now_unix_seconds) return moment;
+  TW_ASSIGN_OR_RETURN(const auto moment, ParseDeadline(text, now_unix_seconds));
+  if (moment > now_unix_seconds) return moment;
   return InvalidArgument("deadline \"" + std::string(text.substr(0, 40)) +
                          "\": it is over (now it is " + FormatMoment(now_unix_seconds) +
                          "), expected one to come");

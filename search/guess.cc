@@ -53,12 +53,11 @@ class FileChooser final : public records::ModelChooser {
       const std::lock_guard lock(mutex_);
       if (const auto known = known_.find(key); known != known_.end()) return known->second;
     }
-    auto choice = Guess(workload, target);
-    TW_RETURN_IF_ERROR(choice);
+    TW_ASSIGN_OR_RETURN(auto choice, Guess(workload, target));
     constexpr std::size_t kMostKnown = 4096;
     const std::lock_guard lock(mutex_);
     if (known_.size() >= kMostKnown) known_.clear();
-    known_.emplace(key, *choice);
+    known_.emplace(key, choice);
     return choice;
   }
 
@@ -117,26 +116,25 @@ Result<Point> GuessPoint(const SearchSpace& space, const Inspector& inspector,
   Random random(kSeed);
   const std::vector<Point> defaults = DefaultPoints(space);
   std::vector<Point> chains = defaults;
-  const Result<std::vector<ScoredPoint>> visited =
-      Anneal(space, model, AnnealingOptions(), features, random, chains);
-  TW_RETURN_IF_ERROR(visited);
-  if (visited->empty()) {
+  TW_ASSIGN_OR_RETURN(const std::vector<ScoredPoint> visited,
+                      Anneal(space, model, AnnealingOptions(), features, random, chains));
+  if (visited.empty()) {
     return Unsupported(space.task.workload.Key() + ": no legal config was found");
   }
-  if (defaults.empty()) return visited->front().point;
+  if (defaults.empty()) return visited.front().point;
   const double busy = kAsBusy * inspector.Busy(defaults.front());
   const double far_bytes =
       std::max(kMemoryBound, kAsFewBytes * inspector.FarBytes(defaults.front()));
   const bool thin = IsThin(space.task.workload);
-  const auto even = std::ranges::find_if(*visited, [&](const ScoredPoint& scored) {
+  const auto even = std::ranges::find_if(visited, [&](const ScoredPoint& scored) {
     const TemplateEntry& entry = *space.templates[static_cast<std::size_t>(scored.point.space)];
     return !IsOfAnotherAlgorithm(entry) && inspector.Busy(scored.point) >= busy &&
            !(thin && inspector.FarBytes(scored.point) > far_bytes);
   });
-  if (even == visited->end()) return defaults.front();
+  if (even == visited.end()) return defaults.front();
   const ScoredPoint& best = *even;
-  const auto standard = std::ranges::find(*visited, defaults.front(), &ScoredPoint::point);
-  const bool tie = standard != visited->end() && best.score < standard->score + kClearlyBetter;
+  const auto standard = std::ranges::find(visited, defaults.front(), &ScoredPoint::point);
+  const bool tie = standard != visited.end() && best.score < standard->score + kClearlyBetter;
   return tie ? standard->point : best.point;
 }
 
@@ -145,11 +143,9 @@ Result<Candidate> GuessConfig(const TemplateRegistry& templates, const Task& tas
   if (!DeviceTraitsOf(task.target).loops) {
     return Unsupported("shipped models judge loops, not VTA streams");
   }
-  const Result<SearchSpace> space = MakeSearchSpace(templates, task, epilogue);
-  TW_RETURN_IF_ERROR(space);
-  const Result<Point> point = GuessPoint(*space, TemplateInspector(*space), model);
-  TW_RETURN_IF_ERROR(point);
-  return ToCandidate(*space, *point);
+  TW_ASSIGN_OR_RETURN(const SearchSpace space, MakeSearchSpace(templates, task, epilogue));
+  TW_ASSIGN_OR_RETURN(const Point point, GuessPoint(space, TemplateInspector(space), model));
+  return ToCandidate(space, point);
 }
 
 /// Errors: kInvalidArgument for a model that was trained before families of machine code named
@@ -167,11 +163,10 @@ Status CheckFamilies(const cost_model::TreeModel& model, const std::string& path
 
 Result<std::unique_ptr<records::ModelChooser>> LoadChooser(const TemplateRegistry& templates,
                                                            const std::string& path) {
-  auto model = cost_model::TreeModel::Load(path);
-  TW_RETURN_IF_ERROR(model);
-  TW_RETURN_IF_ERROR(CheckFamilies(**model, path));
+  TW_ASSIGN_OR_RETURN(auto model, cost_model::TreeModel::Load(path));
+  TW_RETURN_IF_ERROR(CheckFamilies(*model, path));
   return std::unique_ptr<records::ModelChooser>(
-      std::make_unique<FileChooser>(templates, path, *std::move(model)));
+      std::make_unique<FileChooser>(templates, path, std::move(model)));
 }
 
 }  // namespace tilewright::search

@@ -7,19 +7,18 @@ namespace tilewright::search {
 
 Result<LoopSummary> TemplateInspector::Describe(const TemplateEntry& entry,
                                                 const Config& config) const {
-  const Result<Kernel> kernel =
-      ApplyTemplate(entry, space_.task.workload, space_.epilogue, space_.task.target, config);
-  TW_RETURN_IF_ERROR(kernel);
-  TW_RETURN_IF_ERROR(kernel->schedule.status());
-  Result<LoopSummary> summary = Summarize(kernel->schedule);
-  TW_RETURN_IF_ERROR(summary);
+  TW_ASSIGN_OR_RETURN(
+      const Kernel kernel,
+      ApplyTemplate(entry, space_.task.workload, space_.epilogue, space_.task.target, config));
+  TW_RETURN_IF_ERROR(kernel.schedule.status());
+  TW_ASSIGN_OR_RETURN(LoopSummary summary, Summarize(kernel.schedule));
   std::int64_t local_bytes = 0;
-  for (const SummaryStage& stage : summary->stages) local_bytes += stage.local_bytes;
+  for (const SummaryStage& stage : summary.stages) local_bytes += stage.local_bytes;
   if (local_bytes > limits_.max_local_bytes) {
     return InvalidArgument("local buffers of " + std::to_string(local_bytes) +
                            " bytes, expected at most " + std::to_string(limits_.max_local_bytes));
   }
-  TW_RETURN_IF_ERROR(CheckSharedMemory(*summary, limits_.launch));
+  TW_RETURN_IF_ERROR(CheckSharedMemory(summary, limits_.launch));
   return summary;
 }
 
@@ -38,13 +37,12 @@ Status TemplateInspector::Features(Point point, std::span<float> out) const {
   const Config config = space_.spaces[which].At(point.index);
   const Target& target = space_.task.target;
   if (entry.build_stream == nullptr) {
-    const Result<LoopSummary> summary = Describe(entry, config);
-    TW_RETURN_IF_ERROR(summary);
-    return cost_model::FeaturesOfLoops(target, *summary, config, out);
+    TW_ASSIGN_OR_RETURN(const LoopSummary summary, Describe(entry, config));
+    return cost_model::FeaturesOfLoops(target, summary, config, out);
   }
-  const auto stream = BuildVtaStream(entry, space_.task.workload, space_.epilogue, target, config);
-  TW_RETURN_IF_ERROR(stream);
-  return cost_model::FeaturesOfStream(target, *stream, config, out);
+  TW_ASSIGN_OR_RETURN(const auto stream,
+                      BuildVtaStream(entry, space_.task.workload, space_.epilogue, target, config));
+  return cost_model::FeaturesOfStream(target, stream, config, out);
 }
 
 double TemplateInspector::Busy(Point point) const {

@@ -243,9 +243,8 @@ Result<JobSettings> ParseJobSettings(const StrategyRegistry& strategies, std::st
 }
 
 Result<JobSettings> LoadJobSettings(const StrategyRegistry& strategies, const std::string& path) {
-  const Result<std::string> text = ReadFile(path, kMaxFileBytes);
-  TW_RETURN_IF_ERROR(text);
-  return ParseJobSettings(strategies, *text, path);
+  TW_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxFileBytes));
+  return ParseJobSettings(strategies, text, path);
 }
 
 Status CheckJobSettings(const StrategyRegistry& strategies, const JobSettings& settings) {

@@ -63,14 +63,13 @@ Status CheckTemplate(const TemplateRegistry& templates, const std::string& key,
                      const std::vector<TuneTask>& tasks) {
   Legality all;
   for (const TuneTask& task : tasks) {
-    Result<SearchSpace> space = MakeSearchSpace(templates, task.task, task.epilogue);
-    TW_RETURN_IF_ERROR(space);
-    const auto entry = std::ranges::find(space->templates, key, &TemplateEntry::key);
-    if (entry == space->templates.end()) continue;
-    const auto which = entry - space->templates.begin();
-    SearchSpace only = *space;
+    TW_ASSIGN_OR_RETURN(SearchSpace space, MakeSearchSpace(templates, task.task, task.epilogue));
+    const auto entry = std::ranges::find(space.templates, key, &TemplateEntry::key);
+    if (entry == space.templates.end()) continue;
+    const auto which = entry - space.templates.begin();
+    SearchSpace only = space;
     only.templates = {*entry};
-    only.spaces = {space->spaces[static_cast<std::size_t>(which)]};
+    only.spaces = {space.spaces[static_cast<std::size_t>(which)]};
     const Legality legality = CheckConfigs(only);
     if (!legality.none_legal()) return {};
     all.checked += legality.checked;

@@ -188,28 +188,26 @@ Status TuneRun::RaceTask(int task, int races_left) {
   std::vector<Candidate> candidates;
   for (const Told& told : finalists) candidates.push_back(ToCandidate(state.space, told.point));
   const double start = context_.clock->MonotonicSeconds();
-  Result<std::vector<Trial>> raced =
-      context_.measurer->Race(candidates, TermsOf(state, finalists, races_left));
-  TW_RETURN_IF_ERROR(raced);
+  TW_ASSIGN_OR_RETURN(std::vector<Trial> raced,
+                      context_.measurer->Race(candidates, TermsOf(state, finalists, races_left)));
   race_seconds_ += context_.clock->MonotonicSeconds() - start;
-  if (raced->size() != finalists.size()) return Internal("race: wrong number of results");
-  const Result<std::int64_t> attempt = NextAttempt(state);
-  TW_RETURN_IF_ERROR(attempt);
-  for (std::size_t i = 0; i < raced->size(); ++i) {
-    Trial& trial = (*raced)[i];
-    trial.attempt = *attempt;
+  if (raced.size() != finalists.size()) return Internal("race: wrong number of results");
+  TW_ASSIGN_OR_RETURN(const std::int64_t attempt, NextAttempt(state));
+  for (std::size_t i = 0; i < raced.size(); ++i) {
+    Trial& trial = raced[i];
+    trial.attempt = attempt;
     KeepAsked(trial);
     if (trial.outcome == Outcome::kWrongResult) state.NoteVerified(finalists[i].point, false);
   }
-  TW_RETURN_IF_ERROR(context_.store->Append(job_.id, *raced, {}));
+  TW_RETURN_IF_ERROR(context_.store->Append(job_.id, raced, {}));
   std::optional<std::size_t> winner;
-  BestEntry best = WinnerOf(state, finalists, *raced, winner);
+  BestEntry best = WinnerOf(state, finalists, raced, winner);
   if (!winner) {
     ShowEarlierRace(state);
     return {};
   }
-  best.attempt = *attempt;
-  return StoreWinner(state, best, (*raced)[*winner]);
+  best.attempt = attempt;
+  return StoreWinner(state, best, raced[*winner]);
 }
 
 void TuneRun::ShowEarlierRace(TaskState& state) {
@@ -249,19 +247,17 @@ Status TuneRun::VerifyFastest(TaskState& state) {
   BestEntry best;
   best.batches = next_batch_;
   best.trials = state.report.trials;
-  const Result<std::int64_t> attempt = NextAttempt(state);
-  TW_RETURN_IF_ERROR(attempt);
-  best.attempt = *attempt;
+  TW_ASSIGN_OR_RETURN(best.attempt, NextAttempt(state));
   if (state.told_default) best.default_seconds = state.told_default->value;
   for (const Told& told : state.fastest) {
-    Result<std::vector<Trial>> run =
-        context_.measurer->Race({ToCandidate(state.space, told.point)}, measure::RaceTerms());
-    TW_RETURN_IF_ERROR(run);
-    if (run->size() != 1) return Internal("race: wrong number of results");
-    Trial& trial = run->front();
+    TW_ASSIGN_OR_RETURN(
+        std::vector<Trial> run,
+        context_.measurer->Race({ToCandidate(state.space, told.point)}, measure::RaceTerms()));
+    if (run.size() != 1) return Internal("race: wrong number of results");
+    Trial& trial = run.front();
     trial.attempt = best.attempt;
     KeepAsked(trial);
-    TW_RETURN_IF_ERROR(context_.store->Append(job_.id, *run, {}));
+    TW_RETURN_IF_ERROR(context_.store->Append(job_.id, run, {}));
     if (trial.outcome == Outcome::kDeviceLost) return LostWhileVerifying(state);
     if (!MayWin(trial)) {
       state.NoteVerified(told.point, false);
@@ -302,19 +298,19 @@ Status TuneRun::VerifyFront(TaskState& state, Point verified, std::int64_t attem
     }
     std::vector<Candidate> candidates;
     for (const Told& told : front) candidates.push_back(ToCandidate(state.space, told.point));
-    Result<std::vector<Trial>> run = context_.measurer->Race(candidates, measure::RaceTerms());
-    TW_RETURN_IF_ERROR(run);
-    if (run->size() != front.size()) return Internal("race: wrong number of results");
+    TW_ASSIGN_OR_RETURN(std::vector<Trial> run,
+                        context_.measurer->Race(candidates, measure::RaceTerms()));
+    if (run.size() != front.size()) return Internal("race: wrong number of results");
     for (std::size_t i = 0; i < front.size(); ++i) {
-      Trial& trial = (*run)[i];
+      Trial& trial = run[i];
       trial.attempt = attempt;
       KeepAsked(trial);
       if (MayWin(trial)) right.insert(front[i].point);
       if (trial.outcome != Outcome::kDeviceLost) state.NoteVerified(front[i].point, MayWin(trial));
     }
-    TW_RETURN_IF_ERROR(context_.store->Append(job_.id, *run, {}));
+    TW_RETURN_IF_ERROR(context_.store->Append(job_.id, run, {}));
     const auto lost = [](const Trial& trial) { return trial.outcome == Outcome::kDeviceLost; };
-    if (std::ranges::any_of(*run, lost)) return LostWhileVerifying(state);
+    if (std::ranges::any_of(run, lost)) return LostWhileVerifying(state);
   }
 }
 

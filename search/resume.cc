@@ -71,10 +71,9 @@ Status KeepEarlierDefault(const TuneContext& context, const std::vector<TuneTask
   earlier.strategy = "model";
   const std::string name = JobName(tasks, settings, context.only_templates, life);
   const std::string earlier_name = JobName(tasks, earlier, context.only_templates, life);
-  Result<std::vector<records::Job>> jobs = context.store->Jobs();
-  TW_RETURN_IF_ERROR(jobs);
+  TW_ASSIGN_OR_RETURN(std::vector<records::Job> jobs, context.store->Jobs());
   bool begun = false;
-  for (const records::Job& job : *jobs) {
+  for (const records::Job& job : jobs) {
     if (job.name == name) return {};
     begun = begun || job.name == earlier_name;
   }
@@ -119,17 +118,16 @@ Status TuneRun::Open(const std::vector<TuneTask>& tasks, int life) {
   scheduler_ = std::make_unique<TaskScheduler>(std::move(scheduled), options);
 
   TW_RETURN_IF_ERROR(KeepEarlierDefault(context_, tasks, life, settings_));
-  Result<records::Job> job = context_.store->OpenJob(
-      JobName(tasks, settings_, context_.only_templates, life), ToJson(settings_), settings_.seed);
-  TW_RETURN_IF_ERROR(job);
-  job_ = std::move(*job);
+  TW_ASSIGN_OR_RETURN(
+      job_, context_.store->OpenJob(JobName(tasks, settings_, context_.only_templates, life),
+                                    ToJson(settings_), settings_.seed));
   if (context_.observer != nullptr) context_.observer->Opened(job_.name);
   pool_ = std::make_unique<WarmPool>();
   if (settings_.warm_start && !tasks_.empty()) {
     const Target target = WithoutLibraries(tasks_.front()->input.task.target);
-    Result<WarmPool> pool = WarmPool::Load(*context_.templates, *context_.store, job_.id, target);
-    TW_RETURN_IF_ERROR(pool);
-    *pool_ = std::move(*pool);
+    TW_ASSIGN_OR_RETURN(WarmPool pool,
+                        WarmPool::Load(*context_.templates, *context_.store, job_.id, target));
+    *pool_ = std::move(pool);
   }
   counts_ = CountsTrials(tasks_.front()->input.task.target);
   writer_ = std::make_unique<Writer>(*context_.store, job_.id,
@@ -137,9 +135,8 @@ Status TuneRun::Open(const std::vector<TuneTask>& tasks, int life) {
   start_seconds_ = context_.clock->MonotonicSeconds();
   if (!settings_.deadline.empty()) {
     const double now = context_.clock->UnixSeconds();
-    const auto deadline = ParseComingDeadline(settings_.deadline, now);
-    TW_RETURN_IF_ERROR(deadline);
-    deadline_seconds_ = *deadline - now;
+    TW_ASSIGN_OR_RETURN(const auto deadline, ParseComingDeadline(settings_.deadline, now));
+    deadline_seconds_ = deadline - now;
   }
   return Resume();
 }
@@ -170,13 +167,12 @@ Status TuneRun::CheckVersions() const {
     filter.workload_key = task->key;
     filter.target = target.ToString();
     filter.other_than_codegen = DeviceTraitsOf(target).codegen_version;
-    Result<std::int64_t> others = context_.store->CountTrials(filter);
-    TW_RETURN_IF_ERROR(others);
-    if (*others == 0) continue;
+    TW_ASSIGN_OR_RETURN(std::int64_t others, context_.store->CountTrials(filter));
+    if (others == 0) continue;
     return Corrupt(
         fmt::format("search log: {} trials of {} are of another version of the code than"
                     " {}, today's",
-                    *others, task->key, *filter.other_than_codegen));
+                    others, task->key, *filter.other_than_codegen));
   }
   return {};
 }
@@ -184,11 +180,10 @@ Status TuneRun::CheckVersions() const {
 Status TuneRun::Resume() {
   std::vector<TaskLog> logs;
   for (const auto& task : tasks_) {
-    Result<std::vector<records::LogEntry>> entries = context_.store->Log(job_.id, task->key);
-    TW_RETURN_IF_ERROR(entries);
-    Result<TaskLog> log = Decode(*entries);
-    TW_RETURN_IF_ERROR(log);
-    logs.push_back(std::move(*log));
+    TW_ASSIGN_OR_RETURN(std::vector<records::LogEntry> entries,
+                        context_.store->Log(job_.id, task->key));
+    TW_ASSIGN_OR_RETURN(TaskLog log, Decode(entries));
+    logs.push_back(std::move(log));
   }
   Status replayed = CheckVersions();
   if (replayed.ok()) replayed = Replay(logs);
@@ -213,16 +208,15 @@ Status TuneRun::Resume() {
 Status TuneRun::CountEarlierTime() {
   std::vector<records::LogEntry> entries;
   for (const char* kind : {"life", "time"}) {
-    Result<std::vector<records::LogEntry>> some = context_.store->LogOfKind(job_.id, kind);
-    TW_RETURN_IF_ERROR(some);
-    entries.insert(entries.end(), some->begin(), some->end());
+    TW_ASSIGN_OR_RETURN(std::vector<records::LogEntry> some,
+                        context_.store->LogOfKind(job_.id, kind));
+    entries.insert(entries.end(), some.begin(), some.end());
   }
-  Result<WholeJobLog> log = DecodeWholeJob(entries);
-  TW_RETURN_IF_ERROR(log);
-  for (const LifeEntry& life : log->lives) {
+  TW_ASSIGN_OR_RETURN(WholeJobLog log, DecodeWholeJob(entries));
+  for (const LifeEntry& life : log.lives) {
     earlier_seconds_ = std::max(earlier_seconds_, life.elapsed_seconds);
   }
-  for (const TimeEntry& time : log->times) {
+  for (const TimeEntry& time : log.times) {
     earlier_seconds_ = std::max(earlier_seconds_, time.elapsed_seconds);
   }
   return {};

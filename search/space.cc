@@ -74,9 +74,8 @@ Result<Point> Locate(const SearchSpace& space, const Candidate& candidate) {
                       std::to_string(candidate.template_version) + ", expected " +
                       std::to_string(space.templates[i]->version));
     }
-    Result<Config> config = space.spaces[i].Locate(candidate.config);
-    TW_RETURN_IF_ERROR(config);
-    return Point{static_cast<int>(i), config->index};
+    TW_ASSIGN_OR_RETURN(Config config, space.spaces[i].Locate(candidate.config));
+    return Point{static_cast<int>(i), config.index};
   }
   return NotFound("template " + candidate.template_key + " is not searched");
 }

@@ -115,12 +115,11 @@ std::optional<Point> TaskState::PointOf(const Candidate& candidate) const {
 
 Result<std::unique_ptr<TaskState>> MakeTaskState(const TemplateRegistry& templates,
                                                  const TuneTask& task) {
-  Result<SearchSpace> space = MakeSearchSpace(templates, task.task, task.epilogue);
-  TW_RETURN_IF_ERROR(space);
+  TW_ASSIGN_OR_RETURN(SearchSpace space, MakeSearchSpace(templates, task.task, task.epilogue));
   auto state = std::make_unique<TaskState>();
   state->input = task;
   state->key = task.task.workload.Key();
-  state->space = std::move(*space);
+  state->space = std::move(space);
   state->inspector = std::make_unique<TemplateInspector>(state->space);
   state->space.defaults = DefaultPoints(state->space);
   if (!state->space.defaults->empty()) state->default_point = state->space.defaults->front();

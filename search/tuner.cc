@@ -166,10 +166,8 @@ Status TuneRun::Plan() {
     if (settings_.warm_start) begin = pool_->Choose(tasks_, *task);
     // The store is the writer's while that has something to write.
     TW_RETURN_IF_ERROR(writer_->Flush());
-    Result<std::vector<Point>> stale =
-        StalePoints(*context_.store, state.space, context_.measurer->device());
-    TW_RETURN_IF_ERROR(stale);
-    begin.first = std::move(*stale);
+    TW_ASSIGN_OR_RETURN(begin.first,
+                        StalePoints(*context_.store, state.space, context_.measurer->device()));
     if (!begin.first.empty() && context_.observer != nullptr) {
       context_.observer->StaleFirst(state.report, *task, std::ssize(begin.first));
     }
@@ -448,9 +446,8 @@ Status TuneRun::Pump(double timeout_seconds) {
     reply = context_.measurer->Next(0);
     TW_RETURN_IF_ERROR(reply);
   }
-  Result<std::vector<Writer::Item>> durable = writer_->Collect();
-  TW_RETURN_IF_ERROR(durable);
-  for (const Writer::Item& item : *durable) Acknowledge(item);
+  TW_ASSIGN_OR_RETURN(std::vector<Writer::Item> durable, writer_->Collect());
+  for (const Writer::Item& item : durable) Acknowledge(item);
   return {};
 }
 

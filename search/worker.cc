@@ -18,16 +18,15 @@ Worker::~Worker() {
 }
 
 Status Worker::StartThread(bool timed) {
-  Result<std::thread> thread = tilewright::StartThread([this, timed] {
-    std::vector<int> cores = AllowedCores();
-    if (timed && cores.size() > 1) {
-      cores.pop_back();
-      (void)SetCores(cores);  // where it is not permitted, measurements are a little noisier
-    }
-    Loop();
-  });
-  TW_RETURN_IF_ERROR(thread);
-  thread_ = std::move(*thread);
+  TW_ASSIGN_OR_RETURN(
+      thread_, tilewright::StartThread([this, timed] {
+        std::vector<int> cores = AllowedCores();
+        if (timed && cores.size() > 1) {
+          cores.pop_back();
+          (void)SetCores(cores);  // where it is not permitted, measurements are a little noisier
+        }
+        Loop();
+      }));
   return {};
 }
 

@@ -17,9 +17,7 @@ Writer::~Writer() {
 }
 
 Status Writer::StartThread() {
-  Result<std::thread> thread = tilewright::StartThread([this] { Loop(); });
-  TW_RETURN_IF_ERROR(thread);
-  thread_ = std::move(*thread);
+  TW_ASSIGN_OR_RETURN(thread_, tilewright::StartThread([this] { Loop(); }));
   return {};
 }
 

@@ -55,17 +55,12 @@ void DescribeLaunches(const Program& program, KernelSpec* kernel) {
 Status CudaRunner::Open() {
   if (owned_ != nullptr) return {};
   auto owned = std::make_unique<CudaOwned>();
-  auto api = CudaApi::Open(settings_.library);
-  TW_RETURN_IF_ERROR(api);
-  auto found = DescribeCudaDevice(*api, settings_.ordinal);
-  TW_RETURN_IF_ERROR(found);
+  TW_ASSIGN_OR_RETURN(auto api, CudaApi::Open(settings_.library));
+  TW_ASSIGN_OR_RETURN(auto found, DescribeCudaDevice(api, settings_.ordinal));
   // Before there is a context: making one disturbs whoever measures.
-  auto lock = DeviceLock::Take(settings_.lock_folder, "cuda-" + found->bus_id, kLockSeconds);
-  TW_RETURN_IF_ERROR(lock);
-  owned->lock = *std::move(lock);
-  auto session = CudaSession::Open(settings_.library, settings_.ordinal);
-  TW_RETURN_IF_ERROR(session);
-  owned->session = *std::move(session);
+  TW_ASSIGN_OR_RETURN(
+      owned->lock, DeviceLock::Take(settings_.lock_folder, "cuda-" + found.bus_id, kLockSeconds));
+  TW_ASSIGN_OR_RETURN(owned->session, CudaSession::Open(settings_.library, settings_.ordinal));
   const CudaDevice& device = owned->session->device();
   auto watch = GpuWatch::Open(settings_.nvml, device.bus_id);
   if (joules_ && !watch.ok()) return watch.status();

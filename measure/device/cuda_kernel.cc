@@ -52,14 +52,9 @@ Status CudaKernel::Prepare() {
     workspaces_.push_back(AddPiece(bytes, /*parameter=*/-1, nullptr));
   }
   CudaSession& session = *owned_.session;
-  const auto text = ReadFile(kernel_.artifact);
-  TW_RETURN_IF_ERROR(text);
-  auto program = session.Load(*text, kernel_.launches);
-  TW_RETURN_IF_ERROR(program);
-  program_ = *std::move(program);
-  auto memory = session.Allocate(total_bytes_ + kZoneBytes);
-  TW_RETURN_IF_ERROR(memory);
-  memory_ = *std::move(memory);
+  TW_ASSIGN_OR_RETURN(const auto text, ReadFile(kernel_.artifact));
+  TW_ASSIGN_OR_RETURN(program_, session.Load(text, kernel_.launches));
+  TW_ASSIGN_OR_RETURN(memory_, session.Allocate(total_bytes_ + kZoneBytes));
   TW_RETURN_IF_ERROR(FillZones());
   for (const Piece& piece : pieces_) {
     if (piece.from == nullptr) continue;

@@ -39,12 +39,11 @@ std::optional<Failure> RunOn(InputSet set, const Workbench::Setup& setup, SimtKe
 
 /// Inputs and reference results for the kernel.
 Result<Workbench::Setup> SetUp(const KernelSpec& kernel, Workbench& workbench) {
-  auto expected = EvaluateExpected(kernel.workload, kernel.epilogue, /*threads=*/1);
-  TW_RETURN_IF_ERROR(expected);
-  auto folder = LockedFolder::Create("tilewright-simt");
-  TW_RETURN_IF_ERROR(folder);
-  const std::string path = folder->path() + "/reference";
-  TW_RETURN_IF_ERROR(WriteExpected(path, kernel.workload, kernel.epilogue, *expected));
+  TW_ASSIGN_OR_RETURN(auto expected,
+                      EvaluateExpected(kernel.workload, kernel.epilogue, /*threads=*/1));
+  TW_ASSIGN_OR_RETURN(auto folder, LockedFolder::Create("tilewright-simt"));
+  const std::string path = folder.path() + "/reference";
+  TW_RETURN_IF_ERROR(WriteExpected(path, kernel.workload, kernel.epilogue, expected));
   return workbench.Prepare(kernel, path);
 }
 

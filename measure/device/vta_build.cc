@@ -11,14 +11,13 @@ namespace tilewright::measure {
 Result<KernelSpec> BuildVtaKernel(const TemplateEntry& entry, const BuildOrder& order) {
   const Candidate& candidate = order.candidate;
   const Target& target = candidate.task.target;
-  auto stream =
-      BuildVtaStream(entry, candidate.task.workload, candidate.epilogue, target, candidate.config);
-  TW_RETURN_IF_ERROR(stream);
+  TW_ASSIGN_OR_RETURN(auto stream, BuildVtaStream(entry, candidate.task.workload,
+                                                  candidate.epilogue, target, candidate.config));
   auto vta = VtaTargetOf(target);
   TW_RETURN_IF_ERROR(vta);
-  auto bytes = vta::WriteStreamFile({std::move(vta->design), *std::move(stream)});
-  TW_RETURN_IF_ERROR(bytes);
-  TW_RETURN_IF_ERROR(WriteFile(order.path, *bytes));
+  TW_ASSIGN_OR_RETURN(auto bytes,
+                      vta::WriteStreamFile({std::move(vta->design), std::move(stream)}));
+  TW_RETURN_IF_ERROR(WriteFile(order.path, bytes));
   KernelSpec kernel = KernelOf(candidate);
   kernel.artifact = order.path;
   return kernel;

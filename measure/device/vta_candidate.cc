@@ -33,21 +33,20 @@ std::vector<const Tensor*> LoadsOf(const Workload& workload, const AnchorInputs&
 /// Executes the stream with every set of inputs. Fills outcome, reason, verified and the error.
 Status Verify(const RunOrder::Item& item, const vta::StreamFile& file, RunReply& reply) {
   const KernelSpec& kernel = item.kernel;
-  const auto expected = ReadExpected(item.reference, kernel.workload, kernel.epilogue);
-  TW_RETURN_IF_ERROR(expected);
+  TW_ASSIGN_OR_RETURN(const auto expected,
+                      ReadExpected(item.reference, kernel.workload, kernel.epilogue));
   // Whether the design has what the epilogue needs was looked at when the stream was made.
-  const auto epilogue = VtaStepsOf(file.design, kernel.workload, kernel.epilogue);
-  TW_RETURN_IF_ERROR(epilogue);
+  TW_ASSIGN_OR_RETURN(const auto epilogue,
+                      VtaStepsOf(file.design, kernel.workload, kernel.epilogue));
   for (InputSet set : kInputSets) {
-    const auto inputs = MakeAnchorInputs(kernel.workload, kernel.epilogue, set);
-    TW_RETURN_IF_ERROR(inputs);
-    const Tensor& wanted = (*expected)[static_cast<std::size_t>(set)].value;
+    TW_ASSIGN_OR_RETURN(const auto inputs, MakeAnchorInputs(kernel.workload, kernel.epilogue, set));
+    const Tensor& wanted = expected[static_cast<std::size_t>(set)].value;
     const bool first = set == kInputSets.front();
-    const auto launch =
-        LaunchStream(file.design, file.stream, LoadsOf(kernel.workload, *inputs),
-                     epilogue->operand_addends, wanted.type(), /*check_hazards=*/first);
-    TW_RETURN_IF_ERROR(launch);
-    const auto output = BytesOf(launch->result);
+    TW_ASSIGN_OR_RETURN(
+        const auto launch,
+        LaunchStream(file.design, file.stream, LoadsOf(kernel.workload, inputs),
+                     epilogue.operand_addends, wanted.type(), /*check_hazards=*/first));
+    const auto output = BytesOf(launch.result);
     const auto [got, want] = std::ranges::mismatch(output, BytesOf(wanted));
     if (got == output.end()) continue;
     reply.outcome = Outcome::kWrongResult;
@@ -62,9 +61,8 @@ Status Verify(const RunOrder::Item& item, const vta::StreamFile& file, RunReply&
 }
 
 Result<vta::StreamFile> LoadArtifact(const KernelSpec& kernel, const vta::Design& design) {
-  auto bytes = ReadFile(kernel.artifact);
-  TW_RETURN_IF_ERROR(bytes);
-  auto file = vta::ReadStreamFile(*bytes);
+  TW_ASSIGN_OR_RETURN(auto bytes, ReadFile(kernel.artifact));
+  auto file = vta::ReadStreamFile(bytes);
   if (!file.ok()) return file.status().WithContext(kernel.artifact);
   if (file->design != design) {
     return InvalidArgument(kernel.artifact + ": made for " + file->design.Model() + ", expected " +
@@ -74,18 +72,15 @@ Result<vta::StreamFile> LoadArtifact(const KernelSpec& kernel, const vta::Design
 }
 
 Status RunStreamOf(const RunOrder::Item& item, RunReply& reply) {
-  const auto vta = VtaTargetOf(item.kernel.target);
-  TW_RETURN_IF_ERROR(vta);
-  const auto file = LoadArtifact(item.kernel, vta->design);
-  TW_RETURN_IF_ERROR(file);
-  const auto cost = CostOfStream(*vta, file->stream);
-  TW_RETURN_IF_ERROR(cost);
-  reply.value = cost->Of(vta->metric);
-  const std::string_view other = vta->metric == kVtaCycles ? kVtaDramBytes : kVtaCycles;
-  reply.others[std::string(other)] = cost->Of(other);
+  TW_ASSIGN_OR_RETURN(const auto vta, VtaTargetOf(item.kernel.target));
+  TW_ASSIGN_OR_RETURN(const auto file, LoadArtifact(item.kernel, vta.design));
+  TW_ASSIGN_OR_RETURN(const auto cost, CostOfStream(vta, file.stream));
+  reply.value = cost.Of(vta.metric);
+  const std::string_view other = vta.metric == kVtaCycles ? kVtaDramBytes : kVtaCycles;
+  reply.others[std::string(other)] = cost.Of(other);
   reply.samples = {reply.value};
   const bool may_be_best = item.best_seconds <= 0 || reply.value <= item.best_seconds;
-  return may_be_best ? Verify(item, *file, reply) : Status();
+  return may_be_best ? Verify(item, file, reply) : Status();
 }
 
 RunReply RunVtaKernel(const RunOrder::Item& item) {

@@ -157,10 +157,9 @@ Result<Dispatcher::RaceResult> FleetMeasurer::RaceOn(const std::vector<Candidate
 Result<std::vector<Trial>> FleetMeasurer::Race(const std::vector<Candidate>& finalists,
                                                const RaceTerms& terms) {
   if (finalists.empty()) return std::vector<Trial>();
-  auto first = RaceOn(finalists, terms, std::nullopt, /*must=*/true);
-  TW_RETURN_IF_ERROR(first);
-  Confirm(finalists, terms, *first);
-  return std::move(first->trials);
+  TW_ASSIGN_OR_RETURN(auto first, RaceOn(finalists, terms, std::nullopt, /*must=*/true));
+  Confirm(finalists, terms, first);
+  return std::move(first.trials);
 }
 
 void FleetMeasurer::Confirm(const std::vector<Candidate>& finalists, const RaceTerms& terms,

@@ -105,9 +105,8 @@ Result<std::string> PublicKeyOf(std::string_view seed) {
 
 Result<std::string> PublicKeyOfSeedFile(const std::string& path) {
   constexpr std::int64_t kMostBytes = 4096;
-  auto text = ReadFile(path, kMostBytes);
-  TW_RETURN_IF_ERROR(text);
-  const std::string line(Trim(Split(*text, '\n').front()));
+  TW_ASSIGN_OR_RETURN(auto text, ReadFile(path, kMostBytes));
+  const std::string line(Trim(Split(text, '\n').front()));
   auto key = PublicKeyOf(line);
   if (!key.ok()) return key.status().WithContext(path);
   return key;

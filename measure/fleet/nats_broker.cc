@@ -176,9 +176,8 @@ Status NatsBroker::Open(const Address& address, const std::string& client) {
     set(natsOptions_LoadCATrustedCertificates(options_, address.ca_file.c_str()));
   }
   if (!address.seed_file.empty()) {
-    auto key = PublicKeyOfSeedFile(address.seed_file);
-    TW_RETURN_IF_ERROR(key);
-    set(natsOptions_SetNKeyFromSeed(options_, key->c_str(), address.seed_file.c_str()));
+    TW_ASSIGN_OR_RETURN(auto key, PublicKeyOfSeedFile(address.seed_file));
+    set(natsOptions_SetNKeyFromSeed(options_, key.c_str(), address.seed_file.c_str()));
   }
   may_all_ = address.seed_file.empty() || address.user == "admin";
   if (status != NATS_OK) return Failed("fleet " + address.url, status);

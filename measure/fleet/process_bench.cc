@@ -30,12 +30,10 @@ double BestOf(const Order& order) {
 Result<std::unique_ptr<ProcessBench>> ProcessBench::Create(ProcessMeasurerSettings settings,
                                                            std::function<void()> wake) {
   settings.on_finished = std::move(wake);
-  auto folder = LockedFolder::Create("tilewright-fleet");
-  TW_RETURN_IF_ERROR(folder);
-  auto measurer = ProcessMeasurer::Create(settings);
-  TW_RETURN_IF_ERROR(measurer);
-  return std::make_unique<ProcessBench>(std::move(settings), *std::move(measurer),
-                                        *std::move(folder));
+  TW_ASSIGN_OR_RETURN(auto folder, LockedFolder::Create("tilewright-fleet"));
+  TW_ASSIGN_OR_RETURN(auto measurer, ProcessMeasurer::Create(settings));
+  return std::make_unique<ProcessBench>(std::move(settings), std::move(measurer),
+                                        std::move(folder));
 }
 
 ProcessBench::ProcessBench(ProcessMeasurerSettings settings,
@@ -115,9 +113,8 @@ Status ProcessBench::Submit(std::uint64_t number, const Order& order,
   TW_RETURN_IF_ERROR(MakeRoom(order));
   std::vector<KernelSpec> kernels;
   for (std::size_t i = 0; i < artifacts.size(); ++i) {
-    auto kernel = KernelOf(order.built[i], artifacts[i]);
-    TW_RETURN_IF_ERROR(kernel);
-    kernels.push_back(*std::move(kernel));
+    TW_ASSIGN_OR_RETURN(auto kernel, KernelOf(order.built[i], artifacts[i]));
+    kernels.push_back(std::move(kernel));
   }
   if (order.stage == Stage::kRace) {
     races_.push_back({number, order, std::move(kernels), 0});

@@ -210,9 +210,8 @@ std::string Encode(const Order& order) {
 }
 
 Result<Order> DecodeOrder(std::string_view text) {
-  auto json = Parsed(text, kMostOrderBytes, "order");
-  TW_RETURN_IF_ERROR(json);
-  Fields fields(*json);
+  TW_ASSIGN_OR_RETURN(auto json, Parsed(text, kMostOrderBytes, "order"));
+  Fields fields(json);
   Order order;
   order.job = {NameFrom(fields, "user"), NameFrom(fields, "job")};
   order.epoch = EpochFrom(fields);
@@ -222,9 +221,8 @@ Result<Order> DecodeOrder(std::string_view text) {
   order.stage = NamedFrom(fields, "stage", kStages, Stage::kWhole);
   order.best_seconds = NumberFrom(fields, "best");
   order.alone = fields.Has("alone") && fields.Flag("alone");
-  auto task = TaskOf(fields);
-  TW_RETURN_IF_ERROR(task);
-  ReadCandidates(fields, task->task, order);
+  TW_ASSIGN_OR_RETURN(auto task, TaskOf(fields));
+  ReadCandidates(fields, task.task, order);
   if (order.stage == Stage::kRace) {
     order.known_seconds = fields.Numbers("known");
     const std::int64_t anchor = fields.Integer("anchor");
@@ -275,9 +273,8 @@ std::string Encode(const Beat& beat) {
 }
 
 Result<Beat> DecodeBeat(std::string_view text) {
-  auto json = Parsed(text, kMostResultBytes, "beat");
-  TW_RETURN_IF_ERROR(json);
-  Fields fields(*json);
+  TW_ASSIGN_OR_RETURN(auto json, Parsed(text, kMostResultBytes, "beat"));
+  Fields fields(json);
   Beat beat;
   beat.epoch = EpochFrom(fields);
   beat.instance = NameFrom(fields, "instance");
@@ -308,9 +305,8 @@ std::string Encode(const OrderResult& result) {
 }
 
 Result<OrderResult> DecodeResult(std::string_view text) {
-  auto json = Parsed(text, kMostResultBytes, "result");
-  TW_RETURN_IF_ERROR(json);
-  Fields fields(*json);
+  TW_ASSIGN_OR_RETURN(auto json, Parsed(text, kMostResultBytes, "result"));
+  Fields fields(json);
   OrderResult result;
   result.epoch = EpochFrom(fields);
   result.instance = NameFrom(fields, "instance");
@@ -322,10 +318,9 @@ Result<OrderResult> DecodeResult(std::string_view text) {
   result.refusal = Printable(ShortText(fields, "refusal"));
   TW_RETURN_IF_ERROR(fields.status());
   if (fields.Has("built")) {
-    auto task = TaskOf(fields);
-    TW_RETURN_IF_ERROR(task);
+    TW_ASSIGN_OR_RETURN(auto task, TaskOf(fields));
     TaskTable tasks;
-    TW_RETURN_IF_ERROR(tasks.Add(kOrderTask, std::move(task->task)));
+    TW_RETURN_IF_ERROR(tasks.Add(kOrderTask, std::move(task.task)));
     result.built = BuiltFrom(fields.Get("built", Json::value_t::object), fields, tasks);
   }
   return Finish(fields, std::move(result));

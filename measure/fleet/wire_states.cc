@@ -32,9 +32,8 @@ std::string Encode(const Here& here) {
 }
 
 Result<Here> DecodeHere(std::string_view text) {
-  auto json = Parsed(text, kMostSmallBytes, "here");
-  TW_RETURN_IF_ERROR(json);
-  Fields fields(*json);
+  TW_ASSIGN_OR_RETURN(auto json, Parsed(text, kMostSmallBytes, "here"));
+  Fields fields(json);
   constexpr std::int64_t kMostSlots = 4096;
   Here here;
   here.instance = NameFrom(fields, "instance");
@@ -74,9 +73,8 @@ std::string Encode(const JobState& state) {
 }
 
 Result<JobState> DecodeJobState(std::string_view text) {
-  auto json = Parsed(text, kMostSmallBytes, "job");
-  TW_RETURN_IF_ERROR(json);
-  Fields fields(*json);
+  TW_ASSIGN_OR_RETURN(auto json, Parsed(text, kMostSmallBytes, "job"));
+  Fields fields(json);
   JobState state;
   state.epoch = EpochFrom(fields);
   state.weight = fields.Number("weight");
@@ -110,9 +108,8 @@ std::string Encode(const Control& control) {
 }
 
 Result<Control> DecodeControl(std::string_view text) {
-  auto json = Parsed(text, kMostSmallBytes, "control");
-  TW_RETURN_IF_ERROR(json);
-  Fields fields(*json);
+  TW_ASSIGN_OR_RETURN(auto json, Parsed(text, kMostSmallBytes, "control"));
+  Fields fields(json);
   Control control;
   control.action = NameFrom(fields, "action");
   control.why = Printable(ShortText(fields, "why"));

@@ -29,16 +29,13 @@ Result<KernelSpec> PlainKernel(const Candidate& candidate, const Fault& fault) {
   const DeviceTraits& device = DeviceTraitsOf(kernel.target);
   if (!device.loops) return kernel;
   if (device.grids) kernel.launches = {{fault.symbol, {1, 1, 1}, {1, 1, 1}}};
-  auto inputs = MakeAnchorInputs(workload, candidate.epilogue, InputSet::kZeroPoint);
-  TW_RETURN_IF_ERROR(inputs);
-  auto result = ResultType(workload, candidate.epilogue);
-  TW_RETURN_IF_ERROR(result);
+  TW_ASSIGN_OR_RETURN(auto inputs,
+                      MakeAnchorInputs(workload, candidate.epilogue, InputSet::kZeroPoint));
+  TW_ASSIGN_OR_RETURN(auto result, ResultType(workload, candidate.epilogue));
   std::vector<TensorType> types = {workload.data, workload.weight};
-  for (const Tensor& operand : inputs->operands) types.push_back(operand.type());
-  types.push_back(*result);
-  auto signature = SignatureOf(workload, candidate.epilogue, {}, types);
-  TW_RETURN_IF_ERROR(signature);
-  kernel.signature = *std::move(signature);
+  for (const Tensor& operand : inputs.operands) types.push_back(operand.type());
+  types.push_back(result);
+  TW_ASSIGN_OR_RETURN(kernel.signature, SignatureOf(workload, candidate.epilogue, {}, types));
   return kernel;
 }
 
@@ -108,9 +105,8 @@ bool BuildPool::DispatchBuild(Worker& worker) {
 
 Status BuildPool::Handle(Worker& worker, const std::string& type, const Json& message) {
   if (type != "built") return Corrupt("unexpected type '" + type + "'");
-  auto reply = BuildReplyFrom(message, context_.jobs.tasks());
-  TW_RETURN_IF_ERROR(reply);
-  return HandleBuilt(worker, *std::move(reply));
+  TW_ASSIGN_OR_RETURN(auto reply, BuildReplyFrom(message, context_.jobs.tasks()));
+  return HandleBuilt(worker, std::move(reply));
 }
 
 Status BuildPool::HandleBuilt(Worker& worker, BuildReply reply) {

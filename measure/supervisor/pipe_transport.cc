@@ -16,9 +16,8 @@ constexpr double kEndSeconds = 0.5;
 
 Status PipeTransport::Connect() {
   if (process_) return {};
-  auto process = Subprocess::Start(options_);
-  TW_RETURN_IF_ERROR(process);
-  process_.emplace(*std::move(process));
+  TW_ASSIGN_OR_RETURN(auto process, Subprocess::Start(options_));
+  process_.emplace(std::move(process));
   reader_.Clear();
   tail_.Clear();
   return {};
@@ -33,9 +32,8 @@ Status PipeTransport::Send(std::string_view lines, double seconds) {
 Result<bool> PipeTransport::Receive() {
   if (!process_) return true;
   tail_.Fill(process_->error());
-  auto state = reader_.Fill(process_->output(), /*blocking=*/false);
-  TW_RETURN_IF_ERROR(state);
-  return *state == LineReader::State::kOpen;
+  TW_ASSIGN_OR_RETURN(auto state, reader_.Fill(process_->output(), /*blocking=*/false));
+  return state == LineReader::State::kOpen;
 }
 
 std::vector<int> PipeTransport::descriptors() const {

@@ -91,8 +91,7 @@ struct ProcessMeasurer::Impl {
 
 Result<std::unique_ptr<ProcessMeasurer>> ProcessMeasurer::Create(ProcessMeasurerSettings settings) {
   TW_CHECK(!settings.build_command.empty() && !settings.run_commands.empty());
-  auto folder = LockedFolder::Create(LockedFolder::kMeasurers);
-  TW_RETURN_IF_ERROR(folder);
+  TW_ASSIGN_OR_RETURN(auto folder, LockedFolder::Create(LockedFolder::kMeasurers));
   CoreChoice cores = CoresFor(settings);
   if (!cores.note.empty() && settings.on_disturbed) settings.on_disturbed(cores.note);
   if (settings.builders <= 0) {
@@ -105,13 +104,11 @@ Result<std::unique_ptr<ProcessMeasurer>> ProcessMeasurer::Create(ProcessMeasurer
   }
   TW_CHECK(!settings.guest || settings.builders > 1);
   settings.queue_limit *= static_cast<int>(settings.run_commands.size());
-  auto impl = std::make_unique<Impl>(std::move(settings), *std::move(folder), std::move(cores));
+  auto impl = std::make_unique<Impl>(std::move(settings), std::move(folder), std::move(cores));
   impl->wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (impl->wake_fd < 0) return Unavailable("no event descriptor can be made");
   impl->mailbox.ledger = TimeLedger(SystemClock().MonotonicSeconds());
-  auto thread = StartThread([raw = impl.get()] { raw->Supervise(); });
-  TW_RETURN_IF_ERROR(thread);
-  impl->thread = *std::move(thread);
+  TW_ASSIGN_OR_RETURN(impl->thread, StartThread([raw = impl.get()] { raw->Supervise(); }));
   return std::make_unique<ProcessMeasurer>(std::move(impl));
 }
 

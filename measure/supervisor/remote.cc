@@ -56,17 +56,15 @@ std::string LinesOf(const std::string& name, std::string_view left) {
 Result<std::string> FileSender::LinesFor(RunOrder& order) {
   std::string lines;
   for (RunOrder::Item& item : order.items) {
-    const auto artifact = ReadFile(item.kernel.artifact);
-    TW_RETURN_IF_ERROR(artifact);
+    TW_ASSIGN_OR_RETURN(const auto artifact, ReadFile(item.kernel.artifact));
     item.kernel.artifact.clear();
     std::string& name = item.kernel.artifact_name;
-    if (name.empty()) name = ArtifactName(*artifact);
-    lines += LinesOf(name, *artifact);
+    if (name.empty()) name = ArtifactName(artifact);
+    lines += LinesOf(name, artifact);
     if (item.reference.empty()) continue;  // it is compared with none
     if (!sent_.contains(item.reference)) {
-      const auto reference = ReadFile(item.reference, kMostReferenceBytes);
-      TW_RETURN_IF_ERROR(reference);
-      lines += LinesOf(NameOf(item.reference), *reference);
+      TW_ASSIGN_OR_RETURN(const auto reference, ReadFile(item.reference, kMostReferenceBytes));
+      lines += LinesOf(NameOf(item.reference), reference);
       sent_.insert(item.reference);
     }
     item.reference = NameOf(item.reference);
@@ -78,9 +76,8 @@ Status FileReceiver::Receive(const FilePart& part) {
   if (!IsPlainName(part.name)) return Corrupt("message: '" + part.name + "' is no file name");
   if (!part.first && part.name != open_) return Corrupt("message: a part of no file");
   if (!folder_) {
-    auto folder = LockedFolder::Create("tilewright-runner");
-    TW_RETURN_IF_ERROR(folder);
-    folder_.emplace(*std::move(folder));
+    TW_ASSIGN_OR_RETURN(auto folder, LockedFolder::Create("tilewright-runner"));
+    folder_.emplace(std::move(folder));
   }
   open_ = part.name;
   return AppendFile(PathOf(part.name), part.bytes, part.first);

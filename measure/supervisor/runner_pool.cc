@@ -157,25 +157,23 @@ void RunnerPool::FailToSend(Worker& worker, const Order& order, const Status& wh
 Status RunnerPool::Handle(Worker& worker, const std::string& type, const Json& message) {
   if (type == "ready" && !StateOf(worker).greeted) return HandleGreeting(worker, message);
   if (type != "ran") return Corrupt("unexpected type '" + type + "'");
-  auto reply = RunReplyFrom(message);
-  TW_RETURN_IF_ERROR(reply);
-  return HandleRan(worker, *reply);
+  TW_ASSIGN_OR_RETURN(auto reply, RunReplyFrom(message));
+  return HandleRan(worker, reply);
 }
 
 Status RunnerPool::HandleGreeting(Worker& worker, const Json& message) {
-  auto greeting = GreetingFrom(message);
-  TW_RETURN_IF_ERROR(greeting);
+  TW_ASSIGN_OR_RETURN(auto greeting, GreetingFrom(message));
   const ProcessMeasurerSettings& settings = context_.settings;
-  if (settings.remote && greeting->device != device_) {
-    return Corrupt("another device answered: " + greeting->device);
+  if (settings.remote && greeting.device != device_) {
+    return Corrupt("another device answered: " + greeting.device);
   }
   StateOf(worker).greeted = true;
   (void)worker.Answered();
-  if (!greeting->unprotected.empty() && !std::exchange(unprotected_said_, true) &&
+  if (!greeting.unprotected.empty() && !std::exchange(unprotected_said_, true) &&
       settings.on_unprotected) {
-    settings.on_unprotected(OneLine(greeting->unprotected));
+    settings.on_unprotected(OneLine(greeting.unprotected));
   }
-  if (!greeting_) greeting_ = *std::move(greeting);
+  if (!greeting_) greeting_ = std::move(greeting);
   return {};
 }
 

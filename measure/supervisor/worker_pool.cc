@@ -65,15 +65,13 @@ void WorkerPool::Hear(Worker& worker) {
 }
 
 Status WorkerPool::HandleLine(Worker& worker, const std::string& line) {
-  const auto json = ParseJson(line);
-  TW_RETURN_IF_ERROR(json);
-  const std::string type = MessageType(*json);
-  if (type != "probed" || !worker.probing) return Handle(worker, type, *json);
-  auto reply = ProbeReplyFrom(*json);
-  TW_RETURN_IF_ERROR(reply);
+  TW_ASSIGN_OR_RETURN(const auto json, ParseJson(line));
+  const std::string type = MessageType(json);
+  if (type != "probed" || !worker.probing) return Handle(worker, type, json);
+  TW_ASSIGN_OR_RETURN(auto reply, ProbeReplyFrom(json));
   worker.probing = false;
   (void)worker.Answered();
-  context_.health.Probed(*reply, builds_);
+  context_.health.Probed(reply, builds_);
   return {};
 }
 

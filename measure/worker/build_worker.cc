@@ -53,11 +53,10 @@ BuildReply Build(const TemplateRegistry& templates, const BuildOrder& order) {
 /// blame: becomes the machine's if the results are there and cannot be kept.
 Status PrepareReference(const std::string& path, const TaskInfo& task, Blame& blame) {
   if (ReadExpected(path, task.workload, task.epilogue).ok()) return {};
-  auto expected = EvaluateExpected(task.workload, task.epilogue, /*threads=*/1);
-  TW_RETURN_IF_ERROR(expected);
-  const auto fresh = MakeFreshCheck(task.workload, task.epilogue, /*threads=*/1);
-  TW_RETURN_IF_ERROR(fresh);
-  const Status written = WriteExpected(path, task.workload, task.epilogue, *expected, &*fresh);
+  TW_ASSIGN_OR_RETURN(auto expected, EvaluateExpected(task.workload, task.epilogue, /*threads=*/1));
+  TW_ASSIGN_OR_RETURN(const auto fresh,
+                      MakeFreshCheck(task.workload, task.epilogue, /*threads=*/1));
+  const Status written = WriteExpected(path, task.workload, task.epilogue, expected, &fresh);
   if (!written.ok()) blame = Blame::kMachine;
   return written;
 }
@@ -76,22 +75,21 @@ BuildReply Prepare(const PrepareOrder& order, const TaskInfo& task) {
 
 /// A shared object like a candidate's, with a kernel that does nothing.
 Status BuildProbe(const ProbeOrder& order) {
-  auto target = Target::Parse(order.target);
-  TW_RETURN_IF_ERROR(target);
-  if (!DeviceTraitsOf(*target).machine_code) return WriteFile(order.path, "a probe\n");
+  TW_ASSIGN_OR_RETURN(auto target, Target::Parse(order.target));
+  if (!DeviceTraitsOf(target).machine_code) return WriteFile(order.path, "a probe\n");
   // Room for a candidate: the linker writes through memory, and dies of a signal where there is
   // none.
   constexpr std::size_t kRoomBytes = std::size_t{1} << 20;
   TW_RETURN_IF_ERROR(WriteFile(order.path, std::string(kRoomBytes, 'x')));
   const std::string symbol = kProbeSymbol;
-  auto object = AssembleIr("@" + symbol + "_info = constant { i32, i32, i64, i64 } { i32 " +
-                               std::to_string(TW_ABI_VERSION) +
-                               ", i32 0, i64 0, i64 0 }\n"
-                               "define i32 @" +
-                               symbol + "(ptr %a, ptr %w, ptr %p) {\n  ret i32 0\n}\n",
-                           *target);
-  TW_RETURN_IF_ERROR(object);
-  return LinkShared({*object}, {}, order.path);
+  TW_ASSIGN_OR_RETURN(auto object,
+                      AssembleIr("@" + symbol + "_info = constant { i32, i32, i64, i64 } { i32 " +
+                                     std::to_string(TW_ABI_VERSION) +
+                                     ", i32 0, i64 0, i64 0 }\n"
+                                     "define i32 @" +
+                                     symbol + "(ptr %a, ptr %w, ptr %p) {\n  ret i32 0\n}\n",
+                                 target));
+  return LinkShared({object}, {}, order.path);
 }
 
 }  // namespace
@@ -102,22 +100,19 @@ int BuildWorkerMain(const TemplateRegistry& templates, int in_fd, int out_fd) {
   return ServeMessages(pipes, [&](const Json& message) -> Status {
     if (MessageType(message) == "task") return HearTask(message, tasks);
     if (MessageType(message) == "prepare") {
-      auto order = PrepareOrderFrom(message);
-      TW_RETURN_IF_ERROR(order);
-      const TaskInfo* task = tasks.Find(order->task);
+      TW_ASSIGN_OR_RETURN(auto order, PrepareOrderFrom(message));
+      const TaskInfo* task = tasks.Find(order.task);
       if (task == nullptr) return Corrupt("message: a reference for a task that was not told");
-      return SendMessage(pipes, ToJson(Prepare(*order, *task)));
+      return SendMessage(pipes, ToJson(Prepare(order, *task)));
     }
     if (MessageType(message) == "probe") {
-      auto order = ProbeOrderFrom(message);
-      TW_RETURN_IF_ERROR(order);
-      return SendMessage(pipes, ToJson(ProbeReply{BuildProbe(*order).message()}));
+      TW_ASSIGN_OR_RETURN(auto order, ProbeOrderFrom(message));
+      return SendMessage(pipes, ToJson(ProbeReply{BuildProbe(order).message()}));
     }
     if (MessageType(message) == "build") {
-      auto order = BuildOrderFrom(message, tasks);
-      TW_RETURN_IF_ERROR(order);
-      InjectBuilderFault(order->fault.builder, pipes.out);
-      return SendMessage(pipes, ToJson(Build(templates, *order)));
+      TW_ASSIGN_OR_RETURN(auto order, BuildOrderFrom(message, tasks));
+      InjectBuilderFault(order.fault.builder, pipes.out);
+      return SendMessage(pipes, ToJson(Build(templates, order)));
     }
     return Corrupt("message: unknown type '" + MessageType(message) + "'");
   });

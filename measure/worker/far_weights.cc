@@ -54,9 +54,7 @@ std::int64_t FarWeights::BytesFor(std::int64_t last_cache_bytes) {
 
 Result<FarWeights> FarWeights::Create(std::int64_t bytes) {
   FarWeights weights;
-  auto memory = GuardedMemory::Create(RoundUp(bytes, kWindowAlignment));
-  TW_RETURN_IF_ERROR(memory);
-  weights.memory_ = *std::move(memory);
+  TW_ASSIGN_OR_RETURN(weights.memory_, GuardedMemory::Create(RoundUp(bytes, kWindowAlignment)));
   weights.memory_.PreferLargePages();
   return weights;
 }

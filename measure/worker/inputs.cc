@@ -190,18 +190,15 @@ void ReachFar(const Workload& workload, const Tensor& data, Tensor& weight) {
 
 Result<std::int64_t> OutputChannels(const Workload& workload) {
   if (!IsAnchor(workload.op)) {
-    const auto layout = Layout::Parse(workload.data_layout);
-    TW_RETURN_IF_ERROR(layout);
-    return layout->Unpack(workload.data.shape)[layout->primal().find('C')];
+    TW_ASSIGN_OR_RETURN(const auto layout, Layout::Parse(workload.data_layout));
+    return layout.Unpack(workload.data.shape)[layout.primal().find('C')];
   }
   if (IsMatrixProduct(workload.op)) {
-    auto layout = Layout::Parse(workload.kernel_layout);
-    TW_RETURN_IF_ERROR(layout);
-    return layout->Unpack(workload.weight.shape).at(layout->primal().find('N'));
+    TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(workload.kernel_layout));
+    return layout.Unpack(workload.weight.shape).at(layout.primal().find('N'));
   }
-  auto shape = ConvShapeOf(workload);
-  TW_RETURN_IF_ERROR(shape);
-  return shape->k;
+  TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(workload));
+  return shape.k;
 }
 
 }  // namespace
@@ -260,24 +257,21 @@ Status CheckExpressionMemory(const Workload& workload, std::int64_t available) {
 Status CheckInputMemory(const Workload& workload, const Epilogue& epilogue,
                         std::int64_t available) {
   if (workload.op == OpKind::kExpression) return CheckExpressionMemory(workload, available);
-  auto output = workload.OutputType();
-  TW_RETURN_IF_ERROR(output);
-  auto result = ResultType(workload, epilogue);
-  TW_RETURN_IF_ERROR(result);
+  TW_ASSIGN_OR_RETURN(auto output, workload.OutputType());
+  TW_ASSIGN_OR_RETURN(auto result, ResultType(workload, epilogue));
   constexpr auto kSets = static_cast<std::int64_t>(kInputSets.size());
-  std::int64_t bytes = 2 * kSets * workload.data.bytes() + (kSets + 1) * result->bytes();
+  std::int64_t bytes = 2 * kSets * workload.data.bytes() + (kSets + 1) * result.bytes();
   if (workload.has_weight()) bytes += (2 * kSets - 1) * workload.weight.bytes();
   for (const EpilogueStep& step : epilogue.steps) {
     if (step.operand != OperandKind::kTensor) continue;  // others have one value per channel
-    bytes += 2 * kSets * TensorType{output->shape, step.operand_dtype}.bytes();
+    bytes += 2 * kSets * TensorType{output.shape, step.operand_dtype}.bytes();
   }
   return CheckMemory("out of memory: measuring " + workload.Key(), bytes, available);
 }
 
 Result<TensorType> ResultType(const Workload& workload, const Epilogue& epilogue) {
-  auto type = workload.OutputType();
-  TW_RETURN_IF_ERROR(type);
-  type->dtype = epilogue.OutputDtype(type->dtype);
+  TW_ASSIGN_OR_RETURN(auto type, workload.OutputType());
+  type.dtype = epilogue.OutputDtype(type.dtype);
   return type;
 }
 
@@ -306,15 +300,13 @@ Result<AnchorInputs> MakeAnchorInputs(const Workload& workload, const Epilogue& 
     if (extreme) ReachFar(workload, inputs.data, inputs.weight);
     if (workload.narrow_weights) MakeNarrow(inputs.weight);
   }
-  auto output = workload.OutputType();
-  TW_RETURN_IF_ERROR(output);
-  auto channels = OutputChannels(workload);
-  TW_RETURN_IF_ERROR(channels);
+  TW_ASSIGN_OR_RETURN(auto output, workload.OutputType());
+  TW_ASSIGN_OR_RETURN(auto channels, OutputChannels(workload));
   for (std::size_t i = 0; i < epilogue.steps.size(); ++i) {
     const EpilogueStep& step = epilogue.steps[i];
     if (!step.has_parameter()) continue;
-    TensorType type{{*channels}, step.operand_dtype};
-    if (step.operand == OperandKind::kTensor) type.shape = output->shape;
+    TensorType type{{channels}, step.operand_dtype};
+    if (step.operand == OperandKind::kTensor) type.shape = output.shape;
     inputs.operands.push_back(MakeTensor(type, "operand" + std::to_string(i), extreme));
     RestrictOperand(step.op.kind, inputs.operands.back());
   }
@@ -329,15 +321,14 @@ Result<BoundedTensor> EvaluateWith(const Workload& workload, const Epilogue& epi
   for (const Tensor& operand : inputs.operands) operands.push_back(&operand);
   if (workload.op == OpKind::kExpression) {
     operands.insert(operands.begin(), &inputs.data);
-    auto bounded = EvaluateExpression(workload.expression, operands, threads);
-    TW_RETURN_IF_ERROR(bounded);
-    if (bounded->exact()) bounded->error = Tensor(TensorType{bounded->value.shape(), kFloat64});
+    TW_ASSIGN_OR_RETURN(auto bounded, EvaluateExpression(workload.expression, operands, threads));
+    if (bounded.exact()) bounded.error = Tensor(TensorType{bounded.value.shape(), kFloat64});
     return bounded;
   }
-  auto result = EvaluateAnchor(workload, epilogue, inputs.data, inputs.weight, operands, threads);
-  TW_RETURN_IF_ERROR(result);
+  TW_ASSIGN_OR_RETURN(auto result, EvaluateAnchor(workload, epilogue, inputs.data, inputs.weight,
+                                                  operands, threads));
   BoundedTensor bounded;
-  bounded.value = *std::move(result);
+  bounded.value = std::move(result);
   return bounded;
 }
 
@@ -360,41 +351,36 @@ Result<ExpectedResults> EvaluateExpected(const Workload& workload, const Epilogu
                                          int threads) {
   ExpectedResults expected;
   for (InputSet set : kInputSets) {
-    auto inputs = MakeAnchorInputs(workload, epilogue, set);
-    TW_RETURN_IF_ERROR(inputs);
-    auto of_set = EvaluateWith(workload, epilogue, *inputs, threads);
-    TW_RETURN_IF_ERROR(of_set);
-    expected[static_cast<std::size_t>(set)] = *std::move(of_set);
+    TW_ASSIGN_OR_RETURN(auto inputs, MakeAnchorInputs(workload, epilogue, set));
+    TW_ASSIGN_OR_RETURN(auto of_set, EvaluateWith(workload, epilogue, inputs, threads));
+    expected[static_cast<std::size_t>(set)] = std::move(of_set);
   }
   return expected;
 }
 
 Result<FreshCheck> MakeFreshCheck(const Workload& workload, const Epilogue& epilogue, int threads) {
-  auto inputs = MakeAnchorInputs(workload, epilogue, InputSet::kRandom);
-  TW_RETURN_IF_ERROR(inputs);
-  const auto seed = SecretSeed();
-  TW_RETURN_IF_ERROR(seed);
+  TW_ASSIGN_OR_RETURN(auto inputs, MakeAnchorInputs(workload, epilogue, InputSet::kRandom));
+  TW_ASSIGN_OR_RETURN(const auto seed, SecretSeed());
   // Few enough that a look at some elements does not tell them from the random set, and enough that
   // results differ where a maximum or a clip hides most of them.
   constexpr std::int64_t kOneOf = 64, kLeast = 64;
-  Tensor& data = inputs->data;
+  Tensor& data = inputs.data;
   const std::int64_t elements = data.elements();
   const std::int64_t one_of = std::clamp<std::int64_t>(elements / kLeast, 1, kOneOf);
   const std::size_t bytes = static_cast<std::size_t>(data.dtype().bytes());
   for (std::int64_t i = 0; i < elements; ++i) {
     const auto place = static_cast<std::size_t>(i);
-    if (SeededElement(*seed, 2 * place) % static_cast<std::uint32_t>(one_of) != 0) continue;
+    if (SeededElement(seed, 2 * place) % static_cast<std::uint32_t>(one_of) != 0) continue;
     // A value of another element: of the same kind and range, whatever the operator expects.
     const std::uint64_t other =
-        std::uint64_t{SeededElement(*seed, 2 * place + 1)} * static_cast<std::uint64_t>(elements) >>
+        std::uint64_t{SeededElement(seed, 2 * place + 1)} * static_cast<std::uint64_t>(elements) >>
         24;
     std::memcpy(data.data() + place * bytes, data.data() + other * bytes, bytes);
   }
   FreshCheck fresh;
-  auto expected = EvaluateWith(workload, epilogue, *inputs, threads);
-  TW_RETURN_IF_ERROR(expected);
+  TW_ASSIGN_OR_RETURN(auto expected, EvaluateWith(workload, epilogue, inputs, threads));
   fresh.data = std::move(data);
-  fresh.expected = *std::move(expected);
+  fresh.expected = std::move(expected);
   return fresh;
 }
 
@@ -484,14 +470,13 @@ Status WriteExpected(const std::string& path, const Workload& workload, const Ep
 
 Result<ExpectedResults> ReadExpected(const std::string& path, const Workload& workload,
                                      const Epilogue& epilogue, FreshCheck* fresh) {
-  auto type = ResultType(workload, epilogue);
-  TW_RETURN_IF_ERROR(type);
+  TW_ASSIGN_OR_RETURN(auto type, ResultType(workload, epilogue));
   const std::string header =
       std::string(kMagic) + workload.Key() + "\n" + epilogue.ToString() + "\n";
   const bool of_expression = workload.op == OpKind::kExpression;
-  const TensorType of_bounds{type->shape, kFloat64};
+  const TensorType of_bounds{type.shape, kFloat64};
   const auto each =
-      static_cast<std::size_t>(type->bytes() + (of_expression ? of_bounds.bytes() : 0));
+      static_cast<std::size_t>(type.bytes() + (of_expression ? of_bounds.bytes() : 0));
   // Looked at before it is read: a device or a pipe may never end.
   struct stat info {};
   const bool there = ::stat(path.c_str(), &info) == 0;
@@ -505,26 +490,25 @@ Result<ExpectedResults> ReadExpected(const std::string& path, const Workload& wo
   if (there && (!S_ISREG(info.st_mode) || !is_size(static_cast<std::size_t>(info.st_size)))) {
     return no_reference;
   }
-  auto contents = ReadFile(path, std::int64_t{1} << 34);
-  TW_RETURN_IF_ERROR(contents);
-  if (!contents->starts_with(header) || !is_size(contents->size())) return no_reference;
+  TW_ASSIGN_OR_RETURN(auto contents, ReadFile(path, std::int64_t{1} << 34));
+  if (!contents.starts_with(header) || !is_size(contents.size())) return no_reference;
   ExpectedResults expected;
   std::size_t place = header.size();
   for (BoundedTensor& bounded : expected) {
-    if (!TakeBounded(*contents, place, *type, of_expression, bounded)) return no_reference;
+    if (!TakeBounded(contents, place, type, of_expression, bounded)) return no_reference;
   }
   std::int64_t has_fresh = 0;
-  if (!TakeNumber(*contents, place, has_fresh)) return no_reference;
+  if (!TakeNumber(contents, place, has_fresh)) return no_reference;
   if (has_fresh == 1) {
     FreshCheck read;
     read.data = Tensor(DataTypeOf(workload));
-    if (!TakeTensor(*contents, place, read.data) ||
-        !TakeBounded(*contents, place, *type, of_expression, read.expected)) {
+    if (!TakeTensor(contents, place, read.data) ||
+        !TakeBounded(contents, place, type, of_expression, read.expected)) {
       return no_reference;
     }
     if (fresh != nullptr) *fresh = std::move(read);
   }
-  if (place != contents->size()) return no_reference;
+  if (place != contents.size()) return no_reference;
   return expected;
 }
 

@@ -33,9 +33,8 @@ Result<LiveMemory::Lease> LiveMemory::Take(std::int64_t bytes) {
     pieces_.erase(found);
     piece->memory.FillRedZones();  // the candidate before may have written there
   } else {
-    auto memory = GuardedMemory::Create(bytes, /*shared=*/true);
-    TW_RETURN_IF_ERROR(memory);
-    piece = std::make_unique<Lease::Piece>(Lease::Piece{*std::move(memory)});
+    TW_ASSIGN_OR_RETURN(auto memory, GuardedMemory::Create(bytes, /*shared=*/true));
+    piece = std::make_unique<Lease::Piece>(Lease::Piece{std::move(memory)});
   }
   std::int64_t kept = bytes;
   for (const auto& other : pieces_) kept += other->memory.bytes();

@@ -43,9 +43,8 @@ Result<Tensor> ResultTensor(const Workbench::Setup& setup, const std::byte* outp
   std::memcpy(result.data(), output, static_cast<std::size_t>(result.bytes()));
   if (!setup.padded) return result;
   // A kernel may see the image as one row (1x1 convolutions): the memory is that of the layout.
-  auto layout = Layout::Parse(setup.output_layout);
-  TW_RETURN_IF_ERROR(layout);
-  std::vector<std::int64_t> packed = layout->Pack(setup.logical);
+  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(setup.output_layout));
+  std::vector<std::int64_t> packed = layout.Pack(setup.logical);
   if (Product(packed) == result.elements()) result.Reshape(std::move(packed));
   return TransformLayout(result, setup.output_layout, setup.result_layout, setup.logical);
 }

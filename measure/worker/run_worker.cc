@@ -137,13 +137,12 @@ class Runner {
 };
 
 Status Runner::Configure(const Json& message) {
-  auto settings = RunWorkerSettingsFrom(message);
-  TW_RETURN_IF_ERROR(settings);
+  TW_ASSIGN_OR_RETURN(auto settings, RunWorkerSettingsFrom(message));
   const std::string missing = MissingOfSystem();
   if (!missing.empty()) return Unavailable(missing);
   const DeviceFingerprint own = ProbeHostCpu();
   far_bytes_ = FarWeights::BytesFor(std::max(own.l2_bytes, own.l3_bytes));
-  settings_ = *settings;
+  settings_ = settings;
   energy_.reset();
   workbench_ = Workbench(settings_.cache_bytes);
   configured_ = true;
@@ -180,9 +179,8 @@ Status Runner::MakeFarWeights(const RunOrder& order) {
     return FarWeightOf(item.kernel).has_value();
   });
   if (needed && !far_weights_.has_value()) {
-    auto made = FarWeights::Create(far_bytes_);
-    TW_RETURN_IF_ERROR(made);
-    far_weights_.emplace(*std::move(made));
+    TW_ASSIGN_OR_RETURN(auto made, FarWeights::Create(far_bytes_));
+    far_weights_.emplace(std::move(made));
   }
   if (far_weights_.has_value()) far_weights_->SetInherited(needed);
   return {};
@@ -218,9 +216,8 @@ std::unique_ptr<CandidateRun> Runner::MakeRun(const RunOrder::Item& item, Workbe
 /// Before the first candidate is run.
 Status Runner::OpenEnergy() {
   if (!settings_.joules || energy_.has_value()) return {};
-  auto opened = PowercapCounter::Open(settings_.powercap);
-  TW_RETURN_IF_ERROR(opened);
-  energy_.emplace(*std::move(opened));
+  TW_ASSIGN_OR_RETURN(auto opened, PowercapCounter::Open(settings_.powercap));
+  energy_.emplace(std::move(opened));
   return {};
 }
 
@@ -299,24 +296,21 @@ Status Runner::Handle(const Json& message) {
   if (MessageType(message) == "configure") return Configure(message);
   if (MessageType(message) == "task") return HearTask(message, tasks_);
   if (MessageType(message) == "probe") {
-    auto order = ProbeOrderFrom(message);
-    TW_RETURN_IF_ERROR(order);
-    TW_RETURN_IF_ERROR(CheckPlain(order->path));
-    return SendMessage(pipes_, ToJson(ProbeReply{LoadProbe(*order)}));
+    TW_ASSIGN_OR_RETURN(auto order, ProbeOrderFrom(message));
+    TW_RETURN_IF_ERROR(CheckPlain(order.path));
+    return SendMessage(pipes_, ToJson(ProbeReply{LoadProbe(order)}));
   }
   if (MessageType(message) == "file") {
-    auto part = FilePartFrom(message);
-    TW_RETURN_IF_ERROR(part);
-    return files_.Receive(*part);
+    TW_ASSIGN_OR_RETURN(auto part, FilePartFrom(message));
+    return files_.Receive(part);
   }
   if (MessageType(message) != "run") {
     return Corrupt("message: unknown type '" + MessageType(message) + "'");
   }
   if (!configured_) return Corrupt("message: run before configure");
-  auto order = RunOrderFrom(message, tasks_);
-  TW_RETURN_IF_ERROR(order);
+  TW_ASSIGN_OR_RETURN(auto order, RunOrderFrom(message, tasks_));
   std::vector<std::string> received;
-  for (RunOrder::Item& item : order->items) {
+  for (RunOrder::Item& item : order.items) {
     KernelSpec& kernel = item.kernel;
     if (kernel.artifact.empty()) {
       received.push_back(kernel.artifact_name);
@@ -327,7 +321,7 @@ Status Runner::Handle(const Json& message) {
     TW_RETURN_IF_ERROR(CheckArtifact(kernel.artifact, kernel.artifact_name));
     TW_RETURN_IF_ERROR(CheckPlain(item.reference));
   }
-  const Status ran = Run(*order);
+  const Status ran = Run(order);
   for (const std::string& artifact : received) files_.Remove(artifact);
   return ran;
 }
@@ -385,9 +379,7 @@ Status Runner::Run(const RunOrder& order) {
   const double start = clock_.MonotonicSeconds();
   std::vector<RunReply> replies;
   try {
-    auto ran = RepliesTo(order);
-    TW_RETURN_IF_ERROR(ran);
-    replies = *std::move(ran);
+    TW_ASSIGN_OR_RETURN(replies, RepliesTo(order));
   } catch (const std::bad_alloc&) {
     replies = OutOfMemory(order);
   }

@@ -54,25 +54,20 @@ bool IsData(const KernelParameter& parameter) {
 }
 
 Result<GuardedMemory> SecretCopy(const Tensor& tensor) {
-  auto memory = GuardedMemory::Create(tensor.bytes());
-  TW_RETURN_IF_ERROR(memory);
+  TW_ASSIGN_OR_RETURN(auto memory, GuardedMemory::Create(tensor.bytes()));
   if (tensor.bytes() > 0) {
-    std::memcpy(memory->data(), tensor.data(), static_cast<std::size_t>(tensor.bytes()));
+    std::memcpy(memory.data(), tensor.data(), static_cast<std::size_t>(tensor.bytes()));
   }
-  memory->SetInherited(false);
+  memory.SetInherited(false);
   return memory;
 }
 
 Result<Workbench::SecretResult> SecretCopy(const BoundedTensor& bounded) {
   Workbench::SecretResult secret;
   secret.type = bounded.value.type();
-  auto value = SecretCopy(bounded.value);
-  TW_RETURN_IF_ERROR(value);
-  secret.value = *std::move(value);
+  TW_ASSIGN_OR_RETURN(secret.value, SecretCopy(bounded.value));
   if (!bounded.exact()) {
-    auto error = SecretCopy(bounded.error);
-    TW_RETURN_IF_ERROR(error);
-    secret.error = *std::move(error);
+    TW_ASSIGN_OR_RETURN(secret.error, SecretCopy(bounded.error));
   }
   secret.other_positions = bounded.other_positions;
   return secret;
@@ -115,8 +110,7 @@ Result<Workbench::Setup> Workbench::Prepare(const KernelSpec& kernel,
                                             const std::string& reference_path) {
   ++now_;
   for (auto& [key, piece] : pieces_) piece.memory.SetInherited(false);
-  auto source = FindSource(kernel, reference_path);
-  TW_RETURN_IF_ERROR(source);
+  TW_ASSIGN_OR_RETURN(auto source, FindSource(kernel, reference_path));
   if (kernel.signature.parameters.empty()) return InvalidArgument("kernel without parameters");
   const std::size_t inputs = kernel.signature.inputs().size();
   Setup setup;
@@ -124,13 +118,12 @@ Result<Workbench::Setup> Workbench::Prepare(const KernelSpec& kernel,
   setup.tolerance = kernel.tolerance;
   for (std::size_t set = 0; set < kInputSets.size(); ++set) {
     for (std::size_t i = 0; i < inputs; ++i) {
-      auto memory = FindInput(kernel, **source, set, i);
-      TW_RETURN_IF_ERROR(memory);
-      setup.inputs[set].push_back(*memory);
+      TW_ASSIGN_OR_RETURN(auto memory, FindInput(kernel, *source, set, i));
+      setup.inputs[set].push_back(memory);
     }
   }
-  TW_RETURN_IF_ERROR(FindExpected(kernel, **source, setup));
-  TW_RETURN_IF_ERROR(FindFresh(kernel, **source, setup));
+  TW_RETURN_IF_ERROR(FindExpected(kernel, *source, setup));
+  TW_RETURN_IF_ERROR(FindFresh(kernel, *source, setup));
   Evict();
   return setup;
 }
@@ -146,20 +139,17 @@ Result<const Workbench::Source*> Workbench::FindSource(const KernelSpec& kernel,
     if (!expected.ok()) return Unavailable(expected.status().message());  // it was there
     source.expected = *std::move(expected);
     if (fresh.expected.value.data() != nullptr) {
-      auto data = SecretCopy(fresh.data);
-      TW_RETURN_IF_ERROR(data);
-      auto result = SecretCopy(fresh.expected);
-      TW_RETURN_IF_ERROR(result);
-      source.bytes += data->bytes() + result->bytes();
+      TW_ASSIGN_OR_RETURN(auto data, SecretCopy(fresh.data));
+      TW_ASSIGN_OR_RETURN(auto result, SecretCopy(fresh.expected));
+      source.bytes += data.bytes() + result.bytes();
       Scrub(fresh.data);
       Scrub(fresh.expected.value);
-      source.fresh_data = *std::move(data);
-      source.fresh_expected = *std::move(result);
+      source.fresh_data = std::move(data);
+      source.fresh_expected = std::move(result);
     }
     for (std::size_t set = 0; set < kInputSets.size(); ++set) {
-      auto inputs = MakeAnchorInputs(kernel.workload, kernel.epilogue, kInputSets[set]);
-      TW_RETURN_IF_ERROR(inputs);
-      source.inputs[set] = *std::move(inputs);
+      TW_ASSIGN_OR_RETURN(source.inputs[set],
+                          MakeAnchorInputs(kernel.workload, kernel.epilogue, kInputSets[set]));
       source.bytes += BytesOf(source.inputs[set]) + source.expected[set].value.bytes();
     }
     found = sources_.emplace(key, std::move(source)).first;
@@ -179,14 +169,12 @@ Result<const GuardedMemory*> Workbench::FindInput(const KernelSpec& kernel, cons
                           parameter.type.ToString();
   auto found = pieces_.find(key);
   if (found == pieces_.end()) {
-    auto tensor = ParameterTensor(kernel.workload, kernel.signature, input,
-                                  SourceOf(source.inputs[kept_as], parameter));
-    TW_RETURN_IF_ERROR(tensor);
-    auto memory = GuardedMemory::Create(tensor->bytes());
-    TW_RETURN_IF_ERROR(memory);
-    std::memcpy(memory->data(), tensor->data(), static_cast<std::size_t>(tensor->bytes()));
-    memory->SetReadOnly(true);
-    found = pieces_.emplace(key, Piece{*std::move(memory), now_}).first;
+    TW_ASSIGN_OR_RETURN(auto tensor, ParameterTensor(kernel.workload, kernel.signature, input,
+                                                     SourceOf(source.inputs[kept_as], parameter)));
+    TW_ASSIGN_OR_RETURN(auto memory, GuardedMemory::Create(tensor.bytes()));
+    std::memcpy(memory.data(), tensor.data(), static_cast<std::size_t>(tensor.bytes()));
+    memory.SetReadOnly(true);
+    found = pieces_.emplace(key, Piece{std::move(memory), now_}).first;
   }
   found->second.last_used = now_;
   found->second.memory.SetInherited(true);
@@ -204,9 +192,8 @@ Status Workbench::FindExpected(const KernelSpec& kernel, const Source& source, S
   }
   const bool as_it_is = setup.padded || setup.output_layout == setup.result_layout;
   if (setup.padded) {
-    auto layout = Layout::Parse(setup.result_layout);
-    TW_RETURN_IF_ERROR(layout);
-    setup.logical = layout->Unpack(result.shape);
+    TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(setup.result_layout));
+    setup.logical = layout.Unpack(result.shape);
   }
   for (std::size_t set = 0; set < kInputSets.size(); ++set) {
     if (as_it_is) {
@@ -217,10 +204,9 @@ Status Workbench::FindExpected(const KernelSpec& kernel, const Source& source, S
         SourceKey(kernel) + "\n" + std::to_string(set) + "/" + setup.output_layout;
     auto found = expected_.find(key);
     if (found == expected_.end()) {
-      auto tensor =
-          TransformLayout(source.expected[set].value, setup.result_layout, setup.output_layout);
-      TW_RETURN_IF_ERROR(tensor);
-      found = expected_.emplace(key, ExpectedPiece{{*std::move(tensor), Tensor()}, now_}).first;
+      TW_ASSIGN_OR_RETURN(auto tensor, TransformLayout(source.expected[set].value,
+                                                       setup.result_layout, setup.output_layout));
+      found = expected_.emplace(key, ExpectedPiece{{std::move(tensor), Tensor()}, now_}).first;
     }
     found->second.last_used = now_;
     setup.expected[set] = &found->second.tensor;
@@ -256,9 +242,8 @@ Status Workbench::FindFresh(const KernelSpec& kernel, const Source& source, Setu
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     setup.fresh.push_back(nullptr);
     if (!IsData(inputs[i])) continue;
-    auto memory = FindFreshInput(kernel, source, i);
-    TW_RETURN_IF_ERROR(memory);
-    setup.fresh.back() = *memory;
+    TW_ASSIGN_OR_RETURN(auto memory, FindFreshInput(kernel, source, i));
+    setup.fresh.back() = memory;
   }
   if (setup.padded || setup.output_layout == setup.result_layout) {
     setup.fresh_expected = &*source.fresh_expected;

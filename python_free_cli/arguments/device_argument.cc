@@ -66,22 +66,20 @@ Result<DeviceFingerprint> DeviceArgument::Fingerprint(const Target& target) cons
 
 Result<DeviceArgument::Gpu> DeviceArgument::Find(const Target& target) const {
   TW_RETURN_IF_ERROR(Check(target));
-  const auto capability = ComputeCapabilityOf(target);
-  TW_RETURN_IF_ERROR(capability);
+  TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
   auto devices = CudaDevices();
   if (!devices.ok()) {
     return devices.status().WithContext("--target: '" + target.ToString() +
                                         "' needs a CUDA device (or --device simt)");
   }
-  const auto ordinal = Ordinal();
-  TW_RETURN_IF_ERROR(ordinal);
-  if (*ordinal >= static_cast<int>(devices->size())) {
-    return NotFound(fmt::format("--device: {}, there are {}", *ordinal, devices->size()));
+  TW_ASSIGN_OR_RETURN(const auto ordinal, Ordinal());
+  if (ordinal >= static_cast<int>(devices->size())) {
+    return NotFound(fmt::format("--device: {}, there are {}", ordinal, devices->size()));
   }
-  Gpu gpu{*ordinal, (*devices)[static_cast<std::size_t>(*ordinal)]};
-  if (gpu.device.compute_capability < *capability) {
+  Gpu gpu{ordinal, (*devices)[static_cast<std::size_t>(ordinal)]};
+  if (gpu.device.compute_capability < capability) {
     return Unsupported(fmt::format("--target: '{}' is for sm_{}, but {} is sm_{}",
-                                   target.ToString(), *capability, gpu.device.name,
+                                   target.ToString(), capability, gpu.device.name,
                                    gpu.device.compute_capability));
   }
   return gpu;
@@ -105,21 +103,19 @@ Status DeviceArgument::CheckUnused() const {
 
 Result<ModelLibrary> DeviceArgument::OpenLibrary(const std::string& file, int threads,
                                                  int set) const {
-  auto model = ModelLibrary::Open(file, set);
-  TW_RETURN_IF_ERROR(model);
-  if (threads > 0) TW_RETURN_IF_ERROR(CheckThreads(file, *model, threads));
-  if (threads > 0) TW_RETURN_IF_ERROR(model->SetThreads(threads));
-  if (!model->on_gpu()) {
+  TW_ASSIGN_OR_RETURN(auto model, ModelLibrary::Open(file, set));
+  if (threads > 0) TW_RETURN_IF_ERROR(CheckThreads(file, model, threads));
+  if (threads > 0) TW_RETURN_IF_ERROR(model.SetThreads(threads));
+  if (!model.on_gpu()) {
     const Status unused = CheckUnused();
-    if (!unused.ok()) return unused.WithContext(model->name());
+    if (!unused.ok()) return unused.WithContext(model.name());
     return model;
   }
   if (simt()) {
     return InvalidArgument("--device simt: the emulator takes the model file, with --target cuda");
   }
-  auto ordinal = Ordinal();
-  TW_RETURN_IF_ERROR(ordinal);
-  const Status opened = model->UseDevice(CudaApi::kLibrary, *ordinal);
+  TW_ASSIGN_OR_RETURN(auto ordinal, Ordinal());
+  const Status opened = model.UseDevice(CudaApi::kLibrary, ordinal);
   if (opened.ok()) return model;
   if (opened.code() != StatusCode::kNotFound) return opened;  // there is a driver and the device
   return NotFound(opened.message() +

@@ -149,13 +149,9 @@ Status FleetArgument::Into(search::JobSettings& settings) const {
 }
 
 Status FleetArgument::Connect(search::JobSettings& settings) {
-  auto address = FleetAddress(settings.fleet);
-  TW_RETURN_IF_ERROR(address);
-  address_ = *std::move(address);
+  TW_ASSIGN_OR_RETURN(address_, FleetAddress(settings.fleet));
   TW_RETURN_IF_ERROR(CheckBroker(address_, insecure_));
-  auto broker = fleet::Connect(address_, "tilewright tune");
-  TW_RETURN_IF_ERROR(broker);
-  broker_ = *std::move(broker);
+  TW_ASSIGN_OR_RETURN(broker_, fleet::Connect(address_, "tilewright tune"));
   // A worker that is just starting calibrates for a second or two.
   constexpr double kAskSeconds = 0.7, kMostSeconds = 20;
   std::vector<FleetClass> classes;

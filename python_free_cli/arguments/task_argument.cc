@@ -85,9 +85,8 @@ Result<vta::Design> ReadDesign(const std::string& vta_config) {
 
 Result<Target> ParseTarget(std::string_view text, int threads, const std::string& vta_config,
                            const std::string& libraries) {
-  auto expanded = ExpandTarget(text, ShippedPath("targets"));
-  TW_RETURN_IF_ERROR(expanded);
-  auto target = Target::Parse(*expanded);
+  TW_ASSIGN_OR_RETURN(auto expanded, ExpandTarget(text, ShippedPath("targets")));
+  auto target = Target::Parse(expanded);
   if (!target.ok()) return UnknownTarget(text, target.status()).WithContext("--target");
   if (threads < 1)
     return InvalidArgument(fmt::format("--threads: {}, expected 1 or more", threads));
@@ -130,9 +129,8 @@ Result<std::vector<search::TuneTask>> TasksOfFile(const ModelSource& source, con
                                                   bool fuse_residuals) {
   const std::string& path = source.path;
   if (path.ends_with(".tw") || Workload::Parse(path).ok()) {
-    auto task = ParseTask(source, target, fuse_residuals);
-    TW_RETURN_IF_ERROR(task);
-    return std::vector<search::TuneTask>{*std::move(task)};
+    TW_ASSIGN_OR_RETURN(auto task, ParseTask(source, target, fuse_residuals));
+    return std::vector<search::TuneTask>{std::move(task)};
   }
   std::string file = path;
   std::int64_t only = -1;
@@ -147,9 +145,8 @@ Result<std::vector<search::TuneTask>> TasksOfFile(const ModelSource& source, con
   const PartitionRule rule = PartitionRuleFor(target, fuse_residuals);
   graph = OperatorsOf(*std::move(graph), rule);
   TW_RETURN_IF_ERROR(graph);
-  auto extracted = ExtractTasks(*graph, rule.fuse);
-  TW_RETURN_IF_ERROR(extracted);
-  const auto count = static_cast<std::int64_t>(extracted->size());
+  TW_ASSIGN_OR_RETURN(auto extracted, ExtractTasks(*graph, rule.fuse));
+  const auto count = static_cast<std::int64_t>(extracted.size());
   if (only >= count) {
     return InvalidArgument(
         fmt::format("{}: task {} asked for, the file has {}", file, only, count));
@@ -157,7 +154,7 @@ Result<std::vector<search::TuneTask>> TasksOfFile(const ModelSource& source, con
   std::vector<search::TuneTask> tasks;
   for (std::int64_t i = 0; i < count; ++i) {
     if (only >= 0 && i != only) continue;
-    ExtractedTask& task = (*extracted)[static_cast<std::size_t>(i)];
+    ExtractedTask& task = extracted[static_cast<std::size_t>(i)];
     const std::int64_t occurrences = task.occurrences();
     tasks.push_back({{std::move(task.workload), target}, std::move(task.epilogue), occurrences});
   }
@@ -168,9 +165,8 @@ Result<std::vector<search::TuneTask>> TasksOfSets(std::span<const ModelSource> s
                                                   const Target& target, bool fuse_residuals) {
   std::vector<search::TuneTask> all;
   for (const ModelSource& source : sources) {
-    auto tasks = TasksOfFile(source, target, fuse_residuals);
-    TW_RETURN_IF_ERROR(tasks);
-    for (search::TuneTask& task : *tasks) {
+    TW_ASSIGN_OR_RETURN(auto tasks, TasksOfFile(source, target, fuse_residuals));
+    for (search::TuneTask& task : tasks) {
       const auto known = std::ranges::find_if(all, [&](const search::TuneTask& other) {
         return other.task.workload == task.task.workload && other.epilogue == task.epilogue;
       });
@@ -188,18 +184,16 @@ Result<std::vector<search::TuneTask>> GroupTasksOfFile(const TemplateRegistry& t
                                                        const ModelSource& source,
                                                        const Target& target, double least_share,
                                                        std::vector<double>* shares) {
-  auto graph = LoadGraph(source);
-  TW_RETURN_IF_ERROR(graph);
-  SeedConstants(*graph, SeedRule::kMissing);
+  TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(source));
+  SeedConstants(graph, SeedRule::kMissing);
   CompileOptions options;
   options.templates = &templates;
   options.target = target;
   double all_seconds = 0;
-  auto groups = TasksOfGroups(*std::move(graph), options, &all_seconds);
-  TW_RETURN_IF_ERROR(groups);
-  std::ranges::stable_sort(*groups, std::greater(), &GroupUses::seconds);
+  TW_ASSIGN_OR_RETURN(auto groups, TasksOfGroups(std::move(graph), options, &all_seconds));
+  std::ranges::stable_sort(groups, std::greater(), &GroupUses::seconds);
   std::vector<search::TuneTask> tasks;
-  for (GroupUses& uses : *groups) {
+  for (GroupUses& uses : groups) {
     const double share = all_seconds > 0 ? uses.seconds / all_seconds : 0;
     if (share < least_share) continue;
     if (shares != nullptr) shares->push_back(share);
@@ -224,11 +218,9 @@ Result<search::TuneTask> ParseTask(const ModelSource& source, const Target& targ
   if (text.ends_with(".tw")) {
     TW_RETURN_IF_ERROR(CheckUnused(source.options, kNoFile));
     constexpr auto kMostBytes = static_cast<std::int64_t>(kMostExpressionBytes);
-    auto bytes = ReadFile(text, kMostBytes);
-    TW_RETURN_IF_ERROR(bytes);
-    auto expression = ParseExpression(*bytes, text);
-    TW_RETURN_IF_ERROR(expression);
-    Workload workload = Workload::FromExpression(*expression);
+    TW_ASSIGN_OR_RETURN(auto bytes, ReadFile(text, kMostBytes));
+    TW_ASSIGN_OR_RETURN(auto expression, ParseExpression(bytes, text));
+    Workload workload = Workload::FromExpression(expression);
     if (const auto type = workload.OutputType(); !type.ok()) return type.status().WithContext(text);
     return search::TuneTask{{std::move(workload), target}, {}, 1};
   }
@@ -236,20 +228,18 @@ Result<search::TuneTask> ParseTask(const ModelSource& source, const Target& targ
     TW_RETURN_IF_ERROR(CheckUnused(source.options, kNoFile));
     return search::TuneTask{{std::move(*workload), target}, {}, 1};
   } else if (!text.empty() && text.front() == '(') {
-    auto tuple = records::ParseAutotvmTuple(text);
-    TW_RETURN_IF_ERROR(tuple);
+    TW_ASSIGN_OR_RETURN(auto tuple, records::ParseAutotvmTuple(text));
     TW_RETURN_IF_ERROR(CheckUnused(source.options, kNoFile));
-    return search::TuneTask{{std::move(*tuple), target}, {}, 1};
+    return search::TuneTask{{std::move(tuple), target}, {}, 1};
   } else if (text.find('#') == std::string::npos) {
     return InvalidArgument("'" + text + "' is no task: " + workload.status().message() +
                            "; expected a workload key, an AutoTVM tuple, FILE#N, or FILE.tw");
   }
-  auto tasks = TasksOfFile(source, target, fuse_residuals);
-  TW_RETURN_IF_ERROR(tasks);
-  if (tasks->size() != 1) {
+  TW_ASSIGN_OR_RETURN(auto tasks, TasksOfFile(source, target, fuse_residuals));
+  if (tasks.size() != 1) {
     return InvalidArgument("'" + text + "' does not name one task, expected FILE#N");
   }
-  return std::move(tasks->front());
+  return std::move(tasks.front());
 }
 
 Result<std::vector<search::TuneTask>> ParseTasks(const ModelSource& source, const Target& target,
@@ -292,13 +282,9 @@ Result<ChosenConfig> ChooseConfig(const TemplateRegistry& templates, const Task&
       return InvalidArgument(key + " does not serve " + task.workload.Key() + ": " + why);
     }
   }
-  auto space = chosen.entry->define_space(task.workload, task.target);
-  TW_RETURN_IF_ERROR(space);
-  chosen.space = std::move(*space);
+  TW_ASSIGN_OR_RETURN(chosen.space, chosen.entry->define_space(task.workload, task.target));
   if (config.empty()) {
-    auto standard = chosen.entry->default_config(task.workload, task.target);
-    TW_RETURN_IF_ERROR(standard);
-    chosen.config = std::move(*standard);
+    TW_ASSIGN_OR_RETURN(chosen.config, chosen.entry->default_config(task.workload, task.target));
   } else if (auto index = ParseInt64(config); index.ok()) {
     if (*index < 0 || *index >= chosen.space.size()) {
       return InvalidArgument(
@@ -306,11 +292,8 @@ Result<ChosenConfig> ChooseConfig(const TemplateRegistry& templates, const Task&
     }
     chosen.config = chosen.space.At(*index);
   } else {
-    auto values = ParseConfig(config);
-    TW_RETURN_IF_ERROR(values);
-    auto located = chosen.space.Locate(*values);
-    TW_RETURN_IF_ERROR(located);
-    chosen.config = std::move(*located);
+    TW_ASSIGN_OR_RETURN(auto values, ParseConfig(config));
+    TW_ASSIGN_OR_RETURN(chosen.config, chosen.space.Locate(values));
   }
   return chosen;
 }
@@ -327,9 +310,8 @@ void TargetArguments::Declare(CLI::App& app) {
 }
 
 Result<Target> TargetArguments::Parse() const {
-  auto parsed = ParseTarget(target, threads, vta_config, libraries);
-  TW_RETURN_IF_ERROR(parsed);
-  TW_RETURN_IF_ERROR(CheckResiduals(*parsed, no_fuse_residuals));
+  TW_ASSIGN_OR_RETURN(auto parsed, ParseTarget(target, threads, vta_config, libraries));
+  TW_RETURN_IF_ERROR(CheckResiduals(parsed, no_fuse_residuals));
   return parsed;
 }
 
@@ -350,20 +332,17 @@ void CandidateArguments::Declare(CLI::App& app) {
 
 Result<CandidateArguments::Parsed> CandidateArguments::Parse(
     const TemplateRegistry& templates) const {
-  auto parsed_target = target.Parse();
-  TW_RETURN_IF_ERROR(parsed_target);
-  auto source = model.Source(task);
-  TW_RETURN_IF_ERROR(source);
-  auto parsed_task = ParseTask(*source, *parsed_target, !target.no_fuse_residuals);
-  TW_RETURN_IF_ERROR(parsed_task);
+  TW_ASSIGN_OR_RETURN(auto parsed_target, target.Parse());
+  TW_ASSIGN_OR_RETURN(auto source, model.Source(task));
+  TW_ASSIGN_OR_RETURN(auto parsed_task,
+                      ParseTask(source, parsed_target, !target.no_fuse_residuals));
   if (!epilogue.empty()) {
     auto parsed = Epilogue::Parse(epilogue);
     if (!parsed.ok()) return parsed.status().WithContext("--epilogue");
-    parsed_task->epilogue = std::move(*parsed);
+    parsed_task.epilogue = std::move(*parsed);
   }
-  auto chosen = ChooseConfig(templates, parsed_task->task, template_key, config);
-  TW_RETURN_IF_ERROR(chosen);
-  return Parsed{std::move(*parsed_task), std::move(*chosen)};
+  TW_ASSIGN_OR_RETURN(auto chosen, ChooseConfig(templates, parsed_task.task, template_key, config));
+  return Parsed{std::move(parsed_task), std::move(chosen)};
 }
 
 }  // namespace tilewright::cli

@@ -31,20 +31,17 @@ class TargetsCommand final : public Command {
   void Declare(CLI::App& app) override { app.add_flag("--json", json_, "Print JSON"); }
   Result<int> Run() override {
     const DeviceFingerprint device = ProbeHostCpu();
-    auto native = Target::Parse("native");
-    TW_RETURN_IF_ERROR(native);
-    Json out = {{"native", native->ToString()}, {"device", *ParseJson(device.ToString())}};
+    TW_ASSIGN_OR_RETURN(auto native, Target::Parse("native"));
+    Json out = {{"native", native.ToString()}, {"device", *ParseJson(device.ToString())}};
     for (const char* text :
          {"llvm -mcpu=x86-64", "llvm -mcpu=core-avx2", "llvm -mcpu=skylake-avx512",
           "llvm -mcpu=cascadelake", "llvm -mcpu=sapphirerapids", "llvm -mcpu=znver4"}) {
-      auto target = Target::Parse(text);
-      TW_RETURN_IF_ERROR(target);
-      auto features = FeaturesOf(*target);
-      TW_RETURN_IF_ERROR(features);
+      TW_ASSIGN_OR_RETURN(auto target, Target::Parse(text));
+      TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
       out["targets"].push_back({{"target", text},
-                                {"float_lanes", features->float_lanes()},
-                                {"vector_registers", features->vector_registers()},
-                                {"int8_dot", features->has_int8_dot()}});
+                                {"float_lanes", features.float_lanes()},
+                                {"vector_registers", features.vector_registers()},
+                                {"int8_dot", features.has_int8_dot()}});
     }
     const auto boards = ReadPresets(ShippedPath("targets"));
     if (boards.status().code() != StatusCode::kNotFound) TW_RETURN_IF_ERROR(boards);
@@ -85,7 +82,7 @@ class TargetsCommand final : public Command {
     }
     PrintOut("this machine  {} ({} cores; L1d {} KiB, L2 {} KiB, L3 {} KiB)\n", device.model,
              device.cores, device.l1d_bytes >> 10, device.l2_bytes >> 10, device.l3_bytes >> 10);
-    PrintOut("native        {}\n", native->ToString());
+    PrintOut("native        {}\n", native.ToString());
     PrintOut("sandbox       system calls: {}; Landlock: {}; namespace of its own: {}\n",
              out["sandbox"]["system_calls"].get<std::string>(),
              out["sandbox"]["landlock"].get<std::string>(),

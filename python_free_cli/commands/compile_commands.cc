@@ -88,39 +88,33 @@ class CompileCommand final : public Command {
   Result<int> Run() override {
     if (output_.empty()) return InvalidArgument("--output: empty, expected a path");
     while (output_.size() > 1 && output_.ends_with('/')) output_.pop_back();
-    auto target = target_.Parse();
-    TW_RETURN_IF_ERROR(target);
+    TW_ASSIGN_OR_RETURN(auto target, target_.Parse());
     const OnMiss on_miss = on_miss_ == "fail" ? OnMiss::kFail : OnMiss::kWarn;
-    if (DeviceTraitsOf(*target).leaves_to_host) {
+    if (DeviceTraitsOf(target).leaves_to_host) {
       TW_RETURN_IF_ERROR(RefuseGiven(
           *app_, {"--name", "--format", "--runtime", "--build-threads", "--device", "--verify"},
           "a VTA's folder has streams in it and no library"));
-      auto order = Order(*target);
-      TW_RETURN_IF_ERROR(order);
-      auto plan = PlanForVta(file_, std::move(order->graph), order->options);
-      TW_RETURN_IF_ERROR(plan);
-      return CompileForVta(*plan, on_miss, output_, json_);
+      TW_ASSIGN_OR_RETURN(auto order, Order(target));
+      TW_ASSIGN_OR_RETURN(auto plan, PlanForVta(file_, std::move(order.graph), order.options));
+      return CompileForVta(plan, on_miss, output_, json_);
     }
     if (fuse_.given()) return InvalidArgument("--[no-]fuse-residuals: needs a VTA target");
-    TW_RETURN_IF_ERROR(device_.Check(*target));
+    TW_RETURN_IF_ERROR(device_.Check(target));
     if (device_.simt()) {
       return InvalidArgument("--device simt: run and verify emulate, expected the number of a GPU");
     }
-    auto sources = model_.Sources(file_);
-    TW_RETURN_IF_ERROR(sources);
-    const auto prefer = sources_.Preferred(*target);
-    TW_RETURN_IF_ERROR(prefer);
-    if (sources->size() > 1 && prefer->has_value() && !(*prefer)->limited.empty()) {
+    TW_ASSIGN_OR_RETURN(auto sources, model_.Sources(file_));
+    TW_ASSIGN_OR_RETURN(const auto prefer, sources_.Preferred(target));
+    if (sources.size() > 1 && prefer.has_value() && !prefer->limited.empty()) {
       return InvalidArgument(
           "--prefer: a limit is shared among the tasks of one network, but several sets of sizes "
           "(--shape, --dim) were given; compile them one by one, or leave the limit out");
     }
-    auto order = ReadOrder(float_error_.Choose(templates()), sources->front(), seeded_, *target,
-                           sources_, device_, fuse_);
-    TW_RETURN_IF_ERROR(order);
-    const std::int64_t made_up = order->graph.made_up_constants;
-    const std::vector<std::string> bound = order->graph.bound;
-    CompileOptions& options = order->options;
+    TW_ASSIGN_OR_RETURN(auto order, ReadOrder(float_error_.Choose(templates()), sources.front(),
+                                              seeded_, target, sources_, device_, fuse_));
+    const std::int64_t made_up = order.graph.made_up_constants;
+    const std::vector<std::string> bound = order.graph.bound;
+    CompileOptions& options = order.options;
     options.on_miss = on_miss;
     options.build_threads = build_threads_;
     options.name = name_;
@@ -135,11 +129,10 @@ class CompileCommand final : public Command {
       if (stage == "check") return progress.Stop();  // it is done by another process
       progress.Set(static_cast<double>(done), static_cast<double>(total), stage);
     };
-    auto graphs = ReadSets(*sources, std::move(order->graph));
-    TW_RETURN_IF_ERROR(graphs);
-    auto model = bundle ? CompileBundle(std::move(graphs->front()), options, output_)
-                 : options.autotvm.has_value() ? CompileImported(graphs->front(), options, output_)
-                                               : CompileSets(*std::move(graphs), options, output_);
+    TW_ASSIGN_OR_RETURN(auto graphs, ReadSets(sources, std::move(order.graph)));
+    auto model = bundle ? CompileBundle(std::move(graphs.front()), options, output_)
+                 : options.autotvm.has_value() ? CompileImported(graphs.front(), options, output_)
+                                               : CompileSets(std::move(graphs), options, output_);
     progress.Stop();
     if (model.status().code() == StatusCode::kNotFound) {  // the input is fine, records are missing
       PrintErr("tilewright compile: {}\n", model.status().message());
@@ -196,9 +189,8 @@ class CompileCommand final : public Command {
 
  private:
   Result<CompileOrder> Order(const Target& target) {
-    auto source = model_.Source(file_);
-    TW_RETURN_IF_ERROR(source);
-    return ReadOrder(float_error_.Choose(templates()), *source, seeded_, target, sources_, device_,
+    TW_ASSIGN_OR_RETURN(auto source, model_.Source(file_));
+    return ReadOrder(float_error_.Choose(templates()), source, seeded_, target, sources_, device_,
                      fuse_);
   }
 
@@ -211,9 +203,8 @@ class CompileCommand final : public Command {
     std::vector<Graph> graphs;
     graphs.push_back(std::move(first));
     for (const ModelSource& source : sources.subspan(1)) {
-      auto graph = LoadForRunning(source, seeded_);
-      TW_RETURN_IF_ERROR(graph);
-      graphs.push_back(*std::move(graph));
+      TW_ASSIGN_OR_RETURN(auto graph, LoadForRunning(source, seeded_));
+      graphs.push_back(std::move(graph));
     }
     return graphs;
   }
@@ -384,29 +375,24 @@ class BenchCommand final : public Command {
 
  private:
   Result<int> RunHere(CheckProgress& progress) {
-    const auto source = model_.Source(library_);
-    TW_RETURN_IF_ERROR(source);
-    const auto set = SetFor(*source);
-    TW_RETURN_IF_ERROR(set);
-    auto model = device_.OpenLibrary(library_, threads_, *set);
-    TW_RETURN_IF_ERROR(model);
-    PrintMadeUp(library_, model->made_up_constants());
-    auto inputs = inputs_.Make(model->inputs());
-    TW_RETURN_IF_ERROR(inputs);
+    TW_ASSIGN_OR_RETURN(const auto source, model_.Source(library_));
+    TW_ASSIGN_OR_RETURN(const auto set, SetFor(source));
+    TW_ASSIGN_OR_RETURN(auto model, device_.OpenLibrary(library_, threads_, set));
+    PrintMadeUp(library_, model.made_up_constants());
+    TW_ASSIGN_OR_RETURN(auto inputs, inputs_.Make(model.inputs()));
     BenchOptions options;
     options.seconds = seconds_;
-    if (!model->on_gpu()) {
-      const auto target = Target::Parse(model->target());
+    if (!model.on_gpu()) {
+      const auto target = Target::Parse(model.target());
       options.peaks = target.ok() ? report::PeaksHere(*target) : MeasurePeaks();
     }
-    Announce(*model, progress);
-    const auto first = RunTold(*model, *inputs, progress);  // what is measured is left alone
+    Announce(model, progress);
+    const auto first = RunTold(model, inputs, progress);  // what is measured is left alone
     TW_RETURN_IF_ERROR(first);
-    auto report = Bench(*model, *inputs, options);
-    TW_RETURN_IF_ERROR(report);
+    TW_ASSIGN_OR_RETURN(auto report, Bench(model, inputs, options));
     if (json_) {
       Json rows = Json::array();
-      for (const BenchReport::Row& row : report->rows) {
+      for (const BenchReport::Row& row : report.rows) {
         rows.push_back({{"value", row.value},
                         {"op", row.op},
                         {"layout", row.layout},
@@ -415,22 +401,22 @@ class BenchCommand final : public Command {
                         {"bytes", row.bytes},
                         {"roofline_share", row.roofline_share}});
       }
-      PrintJson({{"model", model->name()},
-                 {"threads", report->threads},
-                 {"operators_seconds", report->operators_seconds},
-                 {"between_operators_seconds", report->total_seconds - report->operators_seconds},
-                 {"total_seconds", report->total_seconds},
-                 {"least_seconds", report->least_seconds},
-                 {"gflops", report->gflops()},
-                 {"roofline_share", report->roofline_share},
-                 {"rounds", report->rounds},
-                 {"made_up_constants", MadeUpJson(model->made_up_constants())},
+      PrintJson({{"model", model.name()},
+                 {"threads", report.threads},
+                 {"operators_seconds", report.operators_seconds},
+                 {"between_operators_seconds", report.total_seconds - report.operators_seconds},
+                 {"total_seconds", report.total_seconds},
+                 {"least_seconds", report.least_seconds},
+                 {"gflops", report.gflops()},
+                 {"roofline_share", report.roofline_share},
+                 {"rounds", report.rounds},
+                 {"made_up_constants", MadeUpJson(model.made_up_constants())},
                  {"operators", rows}});
       return kExitDone;
     }
     PrintOut("{:<34} {:<44} {:<8} {:>10} {:>9} {:>7}\n", "value", "operator", "layout", "time",
              "GFLOP/s", "roofl.");
-    for (const BenchReport::Row& row : report->rows) {
+    for (const BenchReport::Row& row : report.rows) {
       const double gflops =
           row.seconds > 0 ? 2e-9 * static_cast<double>(row.macs) / row.seconds : 0;
       PrintOut("{:<34} {:<44} {:<8} {:>10} {:>9} {:>7}\n", row.value.substr(0, 34),
@@ -438,13 +424,13 @@ class BenchCommand final : public Command {
                row.macs > 0 ? fmt::format("{:.1f}", gflops) : "-",
                RooflineShareText(row.roofline_share, 1));
     }
-    PrintOut("{}\n", BenchSumText(*report));
-    PrintOut("{}: {} per run (fastest {}), {}, {:.1f} GFLOP/s, {} runs\n", model->name(),
-             ShortSeconds(report->total_seconds), ShortSeconds(report->least_seconds),
-             model->on_gpu() ? "tensors copied there and back"
-                             : fmt::format("{} threads, {:.1f} % of roofline", report->threads,
-                                           100 * report->roofline_share),
-             report->gflops(), report->rounds);
+    PrintOut("{}\n", BenchSumText(report));
+    PrintOut("{}: {} per run (fastest {}), {}, {:.1f} GFLOP/s, {} runs\n", model.name(),
+             ShortSeconds(report.total_seconds), ShortSeconds(report.least_seconds),
+             model.on_gpu() ? "tensors copied there and back"
+                            : fmt::format("{} threads, {:.1f} % of roofline", report.threads,
+                                          100 * report.roofline_share),
+             report.gflops(), report.rounds);
     return kExitDone;
   }
 

@@ -32,9 +32,8 @@ class DoctorCommand final : public Command {
   }
   Result<int> Run() override {
     if (records_.empty()) {
-      const auto paths = FindUserPaths();
-      TW_RETURN_IF_ERROR(paths);
-      records_ = paths->records;
+      TW_ASSIGN_OR_RETURN(const auto paths, FindUserPaths());
+      records_ = paths.records;
     }
     std::error_code failed;
     const auto path = std::filesystem::absolute(records_, failed);

@@ -155,18 +155,14 @@ Result<int> ExchangeCommands::Import() {
   std::string path = store_;
   std::optional<LockedFolder> scratch;
   if (path.empty()) {
-    auto standard = DefaultStorePath(!dry_run_);
-    TW_RETURN_IF_ERROR(standard);
-    path = *std::move(standard);
+    TW_ASSIGN_OR_RETURN(path, DefaultStorePath(!dry_run_));
   }
   if (dry_run_ && !FileExists(path)) {  // a dry run makes no store
-    auto folder = LockedFolder::Create("tilewright-dry-run");
-    TW_RETURN_IF_ERROR(folder);
-    scratch.emplace(*std::move(folder));
+    TW_ASSIGN_OR_RETURN(auto folder, LockedFolder::Create("tilewright-dry-run"));
+    scratch.emplace(std::move(folder));
     path = scratch->path() + "/records.db";
   }
-  auto store = records::Store::Open(path, records::Store::Mode::kReadWrite);
-  TW_RETURN_IF_ERROR(store);
+  TW_ASSIGN_OR_RETURN(auto store, records::Store::Open(path, records::Store::Mode::kReadWrite));
   records::ImportOptions options;
   options.target = target_;
   options.dry_run = dry_run_;
@@ -174,7 +170,7 @@ Result<int> ExchangeCommands::Import() {
   options.progress = [&progress](const records::ImportedFile& file) {
     progress.Set(static_cast<double>(file.lines), 0, "lines of " + file.file);
   };
-  auto files = records::ImportAutotvm(*store, files_, options);
+  auto files = records::ImportAutotvm(store, files_, options);
   progress.Stop();
   TW_RETURN_IF_ERROR(files);
   Json list = Json::array();
@@ -197,21 +193,16 @@ Result<int> ExchangeCommands::Export(const TemplateRegistry& templates) {
   }
   std::string path = store_;
   if (path.empty()) {
-    auto standard = DefaultStorePath(false);
-    TW_RETURN_IF_ERROR(standard);
-    path = *std::move(standard);
+    TW_ASSIGN_OR_RETURN(path, DefaultStorePath(false));
   }
-  auto store = records::Store::Open(path, records::Store::Mode::kReadOnly);
-  TW_RETURN_IF_ERROR(store);
+  TW_ASSIGN_OR_RETURN(auto store, records::Store::Open(path, records::Store::Mode::kReadOnly));
   records::AutotvmExported exported;
   const Status written = WriteOutput(output_, [&](const TextSink& sink) -> Status {
-    auto done =
-        records::ExportAutotvm(templates, *store, {.best = best_}, [&](std::string_view line) {
-          const Status status = sink(line);
-          return status.ok() ? sink("\n") : status;
-        });
-    TW_RETURN_IF_ERROR(done);
-    exported = *std::move(done);
+    TW_ASSIGN_OR_RETURN(exported, records::ExportAutotvm(templates, store, {.best = best_},
+                                                         [&](std::string_view line) {
+                                                           const Status status = sink(line);
+                                                           return status.ok() ? sink("\n") : status;
+                                                         }));
     return {};
   });
   TW_RETURN_IF_ERROR(written);

@@ -302,22 +302,20 @@ class FleetCommand final : public Command {
   }
 
   Result<std::unique_ptr<fleet::Broker>> Reach() const {
-    auto address = FleetAddress(fleet_);
-    TW_RETURN_IF_ERROR(address);
-    return fleet::Connect(*address, "tilewright fleet");
+    TW_ASSIGN_OR_RETURN(auto address, FleetAddress(fleet_));
+    return fleet::Connect(address, "tilewright fleet");
   }
 
   Result<int> Up() {
-    auto opened = FileExists(folder_ + "/fleet.json") ? FleetFolder::Open(folder_)
-                                                      : FleetFolder::Make(folder_, host_, port_);
-    TW_RETURN_IF_ERROR(opened);
-    if (!server_.empty()) TW_RETURN_IF_ERROR(opened->SetServer(server_));
-    TW_RETURN_IF_ERROR(opened->Write());
-    PrintErr("fleet {}: {}; you are {}/admin.fleet\n", opened->path(), opened->url(),
-             opened->path());
+    TW_ASSIGN_OR_RETURN(auto opened, FileExists(folder_ + "/fleet.json")
+                                         ? FleetFolder::Open(folder_)
+                                         : FleetFolder::Make(folder_, host_, port_));
+    if (!server_.empty()) TW_RETURN_IF_ERROR(opened.SetServer(server_));
+    TW_RETURN_IF_ERROR(opened.Write());
+    PrintErr("fleet {}: {}; you are {}/admin.fleet\n", opened.path(), opened.url(), opened.path());
     if (write_only_) return kExitDone;
-    const auto hosts = opened->hosts();
-    if (hosts.size() > 1 && opened->server().empty()) {
+    const auto hosts = opened.hosts();
+    if (hosts.size() > 1 && opened.server().empty()) {
       return InvalidArgument("--server: missing, expected which of the cluster this is: " +
                              fmt::format("{}", fmt::join(hosts, ", ")));
     }
@@ -325,19 +323,18 @@ class FleetCommand final : public Command {
       return Unavailable(std::string(kServer) + " is not there: install nats-server (on Debian)");
     }
     // The server is this process from here on: whoever started it ends it.
-    const std::string configuration = opened->configuration();
+    const std::string configuration = opened.configuration();
     ::execl(kServer, kServer, "-c", configuration.c_str(), nullptr);
     return Unavailable(std::string(kServer) + ": " + ErrnoReason());
   }
 
   Result<int> Show() {
-    auto broker = Reach();
-    TW_RETURN_IF_ERROR(broker);
+    TW_ASSIGN_OR_RETURN(auto broker, Reach());
     for (const char* pattern : {"tw.here.>", "tw.job.>"}) {
-      TW_RETURN_IF_ERROR((*broker)->Subscribe(pattern));
+      TW_RETURN_IF_ERROR(broker->Subscribe(pattern));
     }
     do {
-      const Json json = SeenJson(Listen(**broker, seconds_));
+      const Json json = SeenJson(Listen(*broker, seconds_));
       if (json_) {
         PrintJson(json);
       } else {
@@ -351,21 +348,19 @@ class FleetCommand final : public Command {
   /// A tuner may make queues in its streams, and no streams: they are made for all who may tune.
   static Status MakeStreams(const std::string& admin, const std::vector<std::string>& users,
                             const std::vector<std::string>& classes) {
-    auto address = FleetAddress(admin);
-    TW_RETURN_IF_ERROR(address);
-    auto broker = fleet::Connect(*address, "tilewright fleet");
-    TW_RETURN_IF_ERROR(broker);
+    TW_ASSIGN_OR_RETURN(auto address, FleetAddress(admin));
+    TW_ASSIGN_OR_RETURN(auto broker, fleet::Connect(address, "tilewright fleet"));
     for (const std::string& user : users) {
-      const fleet::JobName nobody{user.empty() ? address->user : user, "nobody"};
+      const fleet::JobName nobody{user.empty() ? address.user : user, "nobody"};
       std::vector<fleet::Queue> queues = {fleet::BuildQueue(nobody)};
       for (const std::string& one : classes) queues.push_back(fleet::MeasureQueue(one, nobody));
       for (const fleet::Queue& queue : queues) {
-        TW_RETURN_IF_ERROR((*broker)->OpenQueue(queue));
-        (*broker)->CloseQueue(queue);
+        TW_RETURN_IF_ERROR(broker->OpenQueue(queue));
+        broker->CloseQueue(queue);
       }
     }
     constexpr double kSeconds = 5;
-    return (*broker)->Flush(kSeconds);
+    return broker->Flush(kSeconds);
   }
 
   Result<int> OpenClass() {
@@ -396,13 +391,12 @@ class FleetCommand final : public Command {
   /// hears it nevertheless: it is told first, and then asked whether it is there.
   Result<int> Tell(const std::string& heard, const std::string& subject,
                    const std::string& action) {
-    auto broker = Reach();
-    TW_RETURN_IF_ERROR(broker);
-    TW_RETURN_IF_ERROR((*broker)->Subscribe(heard));
-    TW_RETURN_IF_ERROR((*broker)->Say(subject, fleet::Encode(fleet::Control{action, why_})));
-    TW_RETURN_IF_ERROR((*broker)->Say(fleet::kAskSubject, ""));
+    TW_ASSIGN_OR_RETURN(auto broker, Reach());
+    TW_RETURN_IF_ERROR(broker->Subscribe(heard));
+    TW_RETURN_IF_ERROR(broker->Say(subject, fleet::Encode(fleet::Control{action, why_})));
+    TW_RETURN_IF_ERROR(broker->Say(fleet::kAskSubject, ""));
     constexpr double kSeconds = 5;
-    TW_RETURN_IF_ERROR((*broker)->Flush(kSeconds));
+    TW_RETURN_IF_ERROR(broker->Flush(kSeconds));
     const double gone_seconds = fleet::Roster::Settings().gone_seconds;
     // What one may not say is answered on its own, and maybe after what others say.
     constexpr double kAnswerSeconds = 0.2;
@@ -412,7 +406,7 @@ class FleetCommand final : public Command {
     while (true) {
       const double left = until - clock.MonotonicSeconds();
       if (!there && left <= 0) break;
-      const auto incoming = (*broker)->Next(there ? kAnswerSeconds : left);
+      const auto incoming = broker->Next(there ? kAnswerSeconds : left);
       if (!incoming && there) return kExitDone;
       if (!incoming) continue;
       if (incoming->kind == fleet::Incoming::Kind::kRefused) return Unavailable(incoming->payload);
@@ -432,15 +426,13 @@ class FleetCommand final : public Command {
     return std::pair(words[0], words[1]);
   }
   Result<int> TellDevice() {
-    auto names = TwoNames("WORKER.DEVICE");
-    TW_RETURN_IF_ERROR(names);
-    const fleet::DeviceName device{names->first, names->second};
+    TW_ASSIGN_OR_RETURN(auto names, TwoNames("WORKER.DEVICE"));
+    const fleet::DeviceName device{names.first, names.second};
     return Tell(fleet::HereSubject("*", device), fleet::DeviceControlSubject(device), verb_);
   }
   Result<int> Cancel() {
-    auto names = TwoNames("USER.JOB");
-    TW_RETURN_IF_ERROR(names);
-    const fleet::JobName job{names->first, names->second};
+    TW_ASSIGN_OR_RETURN(auto names, TwoNames("USER.JOB"));
+    const fleet::JobName job{names.first, names.second};
     return Tell(fleet::JobSubject("*", job), fleet::JobControlSubject(job), "cancel");
   }
 
@@ -455,33 +447,29 @@ class FleetCommand final : public Command {
     return false;
   }
   Result<int> AddKey() {
-    auto folder = FleetFolder::Open(folder_);
-    TW_RETURN_IF_ERROR(folder);
-    auto file = folder->Add(user_, into_);
-    TW_RETURN_IF_ERROR(file);
-    const bool runs = Reload(*folder);
-    if (runs && MayTune(user_) && !folder->classes().empty()) {
-      const Status made = MakeStreams(folder->admin_file(), {user_.name}, folder->classes());
+    TW_ASSIGN_OR_RETURN(auto folder, FleetFolder::Open(folder_));
+    TW_ASSIGN_OR_RETURN(auto file, folder.Add(user_, into_));
+    const bool runs = Reload(folder);
+    if (runs && MayTune(user_) && !folder.classes().empty()) {
+      const Status made = MakeStreams(folder.admin_file(), {user_.name}, folder.classes());
       if (!made.ok()) {
         PrintErr("note: {} has no queues yet, `tilewright fleet open` makes them: {}\n", user_.name,
                  made.message());
       }
     }
-    PrintOut("{}\n", *file);
+    PrintOut("{}\n", file);
     return kExitDone;
   }
   Result<int> RemoveKey() {
-    auto folder = FleetFolder::Open(folder_);
-    TW_RETURN_IF_ERROR(folder);
-    TW_RETURN_IF_ERROR(folder->Remove(user_.name));
-    Reload(*folder);
+    TW_ASSIGN_OR_RETURN(auto folder, FleetFolder::Open(folder_));
+    TW_RETURN_IF_ERROR(folder.Remove(user_.name));
+    Reload(folder);
     return kExitDone;
   }
   Result<int> ListKeys() {
-    auto folder = FleetFolder::Open(folder_);
-    TW_RETURN_IF_ERROR(folder);
+    TW_ASSIGN_OR_RETURN(auto folder, FleetFolder::Open(folder_));
     Json json = Json::array();
-    for (const FleetUser& user : folder->users()) {
+    for (const FleetUser& user : folder.users()) {
       json.push_back({{"name", user.name},
                       {"role", user.role},
                       {"class", user.device_class},

@@ -59,21 +59,18 @@ class InspectCommand final : public Command {
     model_.Declare(app);
   }
   Result<int> Run() override {
-    const auto source = model_.Source(file_);
-    TW_RETURN_IF_ERROR(source);
-    auto graph = LoadGraph(*source);
-    TW_RETURN_IF_ERROR(graph);
-    PrintNotes(*graph);
+    TW_ASSIGN_OR_RETURN(const auto source, model_.Source(file_));
+    TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(source));
+    PrintNotes(graph);
     if (json_) {
-      PrintJsonText(DescribeGraphJson(*graph));
+      PrintJsonText(DescribeGraphJson(graph));
     } else {
-      WriteText(DescribeGraph(*graph));
+      WriteText(DescribeGraph(graph));
     }
     if (!check_) return kExitDone;
-    auto target = ParseTarget(target_, 1, {});
-    TW_RETURN_IF_ERROR(target);
-    TW_RETURN_IF_ERROR(CheckTaken(templates(), file_, *std::move(graph), *target));
-    PrintErr("compile takes {} for {}\n", file_, target->ToString());
+    TW_ASSIGN_OR_RETURN(auto target, ParseTarget(target_, 1, {}));
+    TW_RETURN_IF_ERROR(CheckTaken(templates(), file_, std::move(graph), target));
+    PrintErr("compile takes {} for {}\n", file_, target.ToString());
     return kExitDone;
   }
 
@@ -110,39 +107,36 @@ class TasksCommand final : public Command {
     model_.Declare(app);
   }
   Result<int> Run() override {
-    auto target = ParseTarget(target_, 1, vta_config_);
-    TW_RETURN_IF_ERROR(target);
-    TW_RETURN_IF_ERROR(CheckResiduals(*target, no_fuse_residuals_));
-    const auto source = model_.Source(file_);
-    TW_RETURN_IF_ERROR(source);
-    auto graph = LoadGraph(*source);
+    TW_ASSIGN_OR_RETURN(auto target, ParseTarget(target_, 1, vta_config_));
+    TW_RETURN_IF_ERROR(CheckResiduals(target, no_fuse_residuals_));
+    TW_ASSIGN_OR_RETURN(const auto source, model_.Source(file_));
+    auto graph = LoadGraph(source);
     TW_RETURN_IF_ERROR(graph);
     PrintNotes(*graph);
     const std::string name = graph->name;
-    const PartitionRule rule = PartitionRuleFor(*target, !no_fuse_residuals_);
+    const PartitionRule rule = PartitionRuleFor(target, !no_fuse_residuals_);
     graph = OperatorsOf(*std::move(graph), rule);
     TW_RETURN_IF_ERROR(graph);
-    auto tasks = ExtractTasks(*graph, rule.fuse);
-    TW_RETURN_IF_ERROR(tasks);
-    if (groups_) return PrintGroups(*source, *target);
-    const Status taken = CheckTaken(templates(), file_, *std::move(graph), *target);
+    TW_ASSIGN_OR_RETURN(auto tasks, ExtractTasks(*graph, rule.fuse));
+    if (groups_) return PrintGroups(source, target);
+    const Status taken = CheckTaken(templates(), file_, *std::move(graph), target);
     if (!taken.ok()) PrintErr("warning: compile would refuse it: {}\n", taken.message());
     if (json_) {
-      PrintJsonText(TasksToJson(name, *tasks, records::AutotvmTuplesOn(*target)));
+      PrintJsonText(TasksToJson(name, tasks, records::AutotvmTuplesOn(target)));
       return kExitDone;
     }
     PrintOut("{:>3}  {:<38} {:>4} {:>9}  {}\n", "#", "task", "uses", "MMACs", "fused with");
     std::int64_t uses = 0;
     std::int64_t macs = 0;
-    for (std::size_t i = 0; i < tasks->size(); ++i) {
-      const ExtractedTask& task = (*tasks)[i];
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      const ExtractedTask& task = tasks[i];
       PrintOut("{:>3}  {:<38} {:>4} {:>9.2f}  {}\n", i, ShortName(task.workload),
                task.occurrences(), 1e-6 * static_cast<double>(task.workload.macs()),
                task.epilogue.ToString());
       uses += task.occurrences();
       macs += task.occurrences() * task.workload.macs();
     }
-    PrintOut("{} tasks, {} uses, {:.3f} GMACs\n", tasks->size(), uses,
+    PrintOut("{} tasks, {} uses, {:.3f} GMACs\n", tasks.size(), uses,
              1e-9 * static_cast<double>(macs));
     return kExitDone;
   }
@@ -150,12 +144,12 @@ class TasksCommand final : public Command {
  private:
   Result<int> PrintGroups(const ModelSource& source, const Target& target) const {
     std::vector<double> shares;
-    auto tasks = GroupTasksOfFile(templates(), source, target, /*least_share=*/0, &shares);
-    TW_RETURN_IF_ERROR(tasks);
+    TW_ASSIGN_OR_RETURN(auto tasks,
+                        GroupTasksOfFile(templates(), source, target, /*least_share=*/0, &shares));
     Json list = Json::array();
     double all = 0;
-    for (std::size_t i = 0; i < tasks->size(); ++i) {
-      const search::TuneTask& task = (*tasks)[i];
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      const search::TuneTask& task = tasks[i];
       list.push_back(
           {{"key", task.task.workload.Key()}, {"uses", task.occurrences}, {"share", shares[i]}});
       all += shares[i];
@@ -166,7 +160,7 @@ class TasksCommand final : public Command {
     if (json_) {
       PrintJson({{"groups", list}});
     } else {
-      PrintOut("{} groups, {:.1f} % of the estimated time\n", tasks->size(), 100 * all);
+      PrintOut("{} groups, {:.1f} % of the estimated time\n", tasks.size(), 100 * all);
     }
     return kExitDone;
   }

@@ -50,9 +50,8 @@ class MeasureCommand final : public Command {
   }
   Result<int> Run() override {
     TW_RETURN_IF_ERROR(runner_.Connect(candidate_.target.target));
-    auto parsed = candidate_.Parse(templates());
-    TW_RETURN_IF_ERROR(parsed);
-    const auto& [task, chosen] = *parsed;
+    TW_ASSIGN_OR_RETURN(auto parsed, candidate_.Parse(templates()));
+    const auto& [task, chosen] = parsed;
     const Candidate candidate = {task.task, task.epilogue, std::string(chosen.entry->key),
                                  chosen.entry->version, chosen.config};
     TW_RETURN_IF_ERROR(device_.Check(task.task.target));
@@ -64,14 +63,12 @@ class MeasureCommand final : public Command {
           "--runner: the emulator is in this program, expected no --device simt");
     }
     if (device_.simt()) return Emulate(candidate);
-    auto settings = MeasurerSettings(registries(), task.task.target, runner_, device_);
-    TW_RETURN_IF_ERROR(settings);
-    auto measurer = measure::ProcessMeasurer::Create(*std::move(settings));
-    TW_RETURN_IF_ERROR(measurer);
-    if (!race_.empty()) return Race(candidate, **measurer);
-    auto measured = TrialOf(candidate, **measurer);
-    TW_RETURN_IF_ERROR(measured);
-    const Trial& trial = *measured;
+    TW_ASSIGN_OR_RETURN(auto settings,
+                        MeasurerSettings(registries(), task.task.target, runner_, device_));
+    TW_ASSIGN_OR_RETURN(auto measurer, measure::ProcessMeasurer::Create(std::move(settings)));
+    if (!race_.empty()) return Race(candidate, *measurer);
+    TW_ASSIGN_OR_RETURN(auto measured, TrialOf(candidate, *measurer));
+    const Trial& trial = measured;
     const std::string outcome =
         fmt::format("{}{}{}\n", OutcomeName(trial.outcome), trial.reason.empty() ? "" : ": ",
                     Printable(trial.reason));
@@ -85,7 +82,7 @@ class MeasureCommand final : public Command {
     PrintOut("{} +- {:.1f} % ({} samples), {:.1f} GFLOP/s, error {:.1e}{}{}\n",
              ShortSeconds(trial.value), 100 * trial.noise, trial.samples.size(),
              2e-9 * static_cast<double>(task.task.workload.macs()) / trial.value,
-             trial.max_abs_error, ErrorBeside(*chosen.entry, candidate, **measurer),
+             trial.max_abs_error, ErrorBeside(*chosen.entry, candidate, *measurer),
              trial.disturbed() ? ", disturbed: measured in noise" : "");
     return kExitDone;
   }
@@ -96,10 +93,9 @@ class MeasureCommand final : public Command {
     request.candidate = candidate;
     TW_RETURN_IF_ERROR(measurer.Submit(std::move(request)));
     constexpr double kLimitSeconds = 1200;  // the measurer's own limits are far below
-    auto reply = measurer.Next(kLimitSeconds);
-    TW_RETURN_IF_ERROR(reply);
-    if (!reply->has_value()) return Unavailable("no answer from the measurer");
-    return (*reply)->trial;
+    TW_ASSIGN_OR_RETURN(auto reply, measurer.Next(kLimitSeconds));
+    if (!reply.has_value()) return Unavailable("no answer from the measurer");
+    return reply->trial;
   }
 
   /// Of an algorithm that rounds otherwise than sums do: what the default kernel without such an
@@ -122,10 +118,9 @@ class MeasureCommand final : public Command {
 
   /// `like`: a candidate of the task.
   Result<int> Race(const Candidate& like, measure::Measurer& measurer) const {
-    auto text = ReadFile(race_, std::int64_t{1} << 20);
-    TW_RETURN_IF_ERROR(text);
+    TW_ASSIGN_OR_RETURN(auto text, ReadFile(race_, std::int64_t{1} << 20));
     std::vector<Candidate> candidates;
-    for (const std::string& line : Split(*text, '\n')) {
+    for (const std::string& line : Split(text, '\n')) {
       if (line.empty()) continue;
       const std::string where = race_ + ":" + std::to_string(candidates.size() + 1) + ": ";
       auto json = ParseJson(line);
@@ -136,20 +131,17 @@ class MeasureCommand final : public Command {
       const auto key = (*json)["template"].get<std::string>();
       const TemplateEntry* entry = templates().Find(key);
       if (entry == nullptr) return InvalidArgument(where + "no template " + key);
-      auto values = ParseConfig(DumpJson((*json)["config"]));
-      TW_RETURN_IF_ERROR(values);
-      auto space = entry->define_space(like.task.workload, like.task.target);
-      TW_RETURN_IF_ERROR(space);
-      auto config = space->Locate(*values);
+      TW_ASSIGN_OR_RETURN(auto values, ParseConfig(DumpJson((*json)["config"])));
+      TW_ASSIGN_OR_RETURN(auto space, entry->define_space(like.task.workload, like.task.target));
+      auto config = space.Locate(values);
       if (!config.ok()) return InvalidArgument(where + config.status().message());
       candidates.push_back({like.task, like.epilogue, key, entry->version, *std::move(config)});
     }
     if (candidates.empty()) return InvalidArgument(race_ + ": no config in it");
     measure::RaceTerms terms;
     terms.wait_seconds = wait_;
-    auto trials = measurer.Race(candidates, terms);
-    TW_RETURN_IF_ERROR(trials);
-    for (const Trial& trial : *trials) {
+    TW_ASSIGN_OR_RETURN(auto trials, measurer.Race(candidates, terms));
+    for (const Trial& trial : trials) {
       const Json out = {{"template", trial.candidate.template_key},
                         {"index", trial.candidate.config.index},
                         {"outcome", std::string(OutcomeName(trial.outcome))},
@@ -219,9 +211,8 @@ class ChildCommand final : public Command {
 
 /// own: the runner's target string. Errors: kInvalidArgument for code of another kind of processor.
 Status CheckRunsThere(const Target& target, const std::string& own) {
-  auto board = Target::Parse(own);
-  TW_RETURN_IF_ERROR(board);
-  const std::string code = ProcessorOf(target), there = ProcessorOf(*board);
+  TW_ASSIGN_OR_RETURN(auto board, Target::Parse(own));
+  const std::string code = ProcessorOf(target), there = ProcessorOf(board);
   if (code == there) return {};
   const bool narrower = code == "arm" && there == "aarch64";
   return InvalidArgument("--target: code for " + code + ", but --runner is on " + there +
@@ -305,9 +296,7 @@ Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Registries& regi
   if (support != nullptr && support->find != nullptr) {
     TW_RETURN_IF_ERROR(support->find(target, device, settings));
   } else {
-    auto fingerprint = DeviceFor(target);
-    TW_RETURN_IF_ERROR(fingerprint);
-    settings.device = *std::move(fingerprint);
+    TW_ASSIGN_OR_RETURN(settings.device, DeviceFor(target));
   }
   settings.runner.calibrate = DeviceTraitsOf(target).machine_code;  // its loop runs on a CPU
   settings.on_unprotected = [](const std::string& why) {

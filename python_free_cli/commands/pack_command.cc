@@ -47,19 +47,16 @@ class PackCommand final : public Command {
     model_.Declare(app);
   }
   Result<int> Run() override {
-    auto design = ReadDesign(vta_config_);
-    TW_RETURN_IF_ERROR(design);
-    const auto source = model_.Source(file_);
-    TW_RETURN_IF_ERROR(source);
-    auto graph = LoadForRunning(*source, false);
-    TW_RETURN_IF_ERROR(graph);
-    auto unrolled = UnrollRecurrences(*std::move(graph));  // Relay text has no recurrences
+    TW_ASSIGN_OR_RETURN(auto design, ReadDesign(vta_config_));
+    TW_ASSIGN_OR_RETURN(const auto source, model_.Source(file_));
+    TW_ASSIGN_OR_RETURN(auto graph, LoadForRunning(source, false));
+    auto unrolled = UnrollRecurrences(std::move(graph));  // Relay text has no recurrences
     TW_RETURN_IF_ERROR(unrolled);
     PackReport report;
-    auto packed = PackForVta(*std::move(unrolled), *design, options_, &report);
+    auto packed = PackForVta(*std::move(unrolled), design, options_, &report);
     if (!packed.ok()) return packed.status().WithContext(file_);
     if (report.convolutions + report.products == 0) {
-      Print(report, design->Name(), packed->made_up_constants);
+      Print(report, design.Name(), packed->made_up_constants);
       PrintErr("tilewright pack: nothing to pack, so {} is not written; {}\n", output_,
                report.left.empty()
                    ? "what is packed are int8 convolutions and matrix products, as `tilewright "
@@ -70,7 +67,7 @@ class PackCommand final : public Command {
     auto relay = ExportRelay(*packed);
     if (!relay.ok()) return relay.status().WithContext(file_);
     TW_RETURN_IF_ERROR(WriteFile(output_, *relay));
-    Print(report, design->Name(), packed->made_up_constants);
+    Print(report, design.Name(), packed->made_up_constants);
     return kExitDone;
   }
 

@@ -57,10 +57,9 @@ Result<std::vector<std::string>> PackageFiles(const std::vector<std::string>& ar
 Result<records::InstalledList> AllInstalled() {
   records::InstalledList all;
   for (const std::string& root : PackageRoots()) {
-    auto list = records::ListInstalled(root);
-    TW_RETURN_IF_ERROR(list);
-    std::ranges::move(list->packages, std::back_inserter(all.packages));
-    std::ranges::move(list->problems, std::back_inserter(all.problems));
+    TW_ASSIGN_OR_RETURN(auto list, records::ListInstalled(root));
+    std::ranges::move(list.packages, std::back_inserter(all.packages));
+    std::ranges::move(list.problems, std::back_inserter(all.problems));
   }
   return all;
 }
@@ -180,9 +179,7 @@ Result<int> PackageCommand::Build() {
   }
   std::optional<records::SecretKey> key;
   if (!key_file_.empty()) {
-    auto read = records::ReadSecretKey(key_file_);
-    TW_RETURN_IF_ERROR(read);
-    key = *read;
+    TW_ASSIGN_OR_RETURN(key, records::ReadSecretKey(key_file_));
     build_.key = &*key;
   }
   build_.tool_version = TILEWRIGHT_VERSION;
@@ -237,14 +234,12 @@ Result<int> PackageCommand::Verify() {
     return InvalidArgument("--installed: checks what is installed, expected no package files");
   }
   if (arguments_.empty()) return InvalidArgument("name package files, or say --installed");
-  auto policy = trust_.Policy();
-  TW_RETURN_IF_ERROR(policy);
-  auto files = PackageFiles(arguments_);
-  TW_RETURN_IF_ERROR(files);
+  TW_ASSIGN_OR_RETURN(auto policy, trust_.Policy());
+  TW_ASSIGN_OR_RETURN(auto files, PackageFiles(arguments_));
   Json out = Json::array();
   int refused = 0;
-  for (const std::string& file : *files) {
-    auto package = records::ReadPackageFile(file, *policy, &templates());
+  for (const std::string& file : files) {
+    auto package = records::ReadPackageFile(file, policy, &templates());
     if (!package.ok()) {
       ++refused;
       out.push_back({{"file", file}, {"ok", false}, {"reason", package.status().message()}});
@@ -269,15 +264,13 @@ Result<int> PackageCommand::Verify() {
 }
 
 Result<int> PackageCommand::VerifyInstalled() {
-  auto policy = trust_.Policy();
-  TW_RETURN_IF_ERROR(policy);
-  auto list = AllInstalled();
-  TW_RETURN_IF_ERROR(list);
+  TW_ASSIGN_OR_RETURN(auto policy, trust_.Policy());
+  TW_ASSIGN_OR_RETURN(auto list, AllInstalled());
   Json out = Json::array();
-  std::size_t refused = list->problems.size();
-  for (const std::string& problem : list->problems) PrintErr("refused: {}\n", problem);
-  for (const records::InstalledPackage& package : list->packages) {
-    const Status status = records::CheckInstalled(package, *policy, &templates());
+  std::size_t refused = list.problems.size();
+  for (const std::string& problem : list.problems) PrintErr("refused: {}\n", problem);
+  for (const records::InstalledPackage& package : list.packages) {
+    const Status status = records::CheckInstalled(package, policy, &templates());
     out.push_back({{"name", package.manifest.name},
                    {"digest", package.digest},
                    {"ok", status.ok()},
@@ -289,36 +282,32 @@ Result<int> PackageCommand::VerifyInstalled() {
       PrintOut("{} ({}): sound\n", package.manifest.name, package.digest.substr(0, 12));
     }
   }
-  if (json_) PrintJson({{"packages", out}, {"problems", list->problems}});
+  if (json_) PrintJson({{"packages", out}, {"problems", list.problems}});
   return refused > 0 ? kExitBadInput : kExitDone;
 }
 
 Result<int> PackageCommand::Install() {
-  auto policy = trust_.Policy();
-  TW_RETURN_IF_ERROR(policy);
+  TW_ASSIGN_OR_RETURN(auto policy, trust_.Policy());
   std::string root = kSystemPackages;
   if (!system_) {
-    auto paths = FindUserPaths();
-    TW_RETURN_IF_ERROR(paths);
-    root = paths->packages;
+    TW_ASSIGN_OR_RETURN(auto paths, FindUserPaths());
+    root = paths.packages;
   }
-  auto files = PackageFiles(arguments_);
-  TW_RETURN_IF_ERROR(files);
+  TW_ASSIGN_OR_RETURN(auto files, PackageFiles(arguments_));
   Json out = Json::array();
   Status first;
-  for (const std::string& file : *files) {
+  for (const std::string& file : files) {
     const auto install = [&]() -> Result<records::InstallResult> {
-      auto bytes = ReadFile(file, records::kMaxPackageBytes);
-      TW_RETURN_IF_ERROR(bytes);
-      auto package = records::ReadPackage(*bytes, *policy, &templates());
+      TW_ASSIGN_OR_RETURN(auto bytes, ReadFile(file, records::kMaxPackageBytes));
+      auto package = records::ReadPackage(bytes, policy, &templates());
       if (!package.ok()) return package.status().WithContext(file);
-      return records::InstallPackage(*package, *bytes, root, downgrade_);
+      return records::InstallPackage(*package, bytes, root, downgrade_);
     };
     auto installed = install();
     if (!installed.ok()) {
       // The others of a folder are installed all the same; the exit code tells.
       if (first.ok()) first = installed.status();
-      if (files->size() > 1) PrintErr("refused: {}\n", installed.status().message());
+      if (files.size() > 1) PrintErr("refused: {}\n", installed.status().message());
       out.push_back({{"file", file}, {"ok", false}, {"reason", installed.status().message()}});
       continue;
     }
@@ -339,7 +328,7 @@ Result<int> PackageCommand::Install() {
              installed->replaced.empty() ? "" : ", replaces an older one");
   }
   if (json_) PrintJson({{"packages", out}});
-  if (!first.ok() && files->size() > 1 && first.code() != StatusCode::kUnavailable) {
+  if (!first.ok() && files.size() > 1 && first.code() != StatusCode::kUnavailable) {
     return kExitBadInput;
   }
   TW_RETURN_IF_ERROR(first);
@@ -347,10 +336,9 @@ Result<int> PackageCommand::Install() {
 }
 
 Result<int> PackageCommand::List() {
-  auto list = AllInstalled();
-  TW_RETURN_IF_ERROR(list);
+  TW_ASSIGN_OR_RETURN(auto list, AllInstalled());
   Json out = Json::array();
-  for (const records::InstalledPackage& package : list->packages) {
+  for (const records::InstalledPackage& package : list.packages) {
     out.push_back({{"name", package.manifest.name},
                    {"digest", package.digest},
                    {"signer", package.SignerText()},
@@ -361,19 +349,17 @@ Result<int> PackageCommand::List() {
              package.digest.substr(0, 12), package.manifest.tasks, package.manifest.trials,
              package.manifest.newest_trial, package.SignerText());
   }
-  for (const std::string& problem : list->problems) PrintErr("left out: {}\n", problem);
-  if (json_) PrintJson({{"packages", out}, {"problems", list->problems}});
+  for (const std::string& problem : list.problems) PrintErr("left out: {}\n", problem);
+  if (json_) PrintJson({{"packages", out}, {"problems", list.problems}});
   return kExitDone;
 }
 
 Result<int> PackageCommand::Remove() {
-  auto list = AllInstalled();
-  TW_RETURN_IF_ERROR(list);
+  TW_ASSIGN_OR_RETURN(auto list, AllInstalled());
   std::vector<records::InstalledPackage> chosen;
   for (const std::string& which : arguments_) {
-    auto package = records::FindInstalled(list->packages, which);
-    TW_RETURN_IF_ERROR(package);
-    chosen.push_back(*std::move(package));
+    TW_ASSIGN_OR_RETURN(auto package, records::FindInstalled(list.packages, which));
+    chosen.push_back(std::move(package));
   }
   Json out = Json::array();
   for (const records::InstalledPackage& package : chosen) {
@@ -388,26 +374,19 @@ Result<int> PackageCommand::Remove() {
 
 Result<records::Store> PackageCommand::OpenEither(const std::string& which) {
   if (FileExists(which)) {
-    auto policy = trust_.Policy();
-    TW_RETURN_IF_ERROR(policy);
-    auto package = records::ReadPackageFile(which, *policy, &templates());
-    TW_RETURN_IF_ERROR(package);
-    return records::Store::OpenImage(package->database, which);
+    TW_ASSIGN_OR_RETURN(auto policy, trust_.Policy());
+    TW_ASSIGN_OR_RETURN(auto package, records::ReadPackageFile(which, policy, &templates()));
+    return records::Store::OpenImage(package.database, which);
   }
-  auto list = AllInstalled();
-  TW_RETURN_IF_ERROR(list);
-  auto package = records::FindInstalled(list->packages, which);
-  TW_RETURN_IF_ERROR(package);
-  return records::OpenInstalled(*package);
+  TW_ASSIGN_OR_RETURN(auto list, AllInstalled());
+  TW_ASSIGN_OR_RETURN(auto package, records::FindInstalled(list.packages, which));
+  return records::OpenInstalled(package);
 }
 
 Result<int> PackageCommand::Diff() {
-  auto before = OpenEither(before_);
-  TW_RETURN_IF_ERROR(before);
-  auto after = OpenEither(after_);
-  TW_RETURN_IF_ERROR(after);
-  auto tasks = records::CompareBest(*before, *after);
-  TW_RETURN_IF_ERROR(tasks);
+  TW_ASSIGN_OR_RETURN(auto before, OpenEither(before_));
+  TW_ASSIGN_OR_RETURN(auto after, OpenEither(after_));
+  TW_ASSIGN_OR_RETURN(auto tasks, records::CompareBest(before, after));
   Json out = Json::array();
   int same = 0;
   const auto side = [](const std::optional<records::Record>& record) -> Json {
@@ -417,7 +396,7 @@ Result<int> PackageCommand::Diff() {
             {record->trial.metric, record->trial.value},
             {"record", record->id}};
   };
-  for (const records::TaskDifference& task : *tasks) {
+  for (const records::TaskDifference& task : tasks) {
     if (task.same()) {
       ++same;
       continue;
@@ -447,83 +426,70 @@ Result<int> PackageCommand::Diff() {
 }
 
 Result<int> PackageCommand::Query() {
-  auto target = target_.Parse();
-  TW_RETURN_IF_ERROR(target);
-  auto store = OpenEither(before_);
-  TW_RETURN_IF_ERROR(store);
+  TW_ASSIGN_OR_RETURN(auto target, target_.Parse());
+  TW_ASSIGN_OR_RETURN(auto store, OpenEither(before_));
   records::Catalog catalog;
-  catalog.AddStore(*std::move(store));
-  const auto source = model_.Source(task_);
-  TW_RETURN_IF_ERROR(source);
-  auto tasks = ParseTasks(*source, *target);
-  TW_RETURN_IF_ERROR(tasks);
-  const auto device = DeviceFor(*target);
-  TW_RETURN_IF_ERROR(device);
+  catalog.AddStore(std::move(store));
+  TW_ASSIGN_OR_RETURN(const auto source, model_.Source(task_));
+  TW_ASSIGN_OR_RETURN(auto tasks, ParseTasks(source, target));
+  TW_ASSIGN_OR_RETURN(const auto device, DeviceFor(target));
   Json out = Json::array();
   bool missed = false;
-  for (const search::TuneTask& task : *tasks) {
+  for (const search::TuneTask& task : tasks) {
     records::Question question;
     question.templates = &templates();
     question.workload = &task.task.workload;
-    question.target = &*target;
-    question.device = &*device;
-    auto answer = catalog.Query(question);
-    TW_RETURN_IF_ERROR(answer);
-    missed = missed || answer->level == records::AnswerLevel::kMiss;
+    question.target = &target;
+    question.device = &device;
+    TW_ASSIGN_OR_RETURN(auto answer, catalog.Query(question));
+    missed = missed || answer.level == records::AnswerLevel::kMiss;
     const std::string key = task.task.workload.Key();
-    out.push_back(records::AnswerJson(*answer, question.workload, key, target->ToString()));
-    if (!json_) PrintAnswer(question.workload, key, *answer, tasks->size() == 1);
+    out.push_back(records::AnswerJson(answer, question.workload, key, target.ToString()));
+    if (!json_) PrintAnswer(question.workload, key, answer, tasks.size() == 1);
   }
   if (json_) PrintJson({{"answers", out}});
   return missed ? kExitFailed : kExitDone;
 }
 
 Status PackageCommand::AddTrusted(const records::PublicKey& key, const std::string& comment) {
-  auto paths = FindUserPaths();
-  TW_RETURN_IF_ERROR(paths);
-  auto known = records::ReadTrustedKeys(paths->trusted_keys);
-  TW_RETURN_IF_ERROR(known);
-  const bool is_known = std::ranges::find(*known, key, &records::TrustedKey::key) != known->end();
+  TW_ASSIGN_OR_RETURN(auto paths, FindUserPaths());
+  TW_ASSIGN_OR_RETURN(auto known, records::ReadTrustedKeys(paths.trusted_keys));
+  const bool is_known = std::ranges::find(known, key, &records::TrustedKey::key) != known.end();
   if (!is_known) {
     std::string text;
-    if (FileExists(paths->trusted_keys)) {
-      auto read = ReadFile(paths->trusted_keys);
-      TW_RETURN_IF_ERROR(read);
-      text = *std::move(read);
+    if (FileExists(paths.trusted_keys)) {
+      TW_ASSIGN_OR_RETURN(text, ReadFile(paths.trusted_keys));
       if (!text.empty() && text.back() != '\n') text += '\n';
     }
-    TW_RETURN_IF_ERROR(records::WriteTrustedKeys(paths->trusted_keys,
-                                                 text + records::PublicKeyLine(key, comment)));
+    TW_RETURN_IF_ERROR(
+        records::WriteTrustedKeys(paths.trusted_keys, text + records::PublicKeyLine(key, comment)));
   }
   if (!json_) {
     PrintOut("{} {}: {}trusted ({})\n", key.Hex().substr(0, 16), comment,
-             is_known ? "already " : "", paths->trusted_keys);
+             is_known ? "already " : "", paths.trusted_keys);
   }
   return {};
 }
 
 Result<int> PackageCommand::Keygen() {
-  auto key = records::GenerateKey();
-  TW_RETURN_IF_ERROR(key);
-  TW_RETURN_IF_ERROR(records::WriteKeyFiles(*key, output_, comment_));
+  TW_ASSIGN_OR_RETURN(auto key, records::GenerateKey());
+  TW_RETURN_IF_ERROR(records::WriteKeyFiles(key, output_, comment_));
   if (json_) {
-    PrintJson(
-        {{"secret", output_}, {"public", output_ + ".pub"}, {"key", key->public_key().Hex()}});
+    PrintJson({{"secret", output_}, {"public", output_ + ".pub"}, {"key", key.public_key().Hex()}});
   } else {
     PrintOut("{}: secret, keep it; {}.pub: give it to those who shall trust it\n", output_,
              output_);
   }
-  if (trust_new_) TW_RETURN_IF_ERROR(AddTrusted(key->public_key(), comment_));
+  if (trust_new_) TW_RETURN_IF_ERROR(AddTrusted(key.public_key(), comment_));
   return kExitDone;
 }
 
 Result<int> PackageCommand::Trust() {
   Json out = Json::array();
   for (const std::string& file : arguments_) {
-    auto keys = records::ReadPublicKeys(file);
-    TW_RETURN_IF_ERROR(keys);
-    if (keys->empty()) return InvalidArgument(file + ": no key in it");
-    for (const records::TrustedKey& key : *keys) {
+    TW_ASSIGN_OR_RETURN(auto keys, records::ReadPublicKeys(file));
+    if (keys.empty()) return InvalidArgument(file + ": no key in it");
+    for (const records::TrustedKey& key : keys) {
       TW_RETURN_IF_ERROR(AddTrusted(key.key, key.comment));
       out.push_back({{"key", key.key.Hex()}, {"comment", key.comment}});
     }

@@ -89,20 +89,18 @@ class QuantizeCommand final : public Command {
     options.threads = threads_;
     options.left = &left_;
     TW_RETURN_IF_ERROR(CheckOptions(options));
-    auto graph = LoadForQuantizing(options.passes);
-    TW_RETURN_IF_ERROR(graph);
+    TW_ASSIGN_OR_RETURN(auto graph, LoadForQuantizing(options.passes));
     data_options_.note = [](const std::string& text) { PrintErr("note: {}\n", text); };
-    auto samples = quantize::LoadDataSet(data_, *graph, data_options_);
-    TW_RETURN_IF_ERROR(samples);
-    if (!data_.empty() && samples->empty()) return InvalidArgument("--data: not one whole sample");
-    options.samples = *std::move(samples);
+    TW_ASSIGN_OR_RETURN(auto samples, quantize::LoadDataSet(data_, graph, data_options_));
+    if (!data_.empty() && samples.empty()) return InvalidArgument("--data: not one whole sample");
+    options.samples = std::move(samples);
     WorkProgress progress("quantize");
     progress_ = &progress;
     progress.Set(0, 0, "reference results");
-    TW_RETURN_IF_ERROR(MeasureReference(*graph, options));
+    TW_RETURN_IF_ERROR(MeasureReference(graph, options));
     std::vector<quantize::IntegerValue> values;
-    const std::size_t known = graph->notes.size();  // printed while it was read
-    auto result = Quantize(*std::move(graph), options, values);
+    const std::size_t known = graph.notes.size();  // printed while it was read
+    auto result = Quantize(std::move(graph), options, values);
     progress.Stop();
     progress_ = nullptr;
     if (!result.ok()) return result.status().WithContext(file_);
@@ -122,12 +120,11 @@ class QuantizeCommand final : public Command {
   Status ReadConfig(quantize::Config& config) const {
     std::set<std::string> given;
     if (!config_file_.empty()) {
-      auto text = ReadFile(config_file_);
-      TW_RETURN_IF_ERROR(text);
-      if (Status status = config.SetAll(*text); !status.ok()) {
+      TW_ASSIGN_OR_RETURN(auto text, ReadFile(config_file_));
+      if (Status status = config.SetAll(text); !status.ok()) {
         return status.WithContext(config_file_);
       }
-      const auto json = ParseJson(*text);
+      const auto json = ParseJson(text);
       for (const auto& [field, value] : json->items()) given.insert(field);
     }
     for (const std::string& field : fields_) {
@@ -167,9 +164,8 @@ class QuantizeCommand final : public Command {
     if (config.partition_conversions != quantize::PartitionConversions::kEnabled) {
       return ExportRelay(graph);
     }
-    auto split = quantize::SplitConversions(graph);
-    TW_RETURN_IF_ERROR(split);
-    return ExportRelay(graph, *split);
+    TW_ASSIGN_OR_RETURN(auto split, quantize::SplitConversions(graph));
+    return ExportRelay(graph, split);
   }
 
   /// Missing contents are made up where something looks at them: a pass, or a file's reader.
@@ -178,11 +174,10 @@ class QuantizeCommand final : public Command {
         output_.empty() && std::ranges::all_of(passes, [](const std::string& pass) {
           return pass == "partition" || pass == "annotate";
         });
-    const auto source = model_.Source(file_);
-    TW_RETURN_IF_ERROR(source);
-    auto graph = listing_only ? LoadGraph(*source) : LoadForRunning(*source, false);
-    TW_RETURN_IF_ERROR(graph);
-    return UnrollRecurrences(*std::move(graph));  // Relay text has none
+    TW_ASSIGN_OR_RETURN(const auto source, model_.Source(file_));
+    TW_ASSIGN_OR_RETURN(auto graph,
+                        listing_only ? LoadGraph(source) : LoadForRunning(source, false));
+    return UnrollRecurrences(std::move(graph));  // Relay text has none
   }
 
   Status CheckOptions(const quantize::PipelineOptions& options) const {
@@ -282,15 +277,15 @@ class QuantizeCommand final : public Command {
       };
       std::vector<quantize::IntegerValue> made;
       left_.clear();
-      auto result = quantize::RunPasses(graph.CloneWithout(kAllElements), options, &made);
-      TW_RETURN_IF_ERROR(result);
+      TW_ASSIGN_OR_RETURN(auto result,
+                          quantize::RunPasses(graph.CloneWithout(kAllElements), options, &made));
       quantize::Quality quality;
-      TW_RETURN_IF_ERROR(Judge(*result, quality));
+      TW_RETURN_IF_ERROR(Judge(result, quality));
       candidates_.push_back({std::string(quantize::CalibrateModeName(mode)), quality.total});
       PrintErr("{}: {:.2f} dB\n", candidates_.back().first, quality.total);
       if (best && quality.total <= quality_.total) continue;
       quality_ = quality;
-      best = *std::move(result);
+      best = std::move(result);
       values = std::move(made);
       listing = std::move(printed);
       chosen = mode;
@@ -303,9 +298,8 @@ class QuantizeCommand final : public Command {
 
   Status Judge(const Graph& result, quantize::Quality& quality) const {
     if (expected_.empty()) return {};
-    auto actual = quantize::OutputsFor(result, judging_, threads_);
-    TW_RETURN_IF_ERROR(actual);
-    quality = quantize::QualityOf(expected_, *actual);
+    TW_ASSIGN_OR_RETURN(auto actual, quantize::OutputsFor(result, judging_, threads_));
+    quality = quantize::QualityOf(expected_, actual);
     return {};
   }
 
@@ -318,9 +312,7 @@ class QuantizeCommand final : public Command {
   Status ListAfter(std::string_view pass, const Graph& graph, std::string& listing) const {
     if (progress_ != nullptr) progress_->Set(0, 0, "after " + std::string(pass));
     if (pass != print_after_) return Status();
-    auto text = ListRelay(graph);
-    TW_RETURN_IF_ERROR(text);
-    listing = *std::move(text);
+    TW_ASSIGN_OR_RETURN(listing, ListRelay(graph));
     return Status();
   }
   void ShowListing(std::string listing) {

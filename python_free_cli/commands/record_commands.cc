@@ -56,8 +56,7 @@ class QueryCommand final : public Command {
     app.add_flag("--json", json_, "Print JSON");
   }
   Result<int> Run() override {
-    auto accept = sources_.Accept();
-    TW_RETURN_IF_ERROR(accept);
+    TW_ASSIGN_OR_RETURN(auto accept, sources_.Accept());
     // AutoTVM's rule answers for targets, and tasks, that we can make no code for.
     const bool own = sources_.rule == "own";
     const bool as_written = !own && target_.vta_config.empty();
@@ -70,50 +69,44 @@ class QueryCommand final : public Command {
     if (!target.ok()) return target.status().WithContext("--target");
     TW_RETURN_IF_ERROR(CheckResiduals(*target, target_.no_fuse_residuals));
     const TemplateRegistry& chosen = float_error_.Choose(templates());
-    auto catalog = sources_.Open(chosen, *target);
-    TW_RETURN_IF_ERROR(catalog);
-    auto autotvm = sources_.Autotvm(*target);
-    TW_RETURN_IF_ERROR(autotvm);
-    auto prefer = sources_.Preferred(*target);
-    TW_RETURN_IF_ERROR(prefer);
+    TW_ASSIGN_OR_RETURN(auto catalog, sources_.Open(chosen, *target));
+    TW_ASSIGN_OR_RETURN(auto autotvm, sources_.Autotvm(*target));
+    TW_ASSIGN_OR_RETURN(auto prefer, sources_.Preferred(*target));
     if (front_ && !own) return InvalidArgument("--front: imported records say one metric only");
-    auto asked = own ? TasksOf(*target) : AutotvmTasksOf(*target);
-    TW_RETURN_IF_ERROR(asked);
-    const auto device = DeviceFor(*target);
-    TW_RETURN_IF_ERROR(device);
-    if (front_) return PrintFronts(*asked, chosen, *target, *device, *catalog);
-    if (prefer->has_value() && !(*prefer)->limited.empty() && IsNetwork(*asked)) {
+    TW_ASSIGN_OR_RETURN(auto asked, own ? TasksOf(*target) : AutotvmTasksOf(*target));
+    TW_ASSIGN_OR_RETURN(const auto device, DeviceFor(*target));
+    if (front_) return PrintFronts(asked, chosen, *target, device, catalog);
+    if (prefer.has_value() && !prefer->limited.empty() && IsNetwork(asked)) {
       std::vector<search::TuneTask> tasks;
-      for (const Asked& one : *asked) tasks.push_back({{*one.workload, *target}, {}, one.uses});
-      TW_RETURN_IF_ERROR(ShareLimitOf(tasks, chosen, *target, *device, *catalog, **prefer));
+      for (const Asked& one : asked) tasks.push_back({{*one.workload, *target}, {}, one.uses});
+      TW_RETURN_IF_ERROR(ShareLimitOf(tasks, chosen, *target, device, catalog, *prefer));
     }
     Json list = Json::array();
     std::map<records::AnswerLevel, int> counts;
     MetricSums sums;  // of what --prefer chose
-    for (Asked& one : *asked) {
+    for (Asked& one : asked) {
       records::Question question;
       question.templates = &chosen;
       question.workload = one.workload.has_value() ? &*one.workload : nullptr;
       question.target = &*target;
-      question.device = &*device;
-      question.accept = records::DownTo(*accept);
-      question.prefer = prefer->has_value() ? &**prefer : nullptr;
-      if (autotvm->has_value()) {
-        (*autotvm)->task = std::move(one.task);
-        question.autotvm = &**autotvm;
+      question.device = &device;
+      question.accept = records::DownTo(accept);
+      question.prefer = prefer.has_value() ? &*prefer : nullptr;
+      if (autotvm.has_value()) {
+        autotvm->task = std::move(one.task);
+        question.autotvm = &*autotvm;
       }
-      auto answer = catalog->Query(question);
-      TW_RETURN_IF_ERROR(answer);
-      ++counts[answer->level];
-      if (question.prefer != nullptr) AddTo(sums, *answer, *target, one.uses);
-      list.push_back(records::AnswerJson(*answer, question.workload, one.text,
-                                         own ? target->ToString() : (*autotvm)->target.text));
-      if (!json_) PrintAnswer(question.workload, one.text, *answer, asked->size() == 1);
+      TW_ASSIGN_OR_RETURN(auto answer, catalog.Query(question));
+      ++counts[answer.level];
+      if (question.prefer != nullptr) AddTo(sums, answer, *target, one.uses);
+      list.push_back(records::AnswerJson(answer, question.workload, one.text,
+                                         own ? target->ToString() : autotvm->target.text));
+      if (!json_) PrintAnswer(question.workload, one.text, answer, asked.size() == 1);
     }
     // What nobody has measured, nor asked for, is no sum.
     std::erase_if(sums, [&](const auto& one) {
-      const bool asked_for = one.first == (*prefer)->least || one.first == (*prefer)->limited;
-      return one.second.unknown == static_cast<int>(asked->size()) && !asked_for;
+      const bool asked_for = one.first == prefer->least || one.first == prefer->limited;
+      return one.second.unknown == static_cast<int>(asked.size()) && !asked_for;
     });
     if (json_) {
       Json json = {{"answers", list}};
@@ -123,8 +116,8 @@ class QueryCommand final : public Command {
         if (sum.unknown > 0) json["sums_unknown"][metric] = sum.unknown;
       }
       PrintJson(json);
-    } else if (asked->size() > 1) {
-      PrintOut("{} tasks:", asked->size());
+    } else if (asked.size() > 1) {
+      PrintOut("{} tasks:", asked.size());
       for (const auto& [level, count] : counts) {
         PrintOut(" {} {}", count, records::AnswerLevelName(level));
       }
@@ -186,21 +179,20 @@ class QueryCommand final : public Command {
       question.workload = &*one.workload;
       question.target = &target;
       question.device = &device;
-      auto front = catalog.TaskFront(question);
-      TW_RETURN_IF_ERROR(front);
-      all = all && !front->records.empty();
+      TW_ASSIGN_OR_RETURN(auto front, catalog.TaskFront(question));
+      all = all && !front.records.empty();
       Json records = Json::array();
       if (!json_) {
         std::string by;
-        for (const std::string& metric : front->metrics) by += (by.empty() ? " by " : ",") + metric;
+        for (const std::string& metric : front.metrics) by += (by.empty() ? " by " : ",") + metric;
         PrintOut("{:<38} {} uses, {} on the front{}\n", ShortName(*one.workload), one.uses,
-                 front->records.size(), by);
+                 front.records.size(), by);
       }
-      for (const records::Record& record : front->records) {
+      for (const records::Record& record : front.records) {
         const Candidate& candidate = record.trial.candidate;
         Json values = Json::object();
         std::string shown;
-        for (const std::string& metric : front->metrics) {
+        for (const std::string& metric : front.metrics) {
           values[metric] = *record.trial.ValueOf(metric);
           shown += fmt::format(" {:>14}", ShortValue(metric, *record.trial.ValueOf(metric)));
         }
@@ -213,7 +205,7 @@ class QueryCommand final : public Command {
       }
       list.push_back({{"workload", one.text},
                       {"uses", one.uses},
-                      {"metrics", front->metrics},
+                      {"metrics", front.metrics},
                       {"records", std::move(records)}});
     }
     if (json_) PrintJson({{"fronts", std::move(list)}});
@@ -221,14 +213,11 @@ class QueryCommand final : public Command {
   }
 
   Result<std::vector<Asked>> TasksOf(const Target& target) const {
-    const auto source = model_.Source(task_);
-    TW_RETURN_IF_ERROR(source);
-    auto tasks = ParseTasks(*source, target, !target_.no_fuse_residuals);
-    TW_RETURN_IF_ERROR(tasks);
-    if (DeviceTraitsOf(target).leaves_to_host && tasks->size() > 1)
-      LeaveToHost(templates(), *tasks);
+    TW_ASSIGN_OR_RETURN(const auto source, model_.Source(task_));
+    TW_ASSIGN_OR_RETURN(auto tasks, ParseTasks(source, target, !target_.no_fuse_residuals));
+    if (DeviceTraitsOf(target).leaves_to_host && tasks.size() > 1) LeaveToHost(templates(), tasks);
     std::vector<Asked> asked;
-    for (const search::TuneTask& task : *tasks) {
+    for (const search::TuneTask& task : tasks) {
       asked.push_back({task.task.workload.Key(), task.task.workload, {}, task.occurrences});
     }
     return asked;
@@ -238,9 +227,8 @@ class QueryCommand final : public Command {
   Result<std::vector<Asked>> AutotvmTasksOf(const Target& target) const {
     const bool is_tuple = !task_.empty() && (task_.front() == '(' || task_.front() == '[');
     if (!is_tuple) return TasksOf(target);
-    auto task = records::AutotvmTask::Parse(task_);
-    TW_RETURN_IF_ERROR(task);
-    return std::vector<Asked>{{task->tuple, task->workload, *task, 1}};
+    TW_ASSIGN_OR_RETURN(auto task, records::AutotvmTask::Parse(task_));
+    return std::vector<Asked>{{task.tuple, task.workload, task, 1}};
   }
 
   const CLI::App* app_ = nullptr;
@@ -288,14 +276,13 @@ class RecordsCommand final : public Command {
   Result<int> Run() override {
     if (care_.chosen()) return care_.Run(templates());
     if (exchange_.chosen()) return exchange_.Run(templates());
-    auto store = records::Store::Open(store_, records::Store::Mode::kReadOnly);
-    TW_RETURN_IF_ERROR(store);
+    TW_ASSIGN_OR_RETURN(auto store, records::Store::Open(store_, records::Store::Mode::kReadOnly));
     if (!outcome_.empty()) {
       auto outcome = ParseOutcome(outcome_);
       if (!outcome.ok()) return outcome.status().WithContext("--outcome");
       filter_.outcome = *outcome;
     }
-    TW_RETURN_IF_ERROR(store->ForEachTrial(filter_, [this](const records::Record& record) {
+    TW_RETURN_IF_ERROR(store.ForEachTrial(filter_, [this](const records::Record& record) {
       List(record);
       return Status();
     }));

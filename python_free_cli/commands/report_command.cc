@@ -85,9 +85,8 @@ class ReportCommand final : public Command {
     if (!other_.empty()) TW_RETURN_IF_ERROR(AddComparison(document));
     if (!graph_.empty()) TW_RETURN_IF_ERROR(AddNetwork(document));
     if (!output_.empty()) {
-      auto page = report::MakePage(document);
-      TW_RETURN_IF_ERROR(page);
-      TW_RETURN_IF_ERROR(WriteFile(output_, *page));
+      TW_ASSIGN_OR_RETURN(auto page, report::MakePage(document));
+      TW_RETURN_IF_ERROR(WriteFile(output_, page));
     }
     if (json_) {
       PrintJson(report::ToJson(document));
@@ -129,14 +128,13 @@ class ReportCommand final : public Command {
     if (!target.ok()) return target.status().WithContext("the job's target");
     auto device = DeviceFingerprint::Parse(job.fingerprint);
     if (!device.ok()) return device.status().WithContext("the job's device");
-    auto source = model_.Source(graph_);
-    TW_RETURN_IF_ERROR(source);
+    TW_ASSIGN_OR_RETURN(auto source, model_.Source(graph_));
     RecordSources sources;
     sources.stores = stores_;
     sources.no_packages = true;
     sources.accept = "default";
     auto order =
-        ReadOrder(templates(), *source, false, *target, sources, DeviceArgument(), FuseArguments());
+        ReadOrder(templates(), source, false, *target, sources, DeviceArgument(), FuseArguments());
     if (!order.ok()) return order.status().WithContext("--graph");
     order->options.device = *std::move(device);
     auto plan = MakePlan(std::move(order->graph), order->options);

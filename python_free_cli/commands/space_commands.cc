@@ -46,28 +46,23 @@ class SpaceCommand final : public Command {
     app.add_flag("--json", json_, "Print JSON");
   }
   Result<int> Run() override {
-    auto target = target_.Parse();
-    TW_RETURN_IF_ERROR(target);
-    const auto source = model_.Source(task_);
-    TW_RETURN_IF_ERROR(source);
-    auto task = ParseTask(*source, *target, !target_.no_fuse_residuals);
-    TW_RETURN_IF_ERROR(task);
-    Json out = {{"task", task->task.workload.Key()}, {"target", target->ToString()}};
-    for (const TemplateEntry* entry : templates().For(task->task.workload, *target)) {
-      auto space = entry->define_space(task->task.workload, *target);
-      TW_RETURN_IF_ERROR(space);
-      auto standard = entry->default_config(task->task.workload, *target);
-      TW_RETURN_IF_ERROR(standard);
+    TW_ASSIGN_OR_RETURN(auto target, target_.Parse());
+    TW_ASSIGN_OR_RETURN(const auto source, model_.Source(task_));
+    TW_ASSIGN_OR_RETURN(auto task, ParseTask(source, target, !target_.no_fuse_residuals));
+    Json out = {{"task", task.task.workload.Key()}, {"target", target.ToString()}};
+    for (const TemplateEntry* entry : templates().For(task.task.workload, target)) {
+      TW_ASSIGN_OR_RETURN(auto space, entry->define_space(task.task.workload, target));
+      TW_ASSIGN_OR_RETURN(auto standard, entry->default_config(task.task.workload, target));
       Json knobs = Json::array();
-      for (const Knob& knob : space->knobs()) {
+      for (const Knob& knob : space.knobs()) {
         Json values = Json::array();
         for (std::int64_t i = 0; i < knob.size(); ++i) values.push_back(knob[i].ToString());
         knobs.push_back({{"name", knob.name()}, {"size", knob.size()}, {"values", values}});
       }
       out["templates"].push_back({{"template", std::string(entry->key)},
                                   {"version", entry->version},
-                                  {"size", space->size()},
-                                  {"default", standard->ToString()},
+                                  {"size", space.size()},
+                                  {"default", standard.ToString()},
                                   {"knobs", knobs}});
     }
     if (json_) {
@@ -130,9 +125,8 @@ class LowerCommand final : public Command {
     candidate_.Declare(app);
   }
   Result<int> Run() override {
-    auto parsed = candidate_.Parse(templates());
-    TW_RETURN_IF_ERROR(parsed);
-    const auto& [task, chosen] = *parsed;
+    TW_ASSIGN_OR_RETURN(auto parsed, candidate_.Parse(templates()));
+    const auto& [task, chosen] = parsed;
     const Target& target = task.task.target;
     if (chosen.entry->build_stream != nullptr || emit_ == "vta" || emit_ == "cost") {
       return PrintStream(task, chosen);
@@ -141,11 +135,10 @@ class LowerCommand final : public Command {
       return InvalidArgument("--emit " + emit_ + ": the target is '" + target.kind_name() +
                              "', expected cuda");
     }
-    auto kernel =
-        ApplyTemplate(*chosen.entry, task.task.workload, task.epilogue, target, chosen.config);
-    TW_RETURN_IF_ERROR(kernel);
+    TW_ASSIGN_OR_RETURN(auto kernel, ApplyTemplate(*chosen.entry, task.task.workload, task.epilogue,
+                                                   target, chosen.config));
     if (emit_ == "schedule") {
-      auto text = TextOfKernel(*kernel, task.task.workload, task.epilogue, target, "mine");
+      auto text = TextOfKernel(kernel, task.task.workload, task.epilogue, target, "mine");
       if (!text.ok()) return text.status().WithContext("--emit schedule");
       PrintOut("# {} {}\n", chosen.entry->key, chosen.config.ToString());
       if (!task.epilogue.steps.empty()) PrintOut("# followed by {}\n", task.epilogue.ToString());
@@ -153,19 +146,18 @@ class LowerCommand final : public Command {
       return kExitDone;
     }
     if (emit_ == "stages") {
-      WriteText(kernel->schedule.ToString());
+      WriteText(kernel.schedule.ToString());
       return kExitDone;
     }
-    auto program = Lower(kernel->schedule, "kernel", LowerLimitsFor(target));
-    TW_RETURN_IF_ERROR(program);
+    TW_ASSIGN_OR_RETURN(auto program, Lower(kernel.schedule, "kernel", LowerLimitsFor(target)));
     if (emit_.empty() || emit_ == "loops") {
-      WriteText(ToString(*program));
+      WriteText(ToString(program));
       return kExitDone;
     }
-    auto code = Generate({*program}, target, emit_ == "llvm" ? Emit::kLlvmIr : Emit::kAssembly);
-    TW_RETURN_IF_ERROR(code);
-    if (emit_ == "resources") return PrintResources(*program, *code, target);
-    WriteText(*code);
+    TW_ASSIGN_OR_RETURN(
+        auto code, Generate({program}, target, emit_ == "llvm" ? Emit::kLlvmIr : Emit::kAssembly));
+    if (emit_ == "resources") return PrintResources(program, code, target);
+    WriteText(code);
     return kExitDone;
   }
 
@@ -175,11 +167,11 @@ class LowerCommand final : public Command {
       return InvalidArgument("--emit " + emit_ +
                              ": a VTA schedule is a stream, expected vta or cost");
     }
-    auto stream = BuildVtaStream(*chosen.entry, task.task.workload, task.epilogue, task.task.target,
-                                 chosen.config);
-    TW_RETURN_IF_ERROR(stream);
-    if (emit_ == "cost") return PrintCost(task.task.target, *stream);
-    WriteText(vta::Listing(stream->instructions));
+    TW_ASSIGN_OR_RETURN(auto stream,
+                        BuildVtaStream(*chosen.entry, task.task.workload, task.epilogue,
+                                       task.task.target, chosen.config));
+    if (emit_ == "cost") return PrintCost(task.task.target, stream);
+    WriteText(vta::Listing(stream.instructions));
     return kExitDone;
   }
 
@@ -214,12 +206,10 @@ class LowerCommand final : public Command {
                                     const Target& target) {
     const std::string ptxas = FindPtxas();
     if (ptxas.empty()) return NotFound("--emit resources: needs NVIDIA's ptxas, which is not here");
-    auto capability = ComputeCapabilityOf(target);
-    TW_RETURN_IF_ERROR(capability);
-    auto kernels = RunPtxas(ptxas, ptx, *capability);
-    TW_RETURN_IF_ERROR(kernels);
+    TW_ASSIGN_OR_RETURN(auto capability, ComputeCapabilityOf(target));
+    TW_ASSIGN_OR_RETURN(auto kernels, RunPtxas(ptxas, ptx, capability));
     const LaunchPlan plan = PlanLaunches(program);
-    for (const KernelResources& kernel : *kernels) {
+    for (const KernelResources& kernel : kernels) {
       const auto launch = std::ranges::find(plan.launches, kernel.kernel, &Launch::name);
       // ptxas does not see what the launch gives.
       const std::int64_t given = launch == plan.launches.end() ? 0 : launch->dynamic_shared_bytes();

@@ -83,23 +83,22 @@ void StoreVerbs::Declare(CLI::App& app) {
 }
 
 Result<int> StoreVerbs::Stats() {
-  auto summary = records::Summarize(*templates_, store_);
-  TW_RETURN_IF_ERROR(summary);
+  TW_ASSIGN_OR_RETURN(auto summary, records::Summarize(*templates_, store_));
   if (json_) {
     Json out = {{"store", store_},
-                {"store_id", summary->store_id},
-                {"schema", summary->schema},
-                {"trials", summary->trials},
-                {"jobs", summary->jobs},
-                {"unfinished_jobs", summary->unfinished_jobs},
-                {"log_entries", summary->log_entries},
-                {"file_bytes", summary->file_bytes},
-                {"free_bytes", summary->free_bytes},
-                {"oldest_unix_seconds", summary->oldest_unix_seconds},
-                {"newest_unix_seconds", summary->newest_unix_seconds},
-                {"trials_of_stores", summary->stores},
+                {"store_id", summary.store_id},
+                {"schema", summary.schema},
+                {"trials", summary.trials},
+                {"jobs", summary.jobs},
+                {"unfinished_jobs", summary.unfinished_jobs},
+                {"log_entries", summary.log_entries},
+                {"file_bytes", summary.file_bytes},
+                {"free_bytes", summary.free_bytes},
+                {"oldest_unix_seconds", summary.oldest_unix_seconds},
+                {"newest_unix_seconds", summary.newest_unix_seconds},
+                {"trials_of_stores", summary.stores},
                 {"tasks", Json::array()}};
-    for (const records::TaskSummary& task : summary->tasks) {
+    for (const records::TaskSummary& task : summary.tasks) {
       const std::string metric = MetricOfText(task.target);
       out["tasks"].push_back({{"key", task.workload_key},
                               {"target", task.target},
@@ -113,25 +112,24 @@ Result<int> StoreVerbs::Stats() {
     PrintJson(out);
     return kExitDone;
   }
-  for (const records::TaskSummary& task : summary->tasks) {
+  for (const records::TaskSummary& task : summary.tasks) {
     PrintOut("{:<38} {:>6} trials {:>6} verified  best {:>10}\n", NameOf(task.workload_key),
              task.trials, task.verified, ShortValue(MetricOfText(task.target), task.best));
   }
   PrintOut("{} tasks, {} trials, {} jobs ({} unfinished), {:.1f} MB, {:.1f} MB of it free\n",
-           summary->tasks.size(), summary->trials, summary->jobs, summary->unfinished_jobs,
-           Megabytes(summary->file_bytes), Megabytes(summary->free_bytes));
-  if (summary->trials > 0) {
-    PrintOut("measured from {} to {}\n", records::UtcText(summary->oldest_unix_seconds),
-             records::UtcText(summary->newest_unix_seconds));
+           summary.tasks.size(), summary.trials, summary.jobs, summary.unfinished_jobs,
+           Megabytes(summary.file_bytes), Megabytes(summary.free_bytes));
+  if (summary.trials > 0) {
+    PrintOut("measured from {} to {}\n", records::UtcText(summary.oldest_unix_seconds),
+             records::UtcText(summary.newest_unix_seconds));
   }
   return kExitDone;
 }
 
 Result<int> StoreVerbs::Best() {
-  auto list = records::BestOfStore(*templates_, store_, top_);
-  TW_RETURN_IF_ERROR(list);
+  TW_ASSIGN_OR_RETURN(auto list, records::BestOfStore(*templates_, store_, top_));
   Json out = Json::array();
-  for (const records::BestTrial& best : *list) {
+  for (const records::BestTrial& best : list) {
     const Trial& trial = best.record.trial;
     const Candidate& candidate = trial.candidate;
     if (json_) {
@@ -161,11 +159,10 @@ Result<int> StoreVerbs::Best() {
 }
 
 Result<int> StoreVerbs::Merge() {
-  auto reports = records::MergeStores(*templates_, store_, from_);
-  TW_RETURN_IF_ERROR(reports);
+  TW_ASSIGN_OR_RETURN(auto reports, records::MergeStores(*templates_, store_, from_));
   Json out = Json::array();
   std::int64_t refused = 0;
-  for (const records::MergeReport& report : *reports) {
+  for (const records::MergeReport& report : reports) {
     out.push_back({{"store", report.path},
                    {"store_id", report.store_id},
                    {"trials", report.trials},
@@ -195,10 +192,9 @@ Result<int> StoreVerbs::Merge() {
 Result<int> StoreVerbs::SplitUp() {
   auto by = records::ParseSplitBy(by_);
   if (!by.ok()) return by.status().WithContext("--by");
-  auto parts = records::SplitStore(store_, output_, *by);
-  TW_RETURN_IF_ERROR(parts);
+  TW_ASSIGN_OR_RETURN(auto parts, records::SplitStore(store_, output_, *by));
   Json out = Json::array();
-  for (const records::SplitPart& part : *parts) {
+  for (const records::SplitPart& part : parts) {
     out.push_back({{"store", part.path},
                    {"value", part.value},
                    {"trials", part.trials},
@@ -210,67 +206,61 @@ Result<int> StoreVerbs::SplitUp() {
 }
 
 Result<int> StoreVerbs::Prune() {
-  auto report = records::PruneStore(*templates_, store_, prune_);
-  TW_RETURN_IF_ERROR(report);
+  TW_ASSIGN_OR_RETURN(auto report, records::PruneStore(*templates_, store_, prune_));
   if (json_) {
     PrintJson({{"store", store_},
                {"dry_run", prune_.dry_run},
-               {"trials", report->trials},
-               {"removed", report->removed},
-               {"kept_best", report->kept_best},
-               {"kept_raced", report->kept_raced},
-               {"kept_training", report->kept_training},
-               {"kept_unfinished", report->kept_unfinished}});
+               {"trials", report.trials},
+               {"removed", report.removed},
+               {"kept_best", report.kept_best},
+               {"kept_raced", report.kept_raced},
+               {"kept_training", report.kept_training},
+               {"kept_unfinished", report.kept_unfinished}});
     return kExitDone;
   }
   PrintOut(
       "{}: {} of {} trials {}removed; kept: {} best, {} of races, {} for training, {} of "
       "unfinished jobs (some are several of these)\n",
-      store_, report->removed, report->trials, prune_.dry_run ? "would be " : "", report->kept_best,
-      report->kept_raced, report->kept_training, report->kept_unfinished);
-  if (!prune_.dry_run && report->removed > 0) {
+      store_, report.removed, report.trials, prune_.dry_run ? "would be " : "", report.kept_best,
+      report.kept_raced, report.kept_training, report.kept_unfinished);
+  if (!prune_.dry_run && report.removed > 0) {
     PrintOut("`tilewright records vacuum {}` gives the space back\n", store_);
   }
   return kExitDone;
 }
 
 Result<int> StoreVerbs::Check() {
-  auto problems = records::CheckStore(*templates_, store_);
-  TW_RETURN_IF_ERROR(problems);
+  TW_ASSIGN_OR_RETURN(auto problems, records::CheckStore(*templates_, store_));
   if (json_) {
-    PrintJson({{"store", store_}, {"sound", problems->empty()}, {"problems", *problems}});
-  } else if (problems->empty()) {
+    PrintJson({{"store", store_}, {"sound", problems.empty()}, {"problems", problems}});
+  } else if (problems.empty()) {
     PrintOut("{}: sound\n", store_);
   } else {
-    for (const std::string& problem : *problems) PrintOut("{}: {}\n", store_, problem);
+    for (const std::string& problem : problems) PrintOut("{}: {}\n", store_, problem);
   }
-  return problems->empty() ? kExitDone : kExitFailed;
+  return problems.empty() ? kExitDone : kExitFailed;
 }
 
 Result<int> StoreVerbs::Backup() {
-  auto report = records::BackupStore(store_, output_);
-  TW_RETURN_IF_ERROR(report);
+  TW_ASSIGN_OR_RETURN(auto report, records::BackupStore(store_, output_));
   if (json_) {
-    PrintJson({{"store", store_},
-               {"copy", output_},
-               {"trials", report->trials},
-               {"bytes", report->bytes}});
+    PrintJson(
+        {{"store", store_}, {"copy", output_}, {"trials", report.trials}, {"bytes", report.bytes}});
   } else {
-    PrintOut("{}: {} trials, {:.1f} MB\n", output_, report->trials, Megabytes(report->bytes));
+    PrintOut("{}: {} trials, {:.1f} MB\n", output_, report.trials, Megabytes(report.bytes));
   }
   return kExitDone;
 }
 
 Result<int> StoreVerbs::Vacuum() {
-  auto report = records::VacuumStore(store_, output_);
-  TW_RETURN_IF_ERROR(report);
+  TW_ASSIGN_OR_RETURN(auto report, records::VacuumStore(store_, output_));
   if (json_) {
     PrintJson({{"store", output_.empty() ? store_ : output_},
-               {"bytes_before", report->bytes_before},
-               {"bytes_after", report->bytes_after}});
+               {"bytes_before", report.bytes_before},
+               {"bytes_after", report.bytes_after}});
   } else {
     PrintOut("{}: {:.1f} MB, was {:.1f} MB\n", output_.empty() ? store_ : output_,
-             Megabytes(report->bytes_after), Megabytes(report->bytes_before));
+             Megabytes(report.bytes_after), Megabytes(report.bytes_before));
   }
   return kExitDone;
 }

@@ -27,8 +27,7 @@ struct HeldOut {
 
 Result<HeldOut> Judge(const cost_model::CostModel& model, const cost_model::Dataset& data) {
   HeldOut result;
-  auto predicted = model.Predict(data.features);
-  TW_RETURN_IF_ERROR(predicted);
+  TW_ASSIGN_OR_RETURN(auto predicted, model.Predict(data.features));
   double log_first = 0, log_median = 0;
   std::ptrdiff_t begin = 0;
   for (std::size_t group = 0; group < data.group_sizes.size(); ++group) {
@@ -37,9 +36,9 @@ Result<HeldOut> Judge(const cost_model::CostModel& model, const cost_model::Data
       begin = end;
       continue;
     }
-    const auto top = std::max_element(predicted->begin() + begin, predicted->begin() + end);
+    const auto top = std::max_element(predicted.begin() + begin, predicted.begin() + end);
     const double first =
-        std::max(1e-3F, data.scores[static_cast<std::size_t>(top - predicted->begin())]);
+        std::max(1e-3F, data.scores[static_cast<std::size_t>(top - predicted.begin())]);
     std::vector<float> scores(data.scores.begin() + begin, data.scores.begin() + end);
     std::sort(scores.begin(), scores.end());
     log_first += std::log(first);
@@ -81,9 +80,8 @@ class TrainCommand final : public Command {
     std::vector<records::Store> stores;
     std::vector<const records::Store*> asked;
     for (const std::string& path : records_) {
-      auto store = records::Store::Open(path, records::Store::Mode::kReadOnly);
-      TW_RETURN_IF_ERROR(store);
-      stores.push_back(std::move(*store));
+      TW_ASSIGN_OR_RETURN(auto store, records::Store::Open(path, records::Store::Mode::kReadOnly));
+      stores.push_back(std::move(store));
     }
     for (const records::Store& store : stores) asked.push_back(&store);
     const auto held_out = [this](const Task& task) {
@@ -91,32 +89,31 @@ class TrainCommand final : public Command {
     };
     // Seconds, cycles and what makes them differ from kind to kind of target: a model is for one.
     const auto is_of_kind = [this](const Task& task) { return task.target.kind_name() == kind_; };
-    const auto training = search::LoadTrainingData(
-        templates(), asked, [&](const Task& task) { return is_of_kind(task) && !held_out(task); });
-    TW_RETURN_IF_ERROR(training);
-    if (training->tasks == 0) {
+    TW_ASSIGN_OR_RETURN(const auto training,
+                        search::LoadTrainingData(templates(), asked, [&](const Task& task) {
+                          return is_of_kind(task) && !held_out(task);
+                        }));
+    if (training.tasks == 0) {
       return InvalidArgument("--records: no task for " + kind_ +
                              " with at least 16 trials to learn from");
     }
     cost_model::XgboostOptions options;
     options.threads = threads_;
     cost_model::XgboostModel model(options);
-    TW_RETURN_IF_ERROR(model.Train(training->data));
-    const auto rest = search::LoadTrainingData(
-        templates(), asked, [&](const Task& task) { return is_of_kind(task) && held_out(task); });
-    TW_RETURN_IF_ERROR(rest);
-    const auto judged = Judge(model, rest->data);
-    TW_RETURN_IF_ERROR(judged);
+    TW_RETURN_IF_ERROR(model.Train(training.data));
+    TW_ASSIGN_OR_RETURN(const auto rest,
+                        search::LoadTrainingData(templates(), asked, [&](const Task& task) {
+                          return is_of_kind(task) && held_out(task);
+                        }));
+    TW_ASSIGN_OR_RETURN(const auto judged, Judge(model, rest.data));
     cost_model::TreeModel::About about;
-    if (judged->tasks > 0) about.expected_slowdown = 1 / judged->first_choice;
+    if (judged.tasks > 0) about.expected_slowdown = 1 / judged.first_choice;
     about.target_kind = kind_;
-    about.families.assign(training->families.begin(), training->families.end());
-    about.learned_from =
-        fmt::format("{} trials of {} tasks", training->data.rows(), training->tasks);
-    const auto trees = model.Trees(std::move(about));
-    TW_RETURN_IF_ERROR(trees);
-    TW_RETURN_IF_ERROR((*trees)->Save(output_));
-    Print(*training, *judged);
+    about.families.assign(training.families.begin(), training.families.end());
+    about.learned_from = fmt::format("{} trials of {} tasks", training.data.rows(), training.tasks);
+    TW_ASSIGN_OR_RETURN(const auto trees, model.Trees(std::move(about)));
+    TW_RETURN_IF_ERROR(trees->Save(output_));
+    Print(training, judged);
     return kExitDone;
   }
 

@@ -145,83 +145,75 @@ class TuneCommand final : public Command {
   }
 
   Result<int> Run() override {
-    auto settings = Settings();
-    TW_RETURN_IF_ERROR(settings);
-    TW_RETURN_IF_ERROR(ConnectFleet(*settings));
-    TW_RETURN_IF_ERROR(runner_.Connect(settings->target));
-    auto target = ParseTarget(settings->target, settings->threads, vta_config_, libraries_);
-    TW_RETURN_IF_ERROR(target);
-    TW_RETURN_IF_ERROR(ChooseMetric(*settings, *target));
-    TW_RETURN_IF_ERROR(CheckResiduals(*target, no_fuse_residuals_));
-    TW_RETURN_IF_ERROR(CheckThreadsHere(*target));
-    if (!LibrariesOf(*target).empty()) {
+    TW_ASSIGN_OR_RETURN(auto settings, Settings());
+    TW_RETURN_IF_ERROR(ConnectFleet(settings));
+    TW_RETURN_IF_ERROR(runner_.Connect(settings.target));
+    TW_ASSIGN_OR_RETURN(auto target,
+                        ParseTarget(settings.target, settings.threads, vta_config_, libraries_));
+    TW_RETURN_IF_ERROR(ChooseMetric(settings, target));
+    TW_RETURN_IF_ERROR(CheckResiduals(target, no_fuse_residuals_));
+    TW_RETURN_IF_ERROR(CheckThreadsHere(target));
+    if (!LibrariesOf(target).empty()) {
       if (runner_.elsewhere() || fleet_.connected()) {
         return InvalidArgument(
             "--libs: libraries are called on this machine, expected no --runner and no --fleet");
       }
-      settings->target = target->ToString();  // another job than without them
+      settings.target = target.ToString();  // another job than without them
     }
     // A board's name means what a file of this machine says.
-    if (!Target::Parse(settings->target).ok()) settings->target = target->ToString();
-    if (!fleet_.connected()) TW_RETURN_IF_ERROR(device_.CheckRuns(*target));
-    const ModelArguments model{{settings->shape, settings->dim, settings->value},
-                               settings->requantize};
-    const auto sources = model.Sources(settings->graph);
-    TW_RETURN_IF_ERROR(sources);
-    auto tasks = TasksOfSets(*sources, *target, !no_fuse_residuals_);
-    TW_RETURN_IF_ERROR(tasks);
+    if (!Target::Parse(settings.target).ok()) settings.target = target.ToString();
+    if (!fleet_.connected()) TW_RETURN_IF_ERROR(device_.CheckRuns(target));
+    const ModelArguments model{{settings.shape, settings.dim, settings.value}, settings.requantize};
+    TW_ASSIGN_OR_RETURN(const auto sources, model.Sources(settings.graph));
+    TW_ASSIGN_OR_RETURN(auto tasks, TasksOfSets(sources, target, !no_fuse_residuals_));
     if (groups_) {
       constexpr double kLeastShare = 0.005;  // less of the network's time is not worth a trial
-      for (const ModelSource& source : *sources) {
-        auto more = GroupTasksOfFile(templates(), source, *target, kLeastShare);
-        TW_RETURN_IF_ERROR(more);
-        for (search::TuneTask& task : *more) {
-          const bool known = std::ranges::any_of(*tasks, [&](const search::TuneTask& other) {
+      for (const ModelSource& source : sources) {
+        TW_ASSIGN_OR_RETURN(auto more, GroupTasksOfFile(templates(), source, target, kLeastShare));
+        for (search::TuneTask& task : more) {
+          const bool known = std::ranges::any_of(tasks, [&](const search::TuneTask& other) {
             return other.task.workload == task.task.workload;
           });
-          if (!known) tasks->push_back(std::move(task));
+          if (!known) tasks.push_back(std::move(task));
         }
       }
     }
-    if (DeviceTraitsOf(*target).leaves_to_host) {
-      settings->target = target->ToString();  // with the design, wherever its file will be
-      LeaveToHost(templates(), *tasks);
-      if (tasks->empty())
-        return Unsupported(settings->graph + ": no task for " + target->kind_name());
+    if (DeviceTraitsOf(target).leaves_to_host) {
+      settings.target = target.ToString();  // with the design, wherever its file will be
+      LeaveToHost(templates(), tasks);
+      if (tasks.empty()) return Unsupported(settings.graph + ": no task for " + target.kind_name());
     }
-    float_error_.value = settings->float_error;
+    float_error_.value = settings.float_error;
     const TemplateRegistry& allowed = float_error_.Choose(templates());
-    const std::size_t all_tasks = tasks->size();
-    auto searched = search::OnlyTemplates(allowed, templates_, *tasks);
+    const std::size_t all_tasks = tasks.size();
+    auto searched = search::OnlyTemplates(allowed, templates_, tasks);
     if (!searched.ok()) return searched.status().WithContext("--template");
-    if (tasks->size() < all_tasks) {
+    if (tasks.size() < all_tasks) {
       PrintErr("{} of {} tasks are left out: no template of --template serves them\n",
-               all_tasks - tasks->size(), all_tasks);
+               all_tasks - tasks.size(), all_tasks);
     }
-    TW_RETURN_IF_ERROR(CheckSchedules(*searched, *tasks));
-    auto store = records::Store::Open(settings->records, records::Store::Mode::kReadWrite);
+    TW_RETURN_IF_ERROR(CheckSchedules(*searched, tasks));
+    auto store = records::Store::Open(settings.records, records::Store::Mode::kReadWrite);
     if (store.ok()) TW_RETURN_IF_ERROR(records::KeepScheduleTexts(*store, templates()));
     TW_RETURN_IF_ERROR(store);
-    if (!CountsTrials(*target)) ::mallopt(M_MMAP_THRESHOLD, kMmapBytes);
+    if (!CountsTrials(target)) ::mallopt(M_MMAP_THRESHOLD, kMmapBytes);
     SystemClock clock;
-    auto measurer = MakeMeasurer(*settings, *target, clock);
-    TW_RETURN_IF_ERROR(measurer);
+    TW_ASSIGN_OR_RETURN(auto measurer, MakeMeasurer(settings, target, clock));
 
     std::vector<std::string> names;
-    for (const search::TuneTask& task : *tasks) names.push_back(ShortName(task.task.workload));
-    const auto bounds = Bounds(*tasks, *target, *store, (*measurer)->device());
-    TW_RETURN_IF_ERROR(bounds);
-    TuneDisplay display(MetricOf(*target), *bounds, names, ::isatty(STDERR_FILENO) == 1, clock);
+    for (const search::TuneTask& task : tasks) names.push_back(ShortName(task.task.workload));
+    TW_ASSIGN_OR_RETURN(const auto bounds, Bounds(tasks, target, *store, measurer->device()));
+    TuneDisplay display(MetricOf(target), bounds, names, ::isatty(STDERR_FILENO) == 1, clock);
 
-    if (settings->budget_seconds == 0 && settings->deadline.empty()) {
-      display.SetTrials(settings->trials);
+    if (settings.budget_seconds == 0 && settings.deadline.empty()) {
+      display.SetTrials(settings.trials);
     }
 
     search::TuneContext context;
     context.templates = &*searched;
     context.only_templates = templates_;
     context.strategies = &registries().strategies;
-    context.measurer = measurer->get();
+    context.measurer = measurer.get();
     context.store = &*store;
     context.clock = &clock;
     context.make_model = [] { return std::make_unique<cost_model::XgboostModel>(); };
@@ -229,28 +221,27 @@ class TuneCommand final : public Command {
     context.stop = &stop_requested;
     std::optional<TuneWatch> watch;
     if (watch_) {
-      auto started = TuneWatch::Start(templates(), settings->records, settings->graph);
-      TW_RETURN_IF_ERROR(started);
-      watch.emplace(*std::move(started));
+      TW_ASSIGN_OR_RETURN(auto started,
+                          TuneWatch::Start(templates(), settings.records, settings.graph));
+      watch.emplace(std::move(started));
       display.TellOpened([&watch](const std::string& name) { watch->SetJob(name); });
       PrintErr("watch: {}\n", watch->address());
     }
     StopAtSignals();
-    auto report = search::Tune(*tasks, *settings, context);
-    TW_RETURN_IF_ERROR(report);
-    const double share_done = display.Finish(*report);
+    TW_ASSIGN_OR_RETURN(auto report, search::Tune(tasks, settings, context));
+    const double share_done = display.Finish(report);
     if (watch) watch->Finish();
     if (json_) {
-      Json json = *ParseJson(search::ToJson(*report));
+      Json json = *ParseJson(search::ToJson(report));
       if (fleet_measurer_ != nullptr) json["fleet"] = FleetJson(*fleet_measurer_);
       PrintJson(json);
     } else {
-      PrintReport(*report, names, *bounds, share_done);
+      PrintReport(report, names, bounds, share_done);
       if (fleet_measurer_ != nullptr) PrintFleet(*fleet_measurer_);
     }
-    if (settings->trials > 0 && report->trials >= settings->trials) {
+    if (settings.trials > 0 && report.trials >= settings.trials) {
       PrintErr("the {} trials of --trials are done; more of them go on from here\n",
-               settings->trials);
+               settings.trials);
     }
     // Whatever comes after the job in a script is not to be done when the user stops it.
     return stop_signal > 0 ? kExitSignal + stop_signal : kExitDone;
@@ -262,15 +253,13 @@ class TuneCommand final : public Command {
   Status CheckSchedules(const TemplateRegistry& searched,
                         const std::vector<search::TuneTask>& tasks) const {
     for (const std::string& file : app_->get_option("--schedule")->results()) {
-      const auto text = ReadFile(file, kMostScheduleBytes + 1);
-      TW_RETURN_IF_ERROR(text);
-      const auto schedule = ParseScheduleText(*text, file);
-      TW_RETURN_IF_ERROR(schedule);
-      const Status legal = search::CheckTemplate(searched, schedule->key, tasks);
+      TW_ASSIGN_OR_RETURN(const auto text, ReadFile(file, kMostScheduleBytes + 1));
+      TW_ASSIGN_OR_RETURN(const auto schedule, ParseScheduleText(text, file));
+      const Status legal = search::CheckTemplate(searched, schedule.key, tasks);
       if (!legal.ok()) return legal.WithContext("--schedule " + file);
       const bool serves = std::ranges::any_of(tasks, [&](const search::TuneTask& task) {
         const auto entries = searched.For(task.task.workload, task.task.target);
-        return std::ranges::find(entries, schedule->key, &TemplateEntry::key) != entries.end();
+        return std::ranges::find(entries, schedule.key, &TemplateEntry::key) != entries.end();
       });
       if (!serves) PrintErr("--schedule {}: it serves none of the tasks\n", file);
     }
@@ -299,18 +288,16 @@ class TuneCommand final : public Command {
                chosen.devices == 1 ? "" : "s", chosen.device.model);
       auto dispatcher = fleet_.Settings(settings);
       dispatcher.make_own_bench = [this, target] { return OwnBench(target); };
-      auto measurer = measure::fleet::FleetMeasurer::Create(std::move(dispatcher), fleet_.broker(),
-                                                            clock, &stop_requested);
-      TW_RETURN_IF_ERROR(measurer);
-      fleet_measurer_ = measurer->get();
-      return std::unique_ptr<measure::Measurer>(*std::move(measurer));
+      TW_ASSIGN_OR_RETURN(auto measurer,
+                          measure::fleet::FleetMeasurer::Create(
+                              std::move(dispatcher), fleet_.broker(), clock, &stop_requested));
+      fleet_measurer_ = measurer.get();
+      return std::unique_ptr<measure::Measurer>(std::move(measurer));
     }
-    auto local = MeasurerSettings(registries(), target, runner_, device_);
-    TW_RETURN_IF_ERROR(local);
-    TW_RETURN_IF_ERROR(CountEnergy(settings, target, *local));
-    auto measurer = measure::ProcessMeasurer::Create(*std::move(local));
-    TW_RETURN_IF_ERROR(measurer);
-    return std::unique_ptr<measure::Measurer>(*std::move(measurer));
+    TW_ASSIGN_OR_RETURN(auto local, MeasurerSettings(registries(), target, runner_, device_));
+    TW_RETURN_IF_ERROR(CountEnergy(settings, target, local));
+    TW_ASSIGN_OR_RETURN(auto measurer, measure::ProcessMeasurer::Create(std::move(local)));
+    return std::unique_ptr<measure::Measurer>(std::move(measurer));
   }
 
   /// What builds here once more what builders of the fleet made: builders alone, for whatever
@@ -320,10 +307,9 @@ class TuneCommand final : public Command {
     settings.device = fleet_.chosen().device;
     settings.builders = 1;
     measure::fleet::Broker& broker = fleet_.broker();
-    auto bench =
-        measure::fleet::ProcessBench::Create(std::move(settings), [&broker] { broker.Wake(); });
-    TW_RETURN_IF_ERROR(bench);
-    return std::unique_ptr<measure::fleet::Bench>(*std::move(bench));
+    TW_ASSIGN_OR_RETURN(auto bench, measure::fleet::ProcessBench::Create(
+                                        std::move(settings), [&broker] { broker.Wake(); }));
+    return std::unique_ptr<measure::fleet::Bench>(std::move(bench));
   }
 
   /// Errors: kUnsupported if a job asks for joules and nothing here counts them.
@@ -381,9 +367,7 @@ class TuneCommand final : public Command {
   Result<search::JobSettings> Settings() const {
     search::JobSettings settings;
     if (!job_.empty()) {
-      auto loaded = search::LoadJobSettings(registries().strategies, job_);
-      TW_RETURN_IF_ERROR(loaded);
-      settings = std::move(*loaded);
+      TW_ASSIGN_OR_RETURN(settings, search::LoadJobSettings(registries().strategies, job_));
     }
     if (!file_.empty()) settings.graph = file_;
     if (!model_.bindings.shapes.empty()) settings.shape = model_.bindings.shapes;
@@ -407,16 +391,14 @@ class TuneCommand final : public Command {
     if (!deadline_.empty()) settings.deadline = deadline_;
     if (!settings.deadline.empty()) {
       // From here on it is a moment, whatever else takes its time.
-      auto moment = search::ParseComingDeadline(settings.deadline, SystemClock().UnixSeconds());
-      TW_RETURN_IF_ERROR(moment);
-      settings.deadline = search::FormatMoment(*moment);
+      TW_ASSIGN_OR_RETURN(
+          auto moment, search::ParseComingDeadline(settings.deadline, SystemClock().UnixSeconds()));
+      settings.deadline = search::FormatMoment(moment);
     }
     if (settings.graph.empty())
       return InvalidArgument("no model file given (FILE, or \"graph\" in the job file)");
     if (settings.records.empty()) {  // which `query` and `compile` ask without --records
-      auto standard = DefaultStorePath(true);
-      TW_RETURN_IF_ERROR(standard);
-      settings.records = *std::move(standard);
+      TW_ASSIGN_OR_RETURN(settings.records, DefaultStorePath(true));
       PrintErr("records: {}\n", settings.records);
     }
     TW_RETURN_IF_ERROR(search::CheckJobSettings(registries().strategies, settings));
@@ -457,9 +439,8 @@ class TuneCommand final : public Command {
     MachinePeaks peaks;
     if (device->peaks != nullptr) {
       const std::string name = report::PeaksFact(fingerprint);
-      auto known = store.Fact(name);
-      TW_RETURN_IF_ERROR(known);
-      const auto before = report::ParsePeaks(known->value_or(""));
+      TW_ASSIGN_OR_RETURN(auto known, store.Fact(name));
+      const auto before = report::ParsePeaks(known.value_or(""));
       peaks =
           report::HigherPeaks(report::PeaksHere(target), before.ok() ? *before : MachinePeaks());
       TW_RETURN_IF_ERROR(store.SetFact(name, report::PeaksText(peaks)));

@@ -185,16 +185,12 @@ class VerifyCommand final : public Command {
     if (other_.empty()) {
       return InvalidArgument("other: missing, expected a library made by compile, or a model file");
     }
-    const auto source = model_.Source(file_);
-    TW_RETURN_IF_ERROR(source);
-    auto graph = LoadForRunning(*source, seeded_);
-    TW_RETURN_IF_ERROR(graph);
-    auto inputs = inputs_.Make(ValuesOf(*graph, graph->inputs()));
-    TW_RETURN_IF_ERROR(inputs);
-    auto library = IsLibrary(other_);
-    TW_RETURN_IF_ERROR(library);
-    return *library ? VerifyLibrary(std::move(*graph), *inputs)
-                    : VerifyGraph(*std::move(graph), *inputs);
+    TW_ASSIGN_OR_RETURN(const auto source, model_.Source(file_));
+    TW_ASSIGN_OR_RETURN(auto graph, LoadForRunning(source, seeded_));
+    TW_ASSIGN_OR_RETURN(auto inputs, inputs_.Make(ValuesOf(graph, graph.inputs())));
+    TW_ASSIGN_OR_RETURN(auto library, IsLibrary(other_));
+    return library ? VerifyLibrary(std::move(graph), inputs)
+                   : VerifyGraph(std::move(graph), inputs);
   }
 
   Result<int> VerifyPlan() {
@@ -209,77 +205,63 @@ class VerifyCommand final : public Command {
     if (!other_.empty() && !IsVtaBundle(other_)) {
       return InvalidArgument(other_ + ": no folder made by compile --target vta");
     }
-    const auto source = model_.Source(file_);
-    TW_RETURN_IF_ERROR(source);
-    auto report = network_.Verify(*source, other_, seeded_, inputs_, options_);
-    TW_RETURN_IF_ERROR(report);
-    return Print(*report, json_);
+    TW_ASSIGN_OR_RETURN(const auto source, model_.Source(file_));
+    TW_ASSIGN_OR_RETURN(auto report, network_.Verify(source, other_, seeded_, inputs_, options_));
+    return Print(report, json_);
   }
 
   // A library, or a bundle with one.
   static Result<bool> IsLibrary(const std::string& path) {
     if (FileExists(path + "/graph.json")) return true;
-    auto bytes = ReadFile(path);
-    TW_RETURN_IF_ERROR(bytes);
-    return bytes->starts_with("\177ELF");
+    TW_ASSIGN_OR_RETURN(auto bytes, ReadFile(path));
+    return bytes.starts_with("\177ELF");
   }
 
   Result<int> VerifyLibrary(Graph graph, const std::vector<Tensor>& inputs) {
-    const auto set = SetFor(other_, graph);
-    TW_RETURN_IF_ERROR(set);
-    auto model = network_.device().OpenLibrary(other_, 0, *set);
-    TW_RETURN_IF_ERROR(model);
-    Announce(*model, *options_.progress);
-    if (!min_sqnr_ && IsLibraryOf(graph, *model)) {
-      auto report = Verify(std::move(graph), *model, inputs, options_);
-      TW_RETURN_IF_ERROR(report);
-      return Print(*report, json_);
+    TW_ASSIGN_OR_RETURN(const auto set, SetFor(other_, graph));
+    TW_ASSIGN_OR_RETURN(auto model, network_.device().OpenLibrary(other_, 0, set));
+    Announce(model, *options_.progress);
+    if (!min_sqnr_ && IsLibraryOf(graph, model)) {
+      TW_ASSIGN_OR_RETURN(auto report, Verify(std::move(graph), model, inputs, options_));
+      return Print(report, json_);
     }
-    PrintMadeUp(other_, model->made_up_constants());
-    auto fed = InputsFor(model->inputs(), ValuesOf(graph, graph.inputs()), inputs,
-                         model->meanings(), graph.quantization);
-    TW_RETURN_IF_ERROR(fed);
-    auto trace = TraceLibrary(*model, *fed, options_.progress);
-    TW_RETURN_IF_ERROR(trace);
-    return Compare(graph, inputs, *trace);
+    PrintMadeUp(other_, model.made_up_constants());
+    TW_ASSIGN_OR_RETURN(auto fed, InputsFor(model.inputs(), ValuesOf(graph, graph.inputs()), inputs,
+                                            model.meanings(), graph.quantization));
+    TW_ASSIGN_OR_RETURN(auto trace, TraceLibrary(model, fed, options_.progress));
+    return Compare(graph, inputs, trace);
   }
 
   // With the constants of both folded: pack writes a bias as operators on a constant.
   Result<int> VerifyGraph(Graph unfolded, const std::vector<Tensor>& inputs) {
     options_.progress->End();  // there is no library
     TW_RETURN_IF_ERROR(network_.device().CheckUnused());
-    auto folded = FoldConstants(std::move(unfolded));
-    TW_RETURN_IF_ERROR(folded);
-    const Graph& graph = *folded;
+    TW_ASSIGN_OR_RETURN(auto folded, FoldConstants(std::move(unfolded)));
+    const Graph& graph = folded;
     auto source = model_.Source(other_);  // whose names may be others, and whose sizes fixed
     TW_RETURN_IF_ERROR(source);
     source->options.ignores_unknown_names = true;
-    auto loaded = LoadForRunning(*source, seeded_);
-    TW_RETURN_IF_ERROR(loaded);
-    auto other = FoldConstants(*std::move(loaded));
-    TW_RETURN_IF_ERROR(other);
-    auto fed = InputsFor(ValuesOf(*other, other->inputs()), ValuesOf(graph, graph.inputs()), inputs,
-                         other->quantization, graph.quantization);
-    TW_RETURN_IF_ERROR(fed);
-    auto trace = TraceGraph(*other, *fed, kThreads);
-    TW_RETURN_IF_ERROR(trace);
-    return Compare(graph, inputs, *trace);
+    TW_ASSIGN_OR_RETURN(auto loaded, LoadForRunning(*source, seeded_));
+    TW_ASSIGN_OR_RETURN(auto other, FoldConstants(std::move(loaded)));
+    TW_ASSIGN_OR_RETURN(auto fed,
+                        InputsFor(ValuesOf(other, other.inputs()), ValuesOf(graph, graph.inputs()),
+                                  inputs, other.quantization, graph.quantization));
+    TW_ASSIGN_OR_RETURN(auto trace, TraceGraph(other, fed, kThreads));
+    return Compare(graph, inputs, trace);
   }
 
   Result<int> Compare(const Graph& graph, const std::vector<Tensor>& inputs, const Trace& other) {
-    auto reference = TraceGraph(graph, inputs, kThreads);
-    TW_RETURN_IF_ERROR(reference);
+    TW_ASSIGN_OR_RETURN(auto reference, TraceGraph(graph, inputs, kThreads));
     DifferenceOptions options{.tolerance = options_.tolerance,
                               .min_sqnr_db = min_sqnr_,
                               .graph = &graph,
                               .inputs = inputs,
                               .threads = kThreads};
-    auto report = CompareTraces(*reference, other, options);
-    TW_RETURN_IF_ERROR(report);
-    if (report->min_sqnr_db && tolerance_option_->count() > 0) {
+    TW_ASSIGN_OR_RETURN(auto report, CompareTraces(reference, other, options));
+    if (report.min_sqnr_db && tolerance_option_->count() > 0) {
       return InvalidArgument("--tolerance: one of the models is quantized, expected --min-sqnr");
     }
-    return Print(*report, json_);
+    return Print(report, json_);
   }
 
   CLI::Option* tolerance_option_ = nullptr;

@@ -81,9 +81,7 @@ class WorkerCommand final : public Command {
   }
 
   Result<int> Run() override {
-    auto address = FleetAddress(fleet_);
-    TW_RETURN_IF_ERROR(address);
-    address_ = *std::move(address);
+    TW_ASSIGN_OR_RETURN(address_, FleetAddress(fleet_));
     TW_RETURN_IF_ERROR(CheckBroker(address_, insecure_));
     TW_RETURN_IF_ERROR(CheckUser());
     if (name_.empty()) name_ = address_.seed_file.empty() ? HostName() : address_.user;
@@ -97,9 +95,8 @@ class WorkerCommand final : public Command {
     const int count =
         made_up ? devices_ : std::max<int>(1, static_cast<int>(runner_.commands.size()));
     for (int i = 0; i < count; ++i) {
-      auto seat = made_up ? MadeUpSeat(i) : RealSeat(i);
-      TW_RETURN_IF_ERROR(seat);
-      seats.push_back(*std::move(seat));
+      TW_ASSIGN_OR_RETURN(auto seat, made_up ? MadeUpSeat(i) : RealSeat(i));
+      seats.push_back(std::move(seat));
     }
     return Serve(std::move(seats));
   }
@@ -131,9 +128,7 @@ class WorkerCommand final : public Command {
 
   Result<Seat> SeatOf(int number) const {
     Seat seat;
-    auto broker = fleet::Connect(address_, "tilewright worker " + name_);
-    TW_RETURN_IF_ERROR(broker);
-    seat.broker = *std::move(broker);
+    TW_ASSIGN_OR_RETURN(seat.broker, fleet::Connect(address_, "tilewright worker " + name_));
     seat.settings.name = {name_, "d" + std::to_string(number)};
     fleet::Here& here = seat.settings.here;
     // Another process has another one.
@@ -164,54 +159,50 @@ class WorkerCommand final : public Command {
   }
 
   Result<Seat> MadeUpSeat(int number) {
-    auto seat = SeatOf(number);
-    TW_RETURN_IF_ERROR(seat);
+    TW_ASSIGN_OR_RETURN(auto seat, SeatOf(number));
     fleet::MadeUpBench::Settings settings;
     settings.seconds = made_up_;
     settings.device = fleet::MadeUpBench::Device();
     settings.verified = true;
     TW_RETURN_IF_ERROR(MakeSlower(settings));
-    fleet::Here& here = seat->settings.here;
+    fleet::Here& here = seat.settings.here;
     here.fingerprint = settings.device.ToString();
     here.target = "llvm";
     // What answers at once takes many at a time.
     constexpr int kTwo = 2, kMany = 32;
     here.build_slots = here.measure_slots = made_up_ > 0 ? kTwo : kMany;
-    seat->settings.device_class = fleet::ClassOf(settings.device);
-    seat->bench = std::make_unique<fleet::MadeUpBench>(std::move(settings), clock_);
+    seat.settings.device_class = fleet::ClassOf(settings.device);
+    seat.bench = std::make_unique<fleet::MadeUpBench>(std::move(settings), clock_);
     return seat;
   }
 
   Result<Seat> RealSeat(int number) {
-    auto seat = SeatOf(number);
-    TW_RETURN_IF_ERROR(seat);
+    TW_ASSIGN_OR_RETURN(auto seat, SeatOf(number));
     std::string text = target_;
     RunnerArguments runner;
     if (runner_.elsewhere()) {
       runner.commands = {runner_.commands[static_cast<std::size_t>(number)]};
       TW_RETURN_IF_ERROR(runner.Connect(text));
     }
-    auto target = ParseTarget(text, 1, vta_config_);
-    TW_RETURN_IF_ERROR(target);
-    TW_RETURN_IF_ERROR(device_.CheckRuns(*target));
-    auto settings = MeasurerSettings(registries(), *target, runner, device_);
-    TW_RETURN_IF_ERROR(settings);
-    settings->builders = builders_;
-    if (!measure_) settings->runner.calibrate = false;
-    const DeviceFingerprint device = *settings->device;
-    fleet::Broker* broker = seat->broker.get();
-    auto bench = fleet::ProcessBench::Create(*std::move(settings), [broker] { broker->Wake(); });
-    TW_RETURN_IF_ERROR(bench);
-    fleet::Here& here = seat->settings.here;
+    TW_ASSIGN_OR_RETURN(auto target, ParseTarget(text, 1, vta_config_));
+    TW_RETURN_IF_ERROR(device_.CheckRuns(target));
+    TW_ASSIGN_OR_RETURN(auto settings, MeasurerSettings(registries(), target, runner, device_));
+    settings.builders = builders_;
+    if (!measure_) settings.runner.calibrate = false;
+    const DeviceFingerprint device = *settings.device;
+    fleet::Broker* broker = seat.broker.get();
+    TW_ASSIGN_OR_RETURN(
+        auto bench, fleet::ProcessBench::Create(std::move(settings), [broker] { broker->Wake(); }));
+    fleet::Here& here = seat.settings.here;
     here.fingerprint = device.ToString();
-    here.target = target->ToString();
-    here.resolution = measure_ ? (*bench)->measurer().resolution() : 0;
-    const int capacity = (*bench)->measurer().capacity();
+    here.target = target.ToString();
+    here.resolution = measure_ ? bench->measurer().resolution() : 0;
+    const int capacity = bench->measurer().capacity();
     constexpr int kBehind = 2;  // one runs, one is ready
     here.build_slots = std::max(1, capacity - kBehind);
     here.measure_slots = here.builds ? capacity : kBehind;
-    seat->settings.device_class = fleet::ClassOf(device);
-    seat->bench = *std::move(bench);
+    seat.settings.device_class = fleet::ClassOf(device);
+    seat.bench = std::move(bench);
     return seat;
   }
 

@@ -26,18 +26,16 @@ Status AddParsed(ScheduleText schedule, Registries& registries) {
 }
 
 Status AddText(std::string_view text, const std::string& file, Registries& registries) {
-  auto parsed = ParseScheduleText(text, file);
-  TW_RETURN_IF_ERROR(parsed);
-  return AddParsed(*std::move(parsed), registries);
+  TW_ASSIGN_OR_RETURN(auto parsed, ParseScheduleText(text, file));
+  return AddParsed(std::move(parsed), registries);
 }
 
 /// As a worker has it: by its former name as well, as orders are whatever the records say.
 Status AddByBothNames(const std::string& text, Registries& registries) {
-  auto parsed = ParseScheduleText(text, "--schedule-text");
-  TW_RETURN_IF_ERROR(parsed);
-  ScheduleText former = *parsed;
+  TW_ASSIGN_OR_RETURN(auto parsed, ParseScheduleText(text, "--schedule-text"));
+  ScheduleText former = parsed;
   former.key = FormerScheduleKey(former);
-  TW_RETURN_IF_ERROR(AddParsed(*std::move(parsed), registries));
+  TW_RETURN_IF_ERROR(AddParsed(std::move(parsed), registries));
   return AddParsed(std::move(former), registries);
 }
 

@@ -40,9 +40,8 @@ std::string PluginRefuses(const void* object, const Workload& workload, const Ta
 
 /// Errors: as those of DefineAnchor.
 Result<tw_schedule> NewSchedule(const Workload& workload, const Epilogue& epilogue) {
-  auto compute = DefineAnchor(workload, epilogue);
-  TW_RETURN_IF_ERROR(compute);
-  return tw_schedule{workload, epilogue, Schedule(*std::move(compute))};
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(workload, epilogue));
+  return tw_schedule{workload, epilogue, Schedule(std::move(compute))};
 }
 
 Result<ConfigSpace> PluginSpace(const void* object, const Workload& workload,
@@ -50,46 +49,43 @@ Result<ConfigSpace> PluginSpace(const void* object, const Workload& workload,
   const tw_template& row = RowOf(object);
   const Epilogue none;
   const AskedTask task(workload, none, target);
-  auto schedule = NewSchedule(workload, none);
-  TW_RETURN_IF_ERROR(schedule);
+  TW_ASSIGN_OR_RETURN(auto schedule, NewSchedule(workload, none));
   tw_space space;
   TW_RETURN_IF_ERROR(CallPlugin(row.key, "define_space", [&] {
-    row.define_space(task.get(), &space, &*schedule, &PluginHost());
+    row.define_space(task.get(), &space, &schedule, &PluginHost());
   }));
   if (!space.status.ok()) return space.status.WithContext(row.key);
-  if (!schedule->schedule.status().ok()) return schedule->schedule.status().WithContext(row.key);
+  if (!schedule.schedule.status().ok()) return schedule.schedule.status().WithContext(row.key);
   return std::move(space.space);
 }
 
 Result<Config> PluginDefault(const void* object, const Workload& workload, const Target& target) {
   const tw_template& row = RowOf(object);
-  auto space = PluginSpace(object, workload, target);
-  TW_RETURN_IF_ERROR(space);
+  TW_ASSIGN_OR_RETURN(auto space, PluginSpace(object, workload, target));
   std::int64_t index = 0;
   if (row.default_index != nullptr) {
     const AskedTask task(workload, {}, target);
     TW_RETURN_IF_ERROR(CallPlugin(row.key, "default_index",
-                                  [&] { index = row.default_index(task.get(), space->size()); }));
+                                  [&] { index = row.default_index(task.get(), space.size()); }));
   }
-  if (index < 0 || index >= space->size()) {
+  if (index < 0 || index >= space.size()) {
     return InvalidArgument(std::string(row.key) + ": default_index is " + std::to_string(index) +
-                           ", expected 0 to " + std::to_string(space->size() - 1));
+                           ", expected 0 to " + std::to_string(space.size() - 1));
   }
-  return space->At(index);
+  return space.At(index);
 }
 
 Result<Kernel> PluginApply(const void* object, const Workload& workload, const Epilogue& epilogue,
                            const Target& target, const Config& config) {
   const tw_template& row = RowOf(object);
   const AskedTask task(workload, epilogue, target);
-  auto schedule = NewSchedule(workload, epilogue);
-  TW_RETURN_IF_ERROR(schedule);
+  TW_ASSIGN_OR_RETURN(auto schedule, NewSchedule(workload, epilogue));
   tw_config asked{config, {}};
   TW_RETURN_IF_ERROR(CallPlugin(row.key, "apply",
-                                [&] { row.apply(task.get(), &asked, &*schedule, &PluginHost()); }));
+                                [&] { row.apply(task.get(), &asked, &schedule, &PluginHost()); }));
   if (!asked.status.ok()) return asked.status.WithContext(row.key);
-  if (!schedule->schedule.status().ok()) return schedule->schedule.status().WithContext(row.key);
-  return Kernel{std::move(schedule->schedule), std::move(schedule->form)};
+  if (!schedule.schedule.status().ok()) return schedule.schedule.status().WithContext(row.key);
+  return Kernel{std::move(schedule.schedule), std::move(schedule.form)};
 }
 
 }  // namespace

@@ -133,9 +133,8 @@ Result<BenchPage> ReadBench(const Json& json) {
   const Json* rows = object.List("rows");
   TW_RETURN_IF_ERROR(object.status());
   for (std::size_t i = 0; i < rows->size(); ++i) {
-    auto row = ReadBenchRow((*rows)[i], i);
-    TW_RETURN_IF_ERROR(row);
-    page.rows.push_back(*std::move(row));
+    TW_ASSIGN_OR_RETURN(auto row, ReadBenchRow((*rows)[i], i));
+    page.rows.push_back(std::move(row));
   }
   return page;
 }

@@ -87,22 +87,17 @@ Status FillListing(const TemplateEntry& entry, const Candidate& candidate, bool 
                    CodeListing& listing) {
   const Task& task = candidate.task;
   if (entry.build_stream != nullptr) {
-    auto stream =
-        BuildVtaStream(entry, task.workload, candidate.epilogue, task.target, candidate.config);
-    TW_RETURN_IF_ERROR(stream);
-    listing.loops = FirstLines(vta::Listing(stream->instructions), kMostLoopLines);
+    TW_ASSIGN_OR_RETURN(auto stream, BuildVtaStream(entry, task.workload, candidate.epilogue,
+                                                    task.target, candidate.config));
+    listing.loops = FirstLines(vta::Listing(stream.instructions), kMostLoopLines);
     return {};
   }
-  auto kernel =
-      ApplyTemplate(entry, task.workload, candidate.epilogue, task.target, candidate.config);
-  TW_RETURN_IF_ERROR(kernel);
-  auto program = Lower(kernel->schedule, "kernel", LowerLimitsFor(task.target));
-  TW_RETURN_IF_ERROR(program);
-  listing.loops = FirstLines(ToString(*program), kMostLoopLines);
+  TW_ASSIGN_OR_RETURN(auto kernel, ApplyTemplate(entry, task.workload, candidate.epilogue,
+                                                 task.target, candidate.config));
+  TW_ASSIGN_OR_RETURN(auto program, Lower(kernel.schedule, "kernel", LowerLimitsFor(task.target)));
+  listing.loops = FirstLines(ToString(program), kMostLoopLines);
   if (!assembly) return {};
-  auto code = Generate({*program}, task.target, Emit::kAssembly);
-  TW_RETURN_IF_ERROR(code);
-  listing.assembly = *std::move(code);
+  TW_ASSIGN_OR_RETURN(listing.assembly, Generate({program}, task.target, Emit::kAssembly));
   std::tie(listing.hot_first, listing.hot_last) = HotLoop(listing.assembly);
   CutAround(listing);
   return {};

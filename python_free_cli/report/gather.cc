@@ -123,9 +123,8 @@ Status ReadLog(const records::Store& store, std::int64_t job, TaskMap& tasks, Jo
                Document& document) {
   std::vector<records::LogEntry> own;
   for (const char* kind : {"life", "time"}) {
-    auto entries = store.LogOfKind(job, kind);
-    TW_RETURN_IF_ERROR(entries);
-    own.insert(own.end(), entries->begin(), entries->end());
+    TW_ASSIGN_OR_RETURN(auto entries, store.LogOfKind(job, kind));
+    own.insert(own.end(), entries.begin(), entries.end());
   }
   auto log = search::DecodeWholeJob(own);
   if (!log.ok()) return log.status().WithContext(page.store);
@@ -146,9 +145,8 @@ Status ReadLog(const records::Store& store, std::int64_t job, TaskMap& tasks, Jo
       }
     }
   }
-  auto races = store.LogOfKind(job, "best");
-  TW_RETURN_IF_ERROR(races);
-  for (const records::LogEntry& entry : *races) {
+  TW_ASSIGN_OR_RETURN(auto races, store.LogOfKind(job, "best"));
+  for (const records::LogEntry& entry : races) {
     auto race = search::Decode({entry});
     if (!race.ok()) return race.status().WithContext(page.store);
     for (const auto& [key, task] : tasks) {
@@ -312,24 +310,22 @@ TimePage TimeOf(const std::vector<search::TimeEntry>& notes) {
 }
 
 Status GatherStore(const std::string& path, const GatherOptions& options, Document& document) {
-  auto store = records::Store::Open(path, records::Store::Mode::kReadOnly);
-  TW_RETURN_IF_ERROR(store);
-  auto jobs = store->Jobs();
-  TW_RETURN_IF_ERROR(jobs);
+  TW_ASSIGN_OR_RETURN(auto store, records::Store::Open(path, records::Store::Mode::kReadOnly));
+  TW_ASSIGN_OR_RETURN(auto jobs, store.Jobs());
   const std::size_t before = document.jobs.size();
   const std::string imported = kImportedJob;
   std::string names;
-  for (const records::Job& job : *jobs) {
+  for (const records::Job& job : jobs) {
     names += (names.empty() ? "" : ", ") + job.name;
     if (!job.name.starts_with(options.job)) continue;
-    TW_RETURN_IF_ERROR(GatherJob(*store, job, options, document));
+    TW_RETURN_IF_ERROR(GatherJob(store, job, options, document));
   }
   // What was imported has no trials; beside a job's own it would only be in the way.
   if (document.jobs.size() == before && imported.starts_with(options.job)) {
-    TW_RETURN_IF_ERROR(GatherImported(*store, options, document));
+    TW_RETURN_IF_ERROR(GatherImported(store, options, document));
   }
   if (document.jobs.size() == before) {
-    const auto stored = store->CountTrials({});
+    const auto stored = store.CountTrials({});
     if (options.job.empty() && stored.ok() && *stored > 0) {
       return NotFound(path + ": none of its " + std::to_string(*stored) +
                       " trials may be used; `tilewright records check` says why");

@@ -27,10 +27,9 @@ double NoiseOfCosts(const records::ImportedRecord& record) {
 /// at code; else it has the names that were written.
 Result<Trial> TrialOfImported(const records::ImportedRecord& record, const Target& target,
                               const GatherOptions& options) {
-  auto workload = Workload::Parse(record.workload_key);
-  TW_RETURN_IF_ERROR(workload);
+  TW_ASSIGN_OR_RETURN(auto workload, Workload::Parse(record.workload_key));
   Trial trial;
-  trial.candidate.task = {*std::move(workload), target};
+  trial.candidate.task = {std::move(workload), target};
   trial.candidate.template_key = record.task;
   const auto ours = options.finish
                         ? records::CandidateOfImported(*options.templates, record, target)

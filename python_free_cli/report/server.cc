@@ -324,15 +324,12 @@ Result<WatchServer> WatchServer::Start(Pages pages, int port, const Limits& limi
   impl->pages = std::move(pages);
   impl->limits = limits;
   impl->token = MakeToken();
-  auto listener = ListenOn(port, port);
-  TW_RETURN_IF_ERROR(listener);
-  impl->listener = Impl::Descriptor(*listener);
+  TW_ASSIGN_OR_RETURN(auto listener, ListenOn(port, port));
+  impl->listener = Impl::Descriptor(listener);
   impl->wake = Impl::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (impl->wake.number() < 0) return Unavailable("--watch: no event descriptor: " + ErrnoReason());
   impl->address = "http://127.0.0.1:" + std::to_string(port) + "/?token=" + impl->token;
-  auto thread = StartThread([self = impl.get()] { self->Loop(); });
-  TW_RETURN_IF_ERROR(thread);
-  impl->thread = *std::move(thread);
+  TW_ASSIGN_OR_RETURN(impl->thread, StartThread([self = impl.get()] { self->Loop(); }));
   return WatchServer(std::move(impl));
 }
 

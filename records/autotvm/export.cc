@@ -81,29 +81,27 @@ struct Matching {
 };
 
 Result<std::map<std::int64_t, Matching>> MatchingOfTargets(const Database& db) {
-  auto query = Statement::Prepare(db, "SELECT id, text FROM imported_target");
-  TW_RETURN_IF_ERROR(query);
+  TW_ASSIGN_OR_RETURN(auto query, Statement::Prepare(db, "SELECT id, text FROM imported_target"));
   std::map<std::int64_t, Matching> all;
   while (true) {
-    auto row = query->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) return all;
-    auto target = AutotvmTarget::Parse(query->Text(1));
+    TW_ASSIGN_OR_RETURN(auto row, query.Step());
+    if (!row) return all;
+    auto target = AutotvmTarget::Parse(query.Text(1));
     if (!target.ok()) return Corrupt("imported target: " + target.status().message());
-    all[query->Int(0)] = {target->model(), target->keys()};
+    all[query.Int(0)] = {target->model(), target->keys()};
   }
 }
 
 /// Numbers of the records that pick-best keeps, ascending.
 Result<std::vector<std::int64_t>> BestImported(const Database& db) {
-  auto targets = MatchingOfTargets(db);
-  TW_RETURN_IF_ERROR(targets);
-  auto query = Statement::Prepare(
-      db,
-      "SELECT imported.id, imported.task, imported.target, imported_source.package, imported.cost"
-      " FROM imported JOIN imported_source ON imported_source.id = imported.source"
-      " WHERE error = 0 AND cost < 1e300 ORDER BY imported.task, imported.id");
-  TW_RETURN_IF_ERROR(query);
+  TW_ASSIGN_OR_RETURN(auto targets, MatchingOfTargets(db));
+  TW_ASSIGN_OR_RETURN(
+      auto query, Statement::Prepare(
+                      db,
+                      "SELECT imported.id, imported.task, imported.target, "
+                      "imported_source.package, imported.cost"
+                      " FROM imported JOIN imported_source ON imported_source.id = imported.source"
+                      " WHERE error = 0 AND cost < 1e300 ORDER BY imported.task, imported.id"));
   std::vector<std::int64_t> kept;
   // Of the current task: the cheapest by package and model or key.
   std::map<std::pair<std::string, std::string>, std::pair<double, std::int64_t>> best;
@@ -113,18 +111,17 @@ Result<std::vector<std::int64_t>> BestImported(const Database& db) {
     best.clear();
   };
   while (true) {
-    auto row = query->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) break;
-    if (query->Int(1) != task) flush();
-    task = query->Int(1);
-    const std::pair record(query->Real(4), query->Int(0));
-    const std::string package(query->Text(3));
+    TW_ASSIGN_OR_RETURN(auto row, query.Step());
+    if (!row) break;
+    if (query.Int(1) != task) flush();
+    task = query.Int(1);
+    const std::pair record(query.Real(4), query.Int(0));
+    const std::string package(query.Text(3));
     const auto enter = [&](const std::string& key) {
       const auto [place, is_new] = best.try_emplace({package, key}, record);
       if (!is_new && record.first < place->second.first) place->second = record;
     };
-    const Matching& matching = (*targets)[query->Int(2)];
+    const Matching& matching = targets[query.Int(2)];
     if (matching.model != "unknown") enter("model " + matching.model);
     for (const std::string& key : matching.keys) enter("key " + key);
   }
@@ -163,23 +160,21 @@ Status ExportImported(const Store& store, bool best, const Write& write,
                       AutotvmExported& exported) {
   const Database& db = Store::DatabaseOf(store);
   const auto put = [&](const ImportedRecord& record) -> Status {
-    auto line = LineOf(record);
-    TW_RETURN_IF_ERROR(line);
+    TW_ASSIGN_OR_RETURN(auto line, LineOf(record));
     ++exported.imported;
-    return write(LineText(*line));
+    return write(LineText(line));
   };
   if (!best) return ForEachImported(store, put);
-  auto kept = BestImported(db);
-  TW_RETURN_IF_ERROR(kept);
-  auto query = Statement::Prepare(db, "SELECT " + std::string(ImportedColumns()) +
-                                          std::string(ImportedTables()) + "WHERE imported.id = ?1");
-  TW_RETURN_IF_ERROR(query);
-  for (std::int64_t id : *kept) {
-    query->Bind(1, id);
-    auto row = query->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (*row) TW_RETURN_IF_ERROR(put(ReadImported(*query)));
-    query->Reset();
+  TW_ASSIGN_OR_RETURN(auto kept, BestImported(db));
+  TW_ASSIGN_OR_RETURN(
+      auto query,
+      Statement::Prepare(db, "SELECT " + std::string(ImportedColumns()) +
+                                 std::string(ImportedTables()) + "WHERE imported.id = ?1"));
+  for (std::int64_t id : kept) {
+    query.Bind(1, id);
+    TW_ASSIGN_OR_RETURN(auto row, query.Step());
+    if (row) TW_RETURN_IF_ERROR(put(ReadImported(query)));
+    query.Reset();
   }
   return {};
 }
@@ -214,8 +209,7 @@ Result<OutLine> LineOf(const TemplateRegistry& templates, const Trial& trial) {
                ? tuple.status()
                : Unsupported("template " + c.template_key + " is none of AutoTVM's");
   }
-  auto task = AutotvmTask::Parse(*tuple);
-  TW_RETURN_IF_ERROR(task);
+  TW_ASSIGN_OR_RETURN(auto task, AutotvmTask::Parse(*tuple));
   auto space = entry->define_space(c.task.workload, c.task.target);
   if (!space.ok()) return Unsupported("its space cannot be made again");
   std::string compact = "[";
@@ -230,8 +224,8 @@ Result<OutLine> LineOf(const TemplateRegistry& templates, const Trial& trial) {
   LogLine entities;
   TW_RETURN_IF_ERROR(ParseEntities(compact, entities));
   OutLine line{TvmTarget(c.task.target),
-               task->name,
-               JsonText(AutotvmValue::List(task->args)),
+               task.name,
+               JsonText(AutotvmValue::List(task.args)),
                c.config.index,
                {},
                {},
@@ -241,7 +235,7 @@ Result<OutLine> LineOf(const TemplateRegistry& templates, const Trial& trial) {
                trial.finished_unix_seconds,
                "tilewright"};
   entities.AppendEntities(line.entities, LogLine::Style::kSpaced);
-  AutotvmTaskSpaces spaces(task->name, task->args, c.task.target);
+  AutotvmTaskSpaces spaces(task.name, task.args, c.task.target);
   // What is written today counts as TVM since 2020-04 does, where that differs.
   for (const AutotvmEdition edition : {AutotvmEdition::kPackages, AutotvmEdition::kVerbose}) {
     const std::int64_t index = spaces.IndexOf(entities, edition);
@@ -256,22 +250,20 @@ constexpr std::string_view kExported =
 Status ExportTrials(const TemplateRegistry& templates, const Store& store, const Write& write,
                     AutotvmExported& exported) {
   const Database& db = Store::DatabaseOf(store);
-  auto query =
+  TW_ASSIGN_OR_RETURN(
+      auto query,
       Statement::Prepare(db, "SELECT " + std::string(kTrialColumns) + " FROM trial WHERE " +
-                                 std::string(kExported) + " ORDER BY trial.rowid");
-  TW_RETURN_IF_ERROR(query);
+                                 std::string(kExported) + " ORDER BY trial.rowid"));
   TextCache texts;
   while (true) {
-    auto row = query->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) return {};
-    if (!VersionsAreCurrent(templates, query->Text(6), query->Int(7), query->Int(8))) {
+    TW_ASSIGN_OR_RETURN(auto row, query.Step());
+    if (!row) return {};
+    if (!VersionsAreCurrent(templates, query.Text(6), query.Int(7), query.Int(8))) {
       ++exported.left["made by another version of template or code generator"];
       continue;
     }
-    auto record = ReadRow(db, *query, texts);
-    TW_RETURN_IF_ERROR(record);
-    auto line = LineOf(templates, record->trial);
+    TW_ASSIGN_OR_RETURN(auto record, ReadRow(db, query, texts));
+    auto line = LineOf(templates, record.trial);
     if (!line.ok()) {
       ++exported.left[line.status().message()];
       continue;
@@ -288,10 +280,9 @@ Result<std::optional<Trial>> ServedFor(const TemplateRegistry& templates, const 
                                        const std::vector<DeviceFingerprint>& devices) {
   std::optional<Trial> served;
   for (const DeviceFingerprint& device : devices) {
-    auto answer = store.Query(templates, workload, target, device);
-    TW_RETURN_IF_ERROR(answer);
-    if (answer->kind != AnswerKind::kHit || !answer->record.has_value()) continue;
-    const Trial& trial = answer->record->trial;
+    TW_ASSIGN_OR_RETURN(auto answer, store.Query(templates, workload, target, device));
+    if (answer.kind != AnswerKind::kHit || !answer.record.has_value()) continue;
+    const Trial& trial = answer.record->trial;
     if (!served.has_value() || trial.value < served->value) served = trial;
   }
   return served;
@@ -306,19 +297,17 @@ Result<double> WriteFallback(const TemplateRegistry& templates, const Database& 
   fastest_first.Bind(1, workload).Bind(2, target);
   std::optional<std::pair<Trial, OutLine>> chosen;
   while (true) {
-    auto row = fastest_first.Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) break;
+    TW_ASSIGN_OR_RETURN(auto row, fastest_first.Step());
+    if (!row) break;
     if (!VersionsAreCurrent(templates, fastest_first.Text(6), fastest_first.Int(7),
                             fastest_first.Int(8))) {
       continue;
     }
-    auto record = ReadRow(db, fastest_first, texts);
-    TW_RETURN_IF_ERROR(record);
-    if (chosen && !IsQuieter(record->trial, chosen->first)) continue;
-    auto line = LineOf(templates, record->trial);
+    TW_ASSIGN_OR_RETURN(auto record, ReadRow(db, fastest_first, texts));
+    if (chosen && !IsQuieter(record.trial, chosen->first)) continue;
+    auto line = LineOf(templates, record.trial);
     if (!line.ok()) continue;
-    chosen.emplace(record->trial, *std::move(line));
+    chosen.emplace(record.trial, *std::move(line));
     if (!chosen->first.disturbed()) break;
   }
   fastest_first.Reset();
@@ -334,20 +323,20 @@ struct ExportedTask {
 };
 
 Result<std::vector<ExportedTask>> TasksWithTrials(const Database& db) {
-  auto query = Statement::Prepare(db, "SELECT workload, target, device FROM trial WHERE " +
-                                          std::string(kExported) +
-                                          " GROUP BY workload, target, device ORDER BY min(rowid)");
-  TW_RETURN_IF_ERROR(query);
+  TW_ASSIGN_OR_RETURN(
+      auto query,
+      Statement::Prepare(db, "SELECT workload, target, device FROM trial WHERE " +
+                                 std::string(kExported) +
+                                 " GROUP BY workload, target, device ORDER BY min(rowid)"));
   std::vector<ExportedTask> tasks;
   std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> places;
   while (true) {
-    auto row = query->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) return tasks;
-    const std::pair task(query->Int(0), query->Int(1));
+    TW_ASSIGN_OR_RETURN(auto row, query.Step());
+    if (!row) return tasks;
+    const std::pair task(query.Int(0), query.Int(1));
     const auto [place, is_new] = places.try_emplace(task, tasks.size());
     if (is_new) tasks.push_back({task.first, task.second, {}});
-    tasks[place->second].devices.push_back(query->Int(2));
+    tasks[place->second].devices.push_back(query.Int(2));
   }
 }
 
@@ -356,44 +345,40 @@ Result<std::vector<ExportedTask>> TasksWithTrials(const Database& db) {
 Status ExportBestTrials(const TemplateRegistry& templates, const Store& store, const Write& write,
                         AutotvmExported& exported) {
   const Database& db = Store::DatabaseOf(store);
-  auto tasks = TasksWithTrials(db);
-  TW_RETURN_IF_ERROR(tasks);
-  auto fastest_first = Statement::Prepare(
-      db, "SELECT " + std::string(kTrialColumns) + " FROM trial WHERE " + std::string(kExported) +
-              " AND trial.workload = ?1 AND trial.target = ?2 ORDER BY trial.id NOT IN (SELECT"
-              " best.trial FROM best), trial.value, trial.config_index");
-  TW_RETURN_IF_ERROR(fastest_first);
+  TW_ASSIGN_OR_RETURN(auto tasks, TasksWithTrials(db));
+  TW_ASSIGN_OR_RETURN(
+      auto fastest_first,
+      Statement::Prepare(
+          db, "SELECT " + std::string(kTrialColumns) + " FROM trial WHERE " +
+                  std::string(kExported) +
+                  " AND trial.workload = ?1 AND trial.target = ?2 ORDER BY trial.id NOT IN (SELECT"
+                  " best.trial FROM best), trial.value, trial.config_index"));
   TextCache texts;
-  for (const ExportedTask& task : *tasks) {
-    auto workload = texts.WorkloadOf(db, task.workload);
-    TW_RETURN_IF_ERROR(workload);
-    auto target = texts.TargetOf(db, task.target);
-    TW_RETURN_IF_ERROR(target);
+  for (const ExportedTask& task : tasks) {
+    TW_ASSIGN_OR_RETURN(auto workload, texts.WorkloadOf(db, task.workload));
+    TW_ASSIGN_OR_RETURN(auto target, texts.TargetOf(db, task.target));
     std::vector<DeviceFingerprint> devices;
     for (const std::int64_t number : task.devices) {
-      auto device = texts.DeviceOf(db, number);
-      TW_RETURN_IF_ERROR(device);
-      devices.push_back(**device);
+      TW_ASSIGN_OR_RETURN(auto device, texts.DeviceOf(db, number));
+      devices.push_back(*device);
     }
-    auto served = ServedFor(templates, store, **workload, **target, devices);
-    TW_RETURN_IF_ERROR(served);
-    if (!served->has_value()) {
+    TW_ASSIGN_OR_RETURN(auto served, ServedFor(templates, store, *workload, *target, devices));
+    if (!served.has_value()) {
       ++exported.left["no trial of the task may be served today"];
       continue;
     }
-    auto line = LineOf(templates, **served);
+    auto line = LineOf(templates, *served);
     if (line.ok()) {
       ++exported.trials;
       TW_RETURN_IF_ERROR(write(LineText(*line)));
       continue;
     }
-    auto seconds =
-        WriteFallback(templates, db, *fastest_first, task.workload, task.target, write, texts);
-    TW_RETURN_IF_ERROR(seconds);
-    exported.trials += *seconds > 0 ? 1 : 0;
-    exported.left_winners.push_back({(*workload)->Key(), (*target)->ToString(),
-                                     (*served)->candidate.template_key, (*served)->value,
-                                     line.status().message(), *seconds});
+    TW_ASSIGN_OR_RETURN(auto seconds, WriteFallback(templates, db, fastest_first, task.workload,
+                                                    task.target, write, texts));
+    exported.trials += seconds > 0 ? 1 : 0;
+    exported.left_winners.push_back({workload->Key(), target->ToString(),
+                                     served->candidate.template_key, served->value,
+                                     line.status().message(), seconds});
   }
   return {};
 }

@@ -161,13 +161,11 @@ Status Importer::Start() {
   // pages again and again.
   TW_RETURN_IF_ERROR(db_.Execute("PRAGMA cache_size = -65536"));
   for (const Text& text : texts) {
-    auto statement = Statement::Prepare(db_, text.sql);
-    TW_RETURN_IF_ERROR(statement);
-    *text.statement = *std::move(statement);
+    TW_ASSIGN_OR_RETURN(auto statement, Statement::Prepare(db_, text.sql));
+    *text.statement = std::move(statement);
   }
-  auto transaction = Transaction::Begin(db_);
-  TW_RETURN_IF_ERROR(transaction);
-  transaction_.emplace(*std::move(transaction));
+  TW_ASSIGN_OR_RETURN(auto transaction, Transaction::Begin(db_));
+  transaction_.emplace(std::move(transaction));
   return {};
 }
 
@@ -176,9 +174,8 @@ Status Importer::Commit() {
   if (options_.dry_run) return {};
   TW_RETURN_IF_ERROR(transaction_->Commit());
   transaction_.reset();
-  auto transaction = Transaction::Begin(db_);
-  TW_RETURN_IF_ERROR(transaction);
-  transaction_.emplace(*std::move(transaction));
+  TW_ASSIGN_OR_RETURN(auto transaction, Transaction::Begin(db_));
+  transaction_.emplace(std::move(transaction));
   return {};
 }
 
@@ -204,8 +201,7 @@ Result<std::int64_t> Importer::NumberOf(Statement& find, Statement& insert, std:
     return static_cast<std::int64_t>(sqlite3_last_insert_rowid(db_.get()));
   }
   find.Bind(1, text);
-  auto row = find.Step();
-  TW_RETURN_IF_ERROR(row);
+  TW_RETURN_IF_ERROR(find.Step());
   const std::int64_t number = find.Int(0);
   find.Reset();
   return number;
@@ -228,9 +224,8 @@ Result<KnownTarget> Importer::InterpretTarget(std::string_view written) {
   known.target = *std::move(target);
   known.other = only_.has_value() && !IsTarget(known.target.target, *only_);
   if (known.other) return known;
-  auto number = NumberOf(find_target_, add_target_, known.target.text, known.target.canonical, {});
-  TW_RETURN_IF_ERROR(number);
-  known.number = *number;
+  TW_ASSIGN_OR_RETURN(known.number, NumberOf(find_target_, add_target_, known.target.text,
+                                             known.target.canonical, {}));
   known.digest.Add(known.target.canonical);
   return known;
 }
@@ -242,9 +237,8 @@ Result<KnownTarget*> Importer::TargetOf(std::string_view written) {
     older_tasks_.clear();
     targets_.clear();
   }
-  auto known = InterpretTarget(written);
-  TW_RETURN_IF_ERROR(known);
-  return &targets_.emplace(written, *std::move(known)).first->second;
+  TW_ASSIGN_OR_RETURN(auto known, InterpretTarget(written));
+  return &targets_.emplace(written, std::move(known)).first->second;
 }
 
 KnownTask Importer::InterpretTask(const KnownTarget& target) const {
@@ -306,9 +300,8 @@ Result<std::int64_t> Importer::ShareFlags(std::int64_t id, std::int64_t task,
                                line_.costs.size() * sizeof(double));
   find_time_.Bind(1, line_.timestamp).Bind(2, kMostSharers);
   while (true) {
-    auto row = find_time_.Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) break;
+    TW_ASSIGN_OR_RETURN(auto row, find_time_.Step());
+    if (!row) break;
     if (find_time_.Int(0) == id || find_time_.Bytes(4) != costs) continue;
     sharers.push_back({find_time_.Int(0), find_time_.Int(1), find_time_.Int(2), find_time_.Int(3)});
   }
@@ -339,11 +332,10 @@ Result<std::int64_t> Importer::ShareFlags(std::int64_t id, std::int64_t task,
 Status Importer::CountDuplicate(const LineDigest& digest, const KnownTask& task,
                                 ImportedFile& summary) {
   find_digest_.BindBytes(1, digest.bytes().data(), digest.bytes().size());
-  auto row = find_digest_.Step();
-  TW_RETURN_IF_ERROR(row);
+  TW_ASSIGN_OR_RETURN(auto row, find_digest_.Step());
   const std::string_view costs(reinterpret_cast<const char*>(line_.costs.data()),
                                line_.costs.size() * sizeof(double));
-  const bool same = *row && find_digest_.Int(0) == task.number &&
+  const bool same = row && find_digest_.Int(0) == task.number &&
                     find_digest_.Int(1) == line_.error && find_digest_.Bytes(2) == costs &&
                     find_digest_.Real(3) == line_.timestamp;
   find_digest_.Reset();
@@ -364,9 +356,8 @@ Status Importer::ImportRecord(const KnownTarget& target, KnownTask& task, Import
     return {};
   }
   if (task.number < 0) {
-    auto number = NumberOf(find_task_, add_task_, task.tuple, task.name, task.workload_key);
-    TW_RETURN_IF_ERROR(number);
-    task.number = *number;
+    TW_ASSIGN_OR_RETURN(task.number,
+                        NumberOf(find_task_, add_task_, task.tuple, task.name, task.workload_key));
   }
   const AutotvmCheck check = task.spaces->Check(line_);
   const double cost = line_.cost();
@@ -399,10 +390,9 @@ Status Importer::ImportRecord(const KnownTarget& target, KnownTask& task, Import
   const auto id = static_cast<std::int64_t>(sqlite3_last_insert_rowid(db_.get()));
   if (summary.imported == 1) last_before_file_ = id - 1;
   if (line_.error == 0 && std::isfinite(cost)) {
-    auto shared = ShareFlags(id, task.number, check.agreement, summary);
-    TW_RETURN_IF_ERROR(shared);
-    if (*shared != 0) {
-      flags |= *shared;
+    TW_ASSIGN_OR_RETURN(auto shared, ShareFlags(id, task.number, check.agreement, summary));
+    if (shared != 0) {
+      flags |= shared;
       set_flags_.Bind(1, id).Bind(2, flags);
       TW_RETURN_IF_ERROR(set_flags_.Run());
     }
@@ -433,31 +423,29 @@ Status Importer::ImportLine(std::string_view text, ImportedFile& summary) {
     Refuse(summary, scanner.status().WithContext("input").message());
     return {};
   }
-  auto target = TargetOf(written);
-  TW_RETURN_IF_ERROR(target);
-  if (!(*target)->refused.empty()) {
-    Refuse(summary, (*target)->refused);
+  TW_ASSIGN_OR_RETURN(auto target, TargetOf(written));
+  if (!target->refused.empty()) {
+    Refuse(summary, target->refused);
     return {};
   }
   const auto before =
       static_cast<std::size_t>(written.data() + written.size() - line_.input.data());
-  KnownTask& task = TaskOf(**target, line_.input.substr(before));
+  KnownTask& task = TaskOf(*target, line_.input.substr(before));
   if (!task.refused.empty()) {
     Refuse(summary, task.refused);
     return {};
   }
   ++summary.records;
-  if ((*target)->other) {
+  if (target->other) {
     ++summary.other_targets;
     return {};
   }
-  TW_RETURN_IF_ERROR(ImportRecord(**target, task, summary));
+  TW_RETURN_IF_ERROR(ImportRecord(*target, task, summary));
   return ++uncommitted_ < kCommitEvery ? Status() : Commit();
 }
 
 Status Importer::ImportFile(const std::string& path, ImportedFile& summary) {
-  auto reader = LineReader::Open(path, kMaxLogLine);
-  TW_RETURN_IF_ERROR(reader);
+  TW_ASSIGN_OR_RETURN(auto reader, LineReader::Open(path, kMaxLogLine));
   summary.file = path;
   summary.package = TophubPackageOf(path);
   SystemClock clock;
@@ -466,9 +454,8 @@ Status Importer::ImportFile(const std::string& path, ImportedFile& summary) {
   source_ = static_cast<std::int64_t>(sqlite3_last_insert_rowid(db_.get()));
   while (true) {
     std::string_view line;
-    auto more = reader->Next(line);
-    TW_RETURN_IF_ERROR(more);
-    if (!*more) break;
+    TW_ASSIGN_OR_RETURN(auto more, reader.Next(line));
+    if (!more) break;
     TW_RETURN_IF_ERROR(ImportLine(line, summary));
     if (options_.progress != nullptr && summary.lines % kReportEvery == 0) {
       options_.progress(summary);
@@ -515,12 +502,10 @@ Result<std::vector<ImportedFile>> ImportAutotvm(Store& store, const std::vector<
 }
 
 Result<std::string> ImportIntoMemory(const std::string& file) {
-  auto db = OpenMemory();
-  TW_RETURN_IF_ERROR(db);
-  TW_RETURN_IF_ERROR(MakeTables(*db, SchemaVersion()));
-  auto files = ImportAll(*db, {file}, {});
-  TW_RETURN_IF_ERROR(files);
-  const ImportedFile& summary = files->front();
+  TW_ASSIGN_OR_RETURN(auto db, OpenMemory());
+  TW_RETURN_IF_ERROR(MakeTables(db, SchemaVersion()));
+  TW_ASSIGN_OR_RETURN(auto files, ImportAll(db, {file}, {}));
+  const ImportedFile& summary = files.front();
   if (summary.records == 0) {
     return InvalidArgument(file + ": no AutoTVM record in it" +
                            (summary.refused.empty()
@@ -528,7 +513,7 @@ Result<std::string> ImportIntoMemory(const std::string& file) {
                                 : "; line " + std::to_string(summary.refused.front().line) + ": " +
                                       summary.refused.front().reason));
   }
-  return ImageOf(*db);
+  return ImageOf(db);
 }
 
 }  // namespace tilewright::records

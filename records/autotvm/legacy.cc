@@ -89,11 +89,9 @@ Result<AutotvmValue> WorkloadTensor(const AutotvmValue& flat) {
 /// ["conv2d", data, kernel, strides, padding, dilation, layout, dtype]
 Status FromWorkload(const AutotvmValue& workload, Arguments& args) {
   if (workload.items.size() != 8) return Unsupported("expected a workload of 8 items");
-  auto data = WorkloadTensor(workload.items[1]);
-  TW_RETURN_IF_ERROR(data);
-  auto kernel = WorkloadTensor(workload.items[2]);
-  TW_RETURN_IF_ERROR(kernel);
-  args = {*std::move(data), *std::move(kernel)};
+  TW_ASSIGN_OR_RETURN(auto data, WorkloadTensor(workload.items[1]));
+  TW_ASSIGN_OR_RETURN(auto kernel, WorkloadTensor(workload.items[2]));
+  args = {std::move(data), std::move(kernel)};
   args.insert(args.end(), workload.items.begin() + 3, workload.items.end());
   WidenPadding(args[3]);
   return {};

@@ -34,9 +34,8 @@ LineReader::~LineReader() {
 }
 
 Result<LineReader> LineReader::Open(const std::string& path, std::size_t longest) {
-  const auto file = OpenToRead(path);
-  TW_RETURN_IF_ERROR(file);
-  return LineReader(*file, path, longest);
+  TW_ASSIGN_OR_RETURN(const auto file, OpenToRead(path));
+  return LineReader(file, path, longest);
 }
 
 Result<bool> LineReader::Fill() {
@@ -89,8 +88,7 @@ Result<bool> LineReader::Next(std::string_view& line) {
       }
     }
     const std::size_t kept = end_ - begin_;
-    auto more = Fill();
-    TW_RETURN_IF_ERROR(more);
+    TW_RETURN_IF_ERROR(Fill());
     searched = begin_ + kept;
   }
 }

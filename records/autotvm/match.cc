@@ -50,29 +50,28 @@ std::string_view PackageOfName(std::string_view name) {
 }
 
 Result<std::vector<std::string>> PackagesIn(const Database& db) {
-  auto query = Statement::Prepare(db, "SELECT DISTINCT package FROM imported_source ORDER BY 1");
-  TW_RETURN_IF_ERROR(query);
+  TW_ASSIGN_OR_RETURN(
+      auto query,
+      Statement::Prepare(db, "SELECT DISTINCT package FROM imported_source ORDER BY 1"));
   std::vector<std::string> packages;
   while (true) {
-    auto row = query->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) return packages;
-    packages.emplace_back(query->Text(0));
+    TW_ASSIGN_OR_RETURN(auto row, query.Step());
+    if (!row) return packages;
+    packages.emplace_back(query.Text(0));
   }
 }
 
 Result<std::vector<Layer>> LayersOf(const Database& db, const AutotvmTarget& target,
                                     const std::string& package) {
-  auto packages = PackagesIn(db);
-  TW_RETURN_IF_ERROR(packages);
+  TW_ASSIGN_OR_RETURN(auto packages, PackagesIn(db));
   const auto has = [&packages](std::string_view name) {
-    return std::ranges::count(*packages, name) > 0;
+    return std::ranges::count(packages, name) > 0;
   };
   const std::string one = "imported_source.package = ?3";
   if (!package.empty()) {
     if (has(package)) return std::vector<Layer>{{one, package, "package " + package}};
     std::string known;
-    for (const std::string& name : *packages) known += (name.empty() ? "" : " " + name);
+    for (const std::string& name : packages) known += (name.empty() ? "" : " " + name);
     return NotFound("package '" + package + "': nothing of it was imported, expected one of:" +
                     (known.empty() ? " (none)" : known));
   }
@@ -87,7 +86,7 @@ Result<std::vector<Layer>> LayersOf(const Database& db, const AutotvmTarget& tar
     layers.push_back({one, std::string(found), "package " + std::string(found)});
     return layers;
   }
-  if (std::ranges::any_of(*packages, [](const std::string& name) { return !name.empty(); })) {
+  if (std::ranges::any_of(packages, [](const std::string& name) { return !name.empty(); })) {
     layers.push_back({"imported_source.package <> ?3", "", "all imported packages"});
   }
   return layers;
@@ -101,27 +100,26 @@ struct Reading {
 
 Result<std::vector<Reading>> CandidatesOf(const Database& db, std::int64_t task,
                                           const Layer& layer) {
-  auto targets =
-      Statement::Prepare(db, "SELECT DISTINCT target FROM imported WHERE task = ?1 AND error = 0");
-  TW_RETURN_IF_ERROR(targets);
-  targets->Bind(1, task);
+  TW_ASSIGN_OR_RETURN(
+      auto targets,
+      Statement::Prepare(db, "SELECT DISTINCT target FROM imported WHERE task = ?1 AND error = 0"));
+  targets.Bind(1, task);
   constexpr std::string_view kFinite = " AND imported.cost > 0 AND imported.cost < 1e300";
-  auto best = Statement::Prepare(
-      db, "SELECT " + std::string(ImportedColumns()) + std::string(ImportedTables()) +
-              "WHERE imported.task = ?1 AND imported.target = ?2 AND imported.error = 0 AND " +
-              layer.condition + std::string(kFinite) + " ORDER BY imported.cost, imported.id");
-  TW_RETURN_IF_ERROR(best);
+  TW_ASSIGN_OR_RETURN(
+      auto best,
+      Statement::Prepare(
+          db, "SELECT " + std::string(ImportedColumns()) + std::string(ImportedTables()) +
+                  "WHERE imported.task = ?1 AND imported.target = ?2 AND imported.error = 0 AND " +
+                  layer.condition + std::string(kFinite) + " ORDER BY imported.cost, imported.id"));
   std::vector<Reading> candidates;
   while (true) {
-    auto row = targets->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) return candidates;
-    best->Bind(1, task).Bind(2, targets->Int(0)).Bind(3, layer.parameter);
+    TW_ASSIGN_OR_RETURN(auto row, targets.Step());
+    if (!row) return candidates;
+    best.Bind(1, task).Bind(2, targets.Int(0)).Bind(3, layer.parameter);
     while (true) {
-      auto found = best->Step();
-      TW_RETURN_IF_ERROR(found);
-      if (!*found) break;
-      ImportedRecord record = ReadImported(*best);
+      TW_ASSIGN_OR_RETURN(auto found, best.Step());
+      if (!found) break;
+      ImportedRecord record = ReadImported(best);
       auto target = AutotvmTarget::Parse(record.target);
       if (!target.ok()) break;
       // Taken in by an earlier version, or forged.
@@ -129,7 +127,7 @@ Result<std::vector<Reading>> CandidatesOf(const Database& db, std::int64_t task,
       candidates.push_back({std::move(record), *std::move(target)});
       break;
     }
-    best->Reset();
+    best.Reset();
   }
 }
 
@@ -190,16 +188,15 @@ double Distance(const AutotvmValue& a, const AutotvmValue& b) {
 }
 
 Result<std::vector<std::string>> NearestTasks(const Database& db, const AutotvmTask& task) {
-  auto query = Statement::Prepare(db, "SELECT tuple FROM imported_task WHERE name = ?1");
-  TW_RETURN_IF_ERROR(query);
-  query->Bind(1, task.name);
+  TW_ASSIGN_OR_RETURN(auto query,
+                      Statement::Prepare(db, "SELECT tuple FROM imported_task WHERE name = ?1"));
+  query.Bind(1, task.name);
   const AutotvmValue args = AutotvmValue::List(task.args);
   std::vector<std::pair<double, std::string>> found;
   while (true) {
-    auto row = query->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) break;
-    auto other = AutotvmTask::Parse(query->Text(0));
+    TW_ASSIGN_OR_RETURN(auto row, query.Step());
+    if (!row) break;
+    auto other = AutotvmTask::Parse(query.Text(0));
     if (!other.ok()) return Corrupt("imported task: " + other.status().message());
     const double distance = Distance(args, AutotvmValue::List(other->args));
     if (distance < HUGE_VAL) found.emplace_back(distance, other->tuple);
@@ -224,12 +221,11 @@ std::string Explain(const AutotvmAnswer& answer, const Layer& layer) {
 }
 
 Result<std::int64_t> TaskNumber(const Database& db, const AutotvmTask& task) {
-  auto query = Statement::Prepare(db, "SELECT id FROM imported_task WHERE tuple = ?1");
-  TW_RETURN_IF_ERROR(query);
-  query->Bind(1, task.tuple);
-  auto row = query->Step();
-  TW_RETURN_IF_ERROR(row);
-  return *row ? query->Int(0) : std::int64_t{-1};
+  TW_ASSIGN_OR_RETURN(auto query,
+                      Statement::Prepare(db, "SELECT id FROM imported_task WHERE tuple = ?1"));
+  query.Bind(1, task.tuple);
+  TW_ASSIGN_OR_RETURN(auto row, query.Step());
+  return row ? query.Int(0) : std::int64_t{-1};
 }
 
 }  // namespace
@@ -237,18 +233,15 @@ Result<std::int64_t> TaskNumber(const Database& db, const AutotvmTask& task) {
 Result<AutotvmAnswer> QueryAutotvm(const Store& store, const AutotvmTask& task,
                                    const AutotvmTarget& target, const std::string& package) {
   const Database& db = Store::DatabaseOf(store);
-  auto layers = LayersOf(db, target, package);
-  TW_RETURN_IF_ERROR(layers);
-  auto number = TaskNumber(db, task);
-  TW_RETURN_IF_ERROR(number);
+  TW_ASSIGN_OR_RETURN(auto layers, LayersOf(db, target, package));
+  TW_ASSIGN_OR_RETURN(auto number, TaskNumber(db, task));
   AutotvmAnswer answer;
   std::string searched;
-  for (const Layer& layer : *layers) {
+  for (const Layer& layer : layers) {
     searched += (searched.empty() ? "" : ", then ") + layer.name;
-    if (*number < 0) continue;
-    auto candidates = CandidatesOf(db, *number, layer);
-    TW_RETURN_IF_ERROR(candidates);
-    const Match match = MatchOf(*candidates, target);
+    if (number < 0) continue;
+    TW_ASSIGN_OR_RETURN(auto candidates, CandidatesOf(db, number, layer));
+    const Match match = MatchOf(candidates, target);
     if (match.candidate == nullptr) continue;
     answer.record = match.candidate->record;
     answer.matched_by = match.by;
@@ -256,9 +249,7 @@ Result<AutotvmAnswer> QueryAutotvm(const Store& store, const AutotvmTask& task,
     answer.explanation = Explain(answer, layer);
     return answer;
   }
-  auto nearest = NearestTasks(db, task);
-  TW_RETURN_IF_ERROR(nearest);
-  answer.nearest = *std::move(nearest);
+  TW_ASSIGN_OR_RETURN(answer.nearest, NearestTasks(db, task));
   answer.explanation =
       "rule autotvm: no imported record of this workload by the model or a key of '" + target.text +
       "'; looked through " + (searched.empty() ? "nothing, as nothing was imported" : searched);
@@ -297,18 +288,15 @@ Result<AutotvmAnswer> QueryAutotvm(const Store& store, const Workload& workload,
   std::optional<AutotvmAnswer> best;
   task.reset();
   for (const std::string& name : AutotvmTaskNames(workload, target)) {
-    auto tuple = AutotvmTuple(AsOfAutotvm(workload), name);
-    TW_RETURN_IF_ERROR(tuple);
-    auto asked = AutotvmTask::Parse(*tuple);
-    TW_RETURN_IF_ERROR(asked);
-    auto answer = QueryAutotvm(store, *asked, target, package);
-    TW_RETURN_IF_ERROR(answer);
+    TW_ASSIGN_OR_RETURN(auto tuple, AutotvmTuple(AsOfAutotvm(workload), name));
+    TW_ASSIGN_OR_RETURN(auto asked, AutotvmTask::Parse(tuple));
+    TW_ASSIGN_OR_RETURN(auto answer, QueryAutotvm(store, asked, target, package));
     const bool better = !best.has_value() ||
-                        (answer->record.has_value() &&
-                         (!best->record.has_value() || answer->record->cost < best->record->cost));
+                        (answer.record.has_value() &&
+                         (!best->record.has_value() || answer.record->cost < best->record->cost));
     if (!better) continue;
-    best = *std::move(answer);
-    task = *std::move(asked);
+    best = std::move(answer);
+    task = std::move(asked);
   }
   if (!best.has_value()) {
     return Unsupported("AutoTVM has no template for " + workload.Key() + " on '" + target.text +

@@ -164,9 +164,7 @@ Result<AutotvmInputText> AutotvmInputText::Read(const LogLine& line) {
 Result<AutotvmTarget> AutotvmTarget::Parse(std::string_view text) {
   AutotvmTarget result;
   result.text = text;
-  auto target = Target::Parse(text);
-  TW_RETURN_IF_ERROR(target);
-  result.target = *std::move(target);
+  TW_ASSIGN_OR_RETURN(result.target, Target::Parse(text));
   std::map<std::string, std::string> options = result.target.options();
   options.erase("keys");
   for (const Defaults& defaults : kDefaults) {
@@ -198,14 +196,13 @@ AutotvmTask AutotvmTask::Make(std::string name, std::vector<AutotvmValue> args) 
 }
 
 Result<AutotvmTask> AutotvmTask::Parse(std::string_view tuple) {
-  auto value = ParseAutotvmValue(tuple);
-  TW_RETURN_IF_ERROR(value);
-  if (!value->is(Kind::kList) || value->items.empty() || !value->items[0].is(Kind::kText)) {
+  TW_ASSIGN_OR_RETURN(auto value, ParseAutotvmValue(tuple));
+  if (!value.is(Kind::kList) || value.items.empty() || !value.items[0].is(Kind::kText)) {
     return InvalidArgument("AutoTVM tuple: expected ('task name', argument, …)");
   }
-  std::string name = value->items[0].text;
-  value->items.erase(value->items.begin());
-  return Make(std::move(name), std::move(value->items));
+  std::string name = value.items[0].text;
+  value.items.erase(value.items.begin());
+  return Make(std::move(name), std::move(value.items));
 }
 
 Result<AutotvmTask> AutotvmInputText::Task(const LogLine& line, const AutotvmTarget& of) && {
@@ -217,13 +214,10 @@ Result<AutotvmTask> AutotvmInputText::Task(const LogLine& line, const AutotvmTar
 }
 
 Result<AutotvmInput> ParseAutotvmInput(const LogLine& line) {
-  auto items = AutotvmInputText::Read(line);
-  TW_RETURN_IF_ERROR(items);
-  auto target = AutotvmTarget::Parse(items->target);
-  TW_RETURN_IF_ERROR(target);
-  auto task = std::move(*items).Task(line, *target);
-  TW_RETURN_IF_ERROR(task);
-  return AutotvmInput{*std::move(target), *std::move(task)};
+  TW_ASSIGN_OR_RETURN(auto items, AutotvmInputText::Read(line));
+  TW_ASSIGN_OR_RETURN(auto target, AutotvmTarget::Parse(items.target));
+  TW_ASSIGN_OR_RETURN(auto task, std::move(items).Task(line, target));
+  return AutotvmInput{std::move(target), std::move(task)};
 }
 
 }  // namespace tilewright::records

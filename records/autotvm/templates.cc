@@ -84,50 +84,39 @@ Result<std::vector<std::int64_t>> AutotvmTensor(const AutotvmTaskArguments& task
 }
 
 Result<AutotvmConv> AutotvmConvolution(const AutotvmTaskArguments& task, bool depthwise) {
-  auto data = AutotvmTensor(task, 0, 4);
-  TW_RETURN_IF_ERROR(data);
-  auto kernel = AutotvmTensor(task, 1, 4);
-  TW_RETURN_IF_ERROR(kernel);
-  auto strides = Numbers(task, 2, 2, 1);
-  TW_RETURN_IF_ERROR(strides);
-  auto padding = Numbers(task, 3, 4, 0);
-  TW_RETURN_IF_ERROR(padding);
-  auto dilation = Numbers(task, 4, 2, 1);
-  TW_RETURN_IF_ERROR(dilation);
-  const auto& d = *data;
-  const auto& k = *kernel;
-  const auto& p = *padding;
+  TW_ASSIGN_OR_RETURN(auto data, AutotvmTensor(task, 0, 4));
+  TW_ASSIGN_OR_RETURN(auto kernel, AutotvmTensor(task, 1, 4));
+  TW_ASSIGN_OR_RETURN(auto strides, Numbers(task, 2, 2, 1));
+  TW_ASSIGN_OR_RETURN(auto padding, Numbers(task, 3, 4, 0));
+  TW_ASSIGN_OR_RETURN(auto dilation, Numbers(task, 4, 2, 1));
+  const auto& d = data;
+  const auto& k = kernel;
+  const auto& p = padding;
   AutotvmConv conv{d[0], d[1], d[2], d[3], depthwise ? k[0] * k[1] : k[0], k[2], k[3], 0, 0};
-  conv.oh = (conv.h + p[0] + p[2] - ((conv.kh - 1) * (*dilation)[0] + 1)) / (*strides)[0] + 1;
-  conv.ow = (conv.w + p[1] + p[3] - ((conv.kw - 1) * (*dilation)[1] + 1)) / (*strides)[1] + 1;
+  conv.oh = (conv.h + p[0] + p[2] - ((conv.kh - 1) * dilation[0] + 1)) / strides[0] + 1;
+  conv.ow = (conv.w + p[1] + p[3] - ((conv.kw - 1) * dilation[1] + 1)) / strides[1] + 1;
   if (conv.oh < 1 || conv.ow < 1) return Bad(task, 1, "a kernel no larger than the padded data");
   return conv;
 }
 
 Result<AutotvmConv> AutotvmTransposed(const AutotvmTaskArguments& task, std::size_t rank) {
-  auto data = AutotvmTensor(task, 0, rank);
-  TW_RETURN_IF_ERROR(data);
-  auto kernel = AutotvmTensor(task, 1, rank);
-  TW_RETURN_IF_ERROR(kernel);
+  TW_ASSIGN_OR_RETURN(auto data, AutotvmTensor(task, 0, rank));
+  TW_ASSIGN_OR_RETURN(auto kernel, AutotvmTensor(task, 1, rank));
   const std::size_t axes = rank - 2;
-  auto strides = Numbers(task, 2, axes, 1);
-  TW_RETURN_IF_ERROR(strides);
-  auto padding = Numbers(task, 3, 2 * axes, 0);
-  TW_RETURN_IF_ERROR(padding);
+  TW_ASSIGN_OR_RETURN(auto strides, Numbers(task, 2, axes, 1));
+  TW_ASSIGN_OR_RETURN(auto padding, Numbers(task, 3, 2 * axes, 0));
   std::vector<std::int64_t> added(axes, 0);
   if (task.args.size() > 5) {
-    auto given = Numbers(task, 5, axes, 0);
-    TW_RETURN_IF_ERROR(given);
-    added = *std::move(given);
+    TW_ASSIGN_OR_RETURN(added, Numbers(task, 5, axes, 0));
   }
   AutotvmConv conv;
-  conv.n = (*data)[0], conv.c = (*data)[1], conv.k = (*kernel)[1];
+  conv.n = data[0], conv.c = data[1], conv.k = kernel[1];
   const auto output = [&](std::size_t axis) {
-    return ((*data)[2 + axis] - 1) * (*strides)[axis] - (*padding)[axis] - (*padding)[axis + axes] +
-           (*kernel)[2 + axis] + added[axis];
+    return (data[2 + axis] - 1) * strides[axis] - padding[axis] - padding[axis + axes] +
+           kernel[2 + axis] + added[axis];
   };
-  conv.w = data->back(), conv.kw = kernel->back(), conv.ow = output(axes - 1);
-  if (axes == 2) conv.h = (*data)[2], conv.kh = (*kernel)[2], conv.oh = output(0);
+  conv.w = data.back(), conv.kw = kernel.back(), conv.ow = output(axes - 1);
+  if (axes == 2) conv.h = data[2], conv.kh = kernel[2], conv.oh = output(0);
   if (conv.oh < 1 || conv.ow < 1) return Bad(task, 3, "a padding smaller than the output");
   return conv;
 }

@@ -26,10 +26,8 @@ std::vector<std::int64_t> VerboseFactors(std::int64_t extent, std::int64_t limit
 
 /// Space of a packed convolution: data N/b C/c H W b c, kernel O/c I/c KH KW c c.
 Result<AutotvmSpace> PackedSpace(const AutotvmTaskArguments& task, bool transposed) {
-  auto data = AutotvmTensor(task, 0, 6);
-  TW_RETURN_IF_ERROR(data);
-  auto kernel = AutotvmTensor(task, 1, 6);
-  TW_RETURN_IF_ERROR(kernel);
+  TW_ASSIGN_OR_RETURN(auto data, AutotvmTensor(task, 0, 6));
+  TW_ASSIGN_OR_RETURN(auto kernel, AutotvmTensor(task, 1, 6));
   // The same arguments over four-dimensional tensors give the output's size.
   const auto plain = [](const std::vector<std::int64_t>& sizes) {
     AutotvmValue list = AutotvmValue::List({});
@@ -37,16 +35,16 @@ Result<AutotvmSpace> PackedSpace(const AutotvmTaskArguments& task, bool transpos
     return AutotvmValue::List({AutotvmValue::Text("TENSOR"), list, AutotvmValue::Text("")});
   };
   std::vector<AutotvmValue> args = task.args;
-  args[0] = plain(*data);
-  args[1] = plain(*kernel);
+  args[0] = plain(data);
+  args[1] = plain(kernel);
   const AutotvmTaskArguments unpacked{task.task, args, task.target, task.edition};
-  auto conv = transposed ? AutotvmTransposed(unpacked, 4) : AutotvmConvolution(unpacked, false);
-  TW_RETURN_IF_ERROR(conv);
+  TW_ASSIGN_OR_RETURN(
+      auto conv, transposed ? AutotvmTransposed(unpacked, 4) : AutotvmConvolution(unpacked, false));
   AutotvmSpaceBuilder builder;
-  builder.Split("tile_b", conv->n, 2).Split("tile_h", conv->oh, 2).Split("tile_w", conv->ow, 2);
+  builder.Split("tile_b", conv.n, 2).Split("tile_h", conv.oh, 2).Split("tile_w", conv.ow, 2);
   // Groups: input channels of one group.
-  builder.Split("tile_ci", transposed ? conv->c : (*kernel)[1], 2);
-  builder.Split("tile_co", (*kernel)[0], 2);
+  builder.Split("tile_ci", transposed ? conv.c : kernel[1], 2);
+  builder.Split("tile_co", kernel[0], 2);
   builder.Other("oc_nthread", {1, 2}).Other("h_nthread", {1, 2});
   return std::move(builder).Done();
 }
@@ -54,20 +52,19 @@ Result<AutotvmSpace> PackedSpace(const AutotvmTaskArguments& task, bool transpos
 }  // namespace
 
 Result<AutotvmSpace> Conv2dNchwcX86Space(const AutotvmTaskArguments& task) {
-  auto conv = AutotvmConvolution(task, false);
-  TW_RETURN_IF_ERROR(conv);
+  TW_ASSIGN_OR_RETURN(auto conv, AutotvmConvolution(task, false));
   constexpr std::int64_t kLongest = 1 << 20;  // VerboseFactors is linear in the size
-  if (conv->ow > kLongest) return InvalidArgument("conv2d_NCHWc.x86: output wider than 2^20");
+  if (conv.ow > kLongest) return InvalidArgument("conv2d_NCHWc.x86: output wider than 2^20");
   AutotvmSpaceBuilder builder;
-  builder.Split("tile_ic", conv->c, 2).Split("tile_oc", conv->k, 2);
+  builder.Split("tile_ic", conv.c, 2).Split("tile_oc", conv.k, 2);
   if (task.edition == AutotvmEdition::kVerbose) {
-    builder.Add(AutotvmKnob::Inner("tile_ow", conv->ow, VerboseFactors(conv->ow, kMaxOwTile)));
+    builder.Add(AutotvmKnob::Inner("tile_ow", conv.ow, VerboseFactors(conv.ow, kMaxOwTile)));
   } else {
-    builder.Split("tile_ow", conv->ow, 2, {{1, kMaxOwTile}});
+    builder.Split("tile_ow", conv.ow, 2, {{1, kMaxOwTile}});
   }
-  if (conv->kh == 1 && conv->kw == 1) {
+  if (conv.kh == 1 && conv.kw == 1) {
     builder.Other("tile_oh",
-                  conv->oh > 1 ? std::vector<std::int64_t>{1, 2} : std::vector<std::int64_t>{1});
+                  conv.oh > 1 ? std::vector<std::int64_t>{1, 2} : std::vector<std::int64_t>{1});
   } else {
     builder.Add(
         AutotvmKnob::List("unroll_kw", KnobKind::kOther, {KnobValue{true}, KnobValue{false}}));
@@ -76,55 +73,48 @@ Result<AutotvmSpace> Conv2dNchwcX86Space(const AutotvmTaskArguments& task) {
 }
 
 Result<AutotvmSpace> DenseNopackX86Space(const AutotvmTaskArguments& task) {
-  auto data = AutotvmTensor(task, 0, 2);
-  TW_RETURN_IF_ERROR(data);
-  auto weight = AutotvmTensor(task, 1, 2);
-  TW_RETURN_IF_ERROR(weight);
+  TW_ASSIGN_OR_RETURN(auto data, AutotvmTensor(task, 0, 2));
+  TW_ASSIGN_OR_RETURN(auto weight, AutotvmTensor(task, 1, 2));
   AutotvmSpaceBuilder builder;
-  builder.Split("tile_y", (*data)[0], 2).Split("tile_x", (*weight)[0], 2);
-  builder.Split("tile_k", (*data)[1], 2);
-  auto space = std::move(builder).Done();
-  TW_RETURN_IF_ERROR(space);
-  space->order = AutotvmSpace::Order::kLine;
+  builder.Split("tile_y", data[0], 2).Split("tile_x", weight[0], 2);
+  builder.Split("tile_k", data[1], 2);
+  TW_ASSIGN_OR_RETURN(auto space, std::move(builder).Done());
+  space.order = AutotvmSpace::Order::kLine;
   return space;
 }
 
 Result<AutotvmSpace> SpatialPackArm(const AutotvmTaskArguments& task) {
-  auto conv = AutotvmConvolution(task, false);
-  TW_RETURN_IF_ERROR(conv);
+  TW_ASSIGN_OR_RETURN(auto conv, AutotvmConvolution(task, false));
   AutotvmSpaceBuilder builder;
-  builder.Split("tile_co", conv->k, 2).Split("tile_oh", conv->oh, 2).Split("tile_ow", conv->ow, 2);
+  builder.Split("tile_co", conv.k, 2).Split("tile_oh", conv.oh, 2).Split("tile_ow", conv.ow, 2);
   AddSpatialPackTail(builder);
   return std::move(builder).Done();
 }
 
 Result<AutotvmSpace> TransposeArm(const AutotvmTaskArguments& task) {
-  auto conv = AutotvmTransposed(task, 4);
-  TW_RETURN_IF_ERROR(conv);
+  TW_ASSIGN_OR_RETURN(auto conv, AutotvmTransposed(task, 4));
   AutotvmSpaceBuilder builder;
-  builder.Split("tile_co", conv->k, 2).Split("tile_oh", conv->oh, 2).Split("tile_ow", conv->ow, 2);
+  builder.Split("tile_co", conv.k, 2).Split("tile_oh", conv.oh, 2).Split("tile_ow", conv.ow, 2);
   AddSpatialPackTail(builder);
   return std::move(builder).Done();
 }
 
 Result<AutotvmSpace> WinogradArm(const AutotvmTaskArguments& task) {
-  auto conv = AutotvmConvolution(task, false);
-  TW_RETURN_IF_ERROR(conv);
+  TW_ASSIGN_OR_RETURN(auto conv, AutotvmConvolution(task, false));
   constexpr std::int64_t kTile = 4;
-  const std::int64_t tiles = conv->n * CeilDiv(conv->oh, kTile) * CeilDiv(conv->ow, kTile);
+  const std::int64_t tiles = conv.n * CeilDiv(conv.oh, kTile) * CeilDiv(conv.ow, kTile);
   AutotvmSpaceBuilder builder;
-  builder.Split("tile_p", tiles, 2, {{1, 16}}).Split("tile_k", conv->k, 2, {{1, 16}});
-  builder.Split("tile_c", conv->c, 2, {{1, 16}});
+  builder.Split("tile_p", tiles, 2, {{1, 16}}).Split("tile_k", conv.k, 2, {{1, 16}});
+  builder.Split("tile_c", conv.c, 2, {{1, 16}});
   builder.Add(AutotvmKnob::Annotate("ann_reduce", {"none", "unroll"}, 1));
   builder.Add(AutotvmKnob::Annotate("ann_spatial", {"none", "unroll", "vec"}, 2));
   return std::move(builder).Done();
 }
 
 Result<AutotvmSpace> DepthwiseArm(const AutotvmTaskArguments& task) {
-  auto conv = AutotvmConvolution(task, true);
-  TW_RETURN_IF_ERROR(conv);
+  TW_ASSIGN_OR_RETURN(auto conv, AutotvmConvolution(task, true));
   AutotvmSpaceBuilder builder;
-  builder.Split("tile_c", conv->k, 2).Split("tile_h", conv->oh, 2).Split("tile_w", conv->ow, 2);
+  builder.Split("tile_c", conv.k, 2).Split("tile_h", conv.oh, 2).Split("tile_w", conv.ow, 2);
   builder.Add(AutotvmKnob::Annotate("ann", {"none", "unroll", "vec"}, 3));
   return std::move(builder).Done();
 }
@@ -142,22 +132,19 @@ Result<AutotvmSpace> TransposePackedVta(const AutotvmTaskArguments& task) {
 }
 
 Result<AutotvmSpace> ElementwisePackedVta(const AutotvmTaskArguments& task) {
-  auto data = AutotvmTensor(task, 0, 6);
-  TW_RETURN_IF_ERROR(data);
+  TW_ASSIGN_OR_RETURN(auto data, AutotvmTensor(task, 0, 6));
   AutotvmSpaceBuilder builder;
-  builder.Split("tile_co", (*data)[1], 2).Split("tile_h", (*data)[2], 2);
-  builder.Split("tile_w", (*data)[3], 2);
+  builder.Split("tile_co", data[1], 2).Split("tile_h", data[2], 2);
+  builder.Split("tile_w", data[3], 2);
   return std::move(builder).Done();
 }
 
 Result<AutotvmSpace> DensePackedVta(const AutotvmTaskArguments& task) {
-  auto data = AutotvmTensor(task, 0, 4);
-  TW_RETURN_IF_ERROR(data);
-  auto weight = AutotvmTensor(task, 1, 4);
-  TW_RETURN_IF_ERROR(weight);
+  TW_ASSIGN_OR_RETURN(auto data, AutotvmTensor(task, 0, 4));
+  TW_ASSIGN_OR_RETURN(auto weight, AutotvmTensor(task, 1, 4));
   AutotvmSpaceBuilder builder;
-  builder.Split("tile_b", (*data)[0], 2).Split("tile_ci", (*data)[1], 2);
-  builder.Split("tile_co", (*weight)[0], 2).Other("oc_nthread", {1, 2});
+  builder.Split("tile_b", data[0], 2).Split("tile_ci", data[1], 2);
+  builder.Split("tile_co", weight[0], 2).Other("oc_nthread", {1, 2});
   return std::move(builder).Done();
 }
 

@@ -110,17 +110,15 @@ bool HasPrimal(const Layout& layout, std::string_view primal) { return layout.pr
 /// The workload in plain NCHW and OIHW (IOHW when transposed) shapes.
 Result<Workload> Unblocked(const Workload& w) {
   const std::string_view kernel = w.op == OpKind::kConv2dTranspose ? "IOHW" : "OIHW";
-  auto data = Layout::Parse(w.data_layout);
-  TW_RETURN_IF_ERROR(data);
-  auto weight = Layout::Parse(w.kernel_layout);
-  TW_RETURN_IF_ERROR(weight);
-  if (!HasPrimal(*data, "NCHW") || !HasPrimal(*weight, kernel) || data->BlockOf('N') != 1) {
+  TW_ASSIGN_OR_RETURN(auto data, Layout::Parse(w.data_layout));
+  TW_ASSIGN_OR_RETURN(auto weight, Layout::Parse(w.kernel_layout));
+  if (!HasPrimal(data, "NCHW") || !HasPrimal(weight, kernel) || data.BlockOf('N') != 1) {
     return Unsupported(fmt::format("layouts {} and {}, expected blocks of NCHW and {}",
                                    w.data_layout, w.kernel_layout, kernel));
   }
   Workload plain = w;
-  plain.data.shape = data->Unpack(w.data.shape);
-  plain.weight.shape = weight->Unpack(w.weight.shape);
+  plain.data.shape = data.Unpack(w.data.shape);
+  plain.weight.shape = weight.Unpack(w.weight.shape);
   plain.data_layout = "NCHW";
   plain.kernel_layout = kernel;
   return plain;
@@ -207,9 +205,8 @@ Result<Literal> ReadTuple(TextScanner& scanner, std::string_view close, int dept
   literal.kind = Literal::Kind::kTuple;
   scanner.SkipSpaces();
   while (!scanner.Accept(close)) {
-    auto item = ReadLiteral(scanner, depth + 1);
-    TW_RETURN_IF_ERROR(item);
-    literal.items.push_back(*std::move(item));
+    TW_ASSIGN_OR_RETURN(auto item, ReadLiteral(scanner, depth + 1));
+    literal.items.push_back(std::move(item));
     scanner.SkipSpaces();
     if (scanner.Accept(",")) {
       scanner.SkipSpaces();
@@ -262,9 +259,7 @@ class ArgumentReader {
       if (size.kind != Literal::Kind::kInt || !in_range) return Bad("a tensor of integer sizes");
       type.shape.push_back(size.number);
     }
-    auto dtype = ParseDataType(item->items[2].text);
-    TW_RETURN_IF_ERROR(dtype);
-    type.dtype = *dtype;
+    TW_ASSIGN_OR_RETURN(type.dtype, ParseDataType(item->items[2].text));
     return type;
   }
 
@@ -303,9 +298,7 @@ class ArgumentReader {
     w.out_dtype = w.data.dtype.is_float() ? w.data.dtype : kInt32;
     if (item != nullptr && item->kind == Literal::Kind::kNone) return {};
     if (item == nullptr || item->kind != Literal::Kind::kText) return Bad("an element type");
-    auto dtype = ParseDataType(item->text);
-    TW_RETURN_IF_ERROR(dtype);
-    w.out_dtype = *dtype;
+    TW_ASSIGN_OR_RETURN(w.out_dtype, ParseDataType(item->text));
     return {};
   }
 
@@ -506,36 +499,33 @@ Result<std::string> AutotvmTuple(const Workload& workload, std::string_view task
     }
   }
   if (IsElementwise(task->form)) w.data.dtype = w.weight.dtype = kInt32;  // as they are widened
-  auto arguments = Arguments(w, task->form);
-  TW_RETURN_IF_ERROR(arguments);
+  TW_ASSIGN_OR_RETURN(auto arguments, Arguments(w, task->form));
   std::string text =
       fmt::format("('{}', {}, {}", task_name, TensorText(w.data), TensorText(w.weight));
-  for (const std::string& argument : *arguments) text += ", " + argument;
+  for (const std::string& argument : arguments) text += ", " + argument;
   return text + ")";
 }
 
 Result<Workload> ParseAutotvmTuple(std::string_view text) {
   TextScanner scanner("workload tuple", text);
   if (text.size() > kMaxTupleText) return scanner.Error("at most 8000 characters");
-  auto tuple = ReadLiteral(scanner, 0);
-  TW_RETURN_IF_ERROR(tuple);
+  TW_ASSIGN_OR_RETURN(auto tuple, ReadLiteral(scanner, 0));
   scanner.SkipSpaces();
   if (!scanner.AtEnd()) return scanner.Error("the end");
-  if (tuple->items.empty() || tuple->items[0].kind != Literal::Kind::kText) {
+  if (tuple.items.empty() || tuple.items[0].kind != Literal::Kind::kText) {
     return InvalidArgument(fmt::format("workload tuple '{}': item 0: expected a task name", text));
   }
-  const TaskName* task = FindTask(tuple->items[0].text);
+  const TaskName* task = FindTask(tuple.items[0].text);
   if (task == nullptr) {
     return InvalidArgument(
-        fmt::format("workload tuple '{}': unknown task '{}'", text, tuple->items[0].text));
+        fmt::format("workload tuple '{}': unknown task '{}'", text, tuple.items[0].text));
   }
-  ArgumentReader reader(*tuple, text);
+  ArgumentReader reader(tuple, text);
   Workload w;
   w.op = KindOf(task->form);
   for (TensorType* type : {&w.data, &w.weight}) {
-    auto tensor = reader.Tensor();
-    TW_RETURN_IF_ERROR(tensor);
-    *type = *std::move(tensor);
+    TW_ASSIGN_OR_RETURN(auto tensor, reader.Tensor());
+    *type = std::move(tensor);
     if (type->shape.size() != RankOf(task->form)) {
       return reader.Bad(fmt::format("a tensor of {} dimensions", RankOf(task->form)));
     }

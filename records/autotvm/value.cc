@@ -74,9 +74,8 @@ class LiteralReader {
         ++at_;
         return list;
       }
-      auto item = Read(depth + 1);
-      TW_RETURN_IF_ERROR(item);
-      list.items.push_back(*std::move(item));
+      TW_ASSIGN_OR_RETURN(auto item, Read(depth + 1));
+      list.items.push_back(std::move(item));
       SkipSpaces();
       if (at_ < text_.size() && text_[at_] == ',') {
         ++at_;
@@ -249,8 +248,7 @@ std::string JsonText(const AutotvmValue& value) {
 Result<AutotvmValue> ParseAutotvmValue(std::string_view text) {
   LiteralReader reader(text);
   if (text.size() > kMaxLength) return reader.Error("at most 65536 characters");
-  auto value = reader.Read(0);
-  TW_RETURN_IF_ERROR(value);
+  TW_ASSIGN_OR_RETURN(auto value, reader.Read(0));
   if (!reader.AtEnd()) return reader.Error("the end");
   return value;
 }

@@ -127,9 +127,7 @@ Result<Preference> Preference::Parse(std::string_view text, const Target& target
                              "cycles,dram_bytes<=15.3MB");
     }
     prefer.limited = bound.substr(0, sign);
-    auto limit = ParseAmount(bound.substr(sign + 2), prefer.limited);
-    TW_RETURN_IF_ERROR(limit);
-    prefer.limit = *limit;
+    TW_ASSIGN_OR_RETURN(prefer.limit, ParseAmount(bound.substr(sign + 2), prefer.limited));
   }
   const std::vector<std::string> known = MetricsOf(target);
   std::string list;

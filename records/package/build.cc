@@ -23,92 +23,79 @@ namespace tilewright::records {
 namespace {
 
 Result<std::vector<std::string>> Column(const Database& db, const std::string& sql) {
-  auto query = Statement::Prepare(db, sql);
-  TW_RETURN_IF_ERROR(query);
+  TW_ASSIGN_OR_RETURN(auto query, Statement::Prepare(db, sql));
   std::vector<std::string> texts;
   while (true) {
-    auto row = query->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) return texts;
-    texts.emplace_back(query->Text(0));
+    TW_ASSIGN_OR_RETURN(auto row, query.Step());
+    if (!row) return texts;
+    texts.emplace_back(query.Text(0));
   }
 }
 
 /// Copies the trials that `select` names, and what they need, from the store at `path`.
 Result<RefusedRows> CopyFrom(const TemplateRegistry& templates, const Database& db,
                              const std::string& path, const std::string& select) {
-  auto attached = AttachedSource::Attach(db, path);
-  TW_RETURN_IF_ERROR(attached);
+  TW_RETURN_IF_ERROR(AttachedSource::Attach(db, path));
   auto source_id = StoreIdOf(db, "source");
   if (!source_id.ok()) return source_id.status().WithContext(path);
   auto refused = FindCurrent(templates, db, "source");
   if (!refused.ok()) return refused.status().WithContext(path);
-  auto copier = Copier::Create(db, *source_id, "");
-  TW_RETURN_IF_ERROR(copier);
-  auto transaction = Transaction::Begin(db);
-  TW_RETURN_IF_ERROR(transaction);
-  TW_RETURN_IF_ERROR(copier->Choose(select));
-  TW_RETURN_IF_ERROR(copier->CopyTexts(false));
-  TW_RETURN_IF_ERROR(copier->CopyTrials());
-  TW_RETURN_IF_ERROR(copier->CopyOfTrials());
+  TW_ASSIGN_OR_RETURN(auto copier, Copier::Create(db, *source_id, ""));
+  TW_ASSIGN_OR_RETURN(auto transaction, Transaction::Begin(db));
+  TW_RETURN_IF_ERROR(copier.Choose(select));
+  TW_RETURN_IF_ERROR(copier.CopyTexts(false));
+  TW_RETURN_IF_ERROR(copier.CopyTrials());
+  TW_RETURN_IF_ERROR(copier.CopyOfTrials());
   TW_RETURN_IF_ERROR(CopyScheduleTexts(db, "source"));
-  auto proof = copier->ProveSame();
+  auto proof = copier.ProveSame();
   if (!proof.ok()) return proof.status().WithContext(path);
-  TW_RETURN_IF_ERROR(transaction->Commit());
+  TW_RETURN_IF_ERROR(transaction.Commit());
   return refused;
 }
 
 /// What the manifest counts.
 Status Count(const Database& db, PackageManifest& manifest) {
-  auto query =
+  TW_ASSIGN_OR_RETURN(
+      auto query,
       Statement::Prepare(db,
                          "SELECT count(*), count(DISTINCT workload), count(DISTINCT device),"
-                         " ifnull(max(finished), 0) FROM trial");
-  TW_RETURN_IF_ERROR(query);
-  auto row = query->Step();
-  TW_RETURN_IF_ERROR(row);
-  manifest.trials = query->Int(0);
-  manifest.tasks = query->Int(1);
-  manifest.devices = query->Int(2);
-  manifest.newest_trial = UtcText(query->Real(3));
+                         " ifnull(max(finished), 0) FROM trial"));
+  TW_RETURN_IF_ERROR(query.Step());
+  manifest.trials = query.Int(0);
+  manifest.tasks = query.Int(1);
+  manifest.devices = query.Int(2);
+  manifest.newest_trial = UtcText(query.Real(3));
   return {};
 }
 
 Result<BuiltPackage> BuildOne(const TemplateRegistry& templates, const std::string& stage,
                               const std::string& target, const PackageOptions& options) {
-  auto db = OpenMemory();
-  TW_RETURN_IF_ERROR(db);
-  TW_RETURN_IF_ERROR(MakeTables(*db, SchemaVersion()));
-  TW_RETURN_IF_ERROR(CopyFrom(templates, *db, stage,
+  TW_ASSIGN_OR_RETURN(auto db, OpenMemory());
+  TW_RETURN_IF_ERROR(MakeTables(db, SchemaVersion()));
+  TW_RETURN_IF_ERROR(CopyFrom(templates, db, stage,
                               "SELECT id FROM (" + SelectServed("source", options.best) +
                                   ") WHERE id IN (SELECT t.id FROM source.trial t JOIN"
                                   " source.target g ON g.id = t.target WHERE g.text = " +
                                   Quoted(target) + ")"));
   // A job's settings name files of the machine that ran it; its name and seed tell jobs apart.
-  TW_RETURN_IF_ERROR(db->Execute("UPDATE job SET settings = '{}'; VACUUM"));
-  auto image = ImageOf(*db);
-  TW_RETURN_IF_ERROR(image);
+  TW_RETURN_IF_ERROR(db.Execute("UPDATE job SET settings = '{}'; VACUUM"));
+  TW_ASSIGN_OR_RETURN(auto image, ImageOf(db));
   BuiltPackage built;
   PackageManifest& manifest = built.manifest;
   manifest.schema = SchemaVersion();
   manifest.name = options.name;
   if (manifest.name.empty()) {
-    auto name = PackageNameOf(target);
-    TW_RETURN_IF_ERROR(name);
-    manifest.name = *std::move(name);
+    TW_ASSIGN_OR_RETURN(manifest.name, PackageNameOf(target));
   }
   manifest.targets = {target};
-  auto parsed = Target::Parse(target);
-  TW_RETURN_IF_ERROR(parsed);
-  manifest.codegen_version = DeviceTraitsOf(*parsed).codegen_version;
+  TW_ASSIGN_OR_RETURN(auto parsed, Target::Parse(target));
+  manifest.codegen_version = DeviceTraitsOf(parsed).codegen_version;
   manifest.tool_version = options.tool_version;
   manifest.license = options.license;
-  TW_RETURN_IF_ERROR(Count(*db, manifest));
-  manifest.database_bytes = static_cast<std::int64_t>(image->size());
-  manifest.database_sha256 = Sha256Hex(*image);
-  auto bytes = PackageBytes(manifest, *image, options.key);
-  TW_RETURN_IF_ERROR(bytes);
-  built.bytes = *std::move(bytes);
+  TW_RETURN_IF_ERROR(Count(db, manifest));
+  manifest.database_bytes = static_cast<std::int64_t>(image.size());
+  manifest.database_sha256 = Sha256Hex(image);
+  TW_ASSIGN_OR_RETURN(built.bytes, PackageBytes(manifest, image, options.key));
   // What is handed out is what its readers will accept.
   TrustPolicy own{{}, true};
   if (options.key != nullptr) own.keys.push_back({options.key->public_key(), ""});
@@ -120,13 +107,12 @@ Result<BuiltPackage> BuildOne(const TemplateRegistry& templates, const std::stri
 }  // namespace
 
 Result<std::string> PackageNameOf(const std::string& target) {
-  auto parsed = Target::Parse(target);
-  TW_RETURN_IF_ERROR(parsed);
-  std::string name = parsed->kind_name();
+  TW_ASSIGN_OR_RETURN(auto parsed, Target::Parse(target));
+  std::string name = parsed.kind_name();
   for (const char* option : {"mcpu", "arch", "model"}) {
-    if (const std::string value = parsed->Option(option); !value.empty()) name += "-" + value;
+    if (const std::string value = parsed.Option(option); !value.empty()) name += "-" + value;
   }
-  name += "-t" + std::to_string(parsed->num_threads());
+  name += "-t" + std::to_string(parsed.num_threads());
   for (char& c : name) {
     c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     const bool fine = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
@@ -139,33 +125,28 @@ Result<std::string> PackageNameOf(const std::string& target) {
 Result<std::vector<BuiltPackage>> BuildPackages(const TemplateRegistry& templates,
                                                 const std::vector<std::string>& stores,
                                                 const PackageOptions& options) {
-  auto folder = LockedFolder::Create("tilewright-package");
-  TW_RETURN_IF_ERROR(folder);
-  const std::string stage = folder->path() + "/stage.db";
+  TW_ASSIGN_OR_RETURN(auto folder, LockedFolder::Create("tilewright-package"));
+  const std::string stage = folder.path() + "/stage.db";
   std::vector<std::string> targets;
   std::int64_t left_out = 0;
   std::string first;
   {
-    auto db = OpenScratch(stage);
-    TW_RETURN_IF_ERROR(db);
-    TW_RETURN_IF_ERROR(MakeTables(*db, SchemaVersion()));
+    TW_ASSIGN_OR_RETURN(auto db, OpenScratch(stage));
+    TW_RETURN_IF_ERROR(MakeTables(db, SchemaVersion()));
     for (const std::string& store : stores) {
-      auto checked = Database::Open(store, Database::Mode::kReadOnly);
-      TW_RETURN_IF_ERROR(checked);
-      auto version = StoreVersion(*checked, store);
-      TW_RETURN_IF_ERROR(version);
-      auto refused = CopyFrom(templates, *db, store, SelectServed("source", options.best));
-      TW_RETURN_IF_ERROR(refused);
-      left_out += refused->count;
-      if (first.empty()) first = refused->first;
-      if (refused->count > 0 && options.refused) {
-        options.refused(store, refused->count, refused->first);
+      TW_ASSIGN_OR_RETURN(auto checked, Database::Open(store, Database::Mode::kReadOnly));
+      TW_RETURN_IF_ERROR(StoreVersion(checked, store));
+      TW_ASSIGN_OR_RETURN(auto refused,
+                          CopyFrom(templates, db, store, SelectServed("source", options.best)));
+      left_out += refused.count;
+      if (first.empty()) first = refused.first;
+      if (refused.count > 0 && options.refused) {
+        options.refused(store, refused.count, refused.first);
       }
     }
-    auto found =
-        Column(*db, "SELECT text FROM target WHERE id IN (SELECT target FROM trial) ORDER BY text");
-    TW_RETURN_IF_ERROR(found);
-    targets = *std::move(found);
+    TW_ASSIGN_OR_RETURN(
+        targets,
+        Column(db, "SELECT text FROM target WHERE id IN (SELECT target FROM trial) ORDER BY text"));
   }
   if (!options.target.empty()) {
     std::erase_if(targets, [&](const std::string& t) { return t != options.target; });
@@ -184,9 +165,8 @@ Result<std::vector<BuiltPackage>> BuildPackages(const TemplateRegistry& template
   }
   std::vector<BuiltPackage> packages;
   for (const std::string& target : targets) {
-    auto built = BuildOne(templates, stage, target, options);
-    TW_RETURN_IF_ERROR(built);
-    packages.push_back(*std::move(built));
+    TW_ASSIGN_OR_RETURN(auto built, BuildOne(templates, stage, target, options));
+    packages.push_back(std::move(built));
   }
   return packages;
 }

@@ -78,11 +78,9 @@ Catalog::~Catalog() = default;
 void Catalog::AddStore(Store store) { impl_->Add(std::make_unique<KeptSource>(std::move(store))); }
 
 Status Catalog::AddPackageFile(const std::string& path, const TrustPolicy& policy) {
-  auto package = ReadPackageFile(path, policy);
-  TW_RETURN_IF_ERROR(package);
-  auto store = Store::OpenImage(package->database, path);
-  TW_RETURN_IF_ERROR(store);
-  impl_->Add(std::make_unique<KeptSource>(*package, *std::move(store)));
+  TW_ASSIGN_OR_RETURN(auto package, ReadPackageFile(path, policy));
+  TW_ASSIGN_OR_RETURN(auto store, Store::OpenImage(package.database, path));
+  impl_->Add(std::make_unique<KeptSource>(package, std::move(store)));
   return {};
 }
 
@@ -92,10 +90,9 @@ void Catalog::AddInstalled(InstalledPackage package) {
 
 Status Catalog::AddInstalledFrom(const std::vector<std::string>& roots) {
   for (const std::string& root : roots) {
-    auto list = ListInstalled(root);
-    TW_RETURN_IF_ERROR(list);
-    for (InstalledPackage& package : list->packages) AddInstalled(std::move(package));
-    std::ranges::move(list->problems, std::back_inserter(impl_->problems));
+    TW_ASSIGN_OR_RETURN(auto list, ListInstalled(root));
+    for (InstalledPackage& package : list.packages) AddInstalled(std::move(package));
+    std::ranges::move(list.problems, std::back_inserter(impl_->problems));
   }
   return {};
 }
@@ -120,9 +117,8 @@ Result<FrontByMetrics> Catalog::TaskFront(const Question& question) {
     sets.push_back({known.front(), known[i]});
   }
   for (std::vector<std::string>& metrics : sets) {
-    auto records = Front(question, metrics);
-    TW_RETURN_IF_ERROR(records);
-    if (!records->empty()) return FrontByMetrics{std::move(metrics), *std::move(records)};
+    TW_ASSIGN_OR_RETURN(auto records, Front(question, metrics));
+    if (!records.empty()) return FrontByMetrics{std::move(metrics), std::move(records)};
   }
   return FrontByMetrics();
 }

@@ -19,54 +19,47 @@ namespace {
 
 /// First row and column of a statement as text; empty if there is no row.
 Result<std::string> FirstText(const Database& db, const char* sql) {
-  auto query = Statement::Prepare(db, sql);
-  TW_RETURN_IF_ERROR(query);
-  auto row = query->Step();
-  TW_RETURN_IF_ERROR(row);
-  return *row ? std::string(query->Text(0)) : std::string();
+  TW_ASSIGN_OR_RETURN(auto query, Statement::Prepare(db, sql));
+  TW_ASSIGN_OR_RETURN(auto row, query.Step());
+  return row ? std::string(query.Text(0)) : std::string();
 }
 
 Status CheckDatabase(const Database& db) {
-  auto integrity = FirstText(db, "PRAGMA integrity_check(1)");
-  TW_RETURN_IF_ERROR(integrity);
-  if (*integrity != "ok") return Corrupt("its database is damaged: " + *integrity);
-  auto dangling = FirstText(db, "PRAGMA foreign_key_check");
-  TW_RETURN_IF_ERROR(dangling);
-  if (!dangling->empty())
-    return Corrupt("its database has rows that refer to nothing: " + *dangling);
-  auto stray = FirstText(
-      db,
-      "SELECT ifnull(b.trial, '?') FROM best b LEFT JOIN trial t ON t.id = b.trial AND t.workload ="
-      " b.workload AND t.target = b.target AND t.device = b.device AND t.job = b.job WHERE t.id IS"
-      " NULL");
-  TW_RETURN_IF_ERROR(stray);
-  if (!stray->empty()) return Corrupt("the winner of a race is none of its trials: " + *stray);
-  auto free = QueryInt(db, "PRAGMA freelist_count");
-  TW_RETURN_IF_ERROR(free);
-  if (*free != 0) return Corrupt("its database has " + std::to_string(*free) + " unused pages");
-  auto tables = ReadTables(db, "main");
-  TW_RETURN_IF_ERROR(tables);
-  const Table* trial = FindTable(*tables, "trial");
-  for (const Table& table : *tables) {
+  TW_ASSIGN_OR_RETURN(auto integrity, FirstText(db, "PRAGMA integrity_check(1)"));
+  if (integrity != "ok") return Corrupt("its database is damaged: " + integrity);
+  TW_ASSIGN_OR_RETURN(auto dangling, FirstText(db, "PRAGMA foreign_key_check"));
+  if (!dangling.empty()) return Corrupt("its database has rows that refer to nothing: " + dangling);
+  TW_ASSIGN_OR_RETURN(auto stray, FirstText(db,
+                                            "SELECT ifnull(b.trial, '?') FROM best b LEFT JOIN "
+                                            "trial t ON t.id = b.trial AND t.workload ="
+                                            " b.workload AND t.target = b.target AND t.device = "
+                                            "b.device AND t.job = b.job WHERE t.id IS"
+                                            " NULL"));
+  if (!stray.empty()) return Corrupt("the winner of a race is none of its trials: " + stray);
+  TW_ASSIGN_OR_RETURN(auto free, QueryInt(db, "PRAGMA freelist_count"));
+  if (free != 0) return Corrupt("its database has " + std::to_string(free) + " unused pages");
+  TW_ASSIGN_OR_RETURN(auto tables, ReadTables(db, "main"));
+  const Table* trial = FindTable(tables, "trial");
+  for (const Table& table : tables) {
     const bool needed = table.role == TableRole::kTrial || table.role == TableRole::kOfTrial ||
                         std::ranges::find(trial->references, table.name, &Reference::table) !=
                             trial->references.end();
     if (table.role == TableRole::kText || table.role == TableRole::kJob) {
       const auto by = std::ranges::find(trial->references, table.name, &Reference::table);
       if (by != trial->references.end()) {
-        auto unused = FirstText(db, ("SELECT id FROM " + table.name + " WHERE id NOT IN (SELECT " +
-                                     by->column + " FROM trial) LIMIT 1")
-                                        .c_str());
-        TW_RETURN_IF_ERROR(unused);
-        if (!unused->empty()) {
-          return Corrupt("of its table '" + table.name + "' no trial names row " + *unused);
+        TW_ASSIGN_OR_RETURN(auto unused, FirstText(db, ("SELECT id FROM " + table.name +
+                                                        " WHERE id NOT IN (SELECT " + by->column +
+                                                        " FROM trial) LIMIT 1")
+                                                           .c_str()));
+        if (!unused.empty()) {
+          return Corrupt("of its table '" + table.name + "' no trial names row " + unused);
         }
       }
     }
     if (needed || table.name == "fact") continue;  // of facts only texts of schedules
-    auto row = FirstText(db, ("SELECT 'x' FROM " + table.name + " LIMIT 1").c_str());
-    TW_RETURN_IF_ERROR(row);
-    if (!row->empty()) return Corrupt("its table '" + table.name + "' holds what no package holds");
+    TW_ASSIGN_OR_RETURN(auto row,
+                        FirstText(db, ("SELECT 'x' FROM " + table.name + " LIMIT 1").c_str()));
+    if (!row.empty()) return Corrupt("its table '" + table.name + "' holds what no package holds");
   }
   return CheckScheduleTexts(db);
 }
@@ -87,24 +80,22 @@ Status CheckTrial(const Record& record, const PackageManifest& manifest) {
 /// Reads every trial and compares what is counted with the manifest.
 Status CheckTrials(const Database& db, const PackageManifest& manifest,
                    const TemplateRegistry* templates) {
-  auto query =
-      Statement::Prepare(db, "SELECT " + std::string(kTrialColumns) + " FROM trial ORDER BY rowid");
-  TW_RETURN_IF_ERROR(query);
+  TW_ASSIGN_OR_RETURN(auto query, Statement::Prepare(db, "SELECT " + std::string(kTrialColumns) +
+                                                             " FROM trial ORDER BY rowid"));
   TextCache cache;
   std::set<std::string> targets;
   std::set<std::int64_t> workloads, devices;
   std::int64_t trials = 0;
   double newest = 0;
   while (true) {
-    auto row = query->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) break;
-    auto record = ReadRow(db, *query, cache);
+    TW_ASSIGN_OR_RETURN(auto row, query.Step());
+    if (!row) break;
+    auto record = ReadRow(db, query, cache);
     if (!record.ok()) return Corrupt(record.status().message());
     TW_RETURN_IF_ERROR(CheckTrial(*record, manifest));
     ++trials;
-    workloads.insert(query->Int(2));
-    devices.insert(query->Int(4));
+    workloads.insert(query.Int(2));
+    devices.insert(query.Int(4));
     targets.insert(record->trial.candidate.task.target.ToString());
     newest = std::max(newest, record->trial.finished_unix_seconds);
   }
@@ -120,14 +111,13 @@ Status CheckTrials(const Database& db, const PackageManifest& manifest,
                    counted.newest_trial);
   }
   const TemplateRegistry none;
-  auto inspector = RowInspector::Create(templates != nullptr ? *templates : none, db, "main");
-  TW_RETURN_IF_ERROR(inspector);
+  TW_ASSIGN_OR_RETURN(auto inspector,
+                      RowInspector::Create(templates != nullptr ? *templates : none, db, "main"));
   std::string first;
-  TW_RETURN_IF_ERROR(
-      inspector->ForEachWrong({}, [&](const std::string& id, const std::string& why) {
-        first = "trial " + Printable(id.substr(0, 40)) + ": " + why;
-        return false;
-      }));
+  TW_RETURN_IF_ERROR(inspector.ForEachWrong({}, [&](const std::string& id, const std::string& why) {
+    first = "trial " + Printable(id.substr(0, 40)) + ": " + why;
+    return false;
+  }));
   return first.empty() ? Status() : Corrupt(first);
 }
 
@@ -136,11 +126,10 @@ Result<std::int64_t> CheckAsIs(const Database& db, const PackageManifest& manife
   // Longer texts and bytes than any of a record are an error when they are read.
   constexpr int kMostBytes = 1 << 20;
   sqlite3_limit(db.get(), SQLITE_LIMIT_LENGTH, kMostBytes);
-  auto version = StoreVersion(db, "its database");
-  TW_RETURN_IF_ERROR(version);
-  if (*version == 0 || *version != manifest.schema) {
-    return Corrupt("its database is of schema " + std::to_string(*version) +
-                   ", its manifest says " + std::to_string(manifest.schema));
+  TW_ASSIGN_OR_RETURN(auto version, StoreVersion(db, "its database"));
+  if (version == 0 || version != manifest.schema) {
+    return Corrupt("its database is of schema " + std::to_string(version) + ", its manifest says " +
+                   std::to_string(manifest.schema));
   }
   TW_RETURN_IF_ERROR(CheckDatabase(db));
   return version;
@@ -175,30 +164,23 @@ Status CheckHeader(std::string_view first, std::int64_t bytes) {
 Status CheckContent(std::string& database, const PackageManifest& manifest,
                     const TemplateRegistry* templates) {
   {
-    auto db = OpenImage(database);
-    TW_RETURN_IF_ERROR(db);
-    auto version = CheckAsIs(*db, manifest);
-    TW_RETURN_IF_ERROR(version);
-    if (*version == SchemaVersion()) return CheckTrials(*db, manifest, templates);
+    TW_ASSIGN_OR_RETURN(auto db, OpenImage(database));
+    TW_ASSIGN_OR_RETURN(auto version, CheckAsIs(db, manifest));
+    if (version == SchemaVersion()) return CheckTrials(db, manifest, templates);
   }
-  auto writable = OpenImage(database, ImageMode::kWritable);
-  TW_RETURN_IF_ERROR(writable);
-  TW_RETURN_IF_ERROR(MigrateSchema(*writable, "its database"));
-  TW_RETURN_IF_ERROR(CheckTrials(*writable, manifest, templates));
-  auto migrated = ImageOf(*writable);
-  TW_RETURN_IF_ERROR(migrated);
-  database = *std::move(migrated);
+  TW_ASSIGN_OR_RETURN(auto writable, OpenImage(database, ImageMode::kWritable));
+  TW_RETURN_IF_ERROR(MigrateSchema(writable, "its database"));
+  TW_RETURN_IF_ERROR(CheckTrials(writable, manifest, templates));
+  TW_ASSIGN_OR_RETURN(database, ImageOf(writable));
   return {};
 }
 
 Status CheckContentFile(const std::string& path, const PackageManifest& manifest,
                         const TemplateRegistry* templates) {
-  auto db = OpenScratch(path);
-  TW_RETURN_IF_ERROR(db);
-  auto version = CheckAsIs(*db, manifest);
-  TW_RETURN_IF_ERROR(version);
-  if (*version != SchemaVersion()) TW_RETURN_IF_ERROR(MigrateSchema(*db, "its database"));
-  return CheckTrials(*db, manifest, templates);
+  TW_ASSIGN_OR_RETURN(auto db, OpenScratch(path));
+  TW_ASSIGN_OR_RETURN(auto version, CheckAsIs(db, manifest));
+  if (version != SchemaVersion()) TW_RETURN_IF_ERROR(MigrateSchema(db, "its database"));
+  return CheckTrials(db, manifest, templates);
 }
 
 }  // namespace tilewright::records

@@ -102,9 +102,8 @@ Result<InstalledPackage> ReadOne(const std::string& root, const std::string& dig
   for (const std::string& part : {package.folder, path, package.DatabasePath()}) {
     if (std::string why = WhoElseMayWrite(part); !why.empty()) return Unsupported(why);
   }
-  auto text = ReadFile(path, kMaxDescriptionBytes);
-  TW_RETURN_IF_ERROR(text);
-  auto json = ParseJson(*text);
+  TW_ASSIGN_OR_RETURN(auto text, ReadFile(path, kMaxDescriptionBytes));
+  auto json = ParseJson(text);
   if (!json.ok()) return json.status().WithContext(path);
   const auto string = [&](const char* key) {
     const auto at = json->find(key);
@@ -230,8 +229,7 @@ Result<InstallResult> InstallPackage(const Package& package, std::string_view by
   if (std::string why = WhoElseMayWrite(root); !why.empty()) return Unsupported(why);
   const FolderLock lock(root);
   if (!lock.held()) return Unavailable(root + ": cannot be locked: " + std::strerror(errno));
-  auto list = ListInstalled(root);
-  TW_RETURN_IF_ERROR(list);
+  TW_ASSIGN_OR_RETURN(auto list, ListInstalled(root));
   InstallResult result;
   InstalledPackage installed;
   installed.manifest = package.manifest;
@@ -244,7 +242,7 @@ Result<InstallResult> InstallPackage(const Package& package, std::string_view by
   installed.database_bytes = static_cast<std::int64_t>(package.database.size());
   installed.database_sha256 = Sha256Hex(package.database);
   std::vector<InstalledPackage> older;
-  for (const InstalledPackage& other : list->packages) {
+  for (const InstalledPackage& other : list.packages) {
     if (other.digest == package.digest) {
       result.was_there = true;
       result.now_signed = other.signer_key.empty() && package.signer.has_value();
@@ -305,14 +303,12 @@ Result<InstalledPackage> FindInstalled(const std::vector<InstalledPackage>& pack
 
 Status CheckInstalled(const InstalledPackage& package, const TrustPolicy& policy,
                       const TemplateRegistry* templates) {
-  auto read = ReadPackageFile(package.PackagePath(), policy, templates);
-  TW_RETURN_IF_ERROR(read);
-  if (read->digest != package.digest) {
-    return Corrupt(package.PackagePath() + ": is the package " + read->digest);
+  TW_ASSIGN_OR_RETURN(auto read, ReadPackageFile(package.PackagePath(), policy, templates));
+  if (read.digest != package.digest) {
+    return Corrupt(package.PackagePath() + ": is the package " + read.digest);
   }
-  auto database = ReadFile(package.DatabasePath());
-  TW_RETURN_IF_ERROR(database);
-  if (Sha256Hex(*database) != package.database_sha256) {
+  TW_ASSIGN_OR_RETURN(auto database, ReadFile(package.DatabasePath()));
+  if (Sha256Hex(database) != package.database_sha256) {
     return Corrupt(package.DatabasePath() + ": was changed; install the package again");
   }
   return {};
@@ -325,9 +321,8 @@ namespace {
 Result<Store> UnpackAgain(const InstalledPackage& package, std::string_view bytes) {
   TrustPolicy policy{{}, package.signer_key.empty()};
   if (!package.signer_key.empty()) {
-    auto keys = ParsePublicKeys("tilewright-ed25519 " + package.signer_key, package.folder);
-    TW_RETURN_IF_ERROR(keys);
-    policy.keys = *std::move(keys);
+    TW_ASSIGN_OR_RETURN(
+        policy.keys, ParsePublicKeys("tilewright-ed25519 " + package.signer_key, package.folder));
   }
   auto read = ReadPackage(bytes, policy);
   if (!read.ok()) return read.status().WithContext(package.PackagePath());
@@ -339,18 +334,15 @@ Result<Store> UnpackAgain(const InstalledPackage& package, std::string_view byte
 Result<Store> OpenInstalled(const InstalledPackage& package) {
   auto store = Store::OpenImmutable(package.DatabasePath());
   if (store.status().code() != StatusCode::kUnsupported) return store;
-  auto bytes = ReadFile(package.PackagePath(), kMaxPackageBytes);
-  TW_RETURN_IF_ERROR(bytes);
-  return UnpackAgain(package, *bytes);
+  TW_ASSIGN_OR_RETURN(auto bytes, ReadFile(package.PackagePath(), kMaxPackageBytes));
+  return UnpackAgain(package, bytes);
 }
 
 Result<std::shared_ptr<const HeldPackage>> HeldPackage::Hold(const InstalledPackage& package) {
-  auto database = MappedFile::Open(package.DatabasePath());
-  TW_RETURN_IF_ERROR(database);
-  auto file = MappedFile::Open(package.PackagePath());
-  TW_RETURN_IF_ERROR(file);
+  TW_ASSIGN_OR_RETURN(auto database, MappedFile::Open(package.DatabasePath()));
+  TW_ASSIGN_OR_RETURN(auto file, MappedFile::Open(package.PackagePath()));
   return std::shared_ptr<const HeldPackage>(
-      new HeldPackage(package, *std::move(database), *std::move(file)));
+      new HeldPackage(package, std::move(database), std::move(file)));
 }
 
 Result<Store> HeldPackage::Open() const {
@@ -360,10 +352,9 @@ Result<Store> HeldPackage::Open() const {
 }
 
 Result<std::optional<InstalledPackage>> SuccessorOf(const InstalledPackage& package) {
-  auto list = ListInstalled(fs::path(package.folder).parent_path().string());
-  TW_RETURN_IF_ERROR(list);
+  TW_ASSIGN_OR_RETURN(auto list, ListInstalled(fs::path(package.folder).parent_path().string()));
   std::optional<InstalledPackage> successor;
-  for (InstalledPackage& other : list->packages) {
+  for (InstalledPackage& other : list.packages) {
     if (other.digest == package.digest) return std::optional(std::move(other));
     const bool same =
         other.manifest.name == package.manifest.name && other.signer_key == package.signer_key;

@@ -194,18 +194,16 @@ Result<std::string> DatabaseOf(const Parts& parts, const PackageManifest& manife
   std::string database;
   std::optional<ScratchFile> file;
   if (large) {
-    auto made = ScratchFile::Create("tilewright-package");
-    TW_RETURN_IF_ERROR(made);
-    file.emplace(*std::move(made));
+    TW_ASSIGN_OR_RETURN(auto made, ScratchFile::Create("tilewright-package"));
+    file.emplace(std::move(made));
   }
-  const auto digest =
-      Unpack(parts.payload, manifest.database_bytes, [&](std::string_view bytes) -> Status {
-        if (large) return file->Write(bytes);
-        database += bytes;
-        return {};
-      });
-  TW_RETURN_IF_ERROR(digest);
-  if (*digest != manifest.database_sha256) {
+  TW_ASSIGN_OR_RETURN(const auto digest, Unpack(parts.payload, manifest.database_bytes,
+                                                [&](std::string_view bytes) -> Status {
+                                                  if (large) return file->Write(bytes);
+                                                  database += bytes;
+                                                  return {};
+                                                }));
+  if (digest != manifest.database_sha256) {
     return Corrupt("its database is not the one its manifest describes");
   }
   const Status content = large ? CheckContentFile(file->path(), manifest, templates)
@@ -327,14 +325,13 @@ Result<std::string> PackageBytes(const PackageManifest& manifest, std::string_vi
                            " bytes, at most " + std::to_string(kMaxDatabaseBytes) +
                            "; keep fewer trials per task");
   }
-  auto payload = Pack(database);
-  TW_RETURN_IF_ERROR(payload);
+  TW_ASSIGN_OR_RETURN(auto payload, Pack(database));
   std::string bytes(kMagic);
   PutLittle(bytes, kFormatVersion, 4);
   PutLittle(bytes, text.size(), 4);
-  PutLittle(bytes, payload->size(), 8);
+  PutLittle(bytes, payload.size(), 8);
   bytes += text;
-  bytes += *payload;
+  bytes += payload;
   const Digest digest = Sha256(bytes);
   bytes += View(digest);
   PublicKey public_key;
@@ -354,35 +351,26 @@ Result<std::string> PackageBytes(const PackageManifest& manifest, std::string_vi
 
 Result<Package> ReadPackage(std::string_view bytes, const TrustPolicy& policy,
                             const TemplateRegistry* templates) {
-  auto parts = TakeApart(bytes);
-  TW_RETURN_IF_ERROR(parts);
+  TW_ASSIGN_OR_RETURN(auto parts, TakeApart(bytes));
   Package package;
-  auto signer = CheckSignature(*parts, policy);
-  TW_RETURN_IF_ERROR(signer);
-  package.signer = *std::move(signer);
-  package.digest = HexText(parts->digest);
-  auto manifest = PackageManifest::Parse(parts->manifest);
-  TW_RETURN_IF_ERROR(manifest);
-  package.manifest = *std::move(manifest);
-  auto database = DatabaseOf(*parts, package.manifest, templates);
-  TW_RETURN_IF_ERROR(database);
-  package.database = *std::move(database);
+  TW_ASSIGN_OR_RETURN(package.signer, CheckSignature(parts, policy));
+  package.digest = HexText(parts.digest);
+  TW_ASSIGN_OR_RETURN(package.manifest, PackageManifest::Parse(parts.manifest));
+  TW_ASSIGN_OR_RETURN(package.database, DatabaseOf(parts, package.manifest, templates));
   return package;
 }
 
 Result<Package> ReadPackageFile(const std::string& path, const TrustPolicy& policy,
                                 const TemplateRegistry* templates) {
-  auto bytes = ReadFile(path, kMaxPackageBytes);
-  TW_RETURN_IF_ERROR(bytes);
-  auto package = ReadPackage(*bytes, policy, templates);
+  TW_ASSIGN_OR_RETURN(auto bytes, ReadFile(path, kMaxPackageBytes));
+  auto package = ReadPackage(bytes, policy, templates);
   if (!package.ok()) return package.status().WithContext(path);
   return package;
 }
 
 Result<PackageManifest> ReadPackageManifest(std::string_view bytes) {
-  auto parts = TakeApart(bytes);
-  TW_RETURN_IF_ERROR(parts);
-  return PackageManifest::Parse(parts->manifest);
+  TW_ASSIGN_OR_RETURN(auto parts, TakeApart(bytes));
+  return PackageManifest::Parse(parts.manifest);
 }
 
 }  // namespace tilewright::records

@@ -12,14 +12,12 @@ namespace {
 using KeyedTexts = std::vector<std::pair<std::string, std::string>>;
 
 Result<KeyedTexts> ReadTexts(const Database& db, const char* sql) {
-  auto query = Statement::Prepare(db, sql);
-  TW_RETURN_IF_ERROR(query);
+  TW_ASSIGN_OR_RETURN(auto query, Statement::Prepare(db, sql));
   KeyedTexts texts;
   while (true) {
-    auto row = query->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) return texts;
-    texts.emplace_back(query->Text(0), query->Text(1));
+    TW_ASSIGN_OR_RETURN(auto row, query.Step());
+    if (!row) return texts;
+    texts.emplace_back(query.Text(0), query.Text(1));
   }
 }
 
@@ -35,9 +33,8 @@ Status KeepScheduleTexts(Store& store, const TemplateRegistry& templates) {
   for (const TemplateEntry& entry : templates.all()) {
     const std::string* text = templates.TextOf(entry.key);
     if (text == nullptr) continue;
-    auto known = store.Fact(entry.key);
-    TW_RETURN_IF_ERROR(known);
-    if (known->has_value()) continue;
+    TW_ASSIGN_OR_RETURN(auto known, store.Fact(entry.key));
+    if (known.has_value()) continue;
     TW_RETURN_IF_ERROR(store.SetFact(entry.key, *text));
   }
   return {};
@@ -52,15 +49,14 @@ Status CopyScheduleTexts(const Database& db, const std::string& source) {
 }
 
 Status CheckScheduleTexts(const Database& db) {
-  auto facts = ReadTexts(db, "SELECT key, value FROM fact");
-  TW_RETURN_IF_ERROR(facts);
-  auto used = ReadTexts(db,
-                        "SELECT DISTINCT template, '' FROM trial WHERE template >= 'schedule/'"
-                        " AND template < 'schedule0'");
-  TW_RETURN_IF_ERROR(used);
+  TW_ASSIGN_OR_RETURN(auto facts, ReadTexts(db, "SELECT key, value FROM fact"));
+  TW_ASSIGN_OR_RETURN(
+      auto used, ReadTexts(db,
+                           "SELECT DISTINCT template, '' FROM trial WHERE template >= 'schedule/'"
+                           " AND template < 'schedule0'"));
   std::set<std::string> needed;
-  for (const auto& [key, empty] : *used) needed.insert(key);
-  for (const auto& [key, text] : *facts) {
+  for (const auto& [key, empty] : used) needed.insert(key);
+  for (const auto& [key, text] : facts) {
     if (needed.erase(key) == 0) return Corrupt("its table 'fact' holds what no package holds");
     auto parsed = ParseScheduleText(text, "its schedule");
     if (!parsed.ok()) return Corrupt(parsed.status().message());

@@ -219,21 +219,19 @@ Status WriteTrustedKeys(const std::string& path, std::string_view text) {
 }
 
 Result<std::vector<TrustedKey>> ReadPublicKeys(const std::string& path) {
-  auto text = ReadFile(path, kMaxKeyFileBytes);
-  TW_RETURN_IF_ERROR(text);
-  return ParsePublicKeys(*text, path);
+  TW_ASSIGN_OR_RETURN(auto text, ReadFile(path, kMaxKeyFileBytes));
+  return ParsePublicKeys(text, path);
 }
 
 Result<SecretKey> ReadSecretKey(const std::string& path) {
-  auto text = ReadFile(path, kMaxKeyFileBytes);
-  TW_RETURN_IF_ERROR(text);
+  TW_ASSIGN_OR_RETURN(auto text, ReadFile(path, kMaxKeyFileBytes));
   struct stat info {};
   if (::stat(path.c_str(), &info) == 0 && (info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     return InvalidArgument(path +
                            ": a secret key that others may read; chmod 600 it, or better "
                            "make a new one");
   }
-  const KeyLine parts = Take(Trim(*text));
+  const KeyLine parts = Take(Trim(text));
   if (parts.tag != kSecretTag) {
     return InvalidArgument(path + ": no secret key (made by `tilewright package keygen`)");
   }
@@ -250,7 +248,7 @@ Result<SecretKey> ReadSecretKey(const std::string& path) {
   sodium_memzero(seed.data(), seed.size());
   sodium_memzero(again.data(), again.size());
   sodium_memzero(bytes->data(), bytes->size());
-  sodium_memzero(text->data(), text->size());
+  sodium_memzero(text.data(), text.size());
   if (!(derived == key.public_key())) {
     return InvalidArgument(path + ": a damaged secret key (its halves do not belong together)");
   }

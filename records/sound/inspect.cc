@@ -16,35 +16,31 @@ std::pair<std::string, std::string> JobAndStore(std::string_view name, const std
 Result<RowInspector> RowInspector::Create(const TemplateRegistry& templates, const Database& db,
                                           std::string_view schema) {
   RowInspector inspector(templates, db, schema);
-  auto id = StoreIdOf(db, schema);
-  TW_RETURN_IF_ERROR(id);
-  inspector.store_id_ = *std::move(id);
-  auto columns = TrialColumnsIn(db, schema);
-  TW_RETURN_IF_ERROR(columns);
-  inspector.columns_ = *std::move(columns);
+  TW_ASSIGN_OR_RETURN(inspector.store_id_, StoreIdOf(db, schema));
+  TW_ASSIGN_OR_RETURN(inspector.columns_, TrialColumnsIn(db, schema));
   inspector.latest_ = LatestDate();
   TW_RETURN_IF_ERROR(inspector.ReadTexts());
   return inspector;
 }
 
 Status RowInspector::ReadTexts() {
-  auto query = Statement::Prepare(
-      *db_, "SELECT key, value, typeof(value) FROM " + schema_ +
-                ".fact WHERE key >= 'schedule/' AND key < 'schedule0' ORDER BY key");
-  TW_RETURN_IF_ERROR(query);
+  TW_ASSIGN_OR_RETURN(
+      auto query,
+      Statement::Prepare(*db_,
+                         "SELECT key, value, typeof(value) FROM " + schema_ +
+                             ".fact WHERE key >= 'schedule/' AND key < 'schedule0' ORDER BY key"));
   while (true) {
-    auto row = query->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) return {};
-    const std::string key(query->Text(0));
+    TW_ASSIGN_OR_RETURN(auto row, query.Step());
+    if (!row) return {};
+    const std::string key(query.Text(0));
     std::string& wrong = wrong_texts_[key];
-    auto parsed = ParseScheduleText(query->Text(1), "its text");
+    auto parsed = ParseScheduleText(query.Text(1), "its text");
     const std::string* known = templates_.TextOf(key);
-    if (query->Text(2) != "text") {
+    if (query.Text(2) != "text") {
       wrong = "its text is no text";
     } else if (!parsed.ok()) {
       wrong = parsed.status().message();
-    } else if (!TakeScheduleKey(key, *parsed) || parsed->text != query->Text(1)) {
+    } else if (!TakeScheduleKey(key, *parsed) || parsed->text != query.Text(1)) {
       wrong = "its text is that of another one";
     } else if (known != nullptr && *known != parsed->text) {
       wrong = "its text is not the one that is known here by this name";
@@ -90,15 +86,12 @@ Status RowInspector::ForEachWrong(std::string_view ids, const Visit& wrong) {
   std::string sql = "SELECT " + columns_ + ", trial.config_index, job.name FROM " + schema_ +
                     ".trial AS trial LEFT JOIN " + schema_ + ".job AS job ON job.id = trial.job";
   if (!ids.empty()) sql += " WHERE trial.id IN (" + std::string(ids) + ")";
-  auto query = Statement::Prepare(*db_, sql + " ORDER BY trial.rowid");
-  TW_RETURN_IF_ERROR(query);
+  TW_ASSIGN_OR_RETURN(auto query, Statement::Prepare(*db_, sql + " ORDER BY trial.rowid"));
   while (true) {
-    auto row = query->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) return {};
-    auto why = WrongWith(*query);
-    TW_RETURN_IF_ERROR(why);
-    if (!why->empty() && !wrong(std::string(query->Text(0)), *why)) return {};
+    TW_ASSIGN_OR_RETURN(auto row, query.Step());
+    if (!row) return {};
+    TW_ASSIGN_OR_RETURN(auto why, WrongWith(query));
+    if (!why.empty() && !wrong(std::string(query.Text(0)), why)) return {};
   }
 }
 

@@ -56,9 +56,8 @@ std::vector<Landscape::KeptKnob> Reduce(const ConfigSpace& space,
 Result<std::vector<std::int64_t>> ParseDigits(std::string_view text) {
   std::vector<std::int64_t> digits;
   for (const std::string& part : Split(text, ',')) {
-    const Result<std::int64_t> digit = ParseInt64(part);
-    TW_RETURN_IF_ERROR(digit);
-    digits.push_back(*digit);
+    TW_ASSIGN_OR_RETURN(const std::int64_t digit, ParseInt64(part));
+    digits.push_back(digit);
   }
   return digits;
 }
@@ -69,17 +68,11 @@ Status ParseHeader(std::string_view key, std::string_view value, Landscape& land
     return InvalidArgument("version " + std::string(value) + ", expected " + std::string(kVersion));
   }
   if (key == "workload") {
-    const Result<Workload> workload = Workload::Parse(value);
-    TW_RETURN_IF_ERROR(workload);
-    landscape.task.workload = *workload;
+    TW_ASSIGN_OR_RETURN(landscape.task.workload, Workload::Parse(value));
   } else if (key == "target") {
-    const Result<Target> target = Target::Parse(value);
-    TW_RETURN_IF_ERROR(target);
-    landscape.task.target = *target;
+    TW_ASSIGN_OR_RETURN(landscape.task.target, Target::Parse(value));
   } else if (key == "epilogue") {
-    const Result<Epilogue> epilogue = Epilogue::Parse(value);
-    TW_RETURN_IF_ERROR(epilogue);
-    landscape.epilogue = *epilogue;
+    TW_ASSIGN_OR_RETURN(landscape.epilogue, Epilogue::Parse(value));
   } else if (key == "device") {
     landscape.device = value;
   } else if (key == "metric") {
@@ -87,17 +80,15 @@ Status ParseHeader(std::string_view key, std::string_view value, Landscape& land
   } else if (key == "template") {
     const std::vector<std::string> words = Split(value, ' ');
     if (words.size() != 2) return InvalidArgument("expected a template's key and version");
-    const Result<std::int64_t> version = ParseInt64(words[1]);
-    TW_RETURN_IF_ERROR(version);
-    landscape.spaces.push_back({words[0], static_cast<int>(*version), {}});
+    TW_ASSIGN_OR_RETURN(const std::int64_t version, ParseInt64(words[1]));
+    landscape.spaces.push_back({words[0], static_cast<int>(version), {}});
   } else if (key == "knob") {
     const std::vector<std::string> words = Split(value, ' ');
     if (words.size() != 2 || landscape.spaces.empty()) {
       return InvalidArgument("expected a knob's name and digits, after a template");
     }
-    Result<std::vector<std::int64_t>> digits = ParseDigits(words[1]);
-    TW_RETURN_IF_ERROR(digits);
-    landscape.spaces.back().knobs.push_back({words[0], std::move(*digits)});
+    TW_ASSIGN_OR_RETURN(std::vector<std::int64_t> digits, ParseDigits(words[1]));
+    landscape.spaces.back().knobs.push_back({words[0], std::move(digits)});
   } else {
     return InvalidArgument("unknown key " + std::string(key));
   }
@@ -172,9 +163,8 @@ Result<Landscape> Landscape::Parse(std::string_view text) {
 }
 
 Result<Landscape> Landscape::Load(const std::string& path) {
-  const Result<std::string> text = ReadFile(path);
-  TW_RETURN_IF_ERROR(text);
-  Result<Landscape> landscape = Parse(*text);
+  TW_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  Result<Landscape> landscape = Parse(text);
   if (!landscape.ok()) return landscape.status().WithContext(path);
   return landscape;
 }
@@ -189,14 +179,13 @@ Result<SearchSpace> Landscape::Space(const TemplateRegistry& templates) const {
       return NotFound("template " + reduced.template_key + " version " +
                       std::to_string(reduced.template_version));
     }
-    const Result<ConfigSpace> whole = entry->define_space(task.workload, task.target);
-    TW_RETURN_IF_ERROR(whole);
-    if (whole->knobs().size() != reduced.knobs.size()) {
+    TW_ASSIGN_OR_RETURN(const ConfigSpace whole, entry->define_space(task.workload, task.target));
+    if (whole.knobs().size() != reduced.knobs.size()) {
       return NotFound("template " + reduced.template_key + ": other knobs");
     }
     ConfigSpace part;
     for (std::size_t k = 0; k < reduced.knobs.size(); ++k) {
-      const Knob& knob = whole->knobs()[k];
+      const Knob& knob = whole.knobs()[k];
       std::vector<KnobValue> values;
       for (std::int64_t digit : reduced.knobs[k].digits) {
         if (knob.name() != reduced.knobs[k].name || digit < 0 || digit >= knob.size()) {
@@ -253,12 +242,11 @@ Landscape PlanLandscape(const SearchSpace& space, std::int64_t configs) {
 Status RecordLandscape(const TemplateRegistry& templates, Landscape& landscape,
                        measure::Measurer& measurer,
                        const std::function<bool(std::size_t, std::size_t)>& progress) {
-  const Result<SearchSpace> space = landscape.Space(templates);
-  TW_RETURN_IF_ERROR(space);
-  const TemplateInspector inspector(*space);
+  TW_ASSIGN_OR_RETURN(const SearchSpace space, landscape.Space(templates));
+  const TemplateInspector inspector(space);
   std::deque<Point> left;
-  for (std::size_t s = 0; s < space->spaces.size(); ++s) {
-    for (std::int64_t i = 0; i < space->spaces[s].size(); ++i) {
+  for (std::size_t s = 0; s < space.spaces.size(); ++s) {
+    for (std::int64_t i = 0; i < space.spaces[s].size(); ++i) {
       const Point point{static_cast<int>(s), i};
       if (landscape.Find(point) == nullptr && inspector.Check(point).ok()) left.push_back(point);
     }
@@ -274,20 +262,19 @@ Status RecordLandscape(const TemplateRegistry& templates, Landscape& landscape,
     while (go_on && !left.empty() && measurer.in_flight() < measurer.capacity()) {
       measure::Request request;
       request.ticket = tickets.size();
-      request.candidate = ToCandidate(*space, left.front());
+      request.candidate = ToCandidate(space, left.front());
       request.best_seconds = landscape.best_value();
       tickets.push_back(left.front());
       left.pop_front();
       TW_RETURN_IF_ERROR(measurer.Submit(std::move(request)));
     }
-    const Result<std::optional<measure::Reply>> reply = measurer.Next(1.0);
-    TW_RETURN_IF_ERROR(reply);
-    if (!reply->has_value()) continue;
-    const Trial& trial = (*reply)->trial;
+    TW_ASSIGN_OR_RETURN(const std::optional<measure::Reply> reply, measurer.Next(1.0));
+    if (!reply.has_value()) continue;
+    const Trial& trial = reply->trial;
     // One that is clearly slow is not verified: its time is worth having all the same.
     const bool ok = trial.outcome == Outcome::kOk;
     landscape.metric = trial.metric;
-    landscape.rows.push_back({tickets[(*reply)->ticket], trial.outcome, ok ? trial.value : 0});
+    landscape.rows.push_back({tickets[reply->ticket], trial.outcome, ok ? trial.value : 0});
     go_on = go_on && progress(landscape.rows.size(), legal);
   }
   std::sort(landscape.rows.begin(), landscape.rows.end(),

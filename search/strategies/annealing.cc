@@ -34,10 +34,9 @@ class Batch {
   /// Scores in order of the points, which are added to `visited`.
   Result<std::vector<float>> Score(const cost_model::CostModel& model,
                                    std::vector<ScoredPoint>& visited) const {
-    Result<std::vector<float>> scores = model.Predict(rows_);
-    TW_RETURN_IF_ERROR(scores);
+    TW_ASSIGN_OR_RETURN(std::vector<float> scores, model.Predict(rows_));
     for (std::size_t i = 0; i < points_.size(); ++i) {
-      visited.push_back({points_[i], (*scores)[i]});
+      visited.push_back({points_[i], scores[i]});
     }
     return scores;
   }
@@ -98,9 +97,8 @@ Result<std::vector<ScoredPoint>> Anneal(const SearchSpace& space,
   }
   chains = start.points();
   if (chains.empty()) return visited;
-  Result<std::vector<float>> scores = start.Score(model, visited);
-  TW_RETURN_IF_ERROR(scores);
-  const double spread = Spread(*scores);
+  TW_ASSIGN_OR_RETURN(std::vector<float> scores, start.Score(model, visited));
+  const double spread = Spread(scores);
 
   for (int step = 0; step < options.steps; ++step) {
     const double temperature = spread * kStartTemperature * (options.steps - step) / options.steps;
@@ -114,14 +112,13 @@ Result<std::vector<ScoredPoint>> Anneal(const SearchSpace& space,
         }
       }
     }
-    const Result<std::vector<float>> proposed = moves.Score(model, visited);
-    TW_RETURN_IF_ERROR(proposed);
+    TW_ASSIGN_OR_RETURN(const std::vector<float> proposed, moves.Score(model, visited));
     for (std::size_t m = 0; m < movers.size(); ++m) {
       const std::size_t c = movers[m];
-      const double gain = (*proposed)[m] - (*scores)[c];
+      const double gain = proposed[m] - scores[c];
       if (gain >= 0 || random.Uniform() < std::exp(gain / std::max(1e-9, temperature))) {
         chains[c] = moves.points()[m];
-        (*scores)[c] = (*proposed)[m];
+        scores[c] = proposed[m];
       }
     }
   }

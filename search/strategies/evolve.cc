@@ -107,9 +107,7 @@ class Judge {
   Result<std::vector<ScoredPoint>> Take() {
     std::vector<float> scores(waiting_.size(), 0);
     if (model_.trained() && !waiting_.empty()) {
-      Result<std::vector<float>> predicted = model_.Predict(rows_);
-      TW_RETURN_IF_ERROR(predicted);
-      scores = *std::move(predicted);
+      TW_ASSIGN_OR_RETURN(scores, model_.Predict(rows_));
     }
     if (!scaled_) {
       by_model_ = ScaleOf(scores.size(), [&](std::size_t i) { return double{scores[i]}; });
@@ -205,21 +203,19 @@ class Evolve final : public Learner {
   Result<std::vector<ScoredPoint>> Breed(std::size_t count, Judge& judge, Random& random) {
     const Effort effort = counted_ ? CheapEffort(count) : Effort();
     Found(effort.population, judge, random);
-    Result<std::vector<ScoredPoint>> population = judge.Take();
-    TW_RETURN_IF_ERROR(population);
-    std::vector<ScoredPoint> pool = *population;
-    std::ranges::sort(*population, Fitter);
-    for (int g = 0; g < effort.generations && !population->empty(); ++g) {
+    TW_ASSIGN_OR_RETURN(std::vector<ScoredPoint> population, judge.Take());
+    std::vector<ScoredPoint> pool = population;
+    std::ranges::sort(population, Fitter);
+    for (int g = 0; g < effort.generations && !population.empty(); ++g) {
       for (std::size_t tries = kBirthTries * effort.population;
            tries > 0 && judge.waiting() < effort.population; --tries) {
-        judge.Add(Child(*population, random));
+        judge.Add(Child(population, random));
       }
-      const Result<std::vector<ScoredPoint>> children = judge.Take();
-      TW_RETURN_IF_ERROR(children);
-      pool.insert(pool.end(), children->begin(), children->end());
-      population->insert(population->end(), children->begin(), children->end());
-      std::ranges::sort(*population, Fitter);
-      population->resize(std::min(population->size(), effort.population));
+      TW_ASSIGN_OR_RETURN(const std::vector<ScoredPoint> children, judge.Take());
+      pool.insert(pool.end(), children.begin(), children.end());
+      population.insert(population.end(), children.begin(), children.end());
+      std::ranges::sort(population, Fitter);
+      population.resize(std::min(population.size(), effort.population));
     }
     std::erase_if(pool, [this](const ScoredPoint& one) { return ledger().Contains(one.point); });
     std::ranges::sort(pool, Fitter);

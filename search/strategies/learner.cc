@@ -89,9 +89,8 @@ Status Learner::FinishReplay() {
   if (!learned_) return {};
   for (std::size_t told : {full_told_, learned_told_}) {
     if (told == learned_told_ && model_->trained() && told == full_told_) continue;
-    Result<std::unique_ptr<cost_model::CostModel>> clone = model_->Clone();
-    TW_RETURN_IF_ERROR(clone);
-    ModelLesson lesson(inspector(), warm_, FirstTold(told), std::move(*clone));
+    TW_ASSIGN_OR_RETURN(std::unique_ptr<cost_model::CostModel> clone, model_->Clone());
+    ModelLesson lesson(inspector(), warm_, FirstTold(told), std::move(clone));
     TW_RETURN_IF_ERROR(lesson.Run());
     model_ = std::move(lesson.model);
   }

@@ -102,11 +102,24 @@ const Status& ToStatus(const Result<T>& result) {
 }
 
 /// Returns from the enclosing function with the status of `expression` (a Status or a Result)
-/// unless it is ok. The only control-flow macro.
+/// unless it is ok.
 #define TW_RETURN_IF_ERROR(expression)                           \
   do {                                                           \
     if (const auto& tw_status_ = (expression); !tw_status_.ok()) \
       return ::tilewright::ToStatus(tw_status_);                 \
   } while (false)
+
+/// Evaluates an expression that yields a Result. Returns from the enclosing function with its
+/// status if it failed; else moves its value into `declaration`, a new variable ("auto x",
+/// "const Graph graph") or an assignable one ("member_"). Two statements: it needs a block around
+/// it. Example: TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(path));
+#define TW_ASSIGN_OR_RETURN(declaration, ...) \
+  TW_ASSIGN_OR_RETURN_AS_(TW_CONCAT_(tw_result_, __LINE__), declaration, __VA_ARGS__)
+#define TW_ASSIGN_OR_RETURN_AS_(result, declaration, ...) \
+  auto result = (__VA_ARGS__);                            \
+  TW_RETURN_IF_ERROR(result);                             \
+  declaration = *std::move(result)
+#define TW_CONCAT_(a, b) TW_CONCAT_AGAIN_(a, b)
+#define TW_CONCAT_AGAIN_(a, b) a##b
 
 }  // namespace tilewright

@@ -27,20 +27,19 @@ Status Catalog::Add(std::unique_ptr<Source> source) {
 }
 
 Result<std::size_t> Catalog::AddInstalled(const std::string& folder) {
-  auto list = records::ListInstalled(folder);
-  TW_RETURN_IF_ERROR(list);
+  TW_ASSIGN_OR_RETURN(auto list, records::ListInstalled(folder));
   std::size_t added = 0;
-  for (const records::InstalledPackage& package : list->packages) {
+  for (const records::InstalledPackage& package : list.packages) {
     auto source = Source::OpenInstalled(package);
     if (source.ok()) {
       TW_RETURN_IF_ERROR(Add(*std::move(source)));
       ++added;
     } else {
-      list->problems.push_back(source.status().message());
+      list.problems.push_back(source.status().message());
     }
   }
   const std::lock_guard lock(problems_mutex_);
-  for (std::string& problem : list->problems) problems_.push_back(std::move(problem));
+  for (std::string& problem : list.problems) problems_.push_back(std::move(problem));
   return added;
 }
 
@@ -50,11 +49,10 @@ const char* Catalog::problem(std::size_t index) const {
 }
 
 Status Catalog::SetModel(const std::string& path) {
-  auto model = search::LoadChooser(templates_, path);
-  TW_RETURN_IF_ERROR(model);
+  TW_ASSIGN_OR_RETURN(auto model, search::LoadChooser(templates_, path));
   const std::lock_guard lock(add_mutex_);
   if (has_model()) return InvalidArgument(path + ": the catalog has a model already");
-  owned_model_ = *std::move(model);
+  owned_model_ = std::move(model);
   model_.store(owned_model_.get(), std::memory_order_release);
   return {};
 }
@@ -83,9 +81,8 @@ Result<std::uint64_t> Catalog::Generation() {
   const std::size_t count = source_count();
   std::uint64_t sum = count;
   for (std::size_t i = 0; i < count; ++i) {
-    auto generation = sources_[i]->Generation();
-    TW_RETURN_IF_ERROR(generation);
-    sum += *generation;
+    TW_ASSIGN_OR_RETURN(auto generation, sources_[i]->Generation());
+    sum += generation;
   }
   return sum;
 }
@@ -107,19 +104,17 @@ Result<AnswerPtr> Catalog::AskSources(const AnswerCache::Question& question,
   wanted.device = &target.device;
   wanted.accept = question.accept;
   if (question.rule == TW_RULE_AUTOTVM) {
-    auto autotvm = records::AutotvmTarget::Parse(target.text);
-    TW_RETURN_IF_ERROR(autotvm);
-    asked.autotvm = records::AutotvmQuestion{*std::move(autotvm), std::move(asked.task), {}};
+    TW_ASSIGN_OR_RETURN(auto autotvm, records::AutotvmTarget::Parse(target.text));
+    asked.autotvm = records::AutotvmQuestion{std::move(autotvm), std::move(asked.task), {}};
     wanted.autotvm = &*asked.autotvm;
   }
-  const auto with_texts = texts_.AddedTo(templates_, sources, wanted, generation);
-  TW_RETURN_IF_ERROR(with_texts);
-  if (with_texts->has_value()) wanted.templates = &**with_texts;
-  auto found = records::AnswerInOrder(sources, model_.load(), wanted);
-  TW_RETURN_IF_ERROR(found);
+  TW_ASSIGN_OR_RETURN(const auto with_texts,
+                      texts_.AddedTo(templates_, sources, wanted, generation));
+  if (with_texts.has_value()) wanted.templates = &*with_texts;
+  TW_ASSIGN_OR_RETURN(auto found, records::AnswerInOrder(sources, model_.load(), wanted));
   std::vector<std::int32_t> kinds;
-  if (const Candidate* candidate = found->candidate()) kinds = knob_kinds_.Of(*candidate);
-  AnswerPtr answer = MakeAnswer(*std::move(found), std::move(asked), kinds, target);
+  if (const Candidate* candidate = found.candidate()) kinds = knob_kinds_.Of(*candidate);
+  AnswerPtr answer = MakeAnswer(std::move(found), std::move(asked), kinds, target);
   cache_.Keep(question, generation, Share(answer));
   return answer;
 }

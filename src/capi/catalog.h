@@ -52,12 +52,10 @@ class Catalog final : public HasConnections {
   Result<AnswerPtr> Answer(const AnswerCache::Question& question, const tw_target& target,
                            Parse parse) {
     const InCall call;
-    auto generation = Generation();
-    TW_RETURN_IF_ERROR(generation);
-    if (AnswerPtr known = cache_.Find(question, *generation)) return known;
-    Result<Asked> asked = parse();
-    TW_RETURN_IF_ERROR(asked);
-    return AskSources(question, target, *std::move(asked), *generation);
+    TW_ASSIGN_OR_RETURN(auto generation, Generation());
+    if (AnswerPtr known = cache_.Find(question, generation)) return known;
+    TW_ASSIGN_OR_RETURN(Asked asked, parse());
+    return AskSources(question, target, std::move(asked), generation);
   }
 
  private:

@@ -17,9 +17,8 @@ Status Open(const char* path, tw_model** out) {
   if (out == nullptr) return InvalidArgument("no place for the model");
   *out = nullptr;
   if (path == nullptr || *path == '\0') return InvalidArgument("no path of a model");
-  auto loaded = LoadModel(path);
-  TW_RETURN_IF_ERROR(loaded);
-  *out = std::make_unique<tw_model>(tw_model{*std::move(loaded)}).release();
+  TW_ASSIGN_OR_RETURN(auto loaded, LoadModel(path));
+  *out = std::make_unique<tw_model>(tw_model{std::move(loaded)}).release();
   return {};
 }
 

@@ -54,8 +54,7 @@ Status AddTensor(tw_operator* op, const char* dtype, std::span<const std::int64_
   if (op == nullptr) return InvalidArgument("no operator");
   TW_RETURN_IF_ERROR(NeedText(dtype, "element type"));
   if (op->tensors.size() == 2) return InvalidArgument("a third tensor, expected data and weight");
-  auto type = ParseDataType(dtype);
-  TW_RETURN_IF_ERROR(type);
+  TW_ASSIGN_OR_RETURN(auto type, ParseDataType(dtype));
   if (shape.size() > kMaxRank) {
     return InvalidArgument(std::to_string(shape.size()) + " dimensions, expected at most 12");
   }
@@ -64,7 +63,7 @@ Status AddTensor(tw_operator* op, const char* dtype, std::span<const std::int64_
       return InvalidArgument("size " + std::to_string(size) + ", expected 1 to 2147483648");
     }
   }
-  op->tensors.push_back({{shape.begin(), shape.end()}, *type});
+  op->tensors.push_back({{shape.begin(), shape.end()}, type});
   return {};
 }
 
@@ -133,9 +132,7 @@ Status SetText(tw_operator* op, const char* name, const char* value) {
   } else if (wanted == "kernel_layout") {
     attributes.kernel_layout = value;
   } else if (wanted == "out_dtype") {
-    auto type = ParseDataType(value);
-    TW_RETURN_IF_ERROR(type);
-    attributes.dtype = *type;
+    TW_ASSIGN_OR_RETURN(attributes.dtype, ParseDataType(value));
   } else {
     return InvalidArgument("attribute '" + std::string(wanted) +
                            "', expected data_layout, kernel_layout or out_dtype");
@@ -154,14 +151,12 @@ Result<Workload> WorkloadOf(const tw_operator& op) {
     return InvalidArgument(op.name + " with " + std::to_string(op.tensors.size()) +
                            " tensors, expected data and weight");
   }
-  auto workload = Workload::FromOperator(op.op, op.tensors[0], op.tensors[1]);
-  TW_RETURN_IF_ERROR(workload);
+  TW_ASSIGN_OR_RETURN(auto workload, Workload::FromOperator(op.op, op.tensors[0], op.tensors[1]));
   // What is asked about has a key that reads back: the checks of the key's reader hold for it too.
-  auto checked = Workload::Parse(workload->Key());
-  TW_RETURN_IF_ERROR(checked);
-  if (op.name != "conv2d" && op.name != checked->op_name()) {
-    return InvalidArgument("a " + checked->op_name() + " is called " + op.name + ": " +
-                           checked->Key());
+  TW_ASSIGN_OR_RETURN(auto checked, Workload::Parse(workload.Key()));
+  if (op.name != "conv2d" && op.name != checked.op_name()) {
+    return InvalidArgument("a " + checked.op_name() + " is called " + op.name + ": " +
+                           checked.Key());
   }
   return checked;
 }
@@ -234,9 +229,8 @@ tw_code tw_operator_key(const tw_operator* op, char* buffer, size_t capacity, si
   std::string key;
   const tw_code code = tilewright::capi::Guarded(error, [&]() -> tilewright::Status {
     if (op == nullptr) return tilewright::InvalidArgument("no operator");
-    auto workload = tilewright::capi::WorkloadOf(*op);
-    TW_RETURN_IF_ERROR(workload);
-    key = workload->Key();
+    TW_ASSIGN_OR_RETURN(auto workload, tilewright::capi::WorkloadOf(*op));
+    key = workload.Key();
     return {};
   });
   if (code != TW_OK) return code;

@@ -42,9 +42,8 @@ Status CheckPath(const tw_catalog* catalog, const char* path) {
 template <typename Open>
 Status AddSource(tw_catalog* catalog, const char* path, Open open) {
   TW_RETURN_IF_ERROR(CheckPath(catalog, path));
-  auto source = open(path);
-  TW_RETURN_IF_ERROR(source);
-  return catalog->catalog.Add(*std::move(source));
+  TW_ASSIGN_OR_RETURN(auto source, open(path));
+  return catalog->catalog.Add(std::move(source));
 }
 
 Result<records::TrustPolicy> PolicyOf(const tw_package_options* given) {
@@ -59,24 +58,20 @@ Result<records::TrustPolicy> PolicyOf(const tw_package_options* given) {
   if (!FileExists(given->trusted_keys)) {
     return NotFound(std::string(given->trusted_keys) + ": no such file of keys");
   }
-  auto keys = records::ReadTrustedKeys(given->trusted_keys);
-  TW_RETURN_IF_ERROR(keys);
-  policy.keys = *std::move(keys);
+  TW_ASSIGN_OR_RETURN(policy.keys, records::ReadTrustedKeys(given->trusted_keys));
   return policy;
 }
 
 Status AddPackage(tw_catalog* catalog, const char* path, const tw_package_options* options) {
-  auto policy = PolicyOf(options);
-  TW_RETURN_IF_ERROR(policy);
+  TW_ASSIGN_OR_RETURN(auto policy, PolicyOf(options));
   return AddSource(catalog, path,
-                   [&](const char* file) { return Source::OpenPackage(file, *policy); });
+                   [&](const char* file) { return Source::OpenPackage(file, policy); });
 }
 
 Status AddInstalled(tw_catalog* catalog, const char* folder, std::size_t* added) {
   TW_RETURN_IF_ERROR(CheckPath(catalog, folder));
-  auto count = catalog->catalog.AddInstalled(folder);
-  TW_RETURN_IF_ERROR(count);
-  if (added != nullptr) *added = *count;
+  TW_ASSIGN_OR_RETURN(auto count, catalog->catalog.AddInstalled(folder));
+  if (added != nullptr) *added = count;
   return {};
 }
 
@@ -114,17 +109,13 @@ struct Query {
 /// parse: makes an Asked of the text, by the rule it is given.
 template <typename Parse>
 Status Run(const Query& query, Spelling spelling, std::string_view text, Parse parse) {
-  auto options = OptionsOf(query.options, query.catalog->catalog);
-  TW_RETURN_IF_ERROR(options);
-  const AnswerCache::Question question{{query.target->hash[0], query.target->hash[1]},
-                                       options->accept,
-                                       options->rule,
-                                       spelling,
-                                       text};
-  auto answer =
-      query.catalog->catalog.Answer(question, *query.target, [&] { return parse(options->rule); });
-  TW_RETURN_IF_ERROR(answer);
-  *query.out = answer->release();
+  TW_ASSIGN_OR_RETURN(auto options, OptionsOf(query.options, query.catalog->catalog));
+  const AnswerCache::Question question{
+      {query.target->hash[0], query.target->hash[1]}, options.accept, options.rule, spelling, text};
+  TW_ASSIGN_OR_RETURN(auto answer, query.catalog->catalog.Answer(question, *query.target, [&] {
+    return parse(options.rule);
+  }));
+  *query.out = answer.release();
   return {};
 }
 
@@ -146,11 +137,10 @@ Result<Asked> AskedOf(Result<Workload> workload) {
 /// By AutoTVM's rule a tuple is asked for as it is, whatever we make of it.
 Result<Asked> AskedOfTuple(std::string_view tuple, std::uint32_t rule) {
   if (rule != TW_RULE_AUTOTVM) return AskedOf(records::ParseAutotvmTuple(tuple));
-  auto task = records::AutotvmTask::Parse(tuple);
-  TW_RETURN_IF_ERROR(task);
+  TW_ASSIGN_OR_RETURN(auto task, records::AutotvmTask::Parse(tuple));
   Asked asked;
-  asked.workload = task->workload;
-  asked.task = *std::move(task);
+  asked.workload = task.workload;
+  asked.task = std::move(task);
   return asked;
 }
 

@@ -19,13 +19,10 @@ Result<std::optional<TemplateRegistry>> ScheduleTexts::AddedTo(
   for (std::size_t i = 0; i < sources.size(); ++i) {
     if (!sources[i]->MayServe(question)) continue;
     if (!known_[i].has_value()) {
-      const auto asked = sources[i]->With([&](const records::Store& store) -> Status {
-        auto texts = records::ScheduleTextsOf(store);
-        TW_RETURN_IF_ERROR(texts);
-        known_[i] = *std::move(texts);
+      TW_RETURN_IF_ERROR(sources[i]->With([&](const records::Store& store) -> Status {
+        TW_ASSIGN_OR_RETURN(known_[i], records::ScheduleTextsOf(store));
         return {};
-      });
-      TW_RETURN_IF_ERROR(asked);
+      }));
       if (!known_[i].has_value()) continue;  // it cannot be opened now
     }
     for (const auto& [key, text] : *known_[i]) {

@@ -51,42 +51,34 @@ Result<std::unique_ptr<Source>> Source::OpenStore(const std::string& path) {
   auto state = StateOf(path);
   if (!state.ok()) return NotFound(path + ": no such record store");
   source->file_state_ = *state;
-  auto watch = records::StoreWatch::Open(path);
-  TW_RETURN_IF_ERROR(watch);
-  source->watch_ = *std::move(watch);
-  auto stamp = source->watch_->Look();
-  TW_RETURN_IF_ERROR(stamp);
-  source->stamp_ = *stamp;
+  TW_ASSIGN_OR_RETURN(source->watch_, records::StoreWatch::Open(path));
+  TW_ASSIGN_OR_RETURN(source->stamp_, source->watch_->Look());
   return source;
 }
 
 Result<std::unique_ptr<Source>> Source::OpenInstalled(const records::InstalledPackage& package) {
   const std::string file = package.DatabasePath();
-  auto state = StateOf(file);
-  TW_RETURN_IF_ERROR(state);
-  auto held = records::HeldPackage::Hold(package);
-  TW_RETURN_IF_ERROR(held);
-  auto source = std::make_unique<Source>(package.folder, ContentOf(*held, 1), file);
-  source->file_state_ = *state;
-  source->held_ = *std::move(held);
+  TW_ASSIGN_OR_RETURN(auto state, StateOf(file));
+  TW_ASSIGN_OR_RETURN(auto held, records::HeldPackage::Hold(package));
+  auto source = std::make_unique<Source>(package.folder, ContentOf(held, 1), file);
+  source->file_state_ = state;
+  source->held_ = std::move(held);
   return source;
 }
 
 Result<std::unique_ptr<Source>> Source::OpenPackage(const std::string& path,
                                                     const records::TrustPolicy& policy) {
-  auto package = records::ReadPackageFile(path, policy);
-  TW_RETURN_IF_ERROR(package);
-  Content content{records::PackageSourceName(package->manifest, package->digest),
-                  std::move(package->manifest), [bytes = std::move(package->database), path] {
+  TW_ASSIGN_OR_RETURN(auto package, records::ReadPackageFile(path, policy));
+  Content content{records::PackageSourceName(package.manifest, package.digest),
+                  std::move(package.manifest), [bytes = std::move(package.database), path] {
                     return records::Store::OpenImage(bytes, path);
                   }};
   return std::make_unique<Source>(path, std::move(content), "");
 }
 
 Result<std::unique_ptr<Source>> Source::OpenLog(const std::string& path) {
-  auto imported = records::ImportIntoMemory(path);
-  TW_RETURN_IF_ERROR(imported);
-  const auto open = [bytes = *std::move(imported), path] {
+  TW_ASSIGN_OR_RETURN(auto imported, records::ImportIntoMemory(path));
+  const auto open = [bytes = std::move(imported), path] {
     return records::Store::OpenImage(bytes, path);
   };
   return std::make_unique<Source>(path, Content{path, {}, open}, "");
@@ -107,10 +99,9 @@ bool Source::View::MayServe(const records::Question& question) const {
 }
 
 Result<bool> Source::View::With(const std::function<Status(const records::Store&)>& ask) {
-  auto connection = source_->Take(*content_);
-  TW_RETURN_IF_ERROR(connection);
-  TW_RETURN_IF_ERROR(ask(connection->store));  // and the connection is closed
-  source_->GiveBack(*std::move(connection));
+  TW_ASSIGN_OR_RETURN(auto connection, source_->Take(*content_));
+  TW_RETURN_IF_ERROR(ask(connection.store));  // and the connection is closed
+  source_->GiveBack(std::move(connection));
   return true;
 }
 
@@ -124,12 +115,10 @@ void Source::CloseConnections() {
 
 /// Watches the file that has the path now. state_mutex_ is held.
 Status Source::Rewatch() {
-  auto watch = records::StoreWatch::Open(file_path_);
-  TW_RETURN_IF_ERROR(watch);
-  auto stamp = watch->Look();
-  TW_RETURN_IF_ERROR(stamp);
-  watch_ = *std::move(watch);
-  stamp_ = *stamp;
+  TW_ASSIGN_OR_RETURN(auto watch, records::StoreWatch::Open(file_path_));
+  TW_ASSIGN_OR_RETURN(auto stamp, watch.Look());
+  watch_ = std::move(watch);
+  stamp_ = stamp;
   lost_watch_ = false;
   return {};
 }
@@ -148,9 +137,8 @@ Result<std::uint64_t> Source::Generation() {
     TW_RETURN_IF_ERROR(trouble_);
     if (!lost_watch_) {
       if (!watch_.has_value()) return generation_;
-      auto stamp = watch_->Look();
-      TW_RETURN_IF_ERROR(stamp);
-      if (*stamp == stamp_) return generation_;
+      TW_ASSIGN_OR_RETURN(auto stamp, watch_->Look());
+      if (stamp == stamp_) return generation_;
     }
   }
   const std::unique_lock lock(state_mutex_);
@@ -241,9 +229,8 @@ Result<Source::Connection> Source::Take(const Content& content) {
     kept->generation = generation;
     return *std::move(kept);
   }
-  auto store = content.opener();
-  TW_RETURN_IF_ERROR(store);
-  return Connection{*std::move(store), content.file, generation};
+  TW_ASSIGN_OR_RETURN(auto store, content.opener());
+  return Connection{std::move(store), content.file, generation};
 }
 
 void Source::GiveBack(Connection connection) {

@@ -17,13 +17,9 @@ Status MakeTarget(const char* target_text, const char* device_text, tw_target** 
   if (!target.ok()) return target.status();
   DeviceFingerprint device;
   if (device_text == nullptr) {
-    auto probed = DeviceFor(*target);
-    TW_RETURN_IF_ERROR(probed);
-    device = *std::move(probed);
+    TW_ASSIGN_OR_RETURN(device, DeviceFor(*target));
   } else {
-    auto parsed = DeviceFingerprint::Parse(device_text);
-    TW_RETURN_IF_ERROR(parsed);
-    device = *std::move(parsed);
+    TW_ASSIGN_OR_RETURN(device, DeviceFingerprint::Parse(device_text));
     std::ranges::sort(device.isa);  // sets are compared in order
   }
   auto made = std::make_unique<tw_target>();

@@ -16,9 +16,8 @@
 namespace tilewright {
 
 Result<std::string> AssembleIr(std::string_view ir, const Target& target) {
-  auto machine = emit::MakeTargetMachine(target);
-  TW_RETURN_IF_ERROR(machine);
-  (*machine)->Options.UseInitArray = true;  // what loaders run today; the default is older
+  TW_ASSIGN_OR_RETURN(auto machine, emit::MakeTargetMachine(target));
+  machine->Options.UseInitArray = true;  // what loaders run today; the default is older
   llvm::LLVMContext context;
   llvm::SMDiagnostic diagnostic;
   const std::unique_ptr<llvm::Module> module =
@@ -27,8 +26,8 @@ Result<std::string> AssembleIr(std::string_view ir, const Target& target) {
     return Internal("tables, line " + std::to_string(diagnostic.getLineNo()) + ": " +
                     diagnostic.getMessage().str());
   }
-  module->setTargetTriple((*machine)->getTargetTriple().str());
-  module->setDataLayout((*machine)->createDataLayout());
+  module->setTargetTriple(machine->getTargetTriple().str());
+  module->setDataLayout(machine->createDataLayout());
   module->setPICLevel(llvm::PICLevel::BigPIC);
   std::string broken;
   llvm::raw_string_ostream words(broken);
@@ -36,8 +35,8 @@ Result<std::string> AssembleIr(std::string_view ir, const Target& target) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream out(bytes);
   llvm::legacy::PassManager passes;
-  if ((*machine)->addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::ObjectFile,
-                                      /*DisableVerify=*/true)) {
+  if (machine->addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::ObjectFile,
+                                   /*DisableVerify=*/true)) {
     return Unsupported("LLVM cannot write objects for the target");
   }
   passes.run(*module);

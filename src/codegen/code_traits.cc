@@ -8,12 +8,11 @@
 namespace tilewright {
 
 Result<CodeTraits> TraitsOf(const Target& target) {
-  auto machine = emit::MakeTargetMachine(target);
-  TW_RETURN_IF_ERROR(machine);
+  TW_ASSIGN_OR_RETURN(auto machine, emit::MakeTargetMachine(target));
   CodeTraits traits;
-  traits.pointer_bits = static_cast<int>((*machine)->getPointerSizeInBits(0));
+  traits.pointer_bits = static_cast<int>(machine->getPointerSizeInBits(0));
   for (const llvm::SubtargetFeatureKV& feature :
-       (*machine)->getMCSubtargetInfo()->getEnabledProcessorFeatures()) {
+       machine->getMCSubtargetInfo()->getEnabledProcessorFeatures()) {
     traits.features += (traits.features.empty() ? "" : ",") + std::string(feature.Key);
   }
   return traits;

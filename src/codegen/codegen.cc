@@ -12,14 +12,12 @@ namespace tilewright {
 
 Result<std::string> Generate(const std::vector<Program>& programs, const Target& target, Emit emit,
                              BuildTimes* times) {
-  const auto backend = BackendFor(target);
-  TW_RETURN_IF_ERROR(backend);
-  const Backend& device = **backend;
+  TW_ASSIGN_OR_RETURN(const auto backend, BackendFor(target));
+  const Backend& device = *backend;
   BuildTimes unwanted;
   BuildTimes& spent = times != nullptr ? *times : unwanted;
-  auto built = emit::BuildModule(programs, target, spent);
-  TW_RETURN_IF_ERROR(built);
-  llvm::Module& module = *(*built)->module;
+  TW_ASSIGN_OR_RETURN(auto built, emit::BuildModule(programs, target, spent));
+  llvm::Module& module = *built->module;
   if (device.finish != nullptr) device.finish(module);
   if (emit == Emit::kLlvmIr) {
     std::string text;
@@ -28,10 +26,10 @@ Result<std::string> Generate(const std::vector<Program>& programs, const Target&
   }
   const auto start = std::chrono::steady_clock::now();
   const bool assembly = device.object_is_assembly || emit == Emit::kAssembly;
-  Result<std::string> code = emit::EmitMachineCode(module, *(*built)->machine, assembly);
+  Result<std::string> code = emit::EmitMachineCode(module, *built->machine, assembly);
   spent.codegen_seconds +=
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (!(*built)->errors.empty()) return Internal("LLVM: " + (*built)->errors);
+  if (!built->errors.empty()) return Internal("LLVM: " + built->errors);
   return code;
 }
 

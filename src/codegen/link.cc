@@ -96,12 +96,10 @@ Result<std::string> MakeStandIn(const std::string& triple, const std::string& na
   std::string ir;
   for (const char* symbol : symbols)
     ir += "define void @" + std::string(symbol) + "() { ret void }\n";
-  auto target = Target::Parse("llvm -mtriple=" + triple);
-  TW_RETURN_IF_ERROR(target);
-  const Result<std::string> object = AssembleIr(ir, *target);
-  TW_RETURN_IF_ERROR(object);
+  TW_ASSIGN_OR_RETURN(auto target, Target::Parse("llvm -mtriple=" + triple));
+  TW_ASSIGN_OR_RETURN(const std::string object, AssembleIr(ir, target));
   const std::string path = folder + "/" + name;
-  TW_RETURN_IF_ERROR(WriteFile(path + ".o", *object));
+  TW_RETURN_IF_ERROR(WriteFile(path + ".o", object));
   TW_RETURN_IF_ERROR(RunLinker({"ld.lld", "-shared", "-soname", name, "-o", path, path + ".o"}));
   return path;
 }
@@ -115,9 +113,8 @@ Status AddStandIns(const std::string& triple, const std::string& folder,
       {"libpthread.so.0", kThreadSymbols},
       {"libc.so.6", kLibcSymbols}};
   for (const auto& [name, symbols] : libraries) {
-    Result<std::string> path = MakeStandIn(triple, name, symbols, folder);
-    TW_RETURN_IF_ERROR(path);
-    arguments.push_back(*std::move(path));
+    TW_ASSIGN_OR_RETURN(std::string path, MakeStandIn(triple, name, symbols, folder));
+    arguments.push_back(std::move(path));
   }
   return {};
 }
@@ -138,8 +135,7 @@ void AddSystemLibraries(std::vector<std::string>& arguments) {
 Status LinkShared(const std::vector<std::string>& objects, const std::vector<std::string>& archives,
                   const std::string& output_path, BuildTimes* times, const std::string& soname) {
   const auto start = std::chrono::steady_clock::now();
-  Result<LockedFolder> folder = LockedFolder::Create("tilewright-link");
-  TW_RETURN_IF_ERROR(folder);
+  TW_ASSIGN_OR_RETURN(LockedFolder folder, LockedFolder::Create("tilewright-link"));
   Unfinished linked = Unfinished::Beside(output_path);  // the linker removes an old file at once
   const std::string name = soname.empty() ? output_path.substr(output_path.rfind('/') + 1) : soname;
   // -Bsymbolic: a library of the same names that the program has already must not be what runs.
@@ -154,19 +150,18 @@ Status LinkShared(const std::vector<std::string>& objects, const std::vector<std
   bool needs_libraries = !archives.empty();
   std::string foreign_triple;
   for (std::size_t i = 0; i < objects.size(); ++i) {
-    const std::string path = folder->path() + "/" + std::to_string(i) + ".o";
+    const std::string path = folder.path() + "/" + std::to_string(i) + ".o";
     TW_RETURN_IF_ERROR(WriteFile(path, objects[i]));
     arguments.push_back(path);
-    const Result<ObjectFacts> facts = Inspect(objects[i]);
-    TW_RETURN_IF_ERROR(facts);
-    needs_libraries = needs_libraries || facts->undefined;
-    if (facts->foreign) foreign_triple = facts->triple;
+    TW_ASSIGN_OR_RETURN(const ObjectFacts facts, Inspect(objects[i]));
+    needs_libraries = needs_libraries || facts.undefined;
+    if (facts.foreign) foreign_triple = facts.triple;
   }
   arguments.insert(arguments.end(), archives.begin(), archives.end());
   if (needs_libraries) arguments.emplace_back("--as-needed");
   if (needs_libraries && foreign_triple.empty()) AddSystemLibraries(arguments);
   if (needs_libraries && !foreign_triple.empty()) {
-    TW_RETURN_IF_ERROR(AddStandIns(foreign_triple, folder->path(), arguments));
+    TW_RETURN_IF_ERROR(AddStandIns(foreign_triple, folder.path(), arguments));
   }
   TW_RETURN_IF_ERROR(RunLinker(arguments));
   TW_RETURN_IF_ERROR(linked.MoveTo(output_path));

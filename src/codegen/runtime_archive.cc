@@ -42,13 +42,12 @@ Result<Kind> KindOf(const std::string& triple) {
 
 Result<std::string_view> RuntimeFor(const Target& target) {
   const std::string triple = target.Option("mtriple");
-  auto kind = KindOf(triple);
-  TW_RETURN_IF_ERROR(kind);
+  TW_ASSIGN_OR_RETURN(auto kind, KindOf(triple));
   for (const RuntimeFile& runtime : RuntimeFiles()) {
-    if (runtime.name == kind->name) return runtime.bytes;
+    if (runtime.name == kind.name) return runtime.bytes;
   }
   return Unsupported("-mtriple=" + triple + ": this program was built without a runtime for it; " +
-                     "build it again with " + kind->package +
+                     "build it again with " + kind.package +
                      " installed, or give --runtime what src/runtime/*.c was compiled to there");
 }
 
@@ -62,12 +61,10 @@ Status LinkKernel(const Program& program, const std::string& object, const Targe
   if (LibraryCallsOf(program.body).empty() && !has_helpers) {
     return LinkShared({object}, {}, output_path, nullptr, kSoname);
   }
-  auto runtime = RuntimeFor(target);
-  TW_RETURN_IF_ERROR(runtime);
-  auto folder = LockedFolder::Create("tilewright-link");
-  TW_RETURN_IF_ERROR(folder);
-  const std::string archive = folder->path() + "/runtime.a";
-  TW_RETURN_IF_ERROR(WriteFile(archive, *runtime));
+  TW_ASSIGN_OR_RETURN(auto runtime, RuntimeFor(target));
+  TW_ASSIGN_OR_RETURN(auto folder, LockedFolder::Create("tilewright-link"));
+  const std::string archive = folder.path() + "/runtime.a";
+  TW_RETURN_IF_ERROR(WriteFile(archive, runtime));
   return LinkShared({object}, {archive}, output_path, nullptr, kSoname);
 }
 

@@ -125,9 +125,9 @@ Result<LargestWorkspace> FindLargestWorkspace(const Plan& plan, int threads) {
   LargestWorkspace largest;
   for (const PlanStep& step : plan.steps) {
     if (step.kernel < 0) continue;
-    const auto workspace = WorkspaceOf(plan.kernels[static_cast<std::size_t>(step.kernel)]);
-    TW_RETURN_IF_ERROR(workspace);
-    const std::int64_t bytes = workspace->bytes + threads * workspace->bytes_per_thread;
+    TW_ASSIGN_OR_RETURN(const auto workspace,
+                        WorkspaceOf(plan.kernels[static_cast<std::size_t>(step.kernel)]));
+    const std::int64_t bytes = workspace.bytes + threads * workspace.bytes_per_thread;
     if (bytes > largest.bytes) largest = {step.node, bytes};
   }
   return largest;
@@ -154,13 +154,12 @@ Status CheckSizes(const Plan& plan, const Target& target, const CodeTraits& trai
   }
   TW_RETURN_IF_ERROR(CheckBytes("the constants", plan.constant_bytes));
   TW_RETURN_IF_ERROR(CheckBytes("working memory", plan.arena_bytes));
-  const auto workspace = FindLargestWorkspace(plan, target.num_threads());
-  TW_RETURN_IF_ERROR(workspace);
+  TW_ASSIGN_OR_RETURN(const auto workspace, FindLargestWorkspace(plan, target.num_threads()));
   const std::string owner =
-      workspace->node < 0 ? "" : " of " + plan.graph.OriginOrName(workspace->node);
-  TW_RETURN_IF_ERROR(CheckBytes("the workspace" + owner, workspace->bytes));
+      workspace.node < 0 ? "" : " of " + plan.graph.OriginOrName(workspace.node);
+  TW_RETURN_IF_ERROR(CheckBytes("the workspace" + owner, workspace.bytes));
   return CheckBytes("constants, working memory and the workspace" + owner,
-                    plan.constant_bytes + plan.arena_bytes + workspace->bytes, kMostBytesTogether);
+                    plan.constant_bytes + plan.arena_bytes + workspace.bytes, kMostBytesTogether);
 }
 
 /// One of the models of a library: what it was made of, and what is told about it.
@@ -177,15 +176,14 @@ Status AddTables(const Emitted& part, int set, const CodeTraits& traits,
   const Target host = HostOf(options.target);
   std::optional<GpuTables> gpu;
   if (DeviceTraitsOf(options.target).grids) {
-    auto capability = ComputeCapabilityOf(options.target);
-    TW_RETURN_IF_ERROR(capability);
-    gpu = MakeGpuTables(part.plan, objects, *capability);
+    TW_ASSIGN_OR_RETURN(auto capability, ComputeCapabilityOf(options.target));
+    gpu = MakeGpuTables(part.plan, objects, capability);
     objects.clear();
   }
-  auto tables = AssembleIr(
-      ModelTablesIr(part.plan, options, traits.features, gpu ? &*gpu : nullptr, set), host);
-  TW_RETURN_IF_ERROR(tables);
-  objects.push_back(*std::move(tables));
+  TW_ASSIGN_OR_RETURN(auto tables, AssembleIr(ModelTablesIr(part.plan, options, traits.features,
+                                                            gpu ? &*gpu : nullptr, set),
+                                              host));
+  objects.push_back(std::move(tables));
   return Status();
 }
 
@@ -251,9 +249,8 @@ Status Link(const Emitted& first, std::span<const Tensor* const> all,
     TW_RETURN_IF_ERROR(WriteParameterFile(all, header, parameters.path()));
   }
   if (options.runtime_path.empty()) {
-    auto code = RuntimeFor(host);
-    TW_RETURN_IF_ERROR(code);
-    TW_RETURN_IF_ERROR(WriteFile(runtime.path(), *code));
+    TW_ASSIGN_OR_RETURN(auto code, RuntimeFor(host));
+    TW_RETURN_IF_ERROR(WriteFile(runtime.path(), code));
     files.push_back(runtime.path());
   } else {
     files.push_back(options.runtime_path);
@@ -296,28 +293,27 @@ Result<Emitted> PlanModel(Graph graph, const CompileOptions& options, const Code
   const double start = clock.MonotonicSeconds();
   CompiledModel model;
   model.bound = graph.bound;
-  auto plan = MakePlan(std::move(graph), options);
-  TW_RETURN_IF_ERROR(plan);
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(std::move(graph), options));
   if (options.change_plan) {
-    options.change_plan(*plan);
-    TW_RETURN_IF_ERROR(CheckPlan(*plan));
+    options.change_plan(plan);
+    TW_RETURN_IF_ERROR(CheckPlan(plan));
   }
-  TW_RETURN_IF_ERROR(CheckArguments(*plan, options.target));
-  TW_RETURN_IF_ERROR(CheckSizes(*plan, options.target, traits));
-  if (!options.parameter_path.empty()) plan->constant_hash = HashOf(plan->constants);
+  TW_RETURN_IF_ERROR(CheckArguments(plan, options.target));
+  TW_RETURN_IF_ERROR(CheckSizes(plan, options.target, traits));
+  if (!options.parameter_path.empty()) plan.constant_hash = HashOf(plan.constants);
   model.name = options.name;
   model.library_path = library_path;
-  model.header = ModelHeader(*plan, options);
-  if (!options.parameter_path.empty()) model.graph_json = GraphJson(*plan, options);
-  for (const PlanStep& step : plan->steps) model.operators.push_back(step.report);
-  model.kernels = static_cast<int>(plan->kernels.size());
-  model.transforms = plan->transforms;
-  model.layouts = plan->layouts;
-  model.arena_bytes = plan->arena_bytes;
-  model.constant_bytes = plan->constant_bytes;
+  model.header = ModelHeader(plan, options);
+  if (!options.parameter_path.empty()) model.graph_json = GraphJson(plan, options);
+  for (const PlanStep& step : plan.steps) model.operators.push_back(step.report);
+  model.kernels = static_cast<int>(plan.kernels.size());
+  model.transforms = plan.transforms;
+  model.layouts = plan.layouts;
+  model.arena_bytes = plan.arena_bytes;
+  model.constant_bytes = plan.constant_bytes;
   TW_RETURN_IF_ERROR(CheckMisses(model, options.on_miss));
   model.plan_seconds = clock.MonotonicSeconds() - start;
-  return Emitted{options, *std::move(plan), std::move(model)};
+  return Emitted{options, std::move(plan), std::move(model)};
 }
 
 /// Writes a library of some models, of one or of several sets of sizes of `name`.
@@ -335,18 +331,16 @@ Status EmitLibrary(std::span<Emitted> parts, const std::string& name, const Code
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Emitted& part = parts[i];
     const double start = clock.MonotonicSeconds();
-    auto code = BuildKernels(part.plan, part.options);
-    TW_RETURN_IF_ERROR(code);
+    TW_ASSIGN_OR_RETURN(auto code, BuildKernels(part.plan, part.options));
     part.model.build_seconds = clock.MonotonicSeconds() - start;
-    TW_RETURN_IF_ERROR(AddTables(part, static_cast<int>(i), traits, *code));
-    std::ranges::move(*code, std::back_inserter(objects));
+    TW_RETURN_IF_ERROR(AddTables(part, static_cast<int>(i), traits, code));
+    std::ranges::move(code, std::back_inserter(objects));
   }
   const double built = clock.MonotonicSeconds();
   if (parts.size() > 1) {
-    auto tables = AssembleIr(SetTablesIr(name, static_cast<int>(parts.size())),
-                             HostOf(parts[0].options.target));
-    TW_RETURN_IF_ERROR(tables);
-    objects.push_back(*std::move(tables));
+    TW_ASSIGN_OR_RETURN(auto tables, AssembleIr(SetTablesIr(name, static_cast<int>(parts.size())),
+                                                HostOf(parts[0].options.target)));
+    objects.push_back(std::move(tables));
   }
   const CompileOptions& options = parts[0].options;
   if (options.progress) options.progress("link", 0, 0);
@@ -359,10 +353,9 @@ Status EmitLibrary(std::span<Emitted> parts, const std::string& name, const Code
 /// The whole library, operator by operator. source: as imported.
 Status VerifyAll(const Graph& source, const Plan& plan, const std::string& library_path, int set,
                  CheckProgress& progress, CompileCheck& check) {
-  const auto report = VerifyFile(source, library_path, set, progress);
-  TW_RETURN_IF_ERROR(report);
-  if (!report->ok()) return Internal(report->Summary());
-  check.compared = static_cast<std::int64_t>(report->checks.size());
+  TW_ASSIGN_OR_RETURN(const auto report, VerifyFile(source, library_path, set, progress));
+  if (!report.ok()) return Internal(report.Summary());
+  check.compared = static_cast<std::int64_t>(report.checks.size());
   check.elements = 0;
   for (const PlanStep& step : plan.steps) {
     check.elements += plan.graph.node(step.node).type.elements();
@@ -399,19 +392,18 @@ Result<CompileCheck> CheckByRunning(const Emitted& emitted, int set, const Graph
                                     const std::string& library_path) {
   const CompileOptions& options = emitted.options;
   const auto check = [&](CheckProgress& progress) -> Result<Json> {
-    auto seen = CheckBySample(emitted.plan, library_path, set, options.check_seconds, progress);
-    TW_RETURN_IF_ERROR(seen);
+    TW_ASSIGN_OR_RETURN(
+        auto seen, CheckBySample(emitted.plan, library_path, set, options.check_seconds, progress));
     if (source != nullptr) {
-      TW_RETURN_IF_ERROR(VerifyAll(*source, emitted.plan, library_path, set, progress, *seen));
+      TW_RETURN_IF_ERROR(VerifyAll(*source, emitted.plan, library_path, set, progress, seen));
     }
-    return JsonOf(*seen);
+    return JsonOf(seen);
   };
   const CheckAnswer answer =
       RunCheckProcess(check, emitted.model.operators, options.check_operator_seconds);
   TW_RETURN_IF_ERROR(answer.status);
-  const auto json = ParseJson(answer.json);
-  TW_RETURN_IF_ERROR(json);
-  return CheckOf(*json);
+  TW_ASSIGN_OR_RETURN(const auto json, ParseJson(answer.json));
+  return CheckOf(json);
 }
 
 /// source: as imported, for kAll only.
@@ -428,9 +420,8 @@ Result<CompileCheck> CheckEmitted(const Emitted& emitted, int set, const Graph* 
   if (source != nullptr) {
     return Unsupported("the library cannot be verified here, expected sample or none: " + not_run);
   }
-  auto check = CheckByCode(emitted.plan);
-  TW_RETURN_IF_ERROR(check);
-  check->not_run = not_run;
+  TW_ASSIGN_OR_RETURN(auto check, CheckByCode(emitted.plan));
+  check.not_run = not_run;
   return check;
 }
 
@@ -513,8 +504,7 @@ Result<CompiledModel> CompileAll(std::vector<Graph> graphs, const CompileOptions
                        ", expected llvm or cuda");
   }
   TW_RETURN_IF_ERROR(CheckRuntime(options));
-  const auto traits = TraitsOf(HostOf(options.target));
-  TW_RETURN_IF_ERROR(traits);
+  TW_ASSIGN_OR_RETURN(const auto traits, TraitsOf(HostOf(options.target)));
   const bool checked = options.check != CheckLevel::kNone;
   std::optional<UnverifiedLibrary> place;
   if (checked) {
@@ -532,17 +522,15 @@ Result<CompiledModel> CompileAll(std::vector<Graph> graphs, const CompileOptions
     }
     CompileOptions own = options;
     if (graphs.size() > 1) own.name += "_" + std::to_string(i + 1);
-    auto part = PlanModel(std::move(graphs[i]), own, *traits, library_path);
-    TW_RETURN_IF_ERROR(part);
+    TW_ASSIGN_OR_RETURN(auto part, PlanModel(std::move(graphs[i]), own, traits, library_path));
     names.push_back(own.name);
-    parts.push_back(*std::move(part));
+    parts.push_back(std::move(part));
   }
-  TW_RETURN_IF_ERROR(EmitLibrary(parts, options.name, *traits, path, place ? &*place : nullptr));
+  TW_RETURN_IF_ERROR(EmitLibrary(parts, options.name, traits, path, place ? &*place : nullptr));
   for (std::size_t i = 0; checked && i < parts.size(); ++i) {
-    auto check =
-        CheckEmitted(parts[i], static_cast<int>(i), sources[i] ? &*sources[i] : nullptr, path);
-    TW_RETURN_IF_ERROR(check);
-    parts[i].model.check = *std::move(check);
+    TW_ASSIGN_OR_RETURN(
+        parts[i].model.check,
+        CheckEmitted(parts[i], static_cast<int>(i), sources[i] ? &*sources[i] : nullptr, path));
   }
   if (checked) TW_RETURN_IF_ERROR(place->Finish());
   if (parts.size() == 1) return std::move(parts[0].model);
@@ -585,9 +573,8 @@ Status CheckCompiles(Graph graph, const CompileOptions& options) {
     return ToStatus(MakePlan(std::move(graph), options));
   }
   TW_RETURN_IF_ERROR(CheckRuntime(options));
-  const auto traits = TraitsOf(HostOf(options.target));
-  TW_RETURN_IF_ERROR(traits);
-  return ToStatus(PlanModel(std::move(graph), options, *traits, {}));
+  TW_ASSIGN_OR_RETURN(const auto traits, TraitsOf(HostOf(options.target)));
+  return ToStatus(PlanModel(std::move(graph), options, traits, {}));
 }
 
 Result<CompiledModel> CompileSets(std::vector<Graph> graphs, const CompileOptions& options,

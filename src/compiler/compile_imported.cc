@@ -44,19 +44,17 @@ Result<Verdict> Judge(const Graph& graph, const CompiledModel& model, const std:
   CheckAnswer answer;
   if (DeviceTraitsOf(options.target).grids) {
     CheckProgress progress;
-    auto said = run(progress);
-    TW_RETURN_IF_ERROR(said);
-    answer.json = DumpJson(*said);
+    TW_ASSIGN_OR_RETURN(auto said, run(progress));
+    answer.json = DumpJson(said);
   } else {
     answer = RunCheckProcess(run, model.operators, options.check_operator_seconds);
   }
   if (answer.broken) return Verdict{answer.broken, answer.status.message(), 0};
   TW_RETURN_IF_ERROR(answer.status);
-  const auto json = ParseJson(answer.json);
-  TW_RETURN_IF_ERROR(json);
-  Verdict verdict{std::nullopt, json->at("summary").get<std::string>(),
-                  json->at("operators").get<std::int64_t>()};
-  if (json->contains("bad")) verdict.bad = json->at("bad").get<std::size_t>();
+  TW_ASSIGN_OR_RETURN(const auto json, ParseJson(answer.json));
+  Verdict verdict{std::nullopt, json.at("summary").get<std::string>(),
+                  json.at("operators").get<std::int64_t>()};
+  if (json.contains("bad")) verdict.bad = json.at("bad").get<std::size_t>();
   return verdict;
 }
 
@@ -82,29 +80,27 @@ Result<CompiledModel> CompileImported(const Graph& graph, const CompileOptions& 
   options.parameter_path = place.parameter_path();
   const auto attempt = [&]() -> Result<CompiledModel> {
     while (true) {
-      auto model = Compile(graph.CloneWithout(std::numeric_limits<std::int64_t>::max()), options,
-                           place.path());
-      TW_RETURN_IF_ERROR(model);
-      model->library_path = library_path;
-      const bool imported = std::ranges::any_of(model->operators, &OperatorReport::imported);
+      TW_ASSIGN_OR_RETURN(
+          auto model, Compile(graph.CloneWithout(std::numeric_limits<std::int64_t>::max()), options,
+                              place.path()));
+      model.library_path = library_path;
+      const bool imported = std::ranges::any_of(model.operators, &OperatorReport::imported);
       if (!imported && given.check == CheckLevel::kNone) return model;
-      auto verdict = Judge(graph, *model, place.path(), options);
+      auto verdict = Judge(graph, model, place.path(), options);
       if (!verdict.ok() && !imported && verdict.status().code() == StatusCode::kUnsupported) {
-        model->check.not_run = verdict.status().message();
+        model.check.not_run = verdict.status().message();
         return model;
       }
       TW_RETURN_IF_ERROR(verdict);
-      auto again = RefuseFirstBad(*model, *verdict, options);
-      TW_RETURN_IF_ERROR(again);
-      if (*again) continue;
-      for (OperatorReport& op : model->operators) op.verified = op.imported;
-      model->check.ran = true;
-      model->check.operators = model->check.compared = verdict->operators;
+      TW_ASSIGN_OR_RETURN(auto again, RefuseFirstBad(model, *verdict, options));
+      if (again) continue;
+      for (OperatorReport& op : model.operators) op.verified = op.imported;
+      model.check.ran = true;
+      model.check.operators = model.check.compared = verdict->operators;
       return model;
     }
   };
-  auto model = attempt();
-  TW_RETURN_IF_ERROR(model);
+  TW_ASSIGN_OR_RETURN(auto model, attempt());
   TW_RETURN_IF_ERROR(place.Finish());
   return model;
 }

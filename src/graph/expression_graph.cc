@@ -11,9 +11,9 @@ Result<Graph> GraphOfExpression(const Expression& expression, std::string name) 
   }
   Operator op{OpKind::kExpression, {}};
   op.attributes.expression = expression;
-  auto result = graph.AddOperator(expression.stages.back().name, std::move(op), std::move(inputs));
-  TW_RETURN_IF_ERROR(result);
-  graph.SetOutputs({*result});
+  TW_ASSIGN_OR_RETURN(auto result, graph.AddOperator(expression.stages.back().name, std::move(op),
+                                                     std::move(inputs)));
+  graph.SetOutputs({result});
   return graph;
 }
 

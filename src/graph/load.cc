@@ -94,10 +94,9 @@ Status WithAdvice(const Status& status) {
 }  // namespace
 
 Result<Graph> LoadGraph(const std::string& path, const LoadOptions& options) {
-  auto bytes = ReadFile(path);
-  TW_RETURN_IF_ERROR(bytes);
-  if (bytes->empty()) return InvalidArgument(path + ": the file is empty, expected a model");
-  if (bytes->starts_with("\177ELF")) {
+  TW_ASSIGN_OR_RETURN(auto bytes, ReadFile(path));
+  if (bytes.empty()) return InvalidArgument(path + ": the file is empty, expected a model");
+  if (bytes.starts_with("\177ELF")) {
     return InvalidArgument(path +
                            ": a library or program, expected the model file (ONNX or Relay " +
                            "text) that such a library is compiled from");
@@ -107,18 +106,17 @@ Result<Graph> LoadGraph(const std::string& path, const LoadOptions& options) {
       return InvalidArgument(options.bindings.Options()[0] +
                              ": an expression has the sizes that are written in it");
     }
-    auto expression = ParseExpression(*bytes, path);
-    TW_RETURN_IF_ERROR(expression);
-    return GraphOfExpression(*expression, BaseName(path));
+    TW_ASSIGN_OR_RETURN(auto expression, ParseExpression(bytes, path));
+    return GraphOfExpression(expression, BaseName(path));
   }
-  const bool relay = LooksLikeRelay(*bytes);
-  if (!relay && IsText(*bytes)) {
+  const bool relay = LooksLikeRelay(bytes);
+  if (!relay && IsText(bytes)) {
     return InvalidArgument(path +
                            ": line 1: this text is no model; expected an ONNX file, or Relay text "
                            "beginning with \"#[version\", \"def\", \"fn\" or \"type\"");
   }
-  auto graph = relay ? ImportRelay(*bytes, BaseName(path))
-                     : ImportOnnxIn(FolderOf(path), *bytes, BaseName(path), options);
+  auto graph = relay ? ImportRelay(bytes, BaseName(path))
+                     : ImportOnnxIn(FolderOf(path), bytes, BaseName(path), options);
   if (!graph.ok()) {
     return (relay ? graph.status() : WithAdvice(graph.status())).WithContext(path);
   }

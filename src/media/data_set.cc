@@ -85,9 +85,8 @@ class Loader {
   Result<std::vector<Sample>> Load(const std::vector<std::string>& files) {
     if (types_.empty()) return InvalidArgument("the model has no inputs");
     for (const std::string& file : files) {
-      auto inside = FilesOf(file);
-      TW_RETURN_IF_ERROR(inside);
-      for (const std::string& one : *inside) {
+      TW_ASSIGN_OR_RETURN(auto inside, FilesOf(file));
+      for (const std::string& one : inside) {
         if (Full()) break;
         if (Status status = Read(one); !status.ok()) return status.WithContext(one);
       }
@@ -111,18 +110,14 @@ class Loader {
   bool Full() const { return std::ssize(samples_) >= options_.limit; }
 
   Status Read(const std::string& file) {
-    auto bytes = ReadFile(file);
-    TW_RETURN_IF_ERROR(bytes);
-    if (IsPicture(*bytes)) return AddPicture(*bytes);
+    TW_ASSIGN_OR_RETURN(auto bytes, ReadFile(file));
+    if (IsPicture(bytes)) return AddPicture(bytes);
     std::map<std::string, Tensor> arrays;
-    if (IsNpy(*bytes)) {
-      auto array = ParseNpy(*bytes);
-      TW_RETURN_IF_ERROR(array);
-      arrays.emplace(names_[0], *std::move(array));
-    } else if (bytes->starts_with("PK")) {
-      auto read = ParseNpz(*bytes);
-      TW_RETURN_IF_ERROR(read);
-      arrays = *std::move(read);
+    if (IsNpy(bytes)) {
+      TW_ASSIGN_OR_RETURN(auto array, ParseNpy(bytes));
+      arrays.emplace(names_[0], std::move(array));
+    } else if (bytes.starts_with("PK")) {
+      TW_ASSIGN_OR_RETURN(arrays, ParseNpz(bytes));
     } else {
       return InvalidArgument("expected a .npy or .npz file, or a JPEG, PNG, PPM or PGM picture");
     }

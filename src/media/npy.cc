@@ -105,9 +105,8 @@ Result<Tensor> ParseNpy(std::string_view bytes) {
   }
   const auto shape_text = Field(header, "'shape': (", ')');
   if (!shape_text) return InvalidArgument(".npy header without a shape");
-  auto shape = ParseShape(*shape_text);
-  TW_RETURN_IF_ERROR(shape);
-  const TensorType type{*std::move(shape), *dtype};
+  TW_ASSIGN_OR_RETURN(auto shape, ParseShape(*shape_text));
+  const TensorType type{std::move(shape), *dtype};
   if (static_cast<std::int64_t>(elements.size()) != type.bytes()) {
     return InvalidArgument(fmt::format("{} bytes of elements, expected {} for {}", elements.size(),
                                        type.bytes(), type.ToString()));

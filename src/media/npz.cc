@@ -106,9 +106,7 @@ Result<Tensor> ReadMember(const Member& member) {
   std::string unpacked;
   std::string_view contents = member.packed;
   if (member.method == 8) {
-    auto inflated = Inflate(member);
-    TW_RETURN_IF_ERROR(inflated);
-    unpacked = *std::move(inflated);
+    TW_ASSIGN_OR_RETURN(unpacked, Inflate(member));
     contents = unpacked;
   } else if (member.method != 0) {
     return Unsupported(
@@ -147,9 +145,8 @@ Result<std::map<std::string, Tensor>> ParseNpz(std::string_view bytes) {
   }
   std::vector<Member> members;
   for (std::size_t i = 0; i < count; ++i) {
-    auto member = ReadEntry(bytes, at);
-    TW_RETURN_IF_ERROR(member);
-    if (member->name.ends_with(".npy")) members.push_back(*member);
+    TW_ASSIGN_OR_RETURN(auto member, ReadEntry(bytes, at));
+    if (member.name.ends_with(".npy")) members.push_back(member);
   }
   TW_RETURN_IF_ERROR(CheckSizes(members, bytes.size()));
   std::map<std::string, Tensor> arrays;

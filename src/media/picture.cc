@@ -199,13 +199,11 @@ Status PutPicture(std::string_view bytes, const PictureOptions& options, std::in
                     "channels; this one is {}",
                     type.ToString()));
   }
-  auto picture = ParsePicture(bytes);
-  TW_RETURN_IF_ERROR(picture);
+  TW_ASSIGN_OR_RETURN(auto picture, ParsePicture(bytes));
   const std::int64_t height = type.shape[nchw ? 2 : 1], width = type.shape[nchw ? 3 : 2],
                      channels = type.shape[nchw ? 1 : 3], pixels = height * width;
-  const auto fitted = FitPicture(*picture, height, width, channels, options.fit);
-  TW_RETURN_IF_ERROR(fitted);
-  const auto from = fitted->As<float>();
+  TW_ASSIGN_OR_RETURN(const auto fitted, FitPicture(picture, height, width, channels, options.fit));
+  const auto from = fitted.As<float>();
   for (std::int64_t i = 0; i < pixels * channels; ++i) {
     const std::int64_t channel = i % channels;
     const auto c = static_cast<std::size_t>(channel);

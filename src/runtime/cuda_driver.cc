@@ -59,16 +59,14 @@ DeviceFingerprint FingerprintOf(const CudaDevice& device) {
 }
 
 Result<std::vector<CudaDevice>> CudaDevices(const std::string& library) {
-  auto api = CudaApi::Open(library);
-  TW_RETURN_IF_ERROR(api);
+  TW_ASSIGN_OR_RETURN(auto api, CudaApi::Open(library));
   int count = 0;
-  TW_RETURN_IF_ERROR(api->Check(api->device_count(&count), "cuDeviceGetCount"));
+  TW_RETURN_IF_ERROR(api.Check(api.device_count(&count), "cuDeviceGetCount"));
   if (count == 0) return NotFound("the NVIDIA driver knows no device");
   std::vector<CudaDevice> devices;
   for (int i = 0; i < count; ++i) {
-    auto device = DescribeCudaDevice(*api, i);
-    TW_RETURN_IF_ERROR(device);
-    devices.push_back(*std::move(device));
+    TW_ASSIGN_OR_RETURN(auto device, DescribeCudaDevice(api, i));
+    devices.push_back(std::move(device));
   }
   return devices;
 }

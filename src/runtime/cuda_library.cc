@@ -278,14 +278,13 @@ std::vector<std::int64_t> FieldsOf(const TwLibraryShape& shape) {
 
 Result<std::unique_ptr<CudaFunction>> PrepareCudaFunction(const CudaLibraryCall& call, void* stream,
                                                           const CudaScratch& scratch) {
-  const auto shape = ShapeFrom(call.shape);
-  TW_RETURN_IF_ERROR(shape);
-  if (shape->kind == TW_LIBRARY_CONVOLUTION) {
+  TW_ASSIGN_OR_RETURN(const auto shape, ShapeFrom(call.shape));
+  if (shape.kind == TW_LIBRARY_CONVOLUTION) {
     auto function = std::make_unique<CudnnConvolution>(call);
-    TW_RETURN_IF_ERROR(function->Prepare(*shape, stream, scratch));
+    TW_RETURN_IF_ERROR(function->Prepare(shape, stream, scratch));
     return std::unique_ptr<CudaFunction>(std::move(function));
   }
-  auto function = std::make_unique<CublasProduct>(call, *shape);
+  auto function = std::make_unique<CublasProduct>(call, shape);
   TW_RETURN_IF_ERROR(function->Prepare(stream, scratch));
   return std::unique_ptr<CudaFunction>(std::move(function));
 }

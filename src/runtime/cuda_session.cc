@@ -46,20 +46,17 @@ Status CudaSession::Check(int code, const char* call) {
 }
 
 Result<std::unique_ptr<CudaSession>> CudaSession::Open(const std::string& library, int ordinal) {
-  auto api = CudaApi::Open(library);
-  TW_RETURN_IF_ERROR(api);
+  TW_ASSIGN_OR_RETURN(auto api, CudaApi::Open(library));
   int count = 0;
-  TW_RETURN_IF_ERROR(api->Check(api->device_count(&count), "cuDeviceGetCount"));
+  TW_RETURN_IF_ERROR(api.Check(api.device_count(&count), "cuDeviceGetCount"));
   if (ordinal < 0 || ordinal >= count) {
     return NotFound("no CUDA device " + std::to_string(ordinal) + ", there are " +
                     std::to_string(count));
   }
-  auto device = DescribeCudaDevice(*api, ordinal);
-  TW_RETURN_IF_ERROR(device);
+  TW_ASSIGN_OR_RETURN(auto device, DescribeCudaDevice(api, ordinal));
   int handle = 0;
-  TW_RETURN_IF_ERROR(api->Check(api->get_device(&handle, ordinal), "cuDeviceGet"));
-  std::unique_ptr<CudaSession> session(
-      new CudaSession(*std::move(api), *std::move(device), handle));
+  TW_RETURN_IF_ERROR(api.Check(api.get_device(&handle, ordinal), "cuDeviceGet"));
+  std::unique_ptr<CudaSession> session(new CudaSession(std::move(api), std::move(device), handle));
   TW_RETURN_IF_ERROR(session->Start());
   return session;
 }
@@ -134,14 +131,12 @@ Result<CudaProgram> CudaSession::Load(const std::string& ptx, std::vector<CudaLa
 
 Status CudaSession::PrepareCall(const CudaLaunch& launch, CudaProgram& program) {
   const CudaScratch scratch = [&](std::size_t bytes) -> Result<std::uint64_t> {
-    auto memory = Allocate(static_cast<std::int64_t>(bytes));
-    TW_RETURN_IF_ERROR(memory);
-    program.scratch_.push_back(*std::move(memory));
+    TW_ASSIGN_OR_RETURN(auto memory, Allocate(static_cast<std::int64_t>(bytes)));
+    program.scratch_.push_back(std::move(memory));
     return program.scratch_.back().address();
   };
-  auto call = PrepareCudaFunction(launch.library, stream_.get(), scratch);
-  TW_RETURN_IF_ERROR(call);
-  program.calls_.back() = *std::move(call);
+  TW_ASSIGN_OR_RETURN(auto call, PrepareCudaFunction(launch.library, stream_.get(), scratch));
+  program.calls_.back() = std::move(call);
   return {};
 }
 
@@ -218,9 +213,7 @@ Status CudaSession::PrepareReplay(CudaProgram& program, std::int64_t calls) {
   if (program.replay_ != nullptr && program.replay_calls_ == calls) return {};
   program.replay_.reset();
   if (calls <= 1 || !api_.has_graphs()) return {};
-  auto made = Record(program, calls);
-  TW_RETURN_IF_ERROR(made);
-  program.replay_ = *std::move(made);
+  TW_ASSIGN_OR_RETURN(program.replay_, Record(program, calls));
   program.replay_calls_ = calls;
   return {};
 }

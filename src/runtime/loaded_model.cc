@@ -19,20 +19,17 @@ constexpr std::int64_t kMaxRank = 16;
 /// For a library that does not say what its code needs: what is known of its target.
 /// Errors: kUnsupported naming the first feature that this machine lacks.
 Status CheckTarget(const Target& target) {
-  auto needed = FeaturesOf(target);
-  TW_RETURN_IF_ERROR(needed);
-  auto native = Target::Parse("native");
-  TW_RETURN_IF_ERROR(native);
-  auto here = FeaturesOf(*native);
-  TW_RETURN_IF_ERROR(here);
+  TW_ASSIGN_OR_RETURN(auto needed, FeaturesOf(target));
+  TW_ASSIGN_OR_RETURN(auto native, Target::Parse("native"));
+  TW_ASSIGN_OR_RETURN(auto here, FeaturesOf(native));
   const std::pair<const char*, bool> lacking[] = {
-      {"AVX2", needed->avx2 && !here->avx2},
-      {"AVX-512", needed->avx512 && !here->avx512},
-      {"AVX512-VNNI", needed->avx512_vnni && !here->avx512_vnni},
-      {"AVX-VNNI", needed->avx_vnni && !here->avx_vnni},
-      {"AMX", needed->amx_int8 && !here->amx_int8},
-      {"NEON", needed->neon && !here->neon},
-      {"the Arm dot product", needed->arm_dotprod && !here->arm_dotprod}};
+      {"AVX2", needed.avx2 && !here.avx2},
+      {"AVX-512", needed.avx512 && !here.avx512},
+      {"AVX512-VNNI", needed.avx512_vnni && !here.avx512_vnni},
+      {"AVX-VNNI", needed.avx_vnni && !here.avx_vnni},
+      {"AMX", needed.amx_int8 && !here.amx_int8},
+      {"NEON", needed.neon && !here.neon},
+      {"the Arm dot product", needed.arm_dotprod && !here.arm_dotprod}};
   for (const auto& [name, lacks] : lacking) {
     if (lacks) {
       return Unsupported("the model needs " + std::string(name) + ", this CPU has none");
@@ -44,10 +41,9 @@ Status CheckTarget(const Target& target) {
 /// features: what the library says that its code needs, or null. A GPU is looked at when it is
 /// opened. Errors: kUnsupported naming the first feature that this machine lacks.
 Status CheckMachine(const char* target_text, const char* features) {
-  auto target = Target::Parse(target_text);
-  TW_RETURN_IF_ERROR(target);
-  if (DeviceTraitsOf(*target).grids) return Status();
-  if (features == nullptr) return CheckTarget(*target);
+  TW_ASSIGN_OR_RETURN(auto target, Target::Parse(target_text));
+  if (DeviceTraitsOf(target).grids) return Status();
+  if (features == nullptr) return CheckTarget(target);
   const std::string lacking = LackingFeature(features);
   if (lacking.empty()) return Status();
   return Unsupported("the model needs a CPU with " + lacking + ", this one has none");
@@ -88,9 +84,8 @@ Status Check(const TwModelFunctions& functions, const char* features) {
 Result<std::string> LibraryOf(const std::string& path) {
   const std::string index = path + "/graph.json";
   if (!FileExists(index)) return path;
-  auto text = ReadFile(index);
-  TW_RETURN_IF_ERROR(text);
-  auto json = ParseJson(*text);
+  TW_ASSIGN_OR_RETURN(auto text, ReadFile(index));
+  auto json = ParseJson(text);
   if (!json.ok()) return json.status().WithContext(index);
   const auto name = json->is_object() ? json->find("library") : json->end();
   if (name == json->end() || !name->is_string() ||
@@ -137,19 +132,17 @@ int SetsOf(const SharedLibrary& library) {
 }
 
 Result<LoadedModel> LoadModel(const std::string& given, int set) {
-  auto found = LibraryOf(given);
-  TW_RETURN_IF_ERROR(found);
-  const std::string& path = *found;
-  auto library = SharedLibrary::Open(path);
-  TW_RETURN_IF_ERROR(library);
+  TW_ASSIGN_OR_RETURN(auto found, LibraryOf(given));
+  const std::string& path = found;
+  TW_ASSIGN_OR_RETURN(auto library, SharedLibrary::Open(path));
   const std::string suffix = SetSuffix(set);
   const auto* functions =
-      static_cast<const TwModelFunctions*>(library->Symbol(("tilewright_model" + suffix).c_str()));
+      static_cast<const TwModelFunctions*>(library.Symbol(("tilewright_model" + suffix).c_str()));
   if (functions == nullptr && set > 0) {
     return NotFound(path + ": it has no set " + std::to_string(set) + " of sizes");
   }
   if (functions == nullptr) return InvalidArgument(path + ": this library is no compiled model");
-  LoadedModel loaded{*std::move(library), *functions, {}};
+  LoadedModel loaded{std::move(library), *functions, {}};
   const void* gpu = loaded.library.Symbol("tilewright_gpu_model");
   if (gpu != nullptr) loaded.gpu = *static_cast<const TwGpuFunctions*>(gpu);
   // Libraries made before there was this list have none.

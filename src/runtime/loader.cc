@@ -140,11 +140,9 @@ Result<KernelEntry> FindKernel(const SharedLibrary& library, const std::string& 
 }
 
 Result<LoadedKernel> LoadKernel(const std::string& path, const std::string& name) {
-  Result<SharedLibrary> library = SharedLibrary::Open(path);
-  TW_RETURN_IF_ERROR(library);
-  const Result<KernelEntry> entry = FindKernel(*library, name);
-  TW_RETURN_IF_ERROR(entry);
-  return LoadedKernel{std::move(*library), *entry};
+  TW_ASSIGN_OR_RETURN(SharedLibrary library, SharedLibrary::Open(path));
+  TW_ASSIGN_OR_RETURN(const KernelEntry entry, FindKernel(library, name));
+  return LoadedKernel{std::move(library), entry};
 }
 
 }  // namespace tilewright

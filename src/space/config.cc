@@ -146,9 +146,8 @@ Result<Config> Config::Parse(std::string_view json) {
   Config config;
   config.index = (*parsed)["index"].get<std::int64_t>();
   for (const auto& [name, value] : (*parsed)["values"].items()) {
-    auto knob_value = ValueOf(name, value);
-    TW_RETURN_IF_ERROR(knob_value);
-    config.values.emplace_back(name, *std::move(knob_value));
+    TW_ASSIGN_OR_RETURN(auto knob_value, ValueOf(name, value));
+    config.values.emplace_back(name, std::move(knob_value));
   }
   return config;
 }

@@ -131,9 +131,7 @@ Result<unsigned> BaseFeatures(const Target& target) {
 
 /// Those of kAttributes that code for the target may use.
 Result<unsigned> FeatureBits(const Target& target) {
-  auto base = BaseFeatures(target);
-  TW_RETURN_IF_ERROR(base);
-  unsigned bits = *base;
+  TW_ASSIGN_OR_RETURN(unsigned bits, BaseFeatures(target));
   unsigned avx512_parts = 0;  // avx512f alone gives none of the byte and 256-bit forms we use
   for (const std::string& attribute : Split(target.Option("mattr"), ',')) {
     if (attribute.size() < 2) continue;
@@ -180,9 +178,7 @@ std::string ProcessorOf(const Target& target) {
 }
 
 Result<CpuFeatures> FeaturesOf(const Target& target) {
-  auto allowed = FeatureBits(target);
-  TW_RETURN_IF_ERROR(allowed);
-  const unsigned bits = *allowed;
+  TW_ASSIGN_OR_RETURN(const unsigned bits, FeatureBits(target));
   // 32-bit Arm reaches its vectors as 16 registers, as the others without any feature; `neon`
   // stands for the 32 of 64-bit Arm.
   const bool neon = (bits & kNeon) != 0 && !IsArm32(target);
@@ -197,12 +193,11 @@ Result<CpuFeatures> FeaturesOf(const Target& target) {
 }
 
 Result<DeviceFingerprint> AnyCpuFor(const Target& target) {
-  auto bits = FeatureBits(target);
-  TW_RETURN_IF_ERROR(bits);
+  TW_ASSIGN_OR_RETURN(auto bits, FeatureBits(target));
   DeviceFingerprint device;
   device.kind = "cpu";
   for (const AttributeEntry& entry : kAttributes) {
-    if ((*bits & entry.own) != 0) device.isa.emplace_back(entry.name);
+    if ((bits & entry.own) != 0) device.isa.emplace_back(entry.name);
   }
   std::ranges::sort(device.isa);
   return device;

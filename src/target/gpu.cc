@@ -53,11 +53,10 @@ Result<int> ComputeCapabilityOf(const Target& target) {
 }
 
 Result<DeviceFingerprint> AnyGpuFor(const Target& target) {
-  const auto capability = ComputeCapabilityOf(target);
-  TW_RETURN_IF_ERROR(capability);
+  TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
   DeviceFingerprint device;
   device.kind = "cuda";
-  for (int one = *capability; one / 10 == *capability / 10; ++one) {
+  for (int one = capability; one / 10 == capability / 10; ++one) {
     device.isa.push_back("sm_" + std::to_string(one));
   }
   return device;
@@ -75,10 +74,9 @@ Status CheckTf32(const Target& target) {
   if (value != "1") {
     return InvalidArgument("-tf32=" + value + ", expected -tf32 or 1 to allow it, or 0");
   }
-  const auto capability = ComputeCapabilityOf(target);
-  TW_RETURN_IF_ERROR(capability);
-  if (*capability >= kFirst) return {};
-  return InvalidArgument("-tf32 on sm_" + std::to_string(*capability) + ", expected -arch=sm_" +
+  TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
+  if (capability >= kFirst) return {};
+  return InvalidArgument("-tf32 on sm_" + std::to_string(capability) + ", expected -arch=sm_" +
                          std::to_string(kFirst) + " or newer");
 }
 

@@ -29,12 +29,11 @@ std::string Completed(Target target, const std::vector<TargetPreset>& presets) {
 }  // namespace
 
 Result<TargetPreset> ParsePreset(std::string_view text, std::string name) {
-  auto json = ParseJson(text);
-  TW_RETURN_IF_ERROR(json);
-  if (!json->is_object()) return InvalidArgument("expected an object");
+  TW_ASSIGN_OR_RETURN(auto json, ParseJson(text));
+  if (!json.is_object()) return InvalidArgument("expected an object");
   TargetPreset preset;
   preset.name = std::move(name);
-  for (const auto& [key, value] : json->items()) {
+  for (const auto& [key, value] : json.items()) {
     std::string* field = key == "description" ? &preset.description
                          : key == "target"    ? &preset.target
                                               : nullptr;
@@ -56,9 +55,8 @@ Result<std::vector<TargetPreset>> ReadPresets(const std::string& folder) {
   for (; !failed && entries != end; entries.increment(failed)) {
     if (entries->path().extension() != ".json") continue;
     const std::string path = entries->path().string();
-    auto text = ReadFile(path, kMaxPresetBytes);
-    TW_RETURN_IF_ERROR(text);
-    auto preset = ParsePreset(*text, entries->path().stem().string());
+    TW_ASSIGN_OR_RETURN(auto text, ReadFile(path, kMaxPresetBytes));
+    auto preset = ParsePreset(text, entries->path().stem().string());
     if (!preset.ok()) return preset.status().WithContext(path);
     presets.push_back(*std::move(preset));
   }

@@ -126,12 +126,11 @@ Status ParseJsonTarget(std::string_view text, std::string& kind, Options& option
   auto json = ParseJson(text);
   if (!json.ok()) return json.status().WithContext("target");
   for (const auto& [name, value] : json->items()) {
-    auto option = JsonOption(name, value);
-    TW_RETURN_IF_ERROR(option);
+    TW_ASSIGN_OR_RETURN(auto option, JsonOption(name, value));
     if (name == "kind") {
-      kind = *option;
+      kind = option;
     } else {
-      TW_RETURN_IF_ERROR(AddOption(options, name, *option));
+      TW_RETURN_IF_ERROR(AddOption(options, name, option));
     }
   }
   if (kind.empty()) return InvalidArgument("target: a JSON object without \"kind\"");

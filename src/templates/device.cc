@@ -33,9 +33,8 @@ Result<DeviceFingerprint> GpuFor(const Target& target) {
 }
 
 Result<DeviceFingerprint> SimulatorFor(const Target& target) {
-  auto vta = VtaTargetOf(target);
-  TW_RETURN_IF_ERROR(vta);
-  return VtaDevice(*vta);
+  TW_ASSIGN_OR_RETURN(auto vta, VtaTargetOf(target));
+  return VtaDevice(vta);
 }
 
 std::string SimulatorMetric(const Target& target) { return target.Option("metric", kVtaCycles); }

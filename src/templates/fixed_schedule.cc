@@ -150,10 +150,9 @@ Result<Schedule> FlatSchedule(Compute compute, const Target& whole_target,
                               const FlatChoices& given) {
   Target target = whole_target;
   if (IsShort(compute)) target.SetOption("num-threads", "1");
-  const Result<CpuFeatures> features = FeaturesOf(target);
-  TW_RETURN_IF_ERROR(features);
+  TW_ASSIGN_OR_RETURN(const CpuFeatures features, FeaturesOf(target));
   FlatChoices choices = given;
-  if (choices.lanes == 0) choices.lanes = features->float_lanes();
+  if (choices.lanes == 0) choices.lanes = features.float_lanes();
   Schedule schedule(std::move(compute));
   if (choices.rows) {
     if (auto rows = RowSchedule(schedule, choices.lanes, target)) return *std::move(rows);

@@ -30,9 +30,8 @@ Status ScheduleRest(Schedule& s, const Target& target) {
     ScheduleFixedForCuda(s, StageId());
     return {};
   }
-  auto features = FeaturesOf(target);
-  TW_RETURN_IF_ERROR(features);
-  ScheduleFlat(s, s.Stage("output"), features->float_lanes(), target);
+  TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
+  ScheduleFlat(s, s.Stage("output"), features.float_lanes(), target);
   return {};
 }
 
@@ -44,9 +43,8 @@ Result<Kernel> CallThenRest(const Workload& w, const Epilogue& epilogue, const T
   if (!IsFloat32(w) && !IsInt8(w)) return Unsupported("no library is called for these types");
   // Libraries of GPUs take weights as they are.
   if (DeviceTraitsOf(target).grids) shape.constant_weight = 0;
-  auto compute = DefineAnchor(w, epilogue, form);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule s(*std::move(compute));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, form));
+  Schedule s(std::move(compute));
   const StageId sum = s.Stage("reduce");
   if (s.HasStage("pad")) s.ComputeInline(s.Stage("pad"));
   std::string operation = w.Key();

@@ -48,20 +48,17 @@ class StepScheduler {
 
   Result<StepKernel> Run(std::int64_t steps) {
     FindProducts();
-    auto packed = PackedList();
-    TW_RETURN_IF_ERROR(packed);
+    TW_ASSIGN_OR_RETURN(auto packed, PackedList());
     std::vector<Buffer> buffers;
-    auto compute = DefineList(*packed, &buffers);
-    TW_RETURN_IF_ERROR(compute);
-    const std::int64_t macs = compute->macs;
-    Schedule schedule(*std::move(compute));
+    TW_ASSIGN_OR_RETURN(auto compute, DefineList(packed, &buffers));
+    const std::int64_t macs = compute.macs;
+    Schedule schedule(std::move(compute));
     ScheduleStep(schedule, buffers);
     TW_RETURN_IF_ERROR(schedule.status());
-    auto step = Lower(schedule, "kernel");
-    TW_RETURN_IF_ERROR(step);
+    TW_ASSIGN_OR_RETURN(auto step, Lower(schedule, "kernel"));
     StepLoop loop{steps, recurrence_.backwards, static_cast<std::size_t>(recurrence_.sliced), {}};
     for (int next : recurrence_.next) loop.next.push_back(BufferOf(next, buffers));
-    return StepKernel{RepeatSteps(*step, loop), Layouts(), steps * macs};
+    return StepKernel{RepeatSteps(step, loop), Layouts(), steps * macs};
   }
 
  private:
@@ -135,9 +132,8 @@ class StepScheduler {
       if (value.scalar) {
         numbers_.push_back(packed.AddScalar(value.type, *value.scalar));
       } else if (value.op) {
-        auto number = AddOperator(value, static_cast<int>(i), packed);
-        TW_RETURN_IF_ERROR(number);
-        numbers_.push_back(*number);
+        TW_ASSIGN_OR_RETURN(auto number, AddOperator(value, static_cast<int>(i), packed));
+        numbers_.push_back(number);
       } else {
         TensorType type = value.type;
         if (const StepProduct* product = ProductWith(static_cast<int>(i))) {
@@ -159,15 +155,14 @@ class StepScheduler {
     if (product == products_.end()) return packed.AddOperator(*value.op, std::move(operands));
     Operator dense = *value.op;
     dense.attributes.kernel_layout = product->layout();
-    auto sums = packed.AddOperator(std::move(dense), std::move(operands));
-    TW_RETURN_IF_ERROR(sums);
-    product->packed = *sums;
+    TW_ASSIGN_OR_RETURN(auto sums, packed.AddOperator(std::move(dense), std::move(operands)));
+    product->packed = sums;
     if (product->padded_columns() == product->columns) return sums;
     Operator slice{OpKind::kSlice, {}};
     slice.attributes.begin = {0, 0};
     slice.attributes.end = {product->rows, product->columns};
     slice.attributes.steps = {1, 1};
-    return packed.AddOperator(std::move(slice), {*sums});
+    return packed.AddOperator(std::move(slice), {sums});
   }
 
   void ScheduleStep(Schedule& s, const std::vector<Buffer>& buffers) const {
@@ -228,10 +223,9 @@ class StepScheduler {
 Result<StepKernel> BuildStepKernel(const Operator& op, std::span<const TensorType> inputs,
                                    const Target& target) {
   TW_RETURN_IF_ERROR(InferType(op, inputs));
-  auto features = FeaturesOf(target);
-  TW_RETURN_IF_ERROR(features);
-  return StepScheduler(*op.attributes.recurrence, target, features->float_lanes(),
-                       features->vector_registers())
+  TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
+  return StepScheduler(*op.attributes.recurrence, target, features.float_lanes(),
+                       features.vector_registers())
       .Run(StepsOf(inputs));
 }
 

@@ -51,26 +51,21 @@ std::string OperandText(const EpilogueStep& step) {
 }
 
 Status ReadNumber(TextScanner& scanner, double& number) {
-  auto value = scanner.Number();
-  TW_RETURN_IF_ERROR(value);
-  if (std::isnan(*value)) return scanner.Error("a number that is not NaN");
-  number = *value;
+  TW_ASSIGN_OR_RETURN(auto value, scanner.Number());
+  if (std::isnan(value)) return scanner.Error("a number that is not NaN");
+  number = value;
   return {};
 }
 
 Status ReadArgument(TextScanner& scanner, double& number) { return ReadNumber(scanner, number); }
 
 Status ReadArgument(TextScanner& scanner, std::int64_t& number) {
-  auto value = scanner.Int();
-  TW_RETURN_IF_ERROR(value);
-  number = *value;
+  TW_ASSIGN_OR_RETURN(number, scanner.Int());
   return {};
 }
 
 Status ReadArgument(TextScanner& scanner, std::optional<DataType>& dtype) {
-  auto value = scanner.ElementType();
-  TW_RETURN_IF_ERROR(value);
-  dtype = *value;
+  TW_ASSIGN_OR_RETURN(dtype, scanner.ElementType());
   return {};
 }
 
@@ -90,9 +85,7 @@ Status ReadOperand(TextScanner& scanner, std::int64_t values, EpilogueStep& step
   const bool channel = scanner.Accept("channel:");
   if (channel || scanner.Accept("tensor:")) {
     step.operand = channel ? OperandKind::kChannel : OperandKind::kTensor;
-    auto dtype = scanner.ElementType();
-    TW_RETURN_IF_ERROR(dtype);
-    step.operand_dtype = *dtype;
+    TW_ASSIGN_OR_RETURN(step.operand_dtype, scanner.ElementType());
     const bool moved = scanner.Accept(",less:");
     const TextScanner offset = scanner;
     if (moved) TW_RETURN_IF_ERROR(ReadNumber(scanner, step.scalar));
@@ -101,13 +94,12 @@ Status ReadOperand(TextScanner& scanner, std::int64_t values, EpilogueStep& step
     }
   } else if (scanner.Accept("%")) {
     const TextScanner before = scanner;
-    auto value = scanner.Int();
-    TW_RETURN_IF_ERROR(value);
-    if (*value < 0 || *value >= values) {
+    TW_ASSIGN_OR_RETURN(auto value, scanner.Int());
+    if (value < 0 || value >= values) {
       return before.Error(fmt::format("the number of a value so far, 0 to {}", values - 1));
     }
     step.operand = OperandKind::kStep;
-    step.value = static_cast<int>(*value);
+    step.value = static_cast<int>(value);
   } else {
     step.operand = OperandKind::kScalar;
     TW_RETURN_IF_ERROR(ReadNumber(scanner, step.scalar));
@@ -153,9 +145,8 @@ Result<Epilogue> Epilogue::Parse(std::string_view text) {
   if (text.size() > kMaxEpilogueText) return scanner.Error("at most 4000 characters");
   do {
     if (epilogue.steps.size() == kMaxSteps) return scanner.Error("at most 64 steps");
-    auto step = ReadStep(scanner, std::ssize(epilogue.steps) + 1);
-    TW_RETURN_IF_ERROR(step);
-    epilogue.steps.push_back(*std::move(step));
+    TW_ASSIGN_OR_RETURN(auto step, ReadStep(scanner, std::ssize(epilogue.steps) + 1));
+    epilogue.steps.push_back(std::move(step));
   } while (scanner.Accept(";"));
   if (!scanner.AtEnd()) return scanner.Error("';' or the end");
   if (epilogue.ExpandedSteps() > kMaxExpandedSteps) {

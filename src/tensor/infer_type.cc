@@ -69,9 +69,8 @@ Result<TensorType> BroadcastType(const Operator& op, const TensorType& a, const 
     return Bad(op, fmt::format("inputs are {} and {}, expected one element type", a.ToString(),
                                b.ToString()));
   }
-  auto shape = Broadcast(op, a.shape, b.shape);
-  TW_RETURN_IF_ERROR(shape);
-  return TensorType{*std::move(shape), a.dtype};
+  TW_ASSIGN_OR_RETURN(auto shape, Broadcast(op, a.shape, b.shape));
+  return TensorType{std::move(shape), a.dtype};
 }
 
 }  // namespace
@@ -96,9 +95,8 @@ Result<TensorType> TypeOfShift(const Operator& op, InputTypes inputs) {
 }
 
 Result<TensorType> TypeOfComparison(const Operator& op, InputTypes inputs) {
-  auto type = TypeOfBinary(op, inputs);
-  TW_RETURN_IF_ERROR(type);
-  return TensorType{std::move(type->shape), kBool};
+  TW_ASSIGN_OR_RETURN(auto type, TypeOfBinary(op, inputs));
+  return TensorType{std::move(type.shape), kBool};
 }
 
 Result<TensorType> TypeOfWhere(const Operator& op, InputTypes inputs) {
@@ -106,11 +104,9 @@ Result<TensorType> TypeOfWhere(const Operator& op, InputTypes inputs) {
   if (!inputs[0].dtype.is_bool()) {
     return Bad(op, fmt::format("condition is {}, expected bool", inputs[0].ToString()));
   }
-  auto type = BroadcastType(op, inputs[1], inputs[2]);
-  TW_RETURN_IF_ERROR(type);
-  auto shape = Broadcast(op, type->shape, inputs[0].shape);
-  TW_RETURN_IF_ERROR(shape);
-  return TensorType{*std::move(shape), type->dtype};
+  TW_ASSIGN_OR_RETURN(auto type, BroadcastType(op, inputs[1], inputs[2]));
+  TW_ASSIGN_OR_RETURN(auto shape, Broadcast(op, type.shape, inputs[0].shape));
+  return TensorType{std::move(shape), type.dtype};
 }
 
 Result<TensorType> TypeOfUnary(const Operator& op, InputTypes inputs) {
@@ -158,18 +154,16 @@ Result<TensorType> TypeOfClip(const Operator& op, InputTypes inputs) {
 
 Result<TensorType> TypeOfAnchor(const Operator& op, InputTypes inputs) {
   TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 2));
-  auto workload = Workload::FromOperator(op, inputs[0], inputs[1]);
-  TW_RETURN_IF_ERROR(workload);
-  return workload->OutputType();
+  TW_ASSIGN_OR_RETURN(auto workload, Workload::FromOperator(op, inputs[0], inputs[1]));
+  return workload.OutputType();
 }
 
 Result<TensorType> TypeOfPool(const Operator& op, InputTypes inputs) {
   TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
-  auto window = PoolWindowOf(op, inputs[0]);
-  TW_RETURN_IF_ERROR(window);
+  TW_ASSIGN_OR_RETURN(auto window, PoolWindowOf(op, inputs[0]));
   TensorType type = inputs[0];
-  type.shape[window->height_dimension] = window->out_h;
-  type.shape[window->width_dimension] = window->out_w;
+  type.shape[window.height_dimension] = window.out_h;
+  type.shape[window.width_dimension] = window.out_w;
   return type;
 }
 
@@ -177,10 +171,9 @@ Result<TensorType> TypeOfReduction(const Operator& op, InputTypes inputs) {
   TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
   std::vector<bool> reduced(inputs[0].shape.size(), op.attributes.axes.empty());
   for (std::int64_t axis : op.attributes.axes) {
-    auto position = AxisOf(op, axis, inputs[0].shape.size());
-    TW_RETURN_IF_ERROR(position);
-    if (reduced[*position]) return Bad(op, fmt::format("axis {} appears twice", axis));
-    reduced[*position] = true;
+    TW_ASSIGN_OR_RETURN(auto position, AxisOf(op, axis, inputs[0].shape.size()));
+    if (reduced[position]) return Bad(op, fmt::format("axis {} appears twice", axis));
+    reduced[position] = true;
   }
   TensorType type{{}, inputs[0].dtype};
   for (std::size_t i = 0; i < reduced.size(); ++i) {
@@ -212,9 +205,8 @@ Result<TensorType> TypeOfLrn(const Operator& op, InputTypes inputs) {
 Result<TensorType> TypeOfBatchNorm(const Operator& op, InputTypes inputs) {
   TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 5));
   TW_RETURN_IF_ERROR(CheckFloat(op, inputs[0]));
-  auto axis = AxisOf(op, op.attributes.axis, inputs[0].shape.size());
-  TW_RETURN_IF_ERROR(axis);
-  const TensorType expected{{inputs[0].shape[*axis]}, inputs[0].dtype};
+  TW_ASSIGN_OR_RETURN(auto axis, AxisOf(op, op.attributes.axis, inputs[0].shape.size()));
+  const TensorType expected{{inputs[0].shape[axis]}, inputs[0].dtype};
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     if (inputs[i] == expected) continue;
     return Bad(op, fmt::format("input {} is {}, expected {}", i, inputs[i].ToString(),
@@ -241,11 +233,10 @@ Result<TensorType> TypeOfTranspose(const Operator& op, InputTypes inputs) {
   std::vector<bool> seen(rank, false);
   TensorType type{{}, inputs[0].dtype};
   for (std::int64_t axis : op.attributes.axes) {
-    auto position = AxisOf(op, axis, rank);
-    TW_RETURN_IF_ERROR(position);
-    if (seen[*position]) return Bad(op, fmt::format("axis {} appears twice", axis));
-    seen[*position] = true;
-    type.shape.push_back(inputs[0].shape[*position]);
+    TW_ASSIGN_OR_RETURN(auto position, AxisOf(op, axis, rank));
+    if (seen[position]) return Bad(op, fmt::format("axis {} appears twice", axis));
+    seen[position] = true;
+    type.shape.push_back(inputs[0].shape[position]);
   }
   if (type.shape.size() != rank) {
     return Bad(op, fmt::format("{} axes, expected {}", type.shape.size(), rank));
@@ -256,9 +247,8 @@ Result<TensorType> TypeOfTranspose(const Operator& op, InputTypes inputs) {
 Result<TensorType> TypeOfBroadcastTo(const Operator& op, InputTypes inputs) {
   TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
   const Shape& shape = op.attributes.new_shape;
-  auto joined = Broadcast(op, inputs[0].shape, shape);
-  TW_RETURN_IF_ERROR(joined);
-  if (*joined != shape) {
+  TW_ASSIGN_OR_RETURN(auto joined, Broadcast(op, inputs[0].shape, shape));
+  if (joined != shape) {
     return Bad(op, fmt::format("{} does not broadcast to [{}]", inputs[0].ToString(),
                                fmt::join(shape, ",")));
   }
@@ -267,21 +257,20 @@ Result<TensorType> TypeOfBroadcastTo(const Operator& op, InputTypes inputs) {
 
 Result<TensorType> TypeOfConcat(const Operator& op, InputTypes inputs) {
   if (inputs.empty()) return Bad(op, "no inputs, expected at least 1");
-  auto axis = AxisOf(op, op.attributes.axis, inputs[0].shape.size());
-  TW_RETURN_IF_ERROR(axis);
+  TW_ASSIGN_OR_RETURN(auto axis, AxisOf(op, op.attributes.axis, inputs[0].shape.size()));
   TensorType type = inputs[0];
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     TensorType other = inputs[i];
     if (other.shape.size() == type.shape.size()) {
-      const std::int64_t size = other.shape[*axis];
-      other.shape[*axis] = type.shape[*axis];
+      const std::int64_t size = other.shape[axis];
+      other.shape[axis] = type.shape[axis];
       if (other == type) {
-        type.shape[*axis] += size;
+        type.shape[axis] += size;
         continue;
       }
     }
     return Bad(op, fmt::format("input {} is {}, expected {} but for dimension {}", i,
-                               inputs[i].ToString(), inputs[0].ToString(), *axis));
+                               inputs[i].ToString(), inputs[0].ToString(), axis));
   }
   return type;
 }
@@ -333,37 +322,35 @@ Result<TensorType> TypeOfPad(const Operator& op, InputTypes inputs) {
 /// to whole blocks; empty keeps them all.
 Result<TensorType> TypeOfLayoutTransform(const Operator& op, InputTypes inputs) {
   TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
-  auto source = Layout::Parse(op.attributes.src_layout);
-  TW_RETURN_IF_ERROR(source);
-  auto target = Layout::Parse(op.attributes.dst_layout);
-  TW_RETURN_IF_ERROR(target);
-  const std::string from = source->primal(), to = target->primal();
+  TW_ASSIGN_OR_RETURN(auto source, Layout::Parse(op.attributes.src_layout));
+  TW_ASSIGN_OR_RETURN(auto target, Layout::Parse(op.attributes.dst_layout));
+  const std::string from = source.primal(), to = target.primal();
   if (from.size() != to.size() || !std::ranges::is_permutation(from, to)) {
-    return Bad(
-        op, fmt::format("layouts {} and {} differ in dimensions", source->text(), target->text()));
+    return Bad(op,
+               fmt::format("layouts {} and {} differ in dimensions", source.text(), target.text()));
   }
-  if (source->parts().size() != inputs[0].shape.size() ||
-      source->Pack(source->Unpack(inputs[0].shape)) != inputs[0].shape) {
-    return Bad(
-        op, fmt::format("input is {}, expected layout {}", inputs[0].ToString(), source->text()));
+  if (source.parts().size() != inputs[0].shape.size() ||
+      source.Pack(source.Unpack(inputs[0].shape)) != inputs[0].shape) {
+    return Bad(op,
+               fmt::format("input is {}, expected layout {}", inputs[0].ToString(), source.text()));
   }
-  const Shape sizes = source->Unpack(inputs[0].shape);
+  const Shape sizes = source.Unpack(inputs[0].shape);
   Shape target_sizes;
   for (char c : to) target_sizes.push_back(sizes[from.find(c)]);
   const Shape& cropped = op.attributes.new_shape;
   if (!cropped.empty()) {
-    bool fits = cropped.size() == target_sizes.size() && to == target->text();
+    bool fits = cropped.size() == target_sizes.size() && to == target.text();
     for (std::size_t i = 0; fits && i < cropped.size(); ++i) {
-      fits = cropped[i] >= 1 && RoundUp(cropped[i], source->BlockOf(to[i])) == target_sizes[i];
+      fits = cropped[i] >= 1 && RoundUp(cropped[i], source.BlockOf(to[i])) == target_sizes[i];
     }
     if (!fits) {
-      return Bad(
-          op, fmt::format("new_shape [{}] does not fit layout {} of sizes [{}]",
-                          fmt::join(cropped, ","), target->text(), fmt::join(target_sizes, ",")));
+      return Bad(op,
+                 fmt::format("new_shape [{}] does not fit layout {} of sizes [{}]",
+                             fmt::join(cropped, ","), target.text(), fmt::join(target_sizes, ",")));
     }
     target_sizes = cropped;
   }
-  return TensorType{target->Pack(target_sizes), inputs[0].dtype};
+  return TensorType{target.Pack(target_sizes), inputs[0].dtype};
 }
 
 Result<TensorType> TypeOfGather(const Operator& op, InputTypes inputs) {
@@ -371,13 +358,12 @@ Result<TensorType> TypeOfGather(const Operator& op, InputTypes inputs) {
   if (inputs[1].dtype != kInt32 && inputs[1].dtype != kInt64) {
     return Bad(op, fmt::format("indices are {}, expected int32 or int64", inputs[1].ToString()));
   }
-  auto axis = AxisOf(op, op.attributes.axis, inputs[0].shape.size());
-  TW_RETURN_IF_ERROR(axis);
-  if (inputs[0].shape[*axis] == 0) {
-    return Bad(op, fmt::format("dimension {} of {} is empty", *axis, inputs[0].ToString()));
+  TW_ASSIGN_OR_RETURN(auto axis, AxisOf(op, op.attributes.axis, inputs[0].shape.size()));
+  if (inputs[0].shape[axis] == 0) {
+    return Bad(op, fmt::format("dimension {} of {} is empty", axis, inputs[0].ToString()));
   }
   const Shape& shape = inputs[0].shape;
-  const auto position = static_cast<std::ptrdiff_t>(*axis);
+  const auto position = static_cast<std::ptrdiff_t>(axis);
   TensorType type{Shape(shape.begin(), shape.begin() + position), inputs[0].dtype};
   type.shape.insert(type.shape.end(), inputs[1].shape.begin(), inputs[1].shape.end());
   type.shape.insert(type.shape.end(), shape.begin() + position + 1, shape.end());
@@ -398,9 +384,8 @@ Status CheckElementCount(const TensorType& type) {
 
 Result<TensorType> InferType(const Operator& op, std::span<const TensorType> inputs) {
   for (const TensorType& input : inputs) TW_RETURN_IF_ERROR(CheckSize(op, input));
-  auto type = RowOf(op.kind).type(op, inputs);
-  TW_RETURN_IF_ERROR(type);
-  TW_RETURN_IF_ERROR(CheckSize(op, *type));
+  TW_ASSIGN_OR_RETURN(auto type, RowOf(op.kind).type(op, inputs));
+  TW_RETURN_IF_ERROR(CheckSize(op, type));
   return type;
 }
 

@@ -80,12 +80,11 @@ Result<std::vector<KernelParameter>> ParametersOf(const Workload& workload,
     if (!epilogue.steps.empty()) return InvalidArgument("an expression has no epilogue");
     return ParametersOfExpression(workload, form);
   }
-  auto own = workload.OutputLayout();
-  TW_RETURN_IF_ERROR(own);
+  TW_ASSIGN_OR_RETURN(auto own, workload.OutputLayout());
   const auto layout = [](const std::string& wanted, const std::string& otherwise) {
     return wanted.empty() ? otherwise : wanted;
   };
-  const std::string output = layout(form.output, *own);
+  const std::string output = layout(form.output, own);
   std::vector<KernelParameter> parameters;
   const auto add = [&](ParameterRole role, std::string in_memory) -> KernelParameter& {
     parameters.push_back({.role = role, .type = {}, .layout = std::move(in_memory)});
@@ -114,20 +113,19 @@ Result<std::vector<KernelParameter>> ParametersOf(const Workload& workload,
 Result<Tensor> PackedInput(const KernelParameter& parameter, const Tensor& source) {
   const std::string plain = PlainLayout(source.shape().size());
   if (parameter.layout == plain) return source.Clone();
-  auto layout = Layout::Parse(parameter.layout);
-  TW_RETURN_IF_ERROR(layout);
-  const std::vector<Layout::Part>& parts = layout->parts();
+  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(parameter.layout));
+  const std::vector<Layout::Part>& parts = layout.parts();
   if (parts.size() != parameter.type.shape.size()) {
     return InvalidArgument(fmt::format("parameter is {}, expected layout {}",
                                        parameter.type.ToString(), parameter.layout));
   }
-  const std::size_t rank = layout->primal().size();
+  const std::size_t rank = layout.primal().size();
   std::vector<std::int64_t> joined(rank, 0);
   std::int64_t others = 1;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto dimension = static_cast<std::size_t>(parts[i].dimension - 'A');
     if (dimension >= rank) return InvalidArgument("layout " + parameter.layout + " skips a letter");
-    if (parts[i].block != 0 || layout->BlockOf(parts[i].dimension) != 1) continue;
+    if (parts[i].block != 0 || layout.BlockOf(parts[i].dimension) != 1) continue;
     joined[dimension] = parameter.type.shape[i];
     others *= parameter.type.shape[i];
   }
@@ -151,16 +149,14 @@ Result<Tensor> MakeParameter(const Workload& workload, const KernelSignature& si
     case ParameterRole::kWeight:
       return PackWeight(workload, signature.form, source);
     case ParameterRole::kCompensation: {
-      auto sums = MakeCompensation(workload, signature.form, source);
-      TW_RETURN_IF_ERROR(sums);
-      return ContinuedTo(parameter.type, *sums, parameter.filler);
+      TW_ASSIGN_OR_RETURN(auto sums, MakeCompensation(workload, signature.form, source));
+      return ContinuedTo(parameter.type, sums, parameter.filler);
     }
     case ParameterRole::kChannel:
       return ContinuedTo(parameter.type, source, parameter.filler);
     case ParameterRole::kTensor: {
-      auto own = workload.OutputLayout();
-      TW_RETURN_IF_ERROR(own);
-      return InLayout(source, *own, parameter.layout);
+      TW_ASSIGN_OR_RETURN(auto own, workload.OutputLayout());
+      return InLayout(source, own, parameter.layout);
     }
     case ParameterRole::kInput:
       return PackedInput(parameter, source);
@@ -180,13 +176,12 @@ std::int64_t KernelSignature::bytes() const {
 
 Result<KernelSignature> SignatureOf(const Workload& workload, const Epilogue& epilogue,
                                     const AnchorForm& form, std::span<const TensorType> types) {
-  auto parameters = ParametersOf(workload, epilogue, form);
-  TW_RETURN_IF_ERROR(parameters);
-  if (parameters->size() != types.size()) {
+  TW_ASSIGN_OR_RETURN(auto parameters, ParametersOf(workload, epilogue, form));
+  if (parameters.size() != types.size()) {
     return InvalidArgument(
-        fmt::format("kernel has {} parameters, expected {}", types.size(), parameters->size()));
+        fmt::format("kernel has {} parameters, expected {}", types.size(), parameters.size()));
   }
-  KernelSignature signature{form, *std::move(parameters)};
+  KernelSignature signature{form, std::move(parameters)};
   for (std::size_t i = 0; i < types.size(); ++i) signature.parameters[i].type = types[i];
   return signature;
 }
@@ -201,11 +196,10 @@ Result<KernelSignature> SignatureOf(const Workload& workload, const Epilogue& ep
 Result<Tensor> ParameterTensor(const Workload& workload, const KernelSignature& signature,
                                std::size_t input, const Tensor& source) {
   const KernelParameter& parameter = signature.parameters[input];
-  auto tensor = MakeParameter(workload, signature, parameter, source);
-  TW_RETURN_IF_ERROR(tensor);
-  if (tensor->bytes() != parameter.type.bytes() || tensor->dtype() != parameter.type.dtype) {
+  TW_ASSIGN_OR_RETURN(auto tensor, MakeParameter(workload, signature, parameter, source));
+  if (tensor.bytes() != parameter.type.bytes() || tensor.dtype() != parameter.type.dtype) {
     return InvalidArgument(fmt::format("parameter {} is {}, the workload gives {}", input,
-                                       parameter.type.ToString(), tensor->type().ToString()));
+                                       parameter.type.ToString(), tensor.type().ToString()));
   }
   return tensor;
 }
@@ -221,10 +215,9 @@ Result<Tensor> PackWeight(const Workload& workload, const AnchorForm& form, cons
     return WinogradWeight(weight, WinogradKindOf(workload, form));
   }
   const std::string& layout = form.weight.empty() ? workload.kernel_layout : form.weight;
-  auto packed = TransformLayout(weight, workload.kernel_layout, layout);
-  TW_RETURN_IF_ERROR(packed);
+  TW_ASSIGN_OR_RETURN(auto packed, TransformLayout(weight, workload.kernel_layout, layout));
   if (form.multiply_dtype && *form.multiply_dtype != weight.dtype()) {
-    return Converted(*packed, *form.multiply_dtype);
+    return Converted(packed, *form.multiply_dtype);
   }
   return packed;
 }
@@ -233,20 +226,19 @@ Result<Tensor> MakeCompensation(const Workload& workload, const AnchorForm& form
                                 const Tensor& weight) {
   if (!form.shift_data) return InvalidArgument("compensation: the form does not shift the data");
   // Output channels outermost, then each channel's weights are consecutive.
-  auto layout = Layout::Parse(workload.kernel_layout);
-  TW_RETURN_IF_ERROR(layout);
+  TW_RETURN_IF_ERROR(Layout::Parse(workload.kernel_layout));
   const bool dense = workload.op == OpKind::kDense;
-  auto plain = TransformLayout(weight, workload.kernel_layout, dense ? "NK" : "OIHW");
-  TW_RETURN_IF_ERROR(plain);
-  const std::int64_t channels = plain->shape()[0];
-  const std::int64_t each = plain->elements() / channels;
+  TW_ASSIGN_OR_RETURN(auto plain,
+                      TransformLayout(weight, workload.kernel_layout, dense ? "NK" : "OIHW"));
+  const std::int64_t channels = plain.shape()[0];
+  const std::int64_t each = plain.elements() / channels;
   constexpr std::int64_t kShift = 128;  // what the "pad" stage adds to the data
   Tensor result(TensorType{{channels}, kInt32});
   auto sums = result.As<std::int32_t>();
   for (std::int64_t k = 0; k < channels; ++k) {
     std::int64_t sum = 0;
     for (std::int64_t i = 0; i < each; ++i) {
-      sum += static_cast<std::int64_t>(plain->At(k * each + i));
+      sum += static_cast<std::int64_t>(plain.At(k * each + i));
     }
     sums[static_cast<std::size_t>(k)] = static_cast<std::int32_t>(-kShift * sum);
   }

@@ -148,26 +148,24 @@ std::vector<std::int64_t> Layout::Unpack(std::span<const std::int64_t> shape) co
 
 Result<Tensor> TransformLayout(const Tensor& source, std::string_view from, std::string_view to,
                                std::span<const std::int64_t> logical) {
-  auto source_layout = Layout::Parse(from);
-  TW_RETURN_IF_ERROR(source_layout);
-  auto target_layout = Layout::Parse(to);
-  TW_RETURN_IF_ERROR(target_layout);
-  const std::string source_letters = source_layout->primal();
-  const std::string target_letters = target_layout->primal();
+  TW_ASSIGN_OR_RETURN(auto source_layout, Layout::Parse(from));
+  TW_ASSIGN_OR_RETURN(auto target_layout, Layout::Parse(to));
+  const std::string source_letters = source_layout.primal();
+  const std::string target_letters = target_layout.primal();
   if (Sorted(source_letters) != Sorted(target_letters)) {
     return InvalidArgument(fmt::format("layouts {} and {} differ in dimensions", from, to));
   }
-  if (source.shape().size() != source_layout->parts().size()) {
+  if (source.shape().size() != source_layout.parts().size()) {
     return InvalidArgument(fmt::format("layout {}: tensor {} has another number of dimensions",
                                        from, source.type().ToString()));
   }
-  std::vector<std::int64_t> sizes = source_layout->Unpack(source.shape());
-  if (source_layout->Pack(sizes) != source.shape()) {
+  std::vector<std::int64_t> sizes = source_layout.Unpack(source.shape());
+  if (source_layout.Pack(sizes) != source.shape()) {
     return InvalidArgument(
         fmt::format("layout {}: tensor {} has other block sizes", from, source.type().ToString()));
   }
   if (!logical.empty()) {
-    if (logical.size() != sizes.size() || source_layout->Pack(logical) != source.shape()) {
+    if (logical.size() != sizes.size() || source_layout.Pack(logical) != source.shape()) {
       return InvalidArgument(fmt::format("layout {}: logical shape [{}] does not fit {}", from,
                                          fmt::join(logical, ","), source.type().ToString()));
     }
@@ -175,12 +173,12 @@ Result<Tensor> TransformLayout(const Tensor& source, std::string_view from, std:
   }
   std::vector<std::int64_t> target_sizes;
   for (char c : target_letters) target_sizes.push_back(sizes[source_letters.find(c)]);
-  Tensor result(TensorType{target_layout->Pack(target_sizes), source.dtype()});
+  Tensor result(TensorType{target_layout.Pack(target_sizes), source.dtype()});
   std::vector<DimensionTables> tables;
   for (std::size_t i = 0; i < target_letters.size(); ++i) {
     tables.push_back(
-        {OffsetTable(*source_layout, source.shape(), target_letters[i], target_sizes[i]),
-         OffsetTable(*target_layout, result.shape(), target_letters[i], target_sizes[i])});
+        {OffsetTable(source_layout, source.shape(), target_letters[i], target_sizes[i]),
+         OffsetTable(target_layout, result.shape(), target_letters[i], target_sizes[i])});
   }
   const auto copy = [&]<typename T>(T) {
     CopyElements(reinterpret_cast<const T*>(source.data()), reinterpret_cast<T*>(result.data()),

@@ -45,14 +45,13 @@ class ListDefiner {
  private:
   Status AddOperator(const ListedValue& value) {
     const std::vector<TensorType> types = OperandTypes(list_, value.operands);
-    auto part = whole_ ? DefineWholeOperator(*value.op, types) : DefineOperator(*value.op, types);
-    TW_RETURN_IF_ERROR(part);
-    if (part->inputs.size() != value.operands.size() || part->stages.empty()) {
+    TW_ASSIGN_OR_RETURN(auto part, whole_ ? DefineWholeOperator(*value.op, types)
+                                          : DefineOperator(*value.op, types));
+    if (part.inputs.size() != value.operands.size() || part.stages.empty()) {
       return Internal("definition with other inputs than its operator");
     }
-    for (std::size_t i = 0; i < value.operands.size(); ++i)
-      Bind(part->inputs[i], value.operands[i]);
-    for (ComputeOp& stage : part->stages) {
+    for (std::size_t i = 0; i < value.operands.size(); ++i) Bind(part.inputs[i], value.operands[i]);
+    for (ComputeOp& stage : part.stages) {
       stage.body = Replace(stage.body);
       stage.name = fmt::format("{}{}", stage.name, compute_.stages.size());
       const Buffer renamed =
@@ -61,7 +60,7 @@ class ListDefiner {
       keep_.push_back(std::exchange(stage.output, renamed));
       compute_.stages.push_back(stage);
     }
-    compute_.macs += part->macs;
+    compute_.macs += part.macs;
     buffers_.back() = compute_.stages.back().output;
     return {};
   }
@@ -147,9 +146,8 @@ Result<int> OperatorList::AddOperator(Operator op, std::vector<int> operands) {
     return InvalidArgument(fmt::format("{} of %{}, expected one of {} values", OpName(op.kind),
                                        operand, values_.size()));
   }
-  auto type = InferType(op, OperandTypes(*this, operands));
-  TW_RETURN_IF_ERROR(type);
-  values_.push_back({*std::move(type), std::move(op), std::move(operands), {}});
+  TW_ASSIGN_OR_RETURN(auto type, InferType(op, OperandTypes(*this, operands)));
+  values_.push_back({std::move(type), std::move(op), std::move(operands), {}});
   return static_cast<int>(values_.size()) - 1;
 }
 
@@ -187,9 +185,7 @@ Result<std::vector<Tensor>> EvaluateValues(const OperatorList& list,
       for (int operand : value.operands) {
         operands.push_back(values[static_cast<std::size_t>(operand)]);
       }
-      auto result = Evaluate(*value.op, operands, threads);
-      TW_RETURN_IF_ERROR(result);
-      own = *std::move(result);
+      TW_ASSIGN_OR_RETURN(own, Evaluate(*value.op, operands, threads));
       for (int operand : value.operands) {
         const auto number = static_cast<std::size_t>(operand);
         if (last_use[number] + 1 == values.size()) made[number] = Tensor();
@@ -217,9 +213,8 @@ Result<Tensor> EvaluateList(const OperatorList& list, std::span<const Tensor* co
     return InvalidArgument("a list of operators that ends in none");
   }
   const int last = static_cast<int>(list.values().size()) - 1;
-  auto result = EvaluateValues(list, inputs, {&last, 1}, threads);
-  TW_RETURN_IF_ERROR(result);
-  return std::move(result->front());
+  TW_ASSIGN_OR_RETURN(auto result, EvaluateValues(list, inputs, {&last, 1}, threads));
+  return std::move(result.front());
 }
 
 Work WorkOf(const OperatorList& list) {

@@ -29,9 +29,8 @@ class Unroller {
     for (int result : results_) {
       std::vector<std::int64_t> shape = list_.TypeOf(result).shape;
       shape.insert(shape.begin(), 1);
-      auto row = Reshape(result, std::move(shape));
-      TW_RETURN_IF_ERROR(row);
-      rows.push_back(*row);
+      TW_ASSIGN_OR_RETURN(auto row, Reshape(result, std::move(shape)));
+      rows.push_back(row);
     }
     TW_RETURN_IF_ERROR(Join(std::move(rows)));
     return std::move(list_);
@@ -53,10 +52,9 @@ class Unroller {
     slice.attributes.steps.assign(shape.size(), 1);
     slice.attributes.begin[0] = step;
     slice.attributes.end[0] = step + 1;
-    auto part = list_.AddOperator(std::move(slice), {data});
-    TW_RETURN_IF_ERROR(part);
+    TW_ASSIGN_OR_RETURN(auto part, list_.AddOperator(std::move(slice), {data}));
     shape.erase(shape.begin());
-    return Reshape(*part, std::move(shape));
+    return Reshape(part, std::move(shape));
   }
 
   Status AddStep(std::int64_t step) {
@@ -101,9 +99,9 @@ class Unroller {
       std::vector<int> joined;
       for (auto at = parts.begin(); at != parts.end();) {
         const auto end = at + std::min(kMostJoined, parts.end() - at);
-        auto whole = list_.AddOperator({OpKind::kConcat, {}}, std::vector<int>(at, end));
-        TW_RETURN_IF_ERROR(whole);
-        joined.push_back(*whole);
+        TW_ASSIGN_OR_RETURN(auto whole,
+                            list_.AddOperator({OpKind::kConcat, {}}, std::vector<int>(at, end)));
+        joined.push_back(whole);
         at = end;
       }
       parts = std::move(joined);

@@ -40,21 +40,20 @@ bool EveryWindowMeetsTheImage(std::int64_t in, std::int64_t out, std::int64_t be
 Result<PoolWindow> PoolWindowOf(const Operator& op, const TensorType& input) {
   const OpAttributes& a = op.attributes;
   const std::string layout_text = a.data_layout.empty() ? "NCHW" : a.data_layout;
-  auto layout = Layout::Parse(layout_text);
-  TW_RETURN_IF_ERROR(layout);
+  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(layout_text));
   const auto bad = [&](std::string_view why) {
     return InvalidArgument(fmt::format("{}: {}", OpName(op.kind), why));
   };
-  if (layout->parts().size() != input.shape.size()) {
+  if (layout.parts().size() != input.shape.size()) {
     return bad(fmt::format("input is {}, expected layout {}", input.ToString(), layout_text));
   }
-  if (layout->BlockOf('H') != 1 || layout->BlockOf('W') != 1) {
+  if (layout.BlockOf('H') != 1 || layout.BlockOf('W') != 1) {
     return bad(fmt::format("layout {}, expected H and W without blocks", layout_text));
   }
   PoolWindow window;
   int found = 0;
-  for (std::size_t i = 0; i < layout->parts().size(); ++i) {
-    const char c = layout->parts()[i].dimension;
+  for (std::size_t i = 0; i < layout.parts().size(); ++i) {
+    const char c = layout.parts()[i].dimension;
     if (c == 'H') window.height_dimension = i, ++found;
     if (c == 'W') window.width_dimension = i, ++found;
   }

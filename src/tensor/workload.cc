@@ -32,9 +32,8 @@ struct NamedSizes {
 /// Errors: kInvalidArgument unless the layout has exactly these dimensions and the type fits it.
 Result<NamedSizes> SizesOf(std::string_view what, const TensorType& type, std::string_view text,
                            std::string_view dimensions) {
-  auto layout = Layout::Parse(text);
-  TW_RETURN_IF_ERROR(layout);
-  const std::string letters = layout->primal();
+  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(text));
+  const std::string letters = layout.primal();
   if (letters.size() != dimensions.size() || !std::ranges::is_permutation(letters, dimensions)) {
     return InvalidArgument(
         fmt::format("{} layout {}, expected the dimensions {}", what, text, dimensions));
@@ -46,12 +45,12 @@ Result<NamedSizes> SizesOf(std::string_view what, const TensorType& type, std::s
         fmt::format("{} is {}, expected sizes from 1 to 2147483648", what, type.ToString()));
   }
   std::vector<std::int64_t> sizes;
-  if (layout->parts().size() == type.shape.size()) sizes = layout->Unpack(type.shape);
-  if (sizes.empty() || layout->Pack(sizes) != type.shape) {
+  if (layout.parts().size() == type.shape.size()) sizes = layout.Unpack(type.shape);
+  if (sizes.empty() || layout.Pack(sizes) != type.shape) {
     return InvalidArgument(
         fmt::format("{} is {}, expected layout {}", what, type.ToString(), text));
   }
-  return NamedSizes{*std::move(layout), letters, std::move(sizes)};
+  return NamedSizes{std::move(layout), letters, std::move(sizes)};
 }
 
 /// Errors: kInvalidArgument unless the operator may say of its weights that they are narrow.
@@ -118,18 +117,16 @@ struct MatmulShape {
 
 Result<MatmulShape> MatmulShapeOf(const Workload& w) {
   const AnchorLayouts& layouts = RowOf(w.op).layouts;
-  auto a = SizesOf("data", w.data, w.data_layout, layouts.data);
-  TW_RETURN_IF_ERROR(a);
-  auto b = SizesOf("weight", w.weight, w.kernel_layout, layouts.weight);
-  TW_RETURN_IF_ERROR(b);
+  TW_ASSIGN_OR_RETURN(auto a, SizesOf("data", w.data, w.data_layout, layouts.data));
+  TW_ASSIGN_OR_RETURN(auto b, SizesOf("weight", w.weight, w.kernel_layout, layouts.weight));
   const bool batched = layouts.data.starts_with('B');
-  const bool same_batch = !layouts.weight.starts_with('B') || (*a)['B'] == (*b)['B'];
-  if (!same_batch || (*a)['K'] != (*b)['K']) {
+  const bool same_batch = !layouts.weight.starts_with('B') || a['B'] == b['B'];
+  if (!same_batch || a['K'] != b['K']) {
     return InvalidArgument(fmt::format("data {} and weight {}: expected equal {}",
                                        w.data.ToString(), w.weight.ToString(),
                                        same_batch ? "K" : "B"));
   }
-  return MatmulShape{batched ? (*a)['B'] : 1, (*a)['M'], (*b)['N'], (*a)['K']};
+  return MatmulShape{batched ? a['B'] : 1, a['M'], b['N'], a['K']};
 }
 
 /// Type of the result of an operator that is no anchor.
@@ -198,21 +195,19 @@ Result<ConvShape> ConvShapeOf(const Workload& w) {
     return InvalidArgument(fmt::format("{} is no convolution", OpName(w.op)));
   }
   TW_RETURN_IF_ERROR(CheckSteps(w));
-  auto data = SizesOf("data", w.data, w.data_layout, "NCHW");
-  TW_RETURN_IF_ERROR(data);
-  auto weight = SizesOf("weight", w.weight, w.kernel_layout, "OIHW");
-  TW_RETURN_IF_ERROR(weight);
+  TW_ASSIGN_OR_RETURN(auto data, SizesOf("data", w.data, w.data_layout, "NCHW"));
+  TW_ASSIGN_OR_RETURN(auto weight, SizesOf("weight", w.weight, w.kernel_layout, "OIHW"));
   ConvShape s{};
-  s.n = (*data)['N'], s.c = (*data)['C'], s.h = (*data)['H'], s.w = (*data)['W'];
-  s.r = (*weight)['H'], s.s = (*weight)['W'];
+  s.n = data['N'], s.c = data['C'], s.h = data['H'], s.w = data['W'];
+  s.r = weight['H'], s.s = weight['W'];
   s.groups = w.groups;
   s.stride_h = w.strides[0], s.stride_w = w.strides[1];
   s.pad_top = w.padding[0], s.pad_left = w.padding[1];
   s.pad_bottom = w.padding[2], s.pad_right = w.padding[3];
   s.dilation_h = w.dilation[0], s.dilation_w = w.dilation[1];
   const bool transposed = w.op == OpKind::kConv2dTranspose;
-  const std::int64_t per_group = transposed ? (*weight)['O'] : (*weight)['I'];
-  const std::int64_t all = transposed ? (*weight)['I'] : (*weight)['O'];
+  const std::int64_t per_group = transposed ? weight['O'] : weight['I'];
+  const std::int64_t all = transposed ? weight['I'] : weight['O'];
   s.k = transposed ? per_group * w.groups : all;
   const std::int64_t channels = transposed ? all : per_group * w.groups;
   if (channels != s.c) {
@@ -312,24 +307,22 @@ Result<Workload> Workload::FromOperator(const Operator& op, const TensorType& da
 Result<std::string> Workload::OutputLayout() const {
   if (op == OpKind::kExpression) return PlainLayout(expression.result().shape.size());
   if (!IsAnchor(op)) return data_layout;
-  auto data_parts = Layout::Parse(data_layout);
-  TW_RETURN_IF_ERROR(data_parts);
-  auto kernel_parts = Layout::Parse(kernel_layout);
-  TW_RETURN_IF_ERROR(kernel_parts);
+  TW_ASSIGN_OR_RETURN(auto data_parts, Layout::Parse(data_layout));
+  TW_ASSIGN_OR_RETURN(auto kernel_parts, Layout::Parse(kernel_layout));
   const bool convolution = IsConvolution(op);
   const char channel = convolution ? 'C' : 'K';
   const int blocks =
-      static_cast<int>(std::ranges::count_if(data_parts->parts(), [&](const Layout::Part& part) {
+      static_cast<int>(std::ranges::count_if(data_parts.parts(), [&](const Layout::Part& part) {
         return part.dimension == channel && part.block != 0;
       }));
   if (blocks > 1) {
     return InvalidArgument(
         fmt::format("data layout {}, expected one block of {}", data_layout, channel));
   }
-  const std::int64_t kernel_block = kernel_parts->BlockOf(convolution ? 'O' : 'N');
+  const std::int64_t kernel_block = kernel_parts.BlockOf(convolution ? 'O' : 'N');
   const std::int64_t block =
-      kernel_block == 1 && convolution ? data_parts->BlockOf('C') : kernel_block;
-  return Relabel(*data_parts, channel, convolution ? 'C' : 'N', block);
+      kernel_block == 1 && convolution ? data_parts.BlockOf('C') : kernel_block;
+  return Relabel(data_parts, channel, convolution ? 'C' : 'N', block);
 }
 
 Result<TensorType> Workload::OutputType() const {
@@ -348,23 +341,19 @@ Result<TensorType> Workload::OutputType() const {
   std::vector<std::int64_t> sizes;
   std::string letters;
   if (IsConvolution(op)) {
-    auto shape = ConvShapeOf(*this);
-    TW_RETURN_IF_ERROR(shape);
+    TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(*this));
     letters = "NCHW";
-    sizes = {shape->n, shape->k, shape->oh, shape->ow};
+    sizes = {shape.n, shape.k, shape.oh, shape.ow};
   } else {
-    auto shape = MatmulShapeOf(*this);
-    TW_RETURN_IF_ERROR(shape);
+    TW_ASSIGN_OR_RETURN(auto shape, MatmulShapeOf(*this));
     letters = "BMN";
-    sizes = {shape->batch, shape->m, shape->n};
+    sizes = {shape.batch, shape.m, shape.n};
   }
-  auto text = OutputLayout();
-  TW_RETURN_IF_ERROR(text);
-  auto layout = Layout::Parse(*text);
-  TW_RETURN_IF_ERROR(layout);
+  TW_ASSIGN_OR_RETURN(auto text, OutputLayout());
+  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(text));
   std::vector<std::int64_t> primal;
-  for (char c : layout->primal()) primal.push_back(sizes[letters.find(c)]);
-  TensorType type{layout->Pack(primal), out_dtype};
+  for (char c : layout.primal()) primal.push_back(sizes[letters.find(c)]);
+  TensorType type{layout.Pack(primal), out_dtype};
   TW_RETURN_IF_ERROR(CheckElementCount(type));
   return type;
 }

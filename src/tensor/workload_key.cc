@@ -29,15 +29,12 @@ std::optional<OpKind> KindOf(std::string_view name) {
 }
 
 Status ReadTensor(TextScanner& scanner, TensorType& type, std::string& layout) {
-  auto dtype = scanner.ElementType();
-  TW_RETURN_IF_ERROR(dtype);
-  type.dtype = *dtype;
+  TW_ASSIGN_OR_RETURN(type.dtype, scanner.ElementType());
   TW_RETURN_IF_ERROR(scanner.Expect("["));
   do {
     if (type.shape.size() == kMaxDimensions) return scanner.Error("at most 12 dimensions");
-    auto size = scanner.Int();
-    TW_RETURN_IF_ERROR(size);
-    type.shape.push_back(*size);
+    TW_ASSIGN_OR_RETURN(auto size, scanner.Int());
+    type.shape.push_back(size);
   } while (scanner.Accept(","));
   TW_RETURN_IF_ERROR(scanner.Expect("]"));
   layout = std::string(scanner.Word());
@@ -52,9 +49,7 @@ Status ReadNumbers(TextScanner& scanner, std::string_view letter,
   TW_RETURN_IF_ERROR(scanner.Expect(letter));
   for (std::size_t i = 0; i < kCount; ++i) {
     if (i > 0) TW_RETURN_IF_ERROR(scanner.Expect("x"));
-    auto number = scanner.Int();
-    TW_RETURN_IF_ERROR(number);
-    numbers[i] = *number;
+    TW_ASSIGN_OR_RETURN(numbers[i], scanner.Int());
   }
   return {};
 }
@@ -81,9 +76,8 @@ Status ReadPool(TextScanner& scanner, Workload& w) {
 Result<Workload> ParseExpressionKey(std::string_view key) {
   const std::string_view text =
       key.substr(kExpressionPrefix.size(), key.size() - kExpressionPrefix.size() - 1);
-  auto expression = ParseExpression(text, "workload");
-  TW_RETURN_IF_ERROR(expression);
-  Workload w = Workload::FromExpression(*expression);
+  TW_ASSIGN_OR_RETURN(auto expression, ParseExpression(text, "workload"));
+  Workload w = Workload::FromExpression(expression);
   if (const auto type = w.OutputType(); !type.ok()) return type.status().WithContext("workload");
   if (w.Key() != key) {
     return InvalidArgument("workload '" + std::string(key) + "': expected the canonical text, " +
@@ -137,9 +131,7 @@ Result<Workload> Workload::Parse(std::string_view key) {
   }
   w.narrow_weights = scanner.Accept(fmt::format(",w{}", kNarrowMagnitude));
   TW_RETURN_IF_ERROR(scanner.Expect(")->"));
-  auto out_dtype = scanner.ElementType();
-  TW_RETURN_IF_ERROR(out_dtype);
-  w.out_dtype = *out_dtype;
+  TW_ASSIGN_OR_RETURN(w.out_dtype, scanner.ElementType());
   if (!scanner.AtEnd()) return scanner.Error("the end");
   if (const auto type = w.OutputType(); !type.ok()) {
     const std::string what = IsAnchor(w.op) ? fmt::format(": {}", OpName(w.op)) : "";

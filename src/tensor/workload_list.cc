@@ -16,11 +16,8 @@ class WorkloadLister {
   explicit WorkloadLister(const Workload& workload) : workload_(workload) {}
 
   Result<OperatorList> Run(const Epilogue& epilogue) {
-    auto layout_text = workload_.OutputLayout();
-    TW_RETURN_IF_ERROR(layout_text);
-    auto layout = Layout::Parse(*layout_text);
-    TW_RETURN_IF_ERROR(layout);
-    output_ = *std::move(layout);
+    TW_ASSIGN_OR_RETURN(auto layout_text, workload_.OutputLayout());
+    TW_ASSIGN_OR_RETURN(output_, Layout::Parse(layout_text));
     TW_RETURN_IF_ERROR(AddMain());
     Note(workload_.out_dtype);
     for (const EpilogueStep& step : epilogue.steps) TW_RETURN_IF_ERROR(AddStep(step));
@@ -32,9 +29,7 @@ class WorkloadLister {
   DataType dtype() const { return list_.TypeOf(current_).dtype; }
 
   Status Apply(const Operator& op, std::vector<int> operands) {
-    auto value = list_.AddOperator(op, std::move(operands));
-    TW_RETURN_IF_ERROR(value);
-    current_ = *value;
+    TW_ASSIGN_OR_RETURN(current_, list_.AddOperator(op, std::move(operands)));
     return {};
   }
 
@@ -47,9 +42,7 @@ class WorkloadLister {
   }
 
   Status CastTo(DataType to) {
-    auto value = Cast(current_, to);
-    TW_RETURN_IF_ERROR(value);
-    current_ = *value;
+    TW_ASSIGN_OR_RETURN(current_, Cast(current_, to));
     return {};
   }
 
@@ -68,9 +61,7 @@ class WorkloadLister {
     }
     if (workload_.op == OpKind::kMaxPool2d) return Apply(op, operands);
     for (int& operand : operands) {
-      auto wide = Cast(operand, workload_.out_dtype);
-      TW_RETURN_IF_ERROR(wide);
-      operand = *wide;
+      TW_ASSIGN_OR_RETURN(operand, Cast(operand, workload_.out_dtype));
     }
     return Apply({workload_.op, {}}, operands);
   }
@@ -85,9 +76,8 @@ class WorkloadLister {
     }
     std::vector<int> operands{current_};
     if (step.operand != OperandKind::kNone) {
-      auto operand = AddOperand(step);
-      TW_RETURN_IF_ERROR(operand);
-      operands.insert(step.operand_first ? operands.begin() : operands.end(), *operand);
+      TW_ASSIGN_OR_RETURN(auto operand, AddOperand(step));
+      operands.insert(step.operand_first ? operands.begin() : operands.end(), operand);
     }
     TW_RETURN_IF_ERROR(Apply(step.op, std::move(operands)));
     Note(type);
@@ -127,9 +117,8 @@ class WorkloadLister {
     }
     const std::int64_t channels = Product(reshape.attributes.new_shape);
     const int vector = list_.AddParameter({{channels}, step.operand_dtype});
-    auto placed = list_.AddOperator(std::move(reshape), {vector});
-    TW_RETURN_IF_ERROR(placed);
-    return CastLess(*placed, step.scalar);
+    TW_ASSIGN_OR_RETURN(auto placed, list_.AddOperator(std::move(reshape), {vector}));
+    return CastLess(placed, step.scalar);
   }
 
   /// An operand in the type of the current value, and a zero point taken off it.

@@ -64,9 +64,7 @@ inner::Result<CompiledModel> CompileInto(const Tuner::Data& tuner, const Express
   inside.name = options.name;
   inside.check = options.verify ? CheckLevel::kSample : CheckLevel::kNone;
   inside.catalog = &catalog;
-  auto device = DeviceFor(tuner.target);
-  TW_RETURN_IF_ERROR(device);
-  inside.device = *std::move(device);
+  TW_ASSIGN_OR_RETURN(inside.device, DeviceFor(tuner.target));
   if (options.config.has_value()) {
     const Config::Data& config = options.config->data();
     const inner::Status fits =
@@ -75,19 +73,15 @@ inner::Result<CompiledModel> CompileInto(const Tuner::Data& tuner, const Express
     templates = config.templates;
     catalog.SetModel(std::make_unique<GivenConfig>(config.candidate));
   } else if (!options.store.empty()) {
-    auto store = records::Store::Open(options.store, records::Store::Mode::kReadOnly);
-    TW_RETURN_IF_ERROR(store);
-    auto all = WithTextsOf(tuner.templates, *store);
-    TW_RETURN_IF_ERROR(all);
-    templates = *std::move(all);
-    catalog.AddStore(*std::move(store));
+    TW_ASSIGN_OR_RETURN(auto store,
+                        records::Store::Open(options.store, records::Store::Mode::kReadOnly));
+    TW_ASSIGN_OR_RETURN(templates, WithTextsOf(tuner.templates, store));
+    catalog.AddStore(std::move(store));
   }
   inside.templates = templates.get();
-  auto graph = GraphOfExpression(expression.data().expression, options.name);
-  TW_RETURN_IF_ERROR(graph);
-  auto compiled = inner::Compile(*std::move(graph), inside, path);
-  TW_RETURN_IF_ERROR(compiled);
-  const OperatorReport& report = ReportOf(*compiled);
+  TW_ASSIGN_OR_RETURN(auto graph, GraphOfExpression(expression.data().expression, options.name));
+  TW_ASSIGN_OR_RETURN(auto compiled, inner::Compile(std::move(graph), inside, path));
+  const OperatorReport& report = ReportOf(compiled);
   if (options.config.has_value() && report.config != options.config->json()) {
     return InvalidArgument("the config cannot be compiled: " + report.explanation);
   }
@@ -96,19 +90,15 @@ inner::Result<CompiledModel> CompileInto(const Tuner::Data& tuner, const Express
 
 inner::Result<Kernel> CompileHere(const Tuner::Data& tuner, const Expression& expression,
                                   const CompileOptions& options) {
-  auto folder = LockedFolder::Create("tilewright-tuner");
-  TW_RETURN_IF_ERROR(folder);
-  const std::string path = folder->path() + "/kernel" + kLibraryEnd;
-  auto compiled = CompileInto(tuner, expression, options, path);
-  TW_RETURN_IF_ERROR(compiled);
-  auto loaded = LoadModel(path);
-  TW_RETURN_IF_ERROR(loaded);
+  TW_ASSIGN_OR_RETURN(auto folder, LockedFolder::Create("tilewright-tuner"));
+  const std::string path = folder.path() + "/kernel" + kLibraryEnd;
+  TW_ASSIGN_OR_RETURN(auto compiled, CompileInto(tuner, expression, options, path));
+  TW_ASSIGN_OR_RETURN(auto loaded, LoadModel(path));
   auto* function =
-      reinterpret_cast<Kernel::Function>(loaded->library.Symbol(compiled->name + "_run"));
-  if (function == nullptr)
-    return Internal("the compiled library has no " + compiled->name + "_run");
+      reinterpret_cast<Kernel::Function>(loaded.library.Symbol(compiled.name + "_run"));
+  if (function == nullptr) return Internal("the compiled library has no " + compiled.name + "_run");
   return Kernel(std::make_shared<Kernel::Data>(
-      Kernel::Data{*std::move(folder), *std::move(loaded), function, ReportOf(*compiled)}));
+      Kernel::Data{std::move(folder), std::move(loaded), function, ReportOf(compiled)}));
 }
 
 }  // namespace

@@ -59,9 +59,7 @@ inner::Result<Space> MakeSpace(const Tuner::Data& tuner, const Workload& workloa
     }
   }
   data->key = data->entry->key;
-  auto space = data->entry->define_space(workload, tuner.target);
-  TW_RETURN_IF_ERROR(space);
-  data->space = *std::move(space);
+  TW_ASSIGN_OR_RETURN(data->space, data->entry->define_space(workload, tuner.target));
   for (const inner::Knob& knob : data->space.knobs()) {
     Knob outer{knob.name(), {}};
     for (std::int64_t i = 0; i < knob.size(); ++i) outer.values.push_back(knob[i].ToString());
@@ -95,11 +93,10 @@ Config MakeConfig(Candidate candidate, std::shared_ptr<const TemplateRegistry> t
 
 inner::Result<std::shared_ptr<const TemplateRegistry>> WithTextsOf(
     std::shared_ptr<const TemplateRegistry> templates, const records::Store& store) {
-  auto texts = records::ScheduleTextsOf(store);
-  TW_RETURN_IF_ERROR(texts);
-  if (texts->empty()) return templates;
+  TW_ASSIGN_OR_RETURN(auto texts, records::ScheduleTextsOf(store));
+  if (texts.empty()) return templates;
   auto all = std::make_shared<TemplateRegistry>(*templates);
-  for (const auto& [key, text] : *texts) {
+  for (const auto& [key, text] : texts) {
     auto parsed = ParseScheduleText(text, store.path());
     if (!parsed.ok() || !TakeScheduleKey(key, *parsed)) continue;
     // As in a catalog: one that is another text than what is known by its name is left out.

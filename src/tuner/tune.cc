@@ -74,32 +74,28 @@ class Watcher final : public search::TuneObserver {
 
 inner::Result<TuneReport> RunTune(const Tuner::Data& tuner, const Workload& workload,
                                   const TuneOptions& options) {
-  auto order = OrderOf(tuner, options);
-  TW_RETURN_IF_ERROR(order);
+  TW_ASSIGN_OR_RETURN(auto order, OrderOf(tuner, options));
   std::vector<search::TuneTask> tasks = {{{workload, tuner.target}, {}, 1}};
-  auto chosen = search::OnlyTemplates(*tuner.templates, order->templates, tasks);
-  TW_RETURN_IF_ERROR(chosen);
-  auto store = records::Store::Open(order->job.records, records::Store::Mode::kReadWrite);
-  TW_RETURN_IF_ERROR(store);
-  TW_RETURN_IF_ERROR(records::KeepScheduleTexts(*store, *chosen));
-  auto measurer = StartMeasurer(tuner);
-  TW_RETURN_IF_ERROR(measurer);
+  TW_ASSIGN_OR_RETURN(auto chosen, search::OnlyTemplates(*tuner.templates, order.templates, tasks));
+  TW_ASSIGN_OR_RETURN(auto store,
+                      records::Store::Open(order.job.records, records::Store::Mode::kReadWrite));
+  TW_RETURN_IF_ERROR(records::KeepScheduleTexts(store, chosen));
+  TW_ASSIGN_OR_RETURN(auto measurer, StartMeasurer(tuner));
   SystemClock clock;
-  Watcher watcher(order->progress);
+  Watcher watcher(order.progress);
   search::TuneContext context;
-  context.templates = &*chosen;
-  context.only_templates = order->templates;
+  context.templates = &chosen;
+  context.only_templates = order.templates;
   context.strategies = &tuner.strategies;
-  context.measurer = measurer->get();
-  context.store = &*store;
+  context.measurer = measurer.get();
+  context.store = &store;
   context.clock = &clock;
   context.make_model = [] { return std::make_unique<cost_model::XgboostModel>(); };
   context.observer = &watcher;
   context.stop = &watcher.stop();
-  auto report = search::Tune(tasks, order->job, context);
-  TW_RETURN_IF_ERROR(report);
+  TW_ASSIGN_OR_RETURN(auto report, search::Tune(tasks, order.job, context));
   auto data = std::make_shared<TuneReport::Data>();
-  data->report = *std::move(report);
+  data->report = std::move(report);
   for (const auto& [outcome, count] : data->task().failures) data->failures += count;
   if (data->task().best_seconds > 0) data->config = data->task().best_config.ToString();
   return TuneReport(std::move(data));
@@ -113,47 +109,41 @@ inner::Result<Measurement> RunMeasure(Tuner::Data tuner, const Config& config) {
   }
   const std::string* text = config.data().templates->TextOf(candidate.template_key);
   if (text != nullptr && std::ranges::count(tuner.texts, *text) == 0) tuner.texts.push_back(*text);
-  auto measurer = StartMeasurer(tuner);
-  TW_RETURN_IF_ERROR(measurer);
+  TW_ASSIGN_OR_RETURN(auto measurer, StartMeasurer(tuner));
   measure::Request request;
   request.candidate = candidate;
-  TW_RETURN_IF_ERROR((*measurer)->Submit(std::move(request)));
-  auto reply = (*measurer)->Next(kMeasureLimitSeconds);
-  TW_RETURN_IF_ERROR(reply);
-  if (!reply->has_value()) return Unavailable("no answer from the measurer");
+  TW_RETURN_IF_ERROR(measurer->Submit(std::move(request)));
+  TW_ASSIGN_OR_RETURN(auto reply, measurer->Next(kMeasureLimitSeconds));
+  if (!reply.has_value()) return Unavailable("no answer from the measurer");
   auto data = std::make_shared<Measurement::Data>();
-  data->trial = std::move((*reply)->trial);
+  data->trial = std::move(reply->trial);
   data->outcome = OutcomeName(data->trial.outcome);
   return Measurement(std::move(data));
 }
 
 inner::Result<Answer> RunQuery(const Tuner::Data& tuner, const Workload& workload,
                                const std::string& path) {
-  auto store = records::Store::Open(path, records::Store::Mode::kReadOnly);
-  TW_RETURN_IF_ERROR(store);
-  auto templates = WithTextsOf(tuner.templates, *store);
-  TW_RETURN_IF_ERROR(templates);
-  auto device = DeviceFor(tuner.target);
-  TW_RETURN_IF_ERROR(device);
+  TW_ASSIGN_OR_RETURN(auto store, records::Store::Open(path, records::Store::Mode::kReadOnly));
+  TW_ASSIGN_OR_RETURN(auto templates, WithTextsOf(tuner.templates, store));
+  TW_ASSIGN_OR_RETURN(auto device, DeviceFor(tuner.target));
   records::Catalog catalog;
-  catalog.AddStore(*std::move(store));
+  catalog.AddStore(std::move(store));
   records::Question question;
-  question.templates = templates->get();
+  question.templates = templates.get();
   question.workload = &workload;
   question.target = &tuner.target;
-  question.device = &*device;
+  question.device = &device;
   question.accept = records::DownTo(records::AnswerLevel::kDefault);
-  auto answer = catalog.Query(question);
-  TW_RETURN_IF_ERROR(answer);
+  TW_ASSIGN_OR_RETURN(auto answer, catalog.Query(question));
   auto data = std::make_shared<Answer::Data>();
-  data->kind = records::AnswerLevelName(answer->level);
-  data->explanation = answer->answer.explanation;
-  data->seconds = answer->CostSeconds(&workload);
-  if (const Candidate* candidate = answer->candidate()) {
+  data->kind = records::AnswerLevelName(answer.level);
+  data->explanation = answer.answer.explanation;
+  data->seconds = answer.CostSeconds(&workload);
+  if (const Candidate* candidate = answer.candidate()) {
     // Of a near hit it is the config of another workload or target, made to fit.
     Candidate own = *candidate;
     own.task = {workload, tuner.target};
-    data->config = MakeConfig(std::move(own), *templates);
+    data->config = MakeConfig(std::move(own), templates);
   }
   return Answer(std::move(data));
 }

@@ -71,11 +71,10 @@ std::string InstalledWorker() {
                        ": no such program, expected the worker of the tuner: the one" +
                        " installed with the library, or TunerOptions::worker");
   }
-  auto device = DeviceFor(tuner.target);
-  TW_RETURN_IF_ERROR(device);
+  TW_ASSIGN_OR_RETURN(auto device, DeviceFor(tuner.target));
   const std::string library = LibraryFile();
   measure::ProcessMeasurerSettings settings;
-  settings.device = *std::move(device);
+  settings.device = std::move(device);
   settings.runner.calibrate = true;
   settings.build_command = {tuner.worker, library, "build"};
   for (const std::string& text : tuner.texts) {

@@ -55,14 +55,13 @@ Status ReadBuffers(const Json& header, std::size_t body_bytes, Stream& stream) {
     }
     stream.buffers.push_back({buffer["name"], buffer["writable"]});
     if (!buffer.contains("bytes")) continue;
-    const auto bytes = Count(buffer, "bytes");
-    TW_RETURN_IF_ERROR(bytes);
-    if (static_cast<std::size_t>(*bytes) > body_bytes) {
-      return Corrupt(fmt::format("stream file: a constant of {} bytes, expected at most {}", *bytes,
+    TW_ASSIGN_OR_RETURN(const auto bytes, Count(buffer, "bytes"));
+    if (static_cast<std::size_t>(bytes) > body_bytes) {
+      return Corrupt(fmt::format("stream file: a constant of {} bytes, expected at most {}", bytes,
                                  body_bytes));
     }
-    body_bytes -= static_cast<std::size_t>(*bytes);
-    stream.buffers.back().contents.resize(static_cast<std::size_t>(*bytes));
+    body_bytes -= static_cast<std::size_t>(bytes);
+    stream.buffers.back().contents.resize(static_cast<std::size_t>(bytes));
   }
   return Status();
 }
@@ -138,16 +137,14 @@ Result<StreamFile> ReadStreamFile(std::string_view bytes) {
     return InvalidArgument("stream file: design is missing");
   }
   const std::string_view body = bytes.substr(end + 1);
-  auto design = Design::Parse((*header)["design"].dump(), "stream file: design");
-  TW_RETURN_IF_ERROR(design);
-  const auto instructions = Count(*header, "instructions");
-  TW_RETURN_IF_ERROR(instructions);
-  const auto uops = Count(*header, "uops");
-  TW_RETURN_IF_ERROR(uops);
-  const std::int64_t code_bytes = *instructions * kInstructionBytes;
-  StreamFile file{*std::move(design), {}};
+  TW_ASSIGN_OR_RETURN(auto design,
+                      Design::Parse((*header)["design"].dump(), "stream file: design"));
+  TW_ASSIGN_OR_RETURN(const auto instructions, Count(*header, "instructions"));
+  TW_ASSIGN_OR_RETURN(const auto uops, Count(*header, "uops"));
+  const std::int64_t code_bytes = instructions * kInstructionBytes;
+  StreamFile file{std::move(design), {}};
   TW_RETURN_IF_ERROR(ReadBuffers(*header, body.size(), file.stream));
-  const std::int64_t word_bytes = (*instructions + *uops) * kWordBytes;
+  const std::int64_t word_bytes = (instructions + uops) * kWordBytes;
   std::int64_t expected = code_bytes + word_bytes;
   for (const auto& buffer : file.stream.buffers) {
     expected += static_cast<std::int64_t>(buffer.contents.size());
@@ -165,11 +162,11 @@ Result<StreamFile> ReadStreamFile(std::string_view bytes) {
   if (!decoded.ok()) return decoded.status().WithContext("stream file");
   file.stream.instructions = *std::move(decoded);
   const std::string_view words = body.substr(static_cast<std::size_t>(code_bytes));
-  for (std::int64_t i = 0; i < *instructions; ++i) {
+  for (std::int64_t i = 0; i < instructions; ++i) {
     file.stream.buffer_of.push_back(static_cast<std::int32_t>(WordAt(words, i)));
   }
-  for (std::int64_t i = 0; i < *uops; ++i) {
-    file.stream.uops.push_back(WordAt(words, *instructions + i));
+  for (std::int64_t i = 0; i < uops; ++i) {
+    file.stream.uops.push_back(WordAt(words, instructions + i));
   }
   auto rest =
       std::as_bytes(std::span(body)).subspan(static_cast<std::size_t>(code_bytes + word_bytes));

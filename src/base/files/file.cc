@@ -48,9 +48,8 @@ Status WriteAll(const std::string& path, int flags, const std::string& name,
 std::string ErrnoReason() { return std::strerror(errno); }
 
 Result<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) {
-  const Result<int> opened = OpenToRead(path);
-  TW_RETURN_IF_ERROR(opened);
-  const Descriptor file(*opened);
+  TW_ASSIGN_OR_RETURN(const int opened, OpenToRead(path));
+  const Descriptor file(opened);
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return InvalidArgument(path + ": " + ErrnoReason());
   std::string contents;

@@ -120,13 +120,12 @@ Result<LockedFolder> LockedFolder::Create(std::string_view prefix) {
     for (const std::string& root : RootsToTry()) RemoveAbandoned(root);
     return true;
   }();
-  auto root = TemporaryRoot();
-  TW_RETURN_IF_ERROR(root);
+  TW_ASSIGN_OR_RETURN(auto root, TemporaryRoot());
   constexpr int kAttempts = 8;  // one is lost only where another process starts at that instant
   for (int i = 0; i < kAttempts; ++i) {
-    std::string path = *root + "/" + std::string(prefix) + ".tmpXXXXXX";
+    std::string path = root + "/" + std::string(prefix) + ".tmpXXXXXX";
     if (::mkdtemp(path.data()) == nullptr) {
-      return Unavailable("no temporary folder can be made in " + *root + ": " + ErrnoReason());
+      return Unavailable("no temporary folder can be made in " + root + ": " + ErrnoReason());
     }
     Unfinished folder(path);
     const int lock = LockFolder(path);
@@ -135,7 +134,7 @@ Result<LockedFolder> LockedFolder::Create(std::string_view prefix) {
       return Unavailable(path + ": cannot be locked: " + ErrnoReason());
     }
   }
-  return Unavailable("no temporary folder can be locked in " + *root);
+  return Unavailable("no temporary folder can be locked in " + root);
 }
 
 LockedFolder::LockedFolder(LockedFolder&& other) noexcept

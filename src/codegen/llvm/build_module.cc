@@ -43,15 +43,11 @@ class Diagnostics final : public llvm::DiagnosticHandler {
 Result<std::unique_ptr<BuiltModule>> BuildModule(const std::vector<Program>& programs,
                                                  const Target& target, BuildTimes& spent) {
   auto start = SteadyClock::now();
-  const auto backend = BackendFor(target);
-  TW_RETURN_IF_ERROR(backend);
-  const Backend& device = **backend;
-  const auto features = device.features(target);
-  TW_RETURN_IF_ERROR(features);
+  TW_ASSIGN_OR_RETURN(const auto backend, BackendFor(target));
+  const Backend& device = *backend;
+  TW_ASSIGN_OR_RETURN(const auto features, device.features(target));
   auto built = std::make_unique<BuiltModule>();
-  auto machine = device.make_machine(target);
-  TW_RETURN_IF_ERROR(machine);
-  built->machine = *std::move(machine);
+  TW_ASSIGN_OR_RETURN(built->machine, device.make_machine(target));
   built->context.setDiagnosticHandler(std::make_unique<Diagnostics>(built->errors));
   built->module = std::make_unique<llvm::Module>("tilewright", built->context);
   llvm::Module& module = *built->module;
@@ -59,7 +55,7 @@ Result<std::unique_ptr<BuiltModule>> BuildModule(const std::vector<Program>& pro
   module.setDataLayout(built->machine->createDataLayout());
   if (device.position_independent) module.setPICLevel(llvm::PICLevel::BigPIC);
   for (const Program& program : programs) {
-    TW_RETURN_IF_ERROR(device.emit(program, target, *features, *built->machine, module));
+    TW_RETURN_IF_ERROR(device.emit(program, target, features, *built->machine, module));
   }
   llvm::raw_string_ostream broken(built->errors);
   if (llvm::verifyModule(module, &broken)) {
@@ -68,7 +64,7 @@ Result<std::unique_ptr<BuiltModule>> BuildModule(const std::vector<Program>& pro
   spent.ir_seconds += SecondsSince(start);
 
   start = SteadyClock::now();
-  Optimize(module, *built->machine, *features);
+  Optimize(module, *built->machine, features);
   spent.optimize_seconds += SecondsSince(start);
   return built;
 }

@@ -65,11 +65,10 @@ void InitializeBackEnds() {
 
 Result<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& target) {
   const std::string triple = TripleOf(target);
-  const auto back_end = BackEndOf(triple);
-  TW_RETURN_IF_ERROR(back_end);
-  TW_RETURN_IF_ERROR(CheckNames(**back_end, triple, target));
+  TW_ASSIGN_OR_RETURN(const auto back_end, BackEndOf(triple));
+  TW_RETURN_IF_ERROR(CheckNames(*back_end, triple, target));
   llvm::TargetOptions options;
-  std::unique_ptr<llvm::TargetMachine> machine((*back_end)->createTargetMachine(
+  std::unique_ptr<llvm::TargetMachine> machine(back_end->createTargetMachine(
       triple, target.Option("mcpu", "generic"), target.Option("mattr"), options, llvm::Reloc::PIC_,
       std::nullopt, llvm::CodeGenOptLevel::Default));
   if (machine == nullptr) return Unsupported("no code generator for " + triple);
@@ -82,9 +81,8 @@ namespace tilewright {
 
 Status CheckCpuTarget(const Target& target) {
   const std::string triple = emit::TripleOf(target);
-  const auto back_end = emit::BackEndOf(triple);
-  TW_RETURN_IF_ERROR(back_end);
-  return emit::CheckNames(**back_end, triple, target);
+  TW_ASSIGN_OR_RETURN(const auto back_end, emit::BackEndOf(triple));
+  return emit::CheckNames(*back_end, triple, target);
 }
 
 }  // namespace tilewright

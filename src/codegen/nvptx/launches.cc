@@ -60,10 +60,10 @@ bool Writes(const Stmt& stmt, const BufferNode& buffer) {
 Status EmitLaunch(const Launch& launch, const Program& part, llvm::Module& module) {
   const CpuFeatures features;
   const LaunchLimits limits;
-  const auto plan =
-      emit::PlanStorage(part, {.register_bytes = limits.registers_per_thread * 4, .gpu = true});
-  TW_RETURN_IF_ERROR(plan);
-  emit::KernelContext kernel{module, part, features, *plan, emit::Machine::kNvptx};
+  TW_ASSIGN_OR_RETURN(
+      const auto plan,
+      emit::PlanStorage(part, {.register_bytes = limits.registers_per_thread * 4, .gpu = true}));
+  emit::KernelContext kernel{module, part, features, plan, emit::Machine::kNvptx};
   llvm::LLVMContext& context = module.getContext();
   const std::vector<llvm::Type*> types(part.parameters.size(), llvm::PointerType::get(context, 0));
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false);
@@ -89,14 +89,13 @@ Status EmitLaunch(const Launch& launch, const Program& part, llvm::Module& modul
 
 Result<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& target) {
   emit::InitializeBackEnds();
-  const auto capability = ComputeCapabilityOf(target);
-  TW_RETURN_IF_ERROR(capability);
+  TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
   std::string error;
   const llvm::Target* back_end = llvm::TargetRegistry::lookupTarget(kTriple, error);
   if (back_end == nullptr) return Unsupported("LLVM without NVPTX: " + error);
-  const std::string device = "sm_" + std::to_string(*capability);
+  const std::string device = "sm_" + std::to_string(capability);
   // sm_75's matrix products came with PTX 6.5; LLVM would write 6.3.
-  const char* features = *capability == 75 ? "+ptx65" : "";
+  const char* features = capability == 75 ? "+ptx65" : "";
   std::unique_ptr<llvm::TargetMachine> machine(
       back_end->createTargetMachine(kTriple, device, features, llvm::TargetOptions(), std::nullopt,
                                     std::nullopt, llvm::CodeGenOptLevel::Default));
@@ -109,9 +108,8 @@ Result<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& tar
 
 Status EmitLaunches(const Program& program, const Target& target, llvm::Module& module) {
   if (!program.body) return InvalidArgument(program.name + ": no body");
-  const auto capability = ComputeCapabilityOf(target);
-  TW_RETURN_IF_ERROR(capability);
-  TW_RETURN_IF_ERROR(CheckCapability(program.body, *capability).WithContext(program.name));
+  TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
+  TW_RETURN_IF_ERROR(CheckCapability(program.body, capability).WithContext(program.name));
   const LaunchPlan plan = PlanLaunches(program);
   Program part = program;
   part.parameters.insert(part.parameters.end(), plan.workspace.begin(), plan.workspace.end());

@@ -68,26 +68,23 @@ std::string FindPtxas() {
 
 Result<std::vector<KernelResources>> RunPtxas(const std::string& ptxas, const std::string& ptx,
                                               int compute_capability, std::string* cubin) {
-  auto folder = LockedFolder::Create("tilewright-ptxas");
-  TW_RETURN_IF_ERROR(folder);
-  const std::string source = folder->path() + "/kernel.ptx",
-                    output = folder->path() + "/kernel.cubin";
+  TW_ASSIGN_OR_RETURN(auto folder, LockedFolder::Create("tilewright-ptxas"));
+  const std::string source = folder.path() + "/kernel.ptx",
+                    output = folder.path() + "/kernel.cubin";
   TW_RETURN_IF_ERROR(WriteFile(source, ptx));
   SubprocessOptions options;
   options.command = {ptxas, "-v",   "-arch=sm_" + std::to_string(compute_capability),
                      "-o",  output, source};
-  auto process = Subprocess::Start(options);
-  TW_RETURN_IF_ERROR(process);
-  process->CloseInput();
-  const std::string words = ReadAll(process->error()) + ReadAll(process->output());
+  TW_ASSIGN_OR_RETURN(auto process, Subprocess::Start(options));
+  process.CloseInput();
+  const std::string words = ReadAll(process.error()) + ReadAll(process.output());
   constexpr double kLimitSeconds = 600;  // its output is closed: it is about to end
-  const auto ended = process->Wait(kLimitSeconds);
+  const auto ended = process.Wait(kLimitSeconds);
   if (!ended || ended->signaled) return Unavailable("ptxas did not end by itself");
   if (!ended->ok()) return InvalidArgument("ptxas: " + std::string(Trim(words)));
   if (cubin != nullptr) {
-    auto code = ReadFile(output);
-    TW_RETURN_IF_ERROR(code);
-    *cubin = *std::move(code);
+    TW_ASSIGN_OR_RETURN(auto code, ReadFile(output));
+    *cubin = std::move(code);
   }
   return ParsePtxasReport(words);
 }

@@ -61,14 +61,13 @@ Result<std::unique_ptr<llvm::TargetMachine>> HostMachine() {
 
 /// The object file of the instrumented module.
 Result<std::string> CompileForHost(llvm::Module& module) {
-  auto machine = HostMachine();
-  TW_RETURN_IF_ERROR(machine);
-  module.setTargetTriple((*machine)->getTargetTriple().str());
-  module.setDataLayout((*machine)->createDataLayout());
+  TW_ASSIGN_OR_RETURN(auto machine, HostMachine());
+  module.setTargetTriple(machine->getTargetTriple().str());
+  module.setDataLayout(machine->createDataLayout());
   std::string broken;
   llvm::raw_string_ostream words(broken);
   if (llvm::verifyModule(module, &words)) return Internal("LLVM refuses the code: " + broken);
-  return emit::EmitMachineCode(module, **machine, /*assembly=*/false);
+  return emit::EmitMachineCode(module, *machine, /*assembly=*/false);
 }
 
 }  // namespace
@@ -136,10 +135,9 @@ Status SimtKernel::State::AddMemories(std::span<void* const> pointers, History h
   }
   for (const Buffer& buffer : plan.workspace) add(*buffer, Memory::Kind::kWorkspace);
   for (const simt::SharedArray& array : shared) {
-    auto data = Find(array.symbol);
-    TW_RETURN_IF_ERROR(data);
+    TW_ASSIGN_OR_RETURN(auto data, Find(array.symbol));
     machine->AddMemory({array.name, Memory::Kind::kShared,
-                        static_cast<std::byte*>(*data) + array.offset, array.bytes,
+                        static_cast<std::byte*>(data) + array.offset, array.bytes,
                         array.element_bytes});
   }
   return {};
@@ -149,14 +147,12 @@ Status SimtKernel::State::Execute(std::span<const Launch> launches, std::span<vo
                                   History history) const {
   BlockMachine machine;
   TW_RETURN_IF_ERROR(AddMemories(pointers, history, &machine));
-  auto slot = Find(simt::kMachineGlobal);
-  TW_RETURN_IF_ERROR(slot);
+  TW_ASSIGN_OR_RETURN(auto slot, Find(simt::kMachineGlobal));
   BlockMachine* running = &machine;
-  std::memcpy(*slot, &running, sizeof running);
+  std::memcpy(slot, &running, sizeof running);
   for (const Launch& launch : launches) {
-    auto entry = Find(launch.name + simt::kEntrySuffix);
-    TW_RETURN_IF_ERROR(entry);
-    const auto kernel = reinterpret_cast<BlockMachine::Kernel>(*entry);
+    TW_ASSIGN_OR_RETURN(auto entry, Find(launch.name + simt::kEntrySuffix));
+    const auto kernel = reinterpret_cast<BlockMachine::Kernel>(entry);
     TW_RETURN_IF_ERROR(machine.Run(launch, kernel, pointers.data()));
   }
   return {};
@@ -175,18 +171,14 @@ Result<SimtKernel> SimtKernel::Build(const Program& program, const Target& targe
     return Unsupported(call->operation + " by " + call->file + ": a library is not emulated");
   }
   BuildTimes times;
-  auto built = emit::BuildModule({program}, target, times);
-  TW_RETURN_IF_ERROR(built);
+  TW_ASSIGN_OR_RETURN(auto built, emit::BuildModule({program}, target, times));
   auto state = std::make_unique<State>();
   state->program = program;
   state->plan = PlanLaunches(program);
-  auto shared = simt::Instrument(*(*built)->module);
-  TW_RETURN_IF_ERROR(shared);
-  state->shared = *std::move(shared);
-  nvptx::PlaceDynamicShared(*(*built)->module, state->plan.launches);
-  auto object = CompileForHost(*(*built)->module);
-  TW_RETURN_IF_ERROR(object);
-  TW_RETURN_IF_ERROR(state->Load(*object));
+  TW_ASSIGN_OR_RETURN(state->shared, simt::Instrument(*built->module));
+  nvptx::PlaceDynamicShared(*built->module, state->plan.launches);
+  TW_ASSIGN_OR_RETURN(auto object, CompileForHost(*built->module));
+  TW_RETURN_IF_ERROR(state->Load(object));
   return SimtKernel(std::move(state));
 }
 

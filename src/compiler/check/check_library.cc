@@ -233,10 +233,9 @@ class CheckedRun {
     for (std::int64_t most = StepsWithinReach(graph_, node); most > 0; most /= 2) {
       positions_ = ChooseSteps(node, kMostElements, most);
       SampledReference reference(graph_, find, kMostReads);
-      auto sample = reference.At(step.node, positions_);
-      TW_RETURN_IF_ERROR(sample);
-      if ((*sample)->cut_off) continue;
-      expected_ = *std::move(sample);
+      TW_ASSIGN_OR_RETURN(auto sample, reference.At(step.node, positions_));
+      if (sample->cut_off) continue;
+      expected_ = std::move(sample);
       return Status();
     }
     return Unsupported("a step multiplies what is rounded until nothing can be told");
@@ -317,16 +316,15 @@ class CheckedRun {
           return ValueInMemory{result, step.form};
         },
         kMostReads);
-    auto seen = memory.At(step.node, positions_);
-    TW_RETURN_IF_ERROR(seen);
+    TW_ASSIGN_OR_RETURN(auto seen, memory.At(step.node, positions_));
     const std::optional<double> tolerance =
         half_ ? std::optional(kToleranceOfFloat16) : std::nullopt;
-    const Comparison comparison = CompareBounded((*seen)->value, *expected_, tolerance);
+    const Comparison comparison = CompareBounded(seen->value, *expected_, tolerance);
     if (!comparison.ok) {
       const auto bad = static_cast<std::size_t>(comparison.first_bad);
       return Internal(fmt::format(
           "{} differs from the reference: element {} is {:.9g}, expected {:.9g}",
-          NameOfStep(graph_, step), positions_[bad], (*seen)->value.At(comparison.first_bad),
+          NameOfStep(graph_, step), positions_[bad], seen->value.At(comparison.first_bad),
           expected_->value.At(comparison.first_bad)));
     }
     ++check_.compared;

@@ -116,9 +116,8 @@ class PlanCheck {
   /// Of the kernel's tensors, and of the result by its type and form.
   Status CheckSizes(const PlanStep& step) const {
     const TensorType& type = graph_.node(step.node).type;
-    auto shape = MemoryShape(type, step.form);
-    TW_RETURN_IF_ERROR(shape);
-    const std::int64_t result = TensorType{*std::move(shape), type.dtype}.bytes();
+    TW_ASSIGN_OR_RETURN(auto shape, MemoryShape(type, step.form));
+    const std::int64_t result = TensorType{std::move(shape), type.dtype}.bytes();
     if (step.result_bytes != result || At(step.buffers.back()).bytes != result) {
       return Internal(fmt::format(
           "{} in layout '{}' has {} bytes, the step makes {} in memory of {}", type.ToString(),

@@ -260,20 +260,18 @@ Result<Tensor> InOrderOf(const TracedValue& value, const TracedValue& wanted) {
   if (value.layout == wanted.layout || value.layout.empty() || wanted.layout.empty()) {
     return as_is();
   }
-  auto from = Layout::Parse(value.layout);
-  TW_RETURN_IF_ERROR(from);
-  auto to = Layout::Parse(wanted.layout);
-  TW_RETURN_IF_ERROR(to);
-  const auto sizes = to->Unpack(wanted.contents.shape());
+  TW_ASSIGN_OR_RETURN(auto from, Layout::Parse(value.layout));
+  TW_ASSIGN_OR_RETURN(auto to, Layout::Parse(wanted.layout));
+  const auto sizes = to.Unpack(wanted.contents.shape());
   std::vector<std::int64_t> logical;
-  for (char letter : from->primal()) {
-    const std::size_t position = to->primal().find(letter);
+  for (char letter : from.primal()) {
+    const std::size_t position = to.primal().find(letter);
     if (position == std::string::npos) return as_is();  // a matrix product and a convolution
     logical.push_back(sizes[position]);
   }
-  auto moved = TransformLayout(value.contents, value.layout, wanted.layout, logical);
-  TW_RETURN_IF_ERROR(moved);
-  if (moved->type().shape != wanted.contents.shape()) return differ();
+  TW_ASSIGN_OR_RETURN(auto moved,
+                      TransformLayout(value.contents, value.layout, wanted.layout, logical));
+  if (moved.type().shape != wanted.contents.shape()) return differ();
   return moved;
 }
 
@@ -288,18 +286,17 @@ Result<LayerDifference> Difference(const Pair& pair, bool outputs,
   layer.op = other.op;
   layer.type = reference.contents.type().ToString();
   layer.other_type = other.contents.type().ToString();
-  auto ordered = InOrderOf(other, reference);
-  TW_RETURN_IF_ERROR(ordered);
+  TW_ASSIGN_OR_RETURN(auto ordered, InOrderOf(other, reference));
   const bool differs = DiffersInType(pair);
   const auto meaning_of = [&](const TracedValue& value, const TracedValue& same) {
     return value.meaning || differs ? value.meaning : same.meaning;
   };
   const RealValues expected = RealValues::Of(reference.contents, meaning_of(reference, other));
-  RealValues actual = RealValues::Of(*ordered, meaning_of(other, reference));
+  RealValues actual = RealValues::Of(ordered, meaning_of(other, reference));
   if (differs) {
     const bool numbers = other.contents.dtype().is_integer() && !other.meaning;
     layer.read_by = numbers ? ReadBy::kFit : ReadBy::kSource;
-    if (numbers) actual = RealValues::Fitted(*ordered, expected, other.product >= 0);
+    if (numbers) actual = RealValues::Fitted(ordered, expected, other.product >= 0);
     layer.scale = actual.scale();
   }
   const ErrorStatistics errors = CompareReals(actual, expected);
@@ -316,8 +313,8 @@ Result<LayerDifference> Difference(const Pair& pair, bool outputs,
   if (options.min_sqnr_db) {
     layer.ok = layer.sqnr_db >= *options.min_sqnr_db;
   } else {
-    ordered->Reshape(reference.contents.shape());
-    layer.ok = Compare(*ordered, reference.contents, options.tolerance).ok;
+    ordered.Reshape(reference.contents.shape());
+    layer.ok = Compare(ordered, reference.contents, options.tolerance).ok;
   }
   return layer;
 }
@@ -334,18 +331,15 @@ Status JudgeByMagnitudes(const std::vector<Pair>& pairs, const DifferenceOptions
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const TracedValue& reference = *pairs[i].reference;
     const auto id = ids.find(reference.name);
-    auto own = InOrderOf(*pairs[i].other, reference);
-    TW_RETURN_IF_ERROR(own);
-    own->Reshape(reference.contents.shape());
-    if (id == ids.end() || own->type() != options.graph->node(id->second).type) continue;
-    if (!layers[i].ok && own->dtype().is_float()) {
-      const auto expected = values.Reference(id->second);
-      TW_RETURN_IF_ERROR(expected);
-      const auto bounded = values.Bounded();
-      TW_RETURN_IF_ERROR(bounded);
-      layers[i].ok = CompareBounded(*own, *bounded, expected->tolerance).ok;
+    TW_ASSIGN_OR_RETURN(auto own, InOrderOf(*pairs[i].other, reference));
+    own.Reshape(reference.contents.shape());
+    if (id == ids.end() || own.type() != options.graph->node(id->second).type) continue;
+    if (!layers[i].ok && own.dtype().is_float()) {
+      TW_ASSIGN_OR_RETURN(const auto expected, values.Reference(id->second));
+      TW_ASSIGN_OR_RETURN(const auto bounded, values.Bounded());
+      layers[i].ok = CompareBounded(own, bounded, expected.tolerance).ok;
     }
-    values.Observe(id->second, *std::move(own));
+    values.Observe(id->second, std::move(own));
   }
   return {};
 }
@@ -357,8 +351,7 @@ std::string Decibels(double value) {
 }  // namespace
 
 Result<Trace> TraceGraph(const Graph& graph, std::span<const Tensor> inputs, int threads) {
-  auto values = EvaluateGraph(graph, inputs, KeepValues::kAll, threads);
-  TW_RETURN_IF_ERROR(values);
+  TW_ASSIGN_OR_RETURN(auto values, EvaluateGraph(graph, inputs, KeepValues::kAll, threads));
   const auto users = graph.Users();
   const std::vector<std::string> layouts = LayoutsOf(graph);
   std::map<int, int> products;  // their positions, by their ends
@@ -379,7 +372,7 @@ Result<Trace> TraceGraph(const Graph& graph, std::span<const Tensor> inputs, int
     value.name = node.name;
     value.op = OpName(node.op.kind);
     value.source = graph.FloatName(id);
-    value.contents = std::move((*values)[static_cast<std::size_t>(id)]);
+    value.contents = std::move(values[static_cast<std::size_t>(id)]);
     value.meaning = MeaningOf(graph.quantization, node.name);
     value.layout = layouts[static_cast<std::size_t>(id)];
     if (const auto product = products.find(id); product != products.end()) {
@@ -512,9 +505,8 @@ Result<DifferenceReport> CompareTraces(const Trace& reference, const Trace& othe
   std::vector<Pair> pairs = PairByName(reference, other);
   const bool any_named = !pairs.empty();
   const bool products = AddProducts(reference, other, pairs);
-  auto counted = AddOutputs(reference, other, pairs);
-  TW_RETURN_IF_ERROR(counted);
-  report.by_position = *counted || products;
+  TW_ASSIGN_OR_RETURN(auto counted, AddOutputs(reference, other, pairs));
+  report.by_position = counted || products;
   std::ranges::stable_sort(pairs, {}, &Pair::reference);  // the order of execution
   if (pairs.empty()) {
     return InvalidArgument(fmt::format(
@@ -531,9 +523,8 @@ Result<DifferenceReport> CompareTraces(const Trace& reference, const Trace& othe
   report.min_sqnr_db = used.min_sqnr_db;
   for (const Pair& pair : pairs) {
     const bool both = IsOutput(reference, pair.reference) && IsOutput(other, pair.other);
-    auto layer = Difference(pair, both, used);
-    TW_RETURN_IF_ERROR(layer);
-    report.layers.push_back(*std::move(layer));
+    TW_ASSIGN_OR_RETURN(auto layer, Difference(pair, both, used));
+    report.layers.push_back(std::move(layer));
   }
   const auto first_bad = [&] {
     return std::ranges::find(report.layers, false, &LayerDifference::ok);

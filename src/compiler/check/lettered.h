@@ -19,14 +19,13 @@ class Lettered {
  public:
   /// shape: in memory. Errors: kUnsupported if the layout has another number of parts.
   static Result<Lettered> Of(std::vector<std::int64_t> shape, std::string_view text) {
-    auto layout = Layout::Parse(text);
-    TW_RETURN_IF_ERROR(layout);
-    if (layout->parts().size() != shape.size()) {
+    TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(text));
+    if (layout.parts().size() != shape.size()) {
       return Unsupported("a tensor of " + std::to_string(shape.size()) + " dimensions in layout " +
                          std::string(text));
     }
     Lettered lettered;
-    const auto& parts = layout->parts();
+    const auto& parts = layout.parts();
     for (std::size_t i = 0; i < parts.size(); ++i) {
       std::int64_t inner = 1;
       for (std::size_t j = 0; j < parts.size(); ++j) {

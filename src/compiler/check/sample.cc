@@ -96,9 +96,8 @@ Result<SampledReference::Sample> SampledReference::At(int id,
   const auto rest = std::ranges::unique(distinct);
   distinct.erase(rest.begin(), rest.end());
   if (distinct.size() == positions.size()) return Compute(id, positions);
-  auto each = Compute(id, distinct);
-  TW_RETURN_IF_ERROR(each);
-  return Repeated(**each, distinct, positions);
+  TW_ASSIGN_OR_RETURN(auto each, Compute(id, distinct));
+  return Repeated(*each, distinct, positions);
 }
 
 Result<SampledReference::Sample> SampledReference::Compute(
@@ -132,10 +131,9 @@ Result<SampledReference::Sample> SampledReference::Compute(
     if (node.op.kind == OpKind::kGather) return Gathered(node, positions);
     return Moved(node, positions);
   };
-  auto sample = compute();
-  TW_RETURN_IF_ERROR(sample);
+  TW_ASSIGN_OR_RETURN(auto sample, compute());
   rounded_to_half_ |= node.type.dtype == kFloat16;
-  known_.emplace(key, *sample);
+  known_.emplace(key, sample);
   return sample;
 }
 
@@ -156,15 +154,12 @@ Result<SampledReference::Sample> SampledReference::Read(const TensorType& type,
     for (std::size_t i = 0; i < positions.size(); ++i) copy(i, positions[i]);
     return Sample(std::move(sample));
   }
-  auto shape = MemoryShape(type, value.form);
-  TW_RETURN_IF_ERROR(shape);
-  auto stored = Lettered::Of(*std::move(shape), value.form.layout);
-  TW_RETURN_IF_ERROR(stored);
-  auto native = Lettered::Of(type.shape, value.form.native);
-  TW_RETURN_IF_ERROR(native);
+  TW_ASSIGN_OR_RETURN(auto shape, MemoryShape(type, value.form));
+  TW_ASSIGN_OR_RETURN(auto stored, Lettered::Of(std::move(shape), value.form.layout));
+  TW_ASSIGN_OR_RETURN(auto native, Lettered::Of(type.shape, value.form.native));
   for (std::size_t i = 0; i < positions.size(); ++i) {
     const Shape index = IndexAt(positions[i], type.shape);
-    copy(i, stored->Place([&](char letter) { return native->IndexOf(letter, index); }));
+    copy(i, stored.Place([&](char letter) { return native.IndexOf(letter, index); }));
   }
   return Sample(std::move(sample));
 }
@@ -186,30 +181,27 @@ Result<SampledReference::Sample> SampledReference::Elementwise(
         position = PositionOf(std::span(index).subspan(skipped), shape);
       }
     }
-    auto operand = At(input, own);
-    TW_RETURN_IF_ERROR(operand);
-    operands.push_back(*std::move(operand));
+    TW_ASSIGN_OR_RETURN(auto operand, At(input, own));
+    operands.push_back(std::move(operand));
     pointers.push_back(operands.back().get());
   }
-  auto result = EvaluateBounded(node.op, pointers, 1);
-  TW_RETURN_IF_ERROR(result);
-  return Sample(std::make_shared<BoundedTensor>(*std::move(result)));
+  TW_ASSIGN_OR_RETURN(auto result, EvaluateBounded(node.op, pointers, 1));
+  return Sample(std::make_shared<BoundedTensor>(std::move(result)));
 }
 
 Result<SampledReference::Sample> SampledReference::Filled(int input, const Positions& positions,
                                                           double fill) {
   Positions inside = positions;
   for (std::int64_t& position : inside) position = std::max<std::int64_t>(position, 0);
-  auto sample = At(input, inside);
-  TW_RETURN_IF_ERROR(sample);
+  TW_ASSIGN_OR_RETURN(auto sample, At(input, inside));
   if (std::ranges::find_if(positions, [](auto p) { return p < 0; }) == positions.end()) {
     return sample;
   }
   auto filled = std::make_shared<BoundedTensor>();
-  filled->value = (*sample)->value.Clone();
-  if (!(*sample)->exact()) filled->error = (*sample)->error.Clone();
+  filled->value = sample->value.Clone();
+  if (!sample->exact()) filled->error = sample->error.Clone();
   std::ranges::copy_if(
-      (*sample)->other_positions, std::back_inserter(filled->other_positions),
+      sample->other_positions, std::back_inserter(filled->other_positions),
       [&](const auto& other) { return positions[static_cast<std::size_t>(other.first)] >= 0; });
   for (std::size_t i = 0; i < positions.size(); ++i) {
     if (positions[i] >= 0) continue;
@@ -298,15 +290,13 @@ Result<SampledReference::Sample> SampledReference::Concatenated(
     }
     begin += shape[axis];
     if (own.empty()) continue;
-    auto part = At(input, own);
-    TW_RETURN_IF_ERROR(part);
+    TW_ASSIGN_OR_RETURN(auto part, At(input, own));
     for (std::size_t i = 0; i < own.size(); ++i) {
-      std::memcpy(joined->value.data() + which[i] * bytes, (*part)->value.data() + i * bytes,
-                  bytes);
-      CopyOtherPositions(**part, i, which[i], *joined);
-      if ((*part)->exact()) continue;
+      std::memcpy(joined->value.data() + which[i] * bytes, part->value.data() + i * bytes, bytes);
+      CopyOtherPositions(*part, i, which[i], *joined);
+      if (part->exact()) continue;
       joined->error.Set(static_cast<std::int64_t>(which[i]),
-                        (*part)->error.At(static_cast<std::int64_t>(i)));
+                        part->error.At(static_cast<std::int64_t>(i)));
     }
   }
   std::ranges::sort(joined->other_positions);  // of one input after the other
@@ -328,10 +318,9 @@ Result<SampledReference::Sample> SampledReference::Gathered(
     const Shape& index = indices.back();
     where.push_back(PositionOf(Shape(index.begin() + first, index.begin() + last), picked));
   }
-  auto chosen = At(node.inputs[1], where);
-  TW_RETURN_IF_ERROR(chosen);
+  TW_ASSIGN_OR_RETURN(auto chosen, At(node.inputs[1], where));
   for (std::size_t i = 0; i < positions.size(); ++i) {
-    auto row = static_cast<std::int64_t>((*chosen)->value.At(static_cast<std::int64_t>(i)));
+    auto row = static_cast<std::int64_t>(chosen->value.At(static_cast<std::int64_t>(i)));
     if (row < 0) row += from[axis];
     Shape index(indices[i].begin(), indices[i].begin() + first);
     index.push_back(std::clamp<std::int64_t>(row, 0, from[axis] - 1));

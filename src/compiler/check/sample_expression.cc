@@ -228,22 +228,21 @@ Result<SampledReference::Sample> SampledReference::OfExpression(
     reads_left_ -= static_cast<std::int64_t>(part.iterations());
     std::vector<Tensor> inputs;
     for (std::size_t input = 0; input < part.inputs.size(); ++input) {
-      auto read =
-          At(node.inputs[input], PositionsOfBox(boxes[input], expression.inputs[input].type.shape));
-      TW_RETURN_IF_ERROR(read);
-      if (!(*read)->exact()) return Unsupported("an input that is not in memory");
+      TW_ASSIGN_OR_RETURN(auto read,
+                          At(node.inputs[input],
+                             PositionsOfBox(boxes[input], expression.inputs[input].type.shape)));
+      if (!read->exact()) return Unsupported("an input that is not in memory");
       Tensor tensor(part.inputs[input].type);
-      std::copy_n((*read)->value.data(), tensor.type().bytes(), tensor.data());
+      std::copy_n(read->value.data(), tensor.type().bytes(), tensor.data());
       inputs.push_back(std::move(tensor));
     }
     std::vector<const Tensor*> pointers;
     for (const Tensor& input : inputs) pointers.push_back(&input);
-    auto made = EvaluateExpression(part, pointers);
-    TW_RETURN_IF_ERROR(made);
+    TW_ASSIGN_OR_RETURN(auto made, EvaluateExpression(part, pointers));
     const auto bytes = static_cast<std::size_t>(type.dtype.bytes());
-    std::copy_n(made->value.data(), bytes, sample->value.data() + i * bytes);
-    sample->error.Set(static_cast<std::int64_t>(i), made->exact() ? 0 : made->error.At(0));
-    for (const auto& [at, position] : made->other_positions) {
+    std::copy_n(made.value.data(), bytes, sample->value.data() + i * bytes);
+    sample->error.Set(static_cast<std::int64_t>(i), made.exact() ? 0 : made.error.At(0));
+    for (const auto& [at, position] : made.other_positions) {
       sample->other_positions.emplace_back(static_cast<std::int64_t>(i), position);
     }
   }

@@ -73,15 +73,13 @@ Result<SampledReference::Sample> SampledReference::Stepped(
     if (type.elements() > reads_left_) return Unsupported("one element is made of too many");
     Positions all(static_cast<std::size_t>(type.elements()));
     std::iota(all.begin(), all.end(), begin);
-    auto read = At(node.inputs[i], all);
-    TW_RETURN_IF_ERROR(read);
-    operands.push_back(WholeOf(**read, type));
+    TW_ASSIGN_OR_RETURN(auto read, At(node.inputs[i], all));
+    operands.push_back(WholeOf(*read, type));
     pointers.push_back(&operands.back());
   }
-  auto result = EvaluateBounded(node.op, pointers, 1);
-  TW_RETURN_IF_ERROR(result);
+  TW_ASSIGN_OR_RETURN(auto result, EvaluateBounded(node.op, pointers, 1));
   auto sample = std::make_shared<BoundedTensor>();
-  sample->cut_off = result->cut_off;
+  sample->cut_off = result.cut_off;
   const TensorType vector{{std::ssize(positions)}, node.type.dtype};
   sample->value = Tensor(vector);
   sample->error = Tensor(TensorType{vector.shape, kFloat64});
@@ -91,8 +89,8 @@ Result<SampledReference::Sample> SampledReference::Stepped(
     const std::int64_t place = own * row_elements + positions[i] % row_elements;
     const auto bytes = static_cast<std::size_t>(node.type.dtype.bytes());
     std::memcpy(sample->value.data() + i * bytes,
-                result->value.data() + static_cast<std::size_t>(place) * bytes, bytes);
-    if (!result->exact()) sample->error.Set(static_cast<std::int64_t>(i), result->error.At(place));
+                result.value.data() + static_cast<std::size_t>(place) * bytes, bytes);
+    if (!result.exact()) sample->error.Set(static_cast<std::int64_t>(i), result.error.At(place));
   }
   return Sample(std::move(sample));
 }

@@ -28,14 +28,12 @@ struct Taps {
 
 Result<Taps> ConvolutionTaps(const Workload& w, std::span<const std::int64_t> positions,
                              const TensorType& type) {
-  auto shape = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(shape);
-  const ConvShape& s = *shape;
-  auto output_layout = w.OutputLayout();
-  TW_RETURN_IF_ERROR(output_layout);
+  TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
+  const ConvShape& s = shape;
+  TW_ASSIGN_OR_RETURN(auto output_layout, w.OutputLayout());
   auto data = Lettered::Of(w.data.shape, w.data_layout);
   auto weight = Lettered::Of(w.weight.shape, w.kernel_layout);
-  auto output = Lettered::Of(type.shape, *output_layout);
+  auto output = Lettered::Of(type.shape, output_layout);
   TW_RETURN_IF_ERROR(data);
   TW_RETURN_IF_ERROR(weight);
   TW_RETURN_IF_ERROR(output);
@@ -181,18 +179,17 @@ Status SampledReference::CheckReads(std::int64_t count, std::int64_t each) const
 
 Result<SampledReference::Sample> SampledReference::SumOfProducts(
     const Node& node, std::span<const std::int64_t> positions) {
-  const auto w = Workload::FromOperator(node.op, graph_.node(node.inputs[0]).type,
-                                        graph_.node(node.inputs[1]).type);
-  TW_RETURN_IF_ERROR(w);
-  const std::int64_t each = w->macs() / std::max<std::int64_t>(1, node.type.elements());
+  TW_ASSIGN_OR_RETURN(const auto w,
+                      Workload::FromOperator(node.op, graph_.node(node.inputs[0]).type,
+                                             graph_.node(node.inputs[1]).type));
+  const std::int64_t each = w.macs() / std::max<std::int64_t>(1, node.type.elements());
   TW_RETURN_IF_ERROR(CheckReads(std::ssize(positions), each));
-  auto taps = IsMatrixProduct(w->op) ? MatrixTaps(*w, positions, node.type)
-                                     : ConvolutionTaps(*w, positions, node.type);
-  TW_RETURN_IF_ERROR(taps);
-  auto data = At(node.inputs[0], taps->data), weight = At(node.inputs[1], taps->weight);
-  TW_RETURN_IF_ERROR(data);
+  TW_ASSIGN_OR_RETURN(auto taps, IsMatrixProduct(w.op) ? MatrixTaps(w, positions, node.type)
+                                                       : ConvolutionTaps(w, positions, node.type));
+  TW_ASSIGN_OR_RETURN(auto data, At(node.inputs[0], taps.data),
+                      weight = At(node.inputs[1], taps.weight));
   TW_RETURN_IF_ERROR(weight);
-  const BoundedTensor &a = **data, &b = **weight;
+  const BoundedTensor &a = *data, &b = **weight;
   const auto count = static_cast<std::int64_t>(positions.size());
   auto result = std::make_shared<BoundedTensor>();
   result->value = Tensor(TensorType{{count}, node.type.dtype});
@@ -202,7 +199,7 @@ Result<SampledReference::Sample> SampledReference::SumOfProducts(
   for (std::int64_t element = 0; element < count; ++element) {
     double sum = 0, magnitude = 0, carried = 0;
     std::uint64_t whole = 0;
-    const auto end = static_cast<std::int64_t>(taps->ends[static_cast<std::size_t>(element)]);
+    const auto end = static_cast<std::int64_t>(taps.ends[static_cast<std::size_t>(element)]);
     for (; i < end; ++i) {
       if (!real) {
         whole += WholeAt(a.value, i) * WholeAt(b.value, i);
@@ -227,9 +224,8 @@ Result<SampledReference::Sample> SampledReference::SumOfProducts(
 Result<SampledReference::Sample> SampledReference::Pooled(const Node& node,
                                                           std::span<const std::int64_t> positions) {
   const TensorType& input = graph_.node(node.inputs[0]).type;
-  const auto window = PoolWindowOf(node.op, input);
-  TW_RETURN_IF_ERROR(window);
-  const PoolWindow& p = *window;
+  TW_ASSIGN_OR_RETURN(const auto window, PoolWindowOf(node.op, input));
+  const PoolWindow& p = window;
   TW_RETURN_IF_ERROR(CheckReads(std::ssize(positions), p.pool_h * p.pool_w));
   const bool max = node.op.kind == OpKind::kMaxPool2d || node.op.kind == OpKind::kGlobalMaxPool2d;
   Positions taken;
@@ -254,9 +250,8 @@ Result<SampledReference::Sample> SampledReference::Pooled(const Node& node,
     ends.push_back(taken.size());
     counts.push_back(std::max<std::int64_t>(counted, 1));
   }
-  auto read = At(node.inputs[0], taken);
-  TW_RETURN_IF_ERROR(read);
-  const BoundedTensor& x = **read;
+  TW_ASSIGN_OR_RETURN(auto read, At(node.inputs[0], taken));
+  const BoundedTensor& x = *read;
   const auto count = static_cast<std::int64_t>(positions.size());
   const bool real = node.type.dtype.is_float();
   auto result = std::make_shared<BoundedTensor>();
@@ -318,15 +313,13 @@ Result<SampledReference::Sample> SampledReference::Reduced(
     const std::int64_t begin = PositionOf(first, from);
     for (std::int64_t offset : offsets) taken.push_back(begin + offset);
   }
-  auto read = At(node.inputs[0], taken);
-  TW_RETURN_IF_ERROR(read);
-  const BoundedTensor rows = InRows(**read, count, 2);
+  TW_ASSIGN_OR_RETURN(auto read, At(node.inputs[0], taken));
+  const BoundedTensor rows = InRows(*read, count, 2);
   Operator op{node.op.kind, {}};
   op.attributes.axes = {1};
   const BoundedTensor* const operand = &rows;
-  auto result = EvaluateBounded(op, std::span(&operand, 1), 1);
-  TW_RETURN_IF_ERROR(result);
-  return Sample(std::make_shared<BoundedTensor>(*std::move(result)));
+  TW_ASSIGN_OR_RETURN(auto result, EvaluateBounded(op, std::span(&operand, 1), 1));
+  return Sample(std::make_shared<BoundedTensor>(std::move(result)));
 }
 
 /// softmax, log_softmax and lrn: the whole row is looked at for one element of it.
@@ -358,16 +351,14 @@ Result<SampledReference::Sample> SampledReference::OfRow(const Node& node,
     TW_RETURN_IF_ERROR(CheckReads(std::ssize(rows_taken), count));
     for (std::int64_t offset : offsets) taken.push_back(begin + offset);
   }
-  auto read = At(node.inputs[0], taken);
-  TW_RETURN_IF_ERROR(read);
-  const BoundedTensor rows = InRows(**read, count, lrn ? 4 : 2);
+  TW_ASSIGN_OR_RETURN(auto read, At(node.inputs[0], taken));
+  const BoundedTensor rows = InRows(*read, count, lrn ? 4 : 2);
   Operator op = node.op;
   op.attributes.axis = lrn ? op.attributes.axis : 1;
   op.attributes.flatten = false;
   const BoundedTensor* const operand = &rows;
-  auto result = EvaluateBounded(op, std::span(&operand, 1), 1);
-  TW_RETURN_IF_ERROR(result);
-  return PickedFrom(*result, picked);
+  TW_ASSIGN_OR_RETURN(auto result, EvaluateBounded(op, std::span(&operand, 1), 1));
+  return PickedFrom(result, picked);
 }
 
 Result<SampledReference::Sample> SampledReference::Normalized(
@@ -383,20 +374,19 @@ Result<SampledReference::Sample> SampledReference::Normalized(
   operands.reserve(node.inputs.size());
   std::vector<const BoundedTensor*> pointers;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    auto read = i == 0 ? At(node.inputs[i], positions) : At(node.inputs[i], channels);
-    TW_RETURN_IF_ERROR(read);
-    operands.push_back(InRows(**read, static_cast<std::int64_t>(positions.size()), 2));
+    TW_ASSIGN_OR_RETURN(auto read,
+                        i == 0 ? At(node.inputs[i], positions) : At(node.inputs[i], channels));
+    operands.push_back(InRows(*read, static_cast<std::int64_t>(positions.size()), 2));
     if (i > 0) operands.back().value.Reshape({static_cast<std::int64_t>(positions.size())});
     pointers.push_back(&operands.back());
   }
   Operator op = node.op;
   op.attributes.axis = 1;
-  auto result = EvaluateBounded(op, pointers, 1);
-  TW_RETURN_IF_ERROR(result);
+  TW_ASSIGN_OR_RETURN(auto result, EvaluateBounded(op, pointers, 1));
   const auto count = static_cast<std::int64_t>(positions.size());
-  result->value.Reshape({count});
-  if (!result->exact()) result->error.Reshape({count});
-  return Sample(std::make_shared<BoundedTensor>(*std::move(result)));
+  result.value.Reshape({count});
+  if (!result.exact()) result.error.Reshape({count});
+  return Sample(std::make_shared<BoundedTensor>(std::move(result)));
 }
 
 }  // namespace tilewright

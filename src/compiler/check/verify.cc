@@ -62,21 +62,19 @@ class OperatorVerifier {
 
  private:
   Status Check(int node, const ModelOperator& op, const Tensor& result) {
-    const auto reference = values_.Reference(node);
-    TW_RETURN_IF_ERROR(reference);
+    TW_ASSIGN_OR_RETURN(const auto reference, values_.Reference(node));
     const auto tolerance =
-        options_.tolerance ? options_.tolerance : std::max(reference->tolerance, op.tolerance);
+        options_.tolerance ? options_.tolerance : std::max(reference.tolerance, op.tolerance);
     OperatorCheck check{graph_.node(node).name, op.Description(),
-                        Compare(result, *reference->value, tolerance), 0};
+                        Compare(result, *reference.value, tolerance), 0};
     if (!check.comparison.ok && !options_.tolerance) {
       // What is summed may be much larger than what is left of it.
-      const auto bounded = values_.Bounded(op.winograd_tile);
-      TW_RETURN_IF_ERROR(bounded);
-      check.comparison = CompareBounded(result, *bounded, tolerance);
+      TW_ASSIGN_OR_RETURN(const auto bounded, values_.Bounded(op.winograd_tile));
+      check.comparison = CompareBounded(result, bounded, tolerance);
     }
     if (!check.comparison.ok) {
       check.unlike =
-          CompareReals(RealValues::Of(result, {}), RealValues::Of(*reference->value, {})).unlike;
+          CompareReals(RealValues::Of(result, {}), RealValues::Of(*reference.value, {})).unlike;
     }
     Add(std::move(check));
     return Status();
@@ -130,18 +128,17 @@ Status CheckOutputs(const Graph& graph, const Graph& source) {
 Status CompareOutputs(const Graph& source, std::span<const Tensor> inputs,
                       std::span<const Tensor> outputs, const VerifyOptions& options,
                       OperatorVerifier& verifier) {
-  const auto expected = EvaluateGraph(source, inputs, KeepValues::kOutputs, options.threads);
-  TW_RETURN_IF_ERROR(expected);
+  TW_ASSIGN_OR_RETURN(const auto expected,
+                      EvaluateGraph(source, inputs, KeepValues::kOutputs, options.threads));
   RunValues made(source, inputs, options.threads);
-  for (std::size_t i = 0; i < expected->size(); ++i) {
+  for (std::size_t i = 0; i < expected.size(); ++i) {
     const int id = source.outputs()[i];
-    auto comparison = Compare(outputs[i], (*expected)[i], options.tolerance);
+    auto comparison = Compare(outputs[i], expected[i], options.tolerance);
     if (!comparison.ok && !options.tolerance && source.node(id).kind == NodeKind::kOperator) {
       // What the host makes of the accelerator's integers: by the magnitudes that went into it.
       TW_RETURN_IF_ERROR(made.Reference(id));
-      const auto bounded = made.Bounded();
-      TW_RETURN_IF_ERROR(bounded);
-      comparison = CompareBounded(outputs[i], *bounded);
+      TW_ASSIGN_OR_RETURN(const auto bounded, made.Bounded());
+      comparison = CompareBounded(outputs[i], bounded);
     }
     verifier.Add({source.node(id).name, "output of the model", comparison});
   }
@@ -175,9 +172,8 @@ Result<VerifyReport> Verify(Graph graph, const RunnableNetwork& network,
                             std::span<const Tensor> inputs, const VerifyOptions& options) {
   PartitionRule rule;
   rule.machine_code = network.machine_code();
-  const auto partitioned = Partition(std::move(graph), rule);
-  TW_RETURN_IF_ERROR(partitioned);
-  const Graph& made = partitioned->graph;
+  TW_ASSIGN_OR_RETURN(const auto partitioned, Partition(std::move(graph), rule));
+  const Graph& made = partitioned.graph;
   TW_RETURN_IF_ERROR(CheckSame(made, network));
   TW_RETURN_IF_ERROR(CheckGraphInputs(made, inputs));
   OperatorVerifier verifier(made, inputs, options);
@@ -188,16 +184,15 @@ Result<VerifyReport> Verify(Graph graph, const RunnableNetwork& network,
 Result<VerifyReport> VerifyFile(const Graph& graph, const std::string& library_path, int set,
                                 CheckProgress& progress) {
   constexpr int kThreads = 2;
-  auto library = ModelLibrary::Open(library_path, set);
-  TW_RETURN_IF_ERROR(library);
+  TW_ASSIGN_OR_RETURN(auto library, ModelLibrary::Open(library_path, set));
   std::vector<Tensor> inputs;
-  for (const ModelValue& value : library->inputs()) {
+  for (const ModelValue& value : library.inputs()) {
     inputs.push_back(MakeInput(value.name, value.type, InputRule::kRandom));
   }
   VerifyOptions options;
   options.threads = kThreads;
   options.progress = &progress;
-  return Verify(graph.CloneWithout(std::numeric_limits<std::int64_t>::max()), *library, inputs,
+  return Verify(graph.CloneWithout(std::numeric_limits<std::int64_t>::max()), library, inputs,
                 options);
 }
 
@@ -207,10 +202,10 @@ Result<VerifyReport> VerifyPlanned(const Plan& plan, const RunnableNetwork& netw
   if (source != nullptr) TW_RETURN_IF_ERROR(CheckOutputs(plan.graph, *source));
   TW_RETURN_IF_ERROR(CheckGraphInputs(plan.graph, inputs));
   OperatorVerifier verifier(plan.graph, inputs, options);
-  auto outputs = CompareOperators(plan.graph, network, inputs, options.progress, verifier);
-  TW_RETURN_IF_ERROR(outputs);
+  TW_ASSIGN_OR_RETURN(auto outputs,
+                      CompareOperators(plan.graph, network, inputs, options.progress, verifier));
   if (source == nullptr) return verifier.Finish();
-  TW_RETURN_IF_ERROR(CompareOutputs(*source, inputs, *outputs, options, verifier));
+  TW_RETURN_IF_ERROR(CompareOutputs(*source, inputs, outputs, options, verifier));
   VerifyReport report = verifier.Finish();
   report.made_up_constants = source->made_up_constants;
   return report;

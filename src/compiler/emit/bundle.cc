@@ -6,18 +6,17 @@ namespace tilewright {
 
 Result<CompiledModel> CompileBundle(Graph graph, CompileOptions options,
                                     const std::string& folder) {
-  auto place = FolderToFill::Create(folder);
-  TW_RETURN_IF_ERROR(place);
+  TW_ASSIGN_OR_RETURN(auto place, FolderToFill::Create(folder));
   options.name = ModelName(graph, options);
-  const std::string stem = place->filling() + "/" + options.name;
+  const std::string stem = place.filling() + "/" + options.name;
   options.parameter_path = stem + ".params";
-  auto model = options.autotvm.has_value() ? CompileImported(graph, options, stem + ".so")
-                                           : Compile(std::move(graph), options, stem + ".so");
-  TW_RETURN_IF_ERROR(model);
-  TW_RETURN_IF_ERROR(WriteFile(stem + ".h", model->header));
-  TW_RETURN_IF_ERROR(WriteFile(place->filling() + "/graph.json", model->graph_json));
-  TW_RETURN_IF_ERROR(place->Finish());
-  model->library_path = folder + "/" + options.name + ".so";
+  TW_ASSIGN_OR_RETURN(auto model, options.autotvm.has_value()
+                                      ? CompileImported(graph, options, stem + ".so")
+                                      : Compile(std::move(graph), options, stem + ".so"));
+  TW_RETURN_IF_ERROR(WriteFile(stem + ".h", model.header));
+  TW_RETURN_IF_ERROR(WriteFile(place.filling() + "/graph.json", model.graph_json));
+  TW_RETURN_IF_ERROR(place.Finish());
+  model.library_path = folder + "/" + options.name + ".so";
   return model;
 }
 

@@ -175,15 +175,14 @@ Status WriteObject(std::span<const Tensor* const> constants, std::int64_t total_
 
 Status WriteConstantObject(std::span<const Tensor* const> constants, std::int64_t total_bytes,
                            const Target& target, const std::string& path) {
-  auto machine = MachineOf(target);
-  TW_RETURN_IF_ERROR(machine);
-  if (machine->wide) return WriteObject<Elf64>(constants, total_bytes, *machine, path);
+  TW_ASSIGN_OR_RETURN(auto machine, MachineOf(target));
+  if (machine.wide) return WriteObject<Elf64>(constants, total_bytes, machine, path);
   constexpr std::int64_t kMost = std::int64_t{1} << 30;  // of 4 GiB of addresses, some are taken
   if (total_bytes > kMost) {
     return Unsupported("constants of " + std::to_string(total_bytes) + " bytes, a 32-bit target " +
                        "takes at most " + std::to_string(kMost));
   }
-  return WriteObject<Elf32>(constants, total_bytes, *machine, path);
+  return WriteObject<Elf32>(constants, total_bytes, machine, path);
 }
 
 Status WriteParameterFile(std::span<const Tensor* const> constants, const TwParameterHeader& header,

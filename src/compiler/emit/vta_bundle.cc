@@ -60,9 +60,8 @@ Result<StreamKernel> KernelFrom(const Json& json) {
       {"template", &report.template_key}, {"config", &report.config},
       {"source", &report.source},         {"why", &report.explanation}};
   for (const auto& [name, text] : texts) {
-    auto value = TextOf(json, name);
-    TW_RETURN_IF_ERROR(value);
-    *text = *std::move(value);
+    TW_ASSIGN_OR_RETURN(auto value, TextOf(json, name));
+    *text = std::move(value);
   }
   report.tuned = FlagOf(json, "tuned");
   if (const Status parsed = ToStatus(Config::Parse(report.config)); !parsed.ok()) {
@@ -76,9 +75,8 @@ Result<StreamKernel> KernelFrom(const Json& json) {
 
 /// Errors: kInvalidArgument naming the file if it is damaged or made for another design.
 Result<vta::Stream> ReadStream(const std::string& path, const vta::Design& design) {
-  auto bytes = ReadFile(path);
-  TW_RETURN_IF_ERROR(bytes);
-  auto file = vta::ReadStreamFile(*bytes);
+  TW_ASSIGN_OR_RETURN(auto bytes, ReadFile(path));
+  auto file = vta::ReadStreamFile(bytes);
   if (!file.ok()) return file.status().WithContext(path);
   if (file->design.Model() != design.Model()) {
     return InvalidArgument(
@@ -113,35 +111,28 @@ std::string VtaBundleIndex(const Plan& plan) {
 }
 
 Result<Plan> ParseVtaBundleIndex(std::string_view text) {
-  const auto index = ParseJson(text);
-  TW_RETURN_IF_ERROR(index);
-  auto format = TextOf(*index, "format");
-  TW_RETURN_IF_ERROR(format);
-  if (*format != kFormat) {
-    return InvalidArgument(fmt::format("format {}, expected {}", *format, kFormat));
+  TW_ASSIGN_OR_RETURN(const auto index, ParseJson(text));
+  TW_ASSIGN_OR_RETURN(auto format, TextOf(index, "format"));
+  if (format != kFormat) {
+    return InvalidArgument(fmt::format("format {}, expected {}", format, kFormat));
   }
-  auto spelled = TextOf(*index, "target");
-  TW_RETURN_IF_ERROR(spelled);
-  auto target = Target::Parse(*spelled);
-  TW_RETURN_IF_ERROR(target);
-  TW_RETURN_IF_ERROR(VtaTargetOf(*target));
-  auto kernels = KernelsFrom(*index);
-  TW_RETURN_IF_ERROR(kernels);
+  TW_ASSIGN_OR_RETURN(auto spelled, TextOf(index, "target"));
+  TW_ASSIGN_OR_RETURN(auto target, Target::Parse(spelled));
+  TW_RETURN_IF_ERROR(VtaTargetOf(target));
+  TW_ASSIGN_OR_RETURN(auto kernels, KernelsFrom(index));
   Plan plan;
-  plan.target = *std::move(target);
-  plan.fuse_residuals = FlagOf(*index, "fuse_residuals");
-  plan.streams = *std::move(kernels);
+  plan.target = std::move(target);
+  plan.fuse_residuals = FlagOf(index, "fuse_residuals");
+  plan.streams = std::move(kernels);
   return plan;
 }
 
 Status WriteVtaBundle(const Plan& plan, const std::string& path) {
-  auto place = FolderToFill::Create(path);
-  TW_RETURN_IF_ERROR(place);
-  const std::string& folder = place->filling();
+  TW_ASSIGN_OR_RETURN(auto place, FolderToFill::Create(path));
+  const std::string& folder = place.filling();
   TW_RETURN_IF_ERROR(MakeFolder(folder + "/streams"));
-  auto graph = ExportRelay(plan.graph);
-  TW_RETURN_IF_ERROR(graph);
-  TW_RETURN_IF_ERROR(WriteFile(GraphPath(folder), *graph));
+  TW_ASSIGN_OR_RETURN(auto graph, ExportRelay(plan.graph));
+  TW_RETURN_IF_ERROR(WriteFile(GraphPath(folder), graph));
   const auto vta = VtaTargetOf(plan.target);
   TW_RETURN_IF_ERROR(vta);
   for (std::size_t i = 0; i < plan.streams.size(); ++i) {
@@ -151,27 +142,22 @@ Status WriteVtaBundle(const Plan& plan, const std::string& path) {
     TW_RETURN_IF_ERROR(WriteFile(StreamPath(folder, i), *stream));
   }
   TW_RETURN_IF_ERROR(WriteFile(KernelsPath(folder), VtaBundleIndex(plan)));
-  return place->Finish();
+  return place.Finish();
 }
 
 Result<Plan> ReadVtaBundle(const std::string& folder) {
-  auto text = ReadFile(KernelsPath(folder));
-  TW_RETURN_IF_ERROR(text);
-  auto index = ParseVtaBundleIndex(*text);
+  TW_ASSIGN_OR_RETURN(auto text, ReadFile(KernelsPath(folder)));
+  auto index = ParseVtaBundleIndex(text);
   if (!index.ok()) return index.status().WithContext(KernelsPath(folder));
-  const auto vta = VtaTargetOf(index->target);
-  TW_RETURN_IF_ERROR(vta);
+  TW_ASSIGN_OR_RETURN(const auto vta, VtaTargetOf(index->target));
   for (std::size_t i = 0; i < index->streams.size(); ++i) {
-    auto stream = ReadStream(StreamPath(folder, i), vta->design);
-    TW_RETURN_IF_ERROR(stream);
-    index->streams[i].stream = *std::move(stream);
+    TW_ASSIGN_OR_RETURN(index->streams[i].stream, ReadStream(StreamPath(folder, i), vta.design));
   }
-  auto graph = LoadGraph(GraphPath(folder));
-  TW_RETURN_IF_ERROR(graph);
+  TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(GraphPath(folder)));
   CompileOptions options;
   options.target = index->target;
   options.fuse_residuals = index->fuse_residuals;
-  auto plan = MakePlan(*std::move(graph), options, &index->streams);
+  auto plan = MakePlan(std::move(graph), options, &index->streams);
   if (!plan.ok()) return plan.status().WithContext(folder);
   return plan;
 }

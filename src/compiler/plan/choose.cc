@@ -41,72 +41,69 @@ class KernelChooser {
         device_(DeviceTraitsOf(options.target)) {}
 
   Result<Choice> Choose() {
-    auto asked = Ask();
-    TW_RETURN_IF_ERROR(asked);
-    const auto winner = asked->answer;
-    if (IsMeasuredHere(*asked)) {
+    TW_ASSIGN_OR_RETURN(auto asked, Ask());
+    const auto winner = asked.answer;
+    if (IsMeasuredHere(asked)) {
       if (option_ != nullptr && option_->record != nullptr) {
-        TakeOption(asked->answer);
+        TakeOption(asked.answer);
       } else if (option_ == nullptr && layout_seconds_ != nullptr) {
-        TW_RETURN_IF_ERROR(WeighLayouts(*asked));
+        TW_RETURN_IF_ERROR(WeighLayouts(asked));
       }
     }
     std::optional<Result<Choice>> from_store;
-    if (asked->candidate() != nullptr) from_store = BuildAsked(*asked->candidate(), asked->level);
-    const bool replaced = winner.record && winner.record->id != asked->answer.record->id;
+    if (asked.candidate() != nullptr) from_store = BuildAsked(*asked.candidate(), asked.level);
+    const bool replaced = winner.record && winner.record->id != asked.answer.record->id;
     if (replaced && !from_store->ok()) {
-      asked->answer = winner;
-      asked->answer.explanation += fmt::format(
+      asked.answer = winner;
+      asked.answer.explanation += fmt::format(
           "; another config, which saves changes of layout, is not"
           " usable here: {}",
           from_store->status().message());
-      from_store = BuildAsked(*asked->candidate(), asked->level);
+      from_store = BuildAsked(*asked.candidate(), asked.level);
     }
     OperatorReport report;
     report.workload_key = workload_.Key();
-    report.answer = asked->level;
-    report.expected_slowdown = asked->answer.expected_slowdown;
-    report.explanation = asked->answer.explanation;
-    report.passed_over = asked->answer.passed_over;
+    report.answer = asked.level;
+    report.expected_slowdown = asked.answer.expected_slowdown;
+    report.explanation = asked.answer.explanation;
+    report.passed_over = asked.answer.passed_over;
     if (from_store.has_value()) {
       if (from_store->ok()) {
-        report.tuned = asked->answer.record.has_value() || asked->imported() != nullptr;
-        report.imported = asked->imported() != nullptr;
-        if (options_.prefer && asked->level == records::AnswerLevel::kHit && report.tuned) {
-          report.limited = asked->answer.record->trial.ValueOf(options_.prefer->limited);
+        report.tuned = asked.answer.record.has_value() || asked.imported() != nullptr;
+        report.imported = asked.imported() != nullptr;
+        if (options_.prefer && asked.level == records::AnswerLevel::kHit && report.tuned) {
+          report.limited = asked.answer.record->trial.ValueOf(options_.prefer->limited);
         }
-        if (asked->answer.record && asked->answer.record->trial.verified) {
-          report.max_abs_error = asked->answer.record->trial.max_abs_error;
+        if (asked.answer.record && asked.answer.record->trial.verified) {
+          report.max_abs_error = asked.answer.record->trial.max_abs_error;
         }
-        report.source = report.tuned ? asked->source : std::string();
+        report.source = report.tuned ? asked.source : std::string();
         return With(std::move(report), **std::move(from_store));
       }
       report.answer = records::AnswerLevel::kMiss;
       report.explanation += "; not usable here: " + from_store->status().message();
-      auto built = BuildNextTo(*asked->candidate());
+      auto built = BuildNextTo(*asked.candidate());
       if (built.ok()) {
         report.explanation += "; the best of the configs next to it";
         return With(std::move(report), *std::move(built));
       }
     }
-    auto built = BuildDefault();
-    TW_RETURN_IF_ERROR(built);
-    report.explanation += "; default config of " + built->report.template_key;
-    return With(std::move(report), *std::move(built));
+    TW_ASSIGN_OR_RETURN(auto built, BuildDefault());
+    report.explanation += "; default config of " + built.report.template_key;
+    return With(std::move(report), std::move(built));
   }
 
   /// See KernelOptions.
   Result<std::vector<KernelOption>> Options() {
-    auto asked = Ask();
-    TW_RETURN_IF_ERROR(asked);
+    TW_ASSIGN_OR_RETURN(auto asked, Ask());
     std::vector<KernelOption> found;
-    if (const Candidate* candidate = asked->candidate()) {
+    if (const Candidate* candidate = asked.candidate()) {
       const TemplateEntry* entry = options_.templates->Find(candidate->template_key);
       const bool usable = entry != nullptr && entry->version == candidate->template_version &&
                           AddOption(*entry, candidate->config, found).ok();
-      if (usable && IsMeasuredHere(*asked)) TW_RETURN_IF_ERROR(AddMeasured(*asked, found));
+      if (usable && IsMeasuredHere(asked)) TW_RETURN_IF_ERROR(AddMeasured(asked, found));
       // A model's config is a guess: in other layouts the default may cost the network less.
-      if (usable && asked->level != records::AnswerLevel::kModel) return found;
+      if (usable && asked.level != records::AnswerLevel::kModel) return found;
     }
     bool has_default = false;
     std::string reasons;
@@ -137,9 +134,8 @@ class KernelChooser {
     if (std::string reason = entry.refuses(workload_, target_); !reason.empty()) {
       return Unsupported(reason);
     }
-    auto kernel = ApplyTemplate(entry, workload_, epilogue_, target_, config);
-    TW_RETURN_IF_ERROR(kernel);
-    const AnchorForm& form = kernel->form;
+    TW_ASSIGN_OR_RETURN(auto kernel, ApplyTemplate(entry, workload_, epilogue_, target_, config));
+    const AnchorForm& form = kernel.form;
     if (plain_weight_ && NeedsConstantWeight(form)) {
       return Unsupported("the weight is computed at run time");
     }
@@ -169,25 +165,22 @@ class KernelChooser {
     choice.report.template_key = entry.key;
     choice.report.config = config.ToString();
     if (entry.build_stream != nullptr) {
-      auto stream = BuildVtaStream(entry, workload_, epilogue_, target_, config);
-      TW_RETURN_IF_ERROR(stream);
-      choice.stream = *std::move(stream);
+      TW_ASSIGN_OR_RETURN(choice.stream,
+                          BuildVtaStream(entry, workload_, epilogue_, target_, config));
       return choice;
     }
-    auto kernel = ApplyTemplate(entry, workload_, epilogue_, target_, config);
-    TW_RETURN_IF_ERROR(kernel);
-    choice.form = kernel->form;
+    TW_ASSIGN_OR_RETURN(auto kernel, ApplyTemplate(entry, workload_, epilogue_, target_, config));
+    choice.form = kernel.form;
     if (plain_weight_ && NeedsConstantWeight(choice.form)) {
       return Unsupported("the weight is computed at run time");
     }
-    auto program = Lower(kernel->schedule, "kernel", LowerLimitsFor(target_));
-    TW_RETURN_IF_ERROR(program);
-    for (const LibraryCall* call : LibraryCallsOf(program->body)) {
+    TW_ASSIGN_OR_RETURN(auto program, Lower(kernel.schedule, "kernel", LowerLimitsFor(target_)));
+    for (const LibraryCall* call : LibraryCallsOf(program.body)) {
       if (plain_weight_ && call->shape.constant_weight != 0) {
         return Unsupported("the weight is computed at run time, and the library keeps it");
       }
     }
-    choice.program = *std::move(program);
+    choice.program = std::move(program);
     return choice;
   }
 
@@ -232,9 +225,8 @@ class KernelChooser {
     if (!options_.autotvm.has_value() || IsAnchor(workload_.op)) {
       return entry.default_config(workload_, target_);
     }
-    auto space = entry.define_space(workload_, target_);
-    TW_RETURN_IF_ERROR(space);
-    return space->At(0);
+    TW_ASSIGN_OR_RETURN(auto space, entry.define_space(workload_, target_));
+    return space.At(0);
   }
 
   Result<Choice> BuildDefault() const {
@@ -260,14 +252,11 @@ class KernelChooser {
 
   /// An anchor that no template for GPUs serves: right, and slow.
   Result<Choice> BuildFixed() const {
-    auto compute = DefineAnchor(workload_, epilogue_);
-    TW_RETURN_IF_ERROR(compute);
-    auto schedule = FixedSchedule(*std::move(compute), target_);
-    TW_RETURN_IF_ERROR(schedule);
-    auto program = Lower(*schedule, "kernel");
-    TW_RETURN_IF_ERROR(program);
+    TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(workload_, epilogue_));
+    TW_ASSIGN_OR_RETURN(auto schedule, FixedSchedule(std::move(compute), target_));
+    TW_ASSIGN_OR_RETURN(auto program, Lower(schedule, "kernel"));
     Choice choice;
-    choice.program = *std::move(program);
+    choice.program = std::move(program);
     choice.report.template_key = "fixed";
     return choice;
   }
@@ -368,10 +357,9 @@ class KernelChooser {
     for (bool more = true; more && found.size() < kMost && filter.skip < kMostSeen;
          filter.skip += filter.limit) {
       refused = 0;
-      auto trials = asked.store->Trials(filter);
-      TW_RETURN_IF_ERROR(trials);
-      more = trials->size() + refused == kMost;
-      for (records::Record& record : *trials) {
+      TW_ASSIGN_OR_RETURN(auto trials, asked.store->Trials(filter));
+      more = trials.size() + refused == kMost;
+      for (records::Record& record : trials) {
         const Candidate& candidate = record.trial.candidate;
         if (!ServedLike(record.trial, best)) continue;
         const std::pair config(candidate.template_key, candidate.config.index);
@@ -395,10 +383,9 @@ class KernelChooser {
     constexpr std::size_t kMostTried = 24;
     found.front().record = std::make_shared<const records::Record>(*asked.answer.record);
     found.front().seconds = asked.answer.record->trial.value;
-    auto measured = FastestLike(asked);
-    TW_RETURN_IF_ERROR(measured);
+    TW_ASSIGN_OR_RETURN(auto measured, FastestLike(asked));
     std::map<std::string, std::size_t> tried;
-    for (Measured& one : *measured) {
+    for (Measured& one : measured) {
       const Candidate& candidate = one.record->trial.candidate;
       if (tried[candidate.template_key]++ >= kMostTried) continue;
       const TemplateEntry* entry = options_.templates->Find(candidate.template_key);
@@ -435,9 +422,9 @@ class KernelChooser {
   Result<double> SecondsWithLayouts(const Trial& trial, double seconds) const {
     const TemplateEntry* entry = options_.templates->Find(trial.candidate.template_key);
     if (entry == nullptr) return NotFound("no such template");
-    auto kernel = ApplyTemplate(*entry, workload_, epilogue_, target_, trial.candidate.config);
-    TW_RETURN_IF_ERROR(kernel);
-    return seconds + layout_seconds_(kernel->form);
+    TW_ASSIGN_OR_RETURN(
+        auto kernel, ApplyTemplate(*entry, workload_, epilogue_, target_, trial.candidate.config));
+    return seconds + layout_seconds_(kernel.form);
   }
 
   /// Replaces a hit by another config of the workload if time and changes of layout together are
@@ -446,12 +433,11 @@ class KernelChooser {
     const Trial& best = asked.answer.record->trial;
     auto least = SecondsWithLayouts(best, best.value);
     if (!least.ok() || *least <= best.value) return Status();
-    auto measured = FastestLike(asked);
-    TW_RETURN_IF_ERROR(measured);
+    TW_ASSIGN_OR_RETURN(auto measured, FastestLike(asked));
     const Measured* chosen = nullptr;
     constexpr std::size_t kMostTried = 64;  // each takes a schedule to be made
-    for (std::size_t i = 0; i < std::min(measured->size(), kMostTried); ++i) {
-      const Measured& one = (*measured)[i];
+    for (std::size_t i = 0; i < std::min(measured.size(), kMostTried); ++i) {
+      const Measured& one = measured[i];
       if (one.seconds >= *least) break;
       auto seconds = SecondsWithLayouts(one.record->trial, one.seconds);
       if (!seconds.ok() || *seconds >= *least) continue;

@@ -21,18 +21,16 @@ struct Sizes {
 };
 
 Result<Sizes> SizesOf(const TensorType& type, const std::string& native) {
-  auto layout = Layout::Parse(native);
-  TW_RETURN_IF_ERROR(layout);
-  if (layout->parts().size() != type.shape.size()) {
+  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(native));
+  if (layout.parts().size() != type.shape.size()) {
     return InvalidArgument(fmt::format("{} in layout {}", type.ToString(), native));
   }
-  return Sizes{layout->primal(), layout->Unpack(type.shape)};
+  return Sizes{layout.primal(), layout.Unpack(type.shape)};
 }
 
 Result<Shape> PackedShape(const Sizes& sizes, const std::string& layout_text) {
-  auto layout = Layout::Parse(layout_text);
-  TW_RETURN_IF_ERROR(layout);
-  const std::string letters = layout->primal();
+  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(layout_text));
+  const std::string letters = layout.primal();
   if (letters.size() != sizes.letters.size() ||
       !std::ranges::is_permutation(letters, sizes.letters)) {
     return InvalidArgument(
@@ -40,7 +38,7 @@ Result<Shape> PackedShape(const Sizes& sizes, const std::string& layout_text) {
   }
   Shape ordered;
   for (char letter : letters) ordered.push_back(sizes[letter]);
-  return layout->Pack(ordered);
+  return layout.Pack(ordered);
 }
 
 using Order = std::vector<std::pair<char, std::int64_t>>;
@@ -62,9 +60,8 @@ void Append(Order& order, char letter, std::int64_t extent) {
 
 Result<Shape> MemoryShape(const TensorType& type, const Form& form) {
   if (form.is_native()) return type.shape;
-  auto sizes = SizesOf(type, form.native);
-  TW_RETURN_IF_ERROR(sizes);
-  return PackedShape(*sizes, form.layout);
+  TW_ASSIGN_OR_RETURN(auto sizes, SizesOf(type, form.native));
+  return PackedShape(sizes, form.layout);
 }
 
 std::vector<std::pair<char, std::int64_t>> MemoryOrder(const TensorType& type,
@@ -127,18 +124,15 @@ std::vector<std::pair<char, std::int64_t>> TransposedOrder(const TensorType& typ
 }
 
 Result<Tensor> ToNative(const TensorType& type, const Form& form, const void* memory) {
-  auto shape = MemoryShape(type, form);
-  TW_RETURN_IF_ERROR(shape);
-  Tensor stored(TensorType{*std::move(shape), type.dtype});
+  TW_ASSIGN_OR_RETURN(auto shape, MemoryShape(type, form));
+  Tensor stored(TensorType{std::move(shape), type.dtype});
   std::memcpy(stored.data(), memory, static_cast<std::size_t>(stored.bytes()));
   if (form.is_native()) return stored;
-  auto native = Layout::Parse(form.native);
-  TW_RETURN_IF_ERROR(native);
-  auto layout = Layout::Parse(form.layout);
-  TW_RETURN_IF_ERROR(layout);
-  const auto sizes = native->Unpack(type.shape);
+  TW_ASSIGN_OR_RETURN(auto native, Layout::Parse(form.native));
+  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(form.layout));
+  const auto sizes = native.Unpack(type.shape);
   std::vector<std::int64_t> logical;
-  for (char letter : layout->primal()) logical.push_back(sizes[native->primal().find(letter)]);
+  for (char letter : layout.primal()) logical.push_back(sizes[native.primal().find(letter)]);
   return TransformLayout(stored, form.layout, form.native, logical);
 }
 
@@ -175,9 +169,8 @@ Result<Operator> TransformBetween(const TensorType& type, const Form& from, cons
     return Unsupported("no direct change of layout");
   }
   if (!IsRounded(type, from)) return op;
-  auto target = Layout::Parse(op.attributes.dst_layout);
-  TW_RETURN_IF_ERROR(target);
-  if (!to.is_native() || target->primal() != target->text()) {
+  TW_ASSIGN_OR_RETURN(auto target, Layout::Parse(op.attributes.dst_layout));
+  if (!to.is_native() || target.primal() != target.text()) {
     return Unsupported("no direct change of layout");
   }
   op.attributes.new_shape = type.shape;
@@ -186,8 +179,7 @@ Result<Operator> TransformBetween(const TensorType& type, const Form& from, cons
 
 Result<Shape> BroadcastShape(const TensorType& type, const TensorType& value, const Form& form) {
   if (form.is_native()) return type.shape;
-  auto layout = Layout::Parse(form.layout);
-  TW_RETURN_IF_ERROR(layout);
+  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(form.layout));
   const std::size_t rank = value.shape.size();
   if (type.shape.size() > rank || form.native.size() != rank) {
     return Unsupported("operand of another number of dimensions");
@@ -195,9 +187,9 @@ Result<Shape> BroadcastShape(const TensorType& type, const TensorType& value, co
   Shape padded(rank - type.shape.size(), 1);
   padded.insert(padded.end(), type.shape.begin(), type.shape.end());
   Shape shape;
-  for (const Layout::Part& part : layout->parts()) {
+  for (const Layout::Part& part : layout.parts()) {
     const std::int64_t size = padded[form.native.find(part.dimension)];
-    const std::int64_t block = layout->BlockOf(part.dimension);
+    const std::int64_t block = layout.BlockOf(part.dimension);
     // What has one channel itself is not repeated along it, and lies in a whole block.
     if (block > 1 && value.shape[form.native.find(part.dimension)] == 1) {
       return Unsupported("a value of one channel in blocks of channels");

@@ -19,12 +19,11 @@ using Shape = std::vector<std::int64_t>;
 
 /// Position in memory of the outer part of each native dimension.
 Result<Shape> OuterPositions(const Form& form) {
-  auto layout = Layout::Parse(form.layout);
-  TW_RETURN_IF_ERROR(layout);
+  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(form.layout));
   Shape positions;
   for (char letter : form.native) {
-    for (std::size_t i = 0; i < layout->parts().size(); ++i) {
-      const Layout::Part& part = layout->parts()[i];
+    for (std::size_t i = 0; i < layout.parts().size(); ++i) {
+      const Layout::Part& part = layout.parts()[i];
       if (part.dimension == letter && part.block == 0) {
         positions.push_back(static_cast<std::int64_t>(i));
       }
@@ -66,13 +65,12 @@ Result<Operator> BlockedReduction(const Node& node, const Form& form, const Shap
 
 Result<Operator> BlockedPad(const Node& node, const Form& form, const Shape& positions) {
   Operator op = node.op;
-  auto layout = Layout::Parse(form.layout);
-  TW_RETURN_IF_ERROR(layout);
-  op.attributes.pad_width.assign(2 * layout->parts().size(), 0);
+  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(form.layout));
+  op.attributes.pad_width.assign(2 * layout.parts().size(), 0);
   for (std::size_t i = 0; i < positions.size(); ++i) {
     for (std::size_t side = 0; side < 2; ++side) {
       const std::int64_t width = node.op.attributes.pad_width[2 * i + side];
-      if (width != 0 && layout->BlockOf(form.native[i]) != 1) {
+      if (width != 0 && layout.BlockOf(form.native[i]) != 1) {
         return Unsupported("padding of a blocked dimension");
       }
       op.attributes.pad_width[2 * static_cast<std::size_t>(positions[i]) + side] = width;
@@ -83,18 +81,16 @@ Result<Operator> BlockedPad(const Node& node, const Form& form, const Shape& pos
 
 Result<Operator> BlockedSlice(const Graph& graph, const Node& node, const Form& form,
                               const Shape& positions) {
-  auto layout = Layout::Parse(form.layout);
-  TW_RETURN_IF_ERROR(layout);
+  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(form.layout));
   const TensorType& type = graph.node(node.inputs[0]).type;
-  auto memory = MemoryShape(type, form);
-  TW_RETURN_IF_ERROR(memory);
+  TW_ASSIGN_OR_RETURN(auto memory, MemoryShape(type, form));
   Operator op = node.op;
-  op.attributes.begin.assign(memory->size(), 0);
-  op.attributes.end = *memory;
-  op.attributes.steps.assign(memory->size(), 1);
+  op.attributes.begin.assign(memory.size(), 0);
+  op.attributes.end = memory;
+  op.attributes.steps.assign(memory.size(), 1);
   for (std::size_t i = 0; i < positions.size(); ++i) {
     const OpAttributes& own = node.op.attributes;
-    const std::int64_t block = layout->BlockOf(form.native[i]);
+    const std::int64_t block = layout.BlockOf(form.native[i]);
     const auto outer = static_cast<std::size_t>(positions[i]);
     if (block == 1) {
       op.attributes.begin[outer] = own.begin[i];
@@ -119,13 +115,12 @@ bool IsIndices(const Node& user, std::size_t position) {
 
 Result<Operator> BlockedGather(const Graph& graph, const Node& node, const Form& form,
                                const Shape& positions) {
-  auto layout = Layout::Parse(form.layout);
-  TW_RETURN_IF_ERROR(layout);
+  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(form.layout));
   Operator op = node.op;
   const auto rank = static_cast<std::int64_t>(form.native.size());
   const std::int64_t axis = op.attributes.axis < 0 ? op.attributes.axis + rank : op.attributes.axis;
   const char letter = form.native[static_cast<std::size_t>(axis)];
-  if (graph.node(node.inputs[1]).type.shape.size() != 1 || layout->BlockOf(letter) != 1) {
+  if (graph.node(node.inputs[1]).type.shape.size() != 1 || layout.BlockOf(letter) != 1) {
     return Unsupported("gathering along a blocked dimension");
   }
   op.attributes.axis = positions[static_cast<std::size_t>(axis)];
@@ -137,14 +132,13 @@ Result<Operator> InForm(const Graph& graph, const Node& node, const Form& form) 
   if (form.is_native() || IsElementwise(node.op.kind) || node.op.kind == OpKind::kIdentity) {
     return node.op;
   }
-  auto positions = OuterPositions(form);
-  TW_RETURN_IF_ERROR(positions);
-  if (node.op.kind == OpKind::kConcat) return BlockedConcat(graph, node, form, *positions);
+  TW_ASSIGN_OR_RETURN(auto positions, OuterPositions(form));
+  if (node.op.kind == OpKind::kConcat) return BlockedConcat(graph, node, form, positions);
   if (FamilyOf(node.op.kind) == OpFamily::kReduction)
-    return BlockedReduction(node, form, *positions);
-  if (node.op.kind == OpKind::kPad) return BlockedPad(node, form, *positions);
-  if (node.op.kind == OpKind::kSlice) return BlockedSlice(graph, node, form, *positions);
-  if (node.op.kind == OpKind::kGather) return BlockedGather(graph, node, form, *positions);
+    return BlockedReduction(node, form, positions);
+  if (node.op.kind == OpKind::kPad) return BlockedPad(node, form, positions);
+  if (node.op.kind == OpKind::kSlice) return BlockedSlice(graph, node, form, positions);
+  if (node.op.kind == OpKind::kGather) return BlockedGather(graph, node, form, positions);
   if (FamilyOf(node.op.kind) == OpFamily::kPool) {
     Operator op = node.op;
     const std::string& own = op.attributes.data_layout;
@@ -162,23 +156,20 @@ class GroupLister {
 
   Status AddNode(int id) {
     const Node& node = graph_.node(id);
-    auto op = InForm(graph_, node, form_);
-    TW_RETURN_IF_ERROR(op);
+    TW_ASSIGN_OR_RETURN(auto op, InForm(graph_, node, form_));
     std::vector<int> operands;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      auto operand = OperandOf(node, i);
-      TW_RETURN_IF_ERROR(operand);
-      operands.push_back(*operand);
+      TW_ASSIGN_OR_RETURN(auto operand, OperandOf(node, i));
+      operands.push_back(operand);
     }
-    auto value = kernel_.operators.AddOperator(*std::move(op), std::move(operands));
-    TW_RETURN_IF_ERROR(value);
+    TW_ASSIGN_OR_RETURN(auto value,
+                        kernel_.operators.AddOperator(std::move(op), std::move(operands)));
     // Everybody else takes the result for a value in the form, so it must be all of one.
-    auto shape = MemoryShape(node.type, form_);
-    TW_RETURN_IF_ERROR(shape);
-    if (kernel_.operators.result().shape != *shape) {
+    TW_ASSIGN_OR_RETURN(auto shape, MemoryShape(node.type, form_));
+    if (kernel_.operators.result().shape != shape) {
       return Unsupported("a result that does not fill its blocks");
     }
-    values_[id] = *value;
+    values_[id] = value;
     return Status();
   }
 
@@ -190,12 +181,11 @@ class GroupLister {
     const int input = node.inputs[position];
     if (auto inner = values_.find(input); inner != values_.end()) return inner->second;
     const TensorType& type = graph_.node(input).type;
-    Result<Shape> shape = IsIndices(node, position) ? type.shape : ShapeOf(type, node);
-    TW_RETURN_IF_ERROR(shape);
+    TW_ASSIGN_OR_RETURN(Shape shape, IsIndices(node, position) ? type.shape : ShapeOf(type, node));
     if (const Tensor* scalar = ContentsOfScalar(input)) {
-      return kernel_.operators.AddScalar({*std::move(shape), type.dtype}, ScalarOf(*scalar));
+      return kernel_.operators.AddScalar({std::move(shape), type.dtype}, ScalarOf(*scalar));
     }
-    return ParameterOf(input, *std::move(shape), IsElementwise(node.op.kind));
+    return ParameterOf(input, std::move(shape), IsElementwise(node.op.kind));
   }
 
   /// Shape in memory of a value from outside that `user` reads.

@@ -23,12 +23,11 @@ Result<std::vector<GroupUses>> TasksOfGroups(Graph graph, const CompileOptions& 
   if (!DeviceTraitsOf(options.target).machine_code) {
     return Unsupported("groups are tasks on targets of machine code only");
   }
-  auto network =
-      Partition(std::move(graph), PartitionRuleFor(options.target, options.fuse_residuals));
-  TW_RETURN_IF_ERROR(network);
-  PlanBuilder builder(*std::move(network), options, nullptr);
-  auto plan = builder.Build();
-  TW_RETURN_IF_ERROR(plan);
+  TW_ASSIGN_OR_RETURN(
+      auto network,
+      Partition(std::move(graph), PartitionRuleFor(options.target, options.fuse_residuals)));
+  PlanBuilder builder(std::move(network), options, nullptr);
+  TW_ASSIGN_OR_RETURN(auto plan, builder.Build());
   std::vector<GroupUses> uses;
   double all = 0;
   for (const auto& [workload, value] : builder.group_uses()) {
@@ -39,7 +38,7 @@ Result<std::vector<GroupUses>> TasksOfGroups(Graph graph, const CompileOptions& 
     known->values.push_back(value);
     known->seconds += seconds;
   }
-  for (const PlanStep& step : plan->steps) {
+  for (const PlanStep& step : plan.steps) {
     all += static_cast<double>(step.report.macs) / kProductsAlone;
   }
   if (all_seconds != nullptr) *all_seconds = all;

@@ -80,9 +80,8 @@ double SlownessOf(const Graph& graph, const FusedGroup& group, const Form& form)
 }  // namespace
 
 Result<LayoutCosts> LayoutCosts::For(const Target& target) {
-  auto features = FeaturesOf(target);
-  TW_RETURN_IF_ERROR(features);
-  return LayoutCosts(features->float_lanes(), features->splits_512, target.num_threads());
+  TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
+  return LayoutCosts(features.float_lanes(), features.splits_512, target.num_threads());
 }
 
 double LayoutCosts::Anchor(const Workload& workload, const AnchorForm& form) const {

@@ -114,34 +114,33 @@ class LayoutProblem {
 
   Status AddAnchorModes(std::size_t g) {
     const FusedGroup& group = groups_[g];
-    auto workload = Workload::FromOperator(graph_.node(*group.anchor).op, TypeOf(group.inputs[0]),
-                                           TypeOf(group.inputs[1]));
-    TW_RETURN_IF_ERROR(workload);
+    TW_ASSIGN_OR_RETURN(auto workload,
+                        Workload::FromOperator(graph_.node(*group.anchor).op,
+                                               TypeOf(group.inputs[0]), TypeOf(group.inputs[1])));
     const bool plain_weight = !IsConstant(group.inputs[1]);
     const std::string key =
-        workload->Key() + (plain_weight ? " plain " : " ") + group.epilogue.ToString();
+        workload.Key() + (plain_weight ? " plain " : " ") + group.epilogue.ToString();
     auto known = options_by_key_.find(key);
     if (known == options_by_key_.end()) {
-      auto kernels = KernelOptions(*workload, group.epilogue, plain_weight, options_);
-      TW_RETURN_IF_ERROR(kernels);
-      known = options_by_key_.emplace(key, *std::move(kernels)).first;
+      TW_ASSIGN_OR_RETURN(auto kernels,
+                          KernelOptions(workload, group.epilogue, plain_weight, options_));
+      known = options_by_key_.emplace(key, std::move(kernels)).first;
     }
-    auto native = workload->OutputLayout();
-    TW_RETURN_IF_ERROR(native);
+    TW_ASSIGN_OR_RETURN(auto native, workload.OutputLayout());
     for (const KernelOption& kernel : known->second) {
       Mode mode;
-      const Form data{workload->data_layout, kernel.form.data};
-      const Form result{*native, kernel.form.output};
+      const Form data{workload.data_layout, kernel.form.data};
+      const Form result{native, kernel.form.output};
       AddWanted(mode, group.inputs[0], data);
       if (plain_weight) {
-        AddWanted(mode, group.inputs[1], {workload->kernel_layout, kernel.form.weight});
+        AddWanted(mode, group.inputs[1], {workload.kernel_layout, kernel.form.weight});
       }
       for (std::size_t i = 2; i < group.inputs.size(); ++i) {
         AddWanted(mode, group.inputs[i], FormOf(group.output, result));
       }
       mode.result = FormOf(group.output, result);
       mode.seconds =
-          kernel.record != nullptr ? kernel.seconds : costs_.Anchor(*workload, kernel.form);
+          kernel.record != nullptr ? kernel.seconds : costs_.Anchor(workload, kernel.form);
       mode.kernel = kernel;
       mode.forms = {data, result};
       modes_[g].push_back(std::move(mode));
@@ -159,9 +158,8 @@ class LayoutProblem {
 
   Status AddOtherModes(std::size_t g) {
     const FusedGroup& group = groups_[g];
-    auto native = ModeIn(group, Form());
-    TW_RETURN_IF_ERROR(native);
-    modes_[g].push_back(*std::move(native));
+    TW_ASSIGN_OR_RETURN(auto native, ModeIn(group, Form()));
+    modes_[g].push_back(std::move(native));
     for (const Form& form : forms_) AddTransposedMode(g, form);
     for (const Form& form : forms_) {
       if (form.native.size() != TypeOf(group.output).shape.size()) continue;
@@ -224,13 +222,12 @@ class LayoutProblem {
 
   /// Errors: those of ListGroup.
   Result<Mode> ModeIn(const FusedGroup& group, const Form& form) const {
-    auto kernel = ListGroup(graph_, group, form);
-    TW_RETURN_IF_ERROR(kernel);
+    TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, form));
     Mode mode;
     mode.works_in = form;
-    for (const GroupInput& input : kernel->inputs) AddWanted(mode, input.node, input.form);
+    for (const GroupInput& input : kernel.inputs) AddWanted(mode, input.node, input.form);
     mode.result = FormOf(group.output, form);
-    mode.seconds = costs_.Group(graph_, group, *kernel, form);
+    mode.seconds = costs_.Group(graph_, group, kernel, form);
     // What lies in other memory is copied to where the caller wants it.
     const bool leaves = std::ranges::find(graph_.outputs(), group.output) != graph_.outputs().end();
     if (mode.seconds == 0 && leaves && mode.result.is_native()) {
@@ -491,9 +488,8 @@ class LayoutProblem {
 
 Result<LayoutChoice> ChooseLayouts(const Graph& graph, std::span<const FusedGroup> groups,
                                    const CompileOptions& options) {
-  auto costs = LayoutCosts::For(options.target);
-  TW_RETURN_IF_ERROR(costs);
-  return LayoutProblem(graph, groups, options, *costs).Choose();
+  TW_ASSIGN_OR_RETURN(auto costs, LayoutCosts::For(options.target));
+  return LayoutProblem(graph, groups, options, costs).Choose();
 }
 
 }  // namespace tilewright

@@ -95,9 +95,8 @@ Result<int> PlanBuilder::InputBuffer(const Workload& workload, const KernelSigna
   if (contents == nullptr) {
     return InvalidArgument("constant " + graph_.node(value).name + " has no contents");
   }
-  auto tensor = ParameterTensor(workload, signature, input, *contents);
-  TW_RETURN_IF_ERROR(tensor);
-  return AddConstant(key, *std::move(tensor));
+  TW_ASSIGN_OR_RETURN(auto tensor, ParameterTensor(workload, signature, input, *contents));
+  return AddConstant(key, std::move(tensor));
 }
 
 std::string PlanBuilder::FormsOf(const FusedGroup& group) const {
@@ -141,45 +140,42 @@ Result<Workload> PlanBuilder::AnchorOf(const FusedGroup& group) const {
 
 Status PlanBuilder::AddAnchor(const FusedGroup& group) {
   const int data = group.inputs[0], weight = group.inputs[1];
-  auto workload = AnchorOf(group);
-  TW_RETURN_IF_ERROR(workload);
+  TW_ASSIGN_OR_RETURN(auto workload, AnchorOf(group));
   const bool plain_weight = graph_.node(weight).kind != NodeKind::kConstant;
   const KernelOption* option = layout_ != nullptr && layout_->kernel ? &*layout_->kernel : nullptr;
   const std::string key =
-      workload->Key() + (plain_weight ? " plain " : " ") + group.epilogue.ToString() + " " +
+      workload.Key() + (plain_weight ? " plain " : " ") + group.epilogue.ToString() + " " +
       FormsOf(group) +
       (option != nullptr ? " " + option->form.data + " " + option->form.output : "");
   auto known = choices_.find(key);
   if (known == choices_.end()) {
     const auto layout_seconds = [&](const AnchorForm& form) {
-      return LayoutSecondsOf(*workload, group, form);
+      return LayoutSecondsOf(workload, group, form);
     };
-    auto choice =
-        ChooseKernel(*workload, group.epilogue, plain_weight, layout_seconds, options_, option);
-    TW_RETURN_IF_ERROR(choice);
-    const int kernel = AddKernel(choice->program, SymbolPart(workload->op_name()));
-    known = choices_.emplace(key, std::pair(*std::move(choice), kernel)).first;
+    TW_ASSIGN_OR_RETURN(auto choice, ChooseKernel(workload, group.epilogue, plain_weight,
+                                                  layout_seconds, options_, option));
+    const int kernel = AddKernel(choice.program, SymbolPart(workload.op_name()));
+    known = choices_.emplace(key, std::pair(std::move(choice), kernel)).first;
   }
   const auto& [choice, kernel] = known->second;
-  auto signature = SignatureOf(*workload, group.epilogue, choice.form, choice.program.parameters);
-  TW_RETURN_IF_ERROR(signature);
-  auto native = workload->OutputLayout();
-  TW_RETURN_IF_ERROR(native);
+  TW_ASSIGN_OR_RETURN(auto signature, SignatureOf(workload, group.epilogue, choice.form,
+                                                  choice.program.parameters));
+  TW_ASSIGN_OR_RETURN(auto native, workload.OutputLayout());
   PlanStep step;
   const TensorType& type = graph_.node(group.output).type;
-  step.form = Canonical(type, {*native, choice.form.output});
+  step.form = Canonical(type, {native, choice.form.output});
 
   std::vector<int> buffers;
   const auto add = [&](Result<int> buffer) -> Status {
     TW_RETURN_IF_ERROR(buffer);
     const std::int64_t bytes = plan_.buffers[static_cast<std::size_t>(*buffer)].bytes;
-    if (signature->parameters[buffers.size()].type.bytes() != bytes) {
+    if (signature.parameters[buffers.size()].type.bytes() != bytes) {
       return Internal(fmt::format("operand {} of {} has {} bytes", buffers.size(), key, bytes));
     }
     buffers.push_back(*buffer);
     return Status();
   };
-  for (const KernelParameter& input : signature->inputs()) {
+  for (const KernelParameter& input : signature.inputs()) {
     // Behind data and weight stand the operands of the steps.
     const int value = input.role == ParameterRole::kData ? data
                       : input.operand < 0
@@ -187,11 +183,10 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
                           : group.inputs[2 + static_cast<std::size_t>(input.operand)];
     TW_RETURN_IF_ERROR(add(input.role == ParameterRole::kTensor
                                ? BufferOf(value, step.form)
-                               : InputBuffer(*workload, *signature, buffers.size(), value)));
+                               : InputBuffer(workload, signature, buffers.size(), value)));
   }
-  auto shape = MemoryShape(type, step.form);
-  TW_RETURN_IF_ERROR(shape);
-  step.result_bytes = TensorType{*shape, type.dtype}.bytes();
+  TW_ASSIGN_OR_RETURN(auto shape, MemoryShape(type, step.form));
+  step.result_bytes = TensorType{shape, type.dtype}.bytes();
   TW_RETURN_IF_ERROR(add(AddBuffer(BufferSpace::kArena, step.result_bytes)));
   Store(group.output, step.form, buffers.back());
   step.kernel = kernel;
@@ -201,11 +196,11 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
     step.report.explanation +=
         "; in layouts that cost the network less than those of the preferred kernel";
   }
-  step.report.op = DescribeGroup(graph_, group, workload->op_name());
-  step.report.macs = workload->macs();
-  step.int8 = workload->data.dtype.bits == 8 && workload->weight.dtype.bits == 8;
-  step.winograd_tile = signature->form.winograd_tile;
-  if (const auto conv = ConvShapeOf(*workload); conv.ok() && step.winograd_tile > 0) {
+  step.report.op = DescribeGroup(graph_, group, workload.op_name());
+  step.report.macs = workload.macs();
+  step.int8 = workload.data.dtype.bits == 8 && workload.weight.dtype.bits == 8;
+  step.winograd_tile = signature.form.winograd_tile;
+  if (const auto conv = ConvShapeOf(workload); conv.ok() && step.winograd_tile > 0) {
     step.winograd_kernel = conv->r;
   }
   AddStep(std::move(step), group.output, buffers);
@@ -261,17 +256,13 @@ Status PlanBuilder::AddOther(const FusedGroup& given) {
 }
 
 Status PlanBuilder::AddOtherIn(const FusedGroup& group, const Form& form) {
-  auto in_place = AddInPlace(group, form);
-  TW_RETURN_IF_ERROR(in_place);
-  if (*in_place) return Status();
-  auto kernel = ListGroup(graph_, group, form);
-  TW_RETURN_IF_ERROR(kernel);
-  auto tuned = AddTuned(group, form, *kernel);
-  TW_RETURN_IF_ERROR(tuned);
-  if (*tuned) return Status();
-  auto compute = DefineList(kernel->operators);
-  TW_RETURN_IF_ERROR(compute);
-  auto schedule = FixedSchedule(*std::move(compute), options_.target);
+  TW_ASSIGN_OR_RETURN(auto in_place, AddInPlace(group, form));
+  if (in_place) return Status();
+  TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, form));
+  TW_ASSIGN_OR_RETURN(auto tuned, AddTuned(group, form, kernel));
+  if (tuned) return Status();
+  TW_ASSIGN_OR_RETURN(auto compute, DefineList(kernel.operators));
+  auto schedule = FixedSchedule(std::move(compute), options_.target);
   if (!schedule.ok()) return NoKernel(schedule.status());
   auto program = Lower(*schedule, "kernel");
   if (!program.ok()) return NoKernel(program.status());
@@ -285,12 +276,12 @@ Status PlanBuilder::AddOtherIn(const FusedGroup& group, const Form& form) {
     step.report.explanation =
         "in a layout that costs the network less than that of its largest input";
   }
-  TW_RETURN_IF_ERROR(AddListed(group, form, *kernel, *std::move(program), std::move(step), name));
+  TW_RETURN_IF_ERROR(AddListed(group, form, kernel, *std::move(program), std::move(step), name));
   const TensorType& type = graph_.node(group.output).type;
-  const TensorType& result = kernel->operators.result();
+  const TensorType& result = kernel.operators.result();
   PlanStep& added = plan_.steps.back();
-  for (std::size_t i = 0; i < kernel->inputs.size(); ++i) {
-    const GroupInput& input = kernel->inputs[i];
+  for (std::size_t i = 0; i < kernel.inputs.size(); ++i) {
+    const GroupInput& input = kernel.inputs[i];
     const Node& node = graph_.node(input.node);
     // One that is also read elsewhere in the kernel must keep its contents.
     if (input.elementwise && node.kind != NodeKind::kConstant && input.shape == result.shape &&
@@ -307,10 +298,9 @@ Status PlanBuilder::AddListed(const FusedGroup& group, const Form& form, const G
   std::vector<int> buffers;
   for (const GroupInput& input : kernel.inputs) {
     const bool constant = graph_.node(input.node).kind == NodeKind::kConstant;
-    auto buffer = constant ? PackConstant(input.node, input.form, input.shape)
-                           : BufferOf(input.node, input.form);
-    TW_RETURN_IF_ERROR(buffer);
-    buffers.push_back(*buffer);
+    TW_ASSIGN_OR_RETURN(auto buffer, constant ? PackConstant(input.node, input.form, input.shape)
+                                              : BufferOf(input.node, input.form));
+    buffers.push_back(buffer);
   }
   step.kernel = AddKernel(std::move(program), name);
   step.form = Canonical(graph_.node(group.output).type, form);
@@ -322,18 +312,16 @@ Status PlanBuilder::AddListed(const FusedGroup& group, const Form& form, const G
 }
 
 Status PlanBuilder::AddAttention(const FusedGroup& group) {
-  auto kernel = ListGroup(graph_, group, Form());
-  TW_RETURN_IF_ERROR(kernel);
-  auto compute = DefineList(kernel->operators);
-  TW_RETURN_IF_ERROR(compute);
+  TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, Form()));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineList(kernel.operators));
   PlanStep step;
   step.report.op = "attention";
-  step.report.macs = compute->macs;
-  const auto schedule = AttentionSchedule(*std::move(compute), options_.target);
+  step.report.macs = compute.macs;
+  const auto schedule = AttentionSchedule(std::move(compute), options_.target);
   if (!schedule) return Unsupported("no schedule");
   auto program = Lower(*schedule, "kernel");
   if (!program.ok()) return Unsupported(program.status().message());
-  return AddListed(group, Form(), *kernel, *std::move(program), std::move(step), "attention");
+  return AddListed(group, Form(), kernel, *std::move(program), std::move(step), "attention");
 }
 
 Status PlanBuilder::AddJoined(const JoinedGroups& joined) {
@@ -347,18 +335,17 @@ Status PlanBuilder::AddRecurrence(const FusedGroup& group) {
   const Node& node = graph_.node(group.output);
   std::vector<TensorType> types;
   for (int input : node.inputs) types.push_back(graph_.node(input).type);
-  auto kernel = BuildStepKernel(node.op, types, options_.target);
-  TW_RETURN_IF_ERROR(kernel);
+  TW_ASSIGN_OR_RETURN(auto kernel, BuildStepKernel(node.op, types, options_.target));
   std::vector<int> buffers;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const std::string& layout = kernel->layouts[i];
-    auto buffer = BufferOf(node.inputs[i], layout.empty() ? Form() : Form{"NK", layout});
-    TW_RETURN_IF_ERROR(buffer);
-    buffers.push_back(*buffer);
+    const std::string& layout = kernel.layouts[i];
+    TW_ASSIGN_OR_RETURN(auto buffer,
+                        BufferOf(node.inputs[i], layout.empty() ? Form() : Form{"NK", layout}));
+    buffers.push_back(buffer);
   }
   PlanStep step;
-  step.report.macs = kernel->macs;
-  step.kernel = AddKernel(std::move(kernel->program), "recurrence");
+  step.report.macs = kernel.macs;
+  step.kernel = AddKernel(std::move(kernel.program), "recurrence");
   step.result_bytes = node.type.bytes();
   step.report.op = DescribeGroup(graph_, group, std::string(OpName(node.op.kind)));
   buffers.push_back(AddBuffer(BufferSpace::kArena, step.result_bytes));
@@ -389,17 +376,16 @@ Status PlanBuilder::AddCopy(int node, int from, int to) {
 Status PlanBuilder::FinishOutputs() {
   for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
     const int node = graph_.outputs()[i];
-    auto buffer = BufferOf(node, Form());
-    TW_RETURN_IF_ERROR(buffer);
-    PlanBuffer& memory = plan_.buffers[static_cast<std::size_t>(*buffer)];
-    if (memory.space == BufferSpace::kArena && memory.whole < 0 && !HasParts(*buffer)) {
+    TW_ASSIGN_OR_RETURN(auto buffer, BufferOf(node, Form()));
+    PlanBuffer& memory = plan_.buffers[static_cast<std::size_t>(buffer)];
+    if (memory.space == BufferSpace::kArena && memory.whole < 0 && !HasParts(buffer)) {
       memory.space = BufferSpace::kOutput;
       memory.index = static_cast<int>(i);
       continue;
     }
     const std::int64_t bytes = graph_.node(node).type.bytes();
     TW_RETURN_IF_ERROR(
-        AddCopy(node, *buffer, AddBuffer(BufferSpace::kOutput, bytes, static_cast<int>(i))));
+        AddCopy(node, buffer, AddBuffer(BufferSpace::kOutput, bytes, static_cast<int>(i))));
   }
   return Status();
 }
@@ -408,10 +394,9 @@ Result<Plan> PlanBuilder::Build() {
   if (device_.leaves_to_host) TW_RETURN_IF_ERROR(CheckContents());
   TW_RETURN_IF_ERROR(AddInputs());
   if (device_.machine_code) {
-    auto choice = ChooseLayouts(graph_, groups_, options_);
-    TW_RETURN_IF_ERROR(choice);
-    layouts_ = std::move(choice->groups);
-    plan_.layouts = choice->report;
+    TW_ASSIGN_OR_RETURN(auto choice, ChooseLayouts(graph_, groups_, options_));
+    layouts_ = std::move(choice.groups);
+    plan_.layouts = choice.report;
   }
   std::map<std::size_t, const JoinedGroups*> joined;  // by their parts
   const std::vector<JoinedGroups> attention =
@@ -461,13 +446,12 @@ Result<Plan> MakePlan(Graph graph, const CompileOptions& options,
                       const std::vector<StreamKernel>* streams) {
   if (DeviceTraitsOf(options.target).leaves_to_host)
     TW_RETURN_IF_ERROR(CheckDesign(options.target));
-  auto network =
-      Partition(std::move(graph), PartitionRuleFor(options.target, options.fuse_residuals));
-  TW_RETURN_IF_ERROR(network);
-  auto plan = PlanBuilder(*std::move(network), options, streams).Build();
-  TW_RETURN_IF_ERROR(plan);
-  TW_RETURN_IF_ERROR(CheckPlan(*plan));
-  TW_RETURN_IF_ERROR(CheckLimit(*plan, options));
+  TW_ASSIGN_OR_RETURN(
+      auto network,
+      Partition(std::move(graph), PartitionRuleFor(options.target, options.fuse_residuals)));
+  TW_ASSIGN_OR_RETURN(auto plan, PlanBuilder(std::move(network), options, streams).Build());
+  TW_RETURN_IF_ERROR(CheckPlan(plan));
+  TW_RETURN_IF_ERROR(CheckLimit(plan, options));
   return plan;
 }
 

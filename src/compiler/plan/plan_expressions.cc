@@ -26,10 +26,9 @@ bool HasRecord(const Workload& workload, const CompileOptions& options) {
 }  // namespace
 
 Result<GroupTask> TaskOfGroup(const GroupKernel& kernel) {
-  auto expression = ExpressionOf(kernel.operators);
-  TW_RETURN_IF_ERROR(expression);
+  TW_ASSIGN_OR_RETURN(auto expression, ExpressionOf(kernel.operators));
   GroupTask task;
-  task.workload = Workload::FromExpression(*expression, &task.inputs);
+  task.workload = Workload::FromExpression(expression, &task.inputs);
   return task;
 }
 
@@ -47,18 +46,18 @@ Result<bool> PlanBuilder::AddTuned(const FusedGroup& group, const Form& form,
   if (!choice.ok() || (!own && !choice->report.tuned)) {
     return own ? Result<bool>(choice.status()) : false;
   }
-  auto signature = SignatureOf(workload, {}, choice->form, choice->program.parameters);
-  TW_RETURN_IF_ERROR(signature);
+  TW_ASSIGN_OR_RETURN(auto signature,
+                      SignatureOf(workload, {}, choice->form, choice->program.parameters));
   GroupKernel ordered = kernel;
   ordered.inputs.clear();
   for (std::size_t i = 0; i < task->inputs.size(); ++i) {
     GroupInput input = kernel.inputs[static_cast<std::size_t>(task->inputs[i])];
     const std::string plain = PlainLayout(graph_.node(input.node).type.shape.size());
-    const std::string& layout = signature->parameters[i].layout;
+    const std::string& layout = signature.parameters[i].layout;
     const std::string unpacked = PlainLayout(workload.expression.inputs[i].type.shape.size());
     if (layout != unpacked) {
       input.form = {plain, layout};
-      input.shape = signature->parameters[i].type.shape;
+      input.shape = signature.parameters[i].type.shape;
       const auto memory = MemoryShape(graph_.node(input.node).type, input.form);
       if (!memory.ok() || *memory != input.shape) {
         return own ? Result<bool>(Unsupported("a constant that is packed otherwise")) : false;

@@ -29,10 +29,9 @@ Result<bool> PlanBuilder::AddInPlace(const FusedGroup& group, const Form& form) 
   const OpKind kind = graph_.node(group.output).op.kind;
   if (!device_.machine_code || group.nodes.size() != 1) return false;
   if (kind != OpKind::kConcat && kind != OpKind::kSlice) return false;
-  auto kernel = ListGroup(graph_, group, form);
-  TW_RETURN_IF_ERROR(kernel);
-  return kind == OpKind::kConcat ? JoinInPlace(group, form, *kernel)
-                                 : SliceInPlace(group, form, *kernel);
+  TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, form));
+  return kind == OpKind::kConcat ? JoinInPlace(group, form, kernel)
+                                 : SliceInPlace(group, form, kernel);
 }
 
 int PlanBuilder::WholeOf(std::span<const JoinedPart> parts) const {
@@ -67,9 +66,8 @@ Result<bool> PlanBuilder::JoinInPlace(const FusedGroup& group, const Form& form,
     const auto found = std::ranges::find(parameters, operand);
     if (found == parameters.end() || begin % kTensorAlignment != 0) return false;
     const GroupInput& input = kernel.inputs[static_cast<std::size_t>(found - parameters.begin())];
-    auto buffer = BufferOf(input.node, input.form);
-    TW_RETURN_IF_ERROR(buffer);
-    inputs.push_back({input.node, *buffer, kernel.operators.TypeOf(operand).bytes()});
+    TW_ASSIGN_OR_RETURN(auto buffer, BufferOf(input.node, input.form));
+    inputs.push_back({input.node, buffer, kernel.operators.TypeOf(operand).bytes()});
     begin += inputs.back().bytes;
   }
   // Neighbours that are all of a value lie in it already.
@@ -127,12 +125,11 @@ Result<bool> PlanBuilder::SliceInPlace(const FusedGroup& group, const Form& form
   if (!rest || !IsOutermost(shape, axis)) return false;
   std::int64_t begin = a.begin[axis] * slice.type.dtype.bytes();
   for (std::size_t i = axis + 1; i < shape.size(); ++i) begin *= shape[i];
-  auto source = BufferOf(kernel.inputs[0].node, kernel.inputs[0].form);
-  TW_RETURN_IF_ERROR(source);
-  const PlanBuffer& own = plan_.buffers[static_cast<std::size_t>(*source)];
+  TW_ASSIGN_OR_RETURN(auto source, BufferOf(kernel.inputs[0].node, kernel.inputs[0].form));
+  const PlanBuffer& own = plan_.buffers[static_cast<std::size_t>(source)];
   if (own.space != BufferSpace::kArena || begin % kTensorAlignment != 0) return false;
   const int part = AddBuffer(BufferSpace::kArena, slice.type.bytes());
-  plan_.buffers[static_cast<std::size_t>(part)].whole = *source;
+  plan_.buffers[static_cast<std::size_t>(part)].whole = source;
   plan_.buffers[static_cast<std::size_t>(part)].begin = begin;
   Store(group.output, Canonical(graph_.node(group.output).type, form), part);
   return true;

@@ -58,11 +58,9 @@ std::vector<int> ReadsOf(const Graph& graph, const FusedGroup& group) {
 
 Result<std::vector<std::int32_t>> OperandAddends(const Workload& workload, const Epilogue& epilogue,
                                                  const Target& target) {
-  const auto vta = VtaTargetOf(target);
-  TW_RETURN_IF_ERROR(vta);
-  auto steps = VtaStepsOf(vta->design, workload, epilogue);
-  TW_RETURN_IF_ERROR(steps);
-  return std::move(steps->operand_addends);
+  TW_ASSIGN_OR_RETURN(const auto vta, VtaTargetOf(target));
+  TW_ASSIGN_OR_RETURN(auto steps, VtaStepsOf(vta.design, workload, epilogue));
+  return std::move(steps.operand_addends);
 }
 
 }  // namespace
@@ -97,9 +95,8 @@ Status PlanBuilder::AddPlaced(const FusedGroup& group) {
   std::vector<int> buffers;
   for (const int id : step.reads) {
     if (graph_.node(id).kind == NodeKind::kConstant) continue;
-    auto buffer = BufferOf(id, Form());
-    TW_RETURN_IF_ERROR(buffer);
-    buffers.push_back(*buffer);
+    TW_ASSIGN_OR_RETURN(auto buffer, BufferOf(id, Form()));
+    buffers.push_back(buffer);
   }
   step.result_bytes = graph_.node(group.output).type.bytes();
   buffers.push_back(AddBuffer(BufferSpace::kArena, step.result_bytes));
@@ -121,11 +118,10 @@ Status PlanBuilder::PlaceStream(const FusedGroup& group, PlanStep& step) {
   } else {
     const std::string first(OpName(graph_.node(group.nodes.front()).op.kind));
     step.report.op = DescribeGroup(graph_, group, first);
-    auto alu = AluGroupOf(graph_, group);
-    TW_RETURN_IF_ERROR(alu);
-    step.report.op = DescribeAlu(*alu);
-    step.reads = std::move(alu->inputs);
-    stream = StreamOf(alu->workload, alu->epilogue);
+    TW_ASSIGN_OR_RETURN(auto alu, AluGroupOf(graph_, group));
+    step.report.op = DescribeAlu(alu);
+    step.reads = std::move(alu.inputs);
+    stream = StreamOf(alu.workload, alu.epilogue);
   }
   TW_RETURN_IF_ERROR(stream);
   step.stream = *stream;
@@ -148,14 +144,12 @@ Result<int> PlanBuilder::StreamOf(const Workload& workload, const Epilogue& epil
     kernel = *given;
   }
   // Templates that cannot add residuals by products refuse them.
-  auto addends = OperandAddends(workload, epilogue, options_.target);
-  TW_RETURN_IF_ERROR(addends);
-  kernel.operand_addends = *std::move(addends);
+  TW_ASSIGN_OR_RETURN(kernel.operand_addends, OperandAddends(workload, epilogue, options_.target));
   if (streams_ == nullptr) {
-    auto choice = ChooseKernel(workload, epilogue, /*plain_weight=*/false, nullptr, options_);
-    TW_RETURN_IF_ERROR(choice);
-    kernel.report = std::move(choice->report);
-    kernel.stream = std::move(choice->stream);
+    TW_ASSIGN_OR_RETURN(
+        auto choice, ChooseKernel(workload, epilogue, /*plain_weight=*/false, nullptr, options_));
+    kernel.report = std::move(choice.report);
+    kernel.stream = std::move(choice.stream);
   }
   const int number = static_cast<int>(plan_.streams.size());
   plan_.streams.push_back(std::move(kernel));

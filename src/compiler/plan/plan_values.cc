@@ -88,16 +88,14 @@ const PlanBuilder::Stored* PlanBuilder::Find(int node, const Form& form) const {
 
 Result<int> PlanBuilder::BufferOf(int node, const Form& form) {
   if (graph_.node(node).kind == NodeKind::kConstant) {
-    auto shape = MemoryShape(graph_.node(node).type, form);
-    TW_RETURN_IF_ERROR(shape);
-    return PackConstant(node, form, *shape);
+    TW_ASSIGN_OR_RETURN(auto shape, MemoryShape(graph_.node(node).type, form));
+    return PackConstant(node, form, shape);
   }
   if (const Stored* stored = Find(node, form)) return stored->buffer;
   if (const auto view = views_.find(node); view != views_.end()) {
-    auto buffer = BufferOf(view->second, Form());
-    TW_RETURN_IF_ERROR(buffer);
+    TW_ASSIGN_OR_RETURN(auto buffer, BufferOf(view->second, Form()));
     views_.erase(node);
-    Store(node, Form(), *buffer);
+    Store(node, Form(), buffer);
     return BufferOf(node, form);
   }
   return TransformTo(node, form);
@@ -119,31 +117,24 @@ Result<int> PlanBuilder::TransformTo(int node, const Form& form) {
   if (stored.empty() || form.is_native()) {
     return Internal("value " + graph_.node(node).name + " is in no form to start from");
   }
-  auto native = BufferOf(node, Form());
-  TW_RETURN_IF_ERROR(native);
+  TW_RETURN_IF_ERROR(BufferOf(node, Form()));
   return TransformTo(node, form);
 }
 
 Result<int> PlanBuilder::AddTransform(int node, const Stored& from, const Form& to) {
   const TensorType& type = graph_.node(node).type;
-  auto op = TransformBetween(type, from.form, to);
-  TW_RETURN_IF_ERROR(op);
-  auto from_shape = MemoryShape(type, from.form);
-  TW_RETURN_IF_ERROR(from_shape);
-  auto to_shape = MemoryShape(type, to);
-  TW_RETURN_IF_ERROR(to_shape);
-  TensorType input{*from_shape, type.dtype};
-  JoinImage(*op, input.shape);
-  auto compute = DefineOperator(*op, std::span(&input, 1));
-  TW_RETURN_IF_ERROR(compute);
-  auto schedule = FixedSchedule(*std::move(compute), options_.target);
-  TW_RETURN_IF_ERROR(schedule);
-  auto program = Lower(*schedule, "kernel");
-  TW_RETURN_IF_ERROR(program);
+  TW_ASSIGN_OR_RETURN(auto op, TransformBetween(type, from.form, to));
+  TW_ASSIGN_OR_RETURN(auto from_shape, MemoryShape(type, from.form));
+  TW_ASSIGN_OR_RETURN(auto to_shape, MemoryShape(type, to));
+  TensorType input{from_shape, type.dtype};
+  JoinImage(op, input.shape);
+  TW_ASSIGN_OR_RETURN(auto compute, DefineOperator(op, std::span(&input, 1)));
+  TW_ASSIGN_OR_RETURN(auto schedule, FixedSchedule(std::move(compute), options_.target));
+  TW_ASSIGN_OR_RETURN(auto program, Lower(schedule, "kernel"));
   PlanStep step;
-  step.kernel = AddKernel(*std::move(program), "layout_transform");
+  step.kernel = AddKernel(std::move(program), "layout_transform");
   step.form = to;
-  step.result_bytes = TensorType{*to_shape, type.dtype}.bytes();
+  step.result_bytes = TensorType{to_shape, type.dtype}.bytes();
   step.report.op = "layout_transform";
   const int buffer = AddBuffer(BufferSpace::kArena, step.result_bytes);
   Store(node, to, buffer);
@@ -166,15 +157,12 @@ Result<int> PlanBuilder::PackConstant(int node, const Form& form,
   Tensor packed = contents->Clone();
   if (!form.is_native()) {
     // A constant that broadcasts has fewer dimensions than its form.
-    auto native = Layout::Parse(form.native);
-    TW_RETURN_IF_ERROR(native);
-    std::vector<std::int64_t> padded(native->parts().size(), 1);
+    TW_ASSIGN_OR_RETURN(auto native, Layout::Parse(form.native));
+    std::vector<std::int64_t> padded(native.parts().size(), 1);
     if (padded.size() < packed.shape().size()) return Unsupported("constant of more dimensions");
     std::ranges::copy(packed.shape(), padded.end() - static_cast<int>(packed.shape().size()));
     packed.Reshape(std::move(padded));
-    auto transformed = TransformLayout(packed, form.native, form.layout);
-    TW_RETURN_IF_ERROR(transformed);
-    packed = *std::move(transformed);
+    TW_ASSIGN_OR_RETURN(packed, TransformLayout(packed, form.native, form.layout));
   }
   if (Product(shape) != packed.elements()) return Unsupported("constant of another size");
   return AddConstant(key, std::move(packed));

@@ -55,18 +55,17 @@ Result<records::CatalogAnswer> AskBoards(records::Question question, records::Ca
   const std::string package = question.autotvm->package;
   records::CatalogAnswer none;
   for (const std::string& board : boards) {
-    auto target = records::AutotvmTarget::Parse("vta -model=" + board + "_" + design.Name());
-    TW_RETURN_IF_ERROR(target);
-    const records::AutotvmQuestion autotvm = {*std::move(target), {}, package};
+    TW_ASSIGN_OR_RETURN(auto target,
+                        records::AutotvmTarget::Parse("vta -model=" + board + "_" + design.Name()));
+    const records::AutotvmQuestion autotvm = {std::move(target), {}, package};
     question.autotvm = &autotvm;
-    auto answer = catalog.Query(question);
-    TW_RETURN_IF_ERROR(answer);
-    const records::ImportedRecord* record = answer->imported();
-    if (none.answer.explanation.empty()) none.answer.explanation = answer->answer.explanation;
+    TW_ASSIGN_OR_RETURN(auto answer, catalog.Query(question));
+    const records::ImportedRecord* record = answer.imported();
+    if (none.answer.explanation.empty()) none.answer.explanation = answer.answer.explanation;
     if (record == nullptr || !IsOfDesign(*record, design)) continue;
-    answer->source = fmt::format("{}:{}", record->file, record->line);
+    answer.source = fmt::format("{}:{}", record->file, record->line);
     // Version 0: no code can be made of it, as the explanation says.
-    if (answer->chosen->template_version == 0) answer->chosen.reset();
+    if (answer.chosen->template_version == 0) answer.chosen.reset();
     return answer;
   }
   none.answer.explanation += "; no record of a board with the design " + design.Name();
@@ -76,25 +75,22 @@ Result<records::CatalogAnswer> AskBoards(records::Question question, records::Ca
 Result<Choice> BestNextTo(const TemplateEntry& entry, const Config& config,
                           const Workload& workload, const Target& target,
                           const std::function<Result<Choice>(const Config&)>& build) {
-  const auto vta = VtaTargetOf(target);
-  TW_RETURN_IF_ERROR(vta);
-  auto space = entry.define_space(workload, target);
-  TW_RETURN_IF_ERROR(space);
-  auto located = space->Locate(config);
-  TW_RETURN_IF_ERROR(located);
-  const std::vector<std::int64_t> digits = space->Digits(located->index);
+  TW_ASSIGN_OR_RETURN(const auto vta, VtaTargetOf(target));
+  TW_ASSIGN_OR_RETURN(auto space, entry.define_space(workload, target));
+  TW_ASSIGN_OR_RETURN(auto located, space.Locate(config));
+  const std::vector<std::int64_t> digits = space.Digits(located.index);
   Result<Choice> best = Unsupported("nor any config next to it");
   double least = 0;
   for (std::size_t k = 0; k < digits.size(); ++k) {
-    for (std::int64_t value = 0; value < space->knobs()[k].size(); ++value) {
+    for (std::int64_t value = 0; value < space.knobs()[k].size(); ++value) {
       if (value == digits[k]) continue;
       std::vector<std::int64_t> changed = digits;
       changed[k] = value;
-      auto tried = build(space->At(space->IndexOf(changed)));
+      auto tried = build(space.At(space.IndexOf(changed)));
       if (!tried.ok()) continue;
-      const auto cost = CostOfStream(*vta, tried->stream, vta->metric == kVtaCycles);
-      if (!cost.ok() || (best.ok() && cost->Of(vta->metric) >= least)) continue;
-      least = cost->Of(vta->metric);
+      const auto cost = CostOfStream(vta, tried->stream, vta.metric == kVtaCycles);
+      if (!cost.ok() || (best.ok() && cost->Of(vta.metric) >= least)) continue;
+      least = cost->Of(vta.metric);
       best = std::move(tried);
     }
   }

@@ -30,9 +30,8 @@ class Memory {
  public:
   static Result<Memory> Create(const Plan& plan, std::span<const Tensor> inputs) {
     Memory memory(plan);
-    auto arena = GuardedBuffer::Create(plan.arena_bytes);
-    TW_RETURN_IF_ERROR(arena);
-    memory.arena_.emplace(*std::move(arena));
+    TW_ASSIGN_OR_RETURN(auto arena, GuardedBuffer::Create(plan.arena_bytes));
+    memory.arena_.emplace(std::move(arena));
     for (const Tensor& input : inputs) memory.inputs_.push_back(input.Clone());
     for (const Tensor& constant : plan.constants) memory.constants_.push_back(constant.Clone());
     for (const int output : plan.graph.outputs()) {
@@ -122,22 +121,21 @@ Result<std::vector<Tensor>> PlannedNetwork::RunWatched(std::span<const Tensor> i
                                                        const OnBegin& begin,
                                                        const OnResult& observe) const {
   TW_RETURN_IF_ERROR(CheckInputs(inputs));
-  auto memory = Memory::Create(plan_, inputs);
-  TW_RETURN_IF_ERROR(memory);
+  TW_ASSIGN_OR_RETURN(auto memory, Memory::Create(plan_, inputs));
   for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
     const PlanStep& step = plan_.steps[i];
     const Node& node = plan_.graph.node(step.node);
     if (begin != nullptr) begin(i);
-    const Status ran = RunStep(step, executor_, *memory);
+    const Status ran = RunStep(step, executor_, memory);
     if (!ran.ok()) return ran.WithContext(plan_.graph.DescribeOrigin(step.node));
     if (observe == nullptr) continue;
-    auto result = ToNative(node.type, step.form, memory->At(step.buffers.back()));
-    TW_RETURN_IF_ERROR(result);
-    TW_RETURN_IF_ERROR(observe(i, *std::move(result)));
+    TW_ASSIGN_OR_RETURN(auto result,
+                        ToNative(node.type, step.form, memory.At(step.buffers.back())));
+    TW_RETURN_IF_ERROR(observe(i, std::move(result)));
   }
   if (begin != nullptr) begin(plan_.steps.size());
-  TW_RETURN_IF_ERROR(memory->Check());
-  return memory->TakeOutputs();
+  TW_RETURN_IF_ERROR(memory.Check());
+  return memory.TakeOutputs();
 }
 
 }  // namespace tilewright

@@ -20,10 +20,9 @@ namespace tilewright {
 namespace {
 
 Result<ModelValue> ValueOf(const TwValue& value) {
-  auto dtype = ParseDataType(value.dtype);
-  TW_RETURN_IF_ERROR(dtype);
+  TW_ASSIGN_OR_RETURN(auto dtype, ParseDataType(value.dtype));
   if (value.rank < 0 || value.rank > 16) return Corrupt("value of a wrong rank");
-  TensorType type{{value.shape, value.shape + value.rank}, *dtype};
+  TensorType type{{value.shape, value.shape + value.rank}, dtype};
   if (type.bytes() != value.bytes) return Corrupt(std::string(value.name) + " has a wrong size");
   return ModelValue{value.name, std::move(type)};
 }
@@ -31,9 +30,8 @@ Result<ModelValue> ValueOf(const TwValue& value) {
 Result<std::vector<ModelValue>> ValuesOf(const TwValue* values, std::int64_t count) {
   std::vector<ModelValue> list;
   for (std::int64_t i = 0; i < count; ++i) {
-    auto value = ValueOf(values[i]);
-    TW_RETURN_IF_ERROR(value);
-    list.push_back(*std::move(value));
+    TW_ASSIGN_OR_RETURN(auto value, ValueOf(values[i]));
+    list.push_back(std::move(value));
   }
   return list;
 }
@@ -103,9 +101,8 @@ Status RunnableNetwork::CheckInputs(std::span<const Tensor> inputs) const {
 }
 
 Result<ModelLibrary> ModelLibrary::Open(const std::string& path, int set) {
-  auto loaded = LoadModel(path, set);
-  TW_RETURN_IF_ERROR(loaded);
-  ModelLibrary model(*std::move(loaded), set);
+  TW_ASSIGN_OR_RETURN(auto loaded, LoadModel(path, set));
+  ModelLibrary model(std::move(loaded), set);
   if (Status status = model.Load(); !status.ok()) return status.WithContext(path);
   return model;
 }
@@ -125,12 +122,8 @@ Status ModelLibrary::Load() {
   name_ = model_->name;
   target_ = model_->target;
   threads_ = static_cast<int>(model_->threads);
-  auto inputs = ValuesOf(model_->inputs, model_->input_count);
-  TW_RETURN_IF_ERROR(inputs);
-  inputs_ = *std::move(inputs);
-  auto outputs = ValuesOf(model_->outputs, model_->output_count);
-  TW_RETURN_IF_ERROR(outputs);
-  outputs_ = *std::move(outputs);
+  TW_ASSIGN_OR_RETURN(inputs_, ValuesOf(model_->inputs, model_->input_count));
+  TW_ASSIGN_OR_RETURN(outputs_, ValuesOf(model_->outputs, model_->output_count));
   const std::int64_t arena_bytes = on_gpu() ? 0 : model_->arena_bytes;
   TW_RETURN_IF_ERROR(
       CheckMemory("running the model", arena_bytes + BytesOf(inputs_) + BytesOf(outputs_)));
@@ -139,9 +132,8 @@ Status ModelLibrary::Load() {
       target.ok() && AllowsTf32(*target) ? std::optional(kToleranceOfTf32) : std::nullopt;
   for (std::int64_t i = 0; i < model_->step_count; ++i) {
     const TwStep& step = model_->steps[i];
-    auto result = ValueOf(*step.result);
-    TW_RETURN_IF_ERROR(result);
-    operators_.push_back({*std::move(result), step.op, step.native, step.layout, step.macs,
+    TW_ASSIGN_OR_RETURN(auto result, ValueOf(*step.result));
+    operators_.push_back({std::move(result), step.op, step.native, step.layout, step.macs,
                           step.bytes, (step.flags & 1) != 0, tolerance});
     operators_.back().winograd_tile = step.flags >> 8 & 0xff;
     operators_.back().winograd_kernel = step.flags >> 16 & 0xff;

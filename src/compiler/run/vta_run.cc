@@ -16,9 +16,8 @@ namespace tilewright {
 
 Result<VtaExecutor> VtaExecutor::Create(const Plan& plan, std::vector<vta::CycleModel> models,
                                         int host_threads) {
-  const auto vta = VtaTargetOf(plan.target);
-  TW_RETURN_IF_ERROR(vta);
-  return VtaExecutor(plan, vta->design, std::move(models), host_threads);
+  TW_ASSIGN_OR_RETURN(const auto vta, VtaTargetOf(plan.target));
+  return VtaExecutor(plan, vta.design, std::move(models), host_threads);
 }
 
 VtaExecutor::VtaExecutor(const Plan& plan, const vta::Design& design,
@@ -43,11 +42,11 @@ Status VtaExecutor::Run(const PlanStep& step, std::span<void* const> arguments) 
   }
   SystemClock clock;
   const double start = clock.MonotonicSeconds();
-  const auto result = step.stream < 0 ? Evaluate(step, reads) : Launch(step, reads);
-  TW_RETURN_IF_ERROR(result);
+  TW_ASSIGN_OR_RETURN(const auto result,
+                      step.stream < 0 ? Evaluate(step, reads) : Launch(step, reads));
   (step.stream < 0 ? costs_.host_seconds : costs_.simulator_seconds) +=
       clock.MonotonicSeconds() - start;
-  std::memcpy(arguments.back(), result->data(), static_cast<std::size_t>(result->bytes()));
+  std::memcpy(arguments.back(), result.data(), static_cast<std::size_t>(result.bytes()));
   return Status();
 }
 
@@ -61,9 +60,8 @@ Result<Tensor> VtaExecutor::Evaluate(const PlanStep& step,
     const Node& node = plan_.graph.node(id);
     std::vector<const Tensor*> operands;
     for (const int input : node.inputs) operands.push_back(values.at(input));
-    auto value = tilewright::Evaluate(node.op, operands, host_threads_);
-    TW_RETURN_IF_ERROR(value);
-    made.push_back(*std::move(value));
+    TW_ASSIGN_OR_RETURN(auto value, tilewright::Evaluate(node.op, operands, host_threads_));
+    made.push_back(std::move(value));
     values.emplace(id, &made.back());
   }
   return std::move(made.back());
@@ -72,18 +70,18 @@ Result<Tensor> VtaExecutor::Evaluate(const PlanStep& step,
 Result<Tensor> VtaExecutor::Launch(const PlanStep& step, std::span<const Tensor* const> reads) {
   const auto number = static_cast<std::size_t>(step.stream);
   const StreamKernel& kernel = plan_.streams[number];
-  auto launch = LaunchStream(design_, kernel.stream, reads, kernel.operand_addends,
-                             plan_.graph.node(step.node).type);
-  TW_RETURN_IF_ERROR(launch);
+  TW_ASSIGN_OR_RETURN(auto launch,
+                      LaunchStream(design_, kernel.stream, reads, kernel.operand_addends,
+                                   plan_.graph.node(step.node).type));
   if (costs_.launches[number]++ == 0) {
     VtaLaunchCost& cost = costs_.cost[number];
-    cost.summary = launch->run.summary;
+    cost.summary = launch.run.summary;
     for (const vta::CycleModel& model : models_) {
       cost.timings.push_back(
-          vta::Simulate(design_, launch->instructions, launch->run.pipeline, model, false));
+          vta::Simulate(design_, launch.instructions, launch.run.pipeline, model, false));
     }
   }
-  return std::move(launch->result);
+  return std::move(launch.result);
 }
 
 Result<std::string> TraceVta(const Plan& plan, const vta::CycleModel& model) {
@@ -94,15 +92,14 @@ Result<std::string> TraceVta(const Plan& plan, const vta::CycleModel& model) {
     if (step.stream < 0) continue;
     const vta::Stream& stream = plan.streams[static_cast<std::size_t>(step.stream)].stream;
     // Where the buffers are makes no difference to the time.
-    auto instructions =
-        stream.Bind(vta->design, std::vector<std::int64_t>(stream.buffers.size(), 0));
-    TW_RETURN_IF_ERROR(instructions);
+    TW_ASSIGN_OR_RETURN(auto instructions, stream.Bind(vta->design, std::vector<std::int64_t>(
+                                                                        stream.buffers.size(), 0)));
     vta::RunOptions options;
     options.allow_tokens_left = true;
-    const vta::RunResult run = vta::RunStream(vta->design, *instructions, nullptr, options);
+    const vta::RunResult run = vta::RunStream(vta->design, instructions, nullptr, options);
     TW_RETURN_IF_ERROR(run.status());
-    writer.Add(step.report.value + " " + step.report.op, *instructions,
-               vta::Simulate(vta->design, *instructions, run.pipeline, model, true));
+    writer.Add(step.report.value + " " + step.report.op, instructions,
+               vta::Simulate(vta->design, instructions, run.pipeline, model, true));
   }
   return std::move(writer).Finish();
 }

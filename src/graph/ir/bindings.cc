@@ -48,9 +48,8 @@ Result<std::vector<std::int64_t>> ParseShape(std::string_view text) {
                            std::to_string(kMaxRank));
   }
   for (const std::string& one : sizes) {
-    const auto size = ParseSize(one);
-    TW_RETURN_IF_ERROR(size);
-    shape.push_back(*size);
+    TW_ASSIGN_OR_RETURN(const auto size, ParseSize(one));
+    shape.push_back(size);
   }
   if (Status status = CheckTensorType({shape, kFloat32}); !status.ok()) return status;
   return shape;

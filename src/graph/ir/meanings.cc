@@ -146,11 +146,10 @@ std::string MeaningsText(const Meanings& meanings) {
 }
 
 Result<Meanings> ParseMeanings(std::string_view text) {
-  auto table = ParseJson(text);
-  TW_RETURN_IF_ERROR(table);
-  if (!table->is_object()) return InvalidArgument("expected an object");
+  TW_ASSIGN_OR_RETURN(auto table, ParseJson(text));
+  if (!table.is_object()) return InvalidArgument("expected an object");
   Meanings meanings;
-  for (const auto& [name, row] : table->items()) {
+  for (const auto& [name, row] : table.items()) {
     auto meaning = ReadRow(row);
     if (!meaning.ok()) return meaning.status().WithContext(name);
     meanings.emplace(name, *std::move(meaning));

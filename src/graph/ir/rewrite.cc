@@ -20,9 +20,8 @@ Status Rewriter::Copy(int old_id) {
     case NodeKind::kOperator: {
       std::vector<int> inputs;
       for (int input : node.inputs) inputs.push_back(At(input));
-      auto id = CopyAs(old_id, node.op, std::move(inputs));
-      TW_RETURN_IF_ERROR(id);
-      Map(old_id, *id);
+      TW_ASSIGN_OR_RETURN(auto id, CopyAs(old_id, node.op, std::move(inputs)));
+      Map(old_id, id);
       break;
     }
   }

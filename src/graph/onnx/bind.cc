@@ -298,9 +298,8 @@ class InputBinder {
           "it has no element type; infer the types when exporting (in Python: "
           "onnx.shape_inference.infer_shapes), or give the exporter an example input");
     }
-    auto dtype = DataTypeOfOnnx(proto.elem_type());
-    TW_RETURN_IF_ERROR(dtype);
-    BoundInput bound{input.name(), {{}, *dtype}, {}};
+    TW_ASSIGN_OR_RETURN(auto dtype, DataTypeOfOnnx(proto.elem_type()));
+    BoundInput bound{input.name(), {{}, dtype}, {}};
     if (const auto shape = shapes_.find(input.name()); shape != shapes_.end()) {
       bound.type.shape = shape->second;
     } else {

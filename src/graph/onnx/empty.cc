@@ -114,16 +114,14 @@ Result<std::optional<FilledResult>> ResultWithoutElements(const Operator& op,
   const bool may_make_none = op.kind == OpKind::kSlice || op.kind == OpKind::kBroadcastTo;
   if (!reads_none && !may_make_none) return std::optional<FilledResult>();
   const bool product = op.kind == OpKind::kDense || op.kind == OpKind::kBatchMatmul;
-  auto type = product ? ProductType(op, inputs) : InferType(op, inputs);
-  TW_RETURN_IF_ERROR(type);
-  if (!reads_none && !empty(*type)) return std::optional<FilledResult>();
-  TW_RETURN_IF_ERROR(CheckOnnxType(*type));
-  FilledResult result{*std::move(type)};
+  TW_ASSIGN_OR_RETURN(auto type, product ? ProductType(op, inputs) : InferType(op, inputs));
+  if (!reads_none && !empty(type)) return std::optional<FilledResult>();
+  TW_RETURN_IF_ERROR(CheckOnnxType(type));
+  FilledResult result{std::move(type)};
   if (!empty(result.type)) {
-    auto fill = FillOf(op);
-    TW_RETURN_IF_ERROR(fill);
+    TW_ASSIGN_OR_RETURN(auto fill, FillOf(op));
     const bool truth = result.type.dtype.is_bool() && op.kind == OpKind::kReduceMax;
-    result.fill = truth ? 0 : ExtremeOf(result.type.dtype, *fill);
+    result.fill = truth ? 0 : ExtremeOf(result.type.dtype, fill);
   }
   return std::optional<FilledResult>(std::move(result));
 }

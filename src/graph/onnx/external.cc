@@ -68,9 +68,8 @@ Result<Place> ExternalPlaceOf(const onnx::TensorProto& proto) {
        {std::pair("offset", &Place::offset), std::pair("length", &Place::length)}) {
     const auto found = entries.find(key);
     if (found == entries.end()) continue;
-    auto value = ParseCount(key, found->second);
-    TW_RETURN_IF_ERROR(value);
-    place.*member = *value;
+    TW_ASSIGN_OR_RETURN(auto value, ParseCount(key, found->second));
+    place.*member = value;
   }
   return place;
 }
@@ -165,26 +164,24 @@ Result<Located> Locate(const onnx::TensorProto& proto, std::int64_t bytes,
         "its contents are in another file, and the model was read from memory; expected them in "
         "the model");
   }
-  auto place = ExternalPlaceOf(proto);
-  TW_RETURN_IF_ERROR(place);
-  TW_RETURN_IF_ERROR(CheckLocation(place->location));
-  auto file = OpenExternal(folder, place->location);
-  TW_RETURN_IF_ERROR(file);
-  const std::string name = "external file '" + place->location + "'";
+  TW_ASSIGN_OR_RETURN(auto place, ExternalPlaceOf(proto));
+  TW_RETURN_IF_ERROR(CheckLocation(place.location));
+  TW_ASSIGN_OR_RETURN(auto file, OpenExternal(folder, place.location));
+  const std::string name = "external file '" + place.location + "'";
   struct stat status = {};
-  if (::fstat(file->get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
     return InvalidArgument(name + " is no regular file");
   }
-  if (place->length >= 0 && place->length != bytes) {
-    return InvalidArgument("external length is " + std::to_string(place->length) +
+  if (place.length >= 0 && place.length != bytes) {
+    return InvalidArgument("external length is " + std::to_string(place.length) +
                            " bytes, its shape needs " + std::to_string(bytes));
   }
-  if (place->offset > status.st_size || bytes > status.st_size - place->offset) {
+  if (place.offset > status.st_size || bytes > status.st_size - place.offset) {
     return InvalidArgument(name + " has " + std::to_string(status.st_size) + " bytes, expected " +
-                           std::to_string(bytes) + " from offset " + std::to_string(place->offset) +
+                           std::to_string(bytes) + " from offset " + std::to_string(place.offset) +
                            " on; is it cut short, or of another model?");
   }
-  return Located{*std::move(file), *std::move(place)};
+  return Located{std::move(file), std::move(place)};
 }
 
 }  // namespace

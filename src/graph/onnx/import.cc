@@ -105,8 +105,7 @@ Result<std::map<std::string, int, std::less<>>> MakersOf(const Nodes& nodes,
 // Positions of the nodes in an order in which every input is made before it is read; among those
 // that are ready the first in the file comes first.
 Result<std::vector<int>> NodeOrder(const Nodes& nodes, const OnnxImport& import) {
-  auto makers = MakersOf(nodes, import);
-  TW_RETURN_IF_ERROR(makers);
+  TW_ASSIGN_OR_RETURN(auto makers, MakersOf(nodes, import));
   const std::size_t count = nodes.size();
   std::vector<int> waiting(count, 0);
   std::vector<std::vector<int>> readers(count);
@@ -119,8 +118,8 @@ Result<std::vector<int>> NodeOrder(const Nodes& nodes, const OnnxImport& import)
     const NodeProto& node = *nodes[static_cast<std::size_t>(i)];
     for (const std::string& input : node.input()) {
       if (input.empty() || import.Knows(input) || import.refused.contains(input)) continue;
-      const auto maker = makers->find(input);
-      if (maker == makers->end()) {
+      const auto maker = makers.find(input);
+      if (maker == makers.end()) {
         return InvalidArgument(Describe(node, i) + ": input '" + input +
                                "' is made by no node and is neither an initializer nor an input "
                                "of the graph");
@@ -128,8 +127,8 @@ Result<std::vector<int>> NodeOrder(const Nodes& nodes, const OnnxImport& import)
       wait_for(i, maker->second);
     }
     for (const std::string& captured : CapturedValues(node)) {
-      const auto maker = makers->find(captured);
-      if (maker != makers->end()) wait_for(i, maker->second);
+      const auto maker = makers.find(captured);
+      if (maker != makers.end()) wait_for(i, maker->second);
     }
     if (waiting[static_cast<std::size_t>(i)] == 0) ready.push(i);
   }
@@ -187,9 +186,8 @@ Status AddInputs(const GraphProto& graph, const LoadOptions& options, OnnxImport
   for (const auto& sparse : graph.sparse_initializer()) {
     TW_RETURN_IF_ERROR(AddSparseInitializer(sparse, sparse.values().name(), import));
   }
-  auto inputs = BindInputs(graph, import, options, refusals);
-  TW_RETURN_IF_ERROR(inputs);
-  for (BoundInput& input : *inputs) {
+  TW_ASSIGN_OR_RETURN(auto inputs, BindInputs(graph, import, options, refusals));
+  for (BoundInput& input : inputs) {
     if (import.values.contains(input.name)) {
       return InvalidArgument("graph input '" + input.name + "' is there twice");
     }
@@ -287,9 +285,8 @@ Status ImportCall(const NodeProto& call, const onnx::FunctionProto& function, On
     return InvalidArgument("functions and branches have more than " +
                            std::to_string(Expansion::kMaxNodes) + " nodes in all");
   }
-  auto nodes = ExpandCall(call, function, import);
-  TW_RETURN_IF_ERROR(nodes);
-  return ImportReplacement(*nodes, opset, import, expansion);
+  TW_ASSIGN_OR_RETURN(auto nodes, ExpandCall(call, function, import));
+  return ImportReplacement(nodes, opset, import, expansion);
 }
 
 // Takes the branch that a condition says which is known while reading.
@@ -313,9 +310,8 @@ Status ImportIf(const NodeProto& proto, OnnxImport& import, Expansion& expansion
   if (branch == nullptr) return InvalidArgument("attribute " + std::string(wanted) + " is missing");
   AddUnsupported(*branch, expansion.functions, expansion.seen, expansion.refusals);
   TW_RETURN_IF_ERROR(CheckNames(*branch));
-  auto nodes = ExpandBranch(proto, *branch, import);
-  TW_RETURN_IF_ERROR(nodes);
-  return ImportReplacement(*nodes, import.opset, import, expansion);
+  TW_ASSIGN_OR_RETURN(auto nodes, ExpandBranch(proto, *branch, import));
+  return ImportReplacement(nodes, import.opset, import, expansion);
 }
 
 // The steps of a Scan, and the dimensions they go along.
@@ -386,33 +382,30 @@ Status ImportScan(const NodeProto& proto, OnnxImport& import, Expansion& expansi
       proto.input_size() -
       std::clamp<std::int64_t>(node.Int("num_scan_inputs", 0), 0, proto.input_size());
   const std::int64_t results = std::max<std::int64_t>(body->output_size() - states, 0);
-  auto order = ScanOrderOf(proto, import, static_cast<int>(results));
-  TW_RETURN_IF_ERROR(order);
-  if (order->steps < 1) return Unsupported("it has no step");
-  const std::int64_t each = body->node_size() + std::ssize(order->input_axes) + results;
-  if (order->steps > expansion.nodes_left() / std::max<std::int64_t>(each, 1)) {
-    return Unsupported(std::to_string(order->steps) + " steps of " + std::to_string(each) +
+  TW_ASSIGN_OR_RETURN(auto order, ScanOrderOf(proto, import, static_cast<int>(results)));
+  if (order.steps < 1) return Unsupported("it has no step");
+  const std::int64_t each = body->node_size() + std::ssize(order.input_axes) + results;
+  if (order.steps > expansion.nodes_left() / std::max<std::int64_t>(each, 1)) {
+    return Unsupported(std::to_string(order.steps) + " steps of " + std::to_string(each) +
                        " nodes, expected at most " + std::to_string(Expansion::kMaxNodes) +
                        " nodes in all");
   }
-  TW_RETURN_IF_ERROR(CheckBytes(order->steps, *body));
-  auto nodes = ExpandScan(proto, *body, *order, import);
-  TW_RETURN_IF_ERROR(nodes);
-  return ImportReplacement(*nodes, import.opset, import, expansion);
+  TW_RETURN_IF_ERROR(CheckBytes(order.steps, *body));
+  TW_ASSIGN_OR_RETURN(auto nodes, ExpandScan(proto, *body, order, import));
+  return ImportReplacement(nodes, import.opset, import, expansion);
 }
 
 // Whether a Loop has a next step. `condition` names a value; empty: it has.
 Result<bool> GoesOn(const std::string& condition, std::int64_t step, OnnxImport& import) {
   if (condition.empty()) return true;
-  auto id = import.Value(condition);
-  TW_RETURN_IF_ERROR(id);
-  const Tensor* contents = import.Contents(*id);
+  TW_ASSIGN_OR_RETURN(auto id, import.Value(condition));
+  const Tensor* contents = import.Contents(id);
   if (contents == nullptr) {
     return Unsupported("its condition (" + condition + ") in front of step " +
                        std::to_string(step) +
                        " is computed while the network runs, expected one that is constant or "
                        "follows from shapes" +
-                       HintToBind(import.graph, *id));
+                       HintToBind(import.graph, id));
   }
   if (contents->elements() == 1 && contents->dtype().is_bool()) return contents->At(0) != 0;
   return InvalidArgument("its condition (" + condition + ") is " + contents->type().ToString() +
@@ -445,31 +438,28 @@ Status ImportLoop(const NodeProto& proto, OnnxImport& import, Expansion& expansi
   if (body == nullptr) return InvalidArgument("attribute body is missing");
   if (proto.input_size() < 2) return InvalidArgument("it has less than 2 inputs");
   TW_RETURN_IF_ERROR(CheckNames(*body));
-  const auto trips = TripsOf(proto, import);
-  TW_RETURN_IF_ERROR(trips);
-  auto loop = LoopSteps::Of(proto, *body, import);
-  TW_RETURN_IF_ERROR(loop);
+  TW_ASSIGN_OR_RETURN(const auto trips, TripsOf(proto, import));
+  TW_ASSIGN_OR_RETURN(auto loop, LoopSteps::Of(proto, *body, import));
   for (;;) {
-    const std::int64_t step = loop->steps();
-    if (trips->has_value() && step >= **trips) break;
-    const auto goes_on = GoesOn(loop->condition(), step, import);
-    TW_RETURN_IF_ERROR(goes_on);
-    if (!*goes_on) break;
+    const std::int64_t step = loop.steps();
+    if (trips.has_value() && step >= *trips) break;
+    TW_ASSIGN_OR_RETURN(const auto goes_on, GoesOn(loop.condition(), step, import));
+    if (!goes_on) break;
     if (step == kMostSteps) {
       return Unsupported("it does not end within " + std::to_string(kMostSteps) + " steps: " +
-                         (trips->has_value() ? "it has " + std::to_string(**trips)
-                                             : std::string("it has no number of trips")) +
-                         (loop->condition().empty()
+                         (trips.has_value() ? "it has " + std::to_string(*trips)
+                                            : std::string("it has no number of trips")) +
+                         (loop.condition().empty()
                               ? ""
-                              : ", and its condition (" + loop->condition() + ") still is true"));
+                              : ", and its condition (" + loop.condition() + ") still is true"));
     }
     TW_RETURN_IF_ERROR(CheckBytes(step + 1, *body));
     ++expansion.nodes;  // a body may have none
     const int left_out = expansion.left_out;
-    TW_RETURN_IF_ERROR(ImportReplacement(loop->Next(), import.opset, import, expansion));
+    TW_RETURN_IF_ERROR(ImportReplacement(loop.Next(), import.opset, import, expansion));
     if (expansion.left_out != left_out) return Status();  // every step would be refused for it
   }
-  return ImportReplacement(loop->Results(), import.opset, import, expansion);
+  return ImportReplacement(loop.Results(), import.opset, import, expansion);
 }
 
 Status ImportNode(const NodeProto& proto, OnnxImport& import, Expansion& expansion) {
@@ -481,14 +471,12 @@ Status ImportNode(const NodeProto& proto, OnnxImport& import, Expansion& expansi
   if (IsScan(proto)) return makes ? ImportScan(proto, import, expansion) : Status();
   if (IsLoop(proto)) return makes ? ImportLoop(proto, import, expansion) : Status();
   if (!makes) return InvalidArgument("has no output");
-  auto tensors = ExpandSequence(proto, expansion.nodes_left(), import);
-  TW_RETURN_IF_ERROR(tensors);
-  if (*tensors) return ImportReplacement(**tensors, import.opset, import, expansion);
-  auto converted = ConvertOldNode(proto, import);
-  TW_RETURN_IF_ERROR(converted);
-  if (*converted) {
+  TW_ASSIGN_OR_RETURN(auto tensors, ExpandSequence(proto, expansion.nodes_left(), import));
+  if (tensors) return ImportReplacement(*tensors, import.opset, import, expansion);
+  TW_ASSIGN_OR_RETURN(auto converted, ConvertOldNode(proto, import));
+  if (converted) {
     const std::int64_t opset = std::max(import.opset, kOldestHandledOpset);
-    return ImportMeaning(**converted, opset, import, expansion);
+    return ImportMeaning(*converted, opset, import, expansion);
   }
   if (const auto choices = ExpandComputedAxis(proto, import)) {
     return ImportMeaning(*choices, import.opset, import, expansion);
@@ -515,10 +503,9 @@ bool ReadsRefused(const NodeProto& node, const OnnxImport& import) {
 // their results are among the refused values. After very many refusals the rest is not read.
 // Errors: what is wrong with all nodes together.
 Status ImportNodes(const Nodes& nodes, OnnxImport& import, Expansion& expansion) {
-  auto order = NodeOrder(nodes, import);
-  TW_RETURN_IF_ERROR(order);
+  TW_ASSIGN_OR_RETURN(auto order, NodeOrder(nodes, import));
   const std::string outside = import.place;
-  for (int position : *order) {
+  for (int position : order) {
     const NodeProto& proto = *nodes[static_cast<std::size_t>(position)];
     const int left_out = expansion.left_out;
     if (expansion.exhausted() || ReadsRefused(proto, import) ||
@@ -574,10 +561,9 @@ Result<Graph> ImportOnnxIn(const std::string& folder, std::string_view bytes, st
     return InvalidArgument("the graph has " + std::to_string(graph.node_size()) +
                            " nodes, expected at most " + std::to_string(kMaxNodes));
   }
-  auto functions = LocalFunctions::Of(model);
-  TW_RETURN_IF_ERROR(functions);
+  TW_ASSIGN_OR_RETURN(auto functions, LocalFunctions::Of(model));
   Expansion expansion;
-  expansion.functions = *std::move(functions);
+  expansion.functions = std::move(functions);
   Refusals& refusals = expansion.refusals;
   AddUnsupported(graph, expansion.functions, expansion.seen, refusals);
   TW_RETURN_IF_ERROR(CheckNames(graph));

@@ -80,9 +80,8 @@ Result<int> OnnxImport::Value(const std::string& name) {
                            " is an output that its operator has only for training, or that is "
                            "not supported; export the model without it");
   }
-  auto contents = TensorOfOnnx(*initializer->second, folder);
-  TW_RETURN_IF_ERROR(contents);
-  const int id = graph.AddConstant(name, *std::move(contents));
+  TW_ASSIGN_OR_RETURN(auto contents, TensorOfOnnx(*initializer->second, folder));
+  const int id = graph.AddConstant(name, std::move(contents));
   names.insert(name);
   values.emplace(name, id);
   if (const StoredType* type = StoredTypeOf(initializer->second->data_type())) {

@@ -77,13 +77,12 @@ Result<Tensor> DenseOfSparse(const onnx::SparseTensorProto& sparse, OnnxImport& 
 
 Status AddSparseInitializer(const onnx::SparseTensorProto& sparse, const std::string& name,
                             OnnxImport& import) {
-  auto dense = DenseOfSparse(sparse, import);
-  TW_RETURN_IF_ERROR(dense);
+  TW_ASSIGN_OR_RETURN(auto dense, DenseOfSparse(sparse, import));
   onnx::TensorProto& proto = import.made.emplace_back();
   proto.set_name(name);
-  proto.set_data_type(OnnxTypeOf(dense->dtype()));
-  for (std::int64_t extent : dense->shape()) proto.add_dims(extent);
-  proto.set_raw_data(dense->data(), static_cast<std::size_t>(dense->bytes()));
+  proto.set_data_type(OnnxTypeOf(dense.dtype()));
+  for (std::int64_t extent : dense.shape()) proto.add_dims(extent);
+  proto.set_raw_data(dense.data(), static_cast<std::size_t>(dense.bytes()));
   if (import.initializers.emplace(name, &proto).second) return Status();
   return InvalidArgument("initializer '" + name + "' is there twice");
 }

@@ -79,9 +79,8 @@ Result<Tensor> WidenedOfOnnx(const TensorProto& proto, const StoredType& stored,
                              const TensorType& type, const std::string& folder) {
   const std::int64_t bytes = StoredBytes(stored, type.elements());
   if (IsExternal(proto)) {
-    auto contents = ReadExternalBytes(proto, bytes, folder);
-    TW_RETURN_IF_ERROR(contents);
-    return Widen(stored, *contents, type.shape);
+    TW_ASSIGN_OR_RETURN(auto contents, ReadExternalBytes(proto, bytes, folder));
+    return Widen(stored, contents, type.shape);
   }
   if (proto.has_raw_data()) {
     const auto seen = static_cast<std::int64_t>(proto.raw_data().size());
@@ -148,16 +147,15 @@ Status CheckOnnxType(const TensorType& type) {
 }
 
 Result<Tensor> TensorOfOnnx(const TensorProto& proto, const std::string& folder) {
-  auto type = TypeOfOnnx(proto);
-  TW_RETURN_IF_ERROR(type);
+  TW_ASSIGN_OR_RETURN(auto type, TypeOfOnnx(proto));
   if (const StoredType* stored = StoredTypeOf(proto.data_type())) {
-    return WidenedOfOnnx(proto, *stored, *type, folder);
+    return WidenedOfOnnx(proto, *stored, type, folder);
   }
-  if (IsExternal(proto)) return ReadExternal(proto, *type, folder);
+  if (IsExternal(proto)) return ReadExternal(proto, type, folder);
   if (proto.has_raw_data()) {
     const auto seen = static_cast<std::int64_t>(proto.raw_data().size());
-    if (seen != type->bytes()) return CountMismatch(proto, seen, type->bytes(), "bytes");
-    Tensor tensor(*type);
+    if (seen != type.bytes()) return CountMismatch(proto, seen, type.bytes(), "bytes");
+    Tensor tensor(type);
     if (seen > 0) std::memcpy(tensor.data(), proto.raw_data().data(), proto.raw_data().size());
     return tensor;
   }
@@ -165,10 +163,10 @@ Result<Tensor> TensorOfOnnx(const TensorProto& proto, const std::string& folder)
   const std::int64_t listed = std::int64_t{0} + proto.float_data_size() + proto.int32_data_size() +
                               proto.int64_data_size() + proto.double_data_size() +
                               proto.uint64_data_size();
-  if (listed != type->elements()) {
-    return CountMismatch(proto, listed, type->elements(), "elements");
+  if (listed != type.elements()) {
+    return CountMismatch(proto, listed, type.elements(), "elements");
   }
-  Tensor tensor(*type);
+  Tensor tensor(type);
   TW_RETURN_IF_ERROR(CopyTyped(proto, tensor));
   return tensor;
 }

@@ -24,22 +24,18 @@ PartitionRule PartitionRuleFor(const Target& target, bool fuse_residuals) {
 }
 
 Result<Graph> OperatorsOf(Graph graph, const PartitionRule& rule) {
-  auto rewritten =
-      rule.machine_code ? SplitTransposed(std::move(graph)) : UnrollRecurrences(std::move(graph));
-  TW_RETURN_IF_ERROR(rewritten);
+  TW_ASSIGN_OR_RETURN(auto rewritten, rule.machine_code ? SplitTransposed(std::move(graph))
+                                                        : UnrollRecurrences(std::move(graph)));
   if (!rule.narrow_weights) return rewritten;
-  return StateNarrowWeights(*std::move(rewritten));
+  return StateNarrowWeights(std::move(rewritten));
 }
 
 Result<GraphWithGroups> Partition(Graph graph, const PartitionRule& rule) {
-  auto operators = OperatorsOf(std::move(graph), rule);
-  TW_RETURN_IF_ERROR(operators);
-  auto optimized = Optimize(*std::move(operators));
-  TW_RETURN_IF_ERROR(optimized);
-  auto groups = FuseGroups(*optimized, rule.fuse);
-  TW_RETURN_IF_ERROR(groups);
-  if (!rule.wide_half) return GraphWithGroups{*std::move(optimized), *std::move(groups)};
-  return WidenHalf(*std::move(optimized), *std::move(groups));
+  TW_ASSIGN_OR_RETURN(auto operators, OperatorsOf(std::move(graph), rule));
+  TW_ASSIGN_OR_RETURN(auto optimized, Optimize(std::move(operators)));
+  TW_ASSIGN_OR_RETURN(auto groups, FuseGroups(optimized, rule.fuse));
+  if (!rule.wide_half) return GraphWithGroups{std::move(optimized), std::move(groups)};
+  return WidenHalf(std::move(optimized), std::move(groups));
 }
 
 }  // namespace tilewright

@@ -112,11 +112,10 @@ Json TaskToJson(std::int64_t id, const ExtractedTask& task, const TupleOf& autot
 }  // namespace
 
 Result<std::vector<ExtractedTask>> ExtractTasks(const Graph& graph, FuseRule rule) {
-  auto optimized = Optimize(graph.CloneWithout(kSmallConstant), FoldExtent::kSmall);
-  TW_RETURN_IF_ERROR(optimized);
-  auto groups = FuseGroups(*optimized, rule);
-  TW_RETURN_IF_ERROR(groups);
-  const auto epilogues = EpiloguesBySite(*optimized, *groups);
+  TW_ASSIGN_OR_RETURN(auto optimized,
+                      Optimize(graph.CloneWithout(kSmallConstant), FoldExtent::kSmall));
+  TW_ASSIGN_OR_RETURN(auto groups, FuseGroups(optimized, rule));
+  const auto epilogues = EpiloguesBySite(optimized, groups);
   TaskList tasks;
   for (int id = 0; id < graph.size(); ++id) {
     const Node& node = graph.node(id);
@@ -132,11 +131,11 @@ Result<std::vector<ExtractedTask>> ExtractTasks(const Graph& graph, FuseRule rul
         .nodes.push_back(id);
   }
   if (rule == FuseRule::kWide) return std::move(tasks).Finish(rule);
-  for (const FusedGroup& group : *groups) {
+  for (const FusedGroup& group : groups) {
     if (group.anchor) continue;
-    auto alu = AluGroupOf(*optimized, group);
+    auto alu = AluGroupOf(optimized, group);
     if (!alu.ok()) continue;
-    tasks.Add(std::move(alu->workload), std::string(SourceName(optimized->node(group.output).name)),
+    tasks.Add(std::move(alu->workload), std::string(SourceName(optimized.node(group.output).name)),
               std::move(alu->epilogue));
   }
   return std::move(tasks).Finish(rule);

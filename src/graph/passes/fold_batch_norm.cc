@@ -233,23 +233,19 @@ Status EmitChain(Rewriter& rewriter, const Chain& chain) {
   const Node& last = rewriter.source().node(chain.steps.back());
   int value = -1;
   if (chain.anchor) {
-    auto anchor = EmitAnchor(rewriter, chain, affine);
-    TW_RETURN_IF_ERROR(anchor);
-    value = *anchor;
+    TW_ASSIGN_OR_RETURN(value, EmitAnchor(rewriter, chain, affine));
   } else {
     const int scale = AddChannelConstant(rewriter.result(), last.name + "#scale", affine.scale,
                                          affine.known, last.type, chain.channel);
-    auto scaled = rewriter.result().AddOperator(last.name + "#scaled", Operator{OpKind::kMul, {}},
-                                                {rewriter.At(chain.start), scale});
-    TW_RETURN_IF_ERROR(scaled);
-    value = *scaled;
+    TW_ASSIGN_OR_RETURN(
+        value, rewriter.result().AddOperator(last.name + "#scaled", Operator{OpKind::kMul, {}},
+                                             {rewriter.At(chain.start), scale}));
   }
   if (!chain.anchor || affine.has_shift) {
     const int shift = AddChannelConstant(rewriter.result(), last.name + "#shift", affine.shift,
                                          affine.known, last.type, chain.channel);
-    auto sum = rewriter.result().AddOperator(last.name, Operator{OpKind::kAdd, {}}, {value, shift});
-    TW_RETURN_IF_ERROR(sum);
-    value = *sum;
+    TW_ASSIGN_OR_RETURN(value, rewriter.result().AddOperator(last.name, Operator{OpKind::kAdd, {}},
+                                                             {value, shift}));
   }
   rewriter.Map(chain.steps.back(), value);
   return Status();

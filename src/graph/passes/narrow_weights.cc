@@ -93,10 +93,10 @@ Result<Graph> StateNarrowWeights(Graph graph) {
     const Node& node = rewriter.source().node(id);
     Operator op = node.op;
     op.attributes.narrow_weights = true;
-    auto copy = rewriter.CopyAs(id, std::move(op),
-                                {rewriter.At(node.inputs[0]), rewriter.At(node.inputs[1])});
-    TW_RETURN_IF_ERROR(copy);
-    rewriter.Map(id, *copy);
+    TW_ASSIGN_OR_RETURN(
+        auto copy, rewriter.CopyAs(id, std::move(op),
+                                   {rewriter.At(node.inputs[0]), rewriter.At(node.inputs[1])}));
+    rewriter.Map(id, copy);
   }
   return rewriter.Finish();
 }

@@ -82,9 +82,8 @@ class Packer {
   Result<int> EmitMoves(const std::string& name, std::vector<Operator> moves, int value) {
     for (std::size_t i = 0; i < moves.size(); ++i) {
       const bool last = i + 1 == moves.size();
-      auto next = Emit(last ? name : fmt::format("{}#{}", name, i), std::move(moves[i]), {value});
-      TW_RETURN_IF_ERROR(next);
-      value = *next;
+      TW_ASSIGN_OR_RETURN(
+          value, Emit(last ? name : fmt::format("{}#{}", name, i), std::move(moves[i]), {value}));
     }
     return value;
   }
@@ -104,34 +103,32 @@ class Packer {
   Result<int> Packed(int id) {
     int& packed = packed_[static_cast<std::size_t>(id)];
     if (packed >= 0) return packed;
-    auto entered = EmitMoves(Old(id).name + "#packed", EnterMoves(tile_, Old(id).type.shape),
-                             rewriter_.At(id));
-    TW_RETURN_IF_ERROR(entered);
+    TW_ASSIGN_OR_RETURN(auto entered,
+                        EmitMoves(Old(id).name + "#packed", EnterMoves(tile_, Old(id).type.shape),
+                                  rewriter_.At(id)));
     ++report_->entering;
-    packed = *entered;
+    packed = entered;
     return packed;
   }
 
   /// The value as the source has it.
   Result<int> Plain(int id) {
     if (rewriter_.At(id) >= 0) return rewriter_.At(id);
-    auto left = EmitMoves(Old(id).name, LeaveMoves(tile_, Old(id).type.shape),
-                          packed_[static_cast<std::size_t>(id)]);
-    TW_RETURN_IF_ERROR(left);
+    TW_ASSIGN_OR_RETURN(auto left, EmitMoves(Old(id).name, LeaveMoves(tile_, Old(id).type.shape),
+                                             packed_[static_cast<std::size_t>(id)]));
     ++report_->leaving;
-    rewriter_.Map(id, *left);
-    return *left;
+    rewriter_.Map(id, left);
+    return left;
   }
 
   Status Add(int id) {
     const Node& node = Old(id);
     if (node.kind != NodeKind::kOperator) return rewriter_.Copy(id);
     if (id > start_ && id < last_) {
-      auto packed = AddPacked(id);
-      TW_RETURN_IF_ERROR(packed);
-      if (*packed >= 0) {
-        packed_[static_cast<std::size_t>(id)] = *packed;
-        CarryMeaning(id, *packed);
+      TW_ASSIGN_OR_RETURN(auto packed, AddPacked(id));
+      if (packed >= 0) {
+        packed_[static_cast<std::size_t>(id)] = packed;
+        CarryMeaning(id, packed);
         return Status();
       }
     } else if (IsProduct(node.op.kind)) {
@@ -215,17 +212,15 @@ class Packer {
 
   Result<int> AddProduct(int id) {
     const Node& node = Old(id);
-    auto data = Packed(node.inputs[0]);
-    TW_RETURN_IF_ERROR(data);
+    TW_ASSIGN_OR_RETURN(auto data, Packed(node.inputs[0]));
     Operator op = node.op;
-    auto weight = PackWeight(id, op);
-    TW_RETURN_IF_ERROR(weight);
+    TW_ASSIGN_OR_RETURN(auto weight, PackWeight(id, op));
     const bool image = IsConvolution(op.kind);
     op.attributes.data_layout = image ? ImageLayout() : RowLayout();
     op.attributes.kernel_layout = fmt::format("{1}{0}{2}{0}{3}", tile_.block, image ? "OIHW" : "NK",
                                               image ? 'o' : 'n', image ? 'i' : 'k');
     ++(image ? report_->convolutions : report_->products);
-    return Emit(node.name + "#packed", std::move(op), {*data, *weight});
+    return Emit(node.name + "#packed", std::move(op), {data, weight});
   }
 
   /// The packed weight of a product. op: gets the groups that it is packed for.
@@ -236,14 +231,14 @@ class Packer {
     const std::string name = Old(id).name + "#weight";
     Shape shape = Old(weight).type.shape;
     const std::int64_t groups = GroupsOf(Old(id));
-    const auto merge = MergeGroups(tile_, Old(Old(id).inputs[0]).type.shape[1], shape, groups);
-    TW_RETURN_IF_ERROR(merge);
-    if (merge->merged > 1) {
-      op.attributes.groups = merge->groups;
-      value = EmitMoves(name + "#repeated", MergeMoves(*merge, shape), *value);
+    TW_ASSIGN_OR_RETURN(const auto merge,
+                        MergeGroups(tile_, Old(Old(id).inputs[0]).type.shape[1], shape, groups));
+    if (merge.merged > 1) {
+      op.attributes.groups = merge.groups;
+      value = EmitMoves(name + "#repeated", MergeMoves(merge, shape), *value);
       TW_RETURN_IF_ERROR(value);
       const int mask =
-          rewriter_.result().AddConstant(name + "#mask", MergeMask(*merge, shape, groups));
+          rewriter_.result().AddConstant(name + "#mask", MergeMask(merge, shape, groups));
       value = Emit(name + "#merged", {OpKind::kMul, {}}, {*value, mask});
       TW_RETURN_IF_ERROR(value);
       shape = rewriter_.result().node(*value).type.shape;
@@ -253,39 +248,35 @@ class Packer {
 
   /// One element per channel of a value, as it broadcasts over the packed form.
   Result<int> PackChannels(int id, int operand) {
-    auto plain = Plain(operand);
-    TW_RETURN_IF_ERROR(plain);
+    TW_ASSIGN_OR_RETURN(auto plain, Plain(operand));
     return EmitMoves(Old(id).name + "#channels",
                      ChannelMoves(tile_, Old(operand).type.elements(), Old(id).type.shape.size()),
-                     *plain);
+                     plain);
   }
 
   /// Images of one pixel become rows.
   Result<int> AddFlatten(int id) {
     const Shape from = Old(Old(id).inputs[0]).type.shape, to = Old(id).type.shape;
     if (to.size() != 2 || from != Shape{to[0], to[1], 1, 1}) return -1;
-    auto value = Packed(Old(id).inputs[0]);
-    TW_RETURN_IF_ERROR(value);
-    const Shape& packed = rewriter_.result().node(*value).type.shape;
+    TW_ASSIGN_OR_RETURN(auto value, Packed(Old(id).inputs[0]));
+    const Shape& packed = rewriter_.result().node(value).type.shape;
     return Emit(Old(id).name + "#packed", ReshapeTo({packed[0], packed[1], packed[4], packed[5]}),
-                {*value});
+                {value});
   }
 
   Result<int> AddUnary(int id) {
-    auto value = Packed(Old(id).inputs[0]);
-    TW_RETURN_IF_ERROR(value);
-    auto packed = Emit(Old(id).name + "#packed", Old(id).op, {*value});
+    TW_ASSIGN_OR_RETURN(auto value, Packed(Old(id).inputs[0]));
+    auto packed = Emit(Old(id).name + "#packed", Old(id).op, {value});
     if (packed.ok()) rewriter_.result().Annotate(*packed, Old(id).source, Old(id).mark);
     return packed;
   }
 
   Result<int> AddPool(int id) {
     if (Old(id).op.attributes.data_layout != "NCHW") return -1;
-    auto value = Packed(Old(id).inputs[0]);
-    TW_RETURN_IF_ERROR(value);
+    TW_ASSIGN_OR_RETURN(auto value, Packed(Old(id).inputs[0]));
     Operator op = Old(id).op;
     op.attributes.data_layout = ImageLayout();
-    return Emit(Old(id).name + "#packed", std::move(op), {*value});
+    return Emit(Old(id).name + "#packed", std::move(op), {value});
   }
 
   /// Along the channels, of values that have whole blocks.
@@ -295,9 +286,8 @@ class Packer {
     if (node.op.attributes.axis != 1 || !whole) return -1;
     std::vector<int> inputs;
     for (int input : node.inputs) {
-      auto packed = Packed(input);
-      TW_RETURN_IF_ERROR(packed);
-      inputs.push_back(*packed);
+      TW_ASSIGN_OR_RETURN(auto packed, Packed(input));
+      inputs.push_back(packed);
     }
     return Emit(node.name + "#packed", node.op, std::move(inputs));
   }
@@ -320,9 +310,8 @@ class Packer {
                    : *kind == OperandKind::kChannel ? PackChannels(id, other)
                                                     : Plain(other);  // broadcasts as it is
     TW_RETURN_IF_ERROR(operand);
-    auto value = Packed(node.inputs[main]);
-    TW_RETURN_IF_ERROR(value);
-    std::vector<int> inputs = {*value, *operand};
+    TW_ASSIGN_OR_RETURN(auto value, Packed(node.inputs[main]));
+    std::vector<int> inputs = {value, *operand};
     if (main == 1) std::swap(inputs[0], inputs[1]);
     return Emit(node.name + "#packed", node.op, std::move(inputs));
   }

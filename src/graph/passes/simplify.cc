@@ -262,9 +262,8 @@ class Simplifier {
       }
       std::vector<int> inputs;
       for (int input : node.inputs) inputs.push_back(rewriter_.At(input));
-      auto value = Add(node.name, node.op, std::move(inputs));
-      TW_RETURN_IF_ERROR(value);
-      rewriter_.Map(id, *value);
+      TW_ASSIGN_OR_RETURN(auto value, Add(node.name, node.op, std::move(inputs)));
+      rewriter_.Map(id, value);
     }
     TW_RETURN_IF_ERROR(NameOutputs());
     *constants = constants_;
@@ -273,9 +272,8 @@ class Simplifier {
 
  private:
   Result<int> Add(const std::string& name, Operator op, std::vector<int> inputs) {
-    auto moved = AddBeforeReshape(name, op, inputs);
-    TW_RETURN_IF_ERROR(moved);
-    if (*moved) return **moved;
+    TW_ASSIGN_OR_RETURN(auto moved, AddBeforeReshape(name, op, inputs));
+    if (moved) return *moved;
     Graph& graph = rewriter_.result();
     if (auto constant = AddWhatAnyOperandGives(name, op, inputs)) return *constant;
     for (bool changed = true; changed;) {
@@ -367,15 +365,14 @@ class Simplifier {
     }
     std::vector<int> moved;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      auto value = AddReshape(FlatName(graph.node(inputs[i]).name), shapes[i], inputs[i]);
-      TW_RETURN_IF_ERROR(value);
-      moved.push_back(*value);
+      TW_ASSIGN_OR_RETURN(auto value,
+                          AddReshape(FlatName(graph.node(inputs[i]).name), shapes[i], inputs[i]));
+      moved.push_back(value);
     }
-    auto result = Add(FlatName(name), OnRows(op, from.size()), std::move(moved));
-    TW_RETURN_IF_ERROR(result);
-    auto reshaped = AddReshape(name, type->shape, *result);
-    TW_RETURN_IF_ERROR(reshaped);
-    return std::optional(*reshaped);
+    TW_ASSIGN_OR_RETURN(auto result,
+                        Add(FlatName(name), OnRows(op, from.size()), std::move(moved)));
+    TW_ASSIGN_OR_RETURN(auto reshaped, AddReshape(name, type->shape, result));
+    return std::optional(reshaped);
   }
 
   /// A name of its own for a value that the source does not have.
@@ -416,9 +413,9 @@ class Simplifier {
       } else if (node.kind == NodeKind::kOperator && named.insert(id).second) {
         rewriter_.result().Rename(id, name);
       } else {
-        auto copy = rewriter_.result().AddOperator(name, Operator{OpKind::kIdentity, {}}, {id});
-        TW_RETURN_IF_ERROR(copy);
-        rewriter_.Map(old_id, *copy);
+        TW_ASSIGN_OR_RETURN(
+            auto copy, rewriter_.result().AddOperator(name, Operator{OpKind::kIdentity, {}}, {id}));
+        rewriter_.Map(old_id, copy);
       }
     }
     return Status();
@@ -444,14 +441,12 @@ Result<Graph> Optimize(Graph graph, FoldExtent extent) {
   Result<Graph> simple = std::move(graph);
   int constants = 1;
   for (int round = 0; constants > 0 && round < kMostRounds; ++round) {
-    auto folded = FoldConstants(*std::move(simple), extent);
-    TW_RETURN_IF_ERROR(folded);
-    simple = Simplifier(*std::move(folded)).Run(&constants);
+    TW_ASSIGN_OR_RETURN(auto folded, FoldConstants(*std::move(simple), extent));
+    simple = Simplifier(std::move(folded)).Run(&constants);
     TW_RETURN_IF_ERROR(simple);
   }
-  auto normalized = FoldBatchNorm(*std::move(simple));
-  TW_RETURN_IF_ERROR(normalized);
-  return FoldConstants(*std::move(normalized), extent);
+  TW_ASSIGN_OR_RETURN(auto normalized, FoldBatchNorm(*std::move(simple)));
+  return FoldConstants(std::move(normalized), extent);
 }
 
 }  // namespace tilewright

@@ -99,15 +99,12 @@ class Splitter {
     const Node& node = At(id);
     const std::string part(SourceName(node.name));
     const Shape& s = node.type.shape;
-    auto split = Reshape(
-        part + "#phases", phases.value,
-        {s[0], phases.rows, phases.columns, s[1], s[2] / phases.rows, s[3] / phases.columns});
-    TW_RETURN_IF_ERROR(split);
-    auto moved = Transpose(part + "#pixels", *split, {0, 3, 4, 1, 5, 2});
-    TW_RETURN_IF_ERROR(moved);
-    auto whole = Reshape(node.name, *moved, s);
-    TW_RETURN_IF_ERROR(whole);
-    rewriter_.Map(id, *whole);
+    TW_ASSIGN_OR_RETURN(auto split, Reshape(part + "#phases", phases.value,
+                                            {s[0], phases.rows, phases.columns, s[1],
+                                             s[2] / phases.rows, s[3] / phases.columns}));
+    TW_ASSIGN_OR_RETURN(auto moved, Transpose(part + "#pixels", split, {0, 3, 4, 1, 5, 2}));
+    TW_ASSIGN_OR_RETURN(auto whole, Reshape(node.name, moved, s));
+    rewriter_.Map(id, whole);
     return Status();
   }
 
@@ -128,19 +125,17 @@ class Splitter {
     if (!kernel) {
       TW_RETURN_IF_ERROR(Place(node.inputs[0]));
       before.value = rewriter_.At(node.inputs[0]);
-      auto weights = AddWeight(id);
-      TW_RETURN_IF_ERROR(weights);
-      kernel = *weights;
+      TW_ASSIGN_OR_RETURN(kernel, AddWeight(id));
     }
     OpAttributes attributes;
     attributes.data_layout = "NCHW";
     attributes.kernel_layout = "OIHW";
     attributes.dtype = node.op.attributes.dtype;
-    auto value = rewriter_.CopyAs(id, Operator{OpKind::kConv2d, std::move(attributes)},
-                                  {before.value, *kernel});
-    TW_RETURN_IF_ERROR(value);
-    result().Rename(*value, std::string(SourceName(node.name)) + "#anchor");
-    phases_[id] = {*value, before.rows * rows, before.columns * columns};
+    TW_ASSIGN_OR_RETURN(auto value,
+                        rewriter_.CopyAs(id, Operator{OpKind::kConv2d, std::move(attributes)},
+                                         {before.value, *kernel}));
+    result().Rename(value, std::string(SourceName(node.name)) + "#anchor");
+    phases_[id] = {value, before.rows * rows, before.columns * columns};
     return Status();
   }
 
@@ -149,9 +144,8 @@ class Splitter {
     const int weight = At(id).inputs[1];
     const Shape& s = At(weight).type.shape;
     const std::string part = std::string(SourceName(At(id).name)) + "#weight";
-    auto moved = Transpose(part + "_moved", rewriter_.At(weight), {2, 3, 1, 0});
-    TW_RETURN_IF_ERROR(moved);
-    return Reshape(part, *moved, {s[1] * s[2] * s[3], s[0], 1, 1});
+    TW_ASSIGN_OR_RETURN(auto moved, Transpose(part + "_moved", rewriter_.At(weight), {2, 3, 1, 0}));
+    return Reshape(part, moved, {s[1] * s[2] * s[3], s[0], 1, 1});
   }
 
   // The same for data in phases of its own: zero where the data are of another phase.
@@ -216,16 +210,15 @@ class Splitter {
     std::vector<int> inputs;
     for (int input : node.inputs) {
       const auto found = phases_.find(input);
-      auto value = found != phases_.end()
-                       ? Result<int>(found->second.value)
-                       : Repeat(part + std::to_string(inputs.size()), input, phases.count());
-      TW_RETURN_IF_ERROR(value);
-      inputs.push_back(*value);
+      TW_ASSIGN_OR_RETURN(
+          auto value, found != phases_.end()
+                          ? Result<int>(found->second.value)
+                          : Repeat(part + std::to_string(inputs.size()), input, phases.count()));
+      inputs.push_back(value);
     }
-    auto value = rewriter_.CopyAs(id, node.op, std::move(inputs));
-    TW_RETURN_IF_ERROR(value);
-    result().Rename(*value, std::string(SourceName(node.name)) + "#inphases");
-    phases.value = *value;
+    TW_ASSIGN_OR_RETURN(auto value, rewriter_.CopyAs(id, node.op, std::move(inputs)));
+    result().Rename(value, std::string(SourceName(node.name)) + "#inphases");
+    phases.value = value;
     phases_[id] = phases;
     return Status();
   }

@@ -35,10 +35,10 @@ Status UnrollNode(Rewriter& rewriter, int id) {
       for (int operand : value.operands)
         operands.push_back(values[static_cast<std::size_t>(operand)]);
       const bool last = values.size() + 1 == list->values().size();
-      auto own = last ? rewriter.CopyAs(id, *value.op, std::move(operands))
-                      : result.AddOperator(name, *value.op, std::move(operands));
-      TW_RETURN_IF_ERROR(own);
-      values.push_back(*own);
+      TW_ASSIGN_OR_RETURN(auto own, last
+                                        ? rewriter.CopyAs(id, *value.op, std::move(operands))
+                                        : result.AddOperator(name, *value.op, std::move(operands)));
+      values.push_back(own);
     }
   }
   rewriter.Map(id, values.back());

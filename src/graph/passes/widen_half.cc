@@ -104,14 +104,13 @@ class HalfWidener {
     const Node& node = At(id);
     std::vector<int> inputs;
     for (int input : node.inputs) {
-      auto operand = WideOperand(group_of_[static_cast<std::size_t>(id)], input);
-      TW_RETURN_IF_ERROR(operand);
-      inputs.push_back(*operand);
+      TW_ASSIGN_OR_RETURN(auto operand,
+                          WideOperand(group_of_[static_cast<std::size_t>(id)], input));
+      inputs.push_back(operand);
     }
     if (node.type.dtype != kFloat16 || node.op.kind == OpKind::kCast) {
-      auto made = rewriter_.CopyAs(id, node.op, std::move(inputs));
-      TW_RETURN_IF_ERROR(made);
-      rewriter_.Map(id, *made);
+      TW_ASSIGN_OR_RETURN(auto made, rewriter_.CopyAs(id, node.op, std::move(inputs)));
+      rewriter_.Map(id, made);
       return {};
     }
     Operator op = node.op;

@@ -62,9 +62,9 @@ class Annotator {
     auto marked = marked_.find(key);
     if (marked == marked_.end()) {
       Mark quantize{MarkKind::kQuantize, config_.Type(kind), kind, {}};
-      auto id = emitter_.EmitMark(New(value.id).name, std::move(quantize), value.id);
-      TW_RETURN_IF_ERROR(id);
-      marked = marked_.emplace(key, *id).first;
+      TW_ASSIGN_OR_RETURN(auto id,
+                          emitter_.EmitMark(New(value.id).name, std::move(quantize), value.id));
+      marked = marked_.emplace(key, id).first;
     }
     value.id = marked->second;
     return Status();
@@ -106,9 +106,9 @@ class Annotator {
   Status Finish(int id, const std::vector<Value>& args, Kind kind) {
     std::vector<int> inputs;
     for (const Value& arg : args) inputs.push_back(arg.id);
-    auto copy = rewriter_.CopyAs(id, rewriter_.source().node(id).op, std::move(inputs));
-    TW_RETURN_IF_ERROR(copy);
-    rewriter_.Map(id, *copy);
+    TW_ASSIGN_OR_RETURN(auto copy,
+                        rewriter_.CopyAs(id, rewriter_.source().node(id).op, std::move(inputs)));
+    rewriter_.Map(id, copy);
     kinds_[static_cast<std::size_t>(id)] = kind;
     return Status();
   }
@@ -117,9 +117,8 @@ class Annotator {
     const Node& node = rewriter_.source().node(id);
     std::vector<Value> args;
     for (int input : node.inputs) {
-      auto value = Argument(input);
-      TW_RETURN_IF_ERROR(value);
-      args.push_back(*value);
+      TW_ASSIGN_OR_RETURN(auto value, Argument(input));
+      args.push_back(value);
     }
     NoteIfFloat(node);
     const bool skipped = IsSkipped(node);

@@ -78,9 +78,9 @@ class AccurateAnnotator {
     if (value.form == Form::kStored || Old(value.old_id).type.dtype != kFloat32) return Status();
     auto stored = stored_.find(value.id);
     if (stored == stored_.end()) {
-      auto mark = Mark(value, IsConstant(value) ? ValueKind::kWeight : ValueKind::kInput);
-      TW_RETURN_IF_ERROR(mark);
-      stored = stored_.emplace(value.id, *mark).first;
+      TW_ASSIGN_OR_RETURN(auto mark,
+                          Mark(value, IsConstant(value) ? ValueKind::kWeight : ValueKind::kInput));
+      stored = stored_.emplace(value.id, mark).first;
     }
     value.id = stored->second;
     value.form = Form::kStored;
@@ -104,9 +104,8 @@ class AccurateAnnotator {
   Status Finish(int id, const Values& args, Form form) {
     std::vector<int> inputs;
     for (const FormedValue& arg : args) inputs.push_back(arg.id);
-    auto copy = rewriter_.CopyAs(id, Old(id).op, std::move(inputs));
-    TW_RETURN_IF_ERROR(copy);
-    rewriter_.Map(id, *copy);
+    TW_ASSIGN_OR_RETURN(auto copy, rewriter_.CopyAs(id, Old(id).op, std::move(inputs)));
+    rewriter_.Map(id, copy);
     const bool floats = Old(id).type.dtype == kFloat32;
     forms_[static_cast<std::size_t>(id)] = floats ? form : Form::kPlain;
     return Status();
@@ -116,9 +115,8 @@ class AccurateAnnotator {
     const Node& node = Old(id);
     Values args;
     for (int input : node.inputs) {
-      auto value = Argument(input, id);
-      TW_RETURN_IF_ERROR(value);
-      args.push_back(*value);
+      TW_ASSIGN_OR_RETURN(auto value, Argument(input, id));
+      args.push_back(value);
     }
     if (IsAnchor(node.op.kind)) {
       return Test(flow_.quantized, id) ? AddAnchor(id, std::move(args))
@@ -158,9 +156,7 @@ class AccurateAnnotator {
 
   Status AddAnchor(int id, Values args) {
     TW_RETURN_IF_ERROR(Store(args[0]));
-    auto weight = Mark(args[1], ValueKind::kWeight);
-    TW_RETURN_IF_ERROR(weight);
-    args[1].id = *weight;
+    TW_ASSIGN_OR_RETURN(args[1].id, Mark(args[1], ValueKind::kWeight));
     return Finish(id, args, Form::kSum);
   }
 
@@ -198,9 +194,7 @@ class AccurateAnnotator {
       if (args[0].form != Form::kSum || !IsBias(rewriter_.source(), id, args[1].old_id)) {
         return Finish(id, args, Form::kFloat);
       }
-      auto mark = Mark(args[1], ValueKind::kWeight);
-      TW_RETURN_IF_ERROR(mark);
-      args[1].id = *mark;
+      TW_ASSIGN_OR_RETURN(args[1].id, Mark(args[1], ValueKind::kWeight));
       return Finish(id, args, Form::kSum);
     }
     TW_RETURN_IF_ERROR(StoreEarlier(id, args));

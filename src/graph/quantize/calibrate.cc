@@ -138,10 +138,10 @@ class Calibrator {
     graph_.SetOutputs({marks.begin(), marks.end()});
     std::vector<std::vector<float>> values(marks.size());
     for (const Sample& sample : samples_) {
-      auto results = EvaluateGraph(graph_, sample, KeepValues::kOutputs, threads_);
-      TW_RETURN_IF_ERROR(results);
+      TW_ASSIGN_OR_RETURN(auto results,
+                          EvaluateGraph(graph_, sample, KeepValues::kOutputs, threads_));
       for (std::size_t i = 0; i < marks.size(); ++i) {
-        const Tensor& result = (*results)[i];
+        const Tensor& result = results[i];
         if (result.dtype() != kFloat32) {
           return InvalidArgument(fmt::format("value {} is {}, expected float32",
                                              graph_.node(marks[i]).name, result.type().ToString()));

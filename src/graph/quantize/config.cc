@@ -187,10 +187,9 @@ Status Config::Set(std::string_view field, std::string_view value) {
 }
 
 Status Config::SetAll(std::string_view text) {
-  auto json = ParseJson(text);
-  TW_RETURN_IF_ERROR(json);
-  if (!json->is_object()) return InvalidArgument("expected a JSON object of configuration fields");
-  for (const auto& [name, value] : json->items()) TW_RETURN_IF_ERROR(SetField(*this, name, value));
+  TW_ASSIGN_OR_RETURN(auto json, ParseJson(text));
+  if (!json.is_object()) return InvalidArgument("expected a JSON object of configuration fields");
+  for (const auto& [name, value] : json.items()) TW_RETURN_IF_ERROR(SetField(*this, name, value));
   return Status();
 }
 

@@ -40,10 +40,9 @@ class Partitioner {
   Status Close(int& value) {
     const std::string name = New(value).name;
     for (MarkKind kind : {MarkKind::kCastHint, MarkKind::kStopFusion}) {
-      auto marked =
-          emitter_.EmitMark(name, Mark{kind, config_.dtype_input, ValueKind::kInput, {}}, value);
-      TW_RETURN_IF_ERROR(marked);
-      value = *marked;
+      TW_ASSIGN_OR_RETURN(
+          value,
+          emitter_.EmitMark(name, Mark{kind, config_.dtype_input, ValueKind::kInput, {}}, value));
     }
     return Status();
   }
@@ -74,11 +73,11 @@ class Partitioner {
   }
 
   Status Finish(int id, std::vector<int> args, bool open) {
-    auto copy = rewriter_.CopyAs(id, rewriter_.source().node(id).op, std::move(args));
-    TW_RETURN_IF_ERROR(copy);
-    if (config_.rules < kSourceNamesStay) rewriter_.result().Annotate(*copy, {}, New(*copy).mark);
-    rewriter_.Map(id, *copy);
-    if (open) SetOpen(*copy);
+    TW_ASSIGN_OR_RETURN(auto copy,
+                        rewriter_.CopyAs(id, rewriter_.source().node(id).op, std::move(args)));
+    if (config_.rules < kSourceNamesStay) rewriter_.result().Annotate(copy, {}, New(copy).mark);
+    rewriter_.Map(id, copy);
+    if (open) SetOpen(copy);
     return Status();
   }
 

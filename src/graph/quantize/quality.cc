@@ -34,9 +34,8 @@ Result<std::vector<Sample>> OutputsFor(const Graph& graph, std::span<const Sampl
                                        int threads) {
   std::vector<Sample> results;
   for (const Sample& sample : samples) {
-    auto outputs = EvaluateGraph(graph, sample, KeepValues::kOutputs, threads);
-    TW_RETURN_IF_ERROR(outputs);
-    results.push_back(*std::move(outputs));
+    TW_ASSIGN_OR_RETURN(auto outputs, EvaluateGraph(graph, sample, KeepValues::kOutputs, threads));
+    results.push_back(std::move(outputs));
   }
   return results;
 }

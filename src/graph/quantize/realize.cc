@@ -64,21 +64,19 @@ class Realizer {
     // Written even where the value is float already, as TVM does.
     Operator cast{OpKind::kCast, {}};
     cast.attributes.dtype = kFloat32;
-    auto floats = rescaler_.emitter().Emit(name, std::move(cast), {value.id});
-    TW_RETURN_IF_ERROR(floats);
+    TW_ASSIGN_OR_RETURN(auto floats, rescaler_.emitter().Emit(name, std::move(cast), {value.id}));
     const int scale = rescaler_.Constant(name, kFloat32, value.scales, value.behind);
-    auto product = rescaler_.emitter().Emit(name, Operator{OpKind::kMul, {}}, {*floats, scale});
-    TW_RETURN_IF_ERROR(product);
-    TW_RETURN_IF_ERROR(CheckShape(id, *product));
-    rewriter_.Map(id, *product);
-    return *product;
+    TW_ASSIGN_OR_RETURN(
+        auto product, rescaler_.emitter().Emit(name, Operator{OpKind::kMul, {}}, {floats, scale}));
+    TW_RETURN_IF_ERROR(CheckShape(id, product));
+    rewriter_.Map(id, product);
+    return product;
   }
 
   Status AddOutput(int id) {
     if (rewriter_.At(id) >= 0 && !At(id)) return Status();
-    auto plain = Plain(id);
-    TW_RETURN_IF_ERROR(plain);
-    rewriter_.result().Rename(*plain, Old(id).name);
+    TW_ASSIGN_OR_RETURN(auto plain, Plain(id));
+    rewriter_.result().Rename(plain, Old(id).name);
     return Status();
   }
 
@@ -86,13 +84,11 @@ class Realizer {
   Status Decline(int id) {
     std::vector<int> inputs;
     for (int input : Old(id).inputs) {
-      auto plain = Plain(input);
-      TW_RETURN_IF_ERROR(plain);
-      inputs.push_back(*plain);
+      TW_ASSIGN_OR_RETURN(auto plain, Plain(input));
+      inputs.push_back(plain);
     }
-    auto copy = rewriter_.CopyAs(id, Old(id).op, std::move(inputs));
-    TW_RETURN_IF_ERROR(copy);
-    rewriter_.Map(id, *copy);
+    TW_ASSIGN_OR_RETURN(auto copy, rewriter_.CopyAs(id, Old(id).op, std::move(inputs)));
+    rewriter_.Map(id, copy);
     return Status();
   }
 
@@ -125,11 +121,11 @@ class Realizer {
   Status Finish(int id, Operator op, std::vector<int> inputs, Integers value) {
     const Node& node = Old(id);
     TW_RETURN_IF_ERROR(CheckScales(node, value.scales));
-    auto result = rescaler_.emitter().Emit(node.name, std::move(op), std::move(inputs));
-    TW_RETURN_IF_ERROR(result);
+    TW_ASSIGN_OR_RETURN(auto result,
+                        rescaler_.emitter().Emit(node.name, std::move(op), std::move(inputs)));
     const bool stop = node.mark.kind == MarkKind::kStopFusion;
-    rewriter_.result().Annotate(*result, node.source, stop ? node.mark : Mark());
-    value.id = *result;
+    rewriter_.result().Annotate(result, node.source, stop ? node.mark : Mark());
+    value.id = result;
     TW_RETURN_IF_ERROR(Keep(id, value));
     Record(id, value);
     return Status();
@@ -194,13 +190,11 @@ class Realizer {
 
   Status AddMark(int id) {
     const Node& node = Old(id);
-    auto behind = DimensionsBehindScales(rewriter_.source(), users_, id);
-    TW_RETURN_IF_ERROR(behind);
+    TW_ASSIGN_OR_RETURN(auto behind, DimensionsBehindScales(rewriter_.source(), users_, id));
     TW_RETURN_IF_ERROR(CheckScales(node, node.mark.scales));
     if (At(node.inputs[0])) return RescaleMark(id);
-    auto value = rescaler_.Round(node, rewriter_.At(node.inputs[0]), *behind);
-    TW_RETURN_IF_ERROR(value);
-    return KeepMarked(id, *std::move(value));
+    TW_ASSIGN_OR_RETURN(auto value, rescaler_.Round(node, rewriter_.At(node.inputs[0]), behind));
+    return KeepMarked(id, std::move(value));
   }
 
   /// By the rules `accurate` a mark is where a value is stored: inputs are narrow from there on.
@@ -208,9 +202,7 @@ class Realizer {
     const Mark& mark = Old(id).mark;
     if (config_.rules >= kAccurateRules && mark.value == ValueKind::kInput) {
       const DataType dtype = mark.dtype == kUInt8 ? kUInt8 : config_.dtype_input;
-      auto narrow = rescaler_.Cast(Old(id).name, value.id, dtype);
-      TW_RETURN_IF_ERROR(narrow);
-      value.id = *narrow;
+      TW_ASSIGN_OR_RETURN(value.id, rescaler_.Cast(Old(id).name, value.id, dtype));
       value.dtype = dtype;
     }
     return Keep(id, std::move(value));
@@ -225,14 +217,12 @@ class Realizer {
     Integers wide = *At(node.inputs[0]);
     if (config_.rules >= kAccurateRules && wide.dtype != kFloat32) {
       // The new type may not be the old one.
-      auto cast = rescaler_.Cast(node.name, wide.id, config_.dtype_activation);
-      TW_RETURN_IF_ERROR(cast);
-      wide.id = *cast;
+      TW_ASSIGN_OR_RETURN(wide.id, rescaler_.Cast(node.name, wide.id, config_.dtype_activation));
       wide.dtype = config_.dtype_activation;
     }
-    auto value = rescaler_.RescaleWithin(node.name, wide, node.mark.scales, least, most);
-    TW_RETURN_IF_ERROR(value);
-    return KeepMarked(id, *std::move(value));
+    TW_ASSIGN_OR_RETURN(auto value,
+                        rescaler_.RescaleWithin(node.name, wide, node.mark.scales, least, most));
+    return KeepMarked(id, std::move(value));
   }
 
   Status AddAnchor(int id) {
@@ -240,13 +230,10 @@ class Realizer {
     const Integers &data = *At(node.inputs[0]), &weight = *At(node.inputs[1]);
     TW_RETURN_IF_ERROR(CheckSums(node));
     const DataType dtype = data.dtype == kUInt8 ? kUInt8 : config_.dtype_input;
-    auto within = rescaler_.Saturate(node.name, data, LargestOf(dtype));
-    TW_RETURN_IF_ERROR(within);
-    auto left = rescaler_.Cast(node.name, within->id, dtype);
-    TW_RETURN_IF_ERROR(left);
-    auto right = rescaler_.Cast(node.name, weight.id, config_.dtype_weight);
-    TW_RETURN_IF_ERROR(right);
-    const double most = ProductsOf(node) * within->most * weight.most;
+    TW_ASSIGN_OR_RETURN(auto within, rescaler_.Saturate(node.name, data, LargestOf(dtype)));
+    TW_ASSIGN_OR_RETURN(auto left, rescaler_.Cast(node.name, within.id, dtype));
+    TW_ASSIGN_OR_RETURN(auto right, rescaler_.Cast(node.name, weight.id, config_.dtype_weight));
+    const double most = ProductsOf(node) * within.most * weight.most;
     Integers value{-1, config_.dtype_activation, weight.scales, 0, std::min(most, kLargestInt32)};
     if (const auto channels = OutputChannelsOf(rewriter_.source(), node)) {
       value.behind = node.type.shape.size() - 1 - channels->result;
@@ -254,7 +241,7 @@ class Realizer {
     for (double& scale : value.scales) scale *= data.scales[0];
     Operator op = node.op;
     op.attributes.dtype = config_.dtype_activation;
-    return Finish(id, std::move(op), {*left, *right}, std::move(value));
+    return Finish(id, std::move(op), {left, right}, std::move(value));
   }
 
   /// Errors: kUnsupported if products of more than 8 bits can add up to more than the sums' type
@@ -296,9 +283,9 @@ class Realizer {
     if (factor.scales.size() != 1) return Decline(id);
     std::vector<int> sides;
     for (int input : node.inputs) {
-      auto side = rescaler_.Cast(node.name, At(input)->id, config_.dtype_activation);
-      TW_RETURN_IF_ERROR(side);
-      sides.push_back(*side);
+      TW_ASSIGN_OR_RETURN(auto side,
+                          rescaler_.Cast(node.name, At(input)->id, config_.dtype_activation));
+      sides.push_back(side);
     }
     for (double& scale : value.scales) scale *= factor.scales[0];
     value.dtype = config_.dtype_activation;
@@ -384,9 +371,8 @@ class Realizer {
     }
     std::vector<int> sides;
     for (int input : node.inputs) {
-      auto side = UnifySide(node, input, sum);
-      TW_RETURN_IF_ERROR(side);
-      sides.push_back(*side);
+      TW_ASSIGN_OR_RETURN(auto side, UnifySide(node, input, sum));
+      sides.push_back(side);
     }
     return Finish(id, node.op, std::move(sides), std::move(sum));
   }
@@ -398,26 +384,20 @@ class Realizer {
     const Mark& mark = Old(input).mark;
     if (value.dtype == sum.dtype && mark.kind == MarkKind::kQuantize &&
         mark.value == ValueKind::kInput) {
-      auto narrow = rescaler_.Cast(node.name, value.id, config_.dtype_input);
-      TW_RETURN_IF_ERROR(narrow);
-      auto stopped = emitter.EmitMark(node.name, kStop, *narrow);
-      TW_RETURN_IF_ERROR(stopped);
-      value.id = *stopped;
+      TW_ASSIGN_OR_RETURN(auto narrow, rescaler_.Cast(node.name, value.id, config_.dtype_input));
+      TW_ASSIGN_OR_RETURN(value.id, emitter.EmitMark(node.name, kStop, narrow));
     }
-    auto cast = rescaler_.Cast(node.name, value.id, sum.dtype);
-    TW_RETURN_IF_ERROR(cast);
+    TW_ASSIGN_OR_RETURN(auto cast, rescaler_.Cast(node.name, value.id, sum.dtype));
     const DataType before = value.dtype;
-    value.id = *cast;
+    value.id = cast;
     if (value.scales.size() == 1 && sum.scales.size() != 1) {
       value.scales.assign(sum.scales.size(), value.scales[0]);
       value.behind = sum.behind;
     }
-    auto scaled = rescaler_.Rescale(node.name, value, sum.scales);
-    TW_RETURN_IF_ERROR(scaled);
-    auto back = rescaler_.Cast(node.name, scaled->id, sum.dtype);
-    TW_RETURN_IF_ERROR(back);
-    if (before != kFloat32) return *back;
-    return emitter.EmitMark(node.name, kStop, *back);
+    TW_ASSIGN_OR_RETURN(auto scaled, rescaler_.Rescale(node.name, value, sum.scales));
+    TW_ASSIGN_OR_RETURN(auto back, rescaler_.Cast(node.name, scaled.id, sum.dtype));
+    if (before != kFloat32) return back;
+    return emitter.EmitMark(node.name, kStop, back);
   }
 
   /// Integers between two real bounds are between the whole numbers inside of them.
@@ -464,10 +444,9 @@ class Realizer {
     const auto bound = [&](const std::vector<double>& values) {
       return rescaler_.Constant(node.name, value.dtype, values, value.behind);
     };
-    auto lower =
-        rescaler_.emitter().Emit(node.name, Operator{OpKind::kMax, {}}, {value.id, bound(least)});
-    TW_RETURN_IF_ERROR(lower);
-    return Finish(id, Operator{OpKind::kMin, {}}, {*lower, bound(greatest)}, std::move(value));
+    TW_ASSIGN_OR_RETURN(auto lower, rescaler_.emitter().Emit(node.name, Operator{OpKind::kMax, {}},
+                                                             {value.id, bound(least)}));
+    return Finish(id, Operator{OpKind::kMin, {}}, {lower, bound(greatest)}, std::move(value));
   }
 
   /// What TVM's rules have no rule for.
@@ -480,9 +459,8 @@ class Realizer {
     }
     std::vector<int> inputs = {value->id};
     for (std::size_t i = 1; i < node.inputs.size(); ++i) {
-      auto other = Plain(node.inputs[i]);
-      TW_RETURN_IF_ERROR(other);
-      inputs.push_back(*other);
+      TW_ASSIGN_OR_RETURN(auto other, Plain(node.inputs[i]));
+      inputs.push_back(other);
     }
     return Finish(id, node.op, std::move(inputs), *value);
   }
@@ -492,9 +470,8 @@ class Realizer {
     if (config_.rules >= kAccurateRules) {
       return Finish(id, node.op, {At(node.inputs[0])->id}, *At(node.inputs[0]));
     }
-    auto value = CastTo(node.name, *At(node.inputs[0]), config_.dtype_input);
-    TW_RETURN_IF_ERROR(value);
-    return Finish(id, node.op, {value->id}, *std::move(value));
+    TW_ASSIGN_OR_RETURN(auto value, CastTo(node.name, *At(node.inputs[0]), config_.dtype_input));
+    return Finish(id, node.op, {value.id}, std::move(value));
   }
 
   /// In steps so large that the sums of a window fit (those of a concatenation fill the type).
@@ -515,9 +492,8 @@ class Realizer {
       for (double& scale : scales) scale *= factor;
       value = rescaler_.Rescale(node.name, *std::move(value), scales);
       TW_RETURN_IF_ERROR(value);
-      auto sums = rescaler_.Cast(node.name, value->id, config_.dtype_activation);
-      TW_RETURN_IF_ERROR(sums);
-      value->id = *sums;
+      TW_ASSIGN_OR_RETURN(value->id,
+                          rescaler_.Cast(node.name, value->id, config_.dtype_activation));
     }
     return Finish(id, node.op, {value->id}, *std::move(value));
   }
@@ -528,11 +504,11 @@ class Realizer {
   Result<Integers> MultiplyForSum(const std::string& name, Integers value, double window) {
     const double factor = std::min(window, std::floor(kLargestInt32 / (value.most * window)));
     if (factor < 2) return value;
-    auto product = rescaler_.emitter().Emit(
-        name, Operator{OpKind::kMul, {}},
-        {value.id, rescaler_.emitter().EmitScalar(name, config_.dtype_activation, factor)});
-    TW_RETURN_IF_ERROR(product);
-    value.id = *product;
+    TW_ASSIGN_OR_RETURN(
+        value.id,
+        rescaler_.emitter().Emit(
+            name, Operator{OpKind::kMul, {}},
+            {value.id, rescaler_.emitter().EmitScalar(name, config_.dtype_activation, factor)}));
     value.most *= factor;
     for (double& scale : value.scales) scale /= factor;
     return value;
@@ -547,9 +523,8 @@ class Realizer {
 
   Status AddHint(int id) {
     const Node& node = Old(id);
-    auto value = CastTo(node.name, *At(node.inputs[0]), node.mark.dtype);
-    TW_RETURN_IF_ERROR(value);
-    return Keep(id, *std::move(value));
+    TW_ASSIGN_OR_RETURN(auto value, CastTo(node.name, *At(node.inputs[0]), node.mark.dtype));
+    return Keep(id, std::move(value));
   }
 
   /// Of floats, what int32 holds.
@@ -562,14 +537,11 @@ class Realizer {
   /// rules before 2023-08, a sum of inputs) is saturated; TVM's wraps around.
   Result<Integers> CastTo(const std::string& name, const Integers& value, DataType dtype) {
     if (value.dtype == dtype && dtype == config_.dtype_activation) return value;
-    auto result = rescaler_.Saturate(name, value, LargestOf(dtype));
-    TW_RETURN_IF_ERROR(result);
+    TW_ASSIGN_OR_RETURN(auto result, rescaler_.Saturate(name, value, LargestOf(dtype)));
     Operator op{OpKind::kCast, {}};
     op.attributes.dtype = dtype;
-    auto cast = rescaler_.emitter().Emit(name, std::move(op), {result->id});
-    TW_RETURN_IF_ERROR(cast);
-    result->id = *cast;
-    result->dtype = dtype;
+    TW_ASSIGN_OR_RETURN(result.id, rescaler_.emitter().Emit(name, std::move(op), {result.id}));
+    result.dtype = dtype;
     return result;
   }
 
@@ -584,9 +556,8 @@ class Realizer {
 }  // namespace
 
 Result<Graph> Realize(Graph graph, const Config& config, std::vector<IntegerValue>* values) {
-  auto realized = Realizer(std::move(graph), config, values).Run();
-  TW_RETURN_IF_ERROR(realized);
-  auto folded = FoldConstants(*std::move(realized));
+  TW_ASSIGN_OR_RETURN(auto realized, Realizer(std::move(graph), config, values).Run());
+  auto folded = FoldConstants(std::move(realized));
   if (folded.ok() && config.partition_conversions == PartitionConversions::kFullyIntegral) {
     TW_RETURN_IF_ERROR(CheckIntegral(*folded));
   }

@@ -64,9 +64,7 @@ Result<int> Rescaler::Clip(std::string_view of, int value, double least, double 
 
 Result<Integers> Rescaler::Saturate(std::string_view of, Integers value, double most) {
   if (value.most <= most) return value;
-  auto clipped = Clip(of, value.id, -most, most);
-  TW_RETURN_IF_ERROR(clipped);
-  value.id = *clipped;
+  TW_ASSIGN_OR_RETURN(value.id, Clip(of, value.id, -most, most));
   value.most = most;
   return value;
 }
@@ -88,15 +86,13 @@ Result<Integers> Rescaler::Round(const Node& mark, int value, std::size_t behind
   std::vector<double> inverse = result.scales;
   for (double& scale : inverse) scale = 1 / scale;
   const int factor = Constant(mark.name, kFloat32, inverse, behind);
-  auto scaled = Binary(mark.name, OpKind::kMul, value, factor);
-  TW_RETURN_IF_ERROR(scaled);
-  auto rounded = emitter_.Emit(mark.name, Operator{OpKind::kRound, {}}, {*scaled});
-  TW_RETURN_IF_ERROR(rounded);
+  TW_ASSIGN_OR_RETURN(auto scaled, Binary(mark.name, OpKind::kMul, value, factor));
+  TW_ASSIGN_OR_RETURN(auto rounded,
+                      emitter_.Emit(mark.name, Operator{OpKind::kRound, {}}, {scaled}));
   const auto [least, most] = config_.Bounds(mark.mark);
   const double bound = std::min(most, kLargestFloatInt32);
-  auto clipped = Clip(mark.name, *rounded, std::max(least, -kLargestFloatInt32), bound);
-  TW_RETURN_IF_ERROR(clipped);
-  result.id = *clipped;
+  TW_ASSIGN_OR_RETURN(result.id,
+                      Clip(mark.name, rounded, std::max(least, -kLargestFloatInt32), bound));
   result.most = bound;
   if (const Tensor* constant = graph_.Contents(value)) {
     // One more: what is rounded are floats.
@@ -112,11 +108,9 @@ Result<int> Rescaler::Binary(std::string_view of, OpKind kind, int value, int op
 Result<int> Rescaler::ShiftRight(std::string_view of, Integers value, int count) {
   if (config_.round_for_shift) {
     const double half = std::ldexp(1.0, count - 1);
-    auto within = Saturate(of, std::move(value), kLargestFloatInt32 - half);
-    TW_RETURN_IF_ERROR(within);
-    auto moved = Binary(of, OpKind::kAdd, within->id, emitter_.EmitScalar(of, kInt32, half));
-    TW_RETURN_IF_ERROR(moved);
-    value.id = *moved;
+    TW_ASSIGN_OR_RETURN(auto within, Saturate(of, std::move(value), kLargestFloatInt32 - half));
+    TW_ASSIGN_OR_RETURN(value.id,
+                        Binary(of, OpKind::kAdd, within.id, emitter_.EmitScalar(of, kInt32, half)));
   }
   return Binary(of, OpKind::kShiftRight, value.id, emitter_.EmitScalar(of, kInt32, count));
 }
@@ -134,21 +128,15 @@ Result<int> Rescaler::FixedPointProduct(std::string_view of, const Integers& val
   const auto constant = [&](const std::vector<double>& numbers) {
     return Constant(of, kInt64, numbers, value.behind);
   };
-  auto wide = Cast(of, value.id, kInt64);
-  TW_RETURN_IF_ERROR(wide);
-  auto product = Binary(of, OpKind::kMul, *wide, constant(multipliers));
-  TW_RETURN_IF_ERROR(product);
-  int sum = *product;
+  TW_ASSIGN_OR_RETURN(auto wide, Cast(of, value.id, kInt64));
+  TW_ASSIGN_OR_RETURN(int sum, Binary(of, OpKind::kMul, wide, constant(multipliers)));
   if (config_.rounding == Rounding::kToNearest) {
-    auto sign = Binary(of, OpKind::kShiftRight, sum, emitter_.EmitScalar(of, kInt64, 63));
-    TW_RETURN_IF_ERROR(sign);
-    auto moved = Binary(of, OpKind::kAdd, sum, *sign);
-    TW_RETURN_IF_ERROR(moved);
-    sum = *moved;
+    TW_ASSIGN_OR_RETURN(auto sign,
+                        Binary(of, OpKind::kShiftRight, sum, emitter_.EmitScalar(of, kInt64, 63)));
+    TW_ASSIGN_OR_RETURN(sum, Binary(of, OpKind::kAdd, sum, sign));
   }
-  auto moved = Binary(of, OpKind::kAdd, sum, constant(halves));
-  TW_RETURN_IF_ERROR(moved);
-  return Binary(of, OpKind::kShiftRight, *moved, constant(counts));
+  TW_ASSIGN_OR_RETURN(auto moved, Binary(of, OpKind::kAdd, sum, constant(halves)));
+  return Binary(of, OpKind::kShiftRight, moved, constant(counts));
 }
 
 Result<Integers> Rescaler::Rescale(std::string_view of, Integers value,
@@ -156,9 +144,7 @@ Result<Integers> Rescaler::Rescale(std::string_view of, Integers value,
   const std::vector<double> factors = FactorsOf(value, to);
   value.scales = to;
   if (std::ranges::all_of(factors, [](double factor) { return factor == 1; })) return value;
-  auto wide = Cast(of, value.id, kInt32);
-  TW_RETURN_IF_ERROR(wide);
-  value.id = *wide;
+  TW_ASSIGN_OR_RETURN(value.id, Cast(of, value.id, kInt32));
   int exponent = 0;
   auto result = Result<int>(-1);
   if (factors.size() == 1 && IsPowerOfTwo(factors[0], &exponent) && exponent < 0 &&
@@ -182,18 +168,12 @@ Result<Integers> Rescaler::RescaleWithin(std::string_view of, const Integers& va
     // What is beyond these bounds is clipped behind the product too, and within them none wraps.
     const double bound =
         std::min(std::ceil(most / factors[0]), std::floor(kLargestInt32 / factors[0]));
-    auto clipped = Clip(of, value.id, -bound, bound);
-    TW_RETURN_IF_ERROR(clipped);
-    narrow.id = *clipped;
+    TW_ASSIGN_OR_RETURN(narrow.id, Clip(of, value.id, -bound, bound));
   }
-  auto result = Rescale(of, std::move(narrow), to);
-  TW_RETURN_IF_ERROR(result);
-  auto clipped = Clip(of, result->id, least, most);
-  TW_RETURN_IF_ERROR(clipped);
-  auto cast = Cast(of, *clipped, graph_.node(value.id).type.dtype);
-  TW_RETURN_IF_ERROR(cast);
-  result->id = *cast;
-  result->most = most;
+  TW_ASSIGN_OR_RETURN(auto result, Rescale(of, std::move(narrow), to));
+  TW_ASSIGN_OR_RETURN(auto clipped, Clip(of, result.id, least, most));
+  TW_ASSIGN_OR_RETURN(result.id, Cast(of, clipped, graph_.node(value.id).type.dtype));
+  result.most = most;
   return result;
 }
 

@@ -20,15 +20,12 @@ Result<Graph> Simulate(Graph graph, const Config& config) {
       continue;
     }
     const int plain = rewriter.At(node.inputs[0]);
-    auto behind = DimensionsBehindScales(source, users, id);
-    TW_RETURN_IF_ERROR(behind);
-    auto rounded = rescaler.Round(node, plain, *behind);
-    TW_RETURN_IF_ERROR(rounded);
-    const int scale = rescaler.Constant(node.name, kFloat32, node.mark.scales, *behind);
-    auto product =
-        rescaler.emitter().Emit(node.name, Operator{OpKind::kMul, {}}, {rounded->id, scale});
-    TW_RETURN_IF_ERROR(product);
-    rewriter.Map(id, *product);
+    TW_ASSIGN_OR_RETURN(auto behind, DimensionsBehindScales(source, users, id));
+    TW_ASSIGN_OR_RETURN(auto rounded, rescaler.Round(node, plain, behind));
+    const int scale = rescaler.Constant(node.name, kFloat32, node.mark.scales, behind);
+    TW_ASSIGN_OR_RETURN(auto product, rescaler.emitter().Emit(node.name, Operator{OpKind::kMul, {}},
+                                                              {rounded.id, scale}));
+    rewriter.Map(id, product);
   }
   return FoldConstants(rewriter.Finish());
 }

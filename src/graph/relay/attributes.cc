@@ -37,9 +37,8 @@ Result<Suffix> CutSuffix(std::string_view text) {
   const std::string_view bits = text.substr(at + 1);
   const std::string_view kind = text[at] == 'f' ? "float" : text[at] == 'i' ? "int" : "uint";
   if (kind == "float" && bits.empty()) return Suffix{text.substr(0, at), kFloat32};
-  auto dtype = ParseDataType(std::string(kind) + std::string(bits));
-  TW_RETURN_IF_ERROR(dtype);
-  return Suffix{text.substr(0, at), *dtype};
+  TW_ASSIGN_OR_RETURN(auto dtype, ParseDataType(std::string(kind) + std::string(bits)));
+  return Suffix{text.substr(0, at), dtype};
 }
 
 }  // namespace

@@ -46,9 +46,8 @@ Result<TensorType> TensorTypeOf(const std::optional<Type>& type) {
   if (type->kind != TypeKind::kTensor || std::ranges::count(type->dims, -1) != 0) {
     return InvalidArgument("type " + ToString(*type) + ", expected a tensor of known shape");
   }
-  auto dtype = ParseDataType(type->name);
-  TW_RETURN_IF_ERROR(dtype);
-  return TensorType{type->dims, *dtype};
+  TW_ASSIGN_OR_RETURN(auto dtype, ParseDataType(type->name));
+  return TensorType{type->dims, dtype};
 }
 
 }  // namespace
@@ -183,17 +182,15 @@ Result<Importer::Value> Importer::EvaluateTuple(int id, const Scope& scope) {
       return At(module_.expr(id).offset, Unsupported("a tuple inside a tuple"));
     }
   }
-  auto nodes = FlatArguments(id, scope);
-  TW_RETURN_IF_ERROR(nodes);
-  return Value{*std::move(nodes), true};
+  TW_ASSIGN_OR_RETURN(auto nodes, FlatArguments(id, scope));
+  return Value{std::move(nodes), true};
 }
 
 Result<Importer::Value> Importer::EvaluateOperator(int id, const Scope& scope) {
   const Expr& call = module_.expr(id);
-  auto inputs = FlatArguments(id, scope);
-  TW_RETURN_IF_ERROR(inputs);
+  TW_ASSIGN_OR_RETURN(auto inputs, FlatArguments(id, scope));
   std::vector<Argument> arguments;
-  for (int input : *inputs) {
+  for (int input : inputs) {
     Argument argument{graph_.node(input).type, std::nullopt};
     if (argument.type.shape.empty()) {
       const Tensor* contents = graph_.Contents(input);
@@ -207,16 +204,16 @@ Result<Importer::Value> Importer::EvaluateOperator(int id, const Scope& scope) {
   }
   auto translation = Translate(call, arguments);
   if (!translation.ok()) return At(call.offset, translation.status());
-  inputs->resize(translation->operands);
+  inputs.resize(translation->operands);
   const std::string name = NameOf(id, scope);
   if (!translation->reshape_last.empty()) {
     Operator reshape{OpKind::kReshape, {}};
     reshape.attributes.new_shape = translation->reshape_last;
-    auto reshaped = graph_.AddOperator(PartName(name), std::move(reshape), {inputs->back()});
+    auto reshaped = graph_.AddOperator(PartName(name), std::move(reshape), {inputs.back()});
     if (!reshaped.ok()) return At(call.offset, reshaped.status());
-    inputs->back() = *reshaped;
+    inputs.back() = *reshaped;
   }
-  auto node = graph_.AddOperator(Unique(name), std::move(translation->op), *std::move(inputs));
+  auto node = graph_.AddOperator(Unique(name), std::move(translation->op), std::move(inputs));
   if (!node.ok()) return At(call.offset, node.status());
   graph_.Annotate(*node, SourceOf(call), std::move(translation->mark));
   if (call.text == "nn.batch_norm") return Value{{*node, -1, -1}, true};
@@ -335,15 +332,14 @@ Result<Importer::Value> Importer::Evaluate(int root, Scope* scope) {
       stack.push_back({child, child_scope, 0});
       continue;
     }
-    auto value = EvaluateOne(visit.id, visit.scope);
-    TW_RETURN_IF_ERROR(value);
+    TW_ASSIGN_OR_RETURN(auto value, EvaluateOne(visit.id, visit.scope));
     if (expr.type && expr.kind != ExprKind::kLiteral) {
       const std::string_view what = expr.kind == ExprKind::kCall && expr.callee < 0
                                         ? std::string_view(expr.text)
                                         : std::string_view("the value");
-      TW_RETURN_IF_ERROR(CheckType(expr.offset, *value, *expr.type, what));
+      TW_RETURN_IF_ERROR(CheckType(expr.offset, value, *expr.type, what));
     }
-    visit.scope->values.insert_or_assign(visit.id, *std::move(value));
+    visit.scope->values.insert_or_assign(visit.id, std::move(value));
     stack.pop_back();
   }
   return *Find(root, *scope);
@@ -418,19 +414,16 @@ Status Importer::CallLastFunction(int id, Scope* scope) {
     }
     arguments.push_back(Value{{node}});
   }
-  auto result = Inline(id, expr.function, scope, std::move(arguments),
-                       fmt::format("%{}(...)", expr.bound_name));
-  TW_RETURN_IF_ERROR(result);
-  graph_.SetOutputs(result->nodes);
+  TW_ASSIGN_OR_RETURN(auto result, Inline(id, expr.function, scope, std::move(arguments),
+                                          fmt::format("%{}(...)", expr.bound_name)));
+  graph_.SetOutputs(result.nodes);
   return Status();
 }
 
 Status Importer::RunFragment(const Function& function, Scope* scope) {
   Value last;
   for (int statement : function.statements) {
-    auto value = Evaluate(statement, scope);
-    TW_RETURN_IF_ERROR(value);
-    last = *std::move(value);
+    TW_ASSIGN_OR_RETURN(last, Evaluate(statement, scope));
   }
   if (last.function >= 0) return CallLastFunction(function.statements.back(), scope);
   std::erase(last.nodes, -1);
@@ -440,10 +433,9 @@ Status Importer::RunFragment(const Function& function, Scope* scope) {
 
 Result<Graph> Importer::Run(std::string name) {
   TW_RETURN_IF_ERROR(CheckOperators());
-  auto metadata = ReadMetadata(module_.metadata);
-  TW_RETURN_IF_ERROR(metadata);
-  contents_ = std::move(metadata->constants);
-  graph_.made_up_constants = metadata->made_up_constants;
+  TW_ASSIGN_OR_RETURN(auto metadata, ReadMetadata(module_.metadata));
+  contents_ = std::move(metadata.constants);
+  graph_.made_up_constants = metadata.made_up_constants;
   graph_.name = std::move(name);
   const int entry = EntryFunction();
   const Function& function = module_.function(entry);
@@ -457,18 +449,17 @@ Result<Graph> Importer::Run(std::string name) {
     TW_RETURN_IF_ERROR(RunFragment(function, &scope));
     return std::move(graph_);
   }
-  auto result = Evaluate(function.body, &scope);
-  TW_RETURN_IF_ERROR(result);
+  TW_ASSIGN_OR_RETURN(auto result, Evaluate(function.body, &scope));
   const std::size_t offset = module_.expr(function.body).offset;
-  if (result->function >= 0) return Bad(offset, "the result is a function, expected a tensor");
-  if (std::ranges::count(result->nodes, -1) != 0) {
+  if (result.function >= 0) return Bad(offset, "the result is a function, expected a tensor");
+  if (std::ranges::count(result.nodes, -1) != 0) {
     return At(offset, Unsupported("the result is the whole result of nn.batch_norm"));
   }
   if (function.result) {
-    TW_RETURN_IF_ERROR(CheckType(offset, *result, *function.result, "the result"));
+    TW_RETURN_IF_ERROR(CheckType(offset, result, *function.result, "the result"));
   }
-  graph_.SetOutputs(result->nodes);
-  TW_RETURN_IF_ERROR(AddMeanings(std::move(metadata->values)));
+  graph_.SetOutputs(result.nodes);
+  TW_RETURN_IF_ERROR(AddMeanings(std::move(metadata.values)));
   return std::move(graph_);
 }
 
@@ -497,9 +488,8 @@ Status Importer::AddMeanings(Meanings values) {
 namespace tilewright {
 
 Result<Graph> ImportRelay(std::string_view text, std::string name) {
-  auto module = relay::Parse(text);
-  TW_RETURN_IF_ERROR(module);
-  return relay::Importer(*module, text).Run(std::move(name));
+  TW_ASSIGN_OR_RETURN(auto module, relay::Parse(text));
+  return relay::Importer(module, text).Run(std::move(name));
 }
 
 }  // namespace tilewright

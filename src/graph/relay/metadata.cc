@@ -93,9 +93,8 @@ Result<TensorType> ReadArrayType(ByteReader& reader) {
                     code, lanes, rank, kMaxRank));
   }
   constexpr std::array<std::string_view, 3> kNames = {"int", "uint", "float"};
-  auto dtype = ParseDataType(fmt::format("{}{}", kNames[code], bits));
-  TW_RETURN_IF_ERROR(dtype);
-  TensorType type{{}, *dtype};
+  TW_ASSIGN_OR_RETURN(auto dtype, ParseDataType(fmt::format("{}{}", kNames[code], bits)));
+  TensorType type{{}, dtype};
   for (std::int32_t i = 0; i < rank; ++i) {
     std::int64_t extent = 0;
     if (!reader.Read(extent)) return InvalidArgument("an array that is cut off");
@@ -107,15 +106,14 @@ Result<TensorType> ReadArrayType(ByteReader& reader) {
 
 Result<Tensor> ReadArray(std::span<const std::byte> bytes) {
   ByteReader reader(bytes);
-  auto type = ReadArrayType(reader);
-  TW_RETURN_IF_ERROR(type);
+  TW_ASSIGN_OR_RETURN(auto type, ReadArrayType(reader));
   std::int64_t data_bytes = 0;
-  if (!reader.Read(data_bytes) || data_bytes != type->bytes() ||
+  if (!reader.Read(data_bytes) || data_bytes != type.bytes() ||
       std::ssize(reader.rest()) != data_bytes) {
-    return InvalidArgument(fmt::format("{} with {} bytes, expected {}", type->ToString(),
-                                       reader.rest().size(), type->bytes()));
+    return InvalidArgument(fmt::format("{} with {} bytes, expected {}", type.ToString(),
+                                       reader.rest().size(), type.bytes()));
   }
-  Tensor tensor(*std::move(type));
+  Tensor tensor(std::move(type));
   std::ranges::copy(reader.rest(), tensor.data());
   return tensor;
 }

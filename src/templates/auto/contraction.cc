@@ -176,9 +176,8 @@ int Contraction::AxisOfResult(int axis) const {
 }
 
 Result<Contraction> FindContraction(const Expression& expression, int axis) {
-  auto found = MainStageOf(expression);
-  TW_RETURN_IF_ERROR(found);
-  Contraction& c = *found;
+  TW_ASSIGN_OR_RETURN(auto found, MainStageOf(expression));
+  Contraction& c = found;
   const auto count = static_cast<int>(c.op().axes.size());
   if (axis >= count) return Unsupported(fmt::format("axis {} of {}", axis, count));
   if (axis >= 0 && axis != c.vector_axis) {
@@ -207,9 +206,8 @@ Result<Contraction> FindContraction(const Expression& expression, int axis) {
 }
 
 Result<std::vector<Contraction>> FindContractions(const Expression& expression) {
-  auto first = FindContraction(expression);
-  TW_RETURN_IF_ERROR(first);
-  std::vector<Contraction> found = {*std::move(first)};
+  TW_ASSIGN_OR_RETURN(auto first, FindContraction(expression));
+  std::vector<Contraction> found = {std::move(first)};
   const int axes = static_cast<int>(found[0].order.size());
   for (int axis = 0; axis < axes; ++axis) {
     if (axis == found[0].vector_axis) continue;

@@ -34,9 +34,8 @@ Result<Kernel> AutoFixed::Apply(const Workload& workload, const Epilogue&, const
                                 const Config&) {
   Compute compute = DefineExpression(workload.expression);
   SumInBlocks(compute);
-  auto schedule = FixedSchedule(std::move(compute), target);
-  TW_RETURN_IF_ERROR(schedule);
-  return Kernel{*std::move(schedule), AnchorForm(), {"sums_in_blocks"}};
+  TW_ASSIGN_OR_RETURN(auto schedule, FixedSchedule(std::move(compute), target));
+  return Kernel{std::move(schedule), AnchorForm(), {"sums_in_blocks"}};
 }
 
 }  // namespace tilewright

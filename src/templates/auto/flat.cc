@@ -13,9 +13,8 @@ namespace tilewright {
 namespace {
 
 Result<ConfigSpace> FlatSpace(const Workload& w, const Target& target) {
-  auto features = FeaturesOf(target);
-  TW_RETURN_IF_ERROR(features);
-  const std::int64_t lanes = features->float_lanes();
+  TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
+  const std::int64_t lanes = features.float_lanes();
   std::vector<Result<Knob>> knobs = {
       Knob::Other("lanes", {lanes, 2 * lanes, std::max<std::int64_t>(lanes / 2, 1)}),
       Knob::Bool("joined", {true, false}), Knob::Bool("across", {true, false}),
@@ -40,9 +39,8 @@ Result<ConfigSpace> AutoFlat::DefineSpace(const Workload& w, const Target& targe
 }
 
 Result<Config> AutoFlat::DefaultConfig(const Workload& w, const Target& target) {
-  auto space = FlatSpace(w, target);
-  TW_RETURN_IF_ERROR(space);
-  return space->At(0);
+  TW_ASSIGN_OR_RETURN(auto space, FlatSpace(w, target));
+  return space.At(0);
 }
 
 Result<Kernel> AutoFlat::Apply(const Workload& w, const Epilogue&, const Target& target,
@@ -64,9 +62,8 @@ Result<Kernel> AutoFlat::Apply(const Workload& w, const Epilogue&, const Target&
       arranged.emplace_back("sums_in_blocks");
     }
   }
-  auto schedule = FlatSchedule(std::move(compute), target, choices);
-  TW_RETURN_IF_ERROR(schedule);
-  return Kernel{*std::move(schedule), AnchorForm(), std::move(arranged)};
+  TW_ASSIGN_OR_RETURN(auto schedule, FlatSchedule(std::move(compute), target, choices));
+  return Kernel{std::move(schedule), AnchorForm(), std::move(arranged)};
 }
 
 }  // namespace tilewright

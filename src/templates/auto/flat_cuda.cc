@@ -37,9 +37,8 @@ Result<ConfigSpace> AutoFlatCuda::DefineSpace(const Workload& w, const Target&) 
 }
 
 Result<Config> AutoFlatCuda::DefaultConfig(const Workload& w, const Target&) {
-  auto space = FlatCudaSpace(w);
-  TW_RETURN_IF_ERROR(space);
-  return space->At(0);
+  TW_ASSIGN_OR_RETURN(auto space, FlatCudaSpace(w));
+  return space.At(0);
 }
 
 Result<Kernel> AutoFlatCuda::Apply(const Workload& w, const Epilogue&, const Target& target,

@@ -149,12 +149,10 @@ bool IsLinearAlong(const ComputeOp& op, const ExprNode& load, const Expr& var) {
 }
 
 Result<GridProduct> FindGridProduct(const Workload& w, const Target& target) {
-  const auto capability = ComputeCapabilityOf(target);
-  TW_RETURN_IF_ERROR(capability);
-  auto found = FindContraction(w.expression);
-  TW_RETURN_IF_ERROR(found);
+  TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
+  TW_ASSIGN_OR_RETURN(auto found, FindContraction(w.expression));
   GridProduct product;
-  product.contraction = *std::move(found);
+  product.contraction = std::move(found);
   const Contraction& c = product.contraction;
   bool typed = false, padded = false;
   ForEachNode(c.op().body,
@@ -176,7 +174,7 @@ Result<GridProduct> FindGridProduct(const Workload& w, const Target& target) {
     if (!IsLinearAlong(c.op(), *b, c.op().axes[static_cast<std::size_t>(product.column)].var)) {
       return Unsupported("columns are read that are not the same distance apart everywhere");
     }
-    ChooseRun(product, *a, *b, *capability, mma);
+    ChooseRun(product, *a, *b, capability, mma);
     const auto number = [&](const ExprNode* load) {
       const auto at = std::ranges::find(c.operands, load->buffer, &Contraction::Operand::buffer);
       return static_cast<std::size_t>(at - c.operands.begin());
@@ -190,7 +188,7 @@ Result<GridProduct> FindGridProduct(const Workload& w, const Target& target) {
         "stored, and of float32 where the target says -tf32");
   }
   if (product.mma == nullptr) {
-    return Unsupported(WhyNone(product, *capability));
+    return Unsupported(WhyNone(product, capability));
   }
   for (Factor* factor : {&product.data, &product.weight}) {
     const std::size_t rank = c.operands[factor->operand].buffer->shape.size();
@@ -280,22 +278,19 @@ std::string AutoMmaCuda::Refuses(const Workload& w, const Target& target) {
 }
 
 Result<ConfigSpace> AutoMmaCuda::DefineSpace(const Workload& w, const Target& target) {
-  auto product = FindGridProduct(w, target);
-  TW_RETURN_IF_ERROR(product);
-  return ProductSpace(*product, target);
+  TW_ASSIGN_OR_RETURN(auto product, FindGridProduct(w, target));
+  return ProductSpace(product, target);
 }
 
 Result<Config> AutoMmaCuda::DefaultConfig(const Workload& w, const Target& target) {
-  auto product = FindGridProduct(w, target);
-  TW_RETURN_IF_ERROR(product);
-  auto config = MmaDefault(*product->mma, product->sizes, target);
+  TW_ASSIGN_OR_RETURN(auto product, FindGridProduct(w, target));
+  auto config = MmaDefault(*product.mma, product.sizes, target);
   TW_RETURN_IF_ERROR(config);
-  auto space = ProductSpace(*product, target);
-  TW_RETURN_IF_ERROR(space);
+  TW_ASSIGN_OR_RETURN(auto space, ProductSpace(product, target));
   // What is turned is copied element by element; what a stage makes may be no plain copy.
-  const Contraction& c = product->contraction;
+  const Contraction& c = product.contraction;
   bool plain = true;
-  for (const Factor* factor : {&product->data, &product->weight}) {
+  for (const Factor* factor : {&product.data, &product.weight}) {
     plain = plain && !factor->turned && c.operands[factor->operand].input >= 0;
   }
   // Rows at odd places are not copied ahead, and long steps or large blocks may not fit: then less.
@@ -306,9 +301,9 @@ Result<Config> AutoMmaCuda::DefaultConfig(const Workload& w, const Target& targe
       const bool one = std::ranges::find(names, name) != names.end();
       if (one || (name == "stages" && !plain)) value = KnobValue{std::int64_t{1}};
     }
-    config = space->Locate(*config);
+    config = space.Locate(*config);
     TW_RETURN_IF_ERROR(config);
-    const auto kernel = ScheduleGridProduct(*product, target, *config);
+    const auto kernel = ScheduleGridProduct(product, target, *config);
     if (kernel.ok() && Lower(kernel->schedule, "kernel", LowerLimitsFor(target)).ok()) break;
   }
   return config;
@@ -316,9 +311,8 @@ Result<Config> AutoMmaCuda::DefaultConfig(const Workload& w, const Target& targe
 
 Result<Kernel> AutoMmaCuda::Apply(const Workload& w, const Epilogue&, const Target& target,
                                   const Config& config) {
-  auto product = FindGridProduct(w, target);
-  TW_RETURN_IF_ERROR(product);
-  return ScheduleGridProduct(*product, target, config);
+  TW_ASSIGN_OR_RETURN(auto product, FindGridProduct(w, target));
+  return ScheduleGridProduct(product, target, config);
 }
 
 }  // namespace tilewright

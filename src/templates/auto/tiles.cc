@@ -321,11 +321,9 @@ struct ChosenTile {
 };
 
 Result<TilesPlan> PlanTiles(const Workload& w, const Target& target) {
-  auto features = FeaturesOf(target);
-  TW_RETURN_IF_ERROR(features);
-  auto contractions = FindContractions(w.expression);
-  TW_RETURN_IF_ERROR(contractions);
-  return TilesPlan{*std::move(contractions), *std::move(features)};
+  TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
+  TW_ASSIGN_OR_RETURN(auto contractions, FindContractions(w.expression));
+  return TilesPlan{std::move(contractions), std::move(features)};
 }
 
 Result<ConfigSpace> TilesSpace(const TilesPlan& plan) {
@@ -367,21 +365,18 @@ std::string AutoTiles::Refuses(const Workload& w, const Target& target) {
 }
 
 Result<ConfigSpace> AutoTiles::DefineSpace(const Workload& w, const Target& target) {
-  auto plan = PlanTiles(w, target);
-  TW_RETURN_IF_ERROR(plan);
-  return TilesSpace(*plan);
+  TW_ASSIGN_OR_RETURN(auto plan, PlanTiles(w, target));
+  return TilesSpace(plan);
 }
 
 Result<Config> AutoTiles::DefaultConfig(const Workload& w, const Target& target) {
-  auto plan = PlanTiles(w, target);
-  TW_RETURN_IF_ERROR(plan);
-  auto space = TilesSpace(*plan);
-  TW_RETURN_IF_ERROR(space);
-  const std::int64_t lanes = plan->features.float_lanes();
+  TW_ASSIGN_OR_RETURN(auto plan, PlanTiles(w, target));
+  TW_ASSIGN_OR_RETURN(auto space, TilesSpace(plan));
+  const std::int64_t lanes = plan.features.float_lanes();
   ChosenTile best;
   double best_cycles = 0;
-  for (const Contraction& each : plan->contractions) {
-    RegisterTile tile = BestRegisterTile(each, plan->features, lanes);
+  for (const Contraction& each : plan.contractions) {
+    RegisterTile tile = BestRegisterTile(each, plan.features, lanes);
     if (tile.empty()) continue;
     const double cycles = CyclesWithTile(each, tile, lanes);
     if (best.contraction != nullptr && cycles >= best_cycles) continue;
@@ -406,24 +401,23 @@ Result<Config> AutoTiles::DefaultConfig(const Workload& w, const Target& target)
     place.value = std::string(kMadeBefore);
     values.emplace_back("operands", std::move(place));
   }
-  if (HasConstant(plan->contractions)) values.emplace_back("pack", KnobValue{true});
-  return LocateValues(*space, std::move(values));
+  if (HasConstant(plan.contractions)) values.emplace_back("pack", KnobValue{true});
+  return LocateValues(space, std::move(values));
 }
 
 Result<Kernel> AutoTiles::Apply(const Workload& w, const Epilogue&, const Target& target,
                                 const Config& config) {
-  auto plan = PlanTiles(w, target);
-  TW_RETURN_IF_ERROR(plan);
+  TW_ASSIGN_OR_RETURN(auto plan, PlanTiles(w, target));
   const std::vector<std::int64_t>& chosen = config.Factors("tile");
   const RegisterTile tile(chosen.begin() + 1, chosen.end());
-  const auto found = std::ranges::find_if(plan->contractions, [&](const Contraction& each) {
+  const auto found = std::ranges::find_if(plan.contractions, [&](const Contraction& each) {
     return each.order[static_cast<std::size_t>(each.vector_axis)] == chosen[0];
   });
-  if (found == plan->contractions.end()) {
+  if (found == plan.contractions.end()) {
     return InvalidArgument(fmt::format("no vectors along axis {}", chosen[0]));
   }
   Contraction& c = *found;
-  const std::int64_t lanes = plan->features.float_lanes();
+  const std::int64_t lanes = plan.features.float_lanes();
   const KnobValue* pack = config.Find("pack");
   const KnobValue* window_knob = config.Find("window");
   const bool window = window_knob != nullptr && window_knob->integer() != 0;

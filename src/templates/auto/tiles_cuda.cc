@@ -83,9 +83,8 @@ std::vector<Buffer> ReadUnderConditions(const Expr& body) {
 }
 
 Result<GridContraction> FindGridContraction(const Workload& w) {
-  auto found = FindContraction(w.expression);
-  TW_RETURN_IF_ERROR(found);
-  GridContraction grid{*std::move(found), {}, {}, {}};
+  TW_ASSIGN_OR_RETURN(auto found, FindContraction(w.expression));
+  GridContraction grid{std::move(found), {}, {}, {}};
   const Contraction& c = grid.contraction;
   for (int i = static_cast<int>(c.op().axes.size()) - 1; i >= 0; --i) {
     if (c.extent(i) > 1 && grid.tiled.size() < kMostTiledAxes) grid.tiled.push_back(i);
@@ -122,8 +121,7 @@ std::vector<std::int64_t> CopiesOf(int capability) {
 }
 
 Result<ConfigSpace> GridSpace(const GridContraction& grid, const Target& target) {
-  const auto capability = ComputeCapabilityOf(target);
-  TW_RETURN_IF_ERROR(capability);
+  TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
   std::vector<Result<Knob>> knobs;
   for (const int axis : grid.tiled) {
     knobs.push_back(Knob::Split(TileName(axis), grid.contraction.extent(axis), 4));
@@ -135,7 +133,7 @@ Result<ConfigSpace> GridSpace(const GridContraction& grid, const Target& target)
     knobs.push_back(Knob::Bool(SharedName(operand), {true, false}));
   }
   knobs.push_back(Knob::Other("copy_bytes", {4, 8, 16}));
-  knobs.push_back(Knob::Other("copies", CopiesOf(*capability)));
+  knobs.push_back(Knob::Other("copies", CopiesOf(capability)));
   if (grid.makes_operand) knobs.push_back(Knob::Bool("made_before", {false, true}));
   for (Result<Knob>& knob : UnrollKnobs(target, {0, 64, 512, 1500})) {
     knobs.push_back(std::move(knob));
@@ -237,14 +235,13 @@ Result<Kernel> ScheduleGrid(const GridContraction& grid, const Target& target,
   PragmaUnroll(s, writer, block, config);
   s.ComputeAt(sum, writer, thread);
   const LoopId step = OrderSums(s, sum, grid, config);
-  const auto capability = ComputeCapabilityOf(target);
-  TW_RETURN_IF_ERROR(capability);
+  TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
   const std::int64_t ahead = config.Integer("copies");
   for (const StageId copy : copies) {
     s.ComputeAt(copy, sum, step);
     CopyTogether(s, copy, threads, config.Integer("copy_bytes"));
     if (ahead == 1) continue;
-    if (*capability < kAsyncCapability) {
+    if (capability < kAsyncCapability) {
       s.DoubleBuffer(copy);
     } else {
       s.Pipeline(copy, static_cast<int>(ahead));
@@ -302,8 +299,7 @@ std::vector<AxisTile> DefaultTiles(const GridContraction& grid) {
 
 Result<Config> DefaultGrid(const GridContraction& grid, const Target& target, bool shared,
                            std::int64_t depth) {
-  auto space = GridSpace(grid, target);
-  TW_RETURN_IF_ERROR(space);
+  TW_ASSIGN_OR_RETURN(auto space, GridSpace(grid, target));
   std::vector<std::pair<std::string, KnobValue>> values;
   const std::vector<AxisTile> tiles = DefaultTiles(grid);
   for (std::size_t i = 0; i < grid.tiled.size(); ++i) {
@@ -333,7 +329,7 @@ Result<Config> DefaultGrid(const GridContraction& grid, const Target& target, bo
   if (grid.makes_operand) values.emplace_back("made_before", KnobValue{false});
   values.emplace_back("auto_unroll_max_step", KnobValue{std::int64_t{512}});
   values.emplace_back("unroll_explicit", KnobValue{std::int64_t{1}});
-  return LocateValues(*space, std::move(values));
+  return LocateValues(space, std::move(values));
 }
 
 }  // namespace
@@ -347,31 +343,27 @@ std::string AutoTilesCuda::Refuses(const Workload& w, const Target& target) {
 }
 
 Result<ConfigSpace> AutoTilesCuda::DefineSpace(const Workload& w, const Target& target) {
-  auto grid = FindGridContraction(w);
-  TW_RETURN_IF_ERROR(grid);
-  return GridSpace(*grid, target);
+  TW_ASSIGN_OR_RETURN(auto grid, FindGridContraction(w));
+  return GridSpace(grid, target);
 }
 
 Result<Config> AutoTilesCuda::DefaultConfig(const Workload& w, const Target& target) {
-  auto grid = FindGridContraction(w);
-  TW_RETURN_IF_ERROR(grid);
+  TW_ASSIGN_OR_RETURN(auto grid, FindGridContraction(w));
   // What is read at odd places may not fit shared memory: then shorter steps, or none of it there.
   for (const std::int64_t depth : {8, 1}) {
-    auto config = DefaultGrid(*grid, target, true, depth);
-    TW_RETURN_IF_ERROR(config);
-    const auto kernel = ScheduleGrid(*grid, target, *config);
+    TW_ASSIGN_OR_RETURN(auto config, DefaultGrid(grid, target, true, depth));
+    const auto kernel = ScheduleGrid(grid, target, config);
     if (kernel.ok() && Lower(kernel->schedule, "kernel", LowerLimitsFor(target)).ok()) {
       return config;
     }
   }
-  return DefaultGrid(*grid, target, false, 1);
+  return DefaultGrid(grid, target, false, 1);
 }
 
 Result<Kernel> AutoTilesCuda::Apply(const Workload& w, const Epilogue&, const Target& target,
                                     const Config& config) {
-  auto grid = FindGridContraction(w);
-  TW_RETURN_IF_ERROR(grid);
-  return ScheduleGrid(*grid, target, config);
+  TW_ASSIGN_OR_RETURN(auto grid, FindGridContraction(w));
+  return ScheduleGrid(grid, target, config);
 }
 
 }  // namespace tilewright

@@ -29,11 +29,9 @@ struct WindowsPlan {
 };
 
 Result<WindowsPlan> PlanWindows(const Workload& w, const Target& target) {
-  auto features = FeaturesOf(target);
-  TW_RETURN_IF_ERROR(features);
-  auto windows = FindWindows(w.expression);
-  TW_RETURN_IF_ERROR(windows);
-  return WindowsPlan{*std::move(windows), *std::move(features)};
+  TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
+  TW_ASSIGN_OR_RETURN(auto windows, FindWindows(w.expression));
+  return WindowsPlan{std::move(windows), std::move(features)};
 }
 
 // Where a picture is made.
@@ -266,53 +264,48 @@ std::string AutoWindows::Refuses(const Workload& w, const Target& target) {
 }
 
 Result<ConfigSpace> AutoWindows::DefineSpace(const Workload& w, const Target& target) {
-  auto plan = PlanWindows(w, target);
-  TW_RETURN_IF_ERROR(plan);
-  return WindowsSpace(*plan);
+  TW_ASSIGN_OR_RETURN(auto plan, PlanWindows(w, target));
+  return WindowsSpace(plan);
 }
 
 Result<Config> AutoWindows::DefaultConfig(const Workload& w, const Target& target) {
-  auto plan = PlanWindows(w, target);
-  TW_RETURN_IF_ERROR(plan);
-  auto space = WindowsSpace(*plan);
-  TW_RETURN_IF_ERROR(space);
-  RowTile tile = DefaultRowTile(*plan);
-  const std::optional<RowTile> inlined = InlineTile(*plan, w, tile);
+  TW_ASSIGN_OR_RETURN(auto plan, PlanWindows(w, target));
+  TW_ASSIGN_OR_RETURN(auto space, WindowsSpace(plan));
+  RowTile tile = DefaultRowTile(plan);
+  const std::optional<RowTile> inlined = InlineTile(plan, w, tile);
   if (inlined) tile = *inlined;
-  const bool few = VectorsOf(*plan, tile) * CountTaps(*plan) <= kMostWrittenOut;
+  const bool few = VectorsOf(plan, tile) * CountTaps(plan) <= kMostWrittenOut;
   // A picture is to stay in the nearest cache.
   constexpr std::int64_t kNearElements = 6 << 10;
-  const std::int64_t rows = std::max<std::int64_t>(1, kNearElements / plan->windows.row);
+  const std::int64_t rows = std::max<std::int64_t>(1, kNearElements / plan.windows.row);
   std::int64_t band = 0;
-  const Knob& bands = space->knobs()[1];
+  const Knob& bands = space.knobs()[1];
   for (std::int64_t i = 0; i < bands.size(); ++i) {
     if (band == 0 || band > rows) band = bands[i].integer();
   }
   KnobValue place;
   place.value = std::string(inlined ? kPictureInline : kPictureNear);
-  return LocateValues(*space, {{"tile", tile.Value()},
-                               {"band", KnobValue{band}},
-                               {"picture", std::move(place)},
-                               {"write_out", KnobValue{few}},
-                               {"turn_windows", KnobValue{true}}});
+  return LocateValues(space, {{"tile", tile.Value()},
+                              {"band", KnobValue{band}},
+                              {"picture", std::move(place)},
+                              {"write_out", KnobValue{few}},
+                              {"turn_windows", KnobValue{true}}});
 }
 
 Result<Kernel> AutoWindows::Apply(const Workload& w, const Epilogue&, const Target& target,
                                   const Config& config) {
-  auto plan = PlanWindows(w, target);
-  TW_RETURN_IF_ERROR(plan);
-  const std::int64_t lanes = plan->lanes();
+  TW_ASSIGN_OR_RETURN(auto plan, PlanWindows(w, target));
+  const std::int64_t lanes = plan.lanes();
   const RowTile tile = TileOf(config);
   const bool write_out = config.Integer("write_out") != 0;
-  const std::int64_t sums = VectorsOf(*plan, tile);
-  if (write_out && sums * CountTaps(*plan) > kMostWrittenOut) {
-    return InvalidArgument("code of " + std::to_string(sums * CountTaps(*plan)) +
+  const std::int64_t sums = VectorsOf(plan, tile);
+  if (write_out && sums * CountTaps(plan) > kMostWrittenOut) {
+    return InvalidArgument("code of " + std::to_string(sums * CountTaps(plan)) +
                            " vectors of products, expected at most " +
                            std::to_string(kMostWrittenOut));
   }
-  auto found = FindWindows(w.expression, tile.joined);
-  TW_RETURN_IF_ERROR(found);
-  const Windows& windows = *found;
+  TW_ASSIGN_OR_RETURN(auto found, FindWindows(w.expression, tile.joined));
+  const Windows& windows = found;
   Schedule s(windows.compute);
   const StageId main = s.Stage(windows.op().name);
   const StageId copy = s.Stage(windows.compute.stages[windows.main + 1].name);
@@ -343,7 +336,7 @@ Result<Kernel> AutoWindows::Apply(const Workload& w, const Epilogue&, const Targ
   const WindowLoops loops = ScheduleWriter(s, writer, tile, config.Integer("band"), lanes, target);
   // Which vectors lie at an edge is then known.
   const std::int64_t parts = CeilDiv(windows.width, tile.columns);
-  if (place == kPictureInline && parts * sums * CountTaps(*plan) <= kMostWrittenOut) {
+  if (place == kPictureInline && parts * sums * CountTaps(plan) <= kMostWrittenOut) {
     s.Unroll(writer, loops.tile);
   }
   s.ComputeAt(main, writer, loops.tile);

@@ -18,9 +18,8 @@ int VectorAxis(const std::vector<std::int64_t>& shape) {
 }
 
 Result<ConfigSpace> SpaceOf(const Target& target) {
-  auto features = FeaturesOf(target);
-  TW_RETURN_IF_ERROR(features);
-  const std::int64_t lanes = features->float_lanes();
+  TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
+  const std::int64_t lanes = features.float_lanes();
   return MakeSpace({Knob::Other("lanes", {1, lanes, 2 * lanes}),
                     Knob::Other("tile", {1, 2, 4, 7, 8}), Knob::Bool("unroll", {false, true})});
 }
@@ -40,28 +39,25 @@ Result<ConfigSpace> AnchorPlainCpu::DefineSpace(const Workload&, const Target& t
 }
 
 Result<Config> AnchorPlainCpu::DefaultConfig(const Workload&, const Target& target) {
-  auto space = SpaceOf(target);
-  TW_RETURN_IF_ERROR(space);
-  return LocateValues(*space, {{"lanes", space->knobs()[0][1]},
-                               {"tile", KnobValue{std::int64_t{4}}},
-                               {"unroll", KnobValue{false}}});
+  TW_ASSIGN_OR_RETURN(auto space, SpaceOf(target));
+  return LocateValues(space, {{"lanes", space.knobs()[0][1]},
+                              {"tile", KnobValue{std::int64_t{4}}},
+                              {"unroll", KnobValue{false}}});
 }
 
 Result<Kernel> AnchorPlainCpu::Apply(const Workload& w, const Epilogue& epilogue,
                                      const Target& target, const Config& config) {
-  auto type = w.OutputType();
-  TW_RETURN_IF_ERROR(type);
-  auto compute = DefineAnchor(w, epilogue);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule s(*std::move(compute));
+  TW_ASSIGN_OR_RETURN(auto type, w.OutputType());
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue));
+  Schedule s(std::move(compute));
   const AnchorStages stages = PrepareStages(s);
   const StageId result = stages.result, sum = stages.sum;
-  const int vector_axis = VectorAxis(type->shape);
+  const int vector_axis = VectorAxis(type.shape);
   const std::int64_t lanes = config.Integer("lanes");
 
   std::vector<LoopId> outer;
   LoopId tiled;
-  for (int axis = 0; axis < static_cast<int>(type->shape.size()); ++axis) {
+  for (int axis = 0; axis < static_cast<int>(type.shape.size()); ++axis) {
     if (axis == vector_axis - 1) {
       const auto [tile, inside] =
           s.Split(result, s.SpatialAxis(result, axis), config.Integer("tile"), Tail::kPeel);

@@ -19,12 +19,11 @@ struct Sizes {
 };
 
 Result<Sizes> SizesOf(const Workload& w, const Target& target) {
-  auto features = FeaturesOf(target);
-  TW_RETURN_IF_ERROR(features);
+  TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
   Sizes sizes;
   sizes.rows = w.data.shape[1];
-  sizes.lanes = features->float_lanes();
-  sizes.registers = features->vector_registers();
+  sizes.lanes = features.float_lanes();
+  sizes.registers = features.vector_registers();
   sizes.blocks = CeilDiv(w.weight.shape[1], sizes.lanes);
   return sizes;
 }
@@ -50,40 +49,35 @@ std::string BatchMatmulPackedCpu::Refuses(const Workload& w, const Target& targe
 }
 
 Result<ConfigSpace> BatchMatmulPackedCpu::DefineSpace(const Workload& w, const Target& target) {
-  auto sizes = SizesOf(w, target);
-  TW_RETURN_IF_ERROR(sizes);
-  return SpaceOf(*sizes);
+  TW_ASSIGN_OR_RETURN(auto sizes, SizesOf(w, target));
+  return SpaceOf(sizes);
 }
 
 Result<Config> BatchMatmulPackedCpu::DefaultConfig(const Workload& w, const Target& target) {
-  auto sizes = SizesOf(w, target);
-  TW_RETURN_IF_ERROR(sizes);
-  auto space = SpaceOf(*sizes);
-  TW_RETURN_IF_ERROR(space);
-  MatmulTile tile = DefaultMatmulTile(sizes->rows, sizes->blocks, sizes->registers);
-  return LocateValues(*space, {{"register_tile", KnobValue{std::move(tile)}},
-                               {"k_unroll", KnobValue{std::int64_t{4}}}});
+  TW_ASSIGN_OR_RETURN(auto sizes, SizesOf(w, target));
+  TW_ASSIGN_OR_RETURN(auto space, SpaceOf(sizes));
+  MatmulTile tile = DefaultMatmulTile(sizes.rows, sizes.blocks, sizes.registers);
+  return LocateValues(space, {{"register_tile", KnobValue{std::move(tile)}},
+                              {"k_unroll", KnobValue{std::int64_t{4}}}});
 }
 
 Result<Kernel> BatchMatmulPackedCpu::Apply(const Workload& w, const Epilogue& epilogue,
                                            const Target& target, const Config& config) {
-  auto sizes = SizesOf(w, target);
-  TW_RETURN_IF_ERROR(sizes);
-  auto compute = DefineAnchor(w, epilogue);
-  TW_RETURN_IF_ERROR(compute);
-  TurnColumns(*compute, "reduce", "columns");
-  Schedule s(*std::move(compute));
+  TW_ASSIGN_OR_RETURN(auto sizes, SizesOf(w, target));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue));
+  TurnColumns(compute, "reduce", "columns");
+  Schedule s(std::move(compute));
   const AnchorStages stages = PrepareStages(s);
   const StageId result = stages.result, sum = stages.sum, columns = s.Stage("columns");
 
   const MatmulLoops loops =
-      TileMatmulResult(s, result, true, config.Factors("register_tile"), sizes->lanes);
+      TileMatmulResult(s, result, true, config.Factors("register_tile"), sizes.lanes);
   const LoopId outer = FuseAll(s, result, {loops.batch, loops.group});
   ParallelFor(s, result, outer, target);
   s.ComputeAt(sum, result, loops.rows);
-  TileMatmulSum(s, sum, true, sizes->lanes, config.Integer("k_unroll"), {});
+  TileMatmulSum(s, sum, true, sizes.lanes, config.Integer("k_unroll"), {});
 
-  ScheduleColumns(s, columns, result, outer, sizes->lanes);
+  ScheduleColumns(s, columns, result, outer, sizes.lanes);
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), AnchorForm(), {"turned_columns"}};
 }

@@ -67,29 +67,27 @@ std::int64_t BlockFor(std::int64_t channels, std::int64_t lanes, Blocks blocks) 
 
 Result<Plan> MakePlan(const Workload& w, const Target& target, bool int8,
                       Blocks blocks = Blocks::kWhole) {
-  auto shape = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(shape);
-  auto features = FeaturesOf(target);
-  TW_RETURN_IF_ERROR(features);
+  TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
+  TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
   Plan plan;
-  plan.shape = *shape;
+  plan.shape = shape;
   plan.threads = target.num_threads();
-  plan.flat = IsFlatConvolution(*shape);
-  plan.workload = PlainConvolution(w, *shape, plan.flat);
-  plan.lanes = BlockFor(shape->k, features->float_lanes(), blocks);
-  plan.data_block = BlockFor(shape->c, features->float_lanes(), blocks);
-  plan.splits_vectors = features->splits_512 && plan.lanes == features->float_lanes();
-  plan.registers = features->vector_registers();
-  plan.oc_blocks = CeilDiv(shape->k, plan.lanes);
-  plan.padded = shape->pad_top + shape->pad_left + shape->pad_bottom + shape->pad_right > 0;
-  if (int8) SetDot(*features, w, plan);
-  const std::int64_t group_channels = shape->c / shape->groups;
-  if (shape->groups > 1) {
-    plan.group_blocks = std::max<std::int64_t>(1, shape->k / shape->groups / plan.lanes);
+  plan.flat = IsFlatConvolution(shape);
+  plan.workload = PlainConvolution(w, shape, plan.flat);
+  plan.lanes = BlockFor(shape.k, features.float_lanes(), blocks);
+  plan.data_block = BlockFor(shape.c, features.float_lanes(), blocks);
+  plan.splits_vectors = features.splits_512 && plan.lanes == features.float_lanes();
+  plan.registers = features.vector_registers();
+  plan.oc_blocks = CeilDiv(shape.k, plan.lanes);
+  plan.padded = shape.pad_top + shape.pad_left + shape.pad_bottom + shape.pad_right > 0;
+  if (int8) SetDot(features, w, plan);
+  const std::int64_t group_channels = shape.c / shape.groups;
+  if (shape.groups > 1) {
+    plan.group_blocks = std::max<std::int64_t>(1, shape.k / shape.groups / plan.lanes);
     plan.groups_in_block = group_channels < plan.lanes;
   }
   plan.form.output = Blocked("NCHW", plan.lanes, 'c');
-  const bool few_channels = shape->c < plan.data_block;
+  const bool few_channels = shape.c < plan.data_block;
   if (!int8 && few_channels) {
     plan.ic_block = 1;
     plan.form.data = "NCHW";
@@ -97,13 +95,13 @@ Result<Plan> MakePlan(const Workload& w, const Target& target, bool int8,
     return plan;
   }
   plan.form.data =
-      Blocked("NCHW", few_channels ? RoundUp(shape->c, plan.depth) : plan.data_block, 'c');
+      Blocked("NCHW", few_channels ? RoundUp(shape.c, plan.depth) : plan.data_block, 'c');
   // The largest part of a data block that divides the channels, so that nothing is multiplied with
   // padding; 4 at least, as loops over fewer channels cost more than that saves.
   constexpr std::int64_t kLeastBlock = 4;
-  plan.ic_block = few_channels ? RoundUp(shape->c, plan.depth)
-                               : std::max(kLeastBlock, std::gcd(shape->c, plan.data_block));
-  if (shape->groups > 1) plan.ic_block = std::gcd(group_channels, plan.lanes);
+  plan.ic_block = few_channels ? RoundUp(shape.c, plan.depth)
+                               : std::max(kLeastBlock, std::gcd(shape.c, plan.data_block));
+  if (shape.groups > 1) plan.ic_block = std::gcd(group_channels, plan.lanes);
   if (!few_channels && !plan.groups_in_block) plan.ic_parts = plan.data_block / plan.ic_block;
   plan.form.weight =
       int8 ? Blocked(Blocked(Blocked("OIHW", plan.ic_block / plan.depth, 'i'), plan.lanes, 'o'),
@@ -260,8 +258,7 @@ std::int64_t DefaultPass(const Plan& plan, const Tile& tile) {
 }
 
 Result<Config> DefaultOf(const Plan& plan) {
-  auto space = SpaceOf(plan);
-  TW_RETURN_IF_ERROR(space);
+  TW_ASSIGN_OR_RETURN(auto space, SpaceOf(plan));
   const Tile tile = BestTile(plan);
   // Two steps hide the loop's own work; more only cost time to build.
   std::int64_t unroll = IcUnrolls(plan).front();
@@ -269,18 +266,18 @@ Result<Config> DefaultOf(const Plan& plan) {
     if (u <= 2) unroll = std::max(unroll, u);
   }
   // Without a copy of the data if the space has that.
-  const Knob& pads = space->knobs().back();
+  const Knob& pads = space.knobs().back();
   KnobValue pad;
   pad.value = std::string("skip");
   if (pads.Find(pad) < 0 || InlinedProducts(plan, tile, unroll) > kMaxUnrolledProducts) {
     pad = pads[0];
   }
-  return LocateValues(*space, {{"register_tile", KnobValue{tile}},
-                               {"pass_tiles", KnobValue{DefaultPass(plan, tile)}},
-                               {"ic_unroll", KnobValue{unroll}},
-                               {"unroll_kw", KnobValue{false}},
-                               {"channels_first", KnobValue{true}},
-                               {"pad", pad}});
+  return LocateValues(space, {{"register_tile", KnobValue{tile}},
+                              {"pass_tiles", KnobValue{DefaultPass(plan, tile)}},
+                              {"ic_unroll", KnobValue{unroll}},
+                              {"unroll_kw", KnobValue{false}},
+                              {"channels_first", KnobValue{true}},
+                              {"pad", pad}});
 }
 
 PadPlace PlaceOf(const std::string& word) {
@@ -354,9 +351,8 @@ Result<Kernel> ApplyPlan(const Plan& plan, const Epilogue& epilogue, const Targe
                            " bytes per pass, expected at most " +
                            std::to_string(LowerLimits().max_local_bytes));
   }
-  auto compute = DefineAnchor(plan.workload, epilogue, plan.form);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule schedule(*std::move(compute));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(plan.workload, epilogue, plan.form));
+  Schedule schedule(std::move(compute));
   ScheduleConvNest(schedule, nest, plan.lanes, target);
   TW_RETURN_IF_ERROR(schedule.status());
   return Kernel{std::move(schedule), plan.form};
@@ -393,22 +389,19 @@ std::string Conv2dDirectCpu::Refuses(const Workload& w, const Target& target) {
 }
 
 Result<ConfigSpace> Conv2dDirectCpu::DefineSpace(const Workload& w, const Target& target) {
-  auto plan = MakePlan(w, target, false);
-  TW_RETURN_IF_ERROR(plan);
-  return SpaceOf(*plan);
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, false));
+  return SpaceOf(plan);
 }
 
 Result<Config> Conv2dDirectCpu::DefaultConfig(const Workload& w, const Target& target) {
-  auto plan = MakePlan(w, target, false);
-  TW_RETURN_IF_ERROR(plan);
-  return DefaultOf(*plan);
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, false));
+  return DefaultOf(plan);
 }
 
 Result<Kernel> Conv2dDirectCpu::Apply(const Workload& w, const Epilogue& epilogue,
                                       const Target& target, const Config& config) {
-  auto plan = MakePlan(w, target, false);
-  TW_RETURN_IF_ERROR(plan);
-  return ApplyPlan(*plan, epilogue, target, config);
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, false));
+  return ApplyPlan(plan, epilogue, target, config);
 }
 
 std::string Conv2dDirectInt8Cpu::Refuses(const Workload& w, const Target& target) {
@@ -417,22 +410,19 @@ std::string Conv2dDirectInt8Cpu::Refuses(const Workload& w, const Target& target
 }
 
 Result<ConfigSpace> Conv2dDirectInt8Cpu::DefineSpace(const Workload& w, const Target& target) {
-  auto plan = MakePlan(w, target, true);
-  TW_RETURN_IF_ERROR(plan);
-  return SpaceOf(*plan);
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, true));
+  return SpaceOf(plan);
 }
 
 Result<Config> Conv2dDirectInt8Cpu::DefaultConfig(const Workload& w, const Target& target) {
-  auto plan = MakePlan(w, target, true);
-  TW_RETURN_IF_ERROR(plan);
-  return DefaultOf(*plan);
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, true));
+  return DefaultOf(plan);
 }
 
 Result<Kernel> Conv2dDirectInt8Cpu::Apply(const Workload& w, const Epilogue& epilogue,
                                           const Target& target, const Config& config) {
-  auto plan = MakePlan(w, target, true);
-  TW_RETURN_IF_ERROR(plan);
-  return ApplyPlan(*plan, epilogue, target, config);
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, true));
+  return ApplyPlan(plan, epilogue, target, config);
 }
 
 std::string Conv2dHalfBlocksCpu::Refuses(const Workload& w, const Target& target) {
@@ -449,29 +439,25 @@ std::string Conv2dHalfBlocksCpu::Refuses(const Workload& w, const Target& target
 }
 
 Result<ConfigSpace> Conv2dHalfBlocksCpu::DefineSpace(const Workload& w, const Target& target) {
-  auto plan = MakePlan(w, target, IsInt8(w), Blocks::kHalves);
-  TW_RETURN_IF_ERROR(plan);
-  return SpaceOf(*plan);
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, IsInt8(w), Blocks::kHalves));
+  return SpaceOf(plan);
 }
 
 Result<Config> Conv2dHalfBlocksCpu::DefaultConfig(const Workload& w, const Target& target) {
-  auto plan = MakePlan(w, target, IsInt8(w), Blocks::kHalves);
-  TW_RETURN_IF_ERROR(plan);
-  return DefaultOf(*plan);
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, IsInt8(w), Blocks::kHalves));
+  return DefaultOf(plan);
 }
 
 Result<std::vector<Config>> Conv2dHalfBlocksCpu::InLayouts(const Workload& w,
                                                            const Target& target) {
-  auto config = DefaultConfig(w, target);
-  TW_RETURN_IF_ERROR(config);
-  return std::vector<Config>{*std::move(config)};
+  TW_ASSIGN_OR_RETURN(auto config, DefaultConfig(w, target));
+  return std::vector<Config>{std::move(config)};
 }
 
 Result<Kernel> Conv2dHalfBlocksCpu::Apply(const Workload& w, const Epilogue& epilogue,
                                           const Target& target, const Config& config) {
-  auto plan = MakePlan(w, target, IsInt8(w), Blocks::kHalves);
-  TW_RETURN_IF_ERROR(plan);
-  return ApplyPlan(*plan, epilogue, target, config);
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, IsInt8(w), Blocks::kHalves));
+  return ApplyPlan(plan, epilogue, target, config);
 }
 
 }  // namespace tilewright

@@ -62,19 +62,17 @@ std::array<std::int64_t, 2> FallbackPixels(const ConvShape& s) {
 
 Result<Kernel> ApplyNest(const Workload& w, const Epilogue& epilogue, const Target& target,
                          const AnchorForm& form, ConvNest nest, std::int64_t oc_block) {
-  auto features = FeaturesOf(target);
-  TW_RETURN_IF_ERROR(features);
-  const std::int64_t lanes = features->float_lanes();
+  TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
+  const std::int64_t lanes = features.float_lanes();
   const std::int64_t accumulators = CeilDiv(oc_block, lanes) * nest.rows * nest.cols;
   // Twice the registers still runs, spilling; beyond that it is only slow to compile and to run.
-  if (accumulators > 2 * features->vector_registers()) {
+  if (accumulators > 2 * features.vector_registers()) {
     return InvalidArgument("register tile of " + std::to_string(accumulators) +
                            " vectors, the target has " +
-                           std::to_string(features->vector_registers()) + " registers");
+                           std::to_string(features.vector_registers()) + " registers");
   }
-  auto compute = DefineAnchor(w, epilogue, form);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule schedule(*std::move(compute));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, form));
+  Schedule schedule(std::move(compute));
   ScheduleConvNest(schedule, nest, lanes, target);
   TW_RETURN_IF_ERROR(schedule.status());
   return Kernel{std::move(schedule), form};
@@ -94,29 +92,25 @@ void SetLastKnob(const ConvShape& s, const Config& config, ConvNest& nest) {
 std::string Conv2dNchwcX86::Refuses(const Workload& w, const Target&) { return RefusesBlocked(w); }
 
 Result<ConfigSpace> Conv2dNchwcX86::DefineSpace(const Workload& w, const Target&) {
-  auto s = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(s);
-  return MakeSpace({Knob::Split("tile_ic", s->c, 2), Knob::Split("tile_oc", s->k, 2),
-                    Knob::Split("tile_ow", s->ow, 2, {.max_factor = kMaxOwTile}), LastKnob(*s)});
+  TW_ASSIGN_OR_RETURN(auto s, ConvShapeOf(w));
+  return MakeSpace({Knob::Split("tile_ic", s.c, 2), Knob::Split("tile_oc", s.k, 2),
+                    Knob::Split("tile_ow", s.ow, 2, {.max_factor = kMaxOwTile}), LastKnob(s)});
 }
 
 Result<Config> Conv2dNchwcX86::DefaultConfig(const Workload& w, const Target& target) {
-  auto s = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(s);
-  auto space = DefineSpace(w, target);
-  TW_RETURN_IF_ERROR(space);
-  const std::int64_t oc = LargestDivisor(s->k, FallbackLanes(target));
-  const auto [ow, rows] = FallbackPixels(*s);
-  return LocateValues(*space, {{"tile_ic", InnerFactor(s->c, LargestDivisor(s->c, oc))},
-                               {"tile_oc", InnerFactor(s->k, oc)},
-                               {"tile_ow", InnerFactor(s->ow, ow)},
-                               FallbackLast(*s, rows)});
+  TW_ASSIGN_OR_RETURN(auto s, ConvShapeOf(w));
+  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
+  const std::int64_t oc = LargestDivisor(s.k, FallbackLanes(target));
+  const auto [ow, rows] = FallbackPixels(s);
+  return LocateValues(space, {{"tile_ic", InnerFactor(s.c, LargestDivisor(s.c, oc))},
+                              {"tile_oc", InnerFactor(s.k, oc)},
+                              {"tile_ow", InnerFactor(s.ow, ow)},
+                              FallbackLast(s, rows)});
 }
 
 Result<Kernel> Conv2dNchwcX86::Apply(const Workload& w, const Epilogue& epilogue,
                                      const Target& target, const Config& config) {
-  auto s = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(s);
+  TW_ASSIGN_OR_RETURN(auto s, ConvShapeOf(w));
   const std::int64_t ic = config.Factors("tile_ic")[1], oc = config.Factors("tile_oc")[1];
   AnchorForm form;
   form.data = Blocked("NCHW", ic, 'c');
@@ -125,7 +119,7 @@ Result<Kernel> Conv2dNchwcX86::Apply(const Workload& w, const Epilogue& epilogue
   ConvNest nest;
   nest.cols = config.Factors("tile_ow")[1];
   nest.channels_first = true;
-  SetLastKnob(*s, config, nest);
+  SetLastKnob(s, config, nest);
   return ApplyNest(w, epilogue, target, form, nest, oc);
 }
 
@@ -142,35 +136,31 @@ std::string Conv2dNchwcInt8X86::Refuses(const Workload& w, const Target& target)
 }
 
 Result<ConfigSpace> Conv2dNchwcInt8X86::DefineSpace(const Workload& w, const Target&) {
-  auto s = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(s);
-  return MakeSpace({Knob::Split("tile_ic", s->c, 2,
+  TW_ASSIGN_OR_RETURN(auto s, ConvShapeOf(w));
+  return MakeSpace({Knob::Split("tile_ic", s.c, 2,
                                 {.keep = [](const auto& f) { return f[1] % kInt8Depth == 0; }}),
-                    Knob::Split("tile_oc", s->k, 2,
+                    Knob::Split("tile_oc", s.k, 2,
                                 {.keep = [](const auto& f) { return f[1] % kInt8OcBlock == 0; }}),
-                    Knob::Split("tile_ow", s->ow, 2, {.max_factor = kMaxOwTile}), LastKnob(*s)});
+                    Knob::Split("tile_ow", s.ow, 2, {.max_factor = kMaxOwTile}), LastKnob(s)});
 }
 
 Result<Config> Conv2dNchwcInt8X86::DefaultConfig(const Workload& w, const Target& target) {
-  auto s = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(s);
-  auto space = DefineSpace(w, target);
-  TW_RETURN_IF_ERROR(space);
+  TW_ASSIGN_OR_RETURN(auto s, ConvShapeOf(w));
+  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
   std::int64_t ic = kInt8Depth;
   for (std::int64_t candidate : {8, 12, 16}) {
-    if (s->c % candidate == 0) ic = candidate;
+    if (s.c % candidate == 0) ic = candidate;
   }
-  const auto [ow, rows] = FallbackPixels(*s);
-  return LocateValues(*space, {{"tile_ic", InnerFactor(s->c, ic)},
-                               {"tile_oc", InnerFactor(s->k, kInt8OcBlock)},
-                               {"tile_ow", InnerFactor(s->ow, ow)},
-                               FallbackLast(*s, rows)});
+  const auto [ow, rows] = FallbackPixels(s);
+  return LocateValues(space, {{"tile_ic", InnerFactor(s.c, ic)},
+                              {"tile_oc", InnerFactor(s.k, kInt8OcBlock)},
+                              {"tile_ow", InnerFactor(s.ow, ow)},
+                              FallbackLast(s, rows)});
 }
 
 Result<Kernel> Conv2dNchwcInt8X86::Apply(const Workload& w, const Epilogue& epilogue,
                                          const Target& target, const Config& config) {
-  auto s = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(s);
+  TW_ASSIGN_OR_RETURN(auto s, ConvShapeOf(w));
   const std::int64_t ic = config.Factors("tile_ic")[1], oc = config.Factors("tile_oc")[1];
   AnchorForm form;
   form.data = Blocked("NCHW", ic, 'c');
@@ -181,7 +171,7 @@ Result<Kernel> Conv2dNchwcInt8X86::Apply(const Workload& w, const Epilogue& epil
   nest.cols = config.Factors("tile_ow")[1];
   nest.channels_first = true;
   nest.dot = "dot4.u8s8";
-  SetLastKnob(*s, config, nest);
+  SetLastKnob(s, config, nest);
   return ApplyNest(w, epilogue, target, form, nest, oc);
 }
 
@@ -194,45 +184,40 @@ std::string DepthwiseNchwcX86::Refuses(const Workload& w, const Target&) {
 }
 
 Result<ConfigSpace> DepthwiseNchwcX86::DefineSpace(const Workload& w, const Target&) {
-  auto s = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(s);
-  return MakeSpace({Knob::Split("tile_ic", s->c, 2), Knob::Split("tile_oc", s->k, 2),
-                    Knob::Split("tile_ow", s->ow, 2, {.max_factor = kMaxOwTile}),
+  TW_ASSIGN_OR_RETURN(auto s, ConvShapeOf(w));
+  return MakeSpace({Knob::Split("tile_ic", s.c, 2), Knob::Split("tile_oc", s.k, 2),
+                    Knob::Split("tile_ow", s.ow, 2, {.max_factor = kMaxOwTile}),
                     Knob::Bool("unroll_kw", {true, false})});
 }
 
 Result<Config> DepthwiseNchwcX86::DefaultConfig(const Workload& w, const Target& target) {
-  auto s = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(s);
-  auto space = DefineSpace(w, target);
-  TW_RETURN_IF_ERROR(space);
-  const std::int64_t oc = LargestDivisor(s->k, FallbackLanes(target));
-  return LocateValues(*space, {{"tile_ic", InnerFactor(s->c, oc)},
-                               {"tile_oc", InnerFactor(s->k, oc)},
-                               {"tile_ow", InnerFactor(s->ow, LargestDivisor(s->ow, kFallbackOw))},
-                               {"unroll_kw", KnobValue{false}}});
+  TW_ASSIGN_OR_RETURN(auto s, ConvShapeOf(w));
+  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
+  const std::int64_t oc = LargestDivisor(s.k, FallbackLanes(target));
+  return LocateValues(space, {{"tile_ic", InnerFactor(s.c, oc)},
+                              {"tile_oc", InnerFactor(s.k, oc)},
+                              {"tile_ow", InnerFactor(s.ow, LargestDivisor(s.ow, kFallbackOw))},
+                              {"unroll_kw", KnobValue{false}}});
 }
 
 Result<Kernel> DepthwiseNchwcX86::Apply(const Workload& w, const Epilogue& epilogue,
                                         const Target& target, const Config& config) {
-  auto features = FeaturesOf(target);
-  TW_RETURN_IF_ERROR(features);
+  TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
   const std::int64_t oc = config.Factors("tile_oc")[1], ic = config.Factors("tile_ic")[1];
   // One block serves both sides here; AutoTVM leaves a repacking of the data between them.
   if (ic != oc) return InvalidArgument("tile_ic and tile_oc differ");
-  const std::int64_t cols = config.Factors("tile_ow")[1], lanes = features->float_lanes();
+  const std::int64_t cols = config.Factors("tile_ow")[1], lanes = features.float_lanes();
   if (const std::int64_t accumulators = CeilDiv(oc, lanes) * cols;
-      accumulators > 2 * features->vector_registers()) {
+      accumulators > 2 * features.vector_registers()) {
     return InvalidArgument("register tile of " + std::to_string(accumulators) +
                            " vectors, the target has " +
-                           std::to_string(features->vector_registers()) + " registers");
+                           std::to_string(features.vector_registers()) + " registers");
   }
   AnchorForm form;
   form.data = form.output = Blocked("NCHW", oc, 'c');
   form.weight = Blocked("OIHW1i", oc, 'o');
-  auto compute = DefineAnchor(w, epilogue, form);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule schedule(*std::move(compute));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, form));
+  Schedule schedule(std::move(compute));
   DepthwiseNest nest;
   nest.cols = cols;
   nest.unroll_kh = false;

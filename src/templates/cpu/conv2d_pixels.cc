@@ -26,19 +26,17 @@ struct Plan {
 };
 
 Result<Plan> MakePlan(const Workload& w, const Target& target) {
-  auto shape = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(shape);
-  auto features = FeaturesOf(target);
-  TW_RETURN_IF_ERROR(features);
+  TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
+  TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
   Plan plan;
-  plan.shape = *shape;
-  const bool flat = IsFlatConvolution(*shape);
-  plan.workload = PlainConvolution(w, *shape, flat);
-  plan.lanes = features->float_lanes();
-  plan.registers = features->vector_registers();
-  plan.rows = flat ? 1 : shape->oh;
-  plan.cols = flat ? shape->oh * shape->ow : shape->ow;
-  plan.group_channels = shape->k / shape->groups;
+  plan.shape = shape;
+  const bool flat = IsFlatConvolution(shape);
+  plan.workload = PlainConvolution(w, shape, flat);
+  plan.lanes = features.float_lanes();
+  plan.registers = features.vector_registers();
+  plan.rows = flat ? 1 : shape.oh;
+  plan.cols = flat ? shape.oh * shape.ow : shape.ow;
+  plan.group_channels = shape.k / shape.groups;
   return plan;
 }
 
@@ -150,30 +148,27 @@ void ScheduleSum(Schedule& s, StageId sum, const Plan& plan, ResultAxes axes,
 
 Result<Kernel> ApplyPixels(const Workload& w, const Epilogue& epilogue, const Target& target,
                            const Config& config, ResultAxes axes) {
-  auto plan = MakePlan(w, target);
-  TW_RETURN_IF_ERROR(plan);
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   const Tile& tile = config.Factors("register_tile");
   const std::int64_t ic_unroll = config.Integer("ic_unroll");
   const bool unroll_kw = config.Integer("unroll_kw") != 0;
-  const std::int64_t products = Product(tile) * ic_unroll * (unroll_kw ? plan->shape.s : 1);
+  const std::int64_t products = Product(tile) * ic_unroll * (unroll_kw ? plan.shape.s : 1);
   if (products > kMaxUnrolledProducts) {
     return InvalidArgument("unrolled body of " + std::to_string(products) +
                            " products, expected at most " + std::to_string(kMaxUnrolledProducts));
   }
   AnchorForm form;
   form.data = "NCHW";
-  form.output = axes.shuffled ? "N" + std::to_string(plan->group_channels) + "cCHW" : "NCHW";
+  form.output = axes.shuffled ? "N" + std::to_string(plan.group_channels) + "cCHW" : "NCHW";
   form.weight = Blocked("OIHW", tile[0], 'o');
-  auto compute = DefineAnchor(plan->workload, epilogue, form);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule s(*std::move(compute));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(plan.workload, epilogue, form));
+  Schedule s(std::move(compute));
   const AnchorStages stages = PrepareStages(s);
   const bool pixels_first = config.Integer("pixels_first") != 0;
-  const LoopId innermost =
-      ScheduleResult(s, stages.result, *plan, tile, axes, pixels_first, target);
+  const LoopId innermost = ScheduleResult(s, stages.result, plan, tile, axes, pixels_first, target);
   s.ComputeAt(stages.sum, stages.result, innermost);
-  ScheduleSum(s, stages.sum, *plan, axes, ic_unroll, unroll_kw);
-  if (stages.has_pad) ScheduleFlat(s, stages.pad, plan->lanes, target);
+  ScheduleSum(s, stages.sum, plan, axes, ic_unroll, unroll_kw);
+  if (stages.has_pad) ScheduleFlat(s, stages.pad, plan.lanes, target);
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), form};
 }
@@ -190,35 +185,31 @@ std::string Conv2dPixelsCpu::Refuses(const Workload& w, const Target& target) {
 }
 
 Result<ConfigSpace> Conv2dPixelsCpu::DefineSpace(const Workload& w, const Target& target) {
-  auto plan = MakePlan(w, target);
-  TW_RETURN_IF_ERROR(plan);
-  return SpaceOf(*plan);
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
+  return SpaceOf(plan);
 }
 
 Result<Config> Conv2dPixelsCpu::DefaultConfig(const Workload& w, const Target& target) {
-  auto plan = MakePlan(w, target);
-  TW_RETURN_IF_ERROR(plan);
-  auto space = SpaceOf(*plan);
-  TW_RETURN_IF_ERROR(space);
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
+  TW_ASSIGN_OR_RETURN(auto space, SpaceOf(plan));
   // As many sums as there are; of equal ones that with fewer loads per step.
   const auto loads = [](const Tile& t) { return t[0] + t[1] * t[2]; };
   Tile best = {1, 1, 1};
-  for (const Tile& tile : RegisterTiles(*plan)) {
-    if (!FitsRegisters(*plan, tile)) continue;
+  for (const Tile& tile : RegisterTiles(plan)) {
+    if (!FitsRegisters(plan, tile)) continue;
     const std::int64_t sums = Product(tile), most = Product(best);
     if (sums > most || (sums == most && loads(tile) < loads(best))) best = tile;
   }
-  return LocateValues(*space, {{"register_tile", KnobValue{best}},
-                               {"ic_unroll", KnobValue{IcUnrolls(*plan).back()}},
-                               {"unroll_kw", KnobValue{false}},
-                               {"pixels_first", KnobValue{false}}});
+  return LocateValues(space, {{"register_tile", KnobValue{best}},
+                              {"ic_unroll", KnobValue{IcUnrolls(plan).back()}},
+                              {"unroll_kw", KnobValue{false}},
+                              {"pixels_first", KnobValue{false}}});
 }
 
 Result<std::vector<Config>> Conv2dPixelsCpu::InLayouts(const Workload& w, const Target& target) {
   if (!IsFloat32(w)) return std::vector<Config>();
-  auto config = DefaultConfig(w, target);
-  TW_RETURN_IF_ERROR(config);
-  return std::vector<Config>{*std::move(config)};
+  TW_ASSIGN_OR_RETURN(auto config, DefaultConfig(w, target));
+  return std::vector<Config>{std::move(config)};
 }
 
 Result<Kernel> Conv2dPixelsCpu::Apply(const Workload& w, const Epilogue& epilogue,

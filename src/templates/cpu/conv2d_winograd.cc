@@ -210,19 +210,18 @@ std::string RefusesPlan(const WinogradPlan& plan) {
 }
 
 Result<Config> DefaultOf(const WinogradPlan& plan) {
-  auto space = SpaceOf(plan);
-  TW_RETURN_IF_ERROR(space);
+  TW_ASSIGN_OR_RETURN(auto space, SpaceOf(plan));
   const std::int64_t m = CheapestTile(plan);
   const bool by_rows = ByRows(plan, m);
   const Tile tile = DefaultTile(plan, m, by_rows);
   // Threads with runs of their own meet the same weights at the same time.
   const bool own_runs = !by_rows && plan.threads > 1 && WeightsAreFar(plan, m) &&
                         CeilDiv(TilesOf(plan, m, by_rows), tile[1]) % plan.threads == 0;
-  return LocateValues(*space, {{"tile", KnobValue{m}},
-                               {"register_tile", KnobValue{tile}},
-                               {"ic_unroll", KnobValue{std::int64_t{2}}},
-                               {"channels_first", KnobValue{!own_runs}},
-                               {"data", KnobValue{std::string(by_rows ? "rows" : "all")}}});
+  return LocateValues(space, {{"tile", KnobValue{m}},
+                              {"register_tile", KnobValue{tile}},
+                              {"ic_unroll", KnobValue{std::int64_t{2}}},
+                              {"channels_first", KnobValue{!own_runs}},
+                              {"data", KnobValue{std::string(by_rows ? "rows" : "all")}}});
 }
 
 /// Errors: what of the config does not fit the workload.
@@ -259,9 +258,8 @@ Result<Kernel> ApplyPlan(const WinogradPlan& plan, const Workload& w, const Epil
   const bool by_rows = std::get<std::string>(config.Find("data")->value) == "rows";
   TW_RETURN_IF_ERROR(CheckConfig(plan, m, tile, by_rows));
   const AnchorForm form = FormOf(plan, m);
-  auto compute = DefineAnchor(w, epilogue, form);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule s(*std::move(compute));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, form));
+  Schedule s(std::move(compute));
   const StageId result = s.HasStage("output") ? s.Stage("output") : s.Stage("reduce");
   if (s.HasStage("output")) s.ComputeInline(s.Stage("reduce"));
   const Nest nest = MakeNest(s, result, m, tile, by_rows);
@@ -307,22 +305,19 @@ std::string Conv2dWinogradCpu::Refuses(const Workload& w, const Target& target) 
 }
 
 Result<ConfigSpace> Conv2dWinogradCpu::DefineSpace(const Workload& w, const Target& target) {
-  auto plan = MakeWinogradPlan(w, target, false);
-  TW_RETURN_IF_ERROR(plan);
-  return SpaceOf(*plan);
+  TW_ASSIGN_OR_RETURN(auto plan, MakeWinogradPlan(w, target, false));
+  return SpaceOf(plan);
 }
 
 Result<Config> Conv2dWinogradCpu::DefaultConfig(const Workload& w, const Target& target) {
-  auto plan = MakeWinogradPlan(w, target, false);
-  TW_RETURN_IF_ERROR(plan);
-  return DefaultOf(*plan);
+  TW_ASSIGN_OR_RETURN(auto plan, MakeWinogradPlan(w, target, false));
+  return DefaultOf(plan);
 }
 
 Result<Kernel> Conv2dWinogradCpu::Apply(const Workload& w, const Epilogue& epilogue,
                                         const Target& target, const Config& config) {
-  auto plan = MakeWinogradPlan(w, target, false);
-  TW_RETURN_IF_ERROR(plan);
-  return ApplyPlan(*plan, w, epilogue, target, config);
+  TW_ASSIGN_OR_RETURN(auto plan, MakeWinogradPlan(w, target, false));
+  return ApplyPlan(plan, w, epilogue, target, config);
 }
 
 bool Conv2dWinogradCpu::GoesFirst(const Workload& w, const Target& target) {
@@ -339,22 +334,19 @@ std::string Conv2dWinogradInt8Cpu::Refuses(const Workload& w, const Target& targ
 }
 
 Result<ConfigSpace> Conv2dWinogradInt8Cpu::DefineSpace(const Workload& w, const Target& target) {
-  auto plan = MakeWinogradPlan(w, target, true);
-  TW_RETURN_IF_ERROR(plan);
-  return SpaceOf(*plan);
+  TW_ASSIGN_OR_RETURN(auto plan, MakeWinogradPlan(w, target, true));
+  return SpaceOf(plan);
 }
 
 Result<Config> Conv2dWinogradInt8Cpu::DefaultConfig(const Workload& w, const Target& target) {
-  auto plan = MakeWinogradPlan(w, target, true);
-  TW_RETURN_IF_ERROR(plan);
-  return DefaultOf(*plan);
+  TW_ASSIGN_OR_RETURN(auto plan, MakeWinogradPlan(w, target, true));
+  return DefaultOf(plan);
 }
 
 Result<Kernel> Conv2dWinogradInt8Cpu::Apply(const Workload& w, const Epilogue& epilogue,
                                             const Target& target, const Config& config) {
-  auto plan = MakeWinogradPlan(w, target, true);
-  TW_RETURN_IF_ERROR(plan);
-  return ApplyPlan(*plan, w, epilogue, target, config);
+  TW_ASSIGN_OR_RETURN(auto plan, MakeWinogradPlan(w, target, true));
+  return ApplyPlan(plan, w, epilogue, target, config);
 }
 
 bool Conv2dWinogradInt8Cpu::GoesFirst(const Workload& w, const Target& target) {

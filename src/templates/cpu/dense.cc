@@ -36,9 +36,8 @@ std::int64_t Lanes(const Target& target) {
 
 /// Refuses tiles that only fill memory with partial sums.
 Status CheckTile(std::int64_t vectors, const Target& target) {
-  auto features = FeaturesOf(target);
-  TW_RETURN_IF_ERROR(features);
-  const std::int64_t most = 2 * features->vector_registers();
+  TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
+  const std::int64_t most = 2 * features.vector_registers();
   if (vectors <= most) return {};
   return InvalidArgument("register tile of " + std::to_string(vectors) +
                          " vectors, expected at most " + std::to_string(most));
@@ -51,9 +50,8 @@ Result<Kernel> ApplyPartialSums(const Workload& w, const Epilogue& epilogue, con
   const std::int64_t y = config.Factors("tile_y")[1], x = config.Factors("tile_x")[1];
   const std::int64_t k = config.Factors("tile_k")[1];
   TW_RETURN_IF_ERROR(CheckTile(y * x * CeilDiv(k, Lanes(target)), target));
-  auto compute = DefineAnchor(w, epilogue);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule s(*std::move(compute));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue));
+  Schedule s(std::move(compute));
   const AnchorStages stages = PrepareStages(s);
   const StageId result = stages.result, sum = stages.sum;
   const StageId partial = s.RFactor(sum, 0, k);
@@ -103,12 +101,11 @@ Result<ConfigSpace> DenseNopackX86::DefineSpace(const Workload& w, const Target&
 }
 
 Result<Config> DenseNopackX86::DefaultConfig(const Workload& w, const Target& target) {
-  auto space = TwoPartSpace(w);
-  TW_RETURN_IF_ERROR(space);
+  TW_ASSIGN_OR_RETURN(auto space, TwoPartSpace(w));
   const Sizes s = SizesOf(w);
   // The fallback gives tile_y all of M, which has no registers beyond a few rows.
   constexpr std::int64_t kMostRows = 8;
-  return LocateValues(*space,
+  return LocateValues(space,
                       {{"tile_y", InnerFactor(s.m, LargestDivisor(s.m, kMostRows))},
                        {"tile_x", InnerFactor(s.n, 1)},
                        {"tile_k", InnerFactor(s.k, LargestDivisor(s.k, 2 * Lanes(target)))}});
@@ -129,8 +126,7 @@ Result<ConfigSpace> BatchMatmulX86::DefineSpace(const Workload& w, const Target&
 }
 
 Result<Config> BatchMatmulX86::DefaultConfig(const Workload& w, const Target& target) {
-  auto space = TwoPartSpace(w);
-  TW_RETURN_IF_ERROR(space);
+  TW_ASSIGN_OR_RETURN(auto space, TwoPartSpace(w));
   const Sizes s = SizesOf(w);
   constexpr std::int64_t kMostTile = 8, kPartialSums = 16;
   std::int64_t y = PowerOfTwo(s.m, kMostTile), x = PowerOfTwo(s.n, kMostTile);
@@ -138,9 +134,9 @@ Result<Config> BatchMatmulX86::DefaultConfig(const Workload& w, const Target& ta
   // The fallback of 8 x 8 vectors spills; the nearest tile that our check lets pass is kept.
   while (x > 1 && !CheckTile(2 * y * x * CeilDiv(k, Lanes(target)), target).ok()) x /= 2;
   while (y > 1 && !CheckTile(2 * y * x * CeilDiv(k, Lanes(target)), target).ok()) y /= 2;
-  return LocateValues(*space, {{"tile_y", InnerFactor(s.m, y)},
-                               {"tile_x", InnerFactor(s.n, x)},
-                               {"tile_k", InnerFactor(s.k, k)}});
+  return LocateValues(space, {{"tile_y", InnerFactor(s.m, y)},
+                              {"tile_x", InnerFactor(s.n, x)},
+                              {"tile_k", InnerFactor(s.k, k)}});
 }
 
 Result<Kernel> BatchMatmulX86::Apply(const Workload& w, const Epilogue& epilogue,
@@ -157,8 +153,7 @@ Result<ConfigSpace> DensePackX86::DefineSpace(const Workload& w, const Target&) 
 }
 
 Result<Config> DensePackX86::DefaultConfig(const Workload& w, const Target& target) {
-  auto space = DefineSpace(w, target);
-  TW_RETURN_IF_ERROR(space);
+  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
   const Sizes s = SizesOf(w);
   // The rule of AutoTVM's fallback; see the reference, section 9.4.
   const std::int64_t x_inner = LargestDivisor(s.n, 2 * Lanes(target));
@@ -170,9 +165,9 @@ Result<Config> DensePackX86::DefaultConfig(const Workload& w, const Target& targ
   const auto factors = [](std::int64_t a, std::int64_t b, std::int64_t c) {
     return KnobValue{std::vector<std::int64_t>{a, b, c}};
   };
-  return LocateValues(*space, {{"tile_y", factors(s.m / y_inner / y_middle, y_middle, y_inner)},
-                               {"tile_x", factors(x_outer, x_middle, x_inner)},
-                               {"tile_k", InnerFactor(s.k, 1)}});
+  return LocateValues(space, {{"tile_y", factors(s.m / y_inner / y_middle, y_middle, y_inner)},
+                              {"tile_x", factors(x_outer, x_middle, x_inner)},
+                              {"tile_k", InnerFactor(s.k, 1)}});
 }
 
 Result<Kernel> DensePackX86::Apply(const Workload& w, const Epilogue& epilogue,
@@ -182,9 +177,8 @@ Result<Kernel> DensePackX86::Apply(const Workload& w, const Epilogue& epilogue,
   TW_RETURN_IF_ERROR(CheckTile(y[2] * CeilDiv(x[2], Lanes(target)), target));
   AnchorForm form;
   form.weight = Blocked("NK", x[2], 'n');
-  auto compute = DefineAnchor(w, epilogue, form);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule s(*std::move(compute));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, form));
+  Schedule s(std::move(compute));
   const AnchorStages stages = PrepareStages(s);
   const StageId result = stages.result, sum = stages.sum;
   const auto ys = s.SplitBy(result, s.SpatialAxis(result, 0), y);

@@ -22,19 +22,18 @@ struct Plan {
 };
 
 Result<Plan> MakePlan(const Workload& w, const Target& target) {
-  auto features = FeaturesOf(target);
-  TW_RETURN_IF_ERROR(features);
+  TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
   Plan plan;
   plan.m = w.data.shape[0], plan.k = w.data.shape[1], plan.n = w.weight.shape[0];
-  plan.lanes = features->float_lanes();
-  plan.registers = features->vector_registers();
+  plan.lanes = features.float_lanes();
+  plan.registers = features.vector_registers();
   plan.blocks = CeilDiv(plan.n, plan.lanes);
   if (!IsInt8(w)) return plan;
-  DotChoice dot = ChooseDot(*features, w);
+  DotChoice dot = ChooseDot(features, w);
   if (plan.k % dot.depth != 0) {  // by words, if bytes do not come out even
     Workload wide = w;
     wide.narrow_weights = false;
-    dot = ChooseDot(*features, wide);
+    dot = ChooseDot(features, wide);
   }
   plan.depth = dot.depth;
   plan.dot = dot.name;
@@ -82,42 +81,36 @@ std::string DensePackedCpu::Refuses(const Workload& w, const Target& target) {
 }
 
 Result<ConfigSpace> DensePackedCpu::DefineSpace(const Workload& w, const Target& target) {
-  auto plan = MakePlan(w, target);
-  TW_RETURN_IF_ERROR(plan);
-  return SpaceOf(*plan);
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
+  return SpaceOf(plan);
 }
 
 Result<Config> DensePackedCpu::DefaultConfig(const Workload& w, const Target& target) {
-  auto plan = MakePlan(w, target);
-  TW_RETURN_IF_ERROR(plan);
-  auto space = SpaceOf(*plan);
-  TW_RETURN_IF_ERROR(space);
-  const MatmulTile best =
-      DefaultMatmulTile(plan->m, plan->blocks, plan->registers, MostRows(w, *plan));
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
+  TW_ASSIGN_OR_RETURN(auto space, SpaceOf(plan));
+  const MatmulTile best = DefaultMatmulTile(plan.m, plan.blocks, plan.registers, MostRows(w, plan));
   return LocateValues(
-      *space, {{"register_tile", KnobValue{best}}, {"k_unroll", KnobValue{std::int64_t{4}}}});
+      space, {{"register_tile", KnobValue{best}}, {"k_unroll", KnobValue{std::int64_t{4}}}});
 }
 
 Result<Kernel> DensePackedCpu::Apply(const Workload& w, const Epilogue& epilogue,
                                      const Target& target, const Config& config) {
-  auto plan = MakePlan(w, target);
-  TW_RETURN_IF_ERROR(plan);
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   const MatmulTile& tile = config.Factors("register_tile");
-  const std::int64_t columns = tile[1] * plan->lanes;
-  const AnchorForm form = FormOf(*plan, columns);
-  auto compute = DefineAnchor(w, epilogue, form);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule s(*std::move(compute));
+  const std::int64_t columns = tile[1] * plan.lanes;
+  const AnchorForm form = FormOf(plan, columns);
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, form));
+  Schedule s(std::move(compute));
   const AnchorStages stages = PrepareStages(s);
   const StageId result = stages.result, sum = stages.sum;
 
-  const MatmulLoops loops = TileMatmulResult(s, result, false, tile, plan->lanes);
+  const MatmulLoops loops = TileMatmulResult(s, result, false, tile, plan.lanes);
   const LoopId outer = FuseAll(s, result, {loops.group, loops.rows});
   ParallelFor(s, result, outer, target);
   s.ComputeAt(sum, result, outer);
-  TileMatmulSum(s, sum, false, plan->lanes, config.Integer("k_unroll"),
-                plan->depth > 0 ? plan->dot : std::string());
-  if (stages.has_pad) ScheduleFlat(s, stages.pad, plan->lanes, target);
+  TileMatmulSum(s, sum, false, plan.lanes, config.Integer("k_unroll"),
+                plan.depth > 0 ? plan.dot : std::string());
+  if (stages.has_pad) ScheduleFlat(s, stages.pad, plan.lanes, target);
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), form};
 }

@@ -29,12 +29,11 @@ struct ThinPlan {
 };
 
 Result<ThinPlan> MakeThinPlan(const Workload& w, const Target& target) {
-  auto features = FeaturesOf(target);
-  TW_RETURN_IF_ERROR(features);
+  TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
   ThinPlan plan;
   plan.m = w.data.shape[0], plan.k = w.data.shape[1], plan.n = w.weight.shape[0];
-  plan.lanes = features->float_lanes();
-  plan.registers = features->vector_registers();
+  plan.lanes = features.float_lanes();
+  plan.registers = features.vector_registers();
   plan.threads = target.num_threads();
   std::set<std::int64_t> parts = {plan.threads};
   for (std::int64_t p = 1; p <= plan.threads; p *= 2) parts.insert(p);
@@ -208,32 +207,27 @@ std::string DenseThinCpu::Refuses(const Workload& w, const Target& target) {
 }
 
 Result<ConfigSpace> DenseThinCpu::DefineSpace(const Workload& w, const Target& target) {
-  auto plan = MakeThinPlan(w, target);
-  TW_RETURN_IF_ERROR(plan);
-  return ThinSpace(*plan);
+  TW_ASSIGN_OR_RETURN(auto plan, MakeThinPlan(w, target));
+  return ThinSpace(plan);
 }
 
 Result<Config> DenseThinCpu::DefaultConfig(const Workload& w, const Target& target) {
-  auto plan = MakeThinPlan(w, target);
-  TW_RETURN_IF_ERROR(plan);
-  auto space = ThinSpace(*plan);
-  TW_RETURN_IF_ERROR(space);
-  const DefaultPlan chosen = DefaultOf(*plan);
-  return LocateValues(*space, {{"parts", KnobValue{chosen.parts}},
-                               {"step", KnobValue{chosen.step}},
-                               {"register_tile", KnobValue{chosen.tile}}});
+  TW_ASSIGN_OR_RETURN(auto plan, MakeThinPlan(w, target));
+  TW_ASSIGN_OR_RETURN(auto space, ThinSpace(plan));
+  const DefaultPlan chosen = DefaultOf(plan);
+  return LocateValues(space, {{"parts", KnobValue{chosen.parts}},
+                              {"step", KnobValue{chosen.step}},
+                              {"register_tile", KnobValue{chosen.tile}}});
 }
 
 Result<Kernel> DenseThinCpu::Apply(const Workload& w, const Epilogue& epilogue,
                                    const Target& target, const Config& config) {
-  auto plan = MakeThinPlan(w, target);
-  TW_RETURN_IF_ERROR(plan);
+  TW_ASSIGN_OR_RETURN(auto plan, MakeThinPlan(w, target));
   const std::int64_t parts = config.Integer("parts"), step = config.Integer("step");
   const std::vector<std::int64_t>& tile = config.Factors("register_tile");
-  TW_RETURN_IF_ERROR(CheckThin(*plan, parts, step, tile));
-  auto compute = DefineAnchor(w, epilogue);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule s(*std::move(compute));
+  TW_RETURN_IF_ERROR(CheckThin(plan, parts, step, tile));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue));
+  Schedule s(std::move(compute));
   const AnchorStages stages = PrepareStages(s);
   const StageId result = stages.result, sum = stages.sum;
   const StageId in_parts = s.RFactor(sum, 0, parts * step);

@@ -25,16 +25,14 @@ struct Plan {
 };
 
 Result<Plan> MakePlan(const Workload& w, const Target& target) {
-  auto shape = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(shape);
-  auto features = FeaturesOf(target);
-  TW_RETURN_IF_ERROR(features);
-  const ConvShape& s = *shape;
+  TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
+  TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
+  const ConvShape& s = shape;
   return Plan{s,
-              features->float_lanes(),
-              features->vector_registers(),
+              features.float_lanes(),
+              features.vector_registers(),
               s.pad_top + s.pad_left + s.pad_bottom + s.pad_right > 0,
-              features->splits_512,
+              features.splits_512,
               target.num_threads()};
 }
 
@@ -97,32 +95,28 @@ std::string DepthwiseDirectCpu::Refuses(const Workload& w, const Target& target)
 }
 
 Result<ConfigSpace> DepthwiseDirectCpu::DefineSpace(const Workload& w, const Target& target) {
-  auto plan = MakePlan(w, target);
-  TW_RETURN_IF_ERROR(plan);
-  return SpaceOf(*plan);
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
+  return SpaceOf(plan);
 }
 
 Result<Config> DepthwiseDirectCpu::DefaultConfig(const Workload& w, const Target& target) {
-  auto plan = MakePlan(w, target);
-  TW_RETURN_IF_ERROR(plan);
-  auto space = SpaceOf(*plan);
-  TW_RETURN_IF_ERROR(space);
-  const Tile tile = DefaultTile(*plan);
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
+  TW_ASSIGN_OR_RETURN(auto space, SpaceOf(plan));
+  const Tile tile = DefaultTile(plan);
   const std::vector<double> blocks(
-      static_cast<std::size_t>(plan->shape.n * CeilDiv(plan->shape.c, plan->lanes)), 1);
-  const std::int64_t pass = BalancedPass(PassSizes(plan->shape.oh),
-                                         CeilDiv(plan->shape.oh, tile[0]), blocks, plan->threads);
-  const Knob& pads = space->knobs().back();
-  return LocateValues(*space, {{"register_tile", KnobValue{tile}},
-                               {"pass_tiles", KnobValue{pass}},
-                               {"unroll_kh", KnobValue{true}},
-                               {"pad", pads[pads.size() - 1]}});
+      static_cast<std::size_t>(plan.shape.n * CeilDiv(plan.shape.c, plan.lanes)), 1);
+  const std::int64_t pass =
+      BalancedPass(PassSizes(plan.shape.oh), CeilDiv(plan.shape.oh, tile[0]), blocks, plan.threads);
+  const Knob& pads = space.knobs().back();
+  return LocateValues(space, {{"register_tile", KnobValue{tile}},
+                              {"pass_tiles", KnobValue{pass}},
+                              {"unroll_kh", KnobValue{true}},
+                              {"pad", pads[pads.size() - 1]}});
 }
 
 Result<Kernel> DepthwiseDirectCpu::Apply(const Workload& w, const Epilogue& epilogue,
                                          const Target& target, const Config& config) {
-  auto plan = MakePlan(w, target);
-  TW_RETURN_IF_ERROR(plan);
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   const Tile& tile = config.Factors("register_tile");
   DepthwiseNest nest;
   nest.rows = tile[0];
@@ -130,30 +124,28 @@ Result<Kernel> DepthwiseDirectCpu::Apply(const Workload& w, const Epilogue& epil
   nest.row_tiles = config.Integer("pass_tiles");
   nest.unroll_kh = config.Integer("unroll_kh") != 0;
   nest.pad = PlaceOf(std::get<std::string>(config.Find("pad")->value));
-  const std::int64_t products =
-      Product(tile) * plan->shape.s * (nest.unroll_kh ? plan->shape.r : 1);
+  const std::int64_t products = Product(tile) * plan.shape.s * (nest.unroll_kh ? plan.shape.r : 1);
   if (products > kMaxUnrolledProducts) {
     return InvalidArgument("unrolled body of " + std::to_string(products) +
                            " products, expected at most " + std::to_string(kMaxUnrolledProducts));
   }
-  const ConvShape& c = plan->shape;
+  const ConvShape& c = plan.shape;
   const std::int64_t rows = std::min(nest.rows * nest.row_tiles, c.oh);
   const std::int64_t bytes = ((rows - 1) * c.stride_h + (c.r - 1) * c.dilation_h + 1) *
-                                 (c.w + c.pad_left + c.pad_right) * plan->lanes *
+                                 (c.w + c.pad_left + c.pad_right) * plan.lanes *
                                  w.data.dtype.bytes() +
-                             Product(tile) * plan->lanes * w.out_dtype.bytes();
+                             Product(tile) * plan.lanes * w.out_dtype.bytes();
   if (nest.pad == PadPlace::kRows && bytes > LowerLimits().max_local_bytes) {
     return InvalidArgument("local buffers of " + std::to_string(bytes) +
                            " bytes per pass, expected at most " +
                            std::to_string(LowerLimits().max_local_bytes));
   }
   AnchorForm form;
-  form.data = form.output = Blocked("NCHW", plan->lanes, 'c');
-  form.weight = Blocked("OIHW1i", plan->lanes, 'o');
-  auto compute = DefineAnchor(w, epilogue, form);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule schedule(*std::move(compute));
-  ScheduleDepthwiseNest(schedule, nest, plan->lanes, target);
+  form.data = form.output = Blocked("NCHW", plan.lanes, 'c');
+  form.weight = Blocked("OIHW1i", plan.lanes, 'o');
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, form));
+  Schedule schedule(std::move(compute));
+  ScheduleDepthwiseNest(schedule, nest, plan.lanes, target);
   TW_RETURN_IF_ERROR(schedule.status());
   return Kernel{std::move(schedule), form};
 }

@@ -23,12 +23,10 @@ struct Plan {
 };
 
 Result<Plan> MakePlan(const Workload& w, const Target& target) {
-  auto shape = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(shape);
-  auto features = FeaturesOf(target);
-  TW_RETURN_IF_ERROR(features);
-  const ConvShape& s = *shape;
-  return Plan{s, features->float_lanes(), s.pad_top + s.pad_left + s.pad_bottom + s.pad_right > 0};
+  TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
+  TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
+  const ConvShape& s = shape;
+  return Plan{s, features.float_lanes(), s.pad_top + s.pad_left + s.pad_bottom + s.pad_right > 0};
 }
 
 using Tile = std::vector<std::int64_t>;  // rows, vectors of columns
@@ -94,59 +92,53 @@ std::string DepthwisePixelsCpu::Refuses(const Workload& w, const Target& target)
 }
 
 Result<ConfigSpace> DepthwisePixelsCpu::DefineSpace(const Workload& w, const Target& target) {
-  auto plan = MakePlan(w, target);
-  TW_RETURN_IF_ERROR(plan);
-  return SpaceOf(*plan);
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
+  return SpaceOf(plan);
 }
 
 Result<Config> DepthwisePixelsCpu::DefaultConfig(const Workload& w, const Target& target) {
-  auto plan = MakePlan(w, target);
-  TW_RETURN_IF_ERROR(plan);
-  auto space = SpaceOf(*plan);
-  TW_RETURN_IF_ERROR(space);
-  const Tile tile = DefaultTile(*plan);
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
+  TW_ASSIGN_OR_RETURN(auto space, SpaceOf(plan));
+  const Tile tile = DefaultTile(plan);
   KnobValue pad;
-  pad.value = std::string(plan->padded && FitsLocally(*plan, tile) ? "channel" : "copy");
-  const bool unroll = Product(tile) * plan->shape.r * plan->shape.s <= kMaxUnrolledProducts;
+  pad.value = std::string(plan.padded && FitsLocally(plan, tile) ? "channel" : "copy");
+  const bool unroll = Product(tile) * plan.shape.r * plan.shape.s <= kMaxUnrolledProducts;
   return LocateValues(
-      *space, {{"register_tile", KnobValue{tile}}, {"unroll_kh", KnobValue{unroll}}, {"pad", pad}});
+      space, {{"register_tile", KnobValue{tile}}, {"unroll_kh", KnobValue{unroll}}, {"pad", pad}});
 }
 
 Result<std::vector<Config>> DepthwisePixelsCpu::InLayouts(const Workload& w, const Target& target) {
-  auto config = DefaultConfig(w, target);
-  TW_RETURN_IF_ERROR(config);
-  return std::vector<Config>{*std::move(config)};
+  TW_ASSIGN_OR_RETURN(auto config, DefaultConfig(w, target));
+  return std::vector<Config>{std::move(config)};
 }
 
 Result<Kernel> DepthwisePixelsCpu::Apply(const Workload& w, const Epilogue& epilogue,
                                          const Target& target, const Config& config) {
-  auto plan = MakePlan(w, target);
-  TW_RETURN_IF_ERROR(plan);
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   const Tile& tile = config.Factors("register_tile");
   const bool unroll_kh = config.Integer("unroll_kh") != 0;
-  const std::int64_t products = Product(tile) * plan->shape.s * (unroll_kh ? plan->shape.r : 1);
+  const std::int64_t products = Product(tile) * plan.shape.s * (unroll_kh ? plan.shape.r : 1);
   if (products > kMaxUnrolledProducts) {
     return InvalidArgument("unrolled body of " + std::to_string(products) +
                            " products, expected at most " + std::to_string(kMaxUnrolledProducts));
   }
   const bool by_channel = std::get<std::string>(config.Find("pad")->value) == "channel";
-  if (by_channel && !FitsLocally(*plan, tile)) {
-    return InvalidArgument("a padded channel of " + std::to_string(ChannelBytes(*plan)) +
+  if (by_channel && !FitsLocally(plan, tile)) {
+    return InvalidArgument("a padded channel of " + std::to_string(ChannelBytes(plan)) +
                            " bytes, expected at most " +
                            std::to_string(LowerLimits().max_local_bytes));
   }
   AnchorForm form;
   form.data = form.output = "NCHW";
   form.weight = "OIHW";
-  auto compute = DefineAnchor(w, epilogue, form);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule s(*std::move(compute));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, form));
+  Schedule s(std::move(compute));
   const AnchorStages stages = PrepareStages(s);
   const StageId result = stages.result, sum = stages.sum;
   const auto [row_tile, row] = s.Split(result, s.SpatialAxis(result, 2), tile[0], Tail::kPeel);
   const auto [col_tile, cols] =
-      s.Split(result, s.SpatialAxis(result, 3), tile[1] * plan->lanes, Tail::kPeel);
-  const auto [vector, lane] = s.Split(result, cols, plan->lanes, Tail::kPeel);
+      s.Split(result, s.SpatialAxis(result, 3), tile[1] * plan.lanes, Tail::kPeel);
+  const auto [vector, lane] = s.Split(result, cols, plan.lanes, Tail::kPeel);
   s.Reorder(result, {s.SpatialAxis(result, 0), s.SpatialAxis(result, 1), row_tile, col_tile, row,
                      vector, lane});
   s.Unroll(result, row);
@@ -156,7 +148,7 @@ Result<Kernel> DepthwisePixelsCpu::Apply(const Workload& w, const Epilogue& epil
   ParallelFor(s, result, channel, target);
 
   s.ComputeAt(sum, result, col_tile);
-  const auto [sum_vector, sum_lane] = s.Split(sum, s.SpatialAxis(sum, 3), plan->lanes, Tail::kPeel);
+  const auto [sum_vector, sum_lane] = s.Split(sum, s.SpatialAxis(sum, 3), plan.lanes, Tail::kPeel);
   const int reductions = static_cast<int>(s.stage(sum).op.reduce_axes.size());
   const LoopId kh = s.ReductionAxis(sum, reductions - 2);
   const LoopId kw = s.ReductionAxis(sum, reductions - 1);
@@ -170,10 +162,10 @@ Result<Kernel> DepthwisePixelsCpu::Apply(const Workload& w, const Epilogue& epil
     s.ComputeAt(stages.pad, result, channel);
     s.SetScope(stages.pad, Scope::kLocal);
     const auto [chunk, pad_lane] =
-        s.Split(stages.pad, s.Leaves(stages.pad).back(), plan->lanes, Tail::kPeel);
+        s.Split(stages.pad, s.Leaves(stages.pad).back(), plan.lanes, Tail::kPeel);
     s.Vectorize(stages.pad, pad_lane);
   } else if (stages.has_pad) {
-    ScheduleFlat(s, stages.pad, plan->lanes, target);
+    ScheduleFlat(s, stages.pad, plan.lanes, target);
   }
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), form};

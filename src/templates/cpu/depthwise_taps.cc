@@ -35,13 +35,11 @@ struct Plan {
 };
 
 Result<Plan> MakePlan(const Workload& w, const Target& target) {
-  auto shape = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(shape);
-  auto features = FeaturesOf(target);
-  TW_RETURN_IF_ERROR(features);
+  TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
+  TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
   // Other products than VNNI's take two registers on their way to the sum.
-  const int registers = features->vector_registers() - (features->has_saturating_dot() ? 2 : 0);
-  return Plan{*shape, features->float_lanes(), registers, w.data.dtype == kInt8,
+  const int registers = features.vector_registers() - (features.has_saturating_dot() ? 2 : 0);
+  return Plan{shape, features.float_lanes(), registers, w.data.dtype == kInt8,
               target.num_threads()};
 }
 
@@ -116,38 +114,34 @@ std::string DepthwiseTapsInt8Cpu::Refuses(const Workload& w, const Target& targe
 }
 
 Result<ConfigSpace> DepthwiseTapsInt8Cpu::DefineSpace(const Workload& w, const Target& target) {
-  auto plan = MakePlan(w, target);
-  TW_RETURN_IF_ERROR(plan);
-  return SpaceOf(*plan);
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
+  return SpaceOf(plan);
 }
 
 Result<Config> DepthwiseTapsInt8Cpu::DefaultConfig(const Workload& w, const Target& target) {
-  auto plan = MakePlan(w, target);
-  TW_RETURN_IF_ERROR(plan);
-  auto space = SpaceOf(*plan);
-  TW_RETURN_IF_ERROR(space);
-  const Tile tile = DefaultTile(*plan);
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
+  TW_ASSIGN_OR_RETURN(auto space, SpaceOf(plan));
+  const Tile tile = DefaultTile(plan);
   const std::vector<double> blocks(
-      static_cast<std::size_t>(plan->shape.n * CeilDiv(plan->shape.c, plan->lanes)), 1);
-  std::vector<std::int64_t> passes = PassSizes(plan->shape.oh);
+      static_cast<std::size_t>(plan.shape.n * CeilDiv(plan.shape.c, plan.lanes)), 1);
+  std::vector<std::int64_t> passes = PassSizes(plan.shape.oh);
   // A padded copy is to stay in the nearest cache.
   constexpr std::int64_t kNearBytes = 16 << 10;
-  while (plan->shifted && passes.size() > 1 &&
-         PassBytes(*plan, passes.back() * tile[0]) > kNearBytes) {
+  while (plan.shifted && passes.size() > 1 &&
+         PassBytes(plan, passes.back() * tile[0]) > kNearBytes) {
     passes.pop_back();
   }
   const std::int64_t pass =
-      BalancedPass(passes, CeilDiv(plan->shape.oh, tile[0]), blocks, plan->threads);
-  const Knob& pads = space->knobs().back();
-  return LocateValues(*space, {{"register_tile", KnobValue{tile}},
-                               {"pass_tiles", KnobValue{pass}},
-                               {"pad", pads[pads.size() - 1]}});
+      BalancedPass(passes, CeilDiv(plan.shape.oh, tile[0]), blocks, plan.threads);
+  const Knob& pads = space.knobs().back();
+  return LocateValues(space, {{"register_tile", KnobValue{tile}},
+                              {"pass_tiles", KnobValue{pass}},
+                              {"pad", pads[pads.size() - 1]}});
 }
 
 Result<Kernel> DepthwiseTapsInt8Cpu::Apply(const Workload& w, const Epilogue& epilogue,
                                            const Target& target, const Config& config) {
-  auto plan = MakePlan(w, target);
-  TW_RETURN_IF_ERROR(plan);
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   const Tile& tile = config.Factors("register_tile");
   DepthwiseNest nest;
   nest.rows = tile[0];
@@ -156,21 +150,20 @@ Result<Kernel> DepthwiseTapsInt8Cpu::Apply(const Workload& w, const Epilogue& ep
   nest.taps = kIntrinsic;
   const bool rows = std::get<std::string>(config.Find("pad")->value) == "rows";
   nest.pad = rows ? PadPlace::kRows : PadPlace::kInline;
-  const std::int64_t bytes = PassBytes(*plan, nest.rows * nest.row_tiles) +
-                             Product(tile) * plan->lanes * w.out_dtype.bytes();
+  const std::int64_t bytes = PassBytes(plan, nest.rows * nest.row_tiles) +
+                             Product(tile) * plan.lanes * w.out_dtype.bytes();
   if (rows && bytes > LowerLimits().max_local_bytes) {
     return InvalidArgument("local buffers of " + std::to_string(bytes) +
                            " bytes per pass, expected at most " +
                            std::to_string(LowerLimits().max_local_bytes));
   }
   AnchorForm form;
-  form.data = form.output = Blocked("NCHW", plan->lanes, 'c');
-  form.weight = Blocked("OIHW", plan->lanes, 'o') + std::to_string(kTaps) + "w";
-  form.shift_data = plan->shifted;
-  auto compute = DefineAnchor(w, epilogue, form);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule schedule(*std::move(compute));
-  ScheduleDepthwiseNest(schedule, nest, plan->lanes, target);
+  form.data = form.output = Blocked("NCHW", plan.lanes, 'c');
+  form.weight = Blocked("OIHW", plan.lanes, 'o') + std::to_string(kTaps) + "w";
+  form.shift_data = plan.shifted;
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, form));
+  Schedule schedule(std::move(compute));
+  ScheduleDepthwiseNest(schedule, nest, plan.lanes, target);
   TW_RETURN_IF_ERROR(schedule.status());
   return Kernel{std::move(schedule), form};
 }

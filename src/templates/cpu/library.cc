@@ -67,11 +67,9 @@ std::vector<Arrangement> ArrangementsOf(const ConvShape& shape, std::int64_t lan
 }
 
 Result<std::vector<Arrangement>> ArrangementsOf(const Workload& w, const Target& target) {
-  auto shape = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(shape);
-  auto features = FeaturesOf(target);
-  TW_RETURN_IF_ERROR(features);
-  return ArrangementsOf(*shape, features->float_lanes(), !IsFloat32(w));
+  TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
+  TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
+  return ArrangementsOf(shape, features.float_lanes(), !IsFloat32(w));
 }
 
 }  // namespace
@@ -87,25 +85,22 @@ std::string Conv2dDnnl::Refuses(const Workload& w, const Target& target) {
 }
 
 Result<ConfigSpace> Conv2dDnnl::DefineSpace(const Workload& w, const Target& target) {
-  auto all = ArrangementsOf(w, target);
-  TW_RETURN_IF_ERROR(all);
+  TW_ASSIGN_OR_RETURN(auto all, ArrangementsOf(w, target));
   std::vector<KnobValue> names;
-  for (Arrangement& one : *all) names.push_back(KnobValue{std::move(one.name)});
+  for (Arrangement& one : all) names.push_back(KnobValue{std::move(one.name)});
   return MakeSpace({Knob::Candidates("layout", KnobKind::kOther, std::move(names))});
 }
 
 Result<Config> Conv2dDnnl::DefaultConfig(const Workload& w, const Target& target) {
-  auto space = DefineSpace(w, target);
-  TW_RETURN_IF_ERROR(space);
-  return space->At(0);
+  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
+  return space.At(0);
 }
 
 Result<Kernel> Conv2dDnnl::Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
                                  const Config& config) {
-  auto all = ArrangementsOf(w, target);
-  TW_RETURN_IF_ERROR(all);
+  TW_ASSIGN_OR_RETURN(auto all, ArrangementsOf(w, target));
   const KnobValue* layout = config.Find("layout");
-  for (const Arrangement& one : *all) {
+  for (const Arrangement& one : all) {
     if (layout == nullptr || *layout != KnobValue{one.name}) continue;
     TwLibraryShape shape = ConvolutionCall(w);
     shape.data_layout = one.data_code, shape.result_layout = one.result_code;

@@ -80,27 +80,25 @@ double DirectCycles(const WinogradPlan& plan) {
 }  // namespace
 
 Result<WinogradPlan> MakeWinogradPlan(const Workload& w, const Target& target, bool whole) {
-  auto shape = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(shape);
-  auto features = FeaturesOf(target);
-  TW_RETURN_IF_ERROR(features);
+  TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
+  TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
   WinogradPlan plan;
-  plan.shape = *shape;
-  plan.lanes = features->float_lanes();
-  plan.registers = features->vector_registers();
-  plan.oc_blocks = CeilDiv(shape->k, plan.lanes);
-  plan.ic_step = std::gcd(shape->c, plan.lanes);
+  plan.shape = shape;
+  plan.lanes = features.float_lanes();
+  plan.registers = features.vector_registers();
+  plan.oc_blocks = CeilDiv(shape.k, plan.lanes);
+  plan.ic_step = std::gcd(shape.c, plan.lanes);
   plan.threads = target.num_threads();
-  plan.masks = features->avx512;
+  plan.masks = features.avx512;
   plan.whole = whole;
   if (!whole) return plan;
-  if (features->has_int8_dot()) {  // two products of 16 bits at once, or four of 8
+  if (features.has_int8_dot()) {  // two products of 16 bits at once, or four of 8
     plan.sum_cost = 1.0 / 2;
     plan.direct_cost = 1.0 / 4;
   } else {  // two products, and then the sum
     plan.registers -= 1;
     // Four products of bytes, their sums, and then the sum: as measured.
-    plan.pairs = features->has_saturating_dot() && w.narrow_weights;
+    plan.pairs = features.has_saturating_dot() && w.narrow_weights;
     if (plan.pairs) plan.direct_cost = 0.6;
   }
   return plan;

@@ -14,17 +14,12 @@ struct ConvProduct {
 };
 
 Result<ConvProduct> ConvProductOf(const Workload& w, const Target& target) {
-  auto gemm = ImplicitGemmOf(w, 1);
-  TW_RETURN_IF_ERROR(gemm);
+  TW_ASSIGN_OR_RETURN(auto gemm, ImplicitGemmOf(w, 1));
   ConvProduct product;
-  product.sizes = {gemm->rows, gemm->columns, gemm->channels, /*partial_rows=*/true,
-                   gemm->shape.r * gemm->shape.s};
-  auto mma = ChooseMma(w, target, product.sizes);
-  TW_RETURN_IF_ERROR(mma);
-  product.mma = *mma;
-  auto rounded = ImplicitGemmOf(w, product.mma->k);
-  TW_RETURN_IF_ERROR(rounded);
-  product.gemm = *std::move(rounded);
+  product.sizes = {gemm.rows, gemm.columns, gemm.channels, /*partial_rows=*/true,
+                   gemm.shape.r * gemm.shape.s};
+  TW_ASSIGN_OR_RETURN(product.mma, ChooseMma(w, target, product.sizes));
+  TW_ASSIGN_OR_RETURN(product.gemm, ImplicitGemmOf(w, product.mma->k));
   return product;
 }
 
@@ -41,29 +36,26 @@ std::string Conv2dMmaCuda::Refuses(const Workload& w, const Target& target) {
 }
 
 Result<ConfigSpace> Conv2dMmaCuda::DefineSpace(const Workload& w, const Target& target) {
-  auto product = ConvProductOf(w, target);
-  TW_RETURN_IF_ERROR(product);
-  return MmaSpace(*product->mma, product->sizes, target);
+  TW_ASSIGN_OR_RETURN(auto product, ConvProductOf(w, target));
+  return MmaSpace(*product.mma, product.sizes, target);
 }
 
 Result<Config> Conv2dMmaCuda::DefaultConfig(const Workload& w, const Target& target) {
-  auto product = ConvProductOf(w, target);
-  TW_RETURN_IF_ERROR(product);
-  return MmaDefault(*product->mma, product->sizes, target);
+  TW_ASSIGN_OR_RETURN(auto product, ConvProductOf(w, target));
+  return MmaDefault(*product.mma, product.sizes, target);
 }
 
 Result<Kernel> Conv2dMmaCuda::Apply(const Workload& w, const Epilogue& epilogue,
                                     const Target& target, const Config& config) {
-  auto product = ConvProductOf(w, target);
-  TW_RETURN_IF_ERROR(product);
-  const MmaIntrinsic& mma = *product->mma;
-  TW_RETURN_IF_ERROR(CheckMmaBlock(mma, product->sizes, target, config));
-  auto compute = DefineImplicitGemm(w, epilogue, product->gemm, MmaBlockRows(mma, config));
-  TW_RETURN_IF_ERROR(compute);
-  Schedule s(*std::move(compute));
+  TW_ASSIGN_OR_RETURN(auto product, ConvProductOf(w, target));
+  const MmaIntrinsic& mma = *product.mma;
+  TW_RETURN_IF_ERROR(CheckMmaBlock(mma, product.sizes, target, config));
+  TW_ASSIGN_OR_RETURN(auto compute,
+                      DefineImplicitGemm(w, epilogue, product.gemm, MmaBlockRows(mma, config)));
+  Schedule s(std::move(compute));
   ScheduleMma(s, mma, config);
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), product->gemm.form};
+  return Kernel{std::move(s), product.gemm.form};
 }
 
 }  // namespace tilewright

@@ -20,9 +20,8 @@ std::string Conv2dNchwCuda::Refuses(const Workload& w, const Target& target) {
 }
 
 Result<ConfigSpace> Conv2dNchwCuda::DefineSpace(const Workload& w, const Target& target) {
-  auto shape = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(shape);
-  const ConvShape& s = *shape;
+  TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
+  const ConvShape& s = shape;
   std::vector<Result<Knob>> knobs = {
       Knob::Split("tile_f", s.k, 4),  Knob::Split("tile_y", s.oh, 4),
       Knob::Split("tile_x", s.ow, 4), Knob::Split("tile_rc", s.c, 2),
@@ -32,21 +31,19 @@ Result<ConfigSpace> Conv2dNchwCuda::DefineSpace(const Workload& w, const Target&
 }
 
 Result<Config> Conv2dNchwCuda::DefaultConfig(const Workload& w, const Target& target) {
-  auto space = DefineSpace(w, target);
-  TW_RETURN_IF_ERROR(space);
-  auto shape = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(shape);
-  const ConvShape& s = *shape;
+  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
+  TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
+  const ConvShape& s = shape;
   constexpr std::int64_t kMostStaged = 8;  // channels
   const ConvTile tile = DefaultConvTile(s.k, s.oh, s.ow);
-  return LocateValues(*space, {{"tile_f", ThreadsAndInner(s.k, tile.f, tile.sums)},
-                               {"tile_y", ThreadsAndInner(s.oh, tile.y, 1)},
-                               {"tile_x", ThreadsAndInner(s.ow, tile.x, 1)},
-                               {"tile_rc", InnerFactor(s.c, LargestDivisor(s.c, kMostStaged))},
-                               {"tile_ry", InnerFactor(s.r, s.r)},
-                               {"tile_rx", InnerFactor(s.s, s.s)},
-                               {"auto_unroll_max_step", KnobValue{std::int64_t{512}}},
-                               {"unroll_explicit", KnobValue{std::int64_t{1}}}});
+  return LocateValues(space, {{"tile_f", ThreadsAndInner(s.k, tile.f, tile.sums)},
+                              {"tile_y", ThreadsAndInner(s.oh, tile.y, 1)},
+                              {"tile_x", ThreadsAndInner(s.ow, tile.x, 1)},
+                              {"tile_rc", InnerFactor(s.c, LargestDivisor(s.c, kMostStaged))},
+                              {"tile_ry", InnerFactor(s.r, s.r)},
+                              {"tile_rx", InnerFactor(s.s, s.s)},
+                              {"auto_unroll_max_step", KnobValue{std::int64_t{512}}},
+                              {"unroll_explicit", KnobValue{std::int64_t{1}}}});
 }
 
 Result<Kernel> Conv2dNchwCuda::Apply(const Workload& w, const Epilogue& epilogue, const Target&,
@@ -54,9 +51,8 @@ Result<Kernel> Conv2dNchwCuda::Apply(const Workload& w, const Epilogue& epilogue
   BlockThreads threads;
   for (std::size_t i = 0; i < threads.size(); ++i) threads[i] = config.Factors(kTiles[i])[2];
   TW_RETURN_IF_ERROR(CheckBlock(threads));
-  auto compute = DefineAnchor(w, epilogue);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule s(*std::move(compute));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue));
+  Schedule s(std::move(compute));
   const GpuStages stages = PrepareGpuStages(s);
   const StageId result = stages.result, sum = stages.sum;
 

@@ -112,36 +112,32 @@ std::string Conv2dNchwWinogradCuda::Refuses(const Workload& w, const Target& tar
 }
 
 Result<ConfigSpace> Conv2dNchwWinogradCuda::DefineSpace(const Workload& w, const Target& target) {
-  auto shape = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(shape);
-  const WinogradTiles tiles = WinogradTilesOf(*shape, TileSize(shape->h));
+  TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
+  const WinogradTiles tiles = WinogradTilesOf(shape, TileSize(shape.h));
   const KnobValue all_blocks{std::vector<std::int64_t>{tiles.window * tiles.window, 1, 1, 1}};
-  std::vector<Result<Knob>> knobs = {Knob::Candidates("tile_b", KnobKind::kSplit, {all_blocks}),
-                                     Knob::Split("tile_y", shape->k, 4),
-                                     Knob::Split("tile_x", tiles.count, 4),
-                                     Knob::Split("tile_rc", shape->c, 2)};
+  std::vector<Result<Knob>> knobs = {
+      Knob::Candidates("tile_b", KnobKind::kSplit, {all_blocks}), Knob::Split("tile_y", shape.k, 4),
+      Knob::Split("tile_x", tiles.count, 4), Knob::Split("tile_rc", shape.c, 2)};
   for (Result<Knob>& knob : UnrollKnobs(target, {0, 128, 1500})) knobs.push_back(std::move(knob));
   return MakeSpace(std::move(knobs));
 }
 
 Result<Config> Conv2dNchwWinogradCuda::DefaultConfig(const Workload& w, const Target& target) {
-  auto space = DefineSpace(w, target);
-  TW_RETURN_IF_ERROR(space);
-  auto shape = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(shape);
+  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
+  TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
   constexpr std::int64_t kThreads = 16, kInner = 4, kMostStaged = 8;
-  const WinogradTiles tiles = WinogradTilesOf(*shape, TileSize(shape->h));
+  const WinogradTiles tiles = WinogradTilesOf(shape, TileSize(shape.h));
   const auto tile = [](std::int64_t extent) {
     const std::int64_t threads = LargestDivisor(extent, kThreads);
     return ThreadsAndInner(extent, threads, LargestDivisor(extent / threads, kInner));
   };
-  const std::int64_t staged = LargestDivisor(shape->c, kMostStaged);
-  return LocateValues(*space, {{"tile_b", ThreadsAndInner(tiles.window * tiles.window, 1, 1)},
-                               {"tile_y", tile(shape->k)},
-                               {"tile_x", tile(tiles.count)},
-                               {"tile_rc", InnerFactor(shape->c, staged)},
-                               {"auto_unroll_max_step", KnobValue{std::int64_t{128}}},
-                               {"unroll_explicit", KnobValue{std::int64_t{1}}}});
+  const std::int64_t staged = LargestDivisor(shape.c, kMostStaged);
+  return LocateValues(space, {{"tile_b", ThreadsAndInner(tiles.window * tiles.window, 1, 1)},
+                              {"tile_y", tile(shape.k)},
+                              {"tile_x", tile(tiles.count)},
+                              {"tile_rc", InnerFactor(shape.c, staged)},
+                              {"auto_unroll_max_step", KnobValue{std::int64_t{128}}},
+                              {"unroll_explicit", KnobValue{std::int64_t{1}}}});
 }
 
 Result<Kernel> Conv2dNchwWinogradCuda::Apply(const Workload& w, const Epilogue& epilogue,
@@ -149,13 +145,11 @@ Result<Kernel> Conv2dNchwWinogradCuda::Apply(const Workload& w, const Epilogue& 
   BlockThreads threads;
   for (std::size_t i = 0; i < threads.size(); ++i) threads[i] = config.Factors(kTiles[i])[2];
   TW_RETURN_IF_ERROR(CheckBlock(threads));
-  auto shape = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(shape);
+  TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
   AnchorForm form;
-  form.winograd_tile = TileSize(shape->h);
-  auto compute = DefineAnchor(w, epilogue, form);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule s(*std::move(compute));
+  form.winograd_tile = TileSize(shape.h);
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, form));
+  Schedule s(std::move(compute));
   ScheduleDataTransform(s);
   ScheduleProducts(s, config, threads);
   ScheduleOutput(s, form.winograd_tile);

@@ -18,9 +18,8 @@ std::string Conv2dTransposeNchwCuda::Refuses(const Workload& w, const Target& ta
 }
 
 Result<ConfigSpace> Conv2dTransposeNchwCuda::DefineSpace(const Workload& w, const Target& target) {
-  auto shape = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(shape);
-  const ConvShape& s = *shape;
+  TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
+  const ConvShape& s = shape;
   std::vector<Result<Knob>> knobs = {Knob::Split("tile_n", s.n, 4), Knob::Split("tile_f", s.k, 4),
                                      Knob::Split("tile_y", s.oh, 4), Knob::Split("tile_x", s.ow, 4),
                                      Knob::Split("tile_rc", s.c, 3)};
@@ -30,30 +29,27 @@ Result<ConfigSpace> Conv2dTransposeNchwCuda::DefineSpace(const Workload& w, cons
 }
 
 Result<Config> Conv2dTransposeNchwCuda::DefaultConfig(const Workload& w, const Target& target) {
-  auto space = DefineSpace(w, target);
-  TW_RETURN_IF_ERROR(space);
-  auto shape = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(shape);
-  const ConvShape& s = *shape;
+  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
+  TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
+  const ConvShape& s = shape;
   constexpr std::int64_t kMostStaged = 8;  // channels
   const ConvTile tile = DefaultConvTile(s.k, s.oh, s.ow);
   const std::int64_t staged = LargestDivisor(s.c, kMostStaged);
   const KnobValue channels{std::vector<std::int64_t>{s.c / staged, 1, staged}};
-  return LocateValues(*space, {{"tile_n", ThreadsAndInner(s.n, 1, 1)},
-                               {"tile_f", ThreadsAndInner(s.k, tile.f, tile.sums)},
-                               {"tile_y", ThreadsAndInner(s.oh, tile.y, 1)},
-                               {"tile_x", ThreadsAndInner(s.ow, tile.x, 1)},
-                               {"tile_rc", channels},
-                               {"auto_unroll_max_step", KnobValue{std::int64_t{512}}},
-                               {"unroll_explicit", KnobValue{std::int64_t{1}}},
-                               {"fuse_yx", KnobValue{std::int64_t{0}}}});
+  return LocateValues(space, {{"tile_n", ThreadsAndInner(s.n, 1, 1)},
+                              {"tile_f", ThreadsAndInner(s.k, tile.f, tile.sums)},
+                              {"tile_y", ThreadsAndInner(s.oh, tile.y, 1)},
+                              {"tile_x", ThreadsAndInner(s.ow, tile.x, 1)},
+                              {"tile_rc", channels},
+                              {"auto_unroll_max_step", KnobValue{std::int64_t{512}}},
+                              {"unroll_explicit", KnobValue{std::int64_t{1}}},
+                              {"fuse_yx", KnobValue{std::int64_t{0}}}});
 }
 
 Result<Kernel> Conv2dTransposeNchwCuda::Apply(const Workload& w, const Epilogue& epilogue,
                                               const Target&, const Config& config) {
-  auto compute = DefineAnchor(w, epilogue);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule s(*std::move(compute));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue));
+  Schedule s(std::move(compute));
   const GpuStages stages = PrepareGpuStages(s);
   const StageId result = stages.result, sum = stages.sum;
 

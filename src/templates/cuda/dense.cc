@@ -58,20 +58,18 @@ Result<ConfigSpace> DenseSmallBatchCuda::DefineSpace(const Workload& w, const Ta
 }
 
 Result<Config> DenseSmallBatchCuda::DefaultConfig(const Workload& w, const Target& target) {
-  auto space = DefineSpace(w, target);
-  TW_RETURN_IF_ERROR(space);
+  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
   constexpr std::int64_t kThreads = 64;
   const std::int64_t k = SizesOf(w).k;
-  return LocateValues(*space, {{"tile_k", InnerFactor(k, LargestDivisor(k, kThreads))}});
+  return LocateValues(space, {{"tile_k", InnerFactor(k, LargestDivisor(k, kThreads))}});
 }
 
 Result<Kernel> DenseSmallBatchCuda::Apply(const Workload& w, const Epilogue& epilogue,
                                           const Target&, const Config& config) {
   const std::int64_t threads = config.Factors("tile_k")[1];
   TW_RETURN_IF_ERROR(CheckBlock({1, 1, threads}));
-  auto compute = DefineAnchor(w, epilogue);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule s(*std::move(compute));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue));
+  Schedule s(std::move(compute));
   const AnchorStages stages = PrepareStages(s);
   // Each thread sums every threads-th product; sums of threads meet in shared memory, in two rounds
   // where there are many.
@@ -108,8 +106,7 @@ Result<ConfigSpace> DenseLargeBatchCuda::DefineSpace(const Workload& w, const Ta
 }
 
 Result<Config> DenseLargeBatchCuda::DefaultConfig(const Workload& w, const Target& target) {
-  auto space = DefineSpace(w, target);
-  TW_RETURN_IF_ERROR(space);
+  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
   constexpr std::int64_t kThreads = 8, kInner = 4, kDepth = 8;
   const Sizes s = SizesOf(w);
   const auto tile = [](std::int64_t extent) {
@@ -117,7 +114,7 @@ Result<Config> DenseLargeBatchCuda::DefaultConfig(const Workload& w, const Targe
     return ThreadsAndInner(extent, threads, PowerOfTwo(extent / threads, kInner));
   };
   const std::int64_t depth = PowerOfTwo(s.k, kDepth);
-  return LocateValues(*space,
+  return LocateValues(space,
                       {{"tile_x", tile(s.m)},
                        {"tile_y", tile(s.n)},
                        {"tile_k", KnobValue{std::vector<std::int64_t>{s.k / depth, depth, 1}}}});
@@ -129,9 +126,8 @@ Result<Kernel> DenseLargeBatchCuda::Apply(const Workload& w, const Epilogue& epi
         &columns = config.Factors("tile_y");
   const BlockThreads threads = {1, columns[2], rows[2]};
   TW_RETURN_IF_ERROR(CheckBlock(threads));
-  auto compute = DefineAnchor(w, epilogue);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule s(*std::move(compute));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue));
+  Schedule s(std::move(compute));
   const GpuStages stages = PrepareGpuStages(s);
   const StageId result = stages.result, sum = stages.sum;
   const TiledAxis x = TileAxis(s, result, s.SpatialAxis(result, 0), rows);
@@ -166,8 +162,7 @@ Result<ConfigSpace> BatchMatmulCuda::DefineSpace(const Workload& w, const Target
 }
 
 Result<Config> BatchMatmulCuda::DefaultConfig(const Workload& w, const Target& target) {
-  auto space = DefineSpace(w, target);
-  TW_RETURN_IF_ERROR(space);
+  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
   constexpr std::int64_t kBlock = 64, kThreads = 8, kDepth = 8;
   const Sizes s = SizesOf(w);
   const auto tile = [&](std::int64_t extent) {
@@ -175,11 +170,11 @@ Result<Config> BatchMatmulCuda::DefaultConfig(const Workload& w, const Target& t
     const std::int64_t threads = std::min(kThreads, block);
     return KnobValue{std::vector<std::int64_t>{extent / block, threads, block / threads}};
   };
-  return LocateValues(*space, {{"tile_y", tile(s.m)},
-                               {"tile_x", tile(s.n)},
-                               {"tile_k", InnerFactor(s.k, LargestDivisor(s.k, kDepth))},
-                               {"auto_unroll_max_step", KnobValue{std::int64_t{16}}},
-                               {"unroll_explicit", KnobValue{std::int64_t{1}}}});
+  return LocateValues(space, {{"tile_y", tile(s.m)},
+                              {"tile_x", tile(s.n)},
+                              {"tile_k", InnerFactor(s.k, LargestDivisor(s.k, kDepth))},
+                              {"auto_unroll_max_step", KnobValue{std::int64_t{16}}},
+                              {"unroll_explicit", KnobValue{std::int64_t{1}}}});
 }
 
 Result<Kernel> BatchMatmulCuda::Apply(const Workload& w, const Epilogue& epilogue, const Target&,
@@ -187,9 +182,8 @@ Result<Kernel> BatchMatmulCuda::Apply(const Workload& w, const Epilogue& epilogu
   const std::vector<std::int64_t>&rows = config.Factors("tile_y"),
         &columns = config.Factors("tile_x");
   TW_RETURN_IF_ERROR(CheckBlock({1, rows[1], columns[1]}));
-  auto compute = DefineAnchor(w, epilogue);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule s(*std::move(compute));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue));
+  Schedule s(std::move(compute));
   const GpuStages stages = PrepareGpuStages(s);
   const StageId result = stages.result, sum = stages.sum;
   const std::vector<LoopId> y = s.SplitBy(result, s.SpatialAxis(result, 1), rows);

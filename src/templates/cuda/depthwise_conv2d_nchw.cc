@@ -20,26 +20,23 @@ std::string DepthwiseConv2dNchwCuda::Refuses(const Workload& w, const Target& ta
 }
 
 Result<ConfigSpace> DepthwiseConv2dNchwCuda::DefineSpace(const Workload& w, const Target& target) {
-  auto shape = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(shape);
-  std::vector<Result<Knob>> knobs = {Knob::Split("tile_f", shape->k, 4),
-                                     Knob::Split("tile_y", shape->oh, 4),
-                                     Knob::Split("tile_x", shape->ow, 4)};
+  TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
+  std::vector<Result<Knob>> knobs = {Knob::Split("tile_f", shape.k, 4),
+                                     Knob::Split("tile_y", shape.oh, 4),
+                                     Knob::Split("tile_x", shape.ow, 4)};
   for (Result<Knob>& knob : UnrollKnobs(target, {0, 256, 1500})) knobs.push_back(std::move(knob));
   return MakeSpace(std::move(knobs));
 }
 
 Result<Config> DepthwiseConv2dNchwCuda::DefaultConfig(const Workload& w, const Target& target) {
-  auto space = DefineSpace(w, target);
-  TW_RETURN_IF_ERROR(space);
-  auto shape = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(shape);
-  const ConvTile tile = DefaultConvTile(shape->k, shape->oh, shape->ow);
-  return LocateValues(*space, {{"tile_f", ThreadsAndInner(shape->k, tile.f, 1)},
-                               {"tile_y", ThreadsAndInner(shape->oh, tile.y, 1)},
-                               {"tile_x", ThreadsAndInner(shape->ow, tile.x, 1)},
-                               {"auto_unroll_max_step", KnobValue{std::int64_t{256}}},
-                               {"unroll_explicit", KnobValue{std::int64_t{1}}}});
+  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
+  TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
+  const ConvTile tile = DefaultConvTile(shape.k, shape.oh, shape.ow);
+  return LocateValues(space, {{"tile_f", ThreadsAndInner(shape.k, tile.f, 1)},
+                              {"tile_y", ThreadsAndInner(shape.oh, tile.y, 1)},
+                              {"tile_x", ThreadsAndInner(shape.ow, tile.x, 1)},
+                              {"auto_unroll_max_step", KnobValue{std::int64_t{256}}},
+                              {"unroll_explicit", KnobValue{std::int64_t{1}}}});
 }
 
 Result<Kernel> DepthwiseConv2dNchwCuda::Apply(const Workload& w, const Epilogue& epilogue,
@@ -47,9 +44,8 @@ Result<Kernel> DepthwiseConv2dNchwCuda::Apply(const Workload& w, const Epilogue&
   BlockThreads threads;
   for (std::size_t i = 0; i < threads.size(); ++i) threads[i] = config.Factors(kTiles[i])[2];
   TW_RETURN_IF_ERROR(CheckBlock(threads));
-  auto compute = DefineAnchor(w, epilogue);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule s(*std::move(compute));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue));
+  Schedule s(std::move(compute));
   const GpuStages stages = PrepareGpuStages(s);
   const StageId result = stages.result, sum = stages.sum;
   std::vector<StageId> copies;

@@ -14,9 +14,8 @@ std::string GroupConv2dNchwCuda::Refuses(const Workload& w, const Target& target
 }
 
 Result<ConfigSpace> GroupConv2dNchwCuda::DefineSpace(const Workload& w, const Target& target) {
-  auto shape = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(shape);
-  const ConvShape& s = *shape;
+  TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
+  const ConvShape& s = shape;
   std::vector<Result<Knob>> knobs = {Knob::Split("tile_n", s.n, 4),
                                      Knob::Split("tile_g", s.groups, 2),
                                      Knob::Split("tile_f", s.k / s.groups, 4),
@@ -31,33 +30,29 @@ Result<ConfigSpace> GroupConv2dNchwCuda::DefineSpace(const Workload& w, const Ta
 }
 
 Result<Config> GroupConv2dNchwCuda::DefaultConfig(const Workload& w, const Target& target) {
-  auto space = DefineSpace(w, target);
-  TW_RETURN_IF_ERROR(space);
-  auto shape = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(shape);
-  const ConvShape& s = *shape;
+  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
+  TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
+  const ConvShape& s = shape;
   constexpr std::int64_t kMostStaged = 8;  // channels
   const std::int64_t channels = s.k / s.groups, inputs = s.c / s.groups;
   const ConvTile tile = DefaultConvTile(channels, s.oh, s.ow);
-  return LocateValues(*space,
-                      {{"tile_n", ThreadsAndInner(s.n, 1, 1)},
-                       {"tile_g", InnerFactor(s.groups, 1)},
-                       {"tile_f", ThreadsAndInner(channels, tile.f, tile.sums)},
-                       {"tile_y", ThreadsAndInner(s.oh, tile.y, 1)},
-                       {"tile_x", ThreadsAndInner(s.ow, tile.x, 1)},
-                       {"tile_rc", InnerFactor(inputs, LargestDivisor(inputs, kMostStaged))},
-                       {"tile_ry", InnerFactor(s.r, 1)},
-                       {"tile_rx", InnerFactor(s.s, 1)},
-                       {"auto_unroll_max_step", KnobValue{std::int64_t{512}}},
-                       {"unroll_explicit", KnobValue{std::int64_t{1}}},
-                       {"fuse_yx", KnobValue{std::int64_t{0}}}});
+  return LocateValues(space, {{"tile_n", ThreadsAndInner(s.n, 1, 1)},
+                              {"tile_g", InnerFactor(s.groups, 1)},
+                              {"tile_f", ThreadsAndInner(channels, tile.f, tile.sums)},
+                              {"tile_y", ThreadsAndInner(s.oh, tile.y, 1)},
+                              {"tile_x", ThreadsAndInner(s.ow, tile.x, 1)},
+                              {"tile_rc", InnerFactor(inputs, LargestDivisor(inputs, kMostStaged))},
+                              {"tile_ry", InnerFactor(s.r, 1)},
+                              {"tile_rx", InnerFactor(s.s, 1)},
+                              {"auto_unroll_max_step", KnobValue{std::int64_t{512}}},
+                              {"unroll_explicit", KnobValue{std::int64_t{1}}},
+                              {"fuse_yx", KnobValue{std::int64_t{0}}}});
 }
 
 Result<Kernel> GroupConv2dNchwCuda::Apply(const Workload& w, const Epilogue& epilogue,
                                           const Target&, const Config& config) {
-  auto compute = DefineAnchor(w, epilogue);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule s(*std::move(compute));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue));
+  Schedule s(std::move(compute));
   const GpuStages stages = PrepareGpuStages(s);
   const StageId result = stages.result, sum = stages.sum;
 

@@ -56,9 +56,8 @@ std::string Conv2dNchwcInt8Cuda::Refuses(const Workload& w, const Target& target
 }
 
 Result<ConfigSpace> Conv2dNchwcInt8Cuda::DefineSpace(const Workload& w, const Target&) {
-  auto shape = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(shape);
-  const ConvShape& s = *shape;
+  TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
+  const ConvShape& s = shape;
   return MakeSpace({Knob::Split("tile_n", s.n, 4), Knob::Split("tile_f", s.k / kDepth, 4),
                     Knob::Split("tile_y", s.oh, 4), Knob::Split("tile_x", s.ow, 4),
                     Knob::Other("fuse_yx", {0, 1}), Knob::Split("tile_rc", s.c / kDepth, 2),
@@ -69,28 +68,25 @@ Result<ConfigSpace> Conv2dNchwcInt8Cuda::DefineSpace(const Workload& w, const Ta
 }
 
 Result<Config> Conv2dNchwcInt8Cuda::DefaultConfig(const Workload& w, const Target& target) {
-  auto space = DefineSpace(w, target);
-  TW_RETURN_IF_ERROR(space);
-  auto shape = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(shape);
-  const ConvShape& s = *shape;
+  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
+  TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
+  const ConvShape& s = shape;
   constexpr std::int64_t kMostStaged = 8;  // blocks of channels
   const std::int64_t blocks = s.c / kDepth;
   const ConvTile tile = DefaultConvTile(s.k / kDepth, s.oh, s.ow);
   const auto number = [](std::int64_t value) { return KnobValue{value}; };
-  return LocateValues(*space,
-                      {{"tile_n", ThreadsAndInner(s.n, 1, 1)},
-                       {"tile_f", ThreadsAndInner(s.k / kDepth, tile.f, tile.sums)},
-                       {"tile_y", ThreadsAndInner(s.oh, tile.y, 1)},
-                       {"tile_x", ThreadsAndInner(s.ow, tile.x, 1)},
-                       {"fuse_yx", number(0)},
-                       {"tile_rc", InnerFactor(blocks, LargestDivisor(blocks, kMostStaged))},
-                       {"tile_ry", InnerFactor(s.r, s.r)},
-                       {"tile_rx", InnerFactor(s.s, s.s)},
-                       {"reorder_inner", KnobValue{std::vector<std::int64_t>{0, 1, 2}}},
-                       {"AA_double_buffer", number(0)},
-                       {"WW_double_buffer", number(0)},
-                       {"auto_unroll_max_step", number(512)}});
+  return LocateValues(space, {{"tile_n", ThreadsAndInner(s.n, 1, 1)},
+                              {"tile_f", ThreadsAndInner(s.k / kDepth, tile.f, tile.sums)},
+                              {"tile_y", ThreadsAndInner(s.oh, tile.y, 1)},
+                              {"tile_x", ThreadsAndInner(s.ow, tile.x, 1)},
+                              {"fuse_yx", number(0)},
+                              {"tile_rc", InnerFactor(blocks, LargestDivisor(blocks, kMostStaged))},
+                              {"tile_ry", InnerFactor(s.r, s.r)},
+                              {"tile_rx", InnerFactor(s.s, s.s)},
+                              {"reorder_inner", KnobValue{std::vector<std::int64_t>{0, 1, 2}}},
+                              {"AA_double_buffer", number(0)},
+                              {"WW_double_buffer", number(0)},
+                              {"auto_unroll_max_step", number(512)}});
 }
 
 Result<Kernel> Conv2dNchwcInt8Cuda::Apply(const Workload& w, const Epilogue& epilogue,
@@ -98,9 +94,8 @@ Result<Kernel> Conv2dNchwcInt8Cuda::Apply(const Workload& w, const Epilogue& epi
   AnchorForm form;
   form.data = form.output = Blocked("NCHW", kDepth, 'c');
   form.weight = "OIHW4o4i";
-  auto compute = DefineAnchor(w, epilogue, form);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule s(*std::move(compute));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, form));
+  Schedule s(std::move(compute));
   const GpuStages stages = PrepareGpuStages(s);
   const StageId result = stages.result, sum = stages.sum;
 
@@ -146,8 +141,7 @@ Result<ConfigSpace> DenseInt8Cuda::DefineSpace(const Workload& w, const Target&)
 }
 
 Result<Config> DenseInt8Cuda::DefaultConfig(const Workload& w, const Target& target) {
-  auto space = DefineSpace(w, target);
-  TW_RETURN_IF_ERROR(space);
+  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
   constexpr std::int64_t kRows = 8, kColumns = 16, kInner = 2, kMostStaged = 8;
   const DenseSizes s = SizesOf(w);
   const auto tile = [&](std::int64_t extent, std::int64_t most) {
@@ -155,7 +149,7 @@ Result<Config> DenseInt8Cuda::DefaultConfig(const Workload& w, const Target& tar
     return ThreadsAndInner(extent, threads, LargestDivisor(extent / threads, kInner));
   };
   const std::int64_t vectors = s.k / s.vector;
-  return LocateValues(*space,
+  return LocateValues(space,
                       {{"tile_y", tile(s.m, kRows)},
                        {"tile_x", tile(s.n, kColumns)},
                        {"tile_k", InnerFactor(vectors, LargestDivisor(vectors, kMostStaged))},
@@ -169,9 +163,8 @@ Result<Kernel> DenseInt8Cuda::Apply(const Workload& w, const Epilogue& epilogue,
         &columns = config.Factors("tile_x");
   const BlockThreads threads = {1, rows[2], columns[2]};
   TW_RETURN_IF_ERROR(CheckBlock(threads));
-  auto compute = DefineAnchor(w, epilogue);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule s(*std::move(compute));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue));
+  Schedule s(std::move(compute));
   const GpuStages stages = PrepareGpuStages(s);
   const StageId result = stages.result, sum = stages.sum;
   const TiledAxis y = TileAxis(s, result, s.SpatialAxis(result, 0), rows);

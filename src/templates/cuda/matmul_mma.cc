@@ -28,28 +28,24 @@ std::string MatmulMmaCuda<kOp>::Refuses(const Workload& w, const Target& target)
 
 template <OpKind kOp>
 Result<ConfigSpace> MatmulMmaCuda<kOp>::DefineSpace(const Workload& w, const Target& target) {
-  auto mma = MatmulMma(w, target);
-  TW_RETURN_IF_ERROR(mma);
-  return MmaSpace(**mma, MatmulSizesOf(w), target);
+  TW_ASSIGN_OR_RETURN(auto mma, MatmulMma(w, target));
+  return MmaSpace(*mma, MatmulSizesOf(w), target);
 }
 
 template <OpKind kOp>
 Result<Config> MatmulMmaCuda<kOp>::DefaultConfig(const Workload& w, const Target& target) {
-  auto mma = MatmulMma(w, target);
-  TW_RETURN_IF_ERROR(mma);
-  return MmaDefault(**mma, MatmulSizesOf(w), target);
+  TW_ASSIGN_OR_RETURN(auto mma, MatmulMma(w, target));
+  return MmaDefault(*mma, MatmulSizesOf(w), target);
 }
 
 template <OpKind kOp>
 Result<Kernel> MatmulMmaCuda<kOp>::Apply(const Workload& w, const Epilogue& epilogue,
                                          const Target& target, const Config& config) {
-  auto mma = MatmulMma(w, target);
-  TW_RETURN_IF_ERROR(mma);
-  TW_RETURN_IF_ERROR(CheckMmaBlock(**mma, MatmulSizesOf(w), target, config));
-  auto compute = DefineAnchor(w, epilogue);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule s(*std::move(compute));
-  ScheduleMma(s, **mma, config);
+  TW_ASSIGN_OR_RETURN(auto mma, MatmulMma(w, target));
+  TW_RETURN_IF_ERROR(CheckMmaBlock(*mma, MatmulSizesOf(w), target, config));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue));
+  Schedule s(std::move(compute));
+  ScheduleMma(s, *mma, config);
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), AnchorForm()};
 }

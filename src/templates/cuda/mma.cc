@@ -89,11 +89,10 @@ LoopId BindResult(Schedule& s, const MmaProduct& product, const Tile& tile, cons
 Result<std::vector<std::int64_t>> StagesOf(const MmaIntrinsic& mma, const MmaSizes& sizes,
                                            const Target& target) {
   constexpr std::int64_t kMost = 4;
-  const auto capability = ComputeCapabilityOf(target);
-  TW_RETURN_IF_ERROR(capability);
+  TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
   const std::int64_t steps = sizes.runs * CeilDiv(sizes.k, mma.k);
   std::vector<std::int64_t> stages{1};
-  while (*capability >= kAsyncCapability && stages.back() < std::min(kMost, steps)) {
+  while (capability >= kAsyncCapability && stages.back() < std::min(kMost, steps)) {
     stages.push_back(stages.back() + 1);
   }
   return stages;
@@ -110,63 +109,59 @@ std::string RefusesMmaTypes(const Workload& w, const Target& target) {
 Result<const MmaIntrinsic*> ChooseMma(const Workload& w, const Target& target,
                                       const MmaSizes& sizes) {
   if (std::string reason = RefusesMmaTypes(w, target); !reason.empty()) return Unsupported(reason);
-  const auto capability = ComputeCapabilityOf(target);
-  TW_RETURN_IF_ERROR(capability);
+  TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
   const auto waste = [&](const MmaIntrinsic& mma) {
     return std::pair(RoundUp(sizes.k, mma.k), -mma.m * mma.k);
   };
   const MmaIntrinsic* best = nullptr;
   for (const MmaIntrinsic& mma : MmaIntrinsics()) {
-    const bool has = mma.operand == w.data.dtype && mma.capability <= *capability;
+    const bool has = mma.operand == w.data.dtype && mma.capability <= capability;
     const bool rows = sizes.partial_rows ? sizes.m >= mma.m : sizes.m % mma.m == 0;
     const bool run = sizes.partial_rows || sizes.k % mma.k == 0;
     if (!has || !rows || !run || sizes.n % mma.n != 0) continue;
     if (best == nullptr || waste(mma) < waste(*best)) best = &mma;
   }
   if (best != nullptr) return best;
-  return Unsupported("tensor cores of sm_" + std::to_string(*capability) +
+  return Unsupported("tensor cores of sm_" + std::to_string(capability) +
                      " have no product for these types that fits " + std::to_string(sizes.m) +
                      " x " + std::to_string(sizes.n) + " sums of " + std::to_string(sizes.k));
 }
 
 Result<ConfigSpace> MmaSpace(const MmaIntrinsic& mma, const MmaSizes& sizes, const Target& target) {
-  auto stages = StagesOf(mma, sizes, target);
-  TW_RETURN_IF_ERROR(stages);
+  TW_ASSIGN_OR_RETURN(auto stages, StagesOf(mma, sizes, target));
   const bool partial = sizes.partial_rows;
-  return MakeSpace(
-      {Knob::Other("warps_m", Powers(sizes.m, mma.m, 4, partial)),
-       Knob::Other("warps_n", Powers(sizes.n, mma.n, 4)),
-       Knob::Other("tiles_m", Powers(sizes.m, mma.m, 8, partial)),
-       Knob::Other("tiles_n", Powers(sizes.n, mma.n, 8)),
-       Knob::Other("steps_k", Powers(RoundUp(sizes.k, mma.k), mma.k, 8)),
-       Knob::Other("copy_bytes", {4, 8, kAccessBytes}), Knob::Other("stages", *std::move(stages)),
-       Knob::Other("pad_bytes", {0, 16, 32}), Knob::Other("auto_unroll_max_step", {0, 512, 1500})});
+  return MakeSpace({Knob::Other("warps_m", Powers(sizes.m, mma.m, 4, partial)),
+                    Knob::Other("warps_n", Powers(sizes.n, mma.n, 4)),
+                    Knob::Other("tiles_m", Powers(sizes.m, mma.m, 8, partial)),
+                    Knob::Other("tiles_n", Powers(sizes.n, mma.n, 8)),
+                    Knob::Other("steps_k", Powers(RoundUp(sizes.k, mma.k), mma.k, 8)),
+                    Knob::Other("copy_bytes", {4, 8, kAccessBytes}),
+                    Knob::Other("stages", std::move(stages)), Knob::Other("pad_bytes", {0, 16, 32}),
+                    Knob::Other("auto_unroll_max_step", {0, 512, 1500})});
 }
 
 Result<Config> MmaDefault(const MmaIntrinsic& mma, const MmaSizes& sizes, const Target& target) {
-  auto space = MmaSpace(mma, sizes, target);
-  TW_RETURN_IF_ERROR(space);
+  TW_ASSIGN_OR_RETURN(auto space, MmaSpace(mma, sizes, target));
   // Of each axis the tiles of a warp first, then two warps.
   const bool partial = sizes.partial_rows;
   constexpr std::int64_t kWarpSide = 32, kWarps = 2, kSteps = 2, kStages = 3;
   const std::int64_t tiles_m = Powers(sizes.m, mma.m, kWarpSide / mma.m, partial).back();
   const std::int64_t tiles_n = Powers(sizes.n, mma.n, kWarpSide / mma.n).back();
   const std::int64_t steps = Powers(RoundUp(sizes.k, mma.k), mma.k, kSteps).back();
-  const auto capability = ComputeCapabilityOf(target);
-  TW_RETURN_IF_ERROR(capability);
+  TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
   const std::int64_t copies = sizes.runs * CeilDiv(sizes.k, steps * mma.k);
-  const std::int64_t stages = *capability < kAsyncCapability ? 1 : std::min(copies, kStages);
+  const std::int64_t stages = capability < kAsyncCapability ? 1 : std::min(copies, kStages);
   const auto number = [](std::int64_t value) { return KnobValue{value}; };
   return LocateValues(
-      *space, {{"warps_m", number(Powers(sizes.m, mma.m * tiles_m, kWarps, partial).back())},
-               {"warps_n", number(Powers(sizes.n, mma.n * tiles_n, kWarps).back())},
-               {"tiles_m", number(tiles_m)},
-               {"tiles_n", number(tiles_n)},
-               {"steps_k", number(steps)},
-               {"copy_bytes", number(kAccessBytes)},
-               {"stages", number(stages)},
-               {"pad_bytes", number(32)},
-               {"auto_unroll_max_step", number(512)}});
+      space, {{"warps_m", number(Powers(sizes.m, mma.m * tiles_m, kWarps, partial).back())},
+              {"warps_n", number(Powers(sizes.n, mma.n * tiles_n, kWarps).back())},
+              {"tiles_m", number(tiles_m)},
+              {"tiles_n", number(tiles_n)},
+              {"steps_k", number(steps)},
+              {"copy_bytes", number(kAccessBytes)},
+              {"stages", number(stages)},
+              {"pad_bytes", number(32)},
+              {"auto_unroll_max_step", number(512)}});
 }
 
 std::int64_t MmaBlockRows(const MmaIntrinsic& mma, const Config& config) {
@@ -175,10 +170,9 @@ std::int64_t MmaBlockRows(const MmaIntrinsic& mma, const Config& config) {
 
 Status CheckMmaBlock(const MmaIntrinsic& mma, const MmaSizes& sizes, const Target& target,
                      const Config& config) {
-  const auto capability = ComputeCapabilityOf(target);
-  TW_RETURN_IF_ERROR(capability);
-  if (config.Integer("stages") > 1 && *capability < kAsyncCapability) {
-    return InvalidArgument("asynchronous copies on sm_" + std::to_string(*capability) +
+  TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
+  if (config.Integer("stages") > 1 && capability < kAsyncCapability) {
+    return InvalidArgument("asynchronous copies on sm_" + std::to_string(capability) +
                            ", expected at least sm_" + std::to_string(kAsyncCapability));
   }
   const Tile tile = TileOf(mma, config);

@@ -44,9 +44,8 @@ class TextParser {
     TW_RETURN_IF_ERROR(Next());
     TW_RETURN_IF_ERROR(Head());
     while (token_.kind != ScheduleTokenKind::kEnd) {
-      auto statement = OneStatement(0);
-      TW_RETURN_IF_ERROR(statement);
-      out_.statements.push_back(*std::move(statement));
+      TW_ASSIGN_OR_RETURN(auto statement, OneStatement(0));
+      out_.statements.push_back(std::move(statement));
     }
     if (knobs_ == 0 && !touched_) return Expected("a knob or a primitive");
     return {};
@@ -65,9 +64,7 @@ class TextParser {
     return ErrorAt(token_.offset, fmt::format("{}, expected {}", seen, what));
   }
   Status Next() {
-    auto next = NextScheduleToken(out_, position_);
-    TW_RETURN_IF_ERROR(next);
-    token_ = *next;
+    TW_ASSIGN_OR_RETURN(token_, NextScheduleToken(out_, position_));
     return {};
   }
   bool Is(std::string_view text) const {
@@ -89,32 +86,29 @@ class TextParser {
   Status Head() {
     TW_RETURN_IF_ERROR(Expect("schedule"));
     const std::size_t offset = token_.offset;
-    auto name = Name("the schedule's name");
-    TW_RETURN_IF_ERROR(name);
-    if (name->size() > kLongestScheduleName) {
+    TW_ASSIGN_OR_RETURN(auto name, Name("the schedule's name"));
+    if (name.size() > kLongestScheduleName) {
       return ErrorAt(offset, fmt::format("a name of {} characters, expected at most {}",
-                                         name->size(), kLongestScheduleName));
+                                         name.size(), kLongestScheduleName));
     }
-    out_.name = *std::move(name);
+    out_.name = std::move(name);
     TW_RETURN_IF_ERROR(Expect("for"));
     while (true) {
-      auto op = Name("the name of an operator, as in keys of workloads");
-      TW_RETURN_IF_ERROR(op);
-      out_.operators.push_back(*std::move(op));
+      TW_ASSIGN_OR_RETURN(auto op, Name("the name of an operator, as in keys of workloads"));
+      out_.operators.push_back(std::move(op));
       if (!Is(",")) break;
       TW_RETURN_IF_ERROR(Next());
       if (out_.operators.size() > kMostScheduleKnobs) return Expected("fewer operators");
     }
     TW_RETURN_IF_ERROR(Expect("on"));
     const std::size_t device_offset = token_.offset;
-    auto device = Name("a device: llvm or cuda");
-    TW_RETURN_IF_ERROR(device);
-    const auto traits = std::ranges::find(AllDevices(), *device, &DeviceTraits::name);
+    TW_ASSIGN_OR_RETURN(auto device, Name("a device: llvm or cuda"));
+    const auto traits = std::ranges::find(AllDevices(), device, &DeviceTraits::name);
     if (traits == AllDevices().end() || !(traits->machine_code || traits->grids)) {
       return ErrorAt(device_offset,
-                     fmt::format("'{}', expected llvm or cuda", device->substr(0, kLongestName)));
+                     fmt::format("'{}', expected llvm or cuda", device.substr(0, kLongestName)));
     }
-    out_.device = *std::move(device);
+    out_.device = std::move(device);
     return {};
   }
 
@@ -171,10 +165,9 @@ class TextParser {
     }
     TW_RETURN_IF_ERROR(Next());
     const std::size_t offset = token_.offset;
-    auto name = NewName();
-    TW_RETURN_IF_ERROR(name);
-    if (names_.contains(*name)) {
-      return ErrorAt(offset, fmt::format("there is a '{}' already", *name));
+    TW_ASSIGN_OR_RETURN(auto name, NewName());
+    if (names_.contains(name)) {
+      return ErrorAt(offset, fmt::format("there is a '{}' already", name));
     }
     TW_RETURN_IF_ERROR(Expect("="));
     const std::size_t values_offset = token_.offset;
@@ -182,26 +175,22 @@ class TextParser {
       statement.value = Value{Value::Kind::kList, 0, {}, {}, token_.offset};
       do {
         TW_RETURN_IF_ERROR(Next());
-        auto one = OneValue(1);
-        TW_RETURN_IF_ERROR(one);
-        statement.value.args.push_back(*std::move(one));
+        TW_ASSIGN_OR_RETURN(auto one, OneValue(1));
+        statement.value.args.push_back(std::move(one));
       } while (Is(","));
       TW_RETURN_IF_ERROR(Expect("}"));
     } else {
-      auto values = OneValue(0);
-      TW_RETURN_IF_ERROR(values);
-      statement.value = *std::move(values);
+      TW_ASSIGN_OR_RETURN(statement.value, OneValue(0));
     }
     if (Is("default")) {
       TW_RETURN_IF_ERROR(Next());
-      auto standard = OneValue(0);
-      TW_RETURN_IF_ERROR(standard);
-      statement.second.push_back(*std::move(standard));
+      TW_ASSIGN_OR_RETURN(auto standard, OneValue(0));
+      statement.second.push_back(std::move(standard));
     }
     TW_RETURN_IF_ERROR(CheckIsOfWorkload(values_offset, "values of a knob"));
-    names_[*name] = true;
-    knob_names_.insert(*name);
-    statement.names.push_back(*std::move(name));
+    names_[name] = true;
+    knob_names_.insert(name);
+    statement.names.push_back(std::move(name));
     statement.of_config = true;
     return {};
   }
@@ -212,9 +201,7 @@ class TextParser {
     if (where) TW_RETURN_IF_ERROR(CheckIsHead(statement, depth, "'where'"));
     TW_RETURN_IF_ERROR(Next());
     const std::size_t offset = token_.offset;
-    auto value = OneValue(0);
-    TW_RETURN_IF_ERROR(value);
-    statement.value = *std::move(value);
+    TW_ASSIGN_OR_RETURN(statement.value, OneValue(0));
     if (where) TW_RETURN_IF_ERROR(CheckIsOfWorkload(offset, "a condition of 'where'"));
     statement.of_config = !where;
     statement.of_schedule = value_of_schedule_;
@@ -229,10 +216,9 @@ class TextParser {
   Status Block(std::vector<Statement>& into, Statement& whole, int depth) {
     TW_RETURN_IF_ERROR(Expect("{"));
     while (!Is("}")) {
-      auto statement = OneStatement(depth + 1);
-      TW_RETURN_IF_ERROR(statement);
-      whole.of_schedule = whole.of_schedule || statement->of_schedule;
-      into.push_back(*std::move(statement));
+      TW_ASSIGN_OR_RETURN(auto statement, OneStatement(depth + 1));
+      whole.of_schedule = whole.of_schedule || statement.of_schedule;
+      into.push_back(std::move(statement));
     }
     return Next();
   }
@@ -240,9 +226,7 @@ class TextParser {
   Status If(Statement& statement, int depth) {
     statement.kind = Statement::Kind::kIf;
     TW_RETURN_IF_ERROR(Next());
-    auto value = OneValue(0);
-    TW_RETURN_IF_ERROR(value);
-    statement.value = *std::move(value);
+    TW_ASSIGN_OR_RETURN(statement.value, OneValue(0));
     // What is assigned in a block depends on what the block depends on.
     const bool outer = in_config_block_;
     in_config_block_ = in_config_block_ || value_of_config_ || value_of_schedule_;
@@ -252,10 +236,9 @@ class TextParser {
     if (Is("else")) {
       TW_RETURN_IF_ERROR(Next());
       if (Is("if")) {
-        auto other = OneStatement(depth + 1);
-        TW_RETURN_IF_ERROR(other);
-        statement.of_schedule = statement.of_schedule || other->of_schedule;
-        statement.otherwise.push_back(*std::move(other));
+        TW_ASSIGN_OR_RETURN(auto other, OneStatement(depth + 1));
+        statement.of_schedule = statement.of_schedule || other.of_schedule;
+        statement.otherwise.push_back(std::move(other));
       } else {
         TW_RETURN_IF_ERROR(Block(statement.otherwise, statement, depth));
       }
@@ -266,11 +249,10 @@ class TextParser {
 
   Result<std::string> NewName() {
     const std::size_t offset = token_.offset;
-    auto name = Name("a name");
-    TW_RETURN_IF_ERROR(name);
-    if (IsReservedInSchedules(*name) || name->size() > kLongestName) {
+    TW_ASSIGN_OR_RETURN(auto name, Name("a name"));
+    if (IsReservedInSchedules(name) || name.size() > kLongestName) {
       return ErrorAt(
-          offset, fmt::format("'{}' is no name that can be given", name->substr(0, kLongestName)));
+          offset, fmt::format("'{}' is no name that can be given", name.substr(0, kLongestName)));
     }
     return name;
   }
@@ -281,16 +263,13 @@ class TextParser {
     std::vector<std::size_t> places;
     while (!call) {
       places.push_back(token_.offset);
-      auto name = NewName();
-      TW_RETURN_IF_ERROR(name);
-      statement.names.push_back(*std::move(name));
+      TW_ASSIGN_OR_RETURN(auto name, NewName());
+      statement.names.push_back(std::move(name));
       if (!Is(",")) break;
       TW_RETURN_IF_ERROR(Next());
     }
     if (!call) TW_RETURN_IF_ERROR(Expect("="));
-    auto value = OneValue(0);
-    TW_RETURN_IF_ERROR(value);
-    statement.value = *std::move(value);
+    TW_ASSIGN_OR_RETURN(statement.value, OneValue(0));
     const bool is_call = statement.value.kind == Value::Kind::kCall;
     const int results = is_call ? FindScheduleFunction(statement.value.text)->results : 1;
     if (results != static_cast<int>(statement.names.size())) {
@@ -337,10 +316,9 @@ class TextParser {
       TW_RETURN_IF_ERROR(CheckValues(token_.offset));
       Value both{Value::Kind::kOperator, 0, std::string(token_.text), {}, token_.offset};
       TW_RETURN_IF_ERROR(Next());
-      auto right = OneValue(depth + 1, tight + 1);
-      TW_RETURN_IF_ERROR(right);
+      TW_ASSIGN_OR_RETURN(auto right, OneValue(depth + 1, tight + 1));
       both.args.push_back(*std::move(left));
-      both.args.push_back(*std::move(right));
+      both.args.push_back(std::move(right));
       left = std::move(both);
       if (++chain > kMostChain) {
         return ErrorAt(token_.offset, fmt::format("more than {} operators in a row", kMostChain));
@@ -359,9 +337,8 @@ class TextParser {
     TW_RETURN_IF_ERROR(CheckValues(token_.offset));
     Value value{Value::Kind::kOperator, 0, std::string(token_.text), {}, token_.offset};
     TW_RETURN_IF_ERROR(Next());
-    auto inside = OneValue(depth + 1, own);
-    TW_RETURN_IF_ERROR(inside);
-    value.args.push_back(*std::move(inside));
+    TW_ASSIGN_OR_RETURN(auto inside, OneValue(depth + 1, own));
+    value.args.push_back(std::move(inside));
     return value;
   }
 
@@ -390,8 +367,7 @@ class TextParser {
     }
     if (!Is("(")) return Expected("a value");
     TW_RETURN_IF_ERROR(Next());
-    auto inside = OneValue(depth + 1);
-    TW_RETURN_IF_ERROR(inside);
+    TW_ASSIGN_OR_RETURN(auto inside, OneValue(depth + 1));
     TW_RETURN_IF_ERROR(Expect(")"));
     return inside;
   }
@@ -419,10 +395,9 @@ class TextParser {
     if (!Is("[")) return value;
     TW_RETURN_IF_ERROR(Next());
     Value item{Value::Kind::kItem, 0, {}, {}, value.offset};
-    auto position = OneValue(depth + 1);
-    TW_RETURN_IF_ERROR(position);
+    TW_ASSIGN_OR_RETURN(auto position, OneValue(depth + 1));
     TW_RETURN_IF_ERROR(Expect("]"));
-    item.args = {std::move(value), *std::move(position)};
+    item.args = {std::move(value), std::move(position)};
     return item;
   }
 
@@ -431,9 +406,8 @@ class TextParser {
     TW_RETURN_IF_ERROR(Expect("("));
     while (!Is(")")) {
       if (!value.args.empty()) TW_RETURN_IF_ERROR(Expect(","));
-      auto argument = OneValue(depth + 1);
-      TW_RETURN_IF_ERROR(argument);
-      value.args.push_back(*std::move(argument));
+      TW_ASSIGN_OR_RETURN(auto argument, OneValue(depth + 1));
+      value.args.push_back(std::move(argument));
     }
     const auto count = static_cast<int>(value.args.size());
     if (count < function.fewest || count > function.most) {

@@ -231,16 +231,14 @@ Result<std::string> TextOfKernel(const Kernel& kernel, const Workload& workload,
     text += fmt::format("arrange({})\n", arranged);
   // The form of an expression is what its operands were arranged by.
   if (workload.op != OpKind::kExpression) text += FormText(kernel.form);
-  auto primitives = Recorder(kernel.schedule).Run();
-  TW_RETURN_IF_ERROR(primitives);
-  text += *primitives;
-  auto parsed = ParseScheduleText(text, "the schedule's text");
-  TW_RETURN_IF_ERROR(parsed);
-  auto again = ScheduleApplier(*parsed, workload, epilogue, target).Run(ConfigSpace().At(0));
-  TW_RETURN_IF_ERROR(again);
-  const bool same = again->form == kernel.form &&
-                    again->schedule.ToString() == kernel.schedule.ToString() &&
-                    LoweredText(again->schedule, target) == LoweredText(kernel.schedule, target);
+  TW_ASSIGN_OR_RETURN(auto primitives, Recorder(kernel.schedule).Run());
+  text += primitives;
+  TW_ASSIGN_OR_RETURN(auto parsed, ParseScheduleText(text, "the schedule's text"));
+  TW_ASSIGN_OR_RETURN(auto again,
+                      ScheduleApplier(parsed, workload, epilogue, target).Run(ConfigSpace().At(0)));
+  const bool same = again.form == kernel.form &&
+                    again.schedule.ToString() == kernel.schedule.ToString() &&
+                    LoweredText(again.schedule, target) == LoweredText(kernel.schedule, target);
   if (!same) {
     return Unsupported("the template arranges what is computed in a way that no text can say");
   }

@@ -126,17 +126,16 @@ Result<ConfigSpace> TextSpace(const void* object, const Workload& workload, cons
 Result<Config> TextDefault(const void* object, const Workload& workload, const Target& target) {
   const ScheduleText& text = TextOf(object);
   SpaceReader reader(text, workload, target);
-  auto space = reader.Space();
-  TW_RETURN_IF_ERROR(space);
+  TW_ASSIGN_OR_RETURN(auto space, reader.Space());
   const Epilogue none;
   const auto holds = [&](const Config& config) {
     return ScheduleApplier(text, workload, none, target).Check(config);
   };
-  Config standard = space->At(space->IndexOf(reader.defaults()));
+  Config standard = space.At(space.IndexOf(reader.defaults()));
   const Status first = holds(standard);
   if (first.ok()) return standard;
-  for (std::int64_t i = 0; i < std::min(space->size(), kMostTried); ++i) {
-    Config config = space->At(i);
+  for (std::int64_t i = 0; i < std::min(space.size(), kMostTried); ++i) {
+    Config config = space.At(i);
     if (holds(config).ok()) return config;
   }
   return first;

@@ -30,12 +30,9 @@ Result<vta::ResultBlocks> AluResultOf(const vta::Design& design, const Workload&
   if (op == OpKind::kMul && !IsExtended(design)) {
     return Unsupported(design.target() + " does not multiply");
   }
-  const auto type = workload.OutputType();
-  TW_RETURN_IF_ERROR(type);
-  return vta::ResultBlocks{.batch = type->shape[0],
-                           .co = type->shape[1],
-                           .height = type->shape[2],
-                           .width = type->shape[3]};
+  TW_ASSIGN_OR_RETURN(const auto type, workload.OutputType());
+  return vta::ResultBlocks{
+      .batch = type.shape[0], .co = type.shape[1], .height = type.shape[2], .width = type.shape[3]};
 }
 
 Result<ConfigSpace> AluSpace(const vta::ResultBlocks& result) {

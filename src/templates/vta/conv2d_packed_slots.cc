@@ -24,9 +24,8 @@ constexpr int kMaxTimed = 100;
 
 /// Errors: those of PackedConv2dOf; kUnsupported for what the slots are not made for.
 Result<PackedConv2d> SlotsShapeOf(const vta::Design& design, const Workload& workload) {
-  auto conv = PackedConv2dOf(design, workload);
-  TW_RETURN_IF_ERROR(conv);
-  if (conv->more_h != 0 || conv->more_w != 0) {
+  TW_ASSIGN_OR_RETURN(auto conv, PackedConv2dOf(design, workload));
+  if (conv.more_h != 0 || conv.more_w != 0) {
     return Unsupported("expected the same padding on opposite sides");
   }
   return conv;
@@ -93,16 +92,15 @@ Result<ConfigSpace> Conv2dPackedSlotsVta::DefineSpace(const Workload& workload,
                                                       const Target& target) {
   const auto vta = VtaTargetOf(target);
   TW_RETURN_IF_ERROR(vta);
-  const auto conv = SlotsShapeOf(vta->design, workload);
-  TW_RETURN_IF_ERROR(conv);
+  TW_ASSIGN_OR_RETURN(const auto conv, SlotsShapeOf(vta->design, workload));
   const auto even = [](const char* name, std::int64_t extent, std::int64_t parts) {
     return Knob::Other(name, vta::EvenTiles(extent, parts));
   };
   std::vector<Result<Knob>> knobs;
-  knobs.push_back(even("tile_h", conv->out_height(), conv->out_height()));
-  knobs.push_back(even("tile_w", conv->out_width(), vta::kMaxColumnParts));
-  knobs.push_back(even("tile_ci", conv->ci, conv->ci));
-  knobs.push_back(even("tile_co", conv->co, conv->co));
+  knobs.push_back(even("tile_h", conv.out_height(), conv.out_height()));
+  knobs.push_back(even("tile_w", conv.out_width(), vta::kMaxColumnParts));
+  knobs.push_back(even("tile_ci", conv.ci, conv.ci));
+  knobs.push_back(even("tile_co", conv.co, conv.co));
   knobs.push_back(Knob::Other("inp_slots", {2, 3, 0}));
   knobs.push_back(Knob::Other("wgt_slots", {2, 3, 0}));
   knobs.push_back(Knob::Other("acc_slots", {1, 2}));
@@ -114,15 +112,14 @@ Result<ConfigSpace> Conv2dPackedSlotsVta::DefineSpace(const Workload& workload,
 
 // Double buffered, with rows as they are: the fastest of those whose lower bounds are least.
 Result<Config> Conv2dPackedSlotsVta::DefaultConfig(const Workload& workload, const Target& target) {
-  const auto space = DefineSpace(workload, target);
-  TW_RETURN_IF_ERROR(space);
+  TW_ASSIGN_OR_RETURN(const auto space, DefineSpace(workload, target));
   const VtaTarget vta = *VtaTargetOf(target);
   const PackedConv2d conv = *SlotsShapeOf(vta.design, workload);
   const std::vector<vta::EpilogueStep> epilogue = LargestEpilogue();
-  const std::vector<Config> configs = ConfigsWith(*space, {{"inp_slots", {2}},
-                                                           {"wgt_slots", {2, 0}},
-                                                           {"tile_w", {conv.out_width()}},
-                                                           {"serpentine", {0}}});
+  const std::vector<Config> configs = ConfigsWith(space, {{"inp_slots", {2}},
+                                                          {"wgt_slots", {2, 0}},
+                                                          {"tile_w", {conv.out_width()}},
+                                                          {"serpentine", {0}}});
   struct Candidate {
     OwnConv2dPlan plan;
     double bound = 0;
@@ -152,7 +149,7 @@ Result<Config> Conv2dPackedSlotsVta::DefaultConfig(const Workload& workload, con
     best_cycles = cycles;
     best = candidate.config;
   }
-  return best != nullptr ? *best : space->At(0);
+  return best != nullptr ? *best : space.At(0);
 }
 
 Result<vta::Stream> Conv2dPackedSlotsVta::BuildStream(const Workload& workload,
@@ -160,13 +157,12 @@ Result<vta::Stream> Conv2dPackedSlotsVta::BuildStream(const Workload& workload,
                                                       const Target& target, const Config& config) {
   const auto vta = VtaTargetOf(target);
   TW_RETURN_IF_ERROR(vta);
-  const auto conv = SlotsShapeOf(vta->design, workload);
-  TW_RETURN_IF_ERROR(conv);
-  const auto translated = VtaEpilogueOf(vta->design, epilogue, /*gemm_adds=*/true);
-  TW_RETURN_IF_ERROR(translated);
-  const std::vector<vta::EpilogueStep>& steps = translated->steps;
-  return vta::BuildOwnConv2d(vta->design, *conv,
-                             Completed(vta->design, *conv, PlanOf(config), steps), steps);
+  TW_ASSIGN_OR_RETURN(const auto conv, SlotsShapeOf(vta->design, workload));
+  TW_ASSIGN_OR_RETURN(const auto translated,
+                      VtaEpilogueOf(vta->design, epilogue, /*gemm_adds=*/true));
+  const std::vector<vta::EpilogueStep>& steps = translated.steps;
+  return vta::BuildOwnConv2d(vta->design, conv, Completed(vta->design, conv, PlanOf(config), steps),
+                             steps);
 }
 
 }  // namespace tilewright

@@ -28,22 +28,19 @@ std::string ElementwisePackedVta<kOp>::Refuses(const Workload& workload, const T
 template <OpKind kOp>
 Result<ConfigSpace> ElementwisePackedVta<kOp>::DefineSpace(const Workload& workload,
                                                            const Target& target) {
-  const auto vta = VtaTargetOf(target);
-  TW_RETURN_IF_ERROR(vta);
-  const auto result = AluResultOf(vta->design, workload, kOp);
-  TW_RETURN_IF_ERROR(result);
-  return AluSpace(*result);
+  TW_ASSIGN_OR_RETURN(const auto vta, VtaTargetOf(target));
+  TW_ASSIGN_OR_RETURN(const auto result, AluResultOf(vta.design, workload, kOp));
+  return AluSpace(result);
 }
 
 template <OpKind kOp>
 Result<Config> ElementwisePackedVta<kOp>::DefaultConfig(const Workload& workload,
                                                         const Target& target) {
-  const auto space = DefineSpace(workload, target);
-  TW_RETURN_IF_ERROR(space);
+  TW_ASSIGN_OR_RETURN(const auto space, DefineSpace(workload, target));
   const vta::Design design = VtaTargetOf(target)->design;
   const std::vector<vta::EpilogueStep> steps = LargestSteps(workload);
   const bool int8_data = workload.data.dtype == kInt8;
-  return LargestBlocks(*space, *AluResultOf(design, workload, kOp), [&](const auto& blocks) {
+  return LargestBlocks(space, *AluResultOf(design, workload, kOp), [&](const auto& blocks) {
     return vta::BuildPackedAlu(design, blocks, int8_data, steps).ok();
   });
 }
@@ -55,12 +52,10 @@ Result<vta::Stream> ElementwisePackedVta<kOp>::BuildStream(const Workload& workl
                                                            const Config& config) {
   const auto vta = VtaTargetOf(target);
   TW_RETURN_IF_ERROR(vta);
-  const auto result = AluResultOf(vta->design, workload, kOp);
-  TW_RETURN_IF_ERROR(result);
-  const auto steps = VtaStepsOf(vta->design, workload, epilogue);
-  TW_RETURN_IF_ERROR(steps);
-  return vta::BuildPackedAlu(vta->design, WithBlocks(*result, config), workload.data.dtype == kInt8,
-                             steps->steps);
+  TW_ASSIGN_OR_RETURN(const auto result, AluResultOf(vta->design, workload, kOp));
+  TW_ASSIGN_OR_RETURN(const auto steps, VtaStepsOf(vta->design, workload, epilogue));
+  return vta::BuildPackedAlu(vta->design, WithBlocks(result, config), workload.data.dtype == kInt8,
+                             steps.steps);
 }
 
 template struct ElementwisePackedVta<OpKind::kAdd>;

@@ -55,14 +55,13 @@ Result<VtaLaunch> LaunchStream(const vta::Design& design, const vta::Stream& str
     addresses.push_back(dram.Allocate(
         "operand", OperandBytes(design, *tensors[plain + i], result, addends[i]), false));
   }
-  auto instructions = vta::Place(design, stream, dram, addresses);
-  TW_RETURN_IF_ERROR(instructions);
+  TW_ASSIGN_OR_RETURN(auto instructions, vta::Place(design, stream, dram, addresses));
   vta::RunOptions options;
   options.allow_tokens_left = kTokensMayBeLeft;
   options.check_hazards = check_hazards;
-  vta::RunResult run = vta::RunStream(design, *instructions, &dram, options);
+  vta::RunResult run = vta::RunStream(design, instructions, &dram, options);
   TW_RETURN_IF_ERROR(run.status());
-  VtaLaunch launch{Tensor(result), std::move(run), *std::move(instructions)};
+  VtaLaunch launch{Tensor(result), std::move(run), std::move(instructions)};
   std::ranges::copy(dram.Bytes(output, result.bytes()), launch.result.data());
   return launch;
 }

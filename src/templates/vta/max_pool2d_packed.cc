@@ -34,19 +34,16 @@ std::string MaxPool2dPackedVta::Refuses(const Workload& workload, const Target& 
 
 Result<ConfigSpace> MaxPool2dPackedVta::DefineSpace(const Workload& workload,
                                                     const Target& target) {
-  const auto vta = VtaTargetOf(target);
-  TW_RETURN_IF_ERROR(vta);
-  const auto result = ResultOf(vta->design, workload);
-  TW_RETURN_IF_ERROR(result);
-  return AluSpace(*result);
+  TW_ASSIGN_OR_RETURN(const auto vta, VtaTargetOf(target));
+  TW_ASSIGN_OR_RETURN(const auto result, ResultOf(vta.design, workload));
+  return AluSpace(result);
 }
 
 Result<Config> MaxPool2dPackedVta::DefaultConfig(const Workload& workload, const Target& target) {
-  const auto space = DefineSpace(workload, target);
-  TW_RETURN_IF_ERROR(space);
+  TW_ASSIGN_OR_RETURN(const auto space, DefineSpace(workload, target));
   const vta::Design design = VtaTargetOf(target)->design;
   const vta::PackedPool pool = PoolOf(workload);
-  return LargestBlocks(*space, *ResultOf(design, workload), [&](const auto& blocks) {
+  return LargestBlocks(space, *ResultOf(design, workload), [&](const auto& blocks) {
     return vta::BuildPackedPool(design, pool, blocks).ok();
   });
 }
@@ -56,10 +53,9 @@ Result<vta::Stream> MaxPool2dPackedVta::BuildStream(const Workload& workload,
                                                     const Config& config) {
   const auto vta = VtaTargetOf(target);
   TW_RETURN_IF_ERROR(vta);
-  const auto result = ResultOf(vta->design, workload);
-  TW_RETURN_IF_ERROR(result);
+  TW_ASSIGN_OR_RETURN(const auto result, ResultOf(vta->design, workload));
   if (!epilogue.steps.empty()) return Unsupported("expected no epilogue");
-  return vta::BuildPackedPool(vta->design, PoolOf(workload), WithBlocks(*result, config));
+  return vta::BuildPackedPool(vta->design, PoolOf(workload), WithBlocks(result, config));
 }
 
 }  // namespace tilewright

@@ -41,19 +41,16 @@ struct PackedVta {
   }
 
   static Result<ConfigSpace> DefineSpace(const Workload& workload, const Target& target) {
-    const auto vta = VtaTargetOf(target);
-    TW_RETURN_IF_ERROR(vta);
-    const auto shape = Op::ShapeOf(vta->design, workload);
-    TW_RETURN_IF_ERROR(shape);
-    return Op::Space(*shape);
+    TW_ASSIGN_OR_RETURN(const auto vta, VtaTargetOf(target));
+    TW_ASSIGN_OR_RETURN(const auto shape, Op::ShapeOf(vta.design, workload));
+    return Op::Space(shape);
   }
 
   static Result<Config> DefaultConfig(const Workload& workload, const Target& target) {
-    const auto space = DefineSpace(workload, target);
-    TW_RETURN_IF_ERROR(space);
+    TW_ASSIGN_OR_RETURN(const auto space, DefineSpace(workload, target));
     const vta::Design design = VtaTargetOf(target)->design;
     const auto shape = *Op::ShapeOf(design, workload);
-    return LeanestConfig(design, *space,
+    return LeanestConfig(design, space,
                          [&](const Config& config) { return Op::Schedule(shape, config); });
   }
 
@@ -61,13 +58,10 @@ struct PackedVta {
                                          const Target& target, const Config& config) {
     const auto vta = VtaTargetOf(target);
     TW_RETURN_IF_ERROR(vta);
-    const auto shape = Op::ShapeOf(vta->design, workload);
-    TW_RETURN_IF_ERROR(shape);
-    const auto steps = VtaEpilogueOf(vta->design, epilogue);
-    TW_RETURN_IF_ERROR(steps);
-    const auto op = Op::Schedule(*shape, config);
-    TW_RETURN_IF_ERROR(op);
-    return vta::BuildPackedOperator(vta->design, *op, steps->steps);
+    TW_ASSIGN_OR_RETURN(const auto shape, Op::ShapeOf(vta->design, workload));
+    TW_ASSIGN_OR_RETURN(const auto steps, VtaEpilogueOf(vta->design, epilogue));
+    TW_ASSIGN_OR_RETURN(const auto op, Op::Schedule(shape, config));
+    return vta::BuildPackedOperator(vta->design, op, steps.steps);
   }
 };
 

@@ -7,26 +7,25 @@ namespace {
 
 /// A convolution in blocks. Errors: kUnsupported with what a packed one cannot be.
 Result<vta::PackedConv2d> BlocksOf(const vta::Design& design, const Workload& workload) {
-  auto shape = PackedConvShapeOf(design, workload);
-  TW_RETURN_IF_ERROR(shape);
-  if (shape->k / shape->groups % design.block() != 0) {
+  TW_ASSIGN_OR_RETURN(auto shape, PackedConvShapeOf(design, workload));
+  if (shape.k / shape.groups % design.block() != 0) {
     return Unsupported(fmt::format("{} groups of {} output channels, expected blocks of {}",
-                                   shape->groups, shape->k / shape->groups, design.block()));
+                                   shape.groups, shape.k / shape.groups, design.block()));
   }
-  return vta::PackedConv2d{.batch = shape->n / design.batch(),
-                           .ci = shape->c / shape->groups / design.block(),
-                           .co = shape->k / design.block(),
-                           .height = shape->h,
-                           .width = shape->w,
-                           .kernel_h = shape->r,
-                           .kernel_w = shape->s,
-                           .stride_h = shape->stride_h,
-                           .stride_w = shape->stride_w,
-                           .pad_h = shape->pad_top,
-                           .pad_w = shape->pad_left,
-                           .groups = shape->groups,
-                           .more_h = shape->pad_bottom - shape->pad_top,
-                           .more_w = shape->pad_right - shape->pad_left};
+  return vta::PackedConv2d{.batch = shape.n / design.batch(),
+                           .ci = shape.c / shape.groups / design.block(),
+                           .co = shape.k / design.block(),
+                           .height = shape.h,
+                           .width = shape.w,
+                           .kernel_h = shape.r,
+                           .kernel_w = shape.s,
+                           .stride_h = shape.stride_h,
+                           .stride_w = shape.stride_w,
+                           .pad_h = shape.pad_top,
+                           .pad_w = shape.pad_left,
+                           .groups = shape.groups,
+                           .more_h = shape.pad_bottom - shape.pad_top,
+                           .more_w = shape.pad_right - shape.pad_left};
 }
 
 }  // namespace
@@ -55,9 +54,8 @@ Status CheckPackedOperands(const vta::Design& design, const Workload& workload,
 Result<ConvShape> PackedConvShapeOf(const vta::Design& design, const Workload& workload) {
   TW_RETURN_IF_ERROR(
       CheckPackedOperands(design, workload, VtaDataLayout(design), VtaKernelLayout(design)));
-  auto shape = ConvShapeOf(workload);
-  TW_RETURN_IF_ERROR(shape);
-  if (shape->dilation_h != 1 || shape->dilation_w != 1) {
+  TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(workload));
+  if (shape.dilation_h != 1 || shape.dilation_w != 1) {
     return Unsupported("expected no dilation");
   }
   return shape;

@@ -54,34 +54,30 @@ std::int64_t RoundedSize(const Layout& layout, const Sizes& sizes, char dimensio
 
 Result<Layout> ParseForm(std::string_view what, std::string_view form, std::string_view own,
                          std::string_view dimensions) {
-  auto layout = Layout::Parse(form.empty() ? own : form);
-  TW_RETURN_IF_ERROR(layout);
-  const std::string letters = layout->primal();
+  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(form.empty() ? own : form));
+  const std::string letters = layout.primal();
   const bool fits =
       letters.size() == dimensions.size() && std::ranges::is_permutation(letters, dimensions);
   // Spatial dimensions of data are never blocked: windows slide over them. Taps of a kernel may be.
-  const bool rows = layout->BlockOf('H') != 1;
-  if (!fits || rows || (what != "weight" && layout->BlockOf('W') != 1)) {
+  const bool rows = layout.BlockOf('H') != 1;
+  if (!fits || rows || (what != "weight" && layout.BlockOf('W') != 1)) {
     return Unsupported(
         fmt::format("{} layout {}, expected the dimensions {} with blocks of channels", what,
-                    layout->text(), dimensions));
+                    layout.text(), dimensions));
   }
   return layout;
 }
 
 Status ParseLayouts(const Workload& w, const AnchorForm& form, std::string_view data,
                     std::string_view weight, std::string_view output, Contraction& c) {
-  auto own_output = w.OutputLayout();
-  TW_RETURN_IF_ERROR(own_output);
-  auto data_layout = ParseForm("data", form.data, w.data_layout, data);
-  TW_RETURN_IF_ERROR(data_layout);
-  auto weight_layout = ParseForm("weight", form.weight, w.kernel_layout, weight);
-  TW_RETURN_IF_ERROR(weight_layout);
-  auto output_layout = ParseForm("output", form.output, *own_output, output);
-  TW_RETURN_IF_ERROR(output_layout);
-  c.data = *std::move(data_layout);
-  c.weight = *std::move(weight_layout);
-  c.output = *std::move(output_layout);
+  TW_ASSIGN_OR_RETURN(auto own_output, w.OutputLayout());
+  TW_ASSIGN_OR_RETURN(auto data_layout, ParseForm("data", form.data, w.data_layout, data));
+  TW_ASSIGN_OR_RETURN(auto weight_layout,
+                      ParseForm("weight", form.weight, w.kernel_layout, weight));
+  TW_ASSIGN_OR_RETURN(auto output_layout, ParseForm("output", form.output, own_output, output));
+  c.data = std::move(data_layout);
+  c.weight = std::move(weight_layout);
+  c.output = std::move(output_layout);
   return {};
 }
 
@@ -114,9 +110,8 @@ void CoverIndex(Contraction& c, char dimension) {
 }
 
 Result<Contraction> ConvolutionOf(const Workload& w, const AnchorForm& form) {
-  auto shape = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(shape);
-  const ConvShape& s = *shape;
+  TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
+  const ConvShape& s = shape;
   Contraction c;
   TW_RETURN_IF_ERROR(ParseLayouts(w, form, "NCHW", "OIHW", "NCHW", c));
   const bool transposed = w.op == OpKind::kConv2dTranspose;
@@ -195,15 +190,13 @@ Result<Contraction> MatmulOf(const Workload& w, const AnchorForm& form) {
   Contraction c;
   TW_RETURN_IF_ERROR(ParseLayouts(w, form, layouts.data, layouts.weight, layouts.result, c));
   c.channel = 'N';
-  auto own_data = Layout::Parse(w.data_layout);
-  TW_RETURN_IF_ERROR(own_data);
-  auto own_weight = Layout::Parse(w.kernel_layout);
-  TW_RETURN_IF_ERROR(own_weight);
-  const std::vector<std::int64_t> data = own_data->Unpack(w.data.shape);
-  const std::vector<std::int64_t> weight = own_weight->Unpack(w.weight.shape);
-  for (std::size_t i = 0; i < data.size(); ++i) c.data_sizes[own_data->primal()[i]] = data[i];
+  TW_ASSIGN_OR_RETURN(auto own_data, Layout::Parse(w.data_layout));
+  TW_ASSIGN_OR_RETURN(auto own_weight, Layout::Parse(w.kernel_layout));
+  const std::vector<std::int64_t> data = own_data.Unpack(w.data.shape);
+  const std::vector<std::int64_t> weight = own_weight.Unpack(w.weight.shape);
+  for (std::size_t i = 0; i < data.size(); ++i) c.data_sizes[own_data.primal()[i]] = data[i];
   for (std::size_t i = 0; i < weight.size(); ++i) {
-    c.weight_sizes[own_weight->primal()[i]] = weight[i];
+    c.weight_sizes[own_weight.primal()[i]] = weight[i];
   }
   c.output_sizes = {{'M', c.data_sizes.at('M')}, {'N', c.weight_sizes.at('N')}};
   const bool batched = layouts.data.starts_with('B');
@@ -336,10 +329,10 @@ Result<Compute> DefineAnchor(const Workload& workload, const Epilogue& epilogue,
   if (auto type = workload.OutputType(); !type.ok()) return type.status().WithContext(name);
   TW_RETURN_IF_ERROR(CheckForm(workload, form));
   TW_RETURN_IF_ERROR(CheckWinograd(workload, form));
-  auto contraction =
-      IsMatrixProduct(workload.op) ? MatmulOf(workload, form) : ConvolutionOf(workload, form);
-  TW_RETURN_IF_ERROR(contraction);
-  Contraction& c = *contraction;
+  TW_ASSIGN_OR_RETURN(auto contraction, IsMatrixProduct(workload.op)
+                                            ? MatmulOf(workload, form)
+                                            : ConvolutionOf(workload, form));
+  Contraction& c = contraction;
   const DataType weight_dtype = form.multiply_dtype.value_or(workload.weight.dtype);
   BufferNode weight{"weight", weight_dtype, PackedShape(c.weight, c.weight_sizes)};
   weight.narrow = workload.narrow_weights && form.winograd_tile == 0 && weight_dtype == kInt8;
@@ -369,10 +362,9 @@ Result<Compute> DefineAnchor(const Workload& workload, const Epilogue& epilogue,
     compute.stages.push_back(ReduceStage(c, data, compute.inputs[1], SumType(workload)));
   }
   if (form.shift_data || !epilogue.steps.empty() || SumType(workload) != workload.out_dtype) {
-    auto output =
-        OutputStage(c, epilogue, form, compute.stages.back(), workload.out_dtype, compute.inputs);
-    TW_RETURN_IF_ERROR(output);
-    compute.stages.push_back(*std::move(output));
+    TW_ASSIGN_OR_RETURN(auto output, OutputStage(c, epilogue, form, compute.stages.back(),
+                                                 workload.out_dtype, compute.inputs));
+    compute.stages.push_back(std::move(output));
   }
   return compute;
 }

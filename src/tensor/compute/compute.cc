@@ -79,18 +79,15 @@ Result<Compute> DefineIn(const Operator& op, std::span<const TensorType> inputs,
       return InvalidArgument(
           fmt::format("{}: {} inputs, expected 2", OpName(op.kind), inputs.size()));
     }
-    auto workload = Workload::FromOperator(op, inputs[0], inputs[1]);
-    TW_RETURN_IF_ERROR(workload);
-    return DefineAnchor(*workload, {});
+    TW_ASSIGN_OR_RETURN(auto workload, Workload::FromOperator(op, inputs[0], inputs[1]));
+    return DefineAnchor(workload, {});
   }
-  auto type = InferType(op, inputs);
-  TW_RETURN_IF_ERROR(type);
-  if (AddsUp(op.kind) && type->dtype == kFloat16) {
+  TW_ASSIGN_OR_RETURN(auto type, InferType(op, inputs));
+  if (AddsUp(op.kind) && type.dtype == kFloat16) {
     std::vector<TensorType> wide(inputs.begin(), inputs.end());
     for (TensorType& input : wide) input.dtype = kFloat32;
-    auto compute = DefineIn(op, wide, blocks);
-    TW_RETURN_IF_ERROR(compute);
-    return Narrowed(*std::move(compute), inputs);
+    TW_ASSIGN_OR_RETURN(auto compute, DefineIn(op, wide, blocks));
+    return Narrowed(std::move(compute), inputs);
   }
   Compute compute;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -99,10 +96,10 @@ Result<Compute> DefineIn(const Operator& op, std::span<const TensorType> inputs,
   }
   const OperatorRow& row = RowOf(op.kind);
   if (row.element != nullptr) {
-    TW_RETURN_IF_ERROR(DefineElementwise(op, *type, compute));
+    TW_RETURN_IF_ERROR(DefineElementwise(op, type, compute));
     return compute;
   }
-  TW_RETURN_IF_ERROR(row.loops(op, *type, compute));
+  TW_RETURN_IF_ERROR(row.loops(op, type, compute));
   if (blocks) SumInBlocks(compute);
   return compute;
 }

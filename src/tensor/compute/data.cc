@@ -116,25 +116,23 @@ Status AddOutput(const TensorType& type, std::vector<Axis> axes, Expr body, Comp
 }  // namespace
 
 Status DefineLayoutTransform(const Operator& op, const TensorType& type, Compute& compute) {
-  auto source = Layout::Parse(op.attributes.src_layout);
-  TW_RETURN_IF_ERROR(source);
-  auto target = Layout::Parse(op.attributes.dst_layout);
-  TW_RETURN_IF_ERROR(target);
+  TW_ASSIGN_OR_RETURN(auto source, Layout::Parse(op.attributes.src_layout));
+  TW_ASSIGN_OR_RETURN(auto target, Layout::Parse(op.attributes.dst_layout));
   const Buffer input = compute.inputs[0];
   std::map<char, std::string> lower;
   std::map<char, std::string_view> names;
-  for (char c : target->primal()) {
+  for (char c : target.primal()) {
     lower[c] = std::string(1, static_cast<char>(c - 'A' + 'a'));
     names[c] = lower[c];
   }
-  LayoutAxes axes = MakeLayoutAxes(*target, type.shape, names);
-  const Shape sizes = source->Unpack(input->shape);
-  const std::string letters = source->primal();
+  LayoutAxes axes = MakeLayoutAxes(target, type.shape, names);
+  const Shape sizes = source.Unpack(input->shape);
+  const std::string letters = source.primal();
   Expr inside = MakeInt(kBool, 1);
   for (std::size_t i = 0; i < letters.size(); ++i) {
     inside = And(inside, Inside(axes.primal.at(letters[i]), 0, sizes[i]));
   }
-  const Expr load = MakeLoad(input, MemoryIndices(*source, axes.primal));
+  const Expr load = MakeLoad(input, MemoryIndices(source, axes.primal));
   compute.stages.push_back(PlainStage("output", type.dtype, axes.axes,
                                       MakeSelect(inside, load, MakeConst(type.dtype, 0))));
   return {};

@@ -64,11 +64,9 @@ Result<ComputeOp> EpilogueStage(const Epilogue& epilogue, Expr value, DataType t
     } else if (next.value.dtype() == kFloat16) {
       next.value = MakeCast(kFloat32, next.value);
     }
-    auto operand = OperandExpr(step, values, next.value.dtype(), axes, channel, inputs);
-    TW_RETURN_IF_ERROR(operand);
-    auto applied = ApplyStep(step, next.value, *operand);
-    TW_RETURN_IF_ERROR(applied);
-    next.value = *std::move(applied);
+    TW_ASSIGN_OR_RETURN(auto operand,
+                        OperandExpr(step, values, next.value.dtype(), axes, channel, inputs));
+    TW_ASSIGN_OR_RETURN(next.value, ApplyStep(step, next.value, operand));
     values.push_back(std::move(next));
   }
   const auto& [result, result_type] = values.back();

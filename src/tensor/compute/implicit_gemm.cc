@@ -41,19 +41,18 @@ ComputeOp RowsStage(const ImplicitGemm& gemm, const Buffer& data, std::int64_t r
 }  // namespace
 
 Result<ImplicitGemm> ImplicitGemmOf(const Workload& workload, std::int64_t channel_block) {
-  auto shape = ConvShapeOf(workload);
-  TW_RETURN_IF_ERROR(shape);
-  if (workload.op != OpKind::kConv2d || shape->groups != 1) {
+  TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(workload));
+  if (workload.op != OpKind::kConv2d || shape.groups != 1) {
     return Unsupported(workload.Key() + " as one matrix product, expected conv2d of one group");
   }
   ImplicitGemm gemm;
-  gemm.shape = *shape;
-  gemm.rows = shape->n * shape->oh * shape->ow;
-  gemm.columns = shape->k;
-  gemm.channels = RoundUp(shape->c, channel_block);
+  gemm.shape = shape;
+  gemm.rows = shape.n * shape.oh * shape.ow;
+  gemm.columns = shape.k;
+  gemm.channels = RoundUp(shape.c, channel_block);
   gemm.form.data = gemm.form.output = "NHWC";
   gemm.form.weight = "OHWI";
-  if (gemm.channels != shape->c) {
+  if (gemm.channels != shape.c) {
     gemm.form.data += fmt::format("{}c", channel_block);
     gemm.form.weight += fmt::format("{}i", channel_block);
   }
@@ -85,11 +84,10 @@ Result<Compute> DefineImplicitGemm(const Workload& workload, const Epilogue& epi
   if (epilogue.steps.empty() && rows == gemm.rows && sum == workload.out_dtype) return compute;
 
   const Axis pixel = {MakeVar("m"), gemm.rows}, channel = {MakeVar("k"), gemm.columns};
-  auto output =
-      EpilogueStage(epilogue, MakeLoad(sums, {pixel.var, channel.var}), workload.out_dtype,
-                    {pixel, channel}, LinearIndex::Of(channel), compute.inputs);
-  TW_RETURN_IF_ERROR(output);
-  compute.stages.push_back(*std::move(output));
+  TW_ASSIGN_OR_RETURN(auto output, EpilogueStage(epilogue, MakeLoad(sums, {pixel.var, channel.var}),
+                                                 workload.out_dtype, {pixel, channel},
+                                                 LinearIndex::Of(channel), compute.inputs));
+  compute.stages.push_back(std::move(output));
   return compute;
 }
 

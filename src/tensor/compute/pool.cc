@@ -39,9 +39,8 @@ Expr DivisorOf(const Operator& op, const Expr& out_h, const Expr& out_w, const W
 
 Status DefinePool(const Operator& op, const TensorType& type, Compute& compute) {
   const TensorType input{compute.inputs[0]->shape, compute.inputs[0]->dtype};
-  auto window = PoolWindowOf(op, input);
-  TW_RETURN_IF_ERROR(window);
-  const PoolWindow& p = *window;
+  TW_ASSIGN_OR_RETURN(auto window, PoolWindowOf(op, input));
+  const PoolWindow& p = window;
   const Window1d h{p.in_h, p.pool_h, p.stride_h, p.dilation_h, p.pad_top, p.pad_bottom};
   const Window1d w{p.in_w, p.pool_w, p.stride_w, p.dilation_w, p.pad_left, p.pad_right};
   const bool max = op.kind == OpKind::kMaxPool2d || op.kind == OpKind::kGlobalMaxPool2d;

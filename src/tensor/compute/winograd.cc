@@ -396,9 +396,8 @@ Tensor WinogradWeight(const Tensor& weight, const WinogradKind& kind) {
 Status CheckWinograd(const Workload& w, const AnchorForm& form) {
   constexpr auto kLargestWindow = static_cast<std::int64_t>(kPoints.size()) + 1;
   if (form.winograd_tile == 0) return {};
-  auto shape = ConvShapeOf(w);
-  TW_RETURN_IF_ERROR(shape);
-  const ConvShape& s = *shape;
+  TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
+  const ConvShape& s = shape;
   const bool blocked = WinogradBlock(form) > 0 && form.output == form.data;
   const bool plain =
       w.op == OpKind::kConv2d && s.groups == 1 && w.data_layout == "NCHW" &&

@@ -82,9 +82,7 @@ Status ExpressionBuilder::Unify(int& a, int& b) {
   }
   if (left.is_integer() && right.is_integer() && (left == kInt64 || right == kInt64)) {
     int& narrow = left == kInt64 ? b : a;
-    auto wide = Cast(kInt64, narrow);
-    TW_RETURN_IF_ERROR(wide);
-    narrow = *wide;
+    TW_ASSIGN_OR_RETURN(narrow, Cast(kInt64, narrow));
     return {};
   }
   return InvalidArgument(fmt::format("{} and {}, expected operands of one type", DataTypeName(left),
@@ -206,9 +204,7 @@ Result<int> ExpressionBuilder::Load(std::int64_t tensor, std::vector<int> indice
     if (!node(index).dtype.is_integer()) {
       return BadTypes("index", node(index).dtype, "an integer");
     }
-    auto wide = Cast(kInt64, index);
-    TW_RETURN_IF_ERROR(wide);
-    index = *wide;
+    TW_ASSIGN_OR_RETURN(index, Cast(kInt64, index));
     if (NodesUnder(index) > kMostIndexNodes) {
       return InvalidArgument(fmt::format("an index of more than {} parts", kMostIndexNodes));
     }

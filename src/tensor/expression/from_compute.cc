@@ -70,13 +70,10 @@ class ComputeReader {
       axes_[axis.var.get()] = static_cast<std::int64_t>(axes_.size());
       stage.reduce_axes.push_back({fmt::format("r{}", stage.reduce_axes.size()), axis.extent});
     }
-    auto reduction = ReductionOf(op.combiner);
-    TW_RETURN_IF_ERROR(reduction);
-    stage.reduction = *reduction;
+    TW_ASSIGN_OR_RETURN(stage.reduction, ReductionOf(op.combiner));
     ExpressionBuilder builder(expression_, stage);
-    auto body = Value(builder, stage, op.body);
-    TW_RETURN_IF_ERROR(body);
-    if (const Status finished = builder.Finish(*body); !finished.ok()) {
+    TW_ASSIGN_OR_RETURN(auto body, Value(builder, stage, op.body));
+    if (const Status finished = builder.Finish(body); !finished.ok()) {
       return Unsupported(finished.message());
     }
     if (stage.type() != TensorType{op.output->shape, op.output->dtype}) {
@@ -102,9 +99,8 @@ class ComputeReader {
     }
     std::vector<int> args;
     for (const Expr& arg : n.args) {
-      auto value = Value(builder, stage, arg);
-      TW_RETURN_IF_ERROR(value);
-      args.push_back(*value);
+      TW_ASSIGN_OR_RETURN(auto value, Value(builder, stage, arg));
+      args.push_back(value);
     }
     auto made = Make(builder, n, std::move(args));
     if (!made.ok()) return Unsupported(made.status().message());
@@ -160,9 +156,8 @@ Result<Expression> ExpressionOf(const OperatorList& list) {
       return whole.op->attributes.expression;
     }
   }
-  auto compute = DefineWholeList(list);
-  TW_RETURN_IF_ERROR(compute);
-  return ExpressionOf(*compute);
+  TW_ASSIGN_OR_RETURN(auto compute, DefineWholeList(list));
+  return ExpressionOf(compute);
 }
 
 }  // namespace tilewright

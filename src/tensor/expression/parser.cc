@@ -161,14 +161,13 @@ class Parser {
 
   Result<std::string> NewName(std::string_view what) {
     const std::size_t offset = token_.offset;
-    auto name = Name(what);
-    TW_RETURN_IF_ERROR(name);
+    TW_ASSIGN_OR_RETURN(auto name, Name(what));
     constexpr std::size_t kLongestName = 64;
-    if (IsExpressionWord(*name) || name->size() > kLongestName) {
-      return ErrorAt(offset, fmt::format("'{}' is no name that can be given", name->substr(0, 64)));
+    if (IsExpressionWord(name) || name.size() > kLongestName) {
+      return ErrorAt(offset, fmt::format("'{}' is no name that can be given", name.substr(0, 64)));
     }
-    if (sizes_.contains(*name) || tensors_.contains(*name) || axes_.contains(*name)) {
-      return ErrorAt(offset, fmt::format("there is a '{}' already", *name));
+    if (sizes_.contains(name) || tensors_.contains(name) || axes_.contains(name)) {
+      return ErrorAt(offset, fmt::format("there is a '{}' already", name));
     }
     return name;
   }
@@ -196,20 +195,16 @@ class Parser {
 
   Status Size() {
     TW_RETURN_IF_ERROR(Next());
-    auto name = NewName("the name of a size");
-    TW_RETURN_IF_ERROR(name);
+    TW_ASSIGN_OR_RETURN(auto name, NewName("the name of a size"));
     TW_RETURN_IF_ERROR(Expect("="));
-    auto value = Number(-kMostExtent, kMostExtent);
-    TW_RETURN_IF_ERROR(value);
-    sizes_[*name] = *value;
+    TW_ASSIGN_OR_RETURN(sizes_[name], Number(-kMostExtent, kMostExtent));
     return {};
   }
 
   Status Input(bool constant) {
     const std::size_t offset = token_.offset;
     TW_RETURN_IF_ERROR(Next());
-    auto name = NewName("the name of an input");
-    TW_RETURN_IF_ERROR(name);
+    TW_ASSIGN_OR_RETURN(auto name, NewName("the name of an input"));
     if (!expression_.stages.empty()) {
       return ErrorAt(offset, "an input behind a stage, expected inputs first");
     }
@@ -228,15 +223,14 @@ class Parser {
       if (input.type.shape.size() == kMostExpressionAxes) {
         return Expected(fmt::format("at most {} dimensions", kMostExpressionAxes));
       }
-      auto extent = Number(1, kMostExtent);
-      TW_RETURN_IF_ERROR(extent);
-      input.type.shape.push_back(*extent);
+      TW_ASSIGN_OR_RETURN(auto extent, Number(1, kMostExtent));
+      input.type.shape.push_back(extent);
     }
     TW_RETURN_IF_ERROR(Expect("]"));
     TW_RETURN_IF_ERROR(CheckElements(input.type, offset));
-    input.name = *name;
+    input.name = name;
     input.constant = constant;
-    tensors_[*name] = static_cast<std::int64_t>(expression_.inputs.size());
+    tensors_[name] = static_cast<std::int64_t>(expression_.inputs.size());
     expression_.inputs.push_back(std::move(input));
     used_.push_back(false);
     offsets_.push_back(offset);
@@ -256,13 +250,11 @@ class Parser {
       if (axes.size() == kMostExpressionAxes) {
         return Expected(fmt::format("at most {} axes", kMostExpressionAxes));
       }
-      auto name = NewName("the name of an axis");
-      TW_RETURN_IF_ERROR(name);
+      TW_ASSIGN_OR_RETURN(auto name, NewName("the name of an axis"));
       TW_RETURN_IF_ERROR(Expect(":"));
-      auto extent = Number(1, kMostExtent);
-      TW_RETURN_IF_ERROR(extent);
-      axes.push_back({*name, *extent});
-      pending_.push_back(*name);
+      TW_ASSIGN_OR_RETURN(auto extent, Number(1, kMostExtent));
+      axes.push_back({name, extent});
+      pending_.push_back(name);
     }
     return Expect(end);
   }
@@ -282,8 +274,7 @@ class Parser {
 
   Status Stage() {
     const std::size_t offset = token_.offset;
-    auto name = NewName("a statement");
-    TW_RETURN_IF_ERROR(name);
+    TW_ASSIGN_OR_RETURN(auto name, NewName("a statement"));
     if (expression_.inputs.empty())
       return ErrorAt(offset, "no input before, expected one at least");
     if (expression_.stages.size() == kMostExpressionStages) {
@@ -291,7 +282,7 @@ class Parser {
     }
     stage_ = {};
     pending_.clear();
-    stage_.name = *name;
+    stage_.name = name;
     TW_RETURN_IF_ERROR(Expect("["));
     TW_RETURN_IF_ERROR(Axes(stage_.axes, "]"));
     TW_RETURN_IF_ERROR(Expect("="));
@@ -312,19 +303,18 @@ class Parser {
     ExpressionBuilder builder(expression_, stage_);
     builder_ = &builder;
     loads_.clear();
-    auto body = Value();
-    TW_RETURN_IF_ERROR(body);
+    TW_ASSIGN_OR_RETURN(auto body, Value());
     nodes_ += stage_.nodes.size();
     if (nodes_ > kMostExpressionNodes) {
       return ErrorAt(offset, fmt::format("more than {} parts of stages", kMostExpressionNodes));
     }
-    TW_RETURN_IF_ERROR(CheckLoads(*body));
-    const Status finished = builder.Finish(*body);
+    TW_RETURN_IF_ERROR(CheckLoads(body));
+    const Status finished = builder.Finish(body);
     builder_ = nullptr;
     if (!finished.ok()) return ErrorAt(offset, finished.message());
     TW_RETURN_IF_ERROR(CheckElements(stage_.type(), offset));
     axes_.clear();
-    tensors_[*name] =
+    tensors_[name] =
         static_cast<std::int64_t>(expression_.inputs.size() + expression_.stages.size());
     used_.push_back(false);
     offsets_.push_back(offset);
@@ -387,9 +377,8 @@ class Parser {
       if (sign == signs.end()) break;
       const std::size_t offset = token_.offset;
       TW_RETURN_IF_ERROR(Next());
-      auto next = (this->*operand)();
-      TW_RETURN_IF_ERROR(next);
-      value = Made(builder_->Binary(sign->kind, *value, *next), offset);
+      TW_ASSIGN_OR_RETURN(auto next, (this->*operand)());
+      value = Made(builder_->Binary(sign->kind, *value, next), offset);
     }
     return value;
   }
@@ -407,8 +396,7 @@ class Parser {
     return Made(builder_->Not(*value), offset);
   }
   Result<int> Comparison() {
-    auto a = Sum();
-    TW_RETURN_IF_ERROR(a);
+    TW_ASSIGN_OR_RETURN(auto a, Sum());
     static constexpr std::array kSigns = {Sign{"<", ExprKind::kLt},  Sign{"<=", ExprKind::kLe},
                                           Sign{">", ExprKind::kLt},  Sign{">=", ExprKind::kLe},
                                           Sign{"==", ExprKind::kEq}, Sign{"!=", ExprKind::kNe}};
@@ -417,9 +405,8 @@ class Parser {
     const std::size_t offset = token_.offset;
     const bool turned = sign->text[0] == '>';
     TW_RETURN_IF_ERROR(Next());
-    auto b = Sum();
-    TW_RETURN_IF_ERROR(b);
-    return Made(builder_->Binary(sign->kind, turned ? *b : *a, turned ? *a : *b), offset);
+    TW_ASSIGN_OR_RETURN(auto b, Sum());
+    return Made(builder_->Binary(sign->kind, turned ? b : a, turned ? a : b), offset);
   }
   Result<int> Sum() { return Chain(&Parser::Term, {{"+", ExprKind::kAdd}, {"-", ExprKind::kSub}}); }
   Result<int> Term() {
@@ -438,8 +425,7 @@ class Parser {
       return Made(builder_->Negate(*value), token.offset);
     }
     if (Accept("(")) {
-      auto value = Value();
-      TW_RETURN_IF_ERROR(value);
+      TW_ASSIGN_OR_RETURN(auto value, Value());
       TW_RETURN_IF_ERROR(Expect(")"));
       return value;
     }
@@ -474,9 +460,8 @@ class Parser {
     std::vector<int> values;
     while (!Is(end)) {
       if (!values.empty()) TW_RETURN_IF_ERROR(Expect(","));
-      auto value = Value();
-      TW_RETURN_IF_ERROR(value);
-      values.push_back(*value);
+      TW_ASSIGN_OR_RETURN(auto value, Value());
+      values.push_back(value);
     }
     TW_RETURN_IF_ERROR(Expect(end));
     return values;
@@ -487,18 +472,16 @@ class Parser {
     if (tensor == tensors_.end()) {
       return ErrorAt(name.offset, fmt::format("no input or stage '{}' before", name.text));
     }
-    auto indices = Values("[", "]");
-    TW_RETURN_IF_ERROR(indices);
+    TW_ASSIGN_OR_RETURN(auto indices, Values("[", "]"));
     used_[static_cast<std::size_t>(tensor->second)] = true;
-    auto load = Made(builder_->Load(tensor->second, *std::move(indices)), name.offset);
+    auto load = Made(builder_->Load(tensor->second, std::move(indices)), name.offset);
     if (load.ok()) loads_[*load] = name.offset;
     return load;
   }
 
   Result<int> Called(const Token& name) {
-    auto args = Values("(", ")");
-    TW_RETURN_IF_ERROR(args);
-    return Made(MakeCalled(name, *std::move(args)), name.offset);
+    TW_ASSIGN_OR_RETURN(auto args, Values("(", ")"));
+    return Made(MakeCalled(name, std::move(args)), name.offset);
   }
 
   Result<int> MakeCalled(const Token& name, std::vector<int> args) {
@@ -527,9 +510,8 @@ class Parser {
     }
     if (name.text == "clamp") {
       TW_RETURN_IF_ERROR(takes(3));
-      auto low = builder_->Binary(ExprKind::kMax, args[0], args[1]);
-      TW_RETURN_IF_ERROR(low);
-      return builder_->Binary(ExprKind::kMin, *low, args[2]);
+      TW_ASSIGN_OR_RETURN(auto low, builder_->Binary(ExprKind::kMax, args[0], args[1]));
+      return builder_->Binary(ExprKind::kMin, low, args[2]);
     }
     if (name.text == "relu") {
       TW_RETURN_IF_ERROR(takes(1));

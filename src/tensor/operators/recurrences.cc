@@ -83,11 +83,8 @@ std::vector<TensorType> TypesOf(std::span<const Buffer> buffers) {
 /// Stages for every step: as a kernel it would be too long for many of them. What makes a loop of
 /// the steps is src/templates/step_kernel.h.
 Status DefineRecurrence(const Operator& op, const TensorType&, Compute& compute) {
-  auto list = UnrolledList(op, TypesOf(compute.inputs));
-  TW_RETURN_IF_ERROR(list);
-  auto whole = DefineList(*list);
-  TW_RETURN_IF_ERROR(whole);
-  compute = *std::move(whole);
+  TW_ASSIGN_OR_RETURN(auto list, UnrolledList(op, TypesOf(compute.inputs)));
+  TW_ASSIGN_OR_RETURN(compute, DefineList(list));
   return {};
 }
 

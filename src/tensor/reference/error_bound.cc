@@ -121,10 +121,9 @@ Result<Tensor> ErrorOfFunction(const Operator& op, BoundedInputs inputs, const T
       ends.push_back(Shifted(input, (sides >> i & 1) != 0 ? 1 : -1, rounding));
       operands[moved[i]] = &ends.back();
     }
-    auto end = Evaluate(op, operands, threads);
-    TW_RETURN_IF_ERROR(end);
+    TW_ASSIGN_OR_RETURN(auto end, Evaluate(op, operands, threads));
     for (std::int64_t i = 0; i < value.elements(); ++i) {
-      const double distance = std::fabs(end->At(i) - value.At(i));
+      const double distance = std::fabs(end.At(i) - value.At(i));
       if (std::isfinite(distance)) error.Set(i, std::max(error.At(i), distance));
     }
   }
@@ -205,9 +204,8 @@ Result<Tensor> MagnitudesOfTiles(const Operator& op, const std::vector<const Ten
   const Tensor weight = LargestTaps(magnitudes[1]->Clone(), op.attributes.kernel_layout);
   std::vector<const Tensor*> operands = magnitudes;
   operands[1] = &weight;
-  auto sum = Evaluate(op, operands, threads);
-  TW_RETURN_IF_ERROR(sum);
-  return LargestOfTiles(*std::move(sum), op.attributes.data_layout, tile);
+  TW_ASSIGN_OR_RETURN(auto sum, Evaluate(op, operands, threads));
+  return LargestOfTiles(std::move(sum), op.attributes.data_layout, tile);
 }
 
 /// Of a sum of products or of elements: units of what the same sum of magnitudes is.
@@ -223,13 +221,12 @@ Result<Tensor> ErrorOfSums(const Operator& op, BoundedInputs inputs, const Tenso
     magnitudes.push_back(Magnitudes(*input));
     operands.push_back(&magnitudes.back());
   }
-  auto sum = winograd_tile > 0 && HasTiles(op, inputs)
-                 ? MagnitudesOfTiles(op, operands, winograd_tile, threads)
-                 : Evaluate(op, operands, threads);
-  TW_RETURN_IF_ERROR(sum);
+  TW_ASSIGN_OR_RETURN(auto sum, winograd_tile > 0 && HasTiles(op, inputs)
+                                    ? MagnitudesOfTiles(op, operands, winograd_tile, threads)
+                                    : Evaluate(op, operands, threads));
   const double unit = UnitOfSums(value.dtype());
   for (std::int64_t i = 0; i < value.elements(); ++i) {
-    if (!whole) error.Set(i, unit * sum->At(i) + kLeastNormal);
+    if (!whole) error.Set(i, unit * sum.At(i) + kLeastNormal);
   }
   // What operands are off by, times the magnitudes of the others.
   for (std::size_t which = 0; which < inputs.size(); ++which) {
@@ -237,10 +234,9 @@ Result<Tensor> ErrorOfSums(const Operator& op, BoundedInputs inputs, const Tenso
     const Tensor errors = ErrorsAsValues(*inputs[which]);
     std::vector<const Tensor*> with = operands;
     with[which] = &errors;
-    auto carried = Evaluate(op, with, threads);
-    TW_RETURN_IF_ERROR(carried);
+    TW_ASSIGN_OR_RETURN(auto carried, Evaluate(op, with, threads));
     for (std::int64_t i = 0; i < value.elements(); ++i) {
-      error.Set(i, error.At(i) + carried->At(i));
+      error.Set(i, error.At(i) + carried.At(i));
     }
   }
   return error;
@@ -262,10 +258,9 @@ Result<Tensor> ErrorOfMoves(const Operator& op, BoundedInputs inputs, const Tens
   Operator move = op;
   move.attributes.pad_value = 0;
   if (op.kind == OpKind::kReduceMin) move.kind = OpKind::kReduceMax;
-  auto moved = Evaluate(move, operands, threads);
-  TW_RETURN_IF_ERROR(moved);
+  TW_ASSIGN_OR_RETURN(auto moved, Evaluate(move, operands, threads));
   error = ErrorsFor(value.type());
-  for (std::int64_t i = 0; i < value.elements(); ++i) error.Set(i, moved->At(i));
+  for (std::int64_t i = 0; i < value.elements(); ++i) error.Set(i, moved.At(i));
   return error;
 }
 
@@ -401,16 +396,13 @@ Result<BoundedTensor> EvaluateBounded(const Operator& op, BoundedInputs inputs, 
     if (!exact) return Unsupported("expression: bounds of inputs that are not exact");
     return EvaluateExpression(op.attributes.expression, ValuesOf(inputs), threads);
   }
-  auto value = Evaluate(op, ValuesOf(inputs), threads);
-  TW_RETURN_IF_ERROR(value);
-  BoundedTensor bounded{*std::move(value), Tensor()};
+  TW_ASSIGN_OR_RETURN(auto value, Evaluate(op, ValuesOf(inputs), threads));
+  BoundedTensor bounded{std::move(value), Tensor()};
   // Whole numbers are exact, unless they were rounded from what is not.
   const bool rounded =
       std::ranges::any_of(inputs, [](const BoundedTensor* input) { return !input->exact(); });
   if (bounded.value.dtype().is_float() || rounded) {
-    auto error = ErrorOf(op, inputs, bounded.value, threads, winograd_tile);
-    TW_RETURN_IF_ERROR(error);
-    bounded.error = *std::move(error);
+    TW_ASSIGN_OR_RETURN(bounded.error, ErrorOf(op, inputs, bounded.value, threads, winograd_tile));
     if (op.kind == OpKind::kRecurrence) {
       bounded.cut_off = reference::CutOffSteps(bounded.value, bounded.error);
     }

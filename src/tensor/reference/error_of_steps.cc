@@ -72,9 +72,7 @@ Result<std::vector<BoundedTensor>> EvaluateListBounded(const OperatorList& list,
       for (int operand : value.operands) {
         operands.push_back(values[static_cast<std::size_t>(operand)]);
       }
-      auto result = EvaluateBounded(*value.op, operands, threads);
-      TW_RETURN_IF_ERROR(result);
-      own = *std::move(result);
+      TW_ASSIGN_OR_RETURN(own, EvaluateBounded(*value.op, operands, threads));
     }
   }
   return made;
@@ -138,20 +136,18 @@ class StepErrors {
     std::vector<const BoundedTensor*> operands = inputs_;
     for (std::size_t k = 0; k < sliced_; ++k) operands[k] = &data[k];
     for (std::size_t k = 0; k < states_.size(); ++k) operands[sliced_ + k] = &states_[k];
-    auto made = EvaluateListBounded(list, operands, threads_);
-    TW_RETURN_IF_ERROR(made);
+    TW_ASSIGN_OR_RETURN(auto made, EvaluateListBounded(list, operands, threads_));
     std::vector<const Tensor*> values;
     for (const BoundedTensor* operand : operands) values.push_back(&operand->value);
     for (std::size_t k = 0; k < moved_.size(); ++k) values[sliced_ + k] = &moved_[k];
-    auto moved = EvaluateValues(list, values, wanted_, threads_);
-    TW_RETURN_IF_ERROR(moved);
+    TW_ASSIGN_OR_RETURN(auto moved, EvaluateValues(list, values, wanted_, threads_));
     for (std::size_t k = 0; k < states_.size(); ++k) {
-      const BoundedTensor& next = (*made)[static_cast<std::size_t>(recurrence_.next[k])];
-      state_errors_[k] = WithDistance(next, (*moved)[k]);
-      moved_[k] = MovedByError((*moved)[k], next, random_);
+      const BoundedTensor& next = made[static_cast<std::size_t>(recurrence_.next[k])];
+      state_errors_[k] = WithDistance(next, moved[k]);
+      moved_[k] = MovedByError(moved[k], next, random_);
       states_[k].value = next.value.Clone();
     }
-    return WithDistance(made->back(), moved->back());
+    return WithDistance(made.back(), moved.back());
   }
 
   /// Of the states behind the last step.
@@ -183,9 +179,8 @@ Result<Tensor> ErrorOfSteps(const Operator& op, BoundedInputs inputs, const Tens
   StepErrors errors(recurrence, inputs, threads);
   for (std::int64_t i = 0; i < steps; ++i) {
     const std::int64_t step = recurrence.backwards ? steps - 1 - i : i;
-    auto of_step = errors.Step(step);
-    TW_RETURN_IF_ERROR(of_step);
-    write(step, *of_step);
+    TW_ASSIGN_OR_RETURN(auto of_step, errors.Step(step));
+    write(step, of_step);
   }
   std::int64_t row = steps;
   for (const Tensor& of_state : errors.state_errors()) write(row++, of_state);

@@ -98,21 +98,20 @@ Result<Tensor> EvaluateProduct(const Workload& workload, const Tensor& data, con
                                        data.type().ToString(), weight.type().ToString(),
                                        workload.data.ToString(), workload.weight.ToString()));
   }
-  auto type = workload.OutputType();
-  TW_RETURN_IF_ERROR(type);
+  TW_ASSIGN_OR_RETURN(auto type, workload.OutputType());
   TW_RETURN_IF_ERROR(CheckMacs(workload));
-  const DataType result = type->dtype;
+  const DataType result = type.dtype;
   if (workload.data.dtype != kFloat16) {
-    Tensor out(*std::move(type));
+    Tensor out(std::move(type));
     if (out.elements() > 0) reference::EvaluateContraction(workload, data, weight, threads, out);
     return out;
   }
   Workload wide = workload;
   wide.data.dtype = wide.weight.dtype = wide.out_dtype = kFloat32;
-  auto exact = EvaluateProduct(wide, reference::CastTensor(data, kFloat32),
-                               reference::CastTensor(weight, kFloat32), threads);
-  TW_RETURN_IF_ERROR(exact);
-  return result == kFloat32 ? *std::move(exact) : reference::CastTensor(*exact, result);
+  TW_ASSIGN_OR_RETURN(auto exact,
+                      EvaluateProduct(wide, reference::CastTensor(data, kFloat32),
+                                      reference::CastTensor(weight, kFloat32), threads));
+  return result == kFloat32 ? std::move(exact) : reference::CastTensor(exact, result);
 }
 
 /// The operand of a step as the list takes it: a vector of channels may lack the last ones, which
@@ -151,9 +150,8 @@ Comparison CompareWideIntegers(const Tensor& result, const Tensor& reference) {
 Status CheckWork(const Operator& op, std::span<const TensorType> inputs, const TensorType& result) {
   if (result.elements() == 0) return Status();
   if (IsAnchor(op.kind)) {
-    const auto workload = Workload::FromOperator(op, inputs[0], inputs[1]);
-    TW_RETURN_IF_ERROR(workload);
-    return CheckMacs(*workload);
+    TW_ASSIGN_OR_RETURN(const auto workload, Workload::FromOperator(op, inputs[0], inputs[1]));
+    return CheckMacs(workload);
   }
   const auto check = [&](double work) {
     return CheckMost(op.kind, inputs[0], work, kMostTaps, "elements of windows");
@@ -182,9 +180,9 @@ Status CheckWork(const Operator& op, std::span<const TensorType> inputs, const T
 
 Result<Tensor> Evaluate(const Operator& op, TensorPointers inputs, int threads) {
   if (IsAnchor(op.kind) && inputs.size() == 2) {
-    const auto workload = Workload::FromOperator(op, inputs[0]->type(), inputs[1]->type());
-    TW_RETURN_IF_ERROR(workload);
-    return EvaluateProduct(*workload, *inputs[0], *inputs[1], threads);
+    TW_ASSIGN_OR_RETURN(const auto workload,
+                        Workload::FromOperator(op, inputs[0]->type(), inputs[1]->type()));
+    return EvaluateProduct(workload, *inputs[0], *inputs[1], threads);
   }
   std::vector<TensorType> types;
   bool half = false;
@@ -192,14 +190,13 @@ Result<Tensor> Evaluate(const Operator& op, TensorPointers inputs, int threads) 
     types.push_back(input->type());
     half = half || input->dtype() == kFloat16;
   }
-  auto type = InferType(op, types);
-  TW_RETURN_IF_ERROR(type);
-  TW_RETURN_IF_ERROR(CheckWork(op, types, *type));
-  half = half || type->dtype == kFloat16;
+  TW_ASSIGN_OR_RETURN(auto type, InferType(op, types));
+  TW_RETURN_IF_ERROR(CheckWork(op, types, type));
+  half = half || type.dtype == kFloat16;
   // An expression says itself in which types it is computed.
   const bool moves_data = FamilyOf(op.kind) == OpFamily::kMove || op.kind == OpKind::kExpression;
   if (!half || moves_data) {
-    Tensor out(*type);
+    Tensor out(type);
     if (out.elements() > 0) RowOf(op.kind).values(op, inputs, out);
     return out;
   }
@@ -213,29 +210,25 @@ Result<Tensor> Evaluate(const Operator& op, TensorPointers inputs, int threads) 
   for (const Tensor& input : wide) pointers.push_back(&input);
   Operator wide_op = op;
   if (op.attributes.dtype == kFloat16) wide_op.attributes.dtype = kFloat32;
-  auto result = Evaluate(wide_op, pointers, threads);
-  TW_RETURN_IF_ERROR(result);
-  return reference::CastTensor(*result, type->dtype);
+  TW_ASSIGN_OR_RETURN(auto result, Evaluate(wide_op, pointers, threads));
+  return reference::CastTensor(result, type.dtype);
 }
 
 Result<Tensor> EvaluateAnchor(const Workload& workload, const Epilogue& epilogue,
                               const Tensor& data, const Tensor& weight, TensorPointers operands,
                               int threads) {
-  auto list = ListOf(workload, epilogue);
-  TW_RETURN_IF_ERROR(list);
+  TW_ASSIGN_OR_RETURN(auto list, ListOf(workload, epilogue));
   if (workload.op == OpKind::kExpression) {
     std::vector<const Tensor*> all{&data};
     all.insert(all.end(), operands.begin(), operands.end());
-    return EvaluateList(*list, all, threads);
+    return EvaluateList(list, all, threads);
   }
-  auto layout_text = workload.OutputLayout();
-  TW_RETURN_IF_ERROR(layout_text);
-  auto layout = Layout::Parse(*layout_text);
-  TW_RETURN_IF_ERROR(layout);
+  TW_ASSIGN_OR_RETURN(auto layout_text, workload.OutputLayout());
+  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(layout_text));
   const bool matrices = IsMatrixProduct(workload.op);
   std::vector<const Tensor*> inputs{&data};
   if (workload.has_weight()) inputs.push_back(&weight);
-  const std::vector<int> parameters = list->parameters();
+  const std::vector<int> parameters = list.parameters();
   const std::size_t expected = parameters.size() - inputs.size();
   if (operands.size() != expected) {
     return InvalidArgument(
@@ -244,13 +237,12 @@ Result<Tensor> EvaluateAnchor(const Workload& workload, const Epilogue& epilogue
   std::vector<Tensor> whole;
   whole.reserve(operands.size());
   for (const Tensor* operand : operands) {
-    auto taken = OperandAs(list->TypeOf(parameters[inputs.size()]), *operand,
-                           layout->BlockOf(matrices ? 'N' : 'C'));
-    TW_RETURN_IF_ERROR(taken);
-    whole.push_back(*std::move(taken));
+    TW_ASSIGN_OR_RETURN(auto taken, OperandAs(list.TypeOf(parameters[inputs.size()]), *operand,
+                                              layout.BlockOf(matrices ? 'N' : 'C')));
+    whole.push_back(std::move(taken));
     inputs.push_back(&whole.back());
   }
-  return EvaluateList(*list, inputs, threads);
+  return EvaluateList(list, inputs, threads);
 }
 
 Comparison Compare(const Tensor& result, const Tensor& reference, std::optional<double> tolerance) {

@@ -75,8 +75,7 @@ Result<PackedOperator> SchedulePackedConv2d(const PackedConv2d& conv,
                               {"tile_ci", conv.ci, tiles.ci, 1},
                               {"tile_co", conv.co, tiles.co, tiles.oc_threads}};
   TW_RETURN_IF_ERROR(CheckSplits(splits));
-  const auto groups = GroupsOf(conv, tiles);
-  TW_RETURN_IF_ERROR(groups);
+  TW_ASSIGN_OR_RETURN(const auto groups, GroupsOf(conv, tiles));
   const KernelBlocks kernel = {conv.ci, conv.kernel_h * conv.kernel_w, tiles.co, tiles.ci};
   const ImageWindow image = {
       .height = conv.height,
@@ -89,11 +88,11 @@ Result<PackedOperator> SchedulePackedConv2d(const PackedConv2d& conv,
       {conv.batch, conv.co, conv.out_height(), conv.out_width(), tiles.co, tiles.h, tiles.w},
       tiles.oc_threads,
       tiles.h_threads};
-  op.inp_entries = groups->count * tiles.ci * image.window_h * image.window_w;
+  op.inp_entries = groups.count * tiles.ci * image.window_h * image.window_w;
   op.wgt_entries = kernel.entries();
-  op.parts = {{GemmProduct(conv, tiles, *groups, image)}};
+  op.parts = {{GemmProduct(conv, tiles, groups, image)}};
   op.slices = conv.ci / tiles.ci;
-  const std::int64_t group_count = groups->count;  // Clang 14 captures no part of it
+  const std::int64_t group_count = groups.count;  // Clang 14 captures no part of it
   op.load_inp = [conv, tiles, group_count, image](const BlockIndex& tile, const StepIndex& step) {
     const std::int64_t group = tile.channel * tiles.co / (conv.co / conv.groups);
     const std::int64_t first = (tile.batch * conv.groups + group) * conv.ci + step.slice * tiles.ci;
@@ -110,9 +109,8 @@ Result<PackedOperator> SchedulePackedConv2d(const PackedConv2d& conv,
 Result<Stream> BuildPackedConv2d(const Design& design, const PackedConv2d& conv,
                                  const PackedConv2dTiles& tiles,
                                  const std::vector<EpilogueStep>& epilogue) {
-  const auto op = SchedulePackedConv2d(conv, tiles);
-  TW_RETURN_IF_ERROR(op);
-  return BuildPackedOperator(design, *op, epilogue);
+  TW_ASSIGN_OR_RETURN(const auto op, SchedulePackedConv2d(conv, tiles));
+  return BuildPackedOperator(design, op, epilogue);
 }
 
 }  // namespace tilewright::vta

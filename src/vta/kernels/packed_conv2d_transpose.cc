@@ -157,22 +157,21 @@ Result<PackedOperator> SchedulePackedConv2dTranspose(const PackedConv2dTranspose
   TW_RETURN_IF_ERROR(CheckSplits(splits));
   TW_RETURN_IF_ERROR(CheckPhases("tile_h", conv.out_height, tiles.h, conv.stride_h));
   TW_RETURN_IF_ERROR(CheckPhases("tile_w", conv.out_width, tiles.w, conv.stride_w));
-  const auto rows = AxisOf(tiles.h, conv.kernel_h, conv.stride_h, conv.pad_h);
-  TW_RETURN_IF_ERROR(rows);
-  const auto columns = AxisOf(tiles.w, conv.kernel_w, conv.stride_w, conv.pad_w);
-  TW_RETURN_IF_ERROR(columns);
+  TW_ASSIGN_OR_RETURN(const auto rows, AxisOf(tiles.h, conv.kernel_h, conv.stride_h, conv.pad_h));
+  TW_ASSIGN_OR_RETURN(const auto columns,
+                      AxisOf(tiles.w, conv.kernel_w, conv.stride_w, conv.pad_w));
   // Where the data of a tile begins: tiles begin with whole elements.
-  const std::int64_t row_step = tiles.h / conv.stride_h, top = rows->begin;
-  const std::int64_t column_step = tiles.w / conv.stride_w, left = columns->begin;
+  const std::int64_t row_step = tiles.h / conv.stride_h, top = rows.begin;
+  const std::int64_t column_step = tiles.w / conv.stride_w, left = columns.begin;
   const std::int64_t last_row = (conv.out_height / tiles.h - 1) * row_step;
   const std::int64_t last_column = (conv.out_width / tiles.w - 1) * column_step;
   const ImageWindow image = {.height = conv.height,
                              .width = conv.width,
-                             .window_h = rows->extent,
-                             .window_w = columns->extent,
+                             .window_h = rows.extent,
+                             .window_w = columns.extent,
                              .padded = top < 0 || left < 0 ||
-                                       last_row + top + rows->extent > conv.height ||
-                                       last_column + left + columns->extent > conv.width};
+                                       last_row + top + rows.extent > conv.height ||
+                                       last_column + left + columns.extent > conv.width};
   const KernelBlocks kernel = {conv.ci, conv.kernel_h * conv.kernel_w, tiles.co, tiles.ci};
   PackedOperator op;
   op.tiles = {{conv.batch, conv.co, conv.out_height, conv.out_width, tiles.co, tiles.h, tiles.w},
@@ -180,7 +179,7 @@ Result<PackedOperator> SchedulePackedConv2dTranspose(const PackedConv2dTranspose
               tiles.h_threads};
   op.inp_entries = tiles.ci * image.window_h * image.window_w;
   op.wgt_entries = kernel.entries();
-  op.parts = {GemmProducts(conv, tiles, *rows, *columns)};
+  op.parts = {GemmProducts(conv, tiles, rows, columns)};
   op.slices = conv.ci / tiles.ci;
   op.load_inp = [=, ci = conv.ci, block = tiles.ci](const BlockIndex& tile, const StepIndex& step) {
     return WindowTransfer(image, {.first = tile.batch * ci + step.slice * block, .run = block},

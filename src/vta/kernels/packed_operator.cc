@@ -328,9 +328,8 @@ Result<Transfer> KernelTransfer(const KernelBlocks& kernel, std::int64_t channel
                                 std::int64_t slice) {
   const CopyDimension region[] = {{kernel.block_co, kernel.ci * kernel.filter},
                                   {kernel.block_ci * kernel.filter, 1}};
-  auto transfer = CopyPattern(region);
-  TW_RETURN_IF_ERROR(transfer);
-  transfer->dram_base =
+  TW_ASSIGN_OR_RETURN(auto transfer, CopyPattern(region));
+  transfer.dram_base =
       U32((channel * kernel.block_co * kernel.ci + slice * kernel.block_ci) * kernel.filter);
   return transfer;
 }
