@@ -17,7 +17,7 @@ constexpr int kCanaryFloats = 2048;  // 8 KiB: stays in any L1
 constexpr int kCanaryRepeats = 120;  // about 30 us
 constexpr double kQuietFactor = 1.05;
 constexpr int kEnoughQuietSlices = 7;
-constexpr int kMostRounds = 5;  // times the rounds asked for, while quiet slices are missing
+constexpr int kMaxRounds = 5;  // times the rounds asked for, while quiet slices are missing
 
 #if defined(__x86_64__)
 __attribute__((target("avx2,fma"))) float CanaryKernel(const float* data) {
@@ -92,7 +92,7 @@ std::vector<QuietTimer::Timing> QuietTimer::Measure(
         std::clamp(static_cast<int>(kSliceSeconds / std::max(1e-8, Now() - start)), 1, 100000);
   }
   std::vector<int> quiet_slices(functions.size(), 0);
-  for (int round = 0; round < kMostRounds * rounds; ++round) {
+  for (int round = 0; round < kMaxRounds * rounds; ++round) {
     const bool enough = std::ranges::min(quiet_slices) >= kEnoughQuietSlices;
     if (round >= rounds && enough) break;
     for (std::size_t f = 0; f < functions.size(); ++f) {

@@ -101,7 +101,7 @@ Status BenchTask(const ExtractedTask& task, const Target& target,
     TW_ASSIGN_OR_RETURN(auto kernel, OurKernel::Make(*BuiltInTemplates().Find(choice.template_key),
                                                      workload, epilogue, target, choice.config));
     kernels.push_back(std::move(kernel));
-    functions.emplace_back([kernel = kernels.back().get()] { kernel.Run(); });
+    functions.emplace_back([kernel = kernels.back().get()] { kernel->Run(); });
   }
   const auto timings = timer.Measure(functions, options.rounds);
   std::size_t best = 1;

@@ -20,8 +20,8 @@
 namespace tilewright {
 namespace {
 
-constexpr double kLeastBurst = 0.1, kMostBurst = 5;
-constexpr double kLeastPause = 0.3, kMostPause = 4;
+constexpr double kMinBurst = 0.1, kMaxBurst = 5;
+constexpr double kMinPause = 0.3, kMaxPause = 4;
 constexpr std::size_t kDoubles = std::size_t{4} << 20;  // 32 MiB
 
 double Between(Random& random, double least, double most) {
@@ -63,9 +63,9 @@ int Main(int argc, char** argv) {
   const double start = clock.MonotonicSeconds();
   const auto left = [&] { return seconds - (clock.MonotonicSeconds() - start); };
   while (left() > 0) {
-    clock.SleepSeconds(std::min(left(), Between(random, kLeastPause, kMostPause)));
+    clock.SleepSeconds(std::min(left(), Between(random, kMinPause, kMaxPause)));
     if (left() <= 0) break;
-    const double burst = std::min(left(), Between(random, kLeastBurst, kMostBurst));
+    const double burst = std::min(left(), Between(random, kMinBurst, kMaxBurst));
     std::printf("begin %.2f %.2f\n", clock.MonotonicSeconds() - start, burst);
     std::fflush(stdout);
     on = true;

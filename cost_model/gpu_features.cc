@@ -29,7 +29,7 @@ constexpr std::int64_t kSector = 32;  // bytes global memory moves at once
 constexpr std::int64_t kBanks = 32;   // of shared memory, 4 bytes wide
 constexpr std::int64_t kWord = 4;     // bytes of a bank, and of a register
 constexpr double kOwnRegisters = 24;  // addresses, loop counters, what is on its way
-constexpr double kMostRegisters = 255;
+constexpr double kMaxRegisters = 255;
 
 /// Product of the extents of the loops for which `which` holds.
 template <typename Which>
@@ -259,7 +259,7 @@ GpuProfile ProfileOf(const Launch& launch, const MultiprocessorLimits& limits) {
     }
     for (const SummaryAccess& access : stage->accesses) AddAccess(*stage, access, &profile);
   }
-  profile.registers = std::min(profile.registers, kMostRegisters);
+  profile.registers = std::min(profile.registers, kMaxRegisters);
   profile.occupancy = Occupancy(profile, limits);
   return profile;
 }

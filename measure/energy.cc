@@ -26,13 +26,13 @@ namespace {
 
 constexpr std::string_view kZone = "intel-rapl:";  // of AMD's processors, too
 constexpr double kSpanSeconds = 0.1;
-constexpr int kLeastSteps = 4;
+constexpr int kMinSteps = 4;
 /// By how much more than what its ends may be off by a span is longer.
 constexpr double kSpanOfEnds = 50;
 /// Long calls see few steps.
 constexpr double kLongSpanSeconds = 1;
 /// No counter stands still for so many of its steps.
-constexpr double kMostSteps = 500;
+constexpr double kMaxSteps = 500;
 
 /// Names of the zones that are no part of another one, in order.
 std::vector<std::string> ZonesIn(const std::string& folder) {
@@ -63,7 +63,7 @@ Result<std::int64_t> ReadNumber(int descriptor, const std::string& path) {
   return *number;
 }
 
-double MostSecondsOf(const EnergyCounter& counter) { return kMostSteps * counter.step_seconds(); }
+double MostSecondsOf(const EnergyCounter& counter) { return kMaxSteps * counter.step_seconds(); }
 
 Status StoodStill(const EnergyCounter& counter) {
   return Unavailable("the counter of energy stood still for " +
@@ -172,7 +172,7 @@ Result<double> JoulesPerCall(Subject& subject, EnergyCounter& counter, Clock& cl
     // up to a step old.
     const double ends = std::min(longest, counter.step_seconds());
     const double wanted_span = std::max(kSpanSeconds, kSpanOfEnds * ends);
-    const bool enough = (span >= wanted_span && steps >= kLeastSteps) || span >= kLongSpanSeconds;
+    const bool enough = (span >= wanted_span && steps >= kMinSteps) || span >= kLongSpanSeconds;
     if (enough) return (now - first_joules) / static_cast<double>(calls);
   }
 }

@@ -18,18 +18,18 @@
 namespace tilewright::measure {
 namespace {
 
-constexpr std::size_t kMostLaunches = 256, kMostWorkspaces = 64;
-constexpr std::size_t kMostName = 256;
-constexpr std::int64_t kMostWorkspaceBytes = std::int64_t{1} << 40;
+constexpr std::size_t kMaxLaunches = 256, kMaxWorkspaces = 64;
+constexpr std::size_t kMaxName = 256;
+constexpr std::int64_t kMaxWorkspaceBytes = std::int64_t{1} << 40;
 // CUDA's limits of a grid's and a block's extents, threads of a block, and more shared memory than
 // any device gives a block.
-constexpr std::array<std::int64_t, 3> kMostGrid = {std::numeric_limits<std::int32_t>::max(), 65535,
-                                                   65535};
-constexpr std::array<std::int64_t, 3> kMostBlock = {1024, 1024, 64};
-constexpr std::int64_t kMostBlockThreads = 1024;
-constexpr std::int64_t kMostSharedBytes = std::int64_t{1} << 20;
+constexpr std::array<std::int64_t, 3> kMaxGrid = {std::numeric_limits<std::int32_t>::max(), 65535,
+                                                  65535};
+constexpr std::array<std::int64_t, 3> kMaxBlock = {1024, 1024, 64};
+constexpr std::int64_t kMaxBlockThreads = 1024;
+constexpr std::int64_t kMaxSharedBytes = std::int64_t{1} << 20;
 // The largest that ToleranceOf gives is 0.01.
-constexpr double kMostTolerance = 0.02;
+constexpr double kMaxTolerance = 0.02;
 
 Status Bad(const std::string& field, const std::string& what) {
   return Corrupt("message: " + field + ": " + what);
@@ -37,8 +37,8 @@ Status Bad(const std::string& field, const std::string& what) {
 
 /// Of a text that may be anything: short, and without control characters.
 std::string Shown(const std::string& text) {
-  constexpr std::size_t kMostShown = 80;
-  return "'" + Printable(text.substr(0, kMostShown)) + "'";
+  constexpr std::size_t kMaxShown = 80;
+  return "'" + Printable(text.substr(0, kMaxShown)) + "'";
 }
 
 Status CheckExtents(const char* field, const std::array<std::int64_t, 3>& extents,
@@ -101,7 +101,7 @@ Status CheckLibraryCall(const KernelSpec& kernel, const CudaLibraryCall& call) {
     return Bad("library", Shown(call.file) + ": the target does not name it (-libs=" +
                               std::string(library->name) + ")");
   }
-  if (call.operation.size() > kMostName) return Bad("operation", "too long");
+  if (call.operation.size() > kMaxName) return Bad("operation", "too long");
   TwLibraryShape shape{};
   if (call.shape.size() * sizeof(std::int64_t) != sizeof(shape)) {
     return Bad("shape", "not a library call's shape");
@@ -121,16 +121,16 @@ Status CheckLibraryCall(const KernelSpec& kernel, const CudaLibraryCall& call) {
 }
 
 Status CheckLaunch(const KernelSpec& kernel, const CudaLaunch& launch) {
-  if (launch.kernel.size() > kMostName) return Bad("kernel", "its name is too long");
+  if (launch.kernel.size() > kMaxName) return Bad("kernel", "its name is too long");
   if (!launch.library.file.empty()) return CheckLibraryCall(kernel, launch.library);
-  TW_RETURN_IF_ERROR(CheckExtents("grid", launch.grid, kMostGrid));
-  TW_RETURN_IF_ERROR(CheckExtents("block", launch.block, kMostBlock));
+  TW_RETURN_IF_ERROR(CheckExtents("grid", launch.grid, kMaxGrid));
+  TW_RETURN_IF_ERROR(CheckExtents("block", launch.block, kMaxBlock));
   const std::int64_t threads = launch.block[0] * launch.block[1] * launch.block[2];
-  if (threads > kMostBlockThreads) {
+  if (threads > kMaxBlockThreads) {
     return Bad("block", std::to_string(threads) + " threads, expected at most " +
-                            std::to_string(kMostBlockThreads));
+                            std::to_string(kMaxBlockThreads));
   }
-  if (launch.shared_bytes < 0 || launch.shared_bytes > kMostSharedBytes) {
+  if (launch.shared_bytes < 0 || launch.shared_bytes > kMaxSharedBytes) {
     return Bad("shared_bytes", std::to_string(launch.shared_bytes));
   }
   return {};
@@ -140,18 +140,18 @@ Status CheckLaunch(const KernelSpec& kernel, const CudaLaunch& launch) {
 
 Status CheckKernel(const KernelSpec& kernel) {
   const bool grids = DeviceTraitsOf(kernel.target).grids;
-  if (kernel.symbol.size() > kMostName) return Bad("symbol", "it is too long");
-  if (kernel.artifact_name.size() > kMostName) return Bad("artifact_name", "it is too long");
-  if (kernel.tolerance && !(*kernel.tolerance >= 0 && *kernel.tolerance <= kMostTolerance)) {
+  if (kernel.symbol.size() > kMaxName) return Bad("symbol", "it is too long");
+  if (kernel.artifact_name.size() > kMaxName) return Bad("artifact_name", "it is too long");
+  if (kernel.tolerance && !(*kernel.tolerance >= 0 && *kernel.tolerance <= kMaxTolerance)) {
     return Bad("tolerance", std::to_string(*kernel.tolerance) + ", expected 0 to " +
-                                std::to_string(kMostTolerance));
+                                std::to_string(kMaxTolerance));
   }
   if (!grids && (!kernel.launches.empty() || !kernel.workspace_bytes.empty())) {
     return Bad("launches", "the target's kernels are not launched");
   }
-  if (kernel.launches.size() > kMostLaunches) return Bad("launches", "too many");
-  if (kernel.workspace_bytes.size() > kMostWorkspaces) return Bad("workspace_bytes", "too many");
-  std::int64_t left = kMostWorkspaceBytes;
+  if (kernel.launches.size() > kMaxLaunches) return Bad("launches", "too many");
+  if (kernel.workspace_bytes.size() > kMaxWorkspaces) return Bad("workspace_bytes", "too many");
+  std::int64_t left = kMaxWorkspaceBytes;
   for (const std::int64_t bytes : kernel.workspace_bytes) {
     if (bytes < 0 || bytes > left) return Bad("workspace_bytes", std::to_string(bytes));
     left -= bytes;

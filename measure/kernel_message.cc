@@ -23,13 +23,13 @@ TensorType TypeFrom(const Json& json, Fields& outer) {
   type.shape = fields.Integers("shape");
   auto dtype = ParseDataType(fields.Text("dtype"));
   // No more than an address space holds, or sizes would run over.
-  constexpr double kMostElements = 1e14;
+  constexpr double kMaxElements = 1e14;
   double elements = 1;
   for (std::int64_t extent : type.shape) {
     elements *= static_cast<double>(std::max<std::int64_t>(extent, 1));
-    if (extent < 0) elements = 2 * kMostElements;
+    if (extent < 0) elements = 2 * kMaxElements;
   }
-  if (elements > kMostElements) {
+  if (elements > kMaxElements) {
     fields.Fail(Corrupt("message: shape is none of a tensor"));
   }
   outer.Fail(fields.status());
@@ -114,8 +114,8 @@ CudaLaunch LaunchFrom(const Json& json, Fields& outer) {
     }
     const auto operands = extents("operands");
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      constexpr std::int64_t kMostOperand = 1 << 20;
-      if (operands[i] < 0 || operands[i] > kMostOperand) {
+      constexpr std::int64_t kMaxOperand = 1 << 20;
+      if (operands[i] < 0 || operands[i] > kMaxOperand) {
         fields.Fail(Corrupt("message: operands has what is no argument's place"));
         break;
       }

@@ -13,7 +13,7 @@ namespace tilewright::measure {
 class MemoryWatch {
  public:
   /// Share of its time that a kernel may lose and still count as quiet.
-  static constexpr double kMostDelay = 0.05;
+  static constexpr double kMaxDelay = 0.05;
 
   /// Watches nothing: no delay is ever seen.
   MemoryWatch() = default;

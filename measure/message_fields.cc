@@ -76,13 +76,13 @@ std::vector<std::int64_t> Fields::Integers(const char* name) {
 }
 
 std::map<std::string, double> Fields::Positives(const char* name) {
-  constexpr std::size_t kMostNumbers = 16, kMostName = 64;
+  constexpr std::size_t kMaxNumbers = 16, kMaxName = 64;
   std::map<std::string, double> numbers;
   if (!Has(name)) return numbers;
   for (const auto& item : Get(name, Json::value_t::object).items()) {
     const double value = item.value().is_number() ? item.value().get<double>() : 0;
-    const bool fine = std::isfinite(value) && value > 0 && item.key().size() <= kMostName;
-    if (!fine || numbers.size() == kMostNumbers) {
+    const bool fine = std::isfinite(value) && value > 0 && item.key().size() <= kMaxName;
+    if (!fine || numbers.size() == kMaxNumbers) {
       Fail(Corrupt("message: " + std::string(name) + " has what is no positive number"));
       break;
     }
@@ -92,11 +92,11 @@ std::map<std::string, double> Fields::Positives(const char* name) {
 }
 
 int Fields::Threads() {
-  constexpr std::int64_t kMostThreads = 4096;
+  constexpr std::int64_t kMaxThreads = 4096;
   const std::int64_t threads = Integer("threads");
-  if (threads >= 1 && threads <= kMostThreads) return static_cast<int>(threads);
+  if (threads >= 1 && threads <= kMaxThreads) return static_cast<int>(threads);
   Fail(Corrupt("message: " + std::to_string(threads) + " threads, expected 1 to " +
-               std::to_string(kMostThreads)));
+               std::to_string(kMaxThreads)));
   return 1;
 }
 

@@ -200,9 +200,9 @@ Result<RunOrder> RunOrderFrom(const Json& json, const TaskTable& tasks) {
     item.patience_seconds = inner.Number("patience");
     item.known_seconds = inner.Number("known");
     item.anchor = inner.Flag("anchor");
-    constexpr double kMostPatience = 3600;
+    constexpr double kMaxPatience = 3600;
     if (!(item.best_seconds >= 0 && item.patience_seconds >= 0 &&
-          item.patience_seconds <= kMostPatience && item.known_seconds >= 0)) {
+          item.patience_seconds <= kMaxPatience && item.known_seconds >= 0)) {
       inner.Fail(Corrupt("message: best, known and patience are no times"));
     }
     if (entry.is_object() && entry.contains("fault")) item.fault = FaultFrom(entry["fault"], inner);
@@ -215,9 +215,9 @@ Result<RunOrder> RunOrderFrom(const Json& json, const TaskTable& tasks) {
   }
   order.race_seconds = fields.Number("race");
   order.wait_seconds = fields.Number("wait");
-  constexpr double kMostRace = 24 * 3600;
-  if (!(order.race_seconds >= 0 && order.race_seconds <= kMostRace && order.wait_seconds >= 0 &&
-        order.wait_seconds <= kMostRace)) {
+  constexpr double kMaxRace = 24 * 3600;
+  if (!(order.race_seconds >= 0 && order.race_seconds <= kMaxRace && order.wait_seconds >= 0 &&
+        order.wait_seconds <= kMaxRace)) {
     fields.Fail(Corrupt("message: race and wait are no times"));
   }
   return Finish(fields, std::move(order));

@@ -10,7 +10,7 @@
 namespace tilewright::measure {
 namespace {
 
-constexpr std::int64_t kMostQuietFileBytes = 1 << 16;
+constexpr std::int64_t kMaxQuietFileBytes = 1 << 16;
 constexpr double kQuietFileSeconds = 12 * 3600;
 constexpr std::size_t kQuietRuns = 16;
 constexpr std::int64_t kCanaries = 2;  // raised when a canary's work changes
@@ -24,7 +24,7 @@ struct QuietRun {
 std::vector<QuietRun> RunsIn(const std::string& path, const std::string& device,
                              double unix_seconds) {
   std::vector<QuietRun> runs;
-  auto text = ReadFile(path, kMostQuietFileBytes);
+  auto text = ReadFile(path, kMaxQuietFileBytes);
   if (!text.ok()) return runs;
   auto json = ParseJson(*text);
   if (!json.ok() || !json->is_object() || json->value("device", Json()) != Json(device) ||

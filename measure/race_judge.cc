@@ -98,7 +98,7 @@ bool RaceJudge::CanariesQuiet(std::size_t round, bool memory_matters) const {
   for (const Racer& racer : racers_) {
     if (racer.floor > 0 && (shortest == 0 || racer.floor < shortest)) shortest = racer.floor;
   }
-  return canaries_[round].memory_delay_seconds <= MemoryWatch::kMostDelay * shortest;
+  return canaries_[round].memory_delay_seconds <= MemoryWatch::kMaxDelay * shortest;
 }
 
 void RaceJudge::FindOut() {

@@ -128,7 +128,7 @@ class MemorySection {
     if (!any_canary_) return true;
     watch_->Add(clock_.UnixSeconds(), seconds);
     set_.memory_canaries.push_back(seconds);
-    return watch_->DelaySeconds(seconds) <= MemoryWatch::kMostDelay * call_seconds_;
+    return watch_->DelaySeconds(seconds) <= MemoryWatch::kMaxDelay * call_seconds_;
   }
 
   Subject& subject_;

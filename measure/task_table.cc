@@ -25,7 +25,7 @@ Status TaskTable::Add(std::uint64_t number, TaskInfo task) {
     if (found->second == task) return {};
     return Corrupt("message: task " + std::to_string(number) + " is another one already");
   }
-  if (tasks_.size() >= kMost) return Corrupt("message: a task too many");
+  if (tasks_.size() >= kMax) return Corrupt("message: a task too many");
   tasks_.emplace(number, std::move(task));
   return {};
 }

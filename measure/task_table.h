@@ -20,7 +20,7 @@ struct TaskInfo {
 /// valid as long as the table.
 class TaskTable {
  public:
-  static constexpr std::size_t kMost = 100'000;  ///< more than any job has are no tasks
+  static constexpr std::size_t kMax = 100'000;  ///< more than any job has are no tasks
 
   /// The number of a candidate's task: that of the same one, else the next.
   std::uint64_t NumberOf(const Candidate& candidate);

@@ -42,12 +42,12 @@ Graph CopyOf(const Graph& graph) {
 
 /// Names as lines that fit a terminal; of very many some, and how many more there are.
 std::vector<std::string> NameLines(const std::vector<std::string_view>& names) {
-  constexpr std::size_t kWidth = 90, kMostLines = 6;
+  constexpr std::size_t kWidth = 90, kMaxLines = 6;
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string name = Printable(names[i]) + (i + 1 < names.size() ? ", " : "");
     const bool fits = !lines.empty() && lines.back().size() + name.size() <= kWidth;
-    if (!fits && lines.size() == kMostLines) {
+    if (!fits && lines.size() == kMaxLines) {
       lines.push_back(fmt::format("and {} more (`compile --json` names all)", names.size() - i));
       break;
     }

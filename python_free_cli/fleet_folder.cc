@@ -26,7 +26,7 @@ namespace fleet = measure::fleet;
 
 // The servers of a cluster speak to each other on the port that is so much further on.
 constexpr int kClusterPorts = 2000;
-constexpr int kMostPort = 65535;
+constexpr int kMaxPort = 65535;
 // Not in fleet.json, which is the same for all servers.
 constexpr const char* kServerFile = "server";
 constexpr const char* kRoles = "tuner, worker, builder or admin";
@@ -100,7 +100,7 @@ Status MakeCertificates(const std::string& folder, const std::string& hosts) {
 /// what: names the port, for the message.
 Status CheckPort(const std::string& what, const std::string& hosts, std::int64_t port) {
   const bool cluster = hosts.find(',') != std::string::npos;
-  const int most = kMostPort - (cluster ? kClusterPorts : 0);
+  const int most = kMaxPort - (cluster ? kClusterPorts : 0);
   if (port >= 1 && port <= most) return {};
   const std::string why = cluster ? ", as servers of a cluster reach each other on the port " +
                                         std::to_string(kClusterPorts) + " further on"
@@ -223,8 +223,8 @@ Result<FleetFolder> FleetFolder::Make(const std::string& folder, const std::stri
 
 Result<FleetFolder> FleetFolder::Open(const std::string& folder) {
   const std::string file = folder + "/fleet.json";
-  constexpr std::int64_t kMostBytes = 16 << 20;
-  TW_ASSIGN_OR_RETURN(auto text, ReadFile(file, kMostBytes));
+  constexpr std::int64_t kMaxBytes = 16 << 20;
+  TW_ASSIGN_OR_RETURN(auto text, ReadFile(file, kMaxBytes));
   auto json = ParseJson(text);
   if (!json.ok()) return json.status().WithContext(file);
   const auto bad = [&file](const std::string& what) { return Corrupt(file + ": " + what); };
@@ -238,8 +238,8 @@ Result<FleetFolder> FleetFolder::Open(const std::string& folder) {
   std::error_code failed;
   FleetFolder fleet(fs::absolute(folder, failed).string(), (*json)["host"].get<std::string>(),
                     (*json)["port"].get<int>());
-  constexpr std::int64_t kMostNameBytes = 1024;
-  const auto server = ReadFile(folder + "/" + kServerFile, kMostNameBytes);
+  constexpr std::int64_t kMaxNameBytes = 1024;
+  const auto server = ReadFile(folder + "/" + kServerFile, kMaxNameBytes);
   if (server.ok()) fleet.server_ = Trim(*server);
   const auto hosts = fleet.hosts();
   if (std::ranges::find(hosts, fleet.server_) == hosts.end()) fleet.server_.clear();

@@ -9,11 +9,11 @@ namespace tilewright::cli {
 namespace {
 
 Status ReadValues(Bindings& bindings) {
-  constexpr std::int64_t kMostBytes = 256 << 20;  // what the importer makes constants of
+  constexpr std::int64_t kMaxBytes = 256 << 20;  // what the importer makes constants of
   for (auto& [name, value] : bindings.values) {
     if (!value.text.ends_with(".npy")) continue;
     const std::string place = "--value " + name;
-    auto bytes = ReadFile(value.text, kMostBytes);
+    auto bytes = ReadFile(value.text, kMaxBytes);
     if (!bytes.ok()) return bytes.status().WithContext(place);
     auto contents = ParseNpy(*bytes);
     if (!contents.ok()) return contents.status().WithContext(place + ": " + value.text);

@@ -23,8 +23,8 @@ bool SameOrder(std::vector<std::int64_t> from, std::vector<std::int64_t> to) {
 
 Result<Tensor> ReadTensorFile(const std::string& path, const TensorType& type,
                               const PictureOptions& picture) {
-  constexpr std::int64_t kMostAround = 64 << 20;  // a header, or a picture that is scaled down
-  TW_ASSIGN_OR_RETURN(auto bytes, ReadFile(path, type.bytes() + kMostAround));
+  constexpr std::int64_t kMaxAround = 64 << 20;  // a header, or a picture that is scaled down
+  TW_ASSIGN_OR_RETURN(auto bytes, ReadFile(path, type.bytes() + kMaxAround));
   // Elements may begin with any bytes.
   if (IsPicture(bytes) && static_cast<std::int64_t>(bytes.size()) != type.bytes()) {
     Tensor tensor(type);

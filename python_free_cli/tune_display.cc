@@ -24,7 +24,7 @@ constexpr double kRedrawSeconds = 0.2;
 
 // More than all of it, and a little for the clock: something was wrong with the roofline.
 constexpr double kBeyondRoofline = 105;
-constexpr std::size_t kMostLines = 16;  // of tasks on a terminal
+constexpr std::size_t kMaxLines = 16;  // of tasks on a terminal
 constexpr double kJobLineSeconds = 60;
 constexpr int kJobBarWidth = 20;
 // A quiet machine tells smaller differences.
@@ -221,9 +221,9 @@ std::string TuneDisplay::JobLine(double share, double eta_seconds, double trials
 std::vector<std::size_t> TuneDisplay::Shown() const {
   std::vector<std::size_t> shown(tasks_.size());
   std::iota(shown.begin(), shown.end(), 0);
-  if (shown.size() <= kMostLines) return shown;
+  if (shown.size() <= kMaxLines) return shown;
   std::ranges::stable_sort(shown, std::greater(), [this](std::size_t i) { return touched_[i]; });
-  shown.resize(kMostLines);
+  shown.resize(kMaxLines);
   std::ranges::sort(shown);
   return shown;
 }

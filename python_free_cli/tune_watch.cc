@@ -14,7 +14,7 @@ namespace tilewright::cli {
 namespace {
 
 constexpr std::size_t kWatchedPoints = 12'000;  // an eighth of a core for a hundred thousand trials
-constexpr double kLeastPauseSeconds = 2;
+constexpr double kMinPauseSeconds = 2;
 constexpr double kPauseFactor = 20;  // at most 5 % of a core's time go to the page
 
 }  // namespace
@@ -33,7 +33,7 @@ struct TuneWatch::State {
   /// The document, gathered anew where it is old. Errors: the store's.
   Result<const report::Document*> Look() {
     const double now = clock.MonotonicSeconds();
-    const double pause = std::max(kLeastPauseSeconds, kPauseFactor * gathering_took);
+    const double pause = std::max(kMinPauseSeconds, kPauseFactor * gathering_took);
     if (document && document->live == live && now - gathered_at < pause) return &*document;
     report::Document fresh;
     fresh.title = title;

@@ -61,7 +61,7 @@ std::string WrongImported(const ImportedRecord& record) {
     return "its task is not what its arguments say";
   }
   const double least =
-      task->workload.has_value() ? LeastSeconds(*task->workload, target->target) : kLeastSeconds;
+      task->workload.has_value() ? LeastSeconds(*task->workload, target->target) : kMinSeconds;
   if (std::string why = WrongCosts(record.costs, record.error, least); !why.empty()) return why;
   LogLine line;
   if (const Status read = ParseEntities(record.entities, line); !read.ok()) return read.message();

@@ -104,7 +104,7 @@ class Refusals {
   explicit Refusals(MergeReport& report) : report_(report) {}
   void Add(const std::string& why) {
     ++report_.refused;
-    if (report_.reasons.size() < MergeReport::kMostReasons) report_.reasons.push_back(why);
+    if (report_.reasons.size() < MergeReport::kMaxReasons) report_.reasons.push_back(why);
   }
 
  private:

@@ -18,8 +18,8 @@ struct MergeReport {
   std::int64_t trials = 0;           ///< in the store merged from, without those that were refused
   std::int64_t added = 0;            ///< of those, not in the other store before
   std::int64_t refused = 0;          ///< rows that may not be used: they stay where they are
-  std::vector<std::string> reasons;  ///< of the first kMostReasons of them, with the row's name
-  static constexpr std::size_t kMostReasons = 20;
+  std::vector<std::string> reasons;  ///< of the first kMaxReasons of them, with the row's name
+  static constexpr std::size_t kMaxReasons = 20;
   std::int64_t log_entries_added = 0;
   std::string sha256;  ///< of its trials, computed in both stores and found equal
 };

@@ -15,7 +15,7 @@
 namespace tilewright::records {
 namespace {
 
-constexpr std::size_t kMostOthers = 16;
+constexpr std::size_t kMaxOthers = 16;
 
 /// What the columns of a trial hold, in the order of kTrialColumns.
 constexpr std::string_view kTrialTypes = "TIIIIITIITITTRRBIRRRIRRRT";
@@ -72,7 +72,7 @@ Result<const T*> Cached(std::unordered_map<std::int64_t, T>& cache, const Databa
 bool IsQuieter(const Trial& trial, const Trial& disturbed) {
   return trial.quiet_share >= 0 && !trial.disturbed() &&
          CountedDate(trial.finished_unix_seconds) > CountedDate(disturbed.finished_unix_seconds) &&
-         trial.value <= kMostSlowerOfQuieter * disturbed.value;
+         trial.value <= kMaxSlowerOfQuieter * disturbed.value;
 }
 
 Result<std::string> TrialColumnsIn(const Database& db, std::string_view schema) {
@@ -175,7 +175,7 @@ Result<std::map<std::string, double>> OthersFrom(std::string_view text) {
   std::map<std::string, double> others;
   if (text.empty()) return others;
   const Result<Json> json = ParseJson(text);
-  bool fine = json.ok() && json->is_object() && json->size() <= kMostOthers;
+  bool fine = json.ok() && json->is_object() && json->size() <= kMaxOthers;
   for (auto item = fine ? json->begin() : Json::const_iterator(); fine && item != json->end();
        ++item) {
     const double value = item->is_number() ? item->get<double>() : 0;

@@ -39,7 +39,7 @@ inline constexpr std::string_view kDisturbedSql =
 /// quiet, and is not slower by more than a quarter.
 bool IsQuieter(const Trial& trial, const Trial& disturbed);
 /// Noise makes nothing faster: what is slower by more is a slower kernel.
-inline constexpr double kMostSlowerOfQuieter = 1.25;
+inline constexpr double kMaxSlowerOfQuieter = 1.25;
 
 /// Parsed forms of the texts kept once per store, by their number. Rows of one task share them, so
 /// reading a row parses its config only.

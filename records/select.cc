@@ -167,7 +167,7 @@ std::string SelectServed(std::string_view schema, std::int64_t best) {
       "SELECT id, rank() OVER {}value, config_index) AS place FROM ({}) AS trial WHERE"
       " value = least_value OR (least_disturbed AND NOT {} AND quiet >= 0 AND"
       " counted > least_finished AND value <= {} * least_value)",
-      task, compared, disturbed, kMostSlowerOfQuieter);
+      task, compared, disturbed, kMaxSlowerOfQuieter);
   return "SELECT id FROM (SELECT id, rank() OVER " + task + disturbed + ", value) AS place FROM " +
          served + ") WHERE place <= " + std::to_string(best) + " UNION SELECT id FROM (" + answers +
          ") WHERE place <= 2 UNION SELECT id FROM " + served + " AND id IN (" +

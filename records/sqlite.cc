@@ -98,7 +98,7 @@ FilesState StateOfFiles(const std::string& path) {
 
 Result<std::optional<std::string>> ImageToRead(const std::string& path) {
   // As much as a connection keeps of a store's pages (Store::Open).
-  constexpr std::int64_t kMostBytes = std::int64_t{64} << 20;
+  constexpr std::int64_t kMaxBytes = std::int64_t{64} << 20;
   constexpr int kTries = 5;
   constexpr unsigned kBetweenMicroseconds = 50'000;
   if (!IsReadWithoutLocks(path) || IsOnReadOnlyDisk(path)) return std::optional<std::string>();
@@ -110,7 +110,7 @@ Result<std::optional<std::string>> ImageToRead(const std::string& path) {
         QueryInt(db, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
     if (!bytes.ok() && StateOfFiles(path) != before) continue;
     // Empty, or no database: a connection to the file tells so at its first statement.
-    if (!bytes.ok() || *bytes == 0 || *bytes > kMostBytes) return std::optional<std::string>();
+    if (!bytes.ok() || *bytes == 0 || *bytes > kMaxBytes) return std::optional<std::string>();
     auto image = ImageOf(db);
     if (StateOfFiles(path) != before) continue;
     TW_RETURN_IF_ERROR(image);

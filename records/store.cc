@@ -136,11 +136,11 @@ Status CheckIsThere(const Database& db, const std::string& store_id, const std::
 
 /// A store of an older schema as it would be after it was brought up to date, in memory.
 Result<Database> MigratedCopy(const Database& db, const std::string& path) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 28;
+  constexpr std::int64_t kMax = std::int64_t{1} << 28;
   TW_ASSIGN_OR_RETURN(
       auto bytes,
       QueryInt(db, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"));
-  if (bytes > kMost) return Unsupported(path + ": too large to be read from a copy in memory");
+  if (bytes > kMax) return Unsupported(path + ": too large to be read from a copy in memory");
   TW_ASSIGN_OR_RETURN(auto image, ImageOf(db));
   constexpr std::size_t kJournalModes = 18;  // of writing and reading: 1, no log beside it
   if (image.size() > kJournalModes + 1) image[kJournalModes] = image[kJournalModes + 1] = 1;

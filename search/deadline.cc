@@ -65,8 +65,8 @@ bool ParseMoment(std::string_view text, double& unix_seconds) {
   if (TakeLetter(text, ".")) {
     const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
     const auto parsed = ParseDouble("0." + std::string(text.substr(0, digits)));
-    constexpr std::size_t kMostDigits = 9;
-    if (digits == 0 || digits > kMostDigits || !parsed.ok()) return false;
+    constexpr std::size_t kMaxDigits = 9;
+    if (digits == 0 || digits > kMaxDigits || !parsed.ok()) return false;
     fraction = *parsed;
     text.remove_prefix(digits);
   }

@@ -54,9 +54,9 @@ class FileChooser final : public records::ModelChooser {
       if (const auto known = known_.find(key); known != known_.end()) return known->second;
     }
     TW_ASSIGN_OR_RETURN(auto choice, Guess(workload, target));
-    constexpr std::size_t kMostKnown = 4096;
+    constexpr std::size_t kMaxKnown = 4096;
     const std::lock_guard lock(mutex_);
-    if (known_.size() >= kMostKnown) known_.clear();
+    if (known_.size() >= kMaxKnown) known_.clear();
     known_.emplace(key, choice);
     return choice;
   }

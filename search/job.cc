@@ -47,7 +47,7 @@ constexpr std::string_view kPriority = "priority";
 constexpr std::string_view kShare = "share";
 constexpr std::string_view kBrokerTimeout = "broker_timeout_seconds";
 constexpr std::string_view kDeadline = "deadline";
-constexpr double kLeastBrokerTimeout = 10;
+constexpr double kMinBrokerTimeout = 10;
 // Keys that are only written where they say something: as before there were these.
 constexpr std::array kLate = {kRequantize, kFloatError, kFleet,         kFleetClass,
                               kPriority,   kShare,      kBrokerTimeout, kDeadline};
@@ -62,7 +62,7 @@ const std::array<Field, 27>& Fields() {
       {kFleetClass, &JobSettings::fleet_class},
       {kPriority, &JobSettings::priority},
       {kShare, &JobSettings::share, 0, 100},
-      {kBrokerTimeout, &JobSettings::broker_timeout_seconds, kLeastBrokerTimeout, kMaxSeconds},
+      {kBrokerTimeout, &JobSettings::broker_timeout_seconds, kMinBrokerTimeout, kMaxSeconds},
       {"shape", &JobSettings::shape},
       {"dim", &JobSettings::dim},
       {"value", &JobSettings::value},

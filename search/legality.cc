@@ -14,9 +14,9 @@ namespace tilewright::search {
 namespace {
 
 // A check takes some tenths of a millisecond; spaces of this size are looked at whole.
-constexpr std::int64_t kMostChecked = 2048;
-constexpr std::size_t kMostReasons = 3;
-constexpr std::size_t kMostReasonsKept = 256;  // reasons may name numbers of the config
+constexpr std::int64_t kMaxChecked = 2048;
+constexpr std::size_t kMaxReasons = 3;
+constexpr std::size_t kMaxReasonsKept = 256;  // reasons may name numbers of the config
 
 }  // namespace
 
@@ -25,12 +25,12 @@ std::string Legality::Text() const {
   for (const auto& [reason, configs] : reasons) sorted.emplace_back(-configs, reason);
   std::ranges::sort(sorted);
   std::string text = fmt::format("none of {} configs is legal", checked);
-  for (std::size_t i = 0; i < std::min(sorted.size(), kMostReasons); ++i) {
+  for (std::size_t i = 0; i < std::min(sorted.size(), kMaxReasons); ++i) {
     text +=
         fmt::format("{}{} ({} configs)", i == 0 ? ": " : "; ", sorted[i].second, -sorted[i].first);
   }
-  if (sorted.size() > kMostReasons) {
-    text += fmt::format("; and {} other reasons", sorted.size() - kMostReasons);
+  if (sorted.size() > kMaxReasons) {
+    text += fmt::format("; and {} other reasons", sorted.size() - kMaxReasons);
   }
   return text;
 }
@@ -40,7 +40,7 @@ Legality CheckConfigs(const SearchSpace& space) {
   const TemplateInspector inspector(space);
   for (std::size_t which = 0; which < space.spaces.size(); ++which) {
     const std::int64_t size = space.spaces[which].size();
-    const std::int64_t count = std::min(size, kMostChecked);
+    const std::int64_t count = std::min(size, kMaxChecked);
     legality.complete = legality.complete && count == size;
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t index = count == size ? i : size / count * i;
@@ -50,7 +50,7 @@ Legality CheckConfigs(const SearchSpace& space) {
         ++legality.legal;
         return legality;
       }
-      if (legality.reasons.size() < kMostReasonsKept ||
+      if (legality.reasons.size() < kMaxReasonsKept ||
           legality.reasons.contains(status.message())) {
         ++legality.reasons[status.message()];
       }

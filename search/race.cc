@@ -15,7 +15,7 @@ constexpr double kContender = 1.15;
 // Measured in noise: it may be half as slow.
 constexpr double kSuspect = 2;
 // A device that tells less than this apart was calibrated in noise; a race tells more.
-constexpr double kMostResolution = 0.02;
+constexpr double kMaxResolution = 0.02;
 // Of finalists so near to the fastest, the one of the lowest index wins.
 constexpr double kSameSpeed = 0.005;
 // Races wait for quiet moments: so long for one, and in a job without a budget in all as long as
@@ -30,7 +30,7 @@ constexpr double kRacerCalls = 17;
 // A race of slow kernels without a budget has as many finalists as fit in this, at least two.
 constexpr double kUsualRaceSeconds = 10;
 // What a limit of time keeps for the races: at most this share.
-constexpr double kMostForRaces = 0.25;
+constexpr double kMaxForRaces = 0.25;
 // On a fleet the winner of a race runs on a second device, too.
 constexpr double kFleetRaces = 2;
 
@@ -39,7 +39,7 @@ bool SameSpeed(const Trial& a, const Trial& b, double resolution) {
   const Trial& fast = a.value <= b.value ? a : b;
   const Trial& slow = a.value <= b.value ? b : a;
   return slow.value * (1 - slow.noise) <= fast.value * (1 + fast.noise) ||
-         slow.value <= fast.value * (1 + std::min(resolution, kMostResolution));
+         slow.value <= fast.value * (1 + std::min(resolution, kMaxResolution));
 }
 
 /// The report says what was stored as the best.
@@ -87,7 +87,7 @@ double TuneRun::RaceReserve() const {
   // Of a deadline only this life's time is left, however long the earlier ones were.
   double time = LimitSeconds();
   if (deadline_seconds_ > 0) time = std::min(time, deadline_seconds_);
-  return std::min(races * kRacerSeconds * racers, kMostForRaces * time);
+  return std::min(races * kRacerSeconds * racers, kMaxForRaces * time);
 }
 
 Status TuneRun::Race() {
@@ -161,7 +161,7 @@ measure::RaceTerms TuneRun::TermsOf(const TaskState& state, const std::vector<To
     const double racers = static_cast<double>(finalists.size());
     const double mine = RaceShare(races_left) - kRacerBuildSeconds * racers;
     const double usual = kRacerSeconds * racers;
-    terms.seconds = std::max(kLeastRaceSeconds, std::min(mine, usual));
+    terms.seconds = std::max(kMinRaceSeconds, std::min(mine, usual));
     terms.wait_seconds = std::clamp(mine - terms.seconds, 0.0, kRaceWaitSeconds);
   } else {
     const double all = std::max(kRaceWaitSeconds, kWaitSeconds + kWaitShare * search_seconds_);
@@ -226,9 +226,9 @@ Result<std::int64_t> TuneRun::NextAttempt(const TaskState& state) const {
   std::int64_t last = state.last_attempt;
   TW_RETURN_IF_ERROR(
       context_.store->ForEachTrial(filter, [&last](const records::Record& record) -> Status {
-        constexpr std::int64_t kMostAttempts = 1'000'000;  // no job of ours has more
+        constexpr std::int64_t kMaxAttempts = 1'000'000;  // no job of ours has more
         const std::int64_t attempt = record.trial.attempt;
-        if (attempt < kMostAttempts) last = std::max(last, attempt);
+        if (attempt < kMaxAttempts) last = std::max(last, attempt);
         return {};
       }));
   return last + 1;

@@ -14,8 +14,8 @@ namespace {
 // Where the time goes is written down after each such share of the time, within bounds: a job of a
 // minute has about fifty notes, one of eight hours a thousand.
 constexpr double kNoteShare = 0.02;
-constexpr double kLeastNoteSeconds = 1;
-constexpr double kMostNoteSeconds = 30;
+constexpr double kMinNoteSeconds = 1;
+constexpr double kMaxNoteSeconds = 30;
 
 /// What is printed as the same number is not worse.
 constexpr double kWorse = 1.005;
@@ -132,7 +132,7 @@ measure::TimeSplit TuneRun::SplitNow() const {
 
 void TuneRun::NoteTime(bool always) {
   const double wall = context_.clock->MonotonicSeconds() - start_seconds_;
-  const double step = std::clamp(kNoteShare * wall, kLeastNoteSeconds, kMostNoteSeconds);
+  const double step = std::clamp(kNoteShare * wall, kMinNoteSeconds, kMaxNoteSeconds);
   if (!always && wall - noted_wall_ < step) return;
   noted_wall_ = wall;
   const measure::TimeSplit split = SplitNow();

@@ -17,10 +17,10 @@ namespace {
 constexpr double kJump = 0.05;
 // A space of more than a million configs is drawn from as often as one of a million: of those who
 // stand beside it more would be forgotten.
-constexpr double kMostWeight = 1000;
+constexpr double kMaxWeight = 1000;
 
 double WeightOf(const ConfigSpace& space) {
-  return std::min(kMostWeight, std::sqrt(static_cast<double>(space.size())));
+  return std::min(kMaxWeight, std::sqrt(static_cast<double>(space.size())));
 }
 
 std::size_t At(int i) { return static_cast<std::size_t>(i); }

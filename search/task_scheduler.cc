@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kWindow = 4;       // batches looked back at
 constexpr double kTrustInHistory = 0.4;  // the rest goes to what may still be possible
-constexpr double kLeastHeadroom = 0.1;   // a task at the best rate may improve all the same
+constexpr double kMinHeadroom = 0.1;     // a task at the best rate may improve all the same
 // A task without a working config counts as if it ran at a tenth of the best rate.
 constexpr double kUnknownSlowness = 10;
 
@@ -43,7 +43,7 @@ double TaskScheduler::Gain(int task, std::int64_t trials) const {
     seconds = rate > 0 ? kUnknownSlowness * std::max(1.0, state.task.operations) / rate : 1;
   }
   const double headroom =
-      rate > 0 ? std::max(kLeastHeadroom, 1 - OperationsOf(state) / seconds / rate) : 1;
+      rate > 0 ? std::max(kMinHeadroom, 1 - OperationsOf(state) / seconds / rate) : 1;
   const auto next = static_cast<double>(trials);
   const double possible =
       headroom * next / (static_cast<double>(std::max(state.proposed, state.told)) + next);

@@ -12,7 +12,7 @@
 namespace tilewright::search {
 namespace {
 
-constexpr std::size_t kLeastTrials = 16;
+constexpr std::size_t kMinTrials = 16;
 
 struct Group {
   SearchSpace space;
@@ -53,7 +53,7 @@ Result<TrainingData> LoadTrainingData(const TemplateRegistry& templates,
     }
   }
   for (const auto& [name, group] : groups) {
-    if (group == nullptr || group->trials.size() < kLeastTrials) continue;
+    if (group == nullptr || group->trials.size() < kMinTrials) continue;
     AddGroup(TemplateInspector(group->space), group->trials, training.data);
     training.families.insert(FamilyOf(group->space.task));
     ++training.tasks;

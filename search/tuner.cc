@@ -576,10 +576,10 @@ Result<TuneReport> Tune(const std::vector<TuneTask>& tasks, const JobSettings& s
   for (const TuneTask& task : tasks) {
     TW_RETURN_IF_ERROR(CheckMetrics(settings, task.task.target, *context.measurer));
   }
-  constexpr int kMostLogs = 100;  // one more with each change of the program; somebody has time
+  constexpr int kMaxLogs = 100;  // one more with each change of the program; somebody has time
   auto run = std::make_unique<TuneRun>(settings, context);
   Status opened = run->Open(tasks, 0);
-  for (int life = 1; run->log_leads_elsewhere() && life < kMostLogs; ++life) {
+  for (int life = 1; run->log_leads_elsewhere() && life < kMaxLogs; ++life) {
     if (context.observer != nullptr) context.observer->LogLeft(opened.message());
     run = std::make_unique<TuneRun>(settings, context);
     opened = run->Open(tasks, life);

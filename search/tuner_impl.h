@@ -22,7 +22,7 @@ namespace tilewright::search {
 /// What a budget keeps for a final race, in seconds per racer (as measured).
 inline constexpr double kRacerSeconds = 0.35;
 /// ... and a race takes at least, if it takes place.
-inline constexpr double kLeastRaceSeconds = 0.05;
+inline constexpr double kMinRaceSeconds = 0.05;
 
 /// One call of Tune. See tuner.cc for the order of events.
 class TuneRun {

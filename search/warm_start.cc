@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::size_t kMaxGroups = 6;  // a strategy begins with
 constexpr std::int64_t kMaxGroupTrials = 64;
-constexpr std::int64_t kLeastGroupTrials = 16;  // fewer say nothing about ranks
-constexpr std::int64_t kMaxRead = 20'000;       // of the store
+constexpr std::int64_t kMinGroupTrials = 16;  // fewer say nothing about ranks
+constexpr std::int64_t kMaxRead = 20'000;     // of the store
 // Races of other versions had about as many finalists; the search finds the rest.
-constexpr std::size_t kMostStale = 8;
+constexpr std::size_t kMaxStale = 8;
 constexpr std::string_view kStorePrefix = "store:";
 
 /// Tasks of one structure learn from one another first: those of an operator, or expressions of
@@ -75,7 +75,7 @@ BeginEntry WarmPool::Choose(const std::vector<std::unique_ptr<TaskState>>& tasks
   BeginEntry like, other;
   const auto offer = [&](std::string key, const std::string& its_structure, std::size_t trials) {
     const auto count = std::min<std::int64_t>(static_cast<std::int64_t>(trials), kMaxGroupTrials);
-    if (count < kLeastGroupTrials) return;
+    if (count < kMinGroupTrials) return;
     (its_structure == structure ? like : other).warm.push_back({std::move(key), count});
   };
   for (const auto& state : tasks) {
@@ -152,7 +152,7 @@ Result<std::vector<Point>> StalePoints(const records::Store& store, const Search
   std::ranges::sort(stale);
   std::vector<Point> points;
   for (const auto& [value, point] : stale) {
-    if (points.size() < kMostStale && current.insert(point).second) points.push_back(point);
+    if (points.size() < kMaxStale && current.insert(point).second) points.push_back(point);
   }
   return points;
 }

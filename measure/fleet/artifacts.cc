@@ -11,7 +11,7 @@ namespace {
 
 // Far below what a message may have.
 constexpr std::int64_t kPartBytes = std::int64_t{512} << 10;
-constexpr std::int64_t kMostParts = kMostArtifactBytes / kPartBytes;
+constexpr std::int64_t kMaxParts = kMaxArtifactBytes / kPartBytes;
 
 std::int64_t PartsOf(std::int64_t size) {
   return std::max<std::int64_t>(1, (size + kPartBytes - 1) / kPartBytes);
@@ -22,7 +22,7 @@ std::int64_t PartsOf(std::int64_t size) {
 bool WorkerCore::PutArtifact(const Order& order, const Bench::Event& event) {
   const std::string_view bytes = event.artifact;
   const std::int64_t parts = PartsOf(std::ssize(bytes));
-  if (parts > kMostParts) return false;
+  if (parts > kMaxParts) return false;
   for (std::int64_t i = 0; i < parts; ++i) {
     const std::string name = ArtifactObject(order.job, event.built->hash, static_cast<int>(i));
     (void)broker_.PutObject(name,
@@ -33,14 +33,14 @@ bool WorkerCore::PutArtifact(const Order& order, const Bench::Event& event) {
 
 void WorkerCore::GetArtifacts(std::uint64_t number, Held& held) {
   for (const Built& built : held.order.built) {
-    const std::int64_t parts = std::min(PartsOf(built.size), kMostParts);
+    const std::int64_t parts = std::min(PartsOf(built.size), kMaxParts);
     held.missing += static_cast<std::size_t>(parts);
   }
   held.artifacts.resize(held.missing);
   const std::vector<Built> wanted = held.order.built;
   const JobName job = held.order.job;
   for (const Built& built : wanted) {
-    const std::int64_t parts = std::min(PartsOf(built.size), kMostParts);
+    const std::int64_t parts = std::min(PartsOf(built.size), kMaxParts);
     for (std::int64_t i = 0; i < parts; ++i) {
       const std::string name = ArtifactObject(job, built.hash, static_cast<int>(i));
       const bool asked = wanted_.contains(name);
@@ -61,7 +61,7 @@ void WorkerCore::HandleObject(const Incoming& incoming) {
     Held& held = entry->second;
     std::size_t at = 0;
     for (const Built& built : held.order.built) {
-      const auto parts = static_cast<std::size_t>(std::min(PartsOf(built.size), kMostParts));
+      const auto parts = static_cast<std::size_t>(std::min(PartsOf(built.size), kMaxParts));
       for (std::size_t i = 0; i < parts; ++i, ++at) {
         const std::string name = ArtifactObject(held.order.job, built.hash, static_cast<int>(i));
         if (name != incoming.subject || !held.artifacts[at].empty()) continue;
@@ -100,7 +100,7 @@ void WorkerCore::StartHeld(std::uint64_t number, Held& held) {
   std::size_t at = 0;
   for (const Built& built : held.order.built) {
     std::string& artifact = artifacts.emplace_back();
-    const auto parts = static_cast<std::size_t>(std::min(PartsOf(built.size), kMostParts));
+    const auto parts = static_cast<std::size_t>(std::min(PartsOf(built.size), kMaxParts));
     for (std::size_t i = 0; i < parts; ++i) artifact += held.artifacts[at++];
     if (Sha256(artifact) == built.hash) continue;
     Bench::Event event;

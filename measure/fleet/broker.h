@@ -54,7 +54,7 @@ class Broker {
   /// Seconds that a delivered message is nobody else's, without word of it.
   static constexpr double kLeaseSeconds = 4;
   /// No message is longer.
-  static constexpr std::int64_t kMostBytes = std::int64_t{1} << 20;
+  static constexpr std::int64_t kMaxBytes = std::int64_t{1} << 20;
 
   /// Messages of subjects like this come out of Next: `*` stands for a word, `>` for all that
   /// follow. Errors: kUnavailable.

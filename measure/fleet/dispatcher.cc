@@ -45,11 +45,11 @@ std::optional<double> Dispatcher::left_seconds() const {
 
 double Dispatcher::WeightNow(double now) const {
   if (settings_.deadline_unix_seconds <= 0) return settings_.weight;
-  constexpr double kMostWeight = 1e3;  // of a message
+  constexpr double kMaxWeight = 1e3;  // of a message
   const double all = std::max(1.0, deadline_at_ - began_at_);
   const double late = std::clamp(2 * (now - began_at_) / all - 1, 0.0, 1.0);
   const double urgency = 1 + (DispatcherSettings::kUrgency - 1) * late;
-  return std::min(settings_.weight * urgency, kMostWeight);
+  return std::min(settings_.weight * urgency, kMaxWeight);
 }
 
 void Dispatcher::WatchBroker(double absent) {
@@ -262,9 +262,9 @@ std::vector<std::uint64_t> Dispatcher::DropWaiting() {
 
 void Dispatcher::Poll(double seconds) {
   // All that has come, before anything is said to be late.
-  constexpr int kMostAtOnce = 4096;
+  constexpr int kMaxAtOnce = 4096;
   double wait = std::min(seconds, kTickSeconds);
-  for (int i = 0; i < kMostAtOnce; ++i) {
+  for (int i = 0; i < kMaxAtOnce; ++i) {
     const auto incoming = broker_.Next(wait);
     if (!incoming) break;
     wait = 0;
@@ -311,9 +311,9 @@ void Dispatcher::SayJob(double now) {
     const bool waits = !entry.leased && !entry.done && !entry.direct;
     if (waits) state.oldest_seconds = std::max(state.oldest_seconds, now - entry.queued_at);
   }
-  constexpr std::size_t kMostAside = 500;
+  constexpr std::size_t kMaxAside = 500;
   for (const auto& [name, device] : roster_.devices()) {
-    const bool aside = !device.aside.empty() && state.aside.size() < kMostAside;
+    const bool aside = !device.aside.empty() && state.aside.size() < kMaxAside;
     if (aside) state.aside.push_back(name.ToString());
   }
   const std::string text = Encode(state);

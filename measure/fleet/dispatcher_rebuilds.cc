@@ -14,14 +14,14 @@
 namespace tilewright::measure::fleet {
 namespace {
 
-constexpr int kMostUnconfirmed = 3;  // of one candidate, by other builders
-constexpr std::size_t kMostOwnBuilt = 4096;
+constexpr int kMaxUnconfirmed = 3;  // of one candidate, by other builders
+constexpr std::size_t kMaxOwnBuilt = 4096;
 constexpr const char* kDiffers = "its artifact is not what this machine builds";
 constexpr const char* kUnconfirmed = "what builders made of it was not confirmed: ";
 // A failure of this machine is tried again after a pause of so long for each failure so far. A full
 // bench may refuse seven times, in 28 s; a build that fails or times out is tried three times.
 constexpr double kAgainSeconds = 1;
-constexpr int kFailuresOfBuild = 3, kMostOwnFailures = 8;
+constexpr int kFailuresOfBuild = 3, kMaxOwnFailures = 8;
 
 std::string CandidateText(const Candidate& candidate) {
   return TaskKey(candidate) + "\n" + candidate.task.target.ToString() + "\n" +
@@ -108,7 +108,7 @@ void Dispatcher::TakeRebuilt() {
       NotRebuilt(std::move(rebuild), event);
       continue;
     }
-    if (own_built_.size() >= kMostOwnBuilt) own_built_.clear();
+    if (own_built_.size() >= kMaxOwnBuilt) own_built_.clear();
     const std::string own = BuiltText(*event.built);
     own_built_[CandidateText(rebuild.candidate)] = own;
     const bool differs = own != BuiltText(rebuild.built);
@@ -149,7 +149,7 @@ void Dispatcher::NotRebuilt(Rebuild rebuild, const Bench::Event& event) {
   notes_.Limited("an artifact of " + rebuild.builder.ToString() +
                  " is not confirmed yet: this machine cannot build it: " + why);
   rebuild.failures += refused ? 1 : kFailuresOfBuild;
-  if (rebuild.failures < kMostOwnFailures) {
+  if (rebuild.failures < kMaxOwnFailures) {
     rebuild.again_at = clock_.MonotonicSeconds() + kAgainSeconds * rebuild.failures;
     rebuilding_.emplace(next_rebuild_++, std::move(rebuild));
     return;
@@ -176,7 +176,7 @@ void Dispatcher::RebuiltSearch(Rebuild rebuild, bool differs) {
   OrderBook::Entry* entry = book_.Find(rebuild.sequence);
   if (entry == nullptr) return;
   if (!differs) return KeepTrial(*entry, rebuild.device, std::move(rebuild.trial));
-  if (++aims_.at(rebuild.sequence).unconfirmed >= kMostUnconfirmed) {
+  if (++aims_.at(rebuild.sequence).unconfirmed >= kMaxUnconfirmed) {
     Trial trial;
     trial.outcome = Outcome::kBuildFailed;
     trial.reason = std::string(kUnconfirmed) + kDiffers;
@@ -195,7 +195,7 @@ void Dispatcher::RebuiltRacer(Rebuild rebuild, bool differs) {
   if (!differs) {
     return RacerIsBuilt(rebuild.aim, std::move(rebuild.trial), std::move(rebuild.built));
   }
-  if (++rebuild.aim.unconfirmed >= kMostUnconfirmed) {
+  if (++rebuild.aim.unconfirmed >= kMaxUnconfirmed) {
     rebuild.trial.outcome = Outcome::kBuildFailed;
     rebuild.trial.reason = std::string(kUnconfirmed) + kDiffers;
     return RacerIsBuilt(rebuild.aim, std::move(rebuild.trial), std::nullopt);

@@ -18,20 +18,20 @@ namespace {
 // A device that says a candidate takes less than this share of what another one finds, so often,
 // is not believed any more.
 constexpr double kBelievable = 0.8;
-constexpr int kMostAccused = 2;
+constexpr int kMaxAccused = 2;
 // ... and of this share once is enough.
 constexpr double kLeap = 0.5;
-constexpr int kMostChecks = 4;     // under way at once
-constexpr int kMostRefusals = 50;  // of one order, in so many seconds at least
+constexpr int kMaxChecks = 4;     // under way at once
+constexpr int kMaxRefusals = 50;  // of one order, in so many seconds at least
 // Longer ones would keep devices from their work.
-constexpr double kMostBaselineSeconds = 0.25;
+constexpr double kMaxBaselineSeconds = 0.25;
 
 // Far below what a call or a launch takes.
-constexpr double kLeastCallSeconds = 2e-9, kLeastLaunchSeconds = 2e-7;
+constexpr double kMinCallSeconds = 2e-9, kMinLaunchSeconds = 2e-7;
 
 /// Lower bound of the time of one run on any device, in seconds.
 double LeastSecondsOfRun(const Task& task) {
-  return std::max(DeviceTraitsOf(task.target).grids ? kLeastLaunchSeconds : kLeastCallSeconds,
+  return std::max(DeviceTraitsOf(task.target).grids ? kMinLaunchSeconds : kMinCallSeconds,
                   LeastSeconds(task.workload, task.target));
 }
 
@@ -288,7 +288,7 @@ void Dispatcher::Accept(OrderBook::Entry& entry, const DeviceName& device, Order
       ++entry.refusals;
       entry.refused_at = now;
     }
-    if (entry.refusals >= kMostRefusals) {
+    if (entry.refusals >= kMaxRefusals) {
       Trial trial;
       trial.outcome = Outcome::kDeviceLost;
       trial.reason = "no worker takes it: " + why;
@@ -373,8 +373,8 @@ void Dispatcher::KeepTrial(OrderBook::Entry& entry, const DeviceName& device, Tr
   const std::vector<Built> built = entry.order.built;
   Scale(trial, roster_.ScaleOf(device));
   std::vector<Given>& given = given_[device];
-  constexpr std::size_t kMostGiven = 4096;
-  if (given.size() < kMostGiven) given.push_back({entry.ticket, aim.request});
+  constexpr std::size_t kMaxGiven = 4096;
+  if (given.size() < kMaxGiven) given.push_back({entry.ticket, aim.request});
   const Trial seen = trial;
   Finish(entry, std::move(trial));
   if (seen.outcome != Outcome::kOk) return;
@@ -406,7 +406,7 @@ void Dispatcher::Finish(OrderBook::Entry& entry, Trial trial) {
 void Dispatcher::MayBeKernel(const Candidate& candidate, const Trial& trial,
                              const std::vector<Built>& built) {
   if (std::ssize(kernels_) >= settings_.baseline_kernels) return;
-  if (trial.metric != "seconds" || trial.value > kMostBaselineSeconds) return;
+  if (trial.metric != "seconds" || trial.value > kMaxBaselineSeconds) return;
   for (const Kernel& kernel : kernels_) {
     if (TaskKey(kernel.candidate) == TaskKey(candidate)) return;
   }
@@ -427,7 +427,7 @@ void Dispatcher::MayCheck(const Candidate& candidate, const DeviceName& device, 
   if (!drawn || trial.metric != "seconds") return;
   const auto under_way = std::ranges::count_if(
       aims_, [](const auto& aim) { return aim.second.purpose == Purpose::kCheck; });
-  if (under_way >= kMostChecks) return;
+  if (under_way >= kMaxChecks) return;
   for (const auto& [name, other] : roster_.devices()) {
     const bool can = other.here.builds || !built.empty();
     if (name.worker == device.worker || !Roster::Counts(other) || !can) continue;
@@ -453,7 +453,7 @@ void Dispatcher::AcceptCheck(const Aim& aim, const DeviceName& device, const Tri
   ++counts_.checks_failed;
   notes_.Limited("a time of " + aim.checked.ToString() + " was not found by " + device.ToString());
   const bool grossly = measured && aim.value < kLeap * found;
-  if (++accused_[aim.checked.ToString()] < kMostAccused && !grossly) return;
+  if (++accused_[aim.checked.ToString()] < kMaxAccused && !grossly) return;
   SetAside(aim.checked, "it claims times that other devices do not find");
 }
 

@@ -25,7 +25,7 @@ void FairShares::Weigh() {
   std::map<std::string, double> of_user;
   for (const auto& [name, job] : jobs_) of_user[name.user] += job.asked;
   for (auto& [name, job] : jobs_) {
-    job.weight = job.asked * std::min(1.0, kMostOfUser / of_user[name.user]);
+    job.weight = job.asked * std::min(1.0, kMaxOfUser / of_user[name.user]);
   }
 }
 

@@ -17,7 +17,7 @@ namespace tilewright::measure::fleet {
 class FairShares {
  public:
   /// All jobs of a user together weigh at most this much.
-  static constexpr double kMostOfUser = 64;
+  static constexpr double kMaxOfUser = 64;
 
   /// seed: of the device. Devices that all began with the same job would all round the same way.
   explicit FairShares(std::uint64_t seed = 0) : seed_(seed) {}

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kPollSeconds = 0.05;
 // A race whose device is lost is another one's, so often.
-constexpr int kMostRaces = 5;
+constexpr int kMaxRaces = 5;
 constexpr double kNoteSeconds = 30;
 // A race waits for a device so long beyond the job's deadline.
 constexpr double kLateSeconds = 5;
@@ -99,14 +99,14 @@ void FleetMeasurer::NoteWaiting() {
 std::vector<std::uint64_t> FleetMeasurer::DropWaiting() { return dispatcher_.DropWaiting(); }
 
 int FleetMeasurer::capacity() const {
-  constexpr int kLeast = 8;
+  constexpr int kMin = 8;
   // What is on its way to the store, where devices answer sooner than that takes.
   constexpr double kStoreSeconds = 0.25;
   // Devices say how much they take, and each order is kept here.
-  constexpr int kMost = 1 << 16;
+  constexpr int kMax = 1 << 16;
   return std::clamp(std::max(2 * dispatcher_.roster().measure_slots(),
-                             static_cast<int>(std::min<double>(kMost, kStoreSeconds * rate_))),
-                    kLeast, kMost);
+                             static_cast<int>(std::min<double>(kMax, kStoreSeconds * rate_))),
+                    kMin, kMax);
 }
 
 TimeSplit FleetMeasurer::time_split() const {
@@ -129,7 +129,7 @@ Result<Dispatcher::RaceResult> FleetMeasurer::RaceOn(const std::vector<Candidate
                                                      const RaceTerms& terms,
                                                      const std::optional<DeviceName>& other_than,
                                                      bool must) {
-  for (int i = 0; i < kMostRaces;) {
+  for (int i = 0; i < kMaxRaces;) {
     if (stopped()) return Unavailable("stopped while a race waited for its device");
     TW_RETURN_IF_ERROR(dispatcher_.ended());
     const auto race = dispatcher_.StartRace(finalists, terms, other_than);
@@ -151,7 +151,7 @@ Result<Dispatcher::RaceResult> FleetMeasurer::RaceOn(const std::vector<Candidate
     if (!result->trials.empty()) return *std::move(result);
     ++i;
   }
-  return Unavailable("the devices of " + std::to_string(kMostRaces) + " races were lost");
+  return Unavailable("the devices of " + std::to_string(kMaxRaces) + " races were lost");
 }
 
 Result<std::vector<Trial>> FleetMeasurer::Race(const std::vector<Candidate>& finalists,

@@ -17,8 +17,8 @@ namespace tilewright::measure::fleet {
 /// network may drop it, and the member is told so. Thread-safe.
 class Inbox {
  public:
-  static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
-  explicit Inbox(std::size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
+  static constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
+  explicit Inbox(std::size_t most_bytes = kMaxBytes) : most_bytes_(most_bytes) {}
 
   void Put(Incoming incoming) {
     const std::lock_guard lock(mutex_);
@@ -81,8 +81,8 @@ class Inbox {
   /// Waits until so many do, some seconds at most.
   void WaitForCompleted(std::size_t count) {
     std::unique_lock lock(mutex_);
-    constexpr std::chrono::seconds kMost(5);
-    changed_.wait_for(lock, kMost, [&] { return completed_ >= count; });
+    constexpr std::chrono::seconds kMax(5);
+    changed_.wait_for(lock, kMax, [&] { return completed_ >= count; });
   }
 
  private:

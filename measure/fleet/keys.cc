@@ -104,8 +104,8 @@ Result<std::string> PublicKeyOf(std::string_view seed) {
 }
 
 Result<std::string> PublicKeyOfSeedFile(const std::string& path) {
-  constexpr std::int64_t kMostBytes = 4096;
-  TW_ASSIGN_OR_RETURN(auto text, ReadFile(path, kMostBytes));
+  constexpr std::int64_t kMaxBytes = 4096;
+  TW_ASSIGN_OR_RETURN(auto text, ReadFile(path, kMaxBytes));
   const std::string line(Trim(Split(text, '\n').front()));
   auto key = PublicKeyOf(line);
   if (!key.ok()) return key.status().WithContext(path);

@@ -52,8 +52,8 @@ MadeUpBench::Event MadeUpBench::BuildOf(const Candidate& candidate) {
   built.kernel.epilogue = candidate.epilogue;
   if (DeviceTraitsOf(built.kernel.target).loops) built.kernel.symbol = kCandidateSymbol;
   // Nobody runs it: any types do, as many as there are parameters.
-  constexpr std::size_t kMostParameters = 12;
-  for (std::size_t count = 2; count <= kMostParameters; ++count) {
+  constexpr std::size_t kMaxParameters = 12;
+  for (std::size_t count = 2; count <= kMaxParameters; ++count) {
     const std::vector<TensorType> types(count, workload.data);
     auto signature = SignatureOf(workload, candidate.epilogue, {}, types);
     if (!signature.ok()) continue;

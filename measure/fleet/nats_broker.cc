@@ -277,7 +277,7 @@ Status NatsBroker::OpenStream(const std::string& name, const std::string& subjec
   config.Retention = queue ? js_WorkQueuePolicy : js_LimitsPolicy;
   config.Storage = js_FileStorage;
   config.MaxAge = kDay;
-  config.MaxMsgSize = static_cast<std::int32_t>(kMostBytes);
+  config.MaxMsgSize = static_cast<std::int32_t>(kMaxBytes);
   if (!queue) config.MaxMsgsPerSubject = 1;
   config.AllowDirect = !queue;
   config.Replicas = Replicas();
@@ -305,7 +305,7 @@ Status NatsBroker::OpenQueue(const Queue& queue) {
   }
   // The subject of the request has the filter in it, so that permissions can be given by it; the
   // library's call has not.
-  constexpr std::int64_t kMostOut = 65536, kMostAsking = 16384, kInactive = 3600 * kNanoseconds;
+  constexpr std::int64_t kMaxOut = 65536, kMaxAsking = 16384, kInactive = 3600 * kNanoseconds;
   const Json config = {{"durable_name", queue.consumer},
                        {"name", queue.consumer},
                        {"deliver_policy", "all"},
@@ -313,8 +313,8 @@ Status NatsBroker::OpenQueue(const Queue& queue) {
                        {"replay_policy", "instant"},
                        {"ack_wait", static_cast<std::int64_t>(kLeaseSeconds * 1e9)},
                        {"max_deliver", -1},
-                       {"max_ack_pending", kMostOut},
-                       {"max_waiting", kMostAsking},
+                       {"max_ack_pending", kMaxOut},
+                       {"max_waiting", kMaxAsking},
                        {"inactive_threshold", kInactive},
                        {"filter_subject", queue.subject}};
   const std::string request = DumpJson(Json{{"stream_name", queue.stream}, {"config", config}});
@@ -410,7 +410,7 @@ void NatsBroker::Take(natsMsg* message) {
     payload.assign(natsMsg_GetData(message),
                    static_cast<std::size_t>(natsMsg_GetDataLength(message)));
   }
-  if (static_cast<std::int64_t>(payload.size()) > kMostBytes) return;
+  if (static_cast<std::int64_t>(payload.size()) > kMaxBytes) return;
   if (subject.starts_with(inbox_subject_)) return TakeAnswer(message, subject, std::move(payload));
   Incoming incoming;
   incoming.subject = subject;

@@ -5,7 +5,7 @@
 namespace tilewright::measure::fleet {
 
 void Notes::Limited(const std::string& text) {
-  constexpr std::size_t kMostBytes = 600;
+  constexpr std::size_t kMaxBytes = 600;
   const double now = clock_.MonotonicSeconds();
   if (lines_.empty() || now - minute_at_ >= kMinuteSeconds) {
     if (left_out_ > 0) {
@@ -15,9 +15,9 @@ void Notes::Limited(const std::string& text) {
     lines_.clear();
     minute_at_ = now;
   }
-  const std::string line = Printable(text.substr(0, kMostBytes));
+  const std::string line = Printable(text.substr(0, kMaxBytes));
   if (lines_.contains(line)) return;
-  if (lines_.size() >= kMostLines) {
+  if (lines_.size() >= kMaxLines) {
     ++left_out_;
     return;
   }

@@ -11,12 +11,12 @@
 namespace tilewright::measure::fleet {
 
 /// Log of a fleet's member, which others cause lines of: bounded in lines and in memory. The same
-/// line comes once a minute at most, and of different ones kMostLines a minute; how many were left
+/// line comes once a minute at most, and of different ones kMaxLines a minute; how many were left
 /// out is said with the next line. Not thread-safe.
 class Notes {
  public:
   static constexpr double kMinuteSeconds = 60;
-  static constexpr std::size_t kMostLines = 60;
+  static constexpr std::size_t kMaxLines = 60;
 
   /// say: gets each line; may be empty. clock: outlives it.
   Notes(std::function<void(const std::string&)> say, Clock& clock)
@@ -34,7 +34,7 @@ class Notes {
   Clock& clock_;
   double minute_at_ = 0;         // when this minute began
   std::set<std::string> lines_;  // of this minute
-  std::int64_t left_out_ = 0;    // of this minute, beyond kMostLines
+  std::int64_t left_out_ = 0;    // of this minute, beyond kMaxLines
 };
 
 }  // namespace tilewright::measure::fleet

@@ -20,9 +20,9 @@ namespace {
 
 /// How long a candidate may run follows from the best so far, and that is what a tuner says.
 double BestOf(const Order& order) {
-  constexpr double kMostBestSeconds = 30;
+  constexpr double kMaxBestSeconds = 30;
   const bool seconds = MetricOf(order.candidates.front().task.target) == "seconds";
-  return seconds ? std::min(order.best_seconds, kMostBestSeconds) : order.best_seconds;
+  return seconds ? std::min(order.best_seconds, kMaxBestSeconds) : order.best_seconds;
 }
 
 }  // namespace

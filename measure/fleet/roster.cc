@@ -196,8 +196,8 @@ double Roster::ScaleOf(const DeviceName& name) const {
   if (device == nullptr) return 1;
   const double ratio = RatioOf(device->first, reference_);
   // What the device cannot tell apart is noise of the baseline, not the device.
-  constexpr double kLeastResolution = 0.01;
-  const double told = std::max(kLeastResolution, device->here.resolution);
+  constexpr double kMinResolution = 0.01;
+  const double told = std::max(kMinResolution, device->here.resolution);
   return std::abs(std::log(ratio)) <= std::log1p(told) ? 1 : ratio;
 }
 

@@ -16,8 +16,8 @@ bool IsNameLetter(char c) {
 }  // namespace
 
 bool IsName(std::string_view text) {
-  constexpr std::size_t kMost = 64;
-  return !text.empty() && text.size() <= kMost && std::ranges::all_of(text, IsNameLetter);
+  constexpr std::size_t kMax = 64;
+  return !text.empty() && text.size() <= kMax && std::ranges::all_of(text, IsNameLetter);
 }
 
 Status CheckName(std::string_view what, std::string_view text) {
@@ -65,9 +65,9 @@ std::string_view Word(std::string_view subject, int index) {
 }
 
 bool HasNames(std::string_view subject) {
-  constexpr int kMostWords = 8;
+  constexpr int kMaxWords = 8;
   const auto words = std::ranges::count(subject, '.') + 1;
-  if (words > kMostWords) return false;
+  if (words > kMaxWords) return false;
   for (int i = 2; i < words; ++i) {
     if (!IsName(Word(subject, i))) return false;
   }

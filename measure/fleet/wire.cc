@@ -15,14 +15,14 @@
 namespace tilewright::measure::fleet {
 namespace {
 
-constexpr std::size_t kMostCandidates = 128;
-constexpr std::size_t kMostLeases = 1024;
-constexpr std::size_t kMostToken = 64;
-constexpr std::size_t kMostSamples = 4096;
+constexpr std::size_t kMaxCandidates = 128;
+constexpr std::size_t kMaxLeases = 1024;
+constexpr std::size_t kMaxToken = 64;
+constexpr std::size_t kMaxSamples = 4096;
 // Of a workload or epilogue as text: each candidate of an order has a copy of what it says.
-constexpr std::size_t kMostTaskText = std::size_t{64} << 10;
+constexpr std::size_t kMaxTaskText = std::size_t{64} << 10;
 // A race: the runner's own limit is a day, which nobody has to wait for on a shared device.
-constexpr double kMostRaceSeconds = 3600;
+constexpr double kMaxRaceSeconds = 3600;
 
 constexpr std::array<const char*, 4> kStages = {"whole", "build", "run", "race"};
 const char* NameOf(Stage stage) { return kStages[static_cast<std::size_t>(stage)]; }
@@ -39,7 +39,7 @@ Built BuiltFrom(const Json& json, Fields& outer, const TaskTable& tasks) {
   Built built;
   built.kernel = KernelSpecFrom(fields.Get("kernel", Json::value_t::object), fields, tasks);
   built.hash = fields.Text("hash");
-  built.size = CountFrom(fields, "size", kMostArtifactBytes);
+  built.size = CountFrom(fields, "size", kMaxArtifactBytes);
   constexpr std::size_t kDigits = 64;
   const bool digits = built.hash.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (built.hash.size() != kDigits || !digits) fields.Fail(Corrupt("message: hash is none"));
@@ -59,7 +59,7 @@ Result<TaskMessage> TaskOf(Fields& fields) {
   TW_RETURN_IF_ERROR(fields.status());
   Fields inner(told);
   for (const char* name : {"workload", "epilogue", "target"}) {
-    (void)ShortText(inner, name, kMostTaskText);
+    (void)ShortText(inner, name, kMaxTaskText);
   }
   TW_RETURN_IF_ERROR(inner.status());
   return TaskMessageFrom(told);
@@ -86,10 +86,10 @@ void ReadCandidates(Fields& fields, const TaskInfo& task, Order& order) {
     if (!config.ok()) return;
     candidate.config = *std::move(config);
     order.candidates.push_back(std::move(candidate));
-    if (order.candidates.size() > kMostCandidates) break;
+    if (order.candidates.size() > kMaxCandidates) break;
   }
   const std::size_t count = order.candidates.size();
-  if (count < 1 || count > kMostCandidates || (count > 1 && order.stage != Stage::kRace)) {
+  if (count < 1 || count > kMaxCandidates || (count > 1 && order.stage != Stage::kRace)) {
     fields.Fail(Corrupt("message: " + std::to_string(count) + " candidates"));
   }
 }
@@ -113,7 +113,7 @@ Lease LeaseFrom(const Json& json, Fields& outer) {
   lease.fence.generation = CountFrom(fields, "generation");
   lease.fence.deliveries = CountFrom(fields, "deliveries");
   lease.handle = ShortText(fields, "handle");
-  lease.token = ShortText(fields, "token", kMostToken);
+  lease.token = ShortText(fields, "token", kMaxToken);
   lease.started = fields.Flag("started");
   outer.Fail(fields.status());
   return lease;
@@ -122,7 +122,7 @@ Lease LeaseFrom(const Json& json, Fields& outer) {
 Json TrialJson(const Trial& trial) {
   Json json;
   json["outcome"] = std::string(OutcomeName(trial.outcome));
-  json["reason"] = Printable(trial.reason.substr(0, kMostText));
+  json["reason"] = Printable(trial.reason.substr(0, kMaxText));
   json["metric"] = trial.metric;
   json["samples"] = trial.samples;
   json["value"] = Finite(trial.value);
@@ -149,7 +149,7 @@ Trial TrialFrom(const Json& json, Fields& outer, bool measured) {
   trial.reason = Printable(ShortText(fields, "reason"));
   trial.metric = NameFrom(fields, "metric");
   trial.samples = fields.Numbers("samples");
-  if (trial.samples.size() > kMostSamples) fields.Fail(Corrupt("message: too many samples"));
+  if (trial.samples.size() > kMaxSamples) fields.Fail(Corrupt("message: too many samples"));
   for (const double sample : trial.samples) {
     if (!(sample >= 0 && std::isfinite(sample))) fields.Fail(Corrupt("message: a sample is none"));
   }
@@ -210,14 +210,14 @@ std::string Encode(const Order& order) {
 }
 
 Result<Order> DecodeOrder(std::string_view text) {
-  TW_ASSIGN_OR_RETURN(auto json, Parsed(text, kMostOrderBytes, "order"));
+  TW_ASSIGN_OR_RETURN(auto json, Parsed(text, kMaxOrderBytes, "order"));
   Fields fields(json);
   Order order;
   order.job = {NameFrom(fields, "user"), NameFrom(fields, "job")};
   order.epoch = EpochFrom(fields);
   order.sequence = static_cast<std::uint64_t>(CountFrom(fields, "sequence"));
   order.generation = CountFrom(fields, "generation");
-  order.token = ShortText(fields, "token", kMostToken);
+  order.token = ShortText(fields, "token", kMaxToken);
   order.stage = NamedFrom(fields, "stage", kStages, Stage::kWhole);
   order.best_seconds = NumberFrom(fields, "best");
   order.alone = fields.Has("alone") && fields.Flag("alone");
@@ -230,14 +230,14 @@ Result<Order> DecodeOrder(std::string_view text) {
     if (anchor >= 0) order.anchor = static_cast<std::size_t>(anchor);
     order.race_seconds = SecondsFrom(fields, "race");
     order.wait_seconds = SecondsFrom(fields, "wait");
-    if (order.race_seconds + order.wait_seconds > kMostRaceSeconds) {
+    if (order.race_seconds + order.wait_seconds > kMaxRaceSeconds) {
       fields.Fail(Corrupt("message: race and wait are " +
                           std::to_string(order.race_seconds + order.wait_seconds) +
-                          " s, expected at most " + std::to_string(kMostRaceSeconds)));
+                          " s, expected at most " + std::to_string(kMaxRaceSeconds)));
     }
     const bool times = std::ranges::all_of(
         order.known_seconds, [](double known) { return known >= 0 && std::isfinite(known); });
-    if (!times || order.known_seconds.size() > kMostCandidates) {
+    if (!times || order.known_seconds.size() > kMaxCandidates) {
       fields.Fail(Corrupt("message: known is no list of times"));
     }
   }
@@ -248,11 +248,11 @@ Result<Order> DecodeOrder(std::string_view text) {
     for (const Json& built : fields.Get("built", Json::value_t::array)) {
       order.built.push_back(BuiltFrom(built, fields, tasks));
       artifact_bytes += order.built.back().size;
-      if (order.built.size() > kMostCandidates || artifact_bytes > kMostOrderArtifactBytes) break;
+      if (order.built.size() > kMaxCandidates || artifact_bytes > kMaxOrderArtifactBytes) break;
     }
-    if (artifact_bytes > kMostOrderArtifactBytes) {
+    if (artifact_bytes > kMaxOrderArtifactBytes) {
       fields.Fail(Corrupt("message: artifacts of more than " +
-                          std::to_string(kMostOrderArtifactBytes) + " bytes"));
+                          std::to_string(kMaxOrderArtifactBytes) + " bytes"));
     }
   }
   const bool run = order.stage == Stage::kRun, race = order.stage == Stage::kRace;
@@ -273,14 +273,14 @@ std::string Encode(const Beat& beat) {
 }
 
 Result<Beat> DecodeBeat(std::string_view text) {
-  TW_ASSIGN_OR_RETURN(auto json, Parsed(text, kMostResultBytes, "beat"));
+  TW_ASSIGN_OR_RETURN(auto json, Parsed(text, kMaxResultBytes, "beat"));
   Fields fields(json);
   Beat beat;
   beat.epoch = EpochFrom(fields);
   beat.instance = NameFrom(fields, "instance");
   for (const Json& lease : fields.Get("leases", Json::value_t::array)) {
     beat.leases.push_back(LeaseFrom(lease, fields));
-    if (beat.leases.size() > kMostLeases) return Corrupt("message: too many leases");
+    if (beat.leases.size() > kMaxLeases) return Corrupt("message: too many leases");
   }
   return Finish(fields, std::move(beat));
 }
@@ -292,7 +292,7 @@ std::string Encode(const OrderResult& result) {
   json["lease"] = LeaseJson(result.lease);
   json["trials"] = Json::array();
   for (const Trial& trial : result.trials) json["trials"].push_back(TrialJson(trial));
-  json["refusal"] = Printable(result.refusal.substr(0, kMostText));
+  json["refusal"] = Printable(result.refusal.substr(0, kMaxText));
   if (result.built) {
     const KernelSpec& kernel = result.built->kernel;
     Candidate of;
@@ -305,7 +305,7 @@ std::string Encode(const OrderResult& result) {
 }
 
 Result<OrderResult> DecodeResult(std::string_view text) {
-  TW_ASSIGN_OR_RETURN(auto json, Parsed(text, kMostResultBytes, "result"));
+  TW_ASSIGN_OR_RETURN(auto json, Parsed(text, kMaxResultBytes, "result"));
   Fields fields(json);
   OrderResult result;
   result.epoch = EpochFrom(fields);
@@ -313,7 +313,7 @@ Result<OrderResult> DecodeResult(std::string_view text) {
   result.lease = LeaseFrom(fields.Get("lease", Json::value_t::object), fields);
   for (const Json& trial : fields.Get("trials", Json::value_t::array)) {
     result.trials.push_back(TrialFrom(trial, fields, !fields.Has("built")));
-    if (result.trials.size() > kMostCandidates) return Corrupt("message: too many trials");
+    if (result.trials.size() > kMaxCandidates) return Corrupt("message: too many trials");
   }
   result.refusal = Printable(ShortText(fields, "refusal"));
   TW_RETURN_IF_ERROR(fields.status());

@@ -24,12 +24,12 @@ namespace tilewright::measure::fleet {
 inline constexpr std::int64_t kWireVersion = 4;
 
 /// Longest message of each kind, in bytes.
-inline constexpr std::size_t kMostOrderBytes = std::size_t{512} << 10;
-inline constexpr std::size_t kMostResultBytes = std::size_t{512} << 10;
-inline constexpr std::size_t kMostSmallBytes = std::size_t{64} << 10;
+inline constexpr std::size_t kMaxOrderBytes = std::size_t{512} << 10;
+inline constexpr std::size_t kMaxResultBytes = std::size_t{512} << 10;
+inline constexpr std::size_t kMaxSmallBytes = std::size_t{64} << 10;
 /// Largest artifact, and all artifacts of one order together, in bytes.
-inline constexpr std::int64_t kMostArtifactBytes = std::int64_t{32} << 20;
-inline constexpr std::int64_t kMostOrderArtifactBytes = std::int64_t{128} << 20;
+inline constexpr std::int64_t kMaxArtifactBytes = std::int64_t{32} << 20;
+inline constexpr std::int64_t kMaxOrderArtifactBytes = std::int64_t{128} << 20;
 
 /// What is to be done with an order's candidates.
 enum class Stage : std::uint8_t {

@@ -15,9 +15,9 @@
 namespace tilewright::measure::fleet {
 
 /// Longest text of a field.
-inline constexpr std::size_t kMostText = 4096;
+inline constexpr std::size_t kMaxText = 4096;
 /// Of anything that takes time: a job lasts days at most.
-inline constexpr double kMostSeconds = 1e7;
+inline constexpr double kMaxSeconds = 1e7;
 
 /// The value that a name stands for, by its place among them.
 template <std::size_t N, typename T>
@@ -59,7 +59,7 @@ inline Result<Json> Parsed(std::string_view text, std::size_t most, const char* 
 }
 
 /// Errors go to `fields`, as for those below: a text that is too long.
-inline std::string ShortText(Fields& fields, const char* name, std::size_t most = kMostText) {
+inline std::string ShortText(Fields& fields, const char* name, std::size_t most = kMaxText) {
   std::string text = fields.Text(name);
   if (text.size() > most)
     fields.Fail(Corrupt(std::string("message: field ") + name + " is too long"));
@@ -76,7 +76,7 @@ inline std::string NameFrom(Fields& fields, const char* name) {
 /// ... what no time can be.
 inline double SecondsFrom(Fields& fields, const char* name) {
   const double seconds = fields.Number(name);
-  if (seconds >= 0 && seconds <= kMostSeconds) return seconds;
+  if (seconds >= 0 && seconds <= kMaxSeconds) return seconds;
   fields.Fail(Corrupt(std::string("message: field ") + name + " is no time"));
   return 0;
 }

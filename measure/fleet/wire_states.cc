@@ -3,8 +3,8 @@
 namespace tilewright::measure::fleet {
 namespace {
 
-constexpr std::size_t kMostAside = 512;
-constexpr std::size_t kMostDeviceName = 2 * 64 + 1;  // two names and a dot
+constexpr std::size_t kMaxAside = 512;
+constexpr std::size_t kMaxDeviceName = 2 * 64 + 1;  // two names and a dot
 constexpr std::array<const char*, 3> kStates = {"ready", "draining", "quarantined"};
 
 const char* NameOf(DeviceState state) { return kStates[static_cast<std::size_t>(state)]; }
@@ -32,9 +32,9 @@ std::string Encode(const Here& here) {
 }
 
 Result<Here> DecodeHere(std::string_view text) {
-  TW_ASSIGN_OR_RETURN(auto json, Parsed(text, kMostSmallBytes, "here"));
+  TW_ASSIGN_OR_RETURN(auto json, Parsed(text, kMaxSmallBytes, "here"));
   Fields fields(json);
-  constexpr std::int64_t kMostSlots = 4096;
+  constexpr std::int64_t kMaxSlots = 4096;
   Here here;
   here.instance = NameFrom(fields, "instance");
   here.version = Printable(ShortText(fields, "version", 64));
@@ -42,8 +42,8 @@ Result<Here> DecodeHere(std::string_view text) {
   here.target = ShortText(fields, "target");
   here.builds = fields.Flag("builds");
   here.measures = fields.Flag("measures");
-  here.build_slots = static_cast<int>(CountFrom(fields, "build_slots", kMostSlots));
-  here.measure_slots = static_cast<int>(CountFrom(fields, "measure_slots", kMostSlots));
+  here.build_slots = static_cast<int>(CountFrom(fields, "build_slots", kMaxSlots));
+  here.measure_slots = static_cast<int>(CountFrom(fields, "measure_slots", kMaxSlots));
   here.resolution = NumberFrom(fields, "resolution");
   if (fields.Has("canary")) here.canary_seconds = SecondsFrom(fields, "canary");
   here.state = NamedFrom(fields, "state", kStates, DeviceState::kReady);
@@ -66,20 +66,20 @@ std::string Encode(const JobState& state) {
   json["open"] = state.open;
   json["done"] = state.done;
   json["oldest"] = Finite(state.oldest_seconds);
-  json["what"] = Printable(state.what.substr(0, kMostText));
+  json["what"] = Printable(state.what.substr(0, kMaxText));
   json["aside"] = state.aside;
-  if (state.left_seconds) json["left"] = std::clamp(*state.left_seconds, 0.0, kMostSeconds);
+  if (state.left_seconds) json["left"] = std::clamp(*state.left_seconds, 0.0, kMaxSeconds);
   return DumpJson(json);
 }
 
 Result<JobState> DecodeJobState(std::string_view text) {
-  TW_ASSIGN_OR_RETURN(auto json, Parsed(text, kMostSmallBytes, "job"));
+  TW_ASSIGN_OR_RETURN(auto json, Parsed(text, kMaxSmallBytes, "job"));
   Fields fields(json);
   JobState state;
   state.epoch = EpochFrom(fields);
   state.weight = fields.Number("weight");
-  constexpr double kLeast = 1e-3, kMost = 1e3;
-  if (!(state.weight >= kLeast && state.weight <= kMost)) {
+  constexpr double kMin = 1e-3, kMax = 1e3;
+  if (!(state.weight >= kMin && state.weight <= kMax)) {
     fields.Fail(Corrupt("message: weight is out of range"));
   }
   state.split = fields.Flag("split");
@@ -91,11 +91,11 @@ Result<JobState> DecodeJobState(std::string_view text) {
   state.what = Printable(ShortText(fields, "what"));
   if (fields.Has("left")) state.left_seconds = SecondsFrom(fields, "left");
   for (const Json& name : fields.Get("aside", Json::value_t::array)) {
-    if (!name.is_string() || name.get_ref<const std::string&>().size() > kMostDeviceName) {
+    if (!name.is_string() || name.get_ref<const std::string&>().size() > kMaxDeviceName) {
       return Corrupt("message: aside: not a device name");
     }
     state.aside.push_back(name.get<std::string>());
-    if (state.aside.size() > kMostAside) return Corrupt("message: too many devices aside");
+    if (state.aside.size() > kMaxAside) return Corrupt("message: too many devices aside");
   }
   return Finish(fields, std::move(state));
 }
@@ -103,12 +103,12 @@ Result<JobState> DecodeJobState(std::string_view text) {
 std::string Encode(const Control& control) {
   Json json = Header("control");
   json["action"] = control.action;
-  json["why"] = Printable(control.why.substr(0, kMostText));
+  json["why"] = Printable(control.why.substr(0, kMaxText));
   return DumpJson(json);
 }
 
 Result<Control> DecodeControl(std::string_view text) {
-  TW_ASSIGN_OR_RETURN(auto json, Parsed(text, kMostSmallBytes, "control"));
+  TW_ASSIGN_OR_RETURN(auto json, Parsed(text, kMaxSmallBytes, "control"));
   Fields fields(json);
   Control control;
   control.action = NameFrom(fields, "action");

@@ -70,10 +70,10 @@ void WorkerCore::Close() {
 }
 
 void WorkerCore::Poll(double seconds) {
-  constexpr int kMostAtOnce = 1024;
+  constexpr int kMaxAtOnce = 1024;
   const double due = bench_.next_event() - clock_.MonotonicSeconds();
   double wait = std::max(0.0, std::min({seconds, kTickSeconds, due}));
-  for (int i = 0; i < kMostAtOnce; ++i) {
+  for (int i = 0; i < kMaxAtOnce; ++i) {
     const auto incoming = broker_.Next(wait);
     if (!incoming) break;
     wait = 0;
@@ -109,8 +109,8 @@ void WorkerCore::Handle(const Incoming& incoming) {
   if (kind == "control") return HandleControl(incoming);
   if (kind != "ask") return;
   // Many may ask at once.
-  constexpr double kLeastSeconds = 0.2;
-  here_at_ = std::max(clock_.MonotonicSeconds(), here_at_ + kLeastSeconds) - settings_.here_seconds;
+  constexpr double kMinSeconds = 0.2;
+  here_at_ = std::max(clock_.MonotonicSeconds(), here_at_ + kMinSeconds) - settings_.here_seconds;
 }
 
 void WorkerCore::HandleJob(const Incoming& incoming, bool builds) {
@@ -376,8 +376,8 @@ void WorkerCore::Fetch(Lane& lane, double now) {
     }
     // One job after the other: which is next depends on what this one has.
     if (asked > 0) return;
-    constexpr int kMost = 4;
-    Ask(lane, *job, std::clamp(free / 2, 1, kMost), 0, now);
+    constexpr int kMax = 4;
+    Ask(lane, *job, std::clamp(free / 2, 1, kMax), 0, now);
     return;
   }
 }

@@ -15,10 +15,10 @@ namespace {
 
 // The reference result of a task is computed here, at 1e9 multiply-adds a second or more, and its
 // tensors lie in memory: no operator of a network comes near.
-constexpr double kMostOperations = 4e12;
-constexpr std::int64_t kMostTensorBytes = std::int64_t{4} << 30;
-constexpr int kMostThreads = 1024;
-constexpr double kMostBestSeconds = 3600;
+constexpr double kMaxOperations = 4e12;
+constexpr std::int64_t kMaxTensorBytes = std::int64_t{4} << 30;
+constexpr int kMaxThreads = 1024;
+constexpr double kMaxBestSeconds = 3600;
 
 }  // namespace
 
@@ -45,15 +45,15 @@ std::string WorkerCore::WhyNever(const Order& order, bool builds) const {
     return "no code is made for its target, " + target.ToString();
   }
   const Work work = WorkOf(candidate.task.workload);
-  if (!(work.operations <= kMostOperations) || work.bytes < 0 || work.bytes > kMostTensorBytes) {
+  if (!(work.operations <= kMaxOperations) || work.bytes < 0 || work.bytes > kMaxTensorBytes) {
     return "its operator is too large: " + candidate.task.workload.Key();
   }
-  if (target.num_threads() > kMostThreads) {
+  if (target.num_threads() > kMaxThreads) {
     return "it asks for " + std::to_string(target.num_threads()) + " threads";
   }
   // How long one call may take follows from it.
-  if (MetricOf(target) == "seconds" && order.best_seconds > kMostBestSeconds) {
-    return "its best so far takes more than " + std::to_string(static_cast<int>(kMostBestSeconds)) +
+  if (MetricOf(target) == "seconds" && order.best_seconds > kMaxBestSeconds) {
+    return "its best so far takes more than " + std::to_string(static_cast<int>(kMaxBestSeconds)) +
            " s";
   }
   if (builds) return {};

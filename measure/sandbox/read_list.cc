@@ -19,7 +19,7 @@
 namespace tilewright::measure {
 namespace {
 
-constexpr std::int64_t kMostSearchedBytes = std::int64_t{1} << 30;
+constexpr std::int64_t kMaxSearchedBytes = std::int64_t{1} << 30;
 
 /// Paths of the shared objects of this process.
 std::vector<std::string> LoadedObjects() {
@@ -123,7 +123,7 @@ std::vector<std::string> ReadLists::FilesOf(const std::string& library) {
 ReadList ReadLists::Of(const std::string& artifact, const Target& target) {
   ReadList list = base_;
   list.files.push_back(artifact);
-  const auto contents = ReadFile(artifact, kMostSearchedBytes);
+  const auto contents = ReadFile(artifact, kMaxSearchedBytes);
   if (!contents.ok()) return list;  // loading it says why
   for (const KernelLibrary& library : KernelLibraries()) {
     if (target.kind_name() != library.target_kind) continue;

@@ -12,7 +12,7 @@ namespace tilewright::measure {
 namespace {
 
 /// A guest gets its turn after so long in all, whatever waits to be run.
-constexpr double kMostStillSeconds = 2;
+constexpr double kMaxStillSeconds = 2;
 
 std::string TookMoreThan(double seconds) {
   char text[32];
@@ -181,7 +181,7 @@ void BuildPool::Pause(bool all, bool guest) {
 
 bool BuildPool::GuestIsDue() const {
   return std::ranges::any_of(workers_, [this](const Worker& worker) {
-    return IsGuest(worker) && worker.still_seconds() > kMostStillSeconds;
+    return IsGuest(worker) && worker.still_seconds() > kMaxStillSeconds;
   });
 }
 

@@ -18,13 +18,13 @@ std::string KeyOf(std::uint64_t task, const Candidate& candidate) {
 std::string KeptKernels::Keep(std::uint64_t task, const Candidate& candidate,
                               const KernelSpec& kernel) {
   struct stat info {};
-  if (::stat(kernel.artifact.c_str(), &info) != 0 || info.st_size > kMostBytes) return {};
+  if (::stat(kernel.artifact.c_str(), &info) != 0 || info.st_size > kMaxBytes) return {};
   std::string key = KeyOf(task, candidate);
   const auto same = std::ranges::find(kernels_, key, &Kept::key);
   if (same != kernels_.end()) Remove(same);
   kernels_.push_back({std::move(key), kernel, info.st_size});
   bytes_ += info.st_size;
-  while (bytes_ > kMostBytes || kernels_.size() > kMost) Remove(kernels_.begin());
+  while (bytes_ > kMaxBytes || kernels_.size() > kMax) Remove(kernels_.begin());
   return kernel.artifact;
 }
 

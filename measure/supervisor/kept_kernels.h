@@ -13,8 +13,8 @@ namespace tilewright::measure {
 /// bound. Not thread-safe. Included by .cc files of measure/ only.
 class KeptKernels {
  public:
-  static constexpr std::int64_t kMostBytes = std::int64_t{16} << 20;  ///< of all files
-  static constexpr std::size_t kMost = 512;
+  static constexpr std::int64_t kMaxBytes = std::int64_t{16} << 20;  ///< of all files
+  static constexpr std::size_t kMax = 512;
 
   KeptKernels() = default;
   KeptKernels(const KeptKernels&) = delete;

@@ -8,9 +8,9 @@ namespace tilewright::measure {
 namespace {
 
 /// Tries of a candidate whose failures are the machine's, though probes go well.
-constexpr int kMostTries = 3;
+constexpr int kMaxTries = 3;
 /// Tries again of a probe, or of what the machine refused; after the last one the measurer ends.
-constexpr int kMostPauses = 4;
+constexpr int kMaxPauses = 4;
 constexpr double kPauseGrowth = 3;
 
 /// What to do about it.
@@ -77,7 +77,7 @@ void MachineHealth::ProbeSucceeded() {
     const JobFailure failure = job.failure;
     // Killed again and again where others are not: it takes more memory than there is.
     const bool killed = failure.reason.find("SIGKILL") != std::string::npos;
-    if (failure.blame == Blame::kMachine && job.tries < kMostTries) {
+    if (failure.blame == Blame::kMachine && job.tries < kMaxTries) {
       jobs_.BuildAgain(id);
     } else if (failure.blame == Blame::kMachine && !killed) {
       return Stop(failure.reason);
@@ -93,7 +93,7 @@ void MachineHealth::ProbeFailed(const std::string& why) {
       if (jobs_.Contains(id)) jobs_.BuildAgain(id);
     }
   }
-  if (probe_failures_ == kMostPauses) return Stop(why);
+  if (probe_failures_ == kMaxPauses) return Stop(why);
   jobs_.DropKept();  // room is what may be lacking
   ChangeFolder();
   probe_after_ = clock_.MonotonicSeconds() + PauseAfter(probe_failures_++);
@@ -115,7 +115,7 @@ double MachineHealth::PauseAfter(int failures) const {
 }
 
 bool MachineHealth::TriesAgain(int tries, const std::string& why, double& retry_after) {
-  if (tries == kMostPauses) {
+  if (tries == kMaxPauses) {
     Stop(why);
     return false;
   }

@@ -27,7 +27,7 @@ bool IsPlainName(const std::string& name) {
          name.find('\0') == std::string::npos;
 }
 
-constexpr std::int64_t kMostReferenceBytes = std::int64_t{1} << 34;  // as a runner reads
+constexpr std::int64_t kMaxReferenceBytes = std::int64_t{1} << 34;  // as a runner reads
 
 Status AppendFile(const std::string& path, std::string_view bytes, bool anew) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
@@ -63,7 +63,7 @@ Result<std::string> FileSender::LinesFor(RunOrder& order) {
     lines += LinesOf(name, artifact);
     if (item.reference.empty()) continue;  // it is compared with none
     if (!sent_.contains(item.reference)) {
-      TW_ASSIGN_OR_RETURN(const auto reference, ReadFile(item.reference, kMostReferenceBytes));
+      TW_ASSIGN_OR_RETURN(const auto reference, ReadFile(item.reference, kMaxReferenceBytes));
       lines += LinesOf(NameOf(item.reference), reference);
       sent_.insert(item.reference);
     }

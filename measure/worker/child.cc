@@ -167,7 +167,7 @@ StepAnswer Kernel::Prepare() {
     SelectInputs(set);
     if (const StepAnswer said = PrepareCall(); said.answer != Answer::kOk) return said;
   }
-  windows_.count = std::min(windows_.count, kMostPreparedWindows);
+  windows_.count = std::min(windows_.count, kMaxPreparedWindows);
   for (std::int64_t i = 0; windows_.count > 1 && i < windows_.count; ++i) {
     TakeNextWeight();
     if (const StepAnswer said = PrepareCall(); said.answer != Answer::kOk) return said;
@@ -182,9 +182,9 @@ StepAnswer Kernel::PrepareCall() {
 }
 
 StepAnswer Kernel::Allocate(const TwKernelInfo& info) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 40;
-  if (info.workspace_bytes < 0 || info.workspace_bytes > kMost ||
-      info.workspace_bytes_per_thread < 0 || info.workspace_bytes_per_thread > kMost) {
+  constexpr std::int64_t kMax = std::int64_t{1} << 40;
+  if (info.workspace_bytes < 0 || info.workspace_bytes > kMax ||
+      info.workspace_bytes_per_thread < 0 || info.workspace_bytes_per_thread > kMax) {
     return {Answer::kWorkspace, info.workspace_bytes, info.workspace_bytes_per_thread};
   }
   const std::int64_t workspace =
@@ -239,7 +239,7 @@ StepAnswer Kernel::TakeSlice(const StepOrder& order) {
     work_.exchange->sample_seconds[static_cast<std::size_t>(count++)] =
         elapsed / static_cast<double>(terms.batch);
     spent += elapsed;
-  } while (SliceGoesOn(terms, spent, --left) && count < kMostSamplesOfSlice);
+  } while (SliceGoesOn(terms, spent, --left) && count < kMaxSamplesOfSlice);
   work_.exchange->samples = count;
   return Returned();
 }

@@ -12,10 +12,10 @@ constexpr double kClockTolerance = 1.001;
 constexpr double kClockSeconds = 1e-6;
 /// Processor time that is in no sample: between the order and the first one, and, where others take
 /// the core, what the caches lose.
-constexpr double kLeastShare = 0.5;
+constexpr double kMinShare = 0.5;
 constexpr double kUncountedSeconds = 2e-3;
 /// A verified run against the usual one: it may find no cache warm, and meet a lower clock.
-constexpr double kMostSlowdown = 4;
+constexpr double kMaxSlowdown = 4;
 constexpr double kSlowStartSeconds = 1e-3;
 
 std::string ClaimText(const char* format, double first, double second) {
@@ -52,7 +52,7 @@ std::optional<std::string> ClaimedTimes::AddSlice(std::span<const double> sample
     return ClaimText("reported %.3g s for a call, this machine needs %.3g s for one at least",
                      least, terms_.least_call_seconds);
   }
-  if (claimed_ < kLeastShare * worked - kUncountedSeconds) {
+  if (claimed_ < kMinShare * worked - kUncountedSeconds) {
     return ClaimText("reported samples of %.3g s in all, it has used the processor for %.3g s",
                      claimed_, worked);
   }
@@ -63,7 +63,7 @@ std::optional<std::string> ClaimedTimes::CheckVerified(std::int64_t calls, doubl
                                                        const Watched& seen) const {
   const double expected = call_seconds * static_cast<double>(calls);
   const double worked = WorkedSeconds(seen);
-  if (worked <= kMostSlowdown * expected + kSlowStartSeconds) return std::nullopt;
+  if (worked <= kMaxSlowdown * expected + kSlowStartSeconds) return std::nullopt;
   return ClaimText("reported %.3g s for calls that took %.3g s where their result was verified",
                    expected, worked);
 }

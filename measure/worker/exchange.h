@@ -53,7 +53,7 @@ enum class Answer : std::int32_t {
   kDamage,        ///< numbers[0]: bytes before the start (negative) or past the end of numbers[1]
 };
 
-inline constexpr int kMostSamplesOfSlice = 1024;
+inline constexpr int kMaxSamplesOfSlice = 1024;
 
 /// The shared memory.
 struct Exchange {
@@ -64,7 +64,7 @@ struct Exchange {
   std::atomic<std::uint64_t> words{0};  ///< see WordsIn
   std::atomic<double> seconds{0};       ///< of kRun
   std::atomic<int> samples{0};          ///< of kSlice
-  std::array<std::atomic<double>, kMostSamplesOfSlice> sample_seconds{};
+  std::array<std::atomic<double>, kMaxSamplesOfSlice> sample_seconds{};
 };
 
 /// The fixed words that occur in a text, one bit each: all that leaves the process of a text that

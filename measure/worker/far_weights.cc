@@ -48,8 +48,8 @@ std::optional<std::size_t> WeightOf(const KernelSpec& kernel) {
 }
 
 std::int64_t FarWeights::BytesFor(std::int64_t last_cache_bytes) {
-  constexpr std::int64_t kLeast = std::int64_t{16} << 20, kMost = std::int64_t{128} << 20;
-  return last_cache_bytes <= 0 ? kMost : std::clamp(2 * last_cache_bytes, kLeast, kMost);
+  constexpr std::int64_t kMin = std::int64_t{16} << 20, kMax = std::int64_t{128} << 20;
+  return last_cache_bytes <= 0 ? kMax : std::clamp(2 * last_cache_bytes, kMin, kMax);
 }
 
 Result<FarWeights> FarWeights::Create(std::int64_t bytes) {
@@ -84,7 +84,7 @@ void FarWeights::Fill(DataType dtype) {
 std::int64_t FarWeights::Place(const GuardedMemory& weight, std::uint64_t random) {
   const Windows windows = WindowsFor(weight.bytes());
   if (windows.count < 2) return -1;
-  const std::int64_t count = std::min(windows.count, kMostPreparedWindows);
+  const std::int64_t count = std::min(windows.count, kMaxPreparedWindows);
   constexpr int kTries = 4;
   for (int i = 0; i < kTries; ++i) {
     const auto window = static_cast<std::int64_t>((random + static_cast<std::uint64_t>(i)) %

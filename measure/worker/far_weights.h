@@ -67,6 +67,6 @@ class FarWeights {
 
 /// A library that kernels call keeps its own copy of each weight, which takes time to make: of
 /// weights below some KiB not as many as would come from beyond all caches.
-inline constexpr std::int64_t kMostPreparedWindows = 8192;
+inline constexpr std::int64_t kMaxPreparedWindows = 8192;
 
 }  // namespace tilewright::measure

@@ -206,7 +206,7 @@ bool ForkedKernel::TimeSlice(const SliceTerms& terms, Clock& /*clock*/,
   StepOrder order;
   order.set = ToldSet();
   order.slice = terms;
-  order.slice.samples = std::min(terms.samples, kMostSamplesOfSlice);
+  order.slice.samples = std::min(terms.samples, kMaxSamplesOfSlice);
   if (Failed(process_.Do(StepKind::kSlice, order)) || Failed(Answered())) return false;
   const Exchange& said = process_.exchange();
   const int count = std::clamp(said.samples.load(), 0, order.slice.samples);

@@ -59,7 +59,7 @@ class ForkedKernel final : public CandidateKernel {
   }
   std::optional<Failure> CheckTimes(std::int64_t calls, double call_seconds) override;
   /// Whether CheckTimes found a disagreement. Something may have disturbed that run: a new process
-  /// repeats it, see kMostTimings.
+  /// repeats it, see kMaxTimings.
   bool times_disagree() const { return times_disagree_; }
 
  private:
@@ -101,7 +101,7 @@ class ForkedKernel final : public CandidateKernel {
 };
 
 /// Processes that verify a candidate's times until one of them agrees.
-inline constexpr int kMostTimings = 3;
+inline constexpr int kMaxTimings = 3;
 
 /// A candidate on its way through the runner.
 struct CandidateRun {

@@ -363,10 +363,10 @@ Result<FreshCheck> MakeFreshCheck(const Workload& workload, const Epilogue& epil
   TW_ASSIGN_OR_RETURN(const auto seed, SecretSeed());
   // Few enough that a look at some elements does not tell them from the random set, and enough that
   // results differ where a maximum or a clip hides most of them.
-  constexpr std::int64_t kOneOf = 64, kLeast = 64;
+  constexpr std::int64_t kOneOf = 64, kMin = 64;
   Tensor& data = inputs.data;
   const std::int64_t elements = data.elements();
-  const std::int64_t one_of = std::clamp<std::int64_t>(elements / kLeast, 1, kOneOf);
+  const std::int64_t one_of = std::clamp<std::int64_t>(elements / kMin, 1, kOneOf);
   const std::size_t bytes = static_cast<std::size_t>(data.dtype().bytes());
   for (std::int64_t i = 0; i < elements; ++i) {
     const auto place = static_cast<std::size_t>(i);

@@ -7,7 +7,7 @@ namespace tilewright::measure {
 namespace {
 
 /// Kept for candidates to come; beyond it the oldest pieces go.
-constexpr std::int64_t kMostKeptBytes = std::int64_t{256} << 20;
+constexpr std::int64_t kMaxKeptBytes = std::int64_t{256} << 20;
 
 }  // namespace
 
@@ -38,7 +38,7 @@ Result<LiveMemory::Lease> LiveMemory::Take(std::int64_t bytes) {
   }
   std::int64_t kept = bytes;
   for (const auto& other : pieces_) kept += other->memory.bytes();
-  for (auto oldest = pieces_.begin(); kept > kMostKeptBytes && oldest != pieces_.end();) {
+  for (auto oldest = pieces_.begin(); kept > kMaxKeptBytes && oldest != pieces_.end();) {
     if ((*oldest)->lent) {
       ++oldest;
       continue;

@@ -37,7 +37,7 @@ struct Racer {
   void Finish(const std::function<std::unique_ptr<CandidateRun>()>& make_again) {
     if (run == nullptr) return;
     reply = run->course.End();
-    for (int timings = 1; run->kernel.times_disagree() && timings < kMostTimings; ++timings) {
+    for (int timings = 1; run->kernel.times_disagree() && timings < kMaxTimings; ++timings) {
       SampleSet samples = run->course.samples();
       auto again = make_again ? make_again() : nullptr;
       if (again == nullptr) break;

@@ -7,7 +7,7 @@ namespace tilewright::measure {
 namespace {
 
 constexpr std::size_t kQuietRounds = 40;
-constexpr std::size_t kMostRounds = 120;
+constexpr std::size_t kMaxRounds = 120;
 constexpr double kSecondsEach = 0.15;
 // Between rounds that were disturbed: longer and longer, as disturbances last from a tenth of a
 // second to many.
@@ -38,7 +38,7 @@ RaceJudge RaceInTurns(const RunOrder& order, Clock& clock,
     const double now = clock.MonotonicSeconds();
     const bool over = now >= deadline || judge.quiet_rounds() >= kQuietRounds;
     if (over && (!judge.disturbed() || now >= wait_deadline)) break;
-    if (judge.rounds() >= kMostRounds) break;
+    if (judge.rounds() >= kMaxRounds) break;
     if (judge.rounds() > 0) {
       pause = judge.last_round_quiet()
                   ? 0

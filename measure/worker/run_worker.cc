@@ -288,7 +288,7 @@ RunReply Runner::RunAlone(const RunOrder::Item& item) {
     run->course.Prove(/*may_stop=*/true);
     if (run->course.alive()) run->course.TakeAll();
     RunReply reply = run->course.End();
-    if (!run->kernel.times_disagree() || timings == kMostTimings) return reply;
+    if (!run->kernel.times_disagree() || timings == kMaxTimings) return reply;
   }
 }
 

@@ -43,11 +43,11 @@ std::string Listed(const std::vector<FleetClass>& classes) {
 }
 
 double WeightOf(const search::JobSettings& settings) {
-  constexpr double kStep = 4, kLeast = 1e-3, kMost = 1e3;
+  constexpr double kStep = 4, kMin = 1e-3, kMax = 1e3;
   double weight = settings.share;
   if (settings.priority == "normal") weight *= kStep;
   if (settings.priority == "high") weight *= kStep * kStep;
-  return std::clamp(weight, kLeast, kMost);
+  return std::clamp(weight, kMin, kMax);
 }
 
 }  // namespace
@@ -59,8 +59,8 @@ Result<fleet::Address> FleetAddress(const std::string& text) {
     address.user = OwnName();
     return address;
   }
-  constexpr std::int64_t kMostBytes = 1 << 16;
-  auto contents = ReadFile(text, kMostBytes);
+  constexpr std::int64_t kMaxBytes = 1 << 16;
+  auto contents = ReadFile(text, kMaxBytes);
   if (!contents.ok()) {
     return InvalidArgument("--fleet: " + text +
                            ": neither an address (nats://host:4222) nor a file that has one: " +
@@ -153,10 +153,10 @@ Status FleetArgument::Connect(search::JobSettings& settings) {
   TW_RETURN_IF_ERROR(CheckBroker(address_, insecure_));
   TW_ASSIGN_OR_RETURN(broker_, fleet::Connect(address_, "tilewright tune"));
   // A worker that is just starting calibrates for a second or two.
-  constexpr double kAskSeconds = 0.7, kMostSeconds = 20;
+  constexpr double kAskSeconds = 0.7, kMaxSeconds = 20;
   std::vector<FleetClass> classes;
   SystemClock clock;
-  const double until = clock.MonotonicSeconds() + kMostSeconds;
+  const double until = clock.MonotonicSeconds() + kMaxSeconds;
   do {
     classes = FleetClasses(*broker_, kAskSeconds);
   } while (classes.empty() && clock.MonotonicSeconds() < until);

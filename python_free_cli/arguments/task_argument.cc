@@ -75,8 +75,8 @@ Result<vta::Design> ReadDesign(const std::string& vta_config) {
       return NotFound("--vta-config: " + vta_config + ": no such file, and no design of this name");
     }
   }
-  constexpr std::int64_t kMostBytes = 1 << 20;  // a design has a few hundred
-  auto text = ReadFile(path, kMostBytes);
+  constexpr std::int64_t kMaxBytes = 1 << 20;  // a design has a few hundred
+  auto text = ReadFile(path, kMaxBytes);
   if (!text.ok()) return text.status().WithContext("--vta-config");
   auto design = vta::Design::Parse(*text, path);
   if (!design.ok()) return design.status().WithContext("--vta-config");
@@ -94,9 +94,9 @@ Result<Target> ParseTarget(std::string_view text, int threads, const std::string
     return InvalidArgument(fmt::format("--threads: {}, but only kernels for a CPU have any, not {}",
                                        threads, target->kind_name()));
   }
-  constexpr int kMostThreads = 1024;  // of the pool of compiled code
-  if (threads > kMostThreads) {
-    return InvalidArgument(fmt::format("--threads: {}, expected 1 to {}", threads, kMostThreads));
+  constexpr int kMaxThreads = 1024;  // of the pool of compiled code
+  if (threads > kMaxThreads) {
+    return InvalidArgument(fmt::format("--threads: {}, expected 1 to {}", threads, kMaxThreads));
   }
   const auto cores = static_cast<int>(std::thread::hardware_concurrency());
   if (text == "native" && cores > 0 && threads > cores) {
@@ -217,8 +217,8 @@ Result<search::TuneTask> ParseTask(const ModelSource& source, const Target& targ
   constexpr std::string_view kNoFile = "the task is no model file";
   if (text.ends_with(".tw")) {
     TW_RETURN_IF_ERROR(CheckUnused(source.options, kNoFile));
-    constexpr auto kMostBytes = static_cast<std::int64_t>(kMostExpressionBytes);
-    TW_ASSIGN_OR_RETURN(auto bytes, ReadFile(text, kMostBytes));
+    constexpr auto kMaxBytes = static_cast<std::int64_t>(kMaxExpressionBytes);
+    TW_ASSIGN_OR_RETURN(auto bytes, ReadFile(text, kMaxBytes));
     TW_ASSIGN_OR_RETURN(auto expression, ParseExpression(bytes, text));
     Workload workload = Workload::FromExpression(expression);
     if (const auto type = workload.OutputType(); !type.ok()) return type.status().WithContext(text);

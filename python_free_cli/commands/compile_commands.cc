@@ -211,7 +211,7 @@ class CompileCommand final : public Command {
 
   /// What the checks leave open, on standard error; --json has the whole lists.
   static void PrintUnchecked(const CompileCheck& check) {
-    constexpr std::size_t kMostNamed = 5;
+    constexpr std::size_t kMaxNamed = 5;
     if (!check.ran) {
       PrintErr(
           "not run here and compared with nothing: {}{}\n", check.not_run,
@@ -219,7 +219,7 @@ class CompileCommand final : public Command {
     }
     const auto list = [&](const char* what, const std::vector<std::string>& names) {
       if (names.empty()) return;
-      const std::size_t named = std::min(names.size(), kMostNamed);
+      const std::size_t named = std::min(names.size(), kMaxNamed);
       std::string text;
       for (std::size_t i = 0; i < named; ++i) text += (i == 0 ? "" : ", ") + names[i];
       if (names.size() > named) text += fmt::format(" and {} more", names.size() - named);

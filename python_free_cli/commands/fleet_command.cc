@@ -65,7 +65,7 @@ Seen Listen(fleet::Broker& broker, double seconds) {
   // Rates need two words of each device, which would say one every two seconds: they are asked
   // again near the end.
   constexpr double kAnswerSeconds = 0.4;
-  constexpr std::size_t kMostOthers = 100;
+  constexpr std::size_t kMaxOthers = 100;
   const double until = clock.MonotonicSeconds() + seconds;
   double ask_at = until - std::min(kAnswerSeconds, seconds / 2);
   while (clock.MonotonicSeconds() < until) {
@@ -83,7 +83,7 @@ Seen Listen(fleet::Broker& broker, double seconds) {
       auto here = fleet::DecodeHere(incoming->payload);
       if (!here.ok()) {
         const std::string other = name + ": " + here.status().message();
-        const bool more = seen.others.size() < kMostOthers;
+        const bool more = seen.others.size() < kMaxOthers;
         if (more && std::ranges::find(seen.others, other) == seen.others.end())
           seen.others.push_back(Printable(other));
         continue;
@@ -438,8 +438,8 @@ class FleetCommand final : public Command {
 
   /// A server that runs is told to read its configuration again.
   static bool Reload(const FleetFolder& folder) {
-    constexpr std::int64_t kMostBytes = 64;
-    const auto text = ReadFile(folder.process_file(), kMostBytes);
+    constexpr std::int64_t kMaxBytes = 64;
+    const auto text = ReadFile(folder.process_file(), kMaxBytes);
     const auto pid = text.ok() ? ParseInt64(Trim(*text)) : Result<std::int64_t>(text.status());
     if (pid.ok() && *pid > 1 && ::kill(static_cast<pid_t>(*pid), SIGHUP) == 0) return true;
     PrintErr("note: no server of this fleet runs here; one elsewhere needs {} and a reload\n",

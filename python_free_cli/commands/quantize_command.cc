@@ -217,10 +217,10 @@ class QuantizeCommand final : public Command {
   /// How many inputs results are compared on. Where modes are told apart by them, as many as there
   /// are, but for networks that the reference evaluator takes minutes for; always the same number.
   std::size_t JudgingCount(const Graph& graph, std::size_t samples) const {
-    constexpr double kMostMacs = 2e10;  // in a network of each mode
+    constexpr double kMaxMacs = 2e10;  // in a network of each mode
     if (check_ >= 0) return static_cast<std::size_t>(check_);
     if (!IsAuto()) return made_up_inputs_ ? 1 : 2;
-    const double fit = kMostMacs / std::max(quantize::MacsOf(graph), 1.0);
+    const double fit = kMaxMacs / std::max(quantize::MacsOf(graph), 1.0);
     return std::max<std::size_t>(
         2, static_cast<std::size_t>(std::min(fit, static_cast<double>(samples))));
   }
@@ -349,8 +349,8 @@ class QuantizeCommand final : public Command {
           "--calibrate auto --data FILES measures them\n",
           options.config.global_scale);
     }
-    constexpr double kLeastDecibels = 10;  // below, more than a third of the signal is error
-    if (!expected_.empty() && !(quality_.total >= kLeastDecibels)) {
+    constexpr double kMinDecibels = 10;  // below, more than a third of the signal is error
+    if (!expected_.empty() && !(quality_.total >= kMinDecibels)) {
       PrintErr(
           "warning: little of the results is left ({:.1f} dB): see --calibrate auto, "
           "--data, and skip_conv_layers\n",

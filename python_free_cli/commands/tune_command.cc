@@ -167,9 +167,9 @@ class TuneCommand final : public Command {
     TW_ASSIGN_OR_RETURN(const auto sources, model.Sources(settings.graph));
     TW_ASSIGN_OR_RETURN(auto tasks, TasksOfSets(sources, target, !no_fuse_residuals_));
     if (groups_) {
-      constexpr double kLeastShare = 0.005;  // less of the network's time is not worth a trial
+      constexpr double kMinShare = 0.005;  // less of the network's time is not worth a trial
       for (const ModelSource& source : sources) {
-        TW_ASSIGN_OR_RETURN(auto more, GroupTasksOfFile(templates(), source, target, kLeastShare));
+        TW_ASSIGN_OR_RETURN(auto more, GroupTasksOfFile(templates(), source, target, kMinShare));
         for (search::TuneTask& task : more) {
           const bool known = std::ranges::any_of(tasks, [&](const search::TuneTask& other) {
             return other.task.workload == task.task.workload;
@@ -253,7 +253,7 @@ class TuneCommand final : public Command {
   Status CheckSchedules(const TemplateRegistry& searched,
                         const std::vector<search::TuneTask>& tasks) const {
     for (const std::string& file : app_->get_option("--schedule")->results()) {
-      TW_ASSIGN_OR_RETURN(const auto text, ReadFile(file, kMostScheduleBytes + 1));
+      TW_ASSIGN_OR_RETURN(const auto text, ReadFile(file, kMaxScheduleBytes + 1));
       TW_ASSIGN_OR_RETURN(const auto schedule, ParseScheduleText(text, file));
       const Status legal = search::CheckTemplate(searched, schedule.key, tasks);
       if (!legal.ok()) return legal.WithContext("--schedule " + file);

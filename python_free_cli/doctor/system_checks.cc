@@ -91,12 +91,11 @@ void LookAtLimits(const CheckInput& in, Finding& out) {
   };
   // Files: six per worker, and those of the store. Processes: workers and their threads. An address
   // space and files as large as what LLVM, a candidate and a large library take.
-  constexpr std::array<Least, 5> kLeast = {
-      {{"Max open files", 1024, "-n", 1},
-       {"Max processes", 512, "-u", 1},
-       {"Max address space", std::int64_t{16} << 30, "-v", 1024},
-       {"Max file size", std::int64_t{4} << 30, "-f", 1024},
-       {"Max stack size", 1 << 20, "-s", 1024}}};
+  constexpr std::array<Least, 5> kMin = {{{"Max open files", 1024, "-n", 1},
+                                          {"Max processes", 512, "-u", 1},
+                                          {"Max address space", std::int64_t{16} << 30, "-v", 1024},
+                                          {"Max file size", std::int64_t{4} << 30, "-f", 1024},
+                                          {"Max stack size", 1 << 20, "-s", 1024}}};
   const auto limits = in.files.Read("/proc/self/limits");
   if (!limits) {
     out.verdict = Verdict::kNote;
@@ -104,7 +103,7 @@ void LookAtLimits(const CheckInput& in, Finding& out) {
     return;
   }
   std::vector<std::string> low, raise;
-  for (const Least& one : kLeast) {
+  for (const Least& one : kMin) {
     const auto limit = SoftLimit(*limits, one.row);
     if (!limit || *limit < 0 || *limit >= one.least) continue;
     low.push_back(fmt::format("{} {}, expected {} or more", one.row.substr(4), *limit, one.least));

@@ -69,7 +69,7 @@ std::vector<std::string> GivenTo(const CLI::App& command, const std::string& nam
 
 Status LoadSchedules(const Brought& brought, Registries& registries) {
   for (const std::string& file : brought.schedules) {
-    auto text = ReadFile(file, kMostScheduleBytes + 1);
+    auto text = ReadFile(file, kMaxScheduleBytes + 1);
     if (!text.ok()) return text.status().WithContext("--schedule " + file);
     TW_RETURN_IF_ERROR(AddText(*text, file, registries));
   }

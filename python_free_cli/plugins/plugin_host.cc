@@ -18,7 +18,7 @@
 namespace tilewright::cli::plugin_host {
 namespace {
 
-constexpr std::int32_t kMostValues = 1 << 16;  // of a knob; a space of more cannot be searched
+constexpr std::int32_t kMaxValues = 1 << 16;  // of a knob; a space of more cannot be searched
 
 std::string TextOf(const char* text) { return text == nullptr ? "" : Printable(text); }
 
@@ -44,9 +44,9 @@ Result<Knob> Listed(const char* name, KnobKind kind, std::vector<KnobValue> valu
 }
 
 bool HasValues(tw_space* space, const char* name, const void* values, std::int32_t count) {
-  if (values != nullptr && count >= 1 && count <= kMostValues) return true;
+  if (values != nullptr && count >= 1 && count <= kMaxValues) return true;
   AddKnob(space, InvalidArgument("knob '" + TextOf(name) + "': " + std::to_string(count) +
-                                 " values, expected 1 to " + std::to_string(kMostValues)));
+                                 " values, expected 1 to " + std::to_string(kMaxValues)));
   return false;
 }
 
@@ -87,12 +87,12 @@ void KnobFactors(tw_space* space, const char* name, const std::int64_t* factors,
 
 void KnobOrder(tw_space* space, const char* name, const std::int64_t* orders, std::int32_t length,
                std::int32_t count) {
-  constexpr std::int32_t kMostLoops = 16;
+  constexpr std::int32_t kMaxLoops = 16;
   if (!HasValues(space, name, orders, count)) return;
-  if (length < 1 || length > kMostLoops) {
+  if (length < 1 || length > kMaxLoops) {
     return AddKnob(
         space, InvalidArgument("knob '" + TextOf(name) + "': orders of " + std::to_string(length) +
-                               " loops, expected 1 to " + std::to_string(kMostLoops)));
+                               " loops, expected 1 to " + std::to_string(kMaxLoops)));
   }
   std::vector<std::int64_t> all(static_cast<std::size_t>(length));
   std::iota(all.begin(), all.end(), std::int64_t{0});
@@ -226,8 +226,8 @@ tw_loop Fuse(tw_schedule* s, tw_stage stage, tw_loop outer, tw_loop inner) {
 }
 
 void Reorder(tw_schedule* s, tw_stage stage, const tw_loop* order, std::int32_t count) {
-  constexpr std::int32_t kMostLoops = 1024;
-  if (order == nullptr || count < 0 || count > kMostLoops) {
+  constexpr std::int32_t kMaxLoops = 1024;
+  if (order == nullptr || count < 0 || count > kMaxLoops) {
     return s->schedule.Refuse("reorder: no list of loops");
   }
   std::vector<LoopId> loops;

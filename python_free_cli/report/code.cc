@@ -22,8 +22,8 @@
 namespace tilewright::report {
 namespace {
 
-constexpr std::size_t kMostLoopLines = 400;
-constexpr std::int64_t kMostAssemblyLines = 700;
+constexpr std::size_t kMaxLoopLines = 400;
+constexpr std::int64_t kMaxAssemblyLines = 700;
 
 struct AssemblyLoop {
   std::int64_t first = 0, last = 0;  // lines, from 1
@@ -63,11 +63,11 @@ std::string FirstLines(const std::string& text, std::size_t most) {
 void CutAround(CodeListing& listing) {
   const std::vector<std::string> lines = Split(listing.assembly, '\n');
   const auto count = static_cast<std::int64_t>(lines.size());
-  if (count <= kMostAssemblyLines) return;
+  if (count <= kMaxAssemblyLines) return;
   const std::int64_t middle = listing.hot_first > 0 ? listing.hot_first : 1;
   const std::int64_t first =
-      std::clamp<std::int64_t>(middle - kMostAssemblyLines / 4, 1, count - kMostAssemblyLines + 1);
-  const std::int64_t last = first + kMostAssemblyLines - 1;
+      std::clamp<std::int64_t>(middle - kMaxAssemblyLines / 4, 1, count - kMaxAssemblyLines + 1);
+  const std::int64_t last = first + kMaxAssemblyLines - 1;
   std::string text;
   std::int64_t added = 0;
   if (first > 1) {
@@ -89,13 +89,13 @@ Status FillListing(const TemplateEntry& entry, const Candidate& candidate, bool 
   if (entry.build_stream != nullptr) {
     TW_ASSIGN_OR_RETURN(auto stream, BuildVtaStream(entry, task.workload, candidate.epilogue,
                                                     task.target, candidate.config));
-    listing.loops = FirstLines(vta::Listing(stream.instructions), kMostLoopLines);
+    listing.loops = FirstLines(vta::Listing(stream.instructions), kMaxLoopLines);
     return {};
   }
   TW_ASSIGN_OR_RETURN(auto kernel, ApplyTemplate(entry, task.workload, candidate.epilogue,
                                                  task.target, candidate.config));
   TW_ASSIGN_OR_RETURN(auto program, Lower(kernel.schedule, "kernel", LowerLimitsFor(task.target)));
-  listing.loops = FirstLines(ToString(program), kMostLoopLines);
+  listing.loops = FirstLines(ToString(program), kMaxLoopLines);
   if (!assembly) return {};
   TW_ASSIGN_OR_RETURN(listing.assembly, Generate({program}, task.target, Emit::kAssembly));
   std::tie(listing.hot_first, listing.hot_last) = HotLoop(listing.assembly);

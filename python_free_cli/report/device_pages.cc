@@ -15,9 +15,9 @@
 namespace tilewright::report {
 namespace {
 
-constexpr std::size_t kMostSimulated = 320;  // streams of a task
-constexpr std::size_t kMostProfiled = 48;    // kernels of a task, some milliseconds each
-constexpr std::size_t kMostSpans = 1500;     // of each engine; those that touch become one
+constexpr std::size_t kMaxSimulated = 320;  // streams of a task
+constexpr std::size_t kMaxProfiled = 48;    // kernels of a task, some milliseconds each
+constexpr std::size_t kMaxSpans = 1500;     // of each engine; those that touch become one
 
 struct SimulatedStream {
   vta::Stream stream;
@@ -50,7 +50,7 @@ void FillTimeline(const SimulatedStream& winner, VtaPage& vta) {
   std::vector<vta::TimelineEvent> events = winner.timing.timeline;
   std::ranges::sort(events, {}, &vta::TimelineEvent::start);
   // What nobody could see apart on a screen is one stretch.
-  const double apart = winner.timing.cycles / static_cast<double>(kMostSpans);
+  const double apart = winner.timing.cycles / static_cast<double>(kMaxSpans);
   for (const vta::TimelineEvent& event : events) {
     if (event.end <= event.start) continue;
     auto& spans = vta.timeline[static_cast<std::size_t>(event.engine)];
@@ -90,7 +90,7 @@ void FillVta(const TemplateRegistry& templates, const std::vector<Trial>& fastes
   VtaPage vta;
   vta.model = target->cycles.name;
   vta.points_of = page.ok;
-  for (const Trial* trial : EachOnce(fastest, spread, kMostSimulated)) {
+  for (const Trial* trial : EachOnce(fastest, spread, kMaxSimulated)) {
     const TemplateEntry* entry = templates.Find(trial->candidate.template_key);
     if (entry == nullptr || entry->build_stream == nullptr) continue;
     const bool winner = trial == &fastest.front();
@@ -128,7 +128,7 @@ double BankWays(const cost_model::GpuProfile& profile) {
 
 void FillGpu(const TemplateRegistry& templates, const std::vector<Trial>& fastest,
              const std::vector<Trial>& spread, TaskPage& page) {
-  for (const Trial* trial : EachOnce(fastest, spread, kMostProfiled)) {
+  for (const Trial* trial : EachOnce(fastest, spread, kMaxProfiled)) {
     const TemplateEntry* entry = templates.Find(trial->candidate.template_key);
     if (entry == nullptr || entry->version != trial->candidate.template_version) continue;
     const auto profile = GpuProfileOf(*entry, trial->candidate);

@@ -26,7 +26,7 @@ struct BestSteps {
   std::vector<double> value;
 };
 
-/// Trials as points, thinned where there are many (kMostPoints): what improved and what failed
+/// Trials as points, thinned where there are many (kMaxPoints): what improved and what failed
 /// first is kept, then each so-manieth.
 struct TrialPoints {
   std::vector<std::int64_t> trial;

@@ -22,7 +22,7 @@ namespace {
 
 constexpr double kPauseSeconds = 60;
 constexpr std::size_t kPaceSteps = 80;
-constexpr std::size_t kMostFailures = 40;
+constexpr std::size_t kMaxFailures = 40;
 
 /// Reads the trials of a job.
 Result<TaskMap> ReadTrials(const records::Store& store, std::int64_t job,
@@ -114,7 +114,7 @@ std::vector<Failure> FailuresOf(const TaskMap& tasks) {
     }
   }
   std::ranges::stable_sort(all, std::greater(), &Failure::trials);
-  if (all.size() > kMostFailures) all.resize(kMostFailures);
+  if (all.size() > kMaxFailures) all.resize(kMaxFailures);
   return all;
 }
 
@@ -202,9 +202,9 @@ Status AddJob(const records::Store& store, const TaskMap& tasks, const GatherOpt
               JobPage page, Document& document) {
   page.failures = FailuresOf(tasks);
   const std::size_t share = options.most_points / tasks.size();
-  const std::size_t points = std::clamp(share, kLeastPoints, kMostPoints);
+  const std::size_t points = std::clamp(share, kMinPoints, kMaxPoints);
   for (const auto& [key, task] : tasks) {
-    TaskPage one = task->Page(*options.templates, points, std::min(kMostRows, points));
+    TaskPage one = task->Page(*options.templates, points, std::min(kMaxRows, points));
     FillRoofline(store, *task, task->BestProductShare(*options.templates), one);
     if (options.finish) TW_RETURN_IF_ERROR(options.finish(*task, one));
     page.tasks.push_back(std::move(one));

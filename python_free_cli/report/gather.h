@@ -18,16 +18,16 @@ class TemplateRegistry;
 
 namespace tilewright::report {
 
-/// Points of all tasks of a report, at most; each task has at least kLeastPoints.
-inline constexpr std::size_t kMostPointsInAll = 60'000;
-inline constexpr std::size_t kLeastPoints = 200;
+/// Points of all tasks of a report, at most; each task has at least kMinPoints.
+inline constexpr std::size_t kMaxPointsInAll = 60'000;
+inline constexpr std::size_t kMinPoints = 200;
 
 /// What is gathered from a store.
 struct GatherOptions {
   const TemplateRegistry* templates = nullptr;
   /// Only the job of this name, or whose name begins so; empty: all that have trials.
   std::string job;
-  std::size_t most_points = kMostPointsInAll;
+  std::size_t most_points = kMaxPointsInAll;
   /// Called for each task that is done with what Page leaves out: the task's trials, to lower the
   /// winner, say. May be null.
   std::function<Status(const TaskTrials& trials, TaskPage& page)> finish;

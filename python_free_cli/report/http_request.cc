@@ -23,7 +23,7 @@ HeadState ParseHead(std::string_view received, HttpRequest& request) {
   const std::size_t end = received.find("\r\n\r\n");
   const std::string_view head = received.substr(0, end);
   const auto fields = static_cast<std::size_t>(std::ranges::count(head, '\n'));
-  if (head.size() > kMostHeadBytes || fields > kMostHeaderFields) return HeadState::kTooLarge;
+  if (head.size() > kMaxHeadBytes || fields > kMaxHeaderFields) return HeadState::kTooLarge;
   if (end == std::string_view::npos) return HeadState::kIncomplete;
   const std::string_view line = head.substr(0, head.find("\r\n"));
   const std::size_t first = line.find(' ');

@@ -7,9 +7,9 @@
 namespace tilewright::report {
 
 /// Longest head of a request, in bytes: the request line and all header fields.
-inline constexpr std::size_t kMostHeadBytes = 8192;
+inline constexpr std::size_t kMaxHeadBytes = 8192;
 /// Most header fields of a request.
-inline constexpr std::size_t kMostHeaderFields = 64;
+inline constexpr std::size_t kMaxHeaderFields = 64;
 
 /// The parts of a request that the server of `tune --watch` uses. Header fields are counted and
 /// ignored.

@@ -14,11 +14,11 @@
 namespace tilewright::report {
 namespace {
 
-constexpr std::size_t kMostPeaksBytes = 64 << 10;
+constexpr std::size_t kMaxPeaksBytes = 64 << 10;
 
 /// Peaks by machine, as JSON text each; empty if there is no such file.
 Json ReadKeptPeaks(const std::string& path) {
-  const auto text = ReadFile(path, kMostPeaksBytes);
+  const auto text = ReadFile(path, kMaxPeaksBytes);
   if (!text.ok()) return Json::object();
   auto json = ParseJson(*text);
   return json.ok() && json->is_object() ? *std::move(json) : Json::object();
@@ -51,7 +51,7 @@ MachinePeaks KeepHighestPeaks(const std::string& path, const std::string& machin
   const std::string text = PeaksText(peaks);
   if (kept.value(machine, Json()) != Json(text)) {
     kept[machine] = text;
-    if (DumpJson(kept).size() < kMostPeaksBytes) WriteKeptPeaks(path, kept);
+    if (DumpJson(kept).size() < kMaxPeaksBytes) WriteKeptPeaks(path, kept);
   }
   return peaks;
 }

@@ -24,18 +24,18 @@
 namespace tilewright::report {
 namespace {
 
-constexpr std::size_t kFinalists = 6;          // where no race was run
-constexpr std::size_t kKeptRaces = 8;          // the last ones; the log says which of them counts
-constexpr std::size_t kSimulated = 96;         // kept where the metric is not seconds
-constexpr std::size_t kSpread = 256;           // over the search, there
-constexpr std::size_t kMostFailureKinds = 64;  // of one task
+constexpr std::size_t kFinalists = 6;         // where no race was run
+constexpr std::size_t kKeptRaces = 8;         // the last ones; the log says which of them counts
+constexpr std::size_t kSimulated = 96;        // kept where the metric is not seconds
+constexpr std::size_t kSpread = 256;          // over the search, there
+constexpr std::size_t kMaxFailureKinds = 64;  // of one task
 constexpr std::size_t kReasonLength = 240;
 // A score means the time that a line through so many trials before it gives.
 constexpr std::size_t kLineWindow = 96, kLineLeast = 12;
-constexpr std::size_t kRankWindow = 64, kRankLeast = 16, kMostRankWindows = 120;
+constexpr std::size_t kRankWindow = 64, kRankLeast = 16, kMaxRankWindows = 120;
 constexpr std::size_t kBins = 8, kBinLeast = 5;
 constexpr std::size_t kImportanceLeast = 24;  // trials of a template
-constexpr std::size_t kMostPairs = 6;
+constexpr std::size_t kMaxPairs = 6;
 
 /// Texts with numbers in them, as people sort them: "[2,16]" before "[10,1]".
 bool NaturalLess(const std::string& a, const std::string& b) {
@@ -116,7 +116,7 @@ std::vector<KnobShare> ImportanceOf(const std::vector<KnobTable::Axis>& axes,
   const auto larger = [](const KnobShare& a, const KnobShare& b) { return a.share > b.share; };
   std::ranges::stable_sort(single, larger);
   std::ranges::stable_sort(pairs, larger);
-  if (pairs.size() > kMostPairs) pairs.resize(kMostPairs);
+  if (pairs.size() > kMaxPairs) pairs.resize(kMaxPairs);
   single.insert(single.end(), pairs.begin(), pairs.end());
   return single;
 }
@@ -146,7 +146,7 @@ Ranking RankingOf(const std::vector<SeenTrial>& trials, const std::vector<double
   ranking.trials = std::ssize(rows);
   if (rows.size() < kRankLeast) return ranking;
   const std::size_t width = std::min(kRankWindow, rows.size());
-  const std::size_t windows = std::min(kMostRankWindows, 1 + 2 * (rows.size() - width) / width);
+  const std::size_t windows = std::min(kMaxRankWindows, 1 + 2 * (rows.size() - width) / width);
   for (std::size_t w = 0; w < windows; ++w) {
     const std::size_t first = windows > 1 ? w * (rows.size() - width) / (windows - 1) : 0;
     std::vector<double> score, speed;
@@ -278,7 +278,7 @@ void TaskTrials::Add(const records::Record& record) {
   const auto known = failures_.find(sort);
   if (known != failures_.end()) {
     ++known->second.first.trials;
-  } else if (failures_.size() < kMostFailureKinds) {
+  } else if (failures_.size() < kMaxFailureKinds) {
     Failure failure{std::string(OutcomeName(trial.outcome)), trial.reason.substr(0, kReasonLength),
                     1, cli::ShortName(task_.workload), measure::ReproduceCommand(trial.candidate)};
     failures_.emplace(sort, std::pair(std::move(failure), trial.candidate));

@@ -14,8 +14,8 @@
 namespace tilewright::report {
 
 /// Points of one task's charts, and rows of its parallel coordinates, at most.
-inline constexpr std::size_t kMostPoints = 2000;
-inline constexpr std::size_t kMostRows = 400;
+inline constexpr std::size_t kMaxPoints = 2000;
+inline constexpr std::size_t kMaxRows = 400;
 
 /// What a chart needs of one trial.
 struct SeenTrial {

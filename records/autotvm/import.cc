@@ -38,11 +38,11 @@ constexpr std::int64_t kCommitEvery = 20000;
 constexpr std::int64_t kReportEvery = 1000;
 // Interpreted tasks are kept in two generations of this many, about 6 KiB each: tuners write one
 // task after the other, and memory that stays in the caches is what makes a new one cheap.
-constexpr std::size_t kMostTasks = 256;
+constexpr std::size_t kMaxTasks = 256;
 // Targets kept; a log has a few.
-constexpr std::size_t kMostTargets = 1024;
+constexpr std::size_t kMaxTargets = 1024;
 // Records with one result that are compared with a new one; more than two have not been seen.
-constexpr int kMostSharers = 8;
+constexpr int kMaxSharers = 8;
 
 /// A target as many lines have it, interpreted.
 struct KnownTarget {
@@ -59,7 +59,7 @@ struct KnownTask {
   std::string tuple, name, workload_key;
   std::int64_t number = -1;  // in the store; -1: not looked up yet
   std::int64_t flags = 0;
-  double least_seconds = kLeastSeconds;  // that a run can have taken
+  double least_seconds = kMinSeconds;  // that a run can have taken
   std::optional<AutotvmTaskSpaces> spaces;
 };
 
@@ -187,7 +187,7 @@ Status Importer::Finish() {
 
 void Importer::Refuse(ImportedFile& summary, std::string reason) const {
   ++summary.refused_count;
-  if (summary.refused.size() < ImportedFile::kMostRefused) {
+  if (summary.refused.size() < ImportedFile::kMaxRefused) {
     summary.refused.push_back({summary.lines, std::move(reason)});
   }
 }
@@ -232,7 +232,7 @@ Result<KnownTarget> Importer::InterpretTarget(std::string_view written) {
 
 Result<KnownTarget*> Importer::TargetOf(std::string_view written) {
   if (const auto found = targets_.find(written); found != targets_.end()) return &found->second;
-  if (targets_.size() >= kMostTargets) {
+  if (targets_.size() >= kMaxTargets) {
     tasks_.clear();
     older_tasks_.clear();
     targets_.clear();
@@ -275,7 +275,7 @@ KnownTask& Importer::TaskOf(const KnownTarget& target, std::string_view rest) {
   task_key_ += '\n';
   task_key_ += rest;
   if (const auto found = tasks_.find(task_key_); found != tasks_.end()) return *found->second;
-  if (tasks_.size() >= kMostTasks) {
+  if (tasks_.size() >= kMaxTasks) {
     older_tasks_ = std::move(tasks_);
     tasks_.clear();
   }
@@ -298,7 +298,7 @@ Result<std::int64_t> Importer::ShareFlags(std::int64_t id, std::int64_t task,
   std::vector<Sharer> sharers;
   const std::string_view costs(reinterpret_cast<const char*>(line_.costs.data()),
                                line_.costs.size() * sizeof(double));
-  find_time_.Bind(1, line_.timestamp).Bind(2, kMostSharers);
+  find_time_.Bind(1, line_.timestamp).Bind(2, kMaxSharers);
   while (true) {
     TW_ASSIGN_OR_RETURN(auto row, find_time_.Step());
     if (!row) break;

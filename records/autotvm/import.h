@@ -28,8 +28,8 @@ struct ImportedFile {
   std::int64_t duplicates = 0;     ///< the same config and result is there already
   std::int64_t other_targets = 0;  ///< not of the target asked for
   std::int64_t refused_count = 0;
-  std::vector<RefusedLine> refused;  ///< the first kMostRefused of them
-  static constexpr std::size_t kMostRefused = 10000;
+  std::vector<RefusedLine> refused;  ///< the first kMaxRefused of them
+  static constexpr std::size_t kMaxRefused = 10000;
   std::array<std::int64_t, 5> agreement{};  ///< of what was imported, by AutotvmAgreement
   std::array<std::int64_t, 9> flags{};      ///< of what was imported, by bit of ImportedFlag
 };

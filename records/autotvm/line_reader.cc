@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kChunk = 1 << 18;
 // 256 MiB without the end of a line: it will not come.
-constexpr std::size_t kMostDropped = std::size_t{1} << 28;
+constexpr std::size_t kMaxDropped = std::size_t{1} << 28;
 
 }  // namespace
 
@@ -82,8 +82,8 @@ Result<bool> LineReader::Next(std::string_view& line) {
       dropped += end_ - (begin_ + longest_ + 1);
       end_ = begin_ + longest_ + 1;
       cut = true;
-      if (dropped > kMostDropped) {
-        return InvalidArgument(path_ + ": a line of more than " + std::to_string(kMostDropped) +
+      if (dropped > kMaxDropped) {
+        return InvalidArgument(path_ + ": a line of more than " + std::to_string(kMaxDropped) +
                                " bytes: no text of lines");
       }
     }

@@ -42,7 +42,7 @@ struct AutotvmTemplate {
 class AutotvmSpaceBuilder {
  public:
   using Bounds = AutotvmKnob::Bounds;
-  AutotvmSpaceBuilder() { space_.knobs.reserve(kMostKnobs); }
+  AutotvmSpaceBuilder() { space_.knobs.reserve(kMaxKnobs); }
   AutotvmSpaceBuilder& Split(std::string name, std::int64_t extent, int parts,
                              std::vector<Bounds> bounds = {});
   AutotvmSpaceBuilder& Other(std::string name, const std::vector<std::int64_t>& values);
@@ -51,7 +51,7 @@ class AutotvmSpaceBuilder {
   Result<AutotvmSpace> Done() &&;
 
  private:
-  static constexpr std::size_t kMostKnobs = 8;  // of nearly every template
+  static constexpr std::size_t kMaxKnobs = 8;  // of nearly every template
   AutotvmSpace space_;
   Status status_;
 };

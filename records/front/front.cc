@@ -17,7 +17,7 @@ namespace tilewright::records {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr std::size_t kMostSums = 8192;  // of a network's tasks that are gone on with
+constexpr std::size_t kMaxSums = 8192;  // of a network's tasks that are gone on with
 
 struct Unit {
   std::string_view name;
@@ -76,10 +76,10 @@ std::vector<PartialSum> BestOf(std::vector<PartialSum> sums, double limit) {
   for (const PartialSum& sum : sums) {
     if (best.empty() || sum.cost < best.back().cost) best.push_back(sum);
   }
-  if (best.size() <= kMostSums) return best;
+  if (best.size() <= kMaxSums) return best;
   std::vector<PartialSum> thinned = {best.front()};  // the leanest stays
   const auto slice = [limit](const PartialSum& sum) {
-    return std::floor(sum.taken / limit * static_cast<double>(kMostSums));
+    return std::floor(sum.taken / limit * static_cast<double>(kMaxSums));
   };
   for (std::size_t i = 1; i < best.size(); ++i) {
     const bool same = thinned.size() > 1 && slice(thinned.back()) == slice(best[i]);

@@ -124,8 +124,8 @@ Status CheckTrials(const Database& db, const PackageManifest& manifest,
 /// What has to hold of a database of any schema. returns its version.
 Result<std::int64_t> CheckAsIs(const Database& db, const PackageManifest& manifest) {
   // Longer texts and bytes than any of a record are an error when they are read.
-  constexpr int kMostBytes = 1 << 20;
-  sqlite3_limit(db.get(), SQLITE_LIMIT_LENGTH, kMostBytes);
+  constexpr int kMaxBytes = 1 << 20;
+  sqlite3_limit(db.get(), SQLITE_LIMIT_LENGTH, kMaxBytes);
   TW_ASSIGN_OR_RETURN(auto version, StoreVersion(db, "its database"));
   if (version == 0 || version != manifest.schema) {
     return Corrupt("its database is of schema " + std::to_string(version) + ", its manifest says " +

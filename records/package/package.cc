@@ -52,10 +52,10 @@ constexpr std::uint32_t kMaxManifestBytes = 1 << 16;
 constexpr std::int64_t kMaxDatabaseBytes = std::int64_t{1} << 30;
 constexpr std::int64_t kMaxRatio = 400;
 // Larger ones wait in a file until all of them was found to be records.
-constexpr std::int64_t kMostInMemory = std::int64_t{16} << 20;
+constexpr std::int64_t kMaxInMemory = std::int64_t{16} << 20;
 // 19: packed once, read often; its window is of 8 MiB, and 32 are taken.
 constexpr int kLevel = 19;
-constexpr int kMostWindowLog = 25;
+constexpr int kMaxWindowLog = 25;
 
 std::uint64_t Little(std::string_view bytes, std::size_t at, int count) {
   std::uint64_t value = 0;
@@ -158,7 +158,7 @@ Result<std::string> Unpack(std::string_view payload, std::int64_t size, const By
   const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(),
                                                                      &ZSTD_freeDCtx);
   TW_CHECK(context != nullptr);
-  ZSTD_DCtx_setParameter(context.get(), ZSTD_d_windowLogMax, kMostWindowLog);
+  ZSTD_DCtx_setParameter(context.get(), ZSTD_d_windowLogMax, kMaxWindowLog);
   constexpr std::size_t kPiece = std::size_t{1} << 18;
   std::string piece(kPiece, '\0');
   ZSTD_inBuffer in{payload.data(), payload.size(), 0};
@@ -190,7 +190,7 @@ Result<std::string> Unpack(std::string_view payload, std::int64_t size, const By
 /// Unpacks and checks what a package holds, and returns it.
 Result<std::string> DatabaseOf(const Parts& parts, const PackageManifest& manifest,
                                const TemplateRegistry* templates) {
-  const bool large = manifest.database_bytes > kMostInMemory;
+  const bool large = manifest.database_bytes > kMaxInMemory;
   std::string database;
   std::optional<ScratchFile> file;
   if (large) {

@@ -41,7 +41,7 @@ class RowInspector {
   Status ForEachWrong(std::string_view ids, const Visit& wrong);
 
  private:
-  static constexpr std::size_t kMostSpaces = 1024;  // rows are not in the order of their tasks
+  static constexpr std::size_t kMaxSpaces = 1024;  // rows are not in the order of their tasks
   RowInspector(const TemplateRegistry& templates, const Database& db, std::string_view schema)
       : templates_(templates), db_(&db), schema_(schema), texts_(schema_) {}
   Status ReadTexts();
@@ -52,7 +52,7 @@ class RowInspector {
   const Database* db_;
   std::string schema_, store_id_, columns_;
   TextCache texts_;
-  SpaceIndex spaces_{kMostSpaces};
+  SpaceIndex spaces_{kMaxSpaces};
   std::map<std::string, std::string> wrong_texts_;
   LeastSecondsIndex least_;
   double latest_ = 0;

@@ -14,11 +14,11 @@ namespace {
 
 // January 1, 2025: before it no program of this kind ran, so a clock that says so was never set.
 constexpr double kFirstDate = 1735689600;
-constexpr double kMostAheadSeconds = 86400;
+constexpr double kMaxAheadSeconds = 86400;
 
 // Longer texts are in no record that a program wrote; what reads them has limits of its own.
-constexpr std::size_t kMostReason = 1 << 16;
-constexpr std::size_t kMostName = 256;
+constexpr std::size_t kMaxReason = 1 << 16;
+constexpr std::size_t kMaxName = 256;
 
 bool IsAmount(double number) { return std::isfinite(number) && number >= 0; }
 
@@ -39,8 +39,8 @@ std::string WrongValues(const Trial& trial, double least) {
   if (!(trial.quiet_share >= -1 && trial.quiet_share <= 1)) return "its quiet share is not one";
   if (trial.predicted && !std::isfinite(*trial.predicted)) return "its prediction is not a number";
   if (!IsAmount(trial.finished_unix_seconds)) return "its date is not a number";
-  if (trial.reason.size() > kMostReason) return "its reason is longer than 65536 bytes";
-  if (trial.metric.empty() || trial.metric.size() > kMostName) return "its metric is no name";
+  if (trial.reason.size() > kMaxReason) return "its reason is longer than 65536 bytes";
+  if (trial.metric.empty() || trial.metric.size() > kMaxName) return "its metric is no name";
   if (trial.outcome != Outcome::kOk) return {};
   if (!IsAmount(trial.value) || trial.value == 0) return "ok, but its value is not positive";
   if (trial.metric == "seconds" && trial.value < least) {
@@ -55,7 +55,7 @@ std::string WrongValues(const Trial& trial, double least) {
 
 double LatestDate() {
   const double now = SystemClock().UnixSeconds();
-  return now < kFirstDate ? std::numeric_limits<double>::infinity() : now + kMostAheadSeconds;
+  return now < kFirstDate ? std::numeric_limits<double>::infinity() : now + kMaxAheadSeconds;
 }
 
 double CountedDate(double unix_seconds) {

@@ -14,7 +14,7 @@ namespace tilewright::records {
 namespace {
 
 constexpr std::size_t kHeaderBytes = 32, kFrameHeaderBytes = 24;
-constexpr std::int64_t kMostWalBytes = std::int64_t{1} << 31;
+constexpr std::int64_t kMaxWalBytes = std::int64_t{1} << 31;
 // A frame may be half written at one look; a second look a moment later sees it whole.
 constexpr int kLooks = 3;
 constexpr unsigned kBetweenLooksMicroseconds = 100'000;
@@ -56,11 +56,11 @@ struct WalIndex {
 /// The first of the two copies of the index's header, in the byte order of this machine.
 std::optional<WalIndex> ReadWalIndex(const std::string& store) {
   const auto bytes = ReadFile(store + "-shm");
-  constexpr std::size_t kCopy = 48, kMostFrame = 16, kSalts = 32;
+  constexpr std::size_t kCopy = 48, kMaxFrame = 16, kSalts = 32;
   if (!bytes.ok() || bytes->size() < 2 * kCopy) return {};
   if (bytes->compare(0, kCopy, *bytes, kCopy, kCopy) != 0) return {};  // being written
   WalIndex index;
-  std::memcpy(&index.frames, bytes->data() + kMostFrame, sizeof(index.frames));
+  std::memcpy(&index.frames, bytes->data() + kMaxFrame, sizeof(index.frames));
   index.salts = bytes->substr(kSalts, 8);
   return index;
 }
@@ -70,7 +70,7 @@ Result<std::string> LookAtWal(const std::string& store) {
   const std::string path = store + "-wal";
   if (!FileExists(path)) return std::string();
   const auto index = ReadWalIndex(store);  // first: what it has counted is in the log by then
-  const auto read = ReadFile(path, kMostWalBytes);
+  const auto read = ReadFile(path, kMaxWalBytes);
   if (read.status().code() == StatusCode::kNotFound) return std::string();
   TW_RETURN_IF_ERROR(read);
   const std::string_view log = *read;

@@ -9,7 +9,7 @@ namespace tilewright::records {
 namespace {
 
 // About a kilobyte each.
-constexpr std::size_t kMostVerdicts = 8192;
+constexpr std::size_t kMaxVerdicts = 8192;
 
 /// Why a text of a schedule is not that of the store; empty if it is, or the store has none.
 std::string OtherText(const Database& db, const TemplateRegistry& templates,
@@ -54,7 +54,7 @@ std::string WhyUnsound(Store::Impl& store, const TemplateRegistry& templates, co
   if (const auto found = store.verdicts.find(key); found != store.verdicts.end()) {
     return found->second.empty() ? std::string() : place + found->second;
   }
-  if (store.verdicts.size() >= kMostVerdicts) store.verdicts.clear();
+  if (store.verdicts.size() >= kMaxVerdicts) store.verdicts.clear();
   const std::string why = VerdictOf(store, templates, trial.candidate);
   store.verdicts.emplace(std::move(key), why);
   return why.empty() ? std::string() : place + why;

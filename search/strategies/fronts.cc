@@ -50,7 +50,7 @@ class FrontSearch final : public Strategy {
     turn_ = next_;
     for (std::size_t tried = 0; points.empty() && tried < searches_.size(); ++tried) {
       turn_ = (next_ + tried) % searches_.size();
-      for (asks_ = 0; asks_ < kMostAsks && points.size() < wanted;) {
+      for (asks_ = 0; asks_ < kMaxAsks && points.size() < wanted;) {
         const std::vector<Point> more =
             searches_[turn_]->Ask(static_cast<int>(wanted - points.size()));
         ++asks_;
@@ -108,10 +108,10 @@ class FrontSearch final : public Strategy {
     const auto number = [&](const char* name) {
       const bool there = json.ok() && json->is_object() && json->contains(name) &&
                          (*json)[name].is_number_unsigned();
-      return there ? (*json)[name].get<std::uint64_t>() : kMostAsks + searches_.size();
+      return there ? (*json)[name].get<std::uint64_t>() : kMaxAsks + searches_.size();
     };
     const std::uint64_t turn = number("turn"), asks = number("asks");
-    if (turn >= searches_.size() || asks > kMostAsks || !json->contains("memo")) {
+    if (turn >= searches_.size() || asks > kMaxAsks || !json->contains("memo")) {
       return Corrupt("search log: memo \"" + std::string(memo.substr(0, 80)) +
                      "\", expected that of a search for a front");
     }
@@ -137,7 +137,7 @@ class FrontSearch final : public Strategy {
   }
 
  private:
-  static constexpr std::size_t kMostAsks = 8;
+  static constexpr std::size_t kMaxAsks = 8;
 
   /// By the strategy whose turn it was; the next one's turn comes.
   void Proposed(const std::vector<Point>& points) {

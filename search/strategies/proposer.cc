@@ -14,7 +14,7 @@ constexpr std::size_t kUselessSlots = 4096;
 constexpr int kUselessDraws = 256;
 // Draws next to points that are legal, and how many knobs from them at most.
 constexpr int kNearDraws = 4096;
-constexpr std::uint64_t kMostSteps = 6;
+constexpr std::uint64_t kMaxSteps = 6;
 // Points looked at by one scan: at 20 us each a scan stays within a few seconds.
 constexpr std::int64_t kScanLimit = 200'000;
 
@@ -106,7 +106,7 @@ void Proposer::TakeNearLegal(std::size_t count, Random& random, std::vector<Poin
   for (int i = 0; i < kNearDraws && out.size() < count && !ledger_.entries().empty(); ++i) {
     const auto& entries = ledger_.entries();
     Point point = entries[random.Below(entries.size())].point;
-    for (std::uint64_t steps = 1 + random.Below(kMostSteps); steps > 0; --steps) {
+    for (std::uint64_t steps = 1 + random.Below(kMaxSteps); steps > 0; --steps) {
       point = MutatePoint(space_, point, random);
     }
     Take(point, out);

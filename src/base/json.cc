@@ -53,8 +53,8 @@ Result<Json> ParseJson(std::string_view text) {
   const std::size_t column = position - (start == std::string_view::npos ? 0 : start + 1);
   std::string reason = builder.message_;
   if (const auto at = reason.rfind(": "); at != std::string::npos) reason = reason.substr(at + 2);
-  constexpr std::size_t kMostShown = 200;  // it has the token in it, which may be the whole file
-  if (reason.size() > kMostShown) reason = reason.substr(0, kMostShown) + "…";
+  constexpr std::size_t kMaxShown = 200;  // it has the token in it, which may be the whole file
+  if (reason.size() > kMaxShown) reason = reason.substr(0, kMaxShown) + "…";
   return InvalidArgument("line " + std::to_string(line) + ", column " + std::to_string(column) +
                          ": not valid JSON: " + reason);
 }

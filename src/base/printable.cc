@@ -41,7 +41,7 @@ Character FirstCharacter(std::string_view text) {
   if (length == 0 || length > text.size()) return {};
   constexpr std::uint32_t kLeadBits[] = {0, 0, 0x1f, 0x0f, 0x07};
   // Shorter spellings exist of what is below: a decoder that takes them would see other characters.
-  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  constexpr std::uint32_t kMin[] = {0, 0, 0x80, 0x800, 0x10000};
   std::uint32_t code = first & kLeadBits[length];
   for (std::size_t i = 1; i < length; ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
@@ -49,7 +49,7 @@ Character FirstCharacter(std::string_view text) {
     code = code << 6 | (byte & 0x3fU);
   }
   const bool surrogate = code >= 0xd800 && code < 0xe000;
-  if (code < kLeast[length] || surrogate || code > 0x10ffff) return {};
+  if (code < kMin[length] || surrogate || code > 0x10ffff) return {};
   return {length, code};
 }
 

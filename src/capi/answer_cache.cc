@@ -32,8 +32,8 @@ AnswerPtr AnswerCache::Find(const Question& question, std::uint64_t generation) 
 // Nothing grows later: a table that doubles would make one query in a hundred wait for it.
 AnswerCache::AnswerCache() {
   for (Shard& shard : shards_) {
-    shard.entries.reserve(kMostPerShard);
-    shard.oldest_first.reserve(kMostPerShard);
+    shard.entries.reserve(kMaxPerShard);
+    shard.oldest_first.reserve(kMaxPerShard);
   }
 }
 
@@ -47,12 +47,12 @@ void AnswerCache::Keep(const Question& question, std::uint64_t generation, Answe
   gone = std::exchange(at->second.answer, std::move(answer));
   at->second.generation = generation;
   if (!added) return;
-  if (shard.oldest_first.size() < kMostPerShard) {
+  if (shard.oldest_first.size() < kMaxPerShard) {
     shard.oldest_first.push_back(&at->first);
     return;
   }
   const Key*& oldest = shard.oldest_first[shard.next];
-  shard.next = (shard.next + 1) % kMostPerShard;
+  shard.next = (shard.next + 1) % kMaxPerShard;
   const auto old = shard.entries.find(*oldest);
   gone = std::move(old->second.answer);
   shard.entries.erase(old);

@@ -35,7 +35,7 @@ class AnswerCache {
  private:
   // 32 x 512: a network has about a hundred tasks; an answer takes about 4 KiB.
   static constexpr std::size_t kShards = 32;
-  static constexpr std::size_t kMostPerShard = 512;
+  static constexpr std::size_t kMaxPerShard = 512;
 
   struct Key {
     std::size_t hash;

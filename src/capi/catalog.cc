@@ -17,9 +17,9 @@ static_assert(TW_KIND_MISS == static_cast<int>(records::AnswerLevel::kMiss));
 Status Catalog::Add(std::unique_ptr<Source> source) {
   const std::lock_guard lock(add_mutex_);
   const std::size_t count = source_count();
-  if (count == kMostSources) {
+  if (count == kMaxSources) {
     return InvalidArgument(source->path() + ": a catalog has at most " +
-                           std::to_string(kMostSources) + " stores and packages");
+                           std::to_string(kMaxSources) + " stores and packages");
   }
   sources_[count] = std::move(source);
   count_.store(count + 1, std::memory_order_release);

@@ -22,14 +22,14 @@ namespace tilewright::capi {
 /// An ordered list of sources, and the cache of their answers. Thread-safe, adding included.
 class Catalog final : public HasConnections {
  public:
-  static constexpr std::size_t kMostSources = 64;
+  static constexpr std::size_t kMaxSources = 64;
   /// How long a file may have been replaced before it is noticed.
   static constexpr double kFileLookSeconds = 0.1;
 
   /// clock: outlives the catalog.
   explicit Catalog(Clock& clock) : clock_(clock) {}
 
-  /// Puts a source behind the others. Errors: kInvalidArgument if there are kMostSources.
+  /// Puts a source behind the others. Errors: kInvalidArgument if there are kMaxSources.
   Status Add(std::unique_ptr<Source> source);
   std::size_t source_count() const { return count_.load(std::memory_order_acquire); }
   const Source& source(std::size_t index) const { return *sources_[index]; }
@@ -67,7 +67,7 @@ class Catalog final : public HasConnections {
   Clock& clock_;
   std::mutex add_mutex_;  // of sources and of the model
   // Filled from the front and never changed: readers need no lock.
-  std::array<std::unique_ptr<Source>, kMostSources> sources_;
+  std::array<std::unique_ptr<Source>, kMaxSources> sources_;
   std::atomic<std::size_t> count_{0};
   std::atomic<double> next_look_{0};
   AnswerCache cache_;

@@ -21,7 +21,7 @@ namespace {
 using Spelling = AnswerCache::Question::Spelling;
 
 // Longer texts than any key or tuple there is; what reads them has limits of its own.
-constexpr std::size_t kMostText = 1 << 16;
+constexpr std::size_t kMaxText = 1 << 16;
 
 constexpr std::uint32_t kAllKinds =
     TW_ACCEPT_HIT | TW_ACCEPT_NEAR | TW_ACCEPT_MODEL | TW_ACCEPT_DEFAULT;
@@ -146,8 +146,8 @@ Result<Asked> AskedOfTuple(std::string_view tuple, std::uint32_t rule) {
 
 Status QueryText(const Query& query, Spelling spelling, const char* text) {
   TW_RETURN_IF_ERROR(Check(query, text, "text"));
-  const std::string_view view(text, ::strnlen(text, kMostText));
-  if (view.size() == kMostText) return InvalidArgument("a text of 65536 bytes or more");
+  const std::string_view view(text, ::strnlen(text, kMaxText));
+  if (view.size() == kMaxText) return InvalidArgument("a text of 65536 bytes or more");
   return Run(query, spelling, view, [&](std::uint32_t rule) {
     return spelling == Spelling::kKey ? AskedOf(Workload::Parse(view)) : AskedOfTuple(view, rule);
   });

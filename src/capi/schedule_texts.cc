@@ -19,10 +19,11 @@ Result<std::optional<TemplateRegistry>> ScheduleTexts::AddedTo(
   for (std::size_t i = 0; i < sources.size(); ++i) {
     if (!sources[i]->MayServe(question)) continue;
     if (!known_[i].has_value()) {
-      TW_RETURN_IF_ERROR(sources[i]->With([&](const records::Store& store) -> Status {
+      const auto read = sources[i]->With([&](const records::Store& store) -> Status {
         TW_ASSIGN_OR_RETURN(known_[i], records::ScheduleTextsOf(store));
         return {};
-      }));
+      });
+      TW_RETURN_IF_ERROR(read);
       if (!known_[i].has_value()) continue;  // it cannot be opened now
     }
     for (const auto& [key, text] : *known_[i]) {

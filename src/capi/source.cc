@@ -17,7 +17,7 @@ namespace {
 
 // Connections kept for the next queries; more threads than this open theirs anew. Each may hold up
 // to 64 MiB of pages, if that many are asked for.
-constexpr std::size_t kMostIdle = 16;
+constexpr std::size_t kMaxIdle = 16;
 
 Result<FileState> StateOf(const std::string& path) {
   struct stat info = {};
@@ -235,7 +235,7 @@ Result<Source::Connection> Source::Take(const Content& content) {
 
 void Source::GiveBack(Connection connection) {
   const std::lock_guard lock(idle_mutex_);
-  if (idle_.size() < kMostIdle) idle_.push_back(std::move(connection));
+  if (idle_.size() < kMaxIdle) idle_.push_back(std::move(connection));
 }
 
 }  // namespace tilewright::capi

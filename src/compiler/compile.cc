@@ -134,10 +134,10 @@ Result<LargestWorkspace> FindLargestWorkspace(const Plan& plan, int threads) {
 }
 
 // What a pointer of 32 bits reaches, and what Linux leaves a program of its 4 GiB of addresses.
-constexpr std::int64_t kMostBytes = std::numeric_limits<std::int32_t>::max();
-constexpr std::int64_t kMostBytesTogether = std::int64_t{3} << 30;
+constexpr std::int64_t kMaxBytes = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMaxBytesTogether = std::int64_t{3} << 30;
 
-Status CheckBytes(const std::string& what, std::int64_t bytes, std::int64_t most = kMostBytes) {
+Status CheckBytes(const std::string& what, std::int64_t bytes, std::int64_t most = kMaxBytes) {
   if (bytes <= most) return Status();
   return Unsupported(
       fmt::format("{}: {} bytes, a 32-bit target has at most {}", what, bytes, most));
@@ -159,7 +159,7 @@ Status CheckSizes(const Plan& plan, const Target& target, const CodeTraits& trai
       workspace.node < 0 ? "" : " of " + plan.graph.OriginOrName(workspace.node);
   TW_RETURN_IF_ERROR(CheckBytes("the workspace" + owner, workspace.bytes));
   return CheckBytes("constants, working memory and the workspace" + owner,
-                    plan.constant_bytes + plan.arena_bytes + workspace.bytes, kMostBytesTogether);
+                    plan.constant_bytes + plan.arena_bytes + workspace.bytes, kMaxBytesTogether);
 }
 
 /// One of the models of a library: what it was made of, and what is told about it.
@@ -279,8 +279,8 @@ Status CheckMisses(const CompiledModel& model, OnMiss on_miss) {
   std::vector<std::string> untuned = model.untuned();
   if (on_miss == OnMiss::kWarn || untuned.empty()) return Status();
   for (std::string& value : untuned) value = SourceName(value);  // as the file calls it
-  constexpr std::size_t kMostNamed = 8;
-  const std::size_t named = std::min(untuned.size(), kMostNamed);
+  constexpr std::size_t kMaxNamed = 8;
+  const std::size_t named = std::min(untuned.size(), kMaxNamed);
   std::string names = fmt::format("{}", fmt::join(std::span(untuned).first(named), ", "));
   if (untuned.size() > named) names += fmt::format(" and {} more", untuned.size() - named);
   return NotFound(fmt::format("{} operators without a record: {}", untuned.size(), names));

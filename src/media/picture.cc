@@ -17,20 +17,20 @@
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t kMostPixelsOfSide = std::int64_t{1} << 15;
+constexpr std::int64_t kMaxPixelsOfSide = std::int64_t{1} << 15;
 constexpr std::int64_t kMaxPixels = std::int64_t{1} << 26;
 
 bool IsJpeg(std::string_view bytes) { return bytes.starts_with("\xFF\xD8\xFF"); }
 bool IsPng(std::string_view bytes) { return bytes.starts_with("\x89PNG\r\n\x1A\n"); }
 
 Status CheckSize(std::int64_t width, std::int64_t height) {
-  if (width >= 1 && height >= 1 && width <= kMostPixelsOfSide && height <= kMostPixelsOfSide &&
+  if (width >= 1 && height >= 1 && width <= kMaxPixelsOfSide && height <= kMaxPixelsOfSide &&
       width * height <= kMaxPixels) {
     return Status();
   }
   return InvalidArgument(
       fmt::format("picture of {} x {} pixels, expected at most {} a side and {} in all", width,
-                  height, kMostPixelsOfSide, kMaxPixels));
+                  height, kMaxPixelsOfSide, kMaxPixels));
 }
 
 Result<Tensor> ParseJpeg(std::string_view bytes) {

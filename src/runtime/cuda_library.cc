@@ -162,13 +162,13 @@ class CudnnConvolution final : public CudaFunction {
 
   /// The fastest algorithm, as the library measures it with memory of its own.
   Status Choose(const CudaScratch& scratch) {
-    constexpr int kMost = 8;
-    std::array<AlgorithmTime, kMost> times{};
+    constexpr int kMax = 8;
+    std::array<AlgorithmTime, kMax> times{};
     int count = 0;
     TW_RETURN_IF_ERROR(library_.Check(
-        find_(handle_, data_, weight_, convolution_, result_, kMost, &count, times.data()),
+        find_(handle_, data_, weight_, convolution_, result_, kMax, &count, times.data()),
         "cudnnFindConvolutionForwardAlgorithm"));
-    for (int i = 0; i < count && i < kMost; ++i) {  // the fastest first
+    for (int i = 0; i < count && i < kMax; ++i) {  // the fastest first
       const AlgorithmTime& time = times[static_cast<std::size_t>(i)];
       if (time.status != 0 || time.math != kCudnnFmaMath) continue;
       auto memory = scratch(time.memory);

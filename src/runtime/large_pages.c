@@ -13,7 +13,7 @@
 
 enum {
   kPage = 2 << 20,
-  kLeast = 4 << 20,  /* below, the tables that processors keep are large enough */
+  kMin = 4 << 20,    /* below, the tables that processors keep are large enough */
   kAtOnce = 16 << 20 /* until a part has been moved it is there twice */
 };
 
@@ -73,7 +73,7 @@ static double Seconds(void) {
 }
 
 int64_t TwLargePagesMove(const unsigned char* memory, int64_t bytes, int64_t done, double seconds) {
-  if (bytes < kLeast || !SystemHasThem()) return bytes;
+  if (bytes < kMin || !SystemHasThem()) return bytes;
   const double start = Seconds();
   const uintptr_t begin = ((uintptr_t)memory + (size_t)done + kPage - 1) / kPage * kPage;
   const uintptr_t end = ((uintptr_t)memory + (size_t)bytes) / kPage * kPage;

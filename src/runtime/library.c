@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { kAlignment = 64, kMostDimensions = 5 };
+enum { kAlignment = 64, kMaxDimensions = 5 };
 
 /* --- oneDNN: oneapi/dnnl/dnnl_types.h -----------------------------------------------------------
  */

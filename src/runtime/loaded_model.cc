@@ -127,8 +127,8 @@ std::string SetSuffix(int set) { return set == 0 ? "" : "_set" + std::to_string(
 
 int SetsOf(const SharedLibrary& library) {
   const auto* count = static_cast<const std::int64_t*>(library.Symbol("tilewright_sets"));
-  constexpr std::int64_t kMostSets = 1024;
-  return count == nullptr || *count < 1 || *count > kMostSets ? 1 : static_cast<int>(*count);
+  constexpr std::int64_t kMaxSets = 1024;
+  return count == nullptr || *count < 1 || *count > kMaxSets ? 1 : static_cast<int>(*count);
 }
 
 Result<LoadedModel> LoadModel(const std::string& given, int set) {

@@ -20,8 +20,8 @@ bool IsLeast(const Expr& e) {
   }
   if (e->kind != ExprKind::kInt) return false;
   const bool is_signed = e->dtype.code == TypeCode::kInt;
-  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
-  return e->int_value == (is_signed ? kLeast >> (64 - e->dtype.bits) : 0);
+  constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
+  return e->int_value == (is_signed ? kMin >> (64 - e->dtype.bits) : 0);
 }
 
 bool Loads(const Expr& e) {

@@ -284,12 +284,12 @@ void Schedule::CallLibrary(StageId stage, LibraryCall call) {
 }
 
 void Schedule::Pipeline(StageId stage, int copies) {
-  constexpr int kMostCopies = 16;
+  constexpr int kMaxCopies = 16;
   if (!Usable(stage, "pipeline")) return;
   const StageInfo& info = this->stage(stage);
-  if (copies < 2 || copies > kMostCopies) {
+  if (copies < 2 || copies > kMaxCopies) {
     RefuseStage(stage, "pipeline",
-                std::to_string(copies) + " copies, expected 2 to " + std::to_string(kMostCopies));
+                std::to_string(copies) + " copies, expected 2 to " + std::to_string(kMaxCopies));
   } else if (info.scope != Scope::kShared) {
     RefuseStage(stage, "pipeline", "it is not in shared memory");
   } else if (info.op.combiner != Combiner::kNone) {

@@ -331,8 +331,8 @@ std::int64_t ParseCacheSize(std::string text) {
 }
 
 void ProbeCaches(DeviceFingerprint& device) {
-  constexpr int kMostCaches = 8;  // Linux lists one folder per cache a core can reach
-  for (int i = 0; i < kMostCaches; ++i) {
+  constexpr int kMaxCaches = 8;  // Linux lists one folder per cache a core can reach
+  for (int i = 0; i < kMaxCaches; ++i) {
     const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(i) + "/";
     const std::string level = SysfsLine(folder + "level");
     const std::int64_t bytes = ParseCacheSize(SysfsLine(folder + "size"));

@@ -185,8 +185,8 @@ std::string Target::Option(std::string_view name, std::string_view fallback) con
 
 int Target::num_threads() const {
   const auto threads = ParseInt64(Option("num-threads", "1"));
-  constexpr std::int64_t kMostThreads = 1024;
-  return threads.ok() ? static_cast<int>(std::clamp<std::int64_t>(*threads, 1, kMostThreads)) : 1;
+  constexpr std::int64_t kMaxThreads = 1024;
+  return threads.ok() ? static_cast<int>(std::clamp<std::int64_t>(*threads, 1, kMaxThreads)) : 1;
 }
 
 std::vector<std::string> Target::keys() const {

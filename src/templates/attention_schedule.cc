@@ -24,9 +24,9 @@
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t kFewestRows = 8;             // of fewer, packing takes too long
-constexpr std::int64_t kMostRowBytes = 128 * 1024;  // of a block of scores
-constexpr std::int64_t kMostPackedBytes = 4 << 20;  // of keys and values of a head
+constexpr std::int64_t kFewestRows = 8;            // of fewer, packing takes too long
+constexpr std::int64_t kMaxRowBytes = 128 * 1024;  // of a block of scores
+constexpr std::int64_t kMaxPackedBytes = 4 << 20;  // of keys and values of a head
 
 /// sum(a[b, m, k] * b[b, n, k]) in float32.
 bool IsMatrixProduct(const ComputeOp& op) {
@@ -196,8 +196,8 @@ class AttentionScheduler {
     const auto& key = Op(keys_).output->shape;
     const auto& value = Op(values_).output->shape;
     const std::int64_t packed = key[1] * key[2] + value[1] * value[2];
-    return rows >= kFewestRows && keys >= 2 && tiles_.scores[0] * keys * 4 <= kMostRowBytes &&
-           packed * 4 <= kMostPackedBytes && SharesWork(CeilDiv(rows, tiles_.seen[0]));
+    return rows >= kFewestRows && keys >= 2 && tiles_.scores[0] * keys * 4 <= kMaxRowBytes &&
+           packed * 4 <= kMaxPackedBytes && SharesWork(CeilDiv(rows, tiles_.seen[0]));
   }
 
   std::int64_t Heads() const {

@@ -133,7 +133,7 @@ namespace {
 /// Whether one thread is done before others have begun: handing them work takes it half a
 /// microsecond and more.
 bool IsShort(const Compute& compute) {
-  constexpr std::int64_t kMostElements = 8192;
+  constexpr std::int64_t kMaxElements = 8192;
   constexpr std::int64_t kElementsOfCall = 8;
   std::int64_t work = 0;
   for (const ComputeOp& op : compute.stages) {
@@ -141,7 +141,7 @@ bool IsShort(const Compute& compute) {
     for (const Axis& axis : op.reduce_axes) elements *= axis.extent;
     work += elements * (IsExpensive(op.body) ? kElementsOfCall : 1);
   }
-  return work <= kMostElements;
+  return work <= kMaxElements;
 }
 
 }  // namespace

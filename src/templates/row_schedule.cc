@@ -160,7 +160,7 @@ void ScheduleInRow(Schedule& s, StageId stage, const RowAxes& rows, std::int64_t
   // A few vectors of sums stay in registers while the loop goes over the row once.
   const bool sums = op.combiner != Combiner::kNone && op.reduce_axes.back().extent > 2;
   const std::int64_t width = extent % lanes == 0 ? lanes : lanes / 2;
-  if (sums && extent > lanes && extent % width == 0 && extent / width <= kMostVectorsOfSums) {
+  if (sums && extent > lanes && extent % width == 0 && extent / width <= kMaxVectorsOfSums) {
     const auto [vector, inner] = s.Split(stage, lane, width, Tail::kPeel);
     order.push_back(vector);
     s.Unroll(stage, vector);
@@ -168,8 +168,8 @@ void ScheduleInRow(Schedule& s, StageId stage, const RowAxes& rows, std::int64_t
   } else if (sums && extent <= lanes && !elements.empty()) {
     LoopId vector = elements.back();
     elements.pop_back();
-    if (s.Extent(vector) > kMostVectorsOfSums) {
-      const auto [chunk, inner] = s.Split(stage, vector, kMostVectorsOfSums - 1, Tail::kPeel);
+    if (s.Extent(vector) > kMaxVectorsOfSums) {
+      const auto [chunk, inner] = s.Split(stage, vector, kMaxVectorsOfSums - 1, Tail::kPeel);
       elements.push_back(chunk);
       vector = inner;
     }
@@ -224,7 +224,7 @@ std::optional<Schedule> ScheduleRows(Schedule schedule, int inside, std::int64_t
   if (length < 2 || !RowsKeepThreadsBusy(rows, length, target)) return std::nullopt;
   if (inside > 1 && !HasNumberPerRow(schedule, rows)) return std::nullopt;
   InlineRows(schedule);
-  SumInLanes(schedule, lanes, rows, kMostVectorsOfSums);
+  SumInLanes(schedule, lanes, rows, kMaxVectorsOfSums);
   std::vector<StageId> order = schedule.order();
   std::erase_if(order, [&](StageId id) { return IsInline(schedule, id); });
   RowFinder finder(schedule, order, inside);

@@ -58,7 +58,7 @@ void InlineRows(Schedule& schedule);
 /// Whether some stage makes one number of each of so many rows.
 bool HasNumberPerRow(const Schedule& schedule, std::int64_t rows);
 /// Vectors of sums that ScheduleInRow keeps in registers.
-inline constexpr std::int64_t kMostVectorsOfSums = 5;
+inline constexpr std::int64_t kMaxVectorsOfSums = 5;
 /// Gives reductions to one number for each of `rows` rows (or fewer) up to `vectors` vectors of
 /// parts, and combines those by halves.
 void SumInLanes(Schedule& schedule, std::int64_t lanes, std::int64_t rows, std::int64_t vectors);

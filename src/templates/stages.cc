@@ -80,11 +80,11 @@ int InnermostAxis(const ComputeOp& op) {
 }
 
 int AcrossAxis(const ComputeOp& op, std::int64_t lanes) {
-  constexpr std::int64_t kLeast = 4;  // rows and columns of a block
+  constexpr std::int64_t kMin = 4;  // rows and columns of a block
   const std::vector<Axis>& axes = op.axes;
   if (axes.size() < 2) return -1;
   const auto last = static_cast<std::size_t>(InnermostAxis(op));
-  if (axes[last].extent < kLeast) return -1;
+  if (axes[last].extent < kMin) return -1;
   int found = -1;
   ForEachNode(op.body, [&](const Expr& node) {
     if (node->kind != ExprKind::kLoad || found >= 0) return;
@@ -92,7 +92,7 @@ int AcrossAxis(const ComputeOp& op, std::int64_t lanes) {
     if (!first || !second || *second - *first == 0 || *second - *first == 1) return;
     for (std::size_t axis = 0; axis < last && found < 0; ++axis) {
       const std::int64_t block = std::min(lanes, axes[axis].extent);
-      if (block >= kLeast && IsContiguous(*node, axes, axis, block)) {
+      if (block >= kMin && IsContiguous(*node, axes, axis, block)) {
         found = static_cast<int>(axis);
       }
     }

@@ -99,12 +99,12 @@ class StepScheduler {
   /// The one that keeps most sums in registers for what columns it adds to the last block, up to
   /// as many as hide the latency of a sum.
   MatmulTile TileOf(const StepProduct& product) const {
-    constexpr std::int64_t kMostVectors = 8, kEnoughSums = 24;
+    constexpr std::int64_t kMaxVectors = 8, kEnoughSums = 24;
     const std::int64_t vectors = CeilDiv(product.columns, product.lanes);
     MatmulTile best = {1, 1};
     double most = 0;
     for (const MatmulTile& tile : MatmulTiles(product.rows, vectors, registers_)) {
-      if (tile[1] > kMostVectors) continue;
+      if (tile[1] > kMaxVectors) continue;
       const auto sums = static_cast<double>(std::min(tile[0] * tile[1], kEnoughSums));
       const double used =
           static_cast<double>(vectors) / static_cast<double>(RoundUp(vectors, tile[1]));
@@ -186,12 +186,12 @@ class StepScheduler {
   }
 
   void ScheduleProduct(Schedule& s, StageId result, const StepProduct& product) const {
-    constexpr std::int64_t kLeastSharedMacs = std::int64_t{1} << 18;  // 5 µs
+    constexpr std::int64_t kMinSharedMacs = std::int64_t{1} << 18;  // 5 µs
     constexpr std::int64_t kUnrolledDepth = 4;
     const StageId sum = s.CacheWrite(result, Scope::kLocal);
     const MatmulLoops loops = TileMatmulResult(s, result, false, product.tile, product.lanes);
     const LoopId outer = FuseAll(s, result, {loops.group, loops.rows});
-    if (product.macs() >= kLeastSharedMacs && target_.num_threads() > 1) {
+    if (product.macs() >= kMinSharedMacs && target_.num_threads() > 1) {
       s.Parallel(result, outer);  // each thread has the same weights in every step
     } else if (s.Extent(outer) > 1) {
       s.Pragma(result, outer, kTurningLoop, 1);

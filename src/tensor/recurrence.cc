@@ -94,11 +94,11 @@ class Unroller {
 
   /// Along the first dimension; a kernel takes up to 256 tensors.
   Status Join(std::vector<int> parts) {
-    constexpr std::ptrdiff_t kMostJoined = 128;
+    constexpr std::ptrdiff_t kMaxJoined = 128;
     do {
       std::vector<int> joined;
       for (auto at = parts.begin(); at != parts.end();) {
-        const auto end = at + std::min(kMostJoined, parts.end() - at);
+        const auto end = at + std::min(kMaxJoined, parts.end() - at);
         TW_ASSIGN_OR_RETURN(auto whole,
                             list_.AddOperator({OpKind::kConcat, {}}, std::vector<int>(at, end)));
         joined.push_back(whole);
@@ -143,9 +143,9 @@ Operator RecurrenceOperator(Recurrence recurrence) {
 
 Result<OperatorList> UnrolledList(const Operator& op, std::span<const TensorType> inputs) {
   const std::int64_t steps = StepsOf(inputs);
-  if (steps > kMostUnrolledSteps) {
+  if (steps > kMaxUnrolledSteps) {
     return Unsupported(fmt::format("{} steps written out one after the other, expected at most {}",
-                                   steps, kMostUnrolledSteps));
+                                   steps, kMaxUnrolledSteps));
   }
   return Unroller(*op.attributes.recurrence, inputs, steps).Run();
 }

@@ -28,9 +28,9 @@ Operator RecurrenceOperator(Recurrence recurrence);
 inline std::int64_t StepsOf(std::span<const TensorType> inputs) { return inputs[0].shape[0]; }
 
 /// Most steps that are written out, each a dozen operators.
-inline constexpr std::int64_t kMostUnrolledSteps = 1024;
+inline constexpr std::int64_t kMaxUnrolledSteps = 1024;
 /// The same as operators one after the other; parameters: the inputs.
-/// Errors: kUnsupported for more than kMostUnrolledSteps.
+/// Errors: kUnsupported for more than kMaxUnrolledSteps.
 Result<OperatorList> UnrolledList(const Operator& op, std::span<const TensorType> inputs);
 
 }  // namespace tilewright

@@ -10,8 +10,8 @@ namespace {
 
 // At least ten times the rate of any device: a CPU thread with 8-bit tile instructions reaches 2e13
 // operations a second, a GPU with sparse 4-bit products 2e16.
-constexpr double kMostOfAThread = 2e14;
-constexpr double kMostOfADevice = 2e17;
+constexpr double kMaxOfAThread = 2e14;
+constexpr double kMaxOfADevice = 2e17;
 
 }  // namespace
 
@@ -58,9 +58,9 @@ Work WorkOf(const Workload& workload) {
 
 double LeastSeconds(const Workload& workload, const Target& target) {
   const double most = DeviceTraitsOf(target).machine_code
-                          ? kMostOfAThread * std::max(1, target.num_threads())
-                          : kMostOfADevice;
-  return std::max(kLeastSeconds, WorkOf(workload).operations / most);
+                          ? kMaxOfAThread * std::max(1, target.num_threads())
+                          : kMaxOfADevice;
+  return std::max(kMinSeconds, WorkOf(workload).operations / most);
 }
 
 }  // namespace tilewright

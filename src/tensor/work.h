@@ -21,10 +21,10 @@ Work WorkOf(const Operator& op, std::span<const TensorType> inputs, const Tensor
 Work WorkOf(const Workload& workload);
 
 /// Lower bound in seconds of the time of any operator, whatever its work.
-inline constexpr double kLeastSeconds = 1e-9;
+inline constexpr double kMinSeconds = 1e-9;
 /// Lower bound in seconds of a workload's time on any machine: its operations at a rate that no
-/// device of the target's kind reaches, at least kLeastSeconds. Depends on the workload and on the
-/// target (its device and -num-threads). kLeastSeconds if the work of the workload is unknown.
+/// device of the target's kind reaches, at least kMinSeconds. Depends on the workload and on the
+/// target (its device and -num-threads). kMinSeconds if the work of the workload is unknown.
 double LeastSeconds(const Workload& workload, const Target& target);
 
 }  // namespace tilewright

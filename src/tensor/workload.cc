@@ -360,8 +360,8 @@ Result<TensorType> Workload::OutputType() const {
 
 std::int64_t Workload::macs() const {
   if (op == OpKind::kExpression) {
-    constexpr double kMost = 9e18;
-    return static_cast<std::int64_t>(std::min(kMost, expression.operations() / 2));
+    constexpr double kMax = 9e18;
+    return static_cast<std::int64_t>(std::min(kMax, expression.operations() / 2));
   }
   if (!IsAnchor(op)) return 0;
   if (!IsConvolution(op)) {

@@ -44,7 +44,7 @@ Result<Expression> Expression::Parse(std::string_view text, std::string_view nam
 }
 
 Result<Expression> Expression::Read(const std::string& path) {
-  auto text = ReadFile(path, static_cast<std::int64_t>(kMostExpressionBytes));
+  auto text = ReadFile(path, static_cast<std::int64_t>(kMaxExpressionBytes));
   if (!text.ok()) return Outward(text.status());
   return Parse(*text, path);
 }

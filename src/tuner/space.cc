@@ -24,8 +24,8 @@ namespace inner = ::tilewright;
 inner::Result<Target> ReadTarget(const std::string& text, int threads) {
   auto target = Target::Parse(text);
   if (!target.ok()) return target.status().WithContext("target");
-  constexpr int kMostThreads = 1024;  // of the pool of compiled code
-  if (threads < 1 || threads > kMostThreads) {
+  constexpr int kMaxThreads = 1024;  // of the pool of compiled code
+  if (threads < 1 || threads > kMaxThreads) {
     return InvalidArgument("threads: " + std::to_string(threads) + ", expected 1 to 1024");
   }
   if (!DeviceTraitsOf(*target).machine_code) {
@@ -139,7 +139,7 @@ Result<std::string> Tuner::AddSchedule(std::string_view text, std::string_view n
 }
 
 Result<std::string> Tuner::AddScheduleFile(const std::string& path) {
-  auto text = ReadFile(path, static_cast<std::int64_t>(kMostScheduleBytes) + 1);
+  auto text = ReadFile(path, static_cast<std::int64_t>(kMaxScheduleBytes) + 1);
   if (!text.ok()) return Outward(text.status());
   return AddSchedule(*text, path);
 }

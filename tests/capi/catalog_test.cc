@@ -131,7 +131,7 @@ TEST_F(CatalogTest, FilesAreLookedAtTenTimesASecond) {
 
 TEST_F(CatalogTest, TakesNoMoreThanItsSources) {
   Write(path_, {});
-  for (std::size_t i = 0; i < Catalog::kMostSources; ++i) Add(path_);
+  for (std::size_t i = 0; i < Catalog::kMaxSources; ++i) Add(path_);
   EXPECT_EQ(tw_catalog_add_store(catalog_.get(), path_.c_str(), &error_), TW_INVALID_ARGUMENT);
   EXPECT_THAT(error_.message, testing::HasSubstr("at most 64"));
 }

@@ -16,7 +16,7 @@ TEST(NotesTest, OthersCauseSoManyLinesAMinute) {
   for (int i = 0; i < 5; ++i) notes.Limited("the same");
   EXPECT_EQ(lines, std::vector<std::string>{"the same"});
   for (int i = 0; i < 40'000; ++i) notes.Limited("line " + std::to_string(i));
-  EXPECT_EQ(lines.size(), Notes::kMostLines);
+  EXPECT_EQ(lines.size(), Notes::kMaxLines);
   notes.Say("its own");
   EXPECT_EQ(lines.back(), "its own");
   clock.now += Notes::kMinuteSeconds;

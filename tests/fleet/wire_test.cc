@@ -149,7 +149,7 @@ TEST(WireTest, SaysWhatIsWrong) {
     ASSERT_FALSE(result.ok()) << one.field;
     EXPECT_THAT(result.status().message(), HasSubstr(one.said));
   }
-  EXPECT_THAT(DecodeOrder(std::string(kMostOrderBytes + 1, ' ')).status().message(),
+  EXPECT_THAT(DecodeOrder(std::string(kMaxOrderBytes + 1, ' ')).status().message(),
               HasSubstr("expected at most"));
   EXPECT_FALSE(DecodeHere("nonsense").ok());
 }

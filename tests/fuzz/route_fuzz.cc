@@ -26,24 +26,24 @@ namespace {
 using namespace tilewright;  // NOLINT: a test program of one function
 
 // Larger graphs show nothing else, only more slowly.
-constexpr std::int64_t kMostElements = 1 << 12;
-constexpr int kMostNodes = 100;
-constexpr std::int64_t kMostMacs = 1 << 20;
+constexpr std::int64_t kMaxElements = 1 << 12;
+constexpr int kMaxNodes = 100;
+constexpr std::int64_t kMaxMacs = 1 << 20;
 
 bool IsSmall(const Graph& graph) {
   std::int64_t macs = 0;
   for (const Node& node : graph.nodes()) {
-    if (node.type.elements() > kMostElements) return false;
+    if (node.type.elements() > kMaxElements) return false;
     if (node.kind != NodeKind::kOperator || !IsAnchor(node.op.kind)) continue;
     const auto workload = Workload::FromOperator(node.op, graph.node(node.inputs[0]).type,
                                                  graph.node(node.inputs[1]).type);
-    if (!workload.ok() || workload->macs() > kMostMacs) return false;
+    if (!workload.ok() || workload->macs() > kMaxMacs) return false;
     macs += workload->macs();
   }
-  return graph.size() <= kMostNodes && macs <= kMostMacs;
+  return graph.size() <= kMaxNodes && macs <= kMaxMacs;
 }
 
-Graph Copy(const Graph& graph) { return graph.CloneWithout(kMostElements); }
+Graph Copy(const Graph& graph) { return graph.CloneWithout(kMaxElements); }
 
 /// The graph that its text gives.
 void CheckText(const Graph& graph) {

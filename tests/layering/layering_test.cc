@@ -190,7 +190,7 @@ TEST(LayeringTest, OnlyPathsComeFromTheEnvironment) {
 
 // A stranger finds a file by its folder: one with more files has rooms.
 TEST(LayeringTest, NoFolderHasMoreThan40Files) {
-  constexpr int kMostFiles = 40;
+  constexpr int kMaxFiles = 40;
   std::map<std::string, int> files;
   for (const auto& [module, unused] : AllowedEdges()) {
     const std::filesystem::path folder = kRoot + "/" + module;
@@ -200,7 +200,7 @@ TEST(LayeringTest, NoFolderHasMoreThan40Files) {
     }
   }
   EXPECT_GT(files.size(), 30U);
-  for (const auto& [folder, count] : files) EXPECT_LE(count, kMostFiles) << folder;
+  for (const auto& [folder, count] : files) EXPECT_LE(count, kMaxFiles) << folder;
 }
 
 }  // namespace

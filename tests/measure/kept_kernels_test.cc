@@ -39,7 +39,7 @@ TEST_F(KeptKernelsTest, AKernelIsTakenOnce) {
 }
 
 TEST_F(KeptKernelsTest, TheOldestGoFirst) {
-  const std::size_t third = KeptKernels::kMostBytes / 3;
+  const std::size_t third = KeptKernels::kMaxBytes / 3;
   for (int i = 0; i < 4; ++i) kept_.Keep(1, Of(i), Built(i, third));
   EXPECT_FALSE(FileExists(folder_->path() + "/0"));
   EXPECT_FALSE(kept_.Take(1, Of(0)));
@@ -55,7 +55,7 @@ TEST_F(KeptKernelsTest, WhatIsBuiltAgainTakesItsPlace) {
 }
 
 TEST_F(KeptKernelsTest, WhatIsTooLargeOrGoneIsTheCallersStill) {
-  const KernelSpec large = Built(1, KeptKernels::kMostBytes + 1);
+  const KernelSpec large = Built(1, KeptKernels::kMaxBytes + 1);
   EXPECT_EQ(kept_.Keep(1, Of(1), large), "");
   EXPECT_TRUE(FileExists(large.artifact));
   KernelSpec gone = large;

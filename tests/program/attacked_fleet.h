@@ -46,7 +46,7 @@ class KeyedBroker final : public Broker {
   }
   Status Unsubscribe(const std::string& pattern) override { return inner_->Unsubscribe(pattern); }
   Status Say(const std::string& subject, std::string_view payload) override {
-    if (std::ssize(payload) > kMostBytes) return Refuse("a message beyond max_payload");
+    if (std::ssize(payload) > kMaxBytes) return Refuse("a message beyond max_payload");
     return MayPublish(subject) ? inner_->Say(subject, payload) : Refuse(subject);
   }
   Status OpenQueue(const Queue& queue) override {
@@ -60,7 +60,7 @@ class KeyedBroker final : public Broker {
     (void)Refuse(subject);
   }
   Status Enqueue(const Queue& queue, std::string_view payload) override {
-    if (std::ssize(payload) > kMostBytes) return Refuse("a message beyond max_payload");
+    if (std::ssize(payload) > kMaxBytes) return Refuse("a message beyond max_payload");
     return MayPublish(queue.subject) ? inner_->Enqueue(queue, payload) : Refuse(queue.subject);
   }
   Status Fetch(const Queue& queue, int count, double seconds) override {
@@ -76,7 +76,7 @@ class KeyedBroker final : public Broker {
   }
   void Count(const Queue& queue) override { inner_->Count(queue); }
   Status PutObject(const std::string& name, std::string_view bytes) override {
-    if (std::ssize(bytes) > kMostBytes) return Refuse("a message beyond max_payload");
+    if (std::ssize(bytes) > kMaxBytes) return Refuse("a message beyond max_payload");
     return MayPublish(name) ? inner_->PutObject(name, bytes) : Refuse(name);
   }
   Status GetObject(const std::string& name) override {

@@ -484,7 +484,7 @@ std::vector<Attempt> OthersWithATunersKey() {
        [direct](AttackedFleet& fleet) {
          std::string artifact;
          Order order = MallorysOrder(Stage::kRun, &artifact);
-         order.built[0].size = kMostArtifactBytes;
+         order.built[0].size = kMaxArtifactBytes;
          for (std::uint64_t i = 1; i <= 40; ++i) {
            order.sequence = i;
            direct(fleet, Encode(order));

@@ -284,7 +284,7 @@ TEST(FleetLiveTest, WhatIsForgedReplayedOrTooLongIsNoResult) {
     EXPECT_TRUE(hostile->Say(fleet::BeatSubject(job, {"w2", "d0"}), Encode(beat)).ok());
   }
   say("{");
-  say(std::string(fleet::kMostResultBytes + 1, ' ') + heard->payload);
+  say(std::string(fleet::kMaxResultBytes + 1, ' ') + heard->payload);
   EXPECT_EQ(said, 10);
   EXPECT_FALSE(hostile->Say(as, std::string((std::size_t{1} << 20) + 1, ' ')).ok());
   ASSERT_TRUE(hostile->Flush(10).ok());

@@ -160,8 +160,8 @@ TEST_F(ReportTest, ManyTrialsAreThinnedButTheLineIsExact) {
   AddMadeUpJob(Path("made.db"), MadeUpTrials(2600, 2400));
   const Document document = Gather(Path("made.db"));
   const TaskPage& task = document.jobs.front().tasks.front();
-  EXPECT_LE(task.points.trial.size(), kMostPoints);
-  EXPECT_LE(task.knobs.front().rows.size(), kMostRows);
+  EXPECT_LE(task.points.trial.size(), kMaxPoints);
+  EXPECT_LE(task.knobs.front().rows.size(), kMaxRows);
   auto store = records::Store::Open(Path("made.db"), records::Store::Mode::kReadOnly);
   ASSERT_TRUE(store.ok());
   const auto stored = store->Trials({});  // fewer, where the space has fewer configs

@@ -171,10 +171,10 @@ TEST(WatchServerTest, HeadersWithoutEndAreRefused) {
   for (const std::string& piece : {std::string(4096, 'a'), std::string("X-A: b\r\n")}) {
     Client client(PortOf(*server));
     EXPECT_TRUE(client.Send("GET / HTTP/1.1\r\n"));
-    constexpr int kMost = 100'000'000;
+    constexpr int kMax = 100'000'000;
     int sent = 0;
-    while (sent < kMost && client.Send(piece)) sent += static_cast<int>(piece.size());
-    EXPECT_LT(sent, kMost);
+    while (sent < kMax && client.Send(piece)) sent += static_cast<int>(piece.size());
+    EXPECT_LT(sent, kMax);
   }
 }
 
@@ -212,9 +212,9 @@ TEST(HttpRequestTest, HeadsAreParsedWithinTheirLimits) {
   EXPECT_EQ(request.Parameter("wait"), "1");
   EXPECT_EQ(request.Parameter("oken"), "");
   EXPECT_EQ(ParseHead("GET / HTTP/1.1\r\nHost: x\r\n", request), HeadState::kIncomplete);
-  EXPECT_EQ(ParseHead(std::string(kMostHeadBytes + 1, 'a'), request), HeadState::kTooLarge);
+  EXPECT_EQ(ParseHead(std::string(kMaxHeadBytes + 1, 'a'), request), HeadState::kTooLarge);
   std::string fields = "GET / HTTP/1.1\r\n";
-  for (std::size_t i = 0; i < kMostHeaderFields; ++i) fields += "A: b\r\n";
+  for (std::size_t i = 0; i < kMaxHeaderFields; ++i) fields += "A: b\r\n";
   EXPECT_EQ(ParseHead(fields, request), HeadState::kTooLarge);
   for (const char* bad : {"\r\n\r\n", "GET /\r\n\r\n", "GET  HTTP/1.1\r\n\r\n",
                           "GET http://x/ HTTP/1.1\r\n\r\n", "GET / SPDY/3\r\n\r\n"}) {

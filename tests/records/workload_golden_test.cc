@@ -11,7 +11,7 @@
 namespace tilewright::records {
 namespace {
 
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 20;
+constexpr std::int64_t kMaxBytes = std::int64_t{1} << 20;
 
 /// AutoTVM's tuple for a target, "-" without one.
 std::string TupleOr(const Workload& workload, const char* target_text) {
@@ -23,7 +23,7 @@ std::string TupleOr(const Workload& workload, const char* target_text) {
 
 TEST(WorkloadGolden, KeysEpiloguesAndTuplesStayLetterForLetter) {
   const auto file =
-      ReadFile(TILEWRIGHT_SOURCE_DIR "/tests/records/golden/workload_keys.txt", kMostBytes);
+      ReadFile(TILEWRIGHT_SOURCE_DIR "/tests/records/golden/workload_keys.txt", kMaxBytes);
   ASSERT_TRUE(file.ok()) << file.status().message();
   int lines = 0;
   for (const std::string& line : Split(*file, '\n')) {

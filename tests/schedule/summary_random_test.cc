@@ -220,8 +220,8 @@ void CompareStage(Schedule& schedule, const SummaryStage& stage, const LoweredCo
   if (stage.accesses.back().scope == Scope::kLocal) ++compared->attached;
 
   // All of these loops run for each level.
-  constexpr std::int64_t kMostTimes = 512;
-  if (!footprints || store.Times() > kMostTimes) return;
+  constexpr std::int64_t kMaxTimes = 512;
+  if (!footprints || store.Times() > kMaxTimes) return;
   for (std::size_t i = 0; i < accesses.size(); ++i) {
     for (std::size_t level = 0; level < levels.size(); ++level) {
       EXPECT_GE(stage.accesses[i].footprint_bytes[levels[level]], accesses[i].TouchedBytes(level))

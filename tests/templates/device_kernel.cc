@@ -103,10 +103,10 @@ Status DeviceKernelRunner::Run(const Program& program, const Target& target,
 Result<double> DeviceKernelRunner::Time(CudaProgram& program) {
   constexpr double kBatchSeconds = 500e-6;
   constexpr int kBatches = 11;
-  constexpr double kMostCalls = 1000;
+  constexpr double kMaxCalls = 1000;
   const Result<double> once = session_->Time(program, 2, kLimitSeconds);
   TW_RETURN_IF_ERROR(once);
-  const double calls = std::clamp(2 * kBatchSeconds / std::max(*once, 1e-9), 1.0, kMostCalls);
+  const double calls = std::clamp(2 * kBatchSeconds / std::max(*once, 1e-9), 1.0, kMaxCalls);
   std::vector<double> times;
   for (int i = 0; i < kBatches; ++i) {
     const Result<double> seconds =

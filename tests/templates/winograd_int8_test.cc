@@ -23,7 +23,7 @@ std::vector<std::string> IntegerTargets() {
   return targets;
 }
 
-enum class Values { kLargest, kLeast, kOpposite, kRandomEnds };
+enum class Values { kLargest, kMin, kOpposite, kRandomEnds };
 
 /// Each element is the least or the largest of its type.
 void Fill(Tensor& tensor, Values values, bool weight) {
@@ -31,7 +31,7 @@ void Fill(Tensor& tensor, Values values, bool weight) {
   const double largest = tensor.dtype() == kUInt8 ? 255 : 127;
   Random random(9);
   for (std::int64_t i = 0; i < tensor.elements(); ++i) {
-    bool low = values == Values::kLeast || (values == Values::kOpposite && weight);
+    bool low = values == Values::kMin || (values == Values::kOpposite && weight);
     if (values == Values::kRandomEnds) low = random.Uniform() < 0.5;
     // Data of 0 make nothing large.
     if (tensor.dtype() == kUInt8 && values != Values::kRandomEnds) low = false;
@@ -79,7 +79,7 @@ TEST(WinogradInt8Test, IsExactUpToTheMostChannels) {
   for (const Values values : {Values::kLargest, Values::kOpposite}) {
     CheckEnds("uint8", most, values, "native");
   }
-  CheckEnds("int8", MostWholeChannels(kInt8) / 16 * 16, Values::kLeast, "native");
+  CheckEnds("int8", MostWholeChannels(kInt8) / 16 * 16, Values::kMin, "native");
 }
 
 TEST(WinogradInt8Test, RefusesWhatIsNotExactOrNotItsOwn) {

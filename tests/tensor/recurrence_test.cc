@@ -56,7 +56,7 @@ TEST(Recurrence, IsItsStepsWrittenOut) {
 
 TEST(Recurrence, ManyStepsAreNotWrittenOut) {
   const Operator op = GatedRecurrence(kBatch, kUnits, false);
-  const RecurrenceInputs inputs(kMostUnrolledSteps + 1);
+  const RecurrenceInputs inputs(kMaxUnrolledSteps + 1);
   EXPECT_TRUE(Evaluate(op, inputs.pointers).ok());
   const auto list = UnrolledList(op, inputs.types);
   ASSERT_FALSE(list.ok());

@@ -22,7 +22,7 @@
 namespace tilewright {
 namespace {
 
-constexpr int kMostFolderDepth = 8;  // of folders in folders; no output has more than two
+constexpr int kMaxFolderDepth = 8;  // of folders in folders; no output has more than two
 // More objects than a program has at once; one without an entry is removed by its destructor only.
 constexpr std::size_t kMaxWatched = 256;
 // A signal handler can reach nothing but globals.
@@ -73,7 +73,7 @@ void OnSignal(int signal) {
   for (std::atomic<const WatchedPath*>& entry : watched_paths) {
     const WatchedPath* watched = entry.exchange(nullptr);
     if (watched == nullptr || watched->process != process) continue;
-    RemoveAt(AT_FDCWD, watched->path.c_str(), kMostFolderDepth);
+    RemoveAt(AT_FDCWD, watched->path.c_str(), kMaxFolderDepth);
   }
   ::raise(signal);  // which ends the process: the handler is gone by now
 }
@@ -85,7 +85,7 @@ Unfinished::Unfinished(std::string path) : path_(std::move(path)), watched_(Watc
 Unfinished Unfinished::Beside(const std::string& path) { return Unfinished(NewNameBeside(path)); }
 
 Unfinished::~Unfinished() {
-  if (!path_.empty() && Forget()) RemoveAt(AT_FDCWD, path_.c_str(), kMostFolderDepth);
+  if (!path_.empty() && Forget()) RemoveAt(AT_FDCWD, path_.c_str(), kMaxFolderDepth);
 }
 
 void Unfinished::Swap(Unfinished& other) noexcept {

@@ -38,9 +38,9 @@ llvm::Intrinsic::ID IndexRegister(LoopKind kind) {
 
 llvm::IntegerType* KernelContext::index_type() const {
   // Half of what 32 bits count: an index may reach beyond a buffer before a condition stops it.
-  constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
+  constexpr std::int64_t kMaxBytes = std::int64_t{1} << 30;
   const bool small = std::ranges::all_of(
-      plan.storage, [](const auto& placed) { return placed.first->bytes() <= kMostBytes; });
+      plan.storage, [](const auto& placed) { return placed.first->bytes() <= kMaxBytes; });
   const bool narrow = (machine == Machine::kNvptx || machine == Machine::kArm32) && small;
   return llvm::IntegerType::get(module.getContext(), narrow ? 32 : 64);
 }

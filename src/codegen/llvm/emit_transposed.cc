@@ -10,10 +10,10 @@
 namespace tilewright::emit {
 namespace {
 
-constexpr std::int64_t kLeastBlock = 4;
+constexpr std::int64_t kMinBlock = 4;
 
 bool IsBlock(std::int64_t extent) {
-  return extent >= kLeastBlock && std::has_single_bit(static_cast<std::uint64_t>(extent));
+  return extent >= kMinBlock && std::has_single_bit(static_cast<std::uint64_t>(extent));
 }
 
 /// n vectors of n elements, transposed: in each step the blocks off the diagonal change places, of

@@ -262,10 +262,10 @@ void BlockMachine::RunBlock() {
 }
 
 Status BlockMachine::Run(const Launch& launch, Kernel kernel, void* const* arguments) {
-  constexpr std::int64_t kMostThreads = std::numeric_limits<std::uint16_t>::max();
-  if (launch.threads() > kMostThreads) {
+  constexpr std::int64_t kMaxThreads = std::numeric_limits<std::uint16_t>::max();
+  if (launch.threads() > kMaxThreads) {
     return InvalidArgument(std::to_string(launch.threads()) +
-                           " threads per block, expected at most " + std::to_string(kMostThreads));
+                           " threads per block, expected at most " + std::to_string(kMaxThreads));
   }
   launch_ = &launch;
   kernel_ = kernel;

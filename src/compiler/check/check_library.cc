@@ -25,10 +25,10 @@
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t kMostPlaces = std::int64_t{1} << 22;  // half a second of a kernel
-constexpr std::int64_t kMostReads = std::int64_t{1} << 22;   // for a single element
+constexpr std::int64_t kMaxPlaces = std::int64_t{1} << 22;  // half a second of a kernel
+constexpr std::int64_t kMaxReads = std::int64_t{1} << 22;   // for a single element
 constexpr std::int64_t kReadsOfStep = std::int64_t{1} << 15;
-constexpr std::int64_t kMostElements = 24, kElementsOfKnownKernels = 4;
+constexpr std::int64_t kMaxElements = 24, kElementsOfKnownKernels = 4;
 // Of kernels whose elements are made of many, as long as that is no more than this of each.
 constexpr std::int64_t kFewestElements = 4, kReadsOfFewest = std::int64_t{1} << 17;
 
@@ -207,18 +207,18 @@ class CheckedRun {
     const std::string& name = graph_.node(step.node).name;
     if (type.elements() == 0) return Status();  // there is nothing to compare
     if (graph_.node(step.node).op.kind == OpKind::kRecurrence) return SampleSteps(step, find);
-    SampledReference one(graph_, find, kMostReads);
+    SampledReference one(graph_, find, kMaxReads);
     const std::int64_t last = type.elements() - 1;
     auto sample = one.At(step.node, std::span(&last, 1));
-    const std::int64_t reads = std::max<std::int64_t>(kMostReads - one.reads_left(), 1);
+    const std::int64_t reads = std::max<std::int64_t>(kMaxReads - one.reads_left(), 1);
     const std::int64_t fewest = !known && reads <= kReadsOfFewest ? kFewestElements : 1;
     const std::int64_t count =
-        std::clamp(kReadsOfStep / reads, fewest, known ? kElementsOfKnownKernels : kMostElements);
+        std::clamp(kReadsOfStep / reads, fewest, known ? kElementsOfKnownKernels : kMaxElements);
     positions_ = {last};
     half_ = one.rounded_to_half();
     if (sample.ok() && count > 1) {
       positions_ = ChoosePositions(type, name, count);
-      SampledReference more(graph_, find, kMostReads);
+      SampledReference more(graph_, find, kMaxReads);
       sample = more.At(step.node, positions_);
     }
     TW_RETURN_IF_ERROR(sample);
@@ -231,8 +231,8 @@ class CheckedRun {
     const Node& node = graph_.node(step.node);
     half_ = false;
     for (std::int64_t most = StepsWithinReach(graph_, node); most > 0; most /= 2) {
-      positions_ = ChooseSteps(node, kMostElements, most);
-      SampledReference reference(graph_, find, kMostReads);
+      positions_ = ChooseSteps(node, kMaxElements, most);
+      SampledReference reference(graph_, find, kMaxReads);
       TW_ASSIGN_OR_RETURN(auto sample, reference.At(step.node, positions_));
       if (sample->cut_off) continue;
       expected_ = std::move(sample);
@@ -315,7 +315,7 @@ class CheckedRun {
         [&](int) {
           return ValueInMemory{result, step.form};
         },
-        kMostReads);
+        kMaxReads);
     TW_ASSIGN_OR_RETURN(auto seen, memory.At(step.node, positions_));
     const std::optional<double> tolerance =
         half_ ? std::optional(kToleranceOfFloat16) : std::nullopt;
@@ -351,7 +351,7 @@ class CheckedRun {
       const auto [found, added] = known.try_emplace(step.kernel, Coverage::kUnknown);
       if (added) {
         const Program& kernel = plan_.kernels[static_cast<std::size_t>(step.kernel)];
-        found->second = CoverageOf(kernel, kMostPlaces);
+        found->second = CoverageOf(kernel, kMaxPlaces);
       }
       if (found->second == Coverage::kPart) return Unwritten(step, 1);
       if (found->second == Coverage::kUnknown) {
@@ -408,7 +408,7 @@ Result<CompileCheck> CheckByCode(const Plan& plan) {
   for (const PlanStep& step : plan.steps) {
     if (step.kernel < 0 || !known.insert(step.kernel).second) continue;
     const Program& kernel = plan.kernels[static_cast<std::size_t>(step.kernel)];
-    const Coverage coverage = CoverageOf(kernel, kMostPlaces);
+    const Coverage coverage = CoverageOf(kernel, kMaxPlaces);
     if (coverage == Coverage::kPart) {
       return Internal(fmt::format("{}: kernel {} does not write all of its result",
                                   NameOfStep(plan.graph, step), kernel.name));

@@ -31,14 +31,14 @@ namespace {
 using Check = std::function<Result<Json>(CheckProgress&)>;
 
 constexpr int kLookMilliseconds = 50;
-constexpr double kMostLookSeconds = 1;  // more between two looks is a pause of this process
-constexpr double kClockFactor = 3;      // a machine with other work may be so much slower
+constexpr double kMaxLookSeconds = 1;  // more between two looks is a pause of this process
+constexpr double kClockFactor = 3;     // a machine with other work may be so much slower
 // No kernel is slower: plain loops on one core do fifty times as much.
-constexpr double kLeastMacsPerSecond = 2e7, kLeastBytesPerSecond = 2e6;
+constexpr double kMinMacsPerSecond = 2e7, kMinBytesPerSecond = 2e6;
 
 double LimitFor(const CheckedOperator& op, double seconds) {
-  return std::max({seconds, static_cast<double>(op.macs) / kLeastMacsPerSecond,
-                   static_cast<double>(op.bytes) / kLeastBytesPerSecond});
+  return std::max({seconds, static_cast<double>(op.macs) / kMinMacsPerSecond,
+                   static_cast<double>(op.bytes) / kMinBytesPerSecond});
 }
 
 /// Memory of this process and of those forked from it, at the same address in all of them.
@@ -49,7 +49,7 @@ class SharedProgress {
         ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return;
     auto* room = reinterpret_cast<CheckedOperator*>(static_cast<std::byte*>(memory) + kBegin);
-    progress_ = ::new (memory) CheckProgress(std::span(room, kMostOperators));
+    progress_ = ::new (memory) CheckProgress(std::span(room, kMaxOperators));
   }
   SharedProgress(const SharedProgress&) = delete;
   SharedProgress& operator=(const SharedProgress&) = delete;
@@ -59,8 +59,8 @@ class SharedProgress {
   CheckProgress* get() const { return progress_; }
 
  private:
-  static constexpr std::size_t kMostOperators = 8192, kBegin = 4096;
-  static constexpr std::size_t kBytes = kBegin + kMostOperators * sizeof(CheckedOperator);
+  static constexpr std::size_t kMaxOperators = 8192, kBegin = 4096;
+  static constexpr std::size_t kBytes = kBegin + kMaxOperators * sizeof(CheckedOperator);
   static_assert(sizeof(CheckProgress) <= kBegin);
   CheckProgress* progress_ = nullptr;
 };
@@ -142,7 +142,7 @@ class Watch {
     const double now = clock_.MonotonicSeconds(), used = ProcessorSeconds(pid_);
     const auto op = progress_.current();
     const CheckedOperator* known = op ? progress_.Operator(*op) : nullptr;
-    const double looked = std::min(now - std::exchange(looked_at_, now), kMostLookSeconds);
+    const double looked = std::min(now - std::exchange(looked_at_, now), kMaxLookSeconds);
     // After an operator it may wait for who reads what it prints. 0: its clock cannot be read.
     const bool waits = used > 0 && used == std::exchange(used_last_, used);
     const bool idle = waits && progress_.changes() == 0;

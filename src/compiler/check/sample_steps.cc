@@ -12,7 +12,7 @@ namespace tilewright {
 namespace {
 
 // A tenth of a second by the reference, with the bounds of its errors.
-constexpr double kMostStepOperations = 0x1p24;
+constexpr double kMaxStepOperations = 0x1p24;
 
 std::vector<TensorType> InputTypesOf(const Graph& graph, const Node& node) {
   std::vector<TensorType> types;
@@ -35,7 +35,7 @@ BoundedTensor WholeOf(const BoundedTensor& sample, const TensorType& type) {
 std::int64_t StepsWithinReach(const Graph& graph, const Node& node) {
   const std::int64_t steps = StepsOf(InputTypesOf(graph, node));
   const double each = std::max(WorkOf(node.op.attributes.recurrence->step).operations, 1.0);
-  const double within = std::max(kMostStepOperations / each, 1.0);
+  const double within = std::max(kMaxStepOperations / each, 1.0);
   return within < static_cast<double>(steps) ? static_cast<std::int64_t>(within) : steps;
 }
 

@@ -186,10 +186,9 @@ Result<SampledReference::Sample> SampledReference::SumOfProducts(
   TW_RETURN_IF_ERROR(CheckReads(std::ssize(positions), each));
   TW_ASSIGN_OR_RETURN(auto taps, IsMatrixProduct(w.op) ? MatrixTaps(w, positions, node.type)
                                                        : ConvolutionTaps(w, positions, node.type));
-  TW_ASSIGN_OR_RETURN(auto data, At(node.inputs[0], taps.data),
-                      weight = At(node.inputs[1], taps.weight));
-  TW_RETURN_IF_ERROR(weight);
-  const BoundedTensor &a = *data, &b = **weight;
+  TW_ASSIGN_OR_RETURN(auto data, At(node.inputs[0], taps.data));
+  TW_ASSIGN_OR_RETURN(auto weight, At(node.inputs[1], taps.weight));
+  const BoundedTensor &a = *data, &b = *weight;
   const auto count = static_cast<std::int64_t>(positions.size());
   auto result = std::make_shared<BoundedTensor>();
   result->value = Tensor(TensorType{{count}, node.type.dtype});

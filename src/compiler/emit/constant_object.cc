@@ -177,10 +177,10 @@ Status WriteConstantObject(std::span<const Tensor* const> constants, std::int64_
                            const Target& target, const std::string& path) {
   TW_ASSIGN_OR_RETURN(auto machine, MachineOf(target));
   if (machine.wide) return WriteObject<Elf64>(constants, total_bytes, machine, path);
-  constexpr std::int64_t kMost = std::int64_t{1} << 30;  // of 4 GiB of addresses, some are taken
-  if (total_bytes > kMost) {
+  constexpr std::int64_t kMax = std::int64_t{1} << 30;  // of 4 GiB of addresses, some are taken
+  if (total_bytes > kMax) {
     return Unsupported("constants of " + std::to_string(total_bytes) + " bytes, a 32-bit target " +
-                       "takes at most " + std::to_string(kMost));
+                       "takes at most " + std::to_string(kMax));
   }
   return WriteObject<Elf32>(constants, total_bytes, machine, path);
 }

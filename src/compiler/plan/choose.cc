@@ -341,24 +341,24 @@ class KernelChooser {
   /// The fastest configs that may be served where the answer's is, in order. What seems faster than
   /// the answer, which a race may have found, was measured in another moment.
   Result<std::vector<Measured>> FastestLike(const records::CatalogAnswer& asked) const {
-    constexpr std::size_t kMost = 256;
-    constexpr std::int64_t kMostSeen = 4096;  // others are of other devices or versions
+    constexpr std::size_t kMax = 256;
+    constexpr std::int64_t kMaxSeen = 4096;  // others are of other devices or versions
     const Trial& best = asked.answer.record->trial;
     records::TrialFilter filter;
     filter.workload_key = workload_.Key();
     filter.target = best.candidate.task.target.ToString();
     filter.served = true;
     filter.sound_for = options_.templates;
-    filter.limit = kMost;
+    filter.limit = kMax;
     std::size_t refused = 0;
     filter.refused = [&refused](const std::string&) { ++refused; };
     std::vector<Measured> found;
     std::map<std::pair<std::string, std::int64_t>, std::size_t> known;
-    for (bool more = true; more && found.size() < kMost && filter.skip < kMostSeen;
+    for (bool more = true; more && found.size() < kMax && filter.skip < kMaxSeen;
          filter.skip += filter.limit) {
       refused = 0;
       TW_ASSIGN_OR_RETURN(auto trials, asked.store->Trials(filter));
-      more = trials.size() + refused == kMost;
+      more = trials.size() + refused == kMax;
       for (records::Record& record : trials) {
         const Candidate& candidate = record.trial.candidate;
         if (!ServedLike(record.trial, best)) continue;
@@ -380,14 +380,14 @@ class KernelChooser {
   /// The answer's record to the first option, and the fastest kernel in each of other layouts.
   Status AddMeasured(const records::CatalogAnswer& asked, std::vector<KernelOption>& found) const {
     // Configs of a template: each takes a schedule to be made.
-    constexpr std::size_t kMostTried = 24;
+    constexpr std::size_t kMaxTried = 24;
     found.front().record = std::make_shared<const records::Record>(*asked.answer.record);
     found.front().seconds = asked.answer.record->trial.value;
     TW_ASSIGN_OR_RETURN(auto measured, FastestLike(asked));
     std::map<std::string, std::size_t> tried;
     for (Measured& one : measured) {
       const Candidate& candidate = one.record->trial.candidate;
-      if (tried[candidate.template_key]++ >= kMostTried) continue;
+      if (tried[candidate.template_key]++ >= kMaxTried) continue;
       const TemplateEntry* entry = options_.templates->Find(candidate.template_key);
       const std::size_t known = found.size();
       // What cannot be built with this epilogue is no choice.
@@ -435,8 +435,8 @@ class KernelChooser {
     if (!least.ok() || *least <= best.value) return Status();
     TW_ASSIGN_OR_RETURN(auto measured, FastestLike(asked));
     const Measured* chosen = nullptr;
-    constexpr std::size_t kMostTried = 64;  // each takes a schedule to be made
-    for (std::size_t i = 0; i < std::min(measured.size(), kMostTried); ++i) {
+    constexpr std::size_t kMaxTried = 64;  // each takes a schedule to be made
+    for (std::size_t i = 0; i < std::min(measured.size(), kMaxTried); ++i) {
       const Measured& one = measured[i];
       if (one.seconds >= *least) break;
       auto seconds = SecondsWithLayouts(one.record->trial, one.seconds);

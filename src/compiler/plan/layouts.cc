@@ -150,9 +150,9 @@ class LayoutProblem {
 
   /// Layouts of images that anchors have are what the others may work in.
   void AddForm(const Form& form) {
-    constexpr std::size_t kMostForms = 4;
+    constexpr std::size_t kMaxForms = 4;
     if (form.is_native() || form.layout == form.native || form.native.size() != 4) return;
-    if (forms_.size() == kMostForms || std::ranges::find(forms_, form) != forms_.end()) return;
+    if (forms_.size() == kMaxForms || std::ranges::find(forms_, form) != forms_.end()) return;
     forms_.push_back(form);
   }
 
@@ -399,9 +399,9 @@ class LayoutProblem {
     for (const std::vector<Mode>& modes : modes_)
       sum.sizes.push_back(static_cast<int>(modes.size()));
     values_ = Values();
-    constexpr std::size_t kMostForms = 6;  // two to the power of it are the sets of them
+    constexpr std::size_t kMaxForms = 6;  // two to the power of it are the sets of them
     for (Value& value : values_) {
-      if (value.readers.size() <= 1 || value.forms.size() > kMostForms) continue;
+      if (value.readers.size() <= 1 || value.forms.size() > kMaxForms) continue;
       value.subset = static_cast<int>(sum.sizes.size());
       sum.sizes.push_back(1 << value.forms.size());
     }

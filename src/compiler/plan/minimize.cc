@@ -228,9 +228,9 @@ double CostSum::At(std::span<const int> values) const {
 CostMinimum Minimize(const CostSum& sum, std::vector<int> start, std::int64_t most_entries) {
   CostMinimum minimum{std::move(start), 0, false};
   minimum.cost = sum.At(minimum.values);
-  constexpr int kMostRounds = 32, kMostInVain = 4;
+  constexpr int kMaxRounds = 32, kMaxInVain = 4;
   std::vector<int> wear(sum.sizes.size(), 0);
-  for (int round = 0, vain = 0; round < kMostRounds && vain < kMostInVain; ++round) {
+  for (int round = 0, vain = 0; round < kMaxRounds && vain < kMaxInVain; ++round) {
     Elimination elimination(sum, minimum.values, most_entries);
     std::vector<int> values = elimination.Run(wear);
     const double cost = sum.At(values);

@@ -10,7 +10,7 @@ namespace tilewright {
 namespace {
 
 // Fewer would fit anything.
-constexpr std::int64_t kLeastPerChannel = 16;
+constexpr std::int64_t kMinPerChannel = 16;
 
 /// Least squares of y = a * x + b over the elements of one channel.
 struct LineFit {
@@ -63,7 +63,7 @@ RealValues RealValues::Fitted(const Tensor& tensor, const RealValues& expected, 
   RealValues values(tensor);
   const auto& shape = tensor.shape();
   const std::int64_t channels = sums && shape.size() == 4 ? shape[1] : 1;
-  if (tensor.elements() / channels >= kLeastPerChannel) {
+  if (tensor.elements() / channels >= kMinPerChannel) {
     values.scales_.assign(static_cast<std::size_t>(channels), 1.0);
     values.Spread(1);
   }

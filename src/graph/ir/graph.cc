@@ -37,8 +37,8 @@ Tensor MakeFilled(const TensorType& type, double fill) {
 }  // namespace
 
 Status CheckTensorType(const TensorType& type) {
-  constexpr std::size_t kMostDimensions = 16;  // that a compiled library may have (src/runtime)
-  if (type.shape.size() > kMostDimensions) {
+  constexpr std::size_t kMaxDimensions = 16;  // that a compiled library may have (src/runtime)
+  if (type.shape.size() > kMaxDimensions) {
     return InvalidArgument("a tensor has " + std::to_string(type.shape.size()) +
                            " dimensions, expected at most 16");
   }

@@ -126,15 +126,15 @@ class InputBinder {
   Status UnknownInput(const std::string& option, const std::string& name) const {
     std::string known;
     std::vector<std::string> names;
-    constexpr std::size_t kMostNamed = 12;  // a cache has two inputs for each layer
+    constexpr std::size_t kMaxNamed = 12;  // a cache has two inputs for each layer
     for (const ValueInfoProto* input : inputs_) {
       names.push_back(input->name());
-      if (names.size() > kMostNamed) continue;
+      if (names.size() > kMaxNamed) continue;
       known += (known.empty() ? "" : ", ") + Printable(input->name()) + " (" +
                OpenShapeText(*input) + ")";
     }
-    if (names.size() > kMostNamed) {
-      known += " and " + std::to_string(names.size() - kMostNamed) + " more";
+    if (names.size() > kMaxNamed) {
+      known += " and " + std::to_string(names.size() - kMaxNamed) + " more";
     }
     const bool constant = import_.initializers.contains(name);
     return InvalidArgument(option + ": " +
@@ -344,7 +344,7 @@ Result<std::vector<BoundInput>> BindInputs(const onnx::GraphProto& graph, OnnxIm
 
 std::string HintToBind(const Graph& graph, int id) {
   // That somebody may want to write down; of floats a factor, a threshold.
-  constexpr std::int64_t kMostElements = 64, kMostFloats = 8;
+  constexpr std::int64_t kMaxShown = 64, kMaxFloats = 8;
   if (id < 0) return {};
   std::vector<bool> needed(static_cast<std::size_t>(id) + 1);
   needed.back() = true;
@@ -354,7 +354,7 @@ std::string HintToBind(const Graph& graph, int id) {
     const Node& node = graph.node(i);
     for (int input : node.inputs) needed[static_cast<std::size_t>(input)] = true;
     if (node.kind != NodeKind::kInput) continue;
-    const std::int64_t most = node.type.dtype.is_float() ? kMostFloats : kMostElements;
+    const std::int64_t most = node.type.dtype.is_float() ? kMaxFloats : kMaxShown;
     if (node.type.elements() > most) {
       return "; it follows from input '" + Printable(node.name) + "' (" + node.type.ToString() +
              "): export the model so that it does not";

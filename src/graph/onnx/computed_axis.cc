@@ -11,7 +11,7 @@ namespace computed_axis {
 using onnx::NodeProto;
 using Shape = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMostAxes = 8;  // each of them is computed
+constexpr std::int64_t kMaxAxes = 8;  // each of them is computed
 
 bool IsReduction(const NodeProto& node) { return node.op_type().starts_with("Reduce"); }
 bool IsRunning(const NodeProto& node) {
@@ -104,7 +104,7 @@ std::optional<std::vector<onnx::NodeProto>> ExpandComputedAxis(const onnx::NodeP
   const auto data = import.TypeOfValue(node.input(0)), axis = import.TypeOfValue(node.input(1));
   if (!data.ok() || !axis.ok() || axis->elements() != 1 || !axis->dtype.is_integer()) return {};
   const std::int64_t rank = std::ssize(data->shape);
-  if (rank > kMostAxes || InputByDeclaredShape(import, node, 1)) return {};
+  if (rank > kMaxAxes || InputByDeclaredShape(import, node, 1)) return {};
   const std::vector<std::int64_t> axes = Candidates(node, data->shape, import);
   if (axes.empty()) return {};
   AxisReplacement made(node, import);

@@ -161,9 +161,9 @@ void FindReduced(const Shape& data, const Shape& result, std::size_t at, std::si
 // Dimensions of one element do not count: a reduction of them changes nothing but the shape. An
 // empty list has meanings of its own, so it does not follow from anything.
 Numbers ReducedAxes(const Declared& node) {
-  constexpr std::size_t kMostDimensions = 12;  // each may be reduced or not
+  constexpr std::size_t kMaxDimensions = 12;  // each may be reduced or not
   const auto data = node.Data(), result = node.Result();
-  if (!data || !result || data->size() > kMostDimensions) return std::nullopt;
+  if (!data || !result || data->size() > kMaxDimensions) return std::nullopt;
   Shape axes;
   if (node.Int("keepdims", 1) != 0) {
     if (data->size() != result->size()) return std::nullopt;

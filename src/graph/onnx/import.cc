@@ -433,7 +433,7 @@ Result<std::optional<std::int64_t>> TripsOf(const NodeProto& proto, OnnxImport& 
 
 // Its body, once for each step, as long as conditions that are known while reading say so.
 Status ImportLoop(const NodeProto& proto, OnnxImport& import, Expansion& expansion) {
-  constexpr std::int64_t kMostSteps = 16'384;
+  constexpr std::int64_t kMaxSteps = 16'384;
   const GraphProto* body = GraphOf(proto, "body");
   if (body == nullptr) return InvalidArgument("attribute body is missing");
   if (proto.input_size() < 2) return InvalidArgument("it has less than 2 inputs");
@@ -445,8 +445,8 @@ Status ImportLoop(const NodeProto& proto, OnnxImport& import, Expansion& expansi
     if (trips.has_value() && step >= *trips) break;
     TW_ASSIGN_OR_RETURN(const auto goes_on, GoesOn(loop.condition(), step, import));
     if (!goes_on) break;
-    if (step == kMostSteps) {
-      return Unsupported("it does not end within " + std::to_string(kMostSteps) + " steps: " +
+    if (step == kMaxSteps) {
+      return Unsupported("it does not end within " + std::to_string(kMaxSteps) + " steps: " +
                          (trips.has_value() ? "it has " + std::to_string(*trips)
                                             : std::string("it has no number of trips")) +
                          (loop.condition().empty()

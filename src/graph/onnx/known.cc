@@ -23,7 +23,7 @@ std::int64_t SaturatedWork(std::int64_t a, std::int64_t b) {
 // every element of an operand, of a pool every element of the result times its whole window (which
 // may be larger than the image).
 std::int64_t FoldingWork(const Graph& graph, const Node& node) {
-  constexpr std::int64_t kMostOfARecurrence = std::int64_t{1} << 20;
+  constexpr std::int64_t kMaxOfARecurrence = std::int64_t{1} << 20;
   const std::int64_t made = node.type.elements();
   std::int64_t largest = made;
   for (int input : node.inputs) largest = std::max(largest, graph.node(input).type.elements());
@@ -46,7 +46,7 @@ std::int64_t FoldingWork(const Graph& graph, const Node& node) {
       return std::max(largest, SaturatedWork(SaturatedWork(made, window->pool_h), window->pool_w));
     }
     case OpFamily::kRecurrence:
-      return SaturatedWork(largest, kMostOfARecurrence);
+      return SaturatedWork(largest, kMaxOfARecurrence);
     case OpFamily::kExpression:  // of any length
       return kTooMuchWork;
   }

@@ -20,7 +20,7 @@ namespace {
 using onnx::AttributeProto;
 
 // Shape arithmetic works on a handful of numbers; larger constants are left to FoldConstants.
-constexpr std::int64_t kMaxShapeElements = OnnxNode::kMostKnown;
+constexpr std::int64_t kMaxShapeElements = OnnxNode::kMaxKnown;
 
 // Operators that hand on the elements of input 0, whatever they are.
 constexpr std::string_view kHandingOn[] = {"Expand",  "Flatten",   "Gather",   "Identity",
@@ -41,9 +41,9 @@ bool GoesOnWithCharacter(char byte) { return (static_cast<unsigned char>(byte) &
 }  // namespace
 
 std::string ShortPlace(const std::string& place) {
-  constexpr std::size_t kMost = 320, kFront = 120;
-  if (place.size() <= kMost) return place;
-  std::size_t front = kFront, back = place.size() - (kMost - kFront);
+  constexpr std::size_t kMax = 320, kFront = 120;
+  if (place.size() <= kMax) return place;
+  std::size_t front = kFront, back = place.size() - (kMax - kFront);
   while (front > 0 && GoesOnWithCharacter(place[front])) --front;
   while (back < place.size() && GoesOnWithCharacter(place[back])) ++back;
   return place.substr(0, front) + " … " + place.substr(back);
@@ -379,9 +379,9 @@ bool OnnxNode::FitsDouble(int index) {
   if (contents == nullptr || contents->dtype().is_float() || contents->dtype().bits < 64) {
     return contents != nullptr;
   }
-  constexpr double kMost = 0x1p53;
+  constexpr double kMax = 0x1p53;
   for (std::int64_t i = 0; i < contents->elements(); ++i) {
-    if (std::abs(contents->At(i)) >= kMost) return false;  // rounded to 2^53, maybe
+    if (std::abs(contents->At(i)) >= kMax) return false;  // rounded to 2^53, maybe
   }
   return true;
 }

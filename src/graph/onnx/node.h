@@ -111,10 +111,10 @@ class OnnxNode {
   void FailInvalid(std::string message) { Fail(InvalidArgument(std::move(message))); }
   void FailUnsupported(std::string message) { Fail(Unsupported(std::move(message))); }
   /// Elements of an input that Known() gives the contents of.
-  static constexpr std::int64_t kMostKnown = 4096;
+  static constexpr std::int64_t kMaxKnown = 4096;
   /// Of an input that must be known and is computed while the network runs, or has more than `most`
   /// elements: "input 1 (s) " and what was expected, with what to do about it.
-  void FailUnknown(int index, const std::string& expected, std::int64_t most = kMostKnown);
+  void FailUnknown(int index, const std::string& expected, std::int64_t most = kMaxKnown);
   std::int64_t opset() const { return import_.opset; }
   Requantize requantize() const { return import_.requantize; }
   const Graph& graph() const { return import_.graph; }
@@ -181,7 +181,7 @@ class OnnxNode {
   void ExpectRank(int index, std::int64_t rank);
   /// Contents of a value that is known while importing; null otherwise (no error).
   const Tensor* Contents(int id) { return id < 0 ? nullptr : import_.Contents(id); }
-  /// Contents of an input that is known while importing and has at most kMostKnown elements, or
+  /// Contents of an input that is known while importing and has at most kMaxKnown elements, or
   /// follows from the declared shape of the result (declared.h); null otherwise (no error).
   const Tensor* Known(int index);
   /// The same of at most KnownValues::kMaxElements elements.

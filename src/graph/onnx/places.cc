@@ -16,8 +16,8 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMostLooks = std::int64_t{1} << 26;  // an intermediate tensor of so many
-constexpr std::size_t kMostSummands = 16;                   // at one place: a gather for each
+constexpr std::int64_t kMaxLooks = std::int64_t{1} << 26;  // an intermediate tensor of so many
+constexpr std::size_t kMaxSummands = 16;                   // at one place: a gather for each
 
 // An integer type for the positions of so many elements.
 DataType PlaceType(std::int64_t elements) {
@@ -121,8 +121,8 @@ int Combined(OnnxNode& node, OpKind combine, int rows, int values, const Shape& 
   for (std::size_t k = 0; k < targets.size(); ++k) {
     const auto target = static_cast<std::size_t>(targets[k]);
     const std::size_t layer = seen[target]++;
-    if (layer >= kMostSummands) {
-      node.FailUnsupported("more than " + std::to_string(kMostSummands) +
+    if (layer >= kMaxSummands) {
+      node.FailUnsupported("more than " + std::to_string(kMaxSummands) +
                            " updates are combined at one place");
       return -1;
     }
@@ -174,8 +174,8 @@ int ScatteredByLooking(OnnxNode& node, const Updates& updates) {
   const std::int64_t width = updates.combine ? shape[2] : at[2];
   double looks = static_cast<double>(shape[0]) * static_cast<double>(shape[1]);
   looks *= static_cast<double>(at[1]) * static_cast<double>(width);
-  if (looks > static_cast<double>(kMostLooks)) {
-    node.FailUnsupported("indices that are computed need more than " + std::to_string(kMostLooks) +
+  if (looks > static_cast<double>(kMaxLooks)) {
+    node.FailUnsupported("indices that are computed need more than " + std::to_string(kMaxLooks) +
                          " comparisons; export the model with indices that are constant");
     return -1;
   }

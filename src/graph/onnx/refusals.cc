@@ -5,11 +5,11 @@
 namespace tilewright {
 namespace {
 
-constexpr std::size_t kMostKept = 24;        // whoever mends these reads the file again
-constexpr std::size_t kMostPlacesNamed = 4;  // of one reason
-constexpr std::size_t kMostOperatorsNamed = 64;
-constexpr std::size_t kMostOpenNamed = 4;     // inputs with open sizes: a cache has two per layer
-constexpr std::size_t kMostOptionsNamed = 8;  // that would bind them
+constexpr std::size_t kMaxKept = 24;        // whoever mends these reads the file again
+constexpr std::size_t kMaxPlacesNamed = 4;  // of one reason
+constexpr std::size_t kMaxOperatorsNamed = 64;
+constexpr std::size_t kMaxOpenNamed = 4;     // inputs with open sizes: a cache has two per layer
+constexpr std::size_t kMaxOptionsNamed = 8;  // that would bind them
 
 // "a, b and 3 more".
 std::string ListOf(const std::vector<std::string>& texts, std::size_t most, std::string_view link,
@@ -43,12 +43,12 @@ void Refusals::Add(const std::string& place, const Status& status) {
   if (status.code() != StatusCode::kUnsupported) code_ = status.code();
   const auto same = std::ranges::find(others_, status.message(), &Other::reason);
   if (same != others_.end() && !place.empty()) {
-    if (same->places.size() < kMostPlacesNamed) {
+    if (same->places.size() < kMaxPlacesNamed) {
       same->places.push_back(place);
     } else {
       ++same->more;
     }
-  } else if (others_.size() < kMostKept) {
+  } else if (others_.size() < kMaxKept) {
     others_.push_back({status.message(), {place}});
   } else {
     ++not_kept_;
@@ -79,13 +79,13 @@ std::string Refusals::OperatorText() const {
     counted.push_back(op + " (" + std::to_string(known.nodes) +
                       (known.nodes == 1 ? " node)" : " nodes)"));
   }
-  return text + ListOf(counted, kMostOperatorsNamed, ", ", " more") + hints;
+  return text + ListOf(counted, kMaxOperatorsNamed, ", ", " more") + hints;
 }
 
 std::string Refusals::OpenText() const {
-  return ListOf(open_, kMostOpenNamed, "; ", " more inputs") +
+  return ListOf(open_, kMaxOpenNamed, "; ", " more inputs") +
          ": no fixed size; give the sizes that the network is to run with: " +
-         ListOf(options_, kMostOptionsNamed, " ", " more");
+         ListOf(options_, kMaxOptionsNamed, " ", " more");
 }
 
 Status Refusals::ToStatus() const {

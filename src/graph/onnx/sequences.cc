@@ -19,7 +19,7 @@ using Nodes = std::vector<NodeProto>;
 using Names = std::vector<std::string>;
 using Shape = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMostElements = 16'384;  // of a sequence: each is a value of the network
+constexpr std::int64_t kMaxElements = 16'384;  // of a sequence: each is a value of the network
 
 // Nodes in the place of one, and what the import learns of it.
 class Replacing {
@@ -179,9 +179,9 @@ bool Replacing::Fits(std::int64_t elements, std::int64_t nodes) {
 
 void Replacing::SetSequence(Names elements) {
   if (!node_.ok()) return;
-  if (std::ssize(elements) > kMostElements) {
+  if (std::ssize(elements) > kMaxElements) {
     return node_.FailUnsupported("the sequence has " + std::to_string(elements.size()) +
-                                 " elements, expected at most " + std::to_string(kMostElements));
+                                 " elements, expected at most " + std::to_string(kMaxElements));
   }
   if (!Fits(std::ssize(elements), 0)) return;
   import_.sequence_elements += std::ssize(elements);
@@ -357,9 +357,9 @@ void Replacing::SplitApart() {
       each = 0;
     }
   }
-  if (each > 0 && (extent + each - 1) / each > kMostElements) {
+  if (each > 0 && (extent + each - 1) / each > kMaxElements) {
     return node_.FailUnsupported("the sequence has " + std::to_string((extent + each - 1) / each) +
-                                 " elements, expected at most " + std::to_string(kMostElements));
+                                 " elements, expected at most " + std::to_string(kMaxElements));
   }
   for (std::int64_t begin = 0; each > 0 && begin < extent; begin += each) {
     sizes.push_back(std::min(each, extent - begin));

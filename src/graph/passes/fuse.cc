@@ -20,9 +20,9 @@ using Shape = std::vector<std::int64_t>;
 
 // Longer chains are cut: the time to make a kernel grows with the square of the operators in it,
 // and what walks its expressions goes a level deeper for each.
-constexpr std::size_t kMostOperators = 128;
+constexpr std::size_t kMaxOperators = 128;
 // An activation that reads its argument twice has few.
-constexpr std::size_t kMostOfDiamond = 16;
+constexpr std::size_t kMaxOfDiamond = 16;
 
 bool IsAlias(OpKind kind) { return kind == OpKind::kReshape || kind == OpKind::kIdentity; }
 
@@ -117,7 +117,7 @@ class Fuser {
   FusedGroup* Open(int value, int follower) {
     FusedGroup* group = GroupOf(value);
     if (group == nullptr || group->output != value || group->alias) return nullptr;
-    if (group->nodes.size() >= kMostOperators) return nullptr;
+    if (group->nodes.size() >= kMaxOperators) return nullptr;
     if (SingleUser(graph_, users_, value) != follower) return nullptr;
     if (EndsBehind(value, follower)) return nullptr;
     if (At(follower).type.shape != At(value).type.shape) return nullptr;
@@ -353,7 +353,7 @@ class Fuser {
   std::vector<std::pair<int, EpilogueStep>> DiamondBehind(const FusedGroup& group) const {
     std::vector<int> values{group.output}, chain;
     std::vector<std::pair<int, EpilogueStep>> steps;
-    while (chain.size() < kMostOfDiamond && group.nodes.size() + chain.size() < kMostOperators) {
+    while (chain.size() < kMaxOfDiamond && group.nodes.size() + chain.size() < kMaxOperators) {
       std::optional<EpilogueStep> step;
       for (int user : UsersOf(values.back())) {
         step = DiamondStep(group, user, values, group.epilogue.steps.size());
@@ -444,7 +444,7 @@ class Fuser {
   // one whose result is all that the others read (its post-dominator). What comes from outside is
   // there before `id`. Empty if there are none.
   std::vector<int> RowsFrom(int id, std::size_t dimensions) const {
-    constexpr std::size_t kMostOfRows = 32;
+    constexpr std::size_t kMaxOfRows = 32;
     const Node& first = At(id);
     const Shape& shape = IsOfRows(first) ? At(first.inputs[0]).type.shape : first.type.shape;
     const Rows all{shape, dimensions};
@@ -453,7 +453,7 @@ class Fuser {
     std::size_t best = 0;
     bool reduces = IsOfRows(first);
     int last_user = UsersOf(id).empty() ? id : UsersOf(id).back();
-    for (int next = id + 1; next <= last_user && rows.size() < kMostOfRows; ++next) {
+    for (int next = id + 1; next <= last_user && rows.size() < kMaxOfRows; ++next) {
       const Node& node = At(next);
       const auto inside = [&](int input) { return std::ranges::find(rows, input) != rows.end(); };
       if (std::ranges::none_of(node.inputs, inside) || !HasRows(next, all)) continue;

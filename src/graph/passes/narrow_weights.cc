@@ -15,7 +15,7 @@ bool AllNarrow(const Tensor& weight) {
 }
 
 // What importers make of the weights of a file: at most so many operators.
-constexpr std::size_t kMostWeightOperators = 8;
+constexpr std::size_t kMaxWeightOperators = 8;
 
 // The operators that make a value of constants, in order; none if other values take part, or one
 // of them makes more elements than there are in the value (it is then no weight that was only
@@ -28,7 +28,7 @@ std::vector<int> OperatorsOnConstants(const Graph& graph, int value) {
     const Node& node = graph.node(id);
     if (node.kind == NodeKind::kConstant && graph.HasContents(id)) continue;
     if (std::ranges::count(operators, id) > 0) continue;
-    if (node.kind != NodeKind::kOperator || operators.size() == kMostWeightOperators ||
+    if (node.kind != NodeKind::kOperator || operators.size() == kMaxWeightOperators ||
         node.type.elements() > graph.node(value).type.elements()) {
       return {};
     }

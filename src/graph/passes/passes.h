@@ -47,7 +47,7 @@ Result<Graph> SplitTransposed(Graph graph);
 Result<Graph> StateNarrowWeights(Graph graph);
 
 /// Recurrences as operators, step after step, for what has no loops of them. Needs no contents.
-/// Errors: kUnsupported naming a value with more than kMostUnrolledSteps steps.
+/// Errors: kUnsupported naming a value with more than kMaxUnrolledSteps steps.
 Result<Graph> UnrollRecurrences(Graph graph);
 
 /// Where a group of operators must end.

@@ -437,10 +437,10 @@ Result<Graph> Simplify(Graph graph) {
 
 Result<Graph> Optimize(Graph graph, FoldExtent extent) {
   // Constants that simplifying makes may leave more to fold, and those more to simplify.
-  constexpr int kMostRounds = 8;
+  constexpr int kMaxRounds = 8;
   Result<Graph> simple = std::move(graph);
   int constants = 1;
-  for (int round = 0; constants > 0 && round < kMostRounds; ++round) {
+  for (int round = 0; constants > 0 && round < kMaxRounds; ++round) {
     TW_ASSIGN_OR_RETURN(auto folded, FoldConstants(*std::move(simple), extent));
     simple = Simplifier(std::move(folded)).Run(&constants);
     TW_RETURN_IF_ERROR(simple);

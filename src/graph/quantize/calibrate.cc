@@ -184,10 +184,10 @@ class Calibrator {
   /// The rules of the modes take some ranges that are of no use: few values, far from 0, in
   /// kl_divergence.
   void NoteLoss(int mark, double range, const std::vector<float>& values) {
-    constexpr double kLeastSqnrDb = 10;  // below, more than a third of the signal is error
+    constexpr double kMinSqnrDb = 10;  // below, more than a third of the signal is error
     const Node& node = graph_.node(mark);
     const double sqnr = SqnrWithin(node.mark.scales[0], config_.Bounds(node.mark).second, values);
-    if (sqnr >= kLeastSqnrDb) return;
+    if (sqnr >= kMinSqnrDb) return;
     graph_.notes.push_back(fmt::format(
         "value {}: calibrated to a range of +-{:.3g}, and the data set reaches {:.3g}: rounding "
         "leaves {:.1f} dB of it; try another calibrate_mode, or more data",

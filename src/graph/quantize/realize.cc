@@ -23,8 +23,8 @@ namespace tilewright::quantize {
 namespace {
 
 // What a float32 can be multiplied and divided by without becoming 0, infinite or imprecise.
-constexpr double kLeastScale = 0x1.0p-126;
-constexpr double kMostScale = 0x1.0p126;
+constexpr double kMinScale = 0x1.0p-126;
+constexpr double kMaxScale = 0x1.0p126;
 
 const Mark kStop{MarkKind::kStopFusion, kInt8, ValueKind::kInput, {}};
 
@@ -108,7 +108,7 @@ class Realizer {
 
   static Status CheckScales(const Node& node, const std::vector<double>& scales) {
     for (double scale : scales) {
-      if (scale >= kLeastScale && scale <= kMostScale) continue;
+      if (scale >= kMinScale && scale <= kMaxScale) continue;
       return InvalidArgument(
           fmt::format("value {} would have the scale {:g}, expected 2^-126 to 2^126: see "
                       "global_scale, and how large weights and data are",

@@ -17,8 +17,8 @@ namespace {
 
 // A factor below 2^-32 makes 0 of every int32; one above 2^30 leaves the range of what is rounded
 // to 16 bits or less, whatever its size.
-constexpr int kLeastShift = -31;
-constexpr int kMostShift = 30;
+constexpr int kMinShift = -31;
+constexpr int kMaxShift = 30;
 
 /// The largest magnitude that the elements of a constant have in steps of its scales.
 double LargestInSteps(const Tensor& constant, const Integers& steps) {
@@ -120,8 +120,8 @@ Result<int> Rescaler::FixedPointProduct(std::string_view of, const Integers& val
   std::vector<double> multipliers, halves, counts;
   for (double factor : factors) {
     const FixedPoint fixed = ToFixedPoint(factor);
-    const int count = 31 - std::clamp(fixed.shift, kLeastShift, kMostShift);
-    multipliers.push_back(fixed.shift < kLeastShift ? 0 : static_cast<double>(fixed.multiplier));
+    const int count = 31 - std::clamp(fixed.shift, kMinShift, kMaxShift);
+    multipliers.push_back(fixed.shift < kMinShift ? 0 : static_cast<double>(fixed.multiplier));
     halves.push_back(std::ldexp(1.0, count - 1));
     counts.push_back(count);
   }

@@ -149,7 +149,7 @@ double KlThreshold(const std::vector<float>& values) {
 
 double MseThreshold(const std::vector<float>& values, double steps) {
   constexpr std::size_t kMagnitudes = 4096;
-  constexpr std::size_t kLeast = 32, kAll = 128;
+  constexpr std::size_t kMin = 32, kAll = 128;
   const double largest = LargestMagnitude(values);
   if (largest == 0) return 0;
   // Counts, sums and sums of squares of the magnitudes that are at least that of a bin's begin.
@@ -168,7 +168,7 @@ double MseThreshold(const std::vector<float>& values, double steps) {
     squares[i] += squares[i + 1];
   }
   double best = std::numeric_limits<double>::infinity(), threshold = largest;
-  for (std::size_t i = kAll; i >= kLeast; --i) {
+  for (std::size_t i = kAll; i >= kMin; --i) {
     const std::size_t bin = kMagnitudes / kAll * i;
     const double range = largest * static_cast<double>(i) / kAll, step = range / steps;
     const double clipped = squares[bin] - 2 * range * sum[bin] + range * range * count[bin];

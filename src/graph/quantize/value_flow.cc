@@ -82,11 +82,11 @@ class FlowFinder {
     const Node& node = graph_.node(id);
     if (node.kind != NodeKind::kOperator || users_[Index(id)].size() < 2) return;
     if (flow_.root[Index(id)] != id) return;  // in a wider one
-    constexpr std::size_t kMostMembers = 32;
+    constexpr std::size_t kMaxMembers = 32;
     std::vector<bool> members(users_.size(), false);
     members[Index(id)] = true;
     std::vector<int> list = {id};
-    for (std::size_t i = 0; i < list.size() && list.size() <= kMostMembers; ++i) {
+    for (std::size_t i = 0; i < list.size() && list.size() <= kMaxMembers; ++i) {
       std::vector<int> next = users_[Index(list[i])];
       std::ranges::sort(next);
       for (int user : next) {
@@ -109,9 +109,9 @@ class FlowFinder {
   bool NotNegative(int id) const {
     const Node& node = graph_.node(id);
     if (node.kind == NodeKind::kConstant) {
-      constexpr std::int64_t kMostElements = 1 << 16;
+      constexpr std::int64_t kMaxElements = 1 << 16;
       const Tensor* contents = graph_.Contents(id);
-      if (contents == nullptr || contents->elements() > kMostElements) return false;
+      if (contents == nullptr || contents->elements() > kMaxElements) return false;
       for (std::int64_t i = 0; i < contents->elements(); ++i) {
         if (!(contents->At(i) >= 0)) return false;
       }

@@ -103,7 +103,7 @@ std::int64_t Lowering::AlignmentOf(const Region& region) {
 
 /// The elements of leaf `p` (of no loop: one element) as an asynchronous copy.
 Stmt Lowering::EmitAsyncCopy(const Nest& nest, std::size_t p) {
-  constexpr std::int64_t kLeast = 4, kMost = kSharedAlignment;  // bytes of one instruction
+  constexpr std::int64_t kMin = 4, kMax = kSharedAlignment;  // bytes of one instruction
   const bool loop = p < nest.leaf.size();
   const Expr along = loop ? nest.leaf[p] : Expr(0);
   const std::int64_t extent = loop ? nest.loops.extent(nest.info->leaves[p]) : 1;
@@ -127,12 +127,12 @@ Stmt Lowering::EmitAsyncCopy(const Nest& nest, std::size_t p) {
   const auto from = RunOf(value, along, extent);
   if (!to || !from) return fail("the elements of one access are not neighbours in memory");
   const std::int64_t bytes = extent * value.dtype().bytes();
-  if (bytes % kLeast != 0 || bytes > kMost) {
+  if (bytes % kMin != 0 || bytes > kMax) {
     return fail("accesses of " + std::to_string(bytes) +
                 " bytes, expected a multiple of 4 up to 16");
   }
   const std::int64_t alignment = std::min(AlignmentOf(*to), AlignmentOf(*from));
-  if (alignment < kLeast) {
+  if (alignment < kMin) {
     return fail("accesses at multiples of " + std::to_string(alignment) +
                 " bytes, expected at least 4");
   }
@@ -247,7 +247,7 @@ Stmt Lowering::EmitDot(const Nest& nest, std::size_t p) {
 
 void Lowering::AppendPrefetches(const Nest& nest, std::size_t p, std::vector<Stmt>* out) {
   // A hint for every line of a large tile costs more than it brings.
-  constexpr std::int64_t kMostLines = 16;
+  constexpr std::int64_t kMaxLines = 16;
   constexpr std::int64_t kLineBytes = 64;
   for (const auto& prefetch : nest.info->prefetches) {
     const Expr& var = nest.leaf[p - 1];
@@ -270,7 +270,7 @@ void Lowering::AppendPrefetches(const Nest& nest, std::size_t p, std::vector<Stm
         std::vector<std::vector<Expr>> next;
         for (const auto& line : lines) {
           for (std::int64_t i = 0; i < box->extent; i += step) {
-            if (static_cast<std::int64_t>(next.size()) == kMostLines) break;
+            if (static_cast<std::int64_t>(next.size()) == kMaxLines) break;
             next.push_back(line);
             next.back().push_back(Simplify(box->min + Expr(i), ranges_));
           }

@@ -84,7 +84,7 @@ Stmt Lowering::EmitRange(Nest* nest, std::size_t p) {
   const auto inside = InsideOf(*nest, p);
   if (!inside) return EmitFor(nest, p);
   // More copies than these make code that does not fit the instruction cache.
-  constexpr std::int64_t kMostCopiesPerEdge = 2;
+  constexpr std::int64_t kMaxCopiesPerEdge = 2;
   const std::int64_t extent = nest->loops.extent(nest->info->leaves[p]);
   std::vector<Stmt> code;
   const auto emit = [&](std::int64_t first, std::int64_t count) {
@@ -95,11 +95,11 @@ Stmt Lowering::EmitRange(Nest* nest, std::size_t p) {
     code.push_back(EmitFor(&copy, p));
   };
   const auto emit_edge = [&](std::int64_t first, std::int64_t end) {
-    if (end - first > kMostCopiesPerEdge) return emit(first, end - first);
+    if (end - first > kMaxCopiesPerEdge) return emit(first, end - first);
     for (std::int64_t i = first; i < end; ++i) emit(i, 1);
   };
   if (inside->min > inside->max) {
-    if (extent > kMostCopiesPerEdge) return EmitFor(nest, p);
+    if (extent > kMaxCopiesPerEdge) return EmitFor(nest, p);
     emit_edge(0, extent);
   } else {
     emit_edge(0, inside->min);
@@ -112,8 +112,8 @@ Stmt Lowering::EmitRange(Nest* nest, std::size_t p) {
 /// True if a condition that skips a product becomes a constant when the short serial loop `p` is
 /// unrolled like those inside it: a branch per product costs more than the longer code.
 bool Lowering::UnrollingDecides(const Nest& nest, std::size_t p, const Nest::Guard& guard) const {
-  constexpr std::int64_t kLongestLoop = 5;        // columns of a common kernel
-  constexpr std::int64_t kMostStatements = 1024;  // of the unrolled code
+  constexpr std::int64_t kLongestLoop = 5;       // columns of a common kernel
+  constexpr std::int64_t kMaxStatements = 1024;  // of the unrolled code
   if (!guard.update_only || nest.loops.extent(nest.info->leaves[p]) > kLongestLoop) return false;
   std::int64_t statements = 1;
   BoxMap unrolled;
@@ -128,7 +128,7 @@ bool Lowering::UnrollingDecides(const Nest& nest, std::size_t p, const Nest::Gua
   ForEachNode(guard.condition, [&](const Expr& node) {
     if (node->kind == ExprKind::kVar) decided = decided && Mentions(node, unrolled);
   });
-  return decided && statements <= kMostStatements;
+  return decided && statements <= kMaxStatements;
 }
 
 }  // namespace tilewright

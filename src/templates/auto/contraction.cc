@@ -181,8 +181,8 @@ Result<Contraction> FindContraction(const Expression& expression, int axis) {
   const auto count = static_cast<int>(c.op().axes.size());
   if (axis >= count) return Unsupported(fmt::format("axis {} of {}", axis, count));
   if (axis >= 0 && axis != c.vector_axis) {
-    constexpr std::int64_t kLeastLanes = 4;
-    if (c.extent(axis) < kLeastLanes) return Unsupported("no vectors along so short an axis");
+    constexpr std::int64_t kMinLanes = 4;
+    if (c.extent(axis) < kMinLanes) return Unsupported("no vectors along so short an axis");
     const int result_axis = c.vector_axis;
     TurnResult(c, axis);
     c.vector_axis = count - 1;

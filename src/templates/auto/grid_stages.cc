@@ -18,7 +18,7 @@ namespace tilewright {
 namespace {
 
 /// Parts of sums that one thread adds up.
-constexpr std::int64_t kMostParts = 32;
+constexpr std::int64_t kMaxParts = 32;
 
 /// The largest power of two, at most `limit`, that divides the extent.
 std::int64_t VectorOf(std::int64_t extent, std::int64_t limit) {
@@ -42,7 +42,7 @@ struct Parts {
 /// The longest reduction axis, the last one of equals, and about `threads` parts of it; one part
 /// where its extent has no such divisor and is too long for a thread each.
 Parts PartsOf(const ComputeOp& op, std::int64_t threads) {
-  constexpr std::int64_t kMostOfOneElement = 256;
+  constexpr std::int64_t kMaxOfOneElement = 256;
   Parts parts;
   std::int64_t extent = 0;
   for (std::size_t i = 0; i < op.reduce_axes.size(); ++i) {
@@ -53,7 +53,7 @@ Parts PartsOf(const ComputeOp& op, std::int64_t threads) {
   if (extent < 2 || threads < 2) return parts;
   parts.count = LargestDivisor(extent, threads);
   const std::int64_t wanted = std::min(extent, threads);
-  if (4 * parts.count < wanted && extent <= kMostOfOneElement) parts.count = extent;
+  if (4 * parts.count < wanted && extent <= kMaxOfOneElement) parts.count = extent;
   return parts;
 }
 
@@ -63,8 +63,8 @@ std::vector<StageId> FactorSum(Schedule& s, StageId sum, std::int64_t threads) {
   std::vector<StageId> partial;
   if (parts.count == 1) return partial;
   partial.push_back(s.RFactor(sum, parts.axis, parts.count));
-  if (parts.count <= kMostParts) return partial;
-  const std::int64_t fewer = LargestDivisor(parts.count, kMostParts);
+  if (parts.count <= kMaxParts) return partial;
+  const std::int64_t fewer = LargestDivisor(parts.count, kMaxParts);
   if (fewer > 1) {
     const int rest = static_cast<int>(s.stage(sum).op.reduce_axes.size()) - 1;
     partial.push_back(s.RFactor(sum, rest, fewer));

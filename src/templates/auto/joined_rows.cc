@@ -16,7 +16,7 @@ namespace tilewright {
 namespace {
 
 constexpr std::int64_t kLongestTaps = 7;  // steps of a window along one axis
-constexpr std::int64_t kMostTaps = 49;
+constexpr std::int64_t kMaxTaps = 49;
 
 bool IsMentioned(const Expr& expr, const Expr& var) {
   bool mentions = false;
@@ -141,7 +141,7 @@ class RowJoiner {
       const Axis& axis = main.reduce_axes[r];
       if (!IsMentioned(*rows, axis.var) && !IsMentioned(*columns, axis.var)) continue;
       taps *= axis.extent;
-      if (axis.extent > kLongestTaps || taps > kMostTaps) return false;
+      if (axis.extent > kLongestTaps || taps > kMaxTaps) return false;
       const int number = static_cast<int>(r);
       if (std::ranges::find(found_.windows, number) == found_.windows.end()) {
         found_.windows.push_back(number);

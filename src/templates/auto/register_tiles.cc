@@ -84,7 +84,7 @@ double CyclesOfStep(const Contraction& c, const std::vector<Parts>& parts, Regis
 
 std::vector<RegisterTile> RegisterTiles(const Contraction& c, const CpuFeatures& features,
                                         std::int64_t lanes) {
-  constexpr std::int64_t kMostVectors = 8;
+  constexpr std::int64_t kMaxVectors = 8;
   const std::int64_t most_rows = c.turned() ? 28 : 14;
   const std::int64_t registers = features.vector_registers();
   const auto values = [&](std::size_t row) {
@@ -95,7 +95,7 @@ std::vector<RegisterTile> RegisterTiles(const Contraction& c, const CpuFeatures&
   const std::int64_t vectors = CeilDiv(c.extent(c.vector_axis), lanes);
   for (std::int64_t first : values(0)) {
     for (std::int64_t second : values(1)) {
-      for (std::int64_t vector : ThriftyTiles(vectors, kMostVectors)) {
+      for (std::int64_t vector : ThriftyTiles(vectors, kMaxVectors)) {
         RegisterTile tile;
         if (!c.rows.empty()) tile.push_back(first);
         if (c.rows.size() > 1) tile.push_back(second);

@@ -9,7 +9,7 @@ namespace tilewright {
 
 /// Vectors of products that one piece of code may have: more no longer fit the instruction cache
 /// and take long to compile.
-inline constexpr std::int64_t kMostWrittenOut = 512;
+inline constexpr std::int64_t kMaxWrittenOut = 512;
 
 /// Whether a stage loads the buffer. as_it_is: becomes false if it does other than element by
 /// element, in the order of its own axes.

@@ -393,7 +393,7 @@ Result<Config> AutoTiles::DefaultConfig(const Workload& w, const Target& target)
   const std::int64_t unroll = HasWindow(c) ? 1 : 4;
   values.emplace_back("unroll", KnobValue{unroll});
   if (HasWindow(c)) {
-    const bool window = WrittenOut(c, best.tile, true, unroll, false) <= kMostWrittenOut;
+    const bool window = WrittenOut(c, best.tile, true, unroll, false) <= kMaxWrittenOut;
     values.emplace_back("window", KnobValue{window});
   }
   if (MakesOperand(c)) {
@@ -424,9 +424,9 @@ Result<Kernel> AutoTiles::Apply(const Workload& w, const Epilogue&, const Target
   const KnobValue* place = config.Find("operands");
   const bool inlined = place != nullptr && std::get<std::string>(place->value) == kMadeInline;
   const std::int64_t products = WrittenOut(c, tile, window, config.Integer("unroll"), inlined);
-  if (products > kMostWrittenOut) {
+  if (products > kMaxWrittenOut) {
     return InvalidArgument(fmt::format("code of {} vectors of products, expected at most {}",
-                                       products, kMostWrittenOut));
+                                       products, kMaxWrittenOut));
   }
   std::vector<std::string> arranged = {c.turned() ? fmt::format("contraction, {}", chosen[0])
                                                   : "contraction"};

@@ -24,9 +24,9 @@
 namespace tilewright {
 namespace {
 
-constexpr std::size_t kMostTiledAxes = 4;  // others are blocks
-constexpr std::size_t kMostCutSums = 4;    // reduction axes; others are steps
-constexpr std::size_t kMostCopied = 4;     // operands
+constexpr std::size_t kMaxTiledAxes = 4;  // others are blocks
+constexpr std::size_t kMaxCutSums = 4;    // reduction axes; others are steps
+constexpr std::size_t kMaxCopied = 4;     // operands
 
 std::string TileName(int axis) { return fmt::format("tile_{}", axis); }
 std::string ReduceName(int axis) { return fmt::format("reduce_{}", axis); }
@@ -87,13 +87,13 @@ Result<GridContraction> FindGridContraction(const Workload& w) {
   GridContraction grid{std::move(found), {}, {}, {}};
   const Contraction& c = grid.contraction;
   for (int i = static_cast<int>(c.op().axes.size()) - 1; i >= 0; --i) {
-    if (c.extent(i) > 1 && grid.tiled.size() < kMostTiledAxes) grid.tiled.push_back(i);
+    if (c.extent(i) > 1 && grid.tiled.size() < kMaxTiledAxes) grid.tiled.push_back(i);
   }
   std::ranges::reverse(grid.tiled);
   for (int i = 0; i < static_cast<int>(c.op().reduce_axes.size()); ++i) {
     if (grid.reduction(i).extent > 1) grid.reduced.push_back(i);
   }
-  while (grid.reduced.size() > kMostCutSums) {
+  while (grid.reduced.size() > kMaxCutSums) {
     grid.reduced.erase(std::ranges::min_element(
         grid.reduced, {}, [&](int axis) { return grid.reduction(axis).extent; }));
   }
@@ -104,7 +104,7 @@ Result<GridContraction> FindGridContraction(const Workload& w) {
         grid.operands, [&](int other) { return grid.operand(other).buffer == buffer; });
     const bool copied =
         !known && !buffer->shape.empty() && std::ranges::find(guarded, buffer) == guarded.end();
-    if (copied && grid.operands.size() < kMostCopied) grid.operands.push_back(i);
+    if (copied && grid.operands.size() < kMaxCopied) grid.operands.push_back(i);
     grid.makes_operand =
         grid.makes_operand || std::ranges::any_of(c.compute.stages, [&](const ComputeOp& op) {
           return op.output == grid.operand(i).buffer && op.combiner == Combiner::kNone;
@@ -310,12 +310,12 @@ Result<Config> DefaultGrid(const GridContraction& grid, const Target& target, bo
   // Windows first, as a whole: their elements are read by neighbours.
   std::vector<std::int64_t> inner(grid.contraction.op().reduce_axes.size(), 1);
   for (auto axis = grid.reduced.rbegin(); axis != grid.reduced.rend(); ++axis) {
-    constexpr std::int64_t kLongestWindow = 7, kMostOfStep = 128;
+    constexpr std::int64_t kLongestWindow = 7, kMaxOfStep = 128;
     const std::int64_t extent = grid.reduction(*axis).extent;
     const bool window = grid.reduced.size() > 1 && extent <= kLongestWindow;
     std::int64_t& own = inner[static_cast<std::size_t>(*axis)];
     own = LargestDivisor(extent, std::max<std::int64_t>(1, std::min(window ? extent : depth,
-                                                                    kMostOfStep / Product(inner))));
+                                                                    kMaxOfStep / Product(inner))));
   }
   for (const int axis : grid.reduced) {
     values.emplace_back(ReduceName(axis), InnerFactor(grid.reduction(axis).extent,

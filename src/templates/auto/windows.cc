@@ -117,13 +117,13 @@ double CyclesOfTile(const WindowsPlan& plan, const RowTile& tile) {
 }
 
 /// The tile that takes the fewest cycles, with registers left for what is read.
-constexpr std::int64_t kMostSumsAtFirst = 16;
+constexpr std::int64_t kMaxSumsAtFirst = 16;
 RowTile DefaultRowTile(const WindowsPlan& plan) {
   std::optional<RowTile> best;
   double best_cycles = 0;
   for (const RowTile& tile : RowTiles(plan)) {
     const std::int64_t vectors = VectorsOf(plan, tile);
-    if (vectors * CountTaps(plan) > kMostWrittenOut || vectors > kMostSumsAtFirst) continue;
+    if (vectors * CountTaps(plan) > kMaxWrittenOut || vectors > kMaxSumsAtFirst) continue;
     const double cycles = CyclesOfTile(plan, tile);
     if (best && cycles > best_cycles) continue;
     best = tile;
@@ -216,7 +216,7 @@ bool IsPadding(const Expr& body) {
 /// What makes a picture, row by row. It stays in memory: vectors begin anywhere in it.
 void SchedulePicture(Schedule& s, StageId picture, const Windows& w, std::int64_t lanes,
                      bool parallel) {
-  constexpr std::int64_t kMostVectors = 8;
+  constexpr std::int64_t kMaxVectors = 8;
   const int axes = static_cast<int>(s.stage(picture).op.axes.size());
   LoopId columns = s.SpatialAxis(picture, axes - 1);
   LoopId rows;
@@ -228,7 +228,7 @@ void SchedulePicture(Schedule& s, StageId picture, const Windows& w, std::int64_
   const auto [vectors, lane] = s.Split(picture, columns, lanes, Tail::kPeel);
   s.Vectorize(picture, lane);
   // Which vectors lie at an edge is then known.
-  if (s.Extent(vectors) <= kMostVectors) s.Unroll(picture, vectors);
+  if (s.Extent(vectors) <= kMaxVectors) s.Unroll(picture, vectors);
   s.Pragma(picture, rows, "auto_unroll_max_step", 0);
   if (parallel) s.Parallel(picture, s.Leaves(picture).front());
 }
@@ -274,7 +274,7 @@ Result<Config> AutoWindows::DefaultConfig(const Workload& w, const Target& targe
   RowTile tile = DefaultRowTile(plan);
   const std::optional<RowTile> inlined = InlineTile(plan, w, tile);
   if (inlined) tile = *inlined;
-  const bool few = VectorsOf(plan, tile) * CountTaps(plan) <= kMostWrittenOut;
+  const bool few = VectorsOf(plan, tile) * CountTaps(plan) <= kMaxWrittenOut;
   // A picture is to stay in the nearest cache.
   constexpr std::int64_t kNearElements = 6 << 10;
   const std::int64_t rows = std::max<std::int64_t>(1, kNearElements / plan.windows.row);
@@ -299,10 +299,10 @@ Result<Kernel> AutoWindows::Apply(const Workload& w, const Epilogue&, const Targ
   const RowTile tile = TileOf(config);
   const bool write_out = config.Integer("write_out") != 0;
   const std::int64_t sums = VectorsOf(plan, tile);
-  if (write_out && sums * CountTaps(plan) > kMostWrittenOut) {
+  if (write_out && sums * CountTaps(plan) > kMaxWrittenOut) {
     return InvalidArgument("code of " + std::to_string(sums * CountTaps(plan)) +
                            " vectors of products, expected at most " +
-                           std::to_string(kMostWrittenOut));
+                           std::to_string(kMaxWrittenOut));
   }
   TW_ASSIGN_OR_RETURN(auto found, FindWindows(w.expression, tile.joined));
   const Windows& windows = found;
@@ -336,7 +336,7 @@ Result<Kernel> AutoWindows::Apply(const Workload& w, const Epilogue&, const Targ
   const WindowLoops loops = ScheduleWriter(s, writer, tile, config.Integer("band"), lanes, target);
   // Which vectors lie at an edge is then known.
   const std::int64_t parts = CeilDiv(windows.width, tile.columns);
-  if (place == kPictureInline && parts * sums * CountTaps(plan) <= kMostWrittenOut) {
+  if (place == kPictureInline && parts * sums * CountTaps(plan) <= kMaxWrittenOut) {
     s.Unroll(writer, loops.tile);
   }
   s.ComputeAt(main, writer, loops.tile);

@@ -86,10 +86,10 @@ Result<Kernel> AnchorPlainCpu::Apply(const Workload& w, const Epilogue& epilogue
   if (tiled.index >= 0) order.push_back(s.SpatialAxis(sum, vector_axis - 1));
   order.push_back(s.SpatialAxis(sum, vector_axis));
   s.Reorder(sum, order);
-  constexpr std::int64_t kMostUnrolled = 16;
+  constexpr std::int64_t kMaxUnrolled = 16;
   if (config.Integer("unroll") != 0 && reductions > 0) {
     const LoopId last = s.ReductionAxis(sum, reductions - 1);
-    if (s.Extent(last) <= kMostUnrolled) s.Unroll(sum, last);
+    if (s.Extent(last) <= kMaxUnrolled) s.Unroll(sum, last);
   }
   if (tiled.index >= 0) s.Unroll(sum, s.SpatialAxis(sum, vector_axis - 1));
   if (lanes > 1) s.Vectorize(sum, s.SpatialAxis(sum, vector_axis));

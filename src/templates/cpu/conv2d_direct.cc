@@ -98,9 +98,9 @@ Result<Plan> MakePlan(const Workload& w, const Target& target, bool int8,
       Blocked("NCHW", few_channels ? RoundUp(shape.c, plan.depth) : plan.data_block, 'c');
   // The largest part of a data block that divides the channels, so that nothing is multiplied with
   // padding; 4 at least, as loops over fewer channels cost more than that saves.
-  constexpr std::int64_t kLeastBlock = 4;
+  constexpr std::int64_t kMinBlock = 4;
   plan.ic_block = few_channels ? RoundUp(shape.c, plan.depth)
-                               : std::max(kLeastBlock, std::gcd(shape.c, plan.data_block));
+                               : std::max(kMinBlock, std::gcd(shape.c, plan.data_block));
   if (shape.groups > 1) plan.ic_block = std::gcd(group_channels, plan.lanes);
   if (!few_channels && !plan.groups_in_block) plan.ic_parts = plan.data_block / plan.ic_block;
   plan.form.weight =
@@ -126,10 +126,10 @@ std::int64_t AccumulatorBudget(const Plan& plan, std::int64_t oc) {
 /// Every register tile that fits, small ones left out where larger ones exist.
 std::vector<Tile> RegisterTiles(const Plan& plan) {
   const std::int64_t rows = OutRows(plan), cols = OutCols(plan);
-  constexpr std::int64_t kMostBlocks = 6;
+  constexpr std::int64_t kMaxBlocks = 6;
   std::vector<Tile> tiles, small;
   const std::int64_t blocks = plan.group_blocks > 0 ? plan.group_blocks : plan.oc_blocks;
-  for (std::int64_t oc = 1; oc <= std::min(kMostBlocks, blocks); ++oc) {
+  for (std::int64_t oc = 1; oc <= std::min(kMaxBlocks, blocks); ++oc) {
     const std::int64_t budget = AccumulatorBudget(plan, oc);
     if (budget < oc) break;
     for (std::int64_t col : ThriftyTiles(cols, budget / oc)) {

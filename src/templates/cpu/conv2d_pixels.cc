@@ -43,14 +43,14 @@ Result<Plan> MakePlan(const Workload& w, const Target& target) {
 using Tile = std::vector<std::int64_t>;  // output channels, rows, vectors of columns
 
 std::vector<Tile> RegisterTiles(const Plan& plan) {
-  constexpr std::int64_t kMostChannels = 17, kMostVectors = 6, kMostRows = 8;
+  constexpr std::int64_t kMaxChannels = 17, kMaxVectors = 6, kMaxRows = 8;
   const std::int64_t vectors = CeilDiv(plan.cols, plan.lanes);
   std::vector<Tile> tiles;
-  for (std::int64_t channel = 1; channel <= std::min(kMostChannels, plan.group_channels);
+  for (std::int64_t channel = 1; channel <= std::min(kMaxChannels, plan.group_channels);
        ++channel) {
     if (plan.group_channels % channel != 0) continue;  // a tile reads the data of one group
-    for (std::int64_t vector : ThriftyTiles(vectors, kMostVectors)) {
-      const std::int64_t most_rows = vector == vectors ? std::min(kMostRows, plan.rows) : 1;
+    for (std::int64_t vector : ThriftyTiles(vectors, kMaxVectors)) {
+      const std::int64_t most_rows = vector == vectors ? std::min(kMaxRows, plan.rows) : 1;
       for (std::int64_t row = 1; row <= most_rows; ++row) {
         const std::int64_t data = row * vector;
         if (channel * data + data + 1 <= plan.registers) tiles.push_back({channel, row, vector});

@@ -21,9 +21,9 @@
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t kMostBlocks = 4;    // of output channels, in one group
-constexpr std::int64_t kMostUnrolled = 4;  // input channels
-constexpr std::int64_t kLeastStep = 4;     // shorter loops over channels cost more than they do
+constexpr std::int64_t kMaxBlocks = 4;    // of output channels, in one group
+constexpr std::int64_t kMaxUnrolled = 4;  // input channels
+constexpr std::int64_t kMinStep = 4;      // shorter loops over channels cost more than they do
 
 using Tile = std::vector<std::int64_t>;  // blocks of output channels, tiles of a run
 
@@ -31,7 +31,7 @@ using Tile = std::vector<std::int64_t>;  // blocks of output channels, tiles of 
 std::vector<Tile> RegisterTiles(const WinogradPlan& plan) {
   const std::int64_t least = TileSizes(plan).back();
   std::vector<Tile> tiles;
-  for (std::int64_t blocks = 1; blocks <= std::min(kMostBlocks, plan.oc_blocks); ++blocks) {
+  for (std::int64_t blocks = 1; blocks <= std::min(kMaxBlocks, plan.oc_blocks); ++blocks) {
     const std::int64_t most = (plan.registers - blocks - 1) / blocks;
     std::set<std::int64_t> runs;
     for (const std::int64_t m : TileSizes(plan)) {
@@ -53,12 +53,11 @@ Result<ConfigSpace> SpaceOf(const WinogradPlan& plan) {
   std::vector<KnobValue> tiles;
   for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
   std::vector<std::int64_t> unrolls;
-  for (std::int64_t u = 1; u <= std::min(kMostUnrolled, plan.ic_step / (plan.whole ? 2 : 1));
-       u *= 2)
+  for (std::int64_t u = 1; u <= std::min(kMaxUnrolled, plan.ic_step / (plan.whole ? 2 : 1)); u *= 2)
     unrolls.push_back(u);
   std::vector<KnobValue> data;  // transformed before everything else, or by rows of tiles
   data.emplace_back().value = std::string("all");
-  if (RowBytes(plan, TileSizes(plan).back()) <= kMostRowBytes) {
+  if (RowBytes(plan, TileSizes(plan).back()) <= kMaxRowBytes) {
     data.emplace_back().value = std::string("rows");
   }
   return MakeSpace({Knob::Other("tile", TileSizes(plan)),
@@ -204,7 +203,7 @@ std::string RefusesPlan(const WinogradPlan& plan) {
   if (plan.shape.c < plan.lanes || plan.shape.k < plan.lanes) {
     return "only of as many channels as a vector has elements, or more";
   }
-  if (plan.ic_step < kLeastStep) return "only of a multiple of 4 input channels";
+  if (plan.ic_step < kMinStep) return "only of a multiple of 4 input channels";
   if (TileSizes(plan).empty()) return "only results of two rows and columns or more";
   return "";
 }
@@ -235,9 +234,9 @@ Status CheckConfig(const WinogradPlan& plan, std::int64_t m, const Tile& tile, b
     return InvalidArgument("runs of " + std::to_string(tile[1]) + " tiles, there are " +
                            std::to_string(tiles));
   }
-  if (by_rows && RowBytes(plan, m) > kMostRowBytes) {
+  if (by_rows && RowBytes(plan, m) > kMaxRowBytes) {
     return InvalidArgument("transformed rows of " + std::to_string(RowBytes(plan, m)) +
-                           " bytes, expected at most " + std::to_string(kMostRowBytes));
+                           " bytes, expected at most " + std::to_string(kMaxRowBytes));
   }
   return Status();
 }

@@ -104,9 +104,9 @@ Result<Config> DenseNopackX86::DefaultConfig(const Workload& w, const Target& ta
   TW_ASSIGN_OR_RETURN(auto space, TwoPartSpace(w));
   const Sizes s = SizesOf(w);
   // The fallback gives tile_y all of M, which has no registers beyond a few rows.
-  constexpr std::int64_t kMostRows = 8;
+  constexpr std::int64_t kMaxRows = 8;
   return LocateValues(space,
-                      {{"tile_y", InnerFactor(s.m, LargestDivisor(s.m, kMostRows))},
+                      {{"tile_y", InnerFactor(s.m, LargestDivisor(s.m, kMaxRows))},
                        {"tile_x", InnerFactor(s.n, 1)},
                        {"tile_k", InnerFactor(s.k, LargestDivisor(s.k, 2 * Lanes(target)))}});
 }
@@ -128,8 +128,8 @@ Result<ConfigSpace> BatchMatmulX86::DefineSpace(const Workload& w, const Target&
 Result<Config> BatchMatmulX86::DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto space, TwoPartSpace(w));
   const Sizes s = SizesOf(w);
-  constexpr std::int64_t kMostTile = 8, kPartialSums = 16;
-  std::int64_t y = PowerOfTwo(s.m, kMostTile), x = PowerOfTwo(s.n, kMostTile);
+  constexpr std::int64_t kMaxTile = 8, kPartialSums = 16;
+  std::int64_t y = PowerOfTwo(s.m, kMaxTile), x = PowerOfTwo(s.n, kMaxTile);
   const std::int64_t k = LargestDivisor(s.k, kPartialSums);
   // The fallback of 8 x 8 vectors spills; the nearest tile that our check lets pass is kept.
   while (x > 1 && !CheckTile(2 * y * x * CeilDiv(k, Lanes(target)), target).ok()) x /= 2;

@@ -17,8 +17,8 @@
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t kMostVectors = 4;  // of a step
-constexpr std::int64_t kMostRows = 8, kMostColumns = 8;
+constexpr std::int64_t kMaxVectors = 4;  // of a step
+constexpr std::int64_t kMaxRows = 8, kMaxColumns = 8;
 
 struct ThinPlan {
   std::int64_t m = 0, n = 0, k = 0;
@@ -40,7 +40,7 @@ Result<ThinPlan> MakeThinPlan(const Workload& w, const Target& target) {
   for (const std::int64_t p : parts) {
     if (plan.k % (p * plan.lanes) == 0) plan.parts.push_back(p);
   }
-  for (std::int64_t vectors = 1; vectors <= kMostVectors; vectors *= 2) {
+  for (std::int64_t vectors = 1; vectors <= kMaxVectors; vectors *= 2) {
     const std::int64_t step = vectors * plan.lanes;
     const auto fits = [&](std::int64_t p) { return plan.k % (p * step) == 0; };
     if (std::ranges::any_of(plan.parts, fits)) plan.steps.push_back(step);
@@ -57,8 +57,8 @@ bool FitsRegisters(const ThinPlan& plan, std::int64_t step, std::int64_t rows,
 
 Result<ConfigSpace> ThinSpace(const ThinPlan& plan) {
   std::vector<KnobValue> tiles;
-  for (std::int64_t rows = 1; rows <= std::min(plan.m, kMostRows); ++rows) {
-    for (std::int64_t columns = 1; columns <= std::min(plan.n, kMostColumns); ++columns) {
+  for (std::int64_t rows = 1; rows <= std::min(plan.m, kMaxRows); ++rows) {
+    for (std::int64_t columns = 1; columns <= std::min(plan.n, kMaxColumns); ++columns) {
       if (!FitsRegisters(plan, plan.lanes, rows, columns)) continue;
       tiles.emplace_back().value = std::vector<std::int64_t>{rows, columns};
     }
@@ -110,7 +110,7 @@ DefaultPlan DefaultOf(const ThinPlan& plan) {
   constexpr std::int64_t kChains = 8;  // of sums: two units that take four cycles each
   DefaultPlan chosen;
   std::int64_t rows = EvenTile(plan.m, 4);
-  std::int64_t columns = EvenTile(plan.n, rows > 1 ? 4 : kMostColumns);
+  std::int64_t columns = EvenTile(plan.n, rows > 1 ? 4 : kMaxColumns);
   while (!FitsRegisters(plan, plan.lanes, rows, columns)) {
     if (rows > columns) {
       rows = EvenTile(plan.m, rows - 1);

@@ -44,9 +44,9 @@ std::int64_t AccumulatorBudget(const Plan& plan) {
 }
 
 std::vector<Tile> RegisterTiles(const Plan& plan) {
-  constexpr std::int64_t kMostRows = 4;
+  constexpr std::int64_t kMaxRows = 4;
   std::vector<Tile> tiles;
-  for (std::int64_t row = 1; row <= std::min(kMostRows, plan.shape.oh); ++row) {
+  for (std::int64_t row = 1; row <= std::min(kMaxRows, plan.shape.oh); ++row) {
     for (std::int64_t col : ThriftyTiles(plan.shape.ow, AccumulatorBudget(plan) / row)) {
       const bool small = row * col < 4 && col < plan.shape.ow;
       if (!small) tiles.push_back({row, col});

@@ -32,12 +32,12 @@ Result<Plan> MakePlan(const Workload& w, const Target& target) {
 using Tile = std::vector<std::int64_t>;  // rows, vectors of columns
 
 /// Accumulators beside a weight and a few vectors of data.
-constexpr std::int64_t kMostSums = 12;
+constexpr std::int64_t kMaxSums = 12;
 
 std::vector<Tile> RegisterTiles(const Plan& plan) {
   std::vector<Tile> tiles;
   for (std::int64_t vector : ThriftyTiles(CeilDiv(plan.shape.ow, plan.lanes), 4)) {
-    for (std::int64_t row : ThriftyTiles(plan.shape.oh, kMostSums / vector)) {
+    for (std::int64_t row : ThriftyTiles(plan.shape.oh, kMaxSums / vector)) {
       tiles.push_back({row, vector});
     }
   }

@@ -11,10 +11,10 @@ namespace tilewright {
 
 std::vector<MatmulTile> MatmulTiles(std::int64_t rows, std::int64_t blocks,
                                     std::int64_t registers) {
-  constexpr std::int64_t kMostRows = 14, kMostBlocks = 16;
+  constexpr std::int64_t kMaxRows = 14, kMaxBlocks = 16;
   std::vector<MatmulTile> tiles;
-  for (std::int64_t row : ThriftyTiles(rows, kMostRows)) {
-    for (std::int64_t block : ThriftyTiles(blocks, kMostBlocks)) {
+  for (std::int64_t row : ThriftyTiles(rows, kMaxRows)) {
+    for (std::int64_t block : ThriftyTiles(blocks, kMaxBlocks)) {
       const std::int64_t weights = row > 1 ? block : 0;  // read straight from memory for one row
       if (row * block + weights + kTileReserve <= registers) tiles.push_back({row, block});
     }
@@ -24,11 +24,11 @@ std::vector<MatmulTile> MatmulTiles(std::int64_t rows, std::int64_t blocks,
 
 MatmulTile DefaultMatmulTile(std::int64_t rows, std::int64_t blocks, std::int64_t registers,
                              std::int64_t most_rows) {
-  constexpr std::int64_t kMostBlocks = 8;
+  constexpr std::int64_t kMaxBlocks = 8;
   MatmulTile best = {1, 1};
   for (const MatmulTile& tile : MatmulTiles(rows, blocks, registers)) {
     const bool fits =
-        4 * Product(tile) <= 3 * registers && tile[0] <= most_rows && tile[1] <= kMostBlocks;
+        4 * Product(tile) <= 3 * registers && tile[0] <= most_rows && tile[1] <= kMaxBlocks;
     if (fits && Product(tile) >= Product(best)) best = tile;
   }
   return best;
@@ -92,12 +92,12 @@ void TurnColumns(Compute& compute, std::string_view sum, std::string name) {
 
 void ScheduleColumns(Schedule& s, StageId columns, StageId consumer, LoopId at,
                      std::int64_t lanes) {
-  constexpr std::int64_t kMostLocalBytes = 16 * 1024;  // of each, of the 64 KiB there are
+  constexpr std::int64_t kMaxLocalBytes = 16 * 1024;  // of each, of the 64 KiB there are
   const ComputeOp& op = s.stage(columns).op;
   const Buffer& output = op.output;
   const std::int64_t bytes = output->shape[1] * output->shape[2] * output->dtype.bytes();
   const bool turns = AcrossAxis(op, lanes) == 1;
-  s.SetScope(columns, bytes > kMostLocalBytes ? Scope::kGlobal : Scope::kLocal);
+  s.SetScope(columns, bytes > kMaxLocalBytes ? Scope::kGlobal : Scope::kLocal);
   s.ComputeAt(columns, consumer, at);
   const LoopId row = s.SpatialAxis(columns, 1);
   const auto [block, lane] = s.Split(columns, s.SpatialAxis(columns, 2), lanes, Tail::kPeel);

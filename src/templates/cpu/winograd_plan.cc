@@ -14,7 +14,7 @@
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t kMostIdle = 4;  // of so many turns of threads one may be without a row
+constexpr std::int64_t kMaxIdle = 4;  // of so many turns of threads one may be without a row
 constexpr std::int64_t kLargestWindow = 8;
 constexpr std::int64_t kCachedBytes = std::int64_t{12} << 20;  // a share of the last-level cache
 constexpr std::int64_t kNearBytes = std::int64_t{1} << 20;
@@ -136,9 +136,9 @@ std::int64_t RowBytes(const WinogradPlan& plan, std::int64_t m) {
 bool ByRows(const WinogradPlan& plan, std::int64_t m) {
   const std::int64_t rows = plan.shape.n * CeilDiv(plan.shape.oh, m);
   const std::int64_t turns = RoundUp(rows, plan.threads);
-  const bool even = turns - rows <= turns / kMostIdle;
+  const bool even = turns - rows <= turns / kMaxIdle;
   constexpr std::int64_t kFewRows = 4;
-  return RowBytes(plan, m) <= kMostRowBytes &&
+  return RowBytes(plan, m) <= kMaxRowBytes &&
          WeightBytes(plan, m) <= (rows > kFewRows ? kCachedBytes : kNearBytes) && even;
 }
 

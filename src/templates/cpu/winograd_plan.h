@@ -35,7 +35,7 @@ std::int64_t LocalBytes(const WinogradPlan& plan, std::int64_t m, std::int64_t b
                         std::int64_t run);
 /// Transformed data of all channels, of one row of tiles.
 std::int64_t RowBytes(const WinogradPlan& plan, std::int64_t m);
-constexpr std::int64_t kMostRowBytes = std::int64_t{1} << 20;  ///< a near cache, with room for more
+constexpr std::int64_t kMaxRowBytes = std::int64_t{1} << 20;  ///< a near cache, with room for more
 
 /// Whether the transformed weights lie beyond the caches near a core.
 bool WeightsAreFar(const WinogradPlan& plan, std::int64_t m);

@@ -136,12 +136,12 @@ KnobValue ThreadsAndInner(std::int64_t extent, std::int64_t threads, std::int64_
 
 ConvTile DefaultConvTile(std::int64_t channels, std::int64_t height, std::int64_t width) {
   // A row of threads along x for coalesced reads.
-  constexpr std::int64_t kThreads = 128, kThreadsOfRows = 32, kMostSums = 4;
+  constexpr std::int64_t kThreads = 128, kThreadsOfRows = 32, kMaxSums = 4;
   ConvTile tile;
   tile.x = LargestDivisor(width, kThreadsOfRows);
   tile.y = LargestDivisor(height, kThreadsOfRows / tile.x);
   tile.f = LargestDivisor(channels, kThreads / (tile.x * tile.y));
-  tile.sums = LargestDivisor(channels / tile.f, kMostSums);
+  tile.sums = LargestDivisor(channels / tile.f, kMaxSums);
   return tile;
 }
 

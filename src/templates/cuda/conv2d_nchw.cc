@@ -34,12 +34,12 @@ Result<Config> Conv2dNchwCuda::DefaultConfig(const Workload& w, const Target& ta
   TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
   TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
   const ConvShape& s = shape;
-  constexpr std::int64_t kMostStaged = 8;  // channels
+  constexpr std::int64_t kMaxStaged = 8;  // channels
   const ConvTile tile = DefaultConvTile(s.k, s.oh, s.ow);
   return LocateValues(space, {{"tile_f", ThreadsAndInner(s.k, tile.f, tile.sums)},
                               {"tile_y", ThreadsAndInner(s.oh, tile.y, 1)},
                               {"tile_x", ThreadsAndInner(s.ow, tile.x, 1)},
-                              {"tile_rc", InnerFactor(s.c, LargestDivisor(s.c, kMostStaged))},
+                              {"tile_rc", InnerFactor(s.c, LargestDivisor(s.c, kMaxStaged))},
                               {"tile_ry", InnerFactor(s.r, s.r)},
                               {"tile_rx", InnerFactor(s.s, s.s)},
                               {"auto_unroll_max_step", KnobValue{std::int64_t{512}}},

@@ -125,13 +125,13 @@ Result<ConfigSpace> Conv2dNchwWinogradCuda::DefineSpace(const Workload& w, const
 Result<Config> Conv2dNchwWinogradCuda::DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
   TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
-  constexpr std::int64_t kThreads = 16, kInner = 4, kMostStaged = 8;
+  constexpr std::int64_t kThreads = 16, kInner = 4, kMaxStaged = 8;
   const WinogradTiles tiles = WinogradTilesOf(shape, TileSize(shape.h));
   const auto tile = [](std::int64_t extent) {
     const std::int64_t threads = LargestDivisor(extent, kThreads);
     return ThreadsAndInner(extent, threads, LargestDivisor(extent / threads, kInner));
   };
-  const std::int64_t staged = LargestDivisor(shape.c, kMostStaged);
+  const std::int64_t staged = LargestDivisor(shape.c, kMaxStaged);
   return LocateValues(space, {{"tile_b", ThreadsAndInner(tiles.window * tiles.window, 1, 1)},
                               {"tile_y", tile(shape.k)},
                               {"tile_x", tile(tiles.count)},

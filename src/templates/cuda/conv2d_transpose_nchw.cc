@@ -32,9 +32,9 @@ Result<Config> Conv2dTransposeNchwCuda::DefaultConfig(const Workload& w, const T
   TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
   TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
   const ConvShape& s = shape;
-  constexpr std::int64_t kMostStaged = 8;  // channels
+  constexpr std::int64_t kMaxStaged = 8;  // channels
   const ConvTile tile = DefaultConvTile(s.k, s.oh, s.ow);
-  const std::int64_t staged = LargestDivisor(s.c, kMostStaged);
+  const std::int64_t staged = LargestDivisor(s.c, kMaxStaged);
   const KnobValue channels{std::vector<std::int64_t>{s.c / staged, 1, staged}};
   return LocateValues(space, {{"tile_n", ThreadsAndInner(s.n, 1, 1)},
                               {"tile_f", ThreadsAndInner(s.k, tile.f, tile.sums)},

@@ -73,9 +73,9 @@ Result<Kernel> DenseSmallBatchCuda::Apply(const Workload& w, const Epilogue& epi
   const AnchorStages stages = PrepareStages(s);
   // Each thread sums every threads-th product; sums of threads meet in shared memory, in two rounds
   // where there are many.
-  constexpr std::int64_t kMostAtOnce = 32;
+  constexpr std::int64_t kMaxAtOnce = 32;
   std::vector<std::int64_t> rounds = {threads};
-  if (threads > kMostAtOnce) rounds.push_back(LargestDivisor(threads, kMostAtOnce));
+  if (threads > kMaxAtOnce) rounds.push_back(LargestDivisor(threads, kMaxAtOnce));
   s.Bind(stages.result, s.SpatialAxis(stages.result, 0), LoopKind::kBlockY);
   const LoopId element = s.SpatialAxis(stages.result, 1);
   s.Bind(stages.result, element, LoopKind::kBlockX);

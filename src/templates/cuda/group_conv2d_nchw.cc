@@ -33,7 +33,7 @@ Result<Config> GroupConv2dNchwCuda::DefaultConfig(const Workload& w, const Targe
   TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
   TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
   const ConvShape& s = shape;
-  constexpr std::int64_t kMostStaged = 8;  // channels
+  constexpr std::int64_t kMaxStaged = 8;  // channels
   const std::int64_t channels = s.k / s.groups, inputs = s.c / s.groups;
   const ConvTile tile = DefaultConvTile(channels, s.oh, s.ow);
   return LocateValues(space, {{"tile_n", ThreadsAndInner(s.n, 1, 1)},
@@ -41,7 +41,7 @@ Result<Config> GroupConv2dNchwCuda::DefaultConfig(const Workload& w, const Targe
                               {"tile_f", ThreadsAndInner(channels, tile.f, tile.sums)},
                               {"tile_y", ThreadsAndInner(s.oh, tile.y, 1)},
                               {"tile_x", ThreadsAndInner(s.ow, tile.x, 1)},
-                              {"tile_rc", InnerFactor(inputs, LargestDivisor(inputs, kMostStaged))},
+                              {"tile_rc", InnerFactor(inputs, LargestDivisor(inputs, kMaxStaged))},
                               {"tile_ry", InnerFactor(s.r, 1)},
                               {"tile_rx", InnerFactor(s.s, 1)},
                               {"auto_unroll_max_step", KnobValue{std::int64_t{512}}},

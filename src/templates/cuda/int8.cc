@@ -71,7 +71,7 @@ Result<Config> Conv2dNchwcInt8Cuda::DefaultConfig(const Workload& w, const Targe
   TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
   TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
   const ConvShape& s = shape;
-  constexpr std::int64_t kMostStaged = 8;  // blocks of channels
+  constexpr std::int64_t kMaxStaged = 8;  // blocks of channels
   const std::int64_t blocks = s.c / kDepth;
   const ConvTile tile = DefaultConvTile(s.k / kDepth, s.oh, s.ow);
   const auto number = [](std::int64_t value) { return KnobValue{value}; };
@@ -80,7 +80,7 @@ Result<Config> Conv2dNchwcInt8Cuda::DefaultConfig(const Workload& w, const Targe
                               {"tile_y", ThreadsAndInner(s.oh, tile.y, 1)},
                               {"tile_x", ThreadsAndInner(s.ow, tile.x, 1)},
                               {"fuse_yx", number(0)},
-                              {"tile_rc", InnerFactor(blocks, LargestDivisor(blocks, kMostStaged))},
+                              {"tile_rc", InnerFactor(blocks, LargestDivisor(blocks, kMaxStaged))},
                               {"tile_ry", InnerFactor(s.r, s.r)},
                               {"tile_rx", InnerFactor(s.s, s.s)},
                               {"reorder_inner", KnobValue{std::vector<std::int64_t>{0, 1, 2}}},
@@ -142,18 +142,17 @@ Result<ConfigSpace> DenseInt8Cuda::DefineSpace(const Workload& w, const Target&)
 
 Result<Config> DenseInt8Cuda::DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
-  constexpr std::int64_t kRows = 8, kColumns = 16, kInner = 2, kMostStaged = 8;
+  constexpr std::int64_t kRows = 8, kColumns = 16, kInner = 2, kMaxStaged = 8;
   const DenseSizes s = SizesOf(w);
   const auto tile = [&](std::int64_t extent, std::int64_t most) {
     const std::int64_t threads = LargestDivisor(extent, most);
     return ThreadsAndInner(extent, threads, LargestDivisor(extent / threads, kInner));
   };
   const std::int64_t vectors = s.k / s.vector;
-  return LocateValues(space,
-                      {{"tile_y", tile(s.m, kRows)},
-                       {"tile_x", tile(s.n, kColumns)},
-                       {"tile_k", InnerFactor(vectors, LargestDivisor(vectors, kMostStaged))},
-                       {"auto_unroll_max_step", KnobValue{std::int64_t{512}}}});
+  return LocateValues(space, {{"tile_y", tile(s.m, kRows)},
+                              {"tile_x", tile(s.n, kColumns)},
+                              {"tile_k", InnerFactor(vectors, LargestDivisor(vectors, kMaxStaged))},
+                              {"auto_unroll_max_step", KnobValue{std::int64_t{512}}}});
 }
 
 Result<Kernel> DenseInt8Cuda::Apply(const Workload& w, const Epilogue& epilogue, const Target&,

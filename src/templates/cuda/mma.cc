@@ -88,11 +88,11 @@ LoopId BindResult(Schedule& s, const MmaProduct& product, const Tile& tile, cons
 /// steps, if each is of one instruction.
 Result<std::vector<std::int64_t>> StagesOf(const MmaIntrinsic& mma, const MmaSizes& sizes,
                                            const Target& target) {
-  constexpr std::int64_t kMost = 4;
+  constexpr std::int64_t kMax = 4;
   TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
   const std::int64_t steps = sizes.runs * CeilDiv(sizes.k, mma.k);
   std::vector<std::int64_t> stages{1};
-  while (capability >= kAsyncCapability && stages.back() < std::min(kMost, steps)) {
+  while (capability >= kAsyncCapability && stages.back() < std::min(kMax, steps)) {
     stages.push_back(stages.back() + 1);
   }
   return stages;

@@ -22,8 +22,8 @@ namespace tilewright {
 namespace {
 
 // Parts of a body after inlining, counted as a tree; and stages that a text may add.
-constexpr double kMostInlinedNodes = 16384;
-constexpr std::size_t kMostStages = 256;
+constexpr double kMaxInlinedNodes = 16384;
+constexpr std::size_t kMaxStages = 256;
 
 /// Parts of a value, each as often as it stands in it, and the loads of one buffer among them.
 struct TreeCount {
@@ -218,7 +218,7 @@ void ScheduleApplier::Arrange(const ScheduleValue& call) {
   } else if (what == "contraction" && expression) {
     const std::int64_t along = axis ? Integer(call.args[1]) : -1;
     if (!ok()) return;
-    if (axis && (along < 0 || along >= static_cast<std::int64_t>(kMostExpressionAxes))) {
+    if (axis && (along < 0 || along >= static_cast<std::int64_t>(kMaxExpressionAxes))) {
       return Fail(call.args[1].offset, fmt::format("axis {}", along));
     }
     auto found = FindContraction(workload_.expression, static_cast<int>(along));
@@ -390,9 +390,9 @@ void ScheduleApplier::Inline(const ScheduleValue& call, StageId stage) {
   const double nodes = TreeCounter(op.output).Count(op.body).nodes;
   for (const Schedule::StageInfo& reader : schedule_->stages()) {
     const TreeCount count = TreeCounter(op.output).Count(reader.op.body);
-    if (count.loads == 0 || count.nodes + count.loads * nodes <= kMostInlinedNodes) continue;
+    if (count.loads == 0 || count.nodes + count.loads * nodes <= kMaxInlinedNodes) continue;
     return Fail(call.offset, fmt::format("stage '{}' would have more than {} parts", reader.op.name,
-                                         kMostInlinedNodes));
+                                         kMaxInlinedNodes));
   }
   schedule_->ComputeInline(stage);
 }
@@ -401,8 +401,8 @@ void ScheduleApplier::OfStages(const ScheduleValue& call, Terms& out) {
   const std::string& name = call.text;
   Schedule& s = *schedule_;
   const bool adds = name == "cache_write" || name == "cache_read" || name == "rfactor";
-  if (adds && s.stages().size() >= kMostStages) {
-    return Fail(call.offset, fmt::format("more than {} stages", kMostStages));
+  if (adds && s.stages().size() >= kMaxStages) {
+    return Fail(call.offset, fmt::format("more than {} stages", kMaxStages));
   }
   if (name == "cache_read") {
     const std::string buffer = Text(call.args[0]);
@@ -436,7 +436,7 @@ void ScheduleApplier::OfStages(const ScheduleValue& call, Terms& out) {
     s.Pipeline(stage, static_cast<int>(std::clamp<std::int64_t>(number(1), 0, 1000)));
   } else if (name == "pad_rows") {
     const std::int64_t rows = number(1), elements = number(2);
-    if (ok() && elements > kMostKnobValues) return Fail(call.offset, "too many elements");
+    if (ok() && elements > kMaxKnobValues) return Fail(call.offset, "too many elements");
     if (ok()) s.PadRows(stage, rows, elements);
   } else if (name == "flat") {
     const std::int64_t count = number(1), tile = call.args.size() > 2 ? number(2) : 1;

@@ -19,8 +19,8 @@
 namespace tilewright {
 namespace {
 
-constexpr std::size_t kLongestText = kMostScheduleBytes;  // of one that is put together
-constexpr std::int64_t kMostSplitExtent = 1 << 20;        // larger ones have no knob of factors
+constexpr std::size_t kLongestText = kMaxScheduleBytes;  // of one that is put together
+constexpr std::int64_t kMaxSplitExtent = 1 << 20;        // larger ones have no knob of factors
 
 std::string_view KindOf(const ScheduleTerm& term) {
   constexpr std::array<std::string_view, 5> kKinds = {"an integer", "a text", "a list", "a stage",
@@ -213,9 +213,9 @@ TensorType ScheduleEvaluator::TypeOf(const ScheduleValue& tensor) {
 
 ScheduleTerm ScheduleEvaluator::Range(std::size_t offset, std::int64_t low, std::int64_t high) {
   std::vector<std::int64_t> list;
-  if (low > high || high - low >= kMostKnobValues || low < -kMostSplitExtent ||
+  if (low > high || high - low >= kMaxKnobValues || low < -kMaxSplitExtent ||
       high > (std::int64_t{1} << 40)) {
-    Fail(offset, fmt::format("{} to {}, expected 1 to {} values", low, high, kMostKnobValues));
+    Fail(offset, fmt::format("{} to {}, expected 1 to {} values", low, high, kMaxKnobValues));
     return list;
   }
   for (std::int64_t i = low; i <= high; ++i) list.push_back(i);
@@ -242,12 +242,12 @@ ScheduleTerm ScheduleEvaluator::Numbers(const ScheduleValue& call) {
     for (std::int64_t i = 1; i <= a; i *= 2) list.push_back(i);
     return list;
   }
-  if (a > kMostSplitExtent) {
-    Fail(call.offset, fmt::format("{} of {}, expected at most {}", name, a, kMostSplitExtent));
+  if (a > kMaxSplitExtent) {
+    Fail(call.offset, fmt::format("{} of {}, expected at most {}", name, a, kMaxSplitExtent));
     return std::int64_t{1};
   }
   if (name == "divisor") return LargestDivisor(a, b);
-  if (name == "thrifty") return ThriftyTiles(a, std::min(b, kMostKnobValues));
+  if (name == "thrifty") return ThriftyTiles(a, std::min(b, kMaxKnobValues));
   if (name == "divisors") return Divisors(a);
   Fail(call.offset, fmt::format("'{}' stands behind a knob's '=' only", name));
   return std::int64_t{1};

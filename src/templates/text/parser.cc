@@ -34,7 +34,7 @@ using Statement = ScheduleStatement;
 
 constexpr std::size_t kLongestScheduleName = 22;  // a key has 64 characters, the hash 32 of them
 constexpr std::size_t kLongestName = 64;
-constexpr int kMostChain = 32;  // operators of one value that are not in brackets
+constexpr int kMaxChain = 32;  // operators of one value that are not in brackets
 
 class TextParser {
  public:
@@ -98,7 +98,7 @@ class TextParser {
       out_.operators.push_back(std::move(op));
       if (!Is(",")) break;
       TW_RETURN_IF_ERROR(Next());
-      if (out_.operators.size() > kMostScheduleKnobs) return Expected("fewer operators");
+      if (out_.operators.size() > kMaxScheduleKnobs) return Expected("fewer operators");
     }
     TW_RETURN_IF_ERROR(Expect("on"));
     const std::size_t device_offset = token_.offset;
@@ -113,13 +113,12 @@ class TextParser {
   }
 
   Result<Statement> OneStatement(int depth) {
-    if (++statements_ > kMostScheduleStatements) {
-      return ErrorAt(token_.offset,
-                     fmt::format("more than {} statements", kMostScheduleStatements));
+    if (++statements_ > kMaxScheduleStatements) {
+      return ErrorAt(token_.offset, fmt::format("more than {} statements", kMaxScheduleStatements));
     }
-    if (depth > kMostScheduleDepth) {
+    if (depth > kMaxScheduleDepth) {
       return ErrorAt(token_.offset,
-                     fmt::format("more than {} blocks in one another", kMostScheduleDepth));
+                     fmt::format("more than {} blocks in one another", kMaxScheduleDepth));
     }
     Statement statement;
     statement.offset = token_.offset;
@@ -160,8 +159,8 @@ class TextParser {
   Status Knob(Statement& statement, int depth) {
     statement.kind = Statement::Kind::kKnob;
     TW_RETURN_IF_ERROR(CheckIsHead(statement, depth, "a knob"));
-    if (++knobs_ > kMostScheduleKnobs) {
-      return ErrorAt(statement.offset, fmt::format("more than {} knobs", kMostScheduleKnobs));
+    if (++knobs_ > kMaxScheduleKnobs) {
+      return ErrorAt(statement.offset, fmt::format("more than {} knobs", kMaxScheduleKnobs));
     }
     TW_RETURN_IF_ERROR(Next());
     const std::size_t offset = token_.offset;
@@ -296,13 +295,13 @@ class TextParser {
 
   // --- values ----------------------------------------------------------------------------------
   Status CheckValues(std::size_t offset) {
-    if (++values_ <= kMostScheduleValues) return {};
-    return ErrorAt(offset, fmt::format("more than {} parts of values", kMostScheduleValues));
+    if (++values_ <= kMaxScheduleValues) return {};
+    return ErrorAt(offset, fmt::format("more than {} parts of values", kMaxScheduleValues));
   }
   Status CheckDepth(int depth) const {
-    if (depth <= kMostScheduleDepth) return {};
+    if (depth <= kMaxScheduleDepth) return {};
     return ErrorAt(token_.offset,
-                   fmt::format("more than {} brackets in one another", kMostScheduleDepth));
+                   fmt::format("more than {} brackets in one another", kMaxScheduleDepth));
   }
 
   Result<Value> OneValue(int depth, int rank = 1) {
@@ -320,8 +319,8 @@ class TextParser {
       both.args.push_back(*std::move(left));
       both.args.push_back(std::move(right));
       left = std::move(both);
-      if (++chain > kMostChain) {
-        return ErrorAt(token_.offset, fmt::format("more than {} operators in a row", kMostChain));
+      if (++chain > kMaxChain) {
+        return ErrorAt(token_.offset, fmt::format("more than {} operators in a row", kMaxChain));
       }
     }
     return left;
@@ -462,9 +461,9 @@ std::string AtOffset(const ScheduleText& schedule, std::size_t offset, std::stri
 }
 
 Result<ScheduleText> ParseScheduleText(std::string_view text, std::string_view file) {
-  if (text.size() > kMostScheduleBytes) {
+  if (text.size() > kMaxScheduleBytes) {
     return InvalidArgument(
-        fmt::format("{}: {} bytes, expected at most {}", file, text.size(), kMostScheduleBytes));
+        fmt::format("{}: {} bytes, expected at most {}", file, text.size(), kMaxScheduleBytes));
   }
   ScheduleText schedule;
   schedule.source = std::string(text);
@@ -472,9 +471,9 @@ Result<ScheduleText> ParseScheduleText(std::string_view text, std::string_view f
   TW_RETURN_IF_ERROR(TextParser(schedule).Run());
   schedule.text = CanonicalScheduleText(schedule);
   // Who reads it later reads this form.
-  if (schedule.text.size() > kMostScheduleBytes) {
+  if (schedule.text.size() > kMaxScheduleBytes) {
     return InvalidArgument(fmt::format("{}: {} bytes in canonical form, expected at most {}", file,
-                                       schedule.text.size(), kMostScheduleBytes));
+                                       schedule.text.size(), kMaxScheduleBytes));
   }
   schedule.key = fmt::format("schedule/{}-{}", schedule.name, HashName(schedule.text));
   return schedule;

@@ -62,12 +62,12 @@ struct ScheduleText {
 };
 
 // Limits of what is read: texts beyond them are refused.
-inline constexpr std::size_t kMostScheduleBytes = 64 * 1024;
-inline constexpr std::size_t kMostScheduleStatements = 2048;
-inline constexpr std::size_t kMostScheduleValues = 16384;  ///< parts of values
-inline constexpr int kMostScheduleDepth = 64;  ///< of brackets and blocks in one another
-inline constexpr std::int64_t kMostKnobValues = 4096;
-inline constexpr std::size_t kMostScheduleKnobs = 32;
+inline constexpr std::size_t kMaxScheduleBytes = 64 * 1024;
+inline constexpr std::size_t kMaxScheduleStatements = 2048;
+inline constexpr std::size_t kMaxScheduleValues = 16384;  ///< parts of values
+inline constexpr int kMaxScheduleDepth = 64;              ///< of brackets and blocks in one another
+inline constexpr std::int64_t kMaxKnobValues = 4096;
+inline constexpr std::size_t kMaxScheduleKnobs = 32;
 
 /// The version of templates that are texts; raised when the meaning of a text changes.
 inline constexpr int kScheduleTextVersion = 1;

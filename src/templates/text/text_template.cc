@@ -12,7 +12,7 @@ namespace tilewright {
 namespace {
 
 // Configs that are looked through for a first one that holds, where the default one does not.
-constexpr std::int64_t kMostTried = 4096;
+constexpr std::int64_t kMaxTried = 4096;
 
 /// What a text says before its first primitive.
 class SpaceReader final : public ScheduleEvaluator {
@@ -57,12 +57,12 @@ class SpaceReader final : public ScheduleEvaluator {
   Result<Knob> MakeKnob(const ScheduleStatement& statement) {
     const ScheduleValue& value = statement.value;
     if (value.kind == ScheduleValue::Kind::kCall && value.text == "splits") {
-      constexpr std::int64_t kMostExtent = 1 << 16, kMostParts = 3;
+      constexpr std::int64_t kMaxExtent = 1 << 16, kMaxParts = 3;
       const std::int64_t extent = Integer(value.args[0]), parts = Integer(value.args[1]);
       if (!ok()) return status();
-      if (extent < 1 || extent > kMostExtent || parts < 1 || parts > kMostParts) {
+      if (extent < 1 || extent > kMaxExtent || parts < 1 || parts > kMaxParts) {
         return InvalidArgument(fmt::format("splits of {} in {}, expected up to {} in up to {}",
-                                           extent, parts, kMostExtent, kMostParts));
+                                           extent, parts, kMaxExtent, kMaxParts));
       }
       return Knob::Split(statement.names[0], extent, static_cast<int>(parts));
     }
@@ -80,9 +80,9 @@ class SpaceReader final : public ScheduleEvaluator {
     auto knob = MakeKnob(statement);
     if (!ok()) return;
     if (!knob.ok()) return Fail(statement.value.offset, knob.status().message());
-    if (knob->size() > kMostKnobValues || knob->size() == 0) {
+    if (knob->size() > kMaxKnobValues || knob->size() == 0) {
       return Fail(statement.value.offset,
-                  fmt::format("{} values, expected 1 to {}", knob->size(), kMostKnobValues));
+                  fmt::format("{} values, expected 1 to {}", knob->size(), kMaxKnobValues));
     }
     defaults_.push_back(statement.second.empty() ? 0 : DefaultOf(*knob, statement.second[0]));
     if (const Status added = space_.Add(*std::move(knob)); !added.ok()) {
@@ -134,7 +134,7 @@ Result<Config> TextDefault(const void* object, const Workload& workload, const T
   Config standard = space.At(space.IndexOf(reader.defaults()));
   const Status first = holds(standard);
   if (first.ok()) return standard;
-  for (std::int64_t i = 0; i < std::min(space.size(), kMostTried); ++i) {
+  for (std::int64_t i = 0; i < std::min(space.size(), kMaxTried); ++i) {
     Config config = space.At(i);
     if (holds(config).ok()) return config;
   }

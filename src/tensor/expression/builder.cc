@@ -12,7 +12,7 @@
 namespace tilewright {
 namespace {
 
-constexpr int kMostTreeDepth = 200;  // of values in one another: what walks them recurses
+constexpr int kMaxTreeDepth = 200;  // of values in one another: what walks them recurses
 
 bool IsComparisonKind(ExprKind kind) {
   return kind == ExprKind::kEq || kind == ExprKind::kNe || kind == ExprKind::kLt ||
@@ -188,7 +188,7 @@ Result<int> ExpressionBuilder::Call(std::string_view function, std::vector<int> 
 std::size_t ExpressionBuilder::NodesUnder(int i) const {
   std::size_t count = 1;
   for (int arg : node(i).args) {
-    if (count <= kMostIndexNodes) count += NodesUnder(arg);
+    if (count <= kMaxIndexNodes) count += NodesUnder(arg);
   }
   return count;
 }
@@ -205,8 +205,8 @@ Result<int> ExpressionBuilder::Load(std::int64_t tensor, std::vector<int> indice
       return BadTypes("index", node(index).dtype, "an integer");
     }
     TW_ASSIGN_OR_RETURN(index, Cast(kInt64, index));
-    if (NodesUnder(index) > kMostIndexNodes) {
-      return InvalidArgument(fmt::format("an index of more than {} parts", kMostIndexNodes));
+    if (NodesUnder(index) > kMaxIndexNodes) {
+      return InvalidArgument(fmt::format("an index of more than {} parts", kMaxIndexNodes));
     }
   }
   ExpressionNode made;
@@ -227,7 +227,7 @@ Status ExpressionBuilder::Finish(int body) {
   std::vector<ExpressionNode> kept;
   bool fits = true;
   const auto keep = [&](const auto& self, int i, int depth) -> int {
-    fits = fits && depth <= kMostTreeDepth && kept.size() < kMostExpressionNodes;
+    fits = fits && depth <= kMaxTreeDepth && kept.size() < kMaxExpressionNodes;
     if (!fits) return 0;
     ExpressionNode copy = node(i);
     for (int& arg : copy.args) arg = self(self, arg, depth + 1);
@@ -238,7 +238,7 @@ Status ExpressionBuilder::Finish(int body) {
   if (!fits) {
     return InvalidArgument(
         fmt::format("more than {} parts, or {} in one another: make stages of it",
-                    kMostExpressionNodes, kMostTreeDepth));
+                    kMaxExpressionNodes, kMaxTreeDepth));
   }
   stage_.nodes = std::move(kept);
   return {};

@@ -120,12 +120,12 @@ std::int64_t GatheredExtent(const Expression& expression, std::int64_t input) {
 }
 
 void LinearIndex64::Add(const LinearIndex64& other, std::int64_t scale) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 45;
+  constexpr std::int64_t kMax = std::int64_t{1} << 45;
   exact = exact && other.exact;
   const auto add = [&](std::int64_t& to, std::int64_t value) {
     std::int64_t step = 0, sum = 0;
     exact = exact && !__builtin_mul_overflow(value, scale, &step) &&
-            !__builtin_add_overflow(to, step, &sum) && sum <= kMost && sum >= -kMost;
+            !__builtin_add_overflow(to, step, &sum) && sum <= kMax && sum >= -kMax;
     to = exact ? sum : 1;
   };
   add(constant, other.constant);

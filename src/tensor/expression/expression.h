@@ -85,14 +85,13 @@ struct Expression {
 };
 
 // Limits of what is read: texts beyond them are refused.
-inline constexpr std::size_t kMostExpressionBytes = 64 * 1024;
-inline constexpr std::size_t kMostExpressionNodes = 4096;  ///< of all stages
-inline constexpr std::size_t kMostIndexNodes = 64;         ///< of one index
-inline constexpr std::size_t kMostExpressionStages = 64;
-inline constexpr std::size_t kMostExpressionInputs = 64;
-inline constexpr std::size_t kMostExpressionAxes =
-    12;                                           ///< of one stage, and dimensions of a tensor
-inline constexpr int kMostExpressionDepth = 100;  ///< of brackets in one another
+inline constexpr std::size_t kMaxExpressionBytes = 64 * 1024;
+inline constexpr std::size_t kMaxExpressionNodes = 4096;  ///< of all stages
+inline constexpr std::size_t kMaxIndexNodes = 64;         ///< of one index
+inline constexpr std::size_t kMaxExpressionStages = 64;
+inline constexpr std::size_t kMaxExpressionInputs = 64;
+inline constexpr std::size_t kMaxExpressionAxes = 12;  ///< of one stage, and dimensions of a tensor
+inline constexpr int kMaxExpressionDepth = 100;        ///< of brackets in one another
 
 /// What may be called, and with how many arguments.
 struct ExpressionFunction {

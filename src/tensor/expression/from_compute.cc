@@ -43,8 +43,8 @@ class ComputeReader {
           {fmt::format("x{}", expression_.inputs.size()), {input->shape, input->dtype}, false});
     }
     if (expression_.inputs.empty()) return NotInExpressions("computation without inputs");
-    if (expression_.inputs.size() > kMostExpressionInputs ||
-        compute_.stages.size() > kMostExpressionStages) {
+    if (expression_.inputs.size() > kMaxExpressionInputs ||
+        compute_.stages.size() > kMaxExpressionStages) {
       return Unsupported("more inputs or stages than an expression may have");
     }
     for (const ComputeOp& stage : compute_.stages) TW_RETURN_IF_ERROR(Add(stage));
@@ -56,7 +56,7 @@ class ComputeReader {
 
  private:
   Status Add(const ComputeOp& op) {
-    if (op.axes.size() > kMostExpressionAxes || op.reduce_axes.size() > kMostExpressionAxes) {
+    if (op.axes.size() > kMaxExpressionAxes || op.reduce_axes.size() > kMaxExpressionAxes) {
       return Unsupported("more axes than a stage may have");
     }
     ExpressionStage stage;
@@ -86,7 +86,7 @@ class ComputeReader {
   }
 
   Result<int> Value(ExpressionBuilder& builder, const ExpressionStage& stage, const Expr& expr) {
-    if (stage.nodes.size() > kMostExpressionNodes) {
+    if (stage.nodes.size() > kMaxExpressionNodes) {
       return Unsupported("a value of more parts than an expression may have");
     }
     const ExprNode& n = *expr;

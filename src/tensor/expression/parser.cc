@@ -27,8 +27,8 @@
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t kMostExtent = std::int64_t{1} << 31;
-constexpr std::int64_t kMostTensorElements = std::int64_t{1} << 40;
+constexpr std::int64_t kMaxExtent = std::int64_t{1} << 31;
+constexpr std::int64_t kMaxTensorElements = std::int64_t{1} << 40;
 
 enum class TokenKind : std::uint8_t { kName, kInteger, kReal, kSign, kEnd };
 
@@ -46,9 +46,9 @@ class Parser {
   Parser(std::string_view text, std::string_view file) : text_(text), file_(file) {}
 
   Result<Expression> Run() {
-    if (text_.size() > kMostExpressionBytes) {
+    if (text_.size() > kMaxExpressionBytes) {
       return InvalidArgument(fmt::format("{}: {} bytes, expected at most {}", file_, text_.size(),
-                                         kMostExpressionBytes));
+                                         kMaxExpressionBytes));
     }
     TW_RETURN_IF_ERROR(Next());
     while (token_.kind != TokenKind::kEnd) {
@@ -197,7 +197,7 @@ class Parser {
     TW_RETURN_IF_ERROR(Next());
     TW_ASSIGN_OR_RETURN(auto name, NewName("the name of a size"));
     TW_RETURN_IF_ERROR(Expect("="));
-    TW_ASSIGN_OR_RETURN(sizes_[name], Number(-kMostExtent, kMostExtent));
+    TW_ASSIGN_OR_RETURN(sizes_[name], Number(-kMaxExtent, kMaxExtent));
     return {};
   }
 
@@ -208,8 +208,8 @@ class Parser {
     if (!expression_.stages.empty()) {
       return ErrorAt(offset, "an input behind a stage, expected inputs first");
     }
-    if (expression_.inputs.size() == kMostExpressionInputs) {
-      return ErrorAt(offset, fmt::format("more than {} inputs", kMostExpressionInputs));
+    if (expression_.inputs.size() == kMaxExpressionInputs) {
+      return ErrorAt(offset, fmt::format("more than {} inputs", kMaxExpressionInputs));
     }
     TW_RETURN_IF_ERROR(Expect(":"));
     ExpressionInput input;
@@ -220,10 +220,10 @@ class Parser {
     TW_RETURN_IF_ERROR(Expect("["));
     while (!Is("]")) {
       if (!input.type.shape.empty()) TW_RETURN_IF_ERROR(Expect(","));
-      if (input.type.shape.size() == kMostExpressionAxes) {
-        return Expected(fmt::format("at most {} dimensions", kMostExpressionAxes));
+      if (input.type.shape.size() == kMaxExpressionAxes) {
+        return Expected(fmt::format("at most {} dimensions", kMaxExpressionAxes));
       }
-      TW_ASSIGN_OR_RETURN(auto extent, Number(1, kMostExtent));
+      TW_ASSIGN_OR_RETURN(auto extent, Number(1, kMaxExtent));
       input.type.shape.push_back(extent);
     }
     TW_RETURN_IF_ERROR(Expect("]"));
@@ -240,19 +240,19 @@ class Parser {
   Status CheckElements(const TensorType& type, std::size_t offset) const {
     double elements = 1;
     for (std::int64_t extent : type.shape) elements *= static_cast<double>(extent);
-    if (elements <= static_cast<double>(kMostTensorElements)) return {};
+    if (elements <= static_cast<double>(kMaxTensorElements)) return {};
     return ErrorAt(offset, fmt::format("{} elements, expected at most 2^40", elements));
   }
 
   Status Axes(std::vector<ExpressionAxis>& axes, std::string_view end) {
     while (!Is(end)) {
       if (!axes.empty()) TW_RETURN_IF_ERROR(Expect(","));
-      if (axes.size() == kMostExpressionAxes) {
-        return Expected(fmt::format("at most {} axes", kMostExpressionAxes));
+      if (axes.size() == kMaxExpressionAxes) {
+        return Expected(fmt::format("at most {} axes", kMaxExpressionAxes));
       }
       TW_ASSIGN_OR_RETURN(auto name, NewName("the name of an axis"));
       TW_RETURN_IF_ERROR(Expect(":"));
-      TW_ASSIGN_OR_RETURN(auto extent, Number(1, kMostExtent));
+      TW_ASSIGN_OR_RETURN(auto extent, Number(1, kMaxExtent));
       axes.push_back({name, extent});
       pending_.push_back(name);
     }
@@ -277,8 +277,8 @@ class Parser {
     TW_ASSIGN_OR_RETURN(auto name, NewName("a statement"));
     if (expression_.inputs.empty())
       return ErrorAt(offset, "no input before, expected one at least");
-    if (expression_.stages.size() == kMostExpressionStages) {
-      return ErrorAt(offset, fmt::format("more than {} stages", kMostExpressionStages));
+    if (expression_.stages.size() == kMaxExpressionStages) {
+      return ErrorAt(offset, fmt::format("more than {} stages", kMaxExpressionStages));
     }
     stage_ = {};
     pending_.clear();
@@ -305,8 +305,8 @@ class Parser {
     loads_.clear();
     TW_ASSIGN_OR_RETURN(auto body, Value());
     nodes_ += stage_.nodes.size();
-    if (nodes_ > kMostExpressionNodes) {
-      return ErrorAt(offset, fmt::format("more than {} parts of stages", kMostExpressionNodes));
+    if (nodes_ > kMaxExpressionNodes) {
+      return ErrorAt(offset, fmt::format("more than {} parts of stages", kMaxExpressionNodes));
     }
     TW_RETURN_IF_ERROR(CheckLoads(body));
     const Status finished = builder.Finish(body);
@@ -348,16 +348,16 @@ class Parser {
   /// A node that was made, with the place in a failure.
   Result<int> Made(Result<int> node, std::size_t offset) const {
     if (!node.ok()) return ErrorAt(offset, node.status().message());
-    if (stage_.nodes.size() > kMostExpressionNodes) {
-      return ErrorAt(offset, fmt::format("a value of more than {} parts", kMostExpressionNodes));
+    if (stage_.nodes.size() > kMaxExpressionNodes) {
+      return ErrorAt(offset, fmt::format("a value of more than {} parts", kMaxExpressionNodes));
     }
     return node;
   }
 
   Result<int> Value() {
-    if (++depth_ > kMostExpressionDepth) {
+    if (++depth_ > kMaxExpressionDepth) {
       return ErrorAt(token_.offset,
-                     fmt::format("more than {} brackets in one another", kMostExpressionDepth));
+                     fmt::format("more than {} brackets in one another", kMaxExpressionDepth));
     }
     auto value = Or();
     --depth_;
@@ -389,7 +389,7 @@ class Parser {
     if (!Is("not")) return Comparison();
     const std::size_t offset = token_.offset;
     TW_RETURN_IF_ERROR(Next());
-    if (++depth_ > kMostExpressionDepth) return ErrorAt(offset, "too many 'not'");
+    if (++depth_ > kMaxExpressionDepth) return ErrorAt(offset, "too many 'not'");
     auto value = Not();
     --depth_;
     TW_RETURN_IF_ERROR(value);
@@ -418,7 +418,7 @@ class Parser {
     TW_RETURN_IF_ERROR(error_);
     const Token token = token_;
     if (Accept("-")) {
-      if (++depth_ > kMostExpressionDepth) return ErrorAt(token.offset, "too many signs");
+      if (++depth_ > kMaxExpressionDepth) return ErrorAt(token.offset, "too many signs");
       auto value = Unary();
       --depth_;
       TW_RETURN_IF_ERROR(value);

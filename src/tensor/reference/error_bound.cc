@@ -19,7 +19,7 @@ namespace {
 constexpr double kUnitOfFloat32 = 0x1p-23;
 constexpr double kUnitOfHalf = 0x1p-10;
 // Below the smallest normal number kernels may take 0 for a value.
-constexpr double kLeastNormal = std::numeric_limits<float>::min();
+constexpr double kMinNormal = std::numeric_limits<float>::min();
 constexpr double kUnitsOfFunctions = 4;
 constexpr double kUnitsOfSums = 32;
 constexpr double kRelativePart = 1e-5;
@@ -76,10 +76,10 @@ bool IsStep(OpKind kind, DataType result) { return RowOf(kind).rounds || !result
 /// Whether sums and products of its elements are exact in float32.
 bool IsWhole(const Tensor& tensor) {
   if (tensor.data() == nullptr || !tensor.dtype().is_float()) return true;
-  constexpr double kMost = 0x1p+22;
+  constexpr double kMax = 0x1p+22;
   for (std::int64_t i = 0; i < tensor.elements(); ++i) {
     const double value = tensor.At(i);
-    if (!(std::fabs(value) <= kMost) || value != std::trunc(value)) return false;
+    if (!(std::fabs(value) <= kMax) || value != std::trunc(value)) return false;
   }
   return true;
 }
@@ -131,7 +131,7 @@ Result<Tensor> ErrorOfFunction(const Operator& op, BoundedInputs inputs, const T
   const double unit = kUnitsOfFunctions * UnitOf(value.dtype());
   for (std::int64_t i = 0; i < value.elements(); ++i) {
     const double own = std::isfinite(value.At(i)) ? unit * std::fabs(value.At(i)) : 0;
-    error.Set(i, error.At(i) + own + kLeastNormal);
+    error.Set(i, error.At(i) + own + kMinNormal);
   }
   return error;
 }
@@ -145,7 +145,7 @@ Tensor ErrorOfPeriod(const Operator& op, const BoundedTensor& input, const Tenso
     const double own = std::isfinite(value.At(i)) ? unit * std::fabs(value.At(i)) : 0;
     const double carried =
         reference::ErrorOfPeriodic(row.name, input.value.At(i), ErrorAt(input, i));
-    error.Set(i, carried + own + kLeastNormal);
+    error.Set(i, carried + own + kMinNormal);
   }
   return error;
 }
@@ -226,7 +226,7 @@ Result<Tensor> ErrorOfSums(const Operator& op, BoundedInputs inputs, const Tenso
                                     : Evaluate(op, operands, threads));
   const double unit = UnitOfSums(value.dtype());
   for (std::int64_t i = 0; i < value.elements(); ++i) {
-    if (!whole) error.Set(i, unit * sum.At(i) + kLeastNormal);
+    if (!whole) error.Set(i, unit * sum.At(i) + kMinNormal);
   }
   // What operands are off by, times the magnitudes of the others.
   for (std::size_t which = 0; which < inputs.size(); ++which) {
@@ -280,7 +280,7 @@ Tensor ErrorOfSoftmax(const Operator& op, const BoundedTensor& input, const Tens
     const double exponent = logarithm ? result : result > 0 ? -std::log(result) : x;
     const double off = kUnitsOfFunctions * unit * (2 * x + exponent + kUnitsOfFunctions) +
                        UnitOfSums(value.dtype()) + 2 * carried;
-    error.Set(i, (logarithm ? off : off * result) + kLeastNormal);
+    error.Set(i, (logarithm ? off : off * result) + kMinNormal);
   }
   return error;
 }
@@ -301,7 +301,7 @@ Tensor ErrorOfBatchNorm(const Operator& op, BoundedInputs inputs, const Tensor& 
                          std::sqrt(inputs[4]->value.At(c) + op.attributes.epsilon);
     const double magnitude = scale * (std::fabs(data.At(i)) + std::fabs(inputs[3]->value.At(c))) +
                              std::fabs(inputs[2]->value.At(c));
-    error.Set(i, unit * magnitude + scale * ErrorAt(*inputs[0], i) + kLeastNormal);
+    error.Set(i, unit * magnitude + scale * ErrorAt(*inputs[0], i) + kMinNormal);
   }
   return error;
 }
@@ -313,7 +313,7 @@ Tensor ErrorOfLrn(const BoundedTensor& input, const Tensor& value) {
   for (std::int64_t i = 0; i < value.elements(); ++i) {
     const double x = std::fabs(input.value.At(i)), result = std::fabs(value.At(i));
     const double carried = x > 0 ? 4 * ErrorAt(input, i) * result / x : ErrorAt(input, i);
-    error.Set(i, unit * result + carried + kLeastNormal);
+    error.Set(i, unit * result + carried + kMinNormal);
   }
   return error;
 }

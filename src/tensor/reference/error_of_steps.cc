@@ -17,7 +17,7 @@ namespace {
 using BoundedInputs = std::span<const BoundedTensor* const>;
 
 constexpr double kTimesMeasured = 2;
-constexpr double kMostOfRow = 0.01, kMostOfAll = 1e-4;
+constexpr double kMaxOfRow = 0.01, kMaxOfAll = 1e-4;
 
 double OwnError(const BoundedTensor& tensor, std::int64_t i) {
   return tensor.exact() ? 0 : tensor.error.At(i);
@@ -188,11 +188,11 @@ Result<Tensor> ErrorOfSteps(const Operator& op, BoundedInputs inputs, const Tens
 }
 
 bool CutOffSteps(const Tensor& value, Tensor& error) {
-  const double of_all = kMostOfAll * RmsOf(value, 0, value.elements());
+  const double of_all = kMaxOfAll * RmsOf(value, 0, value.elements());
   const std::int64_t row = RowOf(value, true);
   bool cut_off = false;
   for (std::int64_t begin = 0; begin < value.elements(); begin += row) {
-    const double most = std::max(of_all, kMostOfRow * RmsOf(value, begin, begin + row));
+    const double most = std::max(of_all, kMaxOfRow * RmsOf(value, begin, begin + row));
     for (std::int64_t i = begin; i < begin + row; ++i) {
       if (error.At(i) <= most) continue;  // written so that NaN is cut off
       error.Set(i, most);

@@ -21,7 +21,7 @@ namespace tilewright {
 namespace reference {
 namespace {
 
-constexpr std::int64_t kMostLanes = 512;
+constexpr std::int64_t kMaxLanes = 512;
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
 /// Of what an argmax chooses from.
@@ -41,7 +41,7 @@ struct Accumulator {
 /// position, and where errors or ties let in more than that, every position is taken for right.
 class Contenders {
  public:
-  static constexpr std::size_t kMost = 64;
+  static constexpr std::size_t kMax = 64;
 
   void Clear() {
     all_.clear();
@@ -64,8 +64,8 @@ class Contenders {
     }
     if (error == 0) best_exact_ = value;
     least_ = std::max(least_, one.lower);
-    if (all_.size() == kMost && least_ > beaten_below_) DropBeaten();
-    if (all_.size() == kMost) {
+    if (all_.size() == kMax && least_ > beaten_below_) DropBeaten();
+    if (all_.size() == kMax) {
       left_out_ = std::max(left_out_, one.upper);
     } else {
       all_.push_back(one);
@@ -119,13 +119,13 @@ class StageRun {
     ChooseLaneAxis();
     for (const ExpressionNode& node : stage.nodes) {
       Lanes lanes;
-      const auto room = static_cast<std::size_t>(kMostLanes);
+      const auto room = static_cast<std::size_t>(kMaxLanes);
       (node.dtype.is_float() ? lanes.numbers.resize(room) : lanes.integers.resize(room));
       lanes.errors.resize(room);
       lanes_.push_back(std::move(lanes));
     }
     at_.assign(extents_.size(), 0);
-    sums_.resize(static_cast<std::size_t>(kMostLanes));
+    sums_.resize(static_cast<std::size_t>(kMaxLanes));
     if (GivesPosition()) contenders_.resize(sums_.size());
   }
 
@@ -156,8 +156,8 @@ class StageRun {
       return;
     }
     const std::int64_t extent = extents_[static_cast<std::size_t>(lane_axis_)];
-    for (first_ = 0; first_ < extent; first_ += kMostLanes) {
-      const std::int64_t count = std::min(kMostLanes, extent - first_);
+    for (first_ = 0; first_ < extent; first_ += kMaxLanes) {
+      const std::int64_t count = std::min(kMaxLanes, extent - first_);
       RunReduction(count);
       Store(count);
     }
@@ -187,8 +187,8 @@ class StageRun {
     while (true) {
       if (LanesAreReduced()) {
         const std::int64_t extent = extents_[static_cast<std::size_t>(lane_axis_)];
-        for (first_ = 0; first_ < extent; first_ += kMostLanes) {
-          const std::int64_t lanes = std::min(kMostLanes, extent - first_);
+        for (first_ = 0; first_ < extent; first_ += kMaxLanes) {
+          const std::int64_t lanes = std::min(kMaxLanes, extent - first_);
           Body(lanes);
           for (std::int64_t i = 0; i < lanes; ++i) {
             Combine(0, static_cast<std::size_t>(i), PlaceOf(i));
@@ -571,10 +571,10 @@ Result<BoundedTensor> EvaluateExpression(const Expression& expression,
     return InvalidArgument(fmt::format("expression: input {} is {}, expected {}", i,
                                        inputs[i]->type().ToString(), expected.ToString()));
   }
-  if (expression.iterations() > kMostIterations) {
+  if (expression.iterations() > kMaxIterations) {
     return Unsupported(fmt::format(
         "expression: {:.3g} values to compute, the reference evaluator does at most {:.3g}",
-        expression.iterations(), kMostIterations));
+        expression.iterations(), kMaxIterations));
   }
   std::vector<reference::TensorValues> tensors;
   for (const Tensor* input : inputs) tensors.push_back(reference::ValuesOf(*input));

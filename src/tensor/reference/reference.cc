@@ -87,7 +87,7 @@ Status CheckMost(OpKind kind, const TensorType& input, double work, std::int64_t
 }
 
 Status CheckMacs(const Workload& w) {
-  return CheckMost(w.op, w.data, static_cast<double>(w.macs()), kMostMacs, "multiply-adds");
+  return CheckMost(w.op, w.data, static_cast<double>(w.macs()), kMaxMacs, "multiply-adds");
 }
 
 /// The result of an anchor; what is float16 is computed in single precision and rounded once.
@@ -154,7 +154,7 @@ Status CheckWork(const Operator& op, std::span<const TensorType> inputs, const T
     return CheckMacs(workload);
   }
   const auto check = [&](double work) {
-    return CheckMost(op.kind, inputs[0], work, kMostTaps, "elements of windows");
+    return CheckMost(op.kind, inputs[0], work, kMaxTaps, "elements of windows");
   };
   const auto results = static_cast<double>(result.elements());
   if (op.kind == OpKind::kMaxPool2d || op.kind == OpKind::kAvgPool2d) {
@@ -167,13 +167,12 @@ Status CheckWork(const Operator& op, std::span<const TensorType> inputs, const T
     return check(results * static_cast<double>(window));
   }
   if (op.kind == OpKind::kExpression) {
-    return CheckMost(op.kind, inputs[0], op.attributes.expression.iterations(), kMostTaps,
-                     "values");
+    return CheckMost(op.kind, inputs[0], op.attributes.expression.iterations(), kMaxTaps, "values");
   }
   if (op.kind == OpKind::kRecurrence) {
     const double steps = static_cast<double>(StepsOf(inputs));
     return CheckMost(op.kind, inputs[0], steps * WorkOf(op.attributes.recurrence->step).operations,
-                     2 * kMostMacs, "operations");
+                     2 * kMaxMacs, "operations");
   }
   return Status();
 }

@@ -13,9 +13,9 @@ namespace tilewright {
 /// Most that Evaluate takes on. Tensors that fit in memory can ask for years of work; no real
 /// network has an operator that comes near these.
 /// Multiply-adds of an anchor: a quarter of an hour at 1 GMAC/s.
-inline constexpr std::int64_t kMostMacs = std::int64_t{1} << 40;
+inline constexpr std::int64_t kMaxMacs = std::int64_t{1} << 40;
 /// Elements that windows of pooling and LRN look at: about a minute.
-inline constexpr std::int64_t kMostTaps = std::int64_t{1} << 36;
+inline constexpr std::int64_t kMaxTaps = std::int64_t{1} << 36;
 
 /// Errors: kUnsupported with the work and the limit, for an operator of these types that is above.
 Status CheckWork(const Operator& op, std::span<const TensorType> inputs, const TensorType& result);

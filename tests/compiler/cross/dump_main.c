@@ -7,7 +7,7 @@
 
 #include "src/runtime/model.h"
 
-enum { kMostTensors = 16 };
+enum { kMaxTensors = 16 };
 
 static int32_t Dump(void* context, int64_t index, const void* result, double seconds) {
   const TwModel* model = context;
@@ -31,12 +31,12 @@ int main(int argc, char** argv) {
   const TwModelFunctions* functions = dlsym(library, "tilewright_model");
   if (functions == NULL) return Fail("no tilewright_model");
   const TwModel* model = functions->model;
-  if (model->input_count != argc - 2 || model->input_count > kMostTensors ||
-      model->output_count > kMostTensors) {
+  if (model->input_count != argc - 2 || model->input_count > kMaxTensors ||
+      model->output_count > kMaxTensors) {
     return Fail("wrong number of inputs");
   }
-  void* inputs[kMostTensors] = {NULL};
-  void* outputs[kMostTensors] = {NULL};
+  void* inputs[kMaxTensors] = {NULL};
+  void* outputs[kMaxTensors] = {NULL};
   for (int64_t i = 0; i < model->input_count; ++i) {
     const size_t bytes = (size_t)model->inputs[i].bytes;
     FILE* file = fopen(argv[i + 2], "rb");

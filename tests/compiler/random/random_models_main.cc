@@ -20,7 +20,7 @@
 namespace tilewright {
 namespace {
 
-constexpr unsigned kMostSeconds = 300;  // of one model
+constexpr unsigned kMaxSeconds = 300;  // of one model
 constexpr int kExitRight = 0, kExitRefused = 10, kExitInternal = 11, kExitWrong = 12;
 
 int ExitCodeOf(ModelOutcome outcome) {
@@ -67,7 +67,7 @@ int Run(std::uint64_t first, std::uint64_t count, const std::string& folder, boo
     std::fflush(nullptr);
     const pid_t child = fork();
     if (child == 0) {
-      alarm(kMostSeconds);
+      alarm(kMaxSeconds);
       _exit(CheckOne(seed, text_path, keep, keep_right));
     }
     int status = 0;

@@ -17,7 +17,7 @@ using onnx::TensorProto;
 using testing::ElementsAre;
 
 constexpr std::int64_t kOdd = (std::int64_t{1} << 53) + 1;
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 const DataType kUInt64{TypeCode::kUInt, 64};
 
 Tensor Integers(Ints shape, const Ints& values, DataType dtype = kInt64) {
@@ -55,7 +55,7 @@ TEST(OnnxExactIntegers, BoundsOfClip) {
   OnnxBuilder both = Of({4});
   both.Initializer("low", Integers({}, {-kOdd})).Initializer("high", Integers({}, {kOdd}));
   both.Node("Clip", {"x", "low", "high"}, {"y"});
-  const Tensor x = Integers({4}, {-kOdd - 2, -kOdd + 2, kOdd, kMost});
+  const Tensor x = Integers({4}, {-kOdd - 2, -kOdd + 2, kOdd, kMax});
   const Ints clipped = {-kOdd, -kOdd + 2, kOdd, kOdd};
   EXPECT_THAT(ResultsOf(both, x), ElementsAre(clipped, clipped));
   OnnxBuilder one = Of({4});
@@ -63,8 +63,8 @@ TEST(OnnxExactIntegers, BoundsOfClip) {
   const Ints below = {-kOdd - 2, -kOdd + 2, kOdd, kOdd};
   EXPECT_THAT(ResultsOf(one, x), ElementsAre(below, below));
   OnnxBuilder low = Of({4});
-  low.Initializer("low", Integers({}, {kMost})).Node("Clip", {"x", "low"}, {"y"});
-  const Ints most = {kMost, kMost, kMost, kMost};
+  low.Initializer("low", Integers({}, {kMax})).Node("Clip", {"x", "low"}, {"y"});
+  const Ints most = {kMax, kMax, kMax, kMax};
   EXPECT_THAT(ResultsOf(low, x), ElementsAre(most, most));
 }
 
@@ -77,7 +77,7 @@ TEST(OnnxExactIntegers, BoundsOfClipWithoutSign) {
 }
 
 TEST(OnnxExactIntegers, WhatIsPaddedWith) {
-  for (const std::int64_t fill : {kOdd, kMost, -kOdd}) {
+  for (const std::int64_t fill : {kOdd, kMax, -kOdd}) {
     OnnxBuilder model = Of({2});
     model.Initializer("pads", Integers({2}, {1, 1})).Initializer("fill", Integers({}, {fill}));
     model.Node("Pad", {"x", "pads", "fill"}, {"y"});
@@ -96,13 +96,13 @@ TEST(OnnxExactIntegers, WhatShapesAreFilledWith) {
 
 TEST(OnnxExactIntegers, Ranges) {
   OnnxBuilder model = Of({3});
-  model.Initializer("start", Integers({}, {kMost - 2})).Initializer("limit", Integers({}, {kMost}));
+  model.Initializer("start", Integers({}, {kMax - 2})).Initializer("limit", Integers({}, {kMax}));
   model.Initializer("delta", Integers({}, {1}));
   model.Node("Range", {"start", "limit", "delta"}, {"r"});
   model.Initializer("axis", Integers({1}, {0})).Node("ReduceMax", {"r"}, {"m"}).Int("keepdims", 0);
   model.Node("Min", {"x", "m"}, {"y"});
-  const Ints least = {5, kMost - 1, kMost - 1};
-  EXPECT_THAT(ResultsOf(model, Integers({3}, {5, kMost - 1, kMost})), ElementsAre(least, least));
+  const Ints least = {5, kMax - 1, kMax - 1};
+  EXPECT_THAT(ResultsOf(model, Integers({3}, {5, kMax - 1, kMax})), ElementsAre(least, least));
 }
 
 TEST(OnnxExactIntegers, DifferentOnesAreUnique) {

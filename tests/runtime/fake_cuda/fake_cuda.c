@@ -30,7 +30,7 @@ enum {
   kIllegalAddress = 700,
   kUnknown = 999
 };
-enum { kMostCaptured = 4096, kMostMemories = 256, kMostFunctions = 16384 };
+enum { kMaxCaptured = 4096, kMaxMemories = 256, kMaxFunctions = 16384 };
 
 static int sticky = 0, hanging = 0, capturing = 0;
 static double now_us = 0;
@@ -45,7 +45,7 @@ typedef struct {
   unsigned most_shared;  // that a launch may ask for
   int is_dense;          // of those that are known by name
 } Function;
-static Function functions[kMostFunctions];
+static Function functions[kMaxFunctions];
 static int function_count = 0;
 
 typedef struct {
@@ -55,14 +55,14 @@ typedef struct {
 } Launch;
 typedef struct {
   int count;
-  Launch launches[kMostCaptured];
+  Launch launches[kMaxCaptured];
 } Graph;
 static Graph* recorded = NULL;
 
 typedef struct {
   uint64_t address, bytes;
 } Memory;
-static Memory memories[kMostMemories];
+static Memory memories[kMaxMemories];
 
 API fake_cuda_execute_by(FakeExecutor function, void* context) {
   executor = function;
@@ -75,7 +75,7 @@ API fake_cuda_counts(FakeCounts* out) {
   return 0;
 }
 API fake_cuda_holds(uint64_t address, uint64_t bytes) {
-  for (int i = 0; i < kMostMemories; ++i) {
+  for (int i = 0; i < kMaxMemories; ++i) {
     if (address >= memories[i].address &&
         address + bytes <= memories[i].address + memories[i].bytes)
       return 1;
@@ -193,7 +193,7 @@ static int ParametersOf(const char* ptx, const char* name) {
   return count;
 }
 static int AddFunction(void** function, const char* name, int parameters) {
-  if (function_count == kMostFunctions || parameters > FAKE_MOST_ARGUMENTS) return kUnknown;
+  if (function_count == kMaxFunctions || parameters > FAKE_MOST_ARGUMENTS) return kUnknown;
   Function* added = &functions[function_count++];
   snprintf(added->name, sizeof added->name, "%s", name);
   added->parameters = parameters;
@@ -238,11 +238,11 @@ API cuModuleGetFunction(void** function, void* module, const char* name) {
 
 API cuFuncSetAttribute(void* function, int attribute, int value) {
 #ifdef FAKE_NO_GRAPHS
-  enum { kMostDynamicShared = 8, kOfBlock = 99 << 10 };
+  enum { kMaxDynamicShared = 8, kOfBlock = 99 << 10 };
 #else
-  enum { kMostDynamicShared = 8, kOfBlock = 163 << 10 };
+  enum { kMaxDynamicShared = 8, kOfBlock = 163 << 10 };
 #endif
-  if (attribute != kMostDynamicShared || value < 0 || value > kOfBlock) return kInvalidValue;
+  if (attribute != kMaxDynamicShared || value < 0 || value > kOfBlock) return kInvalidValue;
   ((Function*)function)->most_shared = (unsigned)value;
   return 0;
 }
@@ -253,8 +253,8 @@ API cuMemAlloc_v2(uint64_t* address, size_t bytes) {
   if (current == NULL) return kInvalidContext;
   if (bytes > ((size_t)1 << 30)) return kOutOfMemory;
   int slot = 0;
-  while (slot < kMostMemories && memories[slot].address != 0) ++slot;
-  if (slot == kMostMemories) return kUnknown;
+  while (slot < kMaxMemories && memories[slot].address != 0) ++slot;
+  if (slot == kMaxMemories) return kUnknown;
   // As the device's: aligned, and full of what nobody may rely on.
   void* memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
   memset(memory, 0xA5, bytes);
@@ -264,7 +264,7 @@ API cuMemAlloc_v2(uint64_t* address, size_t bytes) {
 }
 API cuMemFree_v2(uint64_t address) {
   if (hanging) pause();
-  for (int i = 0; i < kMostMemories; ++i) {
+  for (int i = 0; i < kMaxMemories; ++i) {
     if (memories[i].address == address) memories[i] = (Memory){0, 0};
   }
   free((void*)(uintptr_t)address);
@@ -349,7 +349,7 @@ static int Enqueue(const Launch* launch) {
   if (sticky != 0) return sticky;
   if (!capturing) {
     Execute(launch);
-  } else if (recorded->count < kMostCaptured) {
+  } else if (recorded->count < kMaxCaptured) {
     recorded->launches[recorded->count++] = *launch;
   }
   return 0;

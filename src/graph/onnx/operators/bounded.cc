@@ -8,7 +8,7 @@
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t kMostLooked = std::int64_t{1} << 26;  // elements times results
+constexpr std::int64_t kMaxLooked = std::int64_t{1} << 26;  // elements times results
 
 // Sums of integers [1,E] up to each of them, by adding what lies 1, 2, 4, … in front.
 int RunningSums(OnnxNode& node, int numbers) {
@@ -49,7 +49,7 @@ void ReturnBoundedNonZero(OnnxNode& node) {
   if (rank == 0) return node.FailUnsupported("of a scalar: the result has no elements");
   const auto count = BoundOfResults(node, 2, 1, 0);
   if (!count) return;
-  if (elements > kMaxPicked || *count > kMostLooked / elements) {
+  if (elements > kMaxPicked || *count > kMaxLooked / elements) {
     return node.FailUnsupported("looks for " + std::to_string(*count) + " of " +
                                 std::to_string(elements) +
                                 " elements, expected a product of at "

@@ -52,16 +52,16 @@ Labels TermOf(OnnxNode& node, std::string_view text, const std::string& equation
 }
 
 Equation EquationOf(OnnxNode& node) {
-  constexpr std::ptrdiff_t kMostOperands = 64;  // each is compared with each
+  constexpr std::ptrdiff_t kMaxOperands = 64;  // each is compared with each
   std::string text = node.String("equation", "");
   std::erase(text, ' ');
   Equation equation;
   const std::size_t arrow = text.find("->");
   const std::string inputs = text.substr(0, arrow);
   const std::ptrdiff_t count = std::ranges::count(inputs, ',') + 1;
-  if (count > kMostOperands) {
+  if (count > kMaxOperands) {
     node.FailUnsupported("attribute equation has " + std::to_string(count) +
-                         " operands, expected at most " + std::to_string(kMostOperands));
+                         " operands, expected at most " + std::to_string(kMaxOperands));
     return equation;
   }
   std::size_t begin = 0;
@@ -132,17 +132,17 @@ int InOrder(OnnxNode& node, const Labelled& operand, const Labels& labels) {
 
 // `operand` with one dimension for each label: of those with a label in common the diagonal.
 Labelled Diagonal(OnnxNode& node, Labelled operand) {
-  constexpr std::int64_t kMostRows = 46'340;  // whose square has places of 32 bits
+  constexpr std::int64_t kMaxRows = 46'340;  // whose square has places of 32 bits
   for (std::size_t first = 0; node.ok() && first < operand.labels.size(); ++first) {
     const std::size_t second = operand.labels.find(operand.labels[first], first + 1);
     if (second == Labels::npos) continue;
     const Shape shape = node.TypeOf(operand.id).shape;
     const std::int64_t rows = shape[first];
-    if (rows != shape[second] || rows > kMostRows) {
+    if (rows != shape[second] || rows > kMaxRows) {
       node.FailInvalid(
           "an operand is " + node.TypeOf(operand.id).ToString() + ", whose dimensions " +
           std::to_string(first) + " and " + std::to_string(second) +
-          " have one letter; expected equal sizes of at most " + std::to_string(kMostRows));
+          " have one letter; expected equal sizes of at most " + std::to_string(kMaxRows));
       return operand;
     }
     Shape axes, joined;

@@ -34,11 +34,11 @@ int CorrectZeroPoint(OnnxNode& node, int sum, int weight, std::int64_t zero_poin
 
 // Factors from 2^-31 to 2^30 can be had; smaller ones are 0, larger ones nothing.
 std::optional<FixedPoint> FixedPointOf(double factor) {
-  constexpr int kLeast = -31, kMost = 30;
+  constexpr int kMin = -31, kMax = 30;
   if (!(factor >= 0) || !std::isfinite(factor)) return std::nullopt;
   const FixedPoint fixed = quantize::ToFixedPoint(factor);
-  if (fixed.shift > kMost) return std::nullopt;
-  return fixed.shift < kLeast ? FixedPoint() : fixed;
+  if (fixed.shift > kMax) return std::nullopt;
+  return fixed.shift < kMin ? FixedPoint() : fixed;
 }
 
 int FailFactor(OnnxNode& node, double factor) {
@@ -350,8 +350,8 @@ int EmitFixedPoint(OnnxNode& node, int value, const Tensor& factors) {
   const auto fixed = FixedPointOf(factor);
   if (!fixed) return FailFactor(node, factor);
   // Others would shift the value to the left before the product, or by 31 to the right in int32.
-  constexpr int kLeastShift = -29;
-  if (fixed->shift > 0 || fixed->shift < kLeastShift) {
+  constexpr int kMinShift = -29;
+  if (fixed->shift > 0 || fixed->shift < kMinShift) {
     return EmitWideFixedPoint(node, value, factors);
   }
   Operator op{OpKind::kFixedPointMultiply, {}};

@@ -15,8 +15,8 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-constexpr std::int64_t kLargestWindow = 1024;                // three operators for each element
-constexpr std::int64_t kMostPlaces = std::int64_t{1} << 26;  // in all constants
+constexpr std::int64_t kLargestWindow = 1024;               // three operators for each element
+constexpr std::int64_t kMaxPlaces = std::int64_t{1} << 26;  // in all constants
 
 // The windows of one dimension: where each begins, and which elements of the data they can read.
 struct PoolSide {
@@ -95,9 +95,9 @@ int EmitMaxPoolPlaces(OnnxNode& node, int data, int pooled) {
                              static_cast<double>(height.outputs) *
                              static_cast<double>(width.outputs) +
                          static_cast<double>(image[0]) * static_cast<double>(image[1]);
-  if (numbers > static_cast<double>(kMostPlaces)) {
+  if (numbers > static_cast<double>(kMaxPlaces)) {
     node.FailUnsupported("the places of largest elements (output 1) need more than " +
-                         std::to_string(kMostPlaces) + " numbers");
+                         std::to_string(kMaxPlaces) + " numbers");
     return -1;
   }
   Operator pad{OpKind::kPad, {}};

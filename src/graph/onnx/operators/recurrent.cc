@@ -22,7 +22,7 @@ namespace recurrent {
 using Shape = std::vector<std::int64_t>;
 
 // Of all directions, one after the other.
-constexpr std::int64_t kMostSteps = kMostUnrolledSteps;
+constexpr std::int64_t kMaxSteps = kMaxUnrolledSteps;
 // Fewer are faster as operators: 2 steps of an LSTM of 128 units take 1.3 times as long in a loop,
 // 4 about as long.
 constexpr std::int64_t kFewestOfLoop = 5;
@@ -52,13 +52,13 @@ int Stacked(OnnxNode& node, const std::vector<int>& values, std::int64_t axis) {
   std::vector<int> parts;
   for (int value : values) parts.push_back(node.EmitReshape(value, shape));
   // A kernel takes up to 256 tensors.
-  constexpr std::ptrdiff_t kMostJoined = 128;
+  constexpr std::ptrdiff_t kMaxJoined = 128;
   Operator concat{OpKind::kConcat, {}};
   concat.attributes.axis = axis;
   while (parts.size() > 1 && node.ok()) {
     std::vector<int> joined;
     for (auto at = parts.begin(); at != parts.end();) {
-      const auto end = at + std::min(kMostJoined, parts.end() - at);
+      const auto end = at + std::min(kMaxJoined, parts.end() - at);
       joined.push_back(end - at == 1 ? *at : node.Emit(concat, std::vector<int>(at, end)));
       at = end;
     }
@@ -174,10 +174,10 @@ Layer ReadLayer(OnnxNode& node, std::int64_t gates, bool quantized) {
     node.FailInvalid("attribute direction is " + direction + ", the weights are of " +
                      std::to_string(layer.directions));
   }
-  if (!layer.is_loop() && layer.steps * layer.directions > kMostSteps) {
+  if (!layer.is_loop() && layer.steps * layer.directions > kMaxSteps) {
     node.FailUnsupported("has " + std::to_string(layer.steps * layer.directions) + " steps of " +
                          DataTypeName(layer.dtype) + (quantized ? ", quantized" : "") +
-                         ", expected at most " + std::to_string(kMostSteps) + ", or float32");
+                         ", expected at most " + std::to_string(kMaxSteps) + ", or float32");
   }
   return layer;
 }

@@ -169,7 +169,7 @@ std::vector<Tap> TapsOf(const Method& method, const Stretch& s) {
 }
 
 int EmitStretched(OnnxNode& node, int data, const Method& method, const Stretch& s) {
-  constexpr std::size_t kMostGathers = 12;  // beyond, a product takes less time
+  constexpr std::size_t kMaxGathers = 12;  // beyond, a product takes less time
   const auto axis = static_cast<std::int64_t>(s.axis);
   int result = -1;
   const bool smooth = method.antialias && method.mode != "nearest" && s.scale < 1;
@@ -179,7 +179,7 @@ int EmitStretched(OnnxNode& node, int data, const Method& method, const Stretch&
     return -1;
   }
   const std::vector<Tap> taps = smooth ? SmoothTapsOf(method, s) : TapsOf(method, s);
-  if (taps.size() > kMostGathers) return EmitByMatrix(node, data, taps, s);
+  if (taps.size() > kMaxGathers) return EmitByMatrix(node, data, taps, s);
   for (const Tap& tap : taps) {
     if (std::ranges::all_of(tap.weights, [](double w) { return w == 0; }) && !tap.weights.empty()) {
       continue;

@@ -12,7 +12,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMostTaps = 1024;       // of Col2Im: an operator or two for each
+constexpr std::int64_t kMaxTaps = 1024;        // of Col2Im: an operator or two for each
 constexpr std::int64_t kLongestSignal = 2048;  // of a Fourier transform: the matrix has its square
 constexpr std::int64_t kLongestFrame = 4096;   // of a short-time one
 
@@ -132,8 +132,8 @@ void ImportCol2Im(OnnxNode& node) {
   std::int64_t taps = 1, places = 1;
   bool sane = block.size() == rank && rank >= 1 && rank <= 6;
   for (std::size_t i = 0; sane && i < rank; ++i) {
-    sane = image[i] >= 1 && image[i] <= kMaxPicked && block[i] >= 1 && block[i] <= kMostTaps &&
-           (taps *= block[i]) <= kMostTaps;
+    sane = image[i] >= 1 && image[i] <= kMaxPicked && block[i] >= 1 && block[i] <= kMaxTaps &&
+           (taps *= block[i]) <= kMaxTaps;
   }
   const Shape ones(rank, 1);
   const auto strides = node.Ints("strides", ones, rank);

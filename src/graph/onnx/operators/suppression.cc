@@ -17,8 +17,8 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMostBoxSteps = 1024;                // some operators for each
-constexpr std::int64_t kMostPairs = std::int64_t{1} << 26;  // of boxes, of rows
+constexpr std::int64_t kMaxBoxSteps = 1024;                // some operators for each
+constexpr std::int64_t kMaxPairs = std::int64_t{1} << 26;  // of boxes, of rows
 constexpr double kOut = -std::numeric_limits<double>::infinity();
 
 // Low and high ends along one dimension of all boxes, [B,N,1].
@@ -154,7 +154,7 @@ void ImportNonMaxSuppression(OnnxNode& node) {
   const auto steps = static_cast<std::int64_t>(std::min(wanted, static_cast<double>(s[2])));
   const double rows = static_cast<double>(s[0] * s[1]) * static_cast<double>(steps);
   const double pairs = static_cast<double>(s[0] * s[2]) * static_cast<double>(s[2]);
-  if (steps > kMostBoxSteps || rows * rows > kMostPairs || pairs > kMostPairs) {
+  if (steps > kMaxBoxSteps || rows * rows > kMaxPairs || pairs > kMaxPairs) {
     return node.FailUnsupported(
         "takes up to " + std::to_string(steps) + " of " + std::to_string(s[2]) + " boxes in " +
         std::to_string(s[0] * s[1]) +

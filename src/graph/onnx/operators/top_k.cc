@@ -14,15 +14,15 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-constexpr std::int64_t kLeastBlock = 128;
-constexpr std::int64_t kMostComparisons = std::int64_t{1} << 26;  // elements of one intermediate
+constexpr std::int64_t kMinBlock = 128;
+constexpr std::int64_t kMaxComparisons = std::int64_t{1} << 26;  // elements of one intermediate
 
 struct Order {
   std::int64_t count = 0;
   bool largest = true;
 
   // At least twice as long as what it leaves.
-  std::int64_t Block() const { return std::max(kLeastBlock, 2 * count); }
+  std::int64_t Block() const { return std::max(kMinBlock, 2 * count); }
 };
 
 int ReducedRows(OnnxNode& node, int id) {
@@ -114,10 +114,10 @@ void ImportTopK(OnnxNode& node) {
   }
   const double comparisons = static_cast<double>(node.TypeOf(data).elements()) *
                              static_cast<double>(std::min(n, order.Block()));
-  if (comparisons > static_cast<double>(kMostComparisons)) {
+  if (comparisons > static_cast<double>(kMaxComparisons)) {
     return node.FailUnsupported("the first " + std::to_string(order.count) + " of " +
                                 node.TypeOf(data).ToString() + " need more than " +
-                                std::to_string(kMostComparisons) + " comparisons");
+                                std::to_string(kMaxComparisons) + " comparisons");
   }
   Shape swapped(static_cast<std::size_t>(rank));  // its own inverse
   std::iota(swapped.begin(), swapped.end(), 0);

@@ -19,10 +19,10 @@ int Choose(OnnxNode& node, int condition, int yes, int no) {
 // Errors: kInvalidArgument for weights of targets that are not there, or more targets than a
 // table should have.
 void CheckTargets(OnnxNode& node, const Forest& forest) {
-  constexpr std::int64_t kMostTargets = 65'536;
-  if (forest.targets < 1 || forest.targets > kMostTargets) {
+  constexpr std::int64_t kMaxTargets = 65'536;
+  if (forest.targets < 1 || forest.targets > kMaxTargets) {
     return node.FailInvalid(std::to_string(forest.targets) + " targets, expected 1 to " +
-                            std::to_string(kMostTargets));
+                            std::to_string(kMaxTargets));
   }
   if (std::ssize(forest.leaves) > OnnxImport::kMaxMadeBytes / 8 / forest.targets) {
     return node.FailUnsupported(std::to_string(forest.leaves.size()) + " leaves of " +

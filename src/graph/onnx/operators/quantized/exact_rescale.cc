@@ -152,9 +152,9 @@ std::optional<float> ReciprocalOf(OnnxNode& node, const Pairs& pairs, const Quan
 }  // namespace
 
 int EmitExactRescale(OnnxNode& node, const QuantizedForm& form, const QuantizedRange& range) {
-  constexpr int kMostBits = 16;
+  constexpr int kMaxBits = 16;
   if (!node.ok() || node.requantize() == Requantize::kByIntegers) return -1;
-  if (!IsStored(node, form, kMostBits) || !IsFinite(form.meaning.scales)) return -1;
+  if (!IsStored(node, form, kMaxBits) || !IsFinite(form.meaning.scales)) return -1;
   const std::vector<float> offsets = Offsets(node.TypeOf(form.id).dtype, form.meaning.zero_point);
   Tensor factors = FactorsOf(node, form, range.scale);
   bool exact = true;
@@ -178,10 +178,10 @@ int EmitExactRescale(OnnxNode& node, const QuantizedForm& form, const QuantizedR
 
 int EmitExactPair(OnnxNode& node, OpKind kind, const QuantizedForm& a, const QuantizedForm& b,
                   const QuantizedRange& range) {
-  constexpr int kMostBits = 8;
+  constexpr int kMaxBits = 8;
   if (!node.ok() || node.requantize() == Requantize::kByIntegers) return -1;
   for (const QuantizedForm* form : {&a, &b}) {
-    if (!IsPerTensor(*form) || !IsStored(node, *form, kMostBits)) return -1;
+    if (!IsPerTensor(*form) || !IsStored(node, *form, kMaxBits)) return -1;
     if (!IsFinite(form->meaning.scales)) return -1;
   }
   const Pairs pairs = PairsOf(node, kind, a, b);

@@ -211,9 +211,9 @@ class Quantizer {
   std::optional<QuantizedForm> Averaged(int data, std::int64_t count) {
     auto form = Operand(data);
     if (!form) return std::nullopt;
-    constexpr std::int64_t kMostElements = std::int64_t{1} << 22;  // of 8 bits: a sum fits in int32
+    constexpr std::int64_t kMaxElements = std::int64_t{1} << 22;  // of 8 bits: a sum fits in int32
     const bool fits = IsPerTensor(*form) && node_.TypeOf(form->id).dtype.bits <= 8;
-    if (fits && count <= kMostElements) return form;
+    if (fits && count <= kMaxElements) return form;
     Refuse("its operand has more than 8 bits, scales per channel or too many elements");
     return std::nullopt;
   }

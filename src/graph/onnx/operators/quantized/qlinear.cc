@@ -187,7 +187,7 @@ void ImportQLinearGlobalAveragePool(OnnxNode& node) {
   const bool last = IsChannelsLast(node);
   if (!node.ok()) return;
   const Shape shape = node.TypeOf(input.id).shape;
-  constexpr std::int64_t kMost = std::int64_t{1} << 15;  // numbers of 16 bits: a sum fits in int32
+  constexpr std::int64_t kMax = std::int64_t{1} << 15;  // numbers of 16 bits: a sum fits in int32
   Operator sum{OpKind::kReduceSum, {}};
   sum.attributes.keepdims = true;
   std::int64_t count = 1;
@@ -197,7 +197,7 @@ void ImportQLinearGlobalAveragePool(OnnxNode& node) {
     sum.attributes.axes.push_back(i);
     count *= shape[static_cast<std::size_t>(i)];
   }
-  if (sum.attributes.axes.empty() || count > kMost * 256) {
+  if (sum.attributes.axes.empty() || count > kMax * 256) {
     return node.FailUnsupported("averages over " + std::to_string(count) + " elements of " +
                                 node.TypeOf(input.id).ToString() +
                                 ", expected images of up to 2^23");
