@@ -77,7 +77,7 @@ double Percentile(std::vector<double> values, double share) {
 
 void BM_BuildCandidate(benchmark::State& state) {
   const Target target = *Target::Parse("native");
-  const auto folder = TemporaryFolder::Create("tilewright-build-bench");
+  const auto folder = ScopedTempDir::Create("tilewright-build-bench");
   const std::vector<Program> programs = Candidates(target);
   std::vector<double> total, ir, optimize, codegen, link;
   for (auto unused : state) {

@@ -109,7 +109,7 @@ void CheckOne(const Drawn& drawn, const Target& target, int configs, Random& ran
       const bool float16 = drawn.text.find("float16") != std::string::npos;
       const bool refused =
           code == StatusCode::kInvalidArgument ||
-          (code == StatusCode::kUnsupported && float16 && !DeviceTraitsOf(target).grids);
+          (code == StatusCode::kUnsupported && float16 && !DeviceTraitsOf(target).launches_grids);
       ++(refused ? count.refused : count.wrong);
       if (!refused) {
         fmt::print("{} {}: {}\n{}", entry.key, config.ToString(), result.status().message(),

@@ -27,8 +27,8 @@
 namespace tilewright::measure::fleet {
 
 std::unique_ptr<BenchServer> BenchServer::Start(const std::string& program, int port) {
-  static std::vector<TemporaryFolder> folders;
-  folders.push_back(*TemporaryFolder::Create("tw_fleet_bench"));
+  static std::vector<ScopedTempDir> folders;
+  folders.push_back(*ScopedTempDir::Create("tw_fleet_bench"));
   auto server = std::make_unique<BenchServer>(folders.back().path(), port);
   SubprocessOptions options;
   options.command = {program, "-a",  "127.0.0.1",     "-p", std::to_string(port),
@@ -142,7 +142,7 @@ double RateOf(Dispatcher& tuner, int in_flight, double seconds) {
 }
 
 /// Seconds of processor time that a process has had.
-double ProcessorOf(int pid) {
+double ArchitectureOf(int pid) {
   const auto text = ReadFile("/proc/" + std::to_string(pid) + "/stat", 4096);
   if (!text.ok()) return 0;
   // Behind the name in parentheses; the times of user and system are the 12th and 13th word.
@@ -177,14 +177,14 @@ void Scaling(const std::string& server_program, int argc, char** argv) {
     Dispatcher tuner(BenchJob("bench", "scaling", 1), **broker, clock);
     TW_CHECK(tuner.Open().ok());
     const double wall = clock.MonotonicSeconds();
-    const double before = ProcessorShare(1, 0), broker_before = ProcessorOf(server->pid()),
+    const double before = ProcessorShare(1, 0), broker_before = ArchitectureOf(server->pid()),
                  tuner_before = ProcessorOfThread();
     const double rate = RateOf(tuner, 3 * count + 8, kSeconds);
     const double passed = clock.MonotonicSeconds() - wall;
     const double tuned = (ProcessorOfThread() - tuner_before) / passed;
     fmt::print("{:>8} {:>12.1f} {:>10.3f} {:>8.2f} {:>8.2f} {:>8.2f}\n", count, rate,
-               rate * trial / count, (ProcessorOf(server->pid()) - broker_before) / passed, tuned,
-               ProcessorShare(passed, before) - tuned);
+               rate * trial / count, (ArchitectureOf(server->pid()) - broker_before) / passed,
+               tuned, ProcessorShare(passed, before) - tuned);
     std::fflush(stdout);
     tuner.Close();
   }

@@ -40,7 +40,7 @@ class References {
                         Lower(kernel.schedule, "kernel", LowerLimitsFor(target)));
     TW_RETURN_IF_ERROR(Prepare(workload));
     TW_ASSIGN_OR_RETURN(auto result,
-                        RunProgram(workload, {}, target, program, kernel.form, *data_));
+                        RunProgram(workload, {}, target, program, kernel.layouts, *data_));
     const Comparison comparison = Compare(result, *expected_, ToleranceOf(program));
     if (comparison.ok) return {};
     return Internal("WRONG: element " + std::to_string(comparison.first_bad) + " is " +

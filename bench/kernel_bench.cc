@@ -40,7 +40,7 @@ struct ModeTraits {
   Mode mode;
   const char* target;
   int widest_bits;
-  bool narrow_weights = false;
+  bool reduced_range_weights = false;
 };
 const std::map<std::string, ModeTraits>& Modes() {
   static const std::map<std::string, ModeTraits> modes = {
@@ -74,7 +74,8 @@ Result<std::vector<search::TuneTask>> LayersOf(const LayerArguments& arguments,
                                                const Target& target, const ModeTraits& mode) {
   return ReadLayers(arguments, target, [&mode](Workload& w) {
     if (IsInt8(mode.mode)) MakeInt8(w);
-    w.narrow_weights |= mode.narrow_weights && (w.op == OpKind::kConv2d || w.op == OpKind::kDense);
+    w.reduced_range_weights |=
+        mode.reduced_range_weights && (w.op == OpKind::kConv2d || w.op == OpKind::kDense);
   });
 }
 
@@ -151,19 +152,19 @@ class KernelBench {
     if (far) result.memory = timings.back().seconds;
     result.roofline = RooflineOf(peaks_, workload.macs(), WorkOf(workload).bytes,
                                  IsInt8(mode_.mode), options_.threads)
-                          .Least(result.product_share);
+                          .LowerBound(result.product_share);
     return std::optional(std::move(result));
   }
 
  private:
   Result<std::unique_ptr<OurKernel>> MakeOurs(const Workload& workload, Comparison& result) {
     TW_ASSIGN_OR_RETURN(auto epilogue, EpilogueOf(workload, IsInt8(mode_.mode)));
-    records::Question question;
-    question.templates = &BuiltInTemplates();
-    question.workload = &workload;
-    question.target = &target_;
-    question.accept = records::DownTo(accept_);
-    TW_ASSIGN_OR_RETURN(auto answer, catalog_.Query(question));
+    records::LookupRequest request;
+    request.templates = &BuiltInTemplates();
+    request.workload = &workload;
+    request.target = &target_;
+    request.accept = records::DownTo(accept_);
+    TW_ASSIGN_OR_RETURN(auto answer, catalog_.Query(request));
     const Candidate* candidate = answer.candidate();
     if (candidate == nullptr) return Unsupported("no template");
     result.template_key = candidate->template_key;

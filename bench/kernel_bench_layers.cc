@@ -12,7 +12,7 @@ namespace tilewright::bench {
 namespace {
 
 /// A built-in model as a file in `folder`; everything else as it is.
-Result<std::string> FileOf(const std::string& task, const TemporaryFolder& folder) {
+Result<std::string> FileOf(const std::string& task, const ScopedTempDir& folder) {
   if (std::ranges::count(ModelNames(), task) == 0) return task;
   TW_ASSIGN_OR_RETURN(auto bytes, MakeModelOnnx(task));
   const std::string path = folder.path() + "/" + task + ".onnx";
@@ -31,7 +31,7 @@ void LayerArguments::Declare(CLI::App& app) {
 Result<std::vector<search::TuneTask>> ReadLayers(const LayerArguments& arguments,
                                                  const Target& target,
                                                  const std::function<void(Workload&)>& change) {
-  TW_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::Create("tilewright-bench"));
+  TW_ASSIGN_OR_RETURN(auto folder, ScopedTempDir::Create("tilewright-bench"));
   std::vector<search::TuneTask> layers;
   for (const std::string& text : arguments.tasks) {
     TW_ASSIGN_OR_RETURN(auto file, FileOf(text, folder));

@@ -100,7 +100,7 @@ Result<std::unique_ptr<OurKernel>> OurKernel::Make(const TemplateEntry& entry,
   TW_ASSIGN_OR_RETURN(auto kernel, entry.apply(workload, epilogue, target, config));
   TW_ASSIGN_OR_RETURN(auto program, Lower(kernel.schedule, "kernel"));
   TW_ASSIGN_OR_RETURN(auto object, Generate({program}, target, Emit::kObject));
-  TW_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::Create("tilewright-bench"));
+  TW_ASSIGN_OR_RETURN(auto folder, ScopedTempDir::Create("tilewright-bench"));
   const std::string path = folder.path() + "/kernel.so";
   TW_RETURN_IF_ERROR(LinkKernel(program, object, target, path));
   TW_ASSIGN_OR_RETURN(auto loaded, LoadKernel(path, "kernel"));

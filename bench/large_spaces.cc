@@ -125,7 +125,7 @@ class LiveTask {
       const auto found = waiting.find(reply->ticket);
       if (found == waiting.end()) continue;  // measured again
       const Trial& trial = reply->trial;
-      known_[found->second] = {found->second, trial.outcome, trial.value, trial.disturbed()};
+      known_[found->second] = {found->second, trial.outcome, trial.value, trial.noisy()};
       waiting.erase(found);
     }
     return {};

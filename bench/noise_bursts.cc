@@ -30,7 +30,7 @@ double Between(Random& random, double least, double most) {
 
 /// Works whenever `on`, until `over`.
 void Disturb(int core, const std::atomic<bool>& on, const std::atomic<bool>& over) {
-  (void)SetCores({core});
+  (void)SetCpuAffinity({core});
   std::vector<double> data(kDoubles, 1.0);
   SystemClock clock;
   std::size_t at = 0;

@@ -12,7 +12,7 @@
 #include "src/base/files/file.h"
 #include "src/compiler/compile.h"
 #include "src/compiler/run/run.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 #include "tests/support/built_in.h"
 
 namespace tilewright {
@@ -35,7 +35,7 @@ Result<double> SecondsOf(int operators, const std::string& folder) {
   TW_ASSIGN_OR_RETURN(auto graph, ImportRelay(Chain(operators), "chain"));
   const Node& input = graph.node(graph.inputs()[0]);
   std::vector<Tensor> inputs;
-  inputs.push_back(MakeInput(input.name, input.type, InputRule::kRandom));
+  inputs.push_back(MakeSyntheticInput(input.name, input.type, SyntheticInputRule::kRandom));
   TW_ASSIGN_OR_RETURN(auto target, Target::Parse("native"));
   CompileOptions options;
   options.templates = &BuiltInTemplates();
@@ -59,7 +59,7 @@ Result<double> SecondsOf(int operators, const std::string& folder) {
 }
 
 Status Run() {
-  TW_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::Create("tilewright-overhead"));
+  TW_ASSIGN_OR_RETURN(auto folder, ScopedTempDir::Create("tilewright-overhead"));
   constexpr int kShort = 20, kLong = 220;
   TW_ASSIGN_OR_RETURN(auto few, SecondsOf(kShort, folder.path()));
   TW_ASSIGN_OR_RETURN(auto many, SecondsOf(kLong, folder.path()));

@@ -114,9 +114,10 @@ void PrintLayers(const Graph& reference, const Graph& quantized,
     const Tensor& x = expected[static_cast<std::size_t>(from->second)];
     const Tensor& q = actual[static_cast<std::size_t>(to->second)];
     if (x.elements() == 0 || q.elements() != x.elements()) continue;
-    const auto meaning = quantized.quantization.find(value.integers);
-    const std::int64_t axis =
-        meaning == quantized.quantization.end() ? std::ssize(x.shape()) : meaning->second.axis;
+    const auto quantization_params = quantized.quantization.find(value.integers);
+    const std::int64_t axis = quantization_params == quantized.quantization.end()
+                                  ? std::ssize(x.shape())
+                                  : quantization_params->second.axis;
     std::int64_t inner = 1;
     for (auto i = axis + 1; i < std::ssize(x.shape()); ++i) {
       inner *= x.shape()[static_cast<std::size_t>(i)];

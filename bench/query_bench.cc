@@ -149,7 +149,7 @@ void DropFromCache(const std::string& path) {
 
 int main(int argc, char** argv) {
   const auto records = argc > 1 ? tilewright::ParseInt64(argv[1]) : std::int64_t{1'000'000};
-  auto folder = tilewright::TemporaryFolder::Create("tilewright-query-bench");
+  auto folder = tilewright::ScopedTempDir::Create("tilewright-query-bench");
   if (!records.ok() || !folder.ok()) return 2;
   return tilewright::Main(*records, argc > 2 ? argv[2] : folder->path());
 }

@@ -81,13 +81,13 @@ void MeasureUncached(const std::string& path, const tw_target& target,
     Measure(what.c_str(), threads, kCallsPerThread / 10, keys, [&](int t, const std::string& key) {
       const std::string text = std::to_string(threads) + "/" + std::to_string(t) + "/" +
                                std::to_string(++asked[static_cast<std::size_t>(t)]);
-      const capi::AnswerCache::Question question{
-          {1, 2}, TW_ACCEPT_HIT, 0, capi::AnswerCache::Question::Spelling::kKey, text};
-      const auto parse = [&]() -> Result<capi::Asked> {
+      const capi::AnswerCache::LookupRequest request{
+          {1, 2}, TW_ACCEPT_HIT, 0, capi::AnswerCache::LookupRequest::Spelling::kKey, text};
+      const auto parse = [&]() -> Result<capi::ParsedQuery> {
         TW_ASSIGN_OR_RETURN(auto workload, Workload::Parse(key));
-        return capi::Asked{std::move(workload), {}, {}};
+        return capi::ParsedQuery{std::move(workload), {}, {}};
       };
-      return catalog.Answer(question, target, parse).ok();
+      return catalog.Answer(request, target, parse).ok();
     });
   }
 }

@@ -81,7 +81,7 @@ Status FillStore(const TemplateRegistry& templates, const std::string& path, std
 
 Status Measure(std::int64_t trials) {
   const TemplateRegistry templates = TemplateRegistry::BuiltIn();
-  TW_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::Create("tilewright-report-bench"));
+  TW_ASSIGN_OR_RETURN(auto folder, ScopedTempDir::Create("tilewright-report-bench"));
   const std::string store = folder.path() + "/made-up.db", file = folder.path() + "/report.html";
   TW_RETURN_IF_ERROR(FillStore(templates, store, trials));
   SystemClock clock;

@@ -156,8 +156,9 @@ bool Check(const TemplateEntry& entry, const Workload& workload, const Epilogue&
   const AnchorData data = MakeAnchorData(workload, epilogue, 11);
   const auto program =
       kernel.ok() ? Lower(kernel->schedule, "kernel") : Result<Program>(kernel.status());
-  auto result = program.ok() ? RunProgram(workload, epilogue, target, *program, kernel->form, data)
-                             : Result<Tensor>(program.status());
+  auto result = program.ok()
+                    ? RunProgram(workload, epilogue, target, *program, kernel->layouts, data)
+                    : Result<Tensor>(program.status());
   if (result.status().code() == StatusCode::kInvalidArgument) {
     ++tally.refused;
     return true;

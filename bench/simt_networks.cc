@@ -22,7 +22,7 @@
 #include "src/base/json.h"
 #include "src/compiler/run/plan_run.h"
 #include "src/graph/passes/passes.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 #include "tests/support/built_in.h"
 
 namespace tilewright {
@@ -60,8 +60,9 @@ std::vector<Tensor> Prepare(Graph& graph, Kind kind) {
   std::vector<Tensor> inputs;
   inputs.push_back(kind == Kind::kFragment
                        ? MakeQuantizedInput(input.name, input.type, 0.0374636, 57)
-                       : MakeInput(input.name, input.type,
-                                   onnx ? InputRule::kRamp : InputRule::kSeededQuantized));
+                       : MakeSyntheticInput(input.name, input.type,
+                                            onnx ? SyntheticInputRule::kRamp
+                                                 : SyntheticInputRule::kSeededQuantized));
   return inputs;
 }
 

@@ -242,12 +242,12 @@ int OpenPackages(std::int64_t records, const std::string& folder) {
     const double before = Now();
     records::Catalog catalog;
     if (!catalog.AddInstalledFrom({root}).ok()) return 1;
-    records::Question question;
-    question.templates = &BuiltInTemplates();
-    question.workload = &task.workload;
-    question.target = &task.target;
-    question.device = &device;
-    auto answer = catalog.Query(question);
+    records::LookupRequest request;
+    request.templates = &BuiltInTemplates();
+    request.workload = &task.workload;
+    request.target = &task.target;
+    request.device = &device;
+    auto answer = catalog.Query(request);
     if (!answer.ok() || answer->level != records::AnswerLevel::kHit) return 1;
     whole.push_back(Now() - before);
   }

@@ -92,7 +92,7 @@ std::string WithoutNumbers(std::string text) {
 
 struct Built {
   Workload workload;
-  AnchorForm form;
+  KernelLayouts layouts;
   Program program;
   std::string ptx;
 };
@@ -116,7 +116,7 @@ Result<Built> Build(const records::LogLine& line, const records::AutotvmInput& i
   TW_ASSIGN_OR_RETURN(auto program, Lower(kernel.schedule, "kernel", LowerLimitsFor(target)));
   TW_ASSIGN_OR_RETURN(auto ptx, Generate({program}, target, Emit::kAssembly));
   fate.milliseconds = 1e3 * (Now() - start);
-  return Built{workload, kernel.form, std::move(program), std::move(ptx)};
+  return Built{workload, kernel.layouts, std::move(program), std::move(ptx)};
 }
 
 Status Assemble(const std::string& ptxas, const std::string& ptx, const Target& target,
@@ -131,7 +131,7 @@ Status Assemble(const std::string& ptxas, const std::string& ptx, const Target& 
 Status Verify(const Built& built, const Target& target, Fate& fate) {
   const AnchorData data = MakeAnchorData(built.workload, {}, 11);
   TW_ASSIGN_OR_RETURN(auto result,
-                      RunProgram(built.workload, {}, target, built.program, built.form, data));
+                      RunProgram(built.workload, {}, target, built.program, built.layouts, data));
   TW_ASSIGN_OR_RETURN(auto expected,
                       EvaluateAnchor(built.workload, {}, data.data, data.weight, {}));
   const Comparison comparison = Compare(result, expected);

@@ -5,8 +5,8 @@
 #include <benchmark/benchmark.h>
 
 #include "src/base/random.h"
-#include "src/vta/kernels/own_conv2d_space.h"
 #include "src/vta/kernels/packed_conv2d.h"
+#include "src/vta/kernels/slot_conv2d_space.h"
 #include "src/vta/simulator/simulator.h"
 #include "src/vta/simulator/timing.h"
 
@@ -46,13 +46,13 @@ const PackedConv2d kLayers[] = {
 constexpr int kPlansOfLayer = 100;
 
 /// Plans of a layer that can be built.
-std::vector<OwnConv2dPlan> DrawPlans(const Design& design, const PackedConv2d& layer) {
-  const std::vector<OwnConv2dPlan> all = OwnConv2dPlans(design, layer, Epilogue());
-  std::vector<OwnConv2dPlan> drawn;
+std::vector<SlotConv2dPlan> DrawPlans(const Design& design, const PackedConv2d& layer) {
+  const std::vector<SlotConv2dPlan> all = SlotConv2dPlans(design, layer, Epilogue());
+  std::vector<SlotConv2dPlan> drawn;
   Random random(1);
   while (drawn.size() < kPlansOfLayer) {
-    const OwnConv2dPlan& plan = all[random.Below(all.size())];
-    if (BuildOwnConv2d(design, layer, plan, Epilogue()).ok()) drawn.push_back(plan);
+    const SlotConv2dPlan& plan = all[random.Below(all.size())];
+    if (BuildSlotConv2d(design, layer, plan, Epilogue()).ok()) drawn.push_back(plan);
   }
   return drawn;
 }
@@ -60,10 +60,10 @@ std::vector<OwnConv2dPlan> DrawPlans(const Design& design, const PackedConv2d& l
 void BM_TimingOnlyTrials(benchmark::State& state) {
   const Design design = Design::Default("pynq");
   const PackedConv2d& layer = kLayers[state.range(0)];
-  const std::vector<OwnConv2dPlan> plans = DrawPlans(design, layer);
+  const std::vector<SlotConv2dPlan> plans = DrawPlans(design, layer);
   std::size_t next = 0;
   for (auto _ : state) {
-    const auto stream = BuildOwnConv2d(design, layer, plans[next++ % plans.size()], Epilogue());
+    const auto stream = BuildSlotConv2d(design, layer, plans[next++ % plans.size()], Epilogue());
     const RunResult run = RunStream(design, stream->instructions, nullptr);
     benchmark::DoNotOptimize(
         Simulate(design, stream->instructions, run.pipeline, CycleModel::Pynq()));

@@ -94,7 +94,7 @@ Pair PlainConvPair(const Design& design, Random& random) {
 Pair OwnConvPair(const Design& design, Random& random) {
   const PackedConv2d conv = RandomConv(random);
   Pair pair{LoopsOf(conv), RandomEpilogue(random, conv, design.block())};
-  pair.stream = BuildOwnConv2d(design, conv, RandomPlan(random, conv), pair.epilogue);
+  pair.stream = BuildSlotConv2d(design, conv, RandomPlan(random, conv), pair.epilogue);
   return pair;
 }
 

@@ -20,8 +20,8 @@
 
 #include "src/base/files/file.h"
 #include "src/base/json.h"
-#include "src/vta/kernels/own_conv2d_space.h"
 #include "src/vta/kernels/packed_alu.h"
+#include "src/vta/kernels/slot_conv2d_space.h"
 #include "src/vta/simulator/simulator.h"
 #include "src/vta/simulator/timing.h"
 
@@ -51,7 +51,7 @@ struct Cost {
 };
 
 struct Candidate {
-  OwnConv2dPlan plan;
+  SlotConv2dPlan plan;
   Cost cost;
 };
 
@@ -190,13 +190,13 @@ struct SearchCount {
 Front Search(const Design& design, const PackedConv2d& conv,
              const std::vector<EpilogueStep>& epilogue, double epsilon, SearchCount& count) {
   struct Open {
-    OwnConv2dPlan plan;
-    OwnConv2dBound bound;
+    SlotConv2dPlan plan;
+    SlotConv2dBound bound;
   };
   std::vector<Open> open;
   const bool adds = std::ranges::any_of(
       epilogue, [](const auto& step) { return step.operand == Operand::kTensorInt8; });
-  for (const OwnConv2dPlan& plan : OwnConv2dPlans(design, conv, epilogue)) {
+  for (const SlotConv2dPlan& plan : SlotConv2dPlans(design, conv, epilogue)) {
     // The boards cannot load int8 data into the accumulator.
     if (plan.gemm_adds != adds) continue;
     const auto bound = LowerBound(design, conv, plan, epilogue, CycleModel::Pynq());
@@ -210,13 +210,13 @@ Front Search(const Design& design, const PackedConv2d& conv,
                     static_cast<double>(next.bound.dram_bytes) * (1 + epsilon))) {
       continue;
     }
-    const auto stream = BuildOwnConv2d(design, conv, next.plan, epilogue);
+    const auto stream = BuildSlotConv2d(design, conv, next.plan, epilogue);
     ++count.timed;
     if (stream.ok()) front.Insert({next.plan, Measure(design, *stream, false)});
   }
   Front timed;
   for (const Candidate& candidate : front.plans()) {
-    const auto stream = BuildOwnConv2d(design, conv, candidate.plan, epilogue);
+    const auto stream = BuildSlotConv2d(design, conv, candidate.plan, epilogue);
     timed.Insert({candidate.plan, Measure(design, *stream)});
   }
   return timed;
@@ -260,7 +260,7 @@ std::vector<std::size_t> Choose(const std::vector<Layer>& layers, const std::vec
   return chosen;
 }
 
-std::string Describe(const OwnConv2dPlan& p) {
+std::string Describe(const SlotConv2dPlan& p) {
   constexpr const char* kUnrolled[] = {"rows", "in", "out"};
   return fmt::format("{}x{} ci {} co {}, slots {}/{}/{}, {} outer{}{}, unrolls {}", p.h, p.w, p.ci,
                      p.co, p.inp_slots, p.wgt_slots, p.acc_slots,

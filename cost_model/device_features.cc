@@ -35,8 +35,8 @@ using Estimate = double (*)(const Target&, std::span<const float>);
 
 Status FeaturesOfLoops(const Target& target, const LoopSummary& summary, const Config& config,
                        std::span<float> out) {
-  static constexpr std::array kDevices = {DevicePart<LoopFeatures>{"cuda", &OfGpu}};
-  if (const LoopFeatures* own = FindPart(kDevices, target)) {
+  static constexpr std::array kDevices = {DeviceTableRow<LoopFeatures>{"cuda", &OfGpu}};
+  if (const LoopFeatures* own = FindDeviceRow(kDevices, target)) {
     return (*own)(target, summary, config, out);
   }
   ExtractFeatures(summary, config, out);
@@ -51,16 +51,16 @@ Status FeaturesOfStream(const Target& target, const vta::Stream& stream, const C
 }
 
 double EstimateOf(const Target& target, std::span<const float> row) {
-  static constexpr std::array kDevices = {DevicePart<Estimate>{"llvm", &EstimateOfLoops},
-                                          DevicePart<Estimate>{"vta", &EstimateOfStream}};
+  static constexpr std::array kDevices = {DeviceTableRow<Estimate>{"llvm", &EstimateOfLoops},
+                                          DeviceTableRow<Estimate>{"vta", &EstimateOfStream}};
   TW_CHECK(row.size() == static_cast<std::size_t>(FeatureCount()), "wrong width of a feature row");
-  const Estimate* estimate = FindPart(kDevices, target);
+  const Estimate* estimate = FindDeviceRow(kDevices, target);
   return estimate == nullptr ? 0 : (*estimate)(target, row);
 }
 
 double EstimateOf(const Target& target, std::string_view metric, std::span<const float> row) {
   if (metric == MetricOf(target)) return EstimateOf(target, row);
-  if (!CountsTrials(target)) return 0;
+  if (!IsSimulated(target)) return 0;
   Target other = target;
   other.SetOption("metric", std::string(metric));
   return EstimateOf(other, row);

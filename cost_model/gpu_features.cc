@@ -56,8 +56,8 @@ double OpsOf(const SummaryStage& stage) {
 }
 
 /// A warp that multiplies matrices deals the rows, columns and products of its threads anew
-/// (DealFragments in src/schedule/lower/gpu_passes.h): of each row a thread loads its chunk of the
-/// products, of the eight columns its own one's.
+/// (DistributeFragments in src/schedule/lower/gpu_passes.h): of each row a thread loads its chunk
+/// of the products, of the eight columns its own one's.
 bool IsFragment(const SummaryStage& stage, const SummaryAccess& access) {
   return stage.mma != nullptr && access.scope == Scope::kShared && !access.write;
 }

@@ -191,7 +191,7 @@ Status CheckGpu(const RunWorkerSettings& settings) {
   if (!api.ok()) return unsupported(api.status());
   auto device = DescribeCudaDevice(*api, settings.cuda.ordinal);
   if (!device.ok()) return unsupported(device.status());
-  auto watch = GpuWatch::Open(settings.cuda.nvml, device->bus_id);
+  auto watch = GpuMonitor::Open(settings.cuda.nvml, device->bus_id);
   if (!watch.ok()) return unsupported(watch.status());
   const auto joules = watch->Joules();
   return joules.ok() ? Status() : unsupported(joules.status());
@@ -201,7 +201,7 @@ Status CheckGpu(const RunWorkerSettings& settings) {
 
 Status CheckEnergyCounter(const Target& target, const RunWorkerSettings& settings) {
   // What a driver launches is counted by the driver.
-  return DeviceTraitsOf(target).grids ? CheckGpu(settings) : CheckPackages(settings);
+  return DeviceTraitsOf(target).launches_grids ? CheckGpu(settings) : CheckPackages(settings);
 }
 
 }  // namespace tilewright::measure

@@ -97,7 +97,7 @@ Status CheckLibraryCall(const KernelSpec& kernel, const CudaLibraryCall& call) {
   if (library == nullptr) {
     return Bad("library", Shown(call.file) + " is no library that kernels may call");
   }
-  if (!NamesLibrary(kernel.target, library->name)) {
+  if (!UsesLibrary(kernel.target, library->name)) {
     return Bad("library", Shown(call.file) + ": the target does not name it (-libs=" +
                               std::string(library->name) + ")");
   }
@@ -139,14 +139,14 @@ Status CheckLaunch(const KernelSpec& kernel, const CudaLaunch& launch) {
 }  // namespace
 
 Status CheckKernel(const KernelSpec& kernel) {
-  const bool grids = DeviceTraitsOf(kernel.target).grids;
+  const bool launches_grids = DeviceTraitsOf(kernel.target).launches_grids;
   if (kernel.symbol.size() > kMaxName) return Bad("symbol", "it is too long");
   if (kernel.artifact_name.size() > kMaxName) return Bad("artifact_name", "it is too long");
   if (kernel.tolerance && !(*kernel.tolerance >= 0 && *kernel.tolerance <= kMaxTolerance)) {
     return Bad("tolerance", std::to_string(*kernel.tolerance) + ", expected 0 to " +
                                 std::to_string(kMaxTolerance));
   }
-  if (!grids && (!kernel.launches.empty() || !kernel.workspace_bytes.empty())) {
+  if (!launches_grids && (!kernel.launches.empty() || !kernel.workspace_bytes.empty())) {
     return Bad("launches", "the target's kernels are not launched");
   }
   if (kernel.launches.size() > kMaxLaunches) return Bad("launches", "too many");

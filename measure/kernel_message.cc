@@ -41,31 +41,31 @@ TensorType TypeFrom(const Json& json, Fields& outer) {
   return type;
 }
 
-Json FormJson(const AnchorForm& form) {
-  return Json{{"data", form.data},
-              {"weight", form.weight},
-              {"output", form.output},
-              {"multiply", form.multiply_dtype ? DataTypeName(*form.multiply_dtype) : ""},
-              {"shift", form.shift_data},
-              {"winograd", form.winograd_tile}};
+Json KernelLayoutsToJson(const KernelLayouts& layouts) {
+  return Json{{"data", layouts.data},
+              {"weight", layouts.weight},
+              {"output", layouts.output},
+              {"multiply", layouts.multiply_dtype ? DataTypeName(*layouts.multiply_dtype) : ""},
+              {"shift", layouts.shift_data},
+              {"winograd", layouts.winograd_tile}};
 }
 
-AnchorForm FormFrom(const Json& json, Fields& outer) {
+KernelLayouts FormFrom(const Json& json, Fields& outer) {
   Fields fields(json);
-  AnchorForm form;
-  form.data = fields.Text("data");
-  form.weight = fields.Text("weight");
-  form.output = fields.Text("output");
-  form.shift_data = fields.Flag("shift");
-  form.winograd_tile = fields.Integer("winograd");
+  KernelLayouts layouts;
+  layouts.data = fields.Text("data");
+  layouts.weight = fields.Text("weight");
+  layouts.output = fields.Text("output");
+  layouts.shift_data = fields.Flag("shift");
+  layouts.winograd_tile = fields.Integer("winograd");
   const std::string multiply = fields.Text("multiply");
   outer.Fail(fields.status());
   if (!multiply.empty()) {
     auto dtype = ParseDataType(multiply);
-    if (dtype.ok()) form.multiply_dtype = *dtype;
+    if (dtype.ok()) layouts.multiply_dtype = *dtype;
     outer.Fail(ToStatus(dtype));
   }
-  return form;
+  return layouts;
 }
 
 Json LaunchesJson(const KernelSpec& kernel) {
@@ -158,7 +158,7 @@ Json ToJson(const KernelSpec& kernel) {
     parameters.push_back(TypeJson(parameter.type));
   }
   return Json{{"task", static_cast<std::int64_t>(kernel.task)},
-              {"form", FormJson(kernel.signature.form)},
+              {"form", KernelLayoutsToJson(kernel.signature.layouts)},
               {"parameters", std::move(parameters)},
               {"artifact", kernel.artifact},
               {"artifact_name", kernel.artifact_name},
@@ -174,7 +174,7 @@ KernelSpec KernelSpecFrom(const Json& json, Fields& outer, const TaskTable& task
   Fields fields(json);
   KernelSpec kernel;
   const TaskInfo* task = TaskFrom(fields, tasks, &kernel.task);
-  const AnchorForm form = FormFrom(fields.Get("form", Json::value_t::object), fields);
+  const KernelLayouts layouts = FormFrom(fields.Get("form", Json::value_t::object), fields);
   std::vector<TensorType> types;
   for (const Json& type : fields.Get("parameters", Json::value_t::array)) {
     types.push_back(TypeFrom(type, fields));
@@ -198,7 +198,7 @@ KernelSpec KernelSpecFrom(const Json& json, Fields& outer, const TaskTable& task
   kernel.workload = task->workload;
   kernel.epilogue = task->epilogue;
   if (!types.empty() || DeviceTraitsOf(kernel.target).loops) {
-    auto signature = SignatureOf(kernel.workload, kernel.epilogue, form, types);
+    auto signature = SignatureOf(kernel.workload, kernel.epilogue, layouts, types);
     outer.Fail(ToStatus(signature));
     if (!signature.ok()) return kernel;
     kernel.signature = *std::move(signature);

@@ -17,7 +17,7 @@ struct Request {
   double best_seconds = 0;  ///< best verified value of the task so far; 0 if none: limits follow it
   std::int64_t attempt = 0;
   /// What its result is need not be looked at yet: the trial comes unverified, without waiting for
-  /// a reference. Only for devices that count (CountsTrials of src/templates/device.h); a measurer
+  /// a reference. Only for devices that count (IsSimulated of src/templates/device.h); a measurer
   /// may verify anyway.
   bool unverified = false;
 };

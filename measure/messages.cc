@@ -234,7 +234,7 @@ Json ToJson(const RunReply& reply) {
               {"memory_canaries", reply.memory_canaries},
               {"value", Finite(reply.value)},
               {"noise", Finite(reply.noise)},
-              {"quiet_share", Finite(reply.quiet_share)},
+              {"quiet_share", Finite(reply.clean_fraction)},
               {"others", reply.others},
               {"verified", reply.verified},
               {"max_abs_error", Finite(reply.max_abs_error)},
@@ -257,7 +257,7 @@ Result<RunReply> RunReplyFrom(const Json& json) {
   reply.memory_canaries = fields.Numbers("memory_canaries");
   reply.value = fields.Number("value");
   reply.noise = fields.Number("noise");
-  reply.quiet_share = std::clamp(fields.Number("quiet_share"), -1.0, 1.0);
+  reply.clean_fraction = std::clamp(fields.Number("quiet_share"), -1.0, 1.0);
   reply.others = fields.Positives("others");
   reply.verified = fields.Flag("verified");
   reply.max_abs_error = fields.Number("max_abs_error");

@@ -124,7 +124,7 @@ struct RunReply {
   std::vector<double> canaries;
   std::vector<double> memory_canaries;
   double value = 0, noise = 0;
-  double quiet_share = -1;               ///< see Trial
+  double clean_fraction = -1;            ///< see Trial
   std::map<std::string, double> others;  ///< see Trial
   bool verified = false;
   double max_abs_error = 0;

@@ -149,7 +149,7 @@ Estimate RaceJudge::Of(std::size_t racer) const {
     }
   }
   if (all.empty()) return {};
-  if (!disturbed() && !quiet.empty()) return EstimateOf(quiet);
+  if (!noisy() && !quiet.empty()) return EstimateOf(quiet);
   Estimate estimate = EstimateOf(corrected);
   estimate.value = std::max(estimate.value, *std::min_element(all.begin(), all.end()));
   return estimate;
@@ -161,7 +161,7 @@ double RaceJudge::QuietShare(std::size_t racer) const {
     all += slice.samples.size();
     if (slice.round < quiet_.size() && quiet_[slice.round]) quiet += slice.samples.size();
   }
-  return all == 0 || disturbed() ? 0 : static_cast<double>(quiet) / static_cast<double>(all);
+  return all == 0 || noisy() ? 0 : static_cast<double>(quiet) / static_cast<double>(all);
 }
 
 }  // namespace tilewright::measure

@@ -63,7 +63,7 @@ class RaceJudge {
   bool last_round_quiet() const { return !quiet_.empty() && quiet_.back(); }
   /// Too few rounds were quiet (of few rounds: fewer than half): times are too long, though their
   /// ratios hold.
-  bool disturbed() const { return quiet_count_ < std::min(kFewRounds, (rounds() + 1) / 2); }
+  bool noisy() const { return quiet_count_ < std::min(kFewRounds, (rounds() + 1) / 2); }
 
   /// From its samples of quiet rounds. Of a disturbed race from all, each divided by how much
   /// slower than in their fastest rounds the racers of its round were.

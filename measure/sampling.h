@@ -74,7 +74,7 @@ struct SampleSet {
   /// quiet ones would be other moments for each: there RaceJudge decides.
   Estimate estimate() const { return EstimateOf(quiet.empty() || interleaved ? all : quiet); }
   /// 0 for none.
-  double quiet_share() const {
+  double clean_fraction() const {
     return all.empty() ? 0 : static_cast<double>(quiet.size()) / static_cast<double>(all.size());
   }
 };

@@ -16,7 +16,7 @@ namespace tilewright::measure {
 
 /// Where the runner finds a GPU, for targets of CUDA.
 struct CudaWorkerSettings {
-  std::string library = CudaApi::kLibrary, nvml = GpuWatch::kLibrary;
+  std::string library = CudaApi::kLibrary, nvml = GpuMonitor::kLibrary;
   int ordinal = 0;  ///< of the device
   /// Of the files that keep two processes off one device; all users' processes must agree.
   std::string lock_folder = "/tmp";

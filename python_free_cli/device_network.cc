@@ -15,11 +15,11 @@
 
 #include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/command.h"
-#include "python_free_cli/own_process.h"
+#include "python_free_cli/isolated_process.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/vta_report.h"
 #include "src/base/files/file.h"
-#include "src/base/files/locked_folder.h"
+#include "src/base/files/locked_temp_dir.h"
 #include "src/base/json.h"
 #include "src/base/printable.h"
 #include "src/compiler/check/check_process.h"
@@ -67,8 +67,8 @@ void PrintMisses(const std::vector<OperatorReport>& operators) {
   };
   std::vector<Miss> misses;  // one reason mostly serves many operators: it is said once
   for (const OperatorReport& op : operators) {
-    if (!op.passed_over.empty()) {
-      PrintErr("passed over: {} ({}): {}\n", op.value, op.op, op.passed_over);
+    if (!op.skipped_record.empty()) {
+      PrintErr("passed over: {} ({}): {}\n", op.value, op.op, op.skipped_record);
     }
     if (op.workload_key.empty() || op.answer == records::AnswerLevel::kHit) continue;
     const auto same = [&](const Miss& miss) {
@@ -86,7 +86,8 @@ void PrintMisses(const std::vector<OperatorReport>& operators) {
       continue;
     }
     const std::string list = fmt::format("{}", fmt::join(lines, "\n  "));
-    PrintErr("{}: {} operators: {}\n  {}\n", kind, miss.values.size(), miss.why, Lines{list});
+    PrintErr("{}: {} operators: {}\n  {}\n", kind, miss.values.size(), miss.why,
+             MultilineText{list});
   }
 }
 
@@ -104,16 +105,17 @@ Result<bool> FuseArguments::Residuals(bool autotvm) const {
   return fuse_residuals || (!no_fuse_residuals && !autotvm);
 }
 
-Result<CompileOrder> ReadOrder(const TemplateRegistry& templates, const ModelSource& source,
-                               bool seeded, const Target& target, const RecordSources& sources,
-                               const DeviceArgument& device, const FuseArguments& fuse) {
+Result<CompileRequest> ReadCompileRequest(const TemplateRegistry& templates,
+                                          const ModelSource& source, bool seeded,
+                                          const Target& target, const RecordSources& sources,
+                                          const DeviceArgument& device, const FuseArguments& fuse) {
   TW_ASSIGN_OR_RETURN(auto graph, LoadForRunning(source, seeded));
   TW_ASSIGN_OR_RETURN(auto catalog, sources.Open(templates, target));
   TW_ASSIGN_OR_RETURN(auto accept, sources.Accept());
   TW_ASSIGN_OR_RETURN(auto autotvm, sources.Autotvm(target));
   TW_ASSIGN_OR_RETURN(auto residuals, fuse.Residuals(autotvm.has_value()));
   TW_ASSIGN_OR_RETURN(auto fingerprint, device.Fingerprint(target));
-  CompileOrder order;
+  CompileRequest order;
   order.graph = std::move(graph);
   order.catalog = std::make_unique<records::Catalog>(std::move(catalog));
   order.options.templates = &templates;
@@ -166,8 +168,8 @@ Result<int> CompileForVta(const Plan& plan, OnMiss on_miss, const std::string& f
                {"untuned", untuned},
                {"operators_on_vta", launches},
                {"operators_on_host", host},
-               {"bound", plan.graph.bound},
-               {"made_up_constants", MadeUpJson(plan.graph.made_up_constants)}});
+               {"bound", plan.graph.binding_options},
+               {"made_up_constants", SyntheticConstantsJson(plan.graph.synthetic_constants)}});
   } else {
     PrintOut("{}: {} streams ({} untuned) for {} operators on the VTA, {} on the host\n", folder,
              plan.streams.size(), untuned, launches, host);
@@ -177,18 +179,18 @@ Result<int> CompileForVta(const Plan& plan, OnMiss on_miss, const std::string& f
 
 /// What runs a network.
 struct DeviceNetwork::Opened {
-  Graph source;                // as it was read, if it is to be compared with; of a bundle nothing
-  std::int64_t made_up = 0;    // constants
-  std::unique_ptr<Plan> plan;  // null for a library
-  std::unique_ptr<VtaExecutor> vta;  // null for a GPU
+  Graph source;  // as it was read, if it is to be compared with; of a bundle nothing
+  std::int64_t synthetic_constants = 0;  // constants
+  std::unique_ptr<Plan> plan;            // null for a library
+  std::unique_ptr<VtaExecutor> vta;      // null for a GPU
   std::unique_ptr<StepExecutor> emulator;
   std::unique_ptr<RunnableNetwork> network;
 
   /// Says which operators there are, before they run; not those of a VTA, which take the time they
   /// take.
-  void Announce(CheckProgress& progress) const {
+  void RegisterOperators(CheckProgress& progress) const {
     if (vta == nullptr) {
-      cli::Announce(*network, progress, emulator != nullptr ? kEmulationFactor : 1);
+      cli::RegisterOperators(*network, progress, emulator != nullptr ? kEmulationFactor : 1);
     }
   }
 };
@@ -217,20 +219,20 @@ Status DeviceNetwork::CheckUnused() const {
   return place_.CheckUnused();
 }
 
-Result<CompileOrder> DeviceNetwork::Read(const ModelSource& source, bool seeded) const {
+Result<CompileRequest> DeviceNetwork::Read(const ModelSource& source, bool seeded) const {
   TW_ASSIGN_OR_RETURN(auto target, place_.Parse());
   const DeviceTraits& device = DeviceTraitsOf(target);
-  if (device.grids) {
+  if (device.launches_grids) {
     TW_RETURN_IF_ERROR(CheckNoVta());
     if (place_.sources.rule != "own") return InvalidArgument("--rule autotvm: needs --target vta");
     if (!place_.sources.tophub.empty()) return InvalidArgument("--tophub: needs --target vta");
-  } else if (!device.leaves_to_host) {
+  } else if (!device.has_host_fallback) {
     return InvalidArgument("--target: '" + target.kind_name() +
                            "', expected vta or cuda (libraries have their target in them)");
   } else {
     TW_RETURN_IF_ERROR(device_.CheckUnused());
   }
-  return ReadOrder(*templates_, source, seeded, target, place_.sources, device_, fuse_);
+  return ReadCompileRequest(*templates_, source, seeded, target, place_.sources, device_, fuse_);
 }
 
 Result<Plan> DeviceNetwork::ReadBundle(const std::string& folder, bool seeded) const {
@@ -241,7 +243,7 @@ Result<Plan> DeviceNetwork::ReadBundle(const std::string& folder, bool seeded) c
     return InvalidArgument("--[no-]fuse-residuals: " + folder + " has its operators fused");
   }
   TW_ASSIGN_OR_RETURN(auto plan, ReadVtaBundle(folder));
-  PrintMadeUp(folder, plan.graph.made_up_constants);
+  PrintSyntheticConstants(folder, plan.graph.synthetic_constants);
   return plan;
 }
 
@@ -259,7 +261,7 @@ Status DeviceNetwork::OpenVta(Plan plan, int threads, bool timed, Opened& opened
   return Status();
 }
 
-Status DeviceNetwork::Emulate(CompileOrder order, bool tells, Opened& opened) {
+Status DeviceNetwork::Emulate(CompileRequest order, bool tells, Opened& opened) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(std::move(order.graph), order.options));
   opened.plan = std::make_unique<Plan>(std::move(plan));
   TW_ASSIGN_OR_RETURN(opened.emulator, EmulateGpu(*opened.plan));
@@ -270,11 +272,11 @@ Status DeviceNetwork::Emulate(CompileOrder order, bool tells, Opened& opened) {
   return Status();
 }
 
-Status DeviceNetwork::OpenGpu(CompileOrder order, Opened& opened) const {
+Status DeviceNetwork::OpenGpu(CompileRequest order, Opened& opened) const {
   const bool tells = order.catalog->size() > 0 || place_.asks_for_records();
   if (device_.simt()) return Emulate(std::move(order), tells, opened);
   // A library for this process alone; the file may go while it is loaded.
-  TW_ASSIGN_OR_RETURN(auto folder, LockedFolder::Create("tilewright-gpu"));
+  TW_ASSIGN_OR_RETURN(auto folder, LockedTempDir::Create("tilewright-gpu"));
   const std::string path = folder.path() + "/net.so";
   TW_ASSIGN_OR_RETURN(auto compiled, Compile(std::move(order.graph), order.options, path));
   if (tells) PrintMisses(compiled.operators);
@@ -289,11 +291,11 @@ Result<DeviceNetwork::Opened> DeviceNetwork::OpenLibrary(const ModelSource& sour
   TW_RETURN_IF_ERROR(CheckNoVta());
   if (seeded) return InvalidArgument("--seeded: a library has its constants in it");
   TW_RETURN_IF_ERROR(place_.CheckUnused());
-  TW_ASSIGN_OR_RETURN(const auto set, SetFor(source));
+  TW_ASSIGN_OR_RETURN(const auto set, VariantFor(source));
   TW_ASSIGN_OR_RETURN(auto library, device_.OpenLibrary(file, threads, set));
   Opened opened;
-  opened.made_up = library.made_up_constants();
-  PrintMadeUp(file, opened.made_up);
+  opened.synthetic_constants = library.synthetic_constants();
+  PrintSyntheticConstants(file, opened.synthetic_constants);
   opened.network = std::make_unique<ModelLibrary>(std::move(library));
   return opened;
 }
@@ -309,14 +311,14 @@ Result<DeviceNetwork::Opened> DeviceNetwork::Open(const ModelSource& model, bool
   Opened opened;
   if (IsVtaBundle(file)) {
     TW_ASSIGN_OR_RETURN(auto plan, ReadBundle(file, seeded));
-    opened.made_up = plan.graph.made_up_constants;
+    opened.synthetic_constants = plan.graph.synthetic_constants;
     TW_RETURN_IF_ERROR(OpenVta(std::move(plan), threads, timed, opened));
     return opened;
   }
   TW_ASSIGN_OR_RETURN(auto order, Read(model, seeded));
   // What is emulated is compared with its own plan.
   if (verified && !(on_gpu() && device_.simt())) opened.source = CopyOf(order.graph);
-  opened.made_up = order.graph.made_up_constants;
+  opened.synthetic_constants = order.graph.synthetic_constants;
   if (on_gpu()) {
     const Status status = OpenGpu(std::move(order), opened);
     if (!status.ok()) return status.WithContext(file);
@@ -343,17 +345,17 @@ Result<int> DeviceNetwork::Run(const ModelSource& source, bool seeded, const Inp
   const VtaExecutor* vta = opened.vta.get();
   TW_ASSIGN_OR_RETURN(auto values,
                       inputs.Make(network.inputs(), vta != nullptr ? "quantized" : "ramp"));
-  opened.Announce(progress);
+  opened.RegisterOperators(progress);
   if (vta != nullptr) progress.End();  // its operators are not said one by one
-  TW_ASSIGN_OR_RETURN(auto results,
-                      vta != nullptr ? network.Run(values) : RunTold(network, values, progress));
+  TW_ASSIGN_OR_RETURN(auto results, vta != nullptr ? network.Run(values)
+                                                   : RunWithProgress(network, values, progress));
   TW_RETURN_IF_ERROR(outputs.Write(results));
   if (!trace_file_.empty()) TW_RETURN_IF_ERROR(WriteTrace(*opened.plan));
   if (json) {
     Json report;
     if (vta != nullptr) report = VtaReportJson(*opened.plan, vta->costs(), kCycleModels);
     report["outputs"] = OutputsJson(network.outputs(), results);
-    report["made_up_constants"] = MadeUpJson(opened.made_up);
+    report["made_up_constants"] = SyntheticConstantsJson(opened.synthetic_constants);
     PrintJson(report);
   } else {
     if (vta != nullptr) PrintVtaReport(*opened.plan, vta->costs(), kCycleModels);
@@ -385,7 +387,7 @@ Result<VerifyReport> DeviceNetwork::Verify(const ModelSource& file, const std::s
     if (options.progress != nullptr) options.progress->End();
     options.progress = nullptr;
   }
-  if (options.progress != nullptr) opened.Announce(*options.progress);
+  if (options.progress != nullptr) opened.RegisterOperators(*options.progress);
   if (opened.plan == nullptr) {
     return tilewright::Verify(std::move(opened.source), *opened.network, values, options);
   }

@@ -33,15 +33,16 @@ struct FuseArguments {
 };
 
 /// A model file and how it is to be compiled.
-struct CompileOrder {
+struct CompileRequest {
   Graph graph;
   std::unique_ptr<records::Catalog> catalog;  ///< options point to it
   CompileOptions options;
 };
 /// templates: outlives the order. seeded: as for LoadForRunning.
-Result<CompileOrder> ReadOrder(const TemplateRegistry& templates, const ModelSource& source,
-                               bool seeded, const Target& target, const RecordSources& sources,
-                               const DeviceArgument& device, const FuseArguments& fuse);
+Result<CompileRequest> ReadCompileRequest(const TemplateRegistry& templates,
+                                          const ModelSource& source, bool seeded,
+                                          const Target& target, const RecordSources& sources,
+                                          const DeviceArgument& device, const FuseArguments& fuse);
 
 /// The plan of a model file for a VTA; standard error is told if the VTA gets none of it.
 Result<Plan> PlanForVta(const std::string& file, Graph graph, const CompileOptions& options);
@@ -65,7 +66,7 @@ class DeviceNetwork {
   /// True if the command line has a target, or names a VTA's bundle; else the file is a library.
   bool planned(const std::string& file) const { return place_.given() || IsVtaBundle(file); }
   /// True if the target's kernels run on a GPU.
-  bool on_gpu() const { return place_.device().grids; }
+  bool on_gpu() const { return place_.device().launches_grids; }
   const DeviceArgument& device() const { return device_; }
   /// Errors: kInvalidArgument if arguments were given that only planned networks use.
   Status CheckUnused() const;
@@ -89,11 +90,11 @@ class DeviceNetwork {
   Result<Opened> Open(const ModelSource& source, bool seeded, int threads, bool timed,
                       bool verified) const;
   Result<Opened> OpenLibrary(const ModelSource& source, bool seeded, int threads) const;
-  Result<CompileOrder> Read(const ModelSource& source, bool seeded) const;
+  Result<CompileRequest> Read(const ModelSource& source, bool seeded) const;
   Result<Plan> ReadBundle(const std::string& folder, bool seeded) const;
   static Status OpenVta(Plan plan, int threads, bool timed, Opened& opened);
-  Status OpenGpu(CompileOrder order, Opened& opened) const;
-  static Status Emulate(CompileOrder order, bool tells, Opened& opened);
+  Status OpenGpu(CompileRequest order, Opened& opened) const;
+  static Status Emulate(CompileRequest order, bool tells, Opened& opened);
   Status WriteTrace(const Plan& plan) const;
   /// Of what only a VTA has. Errors: kInvalidArgument if something of it was given.
   Status CheckNoVta() const;

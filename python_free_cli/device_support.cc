@@ -110,12 +110,12 @@ std::vector<RooflineBound> VtaBounds(const Tasks& tasks, const Target& target,
 
 // Nobody has measured the peaks of a GPU that a target names.
 constexpr std::array kSupported = {
-    DevicePart<DeviceSupport>{"llvm",
-                              {.complete = &CompleteCpu, .bounds = &CpuBounds, .peaks = &CpuPeaks}},
-    DevicePart<DeviceSupport>{
+    DeviceTableRow<DeviceSupport>{
+        "llvm", {.complete = &CompleteCpu, .bounds = &CpuBounds, .peaks = &CpuPeaks}},
+    DeviceTableRow<DeviceSupport>{
         "cuda",
         {.complete = &CompleteCuda, .find = &FindGpu, .only_here = "a GPU is one of this machine"}},
-    DevicePart<DeviceSupport>{
+    DeviceTableRow<DeviceSupport>{
         "vta",
         {.complete = &CompleteVta,
          .takes_design = true,
@@ -125,7 +125,9 @@ constexpr std::array kSupported = {
 
 }  // namespace
 
-const DeviceSupport* DeviceSupportOf(const Target& target) { return FindPart(kSupported, target); }
+const DeviceSupport* DeviceSupportOf(const Target& target) {
+  return FindDeviceRow(kSupported, target);
+}
 
 std::string BoardNames() {
   const auto boards = ReadPresets(ShippedPath("targets"));

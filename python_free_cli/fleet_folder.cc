@@ -11,9 +11,9 @@
 
 #include "measure/fleet/keys.h"
 #include "measure/fleet/subjects.h"
-#include "python_free_cli/arguments/fleet_safety.h"
+#include "python_free_cli/arguments/fleet_security.h"
 #include "src/base/files/file.h"
-#include "src/base/files/new_name.h"
+#include "src/base/files/temp_name.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"
 #include "src/base/subprocess.h"
@@ -353,8 +353,7 @@ std::string FleetFolder::ClusterConfiguration() const {
 std::string FleetFolder::Configuration() const {
   // Servers that are named by addresses of one machine alone are reached from nowhere else.
   const auto all = hosts();
-  const bool here =
-      std::ranges::all_of(all, [](const auto& host) { return IsOnThisMachine(host); });
+  const bool here = std::ranges::all_of(all, [](const auto& host) { return IsLoopbackUrl(host); });
   // A host that is written as a loopback address is what its server listens on.
   const std::string& mine = all.size() == 1 ? all.front() : server_;
   const std::string listen = here ? LoopbackAddress(mine).value_or("127.0.0.1") : "0.0.0.0";

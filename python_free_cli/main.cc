@@ -9,7 +9,7 @@
 #include "python_free_cli/program_arguments.h"
 #include "python_free_cli/registries.h"
 #include "python_free_cli/usage.h"
-#include "src/base/files/unfinished.h"
+#include "src/base/files/scoped_temp_path.h"
 #include "src/base/stack.h"
 #include "src/base/standard_streams.h"
 
@@ -18,17 +18,17 @@ namespace {
 namespace cli = tilewright::cli;
 
 int RunProgram(int argc, char** argv) {
-  tilewright::KeepStandardStreams();
+  tilewright::FixupStandardStreams();
   // A reader that goes away (| head), or a file that may grow no more (ulimit -f), ends a write
   // with an error instead of a signal.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  tilewright::RemoveUnfinishedAtSignals();
+  tilewright::RemoveTempPathsOnSignal();
   CLI::App app("", "tilewright");
   cli::Registries registries;
-  cli::Brought brought;
+  cli::ExtensionArguments extensions;
   auto commands = cli::AllCommands();
-  cli::DeclareProgram(app, commands, brought);
+  cli::DeclareProgram(app, commands, extensions);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {  // the argument parser's only way to say no
@@ -42,10 +42,10 @@ int RunProgram(int argc, char** argv) {
     if (!app.got_subcommand(command->name())) continue;
     command->Use(registries);
     return cli::EndCommand(command->name(), [&]() -> tilewright::Result<int> {
-      for (const std::string& file : brought.plugins) {
+      for (const std::string& file : extensions.plugins) {
         TW_RETURN_IF_ERROR(cli::LoadPlugin(file, registries));
       }
-      TW_RETURN_IF_ERROR(cli::LoadSchedules(brought, registries));
+      TW_RETURN_IF_ERROR(cli::LoadSchedules(extensions, registries));
       cli::LoadStoredSchedules(*app.get_subcommand(command->name()), registries);
       return command->Run();
     });
@@ -56,4 +56,4 @@ int RunProgram(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return tilewright::RunOnEnoughStack(&RunProgram, argc, argv); }
+int main(int argc, char** argv) { return tilewright::RunWithLargeStack(&RunProgram, argc, argv); }

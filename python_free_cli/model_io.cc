@@ -16,9 +16,9 @@
 #include "src/base/hash.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"
-#include "src/graph/ir/memory.h"
-#include "src/graph/ir/weights.h"
-#include "src/tensor/made_up.h"
+#include "src/graph/ir/check_memory.h"
+#include "src/graph/ir/check_weights.h"
+#include "src/tensor/synthetic_data.h"
 
 namespace tilewright::cli {
 namespace {
@@ -61,13 +61,13 @@ Result<std::optional<Steps>> ParseRule(const std::string& rule) {
       "positive scale and a zero point of 0 to 255");
 }
 
-Result<Tensor> MakeUp(const std::string& rule, const ModelValue& value) {
+Result<Tensor> MakeSynthetic(const std::string& rule, const ModelValue& value) {
   TW_ASSIGN_OR_RETURN(const auto steps, ParseRule(rule));
   if (!steps) {
-    return MakeInput(value.name, value.type,
-                     rule == "ramp"        ? InputRule::kRamp
-                     : rule == "quantized" ? InputRule::kSeededQuantized
-                                           : InputRule::kRandom);
+    return MakeSyntheticInput(value.name, value.type,
+                              rule == "ramp"        ? SyntheticInputRule::kRamp
+                              : rule == "quantized" ? SyntheticInputRule::kSeededQuantized
+                                                    : SyntheticInputRule::kRandom);
   }
   if (value.type.dtype.is_float()) {
     return MakeQuantizedInput(value.name, value.type, steps->scale, steps->zero_point);
@@ -82,7 +82,7 @@ void PrintNotes(const Graph& graph) {
   for (const std::string& note : graph.notes) PrintErr("note: {}: {}\n", graph.name, note);
 }
 
-void PrintMadeUp(const std::string& file, std::int64_t constants) {
+void PrintSyntheticConstants(const std::string& file, std::int64_t constants) {
   if (constants == 0) return;
   PrintErr(
       "warning: {}: {} constants have no contents of their own but made-up ones, seeded by "
@@ -90,7 +90,7 @@ void PrintMadeUp(const std::string& file, std::int64_t constants) {
       file, constants);
 }
 
-Json MadeUpJson(std::int64_t constants) {
+Json SyntheticConstantsJson(std::int64_t constants) {
   if (constants == 0) return nullptr;
   return {{"count", constants}, {"seed", "name"}};
 }
@@ -101,8 +101,8 @@ Result<Graph> LoadForRunning(const ModelSource& source, bool seeded) {
   PrintNotes(graph);
   if (Status status = CheckMemory(graph); !status.ok()) return status.WithContext(file);
   SeedConstants(graph, seeded ? SeedRule::kAllFloat : SeedRule::kMissing);
-  PrintMadeUp(file, graph.made_up_constants);
-  for (const std::string& note : NotesOnWeights(graph)) {
+  PrintSyntheticConstants(file, graph.synthetic_constants);
+  for (const std::string& note : NonFiniteWeightNotes(graph)) {
     PrintErr("note: {}: {}\n", graph.name, note);
   }
   return graph;
@@ -113,7 +113,7 @@ namespace {
 std::string ShapesOf(const ModelLibrary& library) {
   std::string text;
   for (const ModelValue& input : library.inputs()) {
-    text += (text.empty() ? "" : ", ") + input.name + "=" + ShapeText(input.type.shape);
+    text += (text.empty() ? "" : ", ") + input.name + "=" + ShapeToString(input.type.shape);
   }
   return text;
 }
@@ -128,21 +128,21 @@ bool HasShapes(const ModelLibrary& library, const Bindings& bindings) {
 
 }  // namespace
 
-Result<int> SetFor(const ModelSource& source) {
+Result<int> VariantFor(const ModelSource& source) {
   const Bindings& bindings = source.options.bindings;
   LoadOptions others{source.options.requantize, bindings.Clone()};
   others.bindings.shapes.clear();
   TW_RETURN_IF_ERROR(CheckUnused(others, source.path + " has its sizes in it"));
   std::string known;
-  int sets = 1;
-  for (int set = 0; set < sets; ++set) {
+  int variants = 1;
+  for (int set = 0; set < variants; ++set) {
     TW_ASSIGN_OR_RETURN(const auto library, ModelLibrary::Open(source.path, set));
-    sets = library.sets();
+    variants = library.variants();
     known += (known.empty() ? "" : "; ") + ShapesOf(library);
     if (!HasShapes(library, bindings)) continue;
-    if (sets > 1 && bindings.shapes.empty()) {
+    if (variants > 1 && bindings.shapes.empty()) {
       PrintErr("note: {}: the first of {} sets of sizes, {}; --shape chooses another\n",
-               source.path, sets, known);
+               source.path, variants, known);
     }
     return set;
   }
@@ -150,12 +150,12 @@ Result<int> SetFor(const ModelSource& source) {
                                      source.path, known));
 }
 
-Result<int> SetFor(const std::string& path, const Graph& graph) {
-  int sets = 1;
+Result<int> VariantFor(const std::string& path, const Graph& graph) {
+  int variants = 1;
   const std::vector<ModelValue> wanted = ValuesOf(graph, graph.inputs());
-  for (int set = 0; set < sets; ++set) {
+  for (int set = 0; set < variants; ++set) {
     TW_ASSIGN_OR_RETURN(const auto library, ModelLibrary::Open(path, set));
-    sets = library.sets();
+    variants = library.variants();
     const bool same = std::ranges::equal(
         library.inputs(), wanted,
         [](const ModelValue& a, const ModelValue& b) { return a.type == b.type; });
@@ -164,29 +164,29 @@ Result<int> SetFor(const std::string& path, const Graph& graph) {
   return 0;
 }
 
-void DeclarePictureOptions(CLI::App& app, PictureOptions& options, CLI::Option* files) {
+void DeclareImageOptions(CLI::App& app, ImageOptions& options, CLI::Option* files) {
   app.add_option("--image-fit", options.fit,
                  "Pictures of another size than the input: exact (refuse them), crop (the middle, "
                  "7/8 of the shorter side) or stretch")
       ->needs(files)
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, PictureFit>{{"exact", PictureFit::kExact},
-                                            {"crop", PictureFit::kCrop},
-                                            {"stretch", PictureFit::kStretch}},
-          CLI::ignore_case));
+      ->transform(
+          CLI::CheckedTransformer(std::map<std::string, ImageFit>{{"exact", ImageFit::kExact},
+                                                                  {"crop", ImageFit::kCrop},
+                                                                  {"stretch", ImageFit::kStretch}},
+                                  CLI::ignore_case));
   app.add_option("--image-mean", options.mean, "Mean of red, green, blue, of 0 to 1")
       ->needs(files)
       ->delimiter(',')
       ->check(CLI::Range(-1e6, 1e6));
-  app.add_option("--image-std", options.deviation, "What they are divided by")
+  app.add_option("--image-std", options.stddev, "What they are divided by")
       ->needs(files)
       ->delimiter(',')
       ->check(CLI::Range(1e-6, 1e6));
 }
 
 void InputArguments::Declare(CLI::App& app) {
-  DeclarePictureOptions(
-      app, picture,
+  DeclareImageOptions(
+      app, image,
       app.add_option("--input", files, "Raw or .npy tensors or pictures, one per input, in order"));
   app.add_option("--made-up", rule,
                  "Made-up inputs where none is given: ramp, random, quantized, or "
@@ -200,15 +200,15 @@ Result<std::vector<Tensor>> InputArguments::Make(const std::vector<ModelValue>& 
     return InvalidArgument(
         fmt::format("--input: {} given, the model has {}", files.size(), values.size()));
   }
-  const std::string& made_up = rule.empty() ? fallback : rule;
+  const std::string& synthetic_rule = rule.empty() ? fallback : rule;
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const ModelValue& value = values[i];
     if (i < files.size()) {
-      TW_ASSIGN_OR_RETURN(auto tensor, ReadTensorFile(files[i], value.type, picture));
+      TW_ASSIGN_OR_RETURN(auto tensor, ReadTensorFile(files[i], value.type, image));
       inputs.push_back(std::move(tensor));
     } else {
-      TW_ASSIGN_OR_RETURN(auto tensor, MakeUp(made_up, value));
+      TW_ASSIGN_OR_RETURN(auto tensor, MakeSynthetic(synthetic_rule, value));
       inputs.push_back(std::move(tensor));
     }
   }

@@ -8,7 +8,7 @@
 #include "src/base/status.h"
 #include "src/compiler/run/run.h"
 #include "src/graph/ir/graph.h"
-#include "src/media/picture.h"
+#include "src/media/image_decode.h"
 #include "src/tensor/tensor.h"
 
 namespace CLI {
@@ -23,9 +23,9 @@ void PrintNotes(const Graph& graph);
 
 /// That constants of a file or a library have made-up contents, and how they were seeded, to
 /// standard error; nothing if none has.
-void PrintMadeUp(const std::string& file, std::int64_t constants);
+void PrintSyntheticConstants(const std::string& file, std::int64_t constants);
 /// The same for --json; null if none has.
-nlohmann::ordered_json MadeUpJson(std::int64_t constants);
+nlohmann::ordered_json SyntheticConstantsJson(std::int64_t constants);
 
 /// The graph with contents for every constant: made-up ones where the file has none, and with
 /// `seeded` for every float constant, which is told on standard error. Prints its notes.
@@ -35,12 +35,12 @@ Result<Graph> LoadForRunning(const ModelSource& source, bool seeded);
 /// which is told on standard error if there are more.
 /// Errors: those of ModelLibrary::Open; kInvalidArgument for options that mean nothing beside a
 /// library, and for shapes that it was not made for, with those that there are.
-Result<int> SetFor(const ModelSource& library);
+Result<int> VariantFor(const ModelSource& library);
 /// The same by the inputs of a graph; the first one if none has them.
-Result<int> SetFor(const std::string& library, const Graph& graph);
+Result<int> VariantFor(const std::string& library, const Graph& graph);
 
 /// `--image-fit`, `--image-mean` and `--image-std`. files: the option that they need.
-void DeclarePictureOptions(CLI::App& app, PictureOptions& options, CLI::Option* files);
+void DeclareImageOptions(CLI::App& app, ImageOptions& options, CLI::Option* files);
 
 /// What the commands that run a network feed it: `--input` and `--made-up`.
 struct InputArguments {
@@ -48,7 +48,7 @@ struct InputArguments {
   /// Of those that are not given: ramp, quantized, random, or quantized:SCALE:ZERO_POINT; empty:
   /// the command's default.
   std::string rule;
-  PictureOptions picture;
+  ImageOptions image;
 
   void Declare(CLI::App& app);
   /// fallback: the rule of made-up inputs where --made-up is not given.

@@ -42,10 +42,10 @@ void ModelArguments::Declare(CLI::App& app) {
 }
 
 Result<std::vector<ModelSource>> ModelArguments::Sources(const std::string& file) const {
-  TW_ASSIGN_OR_RETURN(auto sets, ParseBindings(bindings));
+  TW_ASSIGN_OR_RETURN(auto variants, ParseBindings(bindings));
   const auto rounding = requantize == "integer" ? Requantize::kByIntegers : Requantize::kByFloat;
   std::vector<ModelSource> sources;
-  for (Bindings& set : sets) {
+  for (Bindings& set : variants) {
     TW_RETURN_IF_ERROR(ReadValues(set));
     sources.push_back({file, {rounding, std::move(set)}});
   }

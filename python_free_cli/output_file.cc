@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "src/base/files/file.h"
-#include "src/base/files/unfinished.h"
+#include "src/base/files/scoped_temp_path.h"
 #include "src/base/printable.h"
 
 namespace tilewright::cli {
@@ -52,7 +52,7 @@ Status WriteOutput(const std::string& path, const std::function<Status(const Tex
   }
   const auto file = FileToReplace(path);
   if (!file) return WriteTo(path, "we", path, produce);
-  Unfinished partial = Unfinished::Beside(*file);
+  ScopedTempPath partial = ScopedTempPath::NextTo(*file);
   TW_RETURN_IF_ERROR(WriteTo(partial.path(), "wxe", path, produce));
   return partial.MoveTo(*file);
 }

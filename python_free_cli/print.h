@@ -18,7 +18,7 @@ namespace tilewright::cli {
 
 /// A text of several lines as an argument of PrintOut and PrintErr: its ends of lines and tabs are
 /// printed. For texts that this program lays out.
-struct Lines {
+struct MultilineText {
   std::string_view text;
 };
 
@@ -34,7 +34,7 @@ void WriteToTerminal(std::string_view text);
 /// An argument as it is formatted: texts as Printable makes them, everything else as it is.
 template <typename T>
 decltype(auto) PrintableArgument(const T& value) {
-  if constexpr (std::is_same_v<T, Lines>) {
+  if constexpr (std::is_same_v<T, MultilineText>) {
     return Printable(value.text, /*lines=*/true);
   } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
     return Printable(value);
@@ -51,7 +51,7 @@ std::string PrintableArgument(const fmt::join_view<Iterator, Sentinel, char>& li
 /// The type whose format is checked while compiling.
 template <typename T>
 using CheckedArgument =
-    std::conditional_t<std::is_same_v<std::remove_cvref_t<T>, Lines>, std::string_view, T>;
+    std::conditional_t<std::is_same_v<std::remove_cvref_t<T>, MultilineText>, std::string_view, T>;
 
 /// fmt::format with arguments that are printable.
 template <typename... Args>

@@ -8,7 +8,7 @@
 namespace tilewright::cli {
 
 void DeclareProgram(CLI::App& app, const std::vector<std::unique_ptr<Command>>& commands,
-                    Brought& brought) {
+                    ExtensionArguments& extensions) {
   app.description(
       "Tilewright: finds fast schedules for tensor operators, keeps them, and compiles with them");
   SetUpHelp(app);
@@ -20,7 +20,7 @@ void DeclareProgram(CLI::App& app, const std::vector<std::unique_ptr<Command>>& 
     if (*command->examples() != '\0') sub->footer(std::string("Examples:\n") + command->examples());
     if (command->hidden()) sub->group("");
     command->Declare(*sub);
-    DeclarePlugins(*sub, brought);
+    DeclarePlugins(*sub, extensions);
     TakeOneValueEach(*sub);
   }
 }

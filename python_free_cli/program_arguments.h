@@ -13,6 +13,6 @@ namespace tilewright::cli {
 /// new, named "tilewright". What is parsed goes into the commands and, what is brought, into
 /// `brought`; both outlive app.
 void DeclareProgram(CLI::App& app, const std::vector<std::unique_ptr<Command>>& commands,
-                    Brought& brought);
+                    ExtensionArguments& extensions);
 
 }  // namespace tilewright::cli

@@ -41,7 +41,7 @@ void Progress::Clear() {
   drawn_ = false;
 }
 
-void Progress::Tell(double done, double total, std::string_view now) {
+void Progress::Update(double done, double total, std::string_view now) {
   const double time = clock_.MonotonicSeconds();
   const double passed = time - begun_;
   if (passed < kSilentSeconds) return;
@@ -96,7 +96,7 @@ void WorkProgress::Loop() {
   std::unique_lock lock(mutex_);
   while (!stopped_) {
     wake_.wait_for(lock, std::chrono::duration<double>(kRedrawBarSeconds));
-    if (!stopped_) progress_.Tell(done_, total_, now_);
+    if (!stopped_) progress_.Update(done_, total_, now_);
   }
 }
 

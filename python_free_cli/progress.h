@@ -26,7 +26,7 @@ class Progress {
 
   /// done of total, in any unit; total 0: nobody knows how much there is. now: what is being done,
   /// behind the bar.
-  void Tell(double done, double total, std::string_view now);
+  void Update(double done, double total, std::string_view now);
   /// Takes the bar away, so that something else can be written; it comes again with the next Tell.
   void Clear();
 

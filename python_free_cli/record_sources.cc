@@ -122,16 +122,16 @@ Result<records::Catalog> RecordSources::Open(const TemplateRegistry& templates,
   return catalog;
 }
 
-Result<std::optional<records::AutotvmQuestion>> RecordSources::Autotvm(const Target& target) const {
-  std::optional<records::AutotvmQuestion> question;
+Result<std::optional<records::AutotvmLookup>> RecordSources::Autotvm(const Target& target) const {
+  std::optional<records::AutotvmLookup> request;
   if (rule == "own") {
     if (!tophub.empty()) return InvalidArgument("--tophub: needs --rule autotvm");
-    return question;
+    return request;
   }
   auto asked = records::AutotvmTarget::Parse(target.ToString());
   if (!asked.ok()) return asked.status().WithContext("--target");
-  question = records::AutotvmQuestion{*std::move(asked), {}, tophub};
-  return question;
+  request = records::AutotvmLookup{*std::move(asked), {}, tophub};
+  return request;
 }
 
 Status ShareLimitOf(const std::vector<search::TuneTask>& tasks, const TemplateRegistry& templates,
@@ -140,12 +140,12 @@ Status ShareLimitOf(const std::vector<search::TuneTask>& tasks, const TemplateRe
   std::vector<records::FrontTask> fronts;
   std::size_t without = 0;
   for (const search::TuneTask& task : tasks) {
-    records::Question question;
-    question.templates = &templates;
-    question.workload = &task.task.workload;
-    question.target = &target;
-    question.device = &device;
-    TW_ASSIGN_OR_RETURN(auto front, catalog.Front(question, prefer.Metrics(target)));
+    records::LookupRequest request;
+    request.templates = &templates;
+    request.workload = &task.task.workload;
+    request.target = &target;
+    request.device = &device;
+    TW_ASSIGN_OR_RETURN(auto front, catalog.Front(request, prefer.Metrics(target)));
     without += front.empty() ? 1 : 0;
     fronts.push_back({task.task.workload.Key(), task.occurrences, std::move(front)});
   }
@@ -185,7 +185,7 @@ void PrintAnswer(const Workload* workload, const std::string& name,
     PrintOut("{:<38} {:<8}\n", shown, kind);
   }
   if (whole || answer.level != records::AnswerLevel::kHit || answer.imported() != nullptr ||
-      !answer.answer.passed_over.empty()) {
+      !answer.answer.skipped_record.empty()) {
     PrintOut("  {}\n", answer.answer.explanation);
   }
 }

@@ -46,7 +46,7 @@ struct RecordSources {
   Result<records::AnswerLevel> Accept() const;
   /// What --rule autotvm looks at; none by our own rule.
   /// Errors: kInvalidArgument for --tophub without it.
-  Result<std::optional<records::AutotvmQuestion>> Autotvm(const Target& target) const;
+  Result<std::optional<records::AutotvmLookup>> Autotvm(const Target& target) const;
 
  private:
   Status AddModel(const TemplateRegistry& templates, const Target& target,

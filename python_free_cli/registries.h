@@ -17,7 +17,7 @@ struct Registries {
 };
 
 /// What users bring: files of `--plugin` and `--schedule`, texts of a worker's `--schedule-text`.
-struct Brought {
+struct ExtensionArguments {
   std::vector<std::string> plugins, schedules, texts;
 };
 

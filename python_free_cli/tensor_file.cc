@@ -22,16 +22,16 @@ bool SameOrder(std::vector<std::int64_t> from, std::vector<std::int64_t> to) {
 }  // namespace
 
 Result<Tensor> ReadTensorFile(const std::string& path, const TensorType& type,
-                              const PictureOptions& picture) {
+                              const ImageOptions& image) {
   constexpr std::int64_t kMaxAround = 64 << 20;  // a header, or a picture that is scaled down
   TW_ASSIGN_OR_RETURN(auto bytes, ReadFile(path, type.bytes() + kMaxAround));
   // Elements may begin with any bytes.
-  if (IsPicture(bytes) && static_cast<std::int64_t>(bytes.size()) != type.bytes()) {
+  if (IsDecodableImage(bytes) && static_cast<std::int64_t>(bytes.size()) != type.bytes()) {
     Tensor tensor(type);
     Status status = type.shape.empty() || type.shape[0] != 1
                         ? InvalidArgument("a picture for " + type.ToString() +
                                           ", expected an input of one picture")
-                        : PutPicture(bytes, picture, 0, tensor);
+                        : WriteImageToBatch(bytes, image, 0, tensor);
     if (!status.ok()) return status.WithContext(path);
     return tensor;
   }

@@ -32,12 +32,12 @@ constexpr double kCoarse = 0.05;
 
 /// Percent of the roofline that the best config reaches.
 double ShareOf(const RooflineBound& bound, const search::TaskReport& task) {
-  const double least = bound.Least(task.best_product_share);
+  const double least = bound.LowerBound(task.best_product_share);
   return task.best_seconds > 0 ? 100 * least / task.best_seconds : 0;
 }
 
 std::string ShareText(const RooflineBound& bound, const search::TaskReport& task) {
-  return RooflineShareText(bound.Least(task.best_product_share), task.best_seconds);
+  return RooflineShareText(bound.LowerBound(task.best_product_share), task.best_seconds);
 }
 
 /// The speed of a task as the display shows it: GFLOP/s, or the value itself.
@@ -145,7 +145,7 @@ std::string TuneDisplay::Line(const search::TaskReport& task, int task_index) co
                      metric_ == "seconds" ? " GFLOP/s" : "", ShareText(bounds_[i], task)) +
          (metric_ == "seconds" && share > kBeyondRoofline ? " of a roofline measured in noise"
                                                           : "") +
-         (task.disturbed ? "  disturbed" : "");
+         (task.noisy ? "  disturbed" : "");
 }
 
 void TuneDisplay::Resumed(std::int64_t trials) {
@@ -268,7 +268,7 @@ void PrintReport(const search::TuneReport& report, const std::vector<std::string
   PrintOut("\n{:<38} {:>4} {:>14} {:>14} {:>8} {:>9} {:>7} {:>7}\n", "task", "uses", "default",
            "best", timed ? "speed-up" : "ratio", timed ? "GFLOP/s" : "", "roofl.", "trials");
   std::map<std::string, std::int64_t> failures;
-  int disturbed = 0, beyond = 0, worse = 0;
+  int noisy = 0, beyond = 0, worse = 0;
   for (std::size_t i = 0; i < report.tasks.size(); ++i) {
     const search::TaskReport& task = report.tasks[i];
     const bool both = task.default_seconds > 0 && task.best_seconds > 0;
@@ -281,10 +281,10 @@ void PrintReport(const search::TuneReport& report, const std::vector<std::string
         task.trials,
         (task.front.empty() ? "" : fmt::format("  {} on the front", task.front.size())) +
             (task.ties.empty() ? "" : "  " + search::TieText(task.ties.size())) +
-            (task.disturbed ? "  disturbed" : "") +
+            (task.noisy ? "  disturbed" : "") +
             (search::IsWorse(task) ? "  was " + ShortValue(report.metric, task.earlier_best_seconds)
                                    : ""));
-    disturbed += task.disturbed ? 1 : 0;
+    noisy += task.noisy ? 1 : 0;
     worse += search::IsWorse(task) ? 1 : 0;
     beyond += timed && ShareOf(bounds[i], task) > kBeyondRoofline ? 1 : 0;
     for (const auto& [reason, count] : task.failures) failures[reason] += count;
@@ -306,11 +306,11 @@ void PrintReport(const search::TuneReport& report, const std::vector<std::string
       ShortDuration(report.wall_seconds), 100 * split.runner_busy_seconds / wall,
       100 * split.runner_timing_seconds / wall, 100 * split.builder_busy_seconds / wall,
       100 * report.model_seconds / wall, 100 * report.idle_share());
-  if (disturbed > 0) {
+  if (noisy > 0) {
     PrintOut(
         "disturbed: {} of {} tasks met no quiet moment in their race: their times may be too long, "
         "the order of their configs holds; the same command with more trials races them again\n",
-        disturbed, report.tasks.size());
+        noisy, report.tasks.size());
   }
   if (worse > 0) {
     PrintOut(

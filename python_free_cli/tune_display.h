@@ -35,7 +35,9 @@ class TuneDisplay final : public search::TuneObserver {
                  double eta_seconds) override;
   void TaskFinished(const search::TaskReport& task, int task_index) override;
   /// Who else is told the name of the job.
-  void TellOpened(std::function<void(const std::string&)> opened) { opened_ = std::move(opened); }
+  void SetOpenedCallback(std::function<void(const std::string&)> opened) {
+    opened_ = std::move(opened);
+  }
   /// The job has so many trials in all; without it the bar goes by the time that is left.
   void SetTrials(std::int64_t trials) { limit_ = trials; }
   /// Draws the last state, as the report says it; nothing is redrawn afterwards.

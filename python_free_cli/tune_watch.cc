@@ -44,7 +44,7 @@ struct TuneWatch::State {
       report::GatherOptions options;
       options.templates = templates;
       options.job = job;
-      options.most_points = kWatchedPoints;
+      options.max_points = kWatchedPoints;
       const Status gathered = report::GatherStore(store, options, fresh);
       // No trials yet: the page says so.
       if (!gathered.ok() && gathered.code() != StatusCode::kNotFound) return gathered;

@@ -39,7 +39,7 @@ class PlainFormatter final : public CLI::Formatter {
     text += choices.empty() ? TypeOf(*option) : fmt::format("{}", fmt::join(choices, "|"));
     if (TakesAnyNumber(*option)) text += " ...";
     if (option->get_required()) text += " (required)";
-    const std::string standard = DefaultToTell(*option);
+    const std::string standard = DefaultToShow(*option);
     if (!standard.empty()) text += " (default " + standard + ")";
     return text;
   }
@@ -83,7 +83,7 @@ std::string UnknownCommand(const CLI::App& app, const CLI::App& deepest) {
 }
 
 /// What is wrong with words that nothing takes; empty if there are none.
-std::string WhatIsLeft(const CLI::App& app, const CLI::App& deepest) {
+std::string RemainingArguments(const CLI::App& app, const CLI::App& deepest) {
   const std::vector<std::string> words = RemainingWords(app, deepest);
   if (words.empty()) return {};
   const auto option = std::ranges::find_if(words, IsOptionWord);
@@ -145,7 +145,7 @@ bool TakesAnyNumber(const CLI::Option& option) {
   return option.get_expected_max() == CLI::detail::expected_max_vector_size;
 }
 
-std::string DefaultToTell(const CLI::Option& option) {
+std::string DefaultToShow(const CLI::Option& option) {
   const std::string& standard = option.get_default_str();
   const bool told = option.get_description().find("default") != std::string::npos;
   constexpr std::string_view kNone[] = {"", "0", "-1", "[]", "{}", "\"\""};
@@ -172,7 +172,7 @@ void TakeOneValueEach(CLI::App& app) {
     const bool named = !option->get_positional();
     if (named && positionals && !list && TakesAnyNumber(*option)) option->allow_extra_args(false);
   }
-  for (CLI::App* verb : app.get_subcommands(nullptr)) TakeOneValueEach(*verb);
+  for (CLI::App* subcommand : app.get_subcommands(nullptr)) TakeOneValueEach(*subcommand);
 }
 
 int EndParsing(const CLI::App& app, const CLI::ParseError& error) {
@@ -186,7 +186,7 @@ int EndParsing(const CLI::App& app, const CLI::ParseError& error) {
       return kExitDone;
     }
   }
-  if (text.empty()) text = WhatIsLeft(app, *deepest);
+  if (text.empty()) text = RemainingArguments(app, *deepest);
   if (text.empty()) text = Reworded(*deepest, error);
   PrintErr("{}: {}\n`{} --help` tells more.\n", FullNameOf(deepest), text, FullNameOf(deepest));
   return kExitBadInput;

@@ -27,7 +27,7 @@ std::string TypeOf(const CLI::Option& option);
 bool TakesAnyNumber(const CLI::Option& option);
 /// Its default as the parser knows it; empty where there is none, where none and zero mean
 /// something else, and where its description tells.
-std::string DefaultToTell(const CLI::Option& option);
+std::string DefaultToShow(const CLI::Option& option);
 
 /// Makes options of commands and verbs that have positional arguments take one value each time they
 /// are given: `--key a b` must not take the command's own argument b. Lists with a delimiter stay

@@ -37,7 +37,7 @@ std::vector<std::string> PackageRoots() {
 }
 
 std::string ShippedPath(std::string_view name) {
-  const auto program = ThisProgram();
+  const auto program = ExecutablePath();
   if (!program.ok()) return {};
   const std::string bin = program->substr(0, program->rfind('/'));
   // Of PREFIX/bin, and of build/CONFIGURATION/python_free_cli.

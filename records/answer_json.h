@@ -3,7 +3,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "records/precedence.h"
+#include "records/lookup.h"
 
 namespace tilewright::records {
 

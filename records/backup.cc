@@ -5,8 +5,8 @@
 
 #include <memory>
 
-#include "records/care.h"
 #include "records/image.h"
+#include "records/maintenance.h"
 #include "records/schema.h"
 #include "src/base/files/file.h"
 
@@ -40,7 +40,7 @@ Result<BackupReport> BackupStore(const std::string& path, const std::string& to)
   TW_ASSIGN_OR_RETURN(auto from, Database::Open(path, Database::Mode::kReadOnly));
   TW_ASSIGN_OR_RETURN(auto version, StoreVersion(from, path));
   if (version == 0) return Corrupt(path + ": an empty file, no record store");
-  Unfinished partial = Unfinished::Beside(to);
+  ScopedTempPath partial = ScopedTempPath::NextTo(to);
   BackupReport report;
   {
     auto copy = OpenNew(partial.path());

@@ -1,14 +1,14 @@
-// Invariants of a record store beyond SQLite's own: rows by the rules of records/sound/inspect.h,
-// texts of schedules, winners of races, logs, and the write-ahead log, of which SQLite ignores what
-// is damaged.
+// Invariants of a record store beyond SQLite's own: rows by the rules of
+// records/validation/row_validator.h, texts of schedules, winners of races, logs, and the
+// write-ahead log, of which SQLite ignores what is damaged.
 
 #include <algorithm>
 
-#include "records/care.h"
 #include "records/image.h"
+#include "records/maintenance.h"
 #include "records/schema.h"
-#include "records/sound/inspect.h"
-#include "records/sound/wal.h"
+#include "records/validation/row_validator.h"
+#include "records/validation/wal.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
 
@@ -42,16 +42,16 @@ Status AddRows(const Database& db, const char* sql, const std::string& what, Pro
 }
 
 Status CheckTrials(const TemplateRegistry& templates, const Database& db, Problems& problems) {
-  TW_ASSIGN_OR_RETURN(auto inspector, RowInspector::Create(templates, db, "main"));
-  for (const auto& [key, why] : inspector.wrong_texts()) problems.Add(key + ": " + why);
-  return inspector.ForEachWrong({}, [&](const std::string& id, const std::string& why) {
+  TW_ASSIGN_OR_RETURN(auto inspector, RowValidator::Create(templates, db, "main"));
+  for (const auto& [key, why] : inspector.invalid_texts()) problems.Add(key + ": " + why);
+  return inspector.ForEachInvalid({}, [&](const std::string& id, const std::string& why) {
     problems.Add("trial " + id + ": " + why);
     return !problems.full();
   });
 }
 
 Status CheckImported(const Database& db, Problems& problems) {
-  return ForEachWrongImported(db, "main", [&](std::int64_t id, const std::string& why) {
+  return ForEachInvalidImported(db, "main", [&](std::int64_t id, const std::string& why) {
     problems.Add("imported record " + std::to_string(id) + ": " + why);
     return !problems.full();
   });
@@ -77,9 +77,9 @@ Result<std::vector<std::string>> CheckStore(const TemplateRegistry& templates,
                                             const std::string& path, std::size_t limit) {
   if (!FileExists(path)) return NotFound(path + ": no such record store");
   // Before the database is opened, which takes what it cannot read for the end of the log.
-  TW_ASSIGN_OR_RETURN(auto damage, DamageOfWal(path));
+  TW_ASSIGN_OR_RETURN(auto damage, FindWalDamage(path));
   TW_ASSIGN_OR_RETURN(auto db, Database::Open(path, Database::Mode::kReadOnly));
-  TW_ASSIGN_OR_RETURN(auto foreign, ForeignParts(db, path));
+  TW_ASSIGN_OR_RETURN(auto foreign, UnexpectedSchemaObjects(db, path));
   if (!foreign.empty()) {  // what its rows would come to is not for us to run
     foreign.resize(std::min(limit, foreign.size()));
     return foreign;

@@ -9,7 +9,7 @@
 #include <array>
 
 #include "records/package/signing.h"
-#include "records/sound/rules.h"
+#include "records/validation/rules.h"
 #include "src/base/json.h"
 
 namespace tilewright::records {
@@ -95,13 +95,13 @@ Status Copier::Choose(const std::string& select) {
   return Run("DELETE FROM temp.chosen; INSERT INTO temp.chosen " + select);
 }
 
-Status Copier::Refuse(const std::string& id) {
+Status Copier::Exclude(const std::string& id) {
   TW_ASSIGN_OR_RETURN(auto remove,
                       Statement::Prepare(*db_, "DELETE FROM temp.chosen WHERE id = ?1"));
   return remove.Bind(1, id).Run();
 }
 
-Status Copier::RefuseImported(std::int64_t id) {
+Status Copier::ExcludeImported(std::int64_t id) {
   TW_ASSIGN_OR_RETURN(auto add,
                       Statement::Prepare(*db_, "INSERT INTO temp.refused_imported VALUES (?1)"));
   return add.Bind(1, id).Run();
@@ -219,9 +219,9 @@ Status Copier::CopyTrials() {
              " ORDER BY w.key, g.text, t.value, t.config_index, t.id");
 }
 
-Status Copier::CopyOfTrials() {
+Status Copier::CopyTrialDetails() {
   for (const Table& table : source_) {
-    if (table.role != TableRole::kOfTrial) continue;
+    if (table.role != TableRole::kTrialDetail) continue;
     const Columns sql = Mapped(table, "r");
     const std::string own = "main." + table.name;
     // A winner is a trial of its task: another row says nothing.
@@ -245,8 +245,8 @@ Status Copier::CopyOfTrials() {
             " AND b.device = map_device.new AND b.job = map_job.new"
             " JOIN main.trial ours ON ours.id = b.trial"
             " WHERE r.trial IN (SELECT id FROM temp.chosen)" +
-            is_one + " AND " + CountedDateSql("theirs.finished") + " > " +
-            CountedDateSql("ours.finished")));
+            is_one + " AND " + EffectiveDateSql("theirs.finished") + " > " +
+            EffectiveDateSql("ours.finished")));
   }
   return {};
 }
@@ -313,7 +313,7 @@ Status Copier::CopyLogs(const std::function<void(const std::string&)>& refused) 
   return {};
 }
 
-Result<Copier::Proof> Copier::Prove(std::string_view side) const {
+Result<Copier::TrialChecksum> Copier::ComputeChecksum(std::string_view side) const {
   const Table& trial = *FindTable(source_, "trial");
   const Table& own = *FindTable(own_, "trial");
   const std::string at(side);
@@ -338,7 +338,7 @@ Result<Copier::Proof> Copier::Prove(std::string_view side) const {
       auto query,
       Statement::Prepare(*db_, "SELECT " + values + " FROM temp.chosen c JOIN " + at +
                                    ".trial t ON t.id = c.id" + joins + " ORDER BY c.id"));
-  Proof proof;
+  TrialChecksum proof;
   RowHash hash;
   while (true) {
     TW_ASSIGN_OR_RETURN(auto row, query.Step());
@@ -350,9 +350,9 @@ Result<Copier::Proof> Copier::Prove(std::string_view side) const {
   return proof;
 }
 
-Result<Copier::Proof> Copier::ProveSame() const {
-  TW_ASSIGN_OR_RETURN(auto theirs, Prove("source"));
-  TW_ASSIGN_OR_RETURN(auto ours, Prove("main"));
+Result<Copier::TrialChecksum> Copier::CompareChecksums() const {
+  TW_ASSIGN_OR_RETURN(auto theirs, ComputeChecksum("source"));
+  TW_ASSIGN_OR_RETURN(auto ours, ComputeChecksum("main"));
   if (theirs == ours) return theirs;
   TW_ASSIGN_OR_RETURN(
       auto differing,

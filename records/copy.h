@@ -29,9 +29,9 @@ class Copier {
   /// Which trials: those of a SELECT of ids from `source.trial`.
   Status Choose(const std::string& select);
   /// Takes a trial out of the chosen ones.
-  Status Refuse(const std::string& id);
+  Status Exclude(const std::string& id);
   /// Imported records, by number in the source, that CopyTexts leaves out. Before it.
-  Status RefuseImported(std::int64_t id);
+  Status ExcludeImported(std::int64_t id);
 
   /// Texts and jobs that the chosen trials use; with `all`, every one there is.
   Status CopyTexts(bool all);
@@ -40,7 +40,7 @@ class Copier {
   Status CopyTrials();
   /// Rows that belong to chosen trials, such as the winners of races. Where both have one, the one
   /// whose trial is newer stays.
-  Status CopyOfTrials();
+  Status CopyTrialDetails();
   /// What the log of the source has beyond this one's, for every job. From an entry on that is no
   /// JSON, the rest of a task's is left out and told to `refused`.
   /// Errors: kCorrupt if one log does not begin with the other.
@@ -48,15 +48,15 @@ class Copier {
 
   /// SHA-256 over every value of the trials of one side that the other side has too: equal on both
   /// sides if and only if nothing was lost or changed.
-  struct Proof {
+  struct TrialChecksum {
     std::int64_t trials = 0;
     std::string sha256;
-    friend bool operator==(const Proof&, const Proof&) = default;
+    friend bool operator==(const TrialChecksum&, const TrialChecksum&) = default;
   };
   /// side: "source" (the chosen trials) or "main" (those with the ids of the chosen ones).
-  Result<Proof> Prove(std::string_view side) const;
+  Result<TrialChecksum> ComputeChecksum(std::string_view side) const;
   /// Errors: kCorrupt, naming a trial, if the two proofs differ.
-  Result<Proof> ProveSame() const;
+  Result<TrialChecksum> CompareChecksums() const;
 
  private:
   Copier(const Database& db, std::string_view source_id, std::string_view own_id)

@@ -1,7 +1,7 @@
 #include <array>
 
-#include "records/care.h"
 #include "records/image.h"
+#include "records/maintenance.h"
 #include "records/row.h"
 #include "src/base/printable.h"
 #include "src/base/strings.h"
@@ -86,9 +86,9 @@ std::string LineOf(const Record& record) {
                                    ShortestDouble(t.run_seconds),
                                    std::to_string(t.attempt),
                                    ShortestDouble(t.finished_unix_seconds),
-                                   t.quiet_share < 0 ? "" : ShortestDouble(t.quiet_share),
+                                   t.clean_fraction < 0 ? "" : ShortestDouble(t.clean_fraction),
                                    t.predicted ? ShortestDouble(*t.predicted) : "",
-                                   OthersText(t.others)}) {
+                                   ExtraMetricsJson(t.others)}) {
     Put(line, field);
   }
   return line + "\r\n";

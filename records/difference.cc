@@ -22,7 +22,7 @@ std::string Without(const std::vector<std::string>& from, const std::vector<std:
 
 void CompareDevices(const DeviceFingerprint& measured, const DeviceFingerprint& here,
                     std::vector<Difference>& differences) {
-  if (measured == here || here.is_any()) return;
+  if (measured == here || here.is_generic()) return;
   AddDifference("device", measured.model, here.model, differences);
   AddDifference("instruction sets", Without(measured.isa, here.isa),
                 Without(here.isa, measured.isa), differences);

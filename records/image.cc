@@ -8,7 +8,7 @@
 
 #include "records/schema.h"
 #include "src/base/files/file.h"
-#include "src/base/files/plain_file.h"
+#include "src/base/files/special_file.h"
 
 namespace tilewright::records {
 namespace {
@@ -53,7 +53,7 @@ Status PutImage(const Database& db, const char* schema, std::string_view bytes, 
 }  // namespace
 
 Result<Database> OpenImmutable(const std::string& path) {
-  TW_RETURN_IF_ERROR(CheckPlainFile(path));
+  TW_RETURN_IF_ERROR(CheckNotSpecialFile(path));
   ReadAhead(path);
   TW_ASSIGN_OR_RETURN(auto db, OpenWith(FileUri(path, "immutable=1"),
                                         SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path));
@@ -114,10 +114,10 @@ Result<std::string> ImageOf(const Database& db) {
 
 Result<AttachedSource> AttachedSource::Attach(const Database& db, const std::string& path) {
   if (!FileExists(path)) return NotFound(path + ": no such record store");
-  TW_RETURN_IF_ERROR(CheckPlainFile(path));
+  TW_RETURN_IF_ERROR(CheckNotSpecialFile(path));
   TW_ASSIGN_OR_RETURN(auto attach, Statement::Prepare(db, "ATTACH DATABASE ?1 AS source"));
-  TW_ASSIGN_OR_RETURN(const auto image, ImageToRead(path));
-  const Status attached = attach.Bind(1, image.has_value() ? ":memory:" : UriToRead(path)).Run();
+  TW_ASSIGN_OR_RETURN(const auto image, SnapshotImage(path));
+  const Status attached = attach.Bind(1, image.has_value() ? ":memory:" : ReadOnlyUri(path)).Run();
   if (!attached.ok()) return attached.WithContext(path);
   AttachedSource source(&db);
   if (image.has_value()) {

@@ -12,9 +12,9 @@
 #include "records/autotvm/log_line.h"
 #include "records/autotvm/task.h"
 #include "records/package/signing.h"
-#include "records/sound/inspect.h"
-#include "records/sound/rules.h"
 #include "records/sqlite.h"
+#include "records/validation/row_validator.h"
+#include "records/validation/rules.h"
 #include "src/base/math.h"
 #include "src/templates/registry.h"
 
@@ -37,7 +37,7 @@ bool ImportedRecord::trainable() const {
   return error == 0 && as_measured && (flags & (kImportedCopy | kImportedNoCost)) == 0;
 }
 
-std::string WrongCosts(std::span<const double> costs, std::int64_t error, double least) {
+std::string InvalidCostsReason(std::span<const double> costs, std::int64_t error, double least) {
   if (error != 0) return {};
   double sum = 0;
   for (const double cost : costs) {
@@ -50,7 +50,7 @@ std::string WrongCosts(std::span<const double> costs, std::int64_t error, double
                      mean, least);
 }
 
-std::string WrongImported(const ImportedRecord& record) {
+std::string InvalidImportReason(const ImportedRecord& record) {
   auto target = AutotvmTarget::Parse(record.target);
   if (!target.ok()) return target.status().message();
   if (target->canonical != record.canonical_target) return "its target is not spelt as it is";
@@ -61,8 +61,9 @@ std::string WrongImported(const ImportedRecord& record) {
     return "its task is not what its arguments say";
   }
   const double least =
-      task->workload.has_value() ? LeastSeconds(*task->workload, target->target) : kMinSeconds;
-  if (std::string why = WrongCosts(record.costs, record.error, least); !why.empty()) return why;
+      task->workload.has_value() ? MinSeconds(*task->workload, target->target) : kMinSeconds;
+  if (std::string why = InvalidCostsReason(record.costs, record.error, least); !why.empty())
+    return why;
   LogLine line;
   if (const Status read = ParseEntities(record.entities, line); !read.ok()) return read.message();
   line.costs = record.costs;
@@ -88,8 +89,8 @@ std::string WrongImported(const ImportedRecord& record) {
   return "its digest is not that of its values: it was changed";
 }
 
-Status ForEachWrongImported(const Database& db, std::string_view schema,
-                            const std::function<bool(std::int64_t, const std::string&)>& wrong) {
+Status ForEachInvalidImported(const Database& db, std::string_view schema,
+                              const std::function<bool(std::int64_t, const std::string&)>& wrong) {
   const std::string at(schema);
   TW_ASSIGN_OR_RETURN(auto known, QueryInt(db, "SELECT count(*) FROM " + at +
                                                    ".sqlite_schema WHERE name = 'imported'"));
@@ -114,8 +115,9 @@ Status ForEachWrongImported(const Database& db, std::string_view schema,
   while (true) {
     TW_ASSIGN_OR_RETURN(auto row, query.Step());
     if (!row) return {};
-    const std::string why = query.Text(kTypesColumn) == kTypes ? WrongImported(ReadImported(query))
-                                                               : "a column has the wrong type";
+    const std::string why = query.Text(kTypesColumn) == kTypes
+                                ? InvalidImportReason(ReadImported(query))
+                                : "a column has the wrong type";
     if (!why.empty() && !wrong(query.Int(0), why)) return {};
   }
 }

@@ -59,12 +59,12 @@ struct ImportedRecord {
 };
 
 /// What is wrong with the costs of a record that was measured; empty: nothing. Costs that are no
-/// finite number are none: such a record is never served. least: LeastSeconds of its task.
-std::string WrongCosts(std::span<const double> costs, std::int64_t error, double least);
+/// finite number are none: such a record is never served. least: MinSeconds of its task.
+std::string InvalidCostsReason(std::span<const double> costs, std::int64_t error, double least);
 
 /// Why an imported record may not be used: its values make no sense, or its digest is not that of
 /// its values. Empty: it may.
-std::string WrongImported(const ImportedRecord& record);
+std::string InvalidImportReason(const ImportedRecord& record);
 
 /// Columns of `imported` and its texts, and their row as a record.
 std::string_view ImportedColumns();

@@ -27,7 +27,7 @@ Result<std::vector<LogEntry>> Entries(Statement& query) {
 }  // namespace
 
 Result<Job> Store::OpenJob(std::string_view name, std::string_view settings, std::uint64_t seed) {
-  const StoreUse use(*impl_);
+  const StoreUseGuard use(*impl_);
   TW_RETURN_IF_ERROR(use.status());
   TW_ASSIGN_OR_RETURN(auto transaction, Transaction::Begin(impl_->db));
   TW_ASSIGN_OR_RETURN(
@@ -49,7 +49,7 @@ Result<Job> Store::OpenJob(std::string_view name, std::string_view settings, std
 }
 
 Status Store::FinishJob(std::int64_t job) {
-  const StoreUse use(*impl_);
+  const StoreUseGuard use(*impl_);
   TW_RETURN_IF_ERROR(use.status());
   TW_ASSIGN_OR_RETURN(auto update,
                       Statement::Prepare(impl_->db, "UPDATE job SET finished = 1 WHERE id = ?1"));
@@ -69,7 +69,7 @@ Result<std::vector<Job>> Store::Jobs() const {
 }
 
 Result<std::vector<LogEntry>> Store::Log(std::int64_t job, std::string_view task_key) {
-  const StoreUse use(*impl_);
+  const StoreUseGuard use(*impl_);
   TW_RETURN_IF_ERROR(use.status());
   TW_ASSIGN_OR_RETURN(
       auto query,

@@ -9,13 +9,13 @@
 #include <filesystem>
 #include <utility>
 
-#include "records/care.h"
 #include "records/copy.h"
 #include "records/image.h"
-#include "records/network.h"
+#include "records/maintenance.h"
+#include "records/network_file_system.h"
 #include "records/schema.h"
-#include "records/sound/inspect.h"
 #include "records/store.h"
+#include "records/validation/row_validator.h"
 #include "src/base/files/file.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
@@ -43,7 +43,7 @@ Status CheckSource(const std::string& path) {
 
 /// Facts of the source, and the texts of its schedules that are sound. Facts of other stores that
 /// it has taken in are kept as they are here where both have one.
-Status CopyFacts(const Database& db, const std::string& source_id, const RowInspector& inspector,
+Status CopyFacts(const Database& db, const std::string& source_id, const RowValidator& inspector,
                  const MergeReport& report) {
   const std::string prefix = "store/" + source_id + "/";
   TW_ASSIGN_OR_RETURN(
@@ -59,7 +59,7 @@ Status CopyFacts(const Database& db, const std::string& source_id, const RowInsp
   while (true) {
     TW_ASSIGN_OR_RETURN(auto row, keys.Step());
     if (!row) break;
-    if (inspector.wrong_texts().contains(std::string(keys.Text(0)))) continue;
+    if (inspector.invalid_texts().contains(std::string(keys.Text(0)))) continue;
     texts.Bind(1, keys.Text(0));
     TW_RETURN_IF_ERROR(texts.Run());
   }
@@ -92,7 +92,7 @@ Status AddOwnTexts(const Database& db, TemplateRegistry& templates) {
     TW_ASSIGN_OR_RETURN(auto row, query.Step());
     if (!row) return {};
     auto parsed = ParseScheduleText(query.Text(1), "a schedule");
-    if (!parsed.ok() || !TakeScheduleKey(query.Text(0), *parsed)) continue;
+    if (!parsed.ok() || !AcceptScheduleKey(query.Text(0), *parsed)) continue;
     // One that was given under this name is compared with, too.
     [[maybe_unused]] const Status added = AddScheduleText(templates, *std::move(parsed));
   }
@@ -112,24 +112,25 @@ class Refusals {
 };
 
 /// Takes the rows that may not be used out of what is copied. returns the trials among them.
-Result<std::int64_t> RefuseRows(const Database& db, RowInspector& inspector, Copier& copier,
+Result<std::int64_t> RefuseRows(const Database& db, RowValidator& inspector, Copier& copier,
                                 Refusals& refusals) {
-  for (const auto& [key, why] : inspector.wrong_texts()) refusals.Add(key + ": " + why);
+  for (const auto& [key, why] : inspector.invalid_texts()) refusals.Add(key + ": " + why);
   std::vector<std::string> ids;
-  TW_RETURN_IF_ERROR(inspector.ForEachWrong({}, [&](const std::string& id, const std::string& why) {
-    ids.push_back(id);
-    refusals.Add("trial " + id.substr(0, 40) + ": " + why);
-    return true;
-  }));
-  for (const std::string& id : ids) TW_RETURN_IF_ERROR(copier.Refuse(id));
+  TW_RETURN_IF_ERROR(
+      inspector.ForEachInvalid({}, [&](const std::string& id, const std::string& why) {
+        ids.push_back(id);
+        refusals.Add("trial " + id.substr(0, 40) + ": " + why);
+        return true;
+      }));
+  for (const std::string& id : ids) TW_RETURN_IF_ERROR(copier.Exclude(id));
   std::vector<std::int64_t> imported;
   TW_RETURN_IF_ERROR(
-      ForEachWrongImported(db, "source", [&](std::int64_t id, const std::string& why) {
+      ForEachInvalidImported(db, "source", [&](std::int64_t id, const std::string& why) {
         imported.push_back(id);
         refusals.Add("imported record " + std::to_string(id) + ": " + why);
         return true;
       }));
-  for (const std::int64_t id : imported) TW_RETURN_IF_ERROR(copier.RefuseImported(id));
+  for (const std::int64_t id : imported) TW_RETURN_IF_ERROR(copier.ExcludeImported(id));
   TW_ASSIGN_OR_RETURN(
       auto stray,
       Statement::Prepare(
@@ -160,7 +161,7 @@ Result<MergeReport> MergeOne(const TemplateRegistry& templates, const Database& 
   TW_ASSIGN_OR_RETURN(auto log_before, QueryInt(db, "SELECT count(*) FROM main.log"));
   TemplateRegistry known = templates;
   TW_RETURN_IF_ERROR(AddOwnTexts(db, known));
-  TW_ASSIGN_OR_RETURN(auto inspector, RowInspector::Create(known, db, "source"));
+  TW_ASSIGN_OR_RETURN(auto inspector, RowValidator::Create(known, db, "source"));
   Refusals refusals(report);
   TW_RETURN_IF_ERROR(copier.Choose("SELECT id FROM source.trial"));
   TW_ASSIGN_OR_RETURN(auto refused, RefuseRows(db, inspector, copier, refusals));
@@ -169,9 +170,9 @@ Result<MergeReport> MergeOne(const TemplateRegistry& templates, const Database& 
       QueryInt(db, "SELECT count(*) FROM temp.chosen WHERE id IN (SELECT id FROM main.trial)"));
   TW_RETURN_IF_ERROR(copier.CopyTexts(true));
   TW_RETURN_IF_ERROR(copier.CopyTrials());
-  TW_RETURN_IF_ERROR(copier.CopyOfTrials());
+  TW_RETURN_IF_ERROR(copier.CopyTrialDetails());
   TW_RETURN_IF_ERROR(copier.CopyLogs([&](const std::string& why) { refusals.Add(why); }));
-  TW_ASSIGN_OR_RETURN(auto proof, copier.ProveSame());
+  TW_ASSIGN_OR_RETURN(auto proof, copier.CompareChecksums());
   report.trials = proof.trials;
   report.sha256 = proof.sha256;
   TW_ASSIGN_OR_RETURN(auto after, QueryInt(db, "SELECT count(*) FROM main.trial"));
@@ -268,8 +269,8 @@ Status FillPart(const std::string& source, SplitPart& part, SplitBy by) {
       copier.Choose("SELECT id FROM (" + ValuesOf(by) + ") WHERE value = " + Quoted(part.value)));
   TW_RETURN_IF_ERROR(copier.CopyTexts(false));
   TW_RETURN_IF_ERROR(copier.CopyTrials());
-  TW_RETURN_IF_ERROR(copier.CopyOfTrials());
-  TW_ASSIGN_OR_RETURN(auto proof, copier.ProveSame());
+  TW_RETURN_IF_ERROR(copier.CopyTrialDetails());
+  TW_ASSIGN_OR_RETURN(auto proof, copier.CompareChecksums());
   part.trials = proof.trials;
   part.sha256 = proof.sha256;
   return transaction.Commit();
@@ -286,7 +287,7 @@ Result<std::vector<SplitPart>> SplitStore(const std::string& store, const std::s
   if (failed) return Unavailable(folder + ": cannot be made: " + failed.message());
   // The store as it is at one moment: who writes to it meanwhile changes no part. It goes with the
   // object.
-  const Unfinished copy = Unfinished::Beside(folder + "/" + "store.db");
+  const ScopedTempPath copy = ScopedTempPath::NextTo(folder + "/" + "store.db");
   const std::string& path = copy.path();
   TW_RETURN_IF_ERROR(BackupStore(store, path));
   std::vector<SplitPart> parts;

@@ -1,6 +1,6 @@
-#include "records/care.h"
 #include "records/copy.h"
 #include "records/image.h"
+#include "records/maintenance.h"
 #include "records/select.h"
 #include "records/tables.h"
 #include "src/base/files/file.h"
@@ -66,7 +66,7 @@ Result<PruneReport> PruneStore(const TemplateRegistry& templates, const std::str
   report.removed = trials - kept;
   if (options.dry_run) return report;
   for (const Table& table : tables) {
-    if (table.role != TableRole::kOfTrial) continue;
+    if (table.role != TableRole::kTrialDetail) continue;
     TW_RETURN_IF_ERROR(db.Execute(("DELETE FROM " + table.name + " WHERE " + table.trial_column +
                                    " NOT IN (SELECT id FROM temp.kept)")
                                       .c_str()));

@@ -15,8 +15,8 @@
 //      and device, whose config the workload's own space contains.
 //   4. miss, naming the nearest workloads that have records.
 //
-// Rows that break the rules of records/sound/rules.h (values, or a config that is in no space of
-// its template) are left out, and told of. Records whose template calls a library are left out
+// Rows that break the rules of records/validation/rules.h (values, or a config that is in no space
+// of its template) are left out, and told of. Records whose template calls a library are left out
 // unless the target names the library (-libs) and it is on this machine; the best one that was left
 // out is told.
 
@@ -32,7 +32,7 @@
 #include "records/store_impl.h"
 #include "src/base/plugin_key.h"
 #include "src/base/strings.h"
-#include "src/space/front.h"
+#include "src/space/pareto_front.h"
 #include "src/target/gpu.h"
 #include "src/target/library.h"
 #include "src/templates/registry.h"
@@ -50,7 +50,7 @@ constexpr double kFarthestDoublings = 4;
 
 /// Of records with the target text that is asked for.
 bool SameClass(const DeviceFingerprint& recorded, const DeviceFingerprint& asked) {
-  if (asked.is_any()) return recorded.kind == asked.kind;
+  if (asked.is_generic()) return recorded.kind == asked.kind;
   return recorded.kind == asked.kind && recorded.model == asked.model && recorded.isa == asked.isa;
 }
 
@@ -60,7 +60,7 @@ double Distance(const Workload& a, const Workload& b) {
       a.op_name() == b.op_name() && a.data.dtype == b.data.dtype &&
       a.weight.dtype == b.weight.dtype && a.out_dtype == b.out_dtype && a.strides == b.strides &&
       a.dilation == b.dilation && a.pool_size == b.pool_size && a.data_layout == b.data_layout &&
-      a.kernel_layout == b.kernel_layout && a.narrow_weights == b.narrow_weights &&
+      a.kernel_layout == b.kernel_layout && a.reduced_range_weights == b.reduced_range_weights &&
       a.data.shape.size() == b.data.shape.size() && a.weight.shape.size() == b.weight.shape.size();
   if (!comparable) return HUGE_VAL;
   double distance = 0;
@@ -87,7 +87,7 @@ std::string Versions(const Trial& trial) {
 bool NeedsNoMore(const Target& recorded, const Target& asked) {
   const auto needs = ComputeCapabilityOf(recorded), has = ComputeCapabilityOf(asked);
   if (needs.ok() != has.ok()) return false;
-  return needs.ok() ? *needs <= *has : RunsWherever(recorded, asked);
+  return needs.ok() ? *needs <= *has : IsCodeCompatible(recorded, asked);
 }
 
 std::string Percent(double ratio) {
@@ -101,36 +101,40 @@ std::string Percent(double ratio) {
 class LibraryRule {
  public:
   LibraryRule(const TemplateRegistry& templates, const Workload& workload, const Target& target,
-              const CallRule& refuses_call)
-      : templates_(templates), workload_(workload), target_(target), refuses_call_(refuses_call) {}
+              const LibraryCallFilter& library_call_filter)
+      : templates_(templates),
+        workload_(workload),
+        target_(target),
+        refuses_call_(library_call_filter) {}
   const TemplateRegistry& templates() const { return templates_; }
   bool IsCurrent(std::string_view template_key, std::int64_t template_version,
                  std::int64_t codegen_version) {
     if (VersionsAreCurrent(templates_, template_key, template_version, codegen_version)) {
       return true;
     }
-    if (not_loaded_.empty() && (IsPluginKey(template_key) || templates_.LeftOut(template_key))) {
-      not_loaded_ = WhyNotTemplate(templates_, template_key, static_cast<int>(template_version));
+    if (not_loaded_.empty() && (IsPluginKey(template_key) || templates_.IsExcluded(template_key))) {
+      not_loaded_ =
+          TemplateUnavailableReason(templates_, template_key, static_cast<int>(template_version));
     }
     return false;
   }
   /// Tells of a row that may not be used.
   void LeaveOut(std::string why) {
-    if (left_out_++ == 0) why_left_out_ = std::move(why);
+    if (left_out_++ == 0) exclusion_reason_ = std::move(why);
   }
   /// Rows that may not be used, and why the first of them; empty if there were none.
   std::string left_out() const {
     if (left_out_ == 0) return {};
     const std::string others = std::to_string(left_out_ - 1) + " more (`tilewright records check`)";
-    return why_left_out_ + (left_out_ > 1 ? "; " + others : std::string());
+    return exclusion_reason_ + (left_out_ > 1 ? "; " + others : std::string());
   }
   bool Allows(const Trial& trial) {
     const KernelLibrary* library = LibraryOfTemplate(trial.candidate.template_key);
     if (library == nullptr) return true;
     const std::string reason = Refuses(*library, trial.candidate);
     if (reason.empty()) return true;
-    if (passed_over_.empty()) passed_over_ = PassedOver(trial, reason);
-    if (refused_ != nullptr) refused_->push_back({trial, PassedOver(trial, reason)});
+    if (skipped_.empty()) skipped_ = SkippedRecordText(trial, reason);
+    if (refused_ != nullptr) refused_->push_back({trial, SkippedRecordText(trial, reason)});
     return false;
   }
   /// A record that may not call its library, and what is told of it.
@@ -141,18 +145,19 @@ class LibraryRule {
   /// From now on all that Allows refuses goes to `refused`, too.
   void KeepRefused(std::vector<Refused>& refused) { refused_ = &refused; }
   /// Of the first one that was refused; empty if nothing was left out.
-  const std::string& passed_over() const { return passed_over_; }
+  const std::string& skipped_record() const { return skipped_; }
   /// Why records of a plugin's template were left out, or of one that the question leaves out;
   /// empty if none were.
   const std::string& not_loaded() const { return not_loaded_; }
 
  private:
-  static std::string PassedOver(const Trial& trial, const std::string& reason) {
+  static std::string SkippedRecordText(const Trial& trial, const std::string& reason) {
     return trial.candidate.template_key + " in " + ShortestDouble(trial.value) + " " +
            trial.metric + " (" + trial.device.extra + "), as " + reason;
   }
   std::string Refuses(const KernelLibrary& library, const Candidate& candidate) const {
-    if (std::string reason = RefusesLibrary(library, target_); !reason.empty()) return reason;
+    if (std::string reason = UnusableLibraryReason(library, target_); !reason.empty())
+      return reason;
     const TemplateEntry* entry = templates_.Find(candidate.template_key);
     if (entry == nullptr) return "there is no such template";
     if (std::string reason = entry->refuses(workload_, target_); !reason.empty()) return reason;
@@ -162,8 +167,8 @@ class LibraryRule {
   const TemplateRegistry& templates_;
   const Workload& workload_;
   const Target& target_;
-  const CallRule& refuses_call_;
-  std::string passed_over_, not_loaded_, why_left_out_;
+  const LibraryCallFilter& refuses_call_;
+  std::string skipped_, not_loaded_, exclusion_reason_;
   std::int64_t left_out_ = 0;
   std::vector<Refused>* refused_ = nullptr;
 };
@@ -262,7 +267,8 @@ Result<std::optional<Record>> Finder::Next(Store::Impl& impl, Statement& query,
     if (!accepts(query.Int(3), **device)) continue;
     auto record = ReadRow(impl.db, query, impl.texts);
     if (!record.ok() && record.status().code() != StatusCode::kCorrupt) return record.status();
-    if (std::string why = WhyUnsound(impl, libraries.templates(), query, record); !why.empty()) {
+    if (std::string why = InvalidRowReason(impl, libraries.templates(), query, record);
+        !why.empty()) {
       libraries.LeaveOut(std::move(why));
       continue;
     }
@@ -302,9 +308,10 @@ Result<std::optional<Record>> Finder::Quieter(Store::Impl& impl, const Record& f
                                               LibraryRule& libraries, Accepts accepts) {
   for (Statement* query : {&impl.find_raced, &impl.find_served}) {
     query->Bind(1, workload).Bind(2, target);
-    TW_ASSIGN_OR_RETURN(
-        auto record, First(impl, *query, libraries, accepts,
-                           [&found](const Trial& trial) { return IsQuieter(trial, found.trial); }));
+    TW_ASSIGN_OR_RETURN(auto record,
+                        First(impl, *query, libraries, accepts, [&found](const Trial& trial) {
+                          return ReplacesNoisy(trial, found.trial);
+                        }));
     if (record.has_value()) return record;
   }
   return std::optional<Record>();
@@ -342,7 +349,7 @@ Result<Answer> Finder::NearDevice(Store::Impl& impl, std::int64_t workload, cons
                          // What the code may use is what the target says, whatever else this
                          // machine has.
                          return NeedsNoMore(**recorded, target) &&
-                                (device.is_any() ? d.kind == device.kind : device.Includes(d));
+                                (device.is_generic() ? d.kind == device.kind : device.Includes(d));
                        },
                        [&](const Trial& trial) {
                          Candidate here = trial.candidate;
@@ -352,7 +359,7 @@ Result<Answer> Finder::NearDevice(Store::Impl& impl, std::int64_t workload, cons
                          return located.ok();
                        }));
   if (!record.has_value()) return Answer{};
-  Answer answer{AnswerKind::kNearHit, std::move(record), kOtherModelSlowdown, {}, {}};
+  Answer answer{AnswerKind::kNearMatch, std::move(record), kOtherModelSlowdown, {}, {}};
   answer.record->trial.candidate.config = std::move(config);
   const Trial& trial = answer.record->trial;
   answer.explanation = "near hit: same workload, but measured for target '" +
@@ -408,7 +415,7 @@ Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
     auto config = space->Locate(trial.candidate.config);
     if (!config.ok()) continue;
     const double slowdown = std::pow(kSlowdownPerDoubling, neighbour.distance);
-    Answer answer{AnswerKind::kNearHit, std::move(record), slowdown, {}, {}};
+    Answer answer{AnswerKind::kNearMatch, std::move(record), slowdown, {}, {}};
     answer.record->trial.candidate.config = std::move(*config);
     answer.explanation = "near hit: config of the nearest tuned workload '" + neighbour.key +
                          "'; expected up to " + Percent(slowdown) +
@@ -419,7 +426,7 @@ Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
   Answer miss;
   miss.explanation = "miss: no record of this workload that may be served here (target '" +
                      target.ToString() + "', " +
-                     (device.is_any() ? "any device" : "device '" + device.model + "'") + ")";
+                     (device.is_generic() ? "any device" : "device '" + device.model + "'") + ")";
   TW_ASSIGN_OR_RETURN(auto own, Number(impl.find_workload, workload.Key(), impl.workload_numbers));
   TW_ASSIGN_OR_RETURN(auto unserved, Unserved(impl, own, target_number));
   miss.explanation += unserved;
@@ -500,29 +507,30 @@ Result<Answer> Finder::Find(Store::Impl& impl, const Workload& workload, const T
       TW_ASSIGN_OR_RETURN(auto record, First(impl, *query, libraries, same));
       if (!record.has_value()) continue;
       const bool raced = query == &impl.find_raced;
-      std::string passed_over;
-      if (record->trial.disturbed()) {
+      std::string skipped_record;
+      if (record->trial.noisy()) {
         TW_ASSIGN_OR_RETURN(
             auto quieter, Quieter(impl, *record, workload_number, target_number, libraries, same));
         if (quieter.has_value()) {
-          passed_over = ShortestDouble(record->trial.value) + " " + record->trial.metric + " of " +
-                        record->trial.candidate.template_key + " #" +
-                        std::to_string(record->trial.candidate.config.index) +
-                        " were measured in noise, and earlier";
+          skipped_record = ShortestDouble(record->trial.value) + " " + record->trial.metric +
+                           " of " + record->trial.candidate.template_key + " #" +
+                           std::to_string(record->trial.candidate.config.index) +
+                           " were measured in noise, and earlier";
           record = std::move(quieter);
         }
       }
       Answer answer{AnswerKind::kHit, std::move(record), 1, {}, {}};
       const Trial& trial = answer.record->trial;
-      answer.explanation = !passed_over.empty() ? "hit: best one measured in quiet; " + passed_over
-                           : raced              ? "hit: winner of the task's final race"
-                                                : "hit: fastest verified trial (no race)";
-      if (trial.disturbed()) {
+      answer.explanation = !skipped_record.empty()
+                               ? "hit: best one measured in quiet; " + skipped_record
+                           : raced ? "hit: winner of the task's final race"
+                                   : "hit: fastest verified trial (no race)";
+      if (trial.noisy()) {
         answer.explanation += "; disturbed: measured in noise (" +
-                              std::to_string(std::lround(100 * trial.quiet_share)) +
+                              std::to_string(std::lround(100 * trial.clean_fraction)) +
                               " % of the samples quiet), its time may be too long";
       }
-      answer.explanation += device.is_any()
+      answer.explanation += device.is_generic()
                                 ? "; same workload and target, on '" + trial.device.model + "'; "
                                 : "; same workload, target, device model and features; ";
       answer.explanation += Versions(trial);
@@ -531,25 +539,25 @@ Result<Answer> Finder::Find(Store::Impl& impl, const Workload& workload, const T
   }
   if (workload_number >= 0) {
     TW_ASSIGN_OR_RETURN(auto answer, NearDevice(impl, workload_number, target, device, libraries));
-    if (answer.kind == AnswerKind::kNearHit) return answer;
+    if (answer.kind == AnswerKind::kNearMatch) return answer;
   }
   return NearWorkload(impl, workload, target, target_number, device, libraries);
 }
 
-void Answer::TellLeftOut(const std::string& library_record, const std::string& not_loaded) {
-  passed_over = library_record;
+void Answer::ExplainSkipped(const std::string& library_record, const std::string& not_loaded) {
+  skipped_record = library_record;
   if (!library_record.empty()) explanation += "; passed over: " + library_record;
   if (!not_loaded.empty()) explanation += "; " + not_loaded + ", so its records are left out";
 }
 
 Result<Answer> Store::Query(const TemplateRegistry& templates, const Workload& workload,
                             const Target& target, const DeviceFingerprint& device,
-                            const CallRule& refuses_call) const {
+                            const LibraryCallFilter& library_call_filter) const {
   TW_RETURN_IF_ERROR(Finder::Prepare(*impl_));
   const ReadTransaction transaction(*impl_);
-  LibraryRule libraries(templates, workload, target, refuses_call);
+  LibraryRule libraries(templates, workload, target, library_call_filter);
   TW_ASSIGN_OR_RETURN(auto answer, Finder::Find(*impl_, workload, target, device, libraries));
-  answer.TellLeftOut(libraries.passed_over(), libraries.not_loaded());
+  answer.ExplainSkipped(libraries.skipped_record(), libraries.not_loaded());
   if (const std::string why = libraries.left_out(); !why.empty()) {
     answer.explanation += "; left out: " + why;
   }
@@ -563,8 +571,8 @@ namespace {
 std::vector<double> FrontRowOf(const Trial& trial, const std::vector<std::string>& metrics) {
   std::vector<double> row;
   for (const std::string& metric : metrics) {
-    if (trial.disturbed() || !trial.ValueOf(metric)) return {};
-    row.push_back(ComparedValue(trial, metric));
+    if (trial.noisy() || !trial.ValueOf(metric)) return {};
+    row.push_back(NoiseAdjustedValue(trial, metric));
   }
   return row;
 }
@@ -574,10 +582,10 @@ std::vector<double> FrontRowOf(const Trial& trial, const std::vector<std::string
 Result<FrontAnswer> Store::Front(const TemplateRegistry& templates, const Workload& workload,
                                  const Target& target, const DeviceFingerprint& device,
                                  const std::vector<std::string>& metrics,
-                                 const CallRule& refuses_call) const {
+                                 const LibraryCallFilter& library_call_filter) const {
   TW_RETURN_IF_ERROR(Finder::Prepare(*impl_));
   const ReadTransaction transaction(*impl_);
-  LibraryRule libraries(templates, workload, target, refuses_call);
+  LibraryRule libraries(templates, workload, target, library_call_filter);
   std::vector<LibraryRule::Refused> refused;
   libraries.KeepRefused(refused);
   TW_ASSIGN_OR_RETURN(auto served, Finder::Served(*impl_, workload, target, device, libraries));
@@ -588,7 +596,7 @@ Result<FrontAnswer> Store::Front(const TemplateRegistry& templates, const Worklo
     if (FrontRowOf(trial, metrics).empty()) continue;
     auto key = std::pair(trial.candidate.template_key, trial.candidate.config.ToString());
     const auto [place, added] = latest.try_emplace(std::move(key), record);
-    if (!added && TakesPlace(trial, place->second.trial)) place->second = std::move(record);
+    if (!added && Supersedes(trial, place->second.trial)) place->second = std::move(record);
   }
   std::vector<Record> records;
   std::vector<std::vector<double>> rows;
@@ -596,7 +604,7 @@ Result<FrontAnswer> Store::Front(const TemplateRegistry& templates, const Worklo
     rows.push_back(FrontRowOf(record.trial, metrics));
     records.push_back(std::move(record));
   }
-  const std::vector<std::size_t> members = FrontOf(rows);
+  const std::vector<std::size_t> members = ParetoFront(rows);
   FrontAnswer front;
   front.not_loaded = libraries.not_loaded();
   for (const LibraryRule::Refused& one : refused) {  // the fastest one first
@@ -604,16 +612,16 @@ Result<FrontAnswer> Store::Front(const TemplateRegistry& templates, const Worklo
     const bool beaten = row.empty() || std::ranges::any_of(members, [&](std::size_t i) {
                           return rows[i] == row || Dominates(rows[i], row);
                         });
-    if (!beaten && front.passed_over.empty()) front.passed_over = one.told;
+    if (!beaten && front.skipped_record.empty()) front.skipped_record = one.told;
   }
   for (const std::size_t i : members) front.records.push_back(std::move(records[i]));
   return front;
 }
 
-void Store::ForgetTexts() const {
+void Store::ClearTextCache() const {
   impl_->texts = TextCache();
   impl_->verdicts.clear();
-  impl_->least_seconds.clear();
+  impl_->min_seconds.clear();
   impl_->workload_numbers.clear();
   impl_->target_numbers.clear();
 }

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "records/sound/rules.h"
+#include "records/validation/rules.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"
 #include "src/target/device.h"
@@ -69,10 +69,10 @@ Result<const T*> Cached(std::unordered_map<std::int64_t, T>& cache, const Databa
 
 }  // namespace
 
-bool IsQuieter(const Trial& trial, const Trial& disturbed) {
-  return trial.quiet_share >= 0 && !trial.disturbed() &&
-         CountedDate(trial.finished_unix_seconds) > CountedDate(disturbed.finished_unix_seconds) &&
-         trial.value <= kMaxSlowerOfQuieter * disturbed.value;
+bool ReplacesNoisy(const Trial& trial, const Trial& noisy) {
+  return trial.clean_fraction >= 0 && !trial.noisy() &&
+         EffectiveDate(trial.finished_unix_seconds) > EffectiveDate(noisy.finished_unix_seconds) &&
+         trial.value <= kMaxSlowerOfQuieter * noisy.value;
 }
 
 Result<std::string> TrialColumnsIn(const Database& db, std::string_view schema) {
@@ -159,19 +159,19 @@ Result<Record> ReadRow(const Database& db, const Statement& row, TextCache& cach
   trial.run_seconds = row.Real(19);
   trial.attempt = row.Int(20);
   trial.finished_unix_seconds = row.Real(21);
-  trial.quiet_share = row.Real(22);
+  trial.clean_fraction = row.Real(22);
   if (!row.IsNull(23)) trial.predicted = row.Real(23);
-  auto others = OthersFrom(row.Text(24));
+  auto others = ParseExtraMetrics(row.Text(24));
   if (!others.ok()) return others.status().WithContext("trial " + record.id);
   trial.others = *std::move(others);
   return record;
 }
 
-std::string OthersText(const std::map<std::string, double>& others) {
+std::string ExtraMetricsJson(const std::map<std::string, double>& others) {
   return others.empty() ? std::string() : DumpJson(Json(others));
 }
 
-Result<std::map<std::string, double>> OthersFrom(std::string_view text) {
+Result<std::map<std::string, double>> ParseExtraMetrics(std::string_view text) {
   std::map<std::string, double> others;
   if (text.empty()) return others;
   const Result<Json> json = ParseJson(text);

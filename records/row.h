@@ -7,9 +7,9 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "records/sound/identity.h"
 #include "records/sqlite.h"
 #include "records/store.h"
+#include "records/validation/identity.h"
 
 namespace tilewright {
 class TemplateRegistry;
@@ -31,13 +31,13 @@ inline constexpr int kTrialColumnCount = 25;
 Result<std::string> TrialColumnsIn(const Database& db, std::string_view schema);
 
 /// SQL: 1 for a trial that Trial::disturbed says of, else 0. A sample takes eight bytes.
-inline constexpr std::string_view kDisturbedSql =
+inline constexpr std::string_view kNoisySql =
     "(trial.quiet >= 0 AND trial.quiet * length(trial.samples) <"
     " min(32.0, length(trial.samples) / 2.0) - 1e-5)";
 
 /// Whether a trial answers instead of one that was measured in noise: it was measured later, in
 /// quiet, and is not slower by more than a quarter.
-bool IsQuieter(const Trial& trial, const Trial& disturbed);
+bool ReplacesNoisy(const Trial& trial, const Trial& noisy);
 /// Noise makes nothing faster: what is slower by more is a slower kernel.
 inline constexpr double kMaxSlowerOfQuieter = 1.25;
 
@@ -66,9 +66,9 @@ class TextCache {
 Result<Record> ReadRow(const Database& db, const Statement& row, TextCache& cache);
 
 /// What else a run said, as it is stored: JSON, empty if there is nothing.
-std::string OthersText(const std::map<std::string, double>& others);
+std::string ExtraMetricsJson(const std::map<std::string, double>& others);
 /// Back from the text. Errors: kCorrupt for what is none, or a value that is not positive.
-Result<std::map<std::string, double>> OthersFrom(std::string_view text);
+Result<std::map<std::string, double>> ParseExtraMetrics(std::string_view text);
 
 /// True if a kernel of this template and these versions is what would be made today.
 bool VersionsAreCurrent(const TemplateRegistry& templates, std::string_view template_key,

@@ -236,7 +236,8 @@ Result<std::int64_t> StoreVersion(const Database& db, const std::string& path,
                                       : ""));
 }
 
-Result<std::vector<std::string>> ForeignParts(const Database& db, const std::string& path) {
+Result<std::vector<std::string>> UnexpectedSchemaObjects(const Database& db,
+                                                         const std::string& path) {
   const auto read = OneRead::Begin(db);
   if (!read.ok()) return read.status().WithContext(path);
   TW_ASSIGN_OR_RETURN(auto version, MarkedVersion(db, path, "main"));

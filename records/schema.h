@@ -22,7 +22,8 @@ Result<std::int64_t> StoreVersion(const Database& db, const std::string& path,
 /// What a store holds beside the tables and indices of its version, which of them it lacks, and
 /// which are not as they should be; a line for each. Empty: nothing.
 /// Errors: as StoreVersion, but for what is foreign.
-Result<std::vector<std::string>> ForeignParts(const Database& db, const std::string& path);
+Result<std::vector<std::string>> UnexpectedSchemaObjects(const Database& db,
+                                                         const std::string& path);
 
 /// Makes the tables of `version`, 1 to SchemaVersion(), in an empty database.
 Status MakeTables(const Database& db, int version);

@@ -8,9 +8,9 @@
 
 #include "records/front/front.h"
 #include "records/row.h"
-#include "records/sound/inspect.h"
-#include "records/sound/rules.h"
-#include "src/space/front.h"
+#include "records/validation/row_validator.h"
+#include "records/validation/rules.h"
+#include "src/space/pareto_front.h"
 
 namespace tilewright::records {
 namespace {
@@ -33,7 +33,7 @@ Status InsertFront(const Database& db, const FrontRows& trials) {
     ids.push_back(&row.id);
     rows.push_back(row.values);
   }
-  for (const std::size_t i : FrontOf(rows)) {
+  for (const std::size_t i : ParetoFront(rows)) {
     insert.Bind(1, *ids[i]);
     TW_RETURN_IF_ERROR(insert.Run());
   }
@@ -57,7 +57,7 @@ Status FindFronts(const Database& db, std::string_view schema) {
           "SELECT workload || ' ' || target || ' ' || device || ' ' || metric, id, attempt, value,"
           " others, template || ' ' || config, finished, metric, noise FROM " +
               table + " WHERE outcome = 0 AND verified = 1 AND others <> '' AND " +
-              std::string(kValueIsFine) + " AND NOT " + std::string(kDisturbedSql) +
+              std::string(kValidValueSql) + " AND NOT " + std::string(kNoisySql) +
               " AND id NOT IN (SELECT id FROM temp.refused)"
               " AND (template, template_version, codegen_version) IN (SELECT * FROM temp.current)"
               " ORDER BY 1, id"));
@@ -65,12 +65,12 @@ Status FindFronts(const Database& db, std::string_view schema) {
   while (true) {
     TW_ASSIGN_OR_RETURN(auto row, list.Step());
     if (!row) break;
-    const auto others = OthersFrom(list.Text(4));
+    const auto others = ParseExtraMetrics(list.Text(4));
     if (!others.ok()) continue;  // a row that somebody forged
     std::string task(list.Text(0));
     FrontRow one{std::string(list.Text(1)), list.Int(2), list.Real(6), {}};
     const auto compared = [&](std::string_view metric, double value) {
-      return ComparedValue(metric, value, one.attempt, list.Real(8));
+      return NoiseAdjustedValue(metric, value, one.attempt, list.Real(8));
     };
     one.values.push_back(compared(list.Text(7), list.Real(3)));
     for (const auto& [metric, value] : *others) {
@@ -79,7 +79,7 @@ Status FindFronts(const Database& db, std::string_view schema) {
     }
     const auto [place, added] = tasks[task].try_emplace(std::string(list.Text(5)), one);
     const FrontRow& other = place->second;
-    if (!added && TakesPlace(one.attempt, one.finished, other.attempt, other.finished)) {
+    if (!added && Supersedes(one.attempt, one.finished, other.attempt, other.finished)) {
       place->second = std::move(one);
     }
   }
@@ -93,10 +93,10 @@ Result<RefusedRows> FindRefused(const TemplateRegistry& templates, const Databas
   TW_RETURN_IF_ERROR(
       db.Execute("DROP TABLE IF EXISTS temp.refused; CREATE TEMP TABLE refused (id TEXT PRIMARY"
                  " KEY) WITHOUT ROWID"));
-  TW_ASSIGN_OR_RETURN(auto inspector, RowInspector::Create(templates, db, schema));
+  TW_ASSIGN_OR_RETURN(auto inspector, RowValidator::Create(templates, db, schema));
   RefusedRows rows;
   std::vector<std::string> ids;
-  TW_RETURN_IF_ERROR(inspector.ForEachWrong(
+  TW_RETURN_IF_ERROR(inspector.ForEachInvalid(
       "SELECT id FROM " + std::string(schema) +
           ".trial WHERE outcome = 0 AND verified = 1 AND (template, template_version,"
           " codegen_version) IN (SELECT * FROM temp.current)",
@@ -151,24 +151,25 @@ std::string SelectRaced(std::string_view schema) {
 std::string SelectServed(std::string_view schema, std::int64_t best) {
   const std::string at = std::string(schema) + ".";
   const std::string served =
-      at + "trial WHERE outcome = 0 AND verified = 1 AND " + std::string(kValueIsFine) +
+      at + "trial WHERE outcome = 0 AND verified = 1 AND " + std::string(kValidValueSql) +
       " AND (template, template_version, codegen_version) IN (SELECT * FROM temp.current)"
       " AND id NOT IN (SELECT id FROM temp.refused)";
   if (best <= 0) return "SELECT id FROM " + served;
   const std::string task = "(PARTITION BY workload, target, device ORDER BY ";
-  const std::string disturbed(kDisturbedSql);
+  const std::string noisy(kNoisySql);
   const std::string least = " OVER " + task + "value, config_index) AS least_";
-  // The fastest answers a query even where it was measured in noise, but for what IsQuieter says.
+  // The fastest answers a query even where it was measured in noise, but for what ReplacesNoisy
+  // says.
   const std::string compared = fmt::format(
       "SELECT *, {3} AS counted, first_value(value){0}value, first_value({3}){0}finished,"
       " first_value({1}){0}disturbed FROM {2}",
-      least, disturbed, served, CountedDateSql("finished"));
+      least, noisy, served, EffectiveDateSql("finished"));
   const std::string answers = fmt::format(
       "SELECT id, rank() OVER {}value, config_index) AS place FROM ({}) AS trial WHERE"
       " value = least_value OR (least_disturbed AND NOT {} AND quiet >= 0 AND"
       " counted > least_finished AND value <= {} * least_value)",
-      task, compared, disturbed, kMaxSlowerOfQuieter);
-  return "SELECT id FROM (SELECT id, rank() OVER " + task + disturbed + ", value) AS place FROM " +
+      task, compared, noisy, kMaxSlowerOfQuieter);
+  return "SELECT id FROM (SELECT id, rank() OVER " + task + noisy + ", value) AS place FROM " +
          served + ") WHERE place <= " + std::to_string(best) + " UNION SELECT id FROM (" + answers +
          ") WHERE place <= 2 UNION SELECT id FROM " + served + " AND id IN (" +
          SelectRaced(schema) + ") UNION SELECT id FROM temp.front";

@@ -11,7 +11,7 @@
 #include <limits>
 
 #include "records/image.h"
-#include "src/base/files/plain_file.h"
+#include "src/base/files/special_file.h"
 #include "src/base/hash.h"
 
 namespace tilewright::records {
@@ -64,7 +64,7 @@ std::uint64_t Nanoseconds(const timespec& time) {
 
 /// Opens a store without SQLite's locks.
 Result<Database> OpenAsItIs(const std::string& path) {
-  TW_ASSIGN_OR_RETURN(auto db, OpenConnection(UriToRead(path), SQLITE_OPEN_READONLY, path));
+  TW_ASSIGN_OR_RETURN(auto db, OpenConnection(ReadOnlyUri(path), SQLITE_OPEN_READONLY, path));
   TW_RETURN_IF_ERROR(ReadWithoutLocks(db, "main", path));
   return db;
 }
@@ -96,7 +96,7 @@ FilesState StateOfFiles(const std::string& path) {
   return state;
 }
 
-Result<std::optional<std::string>> ImageToRead(const std::string& path) {
+Result<std::optional<std::string>> SnapshotImage(const std::string& path) {
   // As much as a connection keeps of a store's pages (Store::Open).
   constexpr std::int64_t kMaxBytes = std::int64_t{64} << 20;
   constexpr int kTries = 5;
@@ -139,7 +139,7 @@ std::string FileUri(const std::string& path, std::string_view query) {
   return uri + "?" + std::string(query);
 }
 
-std::string UriToRead(const std::string& path) {
+std::string ReadOnlyUri(const std::string& path) {
   if (!IsReadWithoutLocks(path)) return FileUri(path, "mode=ro");
   return FileUri(path, HasLog(path) ? "mode=ro&vfs=unix-none" : "immutable=1");
 }
@@ -180,9 +180,9 @@ Status SqliteError(sqlite3* db, int code, std::string_view doing) {
 }
 
 Result<Database> Database::Open(const std::string& path, Mode mode) {
-  TW_RETURN_IF_ERROR(CheckPlainFile(path));
+  TW_RETURN_IF_ERROR(CheckNotSpecialFile(path));
   if (mode == Mode::kReadOnly && IsReadWithoutLocks(path)) {
-    TW_ASSIGN_OR_RETURN(const auto image, ImageToRead(path));
+    TW_ASSIGN_OR_RETURN(const auto image, SnapshotImage(path));
     if (!image.has_value()) return OpenAsItIs(path);
     TW_ASSIGN_OR_RETURN(auto db, OpenImage(*image));
     // Copies are made of it (VACUUM INTO). SQLite takes the largest number that it allows.

@@ -73,12 +73,12 @@ FilesState StateOfFiles(const std::string& path);
 /// writes are of different commits: so all are read at once, and again if the files have changed
 /// meanwhile.
 /// Errors: kUnavailable if they change during each of five attempts; those of SqliteError.
-Result<std::optional<std::string>> ImageToRead(const std::string& path);
+Result<std::optional<std::string>> SnapshotImage(const std::string& path);
 
 /// How a store is opened or attached for reading: as one that others may write to; or, where
 /// nothing can be written, without the locks and the index of the log that SQLite would make beside
 /// it.
-std::string UriToRead(const std::string& path);
+std::string ReadOnlyUri(const std::string& path);
 /// After it, before the first read. schema: as it is attached.
 Status ReadWithoutLocks(const Database& db, std::string_view schema, const std::string& path);
 

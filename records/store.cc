@@ -17,13 +17,13 @@
 #include <unordered_map>
 
 #include "records/image.h"
-#include "records/network.h"
+#include "records/network_file_system.h"
 #include "records/row.h"
 #include "records/schema.h"
-#include "records/sound/identity.h"
-#include "records/sound/rules.h"
 #include "records/sqlite.h"
 #include "records/store_impl.h"
+#include "records/validation/identity.h"
+#include "records/validation/rules.h"
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
 #include "src/base/hash.h"
@@ -108,7 +108,7 @@ Status InsertTrial(Statement& insert, std::int64_t job, const std::string& id,
   insert.Bind(18, trial.verified ? 1 : 0).Bind(19, StoredError(trial.max_abs_error));
   insert.Bind(20, StoredNumber(trial.build_seconds)).Bind(21, StoredNumber(trial.run_seconds));
   insert.Bind(22, trial.attempt).Bind(23, StoredNumber(trial.finished_unix_seconds));
-  insert.Bind(24, StoredNumber(trial.quiet_share));
+  insert.Bind(24, StoredNumber(trial.clean_fraction));
   if (trial.predicted) {
     insert.Bind(25, StoredNumber(*trial.predicted));
   } else {
@@ -184,12 +184,12 @@ std::string FilterSql(const TrialFilter& filter, std::string_view columns) {
   if (filter.other_than_codegen.has_value()) where += " AND codegen_version <> ?6";
   const std::string select = "SELECT " + std::string(columns);
   if (!filter.served) return select + where;
-  // The order is TakesPlace's.
+  // The order is Supersedes's.
   return select +
          " FROM (SELECT *, row_number() OVER (PARTITION BY workload, target, device, epilogue,"
          " template, template_version, codegen_version, config_index ORDER BY attempt > 0 DESC,"
          " attempt < 0 DESC, " +
-         CountedDateSql("finished") + " DESC, attempt DESC) AS place" + where +
+         EffectiveDateSql("finished") + " DESC, attempt DESC) AS place" + where +
          " AND outcome = 0 AND verified = 1) AS trial WHERE place = 1";
 }
 
@@ -215,7 +215,7 @@ const Database& Store::DatabaseOf(const Store& store) { return store.impl_->db; 
 Result<Store> Store::Open(const std::string& path, Mode mode) {
   const bool write = mode == Mode::kReadWrite;
   if (!write && !FileExists(path)) return NotFound(path + ": no such record store");
-  if (write) TW_RETURN_IF_ERROR(CheckWritableHere(path));
+  if (write) TW_RETURN_IF_ERROR(CheckLocalFileSystem(path));
   TW_ASSIGN_OR_RETURN(auto db, Database::Open(path, write ? Database::Mode::kReadWriteCreate
                                                           : Database::Mode::kReadOnly));
   if (write) {
@@ -285,7 +285,7 @@ void Store::SetDurability(Durability durability) { impl_->durability = durabilit
 
 Status Store::Append(std::int64_t job, const std::vector<Trial>& trials,
                      const std::vector<LogEntry>& log) {
-  const StoreUse use(*impl_);
+  const StoreUseGuard use(*impl_);
   TW_RETURN_IF_ERROR(use.status());
   TW_ASSIGN_OR_RETURN(auto name, JobName(impl_->db, job));
   std::vector<TrialTexts> texts;
@@ -331,7 +331,7 @@ Status Store::Append(std::int64_t job, const std::vector<Trial>& trials,
 
 Status Store::ForEachTrial(const TrialFilter& filter,
                            const std::function<Status(const Record&)>& visit) const {
-  const StoreUse use(*impl_);
+  const StoreUseGuard use(*impl_);
   TW_RETURN_IF_ERROR(use.status());
   std::string sql = FilterSql(filter, kTrialColumns) +
                     (filter.served ? " ORDER BY value, config_index" : " ORDER BY rowid");
@@ -344,8 +344,8 @@ Status Store::ForEachTrial(const TrialFilter& filter,
     TW_ASSIGN_OR_RETURN(auto row, query.Step());
     if (!row) return {};
     auto record = ReadRow(impl_->db, query, impl_->texts);
-    if (filter.sound_for != nullptr) {
-      const std::string why = WhyUnsound(*impl_, *filter.sound_for, query, record);
+    if (filter.valid_for != nullptr) {
+      const std::string why = InvalidRowReason(*impl_, *filter.valid_for, query, record);
       if (!why.empty()) {
         if (filter.refused) filter.refused(why);
         continue;
@@ -366,7 +366,7 @@ Result<std::vector<Record>> Store::Trials(const TrialFilter& filter) const {
 }
 
 Result<std::int64_t> Store::CountTrials(const TrialFilter& filter) const {
-  const StoreUse use(*impl_);
+  const StoreUseGuard use(*impl_);
   TW_RETURN_IF_ERROR(use.status());
   TW_ASSIGN_OR_RETURN(auto query, Statement::Prepare(impl_->db, FilterSql(filter, "count(*)")));
   BindFilter(filter, query);
@@ -376,7 +376,7 @@ Result<std::int64_t> Store::CountTrials(const TrialFilter& filter) const {
 
 Status Store::StoreBest(std::int64_t job, const Trial& winner,
                         const std::vector<std::int64_t>& ties) {
-  const StoreUse use(*impl_);
+  const StoreUseGuard use(*impl_);
   TW_RETURN_IF_ERROR(use.status());
   TW_ASSIGN_OR_RETURN(auto transaction, Transaction::Begin(impl_->db));
   TW_ASSIGN_OR_RETURN(auto name, JobName(impl_->db, job));
@@ -397,7 +397,7 @@ Status Store::StoreBest(std::int64_t job, const Trial& winner,
 }
 
 Status Store::SetFact(std::string_view key, std::string_view value) {
-  const StoreUse use(*impl_);
+  const StoreUseGuard use(*impl_);
   TW_RETURN_IF_ERROR(use.status());
   TW_ASSIGN_OR_RETURN(
       auto insert,
@@ -406,7 +406,7 @@ Status Store::SetFact(std::string_view key, std::string_view value) {
 }
 
 Result<std::optional<std::string>> Store::Fact(std::string_view key) const {
-  const StoreUse use(*impl_);
+  const StoreUseGuard use(*impl_);
   TW_RETURN_IF_ERROR(use.status());
   TW_ASSIGN_OR_RETURN(auto query,
                       Statement::Prepare(impl_->db, "SELECT value FROM fact WHERE key = ?1"));

@@ -45,7 +45,7 @@ struct Record {
 };
 
 /// How a query was answered.
-enum class AnswerKind : std::uint8_t { kHit, kNearHit, kMiss };
+enum class AnswerKind : std::uint8_t { kHit, kNearMatch, kMiss };
 struct Answer {
   AnswerKind kind = AnswerKind::kMiss;
   std::optional<Record> record;
@@ -53,11 +53,11 @@ struct Answer {
   std::string explanation;       ///< the rule and every field that decided; never empty
   /// The best record left out because it calls a library, and why it may not; part of the
   /// explanation too.
-  std::string passed_over;
+  std::string skipped_record;
 
-  /// Sets `passed_over`, and says in the explanation what was left out: a record that calls a
+  /// Sets `skipped_record`, and says in the explanation what was left out: a record that calls a
   /// library, and those of a plugin's template that is not loaded. Empty: nothing.
-  void TellLeftOut(const std::string& library_record, const std::string& not_loaded);
+  void ExplainSkipped(const std::string& library_record, const std::string& not_loaded);
 };
 
 /// A front, and what might have been on it.
@@ -65,7 +65,7 @@ struct FrontAnswer {
   std::vector<Record> records;  ///< by the first metric
   /// The fastest record left out because it calls a library, of those that none of `records` beats,
   /// and why it may not.
-  std::string passed_over;
+  std::string skipped_record;
   std::string not_loaded;  ///< why records of a plugin's template are left out; empty: none are
 };
 
@@ -79,12 +79,12 @@ struct TrialFilter {
   std::optional<int> other_than_codegen;  ///< those of other versions of the code alone
   std::int64_t limit = 0;                 ///< 0 = all
   std::int64_t skip = 0;                  ///< so many of the first; with a limit
-  /// Of each config that was verified the measurement that counts (TakesPlace of records/front), by
+  /// Of each config that was verified the measurement that counts (Supersedes of records/front), by
   /// value and index of the config; else all in the order of their writing.
   bool served = false;
   /// Not null: those alone whose values make sense and whose config is in the space of their
   /// template, as what builds or explains them needs it; the others are told to `refused`.
-  const TemplateRegistry* sound_for = nullptr;
+  const TemplateRegistry* valid_for = nullptr;
   std::function<void(const std::string& why)> refused;  ///< may be empty
 };
 
@@ -100,7 +100,7 @@ enum class Durability : std::uint8_t {
 };
 
 /// Why a candidate that calls a library cannot be used by who asks; empty if it can.
-using CallRule = std::function<std::string(const Candidate&)>;
+using LibraryCallFilter = std::function<std::string(const Candidate&)>;
 
 /// The SQLite record store. Any number of readers, one write transaction at a time from any
 /// process. One is for one thread at a time: a call that writes, or reads trials or a task's log,
@@ -148,24 +148,24 @@ class Store {
   /// Marks the winner of a task's race; ties list the configs that can not be told from it.
   Status StoreBest(std::int64_t job, const Trial& winner, const std::vector<std::int64_t>& ties);
   /// Best config for a workload: served view only (ok, verified, same template and code-generator
-  /// version), device matched by rule; see docs/records.md. refuses_call: whose records
+  /// version), device matched by rule; see docs/records.md. library_call_filter: whose records
   /// are passed over beside those whose library is not here; empty: no others.
   Result<Answer> Query(const TemplateRegistry& templates, const Workload& workload,
                        const Target& target, const DeviceFingerprint& device,
-                       const CallRule& refuses_call = {}) const;
+                       const LibraryCallFilter& library_call_filter = {}) const;
   /// The records of a workload that could be a hit, know all of the metrics, and are beaten by no
   /// other one in all of them, by the first metric. Of a config that was measured several times the
   /// last race counts; what was measured in noise does not.
   Result<FrontAnswer> Front(const TemplateRegistry& templates, const Workload& workload,
                             const Target& target, const DeviceFingerprint& device,
                             const std::vector<std::string>& metrics,
-                            const CallRule& refuses_call = {}) const;
+                            const LibraryCallFilter& library_call_filter = {}) const;
   /// Key/value facts of the store: A/A resolution per device, canary rate, …
   Status SetFact(std::string_view key, std::string_view value);
   Result<std::optional<std::string>> Fact(std::string_view key) const;
   /// Drops what queries have kept of the store. Needed after another process has removed workloads
   /// or targets: their numbers may then stand for others.
-  void ForgetTexts() const;
+  void ClearTextCache() const;
   /// PRAGMA integrity_check. Errors: kCorrupt with its words.
   Status Check() const;
   const std::string& path() const;

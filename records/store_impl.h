@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "records/row.h"
-#include "records/sound/rules.h"
 #include "records/sqlite.h"
 #include "records/store.h"
+#include "records/validation/rules.h"
 
 namespace tilewright::records {
 
@@ -31,26 +31,27 @@ struct Store::Impl {
   // Prepared at the first query and used again: preparing costs more than running them.
   Statement begin_read, end_read, find_workload, find_target, find_raced, find_served;
   bool prepared = false;
-  SpaceIndex spaces;
-  // What WhyUnsound has found of templates, tasks and configs: trials never change, and queries ask
-  // for the same ones again and again.
+  SpaceCache spaces;
+  // What InvalidRowReason has found of templates, tasks and configs: trials never change, and
+  // queries ask for the same ones again and again.
   std::unordered_map<std::string, std::string> verdicts;
-  LeastSecondsIndex least_seconds;
-  std::atomic<std::thread::id> user;  ///< who is inside, see StoreUse; nobody: the id of no thread
+  MinSecondsCache min_seconds;
+  std::atomic<std::thread::id>
+      user;  ///< who is inside, see StoreUseGuard; nobody: the id of no thread
 };
 
 /// A thread is inside a store until this goes. The connection has no locks of its own: two threads
 /// in it at once would share its pages, and what they write then is no database any more.
-class StoreUse {
+class StoreUseGuard {
  public:
-  explicit StoreUse(Store::Impl& store) : store_(store) {
+  explicit StoreUseGuard(Store::Impl& store) : store_(store) {
     std::thread::id inside;
     mine_ = store_.user.compare_exchange_strong(inside, std::this_thread::get_id());
     alone_ = mine_ || inside == std::this_thread::get_id();
   }
-  StoreUse(const StoreUse&) = delete;
-  StoreUse& operator=(const StoreUse&) = delete;
-  ~StoreUse() {
+  StoreUseGuard(const StoreUseGuard&) = delete;
+  StoreUseGuard& operator=(const StoreUseGuard&) = delete;
+  ~StoreUseGuard() {
     if (mine_) store_.user.store({});
   }
   /// kInternal: another thread is inside, and nothing was done.
@@ -63,11 +64,11 @@ class StoreUse {
   bool mine_ = false, alone_ = false;
 };
 
-/// Why a row of kTrialColumns may not be served or built, by the rules of records/sound/rules.h;
-/// empty if it may. A schedule that is a text has to be the one that the store has by its name.
-/// record: what ReadRow made of the row.
-std::string WhyUnsound(Store::Impl& store, const TemplateRegistry& templates, const Statement& row,
-                       const Result<Record>& record);
+/// Why a row of kTrialColumns may not be served or built, by the rules of
+/// records/validation/rules.h; empty if it may. A schedule that is a text has to be the one that
+/// the store has by its name. record: what ReadRow made of the row.
+std::string InvalidRowReason(Store::Impl& store, const TemplateRegistry& templates,
+                             const Statement& row, const Result<Record>& record);
 
 /// Text that names a store at its creation.
 inline std::string ShortName(double unix_seconds, long process, const std::string& path) {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "records/care.h"
 #include "records/copy.h"
 #include "records/image.h"
+#include "records/maintenance.h"
 #include "records/row.h"
 #include "records/schema.h"
 #include "records/select.h"
@@ -116,7 +116,7 @@ Result<std::vector<BestTrial>> BestOfStore(const TemplateRegistry& templates,
               " best.trial = trial.id WHERE trial.id IN (" +
               SelectServed("main", top) +
               ") GROUP BY trial.id ORDER BY w.key, g.text, trial.device, count(best.trial) = 0, " +
-              std::string(kDisturbedSql) + ", trial.value, trial.config_index"));
+              std::string(kNoisySql) + ", trial.value, trial.config_index"));
   constexpr int kTiesColumn = kTrialColumnCount, kRacedColumn = kTiesColumn + 1;
   std::vector<BestTrial> list;
   TextCache cache;

@@ -55,7 +55,7 @@ Result<TableRole> RoleOf(const Database& db, std::string_view schema, Table& tab
     return Internal("record store: the table '" + table.name + "' is of no known role");
   }
   table.trial_column = trial.front();
-  return TableRole::kOfTrial;
+  return TableRole::kTrialDetail;
 }
 
 }  // namespace
@@ -114,7 +114,7 @@ Result<std::vector<Table>> ReadTables(const Database& db, std::string_view schem
       const bool ready = std::ranges::all_of(tables[i].references, [&](const Reference& r) {
         return r.table == tables[i].name || FindTable(ordered, r.table) != nullptr;
       });
-      const bool after_trial = tables[i].role == TableRole::kOfTrial &&
+      const bool after_trial = tables[i].role == TableRole::kTrialDetail &&
                                FindTable(ordered, "trial") == nullptr &&
                                FindTable(tables, "trial") != nullptr;
       if (!ready || after_trial) {

@@ -11,12 +11,12 @@ namespace tilewright::records {
 
 /// What a table of a record store is for, as far as copying rows between stores goes.
 enum class TableRole : std::uint8_t {
-  kFact,     ///< key/value facts of one store
-  kText,     ///< numbered rows (workload, target, device, …), known again by `key`
-  kJob,      ///< the numbered texts `job`, whose names are made unique by their store
-  kTrial,    ///< the trials
-  kOfTrial,  ///< rows that belong to one trial, such as `best`
-  kLog,      ///< the searches' logs, in order within a job
+  kFact,         ///< key/value facts of one store
+  kText,         ///< numbered rows (workload, target, device, …), known again by `key`
+  kJob,          ///< the numbered texts `job`, whose names are made unique by their store
+  kTrial,        ///< the trials
+  kTrialDetail,  ///< rows that belong to one trial, such as `best`
+  kLog,          ///< the searches' logs, in order within a job
 };
 
 /// A column that holds the number of a row of another table.
@@ -33,7 +33,7 @@ struct Table {
   /// kText, kJob: the columns by which a row is known again in another store: the one that is
   /// unique, or else all but the number.
   std::vector<std::string> key;
-  std::string trial_column;  ///< kOfTrial: the one with the trial's id
+  std::string trial_column;  ///< kTrialDetail: the one with the trial's id
 };
 
 /// The tables of the attached database `schema` ("main", "source"), those that others refer to

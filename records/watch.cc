@@ -77,11 +77,11 @@ Result<StoreWatch> StoreWatch::Open(const std::string& path) {
   return StoreWatch(std::move(impl));
 }
 
-bool StoreWatch::OfFiles() const { return !impl_->files.empty(); }
+bool StoreWatch::PollsFiles() const { return !impl_->files.empty(); }
 
 // The thread sanitizer cannot know that a mixture of old and new is welcome here.
-__attribute__((no_sanitize("thread"))) Result<StoreWatch::Stamp> StoreWatch::Look() const {
-  if (OfFiles()) return StateOfFiles(impl_->files);
+__attribute__((no_sanitize("thread"))) Result<StoreWatch::Stamp> StoreWatch::Poll() const {
+  if (PollsFiles()) return StateOfFiles(impl_->files);
   Stamp stamp = {};
   if (impl_->header != nullptr) {
     const auto* words = const_cast<const volatile std::uint64_t*>(impl_->header);

@@ -20,7 +20,7 @@ class StoreWatch {
   using Stamp = std::array<std::uint64_t, 6>;
 
   /// Watches the file that has this name now, for as long as the watch lives; a file put in its
-  /// place later is another one (unless OfFiles).
+  /// place later is another one (unless PollsFiles).
   /// Errors: those of opening a store for reading.
   static Result<StoreWatch> Open(const std::string& path);
   StoreWatch(StoreWatch&&) noexcept;
@@ -29,11 +29,11 @@ class StoreWatch {
 
   /// True if the store is read without locks. After a look that sees a change, connections opened
   /// before it still read the state before: open them and the watch anew.
-  bool OfFiles() const;
+  bool PollsFiles() const;
 
   /// Thread-safe. Errors: kUnavailable, kCorrupt (only where SQLite has to be asked: a store
   /// without a write-ahead log, such as a copy made by VACUUM INTO).
-  Result<Stamp> Look() const;
+  Result<Stamp> Poll() const;
 
  private:
   struct Impl;

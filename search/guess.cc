@@ -38,7 +38,7 @@ bool IsThin(const Workload& workload) {
 
 // Models rank configs of like loops, and know nothing of an algorithm that is the first choice on
 // some workloads only.
-bool IsOfAnotherAlgorithm(const TemplateEntry& entry) { return entry.goes_first != nullptr; }
+bool IsOfAnotherAlgorithm(const TemplateEntry& entry) { return entry.is_preferred != nullptr; }
 
 class FileChooser final : public records::ModelChooser {
  public:
@@ -97,7 +97,7 @@ std::string VectorsOf(const Target& target) {
   if (!features.ok()) return "unknown";
   // Which tiles are fast differs where wide vectors take two steps (Zen 4): a model of others'
   // trials chose convolutions of 1.0 to 1.1 times the default configs' time there.
-  if (features->splits_512) return "avx512_halves";
+  if (features->double_pumped_512) return "avx512_halves";
   return features->avx512 ? "avx512" : features->avx2 ? "avx2" : features->neon ? "neon" : "plain";
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cost_model/cost_model.h"
-#include "records/precedence.h"
+#include "records/lookup.h"
 #include "search/inspector.h"
 #include "search/strategy.h"
 #include "src/space/trial.h"

@@ -50,7 +50,7 @@ double TemplateInspector::Busy(Point point) const {
   const TemplateEntry& entry = *space_.templates[which];
   if (entry.build_stream != nullptr) return 1;
   const Result<LoopSummary> summary = Describe(entry, space_.spaces[which].At(point.index));
-  return summary.ok() ? BusyShare(*summary, space_.task.target.num_threads()) : 0;
+  return summary.ok() ? ParallelEfficiency(*summary, space_.task.target.num_threads()) : 0;
 }
 
 double TemplateInspector::FarBytes(Point point) const {
@@ -59,7 +59,7 @@ double TemplateInspector::FarBytes(Point point) const {
   const TemplateEntry& entry = *space_.templates[which];
   if (entry.build_stream != nullptr) return 0;
   const Result<LoopSummary> summary = Describe(entry, space_.spaces[which].At(point.index));
-  return summary.ok() ? FarBytesPerOperation(*summary, kOwnCache) : 0;
+  return summary.ok() ? CacheMissBytesPerOperation(*summary, kOwnCache) : 0;
 }
 
 }  // namespace tilewright::search

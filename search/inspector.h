@@ -17,11 +17,11 @@ class Inspector {
   virtual Status Check(Point point) const = 0;
   /// Fills cost_model::FeatureCount() features. Errors: as Check.
   virtual Status Features(Point point, std::span<float> out) const = 0;
-  /// The share of the target's threads' time in which they work, as far as loops tell (BusyShare of
-  /// src/schedule/summary.h). 0 for a point that Check refuses.
+  /// The share of the target's threads' time in which they work, as far as loops tell
+  /// (ParallelEfficiency of src/schedule/summary.h). 0 for a point that Check refuses.
   virtual double Busy(Point) const { return 1; }
-  /// Bytes from beyond a core's own caches for each arithmetic operation (FarBytesPerOperation).
-  /// 0 for a point that Check refuses.
+  /// Bytes from beyond a core's own caches for each arithmetic operation
+  /// (CacheMissBytesPerOperation). 0 for a point that Check refuses.
   virtual double FarBytes(Point) const { return 0; }
 };
 

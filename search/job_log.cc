@@ -144,7 +144,7 @@ TellEntry DecodeTell(Reader& reader) {
   }
   entry.told.value = reader.Number("value");
   entry.verified = reader.Integer("verified") != 0;
-  entry.told.disturbed = reader.IntegerOr("disturbed", 0) != 0;
+  entry.told.noisy = reader.IntegerOr("disturbed", 0) != 0;
   if (reader.Has("values")) entry.told.values = reader.Positives("values");
   return entry;
 }
@@ -157,7 +157,7 @@ BestEntry DecodeBest(Reader& reader) {
   entry.default_seconds = reader.Number("default_seconds");
   entry.ties = reader.Integers(reader.Member("ties"));
   entry.attempt = reader.Integer("attempt");
-  entry.disturbed = reader.IntegerOr("disturbed", 0) != 0;
+  entry.noisy = reader.IntegerOr("disturbed", 0) != 0;
   entry.trials = reader.IntegerOr("trials", -1);
   return entry;
 }
@@ -271,7 +271,7 @@ records::LogEntry Encode(std::string_view task_key, const TellEntry& entry) {
   json["outcome"] = std::string(OutcomeName(entry.told.outcome));
   json["value"] = entry.told.value;
   json["verified"] = entry.verified ? 1 : 0;
-  if (entry.told.disturbed) json["disturbed"] = 1;
+  if (entry.told.noisy) json["disturbed"] = 1;
   if (!entry.told.values.empty()) json["values"] = entry.told.values;
   return {std::string(task_key), "tell", PlainText(json)};
 }
@@ -285,7 +285,7 @@ records::LogEntry Encode(std::string_view task_key, const BestEntry& entry) {
   json["ties"] = entry.ties;
   json["attempt"] = entry.attempt;
   if (entry.trials >= 0) json["trials"] = entry.trials;
-  if (entry.disturbed) json["disturbed"] = 1;
+  if (entry.noisy) json["disturbed"] = 1;
   return {std::string(task_key), "best", PlainText(json)};
 }
 

@@ -52,7 +52,7 @@ struct BestEntry {
   double best_seconds = 0, default_seconds = 0;
   std::vector<std::int64_t> ties;
   std::int64_t attempt = 0;
-  bool disturbed = false;  ///< the race found no quiet moments
+  bool noisy = false;  ///< the race found no quiet moments
   /// Trials of the task there were; -1 in logs of earlier versions.
   std::int64_t trials = -1;
 };

@@ -46,7 +46,7 @@ bool SameSpeed(const Trial& a, const Trial& b, double resolution) {
 void Show(const BestEntry& best, TaskState& state) {
   const auto which = static_cast<std::size_t>(best.winner.space);
   state.report.best_seconds = best.best_seconds;
-  state.report.disturbed = best.disturbed;
+  state.report.noisy = best.noisy;
   if (best.default_seconds > 0) state.report.default_seconds = best.default_seconds;
   state.report.best_template = state.space.templates[which]->key;
   state.report.best_config = state.space.spaces[which].At(best.winner.index);
@@ -154,7 +154,7 @@ measure::RaceTerms TuneRun::TermsOf(const TaskState& state, const std::vector<To
                                     int races_left) const {
   measure::RaceTerms terms;
   for (std::size_t i = 0; i < finalists.size(); ++i) {
-    terms.known_seconds.push_back(finalists[i].disturbed ? 0 : finalists[i].value);
+    terms.known_seconds.push_back(finalists[i].noisy ? 0 : finalists[i].value);
     if (finalists[i].point == state.default_point) terms.anchor = i;
   }
   if (LimitSeconds() > 0) {
@@ -347,7 +347,7 @@ BestEntry TuneRun::WinnerOf(const TaskState& state, const std::vector<Told>& fin
   }
   std::ranges::sort(best.ties);
   best.best_seconds = raced[*winner].value;
-  best.disturbed = raced[*winner].disturbed();
+  best.noisy = raced[*winner].noisy();
   return best;
 }
 

@@ -40,7 +40,7 @@ StrategyRegistry StrategyRegistry::BuiltIn() {
 Status StrategyRegistry::Add(const StrategyEntry& entry) {
   const std::string name = "strategy '" + std::string(entry.key) + "'";
   if (!IsPluginKey(entry.key)) {
-    return InvalidArgument(name + ": expected a key " + std::string(kPluginKeyForm));
+    return InvalidArgument(name + ": expected a key " + std::string(kPluginKeyFormat));
   }
   if (Find(entry.key) != nullptr) return InvalidArgument(name + ": there is one already");
   if (entry.make == nullptr) return InvalidArgument(name + ": a function lacks");

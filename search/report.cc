@@ -34,7 +34,7 @@ Json TaskJson(const TaskReport& task, const std::string& metric) {
   json["best_" + metric] = OrNull(task.best_seconds);
   if (task.earlier_best_seconds > 0) json["earlier_best_" + metric] = task.earlier_best_seconds;
   if (metric == "seconds") json["best_gflops"] = OrNull(task.gflops(task.best_seconds));
-  json["disturbed"] = task.disturbed;
+  json["disturbed"] = task.noisy;
   json["trials"] = task.trials;
   json["disturbed_trials"] = task.disturbed_trials;
   json["filtered"] = task.filtered;

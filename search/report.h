@@ -25,7 +25,7 @@ struct TaskReport {
   double earlier_best_seconds = 0;
   double best_product_share = 1;  ///< of best_config, see ProductShareOf
   double current_seconds = 0;     ///< of the newest trial; 0 if it failed
-  bool disturbed = false;         ///< best_seconds was measured in noise and may be too long
+  bool noisy = false;             ///< best_seconds was measured in noise and may be too long
   std::string best_template;
   Config best_config;
   /// A config that no other one beats in all metrics of the job.

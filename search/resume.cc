@@ -105,7 +105,7 @@ Status TuneRun::Open(const std::vector<TuneTask>& tasks, int life) {
     for (const auto& other : tasks_) {
       if (other->key == (*state)->key) return InvalidArgument("task given twice: " + other->key);
     }
-    (*state)->verified_last = settings_.finalists > 0 && CountsTrials((*state)->input.task.target);
+    (*state)->verified_last = settings_.finalists > 0 && IsSimulated((*state)->input.task.target);
     tasks_.push_back(std::move(*state));
     scheduled.push_back(
         {static_cast<double>(task.occurrences), WorkOf(task.task.workload).operations});
@@ -129,7 +129,7 @@ Status TuneRun::Open(const std::vector<TuneTask>& tasks, int life) {
                         WarmPool::Load(*context_.templates, *context_.store, job_.id, target));
     *pool_ = std::move(pool);
   }
-  counts_ = CountsTrials(tasks_.front()->input.task.target);
+  counts_ = IsSimulated(tasks_.front()->input.task.target);
   writer_ = std::make_unique<Writer>(*context_.store, job_.id,
                                      counts_ ? kCountedGatherSeconds : Writer::kGatherSeconds);
   start_seconds_ = context_.clock->MonotonicSeconds();

@@ -42,7 +42,7 @@ Result<SearchSpace> MakeSearchSpace(const TemplateRegistry& templates, const Tas
   result.epilogue = epilogue;
   for (const TemplateEntry* entry : templates.For(task.workload, task.target)) {
     const KernelLibrary* library = LibraryOfTemplate(entry->key);
-    if (library != nullptr && !RefusesLibrary(*library, task.target).empty()) continue;
+    if (library != nullptr && !UnusableLibraryReason(*library, task.target).empty()) continue;
     Result<ConfigSpace> space = entry->define_space(task.workload, task.target);
     if (!space.ok()) return space.status().WithContext(entry->key);
     result.templates.push_back(entry);

@@ -43,8 +43,8 @@ struct SearchSpace {
 struct Told {
   Point point;
   Outcome outcome = Outcome::kInvalid;
-  double value = 0;        ///< seconds when ok
-  bool disturbed = false;  ///< measured in noise: the value may be too long
+  double value = 0;    ///< seconds when ok
+  bool noisy = false;  ///< measured in noise: the value may be too long
   /// By each metric of a job that has several, `value` first; empty unless ok, or if it has one.
   std::vector<double> values = {};
 };

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "search/strategies/fronts.h"
-#include "src/space/front.h"
+#include "src/space/pareto_front.h"
 #include "src/templates/products.h"
 
 namespace tilewright::search {
@@ -33,7 +33,7 @@ void TaskState::Note(const Told& told, bool verified, std::size_t keep_fastest) 
     return;
   }
   report.current_seconds = told.value;
-  report.disturbed_trials += told.disturbed ? 1 : 0;
+  report.disturbed_trials += told.noisy ? 1 : 0;
   if (default_point == told.point) {
     report.default_seconds = told.value;
     told_default = told;
@@ -41,12 +41,12 @@ void TaskState::Note(const Told& told, bool verified, std::size_t keep_fastest) 
   if (!verified && !verified_last) return;
   if (!told.values.empty()) measured.push_back(told);
   KeepFastest(told, std::max<std::size_t>(1, keep_fastest), fastest);
-  if (told.disturbed) KeepFastest(told, std::max<std::size_t>(1, keep_fastest), suspects);
+  if (told.noisy) KeepFastest(told, std::max<std::size_t>(1, keep_fastest), suspects);
   const Told& best = fastest.front();
   if (best.point == told.point) {
     const auto which = static_cast<std::size_t>(best.point.space);
     report.best_seconds = best.value;
-    report.disturbed = best.disturbed;
+    report.noisy = best.noisy;
     report.best_template = space.templates[which]->key;
     report.best_config = space.spaces[which].At(best.point.index);
     report.best_product_share = ShareOf(best.point);
@@ -91,7 +91,7 @@ std::vector<Told> TaskState::Front() const {
   std::vector<std::vector<double>> rows;
   for (const Told& told : candidates) rows.push_back(told.values);
   std::vector<Told> front;
-  for (const std::size_t i : FrontOf(rows)) front.push_back(candidates[i]);
+  for (const std::size_t i : ParetoFront(rows)) front.push_back(candidates[i]);
   return front;
 }
 

@@ -49,7 +49,7 @@ Result<TrainingData> LoadTrainingData(const TemplateRegistry& templates,
         continue;
       }
       found->second->trials.push_back(
-          {*point, record.trial.outcome, record.trial.value, record.trial.disturbed()});
+          {*point, record.trial.outcome, record.trial.value, record.trial.noisy()});
     }
   }
   for (const auto& [name, group] : groups) {

@@ -51,10 +51,10 @@ void AddRows(const Inspector& inspector, const std::vector<Told>& trials, float 
 
 void AddGroup(const Inspector& inspector, const std::vector<Told>& trials,
               cost_model::Dataset& data) {
-  std::vector<Told> quiet, disturbed;
-  for (const Told& told : trials) (told.disturbed ? disturbed : quiet).push_back(told);
+  std::vector<Told> quiet, noisy;
+  for (const Told& told : trials) (told.noisy ? noisy : quiet).push_back(told);
   AddRows(inspector, quiet, 1, data);
-  AddRows(inspector, disturbed, kDisturbedWeight, data);
+  AddRows(inspector, noisy, kDisturbedWeight, data);
 }
 
 cost_model::Dataset MakeDataset(const Inspector& inspector, const std::vector<Told>& own,

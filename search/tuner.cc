@@ -305,7 +305,7 @@ Status TuneRun::Submit(const BatchState& batch) {
 }
 
 Status TuneRun::TryAgain(Place place, Trial lost) {
-  lost.attempt = kLostAttempt;
+  lost.attempt = kDeviceLostAttempt;
   // No entry of the log: a job that is killed now asks for the point when it is resumed.
   Writer::Item item;
   item.trials.push_back(std::move(lost));
@@ -351,7 +351,7 @@ Status TuneRun::CheckAllMetrics(const Trial& trial) const {
 }
 
 Told TuneRun::ToldOf(Point point, const Trial& trial) const {
-  Told told{point, trial.outcome, trial.value, trial.disturbed()};
+  Told told{point, trial.outcome, trial.value, trial.noisy()};
   if (trial.outcome != Outcome::kOk) return told;
   for (const std::string& metric : settings_.metric) {
     const std::optional<double> value = trial.ValueOf(metric);
@@ -557,7 +557,7 @@ Status CheckMetrics(const JobSettings& settings, const Target& target,
     return Unsupported(
         "metric: joules: energy is counted on this machine only, not by boards or fleets");
   }
-  if (settings.finalists == 0 && CountsTrials(target)) {
+  if (settings.finalists == 0 && IsSimulated(target)) {
     return InvalidArgument(
         "finalists: 0, expected at least 1: what several metrics choose is "
         "verified at the end");

@@ -168,7 +168,7 @@ class TuneRun {
   std::unique_ptr<TaskScheduler> scheduler_;
   std::unique_ptr<WarmPool> pool_;
   records::Job job_;
-  bool counts_ = false;  // trials are counted (CountsTrials)
+  bool counts_ = false;  // trials are counted (IsSimulated)
 
   // The pipeline.
   std::deque<BatchState> batches_;  // not told yet, in order of their numbers

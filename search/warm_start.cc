@@ -64,7 +64,7 @@ Result<WarmPool> WarmPool::Load(const TemplateRegistry& templates, const records
     const Result<Point> point = Locate(group->space, candidate);
     if (!point.ok()) continue;
     group->trials.push_back(
-        {*point, record.trial.outcome, record.trial.value, record.trial.disturbed()});
+        {*point, record.trial.outcome, record.trial.value, record.trial.noisy()});
   }
   return pool;
 }

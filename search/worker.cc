@@ -23,7 +23,8 @@ Status Worker::StartThread(bool timed) {
         std::vector<int> cores = AllowedCores();
         if (timed && cores.size() > 1) {
           cores.pop_back();
-          (void)SetCores(cores);  // where it is not permitted, measurements are a little noisier
+          (void)SetCpuAffinity(
+              cores);  // where it is not permitted, measurements are a little noisier
         }
         Loop();
       }));

@@ -24,7 +24,7 @@ def path(*parts):
     return os.path.join(folder, *parts)
 
 
-# ---- Made-up numbers: seeded by a name, as src/tensor/made_up.h describes them.
+# ---- Made-up numbers: seeded by a name, as src/tensor/synthetic_data.h describes them.
 
 
 def integers(name, count):

@@ -171,10 +171,11 @@ TW_API tw_code tw_operator_add_tensor(tw_operator* op, const char* dtype, const 
 /** Sets an attribute made of integers. Those not set have the value in brackets:
  *  "strides" [1 1] and "dilation" [1 1]: one or two values; "padding" [0 0 0 0]: one, two (rows,
  *  columns) or four (top, left, bottom, right); "output_padding" [0 0]: one or two; "groups" [1].
- *  "narrow_weights" [0]: 1 says of a conv2d or dense of 8-bit data that its weights are constants
- * of int8 from -64 to 64, all of them; on CPUs with AVX2 and without VNNI such a layer is a task of
- * its own (",w64" in the key) and asked for as that. Errors: TW_INVALID_ARGUMENT for an unknown
- * name, a wrong number of values or another value than 0 and 1 of "narrow_weights". */
+ *  "reduced_range_weights" [0]: 1 says of a conv2d or dense of 8-bit data that its weights are
+ * constants of int8 from -64 to 64, all of them; on CPUs with AVX2 and without VNNI such a layer is
+ * a task of its own (",w64" in the key) and asked for as that. Errors: TW_INVALID_ARGUMENT for an
+ * unknown name, a wrong number of values or another value than 0 and 1 of "reduced_range_weights".
+ */
 TW_API tw_code tw_operator_set_integers(tw_operator* op, const char* name, const int64_t* values,
                                         size_t count, tw_error* error) TW_NOEXCEPT;
 /** Sets an attribute that is a text: "data_layout" [NCHW], "kernel_layout" [OIHW, of

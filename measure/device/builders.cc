@@ -36,8 +36,8 @@ Built BuildLoops(const TemplateEntry& entry, const BuildOrder& order, WriteArtif
   if (!program.ok()) return Refused(program.status());
   auto object = Generate({*program}, target, Emit::kObject);
   if (!object.ok()) return FailedBuild(object.status());
-  auto signature =
-      SignatureOf(candidate.task.workload, candidate.epilogue, kernel->form, program->parameters);
+  auto signature = SignatureOf(candidate.task.workload, candidate.epilogue, kernel->layouts,
+                               program->parameters);
   if (!signature.ok()) return FailedBuild(signature.status());
   Built built{.kernel = KernelOf(candidate)};
   const Status written = write(*program, *object, order, built.kernel);
@@ -105,7 +105,7 @@ Built BuildFor(const TemplateEntry& entry, const BuildOrder& order) {
   const Target& target = order.candidate.task.target;
   const DeviceTraits& device = DeviceTraitsOf(target);
   if (device.machine_code) return BuildLibrary(entry, order);
-  if (device.grids) return BuildGrids(entry, order);
+  if (device.launches_grids) return BuildGrids(entry, order);
   if (!device.loops) return BuildStream(entry, order);
   return Refused(Unsupported("no candidates are built for target kind " + target.kind_name()));
 }

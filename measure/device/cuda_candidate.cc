@@ -62,7 +62,7 @@ Status CudaRunner::Open() {
       owned->lock, DeviceLock::Take(settings_.lock_folder, "cuda-" + found.bus_id, kLockSeconds));
   TW_ASSIGN_OR_RETURN(owned->session, CudaSession::Open(settings_.library, settings_.ordinal));
   const CudaDevice& device = owned->session->device();
-  auto watch = GpuWatch::Open(settings_.nvml, device.bus_id);
+  auto watch = GpuMonitor::Open(settings_.nvml, device.bus_id);
   if (joules_ && !watch.ok()) return watch.status();
   if (watch.ok()) owned->watch.emplace(*std::move(watch));
   if (joules_) owned->energy.emplace(*owned->watch);
@@ -83,7 +83,7 @@ Result<std::vector<RunReply>> CudaRunner::Run(const RunOrder& order, Workbench& 
 
 bool CudaRunner::broken() const {
   const CudaSession& session = *owned_->session;
-  return session.fault() != CudaFault::kNone || session.hanging();
+  return session.fault() != CudaFault::kNone || session.timed_out();
 }
 
 RunReply CudaRunner::Judged(RunReply reply) const {

@@ -37,19 +37,19 @@ class DeviceClock final : public Clock {
 class GpuCounter final : public EnergyCounter {
  public:
   /// watch: outlives it.
-  explicit GpuCounter(const GpuWatch& watch) : watch_(watch) {}
+  explicit GpuCounter(const GpuMonitor& watch) : watch_(watch) {}
   Result<double> Joules() override { return watch_.Joules(); }
   double step_seconds() const override { return 20e-3; }
 
  private:
-  const GpuWatch& watch_;
+  const GpuMonitor& watch_;
 };
 
 /// A device in use by this process, with what is kept between candidates.
 struct CudaOwned {
   DeviceLock lock;
   std::unique_ptr<CudaSession> session;
-  std::optional<GpuWatch> watch;     ///< none where there is no NVML: every moment is quiet then
+  std::optional<GpuMonitor> watch;   ///< none where there is no NVML: every moment is quiet then
   std::optional<GpuCounter> energy;  ///< of `watch`, if joules are to be counted
   DeviceClock clock;
   QuietGate gate;

@@ -178,7 +178,7 @@ void CudaKernel::Flush(std::int64_t bytes) {
 double CudaKernel::CanarySeconds() {
   constexpr double kUnknown = 1e-9, kThrottled = 10;
   if (!owned_.watch) return kUnknown;
-  const auto state = owned_.watch->Look();
+  const auto state = owned_.watch->ReadState();
   if (!state.ok() || state->clock_mhz <= 0) return kUnknown;
   return (state->throttled ? kThrottled : 1) * 1e-6 / state->clock_mhz;
 }
@@ -199,7 +199,7 @@ std::optional<Failure> CudaKernel::CheckOutput(InputSet set, RunReply& reply) {
 
 Failure CudaKernel::FailureOf(const Status& status) const {
   const CudaSession& session = *owned_.session;
-  if (session.hanging()) {
+  if (session.timed_out()) {
     char text[64];
     std::snprintf(text, sizeof(text), "one call took more than %.3g s", limit_seconds_);
     return {Outcome::kRunTimeout, text};

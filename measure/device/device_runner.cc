@@ -15,14 +15,14 @@ std::unique_ptr<DeviceRunner> MakeOne(const RunWorkerSettings& settings) {
 }
 
 using MakeRunner = std::unique_ptr<DeviceRunner> (*)(const RunWorkerSettings&);
-constexpr std::array kRunners = {DevicePart<MakeRunner>{"cuda", &MakeOne<CudaRunner>},
-                                 DevicePart<MakeRunner>{"vta", &MakeOne<VtaRunner>}};
+constexpr std::array kRunners = {DeviceTableRow<MakeRunner>{"cuda", &MakeOne<CudaRunner>},
+                                 DeviceTableRow<MakeRunner>{"vta", &MakeOne<VtaRunner>}};
 
 }  // namespace
 
 std::unique_ptr<DeviceRunner> MakeDeviceRunner(const Target& target,
                                                const RunWorkerSettings& settings) {
-  const MakeRunner* make = FindPart(kRunners, target);
+  const MakeRunner* make = FindDeviceRow(kRunners, target);
   return make == nullptr ? nullptr : (*make)(settings);
 }
 

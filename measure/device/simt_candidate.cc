@@ -6,7 +6,7 @@
 
 #include "measure/worker/course.h"
 #include "src/base/files/file.h"
-#include "src/base/files/locked_folder.h"
+#include "src/base/files/locked_temp_dir.h"
 #include "src/codegen/simt/simt.h"
 #include "src/schedule/lower/lower.h"
 #include "src/schedule/tolerance.h"
@@ -41,7 +41,7 @@ std::optional<Failure> RunOn(InputSet set, const Workbench::Setup& setup, SimtKe
 Result<Workbench::Setup> SetUp(const KernelSpec& kernel, Workbench& workbench) {
   TW_ASSIGN_OR_RETURN(auto expected,
                       EvaluateExpected(kernel.workload, kernel.epilogue, /*threads=*/1));
-  TW_ASSIGN_OR_RETURN(auto folder, LockedFolder::Create("tilewright-simt"));
+  TW_ASSIGN_OR_RETURN(auto folder, LockedTempDir::Create("tilewright-simt"));
   const std::string path = folder.path() + "/reference";
   TW_RETURN_IF_ERROR(WriteExpected(path, kernel.workload, kernel.epilogue, expected));
   return workbench.Prepare(kernel, path);
@@ -65,7 +65,7 @@ SimtVerdict VerifyInSimt(const TemplateRegistry& templates, const Candidate& can
   kernel.epilogue = candidate.epilogue;
   kernel.tolerance = ToleranceOf(*program);
   auto signature =
-      SignatureOf(task.workload, candidate.epilogue, applied->form, program->parameters);
+      SignatureOf(task.workload, candidate.epilogue, applied->layouts, program->parameters);
   if (!signature.ok()) return Ended(Outcome::kBuildFailed, signature.status());
   kernel.signature = *std::move(signature);
   Workbench workbench(/*max_bytes=*/0);

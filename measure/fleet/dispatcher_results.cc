@@ -31,8 +31,8 @@ constexpr double kMinCallSeconds = 2e-9, kMinLaunchSeconds = 2e-7;
 
 /// Lower bound of the time of one run on any device, in seconds.
 double LeastSecondsOfRun(const Task& task) {
-  return std::max(DeviceTraitsOf(task.target).grids ? kMinLaunchSeconds : kMinCallSeconds,
-                  LeastSeconds(task.workload, task.target));
+  return std::max(DeviceTraitsOf(task.target).launches_grids ? kMinLaunchSeconds : kMinCallSeconds,
+                  MinSeconds(task.workload, task.target));
 }
 
 /// What is wrong with what a builder says that it made; empty: nothing.
@@ -449,7 +449,7 @@ void Dispatcher::AcceptCheck(const Aim& aim, const DeviceName& device, const Tri
   const double found = trial.value / roster_.ScaleOf(device);
   const bool measured = trial.outcome == Outcome::kOk && trial.value > 0;
   if (!measured && trial.outcome != Outcome::kWrongResult) return;
-  if (measured && (trial.disturbed() || aim.value >= kBelievable * found)) return;
+  if (measured && (trial.noisy() || aim.value >= kBelievable * found)) return;
   ++counts_.checks_failed;
   notes_.Limited("a time of " + aim.checked.ToString() + " was not found by " + device.ToString());
   const bool grossly = measured && aim.value < kLeap * found;

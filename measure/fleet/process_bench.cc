@@ -30,14 +30,14 @@ double BestOf(const Order& order) {
 Result<std::unique_ptr<ProcessBench>> ProcessBench::Create(ProcessMeasurerSettings settings,
                                                            std::function<void()> wake) {
   settings.on_finished = std::move(wake);
-  TW_ASSIGN_OR_RETURN(auto folder, LockedFolder::Create("tilewright-fleet"));
+  TW_ASSIGN_OR_RETURN(auto folder, LockedTempDir::Create("tilewright-fleet"));
   TW_ASSIGN_OR_RETURN(auto measurer, ProcessMeasurer::Create(settings));
   return std::make_unique<ProcessBench>(std::move(settings), std::move(measurer),
                                         std::move(folder));
 }
 
 ProcessBench::ProcessBench(ProcessMeasurerSettings settings,
-                           std::unique_ptr<ProcessMeasurer> measurer, LockedFolder folder)
+                           std::unique_ptr<ProcessMeasurer> measurer, LockedTempDir folder)
     : settings_(std::move(settings)), measurer_(std::move(measurer)), folder_(std::move(folder)) {}
 
 /// What is being raced goes on; a race that has not begun is forgotten.

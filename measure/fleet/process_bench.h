@@ -10,7 +10,7 @@
 
 #include "measure/fleet/bench.h"
 #include "measure/supervisor/process_measurer.h"
-#include "src/base/files/locked_folder.h"
+#include "src/base/files/locked_temp_dir.h"
 
 namespace tilewright::measure::fleet {
 
@@ -31,7 +31,7 @@ class ProcessBench final : public Bench {
   static Result<std::unique_ptr<ProcessBench>> Create(ProcessMeasurerSettings settings,
                                                       std::function<void()> wake);
   ProcessBench(ProcessMeasurerSettings settings, std::unique_ptr<ProcessMeasurer> measurer,
-               LockedFolder folder);  ///< use Create
+               LockedTempDir folder);  ///< use Create
 
   void Start(std::uint64_t number, const Order& order,
              const std::vector<std::string>& artifacts) override;
@@ -66,7 +66,7 @@ class ProcessBench final : public Bench {
   const ProcessMeasurerSettings settings_;
   Limits limits_;
   std::unique_ptr<ProcessMeasurer> measurer_;
-  LockedFolder folder_;
+  LockedTempDir folder_;
   std::map<std::uint64_t, Stage> stages_;  // of what is under way
   std::set<std::uint64_t> dropped_;
   std::set<std::uint64_t> tasks_;  // hashes of those that the measurer was told

@@ -127,7 +127,7 @@ Json TrialJson(const Trial& trial) {
   json["samples"] = trial.samples;
   json["value"] = Finite(trial.value);
   json["noise"] = Finite(trial.noise);
-  json["quiet_share"] = Finite(trial.quiet_share);
+  json["quiet_share"] = Finite(trial.clean_fraction);
   json["others"] = trial.others;
   json["verified"] = trial.verified;
   json["max_abs_error"] = Finite(trial.max_abs_error);
@@ -155,7 +155,7 @@ Trial TrialFrom(const Json& json, Fields& outer, bool measured) {
   }
   trial.value = NumberFrom(fields, "value");
   trial.noise = NumberFrom(fields, "noise");
-  trial.quiet_share = std::clamp(fields.Number("quiet_share"), -1.0, 1.0);
+  trial.clean_fraction = std::clamp(fields.Number("quiet_share"), -1.0, 1.0);
   trial.others = fields.Positives("others");
   trial.verified = fields.Flag("verified");
   trial.max_abs_error = NumberFrom(fields, "max_abs_error");

@@ -41,7 +41,7 @@ std::string WorkerCore::WhyNever(const Order& order, bool builds) const {
   const Candidate& candidate = order.candidates.front();
   const Target& target = candidate.task.target;
   const DeviceTraits& device = DeviceTraitsOf(target);
-  if (!device.machine_code && !device.grids && device.loops) {
+  if (!device.machine_code && !device.launches_grids && device.loops) {
     return "no code is made for its target, " + target.ToString();
   }
   const Work work = WorkOf(candidate.task.workload);
@@ -59,12 +59,12 @@ std::string WorkerCore::WhyNever(const Order& order, bool builds) const {
   if (builds) return {};
   if (!target_) return "nothing is measured here";
   if (&device != &DeviceTraitsOf(*target_) ||
-      (device.machine_code && ProcessorOf(target) != ProcessorOf(*target_))) {
+      (device.machine_code && ArchitectureOf(target) != ArchitectureOf(*target_))) {
     return "it is for " + target.ToString() + ", and this worker measures on " +
            target_->ToString();
   }
   for (const std::string& library : LibrariesOf(target)) {
-    if (NamesLibrary(*target_, library)) continue;
+    if (UsesLibrary(*target_, library)) continue;
     return "it calls the library '" + library + "', which this worker's target does not name";
   }
   return {};

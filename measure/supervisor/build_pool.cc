@@ -28,7 +28,7 @@ Result<KernelSpec> PlainKernel(const Candidate& candidate, const Fault& fault) {
   kernel.symbol = fault.symbol;
   const DeviceTraits& device = DeviceTraitsOf(kernel.target);
   if (!device.loops) return kernel;
-  if (device.grids) kernel.launches = {{fault.symbol, {1, 1, 1}, {1, 1, 1}}};
+  if (device.launches_grids) kernel.launches = {{fault.symbol, {1, 1, 1}, {1, 1, 1}}};
   TW_ASSIGN_OR_RETURN(auto inputs,
                       MakeAnchorInputs(workload, candidate.epilogue, InputSet::kZeroPoint));
   TW_ASSIGN_OR_RETURN(auto result, ResultType(workload, candidate.epilogue));

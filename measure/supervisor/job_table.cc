@@ -160,7 +160,7 @@ void JobTable::Ran(const RunReply& reply) {
   if (reply.outcome == Outcome::kOk) {
     trial.value = reply.value;
     trial.noise = reply.noise;
-    trial.quiet_share = reply.quiet_share;
+    trial.clean_fraction = reply.clean_fraction;
     trial.others = reply.others;
     if (job.kernel.code_bytes > 0) {
       trial.others[std::string(kCodeBytes)] = static_cast<double>(job.kernel.code_bytes);

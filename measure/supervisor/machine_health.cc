@@ -103,7 +103,7 @@ void MachineHealth::ProbeFailed(const std::string& why) {
 void MachineHealth::ChangeFolder() {
   const auto root = TemporaryRoot();
   if (!root.ok() || folder_.starts_with(*root + "/")) return;
-  auto folder = LockedFolder::Create(LockedFolder::kMeasurers);
+  auto folder = LockedTempDir::Create(LockedTempDir::kMeasurerPrefix);
   if (!folder.ok()) return;
   // What is in the old one is still used: it goes with this object's end.
   other_folders_.push_back(*std::move(folder));

@@ -7,7 +7,7 @@
 #include "measure/messages.h"
 #include "measure/supervisor/job_table.h"
 #include "measure/supervisor/process_measurer.h"
-#include "src/base/files/locked_folder.h"
+#include "src/base/files/locked_temp_dir.h"
 
 namespace tilewright::measure {
 
@@ -57,7 +57,7 @@ class MachineHealth {
 
   const ProcessMeasurerSettings& settings_;
   std::string folder_;
-  std::vector<LockedFolder> other_folders_;  // made where the first one had no room any more
+  std::vector<LockedTempDir> other_folders_;  // made where the first one had no room any more
   JobTable& jobs_;
   Clock& clock_;
   Probe probe_ = Probe::kWanted;

@@ -67,8 +67,8 @@ bool PipeTransport::Pause(bool pause) {
   return process_ && ::kill(-process_->pid(), pause ? SIGSTOP : SIGCONT) == 0 && pause;
 }
 
-double PipeTransport::ProcessorSeconds() const {
-  return process_ ? tilewright::ProcessorSeconds(process_->pid()) : 0;
+double PipeTransport::ProcessCpuSeconds() const {
+  return process_ ? tilewright::ProcessCpuSeconds(process_->pid()) : 0;
 }
 
 }  // namespace tilewright::measure

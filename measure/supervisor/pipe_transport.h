@@ -21,7 +21,7 @@ class PipeTransport final : public Transport {
   std::string End(bool at_once) override;
   void LetEnd(double seconds) override;
   bool Pause(bool pause) override;
-  double ProcessorSeconds() const override;
+  double ProcessCpuSeconds() const override;
   int pid() const override { return process_ ? process_->pid() : -1; }
 
  private:

@@ -13,7 +13,7 @@
 
 #include "measure/supervisor/core_choice.h"
 #include "measure/supervisor/supervisor.h"
-#include "src/base/files/locked_folder.h"
+#include "src/base/files/locked_temp_dir.h"
 #include "src/base/subprocess.h"
 #include "src/base/thread.h"
 #include "src/target/library.h"
@@ -40,7 +40,7 @@ CoreChoice CoresFor(const ProcessMeasurerSettings& settings) {
 }  // namespace
 
 struct ProcessMeasurer::Impl {
-  Impl(ProcessMeasurerSettings wanted, LockedFolder temporary, CoreChoice chosen)
+  Impl(ProcessMeasurerSettings wanted, LockedTempDir temporary, CoreChoice chosen)
       : settings(std::move(wanted)),
         folder(std::move(temporary)),
         cores(std::move(chosen)),
@@ -80,7 +80,7 @@ struct ProcessMeasurer::Impl {
   }
 
   ProcessMeasurerSettings settings;
-  LockedFolder folder;
+  LockedTempDir folder;
   CoreChoice cores;
   DeviceFingerprint device;
   mutable Mailbox mailbox;
@@ -91,7 +91,7 @@ struct ProcessMeasurer::Impl {
 
 Result<std::unique_ptr<ProcessMeasurer>> ProcessMeasurer::Create(ProcessMeasurerSettings settings) {
   TW_CHECK(!settings.build_command.empty() && !settings.run_commands.empty());
-  TW_ASSIGN_OR_RETURN(auto folder, LockedFolder::Create(LockedFolder::kMeasurers));
+  TW_ASSIGN_OR_RETURN(auto folder, LockedTempDir::Create(LockedTempDir::kMeasurerPrefix));
   CoreChoice cores = CoresFor(settings);
   if (!cores.note.empty() && settings.on_disturbed) settings.on_disturbed(cores.note);
   if (settings.builders <= 0) {

@@ -76,7 +76,7 @@ Status FileReceiver::Receive(const FilePart& part) {
   if (!IsPlainName(part.name)) return Corrupt("message: '" + part.name + "' is no file name");
   if (!part.first && part.name != open_) return Corrupt("message: a part of no file");
   if (!folder_) {
-    TW_ASSIGN_OR_RETURN(auto folder, LockedFolder::Create("tilewright-runner"));
+    TW_ASSIGN_OR_RETURN(auto folder, LockedTempDir::Create("tilewright-runner"));
     folder_.emplace(std::move(folder));
   }
   open_ = part.name;

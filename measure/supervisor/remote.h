@@ -6,7 +6,7 @@
 
 #include "measure/messages.h"
 #include "src/base/files/file.h"
-#include "src/base/files/locked_folder.h"
+#include "src/base/files/locked_temp_dir.h"
 
 // A runner on another machine: its supervisor sends the files that orders name, and it keeps them
 // in a folder of its own. Included by .cc files of measure/ only.
@@ -38,7 +38,7 @@ class FileReceiver {
   void Remove(const std::string& name) const;
 
  private:
-  std::optional<LockedFolder> folder_;
+  std::optional<LockedTempDir> folder_;
   std::string open_;  // name of the file whose parts are coming
 };
 

@@ -40,7 +40,7 @@ class Transport {
   /// returns whether it stands still now.
   virtual bool Pause(bool pause) = 0;
   /// Processor time the worker has used so far; 0 where that is not known.
-  virtual double ProcessorSeconds() const = 0;
+  virtual double ProcessCpuSeconds() const = 0;
   /// Its process on this machine, for those who count memory; -1 where there is none.
   virtual int pid() const = 0;
 };

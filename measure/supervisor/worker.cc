@@ -36,7 +36,7 @@ Status Worker::Send(const Order& order, const TaskTable& tasks) {
   Pending& sent = pending_.back();
   sent.sent_at = clock_->MonotonicSeconds();
   sent.deadline = sent.sent_at + order.limit_seconds;
-  sent.processor_at_send = transport_->ProcessorSeconds();
+  sent.processor_at_send = transport_->ProcessCpuSeconds();
   ++orders_since_start_;
   return transport_->Send(lines + LineOf(order.message), kWriteSeconds);
 }
@@ -72,7 +72,7 @@ bool Worker::IsOverdue() {
   for (Pending& pending : pending_) {
     if (now < pending.deadline) continue;
     const double limit = pending.limit_seconds;
-    const double used = transport_->ProcessorSeconds() - pending.processor_at_send;
+    const double used = transport_->ProcessCpuSeconds() - pending.processor_at_send;
     if (used > 0.7 * limit || now > pending.sent_at + 3 * limit) return true;
     pending.deadline = now + 0.25 * limit;
   }

@@ -25,7 +25,8 @@ Built BuildCandidate(const TemplateRegistry& templates, const BuildOrder& order)
   const std::string& key = order.candidate.template_key;
   const TemplateEntry* entry = templates.Find(key);
   if (entry == nullptr)
-    return Refused(NotFound(WhyNotTemplate(templates, key, order.candidate.template_version)));
+    return Refused(
+        NotFound(TemplateUnavailableReason(templates, key, order.candidate.template_version)));
   Built built = BuildFor(*entry, order);
   built.kernel.task = order.task;
   if (built.outcome != Outcome::kOk) return built;

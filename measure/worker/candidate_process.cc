@@ -96,7 +96,7 @@ ExitStatus CandidateProcess::Reap(bool by_itself) {
                              : ExitStatus{false, WEXITSTATUS(status)};
 }
 
-double CandidateProcess::ProcessorSeconds() const {
+double CandidateProcess::ProcessCpuSeconds() const {
   clockid_t id{};
   timespec time{};
   if (::clock_getcpuclockid(pid_, &id) != 0 || ::clock_gettime(id, &time) != 0) return 0;
@@ -110,7 +110,7 @@ bool CandidateProcess::IsHanging() const {
   if (elapsed <= limit_seconds_) return false;
   // Where the machine did not let it run it gets more time, but not for ever: it may sleep.
   return elapsed > 3 * limit_seconds_ ||
-         ProcessorSeconds() - processor_began_ > 0.7 * limit_seconds_;
+         ProcessCpuSeconds() - processor_began_ > 0.7 * limit_seconds_;
 }
 
 Failure CandidateProcess::HowItEnded() {
@@ -146,7 +146,7 @@ std::optional<Failure> CandidateProcess::Await() {
 std::optional<Failure> CandidateProcess::AwaitLoaded() {
   auto failure = Await();
   loading_ = false;
-  processor_ended_ = ProcessorSeconds();
+  processor_ended_ = ProcessCpuSeconds();
   return failure;
 }
 
@@ -155,7 +155,7 @@ std::optional<Failure> CandidateProcess::Do(StepKind kind, const StepOrder& orde
   shared_->exchange.order = order;
   shared_->exchange.samples = 0;
   shared_->exchange.answer = Answer::kNone;
-  processor_began_ = ProcessorSeconds();
+  processor_began_ = ProcessCpuSeconds();
   watched_.between_seconds += std::max(0.0, processor_began_ - processor_ended_);
   step_began_ = clock_.MonotonicSeconds();
   if (std::exchange(stopped_, false)) (void)::kill(pid_, SIGCONT);
@@ -163,7 +163,7 @@ std::optional<Failure> CandidateProcess::Do(StepKind kind, const StepOrder& orde
   (void)!::write(command_fd_, &command, 1);
   auto failure = Await();
   watched_.wall_seconds = clock_.MonotonicSeconds() - step_began_;
-  processor_ended_ = failure ? processor_began_ : ProcessorSeconds();
+  processor_ended_ = failure ? processor_began_ : ProcessCpuSeconds();
   watched_.processor_seconds = processor_ended_ - processor_began_;
   return failure;
 }
@@ -177,7 +177,7 @@ void CandidateProcess::Stop() {
   }
   stopped_ = true;
   watched_.wall_seconds = clock_.MonotonicSeconds() - step_began_;
-  watched_.processor_seconds = std::max(0.0, ProcessorSeconds() - processor_began_);
+  watched_.processor_seconds = std::max(0.0, ProcessCpuSeconds() - processor_began_);
 }
 
 }  // namespace tilewright::measure

@@ -46,7 +46,7 @@ class CandidateProcess {
   /// Whether it has been at the step for too long.
   bool IsHanging() const;
   /// Seconds of the processor that all its threads have used; 0 if unknown.
-  double ProcessorSeconds() const;
+  double ProcessCpuSeconds() const;
   Failure HowItEnded();
   /// Ends it and its descendants. by_itself: first lets it end alone for a moment, for how it does.
   ExitStatus Reap(bool by_itself);

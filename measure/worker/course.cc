@@ -157,7 +157,7 @@ RunReply Course::End() {
   if (!samples_.interleaved) reply_.canaries = samples_.canaries;
   reply_.value = estimate.value;
   reply_.noise = estimate.noise;
-  if (!samples_.all.empty() && !stopped_) reply_.quiet_share = samples_.quiet_share();
+  if (!samples_.all.empty() && !stopped_) reply_.clean_fraction = samples_.clean_fraction();
   reply_.memory_canaries = samples_.memory_canaries;
   reply_.timing_seconds = samples_.seconds;
   if (failure_) {

@@ -298,7 +298,7 @@ Result<AnchorInputs> MakeAnchorInputs(const Workload& workload, const Epilogue& 
   if (workload.has_weight()) {
     inputs.weight = MakeTensor(workload.weight, "weight", extreme, 1 / far);
     if (extreme) ReachFar(workload, inputs.data, inputs.weight);
-    if (workload.narrow_weights) MakeNarrow(inputs.weight);
+    if (workload.reduced_range_weights) MakeNarrow(inputs.weight);
   }
   TW_ASSIGN_OR_RETURN(auto output, workload.OutputType());
   TW_ASSIGN_OR_RETURN(auto channels, OutputChannels(workload));

@@ -37,7 +37,7 @@ RaceJudge RaceInTurns(const RunOrder& order, Clock& clock,
   while (!judge.settled()) {
     const double now = clock.MonotonicSeconds();
     const bool over = now >= deadline || judge.quiet_rounds() >= kQuietRounds;
-    if (over && (!judge.disturbed() || now >= wait_deadline)) break;
+    if (over && (!judge.noisy() || now >= wait_deadline)) break;
     if (judge.rounds() >= kMaxRounds) break;
     if (judge.rounds() > 0) {
       pause = judge.last_round_quiet()
@@ -65,7 +65,7 @@ void JudgeReplies(const RaceJudge& judge, std::vector<RunReply>& replies) {
     if (replies[i].outcome != Outcome::kOk || estimate.value <= 0) continue;
     replies[i].value = estimate.value;
     replies[i].noise = estimate.noise;
-    replies[i].quiet_share = judge.QuietShare(i);
+    replies[i].clean_fraction = judge.QuietShare(i);
   }
 }
 

@@ -18,11 +18,11 @@ std::string SourceKey(const KernelSpec& kernel) {
   return kernel.workload.Key() + "\n" + kernel.epilogue.ToString();
 }
 
-std::string FormKey(const AnchorForm& form) {
-  return form.data + "/" + form.weight + "/" + form.output + "/" +
-         (form.multiply_dtype ? DataTypeName(*form.multiply_dtype) : "") +
-         (form.shift_data ? "/shifted" : "") +
-         (form.winograd_tile > 0 ? "/winograd" + std::to_string(form.winograd_tile) : "");
+std::string KernelLayoutsKey(const KernelLayouts& layouts) {
+  return layouts.data + "/" + layouts.weight + "/" + layouts.output + "/" +
+         (layouts.multiply_dtype ? DataTypeName(*layouts.multiply_dtype) : "") +
+         (layouts.shift_data ? "/shifted" : "") +
+         (layouts.winograd_tile > 0 ? "/winograd" + std::to_string(layouts.winograd_tile) : "");
 }
 
 /// Layout of the result in memory. A workload that came through Parse has one.
@@ -163,10 +163,10 @@ Result<const GuardedMemory*> Workbench::FindInput(const KernelSpec& kernel, cons
   const KernelParameter& parameter = kernel.signature.parameters[input];
   const bool of_weight = IsMadeOfWeight(parameter.role);
   const std::size_t kept_as = of_weight ? WeightSet(set) : set;
-  const std::string key = SourceKey(kernel) + "\n" + std::to_string(kept_as) + "/" +
-                          std::to_string(input) + "/" +
-                          (of_weight ? FormKey(kernel.signature.form) : parameter.layout) + "/" +
-                          parameter.type.ToString();
+  const std::string key =
+      SourceKey(kernel) + "\n" + std::to_string(kept_as) + "/" + std::to_string(input) + "/" +
+      (of_weight ? KernelLayoutsKey(kernel.signature.layouts) : parameter.layout) + "/" +
+      parameter.type.ToString();
   auto found = pieces_.find(key);
   if (found == pieces_.end()) {
     TW_ASSIGN_OR_RETURN(auto tensor, ParameterTensor(kernel.workload, kernel.signature, input,

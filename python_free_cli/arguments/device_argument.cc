@@ -38,7 +38,7 @@ void DeviceArgument::Declare(CLI::App& app) {
 
 Status DeviceArgument::Check(const Target& target) const {
   if (device.empty()) return {};
-  if (!DeviceTraitsOf(target).grids) {
+  if (!DeviceTraitsOf(target).launches_grids) {
     return InvalidArgument("--device: the target is '" + target.kind_name() + "', expected cuda");
   }
   return simt() ? Status() : Ordinal().status();
@@ -55,13 +55,13 @@ Result<int> DeviceArgument::Ordinal() const {
 
 Result<DeviceFingerprint> DeviceArgument::Fingerprint(const Target& target) const {
   TW_RETURN_IF_ERROR(Check(target));
-  if (!DeviceTraitsOf(target).grids) return DeviceFor(target);
+  if (!DeviceTraitsOf(target).launches_grids) return DeviceFor(target);
   if (!simt()) {
     auto gpu = Find(target);
     if (gpu.ok()) return FingerprintOf(gpu->device);
     if (!device.empty()) return gpu.status();
   }
-  return AnyGpuFor(target);
+  return GenericGpuFor(target);
 }
 
 Result<DeviceArgument::Gpu> DeviceArgument::Find(const Target& target) const {
@@ -87,7 +87,7 @@ Result<DeviceArgument::Gpu> DeviceArgument::Find(const Target& target) const {
 
 Status DeviceArgument::CheckRuns(const Target& target) const {
   TW_RETURN_IF_ERROR(Check(target));
-  if (!DeviceTraitsOf(target).grids) return {};
+  if (!DeviceTraitsOf(target).launches_grids) return {};
   if (simt()) {
     return Unsupported(
         "--device simt: the emulator has no times to choose by; tilewright measure --device simt "

@@ -11,7 +11,7 @@
 #include <set>
 
 #include "measure/fleet/subjects.h"
-#include "python_free_cli/arguments/fleet_safety.h"
+#include "python_free_cli/arguments/fleet_security.h"
 #include "python_free_cli/print.h"
 #include "search/deadline.h"
 #include "src/base/clock.h"

@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "python_free_cli/arguments/given_options.h"
+#include "python_free_cli/arguments/reject_options.h"
 #include "python_free_cli/arguments/task_argument.h"
 
 namespace tilewright::cli {
@@ -31,10 +31,10 @@ bool NetworkTarget::asks_for_records() const {
 }
 
 Status NetworkTarget::RefuseRecords(std::string_view why) const {
-  return RefuseGiven(*app_,
-                     {"--records", "--package", "--no-packages", "--accept", "--rule", "--tophub",
-                      "--model", "--prefer", "--key", "--allow-unsigned"},
-                     why);
+  return RejectOptions(*app_,
+                       {"--records", "--package", "--no-packages", "--accept", "--rule", "--tophub",
+                        "--model", "--prefer", "--key", "--allow-unsigned"},
+                       why);
 }
 
 Status NetworkTarget::CheckUnused() const {
@@ -43,7 +43,7 @@ Status NetworkTarget::CheckUnused() const {
 
 Status NetworkTarget::CheckUnusedBy(const std::string& bundle) const {
   const std::string why = bundle + " has its design and configs in it, expected the model file";
-  TW_RETURN_IF_ERROR(RefuseGiven(*app_, {"--target", "--vta-config"}, why));
+  TW_RETURN_IF_ERROR(RejectOptions(*app_, {"--target", "--vta-config"}, why));
   return RefuseRecords(why);
 }
 

@@ -120,7 +120,7 @@ Result<Target> ParseTarget(std::string_view text, int threads, const std::string
 }
 
 Status CheckResiduals(const Target& target, bool no_fuse_residuals) {
-  if (!no_fuse_residuals || DeviceTraitsOf(target).leaves_to_host) return {};
+  if (!no_fuse_residuals || DeviceTraitsOf(target).has_host_fallback) return {};
   return InvalidArgument("--no-fuse-residuals: the target is '" + target.kind_name() +
                          "', expected a VTA");
 }
@@ -143,7 +143,7 @@ Result<std::vector<search::TuneTask>> TasksOfFile(const ModelSource& source, con
   auto graph = LoadGraph(file, source.options);
   TW_RETURN_IF_ERROR(graph);
   const PartitionRule rule = PartitionRuleFor(target, fuse_residuals);
-  graph = OperatorsOf(*std::move(graph), rule);
+  graph = UnfusedOperators(*std::move(graph), rule);
   TW_RETURN_IF_ERROR(graph);
   TW_ASSIGN_OR_RETURN(auto extracted, ExtractTasks(*graph, rule.fuse));
   const auto count = static_cast<std::int64_t>(extracted.size());
@@ -161,8 +161,9 @@ Result<std::vector<search::TuneTask>> TasksOfFile(const ModelSource& source, con
   return tasks;
 }
 
-Result<std::vector<search::TuneTask>> TasksOfSets(std::span<const ModelSource> sources,
-                                                  const Target& target, bool fuse_residuals) {
+Result<std::vector<search::TuneTask>> TasksOfShapeVariants(std::span<const ModelSource> sources,
+                                                           const Target& target,
+                                                           bool fuse_residuals) {
   std::vector<search::TuneTask> all;
   for (const ModelSource& source : sources) {
     TW_ASSIGN_OR_RETURN(auto tasks, TasksOfFile(source, target, fuse_residuals));
@@ -182,7 +183,7 @@ Result<std::vector<search::TuneTask>> TasksOfSets(std::span<const ModelSource> s
 
 Result<std::vector<search::TuneTask>> GroupTasksOfFile(const TemplateRegistry& templates,
                                                        const ModelSource& source,
-                                                       const Target& target, double least_share,
+                                                       const Target& target, double min_share,
                                                        std::vector<double>* shares) {
   TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(source));
   SeedConstants(graph, SeedRule::kMissing);
@@ -195,7 +196,7 @@ Result<std::vector<search::TuneTask>> GroupTasksOfFile(const TemplateRegistry& t
   std::vector<search::TuneTask> tasks;
   for (GroupUses& uses : groups) {
     const double share = all_seconds > 0 ? uses.seconds / all_seconds : 0;
-    if (share < least_share) continue;
+    if (share < min_share) continue;
     if (shares != nullptr) shares->push_back(share);
     const auto count = static_cast<std::int64_t>(uses.values.size());
     tasks.push_back({{std::move(uses.workload), target}, {}, count});
@@ -203,7 +204,7 @@ Result<std::vector<search::TuneTask>> GroupTasksOfFile(const TemplateRegistry& t
   return tasks;
 }
 
-void LeaveToHost(const TemplateRegistry& templates, std::vector<search::TuneTask>& tasks) {
+void AssignToHost(const TemplateRegistry& templates, std::vector<search::TuneTask>& tasks) {
   std::erase_if(tasks, [&templates](const search::TuneTask& task) {
     const bool host = templates.For(task.task.workload, task.task.target).empty();
     if (host) PrintErr("left to the host: {}\n", ShortName(task.task.workload));
@@ -264,7 +265,7 @@ Result<ChosenConfig> ChooseConfig(const TemplateRegistry& templates, const Task&
   if (key.empty()) {
     const auto entries = templates.For(task.workload, task.target);
     if (entries.empty()) {
-      const bool says_why = DeviceTraitsOf(task.target).leaves_to_host;
+      const bool says_why = DeviceTraitsOf(task.target).has_host_fallback;
       return Unsupported(
           "no template serves " + task.workload.Key() + " on " + task.target.ToString() +
           (says_why ? ": " + VtaRefusalOf(templates, task.workload, task.target) : ""));
@@ -273,7 +274,8 @@ Result<ChosenConfig> ChooseConfig(const TemplateRegistry& templates, const Task&
   } else {
     chosen.entry = templates.Find(key);
     if (chosen.entry == nullptr) {
-      if (IsScheduleTextKey(key)) return InvalidArgument(WhyNotTemplate(templates, key, 1));
+      if (IsScheduleTextKey(key))
+        return InvalidArgument(TemplateUnavailableReason(templates, key, 1));
       std::string known;
       for (const TemplateEntry& entry : templates.all()) known += " " + std::string(entry.key);
       return InvalidArgument("no template '" + key + "', expected one of:" + known);

@@ -46,19 +46,20 @@ Result<std::vector<search::TuneTask>> TasksOfFile(const ModelSource& source, con
                                                   bool fuse_residuals = true);
 
 /// Those of all sets of sizes, each task once, with the sum of its occurrences.
-Result<std::vector<search::TuneTask>> TasksOfSets(std::span<const ModelSource> sources,
-                                                  const Target& target, bool fuse_residuals = true);
+Result<std::vector<search::TuneTask>> TasksOfShapeVariants(std::span<const ModelSource> sources,
+                                                           const Target& target,
+                                                           bool fuse_residuals = true);
 
 /// The groups of operators without an anchor, as tasks (docs/expressions.md), most of the estimated
-/// time first: those with at least `least_share` of the network's. shares: gets each one's.
+/// time first: those with at least `min_share` of the network's. shares: gets each one's.
 /// Errors: those of loading and planning; kUnsupported for targets that are not machine code.
 Result<std::vector<search::TuneTask>> GroupTasksOfFile(const TemplateRegistry& templates,
                                                        const ModelSource& source,
-                                                       const Target& target, double least_share,
+                                                       const Target& target, double min_share,
                                                        std::vector<double>* shares = nullptr);
 
 /// Takes out the tasks no VTA template serves, and says so: the host computes them.
-void LeaveToHost(const TemplateRegistry& templates, std::vector<search::TuneTask>& tasks);
+void AssignToHost(const TemplateRegistry& templates, std::vector<search::TuneTask>& tasks);
 
 /// What ParseTask takes, or all tasks of a model file.
 Result<std::vector<search::TuneTask>> ParseTasks(const ModelSource& text, const Target& target,

@@ -8,13 +8,13 @@
 
 #include "python_free_cli/arguments/device_argument.h"
 #include "python_free_cli/arguments/float_error.h"
-#include "python_free_cli/arguments/given_options.h"
+#include "python_free_cli/arguments/reject_options.h"
 #include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/device_network.h"
+#include "python_free_cli/isolated_process.h"
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/model_source.h"
-#include "python_free_cli/own_process.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/progress.h"
 #include "python_free_cli/record_sources.h"
@@ -90,8 +90,8 @@ class CompileCommand final : public Command {
     while (output_.size() > 1 && output_.ends_with('/')) output_.pop_back();
     TW_ASSIGN_OR_RETURN(auto target, target_.Parse());
     const OnMiss on_miss = on_miss_ == "fail" ? OnMiss::kFail : OnMiss::kWarn;
-    if (DeviceTraitsOf(target).leaves_to_host) {
-      TW_RETURN_IF_ERROR(RefuseGiven(
+    if (DeviceTraitsOf(target).has_host_fallback) {
+      TW_RETURN_IF_ERROR(RejectOptions(
           *app_, {"--name", "--format", "--runtime", "--build-threads", "--device", "--verify"},
           "a VTA's folder has streams in it and no library"));
       TW_ASSIGN_OR_RETURN(auto order, Order(target));
@@ -110,10 +110,11 @@ class CompileCommand final : public Command {
           "--prefer: a limit is shared among the tasks of one network, but several sets of sizes "
           "(--shape, --dim) were given; compile them one by one, or leave the limit out");
     }
-    TW_ASSIGN_OR_RETURN(auto order, ReadOrder(float_error_.Choose(templates()), sources.front(),
-                                              seeded_, target, sources_, device_, fuse_));
-    const std::int64_t made_up = order.graph.made_up_constants;
-    const std::vector<std::string> bound = order.graph.bound;
+    TW_ASSIGN_OR_RETURN(
+        auto order, ReadCompileRequest(float_error_.Choose(templates()), sources.front(), seeded_,
+                                       target, sources_, device_, fuse_));
+    const std::int64_t synthetic_constants = order.graph.synthetic_constants;
+    const std::vector<std::string> binding_options = order.graph.binding_options;
     CompileOptions& options = order.options;
     options.on_miss = on_miss;
     options.build_threads = build_threads_;
@@ -131,8 +132,9 @@ class CompileCommand final : public Command {
     };
     TW_ASSIGN_OR_RETURN(auto graphs, ReadSets(sources, std::move(order.graph)));
     auto model = bundle ? CompileBundle(std::move(graphs.front()), options, output_)
-                 : options.autotvm.has_value() ? CompileImported(graphs.front(), options, output_)
-                                               : CompileSets(std::move(graphs), options, output_);
+                 : options.autotvm.has_value()
+                     ? CompileImported(graphs.front(), options, output_)
+                     : CompileShapeVariants(std::move(graphs), options, output_);
     progress.Stop();
     if (model.status().code() == StatusCode::kNotFound) {  // the input is fine, records are missing
       PrintErr("tilewright compile: {}\n", model.status().message());
@@ -151,17 +153,18 @@ class CompileCommand final : public Command {
     }
     if (json_) {
       Json report = ReportOf(*model);
-      if (model->sets.empty()) report["bound"] = bound;
-      for (const CompiledModel& set : model->sets) {
-        report["sets"].push_back(
-            {{"name", set.name}, {"bound", set.bound}, {"operators", set.operators.size()}});
+      if (model->variants.empty()) report["bound"] = binding_options;
+      for (const CompiledModel& set : model->variants) {
+        report["sets"].push_back({{"name", set.name},
+                                  {"bound", set.binding_options},
+                                  {"operators", set.operators.size()}});
       }
-      report["made_up_constants"] = MadeUpJson(made_up);
+      report["made_up_constants"] = SyntheticConstantsJson(synthetic_constants);
       report["check"] = CheckOf(model->check, verify_);
       PrintJson(report);
     } else {
       const std::size_t untuned = model->untuned().size();
-      if (!model->sets.empty()) PrintOut("{} sets of sizes\n", model->sets.size());
+      if (!model->variants.empty()) PrintOut("{} sets of sizes\n", model->variants.size());
       PrintOut(
           "{}: {} operators, {} kernels, {} layout changes, {:.1f} MB constants, "
           "{:.1f} MB memory, {} untuned; planned in {:.1f} s, built in {:.1f} s\n",
@@ -188,10 +191,10 @@ class CompileCommand final : public Command {
   }
 
  private:
-  Result<CompileOrder> Order(const Target& target) {
+  Result<CompileRequest> Order(const Target& target) {
     TW_ASSIGN_OR_RETURN(auto source, model_.Source(file_));
-    return ReadOrder(float_error_.Choose(templates()), source, seeded_, target, sources_, device_,
-                     fuse_);
+    return ReadCompileRequest(float_error_.Choose(templates()), source, seeded_, target, sources_,
+                              device_, fuse_);
   }
 
   /// The graphs of all sets of sizes; the order has that of the first one.
@@ -265,7 +268,7 @@ class CompileCommand final : public Command {
                            {"source", op.source},
                            {"layout", op.layout},
                            {"explanation", op.explanation},
-                           {"passed_over", op.passed_over},
+                           {"passed_over", op.skipped_record},
                            {"macs", op.macs},
                            {"bytes", op.bytes}});
       if (op.max_abs_error) operators.back()["max_abs_error"] = *op.max_abs_error;
@@ -343,7 +346,7 @@ class RunCommand final : public Command {
   InputArguments inputs_;
   OutputArguments outputs_;
   DeviceNetwork network_;
-  OwnProcess process_;
+  IsolatedProcess process_;
   int threads_ = 0;
   bool seeded_ = false;
   bool json_ = false;
@@ -376,9 +379,9 @@ class BenchCommand final : public Command {
  private:
   Result<int> RunHere(CheckProgress& progress) {
     TW_ASSIGN_OR_RETURN(const auto source, model_.Source(library_));
-    TW_ASSIGN_OR_RETURN(const auto set, SetFor(source));
+    TW_ASSIGN_OR_RETURN(const auto set, VariantFor(source));
     TW_ASSIGN_OR_RETURN(auto model, device_.OpenLibrary(library_, threads_, set));
-    PrintMadeUp(library_, model.made_up_constants());
+    PrintSyntheticConstants(library_, model.synthetic_constants());
     TW_ASSIGN_OR_RETURN(auto inputs, inputs_.Make(model.inputs()));
     BenchOptions options;
     options.seconds = seconds_;
@@ -386,8 +389,8 @@ class BenchCommand final : public Command {
       const auto target = Target::Parse(model.target());
       options.peaks = target.ok() ? report::PeaksHere(*target) : MeasurePeaks();
     }
-    Announce(model, progress);
-    const auto first = RunTold(model, inputs, progress);  // what is measured is left alone
+    RegisterOperators(model, progress);
+    const auto first = RunWithProgress(model, inputs, progress);  // what is measured is left alone
     TW_RETURN_IF_ERROR(first);
     TW_ASSIGN_OR_RETURN(auto report, Bench(model, inputs, options));
     if (json_) {
@@ -406,11 +409,11 @@ class BenchCommand final : public Command {
                  {"operators_seconds", report.operators_seconds},
                  {"between_operators_seconds", report.total_seconds - report.operators_seconds},
                  {"total_seconds", report.total_seconds},
-                 {"least_seconds", report.least_seconds},
+                 {"least_seconds", report.min_seconds},
                  {"gflops", report.gflops()},
                  {"roofline_share", report.roofline_share},
                  {"rounds", report.rounds},
-                 {"made_up_constants", MadeUpJson(model.made_up_constants())},
+                 {"made_up_constants", SyntheticConstantsJson(model.synthetic_constants())},
                  {"operators", rows}});
       return kExitDone;
     }
@@ -426,7 +429,7 @@ class BenchCommand final : public Command {
     }
     PrintOut("{}\n", BenchSumText(report));
     PrintOut("{}: {} per run (fastest {}), {}, {:.1f} GFLOP/s, {} runs\n", model.name(),
-             ShortSeconds(report.total_seconds), ShortSeconds(report.least_seconds),
+             ShortSeconds(report.total_seconds), ShortSeconds(report.min_seconds),
              model.on_gpu() ? "tensors copied there and back"
                             : fmt::format("{} threads, {:.1f} % of roofline", report.threads,
                                           100 * report.roofline_share),
@@ -451,7 +454,7 @@ class BenchCommand final : public Command {
   ModelArguments model_;
   InputArguments inputs_;
   DeviceArgument device_;
-  OwnProcess process_;
+  IsolatedProcess process_;
   int threads_ = 0;
   double seconds_ = 2;
   bool json_ = false;

@@ -38,9 +38,9 @@ class CompletionCommand final : public Command {
     }
     if (!command_.empty() && what_ != "man") return InvalidArgument("a command goes with man");
     const auto commands = AllCommands();
-    Brought brought;
+    ExtensionArguments extensions;
     CLI::App app("", "tilewright");
-    DeclareProgram(app, commands, brought);
+    DeclareProgram(app, commands, extensions);
     const CommandPage program = DescribeProgram(app);
     if (what_ == "all") {
       TW_RETURN_IF_ERROR(WritePages(program, folder_));
@@ -62,10 +62,10 @@ class CompletionCommand final : public Command {
       WriteText(ProgramManual(program));
       return kExitDone;
     }
-    const auto found = std::ranges::find(program.verbs, command_, &CommandPage::name);
-    if (found == program.verbs.end()) {
+    const auto found = std::ranges::find(program.subcommands, command_, &CommandPage::name);
+    if (found == program.subcommands.end()) {
       std::vector<std::string> known;
-      for (const CommandPage& page : program.verbs) known.push_back(page.name);
+      for (const CommandPage& page : program.subcommands) known.push_back(page.name);
       return InvalidArgument("'" + command_ + "': no such command" + DidYouMean(command_, known));
     }
     WriteText(CommandManual(program, *found));

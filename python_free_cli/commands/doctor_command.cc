@@ -38,13 +38,13 @@ class DoctorCommand final : public Command {
     std::error_code failed;
     const auto path = std::filesystem::absolute(records_, failed);
     if (failed) return InvalidArgument(records_ + ": " + failed.message());
-    const std::vector<Finding> findings = Examine("", ProbeMachine(path.parent_path().string()));
-    const auto problems = std::ranges::count(findings, Verdict::kProblem, &Finding::verdict);
+    const std::vector<Finding> findings = RunChecks("", ProbeMachine(path.parent_path().string()));
+    const auto problems = std::ranges::count(findings, Severity::kProblem, &Finding::verdict);
     if (json_) {
       Json list = Json::array();
       for (const Finding& finding : findings) {
         list.push_back({{"name", finding.name},
-                        {"verdict", std::string(VerdictName(finding.verdict))},
+                        {"verdict", std::string(SeverityName(finding.verdict))},
                         {"is", finding.is},
                         {"why", finding.why},
                         {"do", finding.command.empty() ? Json() : Json(finding.command)}});
@@ -61,8 +61,8 @@ class DoctorCommand final : public Command {
     int counts[4] = {};
     for (const Finding& finding : findings) {
       ++counts[static_cast<int>(finding.verdict)];
-      PrintOut("{:<8} {:<16} {}\n", VerdictName(finding.verdict), finding.name, finding.is);
-      if (finding.verdict == Verdict::kGood) continue;
+      PrintOut("{:<8} {:<16} {}\n", SeverityName(finding.verdict), finding.name, finding.is);
+      if (finding.verdict == Severity::kGood) continue;
       PrintOut("{:<25} {}\n", "", finding.why);
       if (!finding.command.empty()) PrintOut("{:<25} do: {}\n", "", finding.command);
     }

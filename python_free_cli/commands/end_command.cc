@@ -42,7 +42,7 @@ int EndCommand(const char* name, const std::function<Result<int>()>& run) {
   }
   if (exit_code.ok()) return CheckOutput(*exit_code);
   const std::string message = PrintableMessage(exit_code.status().message());
-  PrintErr("tilewright {}: {}\n", name, Lines{message});
+  PrintErr("tilewright {}: {}\n", name, MultilineText{message});
   return ExitCodeOf(exit_code.status().code());
 }
 

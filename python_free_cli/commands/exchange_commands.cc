@@ -17,7 +17,7 @@
 #include "records/autotvm/import.h"
 #include "records/imported.h"
 #include "src/base/files/file.h"
-#include "src/base/files/locked_folder.h"
+#include "src/base/files/locked_temp_dir.h"
 #include "src/base/json.h"
 #include "src/base/printable.h"
 
@@ -89,9 +89,9 @@ void PrintRefusals(const records::ImportedFile& file) {
 }
 
 /// With --best: what is not the best of its task, and what is missing.
-void PrintLeftWinners(const std::vector<records::AutotvmLeftWinner>& winners) {
+void PrintSkippedWinners(const std::vector<records::AutotvmSkippedWinner>& winners) {
   for (std::size_t i = 0; i < std::min(kShownRefusals, winners.size()); ++i) {
-    const records::AutotvmLeftWinner& winner = winners[i];
+    const records::AutotvmSkippedWinner& winner = winners[i];
     auto workload = Workload::Parse(winner.workload_key);
     PrintErr("not the best: {}: the best is left out ({}, {}); {}\n",
              workload.ok() ? ShortName(*workload) : Printable(winner.workload_key),
@@ -130,7 +130,7 @@ void ExchangeCommands::Declare(CLI::App& records) {
   in->add_option("--target", target_, "Only records of this target, such as 'cuda -model=v100'");
   in->add_flag("--dry-run", dry_run_, "Say what would be imported, write nothing");
   in->add_flag("--json", json_, "Print JSON");
-  in->callback([this] { verb_ = "import"; });
+  in->callback([this] { subcommand_ = "import"; });
   CLI::App* out = records.add_subcommand("export", "Write AutoTVM logs");
   out->add_option("--format", format_, "Only autotvm: its log format 0.2")->capture_default_str();
   out->add_option("--records", store_, "Record store (default: the user's)");
@@ -138,7 +138,7 @@ void ExchangeCommands::Declare(CLI::App& records) {
                 "Only the best of each workload; says where AutoTVM cannot take the best");
   out->add_option("-o,--output", output_, "File to write (default: standard output)");
   out->add_flag("--json", json_, "Print a JSON summary to standard error");
-  out->callback([this] { verb_ = "export"; });
+  out->callback([this] { subcommand_ = "export"; });
 }
 
 const char* ExchangeCommands::Examples() {
@@ -148,17 +148,17 @@ const char* ExchangeCommands::Examples() {
 }
 
 Result<int> ExchangeCommands::Run(const TemplateRegistry& templates) {
-  return verb_ == "import" ? Import() : Export(templates);
+  return subcommand_ == "import" ? Import() : Export(templates);
 }
 
 Result<int> ExchangeCommands::Import() {
   std::string path = store_;
-  std::optional<LockedFolder> scratch;
+  std::optional<LockedTempDir> scratch;
   if (path.empty()) {
     TW_ASSIGN_OR_RETURN(path, DefaultStorePath(!dry_run_));
   }
   if (dry_run_ && !FileExists(path)) {  // a dry run makes no store
-    TW_ASSIGN_OR_RETURN(auto folder, LockedFolder::Create("tilewright-dry-run"));
+    TW_ASSIGN_OR_RETURN(auto folder, LockedTempDir::Create("tilewright-dry-run"));
     scratch.emplace(std::move(folder));
     path = scratch->path() + "/records.db";
   }
@@ -196,7 +196,7 @@ Result<int> ExchangeCommands::Export(const TemplateRegistry& templates) {
     TW_ASSIGN_OR_RETURN(path, DefaultStorePath(false));
   }
   TW_ASSIGN_OR_RETURN(auto store, records::Store::Open(path, records::Store::Mode::kReadOnly));
-  records::AutotvmExported exported;
+  records::AutotvmExportReport exported;
   const Status written = WriteOutput(output_, [&](const TextSink& sink) -> Status {
     TW_ASSIGN_OR_RETURN(exported, records::ExportAutotvm(templates, store, {.best = best_},
                                                          [&](std::string_view line) {
@@ -210,7 +210,7 @@ Result<int> ExchangeCommands::Export(const TemplateRegistry& templates) {
     Json left = Json::object();
     for (const auto& [reason, count] : exported.left) left[reason] = count;
     Json winners = Json::array();
-    for (const records::AutotvmLeftWinner& winner : exported.left_winners) {
+    for (const records::AutotvmSkippedWinner& winner : exported.skipped_winners) {
       winners.push_back({{"workload", winner.workload_key},
                          {"target", winner.target},
                          {"template", winner.template_key},
@@ -228,7 +228,7 @@ Result<int> ExchangeCommands::Export(const TemplateRegistry& templates) {
   for (const auto& [reason, count] : exported.left) {
     PrintErr("  {:>6} {} left out: {}\n", count, best_ ? "tasks" : "trials", reason);
   }
-  PrintLeftWinners(exported.left_winners);
+  PrintSkippedWinners(exported.skipped_winners);
   return kExitDone;
 }
 

@@ -24,7 +24,7 @@ class ExchangeCommands {
  public:
   void Declare(CLI::App& records);
   /// True if the command line named one of them.
-  bool chosen() const { return !verb_.empty(); }
+  bool chosen() const { return !subcommand_.empty(); }
   Result<int> Run(const TemplateRegistry& templates);
   static const char* Examples();
 
@@ -32,7 +32,7 @@ class ExchangeCommands {
   Result<int> Import();
   Result<int> Export(const TemplateRegistry& templates);
 
-  std::string verb_, store_, target_, format_ = "autotvm", output_;
+  std::string subcommand_, store_, target_, format_ = "autotvm", output_;
   std::vector<std::string> files_;
   bool dry_run_ = false, json_ = false, best_ = false;
 };

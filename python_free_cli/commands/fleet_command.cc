@@ -246,11 +246,11 @@ class FleetCommand final : public Command {
     status->add_flag("--json", json_, "One line of JSON");
     status->add_flag("--watch", watch_, "Again and again");
     status->add_option("--seconds", seconds_, "To listen for")->check(CLI::Range(0.5, 600.0));
-    for (const auto& [verb, what] :
+    for (const auto& [subcommand, what] :
          {std::pair("drain", "Let a device end what it has, and its worker end"),
           std::pair("quarantine", "Give a device no more orders"),
           std::pair("resume", "Give a device orders again")}) {
-      CLI::App* sub = Add(app, verb, what, &FleetCommand::TellDevice);
+      CLI::App* sub = Add(app, subcommand, what, &FleetCommand::TellDevice);
       sub->add_option("device", device_, "As status names it: WORKER.DEVICE")->required();
       sub->add_option("--why", why_, "For people");
       AddFleet(sub);
@@ -269,11 +269,11 @@ class FleetCommand final : public Command {
   Result<int> Run() override { return (this->*run_)(); }
 
  private:
-  using Verb = Result<int> (FleetCommand::*)();
-  CLI::App* Add(CLI::App& app, const char* verb, const char* what, Verb run) {
-    CLI::App* sub = app.add_subcommand(verb, what);
-    sub->callback([this, verb, run] {
-      verb_ = verb;
+  using Subcommand = Result<int> (FleetCommand::*)();
+  CLI::App* Add(CLI::App& app, const char* subcommand, const char* what, Subcommand run) {
+    CLI::App* sub = app.add_subcommand(subcommand, what);
+    sub->callback([this, subcommand, run] {
+      subcommand_ = subcommand;
       run_ = run;
     });
     return sub;
@@ -428,7 +428,7 @@ class FleetCommand final : public Command {
   Result<int> TellDevice() {
     TW_ASSIGN_OR_RETURN(auto names, TwoNames("WORKER.DEVICE"));
     const fleet::DeviceName device{names.first, names.second};
-    return Tell(fleet::HereSubject("*", device), fleet::DeviceControlSubject(device), verb_);
+    return Tell(fleet::HereSubject("*", device), fleet::DeviceControlSubject(device), subcommand_);
   }
   Result<int> Cancel() {
     TW_ASSIGN_OR_RETURN(auto names, TwoNames("USER.JOB"));
@@ -482,8 +482,8 @@ class FleetCommand final : public Command {
     return kExitDone;
   }
 
-  Verb run_ = nullptr;
-  std::string verb_, fleet_, folder_, host_ = "localhost", server_, device_, why_, into_;
+  Subcommand run_ = nullptr;
+  std::string subcommand_, fleet_, folder_, host_ = "localhost", server_, device_, why_, into_;
   int port_ = 4222;
   double seconds_ = 3;
   bool json_ = false, watch_ = false, write_only_ = false;

@@ -14,8 +14,8 @@
 #include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/compiler/compile.h"
+#include "src/graph/ir/check_memory.h"
 #include "src/graph/ir/graph.h"
-#include "src/graph/ir/memory.h"
 #include "src/graph/partition/partition.h"
 #include "src/graph/partition/tasks.h"
 #include "src/graph/passes/passes.h"
@@ -115,7 +115,7 @@ class TasksCommand final : public Command {
     PrintNotes(*graph);
     const std::string name = graph->name;
     const PartitionRule rule = PartitionRuleFor(target, !no_fuse_residuals_);
-    graph = OperatorsOf(*std::move(graph), rule);
+    graph = UnfusedOperators(*std::move(graph), rule);
     TW_RETURN_IF_ERROR(graph);
     TW_ASSIGN_OR_RETURN(auto tasks, ExtractTasks(*graph, rule.fuse));
     if (groups_) return PrintGroups(source, target);

@@ -83,7 +83,7 @@ class MeasureCommand final : public Command {
              ShortSeconds(trial.value), 100 * trial.noise, trial.samples.size(),
              2e-9 * static_cast<double>(task.task.workload.macs()) / trial.value,
              trial.max_abs_error, ErrorBeside(*chosen.entry, candidate, *measurer),
-             trial.disturbed() ? ", disturbed: measured in noise" : "");
+             trial.noisy() ? ", disturbed: measured in noise" : "");
     return kExitDone;
   }
 
@@ -149,8 +149,8 @@ class MeasureCommand final : public Command {
                         {"value", trial.value},
                         {"noise", trial.noise},
                         {"samples", trial.samples.size()},
-                        {"quiet_share", trial.quiet_share},
-                        {"disturbed", trial.disturbed()}};
+                        {"quiet_share", trial.clean_fraction},
+                        {"disturbed", trial.noisy()}};
       PrintJson(out);
     }
     return kExitDone;
@@ -212,7 +212,7 @@ class ChildCommand final : public Command {
 /// own: the runner's target string. Errors: kInvalidArgument for code of another kind of processor.
 Status CheckRunsThere(const Target& target, const std::string& own) {
   TW_ASSIGN_OR_RETURN(auto board, Target::Parse(own));
-  const std::string code = ProcessorOf(target), there = ProcessorOf(board);
+  const std::string code = ArchitectureOf(target), there = ArchitectureOf(board);
   if (code == there) return {};
   const bool narrower = code == "arm" && there == "aarch64";
   return InvalidArgument("--target: code for " + code + ", but --runner is on " + there +
@@ -221,7 +221,8 @@ Status CheckRunsThere(const Target& target, const std::string& own) {
 
 /// Errors: kInvalidArgument for code of another kind of processor.
 Status CheckRunsHere(const Target& target) {
-  if (!DeviceTraitsOf(target).machine_code || ProcessorOf(target) == HostProcessor()) return {};
+  if (!DeviceTraitsOf(target).machine_code || ArchitectureOf(target) == HostArchitecture())
+    return {};
   return InvalidArgument("--target: code for " + target.Option("mtriple") +
                          " does not run on this machine, expected " +
                          "--runner 'ssh board tilewright-runner' beside it");
@@ -274,7 +275,7 @@ std::string QuietFile() {
 measure::ProcessMeasurerSettings BuilderSettings(const Registries& registries,
                                                  const Target& target) {
   measure::ProcessMeasurerSettings settings;
-  settings.counts = CountsTrials(target);
+  settings.counts = IsSimulated(target);
   settings.runner.calibrate = false;
   settings.build_command = {"/proc/self/exe", "child", "build"};
   for (const std::string& file : registries.plugins) {

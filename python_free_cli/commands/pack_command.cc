@@ -56,7 +56,7 @@ class PackCommand final : public Command {
     auto packed = PackForVta(*std::move(unrolled), design, options_, &report);
     if (!packed.ok()) return packed.status().WithContext(file_);
     if (report.convolutions + report.products == 0) {
-      Print(report, design.Name(), packed->made_up_constants);
+      Print(report, design.Name(), packed->synthetic_constants);
       PrintErr("tilewright pack: nothing to pack, so {} is not written; {}\n", output_,
                report.left.empty()
                    ? "what is packed are int8 convolutions and matrix products, as `tilewright "
@@ -67,12 +67,13 @@ class PackCommand final : public Command {
     auto relay = ExportRelay(*packed);
     if (!relay.ok()) return relay.status().WithContext(file_);
     TW_RETURN_IF_ERROR(WriteFile(output_, *relay));
-    Print(report, design.Name(), packed->made_up_constants);
+    Print(report, design.Name(), packed->synthetic_constants);
     return kExitDone;
   }
 
  private:
-  void Print(const PackReport& report, const std::string& design, std::int64_t made_up) const {
+  void Print(const PackReport& report, const std::string& design,
+             std::int64_t synthetic_constants) const {
     if (json_) {
       Json left = Json::array();
       for (const auto& [value, why] : report.left) {
@@ -84,7 +85,7 @@ class PackCommand final : public Command {
                  {"products", report.products},
                  {"entering", report.entering},
                  {"leaving", report.leaving},
-                 {"made_up_constants", MadeUpJson(made_up)},
+                 {"made_up_constants", SyntheticConstantsJson(synthetic_constants)},
                  {"left", std::move(left)}});
       return;
     }

@@ -83,9 +83,9 @@ class PackageCommand final : public Command {
   Result<int> Run() override { return (this->*run_)(); }
 
  private:
-  using Verb = Result<int> (PackageCommand::*)();
-  CLI::App* Add(CLI::App& app, const char* verb, const char* what, Verb run) {
-    CLI::App* sub = app.add_subcommand(verb, what);
+  using Subcommand = Result<int> (PackageCommand::*)();
+  CLI::App* Add(CLI::App& app, const char* subcommand, const char* what, Subcommand run) {
+    CLI::App* sub = app.add_subcommand(subcommand, what);
     sub->add_flag("--json", json_, "Print JSON");
     sub->callback([this, run] { run_ = run; });
     return sub;
@@ -104,7 +104,7 @@ class PackageCommand final : public Command {
   Result<records::Store> OpenEither(const std::string& which);
   Status AddTrusted(const records::PublicKey& key, const std::string& comment);
 
-  Verb run_ = nullptr;
+  Subcommand run_ = nullptr;
   std::vector<std::string> arguments_;
   ModelArguments model_;
   std::string output_ = ".", key_file_, comment_, task_, before_, after_;
@@ -436,16 +436,16 @@ Result<int> PackageCommand::Query() {
   Json out = Json::array();
   bool missed = false;
   for (const search::TuneTask& task : tasks) {
-    records::Question question;
-    question.templates = &templates();
-    question.workload = &task.task.workload;
-    question.target = &target;
-    question.device = &device;
-    TW_ASSIGN_OR_RETURN(auto answer, catalog.Query(question));
+    records::LookupRequest request;
+    request.templates = &templates();
+    request.workload = &task.task.workload;
+    request.target = &target;
+    request.device = &device;
+    TW_ASSIGN_OR_RETURN(auto answer, catalog.Query(request));
     missed = missed || answer.level == records::AnswerLevel::kMiss;
     const std::string key = task.task.workload.Key();
-    out.push_back(records::AnswerJson(answer, question.workload, key, target.ToString()));
-    if (!json_) PrintAnswer(question.workload, key, answer, tasks.size() == 1);
+    out.push_back(records::AnswerJson(answer, request.workload, key, target.ToString()));
+    if (!json_) PrintAnswer(request.workload, key, answer, tasks.size() == 1);
   }
   if (json_) PrintJson({{"answers", out}});
   return missed ? kExitFailed : kExitDone;

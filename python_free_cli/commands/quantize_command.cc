@@ -61,7 +61,7 @@ class QuantizeCommand final : public Command {
     CLI::Option* data = app.add_option(
         "--data", data_,
         "Calibration data: .npy, .npz, .jpg, .png, .ppm or .pgm files, or folders of them");
-    DeclarePictureOptions(app, data_options_.picture, data);
+    DeclareImageOptions(app, data_options_.image, data);
     app.add_option("--calibrate", calibrate_,
                    "How ranges are found: global_scale (not measured), percentile, mse, "
                    "kl_divergence, or auto: the one of them with the best results, with scales per "
@@ -219,7 +219,7 @@ class QuantizeCommand final : public Command {
   std::size_t JudgingCount(const Graph& graph, std::size_t samples) const {
     constexpr double kMaxMacs = 2e10;  // in a network of each mode
     if (check_ >= 0) return static_cast<std::size_t>(check_);
-    if (!IsAuto()) return made_up_inputs_ ? 1 : 2;
+    if (!IsAuto()) return synthetic_inputs_ ? 1 : 2;
     const double fit = kMaxMacs / std::max(quantize::MacsOf(graph), 1.0);
     return std::max<std::size_t>(
         2, static_cast<std::size_t>(std::min(fit, static_cast<double>(samples))));
@@ -228,10 +228,10 @@ class QuantizeCommand final : public Command {
   /// The results of the float network, to compare with; made-up inputs where none are given.
   Status MeasureReference(const Graph& graph, quantize::PipelineOptions& options) {
     if (!Ends(options)) return {};
-    made_up_inputs_ = options.samples.empty();
-    if (made_up_inputs_ && IsAuto()) {
+    synthetic_inputs_ = options.samples.empty();
+    if (synthetic_inputs_ && IsAuto()) {
       constexpr int kMadeUpSamples = 8;
-      options.samples = quantize::MadeUpSamples(graph, kMadeUpSamples);
+      options.samples = quantize::SyntheticSamples(graph, kMadeUpSamples);
       PrintErr(
           "note: ranges are measured on made-up inputs (random numbers from -1 to 1), which "
           "may be far from real ones: give some with --data\n");
@@ -239,7 +239,7 @@ class QuantizeCommand final : public Command {
     const std::size_t count = JudgingCount(graph, options.samples.size());
     if (count == 0) return {};
     if (options.samples.empty()) {
-      made_ = quantize::MadeUpSamples(graph, static_cast<int>(count));
+      made_ = quantize::SyntheticSamples(graph, static_cast<int>(count));
       judging_ = made_;
     } else {
       judging_ = std::span(options.samples).first(std::min(count, options.samples.size()));
@@ -267,7 +267,7 @@ class QuantizeCommand final : public Command {
     Mode chosen = Mode::kPercentile;
     std::string listing;
     for (Mode mode : {Mode::kPercentile, Mode::kMse, Mode::kKlDivergence, Mode::kGlobalScale}) {
-      if (mode == Mode::kPercentile && options.config.rules < quantize::kSkipIsOfConvolutions) {
+      if (mode == Mode::kPercentile && options.config.rules < quantize::kSkipCountsConvolutions) {
         continue;
       }
       options.config.calibrate_mode = mode;
@@ -312,7 +312,7 @@ class QuantizeCommand final : public Command {
   Status ListAfter(std::string_view pass, const Graph& graph, std::string& listing) const {
     if (progress_ != nullptr) progress_->Set(0, 0, "after " + std::string(pass));
     if (pass != print_after_) return Status();
-    TW_ASSIGN_OR_RETURN(listing, ListRelay(graph));
+    TW_ASSIGN_OR_RETURN(listing, PrintRelay(graph));
     return Status();
   }
   void ShowListing(std::string listing) {
@@ -333,11 +333,11 @@ class QuantizeCommand final : public Command {
              const std::vector<quantize::IntegerValue>& values, const Graph& result) const {
     const std::vector<quantize::FloatLayer> left = Left(options, result);
     if (json_) {
-      PrintAsJson(options, values, left, result.made_up_constants);
+      PrintAsJson(options, values, left, result.synthetic_constants);
     } else if (!output_.empty()) {
       PrintOut("{}: {}; {} operators work on integers\n", output_, fmt::join(options.passes, ", "),
                values.size());
-      if (Ends(options)) PrintLeft(left, result);
+      if (Ends(options)) PrintFloatLayers(left, result);
       if (!expected_.empty()) PrintQuality(options);
     }
     if (!Ends(options)) return;
@@ -358,7 +358,7 @@ class QuantizeCommand final : public Command {
     }
   }
 
-  static void PrintLeft(const std::vector<quantize::FloatLayer>& left, const Graph& result) {
+  static void PrintFloatLayers(const std::vector<quantize::FloatLayer>& left, const Graph& result) {
     const auto count = std::ranges::count_if(result.nodes(), [](const Node& node) {
       return node.kind == NodeKind::kOperator && IsAnchor(node.op.kind);
     });
@@ -383,14 +383,15 @@ class QuantizeCommand final : public Command {
     }
     PrintOut("outputs beside the float network's: {:.2f} dB{}{} on {} {}; {}\n", quality_.total,
              each, each.empty() ? "" : ")", judging_.size(),
-             made_up_inputs_ ? (judging_.size() == 1 ? "made-up input" : "made-up inputs")
-                             : (judging_.size() == 1 ? "input of --data" : "inputs of --data"),
+             synthetic_inputs_ ? (judging_.size() == 1 ? "made-up input" : "made-up inputs")
+                               : (judging_.size() == 1 ? "input of --data" : "inputs of --data"),
              quantize::CalibrateModeName(options.config.calibrate_mode));
   }
 
   void PrintAsJson(const quantize::PipelineOptions& options,
                    const std::vector<quantize::IntegerValue>& values,
-                   const std::vector<quantize::FloatLayer>& left, std::int64_t made_up) const {
+                   const std::vector<quantize::FloatLayer>& left,
+                   std::int64_t synthetic_constants) const {
     Json list = Json::array(), floats = Json::array(), tried = Json::array();
     for (const quantize::IntegerValue& value : values) {
       list.push_back({{"value", value.value}, {"scales", value.scales}});
@@ -412,13 +413,13 @@ class QuantizeCommand final : public Command {
       }
       sqnr = {{"sqnr_db", decibels(quality_.total)},
               {"inputs", judging_.size()},
-              {"made_up_inputs", made_up_inputs_},
+              {"made_up_inputs", synthetic_inputs_},
               {"outputs", std::move(each)}};
     }
     Json report = {{"file", output_},
                    {"passes", options.passes},
                    {"samples", options.samples.size()},
-                   {"made_up_constants", MadeUpJson(made_up)},
+                   {"made_up_constants", SyntheticConstantsJson(synthetic_constants)},
                    {"calibrate_mode", quantize::CalibrateModeName(options.config.calibrate_mode)},
                    {"quality", std::move(sqnr)},
                    {"candidates", std::move(tried)},
@@ -443,7 +444,7 @@ class QuantizeCommand final : public Command {
   std::span<const quantize::Sample> judging_;  // those, or samples of the options
   std::vector<quantize::Sample> expected_;     // the float network's outputs; none: not judged
   std::vector<std::string> output_names_;
-  bool made_up_inputs_ = false;
+  bool synthetic_inputs_ = false;
   quantize::Quality quality_;
   std::vector<std::pair<std::string, double>> candidates_;
 };

@@ -9,11 +9,11 @@
 
 #include "measure/supervisor/process_measurer.h"
 #include "python_free_cli/arguments/float_error.h"
-#include "python_free_cli/arguments/given_options.h"
+#include "python_free_cli/arguments/reject_options.h"
 #include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/commands/exchange_commands.h"
-#include "python_free_cli/commands/store_verbs.h"
+#include "python_free_cli/commands/store_subcommands.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/record_sources.h"
 #include "python_free_cli/tune_display.h"
@@ -61,7 +61,7 @@ class QueryCommand final : public Command {
     const bool own = sources_.rule == "own";
     const bool as_written = !own && target_.vta_config.empty();
     if (as_written) {
-      TW_RETURN_IF_ERROR(RefuseGiven(
+      TW_RETURN_IF_ERROR(RejectOptions(
           *app_, {"--threads", "--libs"},
           "--rule autotvm asks for the target as it is written, expected the option in it"));
     }
@@ -85,27 +85,27 @@ class QueryCommand final : public Command {
     std::map<records::AnswerLevel, int> counts;
     MetricSums sums;  // of what --prefer chose
     for (Asked& one : asked) {
-      records::Question question;
-      question.templates = &chosen;
-      question.workload = one.workload.has_value() ? &*one.workload : nullptr;
-      question.target = &*target;
-      question.device = &device;
-      question.accept = records::DownTo(accept);
-      question.prefer = prefer.has_value() ? &*prefer : nullptr;
+      records::LookupRequest request;
+      request.templates = &chosen;
+      request.workload = one.workload.has_value() ? &*one.workload : nullptr;
+      request.target = &*target;
+      request.device = &device;
+      request.accept = records::DownTo(accept);
+      request.prefer = prefer.has_value() ? &*prefer : nullptr;
       if (autotvm.has_value()) {
         autotvm->task = std::move(one.task);
-        question.autotvm = &*autotvm;
+        request.autotvm = &*autotvm;
       }
-      TW_ASSIGN_OR_RETURN(auto answer, catalog.Query(question));
+      TW_ASSIGN_OR_RETURN(auto answer, catalog.Query(request));
       ++counts[answer.level];
-      if (question.prefer != nullptr) AddTo(sums, answer, *target, one.uses);
-      list.push_back(records::AnswerJson(answer, question.workload, one.text,
+      if (request.prefer != nullptr) AddTo(sums, answer, *target, one.uses);
+      list.push_back(records::AnswerJson(answer, request.workload, one.text,
                                          own ? target->ToString() : autotvm->target.text));
-      if (!json_) PrintAnswer(question.workload, one.text, answer, asked.size() == 1);
+      if (!json_) PrintAnswer(request.workload, one.text, answer, asked.size() == 1);
     }
     // What nobody has measured, nor asked for, is no sum.
     std::erase_if(sums, [&](const auto& one) {
-      const bool asked_for = one.first == prefer->least || one.first == prefer->limited;
+      const bool asked_for = one.first == prefer->minimized || one.first == prefer->limited;
       return one.second.unknown == static_cast<int>(asked.size()) && !asked_for;
     });
     if (json_) {
@@ -174,12 +174,12 @@ class QueryCommand final : public Command {
     Json list = Json::array();
     bool all = true;
     for (const Asked& one : asked) {
-      records::Question question;
-      question.templates = &chosen;
-      question.workload = &*one.workload;
-      question.target = &target;
-      question.device = &device;
-      TW_ASSIGN_OR_RETURN(auto front, catalog.TaskFront(question));
+      records::LookupRequest request;
+      request.templates = &chosen;
+      request.workload = &*one.workload;
+      request.target = &target;
+      request.device = &device;
+      TW_ASSIGN_OR_RETURN(auto front, catalog.TaskFront(request));
       all = all && !front.records.empty();
       Json records = Json::array();
       if (!json_) {
@@ -215,7 +215,8 @@ class QueryCommand final : public Command {
   Result<std::vector<Asked>> TasksOf(const Target& target) const {
     TW_ASSIGN_OR_RETURN(const auto source, model_.Source(task_));
     TW_ASSIGN_OR_RETURN(auto tasks, ParseTasks(source, target, !target_.no_fuse_residuals));
-    if (DeviceTraitsOf(target).leaves_to_host && tasks.size() > 1) LeaveToHost(templates(), tasks);
+    if (DeviceTraitsOf(target).has_host_fallback && tasks.size() > 1)
+      AssignToHost(templates(), tasks);
     std::vector<Asked> asked;
     for (const search::TuneTask& task : tasks) {
       asked.push_back({task.task.workload.Key(), task.task.workload, {}, task.occurrences});
@@ -305,8 +306,8 @@ class RecordsCommand final : public Command {
                    {"value", t.value},
                    {"metric", t.metric},
                    {"noise", t.noise},
-                   {"quiet_share", t.quiet_share < 0 ? Json() : Json(t.quiet_share)},
-                   {"disturbed", t.disturbed()},
+                   {"quiet_share", t.clean_fraction < 0 ? Json() : Json(t.clean_fraction)},
+                   {"disturbed", t.noisy()},
                    {"samples", t.samples},
                    {"verified", t.verified},
                    {"reproduce", measure::ReproduceCommand(t.candidate)}};
@@ -315,14 +316,14 @@ class RecordsCommand final : public Command {
       PrintOut("{} {:<12} {:>10} {:<38} {} #{} {}{}\n", record.id.substr(0, 12),
                OutcomeName(t.outcome), ShortValue(t.metric, t.value),
                ShortName(t.candidate.task.workload), t.candidate.template_key,
-               t.candidate.config.index, Printable(t.reason), t.disturbed() ? "disturbed" : "");
+               t.candidate.config.index, Printable(t.reason), t.noisy() ? "disturbed" : "");
       if (t.outcome != Outcome::kOk) {
         PrintOut("  again: {}\n", measure::ReproduceCommand(t.candidate));
       }
     }
   }
 
-  StoreVerbs care_;
+  StoreSubcommands care_;
   std::string store_, outcome_;
   records::TrialFilter filter_;
   bool json_ = false;

@@ -133,8 +133,8 @@ class ReportCommand final : public Command {
     sources.stores = stores_;
     sources.no_packages = true;
     sources.accept = "default";
-    auto order =
-        ReadOrder(templates(), source, false, *target, sources, DeviceArgument(), FuseArguments());
+    auto order = ReadCompileRequest(templates(), source, false, *target, sources, DeviceArgument(),
+                                    FuseArguments());
     if (!order.ok()) return order.status().WithContext("--graph");
     order->options.device = *std::move(device);
     auto plan = MakePlan(std::move(order->graph), order->options);

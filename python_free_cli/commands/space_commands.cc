@@ -131,7 +131,7 @@ class LowerCommand final : public Command {
     if (chosen.entry->build_stream != nullptr || emit_ == "vta" || emit_ == "cost") {
       return PrintStream(task, chosen);
     }
-    if ((emit_ == "ptx" || emit_ == "resources") && !DeviceTraitsOf(target).grids) {
+    if ((emit_ == "ptx" || emit_ == "resources") && !DeviceTraitsOf(target).launches_grids) {
       return InvalidArgument("--emit " + emit_ + ": the target is '" + target.kind_name() +
                              "', expected cuda");
     }
@@ -184,8 +184,8 @@ class LowerCommand final : public Command {
     const auto run = vta::RunStream(vta->design, stream.instructions, nullptr, options);
     TW_RETURN_IF_ERROR(run.status());
     const std::string statistics = vta::ToString(run.summary.statistics);
-    PrintOut("{}dram_bytes {}\ninstructions {}\n", Lines{statistics}, run.summary.dram_bytes,
-             run.summary.counts.Total());
+    PrintOut("{}dram_bytes {}\ninstructions {}\n", MultilineText{statistics},
+             run.summary.dram_bytes, run.summary.counts.Total());
     for (const vta::CycleModel& model :
          {vta::CycleModel::Pynq(), vta::CycleModel::PynqSharedBus(), vta::CycleModel::Rtl()}) {
       const auto timing = vta::Simulate(vta->design, stream.instructions, run.pipeline, model);

@@ -36,7 +36,7 @@
 #include "search/space.h"
 #include "search/tuner.h"
 #include "src/base/files/file.h"
-#include "src/base/files/unfinished.h"
+#include "src/base/files/scoped_temp_path.h"
 #include "src/base/json.h"
 #include "src/target/device.h"
 #include "src/target/library.h"
@@ -62,7 +62,7 @@ void RequestStop(int signal) {
   stop_requested = true;
   // The second Ctrl-C ends the program at once; the store is safe.
   std::signal(signal, SIG_DFL);
-  RemoveUnfinishedAtSignals();
+  RemoveTempPathsOnSignal();
 }
 
 /// A signal that is ignored (nohup) stays so.
@@ -165,7 +165,7 @@ class TuneCommand final : public Command {
     if (!fleet_.connected()) TW_RETURN_IF_ERROR(device_.CheckRuns(target));
     const ModelArguments model{{settings.shape, settings.dim, settings.value}, settings.requantize};
     TW_ASSIGN_OR_RETURN(const auto sources, model.Sources(settings.graph));
-    TW_ASSIGN_OR_RETURN(auto tasks, TasksOfSets(sources, target, !no_fuse_residuals_));
+    TW_ASSIGN_OR_RETURN(auto tasks, TasksOfShapeVariants(sources, target, !no_fuse_residuals_));
     if (groups_) {
       constexpr double kMinShare = 0.005;  // less of the network's time is not worth a trial
       for (const ModelSource& source : sources) {
@@ -178,9 +178,9 @@ class TuneCommand final : public Command {
         }
       }
     }
-    if (DeviceTraitsOf(target).leaves_to_host) {
+    if (DeviceTraitsOf(target).has_host_fallback) {
       settings.target = target.ToString();  // with the design, wherever its file will be
-      LeaveToHost(templates(), tasks);
+      AssignToHost(templates(), tasks);
       if (tasks.empty()) return Unsupported(settings.graph + ": no task for " + target.kind_name());
     }
     float_error_.value = settings.float_error;
@@ -194,9 +194,9 @@ class TuneCommand final : public Command {
     }
     TW_RETURN_IF_ERROR(CheckSchedules(*searched, tasks));
     auto store = records::Store::Open(settings.records, records::Store::Mode::kReadWrite);
-    if (store.ok()) TW_RETURN_IF_ERROR(records::KeepScheduleTexts(*store, templates()));
+    if (store.ok()) TW_RETURN_IF_ERROR(records::StoreScheduleTexts(*store, templates()));
     TW_RETURN_IF_ERROR(store);
-    if (!CountsTrials(target)) ::mallopt(M_MMAP_THRESHOLD, kMmapBytes);
+    if (!IsSimulated(target)) ::mallopt(M_MMAP_THRESHOLD, kMmapBytes);
     SystemClock clock;
     TW_ASSIGN_OR_RETURN(auto measurer, MakeMeasurer(settings, target, clock));
 
@@ -224,7 +224,7 @@ class TuneCommand final : public Command {
       TW_ASSIGN_OR_RETURN(auto started,
                           TuneWatch::Start(templates(), settings.records, settings.graph));
       watch.emplace(std::move(started));
-      display.TellOpened([&watch](const std::string& name) { watch->SetJob(name); });
+      display.SetOpenedCallback([&watch](const std::string& name) { watch->SetJob(name); });
       PrintErr("watch: {}\n", watch->address());
     }
     StopAtSignals();
@@ -317,7 +317,7 @@ class TuneCommand final : public Command {
                      measure::ProcessMeasurerSettings& local) const {
     local.runner.joules = !runner_.elsewhere() &&
                           std::ranges::find(settings.metric, kJoules) != settings.metric.end();
-    if (!local.runner.joules || CountsTrials(target)) return {};  // who tunes refuses it there
+    if (!local.runner.joules || IsSimulated(target)) return {};  // who tunes refuses it there
     return measure::CheckEnergyCounter(target, local.runner).WithContext("--metric: joules");
   }
 
@@ -413,7 +413,7 @@ class TuneCommand final : public Command {
     if (settings.metric.empty()) return {};
     const std::string& first = settings.metric.front();
     const std::string own = MetricOf(target);
-    if (first != own && CountsTrials(target)) {
+    if (first != own && IsSimulated(target)) {
       if (!target.Option("metric").empty()) {
         return InvalidArgument("--metric: " + first + " first, but the target has -metric=" + own);
       }
@@ -433,7 +433,7 @@ class TuneCommand final : public Command {
                                             const DeviceFingerprint& fingerprint) const {
     const DeviceSupport* device = DeviceSupportOf(target);
     const bool elsewhere = runner_.elsewhere() || fleet_.connected();
-    if (device == nullptr || device->bounds == nullptr || (elsewhere && !CountsTrials(target))) {
+    if (device == nullptr || device->bounds == nullptr || (elsewhere && !IsSimulated(target))) {
       return std::vector<RooflineBound>(tasks.size());
     }
     MachinePeaks peaks;

@@ -8,9 +8,9 @@
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/device_network.h"
+#include "python_free_cli/isolated_process.h"
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/model_source.h"
-#include "python_free_cli/own_process.h"
 #include "python_free_cli/print.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
@@ -33,12 +33,12 @@ int Print(const VerifyReport& report, bool json) {
                       {"op", check.op},
                       {"ok", check.comparison.ok},
                       {"max_abs_error", check.comparison.max_abs_error},
-                      {"unlike", check.unlike},
+                      {"unlike", check.non_finite_mismatches},
                       {"reference_rms", check.comparison.reference_rms}});
     }
     PrintJson({{"ok", report.ok()},
                {"summary", report.Summary()},
-               {"made_up_constants", MadeUpJson(report.made_up_constants)},
+               {"made_up_constants", SyntheticConstantsJson(report.synthetic_constants)},
                {"operators", rows}});
   } else {
     for (const OperatorCheck& check : report.checks) {
@@ -61,13 +61,13 @@ CLI::Validator FiniteFrom(double least) {
   return {check, "NUMBER"};
 }
 
-const char* NameOf(ReadBy read_by) {
-  switch (read_by) {
-    case ReadBy::kAsIs:
+const char* NameOf(ScaleSource scale_source) {
+  switch (scale_source) {
+    case ScaleSource::kAsIs:
       return "as is";
-    case ReadBy::kSource:
+    case ScaleSource::kSource:
       return "source";
-    case ReadBy::kFit:
+    case ScaleSource::kFit:
       return "fit";
   }
   return "";
@@ -80,13 +80,13 @@ Json RowOf(const LayerDifference& layer) {
               {"type", layer.type},
               {"other_type", layer.other_type},
               {"scale", layer.scale},
-              {"scale_from", NameOf(layer.read_by)},
+              {"scale_from", NameOf(layer.scale_source)},
               {"max_abs_error", layer.max_abs_error},
               {"rms_error", layer.rms_error},
               {"reference_rms", layer.reference_rms},
               {"sqnr_db", std::isfinite(layer.sqnr_db) ? Json(layer.sqnr_db) : Json(nullptr)},
               {"factor", layer.factor},
-              {"unlike", layer.unlike},
+              {"unlike", layer.non_finite_mismatches},
               {"equal", layer.sqnr_db > 0 && std::isinf(layer.sqnr_db)},
               {"ok", layer.ok}};
   if (layer.same_top) row["same_top"] = *layer.same_top;
@@ -101,7 +101,7 @@ int Print(const DifferenceReport& report, bool json) {
                 {"summary", report.Summary()},
                 {"by_position", report.by_position},
                 {"unmatched", report.unmatched},
-                {"made_up_constants", MadeUpJson(report.made_up_constants)},
+                {"made_up_constants", SyntheticConstantsJson(report.synthetic_constants)},
                 {"first_divergence", nullptr},
                 {"layers", rows}};
     if (report.first_bad) out["first_divergence"] = *report.first_bad;
@@ -112,9 +112,10 @@ int Print(const DifferenceReport& report, bool json) {
            "scale from", "type", "max error", "RMS error", "RMS", "SQNR");
   for (const LayerDifference& layer : report.layers) {
     const bool equal = std::isinf(layer.sqnr_db) && layer.sqnr_db > 0;
-    const std::string scale = layer.read_by == ReadBy::kAsIs
-                                  ? NameOf(layer.read_by)
-                                  : fmt::format("{} {:.3g}", NameOf(layer.read_by), layer.scale);
+    const std::string scale =
+        layer.scale_source == ScaleSource::kAsIs
+            ? NameOf(layer.scale_source)
+            : fmt::format("{} {:.3g}", NameOf(layer.scale_source), layer.scale);
     PrintOut("{:<4} {:<30} {:<18} {:<16} {:<24} {:>9.2e} {:>9.2e} {:>9.2e} {:>8}{}{}\n",
              layer.ok ? "ok" : "BAD", layer.value.substr(0, 30), layer.op.substr(0, 18), scale,
              layer.other_type.substr(0, 24), layer.max_abs_error, layer.rms_error,
@@ -218,16 +219,16 @@ class VerifyCommand final : public Command {
   }
 
   Result<int> VerifyLibrary(Graph graph, const std::vector<Tensor>& inputs) {
-    TW_ASSIGN_OR_RETURN(const auto set, SetFor(other_, graph));
+    TW_ASSIGN_OR_RETURN(const auto set, VariantFor(other_, graph));
     TW_ASSIGN_OR_RETURN(auto model, network_.device().OpenLibrary(other_, 0, set));
-    Announce(model, *options_.progress);
+    RegisterOperators(model, *options_.progress);
     if (!min_sqnr_ && IsLibraryOf(graph, model)) {
       TW_ASSIGN_OR_RETURN(auto report, Verify(std::move(graph), model, inputs, options_));
       return Print(report, json_);
     }
-    PrintMadeUp(other_, model.made_up_constants());
+    PrintSyntheticConstants(other_, model.synthetic_constants());
     TW_ASSIGN_OR_RETURN(auto fed, InputsFor(model.inputs(), ValuesOf(graph, graph.inputs()), inputs,
-                                            model.meanings(), graph.quantization));
+                                            model.quantization_map(), graph.quantization));
     TW_ASSIGN_OR_RETURN(auto trace, TraceLibrary(model, fed, options_.progress));
     return Compare(graph, inputs, trace);
   }
@@ -240,7 +241,7 @@ class VerifyCommand final : public Command {
     const Graph& graph = folded;
     auto source = model_.Source(other_);  // whose names may be others, and whose sizes fixed
     TW_RETURN_IF_ERROR(source);
-    source->options.ignores_unknown_names = true;
+    source->options.ignore_unknown_names = true;
     TW_ASSIGN_OR_RETURN(auto loaded, LoadForRunning(*source, seeded_));
     TW_ASSIGN_OR_RETURN(auto other, FoldConstants(std::move(loaded)));
     TW_ASSIGN_OR_RETURN(auto fed,
@@ -271,7 +272,7 @@ class VerifyCommand final : public Command {
   ModelArguments model_;
   InputArguments inputs_;
   DeviceNetwork network_;
-  OwnProcess process_;
+  IsolatedProcess process_;
   bool seeded_ = false;
   bool json_ = false;
 };

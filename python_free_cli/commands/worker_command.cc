@@ -12,7 +12,7 @@
 #include "measure/fleet/process_bench.h"
 #include "measure/fleet/worker_core.h"
 #include "python_free_cli/arguments/fleet_argument.h"
-#include "python_free_cli/arguments/fleet_safety.h"
+#include "python_free_cli/arguments/fleet_security.h"
 #include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/measurer_setup.h"
@@ -66,7 +66,7 @@ class WorkerCommand final : public Command {
     app.add_option("--vta-config", vta_config_, "Design of a VTA target");
     app.add_option("--builders", builders_, "Builders at a time (default: one per free core)")
         ->check(CLI::Range(1, 64));
-    app.add_option("--made-up", made_up_,
+    app.add_option("--made-up", fake_seconds_,
                    "For trying a fleet out: devices that are not there, whose trials take this "
                    "many seconds")
         ->check(CLI::Range(0.0, 1000.0));
@@ -77,7 +77,7 @@ class WorkerCommand final : public Command {
         ->check(CLI::Range(1, 4096));
     device_.Declare(app);
     runner_.Declare(app);
-    made_up_option_ = app.get_option("--made-up");
+    fake_option_ = app.get_option("--made-up");
   }
 
   Result<int> Run() override {
@@ -91,11 +91,11 @@ class WorkerCommand final : public Command {
       if (std::signal(signal, StopWorker) == SIG_IGN) std::signal(signal, SIG_IGN);
     }
     std::vector<Seat> seats;
-    const bool made_up = made_up_option_->count() > 0;
+    const bool is_fake = fake_option_->count() > 0;
     const int count =
-        made_up ? devices_ : std::max<int>(1, static_cast<int>(runner_.commands.size()));
+        is_fake ? devices_ : std::max<int>(1, static_cast<int>(runner_.commands.size()));
     for (int i = 0; i < count; ++i) {
-      TW_ASSIGN_OR_RETURN(auto seat, made_up ? MadeUpSeat(i) : RealSeat(i));
+      TW_ASSIGN_OR_RETURN(auto seat, is_fake ? FakeSeat(i) : RealSeat(i));
       seats.push_back(std::move(seat));
     }
     return Serve(std::move(seats));
@@ -104,7 +104,7 @@ class WorkerCommand final : public Command {
  private:
   /// Errors: kInvalidArgument as root, unless that is asked for or nothing of others runs.
   Status CheckUser() const {
-    if (::geteuid() != 0 || made_up_option_->count() > 0) return {};
+    if (::geteuid() != 0 || fake_option_->count() > 0) return {};
     if (!allow_root_) {
       return InvalidArgument(
           "worker: this is root, and what jobs of others build and run has its rights: expected a "
@@ -158,10 +158,10 @@ class WorkerCommand final : public Command {
     return {};
   }
 
-  Result<Seat> MadeUpSeat(int number) {
+  Result<Seat> FakeSeat(int number) {
     TW_ASSIGN_OR_RETURN(auto seat, SeatOf(number));
     fleet::MadeUpBench::Settings settings;
-    settings.seconds = made_up_;
+    settings.seconds = fake_seconds_;
     settings.device = fleet::MadeUpBench::Device();
     settings.verified = true;
     TW_RETURN_IF_ERROR(MakeSlower(settings));
@@ -170,7 +170,7 @@ class WorkerCommand final : public Command {
     here.target = "llvm";
     // What answers at once takes many at a time.
     constexpr int kTwo = 2, kMany = 32;
-    here.build_slots = here.measure_slots = made_up_ > 0 ? kTwo : kMany;
+    here.build_slots = here.measure_slots = fake_seconds_ > 0 ? kTwo : kMany;
     seat.settings.device_class = fleet::ClassOf(settings.device);
     seat.bench = std::make_unique<fleet::MadeUpBench>(std::move(settings), clock_);
     return seat;
@@ -250,8 +250,8 @@ class WorkerCommand final : public Command {
   std::string fleet_, name_, target_ = "native", vta_config_, slower_;
   bool build_ = false, measure_ = false, both_ = false, insecure_ = false, allow_root_ = false;
   int builders_ = 0, devices_ = 1;
-  double made_up_ = 0;
-  CLI::Option* made_up_option_ = nullptr;
+  double fake_seconds_ = 0;
+  CLI::Option* fake_option_ = nullptr;
   DeviceArgument device_;
   RunnerArguments runner_;
   fleet::Address address_;

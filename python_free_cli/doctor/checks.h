@@ -34,7 +34,7 @@ struct CheckInput {
 struct Check {
   std::string_view name;
   std::string_view why;
-  void (*look)(const CheckInput& input, Finding& finding);
+  void (*inspect)(const CheckInput& input, Finding& finding);
 };
 
 /// Clock, threads and time of the processor.

@@ -12,19 +12,19 @@
 namespace tilewright::cli {
 
 /// How bad it is.
-enum class Verdict {
+enum class Severity {
   kGood,     ///< as it should be
   kNote,     ///< cannot be known here, or is a matter of choice
   kAdvice,   ///< measurements would be steadier, or more would be possible
   kProblem,  ///< measurements are worth less, or work will fail
 };
 /// "good", "note", "advice", "problem".
-std::string_view VerdictName(Verdict verdict);
+std::string_view SeverityName(Severity verdict);
 
 /// One thing that was looked at.
 struct Finding {
   std::string name;  ///< "governor"; the same in every version
-  Verdict verdict = Verdict::kGood;
+  Severity verdict = Severity::kGood;
   std::string is;       ///< what there is
   std::string why;      ///< why it matters
   std::string command;  ///< what to do; empty where nothing is to be done
@@ -60,6 +60,6 @@ MachineProbe ProbeMachine(const std::string& store_folder);
 
 /// Everything there is to say about a machine, always the same checks in the same order. root: in
 /// front of /proc, /sys and the other paths that are read, "" for this machine.
-std::vector<Finding> Examine(const std::string& root, const MachineProbe& probe);
+std::vector<Finding> RunChecks(const std::string& root, const MachineProbe& probe);
 
 }  // namespace tilewright::cli

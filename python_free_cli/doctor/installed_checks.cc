@@ -35,21 +35,21 @@ bool IsOf(std::string_view word, std::span<const std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
 }
 
-void LookAtSpace(const CheckInput& in, Finding& out) {
+void InspectSpace(const CheckInput& in, Finding& out) {
   const DiskProbe& disk = in.probe.store;
   if (disk.free_bytes < 0) {
-    out.verdict = Verdict::kNote;
+    out.verdict = Severity::kNote;
     out.is = disk.failed.empty() ? "the system does not say" : disk.failed;
     return;
   }
   out.is = fmt::format("{} MiB free in {}", disk.free_bytes >> 20, disk.folder);
   constexpr std::int64_t kWanted = std::int64_t{1} << 30;  // 100,000 trials and their logs
   if (disk.free_bytes >= kWanted) return;
-  out.verdict = Verdict::kProblem;
+  out.verdict = Severity::kProblem;
   out.command = "tilewright records prune STORE --best 8, or --records on another disk";
 }
 
-void LookAtSync(const CheckInput& in, Finding& out) {
+void InspectSync(const CheckInput& in, Finding& out) {
   const DiskProbe& disk = in.probe.store;
   const Mount mount = MountOf(in.files, disk.folder);
   constexpr std::array<std::string_view, 6> kRemote = {"nfs",  "nfs4", "cifs",
@@ -66,40 +66,40 @@ void LookAtSync(const CheckInput& in, Finding& out) {
     out.is += "; " + disk.failed;
   }
   if (IsOf(mount.type, kRemote)) {
-    out.verdict = Verdict::kProblem;
+    out.verdict = Severity::kProblem;
     out.is += ": its locks and shared memory are not those of one machine";
     out.command = "keep the store on a local disk (--records FILE)";
   } else if (IsOf(mount.type, kMemory)) {
-    out.verdict = Verdict::kProblem;
+    out.verdict = Severity::kProblem;
     out.is += ": gone when the machine is switched off";
     out.command = "keep the store on a disk (--records FILE)";
   } else if (unsafe != options.end()) {
-    out.verdict = Verdict::kProblem;
+    out.verdict = Severity::kProblem;
     out.is += ", mounted with " + *unsafe + ": what is written may be lost with the power";
     out.command = "sudo mount -o remount,barrier=1 " + mount.folder;
   } else if (disk.sync_seconds < 0) {
-    out.verdict = Verdict::kProblem;
+    out.verdict = Severity::kProblem;
     out.command = "ls -ld " + disk.folder + "    # it has to be yours; or --records FILE";
   } else if (disk.sync_seconds > 0.1) {
-    out.verdict = Verdict::kAdvice;
+    out.verdict = Severity::kAdvice;
     out.command = "keep the store on a faster disk (--records FILE)";
   }
 }
 
-void LookAtDriver(const CheckInput& in, Finding& out) {
+void InspectDriver(const CheckInput& in, Finding& out) {
   const auto version = in.files.Read("/sys/module/nvidia/version");
   if (!version) {
-    out.verdict = Verdict::kNote;
+    out.verdict = Severity::kNote;
     out.is = in.probe.cuda_works ? in.probe.cuda : "no NVIDIA driver";
     return;
   }
   out.is = "NVIDIA " + *version + "; " + in.probe.cuda;
   if (in.probe.cuda_works) return;
-  out.verdict = Verdict::kProblem;
+  out.verdict = Severity::kProblem;
   out.command = "nvidia-smi    # says what is wrong with it; `tilewright targets` what was loaded";
 }
 
-void LookAtLibraries(const CheckInput& in, Finding& out) {
+void InspectLibraries(const CheckInput& in, Finding& out) {
   std::vector<std::string> words;
   bool none = true;
   for (const MachineProbe::Library& library : in.probe.libraries) {
@@ -109,13 +109,13 @@ void LookAtLibraries(const CheckInput& in, Finding& out) {
   }
   out.is = fmt::format("{}", fmt::join(words, "; "));
   if (!none) return;
-  out.verdict = Verdict::kNote;
+  out.verdict = Severity::kNote;
   out.command =
       "sudo apt-get install libdnnl2    # Debian 13: libdnnl3.6; then tilewright tune ... --libs "
       "dnnl";
 }
 
-void LookAtNats(const CheckInput& in, Finding& out) {
+void InspectNats(const CheckInput& in, Finding& out) {
   constexpr std::array<std::string_view, 4> kFolders = {"/usr/sbin", "/usr/bin", "/usr/local/bin",
                                                         "/usr/local/sbin"};
   const bool server = std::ranges::any_of(kFolders, [&](std::string_view folder) {
@@ -132,7 +132,7 @@ void LookAtNats(const CheckInput& in, Finding& out) {
   out.is = fmt::format("nats-server {}, its library {}", server ? "installed" : "not installed",
                        library ? "installed" : "not installed");
   if (server && library) return;
-  out.verdict = Verdict::kNote;
+  out.verdict = Severity::kNote;
   out.command = fmt::format("sudo apt-get install{}{}", server ? "" : " nats-server",
                             library ? "" : " libnats3.4");
 }
@@ -141,12 +141,13 @@ void LookAtNats(const CheckInput& in, Finding& out) {
 
 std::vector<Check> InstalledChecks() {
   return {
-      {"disk space", "a job stops when its store cannot grow", &LookAtSpace},
+      {"disk space", "a job stops when its store cannot grow", &InspectSpace},
       {"disk sync", "a trial counts once it is on the disk, also after a loss of power",
-       &LookAtSync},
-      {"driver", "kernels for GPUs are measured through it", &LookAtDriver},
-      {"libraries", "with --libs their functions compete with generated kernels", &LookAtLibraries},
-      {"NATS", "a job over several machines (--fleet) goes through it", &LookAtNats},
+       &InspectSync},
+      {"driver", "kernels for GPUs are measured through it", &InspectDriver},
+      {"libraries", "with --libs their functions compete with generated kernels",
+       &InspectLibraries},
+      {"NATS", "a job over several machines (--fleet) goes through it", &InspectNats},
   };
 }
 

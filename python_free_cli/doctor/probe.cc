@@ -10,7 +10,7 @@
 #include "measure/sandbox/sandbox.h"
 #include "python_free_cli/doctor/doctor.h"
 #include "src/base/files/file.h"
-#include "src/base/files/unfinished.h"
+#include "src/base/files/scoped_temp_path.h"
 #include "src/base/subprocess.h"
 #include "src/runtime/cuda_driver.h"
 #include "src/target/library.h"
@@ -26,7 +26,7 @@ std::int64_t FreeBytes(const std::string& folder) {
 
 /// Writes as a store does: a page at a time, each synced.
 void TimeSync(DiskProbe& disk) {
-  const Unfinished file = Unfinished::Beside(disk.folder + "/doctor");
+  const ScopedTempPath file = ScopedTempPath::NextTo(disk.folder + "/doctor");
   const int descriptor = ::open(file.path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (descriptor < 0) {
     disk.failed = disk.folder + " cannot be written to: " + ErrnoReason();
@@ -91,7 +91,7 @@ MachineProbe ProbeMachine(const std::string& store_folder) {
     probe.libraries.push_back({std::string(library.name), version.ok() ? *version : std::string(),
                                version.ok() ? std::string() : version.status().message()});
   }
-  if (const auto program = ThisProgram(); program.ok()) {
+  if (const auto program = ExecutablePath(); program.ok()) {
     const std::filesystem::path beside =
         std::filesystem::path(*program).parent_path() / "../lib/tilewright";
     if (std::filesystem::is_directory(beside, failed)) {

@@ -28,14 +28,14 @@ bool IsVirtual(const MachineFiles& files) {
   return info && (info->find(" hypervisor") != std::string::npos);
 }
 
-void LookAtGovernor(const CheckInput& in, Finding& out) {
+void InspectGovernor(const CheckInput& in, Finding& out) {
   std::map<std::string, int> governors;
   for (const std::string& cpu : CpuFolders(in.files)) {
     const auto governor = in.files.Read(fmt::format("{}/{}/cpufreq/scaling_governor", kCpus, cpu));
     if (governor) ++governors[*governor];
   }
   if (governors.empty()) {
-    out.verdict = Verdict::kNote;
+    out.verdict = Severity::kNote;
     out.is = IsVirtual(in.files) ? "a virtual machine, whose host decides over the clock"
                                  : "the system does not say who decides over the clock";
     return;
@@ -46,17 +46,17 @@ void LookAtGovernor(const CheckInput& in, Finding& out) {
   }
   out.is = fmt::format("{}", fmt::join(words, ", "));
   if (governors.size() == 1 && governors.contains("performance")) return;
-  out.verdict = Verdict::kProblem;
+  out.verdict = Severity::kProblem;
   out.command = fmt::format("echo performance | sudo tee {}/cpu*/cpufreq/scaling_governor", kCpus);
 }
 
-void LookAtTurbo(const CheckInput& in, Finding& out) {
+void InspectTurbo(const CheckInput& in, Finding& out) {
   const std::string intel = std::string(kCpus) + "/intel_pstate/no_turbo";
   const std::string boost = std::string(kCpus) + "/cpufreq/boost";
   const auto no_turbo = in.files.Read(intel);
   const auto boosted = in.files.Read(boost);
   if (!no_turbo && !boosted) {
-    out.verdict = Verdict::kNote;
+    out.verdict = Severity::kNote;
     out.is = "the system has no switch for it";
     return;
   }
@@ -64,12 +64,12 @@ void LookAtTurbo(const CheckInput& in, Finding& out) {
     out.is = "off";
     return;
   }
-  out.verdict = Verdict::kAdvice;
+  out.verdict = Severity::kAdvice;
   out.is = "on";
   out.command = no_turbo ? "echo 1 | sudo tee " + intel : "echo 0 | sudo tee " + boost;
 }
 
-void LookAtSiblings(const CheckInput& in, Finding& out) {
+void InspectSiblings(const CheckInput& in, Finding& out) {
   std::set<std::string> shared;
   std::size_t cpus = 0;
   for (const std::string& cpu : CpuFolders(in.files)) {
@@ -79,7 +79,7 @@ void LookAtSiblings(const CheckInput& in, Finding& out) {
     if (list->find_first_of(",-") != std::string::npos) shared.insert(*list);
   }
   if (cpus == 0) {
-    out.verdict = Verdict::kNote;
+    out.verdict = Severity::kNote;
     out.is = "the system does not say which CPUs share a core";
     return;
   }
@@ -87,31 +87,31 @@ void LookAtSiblings(const CheckInput& in, Finding& out) {
     out.is = fmt::format("{} CPUs, each a core of its own", cpus);
     return;
   }
-  out.verdict = Verdict::kAdvice;
+  out.verdict = Severity::kAdvice;
   out.is = fmt::format("{} CPUs share {} cores ({}{})", cpus, shared.size(), *shared.begin(),
                        shared.size() > 1 ? ", ..." : "");
   out.command = fmt::format("echo off | sudo tee {}/smt/control", kCpus);
 }
 
-void LookAtIsolated(const CheckInput& in, Finding& out) {
+void InspectIsolated(const CheckInput& in, Finding& out) {
   const auto isolated = in.files.Read(std::string(kCpus) + "/isolated");
   if (isolated && !isolated->empty()) {
     out.is = "CPUs " + *isolated + " are kept free of other processes";
     // Processes do not get there by themselves.
-    out.verdict = Verdict::kNote;
+    out.verdict = Severity::kNote;
     out.command = "taskset -c " + *isolated + " tilewright tune ...";
     return;
   }
   const std::size_t cpus = CpuFolders(in.files).size();
   out.is = "none";
-  out.verdict = cpus > 2 ? Verdict::kAdvice : Verdict::kNote;
+  out.verdict = cpus > 2 ? Severity::kAdvice : Severity::kNote;
   if (cpus > 2) {
     out.command = fmt::format("add isolcpus={0}-{1} nohz_full={0}-{1} to the kernel's command line",
                               cpus / 2, cpus - 1);
   }
 }
 
-void LookAtQuota(const CheckInput& in, Finding& out) {
+void InspectQuota(const CheckInput& in, Finding& out) {
   std::string quota, period;
   if (const auto both = in.files.Read("/sys/fs/cgroup/cpu.max")) {
     const std::vector<std::string> words = Split(*both, ' ');
@@ -127,18 +127,18 @@ void LookAtQuota(const CheckInput& in, Finding& out) {
     out.is = "no limit on the time of the processor";
     return;
   }
-  out.verdict = Verdict::kProblem;
+  out.verdict = Severity::kProblem;
   out.is = fmt::format("this group of processes gets {:.2f} CPUs, and is stopped beyond that",
                        static_cast<double>(*quota_us) / static_cast<double>(*period_us));
   out.command = "start the container without --cpus (docker update --cpus 0 NAME)";
 }
 
-void LookAtLoad(const CheckInput& in, Finding& out) {
+void InspectLoad(const CheckInput& in, Finding& out) {
   const auto text = in.files.Read("/proc/loadavg");
   const auto load = text ? ParseDouble(text->substr(0, text->find(' '))) : ParseDouble("");
   const auto cpus = static_cast<double>(std::max<std::size_t>(CpuFolders(in.files).size(), 1));
   if (!load.ok()) {
-    out.verdict = Verdict::kNote;
+    out.verdict = Severity::kNote;
     out.is = "the system does not say how busy it is";
     return;
   }
@@ -146,11 +146,11 @@ void LookAtLoad(const CheckInput& in, Finding& out) {
                        cpus == 1 ? "" : "s");
   // A quarter of the machine: what one daemon does now and then is less.
   if (*load < 0.25 * cpus) return;
-  out.verdict = Verdict::kAdvice;
+  out.verdict = Severity::kAdvice;
   out.command = "top -b -n 1 | head -n 15    # and stop what is not needed";
 }
 
-void LookAtStolen(const CheckInput& in, Finding& out) {
+void InspectStolen(const CheckInput& in, Finding& out) {
   const auto text = in.files.Read("/proc/stat");
   std::vector<double> ticks;
   if (text && text->starts_with("cpu ")) {
@@ -163,14 +163,14 @@ void LookAtStolen(const CheckInput& in, Finding& out) {
   double all = 0;
   for (std::size_t i = 0; i < ticks.size() && i <= kSteal; ++i) all += ticks[i];
   if (ticks.size() <= kSteal || all <= 0) {
-    out.verdict = Verdict::kNote;
+    out.verdict = Severity::kNote;
     out.is = "the system does not say";
     return;
   }
   const double share = ticks[kSteal] / all;
   out.is = fmt::format("{:.2f} % since it was started", 100 * share);
   if (share < 0.01) return;
-  out.verdict = Verdict::kAdvice;
+  out.verdict = Severity::kAdvice;
   out.command = "use a machine, or CPUs, that no other guest of the host shares";
 }
 
@@ -179,18 +179,18 @@ void LookAtStolen(const CheckInput& in, Finding& out) {
 std::vector<Check> ProcessorChecks() {
   return {
       {"governor", "a clock that goes up and down with the load makes the first runs the slow ones",
-       &LookAtGovernor},
+       &InspectGovernor},
       {"turbo", "how far the clock goes up depends on heat and on what other cores do",
-       &LookAtTurbo},
+       &InspectTurbo},
       {"siblings", "two threads of one core share its units: a busy neighbour takes up to half",
-       &LookAtSiblings},
+       &InspectSiblings},
       {"isolated cores", "the system may put another process on the core that measures",
-       &LookAtIsolated},
+       &InspectIsolated},
       {"processor quota", "a process that is stopped in the middle of a run seems slow",
-       &LookAtQuota},
-      {"load", "other processes take caches, memory and time from what is measured", &LookAtLoad},
+       &InspectQuota},
+      {"load", "other processes take caches, memory and time from what is measured", &InspectLoad},
       {"stolen time", "a host that gives the processor to other guests disturbs runs",
-       &LookAtStolen},
+       &InspectStolen},
   };
 }
 

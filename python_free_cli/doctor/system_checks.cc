@@ -14,11 +14,11 @@ namespace {
 
 constexpr std::int64_t kMiB = 1 << 20;
 
-void LookAtClock(const CheckInput& in, Finding& out) {
+void InspectClock(const CheckInput& in, Finding& out) {
   const std::string folder = "/sys/devices/system/clocksource/clocksource0/";
   const auto current = in.files.Read(folder + "current_clocksource");
   if (!current) {
-    out.verdict = Verdict::kNote;
+    out.verdict = Severity::kNote;
     out.is = "the system does not say";
     return;
   }
@@ -29,7 +29,7 @@ void LookAtClock(const CheckInput& in, Finding& out) {
   if (std::ranges::find(kFast, *current) != kFast.end()) return;
   const std::string all = in.files.Read(folder + "available_clocksource").value_or("");
   const std::vector<std::string> available = Split(all, ' ');
-  out.verdict = Verdict::kProblem;
+  out.verdict = Severity::kProblem;
   out.command = "add tsc=reliable to the kernel's command line";
   for (const std::string& name : available) {
     if (std::ranges::find(kFast, name) == kFast.end()) continue;
@@ -38,11 +38,11 @@ void LookAtClock(const CheckInput& in, Finding& out) {
   }
 }
 
-void LookAtShm(const CheckInput& in, Finding& out) {
+void InspectShm(const CheckInput& in, Finding& out) {
   // Artifacts and the tensors of a candidate; those of large networks take some 100 MB.
   constexpr std::int64_t kWanted = 512 * kMiB;
   if (in.probe.shm_free_bytes < 0) {
-    out.verdict = Verdict::kAdvice;
+    out.verdict = Severity::kAdvice;
     out.is = "there is none: temporary files go to $TMPDIR or /tmp";
     out.command = "sudo mount -t tmpfs -o mode=1777 tmpfs /dev/shm";
     return;
@@ -58,11 +58,11 @@ void LookAtShm(const CheckInput& in, Finding& out) {
     }
   }
   if (noexec) {
-    out.verdict = Verdict::kAdvice;
+    out.verdict = Severity::kAdvice;
     out.is += ", but nothing in it can be executed: candidates go to a disk";
     out.command = "sudo mount -o remount,exec /dev/shm";
   } else if (in.probe.shm_free_bytes < kWanted) {
-    out.verdict = Verdict::kProblem;
+    out.verdict = Severity::kProblem;
     out.command = "sudo mount -o remount,size=2G /dev/shm    # of a container: --shm-size 2g";
   }
 }
@@ -82,7 +82,7 @@ std::optional<std::int64_t> SoftLimit(const std::string& limits, std::string_vie
   return std::nullopt;
 }
 
-void LookAtLimits(const CheckInput& in, Finding& out) {
+void InspectLimits(const CheckInput& in, Finding& out) {
   struct Least {
     std::string_view row;
     std::int64_t least;
@@ -98,7 +98,7 @@ void LookAtLimits(const CheckInput& in, Finding& out) {
                                           {"Max stack size", 1 << 20, "-s", 1024}}};
   const auto limits = in.files.Read("/proc/self/limits");
   if (!limits) {
-    out.verdict = Verdict::kNote;
+    out.verdict = Severity::kNote;
     out.is = "the system does not say";
     return;
   }
@@ -112,11 +112,11 @@ void LookAtLimits(const CheckInput& in, Finding& out) {
   out.is = low.empty() ? "open files, processes, memory and file sizes suffice"
                        : fmt::format("{}", fmt::join(low, "; "));
   if (low.empty()) return;
-  out.verdict = Verdict::kProblem;
+  out.verdict = Severity::kProblem;
   out.command = fmt::format("{}", fmt::join(raise, " && "));
 }
 
-void LookAtMemory(const CheckInput& in, Finding& out) {
+void InspectMemory(const CheckInput& in, Finding& out) {
   const auto text = in.files.Read("/proc/meminfo");
   std::int64_t available = -1;
   std::istringstream lines(text.value_or(""));
@@ -126,22 +126,22 @@ void LookAtMemory(const CheckInput& in, Finding& out) {
     words >> available;
   }
   if (available < 0) {
-    out.verdict = Verdict::kNote;
+    out.verdict = Severity::kNote;
     out.is = "the system does not say";
     return;
   }
   out.is = fmt::format("{} MiB free", available >> 10);
   constexpr std::int64_t kWantedKib = std::int64_t{2} << 20;
   if (available >= kWantedKib) return;
-  out.verdict = Verdict::kAdvice;
+  out.verdict = Severity::kAdvice;
   out.command = "ps -eo rss,comm --sort=-rss | head    # and stop what is not needed";
 }
 
-void LookAtSandbox(const CheckInput& in, Finding& out) {
+void InspectSandbox(const CheckInput& in, Finding& out) {
   out.is = in.probe.sandbox_refused.empty() ? "filtered system calls, Landlock, a namespace"
                                             : in.probe.sandbox_refused;
   if (in.probe.sandbox_refused.empty()) return;
-  out.verdict = Verdict::kNote;
+  out.verdict = Severity::kNote;
 }
 
 }  // namespace
@@ -149,14 +149,14 @@ void LookAtSandbox(const CheckInput& in, Finding& out) {
 std::vector<Check> SystemChecks() {
   return {
       {"clock source", "one that takes a system call adds a microsecond to each reading",
-       &LookAtClock},
+       &InspectClock},
       {"/dev/shm", "candidates and their tensors lie there: a disk is slower, and a full one fails",
-       &LookAtShm},
+       &InspectShm},
       {"limits", "a worker that gets no file, process or memory fails candidates that are right",
-       &LookAtLimits},
-      {"memory", "a machine that swaps measures its disk", &LookAtMemory},
+       &InspectLimits},
+      {"memory", "a machine that swaps measures its disk", &InspectMemory},
       {"sandbox", "candidates, and what other people's packages lead to, run with few rights",
-       &LookAtSandbox},
+       &InspectSandbox},
   };
 }
 

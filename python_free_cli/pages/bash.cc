@@ -12,7 +12,7 @@ namespace {
 /// may.
 void AddCases(const std::string& path, const CommandPage& page, std::string& words,
               std::string& values) {
-  std::vector<std::string> options, verbs;
+  std::vector<std::string> options, subcommands;
   for (const ArgumentPage& argument : page.arguments) {
     if (!argument.positional) {
       options.insert(options.end(), argument.names.begin(), argument.names.end());
@@ -20,17 +20,18 @@ void AddCases(const std::string& path, const CommandPage& page, std::string& wor
     if (argument.choices.empty()) continue;
     const std::string choices = fmt::format("{}", fmt::join(argument.choices, " "));
     if (argument.positional) {
-      verbs.insert(verbs.end(), argument.choices.begin(), argument.choices.end());
+      subcommands.insert(subcommands.end(), argument.choices.begin(), argument.choices.end());
       continue;
     }
     for (const std::string& name : argument.names) {
       values += fmt::format("    \"{} {}\") values=\"{}\" ;;\n", path, name, choices);
     }
   }
-  for (const CommandPage& verb : page.verbs) verbs.push_back(verb.name);
+  for (const CommandPage& subcommand : page.subcommands) subcommands.push_back(subcommand.name);
   words += fmt::format("    \"{}\") options=\"{}\" verbs=\"{}\" ;;\n", path,
-                       fmt::join(options, " "), fmt::join(verbs, " "));
-  for (const CommandPage& verb : page.verbs) AddCases(path + " " + verb.name, verb, words, values);
+                       fmt::join(options, " "), fmt::join(subcommands, " "));
+  for (const CommandPage& subcommand : page.subcommands)
+    AddCases(path + " " + subcommand.name, subcommand, words, values);
 }
 
 }  // namespace
@@ -39,14 +40,15 @@ std::string BashCompletion(const CommandPage& program) {
   std::string words, values, paths;
   AddCases(program.name, program, words, values);
   // "tilewright records list" is a path where the second word is a verb of the first.
-  for (const CommandPage& command : program.verbs) {
-    std::vector<std::string> verbs;
-    for (const CommandPage& verb : command.verbs) verbs.push_back(verb.name);
-    if (!verbs.empty()) {
+  for (const CommandPage& command : program.subcommands) {
+    std::vector<std::string> subcommands;
+    for (const CommandPage& subcommand : command.subcommands)
+      subcommands.push_back(subcommand.name);
+    if (!subcommands.empty()) {
       paths += fmt::format(
           "    {}) case \"${{COMP_WORDS[2]}}\" in {}) "
           "[ \"$COMP_CWORD\" -gt 2 ] && path+=\" ${{COMP_WORDS[2]}}\" ;; esac ;;\n",
-          command.name, fmt::join(verbs, "|"));
+          command.name, fmt::join(subcommands, "|"));
     }
   }
   return "# bash completion for tilewright\n"

@@ -20,7 +20,7 @@ ArgumentPage DescribeArgument(const CLI::Option& option) {
   page.repeated = TakesAnyNumber(option);
   page.choices = ChoicesOf(option);
   page.type = TypeOf(option);
-  page.standard = DefaultToTell(option);
+  page.default_value = DefaultToShow(option);
   return page;
 }
 
@@ -32,8 +32,8 @@ CommandPage Describe(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     page.arguments.push_back(DescribeArgument(*option));
   }
-  for (const CLI::App* verb : app.get_subcommands({})) {
-    if (!verb->get_group().empty()) page.verbs.push_back(Describe(*verb));
+  for (const CLI::App* subcommand : app.get_subcommands({})) {
+    if (!subcommand->get_group().empty()) page.subcommands.push_back(Describe(*subcommand));
   }
   return page;
 }

@@ -18,7 +18,7 @@ struct ArgumentPage {
   bool repeated = false;             ///< takes any number of values
   std::string type;                  ///< "TEXT", "INT", "FILE"; empty for a flag
   std::vector<std::string> choices;  ///< the values it takes, if it is one of a few
-  std::string standard;              ///< default worth telling, else empty
+  std::string default_value;         ///< default worth telling, else empty
   std::string text;                  ///< what it is for
 };
 
@@ -28,7 +28,7 @@ struct CommandPage {
   std::string summary;  ///< one line
   std::string footer;   ///< examples, as under --help; may be empty
   std::vector<ArgumentPage> arguments;
-  std::vector<CommandPage> verbs;
+  std::vector<CommandPage> subcommands;
 };
 
 /// What manual pages and completions are made of: the whole program as its argument parser knows

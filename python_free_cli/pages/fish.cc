@@ -42,18 +42,18 @@ void AddOptions(const CommandPage& page, const std::string& condition, std::stri
 std::string FishCompletion(const CommandPage& program) {
   std::string text = "# fish completion for tilewright\n";
   AddOptions(program, "", text);
-  for (const CommandPage& command : program.verbs) {
+  for (const CommandPage& command : program.subcommands) {
     text += fmt::format("complete -c tilewright -f -n __fish_use_subcommand -a {} -d {}\n",
                         command.name, FishQuoted(command.summary));
     const std::string here = "__fish_seen_subcommand_from " + command.name;
     AddOptions(command, here, text);
     std::string all;
-    for (const CommandPage& verb : command.verbs) all += " " + verb.name;
-    for (const CommandPage& verb : command.verbs) {
+    for (const CommandPage& subcommand : command.subcommands) all += " " + subcommand.name;
+    for (const CommandPage& subcommand : command.subcommands) {
       text += fmt::format("complete -c tilewright -f -n {} -a {} -d {}\n",
                           FishQuoted(here + "; and not __fish_seen_subcommand_from" + all),
-                          verb.name, FishQuoted(verb.summary));
-      AddOptions(verb, here + "; and __fish_seen_subcommand_from " + verb.name, text);
+                          subcommand.name, FishQuoted(subcommand.summary));
+      AddOptions(subcommand, here + "; and __fish_seen_subcommand_from " + subcommand.name, text);
     }
   }
   return text;

@@ -48,7 +48,7 @@ std::string Heading(const std::string& name) {
 
 std::string Synopsis(const std::string& full_name, const CommandPage& page) {
   std::string text = ".B " + Escaped(full_name) + "\n";
-  if (!page.verbs.empty()) text += "\\fIverb\\fR\n";
+  if (!page.subcommands.empty()) text += "\\fIverb\\fR\n";
   for (const ArgumentPage& argument : page.arguments) {
     if (!argument.positional) continue;
     const std::string value = ValueOf(argument);
@@ -73,7 +73,8 @@ std::string Arguments(const CommandPage& page) {
         if (!argument.flag) text += " " + ValueOf(argument);
       }
       text += "\n" + Escaped(argument.text.empty() ? std::string("See above") : argument.text);
-      if (!argument.standard.empty()) text += Escaped(" (default " + argument.standard + ")");
+      if (!argument.default_value.empty())
+        text += Escaped(" (default " + argument.default_value + ")");
       if (argument.required) text += " (required)";
       text += "\n";
     }
@@ -113,7 +114,7 @@ std::string ProgramManual(const CommandPage& program) {
       "of its own.\n"
       ".SH OPTIONS\n" +
       Arguments(program) + ".SH COMMANDS\n";
-  for (const CommandPage& command : program.verbs) {
+  for (const CommandPage& command : program.subcommands) {
     text += fmt::format(".TP\n\\fB{}\\-{}\\fR(1)\n{}\n", program.name, Escaped(command.name),
                         Escaped(command.summary));
   }
@@ -138,10 +139,11 @@ std::string CommandManual(const CommandPage& program, const CommandPage& command
   text += ".SH DESCRIPTION\n" + Escaped(command.summary) + ".\n";
   const std::string options = Arguments(command);
   if (!options.empty()) text += ".SH OPTIONS\n" + options;
-  if (!command.verbs.empty()) text += ".SH VERBS\n";
-  for (const CommandPage& verb : command.verbs) {
-    text += ".SS " + Escaped(verb.name) + "\n" + Synopsis(full_name + " " + verb.name, verb) +
-            ".PP\n" + Escaped(verb.summary) + ".\n" + Arguments(verb);
+  if (!command.subcommands.empty()) text += ".SH VERBS\n";
+  for (const CommandPage& subcommand : command.subcommands) {
+    text += ".SS " + Escaped(subcommand.name) + "\n" +
+            Synopsis(full_name + " " + subcommand.name, subcommand) + ".PP\n" +
+            Escaped(subcommand.summary) + ".\n" + Arguments(subcommand);
   }
   text += Examples(command);
   text += kExitStatus;

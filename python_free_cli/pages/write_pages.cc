@@ -19,7 +19,7 @@ Status WritePages(const CommandPage& program, const std::string& folder) {
   TW_RETURN_IF_ERROR(
       write("fish/vendor_completions.d/" + program.name + ".fish", FishCompletion(program)));
   TW_RETURN_IF_ERROR(write("man/man1/" + program.name + ".1", ProgramManual(program)));
-  for (const CommandPage& command : program.verbs) {
+  for (const CommandPage& command : program.subcommands) {
     TW_RETURN_IF_ERROR(write("man/man1/" + program.name + "-" + command.name + ".1",
                              CommandManual(program, command)));
   }

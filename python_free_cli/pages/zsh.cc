@@ -45,7 +45,7 @@ void AddFunctions(const std::string& path, const CommandPage& page, std::string&
   std::string arguments;
   for (const ArgumentPage& argument : page.arguments) {
     if (argument.positional) {
-      if (page.verbs.empty()) {
+      if (page.subcommands.empty()) {
         arguments +=
             fmt::format(" \\\n    '{}{}'", argument.repeated ? "*" : "", ZshValueOf(argument));
       }
@@ -57,14 +57,15 @@ void AddFunctions(const std::string& path, const CommandPage& page, std::string&
                       InSpecification(argument.text), argument.flag ? "" : ZshValueOf(argument));
     }
   }
-  if (page.verbs.empty()) {
+  if (page.subcommands.empty()) {
     functions += fmt::format("{}() {{\n  _arguments{}\n}}\n", FunctionName(path), arguments);
     return;
   }
   std::string list, cases;
-  for (const CommandPage& verb : page.verbs) {
-    list += fmt::format("    '{}:{}'\n", verb.name, InSpecification(verb.summary));
-    cases += fmt::format("        {}) {} ;;\n", verb.name, FunctionName(path + " " + verb.name));
+  for (const CommandPage& subcommand : page.subcommands) {
+    list += fmt::format("    '{}:{}'\n", subcommand.name, InSpecification(subcommand.summary));
+    cases += fmt::format("        {}) {} ;;\n", subcommand.name,
+                         FunctionName(path + " " + subcommand.name));
   }
   functions += fmt::format(
       "{}() {{\n  local context state line\n  local -a verbs=(\n{}  )\n"
@@ -72,7 +73,8 @@ void AddFunctions(const std::string& path, const CommandPage& page, std::string&
       "  case $state in\n    verb) _describe command verbs ;;\n    rest)\n"
       "      case $words[1] in\n{}      esac ;;\n  esac\n}}\n",
       FunctionName(path), list, arguments, cases);
-  for (const CommandPage& verb : page.verbs) AddFunctions(path + " " + verb.name, verb, functions);
+  for (const CommandPage& subcommand : page.subcommands)
+    AddFunctions(path + " " + subcommand.name, subcommand, functions);
 }
 
 }  // namespace

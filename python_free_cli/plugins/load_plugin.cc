@@ -11,7 +11,7 @@
 #include "python_free_cli/plugins/plugin_call.h"
 #include "python_free_cli/plugins/plugin_strategy.h"
 #include "python_free_cli/plugins/plugin_template.h"
-#include "src/base/files/plain_file.h"
+#include "src/base/files/special_file.h"
 #include "src/base/printable.h"
 
 namespace tilewright::cli {
@@ -23,23 +23,23 @@ constexpr std::array<std::string_view, 15> kTakers = {
     "records", "package", "train", "targets", "measure", "worker", "child"};
 
 /// Of the command, and of its verbs.
-void AddOption(CLI::App& command, Brought& brought) {
+void AddOption(CLI::App& command, ExtensionArguments& extensions) {
   command
-      .add_option("--plugin", brought.plugins,
+      .add_option("--plugin", extensions.plugins,
                   "Library with templates and strategies of your own; several times for several")
       ->allow_extra_args(false)
       ->type_name("FILE");
   command
-      .add_option("--schedule", brought.schedules,
+      .add_option("--schedule", extensions.schedules,
                   "Template of your own as a text (docs/schedules.md); several times for several")
       ->allow_extra_args(false)
       ->type_name("FILE");
   if (command.get_name() == "child") {
-    command.add_option("--schedule-text", brought.texts, "A schedule itself")
+    command.add_option("--schedule-text", extensions.texts, "A schedule itself")
         ->allow_extra_args(false)
         ->group("");
   }
-  for (CLI::App* verb : command.get_subcommands(nullptr)) AddOption(*verb, brought);
+  for (CLI::App* subcommand : command.get_subcommands(nullptr)) AddOption(*subcommand, extensions);
 }
 
 std::string NameOf(const char* text) {
@@ -108,8 +108,8 @@ Status AddPlugin(const tw_plugin* plugin, Registries& registries) {
 
 }  // namespace
 
-void DeclarePlugins(CLI::App& command, Brought& brought) {
-  if (std::ranges::count(kTakers, command.get_name()) > 0) AddOption(command, brought);
+void DeclarePlugins(CLI::App& command, ExtensionArguments& extensions) {
+  if (std::ranges::count(kTakers, command.get_name()) > 0) AddOption(command, extensions);
 }
 
 Status LoadPlugin(const std::string& file, Registries& registries) {
@@ -117,7 +117,8 @@ Status LoadPlugin(const std::string& file, Registries& registries) {
   const std::string path = std::filesystem::canonical(file, failed).string();
   const std::string context = "--plugin " + file;
   if (failed) return InvalidArgument(context + ": " + failed.message());
-  if (const Status plain = CheckPlainFile(file); !plain.ok()) return plain.WithContext("--plugin");
+  if (const Status plain = CheckNotSpecialFile(file); !plain.ok())
+    return plain.WithContext("--plugin");
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed
   if (handle == nullptr) return InvalidArgument(context + ": " + Printable(dlerror()));
   const auto make = reinterpret_cast<decltype(&tw_plugin_main)>(dlsym(handle, "tw_plugin_main"));

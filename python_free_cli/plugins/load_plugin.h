@@ -15,7 +15,7 @@ namespace tilewright::cli {
 
 /// Adds `--plugin` and `--schedule` to a command that has to do with templates or strategies, and
 /// to its verbs; `brought` gets what is given.
-void DeclarePlugins(CLI::App& command, Brought& brought);
+void DeclarePlugins(CLI::App& command, ExtensionArguments& extensions);
 
 /// Loads a plugin (include/tilewright/plugin.h) and adds what it has. It stays loaded until the
 /// process ends: it is code like that of any library the program is linked with.

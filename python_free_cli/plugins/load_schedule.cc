@@ -34,7 +34,7 @@ Status AddText(std::string_view text, const std::string& file, Registries& regis
 Status AddByBothNames(const std::string& text, Registries& registries) {
   TW_ASSIGN_OR_RETURN(auto parsed, ParseScheduleText(text, "--schedule-text"));
   ScheduleText former = parsed;
-  former.key = FormerScheduleKey(former);
+  former.key = LegacyScheduleKey(former);
   TW_RETURN_IF_ERROR(AddParsed(std::move(parsed), registries));
   return AddParsed(std::move(former), registries);
 }
@@ -47,7 +47,7 @@ void AddTextsOf(const Result<records::Store>& store, Registries& registries) {
   for (const auto& [key, text] : *texts) {
     auto parsed = ParseScheduleText(text, store->path());
     const Status added = !parsed.ok() ? parsed.status()
-                         : !TakeScheduleKey(key, *parsed)
+                         : !AcceptScheduleKey(key, *parsed)
                              ? InvalidArgument("the text of " + key + " is another one's")
                              : AddParsed(*std::move(parsed), registries);
     if (!added.ok()) PrintErr("schedule left out: {}\n", added.message());
@@ -58,8 +58,8 @@ void AddTextsOf(const Result<records::Store>& store, Registries& registries) {
 std::vector<std::string> GivenTo(const CLI::App& command, const std::string& name) {
   std::vector<std::string> given;
   if (const CLI::Option* option = command.get_option_no_throw(name)) given = option->results();
-  for (const CLI::App* verb : command.get_subcommands()) {
-    const std::vector<std::string> more = GivenTo(*verb, name);
+  for (const CLI::App* subcommand : command.get_subcommands()) {
+    const std::vector<std::string> more = GivenTo(*subcommand, name);
     given.insert(given.end(), more.begin(), more.end());
   }
   return given;
@@ -67,13 +67,13 @@ std::vector<std::string> GivenTo(const CLI::App& command, const std::string& nam
 
 }  // namespace
 
-Status LoadSchedules(const Brought& brought, Registries& registries) {
-  for (const std::string& file : brought.schedules) {
+Status LoadSchedules(const ExtensionArguments& extensions, Registries& registries) {
+  for (const std::string& file : extensions.schedules) {
     auto text = ReadFile(file, kMaxScheduleBytes + 1);
     if (!text.ok()) return text.status().WithContext("--schedule " + file);
     TW_RETURN_IF_ERROR(AddText(*text, file, registries));
   }
-  for (const std::string& text : brought.texts) {
+  for (const std::string& text : extensions.texts) {
     TW_RETURN_IF_ERROR(AddByBothNames(text, registries));
   }
   return {};

@@ -11,7 +11,7 @@ namespace tilewright::cli {
 
 /// Adds the templates of `--schedule` files, and of texts that a parent process gave.
 /// Errors: kInvalidArgument with file, line and column.
-Status LoadSchedules(const Brought& brought, Registries& registries);
+Status LoadSchedules(const ExtensionArguments& extensions, Registries& registries);
 
 /// Adds those that are in the stores and packages that a command was given, in the user's own store
 /// and in the installed packages, so that their records can be served. What cannot be read is left

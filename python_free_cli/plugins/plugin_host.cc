@@ -205,10 +205,10 @@ void Refuse(tw_schedule* s, const char* reason) {
 void Layouts(tw_schedule* s, const char* data, const char* weight, const char* output) {
   if (s->changed) return s->schedule.Refuse("layouts: come before what is done to the loops");
   if (!s->schedule.status().ok()) return;
-  s->form.data = TextOf(data);
-  s->form.weight = TextOf(weight);
-  s->form.output = TextOf(output);
-  auto compute = DefineAnchor(s->workload, s->epilogue, s->form);
+  s->layouts.data = TextOf(data);
+  s->layouts.weight = TextOf(weight);
+  s->layouts.output = TextOf(output);
+  auto compute = DefineAnchor(s->workload, s->epilogue, s->layouts);
   if (!compute.ok()) return s->schedule.Refuse(compute.status().message());
   s->schedule = Schedule(*std::move(compute));
 }

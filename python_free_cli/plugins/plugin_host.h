@@ -23,7 +23,7 @@ struct tw_schedule {
   const tilewright::Workload& workload;
   const tilewright::Epilogue& epilogue;
   tilewright::Schedule schedule;
-  tilewright::AnchorForm form = {};
+  tilewright::KernelLayouts layouts = {};
   bool changed = false;  ///< something was done to it: its layouts are what they are
 };
 

@@ -85,7 +85,7 @@ Result<Kernel> PluginApply(const void* object, const Workload& workload, const E
                                 [&] { row.apply(task.get(), &asked, &schedule, &PluginHost()); }));
   if (!asked.status.ok()) return asked.status.WithContext(row.key);
   if (!schedule.schedule.status().ok()) return schedule.schedule.status().WithContext(row.key);
-  return Kernel{std::move(schedule.schedule), std::move(schedule.form)};
+  return Kernel{std::move(schedule.schedule), std::move(schedule.layouts)};
 }
 
 }  // namespace

@@ -162,7 +162,7 @@ void FillDevicePages(const TemplateRegistry& templates, const std::vector<Trial>
   if (entry == nullptr || entry->version != winner.template_version) return;
   if (entry->build_stream != nullptr) {
     FillVta(templates, fastest, spread, page);
-  } else if (DeviceTraitsOf(winner.task.target).grids) {
+  } else if (DeviceTraitsOf(winner.task.target).launches_grids) {
     FillGpu(templates, fastest, spread, page);
   }
 }

@@ -34,7 +34,7 @@ struct TrialPoints {
   std::vector<double> value;      ///< 0 of one that failed
   std::vector<double> predicted;  ///< what the model's score meant before it was measured; 0: none
   std::vector<int> kind;          ///< position in TaskPage::templates
-  std::vector<int> disturbed;     ///< 1: measured in noise
+  std::vector<int> noisy;         ///< 1: measured in noise
 };
 
 /// How much of the spread of log(value) one knob, or what two of them do only together, explains.
@@ -88,7 +88,7 @@ struct Finalist {
   std::string template_key, config;
   double value = 0;
   double noise = 0;  ///< relative half-width of the 95 % interval
-  bool winner = false, tied = false, standard = false, disturbed = false;
+  bool winner = false, tied = false, standard = false, noisy = false;
 };
 
 /// What a config becomes.
@@ -154,7 +154,7 @@ struct TaskPage {
   std::int64_t trials = 0, ok = 0, disturbed_trials = 0, race_trials = 0;
   std::map<std::string, std::int64_t> outcomes;
   double default_value = 0, best_value = 0, best_noise = 0;  ///< 0: not measured
-  bool raced = false, disturbed = false;
+  bool raced = false, noisy = false;
   std::string best_template, best_config;
   std::vector<std::int64_t> ties;  ///< indices of configs
   std::vector<std::string> templates;
@@ -190,7 +190,7 @@ struct TimePage {
 /// Trials over time, in stretches of equal length.
 struct PacePage {
   double step = 0;  ///< seconds
-  std::vector<std::int64_t> trials, failed, disturbed;
+  std::vector<std::int64_t> trials, failed, noisy;
   std::vector<double> noise;  ///< median of ok trials, relative; 0: none
 };
 
@@ -205,7 +205,7 @@ struct JobPage {
   double pause_seconds = 0;  ///< left out of every time axis
   std::int64_t pauses = 0;
   double resolution = 0;  ///< 0: not known
-  std::int64_t trials = 0, ok = 0, disturbed = 0;
+  std::int64_t trials = 0, ok = 0, noisy = 0;
   TimePage time;
   PacePage pace;
   std::vector<Failure> failures;

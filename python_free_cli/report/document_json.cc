@@ -103,7 +103,7 @@ Json FinalistsJson(const std::vector<Finalist>& finalists) {
                     {"winner", row.winner},
                     {"tied", row.tied},
                     {"default", row.standard},
-                    {"disturbed", row.disturbed}});
+                    {"disturbed", row.noisy}});
   }
   return list;
 }
@@ -151,7 +151,7 @@ Json TaskJson(const TaskPage& task) {
                {"best", Number(task.best_value)},
                {"noise", Number(task.best_noise)},
                {"raced", task.raced},
-               {"disturbed", task.disturbed},
+               {"disturbed", task.noisy},
                {"template", task.best_template},
                {"config", task.best_config},
                {"ties", task.ties},
@@ -162,7 +162,7 @@ Json TaskJson(const TaskPage& task) {
   json["points"] = {
       {"trial", task.points.trial},         {"seconds", Seconds(task.points.seconds)},
       {"value", Column(task.points.value)}, {"predicted", Column(task.points.predicted)},
-      {"template", task.points.kind},       {"disturbed", task.points.disturbed}};
+      {"template", task.points.kind},       {"disturbed", task.points.noisy}};
   json["knobs"] = Json::array();
   for (const KnobTable& table : task.knobs) json["knobs"].push_back(KnobsJson(table));
   json["ranking"] = RankingJson(task.ranking);
@@ -232,7 +232,7 @@ Json JobJson(const JobPage& job) {
                {"resolution", Number(job.resolution)},
                {"trials", job.trials},
                {"ok", job.ok},
-               {"disturbed", job.disturbed},
+               {"disturbed", job.noisy},
                {"default_total", Number(times.standard)},
                {"best_total", Number(times.best)},
                {"tasks_without_time", times.without},
@@ -242,7 +242,7 @@ Json JobJson(const JobPage& job) {
                 {{"step_seconds", Number(job.pace.step)},
                  {"trials", job.pace.trials},
                  {"failed", job.pace.failed},
-                 {"disturbed", job.pace.disturbed},
+                 {"disturbed", job.pace.noisy},
                  {"noise", Column(job.pace.noise)}}}};
   json["failures"] = Json::array();
   for (const Failure& failure : job.failures) {

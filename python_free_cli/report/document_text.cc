@@ -14,7 +14,7 @@ constexpr std::size_t kShownTasks = 40;
 constexpr std::size_t kShownOfFront = 12;
 
 using cli::FormatPrintable;
-using cli::Lines;
+using cli::MultilineText;
 using cli::ShortDuration;
 using cli::ShortValue;
 
@@ -40,7 +40,7 @@ void AppendTasks(const JobPage& job, std::string& text) {
         cli::RooflineShareText(task.roofline.bound, task.best_value), task.trials,
         task.ranking.windows.empty() ? "-" : FormatPrintable("{:.2f}", task.ranking.tau),
         task.ties.empty() ? "" : "  " + search::TieText(task.ties.size()),
-        task.disturbed ? "  disturbed" : "");
+        task.noisy ? "  disturbed" : "");
   }
   const std::string metric = job.tasks.empty() ? "seconds" : job.tasks.front().metric;
   const search::NetworkTimes times = job.Times();
@@ -54,8 +54,8 @@ void AppendFronts(const JobPage& job, std::string& text) {
   std::size_t shown = 0;
   for (const TaskPage& task : job.tasks) {
     if (task.front.empty() || ++shown > kShownTasks) continue;
-    text += FormatPrintable("{}{:<38} {} on the front\n", Lines{shown == 1 ? "\n" : ""}, task.name,
-                            task.front.size());
+    text += FormatPrintable("{}{:<38} {} on the front\n", MultilineText{shown == 1 ? "\n" : ""},
+                            task.name, task.front.size());
     for (std::size_t i = 0; i < task.front.size() && i <= kShownOfFront; ++i) {
       if (i == kShownOfFront) {
         text += FormatPrintable("  … and {} more\n", task.front.size() - kShownOfFront);
@@ -76,7 +76,7 @@ void AppendJob(const JobPage& job, std::string& text) {
   text += FormatPrintable("on {}, target {}\n", job.device, job.target);
   text += FormatPrintable("{} trials in {} ({:.1f}/s), {} failed, {} disturbed{}\n", job.trials,
                           ShortDuration(job.time.known() ? job.time.wall : job.wall_seconds),
-                          job.TrialsPerSecond(), job.trials - job.ok, job.disturbed,
+                          job.TrialsPerSecond(), job.trials - job.ok, job.noisy,
                           job.pauses > 0 ? FormatPrintable("; {} pauses of {} left out", job.pauses,
                                                            ShortDuration(job.pause_seconds))
                                          : "");
@@ -97,7 +97,7 @@ void AppendJob(const JobPage& job, std::string& text) {
           FormatPrintable("… and {} more kinds of failure\n", job.failures.size() - kShownFailures);
       break;
     }
-    text += FormatPrintable("{}{} x {}: {}\n  again: {}\n", Lines{shown == 1 ? "\n" : ""},
+    text += FormatPrintable("{}{} x {}: {}\n  again: {}\n", MultilineText{shown == 1 ? "\n" : ""},
                             failure.trials, failure.outcome, failure.reason, failure.reproduce);
   }
 }

@@ -30,7 +30,7 @@ Result<TaskMap> ReadTrials(const records::Store& store, std::int64_t job,
   TaskMap tasks;
   records::TrialFilter filter;
   filter.job = job;
-  filter.sound_for = &templates;
+  filter.valid_for = &templates;
   std::int64_t refused = 0;
   std::string first;
   filter.refused = [&](const std::string& why) {
@@ -94,7 +94,7 @@ void FillRoofline(const records::Store& store, const TaskTrials& trials, double 
   roofline.near_bytes = threads * peaks->near_bytes_per_second;
   roofline.far_bytes = threads * peaks->far_bytes_per_second;
   roofline.bound = RooflineOf(*peaks, task.workload.macs(), work.bytes, roofline.int8, threads)
-                       .Least(product_share);
+                       .LowerBound(product_share);
   roofline.peaks_of = "measured when the job began";
 }
 
@@ -169,17 +169,17 @@ Status GatherJob(const records::Store& store, const records::Job& job, const Gat
   page.finished = job.finished;
   ReadSettings(job.settings, page);
   TW_RETURN_IF_ERROR(ReadLog(store, job.id, *tasks, page, document));
-  std::vector<SeenTrial*> all;
+  std::vector<TrialSummary*> all;
   bool predicted = false, searched = false;
   for (const auto& [key, task] : *tasks) {
-    for (SeenTrial& trial : task->seen()) {
+    for (TrialSummary& trial : task->seen()) {
       all.push_back(&trial);
       predicted = predicted || trial.predicted.has_value();
       if (trial.attempt > 0) continue;
       searched = true;
       ++page.trials;
       page.ok += trial.value > 0 ? 1 : 0;
-      page.disturbed += trial.disturbed ? 1 : 0;
+      page.noisy += trial.noisy ? 1 : 0;
     }
     page.target = task->task().target.ToString();
     page.device = task->device().model;
@@ -190,7 +190,7 @@ Status GatherJob(const records::Store& store, const records::Job& job, const Gat
                                " has no predictions: no model was asked (too few trials, or a "
                                "strategy without one), or it was tuned by an earlier version");
   }
-  std::ranges::stable_sort(all, {}, &SeenTrial::finished);
+  std::ranges::stable_sort(all, {}, &TrialSummary::finished);
   SetJobSeconds(all, page);
   page.pace = PaceOf(all, page.wall_seconds);
   return AddJob(store, *tasks, options, std::move(page), document);
@@ -201,7 +201,7 @@ Status GatherJob(const records::Store& store, const records::Job& job, const Gat
 Status AddJob(const records::Store& store, const TaskMap& tasks, const GatherOptions& options,
               JobPage page, Document& document) {
   page.failures = FailuresOf(tasks);
-  const std::size_t share = options.most_points / tasks.size();
+  const std::size_t share = options.max_points / tasks.size();
   const std::size_t points = std::clamp(share, kMinPoints, kMaxPoints);
   for (const auto& [key, task] : tasks) {
     TaskPage one = task->Page(*options.templates, points, std::min(kMaxRows, points));
@@ -243,12 +243,12 @@ Result<MachinePeaks> ParsePeaks(std::string_view text) {
   return peaks;
 }
 
-void SetJobSeconds(std::vector<SeenTrial*>& trials, JobPage& page) {
+void SetJobSeconds(std::vector<TrialSummary*>& trials, JobPage& page) {
   if (trials.empty()) return;
   double last = trials.front()->finished, left_out = 0;
-  const double first = last - trials.front()->took;
-  for (SeenTrial* trial : trials) {
-    const double gap = trial->finished - last - trial->took;
+  const double first = last - trials.front()->duration_seconds;
+  for (TrialSummary* trial : trials) {
+    const double gap = trial->finished - last - trial->duration_seconds;
     if (gap > kPauseSeconds) {
       left_out += gap;
       ++page.pauses;
@@ -262,22 +262,22 @@ void SetJobSeconds(std::vector<SeenTrial*>& trials, JobPage& page) {
   page.wall_seconds = last - first - left_out;
 }
 
-PacePage PaceOf(const std::vector<SeenTrial*>& trials, double wall_seconds) {
+PacePage PaceOf(const std::vector<TrialSummary*>& trials, double wall_seconds) {
   PacePage pace;
   if (trials.empty() || !(wall_seconds > 0)) return pace;
   const std::size_t steps = std::min(kPaceSteps, std::max<std::size_t>(1, trials.size() / 4));
   pace.step = wall_seconds / static_cast<double>(steps);
   pace.trials.assign(steps, 0);
   pace.failed.assign(steps, 0);
-  pace.disturbed.assign(steps, 0);
+  pace.noisy.assign(steps, 0);
   pace.noise.assign(steps, 0);
   std::vector<std::vector<double>> noise(steps);
-  for (const SeenTrial* trial : trials) {
+  for (const TrialSummary* trial : trials) {
     const auto at =
         std::min(steps - 1, static_cast<std::size_t>(std::max(0.0, trial->seconds / pace.step)));
     ++pace.trials[at];
     pace.failed[at] += trial->outcome == Outcome::kOk ? 0 : 1;
-    pace.disturbed[at] += trial->disturbed ? 1 : 0;
+    pace.noisy[at] += trial->noisy ? 1 : 0;
     if (trial->value > 0) noise[at].push_back(trial->noise);
   }
   for (std::size_t i = 0; i < steps; ++i) pace.noise[i] = Median(std::move(noise[i]));

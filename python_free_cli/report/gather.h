@@ -27,7 +27,7 @@ struct GatherOptions {
   const TemplateRegistry* templates = nullptr;
   /// Only the job of this name, or whose name begins so; empty: all that have trials.
   std::string job;
-  std::size_t most_points = kMaxPointsInAll;
+  std::size_t max_points = kMaxPointsInAll;
   /// Called for each task that is done with what Page leaves out: the task's trials, to lower the
   /// winner, say. May be null.
   std::function<Status(const TaskTrials& trials, TaskPage& page)> finish;
@@ -43,7 +43,7 @@ Result<MachinePeaks> ParsePeaks(std::string_view text);
 using TaskMap = std::map<std::string, std::unique_ptr<TaskTrials>>;
 
 /// Adds a job to the document, with the pages of its tasks and its failures; the page has the rest,
-/// and SeenTrial::seconds are set. Errors: those of GatherOptions::finish.
+/// and TrialSummary::seconds are set. Errors: those of GatherOptions::finish.
 Status AddJob(const records::Store& store, const TaskMap& tasks, const GatherOptions& options,
               JobPage page, Document& document);
 
@@ -54,10 +54,10 @@ Status GatherStore(const std::string& path, const GatherOptions& options, Docume
 
 /// Numbers seconds of a job for its trials (in the order of their ends): pauses longer than a
 /// minute and than the trial itself took are left out, and counted in the page.
-void SetJobSeconds(std::vector<SeenTrial*>& trials, JobPage& page);
+void SetJobSeconds(std::vector<TrialSummary*>& trials, JobPage& page);
 
 /// Fills JobPage::pace from trials whose seconds are set.
-PacePage PaceOf(const std::vector<SeenTrial*>& trials, double wall_seconds);
+PacePage PaceOf(const std::vector<TrialSummary*>& trials, double wall_seconds);
 
 /// What the notes of a job say of its time; see search::TimeEntry.
 TimePage TimeOf(const std::vector<search::TimeEntry>& notes);

@@ -7,7 +7,7 @@
 #include "python_free_cli/report/gather.h"
 #include "python_free_cli/user_paths.h"
 #include "src/base/files/file.h"
-#include "src/base/files/unfinished.h"
+#include "src/base/files/scoped_temp_path.h"
 #include "src/base/json.h"
 #include "src/target/cpu.h"
 
@@ -27,7 +27,7 @@ Json ReadKeptPeaks(const std::string& path) {
 void WriteKeptPeaks(const std::string& path, const Json& json) {
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  Unfinished file = Unfinished::Beside(path);
+  ScopedTempPath file = ScopedTempPath::NextTo(path);
   if (WriteFile(file.path(), DumpJson(json) + "\n").ok()) (void)file.MoveTo(path);
 }
 

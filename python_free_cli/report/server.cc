@@ -80,7 +80,7 @@ Result<int> ListenOn(int port, int& chosen) {
 
 }  // namespace
 
-bool SameSecret(std::string_view a, std::string_view b) {
+bool EqualConstantTime(std::string_view a, std::string_view b) {
   return a.size() == b.size() && sodium_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
@@ -125,8 +125,8 @@ struct WatchServer::Impl {
   std::mutex mutex;                   // guards what follows
   std::condition_variable told;
   bool finished = false, stop = false;
-  bool told_the_end = false;  // an answer made after Finish was sent
-  double last_asked = -1e9;
+  bool sent_final_answer = false;  // an answer made after Finish was sent
+  double last_request = -1e9;
   std::thread thread;
 
   void Wake() {
@@ -156,7 +156,7 @@ struct WatchServer::Impl {
   }
 
   void Answer(Connection& connection, const HttpRequest& request) {
-    if (!SameSecret(request.Parameter("token"), token)) {
+    if (!EqualConstantTime(request.Parameter("token"), token)) {
       return Reply(connection,
                    HttpResponse("403 Forbidden", kPlain, "the address lacks its token\n"));
     }
@@ -171,13 +171,13 @@ struct WatchServer::Impl {
     bool over = false;
     {
       const std::lock_guard lock(mutex);
-      last_asked = clock.MonotonicSeconds();
+      last_request = clock.MonotonicSeconds();
       over = finished || stop;
     }
     if (!data) return ReplyWith(connection, pages.page(), "text/html; charset=utf-8");
     if (request.Parameter("wait") != "1" || over) return ReplyData(connection);
     connection.state = Connection::State::kHeld;
-    connection.deadline = clock.MonotonicSeconds() + limits.hold_seconds;
+    connection.deadline = clock.MonotonicSeconds() + limits.long_poll_seconds;
   }
 
   void Receive(Connection& connection) {
@@ -218,7 +218,7 @@ struct WatchServer::Impl {
     connection.done = true;
     if (!connection.last) return;
     const std::lock_guard lock(mutex);
-    told_the_end = true;
+    sent_final_answer = true;
     told.notify_all();
   }
 
@@ -309,7 +309,7 @@ struct WatchServer::Impl {
     std::erase_if(connections, [](const Connection& connection) {
       return connection.state != Connection::State::kAnswer;
     });
-    const double end = clock.MonotonicSeconds() + limits.farewell_seconds;
+    const double end = clock.MonotonicSeconds() + limits.drain_seconds;
     while (!connections.empty() && clock.MonotonicSeconds() < end) {
       Turn(end, false);
       Settle(true);
@@ -338,9 +338,9 @@ void WatchServer::Finish() {
   std::unique_lock lock(impl.mutex);
   impl.finished = true;
   impl.Wake();
-  if (impl.clock.MonotonicSeconds() - impl.last_asked > kReaderSeconds) return;
-  impl.told.wait_for(lock, std::chrono::duration<double>(impl.limits.farewell_seconds),
-                     [&impl] { return impl.told_the_end; });
+  if (impl.clock.MonotonicSeconds() - impl.last_request > kReaderSeconds) return;
+  impl.told.wait_for(lock, std::chrono::duration<double>(impl.limits.drain_seconds),
+                     [&impl] { return impl.sent_final_answer; });
 }
 
 WatchServer::~WatchServer() {

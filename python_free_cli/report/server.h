@@ -22,11 +22,11 @@ class WatchServer {
   };
   /// Limits of one server. Every connection answers one request and is closed.
   struct Limits {
-    std::size_t connections = 32;    ///< at once; a further one replaces the oldest incomplete one
-    double head_seconds = 2;         ///< from the connection to the end of the request's head
-    double answer_seconds = 10;      ///< for sending the answer
-    double hold_seconds = 2;         ///< a request with wait=1 is answered this late, or at the end
-    double farewell_seconds = 0.25;  ///< most time that ending spends on sending last answers
+    std::size_t connections = 32;  ///< at once; a further one replaces the oldest incomplete one
+    double head_seconds = 2;       ///< from the connection to the end of the request's head
+    double answer_seconds = 10;    ///< for sending the answer
+    double long_poll_seconds = 2;  ///< a request with wait=1 is answered this late, or at the end
+    double drain_seconds = 0.25;   ///< most time that ending spends on sending last answers
   };
   /// port: 0 picks a free one.
   /// Errors: kUnavailable if the port is taken or the system has no socket or thread left.
@@ -36,13 +36,13 @@ class WatchServer {
   }
   WatchServer(WatchServer&&) noexcept;
   WatchServer& operator=(WatchServer&&) noexcept;
-  /// Answers the requests that wait, for at most farewell_seconds, and closes all connections.
+  /// Answers the requests that wait, for at most drain_seconds, and closes all connections.
   ~WatchServer();
 
   /// With the token: "http://127.0.0.1:40123/?token=…".
   const std::string& address() const;
   /// Answers all requests that wait (wait=1) now, since the job has ended. If a reader asked in the
-  /// last seconds and none waits, blocks for its next request, at most farewell_seconds.
+  /// last seconds and none waits, blocks for its next request, at most drain_seconds.
   void Finish();
 
  private:
@@ -52,6 +52,6 @@ class WatchServer {
 };
 
 /// Whether two texts are equal, in a time that says nothing about where they differ.
-bool SameSecret(std::string_view a, std::string_view b);
+bool EqualConstantTime(std::string_view a, std::string_view b);
 
 }  // namespace tilewright::report

@@ -37,8 +37,8 @@ double Quantile(std::span<const double> sorted, double share) {
   return sorted[below] * (1 - part) + sorted[above] * part;
 }
 
-std::vector<std::size_t> Thin(std::size_t count, const std::vector<std::size_t>& keep,
-                              std::size_t most) {
+std::vector<std::size_t> Subsample(std::size_t count, const std::vector<std::size_t>& keep,
+                                   std::size_t most) {
   std::vector<std::size_t> chosen;
   if (count <= most) {
     for (std::size_t i = 0; i < count; ++i) chosen.push_back(i);
@@ -81,7 +81,7 @@ double ExplainedShare(std::span<const int> levels, std::size_t level_count,
   return std::clamp((between - chance) / all, 0.0, 1.0);
 }
 
-void RunningLine::Add(double x, double y) {
+void SlidingRegression::Add(double x, double y) {
   if (x_.size() < window_) {
     x_.push_back(x);
     y_.push_back(y);
@@ -92,8 +92,8 @@ void RunningLine::Add(double x, double y) {
   next_ = (next_ + 1) % window_;
 }
 
-std::optional<double> RunningLine::At(double x) const {
-  if (x_.size() < least_) return std::nullopt;
+std::optional<double> SlidingRegression::At(double x) const {
+  if (x_.size() < min_rows_) return std::nullopt;
   double mean_x = 0, mean_y = 0;
   for (std::size_t i = 0; i < x_.size(); ++i) {
     mean_x += x_[i];

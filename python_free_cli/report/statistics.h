@@ -19,8 +19,8 @@ double Quantile(std::span<const double> sorted, double share);
 
 /// Positions of at most `most` of `count` rows: those of `keep` first, then evenly spaced ones, in
 /// rising order.
-std::vector<std::size_t> Thin(std::size_t count, const std::vector<std::size_t>& keep,
-                              std::size_t most);
+std::vector<std::size_t> Subsample(std::size_t count, const std::vector<std::size_t>& keep,
+                                   std::size_t most);
 
 /// Share of the variance of `y` between the groups of rows with one level, less what chance gives
 /// that many groups (epsilon squared); 0 to 1. levels: one per row, below level_count.
@@ -28,16 +28,16 @@ double ExplainedShare(std::span<const int> levels, std::size_t level_count,
                       std::span<const double> y);
 
 /// The straight line through the last rows of (x, y): y for a new x, by least squares.
-class RunningLine {
+class SlidingRegression {
  public:
   /// window: rows it remembers. least: fewer give no line.
-  RunningLine(std::size_t window, std::size_t least) : window_(window), least_(least) {}
+  SlidingRegression(std::size_t window, std::size_t least) : window_(window), min_rows_(least) {}
   void Add(double x, double y);
   /// nullopt: too few rows, or all at one x.
   std::optional<double> At(double x) const;
 
  private:
-  std::size_t window_, least_;
+  std::size_t window_, min_rows_;
   std::vector<double> x_, y_;
   std::size_t next_ = 0;  // the oldest row, once the window is full
 };

@@ -16,7 +16,7 @@
 #include "python_free_cli/report/statistics.h"
 #include "python_free_cli/tune_display.h"
 #include "records/front/front.h"
-#include "src/space/front.h"
+#include "src/space/pareto_front.h"
 #include "src/target/device.h"
 #include "src/templates/device.h"
 #include "src/templates/products.h"
@@ -75,7 +75,7 @@ Finalist FinalistOf(const Trial& trial) {
   row.config = trial.candidate.config.ToString();
   row.value = trial.value;
   row.noise = trial.noise;
-  row.disturbed = trial.disturbed();
+  row.noisy = trial.noisy();
   return row;
 }
 
@@ -122,11 +122,11 @@ std::vector<KnobShare> ImportanceOf(const std::vector<KnobTable::Axis>& axes,
 }
 
 /// What each trial's score meant when it was asked: by the trials before it.
-std::vector<double> PredictedValues(const std::vector<SeenTrial>& trials) {
+std::vector<double> PredictedValues(const std::vector<TrialSummary>& trials) {
   std::vector<double> predicted(trials.size(), 0);
-  RunningLine line(kLineWindow, kLineLeast);
+  SlidingRegression line(kLineWindow, kLineLeast);
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    const SeenTrial& trial = trials[i];
+    const TrialSummary& trial = trials[i];
     if (!trial.predicted || trial.attempt != 0) continue;
     const std::optional<double> log = line.At(*trial.predicted);
     if (log && std::abs(*log) < 100) predicted[i] = std::exp(*log);
@@ -137,7 +137,7 @@ std::vector<double> PredictedValues(const std::vector<SeenTrial>& trials) {
 
 }  // namespace
 
-Ranking RankingOf(const std::vector<SeenTrial>& trials, const std::vector<double>& predicted) {
+Ranking RankingOf(const std::vector<TrialSummary>& trials, const std::vector<double>& predicted) {
   Ranking ranking;
   std::vector<std::size_t> rows;
   for (std::size_t i = 0; i < trials.size(); ++i) {
@@ -209,7 +209,7 @@ void TaskTrials::KeepFastest(const Trial& trial) {
 
 /// As Store::Front compares them. Trials of one job know the same metrics.
 void TaskTrials::KeepForFront(const Trial& trial) {
-  if (trial.others.empty() || trial.disturbed()) return;
+  if (trial.others.empty() || trial.noisy()) return;
   if (metrics_.empty()) {
     metrics_ = {trial.metric};
     for (const auto& [metric, value] : trial.others) metrics_.push_back(metric);
@@ -219,12 +219,12 @@ void TaskTrials::KeepForFront(const Trial& trial) {
     const std::optional<double> value = trial.ValueOf(metric);
     if (!value) return;
     one.values.push_back(*value);
-    one.compared.push_back(records::ComparedValue(trial, metric));
+    one.compared.push_back(records::NoiseAdjustedValue(trial, metric));
   }
   const auto [place, added] = measured_.try_emplace(
       std::pair(trial.candidate.template_key, trial.candidate.config.ToString()), one);
   const Measured& known = place->second;
-  if (!added && records::TakesPlace(one.attempt, one.finished, known.attempt, known.finished)) {
+  if (!added && records::Supersedes(one.attempt, one.finished, known.attempt, known.finished)) {
     place->second = std::move(one);
   }
 }
@@ -242,13 +242,13 @@ void TaskTrials::Add(const records::Record& record) {
   const Trial& trial = record.trial;
   device_ = trial.device;
   metric_ = trial.metric;
-  SeenTrial seen;
+  TrialSummary seen;
   seen.finished = trial.finished_unix_seconds;
-  seen.took = trial.build_seconds + trial.run_seconds;
+  seen.duration_seconds = trial.build_seconds + trial.run_seconds;
   seen.outcome = trial.outcome;
   seen.attempt = trial.attempt;
   seen.noise = trial.noise;
-  seen.disturbed = trial.disturbed();
+  seen.noisy = trial.noisy();
   seen.verified = trial.verified;
   seen.predicted = trial.predicted;
   const bool ok = trial.outcome == Outcome::kOk && std::isfinite(trial.value) && trial.value > 0;
@@ -285,7 +285,7 @@ void TaskTrials::Add(const records::Record& record) {
   }
 }
 
-KnobTable TaskTrials::TableOf(int kind_number, std::size_t most_rows) const {
+KnobTable TaskTrials::TableOf(int kind_number, std::size_t max_rows) const {
   const Kind& kind = kinds_[static_cast<std::size_t>(kind_number)];
   KnobTable table;
   table.template_key = kind.key;
@@ -303,7 +303,7 @@ KnobTable TaskTrials::TableOf(int kind_number, std::size_t most_rows) const {
   }
   std::vector<std::vector<int>> rows;
   std::vector<double> values, logs;
-  for (const SeenTrial& trial : seen_) {
+  for (const TrialSummary& trial : seen_) {
     if (trial.kind != kind_number || trial.value <= 0 || trial.attempt != 0) continue;
     std::vector<int> row = kind.rows[trial.row];
     for (std::size_t knob = 0; knob < row.size(); ++knob) {
@@ -319,25 +319,25 @@ KnobTable TaskTrials::TableOf(int kind_number, std::size_t most_rows) const {
   std::vector<std::size_t> order(rows.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, {}, [&values](std::size_t i) { return values[i]; });
-  order.resize(std::min(order.size(), most_rows / 3));
-  for (const std::size_t i : Thin(rows.size(), order, most_rows)) {
+  order.resize(std::min(order.size(), max_rows / 3));
+  for (const std::size_t i : Subsample(rows.size(), order, max_rows)) {
     table.rows.push_back(rows[i]);
     table.value.push_back(values[i]);
   }
   return table;
 }
 
-void TaskTrials::FillSeries(std::size_t most_points, TaskPage& page) {
+void TaskTrials::FillSeries(std::size_t max_points, TaskPage& page) {
   const std::vector<double> predicted = PredictedValues(seen_);
   std::vector<std::size_t> keep, search;
   double best = 0;
   for (std::size_t i = 0; i < seen_.size(); ++i) {
-    const SeenTrial& trial = seen_[i];
+    const TrialSummary& trial = seen_[i];
     if (trial.attempt != 0) continue;
     search.push_back(i);
     const auto number = std::ssize(search);
     // What is counted is verified last: its trials come without.
-    const bool counts = trial.verified || CountsTrials(task_.target);
+    const bool counts = trial.verified || IsSimulated(task_.target);
     if (trial.value <= 0 || !counts || (best > 0 && trial.value >= best)) continue;
     best = trial.value;
     page.best.trial.push_back(number);
@@ -345,14 +345,14 @@ void TaskTrials::FillSeries(std::size_t most_points, TaskPage& page) {
     page.best.value.push_back(best);
     keep.push_back(search.size() - 1);
   }
-  for (const std::size_t at : Thin(search.size(), keep, most_points)) {
-    const SeenTrial& trial = seen_[search[at]];
+  for (const std::size_t at : Subsample(search.size(), keep, max_points)) {
+    const TrialSummary& trial = seen_[search[at]];
     page.points.trial.push_back(static_cast<std::int64_t>(at) + 1);
     page.points.seconds.push_back(trial.seconds);
     page.points.value.push_back(trial.value);
     page.points.predicted.push_back(predicted[search[at]]);
     page.points.kind.push_back(trial.kind);
-    page.points.disturbed.push_back(trial.disturbed ? 1 : 0);
+    page.points.noisy.push_back(trial.noisy ? 1 : 0);
   }
   page.ranking = RankingOf(seen_, predicted);
 }
@@ -397,7 +397,7 @@ void TaskTrials::FillFinalists(const TemplateRegistry& templates, TaskPage& page
   if (!list.empty()) {
     page.best_value = list.front().value;
     page.best_noise = list.front().noise;
-    page.disturbed = list.front().disturbed();
+    page.noisy = list.front().noisy();
     page.best_template = list.front().candidate.template_key;
     page.best_config = list.front().candidate.config.ToString();
   }
@@ -405,7 +405,7 @@ void TaskTrials::FillFinalists(const TemplateRegistry& templates, TaskPage& page
   if (raced) page.ties = race_->ties;
   if (page.default_value > 0 || standard.candidate.config.values.empty()) return;
   if (race_ && race_->default_seconds > 0) page.default_value = race_->default_seconds;
-  for (const SeenTrial& trial : seen_) {
+  for (const TrialSummary& trial : seen_) {
     if (page.default_value > 0) return;
     const Kind& kind = kinds_[static_cast<std::size_t>(trial.kind)];
     if (trial.value <= 0 || kind.key != standard.candidate.template_key) continue;
@@ -439,11 +439,11 @@ void TaskTrials::FillFront(TaskPage& page) const {
     rows.push_back({config.first, config.second, measured.values});
     compared.push_back(measured.compared);
   }
-  for (const std::size_t i : FrontOf(compared)) page.front.push_back(std::move(rows[i]));
+  for (const std::size_t i : ParetoFront(compared)) page.front.push_back(std::move(rows[i]));
 }
 
-TaskPage TaskTrials::Page(const TemplateRegistry& templates, std::size_t most_points,
-                          std::size_t most_rows) {
+TaskPage TaskTrials::Page(const TemplateRegistry& templates, std::size_t max_points,
+                          std::size_t max_rows) {
   TaskPage page;
   page.key = task_.workload.Key();
   page.name = cli::ShortName(task_.workload);
@@ -451,23 +451,23 @@ TaskPage TaskTrials::Page(const TemplateRegistry& templates, std::size_t most_po
   page.target = task_.target.ToString();
   page.metric = metric_;
   page.occurrences = occurrences_;
-  std::ranges::stable_sort(seen_, {}, &SeenTrial::finished);
-  for (const SeenTrial& trial : seen_) {
+  std::ranges::stable_sort(seen_, {}, &TrialSummary::finished);
+  for (const TrialSummary& trial : seen_) {
     if (trial.attempt > 0) {
       ++page.race_trials;
       continue;
     }
     ++page.trials;
     page.ok += trial.value > 0 ? 1 : 0;
-    page.disturbed_trials += trial.disturbed ? 1 : 0;
+    page.disturbed_trials += trial.noisy ? 1 : 0;
     ++page.outcomes[std::string(OutcomeName(trial.outcome))];
   }
   for (const Kind& kind : kinds_) page.templates.push_back(kind.key);
-  FillSeries(most_points, page);
+  FillSeries(max_points, page);
   FillFinalists(templates, page);
   FillFront(page);
   for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
-    page.knobs.push_back(TableOf(static_cast<int>(kind), most_rows));
+    page.knobs.push_back(TableOf(static_cast<int>(kind), max_rows));
   }
   std::ranges::stable_sort(page.knobs, std::greater(), &KnobTable::trials);
   return page;

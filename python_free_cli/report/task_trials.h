@@ -18,18 +18,19 @@ inline constexpr std::size_t kMaxPoints = 2000;
 inline constexpr std::size_t kMaxRows = 400;
 
 /// What a chart needs of one trial.
-struct SeenTrial {
+struct TrialSummary {
   double finished = 0;  ///< unix time
-  double took = 0;      ///< seconds from the start of its build to its end, waiting left out
-  double seconds = 0;   ///< of the job; set when all are known
-  double value = 0;     ///< 0 unless ok
+  double duration_seconds =
+      0;               ///< seconds from the start of its build to its end, waiting left out
+  double seconds = 0;  ///< of the job; set when all are known
+  double value = 0;    ///< 0 unless ok
   double noise = 0;
   std::optional<double> predicted;
   Outcome outcome = Outcome::kInvalid;
   std::int64_t attempt = 0;
   int kind = 0;         ///< position of its template
   std::size_t row = 0;  ///< of its template's levels
-  bool disturbed = false, verified = false;
+  bool noisy = false, verified = false;
 };
 
 /// The trials of one task of a job while they are read, and then the task's page. Keeps a few dozen
@@ -41,17 +42,17 @@ class TaskTrials {
 
   const Task& task() const { return task_; }
   const DeviceFingerprint& device() const { return device_; }
-  std::vector<SeenTrial>& seen() { return seen_; }
-  const std::vector<SeenTrial>& seen() const { return seen_; }
+  std::vector<TrialSummary>& seen() { return seen_; }
+  const std::vector<TrialSummary>& seen() const { return seen_; }
   const std::map<std::string, std::pair<Failure, Candidate>>& failures() const { return failures_; }
 
   /// What the log says of the last race, if there was one.
   void SetRace(search::BestEntry race) { race_ = std::move(race); }
   void set_occurrences(std::int64_t occurrences) { occurrences_ = occurrences; }
 
-  /// All but code and roofline. Call once, after SeenTrial::seconds are set.
-  /// most_points, most_rows: see TrialPoints and KnobTable.
-  TaskPage Page(const TemplateRegistry& templates, std::size_t most_points, std::size_t most_rows);
+  /// All but code and roofline. Call once, after TrialSummary::seconds are set.
+  /// max_points, max_rows: see TrialPoints and KnobTable.
+  TaskPage Page(const TemplateRegistry& templates, std::size_t max_points, std::size_t max_rows);
   /// Winner and runner-up, as far as they are known; after Page.
   const std::vector<Trial>& leaders() const { return leaders_; }
   /// Products of the best config for each of the task's (ProductShareOf); after Page.
@@ -73,17 +74,17 @@ class TaskTrials {
   void KeepFastest(const Trial& trial);
   void KeepForFront(const Trial& trial);
   void KeepSpread(const Trial& trial);
-  void FillSeries(std::size_t most_points, TaskPage& page);
+  void FillSeries(std::size_t max_points, TaskPage& page);
   void FillFinalists(const TemplateRegistry& templates, TaskPage& page);
   void FillFront(TaskPage& page) const;
-  KnobTable TableOf(int kind, std::size_t most_rows) const;
+  KnobTable TableOf(int kind, std::size_t max_rows) const;
 
   Task task_;
   Epilogue epilogue_;
   DeviceFingerprint device_;
   std::int64_t occurrences_ = 1;
   std::string metric_ = "seconds";
-  std::vector<SeenTrial> seen_;
+  std::vector<TrialSummary> seen_;
   std::vector<Kind> kinds_;
   /// What may be on a front: of each config its last measurement.
   struct Measured {
@@ -102,6 +103,6 @@ class TaskTrials {
 };
 
 /// Score against speed over time, and what scores came to.
-Ranking RankingOf(const std::vector<SeenTrial>& trials, const std::vector<double>& predicted);
+Ranking RankingOf(const std::vector<TrialSummary>& trials, const std::vector<double>& predicted);
 
 }  // namespace tilewright::report

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "measure/workers.h"
-#include "src/base/files/unfinished.h"
+#include "src/base/files/scoped_temp_path.h"
 #include "src/base/printable.h"
 #include "src/base/stack.h"
 #include "src/base/standard_streams.h"
@@ -21,8 +21,8 @@ constexpr const char* kHelp =
     "  --version  its version, which must be that of the tilewright that uses it\n";
 
 int RunProgram(int argc, char** argv) {
-  tilewright::KeepStandardStreams();
-  tilewright::RemoveUnfinishedAtSignals();
+  tilewright::FixupStandardStreams();
+  tilewright::RemoveTempPathsOnSignal();
   if (argc == 1) return tilewright::measure::RunWorkerMain(0, 1);
   if (argc == 2 && std::strcmp(argv[1], "--help") == 0) {
     std::fputs(kHelp, stdout);
@@ -39,4 +39,4 @@ int RunProgram(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return tilewright::RunOnEnoughStack(&RunProgram, argc, argv); }
+int main(int argc, char** argv) { return tilewright::RunWithLargeStack(&RunProgram, argc, argv); }

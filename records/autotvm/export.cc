@@ -133,7 +133,7 @@ Result<std::vector<std::int64_t>> BestImported(const Database& db) {
 
 Result<OutLine> LineOf(const ImportedRecord& record) {
   const std::string what = "imported record " + std::to_string(record.id) + ": ";
-  if (std::string why = WrongImported(record); !why.empty()) return Corrupt(what + why);
+  if (std::string why = InvalidImportReason(record); !why.empty()) return Corrupt(what + why);
   auto task = AutotvmTask::Parse(record.tuple);
   if (!task.ok()) return Corrupt(what + task.status().message());
   LogLine entities;
@@ -157,7 +157,7 @@ Result<OutLine> LineOf(const ImportedRecord& record) {
 }
 
 Status ExportImported(const Store& store, bool best, const Write& write,
-                      AutotvmExported& exported) {
+                      AutotvmExportReport& exported) {
   const Database& db = Store::DatabaseOf(store);
   const auto put = [&](const ImportedRecord& record) -> Status {
     TW_ASSIGN_OR_RETURN(auto line, LineOf(record));
@@ -248,7 +248,7 @@ constexpr std::string_view kExported =
     "outcome = 0 AND verified = 1 AND metric = 'seconds' AND value > 0 AND value < 9e999";
 
 Status ExportTrials(const TemplateRegistry& templates, const Store& store, const Write& write,
-                    AutotvmExported& exported) {
+                    AutotvmExportReport& exported) {
   const Database& db = Store::DatabaseOf(store);
   TW_ASSIGN_OR_RETURN(
       auto query,
@@ -304,11 +304,11 @@ Result<double> WriteFallback(const TemplateRegistry& templates, const Database& 
       continue;
     }
     TW_ASSIGN_OR_RETURN(auto record, ReadRow(db, fastest_first, texts));
-    if (chosen && !IsQuieter(record.trial, chosen->first)) continue;
+    if (chosen && !ReplacesNoisy(record.trial, chosen->first)) continue;
     auto line = LineOf(templates, record.trial);
     if (!line.ok()) continue;
     chosen.emplace(record.trial, *std::move(line));
-    if (!chosen->first.disturbed()) break;
+    if (!chosen->first.noisy()) break;
   }
   fastest_first.Reset();
   if (!chosen) return 0.0;
@@ -343,7 +343,7 @@ Result<std::vector<ExportedTask>> TasksWithTrials(const Database& db) {
 /// One line for each workload and target: what is served for it. Where AutoTVM cannot take that,
 /// the winner is named, and the fastest one that it can take is written.
 Status ExportBestTrials(const TemplateRegistry& templates, const Store& store, const Write& write,
-                        AutotvmExported& exported) {
+                        AutotvmExportReport& exported) {
   const Database& db = Store::DatabaseOf(store);
   TW_ASSIGN_OR_RETURN(auto tasks, TasksWithTrials(db));
   TW_ASSIGN_OR_RETURN(
@@ -376,18 +376,18 @@ Status ExportBestTrials(const TemplateRegistry& templates, const Store& store, c
     TW_ASSIGN_OR_RETURN(auto seconds, WriteFallback(templates, db, fastest_first, task.workload,
                                                     task.target, write, texts));
     exported.trials += seconds > 0 ? 1 : 0;
-    exported.left_winners.push_back({workload->Key(), target->ToString(),
-                                     served->candidate.template_key, served->value,
-                                     line.status().message(), seconds});
+    exported.skipped_winners.push_back({workload->Key(), target->ToString(),
+                                        served->candidate.template_key, served->value,
+                                        line.status().message(), seconds});
   }
   return {};
 }
 
 }  // namespace
 
-Result<AutotvmExported> ExportAutotvm(const TemplateRegistry& templates, const Store& store,
-                                      const AutotvmExportOptions& options, const Write& write) {
-  AutotvmExported exported;
+Result<AutotvmExportReport> ExportAutotvm(const TemplateRegistry& templates, const Store& store,
+                                          const AutotvmExportOptions& options, const Write& write) {
+  AutotvmExportReport exported;
   if (options.imported) {
     TW_RETURN_IF_ERROR(ExportImported(store, options.best, write, exported));
   }

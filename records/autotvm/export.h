@@ -26,7 +26,7 @@ struct AutotvmExportOptions {
 };
 
 /// A task whose best trial AutoTVM cannot take.
-struct AutotvmLeftWinner {
+struct AutotvmSkippedWinner {
   std::string workload_key, target;
   std::string template_key;    ///< of the best trial
   double seconds = 0;          ///< of the best trial
@@ -34,10 +34,10 @@ struct AutotvmLeftWinner {
   double written_seconds = 0;  ///< of the trial that was written in its place; 0: there is none
 };
 
-struct AutotvmExported {
-  std::int64_t imported = 0, trials = 0;        ///< lines written
-  std::map<std::string, std::int64_t> left;     ///< trials left out, by reason; for `best`, tasks
-  std::vector<AutotvmLeftWinner> left_winners;  ///< for `best`
+struct AutotvmExportReport {
+  std::int64_t imported = 0, trials = 0;     ///< lines written
+  std::map<std::string, std::int64_t> left;  ///< trials left out, by reason; for `best`, tasks
+  std::vector<AutotvmSkippedWinner> skipped_winners;  ///< for `best`
 };
 
 /// Writes records as AutoTVM log lines of format 0.2, which TVM up to 0.19 reads: imported ones in
@@ -46,8 +46,8 @@ struct AutotvmExported {
 /// The index is that of the values in AutoTVM's space: as recorded where it agreed, recomputed
 /// where it was edited. Targets of our own trials keep the options TVM knows. Errors: of the store,
 /// or of `write`.
-Result<AutotvmExported> ExportAutotvm(const TemplateRegistry& templates, const Store& store,
-                                      const AutotvmExportOptions& options,
-                                      const std::function<Status(std::string_view)>& write);
+Result<AutotvmExportReport> ExportAutotvm(const TemplateRegistry& templates, const Store& store,
+                                          const AutotvmExportOptions& options,
+                                          const std::function<Status(std::string_view)>& write);
 
 }  // namespace tilewright::records

@@ -26,8 +26,8 @@
 #include "records/autotvm/task.h"
 #include "records/image.h"
 #include "records/schema.h"
-#include "records/sound/rules.h"
 #include "records/sqlite.h"
+#include "records/validation/rules.h"
 #include "src/base/clock.h"
 #include "src/base/hash.h"
 
@@ -59,7 +59,7 @@ struct KnownTask {
   std::string tuple, name, workload_key;
   std::int64_t number = -1;  // in the store; -1: not looked up yet
   std::int64_t flags = 0;
-  double least_seconds = kMinSeconds;  // that a run can have taken
+  double min_seconds = kMinSeconds;  // that a run can have taken
   std::optional<AutotvmTaskSpaces> spaces;
 };
 
@@ -258,7 +258,7 @@ KnownTask Importer::InterpretTask(const KnownTarget& target) const {
   if (line_.legacy) known.flags |= kImportedFormat01;
   if (task->workload.has_value()) {
     known.workload_key = task->workload->Key();
-    known.least_seconds = LeastSeconds(*task->workload, target.target.target);
+    known.min_seconds = MinSeconds(*task->workload, target.target.target);
   }
   known.name = task->name;
   known.tuple = std::move(task->tuple);
@@ -350,7 +350,8 @@ Status Importer::CountDuplicate(const LineDigest& digest, const KnownTask& task,
 }
 
 Status Importer::ImportRecord(const KnownTarget& target, KnownTask& task, ImportedFile& summary) {
-  if (std::string why = WrongCosts(line_.costs, line_.error, task.least_seconds); !why.empty()) {
+  if (std::string why = InvalidCostsReason(line_.costs, line_.error, task.min_seconds);
+      !why.empty()) {
     Refuse(summary, std::move(why));
     --summary.records;
     return {};

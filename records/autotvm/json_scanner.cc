@@ -30,9 +30,9 @@ void AppendUtf8(std::string& out, std::uint32_t code) {
 /// What the letter after a backslash stands for; 0 if it is none of JSON's.
 char EscapeOf(char letter) {
   constexpr std::string_view kLetters = "\"\\/bfnrt";
-  constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
+  constexpr std::string_view kQuantizationMap = "\"\\/\b\f\n\r\t";
   const std::size_t position = kLetters.find(letter);
-  return position == std::string_view::npos ? '\0' : kMeanings[position];
+  return position == std::string_view::npos ? '\0' : kQuantizationMap[position];
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "src/base/files/plain_file.h"
+#include "src/base/files/special_file.h"
 
 namespace tilewright::records {
 namespace {
@@ -34,7 +34,7 @@ LineReader::~LineReader() {
 }
 
 Result<LineReader> LineReader::Open(const std::string& path, std::size_t longest) {
-  TW_ASSIGN_OR_RETURN(const auto file, OpenToRead(path));
+  TW_ASSIGN_OR_RETURN(const auto file, OpenForReading(path));
   return LineReader(file, path, longest);
 }
 

@@ -123,7 +123,7 @@ Result<std::vector<Reading>> CandidatesOf(const Database& db, std::int64_t task,
       auto target = AutotvmTarget::Parse(record.target);
       if (!target.ok()) break;
       // Taken in by an earlier version, or forged.
-      if (!WrongImported(record).empty()) continue;
+      if (!InvalidImportReason(record).empty()) continue;
       candidates.push_back({std::move(record), *std::move(target)});
       break;
     }
@@ -277,7 +277,7 @@ std::vector<std::string> AutotvmTaskNames(const Workload& workload, const Autotv
   for (std::string_view name : known) {
     const std::string_view family = name.substr(name.rfind('.'));
     const bool offered = std::ranges::count(families, family) > 0;
-    if (offered && AutotvmTuple(AsOfAutotvm(workload), name).ok()) names.emplace_back(name);
+    if (offered && AutotvmTuple(StripForAutotvm(workload), name).ok()) names.emplace_back(name);
   }
   return names;
 }
@@ -288,7 +288,7 @@ Result<AutotvmAnswer> QueryAutotvm(const Store& store, const Workload& workload,
   std::optional<AutotvmAnswer> best;
   task.reset();
   for (const std::string& name : AutotvmTaskNames(workload, target)) {
-    TW_ASSIGN_OR_RETURN(auto tuple, AutotvmTuple(AsOfAutotvm(workload), name));
+    TW_ASSIGN_OR_RETURN(auto tuple, AutotvmTuple(StripForAutotvm(workload), name));
     TW_ASSIGN_OR_RETURN(auto asked, AutotvmTask::Parse(tuple));
     TW_ASSIGN_OR_RETURN(auto answer, QueryAutotvm(store, asked, target, package));
     const bool better = !best.has_value() ||

@@ -455,8 +455,8 @@ struct Family {
 
 }  // namespace
 
-Workload AsOfAutotvm(Workload workload) {
-  workload.narrow_weights = false;
+Workload StripForAutotvm(Workload workload) {
+  workload.reduced_range_weights = false;
   return workload;
 }
 
@@ -465,7 +465,7 @@ bool IsAutotvmTask(std::string_view task_name) { return FindTask(task_name) != n
 Result<std::string> AutotvmTuple(const Workload& workload, std::string_view task_name) {
   const TaskName* task = FindTask(task_name);
   if (task == nullptr) return Unsupported(fmt::format("unknown task '{}'", task_name));
-  if (workload.narrow_weights) {
+  if (workload.reduced_range_weights) {
     return Unsupported("AutoTVM has no task of narrow weights (w64)");
   }
   if (KindOf(task->form) != workload.op || (!task->op.empty() && task->op != workload.op_name())) {
@@ -558,12 +558,12 @@ std::string AutotvmName(const Workload& workload, const Target& target) {
       std::ranges::find(kFamilies, DeviceTraitsOf(target).autotvm_family, &Family::name);
   const std::string name = family == kFamilies.end() ? "" : family->name_of(workload, target);
   // A name is of use only if that template can express the workload.
-  return AutotvmTuple(AsOfAutotvm(workload), name).ok() ? name : std::string();
+  return AutotvmTuple(StripForAutotvm(workload), name).ok() ? name : std::string();
 }
 
 std::function<std::string(const Workload&)> AutotvmTuplesOn(Target target) {
   return [target = std::move(target)](const Workload& workload) {
-    auto tuple = AutotvmTuple(AsOfAutotvm(workload), AutotvmName(workload, target));
+    auto tuple = AutotvmTuple(StripForAutotvm(workload), AutotvmName(workload, target));
     return tuple.ok() ? *std::move(tuple) : std::string();
   };
 }

@@ -22,7 +22,7 @@ bool IsAutotvmTask(std::string_view task_name);
 Result<Workload> ParseAutotvmTuple(std::string_view tuple);
 /// The workload as far as AutoTVM has it: it knows nothing of weights, so that its records of a
 /// layer serve it whether its weights are narrow or not.
-Workload AsOfAutotvm(Workload workload);
+Workload StripForAutotvm(Workload workload);
 /// AutoTVM's task name for a target kind, e.g. "conv2d_NCHWc.x86"; empty if it has none.
 std::string AutotvmName(const Workload& workload, const Target& target);
 

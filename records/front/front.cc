@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "records/sound/rules.h"
+#include "records/validation/rules.h"
 #include "src/base/strings.h"
 #include "src/templates/device.h"
 
@@ -91,33 +91,34 @@ std::vector<PartialSum> BestOf(std::vector<PartialSum> sums, double limit) {
 
 }  // namespace
 
-double ComparedValue(const Trial& trial, const std::string& metric) {
+double NoiseAdjustedValue(const Trial& trial, const std::string& metric) {
   const double value = trial.ValueOf(metric).value_or(kNever);
-  return ComparedValue(metric, value, trial.attempt, trial.noise);
+  return NoiseAdjustedValue(metric, value, trial.attempt, trial.noise);
 }
 
-double ComparedValue(std::string_view metric, double value, std::int64_t attempt, double noise) {
+double NoiseAdjustedValue(std::string_view metric, double value, std::int64_t attempt,
+                          double noise) {
   // Energy is power by time, and noisy by as much at least.
   const bool flattered = (metric == "seconds" || metric == kJoules) && attempt <= 0;
   return flattered ? value * (1 + noise) : value;
 }
 
-bool TakesPlace(std::int64_t attempt, double finished, std::int64_t other_attempt,
+bool Supersedes(std::int64_t attempt, double finished, std::int64_t other_attempt,
                 double other_finished) {
   const auto rank = [](std::int64_t a) { return a > 0 ? 2 : a < 0 ? 1 : 0; };
-  return std::tuple(rank(attempt), CountedDate(finished), attempt) >
-         std::tuple(rank(other_attempt), CountedDate(other_finished), other_attempt);
+  return std::tuple(rank(attempt), EffectiveDate(finished), attempt) >
+         std::tuple(rank(other_attempt), EffectiveDate(other_finished), other_attempt);
 }
 
-bool TakesPlace(const Trial& trial, const Trial& other) {
-  return TakesPlace(trial.attempt, trial.finished_unix_seconds, other.attempt,
+bool Supersedes(const Trial& trial, const Trial& other) {
+  return Supersedes(trial.attempt, trial.finished_unix_seconds, other.attempt,
                     other.finished_unix_seconds);
 }
 
 Result<Preference> Preference::Parse(std::string_view text, const Target& target) {
   Preference prefer;
   const std::size_t comma = text.find(',');
-  prefer.least = text.substr(0, comma);
+  prefer.minimized = text.substr(0, comma);
   if (comma != std::string_view::npos) {
     const std::string_view bound = text.substr(comma + 1);
     const std::size_t sign = bound.find("<=");
@@ -132,7 +133,7 @@ Result<Preference> Preference::Parse(std::string_view text, const Target& target
   const std::vector<std::string> known = MetricsOf(target);
   std::string list;
   for (const std::string& one : known) list += (list.empty() ? "" : " or ") + one;
-  std::vector<std::string> named = {prefer.least};
+  std::vector<std::string> named = {prefer.minimized};
   if (comma != std::string_view::npos) named.push_back(prefer.limited);
   for (const std::string& metric : named) {
     if (std::ranges::find(known, metric) == known.end()) {
@@ -140,23 +141,23 @@ Result<Preference> Preference::Parse(std::string_view text, const Target& target
                              " of the target '" + target.ToString() + "'");
     }
   }
-  if (prefer.least == prefer.limited) {
-    return InvalidArgument("metric '" + prefer.least + "' twice, expected " + list);
+  if (prefer.minimized == prefer.limited) {
+    return InvalidArgument("metric '" + prefer.minimized + "' twice, expected " + list);
   }
   return prefer;
 }
 
 bool Preference::AsksForFront(const Target& target) const {
-  return !limited.empty() || least != MetricOf(target);
+  return !limited.empty() || minimized != MetricOf(target);
 }
 
 std::vector<std::string> Preference::Metrics(const Target& target) const {
   const std::string second = limited.empty() ? MetricOf(target) : limited;
-  if (second == least) return {least};
-  return {least, second};
+  if (second == minimized) return {minimized};
+  return {minimized, second};
 }
 
-double Preference::LimitOf(const std::string& workload_key) const {
+double Preference::LimitFor(const std::string& workload_key) const {
   if (limited.empty()) return kNever;
   if (shares.empty()) return limit;
   const auto share = shares.find(workload_key);
@@ -164,7 +165,7 @@ double Preference::LimitOf(const std::string& workload_key) const {
 }
 
 std::string Preference::ToString(double share) const {
-  const std::string what = "the least " + least;
+  const std::string what = "the least " + minimized;
   if (!std::isfinite(share)) return what;
   // Bytes and cycles have no exponents for people.
   const std::string amount = share != std::floor(share) || share > 1e15
@@ -182,8 +183,8 @@ const Record& ChooseFrom(std::span<const Record> front, const Preference& prefer
   };
   // Members of a front differ in both metrics, or there is one.
   return *std::ranges::min_element(front, [&](const Record& a, const Record& b) {
-    return std::pair(above(a), ComparedValue(a.trial, prefer.least)) <
-           std::pair(above(b), ComparedValue(b.trial, prefer.least));
+    return std::pair(above(a), NoiseAdjustedValue(a.trial, prefer.minimized)) <
+           std::pair(above(b), NoiseAdjustedValue(b.trial, prefer.minimized));
   });
 }
 
@@ -195,19 +196,19 @@ Status ShareLimit(std::span<const FrontTask> tasks, Preference& prefer) {
   for (const FrontTask& task : tasks) {
     const auto uses = static_cast<double>(task.uses);
     std::vector<PartialSum> next;
-    double least = task.front.empty() ? 0 : kNever;
+    double minimized = task.front.empty() ? 0 : kNever;
     for (std::size_t r = 0; r < task.front.size(); ++r) {
       const double taken = Value(task.front[r], prefer.limited);
-      least = std::min(least, taken);
+      minimized = std::min(minimized, taken);
       for (std::size_t before = 0; before < steps.back().size(); ++before) {
         const PartialSum& sum = steps.back()[before];
         const double all = sum.taken + uses * taken;
         if (all > prefer.limit) break;  // they are sorted
-        const double cost = ComparedValue(task.front[r].trial, prefer.least);
+        const double cost = NoiseAdjustedValue(task.front[r].trial, prefer.minimized);
         next.push_back({all, sum.cost + uses * cost, before, r});
       }
     }
-    leanest += uses * least;
+    leanest += uses * minimized;
     if (task.front.empty()) {
       for (std::size_t before = 0; before < steps.back().size(); ++before) {
         next.push_back({steps.back()[before].taken, steps.back()[before].cost, before, 0});

@@ -16,9 +16,9 @@ namespace tilewright::records {
 /// Which of a task's records is wanted where several metrics are known of them: the least of one,
 /// and where a limit is given, no more than so much of another.
 struct Preference {
-  std::string least;    ///< metric
-  std::string limited;  ///< metric; empty: there is no limit
-  double limit = 0;     ///< of one task, or of all uses of a network's tasks together
+  std::string minimized;  ///< metric
+  std::string limited;    ///< metric; empty: there is no limit
+  double limit = 0;       ///< of one task, or of all uses of a network's tasks together
   /// Of a network: what of the limit a use of each workload may take (ShareLimit), by its key.
   std::map<std::string, double> shares;
 
@@ -32,7 +32,7 @@ struct Preference {
   /// By which a front is to be made: of no limit, the target's own metric comes second.
   std::vector<std::string> Metrics(const Target& target) const;
   /// For a use of a workload; infinite where there is none.
-  double LimitOf(const std::string& workload_key) const;
+  double LimitFor(const std::string& workload_key) const;
   /// What is wanted, in words.
   std::string ToString(double limit) const;
 };
@@ -40,16 +40,17 @@ struct Preference {
 /// What a trial is compared by: seconds and joules of a single trial, the least of many, are as
 /// many as its noise allows; those of a race are taken as they are. Infinite if the metric is not
 /// known.
-double ComparedValue(const Trial& trial, const std::string& metric);
+double NoiseAdjustedValue(const Trial& trial, const std::string& metric);
 /// The same of a value that is known. attempt, noise: Trial's.
-double ComparedValue(std::string_view metric, double value, std::int64_t attempt, double noise);
+double NoiseAdjustedValue(std::string_view metric, double value, std::int64_t attempt,
+                          double noise);
 
 /// Whether a measurement of a config takes the place of another one: that of a race, before one
 /// that was made again (measure::kRevisedAttempt) because the first may be spoilt, before the
 /// first; of two alike the one that finished later.
-bool TakesPlace(std::int64_t attempt, double finished, std::int64_t other_attempt,
+bool Supersedes(std::int64_t attempt, double finished, std::int64_t other_attempt,
                 double other_finished);
-bool TakesPlace(const Trial& trial, const Trial& other);
+bool Supersedes(const Trial& trial, const Trial& other);
 
 /// The record wanted of a front by Preference::Metrics; where all are above the limit, the one
 /// nearest to it. front: not empty.

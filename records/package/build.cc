@@ -14,7 +14,7 @@
 #include "records/schema.h"
 #include "records/select.h"
 #include "src/base/files/file.h"
-#include "src/base/files/locked_folder.h"
+#include "src/base/files/locked_temp_dir.h"
 #include "src/base/hash.h"
 #include "src/target/device.h"
 #include "src/target/target.h"
@@ -45,9 +45,9 @@ Result<RefusedRows> CopyFrom(const TemplateRegistry& templates, const Database& 
   TW_RETURN_IF_ERROR(copier.Choose(select));
   TW_RETURN_IF_ERROR(copier.CopyTexts(false));
   TW_RETURN_IF_ERROR(copier.CopyTrials());
-  TW_RETURN_IF_ERROR(copier.CopyOfTrials());
+  TW_RETURN_IF_ERROR(copier.CopyTrialDetails());
   TW_RETURN_IF_ERROR(CopyScheduleTexts(db, "source"));
-  auto proof = copier.ProveSame();
+  auto proof = copier.CompareChecksums();
   if (!proof.ok()) return proof.status().WithContext(path);
   TW_RETURN_IF_ERROR(transaction.Commit());
   return refused;
@@ -125,7 +125,7 @@ Result<std::string> PackageNameOf(const std::string& target) {
 Result<std::vector<BuiltPackage>> BuildPackages(const TemplateRegistry& templates,
                                                 const std::vector<std::string>& stores,
                                                 const PackageOptions& options) {
-  TW_ASSIGN_OR_RETURN(auto folder, LockedFolder::Create("tilewright-package"));
+  TW_ASSIGN_OR_RETURN(auto folder, LockedTempDir::Create("tilewright-package"));
   const std::string stage = folder.path() + "/stage.db";
   std::vector<std::string> targets;
   std::int64_t left_out = 0;

@@ -11,7 +11,7 @@ namespace tilewright::records {
 namespace {
 
 /// A store, or a package that is opened when it is first needed.
-class KeptSource final : public AnswerSource {
+class KeptSource final : public RecordSource {
  public:
   explicit KeptSource(Store store) : name_(store.path()), store_(std::move(store)) {}
   /// problems: where a package that cannot be opened is told; outlives the source.
@@ -26,8 +26,8 @@ class KeptSource final : public AnswerSource {
         store_(std::move(store)) {}
 
   const std::string& name() const override { return name_; }
-  bool MayServe(const Question& question) const override {
-    return !manifest_.has_value() || PackageMayServe(*manifest_, question);
+  bool MayServe(const LookupRequest& request) const override {
+    return !manifest_.has_value() || PackageMayServe(*manifest_, request);
   }
   Result<bool> With(const std::function<Status(const Store&)>& ask) override {
     if (!Ready()) return false;
@@ -59,12 +59,12 @@ class KeptSource final : public AnswerSource {
 }  // namespace
 
 struct Catalog::Impl {
-  std::vector<std::unique_ptr<AnswerSource>> sources;  // pointers to stores stay good
-  std::vector<AnswerSource*> in_order;                 // the same
+  std::vector<std::unique_ptr<RecordSource>> sources;  // pointers to stores stay good
+  std::vector<RecordSource*> in_order;                 // the same
   std::vector<std::string> problems;
   std::unique_ptr<ModelChooser> model;
 
-  void Add(std::unique_ptr<AnswerSource> source) {
+  void Add(std::unique_ptr<RecordSource> source) {
     in_order.push_back(source.get());
     sources.push_back(std::move(source));
   }
@@ -101,23 +101,23 @@ void Catalog::SetModel(std::unique_ptr<ModelChooser> model) { impl_->model = std
 const std::vector<std::string>& Catalog::problems() const { return impl_->problems; }
 std::size_t Catalog::size() const { return impl_->sources.size(); }
 
-Result<CatalogAnswer> Catalog::Query(const Question& question) {
-  return AnswerInOrder(impl_->in_order, impl_->model.get(), question);
+Result<CatalogAnswer> Catalog::Query(const LookupRequest& request) {
+  return LookUpBest(impl_->in_order, impl_->model.get(), request);
 }
 
-Result<std::vector<Record>> Catalog::Front(const Question& question,
+Result<std::vector<Record>> Catalog::Front(const LookupRequest& request,
                                            const std::vector<std::string>& metrics) {
-  return FrontInOrder(impl_->in_order, question, metrics);
+  return LookUpFront(impl_->in_order, request, metrics);
 }
 
-Result<FrontByMetrics> Catalog::TaskFront(const Question& question) {
-  const std::vector<std::string> known = MetricsOf(*question.target);
+Result<FrontByMetrics> Catalog::TaskFront(const LookupRequest& request) {
+  const std::vector<std::string> known = MetricsOf(*request.target);
   std::vector<std::vector<std::string>> sets = {known};
   for (std::size_t i = 1; i < known.size() && known.size() > 2; ++i) {
     sets.push_back({known.front(), known[i]});
   }
   for (std::vector<std::string>& metrics : sets) {
-    TW_ASSIGN_OR_RETURN(auto records, Front(question, metrics));
+    TW_ASSIGN_OR_RETURN(auto records, Front(request, metrics));
     if (!records.empty()) return FrontByMetrics{std::move(metrics), std::move(records)};
   }
   return FrontByMetrics();
@@ -127,11 +127,11 @@ std::string PackageSourceName(const PackageManifest& manifest, std::string_view 
   return "package " + manifest.name + " (" + std::string(digest.substr(0, 12)) + ")";
 }
 
-bool PackageMayServe(const PackageManifest& manifest, const Question& question) {
-  if (question.autotvm != nullptr) return false;
+bool PackageMayServe(const PackageManifest& manifest, const LookupRequest& request) {
+  if (request.autotvm != nullptr) return false;
   return std::ranges::any_of(manifest.targets, [&](const std::string& text) {
     const auto target = Target::Parse(text);
-    return target.ok() && target->kind_name() == question.target->kind_name();
+    return target.ok() && target->kind_name() == request.target->kind_name();
   });
 }
 

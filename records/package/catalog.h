@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "records/lookup.h"
 #include "records/package/installed.h"
 #include "records/package/package.h"
-#include "records/precedence.h"
 #include "records/store.h"
 
 namespace tilewright::records {
@@ -18,7 +18,7 @@ struct FrontByMetrics {
 };
 
 /// Where answers come from, for one thread: stores in the order in which they were added (the
-/// user's own), then packages in theirs, then what records/precedence.h says.
+/// user's own), then packages in theirs, then what records/lookup.h says.
 ///
 /// Not thread-safe, as a Store is not. Packages are opened when a query first needs them.
 class Catalog {
@@ -40,15 +40,15 @@ class Catalog {
 
   /// The best answer of an accepted level. A miss is no error; it names the nearest workloads with
   /// records.
-  /// Errors: as AnswerInOrder.
-  Result<CatalogAnswer> Query(const Question& question);
+  /// Errors: as LookUpBest.
+  Result<CatalogAnswer> Query(const LookupRequest& request);
 
   /// By the first metrics that some records of the task know all of: all of the target's, then the
   /// first of these with each of the others, as jobs ask for some. Without metrics: there is none.
-  /// Errors: as FrontInOrder.
-  Result<FrontByMetrics> TaskFront(const Question& question);
-  /// See FrontInOrder.
-  Result<std::vector<Record>> Front(const Question& question,
+  /// Errors: as LookUpFront.
+  Result<FrontByMetrics> TaskFront(const LookupRequest& request);
+  /// See LookUpFront.
+  Result<std::vector<Record>> Front(const LookupRequest& request,
                                     const std::vector<std::string>& metrics);
 
   /// Packages that were left out, and why.
@@ -65,6 +65,6 @@ std::string PackageSourceName(const PackageManifest& manifest, std::string_view 
 
 /// Whether a package of these targets can have an answer: it holds trials of ours only, of those
 /// kinds of target.
-bool PackageMayServe(const PackageManifest& manifest, const Question& question);
+bool PackageMayServe(const PackageManifest& manifest, const LookupRequest& request);
 
 }  // namespace tilewright::records

@@ -10,8 +10,8 @@
 #include "records/package/schedules.h"
 #include "records/row.h"
 #include "records/schema.h"
-#include "records/sound/inspect.h"
 #include "records/tables.h"
+#include "records/validation/row_validator.h"
 #include "src/base/printable.h"
 
 namespace tilewright::records {
@@ -41,7 +41,7 @@ Status CheckDatabase(const Database& db) {
   TW_ASSIGN_OR_RETURN(auto tables, ReadTables(db, "main"));
   const Table* trial = FindTable(tables, "trial");
   for (const Table& table : tables) {
-    const bool needed = table.role == TableRole::kTrial || table.role == TableRole::kOfTrial ||
+    const bool needed = table.role == TableRole::kTrial || table.role == TableRole::kTrialDetail ||
                         std::ranges::find(trial->references, table.name, &Reference::table) !=
                             trial->references.end();
     if (table.role == TableRole::kText || table.role == TableRole::kJob) {
@@ -112,12 +112,13 @@ Status CheckTrials(const Database& db, const PackageManifest& manifest,
   }
   const TemplateRegistry none;
   TW_ASSIGN_OR_RETURN(auto inspector,
-                      RowInspector::Create(templates != nullptr ? *templates : none, db, "main"));
+                      RowValidator::Create(templates != nullptr ? *templates : none, db, "main"));
   std::string first;
-  TW_RETURN_IF_ERROR(inspector.ForEachWrong({}, [&](const std::string& id, const std::string& why) {
-    first = "trial " + Printable(id.substr(0, 40)) + ": " + why;
-    return false;
-  }));
+  TW_RETURN_IF_ERROR(
+      inspector.ForEachInvalid({}, [&](const std::string& id, const std::string& why) {
+        first = "trial " + Printable(id.substr(0, 40)) + ": " + why;
+        return false;
+      }));
   return first.empty() ? Status() : Corrupt(first);
 }
 
@@ -148,7 +149,7 @@ Status CheckHeader(std::string_view first, std::int64_t bytes) {
     }
     return value;
   };
-  if (first.size() < kHeaderOfDatabase || !first.starts_with(kStart)) {
+  if (first.size() < kDatabaseHeaderBytes || !first.starts_with(kStart)) {
     return Corrupt("its payload is no database");
   }
   if (number(16, 2) != kPage || number(28, 4) * kPage != bytes) {

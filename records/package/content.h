@@ -16,7 +16,7 @@ namespace tilewright::records {
 ///  - it passes SQLite's integrity and foreign key checks;
 ///  - nothing in it is unused: no free page, no text or job that no trial names;
 ///  - every trial parses, is ok and verified, is of the manifest's targets and code generator, and
-///    is one that `records check` finds nothing wrong with (records/sound/inspect.h);
+///    is one that `records check` finds nothing wrong with (records/validation/row_validator.h);
 ///  - what the manifest counts is what is there.
 /// A database of an older schema is brought to the current one in place.
 /// templates: as of ReadPackage.
@@ -28,9 +28,9 @@ Status CheckContentFile(const std::string& path, const PackageManifest& manifest
                         const TemplateRegistry* templates);
 
 /// That a file begins as a database of so many bytes does that a package may hold: what a bomb
-/// unpacks to is mostly seen in its first bytes. first: those, kHeaderOfDatabase of them.
+/// unpacks to is mostly seen in its first bytes. first: those, kDatabaseHeaderBytes of them.
 /// Errors: kCorrupt.
 Status CheckHeader(std::string_view first, std::int64_t bytes);
-inline constexpr std::size_t kHeaderOfDatabase = 100;
+inline constexpr std::size_t kDatabaseHeaderBytes = 100;
 
 }  // namespace tilewright::records

@@ -22,7 +22,7 @@
 #include <filesystem>
 
 #include "src/base/files/file.h"
-#include "src/base/files/new_name.h"
+#include "src/base/files/temp_name.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"
 
@@ -36,11 +36,11 @@ constexpr std::size_t kDigestDigits = 64;
 constexpr std::int64_t kMaxDescriptionBytes = 1 << 17;
 
 /// Empty if only the owner, who is this user or root, may change the file or folder.
-std::string WhoElseMayWrite(const std::string& path) {
+std::string WritableByOthers(const std::string& path) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) return path + ": " + std::strerror(errno);
   if (S_ISLNK(info.st_mode)) return path + ": is a link";
-  return WhoElseMayChange(path);
+  return UnsafePermissionReason(path);
 }
 
 /// Held while the folder of packages changes.
@@ -100,7 +100,7 @@ Result<InstalledPackage> ReadOne(const std::string& root, const std::string& dig
   package.folder = root + "/" + digest;
   const std::string path = package.folder + "/installed.json";
   for (const std::string& part : {package.folder, path, package.DatabasePath()}) {
-    if (std::string why = WhoElseMayWrite(part); !why.empty()) return Unsupported(why);
+    if (std::string why = WritableByOthers(part); !why.empty()) return Unsupported(why);
   }
   TW_ASSIGN_OR_RETURN(auto text, ReadFile(path, kMaxDescriptionBytes));
   auto json = ParseJson(text);
@@ -136,7 +136,7 @@ Status MakeFolder(const std::string& path) {
   std::error_code failed;
   const bool made = fs::create_directories(path, failed);
   if (failed) return Unavailable(path + ": cannot be made: " + failed.message());
-  if (made) ::chmod(path.c_str(), 0755);  // whatever the umask: see WhoElseMayWrite
+  if (made) ::chmod(path.c_str(), 0755);  // whatever the umask: see WritableByOthers
   return {};
 }
 
@@ -150,8 +150,8 @@ Status WriteReadOnly(const std::string& path, std::string_view contents) {
 
 Status Unpack(const Package& package, std::string_view bytes, const InstalledPackage& installed,
               const std::string& root) {
-  Unfinished partial = Unfinished::Beside(root + "/");
-  TW_RETURN_IF_ERROR(MakeNewFolder(partial.path()));
+  ScopedTempPath partial = ScopedTempPath::NextTo(root + "/");
+  TW_RETURN_IF_ERROR(CreateNewFolder(partial.path()));
   // Whatever the umask: others who may write it would have it left out.
   if (::chmod(partial.path().c_str(), 0755) != 0) {
     return Unavailable(partial.path() + ": " + std::strerror(errno));
@@ -175,7 +175,7 @@ Status RemoveLocked(const InstalledPackage& package, const std::string& root) {
   std::erase(order, package.digest);
   TW_RETURN_IF_ERROR(WriteOrder(root, order));
   // Out of the list at once, whatever comes of removing its files.
-  const Unfinished gone = Unfinished::Beside(root + "/.removed");  // which removes it
+  const ScopedTempPath gone = ScopedTempPath::NextTo(root + "/.removed");  // which removes it
   std::error_code failed;
   fs::rename(package.folder, gone.path(), failed);
   if (failed) return Unavailable(package.folder + ": cannot be removed: " + failed.message());
@@ -196,7 +196,7 @@ Result<InstalledList> ListInstalled(const std::string& root) {
     return InvalidArgument("'" + root + "': a folder of packages is an absolute path");
   }
   if (!FileExists(root)) return list;
-  if (std::string why = WhoElseMayWrite(root); !why.empty()) {
+  if (std::string why = WritableByOthers(root); !why.empty()) {
     list.problems.push_back(why + "; no package in it is used");
     return list;
   }
@@ -226,7 +226,7 @@ Result<InstalledList> ListInstalled(const std::string& root) {
 Result<InstallResult> InstallPackage(const Package& package, std::string_view bytes,
                                      const std::string& root, bool downgrade) {
   TW_RETURN_IF_ERROR(MakeFolder(root));
-  if (std::string why = WhoElseMayWrite(root); !why.empty()) return Unsupported(why);
+  if (std::string why = WritableByOthers(root); !why.empty()) return Unsupported(why);
   const FolderLock lock(root);
   if (!lock.held()) return Unavailable(root + ": cannot be locked: " + std::strerror(errno));
   TW_ASSIGN_OR_RETURN(auto list, ListInstalled(root));
@@ -338,20 +338,20 @@ Result<Store> OpenInstalled(const InstalledPackage& package) {
   return UnpackAgain(package, bytes);
 }
 
-Result<std::shared_ptr<const HeldPackage>> HeldPackage::Hold(const InstalledPackage& package) {
+Result<std::shared_ptr<const PinnedPackage>> PinnedPackage::Pin(const InstalledPackage& package) {
   TW_ASSIGN_OR_RETURN(auto database, MappedFile::Open(package.DatabasePath()));
   TW_ASSIGN_OR_RETURN(auto file, MappedFile::Open(package.PackagePath()));
-  return std::shared_ptr<const HeldPackage>(
-      new HeldPackage(package, std::move(database), std::move(file)));
+  return std::shared_ptr<const PinnedPackage>(
+      new PinnedPackage(package, std::move(database), std::move(file)));
 }
 
-Result<Store> HeldPackage::Open() const {
+Result<Store> PinnedPackage::Open() const {
   auto store = Store::OpenMapped(database_, package_.DatabasePath());
   if (store.status().code() != StatusCode::kUnsupported) return store;
   return UnpackAgain(package_, file_->bytes());
 }
 
-Result<std::optional<InstalledPackage>> SuccessorOf(const InstalledPackage& package) {
+Result<std::optional<InstalledPackage>> FindReplacement(const InstalledPackage& package) {
   TW_ASSIGN_OR_RETURN(auto list, ListInstalled(fs::path(package.folder).parent_path().string()));
   std::optional<InstalledPackage> successor;
   for (InstalledPackage& other : list.packages) {

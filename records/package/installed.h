@@ -72,17 +72,17 @@ Status CheckInstalled(const InstalledPackage& package, const TrustPolicy& policy
 Result<Store> OpenInstalled(const InstalledPackage& package);
 
 /// An installed package whose records stay readable when it is removed or replaced. Thread-safe.
-class HeldPackage {
+class PinnedPackage {
  public:
   /// Errors: kNotFound if its files are not there any more; kUnavailable.
-  static Result<std::shared_ptr<const HeldPackage>> Hold(const InstalledPackage& package);
+  static Result<std::shared_ptr<const PinnedPackage>> Pin(const InstalledPackage& package);
   const InstalledPackage& package() const { return package_; }
   /// As OpenInstalled.
   Result<Store> Open() const;
 
  private:
-  HeldPackage(InstalledPackage package, std::shared_ptr<const MappedFile> database,
-              std::shared_ptr<const MappedFile> file)
+  PinnedPackage(InstalledPackage package, std::shared_ptr<const MappedFile> database,
+                std::shared_ptr<const MappedFile> file)
       : package_(std::move(package)), database_(std::move(database)), file_(std::move(file)) {}
   InstalledPackage package_;
   std::shared_ptr<const MappedFile> database_, file_;
@@ -91,6 +91,6 @@ class HeldPackage {
 /// What has taken the place of a package in its folder: the same one installed anew, or else the
 /// first of its name and signer. None: nothing has.
 /// Errors: as ListInstalled.
-Result<std::optional<InstalledPackage>> SuccessorOf(const InstalledPackage& package);
+Result<std::optional<InstalledPackage>> FindReplacement(const InstalledPackage& package);
 
 }  // namespace tilewright::records

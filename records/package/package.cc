@@ -133,7 +133,7 @@ Result<std::optional<TrustedKey>> CheckSignature(const Parts& parts, const Trust
   }
   Signature signature;
   std::memcpy(signature.data(), parts.signature.data(), kSignatureBytes);
-  if (!SignatureHolds(key, std::string(kSignedPrefix) + std::string(parts.digest), signature)) {
+  if (!VerifySignature(key, std::string(kSignedPrefix) + std::string(parts.digest), signature)) {
     return Corrupt("its signature is not by the key it names: damaged or changed");
   }
   return std::optional(*trusted);

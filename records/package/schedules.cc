@@ -29,7 +29,7 @@ Result<KeyedTexts> ScheduleTextsOf(const Store& store) {
                    " ORDER BY key");
 }
 
-Status KeepScheduleTexts(Store& store, const TemplateRegistry& templates) {
+Status StoreScheduleTexts(Store& store, const TemplateRegistry& templates) {
   for (const TemplateEntry& entry : templates.all()) {
     const std::string* text = templates.TextOf(entry.key);
     if (text == nullptr) continue;
@@ -60,7 +60,7 @@ Status CheckScheduleTexts(const Database& db) {
     if (needed.erase(key) == 0) return Corrupt("its table 'fact' holds what no package holds");
     auto parsed = ParseScheduleText(text, "its schedule");
     if (!parsed.ok()) return Corrupt(parsed.status().message());
-    if (!TakeScheduleKey(key, *parsed) || parsed->text != text) {
+    if (!AcceptScheduleKey(key, *parsed) || parsed->text != text) {
       return Corrupt("the text of its schedule " + key + " is that of another one");
     }
   }

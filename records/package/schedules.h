@@ -14,7 +14,7 @@ namespace tilewright::records {
 Result<std::vector<std::pair<std::string, std::string>>> ScheduleTextsOf(const Store& store);
 
 /// Keeps the texts that the registry has, for records to come. Errors: those of writing.
-Status KeepScheduleTexts(Store& store, const TemplateRegistry& templates);
+Status StoreScheduleTexts(Store& store, const TemplateRegistry& templates);
 
 /// Copies from an attached store the texts that trials of the main one name.
 /// Errors: those of writing.

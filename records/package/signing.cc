@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "src/base/files/file.h"
-#include "src/base/files/new_name.h"
+#include "src/base/files/temp_name.h"
 #include "src/base/printable.h"
 #include "src/base/strings.h"
 
@@ -156,7 +156,7 @@ Signature Sign(const SecretKey& key, std::string_view message) {
   return signature;
 }
 
-bool SignatureHolds(const PublicKey& key, std::string_view message, const Signature& signature) {
+bool VerifySignature(const PublicKey& key, std::string_view message, const Signature& signature) {
   return crypto_sign_verify_detached(signature.data(), BytesOf(message), message.size(),
                                      key.bytes.data()) == 0;
 }
@@ -200,7 +200,7 @@ Result<std::vector<TrustedKey>> ReadTrustedKeys(const std::string& path) {
   const auto file = std::filesystem::canonical(path, failed);  // who may change what it leads to
   if (failed) return Unavailable(path + ": " + failed.message());
   for (const auto& [place, is_folder] : {std::pair(file, false), {file.parent_path(), true}}) {
-    if (const std::string why = WhoElseMayChange(place, is_folder); !why.empty()) {
+    if (const std::string why = UnsafePermissionReason(place, is_folder); !why.empty()) {
       return InvalidArgument(why + "; the keys in " + path + " are not trusted");
     }
   }

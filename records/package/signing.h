@@ -52,7 +52,7 @@ Result<SecretKey> GenerateKey();
 
 using Signature = std::array<unsigned char, 64>;
 Signature Sign(const SecretKey& key, std::string_view message);
-bool SignatureHolds(const PublicKey& key, std::string_view message, const Signature& signature);
+bool VerifySignature(const PublicKey& key, std::string_view message, const Signature& signature);
 
 /// A public key whose packages may be used, and whose it is said to be.
 struct TrustedKey {

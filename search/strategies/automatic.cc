@@ -39,7 +39,7 @@ class Automatic final : public Strategy {
 }  // namespace
 
 std::string_view ChoiceOf(const SearchSpace& space) {
-  const bool evolves = CountsTrials(space.task.target) || space.size() >= kLarge;
+  const bool evolves = IsSimulated(space.task.target) || space.size() >= kLarge;
   return evolves ? "evolve" : "model";
 }
 

@@ -160,7 +160,7 @@ class Evolve final : public Learner {
       : Learner(context),
         epsilon_(context.epsilon),
         weights_(context.weights),
-        counted_(CountsTrials(context.space->task.target)) {}
+        counted_(IsSimulated(context.space->task.target)) {}
 
   std::string_view name() const override { return "evolve"; }
 

@@ -7,7 +7,7 @@ namespace tilewright {
 namespace {
 
 /// Letters to change, add, leave out, or exchange with the next one.
-std::size_t LettersApart(std::string_view a, std::string_view b) {
+std::size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> rows(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   std::iota(rows[0].begin(), rows[0].end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -31,7 +31,7 @@ std::string DidYouMean(std::string_view word, const std::vector<std::string>& kn
   std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& other : known) {
     const bool begins = word.size() >= 3 && other.starts_with(word);
-    const std::size_t apart = begins ? 1 : LettersApart(word, other);
+    const std::size_t apart = begins ? 1 : EditDistance(word, other);
     if (apart >= least) continue;
     least = apart;
     nearest = other;

@@ -7,7 +7,7 @@ namespace tilewright {
 
 /// What a key of something that a plugin brings looks like. No key of ours or of AutoTVM's has a
 /// '/', so none will ever mean two things.
-inline constexpr std::string_view kPluginKeyForm =
+inline constexpr std::string_view kPluginKeyFormat =
     "such as 'vendor/name', of letters, digits, '_' and '-'";
 
 constexpr bool IsPluginKey(std::string_view key) {

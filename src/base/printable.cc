@@ -12,7 +12,7 @@ namespace tilewright {
 namespace {
 
 /// Ranges of code points that a terminal or a page obeys instead of showing them.
-constexpr std::pair<std::uint32_t, std::uint32_t> kObeyed[] = {
+constexpr std::pair<std::uint32_t, std::uint32_t> kControlRanges[] = {
     {0x00, 0x1f},        // C0
     {0x7f, 0x9f},        // delete, C1
     {0x61c, 0x61c},      // Arabic letter mark
@@ -53,9 +53,10 @@ Character FirstCharacter(std::string_view text) {
   return {length, code};
 }
 
-bool IsObeyed(std::uint32_t code) {
-  return std::ranges::any_of(
-      kObeyed, [code](const auto& range) { return code >= range.first && code <= range.second; });
+bool IsControl(std::uint32_t code) {
+  return std::ranges::any_of(kControlRanges, [code](const auto& range) {
+    return code >= range.first && code <= range.second;
+  });
 }
 
 std::string Hex(const char* format, std::uint32_t number) {
@@ -81,7 +82,7 @@ std::string Printable(std::string_view text, bool lines) {
     const Character character = FirstCharacter(text);
     if (character.length == 0) {
       shown += Hex("\\x%02x", static_cast<unsigned char>(text.front()));
-    } else if (IsObeyed(character.code) && !(lines && (text[0] == '\n' || text[0] == '\t'))) {
+    } else if (IsControl(character.code) && !(lines && (text[0] == '\n' || text[0] == '\t'))) {
       shown += Escaped(character.code);
     } else {
       shown += text.substr(0, character.length);
@@ -97,7 +98,7 @@ std::string EscapeControls(std::string_view json) {
   while (!json.empty()) {
     const Character character = FirstCharacter(json);
     const std::size_t length = std::max(character.length, std::size_t{1});
-    if (character.length == 0 || !IsObeyed(character.code) || json.front() == '\n') {
+    if (character.length == 0 || !IsControl(character.code) || json.front() == '\n') {
       escaped += json.substr(0, length);
     } else if (character.code < 0x10000) {
       escaped += Hex("\\u%04x", character.code);

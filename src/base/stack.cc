@@ -27,7 +27,7 @@ void* Make(void* call) {
 
 }  // namespace
 
-int RunOnEnoughStack(int (*main)(int, char**), int argc, char** argv) {
+int RunWithLargeStack(int (*main)(int, char**), int argc, char** argv) {
   struct rlimit limit {};
   const bool known = ::getrlimit(RLIMIT_STACK, &limit) == 0;
   if (!known || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= kStackBytes) {

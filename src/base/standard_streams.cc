@@ -11,7 +11,7 @@ namespace tilewright {
 namespace {
 
 /// Writes to standard error what can be written, and is content.
-ssize_t WriteOrLose(void* /*cookie*/, const char* text, std::size_t size) {
+ssize_t WriteIgnoringErrors(void* /*cookie*/, const char* text, std::size_t size) {
   std::size_t done = 0;
   while (done < size) {
     const ssize_t count = ::write(STDERR_FILENO, text + done, size - done);
@@ -24,7 +24,7 @@ ssize_t WriteOrLose(void* /*cookie*/, const char* text, std::size_t size) {
 
 }  // namespace
 
-void KeepStandardStreams() {
+void FixupStandardStreams() {
   for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
     // Standard output only to be read: what is printed there is still missed. All lower numbers
@@ -33,7 +33,7 @@ void KeepStandardStreams() {
     if (::open("/dev/null", mode) < 0) (void)::open("/", O_PATH);
   }
   // Whoever prints a message would have to handle its loss (the formatter throws). Nobody has to.
-  constexpr cookie_io_functions_t kFunctions = {nullptr, &WriteOrLose, nullptr, nullptr};
+  constexpr cookie_io_functions_t kFunctions = {nullptr, &WriteIgnoringErrors, nullptr, nullptr};
   std::FILE* lossy = ::fopencookie(nullptr, "w", kFunctions);
   if (lossy == nullptr) return;
   std::setvbuf(lossy, nullptr, _IONBF, 0);

@@ -227,21 +227,21 @@ std::optional<ExitStatus> Subprocess::Wait(double seconds) {
   return ended_;
 }
 
-double ProcessorSeconds(int pid) {
+double ProcessCpuSeconds(int pid) {
   clockid_t clock;
   timespec time{};
   if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return 0;
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-Result<std::string> ThisProgram() {
+Result<std::string> ExecutablePath() {
   std::array<char, PATH_MAX> path{};
   const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
   if (length <= 0) return Unavailable("the program's own path is not known: " + ErrnoReason());
   return std::string(path.data(), static_cast<std::size_t>(length));
 }
 
-Status SetCores(const std::vector<int>& cores) {
+Status SetCpuAffinity(const std::vector<int>& cores) {
   const cpu_set_t set = CoreSet(cores);
   if (::sched_setaffinity(0, sizeof(set), &set) != 0) {
     return Unavailable("the cores cannot be chosen: " + ErrnoReason());

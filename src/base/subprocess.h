@@ -71,14 +71,14 @@ class Subprocess {
 
 /// Processor seconds a process has used so far; 0 if it cannot be told. On a busy machine they tell
 /// a process that hangs from one that waits for its turn.
-double ProcessorSeconds(int pid);
+double ProcessCpuSeconds(int pid);
 
 /// Absolute path of the running program, for starting it again.
 /// Errors: kUnavailable if the system does not tell.
-Result<std::string> ThisProgram();
+Result<std::string> ExecutablePath();
 
 /// Restricts the calling thread, and threads and processes it starts later, to `cores`.
-Status SetCores(const std::vector<int>& cores);
+Status SetCpuAffinity(const std::vector<int>& cores);
 /// Cores the calling thread may run on, ascending.
 std::vector<int> AllowedCores();
 /// Puts the calling process's session and itself at a scheduling priority; false if not allowed.

@@ -125,7 +125,7 @@ AnswerPtr Share(const AnswerPtr& answer) {
   return AnswerPtr(answer.get());
 }
 
-AnswerPtr MakeAnswer(records::CatalogAnswer reply, Asked asked,
+AnswerPtr MakeAnswer(records::CatalogAnswer reply, ParsedQuery asked,
                      const std::vector<std::int32_t>& kinds, const tw_target& target) {
   AnswerPtr answer(std::make_unique<tw_answer>().release());
   answer->reply = std::move(reply);

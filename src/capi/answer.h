@@ -8,16 +8,16 @@
 #include <vector>
 
 #include "include/tilewright/tilewright.h"
-#include "records/precedence.h"
+#include "records/lookup.h"
 #include "src/capi/target.h"
 
 namespace tilewright::capi {
 
 /// A question, interpreted.
-struct Asked {
-  std::optional<Workload> workload;                 ///< none: nothing we have an operator for
-  std::optional<records::AutotvmTask> task;         ///< asked as a tuple, by AutoTVM's rule
-  std::optional<records::AutotvmQuestion> autotvm;  ///< made of it for that rule
+struct ParsedQuery {
+  std::optional<Workload> workload;               ///< none: nothing we have an operator for
+  std::optional<records::AutotvmTask> task;       ///< asked as a tuple, by AutoTVM's rule
+  std::optional<records::AutotvmLookup> autotvm;  ///< made of it for that rule
 };
 
 }  // namespace tilewright::capi
@@ -51,7 +51,7 @@ struct ReleaseAnswer {
 using AnswerPtr = std::unique_ptr<tw_answer, ReleaseAnswer>;
 
 /// kinds: of the knobs of the reply's candidate, if it has one.
-AnswerPtr MakeAnswer(records::CatalogAnswer reply, Asked asked,
+AnswerPtr MakeAnswer(records::CatalogAnswer reply, ParsedQuery asked,
                      const std::vector<std::int32_t>& kinds, const tw_target& target);
 /// Another owner of the same answer.
 AnswerPtr Share(const AnswerPtr& answer);

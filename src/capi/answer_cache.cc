@@ -7,21 +7,21 @@
 
 namespace tilewright::capi {
 
-bool AnswerCache::Equal::Same(const Question& a, std::string_view text, const Key& b) {
-  return a.target[0] == b.question.target[0] && a.target[1] == b.question.target[1] &&
-         a.accept == b.question.accept && a.rule == b.question.rule &&
-         a.spelling == b.question.spelling && text == b.text;
+bool AnswerCache::Equal::Same(const LookupRequest& a, std::string_view text, const Key& b) {
+  return a.target[0] == b.request.target[0] && a.target[1] == b.request.target[1] &&
+         a.accept == b.request.accept && a.rule == b.request.rule &&
+         a.spelling == b.request.spelling && text == b.text;
 }
 
-std::size_t AnswerCache::HashOf(const Question& question) {
-  const std::uint64_t rest = question.target[0] ^ (std::uint64_t{question.accept} << 32) ^
-                             (std::uint64_t{question.rule} << 8) ^
-                             static_cast<std::uint64_t>(question.spelling);
-  return Mix64(std::hash<std::string_view>()(question.text) ^ rest);
+std::size_t AnswerCache::HashOf(const LookupRequest& request) {
+  const std::uint64_t rest = request.target[0] ^ (std::uint64_t{request.accept} << 32) ^
+                             (std::uint64_t{request.rule} << 8) ^
+                             static_cast<std::uint64_t>(request.spelling);
+  return Mix64(std::hash<std::string_view>()(request.text) ^ rest);
 }
 
-AnswerPtr AnswerCache::Find(const Question& question, std::uint64_t generation) {
-  const View view{HashOf(question), &question};
+AnswerPtr AnswerCache::Find(const LookupRequest& request, std::uint64_t generation) {
+  const View view{HashOf(request), &request};
   Shard& shard = ShardOf(view.hash);
   const std::lock_guard lock(shard.mutex);
   const auto found = shard.entries.find(view);
@@ -37,9 +37,9 @@ AnswerCache::AnswerCache() {
   }
 }
 
-void AnswerCache::Keep(const Question& question, std::uint64_t generation, AnswerPtr answer) {
-  Key key{HashOf(question), question, std::string(question.text)};
-  key.question.text = {};
+void AnswerCache::Keep(const LookupRequest& request, std::uint64_t generation, AnswerPtr answer) {
+  Key key{HashOf(request), request, std::string(request.text)};
+  key.request.text = {};
   Shard& shard = ShardOf(key.hash);
   AnswerPtr gone;  // freed after the lock
   const std::lock_guard lock(shard.mutex);

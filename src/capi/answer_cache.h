@@ -19,7 +19,7 @@ class AnswerCache {
  public:
   AnswerCache();
   /// A question as it came in. Two spellings of one workload are two questions.
-  struct Question {
+  struct LookupRequest {
     enum class Spelling : std::uint8_t { kKey, kTuple, kOperator };
     std::uint64_t target[2];  ///< hash of target and device
     std::uint32_t accept, rule;
@@ -28,9 +28,9 @@ class AnswerCache {
   };
 
   /// Null if there is none.
-  AnswerPtr Find(const Question& question, std::uint64_t generation);
+  AnswerPtr Find(const LookupRequest& request, std::uint64_t generation);
   /// generation: what the catalog's was before the answer was made.
-  void Keep(const Question& question, std::uint64_t generation, AnswerPtr answer);
+  void Keep(const LookupRequest& request, std::uint64_t generation, AnswerPtr answer);
 
  private:
   // 32 x 512: a network has about a hundred tasks; an answer takes about 4 KiB.
@@ -39,12 +39,12 @@ class AnswerCache {
 
   struct Key {
     std::size_t hash;
-    Question question;  // its text is that of `text` once it is in the map
+    LookupRequest request;  // its text is that of `text` once it is in the map
     std::string text;
   };
   struct View {
     std::size_t hash;
-    const Question* question;
+    const LookupRequest* request;
   };
   struct Hash {
     using is_transparent = void;
@@ -53,12 +53,12 @@ class AnswerCache {
   };
   struct Equal {
     using is_transparent = void;
-    bool operator()(const Key& a, const Key& b) const { return Same(a.question, a.text, b); }
+    bool operator()(const Key& a, const Key& b) const { return Same(a.request, a.text, b); }
     bool operator()(const View& a, const Key& b) const {
-      return Same(*a.question, a.question->text, b);
+      return Same(*a.request, a.request->text, b);
     }
     bool operator()(const Key& a, const View& b) const { return (*this)(b, a); }
-    static bool Same(const Question& a, std::string_view text, const Key& b);
+    static bool Same(const LookupRequest& a, std::string_view text, const Key& b);
   };
   struct Entry {
     std::uint64_t generation;
@@ -71,7 +71,7 @@ class AnswerCache {
     std::size_t next = 0;
   };
 
-  static std::size_t HashOf(const Question& question);
+  static std::size_t HashOf(const LookupRequest& request);
   Shard& ShardOf(std::size_t hash) { return shards_[(hash >> 32) % kShards]; }
 
   std::array<Shard, kShards> shards_;

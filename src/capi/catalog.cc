@@ -9,7 +9,7 @@
 namespace tilewright::capi {
 
 static_assert(TW_ACCEPT_HIT == records::LevelBit(records::AnswerLevel::kHit));
-static_assert(TW_ACCEPT_NEAR == records::LevelBit(records::AnswerLevel::kNearHit));
+static_assert(TW_ACCEPT_NEAR == records::LevelBit(records::AnswerLevel::kNearMatch));
 static_assert(TW_ACCEPT_MODEL == records::LevelBit(records::AnswerLevel::kModel));
 static_assert(TW_ACCEPT_DEFAULT == records::LevelBit(records::AnswerLevel::kDefault));
 static_assert(TW_KIND_MISS == static_cast<int>(records::AnswerLevel::kMiss));
@@ -64,7 +64,7 @@ void Catalog::CloseConnections() {
 Status Catalog::Refresh() {
   Status first;
   for (std::size_t i = 0; i < source_count(); ++i) {
-    Status status = sources_[i]->LookAtFile();
+    Status status = sources_[i]->PollFile();
     if (first.ok()) first = std::move(status);
   }
   return first;
@@ -73,8 +73,8 @@ Status Catalog::Refresh() {
 Result<std::uint64_t> Catalog::Generation() {
   // A look takes about a microsecond per file, so one of the threads looks for all of them.
   const double now = clock_.MonotonicSeconds();
-  double due = next_look_.load(std::memory_order_relaxed);
-  if (now >= due && next_look_.compare_exchange_strong(due, now + kFileLookSeconds)) {
+  double due = next_poll_.load(std::memory_order_relaxed);
+  if (now >= due && next_poll_.compare_exchange_strong(due, now + kFilePollSeconds)) {
     TW_RETURN_IF_ERROR(Refresh());
   }
   // No part ever shrinks, so an equal sum means that nothing has changed.
@@ -87,35 +87,35 @@ Result<std::uint64_t> Catalog::Generation() {
   return sum;
 }
 
-Result<AnswerPtr> Catalog::AskSources(const AnswerCache::Question& question,
-                                      const tw_target& target, Asked asked,
-                                      std::uint64_t generation) {
+Result<AnswerPtr> Catalog::QuerySources(const AnswerCache::LookupRequest& request,
+                                        const tw_target& target, ParsedQuery asked,
+                                        std::uint64_t generation) {
   std::vector<Source::View> views;
-  std::vector<records::AnswerSource*> sources;
+  std::vector<records::RecordSource*> sources;
   const std::size_t count = source_count();
   views.reserve(count);  // pointers to them stay good
   for (std::size_t i = 0; i < count; ++i) {
-    sources.push_back(&views.emplace_back(sources_[i]->Now()));
+    sources.push_back(&views.emplace_back(sources_[i]->CurrentView()));
   }
-  records::Question wanted;
+  records::LookupRequest wanted;
   wanted.templates = &templates_;
   wanted.workload = asked.workload.has_value() ? &*asked.workload : nullptr;
   wanted.target = &target.target;
   wanted.device = &target.device;
-  wanted.accept = question.accept;
-  if (question.rule == TW_RULE_AUTOTVM) {
+  wanted.accept = request.accept;
+  if (request.rule == TW_RULE_AUTOTVM) {
     TW_ASSIGN_OR_RETURN(auto autotvm, records::AutotvmTarget::Parse(target.text));
-    asked.autotvm = records::AutotvmQuestion{std::move(autotvm), std::move(asked.task), {}};
+    asked.autotvm = records::AutotvmLookup{std::move(autotvm), std::move(asked.task), {}};
     wanted.autotvm = &*asked.autotvm;
   }
   TW_ASSIGN_OR_RETURN(const auto with_texts,
                       texts_.AddedTo(templates_, sources, wanted, generation));
   if (with_texts.has_value()) wanted.templates = &*with_texts;
-  TW_ASSIGN_OR_RETURN(auto found, records::AnswerInOrder(sources, model_.load(), wanted));
+  TW_ASSIGN_OR_RETURN(auto found, records::LookUpBest(sources, model_.load(), wanted));
   std::vector<std::int32_t> kinds;
   if (const Candidate* candidate = found.candidate()) kinds = knob_kinds_.Of(*candidate);
   AnswerPtr answer = MakeAnswer(std::move(found), std::move(asked), kinds, target);
-  cache_.Keep(question, generation, Share(answer));
+  cache_.Keep(request, generation, Share(answer));
   return answer;
 }
 

@@ -20,11 +20,11 @@
 namespace tilewright::capi {
 
 /// An ordered list of sources, and the cache of their answers. Thread-safe, adding included.
-class Catalog final : public HasConnections {
+class Catalog final : public ConnectionOwner {
  public:
   static constexpr std::size_t kMaxSources = 64;
   /// How long a file may have been replaced before it is noticed.
-  static constexpr double kFileLookSeconds = 0.1;
+  static constexpr double kFilePollSeconds = 0.1;
 
   /// clock: outlives the catalog.
   explicit Catalog(Clock& clock) : clock_(clock) {}
@@ -49,27 +49,27 @@ class Catalog final : public HasConnections {
   /// Answers from the cache or else from the sources. `parse` makes the workload of the question's
   /// text (a Result<Asked>) and is called only for the latter.
   template <typename Parse>
-  Result<AnswerPtr> Answer(const AnswerCache::Question& question, const tw_target& target,
+  Result<AnswerPtr> Answer(const AnswerCache::LookupRequest& request, const tw_target& target,
                            Parse parse) {
-    const InCall call;
+    const CallScope call;
     TW_ASSIGN_OR_RETURN(auto generation, Generation());
-    if (AnswerPtr known = cache_.Find(question, generation)) return known;
-    TW_ASSIGN_OR_RETURN(Asked asked, parse());
-    return AskSources(question, target, std::move(asked), generation);
+    if (AnswerPtr known = cache_.Find(request, generation)) return known;
+    TW_ASSIGN_OR_RETURN(ParsedQuery asked, parse());
+    return QuerySources(request, target, std::move(asked), generation);
   }
 
  private:
   /// Grows whenever a source is added or changes.
   Result<std::uint64_t> Generation();
-  Result<AnswerPtr> AskSources(const AnswerCache::Question& question, const tw_target& target,
-                               Asked asked, std::uint64_t generation);
+  Result<AnswerPtr> QuerySources(const AnswerCache::LookupRequest& request, const tw_target& target,
+                                 ParsedQuery asked, std::uint64_t generation);
 
   Clock& clock_;
   std::mutex add_mutex_;  // of sources and of the model
   // Filled from the front and never changed: readers need no lock.
   std::array<std::unique_ptr<Source>, kMaxSources> sources_;
   std::atomic<std::size_t> count_{0};
-  std::atomic<double> next_look_{0};
+  std::atomic<double> next_poll_{0};
   AnswerCache cache_;
   const TemplateRegistry templates_ = TemplateRegistry::BuiltIn();
   KnobKinds knob_kinds_{templates_};

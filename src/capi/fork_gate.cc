@@ -31,7 +31,7 @@ struct Gate {
   std::atomic<bool> closed{false};
   std::mutex mutex;       // held by a fork
   std::mutex list_mutex;  // only in calls, so nobody holds it when a fork looks
-  std::vector<HasConnections*> with_connections;
+  std::vector<ConnectionOwner*> with_connections;
 };
 
 /// Never destroyed: threads may be in calls while the process ends.
@@ -58,7 +58,7 @@ void BeforeFork() {
   }
   if (depth > 0) return;  // the call has a connection in its hands
   const std::lock_guard lock(gate.list_mutex);
-  for (HasConnections* one : gate.with_connections) one->CloseConnections();
+  for (ConnectionOwner* one : gate.with_connections) one->CloseConnections();
 }
 
 void AfterForkInParent() {
@@ -79,7 +79,7 @@ void AfterForkInChild() {
 
 }  // namespace
 
-InCall::InCall() {
+CallScope::CallScope() {
   if (depth++ > 0) return;
   Gate& gate = TheGate();
   Place& place = PlaceOfThread();
@@ -91,11 +91,11 @@ InCall::InCall() {
   }
 }
 
-InCall::~InCall() {
+CallScope::~CallScope() {
   if (--depth == 0) PlaceOfThread().inside.fetch_sub(1);
 }
 
-HasConnections::HasConnections() {
+ConnectionOwner::ConnectionOwner() {
   static const int registered =
       ::pthread_atfork(&BeforeFork, &AfterForkInParent, &AfterForkInChild);
   (void)registered;  // fails without memory only: forks are then as they are elsewhere
@@ -103,7 +103,7 @@ HasConnections::HasConnections() {
   TheGate().with_connections.push_back(this);
 }
 
-HasConnections::~HasConnections() {
+ConnectionOwner::~ConnectionOwner() {
   const std::lock_guard lock(TheGate().list_mutex);
   std::erase(TheGate().with_connections, this);
 }

@@ -11,21 +11,21 @@ namespace tilewright::capi {
 
 /// A thread is in a call while it lives. Not waited for by other calls; waits while a fork is made.
 /// May be nested.
-class InCall {
+class CallScope {
  public:
-  InCall();
-  InCall(const InCall&) = delete;
-  InCall& operator=(const InCall&) = delete;
-  ~InCall();
+  CallScope();
+  CallScope(const CallScope&) = delete;
+  CallScope& operator=(const CallScope&) = delete;
+  ~CallScope();
 };
 
 /// Something that has connections. Made and destroyed within a call.
-class HasConnections {
+class ConnectionOwner {
  public:
-  HasConnections();
-  HasConnections(const HasConnections&) = delete;
-  HasConnections& operator=(const HasConnections&) = delete;
-  virtual ~HasConnections();
+  ConnectionOwner();
+  ConnectionOwner(const ConnectionOwner&) = delete;
+  ConnectionOwner& operator=(const ConnectionOwner&) = delete;
+  virtual ~ConnectionOwner();
   /// Closes them all; called before a fork, while no thread is in a call.
   virtual void CloseConnections() = 0;
 };

@@ -113,7 +113,7 @@ Status SetIntegers(tw_operator* op, const char* name, std::span<const std::int64
     if (values.size() != 1 || values[0] < 0 || values[0] > 1) {
       return InvalidArgument("narrow_weights: expected one value, 0 or 1");
     }
-    attributes.narrow_weights = values[0] == 1;
+    attributes.reduced_range_weights = values[0] == 1;
     return {};
   }
   return InvalidArgument(
@@ -187,7 +187,7 @@ std::string FingerprintOf(const tw_operator& op) {
   add(a.dilation);
   add(a.output_padding);
   add(std::array{a.groups});
-  text.push_back(a.narrow_weights ? 1 : 0);
+  text.push_back(a.reduced_range_weights ? 1 : 0);
   text.push_back(a.dtype.has_value() ? 1 : 0);
   if (a.dtype.has_value()) add_type(*a.dtype);
   return text;

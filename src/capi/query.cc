@@ -18,7 +18,7 @@ struct tw_catalog {
 namespace tilewright::capi {
 namespace {
 
-using Spelling = AnswerCache::Question::Spelling;
+using Spelling = AnswerCache::LookupRequest::Spelling;
 
 // Longer texts than any key or tuple there is; what reads them has limits of its own.
 constexpr std::size_t kMaxText = 1 << 16;
@@ -110,9 +110,9 @@ struct Query {
 template <typename Parse>
 Status Run(const Query& query, Spelling spelling, std::string_view text, Parse parse) {
   TW_ASSIGN_OR_RETURN(auto options, OptionsOf(query.options, query.catalog->catalog));
-  const AnswerCache::Question question{
+  const AnswerCache::LookupRequest request{
       {query.target->hash[0], query.target->hash[1]}, options.accept, options.rule, spelling, text};
-  TW_ASSIGN_OR_RETURN(auto answer, query.catalog->catalog.Answer(question, *query.target, [&] {
+  TW_ASSIGN_OR_RETURN(auto answer, query.catalog->catalog.Answer(request, *query.target, [&] {
     return parse(options.rule);
   }));
   *query.out = answer.release();
@@ -129,16 +129,16 @@ Status Check(const Query& query, const void* asked, const char* what) {
   return {};
 }
 
-Result<Asked> AskedOf(Result<Workload> workload) {
+Result<ParsedQuery> ParseWorkloadQuery(Result<Workload> workload) {
   TW_RETURN_IF_ERROR(workload);
-  return Asked{*std::move(workload), {}, {}};
+  return ParsedQuery{*std::move(workload), {}, {}};
 }
 
 /// By AutoTVM's rule a tuple is asked for as it is, whatever we make of it.
-Result<Asked> AskedOfTuple(std::string_view tuple, std::uint32_t rule) {
-  if (rule != TW_RULE_AUTOTVM) return AskedOf(records::ParseAutotvmTuple(tuple));
+Result<ParsedQuery> ParseTupleQuery(std::string_view tuple, std::uint32_t rule) {
+  if (rule != TW_RULE_AUTOTVM) return ParseWorkloadQuery(records::ParseAutotvmTuple(tuple));
   TW_ASSIGN_OR_RETURN(auto task, records::AutotvmTask::Parse(tuple));
-  Asked asked;
+  ParsedQuery asked;
   asked.workload = task.workload;
   asked.task = std::move(task);
   return asked;
@@ -149,7 +149,8 @@ Status QueryText(const Query& query, Spelling spelling, const char* text) {
   const std::string_view view(text, ::strnlen(text, kMaxText));
   if (view.size() == kMaxText) return InvalidArgument("a text of 65536 bytes or more");
   return Run(query, spelling, view, [&](std::uint32_t rule) {
-    return spelling == Spelling::kKey ? AskedOf(Workload::Parse(view)) : AskedOfTuple(view, rule);
+    return spelling == Spelling::kKey ? ParseWorkloadQuery(Workload::Parse(view))
+                                      : ParseTupleQuery(view, rule);
   });
 }
 
@@ -157,7 +158,7 @@ Status QueryOperator(const Query& query, const tw_operator* op) {
   TW_RETURN_IF_ERROR(Check(query, op, "operator"));
   const std::string fingerprint = FingerprintOf(*op);
   return Run(query, Spelling::kOperator, fingerprint,
-             [&](std::uint32_t) { return AskedOf(WorkloadOf(*op)); });
+             [&](std::uint32_t) { return ParseWorkloadQuery(WorkloadOf(*op)); });
 }
 
 }  // namespace
@@ -167,19 +168,19 @@ extern "C" {
 
 tw_code tw_catalog_create(tw_catalog** out, tw_error* error) noexcept {
   return tilewright::capi::Guarded(error, [&] {
-    const tilewright::capi::InCall call;
+    const tilewright::capi::CallScope call;
     return tilewright::capi::CreateCatalog(out);
   });
 }
 
 void tw_catalog_free(tw_catalog* catalog) noexcept {
-  const tilewright::capi::InCall call;
+  const tilewright::capi::CallScope call;
   const std::unique_ptr<tw_catalog> gone(catalog);
 }
 
 tw_code tw_catalog_add_store(tw_catalog* catalog, const char* path, tw_error* error) noexcept {
   return tilewright::capi::Guarded(error, [&] {
-    const tilewright::capi::InCall call;
+    const tilewright::capi::CallScope call;
     return tilewright::capi::AddSource(catalog, path, tilewright::capi::Source::OpenStore);
   });
 }
@@ -187,7 +188,7 @@ tw_code tw_catalog_add_store(tw_catalog* catalog, const char* path, tw_error* er
 tw_code tw_catalog_add_package(tw_catalog* catalog, const char* path,
                                const tw_package_options* options, tw_error* error) noexcept {
   return tilewright::capi::Guarded(error, [&] {
-    const tilewright::capi::InCall call;
+    const tilewright::capi::CallScope call;
     return tilewright::capi::AddPackage(catalog, path, options);
   });
 }
@@ -195,26 +196,26 @@ tw_code tw_catalog_add_package(tw_catalog* catalog, const char* path,
 tw_code tw_catalog_add_installed(tw_catalog* catalog, const char* folder, size_t* added,
                                  tw_error* error) noexcept {
   return tilewright::capi::Guarded(error, [&] {
-    const tilewright::capi::InCall call;
+    const tilewright::capi::CallScope call;
     return tilewright::capi::AddInstalled(catalog, folder, added);
   });
 }
 
 const char* tw_catalog_problem(const tw_catalog* catalog, size_t index) noexcept {
-  const tilewright::capi::InCall call;
+  const tilewright::capi::CallScope call;
   return catalog != nullptr ? catalog->catalog.problem(index) : nullptr;
 }
 
 tw_code tw_catalog_add_log(tw_catalog* catalog, const char* path, tw_error* error) noexcept {
   return tilewright::capi::Guarded(error, [&] {
-    const tilewright::capi::InCall call;
+    const tilewright::capi::CallScope call;
     return tilewright::capi::AddSource(catalog, path, tilewright::capi::Source::OpenLog);
   });
 }
 
 tw_code tw_catalog_set_model(tw_catalog* catalog, const char* path, tw_error* error) noexcept {
   return tilewright::capi::Guarded(error, [&]() -> tilewright::Status {
-    const tilewright::capi::InCall call;
+    const tilewright::capi::CallScope call;
     TW_RETURN_IF_ERROR(tilewright::capi::CheckPath(catalog, path));
     return catalog->catalog.SetModel(path);
   });
@@ -225,14 +226,14 @@ size_t tw_catalog_source_count(const tw_catalog* catalog) noexcept {
 }
 
 const char* tw_catalog_source_path(const tw_catalog* catalog, size_t index) noexcept {
-  const tilewright::capi::InCall call;
+  const tilewright::capi::CallScope call;
   if (index >= tw_catalog_source_count(catalog)) return nullptr;
   return catalog->catalog.source(index).path().c_str();
 }
 
 tw_code tw_catalog_refresh(tw_catalog* catalog, tw_error* error) noexcept {
   return tilewright::capi::Guarded(error, [&] {
-    const tilewright::capi::InCall call;
+    const tilewright::capi::CallScope call;
     if (catalog == nullptr) return tilewright::InvalidArgument("no catalog");
     return catalog->catalog.Refresh();
   });

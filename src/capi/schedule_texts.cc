@@ -9,15 +9,15 @@
 namespace tilewright::capi {
 
 Result<std::optional<TemplateRegistry>> ScheduleTexts::AddedTo(
-    const TemplateRegistry& templates, const std::vector<records::AnswerSource*>& sources,
-    const records::Question& question, std::uint64_t generation) {
+    const TemplateRegistry& templates, const std::vector<records::RecordSource*>& sources,
+    const records::LookupRequest& request, std::uint64_t generation) {
   const std::lock_guard lock(mutex_);
   if (generation != generation_) known_.clear();
   generation_ = generation;
   known_.resize(std::max(known_.size(), sources.size()));
   std::optional<TemplateRegistry> all;
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    if (!sources[i]->MayServe(question)) continue;
+    if (!sources[i]->MayServe(request)) continue;
     if (!known_[i].has_value()) {
       const auto read = sources[i]->With([&](const records::Store& store) -> Status {
         TW_ASSIGN_OR_RETURN(known_[i], records::ScheduleTextsOf(store));
@@ -28,7 +28,7 @@ Result<std::optional<TemplateRegistry>> ScheduleTexts::AddedTo(
     }
     for (const auto& [key, text] : *known_[i]) {
       auto parsed = ParseScheduleText(text, sources[i]->name());
-      if (!parsed.ok() || !TakeScheduleKey(key, *parsed)) continue;
+      if (!parsed.ok() || !AcceptScheduleKey(key, *parsed)) continue;
       if (!all.has_value()) all = templates;
       // Of two texts under one former name the first one's is known by it, and records of the other
       // one are left out where they are asked for.

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "records/precedence.h"
+#include "records/lookup.h"
 #include "src/templates/registry.h"
 
 namespace tilewright::capi {
@@ -21,8 +21,8 @@ class ScheduleTexts {
   /// none. A text that is not that of its name serves no record and is left out.
   /// generation: grows whenever a source changes. Errors: those of reading.
   Result<std::optional<TemplateRegistry>> AddedTo(
-      const TemplateRegistry& templates, const std::vector<records::AnswerSource*>& sources,
-      const records::Question& question, std::uint64_t generation);
+      const TemplateRegistry& templates, const std::vector<records::RecordSource*>& sources,
+      const records::LookupRequest& request, std::uint64_t generation);
 
  private:
   using Texts = std::vector<std::pair<std::string, std::string>>;  // keys, canonical texts

@@ -33,8 +33,8 @@ Result<FileState> StateOf(const std::string& path) {
 }
 
 /// An installed package as content. file: its number.
-Source::Content ContentOf(const std::shared_ptr<const records::HeldPackage>& held,
-                          std::uint64_t file) {
+Source::Snapshot SnapshotOf(const std::shared_ptr<const records::PinnedPackage>& held,
+                            std::uint64_t file) {
   const records::InstalledPackage& package = held->package();
   return {records::PackageSourceName(package.manifest, package.digest), package.manifest,
           [held] { return held->Open(); }, file};
@@ -46,34 +46,34 @@ bool SameFile(const FileState& a, const FileState& b) { return a[0] == b[0] && a
 
 Result<std::unique_ptr<Source>> Source::OpenStore(const std::string& path) {
   const auto open = [path] { return records::Store::Open(path, records::Store::Mode::kReadOnly); };
-  auto source = std::make_unique<Source>(path, Content{path, {}, open}, path);
+  auto source = std::make_unique<Source>(path, Snapshot{path, {}, open}, path);
   // Before opening: a file put in place after this look is noticed as another one later.
   auto state = StateOf(path);
   if (!state.ok()) return NotFound(path + ": no such record store");
   source->file_state_ = *state;
   TW_ASSIGN_OR_RETURN(source->watch_, records::StoreWatch::Open(path));
-  TW_ASSIGN_OR_RETURN(source->stamp_, source->watch_->Look());
+  TW_ASSIGN_OR_RETURN(source->stamp_, source->watch_->Poll());
   return source;
 }
 
 Result<std::unique_ptr<Source>> Source::OpenInstalled(const records::InstalledPackage& package) {
   const std::string file = package.DatabasePath();
   TW_ASSIGN_OR_RETURN(auto state, StateOf(file));
-  TW_ASSIGN_OR_RETURN(auto held, records::HeldPackage::Hold(package));
-  auto source = std::make_unique<Source>(package.folder, ContentOf(held, 1), file);
+  TW_ASSIGN_OR_RETURN(auto held, records::PinnedPackage::Pin(package));
+  auto source = std::make_unique<Source>(package.folder, SnapshotOf(held, 1), file);
   source->file_state_ = state;
-  source->held_ = std::move(held);
+  source->pinned_ = std::move(held);
   return source;
 }
 
 Result<std::unique_ptr<Source>> Source::OpenPackage(const std::string& path,
                                                     const records::TrustPolicy& policy) {
   TW_ASSIGN_OR_RETURN(auto package, records::ReadPackageFile(path, policy));
-  Content content{records::PackageSourceName(package.manifest, package.digest),
-                  std::move(package.manifest), [bytes = std::move(package.database), path] {
-                    return records::Store::OpenImage(bytes, path);
-                  }};
-  return std::make_unique<Source>(path, std::move(content), "");
+  Snapshot snapshot{records::PackageSourceName(package.manifest, package.digest),
+                    std::move(package.manifest), [bytes = std::move(package.database), path] {
+                      return records::Store::OpenImage(bytes, path);
+                    }};
+  return std::make_unique<Source>(path, std::move(snapshot), "");
 }
 
 Result<std::unique_ptr<Source>> Source::OpenLog(const std::string& path) {
@@ -81,7 +81,7 @@ Result<std::unique_ptr<Source>> Source::OpenLog(const std::string& path) {
   const auto open = [bytes = std::move(imported), path] {
     return records::Store::OpenImage(bytes, path);
   };
-  return std::make_unique<Source>(path, Content{path, {}, open}, "");
+  return std::make_unique<Source>(path, Snapshot{path, {}, open}, "");
 }
 
 const std::string& Source::path() const {
@@ -89,17 +89,18 @@ const std::string& Source::path() const {
   return paths_.back();
 }
 
-Source::View Source::Now() {
+Source::View Source::CurrentView() {
   const std::shared_lock lock(state_mutex_);
-  return {*this, content_};
+  return {*this, snapshot_};
 }
 
-bool Source::View::MayServe(const records::Question& question) const {
-  return !content_->manifest.has_value() || records::PackageMayServe(*content_->manifest, question);
+bool Source::View::MayServe(const records::LookupRequest& request) const {
+  return !snapshot_->manifest.has_value() ||
+         records::PackageMayServe(*snapshot_->manifest, request);
 }
 
 Result<bool> Source::View::With(const std::function<Status(const records::Store&)>& ask) {
-  TW_ASSIGN_OR_RETURN(auto connection, source_->Take(*content_));
+  TW_ASSIGN_OR_RETURN(auto connection, source_->Take(*snapshot_));
   TW_RETURN_IF_ERROR(ask(connection.store));  // and the connection is closed
   source_->GiveBack(std::move(connection));
   return true;
@@ -116,7 +117,7 @@ void Source::CloseConnections() {
 /// Watches the file that has the path now. state_mutex_ is held.
 Status Source::Rewatch() {
   TW_ASSIGN_OR_RETURN(auto watch, records::StoreWatch::Open(file_path_));
-  TW_ASSIGN_OR_RETURN(auto stamp, watch.Look());
+  TW_ASSIGN_OR_RETURN(auto stamp, watch.Poll());
   watch_ = std::move(watch);
   stamp_ = stamp;
   lost_watch_ = false;
@@ -124,7 +125,7 @@ Status Source::Rewatch() {
 }
 
 /// Watches the store again; what it looked at before is told as a change. state_mutex_ is held.
-Status Source::WatchAgain() {
+Status Source::ReopenWatch() {
   if (!lost_watch_) return {};
   TW_RETURN_IF_ERROR(Rewatch());
   ++generation_;
@@ -134,20 +135,20 @@ Status Source::WatchAgain() {
 Result<std::uint64_t> Source::Generation() {
   {
     const std::shared_lock lock(state_mutex_);
-    TW_RETURN_IF_ERROR(trouble_);
+    TW_RETURN_IF_ERROR(file_status_);
     if (!lost_watch_) {
       if (!watch_.has_value()) return generation_;
-      TW_ASSIGN_OR_RETURN(auto stamp, watch_->Look());
+      TW_ASSIGN_OR_RETURN(auto stamp, watch_->Poll());
       if (stamp == stamp_) return generation_;
     }
   }
   const std::unique_lock lock(state_mutex_);
-  TW_RETURN_IF_ERROR(WatchAgain());
-  auto stamp = watch_->Look();  // again: another thread may have been first
+  TW_RETURN_IF_ERROR(ReopenWatch());
+  auto stamp = watch_->Poll();  // again: another thread may have been first
   TW_RETURN_IF_ERROR(stamp);
   if (*stamp != stamp_) {
-    if (watch_->OfFiles()) {
-      TW_RETURN_IF_ERROR(OpenAgain());
+    if (watch_->PollsFiles()) {
+      TW_RETURN_IF_ERROR(Reopen());
     } else {
       stamp_ = *stamp;
     }
@@ -156,45 +157,45 @@ Result<std::uint64_t> Source::Generation() {
   return generation_;
 }
 
-Status Source::LookAtFile() {
+Status Source::PollFile() {
   Result<FileState> state = Internal("not looked at");
   {
     const std::shared_lock lock(state_mutex_);
     if (file_path_.empty()) return {};
     state = StateOf(file_path_);
-    if (state.ok() && *state == file_state_ && trouble_.ok()) return {};
+    if (state.ok() && *state == file_state_ && file_status_.ok()) return {};
   }
   const std::unique_lock lock(state_mutex_);
-  if (held_ != nullptr) return LookForSuccessor();
-  trouble_ = state.ok() ? LookAgain(*state) : state.status();
-  return trouble_;
+  if (pinned_ != nullptr) return PollReplacement();
+  file_status_ = state.ok() ? HandleFileChange(*state) : state.status();
+  return file_status_;
 }
 
 /// Takes the package that has taken this one's place, if there is one and it can be read; else what
 /// is held goes on answering. state_mutex_ is held.
-Status Source::LookForSuccessor() {
-  const std::string& folder = held_->package().folder;
+Status Source::PollReplacement() {
+  const std::string& folder = pinned_->package().folder;
   auto packages = StateOf(folder.substr(0, folder.rfind('/')));
   if (!packages.ok() || *packages == folder_state_) return {};
   folder_state_ = *packages;  // a later change of the folder is looked at again
-  auto next = records::SuccessorOf(held_->package());
+  auto next = records::FindReplacement(pinned_->package());
   if (!next.ok() || !next->has_value()) return {};
   auto state = StateOf((*next)->DatabasePath());
-  auto held = records::HeldPackage::Hold(**next);
+  auto held = records::PinnedPackage::Pin(**next);
   if (!state.ok() || !held.ok()) return {};
   file_path_ = (*next)->DatabasePath();
   file_state_ = *state;
   if ((*next)->folder != paths_.back()) paths_.push_back((*next)->folder);
-  content_ = std::make_shared<const Content>(ContentOf(*held, content_->file + 1));
-  held_ = *std::move(held);
+  snapshot_ = std::make_shared<const Snapshot>(SnapshotOf(*held, snapshot_->file + 1));
+  pinned_ = *std::move(held);
   ++generation_;
   return {};
 }
 
 /// Adapts to a changed file; state_mutex_ is held.
-Status Source::LookAgain(const FileState& state) {
-  const bool reads_as_it_was = watch_.has_value() && watch_->OfFiles();
-  if (!SameFile(state, file_state_) || reads_as_it_was) TW_RETURN_IF_ERROR(OpenAgain());
+Status Source::HandleFileChange(const FileState& state) {
+  const bool reads_as_it_was = watch_.has_value() && watch_->PollsFiles();
+  if (!SameFile(state, file_state_) || reads_as_it_was) TW_RETURN_IF_ERROR(Reopen());
   file_state_ = state;
   ++generation_;
   return {};
@@ -202,15 +203,15 @@ Status Source::LookAgain(const FileState& state) {
 
 /// Watches the file that has the path now; connections opened before are closed at their next use.
 /// state_mutex_ is held.
-Status Source::OpenAgain() {
+Status Source::Reopen() {
   if (watch_.has_value() || lost_watch_) TW_RETURN_IF_ERROR(Rewatch());
-  Content next = *content_;
+  Snapshot next = *snapshot_;
   ++next.file;
-  content_ = std::make_shared<const Content>(std::move(next));
+  snapshot_ = std::make_shared<const Snapshot>(std::move(next));
   return {};
 }
 
-Result<Source::Connection> Source::Take(const Content& content) {
+Result<Source::Connection> Source::Take(const Snapshot& snapshot) {
   std::uint64_t generation;
   {
     const std::shared_lock lock(state_mutex_);
@@ -224,13 +225,13 @@ Result<Source::Connection> Source::Take(const Content& content) {
       kept = std::move(idle_.back());
       idle_.pop_back();
     }
-    if (kept->file != content.file) continue;  // of a file that is no longer there: closed here
-    if (kept->generation != generation) kept->store.ForgetTexts();
+    if (kept->file != snapshot.file) continue;  // of a file that is no longer there: closed here
+    if (kept->generation != generation) kept->store.ClearTextCache();
     kept->generation = generation;
     return *std::move(kept);
   }
-  TW_ASSIGN_OR_RETURN(auto store, content.opener());
-  return Connection{std::move(store), content.file, generation};
+  TW_ASSIGN_OR_RETURN(auto store, snapshot.opener());
+  return Connection{std::move(store), snapshot.file, generation};
 }
 
 void Source::GiveBack(Connection connection) {

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "records/lookup.h"
 #include "records/package/installed.h"
-#include "records/precedence.h"
 #include "records/store.h"
 #include "records/watch.h"
 #include "src/base/status.h"
@@ -34,30 +34,31 @@ class Source {
   using Opener = std::function<Result<records::Store>()>;
   /// What is asked: it stays what it is while somebody asks it. Another file, or the next version
   /// of a package, is another one.
-  struct Content {
+  struct Snapshot {
     std::string name;
     std::optional<records::PackageManifest> manifest;  ///< of a package
     Opener opener;
     std::uint64_t file = 1;  ///< grows when another file has taken the place
   };
   /// The content at one time, to be asked by one thread.
-  class View final : public records::AnswerSource {
+  class View final : public records::RecordSource {
    public:
-    View(Source& source, std::shared_ptr<const Content> content)
-        : source_(&source), content_(std::move(content)) {}
-    const std::string& name() const override { return content_->name; }
-    bool MayServe(const records::Question& question) const override;
+    View(Source& source, std::shared_ptr<const Snapshot> snapshot)
+        : source_(&source), snapshot_(std::move(snapshot)) {}
+    const std::string& name() const override { return snapshot_->name; }
+    bool MayServe(const records::LookupRequest& request) const override;
     /// The store's state is that at the time of the call or later.
     Result<bool> With(const std::function<Status(const records::Store&)>& ask) override;
 
    private:
     Source* source_;
-    std::shared_ptr<const Content> content_;
+    std::shared_ptr<const Snapshot> snapshot_;
   };
 
   /// For the functions below. file: what is looked at for changes; empty for nothing.
-  Source(std::string path, Content content, std::string file)
-      : file_path_(std::move(file)), content_(std::make_shared<const Content>(std::move(content))) {
+  Source(std::string path, Snapshot snapshot, std::string file)
+      : file_path_(std::move(file)),
+        snapshot_(std::make_shared<const Snapshot>(std::move(snapshot))) {
     paths_.push_back(std::move(path));
   }
   /// A record store that others may write to.
@@ -76,12 +77,12 @@ class Source {
 
   /// As it was given; of an installed package its folder. Valid as long as the source.
   const std::string& path() const;
-  View Now();
+  View CurrentView();
 
   /// Before a fork, while nobody asks: the connections are opened anew when they are needed.
   void CloseConnections();
   /// Notices commits; no lock that a writer holds, and a system call only for a store that is read
-  /// without locks (StoreWatch::OfFiles).
+  /// without locks (StoreWatch::PollsFiles).
   /// Errors: those of StoreWatch::Look, of opening such a store again after a change, and what the
   /// last look at the file came to.
   Result<std::uint64_t> Generation();
@@ -89,7 +90,7 @@ class Source {
   /// of an installed package takes the place of this one; one that was removed goes on answering.
   /// Errors: of a store, kNotFound if its path names none; those of opening it if it is another
   /// one. They stay until a look finds the file well.
-  Status LookAtFile();
+  Status PollFile();
 
  private:
   struct Connection {
@@ -98,27 +99,27 @@ class Source {
     std::uint64_t generation;  // of what it keeps in memory
   };
 
-  Status LookAgain(const FileState& state);
-  Status OpenAgain();
+  Status HandleFileChange(const FileState& state);
+  Status Reopen();
   Status Rewatch();
-  Status WatchAgain();
-  Status LookForSuccessor();
-  Result<Connection> Take(const Content& content);
+  Status ReopenWatch();
+  Status PollReplacement();
+  Result<Connection> Take(const Snapshot& snapshot);
   void GiveBack(Connection connection);
 
   // Guards all below down to the other mutex. Asking takes it shared; only a change takes it alone.
   mutable std::shared_mutex state_mutex_;
   std::deque<std::string> paths_;  // the last one counts; texts that were handed out stay
   std::string file_path_;
-  std::shared_ptr<const Content> content_;
-  std::shared_ptr<const records::HeldPackage> held_;  // an installed package
+  std::shared_ptr<const Snapshot> snapshot_;
+  std::shared_ptr<const records::PinnedPackage> pinned_;  // an installed package
   FileState folder_state_ = {};  // of the folder of packages when a successor was looked for
   std::optional<records::StoreWatch> watch_;  // none: only the file's state tells of changes
   bool lost_watch_ = false;                   // it was closed, to be opened again
   records::StoreWatch::Stamp stamp_ = {};
   FileState file_state_ = {};
   std::uint64_t generation_ = 1;
-  Status trouble_;  // of the last look at the file
+  Status file_status_;  // of the last look at the file
 
   std::mutex idle_mutex_;
   std::vector<Connection> idle_;

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "src/base/files/file.h"
-#include "src/base/files/locked_folder.h"
+#include "src/base/files/locked_temp_dir.h"
 #include "src/base/strings.h"
 #include "src/codegen/assemble.h"
 #include "src/codegen/codegen.h"
@@ -135,8 +135,9 @@ void AddSystemLibraries(std::vector<std::string>& arguments) {
 Status LinkShared(const std::vector<std::string>& objects, const std::vector<std::string>& archives,
                   const std::string& output_path, BuildTimes* times, const std::string& soname) {
   const auto start = std::chrono::steady_clock::now();
-  TW_ASSIGN_OR_RETURN(LockedFolder folder, LockedFolder::Create("tilewright-link"));
-  Unfinished linked = Unfinished::Beside(output_path);  // the linker removes an old file at once
+  TW_ASSIGN_OR_RETURN(LockedTempDir folder, LockedTempDir::Create("tilewright-link"));
+  ScopedTempPath linked =
+      ScopedTempPath::NextTo(output_path);  // the linker removes an old file at once
   const std::string name = soname.empty() ? output_path.substr(output_path.rfind('/') + 1) : soname;
   // -Bsymbolic: a library of the same names that the program has already must not be what runs.
   // relro, now: no table of addresses stays writable once the library is loaded.

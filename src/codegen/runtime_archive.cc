@@ -3,7 +3,7 @@
 #include <string>
 
 #include "src/base/files/file.h"
-#include "src/base/files/locked_folder.h"
+#include "src/base/files/locked_temp_dir.h"
 #include "src/codegen/codegen.h"
 #include "src/target/cpu.h"
 
@@ -28,7 +28,7 @@ Result<Kind> KindOf(const std::string& triple) {
                        ": passes floating-point arguments in integer registers, which no Linux for "
                        "these boards does; expected -mtriple=armv7l-linux-gnueabihf");
   }
-  if (system == "gnu" && (arm64 ? "aarch64" : architecture) == HostProcessor())
+  if (system == "gnu" && (arm64 ? "aarch64" : architecture) == HostArchitecture())
     return Kind{"host", ""};
   if (system == "gnu" && arm64) return Kind{"aarch64", "gcc-aarch64-linux-gnu"};
   if (system == "gnueabihf" && arm32) return Kind{"armv7", "gcc-arm-linux-gnueabihf"};
@@ -62,7 +62,7 @@ Status LinkKernel(const Program& program, const std::string& object, const Targe
     return LinkShared({object}, {}, output_path, nullptr, kSoname);
   }
   TW_ASSIGN_OR_RETURN(auto runtime, RuntimeFor(target));
-  TW_ASSIGN_OR_RETURN(auto folder, LockedFolder::Create("tilewright-link"));
+  TW_ASSIGN_OR_RETURN(auto folder, LockedTempDir::Create("tilewright-link"));
   const std::string archive = folder.path() + "/runtime.a";
   TW_RETURN_IF_ERROR(WriteFile(archive, runtime));
   return LinkShared({object}, {archive}, output_path, nullptr, kSoname);

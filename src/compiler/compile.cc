@@ -17,7 +17,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
-#include "src/base/files/new_name.h"
+#include "src/base/files/temp_name.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
 #include "src/base/thread.h"
@@ -53,7 +53,7 @@ bool IsPrefix(const std::string& name) {
 
 /// What runs beside the kernels: the target itself, or this machine where others launch them.
 Target HostOf(const Target& target) {
-  return DeviceTraitsOf(target).grids ? *Target::Parse("llvm") : target;
+  return DeviceTraitsOf(target).launches_grids ? *Target::Parse("llvm") : target;
 }
 
 /// What of the file a kernel is for: the first of the steps that run it.
@@ -102,7 +102,7 @@ Result<std::vector<std::string>> BuildKernels(const Plan& plan, const CompileOpt
 Status CheckArguments(const Plan& plan, const Target& target) {
   for (const PlanStep& step : plan.steps) {
     std::size_t count = step.buffers.size();
-    if (DeviceTraitsOf(target).grids && step.kernel >= 0) {
+    if (DeviceTraitsOf(target).launches_grids && step.kernel >= 0) {
       count += PlanLaunches(plan.kernels[static_cast<std::size_t>(step.kernel)]).workspace.size();
     }
     if (count > TW_MODEL_MOST_PLACES) {
@@ -175,7 +175,7 @@ Status AddTables(const Emitted& part, int set, const CodeTraits& traits,
   const CompileOptions& options = part.options;
   const Target host = HostOf(options.target);
   std::optional<GpuTables> gpu;
-  if (DeviceTraitsOf(options.target).grids) {
+  if (DeviceTraitsOf(options.target).launches_grids) {
     TW_ASSIGN_OR_RETURN(auto capability, ComputeCapabilityOf(options.target));
     gpu = MakeGpuTables(part.plan, objects, capability);
     objects.clear();
@@ -232,10 +232,11 @@ Status Link(const Emitted& first, std::span<const Tensor* const> all,
   const CompileOptions& options = first.options;
   const Plan& plan = first.plan;
   const Target host = HostOf(options.target);
-  const Unfinished constants(NewNameBeside(library_path, ".constants.o"));
-  const Unfinished runtime(NewNameBeside(library_path, ".runtime.a"));
+  const ScopedTempPath constants(UniqueTempName(library_path, ".constants.o"));
+  const ScopedTempPath runtime(UniqueTempName(library_path, ".runtime.a"));
   const bool bundle = !options.parameter_path.empty();
-  Unfinished parameters = bundle ? Unfinished::Beside(options.parameter_path) : Unfinished();
+  ScopedTempPath parameters =
+      bundle ? ScopedTempPath::NextTo(options.parameter_path) : ScopedTempPath();
   std::vector<std::string> files;
   if (!bundle) {
     TW_RETURN_IF_ERROR(WriteConstantObject(all, plan.constant_bytes, host, constants.path()));
@@ -292,7 +293,7 @@ Result<Emitted> PlanModel(Graph graph, const CompileOptions& options, const Code
   SystemClock clock;
   const double start = clock.MonotonicSeconds();
   CompiledModel model;
-  model.bound = graph.bound;
+  model.binding_options = graph.binding_options;
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(std::move(graph), options));
   if (options.change_plan) {
     options.change_plan(plan);
@@ -338,8 +339,9 @@ Status EmitLibrary(std::span<Emitted> parts, const std::string& name, const Code
   }
   const double built = clock.MonotonicSeconds();
   if (parts.size() > 1) {
-    TW_ASSIGN_OR_RETURN(auto tables, AssembleIr(SetTablesIr(name, static_cast<int>(parts.size())),
-                                                HostOf(parts[0].options.target)));
+    TW_ASSIGN_OR_RETURN(auto tables,
+                        AssembleIr(VariantTablesIr(name, static_cast<int>(parts.size())),
+                                   HostOf(parts[0].options.target)));
     objects.push_back(std::move(tables));
   }
   const CompileOptions& options = parts[0].options;
@@ -399,7 +401,7 @@ Result<CompileCheck> CheckByRunning(const Emitted& emitted, int set, const Graph
     }
     return JsonOf(seen);
   };
-  const CheckAnswer answer =
+  const CheckProcessResult answer =
       RunCheckProcess(check, emitted.model.operators, options.check_operator_seconds);
   TW_RETURN_IF_ERROR(answer.status);
   TW_ASSIGN_OR_RETURN(const auto json, ParseJson(answer.json));
@@ -426,13 +428,13 @@ Result<CompileCheck> CheckEmitted(const Emitted& emitted, int set, const Graph* 
 }
 
 /// Errors: kInvalidArgument unless the shapes of the inputs say which graph is meant.
-Status CheckSets(std::span<const Graph> graphs) {
+Status CheckShapeVariants(std::span<const Graph> graphs) {
   std::vector<std::string> all;
   for (const Graph& graph : graphs) {
     std::string shapes;
     for (int id : graph.inputs()) {
       const Node& input = graph.node(id);
-      shapes += (shapes.empty() ? "" : ", ") + input.name + "=" + ShapeText(input.type.shape);
+      shapes += (shapes.empty() ? "" : ", ") + input.name + "=" + ShapeToString(input.type.shape);
     }
     if (std::ranges::find(all, shapes) != all.end()) {
       return InvalidArgument("two sets of sizes have the same shapes: " + shapes);
@@ -453,14 +455,14 @@ Status CheckSets(std::span<const Graph> graphs) {
 }
 
 /// What is told of a library of several models.
-CompiledModel Together(std::vector<CompiledModel> sets, const std::string& name,
-                       std::string header) {
+CompiledModel MergeVariants(std::vector<CompiledModel> variants, const std::string& name,
+                            std::string header) {
   CompiledModel all;
   all.name = name;
-  all.library_path = sets[0].library_path;
+  all.library_path = variants[0].library_path;
   all.check.ran = true;
   all.layouts.exact = true;
-  for (const CompiledModel& one : sets) {
+  for (const CompiledModel& one : variants) {
     all.header += one.header;
     all.operators.insert(all.operators.end(), one.operators.begin(), one.operators.end());
     all.kernels += one.kernels;
@@ -485,7 +487,7 @@ CompiledModel Together(std::vector<CompiledModel> sets, const std::string& name,
     std::ranges::copy(one.check.not_proved, std::back_inserter(all.check.not_proved));
   }
   all.header += header;
-  all.sets = std::move(sets);
+  all.variants = std::move(variants);
   return all;
 }
 
@@ -499,7 +501,7 @@ Result<CompiledModel> CompileAll(std::vector<Graph> graphs, const CompileOptions
                            "', expected letters, digits and _, and not tilewright");
   }
   const DeviceTraits& device = DeviceTraitsOf(options.target);
-  if (!device.machine_code && !device.grids) {
+  if (!device.machine_code && !device.launches_grids) {
     return Unsupported("compiling for target kind " + options.target.kind_name() +
                        ", expected llvm or cuda");
   }
@@ -536,10 +538,10 @@ Result<CompiledModel> CompileAll(std::vector<Graph> graphs, const CompileOptions
   if (parts.size() == 1) return std::move(parts[0].model);
   std::vector<const Graph*> planned;
   for (const Emitted& part : parts) planned.push_back(&part.plan.graph);
-  std::string header = SetHeader(options.name, names, planned);
+  std::string header = VariantHeader(options.name, names, planned);
   std::vector<CompiledModel> models;
   for (Emitted& part : parts) models.push_back(std::move(part.model));
-  return Together(std::move(models), options.name, std::move(header));
+  return MergeVariants(std::move(models), options.name, std::move(header));
 }
 
 }  // namespace
@@ -569,7 +571,7 @@ Result<CompiledModel> Compile(Graph graph, const CompileOptions& options,
 }
 
 Status CheckCompiles(Graph graph, const CompileOptions& options) {
-  if (DeviceTraitsOf(options.target).leaves_to_host) {
+  if (DeviceTraitsOf(options.target).has_host_fallback) {
     return ToStatus(MakePlan(std::move(graph), options));
   }
   TW_RETURN_IF_ERROR(CheckRuntime(options));
@@ -577,8 +579,8 @@ Status CheckCompiles(Graph graph, const CompileOptions& options) {
   return ToStatus(PlanModel(std::move(graph), options, traits, {}));
 }
 
-Result<CompiledModel> CompileSets(std::vector<Graph> graphs, const CompileOptions& options,
-                                  const std::string& library_path) {
+Result<CompiledModel> CompileShapeVariants(std::vector<Graph> graphs, const CompileOptions& options,
+                                           const std::string& library_path) {
   if (graphs.size() == 1) return Compile(std::move(graphs[0]), options, library_path);
   if (!options.parameter_path.empty()) {
     return Unsupported("several sets of sizes have their constants in the library, no bundle");
@@ -586,7 +588,7 @@ Result<CompiledModel> CompileSets(std::vector<Graph> graphs, const CompileOption
   if (!DeviceTraitsOf(options.target).machine_code) {
     return Unsupported("several sets of sizes are for CPUs, expected one set");
   }
-  TW_RETURN_IF_ERROR(CheckSets(graphs));
+  TW_RETURN_IF_ERROR(CheckShapeVariants(graphs));
   return CompileAll(std::move(graphs), options, library_path);
 }
 

@@ -53,13 +53,13 @@ struct CompileOptions {
   Target target;
   /// Asked for each operator. Not owned; null: everything gets its default config.
   records::Catalog* catalog = nullptr;
-  /// How far down an answer may be. With kHit, kNearHit or kModel an operator for which there is
+  /// How far down an answer may be. With kHit, kNearMatch or kModel an operator for which there is
   /// none still gets its default config, which is then a miss (see on_miss).
   records::AnswerLevel accept = records::AnswerLevel::kDefault;
   /// Not none: configs of imported records, by AutoTVM's rule. Nobody has verified them: see
   /// CompileImported. For a VTA only records of boards of its design, and only operators that
   /// AutoTVM has templates for.
-  std::optional<records::AutotvmQuestion> autotvm;
+  std::optional<records::AutotvmLookup> autotvm;
   /// What is wanted of records that know several metrics; none: the fastest. With shares, the
   /// limit is of all operators together.
   std::optional<records::Preference> prefer;
@@ -117,7 +117,7 @@ struct OperatorReport {
   std::string source;            ///< store or package the record came from; empty without one
   double expected_slowdown = 1;  ///< of a near hit
   std::string explanation;       ///< why this config; never empty for an anchor
-  std::string passed_over;       ///< as records::Answer has it
+  std::string skipped_record;    ///< as records::Answer has it
   std::string layout;            ///< of the result in memory
   /// Of a hit's record: the metric that CompileOptions::prefer limits. Nothing if it is not known.
   std::optional<double> limited = std::nullopt;
@@ -139,8 +139,8 @@ struct CompiledModel {
   CompileCheck check;
   /// Of a library for several sets of sizes: the model of each. Then the numbers here are sums, but
   /// that of the constants is what they take together, and the memory the largest.
-  std::vector<CompiledModel> sets;
-  std::vector<std::string> bound;  ///< Graph::bound
+  std::vector<CompiledModel> variants;
+  std::vector<std::string> binding_options;  ///< Graph::bound
   /// Anchors without a record.
   std::vector<std::string> untuned() const;
 };
@@ -177,8 +177,8 @@ Status CheckCompiles(Graph graph, const CompileOptions& options);
 /// graphs: of inputs of the same names, element types and numbers of dimensions, in one order.
 /// Errors: also kInvalidArgument for other graphs, or two of the same shapes; kUnsupported for a
 /// parameter file and for GPUs.
-Result<CompiledModel> CompileSets(std::vector<Graph> graphs, const CompileOptions& options,
-                                  const std::string& library_path);
+Result<CompiledModel> CompileShapeVariants(std::vector<Graph> graphs, const CompileOptions& options,
+                                           const std::string& library_path);
 
 /// As Compile with options.autotvm, but the library is run on made-up inputs and compared with the
 /// reference, operator by operator, before it is written where it was asked for. An operator that

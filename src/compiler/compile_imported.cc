@@ -41,8 +41,8 @@ Result<Json> RunAndCompare(const Graph& graph, const std::string& library_path,
 Result<Verdict> Judge(const Graph& graph, const CompiledModel& model, const std::string& path,
                       const CompileOptions& options) {
   const auto run = [&](CheckProgress& progress) { return RunAndCompare(graph, path, progress); };
-  CheckAnswer answer;
-  if (DeviceTraitsOf(options.target).grids) {
+  CheckProcessResult answer;
+  if (DeviceTraitsOf(options.target).launches_grids) {
     CheckProgress progress;
     TW_ASSIGN_OR_RETURN(auto said, run(progress));
     answer.json = DumpJson(said);

@@ -70,10 +70,10 @@ Status CheckRelayBindings(const Graph& graph, const Bindings& bindings) {
     for (int id : graph.inputs()) {
       const Node& input = graph.node(id);
       agrees = agrees || (input.name == name && input.type.shape == shape);
-      inputs += (inputs.empty() ? "" : ", ") + input.name + "=" + ShapeText(input.type.shape);
+      inputs += (inputs.empty() ? "" : ", ") + input.name + "=" + ShapeToString(input.type.shape);
     }
     if (agrees) continue;
-    return InvalidArgument("--shape " + name + "=" + ShapeText(shape) +
+    return InvalidArgument("--shape " + name + "=" + ShapeToString(shape) +
                            ": Relay text has fixed sizes: " + inputs);
   }
   return Status();
@@ -102,7 +102,7 @@ Result<Graph> LoadGraph(const std::string& path, const LoadOptions& options) {
                            "text) that such a library is compiled from");
   }
   if (path.ends_with(".tw")) {
-    if (!options.ignores_unknown_names && !options.bindings.Options().empty()) {
+    if (!options.ignore_unknown_names && !options.bindings.Options().empty()) {
       return InvalidArgument(options.bindings.Options()[0] +
                              ": an expression has the sizes that are written in it");
     }
@@ -120,7 +120,7 @@ Result<Graph> LoadGraph(const std::string& path, const LoadOptions& options) {
   if (!graph.ok()) {
     return (relay ? graph.status() : WithAdvice(graph.status())).WithContext(path);
   }
-  if (relay && !options.ignores_unknown_names) {
+  if (relay && !options.ignore_unknown_names) {
     Status status = CheckRelayBindings(*graph, options.bindings);
     if (!status.ok()) return status.WithContext(path);
   }

@@ -39,7 +39,7 @@ inline constexpr DataType kBool{TypeCode::kBool, 1};
 
 /// Narrow int8 values are those of -64 to 64: the sum of two of their products with uint8 values
 /// fits 16 bits (2 * 64 * 255 = 32640), whatever they are.
-inline constexpr std::int64_t kNarrowMagnitude = 64;
+inline constexpr std::int64_t kReducedRangeMagnitude = 64;
 
 /// "float32", "int8", "uint8", "bool", …
 std::string DataTypeName(DataType dtype);

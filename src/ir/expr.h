@@ -52,7 +52,7 @@ struct BufferNode {
   DataType dtype;
   std::vector<std::int64_t> shape;  ///< elements per dimension, outermost first; empty = scalar
   Scope scope = Scope::kGlobal;
-  bool narrow = false;  ///< int8 parameters: all elements are narrow (kNarrowMagnitude)
+  bool narrow = false;  ///< int8 parameters: all elements are narrow (kReducedRangeMagnitude)
 
   std::int64_t elements() const;
   std::int64_t bytes() const { return elements() * dtype.bytes(); }

@@ -96,12 +96,12 @@ class Loader {
           fmt::format("{} pictures, expected at least {}: input {} takes {} at once", pictures_,
                       types_[0].shape[0], names_[0], types_[0].shape[0]));
     }
-    NoteLeft(filled_, pictures_, "pictures");
+    NoteUnused(filled_, pictures_, "pictures");
     return std::move(samples_);
   }
 
  private:
-  void NoteLeft(std::int64_t left, std::int64_t all, std::string_view what) const {
+  void NoteUnused(std::int64_t left, std::int64_t all, std::string_view what) const {
     if (left == 0 || !options_.note) return;
     options_.note(fmt::format("{} of {} {} are left over: input {} takes {} at once", left, all,
                               what, names_[0], types_[0].shape[0]));
@@ -111,7 +111,7 @@ class Loader {
 
   Status Read(const std::string& file) {
     TW_ASSIGN_OR_RETURN(auto bytes, ReadFile(file));
-    if (IsPicture(bytes)) return AddPicture(bytes);
+    if (IsDecodableImage(bytes)) return AddImage(bytes);
     std::map<std::string, Tensor> arrays;
     if (IsNpy(bytes)) {
       TW_ASSIGN_OR_RETURN(auto array, ParseNpy(bytes));
@@ -148,7 +148,7 @@ class Loader {
       }
       parts.push_back(*std::move(cut));
     }
-    NoteLeftRows(arrays.at(names_[0]));
+    NoteUnusedRows(arrays.at(names_[0]));
     for (std::size_t s = 0; s < parts[0].size() && !Full(); ++s) {
       Sample sample;
       for (auto& part : parts) sample.push_back(std::move(part[s]));
@@ -166,17 +166,17 @@ class Loader {
   }
 
   /// Of the first input's array; the others have as many.
-  void NoteLeftRows(const Tensor& array) const {
+  void NoteUnusedRows(const Tensor& array) const {
     const std::int64_t batch = types_[0].shape.empty() ? 1 : types_[0].shape[0];
     const std::int64_t row = types_[0].elements() / batch, rows = array.elements() / row;
-    NoteLeft(rows % batch, rows, "samples of an array");
+    NoteUnused(rows % batch, rows, "samples of an array");
   }
 
-  Status AddPicture(const std::string& bytes) {
+  Status AddImage(const std::string& bytes) {
     if (names_.size() != 1) return InvalidArgument("a picture, but the model has several inputs");
     const TensorType& type = types_[0];
     if (filled_ == 0) batch_ = Tensor(type);
-    TW_RETURN_IF_ERROR(PutPicture(bytes, options_.picture, filled_, batch_));
+    TW_RETURN_IF_ERROR(WriteImageToBatch(bytes, options_.image, filled_, batch_));
     ++pictures_;
     if (++filled_ == type.shape[0]) {
       Sample sample;

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "src/models/writer.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 
 namespace tilewright {
 namespace {
@@ -29,7 +29,7 @@ constexpr double kEpsilon = 1e-5;
 constexpr std::int64_t kWeightLimit = 127;
 // Root mean square of attention's weighted averages, relative to that of the values: 0.35 in the
 // first layer and 0.9 in the last one (measured).
-constexpr double kAttentionKeeps = 0.65;
+constexpr double kAttentionPowerRatio = 0.65;
 // Divides the result of each residual branch. Both branches make positions more alike. With this
 // divisor, 1/6 of the mean square of the last hidden states differs between positions; without it,
 // less than 1/1000 (measured).
@@ -144,7 +144,7 @@ class EncoderWriter : public ModelWriter {
     const std::string back = name + "_back";
     SetInts(AddNode("Transpose", {name + "_context"}, back), "perm", {0, 2, 1, 3});
     AddNode("Reshape", {back, "shape_of_hidden"}, name);
-    return {name, kWidth, value.rms * kAttentionKeeps};
+    return {name, kWidth, value.rms * kAttentionPowerRatio};
   }
 
   Hidden Gelu(const std::string& name, const Hidden& x) {
@@ -153,7 +153,8 @@ class EncoderWriter : public ModelWriter {
     AddNode("Add", {name + "_erf", "one"}, name + "_erf1");
     AddNode("Mul", {x.name, name + "_erf1"}, name + "_twice");
     AddNode("Mul", {name + "_twice", "half"}, name);
-    return {name, x.width, x.rms * std::sqrt(kReluKeeps)};  // keeps about what a rectifier does
+    return {name, x.width,
+            x.rms * std::sqrt(kReluPowerRatio)};  // keeps about what a rectifier does
   }
 
   Hidden Add(const std::string& name, const Hidden& a, const Hidden& b) {

@@ -5,36 +5,36 @@
 #include <array>
 #include <string_view>
 
+#include "src/models/conv_net_writer.h"
 #include "src/models/encoder.h"
-#include "src/models/image_writer.h"
 
 namespace tilewright {
 namespace {
 
 constexpr std::int64_t kClasses = 1000;
 
-std::string Classify(ImageWriter& writer, const ImageValue& features, std::int64_t batch) {
-  const ImageValue pooled = writer.GlobalPool("pool", features);
+std::string Classify(ConvNetWriter& writer, const FeatureMap& features, std::int64_t batch) {
+  const FeatureMap pooled = writer.GlobalPool("pool", features);
   return writer.Finish(writer.Dense("fc", pooled, kClasses).name, {batch, kClasses});
 }
 
-ImageValue ResnetStem(ImageWriter& writer) {
-  const ImageValue conv =
+FeatureMap ResnetStem(ConvNetWriter& writer) {
+  const FeatureMap conv =
       writer.Conv("conv0", writer.Input(), 64, {.kernel = 7, .stride = 2, .pad = 3});
   return writer.MaxPool("pool0", conv, 3, 2, 1);
 }
 
 // Source: He et al., Deep Residual Learning (2015), 18 layers: two 3x3 convolutions a block.
-std::string Resnet18(ImageWriter& writer, std::int64_t batch) {
-  ImageValue value = ResnetStem(writer);
+std::string Resnet18(ConvNetWriter& writer, std::int64_t batch) {
+  FeatureMap value = ResnetStem(writer);
   std::int64_t channels = 64;
   for (int stage = 1; stage <= 4; ++stage, channels *= 2) {
     for (int unit = 1; unit <= 2; ++unit) {
       const std::string name = "stage" + std::to_string(stage) + "_unit" + std::to_string(unit);
       const std::int64_t stride = stage > 1 && unit == 1 ? 2 : 1;
-      const ImageValue first =
+      const FeatureMap first =
           writer.Conv(name + "_conv1", value, channels, {.kernel = 3, .stride = stride, .pad = 1});
-      const ImageValue second =
+      const FeatureMap second =
           writer.Conv(name + "_conv2", first, channels,
                       {.kernel = 3, .pad = 1, .activation = Activation::kNone, .residual = true});
       if (stride != 1) {
@@ -48,18 +48,18 @@ std::string Resnet18(ImageWriter& writer, std::int64_t batch) {
 }
 
 // The same, 50 layers: 1x1, 3x3, 1x1; the first 1x1 of a stage has the stride.
-std::string Resnet50(ImageWriter& writer, std::int64_t batch) {
+std::string Resnet50(ConvNetWriter& writer, std::int64_t batch) {
   constexpr std::array<int, 4> kUnits = {3, 4, 6, 3};
-  ImageValue value = ResnetStem(writer);
+  FeatureMap value = ResnetStem(writer);
   std::int64_t channels = 64;
   for (int stage = 1; stage <= 4; ++stage, channels *= 2) {
     for (int unit = 1; unit <= kUnits[static_cast<std::size_t>(stage - 1)]; ++unit) {
       const std::string name = "stage" + std::to_string(stage) + "_unit" + std::to_string(unit);
       const std::int64_t stride = stage > 1 && unit == 1 ? 2 : 1;
-      const ImageValue first = writer.Conv(name + "_conv1", value, channels, {.stride = stride});
-      const ImageValue second =
+      const FeatureMap first = writer.Conv(name + "_conv1", value, channels, {.stride = stride});
+      const FeatureMap second =
           writer.Conv(name + "_conv2", first, channels, {.kernel = 3, .pad = 1});
-      const ImageValue third = writer.Conv(name + "_conv3", second, 4 * channels,
+      const FeatureMap third = writer.Conv(name + "_conv3", second, 4 * channels,
                                            {.activation = Activation::kNone, .residual = true});
       if (unit == 1) {
         value = writer.Conv(name + "_shortcut", value, 4 * channels,
@@ -72,7 +72,7 @@ std::string Resnet50(ImageWriter& writer, std::int64_t batch) {
 }
 
 // Source: Sandler et al., MobileNetV2 (2018), table 2.
-std::string MobilenetV2(ImageWriter& writer, std::int64_t batch) {
+std::string MobilenetV2(ConvNetWriter& writer, std::int64_t batch) {
   struct Stage {
     std::int64_t expansion, channels, repeats, stride;
   };
@@ -84,7 +84,7 @@ std::string MobilenetV2(ImageWriter& writer, std::int64_t batch) {
                                              {6, 160, 3, 2},
                                              {6, 320, 1, 1}}};
   constexpr Activation kRelu6 = Activation::kRelu6;
-  ImageValue value = writer.Conv("conv0", writer.Input(), 32,
+  FeatureMap value = writer.Conv("conv0", writer.Input(), 32,
                                  {.kernel = 3, .stride = 2, .pad = 1, .activation = kRelu6});
   int block = 0;
   for (const Stage& stage : kStages) {
@@ -92,7 +92,7 @@ std::string MobilenetV2(ImageWriter& writer, std::int64_t batch) {
       const std::string name = "block" + std::to_string(++block);
       const std::int64_t stride = repeat == 0 ? stage.stride : 1;
       const bool residual = stride == 1 && value.channels == stage.channels;
-      ImageValue hidden = value;
+      FeatureMap hidden = value;
       if (stage.expansion != 1) {
         hidden = writer.Conv(name + "_expand", value, value.channels * stage.expansion,
                              {.activation = kRelu6});
@@ -113,18 +113,18 @@ std::string MobilenetV2(ImageWriter& writer, std::int64_t batch) {
 }
 
 // Source: Iandola et al., SqueezeNet (2016), version 1.1 of its authors' repository.
-std::string Squeezenet(ImageWriter& writer, std::int64_t batch) {
+std::string Squeezenet(ConvNetWriter& writer, std::int64_t batch) {
   constexpr std::array<std::int64_t, 8> kSqueeze = {16, 16, 32, 32, 48, 48, 64, 64};
-  ImageValue value =
+  FeatureMap value =
       writer.Conv("conv1", writer.Input(), 64, {.kernel = 3, .stride = 2, .bias = true});
   value = writer.MaxPool("pool1", value, 3, 2, 0);
   for (std::size_t i = 0; i < kSqueeze.size(); ++i) {
     const std::string name = "fire" + std::to_string(i + 2);
     if (i == 2 || i == 4) value = writer.MaxPool(name + "_pool", value, 3, 2, 0);
-    const ImageValue squeezed = writer.Conv(name + "_squeeze", value, kSqueeze[i], {.bias = true});
-    const ImageValue one =
+    const FeatureMap squeezed = writer.Conv(name + "_squeeze", value, kSqueeze[i], {.bias = true});
+    const FeatureMap one =
         writer.Conv(name + "_expand1x1", squeezed, 4 * kSqueeze[i], {.bias = true});
-    const ImageValue three = writer.Conv(name + "_expand3x3", squeezed, 4 * kSqueeze[i],
+    const FeatureMap three = writer.Conv(name + "_expand3x3", squeezed, 4 * kSqueeze[i],
                                          {.kernel = 3, .pad = 1, .bias = true});
     value = writer.Concat(name, one, three);
   }
@@ -134,8 +134,8 @@ std::string Squeezenet(ImageWriter& writer, std::int64_t batch) {
 }
 
 template <auto kTopology>
-std::string WriteImageNetwork(std::string_view name, const ModelOptions& options) {
-  ImageWriter writer(name, options);
+std::string WriteConvNet(std::string_view name, const ModelOptions& options) {
+  ConvNetWriter writer(name, options);
   return kTopology(writer, options.batch);
 }
 
@@ -147,10 +147,10 @@ struct ModelEntry {
 
 constexpr std::array<ModelEntry, 5> kModels = {
     {{"bert_base_encoder", &WriteBertBaseEncoder, kBertBaseLayers},
-     {"mobilenet_v2", &WriteImageNetwork<&MobilenetV2>},
-     {"resnet18_v1", &WriteImageNetwork<&Resnet18>},
-     {"resnet50_v1", &WriteImageNetwork<&Resnet50>},
-     {"squeezenet1_1", &WriteImageNetwork<&Squeezenet>}}};
+     {"mobilenet_v2", &WriteConvNet<&MobilenetV2>},
+     {"resnet18_v1", &WriteConvNet<&Resnet18>},
+     {"resnet50_v1", &WriteConvNet<&Resnet50>},
+     {"squeezenet1_1", &WriteConvNet<&Squeezenet>}}};
 constexpr auto kModelNames = [] {
   std::array<std::string_view, kModels.size()> names;
   std::ranges::transform(kModels, names.begin(), &ModelEntry::name);

@@ -2,7 +2,7 @@
 
 #include "src/graph/onnx/handlers.h"
 #include "src/graph/onnx/proto.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 
 namespace tilewright {
 namespace {

@@ -18,7 +18,7 @@ inline constexpr std::int64_t kModelOpset = 14;  // the first one whose Relu tak
 /// any value saturates, and the smaller ones still have several bits.
 inline constexpr double kTargetRms = 20;
 /// Share of the square that a rectifier keeps of a symmetric value.
-inline constexpr double kReluKeeps = 0.5;
+inline constexpr double kReluPowerRatio = 0.5;
 
 /// ONNX file while one network is written: nodes, initializers, inputs and outputs. Base of the
 /// writers that know layers. Float32 contents become float16 if the options say so.

@@ -183,7 +183,7 @@ Status CudaSession::Wait(double limit_seconds) {
     if (code != TW_CUDA_NOT_READY) return Check(code, "the kernel");
     const double elapsed = clock.MonotonicSeconds() - start;
     if (elapsed > limit_seconds) {
-      hanging_ = true;
+      timed_out_ = true;
       return Unavailable("the device did not finish in time");
     }
     if (elapsed > kBusySeconds) clock.SleepSeconds(kSleepSeconds);

@@ -86,7 +86,7 @@ class CudaSession {
   const CudaDevice& device() const { return device_; }
   CudaFault fault() const { return fault_; }
   /// A call of Wait ran out of time: the stream is still at work.
-  bool hanging() const { return hanging_; }
+  bool timed_out() const { return timed_out_; }
 
   /// Errors: kUnavailable ("out of memory" among the driver's words).
   Result<CudaMemory> Allocate(std::int64_t bytes);
@@ -120,7 +120,7 @@ class CudaSession {
   CudaApi api_;
   CudaDevice device_;
   int handle_ = 0;
-  bool retained_ = false, hanging_ = false;
+  bool retained_ = false, timed_out_ = false;
   CudaFault fault_ = CudaFault::kNone;
   CudaHandle stream_, start_, end_;
 };

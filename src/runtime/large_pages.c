@@ -18,7 +18,7 @@ enum {
 };
 
 /* Whether the system's answer to a question about large pages has these words in it. */
-static int Says(const char* question, const char* words) {
+static int FileContains(const char* question, const char* words) {
   char answer[128] = "";
   const int file = open(question, O_RDONLY | O_CLOEXEC);
   if (file < 0) return 0;
@@ -28,8 +28,8 @@ static int Says(const char* question, const char* words) {
 }
 
 static int SystemHasThem(void) {
-  return Says("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "2097152") &&
-         !Says("/sys/kernel/mm/transparent_hugepage/enabled", "[never]");
+  return FileContains("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "2097152") &&
+         !FileContains("/sys/kernel/mm/transparent_hugepage/enabled", "[never]");
 }
 
 /* Where the system took the old memory and then could not move the new one. */

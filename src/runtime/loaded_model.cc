@@ -6,7 +6,7 @@
 #include "src/base/json.h"
 #include "src/runtime/library.h"
 #include "src/target/cpu.h"
-#include "src/target/cpu_needs.h"
+#include "src/target/cpu_instruction_sets.h"
 #include "src/target/device.h"
 
 namespace tilewright {
@@ -42,9 +42,9 @@ Status CheckTarget(const Target& target) {
 /// opened. Errors: kUnsupported naming the first feature that this machine lacks.
 Status CheckMachine(const char* target_text, const char* features) {
   TW_ASSIGN_OR_RETURN(auto target, Target::Parse(target_text));
-  if (DeviceTraitsOf(target).grids) return Status();
+  if (DeviceTraitsOf(target).launches_grids) return Status();
   if (features == nullptr) return CheckTarget(target);
-  const std::string lacking = LackingFeature(features);
+  const std::string lacking = MissingCpuFeature(features);
   if (lacking.empty()) return Status();
   return Unsupported("the model needs a CPU with " + lacking + ", this one has none");
 }
@@ -123,9 +123,9 @@ Status CheckLibraries(const SharedLibrary& library, const std::string& suffix) {
 
 }  // namespace
 
-std::string SetSuffix(int set) { return set == 0 ? "" : "_set" + std::to_string(set + 1); }
+std::string VariantSuffix(int set) { return set == 0 ? "" : "_set" + std::to_string(set + 1); }
 
-int SetsOf(const SharedLibrary& library) {
+int VariantCount(const SharedLibrary& library) {
   const auto* count = static_cast<const std::int64_t*>(library.Symbol("tilewright_sets"));
   constexpr std::int64_t kMaxSets = 1024;
   return count == nullptr || *count < 1 || *count > kMaxSets ? 1 : static_cast<int>(*count);
@@ -135,7 +135,7 @@ Result<LoadedModel> LoadModel(const std::string& given, int set) {
   TW_ASSIGN_OR_RETURN(auto found, LibraryOf(given));
   const std::string& path = found;
   TW_ASSIGN_OR_RETURN(auto library, SharedLibrary::Open(path));
-  const std::string suffix = SetSuffix(set);
+  const std::string suffix = VariantSuffix(set);
   const auto* functions =
       static_cast<const TwModelFunctions*>(library.Symbol(("tilewright_model" + suffix).c_str()));
   if (functions == nullptr && set > 0) {

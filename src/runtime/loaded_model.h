@@ -19,9 +19,9 @@ struct LoadedModel {
 };
 
 /// What the symbols of the model for set `set` (from 0) of several sets of sizes end with.
-std::string SetSuffix(int set);
+std::string VariantSuffix(int set);
 /// How many sets of sizes a library has been made for.
-int SetsOf(const SharedLibrary& library);
+int VariantCount(const SharedLibrary& library);
 
 /// path: a library, or the folder of a bundle. set: of its sets of sizes. The parameters of a
 /// bundle are loaded from the file beside its library. Errors: kNotFound, also for a set that there

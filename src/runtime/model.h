@@ -44,9 +44,9 @@ typedef struct TwStep {
   int64_t place_count;
   const TwValue* result;
   const char* op;
-  const char* native;   /* layout of the result in the source, "" if it has none */
-  const char* layout;   /* of the result in memory, "" if as in the source */
-  int64_t result_bytes; /* in memory */
+  const char* logical_layout; /* layout of the result in the source, "" if it has none */
+  const char* layout;         /* of the result in memory, "" if as in the source */
+  int64_t result_bytes;       /* in memory */
   int64_t macs;
   int64_t bytes; /* of inputs, constants and the result, each once */
   /* bit 0: products of 8-bit integers; bits 8 to 15: rows and columns of Winograd's tiles, or 0;

@@ -12,10 +12,10 @@ constexpr unsigned long long kThrottled = 0x8 | 0x20 | 0x40 | 0x80;
 
 }  // namespace
 
-void GpuWatch::Close::operator()(void* library) const { dlclose(library); }
+void GpuMonitor::Close::operator()(void* library) const { dlclose(library); }
 
-Result<GpuWatch> GpuWatch::Open(const std::string& library, const std::string& bus_id) {
-  GpuWatch watch;
+Result<GpuMonitor> GpuMonitor::Open(const std::string& library, const std::string& bus_id) {
+  GpuMonitor watch;
   watch.library_.reset(dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL));
   if (watch.library_ == nullptr) return NotFound(library + " cannot be loaded");
   const auto bind = [&](const char* symbol, auto* function) {
@@ -40,7 +40,7 @@ Result<GpuWatch> GpuWatch::Open(const std::string& library, const std::string& b
   return watch;
 }
 
-Result<GpuWatch::State> GpuWatch::Look() const {
+Result<GpuMonitor::State> GpuMonitor::ReadState() const {
   unsigned mhz = 0;
   unsigned long long reasons = 0;
   if (const int code = clock_(device_, kMultiprocessorClock, &mhz); code != 0) {
@@ -52,7 +52,7 @@ Result<GpuWatch::State> GpuWatch::Look() const {
   return State{static_cast<double>(mhz), (reasons & kThrottled) != 0};
 }
 
-Result<double> GpuWatch::Joules() const {
+Result<double> GpuMonitor::Joules() const {
   constexpr int kNotSupported = 3;
   unsigned long long millijoules = 0;
   const int code = energy_ == nullptr ? kNotSupported : energy_(device_, &millijoules);

@@ -28,7 +28,7 @@ struct RooflineBound {
   double memory = 0;
 
   /// The bound of a schedule that computes this share of the products (ProductShareOf).
-  double Least(double product_share = 1) const {
+  double LowerBound(double product_share = 1) const {
     return arithmetic * product_share > memory ? arithmetic * product_share : memory;
   }
 };

@@ -11,7 +11,7 @@ namespace tilewright {
 // threads until a barrier after that.
 
 /// First compute capability with asynchronous copies.
-inline constexpr int kAsyncCapability = 80;
+inline constexpr int kAsyncCopyCapability = 80;
 
 /// A kCopy with the attribute "async" that begins the copy of a run of consecutive elements. Where
 /// `condition` (null: always true) does not hold, zeros are written and the source is not read.

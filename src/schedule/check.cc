@@ -157,7 +157,7 @@ bool IsRounded(const Expr& value) {
 
 }  // namespace
 
-bool IsLookedFor(const Schedule& schedule, StageId stage) {
+bool FeedsArgReduction(const Schedule& schedule, StageId stage) {
   const Buffer& made = schedule.stage(stage).op.output;
   if (!IsRounded(schedule.stage(stage).op.body)) return false;
   const auto loads = [&made](const Expr& value) {

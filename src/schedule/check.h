@@ -12,7 +12,7 @@ bool ComputedInside(const Schedule& schedule, StageId stage, StageId consumer,
 /// True if the largest or least of the stage's values is looked for among them afterwards (where it
 /// is), and they come of arithmetic on floats: both readers have to see what was stored. Code that
 /// makes one twice may round it differently, and then it is not found.
-bool IsLookedFor(const Schedule& schedule, StageId stage);
+bool FeedsArgReduction(const Schedule& schedule, StageId stage);
 
 /// Place of a loop among the leaves of a stage, or -1.
 int LeafPosition(const Schedule::StageInfo& stage, LoopId loop);

@@ -93,7 +93,7 @@ Expr StripZeroTaps(const Expr& product, std::vector<Expr>* conditions) {
   }
 }
 
-Expr StripNeutralTaps(const ComputeOp& op, std::vector<Expr>* conditions) {
+Expr StripPaddedTaps(const ComputeOp& op, std::vector<Expr>* conditions) {
   const Expr& body = op.body;
   if (op.combiner == Combiner::kSum) return StripZeroTaps(body, conditions);
   if (op.combiner != Combiner::kMax || body->kind != ExprKind::kSelect || Loads(body->args[0]) ||
@@ -104,7 +104,7 @@ Expr StripNeutralTaps(const ComputeOp& op, std::vector<Expr>* conditions) {
   return body->args[1];
 }
 
-Expr NeutralOf(Combiner combiner, DataType dtype) {
+Expr IdentityElementOf(Combiner combiner, DataType dtype) {
   if (combiner == Combiner::kSum) return MakeConst(dtype, 0);
   if (combiner == Combiner::kProduct) return MakeConst(dtype, 1);
   const bool max = combiner == Combiner::kMax;

@@ -14,11 +14,11 @@ namespace tilewright {
 /// What is left is the product where all conditions hold; where one does not, the product is zero.
 Expr StripZeroTaps(const Expr& product, std::vector<Expr>* conditions);
 /// The same for what a stage reduces: of a maximum, `select(inside, value, least value)`.
-Expr StripNeutralTaps(const ComputeOp& op, std::vector<Expr>* conditions);
+Expr StripPaddedTaps(const ComputeOp& op, std::vector<Expr>* conditions);
 
 /// What a reduction starts from, and what changes none: 0, 1, or the end of the type's range (of
 /// floats the infinity).
-Expr NeutralOf(Combiner combiner, DataType dtype);
+Expr IdentityElementOf(Combiner combiner, DataType dtype);
 
 /// The conjuncts of a condition, in order.
 void AppendConjuncts(const Expr& condition, std::vector<Expr>* conjuncts);

@@ -22,7 +22,7 @@ bool Has(const Region& region, const Expr& var) {
   return std::ranges::any_of(region.min, [&](const Expr& min) { return Has(min, var); });
 }
 
-class FragmentDealer {
+class FragmentDistributor {
  public:
   Stmt Visit(const Stmt& stmt) {
     if (stmt->kind == StmtKind::kIntrinsic) {
@@ -107,8 +107,8 @@ class FragmentDealer {
 
 }  // namespace
 
-Result<Stmt> DealFragments(const Stmt& stmt) {
-  FragmentDealer dealer;
+Result<Stmt> DistributeFragments(const Stmt& stmt) {
+  FragmentDistributor dealer;
   Stmt dealt = dealer.Visit(stmt);
   TW_RETURN_IF_ERROR(dealer.status());
   return dealt;

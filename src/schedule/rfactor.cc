@@ -50,7 +50,7 @@ StageId Schedule::RFactor(StageId stage, int reduction, std::int64_t factor) {
   }
   partial.op.output = MakeBuffer(partial.op.name, whole.output->dtype, std::move(shape));
   Expr body = Substitute(whole.body, substitution);
-  if (inside) body = MakeSelect(inside, body, NeutralOf(whole.combiner, body.dtype()));
+  if (inside) body = MakeSelect(inside, body, IdentityElementOf(whole.combiner, body.dtype()));
   SetBody(&partial, std::move(body));
 
   StageInfo& info = Mutable(stage);

@@ -122,7 +122,7 @@ class Schedule {
   /// reader. The stage copies global memory, or zeros where that is padded, and does so
   /// asynchronously, `copies` - 1 steps ahead of the use: each access of 4, 8 or 16 bytes (a
   /// vectorized loop, or one element) is one instruction beside the arithmetic. For devices of
-  /// kAsyncCapability (src/schedule/async_copy.h) on; the loop has at least `copies` steps.
+  /// kAsyncCopyCapability (src/schedule/async_copy.h) on; the loop has at least `copies` steps.
   void Pipeline(StageId stage, int copies);
   /// In what shared memory holds of the stage, so many elements are left out after every `rows`
   /// rows (innermost dimension): threads that read rows of the same phase meet in fewer banks.

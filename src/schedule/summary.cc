@@ -109,7 +109,7 @@ class Summarizer {
   View& ViewOf(StageId id) { return views_[static_cast<std::size_t>(id.index)]; }
   void MakeView(StageId id);
   int PrefixOf(const Schedule::StageInfo& info);
-  Levels InsideOf(const Schedule::StageInfo& info, int prefix);
+  Levels InteriorOf(const Schedule::StageInfo& info, int prefix);
   void MakeAxes(const Schedule::StageInfo& info, const StageLoops& loops, View* view);
   void NeedLoads(StageId reader);
   void Need(const ExprNode& load, const Schedule::StageInfo& reader, const View& view,
@@ -270,7 +270,7 @@ int Summarizer::PrefixOf(const Schedule::StageInfo& info) {
 }
 
 /// The loops that run while one instance of an attached stage's memory lives.
-Levels Summarizer::InsideOf(const Schedule::StageInfo& info, int prefix) {
+Levels Summarizer::InteriorOf(const Schedule::StageInfo& info, int prefix) {
   Levels inside = Levels::From(prefix);
   if (info.scope != Scope::kShared) return inside;
   const View& outer = ViewOf(info.consumer);
@@ -292,7 +292,7 @@ void Summarizer::MakeView(StageId id) {
     const View& outer = ViewOf(info.consumer);
     view.root = outer.root;
     view.prefix = PrefixOf(info);
-    view.inside = InsideOf(info, view.prefix);
+    view.inside = InteriorOf(info, view.prefix);
     view.loops.assign(outer.loops.begin(), outer.loops.begin() + view.prefix);
     for (SummaryLoop& loop : view.loops) {
       // What its own loops deal to the threads is done once for all of them.
@@ -317,7 +317,7 @@ void Summarizer::Need(const ExprNode& load, const Schedule::StageInfo& reader, c
   const auto& info = schedule_.stage(producer);
   if (info.attach != Schedule::Attach::kAt) return;
   View& needed = ViewOf(producer);
-  const Levels inside = InsideOf(info, PrefixOf(info));
+  const Levels inside = InteriorOf(info, PrefixOf(info));
   const bool first = needed.extent.empty();
   for (std::size_t d = 0; d < load.args.size(); ++d) {
     const Sum index = SumOf(load.args[d], reader, view);
@@ -494,7 +494,7 @@ Result<LoopSummary> Summarize(const Schedule& schedule) {
   return Summarizer(schedule).Run();
 }
 
-double FarBytesPerOperation(const LoopSummary& summary, std::int64_t cache_bytes) {
+double CacheMissBytesPerOperation(const LoopSummary& summary, std::int64_t cache_bytes) {
   double bytes = 0, operations = 0;
   for (const SummaryStage& stage : summary.stages) {
     double executions = 1;
@@ -513,7 +513,7 @@ double FarBytesPerOperation(const LoopSummary& summary, std::int64_t cache_bytes
   return operations > 0 ? bytes / operations : 0;
 }
 
-double BusyShare(const LoopSummary& summary, int threads) {
+double ParallelEfficiency(const LoopSummary& summary, int threads) {
   if (threads == 1) return 1;
   struct Root {
     double operations = 0, busy = 1;

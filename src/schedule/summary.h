@@ -64,12 +64,12 @@ Result<LoopSummary> Summarize(const Schedule& schedule);
 
 /// The share of the threads' time in which they work, 0 to 1: less than 1 where a stage is not
 /// parallel, or the iterations of its parallel loop cannot be dealt out evenly.
-double BusyShare(const LoopSummary& summary, int threads);
+double ParallelEfficiency(const LoopSummary& summary, int threads);
 
 /// Bytes that are read from beyond a cache of this size for each arithmetic operation, as far as
 /// loops tell: what the inside of a loop touches and the cache has room for comes once each time
 /// that the inside is executed.
-double FarBytesPerOperation(const LoopSummary& summary, std::int64_t cache_bytes);
+double CacheMissBytesPerOperation(const LoopSummary& summary, std::int64_t cache_bytes);
 
 /// Whether the blocks of each launch have room for what they keep in shared memory, as Lower finds
 /// it. Errors: those of CheckLaunch.

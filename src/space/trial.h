@@ -39,7 +39,7 @@ struct Candidate {
 };
 
 /// See Trial::attempt.
-inline constexpr std::int64_t kLostAttempt = -1;
+inline constexpr std::int64_t kDeviceLostAttempt = -1;
 
 /// A candidate and what came of it. Immutable once stored; a failing one is data.
 struct Trial {
@@ -55,7 +55,7 @@ struct Trial {
   std::map<std::string, double> others;
   /// Share of the samples that were taken in quiet moments; below 0 where nobody knows (simulators,
   /// records of earlier versions).
-  double quiet_share = -1;
+  double clean_fraction = -1;
   /// What the cost model that the search asked thought of the candidate before it was measured:
   /// higher is better, and only the order among trials of one task counts. None where no model was
   /// asked (records of earlier versions, too).
@@ -65,16 +65,18 @@ struct Trial {
   double build_seconds = 0, run_seconds = 0;
   DeviceFingerprint device;
   int codegen_version = 0;
-  /// 0 for the search's measurement of this config in this job, 1 and up in races; kLostAttempt
-  /// where a device that was lost kept the search from one, and it was tried again.
+  /// 0 for the search's measurement of this config in this job, 1 and up in races;
+  /// kDeviceLostAttempt where a device that was lost kept the search from one, and it was tried
+  /// again.
   std::int64_t attempt = 0;
   double finished_unix_seconds = 0;
 
   /// Measured in noise: fewer than four samples (of few: than half of them) are from quiet moments.
   /// `value` is then too slow rather than too fast. False where nobody knows.
-  bool disturbed() const {
+  bool noisy() const {
     const auto count = static_cast<double>(samples.size());
-    return quiet_share >= 0 && count > 0 && quiet_share * count < std::min(4.0, count / 2) - 1e-6;
+    return clean_fraction >= 0 && count > 0 &&
+           clean_fraction * count < std::min(4.0, count / 2) - 1e-6;
   }
   /// Its value of a metric; nothing if that is not known.
   std::optional<double> ValueOf(std::string_view of) const;

@@ -21,7 +21,7 @@ enum : unsigned {
   kAmx = 1u << 4,
   kNeon = 1u << 5,
   kDotprod = 1u << 6,
-  kSplits512 = 1u << 7,
+  kDoublePumped512 = 1u << 7,
 };
 
 struct CpuEntry {
@@ -71,7 +71,7 @@ constexpr CpuEntry kCpus[] = {
     {"znver1", kAvx2},
     {"znver2", kAvx2},
     {"znver3", kAvx2},
-    {"znver4", kCascade | kSplits512},
+    {"znver4", kCascade | kDoublePumped512},
     {"znver5", kCascade | kVnni256},
     // Arm processors.
     {"cortex-a7", kNeon},
@@ -112,9 +112,9 @@ constexpr AttributeEntry kAttributes[] = {
     {"dotprod", kDotprod, kNeon},
 };
 
-bool IsArm32(const Target& target) { return ProcessorOf(target) == "arm"; }
+bool IsArm32(const Target& target) { return ArchitectureOf(target) == "arm"; }
 
-bool IsArm(const Target& target) { return IsArm32(target) || ProcessorOf(target) == "aarch64"; }
+bool IsArm(const Target& target) { return IsArm32(target) || ArchitectureOf(target) == "aarch64"; }
 
 Result<unsigned> BaseFeatures(const Target& target) {
   const std::string name = target.Option("mcpu");
@@ -151,13 +151,13 @@ Result<unsigned> FeatureBits(const Target& target) {
   constexpr unsigned kAllAvx512Parts = 0b11110;  // positions 1 to 4 of kAttributes
   if (avx512_parts == kAllAvx512Parts) bits |= kAvx512;
   if ((bits & kAvx2) == 0) bits &= ~(kAvx512 | kVnni512 | kVnni256 | kAmx);
-  if ((bits & kAvx512) == 0) bits &= ~(kVnni512 | kAmx | kSplits512);
+  if ((bits & kAvx512) == 0) bits &= ~(kVnni512 | kAmx | kDoublePumped512);
   return bits;
 }
 
 }  // namespace
 
-std::string_view HostProcessor() {
+std::string_view HostArchitecture() {
 #if defined(__x86_64__)
   return "x86_64";
 #elif defined(__aarch64__)
@@ -169,9 +169,9 @@ std::string_view HostProcessor() {
 #endif
 }
 
-std::string ProcessorOf(const Target& target) {
+std::string ArchitectureOf(const Target& target) {
   const std::string triple = target.Option("mtriple");
-  if (triple.empty()) return std::string(HostProcessor());
+  if (triple.empty()) return std::string(HostArchitecture());
   std::string named = triple.substr(0, triple.find('-'));
   if (named.starts_with("aarch64") || named.starts_with("arm64")) return "aarch64";
   return named.starts_with("arm") ? "arm" : named;
@@ -189,10 +189,10 @@ Result<CpuFeatures> FeaturesOf(const Target& target) {
                      .amx_int8 = (bits & kAmx) != 0,
                      .neon = neon,
                      .arm_dotprod = (bits & kDotprod) != 0,
-                     .splits_512 = (bits & kSplits512) != 0};
+                     .double_pumped_512 = (bits & kDoublePumped512) != 0};
 }
 
-Result<DeviceFingerprint> AnyCpuFor(const Target& target) {
+Result<DeviceFingerprint> GenericCpuFor(const Target& target) {
   TW_ASSIGN_OR_RETURN(auto bits, FeatureBits(target));
   DeviceFingerprint device;
   device.kind = "cpu";
@@ -203,9 +203,9 @@ Result<DeviceFingerprint> AnyCpuFor(const Target& target) {
   return device;
 }
 
-bool RunsWherever(const Target& recorded, const Target& target) {
-  if (ProcessorOf(recorded) != ProcessorOf(target)) return false;
-  const auto needs = AnyCpuFor(recorded), has = AnyCpuFor(target);
+bool IsCodeCompatible(const Target& recorded, const Target& target) {
+  if (ArchitectureOf(recorded) != ArchitectureOf(target)) return false;
+  const auto needs = GenericCpuFor(recorded), has = GenericCpuFor(target);
   return needs.ok() && has.ok() && has->Includes(*needs);
 }
 

@@ -19,7 +19,7 @@ struct CpuFeatures {
   bool neon = false;
   bool arm_dotprod = false;
   /// Executes a vector of 512 bits as two halves, so that one of 256 takes half its time.
-  bool splits_512 = false;
+  bool double_pumped_512 = false;
 
   /// float32 lanes of one vector register: 16, 8 or 4.
   int float_lanes() const { return avx512 ? 16 : avx2 ? 8 : 4; }
@@ -48,24 +48,25 @@ struct DeviceFingerprint {
   friend bool operator==(const DeviceFingerprint&, const DeviceFingerprint&) = default;
   /// Of the same kind, with all instruction sets of the other: it runs what the other runs.
   bool Includes(const DeviceFingerprint& other) const;
-  /// Stands for all devices that run the code asked for, as AnyCpuFor says it: never measured on.
-  bool is_any() const { return kind == "cpu" && model.empty(); }
+  /// Stands for all devices that run the code asked for, as GenericCpuFor says it: never measured
+  /// on.
+  bool is_generic() const { return kind == "cpu" && model.empty(); }
 };
 
 /// What kind of processor this program runs on: "x86_64", "aarch64" or "arm"; else empty.
-std::string_view HostProcessor();
-/// The kind of processor in -mtriple, spelt as by HostProcessor; another as in the triple.
-/// HostProcessor() where the target names none.
-std::string ProcessorOf(const Target& target);
+std::string_view HostArchitecture();
+/// The kind of processor in -mtriple, spelt as by HostArchitecture; another as in the triple.
+/// HostArchitecture() where the target names none.
+std::string ArchitectureOf(const Target& target);
 
 /// Stands for every CPU that runs the code of a target for another kind of processor: no model, and
 /// in `isa` what the code may use.
 /// Errors: kInvalidArgument for an unknown -mcpu.
-Result<DeviceFingerprint> AnyCpuFor(const Target& target);
+Result<DeviceFingerprint> GenericCpuFor(const Target& target);
 
-/// Whether every device that runs the code of `target` runs that of `recorded`, as far as AnyCpuFor
-/// knows. Errors of AnyCpuFor: false.
-bool RunsWherever(const Target& recorded, const Target& target);
+/// Whether every device that runs the code of `target` runs that of `recorded`, as far as
+/// GenericCpuFor knows. Errors of GenericCpuFor: false.
+bool IsCodeCompatible(const Target& recorded, const Target& target);
 
 /// This machine (CPUID and /sys). LLVM's name of its CPU is in HostCpuName().
 DeviceFingerprint ProbeHostCpu();

@@ -26,14 +26,14 @@ constexpr std::array kDevices = {
                  .autotvm_family = "cuda",
                  // 2: exp and what is made of it; 3: tanh and erf; 4: as 7 of llvm
                  .codegen_version = 4,
-                 .grids = true},
+                 .launches_grids = true},
     DeviceTraits{.name = "vta",
                  .other_kind = "ext_dev",
                  .other_key = "vta",
                  .autotvm_family = "vta",
                  .codegen_version = 1,
                  .loops = false,
-                 .leaves_to_host = true},
+                 .has_host_fallback = true},
 };
 constexpr DeviceTraits kNoDevice = {};
 

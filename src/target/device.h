@@ -12,7 +12,7 @@ namespace tilewright {
 /// What is the same for all targets of one kind, and what is asked instead of which kind it is: a
 /// new device answers these questions, and nobody who asks them has to know its name. What else a
 /// device is stands in the modules that need it, in one table each with a row for every device
-/// (DevicePart): docs/design.md has the list.
+/// (DeviceTableRow): docs/design.md has the list.
 struct DeviceTraits {
   /// As targets, shipped models and packages spell it: "cuda". Empty for kinds of
   /// which only imported records know, and that no code is made for.
@@ -30,12 +30,12 @@ struct DeviceTraits {
   bool machine_code = false;
   /// Loops are bound to blocks and threads of grids, which a driver launches; the rest of a model
   /// runs on this machine's processor.
-  bool grids = false;
+  bool launches_grids = false;
   /// A candidate is a nest of loops, which is lowered and summarized; else what its template
   /// writes.
   bool loops = true;
   /// It computes a part of a network, and the host what no template of it serves.
-  bool leaves_to_host = false;
+  bool has_host_fallback = false;
 };
 
 /// Of the target's device. Target::device() is its name.
@@ -49,21 +49,21 @@ std::span<const DeviceTraits> AllDevices();
 
 /// A row of a module's table of devices: its part of the one of this name.
 template <typename Part>
-struct DevicePart {
+struct DeviceTableRow {
   std::string_view device;
   Part part;
 };
 
 /// The target's part of such a table. Null if the table has none for its device.
 template <typename Table>
-auto FindPart(const Table& table, std::string_view device) {
+auto FindDeviceRow(const Table& table, std::string_view device) {
   const auto found = std::ranges::find_if(
       table, [&](const auto& row) { return !device.empty() && row.device == device; });
   return found == std::end(table) ? nullptr : &found->part;
 }
 template <typename Table>
-auto FindPart(const Table& table, const Target& target) {
-  return FindPart(table, target.device());
+auto FindDeviceRow(const Table& table, const Target& target) {
+  return FindDeviceRow(table, target.device());
 }
 
 }  // namespace tilewright

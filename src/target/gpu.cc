@@ -52,7 +52,7 @@ Result<int> ComputeCapabilityOf(const Target& target) {
   return found->capability;
 }
 
-Result<DeviceFingerprint> AnyGpuFor(const Target& target) {
+Result<DeviceFingerprint> GenericGpuFor(const Target& target) {
   TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
   DeviceFingerprint device;
   device.kind = "cuda";

@@ -18,7 +18,7 @@ Result<int> ComputeCapabilityOf(const Target& target);
 /// Stands for every GPU that runs the target's own machine code, of that generation and not older:
 /// without a model, so that a record is never a hit, but may be a near hit.
 /// Errors: those of ComputeCapabilityOf.
-Result<DeviceFingerprint> AnyGpuFor(const Target& target);
+Result<DeviceFingerprint> GenericGpuFor(const Target& target);
 
 /// Whether tensor cores may multiply float32 as tf32, which drops 13 bits of each factor: only
 /// where the target says `-tf32`.

@@ -11,7 +11,7 @@
 #include "src/base/files/file.h"
 #include "src/base/strings.h"
 #include "src/target/cpu.h"
-#include "src/target/cpu_needs.h"
+#include "src/target/cpu_instruction_sets.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -358,7 +358,7 @@ DeviceFingerprint ProbeHostCpu() {
 
 std::string HostCpuName() { return CpuName(); }
 
-std::string LackingFeature(std::string_view features) {
+std::string MissingCpuFeature(std::string_view features) {
   for (const std::string& feature : Split(features, ',')) {
     if (IsLacking(feature)) return feature;
   }

@@ -117,7 +117,7 @@ std::vector<std::string> LibrariesOf(const Target& target) {
   return names.empty() ? std::vector<std::string>() : Split(names, ',');
 }
 
-bool NamesLibrary(const Target& target, std::string_view name) {
+bool UsesLibrary(const Target& target, std::string_view name) {
   const std::vector<std::string> names = LibrariesOf(target);
   return std::ranges::find(names, name) != names.end();
 }
@@ -142,8 +142,8 @@ Result<std::string> LibraryVersion(const KernelLibrary& library) {
   return known != nullptr ? FindOnce(*known).version : Find(library).version;
 }
 
-std::string RefusesLibrary(const KernelLibrary& library, const Target& target) {
-  if (!NamesLibrary(target, library.name)) {
+std::string UnusableLibraryReason(const KernelLibrary& library, const Target& target) {
+  if (!UsesLibrary(target, library.name)) {
     return "the target does not name its library (-libs=" + std::string(library.name) + ")";
   }
   const auto version = LibraryVersion(library);

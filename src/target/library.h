@@ -36,12 +36,12 @@ const KernelLibrary* LibraryOfTemplate(std::string_view template_key);
 
 /// Names in -libs, separated by commas.
 std::vector<std::string> LibrariesOf(const Target& target);
-bool NamesLibrary(const Target& target, std::string_view name);
+bool UsesLibrary(const Target& target, std::string_view name);
 /// The target without -libs: what code is generated for, and what records say.
 Target WithoutLibraries(const Target& target);
 
 /// Empty if code for the target may call the library here, else why not.
-std::string RefusesLibrary(const KernelLibrary& library, const Target& target);
+std::string UnusableLibraryReason(const KernelLibrary& library, const Target& target);
 /// The device with the version of the library, if it is here, as part of what is measured on.
 DeviceFingerprint WithLibrary(DeviceFingerprint device, const KernelLibrary& library);
 

@@ -185,7 +185,7 @@ class AttentionScheduler {
     };
     tiles_.scores = DefaultMatmulTile(rows, blocks(scores_), registers_);
     tiles_.seen = {tiles_.scores[0], 1};
-    for (std::int64_t block : ThriftyTiles(blocks(result_), registers_)) {
+    for (std::int64_t block : MinWasteTiles(blocks(result_), registers_)) {
       if (4 * tiles_.scores[0] * block <= 3 * registers_) tiles_.seen[1] = block;
     }
   }
@@ -307,8 +307,8 @@ std::optional<Schedule> AttentionSchedule(Compute compute, const Target& target)
     if (IsMatrixProduct(op)) products.push_back(op.name);
   }
   if (products.size() != 2) return std::nullopt;
-  TurnColumns(compute, products[0], "keys");
-  TurnColumns(compute, products[1], "values");
+  TransposeColumns(compute, products[0], "keys");
+  TransposeColumns(compute, products[1], "values");
   return AttentionScheduler(std::move(compute), *features, target).Run(products[0], products[1]);
 }
 

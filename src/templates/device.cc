@@ -19,13 +19,13 @@ struct MeasuredOn {
 
 /// This machine, or any of another kind of processor.
 Result<DeviceFingerprint> CpuFor(const Target& target) {
-  if (ProcessorOf(target) != HostProcessor()) return AnyCpuFor(target);
+  if (ArchitectureOf(target) != HostArchitecture()) return GenericCpuFor(target);
   return ProbeHostCpu();
 }
 
 /// Any that runs the code; without instruction sets for a model that only imported records know.
 Result<DeviceFingerprint> GpuFor(const Target& target) {
-  auto any = AnyGpuFor(target);
+  auto any = GenericGpuFor(target);
   if (any.ok()) return any;
   DeviceFingerprint unknown;
   unknown.kind = "cuda";
@@ -39,20 +39,20 @@ Result<DeviceFingerprint> SimulatorFor(const Target& target) {
 
 std::string SimulatorMetric(const Target& target) { return target.Option("metric", kVtaCycles); }
 
-constexpr std::array kMeasured = {DevicePart<MeasuredOn>{"llvm", {&CpuFor}},
-                                  DevicePart<MeasuredOn>{"cuda", {&GpuFor}},
-                                  DevicePart<MeasuredOn>{"vta", {&SimulatorFor, &SimulatorMetric}}};
+constexpr std::array kMeasured = {
+    DeviceTableRow<MeasuredOn>{"llvm", {&CpuFor}}, DeviceTableRow<MeasuredOn>{"cuda", {&GpuFor}},
+    DeviceTableRow<MeasuredOn>{"vta", {&SimulatorFor, &SimulatorMetric}}};
 
 }  // namespace
 
 std::string MetricOf(const Target& target) {
-  const MeasuredOn* device = FindPart(kMeasured, target);
+  const MeasuredOn* device = FindDeviceRow(kMeasured, target);
   return device == nullptr || device->metric == nullptr ? "seconds" : device->metric(target);
 }
 
 std::vector<std::string> MetricsOf(const Target& target) {
   std::vector<std::string> metrics = {MetricOf(target)};
-  if (CountsTrials(target)) {
+  if (IsSimulated(target)) {
     metrics.emplace_back(metrics.front() == kVtaCycles ? kVtaDramBytes : kVtaCycles);
     return metrics;
   }
@@ -61,13 +61,13 @@ std::vector<std::string> MetricsOf(const Target& target) {
   return metrics;
 }
 
-bool CountsTrials(const Target& target) {
-  const MeasuredOn* device = FindPart(kMeasured, target);
+bool IsSimulated(const Target& target) {
+  const MeasuredOn* device = FindDeviceRow(kMeasured, target);
   return device != nullptr && device->metric != nullptr;
 }
 
 Result<DeviceFingerprint> DeviceFor(const Target& target) {
-  const MeasuredOn* device = FindPart(kMeasured, target);
+  const MeasuredOn* device = FindDeviceRow(kMeasured, target);
   return device == nullptr ? ProbeHostCpu() : device->fingerprint(target);
 }
 

@@ -26,11 +26,11 @@ std::vector<std::string> MetricsOf(const Target& target);
 
 /// Whether a trial counts what a simulator does instead of timing it: it takes no longer than
 /// looking at a candidate does, and gives the same value every time.
-bool CountsTrials(const Target& target);
+bool IsSimulated(const Target& target);
 
 /// What trials for a target are measured on: this machine's CPU, the simulator of a VTA, or
-/// anything that runs the code: of a GPU, or of another kind of processor (AnyGpuFor, AnyCpuFor).
-/// Errors: those of VtaTargetOf and AnyCpuFor.
+/// anything that runs the code: of a GPU, or of another kind of processor (GenericGpuFor,
+/// GenericCpuFor). Errors: those of VtaTargetOf and GenericCpuFor.
 Result<DeviceFingerprint> DeviceFor(const Target& target);
 
 }  // namespace tilewright

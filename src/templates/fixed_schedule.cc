@@ -49,7 +49,7 @@ void InlineElementwise(Schedule& schedule, const std::vector<StageId>& kept) {
   for (const StageId id : order) {
     const Schedule::StageInfo& stage = schedule.stage(id);
     if (id == order.back() || stage.op.combiner != Combiner::kNone) continue;
-    if (std::ranges::find(kept, id) != kept.end() || IsLookedFor(schedule, id)) continue;
+    if (std::ranges::find(kept, id) != kept.end() || FeedsArgReduction(schedule, id)) continue;
     bool reduced = false;
     const int readers = Readers(schedule, stage.op.output, &reduced);
     if (IsExpensive(stage.op.body) && (readers > 1 || reduced)) continue;
@@ -86,7 +86,7 @@ StageId ReductionBehind(const Schedule& schedule, StageId stage) {
 /// Whether a window reaches into padding, and the same for all elements of a vector along an axis.
 bool IsPaddedBeside(const ComputeOp& op, const Expr& along) {
   std::vector<Expr> conditions;
-  StripNeutralTaps(op, &conditions);
+  StripPaddedTaps(op, &conditions);
   bool beside = !conditions.empty();
   for (const Expr& condition : conditions) {
     ForEachNode(condition, [&](const Expr& node) { beside = beside && !node.Same(along); });
@@ -175,7 +175,7 @@ Result<Schedule> FlatSchedule(Compute compute, const Target& whole_target,
 }
 
 Result<Schedule> FixedSchedule(Compute compute, const Target& target) {
-  if (!DeviceTraitsOf(target).grids) return FlatSchedule(std::move(compute), target, {});
+  if (!DeviceTraitsOf(target).launches_grids) return FlatSchedule(std::move(compute), target, {});
   Schedule schedule(std::move(compute));
   InlineElementwise(schedule);
   ScheduleFixedForCuda(schedule, FinishedReduction(schedule));

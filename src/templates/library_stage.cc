@@ -26,7 +26,7 @@ TwLibraryShape ShapeOf(const Workload& w, std::int64_t kind) {
 }
 
 Status ScheduleRest(Schedule& s, const Target& target) {
-  if (DeviceTraitsOf(target).grids) {
+  if (DeviceTraitsOf(target).launches_grids) {
     ScheduleFixedForCuda(s, StageId());
     return {};
   }
@@ -37,22 +37,22 @@ Status ScheduleRest(Schedule& s, const Target& target) {
 
 }  // namespace
 
-Result<Kernel> CallThenRest(const Workload& w, const Epilogue& epilogue, const Target& target,
-                            const AnchorForm& form, std::string_view library,
-                            TwLibraryShape shape) {
+Result<Kernel> LibraryCallWithEpilogue(const Workload& w, const Epilogue& epilogue,
+                                       const Target& target, const KernelLayouts& layouts,
+                                       std::string_view library, TwLibraryShape shape) {
   if (!IsFloat32(w) && !IsInt8(w)) return Unsupported("no library is called for these types");
   // Libraries of GPUs take weights as they are.
-  if (DeviceTraitsOf(target).grids) shape.constant_weight = 0;
-  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, form));
+  if (DeviceTraitsOf(target).launches_grids) shape.constant_weight = 0;
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule s(std::move(compute));
   const StageId sum = s.Stage("reduce");
   if (s.HasStage("pad")) s.ComputeInline(s.Stage("pad"));
   std::string operation = w.Key();
-  if (!form.data.empty()) operation += " " + form.data + "->" + form.output;
+  if (!layouts.data.empty()) operation += " " + layouts.data + "->" + layouts.output;
   s.CallLibrary(sum, {std::string(FileOf(*FindLibrary(library))), std::move(operation), shape});
   if (s.HasStage("output")) TW_RETURN_IF_ERROR(ScheduleRest(s, target));
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), form};
+  return Kernel{std::move(s), layouts};
 }
 
 TwLibraryShape ConvolutionCall(const Workload& w) {
@@ -88,7 +88,7 @@ Result<Kernel> CallProducts(const Workload& w, const Epilogue& epilogue, const T
   shape.h = w.data.shape[first], shape.c = w.data.shape[first + 1];
   shape.k = w.weight.shape[first];
   shape.constant_weight = first == 0 ? 1 : 0;
-  return CallThenRest(w, epilogue, target, AnchorForm(), library, shape);
+  return LibraryCallWithEpilogue(w, epilogue, target, KernelLayouts(), library, shape);
 }
 
 }  // namespace tilewright

@@ -10,9 +10,9 @@ namespace tilewright {
 
 /// The sum by the library, the rest by code for the target, with the whole sum in memory between.
 /// library: its name, as in -libs.
-Result<Kernel> CallThenRest(const Workload& workload, const Epilogue& epilogue,
-                            const Target& target, const AnchorForm& form, std::string_view library,
-                            TwLibraryShape shape);
+Result<Kernel> LibraryCallWithEpilogue(const Workload& workload, const Epilogue& epilogue,
+                                       const Target& target, const KernelLayouts& layouts,
+                                       std::string_view library, TwLibraryShape shape);
 /// What the library is told of a convolution; layouts are to be added. Requires that it is one.
 TwLibraryShape ConvolutionCall(const Workload& workload);
 

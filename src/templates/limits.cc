@@ -7,7 +7,7 @@ namespace tilewright {
 
 LowerLimits LowerLimitsFor(const Target& target) {
   LowerLimits limits;
-  if (!DeviceTraitsOf(target).grids) return limits;
+  if (!DeviceTraitsOf(target).launches_grids) return limits;
   const auto capability = ComputeCapabilityOf(target);
   if (capability.ok()) limits.launch.shared_bytes = LimitsOf(*capability).block_shared_bytes;
   return limits;

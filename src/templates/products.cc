@@ -11,7 +11,7 @@ double ProductShareOf(const TemplateEntry& entry, const Workload& workload,
   const auto shape = ConvShapeOf(workload);
   if (!shape.ok()) return 1;
   const auto kernel = ApplyTemplate(entry, workload, epilogue, target, config);
-  return kernel.ok() ? WinogradProductShare(kernel->form.winograd_tile, shape->r) : 1;
+  return kernel.ok() ? WinogradProductShare(kernel->layouts.winograd_tile, shape->r) : 1;
 }
 
 }  // namespace tilewright

@@ -61,7 +61,7 @@ constexpr TemplateEntry EntryOf(std::string_view key, int version,
 template <typename Template>
 constexpr TemplateEntry FirstEntryOf(std::string_view key, int version) {
   TemplateEntry entry = EntryOf<Template>(key, version);
-  entry.goes_first = &Template::GoesFirst;
+  entry.is_preferred = &Template::IsPreferred;
   return entry;
 }
 
@@ -75,7 +75,7 @@ constexpr TemplateEntry Transforming(TemplateEntry entry) {
 template <typename Template>
 constexpr TemplateEntry LayoutsEntryOf(std::string_view key, int version) {
   TemplateEntry entry = EntryOf<Template>(key, version);
-  entry.in_layouts = &Template::InLayouts;
+  entry.layout_configs = &Template::LayoutConfigs;
   return entry;
 }
 
@@ -228,7 +228,7 @@ Status TemplateRegistry::Add(const TemplateEntry& entry) {
     return known.key == entry.key && known.version == entry.version;
   });
   if (!ours && !IsPluginKey(entry.key)) {
-    return InvalidArgument(name + ": expected a key " + std::string(kPluginKeyForm));
+    return InvalidArgument(name + ": expected a key " + std::string(kPluginKeyFormat));
   }
   if (Find(entry.key) != nullptr) return InvalidArgument(name + ": there is one already");
   if (entry.version < 1) {
@@ -262,7 +262,7 @@ TemplateRegistry TemplateRegistry::OnlyReorderingSums() const {
   TemplateRegistry rest = *this;
   for (const TemplateEntry& entry : entries_) {
     if (entry.only_reorders_sums) continue;
-    rest.left_out_.push_back(entry.key);
+    rest.excluded_.push_back(entry.key);
     std::erase(rest.preference_, entry.key);
   }
   std::erase_if(rest.entries_,
@@ -270,8 +270,8 @@ TemplateRegistry TemplateRegistry::OnlyReorderingSums() const {
   return rest;
 }
 
-bool TemplateRegistry::LeftOut(std::string_view key) const {
-  return std::ranges::count(left_out_, key) > 0;
+bool TemplateRegistry::IsExcluded(std::string_view key) const {
+  return std::ranges::count(excluded_, key) > 0;
 }
 
 const TemplateEntry* TemplateRegistry::Find(std::string_view key) const {
@@ -279,14 +279,16 @@ const TemplateEntry* TemplateRegistry::Find(std::string_view key) const {
   return found != entries_.end() && found->key == key ? &*found : nullptr;
 }
 
-std::string WhyNotTemplate(const TemplateRegistry& templates, std::string_view key, int version) {
+std::string TemplateUnavailableReason(const TemplateRegistry& templates, std::string_view key,
+                                      int version) {
   const TemplateEntry* entry = templates.Find(key);
   const std::string name = "template " + std::string(key);
   if (entry != nullptr) {
     return name + " is of version " + std::to_string(entry->version) + ", not " +
            std::to_string(version);
   }
-  if (templates.LeftOut(key)) return name + " does more to floats than to order sums another way";
+  if (templates.IsExcluded(key))
+    return name + " does more to floats than to order sums another way";
   if (IsScheduleTextKey(key)) {
     return name + " is a text that is not here: give it by --schedule, or the store that it is in";
   }
@@ -317,9 +319,9 @@ std::vector<const TemplateEntry*> TemplateRegistry::For(const Workload& workload
     const TemplateEntry* entry = Find(key);
     TW_CHECK(entry != nullptr, key);
     const KernelLibrary* library = LibraryOfTemplate(key);
-    if (library != nullptr && !NamesLibrary(target, library->name)) continue;
+    if (library != nullptr && !UsesLibrary(target, library->name)) continue;
     if (entry->device == target.device() && entry->refuses(workload, target).empty()) {
-      const bool first = entry->goes_first != nullptr && entry->goes_first(workload, target);
+      const bool first = entry->is_preferred != nullptr && entry->is_preferred(workload, target);
       entries.insert(first ? entries.begin() : entries.end(), entry);
     }
   }

@@ -18,7 +18,7 @@ namespace tilewright {
 /// What a kernel expects beside its schedule.
 struct Kernel {
   Schedule schedule;
-  AnchorForm form;  ///< layouts of data, packed weight and output; see PackWeight
+  KernelLayouts layouts;  ///< layouts of data, packed weight and output; see PackWeight
   /// What was done to the computation before it was scheduled, as the text of a schedule says it
   /// (docs/schedules.md): "joined", "turn, 1".
   std::vector<std::string> arranged = {};
@@ -44,13 +44,13 @@ struct TemplateEntry {
   Callback<Result<vta::Stream>(const Workload&, const Epilogue&, const Target&, const Config&)>
       build_stream;
   /// Null, or whether it goes before all others on a workload that it serves.
-  Callback<bool(const Workload&, const Target&)> goes_first = nullptr;
+  Callback<bool(const Workload&, const Target&)> is_preferred = nullptr;
   /// Float results differ from the definition's by the order of sums alone. False for algorithms
   /// that multiply something else than the operands' elements, and libraries that may choose one.
   bool only_reorders_sums = true;
   /// Null, or configs that stand for the default one in a network that keeps other layouts: one for
   /// each pair of layouts of data and result that the template may be wanted in.
-  Callback<Result<std::vector<Config>>(const Workload&, const Target&)> in_layouts = nullptr;
+  Callback<Result<std::vector<Config>>(const Workload&, const Target&)> layout_configs = nullptr;
 };
 
 /// The templates there are: those of this program, and what was added to them. Made once, where a
@@ -79,19 +79,20 @@ class TemplateRegistry {
   /// Null if there is none.
   const TemplateEntry* Find(std::string_view key) const;
   /// Whether OnlyReorderingSums has left out a template of this key.
-  bool LeftOut(std::string_view key) const;
+  bool IsExcluded(std::string_view key) const;
   /// Those that serve the workload on the target, preferred first (the first one's default config
   /// is what an untuned operator gets); those of a library only if the target names it (-libs).
   std::vector<const TemplateEntry*> For(const Workload& workload, const Target& target) const;
 
  private:
   std::vector<TemplateEntry> entries_;
-  std::vector<std::string_view> preference_, left_out_;
+  std::vector<std::string_view> preference_, excluded_;
   std::vector<std::pair<std::string_view, std::shared_ptr<const std::string>>> texts_;
 };
 /// Why a record or an order that names this template cannot be followed: there is none, or not this
 /// version of it.
-std::string WhyNotTemplate(const TemplateRegistry& templates, std::string_view key, int version);
+std::string TemplateUnavailableReason(const TemplateRegistry& templates, std::string_view key,
+                                      int version);
 /// Why no template serves a workload on a VTA: what those of its operator say, or that there are
 /// none.
 std::string VtaRefusalOf(const TemplateRegistry& templates, const Workload& workload,

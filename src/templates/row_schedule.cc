@@ -39,7 +39,7 @@ void InlineRows(Schedule& schedule) {
     bool calls = false;
     ForEachNode(op.body, [&](const Expr& node) { calls = calls || node->kind == ExprKind::kCall; });
     const bool cheap = op.output->elements() == whole && !calls;
-    if (cheap && !IsLookedFor(schedule, id)) schedule.ComputeInline(id);
+    if (cheap && !FeedsArgReduction(schedule, id)) schedule.ComputeInline(id);
   }
 }
 

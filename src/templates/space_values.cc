@@ -15,7 +15,7 @@ std::int64_t LargestDivisor(std::int64_t extent, std::int64_t limit) {
   return 1;
 }
 
-std::vector<std::int64_t> ThriftyTiles(std::int64_t extent, std::int64_t limit) {
+std::vector<std::int64_t> MinWasteTiles(std::int64_t extent, std::int64_t limit) {
   std::vector<std::int64_t> tiles;
   for (std::int64_t tile = 1; tile <= std::min(extent, limit); ++tile) {
     const bool smallest = tile == 1 || CeilDiv(extent, tile) != CeilDiv(extent, tile - 1);

@@ -15,7 +15,7 @@ namespace tilewright {
 std::int64_t LargestDivisor(std::int64_t extent, std::int64_t limit);
 /// The smallest tile for each possible number of tiles, ascending: every listed tile wastes least
 /// on its last one. 56, limit 28: 1, 2, …, 8, 10, 12, 14, 19, 28.
-std::vector<std::int64_t> ThriftyTiles(std::int64_t extent, std::int64_t limit);
+std::vector<std::int64_t> MinWasteTiles(std::int64_t extent, std::int64_t limit);
 
 /// How much of `all` one pass takes: a few small counts, and all.
 std::vector<std::int64_t> PassSizes(std::int64_t all);

@@ -21,8 +21,8 @@ struct AnchorStages {
 AnchorStages PrepareStages(Schedule& schedule);
 
 /// Computes cheap stages without reduction where they are read, but for the last one, `kept` and
-/// those of IsLookedFor (src/schedule/check.h); those that call functions only where one stage
-/// reads them, element by element.
+/// those of FeedsArgReduction (src/schedule/check.h); those that call functions only where one
+/// stage reads them, element by element.
 void InlineElementwise(Schedule& schedule, const std::vector<StageId>& kept = {});
 /// Fuses adjacent leaves, outermost first, into one loop.
 LoopId FuseAll(Schedule& schedule, StageId stage, const std::vector<LoopId>& loops);

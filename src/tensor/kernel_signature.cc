@@ -19,25 +19,26 @@ Tensor Converted(const Tensor& source, DataType dtype) {
 }
 
 /// Errors: kInvalidArgument naming the first weight that is not narrow.
-Status CheckNarrow(const Tensor& weight) {
+Status CheckReducedRange(const Tensor& weight) {
   const auto values = weight.As<std::int8_t>();
-  const auto wide = std::ranges::find_if(
-      values, [](int value) { return value < -kNarrowMagnitude || value > kNarrowMagnitude; });
+  const auto wide = std::ranges::find_if(values, [](int value) {
+    return value < -kReducedRangeMagnitude || value > kReducedRangeMagnitude;
+  });
   if (wide == values.end()) return {};
   return InvalidArgument(fmt::format("weight {} is {}, the workload says within {}",
-                                     wide - values.begin(), *wide, kNarrowMagnitude));
+                                     wide - values.begin(), *wide, kReducedRangeMagnitude));
 }
 
 /// One value per channel, continued to the channels that the kernel's blocks have.
-Result<Tensor> ContinuedTo(const TensorType& wanted, const Tensor& values, double filler) {
+Result<Tensor> ContinuedTo(const TensorType& wanted, const Tensor& values, double padding_value) {
   Tensor continued(TensorType{{wanted.elements()}, values.dtype()});
   if (continued.elements() < values.elements()) {
     return InvalidArgument(
         fmt::format("{} has more elements than {}", values.type().ToString(), wanted.ToString()));
   }
   std::copy_n(values.data(), values.bytes(), continued.data());
-  for (std::int64_t i = values.elements(); filler != 0 && i < continued.elements(); ++i) {
-    continued.Set(i, filler);
+  for (std::int64_t i = values.elements(); padding_value != 0 && i < continued.elements(); ++i) {
+    continued.Set(i, padding_value);
   }
   return continued;
 }
@@ -47,24 +48,24 @@ Result<Tensor> InLayout(const Tensor& tensor, const std::string& from, const std
   return TransformLayout(tensor, from, to);
 }
 
-/// The inputs of an expression; one may be packed: see AnchorForm::weight.
+/// The inputs of an expression; one may be packed: see KernelLayouts::weight.
 Result<std::vector<KernelParameter>> ParametersOfExpression(const Workload& workload,
-                                                            const AnchorForm& form) {
+                                                            const KernelLayouts& layouts) {
   std::vector<KernelParameter> parameters;
-  const std::size_t colon = form.weight.find(':');
-  const auto packed = ParseInt64(std::string_view(form.weight).substr(0, colon));
+  const std::size_t colon = layouts.weight.find(':');
+  const auto packed = ParseInt64(std::string_view(layouts.weight).substr(0, colon));
   const auto count = static_cast<int>(workload.expression.inputs.size());
-  if (!form.weight.empty() &&
+  if (!layouts.weight.empty() &&
       (!packed.ok() || colon == std::string::npos || *packed < 0 || *packed >= count)) {
-    return InvalidArgument("form: '" + form.weight + "' is no packed input of the expression");
+    return InvalidArgument("form: '" + layouts.weight + "' is no packed input of the expression");
   }
   for (int i = 0; i < count; ++i) {
     const TensorType& type = workload.expression.inputs[static_cast<std::size_t>(i)].type;
-    const bool is_packed = !form.weight.empty() && *packed == i;
+    const bool is_packed = !layouts.weight.empty() && *packed == i;
     parameters.push_back(
         {.role = ParameterRole::kInput,
          .type = {},
-         .layout = is_packed ? form.weight.substr(colon + 1) : PlainLayout(type.shape.size()),
+         .layout = is_packed ? layouts.weight.substr(colon + 1) : PlainLayout(type.shape.size()),
          .operand = i});
   }
   const std::size_t rank = workload.expression.result().shape.size();
@@ -75,26 +76,26 @@ Result<std::vector<KernelParameter>> ParametersOfExpression(const Workload& work
 /// The parameters without their types.
 Result<std::vector<KernelParameter>> ParametersOf(const Workload& workload,
                                                   const Epilogue& epilogue,
-                                                  const AnchorForm& form) {
+                                                  const KernelLayouts& layouts) {
   if (workload.op == OpKind::kExpression) {
     if (!epilogue.steps.empty()) return InvalidArgument("an expression has no epilogue");
-    return ParametersOfExpression(workload, form);
+    return ParametersOfExpression(workload, layouts);
   }
   TW_ASSIGN_OR_RETURN(auto own, workload.OutputLayout());
   const auto layout = [](const std::string& wanted, const std::string& otherwise) {
     return wanted.empty() ? otherwise : wanted;
   };
-  const std::string output = layout(form.output, own);
+  const std::string output = layout(layouts.output, own);
   std::vector<KernelParameter> parameters;
   const auto add = [&](ParameterRole role, std::string in_memory) -> KernelParameter& {
     parameters.push_back({.role = role, .type = {}, .layout = std::move(in_memory)});
     return parameters.back();
   };
-  add(ParameterRole::kData, layout(form.data, workload.data_layout));
+  add(ParameterRole::kData, layout(layouts.data, workload.data_layout));
   if (workload.has_weight()) {
-    add(ParameterRole::kWeight, layout(form.weight, workload.kernel_layout));
+    add(ParameterRole::kWeight, layout(layouts.weight, workload.kernel_layout));
   }
-  if (form.shift_data) add(ParameterRole::kCompensation, "");
+  if (layouts.shift_data) add(ParameterRole::kCompensation, "");
   int operand = 0;
   for (const EpilogueStep& step : epilogue.steps) {
     if (!step.has_parameter()) continue;
@@ -102,7 +103,7 @@ Result<std::vector<KernelParameter>> ParametersOf(const Workload& workload,
     KernelParameter& added = add(channel ? ParameterRole::kChannel : ParameterRole::kTensor,
                                  channel ? std::string() : output);
     added.operand = operand++;
-    if (step.op.kind == OpKind::kDiv) added.filler = 1;
+    if (step.op.kind == OpKind::kDiv) added.padding_value = 1;
   }
   add(ParameterRole::kResult, output);
   return parameters;
@@ -147,13 +148,13 @@ Result<Tensor> MakeParameter(const Workload& workload, const KernelSignature& si
     case ParameterRole::kData:
       return InLayout(source, workload.data_layout, parameter.layout);
     case ParameterRole::kWeight:
-      return PackWeight(workload, signature.form, source);
+      return PackWeight(workload, signature.layouts, source);
     case ParameterRole::kCompensation: {
-      TW_ASSIGN_OR_RETURN(auto sums, MakeCompensation(workload, signature.form, source));
-      return ContinuedTo(parameter.type, sums, parameter.filler);
+      TW_ASSIGN_OR_RETURN(auto sums, MakeCompensation(workload, signature.layouts, source));
+      return ContinuedTo(parameter.type, sums, parameter.padding_value);
     }
     case ParameterRole::kChannel:
-      return ContinuedTo(parameter.type, source, parameter.filler);
+      return ContinuedTo(parameter.type, source, parameter.padding_value);
     case ParameterRole::kTensor: {
       TW_ASSIGN_OR_RETURN(auto own, workload.OutputLayout());
       return InLayout(source, own, parameter.layout);
@@ -175,22 +176,24 @@ std::int64_t KernelSignature::bytes() const {
 }
 
 Result<KernelSignature> SignatureOf(const Workload& workload, const Epilogue& epilogue,
-                                    const AnchorForm& form, std::span<const TensorType> types) {
-  TW_ASSIGN_OR_RETURN(auto parameters, ParametersOf(workload, epilogue, form));
+                                    const KernelLayouts& layouts,
+                                    std::span<const TensorType> types) {
+  TW_ASSIGN_OR_RETURN(auto parameters, ParametersOf(workload, epilogue, layouts));
   if (parameters.size() != types.size()) {
     return InvalidArgument(
         fmt::format("kernel has {} parameters, expected {}", types.size(), parameters.size()));
   }
-  KernelSignature signature{form, std::move(parameters)};
+  KernelSignature signature{layouts, std::move(parameters)};
   for (std::size_t i = 0; i < types.size(); ++i) signature.parameters[i].type = types[i];
   return signature;
 }
 
 Result<KernelSignature> SignatureOf(const Workload& workload, const Epilogue& epilogue,
-                                    const AnchorForm& form, std::span<const Buffer> parameters) {
+                                    const KernelLayouts& layouts,
+                                    std::span<const Buffer> parameters) {
   std::vector<TensorType> types;
   for (const Buffer& buffer : parameters) types.push_back({buffer->shape, buffer->dtype});
-  return SignatureOf(workload, epilogue, form, types);
+  return SignatureOf(workload, epilogue, layouts, types);
 }
 
 Result<Tensor> ParameterTensor(const Workload& workload, const KernelSignature& signature,
@@ -204,27 +207,28 @@ Result<Tensor> ParameterTensor(const Workload& workload, const KernelSignature& 
   return tensor;
 }
 
-Result<Tensor> PackWeight(const Workload& workload, const AnchorForm& form, const Tensor& weight) {
+Result<Tensor> PackWeight(const Workload& workload, const KernelLayouts& layouts,
+                          const Tensor& weight) {
   if (weight.type() != workload.weight) {
     return InvalidArgument("weight is " + weight.type().ToString() + ", expected " +
                            workload.weight.ToString());
   }
-  if (workload.narrow_weights) TW_RETURN_IF_ERROR(CheckNarrow(weight));
-  TW_RETURN_IF_ERROR(CheckWinograd(workload, form));
-  if (form.winograd_tile > 0) {
-    return WinogradWeight(weight, WinogradKindOf(workload, form));
+  if (workload.reduced_range_weights) TW_RETURN_IF_ERROR(CheckReducedRange(weight));
+  TW_RETURN_IF_ERROR(CheckWinograd(workload, layouts));
+  if (layouts.winograd_tile > 0) {
+    return WinogradWeight(weight, WinogradKindOf(workload, layouts));
   }
-  const std::string& layout = form.weight.empty() ? workload.kernel_layout : form.weight;
+  const std::string& layout = layouts.weight.empty() ? workload.kernel_layout : layouts.weight;
   TW_ASSIGN_OR_RETURN(auto packed, TransformLayout(weight, workload.kernel_layout, layout));
-  if (form.multiply_dtype && *form.multiply_dtype != weight.dtype()) {
-    return Converted(packed, *form.multiply_dtype);
+  if (layouts.multiply_dtype && *layouts.multiply_dtype != weight.dtype()) {
+    return Converted(packed, *layouts.multiply_dtype);
   }
   return packed;
 }
 
-Result<Tensor> MakeCompensation(const Workload& workload, const AnchorForm& form,
+Result<Tensor> MakeCompensation(const Workload& workload, const KernelLayouts& layouts,
                                 const Tensor& weight) {
-  if (!form.shift_data) return InvalidArgument("compensation: the form does not shift the data");
+  if (!layouts.shift_data) return InvalidArgument("compensation: the form does not shift the data");
   // Output channels outermost, then each channel's weights are consecutive.
   TW_RETURN_IF_ERROR(Layout::Parse(workload.kernel_layout));
   const bool dense = workload.op == OpKind::kDense;

@@ -30,14 +30,14 @@ struct KernelParameter {
   /// kChannel, kTensor: number among the operands of the epilogue's steps; kInput: of the input.
   int operand = -1;
   /// What the channels that only round up a block hold: no harm to what is computed with it.
-  double filler = 0;
+  double padding_value = 0;
   friend bool operator==(const KernelParameter&, const KernelParameter&) = default;
 };
 
 /// What a kernel of a workload with its epilogue takes: everybody who makes, runs, checks or calls
 /// one goes by it.
 struct KernelSignature {
-  AnchorForm form;
+  KernelLayouts layouts;
   std::vector<KernelParameter> parameters;  ///< the inputs in their order, then the result
   std::span<const KernelParameter> inputs() const {
     return std::span(parameters).first(parameters.size() - 1);
@@ -51,9 +51,11 @@ struct KernelSignature {
 /// Errors: kInvalidArgument if there are fewer or more than the workload has; those of the
 /// workload's layouts.
 Result<KernelSignature> SignatureOf(const Workload& workload, const Epilogue& epilogue,
-                                    const AnchorForm& form, std::span<const TensorType> types);
+                                    const KernelLayouts& layouts,
+                                    std::span<const TensorType> types);
 Result<KernelSignature> SignatureOf(const Workload& workload, const Epilogue& epilogue,
-                                    const AnchorForm& form, std::span<const Buffer> parameters);
+                                    const KernelLayouts& layouts,
+                                    std::span<const Buffer> parameters);
 
 /// The tensor that the kernel takes as an input. source: the workload's own tensor for it (the
 /// weight for a compensation), in the workload's layout.
@@ -63,8 +65,9 @@ Result<Tensor> ParameterTensor(const Workload& workload, const KernelSignature& 
 
 /// The tensor a kernel takes as weight, from the workload's own layout; and its compensation input,
 /// one element per channel.
-Result<Tensor> PackWeight(const Workload& workload, const AnchorForm& form, const Tensor& weight);
-Result<Tensor> MakeCompensation(const Workload& workload, const AnchorForm& form,
+Result<Tensor> PackWeight(const Workload& workload, const KernelLayouts& layouts,
+                          const Tensor& weight);
+Result<Tensor> MakeCompensation(const Workload& workload, const KernelLayouts& layouts,
                                 const Tensor& weight);
 
 }  // namespace tilewright

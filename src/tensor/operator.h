@@ -134,7 +134,7 @@ struct OpAttributes {
   std::array<std::int64_t, 2> pool_size{1, 1};
   std::array<std::int64_t, 2> output_padding{0, 0};
   std::int64_t groups = 1;
-  bool narrow_weights = false;             ///< of an anchor: see Workload
+  bool reduced_range_weights = false;      ///< of an anchor: see Workload
   std::string data_layout, kernel_layout;  ///< "NCHW", "OIHW", "NCHW1n16c", "OIHW16o16i", …
   std::string src_layout, dst_layout;
   std::optional<DataType> dtype;  ///< cast target, or out_dtype of an anchor
@@ -169,7 +169,7 @@ bool IsAnchor(OpKind kind);
 /// Elementwise of one or two inputs: may follow an anchor in its kernel.
 bool IsElementwise(OpKind kind);
 /// A comparison or a choice.
-bool IsChoice(OpKind kind);
+bool IsComparisonOrSelect(OpKind kind);
 
 /// Refuses shapes whose element count is negative or too large to count.
 Status CheckElementCount(const TensorType& type);

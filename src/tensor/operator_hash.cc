@@ -47,7 +47,7 @@ std::uint64_t HashOf(const Recurrence& recurrence) {
   Hasher hash;
   hash.AddAll(recurrence.sliced, recurrence.backwards);
   for (int next : recurrence.next) hash.Add(next);
-  for (const ListedValue& value : recurrence.step.values()) {
+  for (const OperatorListValue& value : recurrence.step.values()) {
     hash.Add(value.op ? tilewright::HashOf(*value.op, value.operands) : std::uint64_t{0});
     if (value.scalar) hash.AddAll(value.scalar->number, value.scalar->integer);
   }
@@ -62,7 +62,7 @@ std::uint64_t HashOf(const Operator& op, std::span<const int> inputs) {
   hash.Add(static_cast<int>(op.kind));
   hash.AddLists(a.strides, a.padding, a.dilation, a.pool_size, a.output_padding, a.axes,
                 a.new_shape, a.begin, a.end, a.steps, a.pad_width);
-  hash.AddAll(a.groups, a.narrow_weights, a.data_layout, a.kernel_layout, a.src_layout,
+  hash.AddAll(a.groups, a.reduced_range_weights, a.data_layout, a.kernel_layout, a.src_layout,
               a.dst_layout, a.dtype, a.axis, a.keepdims, a.ceil_mode, a.count_include_pad,
               a.flatten, a.pad_value, a.a_min, a.a_max, a.alpha, a.beta, a.epsilon, a.bias, a.size,
               a.multiplier, a.shift);

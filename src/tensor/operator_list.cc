@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "src/ir/visit.h"
-#include "src/tensor/compute/whole.h"
+#include "src/tensor/compute/unsplit.h"
 #include "src/tensor/reference/reference.h"
 
 namespace tilewright {
@@ -25,7 +25,7 @@ class ListDefiner {
   ListDefiner(const OperatorList& list, bool whole) : list_(list), whole_(whole) {}
 
   Result<Compute> Run(std::vector<Buffer>* buffers) {
-    for (const ListedValue& value : list_.values()) {
+    for (const OperatorListValue& value : list_.values()) {
       buffers_.push_back(nullptr);
       if (value.op) {
         TW_RETURN_IF_ERROR(AddOperator(value));
@@ -43,9 +43,9 @@ class ListDefiner {
   }
 
  private:
-  Status AddOperator(const ListedValue& value) {
+  Status AddOperator(const OperatorListValue& value) {
     const std::vector<TensorType> types = OperandTypes(list_, value.operands);
-    TW_ASSIGN_OR_RETURN(auto part, whole_ ? DefineWholeOperator(*value.op, types)
+    TW_ASSIGN_OR_RETURN(auto part, whole_ ? DefineUnsplitOperator(*value.op, types)
                                           : DefineOperator(*value.op, types));
     if (part.inputs.size() != value.operands.size() || part.stages.empty()) {
       return Internal("definition with other inputs than its operator");
@@ -106,7 +106,7 @@ std::vector<std::size_t> LastUses(const OperatorList& list) {
 
 }  // namespace
 
-Tensor ScalarTensor(const ListedValue& value) {
+Tensor ScalarTensor(const OperatorListValue& value) {
   Tensor tensor(value.type);
   if (value.type.dtype.is_integer() && value.type.dtype.bits == 64) {
     tensor.As<std::int64_t>()[0] = value.scalar->integer;
@@ -163,7 +163,7 @@ Result<Compute> DefineList(const OperatorList& list, std::vector<Buffer>* buffer
   return ListDefiner(list, /*whole=*/false).Run(buffers);
 }
 
-Result<Compute> DefineWholeList(const OperatorList& list) {
+Result<Compute> DefineUnsplitList(const OperatorList& list) {
   return ListDefiner(list, /*whole=*/true).Run(nullptr);
 }
 
@@ -175,7 +175,7 @@ Result<std::vector<Tensor>> EvaluateValues(const OperatorList& list,
   std::vector<Tensor> made(list.values().size());  // by operators, and of scalars
   std::vector<const Tensor*> values;
   std::size_t next = 0;
-  for (const ListedValue& value : list.values()) {
+  for (const OperatorListValue& value : list.values()) {
     Tensor& own = made[values.size()];
     values.push_back(&own);
     if (value.scalar) {
@@ -219,7 +219,7 @@ Result<Tensor> EvaluateList(const OperatorList& list, std::span<const Tensor* co
 
 Work WorkOf(const OperatorList& list) {
   Work work;
-  for (const ListedValue& value : list.values()) {
+  for (const OperatorListValue& value : list.values()) {
     if (value.is_parameter()) work.bytes += value.type.bytes();
     if (!value.op) continue;
     work.operations += WorkOf(*value.op, OperandTypes(list, value.operands), value.type).operations;

@@ -26,17 +26,17 @@ ScalarConstant ScalarOf(const Tensor& tensor);
 Expr LiteralOf(DataType dtype, const ScalarConstant& scalar);
 
 /// A value of a list: a parameter, a scalar, or what an operator makes of earlier values.
-struct ListedValue {
+struct OperatorListValue {
   TensorType type;
   std::optional<Operator> op;
   std::vector<int> operands;  ///< numbers of the values that `op` is applied to
   std::optional<ScalarConstant> scalar;
   bool is_parameter() const { return !op && !scalar; }
-  friend bool operator==(const ListedValue&, const ListedValue&) = default;
+  friend bool operator==(const OperatorListValue&, const OperatorListValue&) = default;
 };
 
 /// A scalar as a tensor of one element.
-Tensor ScalarTensor(const ListedValue& value);
+Tensor ScalarTensor(const OperatorListValue& value);
 
 /// What a kernel computes, as operators on values: each is made once, by its number, of those with
 /// smaller ones. The last value is the result. Its meaning follows from its operators' alone, as
@@ -49,7 +49,7 @@ class OperatorList {
   /// Errors: kInvalidArgument if an operand is no value yet; those of InferType.
   Result<int> AddOperator(Operator op, std::vector<int> operands);
 
-  const std::vector<ListedValue>& values() const { return values_; }
+  const std::vector<OperatorListValue>& values() const { return values_; }
   const TensorType& TypeOf(int value) const {
     return values_[static_cast<std::size_t>(value)].type;
   }
@@ -59,7 +59,7 @@ class OperatorList {
   friend bool operator==(const OperatorList&, const OperatorList&) = default;
 
  private:
-  std::vector<ListedValue> values_;
+  std::vector<OperatorListValue> values_;
 };
 
 /// What a workload with its epilogue means: parameters data, weight if there is one, and one for
@@ -67,7 +67,7 @@ class OperatorList {
 /// channels, whole blocks of them.
 /// Errors: those of the workload's types and layouts; kInvalidArgument if a step does not take the
 /// type of what comes before it.
-Result<OperatorList> ListOf(const Workload& workload, const Epilogue& epilogue);
+Result<OperatorList> OperatorListOf(const Workload& workload, const Epilogue& epilogue);
 
 /// The list as stages, which follow those of its operators; inputs: the parameters.
 /// buffers: gets where each value is, null for a scalar, unless it is null.

@@ -60,7 +60,7 @@ class Unroller {
   Status AddStep(std::int64_t step) {
     std::vector<int> values;
     std::size_t parameter = 0;
-    for (const ListedValue& value : recurrence_.step.values()) {
+    for (const OperatorListValue& value : recurrence_.step.values()) {
       if (value.scalar) {
         values.push_back(list_.AddScalar(value.type, *value.scalar));
         continue;

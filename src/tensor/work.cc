@@ -10,8 +10,8 @@ namespace {
 
 // At least ten times the rate of any device: a CPU thread with 8-bit tile instructions reaches 2e13
 // operations a second, a GPU with sparse 4-bit products 2e16.
-constexpr double kMaxOfAThread = 2e14;
-constexpr double kMaxOfADevice = 2e17;
+constexpr double kMaxThreadRate = 2e14;
+constexpr double kMaxDeviceRate = 2e17;
 
 }  // namespace
 
@@ -56,10 +56,10 @@ Work WorkOf(const Workload& workload) {
   return work;
 }
 
-double LeastSeconds(const Workload& workload, const Target& target) {
+double MinSeconds(const Workload& workload, const Target& target) {
   const double most = DeviceTraitsOf(target).machine_code
-                          ? kMaxOfAThread * std::max(1, target.num_threads())
-                          : kMaxOfADevice;
+                          ? kMaxThreadRate * std::max(1, target.num_threads())
+                          : kMaxDeviceRate;
   return std::max(kMinSeconds, WorkOf(workload).operations / most);
 }
 

@@ -25,6 +25,6 @@ inline constexpr double kMinSeconds = 1e-9;
 /// Lower bound in seconds of a workload's time on any machine: its operations at a rate that no
 /// device of the target's kind reaches, at least kMinSeconds. Depends on the workload and on the
 /// target (its device and -num-threads). kMinSeconds if the work of the workload is unknown.
-double LeastSeconds(const Workload& workload, const Target& target);
+double MinSeconds(const Workload& workload, const Target& target);
 
 }  // namespace tilewright

@@ -54,13 +54,13 @@ Result<NamedSizes> SizesOf(std::string_view what, const TensorType& type, std::s
 }
 
 /// Errors: kInvalidArgument unless the operator may say of its weights that they are narrow.
-Status CheckNarrowWeights(const Workload& w) {
+Status CheckReducedRangeWeights(const Workload& w) {
   const DataType a = w.data.dtype, b = w.weight.dtype;
   const bool may_be = w.op == OpKind::kConv2d || w.op == OpKind::kDense;
   if (may_be && (a == kInt8 || a == kUInt8) && b == kInt8) return {};
   return InvalidArgument(
       fmt::format("narrow weights (w{}), expected conv2d or dense of 8-bit data and int8 weights",
-                  kNarrowMagnitude));
+                  kReducedRangeMagnitude));
 }
 
 /// True if sums of products of two such types have this type, too.
@@ -272,7 +272,7 @@ Operator Workload::ToOperator() const {
   a.groups = groups;
   a.data_layout = data_layout;
   a.kernel_layout = kernel_layout;
-  a.narrow_weights = narrow_weights;
+  a.reduced_range_weights = reduced_range_weights;
   a.dtype = out_dtype;
   a.expression = expression;
   return result;
@@ -289,7 +289,7 @@ Result<Workload> Workload::FromOperator(const Operator& op, const TensorType& da
   w.out_dtype = a.dtype.value_or(ProductType(op.kind, data.dtype, weight.dtype));
   w.data_layout = a.data_layout;
   w.kernel_layout = a.kernel_layout;
-  w.narrow_weights = a.narrow_weights;
+  w.reduced_range_weights = a.reduced_range_weights;
   if (IsConvolution(op.kind)) {
     w.strides = a.strides;
     w.padding = a.padding;
@@ -333,7 +333,7 @@ Result<TensorType> Workload::OutputType() const {
     }
     return expression.result();
   }
-  if (narrow_weights) TW_RETURN_IF_ERROR(CheckNarrowWeights(*this));
+  if (reduced_range_weights) TW_RETURN_IF_ERROR(CheckReducedRangeWeights(*this));
   if (!IsAnchor(op)) return PlainOutputType(*this);
   TW_RETURN_IF_ERROR(CheckElementCount(data));
   TW_RETURN_IF_ERROR(CheckElementCount(weight));

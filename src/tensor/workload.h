@@ -32,8 +32,8 @@ struct Workload {
   std::string data_layout, kernel_layout;  ///< dense: "MK", "NK"; batch_matmul: "BMK", "BNK"
   DataType out_dtype;
   /// conv2d and dense of 8-bit data: the weights are constants, and all of them are narrow
-  /// (kNarrowMagnitude). Who gives a kernel its weights has looked at them (PackWeight does).
-  bool narrow_weights = false;
+  /// (kReducedRangeMagnitude). Who gives a kernel its weights has looked at them (PackWeight does).
+  bool reduced_range_weights = false;
   /// kExpression: what it computes, in canonical form. `data` is its first input, and the
   /// dimensions of a tensor are called A, B, C, … in layouts.
   Expression expression;

@@ -104,7 +104,7 @@ std::string Workload::Key() const {
     attributes = fmt::format(",k{},s{},p{}", fmt::join(pool_size, "x"), fmt::join(strides, "x"),
                              fmt::join(padding, "x"));
   }
-  if (narrow_weights) attributes += fmt::format(",w{}", kNarrowMagnitude);
+  if (reduced_range_weights) attributes += fmt::format(",w{}", kReducedRangeMagnitude);
   std::string tensors = data.ToString() + data_layout;
   if (has_weight()) tensors += "," + weight.ToString() + kernel_layout;
   return fmt::format("{}({}{})->{}", op_name(), tensors, attributes, DataTypeName(out_dtype));
@@ -129,7 +129,7 @@ Result<Workload> Workload::Parse(std::string_view key) {
   if (w.op == OpKind::kConv2d || w.op == OpKind::kConv2dTranspose) {
     TW_RETURN_IF_ERROR(ReadConvolution(scanner, w));
   }
-  w.narrow_weights = scanner.Accept(fmt::format(",w{}", kNarrowMagnitude));
+  w.reduced_range_weights = scanner.Accept(fmt::format(",w{}", kReducedRangeMagnitude));
   TW_RETURN_IF_ERROR(scanner.Expect(")->"));
   TW_ASSIGN_OR_RETURN(w.out_dtype, scanner.ElementType());
   if (!scanner.AtEnd()) return scanner.Error("the end");

@@ -141,7 +141,7 @@ class WorkloadLister {
 
 }  // namespace
 
-Result<OperatorList> ListOf(const Workload& workload, const Epilogue& epilogue) {
+Result<OperatorList> OperatorListOf(const Workload& workload, const Epilogue& epilogue) {
   if (workload.op == OpKind::kExpression) {
     if (!epilogue.steps.empty()) return InvalidArgument("an expression has no epilogue");
     OperatorList list;

@@ -90,7 +90,7 @@ inner::Result<CompiledModel> CompileInto(const Tuner::Data& tuner, const Express
 
 inner::Result<Kernel> CompileHere(const Tuner::Data& tuner, const Expression& expression,
                                   const CompileOptions& options) {
-  TW_ASSIGN_OR_RETURN(auto folder, LockedFolder::Create("tilewright-tuner"));
+  TW_ASSIGN_OR_RETURN(auto folder, LockedTempDir::Create("tilewright-tuner"));
   const std::string path = folder.path() + "/kernel" + kLibraryEnd;
   TW_ASSIGN_OR_RETURN(auto compiled, CompileInto(tuner, expression, options, path));
   TW_ASSIGN_OR_RETURN(auto loaded, LoadModel(path));
@@ -106,15 +106,15 @@ inner::Result<Kernel> CompileHere(const Tuner::Data& tuner, const Expression& ex
 inline namespace v1 {
 
 Result<Kernel> Tuner::Compile(const Expression& expression, const CompileOptions& options) const {
-  return Outward(CompileHere(*data_, expression, options));
+  return ToPublic(CompileHere(*data_, expression, options));
 }
 
 Status Tuner::CompileLibrary(const Expression& expression, const std::string& path,
                              const CompileOptions& options) const {
   auto compiled = CompileInto(*data_, expression, options, path);
-  if (!compiled.ok()) return Outward(compiled.status());
+  if (!compiled.ok()) return ToPublic(compiled.status());
   const std::string stem = path.ends_with(kLibraryEnd) ? path.substr(0, path.size() - 3) : path;
-  return Outward(WriteFile(stem + ".h", compiled->header));
+  return ToPublic(WriteFile(stem + ".h", compiled->header));
 }
 
 Kernel::Function Kernel::function() const { return data_->function; }
@@ -122,13 +122,13 @@ Kernel::Function Kernel::function() const { return data_->function; }
 Status Kernel::Run(const std::vector<const void*>& inputs, void* result) const {
   const auto wanted = static_cast<std::size_t>(data_->loaded.model().input_count);
   if (inputs.size() != wanted) {
-    return Outward(InvalidArgument(std::to_string(inputs.size()) + " inputs, expected " +
-                                   std::to_string(wanted)));
+    return ToPublic(InvalidArgument(std::to_string(inputs.size()) + " inputs, expected " +
+                                    std::to_string(wanted)));
   }
   std::vector<const void*> given = inputs;
   given.push_back(nullptr);  // so that data() is not null without any
   void* outputs[] = {result};
-  return Outward(ModelStatus(data_->loaded, data_->function(given.data(), outputs)));
+  return ToPublic(ModelStatus(data_->loaded, data_->function(given.data(), outputs)));
 }
 
 const std::string& Kernel::template_key() const { return data_->report.template_key; }

@@ -10,7 +10,7 @@
 #include "records/store.h"
 #include "search/registry.h"
 #include "search/report.h"
-#include "src/base/files/locked_folder.h"
+#include "src/base/files/locked_temp_dir.h"
 #include "src/base/status.h"
 #include "src/compiler/compile.h"
 #include "src/runtime/loaded_model.h"
@@ -22,12 +22,12 @@
 namespace tilewright::tuner {
 
 /// The status as the interface has it. The numbers are the same.
-Status Outward(const ::tilewright::Status& status);
+Status ToPublic(const ::tilewright::Status& status);
 
 /// What an inner function made, as the interface has it.
 template <typename T>
-Result<T> Outward(::tilewright::Result<T> result) {
-  if (!result.ok()) return Outward(result.status());
+Result<T> ToPublic(::tilewright::Result<T> result) {
+  if (!result.ok()) return ToPublic(result.status());
   return *std::move(result);
 }
 
@@ -74,7 +74,7 @@ struct Answer::Data {
 };
 
 struct Kernel::Data {
-  LockedFolder folder;  ///< of the library, which stays open while its file may go
+  LockedTempDir folder;  ///< of the library, which stays open while its file may go
   LoadedModel loaded;
   Function function = nullptr;
   OperatorReport report;

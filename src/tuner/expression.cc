@@ -9,7 +9,7 @@
 
 namespace tilewright::tuner {
 
-Status Outward(const ::tilewright::Status& status) {
+Status ToPublic(const ::tilewright::Status& status) {
   if (status.ok()) return {};
   return {static_cast<Code>(status.code()), status.message()};
 }
@@ -37,23 +37,23 @@ Expression FromExpression(::tilewright::Expression expression) {
 
 Result<Expression> Expression::Parse(std::string_view text, std::string_view name) {
   auto parsed = ParseExpression(text, name);
-  if (!parsed.ok()) return Outward(parsed.status());
+  if (!parsed.ok()) return ToPublic(parsed.status());
   const auto type = Workload::FromExpression(*parsed).OutputType();
-  if (!type.ok()) return Outward(type.status().WithContext(std::string(name)));
+  if (!type.ok()) return ToPublic(type.status().WithContext(std::string(name)));
   return FromExpression(*std::move(parsed));
 }
 
 Result<Expression> Expression::Read(const std::string& path) {
   auto text = ReadFile(path, static_cast<std::int64_t>(kMaxExpressionBytes));
-  if (!text.ok()) return Outward(text.status());
+  if (!text.ok()) return ToPublic(text.status());
   return Parse(*text, path);
 }
 
 Result<Expression> Expression::FromKey(std::string_view key) {
   auto workload = Workload::Parse(key);
-  if (!workload.ok()) return Outward(workload.status());
+  if (!workload.ok()) return ToPublic(workload.status());
   if (workload->op != OpKind::kExpression) {
-    return Outward(
+    return ToPublic(
         InvalidArgument("the key of a " + workload->op_name() + ", expected one of an expression"));
   }
   return FromExpression(std::move(workload->expression));

@@ -98,7 +98,7 @@ inner::Result<std::shared_ptr<const TemplateRegistry>> WithTextsOf(
   auto all = std::make_shared<TemplateRegistry>(*templates);
   for (const auto& [key, text] : texts) {
     auto parsed = ParseScheduleText(text, store.path());
-    if (!parsed.ok() || !TakeScheduleKey(key, *parsed)) continue;
+    if (!parsed.ok() || !AcceptScheduleKey(key, *parsed)) continue;
     // As in a catalog: one that is another text than what is known by its name is left out.
     [[maybe_unused]] const auto added = AddScheduleText(*all, *std::move(parsed));
   }
@@ -114,7 +114,7 @@ Tuner::~Tuner() = default;
 
 Result<Tuner> Tuner::Create(const TunerOptions& options) {
   auto target = ReadTarget(options.target, options.threads);
-  if (!target.ok()) return Outward(target.status());
+  if (!target.ok()) return ToPublic(target.status());
   auto data = std::make_unique<Data>();
   data->target = *std::move(target);
   data->target_text = data->target.ToString();
@@ -126,13 +126,13 @@ const std::string& Tuner::target() const { return data_->target_text; }
 
 Result<std::string> Tuner::AddSchedule(std::string_view text, std::string_view name) {
   auto parsed = ParseScheduleText(text, name);
-  if (!parsed.ok()) return Outward(parsed.status());
+  if (!parsed.ok()) return ToPublic(parsed.status());
   std::string key = parsed->key;
   if (data_->templates->Find(key) != nullptr) return key;
   std::string canonical = parsed->text;
   auto all = std::make_shared<TemplateRegistry>(*data_->templates);
   const auto added = AddScheduleText(*all, *std::move(parsed));
-  if (!added.ok()) return Outward(added);
+  if (!added.ok()) return ToPublic(added);
   data_->templates = std::move(all);
   data_->texts.push_back(std::move(canonical));
   return key;
@@ -140,7 +140,7 @@ Result<std::string> Tuner::AddSchedule(std::string_view text, std::string_view n
 
 Result<std::string> Tuner::AddScheduleFile(const std::string& path) {
   auto text = ReadFile(path, static_cast<std::int64_t>(kMaxScheduleBytes) + 1);
-  if (!text.ok()) return Outward(text.status());
+  if (!text.ok()) return ToPublic(text.status());
   return AddSchedule(*text, path);
 }
 
@@ -154,7 +154,7 @@ std::vector<std::string> Tuner::Templates(const Expression& expression) const {
 }
 
 Result<Space> Tuner::SpaceOf(const Expression& expression, std::string_view template_key) const {
-  return Outward(MakeSpace(*data_, expression.data().workload, template_key));
+  return ToPublic(MakeSpace(*data_, expression.data().workload, template_key));
 }
 
 const std::string& Space::template_key() const { return data_->key; }
@@ -164,15 +164,15 @@ const std::vector<Knob>& Space::knobs() const { return data_->knobs; }
 
 Result<Config> Space::At(std::int64_t index) const {
   if (index < 0 || index >= size()) {
-    return Outward(InvalidArgument("config " + std::to_string(index) + ", expected 0 to " +
-                                   std::to_string(size() - 1)));
+    return ToPublic(InvalidArgument("config " + std::to_string(index) + ", expected 0 to " +
+                                    std::to_string(size() - 1)));
   }
   return ConfigOf(*data_, data_->space.At(index));
 }
 
 Result<Config> Space::Default() const {
   auto config = data_->entry->default_config(data_->task.workload, data_->task.target);
-  if (!config.ok()) return Outward(config.status());
+  if (!config.ok()) return ToPublic(config.status());
   return ConfigOf(*data_, *std::move(config));
 }
 
@@ -181,22 +181,22 @@ Result<Config> Space::Locate(std::string_view json) const {
   const bool values_only = given.ok() && given->is_object() && !given->contains("values");
   const std::string text(json);
   auto values = inner::Config::Parse(values_only ? R"({"index":0,"values":)" + text + "}" : text);
-  if (!values.ok()) return Outward(values.status());
+  if (!values.ok()) return ToPublic(values.status());
   auto located = data_->space.Locate(*values);
-  if (!located.ok()) return Outward(located.status());
+  if (!located.ok()) return ToPublic(located.status());
   return ConfigOf(*data_, *std::move(located));
 }
 
 Status Space::Check(const Config& config) const {
   auto kernel = KernelOf(*data_, config);
-  if (!kernel.ok()) return Outward(kernel.status());
-  return Outward(Lower(kernel->schedule, "kernel", LowerLimitsFor(data_->task.target)).status());
+  if (!kernel.ok()) return ToPublic(kernel.status());
+  return ToPublic(Lower(kernel->schedule, "kernel", LowerLimitsFor(data_->task.target)).status());
 }
 
 Result<std::string> Space::ScheduleText(const Config& config, std::string_view name) const {
   auto kernel = KernelOf(*data_, config);
-  if (!kernel.ok()) return Outward(kernel.status());
-  return Outward(TextOfKernel(*kernel, data_->task.workload, {}, data_->task.target, name));
+  if (!kernel.ok()) return ToPublic(kernel.status());
+  return ToPublic(TextOfKernel(*kernel, data_->task.workload, {}, data_->task.target, name));
 }
 
 }  // namespace v1

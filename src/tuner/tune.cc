@@ -79,7 +79,7 @@ inner::Result<TuneReport> RunTune(const Tuner::Data& tuner, const Workload& work
   TW_ASSIGN_OR_RETURN(auto chosen, search::OnlyTemplates(*tuner.templates, order.templates, tasks));
   TW_ASSIGN_OR_RETURN(auto store,
                       records::Store::Open(order.job.records, records::Store::Mode::kReadWrite));
-  TW_RETURN_IF_ERROR(records::KeepScheduleTexts(store, chosen));
+  TW_RETURN_IF_ERROR(records::StoreScheduleTexts(store, chosen));
   TW_ASSIGN_OR_RETURN(auto measurer, StartMeasurer(tuner));
   SystemClock clock;
   Watcher watcher(order.progress);
@@ -128,13 +128,13 @@ inner::Result<Answer> RunQuery(const Tuner::Data& tuner, const Workload& workloa
   TW_ASSIGN_OR_RETURN(auto device, DeviceFor(tuner.target));
   records::Catalog catalog;
   catalog.AddStore(std::move(store));
-  records::Question question;
-  question.templates = templates.get();
-  question.workload = &workload;
-  question.target = &tuner.target;
-  question.device = &device;
-  question.accept = records::DownTo(records::AnswerLevel::kDefault);
-  TW_ASSIGN_OR_RETURN(auto answer, catalog.Query(question));
+  records::LookupRequest request;
+  request.templates = templates.get();
+  request.workload = &workload;
+  request.target = &tuner.target;
+  request.device = &device;
+  request.accept = records::DownTo(records::AnswerLevel::kDefault);
+  TW_ASSIGN_OR_RETURN(auto answer, catalog.Query(request));
   auto data = std::make_shared<Answer::Data>();
   data->kind = records::AnswerLevelName(answer.level);
   data->explanation = answer.answer.explanation;
@@ -153,15 +153,15 @@ inner::Result<Answer> RunQuery(const Tuner::Data& tuner, const Workload& workloa
 inline namespace v1 {
 
 Result<Measurement> Tuner::Measure(const Config& config) {
-  return Outward(RunMeasure(*data_, config));
+  return ToPublic(RunMeasure(*data_, config));
 }
 
 Result<TuneReport> Tuner::Tune(const Expression& expression, const TuneOptions& options) {
-  return Outward(RunTune(*data_, expression.data().workload, options));
+  return ToPublic(RunTune(*data_, expression.data().workload, options));
 }
 
 Result<Answer> Tuner::Query(const Expression& expression, const std::string& store) const {
-  return Outward(RunQuery(*data_, expression.data().workload, store));
+  return ToPublic(RunQuery(*data_, expression.data().workload, store));
 }
 
 }  // namespace v1

@@ -22,7 +22,7 @@ namespace {
 constexpr const char* kTextOption = "--schedule-text";
 
 int Work(int argc, char** argv) {
-  KeepStandardStreams();
+  FixupStandardStreams();
   // A file that may grow no more, or a reader that is gone, ends a write with an error.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
@@ -33,7 +33,7 @@ int Work(int argc, char** argv) {
     auto added = text.status();
     if (added.ok()) {  // by its former name as well: orders have the names that records have
       ScheduleText former = *text;
-      former.key = FormerScheduleKey(former);
+      former.key = LegacyScheduleKey(former);
       added = AddScheduleText(templates, *std::move(text));
       if (added.ok()) added = AddScheduleText(templates, std::move(former));
     }
@@ -87,5 +87,5 @@ std::string InstalledWorker() {
 }  // namespace tilewright::tuner
 
 extern "C" int tilewright_tuner_work(int argc, char** argv) {
-  return ::tilewright::RunOnEnoughStack(&::tilewright::tuner::Work, argc, argv);
+  return ::tilewright::RunWithLargeStack(&::tilewright::tuner::Work, argc, argv);
 }

@@ -77,7 +77,7 @@ TEST(JsonTest, ErrorsHaveLineAndColumn) {
 }
 
 TEST(FileTest, WritesAsAWholeAndReadsBack) {
-  auto folder = TemporaryFolder::Create("tilewright-base-test");
+  auto folder = ScopedTempDir::Create("tilewright-base-test");
   ASSERT_TRUE(folder.ok());
   const std::string path = folder->path() + "/file";
   const std::string contents("a\0b\n", 4);
@@ -110,7 +110,7 @@ TEST(ScratchTest, KeepsBytesOutsideMemoryOrWhereThereIsNoFileInIt) {
 }
 
 TEST(ScratchTest, AFileLiesInTmpdirAndGoesWithItsObject) {
-  auto folder = TemporaryFolder::Create("tilewright-base-test");
+  auto folder = ScopedTempDir::Create("tilewright-base-test");
   ASSERT_TRUE(folder.ok());
   const char* before = std::getenv("TMPDIR");
   const std::string restore = before != nullptr ? before : "";
@@ -134,8 +134,8 @@ TEST(ScratchTest, AFileLiesInTmpdirAndGoesWithItsObject) {
 TEST(FileTest, TemporaryFolderGoesWithItsObject) {
   std::string path;
   {
-    auto folder = TemporaryFolder::Create("tilewright-base-test");
-    TemporaryFolder moved = std::move(*folder);
+    auto folder = ScopedTempDir::Create("tilewright-base-test");
+    ScopedTempDir moved = std::move(*folder);
     path = moved.path();
     ASSERT_TRUE(WriteFile(path + "/file", "x").ok());
     EXPECT_TRUE(FileExists(path));

@@ -57,9 +57,9 @@ using Owned = std::unique_ptr<T, Free>;
 class CapiTest : public testing::Test {
  protected:
   void SetUp() override {
-    auto folder = TemporaryFolder::Create("tilewright-capi-test");
+    auto folder = ScopedTempDir::Create("tilewright-capi-test");
     ASSERT_TRUE(folder.ok());
-    folder_ = std::make_unique<TemporaryFolder>(std::move(*folder));
+    folder_ = std::make_unique<ScopedTempDir>(std::move(*folder));
     path_ = folder_->path() + "/records.db";
     tw_target* target = nullptr;
     ASSERT_EQ(tw_target_create(kTarget, SampleDevice().ToString().c_str(), &target, &error_), TW_OK)
@@ -84,7 +84,7 @@ class CapiTest : public testing::Test {
     return Owned<tw_answer>(answer);
   }
 
-  std::unique_ptr<TemporaryFolder> folder_;
+  std::unique_ptr<ScopedTempDir> folder_;
   std::string path_;
   Owned<tw_target> target_;
   Owned<tw_catalog> catalog_;

@@ -114,18 +114,20 @@ TEST_F(CatalogTest, FilesAreLookedAtTenTimesASecond) {
   ASSERT_TRUE(catalog.Add(std::move(*Source::OpenStore(path_))).ok());
   const std::string key = DenseKey(1);
   const auto ask = [&] {
-    const AnswerCache::Question question{
-        {1, 2}, TW_ACCEPT_HIT, 0, AnswerCache::Question::Spelling::kKey, key};
-    const auto parse = [&] { return Result<Asked>(Asked{*Workload::Parse(key), {}, {}}); };
-    auto answer = catalog.Answer(question, *target_, parse);
+    const AnswerCache::LookupRequest request{
+        {1, 2}, TW_ACCEPT_HIT, 0, AnswerCache::LookupRequest::Spelling::kKey, key};
+    const auto parse = [&] {
+      return Result<ParsedQuery>(ParsedQuery{*Workload::Parse(key), {}, {}});
+    };
+    auto answer = catalog.Answer(request, *target_, parse);
     EXPECT_TRUE(answer.ok()) << answer.status().message();
     return tw_answer_config_index(answer->get());
   };
   EXPECT_EQ(ask(), 5);
   ASSERT_EQ(std::rename(other.c_str(), path_.c_str()), 0);
-  clock.SleepSeconds(Catalog::kFileLookSeconds / 2);
+  clock.SleepSeconds(Catalog::kFilePollSeconds / 2);
   EXPECT_EQ(ask(), 5);
-  clock.SleepSeconds(Catalog::kFileLookSeconds);
+  clock.SleepSeconds(Catalog::kFilePollSeconds);
   EXPECT_EQ(ask(), 8);
 }
 
@@ -151,11 +153,11 @@ TEST_F(CatalogTest, CacheStaysWithinItsBounds) {
   const std::string text(16, 'x');
   const auto workload = Workload::Parse(DenseKey(1));
   for (std::uint64_t i = 0; i < 40'000; ++i) {
-    const AnswerCache::Question question{
-        {i, 2}, TW_ACCEPT_HIT, 0, AnswerCache::Question::Spelling::kKey, text};
-    cache.Keep(question, 7, MakeAnswer({}, {*workload, {}, {}}, {}, *target_));
-    EXPECT_NE(cache.Find(question, 7), nullptr);
-    EXPECT_EQ(cache.Find(question, 8), nullptr) << "an older generation";
+    const AnswerCache::LookupRequest request{
+        {i, 2}, TW_ACCEPT_HIT, 0, AnswerCache::LookupRequest::Spelling::kKey, text};
+    cache.Keep(request, 7, MakeAnswer({}, {*workload, {}, {}}, {}, *target_));
+    EXPECT_NE(cache.Find(request, 7), nullptr);
+    EXPECT_EQ(cache.Find(request, 8), nullptr) << "an older generation";
   }
 }
 

@@ -38,7 +38,7 @@ class ScheduleTextTest : public CapiTest {
   void KeepTexts() {
     auto store = records::Store::Open(path_, records::Store::Mode::kReadWrite);
     ASSERT_TRUE(store.ok());
-    ASSERT_TRUE(records::KeepScheduleTexts(*store, templates_).ok());
+    ASSERT_TRUE(records::StoreScheduleTexts(*store, templates_).ok());
   }
   std::string TemplateOf(const std::string& key) {
     const auto answer = Ask(key);

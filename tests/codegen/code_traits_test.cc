@@ -6,7 +6,7 @@
 #include <set>
 
 #include "src/base/strings.h"
-#include "src/target/cpu_needs.h"
+#include "src/target/cpu_instruction_sets.h"
 
 namespace tilewright {
 namespace {
@@ -54,7 +54,7 @@ TEST(CodeTraits, AttributesAreResolvedWithWhatTheyImply) {
 TEST(CodeTraits, ThisMachineLacksNothingOfItsOwnTarget) {
   auto traits = TraitsOf(*Target::Parse("native"));
   ASSERT_TRUE(traits.ok()) << traits.status().message();
-  EXPECT_EQ(LackingFeature(traits->features), "");
+  EXPECT_EQ(MissingCpuFeature(traits->features), "");
 }
 
 TEST(CodeTraits, PointersAreTheTargets) {

@@ -33,8 +33,8 @@ template <typename A, typename B>
 void CheckDot(const std::string& target, const char* name, DataType a_type, DataType b_type,
               std::int64_t depth, bool narrow = false) {
   constexpr std::int64_t kSteps = 6;
-  const B least = narrow ? -kNarrowMagnitude : std::numeric_limits<B>::min();
-  const B largest = narrow ? kNarrowMagnitude : std::numeric_limits<B>::max();
+  const B least = narrow ? -kReducedRangeMagnitude : std::numeric_limits<B>::min();
+  const B largest = narrow ? kReducedRangeMagnitude : std::numeric_limits<B>::max();
   for (const std::int64_t lanes : {1, 4, 7, 8, 16, 24, 32}) {
     Result<KernelRunner> kernel = KernelRunner::Build(
         DotProgram(name, a_type, b_type, lanes, depth, kSteps, narrow), *Target::Parse(target));
@@ -48,7 +48,7 @@ void CheckDot(const std::string& target, const char* name, DataType a_type, Data
     for (std::int64_t i = 0; i < kSteps * depth * lanes; ++i) {
       b[i] = i % 3 == 0   ? least
              : i % 3 == 1 ? largest
-                          : static_cast<B>(Seeded(2, i, narrow ? kNarrowMagnitude : 127));
+                          : static_cast<B>(Seeded(2, i, narrow ? kReducedRangeMagnitude : 127));
     }
     // One lane whose sums of pairs are as large as any, and one where they are as small.
     for (std::int64_t i = 0; i < kSteps * depth; ++i) {

@@ -301,7 +301,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& tested) { return tested.param.name; });
 
 TEST(LinkTest, MakesLibrariesOfSeveralKernels) {
-  const Result<TemporaryFolder> folder = TemporaryFolder::Create("link-test");
+  const Result<ScopedTempDir> folder = ScopedTempDir::Create("link-test");
   ASSERT_TRUE(folder.ok());
   const std::string path = folder->path() + "/two.so";
   const Target target = ParseTarget("llvm -mcpu=x86-64");
@@ -327,7 +327,7 @@ std::vector<Entry> ElfEntries(const std::string& bytes, std::uint64_t offset, st
 }
 
 TEST(LinkTest, TablesOfAddressesAreNotWritableOnceTheLibraryIsLoaded) {
-  const Result<TemporaryFolder> folder = TemporaryFolder::Create("link-test");
+  const Result<ScopedTempDir> folder = ScopedTempDir::Create("link-test");
   ASSERT_TRUE(folder.ok());
   const std::string path = folder->path() + "/one.so";
   const Result<std::string> one =
@@ -350,7 +350,7 @@ TEST(LinkTest, TablesOfAddressesAreNotWritableOnceTheLibraryIsLoaded) {
 }
 
 TEST(LinkTest, WorksOnSeveralThreadsAtOnce) {
-  const Result<TemporaryFolder> folder = TemporaryFolder::Create("link-test");
+  const Result<ScopedTempDir> folder = ScopedTempDir::Create("link-test");
   ASSERT_TRUE(folder.ok());
   std::vector<std::thread> builders;
   for (int t = 0; t < 4; ++t) {
@@ -384,7 +384,7 @@ TEST(GenerateTest, HalfPrecisionOnTheWayNeedsConversionsToo) {
 }
 
 TEST(LinkTest, RefusesKernelsOfAnotherInterfaceVersion) {
-  const Result<TemporaryFolder> folder = TemporaryFolder::Create("link-test");
+  const Result<ScopedTempDir> folder = ScopedTempDir::Create("link-test");
   ASSERT_TRUE(folder.ok());
   const std::string path = folder->path() + "/old.so";
   Result<std::string> object =
@@ -402,7 +402,7 @@ TEST(LinkTest, RefusesKernelsOfAnotherInterfaceVersion) {
 }
 
 TEST(LinkTest, NamesWhatIsMissing) {
-  const Result<TemporaryFolder> folder = TemporaryFolder::Create("link-test");
+  const Result<ScopedTempDir> folder = ScopedTempDir::Create("link-test");
   ASSERT_TRUE(folder.ok());
   const std::string path = folder->path() + "/out.so";
   EXPECT_THAT(LinkShared({"no object at all"}, {}, path).message(), HasSubstr("linking"));

@@ -54,7 +54,7 @@ class MapProgram {
 Status Link(const Program& program, const std::string& target) {
   const auto object = Generate({program}, *Target::Parse(target), Emit::kObject);
   TW_RETURN_IF_ERROR(object);
-  const auto folder = TemporaryFolder::Create("helpers-test");
+  const auto folder = ScopedTempDir::Create("helpers-test");
   TW_RETURN_IF_ERROR(folder);
   return LinkKernel(program, *object, *Target::Parse(target), folder->path() + "/map.so");
 }

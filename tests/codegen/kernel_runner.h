@@ -22,7 +22,7 @@ class KernelRunner {
   static Result<KernelRunner> Build(const Program& program, const Target& target) {
     Result<std::string> object = Generate({program}, target, Emit::kObject);
     TW_RETURN_IF_ERROR(object);
-    Result<TemporaryFolder> folder = TemporaryFolder::Create("codegen-test");
+    Result<ScopedTempDir> folder = ScopedTempDir::Create("codegen-test");
     TW_RETURN_IF_ERROR(folder);
     const std::string path = folder->path() + "/kernel.so";
     TW_RETURN_IF_ERROR(LinkShared({*object}, {}, path));

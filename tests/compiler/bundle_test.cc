@@ -9,7 +9,7 @@
 #include "src/base/json.h"
 #include "src/compiler/run/run.h"
 #include "src/graph/ir/graph.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 #include "tests/support/built_in.h"
 
 namespace tilewright {
@@ -25,7 +25,7 @@ constexpr char kBundledConv[] = R"(def @main(%data: Tensor[(1, 16, 8, 8), float3
 class Bundle : public testing::Test {
  protected:
   void SetUp() override {
-    auto folder = TemporaryFolder::Create("tilewright-bundle-test");
+    auto folder = ScopedTempDir::Create("tilewright-bundle-test");
     ASSERT_TRUE(folder.ok());
     folder_.emplace(*std::move(folder));
     options_.templates = &BuiltInTemplates();
@@ -47,7 +47,7 @@ class Bundle : public testing::Test {
   }
 
   CompileOptions options_;
-  std::optional<TemporaryFolder> folder_;
+  std::optional<ScopedTempDir> folder_;
 };
 
 TEST_F(Bundle, GivesWhatTheLibraryGives) {
@@ -59,7 +59,7 @@ TEST_F(Bundle, GivesWhatTheLibraryGives) {
   ASSERT_TRUE(one.ok());
   ASSERT_TRUE(other.ok()) << other.status().message();
   std::vector<Tensor> inputs;
-  inputs.push_back(MakeInput("data", one->inputs()[0].type, InputRule::kRandom));
+  inputs.push_back(MakeSyntheticInput("data", one->inputs()[0].type, SyntheticInputRule::kRandom));
   const auto wanted = one->Run(inputs);
   const auto result = other->Run(inputs);
   ASSERT_TRUE(wanted.ok() && result.ok());
@@ -71,7 +71,7 @@ TEST_F(Bundle, ANewOneLeavesProgramsThatRunTheOldOneAlone) {
   const auto old = ModelLibrary::Open(bundle);
   ASSERT_TRUE(old.ok()) << old.status().message();
   std::vector<Tensor> inputs;
-  inputs.push_back(MakeInput("data", old->inputs()[0].type, InputRule::kRandom));
+  inputs.push_back(MakeSyntheticInput("data", old->inputs()[0].type, SyntheticInputRule::kRandom));
   const auto before = old->Run(inputs);
   const auto parameters = ReadFile(bundle + "/net.params");
   std::string text = kBundledConv;

@@ -15,7 +15,7 @@
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/passes.h"
 #include "src/ir/visit.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 #include "tests/compiler/sample_networks.h"
 #include "tests/support/built_in.h"
 
@@ -200,7 +200,7 @@ void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.name; }
 class FaultyLibrary : public testing::TestWithParam<Fault> {};
 
 TEST_P(FaultyLibrary, IsNotLeftBehind) {
-  auto folder = TemporaryFolder::Create("tilewright-check-test");
+  auto folder = ScopedTempDir::Create("tilewright-check-test");
   ASSERT_TRUE(folder.ok());
   CompileOptions options = NativeOptions();
   options.change_plan = GetParam().make;
@@ -218,7 +218,7 @@ INSTANTIATE_TEST_SUITE_P(Faults, FaultyLibrary, testing::ValuesIn(kFaults),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(CheckedLibrary, ForAnotherMachineIsProvedByItsCode) {
-  auto folder = TemporaryFolder::Create("tilewright-check-test");
+  auto folder = ScopedTempDir::Create("tilewright-check-test");
   ASSERT_TRUE(folder.ok());
   CompileOptions options;
   options.templates = &BuiltInTemplates();
@@ -240,7 +240,7 @@ TEST(CheckedLibrary, ForAnotherMachineIsProvedByItsCode) {
 }
 
 TEST(CheckedLibrary, WhollyComparedFindsWhatSamplesMiss) {
-  auto folder = TemporaryFolder::Create("tilewright-check-test");
+  auto folder = ScopedTempDir::Create("tilewright-check-test");
   ASSERT_TRUE(folder.ok());
   const std::string path = folder->path() + "/model.so";
   CompileOptions options = NativeOptions();
@@ -268,7 +268,7 @@ TEST(CheckedLibrary, AFolderThatTakesNoneIsAnErrorOfTheLibrary) {
 }
 
 TEST(CheckedLibrary, NothingIsLeftOutOfTimeSilently) {
-  auto folder = TemporaryFolder::Create("tilewright-check-test");
+  auto folder = ScopedTempDir::Create("tilewright-check-test");
   ASSERT_TRUE(folder.ok());
   CompileOptions options = NativeOptions();
   options.check_seconds = 0;
@@ -329,21 +329,22 @@ TEST(SampledReferences, AreTheReference) {
     const Graph graph = SeededGraph(network.text);
     std::vector<Tensor> inputs;
     for (int id : graph.inputs()) {
-      inputs.push_back(MakeInput(graph.node(id).name, graph.node(id).type, InputRule::kRandom));
+      inputs.push_back(MakeSyntheticInput(graph.node(id).name, graph.node(id).type,
+                                          SyntheticInputRule::kRandom));
     }
     auto values = EvaluateGraph(graph, inputs, KeepValues::kAll);
     ASSERT_TRUE(values.ok()) << values.status().message();
     for (int id = 0; id < graph.size(); ++id) {
       const Node& node = graph.node(id);
       if (node.kind != NodeKind::kOperator) continue;
-      const auto find = [&](int other) -> std::optional<ValueInMemory> {
+      const auto find = [&](int other) -> std::optional<TensorView> {
         if (other == id) return std::nullopt;
         const std::vector<int> ids = graph.inputs();
         const auto input = std::ranges::find(ids, other);
         const Tensor& value = input != ids.end()
                                   ? inputs[static_cast<std::size_t>(input - ids.begin())]
                                   : (*values)[static_cast<std::size_t>(other)];
-        return ValueInMemory{value.data(), Form()};
+        return TensorView{value.data(), PhysicalLayout()};
       };
       SampledReference reference(graph, find, std::int64_t{1} << 24);
       std::vector<std::int64_t> positions;
@@ -376,10 +377,11 @@ TEST(SampledReferences, ComputeEachElementOfARowOnce) {
   %3 = subtract(%1, %2);
   nn.softmax(%3, axis=1)
 })");
-  const Tensor data = MakeInput("data", graph.node(graph.inputs()[0]).type, InputRule::kRandom);
-  const auto find = [&](int id) -> std::optional<ValueInMemory> {
+  const Tensor data =
+      MakeSyntheticInput("data", graph.node(graph.inputs()[0]).type, SyntheticInputRule::kRandom);
+  const auto find = [&](int id) -> std::optional<TensorView> {
     if (id != graph.inputs()[0]) return std::nullopt;
-    return ValueInMemory{data.data(), Form()};
+    return TensorView{data.data(), PhysicalLayout()};
   };
   constexpr std::int64_t kReads = 3 * 64 * 64;  // for each element of two rows its row
   SampledReference reference(graph, find, kReads);
@@ -415,9 +417,9 @@ TEST(SampledReferences, KnowAllRightPositions) {
                     inputs[0].As<float>().begin());
   std::ranges::copy(std::array{0.1F, 0.1F, 1.0F, 0.1F, 0.1F, 0.1F, 0.1F, 1.0F},
                     inputs[1].As<float>().begin());
-  const auto find = [&](int id) -> std::optional<ValueInMemory> {
+  const auto find = [&](int id) -> std::optional<TensorView> {
     for (std::size_t i = 0; i < 2; ++i) {
-      if (graph->inputs()[i] == id) return ValueInMemory{inputs[i].data(), Form()};
+      if (graph->inputs()[i] == id) return TensorView{inputs[i].data(), PhysicalLayout()};
     }
     return std::nullopt;
   };

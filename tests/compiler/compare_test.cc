@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "src/graph/passes/pack.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 
 namespace tilewright {
 namespace {
@@ -68,7 +68,7 @@ Graph Convs() {
 Trace TraceOf(const Graph& graph) {
   const Node& input = graph.node(graph.inputs()[0]);
   std::vector<Tensor> inputs;
-  inputs.push_back(MakeInput(input.name, input.type, InputRule::kRandom));
+  inputs.push_back(MakeSyntheticInput(input.name, input.type, SyntheticInputRule::kRandom));
   auto trace = TraceGraph(graph, inputs, 1);
   EXPECT_TRUE(trace.ok()) << trace.status().message();
   return trace.ok() ? *std::move(trace) : Trace();
@@ -160,12 +160,12 @@ TEST(CompareTraces, AProductEndsBehindTheBiasOfItsShiftedSums) {
 // Errors of 0.25 on values of 2: 10 log10(4 / 0.0625) dB.
 TEST(CompareTraces, ReadsNumbersByTheScaleOfTheSource) {
   TracedValue numbers = Value("r_quantized", Filled(kUInt8, {4}, {7, 3, 7, 3}));
-  numbers.meaning = Quantization{{0.5F}, 0, 5};
+  numbers.quantization_params = QuantizationParams{{0.5F}, 0, 5};
   const DifferenceReport report =
       Compared(MakeTrace("a", Value("r", Filled(kFloat32, {4}, {1.25, -1.25, 0.75, -0.75}))),
                MakeTrace("b", std::move(numbers)));
   const LayerDifference& layer = report.layers.at(0);
-  EXPECT_EQ(layer.read_by, ReadBy::kSource);
+  EXPECT_EQ(layer.scale_source, ScaleSource::kSource);
   EXPECT_DOUBLE_EQ(layer.scale, 0.5);
   EXPECT_DOUBLE_EQ(layer.max_abs_error, 0.25);
   EXPECT_DOUBLE_EQ(layer.rms_error, 0.25);
@@ -182,7 +182,7 @@ TEST(CompareTraces, FitsAScaleWhereNobodySaysIt) {
   const DifferenceReport report =
       Compared(MakeTrace("a", Value("r", Filled(kFloat32, {32}, reals))),
                MakeTrace("b", Value("r", Filled(kUInt8, {32}, numbers))));
-  EXPECT_EQ(report.layers.at(0).read_by, ReadBy::kFit);
+  EXPECT_EQ(report.layers.at(0).scale_source, ScaleSource::kFit);
   EXPECT_NEAR(report.layers.at(0).scale, 0.25, 1e-9);
   EXPECT_GT(report.layers.at(0).sqnr_db, 100);
 }
@@ -316,9 +316,9 @@ TEST(CompareTraces, PairsByTheNameInTheFloatNetwork) {
   Trace other = MakeTrace("b", Value("%3", Filled(kInt32, {4}, {10, 20, 30, 40}), 0),
                           Value("%8", Filled(kInt8, {4}, {2, 4, 6, 8})));
   other.values[0].source = "conv";
-  other.values[0].meaning = Quantization{{0.1F}, 0, 0};
+  other.values[0].quantization_params = QuantizationParams{{0.1F}, 0, 0};
   other.values[1].source = "relu";
-  other.values[1].meaning = Quantization{{0.5F}, 0, 0};
+  other.values[1].quantization_params = QuantizationParams{{0.5F}, 0, 0};
   const DifferenceReport report = Compared(reference, other);
   EXPECT_FALSE(report.by_position);
   ASSERT_EQ(report.layers.size(), 2U);
@@ -341,7 +341,7 @@ TEST(CompareTraces, ReadsPackedValuesByNameScaleAndLayout) {
   Trace reference;
   const Trace numbers = TraceOf(*graph);
   for (const TracedValue& value : numbers.values) {
-    if (!value.meaning) continue;
+    if (!value.quantization_params) continue;
     Tensor reals(TensorType{value.contents.shape(), kFloat32});
     for (std::int64_t i = 0; i < reals.elements(); ++i) reals.Set(i, value.contents.At(i) / 2);
     reference.values.push_back(Value(value.source, std::move(reals), value.product, value.layout));
@@ -353,7 +353,7 @@ TEST(CompareTraces, ReadsPackedValuesByNameScaleAndLayout) {
   ASSERT_EQ(difference.layers.size(), 2U);
   EXPECT_FALSE(difference.by_position);
   for (const LayerDifference& layer : difference.layers) {
-    EXPECT_EQ(layer.read_by, ReadBy::kSource) << layer.value;
+    EXPECT_EQ(layer.scale_source, ScaleSource::kSource) << layer.value;
     EXPECT_EQ(layer.other_type, "int32[1,2,4,4,1,16]") << layer.value;
     EXPECT_EQ(layer.max_abs_error, 0) << layer.value;
     EXPECT_GT(layer.reference_rms, 0) << layer.value;
@@ -368,10 +368,10 @@ TEST(CompareTraces, ReadsPackedValuesByNameScaleAndLayout) {
 // As pack makes them: the numbers are equal, and only one of the texts says what they stand for.
 TEST(CompareTraces, NumbersThatOneSideExplainsMustBeEqual) {
   Trace reference = MakeTrace("a", Value("%3", Filled(kInt32, {4}, {10, 20, 30, 40}), 0));
-  reference.values[0].meaning = Quantization{{0.1F}, 0, 0};
+  reference.values[0].quantization_params = QuantizationParams{{0.1F}, 0, 0};
   Trace other = MakeTrace("b", Value("%9", Filled(kInt32, {4}, {10, 20, 30, 40}), 0));
   EXPECT_TRUE(Compared(reference, other).ok());
-  EXPECT_EQ(Compared(reference, other).layers[0].read_by, ReadBy::kAsIs);
+  EXPECT_EQ(Compared(reference, other).layers[0].scale_source, ScaleSource::kAsIs);
   other.values[0].contents.Set(3, 41);
   const DifferenceReport wrong = Compared(reference, other);
   EXPECT_FALSE(wrong.ok());
@@ -381,14 +381,14 @@ TEST(CompareTraces, NumbersThatOneSideExplainsMustBeEqual) {
 TEST(CompareTraces, NamesAWrongScale) {
   const Trace reference = MakeTrace("a", Value("conv", Filled(kFloat32, {4}, {1, 2, 3, 4}), 0));
   Trace other = MakeTrace("b", Value("conv", Filled(kInt32, {4}, {10, 20, 30, 40}), 0));
-  other.values[0].meaning = Quantization{{0.05F}, 0, 0};
+  other.values[0].quantization_params = QuantizationParams{{0.05F}, 0, 0};
   const DifferenceReport wrong = Compared(reference, other);
   ASSERT_EQ(wrong.layers.size(), 1U);
   EXPECT_NEAR(wrong.layers[0].factor, 2, 1e-6);
   EXPECT_TRUE(wrong.layers[0].IsOffScale());
   EXPECT_FALSE(wrong.ok());
   EXPECT_THAT(wrong.Summary(), HasSubstr("; times 2 it would agree ("));
-  other.values[0].meaning.reset();  // then any factor fits, and the report says so
+  other.values[0].quantization_params.reset();  // then any factor fits, and the report says so
   const DifferenceReport fitted = Compared(reference, other);
   EXPECT_TRUE(fitted.ok());
   EXPECT_NEAR(fitted.layers[0].scale, 0.1, 1e-6);
@@ -404,7 +404,7 @@ TEST(CompareTraces, CountsWhatIsNotFiniteOnOneSide) {
                     MakeTrace("b", Value("r", Filled(kFloat32, {count}, b))));
   };
   const DifferenceReport report = compared({1, inf, inf, nan, nan, 2}, {1, inf, nan, nan, 0, inf});
-  EXPECT_EQ(report.layers.at(0).unlike, 3);
+  EXPECT_EQ(report.layers.at(0).non_finite_mismatches, 3);
   EXPECT_FALSE(report.ok());
   EXPECT_THAT(report.Summary(), HasSubstr("; 3 elements are infinite or no numbers on one side"));
   EXPECT_TRUE(compared({1, inf, -inf, nan}, {1, inf, -inf, nan}).ok());
@@ -462,12 +462,12 @@ TEST(CompareTraces, SaysThatNothingCorresponds) {
 }
 
 TEST(InputsFor, QuantizesWhatTheOtherNetworkTakes) {
-  const Meanings meanings = {{"x", {{0.5F}, 0, 10}}};
+  const QuantizationMap quantization_map = {{"x", {{0.5F}, 0, 10}}};
   std::vector<Tensor> inputs;
   inputs.push_back(Filled(kFloat32, {4}, {0, 1, -20, 0.25}));
   const std::vector<ModelValue> given = {{"x", {{4}, kFloat32}}};
   const std::vector<ModelValue> wanted = {{"x", {{4}, kUInt8}}};
-  auto fed = InputsFor(wanted, given, inputs, meanings, {});
+  auto fed = InputsFor(wanted, given, inputs, quantization_map, {});
   ASSERT_TRUE(fed.ok()) << fed.status().message();
   for (const auto& [index, value] : {std::pair(0, 10.0), {1, 12.0}, {2, 0.0}, {3, 10.0}}) {
     EXPECT_EQ((*fed)[0].At(index), value);

@@ -10,7 +10,7 @@
 #include "src/compiler/run/run.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/passes.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 #include "tests/compiler/sample_networks.h"
 #include "tests/support/built_in.h"
 
@@ -35,7 +35,7 @@ class Compiled : public testing::TestWithParam<std::tuple<Network, const char*>>
     auto features = FeaturesOf(*target);
     auto here = FeaturesOf(*Target::Parse("native"));
     if (features->avx2 && !here->avx2) GTEST_SKIP() << "this CPU has no AVX2";
-    auto folder = TemporaryFolder::Create("tilewright-compile-test");
+    auto folder = ScopedTempDir::Create("tilewright-compile-test");
     ASSERT_TRUE(folder.ok());
     folder_.emplace(*std::move(folder));
   }
@@ -50,14 +50,14 @@ class Compiled : public testing::TestWithParam<std::tuple<Network, const char*>>
   static std::vector<Tensor> Inputs(const Graph& graph) {
     std::vector<Tensor> inputs;
     for (int id : graph.inputs()) {
-      inputs.push_back(
-          MakeInput(graph.node(id).name, graph.node(id).type, InputRule::kSeededQuantized));
+      inputs.push_back(MakeSyntheticInput(graph.node(id).name, graph.node(id).type,
+                                          SyntheticInputRule::kSeededQuantized));
     }
     return inputs;
   }
 
   CompileOptions options_;
-  std::optional<TemporaryFolder> folder_;
+  std::optional<ScopedTempDir> folder_;
 };
 
 TEST_P(Compiled, GivesWhatTheReferenceGives) {
@@ -110,7 +110,7 @@ TEST(CompiledTables, AKernelWithTooManyTensorsIsRefusedByName) {
   auto graph = ImportRelay(
       "def @main(" + parameters + ") {\n  concatenate((" + values + "), axis=1)\n}", "wide");
   ASSERT_TRUE(graph.ok()) << graph.status().message();
-  auto folder = TemporaryFolder::Create("tilewright-compile-test");
+  auto folder = ScopedTempDir::Create("tilewright-compile-test");
   ASSERT_TRUE(folder.ok());
   CompileOptions options;
   options.templates = &BuiltInTemplates();

@@ -10,12 +10,12 @@
 #include "src/base/files/file.h"
 #include "src/base/strings.h"
 #include "src/compiler/compile.h"
-#include "src/compiler/plan/form.h"
+#include "src/compiler/plan/physical_layout.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/passes.h"
 #include "src/models/models.h"
-#include "src/tensor/made_up.h"
 #include "src/tensor/reference/reference.h"
+#include "src/tensor/synthetic_data.h"
 #include "tests/compiler/cross/machines.h"
 #include "tests/support/built_in.h"
 
@@ -24,7 +24,7 @@ namespace {
 
 /// What one operator left in memory, as dump_main.c writes it.
 struct Dumped {
-  std::string name, native, layout, bytes;
+  std::string name, logical_layout, layout, bytes;
 };
 
 Result<std::vector<Dumped>> ReadDump(const std::string& path) {
@@ -46,14 +46,14 @@ Result<std::vector<Dumped>> ReadDump(const std::string& path) {
 
 /// Compiles for `target`, runs on `machine`, and compares operator by operator.
 void ExpectExact(Graph graph, const cross::Machine& machine, const std::string& target) {
-  auto folder = TemporaryFolder::Create("tilewright-cross-test");
+  auto folder = ScopedTempDir::Create("tilewright-cross-test");
   ASSERT_TRUE(folder.ok());
   const std::string& root = folder->path();
   std::vector<Tensor> inputs;
   std::string command = machine.command + " " + machine.dump + " " + root + "/model.so";
   for (int id : graph.inputs()) {
     const Node& node = graph.node(id);
-    inputs.push_back(MakeInput(node.name, node.type, InputRule::kRandom));
+    inputs.push_back(MakeSyntheticInput(node.name, node.type, SyntheticInputRule::kRandom));
     const std::string path = root + "/input" + std::to_string(inputs.size());
     ASSERT_TRUE(WriteFile(path, {reinterpret_cast<const char*>(inputs.back().data()),
                                  static_cast<std::size_t>(inputs.back().bytes())})
@@ -83,7 +83,8 @@ void ExpectExact(Graph graph, const cross::Machine& machine, const std::string& 
   for (const Dumped& op : *dump) {
     ASSERT_TRUE(by_name.contains(op.name)) << op.name;
     const int id = by_name[op.name];
-    const auto result = ToNative(optimized->node(id).type, {op.native, op.layout}, op.bytes.data());
+    const auto result =
+        ToLogical(optimized->node(id).type, {op.logical_layout, op.layout}, op.bytes.data());
     ASSERT_TRUE(result.ok()) << op.name << ": " << result.status().message();
     const Comparison comparison = Compare(*result, (*values)[static_cast<std::size_t>(id)]);
     EXPECT_TRUE(comparison.ok) << op.name << " element " << comparison.first_bad;

@@ -31,7 +31,7 @@ class DeviceKernel : public testing::Test {
   }
   void TearDown() override { ExecuteGpuKernelsBy(nullptr); }
   Result<Tensor> Run() {
-    return RunProgram(workload_, {}, plan_.target, plan_.kernels[0], kernel_->form, *data_);
+    return RunProgram(workload_, {}, plan_.target, plan_.kernels[0], kernel_->layouts, *data_);
   }
 
   Workload workload_;

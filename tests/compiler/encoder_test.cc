@@ -17,7 +17,7 @@ struct EncoderForm {
   bool int8 = false, float16 = false;
   int attention_kernels = 1;  ///< 0: attention is computed by its operators
 };
-void PrintTo(const EncoderForm& form, std::ostream* out) { *out << form.name; }
+void PrintTo(const EncoderForm& layouts, std::ostream* out) { *out << layouts.name; }
 
 class CompiledEncoder : public testing::TestWithParam<EncoderForm> {
  protected:
@@ -27,7 +27,7 @@ class CompiledEncoder : public testing::TestWithParam<EncoderForm> {
     TW_RETURN_IF_ERROR(bytes);
     auto graph = ImportOnnx(*bytes, "encoder");
     TW_RETURN_IF_ERROR(graph);
-    const auto folder = TemporaryFolder::Create("tilewright-encoder-test");
+    const auto folder = ScopedTempDir::Create("tilewright-encoder-test");
     TW_RETURN_IF_ERROR(folder);
     CompileOptions options;
     options.templates = &BuiltInTemplates();

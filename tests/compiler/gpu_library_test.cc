@@ -16,7 +16,7 @@
 #include "src/target/device.h"
 #include "src/target/gpu.h"
 #include "src/templates/registry.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 #include "tests/compiler/fake_gpu.h"
 #include "tests/compiler/sample_networks.h"
 #include "tests/support/built_in.h"
@@ -30,7 +30,7 @@ using testing::HasSubstr;
 class GpuLibraryFixture {
  protected:
   GpuLibraryFixture() {
-    auto folder = TemporaryFolder::Create("tilewright-gpu-test");
+    auto folder = ScopedTempDir::Create("tilewright-gpu-test");
     TW_CHECK(folder.ok());
     folder_.emplace(*std::move(folder));
   }
@@ -64,7 +64,8 @@ class GpuLibraryFixture {
     std::vector<Tensor> inputs;
     for (const int id : plan_->graph.inputs()) {
       const Node& node = plan_->graph.node(id);
-      inputs.push_back(MakeInput(node.name, node.type, InputRule::kSeededQuantized));
+      inputs.push_back(
+          MakeSyntheticInput(node.name, node.type, SyntheticInputRule::kSeededQuantized));
     }
     return inputs;
   }
@@ -78,7 +79,7 @@ class GpuLibraryFixture {
   std::string text_, header_;
   std::vector<OperatorReport> operators_;
   CompileOptions options_;
-  std::optional<TemporaryFolder> folder_;
+  std::optional<ScopedTempDir> folder_;
   std::optional<Plan> plan_;
 };
 
@@ -186,10 +187,10 @@ TEST_F(GpuLibrary, RecordsThatCallALibraryArePassedOver) {
   records::Catalog catalog;
   catalog.AddStore(*std::move(store));
   options_.catalog = &catalog;
-  options_.device = *AnyGpuFor(*Target::Parse("cuda -arch=sm_80"));
+  options_.device = *GenericGpuFor(*Target::Parse("cuda -arch=sm_80"));
   ASSERT_NO_FATAL_FAILURE(Make(kSmall, "cuda -arch=sm_80 -libs=cublas"));
   EXPECT_EQ(operators_[0].template_key, "dense_small_batch.cuda");
-  EXPECT_THAT(operators_[0].passed_over, HasSubstr("dense.cublas in"));
+  EXPECT_THAT(operators_[0].skipped_record, HasSubstr("dense.cublas in"));
 }
 
 /// The records that there are, in a store in `folder`.
@@ -211,7 +212,7 @@ TEST_F(GpuLibrary, GivesKernelsTheSharedMemoryTheyAskFor) {
       R"("copy_bytes":16,"stages":4,"pad_bytes":32,"auto_unroll_max_step":0}})");
   records::Catalog catalog = CatalogOf(folder_->path(), TrialOn80(dense, "dense_mma.cuda", config));
   options_.catalog = &catalog;
-  options_.device = *AnyGpuFor(*Target::Parse("cuda -arch=sm_80"));
+  options_.device = *GenericGpuFor(*Target::Parse("cuda -arch=sm_80"));
   ASSERT_NO_FATAL_FAILURE(Make(R"(def @main(%data: Tensor[(64, 1024), int8]) {
   nn.dense(%data, meta[relay.Constant][0] /* ty=Tensor[(64, 1024), int8] */, out_dtype="int32")
 })"));
@@ -233,13 +234,13 @@ TEST_F(GpuLibrary, RecordsOfAnotherDeviceOfTheGenerationAreTaken) {
   records::Catalog catalog =
       CatalogOf(folder_->path(), TrialOn80(conv, "conv2d_nchw_winograd.cuda"));
   options_.catalog = &catalog;
-  options_.device = *AnyGpuFor(*Target::Parse("cuda -arch=sm_80"));
+  options_.device = *GenericGpuFor(*Target::Parse("cuda -arch=sm_80"));
   ASSERT_NO_FATAL_FAILURE(Make(R"(def @main(%data: Tensor[(1, 8, 8, 8), float32]) {
   nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(8, 8, 3, 3), float32] */, padding=[1, 1, 1, 1])
 })"));
   ASSERT_EQ(operators_.size(), 1U);
   EXPECT_EQ(operators_[0].template_key, "conv2d_nchw_winograd.cuda");
-  EXPECT_EQ(operators_[0].answer, records::AnswerLevel::kNearHit);
+  EXPECT_EQ(operators_[0].answer, records::AnswerLevel::kNearMatch);
   EXPECT_THAT(operators_[0].explanation, HasSubstr("Card of tests"));
   FakeGpu gpu(FAKE_CUDA, *plan_);
   ExpectSame(Open().Run(Inputs()), Expected());

@@ -14,7 +14,7 @@
 #include "src/compiler/check/verify.h"
 #include "src/compiler/run/plan_run.h"
 #include "src/graph/passes/passes.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 #include "tests/compiler/sample_networks.h"
 #include "tests/records/shared_file.h"
 #include "tests/support/built_in.h"
@@ -38,7 +38,8 @@ std::vector<Tensor> InputsOf(const Graph& graph) {
   std::vector<Tensor> inputs;
   for (const int id : graph.inputs()) {
     const Node& node = graph.node(id);
-    inputs.push_back(MakeInput(node.name, node.type, InputRule::kSeededQuantized));
+    inputs.push_back(
+        MakeSyntheticInput(node.name, node.type, SyntheticInputRule::kSeededQuantized));
   }
   return inputs;
 }
@@ -149,7 +150,7 @@ TEST(GpuNetworkTest, AKernelThatCrashesOrDoesNotEndIsNamed) {
                                        InputsOf(plan->graph), options));
       return Json();
     };
-    const CheckAnswer answer = RunCheckProcess(check, {}, 0.2);
+    const CheckProcessResult answer = RunCheckProcess(check, {}, 0.2);
     EXPECT_THAT(answer.status.message(),
                 HasSubstr(crashes ? "(relu): its kernel" : "did not end in 0.2 s"));
     EXPECT_THAT(answer.status.message(), HasSubstr(crashes ? "SIGSEGV" : "(relu): its kernel"));

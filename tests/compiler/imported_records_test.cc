@@ -24,7 +24,7 @@ class ImportedRecordsTest : public testing::TestWithParam<ImportedLog> {};
 TEST_P(ImportedRecordsTest, EveryX86RecordBuildsRunsAndVerifies) {
   const std::string path = SharedFile(std::string("tophub/") + GetParam().name + ".log");
   TW_NEEDS_SHARED(path);
-  auto folder = TemporaryFolder::Create("tilewright-imported-test");
+  auto folder = ScopedTempDir::Create("tilewright-imported-test");
   ASSERT_TRUE(folder.ok());
   auto store =
       records::Store::Open(folder->path() + "/records.db", records::Store::Mode::kReadWrite);

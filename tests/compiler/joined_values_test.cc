@@ -9,7 +9,7 @@
 #include "src/base/random.h"
 #include "src/compiler/compile.h"
 #include "src/compiler/plan/plan.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 #include "tests/support/built_in.h"
 
 namespace tilewright {
@@ -143,7 +143,7 @@ TEST(JoinedValues, ALayerOfADenseBlockCopiesNothing) {
 }
 
 TEST(JoinedValues, ComputeWhatTheReferenceDoes) {
-  auto folder = TemporaryFolder::Create("tilewright-joined-test");
+  auto folder = ScopedTempDir::Create("tilewright-joined-test");
   ASSERT_TRUE(folder.ok());
   CompileOptions options = OptionsFor("native");
   options.device = ProbeHostCpu();

@@ -9,13 +9,13 @@
 #include "src/base/files/file.h"
 #include "src/compiler/check/verify.h"
 #include "src/compiler/compile.h"
-#include "src/compiler/plan/choose.h"
+#include "src/compiler/plan/choose_kernel.h"
 #include "src/compiler/run/run.h"
 #include "src/graph/passes/passes.h"
 #include "src/target/device.h"
 #include "src/target/library.h"
 #include "src/templates/registry.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 #include "tests/support/built_in.h"
 
 namespace tilewright {
@@ -34,7 +34,7 @@ constexpr char kTwice[] = R"(def @main(%data: Tensor[(1, 24, 8, 8), float32]) {
 class LibraryCalls : public testing::Test {
  protected:
   void SetUp() override {
-    auto folder = TemporaryFolder::Create("tilewright-library-call-test");
+    auto folder = ScopedTempDir::Create("tilewright-library-call-test");
     ASSERT_TRUE(folder.ok());
     folder_.emplace(*std::move(folder));
     options_.templates = &BuiltInTemplates();
@@ -86,7 +86,7 @@ class LibraryCalls : public testing::Test {
   static std::vector<Tensor> Inputs(const Graph& graph) {
     const Node& node = graph.node(graph.inputs()[0]);
     std::vector<Tensor> inputs;
-    inputs.push_back(MakeInput(node.name, node.type, InputRule::kRandom));
+    inputs.push_back(MakeSyntheticInput(node.name, node.type, SyntheticInputRule::kRandom));
     return inputs;
   }
   void CheckRuns(const std::string& path) {
@@ -105,7 +105,7 @@ class LibraryCalls : public testing::Test {
 
   records::Catalog catalog_;
   CompileOptions options_;
-  std::optional<TemporaryFolder> folder_;
+  std::optional<ScopedTempDir> folder_;
 };
 
 TEST_F(LibraryCalls, AreInTheModelWhereTheTargetNamesTheLibrary) {
@@ -117,7 +117,7 @@ TEST_F(LibraryCalls, AreInTheModelWhereTheTargetNamesTheLibrary) {
   int called = 0;
   for (const OperatorReport& op : compiled->operators) {
     called += op.template_key == "conv2d.dnnl" ? 1 : 0;
-    EXPECT_EQ(op.passed_over, "");
+    EXPECT_EQ(op.skipped_record, "");
   }
   EXPECT_EQ(called, 2);
   CheckRuns(Path("model.so"));
@@ -179,7 +179,8 @@ TEST_F(LibraryCalls, GiveWayToAKernelThatSavesChangesOfLayout) {
   const auto choose = [&](double seconds) {
     auto choice = ChooseKernel(
         conv, Epilogue(), /*plain_weight=*/false,
-        [&](const AnchorForm& form) { return form.output == "NHWC" ? seconds : 0; }, options_);
+        [&](const KernelLayouts& layouts) { return layouts.output == "NHWC" ? seconds : 0; },
+        options_);
     EXPECT_TRUE(choice.ok()) << choice.status().message();
     return choice.ok() ? choice->report.template_key : std::string();
   };
@@ -202,7 +203,7 @@ TEST_F(LibraryCalls, AreNotForWeightsThatAreComputed) {
   ASSERT_NE(op, compiled->operators.end());
   EXPECT_EQ(op->template_key, "conv2d_direct.cpu");
   EXPECT_TRUE(op->tuned) << op->explanation;
-  EXPECT_THAT(op->passed_over, HasSubstr(Present() ? "run time" : "oneDNN"));
+  EXPECT_THAT(op->skipped_record, HasSubstr(Present() ? "run time" : "oneDNN"));
 }
 
 TEST_F(LibraryCalls, AreReplacedByTheBestGeneratedKernelAndSo) {
@@ -215,9 +216,9 @@ TEST_F(LibraryCalls, AreReplacedByTheBestGeneratedKernelAndSo) {
     ++tuned;
     EXPECT_EQ(op.template_key, "conv2d_direct.cpu");
     EXPECT_TRUE(op.tuned);
-    EXPECT_THAT(op.passed_over,
+    EXPECT_THAT(op.skipped_record,
                 testing::AllOf(HasSubstr("conv2d.dnnl in 1e-06 seconds"), HasSubstr("-libs=dnnl")));
-    EXPECT_THAT(op.explanation, HasSubstr(op.passed_over));
+    EXPECT_THAT(op.explanation, HasSubstr(op.skipped_record));
   }
   EXPECT_EQ(tuned, 2);
   CheckRuns(Path("model.so"));

@@ -13,7 +13,7 @@
 #include "src/compiler/run/run.h"
 #include "src/graph/passes/passes.h"
 #include "src/target/device.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 #include "tests/support/built_in.h"
 
 namespace tilewright {
@@ -34,7 +34,7 @@ class Library : public testing::Test {
     options_.target = *Target::Parse("native");
     options_.device = ProbeHostCpu();
     options_.name = "small";
-    auto folder = TemporaryFolder::Create("tilewright-library-test");
+    auto folder = ScopedTempDir::Create("tilewright-library-test");
     ASSERT_TRUE(folder.ok());
     folder_.emplace(*std::move(folder));
   }
@@ -47,14 +47,15 @@ class Library : public testing::Test {
   static std::vector<Tensor> Inputs(const Graph& graph) {
     std::vector<Tensor> inputs;
     for (int id : graph.inputs()) {
-      inputs.push_back(MakeInput(graph.node(id).name, graph.node(id).type, InputRule::kRandom));
+      inputs.push_back(MakeSyntheticInput(graph.node(id).name, graph.node(id).type,
+                                          SyntheticInputRule::kRandom));
     }
     return inputs;
   }
   std::string Path(const char* name) const { return folder_->path() + "/" + name; }
 
   CompileOptions options_;
-  std::optional<TemporaryFolder> folder_;
+  std::optional<ScopedTempDir> folder_;
 };
 
 }  // namespace tilewright

@@ -41,7 +41,7 @@ class LibraryOfImports : public Library {
     records::Catalog catalog;
     catalog.AddStore(*std::move(store));
     options_.catalog = &catalog;
-    options_.autotvm = records::AutotvmQuestion{*records::AutotvmTarget::Parse("llvm"), {}, {}};
+    options_.autotvm = records::AutotvmLookup{*records::AutotvmTarget::Parse("llvm"), {}, {}};
     return bundle_ ? CompileBundle(Load(kTwoConvs), options_, Path("bundle"))
                    : CompileImported(Load(kTwoConvs), options_, Path("model.so"));
   }
@@ -122,7 +122,7 @@ TEST_F(LibraryOfImports, TakesWhatTophubHasForThisKindOfTarget) {
   records::Catalog catalog;
   catalog.AddStore(*std::move(store));
   options_.catalog = &catalog;
-  options_.autotvm = records::AutotvmQuestion{*records::AutotvmTarget::Parse("llvm"), {}, {}};
+  options_.autotvm = records::AutotvmLookup{*records::AutotvmTarget::Parse("llvm"), {}, {}};
   options_.on_miss = OnMiss::kFail;
   auto model = CompileImported(Load(kTophubConv), options_, Path("model.so"));
   ASSERT_TRUE(model.ok()) << model.status().message();

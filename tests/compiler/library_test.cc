@@ -16,7 +16,7 @@
 #include "src/compiler/run/run.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/passes.h"
-#include "src/target/cpu_needs.h"
+#include "src/target/cpu_instruction_sets.h"
 #include "src/tensor/reference/error_bound.h"
 #include "tests/compiler/library_fixture.h"
 
@@ -46,23 +46,23 @@ TEST_F(Library, KeepsWhatItsValuesStandFor) {
   ASSERT_TRUE(Compile(std::move(graph), options_, Path("model.so")).ok());
   const auto model = ModelLibrary::Open(Path("model.so"));
   ASSERT_TRUE(model.ok()) << model.status().message();
-  EXPECT_EQ(model->made_up_constants(), 1);
+  EXPECT_EQ(model->synthetic_constants(), 1);
   const TensorType floats{{1, 4, 6, 6}, kFloat32};
   std::vector<Tensor> inputs;
-  inputs.push_back(MakeInput("x", floats, InputRule::kRamp));
-  auto fed = InputsFor(model->inputs(), {{"x", floats}}, inputs, model->meanings(), {});
+  inputs.push_back(MakeSyntheticInput("x", floats, SyntheticInputRule::kRamp));
+  auto fed = InputsFor(model->inputs(), {{"x", floats}}, inputs, model->quantization_map(), {});
   ASSERT_TRUE(fed.ok()) << fed.status().message();
   EXPECT_EQ((*fed)[0].At(143), 7);  // 143 / 144 in steps of 0.25, and 3
   auto trace = TraceLibrary(*model, *fed);
   ASSERT_TRUE(trace.ok()) << trace.status().message();
-  EXPECT_EQ(trace->made_up_constants, 1);
+  EXPECT_EQ(trace->synthetic_constants, 1);
   std::map<std::string, const TracedValue*> by_source;
   for (const TracedValue& value : trace->values) by_source[value.source] = &value;
   ASSERT_TRUE(by_source.contains("relu") && by_source.contains("pool"));
   EXPECT_EQ(by_source["relu"]->name, "%5");  // rounded to steps of 4
   EXPECT_EQ(by_source["relu"]->layout, "NCHW");
-  EXPECT_EQ(by_source["relu"]->meaning->scales, std::vector<float>{4});
-  EXPECT_EQ(by_source["pool"]->meaning->axis, 1);
+  EXPECT_EQ(by_source["relu"]->quantization_params->scales, std::vector<float>{4});
+  EXPECT_EQ(by_source["pool"]->quantization_params->axis, 1);
 }
 
 TEST_F(Library, ExportsTheFunctionsOfItsHeader) {
@@ -268,7 +268,7 @@ constexpr char kOdd[] = R"(def @main(%data: Tensor[(1, 64, 32, 32), float32]) {
 
 TEST_F(Library, LayoutsAreChosenForTheWholeNetwork) {
   options_.target = *Target::Parse("llvm -mcpu=cascadelake");
-  options_.device = *AnyCpuFor(options_.target);
+  options_.device = *GenericCpuFor(options_.target);
   const auto plan = MakePlan(Load(kOdd), options_);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   EXPECT_TRUE(plan->layouts.exact);
@@ -292,7 +292,7 @@ constexpr char kBottleneck[] = R"(def @main(%data: Tensor[(1, 96, 28, 28), float
 TEST_F(Library, ChannelsOfAVectorAndAHalfAreHalvesWhereVectorsAreSplit) {
   const auto templates = [&](const char* target) {
     options_.target = *Target::Parse(target);
-    options_.device = *AnyCpuFor(options_.target);
+    options_.device = *GenericCpuFor(options_.target);
     const auto plan = MakePlan(Load(kBottleneck), options_);
     EXPECT_TRUE(plan.ok()) << plan.status().message();
     std::vector<std::string> keys;
@@ -414,7 +414,7 @@ TEST_F(Library, AFileNamedAsEveryLibraryGetsAnotherName) {
 
 // The target's other features decide as well as those that templates look at.
 TEST_F(Library, RefusesToOpenWhatThisCpuCannotRun) {
-  if (LackingFeature("avx512fp16").empty()) GTEST_SKIP() << "this CPU has avx512fp16";
+  if (MissingCpuFeature("avx512fp16").empty()) GTEST_SKIP() << "this CPU has avx512fp16";
   options_.target = *Target::Parse("llvm -mcpu=x86-64 -mattr=+avx512fp16");
   auto model = Compile(Load("def @main(%x: Tensor[(8), float32]) {\n  nn.relu(%x)\n}"), options_,
                        Path("model.so"));

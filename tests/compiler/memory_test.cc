@@ -3,7 +3,7 @@
 #include <set>
 
 #include "src/base/random.h"
-#include "src/compiler/plan/form.h"
+#include "src/compiler/plan/physical_layout.h"
 #include "src/compiler/plan/plan.h"
 
 namespace tilewright {
@@ -138,7 +138,7 @@ TEST(PlanMemory, NeverLetsLivingBuffersOverlap) {
   }
 }
 
-TEST(Form, KnowsWhichLayoutsShareBytes) {
+TEST(PhysicalLayout, KnowsWhichLayoutsShareBytes) {
   const TensorType image{{1, 32, 7, 7}, kFloat32}, pixel{{2, 32, 1, 1}, kFloat32};
   EXPECT_FALSE(SameBytes(image, "NCHW", "NCHW", "NCHW16c"));
   EXPECT_TRUE(SameBytes(pixel, "NCHW", "NCHW", "NCHW16c"));
@@ -148,12 +148,12 @@ TEST(Form, KnowsWhichLayoutsShareBytes) {
   EXPECT_FALSE(SameBytes(odd, "NCHW", "NCHW", "NCHW16c"));
   const TensorType packed{{1, 2, 7, 7, 1, 16}, kInt8};
   EXPECT_TRUE(SameBytes(packed, "NCHW1n16c", "NCHW1n16c", "NCHW16c"));
-  EXPECT_TRUE(Canonical(packed, {"NCHW1n16c", "NCHW16c"}).is_native());
+  EXPECT_TRUE(Canonical(packed, {"NCHW1n16c", "NCHW16c"}).is_logical());
   EXPECT_TRUE(IsRounded(odd, {"NCHW", "NCHW16c"}));
   EXPECT_FALSE(IsRounded(image, {"NCHW", "NCHW16c"}));
 }
 
-TEST(Form, SeesALayoutChangeInAReshapeAndATranspose) {
+TEST(PhysicalLayout, SeesALayoutChangeInAReshapeAndATranspose) {
   const TensorType image{{1, 64, 5, 6}, kInt32};
   const auto blocked = MemoryOrder(image, "NCHW", "NCHW16c");
   EXPECT_EQ(TransposedOrder(image, "NCHW", {1, 1, 4, 16, 5, 6}, {0, 2, 4, 5, 1, 3}), blocked);
@@ -170,13 +170,13 @@ TEST(Form, SeesALayoutChangeInAReshapeAndATranspose) {
   EXPECT_TRUE(TransposedOrder(image, "NCHW", {1, 5, 64, 6}, {0, 1, 2, 3}).empty());
 }
 
-TEST(Form, BlocksOperandsThatBroadcast) {
+TEST(PhysicalLayout, BlocksOperandsThatBroadcast) {
   const TensorType value{{1, 32, 7, 7}, kFloat32};
-  const Form form{"NCHW", "NCHW16c"};
+  const PhysicalLayout layouts{"NCHW", "NCHW16c"};
   using Shape = std::vector<std::int64_t>;
-  EXPECT_EQ(*BroadcastShape({{32, 1, 1}, kFloat32}, value, form), (Shape{1, 2, 1, 1, 16}));
-  EXPECT_EQ(*BroadcastShape({{1, 1, 7, 7}, kFloat32}, value, form), (Shape{1, 1, 7, 7, 1}));
-  EXPECT_EQ(*BroadcastShape({{}, kFloat32}, value, form), (Shape{1, 1, 1, 1, 1}));
+  EXPECT_EQ(*BroadcastShape({{32, 1, 1}, kFloat32}, value, layouts), (Shape{1, 2, 1, 1, 16}));
+  EXPECT_EQ(*BroadcastShape({{1, 1, 7, 7}, kFloat32}, value, layouts), (Shape{1, 1, 7, 7, 1}));
+  EXPECT_EQ(*BroadcastShape({{}, kFloat32}, value, layouts), (Shape{1, 1, 1, 1, 1}));
 }
 
 }  // namespace

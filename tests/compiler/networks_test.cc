@@ -12,7 +12,7 @@
 #include "src/compiler/compile.h"
 #include "src/compiler/run/run.h"
 #include "src/graph/passes/passes.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 #include "tests/support/built_in.h"
 #include "tests/support/data_file.h"
 
@@ -23,7 +23,7 @@ constexpr int kBuildThreads = 2;
 constexpr double kTolerance = 1e-4;  // of single numbers, relative to the root mean square
 
 struct Loaded {
-  TemporaryFolder folder;
+  ScopedTempDir folder;
   ModelLibrary model;
 };
 
@@ -36,7 +36,7 @@ Result<Loaded> CompileAndLoad(Graph graph, int threads) {
   options.target.SetOption("num-threads", std::to_string(threads));
   options.device = ProbeHostCpu();
   options.build_threads = kBuildThreads;
-  auto folder = TemporaryFolder::Create("tilewright-networks-test");
+  auto folder = ScopedTempDir::Create("tilewright-networks-test");
   TW_RETURN_IF_ERROR(folder);
   auto compiled = Compile(std::move(graph), options, folder->path() + "/model.so");
   TW_RETURN_IF_ERROR(compiled);
@@ -94,7 +94,7 @@ TEST_P(CompiledOnnx, GivesTheExpectedLogits) {
   if (last.op.kind == OpKind::kSoftmax) graph->SetOutputs({last.inputs[0]});
   std::vector<Tensor> inputs;
   const Node& input = graph->node(graph->inputs()[0]);
-  inputs.push_back(MakeInput(input.name, input.type, InputRule::kRamp));
+  inputs.push_back(MakeSyntheticInput(input.name, input.type, SyntheticInputRule::kRamp));
   // One thread: on a machine that is busy, two wait for each other at every operator.
   auto loaded = CompileAndLoad(*std::move(graph), 1);
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
@@ -126,7 +126,7 @@ TEST_P(CompiledPacked, GivesTheExpectedLogits) {
   SeedConstants(*graph, SeedRule::kMissing);
   std::vector<Tensor> inputs;
   const Node& data = graph->node(graph->inputs()[0]);
-  inputs.push_back(MakeInput(data.name, data.type, InputRule::kSeededQuantized));
+  inputs.push_back(MakeSyntheticInput(data.name, data.type, SyntheticInputRule::kSeededQuantized));
   auto loaded = CompileAndLoad(*std::move(graph), 2);
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
   const Json expected = *ParseJson(*ReadFile(numbers));

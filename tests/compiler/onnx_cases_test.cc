@@ -14,7 +14,7 @@
 #include "src/compiler/check/verify.h"
 #include "src/compiler/compile.h"
 #include "src/compiler/run/run.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 #include "tests/support/built_in.h"
 #include "tests/support/data_file.h"
 
@@ -105,7 +105,7 @@ void ExpectNear(const Tensor& found, const Tensor& expected, bool precise) {
 class CompiledCase : public testing::TestWithParam<std::string> {
  protected:
   Result<ModelLibrary> CompileIt(const std::string& path) {
-    auto folder = TemporaryFolder::Create("tilewright-onnx-case");
+    auto folder = ScopedTempDir::Create("tilewright-onnx-case");
     TW_RETURN_IF_ERROR(folder);
     folder_.emplace(*std::move(folder));
     auto graph = LoadGraph(path);
@@ -118,7 +118,7 @@ class CompiledCase : public testing::TestWithParam<std::string> {
     TW_RETURN_IF_ERROR(compiled);
     return ModelLibrary::Open(compiled->library_path);
   }
-  std::optional<TemporaryFolder> folder_;
+  std::optional<ScopedTempDir> folder_;
 };
 
 class OnnxCases : public CompiledCase {};
@@ -166,7 +166,8 @@ TEST_P(OnnxRepros, GiveTheNumbersOfTheReference) {
   ASSERT_TRUE(graph.ok());
   std::vector<Tensor> inputs;
   for (int id : graph->inputs()) {
-    inputs.push_back(MakeInput(graph->node(id).name, graph->node(id).type, InputRule::kRandom));
+    inputs.push_back(MakeSyntheticInput(graph->node(id).name, graph->node(id).type,
+                                        SyntheticInputRule::kRandom));
   }
   auto report = Verify(*std::move(graph), *model, inputs, {});
   ASSERT_TRUE(report.ok()) << report.status().message();

@@ -9,7 +9,7 @@
 #include "src/compiler/compile.h"
 #include "src/compiler/run/run.h"
 #include "src/graph/passes/passes.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 #include "tests/support/built_in.h"
 
 namespace tilewright {
@@ -31,9 +31,10 @@ TEST_P(OnnxCorpus, GivesTheNumbersOfTheReference) {
   ASSERT_TRUE(graph.ok()) << graph.status().message();
   std::vector<Tensor> inputs;
   for (int id : graph->inputs()) {
-    inputs.push_back(MakeInput(graph->node(id).name, graph->node(id).type, InputRule::kRandom));
+    inputs.push_back(MakeSyntheticInput(graph->node(id).name, graph->node(id).type,
+                                        SyntheticInputRule::kRandom));
   }
-  auto folder = TemporaryFolder::Create("tilewright-onnx-corpus");
+  auto folder = ScopedTempDir::Create("tilewright-onnx-corpus");
   ASSERT_TRUE(folder.ok());
   CompileOptions options;
   options.templates = &BuiltInTemplates();
@@ -80,7 +81,7 @@ TEST(QuantizedNetworks, AreComparedWithTheFloatOneByName) {
   ASSERT_TRUE(reference.ok() && quantized.ok());
   std::vector<Tensor> inputs;
   const Node& input = reference->node(reference->inputs()[0]);
-  inputs.push_back(MakeInput(input.name, input.type, InputRule::kRandom));
+  inputs.push_back(MakeSyntheticInput(input.name, input.type, SyntheticInputRule::kRandom));
   auto left = TraceGraph(*reference, inputs, 1), right = TraceGraph(*quantized, inputs, 1);
   ASSERT_TRUE(left.ok() && right.ok());
   auto report = CompareTraces(*left, *right, {});
@@ -90,7 +91,7 @@ TEST(QuantizedNetworks, AreComparedWithTheFloatOneByName) {
   for (const char* name : {"r", "e", "s", "h", "v", "k"}) {
     ASSERT_TRUE(layers.contains(name)) << name;
     EXPECT_EQ(layers[name]->other, std::string(name) + "_q");
-    EXPECT_EQ(layers[name]->read_by, ReadBy::kSource);
+    EXPECT_EQ(layers[name]->scale_source, ScaleSource::kSource);
     EXPECT_GT(layers[name]->sqnr_db, 20) << name;
   }
   EXPECT_TRUE(report->ok()) << report->Summary();

@@ -95,7 +95,7 @@ TEST_F(OwnNetwork, HasTheTasksThatItIsMadeOf) {
 }
 
 TEST_F(OwnNetwork, CompiledItGivesTheSame) {
-  const auto folder = TemporaryFolder::Create("own-network");
+  const auto folder = ScopedTempDir::Create("own-network");
   ASSERT_TRUE(folder.ok());
   for (int threads : {1, 2}) {
     auto graph = LoadGraph(kOwnFolder + "network.onnx");

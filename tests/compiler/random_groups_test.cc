@@ -14,7 +14,7 @@
 #include "src/compiler/run/vta_run.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/ir/graph.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 #include "tests/support/built_in.h"
 
 namespace tilewright {
@@ -258,7 +258,7 @@ TEST(RandomGraphs, AreEvaluatedByTheHostInTheMemoryOfThePlan) {
     const PlannedNetwork network(*plan, *executor);
     std::vector<Tensor> inputs;
     for (const ModelValue& value : network.inputs()) {
-      inputs.push_back(MakeInput(value.name, value.type, InputRule::kRandom));
+      inputs.push_back(MakeSyntheticInput(value.name, value.type, SyntheticInputRule::kRandom));
     }
     const auto outputs = network.Run(inputs);
     ASSERT_TRUE(outputs.ok()) << "seed " << seed << ": " << outputs.status().message();
@@ -274,7 +274,7 @@ TEST(RandomGraphs, AreEvaluatedByTheHostInTheMemoryOfThePlan) {
 }
 
 TEST(RandomGraphs, ComputeWhatTheReferenceDoes) {
-  auto folder = TemporaryFolder::Create("tilewright-random-test");
+  auto folder = ScopedTempDir::Create("tilewright-random-test");
   ASSERT_TRUE(folder.ok());
   for (const char* name : {"native", "llvm -mcpu=core-avx2"}) {
     CompileOptions options;

@@ -13,7 +13,7 @@ namespace tilewright {
 namespace {
 
 TEST(RandomModels, ComputeWhatTheReferenceDoes) {
-  auto folder = TemporaryFolder::Create("tilewright-random-models");
+  auto folder = ScopedTempDir::Create("tilewright-random-models");
   ASSERT_TRUE(folder.ok());
   CompileOptions options;
   options.templates = &BuiltInTemplates();

@@ -8,7 +8,7 @@
 #include "src/compiler/plan/plan.h"
 #include "src/compiler/run/run.h"
 #include "src/graph/passes/passes.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 #include "tests/support/built_in.h"
 #include "tests/support/recurrences.h"
 
@@ -33,7 +33,7 @@ Graph StepsGraph(const StepsCase& c, double times = 1) {
       inputs.push_back(graph.AddInput(name, type));
       continue;
     }
-    Tensor weight = MakeInput(name, type, InputRule::kRandom);
+    Tensor weight = MakeSyntheticInput(name, type, SyntheticInputRule::kRandom);
     for (std::int64_t i = 0; i < weight.elements(); ++i) weight.Set(i, weight.At(i) * times);
     inputs.push_back(graph.AddConstant(name, std::move(weight)));
   }
@@ -54,7 +54,7 @@ class Steps : public testing::TestWithParam<StepsCase> {};
 
 TEST_P(Steps, GiveTheNumbersOfTheReference) {
   const StepsCase& c = GetParam();
-  auto folder = TemporaryFolder::Create("tilewright-steps");
+  auto folder = ScopedTempDir::Create("tilewright-steps");
   ASSERT_TRUE(folder.ok());
   auto compiled = Compile(StepsGraph(c), StepsOptions(c), folder->path() + "/model.so");
   ASSERT_TRUE(compiled.ok()) << compiled.status().message();
@@ -63,7 +63,8 @@ TEST_P(Steps, GiveTheNumbersOfTheReference) {
   const Graph graph = StepsGraph(c);
   std::vector<Tensor> inputs;
   for (int id : graph.inputs()) {
-    inputs.push_back(MakeInput(graph.node(id).name, graph.node(id).type, InputRule::kRandom));
+    inputs.push_back(
+        MakeSyntheticInput(graph.node(id).name, graph.node(id).type, SyntheticInputRule::kRandom));
   }
   for (std::int64_t i = 0; i < inputs[1].elements(); ++i) {
     inputs[1].Set(i, i % c.batch == 0 || i < 3 * c.batch ? 1 : 0);
@@ -107,7 +108,7 @@ TEST(StepLoops, AreComparedWhenTheyAreCompiled) {
   for (const bool backwards : {false, true}) {
     // Some thousand of these are within reach.
     const StepsCase c{.name = "", .steps = 20000, .batch = 1, .units = 32, .backwards = backwards};
-    auto folder = TemporaryFolder::Create("tilewright-steps");
+    auto folder = ScopedTempDir::Create("tilewright-steps");
     ASSERT_TRUE(folder.ok());
     auto compiled = Compile(StepsGraph(c), StepsOptions(c), folder->path() + "/model.so");
     ASSERT_TRUE(compiled.ok()) << compiled.status().message();
@@ -119,7 +120,7 @@ TEST(StepLoops, AreComparedWhenTheyAreCompiled) {
 // Their weights have more elements than one that is compared may otherwise be made of.
 TEST(StepLoops, OfManyUnitsAreComparedWhenTheyAreCompiled) {
   const StepsCase c{.name = "", .steps = 2, .batch = 1, .units = 1456};
-  auto folder = TemporaryFolder::Create("tilewright-steps");
+  auto folder = ScopedTempDir::Create("tilewright-steps");
   ASSERT_TRUE(folder.ok());
   auto compiled = Compile(StepsGraph(c), StepsOptions(c), folder->path() + "/model.so");
   ASSERT_TRUE(compiled.ok()) << compiled.status().message();
@@ -131,7 +132,7 @@ TEST(StepLoops, OfManyUnitsAreComparedWhenTheyAreCompiled) {
 TEST(StepLoops, OfChaosAreComparedAsFarAsTheyCanBe) {
   for (const bool backwards : {false, true}) {
     const StepsCase c{.name = "", .steps = 400, .batch = 1, .units = 64, .backwards = backwards};
-    auto folder = TemporaryFolder::Create("tilewright-steps");
+    auto folder = ScopedTempDir::Create("tilewright-steps");
     ASSERT_TRUE(folder.ok());
     auto compiled = Compile(StepsGraph(c, 30), StepsOptions(c), folder->path() + "/model.so");
     ASSERT_TRUE(compiled.ok()) << compiled.status().message();

@@ -20,8 +20,8 @@
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/pack.h"
 #include "src/templates/device.h"
-#include "src/tensor/made_up.h"
 #include "src/tensor/reference/reference.h"
+#include "src/tensor/synthetic_data.h"
 #include "tests/graph/quantized_graph.h"
 #include "tests/records/shared_file.h"
 #include "tests/support/built_in.h"
@@ -51,8 +51,8 @@ CompileOptions OptionsFor(const std::string& board, const std::string& design = 
 std::vector<Tensor> MadeUpInputs(const Graph& graph) {
   std::vector<Tensor> inputs;
   for (int id : graph.inputs()) {
-    inputs.push_back(
-        MakeInput(graph.node(id).name, graph.node(id).type, InputRule::kSeededQuantized));
+    inputs.push_back(MakeSyntheticInput(graph.node(id).name, graph.node(id).type,
+                                        SyntheticInputRule::kSeededQuantized));
   }
   return inputs;
 }
@@ -203,7 +203,7 @@ TEST(Vta, BoardsThatCannotAddInt8AddResidualsByProducts) {
 
 TEST(Vta, AutotvmsRuleLeavesWhatAutotvmHasNoTemplateForToTheHost) {
   CompileOptions options = OptionsFor("sim");
-  options.autotvm = records::AutotvmQuestion();
+  options.autotvm = records::AutotvmLookup();
   const Plan plan = PlanOf(PackedGraph(), options);
   EXPECT_THAT(OnTheVta(plan), Not(Contains("pooled")));
   EXPECT_THAT(OnTheVta(plan), Contains("sum_int8"));
@@ -247,7 +247,7 @@ TEST(Vta, TheTimelineHasEveryLaunch) {
 }
 
 TEST(Vta, ABundleRunsAlone) {
-  auto folder = TemporaryFolder::Create("tilewright-vta-bundle");
+  auto folder = ScopedTempDir::Create("tilewright-vta-bundle");
   ASSERT_TRUE(folder.ok());
   const std::string path = folder->path() + "/net";
   CompileOptions options = OptionsFor("sim");
@@ -346,7 +346,7 @@ class Resnet18 : public testing::Test {
     const std::string relay = SharedFile("relay/resnet18_v1_vta_packed.relay");
     const std::string package = SharedFile("tophub/vta_v0.10.log");
     for (const std::string& path : {relay, package}) TW_NEEDS_SHARED(path);
-    auto folder = TemporaryFolder::Create("tilewright-vta-test");
+    auto folder = ScopedTempDir::Create("tilewright-vta-test");
     ASSERT_TRUE(folder.ok());
     auto store =
         records::Store::Open(folder->path() + "/records.db", records::Store::Mode::kReadWrite);
@@ -368,7 +368,7 @@ class Resnet18 : public testing::Test {
   Plan PlanOn(const std::string& model) {
     CompileOptions options = OptionsFor("sim");
     options.target.SetOption("model", model);
-    options.autotvm = records::AutotvmQuestion();
+    options.autotvm = records::AutotvmLookup();
     records::Catalog catalog;
     catalog.AddStore(*std::move(store_));
     options.catalog = &catalog;
@@ -398,7 +398,7 @@ class Resnet18 : public testing::Test {
     return nullptr;
   }
 
-  std::optional<TemporaryFolder> folder_;
+  std::optional<ScopedTempDir> folder_;
   Graph graph_;
   std::map<std::string, std::string> marked_;  // value to the first mark on it
   std::optional<records::Store> store_;

@@ -35,7 +35,7 @@ TEST(TreeModelTest, WalksDownItsTrees) {
 }
 
 TEST(TreeModelTest, SavesAndLoads) {
-  auto folder = TemporaryFolder::Create("tw_model");
+  auto folder = ScopedTempDir::Create("tw_model");
   ASSERT_TRUE(folder.ok());
   ASSERT_TRUE(Sample().Save(folder->path() + "/m").ok());
   const auto loaded = TreeModel::Load(folder->path() + "/m");

@@ -12,7 +12,7 @@ tilewright::LoadOptions Bound() {
   auto sets = tilewright::ParseBindings({{"x=1x4x6"}, {"n=2", "width=4"}, {"shape=4,6", "c=1"}});
   tilewright::LoadOptions options;
   options.bindings = std::move(sets->front());
-  options.ignores_unknown_names = true;
+  options.ignore_unknown_names = true;
   return options;
 }
 

@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!graph.ok()) return 0;
   (void)tilewright::ExtractTasks(*graph).ok();
   (void)tilewright::ExportRelay(*graph).ok();
-  (void)tilewright::ListRelay(*graph).ok();
+  (void)tilewright::PrintRelay(*graph).ok();
   const tilewright::quantize::Config config;
   auto marked = tilewright::quantize::Partition(graph->CloneWithout(16), config);
   if (marked.ok()) (void)tilewright::quantize::Annotate(*std::move(marked), config, nullptr).ok();

@@ -17,7 +17,7 @@
 #include "src/graph/passes/passes.h"
 #include "src/graph/quantize/pipeline.h"
 #include "src/graph/relay/export.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 #include "src/tensor/workload.h"
 #include "tests/support/built_in.h"
 
@@ -57,7 +57,8 @@ void CheckText(const Graph& graph) {
 std::vector<Tensor> Inputs(const Graph& graph) {
   std::vector<Tensor> inputs;
   for (int id : graph.inputs()) {
-    inputs.push_back(MakeInput(graph.node(id).name, graph.node(id).type, InputRule::kRandom));
+    inputs.push_back(
+        MakeSyntheticInput(graph.node(id).name, graph.node(id).type, SyntheticInputRule::kRandom));
   }
   return inputs;
 }

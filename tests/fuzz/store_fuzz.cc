@@ -10,7 +10,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tilewright;  // NOLINT: a test program of one function
-  static const auto folder = TemporaryFolder::Create("tilewright-store-fuzz");
+  static const auto folder = ScopedTempDir::Create("tilewright-store-fuzz");
   if (!folder.ok()) return 0;
   const std::string path = folder->path() + "/records.db";
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

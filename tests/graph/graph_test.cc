@@ -9,11 +9,11 @@
 #include "src/base/hash.h"
 #include "src/base/json.h"
 #include "src/base/random.h"
+#include "src/graph/ir/check_memory.h"
 #include "src/graph/ir/evaluate.h"
-#include "src/graph/ir/memory.h"
 #include "src/graph/partition/tasks.h"
 #include "src/graph/passes/passes.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 #include "tests/graph/onnx/builder.h"
 
 namespace tilewright {
@@ -82,14 +82,14 @@ TEST(SeedConstants, FollowsTheRulesOfTheOnnxData) {
   EXPECT_EQ(graph.Contents(b)->At(0),
             static_cast<float>(0.5 + SeededElement(Fnv1a64("b"), 0) / 16777216.0));
   EXPECT_EQ(graph.Contents(own)->At(1), 1);
-  EXPECT_EQ(graph.made_up_constants, 2);
+  EXPECT_EQ(graph.synthetic_constants, 2);
 }
 
 TEST(SeedConstants, LeavesWhatHasNoElements) {
   Graph graph;
   graph.AddConstant("e", Tensor(TensorType{{0}, kFloat32}));
   SeedConstants(graph, SeedRule::kAllFloat);
-  EXPECT_EQ(graph.made_up_constants, 0);
+  EXPECT_EQ(graph.synthetic_constants, 0);
 }
 
 TEST(SeedConstants, FollowsTheRulesOfTheRelayData) {
@@ -102,7 +102,7 @@ TEST(SeedConstants, FollowsTheRulesOfTheRelayData) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(graph.Contents(w)->At(i), first[i] % 43 - 21);
   EXPECT_LE(std::abs(graph.Contents(b)->At(7)), 1000);
   EXPECT_EQ(graph.Contents(there)->At(0), 5);
-  EXPECT_EQ(graph.made_up_constants, 2);
+  EXPECT_EQ(graph.synthetic_constants, 2);
 }
 
 // A requantization as older texts have it: by int64, with a vector for each number.
@@ -120,7 +120,7 @@ TEST(SeedConstants, GivesPartsOfARequantizationWhatTheyAreFor) {
                            "net");
   ASSERT_TRUE(graph.ok()) << graph.status().message();
   SeedConstants(*graph, SeedRule::kAllFloat);
-  EXPECT_EQ(graph->made_up_constants, 5);
+  EXPECT_EQ(graph->synthetic_constants, 5);
   const auto contents = [&](const std::string& name) {
     const auto node = std::ranges::find(graph->nodes(), name, &Node::name);
     return graph->Contents(static_cast<int>(node - graph->nodes().begin()));
@@ -150,13 +150,15 @@ TEST(SeedConstants, LargeOnesAreTheSameInPieces) {
   }
 }
 
-TEST(MakeInput, FollowsItsRule) {
+TEST(MakeSyntheticInput, FollowsItsRule) {
   const TensorType floats{{4}, kFloat32};
-  EXPECT_THAT(ValuesOf(MakeInput("x", floats, InputRule::kRamp)), ElementsAre(0, 0.25, 0.5, 0.75));
-  const Tensor quantized = MakeInput("data", floats, InputRule::kSeededQuantized);
+  EXPECT_THAT(ValuesOf(MakeSyntheticInput("x", floats, SyntheticInputRule::kRamp)),
+              ElementsAre(0, 0.25, 0.5, 0.75));
+  const Tensor quantized = MakeSyntheticInput("data", floats, SyntheticInputRule::kSeededQuantized);
   EXPECT_EQ(quantized.At(0), (9676663 % 255 - 127) / 16.0);  // stated with the data
   for (DataType dtype : {kInt8, kUInt8, kInt32, kFloat32}) {
-    const Tensor random = MakeInput("x", TensorType{{1000}, dtype}, InputRule::kRandom);
+    const Tensor random =
+        MakeSyntheticInput("x", TensorType{{1000}, dtype}, SyntheticInputRule::kRandom);
     double low = 0, high = 0;
     for (double x : ValuesOf(random)) low = std::min(low, x), high = std::max(high, x);
     EXPECT_GT(high, dtype.is_float() ? 0.9 : 100);

@@ -8,7 +8,7 @@
 
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/passes.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 #include "tests/graph/onnx/builder.h"
 
 namespace tilewright {

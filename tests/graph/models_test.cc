@@ -14,8 +14,8 @@
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/partition/tasks.h"
 #include "src/graph/passes/passes.h"
-#include "src/tensor/made_up.h"
 #include "src/tensor/reference/reference.h"
+#include "src/tensor/synthetic_data.h"
 #include "tests/graph/shared_data.h"
 
 namespace tilewright {
@@ -33,7 +33,7 @@ constexpr std::string_view kEncoder = "bert_base_encoder";
 
 /// Random hidden states of the root mean square 1, as the encoder expects them.
 Tensor HiddenStates(const TensorType& type) {
-  Tensor hidden = MakeInput("data", type, InputRule::kRandom);
+  Tensor hidden = MakeSyntheticInput("data", type, SyntheticInputRule::kRandom);
   for (std::int64_t i = 0; i < hidden.elements(); ++i) hidden.Set(i, std::sqrt(3) * hidden.At(i));
   return hidden;
 }
@@ -148,8 +148,9 @@ TEST_P(QuantizedModels, ValuesNeitherVanishNorSaturate) {
   const Graph graph = MakeModel(GetParam(), {.int8 = true, .layers = encoder ? 2 : 0});
   const Node& input = graph.node(graph.inputs()[0]);
   std::vector<Tensor> inputs;
-  inputs.push_back(encoder ? HiddenStates(input.type)
-                           : MakeInput(input.name, input.type, InputRule::kSeededQuantized));
+  inputs.push_back(
+      encoder ? HiddenStates(input.type)
+              : MakeSyntheticInput(input.name, input.type, SyntheticInputRule::kSeededQuantized));
   auto values = EvaluateGraph(graph, inputs, KeepValues::kAll, 2);
   ASSERT_TRUE(values.ok()) << values.status().message();
   for (int id = 0; id < graph.size(); ++id) {
@@ -203,7 +204,8 @@ TEST_P(OptimizedModels, ValuesOfTheSourceStayTheSame) {
   const ModelOptions options{.int8 = GetParam().int8, .layers = GetParam().layers};
   Graph graph = MakeModel(GetParam().model, options);
   std::vector<Tensor> inputs;
-  inputs.push_back(MakeInput("data", graph.node(graph.inputs()[0]).type, InputRule::kRandom));
+  inputs.push_back(
+      MakeSyntheticInput("data", graph.node(graph.inputs()[0]).type, SyntheticInputRule::kRandom));
   auto expected = EvaluateGraph(graph, inputs, KeepValues::kAll, 2);
   ASSERT_TRUE(expected.ok()) << expected.status().message();
   std::map<std::string, const Tensor*> by_name;
@@ -275,7 +277,8 @@ TEST(Models, TheQuantizedEncoderMultipliesWeightsOfInt8) {
 // A record says an epilogue as text, and is compared with a graph's.
 TEST(Models, EpiloguesAreWhatTheirTextSays) {
   for (const bool int8 : {false, true}) {
-    for (const FuseRule rule : {FuseRule::kWide, FuseRule::kNarrow, FuseRule::kResiduals}) {
+    for (const FuseRule rule :
+         {FuseRule::kUnrestricted, FuseRule::kUntilInt8, FuseRule::kUntilInt8WithResidual}) {
       auto tasks = ExtractTasks(MakeModel("resnet18_v1", {.batch = 1, .int8 = int8}), rule);
       ASSERT_TRUE(tasks.ok());
       for (const auto& task : *tasks) {

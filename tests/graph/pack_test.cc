@@ -11,8 +11,8 @@
 #include "src/graph/passes/passes.h"
 #include "src/graph/relay/export.h"
 #include "src/models/models.h"
-#include "src/tensor/made_up.h"
 #include "src/tensor/reference/reference.h"
+#include "src/tensor/synthetic_data.h"
 #include "tests/graph/onnx/builder.h"
 #include "tests/graph/quantized_graph.h"
 
@@ -39,8 +39,8 @@ vta::Design Design4x8() {
 std::vector<Tensor> AllOutputs(const Graph& graph) {
   std::vector<Tensor> inputs;
   for (int id : graph.inputs()) {
-    inputs.push_back(
-        MakeInput(graph.node(id).name, graph.node(id).type, InputRule::kSeededQuantized));
+    inputs.push_back(MakeSyntheticInput(graph.node(id).name, graph.node(id).type,
+                                        SyntheticInputRule::kSeededQuantized));
   }
   auto outputs = EvaluateGraph(graph, inputs, KeepValues::kOutputs, kThreads);
   EXPECT_TRUE(outputs.ok()) << outputs.status().message();
@@ -95,7 +95,7 @@ TEST(Pack, EveryKindOfProductIsTheSame) {
   }
   PackReport report;
   const Graph packed = Packed(MakeProductGraph(1), vta::Design::Default(), {}, report);
-  const auto tasks = ExtractTasks(packed, FuseRule::kNarrow);
+  const auto tasks = ExtractTasks(packed, FuseRule::kUntilInt8);
   ASSERT_TRUE(tasks.ok()) << tasks.status().message();
   std::vector<std::string> keys;
   for (const ExtractedTask& task : *tasks) keys.push_back(task.workload.Key());
@@ -129,9 +129,10 @@ TEST(Pack, ValuesKeepTheirMeanings) {
   const Graph packed = Packed(std::move(graph), vta::Design::Default(), {}, report);
   std::map<std::string, std::vector<float>> scales;
   for (const Node& node : packed.nodes()) {
-    const auto meaning = packed.quantization.find(node.name);
-    const bool known = node.type.shape.size() == 6 && meaning != packed.quantization.end();
-    if (known) scales[meaning->second.value] = meaning->second.scales;
+    const auto quantization_params = packed.quantization.find(node.name);
+    const bool known =
+        node.type.shape.size() == 6 && quantization_params != packed.quantization.end();
+    if (known) scales[quantization_params->second.value] = quantization_params->second.scales;
   }
   EXPECT_EQ(scales["wide"], std::vector<float>{0.5F});
   EXPECT_EQ(scales["odd_sum"], std::vector<float>{0.25F});
@@ -167,7 +168,7 @@ TEST(Pack, GroupsThatDoNotFitBlocksStay) {
 TEST(Pack, PackedConvolutionsHaveBlocksOfChannels) {
   PackReport report;
   const Graph packed = Packed(MakeQuantizedGraph(1), vta::Design::Default(), {}, report);
-  const auto tasks = ExtractTasks(packed, FuseRule::kNarrow);
+  const auto tasks = ExtractTasks(packed, FuseRule::kUntilInt8);
   ASSERT_TRUE(tasks.ok()) << tasks.status().message();
   std::vector<std::string> keys;
   for (const ExtractedTask& task : *tasks) keys.push_back(task.workload.Key());
@@ -288,7 +289,7 @@ def @main(%x: Tensor[(1, 2, 2, 4), float32], %v: Tensor[(4), float32]) -> Tensor
   ASSERT_TRUE(written.ok()) << written.status().message();
   auto again = ImportRelay(*written, "again");
   ASSERT_TRUE(again.ok()) << again.status().message();
-  EXPECT_EQ("#[version = \"0.0.5\"]\n" + *ListRelay(*again), text);
+  EXPECT_EQ("#[version = \"0.0.5\"]\n" + *PrintRelay(*again), text);
 }
 
 TEST(RelayExport, BackwardSlicesAndGroupsSurviveTheText) {

@@ -10,7 +10,7 @@
 
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/partition/tasks.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 #include "tests/graph/onnx/builder.h"
 
 namespace tilewright {
@@ -74,7 +74,8 @@ std::vector<std::string> OperatorNames(const Graph& graph) {
 std::vector<double> Outputs(const Graph& graph) {
   std::vector<Tensor> inputs;
   for (int id : graph.inputs()) {
-    inputs.push_back(MakeInput(graph.node(id).name, graph.node(id).type, InputRule::kRandom));
+    inputs.push_back(
+        MakeSyntheticInput(graph.node(id).name, graph.node(id).type, SyntheticInputRule::kRandom));
   }
   auto outputs = EvaluateGraph(graph, inputs);
   EXPECT_TRUE(outputs.ok()) << outputs.status().message();
@@ -572,7 +573,7 @@ constexpr std::int64_t kLarge = 512;
 /// A convolution, its bias, and what `make` puts behind that.
 std::vector<std::string> FuseBehindBias(
     const std::function<std::vector<int>(TestGraph& t, int value)>& make,
-    FuseRule rule = FuseRule::kWide, std::int64_t width = kLarge) {
+    FuseRule rule = FuseRule::kUnrestricted, std::int64_t width = kLarge) {
   TestGraph t;
   const int x = t.Input("x", {1, 2, width, kLarge});
   const int conv = t.Op("conv", Conv(), {x, t.Constant("w", MakeRange(kFloat32, {2, 2, 1, 1}))});
@@ -594,9 +595,9 @@ TEST(FuseGroups, ActivationsThatReadTheirArgumentTwiceJoin) {
   };
   EXPECT_THAT(FuseBehindBias(silu),
               ElementsAre("conv sum gate y -> add(channel:float32);sigmoid;mul(%1)"));
-  EXPECT_THAT(FuseBehindBias(silu, FuseRule::kNarrow),
+  EXPECT_THAT(FuseBehindBias(silu, FuseRule::kUntilInt8),
               ElementsAre("conv sum -> add(channel:float32)", "gate y"));
-  EXPECT_THAT(FuseBehindBias(silu, FuseRule::kWide, 2),
+  EXPECT_THAT(FuseBehindBias(silu, FuseRule::kUnrestricted, 2),
               ElementsAre("conv sum -> add(channel:float32)", "gate y"))
       << "what is in a near cache is read again for less than compiling it costs";
   const auto gelu = [](TestGraph& t, int v) {
@@ -674,7 +675,7 @@ TEST(FuseGroups, RowsAreOneGroup) {
   const int sum = t.Op("sum", OpKind::kAdd, {x, t.Input("residual", {2, 3, 4})});
   t.graph.SetOutputs({Normalized(t, "", sum)});
   EXPECT_THAT(Fuse(t.graph), ElementsAre("sum mean centred square variance root unit y"));
-  auto narrow = FuseGroups(t.graph, FuseRule::kNarrow);
+  auto narrow = FuseGroups(t.graph, FuseRule::kUntilInt8);
   ASSERT_TRUE(narrow.ok());
   EXPECT_GT(narrow->size(), 3u);
 }

@@ -52,7 +52,7 @@ Quantized QuantizeByTexts(const std::string& body, const Config& config) {
   Quantized result{Seeded(body), {}, 0};
   const Graph reference = Seeded(body);
   for (const std::string& pass : DefaultPasses(config)) {
-    PipelineOptions options{config, {pass}, MadeUpSamples(reference), 1, {}};
+    PipelineOptions options{config, {pass}, SyntheticSamples(reference), 1, {}};
     if (pass == "annotate") options.left = &result.left;
     std::vector<IntegerValue> values;
     auto next = RunPasses(std::move(result.graph), options, &values);
@@ -199,7 +199,7 @@ TEST(QuantizeAccurateTest, UnsignedNeedsTheRulesAndEightBits) {
   Config config;
   ASSERT_TRUE(config.Set("unsigned", "true").ok());
   EXPECT_TRUE(config.Check().ok());
-  config.rules = kLatestOfTvm;
+  config.rules = kLatestTvmRules;
   EXPECT_THAT(config.Check().message(), HasSubstr("rules accurate"));
 }
 

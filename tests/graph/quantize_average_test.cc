@@ -75,7 +75,7 @@ TEST_P(QuantizeAverageTest, KeepsTheSum) {
 }
 
 TEST_P(QuantizeAverageTest, TruncatesByTheRulesOfTvm) {
-  EXPECT_GT(LargestError(GetParam(), kLatestOfTvm), 0.2);
+  EXPECT_GT(LargestError(GetParam(), kLatestTvmRules), 0.2);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -70,7 +70,7 @@ TEST_P(QuantizeChannelTest, StaysNearTheFloatNetwork) {
   const Graph reference = ChannelGraph(tested);
   const std::vector<std::string> passes =
       tested.passes.empty() ? DefaultPasses(config) : tested.passes;
-  PipelineOptions options{config, passes, MadeUpSamples(reference), 1, {}};
+  PipelineOptions options{config, passes, SyntheticSamples(reference), 1, {}};
   std::vector<IntegerValue> values;
   auto quantized = RunPasses(ChannelGraph(tested), options, &values);
   ASSERT_TRUE(quantized.ok()) << quantized.status().message();

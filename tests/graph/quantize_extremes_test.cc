@@ -253,7 +253,8 @@ TEST(QuantizeExtremes, NamesARangeThatLosesAValue) {
   for (const char* mode : {"kl_divergence", "percentile"}) {
     Config config = AllConvolutions();
     ASSERT_TRUE(config.Set("calibrate_mode", mode).ok());
-    PipelineOptions options{config, DefaultPasses(config), MadeUpSamples(NetworkOf(tested)), 1, {}};
+    PipelineOptions options{
+        config, DefaultPasses(config), SyntheticSamples(NetworkOf(tested)), 1, {}};
     std::vector<IntegerValue> values;
     auto quantized = RunPasses(NetworkOf(tested), options, &values);
     ASSERT_TRUE(quantized.ok()) << quantized.status().message();

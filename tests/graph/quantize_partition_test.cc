@@ -89,10 +89,10 @@ TEST(PartitionTest, RulesBefore2023RefuseAProductWhoseRightAloneIsOpen) {
 TEST(PartitionTest, RulesBeforeOctober2021LoseSourceNames) {
   Config config = TvmRules();
   const std::string body = "nn.relu(%x) /* net/relu */ /* ty=Tensor[(1, 4, 4, 4), float32] */";
-  auto kept = ListRelay(*Partition(GraphOf(body), config));
+  auto kept = PrintRelay(*Partition(GraphOf(body), config));
   EXPECT_THAT(*kept, HasSubstr("/* net/relu */"));
   config.rules = 202109;
-  auto lost = ListRelay(*Partition(GraphOf(body), config));
+  auto lost = PrintRelay(*Partition(GraphOf(body), config));
   EXPECT_THAT(*lost, Not(HasSubstr("/* net/relu */")));
 }
 
@@ -118,10 +118,10 @@ TEST(PartitionTest, Resnet50ByteForByte) {
   TW_NEEDS_FILE(after);
   auto graph = LoadGraph(before);
   ASSERT_TRUE(graph.ok()) << graph.status().message();
-  EXPECT_EQ(*ListRelay(*graph), *ReadFile(before));
+  EXPECT_EQ(*PrintRelay(*graph), *ReadFile(before));
   auto partitioned = Partition(*std::move(graph), TvmRules());
   ASSERT_TRUE(partitioned.ok()) << partitioned.status().message();
-  EXPECT_EQ(*ListRelay(*partitioned), *ReadFile(after));
+  EXPECT_EQ(*PrintRelay(*partitioned), *ReadFile(after));
 }
 
 }  // namespace

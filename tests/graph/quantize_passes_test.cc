@@ -177,7 +177,7 @@ struct ModeCase {
 class QuantizeModeTest : public testing::TestWithParam<ModeCase> {};
 
 TEST_P(QuantizeModeTest, StaysNearTheFloatNetwork) {
-  for (RuleDate rules : {kLatestOfTvm, kAccurateRules}) {
+  for (RuleDate rules : {kLatestTvmRules, kAccurateRules}) {
     Config config = AllConvolutions();
     config.rules = rules;
     for (const auto& [field, value] : GetParam().fields) {
@@ -186,7 +186,7 @@ TEST_P(QuantizeModeTest, StaysNearTheFloatNetwork) {
     }
     auto reference = RunOn(Network(), {}, config);
     ASSERT_TRUE(reference.ok());
-    auto quantized = RunOn(Network(), DefaultPasses(config), config, MadeUpSamples(*reference));
+    auto quantized = RunOn(Network(), DefaultPasses(config), config, SyntheticSamples(*reference));
     ASSERT_TRUE(quantized.ok()) << quantized.status().message();
     EXPECT_GT(Sqnr(*quantized, *reference), GetParam().sqnr) << rules;
   }
@@ -228,7 +228,7 @@ TEST(QuantizeTest, PassesGoThroughTexts) {
     ASSERT_TRUE(read.ok()) << read.status().message();
     graph = *std::move(read);
   }
-  EXPECT_EQ(*ListRelay(graph), *ListRelay(*whole));
+  EXPECT_EQ(*PrintRelay(graph), *PrintRelay(*whole));
 }
 
 // Weights of next to nothing have a scale of next to nothing; the bias beside them stays.
@@ -337,17 +337,17 @@ TEST(QuantizeTest, TextsSayWhatTheIntegersStandFor) {
     ASSERT_TRUE(read.ok()) << read.status().message();
     graph = *std::move(read);
   }
-  std::map<std::string, Quantization> meanings;
+  std::map<std::string, QuantizationParams> quantization_map;
   for (int id = 0; id < graph.size(); ++id) {
     const auto known = graph.quantization.find(graph.node(id).name);
     if (known == graph.quantization.end() || known->second.scales.empty()) continue;
     EXPECT_TRUE(graph.node(id).type.dtype.is_integer());
-    meanings.emplace(graph.FloatName(id), known->second);
+    quantization_map.emplace(graph.FloatName(id), known->second);
   }
-  ASSERT_TRUE(meanings.contains(named[0]) && meanings.contains(named[1]));
+  ASSERT_TRUE(quantization_map.contains(named[0]) && quantization_map.contains(named[1]));
   // Data of 8 / 128, weights of which the largest is between 1 and 2, in steps of 2 / 128.
-  EXPECT_EQ(meanings[named[0]].scales, std::vector<float>{1.0F / 16 / 64});
-  EXPECT_EQ(meanings[named[1]].scales, std::vector<float>{1.0F / 16 / 64});
+  EXPECT_EQ(quantization_map[named[0]].scales, std::vector<float>{1.0F / 16 / 64});
+  EXPECT_EQ(quantization_map[named[1]].scales, std::vector<float>{1.0F / 16 / 64});
 }
 
 TEST(QuantizeTest, FullyIntegralRefusesFloatsBetweenIntegers) {

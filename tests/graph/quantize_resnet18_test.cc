@@ -15,7 +15,7 @@
 #include "src/graph/quantize/pipeline.h"
 #include "src/graph/relay/export.h"
 #include "src/models/models.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 #include "tests/graph/shared_data.h"
 
 namespace tilewright::quantize {
@@ -34,7 +34,7 @@ void SetLargest(Graph& graph, int constant, double largest) {
 
 void ExpectListing(const Graph& graph, const std::string& file) {
   const std::string path = TILEWRIGHT_SOURCE_DIR "/tests/fixtures/data/relay/" + file;
-  const auto listing = ListRelay(graph);
+  const auto listing = PrintRelay(graph);
   ASSERT_TRUE(listing.ok()) << listing.status().message();
   if (std::getenv("TILEWRIGHT_REWRITE_GOLDEN") != nullptr) {
     ASSERT_TRUE(WriteFile(path, *listing).ok());
@@ -102,7 +102,7 @@ TEST(QuantizeResnet18Test, ListingByteForByte) {
   ASSERT_TRUE(packed.ok()) << packed.status().message();
   EXPECT_EQ(report.convolutions, 19);
   // The file was cut out of a page, without its last line break.
-  EXPECT_EQ(*ListRelay(*packed), *ReadFile(golden) + "\n");
+  EXPECT_EQ(*PrintRelay(*packed), *ReadFile(golden) + "\n");
 }
 
 }  // namespace

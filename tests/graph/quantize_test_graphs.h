@@ -14,7 +14,7 @@
 #include "src/graph/quantize/passes.h"
 #include "src/graph/relay/export.h"
 #include "src/graph/relay/syntax.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 
 namespace tilewright::quantize {
 
@@ -42,7 +42,7 @@ inline std::string Bias(int index) {
 /// The listing of a graph without types and attributes, but the kind and scale of marks:
 /// "0 = conv2d(x, c0); add(0, c1)".
 inline std::string Outline(const Graph& graph) {
-  auto listing = ListRelay(graph);
+  auto listing = PrintRelay(graph);
   EXPECT_TRUE(listing.ok()) << listing.status().message();
   auto module = relay::Parse(*listing);
   EXPECT_TRUE(module.ok()) << *listing;
@@ -72,7 +72,7 @@ inline std::string Outline(const Graph& graph) {
 /// The latest rules of TVM.
 inline Config TvmRules() {
   Config config;
-  config.rules = kLatestOfTvm;
+  config.rules = kLatestTvmRules;
   return config;
 }
 
@@ -88,12 +88,13 @@ inline Sample MadeUpSample(const Graph& graph, int seed) {
   Sample sample;
   for (int id : graph.inputs()) {
     const Node& node = graph.node(id);
-    sample.push_back(MakeInput(node.name + std::to_string(seed), node.type, InputRule::kRandom));
+    sample.push_back(MakeSyntheticInput(node.name + std::to_string(seed), node.type,
+                                        SyntheticInputRule::kRandom));
   }
   return sample;
 }
 
-inline std::vector<Sample> MadeUpSamples(const Graph& graph) {
+inline std::vector<Sample> SyntheticSamples(const Graph& graph) {
   std::vector<Sample> samples;
   for (int i = 0; i < 8; ++i) samples.push_back(MadeUpSample(graph, i));
   return samples;

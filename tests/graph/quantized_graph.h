@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "src/graph/ir/graph.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 
 namespace tilewright {
 

@@ -12,7 +12,7 @@
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/partition/tasks.h"
 #include "src/graph/passes/passes.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 #include "tests/graph/shared_data.h"
 
 namespace tilewright {
@@ -43,7 +43,7 @@ void ExpectExact(const Tensor& value, const Json& row) {
 struct RelayFile {
   const char *text, *numbers;
   double scale = 0;  // of a quantized input
-  std::int64_t made_up_constants = 0;
+  std::int64_t synthetic_constants = 0;
 };
 void PrintTo(const RelayFile& file, std::ostream* out) { *out << file.text; }
 class RelayPacked : public testing::TestWithParam<RelayFile> {};
@@ -58,7 +58,7 @@ TEST_P(RelayPacked, IsExact) {
   SeedConstants(*graph, SeedRule::kMissing);
   std::vector<Tensor> inputs;
   const Node& data = graph->node(graph->inputs()[0]);
-  inputs.push_back(MakeInput(data.name, data.type, InputRule::kSeededQuantized));
+  inputs.push_back(MakeSyntheticInput(data.name, data.type, SyntheticInputRule::kSeededQuantized));
   auto values = EvaluateGraph(*graph, inputs, KeepValues::kAll, kRelayThreads);
   ASSERT_TRUE(values.ok()) << values.status().message();
   const Json expected = *ParseJson(*ReadFile(numbers));
@@ -91,7 +91,7 @@ TEST_P(RelayFragment, IsExact) {
   auto graph = LoadGraph(path);
   ASSERT_TRUE(graph.ok()) << graph.status().message();
   SeedConstants(*graph, SeedRule::kAllFloat);  // there are no floats: as kMissing
-  EXPECT_EQ(graph->made_up_constants, GetParam().made_up_constants);
+  EXPECT_EQ(graph->synthetic_constants, GetParam().synthetic_constants);
   const Node& input = graph->node(graph->inputs()[0]);
   std::vector<Tensor> inputs;
   inputs.push_back(MakeQuantizedInput(input.name, input.type, GetParam().scale, 57));

@@ -10,7 +10,7 @@
 #include "src/base/json.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/passes.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 #include "tests/graph/shared_data.h"
 
 namespace tilewright {
@@ -39,7 +39,7 @@ class GraphSeeded : public testing::TestWithParam<const char*> {
   Tensor Input() const {
     const Node& input = graph_.node(graph_.inputs()[0]);
     EXPECT_EQ(input.name, expected_["input"].get<std::string>());
-    return MakeInput(input.name, input.type, InputRule::kRamp);
+    return MakeSyntheticInput(input.name, input.type, SyntheticInputRule::kRamp);
   }
 
   // The value that enters the last softmax, or the output if there is none.
@@ -137,7 +137,8 @@ TEST_P(GraphSeededRelay, OptimizedPackedNetworkGivesTheSameResult) {
   SeedConstants(*graph, SeedRule::kMissing);
   const Node& input = graph->node(graph->inputs()[0]);
   std::vector<Tensor> inputs;
-  inputs.push_back(MakeInput(input.name, input.type, InputRule::kSeededQuantized));
+  inputs.push_back(
+      MakeSyntheticInput(input.name, input.type, SyntheticInputRule::kSeededQuantized));
   auto expected = EvaluateGraph(*graph, inputs, KeepValues::kOutputs, kSeededThreads);
   ASSERT_TRUE(expected.ok()) << expected.status().message();
   auto optimized = Optimize(*std::move(graph));

@@ -10,7 +10,7 @@
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/partition/tasks.h"
 #include "src/graph/passes/passes.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 
 namespace tilewright {
 namespace {
@@ -23,7 +23,7 @@ class PhaseGraph {
   int Constant(std::vector<std::int64_t> shape) {
     const std::string name = "c" + std::to_string(graph.size());
     const TensorType type{std::move(shape), kFloat32};
-    return graph.AddConstant(name, MakeInput(name, type, InputRule::kRandom));
+    return graph.AddConstant(name, MakeSyntheticInput(name, type, SyntheticInputRule::kRandom));
   }
   int Op(OpKind kind, std::vector<int> inputs, OpAttributes attributes = {}) {
     auto id = graph.AddOperator("v" + std::to_string(graph.size()),
@@ -61,7 +61,7 @@ Graph CopyOf(const Graph& graph) { return graph.CloneWithout(kMaxElements); }
 void ExpectSameValues(const Graph& graph, const Graph& split) {
   std::vector<Tensor> inputs;
   for (int id : graph.inputs()) {
-    inputs.push_back(MakeInput("data", graph.node(id).type, InputRule::kRandom));
+    inputs.push_back(MakeSyntheticInput("data", graph.node(id).type, SyntheticInputRule::kRandom));
   }
   const auto expected = EvaluateGraph(graph, inputs, KeepValues::kAll);
   const auto actual = EvaluateGraph(split, inputs, KeepValues::kAll);

@@ -172,7 +172,7 @@ TEST(TourTest, FunctionsAreInTheFilesThatItNames) {
 // What is found, built and chosen depends on arguments alone: only paths come from the environment.
 TEST(LayeringTest, OnlyPathsComeFromTheEnvironment) {
   const std::set<std::string> readers = {"src/base/files/scratch.cc",
-                                         "src/base/files/locked_folder.cc",
+                                         "src/base/files/locked_temp_dir.cc",
                                          "python_free_cli/user_paths.cc"};
   std::set<std::string> found;
   for (const auto& [module, unused] : AllowedEdges()) {

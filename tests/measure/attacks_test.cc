@@ -126,7 +126,7 @@ TEST(AttacksOnTimes, TheVerifiedRunTakesNoLongerThanTheSamplesSay) {
 TEST(AttacksOnTimes, ARaceRepeatsTheVerificationsOfWhoDisagrees) {
   auto measurer = ProcessMeasurer::Create(TestSettings());
   ASSERT_TRUE(measurer.ok()) << measurer.status().message();
-  auto folder = TemporaryFolder::Create("tilewright-race-test");
+  auto folder = ScopedTempDir::Create("tilewright-race-test");
   ASSERT_TRUE(folder.ok());
   const Candidate candidate = DenseCandidate();
   const Workload& workload = candidate.task.workload;

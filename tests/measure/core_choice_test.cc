@@ -28,8 +28,8 @@ class CoreChoiceTest : public testing::Test {
   CoreChoice Reserve(const std::vector<int>& allowed) const {
     return ReserveCores(allowed, folder_.path(), std::vector{user_folder_.path()});
   }
-  TemporaryFolder folder_ = *TemporaryFolder::Create("tilewright-cores");
-  TemporaryFolder user_folder_ = *TemporaryFolder::Create("tilewright-cores");
+  ScopedTempDir folder_ = *ScopedTempDir::Create("tilewright-cores");
+  ScopedTempDir user_folder_ = *ScopedTempDir::Create("tilewright-cores");
 };
 
 // Another user can lock the system's folders and keep them, but no file of this user.

@@ -21,7 +21,7 @@ Candidate CudaCandidate() {
 class CudaMeasurer : public testing::Test {
  protected:
   CudaMeasurer() {
-    auto folder = TemporaryFolder::Create("tilewright-cuda-test");
+    auto folder = ScopedTempDir::Create("tilewright-cuda-test");
     TW_CHECK(folder.ok());
     folder_.emplace(*std::move(folder));
   }
@@ -43,7 +43,7 @@ class CudaMeasurer : public testing::Test {
     return NextReply(measurer).trial;
   }
 
-  std::optional<TemporaryFolder> folder_;
+  std::optional<ScopedTempDir> folder_;
 };
 
 TEST_F(CudaMeasurer, BuildsVerifiesAndTimesACandidate) {
@@ -106,7 +106,7 @@ TEST_F(CudaMeasurer, EachBadKernelCostsOneTrialAndTheNextOneIsMeasured) {
 
 TEST_F(CudaMeasurer, KeepsTheDriversWordsAboutCodeItRefuses) {
   auto measurer = Create();
-  auto folder = TemporaryFolder::Create("tilewright-cuda-test");
+  auto folder = ScopedTempDir::Create("tilewright-cuda-test");
   ASSERT_TRUE(folder.ok());
   Fault fault;
   fault.artifact = folder->path() + "/refused.ptx";

@@ -29,9 +29,9 @@ constexpr std::int64_t kRange = 1'000'000'000;
 class PowercapTest : public testing::Test {
  protected:
   void SetUp() override {
-    auto folder = TemporaryFolder::Create("tilewright-powercap-test");
+    auto folder = ScopedTempDir::Create("tilewright-powercap-test");
     ASSERT_TRUE(folder.ok());
-    folder_ = std::make_unique<TemporaryFolder>(*std::move(folder));
+    folder_ = std::make_unique<ScopedTempDir>(*std::move(folder));
   }
   const std::string& folder() const { return folder_->path(); }
   void Put(const std::string& zone, const std::string& file, const std::string& text) const {
@@ -60,7 +60,7 @@ class PowercapTest : public testing::Test {
   }
 
  private:
-  std::unique_ptr<TemporaryFolder> folder_;
+  std::unique_ptr<ScopedTempDir> folder_;
 };
 
 TEST_F(PowercapTest, AddsPackagesAndNothingElse) {

@@ -49,7 +49,7 @@ class FakeTransport final : public Transport {
   }
   void LetEnd(double) override { (void)End(false); }
   bool Pause(bool pause) override { return paused = connected_ && pause; }
-  double ProcessorSeconds() const override { return processor_seconds; }
+  double ProcessCpuSeconds() const override { return processor_seconds; }
   int pid() const override { return -1; }
 
   /// The last message of this type on this connection; empty if there is none.

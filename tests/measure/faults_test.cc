@@ -206,7 +206,7 @@ TEST(Faults, AHostileKernelEndsItselfOnly) { RunAll(HostileKernels(), TestSettin
 TEST(Faults, AHostileKernelOfAnOrdinaryUserEndsItselfOnly) {
   if (::geteuid() != 0) return;  // this is an ordinary user: the test before was it
   // Copies that every user can read.
-  const auto folder = TemporaryFolder::Create("tilewright-test");
+  const auto folder = ScopedTempDir::Create("tilewright-test");
   ASSERT_TRUE(folder.ok());
   std::filesystem::permissions(folder->path(), std::filesystem::perms{0755});
   const auto copy_of = [&](const std::string& path) {
@@ -264,7 +264,7 @@ TEST(Faults, ABuilderThatHangsIsEnded) {
 }
 
 TEST(Faults, ATruncatedArtifactIsRefused) {
-  auto folder = TemporaryFolder::Create("tilewright-test");
+  auto folder = ScopedTempDir::Create("tilewright-test");
   ASSERT_TRUE(folder.ok());
   auto whole = ReadFile(MEASURE_FAULTS);
   ASSERT_TRUE(whole.ok());

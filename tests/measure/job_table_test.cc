@@ -64,7 +64,7 @@ class JobTableTest : public testing::Test {
     return tickets;
   }
 
-  Result<TemporaryFolder> folder_ = TemporaryFolder::Create("tilewright-test");
+  Result<ScopedTempDir> folder_ = ScopedTempDir::Create("tilewright-test");
   SetClock clock_{100};
   JobTable jobs_{ProbeHostCpu(), clock_};
 };

@@ -22,7 +22,7 @@ class KeptKernelsTest : public testing::Test {
     candidate.config.index = index;
     return candidate;
   }
-  Result<TemporaryFolder> folder_ = TemporaryFolder::Create("tilewright-test");
+  Result<ScopedTempDir> folder_ = ScopedTempDir::Create("tilewright-test");
   KeptKernels kept_;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 TEST(KernelCheck, TakesWhatBuildersMake) {
   const TemplateRegistry templates = TemplateRegistry::BuiltIn();
-  const auto folder = TemporaryFolder::Create("tilewright-kernel-check");
+  const auto folder = ScopedTempDir::Create("tilewright-kernel-check");
   ASSERT_TRUE(folder.ok());
   const std::pair<const char*, const char*> tasks[] = {
       {"cuda -arch=sm_80 -libs=cudnn,cublas", "dense(float32[8,64]MK,float32[40,64]NK)->float32"},

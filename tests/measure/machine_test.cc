@@ -15,7 +15,7 @@
 #include <fstream>
 
 #include "src/base/files/file.h"
-#include "src/base/files/locked_folder.h"
+#include "src/base/files/locked_temp_dir.h"
 #include "src/base/sanitizer.h"
 #include "src/templates/registry.h"
 #include "tests/measure/process_fixture.h"
@@ -252,7 +252,7 @@ TEST(Machine, ABuilderThatCannotBeStartedIsNoFaultOfACandidate) {
 
 /// It is built again where others are, and then it is what it is.
 TEST(Machine, ACandidateWhoseBuilderIsKilledOnceIsBuiltAgain) {
-  const auto folder = TemporaryFolder::Create("tilewright-machine-test");
+  const auto folder = ScopedTempDir::Create("tilewright-machine-test");
   ASSERT_TRUE(folder.ok());
   ProcessMeasurerSettings settings = MachineSettings();
   settings.builders = 1;

@@ -120,10 +120,10 @@ TEST(Inputs, NarrowWeightsAreNarrowAndMeetTheLargestData) {
     const auto weight = inputs->weight.As<std::int8_t>();
     for (std::size_t i = 0; i < weight.size(); i += 2) {
       const int first = weight[i], second = weight[i + 1];
-      ASSERT_LE(std::max(std::abs(first), std::abs(second)), kNarrowMagnitude);
+      ASSERT_LE(std::max(std::abs(first), std::abs(second)), kReducedRangeMagnitude);
       const bool full = data[i % 512] == 255 && data[i % 512 + 1] == 255;
-      largest |= full && first == kNarrowMagnitude && second == kNarrowMagnitude;
-      least |= full && first == -kNarrowMagnitude && second == -kNarrowMagnitude;
+      largest |= full && first == kReducedRangeMagnitude && second == kReducedRangeMagnitude;
+      least |= full && first == -kReducedRangeMagnitude && second == -kReducedRangeMagnitude;
     }
   }
   EXPECT_TRUE(largest && least);
@@ -147,7 +147,7 @@ TEST(Inputs, OfMoreBytesThanThereAreAreRefusedBeforeTheyAreMade) {
 TEST(Inputs, ExpectedResultsComeBackFromTheirFile) {
   const Workload workload = Parsed("dense(float32[2,8]MK,float32[4,8]NK)->float32");
   const Epilogue epilogue = *Epilogue::Parse("relu");
-  auto folder = TemporaryFolder::Create("tilewright-test");
+  auto folder = ScopedTempDir::Create("tilewright-test");
   ASSERT_TRUE(folder.ok());
   const std::string path = folder->path() + "/expected";
   auto expected = EvaluateExpected(workload, epilogue, 1);
@@ -184,7 +184,7 @@ TEST(Inputs, TheFreshCheckIsAnotherOneEachTimeAndComesBackFromItsFile) {
     results += fresh->expected.value.At(i) != (*expected)[0].value.At(i) ? 1 : 0;
   }
   EXPECT_GT(results, 24);
-  auto folder = TemporaryFolder::Create("tilewright-test");
+  auto folder = ScopedTempDir::Create("tilewright-test");
   ASSERT_TRUE(folder.ok());
   const std::string path = folder->path() + "/expected";
   ASSERT_TRUE(WriteExpected(path, workload, Epilogue(), *expected, &*fresh).ok());
@@ -205,10 +205,10 @@ TEST(WorkbenchDeathTest, ProcessesDoNotInheritTheFreshCheck) {
   kernel.signature.parameters = {{ParameterRole::kData, {{8, 64}, kFloat32}, "MK", -1, 0},
                                  {ParameterRole::kWeight, {{4, 64}, kFloat32}, "NK", -1, 0},
                                  {ParameterRole::kResult, {{8, 4}, kFloat32}, "MN", -1, 0}};
-  kernel.signature.form.data = "MK";
-  kernel.signature.form.weight = "NK";
-  kernel.signature.form.output = "MN";
-  auto folder = TemporaryFolder::Create("tilewright-test");
+  kernel.signature.layouts.data = "MK";
+  kernel.signature.layouts.weight = "NK";
+  kernel.signature.layouts.output = "MN";
+  auto folder = ScopedTempDir::Create("tilewright-test");
   ASSERT_TRUE(folder.ok());
   const std::string path = folder->path() + "/expected";
   const auto expected = EvaluateExpected(kernel.workload, Epilogue(), 1);
@@ -243,7 +243,7 @@ TEST(Inputs, OtherRightPositionsComeBackFromTheirFile) {
   using Positions = std::vector<std::pair<std::int64_t, std::int64_t>>;
   const Workload workload = Workload::FromExpression(
       *ParseExpression("input X: float32[3, 4]\nI[i: 3] = argmax(j: 4) X[i, j] * 0.1"));
-  auto folder = TemporaryFolder::Create("tilewright-test");
+  auto folder = ScopedTempDir::Create("tilewright-test");
   ASSERT_TRUE(folder.ok());
   const std::string path = folder->path() + "/expected";
   auto expected = EvaluateExpected(workload, Epilogue(), 1);

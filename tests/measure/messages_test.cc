@@ -31,10 +31,10 @@ KernelSpec MakeKernel() {
   kernel.target = *Target::Parse("cuda -arch=sm_75 -libs=cublas");
   kernel.workload = DenseCandidate().task.workload;
   kernel.epilogue = *Epilogue::Parse("add(channel:float32);relu");
-  const AnchorForm form = {"NCHW16c", "OIHW16i16o", "NCHW16c", kInt16, true};
+  const KernelLayouts layouts = {"NCHW16c", "OIHW16i16o", "NCHW16c", kInt16, true};
   const std::vector<TensorType> types = {
       {{1, 2, 3}, kInt8}, {{}, kFloat32}, {{7}, kInt32}, {{7}, kFloat32}, {{4, 7}, kFloat32}};
-  kernel.signature = *SignatureOf(kernel.workload, kernel.epilogue, form, types);
+  kernel.signature = *SignatureOf(kernel.workload, kernel.epilogue, layouts, types);
   kernel.artifact = "/tmp/a b.so";
   kernel.artifact_name = "artifact.1234.5";
   kernel.symbol = "tw";
@@ -147,14 +147,14 @@ TEST(Messages, AReplyWithNumbersJsonHasNotIsStillAMessage) {
   reply.max_abs_error = std::numeric_limits<double>::infinity();
   reply.noise = std::numeric_limits<double>::quiet_NaN();
   reply.reason = "broken \xff text";
-  reply.quiet_share = 0.5;
+  reply.clean_fraction = 0.5;
   reply.memory_canaries = {1e-4};
   reply.device = "a board";
   reply.capacity = 3;
   auto back = RunReplyFrom(*ParseJson(LineOf(ToJson(reply))));
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_GT(back->max_abs_error, 1e299);
-  EXPECT_EQ(back->quiet_share, 0.5);
+  EXPECT_EQ(back->clean_fraction, 0.5);
   EXPECT_EQ(back->memory_canaries, reply.memory_canaries);
   EXPECT_EQ(back->device, reply.device);
   EXPECT_EQ(back->capacity, 3);

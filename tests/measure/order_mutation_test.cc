@@ -160,7 +160,7 @@ std::string Configure(PipeTransport& process, const RunWorkerSettings& settings)
 }
 
 TEST(RunnerOrders, MutatedOnesEndInAnAnswerOrAnError) {
-  const auto folder = TemporaryFolder::Create("tilewright-test");
+  const auto folder = ScopedTempDir::Create("tilewright-test");
   ASSERT_TRUE(folder.ok());
   const std::string reference = folder->path() + "/reference", pipe = folder->path() + "/pipe";
   const Workload workload = DenseCandidate().task.workload;

@@ -188,7 +188,7 @@ class PoolsTest : public testing::Test {
     Dispatch();
   }
 
-  Result<TemporaryFolder> folder_ = TemporaryFolder::Create("tilewright-test");
+  Result<ScopedTempDir> folder_ = ScopedTempDir::Create("tilewright-test");
   SetClock clock_{100};
   ProcessMeasurerSettings settings_;
   JobTable jobs_{ProbeHostCpu(), clock_};

@@ -11,7 +11,7 @@ constexpr double kNow = 1.7e9;
 
 class QuietFileTest : public testing::Test {
  protected:
-  TemporaryFolder folder_ = *TemporaryFolder::Create("tw_quiet");
+  ScopedTempDir folder_ = *ScopedTempDir::Create("tw_quiet");
   std::string path_ = folder_.path() + "/quiet.json";
 };
 

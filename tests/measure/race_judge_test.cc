@@ -68,7 +68,7 @@ std::vector<Weather> Weathers() {
 struct Raced {
   std::vector<Estimate> estimates;
   std::vector<double> shares;
-  bool disturbed = false;
+  bool noisy = false;
   double seconds = 0;
   std::size_t slices = 0;
 };
@@ -107,7 +107,7 @@ Raced RunSimulated(const std::vector<double>& truth, const std::vector<double>& 
     raced.estimates.push_back(judge.Of(i));
     raced.shares.push_back(judge.QuietShare(i));
   }
-  raced.disturbed = judge.disturbed();
+  raced.noisy = judge.noisy();
   raced.seconds = clock.now - 1000;
   return raced;
 }
@@ -135,20 +135,20 @@ TEST(RaceJudge, TellsTheFastestWhateverTheWeather) {
 
 TEST(RaceJudge, IsRightWithinThreePercentOrSaysThatItWasDisturbed) {
   for (const Weather& weather : Weathers()) {
-    int disturbed = 0, wrong = 0;
+    int noisy = 0, wrong = 0;
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
       const Raced raced = RunSimulated(kTruth, kTruth, weather, seed, 10);
       const std::size_t fastest = FastestOf(raced);
       const bool right = std::abs(raced.estimates[fastest].value / kTruth[fastest] - 1) <= 0.03;
-      disturbed += raced.disturbed ? 1 : 0;
-      wrong += !right && !raced.disturbed ? 1 : 0;
-      EXPECT_EQ(raced.shares[fastest] == 0, raced.disturbed) << weather.name;
+      noisy += raced.noisy ? 1 : 0;
+      wrong += !right && !raced.noisy ? 1 : 0;
+      EXPECT_EQ(raced.shares[fastest] == 0, raced.noisy) << weather.name;
     }
     EXPECT_EQ(wrong, 0) << weather.name;
     if (weather.name == "always disturbed") {
-      EXPECT_EQ(disturbed, kSeeds);
+      EXPECT_EQ(noisy, kSeeds);
     } else {
-      EXPECT_LE(disturbed, kSeeds / 20) << weather.name;
+      EXPECT_LE(noisy, kSeeds / 20) << weather.name;
     }
   }
 }
@@ -158,9 +158,9 @@ TEST(RaceJudge, WithoutWaitingABurstIsSaidToBeOne) {
   weather.slowdown = [](Random&) { return [](double now) { return now < 1005 ? 1.5 : 1.0; }; };
   for (const std::vector<double>& known : {std::vector<double>{}, kTruth}) {
     weather.seen = known.empty();  // by canaries, or by what is known
-    EXPECT_TRUE(RunSimulated(kTruth, known, weather, 1, 0).disturbed);
+    EXPECT_TRUE(RunSimulated(kTruth, known, weather, 1, 0).noisy);
     const Raced waited = RunSimulated(kTruth, known, weather, 1, 10);
-    EXPECT_FALSE(waited.disturbed);
+    EXPECT_FALSE(waited.noisy);
     EXPECT_GT(waited.seconds, 5);
     EXPECT_LT(waited.seconds, 6);
   }
@@ -200,7 +200,7 @@ TEST(RaceJudge, AFewFastRoundsShowThatTheOthersWereNotQuiet) {
     judge.EndRound({});
   }
   EXPECT_EQ(judge.quiet_rounds(), 3U);
-  EXPECT_FALSE(judge.disturbed());
+  EXPECT_FALSE(judge.noisy());
   EXPECT_NEAR(judge.Of(0).value, 1.274e-3, 2e-6);
   EXPECT_NEAR(judge.Of(1).value, 1.291e-3, 2e-6);
   EXPECT_NEAR(judge.QuietShare(0), 0.25, 1e-9);
@@ -218,14 +218,14 @@ RaceJudge RaceWithDelays(const std::vector<double>& delay_seconds, double follow
 }
 
 TEST(RaceJudge, ADelayOfMemoryThatTheRacersDoNotNoticeIsNoNoise) {
-  EXPECT_FALSE(RaceWithDelays({150e-6, 300e-6, 100e-6, 260e-6, 200e-6, 170e-6}, 0).disturbed());
+  EXPECT_FALSE(RaceWithDelays({150e-6, 300e-6, 100e-6, 260e-6, 200e-6, 170e-6}, 0).noisy());
   // One that they do, in all rounds alike: nobody can say what they took without it.
-  EXPECT_TRUE(RaceWithDelays({200e-6, 201e-6, 200e-6, 202e-6, 200e-6, 201e-6}, 1).disturbed());
-  EXPECT_TRUE(RaceWithDelays({200e-6, 201e-6, 200e-6, 202e-6, 200e-6, 201e-6}, 0).disturbed());
+  EXPECT_TRUE(RaceWithDelays({200e-6, 201e-6, 200e-6, 202e-6, 200e-6, 201e-6}, 1).noisy());
+  EXPECT_TRUE(RaceWithDelays({200e-6, 201e-6, 200e-6, 202e-6, 200e-6, 201e-6}, 0).noisy());
   // By turns: what is left in the fastest rounds is as much as what the others have more.
-  EXPECT_TRUE(RaceWithDelays({60e-6, 120e-6, 61e-6, 119e-6, 60e-6, 125e-6}, 1).disturbed());
+  EXPECT_TRUE(RaceWithDelays({60e-6, 120e-6, 61e-6, 119e-6, 60e-6, 125e-6}, 1).noisy());
   // Too short for any of them.
-  EXPECT_FALSE(RaceWithDelays({20e-6, 21e-6, 20e-6, 22e-6, 20e-6, 21e-6}, 1).disturbed());
+  EXPECT_FALSE(RaceWithDelays({20e-6, 21e-6, 20e-6, 22e-6, 20e-6, 21e-6}, 1).noisy());
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ bool Works(const std::string& command) {
 TEST(RemoteRunner, GetsWhatItRunsOverTheConnection) { ExpectWorks(kRunner); }
 
 TEST(RemoteRunner, EndsByItselfSoThatItsFilesAreRemoved) {
-  const auto folder = TemporaryFolder::Create("tilewright-remote-test");
+  const auto folder = ScopedTempDir::Create("tilewright-remote-test");
   ASSERT_TRUE(folder.ok());
   const std::string ended = folder->path() + "/ended";
   const auto identity = ProbeRunner(kRunner);
@@ -95,7 +95,7 @@ TEST(RemoteRunner, TellsWhatItIsItself) {
 #endif
 
 TEST(RemoteRunner, AConnectionThatBreaksCostsOneCandidateOnly) {
-  auto folder = TemporaryFolder::Create("tilewright-remote-test");
+  auto folder = ScopedTempDir::Create("tilewright-remote-test");
   ASSERT_TRUE(folder.ok());
   // The first connection ends after the greeting, the second before it.
   const std::string command = "cd " + folder->path() + "; if mkdir one 2>/dev/null; then " +
@@ -164,7 +164,7 @@ TEST(RemoteRunner, AnotherDeviceIsNotTakenForIt) {
 
 // Two boards of a device: both work, and what one of them loses the other goes on without.
 TEST(RemoteRunner, SeveralShareTheWork) {
-  const auto folder = TemporaryFolder::Create("tilewright-remote-test");
+  const auto folder = ScopedTempDir::Create("tilewright-remote-test");
   ASSERT_TRUE(folder.ok());
   // Each waits at its first order until the other has one, too; the second ends after that one.
   const auto noting = [&](const std::string& me, const std::string& other, const char* then) {
@@ -239,7 +239,7 @@ TEST(FileReceiver, KeepsFilesInAFolderOfItsOwn) {
 }
 
 TEST(FileReceiver, AnArtifactIsWhatItsNameSays) {
-  const auto folder = TemporaryFolder::Create("tilewright-remote-test");
+  const auto folder = ScopedTempDir::Create("tilewright-remote-test");
   ASSERT_TRUE(folder.ok());
   const std::string built = folder->path() + "/candidate.5.so", reference = folder->path() + "/r";
   ASSERT_TRUE(WriteFile(built, "code").ok() && WriteFile(reference, "results").ok());

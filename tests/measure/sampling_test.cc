@@ -16,12 +16,12 @@ class FakeSubject final : public Subject {
   bool Run(std::int64_t calls) override {
     ++runs;
     if (runs == failing_run) return false;
-    clock_.now += call_seconds * static_cast<double>(calls) * (disturbed(clock_.now) ? 1.4 : 1);
+    clock_.now += call_seconds * static_cast<double>(calls) * (noisy(clock_.now) ? 1.4 : 1);
     return true;
   }
   void Flush(std::int64_t) override { ++flushes; }
   double CanarySeconds() override {
-    const double canary = disturbed(clock_.now) ? 42e-6 : 30e-6;
+    const double canary = noisy(clock_.now) ? 42e-6 : 30e-6;
     clock_.now += canary;
     return canary;
   }
@@ -36,7 +36,7 @@ class FakeSubject final : public Subject {
   double memory_canary = 0;
   int memory_canaries = 0;
   std::function<bool(double)> memory_disturbed = [](double) { return false; };
-  std::function<bool(double)> disturbed = [](double) { return false; };
+  std::function<bool(double)> noisy = [](double) { return false; };
   int runs = 0, flushes = 0, failing_run = -1;
 
  private:
@@ -77,7 +77,7 @@ TEST(Sampling, AShortKernelIsBatched) {
 TEST(Sampling, DisturbedSlicesDoNotCount) {
   Bench bench;
   // 10 ms quiet, 10 ms disturbed, and so on.
-  bench.subject.disturbed = [](double now) { return static_cast<int>(now * 100) % 2 == 1; };
+  bench.subject.noisy = [](double now) { return static_cast<int>(now * 100) % 2 == 1; };
   bench.settings.settled_samples = 20;
   const SampleSet set = bench.Take(0);
   EXPECT_GT(set.all.size(), set.quiet.size());
@@ -87,7 +87,7 @@ TEST(Sampling, DisturbedSlicesDoNotCount) {
 
 TEST(Sampling, WithoutAQuietMomentAllSamplesAreUsedAfterTwiceTheBudget) {
   Bench bench;
-  bench.subject.disturbed = [](double) { return true; };
+  bench.subject.noisy = [](double) { return true; };
   const SampleSet set = bench.Take(0);
   EXPECT_TRUE(set.quiet.empty());
   EXPECT_NEAR(set.estimate().value, 1.4e-3, 1e-9);
@@ -101,7 +101,7 @@ TEST(Sampling, TheMemoryCanaryRunsBeforeAndAfter) {
   const SampleSet set =
       TakeSamples(bench.subject, bench.clock, bench.gate, bench.settings, 1e-3, 0, &memory);
   EXPECT_EQ(set.quiet.size(), set.all.size());
-  EXPECT_EQ(set.quiet_share(), 1);
+  EXPECT_EQ(set.clean_fraction(), 1);
   EXPECT_EQ(bench.subject.memory_canaries, 2);
   EXPECT_EQ(set.memory_canaries.size(), 2U);
 }
@@ -135,18 +135,18 @@ TEST(Sampling, WhatOnlyTheMemoryCanarySeesDoesNotCountAsQuiet) {
   const SampleSet set =
       TakeSamples(bench.subject, bench.clock, bench.gate, bench.settings, 1e-3, 0, &memory);
   EXPECT_GE(set.quiet.size(), 4U);
-  EXPECT_LT(set.quiet_share(), 0.8);
+  EXPECT_LT(set.clean_fraction(), 0.8);
   bench.subject.memory_disturbed = [](double) { return true; };
   const SampleSet never =
       TakeSamples(bench.subject, bench.clock, bench.gate, bench.settings, 1e-3, 0, &memory);
-  EXPECT_EQ(never.quiet_share(), 0);
+  EXPECT_EQ(never.clean_fraction(), 0);
   EXPECT_LT(never.seconds, 0.03) << "it is said, not waited for";
   // A kernel that reads a tenth of that in 5 ms loses 0.2 % by it.
   MemoryWatch little(2, gate, MemoryCanary::BytesReadAt(2) / 10);
   bench.subject.call_seconds = 5e-3;
   const SampleSet apart =
       TakeSamples(bench.subject, bench.clock, bench.gate, bench.settings, 5e-3, 0, &little);
-  EXPECT_EQ(apart.quiet_share(), 1);
+  EXPECT_EQ(apart.clean_fraction(), 1);
 }
 
 TEST(MemoryWatch, ADelayIsByWhatTheKernelReads) {

@@ -235,7 +235,7 @@ std::size_t FilesFor(ReadLists& lists, const std::string& artifact) {
 
 // Too few descriptors, once, do not cost later candidates their library.
 TEST(ReadLists, AskAgainAfterAFailure) {
-  const auto folder = TemporaryFolder::Create("tilewright-test");
+  const auto folder = ScopedTempDir::Create("tilewright-test");
   ASSERT_TRUE(folder.ok()) << folder.status().message();
   const std::string with = folder->path() + "/with", without = folder->path() + "/without";
   std::string names;

@@ -31,12 +31,12 @@ TEST(Statistics, ManySamplesNarrowTheInterval) {
 }
 
 /// Samples of 1 ms, evenly spread over 0.4 %, of which each is `slower` with the probability.
-std::vector<double> NoisySamples(std::uint64_t seed, int count, double disturbed, double slower) {
+std::vector<double> NoisySamples(std::uint64_t seed, int count, double noisy, double slower) {
   Random random(seed);
   std::vector<double> samples;
   for (int i = 0; i < count; ++i) {
     const double sample = 1e-3 * (1 + 0.004 * random.Uniform());
-    samples.push_back(random.Uniform() < disturbed ? sample * slower : sample);
+    samples.push_back(random.Uniform() < noisy ? sample * slower : sample);
   }
   return samples;
 }
@@ -75,8 +75,8 @@ TEST(Statistics, ResolutionIsTheSpreadOfPairs) {
   const double two_percent = 1.96 * 1.4826 * 0.02;
   EXPECT_NEAR(ResolutionOf(std::vector<double>{0.99, 1.01, 1.01, 0.99}), two_percent, 1e-12);
   // A pair that was disturbed says nothing about the others.
-  const std::vector<double> disturbed = {0.99, 1.01, 1.01, 0.99, 1, 3};
-  EXPECT_NEAR(ResolutionOf(disturbed), two_percent, 1e-12);
+  const std::vector<double> noisy = {0.99, 1.01, 1.01, 0.99, 1, 3};
+  EXPECT_NEAR(ResolutionOf(noisy), two_percent, 1e-12);
 }
 
 TEST(QuietGate, KnowsNothingAtFirst) {

@@ -63,7 +63,7 @@ constexpr VtaSample kVtaSamples[] = {
 class VtaConformanceTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    auto folder = TemporaryFolder::Create("vta-conformance");
+    auto folder = ScopedTempDir::Create("vta-conformance");
     ASSERT_TRUE(folder.ok());
     folder_.emplace(*std::move(folder));
   }
@@ -120,7 +120,7 @@ class VtaConformanceTest : public testing::TestWithParam<std::string> {
     ++ran_;
   }
 
-  std::optional<TemporaryFolder> folder_;
+  std::optional<ScopedTempDir> folder_;
   RunOrder::Item item_;
 };
 

@@ -200,9 +200,9 @@ TEST_F(VtaMeasurerTest, IllegalConfigsAreInvalidWithTheirReason) {
 class VtaArtifactTest : public VtaMeasurerTest {
  protected:
   void SetUp() override {
-    auto folder = TemporaryFolder::Create("tilewright-vta-test");
+    auto folder = ScopedTempDir::Create("tilewright-vta-test");
     ASSERT_TRUE(folder.ok());
-    folder_ = std::make_unique<TemporaryFolder>(*std::move(folder));
+    folder_ = std::make_unique<ScopedTempDir>(*std::move(folder));
     candidate_ = CandidateOf(kSim, kVtaConv, kEpilogue);
     candidate_.config = ConfigOf(candidate_, 4, 1, 2);
     auto stream =
@@ -221,7 +221,7 @@ class VtaArtifactTest : public VtaMeasurerTest {
     return Measure(*measurer, candidate_, 0, fault);
   }
 
-  std::unique_ptr<TemporaryFolder> folder_;
+  std::unique_ptr<ScopedTempDir> folder_;
   Candidate candidate_;
   vta::Stream stream_;
 };

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 class DataSetTest : public testing::Test {
  protected:
-  DataSetTest() : folder_(*TemporaryFolder::Create("tilewright_data")) {}
+  DataSetTest() : folder_(*ScopedTempDir::Create("tilewright_data")) {}
 
   std::string Write(const std::string& name, std::string_view contents) {
     const std::string path = folder_.path() + "/" + name;
@@ -61,7 +61,7 @@ class DataSetTest : public testing::Test {
     return LoadDataSet(files, graph, {}).status().message();
   }
 
-  TemporaryFolder folder_;
+  ScopedTempDir folder_;
 };
 
 TEST_F(DataSetTest, CutsArraysAlongTheirFirstDimension) {
@@ -80,39 +80,39 @@ TEST_F(DataSetTest, CutsArraysAlongTheirFirstDimension) {
 }
 
 TEST_F(DataSetTest, NormalizesPictures) {
-  const auto picture = Write("p.ppm", std::string("P6 2 1 255\n\xFF\x00\x33\x00\xFF\x33", 17));
+  const auto image = Write("p.ppm", std::string("P6 2 1 255\n\xFF\x00\x33\x00\xFF\x33", 17));
   DataSetOptions options;
-  options.picture.mean = {0, 0, 0.2};
-  options.picture.deviation = {1, 2, 1};
-  auto nchw = LoadDataSet({picture}, Input({1, 3, 1, 2}), options);
+  options.image.mean = {0, 0, 0.2};
+  options.image.stddev = {1, 2, 1};
+  auto nchw = LoadDataSet({image}, Input({1, 3, 1, 2}), options);
   ASSERT_TRUE(nchw.ok()) << nchw.status().message();
   EXPECT_THAT((*nchw)[0][0].As<float>(),
               testing::Pointwise(testing::FloatNear(1e-6F), {1.F, 0.F, 0.F, 0.5F, 0.F, 0.F}));
-  auto nhwc = LoadDataSet({picture}, Input({1, 1, 2, 3}), options);
+  auto nhwc = LoadDataSet({image}, Input({1, 1, 2, 3}), options);
   ASSERT_TRUE(nhwc.ok()) << nhwc.status().message();
   EXPECT_THAT((*nhwc)[0][0].As<float>(),
               testing::Pointwise(testing::FloatNear(1e-6F), {1.F, 0.F, 0.F, 0.F, 0.5F, 0.F}));
 }
 
 TEST_F(DataSetTest, SaysWhatFillsNoBatch) {
-  const auto picture = Write("p.pgm", "P2 1 1 255 7");
+  const auto image = Write("p.pgm", "P2 1 1 255 7");
   const auto array = WriteArray("five.npy", {5, 1, 1, 1}, kFloat32);
   DataSetOptions options;
   std::vector<std::string> notes;
   options.note = [&](const std::string& text) { notes.push_back(text); };
-  options.picture.mean = {0, 0, 0};
-  options.picture.deviation = {1, 1, 1};
-  auto batch = LoadDataSet({picture, picture, picture, array}, Input({2, 1, 1, 1}), options);
+  options.image.mean = {0, 0, 0};
+  options.image.stddev = {1, 1, 1};
+  auto batch = LoadDataSet({image, image, image, array}, Input({2, 1, 1, 1}), options);
   ASSERT_TRUE(batch.ok()) << batch.status().message();
   EXPECT_EQ(batch->size(), 3U);
   EXPECT_THAT(notes, testing::ElementsAre(
                          "1 of 5 samples of an array are left over: input x takes 2 at once",
                          "1 of 3 pictures are left over: input x takes 2 at once"));
   notes.clear();
-  auto few = LoadDataSet({picture, picture, picture}, Input({8, 1, 1, 1}), options);
+  auto few = LoadDataSet({image, image, image}, Input({8, 1, 1, 1}), options);
   ASSERT_FALSE(few.ok());
   EXPECT_EQ(few.status().message(), "3 pictures, expected at least 8: input x takes 8 at once");
-  ASSERT_TRUE(LoadDataSet({picture, array}, Input({1, 1, 1, 1}), options).ok());
+  ASSERT_TRUE(LoadDataSet({image, array}, Input({1, 1, 1, 1}), options).ok());
   EXPECT_TRUE(notes.empty());
 }
 
@@ -123,9 +123,9 @@ TEST_F(DataSetTest, ReadsTheFilesOfAFolder) {
   Write("images/a.pgm", "P2 2 2 255 255 255 255 255");
   Write("images/.hidden", "no picture");
   DataSetOptions options;
-  options.picture.mean = {0, 0, 0};
-  options.picture.deviation = {1, 1, 1};
-  options.picture.fit = PictureFit::kStretch;
+  options.image.mean = {0, 0, 0};
+  options.image.stddev = {1, 1, 1};
+  options.image.fit = ImageFit::kStretch;
   auto samples = LoadDataSet({images}, Input({1, 1, 1, 1}), options);
   ASSERT_TRUE(samples.ok()) << samples.status().message();
   ASSERT_EQ(samples->size(), 2U);

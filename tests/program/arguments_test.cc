@@ -128,7 +128,7 @@ TEST(DeviceArgumentTest, IsForCudaOnly) {
 }
 
 TEST(WriteOutputTest, KeepsWhatWasThereOnAnError) {
-  const auto folder = TemporaryFolder::Create("program-test");
+  const auto folder = ScopedTempDir::Create("program-test");
   ASSERT_TRUE(folder.ok());
   const std::string path = folder->path() + "/out";
   ASSERT_TRUE(WriteFile(path, "before").ok());

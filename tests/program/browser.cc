@@ -15,7 +15,7 @@ constexpr const char* kChromium = "/usr/bin/chromium";
 bool Browser::IsThere() { return ::access(kChromium, X_OK) == 0; }
 
 Result<Browser> Browser::Start() {
-  auto folder = TemporaryFolder::Create("tilewright-browser");
+  auto folder = ScopedTempDir::Create("tilewright-browser");
   TW_RETURN_IF_ERROR(folder);
   SubprocessOptions options;
   // The pipe is descriptors 3 and 4; ours are 0 and 1.

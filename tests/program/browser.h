@@ -35,7 +35,7 @@ class Browser {
   const std::vector<std::string>& requests() const { return requests_; }
 
  private:
-  Browser(TemporaryFolder folder, Subprocess process)
+  Browser(ScopedTempDir folder, Subprocess process)
       : folder_(std::move(folder)), process_(std::move(process)) {}
   Result<nlohmann::json> Call(const std::string& method, nlohmann::json parameters,
                               double seconds = 60);
@@ -43,7 +43,7 @@ class Browser {
   Result<std::optional<nlohmann::json>> Read(double seconds);
   void Note(const nlohmann::json& message);
 
-  TemporaryFolder folder_;
+  ScopedTempDir folder_;
   Subprocess process_;
   std::string session_, buffer_;
   int last_id_ = 0;

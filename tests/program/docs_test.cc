@@ -114,9 +114,9 @@ TEST(DocsTest, CommandLinesAreUnderstood) {
       words.erase(words.begin());
       std::ranges::reverse(words);  // as the parser takes them
       CLI::App app("", "tilewright");
-      Brought brought;
+      ExtensionArguments extensions;
       auto commands = AllCommands();
-      DeclareProgram(app, commands, brought);
+      DeclareProgram(app, commands, extensions);
       std::string error;
       try {
         app.parse(words);

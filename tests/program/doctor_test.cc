@@ -62,13 +62,13 @@ MachineProbe GoodProbe() {
 }
 
 std::vector<Finding> ExamineMadeUp(const MadeUpFiles& files, const MachineProbe& probe) {
-  auto root = TemporaryFolder::Create("doctor_test");
+  auto root = ScopedTempDir::Create("doctor_test");
   EXPECT_TRUE(root.ok());
   for (const auto& [path, text] : files) {
     std::filesystem::create_directories(std::filesystem::path(root->path() + path).parent_path());
     EXPECT_TRUE(WriteFile(root->path() + path, text).ok());
   }
-  return Examine(root->path(), probe);
+  return RunChecks(root->path(), probe);
 }
 
 struct DoctorCase {
@@ -76,7 +76,7 @@ struct DoctorCase {
   const char* finding;
   const char* path;      // the file that is other than it should be; empty: the probe is
   const char* contents;  // null: the file is not there
-  Verdict verdict;
+  Severity verdict;
   const char* is;       // in what is said
   const char* command;  // in what to do
   void (*change)(MachineProbe& probe) = nullptr;
@@ -84,74 +84,74 @@ struct DoctorCase {
 
 const DoctorCase kDoctorCases[] = {
     {"Governor", "governor", "/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n",
-     Verdict::kProblem, "powersave on 1 CPU", "echo performance | sudo tee"},
-    {"Turbo", "turbo", "/sys/devices/system/cpu/cpufreq/boost", "1\n", Verdict::kAdvice, "on",
+     Severity::kProblem, "powersave on 1 CPU", "echo performance | sudo tee"},
+    {"Turbo", "turbo", "/sys/devices/system/cpu/cpufreq/boost", "1\n", Severity::kAdvice, "on",
      "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"},
     {"TurboOfIntel", "turbo", "/sys/devices/system/cpu/intel_pstate/no_turbo", "0\n",
-     Verdict::kAdvice, "on", "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"},
-    {"NoSwitchForTurbo", "turbo", "/sys/devices/system/cpu/cpufreq/boost", nullptr, Verdict::kNote,
+     Severity::kAdvice, "on", "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"},
+    {"NoSwitchForTurbo", "turbo", "/sys/devices/system/cpu/cpufreq/boost", nullptr, Severity::kNote,
      "no switch", ""},
     {"Siblings", "siblings", "/sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0-1\n",
-     Verdict::kAdvice, "share 1 cores (0-1)", "smt/control"},
-    {"Isolated", "isolated cores", "/sys/devices/system/cpu/isolated", "2-3\n", Verdict::kNote,
+     Severity::kAdvice, "share 1 cores (0-1)", "smt/control"},
+    {"Isolated", "isolated cores", "/sys/devices/system/cpu/isolated", "2-3\n", Severity::kNote,
      "CPUs 2-3", "taskset -c 2-3"},
-    {"Quota", "processor quota", "/sys/fs/cgroup/cpu.max", "150000 100000\n", Verdict::kProblem,
+    {"Quota", "processor quota", "/sys/fs/cgroup/cpu.max", "150000 100000\n", Severity::kProblem,
      "1.50 CPUs", "--cpus"},
-    {"NoQuotaFile", "processor quota", "/sys/fs/cgroup/cpu.max", nullptr, Verdict::kGood,
+    {"NoQuotaFile", "processor quota", "/sys/fs/cgroup/cpu.max", nullptr, Severity::kGood,
      "no limit", ""},
-    {"Load", "load", "/proc/loadavg", "1.50 1.0 1.0 2/200 1\n", Verdict::kAdvice, "1.50 processes",
+    {"Load", "load", "/proc/loadavg", "1.50 1.0 1.0 2/200 1\n", Severity::kAdvice, "1.50 processes",
      "top"},
-    {"LoadIsNoNumber", "load", "/proc/loadavg", "\x1b[2J\n", Verdict::kNote, "does not say", ""},
-    {"Steal", "stolen time", "/proc/stat", "cpu  100 0 0 800 0 0 0 100 0 0\n", Verdict::kAdvice,
+    {"LoadIsNoNumber", "load", "/proc/loadavg", "\x1b[2J\n", Severity::kNote, "does not say", ""},
+    {"Steal", "stolen time", "/proc/stat", "cpu  100 0 0 800 0 0 0 100 0 0\n", Severity::kAdvice,
      "10.00 %", "no other guest"},
-    {"ShortStat", "stolen time", "/proc/stat", "cpu  100 0\n", Verdict::kNote, "does not say", ""},
+    {"ShortStat", "stolen time", "/proc/stat", "cpu  100 0\n", Severity::kNote, "does not say", ""},
     {"Clock", "clock source", "/sys/devices/system/clocksource/clocksource0/current_clocksource",
-     "hpet\n", Verdict::kProblem, "hpet", "echo tsc | sudo tee"},
+     "hpet\n", Severity::kProblem, "hpet", "echo tsc | sudo tee"},
     {"ShmNoexec", "/dev/shm", "/proc/self/mounts", "tmpfs /dev/shm tmpfs rw,noexec 0 0\n",
-     Verdict::kAdvice, "executed", "remount,exec"},
-    {"ShmSmall", "/dev/shm", "", nullptr, Verdict::kProblem, "64 MiB", "--shm-size",
+     Severity::kAdvice, "executed", "remount,exec"},
+    {"ShmSmall", "/dev/shm", "", nullptr, Severity::kProblem, "64 MiB", "--shm-size",
      [](MachineProbe& probe) { probe.shm_free_bytes = 64 << 20; }},
-    {"NoShm", "/dev/shm", "", nullptr, Verdict::kAdvice, "there is none", "mount -t tmpfs",
+    {"NoShm", "/dev/shm", "", nullptr, Severity::kAdvice, "there is none", "mount -t tmpfs",
      [](MachineProbe& probe) { probe.shm_free_bytes = -1; }},
     {"Files", "limits", "/proc/self/limits", "Max open files            256    4096    files\n",
-     Verdict::kProblem, "open files 256, expected 1024", "ulimit -n 1024"},
+     Severity::kProblem, "open files 256, expected 1024", "ulimit -n 1024"},
     {"AddressSpace", "limits", "/proc/self/limits",
      "Max address space         1000000              unlimited            bytes\n",
-     Verdict::kProblem, "address space 1000000", "ulimit -v 16777216"},
-    {"Memory", "memory", "/proc/meminfo", "MemAvailable: 500000 kB\n", Verdict::kAdvice, "488 MiB",
+     Severity::kProblem, "address space 1000000", "ulimit -v 16777216"},
+    {"Memory", "memory", "/proc/meminfo", "MemAvailable: 500000 kB\n", Severity::kAdvice, "488 MiB",
      "rss"},
-    {"Space", "disk space", "", nullptr, Verdict::kProblem, "100 MiB free in /home/user", "prune",
+    {"Space", "disk space", "", nullptr, Severity::kProblem, "100 MiB free in /home/user", "prune",
      [](MachineProbe& probe) { probe.store.free_bytes = 100 << 20; }},
-    {"Remote", "disk sync", "/proc/self/mounts", "server:/ / nfs4 rw 0 0\n", Verdict::kProblem,
+    {"Remote", "disk sync", "/proc/self/mounts", "server:/ / nfs4 rw 0 0\n", Severity::kProblem,
      "nfs4", "local disk"},
     {"Barrier", "disk sync", "/proc/self/mounts",
-     "/dev/sda / ext4 rw 0 0\n/dev/sdb /home ext4 rw,nobarrier 0 0\n", Verdict::kProblem,
+     "/dev/sda / ext4 rw 0 0\n/dev/sdb /home ext4 rw,nobarrier 0 0\n", Severity::kProblem,
      "nobarrier", "remount,barrier=1 /home"},
-    {"SlowSync", "disk sync", "", nullptr, Verdict::kAdvice, "250.0 ms", "faster disk",
+    {"SlowSync", "disk sync", "", nullptr, Severity::kAdvice, "250.0 ms", "faster disk",
      [](MachineProbe& probe) { probe.store.sync_seconds = 0.25; }},
-    {"Unwritable", "disk sync", "", nullptr, Verdict::kProblem, "Permission denied",
+    {"Unwritable", "disk sync", "", nullptr, Severity::kProblem, "Permission denied",
      "has to be yours",
      [](MachineProbe& probe) {
        probe.store.sync_seconds = -1;
        probe.store.failed = "/home/user cannot be written to: Permission denied";
      }},
-    {"NoDriver", "driver", "/sys/module/nvidia/version", nullptr, Verdict::kNote,
+    {"NoDriver", "driver", "/sys/module/nvidia/version", nullptr, Severity::kNote,
      "no NVIDIA driver", "", [](MachineProbe& probe) { probe.cuda_works = false; }},
-    {"BrokenDriver", "driver", "/sys/module/nvidia/version", "470.1", Verdict::kProblem,
+    {"BrokenDriver", "driver", "/sys/module/nvidia/version", "470.1", Severity::kProblem,
      "470.1; lost", "nvidia-smi",
      [](MachineProbe& probe) {
        probe.cuda_works = false;
        probe.cuda = "lost";
      }},
-    {"NoLibrary", "libraries", "", nullptr, Verdict::kNote, "dnnl: no such file", "libdnnl2",
+    {"NoLibrary", "libraries", "", nullptr, Severity::kNote, "dnnl: no such file", "libdnnl2",
      [](MachineProbe& probe) {
        probe.libraries = {{"dnnl", "", "no such file"}};
      }},
-    {"NoServer", "NATS", "/usr/sbin/nats-server", nullptr, Verdict::kNote,
+    {"NoServer", "NATS", "/usr/sbin/nats-server", nullptr, Severity::kNote,
      "nats-server not installed", "apt-get install nats-server"},
-    {"NoNatsLibrary", "NATS", "/usr/lib/x86_64-linux-gnu/libnats.so.3.4", nullptr, Verdict::kNote,
+    {"NoNatsLibrary", "NATS", "/usr/lib/x86_64-linux-gnu/libnats.so.3.4", nullptr, Severity::kNote,
      "its library not installed", "libnats"},
-    {"Sandbox", "sandbox", "", nullptr, Verdict::kNote, "no Landlock: old kernel", "",
+    {"Sandbox", "sandbox", "", nullptr, Severity::kNote, "no Landlock: old kernel", "",
      [](MachineProbe& probe) { probe.sandbox_refused = "no Landlock: old kernel"; }},
 };
 
@@ -167,7 +167,7 @@ TEST_P(DoctorTest, FindsWhatIsWrong) {
   const std::vector<Finding> findings = ExamineMadeUp(files, probe);
   const auto found = std::ranges::find(findings, c.finding, &Finding::name);
   ASSERT_NE(found, findings.end());
-  EXPECT_EQ(VerdictName(found->verdict), VerdictName(c.verdict)) << found->is;
+  EXPECT_EQ(SeverityName(found->verdict), SeverityName(c.verdict)) << found->is;
   EXPECT_THAT(found->is, HasSubstr(c.is));
   EXPECT_THAT(found->command, HasSubstr(c.command));
   EXPECT_NE(found->why, "");
@@ -181,7 +181,7 @@ TEST(DoctorOfTest, AGoodMachineHasNoProblemAndNothingToDo) {
   EXPECT_GE(findings.size(), 15u);
   for (const Finding& finding : findings) {
     if (finding.name == "isolated cores") continue;  // of two cores none can be spared
-    EXPECT_EQ(VerdictName(finding.verdict), "good") << finding.name << ": " << finding.is;
+    EXPECT_EQ(SeverityName(finding.verdict), "good") << finding.name << ": " << finding.is;
     EXPECT_EQ(finding.command, "") << finding.name;
   }
 }
@@ -196,20 +196,20 @@ TEST(DoctorOfTest, TheLibraryOfNatsMayComeWithTheProgram) {
     const std::vector<Finding> findings = ExamineMadeUp(files, probe);
     const auto found = std::ranges::find(findings, "NATS", &Finding::name);
     ASSERT_NE(found, findings.end());
-    EXPECT_EQ(VerdictName(found->verdict), bundled ? "good" : "note") << found->is;
+    EXPECT_EQ(SeverityName(found->verdict), bundled ? "good" : "note") << found->is;
     EXPECT_EQ(found->command.empty(), bundled) << found->command;
   }
 }
 
 TEST(DoctorOfTest, AMachineWithoutFilesIsNoProblem) {
   for (const Finding& finding : ExamineMadeUp({}, GoodProbe())) {
-    EXPECT_NE(VerdictName(finding.verdict), "problem") << finding.name << ": " << finding.is;
+    EXPECT_NE(SeverityName(finding.verdict), "problem") << finding.name << ": " << finding.is;
     EXPECT_NE(finding.is, "") << finding.name;
   }
 }
 
 TEST(DoctorOfTest, LooksAtTheNearestFolderThereIs) {
-  auto folder = TemporaryFolder::Create("doctor_test");
+  auto folder = ScopedTempDir::Create("doctor_test");
   ASSERT_TRUE(folder.ok());
   const MachineProbe probe = ProbeMachine(folder->path() + "/not/there/yet");
   EXPECT_EQ(probe.store.folder, folder->path());

@@ -141,7 +141,7 @@ TEST(FleetFolderTest, AServerListensOnTheLoopbackAddressThatItIsNamedBy) {
       {"localhost", "127.0.0.1"}, {"127.0.0.2", "127.0.0.2"}, {"::1", "[::1]"},
       {"[::1]", "[::1]"},         {"192.0.2.1", "0.0.0.0"},   {"127.0.0.2,192.0.2.1", "0.0.0.0"}};
   for (const auto& [host, listen] : listens) {
-    const auto folder = TemporaryFolder::Create("fleet-folder");
+    const auto folder = ScopedTempDir::Create("fleet-folder");
     ASSERT_TRUE(folder.ok()) << folder.status().message();
     ASSERT_TRUE(WriteFile(folder->path() + "/fleet.json",
                           R"({"host": ")" + host + R"(", "port": 4222, "users": []})")

@@ -64,7 +64,7 @@ struct LiveFleet {
     return broker.ok() ? *std::move(broker) : nullptr;
   }
 
-  TemporaryFolder temporary = *TemporaryFolder::Create("tilewright-live");
+  ScopedTempDir temporary = *ScopedTempDir::Create("tilewright-live");
   std::string device_class;
   std::optional<FleetFolder> folder;
   std::optional<Subprocess> server;

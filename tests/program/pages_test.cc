@@ -34,7 +34,7 @@ class PagesTest : public testing::Test {
   }
 
   const std::vector<std::unique_ptr<Command>> commands_ = AllCommands();
-  Brought brought_;
+  ExtensionArguments brought_;
   CLI::App app_{"", "tilewright"};
 };
 
@@ -42,23 +42,23 @@ TEST_F(PagesTest, EveryCommandAndOptionIsEverywhere) {
   const CommandPage program = DescribeProgram(app_);
   const std::string manual = ProgramManual(program), bash = BashCompletion(program),
                     zsh = ZshCompletion(program), fish = FishCompletion(program);
-  int options = 0, verbs = 0;
+  int options = 0, subcommands = 0;
   for (const CLI::App* command : app_.get_subcommands({})) {
     if (command->get_group().empty()) continue;  // hidden
     const std::string& name = command->get_name();
-    const auto page = std::ranges::find(program.verbs, name, &CommandPage::name);
-    ASSERT_NE(page, program.verbs.end()) << name;
+    const auto page = std::ranges::find(program.subcommands, name, &CommandPage::name);
+    ASSERT_NE(page, program.subcommands.end()) << name;
     const std::string own = CommandManual(program, *page);
     EXPECT_THAT(manual, HasSubstr("\\fBtilewright\\-" + Dashed(name) + "\\fR(1)"));
     EXPECT_THAT(fish, HasSubstr("-a " + name + " -d"));
     EXPECT_THAT(zsh, HasSubstr("'" + name + ":"));
     std::vector<const CLI::App*> apps = command->get_subcommands({});
-    verbs += static_cast<int>(apps.size());
-    for (const CLI::App* verb : apps) {
-      EXPECT_THAT(own, HasSubstr(".SS " + Dashed(verb->get_name()) + "\n")) << name;
-      EXPECT_THAT(bash,
-                  HasSubstr("\"tilewright " + name + " " + verb->get_name() + "\") options="));
-      EXPECT_THAT(zsh, HasSubstr("'" + verb->get_name() + ":")) << name;
+    subcommands += static_cast<int>(apps.size());
+    for (const CLI::App* subcommand : apps) {
+      EXPECT_THAT(own, HasSubstr(".SS " + Dashed(subcommand->get_name()) + "\n")) << name;
+      EXPECT_THAT(
+          bash, HasSubstr("\"tilewright " + name + " " + subcommand->get_name() + "\") options="));
+      EXPECT_THAT(zsh, HasSubstr("'" + subcommand->get_name() + ":")) << name;
     }
     apps.push_back(command);
     for (const CLI::App* app : apps) {
@@ -79,18 +79,18 @@ TEST_F(PagesTest, EveryCommandAndOptionIsEverywhere) {
   EXPECT_THAT(fish, HasSubstr(" -l json -d "));  // takes no value
   EXPECT_THAT(fish, HasSubstr(" -l trials -r -d "));
   EXPECT_GT(options, 100);
-  EXPECT_GT(verbs, 10);
+  EXPECT_GT(subcommands, 10);
 }
 
 TEST_F(PagesTest, EveryOptionSaysWhatItIsFor) {
-  for (const CommandPage& command : DescribeProgram(app_).verbs) {
+  for (const CommandPage& command : DescribeProgram(app_).subcommands) {
     for (const ArgumentPage& argument : command.arguments) {
       EXPECT_NE(argument.text, "") << command.name << " " << argument.names.front();
     }
-    for (const CommandPage& verb : command.verbs) {
-      for (const ArgumentPage& argument : verb.arguments) {
+    for (const CommandPage& subcommand : command.subcommands) {
+      for (const ArgumentPage& argument : subcommand.arguments) {
         EXPECT_NE(argument.text, "")
-            << command.name << " " << verb.name << " " << argument.names.front();
+            << command.name << " " << subcommand.name << " " << argument.names.front();
       }
     }
   }
@@ -100,8 +100,8 @@ TEST(PagesOfTest, TextIsNoRequestAndNoQuote) {
   CommandPage program{"tilewright", "A program", "", {}, {}};
   ArgumentPage option{{"--mode"}, false,      false, false,         false,
                       "TEXT",     {"a", "b"}, "a",   "It's [x]: \\"};
-  program.verbs.push_back({"run", "Runs", "Examples:\n.dangerous\n'also\n", {option}, {}});
-  const std::string manual = CommandManual(program, program.verbs.front());
+  program.subcommands.push_back({"run", "Runs", "Examples:\n.dangerous\n'also\n", {option}, {}});
+  const std::string manual = CommandManual(program, program.subcommands.front());
   EXPECT_THAT(manual, HasSubstr("\n\\&.dangerous\n\\&'also\n"));
   EXPECT_THAT(manual, HasSubstr("It's [x]: \\e (default a)"));
   EXPECT_THAT(manual, HasSubstr("\\fB\\-\\-mode\\fR \\fIa|b\\fR"));

@@ -14,7 +14,7 @@
 #include "records/store.h"
 #include "search/inspector.h"
 #include "search/space.h"
-#include "src/base/files/locked_folder.h"
+#include "src/base/files/locked_temp_dir.h"
 #include "src/target/device.h"
 #include "src/templates/device.h"
 
@@ -187,7 +187,7 @@ TEST_F(RoughStrategyTest, WhatItMayNotDoIsItsStatus) {
 
 // A record of a plugin's template is served where the plugin is loaded, and only there.
 TEST_F(PluginStrategyTest, RecordsAreServedWithThePluginAlone) {
-  const auto folder = LockedFolder::Create("tilewright-plugin-test");
+  const auto folder = LockedTempDir::Create("tilewright-plugin-test");
   auto store = records::Store::Open(folder->path() + "/r.db", records::Store::Mode::kReadWrite);
   ASSERT_TRUE(store.ok()) << store.status().message();
   const auto conv = *Workload::Parse(kConv);

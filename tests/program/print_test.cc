@@ -34,8 +34,9 @@ TEST(PrintTest, TextsOfOthersBeginNoLines) {
   EXPECT_EQ(Printed([&] { PrintOut("{}|{:<5}|{:>3}\n", name, "\r", 3); }),
             "a\\nb\\tc\\x1b[2J\\u202e|\\r   |  3\n");
   EXPECT_EQ(Printed([&] { PrintOut("{}\n", fmt::join(names, ", ")); }), "a\\nb, c\n");
-  EXPECT_EQ(Printed([&] { PrintOut("{}: {}", std::string_view("\n"), Lines{"a\n\tb\x07\n"}); }),
-            "\\n: a\n\tb\\x07\n");
+  EXPECT_EQ(
+      Printed([&] { PrintOut("{}: {}", std::string_view("\n"), MultilineText{"a\n\tb\x07\n"}); }),
+      "\\n: a\n\tb\\x07\n");
 }
 
 TEST(PrintTest, MessagesKeepOnlyTheirOwnLists) {

@@ -125,7 +125,7 @@ TEST(ProcessBenchTest, IfItsProcessesCannotBeStartedAnewItRefusesEverything) {
   for (const Bench::Event& event : events) EXPECT_EQ(event.refusal, bench->status().message());
   EXPECT_EQ(bench->canary_seconds(), 0);
   // What could not be removed without descriptors.
-  for (const char* root : {"/dev/shm", "/tmp"}) LockedFolder::RemoveAbandoned(root);
+  for (const char* root : {"/dev/shm", "/tmp"}) LockedTempDir::RemoveAbandoned(root);
 }
 
 }  // namespace

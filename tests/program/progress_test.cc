@@ -16,7 +16,7 @@ TEST(ProgressTest, WhatIsDoneInASecondSaysNothing) {
   {
     Progress progress("compile", /*terminal=*/true, clock);
     clock.now = 0.9;
-    progress.Tell(1, 2, "conv2d");
+    progress.Update(1, 2, "conv2d");
   }
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
@@ -27,8 +27,8 @@ TEST(ProgressTest, ATerminalHasABarThatGoesAway) {
   {
     Progress progress("compile", /*terminal=*/true, clock);
     clock.now = 2;
-    progress.Tell(1, 4, "conv2d \x1b[31m");
-    progress.Tell(2, 4, "not so soon");
+    progress.Update(1, 4, "conv2d \x1b[31m");
+    progress.Update(2, 4, "not so soon");
   }
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "\r\x1b[2Kcompile [######..................] 25 %  eta 6s  conv2d \\x1b[31m\r\x1b[2K");
@@ -41,7 +41,7 @@ TEST(ProgressTest, ALogHasALineNowAndThen) {
     Progress progress("import", /*terminal=*/false, clock);
     for (int i = 0; i < 25; ++i) {
       clock.now = i;
-      progress.Tell(1000 * i, 0, "records");
+      progress.Update(1000 * i, 0, "records");
     }
   }
   EXPECT_EQ(testing::internal::GetCapturedStderr(),

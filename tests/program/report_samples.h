@@ -34,7 +34,7 @@ inline std::vector<Trial> MadeUpTrials(std::int64_t count, std::int64_t center) 
     trial.build_seconds = 0.05;
     trial.run_seconds = 0.05;
     trial.finished_unix_seconds = 1.75e9 + 0.1 * static_cast<double>(i);
-    trial.quiet_share = i % 9 == 0 ? 0 : 1;
+    trial.clean_fraction = i % 9 == 0 ? 0 : 1;
     if (i % 11 == 5) {
       trial.outcome = i % 2 == 0 ? Outcome::kBuildFailed : Outcome::kWrongResult;
       trial.reason = "differs at element " + std::to_string(i) + " " + kHostile;

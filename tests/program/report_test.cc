@@ -47,13 +47,13 @@ TEST(ExplainedShareTest, IsOneForAKnobThatDecidesAllAndNothingForChance) {
 }
 
 TEST(ThinTest, KeepsWhatItMustAndSpreadsTheRest) {
-  EXPECT_THAT(Thin(4, {}, 9), ElementsAre(0, 1, 2, 3));
-  EXPECT_THAT(Thin(100, {99, 50}, 4), ElementsAre(0, 50, 99));  // 50 is there twice
-  EXPECT_EQ(Thin(100'000, {7}, 2000).size(), 2000u);
+  EXPECT_THAT(Subsample(4, {}, 9), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(Subsample(100, {99, 50}, 4), ElementsAre(0, 50, 99));  // 50 is there twice
+  EXPECT_EQ(Subsample(100'000, {7}, 2000).size(), 2000u);
 }
 
 TEST(RunningLineTest, ForgetsWhatIsLongPast) {
-  RunningLine line(4, 3);
+  SlidingRegression line(4, 3);
   EXPECT_EQ(line.At(1), std::nullopt);
   for (const double x : {0.0, 1.0, 2.0, 3.0}) line.Add(x, 100 - x);
   EXPECT_NEAR(*line.At(5), 95, 1e-9);
@@ -82,11 +82,12 @@ TEST(HotLoopTest, IsTheInnermostOneThatMultipliesMost) {
 }
 
 TEST(JobSecondsTest, LeavesPausesOut) {
-  std::vector<SeenTrial> trials(3);
-  trials[0].finished = 1000, trials[0].took = 2;
-  trials[1].finished = 1005, trials[1].took = 2;
-  trials[2].finished = 9000, trials[2].took = 2;  // the job slept, and then took two seconds
-  std::vector<SeenTrial*> pointers = {&trials[0], &trials[1], &trials[2]};
+  std::vector<TrialSummary> trials(3);
+  trials[0].finished = 1000, trials[0].duration_seconds = 2;
+  trials[1].finished = 1005, trials[1].duration_seconds = 2;
+  trials[2].finished = 9000,
+  trials[2].duration_seconds = 2;  // the job slept, and then took two seconds
+  std::vector<TrialSummary*> pointers = {&trials[0], &trials[1], &trials[2]};
   JobPage page;
   SetJobSeconds(pointers, page);
   EXPECT_EQ(trials[0].seconds, 2);

@@ -78,7 +78,7 @@ std::string QueryOf(const WatchServer& server) {
 /// Limits of time that no test lives to see.
 WatchServer::Limits Endless() {
   WatchServer::Limits limits;
-  limits.head_seconds = limits.answer_seconds = limits.hold_seconds = 1e6;
+  limits.head_seconds = limits.answer_seconds = limits.long_poll_seconds = 1e6;
   return limits;
 }
 
@@ -135,7 +135,7 @@ TEST(WatchServerTest, AHeadThatDoesNotEndIsGivenUp) {
   EXPECT_EQ(client.Receive(), "");  // returns since the server closes
 }
 
-double ProcessorSeconds() {
+double ProcessCpuSeconds() {
   timespec used{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
   return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
@@ -156,10 +156,10 @@ TEST(WatchServerTest, WithoutDescriptorsItWaits) {
   taken.pop_back();
   Client client(PortOf(*server));
   EXPECT_TRUE(client.Send(GetRequest("/" + QueryOf(*server))));
-  const double used = ProcessorSeconds();
+  const double used = ProcessCpuSeconds();
   constexpr unsigned kMicroseconds = 400'000;
   ::usleep(kMicroseconds);
-  EXPECT_LT(ProcessorSeconds() - used, 0.2);
+  EXPECT_LT(ProcessCpuSeconds() - used, 0.2);
   for (const int one : taken) ::close(one);
   EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_THAT(client.Receive(), HasSubstr("the page"));
@@ -180,7 +180,7 @@ TEST(WatchServerTest, HeadersWithoutEndAreRefused) {
 
 TEST(WatchServerTest, EndingWaitsForNoReader) {
   WatchServer::Limits limits = Endless();
-  limits.farewell_seconds = 0.05;
+  limits.drain_seconds = 0.05;
   auto server = WatchServer::Start(Constant(std::string(std::size_t{64} << 20, 'a')), 0, limits);
   ASSERT_TRUE(server.ok()) << server.status().message();
   Client incomplete(PortOf(*server)), deaf(PortOf(*server));

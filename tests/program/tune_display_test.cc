@@ -189,7 +189,7 @@ TEST(PrintReportTest, SaysWhatTheJobBrought) {
 TEST(PrintReportTest, SaysWhatIsNotToBeTrusted) {
   search::TuneReport report;
   report.tasks.push_back(Report());
-  report.tasks[0].disturbed = true;
+  report.tasks[0].noisy = true;
   report.resolution = 0.2;
   report.interrupted = true;
   testing::internal::CaptureStdout();

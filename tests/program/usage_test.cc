@@ -5,7 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "python_free_cli/arguments/given_options.h"
+#include "python_free_cli/arguments/reject_options.h"
 #include "python_free_cli/command.h"
 #include "src/base/files/file.h"
 
@@ -118,7 +118,7 @@ TEST_F(UsageTest, HelpSaysChoicesAndDefaultsInWords) {
 }
 
 TEST_F(UsageTest, FoldersOfOutputsMustBeThere) {
-  const auto folder = TemporaryFolder::Create("program-test");
+  const auto folder = ScopedTempDir::Create("program-test");
   ASSERT_TRUE(folder.ok());
   ASSERT_EQ(Said("tune -o " + folder->path() + "/new.db"), "");
   EXPECT_TRUE(CheckOutputFolders(app_).ok());
@@ -131,8 +131,9 @@ TEST_F(UsageTest, FoldersOfOutputsMustBeThere) {
 TEST_F(UsageTest, OptionsWithoutMeaningAreRefusedWhereTheyAreGiven) {
   ASSERT_EQ(Said("tune --trials 3"), "");
   const CLI::App& tune = *app_.get_subcommand("tune");
-  EXPECT_TRUE(RefuseGiven(tune, {"--strategy", "--output"}, "no use").ok());
-  EXPECT_EQ(RefuseGiven(tune, {"--strategy", "--trials"}, "no use").message(), "--trials: no use");
+  EXPECT_TRUE(RejectOptions(tune, {"--strategy", "--output"}, "no use").ok());
+  EXPECT_EQ(RejectOptions(tune, {"--strategy", "--trials"}, "no use").message(),
+            "--trials: no use");
 }
 
 TEST(CommandsTest, HaveNamesSummariesAndOptionsThatDoNotClash) {

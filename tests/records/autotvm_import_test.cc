@@ -8,8 +8,8 @@
 #include "records/autotvm/export.h"
 #include "records/autotvm/match.h"
 #include "records/autotvm/tuple.h"
-#include "records/care.h"
 #include "records/imported.h"
+#include "records/maintenance.h"
 #include "records/sqlite.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
@@ -28,9 +28,9 @@ using testing::HasSubstr;
 class AutotvmImportTest : public testing::Test {
  protected:
   void SetUp() override {
-    auto folder = TemporaryFolder::Create("tilewright-import-test");
+    auto folder = ScopedTempDir::Create("tilewright-import-test");
     ASSERT_TRUE(folder.ok());
-    folder_ = std::make_unique<TemporaryFolder>(std::move(*folder));
+    folder_ = std::make_unique<ScopedTempDir>(std::move(*folder));
   }
   std::string Path(const std::string& name) const { return folder_->path() + "/" + name; }
   std::string WriteLog(const std::string& name, const std::vector<std::string>& lines) const {
@@ -89,7 +89,7 @@ class AutotvmImportTest : public testing::Test {
                 }).ok());
     return all;
   }
-  std::unique_ptr<TemporaryFolder> folder_;
+  std::unique_ptr<ScopedTempDir> folder_;
 };
 
 TEST_F(AutotvmImportTest, AnswersForEveryLine) {
@@ -259,7 +259,7 @@ TEST_F(AutotvmImportTest, NarrowWeightsAreNoMatterOfAutotvm) {
       "'int8'), (1, 1), (0, 0, 0, 0), (1, 1), 'NCHW', 'NCHW', 'int32')";
   const Target target = *Target::Parse("llvm -mcpu=cascadelake");
   Workload narrow = *AutotvmTask::Parse(tuple)->workload;
-  narrow.narrow_weights = true;
+  narrow.reduced_range_weights = true;
   EXPECT_EQ(AutotvmName(narrow, target), "conv2d_NCHWc_int8.x86");
   EXPECT_EQ(AutotvmTuplesOn(target)(narrow), tuple);
   EXPECT_THAT(AutotvmTaskNames(narrow, *AutotvmTarget::Parse("llvm")),
@@ -272,7 +272,7 @@ TEST_F(AutotvmImportTest, NarrowWeightsAreNoMatterOfAutotvm) {
   trial.candidate.template_version = entry.version;
   trial.candidate.config = entry.define_space(narrow, target)->At(1);
   Trial wide = trial;
-  wide.candidate.task.workload.narrow_weights = false;
+  wide.candidate.task.workload.reduced_range_weights = false;
   wide.value = 0.002;
   wide.samples = {0.002};
   Store store = Open();
@@ -286,9 +286,10 @@ TEST_F(AutotvmImportTest, NarrowWeightsAreNoMatterOfAutotvm) {
   ASSERT_TRUE(exported.ok()) << exported.status().message();
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_THAT(lines[0], HasSubstr("[[0.002]"));
-  ASSERT_EQ(exported->left_winners.size(), 1U);
-  EXPECT_EQ(exported->left_winners[0].workload_key, narrow.Key());
-  EXPECT_THAT(exported->left_winners[0].reason, HasSubstr("AutoTVM has no task of narrow weights"));
+  ASSERT_EQ(exported->skipped_winners.size(), 1U);
+  EXPECT_EQ(exported->skipped_winners[0].workload_key, narrow.Key());
+  EXPECT_THAT(exported->skipped_winners[0].reason,
+              HasSubstr("AutoTVM has no task of narrow weights"));
 
   Store imported = Open("imported.db");
   Import(imported, {WriteLog("a.log", lines)});
@@ -389,26 +390,26 @@ TEST_F(AutotvmImportTest, BestOwnTrialsAreTheServedOnesAndWinnersLeftOutAreNamed
   EXPECT_THAT(lines[0], HasSubstr("[[0.002]"));
   EXPECT_THAT(lines[1], HasSubstr("[[0.003]"));
   EXPECT_EQ(exported->trials, 2);
-  ASSERT_EQ(exported->left_winners.size(), 2U);
-  const AutotvmLeftWinner& left = exported->left_winners[0];
+  ASSERT_EQ(exported->skipped_winners.size(), 2U);
+  const AutotvmSkippedWinner& left = exported->skipped_winners[0];
   EXPECT_EQ(left.workload_key, other.Key());
   EXPECT_EQ(left.template_key, kOurs);
   EXPECT_EQ(left.seconds, 0.001);
   EXPECT_EQ(left.written_seconds, 0.003);
   EXPECT_THAT(left.reason, HasSubstr("none of AutoTVM's"));
-  EXPECT_EQ(exported->left_winners[1].written_seconds, 0);
+  EXPECT_EQ(exported->skipped_winners[1].written_seconds, 0);
 }
 
 TEST_F(AutotvmImportTest, BestThatAutotvmCanTakeIsTheQuietOneOfLater) {
   const Workload conv = SampleConv();
-  const auto trial = [&](const char* key, std::int64_t index, double seconds, double quiet_share,
+  const auto trial = [&](const char* key, std::int64_t index, double seconds, double clean_fraction,
                          double finished) {
     const TemplateEntry& entry = *BuiltInTemplates().Find(key);
     Trial made = SampleTrial(0, seconds, conv);
     made.candidate.template_key = key;
     made.candidate.template_version = entry.version;
     made.candidate.config = entry.define_space(conv, SampleTarget())->At(index);
-    made.quiet_share = quiet_share;
+    made.clean_fraction = clean_fraction;
     made.finished_unix_seconds = finished;
     return made;
   };
@@ -430,8 +431,8 @@ TEST_F(AutotvmImportTest, BestThatAutotvmCanTakeIsTheQuietOneOfLater) {
       });
   ASSERT_TRUE(exported.ok()) << exported.status().message();
   EXPECT_THAT(lines, HasSubstr("[[0.0024]"));
-  ASSERT_EQ(exported->left_winners.size(), 1U);
-  EXPECT_EQ(exported->left_winners[0].written_seconds, 0.0024);
+  ASSERT_EQ(exported->skipped_winners.size(), 1U);
+  EXPECT_EQ(exported->skipped_winners[0].written_seconds, 0.0024);
 }
 
 TEST_F(AutotvmImportTest, StoreOfTheFirstSchemaIsMigratedWhenItIsRead) {

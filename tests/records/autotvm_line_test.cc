@@ -240,7 +240,7 @@ TEST(PythonSetTest, ListsAsCpythonDoes) {
 }
 
 TEST(LineReaderTest, GivesEachLineOnceWhateverItsLength) {
-  auto folder = TemporaryFolder::Create("tilewright-line-test");
+  auto folder = ScopedTempDir::Create("tilewright-line-test");
   ASSERT_TRUE(folder.ok());
   const std::string path = folder->path() + "/log";
   const std::string contents =

@@ -44,16 +44,16 @@ class CatalogTest : public SampleStores {
 };
 
 Result<CatalogAnswer> AskCatalog(Catalog& catalog, const Workload& workload,
-                                 AnswerLevel accept = AnswerLevel::kNearHit) {
+                                 AnswerLevel accept = AnswerLevel::kNearMatch) {
   const Target target = SampleTarget();
   const DeviceFingerprint device = SampleDevice();
-  Question question;
-  question.templates = &BuiltInTemplates();
-  question.workload = &workload;
-  question.target = &target;
-  question.device = &device;
-  question.accept = DownTo(accept);
-  return catalog.Query(question);
+  LookupRequest request;
+  request.templates = &BuiltInTemplates();
+  request.workload = &workload;
+  request.target = &target;
+  request.device = &device;
+  request.accept = DownTo(accept);
+  return catalog.Query(request);
 }
 
 class SampleChooser final : public ModelChooser {
@@ -104,7 +104,7 @@ TEST_F(CatalogTest, GoesDownAsFarAsTheCallerSays) {
     EXPECT_TRUE(answer.ok()) << answer.status().message();
     return *answer;
   };
-  EXPECT_EQ(ask(SampleConv(), AnswerLevel::kNearHit).level, AnswerLevel::kNearHit);
+  EXPECT_EQ(ask(SampleConv(), AnswerLevel::kNearMatch).level, AnswerLevel::kNearMatch);
   const CatalogAnswer refused = ask(SampleConv(), AnswerLevel::kHit);
   EXPECT_EQ(refused.level, AnswerLevel::kMiss);
   EXPECT_FALSE(refused.candidate() != nullptr);
@@ -120,7 +120,7 @@ TEST_F(CatalogTest, GoesDownAsFarAsTheCallerSays) {
   EXPECT_EQ(model.level, AnswerLevel::kModel);
   EXPECT_EQ(model.candidate()->template_key, "from the model");
   EXPECT_EQ(model.answer.expected_slowdown, 1.4);
-  EXPECT_EQ(ask(*dense, AnswerLevel::kNearHit).level, AnswerLevel::kMiss);
+  EXPECT_EQ(ask(*dense, AnswerLevel::kNearMatch).level, AnswerLevel::kMiss);
 }
 
 TEST_F(CatalogTest, PackageFileIsAskedWithoutInstallingIt) {

@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include "records/care.h"
+#include "records/maintenance.h"
 #include "records/package/build.h"
 #include "records/package/catalog.h"
 #include "tests/records/sample_trials.h"
@@ -61,13 +61,13 @@ class FrontOfRecords : public SampleStores {
     const Workload workload = SampleConv();
     const Target target = SampleTarget();
     const DeviceFingerprint device = SampleDevice();
-    Question question;
-    question.templates = &BuiltInTemplates();
-    question.workload = &workload;
-    question.target = &target;
-    question.device = &device;
-    question.prefer = &prefer;
-    auto answer = catalog.Query(question);
+    LookupRequest request;
+    request.templates = &BuiltInTemplates();
+    request.workload = &workload;
+    request.target = &target;
+    request.device = &device;
+    request.prefer = &prefer;
+    auto answer = catalog.Query(request);
     EXPECT_TRUE(answer.ok()) << answer.status().message();
     return *std::move(answer);
   }
@@ -83,12 +83,12 @@ class FrontOfRecords : public SampleStores {
     const Workload workload = SampleConv();
     const Target target = SampleTarget();
     const DeviceFingerprint device = SampleDevice();
-    Question question;
-    question.templates = &BuiltInTemplates();
-    question.workload = &workload;
-    question.target = &target;
-    question.device = &device;
-    const auto front = catalog.Front(question, kTimeAndCode);
+    LookupRequest request;
+    request.templates = &BuiltInTemplates();
+    request.workload = &workload;
+    request.target = &target;
+    request.device = &device;
+    const auto front = catalog.Front(request, kTimeAndCode);
     EXPECT_TRUE(front.ok()) << front.status().message();
     return front.ok() ? SecondsOf(*front) : std::vector<double>();
   }
@@ -125,12 +125,12 @@ TEST_F(FrontOfRecords, GoByTheMetricsOfEachTask) {
     }
     const Target target = SampleTarget();
     const DeviceFingerprint device = SampleDevice();
-    Question question;
-    question.templates = &BuiltInTemplates();
-    question.workload = &workload;
-    question.target = &target;
-    question.device = &device;
-    const auto front = catalog.TaskFront(question);
+    LookupRequest request;
+    request.templates = &BuiltInTemplates();
+    request.workload = &workload;
+    request.target = &target;
+    request.device = &device;
+    const auto front = catalog.TaskFront(request);
     EXPECT_TRUE(front.ok()) << front.status().message();
     EXPECT_EQ(front->metrics.empty(), front->records.empty());
     return front->metrics;
@@ -145,7 +145,7 @@ TEST_F(FrontOfRecords, LeaveOutWhatMayNotBeServed) {
   Trial unverified = WithCode(1, 1e-3, 10), unknown = SampleTrial(2, 1e-3),
         noisy = WithCode(3, 1e-4, 10), elsewhere = WithCode(5, 1e-4, 10);
   unverified.verified = false;
-  noisy.quiet_share = 0;
+  noisy.clean_fraction = 0;
   elsewhere.device = SampleDevice("Another CPU");
   Add(Path("r.db"), {unverified, unknown, noisy, elsewhere, WithCode(4, 2e-3, 4000)});
   EXPECT_THAT(SecondsOf(Front("r.db")), ElementsAre(2e-3));
@@ -175,13 +175,13 @@ TEST_F(FrontOfRecords, GoByWhatWasMeasuredAgain) {
 }
 
 TEST(TakesPlaceTest, RacesThenWhatWasMeasuredAgainThenWhatIsLater) {
-  EXPECT_TRUE(TakesPlace(1, 10, -2, 20));
-  EXPECT_TRUE(TakesPlace(-2, 10, 0, 20));
-  EXPECT_FALSE(TakesPlace(0, 20, -2, 10));
-  EXPECT_TRUE(TakesPlace(0, 20, 0, 10));
+  EXPECT_TRUE(Supersedes(1, 10, -2, 20));
+  EXPECT_TRUE(Supersedes(-2, 10, 0, 20));
+  EXPECT_FALSE(Supersedes(0, 20, -2, 10));
+  EXPECT_TRUE(Supersedes(0, 20, 0, 10));
   // Numbers of races are those of their jobs.
-  EXPECT_TRUE(TakesPlace(1, 20, 2, 10));
-  EXPECT_FALSE(TakesPlace(2, 10, 1, 20));
+  EXPECT_TRUE(Supersedes(1, 20, 2, 10));
+  EXPECT_FALSE(Supersedes(2, 10, 1, 20));
 }
 
 // One trial of many that is a little faster than the winner of a race is so by chance.
@@ -269,15 +269,16 @@ TEST_F(FrontOfRecords, SayWhatWasPassedOver) {
   Add(Path("r.db"), {plugin});
   Add(Path("slow.db"), {WithCode(1, 1e-3, 9000), slow});
   const CatalogAnswer before = Ask("r.db", Parsed("code_bytes"));
-  EXPECT_EQ(before.answer.passed_over, "");
+  EXPECT_EQ(before.answer.skipped_record, "");
   EXPECT_THAT(before.answer.explanation, HasSubstr("so its records are left out"));
   Add(Path("r.db"), {call});
   const CatalogAnswer answer = Ask("r.db", Parsed("seconds,code_bytes<=9kB"));
   EXPECT_EQ(answer.candidate()->config.index, 1);
-  EXPECT_THAT(answer.answer.passed_over, HasSubstr("conv2d.dnnl in 5e-04 seconds"));
-  EXPECT_THAT(answer.answer.explanation, HasSubstr("; passed over: " + answer.answer.passed_over));
+  EXPECT_THAT(answer.answer.skipped_record, HasSubstr("conv2d.dnnl in 5e-04 seconds"));
+  EXPECT_THAT(answer.answer.explanation,
+              HasSubstr("; passed over: " + answer.answer.skipped_record));
   // One that the front beats would not have been chosen.
-  EXPECT_EQ(Ask("slow.db", Parsed("code_bytes")).answer.passed_over, "");
+  EXPECT_EQ(Ask("slow.db", Parsed("code_bytes")).answer.skipped_record, "");
 }
 
 TEST_F(FrontOfRecords, WithoutTheMetricTheFastestAnswersAndSaysSo) {
@@ -378,7 +379,7 @@ TEST(ShareLimitTest, ChoosesTheLeastOfAllChoicesWithinTheLimit) {
     double seconds = 0, bytes = 0;
     for (const FrontTask& task : tasks) {
       if (task.front.empty()) continue;
-      const Trial& trial = ChooseFrom(task.front, prefer, prefer.LimitOf(task.workload_key)).trial;
+      const Trial& trial = ChooseFrom(task.front, prefer, prefer.LimitFor(task.workload_key)).trial;
       seconds += static_cast<double>(task.uses) * trial.value;
       bytes += static_cast<double>(task.uses) * *trial.ValueOf("code_bytes");
     }

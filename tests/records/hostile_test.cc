@@ -7,14 +7,14 @@
 #include <functional>
 #include <limits>
 
-#include "records/care.h"
 #include "records/front/front.h"
+#include "records/maintenance.h"
 #include "records/merge.h"
 #include "records/package/build.h"
 #include "records/package/schedules.h"
 #include "records/row.h"
-#include "records/sound/identity.h"
-#include "records/sound/rules.h"
+#include "records/validation/identity.h"
+#include "records/validation/rules.h"
 #include "src/templates/text/text_template.h"
 #include "tests/records/sample_trials.h"
 
@@ -61,7 +61,7 @@ TEST_F(HostileTest, AnIdSaysWhatCameOfATrial) {
       [](Trial& t) { t.build_seconds = 1; },
       [](Trial& t) { t.run_seconds = 1; },
       [](Trial& t) { t.attempt = 1; },
-      [](Trial& t) { t.quiet_share = 0.5; },
+      [](Trial& t) { t.clean_fraction = 0.5; },
       [](Trial& t) { t.predicted = 0; },
       [](Trial& t) { t.others["joules"] = 1; },
       [](Trial& t) { t.codegen_version += 1; },
@@ -74,7 +74,7 @@ TEST_F(HostileTest, AnIdSaysWhatCameOfATrial) {
     EXPECT_FALSE(IsIdOf(id, "store", "job", changed)) << i;
   }
   EXPECT_NE(TrialId("stor", "ejob", trial), id);
-  EXPECT_TRUE(IsIdOf(FormerTrialId("store", "job", trial), "store", "job", trial));
+  EXPECT_TRUE(IsIdOf(LegacyTrialId("store", "job", trial), "store", "job", trial));
 }
 
 // Rows under the ids that a job's next trials were to get took their place: they were acknowledged,
@@ -84,7 +84,7 @@ TEST_F(HostileTest, NoRowTakesThePlaceOfATrialToCome) {
   ASSERT_TRUE(VacuumStore(Path("own.db"), Path("evil.db")).ok());
   const std::string own = StoreIdOfFile(Path("own.db"));
   const Trial next = SampleTrial(4, 0.001);
-  const std::string guessed = FormerTrialId(own, "job", next);
+  const std::string guessed = LegacyTrialId(own, "job", next);
   Sql(Path("evil.db"),
       "UPDATE trial SET id = '" + guessed +
           "', reason = 'planted', outcome = 4,"
@@ -161,7 +161,7 @@ TEST_F(HostileTest, ConfigsOutsideTheirSpaceAreServedByNobody) {
     auto store = Store::Open(path, Store::Mode::kReadOnly);
     TrialFilter filter;
     filter.served = true;
-    filter.sound_for = &BuiltInTemplates();
+    filter.valid_for = &BuiltInTemplates();
     std::vector<std::string> refused;
     filter.refused = [&refused](const std::string& why) { refused.push_back(why); };
     EXPECT_EQ(store->Trials(filter)->size(), 1U);
@@ -214,7 +214,7 @@ TEST_F(HostileTest, TheLeastTimeIsThatOfTheTarget) {
         *CheckStore(BuiltInTemplates(), path),
         testing::AllOf(testing::SizeIs(2), testing::Each(HasSubstr("no device does it faster"))));
     TrialFilter filter;
-    filter.sound_for = &BuiltInTemplates();
+    filter.valid_for = &BuiltInTemplates();
     std::vector<std::int64_t> sound;
     filter.refused = [](const std::string& why) {
       EXPECT_THAT(why, HasSubstr("no device does it faster"));
@@ -228,7 +228,7 @@ TEST_F(HostileTest, TheLeastTimeIsThatOfTheTarget) {
 }
 
 TEST_F(HostileTest, SpacesThatAreMadeAgainAreTheSame) {
-  SpaceIndex spaces(2);
+  SpaceCache spaces(2);
   std::vector<Trial> trials;
   for (const int channels : {16, 32, 64, 128}) {
     trials.push_back(SampleTrial(7, 0.001, SampleConv(channels)));
@@ -242,14 +242,14 @@ TEST_F(HostileTest, SpacesThatAreMadeAgainAreTheSame) {
 
 // "The last measurement counts" was won by a date that nobody can have measured at.
 TEST_F(HostileTest, ADateInTheFutureComesBeforeAllOthers) {
-  EXPECT_EQ(CountedDate(kInTheFuture), 0);
-  EXPECT_EQ(CountedDate(1.75e9), 1.75e9);
-  EXPECT_TRUE(TakesPlace(0, 1.75e9, 0, kInTheFuture));
-  EXPECT_FALSE(TakesPlace(0, kInTheFuture, 0, 1.75e9));
-  EXPECT_TRUE(TakesPlace(1, kInTheFuture, 0, 1.75e9)) << "a race is one whenever it was";
-  const Trial disturbed = SampleTrialAt(3, 1e-3, 0.1, 1.751e9);
-  EXPECT_TRUE(IsQuieter(SampleTrialAt(4, 1.1e-3, 1, 1.752e9), disturbed));
-  EXPECT_FALSE(IsQuieter(SampleTrialAt(4, 1.1e-3, 1, kInTheFuture), disturbed));
+  EXPECT_EQ(EffectiveDate(kInTheFuture), 0);
+  EXPECT_EQ(EffectiveDate(1.75e9), 1.75e9);
+  EXPECT_TRUE(Supersedes(0, 1.75e9, 0, kInTheFuture));
+  EXPECT_FALSE(Supersedes(0, kInTheFuture, 0, 1.75e9));
+  EXPECT_TRUE(Supersedes(1, kInTheFuture, 0, 1.75e9)) << "a race is one whenever it was";
+  const Trial noisy = SampleTrialAt(3, 1e-3, 0.1, 1.751e9);
+  EXPECT_TRUE(ReplacesNoisy(SampleTrialAt(4, 1.1e-3, 1, 1.752e9), noisy));
+  EXPECT_FALSE(ReplacesNoisy(SampleTrialAt(4, 1.1e-3, 1, kInTheFuture), noisy));
   Add(Path("r.db"), {SampleTrialAt(3, 2e-3, 1, 1.751e9)});
   Add(Path("r.db"), {SampleTrialAt(3, 1e-3, 1, kInTheFuture)}, {}, true, "other");
   TrialFilter filter;
@@ -276,7 +276,7 @@ TEST_F(HostileTest, NearHitsNeedNoMoreThanTheTargetAskedFor) {
             AnswerKind::kMiss);
   const auto near = Ask(Path("r.db"), *Target::Parse("llvm -mcpu=skylake"), here);
   ASSERT_TRUE(near.ok());
-  EXPECT_EQ(near->kind, AnswerKind::kNearHit);
+  EXPECT_EQ(near->kind, AnswerKind::kNearMatch);
   // The values are those of the space that was asked for, or none.
   const Candidate& candidate = near->record->trial.candidate;
   const TemplateEntry* entry = BuiltInTemplates().Find(candidate.template_key);
@@ -318,7 +318,7 @@ class HostileTextTest : public HostileTest {
         templates_.Find(text_.key)->define_space(SampleConv(), SampleTarget())->At(2);
     Add(Path("mine.db"), {trial});
     auto store = Store::Open(Path("mine.db"), Store::Mode::kReadWrite);
-    ASSERT_TRUE(store.ok() && KeepScheduleTexts(*store, templates_).ok());
+    ASSERT_TRUE(store.ok() && StoreScheduleTexts(*store, templates_).ok());
   }
   std::string TextIn(const std::string& path, const std::string& key) {
     auto store = Store::Open(path, Store::Mode::kReadOnly);
@@ -349,7 +349,7 @@ TEST_F(HostileTextTest, AMergeReplacesNoText) {
 // Of the former names a second text can be made on purpose. Here the one that is there stands for
 // it: it is put there under the name of the other.
 TEST_F(HostileTextTest, AnotherTextUnderAFormerNameIsRefusedWithItsRecords) {
-  const std::string former = FormerScheduleKey(text_);
+  const std::string former = LegacyScheduleKey(text_);
   for (const char* name : {"one.db", "two.db"}) {
     ASSERT_TRUE(VacuumStore(Path("mine.db"), Path(name)).ok());
     Sql(Path(name), "UPDATE fact SET key = '" + former +
@@ -362,7 +362,7 @@ TEST_F(HostileTextTest, AnotherTextUnderAFormerNameIsRefusedWithItsRecords) {
     trial.candidate.config =
         templates_.Find(text_.key)->define_space(SampleConv(), SampleTarget())->At(2);
     Sql(Path(name),
-        "UPDATE trial SET id = '" + FormerTrialId(StoreIdOfFile(Path(name)), "job", trial) + "'");
+        "UPDATE trial SET id = '" + LegacyTrialId(StoreIdOfFile(Path(name)), "job", trial) + "'");
     EXPECT_THAT(*CheckStore(BuiltInTemplates(), Path(name)), IsEmpty()) << "it is still served";
   }
   Sql(Path("one.db"), "UPDATE fact SET value = 'schedule rows for conv2d on llvm' WHERE key = '" +

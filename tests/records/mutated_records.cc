@@ -15,7 +15,7 @@
 #include "records/autotvm/export.h"
 #include "records/autotvm/import.h"
 #include "records/autotvm/match.h"
-#include "records/care.h"
+#include "records/maintenance.h"
 #include "records/merge.h"
 #include "records/package/build.h"
 #include "records/package/installed.h"
@@ -303,7 +303,7 @@ std::string AskStore(const Store& store, std::int64_t& answered) {
     if (!wrong.empty()) return wrong;
   }
   TrialFilter filter;
-  filter.sound_for = &BuiltInTemplates();
+  filter.valid_for = &BuiltInTemplates();
   auto records = store.Trials(filter);
   if (!records.ok()) return {};
   for (const Record& record : *records) {
@@ -361,7 +361,7 @@ Status FillSound(const std::string& from, const std::string& to, const std::stri
   TW_RETURN_IF_ERROR(job);
   TW_RETURN_IF_ERROR(store->Append(job->id, trials, {{"task", "tell", "{}"}}));
   TW_RETURN_IF_ERROR(store->StoreBest(job->id, trials.front(), {7}));
-  TW_RETURN_IF_ERROR(KeepScheduleTexts(*store, templates));
+  TW_RETURN_IF_ERROR(StoreScheduleTexts(*store, templates));
   TW_RETURN_IF_ERROR(store->SetFact("resolution", "0.01"));
   TW_RETURN_IF_ERROR(
       WriteFile(log, ConvLine(8, 3, "0.002") + "\n" + ConvLine(4, 2, "0.003") + "\n"));
@@ -524,7 +524,7 @@ std::string MutatedRecords::TryPackage(std::uint64_t seed, bool anything) {
     if (!installed.ok()) return "cannot be installed: " + installed.status().message();
     auto store = OpenInstalled(installed->package);
     if (!store.ok()) return "was accepted and does not open: " + store.status().message();
-    auto held = HeldPackage::Hold(installed->package);
+    auto held = PinnedPackage::Pin(installed->package);
     auto mapped = held.ok() ? (*held)->Open() : Result<Store>(held.status());
     if (!mapped.ok()) return "does not open mapped: " + mapped.status().message();
     std::string wrong = AskStore(*store, answered);

@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kCorpus = TILEWRIGHT_SOURCE_DIR "/tests/fuzz/corpus/store/small_store";
 
 TEST(MutatedRecordsTest, ChangedStoresHarmNobody) {
-  auto folder = TemporaryFolder::Create("tilewright-mutated-test");
+  auto folder = ScopedTempDir::Create("tilewright-mutated-test");
   auto records = MutatedRecords::Create(folder->path(), kCorpus);
   ASSERT_TRUE(records.ok()) << records.status().message();
   for (std::uint64_t seed = 0; seed < 24; ++seed) EXPECT_EQ(records->TryStore(seed), "") << seed;
@@ -20,7 +20,7 @@ TEST(MutatedRecordsTest, ChangedStoresHarmNobody) {
 }
 
 TEST(MutatedRecordsTest, AStoreWithOneOtherFieldHarmsNobody) {
-  auto folder = TemporaryFolder::Create("tilewright-mutated-test");
+  auto folder = ScopedTempDir::Create("tilewright-mutated-test");
   auto records = MutatedRecords::Create(folder->path(), kCorpus);
   ASSERT_TRUE(records.ok()) << records.status().message();
   for (std::uint64_t seed = 0; seed < 60; ++seed) EXPECT_EQ(records->TryField(seed), "") << seed;
@@ -28,7 +28,7 @@ TEST(MutatedRecordsTest, AStoreWithOneOtherFieldHarmsNobody) {
 }
 
 TEST(MutatedRecordsTest, APackageWithOneOtherFieldHarmsNobody) {
-  auto folder = TemporaryFolder::Create("tilewright-mutated-test");
+  auto folder = ScopedTempDir::Create("tilewright-mutated-test");
   auto records = MutatedRecords::Create(folder->path(), kCorpus);
   ASSERT_TRUE(records.ok()) << records.status().message();
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
@@ -37,7 +37,7 @@ TEST(MutatedRecordsTest, APackageWithOneOtherFieldHarmsNobody) {
 }
 
 TEST(MutatedRecordsTest, ChangedPackagesHarmNobody) {
-  auto folder = TemporaryFolder::Create("tilewright-mutated-test");
+  auto folder = ScopedTempDir::Create("tilewright-mutated-test");
   auto records = MutatedRecords::Create(folder->path(), kCorpus);
   ASSERT_TRUE(records.ok()) << records.status().message();
   for (std::uint64_t seed = 0; seed < 40; ++seed) EXPECT_EQ(records->TryPackage(seed), "") << seed;

@@ -63,7 +63,7 @@ inline Trial SampleTrial(std::int64_t index, double seconds,
 inline Trial SampleTrialAt(std::int64_t index, double seconds, double quiet, double unix_seconds) {
   Trial trial = SampleTrial(index, seconds);
   trial.samples.assign(8, seconds);
-  trial.quiet_share = quiet;
+  trial.clean_fraction = quiet;
   trial.finished_unix_seconds = unix_seconds;
   return trial;
 }
@@ -83,9 +83,9 @@ inline Trial SampleCall(double seconds) {
 class SampleStores : public testing::Test {
  protected:
   void SetUp() override {
-    auto folder = TemporaryFolder::Create("tilewright-records-test");
+    auto folder = ScopedTempDir::Create("tilewright-records-test");
     ASSERT_TRUE(folder.ok());
-    folder_ = std::make_unique<TemporaryFolder>(std::move(*folder));
+    folder_ = std::make_unique<ScopedTempDir>(std::move(*folder));
   }
   std::string Path(const std::string& name) const { return folder_->path() + "/" + name; }
   /// Adds trials to a store under a job, which is made if it is not there.
@@ -115,7 +115,7 @@ class SampleStores : public testing::Test {
     EXPECT_TRUE(store.ok()) << store.status().message();
     return store.ok() ? *store->CountTrials({}) : -1;
   }
-  std::unique_ptr<TemporaryFolder> folder_;
+  std::unique_ptr<ScopedTempDir> folder_;
 };
 
 }  // namespace tilewright::records

@@ -40,7 +40,7 @@ class SchedulesTest : public SampleStores {
         templates_.Find(key_of_text_)->define_space(SampleConv(), SampleTarget())->At(2);
     Add(Path("texts.db"), {trial, SampleTrial(3, 0.002)});
     auto store = Store::Open(Path("texts.db"), Store::Mode::kReadWrite);
-    EXPECT_TRUE(store.ok() && KeepScheduleTexts(*store, templates_).ok());
+    EXPECT_TRUE(store.ok() && StoreScheduleTexts(*store, templates_).ok());
     return Path("texts.db");
   }
   std::string key_of_text_, text_;
@@ -96,11 +96,11 @@ TEST_F(SchedulesTest, PackagesCarryWhatTheirRecordsNeed) {
 // What was measured before texts were named by SHA-256 is packed and served by the name it has.
 TEST_F(SchedulesTest, FormerNamesAreRead) {
   auto text = *ParseScheduleText(text_);
-  const std::string former = FormerScheduleKey(text);
+  const std::string former = LegacyScheduleKey(text);
   ASSERT_NE(former, key_of_text_);
-  EXPECT_FALSE(TakeScheduleKey("schedule/rows-other", text));
+  EXPECT_FALSE(AcceptScheduleKey("schedule/rows-other", text));
   EXPECT_EQ(text.key, key_of_text_);
-  ASSERT_TRUE(TakeScheduleKey(former, text));
+  ASSERT_TRUE(AcceptScheduleKey(former, text));
   EXPECT_EQ(text.key, former);
   ASSERT_TRUE(AddScheduleText(templates_, std::move(text)).ok());
   key_of_text_ = former;

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "records/care.h"
 #include "records/image.h"
+#include "records/maintenance.h"
 #include "records/merge.h"
 #include "records/package/build.h"
 #include "records/package/package.h"
@@ -105,9 +105,9 @@ TEST_P(EverySchema, AStoreWithForeignPartsIsRefused) {
   }
 }
 
-class ForeignParts : public SampleStores {};
+class UnexpectedSchemaObjects : public SampleStores {};
 
-TEST_F(ForeignParts, AreRefusedByEverythingThatOpensAStoreAndNamedByCheck) {
+TEST_F(UnexpectedSchemaObjects, AreRefusedByEverythingThatOpensAStoreAndNamedByCheck) {
   const std::pair<const char*, const char*> kParts[] = {
       {"CREATE TRIGGER eat AFTER INSERT ON trial BEGIN DELETE FROM trial; END", "trigger 'eat'"},
       {"CREATE TRIGGER eat AFTER UPDATE ON fact BEGIN DELETE FROM log; END", "trigger 'eat'"},
@@ -154,7 +154,7 @@ TEST_F(ForeignParts, AreRefusedByEverythingThatOpensAStoreAndNamedByCheck) {
 }
 
 /// What a user's ANALYZE leaves changes nothing.
-TEST_F(ForeignParts, StatisticsOfSqliteAreNone) {
+TEST_F(UnexpectedSchemaObjects, StatisticsOfSqliteAreNone) {
   Add(Path("analyzed.db"), {SampleTrial(3, 0.002)});
   Sql(Path("analyzed.db"), "ANALYZE");
   for (const auto mode : {Store::Mode::kReadOnly, Store::Mode::kReadWrite}) {
@@ -172,7 +172,7 @@ TEST_F(ForeignParts, StatisticsOfSqliteAreNone) {
 }
 
 // Even past the comparison a trigger or a view does nothing: every connection is hardened.
-TEST_F(ForeignParts, DoNotRunOnAnyConnection) {
+TEST_F(UnexpectedSchemaObjects, DoNotRunOnAnyConnection) {
   Add(Path("a.db"), {SampleTrial(3, 0.002)});
   Sql(Path("a.db"),
       "CREATE TRIGGER eat AFTER INSERT ON fact BEGIN DELETE FROM trial; END;"

@@ -10,8 +10,8 @@
 #include <csignal>
 #include <thread>
 
-#include "records/care.h"
 #include "records/difference.h"
+#include "records/maintenance.h"
 #include "records/schema.h"
 #include "records/sqlite.h"
 #include "src/base/files/file.h"
@@ -27,9 +27,9 @@ namespace {
 class StoreTest : public testing::Test {
  protected:
   void SetUp() override {
-    auto folder = TemporaryFolder::Create("tilewright-store-test");
+    auto folder = ScopedTempDir::Create("tilewright-store-test");
     ASSERT_TRUE(folder.ok());
-    folder_ = std::make_unique<TemporaryFolder>(std::move(*folder));
+    folder_ = std::make_unique<ScopedTempDir>(std::move(*folder));
     path_ = folder_->path() + "/records.db";
   }
   Store OpenForWriting() {
@@ -44,7 +44,7 @@ class StoreTest : public testing::Test {
     EXPECT_EQ(sqlite3_exec(db, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
     sqlite3_close(db);
   }
-  std::unique_ptr<TemporaryFolder> folder_;
+  std::unique_ptr<ScopedTempDir> folder_;
   std::string path_;
 };
 
@@ -209,8 +209,8 @@ TEST_F(StoreTest, ARecordMeasuredInNoiseGivesWayToALaterQuietOne) {
   ASSERT_TRUE(store.StoreBest(job, noisy, {}).ok());
   EXPECT_EQ(index_served(), 4);
   Trial back = (*store.Trials({}))[1].trial;
-  EXPECT_EQ(back.quiet_share, 0.1);
-  EXPECT_TRUE(back.disturbed());
+  EXPECT_EQ(back.clean_fraction, 0.1);
+  EXPECT_TRUE(back.noisy());
 }
 
 TEST_F(StoreTest, ALibraryIsCalledOnlyWhereTheTargetNamesItAndPassedOverByName) {
@@ -226,10 +226,10 @@ TEST_F(StoreTest, ALibraryIsCalledOnlyWhereTheTargetNamesItAndPassedOverByName) 
   ASSERT_TRUE(plain.ok()) << plain.status().message();
   EXPECT_EQ(plain->kind, AnswerKind::kHit);
   EXPECT_EQ(plain->record->trial.value, 2e-4);
-  EXPECT_THAT(plain->passed_over,
+  EXPECT_THAT(plain->skipped_record,
               testing::AllOf(testing::HasSubstr("conv2d.dnnl in 1e-04 seconds"),
                              testing::HasSubstr("oneDNN 2.6.3"), testing::HasSubstr("-libs=dnnl")));
-  EXPECT_THAT(plain->explanation, testing::HasSubstr(plain->passed_over));
+  EXPECT_THAT(plain->explanation, testing::HasSubstr(plain->skipped_record));
 
   auto named =
       store->Query(BuiltInTemplates(), SampleConv(), SampleTarget(" -libs=dnnl"), SampleDevice());
@@ -237,7 +237,7 @@ TEST_F(StoreTest, ALibraryIsCalledOnlyWhereTheTargetNamesItAndPassedOverByName) 
   EXPECT_EQ(named->kind, AnswerKind::kHit);
   const bool here = LibraryVersion(*FindLibrary("dnnl")).ok();
   EXPECT_EQ(named->record->trial.value, here ? 1e-4 : 2e-4);
-  EXPECT_EQ(named->passed_over.empty(), here) << named->passed_over;
+  EXPECT_EQ(named->skipped_record.empty(), here) << named->skipped_record;
 }
 
 TEST_F(StoreTest, ACallThatWhoAsksCannotUseIsPassedOver) {
@@ -252,7 +252,7 @@ TEST_F(StoreTest, ACallThatWhoAsksCannotUseIsPassedOver) {
   ASSERT_TRUE(answer.ok()) << answer.status().message();
   EXPECT_EQ(answer->kind, AnswerKind::kHit);
   EXPECT_EQ(answer->record->trial.value, 2e-4);
-  EXPECT_THAT(answer->passed_over, testing::HasSubstr(here ? "its weight changes" : "oneDNN"));
+  EXPECT_THAT(answer->skipped_record, testing::HasSubstr(here ? "its weight changes" : "oneDNN"));
 }
 
 TEST_F(StoreTest, RecordsOfABoardAreServedToWhoCompilesForIt) {
@@ -264,15 +264,15 @@ TEST_F(StoreTest, RecordsOfABoardAreServedToWhoCompilesForIt) {
   Store store = OpenForWriting();
   ASSERT_TRUE(store.Append(store.OpenJob("job", "{}", 7)->id, {trial}, {}).ok());
   const auto level = [&store](const Target& target) {
-    return store.Query(BuiltInTemplates(), SampleConv(), target, *AnyCpuFor(target))->kind;
+    return store.Query(BuiltInTemplates(), SampleConv(), target, *GenericCpuFor(target))->kind;
   };
-  const auto hit = store.Query(BuiltInTemplates(), SampleConv(), board, *AnyCpuFor(board));
+  const auto hit = store.Query(BuiltInTemplates(), SampleConv(), board, *GenericCpuFor(board));
   ASSERT_EQ(hit->kind, AnswerKind::kHit) << hit->explanation;
   EXPECT_THAT(hit->explanation, testing::HasSubstr("on 'Board'"));
-  EXPECT_TRUE(
-      DifferencesOf(BuiltInTemplates(), hit->record->trial, SampleConv(), board, *AnyCpuFor(board))
-          .empty());
-  EXPECT_EQ(level(*Target::Parse(arm + "cortex-a53")), AnswerKind::kNearHit);
+  EXPECT_TRUE(DifferencesOf(BuiltInTemplates(), hit->record->trial, SampleConv(), board,
+                            *GenericCpuFor(board))
+                  .empty());
+  EXPECT_EQ(level(*Target::Parse(arm + "cortex-a53")), AnswerKind::kNearMatch);
   EXPECT_EQ(level(*Target::Parse("llvm -mtriple=armv7l-linux-gnueabihf")), AnswerKind::kMiss);
   EXPECT_EQ(store.Query(BuiltInTemplates(), SampleConv(), board, SampleDevice())->kind,
             AnswerKind::kMiss);
@@ -285,7 +285,7 @@ TEST_F(StoreTest, OtherCpuModelIsANearHitOnlyIfItsCodeRunsHere) {
   other.device = SampleDevice("Other CPU");
   ASSERT_TRUE(store.Append(job, {other}, {}).ok());
   auto near = store.Query(BuiltInTemplates(), SampleConv(), SampleTarget(), SampleDevice());
-  EXPECT_EQ(near->kind, AnswerKind::kNearHit);
+  EXPECT_EQ(near->kind, AnswerKind::kNearMatch);
   EXPECT_GT(near->expected_slowdown, 1.0);
   EXPECT_THAT(near->explanation, testing::HasSubstr("Other CPU"));
   DeviceFingerprint plain = SampleDevice();
@@ -302,7 +302,7 @@ TEST_F(StoreTest, AConfigForAnotherNumberOfThreadsIsNoNearHit) {
     auto target = Target::Parse(SampleTarget().ToString() + options);
     return store.Query(BuiltInTemplates(), SampleConv(), *target, SampleDevice())->kind;
   };
-  EXPECT_EQ(ask(" -mattr=+fma"), AnswerKind::kNearHit);
+  EXPECT_EQ(ask(" -mattr=+fma"), AnswerKind::kNearMatch);
   EXPECT_EQ(ask(" -num-threads=2"), AnswerKind::kMiss);
 }
 
@@ -319,7 +319,7 @@ TEST_F(StoreTest, NarrowWeightsAreNotNearOthers) {
     return store.Query(BuiltInTemplates(), workload, SampleTarget(), SampleDevice())->kind;
   };
   EXPECT_EQ(ask(dense(4, ends[1])), AnswerKind::kHit);
-  EXPECT_EQ(ask(dense(8, ends[1])), AnswerKind::kNearHit);
+  EXPECT_EQ(ask(dense(8, ends[1])), AnswerKind::kNearMatch);
   EXPECT_EQ(ask(dense(4, ends[0])), AnswerKind::kMiss);
   EXPECT_EQ(ask(dense(8, ends[0])), AnswerKind::kMiss);
 }

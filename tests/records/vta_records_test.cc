@@ -43,7 +43,7 @@ TEST_F(VtaRecords, AreServedForTheirDesignCycleModelAndMetricOnly) {
   };
   EXPECT_EQ(ask(kSim), AnswerKind::kHit);
   // The same things said otherwise: near, because the text differs.
-  EXPECT_EQ(ask(std::string(kSim) + " -cycles=pynq"), AnswerKind::kNearHit);
+  EXPECT_EQ(ask(std::string(kSim) + " -cycles=pynq"), AnswerKind::kNearMatch);
   for (const char* other :
        {"vta -model=pynq_1x16_i8w8a32_15_15_18_17", "vta -model=sim_1x16_i8w8a32_15_15_17_17",
         "vta -model=sim_1x16_i8w8a32_15_15_18_17 -cycles=rtl",

@@ -1,6 +1,6 @@
 // A write-ahead log of which a byte was changed, and stores that lie where nothing can be written.
 
-#include "records/sound/wal.h"
+#include "records/validation/wal.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "records/care.h"
+#include "records/maintenance.h"
 #include "records/merge.h"
 #include "records/sqlite.h"
 #include "records/watch.h"
@@ -69,13 +69,13 @@ TEST_F(WalTest, EveryByteThatTakesTrialsAwayIsFound) {
   ASSERT_GT(size, 5U * 4096);
   for (const bool with_index : {true, false}) {
     CopyOpen(from, to, with_index);
-    EXPECT_EQ(*DamageOfWal(to), "");
+    EXPECT_EQ(*FindWalDamage(to), "");
     EXPECT_THAT(*CheckStore(BuiltInTemplates(), to), IsEmpty());
     for (std::size_t at : {std::size_t{0}, std::size_t{20}, std::size_t{30}, std::size_t{32},
                            std::size_t{45}, std::size_t{5000}, size / 2, size - 4110, size - 1}) {
       CopyOpen(from, to, with_index);
       Flip(to + "-wal", at);
-      EXPECT_THAT(*DamageOfWal(to), HasSubstr("is damaged")) << at << " " << with_index;
+      EXPECT_THAT(*FindWalDamage(to), HasSubstr("is damaged")) << at << " " << with_index;
     }
     std::filesystem::remove(to + "-shm");
   }
@@ -91,14 +91,14 @@ TEST_F(WalTest, ALogThatWasCutOffIsNotDamaged) {
   CopyOpen(from, to, true);
   const auto bytes = *ReadFile(to + "-wal");
   ASSERT_TRUE(WriteFile(to + "-wal", bytes + bytes.substr(32, 1000)).ok());
-  EXPECT_EQ(*DamageOfWal(to), "");
+  EXPECT_EQ(*FindWalDamage(to), "");
   // Frames of an earlier log behind the last one.
   std::string stale = bytes.substr(32, 3 * (4096 + 24));
   for (std::size_t frame = 0; frame < 3; ++frame) stale[frame * (4096 + 24) + 8] ^= 1;
   ASSERT_TRUE(WriteFile(to + "-wal", bytes + stale).ok());
-  EXPECT_EQ(*DamageOfWal(to), "");
+  EXPECT_EQ(*FindWalDamage(to), "");
   EXPECT_EQ(CountIn(to), 5);
-  EXPECT_EQ(*DamageOfWal(Path("none.db")), "");
+  EXPECT_EQ(*FindWalDamage(Path("none.db")), "");
 }
 
 TEST_F(WalTest, StoresAreReadWhereNothingCanBeWritten) {
@@ -121,7 +121,7 @@ TEST_F(WalTest, StoresAreReadWhereNothingCanBeWritten) {
       const auto problems = CheckStore(BuiltInTemplates(), to);
       auto store = Store::Open(to, Store::Mode::kReadOnly);
       if (!store.ok() || !problems.ok()) return false;
-      auto mine = TemporaryFolder::Create("tilewright-wal-test");
+      auto mine = ScopedTempDir::Create("tilewright-wal-test");
       if (!mine.ok()) return false;
       const auto merged = MergeStores(BuiltInTemplates(), mine->path() + "/into.db", {to});
       if (!merged.ok() || merged->front().added != 5) return false;
@@ -155,12 +155,12 @@ TEST_F(WalTest, CommitsToAStoreThatIsReadWithoutLocksAreNoticed) {
     ::alarm(30);
     auto watch = StoreWatch::Open(path);
     auto store = Store::Open(path, Store::Mode::kReadOnly);
-    if (!watch.ok() || !store.ok() || !watch->OfFiles()) return false;
-    const StoreWatch::Stamp before = *watch->Look();
-    if (*store->CountTrials({}) != 1 || *watch->Look() != before) return false;
+    if (!watch.ok() || !store.ok() || !watch->PollsFiles()) return false;
+    const StoreWatch::Stamp before = *watch->Poll();
+    if (*store->CountTrials({}) != 1 || *watch->Poll() != before) return false;
     char go = 0;
     if (::write(asked[1], "x", 1) != 1 || ::read(written[0], &go, 1) != 1) return false;
-    if (*watch->Look() == before || *store->CountTrials({}) != 1) return false;
+    if (*watch->Poll() == before || *store->CountTrials({}) != 1) return false;
     auto again = Store::Open(path, Store::Mode::kReadOnly);
     return again.ok() && *again->CountTrials({}) == 41;
   }));

@@ -15,14 +15,14 @@ namespace {
 class StoreWatchTest : public testing::Test {
  protected:
   void SetUp() override {
-    auto folder = TemporaryFolder::Create("tilewright-watch-test");
+    auto folder = ScopedTempDir::Create("tilewright-watch-test");
     ASSERT_TRUE(folder.ok());
-    folder_ = std::make_unique<TemporaryFolder>(std::move(*folder));
+    folder_ = std::make_unique<ScopedTempDir>(std::move(*folder));
     path_ = folder_->path() + "/records.db";
     ASSERT_TRUE(Store::Open(path_, Store::Mode::kReadWrite).ok());
   }
-  static StoreWatch::Stamp Look(const StoreWatch& watch) {
-    auto stamp = watch.Look();
+  static StoreWatch::Stamp Poll(const StoreWatch& watch) {
+    auto stamp = watch.Poll();
     EXPECT_TRUE(stamp.ok()) << stamp.status().message();
     return *stamp;
   }
@@ -36,20 +36,20 @@ class StoreWatchTest : public testing::Test {
   void CheckSeesCommits(const std::string& path) {
     auto watch = StoreWatch::Open(path);
     ASSERT_TRUE(watch.ok()) << watch.status().message();
-    StoreWatch::Stamp last = Look(*watch);
-    EXPECT_EQ(Look(*watch), last);
+    StoreWatch::Stamp last = Poll(*watch);
+    EXPECT_EQ(Poll(*watch), last);
     // 5: the log starts over in between, as its writer was the last to close.
     for (int i = 0; i < 5; ++i) {
       Sql(path, "INSERT OR REPLACE INTO fact (key, value) VALUES ('x', 'one value')");
-      const StoreWatch::Stamp now = Look(*watch);
+      const StoreWatch::Stamp now = Poll(*watch);
       EXPECT_NE(now, last) << "commit " << i << ", though it changed no value";
-      EXPECT_EQ(Look(*watch), now);
+      EXPECT_EQ(Poll(*watch), now);
       last = now;
     }
     Sql(path, "BEGIN; DELETE FROM fact; ROLLBACK");
-    EXPECT_EQ(Look(*watch), last) << "nothing was committed";
+    EXPECT_EQ(Poll(*watch), last) << "nothing was committed";
   }
-  std::unique_ptr<TemporaryFolder> folder_;
+  std::unique_ptr<ScopedTempDir> folder_;
   std::string path_;
 };
 
@@ -65,9 +65,9 @@ TEST_F(StoreWatchTest, SeesCommitsAfterACheckpoint) {
   auto watch = StoreWatch::Open(path_);
   ASSERT_TRUE(watch.ok()) << watch.status().message();
   Sql(path_, "INSERT INTO fact (key, value) VALUES ('x', '1'); PRAGMA wal_checkpoint(TRUNCATE)");
-  const StoreWatch::Stamp before = Look(*watch);
+  const StoreWatch::Stamp before = Poll(*watch);
   Sql(path_, "INSERT INTO fact (key, value) VALUES ('y', '1')");
-  EXPECT_NE(Look(*watch), before);
+  EXPECT_NE(Poll(*watch), before);
 }
 
 TEST_F(StoreWatchTest, RefusesWhatIsNoStore) {

@@ -95,7 +95,7 @@ TEST(CudaSession, TellsWhatBrokeTheContext) {
   struct Case {
     const char* kernel;
     CudaFault fault;
-    bool hanging;
+    bool timed_out;
   };
   for (const Case& c :
        {Case{"fault", CudaFault::kKernelFault, false}, Case{"lost", CudaFault::kDeviceLost, false},
@@ -108,7 +108,7 @@ TEST(CudaSession, TellsWhatBrokeTheContext) {
           CudaProgram program = KernelIn(*session, c.kernel, operands);
           const bool failed = !session->Time(program, 1, 0.02).ok();
           const bool as_expected =
-              failed && session->fault() == c.fault && session->hanging() == c.hanging;
+              failed && session->fault() == c.fault && session->timed_out() == c.timed_out;
           ::_exit(as_expected ? 0 : 1);
         },
         testing::ExitedWithCode(0), "")
@@ -167,20 +167,20 @@ TEST(CudaSession, AsksForSharedMemoryBeyondTheUsual) {
   EXPECT_EQ(session->fault(), CudaFault::kNone);
 }
 
-TEST(GpuWatch, ReadsClockAndThrottling) {
-  auto cool = GpuWatch::Open(FAKE_CUDA, "fake:00:00.0");
+TEST(GpuMonitor, ReadsClockAndThrottling) {
+  auto cool = GpuMonitor::Open(FAKE_CUDA, "fake:00:00.0");
   ASSERT_TRUE(cool.ok()) << cool.status().message();
-  const auto state = cool->Look();
+  const auto state = cool->ReadState();
   ASSERT_TRUE(state.ok());
   EXPECT_EQ(state->clock_mhz, 1500);
   EXPECT_FALSE(state->throttled);
   EXPECT_TRUE(cool->Joules().ok());
-  auto hot = GpuWatch::Open(FAKE_CUDA_NO_GRAPHS, "fake:00:00.0");
+  auto hot = GpuMonitor::Open(FAKE_CUDA_NO_GRAPHS, "fake:00:00.0");
   ASSERT_TRUE(hot.ok());
-  EXPECT_TRUE(hot->Look()->throttled);
+  EXPECT_TRUE(hot->ReadState()->throttled);
   EXPECT_EQ(hot->Joules().status().code(), StatusCode::kUnsupported);  // its driver is older
-  EXPECT_FALSE(GpuWatch::Open(FAKE_CUDA, "none").ok());
-  EXPECT_FALSE(GpuWatch::Open("libno_such_library.so", "fake:00:00.0").ok());
+  EXPECT_FALSE(GpuMonitor::Open(FAKE_CUDA, "none").ok());
+  EXPECT_FALSE(GpuMonitor::Open("libno_such_library.so", "fake:00:00.0").ok());
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ TEST(LoaderTest, NamesAFileThatIsNotThere) {
 }
 
 TEST(LoaderTest, RefusesFilesThatAreNoSharedObjects) {
-  const Result<TemporaryFolder> folder = TemporaryFolder::Create("loader-test");
+  const Result<ScopedTempDir> folder = ScopedTempDir::Create("loader-test");
   ASSERT_TRUE(folder.ok());
   const std::string path = folder->path() + "/kernel.so";
   for (const std::string& contents : {std::string(), std::string("not a library"),
@@ -32,7 +32,7 @@ TEST(LoaderTest, RefusesFilesThatAreNoSharedObjects) {
 }
 
 TEST(LoaderTest, SaysWhatAFileIsThatTheSystemWouldNotFind) {
-  const Result<TemporaryFolder> folder = TemporaryFolder::Create("loader-test");
+  const Result<ScopedTempDir> folder = ScopedTempDir::Create("loader-test");
   ASSERT_TRUE(folder.ok());
   const std::string path = folder->path() + "/board.so";
   std::string other(

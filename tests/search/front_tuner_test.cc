@@ -17,7 +17,7 @@
 #include "search/tuner.h"
 #include "src/base/files/file.h"
 #include "src/base/hash.h"
-#include "src/space/front.h"
+#include "src/space/pareto_front.h"
 #include "src/target/device.h"
 #include "tests/support/built_in.h"
 #include "tests/support/built_in_strategies.h"
@@ -53,7 +53,7 @@ std::vector<double> ValuesOf(const Candidate& candidate) {
 class FrontTunerTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::make_unique<TemporaryFolder>(*TemporaryFolder::Create("tw_front"));
+    folder_ = std::make_unique<ScopedTempDir>(*ScopedTempDir::Create("tw_front"));
   }
   records::Store Open(const std::string& name) const {
     return *records::Store::Open(folder_->path() + "/" + name, records::Store::Mode::kReadWrite);
@@ -123,11 +123,11 @@ class FrontTunerTest : public testing::Test {
     for (const auto& [name, values] : measured_) {
       if (!wrong_.contains(name)) rows.push_back(values);
     }
-    for (const std::size_t i : FrontOf(rows)) front.push_back(rows[i]);
+    for (const std::size_t i : ParetoFront(rows)) front.push_back(rows[i]);
     return front;
   }
 
-  std::unique_ptr<TemporaryFolder> folder_;
+  std::unique_ptr<ScopedTempDir> folder_;
   std::map<std::string, std::vector<double>> measured_;
   std::set<std::string> wrong_;
   int stop_verifying_ = 0, verified_ = 0;

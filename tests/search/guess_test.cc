@@ -90,7 +90,7 @@ TEST(GuessTest, ReadsWeightsOfThinProductsOnce) {
 }
 
 TEST(GuessTest, ChooserSaysThatItWasTrainedWithoutVectors) {
-  auto folder = TemporaryFolder::Create("tw_guess");
+  auto folder = ScopedTempDir::Create("tw_guess");
   ASSERT_TRUE(folder.ok());
   const std::string path = folder->path() + "/m";
   const TreeModel model(0, {{{0, 2, 4.0F}, {-1, 0, 1}, {-1, 0, 0}}},
@@ -103,7 +103,7 @@ TEST(GuessTest, ChooserSaysThatItWasTrainedWithoutVectors) {
 }
 
 TEST(GuessTest, ChooserKeepsToWhatItLearnedFrom) {
-  auto folder = TemporaryFolder::Create("tw_guess");
+  auto folder = ScopedTempDir::Create("tw_guess");
   ASSERT_TRUE(folder.ok());
   ASSERT_TRUE(Unroller(5).Save(folder->path() + "/m").ok());
   const auto chooser = LoadChooser(BuiltInTemplates(), folder->path() + "/m");

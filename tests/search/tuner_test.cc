@@ -109,7 +109,7 @@ class TunerTest : public testing::Test {
 
   void NewStore() {
     store_.reset();
-    folder_ = std::make_unique<TemporaryFolder>(*TemporaryFolder::Create("tw_tuner"));
+    folder_ = std::make_unique<ScopedTempDir>(*ScopedTempDir::Create("tw_tuner"));
     OpenStore();
   }
   void OpenStore() {
@@ -146,7 +146,7 @@ class TunerTest : public testing::Test {
   }
 
   using Submitted = std::tuple<std::string, std::string, std::int64_t>;
-  std::unique_ptr<TemporaryFolder> folder_;
+  std::unique_ptr<ScopedTempDir> folder_;
   std::unique_ptr<records::Store> store_;
   std::vector<Submitted> submitted_;  // over all runs
   double resolution_ = 0.02;
@@ -546,7 +546,7 @@ TEST_F(TunerTest, AFastConfigMeasuredInNoiseIsRacedAllTheSame) {
   const auto noisy = [&](const Candidate& candidate) {
     Trial trial = TrialOf(candidate);
     if (trial.outcome != Outcome::kOk) return trial;
-    trial.quiet_share = 1;
+    trial.clean_fraction = 1;
     trial.samples.assign(8, trial.value);
     fastest = std::min(fastest, trial.value);
     const bool first =
@@ -555,7 +555,7 @@ TEST_F(TunerTest, AFastConfigMeasuredInNoiseIsRacedAllTheSame) {
     if (first && candidate.config.index % 2 == 0) {
       trial.value *= 1.6;
       trial.samples.assign(8, trial.value);
-      trial.quiet_share = 0;
+      trial.clean_fraction = 0;
     }
     return trial;
   };
@@ -566,7 +566,7 @@ TEST_F(TunerTest, AFastConfigMeasuredInNoiseIsRacedAllTheSame) {
   ASSERT_TRUE(report.ok()) << report.status().message();
   const TaskReport& task = report->tasks[0];
   EXPECT_NEAR(task.best_seconds, fastest, 0.005 * fastest);
-  EXPECT_FALSE(task.disturbed);
+  EXPECT_FALSE(task.noisy);
   EXPECT_GT(task.disturbed_trials, 8);
   EXPECT_LT(task.disturbed_trials, 40);
 }
@@ -575,13 +575,13 @@ TEST_F(TunerTest, AWinnerMeasuredInNoiseIsSaidToBe) {
   const auto noisy = [](const Candidate& candidate) {
     Trial trial = TrialOf(candidate);
     trial.samples.assign(trial.outcome == Outcome::kOk ? 8 : 0, trial.value);
-    trial.quiet_share = 0.2;
+    trial.clean_fraction = 0.2;
     return trial;
   };
   for (int life = 0; life < 2; ++life) {  // also when it is read back
     const auto report = Run({Dense(256)}, Settings("random", 24), nullptr, noisy);
     ASSERT_TRUE(report.ok()) << report.status().message();
-    EXPECT_TRUE(report->tasks[0].disturbed);
+    EXPECT_TRUE(report->tasks[0].noisy);
     EXPECT_THAT(ToJson(*report), testing::HasSubstr("\"disturbed\":true"));
   }
 }
@@ -682,8 +682,8 @@ TEST_F(LostDeviceTest, ACandidateIsTriedAgainAndTheLossKept) {
   EXPECT_EQ(report->tasks[0].failures, expected->tasks[0].failures);
   EXPECT_EQ(report->tasks[0].best_seconds, expected->tasks[0].best_seconds);
   EXPECT_EQ(CountLost(0), 0);
-  EXPECT_GT(CountLost(kLostAttempt), 0);
-  EXPECT_EQ(std::ssize(submitted_), std::ssize(calm) + CountLost(kLostAttempt));
+  EXPECT_GT(CountLost(kDeviceLostAttempt), 0);
+  EXPECT_EQ(std::ssize(submitted_), std::ssize(calm) + CountLost(kDeviceLostAttempt));
   EXPECT_EQ(std::set<Submitted>(submitted_.begin(), submitted_.end()),
             std::set<Submitted>(calm.begin(), calm.end()));
 }
@@ -693,7 +693,7 @@ TEST_F(LostDeviceTest, ACandidateIsTriedAgainOnlyOnce) {
   ASSERT_TRUE(report.ok()) << report.status().message();
   EXPECT_EQ(report->trials, 40);
   EXPECT_GT(CountLost(0), 0);
-  EXPECT_EQ(CountLost(kLostAttempt), CountLost(0));
+  EXPECT_EQ(CountLost(kDeviceLostAttempt), CountLost(0));
   EXPECT_EQ(report->tasks[0].failures.at("device_lost"), CountLost(0));
 }
 

@@ -44,7 +44,7 @@ class SlowNeighbour final : public TuneObserver {
 };
 
 TEST(WriterTest, HasTheStoreToItselfWhileTasksBegin) {
-  const auto folder = *TemporaryFolder::Create("tw_writer");
+  const auto folder = *ScopedTempDir::Create("tw_writer");
   const std::string path = folder.path() + "/r.db";
   auto store = records::Store::Open(path, records::Store::Mode::kReadWrite);
   ASSERT_TRUE(store.ok()) << store.status().message();

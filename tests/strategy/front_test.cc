@@ -10,7 +10,7 @@
 #include "search/recorded/landscape.h"
 #include "search/registry.h"
 #include "search/strategies/fronts.h"
-#include "src/space/front.h"
+#include "src/space/pareto_front.h"
 #include "tests/support/built_in.h"
 #include "tests/support/built_in_strategies.h"
 #include "tests/support/two_landscapes.h"
@@ -25,11 +25,11 @@ constexpr int kFrontBatch = 8;
 
 TEST(FrontTest, HoldsWhatNothingElseBeats) {
   const std::vector<std::vector<double>> rows = {{3, 1}, {1, 3}, {2, 2}, {2, 3}, {2, 2}, {3, 3}};
-  EXPECT_THAT(FrontOf(rows), ElementsAre(1, 2, 0));
+  EXPECT_THAT(ParetoFront(rows), ElementsAre(1, 2, 0));
   EXPECT_TRUE(Dominates(rows[2], rows[3]));
   EXPECT_FALSE(Dominates(rows[2], rows[4]));
   EXPECT_FALSE(Dominates(rows[0], rows[2]));
-  EXPECT_THAT(FrontOf({}), ElementsAre());
+  EXPECT_THAT(ParetoFront({}), ElementsAre());
 }
 
 TEST(FrontTest, DirectionsWeighEachMetricAndAllOfThem) {

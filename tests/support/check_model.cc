@@ -7,8 +7,8 @@
 #include "src/compiler/run/run.h"
 #include "src/compiler/run/run_values.h"
 #include "src/graph/ir/evaluate.h"
-#include "src/tensor/made_up.h"
 #include "src/tensor/reference/reference.h"
+#include "src/tensor/synthetic_data.h"
 
 namespace tilewright {
 namespace {
@@ -41,7 +41,8 @@ ModelCheck CheckModel(const std::string& bytes, const CompileOptions& options,
   if (!graph.ok()) return Refused(graph.status());
   std::vector<Tensor> inputs;
   for (int id : graph->inputs()) {
-    inputs.push_back(MakeInput(graph->node(id).name, graph->node(id).type, InputRule::kRandom));
+    inputs.push_back(MakeSyntheticInput(graph->node(id).name, graph->node(id).type,
+                                        SyntheticInputRule::kRandom));
   }
   const auto expected = EvaluateGraph(*graph, inputs);
   if (!expected.ok()) return Refused(expected.status());

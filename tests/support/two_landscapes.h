@@ -6,7 +6,7 @@
 
 #include "search/recorded/landscape.h"
 #include "search/strategies/fronts.h"
-#include "src/space/front.h"
+#include "src/space/pareto_front.h"
 
 namespace tilewright::search {
 
@@ -30,7 +30,7 @@ struct TwoLandscapes {
   }
   static std::vector<std::vector<double>> FrontRows(const std::vector<std::vector<double>>& rows) {
     std::vector<std::vector<double>> front;
-    for (const std::size_t i : FrontOf(rows)) front.push_back(rows[i]);
+    for (const std::size_t i : ParetoFront(rows)) front.push_back(rows[i]);
     return front;
   }
 };

@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(FeaturesTest, VectorsOf512BitsAreSplitByProcessorsThatHaveThem) {
   const auto splits = [](const char* target) {
-    return FeaturesOf(*Target::Parse(target))->splits_512;
+    return FeaturesOf(*Target::Parse(target))->double_pumped_512;
   };
   EXPECT_TRUE(splits("llvm -mcpu=znver4"));
   EXPECT_FALSE(splits("llvm -mcpu=znver4 -mattr=-avx512f"));
@@ -80,15 +80,15 @@ TEST(DeviceFingerprintTest, RoundTrips) {
   EXPECT_EQ(*host, ProbeHostCpu());
 }
 
-TEST(AnyCpuFor, HasWhatTheCodeMayUse) {
-  const auto any = [](const char* target) { return AnyCpuFor(*Target::Parse(target)); };
+TEST(GenericCpuFor, HasWhatTheCodeMayUse) {
+  const auto any = [](const char* target) { return GenericCpuFor(*Target::Parse(target)); };
   const auto board = any("llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76");
   ASSERT_TRUE(board.ok()) << board.status().message();
-  EXPECT_TRUE(board->is_any());
+  EXPECT_TRUE(board->is_generic());
   EXPECT_EQ(board->isa, (std::vector<std::string>{"dotprod", "neon"}));
   EXPECT_EQ(any("llvm -mtriple=armv7l-linux-gnueabihf")->isa, std::vector<std::string>{"neon"});
   EXPECT_FALSE(any("llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-b1").ok());
-  EXPECT_FALSE(ProbeHostCpu().is_any());
+  EXPECT_FALSE(ProbeHostCpu().is_generic());
 }
 
 TEST(DeviceFingerprintTest, BadTextIsRefused) {

@@ -34,7 +34,7 @@ TEST(DeviceTest, NamesAreKindsOfTargetsAndLeadToTheTraits) {
 TEST(DeviceTest, CodeHasOneForm) {
   for (const DeviceTraits& device : AllDevices()) {
     SCOPED_TRACE(device.name);
-    EXPECT_EQ(device.machine_code + device.grids + !device.loops, 1);
+    EXPECT_EQ(device.machine_code + device.launches_grids + !device.loops, 1);
     EXPECT_GE(device.codegen_version, 1);
   }
 }
@@ -43,16 +43,16 @@ TEST(DeviceTest, OfOtherTargetsNothingIsSaid) {
   const DeviceTraits& none = DeviceTraitsOf(*Target::Parse("opencl"));
   EXPECT_EQ(none.name, "");
   EXPECT_EQ(none.autotvm_family, "");
-  EXPECT_FALSE(none.machine_code || none.grids || none.leaves_to_host);
+  EXPECT_FALSE(none.machine_code || none.launches_grids || none.has_host_fallback);
   EXPECT_EQ(&FindDeviceTraits(""), &none);
   EXPECT_EQ(&FindDeviceTraits("opencl"), &none);
 }
 
 TEST(DeviceTest, PartsAreFoundByTheTargetsDevice) {
-  static constexpr DevicePart<int> kTable[] = {{"cuda", 1}, {"vta", 2}};
-  EXPECT_EQ(FindPart(kTable, *Target::Parse("nvptx")), &kTable[0].part);
-  EXPECT_EQ(FindPart(kTable, *Target::Parse("llvm")), nullptr);
-  EXPECT_EQ(FindPart(kTable, *Target::Parse("opencl")), nullptr);
+  static constexpr DeviceTableRow<int> kTable[] = {{"cuda", 1}, {"vta", 2}};
+  EXPECT_EQ(FindDeviceRow(kTable, *Target::Parse("nvptx")), &kTable[0].part);
+  EXPECT_EQ(FindDeviceRow(kTable, *Target::Parse("llvm")), nullptr);
+  EXPECT_EQ(FindDeviceRow(kTable, *Target::Parse("opencl")), nullptr);
 }
 
 }  // namespace

@@ -34,13 +34,13 @@ INSTANTIATE_TEST_SUITE_P(
                     CapabilityCase{"cuda -arch=sm_35", 0, StatusCode::kUnsupported},
                     CapabilityCase{"llvm", 0, StatusCode::kInvalidArgument}));
 
-TEST(AnyGpuFor, StandsForTheGenerationFromTheTargetOn) {
-  const auto device = AnyGpuFor(*Target::Parse("cuda -arch=sm_87"));
+TEST(GenericGpuFor, StandsForTheGenerationFromTheTargetOn) {
+  const auto device = GenericGpuFor(*Target::Parse("cuda -arch=sm_87"));
   ASSERT_TRUE(device.ok());
   EXPECT_EQ(device->kind, "cuda");
   EXPECT_EQ(device->model, "");
   EXPECT_EQ(device->isa, (std::vector<std::string>{"sm_87", "sm_88", "sm_89"}));
-  EXPECT_FALSE(AnyGpuFor(*Target::Parse("llvm")).ok());
+  EXPECT_FALSE(GenericGpuFor(*Target::Parse("llvm")).ok());
 }
 
 TEST(LimitsOf, ABlockMayHaveMostOfAMultiprocessorsSharedMemory) {

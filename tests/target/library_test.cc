@@ -28,17 +28,18 @@ TEST(Library, IsNamedByATemplateAndByATarget) {
   EXPECT_EQ(LibraryOfTemplate("dnnl"), nullptr);
   const Target target = *Target::Parse("llvm -mcpu=haswell -libs=cblas,dnnl -num-threads=2");
   EXPECT_THAT(LibrariesOf(target), testing::ElementsAre("cblas", "dnnl"));
-  EXPECT_TRUE(NamesLibrary(target, "dnnl"));
-  EXPECT_FALSE(NamesLibrary(target, "cudnn"));
+  EXPECT_TRUE(UsesLibrary(target, "dnnl"));
+  EXPECT_FALSE(UsesLibrary(target, "cudnn"));
   EXPECT_EQ(WithoutLibraries(target).ToString(),
             Target::Parse("llvm -mcpu=haswell -num-threads=2")->ToString());
-  EXPECT_FALSE(NamesLibrary(*Target::Parse("llvm"), "dnnl"));
+  EXPECT_FALSE(UsesLibrary(*Target::Parse("llvm"), "dnnl"));
 }
 
 TEST(Library, IsRefusedWhereTheTargetDoesNotNameIt) {
   const KernelLibrary missing = {"none", "Nothing", "libno_such_library.so.1", 1, "llvm", "", 0};
-  EXPECT_THAT(RefusesLibrary(missing, *Target::Parse("llvm")), testing::HasSubstr("-libs=none"));
-  EXPECT_THAT(RefusesLibrary(missing, *Target::Parse("llvm -libs=none")),
+  EXPECT_THAT(UnusableLibraryReason(missing, *Target::Parse("llvm")),
+              testing::HasSubstr("-libs=none"));
+  EXPECT_THAT(UnusableLibraryReason(missing, *Target::Parse("llvm -libs=none")),
               testing::HasSubstr("Nothing is not on this machine"));
   EXPECT_EQ(WithLibrary(DeviceFingerprint(), missing), DeviceFingerprint());
   EXPECT_EQ(FileOf(missing), "libno_such_library.so.1");

@@ -124,7 +124,7 @@ TEST(AutoTiles, FindsTheContraction) {
   ASSERT_TRUE(config.ok());
   const auto kernel = AutoTiles::Apply(product, {}, target, *config);
   ASSERT_TRUE(kernel.ok()) << kernel.status().message();
-  EXPECT_THAT(kernel->form.weight, testing::HasSubstr(":AB"));
+  EXPECT_THAT(kernel->layouts.weight, testing::HasSubstr(":AB"));
 }
 
 /// Some configs of a rule, drawn at random, and its default one.
@@ -255,8 +255,8 @@ TEST(AutoTiles, TurnsTheResultWhereVectorsGoAlongAnotherAxis) {
   const auto found = FindContractions(WorkloadOfText(strided).expression);
   ASSERT_TRUE(found.ok());
   ASSERT_EQ(found->size(), 2u);
-  EXPECT_FALSE((*found)[0].turned());
-  EXPECT_TRUE((*found)[1].turned());
+  EXPECT_FALSE((*found)[0].transposed());
+  EXPECT_TRUE((*found)[1].transposed());
   EXPECT_TRUE((*found)[0].operands[0].gathers || (*found)[0].operands[1].gathers);
   AutoRun count;
   RunSome(strided, "auto.cpu/tiles", 12, count);

@@ -32,7 +32,7 @@ constexpr const char* kShapes[] = {
 void CheckShape(const std::string& type, const char* shape, const Target& target,
                 bool narrow = false) {
   Workload workload = *Workload::Parse("depthwise_conv2d(" + type + shape);
-  workload.narrow_weights = narrow;
+  workload.reduced_range_weights = narrow;
   SCOPED_TRACE(workload.Key() + " on " + target.ToString());
   ASSERT_EQ(Taps().refuses(workload, target), "");
   const Epilogue epilogue = *Epilogue::Parse("add(channel:int32)");
@@ -86,7 +86,7 @@ TEST(DepthwiseTapsTest, ServesCpusThatMultiplyBytes) {
   EXPECT_EQ(first("llvm -mcpu=alderlake"), "depthwise_taps_int8.cpu");
   EXPECT_EQ(first("llvm -mcpu=skylake-avx512"), "depthwise_direct.cpu");
   EXPECT_EQ(first("llvm -mcpu=core-avx2"), "depthwise_direct.cpu");
-  workload.narrow_weights = true;
+  workload.reduced_range_weights = true;
   EXPECT_EQ(first("llvm -mcpu=core-avx2"), "depthwise_taps_int8.cpu");
   EXPECT_EQ(first("llvm -mcpu=x86-64"), "depthwise_direct.cpu");
 }

@@ -38,7 +38,7 @@ class DeviceKernelRunner {
   void EndIfBroken() const;
 
   /// A kernel broke the context: no other one can run in this process.
-  bool broken() const { return session_->fault() != CudaFault::kNone || session_->hanging(); }
+  bool broken() const { return session_->fault() != CudaFault::kNone || session_->timed_out(); }
   const CudaDevice& device() const { return session_->device(); }
 
  private:

@@ -51,9 +51,9 @@ TEST(DeviceTablesTest, TrialsAreMeasuredOnWhatRunsTheCode) {
   EXPECT_EQ(kind(kSimulator), "vta");
   EXPECT_EQ(*DeviceFor(*Target::Parse("opencl")), ProbeHostCpu());
   EXPECT_TRUE(
-      DeviceFor(*Target::Parse(HostProcessor() == "aarch64" ? "llvm -mtriple=x86_64-linux-gnu"
-                                                            : "llvm -mtriple=aarch64-linux-gnu"))
-          ->is_any());
+      DeviceFor(*Target::Parse(HostArchitecture() == "aarch64" ? "llvm -mtriple=x86_64-linux-gnu"
+                                                               : "llvm -mtriple=aarch64-linux-gnu"))
+          ->is_generic());
   EXPECT_FALSE(DeviceFor(*Target::Parse("vta -model=none")).ok());
 }
 

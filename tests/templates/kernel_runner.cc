@@ -66,13 +66,13 @@ Result<Tensor> RunByExecutor(const Program& program, const Target& target,
 }
 
 Result<Tensor> Run(const Program& program, const Target& target, std::vector<Tensor>& arguments) {
-  if (DeviceTraitsOf(target).grids) {
+  if (DeviceTraitsOf(target).launches_grids) {
     return gpu_executor ? RunByExecutor(program, target, arguments)
                         : RunInSimt(program, target, arguments);
   }
   auto object = Generate({program}, target, Emit::kObject);
   TW_RETURN_IF_ERROR(object);
-  auto folder = TemporaryFolder::Create("tilewright-test");
+  auto folder = ScopedTempDir::Create("tilewright-test");
   TW_RETURN_IF_ERROR(folder);
   const std::string path = folder->path() + "/kernel.so";
   TW_RETURN_IF_ERROR(LinkKernel(program, *object, target, path));
@@ -104,7 +104,7 @@ AnchorData MakeAnchorData(const Workload& w, const Epilogue& epilogue, std::uint
     return made;
   }
   Fill(made.weight, random);
-  for (std::int64_t i = 0; w.narrow_weights && i < made.weight.elements(); ++i) {
+  for (std::int64_t i = 0; w.reduced_range_weights && i < made.weight.elements(); ++i) {
     made.weight.Set(i, made.weight.At(i) / 2);
   }
   auto output = w.OutputType();
@@ -135,15 +135,15 @@ Result<Tensor> RunKernel(const Workload& w, const Epilogue& epilogue, const Targ
                          const Kernel& kernel, const AnchorData& operands) {
   auto program = Lower(kernel.schedule, "kernel", LowerLimitsFor(target));
   TW_RETURN_IF_ERROR(program);
-  return RunProgram(w, epilogue, target, *program, kernel.form, operands);
+  return RunProgram(w, epilogue, target, *program, kernel.layouts, operands);
 }
 
 Result<Tensor> RunProgram(const Workload& w, const Epilogue& epilogue, const Target& target,
-                          const Program& program, const AnchorForm& form,
+                          const Program& program, const KernelLayouts& layouts,
                           const AnchorData& operands) {
   auto output_layout = w.OutputLayout();
   TW_RETURN_IF_ERROR(output_layout);
-  auto signature = SignatureOf(w, epilogue, form, program.parameters);
+  auto signature = SignatureOf(w, epilogue, layouts, program.parameters);
   TW_RETURN_IF_ERROR(signature);
   std::vector<Tensor> arguments;
   for (const KernelParameter& input : signature->inputs()) {
@@ -167,18 +167,18 @@ Result<Tensor> RunProgram(const Workload& w, const Epilogue& epilogue, const Tar
 
   auto own = w.OutputType();
   TW_RETURN_IF_ERROR(own);
-  if (form.output.empty() || form.output == *output_layout) {
+  if (layouts.output.empty() || layouts.output == *output_layout) {
     raw->Reshape(own->shape);
     return raw;
   }
   // From the kernel's blocks back; rounded-up channels are dropped.
   const auto sizes = LogicalSizes(*own, *output_layout);
   const auto own_letters = Layout::Parse(*output_layout)->primal();
-  const auto form_layout = Layout::Parse(form.output);
+  const auto form_layout = Layout::Parse(layouts.output);
   std::vector<std::int64_t> logical;
   for (char c : form_layout->primal()) logical.push_back(sizes[own_letters.find(c)]);
   raw->Reshape(form_layout->Pack(logical));
-  return TransformLayout(*raw, form.output, *output_layout, logical);
+  return TransformLayout(*raw, layouts.output, *output_layout, logical);
 }
 
 }  // namespace tilewright

@@ -37,7 +37,7 @@ Result<Tensor> RunKernel(const Workload& workload, const Epilogue& epilogue, con
                          const Kernel& kernel, const AnchorData& operands);
 /// The same for a kernel that was lowered (and changed, maybe).
 Result<Tensor> RunProgram(const Workload& workload, const Epilogue& epilogue, const Target& target,
-                          const Program& program, const AnchorForm& form,
+                          const Program& program, const KernelLayouts& layouts,
                           const AnchorData& operands);
 
 }  // namespace tilewright

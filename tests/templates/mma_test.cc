@@ -90,10 +90,10 @@ class MmaTest : public testing::TestWithParam<MmaCase> {
     }
     return *Epilogue::Parse(text);
   }
-  AnchorForm form() const {
+  KernelLayouts layouts() const {
     return entry()
         .apply(workload(), Epilogue(), target(), *entry().default_config(workload(), target()))
-        ->form;
+        ->layouts;
   }
   Result<Program> LowerConfig(const Config& config, const Epilogue& epilogue) const {
     auto kernel = entry().apply(workload(), epilogue, target(), config);
@@ -102,7 +102,7 @@ class MmaTest : public testing::TestWithParam<MmaCase> {
   }
   Status Verify(const Program& program, const Epilogue& epilogue) const {
     const AnchorData data = MakeAnchorData(workload(), epilogue, 7);
-    auto result = RunProgram(workload(), epilogue, target(), program, form(), data);
+    auto result = RunProgram(workload(), epilogue, target(), program, layouts(), data);
     TW_RETURN_IF_ERROR(result);
     std::vector<const Tensor*> operands;
     for (const Tensor& operand : data.operands) operands.push_back(&operand);

@@ -60,7 +60,7 @@ class PipelineCudaTest : public testing::TestWithParam<PipelineCase> {
   Status Verify(const Program& program) const {
     const AnchorData data = MakeAnchorData(workload(), Epilogue(), 7);
     auto result =
-        RunProgram(workload(), Epilogue(), target(), program, Apply(ConfigWith({}))->form, data);
+        RunProgram(workload(), Epilogue(), target(), program, Apply(ConfigWith({}))->layouts, data);
     TW_RETURN_IF_ERROR(result);
     auto expected = EvaluateAnchor(workload(), Epilogue(), data.data, data.weight, {});
     TW_RETURN_IF_ERROR(expected);

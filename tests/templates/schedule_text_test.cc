@@ -67,7 +67,7 @@ void ExpectSameKernels(const std::string& key, const std::string& file, const st
     const auto theirs = ApplyTemplate(*ours, w, *epilogue, *target, config);
     const auto kernel = ApplyTemplate(mine, w, *epilogue, *target, *same);
     ASSERT_TRUE(theirs.ok() && kernel.ok()) << kernel.status().message();
-    EXPECT_EQ(kernel->form, theirs->form);
+    EXPECT_EQ(kernel->layouts, theirs->layouts);
     const std::string loops = TextLoops(kernel, *target);
     ASSERT_EQ(loops, TextLoops(theirs, *target)) << config.ToString();
     if (loops != "not lowered") ++compared;

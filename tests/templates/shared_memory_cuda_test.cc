@@ -57,7 +57,7 @@ struct SharedKernel {
   /// Runs the program and compares with the reference.
   Status Verify(const Program& program) const {
     const AnchorData data = MakeAnchorData(workload, Epilogue(), 7);
-    auto result = RunProgram(workload, Epilogue(), target, program, kernel->form, data);
+    auto result = RunProgram(workload, Epilogue(), target, program, kernel->layouts, data);
     TW_RETURN_IF_ERROR(result);
     auto expected = EvaluateAnchor(workload, Epilogue(), data.data, data.weight, {});
     TW_RETURN_IF_ERROR(expected);

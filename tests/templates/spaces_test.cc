@@ -210,7 +210,7 @@ TEST(TemplatesForTest, StrictOnesOnlyReorderSums) {
     }
   }
   EXPECT_EQ(strict.Find("conv2d_winograd.cpu"), nullptr);
-  EXPECT_EQ(WhyNotTemplate(strict, "conv2d_winograd.cpu", 2),
+  EXPECT_EQ(TemplateUnavailableReason(strict, "conv2d_winograd.cpu", 2),
             "template conv2d_winograd.cpu does more to floats than to order sums another way");
 }
 
@@ -309,7 +309,7 @@ TEST(TemplatesTest, DefaultConfigsGiveEveryThreadWork) {
       ASSERT_TRUE(kernel.ok()) << kernel.status().message();
       const auto summary = Summarize(kernel->schedule);
       ASSERT_TRUE(summary.ok());
-      EXPECT_GE(BusyShare(*summary, threads), threads == 1 ? 1 : 0.88)
+      EXPECT_GE(ParallelEfficiency(*summary, threads), threads == 1 ? 1 : 0.88)
           << key << " on " << threads << ": " << config->ToString();
     }
   }

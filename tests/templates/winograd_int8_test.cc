@@ -5,7 +5,7 @@
 
 #include "src/base/random.h"
 #include "src/target/cpu.h"
-#include "src/tensor/compute/winograd_whole.h"
+#include "src/tensor/compute/winograd_integer.h"
 #include "src/tensor/reference/reference.h"
 #include "tests/support/built_in.h"
 #include "tests/templates/kernel_runner.h"
@@ -74,12 +74,12 @@ TEST(WinogradInt8Test, IsExactAtTheEndsOfBytes) {
 }
 
 TEST(WinogradInt8Test, IsExactUpToTheMostChannels) {
-  const std::int64_t most = MostWholeChannels(kUInt8) / 16 * 16;
+  const std::int64_t most = MaxIntegerWinogradChannels(kUInt8) / 16 * 16;
   ASSERT_EQ(most, 1824);
   for (const Values values : {Values::kLargest, Values::kOpposite}) {
     CheckEnds("uint8", most, values, "native");
   }
-  CheckEnds("int8", MostWholeChannels(kInt8) / 16 * 16, Values::kMin, "native");
+  CheckEnds("int8", MaxIntegerWinogradChannels(kInt8) / 16 * 16, Values::kMin, "native");
 }
 
 TEST(WinogradInt8Test, RefusesWhatIsNotExactOrNotItsOwn) {

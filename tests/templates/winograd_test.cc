@@ -37,7 +37,7 @@ std::set<std::pair<std::int64_t, std::string>> RightTiles(const char* key, const
     if (right.contains(tile)) continue;
     const auto kernel = entry.apply(workload, epilogue, target, config);
     if (!kernel.ok()) continue;
-    EXPECT_EQ(kernel->form.winograd_tile, tile.first);
+    EXPECT_EQ(kernel->layouts.winograd_tile, tile.first);
     // (m + r - 1)^2 products for m^2 sums of r^2.
     const auto m = static_cast<double>(tile.first),
                r = static_cast<double>(workload.weight.shape[2]);

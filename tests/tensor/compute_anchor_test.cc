@@ -14,14 +14,14 @@ struct AnchorCase {
   const char* name;
   const char* workload;
   const char* epilogue = "";
-  AnchorForm form = {};
+  KernelLayouts layouts = {};
 };
 void PrintTo(const AnchorCase& c, std::ostream* os) { *os << c.name; }
 
 class AnchorTest : public testing::TestWithParam<AnchorCase> {};
 
-std::string OutputLayoutOf(const Workload& w, const AnchorForm& form) {
-  return form.output.empty() ? *w.OutputLayout() : form.output;
+std::string OutputLayoutOf(const Workload& w, const KernelLayouts& layouts) {
+  return layouts.output.empty() ? *w.OutputLayout() : layouts.output;
 }
 
 /// Sizes of a workload's result by primal dimension of its own output layout.
@@ -50,25 +50,25 @@ TEST_P(AnchorTest, DefinitionEqualsReference) {
   ASSERT_TRUE(workload.ok()) << workload.status().message();
   auto epilogue = Epilogue::Parse(c.epilogue);
   ASSERT_TRUE(epilogue.ok()) << epilogue.status().message();
-  auto compute = DefineAnchor(*workload, *epilogue, c.form);
+  auto compute = DefineAnchor(*workload, *epilogue, c.layouts);
   ASSERT_TRUE(compute.ok()) << compute.status().message();
   const Workload& w = *workload;
 
   const Tensor data = RandomTensor(w.data, 1), weight = RandomTensor(w.weight, 2);
-  const std::string data_layout = c.form.data.empty() ? w.data_layout : c.form.data;
-  const std::string weight_layout = c.form.weight.empty() ? w.kernel_layout : c.form.weight;
-  const std::string own_output = *w.OutputLayout(), output = OutputLayoutOf(w, c.form);
+  const std::string data_layout = c.layouts.data.empty() ? w.data_layout : c.layouts.data;
+  const std::string weight_layout = c.layouts.weight.empty() ? w.kernel_layout : c.layouts.weight;
+  const std::string own_output = *w.OutputLayout(), output = OutputLayoutOf(w, c.layouts);
   std::vector<Tensor> kernel_inputs;
   kernel_inputs.push_back(*TransformLayout(data, w.data_layout, data_layout));
   Tensor packed = *TransformLayout(weight, w.kernel_layout, weight_layout);
-  if (c.form.multiply_dtype) {
+  if (c.layouts.multiply_dtype) {
     Operator cast{OpKind::kCast, {}};
-    cast.attributes.dtype = c.form.multiply_dtype;
+    cast.attributes.dtype = c.layouts.multiply_dtype;
     const Tensor* pointer = &packed;
     packed = *Evaluate(cast, {&pointer, 1});
   }
   kernel_inputs.push_back(std::move(packed));
-  if (c.form.shift_data) kernel_inputs.push_back(Compensation(w, compute->inputs[2], weight));
+  if (c.layouts.shift_data) kernel_inputs.push_back(Compensation(w, compute->inputs[2], weight));
 
   // Operands: [K] for the reference, padded for the kernel; tensors in either layout.
   const std::vector<std::int64_t> logical = LogicalOutput(w);
@@ -110,20 +110,20 @@ TEST_P(AnchorTest, DefinitionEqualsReference) {
   EXPECT_EQ(compute->macs, w.macs());
 }
 
-AnchorForm Form(const char* data, const char* weight, const char* output) {
-  AnchorForm form;
-  form.data = data;
-  form.weight = weight;
-  form.output = output;
-  return form;
+KernelLayouts Form(const char* data, const char* weight, const char* output) {
+  KernelLayouts layouts;
+  layouts.data = data;
+  layouts.weight = weight;
+  layouts.output = output;
+  return layouts;
 }
-AnchorForm Shifted(AnchorForm form) {
-  form.shift_data = true;
-  return form;
+KernelLayouts Shifted(KernelLayouts layouts) {
+  layouts.shift_data = true;
+  return layouts;
 }
-AnchorForm As(DataType dtype, AnchorForm form) {
-  form.multiply_dtype = dtype;
-  return form;
+KernelLayouts As(DataType dtype, KernelLayouts layouts) {
+  layouts.multiply_dtype = dtype;
+  return layouts;
 }
 
 constexpr const char* kConv =
@@ -331,7 +331,7 @@ TEST(DefineAnchorTest, BlockedLoadsHavePlainIndices) {
 struct RefusedCase {
   const char* name;
   const char* workload;
-  AnchorForm form;
+  KernelLayouts layouts;
   const char* message;
 };
 void PrintTo(const RefusedCase& c, std::ostream* os) { *os << c.name; }
@@ -339,7 +339,7 @@ class RefusedTest : public testing::TestWithParam<RefusedCase> {};
 
 TEST_P(RefusedTest, SaysWhy) {
   const RefusedCase& c = GetParam();
-  const auto compute = DefineAnchor(*Workload::Parse(c.workload), {}, c.form);
+  const auto compute = DefineAnchor(*Workload::Parse(c.workload), {}, c.layouts);
   ASSERT_FALSE(compute.ok());
   EXPECT_EQ(compute.status().code(), StatusCode::kUnsupported);
   EXPECT_EQ(compute.status().message(), c.message);

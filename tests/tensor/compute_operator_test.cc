@@ -44,7 +44,8 @@ std::vector<Tensor> InputsOf(const OperatorCase& c) {
       // Halves on both sides of zero, and beyond the range of 8 bits.
       if (scaled) input.Set(j, static_cast<double>(static_cast<int>(input.At(j) * 200)) / 2);
       if (domain == Domain::kShift && i == 1) input.Set(j, static_cast<double>(j % 9));
-      if (IsChoice(c.op.kind)) input.Set(j, static_cast<double>((j * 7 + j / 3) % 4 / 2));
+      if (IsComparisonOrSelect(c.op.kind))
+        input.Set(j, static_cast<double>((j * 7 + j / 3) % 4 / 2));
       if (c.op.kind == OpKind::kGather && i == 1) input.Set(j, static_cast<double>(j % 5) - 2);
     }
   }

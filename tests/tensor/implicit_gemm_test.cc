@@ -43,8 +43,8 @@ TEST_P(ImplicitGemmTest, EqualsTheReference) {
 
   const Tensor data = RandomTensor(w.data, 1), weight = RandomTensor(w.weight, 2);
   std::vector<Tensor> inputs, operands;
-  inputs.push_back(As(data, w.data_layout, gemm->form.data, compute->inputs[0]));
-  inputs.push_back(As(weight, w.kernel_layout, gemm->form.weight, compute->inputs[1]));
+  inputs.push_back(As(data, w.data_layout, gemm->layouts.data, compute->inputs[0]));
+  inputs.push_back(As(weight, w.kernel_layout, gemm->layouts.weight, compute->inputs[1]));
   for (const EpilogueStep& step : epilogue.steps) {
     const std::uint64_t seed = 10 + operands.size();
     const std::vector<std::int64_t> channels = {gemm->columns};
@@ -53,7 +53,7 @@ TEST_P(ImplicitGemmTest, EqualsTheReference) {
       inputs.push_back(operands.back().Clone());
     } else if (step.operand == OperandKind::kTensor) {
       operands.push_back(RandomTensor({w.OutputType()->shape, step.operand_dtype}, seed));
-      inputs.push_back(As(operands.back(), *w.OutputLayout(), gemm->form.output,
+      inputs.push_back(As(operands.back(), *w.OutputLayout(), gemm->layouts.output,
                           compute->inputs[inputs.size()]));
     }
   }
@@ -62,7 +62,7 @@ TEST_P(ImplicitGemmTest, EqualsTheReference) {
   for (const Tensor& operand : operands) operand_pointers.push_back(&operand);
   const auto expected = EvaluateAnchor(w, epilogue, data, weight, operand_pointers);
   ASSERT_TRUE(expected.ok()) << expected.status().message();
-  const Tensor native = *TransformLayout(*expected, *w.OutputLayout(), gemm->form.output);
+  const Tensor native = *TransformLayout(*expected, *w.OutputLayout(), gemm->layouts.output);
   Tensor result = Interpret(*compute, input_pointers);
   result.Reshape(native.shape());
   const Comparison comparison = Compare(result, native);
@@ -99,11 +99,11 @@ TEST(ImplicitGemmFormTest, ChannelsAreRoundedUpInMemory) {
   const Workload w = *Workload::Parse(
       "conv2d(int8[2,20,5,5]NCHW,int8[8,20,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->int32");
   const ImplicitGemm exact = *ImplicitGemmOf(w, 4), rounded = *ImplicitGemmOf(w, 16);
-  EXPECT_EQ(exact.form.data, "NHWC");
-  EXPECT_EQ(exact.form.weight, "OHWI");
-  EXPECT_EQ(rounded.form.data, "NHWC16c");
-  EXPECT_EQ(rounded.form.weight, "OHWI16i");
-  EXPECT_EQ(rounded.form.output, "NHWC");
+  EXPECT_EQ(exact.layouts.data, "NHWC");
+  EXPECT_EQ(exact.layouts.weight, "OHWI");
+  EXPECT_EQ(rounded.layouts.data, "NHWC16c");
+  EXPECT_EQ(rounded.layouts.weight, "OHWI16i");
+  EXPECT_EQ(rounded.layouts.output, "NHWC");
   EXPECT_EQ(rounded.channels, 32);
   EXPECT_EQ(rounded.rows, 50);
 }

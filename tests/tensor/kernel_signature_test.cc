@@ -12,22 +12,22 @@ constexpr const char* kSignedConv =
 constexpr const char* kEpilogue =
     "add(channel:int32);cast(float32);div(channel:float32);sigmoid;mul(%2);add(tensor:float32)";
 
-AnchorForm Shifted() {
-  AnchorForm form;
-  form.data = "NCHW4c";
-  form.weight = "OIHW1i16o4i";
-  form.output = "NCHW16c";
-  form.shift_data = true;
-  return form;
+KernelLayouts Shifted() {
+  KernelLayouts layouts;
+  layouts.data = "NCHW4c";
+  layouts.weight = "OIHW1i16o4i";
+  layouts.output = "NCHW16c";
+  layouts.shift_data = true;
+  return layouts;
 }
 
 KernelSignature Signature(const Workload& workload, const Epilogue& epilogue,
-                          const AnchorForm& form) {
-  const auto compute = DefineAnchor(workload, epilogue, form);
+                          const KernelLayouts& layouts) {
+  const auto compute = DefineAnchor(workload, epilogue, layouts);
   EXPECT_TRUE(compute.ok()) << compute.status().message();
   std::vector<Buffer> parameters = compute->inputs;
   parameters.push_back(compute->stages.back().output);
-  auto signature = SignatureOf(workload, epilogue, form, parameters);
+  auto signature = SignatureOf(workload, epilogue, layouts, parameters);
   EXPECT_TRUE(signature.ok()) << signature.status().message();
   return *signature;
 }

@@ -21,7 +21,7 @@ TEST(OperatorHash, EveryAttributeCounts) {
       [](A& a) { a.pool_size[1] = 2; },
       [](A& a) { a.output_padding[1] = 2; },
       [](A& a) { a.groups = 2; },
-      [](A& a) { a.narrow_weights = true; },
+      [](A& a) { a.reduced_range_weights = true; },
       [](A& a) { a.data_layout = "2"; },
       [](A& a) { a.kernel_layout = "2"; },
       [](A& a) { a.src_layout = "2"; },

@@ -108,7 +108,7 @@ TEST(OperatorList, HoldsAWorkloadWithItsEpilogue) {
         Case{"mul(int32[1,2,3,3,1,4]NCHW1n4c,int8[1,2,3,3,1,4]NCHW1n4c)->int32", "relu"},
         Case{"identity(int8[1,2,3,3,1,4]NCHW1n4c)->int32", ""},
         Case{"max_pool2d(int8[1,2,6,6,1,4]NCHW1n4c,k3x3,s2x2,p1x1x1x1)->int8", ""}}) {
-    const auto list = ListOf(*Workload::Parse(c.key), *Epilogue::Parse(c.epilogue));
+    const auto list = OperatorListOf(*Workload::Parse(c.key), *Epilogue::Parse(c.epilogue));
     ASSERT_TRUE(list.ok()) << c.key << ": " << list.status().message();
     std::vector<Tensor> inputs;
     for (int parameter : list->parameters()) {
@@ -120,9 +120,9 @@ TEST(OperatorList, HoldsAWorkloadWithItsEpilogue) {
   }
 }
 
-TEST(LeastSeconds, DependsOnTheDeviceAndTheThreads) {
+TEST(MinSeconds, DependsOnTheDeviceAndTheThreads) {
   const auto least = [](const char* key, const char* target) {
-    return LeastSeconds(*Workload::Parse(key), *Target::Parse(target));
+    return MinSeconds(*Workload::Parse(key), *Target::Parse(target));
   };
   const char* large = "dense(float32[1000,1000]MK,float32[1000,1000]NK)->float32";
   EXPECT_DOUBLE_EQ(least(large, "llvm"), 2e9 / 2e14);

@@ -32,7 +32,7 @@ TEST(OperatorTableTest, NoRowLacksWhatItsFamilyNeeds) {
   for (const OperatorRow* row : AllOperators()) {
     SCOPED_TRACE(row->name);
     EXPECT_NE(row->type, nullptr);
-    EXPECT_FALSE(row->meaning.empty());
+    EXPECT_FALSE(row->description.empty());
     EXPECT_TRUE(row->relay.empty() || relay.insert(row->relay).second);
     const bool elementwise = IsElementwise(row->kind), anchor = IsAnchor(row->kind);
     EXPECT_EQ(row->element != nullptr, elementwise);
@@ -40,7 +40,7 @@ TEST(OperatorTableTest, NoRowLacksWhatItsFamilyNeeds) {
     EXPECT_EQ(row->values == nullptr, anchor);
     EXPECT_EQ(row->layouts.data.empty(), !anchor);
     const bool of_one = row->error == ErrorRule::kFunction || row->error == ErrorRule::kPeriodic;
-    EXPECT_EQ(of_one, elementwise || IsChoice(row->kind));
+    EXPECT_EQ(of_one, elementwise || IsComparisonOrSelect(row->kind));
     EXPECT_TRUE(row->arguments.empty() || row->family == OpFamily::kUnary);
   }
 }

@@ -183,7 +183,7 @@ TEST(Recurrence, ZerosAreWrongHoweverLateTheyBegin) {
   for (const std::int64_t gates : {1, 3, 4}) {
     for (const std::int64_t steps : {40, 250}) {
       const BoundedTensor bounded = LayerBounds(gates, steps);
-      EXPECT_FALSE(bounded.cut_off) << gates;
+      EXPECT_FALSE(bounded.clamped) << gates;
       EXPECT_TRUE(CompareBounded(bounded.value, bounded).ok);
       const std::int64_t row = bounded.value.elements() / bounded.value.shape()[0];
       for (const std::int64_t from : {std::int64_t{10}, steps / 2, steps - 1, steps}) {
@@ -201,11 +201,11 @@ TEST(Recurrence, ZerosAreWrongHoweverLateTheyBegin) {
 // Steps that double what is rounded, and more, soon have no digit left.
 TEST(Recurrence, BoundsOfChaosAreCutOff) {
   const BoundedTensor bounded = LayerBounds(1, 200, 8);
-  EXPECT_TRUE(bounded.cut_off);
+  EXPECT_TRUE(bounded.clamped);
   Tensor wrong = bounded.value.Clone();
   for (std::int64_t i = wrong.elements() / 2; i < wrong.elements(); ++i) wrong.Set(i, 0);
   EXPECT_FALSE(CompareBounded(wrong, bounded).ok);
-  EXPECT_FALSE(LayerBounds(1, 3, 8).cut_off);
+  EXPECT_FALSE(LayerBounds(1, 3, 8).clamped);
 }
 
 }  // namespace

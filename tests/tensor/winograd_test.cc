@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "src/base/random.h"
-#include "src/tensor/compute/winograd_whole.h"
+#include "src/tensor/compute/winograd_integer.h"
 
 namespace tilewright {
 namespace {
@@ -48,7 +48,7 @@ TEST(WinogradTest, MatricesGiveTheSumsOfAWindow) {
 TEST(WinogradTest, WholeNumbersGiveTheSumsExactly) {
   Random random(4);
   for (const std::int64_t m : {2, 4}) {
-    const WholeWinograd whole = MakeWholeWinograd(m, 3);
+    const IntegerWinograd whole = MakeIntegerWinograd(m, 3);
     std::vector<double> data, weight;
     for (std::int64_t i = 0; i < m + 2; ++i) data.push_back(std::floor(random.Uniform() * 256));
     for (int i = 0; i < 3; ++i) weight.push_back(std::floor(random.Uniform() * 256) - 128);
@@ -77,7 +77,7 @@ TEST(WinogradTest, WholeNumbersStayWithinSixteenBits) {
     return std::pair(above, below);
   };
   for (const std::int64_t m : {2, 4}) {
-    const WinogradMatrices matrices = MakeWholeWinograd(m, 3).matrices;
+    const WinogradMatrices matrices = MakeIntegerWinograd(m, 3).matrices;
     for (std::size_t e = 0; e < matrices.data.size(); ++e) {
       for (std::size_t f = 0; f < matrices.data.size(); ++f) {
         const auto [above, below] = reach(matrices.data[e], matrices.data[f]);
@@ -117,16 +117,16 @@ TEST(WinogradTest, WholeWeightsArePairsOfChannels) {
 TEST(WinogradTest, WholeNumbersEndWhereTheSumDoes) {
   const auto check = [](const char* data, int channels, int tile, const char* strides = "1x1",
                         const char* layout = "NCHW8c") {
-    AnchorForm form;
-    form.data = form.output = layout;
-    form.weight = "OIHW8i8o";
-    form.multiply_dtype = kInt16;
-    form.winograd_tile = tile;
+    KernelLayouts layouts;
+    layouts.data = layouts.output = layout;
+    layouts.weight = "OIHW8i8o";
+    layouts.multiply_dtype = kInt16;
+    layouts.winograd_tile = tile;
     const std::string c = std::to_string(channels);
     return CheckWinograd(
                *Workload::Parse("conv2d(" + std::string(data) + "[1," + c + ",8,8]NCHW,int8[8," +
                                 c + ",3,3]OIHW,s" + strides + ",p1x1x1x1,d1x1,g1)->int32"),
-               form)
+               layouts)
         .message();
   };
   EXPECT_EQ(check("uint8", 1824, 4), "");
@@ -176,10 +176,10 @@ TEST(WinogradTest, WeightsInBlocksAreTheSameNumbers) {
 }
 
 TEST(WinogradTest, RefusesWhatTheTransformsCannotDo) {
-  AnchorForm form;
-  form.winograd_tile = 4;
+  KernelLayouts layouts;
+  layouts.winograd_tile = 4;
   const auto check = [&](const char* key) {
-    return CheckWinograd(*Workload::Parse(key), form).message();
+    return CheckWinograd(*Workload::Parse(key), layouts).message();
   };
   EXPECT_EQ(check("conv2d(float32[1,4,8,8]NCHW,float32[4,4,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->"
                   "float32"),

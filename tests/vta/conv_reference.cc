@@ -231,8 +231,8 @@ PackedConv2d RandomGroupConv(Random& random) {
   conv.ci = random.Below(2) == 0 ? 1 : Between(random, 1, 3);
   conv.co = conv.groups * (random.Below(2) == 0 ? 1 : Between(random, 1, 3));
   // Other paddings behind: none, or up to one row or column more.
-  conv.more_h = Between(random, -conv.pad_h, 1);
-  conv.more_w = Between(random, -conv.pad_w, 1);
+  conv.extra_pad_h = Between(random, -conv.pad_h, 1);
+  conv.extra_pad_w = Between(random, -conv.pad_w, 1);
   conv.height = std::max(conv.height, conv.kernel_h);
   conv.width = std::max(conv.width, conv.kernel_w);
   return conv;
@@ -277,8 +277,8 @@ std::vector<EpilogueStep> RandomEpilogue(Random& random, const PlainLoops& loops
   return steps;
 }
 
-OwnConv2dPlan RandomPlan(Random& random, const PackedConv2d& conv) {
-  OwnConv2dPlan plan;
+SlotConv2dPlan RandomPlan(Random& random, const PackedConv2d& conv) {
+  SlotConv2dPlan plan;
   plan.h = Between(random, 1, conv.out_height());
   plan.w = Between(random, 1, conv.out_width());
   plan.ci = Between(random, 1, conv.ci);

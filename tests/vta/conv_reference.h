@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "src/vta/kernels/own_conv2d.h"
 #include "src/vta/kernels/packed_conv2d_transpose.h"
 #include "src/vta/kernels/packed_dense.h"
+#include "src/vta/kernels/slot_conv2d.h"
 #include "src/vta/simulator/simulator.h"
 #include "tests/vta/vta_test_data.h"
 
@@ -80,7 +80,7 @@ inline std::vector<EpilogueStep> RandomEpilogue(Random& random, const PackedConv
                                                 int block) {
   return RandomEpilogue(random, LoopsOf(conv), block);
 }
-OwnConv2dPlan RandomPlan(Random& random, const PackedConv2d& conv);
+SlotConv2dPlan RandomPlan(Random& random, const PackedConv2d& conv);
 std::int64_t RandomDivisor(Random& random, std::int64_t extent);
 /// Of a result of these sizes, with `ci` blocks of channels that are summed.
 PackedConv2dTiles RandomTiles(Random& random, const PlainLoops& loops, std::int64_t ci);

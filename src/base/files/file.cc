@@ -8,8 +8,8 @@
 #include <cstring>
 #include <filesystem>
 
-#include "src/base/files/new_name.h"
-#include "src/base/files/plain_file.h"
+#include "src/base/files/special_file.h"
+#include "src/base/files/temp_name.h"
 
 namespace tilewright {
 namespace {
@@ -48,7 +48,7 @@ Status WriteAll(const std::string& path, int flags, const std::string& name,
 std::string ErrnoReason() { return std::strerror(errno); }
 
 Result<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) {
-  TW_ASSIGN_OR_RETURN(const int opened, OpenToRead(path));
+  TW_ASSIGN_OR_RETURN(const int opened, OpenForReading(path));
   const Descriptor file(opened);
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return InvalidArgument(path + ": " + ErrnoReason());
@@ -77,36 +77,36 @@ Result<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) {
 Status WriteFile(const std::string& path, std::string_view contents) {
   const auto file = FileToReplace(path);
   if (!file) return WriteAll(path, O_TRUNC, path, contents);  // a folder refuses it
-  Unfinished partial = Unfinished::Beside(*file);
+  ScopedTempPath partial = ScopedTempPath::NextTo(*file);
   TW_RETURN_IF_ERROR(WriteAll(partial.path(), O_EXCL | O_NOFOLLOW, path, contents));
   return partial.MoveTo(*file);
 }
 
 bool FileExists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
-Result<TemporaryFolder> TemporaryFolder::Create(std::string_view prefix) {
+Result<ScopedTempDir> ScopedTempDir::Create(std::string_view prefix) {
   for (const char* root : {"/dev/shm", "/tmp"}) {
     std::string path = std::string(root) + "/" + std::string(prefix) + ".XXXXXX";
-    if (::mkdtemp(path.data()) != nullptr) return TemporaryFolder(path);
+    if (::mkdtemp(path.data()) != nullptr) return ScopedTempDir(path);
   }
   return Unavailable("no temporary folder can be made in /dev/shm or /tmp: " + ErrnoReason());
 }
 
-Result<FolderToFill> FolderToFill::Create(std::string path) {
+Result<AtomicDirectory> AtomicDirectory::Create(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  FolderToFill folder(std::move(path));
+  AtomicDirectory folder(std::move(path));
   if (std::filesystem::is_directory(folder.path_)) return folder;
   if (FileExists(folder.path_)) {
     return Unavailable(folder.path_ + ": cannot be made: is a file, expected a folder or nothing");
   }
-  folder.waiting_ = Unfinished::Beside(folder.path_);
-  if (!MakeNewFolder(folder.waiting_.path()).ok()) {
+  folder.waiting_ = ScopedTempPath::NextTo(folder.path_);
+  if (!CreateNewFolder(folder.waiting_.path()).ok()) {
     return Unavailable(folder.path_ + ": cannot be made: " + ErrnoReason());
   }
   return folder;
 }
 
-Status FolderToFill::Finish() {
+Status AtomicDirectory::Finish() {
   return waiting_.path().empty() ? Status() : waiting_.MoveTo(path_);
 }
 

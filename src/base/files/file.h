@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "src/base/files/unfinished.h"
+#include "src/base/files/scoped_temp_path.h"
 #include "src/base/status.h"
 
 namespace tilewright {
@@ -27,33 +27,35 @@ bool FileExists(const std::string& path);
 
 /// A new empty folder that is removed with its contents when the object goes, or by a signal (see
 /// Unfinished).
-class TemporaryFolder {
+class ScopedTempDir {
  public:
   /// Under /dev/shm where it exists (files there never reach a disk), else under /tmp.
-  static Result<TemporaryFolder> Create(std::string_view prefix);
+  static Result<ScopedTempDir> Create(std::string_view prefix);
   const std::string& path() const { return folder_.path(); }
 
  private:
-  explicit TemporaryFolder(std::string path) : folder_(std::move(path)) {}
-  Unfinished folder_;
+  explicit ScopedTempDir(std::string path) : folder_(std::move(path)) {}
+  ScopedTempPath folder_;
 };
 
 /// A folder to write several files into, which is there as a whole or not at all: if there is none
 /// at `path`, its contents wait beside it. Move-only.
-class FolderToFill {
+class AtomicDirectory {
  public:
   /// Errors: kUnavailable with the system's reason.
-  static Result<FolderToFill> Create(std::string path);
+  static Result<AtomicDirectory> Create(std::string path);
   /// Where to write.
-  const std::string& filling() const { return waiting_.path().empty() ? path_ : waiting_.path(); }
+  const std::string& staging_path() const {
+    return waiting_.path().empty() ? path_ : waiting_.path();
+  }
   /// Call it when all is written.
   /// Errors: those of Unfinished::MoveTo.
   Status Finish();
 
  private:
-  explicit FolderToFill(std::string path) : path_(std::move(path)) {}
+  explicit AtomicDirectory(std::string path) : path_(std::move(path)) {}
   std::string path_;
-  Unfinished waiting_;  ///< without a path: the folder was there before
+  ScopedTempPath waiting_;  ///< without a path: the folder was there before
 };
 
 }  // namespace tilewright

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "src/base/files/unfinished.h"
+#include "src/base/files/scoped_temp_path.h"
 #include "src/base/status.h"
 
 namespace tilewright {
@@ -52,7 +52,7 @@ class ScratchFile {
  private:
   ScratchFile(int file, std::string path) : file_(file), path_(std::move(path)) {}
   int file_;
-  Unfinished path_;
+  ScopedTempPath path_;
 };
 
 }  // namespace tilewright

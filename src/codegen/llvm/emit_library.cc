@@ -63,7 +63,7 @@ void FunctionEmitter::EmitLibraryCall(const Stmt& stmt) {
     return kernel_.Fail(Unsupported(name + ": the kernel calls a library already"));
   }
   const Storage& weight = kernel_.plan.storage.at(stmt->regions[2].buffer.get());
-  if (weight.place != Place::kParameter) {
+  if (weight.place != StorageClass::kParameter) {
     return kernel_.Fail(Internal(name + ": the weight is no parameter"));
   }
   llvm::GlobalVariable* description = Describe(kernel_, builder_, call);

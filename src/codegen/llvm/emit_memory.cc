@@ -110,7 +110,7 @@ llvm::Constant* FunctionEmitter::MaskOfRest(const BufferNode& buffer) const {
   const auto storage = kernel_.plan.storage.find(&buffer);
   if (storage == kernel_.plan.storage.end()) return nullptr;
   const bool in_memory =
-      storage->second.place != Place::kStack || kernel_.plan.in_memory.contains(&buffer);
+      storage->second.place != StorageClass::kStack || kernel_.plan.in_memory.contains(&buffer);
   if (!in_memory) return nullptr;
   std::vector<llvm::Constant*> mask(whole, llvm::ConstantInt::getFalse(context_));
   std::fill_n(mask.begin(), lanes, llvm::ConstantInt::getTrue(context_));

@@ -1,6 +1,6 @@
 // Matrix products on a GPU's tensor cores. What a thread loads and where its sums are was decided
-// before (DealFragments); here it becomes the operands of the instruction, in PTX's order: words of
-// `a` by products, then rows; words of `b`; sums by rows, then columns.
+// before (DistributeFragments); here it becomes the operands of the instruction, in PTX's order:
+// words of `a` by products, then rows; words of `b`; sums by rows, then columns.
 
 #include <llvm/IR/Intrinsics.h>
 

@@ -292,9 +292,9 @@ void FunctionEmitter::EmitAllocate(const Stmt& stmt) {
   const BufferNode& buffer = *stmt->buffer;
   const Storage& storage = kernel_.plan.storage.at(&buffer);
   const bool known = bases_.contains(&buffer);  // from another iteration of an unrolled loop
-  if (storage.place == Place::kShared && !known) {
+  if (storage.place == StorageClass::kShared && !known) {
     bases_[&buffer] = AllocateShared(buffer);
-  } else if (storage.place == Place::kStack && !known) {
+  } else if (storage.place == StorageClass::kStack && !known) {
     auto* type = llvm::ArrayType::get(
         MemoryType(context_, buffer.dtype),
         static_cast<std::uint64_t>(std::max<std::int64_t>(1, buffer.elements())));

@@ -87,7 +87,7 @@ class Roller {
   }
 
   bool IsTile(const BufferNode* buffer) const {
-    return buffer->scope == Scope::kLocal && plan_.storage.at(buffer).place == Place::kStack;
+    return buffer->scope == Scope::kLocal && plan_.storage.at(buffer).place == StorageClass::kStack;
   }
 
   /// Loads of tiles that are made whatever the conditions say.

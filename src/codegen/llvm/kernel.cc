@@ -86,7 +86,7 @@ void DescribeBufferArgument(const KernelContext& kernel, const BufferNode& buffe
   const Storage& storage = kernel.plan.storage.at(&buffer);
   const auto inputs =
       static_cast<std::int64_t>(kernel.program.parameters.size()) - kernel.program.output_count;
-  if (storage.place == Place::kParameter && storage.offset < inputs) {
+  if (storage.place == StorageClass::kParameter && storage.offset < inputs) {
     argument.addAttr(llvm::Attribute::ReadOnly);
   }
 }

@@ -28,7 +28,7 @@ class Planner {
   Result<StoragePlan> Run(const Program& program) {
     for (std::size_t i = 0; i < program.parameters.size(); ++i) {
       const BufferNode* buffer = program.parameters[i].get();
-      const Storage storage{Place::kParameter, static_cast<std::int64_t>(i)};
+      const Storage storage{StorageClass::kParameter, static_cast<std::int64_t>(i)};
       if (!plan_.storage.emplace(buffer, storage).second) {
         return InvalidArgument(program.name + ": parameter " + buffer->name + " is given twice");
       }
@@ -80,7 +80,7 @@ class Planner {
     Storage storage;
     if (rules_.gpu) {
       if (buffer->scope == Scope::kShared) {
-        storage = {Place::kShared, plan_.shared_bytes};
+        storage = {StorageClass::kShared, plan_.shared_bytes};
         plan_.shared_bytes += RoundUp(buffer->bytes(), kSharedAlignment);
       }
       AddAllocated(buffer, storage);
@@ -90,11 +90,11 @@ class Planner {
     const bool shared = !in_parallel && (buffer->scope == Scope::kGlobal ||
                                          bytes > kMaxStackBytes || ContainsParallel(stmt->body[0]));
     if (shared) {
-      storage = {Place::kWorkspace, plan_.workspace_bytes};
+      storage = {StorageClass::kWorkspace, plan_.workspace_bytes};
       plan_.workspace_bytes += bytes;
       plan_.workspace_buffers.push_back(buffer);
     } else if (in_parallel && bytes > kMaxStackBytes) {
-      storage = {Place::kWorker, plan_.workspace_bytes_per_thread};
+      storage = {StorageClass::kPerThread, plan_.workspace_bytes_per_thread};
       plan_.workspace_bytes_per_thread += bytes;
       plan_.worker_buffers.push_back(buffer);
     }
@@ -120,9 +120,9 @@ class Planner {
           " dimensions, accessed with " + std::to_string(indices.size()) + " indices");
       return;
     }
-    const bool promotable = found->second.place == Place::kStack && buffer.scope == Scope::kLocal &&
-                            buffer.bytes() <= rules_.register_bytes &&
-                            !plan_.in_memory.contains(&buffer);
+    const bool promotable =
+        found->second.place == StorageClass::kStack && buffer.scope == Scope::kLocal &&
+        buffer.bytes() <= rules_.register_bytes && !plan_.in_memory.contains(&buffer);
     for (const Expr& index : indices) {
       VisitExpr(index);
       if (promotable) UnrollLoopsOf(index, buffer);

@@ -10,10 +10,10 @@
 
 namespace tilewright::emit {
 
-enum class Place : std::uint8_t {
+enum class StorageClass : std::uint8_t {
   kParameter,  ///< passed by the caller
   kWorkspace,  ///< in the part of the workspace that all threads share
-  kWorker,     ///< in the part of one thread
+  kPerThread,  ///< in the part of one thread
   kStack,      ///< on the stack of the function that holds it, or in registers
   kShared,     ///< of all threads of a GPU block
 };
@@ -27,8 +27,8 @@ struct StorageRules {
 };
 
 struct Storage {
-  Place place = Place::kStack;
-  /// kParameter: its number; kWorkspace, kWorker, kShared: bytes from the start.
+  StorageClass place = StorageClass::kStack;
+  /// kParameter: its number; kWorkspace, kPerThread, kShared: bytes from the start.
   std::int64_t offset = 0;
 };
 

@@ -36,7 +36,7 @@ void RequireBlock(const Launch& launch, llvm::Function* kernel) {
 
 /// LLVM ends the process where it has no instruction for what it is given.
 Status CheckCapability(const Stmt& stmt, int capability) {
-  int needed = IsAsyncCopy(*stmt) ? kAsyncCapability : 0;
+  int needed = IsAsyncCopy(*stmt) ? kAsyncCopyCapability : 0;
   if (stmt->kind == StmtKind::kIntrinsic) {
     const MmaIntrinsic* mma = FindMmaIntrinsic(stmt->name);
     if (mma != nullptr) needed = mma->capability;

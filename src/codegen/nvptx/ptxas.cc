@@ -6,7 +6,7 @@
 #include <array>
 
 #include "src/base/files/file.h"
-#include "src/base/files/locked_folder.h"
+#include "src/base/files/locked_temp_dir.h"
 #include "src/base/strings.h"
 #include "src/base/subprocess.h"
 
@@ -68,7 +68,7 @@ std::string FindPtxas() {
 
 Result<std::vector<KernelResources>> RunPtxas(const std::string& ptxas, const std::string& ptx,
                                               int compute_capability, std::string* cubin) {
-  TW_ASSIGN_OR_RETURN(auto folder, LockedFolder::Create("tilewright-ptxas"));
+  TW_ASSIGN_OR_RETURN(auto folder, LockedTempDir::Create("tilewright-ptxas"));
   const std::string source = folder.path() + "/kernel.ptx",
                     output = folder.path() + "/kernel.cubin";
   TW_RETURN_IF_ERROR(WriteFile(source, ptx));

@@ -140,7 +140,8 @@ void BlockMachine::CheckAccess(int memory, const void* address, std::int64_t byt
   }
 }
 
-void BlockMachine::Touch(const Known& known, std::int64_t element, Touched* touched, bool write) {
+void BlockMachine::Touch(const Known& known, std::int64_t element, ShadowCell* touched,
+                         bool write) {
   const bool shared = known.memory.kind == Memory::Kind::kShared;
   const auto self = static_cast<std::uint16_t>(thread_);
   const auto fault = [&](const std::string& what) {

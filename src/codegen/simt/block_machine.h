@@ -67,7 +67,7 @@ class BlockMachine {
 
  private:
   /// Who touched an element last. Times count the stretches between barriers, 0: never.
-  struct Touched {
+  struct ShadowCell {
     std::uint32_t written = 0, read = 0;
     std::uint16_t writer = 0, reader = 0;
     bool many_readers = false;
@@ -92,7 +92,7 @@ class BlockMachine {
   struct Known {
     Memory memory;
     int element_shift = 0;  // log2 of the bytes of one: divisions would take most of the time
-    std::vector<Touched> elements;
+    std::vector<ShadowCell> elements;
   };
 
   void RunBlock();
@@ -104,7 +104,7 @@ class BlockMachine {
   void CheckAccess(int memory, const void* address, std::int64_t bytes, bool write);
   void SetInFlight(const Copy& copy, bool in_flight);
   void CheckAligned(int memory, const void* address, std::int64_t bytes);
-  void Touch(const Known& known, std::int64_t element, Touched* touched, bool write);
+  void Touch(const Known& known, std::int64_t element, ShadowCell* touched, bool write);
   void CheckArrivals();
   /// Executes the matrix products that warps wait for. False: there were none.
   bool MultiplyMatrices();

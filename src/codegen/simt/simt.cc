@@ -164,7 +164,7 @@ SimtKernel& SimtKernel::operator=(SimtKernel&&) noexcept = default;
 SimtKernel::~SimtKernel() = default;
 
 Result<SimtKernel> SimtKernel::Build(const Program& program, const Target& target) {
-  if (!DeviceTraitsOf(target).grids) {
+  if (!DeviceTraitsOf(target).launches_grids) {
     return InvalidArgument("target kind " + target.kind_name() + ", expected cuda");
   }
   for (const LibraryCall* call : LibraryCallsOf(program.body)) {

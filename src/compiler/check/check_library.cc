@@ -19,8 +19,8 @@
 #include "src/compiler/check/sample.h"
 #include "src/compiler/run/run.h"
 #include "src/graph/ir/graph.h"
-#include "src/tensor/made_up.h"
 #include "src/tensor/recurrence.h"
+#include "src/tensor/synthetic_data.h"
 
 namespace tilewright {
 namespace {
@@ -80,7 +80,7 @@ class CheckedRun {
         seconds_left_(seconds),
         seconds_for_known_(seconds / 2) {
     for (const ModelValue& value : library.inputs()) {
-      inputs_.push_back(MakeInput(value.name, value.type, InputRule::kRandom));
+      inputs_.push_back(MakeSyntheticInput(value.name, value.type, SyntheticInputRule::kRandom));
     }
     for (const ModelValue& value : library.outputs()) outputs_.emplace_back(value.type);
     for (const PlanStep& step : plan.steps) made_[step.buffers.back()] = &step;
@@ -234,25 +234,25 @@ class CheckedRun {
       positions_ = ChooseSteps(node, kMaxElements, most);
       SampledReference reference(graph_, find, kMaxReads);
       TW_ASSIGN_OR_RETURN(auto sample, reference.At(step.node, positions_));
-      if (sample->cut_off) continue;
+      if (sample->clamped) continue;
       expected_ = std::move(sample);
       return Status();
     }
     return Unsupported("a step multiplies what is rounded until nothing can be told");
   }
 
-  std::optional<ValueInMemory> Find(const PlanStep& step, int node) {
+  std::optional<TensorView> Find(const PlanStep& step, int node) {
     if (graph_.node(node).kind == NodeKind::kInput) {
       const std::vector<int> inputs = graph_.inputs();
       const auto position = std::ranges::find(inputs, node) - inputs.begin();
-      return ValueInMemory{inputs_[static_cast<std::size_t>(position)].data(), Form()};
+      return TensorView{inputs_[static_cast<std::size_t>(position)].data(), PhysicalLayout()};
     }
     for (std::size_t i = 0; i + 1 < step.buffers.size(); ++i) {
       const auto made = made_.find(step.buffers[i]);
       if (made == made_.end() || made->second->node != node) continue;
-      return ValueInMemory{AddressOf(step.buffers[i]), made->second->form};
+      return TensorView{AddressOf(step.buffers[i]), made->second->layouts};
     }
-    return FindPart(step, node);
+    return FindDeviceRow(step, node);
   }
 
   int TopOf(int buffer) const {
@@ -261,13 +261,13 @@ class CheckedRun {
   }
 
   /// A value that is a part of an operand, or that an operand is a part of.
-  std::optional<ValueInMemory> FindPart(const PlanStep& step, int node) {
+  std::optional<TensorView> FindDeviceRow(const PlanStep& step, int node) {
     for (const auto& [buffer, made] : made_) {
       if (made->node != node || made >= &step) continue;  // steps lie in their order
       const bool related =
           std::any_of(step.buffers.begin(), step.buffers.end() - 1,
                       [&](int operand) { return TopOf(operand) == TopOf(buffer); });
-      if (related) return ValueInMemory{AddressOf(buffer), made->form};
+      if (related) return TensorView{AddressOf(buffer), made->layouts};
     }
     return std::nullopt;
   }
@@ -313,7 +313,7 @@ class CheckedRun {
     SampledReference memory(
         graph_,
         [&](int) {
-          return ValueInMemory{result, step.form};
+          return TensorView{result, step.layouts};
         },
         kMaxReads);
     TW_ASSIGN_OR_RETURN(auto seen, memory.At(step.node, positions_));

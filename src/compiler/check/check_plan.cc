@@ -29,7 +29,7 @@ class PlanCheck {
 
  private:
   /// Bytes of the arena that hold a buffer.
-  struct Held {
+  struct InitializedRange {
     std::int64_t begin, end;
     int buffer;
   };
@@ -116,18 +116,18 @@ class PlanCheck {
   /// Of the kernel's tensors, and of the result by its type and form.
   Status CheckSizes(const PlanStep& step) const {
     const TensorType& type = graph_.node(step.node).type;
-    TW_ASSIGN_OR_RETURN(auto shape, MemoryShape(type, step.form));
+    TW_ASSIGN_OR_RETURN(auto shape, MemoryShape(type, step.layouts));
     const std::int64_t result = TensorType{std::move(shape), type.dtype}.bytes();
     if (step.result_bytes != result || At(step.buffers.back()).bytes != result) {
       return Internal(fmt::format(
           "{} in layout '{}' has {} bytes, the step makes {} in memory of {}", type.ToString(),
-          step.form.layout, result, step.result_bytes, At(step.buffers.back()).bytes));
+          step.layouts.layout, result, step.result_bytes, At(step.buffers.back()).bytes));
     }
     if (step.copies()) {
       if (At(step.buffers.front()).bytes == result) return Status();
       return Internal(fmt::format("copies {} bytes of {}", result, At(step.buffers.front()).bytes));
     }
-    if (step.kernel < 0) return CheckReads(step);
+    if (step.kernel < 0) return CheckReadBounds(step);
     const Program& kernel = plan_.kernels[static_cast<std::size_t>(step.kernel)];
     if (kernel.parameters.size() != step.buffers.size()) {
       return Internal(fmt::format("a kernel of {} tensors is given {}", kernel.parameters.size(),
@@ -143,7 +143,7 @@ class PlanCheck {
   }
 
   /// Of the values that a stream or the host takes.
-  Status CheckReads(const PlanStep& step) const {
+  Status CheckReadBounds(const PlanStep& step) const {
     std::size_t next = 0;
     for (const int id : step.reads) {
       const Node& node = graph_.node(id);
@@ -164,7 +164,7 @@ class PlanCheck {
     if (!related && !written_[static_cast<std::size_t>(buffer)]) {
       return Internal(fmt::format("operand {} is read before anything writes it", position));
     }
-    if (space == BufferSpace::kOutput || IsHeld(buffer)) return Status();
+    if (space == BufferSpace::kOutput || IsInitialized(buffer)) return Status();
     return Internal(fmt::format("operand {} was written over", position));
   }
 
@@ -175,10 +175,10 @@ class PlanCheck {
   }
 
   /// Whether its bytes are those that it, its parts or what it is a part of were given.
-  bool IsHeld(int buffer) const {
+  bool IsInitialized(int buffer) const {
     const PlanBuffer& own = At(buffer);
     std::int64_t held = 0;
-    for (const Held& other : held_) {
+    for (const InitializedRange& other : initialized_) {
       if (TopOf(other.buffer) != TopOf(buffer)) continue;
       held += std::max<std::int64_t>(
           0, std::min(other.end, own.offset + own.bytes) - std::max(other.begin, own.offset));
@@ -211,8 +211,10 @@ class PlanCheck {
     written_[static_cast<std::size_t>(buffer)] = true;
     if (made.space != BufferSpace::kArena) return;
     const std::int64_t begin = made.offset, end = made.offset + made.bytes;
-    std::erase_if(held_, [&](const Held& held) { return held.begin < end && begin < held.end; });
-    held_.push_back({begin, end, buffer});
+    std::erase_if(initialized_, [&](const InitializedRange& held) {
+      return held.begin < end && begin < held.end;
+    });
+    initialized_.push_back({begin, end, buffer});
   }
 
   Status CheckOutputs() const {
@@ -231,7 +233,7 @@ class PlanCheck {
   const Graph& graph_;
   const Plan& plan_;
   std::vector<bool> written_, has_parts_;
-  std::vector<Held> held_;
+  std::vector<InitializedRange> initialized_;
 };
 
 }  // namespace

@@ -139,7 +139,7 @@ class Watch {
 
  private:
   bool IsOverdue() {
-    const double now = clock_.MonotonicSeconds(), used = ProcessorSeconds(pid_);
+    const double now = clock_.MonotonicSeconds(), used = ProcessCpuSeconds(pid_);
     const auto op = progress_.current();
     const CheckedOperator* known = op ? progress_.Operator(*op) : nullptr;
     const double looked = std::min(now - std::exchange(looked_at_, now), kMaxLookSeconds);
@@ -186,16 +186,17 @@ ExitStatus Reap(pid_t pid, bool kill) {
 }
 
 /// Nothing if it is no whole answer.
-std::optional<CheckAnswer> AnswerOf(const std::string& text) {
+std::optional<CheckProcessResult> AnswerOf(const std::string& text) {
   const auto json = ParseJson(text);
   if (!json.ok()) return std::nullopt;
   const auto code = static_cast<StatusCode>(json->at("code").get<int>());
-  if (code == StatusCode::kOk) return CheckAnswer{Status(), DumpJson(json->at("answer")), {}};
-  return CheckAnswer{Status(code, json->at("message").get<std::string>()), {}, {}};
+  if (code == StatusCode::kOk)
+    return CheckProcessResult{Status(), DumpJson(json->at("answer")), {}};
+  return CheckProcessResult{Status(code, json->at("message").get<std::string>()), {}, {}};
 }
 
-CheckAnswer Broken(const CheckProgress& progress, std::optional<std::size_t> op,
-                   const std::string& how) {
+CheckProcessResult Broken(const CheckProgress& progress, std::optional<std::size_t> op,
+                          const std::string& how) {
   const CheckedOperator* known = op ? progress.Operator(*op) : nullptr;
   if (known == nullptr) return {Internal("the library " + how), {}, {}};
   const std::string kernel =
@@ -223,11 +224,11 @@ void CheckProgress::SetOperators(const std::vector<OperatorReport>& operators) {
   count_ = static_cast<std::int64_t>(count);
 }
 
-CheckAnswer RunCheckProcess(const Check& check, const std::vector<OperatorReport>& operators,
-                            double seconds, double idle_seconds) {
+CheckProcessResult RunCheckProcess(const Check& check, const std::vector<OperatorReport>& operators,
+                                   double seconds, double idle_seconds) {
   const SharedProgress progress;
   const auto no_process = [] {
-    return CheckAnswer{
+    return CheckProcessResult{
         Unavailable("no process can be made to run the library: " + ErrnoReason()), {}, {}};
   };
   int ends[2];
@@ -236,7 +237,7 @@ CheckAnswer RunCheckProcess(const Check& check, const std::vector<OperatorReport
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) {
-    const CheckAnswer answer = no_process();
+    const CheckProcessResult answer = no_process();
     for (int end : ends) ::close(end);
     return answer;
   }

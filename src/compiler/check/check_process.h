@@ -59,7 +59,7 @@ class CheckProgress {
 };
 
 /// What a process that checks a library said, or how it ended without a word.
-struct CheckAnswer {
+struct CheckProcessResult {
   Status status;     ///< of the check; kInternal, naming the operator, if its kernel broke it off
   std::string json;  ///< what the check returned, if ok
   /// The operator whose kernel crashed or did not end.
@@ -75,7 +75,7 @@ struct CheckAnswer {
 /// three times as long of the clock; longer where it has much to do. What is no kernel may take its
 /// time.
 /// idle_seconds: how long it may wait without using a processor before its first operator begins.
-CheckAnswer RunCheckProcess(
+CheckProcessResult RunCheckProcess(
     const std::function<Result<nlohmann::ordered_json>(CheckProgress&)>& check,
     const std::vector<OperatorReport>& operators, double seconds, double idle_seconds = 60);
 

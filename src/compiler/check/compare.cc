@@ -93,9 +93,10 @@ std::string_view PlainName(std::string_view name) {
   return name;
 }
 
-std::optional<Quantization> MeaningOf(const Meanings& meanings, const std::string& name) {
-  const auto found = meanings.find(name);
-  if (found == meanings.end() || found->second.scales.empty()) return std::nullopt;
+std::optional<QuantizationParams> QuantizationParamsOf(const QuantizationMap& quantization_map,
+                                                       const std::string& name) {
+  const auto found = quantization_map.find(name);
+  if (found == quantization_map.end() || found->second.scales.empty()) return std::nullopt;
   return found->second;
 }
 
@@ -107,7 +108,7 @@ struct Pair {
 /// One side is quantized, or both are in different ways. Numbers of one type that only one side
 /// explains are taken for the same ones in another place: a layout that was changed, say.
 bool DiffersInType(const Pair& pair) {
-  const auto &left = pair.reference->meaning, &right = pair.other->meaning;
+  const auto &left = pair.reference->quantization_params, &right = pair.other->quantization_params;
   if (pair.reference->contents.dtype() != pair.other->contents.dtype()) return true;
   return left && right && (left->scales != right->scales || left->zero_point != right->zero_point);
 }
@@ -288,14 +289,16 @@ Result<LayerDifference> Difference(const Pair& pair, bool outputs,
   layer.other_type = other.contents.type().ToString();
   TW_ASSIGN_OR_RETURN(auto ordered, InOrderOf(other, reference));
   const bool differs = DiffersInType(pair);
-  const auto meaning_of = [&](const TracedValue& value, const TracedValue& same) {
-    return value.meaning || differs ? value.meaning : same.meaning;
+  const auto quantization_params_of = [&](const TracedValue& value, const TracedValue& same) {
+    return value.quantization_params || differs ? value.quantization_params
+                                                : same.quantization_params;
   };
-  const RealValues expected = RealValues::Of(reference.contents, meaning_of(reference, other));
-  RealValues actual = RealValues::Of(ordered, meaning_of(other, reference));
+  const RealValues expected =
+      RealValues::Of(reference.contents, quantization_params_of(reference, other));
+  RealValues actual = RealValues::Of(ordered, quantization_params_of(other, reference));
   if (differs) {
-    const bool numbers = other.contents.dtype().is_integer() && !other.meaning;
-    layer.read_by = numbers ? ReadBy::kFit : ReadBy::kSource;
+    const bool numbers = other.contents.dtype().is_integer() && !other.quantization_params;
+    layer.scale_source = numbers ? ScaleSource::kFit : ScaleSource::kSource;
     if (numbers) actual = RealValues::Fitted(ordered, expected, other.product >= 0);
     layer.scale = actual.scale();
   }
@@ -305,7 +308,7 @@ Result<LayerDifference> Difference(const Pair& pair, bool outputs,
   layer.reference_rms = errors.reference_rms;
   layer.sqnr_db = errors.sqnr_db;
   layer.factor = errors.factor;
-  layer.unlike = errors.unlike;
+  layer.non_finite_mismatches = errors.non_finite_mismatches;
   layer.factored_sqnr_db = errors.factored_sqnr_db;
   if (outputs && expected.elements() > 1) {
     layer.same_top = actual.Largest() == expected.Largest();
@@ -363,7 +366,7 @@ Result<Trace> TraceGraph(const Graph& graph, std::span<const Tensor> inputs, int
   }
   Trace trace;
   trace.name = graph.name;
-  trace.made_up_constants = graph.made_up_constants;
+  trace.synthetic_constants = graph.synthetic_constants;
   std::map<int, int> positions;  // by their node
   for (int id = 0; id < graph.size(); ++id) {
     const Node& node = graph.node(id);
@@ -373,7 +376,7 @@ Result<Trace> TraceGraph(const Graph& graph, std::span<const Tensor> inputs, int
     value.op = OpName(node.op.kind);
     value.source = graph.FloatName(id);
     value.contents = std::move(values[static_cast<std::size_t>(id)]);
-    value.meaning = MeaningOf(graph.quantization, node.name);
+    value.quantization_params = QuantizationParamsOf(graph.quantization, node.name);
     value.layout = layouts[static_cast<std::size_t>(id)];
     if (const auto product = products.find(id); product != products.end()) {
       value.product = product->second;
@@ -394,17 +397,17 @@ Result<Trace> TraceLibrary(const ModelLibrary& model, std::span<const Tensor> in
   if (progress == nullptr) progress = &nobody;
   Trace trace;
   trace.name = model.name();
-  trace.made_up_constants = model.made_up_constants();
+  trace.synthetic_constants = model.synthetic_constants();
   const auto observe = [&](std::size_t index, Tensor result) -> Status {
     progress->Begin(static_cast<std::int64_t>(index) + 1);
     const ModelOperator& op = model.operators()[index];
     TracedValue value;
     value.name = op.result.name;
     value.op = op.op;
-    value.layout = op.native;
-    value.meaning = MeaningOf(model.meanings(), value.name);
-    const auto known = model.meanings().find(value.name);
-    if (known != model.meanings().end()) value.source = known->second.value;
+    value.layout = op.logical_layout;
+    value.quantization_params = QuantizationParamsOf(model.quantization_map(), value.name);
+    const auto known = model.quantization_map().find(value.name);
+    if (known != model.quantization_map().end()) value.source = known->second.value;
     value.contents = std::move(result);
     trace.values.push_back(std::move(value));
     return Status();
@@ -429,8 +432,8 @@ Result<Trace> TraceLibrary(const ModelLibrary& model, std::span<const Tensor> in
 Result<std::vector<Tensor>> InputsFor(const std::vector<ModelValue>& wanted,
                                       const std::vector<ModelValue>& given,
                                       std::span<const Tensor> inputs,
-                                      const Meanings& wanted_meanings,
-                                      const Meanings& given_meanings) {
+                                      const QuantizationMap& expected_quantization_map,
+                                      const QuantizationMap& actual_quantization_map) {
   if (wanted.size() != given.size()) {
     return InvalidArgument(fmt::format("the networks have {} and {} inputs, expected equally many",
                                        given.size(), wanted.size()));
@@ -442,10 +445,10 @@ Result<std::vector<Tensor>> InputsFor(const std::vector<ModelValue>& wanted,
       result.push_back(inputs[i].Clone());
       continue;
     }
-    const auto to_meaning = MeaningOf(wanted_meanings, wanted[i].name);
-    const auto from_meaning = MeaningOf(given_meanings, given[i].name);
-    const bool readable = (from.dtype.is_float() || from_meaning) &&
-                          (to.dtype.is_float() || to_meaning) && from.shape == to.shape;
+    const auto to_params = QuantizationParamsOf(expected_quantization_map, wanted[i].name);
+    const auto from_params = QuantizationParamsOf(actual_quantization_map, given[i].name);
+    const bool readable = (from.dtype.is_float() || from_params) &&
+                          (to.dtype.is_float() || to_params) && from.shape == to.shape;
     if (!readable) {
       return InvalidArgument(
           fmt::format("input {} is {} in one network and {} ({}) in the other, and {}",
@@ -453,13 +456,13 @@ Result<std::vector<Tensor>> InputsFor(const std::vector<ModelValue>& wanted,
                       from.shape == to.shape ? "neither file says what the numbers stand for"
                                              : "their shapes differ"));
     }
-    result.push_back(FromReals(RealValues::Of(inputs[i], from_meaning), to, to_meaning));
+    result.push_back(FromReals(RealValues::Of(inputs[i], from_params), to, to_params));
   }
   return result;
 }
 
 bool LayerDifference::IsOffScale() const {
-  return read_by != ReadBy::kFit && std::abs(factor - 1) > kScaleError;
+  return scale_source != ScaleSource::kFit && std::abs(factor - 1) > kScaleError;
 }
 
 std::string DifferenceReport::Summary() const {
@@ -478,13 +481,13 @@ std::string DifferenceReport::Summary() const {
         *first_bad);
     const double before = *first_bad > 0 ? layers[*first_bad - 1].sqnr_db : bad.sqnr_db;
     if (*first_bad > 0) text += fmt::format(" (the last one with {})", Decibels(before));
-    text += UnlikeText(bad.unlike);
+    text += NonFiniteMismatchText(bad.non_finite_mismatches);
     if (bad.IsOffScale() && bad.factored_sqnr_db >= min_sqnr_db.value_or(kDefaultSqnrDb)) {
       text += fmt::format("; times {:.3g} it would agree ({}): its scale is wrong", bad.factor,
                           Decibels(bad.factored_sqnr_db));
     }
   }
-  const auto fitted = std::ranges::count(layers, ReadBy::kFit, &LayerDifference::read_by);
+  const auto fitted = std::ranges::count(layers, ScaleSource::kFit, &LayerDifference::scale_source);
   if (fitted > 0) {
     text += fmt::format(
         "; nobody says the scale of {} of them: it was fitted, and one that is wrong goes unseen",
@@ -501,7 +504,7 @@ Result<DifferenceReport> CompareTraces(const Trace& reference, const Trace& othe
   DifferenceReport report;
   report.reference = reference.name;
   report.other = other.name;
-  report.made_up_constants = reference.made_up_constants + other.made_up_constants;
+  report.synthetic_constants = reference.synthetic_constants + other.synthetic_constants;
   std::vector<Pair> pairs = PairByName(reference, other);
   const bool any_named = !pairs.empty();
   const bool products = AddProducts(reference, other, pairs);

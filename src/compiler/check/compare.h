@@ -19,7 +19,7 @@ struct TracedValue {
   std::string name, op;
   std::string source;  ///< its name in the float network, if somebody says so
   Tensor contents;
-  std::optional<Quantization> meaning;  ///< of the numbers, if the source says it
+  std::optional<QuantizationParams> quantization_params;  ///< of the numbers, if the source says it
   /// Of convolutions, matrix products, pools, and what is computed of them element by element:
   /// "NCHW", "NCHW1n16c", …; else empty.
   std::string layout;
@@ -34,7 +34,7 @@ struct Trace {
   std::vector<TracedValue> values;
   /// The network's outputs: positions in `values`, -1 for an input or a constant.
   std::vector<int> outputs;
-  std::int64_t made_up_constants = 0;  ///< of the network
+  std::int64_t synthetic_constants = 0;  ///< of the network
 };
 /// By the reference evaluator. Errors: those of EvaluateGraph.
 Result<Trace> TraceGraph(const Graph& graph, std::span<const Tensor> inputs, int threads);
@@ -46,16 +46,16 @@ Result<Trace> TraceLibrary(const ModelLibrary& model, std::span<const Tensor> in
                            CheckProgress* progress = nullptr);
 
 /// The same inputs for another network: quantized or dequantized where the element types differ.
-/// wanted_meanings, given_meanings: what the numbers of their values stand for.
+/// expected_quantization_map, actual_quantization_map: what the numbers of their values stand for.
 /// Errors: kInvalidArgument naming an input of another shape, or whose numbers nobody explains.
 Result<std::vector<Tensor>> InputsFor(const std::vector<ModelValue>& wanted,
                                       const std::vector<ModelValue>& given,
                                       std::span<const Tensor> inputs,
-                                      const Meanings& wanted_meanings,
-                                      const Meanings& given_meanings);
+                                      const QuantizationMap& expected_quantization_map,
+                                      const QuantizationMap& actual_quantization_map);
 
 /// How the numbers of a value were read.
-enum class ReadBy : std::uint8_t {
+enum class ScaleSource : std::uint8_t {
   kAsIs,    ///< both sides have the same element type
   kSource,  ///< scale and zero point are the source's
   /// Nobody says the scale: the one that fits the reference best (least squares). Numbers that are
@@ -67,7 +67,7 @@ enum class ReadBy : std::uint8_t {
 struct LayerDifference {
   std::string value, other, op;  ///< names on both sides; the other side's operator
   std::string type, other_type;  ///< "float32[1,64,56,56]"
-  ReadBy read_by = ReadBy::kAsIs;
+  ScaleSource scale_source = ScaleSource::kAsIs;
   double scale = 1;  ///< of the other side's numbers; the first one if there are several
   double max_abs_error = 0, rms_error = 0, reference_rms = 0;
   double sqnr_db = 0;  ///< infinite if nothing differs
@@ -75,7 +75,7 @@ struct LayerDifference {
   /// SQNR that it would have then.
   double factor = 1, factored_sqnr_db = 0;
   /// Elements that are infinite or no numbers on one side, or on both in two ways.
-  std::int64_t unlike = 0;
+  std::int64_t non_finite_mismatches = 0;
   bool ok = false;
   /// Whether a wrong scale, by more than kScaleError, explains a part of the difference.
   bool IsOffScale() const;
@@ -91,7 +91,7 @@ struct DifferenceReport {
   bool by_position = false;              ///< some without common names were counted
   std::size_t unmatched = 0;             ///< values of the reference without a counterpart
   std::optional<double> min_sqnr_db;     ///< that was asked of every layer
-  std::int64_t made_up_constants = 0;    ///< of both networks
+  std::int64_t synthetic_constants = 0;  ///< of both networks
   bool ok() const { return !first_bad.has_value(); }
   /// "layer 3 (conv2, …) is the first to diverge: SQNR 3.1 dB, …"
   std::string Summary() const;

@@ -288,7 +288,7 @@ class PlaceCounter {
 
 }  // namespace
 
-Coverage CoverageOf(const Program& program, std::int64_t most_places) {
+Coverage CoverageOf(const Program& program, std::int64_t max_places) {
   const Buffer& result = program.parameters.back();
   const std::int64_t count = result->elements();
   WriterFinder finder(result);
@@ -297,8 +297,8 @@ Coverage CoverageOf(const Program& program, std::int64_t most_places) {
   for (const WriteSite& writer : writers) {
     if (CoversAll(writer, count)) return Coverage::kAll;
   }
-  if (count > most_places) return Coverage::kUnknown;
-  PlaceCounter counter(count, most_places);
+  if (count > max_places) return Coverage::kUnknown;
+  PlaceCounter counter(count, max_places);
   for (const WriteSite& writer : writers) {
     if (!counter.Count(writer)) return Coverage::kUnknown;
   }

@@ -13,8 +13,8 @@ enum class Coverage : std::uint8_t {
   kUnknown,  ///< places depend on data, or there are too many to look at
 };
 
-/// most_places: of writes that are looked at one by one, where places are no plain sums of loop
+/// max_places: of writes that are looked at one by one, where places are no plain sums of loop
 /// variables. The result is the program's last parameter.
-Coverage CoverageOf(const Program& program, std::int64_t most_places);
+Coverage CoverageOf(const Program& program, std::int64_t max_places);
 
 }  // namespace tilewright

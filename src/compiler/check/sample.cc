@@ -11,7 +11,7 @@
 #include <limits>
 #include <utility>
 
-#include "src/compiler/check/lettered.h"
+#include "src/compiler/check/layout_index.h"
 #include "src/tensor/operators/table.h"
 
 namespace tilewright {
@@ -86,7 +86,7 @@ Result<SampledReference::Sample> SampledReference::At(int id,
     if (contents == nullptr) {
       return InvalidArgument("constant " + node.name + " has no contents");
     }
-    return Read(node.type, {contents->data(), Form()}, positions);
+    return Read(node.type, {contents->data(), PhysicalLayout()}, positions);
   }
   if (const auto value = find_(id)) return Read(node.type, *value, positions);
   if (node.kind != NodeKind::kOperator) return Internal("input " + node.name + " is nowhere");
@@ -111,7 +111,7 @@ Result<SampledReference::Sample> SampledReference::Compute(
         return SumOfProducts(node, positions);
       case OpFamily::kUnary:
       case OpFamily::kBinary:
-      case OpFamily::kChoice:
+      case OpFamily::kComparisonOrSelect:
         return Elementwise(node, positions);
       case OpFamily::kPool:
         return Pooled(node, positions);
@@ -124,7 +124,7 @@ Result<SampledReference::Sample> SampledReference::Compute(
         return Stepped(node, positions);
       case OpFamily::kExpression:
         return OfExpression(node, positions);
-      case OpFamily::kMove:
+      case OpFamily::kDataMovement:
         break;
     }
     if (node.op.kind == OpKind::kConcat) return Concatenated(node, positions);
@@ -138,7 +138,7 @@ Result<SampledReference::Sample> SampledReference::Compute(
 }
 
 Result<SampledReference::Sample> SampledReference::Read(const TensorType& type,
-                                                        const ValueInMemory& value,
+                                                        const TensorView& value,
                                                         std::span<const std::int64_t> positions) {
   reads_left_ -= static_cast<std::int64_t>(positions.size());
   if (reads_left_ < 0) return Unsupported("one element is made of too many");
@@ -150,16 +150,17 @@ Result<SampledReference::Sample> SampledReference::Read(const TensorType& type,
     std::memcpy(sample->value.data() + i * bytes, from + static_cast<std::size_t>(place) * bytes,
                 bytes);
   };
-  if (value.form.is_native()) {
+  if (value.layouts.is_logical()) {
     for (std::size_t i = 0; i < positions.size(); ++i) copy(i, positions[i]);
     return Sample(std::move(sample));
   }
-  TW_ASSIGN_OR_RETURN(auto shape, MemoryShape(type, value.form));
-  TW_ASSIGN_OR_RETURN(auto stored, Lettered::Of(std::move(shape), value.form.layout));
-  TW_ASSIGN_OR_RETURN(auto native, Lettered::Of(type.shape, value.form.native));
+  TW_ASSIGN_OR_RETURN(auto shape, MemoryShape(type, value.layouts));
+  TW_ASSIGN_OR_RETURN(auto stored, LayoutIndex::Of(std::move(shape), value.layouts.layout));
+  TW_ASSIGN_OR_RETURN(auto logical_layout,
+                      LayoutIndex::Of(type.shape, value.layouts.logical_layout));
   for (std::size_t i = 0; i < positions.size(); ++i) {
     const Shape index = IndexAt(positions[i], type.shape);
-    copy(i, stored.Place([&](char letter) { return native.IndexOf(letter, index); }));
+    copy(i, stored.Place([&](char letter) { return logical_layout.IndexOf(letter, index); }));
   }
   return Sample(std::move(sample));
 }

@@ -9,19 +9,19 @@
 #include <vector>
 
 #include "src/base/status.h"
-#include "src/compiler/plan/form.h"
+#include "src/compiler/plan/physical_layout.h"
 #include "src/graph/ir/graph.h"
 #include "src/tensor/reference/error_bound.h"
 
 namespace tilewright {
 
 /// A value of a graph in memory.
-struct ValueInMemory {
+struct TensorView {
   const void* memory = nullptr;
-  Form form;
+  PhysicalLayout layouts;
 };
 /// Where a value is; nothing for one that is to be computed.
-using FindValue = std::function<std::optional<ValueInMemory>(int node)>;
+using FindValue = std::function<std::optional<TensorView>(int node)>;
 
 /// Single elements of values of a graph, computed one by one from what lies in memory: convolutions
 /// tap by tap, reductions row by row, what only moves elements by asking for the element it was.
@@ -31,15 +31,15 @@ class SampledReference {
   /// One-dimensional: an element for each position. Shared, as several users may ask.
   using Sample = std::shared_ptr<const BoundedTensor>;
 
-  /// graph outlives this. most_reads: of elements that one call of At may look at in memory.
-  SampledReference(const Graph& graph, FindValue find, std::int64_t most_reads)
-      : graph_(graph), find_(std::move(find)), reads_left_(most_reads) {}
+  /// graph outlives this. max_reads: of elements that one call of At may look at in memory.
+  SampledReference(const Graph& graph, FindValue find, std::int64_t max_reads)
+      : graph_(graph), find_(std::move(find)), reads_left_(max_reads) {}
 
   /// The elements at row-major positions of a value.
   /// Errors: kUnsupported for what is not computed by element, or takes too many reads;
   /// kInvalidArgument for a constant without contents.
   Result<Sample> At(int node, std::span<const std::int64_t> positions);
-  /// Of most_reads.
+  /// Of max_reads.
   std::int64_t reads_left() const { return reads_left_; }
   /// Whether some value on the way was rounded to float16.
   bool rounded_to_half() const { return rounded_to_half_; }
@@ -49,7 +49,7 @@ class SampledReference {
 
   // What lies in memory, and what only moves (sample.cc).
   Result<Sample> Compute(int node, std::span<const std::int64_t> positions);
-  Result<Sample> Read(const TensorType& type, const ValueInMemory& value,
+  Result<Sample> Read(const TensorType& type, const TensorView& value,
                       std::span<const std::int64_t> positions);
   Result<Sample> Elementwise(const Node& node, std::span<const std::int64_t> positions);
   Result<Sample> Moved(const Node& node, std::span<const std::int64_t> positions);
@@ -60,7 +60,7 @@ class SampledReference {
 
   // Sums, windows and rows (sample_sums.cc).
   /// Errors: kUnsupported if so many elements, made of so many each, are more than may be read.
-  Status CheckReads(std::int64_t count, std::int64_t each) const;
+  Status CheckReadBounds(std::int64_t count, std::int64_t each) const;
   Result<Sample> SumOfProducts(const Node& node, std::span<const std::int64_t> positions);
   Result<Sample> Pooled(const Node& node, std::span<const std::int64_t> positions);
   Result<Sample> Reduced(const Node& node, std::span<const std::int64_t> positions);

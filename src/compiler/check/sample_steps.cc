@@ -79,7 +79,7 @@ Result<SampledReference::Sample> SampledReference::Stepped(
   }
   TW_ASSIGN_OR_RETURN(auto result, EvaluateBounded(node.op, pointers, 1));
   auto sample = std::make_shared<BoundedTensor>();
-  sample->cut_off = result.cut_off;
+  sample->clamped = result.clamped;
   const TensorType vector{{std::ssize(positions)}, node.type.dtype};
   sample->value = Tensor(vector);
   sample->error = Tensor(TensorType{vector.shape, kFloat64});

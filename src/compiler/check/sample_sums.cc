@@ -9,7 +9,7 @@
 #include <map>
 #include <utility>
 
-#include "src/compiler/check/lettered.h"
+#include "src/compiler/check/layout_index.h"
 #include "src/compiler/check/sample.h"
 #include "src/tensor/operators/table.h"
 #include "src/tensor/windows.h"
@@ -31,9 +31,9 @@ Result<Taps> ConvolutionTaps(const Workload& w, std::span<const std::int64_t> po
   TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
   const ConvShape& s = shape;
   TW_ASSIGN_OR_RETURN(auto output_layout, w.OutputLayout());
-  auto data = Lettered::Of(w.data.shape, w.data_layout);
-  auto weight = Lettered::Of(w.weight.shape, w.kernel_layout);
-  auto output = Lettered::Of(type.shape, output_layout);
+  auto data = LayoutIndex::Of(w.data.shape, w.data_layout);
+  auto weight = LayoutIndex::Of(w.weight.shape, w.kernel_layout);
+  auto output = LayoutIndex::Of(type.shape, output_layout);
   TW_RETURN_IF_ERROR(data);
   TW_RETURN_IF_ERROR(weight);
   TW_RETURN_IF_ERROR(output);
@@ -172,7 +172,7 @@ BoundedTensor InRows(const BoundedTensor& sample, std::int64_t columns, std::siz
 
 }  // namespace
 
-Status SampledReference::CheckReads(std::int64_t count, std::int64_t each) const {
+Status SampledReference::CheckReadBounds(std::int64_t count, std::int64_t each) const {
   if (count <= reads_left_ / std::max<std::int64_t>(each, 1)) return {};
   return Unsupported("one element is made of too many");
 }
@@ -183,7 +183,7 @@ Result<SampledReference::Sample> SampledReference::SumOfProducts(
                       Workload::FromOperator(node.op, graph_.node(node.inputs[0]).type,
                                              graph_.node(node.inputs[1]).type));
   const std::int64_t each = w.macs() / std::max<std::int64_t>(1, node.type.elements());
-  TW_RETURN_IF_ERROR(CheckReads(std::ssize(positions), each));
+  TW_RETURN_IF_ERROR(CheckReadBounds(std::ssize(positions), each));
   TW_ASSIGN_OR_RETURN(auto taps, IsMatrixProduct(w.op) ? MatrixTaps(w, positions, node.type)
                                                        : ConvolutionTaps(w, positions, node.type));
   TW_ASSIGN_OR_RETURN(auto data, At(node.inputs[0], taps.data));
@@ -212,7 +212,7 @@ Result<SampledReference::Sample> SampledReference::SumOfProducts(
     }
     if (real) {
       result->value.Set(element, sum);
-      result->error.Set(element, UnitOfSums(node.type.dtype) * magnitude + carried);
+      result->error.Set(element, SumErrorUnit(node.type.dtype) * magnitude + carried);
     } else {
       SetWrapped(result->value, element, static_cast<std::int64_t>(whole));
     }
@@ -225,7 +225,7 @@ Result<SampledReference::Sample> SampledReference::Pooled(const Node& node,
   const TensorType& input = graph_.node(node.inputs[0]).type;
   TW_ASSIGN_OR_RETURN(const auto window, PoolWindowOf(node.op, input));
   const PoolWindow& p = window;
-  TW_RETURN_IF_ERROR(CheckReads(std::ssize(positions), p.pool_h * p.pool_w));
+  TW_RETURN_IF_ERROR(CheckReadBounds(std::ssize(positions), p.pool_h * p.pool_w));
   const bool max = node.op.kind == OpKind::kMaxPool2d || node.op.kind == OpKind::kGlobalMaxPool2d;
   Positions taken;
   std::vector<std::size_t> ends;
@@ -279,7 +279,7 @@ Result<SampledReference::Sample> SampledReference::Pooled(const Node& node,
       if (real) result->error.Set(to, most);
     } else if (real) {
       result->value.Set(to, sum / divisor);
-      result->error.Set(to, (UnitOfSums(node.type.dtype) * magnitude + carried) / divisor);
+      result->error.Set(to, (SumErrorUnit(node.type.dtype) * magnitude + carried) / divisor);
     } else {
       SetWrapped(result->value, to, static_cast<std::int32_t>(whole) / counts[element]);
     }
@@ -298,7 +298,7 @@ Result<SampledReference::Sample> SampledReference::Reduced(
   Shape inner;
   for (std::size_t i = 0; i < from.size(); ++i) inner.push_back(reduced[i] ? from[i] : 1);
   const std::int64_t count = Product(inner);
-  TW_RETURN_IF_ERROR(CheckReads(std::ssize(positions), count));
+  TW_RETURN_IF_ERROR(CheckReadBounds(std::ssize(positions), count));
   const std::vector<std::int64_t> offsets = OffsetsIn(from, inner);
   Positions taken;
   for (std::int64_t position : positions) {
@@ -334,7 +334,7 @@ Result<SampledReference::Sample> SampledReference::OfRow(const Node& node,
     if (i == axis || (!lrn && node.op.attributes.flatten)) inner[i] = shape[i];
   }
   const std::int64_t count = Product(inner);
-  TW_RETURN_IF_ERROR(CheckReads(1, count));
+  TW_RETURN_IF_ERROR(CheckReadBounds(1, count));
   const std::vector<std::int64_t> offsets = OffsetsIn(shape, inner);
   Positions taken, picked;
   std::map<std::int64_t, std::int64_t> rows_taken;  // by the first element: which one it is
@@ -347,7 +347,7 @@ Result<SampledReference::Sample> SampledReference::OfRow(const Node& node,
     const auto [row, added] = rows_taken.emplace(begin, std::ssize(rows_taken));
     picked.push_back(row->second * count + PositionOf(in_row, inner));
     if (!added) continue;
-    TW_RETURN_IF_ERROR(CheckReads(std::ssize(rows_taken), count));
+    TW_RETURN_IF_ERROR(CheckReadBounds(std::ssize(rows_taken), count));
     for (std::int64_t offset : offsets) taken.push_back(begin + offset);
   }
   TW_ASSIGN_OR_RETURN(auto read, At(node.inputs[0], taken));

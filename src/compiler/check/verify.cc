@@ -13,7 +13,7 @@
 #include "src/compiler/run/run_values.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/partition/partition.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 
 namespace tilewright {
 namespace {
@@ -44,7 +44,7 @@ class OperatorVerifier {
   /// inputs: of exactly the types of graph.inputs().
   OperatorVerifier(const Graph& graph, std::span<const Tensor> inputs, const VerifyOptions& options)
       : graph_(graph), options_(options), values_(graph, inputs, options.threads) {
-    report_.made_up_constants = graph.made_up_constants;
+    report_.synthetic_constants = graph.synthetic_constants;
   }
 
   /// Takes over the run's value of a node, compared if the reference did not make it.
@@ -73,8 +73,9 @@ class OperatorVerifier {
       check.comparison = CompareBounded(result, bounded, tolerance);
     }
     if (!check.comparison.ok) {
-      check.unlike =
-          CompareReals(RealValues::Of(result, {}), RealValues::Of(*reference.value, {})).unlike;
+      check.non_finite_mismatches =
+          CompareReals(RealValues::Of(result, {}), RealValues::Of(*reference.value, {}))
+              .non_finite_mismatches;
     }
     Add(std::move(check));
     return Status();
@@ -165,7 +166,7 @@ std::string VerifyReport::Summary() const {
       "operator {} ({}, {}) differs from the reference: element {}, largest error {:.3g}, "
       "reference RMS {:.3g}{}; the {} before it agree",
       *first_bad, bad.value, bad.op, bad.comparison.first_bad, bad.comparison.max_abs_error,
-      bad.comparison.reference_rms, UnlikeText(bad.unlike), *first_bad);
+      bad.comparison.reference_rms, NonFiniteMismatchText(bad.non_finite_mismatches), *first_bad);
 }
 
 Result<VerifyReport> Verify(Graph graph, const RunnableNetwork& network,
@@ -187,7 +188,7 @@ Result<VerifyReport> VerifyFile(const Graph& graph, const std::string& library_p
   TW_ASSIGN_OR_RETURN(auto library, ModelLibrary::Open(library_path, set));
   std::vector<Tensor> inputs;
   for (const ModelValue& value : library.inputs()) {
-    inputs.push_back(MakeInput(value.name, value.type, InputRule::kRandom));
+    inputs.push_back(MakeSyntheticInput(value.name, value.type, SyntheticInputRule::kRandom));
   }
   VerifyOptions options;
   options.threads = kThreads;
@@ -207,7 +208,7 @@ Result<VerifyReport> VerifyPlanned(const Plan& plan, const RunnableNetwork& netw
   if (source == nullptr) return verifier.Finish();
   TW_RETURN_IF_ERROR(CompareOutputs(*source, inputs, outputs, options, verifier));
   VerifyReport report = verifier.Finish();
-  report.made_up_constants = source->made_up_constants;
+  report.synthetic_constants = source->synthetic_constants;
   return report;
 }
 

@@ -18,13 +18,13 @@ struct Plan;
 struct OperatorCheck {
   std::string value, op;
   Comparison comparison;
-  std::int64_t unlike = 0;  ///< elements that are infinite or no numbers on one side
+  std::int64_t non_finite_mismatches = 0;  ///< elements that are infinite or no numbers on one side
 };
 
 struct VerifyReport {
   std::vector<OperatorCheck> checks;     ///< in the order of execution
   std::optional<std::size_t> first_bad;  ///< position in `checks`
-  std::int64_t made_up_constants = 0;    ///< of the graph
+  std::int64_t synthetic_constants = 0;  ///< of the graph
   bool ok() const { return !first_bad.has_value(); }
   /// "operator 12 (r45, conv2d + add, relu): element 1034 differs …", or "312 operators agree".
   std::string Summary() const;

@@ -51,8 +51,8 @@ Json StepJson(const Plan& plan, const PlanStep& step) {
                {"template", step.report.template_key},
                {"config", step.report.config},
                {"tuned", step.report.tuned},
-               {"source_layout", step.form.native},
-               {"memory_layout", step.form.layout},
+               {"source_layout", step.layouts.logical_layout},
+               {"memory_layout", step.layouts.layout},
                {"macs", step.report.macs},
                {"places", std::move(places)}};
   if (step.report.max_abs_error) json["max_abs_error"] = *step.report.max_abs_error;
@@ -69,7 +69,7 @@ std::string GraphJson(const Plan& plan, const CompileOptions& options) {
                      {"target", options.target.ToString()},
                      {"library", options.name + ".so"},
                      {"parameters", options.name + ".params"},
-                     {"bound", plan.graph.bound},
+                     {"bound", plan.graph.binding_options},
                      {"parameter_bytes", plan.constant_bytes},
                      {"parameter_hash", HexOf(plan.constant_hash)},
                      {"arena_bytes", plan.arena_bytes},

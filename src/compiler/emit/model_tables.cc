@@ -9,7 +9,7 @@
 #include <map>
 
 #include "src/compiler/emit/constant_object.h"
-#include "src/graph/ir/meanings.h"
+#include "src/graph/ir/quantization_map.h"
 #include "src/runtime/cuda_functions.h"
 #include "src/runtime/loaded_model.h"
 #include "src/runtime/model.h"
@@ -75,7 +75,7 @@ class IrWriter {
         plan_(plan),
         options_(options),
         features_(features),
-        suffix_(SetSuffix(set)),
+        suffix_(VariantSuffix(set)),
         gpu_(gpu) {}
 
   std::string Write() {
@@ -93,7 +93,7 @@ class IrWriter {
     WriteTable("outputs", "%Value", ValuesOf(graph_.outputs()));
     WriteTable("steps", "%Step", Steps());
     WriteLibraries();
-    WriteMeanings();
+    WriteQuantizationMap();
     WriteModel();
     WriteFunctions();
     return std::move(text_);
@@ -158,8 +158,8 @@ class IrWriter {
           "%Step {{ ptr {}, ptr {}, ptr @p{}, i64 {}, ptr @v{}, ptr {}, ptr {}, ptr {}, i64 {}, "
           "i64 {}, i64 {}, i64 {} }}",
           kernel.empty() ? "null" : kernel, kernel.empty() ? "null" : kernel + "_info", i,
-          step.buffers.size(), i, StringOf(step.report.op), StringOf(step.form.native),
-          StringOf(step.form.layout), step.result_bytes, step.report.macs, step.report.bytes,
+          step.buffers.size(), i, StringOf(step.report.op), StringOf(step.layouts.logical_layout),
+          StringOf(step.layouts.layout), step.result_bytes, step.report.macs, step.report.bytes,
           (step.int8 ? 1 : 0) | step.winograd_tile << 8 | step.winograd_kernel << 16));
     }
     return steps;
@@ -193,18 +193,18 @@ class IrWriter {
   }
 
   /// What nobody needs who runs the model, but who compares it with another.
-  void WriteMeanings() {
-    const Meanings all = AllMeanings(graph_);
-    Meanings meanings;
+  void WriteQuantizationMap() {
+    const QuantizationMap all = InferQuantizationMap(graph_);
+    QuantizationMap quantization_map;
     const auto add = [&](int id) {
       const auto known = all.find(graph_.node(id).name);
-      if (known != all.end()) meanings.insert(*known);
+      if (known != all.end()) quantization_map.insert(*known);
     };
     for (int id : graph_.inputs()) add(id);
     for (const PlanStep& step : plan_.steps) add(step.node);
-    text_ += fmt::format("@{0}{4} = constant {1}\n@{2}{4} = constant i64 {3}\n", kMeaningsSymbol,
-                         IrString(MeaningsText(meanings)), kMadeUpSymbol, graph_.made_up_constants,
-                         suffix_);
+    text_ += fmt::format("@{0}{4} = constant {1}\n@{2}{4} = constant i64 {3}\n",
+                         kQuantizationMapSymbol, IrString(QuantizationMapToJson(quantization_map)),
+                         kSyntheticConstantsSymbol, graph_.synthetic_constants, suffix_);
   }
 
   void WriteModel() {
@@ -358,7 +358,8 @@ const char* {0}_message(void);
 // How the model file was read.
 std::string DescribeBound(const Graph& graph) {
   std::string text;
-  for (const std::string& option : graph.bound) text += " * Read with " + InComment(option) + "\n";
+  for (const std::string& option : graph.binding_options)
+    text += " * Read with " + InComment(option) + "\n";
   return text;
 }
 
@@ -369,16 +370,16 @@ std::string ModelTablesIr(const Plan& plan, const CompileOptions& options,
   return IrWriter(plan, options, features, gpu, set).Write();
 }
 
-std::string SetTablesIr(const std::string& name, int sets) {
+std::string VariantTablesIr(const std::string& name, int variants) {
   std::string text =
       "declare i64 @TwModelSetOf(ptr, i64, ptr)\n"
       "declare i32 @TwModelRunSet(ptr, i64, ptr, ptr, ptr)\n"
       "declare i32 @TwModelSetThreadsOfSets(ptr, i64, i32)\n"
       "declare void @TwModelReleaseSets(ptr, i64)\n";
   std::string list;
-  for (int set = 0; set < sets; ++set) {
-    text += fmt::format("@tilewright_model{} = external constant i8\n", SetSuffix(set));
-    list += fmt::format("{}ptr @tilewright_model{}", set == 0 ? "" : ", ", SetSuffix(set));
+  for (int set = 0; set < variants; ++set) {
+    text += fmt::format("@tilewright_model{} = external constant i8\n", VariantSuffix(set));
+    list += fmt::format("{}ptr @tilewright_model{}", set == 0 ? "" : ", ", VariantSuffix(set));
   }
   return text + fmt::format(
                     "@sets = internal constant [{1} x ptr] [{2}]\n"
@@ -393,11 +394,11 @@ std::string SetTablesIr(const std::string& name, int sets) {
                     "  ret i32 %r\n}}\n"
                     "define void @{0}_release() {{\n"
                     "  call void @TwModelReleaseSets(ptr @sets, i64 {1})\n  ret void\n}}\n",
-                    name, sets, list);
+                    name, variants, list);
 }
 
-std::string SetHeader(const std::string& name, std::span<const std::string> models,
-                      std::span<const Graph* const> graphs) {
+std::string VariantHeader(const std::string& name, std::span<const std::string> models,
+                          std::span<const Graph* const> graphs) {
   std::string text = fmt::format(
       "\n/* {0}: the models above are one network for {1} sets of sizes; they share their "
       "constants.\n",
@@ -447,7 +448,7 @@ int32_t {}_load(const char* parameter_file);
 )",
                         options.name);
   }
-  if (DeviceTraitsOf(options.target).grids) text += fmt::format(kGpuHeader, options.name);
+  if (DeviceTraitsOf(options.target).launches_grids) text += fmt::format(kGpuHeader, options.name);
   text += fmt::format(R"(
 /** Null, or what the model cannot run without: a library that an operator calls and that is not on
  *  this machine. Ask before the first run; the words are there until {0}_release. */

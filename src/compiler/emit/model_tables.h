@@ -9,24 +9,24 @@
 namespace tilewright {
 
 /// What a library exports beside its tables, for who compares it with another form of the model:
-/// MeaningsText of its values, and an int64, Graph::made_up_constants.
-inline constexpr const char* kMeaningsSymbol = "tilewright_meanings";
-inline constexpr const char* kMadeUpSymbol = "tilewright_made_up_constants";
+/// QuantizationMapToJson of its values, and an int64, Graph::synthetic_constants.
+inline constexpr const char* kQuantizationMapSymbol = "tilewright_meanings";
+inline constexpr const char* kSyntheticConstantsSymbol = "tilewright_made_up_constants";
 
 /// LLVM IR of the tables of a planned model (src/runtime/model.h) and of its C functions.
 /// features: CodeTraits::features of the code (src/codegen/code_traits.h).
 /// gpu: null, or what a model for a GPU has beside that. set: of a library for several sets of
-/// sizes, whose symbols end with SetSuffix(set) (src/runtime/loaded_model.h).
+/// sizes, whose symbols end with VariantSuffix(set) (src/runtime/loaded_model.h).
 std::string ModelTablesIr(const Plan& plan, const CompileOptions& options,
                           const std::string& features, const GpuTables* gpu, int set = 0);
 
 /// LLVM IR of what chooses among the models of `sets` sets of sizes.
-std::string SetTablesIr(const std::string& name, int sets);
+std::string VariantTablesIr(const std::string& name, int variants);
 
 /// Text of the C header of that, behind those of the models.
 /// names: of the models. inputs: of each, for comments.
-std::string SetHeader(const std::string& name, std::span<const std::string> models,
-                      std::span<const Graph* const> graphs);
+std::string VariantHeader(const std::string& name, std::span<const std::string> models,
+                          std::span<const Graph* const> graphs);
 
 /// Text of the C header of those functions.
 std::string ModelHeader(const Plan& plan, const CompileOptions& options);

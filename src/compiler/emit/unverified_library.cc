@@ -2,13 +2,13 @@
 
 #include <filesystem>
 
-#include "src/base/files/new_name.h"
+#include "src/base/files/temp_name.h"
 
 namespace tilewright {
 namespace {
 
-Unfinished FileIn(const std::string& folder, const std::string& path) {
-  return Unfinished(folder + "/" + std::filesystem::path(path).filename().string());
+ScopedTempPath FileIn(const std::string& folder, const std::string& path) {
+  return ScopedTempPath(folder + "/" + std::filesystem::path(path).filename().string());
 }
 
 }  // namespace
@@ -17,13 +17,13 @@ UnverifiedLibrary::UnverifiedLibrary(const std::string& library_path,
                                      const std::string& parameter_path)
     : library_path_(FileToReplace(library_path).value_or(library_path)),
       parameter_path_(parameter_path),
-      folder_(NewNameBeside(library_path_, ".unverified")),
+      folder_(UniqueTempName(library_path_, ".unverified")),
       library_(FileIn(folder_.path(), library_path)) {
   if (!parameter_path.empty()) parameters_ = FileIn(folder_.path(), parameter_path);
 }
 
 Status UnverifiedLibrary::MakeFolder() const {
-  const Status made = MakeNewFolder(folder_.path());
+  const Status made = CreateNewFolder(folder_.path());
   if (made.ok()) return made;
   // Nobody has asked for that folder: what cannot be written is the library.
   const std::size_t reason = made.message().rfind(": ");

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "src/base/files/unfinished.h"
+#include "src/base/files/scoped_temp_path.h"
 #include "src/base/status.h"
 
 namespace tilewright {
@@ -23,7 +23,7 @@ class UnverifiedLibrary {
 
  private:
   std::string library_path_, parameter_path_;
-  Unfinished folder_, library_, parameters_;
+  ScopedTempPath folder_, library_, parameters_;
 };
 
 }  // namespace tilewright

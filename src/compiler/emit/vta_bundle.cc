@@ -128,8 +128,8 @@ Result<Plan> ParseVtaBundleIndex(std::string_view text) {
 }
 
 Status WriteVtaBundle(const Plan& plan, const std::string& path) {
-  TW_ASSIGN_OR_RETURN(auto place, FolderToFill::Create(path));
-  const std::string& folder = place.filling();
+  TW_ASSIGN_OR_RETURN(auto place, AtomicDirectory::Create(path));
+  const std::string& folder = place.staging_path();
   TW_RETURN_IF_ERROR(MakeFolder(folder + "/streams"));
   TW_ASSIGN_OR_RETURN(auto graph, ExportRelay(plan.graph));
   TW_RETURN_IF_ERROR(WriteFile(GraphPath(folder), graph));

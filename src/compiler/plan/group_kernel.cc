@@ -18,10 +18,10 @@ namespace {
 using Shape = std::vector<std::int64_t>;
 
 /// Position in memory of the outer part of each native dimension.
-Result<Shape> OuterPositions(const Form& form) {
-  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(form.layout));
+Result<Shape> OuterPositions(const PhysicalLayout& layouts) {
+  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(layouts.layout));
   Shape positions;
-  for (char letter : form.native) {
+  for (char letter : layouts.logical_layout) {
     for (std::size_t i = 0; i < layout.parts().size(); ++i) {
       const Layout::Part& part = layout.parts()[i];
       if (part.dimension == letter && part.block == 0) {
@@ -29,48 +29,52 @@ Result<Shape> OuterPositions(const Form& form) {
       }
     }
   }
-  if (positions.size() != form.native.size()) return Unsupported("native layout with blocks");
+  if (positions.size() != layouts.logical_layout.size())
+    return Unsupported("native layout with blocks");
   return positions;
 }
 
-Result<Operator> BlockedConcat(const Graph& graph, const Node& node, const Form& form,
+Result<Operator> BlockedConcat(const Graph& graph, const Node& node, const PhysicalLayout& layouts,
                                const Shape& positions) {
   Operator op = node.op;
-  const auto rank = static_cast<std::int64_t>(form.native.size());
+  const auto rank = static_cast<std::int64_t>(layouts.logical_layout.size());
   const std::int64_t axis = op.attributes.axis < 0 ? op.attributes.axis + rank : op.attributes.axis;
   op.attributes.axis = positions[static_cast<std::size_t>(axis)];
   for (int input : node.inputs) {
-    if (IsRounded(graph.node(input).type, form)) {
+    if (IsRounded(graph.node(input).type, layouts)) {
       return Unsupported("channels that are no multiple of the block");
     }
   }
   return op;
 }
 
-Result<Operator> BlockedReduction(const Node& node, const Form& form, const Shape& positions) {
+Result<Operator> BlockedReduction(const Node& node, const PhysicalLayout& layouts,
+                                  const Shape& positions) {
   Operator op = node.op;
-  const auto rank = static_cast<std::int64_t>(form.native.size());
+  const auto rank = static_cast<std::int64_t>(layouts.logical_layout.size());
   if (!op.attributes.keepdims || op.attributes.axes.empty()) {
     return Unsupported("reduction of dimensions away");
   }
   for (std::int64_t& axis : op.attributes.axes) {
-    const auto native = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
-    if (form.native[native] != 'H' && form.native[native] != 'W') {
+    const auto logical_layout = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+    if (layouts.logical_layout[logical_layout] != 'H' &&
+        layouts.logical_layout[logical_layout] != 'W') {
       return Unsupported("reduction over a blocked dimension");
     }
-    axis = positions[native];
+    axis = positions[logical_layout];
   }
   return op;
 }
 
-Result<Operator> BlockedPad(const Node& node, const Form& form, const Shape& positions) {
+Result<Operator> BlockedPad(const Node& node, const PhysicalLayout& layouts,
+                            const Shape& positions) {
   Operator op = node.op;
-  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(form.layout));
+  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(layouts.layout));
   op.attributes.pad_width.assign(2 * layout.parts().size(), 0);
   for (std::size_t i = 0; i < positions.size(); ++i) {
     for (std::size_t side = 0; side < 2; ++side) {
       const std::int64_t width = node.op.attributes.pad_width[2 * i + side];
-      if (width != 0 && layout.BlockOf(form.native[i]) != 1) {
+      if (width != 0 && layout.BlockOf(layouts.logical_layout[i]) != 1) {
         return Unsupported("padding of a blocked dimension");
       }
       op.attributes.pad_width[2 * static_cast<std::size_t>(positions[i]) + side] = width;
@@ -79,18 +83,18 @@ Result<Operator> BlockedPad(const Node& node, const Form& form, const Shape& pos
   return op;
 }
 
-Result<Operator> BlockedSlice(const Graph& graph, const Node& node, const Form& form,
+Result<Operator> BlockedSlice(const Graph& graph, const Node& node, const PhysicalLayout& layouts,
                               const Shape& positions) {
-  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(form.layout));
+  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(layouts.layout));
   const TensorType& type = graph.node(node.inputs[0]).type;
-  TW_ASSIGN_OR_RETURN(auto memory, MemoryShape(type, form));
+  TW_ASSIGN_OR_RETURN(auto memory, MemoryShape(type, layouts));
   Operator op = node.op;
   op.attributes.begin.assign(memory.size(), 0);
   op.attributes.end = memory;
   op.attributes.steps.assign(memory.size(), 1);
   for (std::size_t i = 0; i < positions.size(); ++i) {
     const OpAttributes& own = node.op.attributes;
-    const std::int64_t block = layout.BlockOf(form.native[i]);
+    const std::int64_t block = layout.BlockOf(layouts.logical_layout[i]);
     const auto outer = static_cast<std::size_t>(positions[i]);
     if (block == 1) {
       op.attributes.begin[outer] = own.begin[i];
@@ -113,13 +117,13 @@ bool IsIndices(const Node& user, std::size_t position) {
   return user.op.kind == OpKind::kGather && position == 1;
 }
 
-Result<Operator> BlockedGather(const Graph& graph, const Node& node, const Form& form,
+Result<Operator> BlockedGather(const Graph& graph, const Node& node, const PhysicalLayout& layouts,
                                const Shape& positions) {
-  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(form.layout));
+  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(layouts.layout));
   Operator op = node.op;
-  const auto rank = static_cast<std::int64_t>(form.native.size());
+  const auto rank = static_cast<std::int64_t>(layouts.logical_layout.size());
   const std::int64_t axis = op.attributes.axis < 0 ? op.attributes.axis + rank : op.attributes.axis;
-  const char letter = form.native[static_cast<std::size_t>(axis)];
+  const char letter = layouts.logical_layout[static_cast<std::size_t>(axis)];
   if (graph.node(node.inputs[1]).type.shape.size() != 1 || layout.BlockOf(letter) != 1) {
     return Unsupported("gathering along a blocked dimension");
   }
@@ -128,22 +132,24 @@ Result<Operator> BlockedGather(const Graph& graph, const Node& node, const Form&
 }
 
 /// The operator that does to blocked tensors what the node does to native ones.
-Result<Operator> InForm(const Graph& graph, const Node& node, const Form& form) {
-  if (form.is_native() || IsElementwise(node.op.kind) || node.op.kind == OpKind::kIdentity) {
+Result<Operator> RewriteInLayout(const Graph& graph, const Node& node,
+                                 const PhysicalLayout& layouts) {
+  if (layouts.is_logical() || IsElementwise(node.op.kind) || node.op.kind == OpKind::kIdentity) {
     return node.op;
   }
-  TW_ASSIGN_OR_RETURN(auto positions, OuterPositions(form));
-  if (node.op.kind == OpKind::kConcat) return BlockedConcat(graph, node, form, positions);
+  TW_ASSIGN_OR_RETURN(auto positions, OuterPositions(layouts));
+  if (node.op.kind == OpKind::kConcat) return BlockedConcat(graph, node, layouts, positions);
   if (FamilyOf(node.op.kind) == OpFamily::kReduction)
-    return BlockedReduction(node, form, positions);
-  if (node.op.kind == OpKind::kPad) return BlockedPad(node, form, positions);
-  if (node.op.kind == OpKind::kSlice) return BlockedSlice(graph, node, form, positions);
-  if (node.op.kind == OpKind::kGather) return BlockedGather(graph, node, form, positions);
+    return BlockedReduction(node, layouts, positions);
+  if (node.op.kind == OpKind::kPad) return BlockedPad(node, layouts, positions);
+  if (node.op.kind == OpKind::kSlice) return BlockedSlice(graph, node, layouts, positions);
+  if (node.op.kind == OpKind::kGather) return BlockedGather(graph, node, layouts, positions);
   if (FamilyOf(node.op.kind) == OpFamily::kPool) {
     Operator op = node.op;
     const std::string& own = op.attributes.data_layout;
-    if ((own.empty() ? "NCHW" : own) != form.native) return Unsupported("pool of another layout");
-    op.attributes.data_layout = form.layout;
+    if ((own.empty() ? "NCHW" : own) != layouts.logical_layout)
+      return Unsupported("pool of another layout");
+    op.attributes.data_layout = layouts.layout;
     return op;
   }
   return Unsupported("operator without a blocked form");
@@ -152,11 +158,12 @@ Result<Operator> InForm(const Graph& graph, const Node& node, const Form& form) 
 /// Writes down a group's operators as they work in its form, node by node.
 class GroupLister {
  public:
-  GroupLister(const Graph& graph, const Form& form) : graph_(graph), form_(form) {}
+  GroupLister(const Graph& graph, const PhysicalLayout& layouts)
+      : graph_(graph), layouts_(layouts) {}
 
   Status AddNode(int id) {
     const Node& node = graph_.node(id);
-    TW_ASSIGN_OR_RETURN(auto op, InForm(graph_, node, form_));
+    TW_ASSIGN_OR_RETURN(auto op, RewriteInLayout(graph_, node, layouts_));
     std::vector<int> operands;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       TW_ASSIGN_OR_RETURN(auto operand, OperandOf(node, i));
@@ -165,7 +172,7 @@ class GroupLister {
     TW_ASSIGN_OR_RETURN(auto value,
                         kernel_.operators.AddOperator(std::move(op), std::move(operands)));
     // Everybody else takes the result for a value in the form, so it must be all of one.
-    TW_ASSIGN_OR_RETURN(auto shape, MemoryShape(node.type, form_));
+    TW_ASSIGN_OR_RETURN(auto shape, MemoryShape(node.type, layouts_));
     if (kernel_.operators.result().shape != shape) {
       return Unsupported("a result that does not fill its blocks");
     }
@@ -190,15 +197,15 @@ class GroupLister {
 
   /// Shape in memory of a value from outside that `user` reads.
   Result<Shape> ShapeOf(const TensorType& type, const Node& user) const {
-    if (form_.is_native()) return type.shape;
+    if (layouts_.is_logical()) return type.shape;
     if (IsElementwise(user.op.kind)) {
       const bool moved = std::ranges::count_if(type.shape, [](auto size) { return size > 1; }) > 1;
-      if (moved && type.shape.size() < form_.native.size()) {
+      if (moved && type.shape.size() < layouts_.logical_layout.size()) {
         return Unsupported("an operand of fewer dimensions, in another order");
       }
-      return BroadcastShape(type, user.type, form_);
+      return BroadcastShape(type, user.type, layouts_);
     }
-    return MemoryShape(type, form_);
+    return MemoryShape(type, layouts_);
   }
 
   /// A constant of one element, whose value goes into the code.
@@ -216,12 +223,12 @@ class GroupLister {
       same->elementwise = same->elementwise && elementwise;
       return parameters_[static_cast<std::size_t>(same - kernel_.inputs.begin())];
     }
-    GroupInput added{input, shape, form_, elementwise};
+    GroupInput added{input, shape, layouts_, elementwise};
     const Node& node = graph_.node(input);
     // Without channels (or with one) there is nothing to block.
-    const auto memory = MemoryShape(node.type, form_);
+    const auto memory = MemoryShape(node.type, layouts_);
     const bool blocked = memory.ok() && Product(shape) == Product(*memory);
-    if (!blocked) added.form = Form{form_.native, {}};
+    if (!blocked) added.layouts = PhysicalLayout{layouts_.logical_layout, {}};
     const bool packed = node.kind == NodeKind::kConstant;  // here, into whatever the reader indexes
     if (!blocked && !packed && Product(shape) != node.type.elements()) {
       return Unsupported("an operand that does not fill its blocks");
@@ -232,7 +239,7 @@ class GroupLister {
   }
 
   const Graph& graph_;
-  const Form& form_;
+  const PhysicalLayout& layouts_;
   GroupKernel kernel_;
   std::map<int, int> values_;    // of the group's nodes so far
   std::vector<int> parameters_;  // values of the kernel's inputs
@@ -240,8 +247,9 @@ class GroupLister {
 
 }  // namespace
 
-Result<GroupKernel> ListGroup(const Graph& graph, const FusedGroup& group, const Form& form) {
-  GroupLister lister(graph, form);
+Result<GroupKernel> ListGroup(const Graph& graph, const FusedGroup& group,
+                              const PhysicalLayout& layouts) {
+  GroupLister lister(graph, layouts);
   for (int id : group.nodes) TW_RETURN_IF_ERROR(lister.AddNode(id));
   return lister.Take();
 }

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "src/compiler/plan/form.h"
+#include "src/compiler/plan/physical_layout.h"
 #include "src/graph/passes/passes.h"
 #include "src/tensor/operator_list.h"
 
@@ -13,7 +13,7 @@ namespace tilewright {
 struct GroupInput {
   int node = -1;
   std::vector<std::int64_t> shape;  ///< in memory
-  Form form;                        ///< wanted; native if the value broadcasts without channels
+  PhysicalLayout layouts;           ///< wanted; native if the value broadcasts without channels
   bool elementwise = false;         ///< read only at the position that is written
 };
 
@@ -26,7 +26,8 @@ struct GroupKernel {
 };
 
 /// Errors: kUnsupported if the group cannot work in this form (any group can in the native one).
-Result<GroupKernel> ListGroup(const Graph& graph, const FusedGroup& group, const Form& form);
+Result<GroupKernel> ListGroup(const Graph& graph, const FusedGroup& group,
+                              const PhysicalLayout& layouts);
 
 /// A group as a workload of its own.
 struct GroupTask {

@@ -18,8 +18,8 @@ constexpr double kMovedPerSecond = 40e9;     // of changes of layout
 constexpr double kStartSeconds = 0.3e-6;     // a kernel's start; more to wake other threads
 constexpr double kWakeSeconds = 1e-6;
 
-std::int64_t BytesIn(const TensorType& type, const Form& form) {
-  const auto shape = MemoryShape(type, form);
+std::int64_t BytesIn(const TensorType& type, const PhysicalLayout& layouts) {
+  const auto shape = MemoryShape(type, layouts);
   return shape.ok() ? Product(*shape) * type.dtype.bytes() : type.bytes();
 }
 
@@ -48,7 +48,7 @@ double VectorsPerFull(const ConvShape& s, std::int64_t lanes) {
 bool IsInPlace(const Graph& graph, const FusedGroup& group, const GroupKernel& kernel) {
   const OpKind kind = graph.node(group.output).op.kind;
   if (group.nodes.size() != 1 || (kind != OpKind::kConcat && kind != OpKind::kSlice)) return false;
-  const ListedValue& value = kernel.operators.values().back();
+  const OperatorListValue& value = kernel.operators.values().back();
   const std::vector<std::int64_t>& shape = value.type.shape;
   std::size_t outermost = 0;
   while (outermost + 1 < shape.size() && shape[outermost] == 1) ++outermost;
@@ -65,8 +65,8 @@ bool IsInPlace(const Graph& graph, const FusedGroup& group, const GroupKernel& k
 }
 
 /// How much longer than its bytes an operator takes because of the layout it works in.
-double SlownessOf(const Graph& graph, const FusedGroup& group, const Form& form) {
-  if (!HasRowsOfColumns(form.layout)) return 1;
+double SlownessOf(const Graph& graph, const FusedGroup& group, const PhysicalLayout& layouts) {
+  if (!HasRowsOfColumns(layouts.layout)) return 1;
   const Node& node = graph.node(group.nodes.front());
   const OpAttributes& own = node.op.attributes;
   const auto rank = static_cast<std::int64_t>(node.type.shape.size());
@@ -81,22 +81,22 @@ double SlownessOf(const Graph& graph, const FusedGroup& group, const Form& form)
 
 Result<LayoutCosts> LayoutCosts::For(const Target& target) {
   TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
-  return LayoutCosts(features.float_lanes(), features.splits_512, target.num_threads());
+  return LayoutCosts(features.float_lanes(), features.double_pumped_512, target.num_threads());
 }
 
-double LayoutCosts::Anchor(const Workload& workload, const AnchorForm& form) const {
+double LayoutCosts::Anchor(const Workload& workload, const KernelLayouts& layouts) const {
   const auto shape = ConvShapeOf(workload);
   double vectors = static_cast<double>(workload.macs()) / lanes_;
   if (shape.ok()) {
     const ConvShape& s = *shape;
     const bool depthwise = s.groups > 1 && s.c == s.groups;
-    if (HasRowsOfColumns(form.output)) {
+    if (HasRowsOfColumns(layouts.output)) {
       vectors *= VectorsPerFull(s, lanes_);
       // Data of neighbouring results that do not lie side by side come one by one.
       if (s.stride_w > 1) vectors *= 4;
       if (s.groups == 1) vectors *= 1.1;
     } else {
-      const std::int64_t block = ChannelBlockOf(form.output);
+      const std::int64_t block = ChannelBlockOf(layouts.output);
       vectors *= static_cast<double>(RoundUp(s.k, block)) / static_cast<double>(s.k);
       if (block < lanes_ && !splits_vectors_) {
         vectors *= static_cast<double>(lanes_) / static_cast<double>(block);
@@ -104,28 +104,30 @@ double LayoutCosts::Anchor(const Workload& workload, const AnchorForm& form) con
       // Of several groups in one block each vector of data is shuffled for each product.
       if (s.groups > 1 && !depthwise && s.k / s.groups < block) vectors *= 1.3;
     }
-    if (form.winograd_tile > 0) vectors *= 0.45;
+    if (layouts.winograd_tile > 0) vectors *= 0.45;
     // In rows the padding is copied.
-    if (depthwise && HasRowsOfColumns(form.output)) vectors *= 1.25;
+    if (depthwise && HasRowsOfColumns(layouts.output)) vectors *= 1.25;
   }
   const double bytes = static_cast<double>(
-      BytesIn(workload.data, {workload.data_layout, form.data}) + workload.weight.bytes());
+      BytesIn(workload.data, {workload.data_layout, layouts.data}) + workload.weight.bytes());
   return kStartSeconds + (threads_ > 1 ? kWakeSeconds : 0) +
          std::max(vectors / kVectorsPerSecond, bytes / kBytesPerSecond) / threads_;
 }
 
 double LayoutCosts::Group(const Graph& graph, const FusedGroup& group, const GroupKernel& kernel,
-                          const Form& form) const {
+                          const PhysicalLayout& layouts) const {
   if (IsInPlace(graph, group, kernel)) return 0;
   std::int64_t bytes = kernel.operators.result().bytes();
   for (const GroupInput& input : kernel.inputs) {
     bytes += Product(input.shape) * graph.node(input.node).type.dtype.bytes();
   }
   return kStartSeconds + (threads_ > 1 ? kWakeSeconds : 0) +
-         static_cast<double>(bytes) * SlownessOf(graph, group, form) / kBytesPerSecond / threads_;
+         static_cast<double>(bytes) * SlownessOf(graph, group, layouts) / kBytesPerSecond /
+             threads_;
 }
 
-double LayoutCosts::Change(const TensorType& type, const Form& from, const Form& to) const {
+double LayoutCosts::Change(const TensorType& type, const PhysicalLayout& from,
+                           const PhysicalLayout& to) const {
   // Blocks that reach beyond the channels take a test for each element.
   const double slowness = IsRounded(type, to) ? 2.5 : 1;
   const auto bytes = slowness * static_cast<double>(BytesIn(type, from) + BytesIn(type, to));

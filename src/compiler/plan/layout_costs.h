@@ -1,7 +1,7 @@
 #pragma once
 
-#include "src/compiler/plan/form.h"
 #include "src/compiler/plan/group_kernel.h"
+#include "src/compiler/plan/physical_layout.h"
 #include "src/target/target.h"
 #include "src/tensor/compute/compute.h"
 #include "src/tensor/workload.h"
@@ -16,12 +16,12 @@ class LayoutCosts {
   static Result<LayoutCosts> For(const Target& target);
 
   /// Seconds of an anchor's default kernel in these layouts, its multiply-adds with zeros included.
-  double Anchor(const Workload& workload, const AnchorForm& form) const;
+  double Anchor(const Workload& workload, const KernelLayouts& layouts) const;
   /// Seconds of a group without anchor; 0 if it only names parts of memory.
   double Group(const Graph& graph, const FusedGroup& group, const GroupKernel& kernel,
-               const Form& form) const;
+               const PhysicalLayout& layouts) const;
   /// Seconds of one change of layout.
-  double Change(const TensorType& type, const Form& from, const Form& to) const;
+  double Change(const TensorType& type, const PhysicalLayout& from, const PhysicalLayout& to) const;
 
  private:
   LayoutCosts(int lanes, bool splits_vectors, int threads)

@@ -26,19 +26,19 @@ constexpr double kImpossible = 1e6;
 /// A value in a form that a group reads.
 struct Wanted {
   int value;
-  Form form;
+  PhysicalLayout layouts;
   friend bool operator==(const Wanted&, const Wanted&) = default;
 };
 
 /// One way to work that a group has.
 struct Mode {
-  Form works_in;
+  PhysicalLayout works_in;
   std::vector<Wanted> wants;
-  Form result;
+  PhysicalLayout result;
   bool makes = true;  ///< false: a reshaped value that nobody wants
   double seconds = 0;
   std::optional<KernelOption> kernel;
-  std::vector<Form> forms;  ///< of an anchor: those that others may work in, too
+  std::vector<PhysicalLayout> all_layouts;  ///< of an anchor: those that others may work in, too
 };
 
 class LayoutProblem {
@@ -59,12 +59,12 @@ class LayoutProblem {
       for (const std::vector<Mode>& modes : modes_) {
         for (const Mode& mode : modes) {
           if ((&mode == &modes.front()) != preferred || !mode.kernel) continue;
-          for (const Form& form : mode.forms) AddForm(form);
+          for (const PhysicalLayout& layouts : mode.all_layouts) AddLayout(layouts);
         }
       }
     }
     for (std::size_t g = 0; g < groups_.size(); ++g) {
-      if (!groups_[g].alias && !groups_[g].anchor) TW_RETURN_IF_ERROR(AddOtherModes(g));
+      if (!groups_[g].alias && !groups_[g].anchor) TW_RETURN_IF_ERROR(AddUnanchoredModes(g));
     }
     const std::vector<int> rule = ByRule();
     const CostSum sum = SumOf();
@@ -89,9 +89,9 @@ class LayoutProblem {
   const TensorType& TypeOf(int value) const { return graph_.node(value).type; }
 
   /// The form, equal for equal bytes.
-  Form FormOf(int value, Form form) const {
-    form = Canonical(TypeOf(value), std::move(form));
-    return form.is_native() ? Form() : form;
+  PhysicalLayout CanonicalLayout(int value, PhysicalLayout layouts) const {
+    layouts = Canonical(TypeOf(value), std::move(layouts));
+    return layouts.is_logical() ? PhysicalLayout() : layouts;
   }
 
   /// Whose memory an unchanged value is.
@@ -104,10 +104,10 @@ class LayoutProblem {
 
   bool IsConstant(int value) const { return graph_.node(value).kind == NodeKind::kConstant; }
 
-  void AddWanted(Mode& mode, int value, Form form) const {
+  void AddWanted(Mode& mode, int value, PhysicalLayout layouts) const {
     if (IsConstant(value)) return;
     const int source = SourceOf(value);
-    mode.wants.push_back({source, FormOf(source, std::move(form))});
+    mode.wants.push_back({source, CanonicalLayout(source, std::move(layouts))});
   }
 
   // What each group can do.
@@ -126,44 +126,48 @@ class LayoutProblem {
                           KernelOptions(workload, group.epilogue, plain_weight, options_));
       known = options_by_key_.emplace(key, std::move(kernels)).first;
     }
-    TW_ASSIGN_OR_RETURN(auto native, workload.OutputLayout());
+    TW_ASSIGN_OR_RETURN(auto logical_layout, workload.OutputLayout());
     for (const KernelOption& kernel : known->second) {
       Mode mode;
-      const Form data{workload.data_layout, kernel.form.data};
-      const Form result{native, kernel.form.output};
+      const PhysicalLayout data{workload.data_layout, kernel.layouts.data};
+      const PhysicalLayout result{logical_layout, kernel.layouts.output};
       AddWanted(mode, group.inputs[0], data);
       if (plain_weight) {
-        AddWanted(mode, group.inputs[1], {workload.kernel_layout, kernel.form.weight});
+        AddWanted(mode, group.inputs[1], {workload.kernel_layout, kernel.layouts.weight});
       }
       for (std::size_t i = 2; i < group.inputs.size(); ++i) {
-        AddWanted(mode, group.inputs[i], FormOf(group.output, result));
+        AddWanted(mode, group.inputs[i], CanonicalLayout(group.output, result));
       }
-      mode.result = FormOf(group.output, result);
+      mode.result = CanonicalLayout(group.output, result);
       mode.seconds =
-          kernel.record != nullptr ? kernel.seconds : costs_.Anchor(workload, kernel.form);
+          kernel.record != nullptr ? kernel.seconds : costs_.Anchor(workload, kernel.layouts);
       mode.kernel = kernel;
-      mode.forms = {data, result};
+      mode.all_layouts = {data, result};
       modes_[g].push_back(std::move(mode));
     }
     return Status();
   }
 
   /// Layouts of images that anchors have are what the others may work in.
-  void AddForm(const Form& form) {
-    constexpr std::size_t kMaxForms = 4;
-    if (form.is_native() || form.layout == form.native || form.native.size() != 4) return;
-    if (forms_.size() == kMaxForms || std::ranges::find(forms_, form) != forms_.end()) return;
-    forms_.push_back(form);
+  void AddLayout(const PhysicalLayout& layouts) {
+    constexpr std::size_t kMaxLayouts = 4;
+    if (layouts.is_logical() || layouts.layout == layouts.logical_layout ||
+        layouts.logical_layout.size() != 4)
+      return;
+    if (all_layouts_.size() == kMaxLayouts ||
+        std::ranges::find(all_layouts_, layouts) != all_layouts_.end())
+      return;
+    all_layouts_.push_back(layouts);
   }
 
-  Status AddOtherModes(std::size_t g) {
+  Status AddUnanchoredModes(std::size_t g) {
     const FusedGroup& group = groups_[g];
-    TW_ASSIGN_OR_RETURN(auto native, ModeIn(group, Form()));
-    modes_[g].push_back(std::move(native));
-    for (const Form& form : forms_) AddTransposedMode(g, form);
-    for (const Form& form : forms_) {
-      if (form.native.size() != TypeOf(group.output).shape.size()) continue;
-      auto mode = ModeIn(group, form);
+    TW_ASSIGN_OR_RETURN(auto logical_layout, ModeIn(group, PhysicalLayout()));
+    modes_[g].push_back(std::move(logical_layout));
+    for (const PhysicalLayout& layouts : all_layouts_) AddTransposedMode(g, layouts);
+    for (const PhysicalLayout& layouts : all_layouts_) {
+      if (layouts.logical_layout.size() != TypeOf(group.output).shape.size()) continue;
+      auto mode = ModeIn(group, layouts);
       if (!mode.ok()) continue;
       const bool known = std::ranges::any_of(modes_[g], [&](const Mode& other) {
         return other.result == mode->result && other.wants == mode->wants;
@@ -184,7 +188,7 @@ class LayoutProblem {
       return;
     }
     Mode view;
-    AddWanted(view, group.inputs.front(), Form());
+    AddWanted(view, group.inputs.front(), PhysicalLayout());
     views_[group.output] = group.inputs.front();
     modes_[g].push_back(std::move(view));
     modes_[g].emplace_back();
@@ -193,7 +197,7 @@ class LayoutProblem {
 
   /// A transposition that leaves the bytes of a form of what it transposes is no step; what follows
   /// it works in the graph's layout.
-  void AddTransposedMode(std::size_t g, const Form& form) {
+  void AddTransposedMode(std::size_t g, const PhysicalLayout& layouts) {
     FusedGroup rest = groups_[g];
     const Node& node = graph_.node(rest.nodes.front());
     if (node.op.kind != OpKind::kTranspose) return;
@@ -203,53 +207,55 @@ class LayoutProblem {
       source = view->second;
     }
     const TensorType& type = TypeOf(source);
-    if (IsConstant(source) || form.native.size() != type.shape.size()) return;
+    if (IsConstant(source) || layouts.logical_layout.size() != type.shape.size()) return;
     const auto order =
-        TransposedOrder(type, form.native, TypeOf(input).shape, node.op.attributes.axes);
-    if (order.empty() || order != MemoryOrder(type, form.native, form.layout)) return;
+        TransposedOrder(type, layouts.logical_layout, TypeOf(input).shape, node.op.attributes.axes);
+    if (order.empty() || order != MemoryOrder(type, layouts.logical_layout, layouts.layout)) return;
     Mode mode;
     rest.nodes.erase(rest.nodes.begin());
     if (!rest.nodes.empty()) {
-      auto worked = ModeIn(rest, Form());
+      auto worked = ModeIn(rest, PhysicalLayout());
       if (!worked.ok()) return;
       mode = *std::move(worked);
       std::erase_if(mode.wants,
                     [&](const Wanted& w) { return w.value == groups_[g].nodes.front(); });
     }
-    AddWanted(mode, source, form);
+    AddWanted(mode, source, layouts);
     modes_[g].push_back(std::move(mode));
   }
 
   /// Errors: those of ListGroup.
-  Result<Mode> ModeIn(const FusedGroup& group, const Form& form) const {
-    TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, form));
+  Result<Mode> ModeIn(const FusedGroup& group, const PhysicalLayout& layouts) const {
+    TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, layouts));
     Mode mode;
-    mode.works_in = form;
-    for (const GroupInput& input : kernel.inputs) AddWanted(mode, input.node, input.form);
-    mode.result = FormOf(group.output, form);
-    mode.seconds = costs_.Group(graph_, group, kernel, form);
+    mode.works_in = layouts;
+    for (const GroupInput& input : kernel.inputs) AddWanted(mode, input.node, input.layouts);
+    mode.result = CanonicalLayout(group.output, layouts);
+    mode.seconds = costs_.Group(graph_, group, kernel, layouts);
     // What lies in other memory is copied to where the caller wants it.
     const bool leaves = std::ranges::find(graph_.outputs(), group.output) != graph_.outputs().end();
-    if (mode.seconds == 0 && leaves && mode.result.is_native()) {
-      mode.seconds = costs_.Change(TypeOf(group.output), Form(), Form());
+    if (mode.seconds == 0 && leaves && mode.result.is_logical()) {
+      mode.seconds = costs_.Change(TypeOf(group.output), PhysicalLayout(), PhysicalLayout());
     }
     return mode;
   }
 
   // The rule.
 
-  bool IsThere(int value, const Form& form) const {
+  bool IsThere(int value, const PhysicalLayout& layouts) const {
     const auto there = there_.find(value);
-    return there != there_.end() && std::ranges::find(there->second, form) != there->second.end();
+    return there != there_.end() &&
+           std::ranges::find(there->second, layouts) != there->second.end();
   }
 
-  void Want(int value, const Form& form) {
-    if (IsThere(value, form)) return;
-    if (const auto view = views_.find(value); view != views_.end() && !IsThere(value, Form())) {
-      Want(SourceOf(view->second), Form());
-      there_[value].push_back(Form());
+  void Want(int value, const PhysicalLayout& layouts) {
+    if (IsThere(value, layouts)) return;
+    if (const auto view = views_.find(value);
+        view != views_.end() && !IsThere(value, PhysicalLayout())) {
+      Want(SourceOf(view->second), PhysicalLayout());
+      there_[value].push_back(PhysicalLayout());
     }
-    if (!IsThere(value, form)) there_[value].push_back(form);
+    if (!IsThere(value, layouts)) there_[value].push_back(layouts);
   }
 
   std::size_t ModeByRule(std::size_t g) const {
@@ -258,19 +264,20 @@ class LayoutProblem {
     if (graph_.node(group.nodes.front()).op.kind == OpKind::kTranspose) {
       for (std::size_t m = 1; m < modes_[g].size(); ++m) {
         const std::vector<Wanted>& wants = modes_[g][m].wants;
-        if (modes_[g][m].works_in.is_native() &&
-            std::ranges::all_of(wants, [&](const Wanted& w) { return IsThere(w.value, w.form); })) {
+        if (modes_[g][m].works_in.is_logical() && std::ranges::all_of(wants, [&](const Wanted& w) {
+              return IsThere(w.value, w.layouts);
+            })) {
           return m;
         }
       }
     }
-    Form best;
+    PhysicalLayout best;
     std::int64_t most = 0;
     for (int input : group.inputs) {
       const int source = SourceOf(input);
       const auto there = there_.find(source);
       const std::int64_t bytes = TypeOf(source).bytes();
-      if (there == there_.end() || IsThere(source, Form()) || bytes <= most) continue;
+      if (there == there_.end() || IsThere(source, PhysicalLayout()) || bytes <= most) continue;
       best = there->second.front();
       most = bytes;
     }
@@ -282,17 +289,17 @@ class LayoutProblem {
 
   /// The mode of each group if one is chosen after the other.
   std::vector<int> ByRule() {
-    for (int input : graph_.inputs()) there_[input].push_back(Form());
+    for (int input : graph_.inputs()) there_[input].push_back(PhysicalLayout());
     std::vector<int> values;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       const std::size_t chosen = ModeByRule(g);
       values.push_back(static_cast<int>(chosen));
       if (groups_[g].alias) continue;  // made when somebody wants it
       const Mode& mode = modes_[g][chosen];
-      for (const Wanted& wanted : mode.wants) Want(wanted.value, wanted.form);
+      for (const Wanted& wanted : mode.wants) Want(wanted.value, wanted.layouts);
       there_[groups_[g].output].push_back(mode.result);
     }
-    for (int output : graph_.outputs()) Want(SourceOf(output), Form());
+    for (int output : graph_.outputs()) Want(SourceOf(output), PhysicalLayout());
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       if (modes_[g].size() > 1 && groups_[g].alias && !there_.contains(groups_[g].output)) {
         values[g] = 1;
@@ -308,12 +315,12 @@ class LayoutProblem {
     int id = -1;
     int maker = -1;            // group; -1: an input of the graph
     std::vector<int> readers;  // groups
-    std::vector<Form> forms;
+    std::vector<PhysicalLayout> all_layouts;
     bool leaves = false;
     int subset = -1;  // the variable that says which forms there are; -1: one reader needs none
 
-    unsigned BitOf(const Form& form) const {
-      return 1U << (std::ranges::find(forms, form) - forms.begin());
+    unsigned BitOf(const PhysicalLayout& layouts) const {
+      return 1U << (std::ranges::find(all_layouts, layouts) - all_layouts.begin());
     }
   };
 
@@ -321,42 +328,43 @@ class LayoutProblem {
   static unsigned WantedBits(const Mode& mode, const Value& value) {
     unsigned bits = 0;
     for (const Wanted& wanted : mode.wants) {
-      if (wanted.value == value.id) bits |= value.BitOf(wanted.form);
+      if (wanted.value == value.id) bits |= value.BitOf(wanted.layouts);
     }
     return bits;
   }
 
   /// Seconds to have a value in the forms of these bits, made in `from` by a mode.
   double SecondsFor(const Value& value, const Mode* maker, unsigned bits) const {
-    if (value.leaves) bits |= value.BitOf(Form());
+    if (value.leaves) bits |= value.BitOf(PhysicalLayout());
     if (bits == 0) return 0;
     if (maker != nullptr && !maker->makes) return kImpossible;
-    const Form from = maker != nullptr ? maker->result : Form();
+    const PhysicalLayout from = maker != nullptr ? maker->result : PhysicalLayout();
     const TensorType& type = TypeOf(value.id);
     double seconds = 0;
     bool by_native = false;
-    for (std::size_t i = 0; i < value.forms.size(); ++i) {
-      const Form& to = value.forms[i];
+    for (std::size_t i = 0; i < value.all_layouts.size(); ++i) {
+      const PhysicalLayout& to = value.all_layouts[i];
       if ((bits >> i & 1U) == 0 || to == from) continue;
       // Blocks that reach beyond the value are changed by way of the native form.
-      const bool direct = from.is_native() || to.is_native() || !IsRounded(type, from);
+      const bool direct = from.is_logical() || to.is_logical() || !IsRounded(type, from);
       by_native = by_native || !direct;
-      seconds += costs_.Change(type, direct ? from : Form(), to);
+      seconds += costs_.Change(type, direct ? from : PhysicalLayout(), to);
     }
-    if (by_native && (bits & value.BitOf(Form())) == 0) {
-      seconds += costs_.Change(type, from, Form());
+    if (by_native && (bits & value.BitOf(PhysicalLayout())) == 0) {
+      seconds += costs_.Change(type, from, PhysicalLayout());
     }
     return seconds;
   }
 
   std::vector<Value> Values() const {
     std::map<int, Value> found;
-    const auto add = [&](int id, const Form& form) {
+    const auto add = [&](int id, const PhysicalLayout& layouts) {
       Value& value = found[id];
       value.id = id;
-      if (std::ranges::find(value.forms, form) == value.forms.end()) value.forms.push_back(form);
+      if (std::ranges::find(value.all_layouts, layouts) == value.all_layouts.end())
+        value.all_layouts.push_back(layouts);
     };
-    for (int input : graph_.inputs()) add(input, Form());
+    for (int input : graph_.inputs()) add(input, PhysicalLayout());
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       for (const Mode& mode : modes_[g]) {
         if (mode.makes) {
@@ -364,7 +372,7 @@ class LayoutProblem {
           found[groups_[g].output].maker = static_cast<int>(g);
         }
         for (const Wanted& wanted : mode.wants) {
-          add(wanted.value, wanted.form);
+          add(wanted.value, wanted.layouts);
           std::vector<int>& readers = found[wanted.value].readers;
           if (readers.empty() || readers.back() != static_cast<int>(g)) {
             readers.push_back(static_cast<int>(g));
@@ -374,13 +382,13 @@ class LayoutProblem {
     }
     for (int output : graph_.outputs()) {
       if (IsConstant(output)) continue;
-      add(SourceOf(output), Form());
+      add(SourceOf(output), PhysicalLayout());
       found[SourceOf(output)].leaves = true;
     }
     std::vector<Value> values;
     for (auto& [id, value] : found) {
       const bool view = value.maker >= 0 && groups_[static_cast<std::size_t>(value.maker)].alias;
-      if (value.forms.size() > 1 || view) values.push_back(std::move(value));
+      if (value.all_layouts.size() > 1 || view) values.push_back(std::move(value));
     }
     return values;
   }
@@ -399,11 +407,11 @@ class LayoutProblem {
     for (const std::vector<Mode>& modes : modes_)
       sum.sizes.push_back(static_cast<int>(modes.size()));
     values_ = Values();
-    constexpr std::size_t kMaxForms = 6;  // two to the power of it are the sets of them
+    constexpr std::size_t kMaxLayouts = 6;  // two to the power of it are the sets of them
     for (Value& value : values_) {
-      if (value.readers.size() <= 1 || value.forms.size() > kMaxForms) continue;
+      if (value.readers.size() <= 1 || value.all_layouts.size() > kMaxLayouts) continue;
       value.subset = static_cast<int>(sum.sizes.size());
-      sum.sizes.push_back(1 << value.forms.size());
+      sum.sizes.push_back(1 << value.all_layouts.size());
     }
     for (std::size_t g = 0; g < modes_.size(); ++g) {
       CostTable& own = sum.AddTable({static_cast<int>(g)});
@@ -475,12 +483,12 @@ class LayoutProblem {
   std::span<const FusedGroup> groups_;
   const CompileOptions& options_;
   LayoutCosts costs_;
-  std::vector<std::vector<Mode>> modes_;  // by group
-  std::vector<Form> forms_;               // that groups without anchor may work in
+  std::vector<std::vector<Mode>> modes_;     // by group
+  std::vector<PhysicalLayout> all_layouts_;  // that groups without anchor may work in
   std::map<std::string, std::vector<KernelOption>> options_by_key_;
-  std::map<int, int> same_;                 // unchanged values: what they are
-  std::map<int, int> views_;                // reshaped values: of what
-  std::map<int, std::vector<Form>> there_;  // by value, while the rule is followed
+  std::map<int, int> same_;                           // unchanged values: what they are
+  std::map<int, int> views_;                          // reshaped values: of what
+  std::map<int, std::vector<PhysicalLayout>> there_;  // by value, while the rule is followed
   std::vector<Value> values_;
 };
 

@@ -5,15 +5,15 @@
 #include <vector>
 
 #include "src/compiler/compile.h"
-#include "src/compiler/plan/choose.h"
-#include "src/compiler/plan/form.h"
+#include "src/compiler/plan/choose_kernel.h"
+#include "src/compiler/plan/physical_layout.h"
 #include "src/graph/passes/passes.h"
 
 namespace tilewright {
 
 /// How one group of a graph is to lie in memory.
 struct GroupLayout {
-  Form form;                           ///< that a group without anchor works in
+  PhysicalLayout layouts;              ///< that a group without anchor works in
   std::optional<KernelOption> kernel;  ///< of an anchor that has a choice
   bool changed = false;                ///< another one than the rule's
 };

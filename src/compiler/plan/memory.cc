@@ -12,29 +12,31 @@
 namespace tilewright {
 namespace {
 
-struct Life {
+struct LiveRange {
   int first = std::numeric_limits<int>::max();
   int last = -1;
   int root = -1;  // buffer whose place it takes; itself if none
 };
 
-bool Overlap(const Life& a, const Life& b) { return a.first <= b.last && b.first <= a.last; }
+bool Overlap(const LiveRange& a, const LiveRange& b) {
+  return a.first <= b.last && b.first <= a.last;
+}
 
-std::vector<Life> LivesOf(const Plan& plan) {
-  std::vector<Life> lives(plan.buffers.size());
-  for (std::size_t i = 0; i < lives.size(); ++i) lives[i].root = static_cast<int>(i);
+std::vector<LiveRange> LiveRangesOf(const Plan& plan) {
+  std::vector<LiveRange> live_ranges(plan.buffers.size());
+  for (std::size_t i = 0; i < live_ranges.size(); ++i) live_ranges[i].root = static_cast<int>(i);
   for (std::size_t step = 0; step < plan.steps.size(); ++step) {
     for (int buffer : plan.steps[step].buffers) {
-      Life& life = lives[static_cast<std::size_t>(buffer)];
+      LiveRange& life = live_ranges[static_cast<std::size_t>(buffer)];
       life.first = std::min(life.first, static_cast<int>(step));
       life.last = std::max(life.last, static_cast<int>(step));
     }
   }
-  return lives;
+  return live_ranges;
 }
 
 /// A whole and its parts live together: from the first of them to the last.
-void JoinLivesOfParts(const Plan& plan, std::vector<Life>& lives) {
+void MergeLiveRangesOfParts(const Plan& plan, std::vector<LiveRange>& live_ranges) {
   std::vector<int> top(plan.buffers.size());
   for (std::size_t i = 0; i < top.size(); ++i) {
     int buffer = static_cast<int>(i);
@@ -42,46 +44,46 @@ void JoinLivesOfParts(const Plan& plan, std::vector<Life>& lives) {
       buffer = plan.buffers[static_cast<std::size_t>(buffer)].whole;
     }
     top[i] = buffer;
-    Life& all = lives[static_cast<std::size_t>(buffer)];
-    all.first = std::min(all.first, lives[i].first);
-    all.last = std::max(all.last, lives[i].last);
+    LiveRange& all = live_ranges[static_cast<std::size_t>(buffer)];
+    all.first = std::min(all.first, live_ranges[i].first);
+    all.last = std::max(all.last, live_ranges[i].last);
   }
   for (std::size_t i = 0; i < top.size(); ++i) {
-    const Life& all = lives[static_cast<std::size_t>(top[i])];
-    lives[i].first = all.first;
-    lives[i].last = all.last;
+    const LiveRange& all = live_ranges[static_cast<std::size_t>(top[i])];
+    live_ranges[i].first = all.first;
+    live_ranges[i].last = all.last;
   }
 }
 
-std::int64_t OffsetOf(const Plan& plan, const std::vector<Life>& lives, int buffer) {
+std::int64_t OffsetOf(const Plan& plan, const std::vector<LiveRange>& live_ranges, int buffer) {
   const PlanBuffer& own = plan.buffers[static_cast<std::size_t>(buffer)];
-  if (own.whole >= 0) return OffsetOf(plan, lives, own.whole) + own.begin;
-  const int root = lives[static_cast<std::size_t>(buffer)].root;
+  if (own.whole >= 0) return OffsetOf(plan, live_ranges, own.whole) + own.begin;
+  const int root = live_ranges[static_cast<std::size_t>(buffer)].root;
   return plan.buffers[static_cast<std::size_t>(root)].offset;
 }
 
 /// The buffer whose memory holds this one: of a part the outermost whole's.
-int RootOf(const Plan& plan, const std::vector<Life>& lives, int buffer) {
+int RootOf(const Plan& plan, const std::vector<LiveRange>& live_ranges, int buffer) {
   while (plan.buffers[static_cast<std::size_t>(buffer)].whole >= 0) {
     buffer = plan.buffers[static_cast<std::size_t>(buffer)].whole;
   }
-  return lives[static_cast<std::size_t>(buffer)].root;
+  return live_ranges[static_cast<std::size_t>(buffer)].root;
 }
 
 /// Whether the step reads `operand`'s memory by way of another buffer, too: a part of it, the whole
 /// it is a part of, or another part of that. Such a buffer may be read at any position.
-bool IsReadOtherwise(const Plan& plan, const std::vector<Life>& lives, const PlanStep& step,
-                     int operand) {
-  const int root = RootOf(plan, lives, operand);
+bool IsReadOtherwise(const Plan& plan, const std::vector<LiveRange>& live_ranges,
+                     const PlanStep& step, int operand) {
+  const int root = RootOf(plan, live_ranges, operand);
   return std::any_of(step.buffers.begin(), step.buffers.end() - 1, [&](int other) {
     return other != operand &&
            plan.buffers[static_cast<std::size_t>(other)].space == BufferSpace::kArena &&
-           RootOf(plan, lives, other) == root;
+           RootOf(plan, live_ranges, other) == root;
   });
 }
 
 /// Lets results take the place of operands that die with the step.
-void ReuseInPlace(const Plan& plan, std::vector<Life>& lives) {
+void ReuseInPlace(const Plan& plan, std::vector<LiveRange>& live_ranges) {
   for (std::size_t step = 0; step < plan.steps.size(); ++step) {
     const PlanStep& s = plan.steps[step];
     const int result = s.buffers.back();
@@ -89,26 +91,26 @@ void ReuseInPlace(const Plan& plan, std::vector<Life>& lives) {
     if (made.space != BufferSpace::kArena || made.whole >= 0) continue;
     for (int operand : s.may_overwrite) {
       const PlanBuffer& buffer = plan.buffers[static_cast<std::size_t>(operand)];
-      const Life& life = lives[static_cast<std::size_t>(operand)];
+      const LiveRange& life = live_ranges[static_cast<std::size_t>(operand)];
       const int root = life.root;
-      const bool dies = lives[static_cast<std::size_t>(root)].last == static_cast<int>(step);
+      const bool dies = live_ranges[static_cast<std::size_t>(root)].last == static_cast<int>(step);
       if (buffer.space != BufferSpace::kArena || buffer.whole >= 0 || !dies ||
-          buffer.bytes != made.bytes || IsReadOtherwise(plan, lives, s, operand)) {
+          buffer.bytes != made.bytes || IsReadOtherwise(plan, live_ranges, s, operand)) {
         continue;
       }
-      Life& taken = lives[static_cast<std::size_t>(root)];
-      taken.last = std::max(taken.last, lives[static_cast<std::size_t>(result)].last);
-      lives[static_cast<std::size_t>(result)].root = root;
+      LiveRange& taken = live_ranges[static_cast<std::size_t>(root)];
+      taken.last = std::max(taken.last, live_ranges[static_cast<std::size_t>(result)].last);
+      live_ranges[static_cast<std::size_t>(result)].root = root;
       break;
     }
   }
 }
 
-std::int64_t PlaceArena(Plan& plan, const std::vector<Life>& lives) {
+std::int64_t PlaceArena(Plan& plan, const std::vector<LiveRange>& live_ranges) {
   std::vector<int> order;
   for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
-    const bool placed = plan.buffers[i].space == BufferSpace::kArena && lives[i].last >= 0 &&
-                        plan.buffers[i].whole < 0 && lives[i].root == static_cast<int>(i);
+    const bool placed = plan.buffers[i].space == BufferSpace::kArena && live_ranges[i].last >= 0 &&
+                        plan.buffers[i].whole < 0 && live_ranges[i].root == static_cast<int>(i);
     if (placed) order.push_back(static_cast<int>(i));
   }
   std::ranges::stable_sort(order, [&](int a, int b) {
@@ -122,7 +124,8 @@ std::int64_t PlaceArena(Plan& plan, const std::vector<Life>& lives) {
     std::int64_t offset = 0;
     for (int other : done) {
       const PlanBuffer& neighbour = plan.buffers[static_cast<std::size_t>(other)];
-      if (!Overlap(lives[static_cast<std::size_t>(id)], lives[static_cast<std::size_t>(other)])) {
+      if (!Overlap(live_ranges[static_cast<std::size_t>(id)],
+                   live_ranges[static_cast<std::size_t>(other)])) {
         continue;
       }
       if (offset + buffer.bytes <= neighbour.offset) break;
@@ -141,10 +144,10 @@ std::int64_t PlaceArena(Plan& plan, const std::vector<Life>& lives) {
 }  // namespace
 
 void PlanMemory(Plan& plan) {
-  std::vector<Life> lives = LivesOf(plan);
-  JoinLivesOfParts(plan, lives);
-  ReuseInPlace(plan, lives);
-  plan.arena_bytes = RoundUp(PlaceArena(plan, lives), kTensorAlignment);
+  std::vector<LiveRange> live_ranges = LiveRangesOf(plan);
+  MergeLiveRangesOfParts(plan, live_ranges);
+  ReuseInPlace(plan, live_ranges);
+  plan.arena_bytes = RoundUp(PlaceArena(plan, live_ranges), kTensorAlignment);
   std::vector<std::int64_t> offsets;
   plan.constant_bytes = 0;
   for (const Tensor& constant : plan.constants) {
@@ -156,7 +159,7 @@ void PlanMemory(Plan& plan) {
     if (buffer.space == BufferSpace::kConstant) {
       buffer.offset = offsets[static_cast<std::size_t>(buffer.index)];
     } else if (buffer.space == BufferSpace::kArena) {
-      buffer.offset = OffsetOf(plan, lives, static_cast<int>(i));
+      buffer.offset = OffsetOf(plan, live_ranges, static_cast<int>(i));
     }
   }
 }

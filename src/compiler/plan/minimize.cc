@@ -45,11 +45,11 @@ bool Advance(std::span<const int> variables, std::span<const int> sizes, std::ve
 /// One elimination of all variables, some of which are held.
 class Elimination {
  public:
-  Elimination(const CostSum& sum, std::span<const int> start, std::int64_t most_entries)
+  Elimination(const CostSum& sum, std::span<const int> start, std::int64_t max_entries)
       : sizes_(sum.sizes),
         tables_(sum.tables),
         start_(start.begin(), start.end()),
-        most_entries_(most_entries),
+        max_entries_(max_entries),
         left_(sum.sizes.size()),
         neighbours_(sum.sizes.size()) {
     // Variables of one value choose nothing and change no position in a table; as neighbours they
@@ -74,7 +74,7 @@ class Elimination {
       if (cheapest < 0) break;
       const std::size_t whole =
           least * static_cast<std::size_t>(sizes_[static_cast<std::size_t>(cheapest)]);
-      if (whole > static_cast<std::size_t>(most_entries_)) {
+      if (whole > static_cast<std::size_t>(max_entries_)) {
         Hold(MostConnected(wear));
         exact_ = false;
       } else {
@@ -83,7 +83,7 @@ class Elimination {
     }
     std::vector<int> values = start_;
     for (std::size_t i = choices_.size(); i-- > 0;) {
-      const Choice& choice = choices_[i];
+      const KernelChoice& choice = choices_[i];
       values[static_cast<std::size_t>(choice.variable)] =
           choice.best[PositionOf(choice.given, sizes_, values)];
     }
@@ -94,7 +94,7 @@ class Elimination {
 
  private:
   /// The best value of a variable for each combination of others.
-  struct Choice {
+  struct KernelChoice {
     int variable;
     std::vector<int> given, best;
   };
@@ -125,7 +125,7 @@ class Elimination {
     std::size_t entries = 1;
     for (const int other : neighbours_[static_cast<std::size_t>(variable)]) {
       entries *= static_cast<std::size_t>(sizes_[static_cast<std::size_t>(other)]);
-      if (entries > static_cast<std::size_t>(most_entries_)) break;
+      if (entries > static_cast<std::size_t>(max_entries_)) break;
     }
     return entries;
   }
@@ -165,7 +165,7 @@ class Elimination {
   void Eliminate(int variable) {
     Disconnect(variable);
     const std::set<int>& around = neighbours_[static_cast<std::size_t>(variable)];
-    Choice choice{variable, {around.begin(), around.end()}, {}};
+    KernelChoice choice{variable, {around.begin(), around.end()}, {}};
     Connect(choice.given);
     CostTable joined{choice.given, {}};
     std::vector<CostTable> parts;
@@ -201,10 +201,10 @@ class Elimination {
   std::span<const int> sizes_;
   std::vector<CostTable> tables_;
   std::vector<int> start_;
-  std::int64_t most_entries_;
+  std::int64_t max_entries_;
   std::vector<bool> left_;
   std::vector<std::set<int>> neighbours_;  // by variable: those that share a table with it
-  std::vector<Choice> choices_;
+  std::vector<KernelChoice> choices_;
   bool exact_ = true;
 };
 
@@ -225,13 +225,13 @@ double CostSum::At(std::span<const int> values) const {
   return cost;
 }
 
-CostMinimum Minimize(const CostSum& sum, std::vector<int> start, std::int64_t most_entries) {
+CostMinimum Minimize(const CostSum& sum, std::vector<int> start, std::int64_t max_entries) {
   CostMinimum minimum{std::move(start), 0, false};
   minimum.cost = sum.At(minimum.values);
   constexpr int kMaxRounds = 32, kMaxInVain = 4;
   std::vector<int> wear(sum.sizes.size(), 0);
   for (int round = 0, vain = 0; round < kMaxRounds && vain < kMaxInVain; ++round) {
-    Elimination elimination(sum, minimum.values, most_entries);
+    Elimination elimination(sum, minimum.values, max_entries);
     std::vector<int> values = elimination.Run(wear);
     const double cost = sum.At(values);
     const bool better = cost < minimum.cost;

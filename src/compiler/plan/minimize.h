@@ -30,11 +30,11 @@ struct CostMinimum {
 };
 
 /// The cheapest combination. Exact by eliminating one variable after the other (dynamic
-/// programming, if the tables form a tree) as long as no table grows beyond `most_entries`; else
+/// programming, if the tables form a tree) as long as no table grows beyond `max_entries`; else
 /// variables are fixed where they are, the rest is minimized exactly, and others are fixed the next
 /// time, until nothing gets cheaper. Never dearer than `start`, whose values are kept on ties.
 /// Deterministic.
 CostMinimum Minimize(const CostSum& sum, std::vector<int> start,
-                     std::int64_t most_entries = std::int64_t{1} << 14);
+                     std::int64_t max_entries = std::int64_t{1} << 14);
 
 }  // namespace tilewright

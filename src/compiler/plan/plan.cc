@@ -14,13 +14,13 @@
 
 #include "src/base/strings.h"
 #include "src/compiler/check/check_plan.h"
+#include "src/compiler/plan/choose_vta_kernel.h"
 #include "src/compiler/plan/plan_builder.h"
-#include "src/compiler/plan/vta_choose.h"
 #include "src/schedule/lower/lower.h"
 #include "src/target/device.h"
 #include "src/templates/attention_schedule.h"
+#include "src/templates/recurrence_kernel.h"
 #include "src/templates/registry.h"
-#include "src/templates/step_kernel.h"
 
 namespace tilewright {
 namespace {
@@ -55,8 +55,8 @@ Status PlanBuilder::AddAlias(const FusedGroup& group) {
   const int input = group.inputs.front();
   const bool unchanged = std::ranges::all_of(
       group.nodes, [&](int id) { return graph_.node(id).op.kind == OpKind::kIdentity; });
-  if (unchanged && !forms_[static_cast<std::size_t>(input)].empty()) {
-    forms_[static_cast<std::size_t>(group.output)] = forms_[static_cast<std::size_t>(input)];
+  if (unchanged && !stored_[static_cast<std::size_t>(input)].empty()) {
+    stored_[static_cast<std::size_t>(group.output)] = stored_[static_cast<std::size_t>(input)];
     return Status();
   }
   views_[group.output] = input;
@@ -66,24 +66,26 @@ Status PlanBuilder::AddAlias(const FusedGroup& group) {
 Result<int> PlanBuilder::InputBuffer(const Workload& workload, const KernelSignature& signature,
                                      std::size_t input, int value) {
   const KernelParameter& parameter = signature.parameters[input];
-  const AnchorForm& form = signature.form;
+  const KernelLayouts& layouts = signature.layouts;
   std::string key;  // what makes the constant another one
   switch (parameter.role) {
     case ParameterRole::kData:
-      return BufferOf(value, Canonical(workload.data, {workload.data_layout, form.data}));
+      return BufferOf(value, Canonical(workload.data, {workload.data_layout, layouts.data}));
     case ParameterRole::kWeight:
       if (graph_.node(value).kind != NodeKind::kConstant) {
-        return BufferOf(value, Canonical(workload.weight, {workload.kernel_layout, form.weight}));
+        return BufferOf(value,
+                        Canonical(workload.weight, {workload.kernel_layout, layouts.weight}));
       }
-      key = fmt::format("{} weight {} {} {} {}", value, workload.kernel_layout, form.weight,
-                        form.multiply_dtype ? DataTypeName(*form.multiply_dtype) : "",
-                        form.winograd_tile);
+      key = fmt::format("{} weight {} {} {} {}", value, workload.kernel_layout, layouts.weight,
+                        layouts.multiply_dtype ? DataTypeName(*layouts.multiply_dtype) : "",
+                        layouts.winograd_tile);
       break;
     case ParameterRole::kCompensation:
       key = fmt::format("{} compensation {}", value, parameter.type.elements());
       break;
     case ParameterRole::kChannel:
-      key = fmt::format("{} channel {} {}", value, parameter.type.elements(), parameter.filler);
+      key = fmt::format("{} channel {} {}", value, parameter.type.elements(),
+                        parameter.padding_value);
       break;
     default:
       return Internal("an input that is read as it is");
@@ -99,11 +101,11 @@ Result<int> PlanBuilder::InputBuffer(const Workload& workload, const KernelSigna
   return AddConstant(key, std::move(tensor));
 }
 
-std::string PlanBuilder::FormsOf(const FusedGroup& group) const {
+std::string PlanBuilder::LayoutSummary(const FusedGroup& group) const {
   std::string text;
   for (int input : group.inputs) {
-    for (const Stored& stored : forms_[static_cast<std::size_t>(input)]) {
-      text += stored.form.layout + ",";
+    for (const Stored& stored : stored_[static_cast<std::size_t>(input)]) {
+      text += stored.layouts.layout + ",";
     }
     text += ";";
   }
@@ -111,20 +113,20 @@ std::string PlanBuilder::FormsOf(const FusedGroup& group) const {
 }
 
 double PlanBuilder::LayoutSecondsOf(const Workload& workload, const FusedGroup& group,
-                                    const AnchorForm& form) const {
+                                    const KernelLayouts& layouts) const {
   // Changing a layout costs about this much on every machine it was measured on (7 GB/s).
   constexpr double kSecondsPerByte = 1 / 7e9;
   const auto cost = [](const TensorType& type) {
     return static_cast<double>(type.bytes()) * kSecondsPerByte;
   };
   double seconds = 0;
-  const Form data = Canonical(workload.data, {workload.data_layout, form.data});
+  const PhysicalLayout data = Canonical(workload.data, {workload.data_layout, layouts.data});
   if (Find(group.inputs[0], data) == nullptr) seconds += cost(workload.data);
-  auto native = workload.OutputLayout();
-  if (!native.ok() || native->size() != 4) return seconds;
+  auto logical_layout = workload.OutputLayout();
+  if (!logical_layout.ok() || logical_layout->size() != 4) return seconds;
   const TensorType& type = graph_.node(group.output).type;
-  const Form result = Canonical(type, {*native, form.output});
-  if (!result.is_native()) seconds += cost(type);
+  const PhysicalLayout result = Canonical(type, {*logical_layout, layouts.output});
+  if (!result.is_logical()) seconds += cost(type);
   for (std::size_t i = 2; i < group.inputs.size(); ++i) {
     const Node& operand = graph_.node(group.inputs[i]);
     if (operand.kind == NodeKind::kConstant) continue;
@@ -145,12 +147,12 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
   const KernelOption* option = layout_ != nullptr && layout_->kernel ? &*layout_->kernel : nullptr;
   const std::string key =
       workload.Key() + (plain_weight ? " plain " : " ") + group.epilogue.ToString() + " " +
-      FormsOf(group) +
-      (option != nullptr ? " " + option->form.data + " " + option->form.output : "");
+      LayoutSummary(group) +
+      (option != nullptr ? " " + option->layouts.data + " " + option->layouts.output : "");
   auto known = choices_.find(key);
   if (known == choices_.end()) {
-    const auto layout_seconds = [&](const AnchorForm& form) {
-      return LayoutSecondsOf(workload, group, form);
+    const auto layout_seconds = [&](const KernelLayouts& layouts) {
+      return LayoutSecondsOf(workload, group, layouts);
     };
     TW_ASSIGN_OR_RETURN(auto choice, ChooseKernel(workload, group.epilogue, plain_weight,
                                                   layout_seconds, options_, option));
@@ -158,12 +160,12 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
     known = choices_.emplace(key, std::pair(std::move(choice), kernel)).first;
   }
   const auto& [choice, kernel] = known->second;
-  TW_ASSIGN_OR_RETURN(auto signature, SignatureOf(workload, group.epilogue, choice.form,
+  TW_ASSIGN_OR_RETURN(auto signature, SignatureOf(workload, group.epilogue, choice.layouts,
                                                   choice.program.parameters));
-  TW_ASSIGN_OR_RETURN(auto native, workload.OutputLayout());
+  TW_ASSIGN_OR_RETURN(auto logical_layout, workload.OutputLayout());
   PlanStep step;
   const TensorType& type = graph_.node(group.output).type;
-  step.form = Canonical(type, {native, choice.form.output});
+  step.layouts = Canonical(type, {logical_layout, choice.layouts.output});
 
   std::vector<int> buffers;
   const auto add = [&](Result<int> buffer) -> Status {
@@ -182,16 +184,16 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
                           ? weight
                           : group.inputs[2 + static_cast<std::size_t>(input.operand)];
     TW_RETURN_IF_ERROR(add(input.role == ParameterRole::kTensor
-                               ? BufferOf(value, step.form)
+                               ? BufferOf(value, step.layouts)
                                : InputBuffer(workload, signature, buffers.size(), value)));
   }
-  TW_ASSIGN_OR_RETURN(auto shape, MemoryShape(type, step.form));
+  TW_ASSIGN_OR_RETURN(auto shape, MemoryShape(type, step.layouts));
   step.result_bytes = TensorType{shape, type.dtype}.bytes();
   TW_RETURN_IF_ERROR(add(AddBuffer(BufferSpace::kArena, step.result_bytes)));
-  Store(group.output, step.form, buffers.back());
+  Store(group.output, step.layouts, buffers.back());
   step.kernel = kernel;
   step.report = choice.report;
-  const bool as_chosen = option == nullptr || SameLayouts(choice.form, option->form);
+  const bool as_chosen = option == nullptr || SameLayouts(choice.layouts, option->layouts);
   if (layout_ != nullptr && layout_->changed && as_chosen) {
     step.report.explanation +=
         "; in layouts that cost the network less than those of the preferred kernel";
@@ -199,7 +201,7 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
   step.report.op = DescribeGroup(graph_, group, workload.op_name());
   step.report.macs = workload.macs();
   step.int8 = workload.data.dtype.bits == 8 && workload.weight.dtype.bits == 8;
-  step.winograd_tile = signature.form.winograd_tile;
+  step.winograd_tile = signature.layouts.winograd_tile;
   if (const auto conv = ConvShapeOf(workload); conv.ok() && step.winograd_tile > 0) {
     step.winograd_kernel = conv->r;
   }
@@ -208,14 +210,14 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
 }
 
 /// The blocked form of the largest input that has one and only one.
-Form PlanBuilder::FormForOther(const FusedGroup& group) const {
-  Form best;
+PhysicalLayout PlanBuilder::LayoutWithoutAnchor(const FusedGroup& group) const {
+  PhysicalLayout best;
   std::int64_t most = 0;
   for (int input : group.inputs) {
-    const auto& stored = forms_[static_cast<std::size_t>(input)];
+    const auto& stored = stored_[static_cast<std::size_t>(input)];
     const std::int64_t bytes = graph_.node(input).type.bytes();
-    if (Find(input, Form()) != nullptr || stored.empty() || bytes <= most) continue;
-    best = stored.front().form;
+    if (Find(input, PhysicalLayout()) != nullptr || stored.empty() || bytes <= most) continue;
+    best = stored.front().layouts;
     most = bytes;
   }
   return best;
@@ -228,38 +230,39 @@ bool PlanBuilder::FindTransposed(const FusedGroup& group) {
   int source = input;
   while (views_.contains(source)) source = views_.at(source);
   const TensorType& type = graph_.node(source).type;
-  for (const Stored& stored : forms_[static_cast<std::size_t>(source)]) {
-    if (stored.form.is_native()) continue;
-    const auto order = TransposedOrder(type, stored.form.native, graph_.node(input).type.shape,
-                                       node.op.attributes.axes);
-    if (order.empty() || order != MemoryOrder(type, stored.form.native, stored.form.layout)) {
+  for (const Stored& stored : stored_[static_cast<std::size_t>(source)]) {
+    if (stored.layouts.is_logical()) continue;
+    const auto order = TransposedOrder(type, stored.layouts.logical_layout,
+                                       graph_.node(input).type.shape, node.op.attributes.axes);
+    if (order.empty() ||
+        order != MemoryOrder(type, stored.layouts.logical_layout, stored.layouts.layout)) {
       continue;
     }
-    Store(group.nodes.front(), Form(), stored.buffer);
+    Store(group.nodes.front(), PhysicalLayout(), stored.buffer);
     return true;
   }
   return false;
 }
 
-Status PlanBuilder::AddOther(const FusedGroup& given) {
+Status PlanBuilder::AddUnanchored(const FusedGroup& given) {
   FusedGroup group = given;
   if (FindTransposed(group)) {
     group.nodes.erase(group.nodes.begin());
     if (group.nodes.empty()) return Status();
   }
-  const Form form = layout_ != nullptr ? layout_->form : FormForOther(group);
-  if (!form.is_native()) {
-    const Status status = AddOtherIn(group, form);
+  const PhysicalLayout layouts = layout_ != nullptr ? layout_->layouts : LayoutWithoutAnchor(group);
+  if (!layouts.is_logical()) {
+    const Status status = AddUnanchoredIn(group, layouts);
     if (status.ok() || status.code() != StatusCode::kUnsupported) return status;
   }
-  return AddOtherIn(group, Form());
+  return AddUnanchoredIn(group, PhysicalLayout());
 }
 
-Status PlanBuilder::AddOtherIn(const FusedGroup& group, const Form& form) {
-  TW_ASSIGN_OR_RETURN(auto in_place, AddInPlace(group, form));
+Status PlanBuilder::AddUnanchoredIn(const FusedGroup& group, const PhysicalLayout& layouts) {
+  TW_ASSIGN_OR_RETURN(auto in_place, AddInPlace(group, layouts));
   if (in_place) return Status();
-  TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, form));
-  TW_ASSIGN_OR_RETURN(auto tuned, AddTuned(group, form, kernel));
+  TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, layouts));
+  TW_ASSIGN_OR_RETURN(auto tuned, AddTuned(group, layouts, kernel));
   if (tuned) return Status();
   TW_ASSIGN_OR_RETURN(auto compute, DefineList(kernel.operators));
   auto schedule = FixedSchedule(std::move(compute), options_.target);
@@ -267,7 +270,7 @@ Status PlanBuilder::AddOtherIn(const FusedGroup& group, const Form& form) {
   auto program = Lower(*schedule, "kernel");
   if (!program.ok()) return NoKernel(program.status());
   const auto main =
-      std::ranges::find_if(group.nodes, [&](int id) { return !IsWideningCast(graph_, id); });
+      std::ranges::find_if(group.nodes, [&](int id) { return !IsHalfWideningCast(graph_, id); });
   const std::string name{
       OpName(graph_.node(main == group.nodes.end() ? group.output : *main).op.kind)};
   PlanStep step;
@@ -276,7 +279,7 @@ Status PlanBuilder::AddOtherIn(const FusedGroup& group, const Form& form) {
     step.report.explanation =
         "in a layout that costs the network less than that of its largest input";
   }
-  TW_RETURN_IF_ERROR(AddListed(group, form, kernel, *std::move(program), std::move(step), name));
+  TW_RETURN_IF_ERROR(AddListed(group, layouts, kernel, *std::move(program), std::move(step), name));
   const TensorType& type = graph_.node(group.output).type;
   const TensorType& result = kernel.operators.result();
   PlanStep& added = plan_.steps.back();
@@ -293,26 +296,27 @@ Status PlanBuilder::AddOtherIn(const FusedGroup& group, const Form& form) {
   return Status();
 }
 
-Status PlanBuilder::AddListed(const FusedGroup& group, const Form& form, const GroupKernel& kernel,
-                              Program program, PlanStep step, const std::string& name) {
+Status PlanBuilder::AddListed(const FusedGroup& group, const PhysicalLayout& layouts,
+                              const GroupKernel& kernel, Program program, PlanStep step,
+                              const std::string& name) {
   std::vector<int> buffers;
   for (const GroupInput& input : kernel.inputs) {
     const bool constant = graph_.node(input.node).kind == NodeKind::kConstant;
-    TW_ASSIGN_OR_RETURN(auto buffer, constant ? PackConstant(input.node, input.form, input.shape)
-                                              : BufferOf(input.node, input.form));
+    TW_ASSIGN_OR_RETURN(auto buffer, constant ? PackConstant(input.node, input.layouts, input.shape)
+                                              : BufferOf(input.node, input.layouts));
     buffers.push_back(buffer);
   }
   step.kernel = AddKernel(std::move(program), name);
-  step.form = Canonical(graph_.node(group.output).type, form);
+  step.layouts = Canonical(graph_.node(group.output).type, layouts);
   step.result_bytes = kernel.operators.result().bytes();
   buffers.push_back(AddBuffer(BufferSpace::kArena, step.result_bytes));
-  Store(group.output, step.form, buffers.back());
+  Store(group.output, step.layouts, buffers.back());
   AddStep(std::move(step), group.output, buffers);
   return Status();
 }
 
 Status PlanBuilder::AddAttention(const FusedGroup& group) {
-  TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, Form()));
+  TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, PhysicalLayout()));
   TW_ASSIGN_OR_RETURN(auto compute, DefineList(kernel.operators));
   PlanStep step;
   step.report.op = "attention";
@@ -321,7 +325,8 @@ Status PlanBuilder::AddAttention(const FusedGroup& group) {
   if (!schedule) return Unsupported("no schedule");
   auto program = Lower(*schedule, "kernel");
   if (!program.ok()) return Unsupported(program.status().message());
-  return AddListed(group, Form(), kernel, *std::move(program), std::move(step), "attention");
+  return AddListed(group, PhysicalLayout(), kernel, *std::move(program), std::move(step),
+                   "attention");
 }
 
 Status PlanBuilder::AddJoined(const JoinedGroups& joined) {
@@ -335,12 +340,13 @@ Status PlanBuilder::AddRecurrence(const FusedGroup& group) {
   const Node& node = graph_.node(group.output);
   std::vector<TensorType> types;
   for (int input : node.inputs) types.push_back(graph_.node(input).type);
-  TW_ASSIGN_OR_RETURN(auto kernel, BuildStepKernel(node.op, types, options_.target));
+  TW_ASSIGN_OR_RETURN(auto kernel, BuildRecurrenceKernel(node.op, types, options_.target));
   std::vector<int> buffers;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const std::string& layout = kernel.layouts[i];
-    TW_ASSIGN_OR_RETURN(auto buffer,
-                        BufferOf(node.inputs[i], layout.empty() ? Form() : Form{"NK", layout}));
+    TW_ASSIGN_OR_RETURN(
+        auto buffer,
+        BufferOf(node.inputs[i], layout.empty() ? PhysicalLayout() : PhysicalLayout{"NK", layout}));
     buffers.push_back(buffer);
   }
   PlanStep step;
@@ -349,7 +355,7 @@ Status PlanBuilder::AddRecurrence(const FusedGroup& group) {
   step.result_bytes = node.type.bytes();
   step.report.op = DescribeGroup(graph_, group, std::string(OpName(node.op.kind)));
   buffers.push_back(AddBuffer(BufferSpace::kArena, step.result_bytes));
-  Store(group.output, step.form, buffers.back());
+  Store(group.output, step.layouts, buffers.back());
   AddStep(std::move(step), group.output, buffers);
   return Status();
 }
@@ -357,10 +363,10 @@ Status PlanBuilder::AddRecurrence(const FusedGroup& group) {
 Status PlanBuilder::AddGroup(std::size_t number) {
   const FusedGroup& group = groups_[number];
   layout_ = layouts_.empty() ? nullptr : &layouts_[number];
-  if (device_.leaves_to_host) return AddPlaced(group);
+  if (device_.has_host_fallback) return AddOffloaded(group);
   if (group.alias) return AddAlias(group);
   if (graph_.node(group.output).op.kind == OpKind::kRecurrence) return AddRecurrence(group);
-  return group.anchor ? AddAnchor(group) : AddOther(group);
+  return group.anchor ? AddAnchor(group) : AddUnanchored(group);
 }
 
 Status PlanBuilder::AddCopy(int node, int from, int to) {
@@ -376,7 +382,7 @@ Status PlanBuilder::AddCopy(int node, int from, int to) {
 Status PlanBuilder::FinishOutputs() {
   for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
     const int node = graph_.outputs()[i];
-    TW_ASSIGN_OR_RETURN(auto buffer, BufferOf(node, Form()));
+    TW_ASSIGN_OR_RETURN(auto buffer, BufferOf(node, PhysicalLayout()));
     PlanBuffer& memory = plan_.buffers[static_cast<std::size_t>(buffer)];
     if (memory.space == BufferSpace::kArena && memory.whole < 0 && !HasParts(buffer)) {
       memory.space = BufferSpace::kOutput;
@@ -391,7 +397,7 @@ Status PlanBuilder::FinishOutputs() {
 }
 
 Result<Plan> PlanBuilder::Build() {
-  if (device_.leaves_to_host) TW_RETURN_IF_ERROR(CheckContents());
+  if (device_.has_host_fallback) TW_RETURN_IF_ERROR(CheckContents());
   TW_RETURN_IF_ERROR(AddInputs());
   if (device_.machine_code) {
     TW_ASSIGN_OR_RETURN(auto choice, ChooseLayouts(graph_, groups_, options_));
@@ -444,7 +450,7 @@ Status CheckLimit(const Plan& plan, const CompileOptions& options) {
 
 Result<Plan> MakePlan(Graph graph, const CompileOptions& options,
                       const std::vector<StreamKernel>* streams) {
-  if (DeviceTraitsOf(options.target).leaves_to_host)
+  if (DeviceTraitsOf(options.target).has_host_fallback)
     TW_RETURN_IF_ERROR(CheckDesign(options.target));
   TW_ASSIGN_OR_RETURN(
       auto network,

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "src/compiler/compile.h"
-#include "src/compiler/plan/form.h"
+#include "src/compiler/plan/physical_layout.h"
 #include "src/graph/ir/graph.h"
 #include "src/ir/stmt.h"
 #include "src/tensor/epilogue.h"
@@ -44,10 +44,10 @@ struct PlanStep {
   std::vector<int> buffers;  ///< of the kernel's parameters; the last one is the result
   std::vector<int> may_overwrite;  ///< buffers read element by element where the result is written
   int node = -1;                   ///< whose value it makes
-  Form form;                       ///< of the result
+  PhysicalLayout layouts;          ///< of the result
   std::int64_t result_bytes = 0;   ///< in memory
   bool int8 = false;
-  std::int64_t winograd_tile = 0;    ///< as AnchorForm has it
+  std::int64_t winograd_tile = 0;    ///< as KernelLayouts has it
   std::int64_t winograd_kernel = 0;  ///< rows of the convolution's kernel, with tiles
   OperatorReport report;
 

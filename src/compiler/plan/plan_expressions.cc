@@ -13,13 +13,13 @@ namespace {
 /// Whether a store has a trial of the workload that may be served.
 bool HasRecord(const Workload& workload, const CompileOptions& options) {
   if (options.catalog == nullptr || options.autotvm.has_value()) return false;
-  records::Question question;
-  question.templates = options.templates;
-  question.workload = &workload;
-  question.target = &options.target;
-  question.device = &options.device;
-  question.accept = LevelBit(records::AnswerLevel::kHit);
-  const auto answer = options.catalog->Query(question);
+  records::LookupRequest request;
+  request.templates = options.templates;
+  request.workload = &workload;
+  request.target = &options.target;
+  request.device = &options.device;
+  request.accept = LevelBit(records::AnswerLevel::kHit);
+  const auto answer = options.catalog->Query(request);
   return answer.ok() && answer->level == records::AnswerLevel::kHit;
 }
 
@@ -32,7 +32,7 @@ Result<GroupTask> TaskOfGroup(const GroupKernel& kernel) {
   return task;
 }
 
-Result<bool> PlanBuilder::AddTuned(const FusedGroup& group, const Form& form,
+Result<bool> PlanBuilder::AddTuned(const FusedGroup& group, const PhysicalLayout& layouts,
                                    const GroupKernel& kernel) {
   const Operator& op = graph_.node(group.output).op;
   const bool own = op.kind == OpKind::kExpression;
@@ -47,7 +47,7 @@ Result<bool> PlanBuilder::AddTuned(const FusedGroup& group, const Form& form,
     return own ? Result<bool>(choice.status()) : false;
   }
   TW_ASSIGN_OR_RETURN(auto signature,
-                      SignatureOf(workload, {}, choice->form, choice->program.parameters));
+                      SignatureOf(workload, {}, choice->layouts, choice->program.parameters));
   GroupKernel ordered = kernel;
   ordered.inputs.clear();
   for (std::size_t i = 0; i < task->inputs.size(); ++i) {
@@ -56,9 +56,9 @@ Result<bool> PlanBuilder::AddTuned(const FusedGroup& group, const Form& form,
     const std::string& layout = signature.parameters[i].layout;
     const std::string unpacked = PlainLayout(workload.expression.inputs[i].type.shape.size());
     if (layout != unpacked) {
-      input.form = {plain, layout};
+      input.layouts = {plain, layout};
       input.shape = signature.parameters[i].type.shape;
-      const auto memory = MemoryShape(graph_.node(input.node).type, input.form);
+      const auto memory = MemoryShape(graph_.node(input.node).type, input.layouts);
       if (!memory.ok() || *memory != input.shape) {
         return own ? Result<bool>(Unsupported("a constant that is packed otherwise")) : false;
       }
@@ -69,8 +69,8 @@ Result<bool> PlanBuilder::AddTuned(const FusedGroup& group, const Form& form,
   step.report = choice->report;
   step.report.op = own ? "expression" : DescribeGroup(graph_, group, "group");
   step.report.macs = workload.macs();
-  TW_RETURN_IF_ERROR(
-      AddListed(group, form, ordered, std::move(choice->program), std::move(step), "expression"));
+  TW_RETURN_IF_ERROR(AddListed(group, layouts, ordered, std::move(choice->program), std::move(step),
+                               "expression"));
   return true;
 }
 

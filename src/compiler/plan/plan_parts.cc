@@ -25,13 +25,13 @@ bool PlanBuilder::HasParts(int buffer) const {
   return std::ranges::find(plan_.buffers, buffer, &PlanBuffer::whole) != plan_.buffers.end();
 }
 
-Result<bool> PlanBuilder::AddInPlace(const FusedGroup& group, const Form& form) {
+Result<bool> PlanBuilder::AddInPlace(const FusedGroup& group, const PhysicalLayout& layouts) {
   const OpKind kind = graph_.node(group.output).op.kind;
   if (!device_.machine_code || group.nodes.size() != 1) return false;
   if (kind != OpKind::kConcat && kind != OpKind::kSlice) return false;
-  TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, form));
-  return kind == OpKind::kConcat ? JoinInPlace(group, form, kernel)
-                                 : SliceInPlace(group, form, kernel);
+  TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, layouts));
+  return kind == OpKind::kConcat ? JoinInPlace(group, layouts, kernel)
+                                 : SliceInPlace(group, layouts, kernel);
 }
 
 int PlanBuilder::WholeOf(std::span<const JoinedPart> parts) const {
@@ -54,9 +54,9 @@ int PlanBuilder::WholeOf(std::span<const JoinedPart> parts) const {
   return -1;
 }
 
-Result<bool> PlanBuilder::JoinInPlace(const FusedGroup& group, const Form& form,
+Result<bool> PlanBuilder::JoinInPlace(const FusedGroup& group, const PhysicalLayout& layouts,
                                       const GroupKernel& kernel) {
-  const ListedValue& joined = kernel.operators.values().back();
+  const OperatorListValue& joined = kernel.operators.values().back();
   const std::vector<int> parameters = kernel.operators.parameters();
   const auto axis = static_cast<std::size_t>(joined.op->attributes.axis);
   if (joined.op->attributes.axis < 0 || !IsOutermost(joined.type.shape, axis)) return false;
@@ -66,7 +66,7 @@ Result<bool> PlanBuilder::JoinInPlace(const FusedGroup& group, const Form& form,
     const auto found = std::ranges::find(parameters, operand);
     if (found == parameters.end() || begin % kTensorAlignment != 0) return false;
     const GroupInput& input = kernel.inputs[static_cast<std::size_t>(found - parameters.begin())];
-    TW_ASSIGN_OR_RETURN(auto buffer, BufferOf(input.node, input.form));
+    TW_ASSIGN_OR_RETURN(auto buffer, BufferOf(input.node, input.layouts));
     inputs.push_back({input.node, buffer, kernel.operators.TypeOf(operand).bytes()});
     begin += inputs.back().bytes;
   }
@@ -100,20 +100,20 @@ Result<bool> PlanBuilder::JoinInPlace(const FusedGroup& group, const Form& form,
     if (!part.in_place) {
       buffer = AddBuffer(BufferSpace::kArena, part.bytes);
       TW_RETURN_IF_ERROR(AddCopy(part.node, part.buffer, buffer));
-      plan_.steps.back().form = Canonical(graph_.node(part.node).type, form);
+      plan_.steps.back().layouts = Canonical(graph_.node(part.node).type, layouts);
     }
     PlanBuffer& own = plan_.buffers[static_cast<std::size_t>(buffer)];
     own.whole = whole;
     own.begin = begin;
     begin += part.bytes;
   }
-  Store(group.output, Canonical(graph_.node(group.output).type, form), whole);
+  Store(group.output, Canonical(graph_.node(group.output).type, layouts), whole);
   return true;
 }
 
-Result<bool> PlanBuilder::SliceInPlace(const FusedGroup& group, const Form& form,
+Result<bool> PlanBuilder::SliceInPlace(const FusedGroup& group, const PhysicalLayout& layouts,
                                        const GroupKernel& kernel) {
-  const ListedValue& slice = kernel.operators.values().back();
+  const OperatorListValue& slice = kernel.operators.values().back();
   if (kernel.inputs.size() != 1) return false;
   const Shape& shape = kernel.inputs[0].shape;
   const OpAttributes& a = slice.op->attributes;
@@ -125,13 +125,13 @@ Result<bool> PlanBuilder::SliceInPlace(const FusedGroup& group, const Form& form
   if (!rest || !IsOutermost(shape, axis)) return false;
   std::int64_t begin = a.begin[axis] * slice.type.dtype.bytes();
   for (std::size_t i = axis + 1; i < shape.size(); ++i) begin *= shape[i];
-  TW_ASSIGN_OR_RETURN(auto source, BufferOf(kernel.inputs[0].node, kernel.inputs[0].form));
+  TW_ASSIGN_OR_RETURN(auto source, BufferOf(kernel.inputs[0].node, kernel.inputs[0].layouts));
   const PlanBuffer& own = plan_.buffers[static_cast<std::size_t>(source)];
   if (own.space != BufferSpace::kArena || begin % kTensorAlignment != 0) return false;
   const int part = AddBuffer(BufferSpace::kArena, slice.type.bytes());
   plan_.buffers[static_cast<std::size_t>(part)].whole = source;
   plan_.buffers[static_cast<std::size_t>(part)].begin = begin;
-  Store(group.output, Canonical(graph_.node(group.output).type, form), part);
+  Store(group.output, Canonical(graph_.node(group.output).type, layouts), part);
   return true;
 }
 

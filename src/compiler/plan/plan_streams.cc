@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/compiler/plan/choose_vta_kernel.h"
 #include "src/compiler/plan/plan_builder.h"
-#include "src/compiler/plan/vta_choose.h"
 #include "src/graph/passes/alu_group.h"
 #include "src/templates/vta/alu_blocks.h"
 #include "src/templates/vta/vta_target.h"
@@ -75,7 +75,7 @@ Status PlanBuilder::CheckContents() const {
   return Status();
 }
 
-Status PlanBuilder::AddPlaced(const FusedGroup& group) {
+Status PlanBuilder::AddOffloaded(const FusedGroup& group) {
   PlanStep step;
   const Status placed = PlaceStream(group, step);
   if (placed.ok()) {
@@ -95,12 +95,12 @@ Status PlanBuilder::AddPlaced(const FusedGroup& group) {
   std::vector<int> buffers;
   for (const int id : step.reads) {
     if (graph_.node(id).kind == NodeKind::kConstant) continue;
-    TW_ASSIGN_OR_RETURN(auto buffer, BufferOf(id, Form()));
+    TW_ASSIGN_OR_RETURN(auto buffer, BufferOf(id, PhysicalLayout()));
     buffers.push_back(buffer);
   }
   step.result_bytes = graph_.node(group.output).type.bytes();
   buffers.push_back(AddBuffer(BufferSpace::kArena, step.result_bytes));
-  Store(group.output, Form(), buffers.back());
+  Store(group.output, PhysicalLayout(), buffers.back());
   AddStep(std::move(step), group.output, buffers);
   return Status();
 }

@@ -59,72 +59,74 @@ int PlanBuilder::AddConstant(const std::string& key, Tensor contents) {
   return buffer;
 }
 
-void PlanBuilder::Store(int node, const Form& form, int buffer) {
-  forms_[static_cast<std::size_t>(node)].push_back({form, buffer});
+void PlanBuilder::Store(int node, const PhysicalLayout& layouts, int buffer) {
+  stored_[static_cast<std::size_t>(node)].push_back({layouts, buffer});
 }
 
 Status PlanBuilder::AddInputs() {
   const std::vector<int> inputs = graph_.inputs();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::int64_t bytes = graph_.node(inputs[i]).type.bytes();
-    Store(inputs[i], Form(), AddBuffer(BufferSpace::kInput, bytes, static_cast<int>(i)));
+    Store(inputs[i], PhysicalLayout(), AddBuffer(BufferSpace::kInput, bytes, static_cast<int>(i)));
   }
   return Status();
 }
 
-const PlanBuilder::Stored* PlanBuilder::Find(int node, const Form& form) const {
-  for (const Stored& stored : forms_[static_cast<std::size_t>(node)]) {
-    if (form.is_native() || stored.form.is_native()) {
-      if (form.is_native() && stored.form.is_native()) return &stored;
+const PlanBuilder::Stored* PlanBuilder::Find(int node, const PhysicalLayout& layouts) const {
+  for (const Stored& stored : stored_[static_cast<std::size_t>(node)]) {
+    if (layouts.is_logical() || stored.layouts.is_logical()) {
+      if (layouts.is_logical() && stored.layouts.is_logical()) return &stored;
       continue;
     }
-    if (stored.form.native == form.native &&
-        SameBytes(graph_.node(node).type, form.native, stored.form.layout, form.layout)) {
+    if (stored.layouts.logical_layout == layouts.logical_layout &&
+        SameBytes(graph_.node(node).type, layouts.logical_layout, stored.layouts.layout,
+                  layouts.layout)) {
       return &stored;
     }
   }
   return nullptr;
 }
 
-Result<int> PlanBuilder::BufferOf(int node, const Form& form) {
+Result<int> PlanBuilder::BufferOf(int node, const PhysicalLayout& layouts) {
   if (graph_.node(node).kind == NodeKind::kConstant) {
-    TW_ASSIGN_OR_RETURN(auto shape, MemoryShape(graph_.node(node).type, form));
-    return PackConstant(node, form, shape);
+    TW_ASSIGN_OR_RETURN(auto shape, MemoryShape(graph_.node(node).type, layouts));
+    return PackConstant(node, layouts, shape);
   }
-  if (const Stored* stored = Find(node, form)) return stored->buffer;
+  if (const Stored* stored = Find(node, layouts)) return stored->buffer;
   if (const auto view = views_.find(node); view != views_.end()) {
-    TW_ASSIGN_OR_RETURN(auto buffer, BufferOf(view->second, Form()));
+    TW_ASSIGN_OR_RETURN(auto buffer, BufferOf(view->second, PhysicalLayout()));
     views_.erase(node);
-    Store(node, Form(), buffer);
-    return BufferOf(node, form);
+    Store(node, PhysicalLayout(), buffer);
+    return BufferOf(node, layouts);
   }
-  return TransformTo(node, form);
+  return TransformTo(node, layouts);
 }
 
 /// From the native form if it is there, else directly, else by way of the native form.
-Result<int> PlanBuilder::TransformTo(int node, const Form& form) {
+Result<int> PlanBuilder::TransformTo(int node, const PhysicalLayout& layouts) {
   const TensorType& type = graph_.node(node).type;
-  if (const Stored* native = Find(node, Form())) {
-    Stored from = *native;
-    from.form.native = form.native;
-    return AddTransform(node, from, form);
+  if (const Stored* logical_layout = Find(node, PhysicalLayout())) {
+    Stored from = *logical_layout;
+    from.layouts.logical_layout = layouts.logical_layout;
+    return AddTransform(node, from, layouts);
   }
-  const auto stored = forms_[static_cast<std::size_t>(node)];
+  const auto stored = stored_[static_cast<std::size_t>(node)];
   for (const Stored& from : stored) {
-    const Form wanted = form.is_native() ? Form{from.form.native, {}} : form;
-    if (TransformBetween(type, from.form, wanted).ok()) return AddTransform(node, from, wanted);
+    const PhysicalLayout wanted =
+        layouts.is_logical() ? PhysicalLayout{from.layouts.logical_layout, {}} : layouts;
+    if (TransformBetween(type, from.layouts, wanted).ok()) return AddTransform(node, from, wanted);
   }
-  if (stored.empty() || form.is_native()) {
+  if (stored.empty() || layouts.is_logical()) {
     return Internal("value " + graph_.node(node).name + " is in no form to start from");
   }
-  TW_RETURN_IF_ERROR(BufferOf(node, Form()));
-  return TransformTo(node, form);
+  TW_RETURN_IF_ERROR(BufferOf(node, PhysicalLayout()));
+  return TransformTo(node, layouts);
 }
 
-Result<int> PlanBuilder::AddTransform(int node, const Stored& from, const Form& to) {
+Result<int> PlanBuilder::AddTransform(int node, const Stored& from, const PhysicalLayout& to) {
   const TensorType& type = graph_.node(node).type;
-  TW_ASSIGN_OR_RETURN(auto op, TransformBetween(type, from.form, to));
-  TW_ASSIGN_OR_RETURN(auto from_shape, MemoryShape(type, from.form));
+  TW_ASSIGN_OR_RETURN(auto op, TransformBetween(type, from.layouts, to));
+  TW_ASSIGN_OR_RETURN(auto from_shape, MemoryShape(type, from.layouts));
   TW_ASSIGN_OR_RETURN(auto to_shape, MemoryShape(type, to));
   TensorType input{from_shape, type.dtype};
   JoinImage(op, input.shape);
@@ -133,7 +135,7 @@ Result<int> PlanBuilder::AddTransform(int node, const Stored& from, const Form& 
   TW_ASSIGN_OR_RETURN(auto program, Lower(schedule, "kernel"));
   PlanStep step;
   step.kernel = AddKernel(std::move(program), "layout_transform");
-  step.form = to;
+  step.layouts = to;
   step.result_bytes = TensorType{to_shape, type.dtype}.bytes();
   step.report.op = "layout_transform";
   const int buffer = AddBuffer(BufferSpace::kArena, step.result_bytes);
@@ -144,9 +146,9 @@ Result<int> PlanBuilder::AddTransform(int node, const Stored& from, const Form& 
 }
 
 /// shape: what the reader indexes; as many elements as the constant has in the form.
-Result<int> PlanBuilder::PackConstant(int node, const Form& form,
+Result<int> PlanBuilder::PackConstant(int node, const PhysicalLayout& layouts,
                                       const std::vector<std::int64_t>& shape) {
-  const std::string key = fmt::format("{} {} {}", node, form.native, form.layout);
+  const std::string key = fmt::format("{} {} {}", node, layouts.logical_layout, layouts.layout);
   if (auto known = constant_buffers_.find(key); known != constant_buffers_.end()) {
     return known->second;
   }
@@ -155,14 +157,14 @@ Result<int> PlanBuilder::PackConstant(int node, const Form& form,
     return InvalidArgument("constant " + graph_.node(node).name + " has no contents");
   }
   Tensor packed = contents->Clone();
-  if (!form.is_native()) {
+  if (!layouts.is_logical()) {
     // A constant that broadcasts has fewer dimensions than its form.
-    TW_ASSIGN_OR_RETURN(auto native, Layout::Parse(form.native));
-    std::vector<std::int64_t> padded(native.parts().size(), 1);
+    TW_ASSIGN_OR_RETURN(auto logical_layout, Layout::Parse(layouts.logical_layout));
+    std::vector<std::int64_t> padded(logical_layout.parts().size(), 1);
     if (padded.size() < packed.shape().size()) return Unsupported("constant of more dimensions");
     std::ranges::copy(packed.shape(), padded.end() - static_cast<int>(packed.shape().size()));
     packed.Reshape(std::move(padded));
-    TW_ASSIGN_OR_RETURN(packed, TransformLayout(packed, form.native, form.layout));
+    TW_ASSIGN_OR_RETURN(packed, TransformLayout(packed, layouts.logical_layout, layouts.layout));
   }
   if (Product(shape) != packed.elements()) return Unsupported("constant of another size");
   return AddConstant(key, std::move(packed));
@@ -186,7 +188,7 @@ void PlanBuilder::AddStep(PlanStep step, int node, const std::vector<int>& opera
   step.buffers = operands;
   OperatorReport& report = step.report;
   report.value = graph_.node(node).name;
-  report.layout = step.form.layout;
+  report.layout = step.layouts.layout;
   if (step.kernel >= 0) report.kernel = plan_.kernels[static_cast<std::size_t>(step.kernel)].name;
   const std::set<int> distinct(operands.begin(), operands.end());
   for (int buffer : distinct) report.bytes += plan_.buffers[static_cast<std::size_t>(buffer)].bytes;

@@ -79,15 +79,20 @@ Status RunStep(const PlanStep& step, StepExecutor& executor, Memory& memory) {
 
 ModelOperator OperatorOf(const Plan& plan, const PlanStep& step) {
   const Node& node = plan.graph.node(step.node);
-  ModelOperator op{{node.name, node.type}, step.report.op,    step.form.native, step.form.layout,
-                   step.report.macs,       step.report.bytes, step.int8};
+  ModelOperator op{{node.name, node.type},
+                   step.report.op,
+                   step.layouts.logical_layout,
+                   step.layouts.layout,
+                   step.report.macs,
+                   step.report.bytes,
+                   step.int8};
   if (step.kernel >= 0) {
     op.tolerance = ToleranceOf(plan.kernels[static_cast<std::size_t>(step.kernel)]);
   }
   // Copies of inputs and constants are no operators, and what a host copies was looked at where it
   // was made.
   op.is_reference = node.kind != NodeKind::kOperator || step.on_host() ||
-                    (step.copies() && DeviceTraitsOf(plan.target).leaves_to_host);
+                    (step.copies() && DeviceTraitsOf(plan.target).has_host_fallback);
   op.kernel = step.report.kernel;
   op.winograd_tile = step.winograd_tile;
   op.winograd_kernel = step.winograd_kernel;
@@ -97,7 +102,7 @@ ModelOperator OperatorOf(const Plan& plan, const PlanStep& step) {
 }  // namespace
 
 Result<std::unique_ptr<StepExecutor>> EmulateGpu(const Plan& plan) {
-  if (!DeviceTraitsOf(plan.target).grids) {
+  if (!DeviceTraitsOf(plan.target).launches_grids) {
     return InvalidArgument("target kind " + plan.target.kind_name() + ", expected cuda");
   }
   std::vector<SimtKernel> kernels;
@@ -117,9 +122,9 @@ PlannedNetwork::PlannedNetwork(const Plan& plan, StepExecutor& executor)
   for (const PlanStep& step : plan.steps) operators_.push_back(OperatorOf(plan, step));
 }
 
-Result<std::vector<Tensor>> PlannedNetwork::RunWatched(std::span<const Tensor> inputs,
-                                                       const OnBegin& begin,
-                                                       const OnResult& observe) const {
+Result<std::vector<Tensor>> PlannedNetwork::RunWithHooks(std::span<const Tensor> inputs,
+                                                         const OnBegin& begin,
+                                                         const OnResult& observe) const {
   TW_RETURN_IF_ERROR(CheckInputs(inputs));
   TW_ASSIGN_OR_RETURN(auto memory, Memory::Create(plan_, inputs));
   for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
@@ -130,7 +135,7 @@ Result<std::vector<Tensor>> PlannedNetwork::RunWatched(std::span<const Tensor> i
     if (!ran.ok()) return ran.WithContext(plan_.graph.DescribeOrigin(step.node));
     if (observe == nullptr) continue;
     TW_ASSIGN_OR_RETURN(auto result,
-                        ToNative(node.type, step.form, memory.At(step.buffers.back())));
+                        ToLogical(node.type, step.layouts, memory.At(step.buffers.back())));
     TW_RETURN_IF_ERROR(observe(i, std::move(result)));
   }
   if (begin != nullptr) begin(plan_.steps.size());

@@ -33,8 +33,8 @@ class PlannedNetwork final : public RunnableNetwork {
   bool machine_code() const override { return false; }
 
  private:
-  Result<std::vector<Tensor>> RunWatched(std::span<const Tensor> inputs, const OnBegin& begin,
-                                         const OnResult& observe) const override;
+  Result<std::vector<Tensor>> RunWithHooks(std::span<const Tensor> inputs, const OnBegin& begin,
+                                           const OnResult& observe) const override;
 
   const Plan& plan_;
   StepExecutor& executor_;

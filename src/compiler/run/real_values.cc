@@ -50,12 +50,14 @@ void RealValues::Spread(std::int64_t axis) {
   }
 }
 
-RealValues RealValues::Of(const Tensor& tensor, const std::optional<Quantization>& meaning) {
+RealValues RealValues::Of(const Tensor& tensor,
+                          const std::optional<QuantizationParams>& quantization_params) {
   RealValues values(tensor);
-  if (!meaning || meaning->scales.empty() || !tensor.dtype().is_integer()) return values;
-  values.scales_.assign(meaning->scales.begin(), meaning->scales.end());
-  values.zero_ = static_cast<double>(meaning->zero_point);
-  values.Spread(meaning->axis);
+  if (!quantization_params || quantization_params->scales.empty() || !tensor.dtype().is_integer())
+    return values;
+  values.scales_.assign(quantization_params->scales.begin(), quantization_params->scales.end());
+  values.zero_ = static_cast<double>(quantization_params->zero_point);
+  values.Spread(quantization_params->axis);
   return values;
 }
 
@@ -91,11 +93,12 @@ std::int64_t RealValues::Largest() const {
 }
 
 Tensor FromReals(const RealValues& reals, const TensorType& type,
-                 const std::optional<Quantization>& meaning) {
+                 const std::optional<QuantizationParams>& quantization_params) {
   Tensor tensor(type);
-  const bool numbers = meaning && !meaning->scales.empty() && type.dtype.is_integer();
-  const double scale = numbers ? static_cast<double>(meaning->scales[0]) : 1;
-  const double zero = numbers ? static_cast<double>(meaning->zero_point) : 0;
+  const bool numbers =
+      quantization_params && !quantization_params->scales.empty() && type.dtype.is_integer();
+  const double scale = numbers ? static_cast<double>(quantization_params->scales[0]) : 1;
+  const double zero = numbers ? static_cast<double>(quantization_params->zero_point) : 0;
   for (std::int64_t i = 0; i < tensor.elements(); ++i) {
     const double value = reals.At(i) / scale;
     tensor.Set(i, numbers ? std::nearbyint(value) + zero : value);
@@ -103,10 +106,10 @@ Tensor FromReals(const RealValues& reals, const TensorType& type,
   return tensor;
 }
 
-std::string UnlikeText(std::int64_t unlike) {
-  if (unlike == 0) return "";
+std::string NonFiniteMismatchText(std::int64_t non_finite_mismatches) {
+  if (non_finite_mismatches == 0) return "";
   return fmt::format("; {} elements are infinite or no numbers on one side: see weights and inputs",
-                     unlike);
+                     non_finite_mismatches);
 }
 
 ErrorStatistics CompareReals(const RealValues& actual, const RealValues& expected) {
@@ -116,7 +119,7 @@ ErrorStatistics CompareReals(const RealValues& actual, const RealValues& expecte
     const double wanted = expected.At(i), value = actual.At(i);
     if (!std::isfinite(wanted) || !std::isfinite(value)) {
       const bool alike = wanted == value || (std::isnan(wanted) && std::isnan(value));
-      statistics.unlike += alike ? 0 : 1;
+      statistics.non_finite_mismatches += alike ? 0 : 1;
       continue;
     }
     const double error = value - wanted;
@@ -131,9 +134,9 @@ ErrorStatistics CompareReals(const RealValues& actual, const RealValues& expecte
   statistics.reference_rms = std::sqrt(signal / count);
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   statistics.sqnr_db = noise == 0 ? kInfinite : 10 * std::log10(signal / noise);
-  if (statistics.unlike > 0) statistics.sqnr_db = -kInfinite;
+  if (statistics.non_finite_mismatches > 0) statistics.sqnr_db = -kInfinite;
   statistics.factored_sqnr_db = statistics.sqnr_db;
-  if (statistics.unlike > 0 || energy == 0) return statistics;
+  if (statistics.non_finite_mismatches > 0 || energy == 0) return statistics;
   statistics.factor = product / energy;
   // Rounding can make the rest of an exact multiple negative.
   const double rest = std::max(signal - product * statistics.factor, 0.0);

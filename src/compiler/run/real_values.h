@@ -14,7 +14,8 @@ namespace tilewright {
 class RealValues {
  public:
   /// Without a meaning the numbers are what they are.
-  static RealValues Of(const Tensor& tensor, const std::optional<Quantization>& meaning);
+  static RealValues Of(const Tensor& tensor,
+                       const std::optional<QuantizationParams>& quantization_params);
   /// Numbers that nobody explains: by the scale and zero point that come nearest to `expected`
   /// (least squares; a scale is positive), of as many elements. sums: they are sums of products,
   /// which have zero point 0 and, where dimension 1 has enough elements per channel, a scale of
@@ -44,7 +45,7 @@ class RealValues {
 /// Real numbers as a tensor of a type of the same shape: rounded and saturated as they are
 /// quantized where `meaning` is given.
 Tensor FromReals(const RealValues& reals, const TensorType& type,
-                 const std::optional<Quantization>& meaning);
+                 const std::optional<QuantizationParams>& quantization_params);
 
 struct ErrorStatistics {
   double max_abs = 0, rms = 0, reference_rms = 0;
@@ -55,10 +56,10 @@ struct ErrorStatistics {
   /// and the ratio it would have then. 1 and sqnr_db where it is all zeros or not finite.
   double factor = 1, factored_sqnr_db = 0;
   /// Elements of which one alone is finite, or that are infinite or no numbers in two ways.
-  std::int64_t unlike = 0;
+  std::int64_t non_finite_mismatches = 0;
 };
 ErrorStatistics CompareReals(const RealValues& actual, const RealValues& expected);
 /// The end of a sentence about what differs; empty for none.
-std::string UnlikeText(std::int64_t unlike);
+std::string NonFiniteMismatchText(std::int64_t non_finite_mismatches);
 
 }  // namespace tilewright

@@ -10,8 +10,8 @@
 #include "src/base/clock.h"
 #include "src/base/memory.h"
 #include "src/compiler/emit/model_tables.h"
-#include "src/compiler/plan/form.h"
-#include "src/graph/ir/meanings.h"
+#include "src/compiler/plan/physical_layout.h"
+#include "src/graph/ir/quantization_map.h"
 #include "src/schedule/tolerance.h"
 #include "src/target/gpu.h"
 #include "src/tensor/compute/winograd.h"
@@ -52,7 +52,7 @@ std::int32_t Observe(void* context, std::int64_t step, const void* result, doubl
   auto* observation = static_cast<Observation*>(context);
   const auto index = static_cast<std::size_t>(step);
   const ModelOperator& op = (*observation->operators)[index];
-  auto tensor = ToNative(op.result.type, {op.native, op.layout}, result);
+  auto tensor = ToLogical(op.result.type, {op.logical_layout, op.layout}, result);
   observation->status =
       tensor.ok() ? (*observation->observe)(index, *std::move(tensor)) : tensor.status();
   return observation->status.ok() ? 0 : ModelLibrary::kStopped;  // kernels return other codes
@@ -133,26 +133,27 @@ Status ModelLibrary::Load() {
   for (std::int64_t i = 0; i < model_->step_count; ++i) {
     const TwStep& step = model_->steps[i];
     TW_ASSIGN_OR_RETURN(auto result, ValueOf(*step.result));
-    operators_.push_back({std::move(result), step.op, step.native, step.layout, step.macs,
+    operators_.push_back({std::move(result), step.op, step.logical_layout, step.layout, step.macs,
                           step.bytes, (step.flags & 1) != 0, tolerance});
     operators_.back().winograd_tile = step.flags >> 8 & 0xff;
     operators_.back().winograd_kernel = step.flags >> 16 & 0xff;
   }
-  return LoadMeanings();
+  return LoadQuantizationMap();
 }
 
 // Libraries made before there was this have neither.
-Status ModelLibrary::LoadMeanings() {
-  if (const void* count = loaded_.library.Symbol((kMadeUpSymbol + SetSuffix(set_)).c_str());
+Status ModelLibrary::LoadQuantizationMap() {
+  if (const void* count =
+          loaded_.library.Symbol((kSyntheticConstantsSymbol + VariantSuffix(set_)).c_str());
       count != nullptr) {
-    made_up_constants_ = *static_cast<const std::int64_t*>(count);
+    synthetic_constants_ = *static_cast<const std::int64_t*>(count);
   }
-  const auto* text =
-      static_cast<const char*>(loaded_.library.Symbol((kMeaningsSymbol + SetSuffix(set_)).c_str()));
+  const auto* text = static_cast<const char*>(
+      loaded_.library.Symbol((kQuantizationMapSymbol + VariantSuffix(set_)).c_str()));
   if (text == nullptr) return Status();
-  auto meanings = ParseMeanings(text);
-  if (!meanings.ok()) return meanings.status().WithContext(kMeaningsSymbol);
-  meanings_ = *std::move(meanings);
+  auto quantization_map = ParseQuantizationMap(text);
+  if (!quantization_map.ok()) return quantization_map.status().WithContext(kQuantizationMapSymbol);
+  quantization_map_ = *std::move(quantization_map);
   return Status();
 }
 
@@ -184,9 +185,9 @@ Status ModelLibrary::RunRaw(std::span<const Tensor> inputs, std::vector<Tensor>&
   return code == kStopped ? Status() : ModelStatus(loaded_, code);
 }
 
-Result<std::vector<Tensor>> ModelLibrary::RunWatched(std::span<const Tensor> inputs,
-                                                     const OnBegin& begin,
-                                                     const OnResult& observe) const {
+Result<std::vector<Tensor>> ModelLibrary::RunWithHooks(std::span<const Tensor> inputs,
+                                                       const OnBegin& begin,
+                                                       const OnResult& observe) const {
   std::vector<Tensor> outputs = MakeOutputs(outputs_);
   Observation observation{&operators_, &observe, Status()};
   if (observe != nullptr) {
@@ -231,7 +232,7 @@ Result<BenchReport> Bench(const ModelLibrary& model, std::span<const Tensor> inp
   BenchReport report;
   report.threads = model.threads();
   report.rounds = static_cast<int>(totals.size());
-  report.least_seconds = *std::ranges::min_element(totals);
+  report.min_seconds = *std::ranges::min_element(totals);
   report.total_seconds = MedianOf(totals);
   double least = 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -241,7 +242,7 @@ Result<BenchReport> Bench(const ModelLibrary& model, std::span<const Tensor> inp
     const double bound =
         model.on_gpu() ? 0
                        : RooflineOf(options.peaks, op.macs, op.bytes, op.int8, model.threads())
-                             .Least(op.ProductShare());
+                             .LowerBound(op.ProductShare());
     row.roofline_share = row.seconds > 0 ? bound / row.seconds : 0;
     least += bound;
     report.macs += op.macs;

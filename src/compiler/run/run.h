@@ -25,9 +25,10 @@ std::vector<ModelValue> ValuesOf(const Graph& graph, const std::vector<int>& nod
 
 /// One operator of a network in a form that runs.
 struct ModelOperator {
-  ModelValue result;   ///< as the source has it
-  std::string op;      ///< "conv2d + add, relu"
-  std::string native;  ///< layout of `result` in the source, such as "NCHW"; empty if unknown
+  ModelValue result;  ///< as the source has it
+  std::string op;     ///< "conv2d + add, relu"
+  std::string
+      logical_layout;  ///< layout of `result` in the source, such as "NCHW"; empty if unknown
   std::string layout;  ///< of the result in memory; empty: as in the source
   std::int64_t macs = 0;
   std::int64_t bytes = 0;
@@ -37,7 +38,7 @@ struct ModelOperator {
   /// The reference evaluator made it: there is nothing to compare.
   bool is_reference = false;
   std::string kernel = {};           ///< symbol, where it is known
-  std::int64_t winograd_tile = 0;    ///< as AnchorForm has it
+  std::int64_t winograd_tile = 0;    ///< as KernelLayouts has it
   std::int64_t winograd_kernel = 0;  ///< rows of the convolution's kernel, with tiles; 0: not known
 
   /// Products that its kernel computes for each of `macs`; see WinogradProductShare.
@@ -71,11 +72,11 @@ class RunnableNetwork {
   /// Errors: kInvalidArgument naming the input; those of an operator, with its name.
   Result<std::vector<Tensor>> Run(std::span<const Tensor> inputs,
                                   const OnBegin& begin = nullptr) const {
-    return RunWatched(inputs, begin, nullptr);
+    return RunWithHooks(inputs, begin, nullptr);
   }
   Result<std::vector<Tensor>> RunObserved(std::span<const Tensor> inputs,
                                           const OnResult& observe) const {
-    return RunWatched(inputs, nullptr, observe);
+    return RunWithHooks(inputs, nullptr, observe);
   }
 
  protected:
@@ -83,9 +84,9 @@ class RunnableNetwork {
   RunnableNetwork(RunnableNetwork&&) = default;
   RunnableNetwork& operator=(RunnableNetwork&&) = default;
   /// One of begin and observe is null.
-  virtual Result<std::vector<Tensor>> RunWatched(std::span<const Tensor> inputs,
-                                                 const OnBegin& begin,
-                                                 const OnResult& observe) const = 0;
+  virtual Result<std::vector<Tensor>> RunWithHooks(std::span<const Tensor> inputs,
+                                                   const OnBegin& begin,
+                                                   const OnResult& observe) const = 0;
   /// Errors: kInvalidArgument unless they are what Run takes.
   Status CheckInputs(std::span<const Tensor> inputs) const;
 
@@ -103,13 +104,13 @@ class ModelLibrary final : public RunnableNetwork {
   /// set: of several sets of sizes.
   static Result<ModelLibrary> Open(const std::string& path, int set = 0);
   /// Of several sets of sizes, of which this is one: how many there are.
-  int sets() const { return SetsOf(loaded_.library); }
+  int variants() const { return VariantCount(loaded_.library); }
 
   const std::string& target() const { return target_; }
   /// Of inputs and results of operators, as far as the graph said it that the library was made of.
-  const Meanings& meanings() const { return meanings_; }
+  const QuantizationMap& quantization_map() const { return quantization_map_; }
   /// Of that graph.
-  std::int64_t made_up_constants() const { return made_up_constants_; }
+  std::int64_t synthetic_constants() const { return synthetic_constants_; }
   /// Errors: kInvalidArgument if threads is not positive; kUnavailable if they cannot be started.
   Status SetThreads(int threads);
   int threads() const { return threads_; }
@@ -133,16 +134,16 @@ class ModelLibrary final : public RunnableNetwork {
   ModelLibrary(LoadedModel loaded, int set)
       : loaded_(std::move(loaded)), model_(loaded_.functions.model), set_(set) {}
   Status Load();
-  Status LoadMeanings();
-  Result<std::vector<Tensor>> RunWatched(std::span<const Tensor> inputs, const OnBegin& begin,
-                                         const OnResult& observe) const override;
+  Status LoadQuantizationMap();
+  Result<std::vector<Tensor>> RunWithHooks(std::span<const Tensor> inputs, const OnBegin& begin,
+                                           const OnResult& observe) const override;
 
   LoadedModel loaded_;
   const TwModel* model_ = nullptr;
   int set_ = 0;
   std::string target_;
-  Meanings meanings_;
-  std::int64_t made_up_constants_ = 0;
+  QuantizationMap quantization_map_;
+  std::int64_t synthetic_constants_ = 0;
   int threads_ = 1;
 };
 
@@ -158,7 +159,7 @@ struct BenchReport {
   /// Sum of the rows. Their runs also read a clock after each operator.
   double operators_seconds = 0;
   double total_seconds = 0;  ///< median of whole runs, with all that is between operators
-  double least_seconds = 0;  ///< fastest whole run
+  double min_seconds = 0;    ///< fastest whole run
   std::int64_t macs = 0;
   double roofline_share = 0;
   int rounds = 0, threads = 0;

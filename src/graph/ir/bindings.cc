@@ -1,5 +1,5 @@
 // Sizes and values of a model's inputs as a user writes them: "NAME=1x3x320x320", "NAME=320",
-// "NAME=16000". What the names mean is the file's business (src/graph/onnx/bind.h).
+// "NAME=16000". What the names mean is the file's business (src/graph/onnx/bind_inputs.h).
 
 #include "src/graph/ir/bindings.h"
 
@@ -24,12 +24,12 @@ struct NameAndText {
 };
 
 Result<NameAndText> SplitName(const std::string& text) {
-  const std::size_t mark = text.rfind('=');
-  if (mark == std::string::npos || mark == 0 || mark + 1 == text.size()) {
+  const std::size_t annotation = text.rfind('=');
+  if (annotation == std::string::npos || annotation == 0 || annotation + 1 == text.size()) {
     return InvalidArgument("expected NAME=WHAT");
   }
   if (text.find('\0') != std::string::npos) return InvalidArgument("a name with a zero byte");
-  return NameAndText{text.substr(0, mark), text.substr(mark + 1)};
+  return NameAndText{text.substr(0, annotation), text.substr(annotation + 1)};
 }
 
 Result<std::int64_t> ParseSize(std::string_view text) {
@@ -136,7 +136,7 @@ Status SetElement(std::string_view text, std::int64_t index, Tensor& tensor) {
 
 }  // namespace
 
-std::string ShapeText(const std::vector<std::int64_t>& shape) {
+std::string ShapeToString(const std::vector<std::int64_t>& shape) {
   std::string text;
   for (std::int64_t size : shape) text += (text.empty() ? "" : "x") + std::to_string(size);
   return text.empty() ? "scalar" : text;
@@ -148,7 +148,7 @@ std::vector<std::string> Bindings::Options() const {
     options.push_back("--dim " + name + "=" + std::to_string(size));
   }
   for (const auto& [name, shape] : shapes) {
-    options.push_back("--shape " + name + "=" + ShapeText(shape));
+    options.push_back("--shape " + name + "=" + ShapeToString(shape));
   }
   for (const auto& [name, value] : values) options.push_back("--value " + name + "=" + value.text);
   return options;

@@ -48,7 +48,7 @@ struct BindingTexts {
 Result<std::vector<Bindings>> ParseBindings(const BindingTexts& texts);
 
 /// "1x3x320x320"; a scalar: "scalar".
-std::string ShapeText(const std::vector<std::int64_t>& shape);
+std::string ShapeToString(const std::vector<std::int64_t>& shape);
 
 /// Elements of a value's text as a tensor.
 /// Errors: kInvalidArgument for other than as many elements as the type has, and for one that the

@@ -61,7 +61,8 @@ std::string DescribeGraph(const Graph& graph) {
   for (const auto& [name, type] : summary.inputs) {
     text += fmt::format("input       {} {}\n", name, type.ToString());
   }
-  for (const std::string& option : graph.bound) text += fmt::format("bound       {}\n", option);
+  for (const std::string& option : graph.binding_options)
+    text += fmt::format("bound       {}\n", option);
   for (const auto& [name, type] : summary.outputs) {
     text += fmt::format("output      {} {}\n", name, type.ToString());
   }
@@ -90,7 +91,7 @@ std::string DescribeGraphJson(const Graph& graph) {
   json["missing_constants"] = summary.missing;
   json["macs"] = summary.macs;
   json["notes"] = graph.notes;
-  json["bound"] = graph.bound;
+  json["bound"] = graph.binding_options;
   return DumpJson(json, 2);
 }
 

@@ -56,8 +56,9 @@ Status CheckTensorType(const TensorType& type) {
 }
 
 std::string_view SourceName(std::string_view value_name) {
-  const std::size_t mark = value_name.rfind('#');
-  return mark == std::string_view::npos || mark == 0 ? value_name : value_name.substr(0, mark);
+  const std::size_t annotation = value_name.rfind('#');
+  return annotation == std::string_view::npos || annotation == 0 ? value_name
+                                                                 : value_name.substr(0, annotation);
 }
 
 bool IsLocalName(std::string_view value_name) {
@@ -143,10 +144,10 @@ std::string Graph::FloatName(int id) const {
   return IsLocalName(own) ? std::string() : own;
 }
 
-void Graph::Annotate(int id, std::string source, Mark mark) {
+void Graph::Annotate(int id, std::string source, Annotation annotation) {
   Node& node = nodes_[static_cast<std::size_t>(id)];
   node.source = std::move(source);
-  node.mark = std::move(mark);
+  node.annotation = std::move(annotation);
 }
 
 std::vector<int> Graph::inputs() const {
@@ -205,8 +206,8 @@ Graph Graph::CloneWithout(std::int64_t max_elements) const {
   clone.quantization = quantization;
   clone.origins = origins;
   clone.notes = notes;
-  clone.made_up_constants = made_up_constants;
-  clone.bound = bound;
+  clone.synthetic_constants = synthetic_constants;
+  clone.binding_options = binding_options;
   clone.nodes_ = nodes_;
   clone.outputs_ = outputs_;
   clone.fills_ = fills_;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "src/base/status.h"
+#include "src/graph/ir/annotation.h"
 #include "src/graph/ir/bindings.h"
-#include "src/graph/ir/mark.h"
 #include "src/tensor/operator.h"
 
 namespace tilewright {
@@ -26,8 +26,8 @@ struct Node {
   /// Of the value in the source ("r0", "%26", "conv1_w_0"); unique. A value that an importer or a
   /// pass made on the way to a source value has that one's name and a part: "r0#0".
   std::string name;
-  std::string source;  ///< kOperator: what the source file calls it, if it says so
-  Mark mark;           ///< kOperator, identities only
+  std::string source;     ///< kOperator: what the source file calls it, if it says so
+  Annotation annotation;  ///< kOperator, identities only
 };
 
 /// How the text that a graph was read from is written, beside what it means.
@@ -52,17 +52,17 @@ std::string_view SourceName(std::string_view value_name);
 bool IsLocalName(std::string_view value_name);
 
 /// What the integers of a value stand for: scale * (q - zero_point).
-struct Quantization {
+struct QuantizationParams {
   std::vector<float>
       scales;  ///< one, or one per element of dimension `axis`; none: the value itself
   std::int64_t axis = 0;
   std::int64_t zero_point = 0;
   std::string value = {};  ///< its name in the float network, where it has another one here
-  friend bool operator==(const Quantization&, const Quantization&) = default;
+  friend bool operator==(const QuantizationParams&, const QuantizationParams&) = default;
 };
 
 /// What the integers of values stand for, by the names of the values.
-using Meanings = std::map<std::string, Quantization, std::less<>>;
+using QuantizationMap = std::map<std::string, QuantizationParams, std::less<>>;
 
 /// A data-flow graph in topological order: a node's inputs have smaller ids. Node id = position.
 /// Every operator has one result (a source operator with several becomes several nodes).
@@ -73,7 +73,7 @@ class Graph {
   std::string name;
   TextStyle style;
   /// By the name of the value, as far as the source says it.
-  Meanings quantization;
+  QuantizationMap quantization;
   /// What somebody who reads the file should be told, a sentence each: operators that stay float
   /// between quantized ones, and how the export can be mended.
   std::vector<std::string> notes;
@@ -82,10 +82,10 @@ class Graph {
   std::map<std::string, std::string, std::less<>> origins;
   /// Constants that the source has no contents for, or that were replaced: see SeedConstants. Also
   /// of a file that was written with such contents.
-  std::int64_t made_up_constants = 0;
+  std::int64_t synthetic_constants = 0;
   /// How the file was read, where it could have been otherwise: options of the command line
   /// ("--dim height=320").
-  std::vector<std::string> bound;
+  std::vector<std::string> binding_options;
 
   int AddInput(std::string value_name, TensorType type);
   /// A constant with contents, or (no payload in the source) with none: see SeedConstants.
@@ -100,7 +100,7 @@ class Graph {
   void SetOutputs(std::vector<int> outputs) { outputs_ = std::move(outputs); }
   void Rename(int id, std::string value_name);
   /// What a pass that copies an operator takes along: its name in the source, and its mark.
-  void Annotate(int id, std::string source, Mark mark);
+  void Annotate(int id, std::string source, Annotation annotation);
 
   /// What of the file a value comes from, for messages: "node 3 'head' (Conv)" where the file has
   /// nodes (also of a value on the way to that node's result), else "value %5".
@@ -153,7 +153,7 @@ struct LoadOptions {
   Requantize requantize = Requantize::kByFloat;
   Bindings bindings = {};
   /// Bindings of names that the file does not have are left out: of another form of a model.
-  bool ignores_unknown_names = false;
+  bool ignore_unknown_names = false;
 };
 /// A model as a command reads it: the same source gives the same graph, whatever is done with it.
 struct ModelSource {
@@ -180,7 +180,7 @@ enum class SeedRule : std::uint8_t {
   kAllFloat,  ///< these, and every float constant, by the rules of the light ONNX models
 };
 /// Fills constants as the rule says, each from its name and what reads it, and counts them in
-/// made_up_constants. Relay: "relay.Constant.<i>" names. Constants that an importer made itself
+/// synthetic_constants. Relay: "relay.Constant.<i>" names. Constants that an importer made itself
 /// ("r0#1") keep their contents.
 void SeedConstants(Graph& graph, SeedRule rule);
 }  // namespace tilewright

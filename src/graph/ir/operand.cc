@@ -38,7 +38,7 @@ std::optional<OperandKind> OperandKindOf(const TensorType& operand, const Tensor
   return std::nullopt;
 }
 
-std::size_t DimensionsOfRows(const Operator& op, std::size_t rank) {
+std::size_t RowWiseDimensions(const Operator& op, std::size_t rank) {
   const OpAttributes& a = op.attributes;
   const auto from_front = [rank](std::int64_t axis) {
     return axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
@@ -56,7 +56,7 @@ std::size_t DimensionsOfRows(const Operator& op, std::size_t rank) {
   return axes.size();
 }
 
-bool WorksOnRows(const Operator& op, std::size_t rank) { return DimensionsOfRows(op, rank) == 1; }
+bool IsRowWise(const Operator& op, std::size_t rank) { return RowWiseDimensions(op, rank) == 1; }
 
 bool IsBinaryElementwise(const Node& node) {
   return node.kind == NodeKind::kOperator && IsElementwise(node.op.kind) && node.inputs.size() == 2;

@@ -21,9 +21,9 @@ std::optional<OperandKind> OperandKindOf(const TensorType& operand, const Tensor
 
 /// Whether an operator reduces the last of `rank` dimensions, which stays as one element, or does
 /// something to each row along it as a whole (softmax).
-bool WorksOnRows(const Operator& op, std::size_t rank);
+bool IsRowWise(const Operator& op, std::size_t rank);
 /// The same of rows that are several last dimensions: how many; 0 if it does neither.
-std::size_t DimensionsOfRows(const Operator& op, std::size_t rank);
+std::size_t RowWiseDimensions(const Operator& op, std::size_t rank);
 
 /// Elementwise of two inputs.
 bool IsBinaryElementwise(const Node& node);

@@ -31,7 +31,7 @@ Status Rewriter::Copy(int old_id) {
 Result<int> Rewriter::CopyAs(int old_id, Operator op, std::vector<int> inputs) {
   const Node& node = source_.node(old_id);
   auto id = result_.AddOperator(node.name, std::move(op), std::move(inputs));
-  if (id.ok()) result_.Annotate(*id, node.source, node.mark);
+  if (id.ok()) result_.Annotate(*id, node.source, node.annotation);
   return id;
 }
 

@@ -17,8 +17,8 @@ class Rewriter {
     result_.quantization = source_.quantization;
     result_.notes = source_.notes;
     result_.origins = source_.origins;
-    result_.made_up_constants = source_.made_up_constants;
-    result_.bound = source_.bound;
+    result_.synthetic_constants = source_.synthetic_constants;
+    result_.binding_options = source_.binding_options;
   }
 
   const Graph& source() const { return source_; }

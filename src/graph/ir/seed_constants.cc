@@ -7,7 +7,7 @@
 
 #include "src/graph/ir/graph.h"
 #include "src/tensor/layout.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 
 namespace tilewright {
 namespace {
@@ -75,7 +75,7 @@ ElementRule RuleByUse(const Graph& graph, int id, const Node& user, std::int64_t
     if (zero_point) return always(*zero_point);
   }
   if (user.op.kind == OpKind::kConv2d && user.inputs[1] == id && node.type.dtype == kInt16) {
-    const std::int64_t limit = std::clamp<std::int64_t>(IntegerRoot((1 << 20) / fan), 1, 127);
+    const std::int64_t limit = std::clamp<std::int64_t>(IntegerSqrt((1 << 20) / fan), 1, 127);
     return [limit](std::uint32_t k) { return static_cast<double>(CentredElement(k, limit)); };
   }
   return nullptr;
@@ -92,7 +92,7 @@ Tensor MakeMissing(const Graph& graph, int id, const std::vector<int>& users) {
     if (rule) return MakeByRule(name, type, rule);
   }
   const bool weights = type.dtype.bits <= 16 && type.shape.size() >= 2;
-  const std::int64_t limit = weights ? std::max<std::int64_t>(1, IntegerRoot(65536 / fan))
+  const std::int64_t limit = weights ? std::max<std::int64_t>(1, IntegerSqrt(65536 / fan))
                                      : (type.dtype.bits <= 16 ? 100 : 1000);
   const std::int64_t offset = type.dtype.code == TypeCode::kUInt ? limit : 0;
   if (offset == 0) return MakeSeededInteger(name, type, limit);
@@ -105,7 +105,7 @@ Tensor MakeMissing(const Graph& graph, int id, const std::vector<int>& users) {
 
 void SeedConstants(Graph& graph, SeedRule rule) {
   const auto users = graph.Users();
-  std::int64_t made_up = 0;
+  std::int64_t synthetic_constants = 0;
   for (int id = 0; id < graph.size(); ++id) {
     const Node& node = graph.node(id);
     if (node.kind != NodeKind::kConstant || SourceName(node.name) != node.name) continue;
@@ -119,10 +119,10 @@ void SeedConstants(Graph& graph, SeedRule rule) {
     } else {
       continue;
     }
-    ++made_up;
+    ++synthetic_constants;
   }
   // Those that the file says of itself are replaced as well, but for integers.
-  graph.made_up_constants = std::max(graph.made_up_constants, made_up);
+  graph.synthetic_constants = std::max(graph.synthetic_constants, synthetic_constants);
 }
 
 }  // namespace tilewright

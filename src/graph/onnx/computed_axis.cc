@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "src/graph/onnx/declared.h"
+#include "src/graph/onnx/declared_shapes.h"
 
 namespace tilewright {
 namespace {
@@ -83,7 +83,7 @@ class AxisReplacement {
   std::string NewName() {
     for (int i = 0;; ++i) {
       std::string name = node_.output(0) + "#axis" + std::to_string(i);
-      if (import_.taken.insert(name).second) return name;
+      if (import_.used_names.insert(name).second) return name;
     }
   }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "src/graph/onnx/operators/determinant.h"
-#include "src/graph/onnx/operators/regions.h"
-#include "src/graph/onnx/operators/suppression.h"
+#include "src/graph/onnx/operators/non_max_suppression.h"
+#include "src/graph/onnx/operators/roi_align.h"
 
 namespace tilewright {
 namespace {
@@ -38,16 +38,33 @@ OnnxHandler FindOnnxHandler(std::string_view domain, std::string_view op_type) {
     return nullptr;
   }
   if (!domain.empty()) return nullptr;
-  for (const auto entries :
-       {OnnxConvolutionHandlers(), OnnxNormalizationHandlers(), OnnxMatmulHandlers(),
-        OnnxElementwiseHandlers(), OnnxActivationHandlers(),    OnnxComparisonHandlers(),
-        OnnxAttentionHandlers(),   OnnxTransformerHandlers(),   OnnxTrigonometryHandlers(),
-        OnnxBitHandlers(),         OnnxSelectionHandlers(),     OnnxSignalHandlers(),
-        OnnxSuppressionHandlers(), OnnxRecurrentHandlers(),     OnnxReductionHandlers(),
-        OnnxShapeHandlers(),       OnnxIndexingHandlers(),      OnnxPlaceHandlers(),
-        OnnxTopKHandlers(),        OnnxGridSampleHandlers(),    OnnxRearrangementHandlers(),
-        OnnxResizeHandlers(),      OnnxLossHandlers(),          OnnxQuantizedHandlers(),
-        OnnxRegionHandlers(),      OnnxDeterminantHandlers(),   OnnxEinsumHandlers()}) {
+  for (const auto entries : {OnnxConvolutionHandlers(),
+                             OnnxNormalizationHandlers(),
+                             OnnxMatmulHandlers(),
+                             OnnxElementwiseHandlers(),
+                             OnnxActivationHandlers(),
+                             OnnxComparisonHandlers(),
+                             OnnxAttentionHandlers(),
+                             OnnxTransformerHandlers(),
+                             OnnxTrigonometryHandlers(),
+                             OnnxBitwiseHandlers(),
+                             OnnxSelectionHandlers(),
+                             OnnxSignalHandlers(),
+                             OnnxNonMaxSuppressionHandlers(),
+                             OnnxRecurrentHandlers(),
+                             OnnxReductionHandlers(),
+                             OnnxShapeHandlers(),
+                             OnnxIndexingHandlers(),
+                             OnnxGatherScatterHandlers(),
+                             OnnxTopKHandlers(),
+                             OnnxGridSampleHandlers(),
+                             OnnxRearrangementHandlers(),
+                             OnnxResizeHandlers(),
+                             OnnxLossHandlers(),
+                             OnnxQuantizedHandlers(),
+                             OnnxRoiHandlers(),
+                             OnnxDeterminantHandlers(),
+                             OnnxEinsumHandlers()}) {
     if (OnnxHandler handler = find(entries)) return handler;
   }
   return nullptr;

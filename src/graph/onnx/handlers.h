@@ -20,7 +20,7 @@ std::span<const OnnxHandlerEntry> OnnxComparisonHandlers();
 std::span<const OnnxHandlerEntry> OnnxAttentionHandlers();
 std::span<const OnnxHandlerEntry> OnnxTransformerHandlers();
 std::span<const OnnxHandlerEntry> OnnxTrigonometryHandlers();
-std::span<const OnnxHandlerEntry> OnnxBitHandlers();
+std::span<const OnnxHandlerEntry> OnnxBitwiseHandlers();
 std::span<const OnnxHandlerEntry> OnnxLossHandlers();
 std::span<const OnnxHandlerEntry> OnnxSelectionHandlers();
 std::span<const OnnxHandlerEntry> OnnxSignalHandlers();
@@ -28,7 +28,7 @@ std::span<const OnnxHandlerEntry> OnnxRecurrentHandlers();
 std::span<const OnnxHandlerEntry> OnnxReductionHandlers();
 std::span<const OnnxHandlerEntry> OnnxShapeHandlers();
 std::span<const OnnxHandlerEntry> OnnxIndexingHandlers();
-std::span<const OnnxHandlerEntry> OnnxPlaceHandlers();
+std::span<const OnnxHandlerEntry> OnnxGatherScatterHandlers();
 std::span<const OnnxHandlerEntry> OnnxTopKHandlers();
 std::span<const OnnxHandlerEntry> OnnxGridSampleHandlers();
 std::span<const OnnxHandlerEntry> OnnxRearrangementHandlers();
@@ -65,15 +65,15 @@ int AsImage(OnnxNode& node, int id);
 /// [N*D,C,H,W], as volumes where input 0 is one.
 int FromImage(OnnxNode& node, int id);
 /// One spatial dimension of a window: sizes and steps, and the padding in front and behind.
-struct WindowPart {
+struct WindowDimension {
   std::int64_t kernel = 1, stride = 1, dilation = 1, before = 0, after = 0;
 };
 /// The window that a node's attributes ask for (kernel_shape, strides, dilations, pads or
 /// auto_pad), for a kernel of this size over dimensions of `extents` elements. Empty with an error.
-std::vector<WindowPart> ReadWindow(OnnxNode& node, const std::vector<std::int64_t>& extents,
-                                   const std::vector<std::int64_t>& kernel);
+std::vector<WindowDimension> ReadWindow(OnnxNode& node, const std::vector<std::int64_t>& extents,
+                                        const std::vector<std::int64_t>& kernel);
 /// Height (0) or width (1) of an operator's window, but for pool_size.
-void SetWindow(OpAttributes& attributes, std::size_t dimension, const WindowPart& part);
+void SetWindow(OpAttributes& attributes, std::size_t dimension, const WindowDimension& part);
 /// Pooling of `data`, of as many dimensions as input 0, by the window of the node's attributes.
 int EmitPool(OnnxNode& node, OpKind kind, int data);
 /// Convolution of volumes, and pooling of them by `op`, whose window is still to be set.
@@ -87,10 +87,10 @@ int EmitVolumeConvTranspose(OnnxNode& node);
 /// The windows of a ConvTranspose over these extents: pads from its attributes, auto_pad or
 /// output_shape; how many elements are added behind each dimension goes to `extra`. Empty with an
 /// error.
-std::vector<WindowPart> ReadTransposedWindow(OnnxNode& node,
-                                             const std::vector<std::int64_t>& extents,
-                                             const std::vector<std::int64_t>& kernel,
-                                             std::vector<std::int64_t>& extra);
+std::vector<WindowDimension> ReadTransposedWindow(OnnxNode& node,
+                                                  const std::vector<std::int64_t>& extents,
+                                                  const std::vector<std::int64_t>& kernel,
+                                                  std::vector<std::int64_t>& extra);
 int EmitVolumePool(OnnxNode& node, Operator op, int data);
 /// Attributes of a convolution as ONNX spells them, for a window of `kernel` over the last two
 /// dimensions of `data` (an image that input 0 is or has become): strides, pads or auto_pad,
@@ -105,8 +105,8 @@ int EmitPick(OnnxNode& node, int id, std::int64_t axis, const std::vector<std::i
 int EmitColumn(OnnxNode& node, int id, std::int64_t at);
 /// Of the positions along dimension `axis` whose element is the extreme (kReduceMax or kReduceMin),
 /// the first or the last, int32. A NaN is the extreme.
-int EmitExtremePosition(OnnxNode& node, int data, OpKind extreme, std::int64_t axis, bool last,
-                        bool keepdims);
+int EmitArgExtreme(OnnxNode& node, int data, OpKind extreme, std::int64_t axis, bool last,
+                   bool keepdims);
 /// `index`, counted from the end if negative. Errors: it is outside of `extent` elements.
 std::int64_t ResolveIndex(OnnxNode& node, std::int64_t index, std::int64_t extent);
 /// The numbers 0 … count - 1 along a dimension with `behind` dimensions behind it.

@@ -16,20 +16,20 @@
 #include <queue>
 
 #include "src/graph/ir/rewrite.h"
-#include "src/graph/onnx/bind.h"
+#include "src/graph/onnx/bind_inputs.h"
 #include "src/graph/onnx/computed_axis.h"
-#include "src/graph/onnx/declared.h"
-#include "src/graph/onnx/empty.h"
-#include "src/graph/onnx/expand.h"
+#include "src/graph/onnx/declared_shapes.h"
 #include "src/graph/onnx/import.h"
+#include "src/graph/onnx/import_diagnostics.h"
+#include "src/graph/onnx/inline_and_unroll.h"
 #include "src/graph/onnx/node.h"
 #include "src/graph/onnx/node_kinds.h"
-#include "src/graph/onnx/old_sets.h"
+#include "src/graph/onnx/opset_upgrade.h"
 #include "src/graph/onnx/printable_names.h"
-#include "src/graph/onnx/refusals.h"
 #include "src/graph/onnx/sequences.h"
 #include "src/graph/onnx/sparse.h"
-#include "src/graph/onnx/unsupported.h"
+#include "src/graph/onnx/unsupported_operators.h"
+#include "src/graph/onnx/zero_size.h"
 
 namespace tilewright {
 namespace {
@@ -56,7 +56,7 @@ struct Expansion {
   int depth = 0;
   std::int64_t nodes = 0;
   int failures = 0;  // nodes that were refused, those of one reason too
-  Refusals refusals;
+  ImportDiagnostics diagnostics;
   std::set<const void*> seen;  // graphs whose operators were looked at
   bool own = false;            // the nodes are not the file's, but what one of its nodes means
   int left_out = 0;            // nodes that made nothing
@@ -177,7 +177,7 @@ Status CheckNames(const GraphProto& graph) {
 }
 
 Status AddInputs(const GraphProto& graph, const LoadOptions& options, OnnxImport& import,
-                 Refusals& refusals) {
+                 ImportDiagnostics& diagnostics) {
   for (const auto& initializer : graph.initializer()) {
     if (!import.initializers.emplace(initializer.name(), &initializer).second) {
       return InvalidArgument("initializer '" + initializer.name() + "' is there twice");
@@ -186,7 +186,7 @@ Status AddInputs(const GraphProto& graph, const LoadOptions& options, OnnxImport
   for (const auto& sparse : graph.sparse_initializer()) {
     TW_RETURN_IF_ERROR(AddSparseInitializer(sparse, sparse.values().name(), import));
   }
-  TW_ASSIGN_OR_RETURN(auto inputs, BindInputs(graph, import, options, refusals));
+  TW_ASSIGN_OR_RETURN(auto inputs, BindInputs(graph, import, options, diagnostics));
   for (BoundInput& input : inputs) {
     if (import.values.contains(input.name)) {
       return InvalidArgument("graph input '" + input.name + "' is there twice");
@@ -194,18 +194,18 @@ Status AddInputs(const GraphProto& graph, const LoadOptions& options, OnnxImport
     int id = -1;
     if (input.value) {  // a constant of ours, so that nothing replaces its contents
       id = import.graph.AddConstant(input.name + "#value", *std::move(input.value));
-      import.derived.insert(id);
+      import.foldable_constants.insert(id);
     } else {
       id = import.graph.AddInput(input.name, std::move(input.type));
     }
     import.values.emplace(input.name, id);
     import.names.insert(import.graph.node(id).name);
   }
-  for (const auto& [name, id] : import.values) import.taken.insert(name);
-  import.taken.insert(import.refused.begin(), import.refused.end());
-  for (const auto& [name, proto] : import.initializers) import.taken.insert(name);
+  for (const auto& [name, id] : import.values) import.used_names.insert(name);
+  import.used_names.insert(import.refused.begin(), import.refused.end());
+  for (const auto& [name, proto] : import.initializers) import.used_names.insert(name);
   for (const NodeProto& node : graph.node()) {
-    import.taken.insert(node.output().begin(), node.output().end());
+    import.used_names.insert(node.output().begin(), node.output().end());
   }
   return Status();
 }
@@ -227,7 +227,7 @@ Result<int> OutputOf(const GraphProto& graph, const std::string& name, OnnxImpor
   return id;
 }
 
-void SetOutputs(const GraphProto& graph, OnnxImport& import, Refusals& refusals) {
+void SetOutputs(const GraphProto& graph, OnnxImport& import, ImportDiagnostics& diagnostics) {
   std::vector<int> outputs;
   for (const auto& output : graph.output()) {
     if (import.refused.contains(output.name())) continue;
@@ -235,10 +235,10 @@ void SetOutputs(const GraphProto& graph, OnnxImport& import, Refusals& refusals)
     if (id.ok()) {
       outputs.push_back(*id);
     } else {
-      refusals.Add({}, id.status());
+      diagnostics.Add({}, id.status());
     }
   }
-  if (graph.output_size() == 0) refusals.Add({}, InvalidArgument("the graph has no output"));
+  if (graph.output_size() == 0) diagnostics.Add({}, InvalidArgument("the graph has no output"));
   import.graph.SetOutputs(std::move(outputs));
 }
 
@@ -267,8 +267,8 @@ Status ImportReplacement(const std::vector<NodeProto>& nodes, std::int64_t opset
 }
 
 // The same of nodes that stand for one of the file: messages name that one.
-Status ImportMeaning(const std::vector<NodeProto>& nodes, std::int64_t opset, OnnxImport& import,
-                     Expansion& expansion) {
+Status ImportQuantizationParams(const std::vector<NodeProto>& nodes, std::int64_t opset,
+                                OnnxImport& import, Expansion& expansion) {
   const bool outside = expansion.own;
   expansion.own = true;
   Status status = ImportReplacement(nodes, opset, import, expansion);
@@ -285,7 +285,7 @@ Status ImportCall(const NodeProto& call, const onnx::FunctionProto& function, On
     return InvalidArgument("functions and branches have more than " +
                            std::to_string(Expansion::kMaxNodes) + " nodes in all");
   }
-  TW_ASSIGN_OR_RETURN(auto nodes, ExpandCall(call, function, import));
+  TW_ASSIGN_OR_RETURN(auto nodes, InlineCall(call, function, import));
   return ImportReplacement(nodes, opset, import, expansion);
 }
 
@@ -298,7 +298,7 @@ Status ImportIf(const NodeProto& proto, OnnxImport& import, Expansion& expansion
     return Unsupported("its condition (" + proto.input(0) +
                        ") is computed while the network runs, expected one that is constant or "
                        "follows from shapes" +
-                       HintToBind(import.graph, import.values.at(proto.input(0))) +
+                       BindingHint(import.graph, import.values.at(proto.input(0))) +
                        "; or export the model for one of its branches");
   }
   if (condition->elements() != 1 || !condition->dtype().is_bool()) {
@@ -308,9 +308,9 @@ Status ImportIf(const NodeProto& proto, OnnxImport& import, Expansion& expansion
   const std::string_view wanted = condition->At(0) != 0 ? "then_branch" : "else_branch";
   const GraphProto* branch = GraphOf(proto, wanted);
   if (branch == nullptr) return InvalidArgument("attribute " + std::string(wanted) + " is missing");
-  AddUnsupported(*branch, expansion.functions, expansion.seen, expansion.refusals);
+  AddUnsupported(*branch, expansion.functions, expansion.seen, expansion.diagnostics);
   TW_RETURN_IF_ERROR(CheckNames(*branch));
-  TW_ASSIGN_OR_RETURN(auto nodes, ExpandBranch(proto, *branch, import));
+  TW_ASSIGN_OR_RETURN(auto nodes, InlineBranch(proto, *branch, import));
   return ImportReplacement(nodes, import.opset, import, expansion);
 }
 
@@ -336,9 +336,9 @@ Result<ScanOrder> ScanOrderOf(const NodeProto& proto, OnnxImport& import, int re
   for (std::int64_t way : list("scan_output_directions", results)) {
     order.output_reversed.push_back(way != 0);
   }
-  node.WithoutEffect({"body"});
+  node.IgnoreAttributes({"body"});
   const int states = node.input_count() - static_cast<int>(scans);
-  for (int i = 0; i < states; ++i) node.InputWithoutEffect(i);
+  for (int i = 0; i < states; ++i) node.IgnoreInput(i);
   for (int i = 0; node.ok() && i < scans; ++i) {
     const TensorType type = node.InputType(states + i);
     std::int64_t& axis = order.input_axes[static_cast<std::size_t>(i)];
@@ -352,7 +352,7 @@ Result<ScanOrder> ScanOrderOf(const NodeProto& proto, OnnxImport& import, int re
     }
     order.steps = steps;
   }
-  node.RefuseUnread();
+  node.RejectUnread();
   if (!node.ok()) return node.status();
   return order;
 }
@@ -363,7 +363,7 @@ Status CheckBytes(std::int64_t steps, const GraphProto& body) {
   double bytes = kBytesOfAName * body.initializer_size();
   // A node may hold constants, or graphs.
   for (const NodeProto& inner : body.node()) bytes += static_cast<double>(inner.ByteSizeLong());
-  if (bytes * static_cast<double>(steps) <= OnnxImport::kMaxMadeBytes) return Status();
+  if (bytes * static_cast<double>(steps) <= OnnxImport::kMaxConstantBytes) return Status();
   return Unsupported(std::to_string(steps) + " steps of nodes of " +
                      std::to_string(static_cast<std::int64_t>(bytes)) +
                      " bytes; expected at most 2^28 in all: make their constants initializers");
@@ -391,12 +391,12 @@ Status ImportScan(const NodeProto& proto, OnnxImport& import, Expansion& expansi
                        " nodes in all");
   }
   TW_RETURN_IF_ERROR(CheckBytes(order.steps, *body));
-  TW_ASSIGN_OR_RETURN(auto nodes, ExpandScan(proto, *body, order, import));
+  TW_ASSIGN_OR_RETURN(auto nodes, UnrollScan(proto, *body, order, import));
   return ImportReplacement(nodes, import.opset, import, expansion);
 }
 
 // Whether a Loop has a next step. `condition` names a value; empty: it has.
-Result<bool> GoesOn(const std::string& condition, std::int64_t step, OnnxImport& import) {
+Result<bool> LoopContinues(const std::string& condition, std::int64_t step, OnnxImport& import) {
   if (condition.empty()) return true;
   TW_ASSIGN_OR_RETURN(auto id, import.Value(condition));
   const Tensor* contents = import.Contents(id);
@@ -405,7 +405,7 @@ Result<bool> GoesOn(const std::string& condition, std::int64_t step, OnnxImport&
                        std::to_string(step) +
                        " is computed while the network runs, expected one that is constant or "
                        "follows from shapes" +
-                       HintToBind(import.graph, id));
+                       BindingHint(import.graph, id));
   }
   if (contents->elements() == 1 && contents->dtype().is_bool()) return contents->At(0) != 0;
   return InvalidArgument("its condition (" + condition + ") is " + contents->type().ToString() +
@@ -413,9 +413,9 @@ Result<bool> GoesOn(const std::string& condition, std::int64_t step, OnnxImport&
 }
 
 // The number of trips of a Loop, which a condition may end before; none if only that does.
-Result<std::optional<std::int64_t>> TripsOf(const NodeProto& proto, OnnxImport& import) {
+Result<std::optional<std::int64_t>> TripCountOf(const NodeProto& proto, OnnxImport& import) {
   OnnxNode node(import, proto);
-  node.WithoutEffect({"body"});
+  node.IgnoreAttributes({"body"});
   std::optional<std::int64_t> trips;
   if (node.HasInput(0)) {
     const std::vector<std::int64_t> known = node.KnownInts(0);
@@ -425,8 +425,8 @@ Result<std::optional<std::int64_t>> TripsOf(const NodeProto& proto, OnnxImport& 
     }
     if (node.ok()) trips = std::max<std::int64_t>(known[0], 0);
   }
-  for (int i = 1; i < node.input_count(); ++i) node.InputWithoutEffect(i);
-  node.RefuseUnread();
+  for (int i = 1; i < node.input_count(); ++i) node.IgnoreInput(i);
+  node.RejectUnread();
   if (!node.ok()) return node.status();
   return trips;
 }
@@ -438,12 +438,12 @@ Status ImportLoop(const NodeProto& proto, OnnxImport& import, Expansion& expansi
   if (body == nullptr) return InvalidArgument("attribute body is missing");
   if (proto.input_size() < 2) return InvalidArgument("it has less than 2 inputs");
   TW_RETURN_IF_ERROR(CheckNames(*body));
-  TW_ASSIGN_OR_RETURN(const auto trips, TripsOf(proto, import));
-  TW_ASSIGN_OR_RETURN(auto loop, LoopSteps::Of(proto, *body, import));
+  TW_ASSIGN_OR_RETURN(const auto trips, TripCountOf(proto, import));
+  TW_ASSIGN_OR_RETURN(auto loop, LoopUnroller::Of(proto, *body, import));
   for (;;) {
     const std::int64_t step = loop.steps();
     if (trips.has_value() && step >= *trips) break;
-    TW_ASSIGN_OR_RETURN(const auto goes_on, GoesOn(loop.condition(), step, import));
+    TW_ASSIGN_OR_RETURN(const auto goes_on, LoopContinues(loop.condition(), step, import));
     if (!goes_on) break;
     if (step == kMaxSteps) {
       return Unsupported("it does not end within " + std::to_string(kMaxSteps) + " steps: " +
@@ -473,20 +473,20 @@ Status ImportNode(const NodeProto& proto, OnnxImport& import, Expansion& expansi
   if (!makes) return InvalidArgument("has no output");
   TW_ASSIGN_OR_RETURN(auto tensors, ExpandSequence(proto, expansion.nodes_left(), import));
   if (tensors) return ImportReplacement(*tensors, import.opset, import, expansion);
-  TW_ASSIGN_OR_RETURN(auto converted, ConvertOldNode(proto, import));
+  TW_ASSIGN_OR_RETURN(auto converted, UpgradeNode(proto, import));
   if (converted) {
     const std::int64_t opset = std::max(import.opset, kOldestHandledOpset);
-    return ImportMeaning(*converted, opset, import, expansion);
+    return ImportQuantizationParams(*converted, opset, import, expansion);
   }
   if (const auto choices = ExpandComputedAxis(proto, import)) {
-    return ImportMeaning(*choices, import.opset, import, expansion);
+    return ImportQuantizationParams(*choices, import.opset, import, expansion);
   }
-  TW_RETURN_IF_ERROR(CheckEmptyInputs(proto, import));
+  TW_RETURN_IF_ERROR(CheckZeroSizeInputs(proto, import));
   const std::int64_t outside = import.opset;
   import.opset = std::max(outside, kOldestHandledOpset);
   OnnxNode node(import, proto);
   FindOnnxHandler(DomainOf(proto), proto.op_type())(node);
-  node.RefuseUnread();
+  node.RejectUnread();
   import.opset = outside;
   return node.status();
 }
@@ -518,7 +518,7 @@ Status ImportNodes(const Nodes& nodes, OnnxImport& import, Expansion& expansion)
       }
       Status status = ImportNode(proto, import, expansion);
       if (!status.ok()) {
-        expansion.refusals.Add(import.place, status);
+        expansion.diagnostics.Add(import.place, status);
         ++expansion.left_out;
         ++expansion.failures;
       }
@@ -527,7 +527,8 @@ Status ImportNodes(const Nodes& nodes, OnnxImport& import, Expansion& expansion)
     if (expansion.left_out == left_out) continue;
     for (const std::string& output : proto.output()) {
       if (output.empty()) continue;
-      if (!import.Knows(output) || import.unmade.contains(output)) import.refused.insert(output);
+      if (!import.Knows(output) || import.omitted_outputs.contains(output))
+        import.refused.insert(output);
     }
   }
   return Status();
@@ -564,8 +565,8 @@ Result<Graph> ImportOnnxIn(const std::string& folder, std::string_view bytes, st
   TW_ASSIGN_OR_RETURN(auto functions, LocalFunctions::Of(model));
   Expansion expansion;
   expansion.functions = std::move(functions);
-  Refusals& refusals = expansion.refusals;
-  AddUnsupported(graph, expansion.functions, expansion.seen, refusals);
+  ImportDiagnostics& diagnostics = expansion.diagnostics;
+  AddUnsupported(graph, expansion.functions, expansion.seen, diagnostics);
   TW_RETURN_IF_ERROR(CheckNames(graph));
   OnnxImport import;
   import.opset = OpsetOf(model.opset_import());
@@ -576,24 +577,24 @@ Result<Graph> ImportOnnxIn(const std::string& folder, std::string_view bytes, st
       graph.node(), [](const NodeProto& node) { return DomainOf(node).empty(); });
   if (import.opset == 0 && foreign) import.opset = kNewestOpset;  // of which nothing depends
   const Status known = CheckOpset(import.opset);
-  if (!known.ok()) refusals.Add({}, known);
+  if (!known.ok()) diagnostics.Add({}, known);
   import.folder = folder;
   import.requantize = options.requantize;
   import.graph.name = std::move(name);
-  import.graph.bound = options.bindings.Options();
+  import.graph.binding_options = options.bindings.Options();
   if (options.requantize == Requantize::kByIntegers) {
-    import.graph.bound.emplace_back("--requantize integer");
+    import.graph.binding_options.emplace_back("--requantize integer");
   }
-  TW_RETURN_IF_ERROR(AddInputs(graph, options, import, refusals));
+  TW_RETURN_IF_ERROR(AddInputs(graph, options, import, diagnostics));
   if (known.ok()) {
     const Status status = ImportNodes(PointersTo(graph.node()), import, expansion);
     if (status.ok()) {
-      SetOutputs(graph, import, refusals);
+      SetOutputs(graph, import, diagnostics);
     } else {
-      refusals.Add({}, status);
+      diagnostics.Add({}, status);
     }
   }
-  if (!refusals.empty()) return refusals.ToStatus();
+  if (!diagnostics.empty()) return diagnostics.ToStatus();
   return Prune(std::move(import.graph));
 }
 

@@ -8,10 +8,10 @@
 #include <iterator>
 #include <utility>
 
-#include "src/graph/onnx/bind.h"
-#include "src/graph/onnx/declared.h"
-#include "src/graph/onnx/empty.h"
+#include "src/graph/onnx/bind_inputs.h"
+#include "src/graph/onnx/declared_shapes.h"
 #include "src/graph/onnx/sparse.h"
+#include "src/graph/onnx/zero_size.h"
 #include "src/tensor/reference/reference.h"
 
 namespace tilewright {
@@ -28,7 +28,7 @@ constexpr std::string_view kHandingOn[] = {"Expand",  "Flatten",   "Gather",   "
                                            "Tile",    "Transpose", "Unsqueeze"};
 
 // Whether an operator may read elements of a type that is only stored as input `index`.
-bool ReadsStored(std::string_view op_type, int index) {
+bool AcceptsStorageTypes(std::string_view op_type, int index) {
   if (op_type == "DequantizeLinear") return index != 1;
   if (op_type == "Shape" || op_type == "Size" || op_type == "CastLike") return true;
   if (index != 0) return false;
@@ -51,7 +51,7 @@ std::string ShortPlace(const std::string& place) {
 
 bool OnnxImport::Knows(const std::string& name) const {
   return values.contains(name) || initializers.contains(name) || sequences.contains(name) ||
-         absent.contains(name) || unmade.contains(name);
+         empty_optionals.contains(name) || omitted_outputs.contains(name);
 }
 
 Status OnnxImport::NoTensor(const std::string& name) const {
@@ -60,12 +60,12 @@ Status OnnxImport::NoTensor(const std::string& name) const {
                        std::to_string(sequence->second.size()) +
                        " tensors, expected a tensor: SequenceAt or ConcatFromSequence makes one");
   }
-  if (absent.contains(name)) {
+  if (empty_optionals.contains(name)) {
     return Unsupported("value " + name +
                        " is an optional value without an element, expected a "
                        "tensor");
   }
-  if (const auto found = unmade.find(name); found != unmade.end()) {
+  if (const auto found = omitted_outputs.find(name); found != omitted_outputs.end()) {
     return Unsupported("value " + name + " " + found->second);
   }
   return Status();
@@ -84,7 +84,7 @@ Result<int> OnnxImport::Value(const std::string& name) {
   const int id = graph.AddConstant(name, std::move(contents));
   names.insert(name);
   values.emplace(name, id);
-  if (const StoredType* type = StoredTypeOf(initializer->second->data_type())) {
+  if (const StorageType* type = StorageTypeOf(initializer->second->data_type())) {
     stored.emplace(id, type);
   }
   return id;
@@ -104,7 +104,7 @@ void OnnxNode::FailUnknown(int index, const std::string& expected, std::int64_t 
   const bool known = Contents(id) != nullptr;  // but not what was expected
   std::string hint;
   if (!known) {
-    hint = HintToBind(import_.graph, id);
+    hint = BindingHint(import_.graph, id);
   } else if (TypeOf(id).elements() > most) {
     hint = "; it is known and has " + std::to_string(TypeOf(id).elements()) +
            " elements, expected at most " + std::to_string(most);
@@ -129,12 +129,12 @@ void OnnxNode::Fail(Status status) {
   if (status_.ok()) status_ = std::move(status);
 }
 
-const QuantizedForm* OnnxNode::Form(int id) const {
-  const auto found = import_.forms.find(id);
-  return found == import_.forms.end() ? nullptr : &found->second;
+const QuantizedValue* OnnxNode::FindQuantized(int id) const {
+  const auto found = import_.quantized_values.find(id);
+  return found == import_.quantized_values.end() ? nullptr : &found->second;
 }
 
-bool OnnxNode::MayTry(std::int64_t numbers) {
+bool OnnxNode::ReserveTries(std::int64_t numbers) {
   if (numbers > OnnxImport::kMaxTries - import_.tries) return false;
   import_.tries += numbers;
   return true;
@@ -145,13 +145,14 @@ void OnnxNode::Note(const std::string& sentence) {
   if (std::ranges::find(notes, sentence) == notes.end()) notes.push_back(sentence);
 }
 
-void OnnxNode::DescribeInput(int index, Quantization meaning) {
-  if (HasInput(index)) import_.graph.quantization.emplace(proto_.input(index), std::move(meaning));
+void OnnxNode::DescribeInput(int index, QuantizationParams quantization_params) {
+  if (HasInput(index))
+    import_.graph.quantization.emplace(proto_.input(index), std::move(quantization_params));
 }
 
-void OnnxNode::DescribeOutput(int index, Quantization meaning) {
+void OnnxNode::DescribeOutput(int index, QuantizationParams quantization_params) {
   if (HasOutput(index)) {
-    import_.graph.quantization.emplace(proto_.output(index), std::move(meaning));
+    import_.graph.quantization.emplace(proto_.output(index), std::move(quantization_params));
   }
 }
 
@@ -249,12 +250,12 @@ const onnx::SparseTensorProto* OnnxNode::SparseAttribute(std::string_view name) 
   return attribute == nullptr ? nullptr : &attribute->sparse_tensor();
 }
 
-void OnnxNode::WithoutEffect(std::initializer_list<std::string_view> names) {
+void OnnxNode::IgnoreAttributes(std::initializer_list<std::string_view> names) {
   read_.insert(names.begin(), names.end());
 }
 
-void OnnxNode::RefuseUnread() {
-  WithoutEffect({"consumed_inputs"});  // where results may lie in memory, in sets before 7
+void OnnxNode::RejectUnread() {
+  IgnoreAttributes({"consumed_inputs"});  // where results may lie in memory, in sets before 7
   std::set<std::string_view> seen;
   for (const AttributeProto& attribute : proto_.attribute()) {
     const std::string& name = attribute.name();
@@ -280,13 +281,13 @@ bool OnnxNode::HasInput(int index) {
 
 int OnnxNode::Input(int index) {
   const int id = AnyInput(index);
-  if (id < 0 || TypeOf(id).elements() > 0 || TakesEmpty(op_type())) return id;
+  if (id < 0 || TypeOf(id).elements() > 0 || AcceptsZeroSize(op_type())) return id;
   FailUnsupported("input " + std::to_string(index) + " (" + proto_.input(index) + ") is " +
                   TypeOf(id).ToString() + ", without elements, expected some for this operator");
   return -1;
 }
 
-const StoredType* OnnxNode::Stored(int index) {
+const StorageType* OnnxNode::StorageTypeOfInput(int index) {
   const auto found = import_.stored.find(AnyInput(index));
   return found == import_.stored.end() ? nullptr : found->second;
 }
@@ -303,7 +304,7 @@ int OnnxNode::AnyInput(int index) {
     return -1;
   }
   const auto stored = import_.stored.find(*id);
-  if (stored != import_.stored.end() && !ReadsStored(op_type(), index)) {
+  if (stored != import_.stored.end() && !AcceptsStorageTypes(op_type(), index)) {
     FailUnsupported("input " + std::to_string(index) + " (" + proto_.input(index) +
                     ") has element type " + std::string(stored->second->name) +
                     ", which is only stored; expected a Cast or DequantizeLinear in front");
@@ -446,7 +447,7 @@ bool OnnxNode::Foldable(const std::vector<int>& inputs, int id) const {
   for (int input : inputs) {
     const TensorType& type = import_.graph.node(input).type;
     if (!import_.graph.HasContents(input) || type.elements() > kMaxShapeElements) return false;
-    const bool known = !type.dtype.is_float() || import_.derived.contains(input);
+    const bool known = !type.dtype.is_float() || import_.foldable_constants.contains(input);
     if (!known && type.elements() > 1) return false;
     shapes |= known;
   }
@@ -455,7 +456,7 @@ bool OnnxNode::Foldable(const std::vector<int>& inputs, int id) const {
 
 int OnnxNode::Emit(const Operator& op, std::vector<int> inputs) {
   if (!ok() || std::ranges::any_of(inputs, [](int id) { return id < 0; })) return -1;
-  if (const auto constant = EmitWithoutElements(op, inputs)) return *constant;
+  if (const auto constant = EmitZeroSizeResult(op, inputs)) return *constant;
   if (!ok()) return -1;
   std::vector<TensorType> types;
   for (int input : inputs) types.push_back(TypeOf(input));
@@ -479,15 +480,15 @@ int OnnxNode::Emit(const Operator& op, std::vector<int> inputs) {
     return -1;
   }
   const int constant = EmitConstant(*std::move(value));
-  import_.derived.insert(constant);
+  import_.foldable_constants.insert(constant);
   return constant;  // the operator has no user and goes when the import ends
 }
 
-std::optional<int> OnnxNode::EmitWithoutElements(const Operator& op,
-                                                 const std::vector<int>& inputs) {
+std::optional<int> OnnxNode::EmitZeroSizeResult(const Operator& op,
+                                                const std::vector<int>& inputs) {
   std::vector<TensorType> types;
   for (int input : inputs) types.push_back(TypeOf(input));
-  auto result = ResultWithoutElements(op, types);
+  auto result = ZeroSizeResult(op, types);
   if (!result.ok()) {
     FailOperator(op, inputs, result.status());
     return {};
@@ -529,10 +530,10 @@ int OnnxNode::EmitScalar(DataType dtype, double value) {
 
 int OnnxNode::EmitConstant(Tensor contents) {
   if (!ok()) return -1;
-  import_.made_bytes += contents.bytes();
-  if (import_.made_bytes > OnnxImport::kMaxMadeBytes) {
+  import_.constant_bytes += contents.bytes();
+  if (import_.constant_bytes > OnnxImport::kMaxConstantBytes) {
     FailInvalid("the file's operators so far need tables of more than " +
-                std::to_string(OnnxImport::kMaxMadeBytes) + " bytes");
+                std::to_string(OnnxImport::kMaxConstantBytes) + " bytes");
     return -1;
   }
   return import_.graph.AddConstant(PartName(), std::move(contents));
@@ -547,7 +548,7 @@ int OnnxNode::EmitFilled(TensorType type, double fill) {
 void OnnxNode::SetOutput(int id, int index) {
   if (!ok() || id < 0 || !HasOutput(index)) return;
   const bool hands_on = std::ranges::find(kHandingOn, op_type()) != std::end(kHandingOn);
-  const StoredType* stored = hands_on ? Stored(0) : nullptr;
+  const StorageType* stored = hands_on ? StorageTypeOfInput(0) : nullptr;
   // A node made here takes the output's name. Any other (an input handed through, a value that is
   // an output already) keeps its own, and an identity carries the new name.
   const std::string& made = import_.graph.node(id).name;
@@ -567,11 +568,11 @@ void OnnxNode::SetOutput(int id, int index) {
   if (stored != nullptr) import_.stored.insert_or_assign(id, stored);
 }
 
-void OnnxNode::Unmade(int index, const std::string& reason) {
-  if (HasOutput(index)) import_.unmade.insert_or_assign(proto_.output(index), reason);
+void OnnxNode::OmitOutput(int index, const std::string& reason) {
+  if (HasOutput(index)) import_.omitted_outputs.insert_or_assign(proto_.output(index), reason);
 }
 
-void OnnxNode::SetStoredOutput(int id, const StoredType& type) {
+void OnnxNode::SetStorageTypedOutput(int id, const StorageType& type) {
   SetOutput(id);
   if (!ok() || id < 0 || !HasOutput(0)) return;
   import_.stored.insert_or_assign(import_.values.at(proto_.output(0)), &type);
@@ -599,7 +600,7 @@ void OnnxNode::ReturnConstant(const onnx::TensorProto& proto) {
   Tensor contents = ContentsOf(proto);
   if (!ok()) return;
   const int id = import_.graph.AddConstant(PartName(), std::move(contents));
-  if (const StoredType* type = StoredTypeOf(proto.data_type())) import_.stored.emplace(id, type);
+  if (const StorageType* type = StorageTypeOf(proto.data_type())) import_.stored.emplace(id, type);
   SetOutput(id);
 }
 

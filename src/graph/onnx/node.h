@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "src/graph/ir/graph.h"
-#include "src/graph/onnx/known.h"
+#include "src/graph/onnx/known_values.h"
 #include "src/graph/onnx/proto.h"
-#include "src/graph/onnx/stored_type.h"
+#include "src/graph/onnx/storage_types.h"
 
 namespace tilewright {
 
@@ -24,10 +24,10 @@ inline constexpr std::int64_t kNewestOpset = 28;
 inline constexpr std::int64_t kOldestHandledOpset = 7;
 
 /// A float value as quantized numbers.
-struct QuantizedForm {
+struct QuantizedValue {
   /// Node of the numbers: integers, or (zero point 0) float32 sums with a bias that is no integer.
   int id = -1;
-  Quantization meaning;
+  QuantizationParams quantization_params;
 };
 
 /// Shapes by the names of values (declared.h).
@@ -51,31 +51,31 @@ struct OnnxImport {
   std::set<std::string, std::less<>> names;        ///< of every node of `graph`
   /// Constants that were computed from shapes: the only floats folded while importing (the others
   /// keep their operators, because their contents may be replaced by name: SeedConstants).
-  std::set<int> derived;
+  std::set<int> foldable_constants;
   Requantize requantize = Requantize::kByFloat;
   /// Numbers that requantizations were tried on so far (exact_rescale.h), at most kMaxTries.
   std::int64_t tries = 0;
   static constexpr std::int64_t kMaxTries = std::int64_t{1} << 31;
-  /// Bytes of the importer's own constants so far, at most kMaxMadeBytes: a short file can ask for
-  /// many large ones.
-  std::int64_t made_bytes = 0;
-  static constexpr std::int64_t kMaxMadeBytes = std::int64_t{1} << 28;
+  /// Bytes of the importer's own constants so far, at most kMaxConstantBytes: a short file can ask
+  /// for many large ones.
+  std::int64_t constant_bytes = 0;
+  static constexpr std::int64_t kMaxConstantBytes = std::int64_t{1} << 28;
   /// Floats that stand for the numbers of another node: what DequantizeLinear made, and products of
   /// such values.
-  std::map<int, QuantizedForm> forms;
+  std::map<int, QuantizedValue> quantized_values;
   /// Constants whose element type is only stored, what was rounded to one, and what hands such
   /// elements on.
-  std::map<int, const StoredType*> stored;
+  std::map<int, const StorageType*> stored;
   /// Names of the tensors of each sequence (sequences.h), and optional values that have none.
   std::map<std::string, std::vector<std::string>, std::less<>> sequences;
-  std::set<std::string, std::less<>> absent;
+  std::set<std::string, std::less<>> empty_optionals;
   /// Of all sequences: a short file can copy a long one again and again.
   std::int64_t sequence_elements = 0;
   static constexpr std::int64_t kMaxSequenceElements = std::int64_t{1} << 23;
   /// Outputs that are read as nothing, and what to do where one is needed.
-  std::map<std::string, std::string, std::less<>> unmade;
+  std::map<std::string, std::string, std::less<>> omitted_outputs;
   /// Every name of a value in the source and in what was put in the place of a node.
-  std::set<std::string, std::less<>> taken;
+  std::set<std::string, std::less<>> used_names;
   /// Initializers of what was put in the place of a node.
   std::deque<onnx::TensorProto> made;
 
@@ -119,14 +119,16 @@ class OnnxNode {
   Requantize requantize() const { return import_.requantize; }
   const Graph& graph() const { return import_.graph; }
   /// Quantized numbers that a value stands for; null if it is not known to do so.
-  const QuantizedForm* Form(int id) const;
-  void SetForm(int id, QuantizedForm form) { import_.forms.insert_or_assign(id, std::move(form)); }
+  const QuantizedValue* FindQuantized(int id) const;
+  void SetQuantized(int id, QuantizedValue quantized) {
+    import_.quantized_values.insert_or_assign(id, std::move(quantized));
+  }
   /// Writes down what the numbers of input or output `index` stand for.
-  void DescribeInput(int index, Quantization meaning);
-  void DescribeOutput(int index, Quantization meaning);
+  void DescribeInput(int index, QuantizationParams quantization_params);
+  void DescribeOutput(int index, QuantizationParams quantization_params);
   /// Counts numbers that something was tried on. False, and nothing is counted, if reading the file
   /// would take too long.
-  bool MayTry(std::int64_t numbers);
+  bool ReserveTries(std::int64_t numbers);
   /// A sentence for whoever reads the file; said once.
   void Note(const std::string& sentence);
   /// Of the first output that is asked for: one node's own values are named after it.
@@ -155,16 +157,16 @@ class OnnxNode {
   /// The same of a sparse tensor.
   const onnx::SparseTensorProto* SparseAttribute(std::string_view name);
   /// Says that attributes change nothing of what the handler makes (they are for training, say).
-  void WithoutEffect(std::initializer_list<std::string_view> names);
+  void IgnoreAttributes(std::initializer_list<std::string_view> names);
   /// Errors: an attribute or an input was neither read nor said to be without effect, or an
   /// attribute is there twice.
-  void RefuseUnread();
+  void RejectUnread();
 
   int input_count() const { return proto_.input_size(); }
   int output_count() const { return proto_.output_size(); }
   // Inputs. What is said of attributes holds for them, too.
   bool HasInput(int index);
-  void InputWithoutEffect(int index) { read_inputs_.insert(index); }
+  void IgnoreInput(int index) { read_inputs_.insert(index); }
   bool HasOutput(int index) const {
     return index < output_count() && !proto_.output(index).empty();
   }
@@ -174,7 +176,7 @@ class OnnxNode {
   /// Type of an input, which may have no elements. Errors: it is missing.
   TensorType InputType(int index) { return TypeOf(AnyInput(index)); }
   /// Element type that an input's numbers are stored in; null for those that tensors have.
-  const StoredType* Stored(int index);
+  const StorageType* StorageTypeOfInput(int index);
   /// Type of an input or of a node made here.
   TensorType TypeOf(int id) const;
   std::int64_t Rank(int id) const { return std::ssize(TypeOf(id).shape); }
@@ -227,10 +229,10 @@ class OnnxNode {
   /// Makes `id` output `index` of this node: the value gets the output's name.
   void SetOutput(int id, int index = 0);
   /// The same of numbers whose element type is only stored.
-  void SetStoredOutput(int id, const StoredType& type);
+  void SetStorageTypedOutput(int id, const StorageType& type);
   /// Says why an output is not made: `reason` stands behind its name in the message, should one be
   /// read.
-  void Unmade(int index, const std::string& reason);
+  void OmitOutput(int index, const std::string& reason);
   /// The common end of a handler: one operator whose result is output 0.
   void Return(const Operator& op, std::vector<int> inputs) { SetOutput(Emit(op, inputs)); }
   /// Gives an output a constant that is in the file.
@@ -252,7 +254,7 @@ class OnnxNode {
   /// What does not fit, and what the node is computed by here.
   void FailOperator(const Operator& op, const std::vector<int>& inputs, const Status& status);
   /// Constant for an operator whose result or operand has no elements; empty if there is none.
-  std::optional<int> EmitWithoutElements(const Operator& op, const std::vector<int>& inputs);
+  std::optional<int> EmitZeroSizeResult(const Operator& op, const std::vector<int>& inputs);
 
   OnnxImport& import_;
   const onnx::NodeProto& proto_;

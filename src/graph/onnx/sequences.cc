@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "src/graph/onnx/expand.h"
+#include "src/graph/onnx/inline_and_unroll.h"
 #include "src/graph/onnx/node_kinds.h"
 
 namespace tilewright {
@@ -108,7 +108,7 @@ Status Replacing::Run() {
   const auto entry = std::ranges::find(kEntries, proto_.op_type(), &Entry::op_type);
   if (proto_.output_size() == 0 || Output().empty()) return InvalidArgument("has no output");
   (this->*entry->maker)();
-  node_.RefuseUnread();
+  node_.RejectUnread();
   return node_.status();
 }
 
@@ -194,8 +194,8 @@ void Replacing::HandOn(const std::string& name) {
     Names elements = found->second;
     return SetSequence(std::move(elements));
   }
-  if (import_.absent.contains(name)) {
-    import_.absent.insert(Output());
+  if (import_.empty_optionals.contains(name)) {
+    import_.empty_optionals.insert(Output());
     return;
   }
   Add("Identity", {name}, Output());
@@ -212,9 +212,9 @@ void Replacing::SetBool(bool value) {
 
 std::string Replacing::NewName() {
   const std::string front = ShortPlace(Output());  // one node may need thousands of names
-  for (std::size_t i = import_.taken.size();; ++i) {
+  for (std::size_t i = import_.used_names.size();; ++i) {
     std::string name = front + "#part" + std::to_string(i);
-    if (import_.taken.insert(name).second) return name;
+    if (import_.used_names.insert(name).second) return name;
   }
 }
 
@@ -258,7 +258,7 @@ void Replacing::Construct() {
 }
 
 void Replacing::Empty() {
-  node_.WithoutEffect({"dtype"});
+  node_.IgnoreAttributes({"dtype"});
   SetSequence({});
 }
 
@@ -421,7 +421,7 @@ void Replacing::Join() {
 void Replacing::Map() {
   const Names first = Sequence(0);
   const onnx::GraphProto* body = GraphOf(proto_, "body");
-  node_.WithoutEffect({"body"});
+  node_.IgnoreAttributes({"body"});
   if (body == nullptr) node_.FailInvalid("attribute body is missing");
   if (!node_.ok()) return;
   if (body->input_size() != proto_.input_size() || body->output_size() != proto_.output_size()) {
@@ -451,13 +451,13 @@ void Replacing::Map() {
   const double bytes =
       (static_cast<double>(body->ByteSizeLong()) + names * static_cast<double>(Output().size())) *
       static_cast<double>(count);
-  if (bytes > OnnxImport::kMaxMadeBytes) {
+  if (bytes > OnnxImport::kMaxConstantBytes) {
     return node_.FailUnsupported(std::to_string(steps.size()) +
                                  " elements, expected fewer for a body of " +
                                  std::to_string(body->ByteSizeLong()) + " bytes");
   }
   std::vector<std::vector<std::string>> results;
-  auto made = ExpandEach(proto_, *body, steps, results, import_);
+  auto made = UnrollSequenceMap(proto_, *body, steps, results, import_);
   if (!made.ok()) return node_.Fail(made.status());
   nodes_ = *std::move(made);
   import_.sequence_elements += count * results_of_step;
@@ -469,19 +469,19 @@ void Replacing::Map() {
 }
 
 void Replacing::MakeOptional() {
-  node_.WithoutEffect({"type"});
+  node_.IgnoreAttributes({"type"});
   if (node_.HasInput(0)) return HandOn(proto_.input(0));
-  import_.absent.insert(Output());
+  import_.empty_optionals.insert(Output());
 }
 
 void Replacing::HasElement() {
-  SetBool(node_.HasInput(0) && !import_.absent.contains(proto_.input(0)));
+  SetBool(node_.HasInput(0) && !import_.empty_optionals.contains(proto_.input(0)));
 }
 
 void Replacing::GetElement() {
   if (!node_.HasInput(0)) return node_.FailInvalid("input 0 is missing");
   const bool get = proto_.op_type() != "Identity";
-  if (get && import_.absent.contains(proto_.input(0))) {
+  if (get && import_.empty_optionals.contains(proto_.input(0))) {
     return node_.FailInvalid("the optional value " + proto_.input(0) +
                              " has no element; expected one, or an If around this node whose "
                              "condition is OptionalHasElement");
@@ -503,7 +503,7 @@ Result<std::optional<std::vector<onnx::NodeProto>>> ExpandSequence(const onnx::N
                                                                    OnnxImport& import) {
   const bool hands_on =
       DomainOf(node).empty() && node.op_type() == "Identity" && node.input_size() == 1 &&
-      (import.sequences.contains(node.input(0)) || import.absent.contains(node.input(0)));
+      (import.sequences.contains(node.input(0)) || import.empty_optionals.contains(node.input(0)));
   if (!hands_on && !IsSequenceOperator(node)) return std::optional<std::vector<onnx::NodeProto>>();
   sequences::Replacing replacing(node, most_nodes, import);
   TW_RETURN_IF_ERROR(replacing.Run());

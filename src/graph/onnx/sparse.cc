@@ -33,9 +33,9 @@ std::int64_t PlaceOf(const Tensor& indices, std::int64_t i,
 Result<Tensor> DenseOfSparse(const onnx::SparseTensorProto& sparse, OnnxImport& import) {
   const std::string& name = sparse.values().name();
   const std::string what = "sparse tensor '" + name + "'";
-  if (StoredTypeOf(sparse.values().data_type()) != nullptr) {
+  if (StorageTypeOf(sparse.values().data_type()) != nullptr) {
     return Unsupported(what + " has element type " +
-                       std::string(StoredTypeOf(sparse.values().data_type())->name) +
+                       std::string(StorageTypeOf(sparse.values().data_type())->name) +
                        ", expected one that networks compute with");
   }
   auto values = TensorOfOnnx(sparse.values(), import.folder);
@@ -52,8 +52,8 @@ Result<Tensor> DenseOfSparse(const onnx::SparseTensorProto& sparse, OnnxImport& 
                            indices->type().ToString() + ", expected [N] and int64[N] or [N," +
                            std::to_string(type.shape.size()) + "]");
   }
-  import.made_bytes += type.bytes();
-  if (import.made_bytes > OnnxImport::kMaxMadeBytes) {
+  import.constant_bytes += type.bytes();
+  if (import.constant_bytes > OnnxImport::kMaxConstantBytes) {
     return Unsupported(what + " is " + type.ToString() +
                        " with its zeros; expected at most 2^28 bytes of all such");
   }

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "src/graph/ir/graph.h"
-#include "src/graph/onnx/external.h"
+#include "src/graph/onnx/external_data.h"
 #include "src/graph/onnx/proto.h"
-#include "src/graph/onnx/stored_type.h"
+#include "src/graph/onnx/storage_types.h"
 
 namespace tilewright {
 namespace {
@@ -75,9 +75,9 @@ bool IsExternal(const TensorProto& proto) {
 }
 
 // Numbers of a type that is only stored, as those of a wider one.
-Result<Tensor> WidenedOfOnnx(const TensorProto& proto, const StoredType& stored,
+Result<Tensor> WidenedOfOnnx(const TensorProto& proto, const StorageType& stored,
                              const TensorType& type, const std::string& folder) {
-  const std::int64_t bytes = StoredBytes(stored, type.elements());
+  const std::int64_t bytes = StorageBytes(stored, type.elements());
   if (IsExternal(proto)) {
     TW_ASSIGN_OR_RETURN(auto contents, ReadExternalBytes(proto, bytes, folder));
     return Widen(stored, contents, type.shape);
@@ -106,7 +106,7 @@ Result<DataType> DataTypeOfOnnx(std::int32_t code) {
   for (const auto& [onnx_code, dtype] : kTypes) {
     if (onnx_code == code) return dtype;
   }
-  if (const StoredType* stored = StoredTypeOf(code)) {
+  if (const StorageType* stored = StorageTypeOf(code)) {
     return Unsupported("element type " + std::string(stored->name) +
                        " is supported in constants only, which Cast or DequantizeLinear reads");
   }
@@ -127,7 +127,7 @@ Result<TensorType> TypeOfOnnx(const TensorProto& proto) {
                            ": has no element type; export the model again, with a type for it");
   }
   TensorType type{{proto.dims().begin(), proto.dims().end()}, {}};
-  if (const StoredType* stored = StoredTypeOf(proto.data_type())) {
+  if (const StorageType* stored = StorageTypeOf(proto.data_type())) {
     type.dtype = stored->wide;
   } else {
     auto dtype = DataTypeOfOnnx(proto.data_type());
@@ -148,7 +148,7 @@ Status CheckOnnxType(const TensorType& type) {
 
 Result<Tensor> TensorOfOnnx(const TensorProto& proto, const std::string& folder) {
   TW_ASSIGN_OR_RETURN(auto type, TypeOfOnnx(proto));
-  if (const StoredType* stored = StoredTypeOf(proto.data_type())) {
+  if (const StorageType* stored = StorageTypeOf(proto.data_type())) {
     return WidenedOfOnnx(proto, *stored, type, folder);
   }
   if (IsExternal(proto)) return ReadExternal(proto, type, folder);

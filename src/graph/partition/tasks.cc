@@ -60,7 +60,7 @@ class TaskList {
     // Operands have to fit on the chip of an accelerator: a config that has room for them serves
     // the uses without them too.
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
-      tasks_[i].epilogue = MostFrequent(uses_[i], rule != FuseRule::kWide);
+      tasks_[i].epilogue = MostFrequent(uses_[i], rule != FuseRule::kUnrestricted);
     }
     return std::move(tasks_);
   }
@@ -130,7 +130,7 @@ Result<std::vector<ExtractedTask>> ExtractTasks(const Graph& graph, FuseRule rul
              epilogue == epilogues.end() ? Epilogue() : epilogue->second)
         .nodes.push_back(id);
   }
-  if (rule == FuseRule::kWide) return std::move(tasks).Finish(rule);
+  if (rule == FuseRule::kUnrestricted) return std::move(tasks).Finish(rule);
   for (const FusedGroup& group : groups) {
     if (group.anchor) continue;
     auto alu = AluGroupOf(optimized, group);

@@ -26,7 +26,7 @@ struct ExtractedTask {
 /// groups without an anchor that its ALU can execute (src/graph/passes/alu_group.h) come behind
 /// them. Needs no contents of large constants and makes none.
 Result<std::vector<ExtractedTask>> ExtractTasks(const Graph& graph,
-                                                FuseRule rule = FuseRule::kWide);
+                                                FuseRule rule = FuseRule::kUnrestricted);
 /// The tuple by which AutoTVM knows a workload; empty if it has no such task.
 using TupleOf = std::function<std::string(const Workload&)>;
 /// The JSON of `tilewright tasks --json`: network, totals, tasks with the fields of

@@ -12,7 +12,7 @@
 namespace tilewright {
 namespace {
 
-bool MovesOnly(OpKind kind) {
+bool IsDataMovementOnly(OpKind kind) {
   return kind == OpKind::kTranspose || kind == OpKind::kSlice || kind == OpKind::kReshape ||
          kind == OpKind::kIdentity;
 }
@@ -60,10 +60,10 @@ class AttentionFinder {
     if (!group || taken_[*group] || SingleUser(graph_, users_, value) < 0) return std::nullopt;
     return group;
   }
-  bool OnlyMoves(const FusedGroup& group) const {
+  bool IsDataMovement(const FusedGroup& group) const {
     return !group.anchor && group.inputs.size() == 1 &&
            std::ranges::all_of(group.nodes,
-                               [&](int id) { return MovesOnly(graph_.node(id).op.kind); });
+                               [&](int id) { return IsDataMovementOnly(graph_.node(id).op.kind); });
   }
   bool IsProduct(const FusedGroup& group) const {
     return group.anchor && graph_.node(*group.anchor).op.kind == OpKind::kBatchMatmul;
@@ -77,7 +77,7 @@ class AttentionFinder {
   Origin OriginOf(int value) const {
     Origin origin{value, {}};
     while (const auto group = OwnGroupOf(origin.value)) {
-      if (!OnlyMoves(groups_[*group])) break;
+      if (!IsDataMovement(groups_[*group])) break;
       origin.moves.push_back(*group);
       origin.value = groups_[*group].inputs[0];
     }
@@ -95,13 +95,13 @@ class AttentionFinder {
   }
 
   /// The moves behind a value up to the last one that is no mere view.
-  std::vector<std::size_t> MovesBehind(int value) const {
+  std::vector<std::size_t> TrailingDataMovement(int value) const {
     std::vector<std::size_t> moves;
     std::size_t kept = 0;
     for (int user = SingleUser(graph_, users_, value); user >= 0;
          user = SingleUser(graph_, users_, value)) {
       const auto group = static_cast<std::size_t>(group_of_[static_cast<std::size_t>(user)]);
-      if (taken_[group] || !OnlyMoves(groups_[group])) break;
+      if (taken_[group] || !IsDataMovement(groups_[group])) break;
       moves.push_back(group);
       if (!groups_[group].alias) kept = moves.size();
       value = groups_[group].output;
@@ -130,7 +130,7 @@ class AttentionFinder {
     for (int input : {product.inputs[1], groups_[first].inputs[0], groups_[first].inputs[1]}) {
       take(OriginOf(input).moves);
     }
-    take(MovesBehind(product.output));
+    take(TrailingDataMovement(product.output));
     std::ranges::sort(joined.parts);
     const auto twice = std::ranges::unique(joined.parts);
     joined.parts.erase(twice.begin(), twice.end());

@@ -64,7 +64,7 @@ class Fuser {
   std::vector<FusedGroup> Run() {
     for (const Node& node : graph_.nodes()) {
       if (node.kind == NodeKind::kOperator && !node.inputs.empty() && IsOfRows(node)) {
-        dimensions_of_rows_.insert(DimensionsOfRows(node));
+        dimensions_of_rows_.insert(RowWiseDimensions(node));
       }
     }
     for (int id = 0; id < graph_.size(); ++id) {
@@ -109,8 +109,8 @@ class Fuser {
 
   // Whether a group must end at `value` by the rule.
   bool EndsBehind(int value, int follower) const {
-    if (rule_ == FuseRule::kWide || At(value).type.dtype != kInt8) return false;
-    return rule_ == FuseRule::kNarrow || !Waits(follower);
+    if (rule_ == FuseRule::kUnrestricted || At(value).type.dtype != kInt8) return false;
+    return rule_ == FuseRule::kUntilInt8 || !Waits(follower);
   }
 
   // The group that `follower` may join by way of its input `value`; null if there is none.
@@ -244,7 +244,8 @@ class Fuser {
   bool IsOffset(int id) const {
     const Node& node = At(id);
     const int cast = node.inputs[0], zero = node.inputs[1];
-    if (rule_ != FuseRule::kWide || node.op.kind != OpKind::kSub || !Waits(cast)) return false;
+    if (rule_ != FuseRule::kUnrestricted || node.op.kind != OpKind::kSub || !Waits(cast))
+      return false;
     if (node.type.shape != At(cast).type.shape) return false;  // a zero point of more dimensions
     const DataType from = At(At(cast).inputs[0]).type.dtype, to = node.type.dtype;
     const bool exact = from.is_integer() && from.bits <= 16 && (to == kFloat32 || to == kInt32);
@@ -382,7 +383,7 @@ class Fuser {
 
   // Joins the diamond that `id` begins to the group before it; false if there is none.
   bool JoinDiamond(int id) {
-    if (rule_ != FuseRule::kWide || !IsElementwise(At(id).op.kind)) return false;
+    if (rule_ != FuseRule::kUnrestricted || !IsElementwise(At(id).op.kind)) return false;
     for (int input : At(id).inputs) {
       FusedGroup* group = GroupOf(input);
       if (group == nullptr || !group->anchor || group->output != input) continue;
@@ -401,10 +402,10 @@ class Fuser {
     return false;
   }
 
-  std::size_t DimensionsOfRows(const Node& node) const {
-    return tilewright::DimensionsOfRows(node.op, At(node.inputs[0]).type.shape.size());
+  std::size_t RowWiseDimensions(const Node& node) const {
+    return tilewright::RowWiseDimensions(node.op, At(node.inputs[0]).type.shape.size());
   }
-  bool IsOfRows(const Node& node) const { return DimensionsOfRows(node) > 0; }
+  bool IsOfRows(const Node& node) const { return RowWiseDimensions(node) > 0; }
 
   // Rows: what the last dimensions of values of a shape are.
   struct Rows {
@@ -417,8 +418,8 @@ class Fuser {
   bool HasRows(int id, const Rows& rows) const {
     const Node& node = At(id);
     if (node.kind != NodeKind::kOperator || HasGroup(id) || Waits(id)) return false;
-    if (!IsElementwise(node.op.kind) && !IsChoice(node.op.kind) &&
-        DimensionsOfRows(node) != rows.dimensions) {
+    if (!IsElementwise(node.op.kind) && !IsComparisonOrSelect(node.op.kind) &&
+        RowWiseDimensions(node) != rows.dimensions) {
       return false;
     }
     const Shape& own = node.type.shape;
@@ -476,7 +477,7 @@ class Fuser {
   // Starts a group of all that is done to rows, one after the other, from `id` on; false if there
   // is nothing such, or `id` belongs to an anchor.
   bool StartRows(int id) {
-    if (rule_ != FuseRule::kWide) return false;
+    if (rule_ != FuseRule::kUnrestricted) return false;
     const OpKind kind = At(id).op.kind;
     if (IsCast(kind) || (!IsElementwise(kind) && !IsOfRows(At(id))) || JoinsAnchor(id))
       return false;
@@ -535,7 +536,7 @@ std::string DescribeGroup(const Graph& graph, const FusedGroup& group, const std
   bool named = false;
   for (int id : group.nodes) {
     const OpKind kind = graph.node(id).op.kind;
-    if (IsWideningCast(graph, id)) continue;
+    if (IsHalfWideningCast(graph, id)) continue;
     const bool first = group.anchor ? id == *group.anchor : !std::exchange(named, true);
     if (first || kind == OpKind::kIdentity) continue;
     text += separator + std::string(OpName(kind));

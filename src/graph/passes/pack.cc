@@ -11,7 +11,7 @@
 
 #include "src/graph/ir/operand.h"
 #include "src/graph/ir/rewrite.h"
-#include "src/graph/passes/pack_moves.h"
+#include "src/graph/passes/pack_operators.h"
 
 namespace tilewright {
 namespace {
@@ -68,8 +68,9 @@ class Packer {
       const Node& node = Old(id);
       if (node.kind != NodeKind::kOperator) continue;
       const std::string op(OpName(node.op.kind));
-      const auto meaning = Source().quantization.find(node.name);
-      const bool stands = meaning != Source().quantization.end() && meaning->second.value == name;
+      const auto quantization_params = Source().quantization.find(node.name);
+      const bool stands = quantization_params != Source().quantization.end() &&
+                          quantization_params->second.value == name;
       if (node.name == name || stands || op == name || "nn." + op == name) return id;
     }
     return -1;
@@ -79,7 +80,7 @@ class Packer {
     return rewriter_.result().AddOperator(std::move(name), std::move(op), std::move(inputs));
   }
   /// One move after the other; the last one gets `name`, the others parts of it.
-  Result<int> EmitMoves(const std::string& name, std::vector<Operator> moves, int value) {
+  Result<int> EmitOperators(const std::string& name, std::vector<Operator> moves, int value) {
     for (std::size_t i = 0; i < moves.size(); ++i) {
       const bool last = i + 1 == moves.size();
       TW_ASSIGN_OR_RETURN(
@@ -104,8 +105,8 @@ class Packer {
     int& packed = packed_[static_cast<std::size_t>(id)];
     if (packed >= 0) return packed;
     TW_ASSIGN_OR_RETURN(auto entered,
-                        EmitMoves(Old(id).name + "#packed", EnterMoves(tile_, Old(id).type.shape),
-                                  rewriter_.At(id)));
+                        EmitOperators(Old(id).name + "#packed",
+                                      PackOperators(tile_, Old(id).type.shape), rewriter_.At(id)));
     ++report_->entering;
     packed = entered;
     return packed;
@@ -114,8 +115,9 @@ class Packer {
   /// The value as the source has it.
   Result<int> Plain(int id) {
     if (rewriter_.At(id) >= 0) return rewriter_.At(id);
-    TW_ASSIGN_OR_RETURN(auto left, EmitMoves(Old(id).name, LeaveMoves(tile_, Old(id).type.shape),
-                                             packed_[static_cast<std::size_t>(id)]));
+    TW_ASSIGN_OR_RETURN(auto left,
+                        EmitOperators(Old(id).name, UnpackOperators(tile_, Old(id).type.shape),
+                                      packed_[static_cast<std::size_t>(id)]));
     ++report_->leaving;
     rewriter_.Map(id, left);
     return left;
@@ -128,7 +130,7 @@ class Packer {
       TW_ASSIGN_OR_RETURN(auto packed, AddPacked(id));
       if (packed >= 0) {
         packed_[static_cast<std::size_t>(id)] = packed;
-        CarryMeaning(id, packed);
+        CarryQuantizationParams(id, packed);
         return Status();
       }
     } else if (IsProduct(node.op.kind)) {
@@ -140,14 +142,15 @@ class Packer {
 
   /// What the value stands for. Scales per channel are left out: channels are two dimensions now;
   /// and what is flattened: nobody sees its layout.
-  void CarryMeaning(int id, int packed) {
+  void CarryQuantizationParams(int id, int packed) {
     const auto known = Source().quantization.find(Old(id).name);
-    Quantization meaning = known == Source().quantization.end() ? Quantization() : known->second;
-    if (meaning.scales.size() > 1 || Old(id).op.kind == OpKind::kReshape) return;
-    meaning.value = Source().FloatName(id);
-    if (meaning == Quantization()) return;
+    QuantizationParams quantization_params =
+        known == Source().quantization.end() ? QuantizationParams() : known->second;
+    if (quantization_params.scales.size() > 1 || Old(id).op.kind == OpKind::kReshape) return;
+    quantization_params.value = Source().FloatName(id);
+    if (quantization_params == QuantizationParams()) return;
     rewriter_.result().quantization.insert_or_assign(rewriter_.result().node(packed).name,
-                                                     std::move(meaning));
+                                                     std::move(quantization_params));
   }
 
   /// The operator on packed values; -1 if it is to stay as it is.
@@ -235,23 +238,25 @@ class Packer {
                         MergeGroups(tile_, Old(Old(id).inputs[0]).type.shape[1], shape, groups));
     if (merge.merged > 1) {
       op.attributes.groups = merge.groups;
-      value = EmitMoves(name + "#repeated", MergeMoves(merge, shape), *value);
+      value = EmitOperators(name + "#repeated", MergeGroupOperators(merge, shape), *value);
       TW_RETURN_IF_ERROR(value);
       const int mask =
-          rewriter_.result().AddConstant(name + "#mask", MergeMask(merge, shape, groups));
+          rewriter_.result().AddConstant(name + "#mask", GroupMergeMask(merge, shape, groups));
       value = Emit(name + "#merged", {OpKind::kMul, {}}, {*value, mask});
       TW_RETURN_IF_ERROR(value);
       shape = rewriter_.result().node(*value).type.shape;
     }
-    return EmitMoves(name, WeightMoves(tile_, shape, op.kind == OpKind::kConv2dTranspose), *value);
+    return EmitOperators(
+        name, PackWeightOperators(tile_, shape, op.kind == OpKind::kConv2dTranspose), *value);
   }
 
   /// One element per channel of a value, as it broadcasts over the packed form.
   Result<int> PackChannels(int id, int operand) {
     TW_ASSIGN_OR_RETURN(auto plain, Plain(operand));
-    return EmitMoves(Old(id).name + "#channels",
-                     ChannelMoves(tile_, Old(operand).type.elements(), Old(id).type.shape.size()),
-                     plain);
+    return EmitOperators(
+        Old(id).name + "#channels",
+        PackChannelOperators(tile_, Old(operand).type.elements(), Old(id).type.shape.size()),
+        plain);
   }
 
   /// Images of one pixel become rows.
@@ -267,7 +272,7 @@ class Packer {
   Result<int> AddUnary(int id) {
     TW_ASSIGN_OR_RETURN(auto value, Packed(Old(id).inputs[0]));
     auto packed = Emit(Old(id).name + "#packed", Old(id).op, {value});
-    if (packed.ok()) rewriter_.result().Annotate(*packed, Old(id).source, Old(id).mark);
+    if (packed.ok()) rewriter_.result().Annotate(*packed, Old(id).source, Old(id).annotation);
     return packed;
   }
 

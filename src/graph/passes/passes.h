@@ -42,9 +42,9 @@ Result<Graph> Optimize(Graph graph, FoldExtent extent = FoldExtent::kAll);
 Result<Graph> SplitTransposed(Graph graph);
 
 /// States of convolutions and dense layers of 8-bit data whether their constant weights are narrow
-/// (Workload::narrow_weights), as they are after an importer's operators on them (transpositions,
-/// zero points taken off). Constants without contents are not.
-Result<Graph> StateNarrowWeights(Graph graph);
+/// (Workload::reduced_range_weights), as they are after an importer's operators on them
+/// (transpositions, zero points taken off). Constants without contents are not.
+Result<Graph> SetReducedRangeWeights(Graph graph);
 
 /// Recurrences as operators, step after step, for what has no loops of them. Needs no contents.
 /// Errors: kUnsupported naming a value with more than kMaxUnrolledSteps steps.
@@ -52,10 +52,10 @@ Result<Graph> UnrollRecurrences(Graph graph);
 
 /// Where a group of operators must end.
 enum class FuseRule : std::uint8_t {
-  kWide,    ///< anywhere
-  kNarrow,  ///< behind every operator that makes int8: what the VTA stores
+  kUnrestricted,  ///< anywhere
+  kUntilInt8,     ///< behind every operator that makes int8: what the VTA stores
   /// The same, but the sum with a residual may follow: it widens again and ends in int8 too.
-  kResiduals,
+  kUntilInt8WithResidual,
 };
 
 /// One kernel: an anchor with its epilogue, or a chain of other operators.
@@ -79,14 +79,15 @@ struct FusedGroup {
 /// only this step reads is part of it (operand_dtype). A sum of two chains belongs to the later
 /// anchor. A value of several uses may follow, too, if what reads it is elementwise, works on its
 /// results one after the other and ends in one value that is all the rest of the graph reads, such
-/// as x * sigmoid(x) (by kWide only). Identities on the way are in `nodes` without a step. Other
-/// groups: one operator of any kind, then, unless it is a softmax, a concat or an alias,
+/// as x * sigmoid(x) (by kUnrestricted only). Identities on the way are in `nodes` without a step.
+/// Other groups: one operator of any kind, then, unless it is a softmax, a concat or an alias,
 /// elementwise operators on its result (same shape); the value each of them adds to may be cast. By
-/// kWide, operators on the same rows (elementwise, choices, reductions of the last dimensions that
-/// stay as one element, softmax along the last one) are one group from the first that reads what
-/// others made to the last one before which nothing leaves: a layer normalization, with the sum
-/// before it, say.
-Result<std::vector<FusedGroup>> FuseGroups(const Graph& graph, FuseRule rule = FuseRule::kWide);
+/// kUnrestricted, operators on the same rows (elementwise, choices, reductions of the last
+/// dimensions that stay as one element, softmax along the last one) are one group from the first
+/// that reads what others made to the last one before which nothing leaves: a layer normalization,
+/// with the sum before it, say.
+Result<std::vector<FusedGroup>> FuseGroups(const Graph& graph,
+                                           FuseRule rule = FuseRule::kUnrestricted);
 /// A graph with the groups of its operators.
 struct GraphWithGroups {
   Graph graph;
@@ -98,7 +99,7 @@ struct GraphWithGroups {
 /// names of the source keep their types.
 Result<GraphWithGroups> WidenHalf(Graph graph, std::vector<FusedGroup> groups);
 /// Whether the node is a cast that WidenHalf added.
-bool IsWideningCast(const Graph& graph, int id);
+bool IsHalfWideningCast(const Graph& graph, int id);
 /// The values that operators `nodes` (sorted) read and none of them makes, each once.
 std::vector<int> InputsOf(const Graph& graph, const std::vector<int>& nodes);
 /// Groups that may be one kernel.

@@ -75,8 +75,8 @@ bool IsNothing(const Graph& graph, const Operator& op, const std::vector<int>& i
 }
 
 // Two moves in a row that are one, or none.
-std::optional<Replacement> JoinMoves(const Graph& graph, const Operator& op,
-                                     const std::vector<int>& inputs) {
+std::optional<Replacement> FuseDataMovement(const Graph& graph, const Operator& op,
+                                            const std::vector<int>& inputs) {
   const Node& before = graph.node(inputs[0]);
   if (before.kind != NodeKind::kOperator || before.op.kind != op.kind) return std::nullopt;
   const int source = before.inputs[0];
@@ -205,7 +205,7 @@ using Shape = std::vector<std::int64_t>;
 // Elementwise, or of rows.
 bool FollowsProduct(const Graph& graph, const Operator& op, const std::vector<int>& inputs) {
   return IsElementwise(op.kind) ||
-         (!inputs.empty() && WorksOnRows(op, graph.node(inputs[0]).type.shape.size()));
+         (!inputs.empty() && IsRowWise(op, graph.node(inputs[0]).type.shape.size()));
 }
 
 // The operator on values of another number of dimensions.
@@ -243,7 +243,7 @@ std::optional<Shape> ShapeBefore(const Shape& operand, const Shape& from, const 
 }
 
 using Rule = std::optional<Replacement> (*)(const Graph&, const Operator&, const std::vector<int>&);
-constexpr Rule kRules[] = {&JoinMoves, &DropSecondClip, &JoinHardSwish, &MultiplySquare};
+constexpr Rule kRules[] = {&FuseDataMovement, &DropSecondClip, &JoinHardSwish, &MultiplySquare};
 
 // A constant that a rule makes has at most so many elements.
 constexpr std::int64_t kMaxFilledElements = std::int64_t{1} << 28;
@@ -377,8 +377,8 @@ class Simplifier {
 
   /// A name of its own for a value that the source does not have.
   std::string FlatName(const std::string& name) {
-    const char* mark = SourceName(name) == name ? "#" : ".";
-    return name + mark + "flat" + std::to_string(++flat_names_);
+    const char* annotation = SourceName(name) == name ? "#" : ".";
+    return name + annotation + "flat" + std::to_string(++flat_names_);
   }
 
   Result<int> AddReshape(const std::string& name, const Shape& shape, int value) {

@@ -21,7 +21,7 @@ constexpr std::string_view kWidePart = "wide";
 bool Computes(OpKind kind) {
   if (kind == OpKind::kCast || kind == OpKind::kSaturateCast) return false;
   const OpFamily family = FamilyOf(kind);
-  return IsElementwise(kind) || IsChoice(kind) || family == OpFamily::kReduction ||
+  return IsElementwise(kind) || IsComparisonOrSelect(kind) || family == OpFamily::kReduction ||
          family == OpFamily::kNormalization || family == OpFamily::kPool;
 }
 
@@ -80,8 +80,8 @@ class HalfWidener {
 
   /// The name of a value that only the kernel has.
   std::string WideName(const std::string& name) {
-    const char* mark = SourceName(name) == name ? "#" : ".";
-    return name + mark + std::string(kWidePart) + std::to_string(++names_);
+    const char* annotation = SourceName(name) == name ? "#" : ".";
+    return name + annotation + std::string(kWidePart) + std::to_string(++names_);
   }
 
   Result<int> AddCast(const std::string& name, DataType to, int value) {
@@ -143,7 +143,7 @@ class HalfWidener {
 
 }  // namespace
 
-bool IsWideningCast(const Graph& graph, int id) {
+bool IsHalfWideningCast(const Graph& graph, int id) {
   const Node& node = graph.node(id);
   if (node.kind != NodeKind::kOperator || node.op.kind != OpKind::kCast) return false;
   const auto is_part = [](const std::string& name) {

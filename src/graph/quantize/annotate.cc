@@ -56,14 +56,14 @@ class Annotator {
 
   /// Puts the mark behind a value; once for each kind.
   Status Round(Value& value, ValueKind kind) {
-    const Mark& mark = New(value.id).mark;
-    if (mark.kind == MarkKind::kQuantize && mark.value == kind) return Status();
+    const Annotation& annotation = New(value.id).annotation;
+    if (annotation.kind == AnnotationKind::kQuantize && annotation.value == kind) return Status();
     const auto key = std::pair(value.id, kind);
     auto marked = marked_.find(key);
     if (marked == marked_.end()) {
-      Mark quantize{MarkKind::kQuantize, config_.Type(kind), kind, {}};
-      TW_ASSIGN_OR_RETURN(auto id,
-                          emitter_.EmitMark(New(value.id).name, std::move(quantize), value.id));
+      Annotation quantize{AnnotationKind::kQuantize, config_.Type(kind), kind, {}};
+      TW_ASSIGN_OR_RETURN(
+          auto id, emitter_.EmitAnnotation(New(value.id).name, std::move(quantize), value.id));
       marked = marked_.emplace(key, id).first;
     }
     value.id = marked->second;
@@ -83,7 +83,7 @@ class Annotator {
   bool IsSkipped(const Node& node) {
     if (stopped_) return true;
     const std::string_view name = node.op.kind == OpKind::kIdentity
-                                      ? relay::RelayName(node.mark.kind)
+                                      ? relay::RelayName(node.annotation.kind)
                                       : relay::RelayName(node.op.kind);
     const auto& enabled = config_.debug_enabled_ops;
     if (!enabled.empty() && std::ranges::find(enabled, name) == enabled.end()) return true;
@@ -91,7 +91,7 @@ class Annotator {
     const bool listed = std::ranges::find(config_.skip_conv_layers, convolutions_) !=
                         config_.skip_conv_layers.end();
     if (convolution) ++convolutions_;
-    return listed && (convolution || config_.rules < kSkipIsOfConvolutions);
+    return listed && (convolution || config_.rules < kSkipCountsConvolutions);
   }
 
   /// Before IsSkipped, which counts.
@@ -122,7 +122,7 @@ class Annotator {
     }
     NoteIfFloat(node);
     const bool skipped = IsSkipped(node);
-    const bool hint = node.mark.kind == MarkKind::kCastHint;
+    const bool hint = node.annotation.kind == AnnotationKind::kCastHint;
     const bool any =
         std::ranges::any_of(args, [](const Value& arg) { return arg.kind.has_value(); });
     if (hint && (skipped || !any)) {  // the marker disappears
@@ -150,7 +150,8 @@ class Annotator {
       case OpKind::kAdd:
         return AddSum(id, std::move(args));
       case OpKind::kIdentity:
-        if (node.mark.kind != MarkKind::kCastHint) return Finish(id, args, args[0].kind);
+        if (node.annotation.kind != AnnotationKind::kCastHint)
+          return Finish(id, args, args[0].kind);
         [[fallthrough]];
       case OpKind::kMaxPool2d:
         if (args[0].kind == ValueKind::kActivation) {

@@ -64,13 +64,13 @@ class AccurateAnnotator {
     return flags[static_cast<std::size_t>(id)];
   }
 
-  Result<int> Mark(const FormedValue& value, ValueKind kind) {
-    tilewright::Mark mark{MarkKind::kQuantize, config_.Type(kind), kind, {}};
+  Result<int> Annotation(const FormedValue& value, ValueKind kind) {
+    tilewright::Annotation annotation{AnnotationKind::kQuantize, config_.Type(kind), kind, {}};
     if (kind == ValueKind::kInput && config_.unsigned_inputs &&
-        Test(flow_.not_negative, value.old_id)) {
-      mark.dtype = kUInt8;
+        Test(flow_.non_negative, value.old_id)) {
+      annotation.dtype = kUInt8;
     }
-    return emitter_.EmitMark(Old(value.old_id).name, std::move(mark), value.id);
+    return emitter_.EmitAnnotation(Old(value.old_id).name, std::move(annotation), value.id);
   }
 
   /// Rounds a value of floats; once for all that read it.
@@ -78,23 +78,26 @@ class AccurateAnnotator {
     if (value.form == Form::kStored || Old(value.old_id).type.dtype != kFloat32) return Status();
     auto stored = stored_.find(value.id);
     if (stored == stored_.end()) {
-      TW_ASSIGN_OR_RETURN(auto mark,
-                          Mark(value, IsConstant(value) ? ValueKind::kWeight : ValueKind::kInput));
-      stored = stored_.emplace(value.id, mark).first;
+      TW_ASSIGN_OR_RETURN(
+          auto annotation,
+          Annotation(value, IsConstant(value) ? ValueKind::kWeight : ValueKind::kInput));
+      stored = stored_.emplace(value.id, annotation).first;
     }
     value.id = stored->second;
     value.form = Form::kStored;
     return Status();
   }
   Status StoreIfLeading(FormedValue& value) {
-    return value.Unstored() && Test(flow_.leads, value.old_id) ? Store(value) : Status();
+    return value.Unstored() && Test(flow_.reaches_quantized, value.old_id) ? Store(value)
+                                                                           : Status();
   }
 
   Result<FormedValue> Argument(int old_id, int reader) {
     FormedValue value{old_id, rewriter_.At(old_id), forms_[static_cast<std::size_t>(old_id)]};
     if (uses_[static_cast<std::size_t>(old_id)] < 2 || Test(flow_.inside, old_id)) return value;
     if (value.form == Form::kPlain) {  // rounded for a product: others read that, too
-      if (Test(flow_.feeds, old_id) && Test(flow_.leads, reader)) TW_RETURN_IF_ERROR(Store(value));
+      if (Test(flow_.feeds_quantized, old_id) && Test(flow_.reaches_quantized, reader))
+        TW_RETURN_IF_ERROR(Store(value));
     } else {
       TW_RETURN_IF_ERROR(StoreIfLeading(value));
     }
@@ -125,7 +128,7 @@ class AccurateAnnotator {
     if (std::ranges::all_of(args, [](const auto& arg) { return arg.form == Form::kPlain; })) {
       return Finish(id, args, Form::kPlain);
     }
-    if (OnlyMovesFirst(node.op)) return AddMove(id, std::move(args));
+    if (IsFirstInputDataMovement(node.op)) return AddMove(id, std::move(args));
     switch (node.op.kind) {
       case OpKind::kRelu:
       case OpKind::kClip:
@@ -156,7 +159,7 @@ class AccurateAnnotator {
 
   Status AddAnchor(int id, Values args) {
     TW_RETURN_IF_ERROR(Store(args[0]));
-    TW_ASSIGN_OR_RETURN(args[1].id, Mark(args[1], ValueKind::kWeight));
+    TW_ASSIGN_OR_RETURN(args[1].id, Annotation(args[1], ValueKind::kWeight));
     return Finish(id, args, Form::kSum);
   }
 
@@ -194,7 +197,7 @@ class AccurateAnnotator {
       if (args[0].form != Form::kSum || !IsBias(rewriter_.source(), id, args[1].old_id)) {
         return Finish(id, args, Form::kFloat);
       }
-      TW_ASSIGN_OR_RETURN(args[1].id, Mark(args[1], ValueKind::kWeight));
+      TW_ASSIGN_OR_RETURN(args[1].id, Annotation(args[1], ValueKind::kWeight));
       return Finish(id, args, Form::kSum);
     }
     TW_RETURN_IF_ERROR(StoreEarlier(id, args));
@@ -204,7 +207,7 @@ class AccurateAnnotator {
   }
 
   Status AddConcat(int id, Values args) {
-    if (!Test(flow_.leads, id)) return Finish(id, args, Form::kFloat);
+    if (!Test(flow_.reaches_quantized, id)) return Finish(id, args, Form::kFloat);
     for (FormedValue& arg : args) TW_RETURN_IF_ERROR(Store(arg));
     return Finish(id, args, Form::kSum);
   }

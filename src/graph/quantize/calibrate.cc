@@ -55,9 +55,9 @@ class Calibrator {
   Result<Graph> Run() {
     std::vector<int> measured;
     for (int id : PostOrder(graph_)) {
-      const Mark& mark = graph_.node(id).mark;
-      if (mark.kind != MarkKind::kQuantize) continue;
-      if (mark.value == ValueKind::kWeight) {
+      const Annotation& annotation = graph_.node(id).annotation;
+      if (annotation.kind != AnnotationKind::kQuantize) continue;
+      if (annotation.value == ValueKind::kWeight) {
         weights_.push_back(id);
       } else if (config_.calibrate_mode == CalibrateMode::kGlobalScale) {
         SetRanges(id, {config_.global_scale});
@@ -73,27 +73,27 @@ class Calibrator {
 
  private:
   void SetScales(int id, std::vector<double> scales, ValueKind value) {
-    Mark mark = graph_.node(id).mark;
-    mark.value = value;
-    mark.scales = std::move(scales);
-    graph_.Annotate(id, graph_.node(id).source, std::move(mark));
+    Annotation annotation = graph_.node(id).annotation;
+    annotation.value = value;
+    annotation.scales = std::move(scales);
+    graph_.Annotate(id, graph_.node(id).source, std::move(annotation));
   }
 
   /// What a mark's range is divided by. TVM's rules leave out the last step, so that the end of a
   /// range that is no power of two is clipped.
-  double StepsOf(const Mark& mark) const {
-    const double most = config_.Bounds(mark).second;
-    const bool powers = mark.value == ValueKind::kWeight
+  double StepsOf(const Annotation& annotation) const {
+    const double most = config_.Bounds(annotation).second;
+    const bool powers = annotation.value == ValueKind::kWeight
                             ? config_.weight_scale == WeightScale::kPower2
                             : config_.calibrate_mode == CalibrateMode::kGlobalScale;
     return config_.rules >= kAccurateRules && !powers ? most : most + 1;
   }
 
   void SetRanges(int id, std::vector<double> ranges) {
-    const Mark& mark = graph_.node(id).mark;
-    const double steps = StepsOf(mark);
+    const Annotation& annotation = graph_.node(id).annotation;
+    const double steps = StepsOf(annotation);
     for (double& range : ranges) range /= steps;
-    SetScales(id, std::move(ranges), mark.value);
+    SetScales(id, std::move(ranges), annotation.value);
   }
 
   /// What a concatenation joins is rounded to the steps of the whole where nothing else reads it:
@@ -103,12 +103,14 @@ class Calibrator {
     for (int id = 0; id < graph_.size(); ++id) {
       if (graph_.node(id).op.kind != OpKind::kConcat) continue;
       const auto& readers = users[static_cast<std::size_t>(id)];
-      if (readers.empty() || graph_.node(readers[0]).mark.kind != MarkKind::kQuantize) continue;
-      const Mark joined = graph_.node(readers[0]).mark;
+      if (readers.empty() || graph_.node(readers[0]).annotation.kind != AnnotationKind::kQuantize)
+        continue;
+      const Annotation joined = graph_.node(readers[0]).annotation;
       for (int input : graph_.node(id).inputs) {
         const Node& side = graph_.node(input);
         const bool alone = users[static_cast<std::size_t>(input)].size() == 1;
-        if (alone && side.mark.kind == MarkKind::kQuantize && side.mark.value == joined.value) {
+        if (alone && side.annotation.kind == AnnotationKind::kQuantize &&
+            side.annotation.value == joined.value) {
           graph_.Annotate(input, side.source, joined);
         }
       }
@@ -170,12 +172,12 @@ class Calibrator {
     return Status();
   }
 
-  double ThresholdOf(int mark, std::vector<float>& values) const {
+  double ThresholdOf(int annotation, std::vector<float>& values) const {
     switch (config_.calibrate_mode) {
       case CalibrateMode::kPercentile:
         return PercentileThreshold(values);
       case CalibrateMode::kMse:
-        return MseThreshold(values, StepsOf(graph_.node(mark).mark));
+        return MseThreshold(values, StepsOf(graph_.node(annotation).annotation));
       default:
         return KlThreshold(values);
     }
@@ -183,10 +185,11 @@ class Calibrator {
 
   /// The rules of the modes take some ranges that are of no use: few values, far from 0, in
   /// kl_divergence.
-  void NoteLoss(int mark, double range, const std::vector<float>& values) {
+  void NoteLoss(int annotation, double range, const std::vector<float>& values) {
     constexpr double kMinSqnrDb = 10;  // below, more than a third of the signal is error
-    const Node& node = graph_.node(mark);
-    const double sqnr = SqnrWithin(node.mark.scales[0], config_.Bounds(node.mark).second, values);
+    const Node& node = graph_.node(annotation);
+    const double sqnr =
+        SqnrWithin(node.annotation.scales[0], config_.Bounds(node.annotation).second, values);
     if (sqnr >= kMinSqnrDb) return;
     graph_.notes.push_back(fmt::format(
         "value {}: calibrated to a range of +-{:.3g}, and the data set reaches {:.3g}: rounding "
@@ -195,9 +198,9 @@ class Calibrator {
   }
 
   /// The operator that reads a mark.
-  int UserOf(int mark) const {
-    for (int id = mark + 1; id < graph_.size(); ++id) {
-      if (std::ranges::count(graph_.node(id).inputs, mark) != 0) return id;
+  int UserOf(int annotation) const {
+    for (int id = annotation + 1; id < graph_.size(); ++id) {
+      if (std::ranges::count(graph_.node(id).inputs, annotation) != 0) return id;
     }
     return -1;
   }
@@ -277,11 +280,12 @@ class Calibrator {
   /// The marked constant of float32 on the right side of a sum; null if there is none.
   const Tensor* AddedBy(int sum) const {
     if (sum < 0 || graph_.node(sum).op.kind != OpKind::kAdd) return nullptr;
-    const Node& mark = graph_.node(graph_.node(sum).inputs[1]);
-    if (mark.mark.kind != MarkKind::kQuantize || mark.mark.value != ValueKind::kWeight) {
+    const Node& annotation = graph_.node(graph_.node(sum).inputs[1]);
+    if (annotation.annotation.kind != AnnotationKind::kQuantize ||
+        annotation.annotation.value != ValueKind::kWeight) {
       return nullptr;
     }
-    const Tensor* contents = graph_.Contents(mark.inputs[0]);
+    const Tensor* contents = graph_.Contents(annotation.inputs[0]);
     return contents != nullptr && contents->dtype() == kFloat32 ? contents : nullptr;
   }
 
@@ -289,7 +293,7 @@ class Calibrator {
   /// without a shift.
   std::vector<double> ScalesOfSum(int anchor) const {
     const Node& node = graph_.node(anchor);
-    std::vector<double> scales = graph_.node(node.inputs[1]).mark.scales;
+    std::vector<double> scales = graph_.node(node.inputs[1]).annotation.scales;
     for (double& scale : scales) scale *= DataStep(anchor);
     return scales;
   }
@@ -297,11 +301,11 @@ class Calibrator {
   /// The scale of what an anchor reads; markers and pools keep that of what they read.
   double DataStep(int anchor) const {
     int data = graph_.node(anchor).inputs[0];
-    while (graph_.node(data).mark.kind != MarkKind::kQuantize &&
+    while (graph_.node(data).annotation.kind != AnnotationKind::kQuantize &&
            !graph_.node(data).inputs.empty()) {
       data = graph_.node(data).inputs[0];
     }
-    const std::vector<double>& step = graph_.node(data).mark.scales;
+    const std::vector<double>& step = graph_.node(data).annotation.scales;
     return step.empty() ? 1 : step[0];
   }
 

@@ -21,8 +21,8 @@ std::optional<std::size_t> OutputDimension(const Operator& anchor) {
   return position;
 }
 
-/// As DimensionsBehindScales, if `user` says it.
-std::optional<std::size_t> BehindScalesFor(const Graph& graph, int user, int id) {
+/// As TrailingDimensionsOfScales, if `user` says it.
+std::optional<std::size_t> TrailingDimensionsFor(const Graph& graph, int user, int id) {
   const Node& node = graph.node(user);
   if (IsAnchor(node.op.kind)) {
     const auto channels = OutputChannelsOf(graph, node);
@@ -64,20 +64,20 @@ bool IsBias(const Graph& graph, int sum, int operand) {
              OperandKind::kChannel;
 }
 
-Result<std::size_t> DimensionsBehindScales(const Graph& graph,
-                                           const std::vector<std::vector<int>>& users, int id) {
+Result<std::size_t> TrailingDimensionsOfScales(const Graph& graph,
+                                               const std::vector<std::vector<int>>& users, int id) {
   const Node& node = graph.node(id);
-  const auto count = static_cast<std::int64_t>(node.mark.scales.size());
+  const auto count = static_cast<std::int64_t>(node.annotation.scales.size());
   if (count == 0) {
     return InvalidArgument("value " + node.name + " has no scale yet: run calibrate before");
   }
   if (count == 1) return std::size_t{0};
   const auto& shape = node.type.shape;
   for (int user : users[static_cast<std::size_t>(id)]) {
-    const auto behind = BehindScalesFor(graph, user, id);
-    const bool fits =
-        behind && *behind < shape.size() && shape[shape.size() - 1 - *behind] == count;
-    if (fits && node.mark.value != ValueKind::kInput) return *behind;
+    const auto trailing_dimensions = TrailingDimensionsFor(graph, user, id);
+    const bool fits = trailing_dimensions && *trailing_dimensions < shape.size() &&
+                      shape[shape.size() - 1 - *trailing_dimensions] == count;
+    if (fits && node.annotation.value != ValueKind::kInput) return *trailing_dimensions;
   }
   return InvalidArgument(
       fmt::format("value {} has {} scales, expected 1 or, for weights, one for each output channel",

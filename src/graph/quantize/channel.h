@@ -23,7 +23,7 @@ bool IsBias(const Graph& graph, int sum, int operand);
 /// outputs, of a bias its channels; 0 for one scale. `users` is Graph::Users().
 /// Errors: kInvalidArgument for a mark without scales, or with a number of them that its user has
 /// no dimension for (they may come from a text).
-Result<std::size_t> DimensionsBehindScales(const Graph& graph,
-                                           const std::vector<std::vector<int>>& users, int id);
+Result<std::size_t> TrailingDimensionsOfScales(const Graph& graph,
+                                               const std::vector<std::vector<int>>& users, int id);
 
 }  // namespace tilewright::quantize

@@ -205,7 +205,7 @@ Status Config::Check() const {
     return InvalidArgument(fmt::format("dtype_input is {}, dtype_weight {}: expected one type",
                                        DataTypeName(dtype_input), DataTypeName(dtype_weight)));
   }
-  if (calibrate_mode == CalibrateMode::kPercentile && rules < kSkipIsOfConvolutions) {
+  if (calibrate_mode == CalibrateMode::kPercentile && rules < kSkipCountsConvolutions) {
     return InvalidArgument("calibrate_mode: percentile needs rules of 2021-04 or later");
   }
   if (unsigned_inputs && (rules < kAccurateRules || nbit_input != 8 || dtype_input != kInt8)) {
@@ -229,9 +229,10 @@ DataType Config::Type(ValueKind kind) const {
 
 double Config::Valid(ValueKind kind) const { return std::ldexp(1.0, Bits(kind) - 1); }
 
-std::pair<double, double> Config::Bounds(const Mark& mark) const {
-  const double valid = Valid(mark.value);
-  if (mark.value == ValueKind::kInput && mark.dtype == kUInt8) return {0, 2 * valid - 1};
+std::pair<double, double> Config::Bounds(const Annotation& annotation) const {
+  const double valid = Valid(annotation.value);
+  if (annotation.value == ValueKind::kInput && annotation.dtype == kUInt8)
+    return {0, 2 * valid - 1};
   return {1 - valid, valid - 1};
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "src/base/status.h"
-#include "src/graph/ir/mark.h"
+#include "src/graph/ir/annotation.h"
 
 namespace tilewright::quantize {
 
@@ -21,11 +21,11 @@ enum class PartitionConversions : std::uint8_t { kDisabled, kEnabled, kFullyInte
 
 /// A month in which a rule changed, as 100 * year + month; rules of a date are those of its end.
 using RuleDate = int;
-inline constexpr RuleDate kSkipIsOfConvolutions = 202104;  ///< and percentile calibration begins
+inline constexpr RuleDate kSkipCountsConvolutions = 202104;  ///< and percentile calibration begins
 inline constexpr RuleDate kSourceNamesStay = 202110;
 inline constexpr RuleDate kMultiplyClosesRight = 202303;
 inline constexpr RuleDate kSumIsActivation = 202308;
-inline constexpr RuleDate kLatestOfTvm = 202308;
+inline constexpr RuleDate kLatestTvmRules = 202308;
 /// Our own: no rule of TVM's that loses digits it need not lose. Later than any date.
 inline constexpr RuleDate kAccurateRules = 999912;
 inline constexpr RuleDate kAverageKeepsSum = kAccurateRules;
@@ -63,7 +63,7 @@ struct Config {
   /// 2^(bits - 1): integers are -(valid - 1) to valid - 1.
   double Valid(ValueKind kind) const;
   /// The least and the greatest integer of a mark's value.
-  std::pair<double, double> Bounds(const Mark& mark) const;
+  std::pair<double, double> Bounds(const Annotation& annotation) const;
 };
 
 }  // namespace tilewright::quantize

@@ -61,10 +61,10 @@ Result<FunctionSplit> SplitConversions(const Graph& graph) {
   FunctionSplit split{{"quantize_inputs", "quantized_main", "dequantize_outputs"}, {}};
   bool any = false;
   for (int id = 0; id < graph.size(); ++id) {
-    const bool behind = integers.IsBehind(id);
+    const bool trailing_dimensions = integers.IsBehind(id);
     // What makes the first integers is the last step of the way in.
-    const bool core = behind && (integers.Makes(id) || integers.IsBefore(id));
-    const bool enters = !behind && (integers.Makes(id) || integers.IsBefore(id));
+    const bool core = trailing_dimensions && (integers.Makes(id) || integers.IsBefore(id));
+    const bool enters = !trailing_dimensions && (integers.Makes(id) || integers.IsBefore(id));
     split.function_of.push_back(core ? kCore : enters ? kEnter : kLeave);
     any |= core;
   }

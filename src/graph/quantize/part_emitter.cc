@@ -12,9 +12,9 @@ Result<int> PartEmitter::Emit(std::string_view of, Operator op, std::vector<int>
   return graph_.AddOperator(NameFor(of), std::move(op), std::move(inputs));
 }
 
-Result<int> PartEmitter::EmitMark(std::string_view of, Mark mark, int value) {
+Result<int> PartEmitter::EmitAnnotation(std::string_view of, Annotation annotation, int value) {
   auto id = Emit(of, Operator{OpKind::kIdentity, {}}, {value});
-  if (id.ok()) graph_.Annotate(*id, {}, std::move(mark));
+  if (id.ok()) graph_.Annotate(*id, {}, std::move(annotation));
   return id;
 }
 

@@ -17,7 +17,7 @@ class PartEmitter {
 
   std::string NameFor(std::string_view of);
   Result<int> Emit(std::string_view of, Operator op, std::vector<int> inputs);
-  Result<int> EmitMark(std::string_view of, Mark mark, int value);
+  Result<int> EmitAnnotation(std::string_view of, Annotation annotation, int value);
   /// A constant of one element.
   int EmitScalar(std::string_view of, DataType dtype, double value);
 

@@ -39,10 +39,10 @@ class Partitioner {
   /// Behind a value, whether or not it has been closed before.
   Status Close(int& value) {
     const std::string name = New(value).name;
-    for (MarkKind kind : {MarkKind::kCastHint, MarkKind::kStopFusion}) {
+    for (AnnotationKind kind : {AnnotationKind::kCastHint, AnnotationKind::kStopFusion}) {
       TW_ASSIGN_OR_RETURN(
-          value,
-          emitter_.EmitMark(name, Mark{kind, config_.dtype_input, ValueKind::kInput, {}}, value));
+          value, emitter_.EmitAnnotation(
+                     name, Annotation{kind, config_.dtype_input, ValueKind::kInput, {}}, value));
     }
     return Status();
   }
@@ -75,7 +75,8 @@ class Partitioner {
   Status Finish(int id, std::vector<int> args, bool open) {
     TW_ASSIGN_OR_RETURN(auto copy,
                         rewriter_.CopyAs(id, rewriter_.source().node(id).op, std::move(args)));
-    if (config_.rules < kSourceNamesStay) rewriter_.result().Annotate(copy, {}, New(copy).mark);
+    if (config_.rules < kSourceNamesStay)
+      rewriter_.result().Annotate(copy, {}, New(copy).annotation);
     rewriter_.Map(id, copy);
     if (open) SetOpen(copy);
     return Status();

@@ -44,9 +44,10 @@ std::string WhyAllStayFloat(const Graph& graph, const Config& config) {
 
 /// Errors: kInvalidArgument if no value is to be rounded: the passes that need marks would leave
 /// everything as it is, and a float network would pass for a quantized one.
-Status CheckMarks(const Graph& graph, const PipelineOptions& options) {
-  const bool any = std::ranges::any_of(
-      graph.nodes(), [](const Node& node) { return node.mark.kind == MarkKind::kQuantize; });
+Status CheckAnnotations(const Graph& graph, const PipelineOptions& options) {
+  const bool any = std::ranges::any_of(graph.nodes(), [](const Node& node) {
+    return node.annotation.kind == AnnotationKind::kQuantize;
+  });
   if (any) return Status();
   for (const Node& node : graph.nodes()) {
     if (node.kind != NodeKind::kOperator || !IsAnchor(node.op.kind)) continue;
@@ -70,7 +71,7 @@ Result<Graph> RunPass(std::string_view pass, Graph graph, const PipelineOptions&
   if (pass == "fold") return Optimize(std::move(graph));
   if (pass == "partition") return Partition(std::move(graph), config);
   if (pass == "annotate") return Annotate(std::move(graph), config, options.left);
-  TW_RETURN_IF_ERROR(CheckMarks(graph, options));
+  TW_RETURN_IF_ERROR(CheckAnnotations(graph, options));
   if (pass == "calibrate") {
     return Calibrate(std::move(graph), config, options.samples, options.threads);
   }

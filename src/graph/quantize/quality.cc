@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "src/graph/ir/evaluate.h"
-#include "src/tensor/made_up.h"
+#include "src/tensor/synthetic_data.h"
 #include "src/tensor/workload.h"
 
 namespace tilewright::quantize {
@@ -65,13 +65,13 @@ Quality QualityOf(std::span<const Sample> expected, std::span<const Sample> actu
   return quality;
 }
 
-std::vector<Sample> MadeUpSamples(const Graph& graph, int count) {
+std::vector<Sample> SyntheticSamples(const Graph& graph, int count) {
   std::vector<Sample> samples(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
     for (int id : graph.inputs()) {
       const Node& node = graph.node(id);
-      samples[static_cast<std::size_t>(i)].push_back(
-          MakeInput(fmt::format("{}#{}", node.name, i), node.type, InputRule::kRandom));
+      samples[static_cast<std::size_t>(i)].push_back(MakeSyntheticInput(
+          fmt::format("{}#{}", node.name, i), node.type, SyntheticInputRule::kRandom));
     }
   }
   return samples;

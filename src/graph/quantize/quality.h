@@ -25,8 +25,8 @@ double MacsOf(const Graph& graph);
 /// Both are what OutputsFor gives, for networks of the same outputs.
 Quality QualityOf(std::span<const Sample> expected, std::span<const Sample> actual);
 
-/// `count` made-up samples for a graph's inputs (InputRule::kRandom).
-std::vector<Sample> MadeUpSamples(const Graph& graph, int count);
+/// `count` made-up samples for a graph's inputs (SyntheticInputRule::kRandom).
+std::vector<Sample> SyntheticSamples(const Graph& graph, int count);
 
 /// The convolutions and matrix products of a quantized graph that are float, with the reasons that
 /// Annotate gave; of those it knows nothing of: why integers can be declined behind it.

@@ -26,7 +26,7 @@ namespace {
 constexpr double kMinScale = 0x1.0p-126;
 constexpr double kMaxScale = 0x1.0p126;
 
-const Mark kStop{MarkKind::kStopFusion, kInt8, ValueKind::kInput, {}};
+const Annotation kStop{AnnotationKind::kStopFusion, kInt8, ValueKind::kInput, {}};
 
 class Realizer {
  public:
@@ -65,7 +65,7 @@ class Realizer {
     Operator cast{OpKind::kCast, {}};
     cast.attributes.dtype = kFloat32;
     TW_ASSIGN_OR_RETURN(auto floats, rescaler_.emitter().Emit(name, std::move(cast), {value.id}));
-    const int scale = rescaler_.Constant(name, kFloat32, value.scales, value.behind);
+    const int scale = rescaler_.Constant(name, kFloat32, value.scales, value.trailing_dimensions);
     TW_ASSIGN_OR_RETURN(
         auto product, rescaler_.emitter().Emit(name, Operator{OpKind::kMul, {}}, {floats, scale}));
     TW_RETURN_IF_ERROR(CheckShape(id, product));
@@ -123,8 +123,8 @@ class Realizer {
     TW_RETURN_IF_ERROR(CheckScales(node, value.scales));
     TW_ASSIGN_OR_RETURN(auto result,
                         rescaler_.emitter().Emit(node.name, std::move(op), std::move(inputs)));
-    const bool stop = node.mark.kind == MarkKind::kStopFusion;
-    rewriter_.result().Annotate(result, node.source, stop ? node.mark : Mark());
+    const bool stop = node.annotation.kind == AnnotationKind::kStopFusion;
+    rewriter_.result().Annotate(result, node.source, stop ? node.annotation : Annotation());
     value.id = result;
     TW_RETURN_IF_ERROR(Keep(id, value));
     Record(id, value);
@@ -132,20 +132,20 @@ class Realizer {
   }
 
   void Record(int id, const Integers& value) {
-    if (Old(id).mark.kind != MarkKind::kNone) return;
+    if (Old(id).annotation.kind != AnnotationKind::kNone) return;
     const std::string& integers = rewriter_.result().node(value.id).name;
     values_->push_back({Old(id).name, integers, value.scales});
     const std::vector<float> scales(value.scales.begin(), value.scales.end());
     const std::int64_t channel =
-        std::ssize(Old(id).type.shape) - 1 - static_cast<std::int64_t>(value.behind);
+        std::ssize(Old(id).type.shape) - 1 - static_cast<std::int64_t>(value.trailing_dimensions);
     rewriter_.result().quantization.insert_or_assign(
-        integers, Quantization{scales, scales.size() == 1 ? 0 : channel, 0,
-                               rewriter_.source().FloatName(id)});
+        integers, QuantizationParams{scales, scales.size() == 1 ? 0 : channel, 0,
+                                     rewriter_.source().FloatName(id)});
   }
 
   Status AddOperator(int id) {
     const Node& node = Old(id);
-    if (node.mark.kind == MarkKind::kQuantize) return AddMark(id);
+    if (node.annotation.kind == AnnotationKind::kQuantize) return AddAnnotation(id);
     const bool any = std::ranges::any_of(node.inputs, [&](int in) { return At(in).has_value(); });
     if (!any) return Decline(id);
     switch (node.op.kind) {
@@ -163,7 +163,7 @@ class Realizer {
       case OpKind::kClip:
         return At(node.inputs[0])->scales.size() == 1 ? AddClip(id) : AddChannelClip(id);
       case OpKind::kIdentity:
-        if (node.mark.kind == MarkKind::kCastHint) return AddHint(id);
+        if (node.annotation.kind == AnnotationKind::kCastHint) return AddHint(id);
         [[fallthrough]];
       case OpKind::kRelu:
         return Finish(id, node.op, {At(node.inputs[0])->id}, *At(node.inputs[0]));
@@ -188,41 +188,43 @@ class Realizer {
     }
   }
 
-  Status AddMark(int id) {
+  Status AddAnnotation(int id) {
     const Node& node = Old(id);
-    TW_ASSIGN_OR_RETURN(auto behind, DimensionsBehindScales(rewriter_.source(), users_, id));
-    TW_RETURN_IF_ERROR(CheckScales(node, node.mark.scales));
-    if (At(node.inputs[0])) return RescaleMark(id);
-    TW_ASSIGN_OR_RETURN(auto value, rescaler_.Round(node, rewriter_.At(node.inputs[0]), behind));
-    return KeepMarked(id, std::move(value));
+    TW_ASSIGN_OR_RETURN(auto trailing_dimensions,
+                        TrailingDimensionsOfScales(rewriter_.source(), users_, id));
+    TW_RETURN_IF_ERROR(CheckScales(node, node.annotation.scales));
+    if (At(node.inputs[0])) return RescaleAnnotation(id);
+    TW_ASSIGN_OR_RETURN(auto value,
+                        rescaler_.Round(node, rewriter_.At(node.inputs[0]), trailing_dimensions));
+    return KeepAnnotated(id, std::move(value));
   }
 
   /// By the rules `accurate` a mark is where a value is stored: inputs are narrow from there on.
-  Status KeepMarked(int id, Integers value) {
-    const Mark& mark = Old(id).mark;
-    if (config_.rules >= kAccurateRules && mark.value == ValueKind::kInput) {
-      const DataType dtype = mark.dtype == kUInt8 ? kUInt8 : config_.dtype_input;
+  Status KeepAnnotated(int id, Integers value) {
+    const Annotation& annotation = Old(id).annotation;
+    if (config_.rules >= kAccurateRules && annotation.value == ValueKind::kInput) {
+      const DataType dtype = annotation.dtype == kUInt8 ? kUInt8 : config_.dtype_input;
       TW_ASSIGN_OR_RETURN(value.id, rescaler_.Cast(Old(id).name, value.id, dtype));
       value.dtype = dtype;
     }
     return Keep(id, std::move(value));
   }
 
-  Status RescaleMark(int id) {
+  Status RescaleAnnotation(int id) {
     const Node& node = Old(id);
-    if (node.mark.scales.size() != 1) {
+    if (node.annotation.scales.size() != 1) {
       return InvalidArgument("value " + node.name + ": integers with more than one new scale");
     }
-    const auto [least, most] = config_.Bounds(node.mark);
+    const auto [least, most] = config_.Bounds(node.annotation);
     Integers wide = *At(node.inputs[0]);
     if (config_.rules >= kAccurateRules && wide.dtype != kFloat32) {
       // The new type may not be the old one.
       TW_ASSIGN_OR_RETURN(wide.id, rescaler_.Cast(node.name, wide.id, config_.dtype_activation));
       wide.dtype = config_.dtype_activation;
     }
-    TW_ASSIGN_OR_RETURN(auto value,
-                        rescaler_.RescaleWithin(node.name, wide, node.mark.scales, least, most));
-    return KeepMarked(id, std::move(value));
+    TW_ASSIGN_OR_RETURN(
+        auto value, rescaler_.RescaleWithin(node.name, wide, node.annotation.scales, least, most));
+    return KeepAnnotated(id, std::move(value));
   }
 
   Status AddAnchor(int id) {
@@ -236,7 +238,7 @@ class Realizer {
     const double most = ProductsOf(node) * within.most * weight.most;
     Integers value{-1, config_.dtype_activation, weight.scales, 0, std::min(most, kLargestInt32)};
     if (const auto channels = OutputChannelsOf(rewriter_.source(), node)) {
-      value.behind = node.type.shape.size() - 1 - channels->result;
+      value.trailing_dimensions = node.type.shape.size() - 1 - channels->result;
     }
     for (double& scale : value.scales) scale *= data.scales[0];
     Operator op = node.op;
@@ -354,14 +356,15 @@ class Realizer {
   Status AddUnified(int id) {
     const Node& node = Old(id);
     const DataType dtype = UnifiedType(node);
-    std::optional<std::size_t> behind;
+    std::optional<std::size_t> trailing_dimensions;
     for (int input : node.inputs) {
       const Integers& side = *At(input);
       if (side.scales.size() == 1) continue;
-      if (behind.value_or(side.behind) != side.behind) return Decline(id);  // no common channels
-      behind = side.behind;
+      if (trailing_dimensions.value_or(side.trailing_dimensions) != side.trailing_dimensions)
+        return Decline(id);  // no common channels
+      trailing_dimensions = side.trailing_dimensions;
     }
-    Integers sum{-1, dtype, UnifiedScales(node, dtype), behind.value_or(0)};
+    Integers sum{-1, dtype, UnifiedScales(node, dtype), trailing_dimensions.value_or(0)};
     if (sum.scales.size() != 1 && node.op.kind == OpKind::kConcat) return Decline(id);
     TW_RETURN_IF_ERROR(CheckScales(node, sum.scales));
     if (dtype == config_.dtype_activation) {
@@ -381,23 +384,23 @@ class Realizer {
   Result<int> UnifySide(const Node& node, int input, const Integers& sum) {
     Integers value = *At(input);
     auto& emitter = rescaler_.emitter();
-    const Mark& mark = Old(input).mark;
-    if (value.dtype == sum.dtype && mark.kind == MarkKind::kQuantize &&
-        mark.value == ValueKind::kInput) {
+    const Annotation& annotation = Old(input).annotation;
+    if (value.dtype == sum.dtype && annotation.kind == AnnotationKind::kQuantize &&
+        annotation.value == ValueKind::kInput) {
       TW_ASSIGN_OR_RETURN(auto narrow, rescaler_.Cast(node.name, value.id, config_.dtype_input));
-      TW_ASSIGN_OR_RETURN(value.id, emitter.EmitMark(node.name, kStop, narrow));
+      TW_ASSIGN_OR_RETURN(value.id, emitter.EmitAnnotation(node.name, kStop, narrow));
     }
     TW_ASSIGN_OR_RETURN(auto cast, rescaler_.Cast(node.name, value.id, sum.dtype));
     const DataType before = value.dtype;
     value.id = cast;
     if (value.scales.size() == 1 && sum.scales.size() != 1) {
       value.scales.assign(sum.scales.size(), value.scales[0]);
-      value.behind = sum.behind;
+      value.trailing_dimensions = sum.trailing_dimensions;
     }
     TW_ASSIGN_OR_RETURN(auto scaled, rescaler_.Rescale(node.name, value, sum.scales));
     TW_ASSIGN_OR_RETURN(auto back, rescaler_.Cast(node.name, scaled.id, sum.dtype));
     if (before != kFloat32) return back;
-    return emitter.EmitMark(node.name, kStop, back);
+    return emitter.EmitAnnotation(node.name, kStop, back);
   }
 
   /// Integers between two real bounds are between the whole numbers inside of them.
@@ -408,12 +411,12 @@ class Realizer {
     Operator op = node.op;
     op.attributes.a_min = least;
     op.attributes.a_max = greatest;
-    value.most = MostBetween(least, greatest, value.most);
+    value.most = MaxMagnitudeBetween(least, greatest, value.most);
     return Finish(id, std::move(op), {value.id}, std::move(value));
   }
 
   /// The largest magnitude that bounds make of those up to `most`: larger where a bound is.
-  static double MostBetween(double least, double greatest, double most) {
+  static double MaxMagnitudeBetween(double least, double greatest, double most) {
     return std::max(std::abs(std::clamp(-most, least, greatest)),
                     std::abs(std::clamp(most, least, greatest)));
   }
@@ -438,11 +441,11 @@ class Realizer {
       const auto [lower, upper] = Bounds(node.op, scale, value.dtype);
       least.push_back(lower);
       greatest.push_back(upper);
-      most = std::max(most, MostBetween(lower, upper, value.most));
+      most = std::max(most, MaxMagnitudeBetween(lower, upper, value.most));
     }
     value.most = most;
     const auto bound = [&](const std::vector<double>& values) {
-      return rescaler_.Constant(node.name, value.dtype, values, value.behind);
+      return rescaler_.Constant(node.name, value.dtype, values, value.trailing_dimensions);
     };
     TW_ASSIGN_OR_RETURN(auto lower, rescaler_.emitter().Emit(node.name, Operator{OpKind::kMax, {}},
                                                              {value.id, bound(least)}));
@@ -453,7 +456,8 @@ class Realizer {
   Status AddMove(int id) {
     const Node& node = Old(id);
     const std::optional<Integers>& value = At(node.inputs[0]);
-    const bool moves = OnlyMovesFirst(node.op) || node.op.kind == OpKind::kGlobalMaxPool2d;
+    const bool moves =
+        IsFirstInputDataMovement(node.op) || node.op.kind == OpKind::kGlobalMaxPool2d;
     if (config_.rules < kAccurateRules || !moves || !value || value->scales.size() != 1) {
       return Decline(id);
     }
@@ -523,7 +527,7 @@ class Realizer {
 
   Status AddHint(int id) {
     const Node& node = Old(id);
-    TW_ASSIGN_OR_RETURN(auto value, CastTo(node.name, *At(node.inputs[0]), node.mark.dtype));
+    TW_ASSIGN_OR_RETURN(auto value, CastTo(node.name, *At(node.inputs[0]), node.annotation.dtype));
     return Keep(id, std::move(value));
   }
 

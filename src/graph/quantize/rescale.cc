@@ -24,7 +24,8 @@ constexpr int kMaxShift = 30;
 double LargestInSteps(const Tensor& constant, const Integers& steps) {
   const auto& shape = constant.shape();
   std::int64_t inner = 1;
-  for (std::size_t i = shape.size() - std::min(steps.behind, shape.size()); i < shape.size(); ++i) {
+  for (std::size_t i = shape.size() - std::min(steps.trailing_dimensions, shape.size());
+       i < shape.size(); ++i) {
     inner *= shape[i];
   }
   double largest = 0;
@@ -70,9 +71,9 @@ Result<Integers> Rescaler::Saturate(std::string_view of, Integers value, double 
 }
 
 int Rescaler::Constant(std::string_view of, DataType dtype, const std::vector<double>& values,
-                       std::size_t behind) {
+                       std::size_t trailing_dimensions) {
   if (values.size() == 1) return emitter_.EmitScalar(of, dtype, values[0]);
-  std::vector<std::int64_t> shape(1 + behind, 1);
+  std::vector<std::int64_t> shape(1 + trailing_dimensions, 1);
   shape[0] = static_cast<std::int64_t>(values.size());
   Tensor tensor(TensorType{std::move(shape), dtype});
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -81,18 +82,19 @@ int Rescaler::Constant(std::string_view of, DataType dtype, const std::vector<do
   return graph_.AddConstant(emitter_.NameFor(of), std::move(tensor));
 }
 
-Result<Integers> Rescaler::Round(const Node& mark, int value, std::size_t behind) {
-  Integers result{value, kFloat32, mark.mark.scales, behind};
+Result<Integers> Rescaler::Round(const Node& annotation, int value,
+                                 std::size_t trailing_dimensions) {
+  Integers result{value, kFloat32, annotation.annotation.scales, trailing_dimensions};
   std::vector<double> inverse = result.scales;
   for (double& scale : inverse) scale = 1 / scale;
-  const int factor = Constant(mark.name, kFloat32, inverse, behind);
-  TW_ASSIGN_OR_RETURN(auto scaled, Binary(mark.name, OpKind::kMul, value, factor));
+  const int factor = Constant(annotation.name, kFloat32, inverse, trailing_dimensions);
+  TW_ASSIGN_OR_RETURN(auto scaled, Binary(annotation.name, OpKind::kMul, value, factor));
   TW_ASSIGN_OR_RETURN(auto rounded,
-                      emitter_.Emit(mark.name, Operator{OpKind::kRound, {}}, {scaled}));
-  const auto [least, most] = config_.Bounds(mark.mark);
+                      emitter_.Emit(annotation.name, Operator{OpKind::kRound, {}}, {scaled}));
+  const auto [least, most] = config_.Bounds(annotation.annotation);
   const double bound = std::min(most, kLargestFloatInt32);
   TW_ASSIGN_OR_RETURN(result.id,
-                      Clip(mark.name, rounded, std::max(least, -kLargestFloatInt32), bound));
+                      Clip(annotation.name, rounded, std::max(least, -kLargestFloatInt32), bound));
   result.most = bound;
   if (const Tensor* constant = graph_.Contents(value)) {
     // One more: what is rounded are floats.
@@ -126,7 +128,7 @@ Result<int> Rescaler::FixedPointProduct(std::string_view of, const Integers& val
     counts.push_back(count);
   }
   const auto constant = [&](const std::vector<double>& numbers) {
-    return Constant(of, kInt64, numbers, value.behind);
+    return Constant(of, kInt64, numbers, value.trailing_dimensions);
   };
   TW_ASSIGN_OR_RETURN(auto wide, Cast(of, value.id, kInt64));
   TW_ASSIGN_OR_RETURN(int sum, Binary(of, OpKind::kMul, wide, constant(multipliers)));

@@ -19,7 +19,7 @@ struct Integers {
   std::vector<double> scales;  ///< one, or one per element of one dimension
   /// How many dimensions are behind that one: broadcasting aligns the last ones, so it is the same
   /// for a value of fewer dimensions and for the sum it goes into.
-  std::size_t behind = 0;
+  std::size_t trailing_dimensions = 0;
   double most = kLargestInt32;  ///< no magnitude is larger, whatever the network reads
 };
 
@@ -36,7 +36,7 @@ class Rescaler {
   /// The value within +-most; nothing if it is.
   Result<Integers> Saturate(std::string_view of, Integers value, double most);
   /// clip(round(x * (1 / scale))) of a plain value: whole numbers in floats. mark: with scales.
-  Result<Integers> Round(const Node& mark, int value, std::size_t behind);
+  Result<Integers> Round(const Node& annotation, int value, std::size_t trailing_dimensions);
   /// round(x * from / to) for whole numbers: a shift where the ratio is a power of two, a product
   /// where it is a whole number, else a fixed-point product. `to` has as many scales as `from`, or
   /// one. Nothing if they are equal; else the result is int32 or int64, to be clipped and cast.
@@ -48,7 +48,7 @@ class Rescaler {
                                  const std::vector<double>& to, double least, double most);
   /// A constant of one element, or one per channel with `behind` dimensions behind the channel.
   int Constant(std::string_view of, DataType dtype, const std::vector<double>& values,
-               std::size_t behind);
+               std::size_t trailing_dimensions);
 
  private:
   Result<int> Binary(std::string_view of, OpKind kind, int value, int operand);

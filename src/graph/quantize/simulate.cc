@@ -15,14 +15,15 @@ Result<Graph> Simulate(Graph graph, const Config& config) {
   const Graph& source = rewriter.source();
   for (int id : PostOrder(source)) {
     const Node& node = source.node(id);
-    if (node.mark.kind != MarkKind::kQuantize) {
+    if (node.annotation.kind != AnnotationKind::kQuantize) {
       TW_RETURN_IF_ERROR(rewriter.Copy(id));
       continue;
     }
     const int plain = rewriter.At(node.inputs[0]);
-    TW_ASSIGN_OR_RETURN(auto behind, DimensionsBehindScales(source, users, id));
-    TW_ASSIGN_OR_RETURN(auto rounded, rescaler.Round(node, plain, behind));
-    const int scale = rescaler.Constant(node.name, kFloat32, node.mark.scales, behind);
+    TW_ASSIGN_OR_RETURN(auto trailing_dimensions, TrailingDimensionsOfScales(source, users, id));
+    TW_ASSIGN_OR_RETURN(auto rounded, rescaler.Round(node, plain, trailing_dimensions));
+    const int scale =
+        rescaler.Constant(node.name, kFloat32, node.annotation.scales, trailing_dimensions);
     TW_ASSIGN_OR_RETURN(auto product, rescaler.emitter().Emit(node.name, Operator{OpKind::kMul, {}},
                                                               {rounded.id, scale}));
     rewriter.Map(id, product);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "src/graph/ir/moves.h"
+#include "src/graph/ir/data_movement.h"
 #include "src/graph/ir/rewrite.h"
 #include "src/tensor/operators/table.h"
 
@@ -21,15 +21,15 @@ class FlowFinder {
   ValueFlow Run() {
     const auto count = static_cast<std::size_t>(graph_.size());
     flow_.quantized.resize(count);
-    flow_.feeds.resize(count);
-    flow_.leads.resize(count);
+    flow_.feeds_quantized.resize(count);
+    flow_.reaches_quantized.resize(count);
     flow_.inside.resize(count);
-    flow_.not_negative.resize(count);
+    flow_.non_negative.resize(count);
     for (int id = 0; id < graph_.size(); ++id) flow_.root.push_back(id);
     FindQuantized();
     for (int id = graph_.size() - 1; id >= 0; --id) FindLead(id);
     for (int id = 0; id < graph_.size(); ++id) FindExpression(id);
-    for (int id = 0; id < graph_.size(); ++id) flow_.not_negative[Index(id)] = NotNegative(id);
+    for (int id = 0; id < graph_.size(); ++id) flow_.non_negative[Index(id)] = NotNegative(id);
     return std::move(flow_);
   }
 
@@ -51,15 +51,15 @@ class FlowFinder {
       const Node& node = graph_.node(user);
       const OpKind kind = node.op.kind;
       const bool first = node.inputs[0] == id;
-      bool leads = false;
+      bool reaches_quantized = false;
       if (IsAnchor(kind)) {
-        leads = first && flow_.quantized[Index(user)];
-        if (leads) flow_.feeds[Index(id)] = true;
+        reaches_quantized = first && flow_.quantized[Index(user)];
+        if (reaches_quantized) flow_.feeds_quantized[Index(id)] = true;
       } else if (IsElementwise(kind) || IsPool(kind) || kind == OpKind::kConcat ||
-                 kind == OpKind::kReduceMean || (first && OnlyMovesFirst(node.op))) {
-        leads = flow_.leads[Index(user)];
+                 kind == OpKind::kReduceMean || (first && IsFirstInputDataMovement(node.op))) {
+        reaches_quantized = flow_.reaches_quantized[Index(user)];
       }
-      if (leads) flow_.leads[Index(id)] = true;
+      if (reaches_quantized) flow_.reaches_quantized[Index(id)] = true;
     }
   }
 
@@ -104,7 +104,7 @@ class FlowFinder {
     for (int member : list) flow_.inside[Index(member)] = member != list.back();
   }
 
-  bool Known(int id) const { return flow_.not_negative[Index(id)]; }
+  bool Known(int id) const { return flow_.non_negative[Index(id)]; }
 
   bool NotNegative(int id) const {
     const Node& node = graph_.node(id);
@@ -121,7 +121,7 @@ class FlowFinder {
     const auto all = [&] {
       return std::ranges::all_of(node.inputs, [&](int input) { return Known(input); });
     };
-    if (RowOf(node.op.kind).never_negative) return true;
+    if (RowOf(node.op.kind).non_negative) return true;
     switch (node.op.kind) {
       case OpKind::kClip:
         return node.op.attributes.a_min >= 0 || Known(node.inputs[0]);
@@ -142,7 +142,7 @@ class FlowFinder {
       case OpKind::kReduceMin:
         return Known(node.inputs[0]);
       default:
-        return (IsPool(node.op.kind) || OnlyMovesFirst(node.op)) && Known(node.inputs[0]);
+        return (IsPool(node.op.kind) || IsFirstInputDataMovement(node.op)) && Known(node.inputs[0]);
     }
   }
 
@@ -154,8 +154,8 @@ class FlowFinder {
 
 }  // namespace
 
-bool OnlyMovesFirst(const Operator& op) {
-  return OnlyMoves(op.kind) || op.kind == OpKind::kLayoutTransform ||
+bool IsFirstInputDataMovement(const Operator& op) {
+  return IsDataMovement(op.kind) || op.kind == OpKind::kLayoutTransform ||
          (op.kind == OpKind::kPad && op.attributes.pad_value == 0);
 }
 

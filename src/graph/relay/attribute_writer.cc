@@ -72,7 +72,7 @@ class AttributeWriter {
         Add("dtype", Quoted(DataTypeName(node_.type.dtype)));
         break;
       case OpKind::kIdentity:
-        WriteMark();
+        WriteAnnotation();
         break;
       default:
         WriteByFamily();
@@ -106,7 +106,7 @@ class AttributeWriter {
     for (const OpArgument& argument : row.arguments) {
       std::visit([&](auto field) { AddArgument(argument.name, a.*field); }, argument.field);
     }
-    WriteMoves();
+    WriteDataMovement();
   }
   void AddArgument(std::string_view name, double value) {
     Add(std::string(name), ShortestDouble(value));
@@ -118,15 +118,16 @@ class AttributeWriter {
     Add(std::string(name), Quoted(DataTypeName(dtype.value_or(node_.type.dtype))));
   }
 
-  void WriteMark() {
-    const Mark& mark = node_.mark;
-    if (mark.kind == MarkKind::kCastHint) Add("dtype", Quoted(DataTypeName(mark.dtype)));
-    if (mark.kind != MarkKind::kQuantize) return;
-    Add("kind", Quoted(ValueKindName(mark.value)));
-    if (mark.dtype == kUInt8) Add("dtype", Quoted(DataTypeName(mark.dtype)));
-    if (mark.scales.empty()) return;
+  void WriteAnnotation() {
+    const Annotation& annotation = node_.annotation;
+    if (annotation.kind == AnnotationKind::kCastHint)
+      Add("dtype", Quoted(DataTypeName(annotation.dtype)));
+    if (annotation.kind != AnnotationKind::kQuantize) return;
+    Add("kind", Quoted(ValueKindName(annotation.value)));
+    if (annotation.dtype == kUInt8) Add("dtype", Quoted(DataTypeName(annotation.dtype)));
+    if (annotation.scales.empty()) return;
     std::vector<std::string> scales;
-    for (double scale : mark.scales) scales.push_back(ShortestDouble(scale));
+    for (double scale : annotation.scales) scales.push_back(ShortestDouble(scale));
     Add("scale", List(scales));
   }
 
@@ -193,7 +194,7 @@ class AttributeWriter {
     return ends;
   }
 
-  void WriteMoves() {
+  void WriteDataMovement() {
     const OpAttributes& a = node_.op.attributes;
     switch (node_.op.kind) {
       case OpKind::kSoftmax:

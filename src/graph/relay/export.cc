@@ -52,7 +52,7 @@ class Exporter {
     TW_RETURN_IF_ERROR(CheckConstants());
     module_.version = "0.0.5";
     Build();
-    module_.metadata = "\n\n" + WriteMetadata(contents_, values_, graph_.made_up_constants);
+    module_.metadata = "\n\n" + WriteMetadata(contents_, values_, graph_.synthetic_constants);
     std::string text = Print(module_, Numbering::kKeep);
     if (text.size() <= kMaxTextBytes + kMaxMetadataBytes) return text;
     return Unsupported(fmt::format("text of {} bytes with the constants, expected at most {}",
@@ -295,12 +295,13 @@ class Exporter {
 
   /// What the text calls a value that has a name of its own or stands for other numbers.
   void Remember(int id, const std::string& in_text) {
-    Quantization meaning;
+    QuantizationParams quantization_params;
     const auto known = graph_.quantization.find(graph_.node(id).name);
-    if (known != graph_.quantization.end()) meaning = known->second;
-    meaning.value = graph_.FloatName(id);
-    if (meaning.value == in_text) meaning.value.clear();
-    if (meaning != Quantization()) values_.emplace(in_text, std::move(meaning));
+    if (known != graph_.quantization.end()) quantization_params = known->second;
+    quantization_params.value = graph_.FloatName(id);
+    if (quantization_params.value == in_text) quantization_params.value.clear();
+    if (quantization_params != QuantizationParams())
+      values_.emplace(in_text, std::move(quantization_params));
   }
 
   int AddParameter(int id) {
@@ -322,7 +323,7 @@ class Exporter {
   }
 
   std::string NameOf(const Node& node) const {
-    if (node.op.kind == OpKind::kIdentity) return std::string(RelayName(node.mark.kind));
+    if (node.op.kind == OpKind::kIdentity) return std::string(RelayName(node.annotation.kind));
     const bool flat = IsBatchFlatten(node, graph_.node(node.inputs[0]).type);
     return flat ? "nn.batch_flatten" : std::string(RelayName(node.op.kind));
   }
@@ -389,7 +390,7 @@ class Exporter {
   std::set<std::string> names_;            // of parameters
   std::map<int, std::int64_t> constants_;  // indices of nodes in contents_
   std::vector<const Tensor*> contents_;
-  Meanings values_;  // of parameters and operators
+  QuantizationMap values_;  // of parameters and operators
 };
 
 }  // namespace
@@ -401,6 +402,6 @@ Result<std::string> ExportRelay(const Graph& graph, const FunctionSplit& split) 
   return relay::Exporter(graph, split).Run();
 }
 
-Result<std::string> ListRelay(const Graph& graph) { return relay::Exporter(graph, {}).List(); }
+Result<std::string> PrintRelay(const Graph& graph) { return relay::Exporter(graph, {}).List(); }
 
 }  // namespace tilewright

@@ -28,6 +28,6 @@ Result<std::string> ExportRelay(const Graph& graph, const FunctionSplit& split =
 /// counted by the printer's rules, in the style of the text that the graph came from (else that of
 /// 2022 and later). For reading and comparing.
 /// Errors: kUnsupported listing the operators that cannot be written.
-Result<std::string> ListRelay(const Graph& graph);
+Result<std::string> PrintRelay(const Graph& graph);
 
 }  // namespace tilewright

@@ -215,7 +215,7 @@ Result<Importer::Value> Importer::EvaluateOperator(int id, const Scope& scope) {
   }
   auto node = graph_.AddOperator(Unique(name), std::move(translation->op), std::move(inputs));
   if (!node.ok()) return At(call.offset, node.status());
-  graph_.Annotate(*node, SourceOf(call), std::move(translation->mark));
+  graph_.Annotate(*node, SourceOf(call), std::move(translation->annotation));
   if (call.text == "nn.batch_norm") return Value{{*node, -1, -1}, true};
   return Value{{*node}};
 }
@@ -435,7 +435,7 @@ Result<Graph> Importer::Run(std::string name) {
   TW_RETURN_IF_ERROR(CheckOperators());
   TW_ASSIGN_OR_RETURN(auto metadata, ReadMetadata(module_.metadata));
   contents_ = std::move(metadata.constants);
-  graph_.made_up_constants = metadata.made_up_constants;
+  graph_.synthetic_constants = metadata.synthetic_constants;
   graph_.name = std::move(name);
   const int entry = EntryFunction();
   const Function& function = module_.function(entry);
@@ -459,24 +459,25 @@ Result<Graph> Importer::Run(std::string name) {
     TW_RETURN_IF_ERROR(CheckType(offset, result, *function.result, "the result"));
   }
   graph_.SetOutputs(result.nodes);
-  TW_RETURN_IF_ERROR(AddMeanings(std::move(metadata.values)));
+  TW_RETURN_IF_ERROR(AddQuantizationMap(std::move(metadata.values)));
   return std::move(graph_);
 }
 
-Status Importer::AddMeanings(Meanings values) {
+Status Importer::AddQuantizationMap(QuantizationMap values) {
   for (const Node& node : graph_.nodes()) {
     const bool numbered = node.kind == NodeKind::kOperator && node.name.starts_with("%");
     const auto row = values.find(numbered ? std::string_view(node.name).substr(1) : node.name);
     if (row == values.end() || node.kind == NodeKind::kConstant) continue;
-    const Quantization& meaning = row->second;
-    const std::size_t count = meaning.scales.size();
-    const bool along =
-        count > 1 && meaning.axis >= 0 && meaning.axis < std::ssize(node.type.shape) &&
-        node.type.shape[static_cast<std::size_t>(meaning.axis)] == std::ssize(meaning.scales);
+    const QuantizationParams& quantization_params = row->second;
+    const std::size_t count = quantization_params.scales.size();
+    const bool along = count > 1 && quantization_params.axis >= 0 &&
+                       quantization_params.axis < std::ssize(node.type.shape) &&
+                       node.type.shape[static_cast<std::size_t>(quantization_params.axis)] ==
+                           std::ssize(quantization_params.scales);
     if (count > 1 && !along) {
       return InvalidArgument(
           fmt::format("metadata: value {} of type {} has {} scales along dimension {}", row->first,
-                      node.type.ToString(), count, meaning.axis));
+                      node.type.ToString(), count, quantization_params.axis));
     }
     graph_.quantization.emplace(node.name, std::move(row->second));
   }

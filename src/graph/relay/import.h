@@ -45,7 +45,7 @@ class Importer {
   Status RunFragment(const Function& function, Scope* scope);
   Status CallLastFunction(int expr, Scope* scope);
   /// Errors: kInvalidArgument for scales that do not fit their value.
-  Status AddMeanings(Meanings values);
+  Status AddQuantizationMap(QuantizationMap values);
 
   Scope* ScopeOf(int expr, Scope* scope) const;
   Result<Value> Evaluate(int root, Scope* scope);

@@ -14,7 +14,7 @@
 #include "src/base/json.h"
 #include "src/base/strings.h"
 #include "src/graph/ir/graph.h"
-#include "src/graph/ir/meanings.h"
+#include "src/graph/ir/quantization_map.h"
 #include "src/graph/relay/syntax.h"
 
 namespace tilewright::relay {
@@ -29,7 +29,7 @@ constexpr std::size_t kMaxGrowth = 16;
 // Attributes of the whole section (texts, as TVM's version beside them): names of values, and how
 // many constants have made-up contents.
 constexpr const char* kValues = "tilewright.values";
-constexpr const char* kMadeUp = "tilewright.made_up_constants";
+constexpr const char* kSyntheticConstantsKey = "tilewright.made_up_constants";
 
 // Type codes of DLPack.
 constexpr std::array<TypeCode, 3> kTypeCodes = {TypeCode::kInt, TypeCode::kUInt, TypeCode::kFloat};
@@ -150,28 +150,29 @@ const Json* ConstantList(const Json* root, const Json* nodes) {
 /// Errors: kInvalidArgument unless the attributes of our own are what this writes.
 Status ReadOwn(const Json& root, Metadata& metadata) {
   const Json* attributes = Field(&root, "attrs");
-  for (const char* name : {kValues, kMadeUp}) {
+  for (const char* name : {kValues, kSyntheticConstantsKey}) {
     const Json* text = Field(attributes, name);
     if (text != nullptr && !text->is_string())
       return InvalidArgument("expected a text").WithContext(name);
   }
   if (const Json* text = Field(attributes, kValues); text != nullptr) {
-    auto values = ParseMeanings(text->get_ref<const std::string&>());
+    auto values = ParseQuantizationMap(text->get_ref<const std::string&>());
     if (!values.ok()) return values.status().WithContext(kValues);
     metadata.values = *std::move(values);
   }
-  if (const Json* text = Field(attributes, kMadeUp); text != nullptr) {
+  if (const Json* text = Field(attributes, kSyntheticConstantsKey); text != nullptr) {
     auto count = ParseInt64(text->get_ref<const std::string&>());
-    if (!count.ok() || *count < 0) return InvalidArgument("expected a count").WithContext(kMadeUp);
-    metadata.made_up_constants = *count;
+    if (!count.ok() || *count < 0)
+      return InvalidArgument("expected a count").WithContext(kSyntheticConstantsKey);
+    metadata.synthetic_constants = *count;
   }
   return Status();
 }
 
 }  // namespace
 
-std::string WriteMetadata(const std::vector<const Tensor*>& constants, const Meanings& values,
-                          std::int64_t made_up_constants) {
+std::string WriteMetadata(const std::vector<const Tensor*>& constants,
+                          const QuantizationMap& values, std::int64_t synthetic_constants) {
   std::string list, nodes, arrays;
   for (std::size_t i = 0; i < constants.size(); ++i) {
     const char* comma = i == 0 ? "" : ",";
@@ -183,8 +184,8 @@ std::string WriteMetadata(const std::vector<const Tensor*>& constants, const Mea
     arrays += fmt::format("{}\n  \"{}\"", comma, EncodeBase64(ArrayBytes(*constants[i])));
   }
   Json own = Json::object();
-  if (!values.empty()) own[kValues] = MeaningsText(values);
-  if (made_up_constants > 0) own[kMadeUp] = std::to_string(made_up_constants);
+  if (!values.empty()) own[kValues] = QuantizationMapToJson(values);
+  if (synthetic_constants > 0) own[kSyntheticConstantsKey] = std::to_string(synthetic_constants);
   const std::string attributes = own.empty() ? "" : ",\n\"attrs\": " + DumpJson(own);
   return fmt::format(
       "{}\n{{\"root\": 1, \"nodes\": [\n  {{\"type_key\": \"\"}},\n"

@@ -16,15 +16,15 @@ namespace tilewright::relay {
 struct Metadata {
   std::map<std::int64_t, Tensor> constants;  ///< of meta[relay.Constant][i], by i
   /// By the number or the name that they have in the text; scales are finite and positive.
-  Meanings values;
-  std::int64_t made_up_constants = 0;  ///< of these constants
+  QuantizationMap values;
+  std::int64_t synthetic_constants = 0;  ///< of these constants
 };
 
 /// The metadata section behind a module, "#[metadata]" included, with these tensors as the contents
 /// of meta[relay.Constant][0], [1], …, and as attributes of our own the table of values and, unless
 /// it is 0, how many constants have made-up contents.
-std::string WriteMetadata(const std::vector<const Tensor*>& constants, const Meanings& values,
-                          std::int64_t made_up_constants);
+std::string WriteMetadata(const std::vector<const Tensor*>& constants,
+                          const QuantizationMap& values, std::int64_t synthetic_constants);
 
 /// section: from "#[metadata]" on; an empty one holds nothing.
 /// Errors: kInvalidArgument with what is no such section, or if constants that share arrays would

@@ -169,18 +169,18 @@ void ReadCast(AttributeReader& reader, Arguments, Translation* result) {
 }
 
 void ReadCastHint(AttributeReader& reader, Arguments, Translation* result) {
-  result->mark.kind = MarkKind::kCastHint;
-  result->mark.dtype = reader.ElementType("dtype").value_or(kInt8);
+  result->annotation.kind = AnnotationKind::kCastHint;
+  result->annotation.dtype = reader.ElementType("dtype").value_or(kInt8);
 }
 
 void ReadStopFusion(AttributeReader&, Arguments, Translation* result) {
-  result->mark.kind = MarkKind::kStopFusion;
+  result->annotation.kind = AnnotationKind::kStopFusion;
 }
 
 constexpr std::string_view kValueKinds[] = {"input", "weight", "activation"};
 
 void ReadSimulatedQuantize(AttributeReader& reader, Arguments, Translation* result) {
-  result->mark.kind = MarkKind::kQuantize;
+  result->annotation.kind = AnnotationKind::kQuantize;
   const std::string kind = reader.String("kind", "");
   const auto* found = std::ranges::find(kValueKinds, kind);
   if (found == std::end(kValueKinds)) {
@@ -188,10 +188,11 @@ void ReadSimulatedQuantize(AttributeReader& reader, Arguments, Translation* resu
         fmt::format("kind=\"{}\", expected \"{}\"", kind, fmt::join(kValueKinds, "\", \"")));
     return;
   }
-  result->mark.value = static_cast<ValueKind>(found - std::begin(kValueKinds));
-  if (reader.ElementType("dtype") == kUInt8) result->mark.dtype = kUInt8;
-  result->mark.scales = reader.Numbers("scale");
-  if (std::ranges::any_of(result->mark.scales, [](double s) { return !(s > 0) || s > 1e30; })) {
+  result->annotation.value = static_cast<ValueKind>(found - std::begin(kValueKinds));
+  if (reader.ElementType("dtype") == kUInt8) result->annotation.dtype = kUInt8;
+  result->annotation.scales = reader.Numbers("scale");
+  if (std::ranges::any_of(result->annotation.scales,
+                          [](double s) { return !(s > 0) || s > 1e30; })) {
     reader.Fail("scale has a number that is not positive");
   }
 }
@@ -435,15 +436,15 @@ bool IsKnownOperator(std::string_view name) { return FindOperator(name).has_valu
 
 std::string_view RelayName(OpKind kind) { return RowOf(kind).relay; }
 
-std::string_view RelayName(MarkKind mark) {
-  switch (mark) {
-    case MarkKind::kCastHint:
+std::string_view RelayName(AnnotationKind annotation) {
+  switch (annotation) {
+    case AnnotationKind::kCastHint:
       return "annotation.cast_hint";
-    case MarkKind::kStopFusion:
+    case AnnotationKind::kStopFusion:
       return "annotation.stop_fusion";
-    case MarkKind::kQuantize:
+    case AnnotationKind::kQuantize:
       return "tilewright.simulated_quantize";
-    case MarkKind::kNone:
+    case AnnotationKind::kNone:
       break;
   }
   return RelayName(OpKind::kIdentity);

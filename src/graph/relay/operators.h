@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "src/base/status.h"
-#include "src/graph/ir/mark.h"
+#include "src/graph/ir/annotation.h"
 #include "src/graph/relay/syntax.h"
 #include "src/tensor/operator.h"
 
@@ -24,7 +24,7 @@ struct Translation {
   Operator op;
   std::size_t operands = 0;
   std::vector<std::int64_t> reshape_last;
-  Mark mark;  ///< of an identity
+  Annotation annotation;  ///< of an identity
 };
 
 /// A tensor's type as the text spells it.
@@ -34,7 +34,7 @@ bool IsKnownOperator(std::string_view name);
 /// Name of an operator; empty if Relay text has none.
 std::string_view RelayName(OpKind kind);
 /// Of an identity with that mark, and of the kind of value that a quantization's mark names.
-std::string_view RelayName(MarkKind mark);
+std::string_view RelayName(AnnotationKind annotation);
 std::string_view ValueKindName(ValueKind kind);
 /// Errors: kInvalidArgument for a wrong attribute or argument; kUnsupported for an attribute, or a
 /// value of one, that has no counterpart.

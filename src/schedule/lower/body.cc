@@ -146,7 +146,7 @@ Stmt Lowering::EmitBody(const Nest& nest) {
   const Buffer& buffer = realized.buffer;
   std::vector<Expr> indices = IndicesOf(realized, nest.local);
   if (nest.part == Nest::Part::kInit) {
-    return MakeStore(buffer, std::move(indices), NeutralOf(op.combiner, buffer->dtype));
+    return MakeStore(buffer, std::move(indices), IdentityElementOf(op.combiner, buffer->dtype));
   }
   Expr value = RewriteBody(nest.body, nest);
   if (nest.part == Nest::Part::kUpdate) {

@@ -13,13 +13,13 @@
 
 #include "src/schedule/lower/copy_loop.h"
 #include "src/schedule/lower/gpu_passes.h"
-#include "src/schedule/lower/redirect.h"
+#include "src/schedule/lower/remap_buffers.h"
 
 namespace tilewright {
 namespace {
 
 Stmt Unfold(const StmtNode& loop, const CopyLoop& match) {
-  Redirections turns[2];  // where step 0 and step 1 of a pair keep their copies
+  BufferRemaps turns[2];  // where step 0 and step 1 of a pair keep their copies
   std::vector<Buffer> buffers = match.allocated;
   for (const Buffer& buffer : match.copied) {
     buffers.push_back(

@@ -1,7 +1,7 @@
 #pragma once
 
 // Internal to src/schedule: what a lowered root stage goes through when its loops are bound to a
-// GPU. In this order: BindThreads, DealFragments, InjectVirtualThreads, PipelineCopies,
+// GPU. In this order: BindThreads, DistributeFragments, InjectVirtualThreads, PipelineCopies,
 // DoubleBuffers, PlaceBarriers.
 
 #include <vector>
@@ -20,7 +20,7 @@ Stmt BindThreads(const Stmt& stmt);
 /// product reads, become what that thread loads of the warp's operands.
 /// Errors: kInvalidArgument if the block is not one of 4 x 8 x warps, if operands differ between
 /// threads that must share them, or if not all threads come by.
-Result<Stmt> DealFragments(const Stmt& stmt);
+Result<Stmt> DistributeFragments(const Stmt& stmt);
 
 /// Virtual threads run in step on one thread: each of their loops moves inwards to the statements
 /// that depend on it, and memory private to them gets one more dimension. What does not depend on

@@ -86,7 +86,7 @@ Result<Program> Lowering::Run(std::string name) {
     code.push_back(EmitStage(id, whole));
     TW_RETURN_IF_ERROR(status_);
     if (!bound || info.library) continue;
-    auto dealt = DealFragments(BindThreads(code.back()));
+    auto dealt = DistributeFragments(BindThreads(code.back()));
     if (!dealt.ok()) return dealt.status().WithContext("stage '" + info.op.name + "'");
     auto pipelined = PipelineCopies(InjectVirtualThreads(*dealt), pipelined_);
     auto launch = pipelined.ok() ? PlaceBarriers(DoubleBuffers(*pipelined, doubled_)) : pipelined;

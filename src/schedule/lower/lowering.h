@@ -91,11 +91,11 @@ class Lowering {
   LoopKind KindOf(const Nest& nest, std::size_t p) const;
 
   // edges.cc
-  bool UnrollingDecides(const Nest& nest, std::size_t p, const Nest::Guard& guard) const;
-  Stmt EmitRange(Nest* nest, std::size_t p);
-  std::optional<Interval> InsideOf(const Nest& nest, std::size_t p);
-  bool NarrowInside(const Expr& condition, const ComputeOp& op, const Part& part, const Expr& var,
-                    Interval* inside);
+  bool IsDecidedByUnrolling(const Nest& nest, std::size_t p, const Nest::Guard& guard) const;
+  Stmt EmitPartition(Nest* nest, std::size_t p);
+  std::optional<Interval> InteriorOf(const Nest& nest, std::size_t p);
+  bool ShrinkInterior(const Expr& condition, const ComputeOp& op, const Part& part, const Expr& var,
+                      Interval* inside);
 
   // attach.cc
   Stmt EmitAttached(Nest* nest, std::size_t p);

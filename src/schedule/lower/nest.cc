@@ -62,7 +62,7 @@ Stmt Lowering::EmitStage(StageId stage, const Part& part) {
             .axis = {},
             .guards = {},
             .emitted = {}};
-  if (info.skip_zero_taps) nest.body = StripNeutralTaps(info.op, &nest.taps);
+  if (info.skip_zero_taps) nest.body = StripPaddedTaps(info.op, &nest.taps);
   nest.leaf.resize(info.leaves.size());
   Refresh(&nest, 0);
   nest.emitted.assign(nest.guards.size(), false);
@@ -257,7 +257,7 @@ std::optional<Stmt> Lowering::EmitPeeledLoop(Nest* nest, std::size_t p) {
     tail.loops.Peel(i, 1, rest);
     tail.fixed.emplace_back(r.outer, Expr(outer - 1));
     Refresh(&full, p);
-    Stmt full_code = EmitRange(&full, p);
+    Stmt full_code = EmitPartition(&full, p);
     Refresh(&tail, p);
     return MakeBlock({std::move(full_code), EmitFor(&tail, p)});
   }
@@ -297,7 +297,7 @@ Stmt Lowering::EmitLoop(Nest* nest, std::size_t p) {
     return FindMmaIntrinsic(info.intrinsic) != nullptr ? EmitMma(*nest, p) : EmitDot(*nest, p);
   }
   if (auto peeled = EmitPeeledLoop(nest, p)) return *peeled;
-  return EmitRange(nest, p);
+  return EmitPartition(nest, p);
 }
 
 /// How a loop is executed, given the conditions that are still to be placed inside it.
@@ -309,7 +309,8 @@ LoopKind Lowering::KindOf(const Nest& nest, std::size_t p) const {
     const Nest::Guard& guard = nest.guards[i];
     if (nest.emitted[i] || guard.depth <= p || !Active(nest, guard)) continue;
     if (kind == LoopKind::kVectorized) return LoopKind::kSerial;
-    if (kind == LoopKind::kSerial && UnrollingDecides(nest, p, guard)) return LoopKind::kUnrolled;
+    if (kind == LoopKind::kSerial && IsDecidedByUnrolling(nest, p, guard))
+      return LoopKind::kUnrolled;
   }
   return kind;
 }

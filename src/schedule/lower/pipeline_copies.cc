@@ -21,7 +21,7 @@
 #include "src/schedule/lower/copy_loop.h"
 #include "src/schedule/lower/gpu_passes.h"
 #include "src/schedule/lower/launch.h"
-#include "src/schedule/lower/redirect.h"
+#include "src/schedule/lower/remap_buffers.h"
 
 namespace tilewright {
 namespace {
@@ -103,7 +103,7 @@ class Pipeliner {
   /// The parts for step `step`, on one copy of each buffer.
   void AddParts(const std::vector<Stmt>& parts, const Expr& var, const Expr& step, const Expr& copy,
                 std::vector<Stmt>* out) const {
-    Redirections places;
+    BufferRemaps places;
     for (const auto& [buffer, ring] : rings_) places[buffer] = {ring, {copy}};
     for (const Stmt& part : parts) {
       out->push_back(Duplicate(part, {{var.get(), step}}, places));

@@ -2,7 +2,7 @@
 
 #include "src/ir/visit.h"
 #include "src/schedule/lower/gpu_passes.h"
-#include "src/schedule/lower/redirect.h"
+#include "src/schedule/lower/remap_buffers.h"
 
 namespace tilewright {
 namespace {
@@ -83,13 +83,13 @@ class VirtualThread {
 
   Stmt Repeat(const Stmt& stmt) {
     return MakeFor(loop_.var, loop_.extent, LoopKind::kVirtualThread,
-                   Redirect(stmt, {}, expanded_));
+                   RemapBuffers(stmt, {}, expanded_));
   }
 
   const StmtNode& loop_;
   std::unordered_set<const BufferNode*> private_;  // allocated inside
   std::unordered_set<const BufferNode*> touched_;  // private and different for each thread
-  Redirections expanded_;
+  BufferRemaps expanded_;
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 namespace tilewright {
 
-void TurnOperand(Contraction& c, std::size_t number, int dimension) {
+void TransposeOperand(Contraction& c, std::size_t number, int dimension) {
   const Contraction::Operand& operand = c.operands[number];
   const Buffer source = operand.buffer;
   const auto last = static_cast<std::size_t>(dimension < 0 ? operand.across : dimension);
@@ -18,26 +18,26 @@ void TurnOperand(Contraction& c, std::size_t number, int dimension) {
     if (d != last) order.push_back(d);
   }
   order.push_back(last);
-  ComputeOp turned;
-  turned.name = source->name + ".turned";
+  ComputeOp transposed;
+  transposed.name = source->name + ".turned";
   std::vector<std::int64_t> shape;
   std::vector<Expr> index(source->shape.size());
   for (std::size_t d : order) {
     shape.push_back(source->shape[d]);
-    turned.axes.push_back({MakeVar(fmt::format("d{}", d)), source->shape[d], false});
-    index[d] = turned.axes.back().var;
+    transposed.axes.push_back({MakeVar(fmt::format("d{}", d)), source->shape[d], false});
+    index[d] = transposed.axes.back().var;
   }
-  turned.output = MakeBuffer(turned.name, source->dtype, shape);
-  turned.body = MakeLoad(source, std::move(index));
+  transposed.output = MakeBuffer(transposed.name, source->dtype, shape);
+  transposed.body = MakeLoad(source, std::move(index));
   ComputeOp& main = c.compute.stages[c.main];
   main.body = Rewrite(main.body, [&](const Expr& node) -> Expr {
     if (node->kind != ExprKind::kLoad || node->buffer != source) return {};
     std::vector<Expr> args;
     for (std::size_t d : order) args.push_back(node->args[d]);
-    return MakeLoad(turned.output, std::move(args));
+    return MakeLoad(transposed.output, std::move(args));
   });
   c.compute.stages.insert(c.compute.stages.begin() + static_cast<std::ptrdiff_t>(c.main),
-                          std::move(turned));
+                          std::move(transposed));
   ++c.main;
 }
 

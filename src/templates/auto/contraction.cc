@@ -109,7 +109,7 @@ std::vector<int> RowAxesOf(const Contraction& c, const std::vector<const ExprNod
 
 /// The axes of the main stage with `axis` behind all others, and a stage behind it that writes its
 /// result as it was.
-void TurnResult(Contraction& c, int axis) {
+void TransposeResult(Contraction& c, int axis) {
   ComputeOp& main = c.compute.stages[c.main];
   const Buffer result = main.output;
   c.order.erase(c.order.begin() + axis);
@@ -159,7 +159,7 @@ Result<Contraction> MainStageOf(const Expression& expression) {
 }
 
 /// Whether vectors along another axis than the result's are any better than none.
-Status CheckTurned(const Contraction& c) {
+Status CheckTransposed(const Contraction& c) {
   if (std::ranges::find(c.rows, c.result_axis) == c.rows.end()) {
     return Unsupported("no steps along the result's rows are in registers");
   }
@@ -184,7 +184,7 @@ Result<Contraction> FindContraction(const Expression& expression, int axis) {
     constexpr std::int64_t kMinLanes = 4;
     if (c.extent(axis) < kMinLanes) return Unsupported("no vectors along so short an axis");
     const int result_axis = c.vector_axis;
-    TurnResult(c, axis);
+    TransposeResult(c, axis);
     c.vector_axis = count - 1;
     c.result_axis = c.AxisOfResult(result_axis);
   }
@@ -201,7 +201,7 @@ Result<Contraction> FindContraction(const Expression& expression, int axis) {
   if (c.operands.size() < 2 || (c.rows.empty() && !along)) {
     return Unsupported("nothing is read again and again");
   }
-  if (c.turned()) TW_RETURN_IF_ERROR(CheckTurned(c));
+  if (c.transposed()) TW_RETURN_IF_ERROR(CheckTransposed(c));
   return found;
 }
 

@@ -37,7 +37,7 @@ struct Contraction {
   std::int64_t extent(int axis) const { return op().axes[static_cast<std::size_t>(axis)].extent; }
   /// Whether vectors are made along another axis than the result lies along: the stage behind the
   /// main one turns its tiles.
-  bool turned() const { return vector_axis != result_axis; }
+  bool transposed() const { return vector_axis != result_axis; }
   /// The axis of the stage that is axis `axis` of the result.
   int AxisOfResult(int axis) const;
 };
@@ -54,9 +54,9 @@ Result<std::vector<Contraction>> FindContractions(const Expression& expression);
 
 /// Has the main stage read operand `number` with a dimension innermost (-1: the one it is read
 /// across): from a new stage "<buffer>.turned" before it.
-void TurnOperand(Contraction& contraction, std::size_t number, int dimension = -1);
+void TransposeOperand(Contraction& contraction, std::size_t number, int dimension = -1);
 /// ... or, a constant, from a parameter in its place in blocks of `block` elements of `dimension`;
-/// gives its layout for AnchorForm::weight.
+/// gives its layout for KernelLayouts::weight.
 std::string PackOperand(Contraction& contraction, std::size_t number, int dimension,
                         std::int64_t block);
 

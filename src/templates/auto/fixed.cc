@@ -9,7 +9,7 @@ namespace tilewright {
 
 std::string RefusesAnyExpression(const Workload& workload, const Target& target) {
   if (workload.op != OpKind::kExpression) return "only expressions";
-  if (DeviceTraitsOf(target).grids) return "";
+  if (DeviceTraitsOf(target).launches_grids) return "";
   const auto features = FeaturesOf(target);
   return features.ok() ? "" : features.status().message();
 }
@@ -33,9 +33,9 @@ Result<Config> AutoFixed::DefaultConfig(const Workload&, const Target&) {
 Result<Kernel> AutoFixed::Apply(const Workload& workload, const Epilogue&, const Target& target,
                                 const Config&) {
   Compute compute = DefineExpression(workload.expression);
-  SumInBlocks(compute);
+  SplitLongReductions(compute);
   TW_ASSIGN_OR_RETURN(auto schedule, FixedSchedule(std::move(compute), target));
-  return Kernel{std::move(schedule), AnchorForm(), {"sums_in_blocks"}};
+  return Kernel{std::move(schedule), KernelLayouts(), {"sums_in_blocks"}};
 }
 
 }  // namespace tilewright

@@ -58,12 +58,12 @@ Result<Kernel> AutoFlat::Apply(const Workload& w, const Epilogue&, const Target&
     choices.unroll = config.Integer("unroll");
     choices.rows = config.Integer("rows") != 0;
     if (config.Integer("blocks") != 0) {
-      SumInBlocks(compute);
+      SplitLongReductions(compute);
       arranged.emplace_back("sums_in_blocks");
     }
   }
   TW_ASSIGN_OR_RETURN(auto schedule, FlatSchedule(std::move(compute), target, choices));
-  return Kernel{std::move(schedule), AnchorForm(), std::move(arranged)};
+  return Kernel{std::move(schedule), KernelLayouts(), std::move(arranged)};
 }
 
 }  // namespace tilewright

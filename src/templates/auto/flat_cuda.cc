@@ -57,7 +57,7 @@ Result<Kernel> AutoFlatCuda::Apply(const Workload& w, const Epilogue&, const Tar
     choices.row_threads = config.Integer("row_threads");
     rows = config.Integer("rows") != 0;
     if (config.Integer("blocks") != 0) {
-      SumInBlocks(compute);
+      SplitLongReductions(compute);
       arranged.emplace_back("sums_in_blocks");
     }
   }
@@ -67,10 +67,10 @@ Result<Kernel> AutoFlatCuda::Apply(const Workload& w, const Epilogue&, const Tar
     schedule = *std::move(in_rows);
   } else {
     InlineElementwise(schedule);
-    DealStages(schedule, {}, choices);
+    DistributeStages(schedule, {}, choices);
   }
   TW_RETURN_IF_ERROR(schedule.status());
-  return Kernel{std::move(schedule), AnchorForm(), std::move(arranged)};
+  return Kernel{std::move(schedule), KernelLayouts(), std::move(arranged)};
 }
 
 }  // namespace tilewright

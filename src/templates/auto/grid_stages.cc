@@ -30,7 +30,7 @@ std::int64_t VectorOf(std::int64_t extent, std::int64_t limit) {
 /// The elements that one thread reads and writes in one access.
 std::int64_t LanesOf(const Schedule& s, StageId stage, LoopId innermost, std::int64_t limit) {
   const ComputeOp& op = s.stage(stage).op;
-  return ReadsAlike(op) ? VectorOf(s.Extent(innermost), limit) : 1;
+  return HasUniformConditions(op) ? VectorOf(s.Extent(innermost), limit) : 1;
 }
 
 /// A reduction axis in equal parts, one for each thread.
@@ -74,7 +74,7 @@ std::vector<StageId> FactorSum(Schedule& s, StageId sum, std::int64_t threads) {
 
 /// One thread for each element of the stage, or for some, neighbours in neighbouring threads. Gives
 /// the innermost loop but for that of a vector; index -1 for a single number.
-LoopId DealElements(Schedule& s, StageId stage, const GridChoices& choices) {
+LoopId DistributeElements(Schedule& s, StageId stage, const GridChoices& choices) {
   std::vector<LoopId> outer = s.Leaves(stage);
   outer.resize(std::min(s.stage(stage).op.axes.size(), outer.size()));
   if (outer.empty()) return {};
@@ -106,7 +106,7 @@ std::vector<SumsOfWriter> FindSums(Schedule& s, const std::vector<StageId>& done
     const Schedule::StageInfo& stage = s.stage(id);
     if (stage.op.combiner == Combiner::kNone || stage.attach != Schedule::Attach::kRoot) continue;
     if (std::ranges::find(done, id) != done.end()) continue;
-    StageId writer = OnlyFollower(s, stage.op.output);
+    StageId writer = OnlyConsumer(s, stage.op.output);
     StageId sum = id;
     const bool free = writer.index >= 0 && std::ranges::find(done, writer) == done.end() &&
                       s.stage(writer).attach == Schedule::Attach::kRoot;
@@ -127,8 +127,8 @@ std::vector<SumsOfWriter> FindSums(Schedule& s, const std::vector<StageId>& done
 }
 
 /// A part of each sum for each thread of a row, some rows in a block. dealt: gets the launches.
-void DealSums(Schedule& s, const SumsOfWriter& sums, const GridChoices& choices,
-              std::vector<StageId>& dealt) {
+void DistributeSums(Schedule& s, const SumsOfWriter& sums, const GridChoices& choices,
+                    std::vector<StageId>& dealt) {
   const StageId writer = sums.writer;
   dealt.push_back(writer);
   std::vector<std::vector<StageId>> partial;
@@ -145,7 +145,7 @@ void DealSums(Schedule& s, const SumsOfWriter& sums, const GridChoices& choices,
   std::vector<LoopId> axes = s.Leaves(writer);
   axes.resize(std::min(s.stage(writer).op.axes.size(), axes.size()));
   if (!shared || axes.empty()) {
-    const LoopId element = DealElements(s, writer, {.threads = choices.threads});
+    const LoopId element = DistributeElements(s, writer, {.threads = choices.threads});
     for (std::size_t i = 0; i < sums.sums.size(); ++i) {
       if (element.index >= 0) {
         s.ComputeAt(sums.sums[i], writer, element);
@@ -155,7 +155,7 @@ void DealSums(Schedule& s, const SumsOfWriter& sums, const GridChoices& choices,
       // The parts of a single number are launches of their own.
       for (const StageId part : partial[i]) {
         const StageId own = s.CacheWrite(part, Scope::kLocal);
-        s.ComputeAt(own, part, DealElements(s, part, {.threads = choices.threads}));
+        s.ComputeAt(own, part, DistributeElements(s, part, {.threads = choices.threads}));
         dealt.push_back(part);
       }
     }
@@ -191,8 +191,8 @@ struct RowLoops {
 
 /// Deals `count` rows to a block and the elements of each to row_threads threads. writes: the stage
 /// is the result, of which all other rows are other blocks; what is in shared memory has no others.
-RowLoops DealRow(Schedule& s, StageId stage, const RowAxes& rows, std::int64_t count,
-                 const GridChoices& choices, bool writes) {
+RowLoops DistributeRow(Schedule& s, StageId stage, const RowAxes& rows, std::int64_t count,
+                       const GridChoices& choices, bool writes) {
   RowLoops loops;
   std::vector<LoopId> outer, elements;
   const int axes = static_cast<int>(s.stage(stage).op.axes.size());
@@ -274,7 +274,7 @@ std::optional<Schedule> RowsInBlocks(Schedule s, int inside, const GridChoices& 
     count = LargestDivisor(*(own_rows - 1), count - 1);
   }
   if (shared_bytes(count) > choices.shared_bytes) return std::nullopt;
-  const LoopId row = DealRow(s, result, finder.Of(result), count, choices, true).row;
+  const LoopId row = DistributeRow(s, result, finder.Of(result), count, choices, true).row;
   for (std::size_t i = order.size() - 1; i-- > 0;) {  // readers are there before what they read
     const StageId id = order[i];
     const RowAxes& axes = finder.Of(id);
@@ -293,7 +293,7 @@ std::optional<Schedule> RowsInBlocks(Schedule s, int inside, const GridChoices& 
       thread = s.SpatialAxis(id, axes.back());
       s.Bind(id, thread, LoopKind::kThreadY);
     } else {
-      thread = DealRow(s, id, axes, count, choices, false).thread;
+      thread = DistributeRow(s, id, axes, count, choices, false).thread;
     }
     if (sums) s.ComputeAt(own, id, thread);
   }
@@ -303,7 +303,7 @@ std::optional<Schedule> RowsInBlocks(Schedule s, int inside, const GridChoices& 
 
 }  // namespace
 
-bool ReadsAlike(const ComputeOp& op) {
+bool HasUniformConditions(const ComputeOp& op) {
   if (op.axes.empty()) return true;
   const Expr& lane = op.axes.back().var;
   bool alike = true;
@@ -322,14 +322,14 @@ bool ReadsAlike(const ComputeOp& op) {
   return alike;
 }
 
-void DealStages(Schedule& s, const std::vector<StageId>& done, const GridChoices& choices) {
+void DistributeStages(Schedule& s, const std::vector<StageId>& done, const GridChoices& choices) {
   std::vector<StageId> dealt = done;
-  for (const SumsOfWriter& sums : FindSums(s, done)) DealSums(s, sums, choices, dealt);
+  for (const SumsOfWriter& sums : FindSums(s, done)) DistributeSums(s, sums, choices, dealt);
   const std::vector<StageId> order = s.order();
   for (const StageId id : order) {
     const Schedule::StageInfo& stage = s.stage(id);
     if (stage.attach != Schedule::Attach::kRoot || stage.op.combiner != Combiner::kNone) continue;
-    if (std::ranges::find(dealt, id) == dealt.end()) DealElements(s, id, choices);
+    if (std::ranges::find(dealt, id) == dealt.end()) DistributeElements(s, id, choices);
   }
 }
 

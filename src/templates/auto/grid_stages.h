@@ -20,13 +20,14 @@ struct GridChoices {
 
 /// Whether neighbours along the innermost axis are read under the same conditions, or none: vectors
 /// with lanes of their own conditions are read element by element.
-bool ReadsAlike(const ComputeOp& op);
+bool HasUniformConditions(const ComputeOp& op);
 
 /// Every stage that is not computed inside of another one, but for `done`, becomes a launch: its
 /// axes as one, dealt to blocks and threads. Sums are made in registers, inside of the stage that
 /// follows them element by element where there is one; long ones by several threads. Takes stages
 /// whose cheap ones are inlined, before any split.
-void DealStages(Schedule& schedule, const std::vector<StageId>& done, const GridChoices& choices);
+void DistributeStages(Schedule& schedule, const std::vector<StageId>& done,
+                      const GridChoices& choices);
 
 /// A computation that goes row by row of its result (softmax, normalization, and what is
 /// elementwise around them) as one launch: `row_threads` threads share a row, `threads` those of a

@@ -151,14 +151,14 @@ class RowJoiner {
     return true;
   }
 
-  bool IsPicture(const Expr& node) const {
+  bool IsDecodableImage(const Expr& node) const {
     return node->kind == ExprKind::kLoad &&
            std::ranges::find(pictures_, node->buffer) != pictures_.end();
   }
 
   /// Whether y and x are in indices of pictures only, where TakeLoad has seen them.
   bool OnlyInPictures(const Expr& expr) const {
-    if (IsPicture(expr)) return true;
+    if (IsDecodableImage(expr)) return true;
     if (expr.Same(y_.var) || expr.Same(x_.var)) return false;
     return std::ranges::all_of(expr->args, [&](const Expr& arg) { return OnlyInPictures(arg); });
   }
@@ -243,7 +243,7 @@ class RowJoiner {
     for (const Axis& axis : main.axes) shape.push_back(axis.extent);
     main.output = MakeBuffer(main.name, result->dtype, std::move(shape));
     main.body = Rewrite(main.body, [&](const Expr& node) -> Expr {
-      if (!IsPicture(node)) return {};
+      if (!IsDecodableImage(node)) return {};
       const auto at = std::ranges::find(pictures_, node->buffer) - pictures_.begin();
       std::vector<Expr> args = node->args;
       const Substitution first = {{y_.var.get(), Expr(0)}, {x_.var.get(), Expr(0)}};

@@ -31,12 +31,12 @@ namespace {
 struct Factor {
   std::size_t operand = 0;  ///< of the contraction
   int dimension = -1;       ///< that the run is the index of
-  bool turned = false;      ///< the dimension is not the innermost one
+  bool transposed = false;  ///< the dimension is not the innermost one
 
   const Buffer& BufferOf(const Contraction& c) const { return c.operands[operand].buffer; }
   std::string BufferName(const Contraction& c) const {
     const std::string& name = BufferOf(c)->name;
-    return turned ? name + ".turned" : name;
+    return transposed ? name + ".turned" : name;
   }
 };
 
@@ -113,7 +113,7 @@ void ChooseRun(GridProduct& product, const ExprNode& a, const ExprNode& b, int c
 }
 
 /// Why no instruction fits.
-std::string WhyNone(const GridProduct& product, int capability) {
+std::string NoTemplateReason(const GridProduct& product, int capability) {
   const Contraction& c = product.contraction;
   switch (product.misfit) {
     case Misfit::kDevice:
@@ -188,11 +188,11 @@ Result<GridProduct> FindGridProduct(const Workload& w, const Target& target) {
         "stored, and of float32 where the target says -tf32");
   }
   if (product.mma == nullptr) {
-    return Unsupported(WhyNone(product, capability));
+    return Unsupported(NoTemplateReason(product, capability));
   }
   for (Factor* factor : {&product.data, &product.weight}) {
     const std::size_t rank = c.operands[factor->operand].buffer->shape.size();
-    factor->turned = factor->dimension + 1 != static_cast<int>(rank);
+    factor->transposed = factor->dimension + 1 != static_cast<int>(rank);
   }
   return product;
 }
@@ -201,9 +201,9 @@ Result<GridProduct> FindGridProduct(const Workload& w, const Target& target) {
 /// than the asynchronous copies there are.
 Result<ConfigSpace> ProductSpace(const GridProduct& product, const Target& target) {
   constexpr int kShortestCopy = 4;  // bytes
-  const bool turned = product.data.turned || product.weight.turned;
+  const bool transposed = product.data.transposed || product.weight.transposed;
   auto space = MmaSpace(*product.mma, product.sizes, target);
-  if (!turned || product.mma->operand.bytes() >= kShortestCopy || !space.ok()) return space;
+  if (!transposed || product.mma->operand.bytes() >= kShortestCopy || !space.ok()) return space;
   ConfigSpace one;
   for (const Knob& knob : space->knobs()) {
     TW_RETURN_IF_ERROR(one.Add(knob.name() == "stages" ? Knob::Other("stages", {1}) : knob));
@@ -215,12 +215,12 @@ Result<ConfigSpace> ProductSpace(const GridProduct& product, const Target& targe
 MmaProduct::Copy CopyFactor(Schedule& s, const GridProduct& product, const Factor& factor,
                             StageId sum) {
   const std::string name = factor.BufferName(product.contraction);
-  if (!factor.turned) return {s.CacheRead(name, Scope::kShared, sum), {}};
-  const StageId turned = s.Stage(name);
-  s.SetScope(turned, Scope::kShared);
+  if (!factor.transposed) return {s.CacheRead(name, Scope::kShared, sum), {}};
+  const StageId transposed = s.Stage(name);
+  s.SetScope(transposed, Scope::kShared);
   // The run is the last axis of the copy, and stands before others in what it is read from.
-  MmaProduct::Copy copy{turned, {}};
-  const int last = static_cast<int>(s.stage(turned).op.axes.size()) - 1;
+  MmaProduct::Copy copy{transposed, {}};
+  const int last = static_cast<int>(s.stage(transposed).op.axes.size()) - 1;
   for (int i = 0; i < last; ++i) copy.read_order.push_back(i);
   copy.read_order.insert(copy.read_order.begin() + factor.dimension, last);
   return copy;
@@ -232,8 +232,8 @@ Result<Kernel> ScheduleGridProduct(const GridProduct& product, const Target& tar
   Contraction c = product.contraction;
   std::vector<std::string> arranged = {"contraction"};
   for (const Factor* factor : {&product.data, &product.weight}) {
-    if (!factor->turned) continue;
-    TurnOperand(c, factor->operand, factor->dimension);
+    if (!factor->transposed) continue;
+    TransposeOperand(c, factor->operand, factor->dimension);
     arranged.push_back(fmt::format("turn, {}, {}", factor->operand, factor->dimension));
   }
   Schedule s(c.compute);
@@ -265,9 +265,9 @@ Result<Kernel> ScheduleGridProduct(const GridProduct& product, const Target& tar
   }
   stages.grid_along_x = products > LaunchLimits().grid[2];
   ScheduleMmaProduct(s, *product.mma, stages, config);
-  DealStages(s, {writer}, {.row_threads = 32});
+  DistributeStages(s, {writer}, {.row_threads = 32});
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), AnchorForm(), std::move(arranged)};
+  return Kernel{std::move(s), KernelLayouts(), std::move(arranged)};
 }
 
 }  // namespace
@@ -291,7 +291,7 @@ Result<Config> AutoMmaCuda::DefaultConfig(const Workload& w, const Target& targe
   const Contraction& c = product.contraction;
   bool plain = true;
   for (const Factor* factor : {&product.data, &product.weight}) {
-    plain = plain && !factor->turned && c.operands[factor->operand].input >= 0;
+    plain = plain && !factor->transposed && c.operands[factor->operand].input >= 0;
   }
   // Rows at odd places are not copied ahead, and long steps or large blocks may not fit: then less.
   const std::vector<std::vector<std::string_view>> less = {

@@ -85,23 +85,23 @@ double CyclesOfStep(const Contraction& c, const std::vector<Parts>& parts, Regis
 std::vector<RegisterTile> RegisterTiles(const Contraction& c, const CpuFeatures& features,
                                         std::int64_t lanes) {
   constexpr std::int64_t kMaxVectors = 8;
-  const std::int64_t most_rows = c.turned() ? 28 : 14;
+  const std::int64_t max_rows = c.transposed() ? 28 : 14;
   const std::int64_t registers = features.vector_registers();
   const auto values = [&](std::size_t row) {
-    return row < c.rows.size() ? ThriftyTiles(c.extent(c.rows[row]), most_rows)
+    return row < c.rows.size() ? MinWasteTiles(c.extent(c.rows[row]), max_rows)
                                : std::vector<std::int64_t>{1};
   };
   std::vector<RegisterTile> tiles;
   const std::int64_t vectors = CeilDiv(c.extent(c.vector_axis), lanes);
   for (std::int64_t first : values(0)) {
     for (std::int64_t second : values(1)) {
-      for (std::int64_t vector : ThriftyTiles(vectors, kMaxVectors)) {
+      for (std::int64_t vector : MinWasteTiles(vectors, kMaxVectors)) {
         RegisterTile tile;
         if (!c.rows.empty()) tile.push_back(first);
         if (c.rows.size() > 1) tile.push_back(second);
         tile.push_back(vector);
         // A tile that is turned has something to be turned into.
-        if (c.turned() && StepsOf(c, tile, c.result_axis) == 1) continue;
+        if (c.transposed() && StepsOf(c, tile, c.result_axis) == 1) continue;
         if (Product(tile) + VectorsKept(c, tile) + 1 <= registers) tiles.push_back(std::move(tile));
       }
     }
@@ -125,7 +125,7 @@ double CyclesWithTile(const Contraction& c, const RegisterTile& tile, std::int64
   double steps = others;
   for (const Axis& axis : c.op().reduce_axes) steps *= static_cast<double>(axis.extent);
   double cycles = steps * CyclesOfStep(c, parts, {}, lanes);
-  if (c.turned()) {
+  if (c.transposed()) {
     cycles +=
         kCyclesToTurn * static_cast<double>(c.op().output->elements()) / static_cast<double>(lanes);
   }

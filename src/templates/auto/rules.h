@@ -60,7 +60,7 @@ struct AutoWindows {
   static Result<Kernel> Apply(const Workload& workload, const Epilogue& epilogue,
                               const Target& target, const Config& config);
   /// Where windows multiply: a row of data is read once for all rows of the result that need it.
-  static bool GoesFirst(const Workload& workload, const Target& target);
+  static bool IsPreferred(const Workload& workload, const Target& target);
 };
 
 /// `auto.cuda/tiles`: a contraction in blocks, virtual threads and threads, with what follows it

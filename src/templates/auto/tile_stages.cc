@@ -20,7 +20,7 @@ bool ReadsBuffer(const Schedule& s, StageId id, const Buffer& buffer, bool* as_i
   return reads;
 }
 
-StageId OnlyFollower(const Schedule& s, const Buffer& buffer) {
+StageId OnlyConsumer(const Schedule& s, const Buffer& buffer) {
   std::vector<StageId> readers;
   bool as_it_is = true;
   for (const StageId id : s.order()) {
@@ -33,7 +33,7 @@ StageId OnlyFollower(const Schedule& s, const Buffer& buffer) {
 }
 
 SumAndWriter SumInRegisters(Schedule& s, StageId main) {
-  const StageId follower = OnlyFollower(s, s.stage(main).op.output);
+  const StageId follower = OnlyConsumer(s, s.stage(main).op.output);
   if (follower.index < 0) return {s.CacheWrite(main, Scope::kLocal), main};
   s.SetScope(main, Scope::kLocal);
   return {main, follower};

@@ -17,7 +17,7 @@ bool ReadsBuffer(const Schedule& schedule, StageId stage, const Buffer& buffer, 
 
 /// The only stage that reads the buffer, if it does so element by element and could do it to a
 /// tile; index -1 if there is none.
-StageId OnlyFollower(const Schedule& schedule, const Buffer& buffer);
+StageId OnlyConsumer(const Schedule& schedule, const Buffer& buffer);
 
 /// A sum in registers, and the stage that writes what becomes of it.
 struct SumAndWriter {

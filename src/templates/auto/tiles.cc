@@ -94,28 +94,28 @@ TiledStages PrepareTiled(Schedule& s, const Contraction& c) {
     const bool cheap = body->kind == ExprKind::kLoad ||
                        (body->kind == ExprKind::kCast && body->args[0]->kind == ExprKind::kLoad &&
                         body.dtype().is_float() == body->args[0].dtype().is_float());
-    const bool turned = s.stage(id).op.name.ends_with(".turned");
-    if (!cheap || turned) kept.push_back(id);
+    const bool transposed = s.stage(id).op.name.ends_with(".turned");
+    if (!cheap || transposed) kept.push_back(id);
   }
   TiledStages stages{main, main, {}};
   for (const StageId id : kept) {
     if (s.stage(id).op.combiner == Combiner::kNone) stages.made.push_back(id);
   }
   StageId copy;  // that turns the result
-  if (c.turned()) {
+  if (c.transposed()) {
     copy = s.Stage(c.compute.stages[c.main + 1].name);
     kept.push_back(copy);
   }
   InlineElementwise(s, kept);
-  const StageId written = c.turned() ? copy : main;
-  const StageId follower = OnlyFollower(s, s.stage(written).op.output);
-  if (follower.index < 0 && !c.turned()) {
+  const StageId written = c.transposed() ? copy : main;
+  const StageId follower = OnlyConsumer(s, s.stage(written).op.output);
+  if (follower.index < 0 && !c.transposed()) {
     stages.main = s.CacheWrite(main, Scope::kLocal);
     return stages;
   }
   s.SetScope(main, Scope::kLocal);
   stages.writer = follower.index < 0 ? copy : follower;
-  if (c.turned() && follower.index >= 0) s.ComputeInline(copy);
+  if (c.transposed() && follower.index >= 0) s.ComputeInline(copy);
   return stages;
 }
 
@@ -136,7 +136,7 @@ void PlaceOperands(Schedule& s, const TiledStages& stages, const TileLoops& loop
     }
   }
   std::vector<Expr> conditions;
-  StripNeutralTaps(s.stage(stages.main).op, &conditions);
+  StripPaddedTaps(s.stage(stages.main).op, &conditions);
   if (skips && !conditions.empty()) s.SkipZeroTaps(stages.main);
 }
 
@@ -272,16 +272,16 @@ std::int64_t WrittenOut(const Contraction& c, const RegisterTile& tile, bool win
 }
 
 /// Turns and packs operands; gives the form of the kernel. arranged: gets what was done.
-AnchorForm ArrangeOperands(Contraction& c, const RegisterTile& tile, std::int64_t lanes, bool pack,
-                           std::vector<std::string>& arranged) {
-  AnchorForm form;
+KernelLayouts ArrangeOperands(Contraction& c, const RegisterTile& tile, std::int64_t lanes,
+                              bool pack, std::vector<std::string>& arranged) {
+  KernelLayouts layouts;
   const auto packs_in = [&](std::size_t i, int dimension, std::int64_t block) {
-    form.weight = PackOperand(c, i, dimension, block);
+    layouts.weight = PackOperand(c, i, dimension, block);
     arranged.push_back(fmt::format("pack, {}, {}, {}", i, dimension, block));
   };
   for (std::size_t i = 0; i < c.operands.size(); ++i) {
     const Contraction::Operand operand = c.operands[i];
-    const bool packs = pack && operand.constant && form.weight.empty();
+    const bool packs = pack && operand.constant && layouts.weight.empty();
     const bool known = operand.input >= 0 &&
                        operand.buffer == c.compute.inputs[static_cast<std::size_t>(operand.input)];
     if (operand.input >= 0 && !known) continue;  // read twice: arranged already
@@ -289,7 +289,7 @@ AnchorForm ArrangeOperands(Contraction& c, const RegisterTile& tile, std::int64_
       if (packs) {
         packs_in(i, operand.across, tile.back() * lanes);
       } else {
-        TurnOperand(c, i);
+        TransposeOperand(c, i);
         arranged.push_back(fmt::format("turn, {}", i));
       }
     } else if (packs && operand.row_dimension >= 0) {
@@ -298,7 +298,7 @@ AnchorForm ArrangeOperands(Contraction& c, const RegisterTile& tile, std::int64_
       if (block > 1) packs_in(i, operand.row_dimension, block);
     }
   }
-  return form;
+  return layouts;
 }
 
 struct TilesPlan {
@@ -428,9 +428,9 @@ Result<Kernel> AutoTiles::Apply(const Workload& w, const Epilogue&, const Target
     return InvalidArgument(fmt::format("code of {} vectors of products, expected at most {}",
                                        products, kMaxWrittenOut));
   }
-  std::vector<std::string> arranged = {c.turned() ? fmt::format("contraction, {}", chosen[0])
-                                                  : "contraction"};
-  const AnchorForm form =
+  std::vector<std::string> arranged = {c.transposed() ? fmt::format("contraction, {}", chosen[0])
+                                                      : "contraction"};
+  const KernelLayouts layouts =
       ArrangeOperands(c, tile, lanes, pack != nullptr && pack->integer() != 0, arranged);
   Schedule s(c.compute);
   const TiledStages stages = PrepareTiled(s, c);
@@ -448,7 +448,7 @@ Result<Kernel> AutoTiles::Apply(const Workload& w, const Epilogue&, const Target
     ScheduleFlat(s, id, lanes, target, 1, AcrossAxis(stage.op, lanes));
   }
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), form, std::move(arranged)};
+  return Kernel{std::move(s), layouts, std::move(arranged)};
 }
 
 }  // namespace tilewright

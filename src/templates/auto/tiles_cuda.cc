@@ -116,7 +116,7 @@ Result<GridContraction> FindGridContraction(const Workload& w) {
 /// Copies in shared memory that there may be of an operand: those of steps to come are made
 /// asynchronously where the target can, else there are two that take turns.
 std::vector<std::int64_t> CopiesOf(int capability) {
-  if (capability < kAsyncCapability) return {1, 2};
+  if (capability < kAsyncCopyCapability) return {1, 2};
   return {1, 2, 3, 4};
 }
 
@@ -202,7 +202,7 @@ LoopId OrderSums(Schedule& s, StageId sum, const GridContraction& grid, const Co
 void CopyTogether(Schedule& s, StageId copy, const BlockThreads& threads, std::int64_t bytes) {
   const BufferNode& buffer = *s.stage(copy).op.output;
   std::int64_t lanes = std::max<std::int64_t>(1, bytes / buffer.dtype.bytes());
-  if (!ReadsAlike(s.stage(copy).op)) lanes = 1;
+  if (!HasUniformConditions(s.stage(copy).op)) lanes = 1;
   while (buffer.shape.back() % lanes != 0) lanes /= 2;
   if (lanes > 1) {
     FetchVectors(s, copy, threads, lanes);
@@ -241,15 +241,15 @@ Result<Kernel> ScheduleGrid(const GridContraction& grid, const Target& target,
     s.ComputeAt(copy, sum, step);
     CopyTogether(s, copy, threads, config.Integer("copy_bytes"));
     if (ahead == 1) continue;
-    if (capability < kAsyncCapability) {
+    if (capability < kAsyncCopyCapability) {
       s.DoubleBuffer(copy);
     } else {
       s.Pipeline(copy, static_cast<int>(ahead));
     }
   }
-  DealStages(s, {writer}, {.row_threads = 32});
+  DistributeStages(s, {writer}, {.row_threads = 32});
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), AnchorForm(), {"contraction"}};
+  return Kernel{std::move(s), KernelLayouts(), {"contraction"}};
 }
 
 /// Threads and sums of a thread along an axis.

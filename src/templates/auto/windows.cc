@@ -69,13 +69,13 @@ std::int64_t VectorsOf(const WindowsPlan& plan, const RowTile& tile) {
 std::vector<RowTile> RowTiles(const WindowsPlan& plan) {
   const Windows& w = plan.windows;
   const std::int64_t budget = plan.features.vector_registers() - 3;
-  const std::vector<std::int64_t> heights = ThriftyTiles(w.height, 16);
+  const std::vector<std::int64_t> heights = MinWasteTiles(w.height, 16);
   std::vector<RowTile> tiles;
   const auto add = [&](const RowTile& tile) {
     if (VectorsOf(plan, tile) <= budget) tiles.push_back(tile);
   };
   for (std::int64_t rows : heights) add({rows, w.width, true});
-  const std::vector<std::int64_t> widths = ThriftyTiles(CeilDiv(w.width, plan.lanes()), 8);
+  const std::vector<std::int64_t> widths = MinWasteTiles(CeilDiv(w.width, plan.lanes()), 8);
   for (std::int64_t vectors : widths) {
     const std::int64_t columns = vectors * plan.lanes();
     if (columns < w.width) add({1, columns, true});
@@ -327,7 +327,7 @@ Result<Kernel> AutoWindows::Apply(const Workload& w, const Epilogue&, const Targ
   kept.insert(kept.end(), pictures.begin(), pictures.end());
   InlineElementwise(s, kept);
   s.SetScope(main, Scope::kLocal);
-  StageId writer = OnlyFollower(s, s.stage(copy).op.output);
+  StageId writer = OnlyConsumer(s, s.stage(copy).op.output);
   if (writer.index < 0) {
     writer = copy;
   } else {
@@ -356,10 +356,10 @@ Result<Kernel> AutoWindows::Apply(const Workload& w, const Epilogue&, const Targ
     ScheduleFlat(s, id, lanes, target, 1, AcrossAxis(s.stage(id).op, lanes));
   }
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), AnchorForm(), {tile.joined ? "windows" : "rows_of_windows"}};
+  return Kernel{std::move(s), KernelLayouts(), {tile.joined ? "windows" : "rows_of_windows"}};
 }
 
-bool AutoWindows::GoesFirst(const Workload& w, const Target& target) {
+bool AutoWindows::IsPreferred(const Workload& w, const Target& target) {
   const auto plan = PlanWindows(w, target);
   return plan.ok() && FindContraction(w.expression).ok();
 }

@@ -95,7 +95,7 @@ Result<Kernel> AnchorPlainCpu::Apply(const Workload& w, const Epilogue& epilogue
   if (lanes > 1) s.Vectorize(sum, s.SpatialAxis(sum, vector_axis));
   if (stages.has_pad) ScheduleFlat(s, stages.pad, std::max<std::int64_t>(lanes, 1), target);
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), AnchorForm()};
+  return Kernel{std::move(s), KernelLayouts()};
 }
 
 }  // namespace tilewright

@@ -65,7 +65,7 @@ Result<Kernel> BatchMatmulPackedCpu::Apply(const Workload& w, const Epilogue& ep
                                            const Target& target, const Config& config) {
   TW_ASSIGN_OR_RETURN(auto sizes, SizesOf(w, target));
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue));
-  TurnColumns(compute, "reduce", "columns");
+  TransposeColumns(compute, "reduce", "columns");
   Schedule s(std::move(compute));
   const AnchorStages stages = PrepareStages(s);
   const StageId result = stages.result, sum = stages.sum, columns = s.Stage("columns");
@@ -79,7 +79,7 @@ Result<Kernel> BatchMatmulPackedCpu::Apply(const Workload& w, const Epilogue& ep
 
   ScheduleColumns(s, columns, result, outer, sizes.lanes);
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), AnchorForm(), {"turned_columns"}};
+  return Kernel{std::move(s), KernelLayouts(), {"turned_columns"}};
 }
 
 }  // namespace tilewright

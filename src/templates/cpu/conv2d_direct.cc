@@ -31,7 +31,7 @@ struct Plan {
   ConvShape shape;
   bool flat = false;  // 1x1, stride 1, no padding: one long row of pixels
   Workload workload;  // what is computed: flattened if `flat`
-  AnchorForm form;
+  KernelLayouts layouts;
   std::int64_t lanes = 0;  // accumulators of one vector, and a block of the output
   std::int64_t data_block = 0;
   bool splits_vectors = false;  // blocks are whole vectors, which the processor splits
@@ -53,8 +53,8 @@ void SetDot(const CpuFeatures& features, const Workload& w, Plan& plan) {
   plan.depth = dot.depth;
   plan.dot = dot.name;
   plan.product_registers = dot.registers;
-  plan.form.shift_data = dot.shift_data;
-  plan.form.multiply_dtype = dot.multiply_dtype;
+  plan.layouts.shift_data = dot.shift_data;
+  plan.layouts.multiply_dtype = dot.multiply_dtype;
 }
 
 /// Blocks of channels: whole vectors, or half of one wherever the last vector would hold no more.
@@ -76,7 +76,7 @@ Result<Plan> MakePlan(const Workload& w, const Target& target, bool int8,
   plan.workload = PlainConvolution(w, shape, plan.flat);
   plan.lanes = BlockFor(shape.k, features.float_lanes(), blocks);
   plan.data_block = BlockFor(shape.c, features.float_lanes(), blocks);
-  plan.splits_vectors = features.splits_512 && plan.lanes == features.float_lanes();
+  plan.splits_vectors = features.double_pumped_512 && plan.lanes == features.float_lanes();
   plan.registers = features.vector_registers();
   plan.oc_blocks = CeilDiv(shape.k, plan.lanes);
   plan.padded = shape.pad_top + shape.pad_left + shape.pad_bottom + shape.pad_right > 0;
@@ -86,15 +86,15 @@ Result<Plan> MakePlan(const Workload& w, const Target& target, bool int8,
     plan.group_blocks = std::max<std::int64_t>(1, shape.k / shape.groups / plan.lanes);
     plan.groups_in_block = group_channels < plan.lanes;
   }
-  plan.form.output = Blocked("NCHW", plan.lanes, 'c');
+  plan.layouts.output = Blocked("NCHW", plan.lanes, 'c');
   const bool few_channels = shape.c < plan.data_block;
   if (!int8 && few_channels) {
     plan.ic_block = 1;
-    plan.form.data = "NCHW";
-    plan.form.weight = Blocked("OIHW", plan.lanes, 'o');
+    plan.layouts.data = "NCHW";
+    plan.layouts.weight = Blocked("OIHW", plan.lanes, 'o');
     return plan;
   }
-  plan.form.data =
+  plan.layouts.data =
       Blocked("NCHW", few_channels ? RoundUp(shape.c, plan.depth) : plan.data_block, 'c');
   // The largest part of a data block that divides the channels, so that nothing is multiplied with
   // padding; 4 at least, as loops over fewer channels cost more than that saves.
@@ -103,7 +103,7 @@ Result<Plan> MakePlan(const Workload& w, const Target& target, bool int8,
                                : std::max(kMinBlock, std::gcd(shape.c, plan.data_block));
   if (shape.groups > 1) plan.ic_block = std::gcd(group_channels, plan.lanes);
   if (!few_channels && !plan.groups_in_block) plan.ic_parts = plan.data_block / plan.ic_block;
-  plan.form.weight =
+  plan.layouts.weight =
       int8 ? Blocked(Blocked(Blocked("OIHW", plan.ic_block / plan.depth, 'i'), plan.lanes, 'o'),
                      plan.depth, 'i')
            : Blocked(Blocked("OIHW", plan.ic_block, 'i'), plan.lanes, 'o');
@@ -132,9 +132,9 @@ std::vector<Tile> RegisterTiles(const Plan& plan) {
   for (std::int64_t oc = 1; oc <= std::min(kMaxBlocks, blocks); ++oc) {
     const std::int64_t budget = AccumulatorBudget(plan, oc);
     if (budget < oc) break;
-    for (std::int64_t col : ThriftyTiles(cols, budget / oc)) {
-      const std::int64_t most_rows = col == cols ? std::min(rows, budget / (oc * col)) : 1;
-      for (std::int64_t row = 1; row <= most_rows; ++row) {
+    for (std::int64_t col : MinWasteTiles(cols, budget / oc)) {
+      const std::int64_t max_rows = col == cols ? std::min(rows, budget / (oc * col)) : 1;
+      for (std::int64_t row = 1; row <= max_rows; ++row) {
         (oc * row * col >= kMinAccumulators ? tiles : small).push_back({oc, row, col});
       }
     }
@@ -226,7 +226,7 @@ Knob TileKnob(const Plan& plan) {
 }
 
 Knob PadKnob(const Plan& plan) {
-  const bool converts = plan.form.shift_data || plan.form.multiply_dtype.has_value();
+  const bool converts = plan.layouts.shift_data || plan.layouts.multiply_dtype.has_value();
   std::vector<KnobValue> values;
   values.emplace_back().value = std::string("copy");
   if (plan.padded || converts) values.emplace_back().value = std::string("rows");
@@ -297,7 +297,7 @@ std::int64_t PassBytes(const Plan& plan, const ConvNest& nest) {
       nest.col_tiles == ConvNest::kWholeAxis ? OutCols(plan) : nest.cols * nest.col_tiles;
   const std::int64_t cols = reach(pass_cols, OutCols(plan), s.stride_w, s.s, s.dilation_w);
   const std::int64_t channels = RoundUp(s.c, std::max<std::int64_t>(1, plan.ic_block));
-  const DataType dtype = plan.form.multiply_dtype.value_or(plan.workload.data.dtype);
+  const DataType dtype = plan.layouts.multiply_dtype.value_or(plan.workload.data.dtype);
   return rows * cols * channels * dtype.bytes();
 }
 
@@ -351,11 +351,11 @@ Result<Kernel> ApplyPlan(const Plan& plan, const Epilogue& epilogue, const Targe
                            " bytes per pass, expected at most " +
                            std::to_string(LowerLimits().max_local_bytes));
   }
-  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(plan.workload, epilogue, plan.form));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(plan.workload, epilogue, plan.layouts));
   Schedule schedule(std::move(compute));
   ScheduleConvNest(schedule, nest, plan.lanes, target);
   TW_RETURN_IF_ERROR(schedule.status());
-  return Kernel{std::move(schedule), plan.form};
+  return Kernel{std::move(schedule), plan.layouts};
 }
 
 /// Whether blocks of channels are whole groups or parts of one, of data and result alike.
@@ -448,8 +448,8 @@ Result<Config> Conv2dHalfBlocksCpu::DefaultConfig(const Workload& w, const Targe
   return DefaultOf(plan);
 }
 
-Result<std::vector<Config>> Conv2dHalfBlocksCpu::InLayouts(const Workload& w,
-                                                           const Target& target) {
+Result<std::vector<Config>> Conv2dHalfBlocksCpu::LayoutConfigs(const Workload& w,
+                                                               const Target& target) {
   TW_ASSIGN_OR_RETURN(auto config, DefaultConfig(w, target));
   return std::vector<Config>{std::move(config)};
 }

@@ -32,12 +32,12 @@ struct Conv2dDirectInt8Cpu {
 /// `conv2d_half_blocks.cpu`: both on 512-bit vectors, in blocks of 8 channels on each side that has
 /// 1 to 8 channels more than whole vectors hold: 24 are three half vectors, not two of which 8
 /// lanes multiply zeros. That is faster where a processor executes a vector in two halves
-/// (CpuFeatures::splits_512), and a choice of layouts for what reads and writes the tensor.
+/// (CpuFeatures::double_pumped_512), and a choice of layouts for what reads and writes the tensor.
 struct Conv2dHalfBlocksCpu {
   static std::string Refuses(const Workload& workload, const Target& target);
   static Result<ConfigSpace> DefineSpace(const Workload& workload, const Target& target);
   static Result<Config> DefaultConfig(const Workload& workload, const Target& target);
-  static Result<std::vector<Config>> InLayouts(const Workload& workload, const Target& target);
+  static Result<std::vector<Config>> LayoutConfigs(const Workload& workload, const Target& target);
   static Result<Kernel> Apply(const Workload& workload, const Epilogue& epilogue,
                               const Target& target, const Config& config);
 };

@@ -61,7 +61,7 @@ std::array<std::int64_t, 2> FallbackPixels(const ConvShape& s) {
 }
 
 Result<Kernel> ApplyNest(const Workload& w, const Epilogue& epilogue, const Target& target,
-                         const AnchorForm& form, ConvNest nest, std::int64_t oc_block) {
+                         const KernelLayouts& layouts, ConvNest nest, std::int64_t oc_block) {
   TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
   const std::int64_t lanes = features.float_lanes();
   const std::int64_t accumulators = CeilDiv(oc_block, lanes) * nest.rows * nest.cols;
@@ -71,11 +71,11 @@ Result<Kernel> ApplyNest(const Workload& w, const Epilogue& epilogue, const Targ
                            " vectors, the target has " +
                            std::to_string(features.vector_registers()) + " registers");
   }
-  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, form));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule schedule(std::move(compute));
   ScheduleConvNest(schedule, nest, lanes, target);
   TW_RETURN_IF_ERROR(schedule.status());
-  return Kernel{std::move(schedule), form};
+  return Kernel{std::move(schedule), layouts};
 }
 
 void SetLastKnob(const ConvShape& s, const Config& config, ConvNest& nest) {
@@ -112,15 +112,15 @@ Result<Kernel> Conv2dNchwcX86::Apply(const Workload& w, const Epilogue& epilogue
                                      const Target& target, const Config& config) {
   TW_ASSIGN_OR_RETURN(auto s, ConvShapeOf(w));
   const std::int64_t ic = config.Factors("tile_ic")[1], oc = config.Factors("tile_oc")[1];
-  AnchorForm form;
-  form.data = Blocked("NCHW", ic, 'c');
-  form.weight = Blocked(Blocked("OIHW", ic, 'i'), oc, 'o');
-  form.output = Blocked("NCHW", oc, 'c');
+  KernelLayouts layouts;
+  layouts.data = Blocked("NCHW", ic, 'c');
+  layouts.weight = Blocked(Blocked("OIHW", ic, 'i'), oc, 'o');
+  layouts.output = Blocked("NCHW", oc, 'c');
   ConvNest nest;
   nest.cols = config.Factors("tile_ow")[1];
   nest.channels_first = true;
   SetLastKnob(s, config, nest);
-  return ApplyNest(w, epilogue, target, form, nest, oc);
+  return ApplyNest(w, epilogue, target, layouts, nest, oc);
 }
 
 std::string Conv2dNchwcInt8X86::Refuses(const Workload& w, const Target& target) {
@@ -162,17 +162,18 @@ Result<Kernel> Conv2dNchwcInt8X86::Apply(const Workload& w, const Epilogue& epil
                                          const Target& target, const Config& config) {
   TW_ASSIGN_OR_RETURN(auto s, ConvShapeOf(w));
   const std::int64_t ic = config.Factors("tile_ic")[1], oc = config.Factors("tile_oc")[1];
-  AnchorForm form;
-  form.data = Blocked("NCHW", ic, 'c');
-  form.weight = Blocked(Blocked(Blocked("OIHW", ic / kInt8Depth, 'i'), oc, 'o'), kInt8Depth, 'i');
-  form.output = Blocked("NCHW", oc, 'c');
-  form.shift_data = w.data.dtype == kInt8;
+  KernelLayouts layouts;
+  layouts.data = Blocked("NCHW", ic, 'c');
+  layouts.weight =
+      Blocked(Blocked(Blocked("OIHW", ic / kInt8Depth, 'i'), oc, 'o'), kInt8Depth, 'i');
+  layouts.output = Blocked("NCHW", oc, 'c');
+  layouts.shift_data = w.data.dtype == kInt8;
   ConvNest nest;
   nest.cols = config.Factors("tile_ow")[1];
   nest.channels_first = true;
   nest.dot = "dot4.u8s8";
   SetLastKnob(s, config, nest);
-  return ApplyNest(w, epilogue, target, form, nest, oc);
+  return ApplyNest(w, epilogue, target, layouts, nest, oc);
 }
 
 std::string DepthwiseNchwcX86::Refuses(const Workload& w, const Target&) {
@@ -213,10 +214,10 @@ Result<Kernel> DepthwiseNchwcX86::Apply(const Workload& w, const Epilogue& epilo
                            " vectors, the target has " +
                            std::to_string(features.vector_registers()) + " registers");
   }
-  AnchorForm form;
-  form.data = form.output = Blocked("NCHW", oc, 'c');
-  form.weight = Blocked("OIHW1i", oc, 'o');
-  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, form));
+  KernelLayouts layouts;
+  layouts.data = layouts.output = Blocked("NCHW", oc, 'c');
+  layouts.weight = Blocked("OIHW1i", oc, 'o');
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule schedule(std::move(compute));
   DepthwiseNest nest;
   nest.cols = cols;
@@ -224,7 +225,7 @@ Result<Kernel> DepthwiseNchwcX86::Apply(const Workload& w, const Epilogue& epilo
   nest.unroll_kw = config.Integer("unroll_kw") != 0;
   ScheduleDepthwiseNest(schedule, nest, lanes, target);
   TW_RETURN_IF_ERROR(schedule.status());
-  return Kernel{std::move(schedule), form};
+  return Kernel{std::move(schedule), layouts};
 }
 
 }  // namespace tilewright

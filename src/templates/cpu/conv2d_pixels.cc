@@ -49,9 +49,9 @@ std::vector<Tile> RegisterTiles(const Plan& plan) {
   for (std::int64_t channel = 1; channel <= std::min(kMaxChannels, plan.group_channels);
        ++channel) {
     if (plan.group_channels % channel != 0) continue;  // a tile reads the data of one group
-    for (std::int64_t vector : ThriftyTiles(vectors, kMaxVectors)) {
-      const std::int64_t most_rows = vector == vectors ? std::min(kMaxRows, plan.rows) : 1;
-      for (std::int64_t row = 1; row <= most_rows; ++row) {
+    for (std::int64_t vector : MinWasteTiles(vectors, kMaxVectors)) {
+      const std::int64_t max_rows = vector == vectors ? std::min(kMaxRows, plan.rows) : 1;
+      for (std::int64_t row = 1; row <= max_rows; ++row) {
         const std::int64_t data = row * vector;
         if (channel * data + data + 1 <= plan.registers) tiles.push_back({channel, row, vector});
       }
@@ -157,11 +157,11 @@ Result<Kernel> ApplyPixels(const Workload& w, const Epilogue& epilogue, const Ta
     return InvalidArgument("unrolled body of " + std::to_string(products) +
                            " products, expected at most " + std::to_string(kMaxUnrolledProducts));
   }
-  AnchorForm form;
-  form.data = "NCHW";
-  form.output = axes.shuffled ? "N" + std::to_string(plan.group_channels) + "cCHW" : "NCHW";
-  form.weight = Blocked("OIHW", tile[0], 'o');
-  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(plan.workload, epilogue, form));
+  KernelLayouts layouts;
+  layouts.data = "NCHW";
+  layouts.output = axes.shuffled ? "N" + std::to_string(plan.group_channels) + "cCHW" : "NCHW";
+  layouts.weight = Blocked("OIHW", tile[0], 'o');
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(plan.workload, epilogue, layouts));
   Schedule s(std::move(compute));
   const AnchorStages stages = PrepareStages(s);
   const bool pixels_first = config.Integer("pixels_first") != 0;
@@ -170,7 +170,7 @@ Result<Kernel> ApplyPixels(const Workload& w, const Epilogue& epilogue, const Ta
   ScheduleSum(s, stages.sum, plan, axes, ic_unroll, unroll_kw);
   if (stages.has_pad) ScheduleFlat(s, stages.pad, plan.lanes, target);
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), form};
+  return Kernel{std::move(s), layouts};
 }
 
 }  // namespace
@@ -206,7 +206,8 @@ Result<Config> Conv2dPixelsCpu::DefaultConfig(const Workload& w, const Target& t
                               {"pixels_first", KnobValue{false}}});
 }
 
-Result<std::vector<Config>> Conv2dPixelsCpu::InLayouts(const Workload& w, const Target& target) {
+Result<std::vector<Config>> Conv2dPixelsCpu::LayoutConfigs(const Workload& w,
+                                                           const Target& target) {
   if (!IsFloat32(w)) return std::vector<Config>();
   TW_ASSIGN_OR_RETURN(auto config, DefaultConfig(w, target));
   return std::vector<Config>{std::move(config)};
@@ -233,9 +234,9 @@ Result<Config> GroupConv2dShuffledCpu::DefaultConfig(const Workload& w, const Ta
   return Conv2dPixelsCpu::DefaultConfig(w, target);
 }
 
-Result<std::vector<Config>> GroupConv2dShuffledCpu::InLayouts(const Workload& w,
-                                                              const Target& target) {
-  return Conv2dPixelsCpu::InLayouts(w, target);
+Result<std::vector<Config>> GroupConv2dShuffledCpu::LayoutConfigs(const Workload& w,
+                                                                  const Target& target) {
+  return Conv2dPixelsCpu::LayoutConfigs(w, target);
 }
 
 Result<Kernel> GroupConv2dShuffledCpu::Apply(const Workload& w, const Epilogue& epilogue,

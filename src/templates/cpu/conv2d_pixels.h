@@ -13,7 +13,7 @@ struct Conv2dPixelsCpu {
   static Result<ConfigSpace> DefineSpace(const Workload& workload, const Target& target);
   static Result<Config> DefaultConfig(const Workload& workload, const Target& target);
   /// The default config, but for int8, where pixels have no dot product.
-  static Result<std::vector<Config>> InLayouts(const Workload& workload, const Target& target);
+  static Result<std::vector<Config>> LayoutConfigs(const Workload& workload, const Target& target);
   static Result<Kernel> Apply(const Workload& workload, const Epilogue& epilogue,
                               const Target& target, const Config& config);
 };
@@ -26,7 +26,7 @@ struct GroupConv2dShuffledCpu {
   static std::string Refuses(const Workload& workload, const Target& target);
   static Result<ConfigSpace> DefineSpace(const Workload& workload, const Target& target);
   static Result<Config> DefaultConfig(const Workload& workload, const Target& target);
-  static Result<std::vector<Config>> InLayouts(const Workload& workload, const Target& target);
+  static Result<std::vector<Config>> LayoutConfigs(const Workload& workload, const Target& target);
   static Result<Kernel> Apply(const Workload& workload, const Epilogue& epilogue,
                               const Target& target, const Config& config);
 };

@@ -16,7 +16,7 @@
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 #include "src/templates/workload_kind.h"
-#include "src/tensor/compute/winograd_whole.h"
+#include "src/tensor/compute/winograd_integer.h"
 
 namespace tilewright {
 namespace {
@@ -36,7 +36,7 @@ std::vector<Tile> RegisterTiles(const WinogradPlan& plan) {
     std::set<std::int64_t> runs;
     for (const std::int64_t m : TileSizes(plan)) {
       for (const bool by_rows : {true, false}) {
-        const auto sizes = ThriftyTiles(TilesOf(plan, m, by_rows), most);
+        const auto sizes = MinWasteTiles(TilesOf(plan, m, by_rows), most);
         runs.insert(sizes.begin(), sizes.end());
       }
     }
@@ -214,7 +214,7 @@ Result<Config> DefaultOf(const WinogradPlan& plan) {
   const bool by_rows = ByRows(plan, m);
   const Tile tile = DefaultTile(plan, m, by_rows);
   // Threads with runs of their own meet the same weights at the same time.
-  const bool own_runs = !by_rows && plan.threads > 1 && WeightsAreFar(plan, m) &&
+  const bool own_runs = !by_rows && plan.threads > 1 && WeightsExceedCache(plan, m) &&
                         CeilDiv(TilesOf(plan, m, by_rows), tile[1]) % plan.threads == 0;
   return LocateValues(space, {{"tile", KnobValue{m}},
                               {"register_tile", KnobValue{tile}},
@@ -241,13 +241,13 @@ Status CheckConfig(const WinogradPlan& plan, std::int64_t m, const Tile& tile, b
   return Status();
 }
 
-AnchorForm FormOf(const WinogradPlan& plan, std::int64_t m) {
-  AnchorForm form;
-  form.data = form.output = Blocked("NCHW", plan.lanes, 'c');
-  form.weight = Blocked(Blocked("OIHW", plan.lanes, 'i'), plan.lanes, 'o');
-  form.winograd_tile = m;
-  if (plan.whole) form.multiply_dtype = kInt16;
-  return form;
+KernelLayouts FormOf(const WinogradPlan& plan, std::int64_t m) {
+  KernelLayouts layouts;
+  layouts.data = layouts.output = Blocked("NCHW", plan.lanes, 'c');
+  layouts.weight = Blocked(Blocked("OIHW", plan.lanes, 'i'), plan.lanes, 'o');
+  layouts.winograd_tile = m;
+  if (plan.whole) layouts.multiply_dtype = kInt16;
+  return layouts;
 }
 
 Result<Kernel> ApplyPlan(const WinogradPlan& plan, const Workload& w, const Epilogue& epilogue,
@@ -256,8 +256,8 @@ Result<Kernel> ApplyPlan(const WinogradPlan& plan, const Workload& w, const Epil
   const Tile& tile = config.Factors("register_tile");
   const bool by_rows = std::get<std::string>(config.Find("data")->value) == "rows";
   TW_RETURN_IF_ERROR(CheckConfig(plan, m, tile, by_rows));
-  const AnchorForm form = FormOf(plan, m);
-  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, form));
+  const KernelLayouts layouts = FormOf(plan, m);
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule s(std::move(compute));
   const StageId result = s.HasStage("output") ? s.Stage("output") : s.Stage("reduce");
   if (s.HasStage("output")) s.ComputeInline(s.Stage("reduce"));
@@ -287,7 +287,7 @@ Result<Kernel> ApplyPlan(const WinogradPlan& plan, const Workload& w, const Epil
                    plan.whole);
   ScheduleData(s, place, plan.masks, target);
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), form};
+  return Kernel{std::move(s), layouts};
 }
 
 }  // namespace
@@ -319,7 +319,7 @@ Result<Kernel> Conv2dWinogradCpu::Apply(const Workload& w, const Epilogue& epilo
   return ApplyPlan(plan, w, epilogue, target, config);
 }
 
-bool Conv2dWinogradCpu::GoesFirst(const Workload& w, const Target& target) {
+bool Conv2dWinogradCpu::IsPreferred(const Workload& w, const Target& target) {
   auto plan = MakeWinogradPlan(w, target, false);
   return plan.ok() && IsClearlyCheaper(*plan);
 }
@@ -328,7 +328,7 @@ std::string Conv2dWinogradInt8Cpu::Refuses(const Workload& w, const Target& targ
   if (std::string reason = RefusesShape(w); !reason.empty()) return reason;
   auto plan = MakeWinogradPlan(w, target, true);
   if (!plan.ok()) return plan.status().message();
-  if (std::string reason = RefusesWholeWinograd(w, plan->shape); !reason.empty()) return reason;
+  if (std::string reason = IntegerWinogradRefusal(w, plan->shape); !reason.empty()) return reason;
   return RefusesPlan(*plan);
 }
 
@@ -348,7 +348,7 @@ Result<Kernel> Conv2dWinogradInt8Cpu::Apply(const Workload& w, const Epilogue& e
   return ApplyPlan(plan, w, epilogue, target, config);
 }
 
-bool Conv2dWinogradInt8Cpu::GoesFirst(const Workload& w, const Target& target) {
+bool Conv2dWinogradInt8Cpu::IsPreferred(const Workload& w, const Target& target) {
   auto plan = MakeWinogradPlan(w, target, true);
   return plan.ok() && IsClearlyCheaper(*plan);
 }

@@ -17,19 +17,19 @@ struct Conv2dWinogradCpu {
                               const Config& config);
   /// Whether its default config is faster than a direct convolution's; of a workload that it
   /// serves.
-  static bool GoesFirst(const Workload& w, const Target& target);
+  static bool IsPreferred(const Workload& w, const Target& target);
 };
 
 /// The same of 8-bit integers, exactly: data and weights are transformed to 16 bits by whole
 /// numbers, pairs of products summed in 32 bits modulo 2^32 and the result divided by what the
-/// transforms multiplied it with (src/tensor/compute/winograd_whole.h).
+/// transforms multiplied it with (src/tensor/compute/winograd_integer.h).
 struct Conv2dWinogradInt8Cpu {
   static std::string Refuses(const Workload& w, const Target& target);
   static Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target);
   static Result<Config> DefaultConfig(const Workload& w, const Target& target);
   static Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
                               const Config& config);
-  static bool GoesFirst(const Workload& w, const Target& target);
+  static bool IsPreferred(const Workload& w, const Target& target);
 };
 
 }  // namespace tilewright

@@ -82,7 +82,7 @@ Result<Kernel> ApplyPartialSums(const Workload& w, const Epilogue& epilogue, con
   s.Unroll(partial, s.SpatialAxis(partial, batch + 1));
   s.Vectorize(partial, lanes);
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), AnchorForm()};
+  return Kernel{std::move(s), KernelLayouts()};
 }
 
 /// Largest power of two that is at most `limit` and divides `extent`.
@@ -175,9 +175,9 @@ Result<Kernel> DensePackX86::Apply(const Workload& w, const Epilogue& epilogue,
   const auto& y = config.Factors("tile_y");
   const auto& x = config.Factors("tile_x");
   TW_RETURN_IF_ERROR(CheckTile(y[2] * CeilDiv(x[2], Lanes(target)), target));
-  AnchorForm form;
-  form.weight = Blocked("NK", x[2], 'n');
-  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, form));
+  KernelLayouts layouts;
+  layouts.weight = Blocked("NK", x[2], 'n');
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule s(std::move(compute));
   const AnchorStages stages = PrepareStages(s);
   const StageId result = stages.result, sum = stages.sum;
@@ -194,7 +194,7 @@ Result<Kernel> DensePackX86::Apply(const Workload& w, const Epilogue& epilogue,
   s.Unroll(sum, s.SpatialAxis(sum, 0));
   s.Vectorize(sum, s.SpatialAxis(sum, 1));
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), form};
+  return Kernel{std::move(s), layouts};
 }
 
 }  // namespace tilewright

@@ -18,7 +18,7 @@ struct Plan {
   std::int64_t lanes = 0, registers = 0, blocks = 0;
   int depth = 0;
   std::string dot;
-  AnchorForm form;
+  KernelLayouts layouts;
 };
 
 Result<Plan> MakePlan(const Workload& w, const Target& target) {
@@ -32,7 +32,7 @@ Result<Plan> MakePlan(const Workload& w, const Target& target) {
   DotChoice dot = ChooseDot(features, w);
   if (plan.k % dot.depth != 0) {  // by words, if bytes do not come out even
     Workload wide = w;
-    wide.narrow_weights = false;
+    wide.reduced_range_weights = false;
     dot = ChooseDot(features, wide);
   }
   plan.depth = dot.depth;
@@ -42,17 +42,17 @@ Result<Plan> MakePlan(const Workload& w, const Target& target) {
     plan.depth = 0;  // plain products; such sizes do not occur in networks worth tuning
     return plan;
   }
-  plan.form.shift_data = dot.shift_data;
-  plan.form.multiply_dtype = dot.multiply_dtype;
+  plan.layouts.shift_data = dot.shift_data;
+  plan.layouts.multiply_dtype = dot.multiply_dtype;
   return plan;
 }
 
 /// All columns of a register tile are one block of the weight: a single stream, however many sums.
-AnchorForm FormOf(const Plan& plan, std::int64_t columns) {
-  AnchorForm form = plan.form;
-  form.weight = Blocked("NK", columns, 'n');
-  if (plan.depth > 0) form.weight = Blocked(form.weight, plan.depth, 'k');
-  return form;
+KernelLayouts FormOf(const Plan& plan, std::int64_t columns) {
+  KernelLayouts layouts = plan.layouts;
+  layouts.weight = Blocked("NK", columns, 'n');
+  if (plan.depth > 0) layouts.weight = Blocked(layouts.weight, plan.depth, 'k');
+  return layouts;
 }
 
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
@@ -66,7 +66,7 @@ Result<ConfigSpace> SpaceOf(const Plan& plan) {
 
 /// Rows of data a whole number of pages apart lie in one set of the nearest cache, which has eight
 /// ways: of twelve none would be there when its next element is read.
-std::int64_t MostRows(const Workload& w, const Plan& plan) {
+std::int64_t MaxRows(const Workload& w, const Plan& plan) {
   constexpr std::int64_t kBytesOfWay = 4096, kWays = 8;
   return plan.k * w.data.dtype.bytes() % kBytesOfWay == 0 ? kWays : plan.m;
 }
@@ -88,7 +88,7 @@ Result<ConfigSpace> DensePackedCpu::DefineSpace(const Workload& w, const Target&
 Result<Config> DensePackedCpu::DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   TW_ASSIGN_OR_RETURN(auto space, SpaceOf(plan));
-  const MatmulTile best = DefaultMatmulTile(plan.m, plan.blocks, plan.registers, MostRows(w, plan));
+  const MatmulTile best = DefaultMatmulTile(plan.m, plan.blocks, plan.registers, MaxRows(w, plan));
   return LocateValues(
       space, {{"register_tile", KnobValue{best}}, {"k_unroll", KnobValue{std::int64_t{4}}}});
 }
@@ -98,8 +98,8 @@ Result<Kernel> DensePackedCpu::Apply(const Workload& w, const Epilogue& epilogue
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   const MatmulTile& tile = config.Factors("register_tile");
   const std::int64_t columns = tile[1] * plan.lanes;
-  const AnchorForm form = FormOf(plan, columns);
-  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, form));
+  const KernelLayouts layouts = FormOf(plan, columns);
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule s(std::move(compute));
   const AnchorStages stages = PrepareStages(s);
   const StageId result = stages.result, sum = stages.sum;
@@ -112,7 +112,7 @@ Result<Kernel> DensePackedCpu::Apply(const Workload& w, const Epilogue& epilogue
                 plan.depth > 0 ? plan.dot : std::string());
   if (stages.has_pad) ScheduleFlat(s, stages.pad, plan.lanes, target);
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), form};
+  return Kernel{std::move(s), layouts};
 }
 
 }  // namespace tilewright

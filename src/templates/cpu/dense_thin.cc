@@ -99,7 +99,7 @@ std::int64_t TilesOf(const ThinPlan& plan, const std::vector<std::int64_t>& tile
 
 /// Whether the weight is in no cache when it is read again: rows side by side are streams then,
 /// which come faster than a single one.
-bool IsFar(const ThinPlan& plan) {
+bool ExceedsNearCache(const ThinPlan& plan) {
   constexpr std::int64_t kFarBytes = std::int64_t{32} << 20;
   return plan.weight_bytes() >= kFarBytes;
 }
@@ -245,14 +245,15 @@ Result<Kernel> DenseThinCpu::Apply(const Workload& w, const Epilogue& epilogue,
                      s.SpatialAxis(folded, 2)});
   s.Vectorize(folded, s.SpatialAxis(folded, 2));
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), AnchorForm()};
+  return Kernel{std::move(s), KernelLayouts()};
 }
 
-bool DenseThinCpu::GoesFirst(const Workload& w, const Target& target) {
+bool DenseThinCpu::IsPreferred(const Workload& w, const Target& target) {
   constexpr double kClearly = 0.8;
   auto plan = MakeThinPlan(w, target);
   if (!plan.ok()) return false;
-  return (plan->m == 1 && IsFar(*plan)) || Cycles(*plan) < kClearly * PackedCycles(*plan);
+  return (plan->m == 1 && ExceedsNearCache(*plan)) ||
+         Cycles(*plan) < kClearly * PackedCycles(*plan);
 }
 
 }  // namespace tilewright

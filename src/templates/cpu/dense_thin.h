@@ -16,7 +16,7 @@ struct DenseThinCpu {
                               const Target& target, const Config& config);
   /// Where columns would leave much of the vectors of a packed weight empty, or threads without
   /// work.
-  static bool GoesFirst(const Workload& workload, const Target& target);
+  static bool IsPreferred(const Workload& workload, const Target& target);
 };
 
 }  // namespace tilewright

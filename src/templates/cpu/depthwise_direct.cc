@@ -32,7 +32,7 @@ Result<Plan> MakePlan(const Workload& w, const Target& target) {
               features.float_lanes(),
               features.vector_registers(),
               s.pad_top + s.pad_left + s.pad_bottom + s.pad_right > 0,
-              features.splits_512,
+              features.double_pumped_512,
               target.num_threads()};
 }
 
@@ -47,7 +47,7 @@ std::vector<Tile> RegisterTiles(const Plan& plan) {
   constexpr std::int64_t kMaxRows = 4;
   std::vector<Tile> tiles;
   for (std::int64_t row = 1; row <= std::min(kMaxRows, plan.shape.oh); ++row) {
-    for (std::int64_t col : ThriftyTiles(plan.shape.ow, AccumulatorBudget(plan) / row)) {
+    for (std::int64_t col : MinWasteTiles(plan.shape.ow, AccumulatorBudget(plan) / row)) {
       const bool small = row * col < 4 && col < plan.shape.ow;
       if (!small) tiles.push_back({row, col});
     }
@@ -140,14 +140,14 @@ Result<Kernel> DepthwiseDirectCpu::Apply(const Workload& w, const Epilogue& epil
                            " bytes per pass, expected at most " +
                            std::to_string(LowerLimits().max_local_bytes));
   }
-  AnchorForm form;
-  form.data = form.output = Blocked("NCHW", plan.lanes, 'c');
-  form.weight = Blocked("OIHW1i", plan.lanes, 'o');
-  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, form));
+  KernelLayouts layouts;
+  layouts.data = layouts.output = Blocked("NCHW", plan.lanes, 'c');
+  layouts.weight = Blocked("OIHW1i", plan.lanes, 'o');
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule schedule(std::move(compute));
   ScheduleDepthwiseNest(schedule, nest, plan.lanes, target);
   TW_RETURN_IF_ERROR(schedule.status());
-  return Kernel{std::move(schedule), form};
+  return Kernel{std::move(schedule), layouts};
 }
 
 }  // namespace tilewright

@@ -36,8 +36,8 @@ constexpr std::int64_t kMaxSums = 12;
 
 std::vector<Tile> RegisterTiles(const Plan& plan) {
   std::vector<Tile> tiles;
-  for (std::int64_t vector : ThriftyTiles(CeilDiv(plan.shape.ow, plan.lanes), 4)) {
-    for (std::int64_t row : ThriftyTiles(plan.shape.oh, kMaxSums / vector)) {
+  for (std::int64_t vector : MinWasteTiles(CeilDiv(plan.shape.ow, plan.lanes), 4)) {
+    for (std::int64_t row : MinWasteTiles(plan.shape.oh, kMaxSums / vector)) {
       tiles.push_back({row, vector});
     }
   }
@@ -107,7 +107,8 @@ Result<Config> DepthwisePixelsCpu::DefaultConfig(const Workload& w, const Target
       space, {{"register_tile", KnobValue{tile}}, {"unroll_kh", KnobValue{unroll}}, {"pad", pad}});
 }
 
-Result<std::vector<Config>> DepthwisePixelsCpu::InLayouts(const Workload& w, const Target& target) {
+Result<std::vector<Config>> DepthwisePixelsCpu::LayoutConfigs(const Workload& w,
+                                                              const Target& target) {
   TW_ASSIGN_OR_RETURN(auto config, DefaultConfig(w, target));
   return std::vector<Config>{std::move(config)};
 }
@@ -128,10 +129,10 @@ Result<Kernel> DepthwisePixelsCpu::Apply(const Workload& w, const Epilogue& epil
                            " bytes, expected at most " +
                            std::to_string(LowerLimits().max_local_bytes));
   }
-  AnchorForm form;
-  form.data = form.output = "NCHW";
-  form.weight = "OIHW";
-  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, form));
+  KernelLayouts layouts;
+  layouts.data = layouts.output = "NCHW";
+  layouts.weight = "OIHW";
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule s(std::move(compute));
   const AnchorStages stages = PrepareStages(s);
   const StageId result = stages.result, sum = stages.sum;
@@ -168,7 +169,7 @@ Result<Kernel> DepthwisePixelsCpu::Apply(const Workload& w, const Epilogue& epil
     ScheduleFlat(s, stages.pad, plan.lanes, target);
   }
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), form};
+  return Kernel{std::move(s), layouts};
 }
 
 }  // namespace tilewright

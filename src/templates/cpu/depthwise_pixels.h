@@ -12,7 +12,7 @@ struct DepthwisePixelsCpu {
   static std::string Refuses(const Workload& workload, const Target& target);
   static Result<ConfigSpace> DefineSpace(const Workload& workload, const Target& target);
   static Result<Config> DefaultConfig(const Workload& workload, const Target& target);
-  static Result<std::vector<Config>> InLayouts(const Workload& workload, const Target& target);
+  static Result<std::vector<Config>> LayoutConfigs(const Workload& workload, const Target& target);
   static Result<Kernel> Apply(const Workload& workload, const Epilogue& epilogue,
                               const Target& target, const Config& config);
 };

@@ -57,8 +57,8 @@ bool FitsRegisters(const Plan& plan, const Tile& tile) {
 
 std::vector<Tile> RegisterTiles(const Plan& plan) {
   std::vector<Tile> tiles;
-  for (std::int64_t row : ThriftyTiles(plan.shape.oh, 8)) {
-    for (std::int64_t col : ThriftyTiles(plan.shape.ow, plan.registers)) {
+  for (std::int64_t row : MinWasteTiles(plan.shape.oh, 8)) {
+    for (std::int64_t col : MinWasteTiles(plan.shape.ow, plan.registers)) {
       const Tile tile = {row, col};
       const bool fits = FitsRegisters(plan, tile) && ProductsOf(plan, tile) <= kMaxUnrolledProducts;
       if (fits || Product(tile) == 1) tiles.push_back(tile);
@@ -104,7 +104,7 @@ std::string DepthwiseTapsInt8Cpu::Refuses(const Workload& w, const Target& targe
   if (!plan.ok()) return plan.status().message();
   auto features = FeaturesOf(target);
   const bool multiplies = features->avx512_vnni || (features->avx_vnni && !features->avx512);
-  if (!multiplies && !(features->has_saturating_dot() && w.narrow_weights)) {
+  if (!multiplies && !(features->has_saturating_dot() && w.reduced_range_weights)) {
     return "only targets that multiply bytes (AVX512-VNNI, AVX-VNNI; of narrow weights AVX2)";
   }
   const ConvShape& s = plan->shape;
@@ -157,18 +157,18 @@ Result<Kernel> DepthwiseTapsInt8Cpu::Apply(const Workload& w, const Epilogue& ep
                            " bytes per pass, expected at most " +
                            std::to_string(LowerLimits().max_local_bytes));
   }
-  AnchorForm form;
-  form.data = form.output = Blocked("NCHW", plan.lanes, 'c');
-  form.weight = Blocked("OIHW", plan.lanes, 'o') + std::to_string(kTaps) + "w";
-  form.shift_data = plan.shifted;
-  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, form));
+  KernelLayouts layouts;
+  layouts.data = layouts.output = Blocked("NCHW", plan.lanes, 'c');
+  layouts.weight = Blocked("OIHW", plan.lanes, 'o') + std::to_string(kTaps) + "w";
+  layouts.shift_data = plan.shifted;
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule schedule(std::move(compute));
   ScheduleDepthwiseNest(schedule, nest, plan.lanes, target);
   TW_RETURN_IF_ERROR(schedule.status());
-  return Kernel{std::move(schedule), form};
+  return Kernel{std::move(schedule), layouts};
 }
 
-bool DepthwiseTapsInt8Cpu::GoesFirst(const Workload& w, const Target&) {
+bool DepthwiseTapsInt8Cpu::IsPreferred(const Workload& w, const Target&) {
   const auto shape = ConvShapeOf(w);
   // Padded copies of rows of which only every second one begins a window cost more than they save.
   return shape.ok() && (w.data.dtype == kUInt8 || shape->stride_h * shape->stride_w < 4);

@@ -16,7 +16,7 @@ struct DepthwiseTapsInt8Cpu {
                               const Target& target, const Config& config);
   /// On uint8 data, and on int8 data unless windows move by two rows and columns: as measured on
   /// Zen 4. Shipped cost models do not know it.
-  static bool GoesFirst(const Workload& workload, const Target& target);
+  static bool IsPreferred(const Workload& workload, const Target& target);
 };
 
 }  // namespace tilewright

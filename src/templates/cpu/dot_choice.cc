@@ -4,7 +4,8 @@ namespace tilewright {
 
 DotChoice ChooseDot(const CpuFeatures& features, const Workload& w) {
   const bool shifted = w.data.dtype == kInt8;
-  if (features.has_saturating_dot() && w.narrow_weights) {  // a sum of two products, and ones
+  if (features.has_saturating_dot() &&
+      w.reduced_range_weights) {  // a sum of two products, and ones
     return {"dot4.u8s8", 4, 3, shifted, std::nullopt};
   }
   if (!features.has_int8_dot()) return {"dot2.s16", 2, 2, false, kInt16};

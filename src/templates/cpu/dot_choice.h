@@ -16,7 +16,7 @@ struct DotChoice {
   /// Vectors beside the sums and the weights: a value of the data, and what a product takes on its
   /// way to the sum.
   int registers = 1;
-  // What the form (AnchorForm) of a kernel that uses it says:
+  // What the form (KernelLayouts) of a kernel that uses it says:
   bool shift_data = false;
   std::optional<DataType> multiply_dtype;
 };

@@ -104,9 +104,9 @@ Result<Kernel> Conv2dDnnl::Apply(const Workload& w, const Epilogue& epilogue, co
     if (layout == nullptr || *layout != KnobValue{one.name}) continue;
     TwLibraryShape shape = ConvolutionCall(w);
     shape.data_layout = one.data_code, shape.result_layout = one.result_code;
-    AnchorForm form;
-    form.data = one.data, form.output = one.result;
-    return CallThenRest(w, epilogue, target, form, Dnnl::kName, shape);
+    KernelLayouts layouts;
+    layouts.data = one.data, layouts.output = one.result;
+    return LibraryCallWithEpilogue(w, epilogue, target, layouts, Dnnl::kName, shape);
   }
   return InvalidArgument("no such layout: " + config.ToString());
 }

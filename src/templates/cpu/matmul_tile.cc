@@ -13,8 +13,8 @@ std::vector<MatmulTile> MatmulTiles(std::int64_t rows, std::int64_t blocks,
                                     std::int64_t registers) {
   constexpr std::int64_t kMaxRows = 14, kMaxBlocks = 16;
   std::vector<MatmulTile> tiles;
-  for (std::int64_t row : ThriftyTiles(rows, kMaxRows)) {
-    for (std::int64_t block : ThriftyTiles(blocks, kMaxBlocks)) {
+  for (std::int64_t row : MinWasteTiles(rows, kMaxRows)) {
+    for (std::int64_t block : MinWasteTiles(blocks, kMaxBlocks)) {
       const std::int64_t weights = row > 1 ? block : 0;  // read straight from memory for one row
       if (row * block + weights + kTileReserve <= registers) tiles.push_back({row, block});
     }
@@ -23,12 +23,12 @@ std::vector<MatmulTile> MatmulTiles(std::int64_t rows, std::int64_t blocks,
 }
 
 MatmulTile DefaultMatmulTile(std::int64_t rows, std::int64_t blocks, std::int64_t registers,
-                             std::int64_t most_rows) {
+                             std::int64_t max_rows) {
   constexpr std::int64_t kMaxBlocks = 8;
   MatmulTile best = {1, 1};
   for (const MatmulTile& tile : MatmulTiles(rows, blocks, registers)) {
     const bool fits =
-        4 * Product(tile) <= 3 * registers && tile[0] <= most_rows && tile[1] <= kMaxBlocks;
+        4 * Product(tile) <= 3 * registers && tile[0] <= max_rows && tile[1] <= kMaxBlocks;
     if (fits && Product(tile) >= Product(best)) best = tile;
   }
   return best;
@@ -73,7 +73,7 @@ void TileMatmulSum(Schedule& s, StageId sum, bool batched, std::int64_t lanes,
   }
 }
 
-void TurnColumns(Compute& compute, std::string_view sum, std::string name) {
+void TransposeColumns(Compute& compute, std::string_view sum, std::string name) {
   const auto reduce = std::ranges::find(compute.stages, sum, &ComputeOp::name);
   const Buffer weight = reduce->body->args[1]->buffer;
   const std::int64_t batches = weight->shape[0], n = weight->shape[1], k = weight->shape[2];

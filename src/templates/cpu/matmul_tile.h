@@ -21,9 +21,9 @@ inline constexpr std::int64_t kTileReserve = 2;
 /// columns of the result are.
 std::vector<MatmulTile> MatmulTiles(std::int64_t rows, std::int64_t blocks, std::int64_t registers);
 /// The one with most sums that leaves a quarter of the registers: one row has little else to hide
-/// latencies with. most_rows: of a tile.
+/// latencies with. max_rows: of a tile.
 MatmulTile DefaultMatmulTile(std::int64_t rows, std::int64_t blocks, std::int64_t registers,
-                             std::int64_t most_rows = std::numeric_limits<std::int64_t>::max());
+                             std::int64_t max_rows = std::numeric_limits<std::int64_t>::max());
 
 /// Loops around the tiles of a result, not fused yet.
 struct MatmulLoops {
@@ -41,7 +41,7 @@ void TileMatmulSum(Schedule& schedule, StageId sum, bool batched, std::int64_t l
 
 /// Has the sum of products, a stage with three axes whose second factor is weight[b, n, k], read a
 /// new stage before it, of this name: columns[b, k, n].
-void TurnColumns(Compute& compute, std::string_view sum, std::string name);
+void TransposeColumns(Compute& compute, std::string_view sum, std::string name);
 /// Those columns, inside a loop: vectors of them, which the back end makes of rows where the weight
 /// has those in memory. They lie in a near cache or behind it, as their size has it.
 void ScheduleColumns(Schedule& schedule, StageId columns, StageId consumer, LoopId at,

@@ -9,7 +9,7 @@
 #include "src/base/math.h"
 #include "src/target/cpu.h"
 #include "src/tensor/compute/winograd.h"
-#include "src/tensor/compute/winograd_whole.h"
+#include "src/tensor/compute/winograd_integer.h"
 
 namespace tilewright {
 namespace {
@@ -98,7 +98,7 @@ Result<WinogradPlan> MakeWinogradPlan(const Workload& w, const Target& target, b
   } else {  // two products, and then the sum
     plan.registers -= 1;
     // Four products of bytes, their sums, and then the sum: as measured.
-    plan.pairs = features.has_saturating_dot() && w.narrow_weights;
+    plan.pairs = features.has_saturating_dot() && w.reduced_range_weights;
     if (plan.pairs) plan.direct_cost = 0.6;
   }
   return plan;
@@ -107,7 +107,7 @@ Result<WinogradPlan> MakeWinogradPlan(const Workload& w, const Target& target, b
 std::vector<std::int64_t> TileSizes(const WinogradPlan& plan) {
   std::vector<std::int64_t> sizes;
   for (std::int64_t m : {6, 4, 2}) {
-    if (plan.whole && !HasWholeTiles(m)) continue;
+    if (plan.whole && !HasIntegerWinogradTiles(m)) continue;
     if (m <= plan.shape.oh && m <= plan.shape.ow && m + plan.shape.r - 1 <= kLargestWindow) {
       sizes.push_back(m);
     }
@@ -142,7 +142,7 @@ bool ByRows(const WinogradPlan& plan, std::int64_t m) {
          WeightBytes(plan, m) <= (rows > kFewRows ? kCachedBytes : kNearBytes) && even;
 }
 
-bool WeightsAreFar(const WinogradPlan& plan, std::int64_t m) {
+bool WeightsExceedCache(const WinogradPlan& plan, std::int64_t m) {
   return WeightBytes(plan, m) > kNearBytes;
 }
 
@@ -151,8 +151,9 @@ double CyclesOfRuns(const WinogradPlan& plan, std::int64_t m, double sums, std::
   const std::int64_t window = WindowOf(plan, m);
   const double computing =
       plan.sum_cost * sums * static_cast<double>(window * window * plan.shape.c);
-  const double reading =
-      WeightsAreFar(plan, m) ? static_cast<double>(reads * WeightBytes(plan, m)) / kFarRate : 0;
+  const double reading = WeightsExceedCache(plan, m)
+                             ? static_cast<double>(reads * WeightBytes(plan, m)) / kFarRate
+                             : 0;
   return std::max(computing, reading) + kNotHidden * std::min(computing, reading);
 }
 

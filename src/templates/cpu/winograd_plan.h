@@ -38,7 +38,7 @@ std::int64_t RowBytes(const WinogradPlan& plan, std::int64_t m);
 constexpr std::int64_t kMaxRowBytes = std::int64_t{1} << 20;  ///< a near cache, with room for more
 
 /// Whether the transformed weights lie beyond the caches near a core.
-bool WeightsAreFar(const WinogradPlan& plan, std::int64_t m);
+bool WeightsExceedCache(const WinogradPlan& plan, std::int64_t m);
 
 /// About how many cycles it takes one core to compute so many vectors of sums of all positions (a
 /// vector for each tile and block of output channels) and to read all weights so many times.

@@ -65,14 +65,14 @@ LoopId BindPlane(Schedule& schedule, StageId stage, const TiledAxis& y, const Ti
   return x.thread;
 }
 
-DealtThreads DealThreads(Schedule& schedule, StageId stage, const std::vector<TiledAxis>& axes,
-                         bool fuse_yx) {
+ThreadDistribution DistributeThreads(Schedule& schedule, StageId stage,
+                                     const std::vector<TiledAxis>& axes, bool fuse_yx) {
   std::vector<LoopId> rest;
   for (const TiledAxis& axis : axes) rest.push_back(axis.thread);
   const std::size_t count = rest.size();
   const LoopId f = rest[count - 3], y = rest[count - 2], x = rest[count - 1];
   rest.resize(count - (fuse_yx ? 3 : 2));
-  DealtThreads dealt;
+  ThreadDistribution dealt;
   const LoopId z = FuseAll(schedule, stage, rest);
   if (fuse_yx) {
     dealt.loops = {z, f, schedule.Fuse(stage, y, x)};

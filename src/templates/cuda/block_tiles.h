@@ -40,14 +40,14 @@ LoopId BindTiles(Schedule& schedule, StageId stage, const std::array<TiledAxis, 
 LoopId BindPlane(Schedule& schedule, StageId stage, const TiledAxis& y, const TiledAxis& x);
 
 /// Threads of a block dealt to four or more tiled axes: some outer ones, then f, y and x.
-struct DealtThreads {
+struct ThreadDistribution {
   std::array<LoopId, 3> loops;  ///< z, y, x
   BlockThreads counts;
 };
 /// z = all but y and x, y, x; or with fuse_yx z = all but the last three, y = f, x = y and x. Fuses
 /// and binds the thread loops, which must be adjacent.
-DealtThreads DealThreads(Schedule& schedule, StageId stage, const std::vector<TiledAxis>& axes,
-                         bool fuse_yx);
+ThreadDistribution DistributeThreads(Schedule& schedule, StageId stage,
+                                     const std::vector<TiledAxis>& axes, bool fuse_yx);
 
 /// Cuts each reduction axis of a sum in outer and inner part by its factors and orders the loops:
 /// outer parts (in the order `outer` names them, if it does), inner parts, spatial axes. Returns

@@ -55,7 +55,7 @@ Result<Kernel> Conv2dMmaCuda::Apply(const Workload& w, const Epilogue& epilogue,
   Schedule s(std::move(compute));
   ScheduleMma(s, mma, config);
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), product.gemm.form};
+  return Kernel{std::move(s), product.gemm.layouts};
 }
 
 }  // namespace tilewright

@@ -73,7 +73,7 @@ Result<Kernel> Conv2dNchwCuda::Apply(const Workload& w, const Epilogue& epilogue
     FetchInRuns(s, copy, threads);
   }
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), AnchorForm()};
+  return Kernel{std::move(s), KernelLayouts()};
 }
 
 }  // namespace tilewright

@@ -146,15 +146,15 @@ Result<Kernel> Conv2dNchwWinogradCuda::Apply(const Workload& w, const Epilogue& 
   for (std::size_t i = 0; i < threads.size(); ++i) threads[i] = config.Factors(kTiles[i])[2];
   TW_RETURN_IF_ERROR(CheckBlock(threads));
   TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
-  AnchorForm form;
-  form.winograd_tile = TileSize(shape.h);
-  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, form));
+  KernelLayouts layouts;
+  layouts.winograd_tile = TileSize(shape.h);
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule s(std::move(compute));
   ScheduleDataTransform(s);
   ScheduleProducts(s, config, threads);
-  ScheduleOutput(s, form.winograd_tile);
+  ScheduleOutput(s, layouts.winograd_tile);
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), form};
+  return Kernel{std::move(s), layouts};
 }
 
 }  // namespace tilewright

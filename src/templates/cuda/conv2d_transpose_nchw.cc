@@ -61,7 +61,8 @@ Result<Kernel> Conv2dTransposeNchwCuda::Apply(const Workload& w, const Epilogue&
   OrderTiles(s, result, axes);
   const LoopId pixels = s.Fuse(result, axes[2].block, axes[3].block);
   BindBlockLoops(s, result, {axes[0].block, axes[1].block, pixels});
-  const DealtThreads threads = DealThreads(s, result, axes, config.Integer("fuse_yx") != 0);
+  const ThreadDistribution threads =
+      DistributeThreads(s, result, axes, config.Integer("fuse_yx") != 0);
   TW_RETURN_IF_ERROR(CheckBlock(threads.counts));
   PragmaUnroll(s, result, axes[0].block, config);
 
@@ -77,7 +78,7 @@ Result<Kernel> Conv2dTransposeNchwCuda::Apply(const Workload& w, const Epilogue&
     FetchInterleaved(s, copy, threads.counts);
   }
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), AnchorForm()};
+  return Kernel{std::move(s), KernelLayouts()};
 }
 
 }  // namespace tilewright

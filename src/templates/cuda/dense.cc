@@ -90,7 +90,7 @@ Result<Kernel> DenseSmallBatchCuda::Apply(const Workload& w, const Epilogue& epi
     s.ComputeAt(own, partial, thread);
   }
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), AnchorForm()};
+  return Kernel{std::move(s), KernelLayouts()};
 }
 
 std::string DenseLargeBatchCuda::Refuses(const Workload& w, const Target& target) {
@@ -144,7 +144,7 @@ Result<Kernel> DenseLargeBatchCuda::Apply(const Workload& w, const Epilogue& epi
     FetchVectors(s, shared, threads, PowerOfTwo(s.Extent(k[1]) * s.Extent(k[2]), kVector));
   }
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), AnchorForm()};
+  return Kernel{std::move(s), KernelLayouts()};
 }
 
 std::string BatchMatmulCuda::Refuses(const Workload& w, const Target& target) {
@@ -208,7 +208,7 @@ Result<Kernel> BatchMatmulCuda::Apply(const Workload& w, const Epilogue& epilogu
     s.Bind(shared, depth, LoopKind::kThreadX);
   }
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), AnchorForm()};
+  return Kernel{std::move(s), KernelLayouts()};
 }
 
 }  // namespace tilewright

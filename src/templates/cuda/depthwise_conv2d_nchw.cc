@@ -69,7 +69,7 @@ Result<Kernel> DepthwiseConv2dNchwCuda::Apply(const Workload& w, const Epilogue&
     FetchInterleaved(s, shared, threads);
   }
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), AnchorForm()};
+  return Kernel{std::move(s), KernelLayouts()};
 }
 
 }  // namespace tilewright

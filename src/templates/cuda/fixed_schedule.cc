@@ -9,7 +9,7 @@ constexpr std::int64_t kThreads = 256;
 
 /// One thread for each element, neighbouring ones in neighbouring threads. Returns the thread loop;
 /// index -1 for a result of one element without axes.
-LoopId DealElements(Schedule& schedule, StageId stage) {
+LoopId DistributeElements(Schedule& schedule, StageId stage) {
   const int axes = static_cast<int>(schedule.stage(stage).op.axes.size());
   if (axes == 0) return {};
   std::vector<LoopId> loops;
@@ -28,7 +28,7 @@ void ScheduleFixedForCuda(Schedule& schedule, StageId reduction) {
   for (const StageId id : order) {
     const Schedule::StageInfo& stage = schedule.stage(id);
     if (stage.attach == Schedule::Attach::kInline || stage.library || id == reduction) continue;
-    const LoopId thread = DealElements(schedule, id);
+    const LoopId thread = DistributeElements(schedule, id);
     if (id != result || reduction.index < 0) continue;
     if (thread.index < 0) {
       schedule.SetScope(reduction, Scope::kGlobal);  // of a number: a launch of its own

@@ -69,7 +69,8 @@ Result<Kernel> GroupConv2dNchwCuda::Apply(const Workload& w, const Epilogue& epi
   const LoopId channels = s.Fuse(result, axes[1].block, axes[2].block);
   const LoopId pixels = s.Fuse(result, axes[3].block, axes[4].block);
   BindBlockLoops(s, result, {axes[0].block, channels, pixels});
-  const DealtThreads threads = DealThreads(s, result, axes, config.Integer("fuse_yx") != 0);
+  const ThreadDistribution threads =
+      DistributeThreads(s, result, axes, config.Integer("fuse_yx") != 0);
   TW_RETURN_IF_ERROR(CheckBlock(threads.counts));
   PragmaUnroll(s, result, axes[0].block, config);
 
@@ -81,7 +82,7 @@ Result<Kernel> GroupConv2dNchwCuda::Apply(const Workload& w, const Epilogue& epi
     FetchInterleaved(s, copy, threads.counts);
   }
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), AnchorForm()};
+  return Kernel{std::move(s), KernelLayouts()};
 }
 
 }  // namespace tilewright

@@ -91,10 +91,10 @@ Result<Config> Conv2dNchwcInt8Cuda::DefaultConfig(const Workload& w, const Targe
 
 Result<Kernel> Conv2dNchwcInt8Cuda::Apply(const Workload& w, const Epilogue& epilogue,
                                           const Target&, const Config& config) {
-  AnchorForm form;
-  form.data = form.output = Blocked("NCHW", kDepth, 'c');
-  form.weight = "OIHW4o4i";
-  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, form));
+  KernelLayouts layouts;
+  layouts.data = layouts.output = Blocked("NCHW", kDepth, 'c');
+  layouts.weight = "OIHW4o4i";
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule s(std::move(compute));
   const GpuStages stages = PrepareGpuStages(s);
   const StageId result = stages.result, sum = stages.sum;
@@ -107,7 +107,8 @@ Result<Kernel> Conv2dNchwcInt8Cuda::Apply(const Workload& w, const Epilogue& epi
   OrderTiles(s, result, axes);
   const LoopId pixels = s.Fuse(result, axes[2].block, axes[3].block);
   BindBlockLoops(s, result, {axes[0].block, axes[1].block, pixels});
-  const DealtThreads threads = DealThreads(s, result, axes, config.Integer("fuse_yx") != 0);
+  const ThreadDistribution threads =
+      DistributeThreads(s, result, axes, config.Integer("fuse_yx") != 0);
   TW_RETURN_IF_ERROR(CheckBlock(threads.counts));
   s.Pragma(result, axes[0].block, "auto_unroll_max_step", config.Integer("auto_unroll_max_step"));
   s.Vectorize(result, s.SpatialAxis(result, 4));
@@ -124,7 +125,7 @@ Result<Kernel> Conv2dNchwcInt8Cuda::Apply(const Workload& w, const Epilogue& epi
   if (config.Integer("AA_double_buffer") != 0) s.DoubleBuffer(stages.data);
   if (config.Integer("WW_double_buffer") != 0) s.DoubleBuffer(stages.weight);
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), form};
+  return Kernel{std::move(s), layouts};
 }
 
 std::string DenseInt8Cuda::Refuses(const Workload& w, const Target& target) {
@@ -184,7 +185,7 @@ Result<Kernel> DenseInt8Cuda::Apply(const Workload& w, const Epilogue& epilogue,
     FetchVectors(s, copy, threads, sizes.vector);
   }
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), AnchorForm()};
+  return Kernel{std::move(s), KernelLayouts()};
 }
 
 }  // namespace tilewright

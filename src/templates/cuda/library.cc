@@ -12,7 +12,7 @@ constexpr const char* kOnlyCuda = "only targets of CUDA";
 }  // namespace
 
 std::string Cublas::Refuses(const Workload& w, const Target& target) {
-  if (!DeviceTraitsOf(target).grids) return kOnlyCuda;
+  if (!DeviceTraitsOf(target).launches_grids) return kOnlyCuda;
   if (IsFloat32(w)) return "";
   if (w.data.dtype != kInt8 || !IsInt8(w)) return "only float32, or int8 summed in int32";
   // What the library's documentation asks of integer products.
@@ -23,7 +23,7 @@ std::string Cublas::Refuses(const Workload& w, const Target& target) {
 }
 
 std::string Conv2dCudnn::Refuses(const Workload& w, const Target& target) {
-  if (!DeviceTraitsOf(target).grids) return kOnlyCuda;
+  if (!DeviceTraitsOf(target).launches_grids) return kOnlyCuda;
   if (w.op != OpKind::kConv2d) return "only convolutions";
   if (!IsPlainNchw(w)) return "only NCHW data and OIHW weights";
   if (!IsFloat32(w)) return "only float32: the library gives no sums in int32";
@@ -43,7 +43,7 @@ Result<Config> Conv2dCudnn::DefaultConfig(const Workload&, const Target&) {
 
 Result<Kernel> Conv2dCudnn::Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
                                   const Config&) {
-  return CallThenRest(w, epilogue, target, AnchorForm(), "cudnn", ConvolutionCall(w));
+  return LibraryCallWithEpilogue(w, epilogue, target, KernelLayouts(), "cudnn", ConvolutionCall(w));
 }
 
 }  // namespace tilewright

@@ -47,7 +47,7 @@ Result<Kernel> MatmulMmaCuda<kOp>::Apply(const Workload& w, const Epilogue& epil
   Schedule s(std::move(compute));
   ScheduleMma(s, *mma, config);
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), AnchorForm()};
+  return Kernel{std::move(s), KernelLayouts()};
 }
 
 template struct MatmulMmaCuda<OpKind::kDense>;

@@ -92,7 +92,7 @@ Result<std::vector<std::int64_t>> StagesOf(const MmaIntrinsic& mma, const MmaSiz
   TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
   const std::int64_t steps = sizes.runs * CeilDiv(sizes.k, mma.k);
   std::vector<std::int64_t> stages{1};
-  while (capability >= kAsyncCapability && stages.back() < std::min(kMax, steps)) {
+  while (capability >= kAsyncCopyCapability && stages.back() < std::min(kMax, steps)) {
     stages.push_back(stages.back() + 1);
   }
   return stages;
@@ -150,7 +150,7 @@ Result<Config> MmaDefault(const MmaIntrinsic& mma, const MmaSizes& sizes, const 
   const std::int64_t steps = Powers(RoundUp(sizes.k, mma.k), mma.k, kSteps).back();
   TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
   const std::int64_t copies = sizes.runs * CeilDiv(sizes.k, steps * mma.k);
-  const std::int64_t stages = capability < kAsyncCapability ? 1 : std::min(copies, kStages);
+  const std::int64_t stages = capability < kAsyncCopyCapability ? 1 : std::min(copies, kStages);
   const auto number = [](std::int64_t value) { return KnobValue{value}; };
   return LocateValues(
       space, {{"warps_m", number(Powers(sizes.m, mma.m * tiles_m, kWarps, partial).back())},
@@ -171,9 +171,9 @@ std::int64_t MmaBlockRows(const MmaIntrinsic& mma, const Config& config) {
 Status CheckMmaBlock(const MmaIntrinsic& mma, const MmaSizes& sizes, const Target& target,
                      const Config& config) {
   TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
-  if (config.Integer("stages") > 1 && capability < kAsyncCapability) {
+  if (config.Integer("stages") > 1 && capability < kAsyncCopyCapability) {
     return InvalidArgument("asynchronous copies on sm_" + std::to_string(capability) +
-                           ", expected at least sm_" + std::to_string(kAsyncCapability));
+                           ", expected at least sm_" + std::to_string(kAsyncCopyCapability));
   }
   const Tile tile = TileOf(mma, config);
   const bool rows =

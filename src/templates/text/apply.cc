@@ -15,7 +15,7 @@
 #include "src/templates/auto/joined_rows.h"
 #include "src/templates/cpu/matmul_tile.h"
 #include "src/templates/stages.h"
-#include "src/templates/text/words.h"
+#include "src/templates/text/keywords.h"
 #include "src/tensor/expression/collapse.h"
 
 namespace tilewright {
@@ -78,7 +78,7 @@ Result<Kernel> ScheduleApplier::Run(const Config& config) {
   if (ok()) Begin();
   TW_RETURN_IF_ERROR(status());
   TW_RETURN_IF_ERROR(schedule_->status());
-  return Kernel{*std::move(schedule_), form_};
+  return Kernel{*std::move(schedule_), layouts_};
 }
 
 Status ScheduleApplier::Check(const Config& config) {
@@ -125,19 +125,19 @@ void ScheduleApplier::Form(const ScheduleValue& call) {
   const std::string what = Text(call.args[0]);
   const ScheduleValue& value = call.args[1];
   if (what == "data") {
-    form_.data = Text(value);
+    layouts_.data = Text(value);
   } else if (what == "weight") {
-    form_.weight = Text(value);
+    layouts_.weight = Text(value);
   } else if (what == "output") {
-    form_.output = Text(value);
+    layouts_.output = Text(value);
   } else if (what == "shift_data") {
-    form_.shift_data = Integer(value) != 0;
+    layouts_.shift_data = Integer(value) != 0;
   } else if (what == "winograd") {
-    form_.winograd_tile = Integer(value);
+    layouts_.winograd_tile = Integer(value);
   } else if (what == "multiply_type") {
     const auto type = ParseDataType(Text(value));
     if (!type.ok()) return Fail(value.offset, type.status().message());
-    form_.multiply_dtype = *type;
+    layouts_.multiply_dtype = *type;
   } else {
     Fail(call.args[0].offset,
          "expected data, weight, output, shift_data, multiply_type or winograd");
@@ -174,16 +174,16 @@ void ScheduleApplier::ArrangeOperand(const ScheduleValue& call) {
       return Fail(call.args[2].offset, fmt::format("dimension {}", last));
     }
     arranged_.push_back(operand.buffer);
-    return TurnOperand(c, i, static_cast<int>(last));
+    return TransposeOperand(c, i, static_cast<int>(last));
   }
   if (!pack) {
     if (operand.across < 0) return Fail(call.offset, "the operand lies along the vectors already");
     arranged_.push_back(operand.buffer);
-    return TurnOperand(c, i);
+    return TransposeOperand(c, i);
   }
   const std::int64_t dimension = Integer(call.args[2]), block = Integer(call.args[3]);
   if (!ok()) return;
-  if (!operand.constant || !form_.weight.empty()) {
+  if (!operand.constant || !layouts_.weight.empty()) {
     return Fail(call.offset, "expected a constant, and one only");
   }
   const std::vector<std::int64_t>& shape = operand.buffer->shape;
@@ -192,7 +192,7 @@ void ScheduleApplier::ArrangeOperand(const ScheduleValue& call) {
     return Fail(call.offset, fmt::format("dimension {} in blocks of {}", dimension, block));
   }
   arranged_.push_back(operand.buffer);
-  form_.weight = PackOperand(c, i, static_cast<int>(dimension), block);
+  layouts_.weight = PackOperand(c, i, static_cast<int>(dimension), block);
 }
 
 void ScheduleApplier::Arrange(const ScheduleValue& call) {
@@ -206,7 +206,7 @@ void ScheduleApplier::Arrange(const ScheduleValue& call) {
     if (contraction_) return Fail(call.offset, "blocks of sums of a contraction");
     if (!expression) return Fail(call.offset, "sums in blocks of what is no expression");
     if (!compute_) compute_ = DefineExpression(workload_.expression);
-    return SumInBlocks(*compute_);
+    return SplitLongReductions(*compute_);
   }
   if (compute_ || contraction_) return Fail(call.offset, "arranged already");
   if (what == "joined" && expression) {
@@ -226,10 +226,10 @@ void ScheduleApplier::Arrange(const ScheduleValue& call) {
     contraction_ = *std::move(found);
   } else if (what == "turned_columns" && workload_.op == OpKind::kBatchMatmul &&
              workload_.kernel_layout == "BNK" && workload_.data.dtype == kFloat32) {
-    auto compute = DefineAnchor(workload_, epilogue_, form_);
+    auto compute = DefineAnchor(workload_, epilogue_, layouts_);
     if (!compute.ok()) return Fail(call.offset, compute.status().message());
     compute_ = *std::move(compute);
-    TurnColumns(*compute_, "reduce", "columns");
+    TransposeColumns(*compute_, "reduce", "columns");
   } else {
     Fail(call.offset, fmt::format("'{}' is nothing that this workload can be arranged by", what));
   }
@@ -244,7 +244,7 @@ void ScheduleApplier::Begin() {
   } else if (workload_.op == OpKind::kExpression) {
     schedule_.emplace(DefineExpression(workload_.expression));
   } else {
-    auto compute = DefineAnchor(workload_, epilogue_, form_);
+    auto compute = DefineAnchor(workload_, epilogue_, layouts_);
     if (!compute.ok()) return Fail(0, compute.status().message());
     schedule_.emplace(*std::move(compute));
   }
@@ -374,7 +374,7 @@ bool ScheduleApplier::Annotate(const ScheduleValue& call) {
                static_cast<int>(std::clamp<std::int64_t>(locality, -1, 4)));
   }
   if (name != "bind") return true;
-  for (const auto& [kind, own] : kThreadWords) {
+  for (const auto& [kind, own] : kThreadKeywords) {
     if (word == own) {
       s.Bind(stage, loop, kind);
       return true;

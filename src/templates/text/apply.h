@@ -48,7 +48,7 @@ class ScheduleApplier final : public ScheduleEvaluator {
   Scope ScopeOf(const ScheduleValue& value);
 
   const Epilogue& epilogue_;
-  AnchorForm form_;
+  KernelLayouts layouts_;
   std::optional<Compute> compute_;          // once something was arranged
   std::optional<Contraction> contraction_;  // of an expression
   std::vector<Buffer> arranged_;

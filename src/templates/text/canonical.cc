@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include "src/templates/text/keywords.h"
 #include "src/templates/text/schedule_text.h"
-#include "src/templates/text/words.h"
 
 namespace tilewright {
 namespace {
@@ -10,7 +10,7 @@ constexpr int kTightest = 8;
 
 std::string TextOf(const ScheduleValue& value, int rank);
 
-std::string ListOf(const std::vector<ScheduleValue>& values) {
+std::string OperatorListOf(const std::vector<ScheduleValue>& values) {
   std::string out;
   for (const ScheduleValue& value : values) out += (out.empty() ? "" : ", ") + TextOf(value, 1);
   return out;
@@ -25,21 +25,21 @@ std::string TextOf(const ScheduleValue& value, int rank) {
     case Kind::kText:
       return fmt::format("\"{}\"", value.text);
     case Kind::kName:
-    case Kind::kWord:
+    case Kind::kKeyword:
       return value.text;
     case Kind::kCall:
-      return fmt::format("{}({})", value.text, ListOf(value.args));
+      return fmt::format("{}({})", value.text, OperatorListOf(value.args));
     case Kind::kItem:
       return fmt::format("{}[{}]", TextOf(value.args[0], kTightest), TextOf(value.args[1], 1));
     case Kind::kList:
-      return fmt::format("{{{}}}", ListOf(value.args));
+      return fmt::format("{{{}}}", OperatorListOf(value.args));
     case Kind::kOperator:
       break;
   }
-  const bool of_one = value.args.size() == 1;
-  const int own = ScheduleOperatorRank(value.text, of_one);
+  const bool unary = value.args.size() == 1;
+  const int own = ScheduleOperatorRank(value.text, unary);
   std::string out;
-  if (of_one) {
+  if (unary) {
     out = fmt::format("{}{}{}", value.text, own == 3 ? " " : "", TextOf(value.args[0], own));
   } else {
     out = fmt::format("{} {} {}", TextOf(value.args[0], own), value.text,

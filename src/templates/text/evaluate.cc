@@ -14,7 +14,7 @@
 #include "src/ir/dtype.h"
 #include "src/target/device.h"
 #include "src/templates/space_values.h"
-#include "src/templates/text/words.h"
+#include "src/templates/text/keywords.h"
 
 namespace tilewright {
 namespace {
@@ -45,7 +45,7 @@ ScheduleTerm ScheduleEvaluator::Value(const ScheduleValue& value) {
       return value.integer;
     case ScheduleValue::Kind::kText:
       return value.text;
-    case ScheduleValue::Kind::kWord:
+    case ScheduleValue::Kind::kKeyword:
       return Word(value);
     case ScheduleValue::Kind::kOperator:
       return Operator(value);
@@ -247,7 +247,7 @@ ScheduleTerm ScheduleEvaluator::Numbers(const ScheduleValue& call) {
     return std::int64_t{1};
   }
   if (name == "divisor") return LargestDivisor(a, b);
-  if (name == "thrifty") return ThriftyTiles(a, std::min(b, kMaxKnobValues));
+  if (name == "thrifty") return MinWasteTiles(a, std::min(b, kMaxKnobValues));
   if (name == "divisors") return Divisors(a);
   Fail(call.offset, fmt::format("'{}' stands behind a knob's '=' only", name));
   return std::int64_t{1};

@@ -22,9 +22,9 @@
 #include "src/base/sha256.h"
 #include "src/base/strings.h"
 #include "src/target/device.h"
+#include "src/templates/text/keywords.h"
 #include "src/templates/text/scanner.h"
 #include "src/templates/text/schedule_text.h"
-#include "src/templates/text/words.h"
 
 namespace tilewright {
 namespace {
@@ -104,7 +104,7 @@ class TextParser {
     const std::size_t device_offset = token_.offset;
     TW_ASSIGN_OR_RETURN(auto device, Name("a device: llvm or cuda"));
     const auto traits = std::ranges::find(AllDevices(), device, &DeviceTraits::name);
-    if (traits == AllDevices().end() || !(traits->machine_code || traits->grids)) {
+    if (traits == AllDevices().end() || !(traits->machine_code || traits->launches_grids)) {
       return ErrorAt(device_offset,
                      fmt::format("'{}', expected llvm or cuda", device.substr(0, kLongestName)));
     }
@@ -309,7 +309,7 @@ class TextParser {
     auto left = Unary(depth, rank);
     TW_RETURN_IF_ERROR(left);
     int chain = 0;
-    while (token_.kind == ScheduleTokenKind::kSign || Is("or") || Is("and")) {
+    while (token_.kind == ScheduleTokenKind::kPunctuation || Is("or") || Is("and")) {
       const int tight = ScheduleOperatorRank(token_.text, false);
       if (tight == 0 || tight < rank) break;
       TW_RETURN_IF_ERROR(CheckValues(token_.offset));
@@ -378,8 +378,8 @@ class TextParser {
       value.kind = Value::Kind::kCall;
       return Call(std::move(value), *function, depth);
     }
-    if (IsScheduleWord(name)) {
-      value.kind = Value::Kind::kWord;
+    if (IsScheduleKeyword(name)) {
+      value.kind = Value::Kind::kKeyword;
       TW_RETURN_IF_ERROR(Next());
       return value;
     }
@@ -409,13 +409,13 @@ class TextParser {
       value.args.push_back(std::move(argument));
     }
     const auto count = static_cast<int>(value.args.size());
-    if (count < function.fewest || count > function.most) {
-      return ErrorAt(value.offset,
-                     fmt::format("{} takes {} arguments, not {}", function.name,
-                                 function.fewest == function.most
-                                     ? fmt::format("{}", function.fewest)
-                                     : fmt::format("{} to {}", function.fewest, function.most),
-                                 count));
+    if (count < function.min_arguments || count > function.most) {
+      return ErrorAt(value.offset, fmt::format("{} takes {} arguments, not {}", function.name,
+                                               function.min_arguments == function.most
+                                                   ? fmt::format("{}", function.min_arguments)
+                                                   : fmt::format("{} to {}", function.min_arguments,
+                                                                 function.most),
+                                               count));
     }
     if (function.results != 1 && depth > 0) {
       return ErrorAt(value.offset, fmt::format("{} is no value", function.name));
@@ -479,15 +479,15 @@ Result<ScheduleText> ParseScheduleText(std::string_view text, std::string_view f
   return schedule;
 }
 
-std::string FormerScheduleKey(const ScheduleText& schedule) {
+std::string LegacyScheduleKey(const ScheduleText& schedule) {
   const std::uint64_t first = Fnv1a64(schedule.text);
   return fmt::format("schedule/{}-{}{}", schedule.name, HexOf(Mix64(first)),
                      HexOf(Mix64(Fnv1a64(schedule.text, Mix64(first)))));
 }
 
-bool TakeScheduleKey(std::string_view key, ScheduleText& schedule) {
+bool AcceptScheduleKey(std::string_view key, ScheduleText& schedule) {
   if (key == schedule.key) return true;
-  if (key != FormerScheduleKey(schedule)) return false;
+  if (key != LegacyScheduleKey(schedule)) return false;
   schedule.key = key;
   return true;
 }

@@ -11,8 +11,8 @@
 #include "src/schedule/lower/lower.h"
 #include "src/templates/limits.h"
 #include "src/templates/text/apply.h"
+#include "src/templates/text/keywords.h"
 #include "src/templates/text/text_template.h"
-#include "src/templates/text/words.h"
 
 namespace tilewright {
 namespace {
@@ -146,7 +146,7 @@ class Recorder {
     if (step.kind == LoopKind::kParallel) out_ += fmt::format("parallel({})\n", loops);
     if (step.kind == LoopKind::kVectorized) out_ += fmt::format("vectorize({})\n", loops);
     if (step.kind == LoopKind::kUnrolled) out_ += fmt::format("unroll({})\n", loops);
-    for (const auto& [kind, word] : kThreadWords) {
+    for (const auto& [kind, word] : kThreadKeywords) {
       if (step.kind == kind) out_ += fmt::format("bind({}, {})\n", loops, word);
     }
   }
@@ -200,16 +200,16 @@ class Recorder {
   std::string out_;
 };
 
-std::string FormText(const AnchorForm& form) {
+std::string LayoutsText(const KernelLayouts& layouts) {
   std::string out;
-  if (!form.data.empty()) out += fmt::format("form(data, \"{}\")\n", form.data);
-  if (!form.weight.empty()) out += fmt::format("form(weight, \"{}\")\n", form.weight);
-  if (!form.output.empty()) out += fmt::format("form(output, \"{}\")\n", form.output);
-  if (form.shift_data) out += "form(shift_data, 1)\n";
-  if (form.multiply_dtype) {
-    out += fmt::format("form(multiply_type, \"{}\")\n", DataTypeName(*form.multiply_dtype));
+  if (!layouts.data.empty()) out += fmt::format("form(data, \"{}\")\n", layouts.data);
+  if (!layouts.weight.empty()) out += fmt::format("form(weight, \"{}\")\n", layouts.weight);
+  if (!layouts.output.empty()) out += fmt::format("form(output, \"{}\")\n", layouts.output);
+  if (layouts.shift_data) out += "form(shift_data, 1)\n";
+  if (layouts.multiply_dtype) {
+    out += fmt::format("form(multiply_type, \"{}\")\n", DataTypeName(*layouts.multiply_dtype));
   }
-  if (form.winograd_tile > 0) out += fmt::format("form(winograd, {})\n", form.winograd_tile);
+  if (layouts.winograd_tile > 0) out += fmt::format("form(winograd, {})\n", layouts.winograd_tile);
   return out;
 }
 
@@ -230,13 +230,13 @@ Result<std::string> TextOfKernel(const Kernel& kernel, const Workload& workload,
   for (const std::string& arranged : kernel.arranged)
     text += fmt::format("arrange({})\n", arranged);
   // The form of an expression is what its operands were arranged by.
-  if (workload.op != OpKind::kExpression) text += FormText(kernel.form);
+  if (workload.op != OpKind::kExpression) text += LayoutsText(kernel.layouts);
   TW_ASSIGN_OR_RETURN(auto primitives, Recorder(kernel.schedule).Run());
   text += primitives;
   TW_ASSIGN_OR_RETURN(auto parsed, ParseScheduleText(text, "the schedule's text"));
   TW_ASSIGN_OR_RETURN(auto again,
                       ScheduleApplier(parsed, workload, epilogue, target).Run(ConfigSpace().At(0)));
-  const bool same = again.form == kernel.form &&
+  const bool same = again.layouts == kernel.layouts &&
                     again.schedule.ToString() == kernel.schedule.ToString() &&
                     LoweredText(again.schedule, target) == LoweredText(kernel.schedule, target);
   if (!same) {

@@ -48,7 +48,7 @@ Result<ScheduleToken> NextScheduleToken(const ScheduleText& schedule, std::size_
     position = end + 1;
     return ScheduleToken{ScheduleTokenKind::kText, text.substr(begin + 1, end - begin - 1), begin};
   }
-  ScheduleTokenKind kind = ScheduleTokenKind::kSign;
+  ScheduleTokenKind kind = ScheduleTokenKind::kPunctuation;
   if (IsLetter(c)) {
     kind = ScheduleTokenKind::kName;
     while (end < text.size() && (IsLetter(text[end]) || IsDigit(text[end]))) ++end;

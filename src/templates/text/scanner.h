@@ -8,7 +8,7 @@
 
 namespace tilewright {
 
-enum class ScheduleTokenKind : std::uint8_t { kName, kInteger, kText, kSign, kEnd };
+enum class ScheduleTokenKind : std::uint8_t { kName, kInteger, kText, kPunctuation, kEnd };
 
 /// A word, number, sign or quoted text of a schedule.
 struct ScheduleToken {

@@ -15,7 +15,7 @@ struct ScheduleValue {
     kInteger,   ///< integer
     kText,      ///< text: what stands between the quotes
     kName,      ///< text: of a knob, or of what was assigned
-    kWord,      ///< text: one of the language (`local`, `lanes`)
+    kKeyword,   ///< text: one of the language (`local`, `lanes`)
     kCall,      ///< text: the function; args
     kOperator,  ///< text; one or two args
     kItem,      ///< args: a list, a position
@@ -84,11 +84,11 @@ std::string AtOffset(const ScheduleText& schedule, std::size_t offset, std::stri
 
 /// The key that programs of before November 24, 2026 gave the text: of another hash, for which a
 /// second text can be made on purpose. Stores and packages of theirs have it.
-std::string FormerScheduleKey(const ScheduleText& schedule);
+std::string LegacyScheduleKey(const ScheduleText& schedule);
 
 /// Whether a key is that of the text, or its former one, which then becomes the schedule's: a text
 /// is known by the name that the records beside it have.
-bool TakeScheduleKey(std::string_view key, ScheduleText& schedule);
+bool AcceptScheduleKey(std::string_view key, ScheduleText& schedule);
 
 /// Whether a template's key is that of a text.
 bool IsScheduleTextKey(std::string_view key);

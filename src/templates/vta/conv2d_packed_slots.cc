@@ -8,15 +8,15 @@
 #include "src/templates/vta/alu_epilogue.h"
 #include "src/templates/vta/packed_workload.h"
 #include "src/templates/vta/vta_target.h"
-#include "src/vta/kernels/own_conv2d_space.h"
+#include "src/vta/kernels/slot_conv2d_space.h"
 #include "src/vta/simulator/simulator.h"
 #include "src/vta/simulator/timing.h"
 
 namespace tilewright {
 namespace {
 
-using vta::OwnConv2dPlan;
 using vta::PackedConv2d;
+using vta::SlotConv2dPlan;
 using Operand = vta::EpilogueStep::Operand;
 
 // Streams that are timed for a default: some hundredths of a second.
@@ -25,13 +25,13 @@ constexpr int kMaxTimed = 100;
 /// Errors: those of PackedConv2dOf; kUnsupported for what the slots are not made for.
 Result<PackedConv2d> SlotsShapeOf(const vta::Design& design, const Workload& workload) {
   TW_ASSIGN_OR_RETURN(auto conv, PackedConv2dOf(design, workload));
-  if (conv.more_h != 0 || conv.more_w != 0) {
+  if (conv.extra_pad_h != 0 || conv.extra_pad_w != 0) {
     return Unsupported("expected the same padding on opposite sides");
   }
   return conv;
 }
 
-OwnConv2dPlan PlanOf(const Config& config) {
+SlotConv2dPlan PlanOf(const Config& config) {
   return {.h = config.Integer("tile_h"),
           .w = config.Integer("tile_w"),
           .ci = config.Integer("tile_ci"),
@@ -45,8 +45,8 @@ OwnConv2dPlan PlanOf(const Config& config) {
 }
 
 /// `plan` as it is built with an epilogue.
-OwnConv2dPlan Completed(const vta::Design& design, const PackedConv2d& conv, OwnConv2dPlan plan,
-                        const std::vector<vta::EpilogueStep>& epilogue) {
+SlotConv2dPlan Completed(const vta::Design& design, const PackedConv2d& conv, SlotConv2dPlan plan,
+                         const std::vector<vta::EpilogueStep>& epilogue) {
   plan.gemm_adds = std::ranges::any_of(epilogue, [](const vta::EpilogueStep& step) {
     return step.operand == Operand::kTensorInt8 && step.op == vta::AluOp::kAdd;
   });
@@ -121,14 +121,14 @@ Result<Config> Conv2dPackedSlotsVta::DefaultConfig(const Workload& workload, con
                                                           {"tile_w", {conv.out_width()}},
                                                           {"serpentine", {0}}});
   struct Candidate {
-    OwnConv2dPlan plan;
+    SlotConv2dPlan plan;
     double bound = 0;
     const Config* config = nullptr;
   };
   std::vector<Candidate> candidates;
   for (const Config& config : configs) {
-    const OwnConv2dPlan plan = Completed(vta.design, conv, PlanOf(config), epilogue);
-    if (!vta::CheckOwnConv2d(vta.design, conv, plan, epilogue).ok()) continue;
+    const SlotConv2dPlan plan = Completed(vta.design, conv, PlanOf(config), epilogue);
+    if (!vta::CheckSlotConv2d(vta.design, conv, plan, epilogue).ok()) continue;
     const auto bound = vta::LowerBound(vta.design, conv, plan, epilogue, vta.cycles);
     if (bound.uops > vta.design.UsableUops()) continue;
     candidates.push_back({plan, bound.cycles, &config});
@@ -139,7 +139,7 @@ Result<Config> Conv2dPackedSlotsVta::DefaultConfig(const Workload& workload, con
   int timed = 0;
   for (const Candidate& candidate : candidates) {
     if (timed == kMaxTimed || candidate.bound >= best_cycles) break;
-    const auto stream = vta::BuildOwnConv2d(vta.design, conv, candidate.plan, epilogue);
+    const auto stream = vta::BuildSlotConv2d(vta.design, conv, candidate.plan, epilogue);
     if (!stream.ok()) continue;
     ++timed;
     const vta::RunResult run = vta::RunStream(vta.design, stream->instructions, nullptr);
@@ -161,8 +161,8 @@ Result<vta::Stream> Conv2dPackedSlotsVta::BuildStream(const Workload& workload,
   TW_ASSIGN_OR_RETURN(const auto translated,
                       VtaEpilogueOf(vta->design, epilogue, /*gemm_adds=*/true));
   const std::vector<vta::EpilogueStep>& steps = translated.steps;
-  return vta::BuildOwnConv2d(vta->design, conv, Completed(vta->design, conv, PlanOf(config), steps),
-                             steps);
+  return vta::BuildSlotConv2d(vta->design, conv,
+                              Completed(vta->design, conv, PlanOf(config), steps), steps);
 }
 
 }  // namespace tilewright

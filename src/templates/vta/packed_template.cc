@@ -19,9 +19,9 @@ std::vector<vta::EpilogueStep> LargestEpilogue() {
 using Scheduled = std::function<Result<vta::PackedOperator>(const Config& config)>;
 
 /// The leanest config that can be built with the epilogue.
-std::optional<Config> LeanestWith(const vta::Design& design, const ConfigSpace& space,
-                                  const Scheduled& schedule,
-                                  const std::vector<vta::EpilogueStep>& epilogue) {
+std::optional<Config> MinTrafficWith(const vta::Design& design, const ConfigSpace& space,
+                                     const Scheduled& schedule,
+                                     const std::vector<vta::EpilogueStep>& epilogue) {
   std::vector<std::tuple<bool, std::int64_t, std::int64_t>> order;
   for (std::int64_t index = 0; index < space.size(); ++index) {
     const auto op = schedule(space.At(index));
@@ -61,10 +61,10 @@ vta::PackedConv2dTiles PackedConvTiles(const Config& config) {
           .h_threads = config.Integer("h_nthread")};
 }
 
-Config LeanestConfig(const vta::Design& design, const ConfigSpace& space,
-                     const Scheduled& schedule) {
+Config MinTrafficConfig(const vta::Design& design, const ConfigSpace& space,
+                        const Scheduled& schedule) {
   for (const std::vector<vta::EpilogueStep>& epilogue : {LargestEpilogue(), {}}) {
-    if (auto config = LeanestWith(design, space, schedule, epilogue)) return *std::move(config);
+    if (auto config = MinTrafficWith(design, space, schedule, epilogue)) return *std::move(config);
   }
   return space.At(0);
 }

@@ -23,7 +23,7 @@ vta::PackedConv2dTiles PackedConvTiles(const Config& config);
 /// The config of a space that loads the fewest bytes with two virtual threads, so that loads run
 /// beside products, or with one if none of two is legal; with room for a bias and a residual, or
 /// without if no config has it.
-Config LeanestConfig(
+Config MinTrafficConfig(
     const vta::Design& design, const ConfigSpace& space,
     const std::function<Result<vta::PackedOperator>(const Config& config)>& schedule);
 
@@ -50,8 +50,8 @@ struct PackedVta {
     TW_ASSIGN_OR_RETURN(const auto space, DefineSpace(workload, target));
     const vta::Design design = VtaTargetOf(target)->design;
     const auto shape = *Op::ShapeOf(design, workload);
-    return LeanestConfig(design, space,
-                         [&](const Config& config) { return Op::Schedule(shape, config); });
+    return MinTrafficConfig(design, space,
+                            [&](const Config& config) { return Op::Schedule(shape, config); });
   }
 
   static Result<vta::Stream> BuildStream(const Workload& workload, const Epilogue& epilogue,

@@ -24,8 +24,8 @@ Result<vta::PackedConv2d> BlocksOf(const vta::Design& design, const Workload& wo
                            .pad_h = shape.pad_top,
                            .pad_w = shape.pad_left,
                            .groups = shape.groups,
-                           .more_h = shape.pad_bottom - shape.pad_top,
-                           .more_w = shape.pad_right - shape.pad_left};
+                           .extra_pad_h = shape.pad_bottom - shape.pad_top,
+                           .extra_pad_w = shape.pad_right - shape.pad_left};
 }
 
 }  // namespace

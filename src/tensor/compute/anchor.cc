@@ -52,9 +52,9 @@ std::int64_t RoundedSize(const Layout& layout, const Sizes& sizes, char dimensio
   return RoundUp(sizes.at(dimension), layout.BlockOf(dimension));
 }
 
-Result<Layout> ParseForm(std::string_view what, std::string_view form, std::string_view own,
-                         std::string_view dimensions) {
-  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(form.empty() ? own : form));
+Result<Layout> ParseLayout(std::string_view what, std::string_view physical, std::string_view own,
+                           std::string_view dimensions) {
+  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(physical.empty() ? own : physical));
   const std::string letters = layout.primal();
   const bool fits =
       letters.size() == dimensions.size() && std::ranges::is_permutation(letters, dimensions);
@@ -68,13 +68,14 @@ Result<Layout> ParseForm(std::string_view what, std::string_view form, std::stri
   return layout;
 }
 
-Status ParseLayouts(const Workload& w, const AnchorForm& form, std::string_view data,
+Status ParseLayouts(const Workload& w, const KernelLayouts& physical, std::string_view data,
                     std::string_view weight, std::string_view output, Contraction& c) {
   TW_ASSIGN_OR_RETURN(auto own_output, w.OutputLayout());
-  TW_ASSIGN_OR_RETURN(auto data_layout, ParseForm("data", form.data, w.data_layout, data));
+  TW_ASSIGN_OR_RETURN(auto data_layout, ParseLayout("data", physical.data, w.data_layout, data));
   TW_ASSIGN_OR_RETURN(auto weight_layout,
-                      ParseForm("weight", form.weight, w.kernel_layout, weight));
-  TW_ASSIGN_OR_RETURN(auto output_layout, ParseForm("output", form.output, own_output, output));
+                      ParseLayout("weight", physical.weight, w.kernel_layout, weight));
+  TW_ASSIGN_OR_RETURN(auto output_layout,
+                      ParseLayout("output", physical.output, own_output, output));
   c.data = std::move(data_layout);
   c.weight = std::move(weight_layout);
   c.output = std::move(output_layout);
@@ -109,11 +110,11 @@ void CoverIndex(Contraction& c, char dimension) {
   if (reached > RoundedSize(c.data, c.data_sizes, dimension)) c.padding[dimension].size = reached;
 }
 
-Result<Contraction> ConvolutionOf(const Workload& w, const AnchorForm& form) {
+Result<Contraction> ConvolutionOf(const Workload& w, const KernelLayouts& physical) {
   TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
   const ConvShape& s = shape;
   Contraction c;
-  TW_RETURN_IF_ERROR(ParseLayouts(w, form, "NCHW", "OIHW", "NCHW", c));
+  TW_RETURN_IF_ERROR(ParseLayouts(w, physical, "NCHW", "OIHW", "NCHW", c));
   const bool transposed = w.op == OpKind::kConv2dTranspose;
   const std::int64_t in_per_group = s.c / s.groups, out_per_group = s.k / s.groups;
   const bool depthwise = s.groups > 1 && in_per_group == 1;
@@ -185,10 +186,10 @@ Result<Contraction> ConvolutionOf(const Workload& w, const AnchorForm& form) {
   return c;
 }
 
-Result<Contraction> MatmulOf(const Workload& w, const AnchorForm& form) {
+Result<Contraction> MatmulOf(const Workload& w, const KernelLayouts& physical) {
   const AnchorLayouts& layouts = RowOf(w.op).layouts;
   Contraction c;
-  TW_RETURN_IF_ERROR(ParseLayouts(w, form, layouts.data, layouts.weight, layouts.result, c));
+  TW_RETURN_IF_ERROR(ParseLayouts(w, physical, layouts.data, layouts.weight, layouts.result, c));
   c.channel = 'N';
   TW_ASSIGN_OR_RETURN(auto own_data, Layout::Parse(w.data_layout));
   TW_ASSIGN_OR_RETURN(auto own_weight, Layout::Parse(w.kernel_layout));
@@ -215,15 +216,15 @@ Result<Contraction> MatmulOf(const Workload& w, const AnchorForm& form) {
   return c;
 }
 
-Status CheckForm(const Workload& w, const AnchorForm& form) {
-  if (form.shift_data) {
+Status CheckKernelLayouts(const Workload& w, const KernelLayouts& physical) {
+  if (physical.shift_data) {
     const bool bytes = w.data.dtype == kInt8 && w.weight.dtype == kInt8;
-    if (bytes && !form.multiply_dtype && w.op != OpKind::kBatchMatmul) return {};
+    if (bytes && !physical.multiply_dtype && w.op != OpKind::kBatchMatmul) return {};
     return Unsupported(
         fmt::format("shifted data of {}, expected int8 data and constant int8 weights", w.Key()));
   }
-  if (!form.multiply_dtype) return {};
-  const DataType wide = *form.multiply_dtype;
+  if (!physical.multiply_dtype) return {};
+  const DataType wide = *physical.multiply_dtype;
   const auto fits = [&](DataType narrow) {
     const bool sign_fits = wide.code == narrow.code || wide.bits > narrow.bits;
     return narrow.is_integer() && wide.code == TypeCode::kInt && narrow.bits <= wide.bits &&
@@ -245,15 +246,15 @@ void GrowForTiles(const ConvShape& s, std::int64_t m, Contraction& c) {
     c.padding['W'] = {s.pad_left, std::max(cols, s.pad_left + s.w), 1};
 }
 
-Expr ConvertData(const AnchorForm& form, Expr value) {
-  if (form.shift_data) {
+Expr ConvertData(const KernelLayouts& physical, Expr value) {
+  if (physical.shift_data) {
     return MakeCast(kUInt8, MakeCast(kInt32, value) + MakeInt(kInt32, 128));
   }
-  return form.multiply_dtype ? MakeCast(*form.multiply_dtype, value) : value;
+  return physical.multiply_dtype ? MakeCast(*physical.multiply_dtype, value) : value;
 }
 
 /// The data as the reduction reads it.
-ComputeOp PadStage(const Contraction& c, const AnchorForm& form, const Buffer& data) {
+ComputeOp PadStage(const Contraction& c, const KernelLayouts& physical, const Buffer& data) {
   Sizes padded = c.data_sizes;
   for (const auto& [dimension, padding] : c.padding) {
     if (padding.size > 0) padded[dimension] = padding.size;
@@ -277,7 +278,7 @@ ComputeOp PadStage(const Contraction& c, const AnchorForm& form, const Buffer& d
     inside = And(inside, Eq(FloorMod(position, Expr(padding.step)), Expr(0)));
     index = LinearIndex::Atom(FloorDiv(position, Expr(padding.step)), size);
   }
-  const Expr value = ConvertData(form, MakeLoad(data, MemoryIndices(c.data, source)));
+  const Expr value = ConvertData(physical, MakeLoad(data, MemoryIndices(c.data, source)));
   const DataType dtype = value.dtype();
   // With one source position an atom of extent 1 folds to index 0, which is right wherever the
   // condition holds.
@@ -285,7 +286,7 @@ ComputeOp PadStage(const Contraction& c, const AnchorForm& form, const Buffer& d
   stage.name = "pad";
   stage.output = MakeBuffer("pad", dtype, PackedShape(c.data, padded));
   stage.axes = std::move(axes.axes);
-  stage.body = MakeSelect(inside, value, MakeConst(dtype, form.shift_data ? 128 : 0));
+  stage.body = MakeSelect(inside, value, MakeConst(dtype, physical.shift_data ? 128 : 0));
   return stage;
 }
 
@@ -305,14 +306,14 @@ ComputeOp ReduceStage(const Contraction& c, const Buffer& data, const Buffer& we
 
 /// Compensation and epilogue on the sums of `reduce`, which the workload calls `result`.
 Result<ComputeOp> OutputStage(const Contraction& c, const Epilogue& epilogue,
-                              const AnchorForm& form, const ComputeOp& reduce, DataType result,
-                              std::vector<Buffer>& inputs) {
+                              const KernelLayouts& physical, const ComputeOp& reduce,
+                              DataType result, std::vector<Buffer>& inputs) {
   LayoutAxes axes =
       MakeLayoutAxes(c.output, reduce.output->shape,
                      {{'N', "n"}, {'C', "oc"}, {'H', "oh"}, {'W', "ow"}, {'B', "b"}, {'M', "m"}});
   const LinearIndex& channel = axes.primal.at(c.channel);
   Expr current = MakeLoad(reduce.output, axes.vars());
-  if (form.shift_data) {
+  if (physical.shift_data) {
     const Buffer compensation = MakeBuffer("compensation", kInt32, {channel.Max() + 1});
     current = current + MakeLoad(compensation, {channel.ToExpr()});
     inputs.push_back(compensation);
@@ -323,46 +324,47 @@ Result<ComputeOp> OutputStage(const Contraction& c, const Epilogue& epilogue,
 }  // namespace
 
 Result<Compute> DefineAnchor(const Workload& workload, const Epilogue& epilogue,
-                             const AnchorForm& form) {
+                             const KernelLayouts& physical) {
   const std::string_view name = OpName(workload.op);
   if (!IsAnchor(workload.op)) return InvalidArgument(fmt::format("{} is no anchor", name));
   if (auto type = workload.OutputType(); !type.ok()) return type.status().WithContext(name);
-  TW_RETURN_IF_ERROR(CheckForm(workload, form));
-  TW_RETURN_IF_ERROR(CheckWinograd(workload, form));
+  TW_RETURN_IF_ERROR(CheckKernelLayouts(workload, physical));
+  TW_RETURN_IF_ERROR(CheckWinograd(workload, physical));
   TW_ASSIGN_OR_RETURN(auto contraction, IsMatrixProduct(workload.op)
-                                            ? MatmulOf(workload, form)
-                                            : ConvolutionOf(workload, form));
+                                            ? MatmulOf(workload, physical)
+                                            : ConvolutionOf(workload, physical));
   Contraction& c = contraction;
-  const DataType weight_dtype = form.multiply_dtype.value_or(workload.weight.dtype);
+  const DataType weight_dtype = physical.multiply_dtype.value_or(workload.weight.dtype);
   BufferNode weight{"weight", weight_dtype, PackedShape(c.weight, c.weight_sizes)};
-  weight.narrow = workload.narrow_weights && form.winograd_tile == 0 && weight_dtype == kInt8;
+  weight.narrow =
+      workload.reduced_range_weights && physical.winograd_tile == 0 && weight_dtype == kInt8;
   Compute compute;
   compute.macs = workload.macs();
   compute.inputs = {MakeBuffer("data", workload.data.dtype, PackedShape(c.data, c.data_sizes)),
                     std::make_shared<const BufferNode>(std::move(weight))};
   std::optional<ConvShape> tiled;  // by Winograd
-  if (form.winograd_tile > 0) {
+  if (physical.winograd_tile > 0) {
     tiled = *ConvShapeOf(workload);
-    GrowForTiles(*tiled, form.winograd_tile, c);
+    GrowForTiles(*tiled, physical.winograd_tile, c);
     compute.inputs[1] = MakeBuffer("weight", weight_dtype,
-                                   WinogradWeightShape(*tiled, WinogradKindOf(workload, form)));
+                                   WinogradWeightShape(*tiled, WinogradKindOf(workload, physical)));
   }
   Buffer data = compute.inputs[0];
-  if (!c.padding.empty() || form.shift_data ||
-      form.multiply_dtype.value_or(data->dtype) != data->dtype) {
-    compute.stages.push_back(PadStage(c, form, data));
+  if (!c.padding.empty() || physical.shift_data ||
+      physical.multiply_dtype.value_or(data->dtype) != data->dtype) {
+    compute.stages.push_back(PadStage(c, physical, data));
     data = compute.stages.back().output;
   }
   if (tiled) {
     for (ComputeOp& stage :
-         WinogradStages(data, compute.inputs[1], *tiled, WinogradKindOf(workload, form))) {
+         WinogradStages(data, compute.inputs[1], *tiled, WinogradKindOf(workload, physical))) {
       compute.stages.push_back(std::move(stage));
     }
   } else {
     compute.stages.push_back(ReduceStage(c, data, compute.inputs[1], SumType(workload)));
   }
-  if (form.shift_data || !epilogue.steps.empty() || SumType(workload) != workload.out_dtype) {
-    TW_ASSIGN_OR_RETURN(auto output, OutputStage(c, epilogue, form, compute.stages.back(),
+  if (physical.shift_data || !epilogue.steps.empty() || SumType(workload) != workload.out_dtype) {
+    TW_ASSIGN_OR_RETURN(auto output, OutputStage(c, epilogue, physical, compute.stages.back(),
                                                  workload.out_dtype, compute.inputs));
     compute.stages.push_back(std::move(output));
   }

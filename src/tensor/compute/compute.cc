@@ -6,7 +6,7 @@
 
 #include "src/ir/visit.h"
 #include "src/tensor/compute/internal.h"
-#include "src/tensor/compute/whole.h"
+#include "src/tensor/compute/unsplit.h"
 #include "src/tensor/operators/table.h"
 
 namespace tilewright {
@@ -100,7 +100,7 @@ Result<Compute> DefineIn(const Operator& op, std::span<const TensorType> inputs,
     return compute;
   }
   TW_RETURN_IF_ERROR(row.loops(op, type, compute));
-  if (blocks) SumInBlocks(compute);
+  if (blocks) SplitLongReductions(compute);
   return compute;
 }
 
@@ -110,7 +110,7 @@ Result<Compute> DefineOperator(const Operator& op, std::span<const TensorType> i
   return DefineIn(op, inputs, /*blocks=*/true);
 }
 
-Result<Compute> DefineWholeOperator(const Operator& op, std::span<const TensorType> inputs) {
+Result<Compute> DefineUnsplitOperator(const Operator& op, std::span<const TensorType> inputs) {
   return DefineIn(op, inputs, /*blocks=*/false);
 }
 

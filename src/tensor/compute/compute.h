@@ -49,7 +49,7 @@ struct Compute {
 /// "OIHW16o4w" (the taps of a row in fours, the last filled up with zeros; not transposed).
 /// Channel counts that the block does not divide are padded with zeros in the packed tensor.
 /// Of an expression: `weight` is "<input>:<layout>" of a packed constant, dimensions A, B, …
-struct AnchorForm {
+struct KernelLayouts {
   std::string data, weight, output;  ///< layouts
   /// Integer anchors only: the type in which data and packed weight are multiplied. int16 for the
   /// int16 path: the weight is packed as int16, the "pad" stage converts the data.
@@ -62,7 +62,7 @@ struct AnchorForm {
   /// (src/tensor/compute/winograd.h). Convolutions in float32, and of 8-bit integers with a
   /// multiply_dtype of int16: one group, a square kernel, no strides.
   std::int64_t winograd_tile = 0;
-  friend bool operator==(const AnchorForm&, const AnchorForm&) = default;
+  friend bool operator==(const KernelLayouts&, const KernelLayouts&) = default;
 };
 
 /// The compute definition of an anchor with its epilogue. Inputs in order: data, weight,
@@ -74,7 +74,7 @@ struct AnchorForm {
 /// them.
 /// Errors: kUnsupported for layouts the operator does not have.
 Result<Compute> DefineAnchor(const Workload& workload, const Epilogue& epilogue,
-                             const AnchorForm& form = {});
+                             const KernelLayouts& layouts = {});
 
 /// The compute definition of one operator that is no anchor (softmax, pooling, concat, …).
 Result<Compute> DefineOperator(const Operator& op, std::span<const TensorType> inputs);
@@ -84,7 +84,7 @@ Result<Compute> DefineOperator(const Operator& op, std::span<const TensorType> i
 Compute DefineExpression(const Expression& expression);
 /// Makes float sums of more than 256 elements sums of partial sums, of at most 256 each; and the
 /// same of maxima and minima, where neighbours in memory are reduced.
-void SumInBlocks(Compute& compute);
+void SplitLongReductions(Compute& compute);
 
 /// The value of one elementwise operator; b is null for operators of one input.
 Expr ElementwiseExpr(const Operator& op, Expr a, Expr b);

@@ -129,9 +129,9 @@ Expr ElementwiseExpr(const Operator& op, Expr a, Expr b) {
   const OperatorRow& row = RowOf(op.kind);
   TW_CHECK(row.element != nullptr, row.name);
   // Rounding does nothing to an integer; the other functions take floats only.
-  if (row.of_floats && !b && !a.dtype().is_float()) return a;
+  if (row.float_only && !b && !a.dtype().is_float()) return a;
   // The steps of a function round in float32, and its result once.
-  if (row.of_floats && !b && !row.rounds && a.dtype() == kFloat16) {
+  if (row.float_only && !b && !row.rounds && a.dtype() == kFloat16) {
     return MakeCast(kFloat16, row.element(op.attributes, MakeCast(kFloat32, a), b));
   }
   return row.element(op.attributes, a, b);

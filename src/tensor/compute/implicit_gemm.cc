@@ -50,11 +50,11 @@ Result<ImplicitGemm> ImplicitGemmOf(const Workload& workload, std::int64_t chann
   gemm.rows = shape.n * shape.oh * shape.ow;
   gemm.columns = shape.k;
   gemm.channels = RoundUp(shape.c, channel_block);
-  gemm.form.data = gemm.form.output = "NHWC";
-  gemm.form.weight = "OHWI";
+  gemm.layouts.data = gemm.layouts.output = "NHWC";
+  gemm.layouts.weight = "OHWI";
   if (gemm.channels != shape.c) {
-    gemm.form.data += fmt::format("{}c", channel_block);
-    gemm.form.weight += fmt::format("{}i", channel_block);
+    gemm.layouts.data += fmt::format("{}c", channel_block);
+    gemm.layouts.weight += fmt::format("{}i", channel_block);
   }
   return gemm;
 }

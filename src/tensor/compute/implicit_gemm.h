@@ -18,7 +18,7 @@ struct ImplicitGemm {
   std::int64_t channels = 0;  ///< of the data, rounded up to whole blocks
   /// data "NHWC" or, where the channels are rounded up, "NHWC16c"; weight "OHWI", "OHWI16i"; output
   /// "NHWC".
-  AnchorForm form;
+  KernelLayouts layouts;
 };
 /// channel_block: what the data's channels are rounded up to (with zeros in memory).
 /// Errors: kUnsupported unless it is a conv2d of one group.

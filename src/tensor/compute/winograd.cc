@@ -13,7 +13,7 @@
 
 #include "src/base/math.h"
 #include "src/tensor/compute/internal.h"
-#include "src/tensor/compute/winograd_whole.h"
+#include "src/tensor/compute/winograd_integer.h"
 #include "src/tensor/layout.h"
 
 namespace tilewright {
@@ -85,7 +85,7 @@ Axis NewAxis(const char* name, std::int64_t extent, bool reduction = false) {
 }
 
 WinogradMatrices MatricesOf(const WinogradKind& kind, std::int64_t r) {
-  return kind.whole ? MakeWholeWinograd(kind.m, r).matrices : MakeWinogradMatrices(kind.m, r);
+  return kind.whole ? MakeIntegerWinograd(kind.m, r).matrices : MakeWinogradMatrices(kind.m, r);
 }
 
 /// Puts the transformed kernels of all pairs of channels where place(position, input, output) says.
@@ -132,7 +132,7 @@ class StageMaker {
         whole_(kind.whole),
         tiles_(WinogradTilesOf(shape, kind.m)),
         matrices_(MatricesOf(kind, shape.r)) {
-    if (whole_) inverse_ = MakeWholeWinograd(kind.m, shape.r).inverse();
+    if (whole_) inverse_ = MakeIntegerWinograd(kind.m, shape.r).inverse();
   }
 
   std::vector<ComputeOp> Make(const Buffer& data, const Buffer& weight) {
@@ -282,7 +282,7 @@ class StageMaker {
     if (!whole_) return Add("tile", {kb, p, i, j, k}, tile);
     return Add("tile", {kb, p, i, j, k},
                MakeBinary(ExprKind::kShiftRight, tile * MakeInt(kInt32, inverse_),
-                          MakeInt(kInt32, WholeWinograd::kShift)));
+                          MakeInt(kInt32, IntegerWinograd::kShift)));
   }
 
   void MakeBlockedPlaces(const Buffer& tile) {
@@ -349,14 +349,14 @@ double WinogradProductShare(std::int64_t m, std::int64_t r) {
   return share * share;
 }
 
-std::int64_t WinogradBlock(const AnchorForm& form) {
-  if (form.data.empty()) return 0;
-  const auto layout = Layout::Parse(form.data);
+std::int64_t WinogradBlock(const KernelLayouts& layouts) {
+  if (layouts.data.empty()) return 0;
+  const auto layout = Layout::Parse(layouts.data);
   return layout.ok() && layout->BlockOf('C') > 1 ? layout->BlockOf('C') : 0;
 }
 
-WinogradKind WinogradKindOf(const Workload& workload, const AnchorForm& form) {
-  return {form.winograd_tile, WinogradBlock(form), workload.weight.dtype == kInt8};
+WinogradKind WinogradKindOf(const Workload& workload, const KernelLayouts& layouts) {
+  return {layouts.winograd_tile, WinogradBlock(layouts), workload.weight.dtype == kInt8};
 }
 
 std::vector<std::int64_t> WinogradWeightShape(const ConvShape& shape, const WinogradKind& kind) {
@@ -393,40 +393,41 @@ Tensor WinogradWeight(const Tensor& weight, const WinogradKind& kind) {
   return result;
 }
 
-Status CheckWinograd(const Workload& w, const AnchorForm& form) {
+Status CheckWinograd(const Workload& w, const KernelLayouts& layouts) {
   constexpr auto kLargestWindow = static_cast<std::int64_t>(kPoints.size()) + 1;
-  if (form.winograd_tile == 0) return {};
+  if (layouts.winograd_tile == 0) return {};
   TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
   const ConvShape& s = shape;
-  const bool blocked = WinogradBlock(form) > 0 && form.output == form.data;
+  const bool blocked = WinogradBlock(layouts) > 0 && layouts.output == layouts.data;
   const bool plain =
       w.op == OpKind::kConv2d && s.groups == 1 && w.data_layout == "NCHW" &&
       w.kernel_layout == "OIHW" &&
-      (blocked || (form.data.empty() && form.weight.empty() && form.output.empty())) &&
-      !form.shift_data;
-  if (plain && blocked && form.multiply_dtype == kInt16) {
-    std::string why = HasWholeTiles(form.winograd_tile) ? RefusesWholeWinograd(w, s)
-                                                        : "only tiles of 2 x 2 and 4 x 4";
-    if (why.empty() && std::gcd(s.c, WinogradBlock(form)) % 2 != 0) {
+      (blocked || (layouts.data.empty() && layouts.weight.empty() && layouts.output.empty())) &&
+      !layouts.shift_data;
+  if (plain && blocked && layouts.multiply_dtype == kInt16) {
+    std::string why = HasIntegerWinogradTiles(layouts.winograd_tile)
+                          ? IntegerWinogradRefusal(w, s)
+                          : "only tiles of 2 x 2 and 4 x 4";
+    if (why.empty() && std::gcd(s.c, WinogradBlock(layouts)) % 2 != 0) {
       why = "only blocks of pairs of channels";
     }
     if (!why.empty()) {
       return Unsupported(fmt::format("Winograd in whole numbers for {}: {}", w.Key(), why));
     }
   }
-  const bool whole = blocked && form.multiply_dtype == kInt16;
+  const bool whole = blocked && layouts.multiply_dtype == kInt16;
   const bool floats =
       w.data.dtype == kFloat32 && w.weight.dtype == kFloat32 && w.out_dtype == kFloat32;
   const bool dense = s.stride_h == 1 && s.stride_w == 1 && s.dilation_h == 1 && s.dilation_w == 1;
-  const std::int64_t window = form.winograd_tile + s.r - 1;
-  if (plain && (whole || (floats && !form.multiply_dtype)) && dense && s.r == s.s &&
-      form.winograd_tile > 0 && window >= 2 && window <= kLargestWindow) {
+  const std::int64_t window = layouts.winograd_tile + s.r - 1;
+  if (plain && (whole || (floats && !layouts.multiply_dtype)) && dense && s.r == s.s &&
+      layouts.winograd_tile > 0 && window >= 2 && window <= kLargestWindow) {
     return {};
   }
   return Unsupported(
       fmt::format("Winograd tiles of {} for {}, expected float32 in NCHW and OIHW, one group, a "
                   "square kernel, no strides or dilation, and windows of at most {}",
-                  form.winograd_tile, w.Key(), kLargestWindow));
+                  layouts.winograd_tile, w.Key(), kLargestWindow));
 }
 
 std::vector<ComputeOp> WinogradStages(const Buffer& data, const Buffer& weight,

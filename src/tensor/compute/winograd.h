@@ -24,7 +24,7 @@ struct WinogradMatrices {
 WinogradMatrices MakeWinogradMatrices(std::int64_t m, std::int64_t r);
 
 /// Errors: kUnsupported if form.winograd_tile is not 0 and the convolution cannot be computed so.
-Status CheckWinograd(const Workload& workload, const AnchorForm& form);
+Status CheckWinograd(const Workload& workload, const KernelLayouts& layouts);
 
 /// How a convolution is cut in tiles of m x m outputs.
 struct WinogradTiles {
@@ -40,16 +40,16 @@ WinogradTiles WinogradTilesOf(const ConvShape& shape, std::int64_t m);
 double WinogradProductShare(std::int64_t m, std::int64_t r);
 
 /// Channels per block of a form whose data and result are in "NCHW<b>c"; 0 for plain NCHW.
-std::int64_t WinogradBlock(const AnchorForm& form);
+std::int64_t WinogradBlock(const KernelLayouts& layouts);
 
 /// In which numbers a convolution is computed: float32, or (whole) integers transformed to int16
-/// and summed in int32, see src/tensor/compute/winograd_whole.h; always with channels in blocks.
+/// and summed in int32, see src/tensor/compute/winograd_integer.h; always with channels in blocks.
 struct WinogradKind {
   std::int64_t m = 0;      ///< rows and columns of a tile
   std::int64_t block = 0;  ///< channels per block; 0 for plain NCHW
   bool whole = false;
 };
-WinogradKind WinogradKindOf(const Workload& workload, const AnchorForm& form);
+WinogradKind WinogradKindOf(const Workload& workload, const KernelLayouts& layouts);
 
 /// The shape of the weight [O, I, r, r] for tiles of m x m outputs: [window, window, I, O], or with
 /// channels in blocks of b [O / b, window, window, I, b], O rounded up to whole blocks. In whole

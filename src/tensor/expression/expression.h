@@ -123,6 +123,6 @@ std::int64_t GatheredExtent(const Expression& expression, std::int64_t input);
 
 /// Whether every read is inside of what it reads, whatever is in memory: by the ranges of axes, and
 /// by the conditions of selects around it. Errors: kInvalidArgument for one that is not.
-Status CheckReads(const Expression& expression);
+Status CheckReadBounds(const Expression& expression);
 
 }  // namespace tilewright

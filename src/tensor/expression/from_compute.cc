@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "src/tensor/compute/whole.h"
+#include "src/tensor/compute/unsplit.h"
 #include "src/tensor/expression/internal.h"
 
 namespace tilewright {
@@ -48,7 +48,7 @@ class ComputeReader {
       return Unsupported("more inputs or stages than an expression may have");
     }
     for (const ComputeOp& stage : compute_.stages) TW_RETURN_IF_ERROR(Add(stage));
-    if (const Status inside = CheckReads(expression_); !inside.ok()) {
+    if (const Status inside = CheckReadBounds(expression_); !inside.ok()) {
       return Unsupported(inside.message());
     }
     return std::move(expression_);
@@ -151,12 +151,12 @@ Result<Expression> ExpressionOf(const OperatorList& list) {
   if (!list.values().empty() && list.values().back().op &&
       list.values().back().op->kind == OpKind::kExpression) {
     // Alone, its operands are the parameters; they may stand in another order.
-    const ListedValue& whole = list.values().back();
+    const OperatorListValue& whole = list.values().back();
     if (whole.operands == list.parameters() && list.values().size() == whole.operands.size() + 1) {
       return whole.op->attributes.expression;
     }
   }
-  TW_ASSIGN_OR_RETURN(auto compute, DefineWholeList(list));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineUnsplitList(list));
   return ExpressionOf(compute);
 }
 

@@ -61,16 +61,16 @@ LinearIndex64 LinearOf(const ExpressionStage& stage, int node);
 std::string AtomText(const ExpressionStage& stage, int node);
 
 /// A read that may be outside of what it reads.
-struct OutsideRead {
+struct OutOfBoundsRead {
   int node = 0;  ///< the load
   int dimension = 0;
   std::string reason;  ///< "index 0 is -1 to 63, expected 0 to 63"
 };
-std::optional<OutsideRead> FindOutsideRead(const Expression& expression,
-                                           const ExpressionStage& stage);
+std::optional<OutOfBoundsRead> FindOutOfBoundsRead(const Expression& expression,
+                                                   const ExpressionStage& stage);
 
 /// Whether a name is a word of the language.
-bool IsExpressionWord(std::string_view name);
+bool IsExpressionKeyword(std::string_view name);
 /// "sum", "max", …
 std::string_view ReductionName(ExpressionReduction reduction);
 

@@ -163,7 +163,7 @@ class Parser {
     const std::size_t offset = token_.offset;
     TW_ASSIGN_OR_RETURN(auto name, Name(what));
     constexpr std::size_t kLongestName = 64;
-    if (IsExpressionWord(name) || name.size() > kLongestName) {
+    if (IsExpressionKeyword(name) || name.size() > kLongestName) {
       return ErrorAt(offset, fmt::format("'{}' is no name that can be given", name.substr(0, 64)));
     }
     if (sizes_.contains(name) || tensors_.contains(name) || axes_.contains(name)) {
@@ -328,7 +328,7 @@ class Parser {
     if (static_cast<std::size_t>(body) + 1 != whole.nodes.size()) {
       whole.nodes.resize(static_cast<std::size_t>(body) + 1);
     }
-    const auto outside = FindOutsideRead(expression_, whole);
+    const auto outside = FindOutOfBoundsRead(expression_, whole);
     if (!outside) return {};
     const auto place = loads_.find(outside->node);
     return ErrorAt(place == loads_.end() ? token_.offset : place->second, outside->reason);
@@ -542,7 +542,7 @@ class Parser {
 
 }  // namespace
 
-bool IsExpressionWord(std::string_view name) {
+bool IsExpressionKeyword(std::string_view name) {
   constexpr std::array<std::string_view, 16> kWords = {
       "size",  "input", "const", "and", "or",  "not",     "inf",    "select",
       "clamp", "relu",  "shl",   "shr", "sum", "product", "argmax", "argmin"};

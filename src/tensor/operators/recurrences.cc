@@ -22,7 +22,7 @@ Status CheckStep(const Recurrence& recurrence) {
   const OperatorList& step = recurrence.step;
   if (step.values().empty() || !step.values().back().op)
     return BadRecurrence("a step without a result");
-  for (const ListedValue& value : step.values()) {
+  for (const OperatorListValue& value : step.values()) {
     const bool nested = value.op && value.op->kind == OpKind::kRecurrence;
     if (nested) return BadRecurrence("a recurrence in a step, expected other operators");
     if (value.type.dtype == kFloat16) return BadRecurrence("float16 in a step, expected float32");
@@ -81,7 +81,7 @@ std::vector<TensorType> TypesOf(std::span<const Buffer> buffers) {
 }
 
 /// Stages for every step: as a kernel it would be too long for many of them. What makes a loop of
-/// the steps is src/templates/step_kernel.h.
+/// the steps is src/templates/recurrence_kernel.h.
 Status DefineRecurrence(const Operator& op, const TensorType&, Compute& compute) {
   TW_ASSIGN_OR_RETURN(auto list, UnrolledList(op, TypesOf(compute.inputs)));
   TW_ASSIGN_OR_RETURN(compute, DefineList(list));
@@ -135,8 +135,9 @@ constexpr OperatorRow kRecurrenceRows[] = {
     {.kind = OpKind::kRecurrence,
      .name = "recurrence",
      .family = OpFamily::kRecurrence,
-     .meaning = "data of all steps, first states, what all steps read: the results of steps that "
-                "go on from one another, then the last states",
+     .description =
+         "data of all steps, first states, what all steps read: the results of steps that "
+         "go on from one another, then the last states",
      .relay = "",
      .error = ErrorRule::kSteps,
      .type = &TypeOfRecurrence,

@@ -18,7 +18,7 @@ std::vector<const OperatorRow*> MakeTable() {
   std::vector<const OperatorRow*> table;
   for (const auto& rows :
        {AnchorOperators(), BinaryOperators(), UnaryOperators(), ReductionOperators(),
-        MoveOperators(), RecurrenceOperators(), ExpressionOperators()}) {
+        DataMovementOperators(), RecurrenceOperators(), ExpressionOperators()}) {
     for (const OperatorRow& row : rows) table.push_back(&row);
   }
   std::ranges::sort(table, {}, [](const OperatorRow* row) { return row->kind; });
@@ -67,7 +67,7 @@ bool IsElementwise(OpKind kind) {
   return family == OpFamily::kUnary || family == OpFamily::kBinary;
 }
 
-bool IsChoice(OpKind kind) { return FamilyOf(kind) == OpFamily::kChoice; }
+bool IsComparisonOrSelect(OpKind kind) { return FamilyOf(kind) == OpFamily::kComparisonOrSelect; }
 
 bool IsBinary(OpKind kind) { return FamilyOf(kind) == OpFamily::kBinary; }
 
@@ -91,7 +91,7 @@ std::string DescribeOperators() {
     }
     const std::string relay = row->relay.empty() ? "" : fmt::format("`{}`", row->relay);
     text += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", row->name, arguments, relay,
-                        FamilyName(row->family), row->meaning,
+                        FamilyName(row->family), row->description,
                         row->ulps > 0 ? fmt::format("{}", row->ulps) : "");
   }
   return text;

@@ -16,23 +16,23 @@ struct Compute;
 
 /// Operators that are treated alike wherever the one of them does not matter.
 enum class OpFamily : std::uint8_t {
-  kAnchor,         ///< sums of products of two tensors: what is tuned
-  kUnary,          ///< elementwise of one input
-  kBinary,         ///< elementwise of two inputs of one type, with broadcasting (NumPy's rule)
-  kChoice,         ///< comparisons of two inputs of one type, and a choice, with broadcasting
-  kPool,           ///< windows over NCHW, NHWC or NCHW<c>c (data_layout)
-  kReduction,      ///< over `axes` (empty = all) with keepdims
-  kNormalization,  ///< an element by others of its row, or of its channel
-  kMove,           ///< elements stay what they are
-  kRecurrence,     ///< the same operators again and again, each time on what they made before
-  kExpression,     ///< what its attribute says
+  kAnchor,              ///< sums of products of two tensors: what is tuned
+  kUnary,               ///< elementwise of one input
+  kBinary,              ///< elementwise of two inputs of one type, with broadcasting (NumPy's rule)
+  kComparisonOrSelect,  ///< comparisons of two inputs of one type, and a choice, with broadcasting
+  kPool,                ///< windows over NCHW, NHWC or NCHW<c>c (data_layout)
+  kReduction,           ///< over `axes` (empty = all) with keepdims
+  kNormalization,       ///< an element by others of its row, or of its channel
+  kDataMovement,        ///< elements stay what they are
+  kRecurrence,          ///< the same operators again and again, each time on what they made before
+  kExpression,          ///< what its attribute says
 };
 
 /// How far a result may be from the reference's: reference/error_bound.cc.
 enum class ErrorRule : std::uint8_t {
-  kFunction,  ///< what the ends of the operands' ranges make of it
-  kSums,      ///< units of what the same sum of magnitudes is
-  kMoves,     ///< the errors of the operands, moved as the elements are
+  kFunction,      ///< what the ends of the operands' ranges make of it
+  kSums,          ///< units of what the same sum of magnitudes is
+  kDataMovement,  ///< the errors of the operands, moved as the elements are
   kSoftmax,
   kBatchNorm,
   kLrn,
@@ -68,20 +68,20 @@ struct AnchorLayouts {
 struct OperatorRow {
   OpKind kind = OpKind::kIdentity;
   std::string_view name;  ///< in keys, epilogues and records: never changed
-  OpFamily family = OpFamily::kMove;
+  OpFamily family = OpFamily::kDataMovement;
   std::string_view
-      meaning;             ///< what it computes and the attributes it reads, for docs/operators.md
+      description;         ///< what it computes and the attributes it reads, for docs/operators.md
   std::string_view relay;  ///< its name in Relay text; empty if it has none
   /// Numbers that epilogues and Relay calls write, in this order.
   std::span<const OpArgument> arguments{};
   AnchorLayouts layouts{};  ///< of anchors
   Domain domain = Domain::kAny;
   ErrorRule error = ErrorRule::kFunction;
-  bool of_floats = false;       ///< does nothing to integers, if `type` lets them in
-  bool keeps_whole = false;     ///< gives whole numbers of whole numbers, exactly
-  bool only_bounds = false;     ///< gives its operand, a bound of it, or its negative: exactly
-  bool rounds = false;          ///< gives whole numbers, by a step at each
-  bool never_negative = false;  ///< whatever its operands are
+  bool float_only = false;          ///< does nothing to integers, if `type` lets them in
+  bool preserves_integers = false;  ///< gives whole numbers of whole numbers, exactly
+  bool is_exact = false;            ///< gives its operand, a bound of it, or its negative: exactly
+  bool rounds = false;              ///< gives whole numbers, by a step at each
+  bool non_negative = false;        ///< whatever its operands are
   /// Of elementary functions: what code of float32 is off by at most, in units of the last place.
   double ulps = 0;
 
@@ -116,7 +116,7 @@ std::span<const OperatorRow> AnchorOperators();
 std::span<const OperatorRow> BinaryOperators();
 std::span<const OperatorRow> UnaryOperators();
 std::span<const OperatorRow> ReductionOperators();
-std::span<const OperatorRow> MoveOperators();
+std::span<const OperatorRow> DataMovementOperators();
 std::span<const OperatorRow> RecurrenceOperators();
 std::span<const OperatorRow> ExpressionOperators();
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "src/tensor/operators/table.h"
-#include "src/tensor/reference/error_of_steps.h"
 #include "src/tensor/reference/expression.h"
 #include "src/tensor/reference/periodic.h"
+#include "src/tensor/reference/recurrence_error.h"
 
 namespace tilewright {
 namespace {
@@ -86,7 +86,7 @@ bool IsWhole(const Tensor& tensor) {
 
 /// A product of exact numbers, and what bounds of such a one give.
 bool IsRoundedOnce(OpKind kind, BoundedInputs inputs) {
-  const bool bounds = RowOf(kind).only_bounds;
+  const bool bounds = RowOf(kind).is_exact;
   if (!bounds && kind != OpKind::kMul && kind != OpKind::kDiv) return false;
   return std::ranges::all_of(inputs, [&](const BoundedTensor* input) {
     return input->exact() || (bounds && input->rounded_once);
@@ -100,8 +100,8 @@ Result<Tensor> ErrorOfFunction(const Operator& op, BoundedInputs inputs, const T
     return IsWhole(input->value) && IsWhole(input->error);
   };
   const bool step = IsStep(op.kind, value.dtype());
-  const bool exact =
-      step || (RowOf(op.kind).keeps_whole && IsWhole(value) && std::ranges::all_of(inputs, whole));
+  const bool exact = step || (RowOf(op.kind).preserves_integers && IsWhole(value) &&
+                              std::ranges::all_of(inputs, whole));
   Tensor error;
   std::vector<std::size_t> moved;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -224,7 +224,7 @@ Result<Tensor> ErrorOfSums(const Operator& op, BoundedInputs inputs, const Tenso
   TW_ASSIGN_OR_RETURN(auto sum, winograd_tile > 0 && HasTiles(op, inputs)
                                     ? MagnitudesOfTiles(op, operands, winograd_tile, threads)
                                     : Evaluate(op, operands, threads));
-  const double unit = UnitOfSums(value.dtype());
+  const double unit = SumErrorUnit(value.dtype());
   for (std::int64_t i = 0; i < value.elements(); ++i) {
     if (!whole) error.Set(i, unit * sum.At(i) + kMinNormal);
   }
@@ -243,8 +243,8 @@ Result<Tensor> ErrorOfSums(const Operator& op, BoundedInputs inputs, const Tenso
 }
 
 /// Of results that are among the operands' elements, or that errors are only moved to.
-Result<Tensor> ErrorOfMoves(const Operator& op, BoundedInputs inputs, const Tensor& value,
-                            int threads) {
+Result<Tensor> ErrorOfDataMovement(const Operator& op, BoundedInputs inputs, const Tensor& value,
+                                   int threads) {
   Tensor error;
   if (std::ranges::all_of(inputs, &BoundedTensor::exact)) return error;
   std::vector<Tensor> errors;
@@ -279,7 +279,7 @@ Tensor ErrorOfSoftmax(const Operator& op, const BoundedTensor& input, const Tens
     // The exponent: x less the sum's logarithm, which is result - x itself.
     const double exponent = logarithm ? result : result > 0 ? -std::log(result) : x;
     const double off = kUnitsOfFunctions * unit * (2 * x + exponent + kUnitsOfFunctions) +
-                       UnitOfSums(value.dtype()) + 2 * carried;
+                       SumErrorUnit(value.dtype()) + 2 * carried;
     error.Set(i, (logarithm ? off : off * result) + kMinNormal);
   }
   return error;
@@ -294,7 +294,7 @@ Tensor ErrorOfBatchNorm(const Operator& op, BoundedInputs inputs, const Tensor& 
   for (std::int64_t i = axis + 1; i < rank; ++i) inner *= data.shape()[static_cast<std::size_t>(i)];
   const std::int64_t channels = data.shape()[static_cast<std::size_t>(axis)];
   Tensor error = ErrorsFor(value.type());
-  const double unit = UnitOfSums(value.dtype());
+  const double unit = SumErrorUnit(value.dtype());
   for (std::int64_t i = 0; i < value.elements(); ++i) {
     const std::int64_t c = i / inner % channels;
     const double scale = std::fabs(inputs[1]->value.At(c)) /
@@ -309,7 +309,7 @@ Tensor ErrorOfBatchNorm(const Operator& op, BoundedInputs inputs, const Tensor& 
 /// x / (bias + sum of squares)^beta, whose parts are all of one sign: a part of the result.
 Tensor ErrorOfLrn(const BoundedTensor& input, const Tensor& value) {
   Tensor error = ErrorsFor(value.type());
-  const double unit = UnitOfSums(value.dtype());
+  const double unit = SumErrorUnit(value.dtype());
   for (std::int64_t i = 0; i < value.elements(); ++i) {
     const double x = std::fabs(input.value.At(i)), result = std::fabs(value.At(i));
     const double carried = x > 0 ? 4 * ErrorAt(input, i) * result / x : ErrorAt(input, i);
@@ -341,8 +341,8 @@ Result<Tensor> ErrorOf(const Operator& op, BoundedInputs inputs, const Tensor& v
       return ErrorOfFunction(op, inputs, value, threads);
     case ErrorRule::kSums:
       return ErrorOfSums(op, inputs, value, threads, winograd_tile);
-    case ErrorRule::kMoves:
-      return ErrorOfMoves(op, inputs, value, threads);
+    case ErrorRule::kDataMovement:
+      return ErrorOfDataMovement(op, inputs, value, threads);
     case ErrorRule::kSoftmax:
       return ErrorOfSoftmax(op, *inputs[0], value);
     case ErrorRule::kBatchNorm:
@@ -352,7 +352,7 @@ Result<Tensor> ErrorOf(const Operator& op, BoundedInputs inputs, const Tensor& v
     case ErrorRule::kPeriodic:
       return ErrorOfPeriod(op, *inputs[0], value);
     case ErrorRule::kSteps:
-      return reference::ErrorOfSteps(op, inputs, value, threads);
+      return reference::RecurrenceErrorBound(op, inputs, value, threads);
     case ErrorRule::kExpression:
       break;  // EvaluateBounded asks its evaluator
   }
@@ -364,7 +364,7 @@ BoundedTensor WithErrorOfPositions(const BoundedTensor& input) {
   BoundedTensor wide{input.value.Clone(),
                      input.exact() ? ErrorsFor(input.value.type()) : input.error.Clone()};
   wide.rounded_once = input.rounded_once;
-  wide.cut_off = input.cut_off;
+  wide.clamped = input.clamped;
   for (const auto& [element, position] : input.other_positions) {
     const double apart = std::fabs(static_cast<double>(position) - wide.value.At(element));
     wide.error.Set(element, std::max(wide.error.At(element), apart));
@@ -374,7 +374,7 @@ BoundedTensor WithErrorOfPositions(const BoundedTensor& input) {
 
 }  // namespace
 
-double UnitOfSums(DataType dtype) {
+double SumErrorUnit(DataType dtype) {
   return dtype == kFloat16 ? kUnitOfHalf : kUnitsOfSums * UnitOf(dtype);
 }
 
@@ -404,7 +404,7 @@ Result<BoundedTensor> EvaluateBounded(const Operator& op, BoundedInputs inputs, 
   if (bounded.value.dtype().is_float() || rounded) {
     TW_ASSIGN_OR_RETURN(bounded.error, ErrorOf(op, inputs, bounded.value, threads, winograd_tile));
     if (op.kind == OpKind::kRecurrence) {
-      bounded.cut_off = reference::CutOffSteps(bounded.value, bounded.error);
+      bounded.clamped = reference::ClampRecurrenceBounds(bounded.value, bounded.error);
     }
     bounded.rounded_once = IsRoundedOnce(op.kind, inputs);
   }

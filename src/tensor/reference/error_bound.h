@@ -20,7 +20,7 @@ struct BoundedTensor {
   bool rounded_once = false;
   /// Of a recurrence: steps multiply what is rounded so much that some bound was cut off. What is
   /// right may be further off there, as what is wrong is.
-  bool cut_off = false;
+  bool clamped = false;
   /// Of elements that are positions of a largest or least value: (element, position) of others that
   /// are right, too, as errors of the values decide between them. Ascending.
   std::vector<std::pair<std::int64_t, std::int64_t>> other_positions = {};
@@ -44,7 +44,7 @@ Result<BoundedTensor> EvaluateBounded(const Operator& op,
 
 /// What a sum may be off by, as a part of the sum of the magnitudes: 32 units of the type; of
 /// float16, which is added up in float32, one.
-double UnitOfSums(DataType dtype);
+double SumErrorUnit(DataType dtype);
 
 /// Compare, where an element may also be off by its bound, or be another right position, and a
 /// float by 1e-5 of itself: what is out of proportion to the rest of the tensor, or small because

@@ -193,7 +193,8 @@ Result<Tensor> Evaluate(const Operator& op, TensorPointers inputs, int threads) 
   TW_RETURN_IF_ERROR(CheckWork(op, types, type));
   half = half || type.dtype == kFloat16;
   // An expression says itself in which types it is computed.
-  const bool moves_data = FamilyOf(op.kind) == OpFamily::kMove || op.kind == OpKind::kExpression;
+  const bool moves_data =
+      FamilyOf(op.kind) == OpFamily::kDataMovement || op.kind == OpKind::kExpression;
   if (!half || moves_data) {
     Tensor out(type);
     if (out.elements() > 0) RowOf(op.kind).values(op, inputs, out);
@@ -216,7 +217,7 @@ Result<Tensor> Evaluate(const Operator& op, TensorPointers inputs, int threads) 
 Result<Tensor> EvaluateAnchor(const Workload& workload, const Epilogue& epilogue,
                               const Tensor& data, const Tensor& weight, TensorPointers operands,
                               int threads) {
-  TW_ASSIGN_OR_RETURN(auto list, ListOf(workload, epilogue));
+  TW_ASSIGN_OR_RETURN(auto list, OperatorListOf(workload, epilogue));
   if (workload.op == OpKind::kExpression) {
     std::vector<const Tensor*> all{&data};
     all.insert(all.end(), operands.begin(), operands.end());

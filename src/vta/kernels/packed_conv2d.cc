@@ -56,7 +56,7 @@ Status CheckShape(const PackedConv2d& conv) {
     return InvalidArgument(fmt::format("groups: {} do not divide {}", conv.groups, conv.co));
   }
   for (const std::int64_t pad :
-       {conv.pad_h, conv.pad_w, conv.pad_h + conv.more_h, conv.pad_w + conv.more_w}) {
+       {conv.pad_h, conv.pad_w, conv.pad_h + conv.extra_pad_h, conv.pad_w + conv.extra_pad_w}) {
     if (pad < 0 || pad > kMaxPadding) {
       return InvalidArgument(fmt::format("padding: {}, expected 0 to {}", pad, kMaxPadding));
     }

@@ -22,10 +22,11 @@ struct PackedConv2d {
   std::int64_t stride_h = 1, stride_w = 1;
   std::int64_t pad_h = 0, pad_w = 0;  ///< zeros on either side
   std::int64_t groups = 1;
-  std::int64_t more_h = 0, more_w = 0;  ///< zeros behind, beyond pad_h and pad_w; may be negative
+  std::int64_t extra_pad_h = 0,
+               extra_pad_w = 0;  ///< zeros behind, beyond pad_h and pad_w; may be negative
 
-  std::int64_t padded_height() const { return height + 2 * pad_h + more_h; }
-  std::int64_t padded_width() const { return width + 2 * pad_w + more_w; }
+  std::int64_t padded_height() const { return height + 2 * pad_h + extra_pad_h; }
+  std::int64_t padded_width() const { return width + 2 * pad_w + extra_pad_w; }
   std::int64_t out_height() const { return (padded_height() - kernel_h) / stride_h + 1; }
   std::int64_t out_width() const { return (padded_width() - kernel_w) / stride_w + 1; }
 };

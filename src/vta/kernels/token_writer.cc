@@ -25,8 +25,8 @@ std::int32_t Latest(std::span<const std::int32_t> numbers) {
 TokenWriter::TokenWriter(const Design& design) : builder_(design) {
   const auto memo = [&](Memory memory, Engine writer, Engine reader) {
     const auto depth = static_cast<std::size_t>(design.Depth(memory));
-    return Memo{writer, reader, std::vector<std::int32_t>(depth, -1),
-                std::vector<std::int32_t>(depth, -1)};
+    return AccessHistory{writer, reader, std::vector<std::int32_t>(depth, -1),
+                         std::vector<std::int32_t>(depth, -1)};
   };
   inp_ = memo(Memory::kInp, Engine::kLoad, Engine::kCompute);
   wgt_ = memo(Memory::kWgt, Engine::kLoad, Engine::kCompute);
@@ -44,7 +44,7 @@ std::int32_t TokenWriter::AddConstant(std::string name, std::vector<std::byte> c
 
 std::int32_t TokenWriter::AddKernel(std::span<const Uop> uops) { return builder_.AddKernel(uops); }
 
-TokenWriter::Memo* TokenWriter::MemoOf(Memory memory) {
+TokenWriter::AccessHistory* TokenWriter::HistoryOf(Memory memory) {
   switch (memory) {
     case Memory::kInp:
       return &inp_;
@@ -58,13 +58,13 @@ TokenWriter::Memo* TokenWriter::MemoOf(Memory memory) {
 }
 
 // Callers are of the memory's reading engine.
-void TokenWriter::NoteRead(Memo& memo, EntryRange range, Waits& waits) const {
+void TokenWriter::NoteRead(AccessHistory& memo, EntryRange range, Waits& waits) const {
   std::int32_t& wait = waits[EngineIndex(memo.writer)];
   wait = std::max(wait, Latest(Part(memo.written, range)));
   std::ranges::fill(Part(memo.read, range), static_cast<std::int32_t>(entries_.size()));
 }
 
-void TokenWriter::NoteWrite(Memo& memo, EntryRange range, Waits& waits) const {
+void TokenWriter::NoteWrite(AccessHistory& memo, EntryRange range, Waits& waits) const {
   std::int32_t& wait = waits[EngineIndex(memo.reader)];
   wait = std::max(wait, Latest(Part(memo.read, range)));
   std::ranges::fill(Part(memo.written, range), static_cast<std::int32_t>(entries_.size()));
@@ -87,7 +87,7 @@ void TokenWriter::Append(const Transfer& transfer, std::int32_t buffer) {
   Waits waits;
   waits.fill(-1);
   const EntryRange range = {transfer.sram_base, transfer.SramElements()};
-  if (Memo* memo = MemoOf(transfer.memory)) {
+  if (AccessHistory* memo = HistoryOf(transfer.memory)) {
     transfer.is_store ? NoteRead(*memo, range, waits) : NoteWrite(*memo, range, waits);
   }
   Entry entry = {transfer, buffer, {}, {}};

@@ -53,21 +53,21 @@ class TokenWriter {
     Tokens tokens;
   };
   /// Which instruction wrote and which read each entry of a memory last; -1: none.
-  struct Memo {
+  struct AccessHistory {
     Engine writer, reader;
     std::vector<std::int32_t> written, read;
   };
   /// For each engine the last instruction that the next one has to wait for; -1: none.
   using Waits = std::array<std::int32_t, kEngineCount>;
 
-  Memo* MemoOf(Memory memory);
-  void NoteRead(Memo& memo, EntryRange range, Waits& waits) const;
-  void NoteWrite(Memo& memo, EntryRange range, Waits& waits) const;
+  AccessHistory* HistoryOf(Memory memory);
+  void NoteRead(AccessHistory& memo, EntryRange range, Waits& waits) const;
+  void NoteWrite(AccessHistory& memo, EntryRange range, Waits& waits) const;
   void Add(Entry entry, const Waits& waits);
 
   StreamBuilder builder_;
   std::vector<Entry> entries_;
-  Memo inp_, wgt_, acc_;
+  AccessHistory inp_, wgt_, acc_;
   std::array<Waits, kEngineCount> waited_;  // [who][for whom]: up to which instruction already
 };
 

@@ -249,7 +249,7 @@ std::optional<Fault> CheckInstruction(const Design& design, const Instruction& i
   return std::nullopt;
 }
 
-std::optional<Fault> PlayTokens(std::span<const Instruction> instructions, Pipeline& pipeline) {
+std::optional<Fault> ResolveTokens(std::span<const Instruction> instructions, Pipeline& pipeline) {
   const auto last = static_cast<std::int64_t>(instructions.size()) - 1;
   for (std::int64_t i = 0; i <= last; ++i) {
     const Instruction& instruction = instructions[static_cast<std::size_t>(i)];

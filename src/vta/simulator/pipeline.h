@@ -42,7 +42,7 @@ std::optional<Fault> CheckInstruction(const Design& design, const Instruction& i
 /// pipeline: what was played, as far as it went.
 /// returns the first fault: kBadFinish, kTokenUnderflow or kDeadlock, with the blocked instruction
 ///         of every engine.
-std::optional<Fault> PlayTokens(std::span<const Instruction> instructions, Pipeline& pipeline);
+std::optional<Fault> ResolveTokens(std::span<const Instruction> instructions, Pipeline& pipeline);
 
 /// "instruction 12 (gemm uops=0..4 ...)".
 std::string Describe(std::int64_t place, const Instruction& instruction);

@@ -19,7 +19,7 @@ RunResult RunStream(const Design& design, std::span<const Instruction> instructi
     if (result.fault) return result;
   }
   result.summary = Summarize(design, instructions);
-  result.fault = PlayTokens(instructions, result.pipeline);
+  result.fault = ResolveTokens(instructions, result.pipeline);
   // A stream that stands still may have raced before; the first fault in time is what helps.
   if (dram != nullptr && !result.pipeline.order.empty()) {
     Machine machine(design, instructions, *dram, options);

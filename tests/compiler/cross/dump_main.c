@@ -13,7 +13,7 @@ static int32_t Dump(void* context, int64_t index, const void* result, double sec
   const TwModel* model = context;
   const TwStep* step = &model->steps[index];
   (void)seconds;
-  printf("%s\t%s\t%s\t%lld\n", step->result->name, step->native, step->layout,
+  printf("%s\t%s\t%s\t%lld\n", step->result->name, step->logical_layout, step->layout,
          (long long)step->result_bytes);
   fwrite(result, 1, (size_t)step->result_bytes, stdout);
   return 0;

@@ -39,7 +39,7 @@ int ExitCodeOf(ModelOutcome outcome) {
 
 int CheckOne(std::uint64_t seed, const std::string& text_path, const std::string& keep,
              bool keep_right) {
-  auto folder = TemporaryFolder::Create("tilewright-random-models");
+  auto folder = ScopedTempDir::Create("tilewright-random-models");
   if (!folder.ok()) return kExitRefused;
   CompileOptions options;
   options.templates = &BuiltInTemplates();
@@ -58,7 +58,7 @@ int CheckOne(std::uint64_t seed, const std::string& text_path, const std::string
 }
 
 int Run(std::uint64_t first, std::uint64_t count, const std::string& folder, bool keep_right) {
-  auto scratch = TemporaryFolder::Create("tilewright-random-texts");
+  auto scratch = ScopedTempDir::Create("tilewright-random-texts");
   if (!scratch.ok()) return 1;
   const std::string text_path = scratch->path() + "/text";
   std::map<std::string, int> counts;

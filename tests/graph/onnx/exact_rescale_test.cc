@@ -68,10 +68,10 @@ TEST(OnnxExactRescale, TriesAreCounted) {
   OnnxImport import;
   const onnx::NodeProto proto;
   OnnxNode node(import, proto);
-  EXPECT_TRUE(node.MayTry(OnnxImport::kMaxTries - 1));
-  EXPECT_FALSE(node.MayTry(2));
-  EXPECT_TRUE(node.MayTry(1));
-  EXPECT_FALSE(node.MayTry(1));
+  EXPECT_TRUE(node.ReserveTries(OnnxImport::kMaxTries - 1));
+  EXPECT_FALSE(node.ReserveTries(2));
+  EXPECT_TRUE(node.ReserveTries(1));
+  EXPECT_FALSE(node.ReserveTries(1));
 }
 
 TEST(OnnxExactRescale, OfEveryNumber) {

@@ -469,8 +469,8 @@ INSTANTIATE_TEST_SUITE_P(Operators, OnnxQdqNotes, testing::ValuesIn(kFloats),
 
 TEST(OnnxQdq, ScalesAndZeroPointsAreKeptByName) {
   const Graph graph = ConvModel().Import();
-  EXPECT_EQ(graph.quantization.at("x"), (Quantization{{0.5F}, 0, 100}));
-  EXPECT_EQ(graph.quantization.at("y_q"), (Quantization{{2.0F}, 0, 30}));
+  EXPECT_EQ(graph.quantization.at("x"), (QuantizationParams{{0.5F}, 0, 100}));
+  EXPECT_EQ(graph.quantization.at("y_q"), (QuantizationParams{{2.0F}, 0, 30}));
 }
 
 // A constant of one element and of more dimensions than the value it bounds gives the result some.

@@ -11,7 +11,7 @@
 
 #include "src/base/files/file.h"
 #include "src/graph/ir/evaluate.h"
-#include "src/graph/onnx/stored_type.h"
+#include "src/graph/onnx/storage_types.h"
 #include "src/models/models.h"
 #include "tests/graph/onnx/builder.h"
 
@@ -56,7 +56,7 @@ class ExternalModel {
 class OnnxExternal : public testing::Test {
  protected:
   void SetUp() override {
-    auto made = TemporaryFolder::Create("external");
+    auto made = ScopedTempDir::Create("external");
     ASSERT_TRUE(made.ok());
     folder_.emplace(*std::move(made));
     path_ = folder_->path() + "/model";
@@ -67,7 +67,7 @@ class OnnxExternal : public testing::Test {
     ASSERT_TRUE(WriteFile(path_ + "/sub/w.bin", bytes).ok());
     ASSERT_TRUE(WriteFile(folder_->path() + "/secret", bytes).ok());
   }
-  std::optional<TemporaryFolder> folder_;
+  std::optional<ScopedTempDir> folder_;
   std::string path_;
 };
 
@@ -385,7 +385,7 @@ TEST(OnnxScan, OfOtherSizesIsRefused) {
 }
 
 double Decoded(std::int32_t code, std::uint32_t bits) {
-  return StoredValue(*StoredTypeOf(code), bits);
+  return StorageValue(*StorageTypeOf(code), bits);
 }
 
 TEST(OnnxStoredTypes, AreDecodedExactly) {

@@ -656,7 +656,7 @@ TEST(OnnxRejectsBytes, EveryTruncationWithoutACrash) {
 }
 
 TEST(LoadGraph, NamesTheFileAndWhatItExpected) {
-  auto folder = TemporaryFolder::Create("load_graph");
+  auto folder = ScopedTempDir::Create("load_graph");
   ASSERT_TRUE(folder.ok());
   const std::string path = folder->path() + "/model";
   const auto message = [&](std::string_view contents) {
@@ -674,7 +674,7 @@ TEST(LoadGraph, NamesTheFileAndWhatItExpected) {
 }
 
 TEST(LoadGraph, TellsRelayFromOnnx) {
-  auto folder = TemporaryFolder::Create("load_graph");
+  auto folder = ScopedTempDir::Create("load_graph");
   ASSERT_TRUE(folder.ok());
   const std::string path = folder->path() + "/net.v2.txt";
   ASSERT_TRUE(WriteFile(path,

@@ -159,9 +159,9 @@ TEST(OnnxSequences, OptionalValues) {
   of_sequence.Node("Optional", {"s"}, {"o"}).Node("Identity", {"o"}, {"p"});
   of_sequence.Node("OptionalGetElement", {"p"}, {"t"}).Node("SequenceAt", {"t", "i"}, {"y"});
   EXPECT_THAT(Made(of_sequence), ElementsAre(4, 5, 6, 7));
-  OnnxBuilder taken = Sequences();
-  taken.Node("Optional", {}, {"o"}).Node("OptionalGetElement", {"o"}, {"y"});
-  EXPECT_THAT(Refusal(taken),
+  OnnxBuilder used_names = Sequences();
+  used_names.Node("Optional", {}, {"o"}).Node("OptionalGetElement", {"o"}, {"y"});
+  EXPECT_THAT(Refusal(used_names),
               HasSubstr("node 1 (OptionalGetElement) making 'y': the optional value o has no"));
 }
 
@@ -227,7 +227,7 @@ TEST(OnnxSequences, WhatStandsForTooManyNodesLeavesNothing) {
   }
   EXPECT_THAT(WhyNot(join, 100, import), HasSubstr("it stands for 101 nodes"));
   EXPECT_TRUE(import.made.empty());
-  EXPECT_TRUE(import.taken.empty());
+  EXPECT_TRUE(import.used_names.empty());
   const auto made = ExpandSequence(graph.node(0), 103, import);
   ASSERT_TRUE(made.ok()) << made.status().message();
   EXPECT_EQ((*made)->size(), 103u);

@@ -144,14 +144,14 @@ DataType SoftmaxType(OnnxNode& node, DataType fallback) {
 
 // The softmax along the keys. Rows whose bias is minus infinity throughout become zero.
 int Probabilities(OnnxNode& node, int scores, int bias) {
-  if (bias < 0) return EmitShares(node, scores);
+  if (bias < 0) return EmitScoreSoftmax(node, scores);
   Operator most{OpKind::kReduceMax, {}};
   most.attributes.axes = {node.Rank(bias) - 1};
   most.attributes.keepdims = true;
   const int masked = node.Emit(OpKind::kEqual, node.Emit(most, {bias}), kNever);
   const int zero = node.EmitScalar(node.TypeOf(scores).dtype, 0);
   const int safe = node.Emit(OpKind::kWhere, {masked, zero, scores});
-  return node.Emit(OpKind::kWhere, {masked, zero, EmitShares(node, safe)});
+  return node.Emit(OpKind::kWhere, {masked, zero, EmitScoreSoftmax(node, safe)});
 }
 
 // Each of the heads several times in a row, as many as there are for queries.
@@ -266,7 +266,7 @@ int EmitScores(OnnxNode& node, int query, int key, double scale) {
   return node.EmitReshape(scores, {q[0], q[1], q[2], k[2]});
 }
 
-int EmitShares(OnnxNode& node, int scores) {
+int EmitScoreSoftmax(OnnxNode& node, int scores) {
   Operator softmax{OpKind::kSoftmax, {}};
   softmax.attributes.axis = node.Rank(scores) - 1;
   return node.Emit(softmax, {scores});

@@ -15,6 +15,6 @@ int EmitJoinedHeads(OnnxNode& node, int id);
 /// Products of queries and keys, times `scale`, which is not negative.
 int EmitScores(OnnxNode& node, int query, int key, double scale);
 /// The softmax along the last dimension.
-int EmitShares(OnnxNode& node, int scores);
+int EmitScoreSoftmax(OnnxNode& node, int scores);
 
 }  // namespace tilewright

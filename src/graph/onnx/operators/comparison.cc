@@ -106,8 +106,7 @@ void ImportExtreme(OnnxNode& node, OpKind extreme) {
   const int data = node.Input(0);
   const std::int64_t axis = node.Axis(node.Int("axis", 0), node.Rank(data));
   const bool last = node.Int("select_last_index", 0) != 0, keepdims = node.Int("keepdims", 1) != 0;
-  node.SetOutput(
-      node.EmitCast(EmitExtremePosition(node, data, extreme, axis, last, keepdims), kInt64));
+  node.SetOutput(node.EmitCast(EmitArgExtreme(node, data, extreme, axis, last, keepdims), kInt64));
 }
 void ImportArgMax(OnnxNode& node) { ImportExtreme(node, OpKind::kReduceMax); }
 void ImportArgMin(OnnxNode& node) { ImportExtreme(node, OpKind::kReduceMin); }
@@ -127,8 +126,8 @@ constexpr OnnxHandlerEntry kComparisonHandlers[] = {
 
 std::span<const OnnxHandlerEntry> OnnxComparisonHandlers() { return kComparisonHandlers; }
 
-int EmitExtremePosition(OnnxNode& node, int data, OpKind extreme, std::int64_t axis, bool last,
-                        bool keepdims) {
+int EmitArgExtreme(OnnxNode& node, int data, OpKind extreme, std::int64_t axis, bool last,
+                   bool keepdims) {
   if (!node.ok()) return -1;
   Operator reduce{extreme, {}};
   reduce.attributes.axes = {axis};

@@ -5,14 +5,14 @@
 
 #include "src/base/math.h"
 #include "src/graph/onnx/handlers.h"
-#include "src/graph/onnx/operators/pool_places.h"
+#include "src/graph/onnx/operators/max_pool_indices.h"
 #include "src/graph/onnx/operators/quantized/qdq.h"
 
 namespace tilewright {
 namespace {
 
 // The padding that auto_pad asks for along one dimension.
-void AutoPad(OnnxNode& node, const std::string& mode, std::int64_t extent, WindowPart& part) {
+void AutoPad(OnnxNode& node, const std::string& mode, std::int64_t extent, WindowDimension& part) {
   const auto outside = [](std::int64_t value) { return value < 1 || value > 65535; };
   if (outside(part.stride) || outside(part.dilation) || part.kernel < 1) {
     return node.FailInvalid("strides, dilations or kernel_shape out of range, expected 1 to 65535");
@@ -39,7 +39,7 @@ void SetImageWindow(OnnxNode& node, const TensorType& data, std::array<std::int6
   auto window = sequence ? ReadWindow(node, {data.shape[3]}, {kernel[1]})
                          : ReadWindow(node, {data.shape[2], data.shape[3]}, {kernel[0], kernel[1]});
   if (!node.ok()) return;
-  if (sequence) window.insert(window.begin(), WindowPart());
+  if (sequence) window.insert(window.begin(), WindowDimension());
   for (std::size_t i = 0; i < 2; ++i) SetWindow(attributes, i, window[i]);
 }
 
@@ -79,8 +79,8 @@ void ImportConvTranspose(OnnxNode& node) {
 
 void ImportMaxPool(OnnxNode& node) {
   const int data = node.Input(0), pooled = EmitPool(node, OpKind::kMaxPool2d, data);
-  node.WithoutEffect({"storage_order"});
-  if (node.HasOutput(1)) node.SetOutput(EmitMaxPoolPlaces(node, data, pooled), 1);
+  node.IgnoreAttributes({"storage_order"});
+  if (node.HasOutput(1)) node.SetOutput(EmitMaxPoolIndices(node, data, pooled), 1);
   node.SetOutput(pooled);
 }
 
@@ -200,7 +200,7 @@ Operator ConvTransposeOperator(OnnxNode& node, int data, int weight) {
                                      {kernel.shape.begin() + first, kernel.shape.end()}, extra);
   if (!node.ok()) return op;
   if (sequence) {
-    window.insert(window.begin(), WindowPart());
+    window.insert(window.begin(), WindowDimension());
     extra.insert(extra.begin(), 0);
   }
   for (std::size_t i = 0; i < 2; ++i) {
@@ -210,10 +210,10 @@ Operator ConvTransposeOperator(OnnxNode& node, int data, int weight) {
   return op;
 }
 
-std::vector<WindowPart> ReadTransposedWindow(OnnxNode& node,
-                                             const std::vector<std::int64_t>& extents,
-                                             const std::vector<std::int64_t>& kernel,
-                                             std::vector<std::int64_t>& extra) {
+std::vector<WindowDimension> ReadTransposedWindow(OnnxNode& node,
+                                                  const std::vector<std::int64_t>& extents,
+                                                  const std::vector<std::int64_t>& kernel,
+                                                  std::vector<std::int64_t>& extra) {
   const std::size_t count = extents.size();
   const std::string mode = node.String("auto_pad", "NOTSET");
   extra = node.Ints("output_padding", std::vector<std::int64_t>(count, 0), count);
@@ -223,7 +223,7 @@ std::vector<WindowPart> ReadTransposedWindow(OnnxNode& node,
   if (!node.ok() || (wanted.empty() && !mode.starts_with("SAME"))) return window;
   const auto outside = [](std::int64_t value) { return value < 1 || value > 65535; };
   for (std::size_t i = 0; i < count; ++i) {  // the pads that give the wanted size
-    WindowPart& part = window[i];
+    WindowDimension& part = window[i];
     if (outside(part.stride) || outside(part.dilation)) {
       node.FailInvalid("strides or dilations out of range, expected 1 to 65535");
       return {};
@@ -245,8 +245,8 @@ std::vector<WindowPart> ReadTransposedWindow(OnnxNode& node,
   return window;
 }
 
-std::vector<WindowPart> ReadWindow(OnnxNode& node, const std::vector<std::int64_t>& extents,
-                                   const std::vector<std::int64_t>& kernel) {
+std::vector<WindowDimension> ReadWindow(OnnxNode& node, const std::vector<std::int64_t>& extents,
+                                        const std::vector<std::int64_t>& kernel) {
   const std::size_t count = extents.size();
   const std::vector<std::int64_t> ones(count, 1), zeros(2 * count, 0);
   const auto strides = node.Ints("strides", ones, count);
@@ -264,9 +264,9 @@ std::vector<WindowPart> ReadWindow(OnnxNode& node, const std::vector<std::int64_
     node.FailInvalid("attribute auto_pad is " + mode +
                      ", expected NOTSET, VALID, SAME_UPPER or SAME_LOWER");
   }
-  std::vector<WindowPart> window;
+  std::vector<WindowDimension> window;
   for (std::size_t i = 0; i < count; ++i) {
-    WindowPart part{kernel[i], strides[i], dilations[i], pads[i], pads[count + i]};
+    WindowDimension part{kernel[i], strides[i], dilations[i], pads[i], pads[count + i]};
     if (mode != "NOTSET") part.before = part.after = 0;
     if (same) AutoPad(node, mode, extents[i], part);
     window.push_back(part);
@@ -274,7 +274,7 @@ std::vector<WindowPart> ReadWindow(OnnxNode& node, const std::vector<std::int64_
   return window;
 }
 
-void SetWindow(OpAttributes& attributes, std::size_t dimension, const WindowPart& part) {
+void SetWindow(OpAttributes& attributes, std::size_t dimension, const WindowDimension& part) {
   attributes.strides[dimension] = part.stride;
   attributes.dilation[dimension] = part.dilation;
   attributes.padding[dimension] = part.before;

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "src/graph/onnx/handlers.h"
-#include "src/graph/onnx/operators/wide_rest.h"
+#include "src/graph/onnx/operators/exact_fmod.h"
 
 namespace tilewright {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 // The nearest number of `stored.mantissa` bits behind the first one, to even where two are as near.
 // Adding 2^k times a float64 rounds it to as many bits, exactly; below the smallest normal number a
 // large constant rounds to steps of equal size.
-int EmitRoundedTo(OnnxNode& node, int x, const StoredType& stored) {
+int EmitRoundedTo(OnnxNode& node, int x, const StorageType& stored) {
   constexpr int kDigits = 52;  // of float64, behind the first one
   const int wide = node.EmitCast(x, kFloat64);
   const int shifted = node.Emit(OpKind::kMul, wide, std::exp2(kDigits - stored.mantissa));
@@ -189,7 +189,7 @@ void ImportClip(OnnxNode& node) {
 }
 
 void ReturnCast(OnnxNode& node, DataType dtype) {
-  node.WithoutEffect({"saturate", "round_mode"});  // of float8, which is refused
+  node.IgnoreAttributes({"saturate", "round_mode"});  // of float8, which is refused
   const int data = node.Input(0);
   if (node.TypeOf(data).dtype == dtype) {
     return node.Return(Operator{OpKind::kIdentity, {}}, {data});
@@ -201,22 +201,23 @@ void ReturnCast(OnnxNode& node, DataType dtype) {
 
 // The nearest number of a float type that is only stored, to even where two are as near, as a
 // number of the wider type.
-void ReturnRounded(OnnxNode& node, const StoredType& stored) {
-  node.WithoutEffect({"saturate", "round_mode"});  // of float8
+void ReturnRounded(OnnxNode& node, const StorageType& stored) {
+  node.IgnoreAttributes({"saturate", "round_mode"});  // of float8
   const int data = node.Input(0);
-  if (node.Stored(0) == &stored) return node.Return(Operator{OpKind::kIdentity, {}}, {data});
-  node.SetStoredOutput(EmitRoundedTo(node, node.EmitCast(data, kFloat32), stored), stored);
+  if (node.StorageTypeOfInput(0) == &stored)
+    return node.Return(Operator{OpKind::kIdentity, {}}, {data});
+  node.SetStorageTypedOutput(EmitRoundedTo(node, node.EmitCast(data, kFloat32), stored), stored);
 }
 
 void ImportCast(OnnxNode& node) {
-  const StoredType* stored = StoredTypeOf(static_cast<std::int32_t>(node.Int("to", 0)));
+  const StorageType* stored = StorageTypeOf(static_cast<std::int32_t>(node.Int("to", 0)));
   if (stored != nullptr && stored->name == "bfloat16") return ReturnRounded(node, *stored);
   auto dtype = DataTypeOfOnnx(static_cast<std::int32_t>(node.Int("to", 0)));
   if (!dtype.ok()) return node.Fail(dtype.status());
   ReturnCast(node, *dtype);
 }
 void ImportCastLike(OnnxNode& node) {
-  const StoredType* stored = node.Stored(1);
+  const StorageType* stored = node.StorageTypeOfInput(1);
   if (stored != nullptr && stored->name == "bfloat16") return ReturnRounded(node, *stored);
   if (stored != nullptr) {
     return node.FailUnsupported("input 1 has element type " + std::string(stored->name) +
@@ -227,8 +228,8 @@ void ImportCastLike(OnnxNode& node) {
 
 // Drops nothing: only training does. Output 1 says what is kept.
 void ImportDropout(OnnxNode& node) {
-  node.WithoutEffect({"ratio", "seed"});
-  node.InputWithoutEffect(1);
+  node.IgnoreAttributes({"ratio", "seed"});
+  node.IgnoreInput(1);
   const auto zero = [&](int index) {
     const Tensor* value = node.HasInput(index) ? node.Known(index) : nullptr;
     return value != nullptr && value->elements() == 1 && value->At(0) == 0;
@@ -266,7 +267,7 @@ int SignedRest(OnnxNode& node, int a, int b) {
     return node.Emit(OpKind::kSub, {a, whole});
   }
   const int rest =
-      dtype == kFloat64 ? EmitWideRest(node, a, b) : node.EmitCast(FloatRest(node, a, b), dtype);
+      dtype == kFloat64 ? EmitExactFmod(node, a, b) : node.EmitCast(FloatRest(node, a, b), dtype);
   const int below = node.Emit(OpKind::kLess, a, 0);
   const int signed_rest =
       node.Emit(OpKind::kWhere, {below, node.Emit(OpKind::kNegate, {rest}), rest});

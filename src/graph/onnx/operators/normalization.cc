@@ -98,7 +98,7 @@ void ReturnTrainingNormalization(OnnxNode& node) {
 }
 
 void ImportBatchNormalization(OnnxNode& node) {
-  node.WithoutEffect({"momentum"});  // of training
+  node.IgnoreAttributes({"momentum"});  // of training
   if (node.Int("spatial", 1) != 1) {
     return node.FailUnsupported("expected a normalization over channels (spatial 1)");
   }

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "src/graph/onnx/handlers.h"
-#include "src/graph/onnx/operators/bounded.h"
+#include "src/graph/onnx/operators/declared_size.h"
 
 namespace tilewright {
 namespace {
@@ -133,12 +133,12 @@ std::optional<Tensor> IntegerRange(OnnxNode& node) {
 }
 
 void ImportRange(OnnxNode& node) {
-  node.WithoutEffect({"stash_type"});  // positions are computed in double
+  node.IgnoreAttributes({"stash_type"});  // positions are computed in double
   bool integers = true;
   for (int i = 0; i < 3; ++i) {
     const Tensor* known = node.Known(i);
     if (!node.ok()) return;
-    if (known == nullptr) return ReturnBoundedRange(node, i);
+    if (known == nullptr) return ReturnRangeOfDeclaredSize(node, i);
     integers &= known->dtype() == kInt64 && known->elements() == 1;
   }
   auto contents = integers ? IntegerRange(node) : FloatRange(node, node.InputType(0).dtype);

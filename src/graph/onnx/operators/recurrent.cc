@@ -456,8 +456,8 @@ Recurrence StepOf(const Graph& graph, int result, const State& next) {
 }
 
 // The steps as one operator. A step is written down in a graph of its own.
-Run LoopSteps(OnnxNode& node, const Layer& layer, const Direction& direction, Cell cell,
-              int lengths, const State& first) {
+Run LoopUnroller(OnnxNode& node, const Layer& layer, const Direction& direction, Cell cell,
+                 int lengths, const State& first) {
   OnnxImport import;
   import.opset = node.opset();
   OnnxNode step = node.In(import);
@@ -513,7 +513,7 @@ void ImportLayer(OnnxNode& node, std::int64_t gates, const std::vector<std::stri
     const Direction direction = ReadDirection(node, layer, index, functions);
     State first{FirstState(node, layer, 5, index), -1};
     if (gates == 4) first.cell = FirstState(node, layer, 6, index);
-    const Run run = layer.is_loop() ? LoopSteps(node, layer, direction, cell, lengths, first)
+    const Run run = layer.is_loop() ? LoopUnroller(node, layer, direction, cell, lengths, first)
                                     : RunSteps(node, layer, direction, cell, lengths, first);
     results.push_back(run.results);
     hidden.push_back(run.last.hidden);

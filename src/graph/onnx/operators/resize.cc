@@ -113,7 +113,7 @@ std::vector<Tap> SmoothTapsOf(const Method& method, const Stretch& s) {
 
 // The taps as a matrix [to, from] that multiplies the lines along the dimension.
 int EmitByMatrix(OnnxNode& node, int data, const std::vector<Tap>& taps, const Stretch& s) {
-  if (s.from * s.to > OnnxImport::kMaxMadeBytes / 8) {
+  if (s.from * s.to > OnnxImport::kMaxConstantBytes / 8) {
     node.FailUnsupported("antialias from " + std::to_string(s.from) + " elements to " +
                          std::to_string(s.to) + ", expected a product of both of at most 2^25");
     return -1;
@@ -373,8 +373,8 @@ void ImportUpsample(OnnxNode& node) {
 // data, roi (read by a mode that is refused), scales or sizes.
 void ImportResize(OnnxNode& node) {
   if (node.opset() < 11) return ImportUpsample(node);
-  node.WithoutEffect({"extrapolation_value"});  // of a mode that is refused
-  node.InputWithoutEffect(1);                   // its region, too
+  node.IgnoreAttributes({"extrapolation_value"});  // of a mode that is refused
+  node.IgnoreInput(1);                             // its region, too
   Method method;
   method.mode = node.String("mode", "nearest");
   method.coordinates = node.String("coordinate_transformation_mode", "half_pixel");
@@ -399,7 +399,7 @@ void ImportResize(OnnxNode& node) {
     CheckCount(node, sizes.size(), axes.size());
     if (node.ok()) stretches = BySizes(node, sizes, axes);
   } else {
-    node.WithoutEffect({"keep_aspect_ratio_policy"});
+    node.IgnoreAttributes({"keep_aspect_ratio_policy"});
     const std::vector<double> scales = KnownScales(node, 2);
     CheckCount(node, scales.size(), axes.size());
     if (node.ok()) stretches = ByScales(node, scales, axes);

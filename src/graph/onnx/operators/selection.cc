@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "src/graph/onnx/handlers.h"
-#include "src/graph/onnx/operators/bounded.h"
+#include "src/graph/onnx/operators/declared_size.h"
 
 namespace tilewright {
 namespace {
@@ -195,7 +195,7 @@ const Tensor* ExpectKnown(OnnxNode& node) {
 void ImportNonZero(OnnxNode& node) {
   const Tensor* known = node.KnownElements(0);
   if (!node.ok()) return;
-  if (known == nullptr) return ReturnBoundedNonZero(node);
+  if (known == nullptr) return ReturnNonZeroOfDeclaredSize(node);
   const Shape shape = known->shape();
   Shape hits;
   for (std::int64_t i = 0; i < known->elements(); ++i) {

@@ -17,7 +17,8 @@ constexpr std::int64_t kLongestSignal = 2048;  // of a Fourier transform: the ma
 constexpr std::int64_t kLongestFrame = 4096;   // of a short-time one
 
 // Sums of a window along dimension `axis`, which zeros surround.
-int WindowSums(OnnxNode& node, int id, std::size_t axis, const WindowPart& part, bool ceil_mode) {
+int WindowSums(OnnxNode& node, int id, std::size_t axis, const WindowDimension& part,
+               bool ceil_mode) {
   if (!node.ok()) return -1;
   Shape shape = node.TypeOf(id).shape;
   const std::int64_t reach = (part.kernel - 1) * part.dilation + 1;
@@ -111,7 +112,7 @@ void ImportGlobalLpPool(OnnxNode& node) {
 
 // One tap of Col2Im along dimension `axis`: where each element of the image comes from among the
 // blocks, `blocks` being a zero behind them.
-Shape TapPositions(const WindowPart& part, std::int64_t tap, std::int64_t extent,
+Shape TapPositions(const WindowDimension& part, std::int64_t tap, std::int64_t extent,
                    std::int64_t blocks) {
   Shape positions;
   for (std::int64_t i = 0; i < extent; ++i) {
@@ -140,7 +141,7 @@ void ImportCol2Im(OnnxNode& node) {
   const auto dilations = node.Ints("dilations", ones, rank);
   const auto pads = node.Ints("pads", Shape(2 * rank, 0), 2 * rank);
   const Shape shape = node.TypeOf(data).shape;
-  std::vector<WindowPart> window;
+  std::vector<WindowDimension> window;
   Shape counts;
   for (std::size_t i = 0; sane && node.ok() && i < rank; ++i) {
     window.push_back({block[i], strides[i], dilations[i], pads[i], pads[rank + i]});

@@ -99,7 +99,7 @@ int KeysOf(OnnxNode& node, int data) {
 
 // data, k (an attribute up to set 9); values and indices.
 void ImportTopK(OnnxNode& node) {
-  node.WithoutEffect({"sorted"});  // where any order will do, so does the sorted one
+  node.IgnoreAttributes({"sorted"});  // where any order will do, so does the sorted one
   int data = node.Input(0);
   const std::int64_t rank = node.Rank(data);
   const std::int64_t axis = node.Axis(node.Int("axis", -1), rank);

@@ -15,7 +15,7 @@ using Shape = std::vector<std::int64_t>;
 constexpr std::int64_t kDeepestWindow = 64;  // an operator for each step in depth
 
 // Elements that a window along one dimension of `extent` makes; 0 with an error.
-std::int64_t Outputs(OnnxNode& node, std::int64_t extent, const WindowPart& part) {
+std::int64_t Outputs(OnnxNode& node, std::int64_t extent, const WindowDimension& part) {
   const bool sane = part.kernel >= 1 && part.kernel <= kDeepestWindow && part.stride >= 1 &&
                     part.stride < 65536 && part.dilation >= 1 && part.dilation < 65536 &&
                     part.before >= 0 && part.before < 65536 && part.after >= 0 &&
@@ -41,13 +41,13 @@ int Sliced(OnnxNode& node, int id, std::size_t axis, std::int64_t begin, std::in
 
 // The volumes as images that follow each other in depth: [N,D,C,H,W], with padding around the
 // depth; if that is not zero, around height and width as well, which `op` has no more then.
-int ImagesOf(OnnxNode& node, int data, const std::vector<WindowPart>& window, double padding,
+int ImagesOf(OnnxNode& node, int data, const std::vector<WindowDimension>& window, double padding,
              Operator& op) {
   const int images = node.EmitTranspose(data, {0, 2, 1, 3, 4});
   Operator pad{OpKind::kPad, {}};
   pad.attributes.pad_value = padding;
   pad.attributes.pad_width.assign(10, 0);
-  const auto surround = [&](std::size_t axis, const WindowPart& part) {
+  const auto surround = [&](std::size_t axis, const WindowDimension& part) {
     pad.attributes.pad_width[2 * axis] = part.before;
     pad.attributes.pad_width[2 * axis + 1] = part.after;
   };
@@ -79,7 +79,7 @@ int VolumeSums(OnnxNode& node, int data, int weight, double padding, std::option
   op.attributes.groups = node.Int("group", 1);
   op.attributes.dtype = sums;
   if (!node.ok()) return -1;
-  const WindowPart& depth = window[0];
+  const WindowDimension& depth = window[0];
   const std::int64_t outputs = Outputs(node, v[2], depth);
   SetWindow(op.attributes, 0, window[1]);
   SetWindow(op.attributes, 1, window[2]);
@@ -103,7 +103,7 @@ int EmitVolumeConvolution(OnnxNode& node) {
   node.ExpectRank(1, 5);
   const int data = node.Input(0), weight = node.Input(1);
   if (!node.ok()) return -1;
-  if (node.Form(data) != nullptr || node.Form(weight) != nullptr) {
+  if (node.FindQuantized(data) != nullptr || node.FindQuantized(weight) != nullptr) {
     node.Note("Conv '" + node.OutputName() +
               "' is computed in float32: windows over volumes have no integer form");
   }
@@ -121,7 +121,7 @@ int EmitVolumeConvTranspose(OnnxNode& node) {
   const auto window = ReadTransposedWindow(node, {v[2], v[3], v[4]}, {w[2], w[3], w[4]}, extra);
   const std::int64_t groups = node.Int("group", 1);
   if (!node.ok()) return -1;
-  const WindowPart& depth = window[0];
+  const WindowDimension& depth = window[0];
   const auto outside = [](std::int64_t value) { return value < 0 || value > 65535; };
   if (groups < 1 || depth.stride < 1 || outside(depth.stride) || depth.dilation < 1 ||
       outside(depth.dilation) || outside(depth.before) || outside(depth.after)) {
@@ -186,7 +186,7 @@ int EmitVolumePool(OnnxNode& node, Operator op, int data) {
   if (!node.ok()) return -1;
   const Shape plane = node.TypeOf(planes).shape;
   SetWindow(op.attributes, 0, window[0]);
-  SetWindow(op.attributes, 1, WindowPart());
+  SetWindow(op.attributes, 1, WindowDimension());
   op.attributes.pool_size = {kernel[0], 1};
   const int columns =
       node.Emit(op, {node.EmitReshape(planes, {v[0], v[1], v[2], plane[2] * plane[3]})});

@@ -24,7 +24,7 @@ void CheckTargets(OnnxNode& node, const Forest& forest) {
     return node.FailInvalid(std::to_string(forest.targets) + " targets, expected 1 to " +
                             std::to_string(kMaxTargets));
   }
-  if (std::ssize(forest.leaves) > OnnxImport::kMaxMadeBytes / 8 / forest.targets) {
+  if (std::ssize(forest.leaves) > OnnxImport::kMaxConstantBytes / 8 / forest.targets) {
     return node.FailUnsupported(std::to_string(forest.leaves.size()) + " leaves of " +
                                 std::to_string(forest.targets) +
                                 " targets, expected at most 2^25 weights in all");
@@ -242,15 +242,16 @@ void ImportTreeClassifier(OnnxNode& node) {
     }
     const int scores = WithBase(node, sums, base);
     // The first of equal scores.
-    const int largest = EmitExtremePosition(node, scores, OpKind::kReduceMax, 1, false, true);
+    const int largest = EmitArgExtreme(node, scores, OpKind::kReduceMax, 1, false, true);
     made = {largest, EmitTransformed(node, scores, transform)};
   }
   if (node.HasOutput(1)) node.SetOutput(node.EmitCast(made.scores, kFloat32), 1);
   if (!node.HasOutput(0)) return;
   if (texts.empty()) return node.SetOutput(Labels(node, made.numbers, labels));
-  node.Unmade(0,
-              "has labels that are texts, which networks here do not have: train the model with "
-              "labels that are numbers, or read the scores (output 1) alone");
+  node.OmitOutput(
+      0,
+      "has labels that are texts, which networks here do not have: train the model with "
+      "labels that are numbers, or read the scores (output 1) alone");
 }
 
 // (x - offset) * scale

@@ -15,7 +15,7 @@ namespace forests {
 
 using Shape = std::vector<std::int64_t>;
 
-constexpr std::int64_t kDeepest = 512;  // ten operators for each step
+constexpr std::int64_t kMaxTreeDepth = 512;  // ten operators for each step
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Steps of the longest walk; -1 with an error. Each branch is one of one tree, which is known.
@@ -26,8 +26,8 @@ std::int64_t DepthOf(OnnxNode& node, const Forest& forest) {
   }
   std::int64_t depth = 0;
   for (; !level.empty(); ++depth) {
-    if (depth == kDeepest) {
-      node.FailUnsupported("a tree is deeper than " + std::to_string(kDeepest) + " branches");
+    if (depth == kMaxTreeDepth) {
+      node.FailUnsupported("a tree is deeper than " + std::to_string(kMaxTreeDepth) + " branches");
       return -1;
     }
     std::vector<std::int32_t> next;

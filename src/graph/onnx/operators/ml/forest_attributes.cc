@@ -79,7 +79,7 @@ std::vector<Listed> ListedNodes(OnnxNode& node, const Ints& trees,
              missing = node.LongInts("nodes_missing_value_tracks_true");
   const auto modes = node.Strings("nodes_modes");
   const std::vector<double> splits = FloatsOrTensor(node, "nodes_values");
-  node.WithoutEffect({"nodes_hitrates", "nodes_hitrates_as_tensor"});
+  node.IgnoreAttributes({"nodes_hitrates", "nodes_hitrates_as_tensor"});
   if (!Fits(node, "nodes_featureids", features.size(), count) ||
       !Fits(node, "nodes_truenodeids", yes.size(), count) ||
       !Fits(node, "nodes_falsenodeids", no.size(), count) ||
@@ -233,7 +233,7 @@ Indexed ReadIndexed(OnnxNode& node) {
   lists.missing = node.LongInts("nodes_missing_value_tracks_true");
   lists.modes = ContentsOfTensor(node, "nodes_modes");
   lists.splits = ContentsOfTensor(node, "nodes_splits");
-  node.WithoutEffect({"nodes_hitrates"});
+  node.IgnoreAttributes({"nodes_hitrates"});
   const std::size_t count = lists.features.size();
   if (lists.missing.empty()) lists.missing.assign(count, 0);
   Fits(node, "nodes_truenodeids", lists.yes.size(), count);

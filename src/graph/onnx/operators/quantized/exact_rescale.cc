@@ -50,12 +50,12 @@ float Rounded(float quotient, const QuantizedRange& range) {
 std::optional<float> FactorOf(OnnxNode& node, const std::vector<float>& offsets, float from,
                               const QuantizedRange& range) {
   const auto to = static_cast<float>(range.scale);
-  if (!node.MayTry(std::ssize(offsets))) return std::nullopt;
+  if (!node.ReserveTries(std::ssize(offsets))) return std::nullopt;
   std::vector<float> expected;
   expected.reserve(offsets.size());
   for (const float offset : offsets) expected.push_back(Rounded(offset * from / to, range));
   for (const float factor : AndNeighbours(from / to)) {
-    if (!node.MayTry(std::ssize(offsets))) return std::nullopt;
+    if (!node.ReserveTries(std::ssize(offsets))) return std::nullopt;
     bool same = true;
     for (std::size_t i = 0; i < offsets.size() && same; ++i) {
       same = Rounded(offsets[i] * factor, range) == expected[i];
@@ -65,8 +65,8 @@ std::optional<float> FactorOf(OnnxNode& node, const std::vector<float>& offsets,
   return std::nullopt;
 }
 
-bool IsStored(OnnxNode& node, const QuantizedForm& form, int bits) {
-  const DataType dtype = node.TypeOf(form.id).dtype;
+bool IsStored(OnnxNode& node, const QuantizedValue& quantized, int bits) {
+  const DataType dtype = node.TypeOf(quantized.id).dtype;
   return dtype.is_integer() && dtype.bits <= bits;
 }
 
@@ -103,14 +103,14 @@ struct Pairs {
   }
 };
 
-Pairs PairsOf(OnnxNode& node, OpKind kind, const QuantizedForm& a, const QuantizedForm& b) {
+Pairs PairsOf(OnnxNode& node, OpKind kind, const QuantizedValue& a, const QuantizedValue& b) {
   Pairs pairs{.kind = kind,
-              .a = Offsets(node.TypeOf(a.id).dtype, a.meaning.zero_point),
-              .b = Offsets(node.TypeOf(b.id).dtype, b.meaning.zero_point),
+              .a = Offsets(node.TypeOf(a.id).dtype, a.quantization_params.zero_point),
+              .b = Offsets(node.TypeOf(b.id).dtype, b.quantization_params.zero_point),
               .real_a = {},
               .real_b = {},
-              .scale_a = a.meaning.scales[0],
-              .scale_b = b.meaning.scales[0]};
+              .scale_a = a.quantization_params.scales[0],
+              .scale_b = b.quantization_params.scales[0]};
   for (const float offset : pairs.a) pairs.real_a.push_back(offset * pairs.scale_a);
   for (const float offset : pairs.b) pairs.real_b.push_back(offset * pairs.scale_b);
   return pairs;
@@ -140,7 +140,7 @@ bool ShortFormAgrees(const Pairs& pairs, bool a_leads, const QuantizedRange& ran
 // A factor that may stand for the division by the scale; none as FactorOf.
 std::optional<float> ReciprocalOf(OnnxNode& node, const Pairs& pairs, const QuantizedRange& range) {
   for (const float factor : AndNeighbours(1 / static_cast<float>(range.scale))) {
-    if (!node.MayTry(pairs.count())) return std::nullopt;
+    if (!node.ReserveTries(pairs.count())) return std::nullopt;
     const bool same = pairs.Agree(range, [&](std::size_t i, std::size_t j) {
       return pairs.Joined(pairs.real_a[i], pairs.real_b[j]) * factor;
     });
@@ -151,16 +151,18 @@ std::optional<float> ReciprocalOf(OnnxNode& node, const Pairs& pairs, const Quan
 
 }  // namespace
 
-int EmitExactRescale(OnnxNode& node, const QuantizedForm& form, const QuantizedRange& range) {
+int EmitExactRescale(OnnxNode& node, const QuantizedValue& quantized, const QuantizedRange& range) {
   constexpr int kMaxBits = 16;
   if (!node.ok() || node.requantize() == Requantize::kByIntegers) return -1;
-  if (!IsStored(node, form, kMaxBits) || !IsFinite(form.meaning.scales)) return -1;
-  const std::vector<float> offsets = Offsets(node.TypeOf(form.id).dtype, form.meaning.zero_point);
-  Tensor factors = FactorsOf(node, form, range.scale);
+  if (!IsStored(node, quantized, kMaxBits) || !IsFinite(quantized.quantization_params.scales))
+    return -1;
+  const std::vector<float> offsets =
+      Offsets(node.TypeOf(quantized.id).dtype, quantized.quantization_params.zero_point);
+  Tensor factors = FactorsOf(node, quantized, range.scale);
   bool exact = true;
   std::map<float, std::optional<float>> found;  // channels may have one scale
-  for (std::size_t i = 0; i < form.meaning.scales.size() && exact; ++i) {
-    const float scale = form.meaning.scales[i];
+  for (std::size_t i = 0; i < quantized.quantization_params.scales.size() && exact; ++i) {
+    const float scale = quantized.quantization_params.scales[i];
     auto known = found.find(scale);
     if (known == found.end()) {
       known = found.emplace(scale, FactorOf(node, offsets, scale, range)).first;
@@ -169,25 +171,25 @@ int EmitExactRescale(OnnxNode& node, const QuantizedForm& form, const QuantizedR
     exact = factor.has_value();
     if (exact) factors.As<float>()[i] = *factor;
   }
-  const int value = EmitOffset(node, form);
+  const int value = EmitOffset(node, quantized);
   if (exact) return EmitRequantized(node, value, std::move(factors), range);
-  const int scales = node.EmitConstant(FactorsOf(node, form, 1));
+  const int scales = node.EmitConstant(FactorsOf(node, quantized, 1));
   const int real = node.Emit(OpKind::kMul, {node.EmitCast(value, kFloat32), scales});
   return EmitRounded(node, node.Emit(OpKind::kDiv, real, range.scale), range);
 }
 
-int EmitExactPair(OnnxNode& node, OpKind kind, const QuantizedForm& a, const QuantizedForm& b,
+int EmitExactPair(OnnxNode& node, OpKind kind, const QuantizedValue& a, const QuantizedValue& b,
                   const QuantizedRange& range) {
   constexpr int kMaxBits = 8;
   if (!node.ok() || node.requantize() == Requantize::kByIntegers) return -1;
-  for (const QuantizedForm* form : {&a, &b}) {
-    if (!IsPerTensor(*form) || !IsStored(node, *form, kMaxBits)) return -1;
-    if (!IsFinite(form->meaning.scales)) return -1;
+  for (const QuantizedValue* quantized : {&a, &b}) {
+    if (!IsPerTensor(*quantized) || !IsStored(node, *quantized, kMaxBits)) return -1;
+    if (!IsFinite(quantized->quantization_params.scales)) return -1;
   }
   const Pairs pairs = PairsOf(node, kind, a, b);
-  if (node.MayTry(pairs.count()) && ShortFormAgrees(pairs, a.id > b.id, range)) return -1;
-  const auto real = [&](const QuantizedForm& form) {
-    return EmitRoundedProduct(node, EmitOffset(node, form), FactorsOf(node, form, 1));
+  if (node.ReserveTries(pairs.count()) && ShortFormAgrees(pairs, a.id > b.id, range)) return -1;
+  const auto real = [&](const QuantizedValue& quantized) {
+    return EmitRoundedProduct(node, EmitOffset(node, quantized), FactorsOf(node, quantized, 1));
   };
   const int real_a = real(a), real_b = real(b);
   const int joined = node.Emit(kind, {real_a, real_b});

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "src/graph/onnx/operators/integer.h"
-#include "src/graph/onnx/operators/quantized/quantized_form.h"
+#include "src/graph/onnx/operators/quantized/quantized_value.h"
 
 namespace tilewright {
 
@@ -15,11 +15,11 @@ namespace tilewright {
 /// (Requantize::kByFloat) only, and return -1 without an error where they do not apply.
 
 /// The numbers of `form` (up to 16 bits), as numbers of `range`.
-int EmitExactRescale(OnnxNode& node, const QuantizedForm& form, const QuantizedRange& range);
+int EmitExactRescale(OnnxNode& node, const QuantizedValue& quantized, const QuantizedRange& range);
 /// a + b (kAdd), a - b (kSub) or a * b (kMul) of up to 8 bits each with one scale. -1 also where
 /// the caller's own form of it is exact: the sum or product of the numbers times one factor or, for
 /// sums of different scales, EmitQuantizedSum.
-int EmitExactPair(OnnxNode& node, OpKind kind, const QuantizedForm& a, const QuantizedForm& b,
+int EmitExactPair(OnnxNode& node, OpKind kind, const QuantizedValue& a, const QuantizedValue& b,
                   const QuantizedRange& range);
 
 }  // namespace tilewright

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "src/graph/onnx/operators/quantized/exact_rescale.h"
-#include "src/graph/onnx/operators/quantized/quantized_form.h"
 #include "src/graph/onnx/operators/quantized/quantized_sum.h"
+#include "src/graph/onnx/operators/quantized/quantized_value.h"
 
 namespace tilewright {
 namespace {
@@ -28,7 +28,7 @@ std::optional<double> ScalarAt(OnnxNode& node, int id) {
 bool HasQuantizedSource(OnnxNode& node, int id) {
   std::vector<int> reached = {id};
   for (std::size_t i = 0; i < reached.size(); ++i) {
-    if (node.Form(reached[i]) != nullptr) return true;
+    if (node.FindQuantized(reached[i]) != nullptr) return true;
     const Node* value = OperatorAt(node, reached[i]);
     if (value == nullptr) continue;
     for (int input : value->inputs) {
@@ -50,12 +50,12 @@ class Quantizer {
   int Quantize(int id, const QuantizedRange& range, int depth = 0) {
     if (!node_.ok()) return -1;
     if (depth > kMaxDepth || ++visits_ > kMaxVisits) return Refuse("too much lies before it");
-    if (const auto form = FormOf(node_, id)) return Rescale(*form, range);
+    if (const auto quantized = QuantizedValueOf(node_, id)) return Rescale(*quantized, range);
     const Node* value = OperatorAt(node_, id);
     if (value == nullptr) return Refuse(Quoted(node_, id) + " is not quantized");
     const Operator op = value->op;
     const std::vector<int> inputs = value->inputs;
-    if (ChangesNothing(op.kind)) return Move(op, inputs, range, depth);
+    if (PreservesValues(op.kind)) return Move(op, inputs, range, depth);
     switch (op.kind) {
       case OpKind::kRelu:
         return Bound(inputs[0], 0, true, range, depth);
@@ -91,7 +91,7 @@ class Quantizer {
       case OpKind::kAvgPool2d:
         return AveragePool(op.attributes, inputs[0], range);
       default:
-        return IsAnchor(op.kind) ? Silence() : Refuse(NoForm(op.kind));
+        return IsAnchor(op.kind) ? Silence() : Refuse(NoIntegerForm(op.kind));
     }
   }
 
@@ -106,7 +106,7 @@ class Quantizer {
     return -1;
   }
 
-  static std::string NoForm(OpKind kind) {
+  static std::string NoIntegerForm(OpKind kind) {
     const std::string name(OpName(kind));
     if (kind == OpKind::kBatchNorm) {
       return name + " has no integer form; fold it into the convolution before quantizing";
@@ -119,26 +119,27 @@ class Quantizer {
     return name + " has no integer form, or its operands are not quantized";
   }
 
-  int Rescale(const QuantizedForm& form, const QuantizedRange& range) {
-    const DataType dtype = node_.TypeOf(form.id).dtype;
-    const bool same_scale =
-        IsPerTensor(form) && form.meaning.scales[0] == static_cast<float>(range.scale);
-    if (same_scale && form.meaning.zero_point == range.zero_point && dtype == range.dtype) {
-      if (range.IsWhole()) return form.id;
+  int Rescale(const QuantizedValue& quantized, const QuantizedRange& range) {
+    const DataType dtype = node_.TypeOf(quantized.id).dtype;
+    const bool same_scale = IsPerTensor(quantized) && quantized.quantization_params.scales[0] ==
+                                                          static_cast<float>(range.scale);
+    if (same_scale && quantized.quantization_params.zero_point == range.zero_point &&
+        dtype == range.dtype) {
+      if (range.IsWhole()) return quantized.id;
       Operator clip{OpKind::kClip, {}};
       clip.attributes.a_min = static_cast<double>(range.low);
       clip.attributes.a_max = static_cast<double>(range.high);
-      return node_.Emit(clip, {form.id});
+      return node_.Emit(clip, {quantized.id});
     }
     if (!same_scale) {
-      if (const int exact = EmitExactRescale(node_, form, range); exact >= 0) return exact;
+      if (const int exact = EmitExactRescale(node_, quantized, range); exact >= 0) return exact;
     }
-    const int value = EmitOffset(node_, form);
+    const int value = EmitOffset(node_, quantized);
     if (same_scale) {
       return dtype.is_float() ? EmitRounded(node_, value, range)
                               : EmitNarrowed(node_, value, range);
     }
-    return EmitRequantized(node_, value, FactorsOf(node_, form, range.scale), range);
+    return EmitRequantized(node_, value, FactorsOf(node_, quantized, range.scale), range);
   }
 
   int Move(const Operator& op, std::vector<int> inputs, const QuantizedRange& range, int depth) {
@@ -162,9 +163,9 @@ class Quantizer {
   }
 
   // An operand of a sum or product.
-  std::optional<QuantizedForm> Operand(int id) {
-    auto form = FormOf(node_, id);
-    if (form) return form;
+  std::optional<QuantizedValue> Operand(int id) {
+    auto quantized = QuantizedValueOf(node_, id);
+    if (quantized) return quantized;
     const Node* value = OperatorAt(node_, id);
     if (value != nullptr && IsAnchor(value->op.kind)) Silence();
     Refuse("its operand " + Quoted(node_, id) + " is not quantized");
@@ -175,9 +176,9 @@ class Quantizer {
     const auto a = Operand(inputs[0]), b = Operand(inputs[1]);
     if (!a || !b) return -1;
     if (const int exact = EmitExactPair(node_, kind, *a, *b, range); exact >= 0) return exact;
-    if (IsPerTensor(*a) && a->meaning.scales == b->meaning.scales) {
+    if (IsPerTensor(*a) && a->quantization_params.scales == b->quantization_params.scales) {
       const int sum = node_.Emit(kind, {EmitOffset(node_, *a), EmitOffset(node_, *b)});
-      return Rescale({sum, {a->meaning.scales, 0, 0}}, range);
+      return Rescale({sum, {a->quantization_params.scales, 0, 0}}, range);
     }
     const int sum = EmitQuantizedSum(node_, kind, *a, *b, range);
     return sum < 0 ? Refuse("the scales of its operands are too far apart") : sum;
@@ -186,8 +187,8 @@ class Quantizer {
   int Product(const std::vector<int>& inputs, const QuantizedRange& range) {
     const auto a = Operand(inputs[0]), b = Operand(inputs[1]);
     if (!a || !b) return -1;
-    for (const auto* form : {&*a, &*b}) {
-      if (!IsPerTensor(*form) || node_.TypeOf(form->id).dtype.bits > 8) {
+    for (const auto* quantized : {&*a, &*b}) {
+      if (!IsPerTensor(*quantized) || node_.TypeOf(quantized->id).dtype.bits > 8) {
         return Refuse(
             "an operand has more than 8 bits or scales per channel; quantize it with one");
       }
@@ -195,25 +196,30 @@ class Quantizer {
     const int exact = EmitExactPair(node_, OpKind::kMul, *a, *b, range);
     if (exact >= 0) return exact;
     const int product = node_.Emit(OpKind::kMul, {EmitOffset(node_, *a), EmitOffset(node_, *b)});
-    return Rescale({product, {{a->meaning.scales[0] * b->meaning.scales[0]}, 0, 0}}, range);
+    return Rescale(
+        {product, {{a->quantization_params.scales[0] * b->quantization_params.scales[0]}, 0, 0}},
+        range);
   }
 
   // `sum`, int32 sums of `form` over `count` elements, minus their zero points, divided by `count`.
-  int Divide(int sum, const QuantizedForm& form, std::int64_t count, const QuantizedRange& range) {
-    const std::int64_t zeros = count * form.meaning.zero_point;
+  int Divide(int sum, const QuantizedValue& quantized, std::int64_t count,
+             const QuantizedRange& range) {
+    const std::int64_t zeros = count * quantized.quantization_params.zero_point;
     if (zeros != 0) {
       sum = node_.Emit(OpKind::kSub, {sum, node_.EmitScalar(kInt32, static_cast<double>(zeros))});
     }
-    return Rescale({sum, {{form.meaning.scales[0] / static_cast<float>(count)}, 0, 0}}, range);
+    return Rescale(
+        {sum, {{quantized.quantization_params.scales[0] / static_cast<float>(count)}, 0, 0}},
+        range);
   }
 
   // An operand of a mean over `count` elements.
-  std::optional<QuantizedForm> Averaged(int data, std::int64_t count) {
-    auto form = Operand(data);
-    if (!form) return std::nullopt;
+  std::optional<QuantizedValue> Averaged(int data, std::int64_t count) {
+    auto quantized = Operand(data);
+    if (!quantized) return std::nullopt;
     constexpr std::int64_t kMaxElements = std::int64_t{1} << 22;  // of 8 bits: a sum fits in int32
-    const bool fits = IsPerTensor(*form) && node_.TypeOf(form->id).dtype.bits <= 8;
-    if (fits && count <= kMaxElements) return form;
+    const bool fits = IsPerTensor(*quantized) && node_.TypeOf(quantized->id).dtype.bits <= 8;
+    if (fits && count <= kMaxElements) return quantized;
     Refuse("its operand has more than 8 bits, scales per channel or too many elements");
     return std::nullopt;
   }
@@ -225,26 +231,27 @@ class Quantizer {
       const bool over = axes.empty() || std::ranges::count(axes, static_cast<std::int64_t>(i)) > 0;
       if (over) count *= shape[i];
     }
-    const auto form = Averaged(data, count);
-    if (!form) return -1;
+    const auto quantized = Averaged(data, count);
+    if (!quantized) return -1;
     Operator op{OpKind::kReduceSum, {}};
     op.attributes.axes = std::move(axes);
     op.attributes.keepdims = keepdims;
-    return Divide(node_.Emit(op, {node_.EmitCast(form->id, kInt32)}), *form, count, range);
+    return Divide(node_.Emit(op, {node_.EmitCast(quantized->id, kInt32)}), *quantized, count,
+                  range);
   }
 
   // Sums of windows are a depthwise convolution with ones.
   int AveragePool(const OpAttributes& pool, int data, const QuantizedRange& range) {
     const std::int64_t count = pool.pool_size[0] * pool.pool_size[1];
-    const auto form = Averaged(data, count);
-    if (!form) return -1;
+    const auto quantized = Averaged(data, count);
+    if (!quantized) return -1;
     const bool padded = std::ranges::any_of(pool.padding, [](std::int64_t p) { return p != 0; });
     if (pool.ceil_mode || (padded && !pool.count_include_pad)) {
       return Refuse(
           "its windows differ in size; average_pool has an integer form without padding, "
           "or with count_include_pad, and without ceil_mode");
     }
-    int numbers = form->id;
+    int numbers = quantized->id;
     Operator op{OpKind::kConv2d, {}};
     op.attributes.strides = pool.strides;
     op.attributes.dilation = pool.dilation;
@@ -253,18 +260,18 @@ class Quantizer {
     op.attributes.data_layout = "NCHW";
     op.attributes.kernel_layout = "OIHW";
     op.attributes.dtype = kInt32;
-    if (padded && form->meaning.zero_point != 0) {
+    if (padded && quantized->quantization_params.zero_point != 0) {
       const auto& p = pool.padding;
       Operator pad{OpKind::kPad, {}};
       pad.attributes.pad_width = {0, 0, 0, 0, p[0], p[2], p[1], p[3]};
-      pad.attributes.pad_value = static_cast<double>(form->meaning.zero_point);
+      pad.attributes.pad_value = static_cast<double>(quantized->quantization_params.zero_point);
       numbers = node_.Emit(pad, {numbers});
       op.attributes.padding = {0, 0, 0, 0};
     }
     Tensor ones(TensorType{{op.attributes.groups, 1, pool.pool_size[0], pool.pool_size[1]}, kInt8});
     std::ranges::fill(ones.As<std::int8_t>(), std::int8_t{1});
     const int sum = node_.Emit(op, {numbers, node_.EmitConstant(std::move(ones))});
-    return Divide(sum, *form, count, range);
+    return Divide(sum, *quantized, count, range);
   }
 
   OnnxNode& node_;
@@ -276,7 +283,8 @@ class Quantizer {
 }  // namespace
 
 int QuantizeByIntegers(OnnxNode& node, int id, const QuantizedRange& range) {
-  if (node.graph().node(id).kind == NodeKind::kConstant && node.Form(id) == nullptr) return -1;
+  if (node.graph().node(id).kind == NodeKind::kConstant && node.FindQuantized(id) == nullptr)
+    return -1;
   Quantizer quantizer(node);
   const int result = quantizer.Quantize(id, range);
   if (result >= 0 || !node.ok()) return result;

@@ -5,7 +5,7 @@
 
 #include "src/graph/onnx/handlers.h"
 #include "src/graph/onnx/operators/quantized/qdq.h"
-#include "src/graph/onnx/operators/quantized/quantized_form.h"
+#include "src/graph/onnx/operators/quantized/quantized_value.h"
 
 namespace tilewright {
 namespace {
@@ -14,7 +14,7 @@ using Shape = std::vector<std::int64_t>;
 
 // Data and weight of a product as quantized numbers, the weight centred.
 struct Operands {
-  QuantizedForm data;
+  QuantizedValue data;
   int weight = -1;
   std::vector<float> scales;  // of the sums: one, or one per output channel
 };
@@ -24,8 +24,8 @@ struct Operands {
 std::optional<Operands> QuantizedOperands(OnnxNode& node, std::int64_t channel, std::int64_t taps) {
   const int data_id = node.Input(0), weight_id = node.Input(1);
   if (!node.ok()) return std::nullopt;
-  auto data = FormOf(node, data_id);
-  const auto weight = FormOf(node, weight_id);
+  auto data = QuantizedValueOf(node, data_id);
+  const auto weight = QuantizedValueOf(node, weight_id);
   if (!data && !weight) return std::nullopt;
   const std::string head = node.op_type() + " '" + node.OutputName() + "' is computed in float32: ";
   if (!data || !weight) {
@@ -43,7 +43,7 @@ std::optional<Operands> QuantizedOperands(OnnxNode& node, std::int64_t channel, 
               std::to_string(weight_bits) + " bits do not fit in int32; quantize to 8 bits");
     return std::nullopt;
   }
-  const bool along = IsPerTensor(*weight) || weight->meaning.axis == channel;
+  const bool along = IsPerTensor(*weight) || weight->quantization_params.axis == channel;
   if (!IsPerTensor(*data) || !along) {
     node.Note(head +
               "scales differ along a dimension that is summed over; quantize the weight per "
@@ -51,9 +51,9 @@ std::optional<Operands> QuantizedOperands(OnnxNode& node, std::int64_t channel, 
               std::to_string(channel) + ")");
     return std::nullopt;
   }
-  Operands operands{*data, Centred(node, weight->id, weight->meaning.zero_point), {}};
-  for (float scale : weight->meaning.scales) {
-    operands.scales.push_back(data->meaning.scales[0] * scale);
+  Operands operands{*data, Centred(node, weight->id, weight->quantization_params.zero_point), {}};
+  for (float scale : weight->quantization_params.scales) {
+    operands.scales.push_back(data->quantization_params.scales[0] * scale);
   }
   return operands;
 }
@@ -62,10 +62,12 @@ std::optional<Operands> QuantizedOperands(OnnxNode& node, std::int64_t channel, 
 int IntegerBias(OnnxNode& node, const std::vector<float>& scales) {
   const int id = node.Input(2);
   const auto near = [](float a, float b) { return std::abs(a - b) <= 1e-5F * std::abs(b); };
-  if (const auto form = FormOf(node, id)) {
-    const bool numbers = node.TypeOf(form->id).dtype == kInt32 && form->meaning.zero_point == 0;
-    const bool same = numbers && std::ranges::equal(form->meaning.scales, scales, near);
-    return same ? form->id : -1;
+  if (const auto quantized = QuantizedValueOf(node, id)) {
+    const bool numbers = node.TypeOf(quantized->id).dtype == kInt32 &&
+                         quantized->quantization_params.zero_point == 0;
+    const bool same =
+        numbers && std::ranges::equal(quantized->quantization_params.scales, scales, near);
+    return same ? quantized->id : -1;
   }
   const Tensor* known = node.Known(2);
   if (known == nullptr || !known->dtype().is_float()) return -1;
@@ -82,7 +84,7 @@ int IntegerBias(OnnxNode& node, const std::vector<float>& scales) {
 // if it is none, or is to be an integer (Requantize::kByIntegers).
 int FractionalBias(OnnxNode& node, const std::vector<float>& scales) {
   const Tensor* known = node.Known(2);
-  if (known == nullptr || !known->dtype().is_float() || FormOf(node, node.Input(2)) ||
+  if (known == nullptr || !known->dtype().is_float() || QuantizedValueOf(node, node.Input(2)) ||
       node.requantize() == Requantize::kByIntegers) {
     return -1;
   }
@@ -102,19 +104,19 @@ void ReturnSums(OnnxNode& node, int sum, std::int64_t channel, const std::vector
                 bool has_bias) {
   if (!node.ok()) return;
   const auto along = [&](int id) { return AlongAxis(node, id, channel, node.Rank(sum)); };
-  QuantizedForm form{sum, {scales, channel, 0}};
-  const int factors = node.EmitConstant(FactorsOf(node, form, 1));
+  QuantizedValue quantized{sum, {scales, channel, 0}};
+  const int factors = node.EmitConstant(FactorsOf(node, quantized, 1));
   int real = node.Emit(OpKind::kMul, {node.EmitCast(sum, kFloat32), factors});
   if (has_bias) {
     real = node.Emit(OpKind::kAdd, {real, along(node.Input(2))});
     if (const int fraction = FractionalBias(node, scales); fraction >= 0) {
-      form.id = node.Emit(OpKind::kAdd, {node.EmitCast(sum, kFloat32), along(fraction)});
+      quantized.id = node.Emit(OpKind::kAdd, {node.EmitCast(sum, kFloat32), along(fraction)});
     } else {
       const int bias = IntegerBias(node, scales);
-      form.id = bias < 0 ? -1 : node.Emit(OpKind::kAdd, {sum, along(bias)});
+      quantized.id = bias < 0 ? -1 : node.Emit(OpKind::kAdd, {sum, along(bias)});
     }
   }
-  if (node.ok() && form.id >= 0) node.SetForm(real, form);
+  if (node.ok() && quantized.id >= 0) node.SetQuantized(real, quantized);
   node.SetOutput(real);
 }
 
@@ -124,8 +126,9 @@ bool ImportQuantizedConv(OnnxNode& node) {
   const TensorType weight = node.InputType(1);
   const auto operands = QuantizedOperands(node, 0, weight.elements() / weight.shape[0]);
   if (!operands) return !node.ok();
-  const QuantizedForm& data = operands->data;
-  const int sum = IntegerConvolution(node, data.id, data.meaning.zero_point, operands->weight);
+  const QuantizedValue& data = operands->data;
+  const int sum =
+      IntegerConvolution(node, data.id, data.quantization_params.zero_point, operands->weight);
   ReturnSums(node, FromImage(node, sum), 1, operands->scales, node.HasInput(2));
   return true;
 }
@@ -142,8 +145,8 @@ bool ImportQuantizedConvTranspose(OnnxNode& node) {
               "form; quantize the weight per tensor");
     return false;
   }
-  const QuantizedForm& data = operands->data;
-  const int centred = Centred(node, data.id, data.meaning.zero_point);
+  const QuantizedValue& data = operands->data;
+  const int centred = Centred(node, data.id, data.quantization_params.zero_point);
   const int sum = IntegerConvTranspose(node, centred, operands->weight);
   ReturnSums(node, FromImage(node, sum), 1, operands->scales, node.HasInput(2));
   return true;
@@ -166,7 +169,7 @@ bool ImportQuantizedGemm(OnnxNode& node) {
               (bias.shape.size() == 1 || (bias.shape.size() == 2 && bias.shape[0] == 1));
   }
   if (!simple) {
-    if (node.Form(data) != nullptr || node.Form(weight) != nullptr) {
+    if (node.FindQuantized(data) != nullptr || node.FindQuantized(weight) != nullptr) {
       node.Note("Gemm '" + node.OutputName() +
                 "' is computed in float32: its integer form needs alpha 1, beta 1, transA 0 and a "
                 "bias per column; export it as a plain linear layer");
@@ -175,9 +178,9 @@ bool ImportQuantizedGemm(OnnxNode& node) {
   }
   const auto operands = QuantizedOperands(node, transposed ? 0 : 1, shape[transposed ? 1 : 0]);
   if (!operands) return !node.ok();
-  const QuantizedForm& form = operands->data;
-  const int sum =
-      IntegerMatmul(node, form.id, form.meaning.zero_point, operands->weight, transposed);
+  const QuantizedValue& quantized = operands->data;
+  const int sum = IntegerMatmul(node, quantized.id, quantized.quantization_params.zero_point,
+                                operands->weight, transposed);
   ReturnSums(node, sum, 1, operands->scales, has_bias);
   return true;
 }
@@ -189,8 +192,9 @@ bool ImportQuantizedMatMul(OnnxNode& node) {
   const Shape shape = node.TypeOf(weight).shape;
   const auto operands = QuantizedOperands(node, std::ssize(shape) - 1, shape[shape.size() - 2]);
   if (!operands) return !node.ok();
-  const QuantizedForm& form = operands->data;
-  const int sum = IntegerMatmul(node, form.id, form.meaning.zero_point, operands->weight);
+  const QuantizedValue& quantized = operands->data;
+  const int sum =
+      IntegerMatmul(node, quantized.id, quantized.quantization_params.zero_point, operands->weight);
   if (node.ok()) ReturnSums(node, sum, node.Rank(sum) - 1, operands->scales, false);
   return true;
 }

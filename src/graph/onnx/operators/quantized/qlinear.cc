@@ -254,7 +254,7 @@ void ImportQGemm(OnnxNode& node) {
     factors.As<float>()[i] = alpha * a_scale[0] * b_scales[i];
   }
   if (!node.HasInput(7)) {
-    node.InputWithoutEffect(8);
+    node.IgnoreInput(8);
     const int real = node.EmitCast(sum, kFloat32);
     return node.SetOutput(node.Emit(OpKind::kMul, {real, node.EmitConstant(std::move(factors))}));
   }

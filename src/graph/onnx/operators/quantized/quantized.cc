@@ -226,7 +226,7 @@ void CheckZeroPoints(OnnxNode& node) {
 }
 
 void ImportQuantizeLinear(OnnxNode& node) {
-  node.WithoutEffect({"saturate"});  // of float8, which is refused
+  node.IgnoreAttributes({"saturate"});  // of float8, which is refused
   const int data = node.Input(0);
   const std::int64_t axis = ScaleAxis(node);
   const DataType dtype = QuantizedType(node);
@@ -267,21 +267,21 @@ void ImportDynamicQuantizeLinear(OnnxNode& node) {
 }
 
 // Remembers which numbers the result stands for, so that what reads it can compute with those.
-void RememberForm(OnnxNode& node, int result, std::int64_t axis) {
+void RememberQuantized(OnnxNode& node, int result, std::int64_t axis) {
   const Tensor* scales = node.Known(1);
   const bool known = scales != nullptr && scales->dtype().is_float() &&
                      (!node.HasInput(2) || node.Known(2) != nullptr);
   if (!known || !node.ok()) return;
-  QuantizedForm form{node.Input(0), {Scales(node, 1, 0), axis, 0}};
+  QuantizedValue quantized{node.Input(0), {Scales(node, 1, 0), axis, 0}};
   const auto zero = UniformZeroPoint(node, 2);
   if (!node.ok()) return;
   if (zero) {
-    form.meaning.zero_point = *zero;
-    node.DescribeInput(0, form.meaning);
+    quantized.quantization_params.zero_point = *zero;
+    node.DescribeInput(0, quantized.quantization_params);
   } else {
-    form.id = CentredByInput(node, form.id, 2, axis);
+    quantized.id = CentredByInput(node, quantized.id, 2, axis);
   }
-  node.SetForm(result, std::move(form));
+  node.SetQuantized(result, std::move(quantized));
 }
 
 void ImportDequantizeLinear(OnnxNode& node) {
@@ -292,7 +292,7 @@ void ImportDequantizeLinear(OnnxNode& node) {
   if (!node.ok()) return;
   // Numbers of a float type that is only stored are constants of floats here.
   const bool integers = node.TypeOf(value).dtype.is_integer();
-  if (!integers && node.Stored(0) == nullptr) {
+  if (!integers && node.StorageTypeOfInput(0) == nullptr) {
     return node.FailUnsupported("input 0 is " + node.TypeOf(value).ToString() +
                                 ", expected quantized integers");
   }
@@ -310,7 +310,7 @@ void ImportDequantizeLinear(OnnxNode& node) {
   const int scale = Spread(node, node.EmitCast(node.Input(1), kFloat32), axis);
   const int result = node.Emit(OpKind::kMul, {node.EmitCast(value, kFloat32), scale});
   if (real == kFloat32) {
-    if (integers && ScaleBlock(node) == 0) RememberForm(node, result, axis);
+    if (integers && ScaleBlock(node) == 0) RememberQuantized(node, result, axis);
   } else {
     node.Note("operators behind DequantizeLinear of " + DataTypeName(real) +
               " are computed in floats: only float32 scales have an integer form; quantize the "

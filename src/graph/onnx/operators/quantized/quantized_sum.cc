@@ -10,15 +10,15 @@ namespace {
 // One side: its numbers less their zero point (int32), and its scales.
 struct Side {
   int value = -1;
-  QuantizedForm form;
+  QuantizedValue quantized;
   double largest = 0;  // magnitude that `value` may have
 };
 
-Side SideOf(OnnxNode& node, const QuantizedForm& form) {
-  const int value = EmitOffset(node, form);
+Side SideOf(OnnxNode& node, const QuantizedValue& quantized) {
+  const int value = EmitOffset(node, quantized);
   if (!node.ok()) return {};
-  const int bits = node.TypeOf(form.id).dtype.bits;
-  return {value, {value, form.meaning}, std::exp2(std::min(bits, 31))};
+  const int bits = node.TypeOf(quantized.id).dtype.bits;
+  return {value, {value, quantized.quantization_params}, std::exp2(std::min(bits, 31))};
 }
 
 bool AreFinite(const Tensor& factors) {
@@ -35,20 +35,21 @@ void Negate(Tensor& factors) {
 // (main * (its scale / the other's) +- other) * (the other's scale / the range's): the other side
 // is read as it lies in memory, by the kernel that makes `main`. Its zero point is taken off first,
 // which is exact; behind the sum it would cancel digits that the sum has lost.
-int FloatSum(OnnxNode& node, OpKind kind, const QuantizedForm& a, const QuantizedForm& b,
+int FloatSum(OnnxNode& node, OpKind kind, const QuantizedValue& a, const QuantizedValue& b,
              const QuantizedRange& range) {
-  const auto is_wide = [&](const QuantizedForm& form) {
-    return node.TypeOf(form.id).dtype.bits > 16;
+  const auto is_wide = [&](const QuantizedValue& quantized) {
+    return node.TypeOf(quantized.id).dtype.bits > 16;
   };
   bool a_leads = a.id > b.id;
   if (is_wide(a) != is_wide(b)) a_leads = is_wide(a);
   if (!IsPerTensor(a) || !IsPerTensor(b)) a_leads = !IsPerTensor(a);
-  const QuantizedForm &main = a_leads ? a : b, &other = a_leads ? b : a;
+  const QuantizedValue &main = a_leads ? a : b, &other = a_leads ? b : a;
   const Side leading = SideOf(node, main);
   if (!node.ok()) return -1;
   const bool plain = IsPerTensor(other);
-  const double unit = plain ? static_cast<double>(other.meaning.scales[0]) : range.scale;
-  Tensor factors = FactorsOf(node, leading.form, unit);
+  const double unit =
+      plain ? static_cast<double>(other.quantization_params.scales[0]) : range.scale;
+  Tensor factors = FactorsOf(node, leading.quantized, unit);
   if (!AreFinite(factors)) return -1;
   const bool subtracts = kind == OpKind::kSub;
   if (subtracts && !a_leads) Negate(factors);
@@ -57,13 +58,13 @@ int FloatSum(OnnxNode& node, OpKind kind, const QuantizedForm& a, const Quantize
   if (!plain) {
     const Side following = SideOf(node, other);
     if (!node.ok()) return -1;
-    Tensor others = FactorsOf(node, following.form, unit);
+    Tensor others = FactorsOf(node, following.quantized, unit);
     if (!AreFinite(others)) return -1;
     const int product = EmitRoundedProduct(node, following.value, std::move(others));
     return EmitRounded(node, node.Emit(join, {sum, product}), range);
   }
   int addend = node.EmitCast(other.id, kFloat32);
-  const auto zero = static_cast<double>(other.meaning.zero_point);
+  const auto zero = static_cast<double>(other.quantization_params.zero_point);
   if (zero != 0) addend = node.Emit(OpKind::kSub, addend, zero);
   sum = node.Emit(join, {sum, addend});
   const int factor = node.EmitScalar(kFloat32, unit / range.scale);
@@ -82,8 +83,8 @@ int CommonShift(double a, double b, int bits) {
 // bits to the right of the point.
 int ShiftedSum(OnnxNode& node, OpKind kind, const Side& left, const Side& right, DataType dtype,
                const QuantizedRange& range) {
-  const Tensor left_factors = FactorsOf(node, left.form, range.scale);
-  const Tensor right_factors = FactorsOf(node, right.form, range.scale);
+  const Tensor left_factors = FactorsOf(node, left.quantized, range.scale);
+  const Tensor right_factors = FactorsOf(node, right.quantized, range.scale);
   const auto largest = [](const Tensor& factors) {
     double most = 0;
     for (std::int64_t i = 0; i < factors.elements(); ++i) most = std::max(most, factors.At(i));
@@ -122,10 +123,10 @@ int ShiftedSum(OnnxNode& node, OpKind kind, const Side& left, const Side& right,
 
 }  // namespace
 
-int EmitOffset(OnnxNode& node, const QuantizedForm& form) {
-  if (node.TypeOf(form.id).dtype.is_float()) return form.id;
-  const int wide = node.EmitCast(form.id, kInt32);
-  const auto zero = static_cast<double>(form.meaning.zero_point);
+int EmitOffset(OnnxNode& node, const QuantizedValue& quantized) {
+  if (node.TypeOf(quantized.id).dtype.is_float()) return quantized.id;
+  const int wide = node.EmitCast(quantized.id, kInt32);
+  const auto zero = static_cast<double>(quantized.quantization_params.zero_point);
   return zero == 0 ? wide : node.Emit(OpKind::kSub, {wide, node.EmitScalar(kInt32, zero)});
 }
 
@@ -137,14 +138,14 @@ int EmitRoundedProduct(OnnxNode& node, int value, Tensor factors) {
   return node.Emit(bound, {node.Emit(OpKind::kMul, {real, node.EmitConstant(std::move(factors))})});
 }
 
-int EmitQuantizedSum(OnnxNode& node, OpKind kind, const QuantizedForm& a, const QuantizedForm& b,
+int EmitQuantizedSum(OnnxNode& node, OpKind kind, const QuantizedValue& a, const QuantizedValue& b,
                      const QuantizedRange& range) {
   if (!node.ok()) return -1;
   if (node.requantize() == Requantize::kByFloat) return FloatSum(node, kind, a, b, range);
   const Side left = SideOf(node, a), right = SideOf(node, b);
   if (!node.ok()) return -1;
-  const auto is_narrow = [&](const QuantizedForm& form) {
-    return IsPerTensor(form) && node.TypeOf(form.id).dtype.bits <= 8;
+  const auto is_narrow = [&](const QuantizedValue& quantized) {
+    return IsPerTensor(quantized) && node.TypeOf(quantized.id).dtype.bits <= 8;
   };
   const DataType dtype = is_narrow(a) && is_narrow(b) ? kInt32 : kInt64;
   return ShiftedSum(node, kind, left, right, dtype, range);

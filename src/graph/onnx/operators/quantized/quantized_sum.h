@@ -1,12 +1,12 @@
 #pragma once
 
 #include "src/graph/onnx/operators/integer.h"
-#include "src/graph/onnx/operators/quantized/quantized_form.h"
+#include "src/graph/onnx/operators/quantized/quantized_value.h"
 
 namespace tilewright {
 
 /// q - zero_point of the form's numbers, as int32; floats as they are.
-int EmitOffset(OnnxNode& node, const QuantizedForm& form);
+int EmitOffset(OnnxNode& node, const QuantizedValue& quantized);
 
 /// value * factors in float32, as a number of its own: a bound that binds nothing keeps machines
 /// with fused multiply-add from rounding only the sum that follows, where others round both.
@@ -16,7 +16,7 @@ int EmitRoundedProduct(OnnxNode& node, int value, Tensor factors);
 /// scales, as numbers of `range`. Their sum is what is rounded, once: in float32 halves to even, by
 /// integers (Requantize::kByIntegers) halves up. -1 without an error if the scales are too far
 /// apart for that.
-int EmitQuantizedSum(OnnxNode& node, OpKind kind, const QuantizedForm& a, const QuantizedForm& b,
+int EmitQuantizedSum(OnnxNode& node, OpKind kind, const QuantizedValue& a, const QuantizedValue& b,
                      const QuantizedRange& range);
 
 }  // namespace tilewright

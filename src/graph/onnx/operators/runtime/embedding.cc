@@ -97,8 +97,8 @@ void ImportEmbedLayerNormalization(OnnxNode& node) {
   }
   if (node.HasInput(1)) sum = node.Emit(OpKind::kAdd, {sum, Rows(node, 4, 1)});
   const double epsilon = node.Float("epsilon", kEpsilon);
-  node.WithoutEffect({"mask_index_type"});  // of shape inference
-  if (!node.HasOutput(1)) node.InputWithoutEffect(7);
+  node.IgnoreAttributes({"mask_index_type"});  // of shape inference
+  if (!node.HasOutput(1)) node.IgnoreInput(7);
   const int value = EmitNormalized(node, sum, {2}, epsilon).value;
   const int scaled = node.Emit(OpKind::kMul, {value, VectorOf(node, 5, sum)});
   node.SetOutput(node.Emit(OpKind::kAdd, {scaled, VectorOf(node, 6, sum)}));

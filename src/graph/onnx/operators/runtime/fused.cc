@@ -113,7 +113,7 @@ void ImportQuickGelu(OnnxNode& node) {
 void ImportNhwcMaxPool(OnnxNode& node) {
   node.ExpectRank(0, 4);
   const int data = node.Input(0);
-  node.WithoutEffect({"storage_order"});  // of indices, which are no output
+  node.IgnoreAttributes({"storage_order"});  // of indices, which are no output
   if (!node.ok()) return;
   const int pooled = EmitPool(node, OpKind::kMaxPool2d, node.EmitTranspose(data, {0, 3, 1, 2}));
   node.SetOutput(node.EmitTranspose(pooled, {0, 2, 3, 1}));

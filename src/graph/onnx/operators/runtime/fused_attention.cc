@@ -118,7 +118,7 @@ void ReturnAttention(OnnxNode& node, const AttentionOperands& of, const Attentio
   if (!(scale > 0) || !std::isfinite(scale)) {
     return node.FailInvalid("attribute scale is negative or no number");
   }
-  node.WithoutEffect({"mask_filter_value"});  // without a mask
+  node.IgnoreAttributes({"mask_filter_value"});  // without a mask
   const Shape shape = {q[0], q[1], q[2], k[2]};
   int scores = EmitScores(node, of.query, of.key, scale);
   const auto add = [&](int term) { scores = node.Emit(OpKind::kAdd, {scores, term}); };
@@ -131,7 +131,7 @@ void ReturnAttention(OnnxNode& node, const AttentionOperands& of, const Attentio
                             ", expected one that broadcasts against " +
                             TensorType{shape, query.dtype}.ToString());
   }
-  const int result = EmitMatmul(node, EmitShares(node, scores), of.value);
+  const int result = EmitMatmul(node, EmitScoreSoftmax(node, scores), of.value);
   node.SetOutput(EmitJoinedHeads(node, result));
 }
 
@@ -145,7 +145,7 @@ void ImportRuntimeAttention(OnnxNode& node) {
   if (node.Int("past_present_share_buffer", 0) != 0) {
     node.FailUnsupported("attribute past_present_share_buffer is not supported");
   }
-  node.WithoutEffect({"rotary_embedding_dim"});
+  node.IgnoreAttributes({"rotary_embedding_dim"});
   if (!node.ok()) return;
   const std::int64_t columns = node.TypeOf(weight).shape[1];
   const Shape sizes = node.Ints("qkv_hidden_sizes", {columns / 3, columns / 3, columns / 3}, 3);

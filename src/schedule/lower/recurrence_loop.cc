@@ -1,0 +1,136 @@
+// States lie in memory of their own between the steps: a step reads the old ones while it makes the
+// new ones, which are copied there when it is done. Weights that a cache does not quite hold are
+// read from alternating ends: what the step before read last is there still.
+#include "src/schedule/lower/recurrence_loop.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "src/base/math.h"
+#include "src/schedule/lower/remap_buffers.h"
+
+namespace tilewright {
+namespace {
+
+Buffer InFront(const Buffer& buffer, std::int64_t extent) {
+  std::vector<std::int64_t> shape = buffer->shape;
+  shape.insert(shape.begin(), extent);
+  return MakeBuffer(buffer->name, buffer->dtype, std::move(shape));
+}
+
+/// to[prefix, …] = from[prefix, …]
+Stmt CopyWhole(const BufferRemap& to, const BufferRemap& from,
+               const std::vector<std::int64_t>& shape) {
+  std::vector<Expr> vars;
+  for (std::size_t i = 0; i < shape.size(); ++i) vars.push_back(MakeVar("i" + std::to_string(i)));
+  const auto index = [&](std::vector<Expr> place) {
+    place.insert(place.end(), vars.begin(), vars.end());
+    return place;
+  };
+  Stmt copy = MakeStore(to.buffer, index(to.prefix), MakeLoad(from.buffer, index(from.prefix)));
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    const LoopKind kind = i + 1 == shape.size() ? LoopKind::kVectorized : LoopKind::kSerial;
+    copy = MakeFor(vars[i], shape[i], kind, std::move(copy));
+  }
+  return copy;
+}
+
+bool HasAlternatingLoop(const Stmt& stmt) {
+  if (stmt->kind == StmtKind::kFor && stmt->attributes.contains(kAlternatingLoop)) return true;
+  return std::any_of(stmt->body.begin(), stmt->body.end(), HasAlternatingLoop);
+}
+
+/// The statement with the loops that turn from their last iteration to their first.
+Stmt Turned(const Stmt& stmt) {
+  std::vector<Stmt> body;
+  for (const Stmt& part : stmt->body) body.push_back(Turned(part));
+  const Stmt turned = WithBody(stmt, std::move(body));
+  if (stmt->kind != StmtKind::kFor || !stmt->attributes.contains(kAlternatingLoop)) return turned;
+  const Substitution other{{stmt->var.get(), Expr(stmt->extent - 1) - stmt->var}};
+  return WithBody(turned, {RemapBuffers(turned->body[0], other, {})});
+}
+
+/// What the steps have in common.
+class Repeater {
+ public:
+  Repeater(const Program& step, const RecurrenceLoop& loop) : step_(step), loop_(loop) {
+    for (body_ = step.body; body_->kind == StmtKind::kAllocate; body_ = body_->body[0]) {
+      allocated_.push_back(body_->buffer);
+    }
+  }
+
+  Program Run() {
+    const auto states = static_cast<std::int64_t>(loop_.next.size());
+    Program whole{step_.name, step_.parameters, step_.output_count, {}};
+    for (std::size_t i = 0; i < loop_.sliced; ++i) {
+      whole.parameters[i] = InFront(step_.parameters[i], loop_.steps);
+    }
+    result_ = InFront(step_.parameters.back(), loop_.steps + states);
+    whole.parameters.back() = result_;
+    data_.assign(whole.parameters.begin(),
+                 whole.parameters.begin() + static_cast<std::ptrdiff_t>(loop_.sliced));
+    std::vector<Stmt> code, last;
+    for (std::size_t i = 0; i < loop_.next.size(); ++i) {
+      const Buffer& given = step_.parameters[loop_.sliced + i];
+      states_.push_back(MakeBuffer("state" + std::to_string(i), given->dtype, given->shape));
+      const auto behind = loop_.steps + static_cast<std::int64_t>(i);
+      code.push_back(CopyWhole({states_[i]}, {given}, given->shape));
+      last.push_back(CopyWhole({result_, {Expr(behind)}}, {states_[i]}, given->shape));
+    }
+    code.push_back(Loop());
+    code.insert(code.end(), last.begin(), last.end());
+    whole.body = MakeBlock(std::move(code));
+    allocated_.insert(allocated_.end(), states_.begin(), states_.end());
+    for (const Buffer& buffer : allocated_) whole.body = MakeAllocate(buffer, whole.body);
+    return whole;
+  }
+
+ private:
+  Stmt Loop() const {
+    const Expr var = MakeVar("step");
+    if (!HasAlternatingLoop(body_)) {
+      return MakeFor(var, loop_.steps, LoopKind::kSerial, StepAt(body_, var));
+    }
+    const Expr second = var * Expr(2) + Expr(1);
+    Stmt pair = StepAt(body_, var * Expr(2));
+    Stmt back = Duplicate(StepAt(Turned(body_), second), {}, {});
+    if (loop_.steps % 2 != 0) back = MakeIf(Lt(second, Expr(loop_.steps)), std::move(back));
+    return MakeFor(var, CeilDiv(loop_.steps, 2), LoopKind::kSerial,
+                   MakeBlock({std::move(pair), std::move(back)}));
+  }
+
+  /// The step of a number, counted from the first to be done.
+  Stmt StepAt(const Stmt& body, const Expr& number) const {
+    const Expr row = loop_.backwards ? Expr(loop_.steps - 1) - number : number;
+    const Buffer own_result = step_.parameters.back();
+    BufferRemaps buffers{{own_result.get(), {result_, {row}}}};
+    for (std::size_t i = 0; i < data_.size(); ++i) {
+      buffers[step_.parameters[i].get()] = {data_[i], {row}};
+    }
+    std::vector<Stmt> code;
+    for (std::size_t i = 0; i < states_.size(); ++i) {
+      buffers[step_.parameters[loop_.sliced + i].get()] = {states_[i]};
+      const bool is_result = loop_.next[i] == own_result;
+      const BufferRemap next = is_result ? BufferRemap{result_, {row}} : BufferRemap{loop_.next[i]};
+      code.push_back(CopyWhole({states_[i]}, next, states_[i]->shape));
+    }
+    code.insert(code.begin(), RemapBuffers(body, {}, buffers));
+    return MakeBlock(std::move(code));
+  }
+
+  const Program& step_;
+  const RecurrenceLoop& loop_;
+  Stmt body_;
+  std::vector<Buffer> allocated_;  // around everything else
+  std::vector<Buffer> data_, states_;
+  Buffer result_;
+};
+
+}  // namespace
+
+Program EmitRecurrenceLoop(const Program& step, const RecurrenceLoop& loop) {
+  return Repeater(step, loop).Run();
+}
+
+}  // namespace tilewright
