@@ -26,10 +26,10 @@
 
 namespace tilewright::measure::fleet {
 
-std::unique_ptr<BenchServer> BenchServer::Start(const std::string& program, int port) {
+std::unique_ptr<NatsServerProcess> NatsServerProcess::Start(const std::string& program, int port) {
   static std::vector<ScopedTempDir> folders;
   folders.push_back(*ScopedTempDir::Create("tw_fleet_bench"));
-  auto server = std::make_unique<BenchServer>(folders.back().path(), port);
+  auto server = std::make_unique<NatsServerProcess>(folders.back().path(), port);
   SubprocessOptions options;
   options.command = {program, "-a",  "127.0.0.1",     "-p", std::to_string(port),
                      "-js",   "-sd", server->folder_, "-l", server->folder_ + "/log"};
@@ -44,28 +44,28 @@ std::unique_ptr<BenchServer> BenchServer::Start(const std::string& program, int 
   return nullptr;
 }
 
-BenchServer::~BenchServer() {
+NatsServerProcess::~NatsServerProcess() {
   if (process_) process_->KillGroup();
 }
 
-BenchWorkers::BenchWorkers(const Address& address, int count, double seconds, int slots) {
+FakeWorkers::FakeWorkers(const Address& address, int count, double seconds, int slots) {
   for (int i = 0; i < count; ++i) {
     threads_.emplace_back([this, address, i, seconds, slots] {
       SystemClock clock;
       auto broker = Connect(address, "bench worker");
       TW_CHECK(broker.ok(), broker.status().message());
-      MadeUpBench::Settings made_up;
+      FakeExecutor::Settings made_up;
       made_up.seconds = seconds;
-      made_up.device = MadeUpBench::Device();
-      MadeUpBench bench(made_up, clock);
+      made_up.device = FakeExecutor::Device();
+      FakeExecutor bench(made_up, clock);
       WorkerSettings settings;
       settings.name = {"w" + std::to_string(i), "d0"};
       settings.device_class = ClassOf(made_up.device);
-      settings.here.instance = "i" + std::to_string(i);
-      settings.here.fingerprint = made_up.device.ToString();
-      settings.here.target = "llvm";
-      settings.here.builds = settings.here.measures = true;
-      settings.here.measure_slots = slots;
+      settings.announcement.instance = "i" + std::to_string(i);
+      settings.announcement.fingerprint = made_up.device.ToString();
+      settings.announcement.target = "llvm";
+      settings.announcement.builds = settings.announcement.measures = true;
+      settings.announcement.measure_slots = slots;
       WorkerCore core(settings, bench, **broker, clock);
       TW_CHECK(core.Open().ok());
       while (!stop_.load()) core.Poll(0.1);
@@ -74,7 +74,7 @@ BenchWorkers::BenchWorkers(const Address& address, int count, double seconds, in
   }
 }
 
-BenchWorkers::~BenchWorkers() {
+FakeWorkers::~FakeWorkers() {
   stop_.store(true);
   for (std::thread& thread : threads_) thread.join();
 }
@@ -83,8 +83,8 @@ DispatcherSettings BenchJob(const std::string& user, const std::string& job, dou
   DispatcherSettings settings;
   settings.job = {user, job};
   settings.epoch = static_cast<std::uint64_t>(SystemClock().UnixSeconds() * 1e3);
-  settings.device_class = ClassOf(MadeUpBench::Device());
-  settings.device = MadeUpBench::Device();
+  settings.device_class = ClassOf(FakeExecutor::Device());
+  settings.device = FakeExecutor::Device();
   settings.weight = weight;
   settings.on_note = [](const std::string& text) { fmt::print(stderr, "{}\n", text); };
   return settings;
@@ -129,7 +129,7 @@ double RateOf(Dispatcher& tuner, int in_flight, double seconds) {
     }
     tuner.Poll(0.02);
     while (auto reply = tuner.Take()) {
-      tuner.Stored(reply->ticket);
+      tuner.MarkStored(reply->ticket);
       ++done;
     }
     if (!counting && clock.MonotonicSeconds() >= begin) {
@@ -169,9 +169,9 @@ void Scaling(const std::string& server_program, int argc, char** argv) {
       " of the members' process\n{:>8} {:>12} {:>10} {:>8} {:>8} {:>8}\n",
       trial, "devices", "trials/s", "of linear", "broker", "tuner", "rest");
   for (const int count : counts) {
-    auto server = BenchServer::Start(server_program, kPort);
+    auto server = NatsServerProcess::Start(server_program, kPort);
     TW_CHECK(server != nullptr);
-    BenchWorkers workers(server->address("bench"), count, trial, 2);
+    FakeWorkers workers(server->address("bench"), count, trial, 2);
     auto broker = Connect(server->address("bench"), "bench tuner");
     SystemClock clock;
     Dispatcher tuner(BenchJob("bench", "scaling", 1), **broker, clock);
@@ -191,10 +191,10 @@ void Scaling(const std::string& server_program, int argc, char** argv) {
 }
 
 void Throughput(const std::string& server_program) {
-  auto server = BenchServer::Start(server_program, kPort);
+  auto server = NatsServerProcess::Start(server_program, kPort);
   TW_CHECK(server != nullptr);
   for (const int count : {1, 2, 4}) {
-    BenchWorkers workers(server->address("bench"), count, 0, 64);
+    FakeWorkers workers(server->address("bench"), count, 0, 64);
     auto broker = Connect(server->address("bench"), "bench tuner");
     SystemClock clock;
     Dispatcher tuner(BenchJob("bench", "throughput" + std::to_string(count), 1), **broker, clock);
@@ -206,9 +206,9 @@ void Throughput(const std::string& server_program) {
 }
 
 void Queueing(const std::string& server_program) {
-  auto server = BenchServer::Start(server_program, kPort);
+  auto server = NatsServerProcess::Start(server_program, kPort);
   TW_CHECK(server != nullptr);
-  BenchWorkers workers(server->address("bench"), 4, 0, 32);
+  FakeWorkers workers(server->address("bench"), 4, 0, 32);
   auto broker = Connect(server->address("bench"), "bench tuner");
   SystemClock clock;
   DispatcherSettings settings = BenchJob("bench", "queueing", 1);
@@ -228,7 +228,7 @@ void Queueing(const std::string& server_program) {
     }
     tuner.Poll(0.001);
     while (auto reply = tuner.Take()) {
-      tuner.Stored(reply->ticket);
+      tuner.MarkStored(reply->ticket);
       waited.push_back(clock.MonotonicSeconds() - submitted.at(reply->ticket));
     }
   }
@@ -245,9 +245,9 @@ void Queueing(const std::string& server_program) {
 void Shares(const std::string& server_program) {
   constexpr int kDevices = 64, kJobs = 20;
   constexpr double kTrial = 0.1, kSeconds = 40;
-  auto server = BenchServer::Start(server_program, kPort);
+  auto server = NatsServerProcess::Start(server_program, kPort);
   TW_CHECK(server != nullptr);
-  BenchWorkers workers(server->address("bench"), kDevices, kTrial, 2);
+  FakeWorkers workers(server->address("bench"), kDevices, kTrial, 2);
   auto broker = Connect(server->address("bench"), "bench tuner");
   SystemClock clock;
   std::vector<std::unique_ptr<Broker>> brokers;
@@ -280,7 +280,7 @@ void Shares(const std::string& server_program) {
       }
       tuner.Poll(0);
       while (auto reply = tuner.Take()) {
-        tuner.Stored(reply->ticket);
+        tuner.MarkStored(reply->ticket);
         if (!counting) continue;
         done[static_cast<std::size_t>(i)] += 1;
         all += 1;
@@ -313,29 +313,29 @@ void SimulateFleet(int argc, char** argv) {
   settings.trial_seconds = number(4, settings.trial_seconds);
   settings.churn_per_hour = number(5, 0);
   settings.drift_share = number(6, 0);
-  settings.canaries = number(7, 1) > 0;
+  settings.probes = number(7, 1) > 0;
   SystemClock clock;
   const double begin = clock.MonotonicSeconds(), before = ProcessorShare(1, 0);
-  const Simulated s = Simulate(settings);
+  const SimulationResult s = Simulate(settings);
   fmt::print(
       "simulated: {} devices, {:g} h, trials of {:g} s, churn {:g} an hour: {} trials, {:.1f} "
       "trials/s ({:.3f} of linear), deaths {}, leases lost {}, trials lost {}, doubled {}\n",
       settings.devices, settings.hours, settings.trial_seconds, settings.churn_per_hour, s.trials,
       s.trials_per_second, s.trials_per_second * settings.trial_seconds / settings.devices,
-      s.deaths, s.leases_lost, s.lost_trials, s.doubled_trials);
+      s.deaths, s.leases_lost, s.lost_trials, s.duplicate_trials);
   fmt::print(
       "  of the devices' time: idle {:.2f} %, baselines {:.2f} % ({}), both {:.2f} %; messages {} "
       "({:.0f}/s)\n",
       100 * s.idle_share, 100 * s.baseline_share, s.baselines,
       100 * (s.idle_share + s.baseline_share), s.messages,
       static_cast<double>(s.messages) / (settings.hours * 3600));
-  if (s.drifted > 0 && !s.aside_after.empty()) {
+  if (s.drifted > 0 && !s.excluded_after.empty()) {
     fmt::print(
         "  {} devices became 8 % slower: {} were set aside, after {:.0f} s (median), {:.0f} s at "
         "most; {} trials measured again; set aside without reason {}; slower at the end and not "
         "set aside {} (for {:.0f} s at most)\n",
-        s.drifted, s.aside_after.size(), s.aside_after[s.aside_after.size() / 2],
-        s.aside_after.back(), s.revised, s.wrongly_aside, s.unnoticed, s.unnoticed_seconds);
+        s.drifted, s.excluded_after.size(), s.excluded_after[s.excluded_after.size() / 2],
+        s.excluded_after.back(), s.revised, s.wrongly_excluded, s.unnoticed, s.unnoticed_seconds);
   }
   fmt::print("  took {:.1f} s, of them {:.1f} s of a processor\n", clock.MonotonicSeconds() - begin,
              ProcessorShare(1, before));

@@ -9,18 +9,19 @@
 
 #include "measure/fleet/connect.h"
 #include "measure/fleet/dispatcher.h"
-#include "measure/fleet/made_up_bench.h"
+#include "measure/fleet/fake_executor.h"
 #include "measure/fleet/worker_core.h"
 #include "src/base/subprocess.h"
 
 namespace tilewright::measure::fleet {
 
 /// A real broker of its own, with its storage in a folder that goes with it.
-class BenchServer {
+class NatsServerProcess {
  public:
-  static std::unique_ptr<BenchServer> Start(const std::string& program, int port);
-  explicit BenchServer(std::string folder, int port) : folder_(std::move(folder)), port_(port) {}
-  ~BenchServer();
+  static std::unique_ptr<NatsServerProcess> Start(const std::string& program, int port);
+  explicit NatsServerProcess(std::string folder, int port)
+      : folder_(std::move(folder)), port_(port) {}
+  ~NatsServerProcess();
   Address address(const std::string& user) const {
     return {"nats://127.0.0.1:" + std::to_string(port_), user, "", ""};
   }
@@ -33,10 +34,10 @@ class BenchServer {
 };
 
 /// Workers with made-up devices, a thread and a connection each.
-class BenchWorkers {
+class FakeWorkers {
  public:
-  BenchWorkers(const Address& address, int count, double seconds, int slots);
-  ~BenchWorkers();
+  FakeWorkers(const Address& address, int count, double seconds, int slots);
+  ~FakeWorkers();
 
  private:
   std::atomic<bool> stop_{false};
@@ -52,18 +53,18 @@ struct SimulationSettings {
   double trial_seconds = 0.05, hours = 0.02;
   double churn_per_hour = 0;  ///< share of the devices that die without a word
   double drift_share = 0;     ///< ... that become 8 % slower at some moment
-  bool canaries = true;       ///< devices have one, which tells that
+  bool probes = true;         ///< devices have one, which tells that
 };
-struct Simulated {
+struct SimulationResult {
   double trials_per_second = 0;
   /// Of the time that devices were there: measuring baselines, and doing nothing.
   double baseline_share = 0, idle_share = 0;
-  std::int64_t trials = 0, lost_trials = 0, doubled_trials = 0, messages = 0, leases_lost = 0,
-               baselines = 0, revised = 0, deaths = 0, drifted = 0, wrongly_aside = 0;
-  std::int64_t unnoticed = 0;       ///< slower at the end, alive, and not set aside
-  double unnoticed_seconds = 0;     ///< ... for so long at most
-  std::vector<double> aside_after;  ///< seconds after devices became slower, ascending
+  std::int64_t trials = 0, lost_trials = 0, duplicate_trials = 0, messages = 0, leases_lost = 0,
+               baselines = 0, revised = 0, deaths = 0, drifted = 0, wrongly_excluded = 0;
+  std::int64_t unnoticed = 0;          ///< slower at the end, alive, and not set aside
+  double unnoticed_seconds = 0;        ///< ... for so long at most
+  std::vector<double> excluded_after;  ///< seconds after devices became slower, ascending
 };
-Simulated Simulate(const SimulationSettings& settings);
+SimulationResult Simulate(const SimulationSettings& settings);
 
 }  // namespace tilewright::measure::fleet

@@ -46,13 +46,13 @@ class Simulation {
     };
   }
 
-  Simulated Run() {
+  SimulationResult Run() {
     const double seconds = settings_.hours * 3600, end = clock_.now + seconds;
     began_at_ = clock_.now;
     tuner_broker_ = hub_.Connect();
     DispatcherSettings job = BenchJob("sim", "night", 1);
     job.check_share = 0;
-    job.say_seconds = kSaySeconds;
+    job.publish_seconds = kSaySeconds;
     job.on_note = [this](const std::string& text) { Heard(text); };
     tuner_ = std::make_unique<Dispatcher>(job, *tuner_broker_, clock_);
     TW_CHECK(tuner_->Open().ok());
@@ -61,7 +61,7 @@ class Simulation {
     for (int i = 0; i < std::ssize(members_); ++i) Join(i);
     while (clock_.now < end && Next()) {
     }
-    Simulated said;
+    SimulationResult said;
     said.trials = done_;
     said.trials_per_second = static_cast<double>(done_) / seconds;
     // What a device that is gone could have done is nobody's idleness.
@@ -73,19 +73,20 @@ class Simulation {
     };
     said.baseline_share = share(said.baselines);
     said.idle_share = 1 - share(done_) - said.baseline_share;
-    said.doubled_trials = doubled_;
+    said.duplicate_trials = duplicates_;
     said.messages = hub_.said() + hub_.queued();
     said.leases_lost = tuner_->counts().lost;
     said.revised = tuner_->counts().revised;
     said.deaths = deaths_;
     said.drifted = drifted_;
-    said.aside_after = aside_after_;
-    said.wrongly_aside = wrongly_aside_;
-    std::ranges::sort(said.aside_after);
+    said.excluded_after = aside_after_;
+    said.wrongly_excluded = wrongly_aside_;
+    std::ranges::sort(said.excluded_after);
     for (int i = 0; i < std::ssize(members_); ++i) {
       const Member& member = members_[static_cast<std::size_t>(i)];
-      const Roster::Device* device = tuner_->roster().Find({"w" + std::to_string(i), "d0"});
-      if (!member.slow || device == nullptr || !device->aside.empty()) continue;
+      const DeviceRegistry::Device* device =
+          tuner_->device_registry().Find({"w" + std::to_string(i), "d0"});
+      if (!member.slow || device == nullptr || !device->excluded.empty()) continue;
       ++said.unnoticed;
       said.unnoticed_seconds = std::max(said.unnoticed_seconds, clock_.now - member.slower_at);
     }
@@ -101,7 +102,7 @@ class Simulation {
   static constexpr double kNever = std::numeric_limits<double>::infinity();
   struct Member {
     std::unique_ptr<Broker> broker;
-    std::unique_ptr<MadeUpBench> bench;
+    std::unique_ptr<FakeExecutor> bench;
     std::unique_ptr<WorkerCore> core;
     double since = 0, leaves_at = 0;
     double slower_at = kNever;  // then it drifts
@@ -153,25 +154,25 @@ class Simulation {
     member.bench.reset();
     member.broker = hub_.Connect();
     owners_[member.broker.get()] = which;
-    MadeUpBench::Settings made_up;
+    FakeExecutor::Settings made_up;
     made_up.seconds = settings_.trial_seconds;
-    made_up.device = MadeUpBench::Device();
-    made_up.canary = settings_.canaries;
+    made_up.device = FakeExecutor::Device();
+    made_up.probe = settings_.probes;
     made_up.slowness = [&member](double now) {
       constexpr double kSlower = 1.08;
       return now < member.slower_at ? 1 : kSlower;
     };
-    member.bench = std::make_unique<MadeUpBench>(made_up, clock_);
+    member.bench = std::make_unique<FakeExecutor>(made_up, clock_);
     WorkerSettings settings;
     settings.name = {"w" + std::to_string(which), "d0"};
     settings.device_class = ClassOf(made_up.device);
-    settings.here.instance = "i" + std::to_string(++instances_);
-    settings.here.fingerprint = made_up.device.ToString();
-    settings.here.target = "llvm";
-    settings.here.builds = settings.here.measures = true;
-    settings.here.measure_slots = 2;
-    settings.here_seconds = kHereSeconds;
-    settings.beat_seconds = kBeatSeconds;
+    settings.announcement.instance = "i" + std::to_string(++instances_);
+    settings.announcement.fingerprint = made_up.device.ToString();
+    settings.announcement.target = "llvm";
+    settings.announcement.builds = settings.announcement.measures = true;
+    settings.announcement.measure_slots = 2;
+    settings.announce_seconds = kHereSeconds;
+    settings.heartbeat_seconds = kBeatSeconds;
     settings.fetch_seconds = kFetchSeconds;
     member.core = std::make_unique<WorkerCore>(settings, *member.bench, *member.broker, clock_);
     TW_CHECK(member.core->Open().ok());
@@ -216,8 +217,8 @@ class Simulation {
     while (auto reply = tuner_->Take()) {
       if (reply->again) continue;
       const bool first = waiting_.erase(reply->ticket) > 0;
-      first ? ++done_ : ++doubled_;
-      tuner_->Stored(reply->ticket);
+      first ? ++done_ : ++duplicates_;
+      tuner_->MarkStored(reply->ticket);
     }
     const auto enough = static_cast<int>(3 * members_.size() + 8);
     while (!ending_ && tuner_->in_flight() < enough) {
@@ -229,7 +230,7 @@ class Simulation {
   }
 
   JumpingClock clock_;
-  MemoryHub hub_;
+  InMemoryBroker hub_;
   const SimulationSettings settings_;
   Random random_{1};
   std::vector<Member> members_;
@@ -240,7 +241,7 @@ class Simulation {
   std::vector<double> due_;  // of each member, and of the tuner behind them
   std::unordered_set<std::uint64_t> waiting_;
   std::uint64_t ticket_ = 1;
-  std::int64_t done_ = 0, doubled_ = 0, deaths_ = 0, drifted_ = 0, wrongly_aside_ = 0;
+  std::int64_t done_ = 0, duplicates_ = 0, deaths_ = 0, drifted_ = 0, wrongly_aside_ = 0;
   std::vector<double> aside_after_;
   double up_ = 0, began_at_ = 0;
   int instances_ = 0;
@@ -249,6 +250,6 @@ class Simulation {
 
 }  // namespace
 
-Simulated Simulate(const SimulationSettings& settings) { return Simulation(settings).Run(); }
+SimulationResult Simulate(const SimulationSettings& settings) { return Simulation(settings).Run(); }
 
 }  // namespace tilewright::measure::fleet

@@ -16,7 +16,7 @@
 #include "src/base/strings.h"
 #include "tests/support/built_in.h"
 #include "tests/support/built_in_strategies.h"
-#include "tests/support/two_landscapes.h"
+#include "tests/support/two_recorded_spaces.h"
 
 namespace tilewright::search {
 namespace {
@@ -24,20 +24,20 @@ namespace {
 constexpr int kBatch = 8;
 
 /// Trials until the whole front is measured; 0: never.
-int TrialsToFront(const TwoLandscapes& two, const SearchSpace& space, const std::string& key,
+int TrialsToFront(const TwoRecordedSpaces& two, const SearchSpace& space, const std::string& key,
                   std::uint64_t seed) {
-  const LandscapeInspector inspector(two.first, space);
+  const RecordedSpaceAnalyzer analyzer(two.first, space);
   StrategyContext context;
   context.space = &space;
-  context.inspector = &inspector;
+  context.analyzer = &analyzer;
   context.seed = seed;
   context.make_model = [] { return std::make_unique<cost_model::XgboostModel>(); };
   const auto search =
       MakeFrontSearch(*BuiltInStrategies().Find(key), context, {"cycles", "dram_bytes"});
   std::vector<std::vector<double>> missing = two.Exhaustive();
-  std::vector<Told> last;
+  std::vector<Observation> last;
   for (int trials = 0;;) {
-    std::vector<Told> batch;
+    std::vector<Observation> batch;
     for (const Point point : search->Ask(kBatch)) {
       batch.push_back(two.At(point));
       ++trials;

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "cost_model/xgboost_model.h"
-#include "search/guess.h"
-#include "search/recorded/landscape.h"
+#include "search/recorded/recorded_space.h"
 #include "search/space.h"
 #include "search/strategies/model_guided.h"
+#include "search/zero_shot.h"
 #include "tests/support/built_in.h"
 
 namespace tilewright::search {
@@ -26,31 +26,31 @@ namespace {
 /// A landscape as a model learns from it.
 struct Task {
   std::string name;
-  Landscape landscape;
+  RecordedSpace recorded_space;
   SearchSpace space;
-  std::vector<Told> trials;
+  std::vector<Observation> trials;
 
   static Result<std::unique_ptr<Task>> Load(const std::string& file) {
-    TW_ASSIGN_OR_RETURN(auto landscape, Landscape::Load(file));
-    TW_ASSIGN_OR_RETURN(auto space, landscape.Space(BuiltInTemplates()));
-    std::vector<Told> trials;
-    for (const Landscape::Row& row : landscape.rows) {
+    TW_ASSIGN_OR_RETURN(auto recorded_space, RecordedSpace::Load(file));
+    TW_ASSIGN_OR_RETURN(auto space, recorded_space.Space(BuiltInTemplates()));
+    std::vector<Observation> trials;
+    for (const RecordedSpace::Row& row : recorded_space.rows) {
       trials.push_back({row.point, row.outcome, row.value});
     }
     std::string name = file.substr(file.rfind('/') + 1);
-    return std::make_unique<Task>(Task{name.substr(0, name.rfind('.')), std::move(landscape),
+    return std::make_unique<Task>(Task{name.substr(0, name.rfind('.')), std::move(recorded_space),
                                        std::move(space), std::move(trials)});
   }
-  std::string family() const { return FamilyOf(landscape.task); }
+  std::string family() const { return FamilyOf(recorded_space.task); }
   /// Relative to the fastest config; 0 for one that does not run.
   double SpeedOf(Point point) const {
-    const Landscape::Row* row = landscape.Find(point);
+    const RecordedSpace::Row* row = recorded_space.Find(point);
     if (row == nullptr || row->outcome != Outcome::kOk) return 0;
-    return landscape.best_value() / row->value;
+    return recorded_space.best_value() / row->value;
   }
   double MedianSpeed() const {
     std::vector<double> speeds;
-    for (const Told& told : trials) speeds.push_back(SpeedOf(told.point));
+    for (const Observation& told : trials) speeds.push_back(SpeedOf(told.point));
     std::ranges::nth_element(speeds, speeds.begin() + std::ssize(speeds) / 2);
     return speeds[speeds.size() / 2];
   }
@@ -63,14 +63,14 @@ Result<std::optional<Point>> Guess(const Tasks& tasks, const Task& held_out) {
   bool is_known = false;
   for (const auto& task : tasks) {
     if (task.get() == &held_out) continue;
-    AddGroup(TemplateInspector(task->space), task->trials, data);
+    AddGroup(TemplateAnalyzer(task->space), task->trials, data);
     is_known = is_known || task->family() == held_out.family();
   }
   if (!is_known) return std::optional<Point>();
   cost_model::XgboostModel model;
   TW_RETURN_IF_ERROR(model.Train(data));
-  const LandscapeInspector inspector(held_out.landscape, held_out.space);
-  TW_ASSIGN_OR_RETURN(auto point, GuessPoint(held_out.space, inspector, model));
+  const RecordedSpaceAnalyzer analyzer(held_out.recorded_space, held_out.space);
+  TW_ASSIGN_OR_RETURN(auto point, PredictPoint(held_out.space, analyzer, model));
   return std::optional(point);
 }
 

@@ -58,14 +58,14 @@ double Now() {
 
 QuietTimer::QuietTimer() : canary_data_(kCanaryFloats, 0.5f) {
   constexpr double kCalibrationSeconds = 0.3;
-  for (const double end = Now() + kCalibrationSeconds; Now() < end;) Canary();
+  for (const double end = Now() + kCalibrationSeconds; Now() < end;) InterferenceProbe();
 }
 
-bool QuietTimer::IsQuiet(bool preempted, double canary_seconds) const {
-  return !preempted && canary_seconds <= fastest_canary_ * kQuietFactor;
+bool QuietTimer::IsQuiet(bool preempted, double probe_seconds) const {
+  return !preempted && probe_seconds <= fastest_canary_ * kQuietFactor;
 }
 
-double QuietTimer::Canary() {
+double QuietTimer::InterferenceProbe() {
   const double start = Now();
   volatile float sink = CanaryKernel(canary_data_.data());
   (void)sink;
@@ -101,11 +101,11 @@ std::vector<QuietTimer::Timing> QuietTimer::Measure(
       }
       functions[f]();
       const long preemptions = Preemptions();
-      const double before = Canary();
+      const double before = InterferenceProbe();
       const double start = Now();
       for (int i = 0; i < calls[f]; ++i) functions[f]();
       const double per_call = (Now() - start) / calls[f];
-      const double canary = std::max(before, Canary());
+      const double canary = std::max(before, InterferenceProbe());
       slices[f].push_back({per_call, canary, Preemptions() != preemptions});
       if (IsQuiet(slices[f].back().preempted, canary)) ++quiet_slices[f];
     }

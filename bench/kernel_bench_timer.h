@@ -27,8 +27,8 @@ class QuietTimer {
                               int threads = 1);
 
  private:
-  double Canary();
-  bool IsQuiet(bool preempted, double canary_seconds) const;
+  double InterferenceProbe();
+  bool IsQuiet(bool preempted, double probe_seconds) const;
   std::vector<float> canary_data_;
   double fastest_canary_ = 1e9;
 };

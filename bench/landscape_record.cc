@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "measure/supervisor/process_measurer.h"
-#include "search/recorded/landscape.h"
+#include "search/recorded/recorded_space.h"
 #include "search/space.h"
 #include "src/base/files/file.h"
 #include "src/base/strings.h"
@@ -123,27 +123,27 @@ constexpr RecordedTask kVtaTasks[] = {
 
 Status Record(const RecordedTask& one, const std::string& path, const std::string& target_text,
               std::int64_t configs, measure::Measurer& measurer) {
-  search::Landscape landscape;
+  search::RecordedSpace recorded_space;
   if (FileExists(path)) {
-    TW_ASSIGN_OR_RETURN(landscape, search::Landscape::Load(path));
+    TW_ASSIGN_OR_RETURN(recorded_space, search::RecordedSpace::Load(path));
   } else {
     TW_ASSIGN_OR_RETURN(const Workload workload, Workload::Parse(one.workload));
     TW_ASSIGN_OR_RETURN(const Epilogue epilogue, Epilogue::Parse(one.epilogue));
     TW_ASSIGN_OR_RETURN(const Target target, Target::Parse(target_text));
     TW_ASSIGN_OR_RETURN(const search::SearchSpace space,
                         search::MakeSearchSpace(BuiltInTemplates(), {workload, target}, epilogue));
-    landscape = search::PlanLandscape(space, configs);
+    recorded_space = search::PlanRecordedSpace(space, configs);
   }
   const auto progress = [&](std::size_t rows, std::size_t legal) {
     if (rows % 50 == 0 || rows == legal) {
       std::fprintf(stderr, "%s: %zu of %zu, best %.6g %s\n", one.name, rows, legal,
-                   landscape.best_value(), landscape.metric.c_str());
+                   recorded_space.best_value(), recorded_space.metric.c_str());
     }
     // What is measured survives an interruption; the next run goes on.
-    return rows % 50 != 0 || WriteFile(path, landscape.ToString()).ok();
+    return rows % 50 != 0 || WriteFile(path, recorded_space.ToString()).ok();
   };
-  TW_RETURN_IF_ERROR(search::RecordLandscape(BuiltInTemplates(), landscape, measurer, progress));
-  return WriteFile(path, landscape.ToString());
+  TW_RETURN_IF_ERROR(search::RecordSpace(BuiltInTemplates(), recorded_space, measurer, progress));
+  return WriteFile(path, recorded_space.ToString());
 }
 
 measure::ProcessMeasurerSettings Settings() {

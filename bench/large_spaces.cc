@@ -66,14 +66,14 @@ Result<TemplateRegistry> Templates() {
 class LiveTask {
  public:
   LiveTask(SearchSpace space, measure::Measurer& measurer)
-      : space_(std::move(space)), inspector_(space_), measurer_(measurer) {}
+      : space_(std::move(space)), analyzer_(space_), measurer_(measurer) {}
 
   /// name: how the search is called. warm: what it may learn from at first.
   Result<Searched> Search(const std::string& key, const std::string& name, int seed, int trials,
                           std::vector<WarmGroup> warm) {
     StrategyContext context;
     context.space = &space_;
-    context.inspector = &inspector_;
+    context.analyzer = &analyzer_;
     context.seed = static_cast<std::uint64_t>(seed);
     context.make_model = [] { return std::make_unique<cost_model::XgboostModel>(); };
     context.warm = std::move(warm);
@@ -84,25 +84,25 @@ class LiveTask {
       const std::vector<Point> points = strategy->Ask(std::min(kBatch, trials - told));
       if (points.empty()) break;
       TW_RETURN_IF_ERROR(Measure(points));
-      std::vector<Told> results;
+      std::vector<Observation> results;
       for (Point point : points) {
         results.push_back(known_.at(point));
-        const Told& one = results.back();
+        const Observation& one = results.back();
         if (first) first_trials_.push_back(one);
         if (one.outcome != Outcome::kOk || one.value <= 0) continue;
         searched.best = searched.best == 0 ? one.value : std::min(searched.best, one.value);
       }
       best_ = best_ == 0 ? searched.best : std::min(best_, searched.best);
       strategy->Tell(results);
-      if (auto lesson = strategy->NextLesson()) {
-        if (lesson->Run().ok()) strategy->Finish(std::move(lesson));
+      if (auto training_job = strategy->NextTrainingJob()) {
+        if (training_job->Run().ok()) strategy->Finish(std::move(training_job));
       }
       told += static_cast<int>(points.size());
     }
     return searched;
   }
   /// Those of the first search, for others to learn from.
-  WarmGroup FirstTrials() const { return {&inspector_, first_trials_}; }
+  WarmGroup FirstTrials() const { return {&analyzer_, first_trials_}; }
   double best() const { return best_; }
   std::size_t measured() const { return known_.size(); }
   std::int64_t size() const { return space_.size(); }
@@ -132,11 +132,11 @@ class LiveTask {
   }
 
   SearchSpace space_;
-  TemplateInspector inspector_;
+  TemplateAnalyzer analyzer_;
   measure::Measurer& measurer_;
-  std::map<Point, Told> known_;
+  std::map<Point, Observation> known_;
   std::uint64_t ticket_ = 0;
-  std::vector<Told> first_trials_;
+  std::vector<Observation> first_trials_;
   double best_ = 0;
 };
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cost_model/xgboost_model.h"
-#include "search/recorded/landscape.h"
+#include "search/recorded/recorded_space.h"
 #include "search/registry.h"
 #include "src/base/strings.h"
 #include "tests/support/built_in.h"
@@ -41,16 +41,16 @@ struct Found {
   int trials_to_best = 0;     ///< until the best value of all was reached
 };
 
-Found Run(const Landscape& landscape, const SearchSpace& space, const std::string& key,
+Found Run(const RecordedSpace& recorded_space, const SearchSpace& space, const std::string& key,
           std::uint64_t seed, int lag) {
-  const LandscapeInspector inspector(landscape, space);
+  const RecordedSpaceAnalyzer analyzer(recorded_space, space);
   StrategyContext context;
   context.space = &space;
-  context.inspector = &inspector;
+  context.analyzer = &analyzer;
   context.seed = seed;
   context.make_model = [] { return std::make_unique<cost_model::XgboostModel>(); };
   const auto strategy = BuiltInStrategies().Find(key)->make(context);
-  std::vector<std::vector<Told>> batches;
+  std::vector<std::vector<Observation>> batches;
   Found found;
   double best = 0;
   int trials = 0;
@@ -58,13 +58,13 @@ Found Run(const Landscape& landscape, const SearchSpace& space, const std::strin
     const auto told = static_cast<std::ptrdiff_t>(batches.size()) - lag - 1;
     if (told >= 0) {
       strategy->Tell(batches[static_cast<std::size_t>(told)]);
-      if (auto lesson = strategy->NextLesson()) {
-        if (lesson->Run().ok()) strategy->Finish(std::move(lesson));
+      if (auto training_job = strategy->NextTrainingJob()) {
+        if (training_job->Run().ok()) strategy->Finish(std::move(training_job));
       }
     }
-    std::vector<Told> batch;
+    std::vector<Observation> batch;
     for (Point point : strategy->Ask(kBatch)) {
-      const Landscape::Row* row = landscape.Find(point);
+      const RecordedSpace::Row* row = recorded_space.Find(point);
       batch.push_back({point, row->outcome, row->value});
       ++trials;
       if (row->outcome == Outcome::kOk && row->value > 0 && (best == 0 || row->value < best)) {
@@ -95,18 +95,19 @@ struct Verdict {
 };
 
 Status Compare(const std::string& file, const Options& options, std::map<int, Verdict>& verdicts) {
-  TW_ASSIGN_OR_RETURN(const Landscape landscape, Landscape::Load(file));
-  TW_ASSIGN_OR_RETURN(const SearchSpace space, landscape.Space(BuiltInTemplates()));
-  const double optimum = landscape.best_value();
+  TW_ASSIGN_OR_RETURN(const RecordedSpace recorded_space, RecordedSpace::Load(file));
+  TW_ASSIGN_OR_RETURN(const SearchSpace space, recorded_space.Space(BuiltInTemplates()));
+  const double optimum = recorded_space.best_value();
   std::string name = file.substr(file.rfind('/') + 1);
   name = name.substr(0, name.rfind('.'));
-  std::printf("%-24s %6zu %10.4g", name.c_str(), landscape.rows.size(), optimum);
+  std::printf("%-24s %6zu %10.4g", name.c_str(), recorded_space.rows.size(), optimum);
   std::map<std::string, std::vector<double>> medians;
   int missed = 0, slowest = 0;
   for (const std::string& key : options.strategies) {
     std::vector<std::vector<double>> marks(std::size(kMarks));
     for (int seed = 1; seed <= options.seeds; ++seed) {
-      const Found run = Run(landscape, space, key, static_cast<std::uint64_t>(seed), options.lag);
+      const Found run =
+          Run(recorded_space, space, key, static_cast<std::uint64_t>(seed), options.lag);
       for (std::size_t m = 0; m < marks.size(); ++m) marks[m].push_back(run.marks[m]);
       if (key != "model") continue;
       const bool optimal = run.marks.back() == optimum && run.trials_to_best <= options.optimum;

@@ -50,7 +50,7 @@ class CostModel {
   /// A copy that learns and predicts on its own, so that learning can go on beside predicting.
   virtual Result<std::unique_ptr<CostModel>> Clone() const = 0;
   /// Gives back the memory that the next Predict can make again in a millisecond or two.
-  virtual void Rest() = 0;
+  virtual void ReleaseMemory() = 0;
 };
 
 }  // namespace tilewright::cost_model

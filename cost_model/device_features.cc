@@ -3,8 +3,8 @@
 #include <array>
 #include <cmath>
 
+#include "cost_model/analytical_cost.h"
 #include "cost_model/cost_model.h"
-#include "cost_model/estimate.h"
 #include "cost_model/gpu_features.h"
 #include "cost_model/vta_features.h"
 #include "src/target/device.h"
@@ -33,8 +33,8 @@ using Estimate = double (*)(const Target&, std::span<const float>);
 
 }  // namespace
 
-Status FeaturesOfLoops(const Target& target, const LoopSummary& summary, const Config& config,
-                       std::span<float> out) {
+Status ExtractLoopFeatures(const Target& target, const LoopSummary& summary, const Config& config,
+                           std::span<float> out) {
   static constexpr std::array kDevices = {DeviceTableRow<LoopFeatures>{"cuda", &OfGpu}};
   if (const LoopFeatures* own = FindDeviceRow(kDevices, target)) {
     return (*own)(target, summary, config, out);
@@ -43,27 +43,27 @@ Status FeaturesOfLoops(const Target& target, const LoopSummary& summary, const C
   return {};
 }
 
-Status FeaturesOfStream(const Target& target, const vta::Stream& stream, const Config& config,
-                        std::span<float> out) {
+Status ExtractStreamFeatures(const Target& target, const vta::Stream& stream, const Config& config,
+                             std::span<float> out) {
   TW_ASSIGN_OR_RETURN(const auto vta, VtaTargetOf(target));
   ExtractVtaFeatures(vta.design, vta.cycles, stream, config, out);
   return {};
 }
 
-double EstimateOf(const Target& target, std::span<const float> row) {
-  static constexpr std::array kDevices = {DeviceTableRow<Estimate>{"llvm", &EstimateOfLoops},
+double AnalyticalCost(const Target& target, std::span<const float> row) {
+  static constexpr std::array kDevices = {DeviceTableRow<Estimate>{"llvm", &AnalyticalLoopCost},
                                           DeviceTableRow<Estimate>{"vta", &EstimateOfStream}};
   TW_CHECK(row.size() == static_cast<std::size_t>(FeatureCount()), "wrong width of a feature row");
   const Estimate* estimate = FindDeviceRow(kDevices, target);
   return estimate == nullptr ? 0 : (*estimate)(target, row);
 }
 
-double EstimateOf(const Target& target, std::string_view metric, std::span<const float> row) {
-  if (metric == MetricOf(target)) return EstimateOf(target, row);
+double AnalyticalCost(const Target& target, std::string_view metric, std::span<const float> row) {
+  if (metric == MetricOf(target)) return AnalyticalCost(target, row);
   if (!IsSimulated(target)) return 0;
   Target other = target;
   other.SetOption("metric", std::string(metric));
-  return EstimateOf(other, row);
+  return AnalyticalCost(other, row);
 }
 
 }  // namespace tilewright::cost_model

@@ -13,9 +13,9 @@ namespace tilewright::cost_model {
 /// Features of a candidate as the target's device has them: of its loops, or of its stream.
 /// out: FeatureCount() values, all finite.
 /// Errors: kInvalidArgument for a target that is none of the device.
-Status FeaturesOfLoops(const Target& target, const LoopSummary& summary, const Config& config,
-                       std::span<float> out);
-Status FeaturesOfStream(const Target& target, const vta::Stream& stream, const Config& config,
-                        std::span<float> out);
+Status ExtractLoopFeatures(const Target& target, const LoopSummary& summary, const Config& config,
+                           std::span<float> out);
+Status ExtractStreamFeatures(const Target& target, const vta::Stream& stream, const Config& config,
+                             std::span<float> out);
 
 }  // namespace tilewright::cost_model

@@ -45,7 +45,7 @@ double WordCode(std::string_view word) { return static_cast<double>(Fnv1a64(word
 
 double Log2(double x) { return std::log2(1.0 + std::max(0.0, x)); }
 
-void Sink::Put(const char* name, double value) {
+void FeatureSink::Put(const char* name, double value) {
   if (names_ != nullptr) {
     names_->push_back(name);
     return;
@@ -54,7 +54,7 @@ void Sink::Put(const char* name, double value) {
   out_[next_++] = static_cast<float>(value);
 }
 
-void Sink::Put(const char* group, int index, const char* name, double value) {
+void FeatureSink::Put(const char* group, int index, const char* name, double value) {
   if (names_ != nullptr) {
     std::string full = group;
     if (index >= 0) full += std::to_string(index);
@@ -64,7 +64,7 @@ void Sink::Put(const char* group, int index, const char* name, double value) {
   Put(name, value);
 }
 
-void PutLoops(const SummaryStage& stage, Sink& sink) {
+void PutLoops(const SummaryStage& stage, FeatureSink& sink) {
   for (int i = 0; i < kLoops; ++i) {
     const auto position = static_cast<std::ptrdiff_t>(stage.loops.size()) - 1 - i;
     const SummaryLoop* loop =
@@ -75,7 +75,7 @@ void PutLoops(const SummaryStage& stage, Sink& sink) {
   }
 }
 
-void PutKnobs(const Config& config, Sink& sink) {
+void PutKnobs(const Config& config, FeatureSink& sink) {
   static constexpr std::array<const char*, kKnobParts> kNames = {"inner", "middle", "outer"};
   std::uint64_t signature = Fnv1a64("");
   for (const auto& [name, value] : config.values) signature = Fnv1a64(name, signature);

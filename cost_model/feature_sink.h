@@ -16,10 +16,10 @@ namespace tilewright::cost_model {
 double Log2(double x);
 
 /// Takes features in order. With `names` it keeps what they are called instead of their values.
-class Sink {
+class FeatureSink {
  public:
-  explicit Sink(std::span<float> out) : out_(out) {}
-  explicit Sink(std::vector<std::string>* names) : names_(names) {}
+  explicit FeatureSink(std::span<float> out) : out_(out) {}
+  explicit FeatureSink(std::vector<std::string>* names) : names_(names) {}
 
   void Put(const char* name, double value);
   /// The name is "<group><index>.<name>"; index -1: "<group>.<name>".
@@ -32,9 +32,9 @@ class Sink {
 };
 
 /// loop<i>.*: the innermost eight loops, innermost first: extent, kind, reduction or not.
-void PutLoops(const SummaryStage& stage, Sink& sink);
+void PutLoops(const SummaryStage& stage, FeatureSink& sink);
 /// knob<i>.*: up to three values of each of ten knobs, and a hash of the knobs' names.
-void PutKnobs(const Config& config, Sink& sink);
+void PutKnobs(const Config& config, FeatureSink& sink);
 
 /// How often what is inside level i of a stage's loops is executed; one more than it has loops.
 std::vector<double> ExecutionsOf(const SummaryStage& stage);

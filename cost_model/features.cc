@@ -95,7 +95,7 @@ double ExtentOf(const SummaryStage& stage, LoopKind kind) {
   return product;
 }
 
-void PutMain(const StageView& view, Sink& sink) {
+void PutMain(const StageView& view, FeatureSink& sink) {
   const SummaryStage& stage = *view.stage;
   const std::size_t loops = stage.loops.size();
   double reductions = 0, spatial_tile = 1, reduction_tile = 1;
@@ -150,14 +150,14 @@ void PutMain(const StageView& view, Sink& sink) {
   sink.Put("main.dot", stage.has_dot ? 1 : 0);
 }
 
-void PutIntensity(const StageView& view, Sink& sink) {
+void PutIntensity(const StageView& view, FeatureSink& sink) {
   for (int bits = kFirstCacheBits; bits <= kLastCacheBits; ++bits) {
     const double traffic = std::max(1.0, TotalTraffic(view, std::ldexp(1.0, bits)));
     sink.Put("ai", bits, "ops_per_byte", Log2(view.ops() / traffic));
   }
 }
 
-void PutAccesses(const StageView& view, Sink& sink) {
+void PutAccesses(const StageView& view, FeatureSink& sink) {
   std::array<const SummaryAccess*, kAccesses> slots{};
   std::size_t reads = 1;
   for (const SummaryAccess& access : view.stage->accesses) {
@@ -196,7 +196,7 @@ void PutAccesses(const StageView& view, Sink& sink) {
 
 /// Sums over the stages [first, last); the extents are those of the one with most iterations.
 void PutOthers(const char* group, const std::vector<StageView>& views, std::size_t first,
-               std::size_t last, Sink& sink) {
+               std::size_t last, FeatureSink& sink) {
   double ops = 0, bytes = 0, iterations = 0, local = 0, l1_traffic = 0;
   const StageView* largest = nullptr;
   for (std::size_t i = first; i < last; ++i) {
@@ -222,7 +222,7 @@ void PutOthers(const char* group, const std::vector<StageView>& views, std::size
            largest != nullptr ? static_cast<double>(largest->stage->loops.size()) : 0);
 }
 
-void Extract(const LoopSummary& summary, const Config& config, Sink& sink) {
+void Extract(const LoopSummary& summary, const Config& config, FeatureSink& sink) {
   static const SummaryStage kEmpty;
   std::vector<StageView> views;
   views.reserve(summary.stages.size() + 1);
@@ -251,7 +251,7 @@ void Extract(const LoopSummary& summary, const Config& config, Sink& sink) {
 const std::vector<std::string>& FeatureNames() {
   static const std::vector<std::string> kNames = [] {
     std::vector<std::string> names;
-    Sink sink(&names);
+    FeatureSink sink(&names);
     Extract(LoopSummary(), Config(), sink);
     return names;
   }();
@@ -262,7 +262,7 @@ int FeatureCount() { return static_cast<int>(FeatureNames().size()); }
 
 void ExtractFeatures(const LoopSummary& summary, const Config& config, std::span<float> out) {
   TW_CHECK(out.size() == static_cast<std::size_t>(FeatureCount()), "wrong width of a feature row");
-  Sink sink(out);
+  FeatureSink sink(out);
   Extract(summary, config, sink);
 }
 

@@ -239,7 +239,7 @@ double Occupancy(const GpuProfile& profile, const MultiprocessorLimits& limits) 
   return blocks * warps / most;
 }
 
-GpuProfile ProfileOf(const Launch& launch, const MultiprocessorLimits& limits) {
+GpuProfile ProfileLaunch(const Launch& launch, const MultiprocessorLimits& limits) {
   GpuProfile profile;
   const SummaryStage& main = *launch.main;
   profile.blocks = BlocksOf(main);
@@ -267,7 +267,7 @@ GpuProfile ProfileOf(const Launch& launch, const MultiprocessorLimits& limits) {
 double Ratio(double a, double b) { return b > 0 ? a / b : 0; }
 
 void PutLaunch(const GpuProfile& p, const SummaryStage& main, const MultiprocessorLimits& limits,
-               Sink& sink) {
+               FeatureSink& sink) {
   const double warps = std::ceil(p.threads / kLanes);
   const auto extent = [&](LoopKind kind) {
     return Log2(ExtentsOf(main, [&](const SummaryLoop& l) { return l.kind == kind; }));
@@ -295,7 +295,7 @@ void PutLaunch(const GpuProfile& p, const SummaryStage& main, const Multiprocess
   sink.Put("block.dot", main.mma != nullptr ? 2 : main.has_dot ? 1 : 0);
 }
 
-void PutMemory(const GpuProfile& p, const Launch& launch, Sink& sink) {
+void PutMemory(const GpuProfile& p, const Launch& launch, FeatureSink& sink) {
   double touched = 0;
   for (const SummaryStage* stage : launch.stages) {
     for (const SummaryAccess& access : stage->accesses) {
@@ -318,7 +318,7 @@ void PutMemory(const GpuProfile& p, const Launch& launch, Sink& sink) {
 }
 
 /// The two largest copies to shared memory.
-void PutCopies(const Launch& launch, Sink& sink) {
+void PutCopies(const Launch& launch, FeatureSink& sink) {
   constexpr int kCopies = 2;
   std::vector<const SummaryStage*> copies;
   for (const SummaryStage* stage : launch.stages) {
@@ -343,12 +343,12 @@ void PutCopies(const Launch& launch, Sink& sink) {
 }
 
 void PutOthers(const std::vector<Launch>& launches, const MultiprocessorLimits& limits,
-               Sink& sink) {
+               FeatureSink& sink) {
   double all = 0, ops = 0, bytes = 0;
   for (std::size_t i = 0; i < launches.size(); ++i) {
     all += launches[i].ops;
     if (i == 0) continue;
-    const GpuProfile profile = ProfileOf(launches[i], limits);
+    const GpuProfile profile = ProfileLaunch(launches[i], limits);
     ops += profile.ops;
     bytes += profile.sector_bytes;
   }
@@ -359,12 +359,12 @@ void PutOthers(const std::vector<Launch>& launches, const MultiprocessorLimits& 
 }
 
 void Extract(const LoopSummary& summary, const MultiprocessorLimits& limits, const Config& config,
-             Sink& sink) {
+             FeatureSink& sink) {
   static const SummaryStage kEmpty;
   std::vector<Launch> launches = LaunchesOf(summary);
   if (launches.empty()) launches.push_back({{&kEmpty}, &kEmpty, 0});
   const Launch& largest = launches.front();
-  const GpuProfile profile = ProfileOf(largest, limits);
+  const GpuProfile profile = ProfileLaunch(largest, limits);
   PutLaunch(profile, *largest.main, limits, sink);
   PutMemory(profile, largest, sink);
   PutCopies(largest, sink);
@@ -375,15 +375,15 @@ void Extract(const LoopSummary& summary, const MultiprocessorLimits& limits, con
 
 }  // namespace
 
-GpuProfile ProfileOf(const LoopSummary& summary, const MultiprocessorLimits& limits) {
+GpuProfile ProfileLaunch(const LoopSummary& summary, const MultiprocessorLimits& limits) {
   const std::vector<Launch> launches = LaunchesOf(summary);
-  return launches.empty() ? GpuProfile() : ProfileOf(launches.front(), limits);
+  return launches.empty() ? GpuProfile() : ProfileLaunch(launches.front(), limits);
 }
 
 const std::vector<std::string>& GpuFeatureNames() {
   static const std::vector<std::string> kNames = [] {
     std::vector<std::string> names;
-    Sink sink(&names);
+    FeatureSink sink(&names);
     Extract(LoopSummary(), MultiprocessorLimits(), Config(), sink);
     return names;
   }();
@@ -394,7 +394,7 @@ void ExtractGpuFeatures(const LoopSummary& summary, const MultiprocessorLimits& 
                         const Config& config, std::span<float> out) {
   TW_CHECK(out.size() == static_cast<std::size_t>(FeatureCount()), "wrong width of a feature row");
   std::ranges::fill(out, 0.0F);
-  Sink sink(out);
+  FeatureSink sink(out);
   Extract(summary, limits, config, sink);
 }
 

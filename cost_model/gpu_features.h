@@ -27,7 +27,7 @@ struct GpuProfile {
   double bank_passes = 0;          ///< what these take: one for each conflict-free warp
 };
 /// limits: of the device's multiprocessors. Zero launches give zeros.
-GpuProfile ProfileOf(const LoopSummary& summary, const MultiprocessorLimits& limits);
+GpuProfile ProfileLaunch(const LoopSummary& summary, const MultiprocessorLimits& limits);
 
 /// Names of the features of a candidate for a GPU.
 const std::vector<std::string>& GpuFeatureNames();

@@ -64,8 +64,8 @@ Result<std::string_view> TakeLine(std::string_view& bytes) {
 }
 
 /// Second line of a model file.
-Result<TreeModel::About> ParseAbout(std::string_view line) {
-  TreeModel::About about;
+Result<TreeModel::Metadata> ParseAbout(std::string_view line) {
+  TreeModel::Metadata metadata;
   const std::vector<std::string> words = Split(std::string(line), ' ');
   const auto slowdown =
       words.size() > 3 ? ParseDouble(words[0]) : Result<double>(InvalidArgument(""));
@@ -74,17 +74,17 @@ Result<TreeModel::About> ParseAbout(std::string_view line) {
                            "\", expected a slowdown, a kind of target, families of operators and "
                            "what it learned from");
   }
-  about.expected_slowdown = *slowdown;
-  about.target_kind = words[1];
-  about.families = Split(words[2], ',');
+  metadata.expected_slowdown = *slowdown;
+  metadata.target_kind = words[1];
+  metadata.families = Split(words[2], ',');
   const std::size_t before = words[0].size() + words[1].size() + words[2].size() + 3;
-  about.learned_from = line.substr(before);
-  if (about.learned_from.size() > kMaxAbout) {
+  metadata.learned_from = line.substr(before);
+  if (metadata.learned_from.size() > kMaxAbout) {
     return InvalidArgument(
-        "cost model: second line with " + std::to_string(about.learned_from.size()) +
+        "cost model: second line with " + std::to_string(metadata.learned_from.size()) +
         " bytes on what it learned from, expected at most " + std::to_string(kMaxAbout));
   }
-  return about;
+  return metadata;
 }
 
 bool IsWellFormed(const std::vector<TreeModel::Node>& tree) {
@@ -120,8 +120,8 @@ Result<std::vector<std::vector<TreeModel::Node>>> ParseTrees(std::string_view by
 
 }  // namespace
 
-TreeModel::TreeModel(float base_score, std::vector<std::vector<Node>> trees, About about)
-    : base_score_(base_score), trees_(std::move(trees)), about_(std::move(about)) {
+TreeModel::TreeModel(float base_score, std::vector<std::vector<Node>> trees, Metadata metadata)
+    : base_score_(base_score), trees_(std::move(trees)), metadata_(std::move(metadata)) {
   for (const std::vector<Node>& tree : trees_) TW_CHECK(IsWellFormed(tree), "malformed tree");
 }
 
@@ -133,14 +133,15 @@ std::string TreeModel::Serialize() const {
     Put(static_cast<std::uint32_t>(tree.size()), trees);
     for (const Node& node : tree) Put(node, trees);
   }
-  std::string about = about_.learned_from.substr(0, kMaxAbout);
-  std::ranges::replace(about, '\n', ' ');
+  std::string metadata = metadata_.learned_from.substr(0, kMaxAbout);
+  std::ranges::replace(metadata, '\n', ' ');
   std::string families;
-  for (const std::string& family : about_.families) {
+  for (const std::string& family : metadata_.families) {
     families += (families.empty() ? "" : ",") + family;
   }
-  return Header() + "\n" + std::to_string(about_.expected_slowdown) + " " + about_.target_kind +
-         " " + families + " " + about + "\n" + Seal(trees) + "\n" + trees;
+  return Header() + "\n" + std::to_string(metadata_.expected_slowdown) + " " +
+         metadata_.target_kind + " " + families + " " + metadata + "\n" + Seal(trees) + "\n" +
+         trees;
 }
 
 Result<std::unique_ptr<TreeModel>> TreeModel::Deserialize(std::string_view bytes) {
@@ -152,13 +153,13 @@ Result<std::unique_ptr<TreeModel>> TreeModel::Deserialize(std::string_view bytes
     return InvalidArgument("cost model: header \"" + std::string(header.substr(0, 100)) +
                            "\", expected \"" + Header() + "\"; train it again");
   }
-  TW_ASSIGN_OR_RETURN(auto about, TakeLine(bytes));
+  TW_ASSIGN_OR_RETURN(auto metadata, TakeLine(bytes));
   TW_ASSIGN_OR_RETURN(auto seal, TakeLine(bytes));
   if (seal != Seal(bytes)) {
     return InvalidArgument("cost model: cut off or damaged: " + std::to_string(bytes.size()) +
                            " bytes of trees whose check sum differs");
   }
-  TW_ASSIGN_OR_RETURN(auto read, ParseAbout(about));
+  TW_ASSIGN_OR_RETURN(auto read, ParseAbout(metadata));
   float base_score = 0;
   if (!Take(bytes, base_score) || !std::isfinite(base_score)) {
     return InvalidArgument("cost model: no base score");

@@ -25,7 +25,7 @@ class TreeModel final : public CostModel {
     std::int32_t right = 0;     ///< index in the tree; the left child is the next node
     float value = 0;            ///< rows below it go left; of a leaf: what it adds
   };
-  struct About {
+  struct Metadata {
     /// Of its choices on tasks held out of its training; 0: not known.
     double expected_slowdown = 0;
     std::string target_kind;            ///< that it scores candidates for: "llvm"
@@ -34,9 +34,9 @@ class TreeModel final : public CostModel {
   };
 
   /// trees: roots first, parents before their children. Requires that they are well formed.
-  TreeModel(float base_score, std::vector<std::vector<Node>> trees, About about);
+  TreeModel(float base_score, std::vector<std::vector<Node>> trees, Metadata metadata);
 
-  const About& about() const { return about_; }
+  const Metadata& metadata() const { return metadata_; }
   std::string Serialize() const;
   /// Errors: kInvalidArgument if the bytes are no model, damaged, or one of other features.
   static Result<std::unique_ptr<TreeModel>> Deserialize(std::string_view bytes);
@@ -50,12 +50,12 @@ class TreeModel final : public CostModel {
   Status Train(const Dataset& data) override;
   std::size_t full_training_rows() const override { return 0; }
   Result<std::unique_ptr<CostModel>> Clone() const override;
-  void Rest() override {}  // there is nothing to give back
+  void ReleaseMemory() override {}  // there is nothing to give back
 
  private:
   float base_score_ = 0;
   std::vector<std::vector<Node>> trees_;
-  About about_;
+  Metadata metadata_;
 };
 
 }  // namespace tilewright::cost_model

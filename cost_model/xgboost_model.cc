@@ -183,7 +183,7 @@ XgboostModel::~XgboostModel() = default;
 
 bool XgboostModel::trained() const { return !impl_->trees.empty(); }
 std::size_t XgboostModel::full_training_rows() const { return impl_->full_rows; }
-void XgboostModel::Rest() { impl_->awake = Booster(); }
+void XgboostModel::ReleaseMemory() { impl_->awake = Booster(); }
 
 Status XgboostModel::Train(const Dataset& data) {
   const std::size_t rows = data.rows();
@@ -252,7 +252,7 @@ Result<std::unique_ptr<CostModel>> XgboostModel::Clone() const {
   return std::unique_ptr<CostModel>(std::move(copy));
 }
 
-Result<std::unique_ptr<TreeModel>> XgboostModel::Trees(TreeModel::About about) const {
+Result<std::unique_ptr<TreeModel>> XgboostModel::Trees(TreeModel::Metadata metadata) const {
   if (!trained()) return InvalidArgument("cost model: not trained");
   TW_RETURN_IF_ERROR(impl_->Wake());
   TW_ASSIGN_OR_RETURN(std::string bytes, Bytes(impl_->awake.handle, "json"));
@@ -266,7 +266,7 @@ Result<std::unique_ptr<TreeModel>> XgboostModel::Trees(TreeModel::About about) c
     AppendNode(tree, 0, trees.emplace_back());
   }
   return std::make_unique<TreeModel>(std::strtof(base.c_str(), nullptr), std::move(trees),
-                                     std::move(about));
+                                     std::move(metadata));
 }
 
 }  // namespace tilewright::cost_model

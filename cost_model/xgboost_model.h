@@ -31,11 +31,11 @@ class XgboostModel final : public CostModel {
   bool trained() const override;
   std::size_t full_training_rows() const override;
   Result<std::unique_ptr<CostModel>> Clone() const override;
-  void Rest() override;
+  void ReleaseMemory() override;
 
   /// The trained model as it is shipped: its trees alone.
   /// Errors: kInvalidArgument if not trained.
-  Result<std::unique_ptr<TreeModel>> Trees(TreeModel::About about) const;
+  Result<std::unique_ptr<TreeModel>> Trees(TreeModel::Metadata metadata) const;
 
  private:
   struct Impl;

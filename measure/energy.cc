@@ -63,11 +63,13 @@ Result<std::int64_t> ReadNumber(int descriptor, const std::string& path) {
   return *number;
 }
 
-double MostSecondsOf(const EnergyCounter& counter) { return kMaxSteps * counter.step_seconds(); }
+double MaxSecondsOf(const EnergyCounter& counter) {
+  return kMaxSteps * counter.update_period_seconds();
+}
 
 Status StoodStill(const EnergyCounter& counter) {
   return Unavailable("the counter of energy stood still for " +
-                     ShortestDouble(MostSecondsOf(counter)) + " s");
+                     ShortestDouble(MaxSecondsOf(counter)) + " s");
 }
 
 }  // namespace
@@ -126,21 +128,21 @@ Result<double> PowercapCounter::Joules() {
   return joules_;
 }
 
-Status CheckCounts(EnergyCounter& counter, Clock& clock) {
+Status CheckCounterAdvances(EnergyCounter& counter, Clock& clock) {
   TW_ASSIGN_OR_RETURN(const auto first, counter.Joules());
-  const double end = clock.MonotonicSeconds() + MostSecondsOf(counter);
+  const double end = clock.MonotonicSeconds() + MaxSecondsOf(counter);
   while (clock.MonotonicSeconds() < end) {
-    clock.SleepSeconds(counter.step_seconds());
+    clock.SleepSeconds(counter.update_period_seconds());
     TW_ASSIGN_OR_RETURN(const auto now, counter.Joules());
     if (now != first) return {};
   }
   return StoodStill(counter);
 }
 
-Result<double> JoulesPerCall(Subject& subject, EnergyCounter& counter, Clock& clock,
+Result<double> JoulesPerCall(Benchmarkable& benchmarkable, EnergyCounter& counter, Clock& clock,
                              double call_seconds) {
   // Short calls in batches, so that looking at the counter takes next to nothing of the span.
-  const double batch_seconds = counter.step_seconds() / 4;
+  const double batch_seconds = counter.update_period_seconds() / 4;
   const double wanted = call_seconds > 0 ? std::ceil(batch_seconds / call_seconds) : 1;
   const auto batch = static_cast<std::int64_t>(std::clamp(wanted, 1.0, 1e6));
   auto last = counter.Joules();
@@ -150,14 +152,14 @@ Result<double> JoulesPerCall(Subject& subject, EnergyCounter& counter, Clock& cl
   std::int64_t calls = 0;
   int steps = -1;  // since the first one that was seen, where counting begins
   while (true) {
-    if (!subject.Run(batch)) return Unavailable("a call has failed while energy was counted");
+    if (!benchmarkable.Run(batch)) return Unavailable("a call has failed while energy was counted");
     calls += batch;
     TW_ASSIGN_OR_RETURN(const auto now, counter.Joules());
     const double moment = clock.MonotonicSeconds(), span = moment - since;
     longest = std::max(longest, moment - looked);
     looked = moment;
     if (now == *last) {
-      if (moment - stepped <= MostSecondsOf(counter)) continue;
+      if (moment - stepped <= MaxSecondsOf(counter)) continue;
       return StoodStill(counter);
     }
     last = now;
@@ -170,7 +172,7 @@ Result<double> JoulesPerCall(Subject& subject, EnergyCounter& counter, Clock& cl
     }
     // A step is seen up to a batch late; of batches that are longer than steps, what was counted is
     // up to a step old.
-    const double ends = std::min(longest, counter.step_seconds());
+    const double ends = std::min(longest, counter.update_period_seconds());
     const double wanted_span = std::max(kSpanSeconds, kSpanOfEnds * ends);
     const bool enough = (span >= wanted_span && steps >= kMinSteps) || span >= kLongSpanSeconds;
     if (enough) return (now - first_joules) / static_cast<double>(calls);

@@ -21,7 +21,7 @@ class EnergyCounter {
   /// Joules since it was opened. Errors: kUnavailable naming what cannot be read any more.
   virtual Result<double> Joules() = 0;
   /// About how often the number changes, in seconds.
-  virtual double step_seconds() const = 0;
+  virtual double update_period_seconds() const = 0;
 };
 
 /// All processor packages of this machine, by RAPL as Linux tells it (of Intel's and AMD's
@@ -35,7 +35,7 @@ class PowercapCounter final : public EnergyCounter {
   static Result<PowercapCounter> Open(const std::string& folder = kFolder);
   /// To be called again before a counter has gone round more than once (minutes).
   Result<double> Joules() override;
-  double step_seconds() const override { return 1e-3; }
+  double update_period_seconds() const override { return 1e-3; }
 
  private:
   struct Close {
@@ -55,7 +55,7 @@ class PowercapCounter final : public EnergyCounter {
 
 /// Waits until the counter makes a step.
 /// Errors: kUnavailable if it cannot be read or stands still, for 500 times as long as a step.
-Status CheckCounts(EnergyCounter& counter, Clock& clock);
+Status CheckCounterAdvances(EnergyCounter& counter, Clock& clock);
 
 /// Joules of one call of the subject: it is called again and again, for a tenth of a second at
 /// least and some steps of the counter, and what the counter has grown by between two of its steps
@@ -64,7 +64,7 @@ Status CheckCounts(EnergyCounter& counter, Clock& clock);
 /// and a real step of the counter, in a second.
 /// call_seconds: estimate of one call.
 /// Errors: kUnavailable if the counter cannot be read or stands still, or a call has failed.
-Result<double> JoulesPerCall(Subject& subject, EnergyCounter& counter, Clock& clock,
+Result<double> JoulesPerCall(Benchmarkable& benchmarkable, EnergyCounter& counter, Clock& clock,
                              double call_seconds);
 
 /// Whether joules can be counted for a target on this machine: of its processor packages, or of the

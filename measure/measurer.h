@@ -44,7 +44,7 @@ struct TimeSplit {
 };
 
 /// What a race is to know and keep to.
-struct RaceTerms {
+struct RaceSettings {
   /// Per finalist, what it took in quiet moments before: a race whose finalists are all slower than
   /// that is disturbed. 0, or no entry: unknown.
   std::vector<double> known_seconds;
@@ -64,25 +64,25 @@ class Measurer {
   /// The next finished trial, in any order; nullopt after `timeout_seconds` without one.
   virtual Result<std::optional<Reply>> Next(double timeout_seconds) = 0;
   /// The trial that came with this ticket is in the store: what else stands for it may go.
-  virtual void Stored(std::uint64_t /*ticket*/) {}
+  virtual void MarkStored(std::uint64_t /*ticket*/) {}
   /// Submitted and not yet handed out.
   virtual int in_flight() const = 0;
   /// Drops what was submitted and is not being run: it never comes back. What is being run does.
   /// returns the tickets dropped.
-  virtual std::vector<std::uint64_t> DropWaiting() = 0;
+  virtual std::vector<std::uint64_t> CancelPending() = 0;
   /// How many requests keep every stage busy; more only wait.
   virtual int capacity() const = 0;
   virtual TimeSplit time_split() const = 0;
   /// What the trials are measured on.
   virtual const DeviceFingerprint& device() const = 0;
   /// Whether trials say joules (kJoules).
-  virtual bool counts_energy() const { return false; }
+  virtual bool measures_energy() const { return false; }
   /// Smallest relative difference this device can tell, from an A/A test (0.02 = 2 %).
   virtual double resolution() const = 0;
   /// Measures the finalists again, interleaved; result in the same order. Two whose intervals
   /// overlap are a tie. Those that are slower for certain are timed no further.
   virtual Result<std::vector<Trial>> Race(const std::vector<Candidate>& finalists,
-                                          const RaceTerms& terms) = 0;
+                                          const RaceSettings& terms) = 0;
 };
 
 }  // namespace tilewright::measure

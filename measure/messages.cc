@@ -39,16 +39,18 @@ Outcome OutcomeFrom(Fields& fields) {
   return outcome.ok() ? *outcome : Outcome::kRunFailed;
 }
 
-constexpr std::array<const char*, 3> kBlames = {"candidate", "unclear", "machine"};
+constexpr std::array<const char*, 3> kFaultDomains = {"candidate", "unclear", "machine"};
 
-const char* BlameName(Blame blame) { return kBlames[static_cast<std::size_t>(blame)]; }
+const char* FaultDomainName(FaultDomain fault_domain) {
+  return kFaultDomains[static_cast<std::size_t>(fault_domain)];
+}
 
-Blame BlameFrom(Fields& fields) {
+FaultDomain FaultDomainFrom(Fields& fields) {
   const std::string name = fields.Text("blame");
-  const auto found = std::ranges::find(kBlames, name);
-  if (found != kBlames.end()) return static_cast<Blame>(found - kBlames.begin());
+  const auto found = std::ranges::find(kFaultDomains, name);
+  if (found != kFaultDomains.end()) return static_cast<FaultDomain>(found - kFaultDomains.begin());
   fields.Fail(Corrupt("message: blame '" + name + "' is not known"));
-  return Blame::kCandidate;
+  return FaultDomain::kCandidate;
 }
 
 std::uint64_t TicketFrom(Fields& fields) {
@@ -67,14 +69,14 @@ void CheckVersion(Fields& fields) {
 
 }  // namespace
 
-Json ToJson(const PrepareOrder& order) {
+Json ToJson(const ReferenceOrder& order) {
   return Json{
       {"type", "prepare"}, {"task", static_cast<std::int64_t>(order.task)}, {"path", order.path}};
 }
 
-Result<PrepareOrder> PrepareOrderFrom(const Json& json) {
+Result<ReferenceOrder> ReferenceOrderFrom(const Json& json) {
   Fields fields(json);
-  PrepareOrder order;
+  ReferenceOrder order;
   order.task = static_cast<std::uint64_t>(fields.Integer("task"));
   order.path = fields.Text("path");
   return Finish(fields, std::move(order));
@@ -118,7 +120,7 @@ Json ToJson(const BuildReply& reply) {
             {"reference", reply.reference},
             {"outcome", OutcomeName(reply.outcome)},
             {"reason", reply.reason},
-            {"blame", BlameName(reply.blame)},
+            {"blame", FaultDomainName(reply.fault_domain)},
             {"seconds", Finite(reply.seconds)}};
   if (reply.outcome == Outcome::kOk && reply.reference.empty()) {
     json["kernel"] = ToJson(reply.kernel);
@@ -133,7 +135,7 @@ Result<BuildReply> BuildReplyFrom(const Json& json, const TaskTable& tasks) {
   reply.reference = fields.Text("reference");
   reply.outcome = OutcomeFrom(fields);
   reply.reason = fields.Text("reason");
-  reply.blame = BlameFrom(fields);
+  reply.fault_domain = FaultDomainFrom(fields);
   reply.seconds = fields.Number("seconds");
   if (reply.outcome == Outcome::kOk && reply.reference.empty()) {
     reply.kernel = KernelSpecFrom(fields.Get("kernel", Json::value_t::object), fields, tasks);
@@ -175,7 +177,7 @@ Json ToJson(const RunOrder& order) {
               {"kernel", ToJson(item.kernel)},
               {"reference", item.reference},
               {"best", Finite(item.best_seconds)},
-              {"patience", Finite(item.patience_seconds)},
+              {"patience", Finite(item.min_sampling_seconds)},
               {"known", Finite(item.known_seconds)},
               {"anchor", item.anchor}};
     if (item.fault != Fault()) json["fault"] = FaultJson(item.fault);
@@ -197,12 +199,12 @@ Result<RunOrder> RunOrderFrom(const Json& json, const TaskTable& tasks) {
     item.kernel = KernelSpecFrom(inner.Get("kernel", Json::value_t::object), inner, tasks);
     item.reference = inner.Text("reference");
     item.best_seconds = inner.Number("best");
-    item.patience_seconds = inner.Number("patience");
+    item.min_sampling_seconds = inner.Number("patience");
     item.known_seconds = inner.Number("known");
     item.anchor = inner.Flag("anchor");
-    constexpr double kMaxPatience = 3600;
-    if (!(item.best_seconds >= 0 && item.patience_seconds >= 0 &&
-          item.patience_seconds <= kMaxPatience && item.known_seconds >= 0)) {
+    constexpr double kMaxMinSamplingSeconds = 3600;
+    if (!(item.best_seconds >= 0 && item.min_sampling_seconds >= 0 &&
+          item.min_sampling_seconds <= kMaxMinSamplingSeconds && item.known_seconds >= 0)) {
       inner.Fail(Corrupt("message: best, known and patience are no times"));
     }
     if (entry.is_object() && entry.contains("fault")) item.fault = FaultFrom(entry["fault"], inner);
@@ -228,10 +230,10 @@ Json ToJson(const RunReply& reply) {
               {"ticket", TicketJson(reply.ticket)},
               {"outcome", OutcomeName(reply.outcome)},
               {"reason", reply.reason},
-              {"blame", BlameName(reply.blame)},
+              {"blame", FaultDomainName(reply.fault_domain)},
               {"samples", reply.samples},
-              {"canaries", reply.canaries},
-              {"memory_canaries", reply.memory_canaries},
+              {"canaries", reply.probe_times},
+              {"memory_canaries", reply.memory_probe_times},
               {"value", Finite(reply.value)},
               {"noise", Finite(reply.noise)},
               {"quiet_share", Finite(reply.clean_fraction)},
@@ -251,10 +253,10 @@ Result<RunReply> RunReplyFrom(const Json& json) {
   reply.ticket = TicketFrom(fields);
   reply.outcome = OutcomeFrom(fields);
   reply.reason = fields.Text("reason");
-  reply.blame = BlameFrom(fields);
+  reply.fault_domain = FaultDomainFrom(fields);
   reply.samples = fields.Numbers("samples");
-  reply.canaries = fields.Numbers("canaries");
-  reply.memory_canaries = fields.Numbers("memory_canaries");
+  reply.probe_times = fields.Numbers("canaries");
+  reply.memory_probe_times = fields.Numbers("memory_canaries");
   reply.value = fields.Number("value");
   reply.noise = fields.Number("noise");
   reply.clean_fraction = std::clamp(fields.Number("quiet_share"), -1.0, 1.0);
@@ -269,38 +271,38 @@ Result<RunReply> RunReplyFrom(const Json& json) {
   return Finish(fields, std::move(reply));
 }
 
-Json ToJson(const Greeting& greeting) {
+Json ToJson(const RunnerHandshake& handshake) {
   return Json{{"type", "ready"},
               {"protocol", kProtocolVersion},
-              {"device", greeting.device},
-              {"target", greeting.target},
-              {"canary_seconds", Finite(greeting.canary_seconds)},
-              {"resolution", Finite(greeting.resolution)},
-              {"unprotected", greeting.unprotected}};
+              {"device", handshake.device},
+              {"target", handshake.target},
+              {"canary_seconds", Finite(handshake.probe_seconds)},
+              {"resolution", Finite(handshake.resolution)},
+              {"unprotected", handshake.unprotected}};
 }
 
-Result<Greeting> GreetingFrom(const Json& json) {
+Result<RunnerHandshake> RunnerHandshakeFrom(const Json& json) {
   Fields fields(json);
-  Greeting greeting;
+  RunnerHandshake handshake;
   CheckVersion(fields);
-  greeting.device = fields.Text("device");
-  greeting.target = fields.Text("target");
-  greeting.canary_seconds = fields.Number("canary_seconds");
-  greeting.resolution = fields.Number("resolution");
-  greeting.unprotected = fields.Text("unprotected");
-  return Finish(fields, greeting);
+  handshake.device = fields.Text("device");
+  handshake.target = fields.Text("target");
+  handshake.probe_seconds = fields.Number("canary_seconds");
+  handshake.resolution = fields.Number("resolution");
+  handshake.unprotected = fields.Text("unprotected");
+  return Finish(fields, handshake);
 }
 
-Json ToJson(const FilePart& part) {
+Json ToJson(const FileChunk& part) {
   return Json{{"type", "file"},
               {"name", part.name},
               {"first", part.first},
               {"data", EncodeBase64(std::as_bytes(std::span(part.bytes)))}};
 }
 
-Result<FilePart> FilePartFrom(const Json& json) {
+Result<FileChunk> FileChunkFrom(const Json& json) {
   Fields fields(json);
-  FilePart part;
+  FileChunk part;
   part.name = fields.Text("name");
   part.first = fields.Flag("first");
   auto bytes = DecodeBase64(fields.Text("data"));
@@ -316,20 +318,20 @@ Json ToJson(const RunWorkerSettings& settings) {
                {"protocol", kProtocolVersion},
                {"cache_bytes", settings.cache_bytes},
                {"memory_bytes", settings.memory_bytes},
-               {"far_weights", settings.far_weights},
+               {"far_weights", settings.cold_weights},
                {"calibrate", settings.calibrate},
                {"batch_seconds", sampling.batch_seconds},
                {"slice_seconds", sampling.slice_seconds},
                {"budget_seconds", sampling.budget_seconds},
                {"contender_budget_seconds", sampling.contender_budget_seconds},
                {"contender_factor", sampling.contender_factor},
-               {"settled_noise", sampling.settled_noise},
-               {"worse_factor", sampling.worse_factor},
+               {"settled_noise", sampling.converged_noise},
+               {"worse_factor", sampling.early_stop_factor},
                {"cutoff_factor", sampling.cutoff_factor},
-               {"settled_samples", sampling.settled_samples},
+               {"settled_samples", sampling.min_converged_samples},
                {"max_samples", sampling.max_samples},
                {"flush_bytes", sampling.flush_bytes},
-               {"quiet_file", settings.quiet_file},
+               {"quiet_file", settings.probe_baseline_file},
                {"cuda",
                 {{"library", settings.cuda.library},
                  {"nvml", settings.cuda.nvml},
@@ -346,20 +348,20 @@ Result<RunWorkerSettings> RunWorkerSettingsFrom(const Json& json) {
   SamplingSettings& sampling = settings.sampling;
   settings.cache_bytes = fields.Integer("cache_bytes");
   settings.memory_bytes = fields.Integer("memory_bytes");
-  settings.far_weights = fields.Flag("far_weights");
+  settings.cold_weights = fields.Flag("far_weights");
   settings.calibrate = fields.Flag("calibrate");
   sampling.batch_seconds = fields.Number("batch_seconds");
   sampling.slice_seconds = fields.Number("slice_seconds");
   sampling.budget_seconds = fields.Number("budget_seconds");
   sampling.contender_budget_seconds = fields.Number("contender_budget_seconds");
   sampling.contender_factor = fields.Number("contender_factor");
-  sampling.settled_noise = fields.Number("settled_noise");
-  sampling.worse_factor = fields.Number("worse_factor");
+  sampling.converged_noise = fields.Number("settled_noise");
+  sampling.early_stop_factor = fields.Number("worse_factor");
   sampling.cutoff_factor = fields.Number("cutoff_factor");
-  sampling.settled_samples = static_cast<int>(fields.Integer("settled_samples"));
+  sampling.min_converged_samples = static_cast<int>(fields.Integer("settled_samples"));
   sampling.max_samples = static_cast<int>(fields.Integer("max_samples"));
   sampling.flush_bytes = fields.Integer("flush_bytes");
-  settings.quiet_file = fields.Text("quiet_file");
+  settings.probe_baseline_file = fields.Text("quiet_file");
   settings.joules = fields.Has("powercap");  // not in messages of earlier versions
   if (settings.joules) settings.powercap = fields.Text("powercap");
   Fields cuda(fields.Get("cuda", Json::value_t::object));

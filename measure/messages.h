@@ -35,7 +35,7 @@ struct Fault {
 
 /// Whose a failure is. What is not clear is decided by a probe (see Supervisor); what is the
 /// machine's (no room, no descriptors, no processes, no memory) is never a result of the candidate.
-enum class Blame : std::uint8_t { kCandidate, kUnclear, kMachine };
+enum class FaultDomain : std::uint8_t { kCandidate, kUndetermined, kMachine };
 
 /// The symbol of every candidate, and how the names of its grids' kernels begin.
 inline constexpr const char* kCandidateSymbol = "tw_candidate";
@@ -58,7 +58,7 @@ struct KernelSpec {
 };
 
 /// Supervisor to builder: make the reference results of a workload with an epilogue.
-struct PrepareOrder {
+struct ReferenceOrder {
   std::uint64_t task = 0;
   std::string path;  ///< file to write
 };
@@ -86,13 +86,13 @@ struct ProbeReply {
   std::string problem;  ///< empty: it went well
 };
 
-/// Builder to supervisor, for a PrepareOrder or a BuildOrder.
+/// Builder to supervisor, for a ReferenceOrder or a BuildOrder.
 struct BuildReply {
-  std::uint64_t ticket = 0;  ///< 0 for a PrepareOrder
-  std::string reference;     ///< path, for a PrepareOrder
+  std::uint64_t ticket = 0;  ///< 0 for a ReferenceOrder
+  std::string reference;     ///< path, for a ReferenceOrder
   Outcome outcome = Outcome::kOk;
   std::string reason;
-  Blame blame = Blame::kCandidate;  ///< if not ok
+  FaultDomain fault_domain = FaultDomain::kCandidate;  ///< if not ok
   double seconds = 0;
   KernelSpec kernel;  ///< if ok and a BuildOrder
 };
@@ -104,7 +104,7 @@ struct RunOrder {
     KernelSpec kernel;
     std::string reference;  ///< file of the expected results
     double best_seconds = 0;
-    double patience_seconds = 0;  ///< see SamplingSettings
+    double min_sampling_seconds = 0;  ///< see SamplingSettings
     Fault fault;
     double known_seconds = 0;  ///< a race: what it took in quiet moments before; 0: unknown
     bool anchor = false;       ///< a race: it stays to the end
@@ -119,10 +119,10 @@ struct RunReply {
   std::uint64_t ticket = 0;
   Outcome outcome = Outcome::kOk;
   std::string reason;
-  Blame blame = Blame::kCandidate;  ///< if not ok
+  FaultDomain fault_domain = FaultDomain::kCandidate;  ///< if not ok
   std::vector<double> samples;
-  std::vector<double> canaries;
-  std::vector<double> memory_canaries;
+  std::vector<double> probe_times;
+  std::vector<double> memory_probe_times;
   double value = 0, noise = 0;
   double clean_fraction = -1;            ///< see Trial
   std::map<std::string, double> others;  ///< see Trial
@@ -136,43 +136,43 @@ struct RunReply {
 };
 
 /// Supervisor to a runner on another machine: a part of a file that orders name.
-struct FilePart {
+struct FileChunk {
   std::string name;   ///< without a folder
   bool first = true;  ///< else it follows the part before
   std::string bytes;
 };
 
 /// The runner's answer to being configured.
-struct Greeting {
-  std::string device;         ///< DeviceFingerprint of its processor, as text
-  std::string target;         ///< what `native` is there
-  double canary_seconds = 0;  ///< quiet time of the canary
-  double resolution = 0;      ///< of the A/A test
-  std::string unprotected;    ///< see SandboxParts::Unprotected; empty: nothing is
+struct RunnerHandshake {
+  std::string device;        ///< DeviceFingerprint of its processor, as text
+  std::string target;        ///< what `native` is there
+  double probe_seconds = 0;  ///< quiet time of the canary
+  double resolution = 0;     ///< of the A/A test
+  std::string unprotected;   ///< see SandboxGaps::Unprotected; empty: nothing is
 };
 
-Json ToJson(const PrepareOrder& order);
+Json ToJson(const ReferenceOrder& order);
 Json ToJson(const BuildOrder& order);
 Json ToJson(const BuildReply& reply);
 Json ToJson(const ProbeOrder& order);
 Json ToJson(const ProbeReply& reply);
 Json ToJson(const RunOrder& order);
 Json ToJson(const RunReply& reply);
-Json ToJson(const Greeting& greeting);
-Json ToJson(const FilePart& part);
+Json ToJson(const RunnerHandshake& handshake);
+Json ToJson(const FileChunk& part);
 Json ToJson(const RunWorkerSettings& settings);
 
 /// Errors: kCorrupt naming the field that is missing or of the wrong type, or a task that is not in
 /// the table; kUnsupported for settings or a greeting of another version of the protocol.
-Result<PrepareOrder> PrepareOrderFrom(const Json& json);
+Result<ReferenceOrder> ReferenceOrderFrom(const Json& json);
 Result<BuildOrder> BuildOrderFrom(const Json& json, const TaskTable& tasks);
 Result<BuildReply> BuildReplyFrom(const Json& json, const TaskTable& tasks);
 Result<ProbeOrder> ProbeOrderFrom(const Json& json);
 Result<ProbeReply> ProbeReplyFrom(const Json& json);
 Result<RunOrder> RunOrderFrom(const Json& json, const TaskTable& tasks);
 Result<RunReply> RunReplyFrom(const Json& json);
-Result<Greeting> GreetingFrom(const Json& json);
-Result<FilePart> FilePartFrom(const Json& json);
+Result<RunnerHandshake> RunnerHandshakeFrom(const Json& json);
+Result<FileChunk> FileChunkFrom(const Json& json);
 Result<RunWorkerSettings> RunWorkerSettingsFrom(const Json& json);
 
 /// "prepare", "build", "run", "started", …: the field `type`; empty if there is none.

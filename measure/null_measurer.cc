@@ -53,7 +53,7 @@ TimeSplit NullMeasurer::time_split() const {
 }
 
 Result<std::vector<Trial>> NullMeasurer::Race(const std::vector<Candidate>& finalists,
-                                              const RaceTerms& /*terms*/) {
+                                              const RaceSettings& /*terms*/) {
   std::vector<Trial> trials;
   for (const Candidate& finalist : finalists) trials.push_back(Measure(finalist, 0));
   return trials;

@@ -19,14 +19,14 @@ class NullMeasurer final : public Measurer {
   Status Submit(Request request) override;
   Result<std::optional<Reply>> Next(double timeout_seconds) override;
   /// Nothing waits: what is submitted is finished.
-  std::vector<std::uint64_t> DropWaiting() override { return {}; }
+  std::vector<std::uint64_t> CancelPending() override { return {}; }
   int in_flight() const override { return static_cast<int>(finished_.size()); }
   int capacity() const override { return 1; }
   TimeSplit time_split() const override;
   const DeviceFingerprint& device() const override { return device_; }
   double resolution() const override { return 0; }
   Result<std::vector<Trial>> Race(const std::vector<Candidate>& finalists,
-                                  const RaceTerms& terms) override;
+                                  const RaceSettings& terms) override;
 
  private:
   Trial Measure(const Candidate& candidate, std::int64_t attempt) const;

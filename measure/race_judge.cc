@@ -34,8 +34,8 @@ void RaceJudge::Add(std::size_t racer, std::span<const double> samples) {
       {rounds(), EstimateOf(samples).value, std::vector<double>(samples.begin(), samples.end())});
 }
 
-void RaceJudge::EndRound(const RoundCanaries& canaries) {
-  canaries_.push_back(canaries);
+void RaceJudge::EndRound(const RoundInterference& probe_times) {
+  rounds_probed_.push_back(probe_times);
   FindFloors();
   JudgeRounds();
   FindOut();
@@ -59,9 +59,9 @@ void RaceJudge::JudgeRounds() {
       if (racer.known > 0) known[slice.round].push_back(slice.low / racer.known);
     }
   }
-  quiet_.assign(rounds(), false);
+  clean_.assign(rounds(), false);
   slowdowns_.assign(rounds(), 1);
-  quiet_count_ = 0;
+  clean_count_ = 0;
   for (std::size_t round = 0; round < rounds(); ++round) {
     if (!own[round].empty()) slowdowns_[round] = Median(own[round]);
   }
@@ -70,10 +70,10 @@ void RaceJudge::JudgeRounds() {
     if (own[round].empty()) continue;
     // The racers themselves are better witnesses than any canary.
     const bool as_known = known[round].empty()
-                              ? CanariesQuiet(round, memory_matters)
+                              ? ProbesClean(round, memory_matters)
                               : Median(known[round]) <= 1 + settings_.known_tolerance;
-    quiet_[round] = as_known && slowdowns_[round] <= 1 + settings_.round_tolerance;
-    quiet_count_ += quiet_[round] ? 1 : 0;
+    clean_[round] = as_known && slowdowns_[round] <= 1 + settings_.round_tolerance;
+    clean_count_ += clean_[round] ? 1 : 0;
   }
 }
 
@@ -82,8 +82,8 @@ void RaceJudge::JudgeRounds() {
 bool RaceJudge::MemoryMatters() const {
   std::vector<double> delays;
   for (std::size_t round = 0; round < rounds(); ++round) {
-    if (canaries_[round].core_quiet && slowdowns_[round] <= 1 + settings_.same_time) {
-      delays.push_back(canaries_[round].memory_delay_seconds);
+    if (rounds_probed_[round].core_clean && slowdowns_[round] <= 1 + settings_.same_time) {
+      delays.push_back(rounds_probed_[round].memory_delay_seconds);
     }
   }
   if (delays.size() < kFewRounds) return true;
@@ -91,14 +91,14 @@ bool RaceJudge::MemoryMatters() const {
   return settings_.same_time * least > settings_.memory_bias * (most - least);
 }
 
-bool RaceJudge::CanariesQuiet(std::size_t round, bool memory_matters) const {
-  if (!canaries_[round].core_quiet) return false;
+bool RaceJudge::ProbesClean(std::size_t round, bool memory_matters) const {
+  if (!rounds_probed_[round].core_clean) return false;
   if (!memory_matters) return true;
   double shortest = 0;
   for (const Racer& racer : racers_) {
     if (racer.floor > 0 && (shortest == 0 || racer.floor < shortest)) shortest = racer.floor;
   }
-  return canaries_[round].memory_delay_seconds <= MemoryWatch::kMaxDelay * shortest;
+  return rounds_probed_[round].memory_delay_seconds <= MemoryDelayEstimator::kMaxDelay * shortest;
 }
 
 void RaceJudge::FindOut() {
@@ -122,46 +122,46 @@ void RaceJudge::FindOut() {
   }
 }
 
-bool RaceJudge::settled() const {
+bool RaceJudge::converged() const {
   for (std::size_t i = 0; i < racers_.size(); ++i) {
     if (IsOut(i)) continue;
     std::size_t rounds = 0, samples = 0;
     for (const Slice& slice : racers_[i].slices) {
-      if (slice.round >= quiet_.size() || !quiet_[slice.round]) continue;
+      if (slice.round >= clean_.size() || !clean_[slice.round]) continue;
       ++rounds;
       samples += slice.samples.size();
     }
-    if (rounds < settings_.quiet_rounds || samples < settings_.settled_samples) return false;
-    if (Of(i).noise > settings_.settled_noise) return false;
+    if (rounds < settings_.clean_rounds || samples < settings_.min_converged_samples) return false;
+    if (Of(i).noise > settings_.converged_noise) return false;
   }
   return true;
 }
 
 Estimate RaceJudge::Of(std::size_t racer) const {
-  std::vector<double> quiet, corrected, all;
+  std::vector<double> clean, corrected, all;
   for (const Slice& slice : racers_[racer].slices) {
-    const bool judged = slice.round < quiet_.size();
+    const bool judged = slice.round < clean_.size();
     const double slowdown = judged ? std::max(1.0, slowdowns_[slice.round]) : 1;
     for (const double sample : slice.samples) {
       all.push_back(sample);
       corrected.push_back(sample / slowdown);
-      if (judged && quiet_[slice.round]) quiet.push_back(sample);
+      if (judged && clean_[slice.round]) clean.push_back(sample);
     }
   }
   if (all.empty()) return {};
-  if (!noisy() && !quiet.empty()) return EstimateOf(quiet);
+  if (!noisy() && !clean.empty()) return EstimateOf(clean);
   Estimate estimate = EstimateOf(corrected);
   estimate.value = std::max(estimate.value, *std::min_element(all.begin(), all.end()));
   return estimate;
 }
 
-double RaceJudge::QuietShare(std::size_t racer) const {
-  std::size_t quiet = 0, all = 0;
+double RaceJudge::CleanFraction(std::size_t racer) const {
+  std::size_t clean = 0, all = 0;
   for (const Slice& slice : racers_[racer].slices) {
     all += slice.samples.size();
-    if (slice.round < quiet_.size() && quiet_[slice.round]) quiet += slice.samples.size();
+    if (slice.round < clean_.size() && clean_[slice.round]) clean += slice.samples.size();
   }
-  return all == 0 || noisy() ? 0 : static_cast<double>(quiet) / static_cast<double>(all);
+  return all == 0 || noisy() ? 0 : static_cast<double>(clean) / static_cast<double>(all);
 }
 
 }  // namespace tilewright::measure

@@ -28,20 +28,20 @@ std::int64_t BatchOf(const SamplingSettings& settings, double call_seconds) {
 namespace {
 
 /// Canary before a slice. The one after the previous slice serves if nothing came between.
-double CanaryBefore(Subject& subject, Clock& clock, QuietGate& gate, SampleSet& set) {
-  if (!set.canaries.empty()) return set.canaries.back();
-  const double canary = subject.CanarySeconds();
-  gate.Add(clock.UnixSeconds(), canary);
-  set.canaries.push_back(canary);
-  return canary;
+double ProbeBefore(Benchmarkable& benchmarkable, Clock& clock, NoiseFilter& gate, SampleSet& set) {
+  if (!set.probe_times.empty()) return set.probe_times.back();
+  const double probe = benchmarkable.ProbeSeconds();
+  gate.Add(clock.UnixSeconds(), probe);
+  set.probe_times.push_back(probe);
+  return probe;
 }
 
 /// quiet: samples between quiet canaries of the core.
-bool IsSettled(const SamplingSettings& settings, const SampleSet& set,
-               const std::vector<double>& quiet) {
-  if (set.seconds < settings.patience_seconds) return false;
-  if (static_cast<int>(quiet.size()) < settings.settled_samples) return false;
-  return EstimateOf(quiet).noise <= settings.settled_noise;
+bool HasConverged(const SamplingSettings& settings, const SampleSet& set,
+                  const std::vector<double>& clean) {
+  if (set.seconds < settings.min_sampling_seconds) return false;
+  if (static_cast<int>(clean.size()) < settings.min_converged_samples) return false;
+  return EstimateOf(clean).noise <= settings.converged_noise;
 }
 
 bool IsClearlyWorse(const SamplingSettings& settings, const SampleSet& set, double best_seconds) {
@@ -50,35 +50,39 @@ bool IsClearlyWorse(const SamplingSettings& settings, const SampleSet& set, doub
   if (fastest > settings.cutoff_factor * best_seconds) return true;
   // Disturbed samples are too slow, never too fast: the fastest one above the line is proof
   // enough once there are a few.
-  return set.all.size() >= 5 && fastest > settings.worse_factor * best_seconds;
+  return set.all.size() >= 5 && fastest > settings.early_stop_factor * best_seconds;
 }
 
 double BudgetSeconds(const SamplingSettings& settings, const SampleSet& set,
-                     const std::vector<double>& quiet, double best_seconds) {
+                     const std::vector<double>& clean, double best_seconds) {
   const bool contender =
       best_seconds <= 0 || set.estimate().value <= settings.contender_factor * best_seconds;
   const double budget = contender ? settings.contender_budget_seconds : settings.budget_seconds;
-  return quiet.empty() ? 2 * budget : budget;
+  return clean.empty() ? 2 * budget : budget;
 }
 
 /// quiet: what the memory canary says of samples is kept with them, and costs no time.
 bool IsEnough(const SamplingSettings& settings, const SampleSet& set,
-              const std::vector<double>& quiet, double best_seconds) {
+              const std::vector<double>& clean, double best_seconds) {
   if (IsClearlyWorse(settings, set, best_seconds)) return true;
-  if (IsSettled(settings, set, quiet)) return true;
+  if (HasConverged(settings, set, clean)) return true;
   if (static_cast<int>(set.all.size()) >= settings.max_samples) return true;
   // Two samples at least, however long a call takes: one says nothing about the noise.
-  return set.all.size() >= 2 && set.seconds >= BudgetSeconds(settings, set, quiet, best_seconds);
+  return set.all.size() >= 2 && set.seconds >= BudgetSeconds(settings, set, clean, best_seconds);
 }
 
 /// Samples between two memory canaries.
 class MemorySection {
  public:
-  MemorySection(Subject& subject, Clock& clock, MemoryWatch* watch, double call_seconds,
-                SampleSet& set)
-      : subject_(subject), clock_(clock), watch_(watch), call_seconds_(call_seconds), set_(set) {
+  MemorySection(Benchmarkable& benchmarkable, Clock& clock, MemoryDelayEstimator* watch,
+                double call_seconds, SampleSet& set)
+      : subject_(benchmarkable),
+        clock_(clock),
+        watch_(watch),
+        call_seconds_(call_seconds),
+        set_(set) {
     if (watch_ == nullptr) return;
-    before_quiet_ = RunCanary();
+    before_clean_ = RunProbe();
     Begin();
   }
   bool IsLong() const {
@@ -87,12 +91,12 @@ class MemorySection {
                std::max(kMemorySectionSeconds, kMemorySectionCalls * call_seconds_);
   }
   void Begin() {
-    first_quiet_ = set_.quiet.size();
+    first_clean_ = set_.clean.size();
     begun_seconds_ = set_.seconds;
     // The canary has taken the tensors' place in the caches. A long call brings them back by
     // itself.
     constexpr double kLongCallSeconds = 5e-3;
-    if (!any_canary_ || call_seconds_ >= kLongCallSeconds) return;
+    if (!any_probe_ || call_seconds_ >= kLongCallSeconds) return;
     const double start = clock_.MonotonicSeconds();
     (void)subject_.Run(1);
     // The estimate may come from a cold call.
@@ -100,19 +104,19 @@ class MemorySection {
   }
   void Close() {
     if (watch_ == nullptr) return;
-    const bool after_quiet = RunCanary();
-    if (!before_quiet_ || !after_quiet) {
-      const auto first = set_.quiet.begin() + static_cast<std::ptrdiff_t>(first_quiet_);
-      taken_back_.insert(taken_back_.end(), first, set_.quiet.end());
-      set_.quiet.erase(first, set_.quiet.end());
+    const bool after_clean = RunProbe();
+    if (!before_clean_ || !after_clean) {
+      const auto first = set_.clean.begin() + static_cast<std::ptrdiff_t>(first_clean_);
+      taken_back_.insert(taken_back_.end(), first, set_.clean.end());
+      set_.clean.erase(first, set_.clean.end());
     }
-    before_quiet_ = after_quiet;
+    before_clean_ = after_clean;
   }
   /// Samples between quiet canaries of the core, those that were taken back too.
-  std::vector<double> CoreQuiet() const {
-    std::vector<double> quiet = set_.quiet;
-    quiet.insert(quiet.end(), taken_back_.begin(), taken_back_.end());
-    return quiet;
+  std::vector<double> CoreClean() const {
+    std::vector<double> clean = set_.clean;
+    clean.insert(clean.end(), taken_back_.begin(), taken_back_.end());
+    return clean;
   }
   void Next() {
     Close();
@@ -120,31 +124,32 @@ class MemorySection {
   }
 
  private:
-  bool RunCanary() {
+  bool RunProbe() {
     const double start = clock_.MonotonicSeconds();
-    const double seconds = subject_.MemoryCanarySeconds();
+    const double seconds = subject_.MemoryProbeSeconds();
     set_.seconds += clock_.MonotonicSeconds() - start;
-    any_canary_ = seconds > 0;
-    if (!any_canary_) return true;
+    any_probe_ = seconds > 0;
+    if (!any_probe_) return true;
     watch_->Add(clock_.UnixSeconds(), seconds);
-    set_.memory_canaries.push_back(seconds);
-    return watch_->DelaySeconds(seconds) <= MemoryWatch::kMaxDelay * call_seconds_;
+    set_.memory_probe_times.push_back(seconds);
+    return watch_->DelaySeconds(seconds) <= MemoryDelayEstimator::kMaxDelay * call_seconds_;
   }
 
-  Subject& subject_;
+  Benchmarkable& subject_;
   Clock& clock_;
-  MemoryWatch* watch_;
+  MemoryDelayEstimator* watch_;
   double call_seconds_;
   SampleSet& set_;
-  bool any_canary_ = false, before_quiet_ = true;
-  std::size_t first_quiet_ = 0;
+  bool any_probe_ = false, before_clean_ = true;
+  std::size_t first_clean_ = 0;
   std::vector<double> taken_back_;
   double begun_seconds_ = 0;
 };
 
 }  // namespace
 
-bool Subject::TimeSlice(const SliceTerms& terms, Clock& clock, std::vector<double>& samples) {
+bool Benchmarkable::TimeSlice(const SliceLimits& terms, Clock& clock,
+                              std::vector<double>& samples) {
   double spent = 0;
   int left = terms.samples;
   do {
@@ -154,49 +159,49 @@ bool Subject::TimeSlice(const SliceTerms& terms, Clock& clock, std::vector<doubl
     const double elapsed = clock.MonotonicSeconds() - start;
     samples.push_back(elapsed / static_cast<double>(terms.batch));
     spent += elapsed;
-  } while (SliceGoesOn(terms, spent, --left));
+  } while (SliceContinues(terms, spent, --left));
   return true;
 }
 
-bool SliceGoesOn(const SliceTerms& terms, double spent_seconds, int samples_left) {
+bool SliceContinues(const SliceLimits& terms, double spent_seconds, int samples_left) {
   return spent_seconds < terms.seconds && spent_seconds + terms.call_seconds < 2 * terms.seconds &&
          samples_left > 0;
 }
 
-void TakeSlice(Subject& subject, Clock& clock, QuietGate& gate, const SamplingSettings& settings,
-               double call_seconds, SampleSet& set) {
+void CollectSlice(Benchmarkable& benchmarkable, Clock& clock, NoiseFilter& gate,
+                  const SamplingSettings& settings, double call_seconds, SampleSet& set) {
   const double slice_start = clock.MonotonicSeconds();
-  const double before = CanaryBefore(subject, clock, gate, set);
+  const double before = ProbeBefore(benchmarkable, clock, gate, set);
   const std::size_t first = set.all.size();
-  SliceTerms terms;
+  SliceLimits terms;
   terms.batch = BatchOf(settings, call_seconds);
   terms.call_seconds = call_seconds;
   terms.seconds = settings.slice_seconds;
   terms.samples = std::max(1, settings.max_samples - static_cast<int>(first));
   terms.flush_bytes = Flushes(settings, call_seconds) ? settings.flush_bytes : 0;
-  if (!subject.TimeSlice(terms, clock, set.all)) {
+  if (!benchmarkable.TimeSlice(terms, clock, set.all)) {
     set.failed = true;
     return;
   }
-  const double after = subject.CanarySeconds();
+  const double after = benchmarkable.ProbeSeconds();
   gate.Add(clock.UnixSeconds(), after);
-  set.canaries.push_back(after);
-  if (gate.IsQuiet(before) && gate.IsQuiet(after)) {
-    set.quiet.insert(set.quiet.end(), set.all.begin() + static_cast<std::ptrdiff_t>(first),
+  set.probe_times.push_back(after);
+  if (gate.IsClean(before) && gate.IsClean(after)) {
+    set.clean.insert(set.clean.end(), set.all.begin() + static_cast<std::ptrdiff_t>(first),
                      set.all.end());
   }
   set.seconds += clock.MonotonicSeconds() - slice_start;
 }
 
-SampleSet TakeSamples(Subject& subject, Clock& clock, QuietGate& gate,
-                      const SamplingSettings& settings, double call_seconds, double best_seconds,
-                      MemoryWatch* memory) {
+SampleSet CollectSamples(Benchmarkable& benchmarkable, Clock& clock, NoiseFilter& gate,
+                         const SamplingSettings& settings, double call_seconds, double best_seconds,
+                         MemoryDelayEstimator* memory) {
   SampleSet set;
-  MemorySection section(subject, clock, memory, call_seconds, set);
+  MemorySection section(benchmarkable, clock, memory, call_seconds, set);
   while (true) {
-    TakeSlice(subject, clock, gate, settings, call_seconds, set);
+    CollectSlice(benchmarkable, clock, gate, settings, call_seconds, set);
     if (set.failed) return set;
-    if (IsEnough(settings, set, section.CoreQuiet(), best_seconds)) break;
+    if (IsEnough(settings, set, section.CoreClean(), best_seconds)) break;
     if (section.IsLong()) section.Next();
   }
   section.Close();

@@ -78,20 +78,20 @@ double ResolutionOf(std::span<const double> values) {
   return 1.96 * 1.4826 * Median(differences);
 }
 
-void QuietGate::Add(double now, double canary_seconds) {
-  if (canary_seconds <= 0) return;
+void NoiseFilter::Add(double now, double probe_seconds) {
+  if (probe_seconds <= 0) return;
   const auto number = static_cast<std::int64_t>(std::floor(now / settings_.bucket_seconds));
   if (!buckets_.empty() && buckets_.back().number >= number) {
     Bucket& last = buckets_.back();
-    last.fastest = std::min(last.fastest, canary_seconds);
+    last.fastest = std::min(last.fastest, probe_seconds);
   } else {
-    buckets_.push_back({number, canary_seconds});
+    buckets_.push_back({number, probe_seconds});
   }
   const std::int64_t oldest = buckets_.back().number - settings_.buckets;
   std::erase_if(buckets_, [oldest](const Bucket& bucket) { return bucket.number <= oldest; });
 }
 
-double QuietGate::seen_seconds() const {
+double NoiseFilter::observed_seconds() const {
   double fastest = 0, second = 0;
   for (const Bucket& bucket : buckets_) {
     if (fastest == 0 || bucket.fastest < fastest) {
@@ -104,14 +104,14 @@ double QuietGate::seen_seconds() const {
   return second == 0 ? fastest : second;
 }
 
-double QuietGate::quiet_seconds() const {
-  const double seen = seen_seconds();
+double NoiseFilter::uncontended_seconds() const {
+  const double seen = observed_seconds();
   return reference_ > 0 && seen > 0 ? std::min(reference_, seen) : seen;
 }
 
-bool QuietGate::IsQuiet(double canary_seconds) const {
-  const double quiet = quiet_seconds();
-  return quiet > 0 && canary_seconds <= quiet * (1 + settings_.tolerance);
+bool NoiseFilter::IsClean(double probe_seconds) const {
+  const double clean = uncontended_seconds();
+  return clean > 0 && probe_seconds <= clean * (1 + settings_.tolerance);
 }
 
 }  // namespace tilewright::measure

@@ -30,29 +30,29 @@ double ResolutionOf(std::span<const double> values);
 /// Decides which moments are quiet, from the durations of one constant piece of work (the canary)
 /// run around each slice of samples: a core is quiet or disturbed for seconds at a time, and the
 /// fastest canaries of the last minute show what quiet is.
-class QuietGate {
+class NoiseFilter {
  public:
   struct Settings {
     double tolerance = 0.06;    ///< a canary at most this much above the quiet time is quiet
     double bucket_seconds = 1;  ///< one fastest time is kept per bucket
     int buckets = 60;           ///< how long a fast time is remembered: clocks drift
   };
-  QuietGate() = default;
-  explicit QuietGate(const Settings& settings) : settings_(settings) {}
+  NoiseFilter() = default;
+  explicit NoiseFilter(const Settings& settings) : settings_(settings) {}
 
   /// now: seconds of the wall clock (a device's own clock may stand still between samples); if it
-  /// goes back, the last bucket goes on. canary_seconds: how long the canary took.
-  void Add(double now, double canary_seconds);
+  /// goes back, the last bucket goes on. probe_seconds: how long the canary took.
+  void Add(double now, double probe_seconds);
   /// Duration of an undisturbed canary: the second fastest bucket, so that a single measurement
   /// that was too short cannot declare everything else disturbed; or the reference, if that is
   /// shorter. 0 until something was added.
-  double quiet_seconds() const;
+  double uncontended_seconds() const;
   /// The same without the reference.
-  double seen_seconds() const;
+  double observed_seconds() const;
   /// What an undisturbed canary took in an earlier life of the runner, so that one started in noise
   /// does not take it for quiet. 0: unknown.
-  void SetReference(double quiet_seconds) { reference_ = quiet_seconds; }
-  bool IsQuiet(double canary_seconds) const;
+  void SetReference(double uncontended_seconds) { reference_ = uncontended_seconds; }
+  bool IsClean(double probe_seconds) const;
 
  private:
   struct Bucket {

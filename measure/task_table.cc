@@ -58,7 +58,7 @@ Result<TaskMessage> TaskMessageFrom(const Json& json) {
   return message;
 }
 
-Status HearTask(const Json& json, TaskTable& tasks) {
+Status ReceiveTask(const Json& json, TaskTable& tasks) {
   TW_ASSIGN_OR_RETURN(auto message, TaskMessageFrom(json));
   return tasks.Add(message.number, std::move(message.task));
 }

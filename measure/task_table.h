@@ -42,6 +42,6 @@ Json ToJson(const TaskMessage& message);
 /// Errors: kCorrupt naming the field that is missing or of the wrong type; those of parsing.
 Result<TaskMessage> TaskMessageFrom(const Json& json);
 /// A worker that is told a task. Errors: those of TaskMessageFrom and of Add.
-Status HearTask(const Json& json, TaskTable& tasks);
+Status ReceiveTask(const Json& json, TaskTable& tasks);
 
 }  // namespace tilewright::measure

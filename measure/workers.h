@@ -26,17 +26,17 @@ struct CudaWorkerSettings {
 struct RunWorkerSettings {
   std::int64_t cache_bytes = std::int64_t{256} << 20;  ///< of the workbench
   std::int64_t memory_bytes = std::int64_t{2} << 30;   ///< one candidate may allocate
-  /// Kernels are timed with weights that come from beyond the caches, as in a network (FarWeights).
-  /// Off: with the same ones in every call.
-  bool far_weights = true;
+  /// Kernels are timed with weights that come from beyond the caches, as in a network
+  /// (ColdWeights). Off: with the same ones in every call.
+  bool cold_weights = true;
   bool calibrate = true;  ///< off: no A/A test, for simulators, whose numbers have no noise
   SamplingSettings sampling;
   CudaWorkerSettings cuda;
   /// Trials say joules, too (EnergyCounter): a tenth of a second longer each.
   bool joules = false;
   std::string powercap = PowercapCounter::kFolder;  ///< where those of processors are told
-  /// Where quiet times of canaries are kept between runs (quiet_file.h); empty: nowhere.
-  std::string quiet_file;
+  /// Where quiet times of canaries are kept between runs (probe_baseline_file.h); empty: nowhere.
+  std::string probe_baseline_file;
 };
 
 /// The builder: reads orders (messages.h) from in_fd, one JSON object per line, and writes replies

@@ -146,7 +146,7 @@ FleetPermissions PermissionsOf(const FleetUser& user, const std::vector<FleetUse
   if (user.role == "tuner") {
     FleetPermissions may{
         {"tw.run.*." + name + ".*", "tw.build." + name + ".*", "tw.job.*." + name + ".*",
-         "tw.direct.*.*.*." + name + ".*", fleet::kAskSubject, "$JS.API.INFO",
+         "tw.direct.*.*.*." + name + ".*", fleet::kDiscoverySubject, "$JS.API.INFO",
          std::string("$JS.API.STREAM.INFO.") + fleet::kArtifactStream},
         {"tw.beat." + name + ".>", "tw.result." + name + ".>", "tw.here.>",
          "tw.control.job." + name + ".*", "tw.job.*." + name + ".*", inbox},
@@ -171,7 +171,7 @@ FleetPermissions PermissionsOf(const FleetUser& user, const std::vector<FleetUse
                         "tw.result.*.*." + name + ".*",
                         std::string("$JS.API.DIRECT.GET.") + fleet::kArtifactStream + ".>"},
                        {"tw.job." + of_class + ".>", "tw.direct." + of_class + "." + name + ".>",
-                        "tw.control.device." + name + ".*", fleet::kAskSubject, inbox},
+                        "tw.control.device." + name + ".*", fleet::kDiscoverySubject, inbox},
                        {}};
   const bool builds = user.role == "builder";
   const std::string next = "$JS.API.CONSUMER.MSG.NEXT.";

@@ -9,7 +9,7 @@
 #include "python_free_cli/print.h"
 #include "python_free_cli/tune_display.h"
 #include "python_free_cli/user_paths.h"
-#include "search/guess.h"
+#include "search/zero_shot.h"
 #include "src/base/files/file.h"
 
 namespace tilewright::cli {

@@ -153,7 +153,7 @@ void TuneDisplay::Resumed(std::int64_t trials) {
   if (trials > 0) PrintErr("going on with a job that has {} trials\n", trials);
 }
 
-void TuneDisplay::LogLeft(const std::string& why) {
+void TuneDisplay::LogDiscarded(const std::string& why) {
   PrintErr(
       "this job's log does not replay any more ({}): its trials stay in the store, and a new "
       "log begins\n",

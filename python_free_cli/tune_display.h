@@ -29,7 +29,7 @@ class TuneDisplay final : public search::TuneObserver {
     if (opened_) opened_(job_name);
   }
   void Resumed(std::int64_t trials) override;
-  void LogLeft(const std::string& why) override;
+  void LogDiscarded(const std::string& why) override;
   void StaleFirst(const search::TaskReport& task, int task_index, std::int64_t configs) override;
   void TrialDone(const search::TaskReport& task, int task_index, const Trial& trial,
                  double eta_seconds) override;

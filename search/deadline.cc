@@ -93,15 +93,15 @@ Result<double> ParseDeadline(std::string_view text, double now_unix_seconds) {
       "\", expected a time such as 2026-11-25T06:00:00Z or a duration such as 8h");
 }
 
-Result<double> ParseComingDeadline(std::string_view text, double now_unix_seconds) {
+Result<double> ParseFutureDeadline(std::string_view text, double now_unix_seconds) {
   TW_ASSIGN_OR_RETURN(const auto moment, ParseDeadline(text, now_unix_seconds));
   if (moment > now_unix_seconds) return moment;
   return InvalidArgument("deadline \"" + std::string(text.substr(0, 40)) +
-                         "\": it is over (now it is " + FormatMoment(now_unix_seconds) +
+                         "\": it is over (now it is " + FormatTimestamp(now_unix_seconds) +
                          "), expected one to come");
 }
 
-std::string FormatMoment(double unix_seconds) {
+std::string FormatTimestamp(double unix_seconds) {
   constexpr double kThousand = 1000;
   const auto milliseconds = std::llround(unix_seconds * kThousand);
   const auto seconds = static_cast<std::time_t>(milliseconds / 1000);

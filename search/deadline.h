@@ -14,9 +14,9 @@ Result<double> ParseDeadline(std::string_view text, double now_unix_seconds);
 
 /// As ParseDeadline, of a deadline that is to come. Errors: kInvalidArgument, too, where it is
 /// over.
-Result<double> ParseComingDeadline(std::string_view text, double now_unix_seconds);
+Result<double> ParseFutureDeadline(std::string_view text, double now_unix_seconds);
 
 /// A moment as RFC 3339 has it, in UTC and to the millisecond.
-std::string FormatMoment(double unix_seconds);
+std::string FormatTimestamp(double unix_seconds);
 
 }  // namespace tilewright::search

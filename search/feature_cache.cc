@@ -26,7 +26,7 @@ std::span<const float> FeatureCache::Get(Point point) {
   const std::size_t slot = hash % kSlots;
   const std::span<float> row(rows_.data() + slot * width, width);
   if (keys_[slot] == point) return row;
-  if (!inspector_.Features(point, fresh_).ok()) {
+  if (!analyzer_.Features(point, fresh_).ok()) {
     refused = point;
     return {};
   }

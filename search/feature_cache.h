@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "search/inspector.h"
+#include "search/static_analyzer.h"
 
 namespace tilewright::search {
 
@@ -12,12 +12,12 @@ namespace tilewright::search {
 class FeatureCache {
  public:
   /// The inspector outlives the cache.
-  explicit FeatureCache(const Inspector& inspector) : inspector_(inspector) {}
+  explicit FeatureCache(const StaticAnalyzer& analyzer) : analyzer_(analyzer) {}
   /// Features of the point; empty if a static check refuses it. Valid until the next call.
   std::span<const float> Get(Point point);
 
  private:
-  const Inspector& inspector_;
+  const StaticAnalyzer& analyzer_;
   // One slot per hash value, space -1 is free. Refused points, often most of a space, have slots of
   // their own, so that they push no features out.
   std::vector<Point> keys_, refused_;

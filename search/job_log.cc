@@ -118,11 +118,11 @@ BeginEntry DecodeBegin(Reader& reader) {
 AskEntry DecodeAsk(Reader& reader) {
   AskEntry entry;
   entry.batch = reader.Integer("batch");
-  entry.told = reader.Integers(reader.Member("told"));
+  entry.observed = reader.Integers(reader.Member("told"));
   entry.points = reader.Points("points");
   if (reader.Has("scores")) entry.scores = reader.Numbers("scores");
   entry.elapsed_seconds = reader.Number("elapsed");
-  entry.memo = PlainText(reader.Member("memo"));
+  entry.strategy_state = PlainText(reader.Member("memo"));
   return entry;
 }
 
@@ -130,22 +130,22 @@ TellEntry DecodeTell(Reader& reader) {
   TellEntry entry;
   entry.batch = reader.Integer("batch");
   entry.slot = reader.Integer("slot");
-  entry.told.point = reader.PointOf(reader.Member("point"));
+  entry.observed.point = reader.PointOf(reader.Member("point"));
   const Json& outcome = reader.Member("outcome");
   if (outcome.is_string()) {
     const Result<Outcome> parsed = ParseOutcome(outcome.get<std::string>());
     if (parsed.ok()) {
-      entry.told.outcome = *parsed;
+      entry.observed.outcome = *parsed;
     } else {
       reader.Fail();
     }
   } else {
     reader.Fail();
   }
-  entry.told.value = reader.Number("value");
+  entry.observed.value = reader.Number("value");
   entry.verified = reader.Integer("verified") != 0;
-  entry.told.noisy = reader.IntegerOr("disturbed", 0) != 0;
-  if (reader.Has("values")) entry.told.values = reader.Positives("values");
+  entry.observed.noisy = reader.IntegerOr("disturbed", 0) != 0;
+  if (reader.Has("values")) entry.observed.values = reader.Positives("values");
   return entry;
 }
 
@@ -162,8 +162,8 @@ BestEntry DecodeBest(Reader& reader) {
   return entry;
 }
 
-LifeEntry DecodeLife(Reader& reader) {
-  LifeEntry entry;
+RunEntry DecodeRun(Reader& reader) {
+  RunEntry entry;
   entry.unix_seconds = reader.Number("unix");
   entry.elapsed_seconds = reader.Number("elapsed");
   entry.resolution = reader.Number("resolution");
@@ -207,13 +207,13 @@ double Rounded(double seconds) {
 
 }  // namespace
 
-records::LogEntry Encode(const LifeEntry& entry) {
+records::LogEntry Encode(const RunEntry& entry) {
   Json json = Json::object();
   json["unix"] = Rounded(entry.unix_seconds);
   json["elapsed"] = Rounded(entry.elapsed_seconds);
   json["resolution"] = entry.resolution;
   json["tasks"] = Json::array();
-  for (const LifeEntry::Task& task : entry.tasks) {
+  for (const RunEntry::Task& task : entry.tasks) {
     json["tasks"].push_back(Json::array({task.key, task.epilogue, task.occurrences}));
   }
   return {"", "life", PlainText(json)};
@@ -245,7 +245,7 @@ records::LogEntry Encode(std::string_view task_key, const BeginEntry& entry) {
 records::LogEntry Encode(std::string_view task_key, const AskEntry& entry) {
   Json json = Json::object();
   json["batch"] = entry.batch;
-  json["told"] = entry.told;
+  json["told"] = entry.observed;
   json["points"] = PointsJson(entry.points);
   if (!entry.scores.empty()) {
     Json scores = Json::array();
@@ -257,9 +257,9 @@ records::LogEntry Encode(std::string_view task_key, const AskEntry& entry) {
   }
   json["elapsed"] = entry.elapsed_seconds;
   // The memo goes in as JSON, not as a text of escaped JSON; a strategy's own bug would show here.
-  Result<Json> memo = ParseJson(entry.memo);
-  TW_CHECK(memo.ok(), entry.memo);
-  json["memo"] = std::move(*memo);
+  Result<Json> strategy_state = ParseJson(entry.strategy_state);
+  TW_CHECK(strategy_state.ok(), entry.strategy_state);
+  json["memo"] = std::move(*strategy_state);
   return {std::string(task_key), "ask", PlainText(json)};
 }
 
@@ -267,12 +267,12 @@ records::LogEntry Encode(std::string_view task_key, const TellEntry& entry) {
   Json json = Json::object();
   json["batch"] = entry.batch;
   json["slot"] = entry.slot;
-  json["point"] = PointJson(entry.told.point);
-  json["outcome"] = std::string(OutcomeName(entry.told.outcome));
-  json["value"] = entry.told.value;
+  json["point"] = PointJson(entry.observed.point);
+  json["outcome"] = std::string(OutcomeName(entry.observed.outcome));
+  json["value"] = entry.observed.value;
   json["verified"] = entry.verified ? 1 : 0;
-  if (entry.told.noisy) json["disturbed"] = 1;
-  if (!entry.told.values.empty()) json["values"] = entry.told.values;
+  if (entry.observed.noisy) json["disturbed"] = 1;
+  if (!entry.observed.values.empty()) json["values"] = entry.observed.values;
   return {std::string(task_key), "tell", PlainText(json)};
 }
 
@@ -311,14 +311,14 @@ Result<TaskLog> Decode(const std::vector<records::LogEntry>& entries) {
   return log;
 }
 
-Result<WholeJobLog> DecodeWholeJob(const std::vector<records::LogEntry>& entries) {
-  WholeJobLog log;
+Result<JobLog> DecodeJobLog(const std::vector<records::LogEntry>& entries) {
+  JobLog log;
   for (const records::LogEntry& entry : entries) {
     const Result<Json> json = ParseJson(entry.payload);
     if (!json.ok() || !json->is_object()) return NotUnderstood(entry);
     Reader reader(*json);
     if (entry.kind == "life") {
-      log.lives.push_back(DecodeLife(reader));
+      log.runs.push_back(DecodeRun(reader));
     } else if (entry.kind == "time") {
       log.times.push_back(DecodeTime(reader));
     } else {

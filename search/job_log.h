@@ -28,20 +28,20 @@ struct BeginEntry {
 /// "ask": batch `batch` of the job was proposed; before it, the batches `told` were told.
 struct AskEntry {
   std::int64_t batch = 0;  ///< counted over all tasks of the job, from 0
-  std::vector<std::int64_t> told;
+  std::vector<std::int64_t> observed;
   std::vector<Point> points;  ///< none: the strategy had no more
   /// What its model thought of them, parallel to points; none in logs of earlier versions, or
   /// without a model.
   std::vector<float> scores;
   double elapsed_seconds = 0;  ///< wall time the job had spent in all its lives
-  std::string memo;            ///< the strategy's
+  std::string strategy_state;  ///< the strategy's
 };
 
 /// "tell": what came of point `slot` of a batch.
 struct TellEntry {
   std::int64_t batch = 0;
   std::int64_t slot = 0;
-  Told told;
+  Observation observed;
   bool verified = false;
 };
 
@@ -58,7 +58,7 @@ struct BestEntry {
 };
 
 /// "life": the job was started, or went on. Of the whole job: its task key is empty.
-struct LifeEntry {
+struct RunEntry {
   struct Task {
     std::string key, epilogue;
     std::int64_t occurrences = 1;
@@ -80,7 +80,7 @@ struct TimeEntry {
   std::int64_t trials = 0;          ///< of this life
 };
 
-records::LogEntry Encode(const LifeEntry& entry);
+records::LogEntry Encode(const RunEntry& entry);
 records::LogEntry Encode(const TimeEntry& entry);
 records::LogEntry Encode(std::string_view task_key, const BeginEntry& entry);
 records::LogEntry Encode(std::string_view task_key, const AskEntry& entry);
@@ -95,12 +95,12 @@ struct TaskLog {
   std::optional<BestEntry> best;  ///< the last one
 };
 /// What a job's own entries say, those with an empty task key.
-struct WholeJobLog {
-  std::vector<LifeEntry> lives;
+struct JobLog {
+  std::vector<RunEntry> runs;
   std::vector<TimeEntry> times;
 };
 /// Errors: kCorrupt with the entry that was not understood.
-Result<WholeJobLog> DecodeWholeJob(const std::vector<records::LogEntry>& entries);
+Result<JobLog> DecodeJobLog(const std::vector<records::LogEntry>& entries);
 /// Errors: kCorrupt with the entry that was not understood.
 Result<TaskLog> Decode(const std::vector<records::LogEntry>& entries);
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "search/inspector.h"
 #include "search/space.h"
+#include "search/static_analyzer.h"
 #include "search/tuner.h"
 
 namespace tilewright::search {
@@ -37,14 +37,14 @@ std::string Legality::Text() const {
 
 Legality CheckConfigs(const SearchSpace& space) {
   Legality legality;
-  const TemplateInspector inspector(space);
+  const TemplateAnalyzer analyzer(space);
   for (std::size_t which = 0; which < space.spaces.size(); ++which) {
     const std::int64_t size = space.spaces[which].size();
     const std::int64_t count = std::min(size, kMaxChecked);
     legality.complete = legality.complete && count == size;
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t index = count == size ? i : size / count * i;
-      const Status status = inspector.Check({static_cast<int>(which), index});
+      const Status status = analyzer.Check({static_cast<int>(which), index});
       ++legality.checked;
       if (status.ok()) {
         ++legality.legal;

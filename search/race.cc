@@ -13,7 +13,7 @@ namespace {
 // What was slower than the best by more has no chance to win a race.
 constexpr double kContender = 1.15;
 // Measured in noise: it may be half as slow.
-constexpr double kSuspect = 2;
+constexpr double kNoisyContender = 2;
 // A device that tells less than this apart was calibrated in noise; a race tells more.
 constexpr double kMaxResolution = 0.02;
 // Of finalists so near to the fastest, the one of the lowest index wins.
@@ -102,25 +102,26 @@ Status TuneRun::Race() {
   return context_.store->FinishJob(job_.id);
 }
 
-std::vector<Told> TuneRun::Finalists(const TaskState& state, double seconds_left) const {
-  std::vector<Told> finalists;
-  const auto add = [&finalists](const Told& told) {
-    if (std::ranges::find(finalists, told.point, &Told::point) == finalists.end()) {
-      finalists.push_back(told);
+std::vector<Observation> TuneRun::Finalists(const TaskState& state, double seconds_left) const {
+  std::vector<Observation> finalists;
+  const auto add = [&finalists](const Observation& observed) {
+    if (std::ranges::find(finalists, observed.point, &Observation::point) == finalists.end()) {
+      finalists.push_back(observed);
     }
   };
   const double best = state.fastest.front().value;
   add(state.fastest.front());
   // Its trial of the search may be slower than many: a race told its speed.
   if (state.raced) add({state.raced->winner, Outcome::kOk, state.raced->best_seconds, false});
-  for (const Told& told : state.fastest) {
-    if (told.value <= best * kContender) add(told);
+  for (const Observation& observed : state.fastest) {
+    if (observed.value <= best * kContender) add(observed);
   }
-  for (std::size_t i = 0; i < state.suspects.size(); ++i) {
+  for (std::size_t i = 0; i < state.noisy_contenders.size(); ++i) {
     const bool few = i < static_cast<std::size_t>(settings_.finalists);
-    if (few && state.suspects[i].value <= best * kSuspect) add(state.suspects[i]);
+    if (few && state.noisy_contenders[i].value <= best * kNoisyContender)
+      add(state.noisy_contenders[i]);
   }
-  if (state.told_default) add(*state.told_default);
+  if (state.observed_default) add(*state.observed_default);
   // What is counted, not timed, costs none of this.
   if (MetricOf(state.input.task.target) != "seconds") return finalists;
   // The fewest that decide anything are the fastest one and the default config.
@@ -136,8 +137,9 @@ std::vector<Told> TuneRun::Finalists(const TaskState& state, double seconds_left
   const std::size_t most = std::max(fit, least);
   if (finalists.size() <= most) return finalists;
   if (most < 2) return {};
-  if (state.told_default) {
-    const auto place = std::ranges::find(finalists, state.told_default->point, &Told::point);
+  if (state.observed_default) {
+    const auto place =
+        std::ranges::find(finalists, state.observed_default->point, &Observation::point);
     if (place - finalists.begin() >= static_cast<std::ptrdiff_t>(most)) {
       std::swap(finalists[most - 1], *place);
     }
@@ -150,9 +152,10 @@ double TuneRun::RaceShare(int races_left) const {
   return std::max(0.0, LimitSeconds() - Elapsed()) / std::max(1, races_left);
 }
 
-measure::RaceTerms TuneRun::TermsOf(const TaskState& state, const std::vector<Told>& finalists,
-                                    int races_left) const {
-  measure::RaceTerms terms;
+measure::RaceSettings TuneRun::RaceSettingsOf(const TaskState& state,
+                                              const std::vector<Observation>& finalists,
+                                              int races_left) const {
+  measure::RaceSettings terms;
   for (std::size_t i = 0; i < finalists.size(); ++i) {
     terms.known_seconds.push_back(finalists[i].noisy ? 0 : finalists[i].value);
     if (finalists[i].point == state.default_point) terms.anchor = i;
@@ -179,43 +182,45 @@ Status TuneRun::RaceTask(int task, int races_left) {
   }
   if (state.raced) state.report.earlier_best_seconds = state.raced->best_seconds;
   if (settings_.finalists == 0) return {};
-  if (state.verified_last) return VerifyFastest(state);
-  const std::vector<Told> finalists = Finalists(state, RaceShare(races_left));
+  if (state.defer_verification) return VerifyFastest(state);
+  const std::vector<Observation> finalists = Finalists(state, RaceShare(races_left));
   if (finalists.empty()) {  // no time is left
-    ShowEarlierRace(state);
+    ReportEarlierRace(state);
     return {};
   }
   std::vector<Candidate> candidates;
-  for (const Told& told : finalists) candidates.push_back(ToCandidate(state.space, told.point));
+  for (const Observation& observed : finalists)
+    candidates.push_back(ToCandidate(state.space, observed.point));
   const double start = context_.clock->MonotonicSeconds();
-  TW_ASSIGN_OR_RETURN(std::vector<Trial> raced,
-                      context_.measurer->Race(candidates, TermsOf(state, finalists, races_left)));
+  TW_ASSIGN_OR_RETURN(
+      std::vector<Trial> raced,
+      context_.measurer->Race(candidates, RaceSettingsOf(state, finalists, races_left)));
   race_seconds_ += context_.clock->MonotonicSeconds() - start;
   if (raced.size() != finalists.size()) return Internal("race: wrong number of results");
   TW_ASSIGN_OR_RETURN(const std::int64_t attempt, NextAttempt(state));
   for (std::size_t i = 0; i < raced.size(); ++i) {
     Trial& trial = raced[i];
     trial.attempt = attempt;
-    KeepAsked(trial);
-    if (trial.outcome == Outcome::kWrongResult) state.NoteVerified(finalists[i].point, false);
+    DropUnrequestedMetrics(trial);
+    if (trial.outcome == Outcome::kWrongResult) state.RecordVerification(finalists[i].point, false);
   }
   TW_RETURN_IF_ERROR(context_.store->Append(job_.id, raced, {}));
   std::optional<std::size_t> winner;
   BestEntry best = WinnerOf(state, finalists, raced, winner);
   if (!winner) {
-    ShowEarlierRace(state);
+    ReportEarlierRace(state);
     return {};
   }
   best.attempt = attempt;
   return StoreWinner(state, best, raced[*winner]);
 }
 
-void TuneRun::ShowEarlierRace(TaskState& state) {
+void TuneRun::ReportEarlierRace(TaskState& state) {
   if (state.raced) Show(*state.raced, state);
 }
 
-void TuneRun::ShowEarlierRaces() {
-  for (const auto& state : tasks_) ShowEarlierRace(*state);
+void TuneRun::ReportEarlierRaces() {
+  for (const auto& state : tasks_) ReportEarlierRace(*state);
 }
 
 Result<std::int64_t> TuneRun::NextAttempt(const TaskState& state) const {
@@ -248,29 +253,29 @@ Status TuneRun::VerifyFastest(TaskState& state) {
   best.batches = next_batch_;
   best.trials = state.report.trials;
   TW_ASSIGN_OR_RETURN(best.attempt, NextAttempt(state));
-  if (state.told_default) best.default_seconds = state.told_default->value;
-  for (const Told& told : state.fastest) {
-    TW_ASSIGN_OR_RETURN(
-        std::vector<Trial> run,
-        context_.measurer->Race({ToCandidate(state.space, told.point)}, measure::RaceTerms()));
+  if (state.observed_default) best.default_seconds = state.observed_default->value;
+  for (const Observation& observed : state.fastest) {
+    TW_ASSIGN_OR_RETURN(std::vector<Trial> run,
+                        context_.measurer->Race({ToCandidate(state.space, observed.point)},
+                                                measure::RaceSettings()));
     if (run.size() != 1) return Internal("race: wrong number of results");
     Trial& trial = run.front();
     trial.attempt = best.attempt;
-    KeepAsked(trial);
+    DropUnrequestedMetrics(trial);
     TW_RETURN_IF_ERROR(context_.store->Append(job_.id, run, {}));
     if (trial.outcome == Outcome::kDeviceLost) return LostWhileVerifying(state);
     if (!MayWin(trial)) {
-      state.NoteVerified(told.point, false);
+      state.RecordVerification(observed.point, false);
       continue;
     }
-    state.NoteVerified(told.point, true);
-    TW_RETURN_IF_ERROR(VerifyFront(state, told.point, best.attempt));
+    state.RecordVerification(observed.point, true);
+    TW_RETURN_IF_ERROR(VerifyFront(state, observed.point, best.attempt));
     // A winner in the log says that the whole front is verified.
     if (interrupted_) return {};
-    best.winner = told.point;
+    best.winner = observed.point;
     best.best_seconds = trial.value;
-    for (const Told& other : state.fastest) {
-      if (other.value == told.value && other.point != told.point) {
+    for (const Observation& other : state.fastest) {
+      if (other.value == observed.value && other.point != observed.point) {
         best.ties.push_back(other.point.index);
       }
     }
@@ -289,24 +294,27 @@ Status TuneRun::VerifyFront(TaskState& state, Point verified, std::int64_t attem
   if (settings_.metric.empty()) return {};
   std::set<Point> right = {verified};
   while (true) {
-    std::vector<Told> front = state.Front();
-    std::erase_if(front, [&right](const Told& told) { return right.contains(told.point); });
+    std::vector<Observation> front = state.Front();
+    std::erase_if(front,
+                  [&right](const Observation& observed) { return right.contains(observed.point); });
     if (front.empty()) return {};
     if (StopRequested()) {
       interrupted_ = true;
       return {};
     }
     std::vector<Candidate> candidates;
-    for (const Told& told : front) candidates.push_back(ToCandidate(state.space, told.point));
+    for (const Observation& observed : front)
+      candidates.push_back(ToCandidate(state.space, observed.point));
     TW_ASSIGN_OR_RETURN(std::vector<Trial> run,
-                        context_.measurer->Race(candidates, measure::RaceTerms()));
+                        context_.measurer->Race(candidates, measure::RaceSettings()));
     if (run.size() != front.size()) return Internal("race: wrong number of results");
     for (std::size_t i = 0; i < front.size(); ++i) {
       Trial& trial = run[i];
       trial.attempt = attempt;
-      KeepAsked(trial);
+      DropUnrequestedMetrics(trial);
       if (MayWin(trial)) right.insert(front[i].point);
-      if (trial.outcome != Outcome::kDeviceLost) state.NoteVerified(front[i].point, MayWin(trial));
+      if (trial.outcome != Outcome::kDeviceLost)
+        state.RecordVerification(front[i].point, MayWin(trial));
     }
     TW_RETURN_IF_ERROR(context_.store->Append(job_.id, run, {}));
     const auto lost = [](const Trial& trial) { return trial.outcome == Outcome::kDeviceLost; };
@@ -314,7 +322,7 @@ Status TuneRun::VerifyFront(TaskState& state, Point verified, std::int64_t attem
   }
 }
 
-BestEntry TuneRun::WinnerOf(const TaskState& state, const std::vector<Told>& finalists,
+BestEntry TuneRun::WinnerOf(const TaskState& state, const std::vector<Observation>& finalists,
                             const std::vector<Trial>& raced,
                             std::optional<std::size_t>& winner) const {
   BestEntry best;

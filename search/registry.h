@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cost_model/cost_model.h"
-#include "search/inspector.h"
+#include "search/static_analyzer.h"
 #include "search/strategy.h"
 #include "src/base/callback.h"
 
@@ -17,8 +17,8 @@ namespace tilewright::search {
 /// Trials of another task, to learn from before own ones exist. What is pointed to outlives the
 /// strategy.
 struct WarmGroup {
-  const Inspector* inspector = nullptr;
-  std::vector<Told> trials;
+  const StaticAnalyzer* analyzer = nullptr;
+  std::vector<Observation> trials;
 };
 
 /// What counts how much where a job has several metrics: the product of the values to these powers
@@ -31,7 +31,7 @@ struct MetricWeight {
 /// What a strategy is made of. What is pointed to outlives the strategy.
 struct StrategyContext {
   const SearchSpace* space = nullptr;
-  const Inspector* inspector = nullptr;
+  const StaticAnalyzer* analyzer = nullptr;
   std::uint64_t seed = 1;
   double epsilon = 0.1;  ///< share of random points among those a model proposes
   /// Makes an untrained cost model; strategies that learn need it.

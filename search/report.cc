@@ -110,8 +110,8 @@ std::string ToJson(const TuneReport& report) {
   return DumpJson(json);
 }
 
-void TuneRun::NoteLife() {
-  LifeEntry life{context_.clock->UnixSeconds(), Elapsed(), context_.measurer->resolution(), {}};
+void TuneRun::LogRunStart() {
+  RunEntry life{context_.clock->UnixSeconds(), Elapsed(), context_.measurer->resolution(), {}};
   for (const auto& task : tasks_) {
     life.tasks.push_back({task->key, task->input.epilogue.ToString(), task->input.occurrences});
   }
@@ -130,11 +130,11 @@ measure::TimeSplit TuneRun::SplitNow() const {
   return split;
 }
 
-void TuneRun::NoteTime(bool always) {
+void TuneRun::LogTime(bool always) {
   const double wall = context_.clock->MonotonicSeconds() - start_seconds_;
   const double step = std::clamp(kNoteShare * wall, kMinNoteSeconds, kMaxNoteSeconds);
-  if (!always && wall - noted_wall_ < step) return;
-  noted_wall_ = wall;
+  if (!always && wall - logged_wall_ < step) return;
+  logged_wall_ = wall;
   const measure::TimeSplit split = SplitNow();
   TimeEntry entry{Elapsed(),
                   wall,

@@ -105,7 +105,8 @@ Status TuneRun::Open(const std::vector<TuneTask>& tasks, int life) {
     for (const auto& other : tasks_) {
       if (other->key == (*state)->key) return InvalidArgument("task given twice: " + other->key);
     }
-    (*state)->verified_last = settings_.finalists > 0 && IsSimulated((*state)->input.task.target);
+    (*state)->defer_verification =
+        settings_.finalists > 0 && IsSimulated((*state)->input.task.target);
     tasks_.push_back(std::move(*state));
     scheduled.push_back(
         {static_cast<double>(task.occurrences), WorkOf(task.task.workload).operations});
@@ -135,7 +136,7 @@ Status TuneRun::Open(const std::vector<TuneTask>& tasks, int life) {
   start_seconds_ = context_.clock->MonotonicSeconds();
   if (!settings_.deadline.empty()) {
     const double now = context_.clock->UnixSeconds();
-    TW_ASSIGN_OR_RETURN(const auto deadline, ParseComingDeadline(settings_.deadline, now));
+    TW_ASSIGN_OR_RETURN(const auto deadline, ParseFutureDeadline(settings_.deadline, now));
     deadline_seconds_ = deadline - now;
   }
   return Resume();
@@ -147,7 +148,7 @@ Status TuneRun::MakeStrategy(int task, const BeginEntry& begin) {
   if (entry == nullptr) return InvalidArgument("strategy: " + settings_.strategy + ", unknown");
   StrategyContext made;
   made.space = &state.space;
-  made.inspector = state.inspector.get();
+  made.analyzer = state.analyzer.get();
   made.seed = settings_.seed ^ Fnv1a64(state.key);
   made.epsilon = settings_.epsilon;
   made.make_model = context_.make_model;
@@ -193,8 +194,8 @@ Status TuneRun::Resume() {
   for (const auto& task : tasks_) {
     if (replayed.ok() && task->strategy != nullptr) replayed = task->strategy->FinishReplay();
   }
-  if (replayed.ok()) replayed = CountEarlierTime();
-  log_leads_elsewhere_ = replayed.code() == StatusCode::kCorrupt;
+  if (replayed.ok()) replayed = RestoreElapsedTime();
+  log_diverged_ = replayed.code() == StatusCode::kCorrupt;
   TW_RETURN_IF_ERROR(replayed);
   for (const BatchState& batch : batches_) {
     if (!batch.complete()) to_submit_.push_back(batch.number);
@@ -205,15 +206,15 @@ Status TuneRun::Resume() {
 
 /// What was asked last says too little: a run that is killed while its trials are measured, again
 /// and again, would have all of its budget each time.
-Status TuneRun::CountEarlierTime() {
+Status TuneRun::RestoreElapsedTime() {
   std::vector<records::LogEntry> entries;
   for (const char* kind : {"life", "time"}) {
     TW_ASSIGN_OR_RETURN(std::vector<records::LogEntry> some,
                         context_.store->LogOfKind(job_.id, kind));
     entries.insert(entries.end(), some.begin(), some.end());
   }
-  TW_ASSIGN_OR_RETURN(WholeJobLog log, DecodeWholeJob(entries));
-  for (const LifeEntry& life : log.lives) {
+  TW_ASSIGN_OR_RETURN(JobLog log, DecodeJobLog(entries));
+  for (const RunEntry& life : log.runs) {
     earlier_seconds_ = std::max(earlier_seconds_, life.elapsed_seconds);
   }
   for (const TimeEntry& time : log.times) {
@@ -236,11 +237,11 @@ Status TuneRun::Replay(const std::vector<TaskLog>& logs) {
                      std::to_string(next_batch_));
     }
     TaskState& state = TaskAt(task);
-    for (std::int64_t told : entry->told) {
-      const BatchState* batch = FindBatch(told);
+    for (std::int64_t observed : entry->observed) {
+      const BatchState* batch = FindBatch(observed);
       if (batch == nullptr || !batch->complete()) {
         return Corrupt("search log: batch " + std::to_string(number) + " was asked after batch " +
-                       std::to_string(told) + ", whose results are missing");
+                       std::to_string(observed) + ", whose results are missing");
       }
       TellBatch(*batch);
     }
@@ -273,10 +274,10 @@ Status TuneRun::ReplayVerified(TaskState& state) const {
     if (trial.attempt <= 0) return {};
     const bool fine = trial.outcome == Outcome::kOk && trial.verified;
     // As when it happened: a race's failures say that a result is wrong, or nothing.
-    const bool says = state.verified_last ? trial.outcome != Outcome::kDeviceLost
-                                          : fine || trial.outcome == Outcome::kWrongResult;
+    const bool says = state.defer_verification ? trial.outcome != Outcome::kDeviceLost
+                                               : fine || trial.outcome == Outcome::kWrongResult;
     const std::optional<Point> point = state.PointOf(trial.candidate);
-    if (says && point) state.NoteVerified(*point, fine);
+    if (says && point) state.RecordVerification(*point, fine);
     return {};
   });
 }
@@ -286,8 +287,8 @@ Status TuneRun::ReplayAsk(
     const std::map<std::pair<std::int64_t, std::int64_t>, const TellEntry*>& tells) {
   TaskState& state = TaskAt(task);
   for (Point point : ask.points) TW_RETURN_IF_ERROR(CheckInSpace(state, ask.batch, point));
-  state.strategy->Tell(std::exchange(state.to_tell, {}));
-  TW_RETURN_IF_ERROR(state.strategy->ReplayAsk(ask.points, ask.memo));
+  state.strategy->Tell(std::exchange(state.pending_observations, {}));
+  TW_RETURN_IF_ERROR(state.strategy->ReplayAsk(ask.points, ask.strategy_state));
   state.report.filtered = state.strategy->filtered();
   earlier_seconds_ = std::max(earlier_seconds_, ask.elapsed_seconds);
   next_batch_ = ask.batch + 1;
@@ -305,20 +306,20 @@ Status TuneRun::ReplayAsk(
   for (std::size_t slot = 0; slot < ask.points.size(); ++slot) {
     const auto tell = tells.find({ask.batch, static_cast<std::int64_t>(slot)});
     if (tell == tells.end()) continue;
-    if (tell->second->told.point != ask.points[slot]) {
+    if (tell->second->observed.point != ask.points[slot]) {
       return Corrupt("search log: batch " + std::to_string(ask.batch) + ", slot " +
                      std::to_string(slot) + ": told another point than asked");
     }
-    const std::size_t values = tell->second->told.values.size();
+    const std::size_t values = tell->second->observed.values.size();
     if (values != 0 && values != settings_.metric.size()) {
       return Corrupt("search log: batch " + std::to_string(ask.batch) + ", slot " +
                      std::to_string(slot) + ": " + std::to_string(values) + " values, expected " +
                      std::to_string(settings_.metric.size()));
     }
-    batch.results[slot] = tell->second->told;
+    batch.results[slot] = tell->second->observed;
     ++batch.done;
     ++trials_;
-    state.Note(tell->second->told, tell->second->verified, KeptFastest());
+    state.Note(tell->second->observed, tell->second->verified, KeptFastest());
   }
   proposed_trials_ += std::ssize(batch.points);
   scheduler_->Proposed(task, std::ssize(batch.points));

@@ -164,9 +164,9 @@ double Similarity(const SearchSpace& space, Point a, Point b) {
   return all == 0 ? 1 : equal / all;
 }
 
-Result<TemplateRegistry> OnlyTemplates(const TemplateRegistry& templates,
-                                       std::span<const std::string> keys,
-                                       std::vector<TuneTask>& tasks) {
+Result<TemplateRegistry> RestrictTemplates(const TemplateRegistry& templates,
+                                           std::span<const std::string> keys,
+                                           std::vector<TuneTask>& tasks) {
   if (keys.empty()) return templates;
   // In the order in which the tasks prefer them.
   std::vector<const TemplateEntry*> serving;

@@ -43,8 +43,8 @@ double Similarity(const SearchSpace& space, Point a, Point b);
 /// The registry with the templates of these keys alone, for a search that is limited to them; with
 /// all where there are no keys. Tasks that none of them serves are taken out of `tasks`.
 /// Errors: kInvalidArgument for a key that serves none of the tasks, naming those that do.
-Result<TemplateRegistry> OnlyTemplates(const TemplateRegistry& templates,
-                                       std::span<const std::string> keys,
-                                       std::vector<TuneTask>& tasks);
+Result<TemplateRegistry> RestrictTemplates(const TemplateRegistry& templates,
+                                           std::span<const std::string> keys,
+                                           std::vector<TuneTask>& tasks);
 
 }  // namespace tilewright::search

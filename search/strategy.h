@@ -40,7 +40,7 @@ struct SearchSpace {
   std::int64_t size() const;  ///< of all spaces together, 2^63 - 1 for more
 };
 
-struct Told {
+struct Observation {
   Point point;
   Outcome outcome = Outcome::kInvalid;
   double value = 0;    ///< seconds when ok
@@ -51,9 +51,9 @@ struct Told {
 
 /// Slow work of a strategy (learning) that may run on another thread beside Ask and Tell: it holds
 /// copies of all it needs.
-class Lesson {
+class TrainingJob {
  public:
-  virtual ~Lesson() = default;
+  virtual ~TrainingJob() = default;
   virtual Status Run() = 0;
 };
 
@@ -65,7 +65,7 @@ class Strategy {
   virtual ~Strategy() = default;
   /// Up to `count` points not proposed before; fewer (or none) when the space is exhausted.
   virtual std::vector<Point> Ask(int count) = 0;
-  virtual void Tell(std::span<const Told> results) = 0;
+  virtual void Tell(std::span<const Observation> results) = 0;
   /// Somebody else has proposed these: they are not to be proposed again. A strategy that cannot
   /// promise that leaves it out.
   virtual void Exclude(std::span<const Point> /*points*/) {}
@@ -80,15 +80,15 @@ class Strategy {
 
   /// Learning that is due, or null; call after Tell (and once before the first Ask). Proposals made
   /// before it is handed back by Finish use what was known before.
-  virtual std::unique_ptr<Lesson> NextLesson() { return nullptr; }
-  virtual void Finish(std::unique_ptr<Lesson> /*lesson*/) {}
+  virtual std::unique_ptr<TrainingJob> NextTrainingJob() { return nullptr; }
+  virtual void Finish(std::unique_ptr<TrainingJob> /*lesson*/) {}
 
   /// JSON text: what ReplayAsk needs beside the points of the Ask just made. Short.
-  virtual std::string Memo() const { return "{}"; }
+  virtual std::string SaveState() const { return "{}"; }
   /// Takes the place of an Ask of an earlier life of the job that returned `points`; afterwards the
   /// strategy is as it was after that Ask, once FinishReplay is called after the last one.
   /// Errors: kCorrupt if the memo is none of this strategy's.
-  virtual Status ReplayAsk(std::span<const Point> points, std::string_view memo) = 0;
+  virtual Status ReplayAsk(std::span<const Point> points, std::string_view strategy_state) = 0;
   virtual Status FinishReplay() { return {}; }
 
   /// Points that were considered and refused by a static check: they cost no trial.

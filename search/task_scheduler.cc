@@ -46,11 +46,12 @@ double TaskScheduler::Gain(int task, std::int64_t trials) const {
       rate > 0 ? std::max(kMinHeadroom, 1 - OperationsOf(state) / seconds / rate) : 1;
   const auto next = static_cast<double>(trials);
   const double possible =
-      headroom * next / (static_cast<double>(std::max(state.proposed, state.told)) + next);
+      headroom * next / (static_cast<double>(std::max(state.proposed, state.observed)) + next);
   double recent = 0;
   if (state.recent.size() >= 2 && state.recent.front().best > 0) {
     const State::Point& then = state.recent.front();
-    const auto made = static_cast<double>(std::max<std::int64_t>(1, state.told - then.told));
+    const auto made =
+        static_cast<double>(std::max<std::int64_t>(1, state.observed - then.observed));
     recent = (then.best - state.best) / then.best * next / made;
   }
   return state.task.weight * seconds *
@@ -72,25 +73,26 @@ std::optional<int> TaskScheduler::Next() const {
   return chosen;
 }
 
-std::int64_t TaskScheduler::untouched() const {
+std::int64_t TaskScheduler::unstarted() const {
   return std::count_if(tasks_.begin(), tasks_.end(),
                        [](const State& state) { return !state.retired && state.proposed == 0; });
 }
 
 void TaskScheduler::Proposed(int task, std::int64_t trials) { At(task).proposed += trials; }
 
-void TaskScheduler::Told(int task, std::int64_t trials, double best_seconds, double product_share) {
+void TaskScheduler::Observe(int task, std::int64_t trials, double best_seconds,
+                            double product_share) {
   State& state = At(task);
   state.product_share = product_share;
-  state.told += trials;
+  state.observed += trials;
   state.best = best_seconds;
-  state.recent.push_back({state.told, best_seconds});
+  state.recent.push_back({state.observed, best_seconds});
   if (state.recent.size() > kWindow) state.recent.erase(state.recent.begin());
   if (best_seconds > 0 &&
-      (state.noted_best == 0 ||
-       best_seconds < state.noted_best * (1 - options_.early_stop_improvement))) {
-    state.noted_best = best_seconds;
-    state.noted_told = state.told;
+      (state.improved_best == 0 ||
+       best_seconds < state.improved_best * (1 - options_.early_stop_improvement))) {
+    state.improved_best = best_seconds;
+    state.improved_trials = state.observed;
   }
 }
 
@@ -98,8 +100,8 @@ void TaskScheduler::Retire(int task) { At(task).retired = true; }
 
 bool TaskScheduler::Stale(int task) const {
   const State& state = At(task);
-  return options_.early_stop_trials > 0 && state.told >= options_.min_trials &&
-         state.told - state.noted_told >= options_.early_stop_trials;
+  return options_.early_stop_trials > 0 && state.observed >= options_.min_trials &&
+         state.observed - state.improved_trials >= options_.early_stop_trials;
 }
 
 }  // namespace tilewright::search

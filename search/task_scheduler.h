@@ -31,12 +31,12 @@ class TaskScheduler {
   void Proposed(int task, std::int64_t trials);
   /// A batch came back; best_seconds is the task's best so far, 0 if none. product_share:
   /// operations that this best executes for each of the task's (ProductShareOf).
-  void Told(int task, std::int64_t trials, double best_seconds, double product_share = 1);
+  void Observe(int task, std::int64_t trials, double best_seconds, double product_share = 1);
   /// The task gets no more trials.
   void Retire(int task);
   bool retired(int task) const { return At(task).retired; }
   /// Tasks of which nothing was proposed yet, retired ones left out.
-  std::int64_t untouched() const;
+  std::int64_t unstarted() const;
   /// Whether the task went early_stop_trials without improvement.
   bool Stale(int task) const;
   /// Expected seconds saved in the network by the next `trials` of the task.
@@ -45,13 +45,13 @@ class TaskScheduler {
  private:
   struct State {
     ScheduledTask task;
-    std::int64_t proposed = 0, told = 0;
+    std::int64_t proposed = 0, observed = 0;
     double best = 0;
-    double product_share = 1;     ///< of the best
-    double noted_best = 0;        ///< best at the last improvement worth the name
-    std::int64_t noted_told = 0;  ///< trials told at that moment
+    double product_share = 1;          ///< of the best
+    double improved_best = 0;          ///< best at the last improvement worth the name
+    std::int64_t improved_trials = 0;  ///< trials told at that moment
     struct Point {
-      std::int64_t told = 0;
+      std::int64_t observed = 0;
       double best = 0;
     };
     std::vector<Point> recent;  ///< the last few batches

@@ -15,35 +15,37 @@ namespace {
 constexpr std::size_t kFirstTrials = 64;
 
 /// Puts it where it belongs in a list that is sorted by value, and keeps so many.
-void KeepFastest(const Told& told, std::size_t keep, std::vector<Told>& list) {
-  const auto slower = std::find_if(list.begin(), list.end(), [&told](const Told& other) {
-    return told.value < other.value || (told.value == other.value && told.point < other.point);
+void KeepFastest(const Observation& observed, std::size_t keep, std::vector<Observation>& list) {
+  const auto slower = std::find_if(list.begin(), list.end(), [&observed](const Observation& other) {
+    return observed.value < other.value ||
+           (observed.value == other.value && observed.point < other.point);
   });
-  list.insert(slower, told);
+  list.insert(slower, observed);
   if (list.size() > keep) list.pop_back();
 }
 
 }  // namespace
 
-void TaskState::Note(const Told& told, bool verified, std::size_t keep_fastest) {
+void TaskState::Note(const Observation& observed, bool verified, std::size_t keep_fastest) {
   ++report.trials;
-  if (told.outcome != Outcome::kOk || told.value <= 0) {
-    ++report.failures[std::string(OutcomeName(told.outcome))];
+  if (observed.outcome != Outcome::kOk || observed.value <= 0) {
+    ++report.failures[std::string(OutcomeName(observed.outcome))];
     report.current_seconds = 0;
     return;
   }
-  report.current_seconds = told.value;
-  report.disturbed_trials += told.noisy ? 1 : 0;
-  if (default_point == told.point) {
-    report.default_seconds = told.value;
-    told_default = told;
+  report.current_seconds = observed.value;
+  report.disturbed_trials += observed.noisy ? 1 : 0;
+  if (default_point == observed.point) {
+    report.default_seconds = observed.value;
+    observed_default = observed;
   }
-  if (!verified && !verified_last) return;
-  if (!told.values.empty()) measured.push_back(told);
-  KeepFastest(told, std::max<std::size_t>(1, keep_fastest), fastest);
-  if (told.noisy) KeepFastest(told, std::max<std::size_t>(1, keep_fastest), suspects);
-  const Told& best = fastest.front();
-  if (best.point == told.point) {
+  if (!verified && !defer_verification) return;
+  if (!observed.values.empty()) measured.push_back(observed);
+  KeepFastest(observed, std::max<std::size_t>(1, keep_fastest), fastest);
+  if (observed.noisy)
+    KeepFastest(observed, std::max<std::size_t>(1, keep_fastest), noisy_contenders);
+  const Observation& best = fastest.front();
+  if (best.point == observed.point) {
     const auto which = static_cast<std::size_t>(best.point.space);
     report.best_seconds = best.value;
     report.noisy = best.noisy;
@@ -53,14 +55,14 @@ void TaskState::Note(const Told& told, bool verified, std::size_t keep_fastest) 
   }
 }
 
-void TaskState::Tell(const Told& told) {
-  to_tell.push_back(told);
-  if (first_trials.size() < kFirstTrials) first_trials.push_back(told);
-  if (!told.values.empty()) return TellOfFront(told);
-  if (told.outcome == Outcome::kOk && told.value > 0 &&
-      (told_best_seconds == 0 || told.value < told_best_seconds)) {
-    told_best_seconds = told.value;
-    told_product_share = ShareOf(told.point);
+void TaskState::Tell(const Observation& observed) {
+  pending_observations.push_back(observed);
+  if (first_trials.size() < kFirstTrials) first_trials.push_back(observed);
+  if (!observed.values.empty()) return UpdateFront(observed);
+  if (observed.outcome == Outcome::kOk && observed.value > 0 &&
+      (observed_best_seconds == 0 || observed.value < observed_best_seconds)) {
+    observed_best_seconds = observed.value;
+    observed_product_share = ShareOf(observed.point);
   }
 }
 
@@ -70,40 +72,41 @@ double TaskState::ShareOf(Point point) const {
                         input.task.target, space.spaces[which].At(point.index));
 }
 
-void TaskState::TellOfFront(const Told& told) {
-  const auto directions = FrontDirections(told.values.size());
-  told_bests.resize(directions.size(), std::numeric_limits<double>::infinity());
+void TaskState::UpdateFront(const Observation& observed) {
+  const auto directions = FrontDirections(observed.values.size());
+  observed_bests.resize(directions.size(), std::numeric_limits<double>::infinity());
   double logarithms = 0;
   for (std::size_t d = 0; d < directions.size(); ++d) {
-    told_bests[d] = std::min(told_bests[d], WeightedValue(told.values, directions[d]));
-    logarithms += std::log2(told_bests[d]);
+    observed_bests[d] = std::min(observed_bests[d], WeightedValue(observed.values, directions[d]));
+    logarithms += std::log2(observed_bests[d]);
   }
-  told_best_seconds = std::exp2(logarithms / static_cast<double>(directions.size()));
+  observed_best_seconds = std::exp2(logarithms / static_cast<double>(directions.size()));
 }
 
-std::vector<Told> TaskState::Front() const {
-  std::vector<Told> candidates;
-  for (const Told& told : measured) {
-    if (!wrong.contains(told.point)) candidates.push_back(told);
+std::vector<Observation> TaskState::Front() const {
+  std::vector<Observation> candidates;
+  for (const Observation& observed : measured) {
+    if (!wrong.contains(observed.point)) candidates.push_back(observed);
   }
   // Equal ones: the lowest point stands for them, whichever came first.
-  std::ranges::stable_sort(candidates, {}, &Told::point);
+  std::ranges::stable_sort(candidates, {}, &Observation::point);
   std::vector<std::vector<double>> rows;
-  for (const Told& told : candidates) rows.push_back(told.values);
-  std::vector<Told> front;
+  for (const Observation& observed : candidates) rows.push_back(observed.values);
+  std::vector<Observation> front;
   for (const std::size_t i : ParetoFront(rows)) front.push_back(candidates[i]);
   return front;
 }
 
-void TaskState::NoteVerified(const Point& point, bool fine) {
+void TaskState::RecordVerification(const Point& point, bool fine) {
   (fine ? right : wrong).insert(point);
   (fine ? wrong : right).erase(point);
 }
 
-std::vector<Told> TaskState::VerifiedFront() const {
-  std::vector<Told> front = Front();
-  if (verified_last) {
-    std::erase_if(front, [this](const Told& told) { return !right.contains(told.point); });
+std::vector<Observation> TaskState::VerifiedFront() const {
+  std::vector<Observation> front = Front();
+  if (defer_verification) {
+    std::erase_if(front,
+                  [this](const Observation& observed) { return !right.contains(observed.point); });
   }
   return front;
 }
@@ -120,7 +123,7 @@ Result<std::unique_ptr<TaskState>> MakeTaskState(const TemplateRegistry& templat
   state->input = task;
   state->key = task.task.workload.Key();
   state->space = std::move(space);
-  state->inspector = std::make_unique<TemplateInspector>(state->space);
+  state->analyzer = std::make_unique<TemplateAnalyzer>(state->space);
   state->space.defaults = DefaultPoints(state->space);
   if (!state->space.defaults->empty()) state->default_point = state->space.defaults->front();
   state->report.key = state->key;

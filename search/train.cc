@@ -4,9 +4,9 @@
 #include <memory>
 #include <utility>
 
-#include "search/guess.h"
 #include "search/space.h"
 #include "search/strategies/model_guided.h"
+#include "search/zero_shot.h"
 #include "src/target/device.h"
 
 namespace tilewright::search {
@@ -16,7 +16,7 @@ constexpr std::size_t kMinTrials = 16;
 
 struct Group {
   SearchSpace space;
-  std::vector<Told> trials;
+  std::vector<Observation> trials;
 };
 
 }  // namespace
@@ -54,7 +54,7 @@ Result<TrainingData> LoadTrainingData(const TemplateRegistry& templates,
   }
   for (const auto& [name, group] : groups) {
     if (group == nullptr || group->trials.size() < kMinTrials) continue;
-    AddGroup(TemplateInspector(group->space), group->trials, training.data);
+    AddGroup(TemplateAnalyzer(group->space), group->trials, training.data);
     training.families.insert(FamilyOf(group->space.task));
     ++training.tasks;
   }

@@ -18,28 +18,29 @@ namespace {
 // Two trials of one group are compared by what they took, which says little of those measured in
 // noise, and nothing of one of them against one measured in quiet: they are a group of their own,
 // with less weight.
-constexpr float kDisturbedWeight = 0.3F;
+constexpr float kNoisyWeight = 0.3F;
 
-void AddRows(const Inspector& inspector, const std::vector<Told>& trials, float weight,
+void AddRows(const StaticAnalyzer& analyzer, const std::vector<Observation>& trials, float weight,
              cost_model::Dataset& data) {
   double best = 0;
-  for (const Told& told : trials) {
-    if (told.outcome == Outcome::kOk && told.value > 0 && (best == 0 || told.value < best)) {
-      best = told.value;
+  for (const Observation& observed : trials) {
+    if (observed.outcome == Outcome::kOk && observed.value > 0 &&
+        (best == 0 || observed.value < best)) {
+      best = observed.value;
     }
   }
   const auto width = static_cast<std::size_t>(cost_model::FeatureCount());
   std::uint32_t rows = 0;
   data.features.reserve(data.features.size() + trials.size() * width);
-  for (const Told& told : trials) {
+  for (const Observation& observed : trials) {
     data.features.resize(data.features.size() + width);
     const std::span<float> row(data.features.data() + data.features.size() - width, width);
-    if (!inspector.Features(told.point, row).ok()) {
+    if (!analyzer.Features(observed.point, row).ok()) {
       data.features.resize(data.features.size() - width);
       continue;
     }
-    const bool ok = told.outcome == Outcome::kOk && told.value > 0;
-    data.scores.push_back(ok ? static_cast<float>(best / told.value) : 0);
+    const bool ok = observed.outcome == Outcome::kOk && observed.value > 0;
+    data.scores.push_back(ok ? static_cast<float>(best / observed.value) : 0);
     ++rows;
   }
   if (rows == 0) return;
@@ -49,34 +50,34 @@ void AddRows(const Inspector& inspector, const std::vector<Told>& trials, float 
 
 }  // namespace
 
-void AddGroup(const Inspector& inspector, const std::vector<Told>& trials,
+void AddGroup(const StaticAnalyzer& analyzer, const std::vector<Observation>& trials,
               cost_model::Dataset& data) {
-  std::vector<Told> quiet, noisy;
-  for (const Told& told : trials) (told.noisy ? noisy : quiet).push_back(told);
-  AddRows(inspector, quiet, 1, data);
-  AddRows(inspector, noisy, kDisturbedWeight, data);
+  std::vector<Observation> clean, noisy;
+  for (const Observation& observed : trials) (observed.noisy ? noisy : clean).push_back(observed);
+  AddRows(analyzer, clean, 1, data);
+  AddRows(analyzer, noisy, kNoisyWeight, data);
 }
 
-cost_model::Dataset MakeDataset(const Inspector& inspector, const std::vector<Told>& own,
+cost_model::Dataset MakeDataset(const StaticAnalyzer& analyzer, const std::vector<Observation>& own,
                                 const std::vector<WarmGroup>& warm) {
   cost_model::Dataset data;
   if (own.size() < kEnoughOwn) {
-    for (const WarmGroup& group : warm) AddGroup(*group.inspector, group.trials, data);
+    for (const WarmGroup& group : warm) AddGroup(*group.analyzer, group.trials, data);
   }
   if (own.size() <= kMaxOwn) {
-    AddGroup(inspector, own, data);
+    AddGroup(analyzer, own, data);
     return data;
   }
   const std::size_t newest = own.size() - (kMaxOwn - kKeptFastest);
-  std::vector<Told> kept(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(newest));
-  const auto rank = [](const Told& told) {
-    return told.outcome == Outcome::kOk && told.value > 0 ? 1 / told.value : 0;
+  std::vector<Observation> kept(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(newest));
+  const auto rank = [](const Observation& observed) {
+    return observed.outcome == Outcome::kOk && observed.value > 0 ? 1 / observed.value : 0;
   };
   std::stable_sort(kept.begin(), kept.end(),
-                   [&](const Told& a, const Told& b) { return rank(a) > rank(b); });
+                   [&](const Observation& a, const Observation& b) { return rank(a) > rank(b); });
   kept.resize(kKeptFastest);
   kept.insert(kept.end(), own.begin() + static_cast<std::ptrdiff_t>(newest), own.end());
-  AddGroup(inspector, kept, data);
+  AddGroup(analyzer, kept, data);
   return data;
 }
 

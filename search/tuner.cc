@@ -26,8 +26,8 @@
 namespace tilewright::search {
 namespace {
 
-constexpr double kPollSeconds = 0.02;     // longest wait for a reply before looking around
-constexpr double kPatienceSeconds = 0.3;  // a dry pipeline waits for one slow trial
+constexpr double kPollSeconds = 0.02;        // longest wait for a reply before looking around
+constexpr double kMinSamplingSeconds = 0.3;  // a dry pipeline waits for one slow trial
 // Where trials are counted a batch is measured sooner than it is written: so many are under way.
 constexpr std::int64_t kCountedBatches = 4;
 constexpr double kIdleSeconds = 0.002;
@@ -72,10 +72,11 @@ bool TuneRun::BudgetSpent() const {
   return LimitSeconds() > 0 && Elapsed() >= LimitSeconds() - RaceReserve();
 }
 
-void TuneRun::DropWaiting() {
+void TuneRun::CancelPending() {
   to_submit_.clear();
   if (context_.measurer->in_flight() == 0) return;
-  for (const std::uint64_t ticket : context_.measurer->DropWaiting()) places_.erase(ticket);
+  for (const std::uint64_t ticket : context_.measurer->CancelPending())
+    in_flight_slots_.erase(ticket);
 }
 
 void TuneRun::Retire(int task, std::string reason) {
@@ -89,20 +90,20 @@ void TuneRun::Retire(int task, std::string reason) {
 
 void TuneRun::TellBatch(const BatchState& batch) {
   TaskState& state = TaskAt(batch.task);
-  for (const auto& told : batch.results) state.Tell(*told);
-  scheduler_->Told(batch.task, std::ssize(batch.points), state.told_best_seconds,
-                   state.told_product_share);
+  for (const auto& observed : batch.results) state.Tell(*observed);
+  scheduler_->Observe(batch.task, std::ssize(batch.points), state.observed_best_seconds,
+                      state.observed_product_share);
   const std::int64_t number = batch.number;
   std::erase_if(batches_, [number](const BatchState& other) { return other.number == number; });
 }
 
 std::vector<std::int64_t> TuneRun::TellFinishedBatches(std::int64_t upto) {
-  std::vector<std::int64_t> told;
+  std::vector<std::int64_t> observed;
   for (const BatchState& batch : batches_) {
-    if (batch.number <= upto && batch.complete()) told.push_back(batch.number);
+    if (batch.number <= upto && batch.complete()) observed.push_back(batch.number);
   }
-  for (std::int64_t number : told) TellBatch(*FindBatch(number));
-  return told;
+  for (std::int64_t number : observed) TellBatch(*FindBatch(number));
+  return observed;
 }
 
 void TuneRun::RetireStaleTasks() {
@@ -113,14 +114,14 @@ void TuneRun::RetireStaleTasks() {
 
 int TuneRun::BatchSize() const {
   std::int64_t size = settings_.batch;
-  if (LimitSeconds() > 0 && scheduler_->untouched() > 0) {
+  if (LimitSeconds() > 0 && scheduler_->unstarted() > 0) {
     // Trials may take seconds each: no task gets a second one before all have had their first.
     return 1;
   }
   if (settings_.trials > 0) {
     // When trials are few, every task is to get some: its default config comes first.
     const std::int64_t left = settings_.trials - proposed_trials_;
-    const std::int64_t tasks = scheduler_->untouched();
+    const std::int64_t tasks = scheduler_->unstarted();
     size = std::min(size, tasks > 0 ? CeilDiv(left, tasks) : left);
   }
   return static_cast<int>(std::max<std::int64_t>(1, size));
@@ -150,13 +151,13 @@ bool TuneRun::MayPlan(double now) {
     return false;
   }
   if (blocked_since_ < 0) blocked_since_ = now;
-  return now - blocked_since_ >= kPatienceSeconds;
+  return now - blocked_since_ >= kMinSamplingSeconds;
 }
 
 Status TuneRun::Plan() {
   AskEntry entry;
   entry.batch = next_batch_;
-  entry.told = TellFinishedBatches(next_batch_ - 1 - Lookahead());
+  entry.observed = TellFinishedBatches(next_batch_ - 1 - Lookahead());
   RetireStaleTasks();
   const std::optional<int> task = scheduler_->Next();
   if (!task) return {};
@@ -178,21 +179,21 @@ Status TuneRun::Plan() {
   }
   entry.elapsed_seconds = Elapsed();
   planned_ = std::move(entry);
-  thinker_.Post([this, which = *task, count = BatchSize(),
-                 results = std::exchange(state.to_tell, {})]() mutable {
-    Think(which, count, std::move(results));
+  strategy_thread_.Post([this, which = *task, count = BatchSize(),
+                         results = std::exchange(state.pending_observations, {})]() mutable {
+    RunStrategy(which, count, std::move(results));
   });
   return {};
 }
 
-void TuneRun::Think(int task, int count, std::vector<Told> results) {
+void TuneRun::RunStrategy(int task, int count, std::vector<Observation> results) {
   const double start = context_.clock->MonotonicSeconds();
   TaskState& state = TaskAt(task);
   Strategy& strategy = *state.strategy;
-  std::unique_ptr<Lesson> learned;
+  std::unique_ptr<TrainingJob> learned;
   bool learning = false;
   {
-    const std::lock_guard lock(state.lesson_mutex);
+    const std::lock_guard lock(state.training_mutex);
     learned = std::move(state.learned);
     learning = state.learning;
   }
@@ -200,53 +201,53 @@ void TuneRun::Think(int task, int count, std::vector<Told> results) {
   const bool first = state.last_batch < 0;
   strategy.Tell(results);
   // The first model (of other tasks' trials) is waited for: without it proposals would be random.
-  if (!learning) Learn(task, first || !context_.threads);
-  Asked asked;
+  if (!learning) TrainModel(task, first || !context_.threads);
+  Proposal asked;
   asked.task = task;
   asked.points = strategy.Ask(count);
   asked.scores = strategy.Scores(asked.points);
-  asked.memo = strategy.Memo();
+  asked.strategy_state = strategy.SaveState();
   asked.filtered = strategy.filtered();
   asked.status = strategy.status();
   model_seconds_.fetch_add(context_.clock->MonotonicSeconds() - start);
-  const std::lock_guard lock(asked_mutex_);
-  asked_ = std::move(asked);
+  const std::lock_guard lock(proposal_mutex_);
+  proposal_ = std::move(asked);
 }
 
-void TuneRun::Learn(int task, bool wait) {
+void TuneRun::TrainModel(int task, bool wait) {
   TaskState& state = TaskAt(task);
-  std::unique_ptr<Lesson> lesson = state.strategy->NextLesson();
-  if (lesson == nullptr) return;
+  std::unique_ptr<TrainingJob> training_job = state.strategy->NextTrainingJob();
+  if (training_job == nullptr) return;
   if (wait) {
     // A lesson that fails leaves the strategy with the model it has.
-    if (lesson->Run().ok()) state.strategy->Finish(std::move(lesson));
+    if (training_job->Run().ok()) state.strategy->Finish(std::move(training_job));
     return;
   }
   {
-    const std::lock_guard lock(state.lesson_mutex);
+    const std::lock_guard lock(state.training_mutex);
     state.learning = true;
-    state.lesson = std::move(lesson);
+    state.training_job = std::move(training_job);
   }
-  learner_.Post([this, &state] {
-    std::unique_ptr<Lesson> mine;
+  training_thread_.Post([this, &state] {
+    std::unique_ptr<TrainingJob> mine;
     {
-      const std::lock_guard lock(state.lesson_mutex);
-      mine = std::move(state.lesson);
+      const std::lock_guard lock(state.training_mutex);
+      mine = std::move(state.training_job);
     }
     const double start = context_.clock->MonotonicSeconds();
     const bool ok = mine->Run().ok();
     model_seconds_.fetch_add(context_.clock->MonotonicSeconds() - start);
-    const std::lock_guard lock(state.lesson_mutex);
+    const std::lock_guard lock(state.training_mutex);
     state.learning = false;
     if (ok) state.learned = std::move(mine);
   });
 }
 
-Status TuneRun::TakeAsked() {
-  std::optional<Asked> asked;
+Status TuneRun::TakeProposal() {
+  std::optional<Proposal> asked;
   {
-    const std::lock_guard lock(asked_mutex_);
-    asked = std::exchange(asked_, std::nullopt);
+    const std::lock_guard lock(proposal_mutex_);
+    asked = std::exchange(proposal_, std::nullopt);
   }
   if (!asked) return {};
   TW_RETURN_IF_ERROR(asked->status);
@@ -256,7 +257,7 @@ Status TuneRun::TakeAsked() {
   planned_.reset();
   entry.points = asked->points;
   entry.scores = std::move(asked->scores);
-  entry.memo = std::move(asked->memo);
+  entry.strategy_state = std::move(asked->strategy_state);
   Writer::Item item;
   item.log.push_back(Encode(state.key, entry));
   writer_->Push(std::move(item));
@@ -279,19 +280,19 @@ Status TuneRun::TakeAsked() {
   return {};
 }
 
-Status TuneRun::SubmitPoint(const BatchState& batch, Place place) {
+Status TuneRun::SubmitPoint(const BatchState& batch, BatchSlot place) {
   const TaskState& state = TaskAt(batch.task);
   measure::Request request;
   request.ticket = next_ticket_++;
   request.candidate = ToCandidate(state.space, batch.points[place.slot]);
   request.best_seconds = state.report.best_seconds;
-  request.unverified = state.verified_last;
-  places_[request.ticket] = place;
+  request.unverified = state.defer_verification;
+  in_flight_slots_[request.ticket] = place;
   return context_.measurer->Submit(std::move(request));
 }
 
 bool TuneRun::TrialsSpent() const {
-  return settings_.trials > 0 && trials_ + std::ssize(places_) >= settings_.trials;
+  return settings_.trials > 0 && trials_ + std::ssize(in_flight_slots_) >= settings_.trials;
 }
 
 Status TuneRun::Submit(const BatchState& batch) {
@@ -304,7 +305,7 @@ Status TuneRun::Submit(const BatchState& batch) {
   return {};
 }
 
-Status TuneRun::TryAgain(Place place, Trial lost) {
+Status TuneRun::Resubmit(BatchSlot place, Trial lost) {
   lost.attempt = kDeviceLostAttempt;
   // No entry of the log: a job that is killed now asks for the point when it is resumed.
   Writer::Item item;
@@ -320,7 +321,7 @@ Status TuneRun::SubmitNew() {
     constexpr double kAgainSeconds = 1;
     const double now = context_.clock->MonotonicSeconds();
     if (!dropped_at_ || now - *dropped_at_ >= kAgainSeconds) {
-      DropWaiting();
+      CancelPending();
       dropped_at_ = now;
     }
     to_submit_.clear();
@@ -334,7 +335,7 @@ Status TuneRun::SubmitNew() {
   return {};
 }
 
-void TuneRun::KeepAsked(Trial& trial) const {
+void TuneRun::DropUnrequestedMetrics(Trial& trial) const {
   std::erase_if(trial.others, [this](const auto& other) {
     return std::ranges::find(settings_.metric, other.first) == settings_.metric.end();
   });
@@ -350,34 +351,34 @@ Status TuneRun::CheckAllMetrics(const Trial& trial) const {
   return {};
 }
 
-Told TuneRun::ToldOf(Point point, const Trial& trial) const {
-  Told told{point, trial.outcome, trial.value, trial.noisy()};
-  if (trial.outcome != Outcome::kOk) return told;
+Observation TuneRun::ObservationOf(Point point, const Trial& trial) const {
+  Observation observed{point, trial.outcome, trial.value, trial.noisy()};
+  if (trial.outcome != Outcome::kOk) return observed;
   for (const std::string& metric : settings_.metric) {
     const std::optional<double> value = trial.ValueOf(metric);
     if (!value || *value <= 0) {
-      told.values.clear();
+      observed.values.clear();
       break;
     }
-    told.values.push_back(*value);
+    observed.values.push_back(*value);
   }
-  return told;
+  return observed;
 }
 
 void TuneRun::Acknowledge(const Writer::Item& item) {
-  const auto place = places_.find(item.ticket);
-  TW_CHECK(place != places_.end());
+  const auto place = in_flight_slots_.find(item.ticket);
+  TW_CHECK(place != in_flight_slots_.end());
   BatchState& batch = *FindBatch(place->second.batch);
   TaskState& state = TaskAt(batch.task);
   const Trial& trial = item.trials.front();
-  const Told told = ToldOf(batch.points[place->second.slot], trial);
-  context_.measurer->Stored(item.ticket);
-  batch.results[place->second.slot] = told;
+  const Observation observed = ObservationOf(batch.points[place->second.slot], trial);
+  context_.measurer->MarkStored(item.ticket);
+  batch.results[place->second.slot] = observed;
   ++batch.done;
-  places_.erase(place);
+  in_flight_slots_.erase(place);
   ++trials_;
   ++trials_this_run_;
-  state.Note(told, trial.verified, KeptFastest());
+  state.Note(observed, trial.verified, KeptFastest());
   if (context_.observer != nullptr) {
     context_.observer->TrialDone(state.report, batch.task, trial, EtaSeconds());
   }
@@ -386,7 +387,7 @@ void TuneRun::Acknowledge(const Writer::Item& item) {
 /// What is served follows from the store, and races take the fastest; what a strategy was told
 /// stays in the log as it was.
 void TuneRun::StoreRevised(Trial trial) {
-  KeepAsked(trial);
+  DropUnrequestedMetrics(trial);
   trial.attempt = measure::kRevisedAttempt;
   for (const auto& state : tasks_) {
     if (trial.candidate.task.workload != state->input.task.workload ||
@@ -396,8 +397,9 @@ void TuneRun::StoreRevised(Trial trial) {
     const std::optional<Point> point = state->PointOf(trial.candidate);
     if (!point || !trial.verified) continue;
     // On the front it takes the spoilt one's place.
-    std::erase_if(state->measured, [&point](const Told& told) { return told.point == *point; });
-    state->Note(ToldOf(*point, trial), true, KeptFastest());
+    std::erase_if(state->measured,
+                  [&point](const Observation& observed) { return observed.point == *point; });
+    state->Note(ObservationOf(*point, trial), true, KeptFastest());
     --state->report.trials;  // of the search's
   }
   Writer::Item item;
@@ -405,13 +407,13 @@ void TuneRun::StoreRevised(Trial trial) {
   writer_->Push(std::move(item));
 }
 
-void TuneRun::Store(std::uint64_t ticket, const Place& place, Trial trial) {
+void TuneRun::Store(std::uint64_t ticket, const BatchSlot& place, Trial trial) {
   const BatchState& batch = *FindBatch(place.batch);
   TellEntry entry;
   entry.batch = batch.number;
   entry.slot = static_cast<std::int64_t>(place.slot);
-  KeepAsked(trial);
-  entry.told = ToldOf(batch.points[place.slot], trial);
+  DropUnrequestedMetrics(trial);
+  entry.observed = ObservationOf(batch.points[place.slot], trial);
   entry.verified = trial.verified;
   if (place.slot < batch.scores.size()) {
     trial.predicted = static_cast<double>(batch.scores[place.slot]);
@@ -423,22 +425,22 @@ void TuneRun::Store(std::uint64_t ticket, const Place& place, Trial trial) {
   writer_->Push(std::move(item));
 }
 
-Status TuneRun::Pump(double timeout_seconds) {
+Status TuneRun::HandleReplies(double timeout_seconds) {
   Result<std::optional<measure::Reply>> reply = std::optional<measure::Reply>();
   if (context_.measurer->in_flight() > 0) reply = context_.measurer->Next(timeout_seconds);
   TW_RETURN_IF_ERROR(reply);
   while (reply->has_value()) {
-    const auto place = places_.find((*reply)->ticket);
+    const auto place = in_flight_slots_.find((*reply)->ticket);
     const bool revised = (*reply)->again;
-    TW_CHECK(revised || place != places_.end(),
+    TW_CHECK(revised || place != in_flight_slots_.end(),
              "the measurer returned a ticket that was not submitted");
     Trial& trial = (*reply)->trial;
     TW_RETURN_IF_ERROR(CheckAllMetrics(trial));
     if (revised) {
       StoreRevised(std::move(trial));
     } else if (trial.outcome == Outcome::kDeviceLost && !place->second.again && !BudgetSpent()) {
-      const Place again = places_.extract(place).mapped();
-      TW_RETURN_IF_ERROR(TryAgain(again, std::move(trial)));
+      const BatchSlot again = in_flight_slots_.extract(place).mapped();
+      TW_RETURN_IF_ERROR(Resubmit(again, std::move(trial)));
     } else {
       Store(place->first, place->second, std::move(trial));
     }
@@ -453,25 +455,25 @@ Status TuneRun::Pump(double timeout_seconds) {
 
 Status TuneRun::Search() {
   if (context_.threads) {
-    TW_RETURN_IF_ERROR(thinker_.StartThread(!counts_));
-    TW_RETURN_IF_ERROR(learner_.StartThread(!counts_));
+    TW_RETURN_IF_ERROR(strategy_thread_.StartThread(!counts_));
+    TW_RETURN_IF_ERROR(training_thread_.StartThread(!counts_));
     TW_RETURN_IF_ERROR(writer_->StartThread());
   }
   before_ = context_.measurer->time_split();
-  NoteLife();
+  LogRunStart();
   while (!StopRequested()) {
-    NoteTime(false);
+    LogTime(false);
     const double now = context_.clock->MonotonicSeconds();
     const bool plans = MayPlan(now);
     if (plans) TW_RETURN_IF_ERROR(Plan());
-    TW_RETURN_IF_ERROR(TakeAsked());
+    TW_RETURN_IF_ERROR(TakeProposal());
     // A strategy that only draws is done at once: no reply need come before it is looked at again.
     for (int i = 0; i < kGlances && plans && planned_ && context_.threads; ++i) {
       context_.clock->SleepSeconds(kGlanceSeconds);
-      TW_RETURN_IF_ERROR(TakeAsked());
+      TW_RETURN_IF_ERROR(TakeProposal());
     }
     TW_RETURN_IF_ERROR(SubmitNew());
-    if (places_.empty() && !planned_) {
+    if (in_flight_slots_.empty() && !planned_) {
       if (!LimitReached().empty()) break;
       RetireStaleTasks();
       if (!scheduler_->Next()) break;
@@ -480,13 +482,13 @@ Status TuneRun::Search() {
     if (context_.measurer->in_flight() == 0 && context_.threads) {
       context_.clock->SleepSeconds(kIdleSeconds);
     }
-    TW_RETURN_IF_ERROR(Pump(planned_ ? kPollSeconds / 4 : kPollSeconds));
+    TW_RETURN_IF_ERROR(HandleReplies(planned_ ? kPollSeconds / 4 : kPollSeconds));
   }
   interrupted_ = StopRequested();
   const std::string reason = interrupted_ ? "stopped" : LimitReached();
   search_seconds_ = context_.clock->MonotonicSeconds() - start_seconds_;
   split_ = SplitNow();
-  NoteTime(true);
+  LogTime(true);
   for (int i = 0; i < static_cast<int>(tasks_.size()); ++i) {
     Retire(i, reason.empty() ? "no improvement" : reason);
   }
@@ -511,10 +513,10 @@ TuneReport TuneRun::Report() {
   report.metrics = settings_.metric;
   for (const auto& task : tasks_) {
     report.tasks.push_back(task->report);
-    for (const Told& told : task->VerifiedFront()) {
-      const auto which = static_cast<std::size_t>(told.point.space);
+    for (const Observation& observed : task->VerifiedFront()) {
+      const auto which = static_cast<std::size_t>(observed.point.space);
       report.tasks.back().front.push_back(
-          {told.values, std::string(task->space.templates[which]->key), told.point.index});
+          {observed.values, std::string(task->space.templates[which]->key), observed.point.index});
     }
   }
   report.trials = trials_;
@@ -553,7 +555,7 @@ Status CheckMetrics(const JobSettings& settings, const Target& target,
   if (asked.size() == 1)
     return InvalidArgument("metric: " + asked[0] + " alone is no front" + expected);
   const bool joules = std::ranges::find(asked, kJoules) != asked.end();
-  if (joules && !measurer.counts_energy()) {
+  if (joules && !measurer.measures_energy()) {
     return Unsupported(
         "metric: joules: energy is counted on this machine only, not by boards or fleets");
   }
@@ -579,8 +581,8 @@ Result<TuneReport> Tune(const std::vector<TuneTask>& tasks, const JobSettings& s
   constexpr int kMaxLogs = 100;  // one more with each change of the program; somebody has time
   auto run = std::make_unique<TuneRun>(settings, context);
   Status opened = run->Open(tasks, 0);
-  for (int life = 1; run->log_leads_elsewhere() && life < kMaxLogs; ++life) {
-    if (context.observer != nullptr) context.observer->LogLeft(opened.message());
+  for (int life = 1; run->log_diverged() && life < kMaxLogs; ++life) {
+    if (context.observer != nullptr) context.observer->LogDiscarded(opened.message());
     run = std::make_unique<TuneRun>(settings, context);
     opened = run->Open(tasks, life);
   }
@@ -588,7 +590,7 @@ Result<TuneReport> Tune(const std::vector<TuneTask>& tasks, const JobSettings& s
   TW_RETURN_IF_ERROR(run->Search());
   TW_RETURN_IF_ERROR(run->CheckAnyTrial());
   if (run->interrupted()) {
-    run->ShowEarlierRaces();
+    run->ReportEarlierRaces();
   } else {
     TW_RETURN_IF_ERROR(run->Race());
   }

@@ -37,7 +37,7 @@ class TuneObserver {
   virtual void Resumed(std::int64_t /*trials*/) {}
   /// The log of an earlier life does not lead to where that life was, as a space or a strategy has
   /// changed since. Its trials stay, and are learned from; the job begins another log.
-  virtual void LogLeft(const std::string& /*why*/) {}
+  virtual void LogDiscarded(const std::string& /*why*/) {}
   /// The search of a task begins with so many configs that were good under another version of their
   /// template or of the code generator, and are not served since.
   virtual void StaleFirst(const TaskReport& /*task*/, int /*task_index*/,
@@ -57,8 +57,8 @@ struct TuneContext {
   Clock* clock = nullptr;
   /// Makes an untrained cost model; needed by strategies that learn.
   std::function<std::unique_ptr<cost_model::CostModel>()> make_model;
-  /// Keys that the search was limited to (OnlyTemplates): part of the job's name, as points of its
-  /// log count the templates of a task. Empty: all.
+  /// Keys that the search was limited to (RestrictTemplates): part of the job's name, as points of
+  /// its log count the templates of a task. Empty: all.
   std::vector<std::string> only_templates;
   TuneObserver* observer = nullptr;         ///< may be null
   const std::atomic<bool>* stop = nullptr;  ///< becomes true: finish soon; may be null

@@ -55,7 +55,7 @@ Result<WarmPool> WarmPool::Load(const TemplateRegistry& templates, const records
       group->key = key;
       group->structure = StructureOf(*space);
       group->space = std::move(*space);
-      group->inspector = std::make_unique<TemplateInspector>(group->space);
+      group->analyzer = std::make_unique<TemplateAnalyzer>(group->space);
       found->second = group.get();
       pool.groups_.push_back(std::move(group));
     }
@@ -96,21 +96,21 @@ BeginEntry WarmPool::Choose(const std::vector<std::unique_ptr<TaskState>>& tasks
 std::vector<WarmGroup> WarmPool::Collect(const std::vector<std::unique_ptr<TaskState>>& tasks,
                                          const BeginEntry& begin) const {
   std::vector<WarmGroup> groups;
-  const auto add = [&groups](const Inspector& inspector, const std::vector<Told>& trials,
+  const auto add = [&groups](const StaticAnalyzer& analyzer, const std::vector<Observation>& trials,
                              std::int64_t count) {
     WarmGroup group;
-    group.inspector = &inspector;
+    group.analyzer = &analyzer;
     group.trials = trials;
     if (std::ssize(trials) > count) group.trials.resize(static_cast<std::size_t>(count));
     groups.push_back(std::move(group));
   };
   for (const BeginEntry::Source& source : begin.warm) {
     for (const auto& state : tasks) {
-      if (state->key == source.key) add(*state->inspector, state->first_trials, source.trials);
+      if (state->key == source.key) add(*state->analyzer, state->first_trials, source.trials);
     }
     for (const auto& group : groups_) {
       if (std::string(kStorePrefix) + group->key == source.key) {
-        add(*group->inspector, group->trials, source.trials);
+        add(*group->analyzer, group->trials, source.trials);
       }
     }
   }

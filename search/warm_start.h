@@ -35,8 +35,8 @@ class WarmPool {
     std::string key;
     std::string structure;
     SearchSpace space;
-    std::unique_ptr<Inspector> inspector;
-    std::vector<Told> trials;
+    std::unique_ptr<StaticAnalyzer> analyzer;
+    std::vector<Observation> trials;
   };
   std::deque<std::unique_ptr<Group>> groups_;
 };

@@ -17,34 +17,35 @@ namespace tilewright::measure {
 namespace {
 
 /// What the system refused (no room, no memory, no descriptors) is not the candidate's fault.
-Blame BlameOf(const Status& status) {
-  return status.code() == StatusCode::kUnavailable ? Blame::kMachine : Blame::kUnclear;
+FaultDomain FaultDomainOf(const Status& status) {
+  return status.code() == StatusCode::kUnavailable ? FaultDomain::kMachine
+                                                   : FaultDomain::kUndetermined;
 }
 
 /// Makes the artifact of generated code, and tells the kernel what the runner cannot see in it.
 using WriteArtifact = Status (*)(const Program&, const std::string& object, const BuildOrder&,
                                  KernelSpec&);
 
-Built BuildLoops(const TemplateEntry& entry, const BuildOrder& order, WriteArtifact write) {
+BuildResult BuildLoops(const TemplateEntry& entry, const BuildOrder& order, WriteArtifact write) {
   const Candidate& candidate = order.candidate;
   const Target& target = candidate.task.target;
   auto kernel =
       ApplyTemplate(entry, candidate.task.workload, candidate.epilogue, target, candidate.config);
-  if (!kernel.ok()) return Refused(kernel.status());
-  if (!kernel->schedule.status().ok()) return Refused(kernel->schedule.status());
+  if (!kernel.ok()) return InvalidCandidate(kernel.status());
+  if (!kernel->schedule.status().ok()) return InvalidCandidate(kernel->schedule.status());
   auto program = Lower(kernel->schedule, kCandidateSymbol, LowerLimitsFor(target));
-  if (!program.ok()) return Refused(program.status());
+  if (!program.ok()) return InvalidCandidate(program.status());
   auto object = Generate({*program}, target, Emit::kObject);
-  if (!object.ok()) return FailedBuild(object.status());
+  if (!object.ok()) return BuildFailure(object.status());
   auto signature = SignatureOf(candidate.task.workload, candidate.epilogue, kernel->layouts,
                                program->parameters);
-  if (!signature.ok()) return FailedBuild(signature.status());
-  Built built{.kernel = KernelOf(candidate)};
+  if (!signature.ok()) return BuildFailure(signature.status());
+  BuildResult built{.kernel = KernelOf(candidate)};
   const Status written = write(*program, *object, order, built.kernel);
-  if (!written.ok()) return FailedBuild(written);
+  if (!written.ok()) return BuildFailure(written);
   if (DeviceTraitsOf(target).machine_code) {
     auto bytes = CodeBytes(*object);
-    if (!bytes.ok()) return FailedBuild(bytes.status());
+    if (!bytes.ok()) return BuildFailure(bytes.status());
     built.kernel.code_bytes = *bytes;
   }
   built.kernel.signature = *std::move(signature);
@@ -54,14 +55,14 @@ Built BuildLoops(const TemplateEntry& entry, const BuildOrder& order, WriteArtif
   return built;
 }
 
-Built BuildLibrary(const TemplateEntry& entry, const BuildOrder& order) {
+BuildResult BuildLibrary(const TemplateEntry& entry, const BuildOrder& order) {
   return BuildLoops(
       entry, order,
       [](const Program& program, const std::string& object, const BuildOrder& to,
          KernelSpec& kernel) { return LinkKernel(program, object, kernel.target, to.path); });
 }
 
-Built BuildGrids(const TemplateEntry& entry, const BuildOrder& order) {
+BuildResult BuildGrids(const TemplateEntry& entry, const BuildOrder& order) {
   return BuildLoops(
       entry, order,
       [](const Program& program, const std::string& ptx, const BuildOrder& to, KernelSpec& kernel) {
@@ -70,26 +71,27 @@ Built BuildGrids(const TemplateEntry& entry, const BuildOrder& order) {
       });
 }
 
-Built BuildStream(const TemplateEntry& entry, const BuildOrder& order) {
+BuildResult BuildStream(const TemplateEntry& entry, const BuildOrder& order) {
   auto kernel = BuildVtaKernel(entry, order);
-  return kernel.ok() ? Built{.kernel = *std::move(kernel)} : Refused(kernel.status());
+  return kernel.ok() ? BuildResult{.kernel = *std::move(kernel)}
+                     : InvalidCandidate(kernel.status());
 }
 
 }  // namespace
 
-Built Refused(const Status& status) {
+BuildResult InvalidCandidate(const Status& status) {
   const bool refused = status.code() == StatusCode::kInvalidArgument ||
                        status.code() == StatusCode::kUnsupported ||
                        status.code() == StatusCode::kNotFound;
   if (refused) return {Outcome::kInvalid, status.message(), {}};
-  return {Outcome::kBuildFailed, status.message(), {}, BlameOf(status)};
+  return {Outcome::kBuildFailed, status.message(), {}, FaultDomainOf(status)};
 }
 
-Built FailedBuild(const Status& status) {
+BuildResult BuildFailure(const Status& status) {
   return {Outcome::kBuildFailed,
           std::string(StatusCodeName(status.code())) + ": " + status.message(),
           {},
-          BlameOf(status)};
+          FaultDomainOf(status)};
 }
 
 KernelSpec KernelOf(const Candidate& candidate) {
@@ -101,13 +103,14 @@ KernelSpec KernelOf(const Candidate& candidate) {
   return kernel;
 }
 
-Built BuildFor(const TemplateEntry& entry, const BuildOrder& order) {
+BuildResult BuildFor(const TemplateEntry& entry, const BuildOrder& order) {
   const Target& target = order.candidate.task.target;
   const DeviceTraits& device = DeviceTraitsOf(target);
   if (device.machine_code) return BuildLibrary(entry, order);
   if (device.launches_grids) return BuildGrids(entry, order);
   if (!device.loops) return BuildStream(entry, order);
-  return Refused(Unsupported("no candidates are built for target kind " + target.kind_name()));
+  return InvalidCandidate(
+      Unsupported("no candidates are built for target kind " + target.kind_name()));
 }
 
 }  // namespace tilewright::measure

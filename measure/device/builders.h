@@ -11,17 +11,17 @@
 namespace tilewright::measure {
 
 /// What a build gave, or why it did not.
-struct Built {
+struct BuildResult {
   Outcome outcome = Outcome::kOk;
   std::string reason = {};
   KernelSpec kernel = {};
-  Blame blame = Blame::kCandidate;
+  FaultDomain fault_domain = FaultDomain::kCandidate;
 };
 
 /// A refusal of the candidate is `invalid`; a failure of ours is `build_failed`.
-Built Refused(const Status& status);
+BuildResult InvalidCandidate(const Status& status);
 /// Always `build_failed`.
-Built FailedBuild(const Status& status);
+BuildResult BuildFailure(const Status& status);
 
 /// What is known of a candidate's kernel before it is built.
 KernelSpec KernelOf(const Candidate& candidate);
@@ -29,6 +29,6 @@ KernelSpec KernelOf(const Candidate& candidate);
 /// Builds an order's candidate in the form of its device's code, and writes its artifact to
 /// order.path.
 /// entry: its template.
-Built BuildFor(const TemplateEntry& entry, const BuildOrder& order);
+BuildResult BuildFor(const TemplateEntry& entry, const BuildOrder& order);
 
 }  // namespace tilewright::measure

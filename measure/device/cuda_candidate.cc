@@ -29,12 +29,13 @@ RunReply LostWithAnother(const RunOrder::Item& item) {
 
 /// One candidate.
 struct Contestant {
-  Contestant(const RunOrder::Item& item, CudaOwned& owned, const SamplingSettings& sampling)
-      : kernel(item, owned, CallLimitSeconds(item.best_seconds)),
-        course(kernel, item, sampling, owned.gate, owned.clock, {},
-               owned.energy.has_value() ? &*owned.energy : nullptr) {}
+  Contestant(const RunOrder::Item& item, CudaDeviceState& device_state,
+             const SamplingSettings& sampling)
+      : kernel(item, device_state, CallLimitSeconds(item.best_seconds)),
+        evaluation(kernel, item, sampling, device_state.gate, device_state.clock, {},
+                   device_state.energy.has_value() ? &*device_state.energy : nullptr) {}
   CudaKernel kernel;
-  Course course;
+  KernelEvaluation evaluation;
 };
 
 }  // namespace
@@ -53,104 +54,107 @@ void DescribeLaunches(const Program& program, KernelSpec* kernel) {
 }
 
 Status CudaRunner::Open() {
-  if (owned_ != nullptr) return {};
-  auto owned = std::make_unique<CudaOwned>();
+  if (device_state_ != nullptr) return {};
+  auto device_state = std::make_unique<CudaDeviceState>();
   TW_ASSIGN_OR_RETURN(auto api, CudaApi::Open(settings_.library));
   TW_ASSIGN_OR_RETURN(auto found, DescribeCudaDevice(api, settings_.ordinal));
   // Before there is a context: making one disturbs whoever measures.
-  TW_ASSIGN_OR_RETURN(
-      owned->lock, DeviceLock::Take(settings_.lock_folder, "cuda-" + found.bus_id, kLockSeconds));
-  TW_ASSIGN_OR_RETURN(owned->session, CudaSession::Open(settings_.library, settings_.ordinal));
-  const CudaDevice& device = owned->session->device();
+  TW_ASSIGN_OR_RETURN(device_state->lock, DeviceLock::Take(settings_.lock_folder,
+                                                           "cuda-" + found.bus_id, kLockSeconds));
+  TW_ASSIGN_OR_RETURN(device_state->session,
+                      CudaSession::Open(settings_.library, settings_.ordinal));
+  const CudaDevice& device = device_state->session->device();
   auto watch = GpuMonitor::Open(settings_.nvml, device.bus_id);
   if (joules_ && !watch.ok()) return watch.status();
-  if (watch.ok()) owned->watch.emplace(*std::move(watch));
-  if (joules_) owned->energy.emplace(*owned->watch);
+  if (watch.ok()) device_state->watch.emplace(*std::move(watch));
+  if (joules_) device_state->energy.emplace(*device_state->watch);
   sampling_.flush_bytes = kFlushFactor * device.l2_bytes;
   sampling_.flush_above_seconds = kFlushAboveSeconds;
   sampling_.batch_seconds = kBatchSeconds;
-  owned_ = std::move(owned);
+  device_state_ = std::move(device_state);
   return {};
 }
 
-Result<std::vector<RunReply>> CudaRunner::Run(const RunOrder& order, Workbench& workbench) {
+Result<std::vector<RunReply>> CudaRunner::Run(const RunOrder& order, OperandCache& operand_cache) {
   TW_RETURN_IF_ERROR(Open());
-  if (order.items.size() != 1) return Race(order, workbench);
+  if (order.items.size() != 1) return Race(order, operand_cache);
   std::vector<RunReply> replies;
-  replies.push_back(RunAlone(order.items[0], workbench));
+  replies.push_back(RunAlone(order.items[0], operand_cache));
   return replies;
 }
 
 bool CudaRunner::broken() const {
-  const CudaSession& session = *owned_->session;
+  const CudaSession& session = *device_state_->session;
   return session.fault() != CudaFault::kNone || session.timed_out();
 }
 
-RunReply CudaRunner::Judged(RunReply reply) const {
+RunReply CudaRunner::WithDeviceState(RunReply reply) const {
   reply.runner_ends = broken();
   return reply;
 }
 
-RunReply CudaRunner::RunAlone(const RunOrder::Item& item, Workbench& workbench) {
-  auto setup = workbench.Prepare(item.kernel, item.reference);
-  if (!setup.ok()) return FailedWith(item, setup.status());
+RunReply CudaRunner::RunAlone(const RunOrder::Item& item, OperandCache& operand_cache) {
+  auto kernel_operands = operand_cache.Prepare(item.kernel, item.reference);
+  if (!kernel_operands.ok()) return FailureReply(item, kernel_operands.status());
   SamplingSettings sampling = sampling_;
-  sampling.patience_seconds = item.patience_seconds;
-  auto contestant = std::make_unique<Contestant>(item, *owned_, sampling);
-  contestant->kernel.Use(*setup);
-  Course& course = contestant->course;
-  course.Load();
-  course.Prove(/*may_stop=*/true);
-  if (course.alive()) course.TakeAll();
-  RunReply reply = Judged(course.End());
-  for (const double canary : reply.canaries) {
-    owned_->gate.Add(owned_->clock.UnixSeconds(), canary);
+  sampling.min_sampling_seconds = item.min_sampling_seconds;
+  auto contestant = std::make_unique<Contestant>(item, *device_state_, sampling);
+  contestant->kernel.Use(*kernel_operands);
+  KernelEvaluation& evaluation = contestant->evaluation;
+  evaluation.Load();
+  evaluation.VerifyBeforeTiming(/*may_stop=*/true);
+  if (evaluation.needs_timing()) evaluation.SampleUntilConverged();
+  RunReply reply = WithDeviceState(evaluation.End());
+  for (const double probe : reply.probe_times) {
+    device_state_->gate.Add(device_state_->clock.UnixSeconds(), probe);
   }
   if (broken()) (void)contestant.release();  // the driver would wait for a kernel that never ends
   return reply;
 }
 
-std::vector<RunReply> CudaRunner::Race(const RunOrder& order, Workbench& workbench) {
+std::vector<RunReply> CudaRunner::Race(const RunOrder& order, OperandCache& operand_cache) {
   const std::vector<RunOrder::Item>& items = order.items;
   std::vector<RunReply> replies(items.size());
   std::vector<std::unique_ptr<Contestant>> contestants;
   for (std::size_t i = 0; i < items.size(); ++i) {
     contestants.push_back(nullptr);
     if (broken()) {  // by one before it
-      replies[i] = Judged(LostWithAnother(items[i]));
+      replies[i] = WithDeviceState(LostWithAnother(items[i]));
       continue;
     }
-    auto setup = workbench.Prepare(items[i].kernel, items[i].reference);
-    if (!setup.ok()) {
-      replies[i] = FailedWith(items[i], setup.status());
+    auto kernel_operands = operand_cache.Prepare(items[i].kernel, items[i].reference);
+    if (!kernel_operands.ok()) {
+      replies[i] = FailureReply(items[i], kernel_operands.status());
       continue;
     }
-    contestants[i] = std::make_unique<Contestant>(items[i], *owned_, sampling_);
-    contestants[i]->kernel.Use(*setup);
-    contestants[i]->course.Load();
-    contestants[i]->course.Prove(/*may_stop=*/false);
-    contestants[i]->course.BeginSlices();
+    contestants[i] = std::make_unique<Contestant>(items[i], *device_state_, sampling_);
+    contestants[i]->kernel.Use(*kernel_operands);
+    contestants[i]->evaluation.Load();
+    contestants[i]->evaluation.VerifyBeforeTiming(/*may_stop=*/false);
+    contestants[i]->evaluation.BeginSlices();
   }
-  const RaceJudge judge = RaceInTurns(
-      order, owned_->clock,
+  const RaceJudge judge = RunRaceRounds(
+      order, device_state_->clock,
       [&](std::size_t i) -> std::vector<double> {
-        if (contestants[i] == nullptr || !contestants[i]->course.alive() || broken()) return {};
-        return contestants[i]->course.TakeSlice();
+        if (contestants[i] == nullptr || !contestants[i]->evaluation.needs_timing() || broken())
+          return {};
+        return contestants[i]->evaluation.CollectSlice();
       },
-      [] { return RoundCanaries(); });
+      [] { return RoundInterference(); });
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (contestants[i] == nullptr) continue;
     // The first reply of a contestant that was cut off says why; the others' device is gone.
-    if (broken() && contestants[i]->course.alive()) {
-      replies[i] = Judged(LostWithAnother(items[i]));
+    if (broken() && contestants[i]->evaluation.needs_timing()) {
+      replies[i] = WithDeviceState(LostWithAnother(items[i]));
       continue;
     }
-    auto setup = workbench.Prepare(items[i].kernel, items[i].reference);
-    if (setup.ok()) contestants[i]->kernel.Use(*setup);
-    replies[i] = setup.ok() ? contestants[i]->course.End() : FailedWith(items[i], setup.status());
-    replies[i] = Judged(std::move(replies[i]));
+    auto kernel_operands = operand_cache.Prepare(items[i].kernel, items[i].reference);
+    if (kernel_operands.ok()) contestants[i]->kernel.Use(*kernel_operands);
+    replies[i] = kernel_operands.ok() ? contestants[i]->evaluation.End()
+                                      : FailureReply(items[i], kernel_operands.status());
+    replies[i] = WithDeviceState(std::move(replies[i]));
   }
-  JudgeReplies(judge, replies);
+  ApplyRaceResults(judge, replies);
   for (auto& contestant : contestants) {
     if (broken()) (void)contestant.release();
   }

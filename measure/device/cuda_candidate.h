@@ -7,7 +7,7 @@
 
 #include "measure/device/device_lock.h"
 #include "measure/device/device_runner.h"
-#include "measure/worker/course.h"
+#include "measure/worker/kernel_evaluation.h"
 #include "src/ir/stmt.h"
 #include "src/runtime/cuda_session.h"
 #include "src/runtime/nvml.h"
@@ -34,25 +34,25 @@ class DeviceClock final : public Clock {
 };
 
 /// What the device takes, as its driver counts it.
-class GpuCounter final : public EnergyCounter {
+class GpuEnergyCounter final : public EnergyCounter {
  public:
   /// watch: outlives it.
-  explicit GpuCounter(const GpuMonitor& watch) : watch_(watch) {}
+  explicit GpuEnergyCounter(const GpuMonitor& watch) : watch_(watch) {}
   Result<double> Joules() override { return watch_.Joules(); }
-  double step_seconds() const override { return 20e-3; }
+  double update_period_seconds() const override { return 20e-3; }
 
  private:
   const GpuMonitor& watch_;
 };
 
 /// A device in use by this process, with what is kept between candidates.
-struct CudaOwned {
+struct CudaDeviceState {
   DeviceLock lock;
   std::unique_ptr<CudaSession> session;
-  std::optional<GpuMonitor> watch;   ///< none where there is no NVML: every moment is quiet then
-  std::optional<GpuCounter> energy;  ///< of `watch`, if joules are to be counted
+  std::optional<GpuMonitor> watch;  ///< none where there is no NVML: every moment is quiet then
+  std::optional<GpuEnergyCounter> energy;  ///< of `watch`, if joules are to be counted
   DeviceClock clock;
-  QuietGate gate;
+  NoiseFilter gate;
   CudaMemory flush;
 };
 
@@ -63,21 +63,21 @@ class CudaRunner final : public DeviceRunner {
       : settings_(settings.cuda), joules_(settings.joules), sampling_(settings.sampling) {}
 
   /// The device is taken with the first order.
-  Result<std::vector<RunReply>> Run(const RunOrder& order, Workbench& workbench) override;
+  Result<std::vector<RunReply>> Run(const RunOrder& order, OperandCache& operand_cache) override;
 
  private:
   Status Open();
-  RunReply RunAlone(const RunOrder::Item& item, Workbench& workbench);
-  std::vector<RunReply> Race(const RunOrder& order, Workbench& workbench);
+  RunReply RunAlone(const RunOrder::Item& item, OperandCache& operand_cache);
+  std::vector<RunReply> Race(const RunOrder& order, OperandCache& operand_cache);
   /// Nothing works in this process any more.
   bool broken() const;
   /// Sets runner_ends where the device's state asks for it.
-  RunReply Judged(RunReply reply) const;
+  RunReply WithDeviceState(RunReply reply) const;
 
   const CudaWorkerSettings settings_;
   const bool joules_;
   SamplingSettings sampling_;
-  std::unique_ptr<CudaOwned> owned_;
+  std::unique_ptr<CudaDeviceState> device_state_;
 };
 
 }  // namespace tilewright::measure

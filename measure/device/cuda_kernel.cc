@@ -23,12 +23,12 @@ std::span<const std::byte> BytesOf(const GuardedMemory& memory) {
 
 }  // namespace
 
-void CudaKernel::Use(const Workbench::Setup& setup) {
-  setup_ = &setup;
+void CudaKernel::Use(const OperandCache::KernelOperands& kernel_operands) {
+  kernel_operands_ = &kernel_operands;
   // The workbench may have made the inputs anew, elsewhere in memory.
   for (std::size_t set = 0; set < kInputSets.size(); ++set) {
     for (std::size_t i = 0; i < inputs_[set].size(); ++i) {
-      pieces_[inputs_[set][i]].from = setup.inputs[set][i];
+      pieces_[inputs_[set][i]].from = kernel_operands.inputs[set][i];
     }
   }
 }
@@ -41,17 +41,17 @@ std::optional<Failure> CudaKernel::Load() {
 
 Status CudaKernel::Prepare() {
   for (std::size_t set = 0; set < kInputSets.size(); ++set) {
-    const auto& wanted = setup_->inputs[set];
+    const auto& wanted = kernel_operands_->inputs[set];
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       inputs_[set].push_back(PieceOf(wanted[i], static_cast<int>(i)));
     }
   }
   const int result = static_cast<int>(kernel_.signature.parameters.size()) - 1;
-  output_ = AddPiece(setup_->output.bytes(), result, nullptr);
+  output_ = AddPiece(kernel_operands_->output.bytes(), result, nullptr);
   for (const std::int64_t bytes : kernel_.workspace_bytes) {
     workspaces_.push_back(AddPiece(bytes, /*parameter=*/-1, nullptr));
   }
-  CudaSession& session = *owned_.session;
+  CudaSession& session = *device_state_.session;
   TW_ASSIGN_OR_RETURN(const auto text, ReadFile(kernel_.artifact));
   TW_ASSIGN_OR_RETURN(program_, session.Load(text, kernel_.launches));
   TW_ASSIGN_OR_RETURN(memory_, session.Allocate(total_bytes_ + kZoneBytes));
@@ -84,7 +84,7 @@ Status CudaKernel::FillZones() {
   std::int64_t end = 0;
   const auto fill = [&](std::int64_t begin) {
     const std::uint64_t address = memory_.address() + static_cast<std::uint64_t>(end);
-    return owned_.session->Fill(address, kZonePattern, begin - end);
+    return device_state_.session->Fill(address, kZonePattern, begin - end);
   };
   for (const Piece& piece : pieces_) {
     TW_RETURN_IF_ERROR(fill(piece.offset));
@@ -98,7 +98,7 @@ Status CudaKernel::CheckZones() {
   const auto check = [&](std::int64_t begin, const Piece& before, const Piece& after) -> Status {
     zones_.resize(static_cast<std::size_t>(begin - end));
     const std::uint64_t address = memory_.address() + static_cast<std::uint64_t>(end);
-    TW_RETURN_IF_ERROR(owned_.session->Read(address, zones_));
+    TW_RETURN_IF_ERROR(device_state_.session->Read(address, zones_));
     const auto intact = [](std::byte b) { return b == static_cast<std::byte>(kZonePattern); };
     const auto bad = std::ranges::find_if_not(zones_, intact);
     if (bad == zones_.end()) return {};
@@ -125,7 +125,7 @@ Status CudaKernel::CheckInputs() {
   for (const Piece& piece : pieces_) {
     if (piece.from == nullptr) continue;
     std::vector<std::byte> now(static_cast<std::size_t>(piece.bytes));
-    TW_RETURN_IF_ERROR(owned_.session->Read(AddressOf(piece), now));
+    TW_RETURN_IF_ERROR(device_state_.session->Read(AddressOf(piece), now));
     if (std::ranges::equal(now, BytesOf(*piece.from))) continue;
     return Corrupt("wrote to parameter " + std::to_string(piece.parameter) + ", which is an input");
   }
@@ -146,7 +146,7 @@ std::optional<Failure> CudaKernel::SelectInputs(InputSet set) {
 std::optional<Failure> CudaKernel::Poison(InputSet set) {
   poison_ = PoisonFor(kernel_.signature.result().type.dtype, set);
   const auto fill = [&](const Piece& piece, std::uint8_t value) {
-    if (status_.ok()) status_ = owned_.session->Fill(AddressOf(piece), value, piece.bytes);
+    if (status_.ok()) status_ = device_state_.session->Fill(AddressOf(piece), value, piece.bytes);
   };
   fill(pieces_[output_], poison_);
   for (const std::size_t piece : workspaces_) fill(pieces_[piece], 0xFF);
@@ -156,34 +156,34 @@ std::optional<Failure> CudaKernel::Poison(InputSet set) {
 
 bool CudaKernel::Run(std::int64_t calls) {
   if (!status_.ok()) return false;
-  const auto seconds = owned_.session->Time(program_, calls, limit_seconds_);
+  const auto seconds = device_state_.session->Time(program_, calls, limit_seconds_);
   if (!seconds.ok()) {
     status_ = seconds.status();
     return false;
   }
-  owned_.clock.Advance(*seconds);
+  device_state_.clock.Advance(*seconds);
   last_call_seconds_ = *seconds / static_cast<double>(calls);
   return true;
 }
 
 void CudaKernel::Flush(std::int64_t bytes) {
-  if (owned_.flush.bytes() < bytes) {
-    auto memory = owned_.session->Allocate(bytes);
+  if (device_state_.flush.bytes() < bytes) {
+    auto memory = device_state_.session->Allocate(bytes);
     if (!memory.ok()) return;  // a full device: the caches stay as they are
-    owned_.flush = *std::move(memory);
+    device_state_.flush = *std::move(memory);
   }
-  if (status_.ok()) status_ = owned_.session->Fill(owned_.flush.address(), 0, bytes);
+  if (status_.ok()) status_ = device_state_.session->Fill(device_state_.flush.address(), 0, bytes);
 }
 
-double CudaKernel::CanarySeconds() {
+double CudaKernel::ProbeSeconds() {
   constexpr double kUnknown = 1e-9, kThrottled = 10;
-  if (!owned_.watch) return kUnknown;
-  const auto state = owned_.watch->ReadState();
+  if (!device_state_.watch) return kUnknown;
+  const auto state = device_state_.watch->ReadState();
   if (!state.ok() || state->clock_mhz <= 0) return kUnknown;
   return (state->throttled ? kThrottled : 1) * 1e-6 / state->clock_mhz;
 }
 
-std::optional<Failure> CudaKernel::CheckTraces() {
+std::optional<Failure> CudaKernel::CheckSideEffects() {
   if (status_.ok()) status_ = CheckZones();
   if (status_.ok() && phase_ == Phase::kFinal) status_ = CheckInputs();
   if (status_.ok()) return std::nullopt;
@@ -191,14 +191,14 @@ std::optional<Failure> CudaKernel::CheckTraces() {
 }
 
 std::optional<Failure> CudaKernel::CheckOutput(InputSet set, RunReply& reply) {
-  std::vector<std::byte> result(static_cast<std::size_t>(setup_->output.bytes()));
-  status_ = owned_.session->Read(AddressOf(pieces_[output_]), result);
+  std::vector<std::byte> result(static_cast<std::size_t>(kernel_operands_->output.bytes()));
+  status_ = device_state_.session->Read(AddressOf(pieces_[output_]), result);
   if (!status_.ok()) return FailureOf(status_);
-  return CheckResult(*setup_, set, result.data(), poison_, &reply.max_abs_error);
+  return CheckResult(*kernel_operands_, set, result.data(), poison_, &reply.max_abs_error);
 }
 
 Failure CudaKernel::FailureOf(const Status& status) const {
-  const CudaSession& session = *owned_.session;
+  const CudaSession& session = *device_state_.session;
   if (session.timed_out()) {
     char text[64];
     std::snprintf(text, sizeof(text), "one call took more than %.3g s", limit_seconds_);

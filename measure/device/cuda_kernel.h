@@ -12,11 +12,11 @@ namespace tilewright::measure {
 class CudaKernel final : public CandidateKernel {
  public:
   /// item, owned: outlive the kernel. limit_seconds: for one call or one batch of short ones.
-  CudaKernel(const RunOrder::Item& item, CudaOwned& owned, double limit_seconds)
-      : kernel_(item.kernel), owned_(owned), limit_seconds_(limit_seconds) {}
+  CudaKernel(const RunOrder::Item& item, CudaDeviceState& device_state, double limit_seconds)
+      : kernel_(item.kernel), device_state_(device_state), limit_seconds_(limit_seconds) {}
   /// What it is run with; valid until the next Use. Before Load, and again before a verification if
   /// the workbench prepared something else meanwhile.
-  void Use(const Workbench::Setup& setup);
+  void Use(const OperandCache::KernelOperands& kernel_operands);
 
   std::optional<Failure> Load() override;
   void SetPhase(Phase phase) override { phase_ = phase; }
@@ -25,8 +25,8 @@ class CudaKernel final : public CandidateKernel {
   bool Run(std::int64_t calls) override;
   void Flush(std::int64_t bytes) override;
   /// No work of its own: the time one clock of the multiprocessors takes, longer while throttled.
-  double CanarySeconds() override;
-  std::optional<Failure> CheckTraces() override;
+  double ProbeSeconds() override;
+  std::optional<Failure> CheckSideEffects() override;
   std::optional<Failure> CheckOutput(InputSet set, RunReply& reply) override;
   double last_call_seconds() const override { return last_call_seconds_; }
 
@@ -49,9 +49,9 @@ class CudaKernel final : public CandidateKernel {
   Failure FailureOf(const Status& status) const;
 
   const KernelSpec& kernel_;
-  CudaOwned& owned_;
+  CudaDeviceState& device_state_;
   const double limit_seconds_;
-  const Workbench::Setup* setup_ = nullptr;
+  const OperandCache::KernelOperands* kernel_operands_ = nullptr;
   Phase phase_ = Phase::kLoading;
   CudaMemory memory_;
   std::vector<Piece> pieces_;  // ascending offsets, a zone before each and behind the last

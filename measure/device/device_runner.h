@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "measure/messages.h"
-#include "measure/worker/workbench.h"
+#include "measure/worker/operand_cache.h"
 
 // Devices that the runner measures on itself. Included by .cc files of measure/ only.
 
@@ -18,7 +18,7 @@ class DeviceRunner {
   /// One reply per item, in order; more than one item: a race.
   /// After a reply whose runner_ends is set the process must end at once, without destructors.
   /// Errors: kUnavailable or kNotFound if there is no device to be had.
-  virtual Result<std::vector<RunReply>> Run(const RunOrder& order, Workbench& workbench) = 0;
+  virtual Result<std::vector<RunReply>> Run(const RunOrder& order, OperandCache& operand_cache) = 0;
 };
 
 /// That of the target's device. Null where candidates run in processes of their own.

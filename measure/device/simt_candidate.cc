@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "measure/worker/course.h"
+#include "measure/worker/kernel_evaluation.h"
 #include "src/base/files/file.h"
 #include "src/base/files/locked_temp_dir.h"
 #include "src/codegen/simt/simt.h"
@@ -16,40 +16,40 @@
 namespace tilewright::measure {
 namespace {
 
-SimtVerdict Ended(Outcome outcome, const Status& status) { return {outcome, status.message(), 0}; }
+SimtResult Ended(Outcome outcome, const Status& status) { return {outcome, status.message(), 0}; }
 
 /// The kernel on one set of inputs. nullopt if its result is right.
-std::optional<Failure> RunOn(InputSet set, const Workbench::Setup& setup, SimtKernel& kernel,
-                             double* max_abs_error) {
+std::optional<Failure> RunOn(InputSet set, const OperandCache::KernelOperands& kernel_operands,
+                             SimtKernel& kernel, double* max_abs_error) {
   std::vector<void*> arguments;
-  for (const GuardedMemory* memory : setup.inputs[static_cast<std::size_t>(set)]) {
+  for (const GuardedMemory* memory : kernel_operands.inputs[static_cast<std::size_t>(set)]) {
     // Kernels take pointers to data they do not write; the pages are read-only.
     arguments.push_back(const_cast<std::byte*>(memory->data()));
   }
-  auto output = GuardedMemory::Create(setup.output.bytes());
+  auto output = GuardedMemory::Create(kernel_operands.output.bytes());
   if (!output.ok()) return Failure{Outcome::kRunFailed, output.status().message()};
-  const std::uint8_t poison = PoisonFor(setup.output.dtype, set);
+  const std::uint8_t poison = PoisonFor(kernel_operands.output.dtype, set);
   output->Poison(poison);
   arguments.push_back(output->data());
   if (const Status ran = kernel.Run(arguments); !ran.ok()) {
     return Failure{Outcome::kRunFailed, ran.message()};
   }
-  return CheckResult(setup, set, output->data(), poison, max_abs_error);
+  return CheckResult(kernel_operands, set, output->data(), poison, max_abs_error);
 }
 
 /// Inputs and reference results for the kernel.
-Result<Workbench::Setup> SetUp(const KernelSpec& kernel, Workbench& workbench) {
+Result<OperandCache::KernelOperands> SetUp(const KernelSpec& kernel, OperandCache& operand_cache) {
   TW_ASSIGN_OR_RETURN(auto expected,
                       EvaluateExpected(kernel.workload, kernel.epilogue, /*threads=*/1));
   TW_ASSIGN_OR_RETURN(auto folder, LockedTempDir::Create("tilewright-simt"));
   const std::string path = folder.path() + "/reference";
   TW_RETURN_IF_ERROR(WriteExpected(path, kernel.workload, kernel.epilogue, expected));
-  return workbench.Prepare(kernel, path);
+  return operand_cache.Prepare(kernel, path);
 }
 
 }  // namespace
 
-SimtVerdict VerifyInSimt(const TemplateRegistry& templates, const Candidate& candidate) {
+SimtResult VerifyInSimt(const TemplateRegistry& templates, const Candidate& candidate) {
   const Task& task = candidate.task;
   const TemplateEntry* entry = templates.Find(candidate.template_key);
   if (entry == nullptr) return {Outcome::kInvalid, "no template " + candidate.template_key, 0};
@@ -68,12 +68,12 @@ SimtVerdict VerifyInSimt(const TemplateRegistry& templates, const Candidate& can
       SignatureOf(task.workload, candidate.epilogue, applied->layouts, program->parameters);
   if (!signature.ok()) return Ended(Outcome::kBuildFailed, signature.status());
   kernel.signature = *std::move(signature);
-  Workbench workbench(/*max_bytes=*/0);
-  auto setup = SetUp(kernel, workbench);
-  if (!setup.ok()) return Ended(Outcome::kRunFailed, setup.status());
-  SimtVerdict verdict;
+  OperandCache operand_cache(/*max_bytes=*/0);
+  auto kernel_operands = SetUp(kernel, operand_cache);
+  if (!kernel_operands.ok()) return Ended(Outcome::kRunFailed, kernel_operands.status());
+  SimtResult verdict;
   for (const InputSet set : kInputSets) {
-    auto failure = RunOn(set, *setup, *built, &verdict.max_abs_error);
+    auto failure = RunOn(set, *kernel_operands, *built, &verdict.max_abs_error);
     if (!failure) continue;
     verdict.outcome = failure->outcome;
     verdict.reason = failure->reason + " (" + std::string(InputSetName(set)) + " inputs)";

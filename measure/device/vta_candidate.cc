@@ -89,8 +89,8 @@ RunReply RunVtaKernel(const RunOrder::Item& item) {
   RunReply reply;
   reply.ticket = item.ticket;
   if (const Status status = RunStreamOf(item, reply); !status.ok()) {
-    reply = FailedWith(item, status);
-    reply.blame = Blame::kUnclear;
+    reply = FailureReply(item, status);
+    reply.fault_domain = FaultDomain::kUndetermined;
   }
   reply.timing_seconds = clock.MonotonicSeconds() - start;
   return reply;
@@ -98,7 +98,7 @@ RunReply RunVtaKernel(const RunOrder::Item& item) {
 
 }  // namespace
 
-Result<std::vector<RunReply>> VtaRunner::Run(const RunOrder& order, Workbench& /*workbench*/) {
+Result<std::vector<RunReply>> VtaRunner::Run(const RunOrder& order, OperandCache& /*workbench*/) {
   std::vector<RunReply> replies;
   for (const RunOrder::Item& item : order.items) replies.push_back(RunVtaKernel(item));
   return replies;

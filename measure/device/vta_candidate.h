@@ -20,7 +20,7 @@ Result<KernelSpec> BuildVtaKernel(const TemplateEntry& entry, const BuildOrder& 
 class VtaRunner final : public DeviceRunner {
  public:
   explicit VtaRunner(const RunWorkerSettings& /*settings*/) {}
-  Result<std::vector<RunReply>> Run(const RunOrder& order, Workbench& workbench) override;
+  Result<std::vector<RunReply>> Run(const RunOrder& order, OperandCache& operand_cache) override;
 };
 
 }  // namespace tilewright::measure

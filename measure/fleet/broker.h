@@ -19,30 +19,30 @@ struct Queue {
 };
 
 /// Something that has come from the broker.
-struct Incoming {
+struct BrokerEvent {
   enum class Kind : std::uint8_t {
-    kSaid,       ///< a message of a subject that was subscribed to
+    kMessage,    ///< a message of a subject that was subscribed to
     kDelivered,  ///< a message of a queue, which is this one's to answer for
-    kFetchOver,  ///< what was asked of a queue is over: it was empty, or the time is up
-    kCounted,    ///< how much a queue holds
+    kFetchDone,  ///< what was asked of a queue is over: it was empty, or the time is up
+    kQueueInfo,  ///< how much a queue holds
     kObject,     ///< an object that was asked for
-    kRefused,    ///< the broker did not take something, and says why in `payload`
+    kRejected,   ///< the broker did not take something, and says why in `payload`
   };
-  Kind kind = Kind::kSaid;
-  std::string subject;          ///< of kSaid and kDelivered; the name of kObject
+  Kind kind = Kind::kMessage;
+  std::string subject;          ///< of kMessage and kDelivered; the name of kObject
   std::string payload;          ///< empty where an object is not there
-  Queue queue;                  ///< of kFetchOver and kCounted: `stream` and `consumer`
+  Queue queue;                  ///< of kFetchDone and kQueueInfo: `stream` and `consumer`
   std::string handle;           ///< of kDelivered: what Acknowledge takes
   std::int64_t deliveries = 0;  ///< of kDelivered: how often it was handed out, 1 at first
-  std::int64_t waiting = 0;     ///< of kCounted: not handed out
-  std::int64_t out = 0;         ///< of kCounted: handed out and not acknowledged; -1: no such queue
+  std::int64_t waiting = 0;     ///< of kQueueInfo: not handed out
+  std::int64_t out = 0;  ///< of kQueueInfo: handed out and not acknowledged; -1: no such queue
 };
 
 /// What becomes of a delivered message.
-enum class Verdict : std::uint8_t {
-  kDone,    ///< it is never handed out again
-  kAgain,   ///< it is handed out again, at once
-  kExtend,  ///< whoever has it is at work: its time begins anew
+enum class AckType : std::uint8_t {
+  kAck,         ///< it is never handed out again
+  kNak,         ///< it is handed out again, at once
+  kInProgress,  ///< whoever has it is at work: its time begins anew
 };
 
 /// What carries a fleet's messages: at most once what is said, at least once what is in queues.
@@ -61,7 +61,7 @@ class Broker {
   virtual Status Subscribe(const std::string& pattern) = 0;
   virtual Status Unsubscribe(const std::string& pattern) = 0;
   /// Errors: kUnavailable if it is certain that nobody will get it.
-  virtual Status Say(const std::string& subject, std::string_view payload) = 0;
+  virtual Status Publish(const std::string& subject, std::string_view payload) = 0;
 
   /// Makes the queue unless it is there. Errors: kUnavailable; kUnsupported where this user may
   /// not.
@@ -70,10 +70,10 @@ class Broker {
   virtual void CloseQueue(const Queue& queue) = 0;
   virtual Status Enqueue(const Queue& queue, std::string_view payload) = 0;
   /// Asks for messages: up to `count` come as kDelivered; what is missing of them after `seconds`,
-  /// or at once with 0, is over with a kFetchOver. One call at a time for each queue.
+  /// or at once with 0, is over with a kFetchDone. One call at a time for each queue.
   virtual Status Fetch(const Queue& queue, int count, double seconds) = 0;
-  virtual void Acknowledge(const std::string& handle, Verdict verdict) = 0;
-  /// Asks for a kCounted.
+  virtual void Acknowledge(const std::string& handle, AckType verdict) = 0;
+  /// Asks for a kQueueInfo.
   virtual void Count(const Queue& queue) = 0;
 
   /// Keeps bytes under a name for the time of a job, unless there are some already.
@@ -82,7 +82,7 @@ class Broker {
   virtual Status GetObject(const std::string& name) = 0;
 
   /// What has come, in order; waits so long for something, or until Wake.
-  virtual std::optional<Incoming> Next(double seconds) = 0;
+  virtual std::optional<BrokerEvent> Next(double seconds) = 0;
   /// Ends the wait of Next. From any thread.
   virtual void Wake() = 0;
   /// Whether a handle is one of this queue: what workers say is not believed.

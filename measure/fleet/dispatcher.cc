@@ -1,6 +1,6 @@
-// Orders go out by Put (into a queue) or SayTo (to one device), and come back as results, or do not
-// (Tick: leases that are over, devices that are gone, a queue that has lost something). What a
-// result means is in dispatcher_results.cc. The book of orders decides which answer counts.
+// Orders go out by Put (into a queue) or PublishOrder (to one device), and come back as results, or
+// do not (Tick: leases that are over, devices that are gone, a queue that has lost something). What
+// a result means is in dispatcher_results.cc. The book of orders decides which answer counts.
 
 #include "measure/fleet/dispatcher.h"
 
@@ -16,8 +16,8 @@ constexpr double kTickSeconds = 0.1;
 // What all devices and leases are gone through for: with thousands of them that is not for nothing.
 constexpr double kLookSeconds = 0.4;
 constexpr double kExtendSeconds = 1.2;  // between two words to the broker about a lease, at least
-constexpr double kHeardSeconds = 3;     // a device that was told something has said so by then
-constexpr int kMaxUnheardAudits = 2;    // after so many an order is sent to a device directly
+constexpr double kLastSeenSeconds = 3;  // a device that was told something has said so by then
+constexpr int kMaxUnclaimedAudits = 2;  // after so many an order is sent to a device directly
 constexpr double kYoungSeconds = 2;     // an order may still be on its way to the queue
 // Nobody has looked after the fleet for so long: nothing that was not heard is anybody's fault.
 constexpr double kAbsentSeconds = 1;
@@ -28,17 +28,17 @@ Dispatcher::Dispatcher(DispatcherSettings settings, Broker& broker, Clock& clock
     : settings_(std::move(settings)),
       broker_(broker),
       clock_(clock),
-      notes_(settings_.on_note, clock),
+      log_(settings_.on_note, clock),
       measure_queue_(MeasureQueue(settings_.device_class, settings_.job)),
       build_queue_(BuildQueue(settings_.job)),
-      roster_(settings_.roster) {
+      device_registry_(settings_.device_registry) {
   began_at_ = ticked_at_ = clock_.MonotonicSeconds();
   if (settings_.deadline_unix_seconds > 0) {
     deadline_at_ = began_at_ + settings_.deadline_unix_seconds - clock_.UnixSeconds();
   }
 }
 
-std::optional<double> Dispatcher::left_seconds() const {
+std::optional<double> Dispatcher::remaining_seconds() const {
   if (settings_.deadline_unix_seconds <= 0) return std::nullopt;
   return deadline_at_ - clock_.MonotonicSeconds();
 }
@@ -74,39 +74,39 @@ void Dispatcher::WatchBroker(double absent) {
 Status Dispatcher::Open() {
   const JobName& job = settings_.job;
   const DeviceName all{"*", "*"};
-  TW_RETURN_IF_ERROR(broker_.Subscribe(BeatSubject(job, all)));
+  TW_RETURN_IF_ERROR(broker_.Subscribe(HeartbeatSubject(job, all)));
   TW_RETURN_IF_ERROR(broker_.Subscribe(ResultSubject(job, all)));
-  TW_RETURN_IF_ERROR(broker_.Subscribe(HereSubject(settings_.device_class, all)));
-  TW_RETURN_IF_ERROR(broker_.Subscribe(HereSubject(kBuilders, all)));
+  TW_RETURN_IF_ERROR(broker_.Subscribe(AnnouncementSubject(settings_.device_class, all)));
+  TW_RETURN_IF_ERROR(broker_.Subscribe(AnnouncementSubject(kBuilders, all)));
   TW_RETURN_IF_ERROR(broker_.Subscribe(JobControlSubject(job)));
   TW_RETURN_IF_ERROR(broker_.Subscribe(JobSubject(settings_.device_class, job)));
   TW_RETURN_IF_ERROR(broker_.OpenQueue(measure_queue_));
   connections_ = broker_.connections();
-  SayJob(clock_.MonotonicSeconds());
-  return broker_.Say(kAskSubject, "");
+  PublishJob(clock_.MonotonicSeconds());
+  return broker_.Publish(kDiscoverySubject, "");
 }
 
 void Dispatcher::Split() {
   if (split_ || !ended_.ok()) return;
-  if (settings_.make_own_bench && own_bench_ == nullptr) {
-    auto made = settings_.make_own_bench();
+  if (settings_.make_local_executor && local_executor_ == nullptr) {
+    auto made = settings_.make_local_executor();
     if (!made.ok()) return EndUnconfirmed(made.status());
-    own_bench_ = *std::move(made);
+    local_executor_ = *std::move(made);
   }
   const Status opened = broker_.OpenQueue(build_queue_);
-  if (!opened.ok()) return Note("no queue for builders: " + opened.message());
+  if (!opened.ok()) return Log("no queue for builders: " + opened.message());
   split_ = true;
-  SayJob(clock_.MonotonicSeconds());
+  PublishJob(clock_.MonotonicSeconds());
 }
 
 void Dispatcher::Close() {
   if (superseded_) return;  // the queue is another one's
-  JobState state;
+  JobAnnouncement state;
   state.epoch = settings_.epoch;
   state.ended = true;
   const std::string text = Encode(state);
-  (void)broker_.Say(JobSubject(settings_.device_class, settings_.job), text);
-  if (split_) (void)broker_.Say(JobSubject(kBuilders, settings_.job), text);
+  (void)broker_.Publish(JobSubject(settings_.device_class, settings_.job), text);
+  if (split_) (void)broker_.Publish(JobSubject(kBuilders, settings_.job), text);
   broker_.CloseQueue(measure_queue_);
   if (split_) broker_.CloseQueue(build_queue_);
   (void)broker_.Flush(2);
@@ -124,33 +124,34 @@ Queue Dispatcher::QueueOf(const Order& order) const {
   return order.stage == Stage::kBuild ? build_queue_ : measure_queue_;
 }
 
-std::uint64_t Dispatcher::Put(Order order, Aim aim, std::uint64_t ticket) {
+std::uint64_t Dispatcher::Enqueue(Order order, OrderContext context, std::uint64_t ticket) {
   const double now = clock_.MonotonicSeconds();
   order.token = MakeToken();
-  const std::uint64_t sequence = book_.Add(std::move(order), ticket, /*direct=*/false, now);
-  aims_[sequence] = std::move(aim);
-  const Order& put = book_.Find(sequence)->order;
+  const std::uint64_t sequence = lease_table_.Add(std::move(order), ticket, /*direct=*/false, now);
+  contexts_[sequence] = std::move(context);
+  const Order& put = lease_table_.Find(sequence)->order;
   // What does not get there is missed by the next audit.
   (void)broker_.Enqueue(QueueOf(put), Encode(put));
   return sequence;
 }
 
-std::uint64_t Dispatcher::SayTo(const DeviceName& device, Order order, Aim aim) {
+std::uint64_t Dispatcher::PublishOrder(const DeviceName& device, Order order,
+                                       OrderContext context) {
   const double now = clock_.MonotonicSeconds();
-  aim.device = device;
+  context.device = device;
   order.token = MakeToken();
-  const std::uint64_t sequence = book_.Add(std::move(order), 0, /*direct=*/true, now);
-  aims_[sequence] = std::move(aim);
-  const Order& said = book_.Find(sequence)->order;
-  (void)broker_.Say(DirectSubject(settings_.device_class, device, settings_.job), Encode(said));
+  const std::uint64_t sequence = lease_table_.Add(std::move(order), 0, /*direct=*/true, now);
+  contexts_[sequence] = std::move(context);
+  const Order& said = lease_table_.Find(sequence)->order;
+  (void)broker_.Publish(DirectSubject(settings_.device_class, device, settings_.job), Encode(said));
   return sequence;
 }
 
-void Dispatcher::PutAgain(OrderBook::Entry& entry) {
-  ++counts_.sent_again;
+void Dispatcher::Requeue(LeaseTable::Entry& entry) {
+  ++counts_.resent;
   const double now = clock_.MonotonicSeconds();
   if (entry.order.sequence >= floor_) {
-    book_.SendAgain(entry, now);
+    lease_table_.Resend(entry, now);
     entry.order.token = MakeToken();
     (void)broker_.Enqueue(QueueOf(entry.order), Encode(entry.order));
     return;
@@ -159,36 +160,37 @@ void Dispatcher::PutAgain(OrderBook::Entry& entry) {
   const std::uint64_t old = entry.order.sequence;
   Order order = std::move(entry.order);
   const std::uint64_t ticket = entry.ticket;
-  Aim aim = std::move(aims_[old]);
-  book_.Remove(old);
-  aims_.erase(old);
-  Put(std::move(order), std::move(aim), ticket);
+  OrderContext context = std::move(contexts_[old]);
+  lease_table_.Remove(old);
+  contexts_.erase(old);
+  Enqueue(std::move(order), std::move(context), ticket);
 }
 
 /// Sends an order to one device directly. A queue gives it to whoever asks first, also to a device
 /// that never confirms it.
-void Dispatcher::PassBy(OrderBook::Entry& entry) {
-  const auto device = Trusted(entry.order);
+void Dispatcher::BypassQueue(LeaseTable::Entry& entry) {
+  const auto device = ChooseTrustedDevice(entry.order);
   // Below the floor an order gets another number first.
-  if (!device || entry.order.sequence < floor_) return PutAgain(entry);
-  ++counts_.sent_again;
-  book_.MoveToDevice(entry, clock_.MonotonicSeconds());
+  if (!device || entry.order.sequence < floor_) return Requeue(entry);
+  ++counts_.resent;
+  lease_table_.MoveToDevice(entry, clock_.MonotonicSeconds());
   entry.order.token = MakeToken();
-  aims_.at(entry.order.sequence).device = *device;
-  notes_.Limited("somebody takes orders and says nothing: one is said to " + device->ToString());
-  (void)broker_.Say(DirectSubject(settings_.device_class, *device, settings_.job),
-                    Encode(entry.order));
+  contexts_.at(entry.order.sequence).device = *device;
+  log_.Limited("somebody takes orders and says nothing: one is said to " + device->ToString());
+  (void)broker_.Publish(DirectSubject(settings_.device_class, *device, settings_.job),
+                        Encode(entry.order));
 }
 
 /// The device whose worker has given the least cause for doubt, of those that can do the order.
-std::optional<DeviceName> Dispatcher::Trusted(const Order& order) const {
+std::optional<DeviceName> Dispatcher::ChooseTrustedDevice(const Order& order) const {
   std::optional<DeviceName> best;
   int least = 0;
-  for (const auto& [name, device] : roster_.devices()) {
-    const bool able = device.here.measures && (order.stage != Stage::kWhole || device.here.builds);
-    if (!able || !Roster::Counts(device)) continue;
-    const auto found = unreliable_.find(name.worker);
-    const int doubts = found == unreliable_.end() ? 0 : found->second;
+  for (const auto& [name, device] : device_registry_.devices()) {
+    const bool able = device.announcement.measures &&
+                      (order.stage != Stage::kWhole || device.announcement.builds);
+    if (!able || !DeviceRegistry::IsUsable(device)) continue;
+    const auto found = protocol_violations_.find(name.worker);
+    const int doubts = found == protocol_violations_.end() ? 0 : found->second;
     if (best && doubts >= least) continue;
     best = name;
     least = doubts;
@@ -196,9 +198,10 @@ std::optional<DeviceName> Dispatcher::Trusted(const Order& order) const {
   return best;
 }
 
-void Dispatcher::Doubt(const DeviceName& device) {
-  if (unreliable_.size() < settings_.most_devices || unreliable_.contains(device.worker)) {
-    ++unreliable_[device.worker];
+void Dispatcher::DoubtRecentTrials(const DeviceName& device) {
+  if (protocol_violations_.size() < settings_.max_devices ||
+      protocol_violations_.contains(device.worker)) {
+    ++protocol_violations_[device.worker];
   }
 }
 
@@ -208,9 +211,9 @@ Status Dispatcher::Submit(Request request) {
   order.stage = split_ ? Stage::kBuild : Stage::kWhole;
   order.best_seconds = request.best_seconds;
   const std::uint64_t ticket = request.ticket;
-  Aim aim;
-  aim.request = std::move(request);
-  Put(std::move(order), std::move(aim), ticket);
+  OrderContext context;
+  context.request = std::move(request);
+  Enqueue(std::move(order), std::move(context), ticket);
   ++in_flight_;
   return {};
 }
@@ -224,7 +227,7 @@ std::optional<Reply> Dispatcher::Take() {
   return std::move(reply);
 }
 
-void Dispatcher::Stored(std::uint64_t ticket) {
+void Dispatcher::MarkStored(std::uint64_t ticket) {
   const auto found = taken_.find(ticket);
   if (found == taken_.end()) return;
   Drop(found->second, /*acknowledge=*/true);
@@ -232,31 +235,31 @@ void Dispatcher::Stored(std::uint64_t ticket) {
 }
 
 void Dispatcher::Drop(std::uint64_t sequence, bool acknowledge) {
-  if (const OrderBook::Entry* entry = book_.Find(sequence)) {
-    if (acknowledge) AcknowledgeHandle(entry->handle, Verdict::kDone);
+  if (const LeaseTable::Entry* entry = lease_table_.Find(sequence)) {
+    if (acknowledge) AcknowledgeHandle(entry->handle, AckType::kAck);
   }
-  book_.Remove(sequence);
-  aims_.erase(sequence);
+  lease_table_.Remove(sequence);
+  contexts_.erase(sequence);
 }
 
-void Dispatcher::AcknowledgeHandle(const std::string& handle, Verdict verdict) {
+void Dispatcher::AcknowledgeHandle(const std::string& handle, AckType verdict) {
   // A handle is what a worker says it is: of our queues, or nothing.
   const bool ours = broker_.IsOf(handle, measure_queue_) || broker_.IsOf(handle, build_queue_);
   if (ours) broker_.Acknowledge(handle, verdict);
 }
 
-std::vector<std::uint64_t> Dispatcher::DropWaiting() {
+std::vector<std::uint64_t> Dispatcher::CancelPending() {
   std::vector<std::uint64_t> tickets;
   std::vector<std::uint64_t> sequences;
-  for (const auto& [sequence, entry] : book_.entries()) {
+  for (const auto& [sequence, entry] : lease_table_.entries()) {
     if (entry.direct || entry.leased || entry.done) continue;
     sequences.push_back(sequence);
-    if (aims_.at(sequence).purpose == Purpose::kSearch) tickets.push_back(entry.ticket);
+    if (contexts_.at(sequence).purpose == Purpose::kSearch) tickets.push_back(entry.ticket);
   }
   for (const std::uint64_t sequence : sequences) Drop(sequence, /*acknowledge=*/false);
-  floor_ = book_.next();
+  floor_ = lease_table_.next();
   in_flight_ -= static_cast<int>(tickets.size());
-  SayJob(clock_.MonotonicSeconds());
+  PublishJob(clock_.MonotonicSeconds());
   return tickets;
 }
 
@@ -279,16 +282,16 @@ void Dispatcher::Tick() {
   const double absent = now - ticked_at_;
   ticked_at_ = now;
   if (absent > kAbsentSeconds || !broker_.connected()) {
-    book_.Forgive(absent);
-    roster_.Forgive(absent);
-    for (auto& [name, heard] : builder_heard_) heard += absent;
+    lease_table_.ExtendDeadlines(absent);
+    device_registry_.ExtendDeadlines(absent);
+    for (auto& [name, heard] : builder_last_seen_) heard += absent;
   }
   WatchBroker(absent);
   if (!broker_.connected()) return;
-  if (now - said_at_ >= settings_.say_seconds) SayJob(now);
+  if (now - published_at_ >= settings_.publish_seconds) PublishJob(now);
   ExpireLeases(now);
-  if (now - looked_at_ >= kLookSeconds) {
-    looked_at_ = now;
+  if (now - polled_at_ >= kLookSeconds) {
+    polled_at_ = now;
     ForgetDevices(now);
     ExtendLeases(now);
     Baselines(now);
@@ -296,83 +299,86 @@ void Dispatcher::Tick() {
   Audit(now);
 }
 
-void Dispatcher::SayJob(double now) {
-  said_at_ = now;
-  JobState state;
+void Dispatcher::PublishJob(double now) {
+  published_at_ = now;
+  JobAnnouncement state;
   state.epoch = settings_.epoch;
   state.weight = WeightNow(now);
-  state.left_seconds = left_seconds();
+  state.remaining_seconds = remaining_seconds();
   state.split = split_;
   state.floor = floor_;
-  state.open = std::ssize(book_.entries());
+  state.open = std::ssize(lease_table_.entries());
   state.done = done_;
   state.what = settings_.what;
-  for (const auto& [sequence, entry] : book_.entries()) {
+  for (const auto& [sequence, entry] : lease_table_.entries()) {
     const bool waits = !entry.leased && !entry.done && !entry.direct;
     if (waits) state.oldest_seconds = std::max(state.oldest_seconds, now - entry.queued_at);
   }
-  constexpr std::size_t kMaxAside = 500;
-  for (const auto& [name, device] : roster_.devices()) {
-    const bool aside = !device.aside.empty() && state.aside.size() < kMaxAside;
-    if (aside) state.aside.push_back(name.ToString());
+  constexpr std::size_t kMaxExcluded = 500;
+  for (const auto& [name, device] : device_registry_.devices()) {
+    const bool excluded = !device.excluded.empty() && state.excluded.size() < kMaxExcluded;
+    if (excluded) state.excluded.push_back(name.ToString());
   }
   const std::string text = Encode(state);
-  (void)broker_.Say(JobSubject(settings_.device_class, settings_.job), text);
-  if (split_) (void)broker_.Say(JobSubject(kBuilders, settings_.job), text);
+  (void)broker_.Publish(JobSubject(settings_.device_class, settings_.job), text);
+  if (split_) (void)broker_.Publish(JobSubject(kBuilders, settings_.job), text);
 }
 
 void Dispatcher::ForgetDevices(double now) {
-  for (const DeviceName& gone : roster_.Forget(now)) {
-    for (const std::uint64_t sequence : book_.Lose(gone, "", now)) Lost(sequence);
-    given_.erase(gone);
+  for (const DeviceName& gone : device_registry_.Forget(now)) {
+    for (const std::uint64_t sequence : lease_table_.Lose(gone, "", now)) HandleLoss(sequence);
+    trials_since_baseline_.erase(gone);
   }
-  std::erase_if(builder_heard_, [&](const auto& heard) {
-    return now - heard.second > settings_.roster.gone_seconds;
+  std::erase_if(builder_last_seen_, [&](const auto& heard) {
+    return now - heard.second > settings_.device_registry.offline_seconds;
   });
-  std::erase_if(builders_, [&](const auto& one) { return !builder_heard_.contains(one.first); });
+  std::erase_if(builders_,
+                [&](const auto& one) { return !builder_last_seen_.contains(one.first); });
 }
 
 void Dispatcher::ExpireLeases(double now) {
-  for (const std::uint64_t sequence : book_.Expire(now, settings_.lease_seconds)) Lost(sequence);
+  for (const std::uint64_t sequence : lease_table_.Expire(now, settings_.lease_seconds))
+    HandleLoss(sequence);
   // What was said to a device and not heard of did not get there.
-  std::vector<std::uint64_t> unheard;
-  for (const std::uint64_t sequence : book_.direct()) {
-    const OrderBook::Entry& entry = *book_.Find(sequence);
-    const bool late = now - entry.queued_at > kHeardSeconds;
-    const bool over = aims_.at(sequence).limit_at > 0 && now > aims_.at(sequence).limit_at;
-    if (!entry.done && ((!entry.leased && late) || over)) unheard.push_back(sequence);
+  std::vector<std::uint64_t> unclaimed_audits;
+  for (const std::uint64_t sequence : lease_table_.direct()) {
+    const LeaseTable::Entry& entry = *lease_table_.Find(sequence);
+    const bool late = now - entry.queued_at > kLastSeenSeconds;
+    const bool over = contexts_.at(sequence).limit_at > 0 && now > contexts_.at(sequence).limit_at;
+    if (!entry.done && ((!entry.leased && late) || over)) unclaimed_audits.push_back(sequence);
   }
-  for (const std::uint64_t sequence : unheard) Lost(sequence);
+  for (const std::uint64_t sequence : unclaimed_audits) HandleLoss(sequence);
 }
 
 void Dispatcher::ExtendLeases(double now) {
-  for (const std::uint64_t sequence : book_.leased()) {
-    OrderBook::Entry& entry = *book_.Find(sequence);
+  for (const std::uint64_t sequence : lease_table_.leased()) {
+    LeaseTable::Entry& entry = *lease_table_.Find(sequence);
     if (entry.direct || now - entry.extended_at < kExtendSeconds) continue;
     // What is done waits for the store, where nobody speaks for it any more.
-    if (!entry.done && now - entry.heard_at > settings_.lease_seconds) continue;
+    if (!entry.done && now - entry.last_seen_at > settings_.lease_seconds) continue;
     entry.extended_at = now;
-    AcknowledgeHandle(entry.handle, Verdict::kExtend);
+    AcknowledgeHandle(entry.handle, AckType::kInProgress);
   }
 }
 
-void Dispatcher::Lost(std::uint64_t sequence) {
-  OrderBook::Entry* entry = book_.Find(sequence);
+void Dispatcher::HandleLoss(std::uint64_t sequence) {
+  LeaseTable::Entry* entry = lease_table_.Find(sequence);
   if (entry == nullptr) return;
-  const Aim aim = aims_.at(sequence);
+  const OrderContext context = contexts_.at(sequence);
   if (entry->moved) {
-    Doubt(aim.device);
-    book_.MoveToQueue(*entry);
-    if (std::ssize(entry->lost_with) < settings_.most_lost) return PutAgain(*entry);
+    DoubtRecentTrials(context.device);
+    lease_table_.MoveToQueue(*entry);
+    if (std::ssize(entry->lost_with) < settings_.max_lost_workers) return Requeue(*entry);
   }
   if (entry->direct) {
-    if (aim.purpose == Purpose::kBaseline) roster_.MissBaseline(aim.device, aim.kernel);
-    if (aim.purpose == Purpose::kRace && racing_.erase(aim.race) > 0) {
-      races_[aim.race] = {aim.device, {}};
+    if (context.purpose == Purpose::kBaseline)
+      device_registry_.RetryBaseline(context.device, context.kernel);
+    if (context.purpose == Purpose::kRace && racing_.erase(context.race) > 0) {
+      races_[context.race] = {context.device, {}};
     }
     return Drop(sequence, /*acknowledge=*/false);
   }
-  if (std::ssize(entry->lost_with) >= settings_.most_lost) {
+  if (std::ssize(entry->lost_with) >= settings_.max_lost_workers) {
     std::string workers;
     for (const std::string& who : entry->lost_with) {
       workers += (workers.empty() ? "" : ", ") + who.substr(0, who.find('/'));
@@ -388,29 +394,29 @@ void Dispatcher::Lost(std::uint64_t sequence) {
     return Finish(*entry, std::move(trial));
   }
   entry->queued_at = clock_.MonotonicSeconds();
-  if (std::ssize(entry->lost_with) < settings_.most_lost - 1 || entry->order.alone) {
-    return AcknowledgeHandle(entry->handle, Verdict::kAgain);
+  if (std::ssize(entry->lost_with) < settings_.max_lost_workers - 1 || entry->order.alone) {
+    return AcknowledgeHandle(entry->handle, AckType::kNak);
   }
   // The last time it is to be certain whose fault it is.
   entry->order.alone = true;
-  AcknowledgeHandle(entry->handle, Verdict::kDone);
-  PutAgain(*entry);
+  AcknowledgeHandle(entry->handle, AckType::kAck);
+  Requeue(*entry);
 }
 
 void Dispatcher::Baselines(double now) {
   if (kernels_.empty()) return;
   const bool built =
       std::ranges::none_of(kernels_, [](const Kernel& kernel) { return kernel.built.empty(); });
-  for (const auto& [name, kernel] : roster_.TakeBaselines(now, built)) {
+  for (const auto& [name, kernel] : device_registry_.TakeBaselines(now, built)) {
     const Kernel& which = kernels_[kernel];
     Order order = OrderFor(which.candidate);
     order.best_seconds = which.seconds;
     order.built = which.built;
     order.stage = which.built.empty() ? Stage::kWhole : Stage::kRun;
-    Aim aim;
-    aim.purpose = Purpose::kBaseline;
-    aim.kernel = kernel;
-    SayTo(name, std::move(order), aim);
+    OrderContext context;
+    context.purpose = Purpose::kBaseline;
+    context.kernel = kernel;
+    PublishOrder(name, std::move(order), context);
     ++counts_.baselines;
   }
 }
@@ -425,14 +431,14 @@ void Dispatcher::Audit(double now) {
   if (split_) broker_.Count(build_queue_);
 }
 
-void Dispatcher::HandleCount(const Incoming& incoming) {
+void Dispatcher::HandleCount(const BrokerEvent& incoming) {
   const double now = clock_.MonotonicSeconds();
   const bool builds = incoming.queue.stream == build_queue_.stream;
   int& short_audits = audits_short_[builds ? 1 : 0];
-  std::vector<OrderBook::Entry*> waiting;
-  for (auto& [sequence, entry] : book_.entries()) {
-    const bool here = (entry.order.stage == Stage::kBuild) == builds;
-    if (entry.direct || entry.done || !here) continue;
+  std::vector<LeaseTable::Entry*> waiting;
+  for (auto& [sequence, entry] : lease_table_.entries()) {
+    const bool in_queue = (entry.order.stage == Stage::kBuild) == builds;
+    if (entry.direct || entry.done || !in_queue) continue;
     if (!entry.leased && now - entry.queued_at > kYoungSeconds) waiting.push_back(&entry);
   }
   const bool gone = incoming.out < 0;
@@ -440,22 +446,22 @@ void Dispatcher::HandleCount(const Incoming& incoming) {
   if (!gone) silent_seconds_ = 0;
   if (gone) {
     const Status opened = broker_.OpenQueue(builds ? build_queue_ : measure_queue_);
-    if (!opened.ok()) return Note("the broker has lost the queue: " + opened.message());
+    if (!opened.ok()) return Log("the broker has lost the queue: " + opened.message());
     queue_broken_ = false;
     silent_seconds_ = 0;
     // Whatever was in it went with it.
     waiting.clear();
-    for (auto& [sequence, entry] : book_.entries()) {
-      const bool here = (entry.order.stage == Stage::kBuild) == builds;
-      if (!entry.direct && !entry.done && !entry.leased && here) waiting.push_back(&entry);
+    for (auto& [sequence, entry] : lease_table_.entries()) {
+      const bool in_queue = (entry.order.stage == Stage::kBuild) == builds;
+      if (!entry.direct && !entry.done && !entry.leased && in_queue) waiting.push_back(&entry);
     }
-    Note("the broker had lost the queue: " + std::to_string(waiting.size()) +
-         " orders go out again");
+    Log("the broker had lost the queue: " + std::to_string(waiting.size()) +
+        " orders go out again");
   } else if (incoming.waiting + incoming.out >= std::ssize(waiting)) {
     short_audits = 0;
-    for (OrderBook::Entry* entry : waiting) {
-      entry->unheard = incoming.waiting == 0 ? entry->unheard + 1 : 0;
-      if (!builds && entry->unheard >= kMaxUnheardAudits) PassBy(*entry);
+    for (LeaseTable::Entry* entry : waiting) {
+      entry->unclaimed_audits = incoming.waiting == 0 ? entry->unclaimed_audits + 1 : 0;
+      if (!builds && entry->unclaimed_audits >= kMaxUnclaimedAudits) BypassQueue(*entry);
     }
     return;
   } else if (++short_audits < 2) {
@@ -464,29 +470,29 @@ void Dispatcher::HandleCount(const Incoming& incoming) {
   }
   short_audits = 0;
   std::vector<std::uint64_t> sequences;
-  for (const OrderBook::Entry* entry : waiting) sequences.push_back(entry->order.sequence);
+  for (const LeaseTable::Entry* entry : waiting) sequences.push_back(entry->order.sequence);
   for (const std::uint64_t sequence : sequences) {
-    OrderBook::Entry& entry = *book_.Find(sequence);
-    const bool direct = !gone && !builds && ++entry.unheard >= kMaxUnheardAudits;
-    direct ? PassBy(entry) : PutAgain(entry);
+    LeaseTable::Entry& entry = *lease_table_.Find(sequence);
+    const bool direct = !gone && !builds && ++entry.unclaimed_audits >= kMaxUnclaimedAudits;
+    direct ? BypassQueue(entry) : Requeue(entry);
   }
 }
 
-void Dispatcher::HandleRefused(const Incoming& incoming) {
+void Dispatcher::HandleRefused(const BrokerEvent& incoming) {
   const double now = clock_.MonotonicSeconds();
   constexpr double kQuietSeconds = 10;
   ++counts_.refused;
   if (refused_at_ > 0 && now - refused_at_ < kQuietSeconds) return;
   refused_at_ = now;
-  Note("the broker refuses: " + incoming.payload);
+  Log("the broker refuses: " + incoming.payload);
 }
 
 DispatcherCounts Dispatcher::counts() const {
   DispatcherCounts counts = counts_;
-  counts.late = book_.late();
-  counts.doubled = book_.doubled();
-  counts.lost = book_.lost();
-  counts.longest_loss_seconds = book_.longest_loss();
+  counts.late = lease_table_.late();
+  counts.duplicates = lease_table_.duplicates();
+  counts.lost = lease_table_.lost();
+  counts.longest_recovery_seconds = lease_table_.longest_recovery();
   return counts;
 }
 

@@ -8,12 +8,12 @@
 namespace tilewright::measure::fleet {
 
 std::optional<std::uint64_t> Dispatcher::StartRace(const std::vector<Candidate>& finalists,
-                                                   const RaceTerms& terms,
+                                                   const RaceSettings& terms,
                                                    const std::optional<DeviceName>& other_than) {
-  const Roster::Device* best = nullptr;
+  const DeviceRegistry::Device* best = nullptr;
   DeviceName name;
-  for (const auto& [one, device] : roster_.devices()) {
-    if (!Roster::Counts(device) || (!device.here.builds && !split_)) continue;
+  for (const auto& [one, device] : device_registry_.devices()) {
+    if (!DeviceRegistry::IsUsable(device) || (!device.announcement.builds && !split_)) continue;
     if (other_than && *other_than == one) continue;
     // Of another worker, whose word is another's; and the one that was last seen to be as it was.
     const auto rank = [&](const DeviceName& which, double good_at) {
@@ -39,32 +39,32 @@ std::optional<std::uint64_t> Dispatcher::StartRace(const std::vector<Candidate>&
   order.anchor = terms.anchor;
   order.race_seconds = terms.seconds;
   order.wait_seconds = terms.wait_seconds;
-  if (best->here.builds) {
-    SayRace(id);
+  if (best->announcement.builds) {
+    PublishRace(id);
     return id;
   }
   race.missing = finalists.size();
   for (std::size_t i = 0; i < finalists.size(); ++i) {
     Order build = OrderFor(finalists[i]);
     build.stage = Stage::kBuild;
-    Aim aim;
-    aim.purpose = Purpose::kRaceBuild;
-    aim.race = id;
-    aim.kernel = i;
-    Put(std::move(build), std::move(aim), 0);
+    OrderContext context;
+    context.purpose = Purpose::kRaceBuild;
+    context.race = id;
+    context.kernel = i;
+    Enqueue(std::move(build), std::move(context), 0);
   }
   return id;
 }
 
-void Dispatcher::SayRace(std::uint64_t id) {
+void Dispatcher::PublishRace(std::uint64_t id) {
   Race& race = racing_.at(id);
   Order order = race.order;
   order.candidates.clear();
   order.known_seconds.clear();
   order.anchor.reset();
   race.racers.clear();
-  const Roster::Device* device = roster_.Find(race.device);
-  const bool builds = device != nullptr && device->here.builds;
+  const DeviceRegistry::Device* device = device_registry_.Find(race.device);
+  const bool builds = device != nullptr && device->announcement.builds;
   for (std::size_t i = 0; i < race.order.candidates.size(); ++i) {
     if (!builds && !race.built[i]) continue;
     if (race.order.anchor == i) order.anchor = race.racers.size();
@@ -78,31 +78,32 @@ void Dispatcher::SayRace(std::uint64_t id) {
     racing_.erase(id);
     return;
   }
-  Aim aim;
-  aim.purpose = Purpose::kRace;
-  aim.race = id;
-  aim.limit_at = clock_.MonotonicSeconds() + race.limit_seconds;
-  SayTo(race.device, std::move(order), aim);
+  OrderContext context;
+  context.purpose = Purpose::kRace;
+  context.race = id;
+  context.limit_at = clock_.MonotonicSeconds() + race.limit_seconds;
+  PublishOrder(race.device, std::move(order), context);
 }
 
-void Dispatcher::AcceptRaceBuild(const OrderBook::Entry& entry, const DeviceName& device,
+void Dispatcher::AcceptRaceBuild(const LeaseTable::Entry& entry, const DeviceName& device,
                                  Trial trial, std::optional<Built> built) {
-  const Aim aim = aims_.at(entry.order.sequence);
+  const OrderContext context = contexts_.at(entry.order.sequence);
   const Candidate candidate = entry.order.candidates.front();
   Drop(entry.order.sequence, /*acknowledge=*/true);
-  if (!built || !settings_.make_own_bench) {
-    return RacerIsBuilt(aim, std::move(trial), std::move(built));
+  if (!built || !settings_.make_local_executor) {
+    return RacerIsBuilt(context, std::move(trial), std::move(built));
   }
-  ConfirmBuilt({candidate, *std::move(built), device, 0, {}, std::move(trial), aim});
+  ConfirmBuilt({candidate, *std::move(built), device, 0, {}, std::move(trial), context});
 }
 
-void Dispatcher::RacerIsBuilt(const Aim& aim, Trial trial, std::optional<Built> built) {
-  const auto found = racing_.find(aim.race);
+void Dispatcher::RacerIsBuilt(const OrderContext& context, Trial trial,
+                              std::optional<Built> built) {
+  const auto found = racing_.find(context.race);
   if (found == racing_.end()) return;
   Race& race = found->second;
-  race.trials[aim.kernel] = std::move(trial);
-  race.built[aim.kernel] = std::move(built);
-  if (--race.missing == 0) SayRace(aim.race);
+  race.trials[context.kernel] = std::move(trial);
+  race.built[context.kernel] = std::move(built);
+  if (--race.missing == 0) PublishRace(context.race);
 }
 
 void Dispatcher::AcceptRace(std::uint64_t id, const DeviceName& device, std::vector<Trial> trials) {

@@ -44,12 +44,12 @@ std::string TaskKey(const Candidate& candidate) {
   return candidate.task.workload.Key() + candidate.epilogue.ToString();
 }
 
-bool Dispatcher::MustConfirm(const OrderBook::Entry& entry, const DeviceName& device,
+bool Dispatcher::MustConfirm(const LeaseTable::Entry& entry, const DeviceName& device,
                              const Trial& trial) const {
-  if (!settings_.make_own_bench || entry.order.built.empty()) return false;
+  if (!settings_.make_local_executor || entry.order.built.empty()) return false;
   if (trial.outcome != Outcome::kOk || !trial.verified) return false;
   const auto best = best_.find(TaskKey(entry.order.candidates.front()));
-  const double scale = trial.metric == "seconds" ? roster_.ScaleOf(device) : 1;
+  const double scale = trial.metric == "seconds" ? device_registry_.ScaleOf(device) : 1;
   return best == best_.end() || best->second <= 0 || trial.value / scale <= best->second;
 }
 
@@ -65,7 +65,7 @@ void Dispatcher::ConfirmWaiting(const std::string& task) {
   std::vector<Rebuild>& waiting = node.mapped();
   std::ranges::stable_sort(waiting, {}, [](const Rebuild& one) { return one.trial.value; });
   for (Rebuild& one : waiting) {
-    OrderBook::Entry* entry = book_.Find(one.sequence);
+    LeaseTable::Entry* entry = lease_table_.Find(one.sequence);
     if (entry == nullptr) continue;
     if (MustConfirm(*entry, one.device, one.trial)) {
       ConfirmTrial(std::move(one));
@@ -76,8 +76,8 @@ void Dispatcher::ConfirmWaiting(const std::string& task) {
 }
 
 void Dispatcher::ConfirmBuilt(Rebuild rebuild) {
-  const auto known = own_built_.find(CandidateText(rebuild.candidate));
-  if (known != own_built_.end()) {
+  const auto known = local_builds_.find(CandidateText(rebuild.candidate));
+  if (known != local_builds_.end()) {
     const bool differs = known->second != BuiltText(rebuild.built);
     return Rebuilt(std::move(rebuild), differs);
   }
@@ -91,26 +91,26 @@ void Dispatcher::StartRebuild(Rebuild rebuild) {
   const std::uint64_t number = next_rebuild_++;
   rebuild.again_at = 0;
   rebuilding_.emplace(number, std::move(rebuild));
-  own_bench_->Start(number, order, {});
+  local_executor_->Start(number, order, {});
 }
 
 void Dispatcher::TakeRebuilt() {
-  if (own_bench_ == nullptr || rebuilding_.empty() || !ended_.ok()) return;
-  const std::vector<Bench::Event> events = own_bench_->Take();
+  if (local_executor_ == nullptr || rebuilding_.empty() || !ended_.ok()) return;
+  const std::vector<Executor::Event> events = local_executor_->Take();
   // First: a bench that has failed refuses all that it has.
-  if (!own_bench_->status().ok()) return EndUnconfirmed(own_bench_->status());
-  for (const Bench::Event& event : events) {
+  if (!local_executor_->status().ok()) return EndUnconfirmed(local_executor_->status());
+  for (const Executor::Event& event : events) {
     const auto found = rebuilding_.find(event.number);
     if (!event.over || found == rebuilding_.end()) continue;
     Rebuild rebuild = std::move(found->second);
     rebuilding_.erase(found);
     if (!event.built) {
-      NotRebuilt(std::move(rebuild), event);
+      HandleRebuildFailure(std::move(rebuild), event);
       continue;
     }
-    if (own_built_.size() >= kMaxOwnBuilt) own_built_.clear();
+    if (local_builds_.size() >= kMaxOwnBuilt) local_builds_.clear();
     const std::string own = BuiltText(*event.built);
-    own_built_[CandidateText(rebuild.candidate)] = own;
+    local_builds_[CandidateText(rebuild.candidate)] = own;
     const bool differs = own != BuiltText(rebuild.built);
     Rebuilt(std::move(rebuild), differs);
   }
@@ -133,21 +133,21 @@ void Dispatcher::EndUnconfirmed(const Status& why) {
 void Dispatcher::Rebuilt(Rebuild rebuild, bool differs) {
   if (differs) {
     ++counts_.unconfirmed;
-    notes_.Limited("refused an artifact of " + rebuild.builder.ToString() + ": " + kDiffers);
+    log_.Limited("refused an artifact of " + rebuild.builder.ToString() + ": " + kDiffers);
     Distrust(rebuild.builder, std::string(kDiffers) + ": " + rebuild.candidate.template_key + " " +
                                   rebuild.candidate.config.ToString());
   }
   if (rebuild.sequence == 0) return RebuiltRacer(std::move(rebuild), differs);
   const std::string task = TaskKey(rebuild.candidate);
-  RebuiltSearch(std::move(rebuild), differs);
+  FinishRebuiltTrial(std::move(rebuild), differs);
   ConfirmWaiting(task);
 }
 
-void Dispatcher::NotRebuilt(Rebuild rebuild, const Bench::Event& event) {
+void Dispatcher::HandleRebuildFailure(Rebuild rebuild, const Executor::Event& event) {
   const bool refused = event.trials.empty() || !event.refusal.empty();
   const std::string why = refused ? event.refusal : event.trials.front().reason;
-  notes_.Limited("an artifact of " + rebuild.builder.ToString() +
-                 " is not confirmed yet: this machine cannot build it: " + why);
+  log_.Limited("an artifact of " + rebuild.builder.ToString() +
+               " is not confirmed yet: this machine cannot build it: " + why);
   rebuild.failures += refused ? 1 : kFailuresOfBuild;
   if (rebuild.failures < kMaxOwnFailures) {
     rebuild.again_at = clock_.MonotonicSeconds() + kAgainSeconds * rebuild.failures;
@@ -159,7 +159,7 @@ void Dispatcher::NotRebuilt(Rebuild rebuild, const Bench::Event& event) {
   if (rebuild.sequence == 0) {
     rebuild.trial.outcome = Outcome::kDeviceLost;
     rebuild.trial.reason = reason;
-    return RacerIsBuilt(rebuild.aim, std::move(rebuild.trial), std::nullopt);
+    return RacerIsBuilt(rebuild.context, std::move(rebuild.trial), std::nullopt);
   }
   Trial trial;
   trial.outcome = Outcome::kDeviceLost;
@@ -167,16 +167,16 @@ void Dispatcher::NotRebuilt(Rebuild rebuild, const Bench::Event& event) {
   trial.device = settings_.device;
   trial.finished_unix_seconds = clock_.UnixSeconds();
   const std::string task = TaskKey(rebuild.candidate);
-  OrderBook::Entry* entry = book_.Find(rebuild.sequence);
+  LeaseTable::Entry* entry = lease_table_.Find(rebuild.sequence);
   if (entry != nullptr) Finish(*entry, std::move(trial));
   ConfirmWaiting(task);
 }
 
-void Dispatcher::RebuiltSearch(Rebuild rebuild, bool differs) {
-  OrderBook::Entry* entry = book_.Find(rebuild.sequence);
+void Dispatcher::FinishRebuiltTrial(Rebuild rebuild, bool differs) {
+  LeaseTable::Entry* entry = lease_table_.Find(rebuild.sequence);
   if (entry == nullptr) return;
   if (!differs) return KeepTrial(*entry, rebuild.device, std::move(rebuild.trial));
-  if (++aims_.at(rebuild.sequence).unconfirmed >= kMaxUnconfirmed) {
+  if (++contexts_.at(rebuild.sequence).unconfirmed >= kMaxUnconfirmed) {
     Trial trial;
     trial.outcome = Outcome::kBuildFailed;
     trial.reason = std::string(kUnconfirmed) + kDiffers;
@@ -184,50 +184,50 @@ void Dispatcher::RebuiltSearch(Rebuild rebuild, bool differs) {
     trial.finished_unix_seconds = clock_.UnixSeconds();
     return Finish(*entry, std::move(trial));
   }
-  AcknowledgeHandle(entry->handle, Verdict::kDone);
+  AcknowledgeHandle(entry->handle, AckType::kAck);
   entry->order.stage = Stage::kBuild;
   entry->order.built.clear();
-  book_.TakeBack(*entry, clock_.MonotonicSeconds());
-  PutAgain(*entry);
+  lease_table_.RevokeResult(*entry, clock_.MonotonicSeconds());
+  Requeue(*entry);
 }
 
 void Dispatcher::RebuiltRacer(Rebuild rebuild, bool differs) {
   if (!differs) {
-    return RacerIsBuilt(rebuild.aim, std::move(rebuild.trial), std::move(rebuild.built));
+    return RacerIsBuilt(rebuild.context, std::move(rebuild.trial), std::move(rebuild.built));
   }
-  if (++rebuild.aim.unconfirmed >= kMaxUnconfirmed) {
+  if (++rebuild.context.unconfirmed >= kMaxUnconfirmed) {
     rebuild.trial.outcome = Outcome::kBuildFailed;
     rebuild.trial.reason = std::string(kUnconfirmed) + kDiffers;
-    return RacerIsBuilt(rebuild.aim, std::move(rebuild.trial), std::nullopt);
+    return RacerIsBuilt(rebuild.context, std::move(rebuild.trial), std::nullopt);
   }
-  if (!racing_.contains(rebuild.aim.race)) return;
+  if (!racing_.contains(rebuild.context.race)) return;
   Order order = OrderFor(rebuild.candidate);
   order.stage = Stage::kBuild;
-  Put(std::move(order), rebuild.aim, 0);
+  Enqueue(std::move(order), rebuild.context, 0);
 }
 
 void Dispatcher::Distrust(const DeviceName& builder, const std::string& why) {
   if (!distrusted_.insert(builder.worker).second) return;
   std::erase_if(builders_, [&](const auto& one) { return one.first.worker == builder.worker; });
-  std::erase_if(builder_heard_,
+  std::erase_if(builder_last_seen_,
                 [&](const auto& one) { return one.first.worker == builder.worker; });
-  Note("builder " + builder.ToString() + " is not believed any more: " + why +
-       " (another version of Tilewright or LLVM, or it is not honest); others build on");
+  Log("builder " + builder.ToString() + " is not believed any more: " + why +
+      " (another version of Tilewright or LLVM, or it is not honest); others build on");
 }
 
 bool Dispatcher::KeepsDevice(const DeviceName& name) {
-  const auto& devices = roster_.devices();
+  const auto& devices = device_registry_.devices();
   if (devices.contains(name)) return true;
   std::size_t of_worker = 0;
   for (auto device = devices.lower_bound({name.worker, ""});
        device != devices.end() && device->first.worker == name.worker; ++device) {
     ++of_worker;
   }
-  if (devices.size() < settings_.most_devices && of_worker < settings_.most_devices_of_worker) {
+  if (devices.size() < settings_.max_devices && of_worker < settings_.max_devices_of_worker) {
     return true;
   }
-  notes_.Limited("refused a device of " + name.worker + ": " + std::to_string(of_worker) +
-                 " of it are here, and " + std::to_string(devices.size()) + " in all");
+  log_.Limited("refused a device of " + name.worker + ": " + std::to_string(of_worker) +
+               " of it are here, and " + std::to_string(devices.size()) + " in all");
   return false;
 }
 

@@ -30,13 +30,13 @@ constexpr double kMaxBaselineSeconds = 0.25;
 constexpr double kMinCallSeconds = 2e-9, kMinLaunchSeconds = 2e-7;
 
 /// Lower bound of the time of one run on any device, in seconds.
-double LeastSecondsOfRun(const Task& task) {
+double MinSecondsOfRun(const Task& task) {
   return std::max(DeviceTraitsOf(task.target).launches_grids ? kMinLaunchSeconds : kMinCallSeconds,
                   MinSeconds(task.workload, task.target));
 }
 
 /// What is wrong with what a builder says that it made; empty: nothing.
-std::string WhyNotBuilt(const Order& order, const Trial& trial, const Built& built) {
+std::string NotBuiltReason(const Order& order, const Trial& trial, const Built& built) {
   const Candidate& candidate = order.candidates.front();
   const KernelSpec& kernel = built.kernel;
   const Target& target = candidate.task.target;
@@ -72,7 +72,7 @@ std::string WhyUnbelievable(const std::vector<Trial>& trials,
                             const std::vector<Candidate>& candidates) {
   for (std::size_t i = 0; i < trials.size(); ++i) {
     if (trials[i].outcome != Outcome::kOk || trials[i].metric != "seconds") continue;
-    const double least = LeastSecondsOfRun(candidates[i].task);
+    const double least = MinSecondsOfRun(candidates[i].task);
     double seen = trials[i].value;
     for (const double sample : trials[i].samples) seen = std::min(seen, sample);
     if (seen >= least) continue;
@@ -92,147 +92,149 @@ void Scale(Trial& trial, double factor) {
 
 }  // namespace
 
-void Dispatcher::Handle(const Incoming& incoming) {
+void Dispatcher::Handle(const BrokerEvent& incoming) {
   switch (incoming.kind) {
-    case Incoming::Kind::kCounted:
+    case BrokerEvent::Kind::kQueueInfo:
       return HandleCount(incoming);
-    case Incoming::Kind::kRefused:
+    case BrokerEvent::Kind::kRejected:
       return HandleRefused(incoming);
-    case Incoming::Kind::kSaid:
+    case BrokerEvent::Kind::kMessage:
       break;
     default:
       return;
   }
   if (!HasNames(incoming.subject)) {
     ++counts_.foreign;
-    return notes_.Limited("refused a message: the subject has an invalid name: " +
-                          incoming.subject);
+    return log_.Limited("refused a message: the subject has an invalid name: " + incoming.subject);
   }
-  const std::string_view kind = Word(incoming.subject, 1);
+  const std::string_view kind = SubjectToken(incoming.subject, 1);
   if (kind == "result") return HandleResult(incoming);
-  if (kind == "beat") return HandleBeat(incoming);
-  if (kind == "here") return HandleHere(incoming);
+  if (kind == "beat") return HandleHeartbeat(incoming);
+  if (kind == "here") return HandleAnnouncement(incoming);
   if (kind == "control") return HandleControl(incoming);
-  if (kind == "job") return HandleJob(incoming);
+  if (kind == "job") return HandleJobAnnouncement(incoming);
 }
 
-void Dispatcher::HandleHere(const Incoming& incoming) {
-  const DeviceName name = SpeakerOf(incoming.subject);
-  auto here = DecodeHere(incoming.payload);
-  if (!here.ok()) {
+void Dispatcher::HandleAnnouncement(const BrokerEvent& incoming) {
+  const DeviceName name = SenderOf(incoming.subject);
+  auto announcement = DecodeAnnouncement(incoming.payload);
+  if (!announcement.ok()) {
     ++counts_.foreign;
-    if (here.status().code() != StatusCode::kUnsupported) {
-      return notes_.Limited("refused what " + name.ToString() +
-                            " says of itself: " + here.status().message());
+    if (announcement.status().code() != StatusCode::kUnsupported) {
+      return log_.Limited("refused what " + name.ToString() +
+                          " says of itself: " + announcement.status().message());
     }
     const std::string version = "version/" + name.ToString();
-    if (accused_.size() > settings_.most_devices || ++accused_[version] > 1) return;
-    Control refused{"refuse", here.status().message()};
-    (void)broker_.Say(DirectSubject(settings_.device_class, name, settings_.job), Encode(refused));
-    return Note("worker " + name.ToString() + ": " + here.status().message());
+    if (failed_checks_.size() > settings_.max_devices || ++failed_checks_[version] > 1) return;
+    Control refused{"refuse", announcement.status().message()};
+    (void)broker_.Publish(DirectSubject(settings_.device_class, name, settings_.job),
+                          Encode(refused));
+    return Log("worker " + name.ToString() + ": " + announcement.status().message());
   }
   const double now = clock_.MonotonicSeconds();
-  if (Word(incoming.subject, 2) == kBuilders) {
-    const bool more = builders_.contains(name) || builders_.size() < settings_.most_builders;
-    if (!more) return notes_.Limited("refused the builder " + name.ToString() + ": there are many");
+  if (SubjectToken(incoming.subject, 2) == kBuilders) {
+    const bool more = builders_.contains(name) || builders_.size() < settings_.max_builders;
+    if (!more) return log_.Limited("refused the builder " + name.ToString() + ": there are many");
     if (distrusted_.contains(name.worker)) return;
-    builder_heard_[name] = now;
-    const bool added = builders_.emplace(name, *here).second;
-    if (added) said_at_ = 0;
+    builder_last_seen_[name] = now;
+    const bool added = builders_.emplace(name, *announcement).second;
+    if (added) published_at_ = 0;
     return;
   }
   // A class is a hash of the fingerprint: whoever claims another one is not of it.
-  if (here->fingerprint != settings_.device.ToString()) {
+  if (announcement->fingerprint != settings_.device.ToString()) {
     ++counts_.foreign;
-    return notes_.Limited("refused the device " + name.ToString() + ": it is another one than " +
-                          "those of its class");
+    return log_.Limited("refused the device " + name.ToString() + ": it is another one than " +
+                        "those of its class");
   }
   if (!KeepsDevice(name)) return;
-  const bool cannot_build = here->measures && !here->builds;
-  const std::string instance = here->instance;
-  if (roster_.Hear(name, *std::move(here), now)) {
-    for (const std::uint64_t sequence : book_.Lose(name, instance, now)) Lost(sequence);
-    given_.erase(name);
-    said_at_ = 0;  // it is to hear of the job at once
+  const bool cannot_build = announcement->measures && !announcement->builds;
+  const std::string instance = announcement->instance;
+  if (device_registry_.Refresh(name, *std::move(announcement), now)) {
+    for (const std::uint64_t sequence : lease_table_.Lose(name, instance, now))
+      HandleLoss(sequence);
+    trials_since_baseline_.erase(name);
+    published_at_ = 0;  // it is to hear of the job at once
   }
   if (cannot_build) Split();
 }
 
-void Dispatcher::HandleControl(const Incoming& incoming) {
+void Dispatcher::HandleControl(const BrokerEvent& incoming) {
   auto control = DecodeControl(incoming.payload);
   if (!control.ok() || control->action != "cancel" || !ended_.ok()) return;
   ended_ = Unavailable("the job was cancelled" + (control->why.empty() ? "" : ": " + control->why));
 }
 
-void Dispatcher::HandleJob(const Incoming& incoming) {
-  const auto state = DecodeJobState(incoming.payload);
+void Dispatcher::HandleJobAnnouncement(const BrokerEvent& incoming) {
+  const auto state = DecodeJobAnnouncement(incoming.payload);
   if (!state.ok() || state->epoch <= settings_.epoch || !ended_.ok()) return;
   superseded_ = true;
   ended_ = Unavailable("the same job was started again elsewhere, and goes on there");
 }
 
-void Dispatcher::HandleBeat(const Incoming& incoming) {
-  const DeviceName device = SpeakerOf(incoming.subject);
-  const auto beat = DecodeBeat(incoming.payload);
-  if (!beat.ok()) {
+void Dispatcher::HandleHeartbeat(const BrokerEvent& incoming) {
+  const DeviceName device = SenderOf(incoming.subject);
+  const auto heartbeat = DecodeHeartbeat(incoming.payload);
+  if (!heartbeat.ok()) {
     ++counts_.foreign;
-    return notes_.Limited("refused a beat of " + device.ToString() + ": " +
-                          beat.status().message());
+    return log_.Limited("refused a beat of " + device.ToString() + ": " +
+                        heartbeat.status().message());
   }
   const double now = clock_.MonotonicSeconds();
-  roster_.HearBeat(device, beat->instance, now);
-  for (const Lease& lease : beat->leases) {
-    const auto heard = beat->epoch == settings_.epoch
-                           ? book_.Hear(device, beat->instance, lease, now)
-                           : OrderBook::Heard::kNothing;
-    if (heard == OrderBook::Heard::kNothing) {
+  device_registry_.RefreshByHeartbeat(device, heartbeat->instance, now);
+  for (const Lease& lease : heartbeat->leases) {
+    const auto heard = heartbeat->epoch == settings_.epoch
+                           ? lease_table_.Refresh(device, heartbeat->instance, lease, now)
+                           : LeaseTable::LeaseStatus::kFinished;
+    if (heard == LeaseTable::LeaseStatus::kFinished) {
       // Nobody waits for it: another delivery of what is done. That of what is done and not stored
       // yet is kept until it is.
-      const OrderBook::Entry* entry =
-          beat->epoch == settings_.epoch ? book_.Find(lease.sequence) : nullptr;
-      if (entry == nullptr) AcknowledgeHandle(lease.handle, Verdict::kDone);
+      const LeaseTable::Entry* entry =
+          heartbeat->epoch == settings_.epoch ? lease_table_.Find(lease.sequence) : nullptr;
+      if (entry == nullptr) AcknowledgeHandle(lease.handle, AckType::kAck);
     }
   }
 }
 
-void Dispatcher::HandleResult(const Incoming& incoming) {
-  const DeviceName device = SpeakerOf(incoming.subject);
+void Dispatcher::HandleResult(const BrokerEvent& incoming) {
+  const DeviceName device = SenderOf(incoming.subject);
   auto result = DecodeResult(incoming.payload);
   if (!result.ok()) {
     ++counts_.foreign;
-    return notes_.Limited("refused a result of " + device.ToString() + ": " +
-                          result.status().message());
+    return log_.Limited("refused a result of " + device.ToString() + ": " +
+                        result.status().message());
   }
   ++counts_.results;
   const double now = clock_.MonotonicSeconds();
   if (result->epoch != settings_.epoch) {
-    Doubt(device);
-    notes_.Limited("refused a result of " + device.ToString() +
-                   ": it is of an earlier life of this job");
-    return AcknowledgeHandle(result->lease.handle, Verdict::kDone);
+    DoubtRecentTrials(device);
+    log_.Limited("refused a result of " + device.ToString() +
+                 ": it is of an earlier life of this job");
+    return AcknowledgeHandle(result->lease.handle, AckType::kAck);
   }
   const std::uint64_t sequence = result->lease.sequence;
-  switch (book_.Judge(device, result->instance, result->lease, now)) {
-    case OrderBook::Judged::kLate:
-      Doubt(device);
-      return notes_.Limited("refused a result of " + device.ToString() +
-                            ": it does not have the order, or has it no more");
-    case OrderBook::Judged::kDouble:
-      notes_.Limited("refused a result of " + device.ToString() + ": its order is done already");
-      if (book_.Find(sequence) == nullptr) AcknowledgeHandle(result->lease.handle, Verdict::kDone);
+  switch (lease_table_.ClassifyResult(device, result->instance, result->lease, now)) {
+    case LeaseTable::ResultStatus::kStale:
+      DoubtRecentTrials(device);
+      return log_.Limited("refused a result of " + device.ToString() +
+                          ": it does not have the order, or has it no more");
+    case LeaseTable::ResultStatus::kDuplicate:
+      log_.Limited("refused a result of " + device.ToString() + ": its order is done already");
+      if (lease_table_.Find(sequence) == nullptr)
+        AcknowledgeHandle(result->lease.handle, AckType::kAck);
       return;
-    case OrderBook::Judged::kFirst:
-      return Accept(*book_.Find(sequence), device, *std::move(result));
+    case LeaseTable::ResultStatus::kAccepted:
+      return Accept(*lease_table_.Find(sequence), device, *std::move(result));
   }
 }
 
-std::string Dispatcher::WhyNot(const OrderBook::Entry& entry, const DeviceName& device,
-                               const OrderResult& result) const {
+std::string Dispatcher::RejectionReason(const LeaseTable::Entry& entry, const DeviceName& device,
+                                        const OrderResult& result) const {
   if (!result.refusal.empty()) return result.refusal;
   const Order& order = entry.order;
   if (result.trials.size() != order.candidates.size()) return "it has another number of trials";
-  const Aim& aim = aims_.at(order.sequence);
-  if (entry.direct && device != aim.device) return "another device was asked";
+  const OrderContext& context = contexts_.at(order.sequence);
+  if (entry.direct && device != context.device) return "another device was asked";
   const bool build = order.stage == Stage::kBuild;
   const Candidate& candidate = order.candidates.front();
   for (const Trial& trial : result.trials) {
@@ -248,41 +250,41 @@ std::string Dispatcher::WhyNot(const OrderBook::Entry& entry, const DeviceName& 
       return "its code generator is another version";
     }
   }
-  const Roster::Device* known = roster_.Find(device);
-  const bool times = aim.purpose == Purpose::kSearch || aim.purpose == Purpose::kRevise;
-  if (!build && times && known != nullptr && !known->aside.empty()) return "it is set aside";
+  const DeviceRegistry::Device* known = device_registry_.Find(device);
+  const bool times = context.purpose == Purpose::kSearch || context.purpose == Purpose::kRevise;
+  if (!build && times && known != nullptr && !known->excluded.empty()) return "it is set aside";
   if (build != result.built.has_value() && result.trials[0].outcome == Outcome::kOk)
     return "nothing was built";
   if (build && distrusted_.contains(device.worker)) {
     return "what it builds is not what this machine builds";
   }
   if (build && result.trials[0].outcome == Outcome::kOk) {
-    return WhyNotBuilt(order, result.trials[0], *result.built);
+    return NotBuiltReason(order, result.trials[0], *result.built);
   }
   return {};
 }
 
-void Dispatcher::Accept(OrderBook::Entry& entry, const DeviceName& device, OrderResult result) {
+void Dispatcher::Accept(LeaseTable::Entry& entry, const DeviceName& device, OrderResult result) {
   const double now = clock_.MonotonicSeconds();
   const std::uint64_t sequence = entry.order.sequence;
-  const Aim& aim = aims_.at(sequence);
-  std::string why = WhyNot(entry, device, result);
+  const OrderContext& context = contexts_.at(sequence);
+  std::string why = RejectionReason(entry, device, result);
   if (why.empty() && entry.order.stage != Stage::kBuild) {
     why = WhyUnbelievable(result.trials, entry.order.candidates);
     // No device measures such a thing: whoever says it measures nothing.
-    if (!why.empty() && roster_.Find(device) != nullptr) SetAside(device, why);
+    if (!why.empty() && device_registry_.Find(device) != nullptr) Exclude(device, why);
   }
   if (!why.empty()) {
     ++counts_.refused;
     if (result.built) Distrust(device, why);
     if (entry.direct) {
-      notes_.Limited("refused a result of " + device.ToString() + ": " + why);
+      log_.Limited("refused a result of " + device.ToString() + ": " + why);
       entry.done = false;
-      return Lost(sequence);
+      return HandleLoss(sequence);
     }
     // The delivery is over, and the order goes out as another one.
-    AcknowledgeHandle(entry.handle, Verdict::kDone);
-    notes_.Limited("an order goes out again: " + device.ToString() + ": " + why);
+    AcknowledgeHandle(entry.handle, AckType::kAck);
+    log_.Limited("an order goes out again: " + device.ToString() + ": " + why);
     constexpr double kMoment = 1;
     if (now - entry.refused_at >= kMoment) {
       ++entry.refusals;
@@ -301,31 +303,31 @@ void Dispatcher::Accept(OrderBook::Entry& entry, const DeviceName& device, Order
       if (split_) entry.order.stage = Stage::kBuild;
     }
     // An artifact that the broker has lost is built again.
-    if (entry.order.stage == Stage::kRun && why.starts_with(kArtifactTrouble)) {
+    if (entry.order.stage == Stage::kRun && why.starts_with(kArtifactUnavailable)) {
       entry.order.stage = Stage::kBuild;
       entry.order.built.clear();
     }
-    book_.TakeBack(entry, now);
-    return PutAgain(entry);
+    lease_table_.RevokeResult(entry, now);
+    return Requeue(entry);
   }
   for (std::size_t i = 0; i < result.trials.size(); ++i) {
     Trial& trial = result.trials[i];
     trial.candidate = entry.order.candidates[i];
-    trial.attempt = aim.request.attempt;
+    trial.attempt = context.request.attempt;
     trial.codegen_version = DeviceTraitsOf(trial.candidate.task.target).codegen_version;
     trial.metric = MetricOf(trial.candidate.task.target);
     // A later one would count for more than those that are measured after it.
     trial.finished_unix_seconds = std::min(trial.finished_unix_seconds, clock_.UnixSeconds());
   }
-  switch (aim.purpose) {
+  switch (context.purpose) {
     case Purpose::kRace:
-      AcceptRace(aim.race, device, std::move(result.trials));
+      AcceptRace(context.race, device, std::move(result.trials));
       return Drop(sequence, true);
     case Purpose::kBaseline:
-      AcceptBaseline(Aim(aim), device, result.trials[0]);
+      AcceptBaseline(OrderContext(context), device, result.trials[0]);
       return Drop(sequence, true);
     case Purpose::kCheck:
-      AcceptCheck(Aim(aim), device, result.trials[0]);
+      AcceptCheck(OrderContext(context), device, result.trials[0]);
       return Drop(sequence, true);
     default:
       break;
@@ -334,65 +336,65 @@ void Dispatcher::Accept(OrderBook::Entry& entry, const DeviceName& device, Order
   AcceptTrial(entry, device, std::move(result.trials[0]));
 }
 
-void Dispatcher::AcceptBuilt(OrderBook::Entry& entry, const DeviceName& device,
+void Dispatcher::AcceptBuilt(LeaseTable::Entry& entry, const DeviceName& device,
                              OrderResult& result) {
   Trial& trial = result.trials[0];
   if (trial.outcome != Outcome::kOk) return Finish(entry, std::move(trial));
-  if (aims_.at(entry.order.sequence).purpose == Purpose::kRaceBuild) {
+  if (contexts_.at(entry.order.sequence).purpose == Purpose::kRaceBuild) {
     return AcceptRaceBuild(entry, device, std::move(trial), std::move(result.built));
   }
   Order order = OrderFor(entry.order.candidates.front());
   order.stage = Stage::kRun;
   order.best_seconds = entry.order.best_seconds;
   order.built = {*std::move(result.built)};
-  Aim aim = aims_.at(entry.order.sequence);
-  aim.build_seconds = trial.build_seconds;
-  aim.builder = device;
+  OrderContext context = contexts_.at(entry.order.sequence);
+  context.build_seconds = trial.build_seconds;
+  context.builder = device;
   const std::uint64_t ticket = entry.ticket;
   const std::uint64_t sequence = entry.order.sequence;
-  Put(std::move(order), std::move(aim), ticket);
+  Enqueue(std::move(order), std::move(context), ticket);
   Drop(sequence, /*acknowledge=*/true);
 }
 
-void Dispatcher::AcceptTrial(OrderBook::Entry& entry, const DeviceName& device, Trial trial) {
+void Dispatcher::AcceptTrial(LeaseTable::Entry& entry, const DeviceName& device, Trial trial) {
   if (!MustConfirm(entry, device, trial)) return KeepTrial(entry, device, std::move(trial));
-  const Aim& aim = aims_.at(entry.order.sequence);
+  const OrderContext& context = contexts_.at(entry.order.sequence);
   ConfirmTrial({entry.order.candidates.front(),
                 entry.order.built.front(),
-                aim.builder,
+                context.builder,
                 entry.order.sequence,
                 device,
                 std::move(trial),
                 {}});
 }
 
-void Dispatcher::KeepTrial(OrderBook::Entry& entry, const DeviceName& device, Trial trial) {
-  const Aim& aim = aims_.at(entry.order.sequence);
-  if (aim.build_seconds > 0) trial.build_seconds = aim.build_seconds;
+void Dispatcher::KeepTrial(LeaseTable::Entry& entry, const DeviceName& device, Trial trial) {
+  const OrderContext& context = contexts_.at(entry.order.sequence);
+  if (context.build_seconds > 0) trial.build_seconds = context.build_seconds;
   const Candidate candidate = trial.candidate;
   const std::vector<Built> built = entry.order.built;
-  Scale(trial, roster_.ScaleOf(device));
-  std::vector<Given>& given = given_[device];
+  Scale(trial, device_registry_.ScaleOf(device));
+  std::vector<TrialSinceBaseline>& given = trials_since_baseline_[device];
   constexpr std::size_t kMaxGiven = 4096;
-  if (given.size() < kMaxGiven) given.push_back({entry.ticket, aim.request});
+  if (given.size() < kMaxGiven) given.push_back({entry.ticket, context.request});
   const Trial seen = trial;
   Finish(entry, std::move(trial));
   if (seen.outcome != Outcome::kOk) return;
-  MayBeKernel(candidate, seen, built);
-  MayCheck(candidate, device, seen, built);
+  ConsiderBaselineKernel(candidate, seen, built);
+  ConsiderCheck(candidate, device, seen, built);
 }
 
-void Dispatcher::Finish(OrderBook::Entry& entry, Trial trial) {
-  const Aim& aim = aims_.at(entry.order.sequence);
+void Dispatcher::Finish(LeaseTable::Entry& entry, Trial trial) {
+  const OrderContext& context = contexts_.at(entry.order.sequence);
   trial.candidate = entry.order.candidates.front();
-  trial.attempt = aim.request.attempt;
+  trial.attempt = context.request.attempt;
   trial.codegen_version = DeviceTraitsOf(trial.candidate.task.target).codegen_version;
   trial.metric = MetricOf(trial.candidate.task.target);
   if (entry.order.stage == Stage::kBuild) trial.device = settings_.device;
-  if (aim.purpose == Purpose::kRaceBuild) {
+  if (context.purpose == Purpose::kRaceBuild) {
     return AcceptRaceBuild(entry, {}, std::move(trial), std::nullopt);
   }
-  Reply reply{entry.ticket, std::move(trial), aim.purpose == Purpose::kRevise};
+  Reply reply{entry.ticket, std::move(trial), context.purpose == Purpose::kRevise};
   ++done_;
   if (reply.again) {
     ++counts_.revised;
@@ -403,19 +405,19 @@ void Dispatcher::Finish(OrderBook::Entry& entry, Trial trial) {
   replies_.emplace_back(entry.order.sequence, std::move(reply));
 }
 
-void Dispatcher::MayBeKernel(const Candidate& candidate, const Trial& trial,
-                             const std::vector<Built>& built) {
+void Dispatcher::ConsiderBaselineKernel(const Candidate& candidate, const Trial& trial,
+                                        const std::vector<Built>& built) {
   if (std::ssize(kernels_) >= settings_.baseline_kernels) return;
   if (trial.metric != "seconds" || trial.value > kMaxBaselineSeconds) return;
   for (const Kernel& kernel : kernels_) {
     if (TaskKey(kernel.candidate) == TaskKey(candidate)) return;
   }
   kernels_.push_back({candidate, built, trial.value});
-  roster_.AddKernel();
+  device_registry_.AddKernel();
 }
 
-void Dispatcher::MayCheck(const Candidate& candidate, const DeviceName& device, const Trial& trial,
-                          const std::vector<Built>& built) {
+void Dispatcher::ConsiderCheck(const Candidate& candidate, const DeviceName& device,
+                               const Trial& trial, const std::vector<Built>& built) {
   double& best = best_[TaskKey(candidate)];
   if (best > 0 && trial.value >= best) return;
   const double before = std::exchange(best, trial.value);
@@ -426,77 +428,80 @@ void Dispatcher::MayCheck(const Candidate& candidate, const DeviceName& device, 
                                  static_cast<std::uint64_t>(settings_.check_share * kParts);
   if (!drawn || trial.metric != "seconds") return;
   const auto under_way = std::ranges::count_if(
-      aims_, [](const auto& aim) { return aim.second.purpose == Purpose::kCheck; });
+      contexts_, [](const auto& context) { return context.second.purpose == Purpose::kCheck; });
   if (under_way >= kMaxChecks) return;
-  for (const auto& [name, other] : roster_.devices()) {
-    const bool can = other.here.builds || !built.empty();
-    if (name.worker == device.worker || !Roster::Counts(other) || !can) continue;
+  for (const auto& [name, other] : device_registry_.devices()) {
+    const bool can = other.announcement.builds || !built.empty();
+    if (name.worker == device.worker || !DeviceRegistry::IsUsable(other) || !can) continue;
     Order order = OrderFor(candidate);
     order.stage = built.empty() ? Stage::kWhole : Stage::kRun;
     order.built = built;
     order.best_seconds = trial.value;
-    Aim aim;
-    aim.purpose = Purpose::kCheck;
-    aim.value = trial.value;
-    aim.checked = device;
-    SayTo(name, std::move(order), aim);
+    OrderContext context;
+    context.purpose = Purpose::kCheck;
+    context.value = trial.value;
+    context.checked = device;
+    PublishOrder(name, std::move(order), context);
     ++counts_.checks;
     return;
   }
 }
 
-void Dispatcher::AcceptCheck(const Aim& aim, const DeviceName& device, const Trial& trial) {
-  const double found = trial.value / roster_.ScaleOf(device);
+void Dispatcher::AcceptCheck(const OrderContext& context, const DeviceName& device,
+                             const Trial& trial) {
+  const double found = trial.value / device_registry_.ScaleOf(device);
   const bool measured = trial.outcome == Outcome::kOk && trial.value > 0;
   if (!measured && trial.outcome != Outcome::kWrongResult) return;
-  if (measured && (trial.noisy() || aim.value >= kBelievable * found)) return;
+  if (measured && (trial.noisy() || context.value >= kBelievable * found)) return;
   ++counts_.checks_failed;
-  notes_.Limited("a time of " + aim.checked.ToString() + " was not found by " + device.ToString());
-  const bool grossly = measured && aim.value < kLeap * found;
-  if (++accused_[aim.checked.ToString()] < kMaxAccused && !grossly) return;
-  SetAside(aim.checked, "it claims times that other devices do not find");
+  log_.Limited("a time of " + context.checked.ToString() + " was not found by " +
+               device.ToString());
+  const bool grossly = measured && context.value < kLeap * found;
+  if (++failed_checks_[context.checked.ToString()] < kMaxAccused && !grossly) return;
+  Exclude(context.checked, "it claims times that other devices do not find");
 }
 
-void Dispatcher::AcceptBaseline(const Aim& aim, const DeviceName& device, const Trial& trial) {
+void Dispatcher::AcceptBaseline(const OrderContext& context, const DeviceName& device,
+                                const Trial& trial) {
   const double now = clock_.MonotonicSeconds();
-  if (trial.outcome != Outcome::kOk) return roster_.MissBaseline(device, aim.kernel);
+  if (trial.outcome != Outcome::kOk) return device_registry_.RetryBaseline(device, context.kernel);
   const double cost = trial.build_seconds + trial.run_seconds;
-  switch (roster_.AddBaseline(device, aim.kernel, trial.value, cost, now)) {
-    case Roster::Verdict::kGood:
-      given_[device].clear();
+  switch (device_registry_.AddBaseline(device, context.kernel, trial.value, cost, now)) {
+    case DeviceRegistry::BaselineResult::kGood:
+      trials_since_baseline_[device].clear();
       return;
-    case Roster::Verdict::kDrifted:
-      return SetAside(device, roster_.Find(device)->aside);
-    case Roster::Verdict::kBack:
-      SayJob(now);
-      return Note("device " + device.ToString() + " is as it was, and measures again");
+    case DeviceRegistry::BaselineResult::kDrifted:
+      return Exclude(device, device_registry_.Find(device)->excluded);
+    case DeviceRegistry::BaselineResult::kRecovered:
+      PublishJob(now);
+      return Log("device " + device.ToString() + " is as it was, and measures again");
     default:
       return;
   }
 }
 
-void Dispatcher::SetAside(const DeviceName& device, const std::string& why) {
-  const bool others = std::ranges::any_of(roster_.devices(), [&](const auto& one) {
-    return one.first != device && Roster::Counts(one.second);
+void Dispatcher::Exclude(const DeviceName& device, const std::string& why) {
+  const bool others = std::ranges::any_of(device_registry_.devices(), [&](const auto& one) {
+    return one.first != device && DeviceRegistry::IsUsable(one.second);
   });
   if (!others) {
-    roster_.SetAside(device, "");
-    return Note("device " + device.ToString() + ": " + why + "; it is the only one, and goes on");
+    device_registry_.Exclude(device, "");
+    return Log("device " + device.ToString() + ": " + why + "; it is the only one, and goes on");
   }
-  roster_.SetAside(device, why);
-  const std::vector<Given> given = std::exchange(given_[device], {});
-  Note("device " + device.ToString() + " is set aside: " + why + "; " +
-       std::to_string(given.size()) + " of its trials are measured again");
-  for (const Given& one : given) {
+  device_registry_.Exclude(device, why);
+  const std::vector<TrialSinceBaseline> given = std::exchange(trials_since_baseline_[device], {});
+  Log("device " + device.ToString() + " is set aside: " + why + "; " +
+      std::to_string(given.size()) + " of its trials are measured again");
+  for (const TrialSinceBaseline& one : given) {
     Order order = OrderFor(one.request.candidate);
     order.stage = split_ ? Stage::kBuild : Stage::kWhole;
     order.best_seconds = one.request.best_seconds;
-    Aim aim;
-    aim.purpose = Purpose::kRevise;
-    aim.request = one.request;
-    Put(std::move(order), std::move(aim), one.ticket);
+    OrderContext context;
+    context.purpose = Purpose::kRevise;
+    context.request = one.request;
+    Enqueue(std::move(order), std::move(context), one.ticket);
   }
-  SayJob(clock_.MonotonicSeconds());
+  PublishJob(clock_.MonotonicSeconds());
 }
 
 }  // namespace tilewright::measure::fleet

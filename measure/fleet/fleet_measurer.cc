@@ -78,9 +78,9 @@ Result<std::optional<Reply>> FleetMeasurer::Next(double timeout_seconds) {
 void FleetMeasurer::NoteWaiting() {
   const double now = clock_.MonotonicSeconds();
   if (!settings_.on_note) return;
-  if (dispatcher_.roster().measure_slots() == 0 && now - start_seconds_ > kNoteSeconds / 3 &&
-      now - noted_at_ > kNoteSeconds) {
-    noted_at_ = now;
+  if (dispatcher_.device_registry().measure_slots() == 0 &&
+      now - start_seconds_ > kNoteSeconds / 3 && now - logged_at_ > kNoteSeconds) {
+    logged_at_ = now;
     settings_.on_note("no device of class " + settings_.device_class +
                       " is there; waiting for one");
   }
@@ -96,7 +96,7 @@ void FleetMeasurer::NoteWaiting() {
                     "worker --build --fleet …` on a machine that can build");
 }
 
-std::vector<std::uint64_t> FleetMeasurer::DropWaiting() { return dispatcher_.DropWaiting(); }
+std::vector<std::uint64_t> FleetMeasurer::CancelPending() { return dispatcher_.CancelPending(); }
 
 int FleetMeasurer::capacity() const {
   constexpr int kMin = 8;
@@ -104,7 +104,7 @@ int FleetMeasurer::capacity() const {
   constexpr double kStoreSeconds = 0.25;
   // Devices say how much they take, and each order is kept here.
   constexpr int kMax = 1 << 16;
-  return std::clamp(std::max(2 * dispatcher_.roster().measure_slots(),
+  return std::clamp(std::max(2 * dispatcher_.device_registry().measure_slots(),
                              static_cast<int>(std::min<double>(kMax, kStoreSeconds * rate_))),
                     kMin, kMax);
 }
@@ -119,14 +119,14 @@ TimeSplit FleetMeasurer::time_split() const {
 
 double FleetMeasurer::resolution() const {
   double worst = 0;
-  for (const auto& [name, device] : dispatcher_.roster().devices()) {
-    worst = std::max(worst, device.here.resolution);
+  for (const auto& [name, device] : dispatcher_.device_registry().devices()) {
+    worst = std::max(worst, device.announcement.resolution);
   }
   return worst;
 }
 
 Result<Dispatcher::RaceResult> FleetMeasurer::RaceOn(const std::vector<Candidate>& finalists,
-                                                     const RaceTerms& terms,
+                                                     const RaceSettings& terms,
                                                      const std::optional<DeviceName>& other_than,
                                                      bool must) {
   for (int i = 0; i < kMaxRaces;) {
@@ -135,7 +135,7 @@ Result<Dispatcher::RaceResult> FleetMeasurer::RaceOn(const std::vector<Candidate
     const auto race = dispatcher_.StartRace(finalists, terms, other_than);
     if (!race) {
       if (!must) return NotFound("there is no second device");
-      if (dispatcher_.left_seconds().value_or(0) < -kLateSeconds) {
+      if (dispatcher_.remaining_seconds().value_or(0) < -kLateSeconds) {
         return Unavailable(
             "the deadline is over, and no device is there that could race the finalists");
       }
@@ -155,14 +155,14 @@ Result<Dispatcher::RaceResult> FleetMeasurer::RaceOn(const std::vector<Candidate
 }
 
 Result<std::vector<Trial>> FleetMeasurer::Race(const std::vector<Candidate>& finalists,
-                                               const RaceTerms& terms) {
+                                               const RaceSettings& terms) {
   if (finalists.empty()) return std::vector<Trial>();
   TW_ASSIGN_OR_RETURN(auto first, RaceOn(finalists, terms, std::nullopt, /*must=*/true));
   Confirm(finalists, terms, first);
   return std::move(first.trials);
 }
 
-void FleetMeasurer::Confirm(const std::vector<Candidate>& finalists, const RaceTerms& terms,
+void FleetMeasurer::Confirm(const std::vector<Candidate>& finalists, const RaceSettings& terms,
                             Dispatcher::RaceResult& first) {
   Confirmation said{finalists.front().task.workload.Key(), ""};
   const auto second = RaceOn(finalists, terms, first.device, /*must=*/false);
@@ -177,7 +177,7 @@ void FleetMeasurer::Confirm(const std::vector<Candidate>& finalists, const RaceT
   const auto winner = fastest(first.trials);
   if (!winner) return;
   if (!second.ok()) {
-    said.doubt = "unconfirmed: " + second.status().message();
+    said.unconfirmed_reason = "unconfirmed: " + second.status().message();
   } else if (const auto other = fastest(second->trials)) {
     const Trial& there = second->trials[*winner];
     const bool ok = there.outcome == Outcome::kOk;
@@ -187,18 +187,20 @@ void FleetMeasurer::Confirm(const std::vector<Candidate>& finalists, const RaceT
     if (!ok || slower > tell) {
       std::snprintf(text, sizeof(text), "unconfirmed: on %s it is %.0f %% slower than the fastest",
                     second->device.ToString().c_str(), 100 * slower);
-      said.doubt = text;
+      said.unconfirmed_reason = text;
     }
     const bool others = second->device.worker != first.device.worker;
-    const double claimed = first.trials[*winner].value / dispatcher_.roster().ScaleOf(first.device);
-    const double found = ok ? there.value / dispatcher_.roster().ScaleOf(second->device) : 0;
+    const double claimed =
+        first.trials[*winner].value / dispatcher_.device_registry().ScaleOf(first.device);
+    const double found =
+        ok ? there.value / dispatcher_.device_registry().ScaleOf(second->device) : 0;
     if (others && ok && first.trials[*winner].metric == "seconds" &&
         claimed < kBelievableOf * found) {
       std::snprintf(text, sizeof(text), "unconfirmed: %s claims %.3g s, and %s finds %.3g s",
                     first.device.ToString().c_str(), claimed, second->device.ToString().c_str(),
                     found);
-      said.doubt = text;
-      if (settings_.on_note) settings_.on_note("a race is refused: " + said.doubt);
+      said.unconfirmed_reason = text;
+      if (settings_.on_note) settings_.on_note("a race is refused: " + said.unconfirmed_reason);
       first.trials = std::move(second->trials);
     }
   }

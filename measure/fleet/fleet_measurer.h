@@ -15,7 +15,7 @@ struct Confirmation {
   std::string workload;  ///< key
   /// "" if a second device says the same; else why nobody knows: there is none, or it says
   /// something else.
-  std::string doubt;
+  std::string unconfirmed_reason;
 };
 
 /// Measures on the devices of a fleet that are of one class.
@@ -32,16 +32,16 @@ class FleetMeasurer final : public Measurer {
 
   Status Submit(Request request) override;
   Result<std::optional<Reply>> Next(double timeout_seconds) override;
-  void Stored(std::uint64_t ticket) override { dispatcher_.Stored(ticket); }
+  void MarkStored(std::uint64_t ticket) override { dispatcher_.MarkStored(ticket); }
   int in_flight() const override { return dispatcher_.in_flight(); }
-  std::vector<std::uint64_t> DropWaiting() override;
+  std::vector<std::uint64_t> CancelPending() override;
   int capacity() const override;
   TimeSplit time_split() const override;
   const DeviceFingerprint& device() const override { return device_; }
   double resolution() const override;
   /// On one device; then the winner again on a second one, where there is one.
   Result<std::vector<Trial>> Race(const std::vector<Candidate>& finalists,
-                                  const RaceTerms& terms) override;
+                                  const RaceSettings& terms) override;
 
   const std::vector<Confirmation>& confirmations() const { return confirmations_; }
   Dispatcher& dispatcher() { return dispatcher_; }
@@ -49,10 +49,10 @@ class FleetMeasurer final : public Measurer {
 
  private:
   Result<Dispatcher::RaceResult> RaceOn(const std::vector<Candidate>& finalists,
-                                        const RaceTerms& terms,
+                                        const RaceSettings& terms,
                                         const std::optional<DeviceName>& other_than, bool must);
   /// Replaces the trials of `first` where another worker does not find its winner's time.
-  void Confirm(const std::vector<Candidate>& finalists, const RaceTerms& terms,
+  void Confirm(const std::vector<Candidate>& finalists, const RaceSettings& terms,
                Dispatcher::RaceResult& first);
   bool stopped() const { return stop_ != nullptr && stop_->load(); }
   void Account();
@@ -66,7 +66,7 @@ class FleetMeasurer final : public Measurer {
   const double start_seconds_;
   double rated_at_ = 0, rate_ = 0;  // results a second, of the last second or so
   std::int64_t rated_done_ = 0;
-  double noted_at_ = 0, builders_at_ = 0, accounted_at_ = 0, idle_seconds_ = 0;
+  double logged_at_ = 0, builders_at_ = 0, accounted_at_ = 0, idle_seconds_ = 0;
   std::vector<Confirmation> confirmations_;
 };
 

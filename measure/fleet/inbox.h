@@ -18,15 +18,15 @@ namespace tilewright::measure::fleet {
 class Inbox {
  public:
   static constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
-  explicit Inbox(std::size_t most_bytes = kMaxBytes) : most_bytes_(most_bytes) {}
+  explicit Inbox(std::size_t max_bytes = kMaxBytes) : max_bytes_(max_bytes) {}
 
-  void Put(Incoming incoming) {
+  void Put(BrokerEvent incoming) {
     const std::lock_guard lock(mutex_);
     const bool full =
-        incoming.kind == Incoming::Kind::kSaid && bytes_ + BytesOf(incoming) > most_bytes_;
+        incoming.kind == BrokerEvent::Kind::kMessage && bytes_ + BytesOf(incoming) > max_bytes_;
     if (full && !std::exchange(dropping_, true)) {
-      incoming = Incoming();
-      incoming.kind = Incoming::Kind::kRefused;
+      incoming = BrokerEvent();
+      incoming.kind = BrokerEvent::Kind::kRejected;
       incoming.payload = "more messages come than are read: some are dropped";
     } else if (full) {
       return;
@@ -42,7 +42,7 @@ class Inbox {
     changed_.notify_one();
   }
   /// See Broker.
-  std::optional<Incoming> Next(double seconds) {
+  std::optional<BrokerEvent> Next(double seconds) {
     std::unique_lock lock(mutex_);
     if (incoming_.empty() && seconds > 0 && !woken_) {
       changed_.wait_for(lock, std::chrono::duration<double>(seconds),
@@ -50,10 +50,10 @@ class Inbox {
     }
     woken_ = false;
     if (incoming_.empty()) return std::nullopt;
-    Incoming first = std::move(incoming_.front());
+    BrokerEvent first = std::move(incoming_.front());
     incoming_.pop_front();
     bytes_ -= BytesOf(first);
-    dropping_ = dropping_ && bytes_ > most_bytes_ / 2;
+    dropping_ = dropping_ && bytes_ > max_bytes_ / 2;
     return first;
   }
   /// The connection was lost, or made again.
@@ -86,15 +86,15 @@ class Inbox {
   }
 
  private:
-  static std::size_t BytesOf(const Incoming& incoming) {
+  static std::size_t BytesOf(const BrokerEvent& incoming) {
     return sizeof(incoming) + incoming.subject.size() + incoming.payload.size() +
            incoming.handle.size();
   }
 
-  const std::size_t most_bytes_;
+  const std::size_t max_bytes_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Incoming> incoming_;
+  std::deque<BrokerEvent> incoming_;
   std::size_t bytes_ = 0;
   bool dropping_ = false;
   bool woken_ = false, connected_ = true;

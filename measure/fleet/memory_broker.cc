@@ -23,16 +23,16 @@ bool Matches(std::string_view pattern, std::string_view subject) {
   }
 }
 
-class MemoryHub::Member final : public Broker {
+class InMemoryBroker::Member final : public Broker {
  public:
-  explicit Member(MemoryHub& hub) : hub_(hub), number_(hub.next_++) {
+  explicit Member(InMemoryBroker& hub) : hub_(hub), number_(hub.next_++) {
     hub_.members_[number_] = this;
   }
   ~Member() override {
     hub_.members_.erase(number_);
     for (auto& [subject, route] : hub_.routes_) std::erase(route, number_);
     for (auto& [queue, held] : hub_.queues_) {
-      std::erase_if(held.asks, [this](const Ask& ask) { return ask.member == this; });
+      std::erase_if(held.fetches, [this](const PendingFetch& ask) { return ask.member == this; });
     }
   }
 
@@ -50,9 +50,9 @@ class MemoryHub::Member final : public Broker {
     hub_.routes_.clear();
     return {};
   }
-  Status Say(const std::string& subject, std::string_view payload) override {
+  Status Publish(const std::string& subject, std::string_view payload) override {
     if (hub_.away) return {};
-    hub_.Say(subject, std::string(payload));
+    hub_.Publish(subject, std::string(payload));
     return {};
   }
   Status OpenQueue(const Queue& queue) override {
@@ -80,19 +80,19 @@ class MemoryHub::Member final : public Broker {
       return {};
     }
     const double now = hub_.clock_.MonotonicSeconds();
-    Held& held = found->second;
-    held.asks.push_back({this, count, now + seconds});
+    QueueState& held = found->second;
+    held.fetches.push_back({this, count, now + seconds});
     hub_.HandOut(held);
     if (seconds > 0) {
       hub_.advance_at_ = std::min(hub_.advance_at_, now + seconds);
-    } else if (!held.asks.empty() && held.asks.back().member == this &&
-               held.asks.back().until <= now) {
-      held.asks.pop_back();  // others are looked at when their time has come
+    } else if (!held.fetches.empty() && held.fetches.back().member == this &&
+               held.fetches.back().until <= now) {
+      held.fetches.pop_back();  // others are looked at when their time has come
       Over(queue);
     }
     return {};
   }
-  void Acknowledge(const std::string& handle, Verdict verdict) override {
+  void Acknowledge(const std::string& handle, AckType verdict) override {
     const auto words = Split(handle, '/');
     if (words.size() != 3) return;
     for (auto& [queue, held] : hub_.queues_) {
@@ -102,11 +102,11 @@ class MemoryHub::Member final : public Broker {
       const auto id = static_cast<std::uint64_t>(*number);
       const auto found = held.messages.find(id);
       if (found == held.messages.end()) return;
-      if (verdict == Verdict::kDone) {
+      if (verdict == AckType::kAck) {
         held.messages.erase(found);
         held.waiting.erase(id);
         held.out.erase(id);
-      } else if (verdict == Verdict::kExtend) {
+      } else if (verdict == AckType::kInProgress) {
         found->second.free_at = hub_.clock_.MonotonicSeconds() + kLeaseSeconds;
       } else {
         held.waiting.insert(id);
@@ -118,8 +118,8 @@ class MemoryHub::Member final : public Broker {
   }
   void Count(const Queue& queue) override {
     if (hub_.away) return;
-    Incoming counted;
-    counted.kind = Incoming::Kind::kCounted;
+    BrokerEvent counted;
+    counted.kind = BrokerEvent::Kind::kQueueInfo;
     counted.queue = queue;
     const auto found = hub_.queues_.find(queue);
     counted.out = -1;
@@ -127,25 +127,25 @@ class MemoryHub::Member final : public Broker {
       counted.waiting = std::ssize(found->second.waiting);
       counted.out = std::ssize(found->second.messages) - counted.waiting;
     }
-    Give(std::move(counted));
+    PublishResult(std::move(counted));
   }
   Status PutObject(const std::string& name, std::string_view bytes) override {
     hub_.objects_.emplace(name, bytes);
     return {};
   }
   Status GetObject(const std::string& name) override {
-    Incoming object;
-    object.kind = Incoming::Kind::kObject;
+    BrokerEvent object;
+    object.kind = BrokerEvent::Kind::kObject;
     object.subject = name;
     const auto found = hub_.objects_.find(name);
     if (found != hub_.objects_.end()) object.payload = found->second;
-    Give(std::move(object));
+    PublishResult(std::move(object));
     return {};
   }
-  std::optional<Incoming> Next(double /*seconds*/) override {
+  std::optional<BrokerEvent> Next(double /*seconds*/) override {
     if (incoming_.empty()) hub_.Advance();
     if (incoming_.empty()) return std::nullopt;
-    Incoming first = std::move(incoming_.front());
+    BrokerEvent first = std::move(incoming_.front());
     incoming_.pop_front();
     return first;
   }
@@ -157,15 +157,15 @@ class MemoryHub::Member final : public Broker {
   std::int64_t connections() const override { return 1 + hub_.losses_; }
   Status Flush(double /*seconds*/) override { return {}; }
 
-  void Give(Incoming incoming) {
+  void PublishResult(BrokerEvent incoming) {
     incoming_.push_back(std::move(incoming));
     if (hub_.on_incoming) hub_.on_incoming(*this);
   }
   void Over(const Queue& queue) {
-    Incoming over;
-    over.kind = Incoming::Kind::kFetchOver;
+    BrokerEvent over;
+    over.kind = BrokerEvent::Kind::kFetchDone;
     over.queue = queue;
-    Give(std::move(over));
+    PublishResult(std::move(over));
   }
   bool Hears(std::string_view subject) const {
     return std::ranges::any_of(patterns_,
@@ -173,15 +173,15 @@ class MemoryHub::Member final : public Broker {
   }
 
  private:
-  MemoryHub& hub_;
+  InMemoryBroker& hub_;
   const std::uint64_t number_;
   std::set<std::string> patterns_;
-  std::deque<Incoming> incoming_;
+  std::deque<BrokerEvent> incoming_;
 };
 
-std::unique_ptr<Broker> MemoryHub::Connect() { return std::make_unique<Member>(*this); }
+std::unique_ptr<Broker> InMemoryBroker::Connect() { return std::make_unique<Member>(*this); }
 
-const std::vector<std::uint64_t>& MemoryHub::RouteOf(const std::string& subject) {
+const std::vector<std::uint64_t>& InMemoryBroker::RouteOf(const std::string& subject) {
   const auto [found, added] = routes_.try_emplace(subject);
   if (!added) return found->second;
   for (const auto& [number, member] : members_) {
@@ -190,43 +190,43 @@ const std::vector<std::uint64_t>& MemoryHub::RouteOf(const std::string& subject)
   return found->second;
 }
 
-void MemoryHub::Say(const std::string& subject, const std::string& payload) {
-  ++said_;
+void InMemoryBroker::Publish(const std::string& subject, const std::string& payload) {
+  ++published_;
   const int times = copies ? copies(subject) : 1;
   for (int i = 0; i < times; ++i) {
     for (const std::uint64_t number : std::vector<std::uint64_t>(RouteOf(subject))) {
-      Incoming said;
+      BrokerEvent said;
       said.subject = subject;
       said.payload = payload;
-      members_.at(number)->Give(std::move(said));
+      members_.at(number)->PublishResult(std::move(said));
     }
   }
 }
 
-void MemoryHub::HandOut(Held& held) {
+void InMemoryBroker::HandOut(QueueState& held) {
   const double now = clock_.MonotonicSeconds();
-  while (!held.waiting.empty() && !held.asks.empty()) {
-    Ask& ask = held.asks.front();
+  while (!held.waiting.empty() && !held.fetches.empty()) {
+    PendingFetch& ask = held.fetches.front();
     const std::uint64_t number = *held.waiting.begin();
     held.waiting.erase(held.waiting.begin());
     held.out.insert(number);
     Message& message = held.messages.at(number);
     message.free_at = now + Broker::kLeaseSeconds;
     advance_at_ = std::min(advance_at_, message.free_at);
-    Incoming delivered;
-    delivered.kind = Incoming::Kind::kDelivered;
+    BrokerEvent delivered;
+    delivered.kind = BrokerEvent::Kind::kDelivered;
     delivered.queue = held.queue;
     delivered.subject = held.queue.subject;
     delivered.payload = message.payload;
     delivered.deliveries = ++message.deliveries;
     delivered.handle = held.queue.stream + "/" + held.queue.consumer + "/" + std::to_string(number);
     Member* member = ask.member;
-    if (--ask.left == 0) held.asks.pop_front();
-    member->Give(std::move(delivered));
+    if (--ask.left == 0) held.fetches.pop_front();
+    member->PublishResult(std::move(delivered));
   }
 }
 
-void MemoryHub::Advance() {
+void InMemoryBroker::Advance() {
   const double now = clock_.MonotonicSeconds();
   if (now < advance_at_) return;
   advance_at_ = std::numeric_limits<double>::infinity();
@@ -238,7 +238,7 @@ void MemoryHub::Advance() {
     });
     HandOut(held);
     std::vector<Member*> over;
-    std::erase_if(held.asks, [&](const Ask& ask) {
+    std::erase_if(held.fetches, [&](const PendingFetch& ask) {
       if (ask.until > now) return false;
       over.push_back(ask.member);
       return true;
@@ -248,10 +248,10 @@ void MemoryHub::Advance() {
   advance_at_ = std::min(advance_at_, NextDeadline());
 }
 
-double MemoryHub::NextDeadline() const {
+double InMemoryBroker::NextDeadline() const {
   double next = std::numeric_limits<double>::infinity();
   for (const auto& [queue, held] : queues_) {
-    for (const Ask& ask : held.asks) next = std::min(next, ask.until);
+    for (const PendingFetch& ask : held.fetches) next = std::min(next, ask.until);
     for (const std::uint64_t number : held.out) {
       next = std::min(next, held.messages.at(number).free_at);
     }
@@ -259,7 +259,7 @@ double MemoryHub::NextDeadline() const {
   return next;
 }
 
-void MemoryHub::LoseEverything() {
+void InMemoryBroker::DropAllState() {
   queues_.clear();
   objects_.clear();
   ++losses_;

@@ -61,16 +61,16 @@ class NatsBroker final : public Broker {
 
   Status Subscribe(const std::string& pattern) override;
   Status Unsubscribe(const std::string& pattern) override;
-  Status Say(const std::string& subject, std::string_view payload) override;
+  Status Publish(const std::string& subject, std::string_view payload) override;
   Status OpenQueue(const Queue& queue) override;
   void CloseQueue(const Queue& queue) override;
   Status Enqueue(const Queue& queue, std::string_view payload) override;
   Status Fetch(const Queue& queue, int count, double seconds) override;
-  void Acknowledge(const std::string& handle, Verdict verdict) override;
+  void Acknowledge(const std::string& handle, AckType verdict) override;
   void Count(const Queue& queue) override;
   Status PutObject(const std::string& name, std::string_view bytes) override;
   Status GetObject(const std::string& name) override;
-  std::optional<Incoming> Next(double seconds) override;
+  std::optional<BrokerEvent> Next(double seconds) override;
   void Wake() override { inbox_.Wake(); }
   bool IsOf(const std::string& handle, const Queue& queue) const override {
     return handle.starts_with("$JS.ACK." + queue.stream + "." + queue.consumer + ".");
@@ -102,15 +102,16 @@ class NatsBroker final : public Broker {
     if (natsConnection_GetLastError(connection, &last) != NATS_OK && last != nullptr) {
       std::snprintf(text, sizeof(text), "%s", last);
     }
-    Incoming refused;
-    refused.kind = Incoming::Kind::kRefused;
+    BrokerEvent refused;
+    refused.kind = BrokerEvent::Kind::kRejected;
     refused.payload = *text != '\0' ? text : natsStatus_GetText(status);
     static_cast<NatsBroker*>(self)->inbox_.Put(std::move(refused));
   }
 
   void Take(natsMsg* message);
   void TakeAnswer(natsMsg* message, const std::string& subject, std::string payload);
-  Status Ask(const std::string& subject, const std::string& kind, std::string_view payload);
+  Status PendingFetch(const std::string& subject, const std::string& kind,
+                      std::string_view payload);
   Status OpenStream(const std::string& name, const std::string& subject, bool queue);
   /// Copies that a stream is to have: three, where the connection knows as many servers.
   std::int64_t Replicas() const;
@@ -220,14 +221,14 @@ Status NatsBroker::Unsubscribe(const std::string& pattern) {
   return {};
 }
 
-Status NatsBroker::Say(const std::string& subject, std::string_view payload) {
+Status NatsBroker::Publish(const std::string& subject, std::string_view payload) {
   const natsStatus status = natsConnection_Publish(connection_, subject.c_str(), payload.data(),
                                                    static_cast<int>(payload.size()));
   return status == NATS_OK ? Status() : Failed(subject, status);
 }
 
-Status NatsBroker::Ask(const std::string& subject, const std::string& kind,
-                       std::string_view payload) {
+Status NatsBroker::PendingFetch(const std::string& subject, const std::string& kind,
+                                std::string_view payload) {
   const std::string answer = inbox_subject_ + "." + kind;
   const natsStatus status =
       natsConnection_PublishRequest(connection_, subject.c_str(), answer.c_str(), payload.data(),
@@ -337,12 +338,12 @@ Status NatsBroker::OpenQueue(const Queue& queue) {
 void NatsBroker::CloseQueue(const Queue& queue) {
   // What this user may not do is refused, and nobody waits for it: the queue ends by itself, too.
   const std::string purge = DumpJson(Json{{"filter", queue.subject}});
-  (void)Ask("$JS.API.STREAM.PURGE." + queue.stream, "x", purge);
-  (void)Ask("$JS.API.CONSUMER.DELETE." + queue.stream + "." + queue.consumer, "x", "");
+  (void)PendingFetch("$JS.API.STREAM.PURGE." + queue.stream, "x", purge);
+  (void)PendingFetch("$JS.API.CONSUMER.DELETE." + queue.stream + "." + queue.consumer, "x", "");
 }
 
 Status NatsBroker::Enqueue(const Queue& queue, std::string_view payload) {
-  return Ask(queue.subject, "p", payload);
+  return PendingFetch(queue.subject, "p", payload);
 }
 
 Status NatsBroker::Fetch(const Queue& queue, int count, double seconds) {
@@ -358,11 +359,11 @@ Status NatsBroker::Fetch(const Queue& queue, int count, double seconds) {
   } else {
     ask["no_wait"] = true;
   }
-  return Ask("$JS.API.CONSUMER.MSG.NEXT." + queue.stream + "." + queue.consumer,
-             "f." + std::to_string(number), DumpJson(ask));
+  return PendingFetch("$JS.API.CONSUMER.MSG.NEXT." + queue.stream + "." + queue.consumer,
+                      "f." + std::to_string(number), DumpJson(ask));
 }
 
-void NatsBroker::Acknowledge(const std::string& handle, Verdict verdict) {
+void NatsBroker::Acknowledge(const std::string& handle, AckType verdict) {
   constexpr std::array<const char*, 3> kWords = {"+ACK", "-NAK", "+WPI"};
   (void)natsConnection_PublishString(connection_, handle.c_str(),
                                      kWords[static_cast<std::size_t>(verdict)]);
@@ -376,12 +377,12 @@ void NatsBroker::Count(const Queue& queue) {
     number = static_cast<std::size_t>(found - numbered_.begin());
     if (found == numbered_.end()) numbered_.push_back(queue);
   }
-  (void)Ask("$JS.API.CONSUMER.INFO." + queue.stream + "." + queue.consumer,
-            "i." + std::to_string(number), "");
+  (void)PendingFetch("$JS.API.CONSUMER.INFO." + queue.stream + "." + queue.consumer,
+                     "i." + std::to_string(number), "");
 }
 
 Status NatsBroker::PutObject(const std::string& name, std::string_view bytes) {
-  return Ask(name, "p", bytes);
+  return PendingFetch(name, "p", bytes);
 }
 
 Status NatsBroker::GetObject(const std::string& name) {
@@ -391,11 +392,11 @@ Status NatsBroker::GetObject(const std::string& name) {
     number = next_++;
     objects_[number] = name;
   }
-  return Ask("$JS.API.DIRECT.GET." + std::string(kArtifactStream) + "." + name,
-             "o." + std::to_string(number), "");
+  return PendingFetch("$JS.API.DIRECT.GET." + std::string(kArtifactStream) + "." + name,
+                      "o." + std::to_string(number), "");
 }
 
-std::optional<Incoming> NatsBroker::Next(double seconds) { return inbox_.Next(seconds); }
+std::optional<BrokerEvent> NatsBroker::Next(double seconds) { return inbox_.Next(seconds); }
 
 Status NatsBroker::Flush(double seconds) {
   const natsStatus status =
@@ -412,17 +413,18 @@ void NatsBroker::Take(natsMsg* message) {
   }
   if (static_cast<std::int64_t>(payload.size()) > kMaxBytes) return;
   if (subject.starts_with(inbox_subject_)) return TakeAnswer(message, subject, std::move(payload));
-  Incoming incoming;
+  BrokerEvent incoming;
   incoming.subject = subject;
   incoming.payload = std::move(payload);
   const char* reply = natsMsg_GetReply(message);
   if (reply != nullptr && std::string_view(reply).starts_with("$JS.ACK.")) {
     // $JS.ACK.stream.consumer.deliveries.sequence.…
-    incoming.kind = Incoming::Kind::kDelivered;
+    incoming.kind = BrokerEvent::Kind::kDelivered;
     incoming.handle = reply;
-    incoming.queue.stream = Word(reply, 2);
-    incoming.queue.consumer = Word(reply, 3);
-    incoming.deliveries = ParseInt64(Word(reply, 4)).ok() ? *ParseInt64(Word(reply, 4)) : 1;
+    incoming.queue.stream = SubjectToken(reply, 2);
+    incoming.queue.consumer = SubjectToken(reply, 3);
+    incoming.deliveries =
+        ParseInt64(SubjectToken(reply, 4)).ok() ? *ParseInt64(SubjectToken(reply, 4)) : 1;
   }
   inbox_.Put(std::move(incoming));
 }
@@ -441,17 +443,17 @@ Queue NatsBroker::QueueNumbered(const std::string& number, bool fetched) {
 
 void NatsBroker::TakeAnswer(natsMsg* message, const std::string& subject, std::string payload) {
   const std::string_view rest = std::string_view(subject).substr(inbox_subject_.size() + 1);
-  const std::string_view kind = Word(rest, 0);
-  const std::string number(Word(rest, 1));
+  const std::string_view kind = SubjectToken(rest, 0);
+  const std::string number(SubjectToken(rest, 1));
   const std::string code = HeaderOf(message, "Status");
-  Incoming incoming;
+  BrokerEvent incoming;
   if (kind == "f") {
     if (code.empty() || code == "100") return;
-    incoming.kind = Incoming::Kind::kFetchOver;
+    incoming.kind = BrokerEvent::Kind::kFetchDone;
     incoming.queue = QueueNumbered(number, /*fetched=*/true);
     if (incoming.queue.stream.empty()) return;  // of an earlier one
   } else if (kind == "i") {
-    incoming.kind = Incoming::Kind::kCounted;
+    incoming.kind = BrokerEvent::Kind::kQueueInfo;
     incoming.queue = QueueNumbered(number, /*fetched=*/false);
     const auto json = ParseJson(payload);
     if (!json.ok() || !json->is_object()) return;
@@ -465,7 +467,7 @@ void NatsBroker::TakeAnswer(natsMsg* message, const std::string& subject, std::s
       incoming.out = json->value("num_ack_pending", std::int64_t{0});
     }
   } else if (kind == "o") {
-    incoming.kind = Incoming::Kind::kObject;
+    incoming.kind = BrokerEvent::Kind::kObject;
     const auto parsed = ParseInt64(number);
     const std::lock_guard lock(numbers_mutex_);
     const auto found = objects_.find(parsed.ok() ? static_cast<std::uint64_t>(*parsed) : 0);
@@ -476,7 +478,7 @@ void NatsBroker::TakeAnswer(natsMsg* message, const std::string& subject, std::s
   } else if (kind == "x") {
     return;
   } else {
-    incoming.kind = Incoming::Kind::kRefused;
+    incoming.kind = BrokerEvent::Kind::kRejected;
     incoming.payload = "a message was not taken: no stream for it";
     if (code.empty()) {
       const auto json = ParseJson(payload);

@@ -32,10 +32,10 @@ std::string ClassOf(const DeviceFingerprint& device) {
   return kind + "-" + HexOf(Mix64(Fnv1a64(device.ToString()))).substr(0, kDigits);
 }
 
-std::string HereSubject(const std::string& device_class, const DeviceName& device) {
+std::string AnnouncementSubject(const std::string& device_class, const DeviceName& device) {
   return "tw.here." + device_class + "." + device.ToString();
 }
-std::string BeatSubject(const JobName& job, const DeviceName& device) {
+std::string HeartbeatSubject(const JobName& job, const DeviceName& device) {
   return "tw.beat." + job.user + "." + job.job + "." + device.ToString();
 }
 std::string ResultSubject(const JobName& job, const DeviceName& device) {
@@ -55,7 +55,7 @@ std::string JobControlSubject(const JobName& job) {
   return "tw.control.job." + job.user + "." + job.job;
 }
 
-std::string_view Word(std::string_view subject, int index) {
+std::string_view SubjectToken(std::string_view subject, int index) {
   for (; index > 0; --index) {
     const std::size_t dot = subject.find('.');
     if (dot == std::string_view::npos) return {};
@@ -69,14 +69,14 @@ bool HasNames(std::string_view subject) {
   const auto words = std::ranges::count(subject, '.') + 1;
   if (words > kMaxWords) return false;
   for (int i = 2; i < words; ++i) {
-    if (!IsName(Word(subject, i))) return false;
+    if (!IsName(SubjectToken(subject, i))) return false;
   }
   return true;
 }
 
-DeviceName SpeakerOf(std::string_view subject) {
+DeviceName SenderOf(std::string_view subject) {
   const int first = subject.starts_with("tw.here.") ? 3 : 4;
-  return {std::string(Word(subject, first)), std::string(Word(subject, first + 1))};
+  return {std::string(SubjectToken(subject, first)), std::string(SubjectToken(subject, first + 1))};
 }
 
 // ':' is no letter of a name: nobody's stream is called like another's.

@@ -35,26 +35,26 @@ struct DeviceName {
 };
 
 // Said by workers.
-std::string HereSubject(const std::string& device_class, const DeviceName& device);
-std::string BeatSubject(const JobName& job, const DeviceName& device);
+std::string AnnouncementSubject(const std::string& device_class, const DeviceName& device);
+std::string HeartbeatSubject(const JobName& job, const DeviceName& device);
 std::string ResultSubject(const JobName& job, const DeviceName& device);
 // Said by tuners.
 std::string JobSubject(const std::string& device_class, const JobName& job);
 std::string DirectSubject(const std::string& device_class, const DeviceName& device,
                           const JobName& job);
 // Said by anybody who wants to know who is there: workers answer at once.
-inline constexpr const char* kAskSubject = "tw.ask";
+inline constexpr const char* kDiscoverySubject = "tw.ask";
 // Said by who runs the fleet.
 std::string DeviceControlSubject(const DeviceName& device);
 std::string JobControlSubject(const JobName& job);
 
 /// The part of a subject between dots, from 0; empty if there is none.
-std::string_view Word(std::string_view subject, int index);
+std::string_view SubjectToken(std::string_view subject, int index);
 /// Returns whether each word after the kind of message is a name. Brokers accept other words, which
 /// may hold control characters of terminals.
 bool HasNames(std::string_view subject);
-/// Who says it, by a subject of HereSubject, BeatSubject or ResultSubject.
-DeviceName SpeakerOf(std::string_view subject);
+/// Who says it, by a subject of AnnouncementSubject, HeartbeatSubject or ResultSubject.
+DeviceName SenderOf(std::string_view subject);
 
 /// Where measurers of a class take a job's orders.
 Queue MeasureQueue(const std::string& device_class, const JobName& job);

@@ -210,7 +210,7 @@ std::string Encode(const Order& order) {
 }
 
 Result<Order> DecodeOrder(std::string_view text) {
-  TW_ASSIGN_OR_RETURN(auto json, Parsed(text, kMaxOrderBytes, "order"));
+  TW_ASSIGN_OR_RETURN(auto json, ParseMessage(text, kMaxOrderBytes, "order"));
   Fields fields(json);
   Order order;
   order.job = {NameFrom(fields, "user"), NameFrom(fields, "job")};
@@ -218,7 +218,7 @@ Result<Order> DecodeOrder(std::string_view text) {
   order.sequence = static_cast<std::uint64_t>(CountFrom(fields, "sequence"));
   order.generation = CountFrom(fields, "generation");
   order.token = ShortText(fields, "token", kMaxToken);
-  order.stage = NamedFrom(fields, "stage", kStages, Stage::kWhole);
+  order.stage = EnumFrom(fields, "stage", kStages, Stage::kWhole);
   order.best_seconds = NumberFrom(fields, "best");
   order.alone = fields.Has("alone") && fields.Flag("alone");
   TW_ASSIGN_OR_RETURN(auto task, TaskOf(fields));
@@ -263,26 +263,26 @@ Result<Order> DecodeOrder(std::string_view text) {
   return Finish(fields, std::move(order));
 }
 
-std::string Encode(const Beat& beat) {
+std::string Encode(const Heartbeat& heartbeat) {
   Json json = Header("beat");
-  json["epoch"] = Signed(beat.epoch);
-  json["instance"] = beat.instance;
+  json["epoch"] = Signed(heartbeat.epoch);
+  json["instance"] = heartbeat.instance;
   json["leases"] = Json::array();
-  for (const Lease& lease : beat.leases) json["leases"].push_back(LeaseJson(lease));
+  for (const Lease& lease : heartbeat.leases) json["leases"].push_back(LeaseJson(lease));
   return DumpJson(json);
 }
 
-Result<Beat> DecodeBeat(std::string_view text) {
-  TW_ASSIGN_OR_RETURN(auto json, Parsed(text, kMaxResultBytes, "beat"));
+Result<Heartbeat> DecodeHeartbeat(std::string_view text) {
+  TW_ASSIGN_OR_RETURN(auto json, ParseMessage(text, kMaxResultBytes, "beat"));
   Fields fields(json);
-  Beat beat;
-  beat.epoch = EpochFrom(fields);
-  beat.instance = NameFrom(fields, "instance");
+  Heartbeat heartbeat;
+  heartbeat.epoch = EpochFrom(fields);
+  heartbeat.instance = NameFrom(fields, "instance");
   for (const Json& lease : fields.Get("leases", Json::value_t::array)) {
-    beat.leases.push_back(LeaseFrom(lease, fields));
-    if (beat.leases.size() > kMaxLeases) return Corrupt("message: too many leases");
+    heartbeat.leases.push_back(LeaseFrom(lease, fields));
+    if (heartbeat.leases.size() > kMaxLeases) return Corrupt("message: too many leases");
   }
-  return Finish(fields, std::move(beat));
+  return Finish(fields, std::move(heartbeat));
 }
 
 std::string Encode(const OrderResult& result) {
@@ -305,7 +305,7 @@ std::string Encode(const OrderResult& result) {
 }
 
 Result<OrderResult> DecodeResult(std::string_view text) {
-  TW_ASSIGN_OR_RETURN(auto json, Parsed(text, kMaxResultBytes, "result"));
+  TW_ASSIGN_OR_RETURN(auto json, ParseMessage(text, kMaxResultBytes, "result"));
   Fields fields(json);
   OrderResult result;
   result.epoch = EpochFrom(fields);

@@ -55,7 +55,7 @@ struct Order {
   std::string token;            ///< known to those who were given this generation of it alone
   Stage stage = Stage::kWhole;
   std::vector<Candidate> candidates;  ///< of one task and epilogue; one, unless they race
-  std::vector<double> known_seconds;  ///< see RaceTerms; of a race
+  std::vector<double> known_seconds;  ///< see RaceSettings; of a race
   std::optional<std::size_t> anchor;  ///< of a race
   double race_seconds = 0, wait_seconds = 0;
   double best_seconds = 0;  ///< see Request
@@ -80,7 +80,7 @@ struct Lease {
 };
 
 /// Worker to a tuner, every second and when it gets orders: those of the job that it has.
-struct Beat {
+struct Heartbeat {
   std::uint64_t epoch = 0;
   std::string instance;  ///< of the worker's process: another one after a restart
   std::vector<Lease> leases;
@@ -98,7 +98,7 @@ struct OrderResult {
 };
 
 /// How a refusal begins where the artifact that an order names cannot be had.
-inline constexpr const char* kArtifactTrouble = "its artifact";
+inline constexpr const char* kArtifactUnavailable = "its artifact";
 /// The refusal of a device that cannot build.
 inline constexpr const char* kNoBuilder = "no builder is here";
 
@@ -106,7 +106,7 @@ inline constexpr const char* kNoBuilder = "no builder is here";
 enum class DeviceState : std::uint8_t { kReady, kDraining, kQuarantined };
 
 /// Worker to all, every two seconds: a device is here.
-struct Here {
+struct Announcement {
   std::string instance;
   std::string version;      ///< of the program, for people
   std::string fingerprint;  ///< DeviceFingerprint as text
@@ -114,8 +114,7 @@ struct Here {
   bool builds = false, measures = false;
   int build_slots = 0, measure_slots = 0;  ///< orders it takes at a time
   double resolution = 0;                   ///< see Measurer
-  double canary_seconds =
-      0;  ///< that a constant piece of work took in the last moments; 0: unknown
+  double probe_seconds = 0;  ///< that a constant piece of work took in the last moments; 0: unknown
   DeviceState state = DeviceState::kReady;
   std::int64_t held = 0, done = 0;  ///< orders
   double busy_seconds = 0;          ///< of the device, since the worker began
@@ -123,18 +122,19 @@ struct Here {
 };
 
 /// Tuner to the workers of a class, every second: a job is here.
-struct JobState {
+struct JobAnnouncement {
   std::uint64_t epoch = 0;
-  double weight = 1;                   ///< share of the devices' time, beside other jobs'
-  std::optional<double> left_seconds;  ///< until its deadline, 0 if that is over; none: it has none
-  bool split = false;              ///< orders for measuring have been built already, by builders
-  bool ended = false;              ///< nothing of it is wanted any more
-  std::uint64_t floor = 0;         ///< orders of lower numbers are not wanted any more
-  std::int64_t open = 0;           ///< orders that are not done
-  std::int64_t done = 0;           ///< trials
-  double oldest_seconds = 0;       ///< that an order has waited which nobody has
-  std::string what;                ///< for people: the graph
-  std::vector<std::string> aside;  ///< devices whose times do not count: DeviceName as text
+  double weight = 1;  ///< share of the devices' time, beside other jobs'
+  std::optional<double>
+      remaining_seconds;              ///< until its deadline, 0 if that is over; none: it has none
+  bool split = false;                 ///< orders for measuring have been built already, by builders
+  bool ended = false;                 ///< nothing of it is wanted any more
+  std::uint64_t floor = 0;            ///< orders of lower numbers are not wanted any more
+  std::int64_t open = 0;              ///< orders that are not done
+  std::int64_t done = 0;              ///< trials
+  double oldest_seconds = 0;          ///< that an order has waited which nobody has
+  std::string what;                   ///< for people: the graph
+  std::vector<std::string> excluded;  ///< devices whose times do not count: DeviceName as text
 };
 
 /// Who runs the fleet to a device or a job.
@@ -144,18 +144,18 @@ struct Control {
 };
 
 std::string Encode(const Order& order);
-std::string Encode(const Beat& beat);
+std::string Encode(const Heartbeat& heartbeat);
 std::string Encode(const OrderResult& result);
-std::string Encode(const Here& here);
-std::string Encode(const JobState& state);
+std::string Encode(const Announcement& announcement);
+std::string Encode(const JobAnnouncement& state);
 std::string Encode(const Control& control);
 
 /// Errors: kCorrupt naming what is wrong; kUnsupported for another version of the wire format.
 Result<Order> DecodeOrder(std::string_view text);
-Result<Beat> DecodeBeat(std::string_view text);
+Result<Heartbeat> DecodeHeartbeat(std::string_view text);
 Result<OrderResult> DecodeResult(std::string_view text);
-Result<Here> DecodeHere(std::string_view text);
-Result<JobState> DecodeJobState(std::string_view text);
+Result<Announcement> DecodeAnnouncement(std::string_view text);
+Result<JobAnnouncement> DecodeJobAnnouncement(std::string_view text);
 Result<Control> DecodeControl(std::string_view text);
 
 /// The task of an order's candidates, as number 1.

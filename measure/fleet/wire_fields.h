@@ -21,7 +21,7 @@ inline constexpr double kMaxSeconds = 1e7;
 
 /// The value that a name stands for, by its place among them.
 template <std::size_t N, typename T>
-T NamedFrom(Fields& fields, const char* field, const std::array<const char*, N>& names, T) {
+T EnumFrom(Fields& fields, const char* field, const std::array<const char*, N>& names, T) {
   const std::string name = fields.Text(field);
   const auto found = std::ranges::find(names, name);
   if (found == names.end()) {
@@ -38,7 +38,7 @@ inline std::int64_t Signed(std::uint64_t value) { return static_cast<std::int64_
 inline Json Header(const char* type) { return Json{{"type", type}, {"v", kWireVersion}}; }
 
 /// A message of a type. Errors: as the Decode functions tell them.
-inline Result<Json> Parsed(std::string_view text, std::size_t most, const char* type) {
+inline Result<Json> ParseMessage(std::string_view text, std::size_t most, const char* type) {
   if (text.size() > most) {
     return Corrupt("message: " + std::to_string(text.size()) + " bytes, expected at most " +
                    std::to_string(most));

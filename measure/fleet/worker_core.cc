@@ -22,26 +22,26 @@ std::optional<Target> ParsedTarget(const std::string& text) {
 }
 
 /// Whose queue, or whose word, an order came by: only who may speak for a job reaches those.
-JobName JobOf(const Incoming& incoming, bool direct, bool builds) {
+JobName JobOf(const BrokerEvent& incoming, bool direct, bool builds) {
   const int first = direct ? 5 : builds ? 2 : 3;
-  return {std::string(Word(incoming.subject, first)),
-          std::string(Word(incoming.subject, first + 1))};
+  return {std::string(SubjectToken(incoming.subject, first)),
+          std::string(SubjectToken(incoming.subject, first + 1))};
 }
 
 }  // namespace
 
-WorkerCore::WorkerCore(WorkerSettings settings, Bench& bench, Broker& broker, Clock& clock)
+WorkerCore::WorkerCore(WorkerSettings settings, Executor& executor, Broker& broker, Clock& clock)
     : settings_(std::move(settings)),
-      bench_(bench),
+      executor_(executor),
       broker_(broker),
       clock_(clock),
-      notes_(settings_.on_note, clock),
+      log_(settings_.on_note, clock),
       began_at_(clock.MonotonicSeconds()),
-      target_(ParsedTarget(settings_.here.target)) {
-  measure_.slots = settings_.here.measures ? settings_.here.measure_slots : 0;
-  measure_.shares = build_.shares = FairShares(Fnv1a64(settings_.name.ToString()));
+      target_(ParsedTarget(settings_.announcement.target)) {
+  measure_.slots = settings_.announcement.measures ? settings_.announcement.measure_slots : 0;
+  measure_.shares = build_.shares = StrideScheduler(Fnv1a64(settings_.name.ToString()));
   build_.builds = true;
-  build_.slots = settings_.builds_for_others ? settings_.here.build_slots : 0;
+  build_.slots = settings_.builds_for_others ? settings_.announcement.build_slots : 0;
 }
 
 Status WorkerCore::Open() {
@@ -53,9 +53,9 @@ Status WorkerCore::Open() {
   }
   if (build_.slots > 0) TW_RETURN_IF_ERROR(broker_.Subscribe(JobSubject(kBuilders, all)));
   TW_RETURN_IF_ERROR(broker_.Subscribe(DeviceControlSubject(settings_.name)));
-  TW_RETURN_IF_ERROR(broker_.Subscribe(kAskSubject));
+  TW_RETURN_IF_ERROR(broker_.Subscribe(kDiscoverySubject));
   connections_ = broker_.connections();
-  SayHere(clock_.MonotonicSeconds());
+  PublishAnnouncement(clock_.MonotonicSeconds());
   return broker_.Flush(5);
 }
 
@@ -65,13 +65,13 @@ void WorkerCore::Close() {
   state_ = DeviceState::kDraining;
   for (const auto& [number, held] : held_) Refuse(held.order, held.lease, "the worker ends");
   held_.clear();
-  SayHere(clock_.MonotonicSeconds());
+  PublishAnnouncement(clock_.MonotonicSeconds());
   (void)broker_.Flush(2);
 }
 
 void WorkerCore::Poll(double seconds) {
   constexpr int kMaxAtOnce = 1024;
-  const double due = bench_.next_event() - clock_.MonotonicSeconds();
+  const double due = executor_.next_event() - clock_.MonotonicSeconds();
   double wait = std::max(0.0, std::min({seconds, kTickSeconds, due}));
   for (int i = 0; i < kMaxAtOnce; ++i) {
     const auto incoming = broker_.Next(wait);
@@ -82,43 +82,44 @@ void WorkerCore::Poll(double seconds) {
   TakeDone();
   const double now = clock_.MonotonicSeconds();
   if (ticked_at_ < 0 || now - ticked_at_ >= kTickSeconds) Tick();
-  if (beat_now_) SayBeats();
+  if (heartbeat_due_) PublishHeartbeats();
   Fetch(measure_, now);
   Fetch(build_, now);
 }
 
-void WorkerCore::Handle(const Incoming& incoming) {
-  if (incoming.kind == Incoming::Kind::kFetchOver) return HandleFetchOver(incoming);
-  if (incoming.kind == Incoming::Kind::kRefused) {
-    return notes_.Limited("the broker refuses: " + incoming.payload);
+void WorkerCore::Handle(const BrokerEvent& incoming) {
+  if (incoming.kind == BrokerEvent::Kind::kFetchDone) return HandleFetchOver(incoming);
+  if (incoming.kind == BrokerEvent::Kind::kRejected) {
+    return log_.Limited("the broker refuses: " + incoming.payload);
   }
-  if (incoming.kind == Incoming::Kind::kObject) return HandleObject(incoming);
+  if (incoming.kind == BrokerEvent::Kind::kObject) return HandleObject(incoming);
   if (!HasNames(incoming.subject)) {
-    return notes_.Limited("refused a message: the subject has an invalid name: " +
-                          incoming.subject);
+    return log_.Limited("refused a message: the subject has an invalid name: " + incoming.subject);
   }
-  if (incoming.kind == Incoming::Kind::kDelivered) {
+  if (incoming.kind == BrokerEvent::Kind::kDelivered) {
     Lane* lane = LaneOf(incoming.queue.stream);
     if (lane != nullptr) HandleOrder(incoming, lane);
     return;
   }
-  if (incoming.kind != Incoming::Kind::kSaid) return;
-  const std::string_view kind = Word(incoming.subject, 1);
-  if (kind == "job") return HandleJob(incoming, Word(incoming.subject, 2) == kBuilders);
+  if (incoming.kind != BrokerEvent::Kind::kMessage) return;
+  const std::string_view kind = SubjectToken(incoming.subject, 1);
+  if (kind == "job")
+    return HandleJobAnnouncement(incoming, SubjectToken(incoming.subject, 2) == kBuilders);
   if (kind == "direct") return HandleOrder(incoming, nullptr);
   if (kind == "control") return HandleControl(incoming);
   if (kind != "ask") return;
   // Many may ask at once.
   constexpr double kMinSeconds = 0.2;
-  here_at_ = std::max(clock_.MonotonicSeconds(), here_at_ + kMinSeconds) - settings_.here_seconds;
+  announced_at_ =
+      std::max(clock_.MonotonicSeconds(), announced_at_ + kMinSeconds) - settings_.announce_seconds;
 }
 
-void WorkerCore::HandleJob(const Incoming& incoming, bool builds) {
-  const JobName name{std::string(Word(incoming.subject, 3)),
-                     std::string(Word(incoming.subject, 4))};
-  auto state = DecodeJobState(incoming.payload);
+void WorkerCore::HandleJobAnnouncement(const BrokerEvent& incoming, bool builds) {
+  const JobName name{std::string(SubjectToken(incoming.subject, 3)),
+                     std::string(SubjectToken(incoming.subject, 4))};
+  auto state = DecodeJobAnnouncement(incoming.payload);
   if (!state.ok()) {
-    return notes_.Limited("job " + name.job + " of " + name.user + ": " + state.status().message());
+    return log_.Limited("job " + name.job + " of " + name.user + ": " + state.status().message());
   }
   Lane& lane = builds ? build_ : measure_;
   auto& jobs = builds ? build_jobs_ : jobs_;
@@ -132,21 +133,21 @@ void WorkerCore::HandleJob(const Incoming& incoming, bool builds) {
     lane.fetching.erase(name);
     return;
   }
-  if (known == jobs.end() && !KeepsJob(name, builds)) return;
+  if (known == jobs.end() && !TracksJob(name, builds)) return;
   Job& job = jobs[name];
   const bool another = job.state.epoch != state->epoch;
   job.state = *std::move(state);
-  job.heard_at = clock_.MonotonicSeconds();
-  job.aside =
-      std::ranges::find(job.state.aside, settings_.name.ToString()) != job.state.aside.end();
+  job.last_seen_at = clock_.MonotonicSeconds();
+  job.excluded =
+      std::ranges::find(job.state.excluded, settings_.name.ToString()) != job.state.excluded.end();
   // Of many jobs these would take much memory, and nobody asks for them.
-  job.state.aside.clear();
+  job.state.excluded.clear();
   job.state.what.clear();
   lane.shares.Set(name, job.state.weight);
   if (another) lane.fetching.erase(name);
 }
 
-void WorkerCore::HandleControl(const Incoming& incoming) {
+void WorkerCore::HandleControl(const BrokerEvent& incoming) {
   const auto control = DecodeControl(incoming.payload);
   if (!control.ok()) return;
   if (control->action == "drain") state_ = DeviceState::kDraining;
@@ -154,8 +155,8 @@ void WorkerCore::HandleControl(const Incoming& incoming) {
   if (control->action == "resume" && state_ == DeviceState::kQuarantined) {
     state_ = DeviceState::kReady;
   }
-  here_at_ = -1e9;
-  notes_.Limited("told to " + control->action + (control->why.empty() ? "" : ": " + control->why));
+  announced_at_ = -1e9;
+  log_.Limited("told to " + control->action + (control->why.empty() ? "" : ": " + control->why));
 }
 
 WorkerCore::Lane* WorkerCore::LaneOf(const std::string& stream) {
@@ -163,7 +164,7 @@ WorkerCore::Lane* WorkerCore::LaneOf(const std::string& stream) {
   return stream.starts_with(MeasureStream(settings_.device_class, "")) ? &measure_ : nullptr;
 }
 
-void WorkerCore::HandleOrder(const Incoming& incoming, Lane* lane) {
+void WorkerCore::HandleOrder(const BrokerEvent& incoming, Lane* lane) {
   auto order = DecodeOrder(incoming.payload);
   const bool builds = lane != nullptr && lane->builds;
   const JobName from = JobOf(incoming, lane == nullptr, builds);
@@ -178,38 +179,38 @@ void WorkerCore::HandleOrder(const Incoming& incoming, Lane* lane) {
   if (!order.ok()) {
     const auto told = DecodeControl(incoming.payload);
     const bool refused = lane == nullptr && told.ok() && told->action == "refuse";
-    return notes_.Limited(
-        refused ? "the tuner of " + who + " does not take this worker: " + told->why
-                : "refused what " + who + " sent, which is no order: " + order.status().message());
+    return log_.Limited(refused ? "the tuner of " + who + " does not take this worker: " + told->why
+                                : "refused what " + who +
+                                      " sent, which is no order: " + order.status().message());
   }
   if (order->job != from) {
     // Its answer would go to somebody who did not ask.
-    return notes_.Limited("refused an order of " + who + ", which says that it is of " +
-                          order->job.user + "." + order->job.job);
+    return log_.Limited("refused an order of " + who + ", which says that it is of " +
+                        order->job.user + "." + order->job.job);
   }
-  Held held;
+  HeldOrder held;
   held.lease.sequence = order->sequence;
   held.lease.fence = {order->generation, incoming.deliveries};
   held.lease.handle = incoming.handle;
   held.lease.token = order->token;
   held.lane = lane;
   held.taken_at = clock_.MonotonicSeconds();
-  std::string why = WhyNever(*order, builds);
-  if (why.empty()) why = TooMuch(*order, lane);
+  std::string why = PermanentRefusalReason(*order, builds);
+  if (why.empty()) why = OverLimitReason(*order, lane);
   if (!why.empty()) {
-    notes_.Limited("refused an order of " + who + ": " + why);
+    log_.Limited("refused an order of " + who + ": " + why);
     return Refuse(*order, held.lease, why);
   }
-  why = WhyNot(*order, lane);
+  why = RefusalReason(*order, lane);
   if (!why.empty()) {
     // It knows too little of the job: nothing of it is taken until that has said more.
     auto& jobs = builds ? build_jobs_ : jobs_;
     const auto job = jobs.find(order->job);
     if (job != jobs.end() && order->epoch > job->second.state.epoch) {
-      job->second.heard_at =
-          std::min(job->second.heard_at, clock_.MonotonicSeconds() - settings_.silent_seconds - 1);
+      job->second.last_seen_at = std::min(job->second.last_seen_at,
+                                          clock_.MonotonicSeconds() - settings_.silent_seconds - 1);
     }
-    if (why != kNoBuilder) notes_.Limited("refused an order of " + who + ": " + why);
+    if (why != kNoBuilder) log_.Limited("refused an order of " + who + ": " + why);
     return Refuse(*order, held.lease, why);
   }
   const std::uint64_t number = next_++;
@@ -218,31 +219,31 @@ void WorkerCore::HandleOrder(const Incoming& incoming, Lane* lane) {
     held.charged = lane->shares.Charge(order->job);
   }
   held.order = *std::move(order);
-  Held& mine = held_.emplace(number, std::move(held)).first->second;
-  beat_now_ = true;
-  if (mine.order.built.empty()) return StartHeld(number, mine);
+  HeldOrder& mine = held_.emplace(number, std::move(held)).first->second;
+  heartbeat_due_ = true;
+  if (mine.order.built.empty()) return StartOrder(number, mine);
   GetArtifacts(number, mine);
 }
 
 void WorkerCore::TakeDone() {
-  for (Bench::Event& event : bench_.Take()) {
+  for (Executor::Event& event : executor_.Take()) {
     const auto found = held_.find(event.number);
     if (found == held_.end()) continue;  // its job is over
-    Held& held = found->second;
+    HeldOrder& held = found->second;
     if (!event.over) {
       held.lease.started = true;
       continue;
     }
-    Give(held, std::move(event));
+    PublishResult(held, std::move(event));
     held_.erase(found);
   }
   StartAlone();
 }
 
-void WorkerCore::Give(Held& held, Bench::Event event) {
+void WorkerCore::PublishResult(HeldOrder& held, Executor::Event event) {
   OrderResult result;
   result.epoch = held.order.epoch;
-  result.instance = settings_.here.instance;
+  result.instance = settings_.announcement.instance;
   result.lease = held.lease;
   result.refusal = std::move(event.refusal);
   if (event.built && !PutArtifact(held.order, event)) result.refusal = "its artifact is too large";
@@ -250,7 +251,7 @@ void WorkerCore::Give(Held& held, Bench::Event event) {
     result.trials = std::move(event.trials);
     result.built = std::move(event.built);
   }
-  (void)broker_.Say(ResultSubject(held.order.job, settings_.name), Encode(result));
+  (void)broker_.Publish(ResultSubject(held.order.job, settings_.name), Encode(result));
   busy_seconds_ += event.seconds;
   ++done_;
   if (held.lane == nullptr) return;
@@ -265,12 +266,12 @@ void WorkerCore::Tick() {
     // What was asked of the broker before it is forgotten.
     connections_ = broker_.connections();
     for (Lane* lane : {&measure_, &build_}) lane->fetching.clear();
-    beat_now_ = true;
-    here_at_ = -1e9;
+    heartbeat_due_ = true;
+    announced_at_ = -1e9;
   }
   if (!broker_.connected()) return;
-  if (now - here_at_ >= settings_.here_seconds) SayHere(now);
-  if (now - beat_at_ >= settings_.beat_seconds) beat_now_ = true;
+  if (now - announced_at_ >= settings_.announce_seconds) PublishAnnouncement(now);
+  if (now - heartbeat_at_ >= settings_.heartbeat_seconds) heartbeat_due_ = true;
   ForgetJobs(now);
   GiveUpArtifacts(now);
 }
@@ -280,7 +281,7 @@ void WorkerCore::ForgetJobs(double now) {
     auto& jobs = lane->builds ? build_jobs_ : jobs_;
     std::vector<JobName> gone;
     for (const auto& [name, job] : jobs) {
-      if (now - job.heard_at > settings_.forget_seconds) gone.push_back(name);
+      if (now - job.last_seen_at > settings_.forget_seconds) gone.push_back(name);
     }
     for (const JobName& name : gone) {
       DropJob(name);
@@ -297,41 +298,41 @@ void WorkerCore::DropJob(const JobName& name) {
       ++held;
       continue;
     }
-    bench_.Drop(held->first);
+    executor_.Drop(held->first);
     ForgetWanted(held->first);
     if (held->second.lane != nullptr) --held->second.lane->held;
     held = held_.erase(held);
   }
 }
 
-void WorkerCore::SayHere(double now) {
-  here_at_ = now;
-  Here here = settings_.here;
-  here.state = state_;
-  here.canary_seconds = bench_.canary_seconds();
-  here.held = std::ssize(held_);
-  here.done = done_;
-  here.busy_seconds = busy_seconds_;
-  here.up_seconds = now - began_at_;
-  const std::string text = Encode(here);
+void WorkerCore::PublishAnnouncement(double now) {
+  announced_at_ = now;
+  Announcement announcement = settings_.announcement;
+  announcement.state = state_;
+  announcement.probe_seconds = executor_.probe_seconds();
+  announcement.held = std::ssize(held_);
+  announcement.done = done_;
+  announcement.busy_seconds = busy_seconds_;
+  announcement.up_seconds = now - began_at_;
+  const std::string text = Encode(announcement);
   if (measure_.slots > 0) {
-    (void)broker_.Say(HereSubject(settings_.device_class, settings_.name), text);
+    (void)broker_.Publish(AnnouncementSubject(settings_.device_class, settings_.name), text);
   }
-  if (build_.slots > 0) (void)broker_.Say(HereSubject(kBuilders, settings_.name), text);
+  if (build_.slots > 0) (void)broker_.Publish(AnnouncementSubject(kBuilders, settings_.name), text);
 }
 
-void WorkerCore::SayBeats() {
-  beat_now_ = false;
-  beat_at_ = clock_.MonotonicSeconds();
-  std::map<std::pair<JobName, std::uint64_t>, Beat> beats;
+void WorkerCore::PublishHeartbeats() {
+  heartbeat_due_ = false;
+  heartbeat_at_ = clock_.MonotonicSeconds();
+  std::map<std::pair<JobName, std::uint64_t>, Heartbeat> beats;
   for (const auto& [number, held] : held_) {
-    Beat& beat = beats[{held.order.job, held.order.epoch}];
-    beat.epoch = held.order.epoch;
-    beat.instance = settings_.here.instance;
-    beat.leases.push_back(held.lease);
+    Heartbeat& heartbeat = beats[{held.order.job, held.order.epoch}];
+    heartbeat.epoch = held.order.epoch;
+    heartbeat.instance = settings_.announcement.instance;
+    heartbeat.leases.push_back(held.lease);
   }
-  for (const auto& [key, beat] : beats) {
-    (void)broker_.Say(BeatSubject(key.first, settings_.name), Encode(beat));
+  for (const auto& [key, heartbeat] : beats) {
+    (void)broker_.Publish(HeartbeatSubject(key.first, settings_.name), Encode(heartbeat));
   }
 }
 
@@ -344,7 +345,7 @@ bool WorkerCore::MayFetch(const Lane& lane, const JobName& name, double now) con
   const auto found = jobs.find(name);
   if (found == jobs.end()) return false;
   const Job& job = found->second;
-  if (job.aside || now - job.heard_at > settings_.silent_seconds) return false;
+  if (job.excluded || now - job.last_seen_at > settings_.silent_seconds) return false;
   const auto fetching = lane.fetching.find(name);
   return fetching == lane.fetching.end() || fetching->second.left == 0;
 }
@@ -360,7 +361,7 @@ void WorkerCore::Fetch(Lane& lane, double now) {
     if (fetching.left > 0 && !fetching.waits) asked += fetching.left;
   }
   for (const auto& [name, job] : lane.builds ? build_jobs_ : jobs_) {
-    if (!job.aside && now - job.heard_at <= settings_.silent_seconds) ++jobs;
+    if (!job.excluded && now - job.last_seen_at <= settings_.silent_seconds) ++jobs;
   }
   const auto may = [&](const JobName& name) { return MayFetch(lane, name, now); };
   while (lane.held + asked < lane.slots) {
@@ -370,19 +371,20 @@ void WorkerCore::Fetch(Lane& lane, double now) {
     if (jobs == 1 || lane.fetching[*job].empty) {
       // One that had nothing may hand out one at any time, beside what the others do.
       const int count = jobs == 1 ? free : 1;
-      Ask(lane, *job, count, settings_.fetch_seconds, now);
+      RequestMessages(lane, *job, count, settings_.fetch_seconds, now);
       if (jobs == 1) return;
       continue;
     }
     // One job after the other: which is next depends on what this one has.
     if (asked > 0) return;
     constexpr int kMax = 4;
-    Ask(lane, *job, std::clamp(free / 2, 1, kMax), 0, now);
+    RequestMessages(lane, *job, std::clamp(free / 2, 1, kMax), 0, now);
     return;
   }
 }
 
-void WorkerCore::Ask(Lane& lane, const JobName& job, int count, double seconds, double now) {
+void WorkerCore::RequestMessages(Lane& lane, const JobName& job, int count, double seconds,
+                                 double now) {
   Fetching& fetching = lane.fetching[job];
   fetching.left = count;
   fetching.waits = seconds > 0;
@@ -390,7 +392,7 @@ void WorkerCore::Ask(Lane& lane, const JobName& job, int count, double seconds, 
   (void)broker_.Fetch(QueueOf(lane, job), count, seconds);
 }
 
-void WorkerCore::HandleFetchOver(const Incoming& incoming) {
+void WorkerCore::HandleFetchOver(const BrokerEvent& incoming) {
   Lane* lane = LaneOf(incoming.queue.stream);
   if (lane == nullptr) return;
   for (auto& [name, fetching] : lane->fetching) {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "measure/fleet/bench.h"
-#include "measure/fleet/fair_shares.h"
-#include "measure/fleet/notes.h"
+#include "measure/fleet/executor.h"
+#include "measure/fleet/rate_limited_log.h"
+#include "measure/fleet/stride_scheduler.h"
 #include "src/base/clock.h"
 #include "src/target/target.h"
 
@@ -19,18 +19,18 @@ struct WorkerSettings {
   DeviceName name;
   std::string device_class;
   /// What it says of itself: all but state and counts. The slots in it bound what it takes.
-  Here here;
+  Announcement announcement;
   bool builds_for_others = false;  ///< takes orders of any class that are only to be built
-  double beat_seconds = 1, here_seconds = 2;
+  double heartbeat_seconds = 1, announce_seconds = 2;
   double silent_seconds = 4;   ///< a job that says nothing gets no more of this device
   double forget_seconds = 15;  ///< ... and is forgotten
   double fetch_seconds = 2;    ///< to wait for orders of an empty queue
   // What tuners may take of this process's memory. What is beyond is refused, and said.
-  std::size_t most_jobs = 1024, most_jobs_of_user = 128;       ///< that it keeps count of
-  std::size_t most_direct = 256, most_direct_of_job = 16;      ///< orders said to it, in no queue
-  std::int64_t most_artifact_bytes = std::int64_t{256} << 20;  ///< of orders that have not begun
+  std::size_t max_jobs = 1024, max_jobs_of_user = 128;        ///< that it keeps count of
+  std::size_t max_direct = 256, max_direct_of_job = 16;       ///< orders said to it, in no queue
+  std::int64_t max_artifact_bytes = std::int64_t{256} << 20;  ///< of orders that have not begun
   double artifact_seconds = 60;  ///< an artifact that has not come by then is not there
-  /// Told what people may want to know. May be empty.
+  /// Called what people may want to know. May be empty.
   std::function<void(const std::string&)> on_note;
 };
 
@@ -40,7 +40,7 @@ struct WorkerSettings {
 class WorkerCore {
  public:
   /// bench, broker, clock: outlive it.
-  WorkerCore(WorkerSettings settings, Bench& bench, Broker& broker, Clock& clock);
+  WorkerCore(WorkerSettings settings, Executor& executor, Broker& broker, Clock& clock);
 
   /// Begins to listen, and says that it is here. Errors: the broker's.
   Status Open();
@@ -63,15 +63,15 @@ class WorkerCore {
   struct Lane {
     bool builds = false;
     int slots = 0, held = 0;
-    FairShares shares;
+    StrideScheduler shares;
     std::map<JobName, Fetching> fetching;
   };
   struct Job {
-    JobState state;
-    double heard_at = 0;
-    bool aside = false;
+    JobAnnouncement state;
+    double last_seen_at = 0;
+    bool excluded = false;
   };
-  struct Held {
+  struct HeldOrder {
     Order order;
     Lease lease;
     Lane* lane = nullptr;  // null: said directly
@@ -83,51 +83,52 @@ class WorkerCore {
     bool waits = false;                  // it could begin, were others not in its way
   };
 
-  void Handle(const Incoming& incoming);
-  void HandleJob(const Incoming& incoming, bool builds);
-  void HandleControl(const Incoming& incoming);
-  void HandleOrder(const Incoming& incoming, Lane* lane);
-  void HandleFetchOver(const Incoming& incoming);
+  void Handle(const BrokerEvent& incoming);
+  void HandleJobAnnouncement(const BrokerEvent& incoming, bool builds);
+  void HandleControl(const BrokerEvent& incoming);
+  void HandleOrder(const BrokerEvent& incoming, Lane* lane);
+  void HandleFetchOver(const BrokerEvent& incoming);
   Lane* LaneOf(const std::string& stream);
-  bool KeepsJob(const JobName& name, bool builds);
-  std::string WhyNever(const Order& order, bool builds) const;
-  std::string TooMuch(const Order& order, const Lane* lane) const;
-  std::string WhyNot(const Order& order, const Lane* lane) const;
+  bool TracksJob(const JobName& name, bool builds);
+  std::string PermanentRefusalReason(const Order& order, bool builds) const;
+  std::string OverLimitReason(const Order& order, const Lane* lane) const;
+  std::string RefusalReason(const Order& order, const Lane* lane) const;
   void Refuse(const Order& order, const Lease& lease, const std::string& why);
-  void GetArtifacts(std::uint64_t number, Held& held);
-  void HandleObject(const Incoming& incoming);
-  void StartHeld(std::uint64_t number, Held& held);
+  void GetArtifacts(std::uint64_t number, HeldOrder& held);
+  void HandleObject(const BrokerEvent& incoming);
+  void StartOrder(std::uint64_t number, HeldOrder& held);
   void StartAlone();
   void GiveUpArtifacts(double now);
   void ForgetWanted(std::uint64_t number);
-  bool PutArtifact(const Order& order, const Bench::Event& event);
-  void Give(Held& held, Bench::Event event);
+  bool PutArtifact(const Order& order, const Executor::Event& event);
+  void PublishResult(HeldOrder& held, Executor::Event event);
   void TakeDone();
   void Tick();
   void ForgetJobs(double now);
   void DropJob(const JobName& name);
-  void SayHere(double now);
-  void SayBeats();
+  void PublishAnnouncement(double now);
+  void PublishHeartbeats();
   void Fetch(Lane& lane, double now);
   bool MayFetch(const Lane& lane, const JobName& name, double now) const;
-  void Ask(Lane& lane, const JobName& job, int count, double seconds, double now);
+  void RequestMessages(Lane& lane, const JobName& job, int count, double seconds, double now);
   Queue QueueOf(const Lane& lane, const JobName& job) const;
 
   const WorkerSettings settings_;
-  Bench& bench_;
+  Executor& executor_;
   Broker& broker_;
   Clock& clock_;
-  Notes notes_;
+  RateLimitedLog log_;
   const double began_at_;
   const std::optional<Target> target_;  // the device's; none: nothing is measured here
   Lane measure_, build_;
   std::map<JobName, Job> jobs_, build_jobs_;
-  std::map<std::uint64_t, Held> held_;
-  std::map<std::string, std::set<std::uint64_t>> wanted_;  // objects, and for which of these
+  std::map<std::uint64_t, HeldOrder> held_;
+  std::map<std::string, std::set<std::uint64_t>>
+      awaited_artifacts_;  // objects, and for which of these
   std::uint64_t next_ = 1;
   DeviceState state_ = DeviceState::kReady;
-  bool beat_now_ = false;
-  double ticked_at_ = -1, beat_at_ = 0, here_at_ = 0, busy_seconds_ = 0;
+  bool heartbeat_due_ = false;
+  double ticked_at_ = -1, heartbeat_at_ = 0, announced_at_ = 0, busy_seconds_ = 0;
   std::int64_t done_ = 0, connections_ = 0;
 };
 

@@ -1,5 +1,6 @@
-// What a worker does not do: for good, because of what an order asks for (WhyNever) or how much
-// there is of it already (TooMuch), which is said; or just now (WhyNot), which is everyday life.
+// What a worker does not do: for good, because of what an order asks for (PermanentRefusalReason)
+// or how much there is of it already (OverLimitReason), which is said; or just now (RefusalReason),
+// which is everyday life.
 
 #include <algorithm>
 
@@ -22,22 +23,22 @@ constexpr double kMaxBestSeconds = 3600;
 
 }  // namespace
 
-bool WorkerCore::KeepsJob(const JobName& name, bool builds) {
+bool WorkerCore::TracksJob(const JobName& name, bool builds) {
   const auto& jobs = builds ? build_jobs_ : jobs_;
   std::size_t of_user = 0;
   for (auto job = jobs.lower_bound({name.user, ""});
        job != jobs.end() && job->first.user == name.user; ++job) {
     ++of_user;
   }
-  const bool many = jobs.size() >= settings_.most_jobs;
-  if (!many && of_user < settings_.most_jobs_of_user) return true;
-  notes_.Limited("refused a job of " + name.user + ": " +
-                 (many ? "this worker serves " + std::to_string(jobs.size()) + " already"
-                       : name.user + " has " + std::to_string(of_user) + " here already"));
+  const bool many = jobs.size() >= settings_.max_jobs;
+  if (!many && of_user < settings_.max_jobs_of_user) return true;
+  log_.Limited("refused a job of " + name.user + ": " +
+               (many ? "this worker serves " + std::to_string(jobs.size()) + " already"
+                     : name.user + " has " + std::to_string(of_user) + " here already"));
   return false;
 }
 
-std::string WorkerCore::WhyNever(const Order& order, bool builds) const {
+std::string WorkerCore::PermanentRefusalReason(const Order& order, bool builds) const {
   const Candidate& candidate = order.candidates.front();
   const Target& target = candidate.task.target;
   const DeviceTraits& device = DeviceTraitsOf(target);
@@ -70,7 +71,7 @@ std::string WorkerCore::WhyNever(const Order& order, bool builds) const {
   return {};
 }
 
-std::string WorkerCore::TooMuch(const Order& order, const Lane* lane) const {
+std::string WorkerCore::OverLimitReason(const Order& order, const Lane* lane) const {
   std::size_t direct = 0, of_job = 0;
   std::int64_t bytes = 0;
   for (const Built& built : order.built) bytes += built.size;
@@ -83,16 +84,16 @@ std::string WorkerCore::TooMuch(const Order& order, const Lane* lane) const {
     for (const Built& built : held.order.built) bytes += built.size;
   }
   if (lane == nullptr &&
-      (direct >= settings_.most_direct || of_job >= settings_.most_direct_of_job)) {
+      (direct >= settings_.max_direct || of_job >= settings_.max_direct_of_job)) {
     return "it has " + std::to_string(of_job) + " here that are in no queue";
   }
-  if (!order.built.empty() && bytes > settings_.most_artifact_bytes) {
+  if (!order.built.empty() && bytes > settings_.max_artifact_bytes) {
     return "artifacts that wait here would take " + std::to_string(bytes) + " bytes";
   }
   return {};
 }
 
-std::string WorkerCore::WhyNot(const Order& order, const Lane* lane) const {
+std::string WorkerCore::RefusalReason(const Order& order, const Lane* lane) const {
   const bool builds = lane != nullptr && lane->builds;
   const auto& jobs = builds ? build_jobs_ : jobs_;
   const auto found = jobs.find(order.job);
@@ -102,18 +103,18 @@ std::string WorkerCore::WhyNot(const Order& order, const Lane* lane) const {
   if (lane == nullptr) return {};
   if (order.sequence < job.state.floor) return "it is not wanted any more";
   if (builds != (order.stage == Stage::kBuild)) return "it is for others";
-  if (job.aside) return "the device is set aside";
-  if (order.stage == Stage::kWhole && !settings_.here.builds) return kNoBuilder;
+  if (job.excluded) return "the device is set aside";
+  if (order.stage == Stage::kWhole && !settings_.announcement.builds) return kNoBuilder;
   return {};
 }
 
 void WorkerCore::Refuse(const Order& order, const Lease& lease, const std::string& why) {
   OrderResult result;
   result.epoch = order.epoch;
-  result.instance = settings_.here.instance;
+  result.instance = settings_.announcement.instance;
   result.lease = lease;
   result.refusal = why;
-  (void)broker_.Say(ResultSubject(order.job, settings_.name), Encode(result));
+  (void)broker_.Publish(ResultSubject(order.job, settings_.name), Encode(result));
 }
 
 }  // namespace tilewright::measure::fleet

@@ -35,7 +35,7 @@ namespace {
 
 /// What kernels, the thread pool, the C library, the dynamic loader and libraries of kernels need.
 /// None of them reaches another process, a file that is not open, or the network.
-constexpr SandboxCall kAllowed[] = {
+constexpr SandboxSyscall kAllowed[] = {
     {"read", 0, 63},
     {"write", 1, 64},
     {"readv", 19, 65},
@@ -109,15 +109,15 @@ constexpr SandboxCall kAllowed[] = {
     {"arch_prctl", 158, -1},
 };
 
-constexpr SandboxCall kOpen = {"open", 2, -1}, kOpenat = {"openat", 257, 56};
-constexpr SandboxCall kClone = {"clone", 56, 220}, kTgkill = {"tgkill", 234, 131};
-constexpr SandboxCall kPrctl = {"prctl", 157, 167}, kIoctl = {"ioctl", 16, 29};
-constexpr SandboxCall kFcntl = {"fcntl", 72, 25}, kPrlimit = {"prlimit64", 302, 261};
-constexpr SandboxCall kSetAffinity = {"sched_setaffinity", 203, 122};
-constexpr SandboxCall kPipe2 = {"pipe2", 293, 59};
+constexpr SandboxSyscall kOpen = {"open", 2, -1}, kOpenat = {"openat", 257, 56};
+constexpr SandboxSyscall kClone = {"clone", 56, 220}, kTgkill = {"tgkill", 234, 131};
+constexpr SandboxSyscall kPrctl = {"prctl", 157, 167}, kIoctl = {"ioctl", 16, 29};
+constexpr SandboxSyscall kFcntl = {"fcntl", 72, 25}, kPrlimit = {"prlimit64", 302, 261};
+constexpr SandboxSyscall kSetAffinity = {"sched_setaffinity", 203, 122};
+constexpr SandboxSyscall kPipe2 = {"pipe2", 293, 59};
 /// "Not implemented" makes the caller do without: clone3 hides its flags in memory (the C library
 /// falls back to clone), the others are wishes of libraries.
-constexpr SandboxCall kMissing[] = {
+constexpr SandboxSyscall kMissing[] = {
     {"clone3", 435, 435}, {"mbind", 237, 235}, {"set_mempolicy", 238, 237}};
 
 #if defined(__x86_64__)
@@ -153,14 +153,15 @@ class FilterProgram {
     Add({BPF_JMP | BPF_JEQ | BPF_K, then, otherwise, value});
   }
   /// For this system call the program ends with the instruction.
-  void Answer(const SandboxCall& call, sock_filter answer) {
+  void Answer(const SandboxSyscall& call, sock_filter answer) {
     const int number = NumberOf(call);
     if (number < 0) return;
     JumpIfEqual(static_cast<std::uint32_t>(number), 0, 1);
     Add(answer);
   }
   /// Allowed if none of the bits (else, wanted: if one of them) is set in the argument.
-  void AllowBits(const SandboxCall& call, std::uint32_t argument, std::uint32_t bits, bool wanted) {
+  void AllowBits(const SandboxSyscall& call, std::uint32_t argument, std::uint32_t bits,
+                 bool wanted) {
     const int number = NumberOf(call);
     if (number < 0) return;
     JumpIfEqual(static_cast<std::uint32_t>(number), 0, 4);
@@ -171,7 +172,7 @@ class FilterProgram {
     Add(kAllow);
   }
   /// Allowed if the argument is one of the values.
-  void AllowValues(const SandboxCall& call, std::uint32_t argument,
+  void AllowValues(const SandboxSyscall& call, std::uint32_t argument,
                    std::initializer_list<std::uint32_t> values) {
     const int number = NumberOf(call);
     if (number < 0) return;
@@ -210,7 +211,7 @@ class FilterProgram {
   std::vector<sock_filter> Take() { return std::move(program_); }
 
  private:
-  int NumberOf(const SandboxCall& call) const {
+  int NumberOf(const SandboxSyscall& call) const {
     return arch_ == SandboxArch::kX86_64 ? call.x86_64 : call.aarch64;
   }
 
@@ -243,7 +244,7 @@ bool AllowReading(int ruleset, const std::string& path, std::uint64_t rights) {
 
 /// Only files of the list can be read and none be changed, nothing is executed or connected to;
 /// signals and traces stay inside.
-Status EnterLandlock(const ReadList& readable) {
+Status EnterLandlock(const ReadAllowlist& readable) {
   constexpr long kCreateRuleset = 444, kRestrictSelf = 446, kVersionFlag = 1;
   const long version = ::syscall(kCreateRuleset, nullptr, 0, kVersionFlag);
   if (version < 1) return Unsupported(ErrnoReason());
@@ -301,8 +302,8 @@ std::vector<sock_filter> SandboxFilter(SandboxArch arch, std::uint32_t pid) {
     program.Add({BPF_JMP | BPF_JGE | BPF_K, 0, 1, kX32});
     program.Add(kTrap);
   }
-  for (const SandboxCall& call : kAllowed) program.Answer(call, kAllow);
-  for (const SandboxCall& call : kMissing) {
+  for (const SandboxSyscall& call : kAllowed) program.Answer(call, kAllow);
+  for (const SandboxSyscall& call : kMissing) {
     program.Answer(call, Statement(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS));
   }
   // A sanitizer's runtime asks pipes whether memory can be read.
@@ -349,7 +350,7 @@ void HideEnvironment() {
   if (last != nullptr) *last = nullptr;
 }
 
-void StandAside() {
+void DetachFromTerminal() {
   const int nothing = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   // A sanitizer reports there.
   if (nothing >= 0 && !kHasShadowMemory) (void)::dup2(nothing, STDERR_FILENO);
@@ -364,7 +365,7 @@ void StandAside() {
   if (hidden == 0) (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-std::string SandboxParts::Unprotected() const {
+std::string SandboxGaps::Unprotected() const {
   std::string text;
   if (!system_calls.empty())
     text = "system calls of candidates are not filtered (" + system_calls + ")";
@@ -375,8 +376,8 @@ std::string SandboxParts::Unprotected() const {
   return text;
 }
 
-SandboxParts LimitRights(const ReadList& readable) {
-  SandboxParts missing;
+SandboxGaps DropPrivileges(const ReadAllowlist& readable) {
+  SandboxGaps missing;
   missing.user = EnterUserNamespace().message();
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
     missing.files = ErrnoReason();
@@ -387,7 +388,7 @@ SandboxParts LimitRights(const ReadList& readable) {
   return missing;
 }
 
-Status ForbidSystemCalls() {
+Status InstallSyscallFilter() {
 #if defined(__x86_64__) || defined(__aarch64__)
 #if defined(__x86_64__)
   constexpr SandboxArch kArch = SandboxArch::kX86_64;
@@ -408,24 +409,24 @@ Status ForbidSystemCalls() {
 #endif
 }
 
-std::vector<SandboxCall> SandboxCalls() {
-  std::vector<SandboxCall> calls(std::begin(kAllowed), std::end(kAllowed));
+std::vector<SandboxSyscall> SandboxSyscalls() {
+  std::vector<SandboxSyscall> calls(std::begin(kAllowed), std::end(kAllowed));
   calls.insert(calls.end(), std::begin(kMissing), std::end(kMissing));
-  for (const SandboxCall& call :
+  for (const SandboxSyscall& call :
        {kOpen, kOpenat, kClone, kTgkill, kPrctl, kIoctl, kFcntl, kPrlimit, kSetAffinity, kPipe2}) {
     calls.push_back(call);
   }
   return calls;
 }
 
-SandboxParts TrySandbox() {
+SandboxGaps TestSandbox() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return {ErrnoReason(), ErrnoReason(), ErrnoReason()};
   const pid_t pid = ::fork();
   if (pid == 0) {
-    const SandboxParts missing = LimitRights({});
+    const SandboxGaps missing = DropPrivileges({});
     const std::string text =
-        ForbidSystemCalls().message() + "\n" + missing.files + "\n" + missing.user + "\n";
+        InstallSyscallFilter().message() + "\n" + missing.files + "\n" + missing.user + "\n";
     (void)!::write(ends[1], text.data(), text.size());
     ::_exit(0);
   }

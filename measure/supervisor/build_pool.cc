@@ -43,9 +43,9 @@ Result<KernelSpec> PlainKernel(const Candidate& candidate, const Fault& fault) {
 
 bool BuildPool::DispatchTo(Worker& worker) {
   // A guest stands still, and who is probed for waits.
-  if (!MakesReferences(worker) && !IsGuest(worker) && DispatchProbe(worker)) return true;
+  if (!IsReferenceBuilder(worker) && !IsOpportunistic(worker) && DispatchProbe(worker)) return true;
   if (context_.health.halted()) return false;
-  return MakesReferences(worker) ? DispatchReference(worker) : DispatchBuild(worker);
+  return IsReferenceBuilder(worker) ? DispatchReference(worker) : DispatchBuild(worker);
 }
 
 bool BuildPool::DispatchReference(Worker& worker) {
@@ -57,8 +57,8 @@ bool BuildPool::DispatchReference(Worker& worker) {
   reference.path = (kept.empty() ? context_.health.folder() : kept) + "/" +
                    ExpectedFileName(info.workload.Key(), info.epilogue.ToString());
   reference_ = *task;
-  Send(worker, {.message = ToJson(PrepareOrder{*task, reference.path}),
-                .limit_seconds = context_.settings.prepare_limit_seconds,
+  Send(worker, {.message = ToJson(ReferenceOrder{*task, reference.path}),
+                .limit_seconds = context_.settings.reference_limit_seconds,
                 .tasks = {*task}});
   return true;
 }
@@ -71,14 +71,14 @@ bool BuildPool::QueueIsFull() const {
 }
 
 /// What a guest begins may have to wait for the runner again and again.
-bool BuildPool::GuestIsNeeded() const {
+bool BuildPool::OpportunisticBuilderIsNeeded() const {
   const JobTable& jobs = context_.jobs;
-  return jobs.waiting_to_run() == 0 && jobs.BuildersAreBehind(context_.settings.builders - 1);
+  return jobs.waiting_to_run() == 0 && jobs.BuildersAreBottleneck(context_.settings.builders - 1);
 }
 
 bool BuildPool::DispatchBuild(Worker& worker) {
   JobTable& jobs = context_.jobs;
-  if (QueueIsFull() || (IsGuest(worker) && !GuestIsNeeded())) return false;
+  if (QueueIsFull() || (IsOpportunistic(worker) && !OpportunisticBuilderIsNeeded())) return false;
   const auto id = jobs.TakeToBuild();
   if (!id) return false;
   const Job& job = jobs.At(*id);
@@ -89,7 +89,7 @@ bool BuildPool::DispatchBuild(Worker& worker) {
       return true;
     }
     kernel->task = job.task;
-    jobs.Built(*id, *std::move(kernel));
+    jobs.MarkBuilt(*id, *std::move(kernel));
     return true;
   }
   if (worker.orders_since_start() >= context_.settings.builds_per_worker) (void)worker.End(true);
@@ -110,26 +110,27 @@ Status BuildPool::Handle(Worker& worker, const std::string& type, const Json& me
 }
 
 Status BuildPool::HandleBuilt(Worker& worker, BuildReply reply) {
-  const double still = worker.still_seconds();
+  const double still = worker.paused_seconds();
   if (worker.probing || !worker.Answered(reply.ticket)) {
     return Corrupt("a build of candidate " + std::to_string(reply.ticket) +
                    ", which it does not have");
   }
   worker.failures = 0;
   const bool built = reply.outcome == Outcome::kOk;
-  if (MakesReferences(worker)) {
-    EndReference(worker, built, reply.reason, reply.blame == Blame::kMachine);
+  if (IsReferenceBuilder(worker)) {
+    EndReference(worker, built, reply.reason, reply.fault_domain == FaultDomain::kMachine);
     return {};
   }
   JobTable& jobs = context_.jobs;
   if (!jobs.Contains(reply.ticket)) return {};  // nobody waits for it any more
-  jobs.BuildTook(reply.ticket, std::max(0.0, reply.seconds - still));
+  jobs.RecordBuildSeconds(reply.ticket, std::max(0.0, reply.seconds - still));
   if (built) {
-    jobs.Built(reply.ticket, std::move(reply.kernel));
-  } else if (reply.blame == Blame::kCandidate) {
+    jobs.MarkBuilt(reply.ticket, std::move(reply.kernel));
+  } else if (reply.fault_domain == FaultDomain::kCandidate) {
     jobs.Finish(reply.ticket, reply.outcome, std::move(reply.reason));
   } else {
-    jobs.Suspect(reply.ticket, {reply.outcome, std::move(reply.reason), reply.blame});
+    jobs.MarkUndiagnosed(reply.ticket,
+                         {reply.outcome, std::move(reply.reason), reply.fault_domain});
   }
   return {};
 }
@@ -138,19 +139,19 @@ void BuildPool::EndReference(Worker& worker, bool made, const std::string& why, 
   Reference& reference = context_.jobs.reference(reference_);
   if (!made && by_machine) {
     const std::string what = "no reference result: " + why;
-    if (!context_.health.TriesAgain(reference.tries++, what, worker.ready_after)) return;
-    reference.state = ReferenceState::kWanted;
+    if (!context_.health.ShouldRetry(reference.tries++, what, worker.ready_after)) return;
+    reference.state = ReferenceState::kNeeded;
     return;
   }
   reference.state = made ? ReferenceState::kReady : ReferenceState::kFailed;
   reference.reason = why;
 }
 
-void BuildPool::HandleLoss(Worker& worker, const Loss& loss) {
+void BuildPool::HandleLoss(Worker& worker, const WorkerLoss& loss) {
   const ProcessMeasurerSettings& settings = context_.settings;
-  if (MakesReferences(worker) && loss.busy) {
+  if (IsReferenceBuilder(worker) && loss.busy) {
     const std::string why =
-        loss.timed_out ? TookMoreThan(settings.prepare_limit_seconds) : loss.why;
+        loss.timed_out ? TookMoreThan(settings.reference_limit_seconds) : loss.why;
     EndReference(worker, /*made=*/false, why, loss.by_system && !loss.timed_out);
   }
   for (const JobId id : loss.jobs) {
@@ -159,14 +160,15 @@ void BuildPool::HandleLoss(Worker& worker, const Loss& loss) {
       context_.jobs.Finish(id, Outcome::kBuildTimeout,
                            "compiling " + TookMoreThan(settings.build_limit_seconds));
     } else {
-      context_.jobs.Suspect(id, {Outcome::kBuildFailed, "compiler crashed: " + loss.why,
-                                 loss.by_system ? Blame::kMachine : Blame::kUnclear});
+      context_.jobs.MarkUndiagnosed(
+          id, {Outcome::kBuildFailed, "compiler crashed: " + loss.why,
+               loss.by_system ? FaultDomain::kMachine : FaultDomain::kUndetermined});
     }
   }
-  StartLater(worker, loss.why);
+  ScheduleRestart(worker, loss.why);
 }
 
-void BuildPool::EndDropped() {
+void BuildPool::EndCancelled() {
   for (Worker& worker : workers_) {
     const auto jobs = worker.jobs();
     const bool dropped =
@@ -175,13 +177,14 @@ void BuildPool::EndDropped() {
   }
 }
 
-void BuildPool::Pause(bool all, bool guest) {
-  for (Worker& worker : workers_) worker.Pause(all || (guest && IsGuest(worker)));
+void BuildPool::Pause(bool all, bool opportunistic_builder) {
+  for (Worker& worker : workers_)
+    worker.Pause(all || (opportunistic_builder && IsOpportunistic(worker)));
 }
 
-bool BuildPool::GuestIsDue() const {
+bool BuildPool::OpportunisticBuilderIsStarved() const {
   return std::ranges::any_of(workers_, [this](const Worker& worker) {
-    return IsGuest(worker) && worker.still_seconds() > kMaxStillSeconds;
+    return IsOpportunistic(worker) && worker.paused_seconds() > kMaxStillSeconds;
   });
 }
 

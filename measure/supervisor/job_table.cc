@@ -39,11 +39,11 @@ JobId JobTable::Add(Job job) {
     const auto [place, added] = references_.try_emplace(job.task);
     ReferenceState& state = place->second.state;
     const bool asks = job.racing || !job.request.unverified;
-    if (asks && state == ReferenceState::kNotWanted) state = ReferenceState::kWanted;
-    if (added && !asks) state = ReferenceState::kNotWanted;
+    if (asks && state == ReferenceState::kNotNeeded) state = ReferenceState::kNeeded;
+    if (added && !asks) state = ReferenceState::kNotNeeded;
   }
   const bool built = job.part == JobPart::kRun;
-  auto kept = job.racing && !built ? kept_.Take(job.task, candidate) : std::nullopt;
+  auto kept = job.racing && !built ? kernel_cache_.Take(job.task, candidate) : std::nullopt;
   job.state = kept || built ? JobState::kBuilt : JobState::kToBuild;
   if (kept) job.kernel = *std::move(kept);
   if (built) job.kernel.task = job.task;
@@ -56,7 +56,7 @@ JobId JobTable::Add(Job job) {
   return id;
 }
 
-void JobTable::AddRace(std::vector<Job> racers, const RaceTerms& terms) {
+void JobTable::AddRace(std::vector<Job> racers, const RaceSettings& terms) {
   TW_CHECK(!race_ && !racers.empty());
   race_ = Race{.racers = {}, .trials = std::vector<Trial>(racers.size()), .terms = terms};
   for (Job& racer : racers) race_->racers.push_back(Add(std::move(racer)));
@@ -76,7 +76,7 @@ std::optional<JobId> JobTable::TakeToBuild() {
   return id;
 }
 
-void JobTable::Built(JobId id, KernelSpec kernel) {
+void JobTable::MarkBuilt(JobId id, KernelSpec kernel) {
   Job& job = Expect(id, JobState::kBuilding);
   job.state = JobState::kBuilt;
   if (job.part == JobPart::kBuild) {
@@ -87,15 +87,15 @@ void JobTable::Built(JobId id, KernelSpec kernel) {
   if (!job.racing) to_run_.push_back(id);
 }
 
-void JobTable::BuildTook(JobId id, double seconds) {
+void JobTable::RecordBuildSeconds(JobId id, double seconds) {
   Expect(id, JobState::kBuilding).trial.build_seconds = seconds;
   build_seconds_ += kNewShare * (seconds - build_seconds_);
 }
 
 std::optional<std::uint64_t> JobTable::TakeReference() {
   for (auto& [task, reference] : references_) {
-    if (reference.state != ReferenceState::kWanted) continue;
-    reference.state = ReferenceState::kUnderWay;
+    if (reference.state != ReferenceState::kNeeded) continue;
+    reference.state = ReferenceState::kInProgress;
     return task;
   }
   return std::nullopt;
@@ -140,7 +140,7 @@ std::vector<JobId> JobTable::TakeRace() {
   return racers;
 }
 
-bool JobTable::ReturnRace() {
+bool JobTable::RequeueRace() {
   std::vector<JobId> racers = race_->racers;
   std::erase_if(racers, [this](JobId id) { return !Contains(id); });
   if (std::exchange(race_->returned, true) || racers.size() < race_->taken) return false;
@@ -148,7 +148,7 @@ bool JobTable::ReturnRace() {
   return true;
 }
 
-void JobTable::Ran(const RunReply& reply) {
+void JobTable::CompleteRun(const RunReply& reply) {
   Job& job = Expect(reply.ticket, JobState::kRunning);
   Trial& trial = job.trial;
   trial.samples = reply.samples;
@@ -168,31 +168,31 @@ void JobTable::Ran(const RunReply& reply) {
     double& best = reference.best;
     if (reply.verified && (best == 0 || reply.value < best)) best = reply.value;
   }
-  if (reply.outcome == Outcome::kOk || reply.blame == Blame::kCandidate) {
+  if (reply.outcome == Outcome::kOk || reply.fault_domain == FaultDomain::kCandidate) {
     return Finish(reply.ticket, reply.outcome, reply.reason);
   }
   // It may be what cannot be read any more.
-  if (reply.blame == Blame::kMachine) reference.state = ReferenceState::kWanted;
-  Suspect(reply.ticket, {reply.outcome, reply.reason, reply.blame});
+  if (reply.fault_domain == FaultDomain::kMachine) reference.state = ReferenceState::kNeeded;
+  MarkUndiagnosed(reply.ticket, {reply.outcome, reply.reason, reply.fault_domain});
 }
 
-void JobTable::Suspect(JobId id, JobFailure failure) {
+void JobTable::MarkUndiagnosed(JobId id, JobFailure failure) {
   Job& job = jobs_.at(id);
   TW_CHECK(job.state == JobState::kBuilding || job.state == JobState::kRunning);
   if (job.racing && job.state == JobState::kRunning) {
-    const bool machine = failure.blame == Blame::kMachine;
+    const bool machine = failure.fault_domain == FaultDomain::kMachine;
     return Finish(id, machine ? Outcome::kDeviceLost : failure.outcome, std::move(failure.reason));
   }
   ++job.tries;
   RemoveArtifact(job);
   job.kernel = KernelSpec();
   job.failure = std::move(failure);
-  job.state = JobState::kSuspect;
-  suspects_.push_back(id);
+  job.state = JobState::kUndiagnosed;
+  undiagnosed_.push_back(id);
 }
 
-void JobTable::BuildAgain(JobId id) {
-  Expect(id, JobState::kSuspect).state = JobState::kToBuild;
+void JobTable::RebuildJob(JobId id) {
+  Expect(id, JobState::kUndiagnosed).state = JobState::kToBuild;
   to_build_.push_front(id);
 }
 
@@ -205,7 +205,7 @@ void JobTable::Finish(JobId id, Outcome outcome, std::string reason) {
   trial.reason = OneLine(std::move(reason));
   trial.verified = trial.verified && outcome == Outcome::kOk;
   trial.finished_unix_seconds = clock_.UnixSeconds();
-  KeepKernel(job);
+  CacheKernel(job);
   RemoveArtifact(job);
   if (job.racing) return FinishRacer(id, std::move(trial));
   finished_.push_back({job.request.ticket, std::move(trial)});
@@ -225,17 +225,17 @@ void JobTable::RemoveArtifact(const Job& job) const {
   }
 }
 
-void JobTable::KeepKernel(Job& job) {
+void JobTable::CacheKernel(Job& job) {
   const bool ok = job.trial.outcome == Outcome::kOk && job.trial.verified;
   if (!ok || job.racing || !job.fault.artifact.empty()) return;
   // Finalists are the fastest ones.
   constexpr double kMayRace = 1.25;
   if (job.trial.value > kMayRace * references_.at(job.task).best) return;
-  const std::string kept = kept_.Keep(job.task, job.request.candidate, job.kernel);
+  const std::string kept = kernel_cache_.Keep(job.task, job.request.candidate, job.kernel);
   if (kept == job.kernel.artifact) job.kernel = KernelSpec();
 }
 
-std::vector<std::uint64_t> JobTable::DropWaiting() {
+std::vector<std::uint64_t> JobTable::CancelPending() {
   std::vector<std::uint64_t> tickets;
   std::erase_if(jobs_, [&](const auto& entry) {
     const Job& job = entry.second;
@@ -247,7 +247,7 @@ std::vector<std::uint64_t> JobTable::DropWaiting() {
   const auto gone = [this](JobId id) { return !Contains(id); };
   std::erase_if(to_build_, gone);
   std::erase_if(to_run_, gone);
-  std::erase_if(suspects_, gone);
+  std::erase_if(undiagnosed_, gone);
   return tickets;
 }
 
@@ -258,16 +258,16 @@ void JobTable::GiveUp(const Status& why) {
     if (!job.racing) left.push_back(id);  // who waits for a race is told by `broken`
   }
   for (const JobId id : left) Finish(id, Outcome::kDeviceLost, why.message());
-  Abandon(why);
+  AbandonAll(why);
 }
 
-void JobTable::Abandon(const Status& why) {
+void JobTable::AbandonAll(const Status& why) {
   broken_ = why;
   for (const auto& [id, job] : jobs_) RemoveArtifact(job);
   jobs_.clear();
   to_build_.clear();
   to_run_.clear();
-  suspects_.clear();
+  undiagnosed_.clear();
 }
 
 }  // namespace tilewright::measure

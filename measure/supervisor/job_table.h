@@ -9,7 +9,7 @@
 
 #include "measure/measurer.h"
 #include "measure/messages.h"
-#include "measure/supervisor/kept_kernels.h"
+#include "measure/supervisor/built_kernel_cache.h"
 #include "src/base/clock.h"
 
 namespace tilewright::measure {
@@ -18,18 +18,18 @@ namespace tilewright::measure {
 using JobId = std::uint64_t;
 
 enum class JobState : std::uint8_t {
-  kToBuild,   ///< waits for a builder
-  kBuilding,  ///< a builder has it
-  kBuilt,     ///< waits for its reference result and a runner; in a race, for the other racers
-  kRunning,   ///< a runner has it
-  kSuspect,   ///< it failed by what may not be its fault: a probe decides
+  kToBuild,      ///< waits for a builder
+  kBuilding,     ///< a builder has it
+  kBuilt,        ///< waits for its reference result and a runner; in a race, for the other racers
+  kRunning,      ///< a runner has it
+  kUndiagnosed,  ///< it failed by what may not be its fault: a probe decides
 };
 
 /// How a candidate failed, and whose fault that may be.
 struct JobFailure {
   Outcome outcome = Outcome::kRunFailed;
   std::string reason;
-  Blame blame = Blame::kCandidate;
+  FaultDomain fault_domain = FaultDomain::kCandidate;
 };
 
 /// What of the way a candidate goes here.
@@ -45,7 +45,7 @@ struct Job {
   Fault fault;
   JobPart part = JobPart::kWhole;
   bool racing = false;       ///< waits for the others of its race instead of being timed alone
-  double known_seconds = 0;  ///< a race: see RaceTerms
+  double known_seconds = 0;  ///< a race: see RaceSettings
   bool anchor = false;
   JobState state = JobState::kToBuild;
   std::uint64_t task = 0;  ///< number of it in the table of tasks
@@ -55,13 +55,13 @@ struct Job {
   JobFailure failure;      ///< of a suspect
 };
 
-enum class ReferenceState : std::uint8_t { kWanted, kUnderWay, kReady, kFailed, kNotWanted };
+enum class ReferenceState : std::uint8_t { kNeeded, kInProgress, kReady, kFailed, kNotNeeded };
 
 /// The expected results of a task's kernels: nothing of it is run before they are there, but for
 /// what is not compared with them (Request::unverified).
 struct Reference {
-  ReferenceState state = ReferenceState::kWanted;
-  std::string path;    ///< from kUnderWay on
+  ReferenceState state = ReferenceState::kNeeded;
+  std::string path;    ///< from kInProgress on
   std::string reason;  ///< if kFailed
   int tries = 0;       ///< that failed by what may be the machine's fault
   double best = 0;     ///< value of the best verified trial of these operands; 0 if there is none
@@ -82,7 +82,7 @@ class JobTable {
   JobId Add(Job job);
   /// The racers, in the caller's order; those whose kernels are kept are built already. One race at
   /// a time.
-  void AddRace(std::vector<Job> racers, const RaceTerms& terms);
+  void AddRace(std::vector<Job> racers, const RaceSettings& terms);
   bool HasRace() const { return race_.has_value(); }
 
   bool empty() const { return jobs_.empty(); }
@@ -94,15 +94,17 @@ class JobTable {
   /// The next one to be built, which is being built now.
   std::optional<JobId> TakeToBuild();
   /// It is built. Requires kBuilding, as all that ends a build.
-  void Built(JobId id, KernelSpec kernel);
+  void MarkBuilt(JobId id, KernelSpec kernel);
   /// How long it took, built or not.
-  void BuildTook(JobId id, double seconds);
+  void RecordBuildSeconds(JobId id, double seconds);
   /// A usual build: a moving average.
   double build_seconds() const { return build_seconds_; }
   /// So many builders take longer than the runner for what comes of late: it waits for them.
-  bool BuildersAreBehind(int builders) const { return build_seconds_ > builders * run_seconds_; }
+  bool BuildersAreBottleneck(int builders) const {
+    return build_seconds_ > builders * run_seconds_;
+  }
   std::size_t waiting_to_build() const { return to_build_.size(); }
-  /// Built, outside of the race.
+  /// Candidates that are built and in no race.
   std::size_t waiting_to_run() const { return to_run_.size(); }
 
   /// The task whose reference result is to be made first; it is under way now.
@@ -113,20 +115,20 @@ class JobTable {
   std::optional<JobId> TakeToRun();
   /// All racers, once each is built and has its reference result: they are being run now.
   std::vector<JobId> TakeRace();
-  const RaceTerms& race_terms() const { return race_->terms; }
+  const RaceSettings& race_settings() const { return race_->terms; }
   /// The race's runner was lost: the racers wait for another one. returns false, and does nothing,
   /// if that has happened to them before, or some have been measured: the others would race alone.
-  bool ReturnRace();
+  bool RequeueRace();
   /// What the runner found: a result, or what leaves a suspect.
-  void Ran(const RunReply& reply);
+  void CompleteRun(const RunReply& reply);
 
   /// It failed by what may not be its fault. A racer that is built is known to work: it has failed.
-  void Suspect(JobId id, JobFailure failure);
-  bool HasSuspects() const { return !suspects_.empty(); }
+  void MarkUndiagnosed(JobId id, JobFailure failure);
+  bool HasUndiagnosed() const { return !undiagnosed_.empty(); }
   /// Those that no probe has been made for yet.
-  std::vector<JobId> TakeSuspects() { return std::exchange(suspects_, {}); }
+  std::vector<JobId> TakeUndiagnosed() { return std::exchange(undiagnosed_, {}); }
   /// A suspect is built again, before all others.
-  void BuildAgain(JobId id);
+  void RebuildJob(JobId id);
 
   /// Its trial is complete: it comes out of TakeFinished(), or out of TakeRaceResult() with the
   /// last one of its race.
@@ -139,14 +141,14 @@ class JobTable {
     return std::exchange(race_result_, std::nullopt);
   }
   /// Forgets all that is not being run; a race is not touched. returns the tickets.
-  std::vector<std::uint64_t> DropWaiting();
+  std::vector<std::uint64_t> CancelPending();
   /// Kernels are kept for races no more, nor their files.
-  void DropKept() { kept_.Clear(); }
+  void ClearKernelCache() { kernel_cache_.Clear(); }
 
   /// Nothing can be measured any more: all jobs are finished as device_lost.
   void GiveUp(const Status& why);
   /// The same by no fault of any device: they are forgotten, and will be tried again.
-  void Abandon(const Status& why);
+  void AbandonAll(const Status& why);
   /// Not ok after one of these two.
   const Status& broken() const { return broken_; }
 
@@ -154,14 +156,14 @@ class JobTable {
   struct Race {
     std::vector<JobId> racers;  // in the caller's order
     std::vector<Trial> trials;
-    RaceTerms terms;
+    RaceSettings terms;
     std::size_t taken = 0;  // by the runner
     bool returned = false;
   };
   Job& Expect(JobId id, JobState state);
   void RemoveArtifact(const Job& job) const;
   /// A racing candidate need not be built again if it may turn out to be one: keeps its kernel.
-  void KeepKernel(Job& job);
+  void CacheKernel(Job& job);
   void FinishRacer(JobId id, Trial trial);
 
   const DeviceFingerprint device_;
@@ -169,10 +171,10 @@ class JobTable {
   JobId next_id_ = 1;
   std::map<JobId, Job> jobs_;
   std::deque<JobId> to_build_, to_run_;  // of kToBuild; of kBuilt and in no race
-  std::vector<JobId> suspects_;          // of kSuspect: those that no probe is made for
+  std::vector<JobId> undiagnosed_;       // of kUndiagnosed: those that no probe is made for
   TaskTable tasks_;
   std::map<std::uint64_t, Reference> references_;  // by task, in the order they are needed
-  KeptKernels kept_;
+  BuiltKernelCache kernel_cache_;
   std::optional<Race> race_;
   std::vector<Reply> finished_;
   std::map<std::uint64_t, KernelSpec> built_;

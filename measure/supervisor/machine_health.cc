@@ -41,9 +41,10 @@ std::string AdviceFor(const std::string& why, const std::string& folder) {
 
 }  // namespace
 
-bool MachineHealth::WantsProbe(bool builder) const {
+bool MachineHealth::NeedsProbe(bool builder) const {
   if (!builder) return probe_ == Probe::kBuilt;
-  const bool wanted = probe_ == Probe::kWanted || (probe_ == Probe::kNone && jobs_.HasSuspects());
+  const bool wanted =
+      probe_ == Probe::kNeeded || (probe_ == Probe::kNone && jobs_.HasUndiagnosed());
   return wanted && !jobs_.empty();
 }
 
@@ -52,14 +53,14 @@ ProbeOrder MachineHealth::TakeProbe() {
     probe_ = Probe::kLoading;
     return order_;
   }
-  checking_ = jobs_.TakeSuspects();
+  under_diagnosis_ = jobs_.TakeUndiagnosed();
   const Target& target = jobs_.first().request.candidate.task.target;
   order_ = {target.ToString(), folder_ + "/probe.so", std::max(1, target.num_threads())};
   probe_ = Probe::kBuilding;
   return order_;
 }
 
-void MachineHealth::Probed(const ProbeReply& reply, bool builder) {
+void MachineHealth::HandleProbeReply(const ProbeReply& reply, bool builder) {
   if (!reply.problem.empty()) return ProbeFailed(reply.problem);
   if (builder && !settings_.remote) {
     probe_ = Probe::kBuilt;
@@ -71,15 +72,15 @@ void MachineHealth::Probed(const ProbeReply& reply, bool builder) {
 void MachineHealth::ProbeSucceeded() {
   probe_failures_ = 0;
   probe_ = Probe::kNone;
-  for (const JobId id : std::exchange(checking_, {})) {
+  for (const JobId id : std::exchange(under_diagnosis_, {})) {
     if (!jobs_.Contains(id)) continue;
     const Job& job = jobs_.At(id);
     const JobFailure failure = job.failure;
     // Killed again and again where others are not: it takes more memory than there is.
     const bool killed = failure.reason.find("SIGKILL") != std::string::npos;
-    if (failure.blame == Blame::kMachine && job.tries < kMaxTries) {
-      jobs_.BuildAgain(id);
-    } else if (failure.blame == Blame::kMachine && !killed) {
+    if (failure.fault_domain == FaultDomain::kMachine && job.tries < kMaxTries) {
+      jobs_.RebuildJob(id);
+    } else if (failure.fault_domain == FaultDomain::kMachine && !killed) {
       return Stop(failure.reason);
     } else {
       jobs_.Finish(id, failure.outcome, failure.reason);
@@ -88,16 +89,16 @@ void MachineHealth::ProbeSucceeded() {
 }
 
 void MachineHealth::ProbeFailed(const std::string& why) {
-  for (const auto& suspects : {std::exchange(checking_, {}), jobs_.TakeSuspects()}) {
-    for (const JobId id : suspects) {
-      if (jobs_.Contains(id)) jobs_.BuildAgain(id);
+  for (const auto& undiagnosed : {std::exchange(under_diagnosis_, {}), jobs_.TakeUndiagnosed()}) {
+    for (const JobId id : undiagnosed) {
+      if (jobs_.Contains(id)) jobs_.RebuildJob(id);
     }
   }
   if (probe_failures_ == kMaxPauses) return Stop(why);
-  jobs_.DropKept();  // room is what may be lacking
+  jobs_.ClearKernelCache();  // room is what may be lacking
   ChangeFolder();
-  probe_after_ = clock_.MonotonicSeconds() + PauseAfter(probe_failures_++);
-  probe_ = Probe::kWanted;
+  probe_after_ = clock_.MonotonicSeconds() + BackoffSeconds(probe_failures_++);
+  probe_ = Probe::kNeeded;
 }
 
 void MachineHealth::ChangeFolder() {
@@ -110,26 +111,26 @@ void MachineHealth::ChangeFolder() {
   folder_ = other_folders_.back().path();
 }
 
-double MachineHealth::PauseAfter(int failures) const {
-  return settings_.machine_pause_seconds * std::pow(kPauseGrowth, failures);
+double MachineHealth::BackoffSeconds(int failures) const {
+  return settings_.machine_backoff_seconds * std::pow(kPauseGrowth, failures);
 }
 
-bool MachineHealth::TriesAgain(int tries, const std::string& why, double& retry_after) {
+bool MachineHealth::ShouldRetry(int tries, const std::string& why, double& retry_after) {
   if (tries == kMaxPauses) {
     Stop(why);
     return false;
   }
   ChangeFolder();
-  retry_after = clock_.MonotonicSeconds() + PauseAfter(tries);
+  retry_after = clock_.MonotonicSeconds() + BackoffSeconds(tries);
   return true;
 }
 
 void MachineHealth::Stop(const std::string& why) {
   if (!jobs_.broken().ok()) return;
-  checking_.clear();
-  jobs_.Abandon(Unavailable("nothing can be measured here: " + OneLine(why) + "; " +
-                            AdviceFor(why, folder_) +
-                            ". Nothing of this is kept as a result; the same command goes on"));
+  under_diagnosis_.clear();
+  jobs_.AbandonAll(Unavailable("nothing can be measured here: " + OneLine(why) + "; " +
+                               AdviceFor(why, folder_) +
+                               ". Nothing of this is kept as a result; the same command goes on"));
 }
 
 }  // namespace tilewright::measure

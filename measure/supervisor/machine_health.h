@@ -31,38 +31,38 @@ class MachineHealth {
   bool halted() const { return probe_failures_ > 0; }
 
   /// Whether the next thing for a builder, or for a runner, is a probe.
-  bool WantsProbe(bool builder) const;
+  bool NeedsProbe(bool builder) const;
   /// Not before this moment; monotonic seconds.
   double probe_after() const { return probe_after_; }
-  /// The probe, which is under way now. Requires WantsProbe.
+  /// The probe, which is under way now. Requires NeedsProbe.
   ProbeOrder TakeProbe();
   /// What came of it.
-  void Probed(const ProbeReply& reply, bool builder);
+  void HandleProbeReply(const ProbeReply& reply, bool builder);
   void ProbeFailed(const std::string& why);
 
   /// Something else than a candidate failed by what may be the machine's fault, so many times
   /// before: whether to try it again, else the measurer ends. retry_after: not before.
-  bool TriesAgain(int tries, const std::string& why, double& retry_after);
+  bool ShouldRetry(int tries, const std::string& why, double& retry_after);
   /// Ends measuring, for what this machine lacks: nothing becomes a result of the candidates.
   void Stop(const std::string& why);
 
  private:
-  enum class Probe : std::uint8_t { kNone, kWanted, kBuilding, kBuilt, kLoading };
+  enum class Probe : std::uint8_t { kNone, kNeeded, kBuilding, kBuilt, kLoading };
   void ProbeSucceeded();
   /// Takes another folder if what folder_ is in lacks room or rights now and another place does
   /// not.
   void ChangeFolder();
   /// Seconds to wait after so many failures that are the machine's.
-  double PauseAfter(int failures) const;
+  double BackoffSeconds(int failures) const;
 
   const ProcessMeasurerSettings& settings_;
   std::string folder_;
   std::vector<LockedTempDir> other_folders_;  // made where the first one had no room any more
   JobTable& jobs_;
   Clock& clock_;
-  Probe probe_ = Probe::kWanted;
+  Probe probe_ = Probe::kNeeded;
   ProbeOrder order_;
-  std::vector<JobId> checking_;  // suspects that the probe under way decides about
+  std::vector<JobId> under_diagnosis_;  // suspects that the probe under way decides about
   double probe_after_ = 0;
   int probe_failures_ = 0;  // in a row
 };

@@ -57,7 +57,7 @@ std::string PipeTransport::End(bool at_once) {
   return text;
 }
 
-void PipeTransport::LetEnd(double seconds) {
+void PipeTransport::RequestShutdown(double seconds) {
   if (!process_) return;
   process_->CloseInput();
   (void)process_->Wait(seconds);

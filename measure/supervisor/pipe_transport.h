@@ -1,7 +1,7 @@
 #pragma once
 
 #include "measure/supervisor/transport.h"
-#include "measure/worker/channel.h"
+#include "measure/worker/line_io.h"
 #include "src/base/subprocess.h"
 
 namespace tilewright::measure {
@@ -19,7 +19,7 @@ class PipeTransport final : public Transport {
   std::optional<std::string> Next() override { return reader_.Next(); }
   std::vector<int> descriptors() const override;
   std::string End(bool at_once) override;
-  void LetEnd(double seconds) override;
+  void RequestShutdown(double seconds) override;
   bool Pause(bool pause) override;
   double ProcessCpuSeconds() const override;
   int pid() const override { return process_ ? process_->pid() : -1; }

@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "measure/supervisor/core_choice.h"
+#include "measure/supervisor/core_assignment.h"
 #include "measure/supervisor/supervisor.h"
 #include "src/base/files/locked_temp_dir.h"
 #include "src/base/subprocess.h"
@@ -29,10 +29,10 @@ std::string ShellQuoted(const std::string& text) {
 
 /// A runner on another machine leaves all cores to the builders. Of what is simulated the numbers
 /// do not depend on who else is on the core, nor of a GPU's clock, whose runner is waited for.
-CoreChoice CoresFor(const ProcessMeasurerSettings& settings) {
+CoreAssignment CoresFor(const ProcessMeasurerSettings& settings) {
   const std::vector<int> allowed = AllowedCores();
-  if (settings.remote) return CoreChoice{{}, allowed, {}, {}, {}};
-  if (settings.counts) return CoreChoice{allowed, allowed, {}, {}, {}};
+  if (settings.remote) return CoreAssignment{{}, allowed, {}, {}, {}};
+  if (settings.counts) return CoreAssignment{allowed, allowed, {}, {}, {}};
   if (!settings.runner.calibrate) return SplitCores(allowed);
   return ReserveCores(allowed, settings.core_folder, settings.user_lock_folders);
 }
@@ -40,7 +40,7 @@ CoreChoice CoresFor(const ProcessMeasurerSettings& settings) {
 }  // namespace
 
 struct ProcessMeasurer::Impl {
-  Impl(ProcessMeasurerSettings wanted, LockedTempDir temporary, CoreChoice chosen)
+  Impl(ProcessMeasurerSettings wanted, LockedTempDir temporary, CoreAssignment chosen)
       : settings(std::move(wanted)),
         folder(std::move(temporary)),
         cores(std::move(chosen)),
@@ -81,7 +81,7 @@ struct ProcessMeasurer::Impl {
 
   ProcessMeasurerSettings settings;
   LockedTempDir folder;
-  CoreChoice cores;
+  CoreAssignment cores;
   DeviceFingerprint device;
   mutable Mailbox mailbox;
   int wake_fd = -1;
@@ -92,17 +92,17 @@ struct ProcessMeasurer::Impl {
 Result<std::unique_ptr<ProcessMeasurer>> ProcessMeasurer::Create(ProcessMeasurerSettings settings) {
   TW_CHECK(!settings.build_command.empty() && !settings.run_commands.empty());
   TW_ASSIGN_OR_RETURN(auto folder, LockedTempDir::Create(LockedTempDir::kMeasurerPrefix));
-  CoreChoice cores = CoresFor(settings);
-  if (!cores.note.empty() && settings.on_disturbed) settings.on_disturbed(cores.note);
+  CoreAssignment cores = CoresFor(settings);
+  if (!cores.note.empty() && settings.on_core_shared) settings.on_core_shared(cores.note);
   if (settings.builders <= 0) {
     // This process works, too, where builders have all cores.
     const std::size_t busy = settings.remote || settings.counts ? 1 : 0;
     settings.builders = std::clamp(static_cast<int>(cores.builders.size() - busy), 1, 8);
-    settings.guest = !settings.remote && cores.builders != cores.runner &&
-                     static_cast<int>(cores.builders.size()) == settings.builders;
-    if (settings.guest) ++settings.builders;
+    settings.opportunistic_builder = !settings.remote && cores.builders != cores.runner &&
+                                     static_cast<int>(cores.builders.size()) == settings.builders;
+    if (settings.opportunistic_builder) ++settings.builders;
   }
-  TW_CHECK(!settings.guest || settings.builders > 1);
+  TW_CHECK(!settings.opportunistic_builder || settings.builders > 1);
   settings.queue_limit *= static_cast<int>(settings.run_commands.size());
   auto impl = std::make_unique<Impl>(std::move(settings), std::move(folder), std::move(cores));
   impl->wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -163,13 +163,13 @@ Result<std::optional<Reply>> ProcessMeasurer::Next(double timeout_seconds) {
   return std::optional<Reply>();
 }
 
-std::vector<std::uint64_t> ProcessMeasurer::DropWaiting() {
+std::vector<std::uint64_t> ProcessMeasurer::CancelPending() {
   Mailbox& mailbox = impl_->mailbox;
   std::unique_lock lock(mailbox.mutex);
-  mailbox.drop_wanted = true;
+  mailbox.cancel_requested = true;
   impl_->Wake();
-  mailbox.changed.wait(lock, [&] { return !mailbox.drop_wanted || !mailbox.broken.ok(); });
-  mailbox.drop_wanted = false;
+  mailbox.changed.wait(lock, [&] { return !mailbox.cancel_requested || !mailbox.broken.ok(); });
+  mailbox.cancel_requested = false;
   impl_->in_flight -= static_cast<int>(mailbox.dropped.size());
   return std::exchange(mailbox.dropped, {});
 }
@@ -187,7 +187,7 @@ TimeSplit ProcessMeasurer::time_split() const {
 }
 
 const DeviceFingerprint& ProcessMeasurer::device() const { return impl_->device; }
-bool ProcessMeasurer::counts_energy() const {
+bool ProcessMeasurer::measures_energy() const {
   return impl_->settings.runner.joules && !impl_->settings.remote;
 }
 
@@ -196,24 +196,24 @@ double ProcessMeasurer::resolution() const {
   Mailbox& mailbox = impl_->mailbox;
   std::unique_lock lock(mailbox.mutex);
   mailbox.changed.wait_for(lock, std::chrono::duration<double>(kWaitSeconds),
-                           [&] { return mailbox.greeting.has_value() || !mailbox.broken.ok(); });
-  return mailbox.greeting ? mailbox.greeting->resolution : 0;
+                           [&] { return mailbox.handshake.has_value() || !mailbox.broken.ok(); });
+  return mailbox.handshake ? mailbox.handshake->resolution : 0;
 }
 
-double ProcessMeasurer::canary_seconds() const {
+double ProcessMeasurer::probe_seconds() const {
   const std::lock_guard lock(impl_->mailbox.mutex);
-  return impl_->mailbox.canary_seconds;
+  return impl_->mailbox.probe_seconds;
 }
 
-Status ProcessMeasurer::BeginRace(const std::vector<Candidate>& finalists, const RaceTerms& terms,
-                                  std::vector<KernelSpec> kernels) {
+Status ProcessMeasurer::BeginRace(const std::vector<Candidate>& finalists,
+                                  const RaceSettings& terms, std::vector<KernelSpec> kernels) {
   TW_CHECK(!finalists.empty() && (kernels.empty() || kernels.size() == finalists.size()));
   Mailbox& mailbox = impl_->mailbox;
   const std::lock_guard lock(mailbox.mutex);
   TW_RETURN_IF_ERROR(mailbox.broken);
   mailbox.race_result.reset();
   mailbox.race.clear();
-  mailbox.race_terms = terms;
+  mailbox.race_settings = terms;
   for (std::size_t i = 0; i < finalists.size(); ++i) {
     Job job;
     job.request.candidate = finalists[i];
@@ -238,7 +238,7 @@ Result<std::optional<std::vector<Trial>>> ProcessMeasurer::TakeRace() {
 }
 
 Result<std::vector<Trial>> ProcessMeasurer::Race(const std::vector<Candidate>& finalists,
-                                                 const RaceTerms& terms) {
+                                                 const RaceSettings& terms) {
   if (finalists.empty()) return std::vector<Trial>();
   TW_RETURN_IF_ERROR(BeginRace(finalists, terms, {}));
   Mailbox& mailbox = impl_->mailbox;

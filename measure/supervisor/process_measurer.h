@@ -16,7 +16,7 @@ struct Fault;
 struct KernelSpec;
 
 /// See ProcessMeasurerSettings::on_lost.
-inline constexpr double kNeverAgain = -1;
+inline constexpr double kNoReconnect = -1;
 
 struct ProcessMeasurerSettings {
   /// How to start the workers: this program, then the words that make it call BuildWorkerMain(0, 1)
@@ -28,16 +28,16 @@ struct ProcessMeasurerSettings {
   /// The last builder is a guest on the runner's core: it stands still while the runner works, and
   /// begins only where nothing waits to be run and the other builders are behind. What it has begun
   /// is not kept waiting for long: the runner waits for it then.
-  bool guest = false;
+  bool opportunistic_builder = false;
   int queue_limit = 4;  ///< built kernels waiting for each runner, builds under way included
   double build_limit_seconds = 10;
-  double prepare_limit_seconds = 900;  ///< for the reference results of one workload
+  double reference_limit_seconds = 900;  ///< for the reference results of one workload
   std::int64_t builder_memory_bytes = std::int64_t{6} << 30;  ///< address space; 0 = no limit
   int builds_per_worker =
       2000;  ///< then the builder is started anew, so that its memory stays flat
   /// Where the machine lacks something (room, descriptors, memory), it is tried again after this,
   /// and so on up to four times with pauses that are each three times as long.
-  double machine_pause_seconds = 0.1;
+  double machine_backoff_seconds = 0.1;
   /// What trials are said to be measured on: the simulator, for VTA targets. Empty: this CPU.
   std::optional<DeviceFingerprint> device;
   /// What is measured is counted by a simulator, whoever else works: no core is kept for the
@@ -48,21 +48,21 @@ struct ProcessMeasurerSettings {
   /// again.
   bool remote = false;
   /// With `remote`: between two calls of the runner at most.
-  double reconnect_pause_seconds = 30;
+  double reconnect_backoff_seconds = 30;
   /// With `remote`: so long without a connection, and the measurer gives up.
   double reconnect_limit_seconds = 3600;
-  /// With `remote`: told, on a thread of the measurer's, each time a runner is lost: why, and in
-  /// how many seconds it is called again, or kNeverAgain where others go on without it. May be
+  /// With `remote`: called, on a thread of the measurer's, each time a runner is lost: why, and in
+  /// how many seconds it is called again, or kNoReconnect where others go on without it. May be
   /// empty.
   std::function<void(const std::string& why, double seconds)> on_lost;
-  /// Told, on the caller's thread, if the runner's core is measured on by another process, too. May
-  /// be empty.
-  std::function<void(const std::string& note)> on_disturbed;
-  /// Told once, on a thread of the measurer's, which parts of the sandbox the runner's system
+  /// Called, on the caller's thread, if the runner's core is measured on by another process, too.
+  /// May be empty.
+  std::function<void(const std::string& note)> on_core_shared;
+  /// Called once, on a thread of the measurer's, which parts of the sandbox the runner's system
   /// lacks, and why: candidates may then do what their user may. May be empty.
   std::function<void(const std::string& why)> on_unprotected;
-  /// Told, on a thread of the measurer's, that Next or TakeRace has something now. It must not call
-  /// the measurer. May be empty.
+  /// Called, on a thread of the measurer's, that Next or TakeRace has something now. It must not
+  /// call the measurer. May be empty.
   std::function<void()> on_finished;
   /// Where the cores of this machine can be reserved, see DeviceLock::TakeCore.
   std::string core_folder = DeviceLock::kCoreFolder;
@@ -92,19 +92,19 @@ class ProcessMeasurer final : public Measurer {
 
   Status Submit(Request request) override;
   Result<std::optional<Reply>> Next(double timeout_seconds) override;
-  std::vector<std::uint64_t> DropWaiting() override;
+  std::vector<std::uint64_t> CancelPending() override;
   int in_flight() const override;
   int capacity() const override;
   TimeSplit time_split() const override;
   const DeviceFingerprint& device() const override;
-  bool counts_energy() const override;
+  bool measures_energy() const override;
   /// Waits for the A/A test where it is not done yet (a second or two after Create).
   double resolution() const override;
   /// What the runner's canary took in quiet moments of the last ten seconds in which it ran; 0:
   /// unknown.
-  double canary_seconds() const;
+  double probe_seconds() const;
   Result<std::vector<Trial>> Race(const std::vector<Candidate>& finalists,
-                                  const RaceTerms& terms) override;
+                                  const RaceSettings& terms) override;
 
   /// As Submit, for a candidate that is only built here: its reply says whether it was.
   Status SubmitBuild(Request request);
@@ -115,7 +115,7 @@ class ProcessMeasurer final : public Measurer {
   Status SubmitBuilt(Request request, KernelSpec kernel);
   /// Race in two parts: it goes on while the caller does other things. kernels: one for each
   /// finalist where they were built elsewhere, else empty.
-  Status BeginRace(const std::vector<Candidate>& finalists, const RaceTerms& terms,
+  Status BeginRace(const std::vector<Candidate>& finalists, const RaceSettings& terms,
                    std::vector<KernelSpec> kernels);
   /// nullopt: it is not over yet. Errors: kUnavailable if the measurer can not go on.
   Result<std::optional<std::vector<Trial>>> TakeRace();

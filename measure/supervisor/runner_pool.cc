@@ -16,7 +16,7 @@ constexpr double kRunnerGraceSeconds = 60;
 /// How long an idle runner on another machine may take to clean up and end.
 constexpr double kGoodbyeSeconds = 5;
 /// A runner on another machine is called again after this, then after twice that, and so on up to
-/// reconnect_pause_seconds.
+/// reconnect_backoff_seconds.
 constexpr double kReconnectSeconds = 0.1;
 /// The best so far of a trial that is not to be verified: nothing may be better.
 constexpr double kBetterThanAll = 1e-300;
@@ -47,9 +47,9 @@ bool RunnerPool::DispatchTo(Worker& worker) {
 
 void RunnerPool::Configure(Worker& worker) {
   Runner& runner = StateOf(worker);
-  if (runner.greeted)
+  if (runner.handshake_done)
     runner.connected_at = context_.clock.MonotonicSeconds();  // it ended as it said
-  runner.greeted = runner.ends = runner.alone = false;
+  runner.handshake_done = runner.ends = runner.alone = false;
   runner.capacity = 1;
   runner.files.Forget();
   Send(worker, {ToJson(context_.settings.runner), kCalibrationLimitSeconds});
@@ -85,11 +85,11 @@ double RunnerPool::LimitOf(const Job& job) const {
 
 /// How long the runner may go on with one candidate because the next one is not built yet: a part
 /// of a usual build, spent on more samples instead of waiting.
-double RunnerPool::Patience() const {
+double RunnerPool::MinSamplingSeconds() const {
   const JobTable& jobs = context_.jobs;
   // A guest on its core builds instead.
   const ProcessMeasurerSettings& settings = context_.settings;
-  if (settings.guest && jobs.BuildersAreBehind(settings.builders - 1)) return 0;
+  if (settings.opportunistic_builder && jobs.BuildersAreBottleneck(settings.builders - 1)) return 0;
   if (jobs.waiting_to_run() > 0 || jobs.waiting_to_build() == 0) return 0;
   const double next_seconds = 0.7 * jobs.build_seconds() / context_.settings.builders;
   return std::min(next_seconds, context_.settings.runner.sampling.budget_seconds);
@@ -99,7 +99,7 @@ bool RunnerPool::DispatchRace(Worker& worker) {
   if (worker.busy()) return false;
   const std::vector<JobId> racers = context_.jobs.TakeRace();
   if (racers.empty()) return false;
-  const RaceTerms& terms = context_.jobs.race_terms();
+  const RaceSettings& terms = context_.jobs.race_settings();
   RunOrder order;
   order.race_seconds = terms.seconds;
   order.wait_seconds = terms.wait_seconds;
@@ -117,7 +117,7 @@ bool RunnerPool::DispatchRun(Worker& worker) {
   const auto id = context_.jobs.TakeToRun();
   if (!id) return false;
   RunOrder::Item item = ItemOf(*id);
-  item.patience_seconds = Patience();
+  item.min_sampling_seconds = MinSamplingSeconds();
   Runner& runner = StateOf(worker);
   // Builders' energy would be counted, too; that of a GPU is its own.
   const bool counted = context_.settings.runner.joules && item.kernel.launches.empty();
@@ -134,7 +134,7 @@ void RunnerPool::SendRun(Worker& worker, RunOrder order, double limit_seconds) {
     sent.tasks.push_back(item.kernel.task);
   }
   if (context_.settings.remote) {
-    auto files = StateOf(worker).files.LinesFor(order);
+    auto files = StateOf(worker).files.EncodeMissingFiles(order);
     if (!files.ok()) return FailToSend(worker, sent, files.status());
     sent.files = *std::move(files);
   }
@@ -147,37 +147,37 @@ void RunnerPool::FailToSend(Worker& worker, const Order& order, const Status& wh
   StateOf(worker).files.Forget();
   StateOf(worker).alone = false;
   for (const std::uint64_t task : order.tasks) {
-    context_.jobs.reference(task).state = ReferenceState::kWanted;
+    context_.jobs.reference(task).state = ReferenceState::kNeeded;
   }
   for (const JobId id : order.jobs) {
-    context_.jobs.Suspect(id, {Outcome::kRunFailed, why.message(), Blame::kMachine});
+    context_.jobs.MarkUndiagnosed(id, {Outcome::kRunFailed, why.message(), FaultDomain::kMachine});
   }
 }
 
 Status RunnerPool::Handle(Worker& worker, const std::string& type, const Json& message) {
-  if (type == "ready" && !StateOf(worker).greeted) return HandleGreeting(worker, message);
+  if (type == "ready" && !StateOf(worker).handshake_done) return HandleHandshake(worker, message);
   if (type != "ran") return Corrupt("unexpected type '" + type + "'");
   TW_ASSIGN_OR_RETURN(auto reply, RunReplyFrom(message));
-  return HandleRan(worker, reply);
+  return HandleRunReply(worker, reply);
 }
 
-Status RunnerPool::HandleGreeting(Worker& worker, const Json& message) {
-  TW_ASSIGN_OR_RETURN(auto greeting, GreetingFrom(message));
+Status RunnerPool::HandleHandshake(Worker& worker, const Json& message) {
+  TW_ASSIGN_OR_RETURN(auto handshake, RunnerHandshakeFrom(message));
   const ProcessMeasurerSettings& settings = context_.settings;
-  if (settings.remote && greeting.device != device_) {
-    return Corrupt("another device answered: " + greeting.device);
+  if (settings.remote && handshake.device != device_) {
+    return Corrupt("another device answered: " + handshake.device);
   }
-  StateOf(worker).greeted = true;
+  StateOf(worker).handshake_done = true;
   (void)worker.Answered();
-  if (!greeting.unprotected.empty() && !std::exchange(unprotected_said_, true) &&
+  if (!handshake.unprotected.empty() && !std::exchange(unprotected_reported_, true) &&
       settings.on_unprotected) {
-    settings.on_unprotected(OneLine(greeting.unprotected));
+    settings.on_unprotected(OneLine(handshake.unprotected));
   }
-  if (!greeting_) greeting_ = std::move(greeting);
+  if (!handshake_) handshake_ = std::move(handshake);
   return {};
 }
 
-Status RunnerPool::HandleRan(Worker& worker, const RunReply& reply) {
+Status RunnerPool::HandleRunReply(Worker& worker, const RunReply& reply) {
   if (context_.settings.remote && reply.device != device_) {
     return Corrupt("another device answered: " + reply.device);
   }
@@ -189,50 +189,50 @@ Status RunnerPool::HandleRan(Worker& worker, const RunReply& reply) {
   worker.failures = 0;
   if (!worker.busy()) runner.alone = false;
   // What the machine there has lost is sent again.
-  if (reply.blame == Blame::kMachine) runner.files.Forget();
+  if (reply.fault_domain == FaultDomain::kMachine) runner.files.Forget();
   runner.reconnect_seconds = 0;
   runner.capacity = static_cast<std::size_t>(std::max(1, reply.capacity));
   runner.ends = runner.ends || reply.runner_ends;
   timing_seconds_ += reply.timing_seconds;
-  for (const double seconds : reply.canaries) {
-    canary_.Add(context_.clock.MonotonicSeconds(), seconds);
+  for (const double seconds : reply.probe_times) {
+    interference_filter_.Add(context_.clock.MonotonicSeconds(), seconds);
   }
-  if (context_.jobs.Contains(reply.ticket)) context_.jobs.Ran(reply);
+  if (context_.jobs.Contains(reply.ticket)) context_.jobs.CompleteRun(reply);
   if (!worker.busy() && runner.ends) (void)worker.End(/*at_once=*/false);
   return {};
 }
 
-void RunnerPool::HandleLoss(Worker& worker, const Loss& loss) {
+void RunnerPool::HandleLoss(Worker& worker, const WorkerLoss& loss) {
   Runner& runner = StateOf(worker);
-  const bool connected = std::exchange(runner.greeted, false);
+  const bool connected = std::exchange(runner.handshake_done, false);
   if (connected) runner.connected_at = context_.clock.MonotonicSeconds();
   LoseJobs(worker, loss);
-  if (!context_.settings.remote) return StartLater(worker, loss.why);
+  if (!context_.settings.remote) return ScheduleRestart(worker, loss.why);
   // Calls that get no connection are counted by their time.
-  const auto failing = connected ? OneTooMany(worker, loss.why) : std::nullopt;
+  const auto failing = connected ? TooManyFailures(worker, loss.why) : std::nullopt;
   if (failing) return GiveUp(worker, *failing);
-  CallAgain(worker, loss.why);
+  ScheduleReconnect(worker, loss.why);
 }
 
-void RunnerPool::LoseJobs(Worker& worker, const Loss& loss) {
+void RunnerPool::LoseJobs(Worker& worker, const WorkerLoss& loss) {
   JobTable& jobs = context_.jobs;
   const std::string reason =
       loss.timed_out ? "the runner did not answer in time" : "the runner was lost: " + loss.why;
   const Outcome outcome = loss.timed_out ? Outcome::kRunTimeout : Outcome::kDeviceLost;
   const auto races = [&jobs](JobId id) { return jobs.Contains(id) && jobs.At(id).racing; };
   const bool raced = std::ranges::any_of(loss.jobs, races);
-  const bool moves = raced && !loss.timed_out && OthersAreLeft(worker) && jobs.ReturnRace();
+  const bool moves = raced && !loss.timed_out && HasOtherRunners(worker) && jobs.RequeueRace();
   for (const JobId id : loss.jobs) {
     if (!jobs.Contains(id) || (moves && races(id))) continue;
     if (loss.timed_out || context_.settings.remote || races(id)) {
       jobs.Finish(id, outcome, reason);
     } else {
-      jobs.Suspect(id, {outcome, reason, Blame::kUnclear});
+      jobs.MarkUndiagnosed(id, {outcome, reason, FaultDomain::kUndetermined});
     }
   }
 }
 
-void RunnerPool::CallAgain(Worker& worker, const std::string& why) {
+void RunnerPool::ScheduleReconnect(Worker& worker, const std::string& why) {
   const ProcessMeasurerSettings& settings = context_.settings;
   const double now = context_.clock.MonotonicSeconds();
   Runner& runner = StateOf(worker);
@@ -240,12 +240,12 @@ void RunnerPool::CallAgain(Worker& worker, const std::string& why) {
     return GiveUp(worker, "no connection to the runner any more; the last try: " + why);
   }
   runner.reconnect_seconds = std::min(std::max(2 * runner.reconnect_seconds, kReconnectSeconds),
-                                      settings.reconnect_pause_seconds);
+                                      settings.reconnect_backoff_seconds);
   worker.ready_after = now + runner.reconnect_seconds;
   if (settings.on_lost) settings.on_lost(why, runner.reconnect_seconds);
 }
 
-bool RunnerPool::OthersAreLeft(const Worker& worker) const {
+bool RunnerPool::HasOtherRunners(const Worker& worker) const {
   for (std::size_t i = 0; i < runners_.size(); ++i) {
     if (i != worker.index() && !runners_[i].given_up) return true;
   }
@@ -254,26 +254,26 @@ bool RunnerPool::OthersAreLeft(const Worker& worker) const {
 
 void RunnerPool::GiveUp(Worker& worker, const std::string& why) {
   StateOf(worker).given_up = true;
-  if (!OthersAreLeft(worker)) return context_.jobs.GiveUp(Unavailable(why));
-  if (context_.settings.on_lost) context_.settings.on_lost(why, kNeverAgain);
+  if (!HasOtherRunners(worker)) return context_.jobs.GiveUp(Unavailable(why));
+  if (context_.settings.on_lost) context_.settings.on_lost(why, kNoReconnect);
 }
 
-bool RunnerPool::wants_quiet() const {
+bool RunnerPool::blocks_builders() const {
   if (context_.settings.remote) return false;  // builders are in nobody's way
   return std::ranges::any_of(workers_, [this](const Worker& worker) {
     return worker.busy() && runners_[worker.index()].alone;
   });
 }
 
-bool RunnerPool::IsBusy(bool greeted) const {
+bool RunnerPool::IsBusy(bool handshake_done) const {
   return std::ranges::any_of(workers_, [&](const Worker& worker) {
-    return worker.busy() && runners_[worker.index()].greeted == greeted;
+    return worker.busy() && runners_[worker.index()].handshake_done == handshake_done;
   });
 }
 
-void RunnerPool::LetEnd() {
+void RunnerPool::RequestShutdown() {
   for (Worker& worker : workers_) {
-    if (!worker.busy()) worker.transport().LetEnd(kGoodbyeSeconds);
+    if (!worker.busy()) worker.transport().RequestShutdown(kGoodbyeSeconds);
   }
 }
 

@@ -27,7 +27,7 @@ constexpr int kRunnerPriority = -20;
 
 using Transports = std::vector<std::unique_ptr<Transport>>;
 
-Transports BuilderTransports(const ProcessMeasurerSettings& settings, const CoreChoice& cores) {
+Transports BuilderTransports(const ProcessMeasurerSettings& settings, const CoreAssignment& cores) {
   SubprocessOptions options;
   options.command = settings.build_command;
   options.cores = cores.builders;
@@ -36,9 +36,9 @@ Transports BuilderTransports(const ProcessMeasurerSettings& settings, const Core
   options.address_space_bytes = kHasShadowMemory ? 0 : settings.builder_memory_bytes;
   Transports transports;
   for (int i = 0; i < settings.builders; ++i) {
-    const bool guest = settings.guest && i + 1 == settings.builders;
+    const bool opportunistic_builder = settings.opportunistic_builder && i + 1 == settings.builders;
     SubprocessOptions own = options;
-    if (guest) {
+    if (opportunistic_builder) {
       own.cores = cores.runner;
       own.priority = kSharedCorePriority;
     }
@@ -49,7 +49,7 @@ Transports BuilderTransports(const ProcessMeasurerSettings& settings, const Core
   return transports;
 }
 
-Transports RunnerTransports(const ProcessMeasurerSettings& settings, const CoreChoice& cores) {
+Transports RunnerTransports(const ProcessMeasurerSettings& settings, const CoreAssignment& cores) {
   Transports transports;
   for (const std::vector<std::string>& command : settings.run_commands) {
     SubprocessOptions options;
@@ -66,7 +66,7 @@ Transports RunnerTransports(const ProcessMeasurerSettings& settings, const CoreC
 }  // namespace
 
 Supervisor::Supervisor(const ProcessMeasurerSettings& settings, Mailbox& mailbox,
-                       std::string folder, DeviceFingerprint device, const CoreChoice& cores,
+                       std::string folder, DeviceFingerprint device, const CoreAssignment& cores,
                        int wake_fd)
     : settings_(settings),
       mailbox_(mailbox),
@@ -77,7 +77,7 @@ Supervisor::Supervisor(const ProcessMeasurerSettings& settings, Mailbox& mailbox
       runners_({settings_, jobs_, health_, clock_}, RunnerTransports(settings, cores), device) {}
 
 void Supervisor::Run() {
-  while (TakeMail()) {
+  while (DrainMailbox()) {
     // A worker may be at work before the order is off our hands: its time begins here.
     const double now = clock_.MonotonicSeconds();
     Dispatch();
@@ -88,30 +88,30 @@ void Supervisor::Run() {
     Deliver();
   }
   // A runner on a board removes its own files; one that is at work would be waited for in vain.
-  if (settings_.remote) runners_.LetEnd();
+  if (settings_.remote) runners_.RequestShutdown();
 }
 
-bool Supervisor::TakeMail() {
+bool Supervisor::DrainMailbox() {
   std::deque<Job> incoming;
   std::vector<Job> race;
-  RaceTerms terms;
+  RaceSettings terms;
   bool drop = false;
   {
     const std::lock_guard lock(mailbox_.mutex);
     if (mailbox_.stop) return false;
     incoming.swap(mailbox_.incoming);
     if (!jobs_.HasRace()) race.swap(mailbox_.race);
-    if (!race.empty()) terms = mailbox_.race_terms;
-    drop = mailbox_.drop_wanted;
+    if (!race.empty()) terms = mailbox_.race_settings;
+    drop = mailbox_.cancel_requested;
   }
   for (Job& job : incoming) (void)jobs_.Add(std::move(job));
   if (!race.empty()) jobs_.AddRace(std::move(race), terms);
   if (!drop) return true;
-  std::vector<std::uint64_t> dropped = jobs_.DropWaiting();
-  builders_.EndDropped();
+  std::vector<std::uint64_t> dropped = jobs_.CancelPending();
+  builders_.EndCancelled();
   const std::lock_guard lock(mailbox_.mutex);
   mailbox_.dropped = std::move(dropped);
-  mailbox_.drop_wanted = false;
+  mailbox_.cancel_requested = false;
   mailbox_.changed.notify_all();
   return true;
 }
@@ -122,14 +122,14 @@ void Supervisor::Deliver() {
   auto built = jobs_.TakeBuilt();
   const std::lock_guard lock(mailbox_.mutex);
   mailbox_.ledger.AddTiming(runners_.TakeTimingSeconds());
-  mailbox_.canary_seconds = runners_.canary_seconds();
-  const bool greeted = !mailbox_.greeting && runners_.greeting();
+  mailbox_.probe_seconds = runners_.probe_seconds();
+  const bool handshake_done = !mailbox_.handshake && runners_.handshake();
   const bool breaks = mailbox_.broken.ok() && !jobs_.broken().ok();
-  if (finished.empty() && !race && !greeted && !breaks) return;
+  if (finished.empty() && !race && !handshake_done && !breaks) return;
   std::ranges::move(finished, std::back_inserter(mailbox_.finished));
   mailbox_.built.merge(built);
   if (race) mailbox_.race_result = std::move(race);
-  if (greeted) mailbox_.greeting = runners_.greeting();
+  if (handshake_done) mailbox_.handshake = runners_.handshake();
   if (breaks) mailbox_.broken = jobs_.broken();
   mailbox_.changed.notify_all();
   if (settings_.on_finished) settings_.on_finished();
@@ -138,11 +138,11 @@ void Supervisor::Deliver() {
 void Supervisor::Dispatch() {
   // Twice: what the runner takes makes room for a build, and the other way round.
   for (int pass = 0; pass < 2; ++pass) {
-    builders_.Pause(runners_.wants_quiet(), runners_.busy());
+    builders_.Pause(runners_.blocks_builders(), runners_.busy());
     builders_.Dispatch();
-    if (!builders_.GuestIsDue()) runners_.Dispatch();
+    if (!builders_.OpportunisticBuilderIsStarved()) runners_.Dispatch();
   }
-  builders_.Pause(runners_.wants_quiet(), runners_.busy());
+  builders_.Pause(runners_.blocks_builders(), runners_.busy());
 }
 
 void Supervisor::Wait() {
@@ -168,7 +168,7 @@ void Supervisor::Wait() {
   }
   for (std::size_t i = 1; i < watched.size(); ++i) {
     const auto [pool, worker] = owners[i];
-    if (watched[i].revents != 0 && worker->connected()) pool->Hear(*worker);
+    if (watched[i].revents != 0 && worker->connected()) pool->HandleInput(*worker);
   }
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "measure/supervisor/build_pool.h"
-#include "measure/supervisor/core_choice.h"
+#include "measure/supervisor/core_assignment.h"
 #include "measure/supervisor/runner_pool.h"
 #include "measure/supervisor/time_ledger.h"
 
@@ -22,13 +22,13 @@ struct Mailbox {
   std::deque<Job> incoming;
   std::deque<Reply> finished;
   std::vector<Job> race;  ///< to be raced; taken by the supervisor
-  RaceTerms race_terms;
-  bool drop_wanted = false;            ///< what waits is to be dropped
+  RaceSettings race_settings;
+  bool cancel_requested = false;       ///< what waits is to be dropped
   std::vector<std::uint64_t> dropped;  ///< tickets, once it is
   std::optional<std::vector<Trial>> race_result;
   std::map<std::uint64_t, KernelSpec> built;  ///< by ticket, of what was only to be built
-  std::optional<Greeting> greeting;
-  double canary_seconds = 0;  ///< see ProcessMeasurer
+  std::optional<RunnerHandshake> handshake;
+  double probe_seconds = 0;  ///< see ProcessMeasurer
   TimeLedger ledger{0};
   std::vector<int> worker_pids;
   Status broken;  ///< not ok: nothing more will come
@@ -41,12 +41,12 @@ class Supervisor {
  public:
   /// wake_fd: becomes readable when the mailbox has something new.
   Supervisor(const ProcessMeasurerSettings& settings, Mailbox& mailbox, std::string folder,
-             DeviceFingerprint device, const CoreChoice& cores, int wake_fd);
+             DeviceFingerprint device, const CoreAssignment& cores, int wake_fd);
   void Run();
 
  private:
   /// False once the mailbox says stop.
-  bool TakeMail();
+  bool DrainMailbox();
   /// Puts into the mailbox what has come of it.
   void Deliver();
   void Dispatch();

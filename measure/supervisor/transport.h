@@ -35,7 +35,7 @@ class Transport {
   /// at_once: without waiting whether it ends by itself.
   virtual std::string End(bool at_once) = 0;
   /// Asks the worker to end, and gives it this long to do so.
-  virtual void LetEnd(double seconds) = 0;
+  virtual void RequestShutdown(double seconds) = 0;
   /// Stops the worker, or lets it go on; nothing happens where that cannot be done.
   /// returns whether it stands still now.
   virtual bool Pause(bool pause) = 0;

@@ -20,7 +20,7 @@ Status Worker::Send(const Order& order, const TaskTable& tasks) {
   const bool anew = !connected();
   const Status connected_now = transport_->Connect();
   if (anew) {
-    told_.clear();
+    known_tasks_.clear();
     orders_since_start_ = 0;
     paused_at_.reset();
   }
@@ -31,7 +31,8 @@ Status Worker::Send(const Order& order, const TaskTable& tasks) {
   if (!order.files.empty()) TW_RETURN_IF_ERROR(transport_->Send(order.files, kFilesSeconds));
   std::string lines;
   for (const std::uint64_t task : order.tasks) {
-    if (told_.insert(task).second) lines += LineOf(ToJson(TaskMessage{task, *tasks.Find(task)}));
+    if (known_tasks_.insert(task).second)
+      lines += LineOf(ToJson(TaskMessage{task, *tasks.Find(task)}));
   }
   Pending& sent = pending_.back();
   sent.sent_at = clock_->MonotonicSeconds();
@@ -87,20 +88,20 @@ void Worker::Pause(bool pause) {
     paused_at_ = now;
   } else if (paused()) {
     for (Pending& pending : pending_) {
-      const double still = now - std::max(*paused_at_, pending.sent_at);
-      pending.sent_at += still;
-      pending.deadline += still;
-      pending.still += still;
+      const double paused_before = now - std::max(*paused_at_, pending.sent_at);
+      pending.sent_at += paused_before;
+      pending.deadline += paused_before;
+      pending.paused_before += paused_before;
     }
     paused_at_.reset();
   }
 }
 
-double Worker::still_seconds() const {
+double Worker::paused_seconds() const {
   if (pending_.empty()) return 0;
   const Pending& first = pending_.front();
-  if (!paused()) return first.still;
-  return first.still + clock_->MonotonicSeconds() - std::max(*paused_at_, first.sent_at);
+  if (!paused()) return first.paused_before;
+  return first.paused_before + clock_->MonotonicSeconds() - std::max(*paused_at_, first.sent_at);
 }
 
 std::string Worker::End(bool at_once) {

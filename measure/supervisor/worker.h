@@ -52,7 +52,7 @@ class Worker {
   void Pause(bool pause);
   bool paused() const { return paused_at_.has_value(); }
   /// How long it has stood still, in all, since it got the order that it has had for longest.
-  double still_seconds() const;
+  double paused_seconds() const;
   /// As Transport::End; what it had it has no more.
   std::string End(bool at_once);
 
@@ -69,13 +69,13 @@ class Worker {
  private:
   struct Pending {
     std::vector<std::uint64_t> jobs;
-    double limit_seconds, sent_at, deadline, processor_at_send, still;
+    double limit_seconds, sent_at, deadline, processor_at_send, paused_before;
   };
   std::unique_ptr<Transport> transport_;
   Clock* clock_;
   std::size_t index_;
   std::vector<Pending> pending_;
-  std::set<std::uint64_t> told_;  // numbers of tasks
+  std::set<std::uint64_t> known_tasks_;  // numbers of tasks
   int orders_since_start_ = 0;
   std::optional<double> paused_at_;
 };

@@ -39,7 +39,7 @@ void WorkerPool::Send(Worker& worker, const Order& order) {
 
 bool WorkerPool::DispatchProbe(Worker& worker) {
   MachineHealth& health = context_.health;
-  if (!health.WantsProbe(builds_)) return false;
+  if (!health.NeedsProbe(builds_)) return false;
   if (context_.clock.MonotonicSeconds() < health.probe_after()) {
     worker.ready_after = health.probe_after();  // so that it is woken for it
     return true;
@@ -49,7 +49,7 @@ bool WorkerPool::DispatchProbe(Worker& worker) {
   return true;
 }
 
-void WorkerPool::Hear(Worker& worker) {
+void WorkerPool::HandleInput(Worker& worker) {
   const auto open = worker.transport().Receive();
   while (const auto line = worker.transport().Next()) {
     const Status handled = HandleLine(worker, *line);
@@ -71,7 +71,7 @@ Status WorkerPool::HandleLine(Worker& worker, const std::string& line) {
   TW_ASSIGN_OR_RETURN(auto reply, ProbeReplyFrom(json));
   worker.probing = false;
   (void)worker.Answered();
-  context_.health.Probed(reply, builds_);
+  context_.health.HandleProbeReply(reply, builds_);
   return {};
 }
 
@@ -82,7 +82,7 @@ void WorkerPool::CheckDeadlines() {
 }
 
 void WorkerPool::Lose(Worker& worker, const std::string& why, bool timed_out) {
-  Loss loss;
+  WorkerLoss loss;
   loss.timed_out = timed_out;
   loss.busy = worker.busy();
   loss.jobs = worker.jobs();
@@ -98,13 +98,13 @@ void WorkerPool::Lose(Worker& worker, const std::string& why, bool timed_out) {
   if (context_.jobs.broken().ok()) HandleLoss(worker, loss);
 }
 
-std::optional<std::string> WorkerPool::OneTooMany(Worker& worker, const std::string& why) {
+std::optional<std::string> WorkerPool::TooManyFailures(Worker& worker, const std::string& why) {
   if (++worker.failures < kMaxFailures) return std::nullopt;
   return "workers fail again and again; the last one: " + why;
 }
 
-void WorkerPool::StartLater(Worker& worker, const std::string& why) const {
-  if (const auto failing = OneTooMany(worker, why)) return context_.health.Stop(*failing);
+void WorkerPool::ScheduleRestart(Worker& worker, const std::string& why) const {
+  if (const auto failing = TooManyFailures(worker, why)) return context_.health.Stop(*failing);
   const double now = context_.clock.MonotonicSeconds();
   worker.ready_after = std::max(worker.ready_after, now + kRestartSeconds);
 }

@@ -21,7 +21,7 @@ struct PoolContext {
 };
 
 /// How a worker was lost, and with what.
-struct Loss {
+struct WorkerLoss {
   std::string why;  ///< one line
   bool timed_out = false;
   bool by_system = false;  ///< it was killed from outside, or could not be started
@@ -37,7 +37,7 @@ class WorkerPool {
   /// Gives orders to all who are free for one.
   void Dispatch();
   /// Takes in what a worker has sent. One that sends nonsense, or nothing more, is lost.
-  void Hear(Worker& worker);
+  void HandleInput(Worker& worker);
   /// Loses those that hang.
   void CheckDeadlines();
   std::deque<Worker>& workers() { return workers_; }
@@ -54,15 +54,15 @@ class WorkerPool {
   /// Errors: kCorrupt for what it should not have said.
   virtual Status Handle(Worker& worker, const std::string& type, const Json& message) = 0;
   /// Of one that was ended just now.
-  virtual void HandleLoss(Worker& worker, const Loss& loss) = 0;
+  virtual void HandleLoss(Worker& worker, const WorkerLoss& loss) = 0;
 
   void Send(Worker& worker, const Order& order);
   /// The next order is a probe, if one is wanted. returns false if not.
   bool DispatchProbe(Worker& worker);
   /// Counts a failure. Once it is one too many without a success between them, returns what to say.
-  static std::optional<std::string> OneTooMany(Worker& worker, const std::string& why);
+  static std::optional<std::string> TooManyFailures(Worker& worker, const std::string& why);
   /// A worker that has failed is started again a little later, if it still may.
-  void StartLater(Worker& worker, const std::string& why) const;
+  void ScheduleRestart(Worker& worker, const std::string& why) const;
 
   const PoolContext context_;
   std::deque<Worker> workers_;

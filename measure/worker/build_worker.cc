@@ -21,18 +21,18 @@
 namespace tilewright::measure {
 namespace {
 
-Built BuildCandidate(const TemplateRegistry& templates, const BuildOrder& order) {
+BuildResult BuildCandidate(const TemplateRegistry& templates, const BuildOrder& order) {
   const std::string& key = order.candidate.template_key;
   const TemplateEntry* entry = templates.Find(key);
   if (entry == nullptr)
-    return Refused(
+    return InvalidCandidate(
         NotFound(TemplateUnavailableReason(templates, key, order.candidate.template_version)));
-  Built built = BuildFor(*entry, order);
+  BuildResult built = BuildFor(*entry, order);
   built.kernel.task = order.task;
   if (built.outcome != Outcome::kOk) return built;
   const auto artifact = ReadFile(built.kernel.artifact);
   // It was written just now: that it cannot be read is the machine's fault.
-  if (!artifact.ok()) return FailedBuild(Unavailable(artifact.status().message()));
+  if (!artifact.ok()) return BuildFailure(Unavailable(artifact.status().message()));
   built.kernel.artifact_name = ArtifactName(*artifact);
   return built;
 }
@@ -40,33 +40,33 @@ Built BuildCandidate(const TemplateRegistry& templates, const BuildOrder& order)
 BuildReply Build(const TemplateRegistry& templates, const BuildOrder& order) {
   SystemClock clock;
   const double start = clock.MonotonicSeconds();
-  Built built = BuildCandidate(templates, order);
+  BuildResult built = BuildCandidate(templates, order);
   BuildReply reply;
   reply.ticket = order.ticket;
   reply.outcome = built.outcome;
   reply.reason = std::move(built.reason);
-  reply.blame = built.blame;
+  reply.fault_domain = built.fault_domain;
   reply.kernel = std::move(built.kernel);
   reply.seconds = clock.MonotonicSeconds() - start;
   return reply;
 }
 
 /// blame: becomes the machine's if the results are there and cannot be kept.
-Status PrepareReference(const std::string& path, const TaskInfo& task, Blame& blame) {
+Status PrepareReference(const std::string& path, const TaskInfo& task, FaultDomain& fault_domain) {
   if (ReadExpected(path, task.workload, task.epilogue).ok()) return {};
   TW_ASSIGN_OR_RETURN(auto expected, EvaluateExpected(task.workload, task.epilogue, /*threads=*/1));
   TW_ASSIGN_OR_RETURN(const auto fresh,
                       MakeFreshCheck(task.workload, task.epilogue, /*threads=*/1));
   const Status written = WriteExpected(path, task.workload, task.epilogue, expected, &fresh);
-  if (!written.ok()) blame = Blame::kMachine;
+  if (!written.ok()) fault_domain = FaultDomain::kMachine;
   return written;
 }
 
-BuildReply Prepare(const PrepareOrder& order, const TaskInfo& task) {
+BuildReply Prepare(const ReferenceOrder& order, const TaskInfo& task) {
   SystemClock clock;
   const double start = clock.MonotonicSeconds();
   BuildReply reply;
-  const Status status = PrepareReference(order.path, task, reply.blame);
+  const Status status = PrepareReference(order.path, task, reply.fault_domain);
   reply.reference = order.path;
   reply.outcome = status.ok() ? Outcome::kOk : Outcome::kRunFailed;
   reply.reason = status.message();
@@ -99,9 +99,9 @@ int BuildWorkerMain(const TemplateRegistry& templates, int in_fd, int out_fd) {
   const WorkerPipes pipes = TakePipes(in_fd, out_fd);
   TaskTable tasks;
   return ServeMessages(pipes, [&](const Json& message) -> Status {
-    if (MessageType(message) == "task") return HearTask(message, tasks);
+    if (MessageType(message) == "task") return ReceiveTask(message, tasks);
     if (MessageType(message) == "prepare") {
-      TW_ASSIGN_OR_RETURN(auto order, PrepareOrderFrom(message));
+      TW_ASSIGN_OR_RETURN(auto order, ReferenceOrderFrom(message));
       const TaskInfo* task = tasks.Find(order.task);
       if (task == nullptr) return Corrupt("message: a reference for a task that was not told");
       return SendMessage(pipes, ToJson(Prepare(order, *task)));

@@ -33,7 +33,7 @@ void KeepDescriptors(std::vector<int> needed) {
 
 }  // namespace
 
-Status CandidateProcess::Start(ChildWork work) {
+Status CandidateProcess::Start(ChildParams work) {
   void* shared =
       ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return Unavailable("out of memory: no page to share");
@@ -113,26 +113,27 @@ bool CandidateProcess::IsHanging() const {
          ProcessCpuSeconds() - processor_began_ > 0.7 * limit_seconds_;
 }
 
-Failure CandidateProcess::HowItEnded() {
+Failure CandidateProcess::DescribeExit() {
   const ExitStatus ended = Reap(/*by_itself=*/true);
   // The sandbox does not let it send that signal to itself: most often it is the system's, where
   // memory runs out.
   const bool killed = ended_alone_ && ended.signaled && ended.code == SIGKILL;
   if (!killed) return {Outcome::kRunFailed, CrashReason(shared_->report, ended)};
-  return {Outcome::kDeviceLost, "SIGKILL from outside ended the kernel's process", Blame::kMachine};
+  return {Outcome::kDeviceLost, "SIGKILL from outside ended the kernel's process",
+          FaultDomain::kMachine};
 }
 
-std::optional<Failure> CandidateProcess::Await() {
+std::optional<Failure> CandidateProcess::WaitForAnswer() {
   const double wait = std::clamp(limit_seconds_ / 10, 0.02, 0.5);
   while (true) {
-    pollfd watched{answer_fd_, POLLIN, 0};
-    if (::poll(&watched, 1, static_cast<int>(wait * 1e3)) > 0) {
+    pollfd runner_times{answer_fd_, POLLIN, 0};
+    if (::poll(&runner_times, 1, static_cast<int>(wait * 1e3)) > 0) {
       char answer = 0;
       const ssize_t count = ::read(answer_fd_, &answer, 1);
       if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
       if (count == 1 && answer == kStepDone) return std::nullopt;
       if (count == 1) return Failure{Outcome::kRunFailed, "sent something that is no reply"};
-      return HowItEnded();
+      return DescribeExit();
     }
     if (!IsHanging()) continue;
     char text[96];
@@ -143,28 +144,28 @@ std::optional<Failure> CandidateProcess::Await() {
   }
 }
 
-std::optional<Failure> CandidateProcess::AwaitLoaded() {
-  auto failure = Await();
+std::optional<Failure> CandidateProcess::WaitUntilLoaded() {
+  auto failure = WaitForAnswer();
   loading_ = false;
   processor_ended_ = ProcessCpuSeconds();
   return failure;
 }
 
-std::optional<Failure> CandidateProcess::Do(StepKind kind, const StepOrder& order) {
+std::optional<Failure> CandidateProcess::RunStep(StepKind kind, const StepRequest& order) {
   if (pid_ < 0) return Failure{Outcome::kRunFailed, "the kernel's process has ended"};
   shared_->exchange.order = order;
   shared_->exchange.samples = 0;
-  shared_->exchange.answer = Answer::kNone;
+  shared_->exchange.answer = StepResult::kNone;
   processor_began_ = ProcessCpuSeconds();
-  watched_.between_seconds += std::max(0.0, processor_began_ - processor_ended_);
+  runner_times_.between_seconds += std::max(0.0, processor_began_ - processor_ended_);
   step_began_ = clock_.MonotonicSeconds();
   if (std::exchange(stopped_, false)) (void)::kill(pid_, SIGCONT);
   const char command = static_cast<char>(kind);
   (void)!::write(command_fd_, &command, 1);
-  auto failure = Await();
-  watched_.wall_seconds = clock_.MonotonicSeconds() - step_began_;
+  auto failure = WaitForAnswer();
+  runner_times_.wall_seconds = clock_.MonotonicSeconds() - step_began_;
   processor_ended_ = failure ? processor_began_ : ProcessCpuSeconds();
-  watched_.processor_seconds = processor_ended_ - processor_began_;
+  runner_times_.processor_seconds = processor_ended_ - processor_began_;
   return failure;
 }
 
@@ -176,8 +177,8 @@ void CandidateProcess::Stop() {
          errno == EINTR) {
   }
   stopped_ = true;
-  watched_.wall_seconds = clock_.MonotonicSeconds() - step_began_;
-  watched_.processor_seconds = std::max(0.0, ProcessCpuSeconds() - processor_began_);
+  runner_times_.wall_seconds = clock_.MonotonicSeconds() - step_began_;
+  runner_times_.processor_seconds = std::max(0.0, ProcessCpuSeconds() - processor_began_);
 }
 
 }  // namespace tilewright::measure

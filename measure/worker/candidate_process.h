@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "measure/worker/child.h"
-#include "measure/worker/claimed_times.h"
+#include "measure/worker/timing_validator.h"
 #include "src/base/clock.h"
 
 namespace tilewright::measure {
@@ -23,31 +23,31 @@ class CandidateProcess {
 
   /// Forks. `work` lacks item, report, exchange, descriptors and process ids, which are set here.
   /// Errors: kUnavailable if the system has no memory, pipes or processes left.
-  Status Start(ChildWork work);
+  Status Start(ChildParams work);
   /// Waits until the artifact is loaded. nullopt: exchange() has the answer. Else the process has
   /// ended, hung or talked nonsense, and does nothing any more.
-  std::optional<Failure> AwaitLoaded();
-  /// Has it do one step. Returns as AwaitLoaded does. A stopped process goes on.
-  std::optional<Failure> Do(StepKind kind, const StepOrder& order);
+  std::optional<Failure> WaitUntilLoaded();
+  /// Has it do one step. Returns as WaitUntilLoaded does. A stopped process goes on.
+  std::optional<Failure> RunStep(StepKind kind, const StepRequest& order);
   /// Stops all its threads until the next step: shared memory stays as it is. watched() then covers
   /// the time from the last order to the stop. Does nothing if the process has ended.
   void Stop();
   /// Only after Start.
   const Exchange& exchange() const { return shared_->exchange; }
   /// The runner's measure of the last step.
-  const ClaimedTimes::Watched& watched() const { return watched_; }
+  const TimingValidator::RunnerTimes& runner_times() const { return runner_times_; }
 
  private:
   struct Shared {
-    ChildReport report;
+    CrashReport report;
     Exchange exchange;
   };
-  std::optional<Failure> Await();
+  std::optional<Failure> WaitForAnswer();
   /// Whether it has been at the step for too long.
   bool IsHanging() const;
   /// Seconds of the processor that all its threads have used; 0 if unknown.
   double ProcessCpuSeconds() const;
-  Failure HowItEnded();
+  Failure DescribeExit();
   /// Ends it and its descendants. by_itself: first lets it end alone for a moment, for how it does.
   ExitStatus Reap(bool by_itself);
 
@@ -59,7 +59,7 @@ class CandidateProcess {
   bool loading_ = true, ended_alone_ = false, stopped_ = false;
   int answer_fd_ = -1, command_fd_ = -1;
   Shared* shared_ = nullptr;  // with the child
-  ClaimedTimes::Watched watched_;
+  TimingValidator::RunnerTimes runner_times_;
   mutable SystemClock clock_;
 };
 

@@ -20,9 +20,9 @@
 #include <utility>
 
 #include "measure/sandbox/sandbox.h"
-#include "measure/worker/channel.h"
 #include "measure/worker/crash.h"
 #include "measure/worker/fault_hooks.h"
+#include "measure/worker/line_io.h"
 #include "measure/worker/parallel.h"
 #include "src/base/clock.h"
 #include "src/base/sanitizer.h"
@@ -33,7 +33,7 @@ namespace {
 
 /// Answer with up to two numbers.
 struct StepAnswer {
-  Answer answer = Answer::kOk;
+  StepResult answer = StepResult::kOk;
   std::int64_t first = 0, second = 0;
   std::uint64_t words = 0;
 };
@@ -59,10 +59,10 @@ class ThreadCounter {
 /// The kernel with its memory.
 class Kernel {
  public:
-  explicit Kernel(const ChildWork& work) : work_(work), kernel_(work.item->kernel) {}
+  explicit Kernel(const ChildParams& work) : work_(work), kernel_(work.item->kernel) {}
 
   StepAnswer Load();
-  StepAnswer Do(StepKind kind);
+  StepAnswer RunStep(StepKind kind);
 
  private:
   StepAnswer Open();
@@ -77,26 +77,26 @@ class Kernel {
     arguments_[work_.weight] = const_cast<std::byte*>(windows_.first + windows_.stride * window_);
   }
   /// Seconds of so many calls; the last one takes the real weight if wanted.
-  double Call(std::int64_t calls, bool other_weights, bool ends_real);
-  StepAnswer Run(const StepOrder& order);
-  StepAnswer TakeSlice(const StepOrder& order);
+  double Call(std::int64_t calls, bool rotate_weights, bool ends_with_real_weight);
+  StepAnswer Run(const StepRequest& order);
+  StepAnswer CollectSlice(const StepRequest& order);
   StepAnswer LookAtTraces() const;
   StepAnswer Returned() const {
-    return code_ == 0 ? StepAnswer() : StepAnswer{Answer::kReturned, code_};
+    return code_ == 0 ? StepAnswer() : StepAnswer{StepResult::kKernelError, code_};
   }
 
   const TwParallel* parallel() const {
     return pool_ == nullptr ? nullptr : TwPoolParallel(pool_.get());
   }
 
-  const ChildWork& work_;
+  const ChildParams& work_;
   const KernelSpec& kernel_;
   std::optional<LoadedKernel> loaded_;
   GuardedMemory workspace_;
-  std::vector<KnownMemory> known_;
+  std::vector<ParameterMemory> known_;
   std::vector<void*> arguments_;
   Pool pool_;
-  FarWeights::Windows windows_;
+  ColdWeights::Windows windows_;
   std::int64_t window_ = 0;
   ThreadCounter threads_;
   int threads_before_ = 1;
@@ -111,7 +111,7 @@ StepAnswer Kernel::Load() {
     const rlimit bound{static_cast<rlim_t>(limit), static_cast<rlim_t>(limit)};
     ::setrlimit(RLIMIT_AS, &bound);
   }
-  for (const auto& set : work_.setup->inputs) {
+  for (const auto& set : work_.kernel_operands->inputs) {
     for (std::size_t i = 0; i < set.size(); ++i) known_.push_back({set[i], static_cast<int>(i)});
   }
   for (std::size_t i = 0; i < work_.live.size(); ++i) {
@@ -120,42 +120,43 @@ StepAnswer Kernel::Load() {
     known_.push_back({work_.live[i], static_cast<int>(i)});
   }
   known_.push_back({work_.output, static_cast<int>(kernel_.signature.parameters.size()) - 1});
-  if (work_.far_weights != nullptr) {
-    known_.push_back({&work_.far_weights->memory(), static_cast<int>(work_.weight)});
+  if (work_.cold_weights != nullptr) {
+    known_.push_back({&work_.cold_weights->memory(), static_cast<int>(work_.weight)});
     windows_ =
-        work_.far_weights->WindowsFor(kernel_.signature.parameters[work_.weight].type.bytes());
+        work_.cold_weights->WindowsFor(kernel_.signature.parameters[work_.weight].type.bytes());
   }
-  CatchCrashes(work_.report, &known_, limit);
-  (void)LimitRights(*work_.readable);
+  InstallCrashHandler(work_.report, &known_, limit);
+  (void)DropPrivileges(*work_.readable);
   if (kernel_.threads > 1) {
     TwPoolOptions options = TwPoolDefaults(kernel_.threads);
     options.widen = 1;  // the runner itself is bound to the cores that are measured on
     pool_.reset(TwPoolCreate(&options));
-    if (pool_ == nullptr) return {Answer::kNoThreads};
+    if (pool_ == nullptr) return {StepResult::kNoThreads};
   }
-  (void)ForbidSystemCalls();  // the runner has said whether it can
+  (void)InstallSyscallFilter();  // the runner has said whether it can
   for (const auto step : {&Kernel::Open, &Kernel::Prepare}) {
     const StepAnswer said = (this->*step)();
-    if (said.answer != Answer::kOk) return said;
+    if (said.answer != StepResult::kOk) return said;
   }
   threads_before_ = threads_.Count();
-  return {Answer::kOk, workspace_.bytes()};
+  return {StepResult::kOk, workspace_.bytes()};
 }
 
 StepAnswer Kernel::Open() {
   auto library = SharedLibrary::Open(kernel_.artifact);
-  if (!library.ok()) return {Answer::kNotLoaded, 0, 0, WordsIn(library.status().message())};
+  if (!library.ok())
+    return {StepResult::kLoadFailed, 0, 0, EncodeKnownWords(library.status().message())};
   const auto entry = FindKernel(*library, kernel_.symbol);
   if (!entry.ok()) {
     const auto* info = static_cast<const TwKernelInfo*>(library->Symbol(kernel_.symbol + "_info"));
     const bool other = entry.status().code() == StatusCode::kUnsupported && info != nullptr;
-    return other ? StepAnswer{Answer::kOtherVersion, info->abi_version}
-                 : StepAnswer{Answer::kNoKernel};
+    return other ? StepAnswer{StepResult::kVersionMismatch, info->abi_version}
+                 : StepAnswer{StepResult::kSymbolMissing};
   }
   loaded_.emplace(LoadedKernel{*std::move(library), *entry});
   const TwKernelInfo& info = loaded_->entry.info;
   if (info.parameters != kernel_.signature.parameters.size()) {
-    return {Answer::kOtherCount, info.parameters};
+    return {StepResult::kParameterCountMismatch, info.parameters};
   }
   return Allocate(info);
 }
@@ -165,12 +166,12 @@ StepAnswer Kernel::Prepare() {
   if (loaded_->entry.prepare == nullptr) return {};
   for (InputSet set : kInputSets) {
     SelectInputs(set);
-    if (const StepAnswer said = PrepareCall(); said.answer != Answer::kOk) return said;
+    if (const StepAnswer said = PrepareCall(); said.answer != StepResult::kOk) return said;
   }
   windows_.count = std::min(windows_.count, kMaxPreparedWindows);
   for (std::int64_t i = 0; windows_.count > 1 && i < windows_.count; ++i) {
     TakeNextWeight();
-    if (const StepAnswer said = PrepareCall(); said.answer != Answer::kOk) return said;
+    if (const StepAnswer said = PrepareCall(); said.answer != StepResult::kOk) return said;
   }
   return {};
 }
@@ -178,21 +179,22 @@ StepAnswer Kernel::Prepare() {
 StepAnswer Kernel::PrepareCall() {
   const char* problem = loaded_->entry.prepare(arguments_.data(), parallel());
   if (problem == nullptr) return {};
-  return {Answer::kNotPrepared, 0, 0, WordsIn(problem)};
+  return {StepResult::kPrepareFailed, 0, 0, EncodeKnownWords(problem)};
 }
 
 StepAnswer Kernel::Allocate(const TwKernelInfo& info) {
   constexpr std::int64_t kMax = std::int64_t{1} << 40;
   if (info.workspace_bytes < 0 || info.workspace_bytes > kMax ||
       info.workspace_bytes_per_thread < 0 || info.workspace_bytes_per_thread > kMax) {
-    return {Answer::kWorkspace, info.workspace_bytes, info.workspace_bytes_per_thread};
+    return {StepResult::kWorkspace, info.workspace_bytes, info.workspace_bytes_per_thread};
   }
   const std::int64_t workspace =
       info.workspace_bytes + info.workspace_bytes_per_thread * kernel_.threads;
-  const std::int64_t needed = work_.setup->output.bytes() + workspace;
-  if (work_.memory_bytes > 0 && needed > work_.memory_bytes) return {Answer::kTooMuch, needed};
+  const std::int64_t needed = work_.kernel_operands->output.bytes() + workspace;
+  if (work_.memory_bytes > 0 && needed > work_.memory_bytes)
+    return {StepResult::kOverLimit, needed};
   auto scratch = GuardedMemory::Create(workspace);
-  if (!scratch.ok()) return {Answer::kNoMemory};
+  if (!scratch.ok()) return {StepResult::kNoMemory};
   workspace_ = *std::move(scratch);
   known_.push_back({&workspace_, kWorkspaceParameter});
   return {};
@@ -200,7 +202,7 @@ StepAnswer Kernel::Allocate(const TwKernelInfo& info) {
 
 void Kernel::SelectInputs(InputSet set) {
   const bool live = set == InputSet::kRandom;
-  const auto& inputs = work_.setup->inputs[static_cast<std::size_t>(set)];
+  const auto& inputs = work_.kernel_operands->inputs[static_cast<std::size_t>(set)];
   arguments_.clear();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const GuardedMemory* memory = inputs[i];
@@ -211,9 +213,9 @@ void Kernel::SelectInputs(InputSet set) {
   arguments_.push_back(work_.output->data());
 }
 
-double Kernel::Call(std::int64_t calls, bool other_weights, bool ends_real) {
-  const bool rotate = other_weights && windows_.count > 1;
-  const std::int64_t last = ends_real && rotate ? calls - 1 : calls;
+double Kernel::Call(std::int64_t calls, bool rotate_weights, bool ends_with_real_weight) {
+  const bool rotate = rotate_weights && windows_.count > 1;
+  const std::int64_t last = ends_with_real_weight && rotate ? calls - 1 : calls;
   const double start = clock_.MonotonicSeconds();
   for (std::int64_t i = 0; i < calls && code_ == 0; ++i) {
     if (rotate) i == last ? TakeWindow(work_.real_window) : TakeNextWeight();
@@ -222,56 +224,57 @@ double Kernel::Call(std::int64_t calls, bool other_weights, bool ends_real) {
   return clock_.MonotonicSeconds() - start;
 }
 
-StepAnswer Kernel::Run(const StepOrder& order) {
+StepAnswer Kernel::Run(const StepRequest& order) {
   SelectInputs(order.set);
-  work_.exchange->seconds = Call(order.calls, order.other_weights, order.ends_real);
+  work_.exchange->seconds = Call(order.calls, order.rotate_weights, order.ends_with_real_weight);
   return Returned();
 }
 
-StepAnswer Kernel::TakeSlice(const StepOrder& order) {
-  const SliceTerms terms = order.slice;
+StepAnswer Kernel::CollectSlice(const StepRequest& order) {
+  const SliceLimits terms = order.slice;
   SelectInputs(order.set);
   int count = 0, left = terms.samples;
   double spent = 0;
   do {
-    const double elapsed = Call(terms.batch, /*other_weights=*/true, /*ends_real=*/false);
+    const double elapsed =
+        Call(terms.batch, /*rotate_weights=*/true, /*ends_with_real_weight=*/false);
     if (code_ != 0) break;
     work_.exchange->sample_seconds[static_cast<std::size_t>(count++)] =
         elapsed / static_cast<double>(terms.batch);
     spent += elapsed;
-  } while (SliceGoesOn(terms, spent, --left) && count < kMaxSamplesOfSlice);
+  } while (SliceContinues(terms, spent, --left) && count < kMaxSamplesOfSlice);
   work_.exchange->samples = count;
   return Returned();
 }
 
 StepAnswer Kernel::LookAtTraces() const {
-  if (threads_.Count() > threads_before_) return {Answer::kThreadLeft};
-  for (const KnownMemory& known : known_) {
+  if (threads_.Count() > threads_before_) return {StepResult::kThreadLeaked};
+  for (const ParameterMemory& known : known_) {
     const std::int64_t damage = known.memory->FindDamage();
     if (damage == GuardedMemory::kIntact) continue;
     const std::int64_t distance = damage < 0 ? damage : damage - known.memory->bytes();
-    return {Answer::kDamage, distance, known.parameter};
+    return {StepResult::kOutOfBoundsWrite, distance, known.parameter};
   }
   return {};
 }
 
-StepAnswer Kernel::Do(StepKind kind) {
-  const StepOrder order = work_.exchange->order;
+StepAnswer Kernel::RunStep(StepKind kind) {
+  const StepRequest order = work_.exchange->order;
   switch (kind) {
     case StepKind::kRun:
       return Run(order);
     case StepKind::kSlice:
-      return TakeSlice(order);
+      return CollectSlice(order);
     case StepKind::kPoison:
       workspace_.Poison(0xFF);
       return {};
-    case StepKind::kTraces:
+    case StepKind::kSideEffects:
       return LookAtTraces();
   }
   return {};
 }
 
-void Tell(const ChildWork& work, const StepAnswer& said) {
+void Tell(const ChildParams& work, const StepAnswer& said) {
   Exchange& exchange = *work.exchange;
   exchange.numbers[0] = said.first;
   exchange.numbers[1] = said.second;
@@ -281,7 +284,7 @@ void Tell(const ChildWork& work, const StepAnswer& said) {
   }
 }
 
-void Serve(const ChildWork& work) {
+void Serve(const ChildParams& work) {
   InjectRunnerFault(work.item->fault.runner);
   // On the heap and never destroyed: at the end the process just ends, whatever the kernel did to
   // it.
@@ -292,7 +295,7 @@ void Serve(const ChildWork& work) {
     const ssize_t count = ::read(work.command_fd, &command, 1);
     if (count < 0 && errno == EINTR) continue;
     if (count != 1) return;
-    Tell(work, kernel.Do(StepKind{command}));
+    Tell(work, kernel.RunStep(StepKind{command}));
   }
 }
 
@@ -311,17 +314,17 @@ void UseUsualAllocator() {
 
 }  // namespace
 
-void RunChild(const ChildWork& work) noexcept {
+void RunChild(const ChildParams& work) noexcept {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != work.runner_pid) ::_exit(1);  // it went before the line above
   ::setpgid(0, 0);
   ::signal(SIGPIPE, SIG_IGN);
-  StandAside();
+  DetachFromTerminal();
   UseUsualAllocator();
   try {
     Serve(work);
   } catch (const std::bad_alloc&) {
-    Tell(work, {Answer::kNoMemory});
+    Tell(work, {StepResult::kNoMemory});
   }
   ::_exit(0);
 }

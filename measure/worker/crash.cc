@@ -17,8 +17,8 @@ namespace {
 /// A signal handler has no argument of its own: this is its only way to what it reports. Set once,
 /// in a process that runs one candidate and ends.
 struct HandlerState {
-  ChildReport* report = nullptr;
-  const std::vector<KnownMemory>* known = nullptr;
+  CrashReport* report = nullptr;
+  const std::vector<ParameterMemory>* known = nullptr;
   std::int64_t address_space_limit = 0;
   int statm = -1;  ///< opened before the sandbox
 };
@@ -26,7 +26,7 @@ HandlerState handler_state;
 
 constexpr std::size_t kHandlerStackBytes = 64 * 1024;
 
-void NoteAddress(ChildReport& report, const siginfo_t& info, const void* context) {
+void NoteAddress(CrashReport& report, const siginfo_t& info, const void* context) {
   report.address = reinterpret_cast<std::uint64_t>(info.si_addr);
 #if defined(__x86_64__)
   const auto* machine = static_cast<const ucontext_t*>(context);
@@ -38,7 +38,7 @@ void NoteAddress(ChildReport& report, const siginfo_t& info, const void* context
 #else
   (void)context;
 #endif
-  for (const KnownMemory& known : *handler_state.known) {
+  for (const ParameterMemory& known : *handler_state.known) {
     std::int64_t offset = 0;
     if (!known.memory->Covers(info.si_addr, &offset)) continue;
     report.parameter = known.parameter;
@@ -60,13 +60,13 @@ std::int64_t StatmBytes(int statm) {
 }
 
 void OnSignal(int signal, siginfo_t* info, void* context) {
-  ChildReport& report = *handler_state.report;
+  CrashReport& report = *handler_state.report;
   if (report.signal.exchange(signal) != 0) ::_exit(kCrashExitCode);  // a second thread, or a loop
   if (signal == SIGSEGV || signal == SIGBUS) NoteAddress(report, *info, context);
   if (signal == SIGSYS) report.system_call = info->si_syscall;
   if (handler_state.address_space_limit > 0) {
     constexpr std::int64_t kNearlySpent = std::int64_t{64} << 20;
-    report.memory_spent =
+    report.out_of_address_space =
         StatmBytes(handler_state.statm) + kNearlySpent > handler_state.address_space_limit;
   }
   ::_exit(kCrashExitCode);
@@ -85,7 +85,7 @@ std::string BoundsText(const char* verb, std::int64_t distance, int parameter) {
          (distance < 0 ? " bytes before its start" : " bytes past its end");
 }
 
-std::string AddressText(const ChildReport& report) {
+std::string AddressText(const CrashReport& report) {
   const char* verb = report.writing ? "wrote" : "read";
   if (report.parameter < 0) {
     if (report.near_stack) return "the stack overflowed";
@@ -111,8 +111,8 @@ std::int64_t AddressSpaceBytes() {
   return bytes;
 }
 
-void CatchCrashes(ChildReport* report, const std::vector<KnownMemory>* known,
-                  std::int64_t address_space_limit) {
+void InstallCrashHandler(CrashReport* report, const std::vector<ParameterMemory>* known,
+                         std::int64_t address_space_limit) {
   handler_state = {report, known, address_space_limit,
                    ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC)};
   // Mapped, not static: the ordinary stack may be what overflowed, and the mapping's neighbours are
@@ -133,15 +133,15 @@ void CatchCrashes(ChildReport* report, const std::vector<KnownMemory>* known,
   }
 }
 
-std::string DamageText(std::int64_t distance, int parameter) {
+std::string DescribeDamage(std::int64_t distance, int parameter) {
   return BoundsText("wrote", distance, parameter);
 }
 
-std::string CrashReason(const ChildReport& report, const ExitStatus& ended) {
+std::string CrashReason(const CrashReport& report, const ExitStatus& ended) {
   const int signal = report.signal;
   if (signal == 0 && ended.signaled) return "crashed: " + SignalName(ended.code);
   if (signal == 0) return "ended without a result: " + ended.ToString();
-  if (report.memory_spent) return "out of memory: " + SignalName(signal);
+  if (report.out_of_address_space) return "out of memory: " + SignalName(signal);
   if (signal == SIGSYS) {
     return "made a forbidden system call: number " + std::to_string(report.system_call);
   }

@@ -35,7 +35,7 @@ static_assert(std::size(kKnownWords) <= 64);
 
 }  // namespace
 
-std::uint64_t WordsIn(std::string_view text) {
+std::uint64_t EncodeKnownWords(std::string_view text) {
   std::uint64_t words = 0;
   for (std::size_t i = 0; i < std::size(kKnownWords); ++i) {
     if (text.find(kKnownWords[i]) != std::string_view::npos) words |= std::uint64_t{1} << i;
@@ -43,7 +43,7 @@ std::uint64_t WordsIn(std::string_view text) {
   return words;
 }
 
-std::string TextOf(std::uint64_t words) {
+std::string DecodeKnownWords(std::uint64_t words) {
   std::string text;
   for (std::size_t i = 0; i < std::size(kKnownWords); ++i) {
     if ((words >> i & 1) != 0) text += (text.empty() ? "" : ": ") + std::string(kKnownWords[i]);

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "measure/sampling.h"
-#include "measure/worker/course.h"
 #include "measure/worker/inputs.h"
+#include "measure/worker/kernel_evaluation.h"
 
 // What the runner and the process of a candidate tell each other, in memory that they share. The
 // process says it in numbers only, and the runner believes none of them without need: code of the
@@ -18,50 +18,52 @@ namespace tilewright::measure {
 
 /// One byte of the pipe to the process.
 enum class StepKind : char {
-  kRun = 'r',     ///< calls of the kernel
-  kSlice = 's',   ///< samples
-  kPoison = 'p',  ///< fills the workspace
-  kTraces = 't',  ///< looks at the workspace's surroundings and at threads
+  kRun = 'r',          ///< calls of the kernel
+  kSlice = 's',        ///< samples
+  kPoison = 'p',       ///< fills the workspace
+  kSideEffects = 't',  ///< looks at the workspace's surroundings and at threads
 };
 /// The byte that the process sends after loading, and after each step.
 inline constexpr char kStepDone = 'k';
 
 /// What the process is to do, written by the runner.
-struct StepOrder {
+struct StepRequest {
   InputSet set = InputSet::kRandom;  ///< never kFresh, which it is not told of
   std::int64_t calls = 1;            ///< of kRun
-  bool other_weights = false;  ///< each call takes the next weight of FarWeights, if there are any
-  bool ends_real = false;      ///< the last call takes the window with the real weight
-  SliceTerms slice;            ///< of kSlice
+  bool rotate_weights =
+      false;  ///< each call takes the next weight of ColdWeights, if there are any
+  bool ends_with_real_weight = false;  ///< the last call takes the window with the real weight
+  SliceLimits slice;                   ///< of kSlice
 };
 
 /// What came of loading, or of a step.
-enum class Answer : std::int32_t {
-  kNone = -1,     ///< it has not answered
-  kOk = 0,        ///< after loading, numbers[0]: bytes of workspace
-  kNoMemory,      ///< none is left
-  kNoThreads,     ///< none can be started
-  kNotLoaded,     ///< words: of the loader
-  kNoKernel,      ///< the artifact lacks the symbols
-  kOtherVersion,  ///< numbers[0]: version of the interface
-  kOtherCount,    ///< numbers[0]: parameters
-  kWorkspace,     ///< numbers: bytes of workspace asked for, and per thread
-  kTooMuch,       ///< numbers[0]: bytes of result and workspace
-  kNotPrepared,   ///< words: of the preparation
-  kReturned,      ///< numbers[0]: return code of the kernel
-  kThreadLeft,    ///< a thread runs that did not before
-  kDamage,        ///< numbers[0]: bytes before the start (negative) or past the end of numbers[1]
+enum class StepResult : std::int32_t {
+  kNone = -1,               ///< it has not answered
+  kOk = 0,                  ///< after loading, numbers[0]: bytes of workspace
+  kNoMemory,                ///< none is left
+  kNoThreads,               ///< none can be started
+  kLoadFailed,              ///< words: of the loader
+  kSymbolMissing,           ///< the artifact lacks the symbols
+  kVersionMismatch,         ///< numbers[0]: version of the interface
+  kParameterCountMismatch,  ///< numbers[0]: parameters
+  kWorkspace,               ///< numbers: bytes of workspace asked for, and per thread
+  kOverLimit,               ///< numbers[0]: bytes of result and workspace
+  kPrepareFailed,           ///< words: of the preparation
+  kKernelError,             ///< numbers[0]: return code of the kernel
+  kThreadLeaked,            ///< a thread runs that did not before
+  kOutOfBoundsWrite,        ///< numbers[0]: bytes before the start (negative) or past the end of
+                            ///< numbers[1]
 };
 
 inline constexpr int kMaxSamplesOfSlice = 1024;
 
 /// The shared memory.
 struct Exchange {
-  StepOrder order;
+  StepRequest order;
   // Claims of the process:
-  std::atomic<Answer> answer{Answer::kOk};
+  std::atomic<StepResult> answer{StepResult::kOk};
   std::array<std::atomic<std::int64_t>, 2> numbers{};
-  std::atomic<std::uint64_t> words{0};  ///< see WordsIn
+  std::atomic<std::uint64_t> words{0};  ///< see EncodeKnownWords
   std::atomic<double> seconds{0};       ///< of kRun
   std::atomic<int> samples{0};          ///< of kSlice
   std::array<std::atomic<double>, kMaxSamplesOfSlice> sample_seconds{};
@@ -69,8 +71,8 @@ struct Exchange {
 
 /// The fixed words that occur in a text, one bit each: all that leaves the process of a text that
 /// code of the candidate may have written.
-std::uint64_t WordsIn(std::string_view text);
+std::uint64_t EncodeKnownWords(std::string_view text);
 /// Those words, with colons between them; "for no known reason" if there are none.
-std::string TextOf(std::uint64_t words);
+std::string DecodeKnownWords(std::uint64_t words);
 
 }  // namespace tilewright::measure

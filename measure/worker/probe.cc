@@ -21,8 +21,8 @@ namespace {
 
 constexpr int kProbeMilliseconds = 10000;
 
-std::string TryInSandbox(const ProbeOrder& order, const ReadList& readable) {
-  (void)LimitRights(readable);
+std::string TryInSandbox(const ProbeOrder& order, const ReadAllowlist& readable) {
+  (void)DropPrivileges(readable);
   Pool pool;
   if (order.threads > 1) {
     TwPoolOptions options = TwPoolDefaults(order.threads);
@@ -33,15 +33,16 @@ std::string TryInSandbox(const ProbeOrder& order, const ReadList& readable) {
              " asked for): " + ErrnoReason();
     }
   }
-  (void)ForbidSystemCalls();
+  (void)InstallSyscallFilter();
   auto loaded = LoadKernel(order.path, kProbeSymbol);
   if (!loaded.ok()) return loaded.status().message();
   return loaded->entry.run(nullptr, nullptr, nullptr) == 0 ? "" : "a probe returned no 0";
 }
 
-[[noreturn]] void RunProbe(const ProbeOrder& order, const ReadList& readable, int result) noexcept {
+[[noreturn]] void RunProbe(const ProbeOrder& order, const ReadAllowlist& readable,
+                           int result) noexcept {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  StandAside();
+  DetachFromTerminal();
   const std::string problem = TryInSandbox(order, readable);
   const std::string line = problem.empty() ? "ok" : problem;
   (void)!::write(result, line.data(), line.size());
@@ -50,7 +51,7 @@ std::string TryInSandbox(const ProbeOrder& order, const ReadList& readable) {
 
 }  // namespace
 
-std::string MissingOfSystem() {
+std::string MissingSystemFeatures() {
   for (const char* path : {"/proc/self/statm", "/proc/self/task"}) {
     if (::access(path, R_OK) != 0) return std::string(path) + ": " + ErrnoReason();
   }
@@ -58,12 +59,12 @@ std::string MissingOfSystem() {
 }
 
 std::string LoadProbe(const ProbeOrder& order) {
-  const std::string missing = MissingOfSystem();
+  const std::string missing = MissingSystemFeatures();
   if (!missing.empty()) return missing;
   auto target = Target::Parse(order.target);
   if (!target.ok()) return target.status().message();
   if (!DeviceTraitsOf(*target).machine_code) return ReadFile(order.path).status().message();
-  const ReadList readable = ReadLists().Of(order.path, *target);
+  const ReadAllowlist readable = ReadAllowlistBuilder().Of(order.path, *target);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return "no pipe can be made: " + ErrnoReason();
   const pid_t pid = ::fork();
@@ -71,8 +72,8 @@ std::string LoadProbe(const ProbeOrder& order) {
   const std::string no_process = pid < 0 ? "no process can be made: " + ErrnoReason() : "";
   ::close(ends[1]);
   std::string said;
-  pollfd watched{ends[0], POLLIN, 0};
-  if (pid > 0 && ::poll(&watched, 1, kProbeMilliseconds) > 0) {
+  pollfd runner_times{ends[0], POLLIN, 0};
+  if (pid > 0 && ::poll(&runner_times, 1, kProbeMilliseconds) > 0) {
     std::array<char, 512> text{};
     const ssize_t count = ::read(ends[0], text.data(), text.size());
     if (count > 0) said.assign(text.data(), static_cast<std::size_t>(count));

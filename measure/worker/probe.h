@@ -14,6 +14,6 @@ std::string LoadProbe(const ProbeOrder& order);
 
 /// What a runner needs of a machine beside that: /proc, by which threads and memory of a candidate
 /// are told. Empty if it is there.
-std::string MissingOfSystem();
+std::string MissingSystemFeatures();
 
 }  // namespace tilewright::measure

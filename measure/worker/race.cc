@@ -16,19 +16,19 @@ struct Racer {
   RunReply reply;
 
   void Start() {
-    Prove();
-    if (!run->course.alive()) Finish({});
+    VerifyBeforeTiming();
+    if (!run->evaluation.needs_timing()) Finish({});
   }
-  void Prove() {
-    run->course.Load();
-    run->course.Prove(/*may_stop=*/false);
-    if (run->course.alive()) run->course.BeginSlices();
+  void VerifyBeforeTiming() {
+    run->evaluation.Load();
+    run->evaluation.VerifyBeforeTiming(/*may_stop=*/false);
+    if (run->evaluation.needs_timing()) run->evaluation.BeginSlices();
   }
   /// returns the samples it took: none if it has failed.
   std::vector<double> Step() {
     if (run == nullptr) return {};
-    std::vector<double> samples = run->course.TakeSlice();
-    if (!run->course.alive()) Finish({});
+    std::vector<double> samples = run->evaluation.CollectSlice();
+    if (!run->evaluation.needs_timing()) Finish({});
     return samples;
   }
   /// make_again: makes the same candidate's run in a new process, or nothing. If the verified run
@@ -36,16 +36,16 @@ struct Racer {
   /// verifications for the same samples.
   void Finish(const std::function<std::unique_ptr<CandidateRun>()>& make_again) {
     if (run == nullptr) return;
-    reply = run->course.End();
-    for (int timings = 1; run->kernel.times_disagree() && timings < kMaxTimings; ++timings) {
-      SampleSet samples = run->course.samples();
+    reply = run->evaluation.End();
+    for (int timings = 1; run->kernel.times_disagree() && timings < kMaxTimingAttempts; ++timings) {
+      SampleSet samples = run->evaluation.samples();
       auto again = make_again ? make_again() : nullptr;
       if (again == nullptr) break;
       run = std::move(again);  // ends the earlier process
-      Prove();
-      (void)run->course.TakeSlice();
-      if (run->course.alive()) run->course.GoOnFrom(std::move(samples));
-      reply = run->course.End();
+      VerifyBeforeTiming();
+      (void)run->evaluation.CollectSlice();
+      if (run->evaluation.needs_timing()) run->evaluation.ContinueFrom(std::move(samples));
+      reply = run->evaluation.End();
     }
     run = nullptr;
   }
@@ -53,50 +53,52 @@ struct Racer {
 
 }  // namespace
 
-RunReply FailedWith(const RunOrder::Item& item, const Status& status) {
+RunReply FailureReply(const RunOrder::Item& item, const Status& status) {
   RunReply reply;
   reply.ticket = item.ticket;
   reply.outcome = Outcome::kRunFailed;
   reply.reason = status.message();
-  if (status.code() == StatusCode::kUnavailable) reply.blame = Blame::kMachine;
+  if (status.code() == StatusCode::kUnavailable) reply.fault_domain = FaultDomain::kMachine;
   return reply;
 }
 
-std::vector<RunReply> RunRace(const RunOrder& order, Workbench& workbench, const MakeRun& make_run,
-                              const std::function<RoundCanaries()>& canaries) {
+std::vector<RunReply> RunRace(const RunOrder& order, OperandCache& operand_cache,
+                              const MakeRun& make_run,
+                              const std::function<RoundInterference()>& probe_times) {
   SystemClock clock;
   std::vector<Racer> racers;
   for (const RunOrder::Item& item : order.items) {
     Racer& racer = racers.emplace_back();
-    auto setup = workbench.Prepare(item.kernel, item.reference);
-    if (setup.ok()) {
-      racer.run = make_run(item, *std::move(setup));
+    auto kernel_operands = operand_cache.Prepare(item.kernel, item.reference);
+    if (kernel_operands.ok()) {
+      racer.run = make_run(item, *std::move(kernel_operands));
     } else {
-      racer.reply = FailedWith(item, setup.status());
+      racer.reply = FailureReply(item, kernel_operands.status());
     }
   }
   for (std::size_t i = 0; i < racers.size(); ++i) {
     if (racers[i].run == nullptr) continue;
     // What its process inherits; the tensors are there.
-    const auto setup = workbench.Prepare(order.items[i].kernel, order.items[i].reference);
-    if (setup.ok()) {
+    const auto kernel_operands =
+        operand_cache.Prepare(order.items[i].kernel, order.items[i].reference);
+    if (kernel_operands.ok()) {
       racers[i].Start();
     } else {
-      racers[i] = {nullptr, FailedWith(order.items[i], setup.status())};
+      racers[i] = {nullptr, FailureReply(order.items[i], kernel_operands.status())};
     }
   }
-  const RaceJudge judge = RaceInTurns(
-      order, clock, [&](std::size_t i) { return racers[i].Step(); }, canaries);
+  const RaceJudge judge = RunRaceRounds(
+      order, clock, [&](std::size_t i) { return racers[i].Step(); }, probe_times);
   std::vector<RunReply> replies;
   for (std::size_t i = 0; i < racers.size(); ++i) {
     const RunOrder::Item& item = order.items[i];
     racers[i].Finish([&]() -> std::unique_ptr<CandidateRun> {
-      auto setup = workbench.Prepare(item.kernel, item.reference);
-      return setup.ok() ? make_run(item, *std::move(setup)) : nullptr;
+      auto kernel_operands = operand_cache.Prepare(item.kernel, item.reference);
+      return kernel_operands.ok() ? make_run(item, *std::move(kernel_operands)) : nullptr;
     });
     replies.push_back(std::move(racers[i].reply));
   }
-  JudgeReplies(judge, replies);
+  ApplyRaceResults(judge, replies);
   return replies;
 }
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "measure/worker/course.h"
+#include "measure/worker/kernel_evaluation.h"
 #include "src/tensor/layout.h"
 #include "src/tensor/reference/reference.h"
 
@@ -38,29 +38,32 @@ std::optional<double> QuickCompare(const std::byte* result, const std::byte* exp
   return largest;
 }
 
-Result<Tensor> ResultTensor(const Workbench::Setup& setup, const std::byte* output) {
-  Tensor result(setup.output);
+Result<Tensor> ResultTensor(const OperandCache::KernelOperands& kernel_operands,
+                            const std::byte* output) {
+  Tensor result(kernel_operands.output);
   std::memcpy(result.data(), output, static_cast<std::size_t>(result.bytes()));
-  if (!setup.padded) return result;
+  if (!kernel_operands.padded) return result;
   // A kernel may see the image as one row (1x1 convolutions): the memory is that of the layout.
-  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(setup.output_layout));
-  std::vector<std::int64_t> packed = layout.Pack(setup.logical);
+  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(kernel_operands.output_layout));
+  std::vector<std::int64_t> packed = layout.Pack(kernel_operands.logical);
   if (Product(packed) == result.elements()) result.Reshape(std::move(packed));
-  return TransformLayout(result, setup.output_layout, setup.result_layout, setup.logical);
+  return TransformLayout(result, kernel_operands.output_layout, kernel_operands.result_layout,
+                         kernel_operands.logical);
 }
 
-std::optional<Failure> CompareSlowly(const Workbench::Setup& setup, const BoundedTensor& bounded,
-                                     const std::byte* result, std::uint8_t poison,
-                                     double* max_abs_error) {
+std::optional<Failure> CompareSlowly(const OperandCache::KernelOperands& kernel_operands,
+                                     const BoundedTensor& bounded, const std::byte* result,
+                                     std::uint8_t poison, double* max_abs_error) {
   const Tensor& expected = bounded.value;
-  auto got = ResultTensor(setup, result);
+  auto got = ResultTensor(kernel_operands, result);
   if (!got.ok()) return Failure{Outcome::kRunFailed, got.status().message()};
   got->Reshape(expected.shape());
-  const Comparison comparison = bounded.exact() ? Compare(*got, expected, setup.tolerance)
-                                                : CompareBounded(*got, bounded, setup.tolerance);
+  const Comparison comparison = bounded.exact()
+                                    ? Compare(*got, expected, kernel_operands.tolerance)
+                                    : CompareBounded(*got, bounded, kernel_operands.tolerance);
   *max_abs_error = std::max(*max_abs_error, comparison.max_abs_error);
   if (comparison.ok) {
-    Scrub(*got);  // of the fresh set, the next candidate must not find it
+    WipeTensor(*got);  // of the fresh set, the next candidate must not find it
     return std::nullopt;
   }
   const std::int64_t at = std::max<std::int64_t>(comparison.first_bad, 0);
@@ -83,22 +86,24 @@ std::uint8_t PoisonFor(DataType dtype, InputSet set) {
   return set == InputSet::kExtreme ? 0x5A : 0xA5;
 }
 
-std::optional<Failure> CheckResult(const Workbench::Setup& setup, InputSet set,
-                                   const std::byte* result, std::uint8_t poison,
+std::optional<Failure> CheckResult(const OperandCache::KernelOperands& kernel_operands,
+                                   InputSet set, const std::byte* result, std::uint8_t poison,
                                    double* max_abs_error) {
   const bool fresh = set == InputSet::kFresh;
-  const BoundedTensor* known = fresh ? nullptr : setup.expected[static_cast<std::size_t>(set)];
-  const std::byte* expected = fresh ? setup.fresh_expected->value.data() : known->value.data();
-  const TensorType& type = fresh ? setup.fresh_expected->type : known->value.type();
-  const auto error = setup.padded ? std::nullopt : QuickCompare(result, expected, type);
+  const BoundedTensor* known =
+      fresh ? nullptr : kernel_operands.expected[static_cast<std::size_t>(set)];
+  const std::byte* expected =
+      fresh ? kernel_operands.fresh_expected->value.data() : known->value.data();
+  const TensorType& type = fresh ? kernel_operands.fresh_expected->type : known->value.type();
+  const auto error = kernel_operands.padded ? std::nullopt : QuickCompare(result, expected, type);
   if (error) {
     *max_abs_error = std::max(*max_abs_error, *error);
     return std::nullopt;
   }
-  if (!fresh) return CompareSlowly(setup, *known, result, poison, max_abs_error);
-  BoundedTensor copy = setup.fresh_expected->Copy();
-  auto failure = CompareSlowly(setup, copy, result, poison, max_abs_error);
-  Scrub(copy.value);
+  if (!fresh) return CompareSlowly(kernel_operands, *known, result, poison, max_abs_error);
+  BoundedTensor copy = kernel_operands.fresh_expected->Copy();
+  auto failure = CompareSlowly(kernel_operands, copy, result, poison, max_abs_error);
+  WipeTensor(copy.value);
   return failure;
 }
 

@@ -23,14 +23,14 @@
 #include "measure/device/vta_candidate.h"
 #include "measure/kernel_message.h"
 #include "measure/messages.h"
-#include "measure/quiet_file.h"
-#include "measure/sandbox/read_list.h"
+#include "measure/probe_baselines.h"
+#include "measure/sandbox/read_allowlist.h"
 #include "measure/sandbox/sandbox.h"
-#include "measure/supervisor/remote.h"
+#include "measure/supervisor/file_transfer.h"
 #include "measure/worker/forked_kernel.h"
-#include "measure/worker/live_memory.h"
 #include "measure/worker/probe.h"
 #include "measure/worker/race.h"
+#include "measure/worker/shared_memory_pool.h"
 #include "measure/worker/worker_loop.h"
 #include "measure/workers.h"
 #include "src/base/clock.h"
@@ -65,12 +65,12 @@ struct Reading {
   std::int64_t bytes = 0;
 };
 
-std::array<QuietGate, MemoryCanary::kLevels> MemoryGates() {
-  std::array<QuietGate, MemoryCanary::kLevels> gates;
-  for (int level = 1; level < MemoryCanary::kLevels; ++level) {
-    QuietGate::Settings settings;
-    settings.tolerance = MemoryCanary::ToleranceOf(level);
-    gates[static_cast<std::size_t>(level)] = QuietGate(settings);
+std::array<NoiseFilter, MemoryInterferenceProbe::kLevels> MemoryGates() {
+  std::array<NoiseFilter, MemoryInterferenceProbe::kLevels> gates;
+  for (int level = 1; level < MemoryInterferenceProbe::kLevels; ++level) {
+    NoiseFilter::Settings settings;
+    settings.tolerance = MemoryInterferenceProbe::ToleranceOf(level);
+    gates[static_cast<std::size_t>(level)] = NoiseFilter(settings);
   }
   return gates;
 }
@@ -99,33 +99,35 @@ class Runner {
   std::vector<RunReply> OutOfMemory(const RunOrder& order);
   RunReply RunAlone(const RunOrder::Item& item);
   Status OpenEnergy();
-  Status MakeFarWeights(const RunOrder& order);
+  Status MakeColdWeights(const RunOrder& order);
   void BlameCounter(RunReply& reply);
   /// WeightOf, if weights come from afar at all.
-  std::optional<std::size_t> FarWeightOf(const KernelSpec& kernel) const {
-    return settings_.far_weights ? WeightOf(kernel) : std::nullopt;
+  std::optional<std::size_t> ColdWeightOf(const KernelSpec& kernel) const {
+    return settings_.cold_weights ? WeightOf(kernel) : std::nullopt;
   }
   Reading ReadingOf(const KernelSpec& kernel) const;
-  std::unique_ptr<CandidateRun> MakeRun(const RunOrder::Item& item, Workbench::Setup setup);
+  std::unique_ptr<CandidateRun> MakeRun(const RunOrder::Item& item,
+                                        OperandCache::KernelOperands kernel_operands);
   void LearnFrom(const RunReply& reply, int level);
-  MemoryWatch WatchOf(const KernelSpec& kernel) const;
-  RoundCanaries RunCanaries(const KernelSpec& kernel);
-  void ReadQuiet();
-  void KeepQuiet();
+  MemoryDelayEstimator WatchOf(const KernelSpec& kernel) const;
+  RoundInterference RunProbes(const KernelSpec& kernel);
+  void LoadProbeBaselines();
+  void SaveProbeBaselines();
 
   const WorkerPipes& pipes_;
   RunWorkerSettings settings_;
-  Workbench workbench_{settings_.cache_bytes};
-  std::int64_t far_bytes_ = 0;
-  std::optional<FarWeights> far_weights_;
-  Canary canary_;
-  MemoryCanary memory_canary_;
+  OperandCache workbench_{settings_.cache_bytes};
+  std::int64_t cold_bytes_ = 0;
+  std::optional<ColdWeights> cold_weights_;
+  InterferenceProbe probe_;
+  MemoryInterferenceProbe memory_probe_;
   MachinePeaks peaks_;  // none are known before calibration
-  LiveMemory live_;
-  ReadLists read_lists_;
+  SharedMemoryPool live_;
+  ReadAllowlistBuilder read_lists_;
   const std::uint64_t place_seed_ = std::random_device()();
-  QuietGate gate_;
-  std::array<QuietGate, MemoryCanary::kLevels> memory_gates_ = MemoryGates();  // 0 is not used
+  NoiseFilter gate_;
+  std::array<NoiseFilter, MemoryInterferenceProbe::kLevels> memory_gates_ =
+      MemoryGates();  // 0 is not used
   std::optional<PowercapCounter> energy_;
   std::string device_;
   double began_ = 0, kept_at_ = 0;  // unix seconds
@@ -138,77 +140,78 @@ class Runner {
 
 Status Runner::Configure(const Json& message) {
   TW_ASSIGN_OR_RETURN(auto settings, RunWorkerSettingsFrom(message));
-  const std::string missing = MissingOfSystem();
+  const std::string missing = MissingSystemFeatures();
   if (!missing.empty()) return Unavailable(missing);
   const DeviceFingerprint own = ProbeHostCpu();
-  far_bytes_ = FarWeights::BytesFor(std::max(own.l2_bytes, own.l3_bytes));
+  cold_bytes_ = ColdWeights::BytesFor(std::max(own.l2_bytes, own.l3_bytes));
   settings_ = settings;
   energy_.reset();
-  workbench_ = Workbench(settings_.cache_bytes);
+  workbench_ = OperandCache(settings_.cache_bytes);
   configured_ = true;
   devices_.clear();
-  Greeting greeting;
-  greeting.device = own.ToString();
-  greeting.target = OwnTarget();
-  device_ = greeting.device;
+  RunnerHandshake handshake;
+  handshake.device = own.ToString();
+  handshake.target = OwnTarget();
+  device_ = handshake.device;
   if (settings_.calibrate) {  // candidates run in processes here
-    greeting.unprotected = TrySandbox().Unprotected();
-    ReadQuiet();
-    greeting.resolution = MeasureResolution(canary_, gate_, settings_.sampling);
+    handshake.unprotected = TestSandbox().Unprotected();
+    LoadProbeBaselines();
+    handshake.resolution = MeasureResolution(probe_, gate_, settings_.sampling);
     peaks_ = MeasurePeaks();
-    greeting.canary_seconds = gate_.quiet_seconds();
+    handshake.probe_seconds = gate_.uncontended_seconds();
   }
-  return SendMessage(pipes_, ToJson(greeting));
+  return SendMessage(pipes_, ToJson(handshake));
 }
 
 /// All its tensors, or its weight where that is a good part of them and comes from farther away.
 Reading Runner::ReadingOf(const KernelSpec& kernel) const {
   constexpr std::int64_t kGoodPart = 4;
   const std::int64_t bytes = kernel.signature.bytes();
-  const Reading all{MemoryCanary::LevelOf(bytes), bytes};
-  const auto weight = FarWeightOf(kernel);
+  const Reading all{MemoryInterferenceProbe::LevelOf(bytes), bytes};
+  const auto weight = ColdWeightOf(kernel);
   if (!weight.has_value()) return all;
-  const Reading far{MemoryCanary::LevelOf(far_bytes_),
+  const Reading far{MemoryInterferenceProbe::LevelOf(cold_bytes_),
                     kernel.signature.parameters[*weight].type.bytes()};
   return far.level > all.level && kGoodPart * far.bytes >= all.bytes ? far : all;
 }
 
 /// Before the candidates that need them.
-Status Runner::MakeFarWeights(const RunOrder& order) {
+Status Runner::MakeColdWeights(const RunOrder& order) {
   const bool needed = std::ranges::any_of(order.items, [&](const RunOrder::Item& item) {
-    return FarWeightOf(item.kernel).has_value();
+    return ColdWeightOf(item.kernel).has_value();
   });
-  if (needed && !far_weights_.has_value()) {
-    TW_ASSIGN_OR_RETURN(auto made, FarWeights::Create(far_bytes_));
-    far_weights_.emplace(std::move(made));
+  if (needed && !cold_weights_.has_value()) {
+    TW_ASSIGN_OR_RETURN(auto made, ColdWeights::Create(cold_bytes_));
+    cold_weights_.emplace(std::move(made));
   }
-  if (far_weights_.has_value()) far_weights_->SetInherited(needed);
+  if (cold_weights_.has_value()) cold_weights_->SetInherited(needed);
   return {};
 }
 
-std::unique_ptr<CandidateRun> Runner::MakeRun(const RunOrder::Item& item, Workbench::Setup setup) {
+std::unique_ptr<CandidateRun> Runner::MakeRun(const RunOrder::Item& item,
+                                              OperandCache::KernelOperands kernel_operands) {
   const KernelSpec& kernel = item.kernel;
-  ForkedTerms terms;
-  terms.canary = &canary_;
-  terms.memory_canary = &memory_canary_;
+  ForkedKernelParams terms;
+  terms.probe = &probe_;
+  terms.memory_probe = &memory_probe_;
   terms.memory_level = ReadingOf(kernel).level;
   terms.live = &live_;
   terms.readable = read_lists_.Of(kernel.artifact, kernel.target);
-  if (const auto weight = FarWeightOf(kernel)) {
-    far_weights_->Fill(kernel.signature.parameters[*weight].type.dtype);
-    terms.far_weights = &*far_weights_;
+  if (const auto weight = ColdWeightOf(kernel)) {
+    cold_weights_->Fill(kernel.signature.parameters[*weight].type.dtype);
+    terms.cold_weights = &*cold_weights_;
     terms.weight = *weight;
     const auto random = static_cast<std::size_t>(InputSet::kRandom);
-    const GuardedMemory& real = *setup.inputs[random][*weight];
+    const GuardedMemory& real = *kernel_operands.inputs[random][*weight];
     // One window for each weight: then it need not be copied for the next candidate.
-    terms.real_window =
-        far_weights_->Place(real, place_seed_ ^ reinterpret_cast<std::uintptr_t>(real.data()) >> 6);
+    terms.real_window = cold_weights_->Place(
+        real, place_seed_ ^ reinterpret_cast<std::uintptr_t>(real.data()) >> 6);
   }
   terms.memory_bytes = settings_.memory_bytes;
-  terms.times = {LeastCallSeconds(kernel, peaks_), kernel.threads};
-  terms.setup = std::move(setup);
+  terms.times = {MinCallSeconds(kernel, peaks_), kernel.threads};
+  terms.kernel_operands = std::move(kernel_operands);
   SamplingSettings sampling = settings_.sampling;
-  sampling.patience_seconds = item.patience_seconds;
+  sampling.min_sampling_seconds = item.min_sampling_seconds;
   return std::make_unique<CandidateRun>(item, std::move(terms), sampling, gate_, WatchOf(kernel),
                                         energy_.has_value() ? &*energy_ : nullptr);
 }
@@ -224,10 +227,10 @@ Status Runner::OpenEnergy() {
 /// What a counter of energy lacks would become a failure of every candidate.
 void Runner::BlameCounter(RunReply& reply) {
   if (!energy_.has_value() || reply.outcome != Outcome::kRunFailed) return;
-  if (reply.blame != Blame::kUnclear) return;
-  const Status counts = CheckCounts(*energy_, clock_);
+  if (reply.fault_domain != FaultDomain::kUndetermined) return;
+  const Status counts = CheckCounterAdvances(*energy_, clock_);
   if (counts.ok()) return;
-  reply.blame = Blame::kMachine;
+  reply.fault_domain = FaultDomain::kMachine;
   reply.reason = counts.message();
 }
 
@@ -235,73 +238,73 @@ void Runner::BlameCounter(RunReply& reply) {
 /// nothing that a candidate's process says gets here.
 void Runner::LearnFrom(const RunReply& reply, int level) {
   const double now = clock_.UnixSeconds();
-  for (double canary : reply.canaries) gate_.Add(now, canary);
-  QuietGate& memory = memory_gates_[static_cast<std::size_t>(level)];
-  for (double canary : reply.memory_canaries) memory.Add(now, canary);
+  for (double probe : reply.probe_times) gate_.Add(now, probe);
+  NoiseFilter& memory = memory_gates_[static_cast<std::size_t>(level)];
+  for (double probe : reply.memory_probe_times) memory.Add(now, probe);
   constexpr double kKeepSeconds = 2;
-  if (now - kept_at_ > kKeepSeconds) KeepQuiet();
+  if (now - kept_at_ > kKeepSeconds) SaveProbeBaselines();
 }
 
-MemoryWatch Runner::WatchOf(const KernelSpec& kernel) const {
+MemoryDelayEstimator Runner::WatchOf(const KernelSpec& kernel) const {
   const Reading reading = ReadingOf(kernel);
   return {reading.level, memory_gates_[static_cast<std::size_t>(reading.level)], reading.bytes};
 }
 
 /// Between the rounds of a race.
-RoundCanaries Runner::RunCanaries(const KernelSpec& kernel) {
-  const double core = canary_.Run();
+RoundInterference Runner::RunProbes(const KernelSpec& kernel) {
+  const double core = probe_.Run();
   gate_.Add(clock_.UnixSeconds(), core);
-  RoundCanaries canaries;
-  canaries.core_quiet = gate_.IsQuiet(core);
+  RoundInterference probe_times;
+  probe_times.core_clean = gate_.IsClean(core);
   const int level = ReadingOf(kernel).level;
-  const double memory = memory_canary_.Run(level);
+  const double memory = memory_probe_.Run(level);
   memory_gates_[static_cast<std::size_t>(level)].Add(clock_.UnixSeconds(), memory);
-  canaries.memory_delay_seconds = WatchOf(kernel).DelaySeconds(memory);
-  return canaries;
+  probe_times.memory_delay_seconds = WatchOf(kernel).DelaySeconds(memory);
+  return probe_times;
 }
 
-void Runner::ReadQuiet() {
+void Runner::LoadProbeBaselines() {
   began_ = kept_at_ = clock_.UnixSeconds();
-  if (settings_.quiet_file.empty()) return;
-  const QuietSeconds known = ReadQuietFile(settings_.quiet_file, device_, kept_at_);
+  if (settings_.probe_baseline_file.empty()) return;
+  const ProbeBaselines known = ReadProbeBaselines(settings_.probe_baseline_file, device_, kept_at_);
   gate_.SetReference(known[0]);
   for (std::size_t i = 1; i < known.size(); ++i) memory_gates_[i].SetReference(known[i]);
 }
 
-void Runner::KeepQuiet() {
+void Runner::SaveProbeBaselines() {
   kept_at_ = clock_.UnixSeconds();
-  if (settings_.quiet_file.empty() || !settings_.calibrate) return;
-  QuietSeconds seconds{};
-  seconds[0] = gate_.seen_seconds();
-  for (std::size_t i = 1; i < seconds.size(); ++i) seconds[i] = memory_gates_[i].seen_seconds();
-  UpdateQuietFile(settings_.quiet_file, device_, began_, kept_at_, seconds);
+  if (settings_.probe_baseline_file.empty() || !settings_.calibrate) return;
+  ProbeBaselines seconds{};
+  seconds[0] = gate_.observed_seconds();
+  for (std::size_t i = 1; i < seconds.size(); ++i) seconds[i] = memory_gates_[i].observed_seconds();
+  UpdateProbeBaselines(settings_.probe_baseline_file, device_, began_, kept_at_, seconds);
 }
 
 /// If the verified run disagrees with the samples, something may have disturbed it: all of the
 /// course is repeated in a new process.
 RunReply Runner::RunAlone(const RunOrder::Item& item) {
   for (int timings = 1;; ++timings) {
-    auto setup = workbench_.Prepare(item.kernel, item.reference);
-    if (!setup.ok()) return FailedWith(item, setup.status());
-    const auto run = MakeRun(item, *std::move(setup));
-    run->course.Load();
-    run->course.Prove(/*may_stop=*/true);
-    if (run->course.alive()) run->course.TakeAll();
-    RunReply reply = run->course.End();
-    if (!run->kernel.times_disagree() || timings == kMaxTimings) return reply;
+    auto kernel_operands = workbench_.Prepare(item.kernel, item.reference);
+    if (!kernel_operands.ok()) return FailureReply(item, kernel_operands.status());
+    const auto run = MakeRun(item, *std::move(kernel_operands));
+    run->evaluation.Load();
+    run->evaluation.VerifyBeforeTiming(/*may_stop=*/true);
+    if (run->evaluation.needs_timing()) run->evaluation.SampleUntilConverged();
+    RunReply reply = run->evaluation.End();
+    if (!run->kernel.times_disagree() || timings == kMaxTimingAttempts) return reply;
   }
 }
 
 Status Runner::Handle(const Json& message) {
   if (MessageType(message) == "configure") return Configure(message);
-  if (MessageType(message) == "task") return HearTask(message, tasks_);
+  if (MessageType(message) == "task") return ReceiveTask(message, tasks_);
   if (MessageType(message) == "probe") {
     TW_ASSIGN_OR_RETURN(auto order, ProbeOrderFrom(message));
     TW_RETURN_IF_ERROR(CheckPlain(order.path));
     return SendMessage(pipes_, ToJson(ProbeReply{LoadProbe(order)}));
   }
   if (MessageType(message) == "file") {
-    TW_ASSIGN_OR_RETURN(auto part, FilePartFrom(message));
+    TW_ASSIGN_OR_RETURN(auto part, FileChunkFrom(message));
     return files_.Receive(part);
   }
   if (MessageType(message) != "run") {
@@ -338,22 +341,22 @@ DeviceRunner* Runner::DeviceOf(const RunOrder& order) {
 
 Result<std::vector<RunReply>> Runner::RepliesTo(const RunOrder& order) {
   workbench_.Begin();
-  if (far_weights_.has_value()) far_weights_->Begin();
+  if (cold_weights_.has_value()) cold_weights_->Begin();
   if (DeviceRunner* device = DeviceOf(order)) return device->Run(order, workbench_);
   std::vector<RunReply> replies;
   if (order.items.empty()) return replies;  // nobody's canaries to run
   TW_RETURN_IF_ERROR(OpenEnergy());
   // Without memory for them the order fails, as without memory for its tensors.
-  if (const Status made = MakeFarWeights(order); !made.ok()) return AllFailed(order, made);
+  if (const Status made = MakeColdWeights(order); !made.ok()) return AllFailed(order, made);
   if (order.items.size() == 1) {
     replies.push_back(RunAlone(order.items[0]));
   } else {
     replies = RunRace(
         order, workbench_,
-        [this](const RunOrder::Item& item, Workbench::Setup setup) {
-          return MakeRun(item, std::move(setup));
+        [this](const RunOrder::Item& item, OperandCache::KernelOperands kernel_operands) {
+          return MakeRun(item, std::move(kernel_operands));
         },
-        [&] { return RunCanaries(order.items[0].kernel); });
+        [&] { return RunProbes(order.items[0].kernel); });
   }
   for (RunReply& reply : replies) BlameCounter(reply);
   return replies;
@@ -362,16 +365,16 @@ Result<std::vector<RunReply>> Runner::RepliesTo(const RunOrder& order) {
 std::vector<RunReply> Runner::AllFailed(const RunOrder& order, const Status& reason) {
   std::vector<RunReply> replies;
   for (const RunOrder::Item& item : order.items) {
-    replies.push_back(FailedWith(item, reason));
-    replies.back().blame = Blame::kUnclear;
+    replies.push_back(FailureReply(item, reason));
+    replies.back().fault_domain = FaultDomain::kUndetermined;
   }
   return replies;
 }
 
 /// The runner itself has too little memory for a candidate: that is no loss of the device.
 std::vector<RunReply> Runner::OutOfMemory(const RunOrder& order) {
-  workbench_ = Workbench(settings_.cache_bytes);
-  far_weights_.reset();
+  workbench_ = OperandCache(settings_.cache_bytes);
+  cold_weights_.reset();
   return AllFailed(order, Unavailable("out of memory: the runner has none left"));
 }
 

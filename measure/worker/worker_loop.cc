@@ -8,7 +8,7 @@
 #include <new>
 
 #include "measure/messages.h"
-#include "measure/worker/channel.h"
+#include "measure/worker/line_io.h"
 #include "src/base/printable.h"
 
 namespace tilewright::measure {

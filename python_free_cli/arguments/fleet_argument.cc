@@ -95,7 +95,7 @@ Result<fleet::Address> FleetAddress(const std::string& text) {
 
 std::vector<FleetClass> FleetClasses(fleet::Broker& broker, double seconds) {
   (void)broker.Subscribe("tw.here.*.*.*");
-  (void)broker.Say(fleet::kAskSubject, "");
+  (void)broker.Publish(fleet::kDiscoverySubject, "");
   SystemClock clock;
   std::map<std::string, FleetClass> classes;
   std::set<std::string> seen;
@@ -103,14 +103,14 @@ std::vector<FleetClass> FleetClasses(fleet::Broker& broker, double seconds) {
     const auto incoming = broker.Next(std::max(0.0, until - clock.MonotonicSeconds()));
     if (!incoming || !incoming->subject.starts_with("tw.here.")) continue;
     if (!fleet::HasNames(incoming->subject)) continue;
-    const std::string name(fleet::Word(incoming->subject, 2));
-    auto here = fleet::DecodeHere(incoming->payload);
-    if (name == fleet::kBuilders || !here.ok() || !here->measures) continue;
-    auto device = DeviceFingerprint::Parse(here->fingerprint);
+    const std::string name(fleet::SubjectToken(incoming->subject, 2));
+    auto announcement = fleet::DecodeAnnouncement(incoming->payload);
+    if (name == fleet::kBuilders || !announcement.ok() || !announcement->measures) continue;
+    auto device = DeviceFingerprint::Parse(announcement->fingerprint);
     if (!device.ok() || fleet::ClassOf(*device) != name) continue;
     FleetClass& one = classes[name];
     one.name = name;
-    one.here = *std::move(here);
+    one.announcement = *std::move(announcement);
     one.device = *std::move(device);
     if (seen.insert(incoming->subject).second) ++one.devices;
   }
@@ -181,7 +181,7 @@ Status FleetArgument::Connect(search::JobSettings& settings) {
   }
   class_ = classes.front();
   settings.fleet_class = class_.name;
-  if (settings.target == "native") settings.target = class_.here.target;
+  if (settings.target == "native") settings.target = class_.announcement.target;
   return {};
 }
 

@@ -23,7 +23,7 @@ Result<measure::fleet::Address> FleetAddress(const std::string& text);
 /// A class of devices, as those of it say.
 struct FleetClass {
   std::string name;
-  measure::fleet::Here here;  ///< of one of them
+  measure::fleet::Announcement announcement;  ///< of one of them
   DeviceFingerprint device;
   int devices = 0;
 };

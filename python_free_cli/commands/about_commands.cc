@@ -61,7 +61,7 @@ class TargetsCommand final : public Command {
     } else {
       out["cuda"]["missing"] = gpus.status().message();
     }
-    const measure::SandboxParts missing = measure::TrySandbox();
+    const measure::SandboxGaps missing = measure::TestSandbox();
     out["sandbox"] = {
         {"system_calls", missing.system_calls.empty() ? "filtered" : missing.system_calls},
         {"landlock", missing.files.empty() ? "yes" : missing.files},

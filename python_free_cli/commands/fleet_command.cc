@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <map>
 
-#include "measure/fleet/roster.h"
+#include "measure/fleet/device_registry.h"
 #include "measure/fleet/wire.h"
 #include "python_free_cli/arguments/fleet_argument.h"
 #include "python_free_cli/command.h"
@@ -44,12 +44,12 @@ const char* StateName(fleet::DeviceState state) {
 struct Seen {
   struct Device {
     std::string device_class;
-    fleet::Here first, last;
+    fleet::Announcement first, last;
     double first_at = 0, last_at = 0;
   };
   struct Job {
     std::string device_class;
-    fleet::JobState first, last;
+    fleet::JobAnnouncement first, last;
     double first_at = 0, last_at = 0;
   };
   std::map<std::string, Device> devices;
@@ -61,7 +61,7 @@ struct Seen {
 Seen Listen(fleet::Broker& broker, double seconds) {
   Seen seen;
   SystemClock clock;
-  (void)broker.Say(fleet::kAskSubject, "");
+  (void)broker.Publish(fleet::kDiscoverySubject, "");
   // Rates need two words of each device, which would say one every two seconds: they are asked
   // again near the end.
   constexpr double kAnswerSeconds = 0.4;
@@ -70,19 +70,19 @@ Seen Listen(fleet::Broker& broker, double seconds) {
   double ask_at = until - std::min(kAnswerSeconds, seconds / 2);
   while (clock.MonotonicSeconds() < until) {
     if (clock.MonotonicSeconds() >= ask_at) {
-      (void)broker.Say(fleet::kAskSubject, "");
+      (void)broker.Publish(fleet::kDiscoverySubject, "");
       ask_at = until;
     }
     const auto incoming = broker.Next(std::max(0.0, ask_at - clock.MonotonicSeconds()));
-    if (!incoming || incoming->kind != fleet::Incoming::Kind::kSaid) continue;
+    if (!incoming || incoming->kind != fleet::BrokerEvent::Kind::kMessage) continue;
     if (!fleet::HasNames(incoming->subject)) continue;
     const double now = clock.MonotonicSeconds();
-    const std::string device_class(fleet::Word(incoming->subject, 2));
+    const std::string device_class(fleet::SubjectToken(incoming->subject, 2));
     if (incoming->subject.starts_with("tw.here.")) {
-      const std::string name = fleet::SpeakerOf(incoming->subject).ToString();
-      auto here = fleet::DecodeHere(incoming->payload);
-      if (!here.ok()) {
-        const std::string other = name + ": " + here.status().message();
+      const std::string name = fleet::SenderOf(incoming->subject).ToString();
+      auto announcement = fleet::DecodeAnnouncement(incoming->payload);
+      if (!announcement.ok()) {
+        const std::string other = name + ": " + announcement.status().message();
         const bool more = seen.others.size() < kMaxOthers;
         if (more && std::ranges::find(seen.others, other) == seen.others.end())
           seen.others.push_back(Printable(other));
@@ -90,14 +90,14 @@ Seen Listen(fleet::Broker& broker, double seconds) {
       }
       seen.builders = seen.builders || device_class == fleet::kBuilders;
       auto [found, added] = seen.devices.try_emplace(name);
-      if (added) found->second = {device_class, *here, *here, now, now};
-      found->second.last = *std::move(here);
+      if (added) found->second = {device_class, *announcement, *announcement, now, now};
+      found->second.last = *std::move(announcement);
       found->second.last_at = now;
     } else if (incoming->subject.starts_with("tw.job.")) {
-      auto state = fleet::DecodeJobState(incoming->payload);
+      auto state = fleet::DecodeJobAnnouncement(incoming->payload);
       if (!state.ok() || device_class == fleet::kBuilders) continue;
-      const std::string name = std::string(fleet::Word(incoming->subject, 3)) + "." +
-                               std::string(fleet::Word(incoming->subject, 4));
+      const std::string name = std::string(fleet::SubjectToken(incoming->subject, 3)) + "." +
+                               std::string(fleet::SubjectToken(incoming->subject, 4));
       auto [found, added] = seen.jobs.try_emplace(name);
       if (added) found->second = {device_class, *state, *state, now, now};
       found->second.last = *std::move(state);
@@ -136,7 +136,7 @@ std::vector<std::string> WaitForBuilders(const Seen& seen) {
 Json SeenJson(const Seen& seen) {
   Json json = {{"devices", Json::array()}, {"jobs", Json::array()}, {"problems", seen.others}};
   for (const auto& [name, device] : seen.devices) {
-    const fleet::Here& last = device.last;
+    const fleet::Announcement& last = device.last;
     const double seconds = device.last_at - device.first_at;
     const double up = last.up_seconds - device.first.up_seconds;
     json["devices"].push_back(
@@ -168,8 +168,9 @@ Json SeenJson(const Seen& seen) {
           Rate(static_cast<double>(job.first.done), static_cast<double>(job.last.done), seconds)},
          {"oldest_seconds", job.last.oldest_seconds},
          {"split", job.last.split},
-         {"set_aside", job.last.aside}});
-    if (job.last.left_seconds) json["jobs"].back()["deadline_in_seconds"] = *job.last.left_seconds;
+         {"set_aside", job.last.excluded}});
+    if (job.last.remaining_seconds)
+      json["jobs"].back()["deadline_in_seconds"] = *job.last.remaining_seconds;
   }
   for (const std::string& one : WaitForBuilders(seen)) json["problems"].push_back(one);
   return json;
@@ -393,15 +394,15 @@ class FleetCommand final : public Command {
                    const std::string& action) {
     TW_ASSIGN_OR_RETURN(auto broker, Reach());
     TW_RETURN_IF_ERROR(broker->Subscribe(heard));
-    TW_RETURN_IF_ERROR(broker->Say(subject, fleet::Encode(fleet::Control{action, why_})));
-    TW_RETURN_IF_ERROR(broker->Say(fleet::kAskSubject, ""));
+    TW_RETURN_IF_ERROR(broker->Publish(subject, fleet::Encode(fleet::Control{action, why_})));
+    TW_RETURN_IF_ERROR(broker->Publish(fleet::kDiscoverySubject, ""));
     constexpr double kSeconds = 5;
     TW_RETURN_IF_ERROR(broker->Flush(kSeconds));
-    const double gone_seconds = fleet::Roster::Settings().gone_seconds;
+    const double offline_seconds = fleet::DeviceRegistry::Settings().offline_seconds;
     // What one may not say is answered on its own, and maybe after what others say.
     constexpr double kAnswerSeconds = 0.2;
     SystemClock clock;
-    const double until = clock.MonotonicSeconds() + gone_seconds;
+    const double until = clock.MonotonicSeconds() + offline_seconds;
     bool there = false;
     while (true) {
       const double left = until - clock.MonotonicSeconds();
@@ -409,13 +410,14 @@ class FleetCommand final : public Command {
       const auto incoming = broker->Next(there ? kAnswerSeconds : left);
       if (!incoming && there) return kExitDone;
       if (!incoming) continue;
-      if (incoming->kind == fleet::Incoming::Kind::kRefused) return Unavailable(incoming->payload);
-      there = there || incoming->kind == fleet::Incoming::Kind::kSaid;
+      if (incoming->kind == fleet::BrokerEvent::Kind::kRejected)
+        return Unavailable(incoming->payload);
+      there = there || incoming->kind == fleet::BrokerEvent::Kind::kMessage;
     }
     return InvalidArgument(
         fmt::format("'{}' was told so, and said nothing for {:g} s: expected one that `fleet "
                     "status` shows",
-                    device_, gone_seconds));
+                    device_, offline_seconds));
   }
   /// Two names with a dot between them.
   Result<std::pair<std::string, std::string>> TwoNames(const char* what) const {
@@ -428,7 +430,8 @@ class FleetCommand final : public Command {
   Result<int> TellDevice() {
     TW_ASSIGN_OR_RETURN(auto names, TwoNames("WORKER.DEVICE"));
     const fleet::DeviceName device{names.first, names.second};
-    return Tell(fleet::HereSubject("*", device), fleet::DeviceControlSubject(device), subcommand_);
+    return Tell(fleet::AnnouncementSubject("*", device), fleet::DeviceControlSubject(device),
+                subcommand_);
   }
   Result<int> Cancel() {
     TW_ASSIGN_OR_RETURN(auto names, TwoNames("USER.JOB"));

@@ -138,7 +138,7 @@ class MeasureCommand final : public Command {
       candidates.push_back({like.task, like.epilogue, key, entry->version, *std::move(config)});
     }
     if (candidates.empty()) return InvalidArgument(race_ + ": no config in it");
-    measure::RaceTerms terms;
+    measure::RaceSettings terms;
     terms.wait_seconds = wait_;
     TW_ASSIGN_OR_RETURN(auto trials, measurer.Race(candidates, terms));
     for (const Trial& trial : trials) {
@@ -158,7 +158,7 @@ class MeasureCommand final : public Command {
 
   /// Without a device: whether it is right, and no word of how fast.
   Result<int> Emulate(const Candidate& candidate) const {
-    const measure::SimtVerdict verdict = measure::VerifyInSimt(templates(), candidate);
+    const measure::SimtResult verdict = measure::VerifyInSimt(templates(), candidate);
     if (verdict.outcome != Outcome::kOk) {
       PrintErr("{}: {}\n", OutcomeName(verdict.outcome), verdict.reason);
       return kExitFailed;
@@ -305,8 +305,8 @@ Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Registries& regi
   };
   if (!runner.identity.has_value()) {
     TW_RETURN_IF_ERROR(CheckRunsHere(target));
-    settings.on_disturbed = [](const std::string& note) { PrintErr("note: {}\n", note); };
-    settings.runner.quiet_file = QuietFile();
+    settings.on_core_shared = [](const std::string& note) { PrintErr("note: {}\n", note); };
+    settings.runner.probe_baseline_file = QuietFile();
     return settings;
   }
   if (support != nullptr && *support->only_here != '\0') {
@@ -315,7 +315,7 @@ Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Registries& regi
   TW_RETURN_IF_ERROR(CheckRunsThere(target, runner.identity->target));
   settings.remote = true;
   settings.on_lost = [](const std::string& why, double seconds) {
-    if (seconds == measure::kNeverAgain) {
+    if (seconds == measure::kNoReconnect) {
       return PrintErr("a runner was lost: {}; the others go on without it\n", why);
     }
     PrintErr("the runner was lost: {}; called again in {:.1f} s\n", why, seconds);

@@ -106,12 +106,13 @@ class TrainCommand final : public Command {
                           return is_of_kind(task) && held_out(task);
                         }));
     TW_ASSIGN_OR_RETURN(const auto judged, Judge(model, rest.data));
-    cost_model::TreeModel::About about;
-    if (judged.tasks > 0) about.expected_slowdown = 1 / judged.first_choice;
-    about.target_kind = kind_;
-    about.families.assign(training.families.begin(), training.families.end());
-    about.learned_from = fmt::format("{} trials of {} tasks", training.data.rows(), training.tasks);
-    TW_ASSIGN_OR_RETURN(const auto trees, model.Trees(std::move(about)));
+    cost_model::TreeModel::Metadata metadata;
+    if (judged.tasks > 0) metadata.expected_slowdown = 1 / judged.first_choice;
+    metadata.target_kind = kind_;
+    metadata.families.assign(training.families.begin(), training.families.end());
+    metadata.learned_from =
+        fmt::format("{} trials of {} tasks", training.data.rows(), training.tasks);
+    TW_ASSIGN_OR_RETURN(const auto trees, model.Trees(std::move(metadata)));
     TW_RETURN_IF_ERROR(trees->Save(output_));
     Print(training, judged);
     return kExitDone;

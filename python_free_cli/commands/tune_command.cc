@@ -13,7 +13,7 @@
 #include "cost_model/xgboost_model.h"
 #include "measure/energy.h"
 #include "measure/fleet/fleet_measurer.h"
-#include "measure/fleet/process_bench.h"
+#include "measure/fleet/process_executor.h"
 #include "measure/supervisor/process_measurer.h"
 #include "python_free_cli/arguments/fleet_argument.h"
 #include "python_free_cli/arguments/float_error.h"
@@ -186,7 +186,7 @@ class TuneCommand final : public Command {
     float_error_.value = settings.float_error;
     const TemplateRegistry& allowed = float_error_.Choose(templates());
     const std::size_t all_tasks = tasks.size();
-    auto searched = search::OnlyTemplates(allowed, templates_, tasks);
+    auto searched = search::RestrictTemplates(allowed, templates_, tasks);
     if (!searched.ok()) return searched.status().WithContext("--template");
     if (tasks.size() < all_tasks) {
       PrintErr("{} of {} tasks are left out: no template of --template serves them\n",
@@ -287,7 +287,7 @@ class TuneCommand final : public Command {
       PrintErr("fleet: class {}, {} device{} ({})\n", chosen.name, chosen.devices,
                chosen.devices == 1 ? "" : "s", chosen.device.model);
       auto dispatcher = fleet_.Settings(settings);
-      dispatcher.make_own_bench = [this, target] { return OwnBench(target); };
+      dispatcher.make_local_executor = [this, target] { return OwnBench(target); };
       TW_ASSIGN_OR_RETURN(auto measurer,
                           measure::fleet::FleetMeasurer::Create(
                               std::move(dispatcher), fleet_.broker(), clock, &stop_requested));
@@ -302,14 +302,14 @@ class TuneCommand final : public Command {
 
   /// What builds here once more what builders of the fleet made: builders alone, for whatever
   /// device.
-  Result<std::unique_ptr<measure::fleet::Bench>> OwnBench(const Target& target) {
+  Result<std::unique_ptr<measure::fleet::Executor>> OwnBench(const Target& target) {
     measure::ProcessMeasurerSettings settings = BuilderSettings(registries(), target);
     settings.device = fleet_.chosen().device;
     settings.builders = 1;
     measure::fleet::Broker& broker = fleet_.broker();
-    TW_ASSIGN_OR_RETURN(auto bench, measure::fleet::ProcessBench::Create(
+    TW_ASSIGN_OR_RETURN(auto bench, measure::fleet::ProcessExecutor::Create(
                                         std::move(settings), [&broker] { broker.Wake(); }));
-    return std::unique_ptr<measure::fleet::Bench>(std::move(bench));
+    return std::unique_ptr<measure::fleet::Executor>(std::move(bench));
   }
 
   /// Errors: kUnsupported if a job asks for joules and nothing here counts them.
@@ -325,8 +325,8 @@ class TuneCommand final : public Command {
     const auto counts = fleet.dispatcher().counts();
     Json json = {{"lost", counts.lost},
                  {"late", counts.late},
-                 {"doubled", counts.doubled},
-                 {"sent_again", counts.sent_again},
+                 {"doubled", counts.duplicates},
+                 {"sent_again", counts.resent},
                  {"refused", counts.refused},
                  {"foreign", counts.foreign},
                  {"revised", counts.revised},
@@ -336,22 +336,24 @@ class TuneCommand final : public Command {
                  {"rebuilt", counts.rebuilt},
                  {"unconfirmed", counts.unconfirmed},
                  {"took_workers_down", counts.poisoned},
-                 {"longest_loss_seconds", counts.longest_loss_seconds}};
+                 {"longest_loss_seconds", counts.longest_recovery_seconds}};
     json["winners"] = Json::array();
     for (const auto& one : fleet.confirmations()) {
-      json["winners"].push_back(
-          {{"workload", one.workload}, {"confirmed", one.doubt.empty()}, {"doubt", one.doubt}});
+      json["winners"].push_back({{"workload", one.workload},
+                                 {"confirmed", one.unconfirmed_reason.empty()},
+                                 {"doubt", one.unconfirmed_reason}});
     }
     return json;
   }
   static void PrintFleet(const measure::fleet::FleetMeasurer& fleet) {
-    std::map<std::string, int> doubts;
+    std::map<std::string, int> unconfirmed_reasons;
     int confirmed = 0;
     for (const auto& one : fleet.confirmations()) {
-      one.doubt.empty() ? ++confirmed : ++doubts[one.doubt];
+      one.unconfirmed_reason.empty() ? ++confirmed : ++unconfirmed_reasons[one.unconfirmed_reason];
     }
     PrintOut("fleet: {} winners confirmed on a second device\n", confirmed);
-    for (const auto& [doubt, count] : doubts) PrintOut("fleet: {} {}\n", count, doubt);
+    for (const auto& [unconfirmed_reason, count] : unconfirmed_reasons)
+      PrintOut("fleet: {} {}\n", count, unconfirmed_reason);
   }
 
   /// Times of more threads than this machine has say nothing.
@@ -392,8 +394,8 @@ class TuneCommand final : public Command {
     if (!settings.deadline.empty()) {
       // From here on it is a moment, whatever else takes its time.
       TW_ASSIGN_OR_RETURN(
-          auto moment, search::ParseComingDeadline(settings.deadline, SystemClock().UnixSeconds()));
-      settings.deadline = search::FormatMoment(moment);
+          auto moment, search::ParseFutureDeadline(settings.deadline, SystemClock().UnixSeconds()));
+      settings.deadline = search::FormatTimestamp(moment);
     }
     if (settings.graph.empty())
       return InvalidArgument("no model file given (FILE, or \"graph\" in the job file)");

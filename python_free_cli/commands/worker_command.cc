@@ -8,8 +8,8 @@
 #include <csignal>
 #include <filesystem>
 
-#include "measure/fleet/made_up_bench.h"
-#include "measure/fleet/process_bench.h"
+#include "measure/fleet/fake_executor.h"
+#include "measure/fleet/process_executor.h"
 #include "measure/fleet/worker_core.h"
 #include "python_free_cli/arguments/fleet_argument.h"
 #include "python_free_cli/arguments/fleet_security.h"
@@ -35,7 +35,7 @@ void StopWorker(int signal) { worker_signal.store(signal); }
 struct Seat {
   fleet::WorkerSettings settings;
   std::unique_ptr<fleet::Broker> broker;
-  std::unique_ptr<fleet::Bench> bench;
+  std::unique_ptr<fleet::Executor> executor;
 };
 
 class WorkerCommand final : public Command {
@@ -130,13 +130,14 @@ class WorkerCommand final : public Command {
     Seat seat;
     TW_ASSIGN_OR_RETURN(seat.broker, fleet::Connect(address_, "tilewright worker " + name_));
     seat.settings.name = {name_, "d" + std::to_string(number)};
-    fleet::Here& here = seat.settings.here;
+    fleet::Announcement& announcement = seat.settings.announcement;
     // Another process has another one.
     const double now = SystemClock().UnixSeconds();
-    here.instance = HexOf(Mix64(Fnv1a64(std::to_string(::getpid()) + "/" + std::to_string(now))));
-    here.version = TILEWRIGHT_VERSION;
-    here.measures = measure_;
-    here.builds = build_ || both_;
+    announcement.instance =
+        HexOf(Mix64(Fnv1a64(std::to_string(::getpid()) + "/" + std::to_string(now))));
+    announcement.version = TILEWRIGHT_VERSION;
+    announcement.measures = measure_;
+    announcement.builds = build_ || both_;
     seat.settings.builds_for_others = build_;
     const std::string who = seat.settings.name.ToString();
     seat.settings.on_note = [who](const std::string& text) { PrintErr("{}: {}\n", who, text); };
@@ -144,7 +145,7 @@ class WorkerCommand final : public Command {
   }
 
   /// Errors: kInvalidArgument.
-  Status MakeSlower(fleet::MadeUpBench::Settings& settings) {
+  Status MakeSlower(fleet::FakeExecutor::Settings& settings) {
     if (slower_.empty()) return {};
     const auto words = Split(slower_, '@');
     const auto factor = ParseDouble(words.front()), after = ParseDouble(words.back());
@@ -160,19 +161,19 @@ class WorkerCommand final : public Command {
 
   Result<Seat> FakeSeat(int number) {
     TW_ASSIGN_OR_RETURN(auto seat, SeatOf(number));
-    fleet::MadeUpBench::Settings settings;
+    fleet::FakeExecutor::Settings settings;
     settings.seconds = fake_seconds_;
-    settings.device = fleet::MadeUpBench::Device();
+    settings.device = fleet::FakeExecutor::Device();
     settings.verified = true;
     TW_RETURN_IF_ERROR(MakeSlower(settings));
-    fleet::Here& here = seat.settings.here;
-    here.fingerprint = settings.device.ToString();
-    here.target = "llvm";
+    fleet::Announcement& announcement = seat.settings.announcement;
+    announcement.fingerprint = settings.device.ToString();
+    announcement.target = "llvm";
     // What answers at once takes many at a time.
     constexpr int kTwo = 2, kMany = 32;
-    here.build_slots = here.measure_slots = fake_seconds_ > 0 ? kTwo : kMany;
+    announcement.build_slots = announcement.measure_slots = fake_seconds_ > 0 ? kTwo : kMany;
     seat.settings.device_class = fleet::ClassOf(settings.device);
-    seat.bench = std::make_unique<fleet::MadeUpBench>(std::move(settings), clock_);
+    seat.executor = std::make_unique<fleet::FakeExecutor>(std::move(settings), clock_);
     return seat;
   }
 
@@ -191,18 +192,18 @@ class WorkerCommand final : public Command {
     if (!measure_) settings.runner.calibrate = false;
     const DeviceFingerprint device = *settings.device;
     fleet::Broker* broker = seat.broker.get();
-    TW_ASSIGN_OR_RETURN(
-        auto bench, fleet::ProcessBench::Create(std::move(settings), [broker] { broker->Wake(); }));
-    fleet::Here& here = seat.settings.here;
-    here.fingerprint = device.ToString();
-    here.target = target.ToString();
-    here.resolution = measure_ ? bench->measurer().resolution() : 0;
-    const int capacity = bench->measurer().capacity();
+    TW_ASSIGN_OR_RETURN(auto executor, fleet::ProcessExecutor::Create(
+                                           std::move(settings), [broker] { broker->Wake(); }));
+    fleet::Announcement& announcement = seat.settings.announcement;
+    announcement.fingerprint = device.ToString();
+    announcement.target = target.ToString();
+    announcement.resolution = measure_ ? executor->measurer().resolution() : 0;
+    const int capacity = executor->measurer().capacity();
     constexpr int kBehind = 2;  // one runs, one is ready
-    here.build_slots = std::max(1, capacity - kBehind);
-    here.measure_slots = here.builds ? capacity : kBehind;
+    announcement.build_slots = std::max(1, capacity - kBehind);
+    announcement.measure_slots = announcement.builds ? capacity : kBehind;
     seat.settings.device_class = fleet::ClassOf(device);
-    seat.bench = std::move(bench);
+    seat.executor = std::move(executor);
     return seat;
   }
 
@@ -229,13 +230,13 @@ class WorkerCommand final : public Command {
   }
 
   Status ServeSeat(Seat& seat) {
-    fleet::WorkerCore core(seat.settings, *seat.bench, *seat.broker, clock_);
+    fleet::WorkerCore core(seat.settings, *seat.executor, *seat.broker, clock_);
     TW_RETURN_IF_ERROR(core.Open());
     constexpr double kPollSeconds = 0.1;
     bool draining = false;
     while (!core.drained()) {
       core.Poll(kPollSeconds);
-      TW_RETURN_IF_ERROR(seat.bench->status());
+      TW_RETURN_IF_ERROR(seat.executor->status());
       if (worker_signal.load() == 0) continue;
       // The first signal lets it end what it has begun; SIGTERM and a second one do not wait.
       if (draining || worker_signal.load() == SIGTERM) break;

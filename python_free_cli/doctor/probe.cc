@@ -52,7 +52,7 @@ void TimeSync(DiskProbe& disk) {
 }
 
 std::string RefusedOfSandbox() {
-  const measure::SandboxParts missing = measure::TrySandbox();
+  const measure::SandboxGaps missing = measure::TestSandbox();
   std::string text;
   for (const auto& [part, reason] :
        {std::pair{"system calls are not filtered", missing.system_calls},

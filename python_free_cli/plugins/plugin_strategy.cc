@@ -59,7 +59,7 @@ class PluginStrategy final : public search::Strategy {
   PluginStrategy(const tw_strategy& row, const search::StrategyContext& context)
       : row_(row),
         space_(*context.space),
-        inspector_(*context.inspector),
+        analyzer_(*context.analyzer),
         view_(space_),
         first_(context.first) {
     for (Point point : search::DefaultPoints(space_)) {
@@ -78,17 +78,17 @@ class PluginStrategy final : public search::Strategy {
   PluginStrategy& operator=(const PluginStrategy&) = delete;
 
   std::vector<Point> Ask(int count) override;
-  void Tell(std::span<const search::Told> results) override {
+  void Tell(std::span<const search::Observation> results) override {
     std::vector<tw_result> told;
-    for (const search::Told& one : results) {
+    for (const search::Observation& one : results) {
       const bool ok = one.outcome == Outcome::kOk;
       told.push_back({{one.point.space, one.point.index}, ok ? 1 : 0, ok ? one.value : 0});
     }
     TellPlugin(told);
   }
   std::string_view name() const override { return row_.key; }
-  std::string Memo() const override { return "{\"count\":" + std::to_string(count_) + "}"; }
-  Status ReplayAsk(std::span<const Point> points, std::string_view memo) override;
+  std::string SaveState() const override { return "{\"count\":" + std::to_string(count_) + "}"; }
+  Status ReplayAsk(std::span<const Point> points, std::string_view strategy_state) override;
   std::int64_t filtered() const override { return filtered_; }
   Status status() const override { return status_; }
 
@@ -106,7 +106,7 @@ class PluginStrategy final : public search::Strategy {
   std::vector<Point> AskPlugin(std::size_t count);
   /// False if a static check refuses the point.
   bool Take(Point point, std::vector<Point>& out) {
-    if (!inspector_.Check(point).ok()) {
+    if (!analyzer_.Check(point).ok()) {
       ++filtered_;
       return false;
     }
@@ -116,7 +116,7 @@ class PluginStrategy final : public search::Strategy {
 
   const tw_strategy& row_;
   const search::SearchSpace& space_;
-  const search::Inspector& inspector_;
+  const search::StaticAnalyzer& analyzer_;
   const SpaceView view_;
   std::vector<Point> first_;  // known and default configs, proposed before it is asked
   std::size_t next_first_ = 0;
@@ -183,11 +183,11 @@ std::vector<Point> PluginStrategy::Ask(int count) {
   return status_.ok() ? out : std::vector<Point>();
 }
 
-Status PluginStrategy::ReplayAsk(std::span<const Point> points, std::string_view memo) {
-  const Result<Json> json = ParseJson(memo);
+Status PluginStrategy::ReplayAsk(std::span<const Point> points, std::string_view strategy_state) {
+  const Result<Json> json = ParseJson(strategy_state);
   if (!json.ok() || !json->is_object() || !json->contains("count") ||
       !(*json)["count"].is_number_integer()) {
-    return Corrupt("search log: memo \"" + std::string(memo.substr(0, 80)) +
+    return Corrupt("search log: memo \"" + std::string(strategy_state.substr(0, 80)) +
                    "\", expected an object with \"count\"");
   }
   const std::vector<Point> again = Ask((*json)["count"].get<int>());

@@ -118,7 +118,7 @@ std::optional<cost_model::GpuProfile> GpuProfileOf(const TemplateEntry& entry,
   const auto summary = Summarize(kernel->schedule);
   const auto capability = ComputeCapabilityOf(target);
   if (!summary.ok() || !capability.ok()) return std::nullopt;
-  return cost_model::ProfileOf(*summary, LimitsOf(*capability));
+  return cost_model::ProfileLaunch(*summary, LimitsOf(*capability));
 }
 
 double BankWays(const cost_model::GpuProfile& profile) {

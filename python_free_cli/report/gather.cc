@@ -126,18 +126,18 @@ Status ReadLog(const records::Store& store, std::int64_t job, TaskMap& tasks, Jo
     TW_ASSIGN_OR_RETURN(auto entries, store.LogOfKind(job, kind));
     own.insert(own.end(), entries.begin(), entries.end());
   }
-  auto log = search::DecodeWholeJob(own);
+  auto log = search::DecodeJobLog(own);
   if (!log.ok()) return log.status().WithContext(page.store);
   page.time = TimeOf(log->times);
-  if (log->lives.empty()) {
+  if (log->runs.empty()) {
     document.missing.push_back(
         page.store + ": job " + page.name +
         " was tuned by an earlier version: how often the network uses each task is not stored "
         "(taken as once), nor what the time was spent on");
   } else {
-    const search::LifeEntry& life = log->lives.back();
-    page.resolution = life.resolution;
-    for (const search::LifeEntry::Task& said : life.tasks) {
+    const search::RunEntry& run_entry = log->runs.back();
+    page.resolution = run_entry.resolution;
+    for (const search::RunEntry::Task& said : run_entry.tasks) {
       for (const auto& [key, task] : tasks) {
         if (key.starts_with(said.key + "\n" + said.epilogue + "\n")) {
           task->set_occurrences(said.occurrences);

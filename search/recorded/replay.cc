@@ -67,7 +67,7 @@ Result<std::optional<measure::Reply>> ReplayMeasurer::Next(double timeout_second
   return reply;
 }
 
-std::vector<std::uint64_t> ReplayMeasurer::DropWaiting() {
+std::vector<std::uint64_t> ReplayMeasurer::CancelPending() {
   const double now = clock_.MonotonicSeconds();
   std::vector<std::uint64_t> dropped;
   runner_free_ = now;
@@ -89,7 +89,7 @@ measure::TimeSplit ReplayMeasurer::time_split() const {
 }
 
 Result<std::vector<Trial>> ReplayMeasurer::Race(const std::vector<Candidate>& finalists,
-                                                const measure::RaceTerms& /*terms*/) {
+                                                const measure::RaceSettings& /*terms*/) {
   std::vector<Trial> trials;
   for (const Candidate& candidate : finalists) {
     Trial trial = outcomes_(candidate);

@@ -44,14 +44,14 @@ class ReplayMeasurer final : public measure::Measurer {
 
   Status Submit(measure::Request request) override;
   Result<std::optional<measure::Reply>> Next(double timeout_seconds) override;
-  std::vector<std::uint64_t> DropWaiting() override;
+  std::vector<std::uint64_t> CancelPending() override;
   int in_flight() const override { return static_cast<int>(jobs_.size()); }
   int capacity() const override { return options_.capacity; }
   measure::TimeSplit time_split() const override;
   const DeviceFingerprint& device() const override { return device_; }
   double resolution() const override { return options_.resolution; }
   Result<std::vector<Trial>> Race(const std::vector<Candidate>& finalists,
-                                  const measure::RaceTerms& terms) override;
+                                  const measure::RaceSettings& terms) override;
 
   /// Every candidate submitted, in order.
   const std::vector<Candidate>& submitted() const { return submitted_; }

@@ -16,18 +16,20 @@ class Automatic final : public Strategy {
   explicit Automatic(std::unique_ptr<Strategy> chosen) : chosen_(std::move(chosen)) {}
 
   std::vector<Point> Ask(int count) override { return chosen_->Ask(count); }
-  void Tell(std::span<const Told> results) override { chosen_->Tell(results); }
+  void Tell(std::span<const Observation> results) override { chosen_->Tell(results); }
   void Exclude(std::span<const Point> points) override { chosen_->Exclude(points); }
   std::vector<float> Scores(std::span<const Point> points) override {
     return chosen_->Scores(points);
   }
   std::string_view name() const override { return "auto"; }
   Status status() const override { return chosen_->status(); }
-  std::unique_ptr<Lesson> NextLesson() override { return chosen_->NextLesson(); }
-  void Finish(std::unique_ptr<Lesson> lesson) override { chosen_->Finish(std::move(lesson)); }
-  std::string Memo() const override { return chosen_->Memo(); }
-  Status ReplayAsk(std::span<const Point> points, std::string_view memo) override {
-    return chosen_->ReplayAsk(points, memo);
+  std::unique_ptr<TrainingJob> NextTrainingJob() override { return chosen_->NextTrainingJob(); }
+  void Finish(std::unique_ptr<TrainingJob> training_job) override {
+    chosen_->Finish(std::move(training_job));
+  }
+  std::string SaveState() const override { return chosen_->SaveState(); }
+  Status ReplayAsk(std::span<const Point> points, std::string_view strategy_state) override {
+    return chosen_->ReplayAsk(points, strategy_state);
   }
   Status FinishReplay() override { return chosen_->FinishReplay(); }
   std::int64_t filtered() const override { return chosen_->filtered(); }

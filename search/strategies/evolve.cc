@@ -15,16 +15,16 @@
 #include <utility>
 #include <vector>
 
-#include "cost_model/estimate.h"
-#include "search/strategies/learner.h"
+#include "cost_model/analytical_cost.h"
+#include "search/strategies/model_based_strategy.h"
 #include "src/templates/device.h"
 
 namespace tilewright::search {
 namespace {
 
-constexpr std::size_t kEvolveLessonStep = 8;  // new trials that make another lesson worth while,
-constexpr std::size_t kLessonShare = 8;       // ... or this part of what it knows, if that is more
-constexpr std::size_t kParents = 24;          // fastest configs that breeding starts from
+constexpr std::size_t kEvolveRetrainStep = 8;  // new trials that make another lesson worth while,
+constexpr std::size_t kRetrainShare = 8;       // ... or this part of what it knows, if that is more
+constexpr std::size_t kParents = 24;           // fastest configs that breeding starts from
 constexpr int kMutantsOfParent = 2;
 constexpr int kBirthTries = 4;           // children drawn until one is new and legal
 constexpr double kCrossover = 0.6;       // of the children; the others have one parent
@@ -75,12 +75,12 @@ Scale ScaleOf(std::size_t count, Value value) {
 class Judge {
  public:
   Judge(const SearchSpace& space, const std::vector<MetricWeight>& weights,
-        const cost_model::CostModel& model, FeatureCache& features, double told)
+        const cost_model::CostModel& model, FeatureCache& features, double observed)
       : space_(space),
         weights_(weights),
         model_(model),
         features_(features),
-        estimate_share_(model.trained() ? kEstimateTrust / (kEstimateTrust + told) : 1) {}
+        estimate_share_(model.trained() ? kEstimateTrust / (kEstimateTrust + observed) : 1) {}
 
   /// False if the point is refused or was added before.
   bool Add(Point point) {
@@ -88,7 +88,7 @@ class Judge {
     const std::span<const float> row = features_.Get(point);
     if (row.empty()) return false;
     waiting_.push_back({point, 0});
-    estimates_.push_back(EstimateOf(row));
+    estimates_.push_back(AnalyticalCost(row));
     if (model_.trained()) rows_.insert(rows_.end(), row.begin(), row.end());
     return true;
   }
@@ -126,13 +126,13 @@ class Judge {
 
  private:
   /// Higher is better; 0 where nobody can tell.
-  double EstimateOf(std::span<const float> row) const {
+  double AnalyticalCost(std::span<const float> row) const {
     const auto score = [](double estimate) { return estimate > 0 ? -std::log2(estimate) : 0; };
     const Target& target = space_.task.target;
-    if (weights_.empty()) return score(cost_model::EstimateOf(target, row));
+    if (weights_.empty()) return score(cost_model::AnalyticalCost(target, row));
     double sum = 0;
     for (const auto& [metric, weight] : weights_) {
-      if (weight > 0) sum += weight * score(cost_model::EstimateOf(target, metric, row));
+      if (weight > 0) sum += weight * score(cost_model::AnalyticalCost(target, metric, row));
     }
     return sum;
   }
@@ -154,10 +154,10 @@ bool Fitter(const ScoredPoint& a, const ScoredPoint& b) {
   return a.score != b.score ? a.score > b.score : a.point < b.point;
 }
 
-class Evolve final : public Learner {
+class Evolve final : public ModelBasedStrategy {
  public:
   explicit Evolve(const StrategyContext& context)
-      : Learner(context),
+      : ModelBasedStrategy(context),
         epsilon_(context.epsilon),
         weights_(context.weights),
         counted_(IsSimulated(context.space->task.target)) {}
@@ -165,21 +165,21 @@ class Evolve final : public Learner {
   std::string_view name() const override { return "evolve"; }
 
  protected:
-  bool Learns() const override { return !counted_; }
-  std::size_t LessonStep(std::size_t known) const override {
-    return std::max(kEvolveLessonStep, known / kLessonShare);
+  bool UsesModel() const override { return !counted_; }
+  std::size_t RetrainStep(std::size_t known) const override {
+    return std::max(kEvolveRetrainStep, known / kRetrainShare);
   }
 
   void Propose(std::size_t count, Random& random, std::vector<Point>& out) override {
     std::size_t guided = 0;
     for (std::size_t i = out.size(); i < count; ++i) guided += random.Uniform() >= epsilon_ ? 1 : 0;
-    const auto told = static_cast<double>(ledger().told_order().size());
-    Judge judge(space(), weights_, model(), features(), told);
+    const auto observed = static_cast<double>(history().observed_order().size());
+    Judge judge(space(), weights_, model(), features(), observed);
     const Result<std::vector<ScoredPoint>> pool = Breed(count, judge, random);
     if (pool.ok() && !pool->empty()) {
       const std::size_t before = out.size();
       for (std::size_t i = 0; i < guided && !counted_; i += kPointsPerDoubt) {
-        TakeOfDoubted(*pool, random, out);
+        ExploreNeglectedTemplate(*pool, random, out);
       }
       // A front has members that no direction's estimate likes: they are next to others.
       if (!counted_ || !weights_.empty())
@@ -217,7 +217,7 @@ class Evolve final : public Learner {
       std::ranges::sort(population, Fitter);
       population.resize(std::min(population.size(), effort.population));
     }
-    std::erase_if(pool, [this](const ScoredPoint& one) { return ledger().Contains(one.point); });
+    std::erase_if(pool, [this](const ScoredPoint& one) { return history().Contains(one.point); });
     std::ranges::sort(pool, Fitter);
     return pool;
   }
@@ -225,8 +225,8 @@ class Evolve final : public Learner {
   /// The first generation.
   void Found(std::size_t size, Judge& judge, Random& random) {
     std::vector<Point> parents;
-    for (std::uint32_t position : ledger().Fastest(kParents)) {
-      parents.push_back(ledger().entries()[position].point);
+    for (std::uint32_t position : history().Fastest(kParents)) {
+      parents.push_back(history().entries()[position].point);
     }
     if (parents.empty()) parents = DefaultPoints(space());
     // What is known is looked at again where a look costs less than a trial: its score settles the
@@ -275,8 +275,8 @@ class Evolve final : public Learner {
   std::size_t TrialsSinceBest() const {
     std::size_t since = 0;
     double best = 0;
-    for (std::uint32_t position : ledger().told_order()) {
-      const Ledger::Entry& entry = ledger().entries()[position];
+    for (std::uint32_t position : history().observed_order()) {
+      const ProposalHistory::Entry& entry = history().entries()[position];
       ++since;
       if (!entry.ok() || (best > 0 && entry.value >= best)) continue;
       best = entry.value;
@@ -292,8 +292,8 @@ class Evolve final : public Learner {
     const std::size_t share = TrialsSinceBest() >= kStagnant ? missing / 2 : missing / 4;
     if (share == 0) return;
     Judge own = judge.Fresh();
-    for (std::uint32_t position : ledger().Fastest(kDescents)) {
-      AddNeighbours(ledger().entries()[position].point, own);
+    for (std::uint32_t position : history().Fastest(kDescents)) {
+      AddNeighbours(history().entries()[position].point, own);
     }
     Result<std::vector<ScoredPoint>> neighbours = own.Take();
     if (!neighbours.ok()) return;
@@ -315,7 +315,7 @@ class Evolve final : public Learner {
       for (std::int64_t other = first; other <= last; ++other) {
         if (other == digit) continue;
         const Point neighbour{point.space, point.index + (other - digit) * place};
-        if (!ledger().Contains(neighbour)) judge.Add(neighbour);
+        if (!history().Contains(neighbour)) judge.Add(neighbour);
       }
       place *= knob.size();
     }

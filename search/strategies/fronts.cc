@@ -14,14 +14,14 @@ namespace tilewright::search {
 namespace {
 
 /// A lesson of one of the strategies.
-class DirectedLesson final : public Lesson {
+class DirectedTrainingJob final : public TrainingJob {
  public:
-  DirectedLesson(std::size_t turn, std::unique_ptr<Lesson> of)
-      : which(turn), lesson(std::move(of)) {}
-  Status Run() override { return lesson->Run(); }
+  DirectedTrainingJob(std::size_t turn, std::unique_ptr<TrainingJob> of)
+      : which(turn), training_job(std::move(of)) {}
+  Status Run() override { return training_job->Run(); }
 
   std::size_t which;
-  std::unique_ptr<Lesson> lesson;
+  std::unique_ptr<TrainingJob> training_job;
 };
 
 class FrontSearch final : public Strategy {
@@ -64,12 +64,12 @@ class FrontSearch final : public Strategy {
     return points;
   }
 
-  void Tell(std::span<const Told> results) override {
+  void Tell(std::span<const Observation> results) override {
     for (std::size_t d = 0; d < searches_.size(); ++d) {
-      std::vector<Told> directed(results.begin(), results.end());
-      for (Told& told : directed) {
-        if (told.values.size() == directions_[d].size()) {
-          told.value = WeightedValue(told.values, directions_[d]);
+      std::vector<Observation> directed(results.begin(), results.end());
+      for (Observation& observed : directed) {
+        if (observed.values.size() == directions_[d].size()) {
+          observed.value = WeightedValue(observed.values, directions_[d]);
         }
       }
       searches_[d]->Tell(directed);
@@ -89,22 +89,22 @@ class FrontSearch final : public Strategy {
     return {};
   }
 
-  std::unique_ptr<Lesson> NextLesson() override {
-    std::unique_ptr<Lesson> lesson = searches_[next_]->NextLesson();
-    if (lesson == nullptr) return nullptr;
-    return std::make_unique<DirectedLesson>(next_, std::move(lesson));
+  std::unique_ptr<TrainingJob> NextTrainingJob() override {
+    std::unique_ptr<TrainingJob> training_job = searches_[next_]->NextTrainingJob();
+    if (training_job == nullptr) return nullptr;
+    return std::make_unique<DirectedTrainingJob>(next_, std::move(training_job));
   }
-  void Finish(std::unique_ptr<Lesson> lesson) override {
-    auto& done = static_cast<DirectedLesson&>(*lesson);
-    searches_[done.which]->Finish(std::move(done.lesson));
+  void Finish(std::unique_ptr<TrainingJob> training_job) override {
+    auto& done = static_cast<DirectedTrainingJob&>(*training_job);
+    searches_[done.which]->Finish(std::move(done.training_job));
   }
 
-  std::string Memo() const override {
+  std::string SaveState() const override {
     return "{\"turn\":" + std::to_string(turn_) + ",\"asks\":" + std::to_string(asks_) +
-           ",\"memo\":" + searches_[turn_]->Memo() + "}";
+           ",\"memo\":" + searches_[turn_]->SaveState() + "}";
   }
-  Status ReplayAsk(std::span<const Point> points, std::string_view memo) override {
-    const Result<Json> json = ParseJson(memo);
+  Status ReplayAsk(std::span<const Point> points, std::string_view strategy_state) override {
+    const Result<Json> json = ParseJson(strategy_state);
     const auto number = [&](const char* name) {
       const bool there = json.ok() && json->is_object() && json->contains(name) &&
                          (*json)[name].is_number_unsigned();
@@ -112,7 +112,7 @@ class FrontSearch final : public Strategy {
     };
     const std::uint64_t turn = number("turn"), asks = number("asks");
     if (turn >= searches_.size() || asks > kMaxAsks || !json->contains("memo")) {
-      return Corrupt("search log: memo \"" + std::string(memo.substr(0, 80)) +
+      return Corrupt("search log: memo \"" + std::string(strategy_state.substr(0, 80)) +
                      "\", expected that of a search for a front");
     }
     turn_ = static_cast<std::size_t>(turn);

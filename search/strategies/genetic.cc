@@ -21,7 +21,7 @@ class Genetic final : public Proposer {
 
  protected:
   void Propose(std::size_t count, Random& random, std::vector<Point>& out) override {
-    const std::vector<std::uint32_t> population = ledger().Fastest(kPopulation);
+    const std::vector<std::uint32_t> population = history().Fastest(kPopulation);
     if (population.size() < kFirstGeneration) {
       TakeRandom(count, random, out);
       return;
@@ -43,7 +43,7 @@ class Genetic final : public Proposer {
   Point Parent(const std::vector<std::uint32_t>& population, Random& random) const {
     std::uint64_t best = population.size();
     for (int i = 0; i < kTournament; ++i) best = std::min(best, random.Below(population.size()));
-    return ledger().entries()[population[best]].point;
+    return history().entries()[population[best]].point;
   }
 
   Point Child(const std::vector<std::uint32_t>& population, Random& random) const {
@@ -64,7 +64,7 @@ class Genetic final : public Proposer {
       }
     }
     const Point child{mother.space, one.IndexOf(digits)};
-    return ledger().Contains(child) ? MutatePoint(space(), child, random) : child;
+    return history().Contains(child) ? MutatePoint(space(), child, random) : child;
   }
 };
 

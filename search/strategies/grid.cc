@@ -31,9 +31,9 @@ class Grid final : public Proposer {
       }
     }
   }
-  std::string MoreMemo() const override { return ",\"cursor\":" + std::to_string(cursor_); }
-  Status ReadMemo(std::string_view memo) override {
-    const Result<Json> json = ParseJson(memo);
+  std::string ExtraState() const override { return ",\"cursor\":" + std::to_string(cursor_); }
+  Status LoadState(std::string_view strategy_state) override {
+    const Result<Json> json = ParseJson(strategy_state);
     const auto cursor = json->find("cursor");
     if (cursor == json->end() || !cursor->is_number_integer() || cursor->get<std::int64_t>() < 0) {
       return Corrupt("search log: grid: no \"cursor\" in the memo");

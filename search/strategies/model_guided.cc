@@ -7,26 +7,26 @@
 #include <utility>
 
 #include "search/strategies/annealing.h"
-#include "search/strategies/learner.h"
+#include "search/strategies/model_based_strategy.h"
 #include "src/base/json.h"
 
 namespace tilewright::search {
 namespace {
 
-constexpr std::size_t kLessonStep = 8;  // new trials that make another lesson worth while
-constexpr std::size_t kRestarts = 12;   // chains that start from the fastest configs each time
-constexpr int kFreshPerSpace = 3;       // chains that start anywhere in each template's space
+constexpr std::size_t kRetrainStep = 8;  // new trials that make another lesson worth while
+constexpr std::size_t kRestarts = 12;    // chains that start from the fastest configs each time
+constexpr int kFreshPerSpace = 3;        // chains that start anywhere in each template's space
 constexpr std::size_t kPointsPerTemplatePick = 4;
 
-class ModelGuided final : public Learner {
+class ModelGuided final : public ModelBasedStrategy {
  public:
   explicit ModelGuided(const StrategyContext& context)
-      : Learner(context), epsilon_(context.epsilon) {}
+      : ModelBasedStrategy(context), epsilon_(context.epsilon) {}
 
   std::string_view name() const override { return "model"; }
 
  protected:
-  std::size_t LessonStep(std::size_t /*known*/) const override { return kLessonStep; }
+  std::size_t RetrainStep(std::size_t /*known*/) const override { return kRetrainStep; }
 
   void Propose(std::size_t count, Random& random, std::vector<Point>& out) override {
     if (!model().trained()) {
@@ -34,8 +34,8 @@ class ModelGuided final : public Learner {
       return;
     }
     std::vector<Point> starts;
-    for (std::uint32_t position : ledger().Fastest(kRestarts)) {
-      starts.push_back(ledger().entries()[position].point);
+    for (std::uint32_t position : history().Fastest(kRestarts)) {
+      starts.push_back(history().entries()[position].point);
     }
     const AnnealingOptions options;
     for (std::size_t s = 0; s < space().spaces.size(); ++s) {
@@ -55,20 +55,20 @@ class ModelGuided final : public Learner {
       return;
     }
     std::erase_if(*visited,
-                  [this](const ScoredPoint& scored) { return ledger().Contains(scored.point); });
+                  [this](const ScoredPoint& scored) { return history().Contains(scored.point); });
     std::size_t guided = 0;
     for (std::size_t i = out.size(); i < count; ++i) guided += random.Uniform() >= epsilon_ ? 1 : 0;
     const std::size_t before = out.size();
     for (std::size_t i = 0; i < guided; i += kPointsPerTemplatePick) {
-      TakeOfDoubted(*visited, random, out);
+      ExploreNeglectedTemplate(*visited, random, out);
     }
     guided -= std::min(guided, out.size() - before);
     for (Point point : ChooseDiverse(space(), *visited, InFlight(), guided)) Take(point, out);
     TakeRandom(count, random, out);
   }
 
-  std::string MoreMemo() const override {
-    std::string text = Learner::MoreMemo() + ",\"chains\":[";
+  std::string ExtraState() const override {
+    std::string text = ModelBasedStrategy::ExtraState() + ",\"chains\":[";
     for (std::size_t i = 0; i < chains_.size(); ++i) {
       text += (i > 0 ? ",[" : "[") + std::to_string(chains_[i].space) + "," +
               std::to_string(chains_[i].index) + "]";
@@ -76,9 +76,9 @@ class ModelGuided final : public Learner {
     return text + "]";
   }
 
-  Status ReadMemo(std::string_view memo) override {
-    TW_RETURN_IF_ERROR(Learner::ReadMemo(memo));
-    const Result<Json> json = ParseJson(memo);
+  Status LoadState(std::string_view strategy_state) override {
+    TW_RETURN_IF_ERROR(ModelBasedStrategy::LoadState(strategy_state));
+    const Result<Json> json = ParseJson(strategy_state);
     const auto chains = json->find("chains");
     if (chains == json->end() || !chains->is_array()) {
       return Corrupt("search log: model: no \"chains\" in the memo");

@@ -13,12 +13,12 @@ std::unique_ptr<Strategy> MakeModelGuided(const StrategyContext& context);
 
 /// Adds the trials of one task as a group of rows, scored by their speed relative to the fastest.
 /// What can not be described any more (its template changed) is left out.
-void AddGroup(const Inspector& inspector, const std::vector<Told>& trials,
+void AddGroup(const StaticAnalyzer& analyzer, const std::vector<Observation>& trials,
               cost_model::Dataset& data);
 
 /// What a cost model learns from: the warm groups while own trials are few, then the own trials
 /// (the fastest and the newest of them where there are very many).
-cost_model::Dataset MakeDataset(const Inspector& inspector, const std::vector<Told>& own,
+cost_model::Dataset MakeDataset(const StaticAnalyzer& analyzer, const std::vector<Observation>& own,
                                 const std::vector<WarmGroup>& warm);
 
 }  // namespace tilewright::search

@@ -24,7 +24,7 @@ std::size_t RefusedSlot(Point point) { return HashOf(point) % kUselessSlots; }
 
 Proposer::Proposer(const StrategyContext& context)
     : space_(*context.space),
-      inspector_(*context.inspector),
+      analyzer_(*context.analyzer),
       seed_(context.seed),
       first_(context.first),
       refused_(kUselessSlots, Point{-1, 0}) {
@@ -44,50 +44,50 @@ std::vector<Point> Proposer::Ask(int count) {
   return out;
 }
 
-void Proposer::Tell(std::span<const Told> results) {
-  for (const Told& told : results) ledger_.Tell(told);
+void Proposer::Tell(std::span<const Observation> results) {
+  for (const Observation& observed : results) history_.Tell(observed);
 }
 
 void Proposer::Exclude(std::span<const Point> points) {
-  for (Point point : points) ledger_.Add(point);
+  for (Point point : points) history_.Add(point);
 }
 
-std::string Proposer::Memo() const {
-  return "{\"filtered\":" + std::to_string(filtered_) + MoreMemo() + "}";
+std::string Proposer::SaveState() const {
+  return "{\"filtered\":" + std::to_string(filtered_) + ExtraState() + "}";
 }
 
-Status Proposer::ReplayAsk(std::span<const Point> points, std::string_view memo) {
-  Result<Json> json = ParseJson(memo);
+Status Proposer::ReplayAsk(std::span<const Point> points, std::string_view strategy_state) {
+  Result<Json> json = ParseJson(strategy_state);
   if (!json.ok() || !json->is_object() || !json->contains("filtered") ||
       !(*json)["filtered"].is_number_integer()) {
-    return Corrupt("search log: memo \"" + std::string(memo.substr(0, 80)) +
+    return Corrupt("search log: memo \"" + std::string(strategy_state.substr(0, 80)) +
                    "\", expected an object with \"filtered\"");
   }
   filtered_ = (*json)["filtered"].get<std::int64_t>();
   ++asks_;
-  for (Point point : points) ledger_.Add(point);
-  return ReadMemo(memo);
+  for (Point point : points) history_.Add(point);
+  return LoadState(strategy_state);
 }
 
-bool Proposer::KnownRefused(Point point) const { return refused_[RefusedSlot(point)] == point; }
+bool Proposer::IsKnownRejected(Point point) const { return refused_[RefusedSlot(point)] == point; }
 
-void Proposer::NoteRefused(Point point) {
-  if (KnownRefused(point)) return;
+void Proposer::MarkRejected(Point point) {
+  if (IsKnownRejected(point)) return;
   refused_[RefusedSlot(point)] = point;
   ++filtered_;
 }
 
 bool Proposer::Take(Point point, std::vector<Point>& out) {
-  if (ledger_.Contains(point) || KnownRefused(point)) return false;
-  if (!inspector_.Check(point).ok()) {
-    NoteRefused(point);
+  if (history_.Contains(point) || IsKnownRejected(point)) return false;
+  if (!analyzer_.Check(point).ok()) {
+    MarkRejected(point);
     return false;
   }
   return TakeLegal(point, out);
 }
 
 bool Proposer::TakeLegal(Point point, std::vector<Point>& out) {
-  if (!ledger_.Add(point)) return false;
+  if (!history_.Add(point)) return false;
   out.push_back(point);
   return true;
 }
@@ -103,8 +103,8 @@ void Proposer::TakeRandom(std::size_t count, Random& random, std::vector<Point>&
 }
 
 void Proposer::TakeNearLegal(std::size_t count, Random& random, std::vector<Point>& out) {
-  for (int i = 0; i < kNearDraws && out.size() < count && !ledger_.entries().empty(); ++i) {
-    const auto& entries = ledger_.entries();
+  for (int i = 0; i < kNearDraws && out.size() < count && !history_.entries().empty(); ++i) {
+    const auto& entries = history_.entries();
     Point point = entries[random.Below(entries.size())].point;
     for (std::uint64_t steps = 1 + random.Below(kMaxSteps); steps > 0; --steps) {
       point = MutatePoint(space_, point, random);

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "records/package/installed.h"
-#include "search/guess.h"
+#include "search/zero_shot.h"
 
 namespace tilewright::capi {
 

@@ -76,7 +76,8 @@ inner::Result<TuneReport> RunTune(const Tuner::Data& tuner, const Workload& work
                                   const TuneOptions& options) {
   TW_ASSIGN_OR_RETURN(auto order, OrderOf(tuner, options));
   std::vector<search::TuneTask> tasks = {{{workload, tuner.target}, {}, 1}};
-  TW_ASSIGN_OR_RETURN(auto chosen, search::OnlyTemplates(*tuner.templates, order.templates, tasks));
+  TW_ASSIGN_OR_RETURN(auto chosen,
+                      search::RestrictTemplates(*tuner.templates, order.templates, tasks));
   TW_ASSIGN_OR_RETURN(auto store,
                       records::Store::Open(order.job.records, records::Store::Mode::kReadWrite));
   TW_RETURN_IF_ERROR(records::StoreScheduleTexts(store, chosen));

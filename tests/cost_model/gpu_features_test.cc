@@ -37,19 +37,19 @@ LoopSummary Loads(Scope scope, std::int64_t stride) {
 
 TEST(GpuFeaturesTest, CoalescingCountsTheSectorsOfAWarp) {
   const auto moved = [](std::int64_t stride) {
-    return ProfileOf(Loads(Scope::kGlobal, stride), {}).sector_bytes;
+    return ProfileLaunch(Loads(Scope::kGlobal, stride), {}).sector_bytes;
   };
   EXPECT_EQ(moved(1), 128);
   EXPECT_EQ(moved(2), 256);
   EXPECT_EQ(moved(8), 1024) << "a sector for each thread";
   EXPECT_EQ(moved(100), 1024);
   EXPECT_EQ(moved(0), 32) << "the same word for all";
-  EXPECT_EQ(ProfileOf(Loads(Scope::kGlobal, 8), {}).global_bytes, 128);
+  EXPECT_EQ(ProfileLaunch(Loads(Scope::kGlobal, 8), {}).global_bytes, 128);
 }
 
 TEST(GpuFeaturesTest, BankConflictsCountTheWordsOfTheBusiestBank) {
   const auto passes = [](std::int64_t stride) {
-    return ProfileOf(Loads(Scope::kShared, stride), {}).bank_passes;
+    return ProfileLaunch(Loads(Scope::kShared, stride), {}).bank_passes;
   };
   EXPECT_EQ(passes(1), 1);
   EXPECT_EQ(passes(2), 2);
@@ -63,7 +63,7 @@ TEST(GpuFeaturesTest, AThreadLoopOverFusedAxesHasSteps) {
   LoopSummary summary = Loads(Scope::kGlobal, 1);
   summary.stages[0].accesses[0].thread_steps = {{0, 8, 4, 100}, {0, 1, 8, 1}};
   // 0..31, 400..431, 800..831 and 1200..1231 bytes: 1 + 2 + 1 + 2 sectors.
-  EXPECT_EQ(ProfileOf(summary, {}).sector_bytes, 6 * 32);
+  EXPECT_EQ(ProfileLaunch(summary, {}).sector_bytes, 6 * 32);
 }
 
 TEST(GpuFeaturesTest, FragmentsAreWhatEachThreadOfAWarpLoads) {
@@ -72,7 +72,7 @@ TEST(GpuFeaturesTest, FragmentsAreWhatEachThreadOfAWarpLoads) {
   const TemplateEntry* entry = BuiltInTemplates().Find("dense_mma.cuda");
   const auto kernel = entry->apply(workload, {}, target, *entry->default_config(workload, target));
   ASSERT_TRUE(kernel.ok()) << kernel.status().message();
-  const GpuProfile p = ProfileOf(*Summarize(kernel->schedule), LimitsOf(80));
+  const GpuProfile p = ProfileLaunch(*Summarize(kernel->schedule), LimitsOf(80));
   EXPECT_EQ(p.threads, 128) << "2 x 2 warps of 2 x 4 products";
   // Twice 32 products deep, each thread loads 8 bytes of 4 rows and of 4 columns.
   EXPECT_EQ(p.shared_loads, 128.0 * 2 * (4 + 4) * 8);
@@ -93,7 +93,7 @@ TEST(GpuFeaturesTest, PaddingKeepsTheFragmentsOfAWarpApart) {
         std::to_string(pad) + "}}");
     const auto kernel = entry.apply(workload, {}, target, config);
     TW_CHECK(kernel.ok(), kernel.status().message());
-    return ProfileOf(*Summarize(kernel->schedule), LimitsOf(80)).bank_passes;
+    return ProfileLaunch(*Summarize(kernel->schedule), LimitsOf(80)).bank_passes;
   };
   // Rows of 64 bytes, 4 rows and 8 columns to a thread: 8 passes for rows and 4 for columns, where
   // 32 lanes of 8 bytes need 2.
@@ -114,7 +114,7 @@ TEST(GpuFeaturesTest, AllOfAMultiprocessorsSharedMemoryCounts) {
     const auto kernel =
         BuiltInTemplates().Find("dense_mma.cuda")->apply(workload, {}, target, config);
     TW_CHECK(kernel.ok(), kernel.status().message());
-    return ProfileOf(*Summarize(kernel->schedule), LimitsOf(capability));
+    return ProfileLaunch(*Summarize(kernel->schedule), LimitsOf(capability));
   };
   constexpr double kOneBlock = 4.0 / 64;  // warps, of those a multiprocessor holds
   EXPECT_EQ(profile(3, 90).shared_bytes, 3 * 128 * 256);
@@ -143,7 +143,7 @@ class PublishedConv : public testing::Test {
 };
 
 TEST_F(PublishedConv, ProfileIsThatOfTheLoweredKernel) {
-  const GpuProfile p = ProfileOf(summary_, LimitsOf(75));
+  const GpuProfile p = ProfileLaunch(summary_, LimitsOf(75));
   EXPECT_EQ(p.blocks, 448);
   EXPECT_EQ(p.threads, 64);
   EXPECT_EQ(p.virtual_threads, 14);

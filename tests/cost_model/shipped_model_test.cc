@@ -13,7 +13,7 @@ namespace {
 TEST(ShippedModelTest, PredictsTheKeptNumbers) {
   const auto model = TreeModel::Load(TILEWRIGHT_SOURCE_DIR "/configs/cost_models/llvm.model");
   ASSERT_TRUE(model.ok()) << model.status().message();
-  EXPECT_EQ((*model)->about().target_kind, "llvm");
+  EXPECT_EQ((*model)->metadata().target_kind, "llvm");
   // Features are logarithms and shares: from below 0 to some 40, in quarters, exact as floats.
   Random random(7);
   std::vector<float> rows(12 * static_cast<std::size_t>(FeatureCount()));

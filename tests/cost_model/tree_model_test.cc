@@ -41,10 +41,11 @@ TEST(TreeModelTest, SavesAndLoads) {
   const auto loaded = TreeModel::Load(folder->path() + "/m");
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
   EXPECT_EQ(*(*loaded)->Predict(Row(2, -1)), std::vector<float>{4.5F});
-  EXPECT_EQ((*loaded)->about().target_kind, "llvm");
-  EXPECT_EQ((*loaded)->about().families, (std::vector<std::string>{"dense/float32", "dense/int8"}));
-  EXPECT_EQ((*loaded)->about().learned_from, "7 trials of 2 tasks");
-  EXPECT_DOUBLE_EQ((*loaded)->about().expected_slowdown, 1.3);
+  EXPECT_EQ((*loaded)->metadata().target_kind, "llvm");
+  EXPECT_EQ((*loaded)->metadata().families,
+            (std::vector<std::string>{"dense/float32", "dense/int8"}));
+  EXPECT_EQ((*loaded)->metadata().learned_from, "7 trials of 2 tasks");
+  EXPECT_DOUBLE_EQ((*loaded)->metadata().expected_slowdown, 1.3);
   EXPECT_EQ(TreeModel::Load(folder->path() + "/none").status().code(), StatusCode::kNotFound);
 }
 
@@ -69,7 +70,7 @@ TEST(TreeModelTest, ReadsWhatItWroteOfALongHistory) {
   const TreeModel model(0, {}, {1, "llvm", {"dense/float32"}, std::string(5000, 'x')});
   const auto read = TreeModel::Deserialize(model.Serialize());
   ASSERT_TRUE(read.ok()) << read.status().message();
-  EXPECT_EQ((*read)->about().learned_from, std::string(4096, 'x'));
+  EXPECT_EQ((*read)->metadata().learned_from, std::string(4096, 'x'));
 }
 
 }  // namespace

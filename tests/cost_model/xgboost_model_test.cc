@@ -95,17 +95,17 @@ TEST(XgboostModelTest, ACloneLearnsOnItsOwn) {
 
 TEST(XgboostModelTest, GoesOnAfterARestAsIfItHadNone) {
   XgboostModel rested, other;
-  rested.Rest();
+  rested.ReleaseMemory();
   const Dataset probe = Made(50, 3);
   for (std::size_t rows : {100, 120}) {
     ASSERT_TRUE(rested.Train(Made(rows, 1)).ok());
     ASSERT_TRUE(other.Train(Made(rows, 1)).ok());
     const std::vector<float> scores = *other.Predict(probe.features);
     EXPECT_EQ(*rested.Predict(probe.features), scores);
-    rested.Rest();
+    rested.ReleaseMemory();
     EXPECT_EQ(*rested.Predict(probe.features), scores);
     EXPECT_EQ(*(*rested.Clone())->Predict(probe.features), scores);
-    rested.Rest();
+    rested.ReleaseMemory();
   }
 }
 

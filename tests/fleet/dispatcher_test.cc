@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "src/base/random.h"
-#include "tests/fleet/made_up_fleet.h"
+#include "tests/fleet/fake_fleet.h"
 
 namespace tilewright::measure::fleet {
 namespace {
@@ -14,19 +14,19 @@ namespace {
 using testing::HasSubstr;
 
 TEST(FleetTest, EachOrderHasOneResult) {
-  MadeUpFleet fleet;
+  FakeFleet fleet;
   for (const char* name : {"w1", "w2", "w3"}) fleet.AddWorker(name);
-  Dispatcher& tuner = fleet.AddTuner(MadeUpFleet::Job("j"));
-  SubmitMadeUp(tuner, 0, 100);
+  Dispatcher& tuner = fleet.AddTuner(FakeFleet::Job("j"));
+  SubmitFake(tuner, 0, 100);
   std::map<std::uint64_t, int> seen;
   fleet.Run(3);
   fleet.Collect(tuner, seen);
   EXPECT_EQ(seen.size(), 100u);
   EXPECT_EQ(tuner.in_flight(), 0);
-  EXPECT_EQ(tuner.counts().lost + tuner.counts().late + tuner.counts().doubled, 0);
+  EXPECT_EQ(tuner.counts().lost + tuner.counts().late + tuner.counts().duplicates, 0);
   for (const Trial& trial : fleet.trials) {
     EXPECT_EQ(trial.outcome, Outcome::kOk);
-    EXPECT_EQ(trial.value, MadeUpBench::ValueOf(trial.candidate));
+    EXPECT_EQ(trial.value, FakeExecutor::ValueOf(trial.candidate));
   }
   // 100 trials of 50 ms on three devices, which wait for nothing but the first orders.
   double last = 0;
@@ -35,7 +35,7 @@ TEST(FleetTest, EachOrderHasOneResult) {
 }
 
 TEST(FleetTest, LostAndDoubledMessagesChangeNothing) {
-  MadeUpFleet fleet;
+  FakeFleet fleet;
   Random random(7);
   fleet.hub.copies = [&](const std::string& subject) {
     const std::uint64_t draw = random.Below(10);
@@ -43,8 +43,8 @@ TEST(FleetTest, LostAndDoubledMessagesChangeNothing) {
     return draw == 0 ? 0 : draw == 1 ? 2 : 1;
   };
   for (const char* name : {"w1", "w2", "w3"}) fleet.AddWorker(name);
-  Dispatcher& tuner = fleet.AddTuner(MadeUpFleet::Job("j"));
-  SubmitMadeUp(tuner, 0, 200);
+  Dispatcher& tuner = fleet.AddTuner(FakeFleet::Job("j"));
+  SubmitFake(tuner, 0, 200);
   std::map<std::uint64_t, int> seen;
   for (int i = 0; i < 120 && tuner.in_flight() > 0; ++i) {
     fleet.Run(1);
@@ -52,17 +52,17 @@ TEST(FleetTest, LostAndDoubledMessagesChangeNothing) {
   }
   EXPECT_EQ(seen.size(), 200u);
   for (const auto& [ticket, count] : seen) EXPECT_EQ(count, 1) << ticket;
-  EXPECT_GT(tuner.counts().doubled, 0);
+  EXPECT_GT(tuner.counts().duplicates, 0);
   EXPECT_GT(tuner.counts().lost, 0);
 }
 
 TEST(FleetTest, DeathOfAWorkerCostsFiveSecondsAtMost) {
-  MadeUpFleet fleet;
-  MadeUpBench::Settings slow;
+  FakeFleet fleet;
+  FakeExecutor::Settings slow;
   slow.seconds = 1000;
   fleet.AddWorker("dies", slow);
-  Dispatcher& tuner = fleet.AddTuner(MadeUpFleet::Job("j"));
-  SubmitMadeUp(tuner, 0, 2);
+  Dispatcher& tuner = fleet.AddTuner(FakeFleet::Job("j"));
+  SubmitFake(tuner, 0, 2);
   fleet.Run(8);  // far beyond the broker's own patience: beats keep the lease
   EXPECT_EQ(tuner.counts().lost, 0);
   fleet.AddWorker("lives");
@@ -76,44 +76,44 @@ TEST(FleetTest, DeathOfAWorkerCostsFiveSecondsAtMost) {
   }
   EXPECT_EQ(seen.size(), 2u);
   EXPECT_LT(fleet.clock.now - died, 5);
-  EXPECT_GT(tuner.counts().longest_loss_seconds, 3);
-  EXPECT_LT(tuner.counts().longest_loss_seconds, 5);
+  EXPECT_GT(tuner.counts().longest_recovery_seconds, 3);
+  EXPECT_LT(tuner.counts().longest_recovery_seconds, 5);
 }
 
 TEST(FleetTest, WhoSpeaksForItsOrdersIsThere) {
-  MadeUpFleet fleet;
-  MadeUpBench::Settings slow;
+  FakeFleet fleet;
+  FakeExecutor::Settings slow;
   slow.seconds = 20;
   fleet.AddWorker("w", slow);
-  Dispatcher& tuner = fleet.AddTuner(MadeUpFleet::Job("j"));
-  SubmitMadeUp(tuner, 0, 2);
+  Dispatcher& tuner = fleet.AddTuner(FakeFleet::Job("j"));
+  SubmitFake(tuner, 0, 2);
   fleet.Run(2);
   // All that it says of itself is lost, and its beats are not.
   fleet.hub.copies = [](const std::string& subject) {
     return subject.starts_with("tw.here.") ? 0 : 1;
   };
   fleet.Run(12);
-  EXPECT_NE(tuner.roster().Find({"w", "d0"}), nullptr);
+  EXPECT_NE(tuner.device_registry().Find({"w", "d0"}), nullptr);
   EXPECT_EQ(tuner.counts().lost, 0);
   // Without them it is gone.
   fleet.workers["w"].reset();
   fleet.Run(8);
-  EXPECT_EQ(tuner.roster().Find({"w", "d0"}), nullptr);
+  EXPECT_EQ(tuner.device_registry().Find({"w", "d0"}), nullptr);
   EXPECT_EQ(tuner.counts().lost, 2);
 }
 
 TEST(FleetTest, BuildersBuildForDevicesThatCannotAndMayDie) {
-  MadeUpFleet fleet;
+  FakeFleet fleet;
   for (const char* name : {"b1", "b2"}) fleet.AddWorker(name, {}, /*builds=*/true, false);
   for (const char* name : {"w1", "w2"}) fleet.AddWorker(name, {}, /*builds=*/false, true);
-  Dispatcher& tuner = fleet.AddTuner(MadeUpFleet::Job("j"));
+  Dispatcher& tuner = fleet.AddTuner(FakeFleet::Job("j"));
   fleet.Run(0.5);
-  SubmitMadeUp(tuner, 0, 60);
+  SubmitFake(tuner, 0, 60);
   std::map<std::uint64_t, int> seen;
   fleet.Run(0.5);
   fleet.workers["b1"].reset();
   fleet.Run(0.5);
-  fleet.hub.LoseEverything();  // artifacts, too
+  fleet.hub.DropAllState();  // artifacts, too
   for (int i = 0; i < 60 && tuner.in_flight() > 0; ++i) {
     fleet.Run(1);
     fleet.Collect(tuner, seen);
@@ -121,26 +121,26 @@ TEST(FleetTest, BuildersBuildForDevicesThatCannotAndMayDie) {
   EXPECT_EQ(seen.size(), 60u);
   for (const Trial& trial : fleet.trials) {
     EXPECT_EQ(trial.outcome, Outcome::kOk) << trial.reason;
-    EXPECT_EQ(trial.value, MadeUpBench::ValueOf(trial.candidate));
+    EXPECT_EQ(trial.value, FakeExecutor::ValueOf(trial.candidate));
   }
 }
 
 TEST(FleetTest, WhatBuildersMadeIsBuiltHereWhereItIsTheBest) {
-  MadeUpFleet fleet;
+  FakeFleet fleet;
   fleet.AddWorker("b1", {}, /*builds=*/true, false);
-  MadeUpBench::Settings measures;
+  FakeExecutor::Settings measures;
   measures.verified = true;
   for (const char* name : {"w1", "w2"}) fleet.AddWorker(name, measures, /*builds=*/false, true);
-  DispatcherSettings job = MadeUpFleet::Job("j");
-  job.make_own_bench = [&]() -> Result<std::unique_ptr<Bench>> {
-    MadeUpBench::Settings own;
+  DispatcherSettings job = FakeFleet::Job("j");
+  job.make_local_executor = [&]() -> Result<std::unique_ptr<Executor>> {
+    FakeExecutor::Settings own;
     own.seconds = 0.3;  // longer than trials take: they wait for it, and are not built each
-    own.device = MadeUpBench::Device();
-    return std::unique_ptr<Bench>(std::make_unique<MadeUpBench>(own, fleet.clock));
+    own.device = FakeExecutor::Device();
+    return std::unique_ptr<Executor>(std::make_unique<FakeExecutor>(own, fleet.clock));
   };
   Dispatcher& tuner = fleet.AddTuner(job);
   fleet.Run(0.5);
-  SubmitMadeUp(tuner, 0, 100);
+  SubmitFake(tuner, 0, 100);
   std::map<std::uint64_t, int> seen;
   for (int i = 0; i < 60 && tuner.in_flight() > 0; ++i) {
     fleet.Run(1);
@@ -154,12 +154,12 @@ TEST(FleetTest, WhatBuildersMadeIsBuiltHereWhereItIsTheBest) {
 }
 
 /// Builds that fail so often at first (negative: always), as on a machine that is too slow.
-class FailingBench final : public Bench {
+class FailingExecutor final : public Executor {
  public:
-  FailingBench(int failures, Status status, Clock& clock)
+  FailingExecutor(int failures, Status status, Clock& clock)
       : failures_(failures),
         status_(std::move(status)),
-        made_up_(MadeUpWorker::WithDevice({}), clock) {}
+        made_up_(FakeWorker::WithDevice({}), clock) {}
   void Start(std::uint64_t number, const Order& order,
              const std::vector<std::string>& artifacts) override {
     if (failures_ == 0) return made_up_.Start(number, order, artifacts);
@@ -181,19 +181,20 @@ class FailingBench final : public Bench {
  private:
   int failures_;
   const Status status_;
-  MadeUpBench made_up_;
+  FakeExecutor made_up_;
   std::vector<Event> failed_;
 };
 
 /// A tuner, a builder and a device that only measures.
-struct SplitFleet : MadeUpFleet {
-  explicit SplitFleet(std::function<Result<std::unique_ptr<Bench>>(Clock&)> make_own_bench) {
+struct SplitFleet : FakeFleet {
+  explicit SplitFleet(
+      std::function<Result<std::unique_ptr<Executor>>(Clock&)> make_local_executor) {
     AddWorker("b1", {}, /*builds=*/true, /*measures=*/false);
-    MadeUpBench::Settings measured;
+    FakeExecutor::Settings measured;
     measured.verified = true;
     AddWorker("w1", measured, /*builds=*/false, /*measures=*/true);
     DispatcherSettings job = Job("j");
-    job.make_own_bench = [this, make_own_bench] { return make_own_bench(clock); };
+    job.make_local_executor = [this, make_local_executor] { return make_local_executor(clock); };
     AddTuner(std::move(job));
   }
   Dispatcher& tuner() { return *tuners.front(); }
@@ -201,11 +202,11 @@ struct SplitFleet : MadeUpFleet {
 
 TEST(FleetTest, WithoutABenchOfItsOwnATunerTakesNothingOfBuilders) {
   int made = 0;
-  SplitFleet fleet([&made](Clock&) -> Result<std::unique_ptr<Bench>> {
+  SplitFleet fleet([&made](Clock&) -> Result<std::unique_ptr<Executor>> {
     ++made;
     return Unavailable("no room for files");
   });
-  SubmitMadeUp(fleet.tuner(), 0, 10);
+  SubmitFake(fleet.tuner(), 0, 10);
   fleet.Run(4);
   std::map<std::uint64_t, int> seen;
   fleet.Collect(fleet.tuner(), seen);
@@ -218,10 +219,10 @@ TEST(FleetTest, WithoutABenchOfItsOwnATunerTakesNothingOfBuilders) {
 }
 
 TEST(FleetTest, ABuildThatFailsOnTheTunersMachineIsTriedAgain) {
-  SplitFleet fleet([](Clock& clock) -> Result<std::unique_ptr<Bench>> {
-    return std::unique_ptr<Bench>(std::make_unique<FailingBench>(2, Status(), clock));
+  SplitFleet fleet([](Clock& clock) -> Result<std::unique_ptr<Executor>> {
+    return std::unique_ptr<Executor>(std::make_unique<FailingExecutor>(2, Status(), clock));
   });
-  SubmitMadeUp(fleet.tuner(), 0, 10);
+  SubmitFake(fleet.tuner(), 0, 10);
   fleet.Run(20);
   std::map<std::uint64_t, int> seen;
   fleet.Collect(fleet.tuner(), seen);
@@ -232,10 +233,10 @@ TEST(FleetTest, ABuildThatFailsOnTheTunersMachineIsTriedAgain) {
 }
 
 TEST(FleetTest, AFaultOfTheTunersMachineIsNoFailureOfACandidate) {
-  SplitFleet fleet([](Clock& clock) -> Result<std::unique_ptr<Bench>> {
-    return std::unique_ptr<Bench>(std::make_unique<FailingBench>(-1, Status(), clock));
+  SplitFleet fleet([](Clock& clock) -> Result<std::unique_ptr<Executor>> {
+    return std::unique_ptr<Executor>(std::make_unique<FailingExecutor>(-1, Status(), clock));
   });
-  SubmitMadeUp(fleet.tuner(), 0, 1);
+  SubmitFake(fleet.tuner(), 0, 1);
   fleet.Run(20);
   std::map<std::uint64_t, int> seen;
   fleet.Collect(fleet.tuner(), seen);
@@ -247,11 +248,11 @@ TEST(FleetTest, AFaultOfTheTunersMachineIsNoFailureOfACandidate) {
 }
 
 TEST(FleetTest, IfItsOwnBenchFailsTheJobEndsWithThatStatus) {
-  SplitFleet fleet([](Clock& clock) -> Result<std::unique_ptr<Bench>> {
-    return std::unique_ptr<Bench>(
-        std::make_unique<FailingBench>(-1, Internal("its builders are gone"), clock));
+  SplitFleet fleet([](Clock& clock) -> Result<std::unique_ptr<Executor>> {
+    return std::unique_ptr<Executor>(
+        std::make_unique<FailingExecutor>(-1, Internal("its builders are gone"), clock));
   });
-  SubmitMadeUp(fleet.tuner(), 0, 10);
+  SubmitFake(fleet.tuner(), 0, 10);
   fleet.Run(20);
   std::map<std::uint64_t, int> seen;
   fleet.Collect(fleet.tuner(), seen);
@@ -261,38 +262,38 @@ TEST(FleetTest, IfItsOwnBenchFailsTheJobEndsWithThatStatus) {
 }
 
 TEST(FleetTest, ALateResultOfAnOldLeaseIsRefused) {
-  MadeUpFleet fleet;
-  MadeUpBench::Settings settings;
+  FakeFleet fleet;
+  FakeExecutor::Settings settings;
   settings.seconds = 8;
-  MadeUpWorker& stopped = fleet.AddWorker("stopped", settings);
-  Dispatcher& tuner = fleet.AddTuner(MadeUpFleet::Job("j"));
-  SubmitMadeUp(tuner, 0, 1);
+  FakeWorker& stopped = fleet.AddWorker("stopped", settings);
+  Dispatcher& tuner = fleet.AddTuner(FakeFleet::Job("j"));
+  SubmitFake(tuner, 0, 1);
   fleet.Run(1);
   // It stands still, with its order, while somebody else gets that.
-  std::unique_ptr<MadeUpWorker> aside = std::move(fleet.workers["stopped"]);
+  std::unique_ptr<FakeWorker> excluded = std::move(fleet.workers["stopped"]);
   fleet.AddWorker("other");
   std::map<std::uint64_t, int> seen;
   fleet.Run(7);
-  aside->core->Poll(0);
+  excluded->core->Poll(0);
   fleet.Collect(tuner, seen);
   EXPECT_EQ(seen.size(), 1u);
-  EXPECT_EQ(&stopped, aside.get());
-  fleet.workers["stopped"] = std::move(aside);
+  EXPECT_EQ(&stopped, excluded.get());
+  fleet.workers["stopped"] = std::move(excluded);
   fleet.Run(10);
   fleet.Collect(tuner, seen);
   EXPECT_EQ(seen[0], 1);
   EXPECT_EQ(tuner.counts().lost, 1);
-  EXPECT_EQ(tuner.counts().late + tuner.counts().doubled, 1);
+  EXPECT_EQ(tuner.counts().late + tuner.counts().duplicates, 1);
 }
 
 TEST(FleetTest, WhatTakesThreeWorkersDownIsRecordedAndSentNoMore) {
-  MadeUpFleet fleet;
-  MadeUpBench::Settings poison;
+  FakeFleet fleet;
+  FakeExecutor::Settings poison;
   poison.takes = [](const Candidate& candidate) {
     return candidate.config.index == 3 ? 1e6 : 0.05;
   };
-  Dispatcher& tuner = fleet.AddTuner(MadeUpFleet::Job("j"));
-  SubmitMadeUp(tuner, 0, 6);
+  Dispatcher& tuner = fleet.AddTuner(FakeFleet::Job("j"));
+  SubmitFake(tuner, 0, 6);
   std::map<std::uint64_t, int> seen;
   for (int i = 0; i < 10 && seen.size() < 6; ++i) {
     fleet.AddWorker("w" + std::to_string(i), poison);
@@ -313,14 +314,14 @@ TEST(FleetTest, WhatTakesThreeWorkersDownIsRecordedAndSentNoMore) {
 }
 
 TEST(FleetTest, TheBrokerMayLoseEverything) {
-  MadeUpFleet fleet;
+  FakeFleet fleet;
   fleet.AddWorker("w1");
-  Dispatcher& tuner = fleet.AddTuner(MadeUpFleet::Job("j"));
-  SubmitMadeUp(tuner, 0, 100);
+  Dispatcher& tuner = fleet.AddTuner(FakeFleet::Job("j"));
+  SubmitFake(tuner, 0, 100);
   std::map<std::uint64_t, int> seen;
   for (int i = 0; i < 3; ++i) {
     fleet.Run(0.8);
-    fleet.hub.LoseEverything();
+    fleet.hub.DropAllState();
   }
   fleet.Run(20);
   fleet.Collect(tuner, seen);
@@ -329,10 +330,10 @@ TEST(FleetTest, TheBrokerMayLoseEverything) {
 }
 
 TEST(FleetTest, WhoWasNotGivenAnOrderCannotAnswerIt) {
-  MadeUpFleet fleet;
+  FakeFleet fleet;
   fleet.AddWorker("w1");
-  Dispatcher& tuner = fleet.AddTuner(MadeUpFleet::Job("j"));
-  SubmitMadeUp(tuner, 0, 10);
+  Dispatcher& tuner = fleet.AddTuner(FakeFleet::Job("j"));
+  SubmitFake(tuner, 0, 10);
   fleet.Run(0.1);
   const auto hostile = fleet.hub.Connect();
   OrderResult forged;
@@ -342,34 +343,34 @@ TEST(FleetTest, WhoWasNotGivenAnOrderCannotAnswerIt) {
   forged.trials[0].outcome = Outcome::kOk;
   forged.trials[0].metric = "seconds";
   forged.trials[0].value = 1e-9;
-  forged.trials[0].device = MadeUpBench::Device();
+  forged.trials[0].device = FakeExecutor::Device();
   for (std::uint64_t sequence = 1; sequence <= 10; ++sequence) {
     // Later than any delivery, if it were one.
     forged.lease = {sequence, {0, 1000}, "", true, "?"};
-    ASSERT_TRUE(hostile->Say(ResultSubject({"alice", "j"}, {"h", "d0"}), Encode(forged)).ok());
+    ASSERT_TRUE(hostile->Publish(ResultSubject({"alice", "j"}, {"h", "d0"}), Encode(forged)).ok());
   }
   std::map<std::uint64_t, int> seen;
   fleet.Run(3);
   fleet.Collect(tuner, seen);
   EXPECT_EQ(seen.size(), 10u);
   for (const Trial& trial : fleet.trials) {
-    EXPECT_EQ(trial.value, MadeUpBench::ValueOf(trial.candidate));
+    EXPECT_EQ(trial.value, FakeExecutor::ValueOf(trial.candidate));
   }
-  EXPECT_GE(tuner.counts().late + tuner.counts().doubled, 10);
+  EXPECT_GE(tuner.counts().late + tuner.counts().duplicates, 10);
   EXPECT_EQ(tuner.counts().lost, 0);
 }
 
 TEST(FleetTest, ResultsOfAnEarlierLifeAreNotTaken) {
-  MadeUpFleet fleet;
+  FakeFleet fleet;
   fleet.AddWorker("w1");
-  Dispatcher& first = fleet.AddTuner(MadeUpFleet::Job("j"));
-  SubmitMadeUp(first, 0, 50);
+  Dispatcher& first = fleet.AddTuner(FakeFleet::Job("j"));
+  SubmitFake(first, 0, 50);
   fleet.Run(0.5);
   fleet.tuners.clear();  // killed
-  DispatcherSettings again = MadeUpFleet::Job("j");
+  DispatcherSettings again = FakeFleet::Job("j");
   again.epoch = 2;
   Dispatcher& second = fleet.AddTuner(again);
-  SubmitMadeUp(second, 100, 110);
+  SubmitFake(second, 100, 110);
   std::map<std::uint64_t, int> seen;
   fleet.Run(5);
   fleet.Collect(second, seen);
@@ -378,15 +379,15 @@ TEST(FleetTest, ResultsOfAnEarlierLifeAreNotTaken) {
 }
 
 TEST(FleetTest, OfTwoTunersOfOneJobTheLaterOneGoesOn) {
-  MadeUpFleet fleet;
+  FakeFleet fleet;
   fleet.AddWorker("w1");
-  Dispatcher& first = fleet.AddTuner(MadeUpFleet::Job("j"));
-  SubmitMadeUp(first, 0, 50);
+  Dispatcher& first = fleet.AddTuner(FakeFleet::Job("j"));
+  SubmitFake(first, 0, 50);
   fleet.Run(0.5);
-  DispatcherSettings again = MadeUpFleet::Job("j");
+  DispatcherSettings again = FakeFleet::Job("j");
   again.epoch = 2;
   Dispatcher& second = fleet.AddTuner(again);
-  SubmitMadeUp(second, 100, 120);
+  SubmitFake(second, 100, 120);
   fleet.Run(0.5);
   EXPECT_THAT(first.ended().message(), HasSubstr("started again elsewhere"));
   first.Close();
@@ -401,15 +402,15 @@ TEST(FleetTest, OfTwoTunersOfOneJobTheLaterOneGoesOn) {
 }
 
 TEST(FleetTest, WhatIsDroppedDoesNotComeBack) {
-  MadeUpFleet fleet;
+  FakeFleet fleet;
   fleet.AddWorker("w1");
-  Dispatcher& tuner = fleet.AddTuner(MadeUpFleet::Job("j"));
-  SubmitMadeUp(tuner, 0, 50);
+  Dispatcher& tuner = fleet.AddTuner(FakeFleet::Job("j"));
+  SubmitFake(tuner, 0, 50);
   fleet.Run(1);
-  const std::size_t dropped = tuner.DropWaiting().size();
+  const std::size_t dropped = tuner.CancelPending().size();
   std::map<std::uint64_t, int> seen;
   fleet.Run(1);
-  SubmitMadeUp(tuner, 100, 110);
+  SubmitFake(tuner, 100, 110);
   fleet.Run(3);
   fleet.Collect(tuner, seen);
   EXPECT_EQ(seen.size() + dropped, 60u);
@@ -418,53 +419,54 @@ TEST(FleetTest, WhatIsDroppedDoesNotComeBack) {
 }
 
 TEST(FleetTest, ACancelledJobEndsAndItsWorkStops) {
-  MadeUpFleet fleet;
-  MadeUpBench::Settings slow;
+  FakeFleet fleet;
+  FakeExecutor::Settings slow;
   slow.seconds = 60;
   fleet.AddWorker("w1", slow);
-  Dispatcher& tuner = fleet.AddTuner(MadeUpFleet::Job("j"));
-  SubmitMadeUp(tuner, 0, 4);
+  Dispatcher& tuner = fleet.AddTuner(FakeFleet::Job("j"));
+  SubmitFake(tuner, 0, 4);
   fleet.Run(2);
   auto admin = fleet.hub.Connect();
-  (void)admin->Say(JobControlSubject({"alice", "j"}), Encode(Control{"cancel", "by bob"}));
+  (void)admin->Publish(JobControlSubject({"alice", "j"}), Encode(Control{"cancel", "by bob"}));
   fleet.Run(0.5);
   EXPECT_THAT(tuner.ended().message(), HasSubstr("cancelled: by bob"));
   tuner.Close();
   fleet.Run(0.5);
-  EXPECT_EQ(fleet.workers["w1"]->bench.next_event(), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(fleet.workers["w1"]->executor.next_event(), std::numeric_limits<double>::infinity());
 }
 
 TEST(FleetTest, ADeadlineMakesAJobUrgent) {
-  MadeUpFleet fleet;
-  DispatcherSettings settings = MadeUpFleet::Job("j", 2);
+  FakeFleet fleet;
+  DispatcherSettings settings = FakeFleet::Job("j", 2);
   settings.deadline_unix_seconds = fleet.clock.now + 100;
   auto listener = fleet.hub.Connect();
   (void)listener->Subscribe(JobSubject(settings.device_class, settings.job));
   fleet.AddTuner(settings);
   const auto heard = [&] {
-    std::optional<JobState> last;
-    while (const auto incoming = listener->Next(0)) last = *DecodeJobState(incoming->payload);
+    std::optional<JobAnnouncement> last;
+    while (const auto incoming = listener->Next(0))
+      last = *DecodeJobAnnouncement(incoming->payload);
     return *last;
   };
   fleet.Run(50);
-  const JobState middle = heard();
-  EXPECT_NEAR(middle.left_seconds.value_or(0), 50, 1.5);
+  const JobAnnouncement middle = heard();
+  EXPECT_NEAR(middle.remaining_seconds.value_or(0), 50, 1.5);
   EXPECT_NEAR(middle.weight, 2, 0.1);
   fleet.Run(25);
   EXPECT_NEAR(heard().weight, 5, 0.2);
   fleet.Run(30);
-  const JobState over = heard();
-  EXPECT_EQ(over.left_seconds, 0);
+  const JobAnnouncement over = heard();
+  EXPECT_EQ(over.remaining_seconds, 0);
   EXPECT_EQ(over.weight, 2 * DispatcherSettings::kUrgency);
 }
 
 TEST(FleetTest, WithoutABrokerForLongTheJobEnds) {
-  MadeUpFleet fleet;
+  FakeFleet fleet;
   fleet.AddWorker("w");
-  DispatcherSettings settings = MadeUpFleet::Job("j");
+  DispatcherSettings settings = FakeFleet::Job("j");
   settings.broker_timeout_seconds = 60;
   Dispatcher& tuner = fleet.AddTuner(settings);
-  SubmitMadeUp(tuner, 0, 1000);
+  SubmitFake(tuner, 0, 1000);
   fleet.Run(10);
   fleet.hub.away = true;
   fleet.Run(45);
@@ -485,13 +487,13 @@ TEST(FleetTest, WithoutABrokerForLongTheJobEnds) {
 }
 
 TEST(FleetTest, ADrainedWorkerEndsWhatItHas) {
-  MadeUpFleet fleet;
-  MadeUpWorker& worker = fleet.AddWorker("w1");
-  Dispatcher& tuner = fleet.AddTuner(MadeUpFleet::Job("j"));
-  SubmitMadeUp(tuner, 0, 50);
+  FakeFleet fleet;
+  FakeWorker& worker = fleet.AddWorker("w1");
+  Dispatcher& tuner = fleet.AddTuner(FakeFleet::Job("j"));
+  SubmitFake(tuner, 0, 50);
   fleet.Run(0.5);
   auto admin = fleet.hub.Connect();
-  (void)admin->Say(DeviceControlSubject({"w1", "d0"}), Encode(Control{"drain", ""}));
+  (void)admin->Publish(DeviceControlSubject({"w1", "d0"}), Encode(Control{"drain", ""}));
   fleet.Run(0.5);
   EXPECT_TRUE(worker.core->drained());
   fleet.workers.clear();
@@ -504,12 +506,12 @@ TEST(FleetTest, ADrainedWorkerEndsWhatItHas) {
 }
 
 TEST(FleetTest, JobsShareDevicesByTheirWeights) {
-  MadeUpFleet fleet;
+  FakeFleet fleet;
   for (int i = 0; i < 4; ++i) fleet.AddWorker("w" + std::to_string(i));
   const std::vector<double> weights = {1, 1, 2, 4, 4, 8};
   double sum = 0;
   for (std::size_t i = 0; i < weights.size(); ++i) {
-    SubmitMadeUp(fleet.AddTuner(MadeUpFleet::Job("j" + std::to_string(i), weights[i])), 0, 1200);
+    SubmitFake(fleet.AddTuner(FakeFleet::Job("j" + std::to_string(i), weights[i])), 0, 1200);
     sum += weights[i];
   }
   fleet.Run(30);
@@ -526,84 +528,85 @@ TEST(FleetTest, JobsShareDevicesByTheirWeights) {
 }
 
 TEST(FleetTest, ADeviceThatDriftsIsSetAsideAndItsTrialsAreMeasuredAgain) {
-  MadeUpFleet fleet;
-  MadeUpBench::Settings drifts;
+  FakeFleet fleet;
+  FakeExecutor::Settings drifts;
   drifts.slowness = [](double now) { return now > 1040 ? 1.08 : 1.0; };
   fleet.AddWorker("drifts", drifts);
   fleet.AddWorker("steady");
   fleet.AddWorker("other");
-  DispatcherSettings settings = MadeUpFleet::Job("j");
+  DispatcherSettings settings = FakeFleet::Job("j");
   settings.baseline_kernels = 2;
-  settings.roster.baseline_seconds = 15;
+  settings.device_registry.baseline_seconds = 15;
   Dispatcher& tuner = fleet.AddTuner(settings);
   std::uint64_t ticket = 0;
-  double aside_at = 0;
+  double excluded_at = 0;
   int again = 0;
   std::map<std::uint64_t, double> last;
   while (fleet.clock.now < 1080) {
-    if (tuner.in_flight() < 20) SubmitMadeUp(tuner, ticket, ticket + 1), ++ticket;
+    if (tuner.in_flight() < 20) SubmitFake(tuner, ticket, ticket + 1), ++ticket;
     fleet.Step();
     while (auto reply = tuner.Take()) {
       again += reply->again ? 1 : 0;
-      last[reply->ticket] = reply->trial.value / MadeUpBench::ValueOf(reply->trial.candidate);
-      tuner.Stored(reply->ticket);
+      last[reply->ticket] = reply->trial.value / FakeExecutor::ValueOf(reply->trial.candidate);
+      tuner.MarkStored(reply->ticket);
     }
-    const auto* device = tuner.roster().Find({"drifts", "d0"});
-    if (aside_at == 0 && device != nullptr && !device->aside.empty()) aside_at = fleet.clock.now;
+    const auto* device = tuner.device_registry().Find({"drifts", "d0"});
+    if (excluded_at == 0 && device != nullptr && !device->excluded.empty())
+      excluded_at = fleet.clock.now;
   }
-  EXPECT_GT(aside_at, 1040);
-  EXPECT_LT(aside_at, 1040 + 30);
+  EXPECT_GT(excluded_at, 1040);
+  EXPECT_LT(excluded_at, 1040 + 30);
   EXPECT_GT(again, 50);
-  EXPECT_GT(tuner.roster().Find({"steady", "d0"})->good_at, 1040);
+  EXPECT_GT(tuner.device_registry().Find({"steady", "d0"})->good_at, 1040);
   int wrong = 0;
   for (const auto& [one, ratio] : last) wrong += std::abs(ratio - 1) > 1e-6 ? 1 : 0;
   EXPECT_EQ(wrong, 0) << "of " << last.size();
 }
 
 TEST(FleetTest, ACanaryTellsOfADriftLongBeforeTheNextBaseline) {
-  for (const bool canary : {true, false}) {
-    MadeUpFleet fleet;
-    MadeUpBench::Settings drifts;
-    drifts.canary = canary;
+  for (const bool probe : {true, false}) {
+    FakeFleet fleet;
+    FakeExecutor::Settings drifts;
+    drifts.probe = probe;
     drifts.slowness = [](double now) { return now > 1040 ? 1.08 : 1.0; };
     fleet.AddWorker("drifts", drifts);
     fleet.AddWorker("steady");
-    DispatcherSettings settings = MadeUpFleet::Job("j");
+    DispatcherSettings settings = FakeFleet::Job("j");
     settings.baseline_kernels = 1;
-    settings.roster.baseline_seconds = 200;
+    settings.device_registry.baseline_seconds = 200;
     Dispatcher& tuner = fleet.AddTuner(settings);
     std::uint64_t ticket = 0;
     std::map<std::uint64_t, int> seen;
-    const auto aside = [&] {
-      const auto* device = tuner.roster().Find({"drifts", "d0"});
-      return device != nullptr && !device->aside.empty();
+    const auto excluded = [&] {
+      const auto* device = tuner.device_registry().Find({"drifts", "d0"});
+      return device != nullptr && !device->excluded.empty();
     };
-    while (fleet.clock.now < 1060 && !aside()) {
-      if (tuner.in_flight() < 10) SubmitMadeUp(tuner, ticket, ticket + 1), ++ticket;
+    while (fleet.clock.now < 1060 && !excluded()) {
+      if (tuner.in_flight() < 10) SubmitFake(tuner, ticket, ticket + 1), ++ticket;
       fleet.Step();
       fleet.Collect(tuner, seen);
     }
-    EXPECT_EQ(aside(), canary);
+    EXPECT_EQ(excluded(), probe);
   }
 }
 
 TEST(FleetTest, DevicesOfOneClassAreComparedByTheirBaselines) {
-  MadeUpFleet fleet;
-  MadeUpBench::Settings slower;
+  FakeFleet fleet;
+  FakeExecutor::Settings slower;
   slower.slowness = [](double) { return 1.2; };
   fleet.AddWorker("a");
   fleet.AddWorker("b", slower);
-  DispatcherSettings settings = MadeUpFleet::Job("j");
+  DispatcherSettings settings = FakeFleet::Job("j");
   settings.baseline_kernels = 1;
   Dispatcher& tuner = fleet.AddTuner(settings);
-  SubmitMadeUp(tuner, 0, 2);
+  SubmitFake(tuner, 0, 2);
   fleet.Run(2);
-  SubmitMadeUp(tuner, 2, 60);
+  SubmitFake(tuner, 2, 60);
   fleet.Run(4);
   double least = 1e9, most = 0;
   while (auto reply = tuner.Take()) {
     if (reply->ticket < 2) continue;
-    const double ratio = reply->trial.value / MadeUpBench::ValueOf(reply->trial.candidate);
+    const double ratio = reply->trial.value / FakeExecutor::ValueOf(reply->trial.candidate);
     least = std::min(least, ratio);
     most = std::max(most, ratio);
   }
@@ -611,36 +614,36 @@ TEST(FleetTest, DevicesOfOneClassAreComparedByTheirBaselines) {
 }
 
 TEST(FleetTest, InventedTimesAreFoundOut) {
-  MadeUpFleet fleet;
-  MadeUpBench::Settings lies;
+  FakeFleet fleet;
+  FakeExecutor::Settings lies;
   lies.slowness = [](double) { return 0.5; };
   fleet.AddWorker("liar", lies);
   fleet.AddWorker("b");
   fleet.AddWorker("c");
-  DispatcherSettings settings = MadeUpFleet::Job("j");
+  DispatcherSettings settings = FakeFleet::Job("j");
   settings.check_share = 1;
   Dispatcher& tuner = fleet.AddTuner(settings);
   fleet.Run(1);
-  SubmitMadeUp(tuner, 0, 300);
+  SubmitFake(tuner, 0, 300);
   fleet.Run(10);
   EXPECT_GT(tuner.counts().checks_failed, 0);
-  EXPECT_FALSE(tuner.roster().Find({"liar", "d0"})->aside.empty());
-  EXPECT_TRUE(tuner.roster().Find({"b", "d0"})->aside.empty());
+  EXPECT_FALSE(tuner.device_registry().Find({"liar", "d0"})->excluded.empty());
+  EXPECT_TRUE(tuner.device_registry().Find({"b", "d0"})->excluded.empty());
 }
 
 TEST(FleetTest, AWorkerOfAnotherVersionIsToldSo) {
-  MadeUpFleet fleet;
-  Dispatcher& tuner = fleet.AddTuner(MadeUpFleet::Job("j"));
+  FakeFleet fleet;
+  Dispatcher& tuner = fleet.AddTuner(FakeFleet::Job("j"));
   auto old = fleet.hub.Connect();
   const DeviceName name{"old", "d0"};
-  const std::string device_class = ClassOf(MadeUpBench::Device());
+  const std::string device_class = ClassOf(FakeExecutor::Device());
   (void)old->Subscribe(DirectSubject(device_class, name, {"*", "*"}));
-  (void)old->Say(HereSubject(device_class, name), R"({"type":"here","v":0})");
+  (void)old->Publish(AnnouncementSubject(device_class, name), R"({"type":"here","v":0})");
   tuner.Poll(0);
   const auto told = old->Next(0);
   ASSERT_TRUE(told.has_value());
   EXPECT_THAT(told->payload, HasSubstr("version 0 of a fleet's messages, expected 4"));
-  EXPECT_EQ(tuner.roster().Find(name), nullptr);
+  EXPECT_EQ(tuner.device_registry().Find(name), nullptr);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "measure/fleet/keys.h"
 #include "measure/fleet/memory_broker.h"
 #include "src/base/json.h"
-#include "tests/fleet/made_up_fleet.h"
+#include "tests/fleet/fake_fleet.h"
 
 namespace tilewright::measure::fleet {
 namespace {
@@ -22,7 +22,7 @@ Order SampleOrder() {
   order.sequence = 3;
   order.generation = 2;
   order.token = "T";
-  order.candidates = {MadeUpCandidate(5)};
+  order.candidates = {FakeCandidate(5)};
   order.best_seconds = 0.25;
   order.alone = true;
   return order;
@@ -38,7 +38,7 @@ OrderResult SampleResult() {
   trial.value = 0.001;
   trial.samples = {0.001, 0.0011};
   trial.verified = true;
-  trial.device = MadeUpBench::Device();
+  trial.device = FakeExecutor::Device();
   result.trials = {trial};
   return result;
 }
@@ -52,7 +52,7 @@ TEST(WireTest, MessagesComeBackAsTheyWere) {
   EXPECT_EQ(order->candidates[0].config.index, 5);
   Order race = SampleOrder();
   race.stage = Stage::kRace;
-  race.candidates.push_back(MadeUpCandidate(6));
+  race.candidates.push_back(FakeCandidate(6));
   race.known_seconds = {0.1, 0};
   race.anchor = 1;
   const auto raced = DecodeOrder(Encode(race));
@@ -62,28 +62,28 @@ TEST(WireTest, MessagesComeBackAsTheyWere) {
   const auto result = DecodeResult(Encode(SampleResult()));
   ASSERT_TRUE(result.ok()) << result.status().message();
   EXPECT_EQ(Encode(*result), Encode(SampleResult()));
-  EXPECT_EQ(result->trials[0].device, MadeUpBench::Device());
-  Here here;
-  here.instance = "i";
-  here.fingerprint = MadeUpBench::Device().ToString();
-  here.state = DeviceState::kQuarantined;
-  EXPECT_EQ(DecodeHere(Encode(here))->state, DeviceState::kQuarantined);
-  EXPECT_EQ(DecodeHere(Encode(here))->canary_seconds, 0);
-  here.canary_seconds = 30e-6;
-  EXPECT_EQ(DecodeHere(Encode(here))->canary_seconds, 30e-6);
-  JobState state;
-  state.aside = {"w.d0"};
-  EXPECT_EQ(DecodeJobState(Encode(state))->aside, state.aside);
-  EXPECT_EQ(DecodeJobState(Encode(state))->left_seconds, std::nullopt);
-  state.left_seconds = 90;
-  EXPECT_EQ(DecodeJobState(Encode(state))->left_seconds, 90);
-  state.left_seconds = -1;
-  EXPECT_EQ(DecodeJobState(Encode(state))->left_seconds, 0);
+  EXPECT_EQ(result->trials[0].device, FakeExecutor::Device());
+  Announcement announcement;
+  announcement.instance = "i";
+  announcement.fingerprint = FakeExecutor::Device().ToString();
+  announcement.state = DeviceState::kQuarantined;
+  EXPECT_EQ(DecodeAnnouncement(Encode(announcement))->state, DeviceState::kQuarantined);
+  EXPECT_EQ(DecodeAnnouncement(Encode(announcement))->probe_seconds, 0);
+  announcement.probe_seconds = 30e-6;
+  EXPECT_EQ(DecodeAnnouncement(Encode(announcement))->probe_seconds, 30e-6);
+  JobAnnouncement state;
+  state.excluded = {"w.d0"};
+  EXPECT_EQ(DecodeJobAnnouncement(Encode(state))->excluded, state.excluded);
+  EXPECT_EQ(DecodeJobAnnouncement(Encode(state))->remaining_seconds, std::nullopt);
+  state.remaining_seconds = 90;
+  EXPECT_EQ(DecodeJobAnnouncement(Encode(state))->remaining_seconds, 90);
+  state.remaining_seconds = -1;
+  EXPECT_EQ(DecodeJobAnnouncement(Encode(state))->remaining_seconds, 0);
   EXPECT_EQ(DecodeControl(Encode(Control{"drain", "why"}))->why, "why");
-  Beat beat;
-  beat.instance = "i";
-  beat.leases = {SampleResult().lease};
-  EXPECT_EQ(DecodeBeat(Encode(beat))->leases[0].fence, (Fence{2, 1}));
+  Heartbeat heartbeat;
+  heartbeat.instance = "i";
+  heartbeat.leases = {SampleResult().lease};
+  EXPECT_EQ(DecodeHeartbeat(Encode(heartbeat))->leases[0].fence, (Fence{2, 1}));
 }
 
 TEST(WireTest, WhatWasOnlyBuiltHasNoTime) {
@@ -91,8 +91,8 @@ TEST(WireTest, WhatWasOnlyBuiltHasNoTime) {
   result.trials[0].value = 0;
   EXPECT_FALSE(DecodeResult(Encode(result)).ok());
   Built built;
-  built.kernel.workload = MadeUpCandidate(1).task.workload;
-  built.kernel.target = MadeUpCandidate(1).task.target;
+  built.kernel.workload = FakeCandidate(1).task.workload;
+  built.kernel.target = FakeCandidate(1).task.target;
   built.hash = Sha256("code");
   built.size = 4;
   const std::vector<TensorType> types = {built.kernel.workload.data, built.kernel.workload.weight,
@@ -151,7 +151,7 @@ TEST(WireTest, SaysWhatIsWrong) {
   }
   EXPECT_THAT(DecodeOrder(std::string(kMaxOrderBytes + 1, ' ')).status().message(),
               HasSubstr("expected at most"));
-  EXPECT_FALSE(DecodeHere("nonsense").ok());
+  EXPECT_FALSE(DecodeAnnouncement("nonsense").ok());
 }
 
 TEST(WireTest, KeysAreThoseOfNats) {
@@ -175,15 +175,15 @@ TEST(WireTest, SubjectsMatchTheirPatterns) {
   EXPECT_FALSE(Matches("a.>", "a"));
   EXPECT_FALSE(Matches("a.*", "a.b.c"));
   EXPECT_FALSE(Matches("a.b.c", "a.b"));
-  EXPECT_EQ(Word("a.b.c", 1), "b");
-  EXPECT_EQ(Word("a.b.c", 3), "");
-  EXPECT_TRUE(HasNames(HereSubject("c", {"w", "d"})));
-  EXPECT_TRUE(HasNames(kAskSubject));
+  EXPECT_EQ(SubjectToken("a.b.c", 1), "b");
+  EXPECT_EQ(SubjectToken("a.b.c", 3), "");
+  EXPECT_TRUE(HasNames(AnnouncementSubject("c", {"w", "d"})));
+  EXPECT_TRUE(HasNames(kDiscoverySubject));
   EXPECT_FALSE(HasNames("tw.here.c.w\x1b[2J.d"));
   EXPECT_FALSE(HasNames("tw.here.c..d"));
   EXPECT_FALSE(HasNames("tw.here.c.w.d.e.f.g.h"));
-  EXPECT_EQ(SpeakerOf(HereSubject("c", {"w", "d"})), (DeviceName{"w", "d"}));
-  EXPECT_EQ(SpeakerOf(ResultSubject({"u", "j"}, {"w", "d"})), (DeviceName{"w", "d"}));
+  EXPECT_EQ(SenderOf(AnnouncementSubject("c", {"w", "d"})), (DeviceName{"w", "d"}));
+  EXPECT_EQ(SenderOf(ResultSubject({"u", "j"}, {"w", "d"})), (DeviceName{"w", "d"}));
 }
 
 }  // namespace

@@ -23,10 +23,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace tilewright::measure::fleet;  // NOLINT: a test program of one function
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   Again(DecodeOrder(text), DecodeOrder);
-  Again(DecodeBeat(text), DecodeBeat);
+  Again(DecodeHeartbeat(text), DecodeHeartbeat);
   Again(DecodeResult(text), DecodeResult);
-  Again(DecodeHere(text), DecodeHere);
-  Again(DecodeJobState(text), DecodeJobState);
+  Again(DecodeAnnouncement(text), DecodeAnnouncement);
+  Again(DecodeJobAnnouncement(text), DecodeJobAnnouncement);
   Again(DecodeControl(text), DecodeControl);
   return 0;
 }

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "measure/supervisor/remote.h"
+#include "measure/supervisor/file_transfer.h"
 
 namespace {
 
@@ -42,10 +42,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   RoundTrip(RunReplyFrom(*json), RunReplyFrom);
   RoundTrip(ProbeOrderFrom(*json), ProbeOrderFrom);
   RoundTrip(ProbeReplyFrom(*json), ProbeReplyFrom);
-  RoundTrip(GreetingFrom(*json), GreetingFrom);
+  RoundTrip(RunnerHandshakeFrom(*json), RunnerHandshakeFrom);
   RoundTrip(RunWorkerSettingsFrom(*json), RunWorkerSettingsFrom);
-  const auto part = FilePartFrom(*json);
-  RoundTrip(part, FilePartFrom);
+  const auto part = FileChunkFrom(*json);
+  RoundTrip(part, FileChunkFrom);
   FileReceiver receiver;
   if (part.ok() && receiver.Receive(*part).ok()) {
     TW_CHECK(tilewright::FileExists(receiver.PathOf(part->name)), part->name);

@@ -36,16 +36,16 @@ void TryBench(std::string_view text) {
 /// kind: as stored. Of the whole job, then of a task.
 void TryLog(const std::string& kind, std::string_view text) {
   const std::string payload(text);
-  const auto whole = search::DecodeWholeJob({{"", kind, payload}, {"", kind, payload}});
+  const auto whole = search::DecodeJobLog({{"", kind, payload}, {"", kind, payload}});
   if (whole.ok()) {
-    for (const auto& life : whole->lives) {
+    for (const auto& life : whole->runs) {
       const records::LogEntry entry = search::Encode(life);
-      const auto again = search::DecodeWholeJob({entry});
-      TW_CHECK(again.ok() && search::Encode(again->lives.at(0)).payload == entry.payload, payload);
+      const auto again = search::DecodeJobLog({entry});
+      TW_CHECK(again.ok() && search::Encode(again->runs.at(0)).payload == entry.payload, payload);
     }
     for (const auto& time : whole->times) {
       const records::LogEntry entry = search::Encode(time);
-      const auto again = search::DecodeWholeJob({entry});
+      const auto again = search::DecodeJobLog({entry});
       TW_CHECK(again.ok() && search::Encode(again->times.at(0)).payload == entry.payload, payload);
     }
     report::TimeOf(whole->times);

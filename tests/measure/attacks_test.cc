@@ -18,8 +18,8 @@
 
 #include "measure/device/builders.h"
 #include "measure/sandbox/sandbox.h"
-#include "measure/worker/claimed_times.h"
 #include "measure/worker/inputs.h"
+#include "measure/worker/timing_validator.h"
 #include "src/base/files/file.h"
 #include "tests/measure/process_fixture.h"
 
@@ -58,7 +58,7 @@ void ExpectRefused(const char* symbol, Outcome outcome, const char* reason) {
 class Attacks : public testing::Test {
  protected:
   void SetUp() override {
-    if (!TrySandbox().files.empty()) GTEST_SKIP() << "no Landlock: " << TrySandbox().files;
+    if (!TestSandbox().files.empty()) GTEST_SKIP() << "no Landlock: " << TestSandbox().files;
   }
 };
 
@@ -164,44 +164,44 @@ TEST(AttacksOnTimes, AClockThatIsPatchedDisagreesWithTheRunners) {
   ExpectRefused("patched_clock", Outcome::kRunFailed, "it has used the processor for");
 }
 
-TEST(ClaimedTimes, MustAgreeWithTheRunnersClock) {
-  ClaimedTimes honest({1e-6, 1});
+TEST(TimingValidator, MustAgreeWithTheRunnersClock) {
+  TimingValidator honest({1e-6, 1});
   const std::vector<double> samples(20, 100e-6);
   EXPECT_EQ(honest.AddSlice(samples, 1, {2.05e-3, 2.04e-3}), std::nullopt);
-  EXPECT_EQ(honest.CheckVerified(1, 100e-6, {180e-6, 170e-6}), std::nullopt);
-  ClaimedTimes too_long({1e-6, 1});
+  EXPECT_EQ(honest.CheckVerifiedRun(1, 100e-6, {180e-6, 170e-6}), std::nullopt);
+  TimingValidator too_long({1e-6, 1});
   EXPECT_THAT(*too_long.AddSlice(samples, 1, {1.5e-3, 1.5e-3}), HasSubstr("by the runner's clock"));
-  ClaimedTimes too_fast({1e-6, 1});
+  TimingValidator too_fast({1e-6, 1});
   EXPECT_THAT(*too_fast.AddSlice(std::vector<double>{1e-9}, 1, {2e-3, 1e-5}),
               HasSubstr("this machine needs 1e-06 s for one at least"));
-  ClaimedTimes too_little({1e-6, 1});
+  TimingValidator too_little({1e-6, 1});
   EXPECT_THAT(*too_little.AddSlice(std::vector<double>(20, 10e-6), 1, {20e-3, 20e-3}),
               HasSubstr("it has used the processor for"));
   for (const double none : {0.0, -1.0, HUGE_VAL, std::nan("")}) {
-    ClaimedTimes times({0, 1});
+    TimingValidator times({0, 1});
     EXPECT_TRUE(times.AddSlice(std::vector<double>{none}, 1, {1, 1}).has_value()) << none;
   }
-  EXPECT_TRUE(ClaimedTimes({0, 1}).AddSlice({}, 1, {1, 1}).has_value());
+  EXPECT_TRUE(TimingValidator({0, 1}).AddSlice({}, 1, {1, 1}).has_value());
 }
 
 // What is computed there is in no sample. Idle threads of a pool spin there.
-TEST(ClaimedTimes, CountTheProcessorTimeBetweenSteps) {
+TEST(TimingValidator, CountTheProcessorTimeBetweenSteps) {
   const std::vector<double> samples(20, 100e-6);
-  ClaimedTimes one({0, 1});
+  TimingValidator one({0, 1});
   EXPECT_EQ(one.AddSlice(samples, 1, {2.1e-3, 2.1e-3, 1e-3}), std::nullopt);
   EXPECT_EQ(one.AddSlice(samples, 1, {2.1e-3, 2.1e-3, 2e-3}), std::nullopt) << "not added up";
   EXPECT_THAT(*one.AddSlice(samples, 1, {2.1e-3, 2.1e-3, 20e-3}),
               HasSubstr("it has used the processor for"));
-  ClaimedTimes several({0, 4});
+  TimingValidator several({0, 4});
   EXPECT_EQ(several.AddSlice(samples, 1, {2.1e-3, 8.4e-3, 80e-3}), std::nullopt);
 }
 
 // Threads of a pool spin while the first one waits for the core.
-TEST(ClaimedTimes, OfSeveralThreadsCountTheProcessorTimeOfEach) {
-  ClaimedTimes times({0, 4});
+TEST(TimingValidator, OfSeveralThreadsCountTheProcessorTimeOfEach) {
+  TimingValidator times({0, 4});
   EXPECT_EQ(times.AddSlice(std::vector<double>(20, 100e-6), 1, {2.1e-3, 8.4e-3}), std::nullopt);
-  EXPECT_EQ(times.CheckVerified(1, 100e-6, {10e-3, 400e-6}), std::nullopt) << "it had to wait";
-  EXPECT_TRUE(times.CheckVerified(1, 100e-6, {10e-3, 40e-3}).has_value());
+  EXPECT_EQ(times.CheckVerifiedRun(1, 100e-6, {10e-3, 400e-6}), std::nullopt) << "it had to wait";
+  EXPECT_TRUE(times.CheckVerifiedRun(1, 100e-6, {10e-3, 40e-3}).has_value());
 }
 
 /// Parent of a process; 0: there is none of that number.

@@ -124,32 +124,32 @@ TEST_F(PowercapTest, WhatCannotBeReadAnyMoreIsNoNumber) {
 
 /// A device of constant power, whose counter makes a step each millisecond, if nobody says another
 /// time.
-class MadeUpDevice final : public Subject, public EnergyCounter {
+class FakeDevice final : public Benchmarkable, public EnergyCounter {
  public:
   bool Run(std::int64_t calls) override {
     if (++runs == failing_run) return false;
     clock.now += call_seconds * static_cast<double>(calls);
-    most_calls = std::max(most_calls, calls);
+    max_calls = std::max(max_calls, calls);
     return true;
   }
   void Flush(std::int64_t) override {}
-  double CanarySeconds() override { return 0; }
+  double ProbeSeconds() override { return 0; }
   Result<double> Joules() override {
     return watts * std::floor(clock.now / real_step_seconds + 1e-9) * real_step_seconds;
   }
-  double step_seconds() const override { return about_step_seconds; }
+  double update_period_seconds() const override { return about_step_seconds; }
   Result<double> OfACall() { return JoulesPerCall(*this, *this, clock, call_seconds); }
 
   SetClock clock{100};
   double call_seconds = 1e-3, watts = 50;
   double about_step_seconds = 1e-3, real_step_seconds = 1e-3;
-  std::int64_t most_calls = 0;
+  std::int64_t max_calls = 0;
   int runs = 0, failing_run = -1;
 };
 
 TEST(JoulesPerCall, IsPowerByTime) {
   for (const double seconds : {2e-7, 1e-5, 0.3e-3, 1e-3, 7.3e-3, 0.06, 0.4, 3.0}) {
-    MadeUpDevice device;
+    FakeDevice device;
     device.call_seconds = seconds;
     const auto joules = device.OfACall();
     ASSERT_TRUE(joules.ok()) << joules.status().message();
@@ -166,7 +166,7 @@ TEST(JoulesPerCall, StepsOfGpusAreWaitedFor) {
     for (const double seconds : {1e-4, 4e-3, 7e-3, 0.019, 0.03, 0.07, 0.13, 0.4}) {
       const double off = seconds <= 0.02 ? 0.02 : std::min(seconds, step);
       for (int phase = 0; phase < 40; ++phase) {
-        MadeUpDevice device;
+        FakeDevice device;
         device.about_step_seconds = 0.02;
         device.real_step_seconds = step;
         device.call_seconds = seconds;
@@ -181,33 +181,33 @@ TEST(JoulesPerCall, StepsOfGpusAreWaitedFor) {
 }
 
 TEST(JoulesPerCall, ShortCallsAreMadeInBatches) {
-  MadeUpDevice device;
+  FakeDevice device;
   device.call_seconds = 1e-6;
   ASSERT_TRUE(device.OfACall().ok());
-  EXPECT_NEAR(static_cast<double>(device.most_calls), 250, 1);
+  EXPECT_NEAR(static_cast<double>(device.max_calls), 250, 1);
   EXPECT_LT(device.runs, 500);
 }
 
 TEST(JoulesPerCall, ACounterThatStandsStillIsNoNumber) {
-  MadeUpDevice device;
+  FakeDevice device;
   device.watts = 0;
   const auto joules = device.OfACall();
   EXPECT_EQ(joules.status().code(), StatusCode::kUnavailable);
   EXPECT_THAT(joules.status().message(), HasSubstr("stood still"));
 }
 
-TEST(CheckCounts, WaitsForAStep) {
-  MadeUpDevice device;
-  EXPECT_TRUE(CheckCounts(device, device.clock).ok());
+TEST(CheckCounterAdvances, WaitsForAStep) {
+  FakeDevice device;
+  EXPECT_TRUE(CheckCounterAdvances(device, device.clock).ok());
   EXPECT_LT(device.clock.now, 100.01);
   device.watts = 0;
-  const Status stands = CheckCounts(device, device.clock);
+  const Status stands = CheckCounterAdvances(device, device.clock);
   EXPECT_EQ(stands.code(), StatusCode::kUnavailable);
   EXPECT_THAT(stands.message(), HasSubstr("stood still for 0.5 s"));
 }
 
 TEST(JoulesPerCall, ACallThatFailsEndsIt) {
-  MadeUpDevice device;
+  FakeDevice device;
   device.failing_run = 5;
   EXPECT_EQ(device.OfACall().status().code(), StatusCode::kUnavailable);
   EXPECT_EQ(device.runs, 5);
@@ -291,7 +291,7 @@ TEST_F(PowercapTest, WhatACandidateLacksIsOneWhateverTheCounterDoes) {
 TEST_F(EnergyOfWorkersTest, TrialsSayJoulesWhereTheyAreAskedTo) {
   auto measurer = ProcessMeasurer::Create(SettingsWithJoules(folder()));
   ASSERT_TRUE(measurer.ok()) << measurer.status().message();
-  EXPECT_TRUE((*measurer)->counts_energy());
+  EXPECT_TRUE((*measurer)->measures_energy());
   const Fault right = ArtifactFault("good"), slow = ArtifactFault("much_slower");
   for (const Fault& artifact : {right, slow}) {
     ASSERT_TRUE((*measurer)->SubmitWithFault(RequestFor(1, DenseCandidate()), artifact).ok());

@@ -47,7 +47,7 @@ class FakeTransport final : public Transport {
     coming.clear();
     return last_words;
   }
-  void LetEnd(double) override { (void)End(false); }
+  void RequestShutdown(double) override { (void)End(false); }
   bool Pause(bool pause) override { return paused = connected_ && pause; }
   double ProcessCpuSeconds() const override { return processor_seconds; }
   int pid() const override { return -1; }

@@ -44,7 +44,7 @@ class JobTableTest : public testing::Test {
   }
   void Build(JobId id) {
     ASSERT_EQ(jobs_.TakeToBuild(), id);
-    jobs_.Built(id, KernelFile(id));
+    jobs_.MarkBuilt(id, KernelFile(id));
   }
   void MakeReferences() {
     while (const auto task = jobs_.TakeReference()) {
@@ -85,7 +85,7 @@ TEST_F(JobTableTest, APartOfTheWayMayBeElsewhere) {
   EXPECT_FALSE(jobs_.TakeToBuild());
   MakeReferences();
   ASSERT_EQ(jobs_.TakeToRun(), id);
-  jobs_.Ran(ReplyFor(id, 2e-3));
+  jobs_.CompleteRun(ReplyFor(id, 2e-3));
   EXPECT_THAT(FinishedTickets(), ElementsAre(8U));
 }
 
@@ -96,7 +96,7 @@ TEST_F(JobTableTest, AJobIsBuiltAndRunOnceItsReferenceIsThere) {
   MakeReferences();
   ASSERT_EQ(jobs_.TakeToRun(), id);
   EXPECT_FALSE(jobs_.TakeToRun());
-  jobs_.Ran(ReplyFor(id, 2e-3));
+  jobs_.CompleteRun(ReplyFor(id, 2e-3));
   const std::vector<Reply> finished = jobs_.TakeFinished();
   ASSERT_EQ(finished.size(), 1U);
   EXPECT_EQ(finished[0].ticket, 7U);
@@ -126,22 +126,22 @@ TEST_F(JobTableTest, ATaskWithoutItsReferenceHoldsUpNoOther) {
 
 TEST_F(JobTableTest, WhatIsNotTheNextStateIsABug) {
   const JobId id = jobs_.Add(JobFor(1));
-  EXPECT_DEATH(jobs_.Built(id, {}), "job.state == state");
+  EXPECT_DEATH(jobs_.MarkBuilt(id, {}), "job.state == state");
   Build(id);
-  EXPECT_DEATH(jobs_.Built(id, {}), "job.state == state");
-  EXPECT_DEATH(jobs_.Ran(ReplyFor(id)), "job.state == state");
-  EXPECT_DEATH(jobs_.Suspect(id, {}), "job.state == ");
+  EXPECT_DEATH(jobs_.MarkBuilt(id, {}), "job.state == state");
+  EXPECT_DEATH(jobs_.CompleteRun(ReplyFor(id)), "job.state == state");
+  EXPECT_DEATH(jobs_.MarkUndiagnosed(id, {}), "job.state == ");
 }
 
 TEST_F(JobTableTest, ASuspectIsBuiltAgainBeforeOthers) {
   const JobId id = jobs_.Add(JobFor(1));
   (void)jobs_.Add(JobFor(2));
   ASSERT_EQ(jobs_.TakeToBuild(), id);
-  jobs_.Suspect(id, {Outcome::kBuildFailed, "killed", Blame::kMachine});
-  EXPECT_THAT(jobs_.TakeSuspects(), ElementsAre(id));
-  EXPECT_FALSE(jobs_.HasSuspects());
+  jobs_.MarkUndiagnosed(id, {Outcome::kBuildFailed, "killed", FaultDomain::kMachine});
+  EXPECT_THAT(jobs_.TakeUndiagnosed(), ElementsAre(id));
+  EXPECT_FALSE(jobs_.HasUndiagnosed());
   EXPECT_EQ(jobs_.At(id).tries, 1);
-  jobs_.BuildAgain(id);
+  jobs_.RebuildJob(id);
   EXPECT_EQ(jobs_.TakeToBuild(), id);
 }
 
@@ -152,9 +152,9 @@ TEST_F(JobTableTest, AFailureThatMayBeTheMachinesMakesTheReferenceAgain) {
   ASSERT_EQ(jobs_.TakeToRun(), id);
   RunReply reply = ReplyFor(id);
   reply.outcome = Outcome::kRunFailed;
-  reply.blame = Blame::kMachine;
-  jobs_.Ran(reply);
-  EXPECT_TRUE(jobs_.HasSuspects());
+  reply.fault_domain = FaultDomain::kMachine;
+  jobs_.CompleteRun(reply);
+  EXPECT_TRUE(jobs_.HasUndiagnosed());
   EXPECT_THAT(FinishedTickets(), IsEmpty());
   EXPECT_EQ(jobs_.TakeReference(), 1U);
   EXPECT_FALSE(FileExists(folder_->path() + "/1"));
@@ -166,22 +166,22 @@ TEST_F(JobTableTest, AllButWhatIsRunCanBeDropped) {
   ASSERT_EQ(jobs_.TakeToRun(), running);
   const JobId suspect = jobs_.Add(JobFor(2));
   ASSERT_EQ(jobs_.TakeToBuild(), suspect);
-  jobs_.Suspect(suspect, {});
+  jobs_.MarkUndiagnosed(suspect, {});
   const JobId built = AddBuilt(JobFor(3));
   const JobId building = jobs_.Add(JobFor(4));
   ASSERT_EQ(jobs_.TakeToBuild(), building);
   (void)jobs_.Add(JobFor(5));
-  EXPECT_THAT(jobs_.DropWaiting(), ElementsAre(2U, 3U, 4U, 5U));
+  EXPECT_THAT(jobs_.CancelPending(), ElementsAre(2U, 3U, 4U, 5U));
   EXPECT_FALSE(FileExists(folder_->path() + "/" + std::to_string(built)));
   EXPECT_FALSE(jobs_.TakeToBuild());
   EXPECT_FALSE(jobs_.TakeToRun());
-  EXPECT_FALSE(jobs_.HasSuspects());
-  jobs_.Ran(ReplyFor(running));
+  EXPECT_FALSE(jobs_.HasUndiagnosed());
+  jobs_.CompleteRun(ReplyFor(running));
   EXPECT_THAT(FinishedTickets(), ElementsAre(1U));
 }
 
 TEST_F(JobTableTest, ARaceWaitsForAllRacersAndIsOverWithTheLast) {
-  RaceTerms terms;
+  RaceSettings terms;
   terms.seconds = 3;
   jobs_.AddRace({RacerFor(0), RacerFor(1), RacerFor(2)}, terms);
   Build(1);
@@ -193,10 +193,10 @@ TEST_F(JobTableTest, ARaceWaitsForAllRacersAndIsOverWithTheLast) {
   Build(3);
   EXPECT_FALSE(jobs_.TakeToRun()) << "racers do not run alone";
   EXPECT_THAT(jobs_.TakeRace(), ElementsAre(1U, 3U));
-  EXPECT_EQ(jobs_.race_terms().seconds, 3);
-  jobs_.Ran(ReplyFor(3, 3e-3));
+  EXPECT_EQ(jobs_.race_settings().seconds, 3);
+  jobs_.CompleteRun(ReplyFor(3, 3e-3));
   EXPECT_FALSE(jobs_.TakeRaceResult());
-  jobs_.Ran(ReplyFor(1, 1e-3));
+  jobs_.CompleteRun(ReplyFor(1, 1e-3));
   EXPECT_FALSE(jobs_.HasRace());
   const auto trials = jobs_.TakeRaceResult();
   ASSERT_TRUE(trials);
@@ -212,16 +212,16 @@ TEST_F(JobTableTest, ARaceIsReturnedOnceAndOnlyWhole) {
     jobs.AddRace({RacerFor(0), RacerFor(1)}, {});
     for (JobId id = 1; id <= 2; ++id) {
       ASSERT_EQ(jobs.TakeToBuild(), id);
-      jobs.Built(id, KernelFile(id));
+      jobs.MarkBuilt(id, KernelFile(id));
     }
     jobs.reference(*jobs.TakeReference()).state = ReferenceState::kReady;
     EXPECT_THAT(jobs.TakeRace(), ElementsAre(1U, 2U));
     EXPECT_THAT(jobs.TakeRace(), IsEmpty()) << "under way";
-    if (measured) jobs.Ran(ReplyFor(2));
-    EXPECT_EQ(jobs.ReturnRace(), !measured);
+    if (measured) jobs.CompleteRun(ReplyFor(2));
+    EXPECT_EQ(jobs.RequeueRace(), !measured);
     if (measured) continue;
     EXPECT_THAT(jobs.TakeRace(), ElementsAre(1U, 2U));
-    EXPECT_FALSE(jobs.ReturnRace());
+    EXPECT_FALSE(jobs.RequeueRace());
   }
 }
 
@@ -229,7 +229,7 @@ TEST_F(JobTableTest, AGoodKernelIsKeptForARace) {
   const JobId id = AddBuilt(JobFor(0));
   MakeReferences();
   ASSERT_EQ(jobs_.TakeToRun(), id);
-  jobs_.Ran(ReplyFor(id));
+  jobs_.CompleteRun(ReplyFor(id));
   EXPECT_TRUE(FileExists(folder_->path() + "/1"));
   jobs_.AddRace({RacerFor(0)}, {});
   EXPECT_FALSE(jobs_.TakeToBuild());
@@ -248,7 +248,7 @@ TEST_F(JobTableTest, GivingUpFinishesWhatIsNotRacing) {
 
 TEST_F(JobTableTest, AbandonedJobsAreNoTrials) {
   const JobId id = AddBuilt(JobFor(4));
-  jobs_.Abandon(Unavailable("no room"));
+  jobs_.AbandonAll(Unavailable("no room"));
   EXPECT_THAT(FinishedTickets(), IsEmpty());
   EXPECT_FALSE(FileExists(folder_->path() + "/" + std::to_string(id)));
   EXPECT_FALSE(jobs_.broken().ok());

@@ -35,7 +35,7 @@ TEST(KernelCheck, TakesWhatBuildersMake) {
     for (const TemplateEntry* entry : templates.For(*workload, order.candidate.task.target)) {
       order.candidate.template_key = entry->key;
       order.candidate.config = *entry->default_config(*workload, order.candidate.task.target);
-      const Built one = BuildFor(*entry, order);
+      const BuildResult one = BuildFor(*entry, order);
       if (one.outcome != Outcome::kOk) continue;
       const Status taken = CheckKernel(one.kernel);
       EXPECT_TRUE(taken.ok()) << entry->key << " of " << key << ": " << taken.message();

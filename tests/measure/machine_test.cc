@@ -174,7 +174,7 @@ TEST(Machine, AFullFolderIsNoFaultOfACandidate) {
   OnAMachine([] { return OnlySharedMemory("size=300m"); },
              [] {
                ProcessMeasurerSettings settings = MachineSettings();
-               settings.machine_pause_seconds = 0.5;
+               settings.machine_backoff_seconds = 0.5;
                auto made = ProcessMeasurer::Create(settings);
                ASSERT_TRUE(made.ok()) << made.status().message();
                FillUp("/dev/shm/filler");

@@ -12,7 +12,7 @@
 
 #include "measure/worker/guarded_memory.h"
 #include "measure/worker/inputs.h"
-#include "measure/worker/workbench.h"
+#include "measure/worker/operand_cache.h"
 #include "src/base/files/file.h"
 #include "src/base/sanitizer.h"
 #include "src/tensor/expression/expression.h"
@@ -199,7 +199,7 @@ TEST(Inputs, TheFreshCheckIsAnotherOneEachTimeAndComesBackFromItsFile) {
 }
 
 // A candidate's process that found it could give the right result back without computing.
-TEST(WorkbenchDeathTest, ProcessesDoNotInheritTheFreshCheck) {
+TEST(OperandCacheDeathTest, ProcessesDoNotInheritTheFreshCheck) {
   KernelSpec kernel;
   kernel.workload = Parsed("dense(float32[8,64]MK,float32[4,64]NK)->float32");
   kernel.signature.parameters = {{ParameterRole::kData, {{8, 64}, kFloat32}, "MK", -1, 0},
@@ -215,16 +215,16 @@ TEST(WorkbenchDeathTest, ProcessesDoNotInheritTheFreshCheck) {
   const auto fresh = MakeFreshCheck(kernel.workload, Epilogue(), 1);
   ASSERT_TRUE(expected.ok() && fresh.ok());
   ASSERT_TRUE(WriteExpected(path, kernel.workload, Epilogue(), *expected, &*fresh).ok());
-  Workbench workbench(std::int64_t{1} << 20);
-  workbench.Begin();
-  const auto setup = workbench.Prepare(kernel, path);
-  ASSERT_TRUE(setup.ok()) << setup.status().message();
-  ASSERT_NE(setup->fresh_expected, nullptr);
-  ASSERT_EQ(setup->fresh.size(), 2U);
-  ASSERT_NE(setup->fresh[0], nullptr);
-  EXPECT_EQ(setup->fresh[1], nullptr);
-  const volatile std::byte* places[] = {setup->fresh[0]->data(),
-                                        setup->fresh_expected->value.data()};
+  OperandCache operand_cache(std::int64_t{1} << 20);
+  operand_cache.Begin();
+  const auto kernel_operands = operand_cache.Prepare(kernel, path);
+  ASSERT_TRUE(kernel_operands.ok()) << kernel_operands.status().message();
+  ASSERT_NE(kernel_operands->fresh_expected, nullptr);
+  ASSERT_EQ(kernel_operands->fresh.size(), 2U);
+  ASSERT_NE(kernel_operands->fresh[0], nullptr);
+  EXPECT_EQ(kernel_operands->fresh[1], nullptr);
+  const volatile std::byte* places[] = {kernel_operands->fresh[0]->data(),
+                                        kernel_operands->fresh_expected->value.data()};
   for (const volatile std::byte* place : places) {
     (void)*place;  // here it is
     const pid_t pid = ::fork();

@@ -6,7 +6,7 @@
 
 #include <limits>
 
-#include "measure/worker/channel.h"
+#include "measure/worker/line_io.h"
 #include "tests/measure/process_fixture.h"
 
 namespace tilewright::measure {
@@ -66,12 +66,12 @@ TEST(Messages, ATaskIsToldOnce) {
   EXPECT_EQ(supervisor.NumberOf(candidate), second);
   EXPECT_EQ(worker.Find(second), nullptr);
   const Json told = *ParseJson(LineOf(ToJson(TaskMessage{second, *supervisor.Find(second)})));
-  ASSERT_TRUE(HearTask(told, worker).ok());
-  ASSERT_TRUE(HearTask(told, worker).ok()) << "twice is no harm";
+  ASSERT_TRUE(ReceiveTask(told, worker).ok());
+  ASSERT_TRUE(ReceiveTask(told, worker).ok()) << "twice is no harm";
   EXPECT_EQ(*worker.Find(second), *supervisor.Find(second));
   const Json other = ToJson(TaskMessage{second, *supervisor.Find(first)});
-  EXPECT_EQ(HearTask(other, worker).message(), "message: task 2 is another one already");
-  EXPECT_EQ(HearTask(*ParseJson(R"({"task":1})"), worker).message(),
+  EXPECT_EQ(ReceiveTask(other, worker).message(), "message: task 2 is another one already");
+  EXPECT_EQ(ReceiveTask(*ParseJson(R"({"task":1})"), worker).message(),
             "message: field workload is missing");
 }
 
@@ -123,7 +123,7 @@ TEST(Messages, ARunOrderComesBackTheSame) {
   EXPECT_EQ(kernel.threads, 3);
   EXPECT_EQ(kernel.tolerance, std::nullopt);
   EXPECT_EQ(back->items[0].best_seconds, 0.25);
-  EXPECT_EQ(back->items[0].patience_seconds, 0.5);
+  EXPECT_EQ(back->items[0].min_sampling_seconds, 0.5);
   EXPECT_EQ(back->items[0].known_seconds, 0.125);
   EXPECT_TRUE(back->items[0].anchor);
   EXPECT_EQ(back->race_seconds, 3);
@@ -148,14 +148,14 @@ TEST(Messages, AReplyWithNumbersJsonHasNotIsStillAMessage) {
   reply.noise = std::numeric_limits<double>::quiet_NaN();
   reply.reason = "broken \xff text";
   reply.clean_fraction = 0.5;
-  reply.memory_canaries = {1e-4};
+  reply.memory_probe_times = {1e-4};
   reply.device = "a board";
   reply.capacity = 3;
   auto back = RunReplyFrom(*ParseJson(LineOf(ToJson(reply))));
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_GT(back->max_abs_error, 1e299);
   EXPECT_EQ(back->clean_fraction, 0.5);
-  EXPECT_EQ(back->memory_canaries, reply.memory_canaries);
+  EXPECT_EQ(back->memory_probe_times, reply.memory_probe_times);
   EXPECT_EQ(back->device, reply.device);
   EXPECT_EQ(back->capacity, 3);
 }
@@ -257,23 +257,23 @@ TEST(Messages, LaunchesThatNoDriverTakesAreRefused) {
 TEST(Messages, RunnerSettingsComeBackTheSame) {
   RunWorkerSettings settings;
   settings.cache_bytes = 123;
-  settings.quiet_file = "/a b/quiet.json";
+  settings.probe_baseline_file = "/a b/quiet.json";
   settings.sampling.flush_bytes = 4096;
-  settings.far_weights = false;
+  settings.cold_weights = false;
   settings.sampling.max_samples = 7;
-  settings.sampling.settled_noise = 0.5;
+  settings.sampling.converged_noise = 0.5;
   settings.joules = true;
   settings.powercap = "/a b/powercap";
   auto back = RunWorkerSettingsFrom(*ParseJson(LineOf(ToJson(settings))));
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_EQ(back->cache_bytes, 123);
-  EXPECT_EQ(back->quiet_file, settings.quiet_file);
+  EXPECT_EQ(back->probe_baseline_file, settings.probe_baseline_file);
   EXPECT_TRUE(back->joules);
   EXPECT_EQ(back->powercap, settings.powercap);
   EXPECT_EQ(back->sampling.flush_bytes, 4096);
-  EXPECT_FALSE(back->far_weights);
+  EXPECT_FALSE(back->cold_weights);
   EXPECT_EQ(back->sampling.max_samples, 7);
-  EXPECT_EQ(back->sampling.settled_noise, 0.5);
+  EXPECT_EQ(back->sampling.converged_noise, 0.5);
 }
 
 TEST(LineReader, LinesComeOutWhole) {

@@ -26,9 +26,9 @@ class PoolsTest : public testing::Test {
   void SetUp() override {
     settings_ = TestSettings();
     settings_.builders = 1;
-    settings_.machine_pause_seconds = 1;
+    settings_.machine_backoff_seconds = 1;
     settings_.reconnect_limit_seconds = 10;
-    settings_.reconnect_pause_seconds = 30;
+    settings_.reconnect_backoff_seconds = 30;
     settings_.on_lost = [this](const std::string& why, double seconds) {
       lost_.emplace_back(why, seconds);
     };
@@ -78,7 +78,7 @@ class PoolsTest : public testing::Test {
     for (WorkerPool* pool :
          {static_cast<WorkerPool*>(build_.get()), static_cast<WorkerPool*>(run_.get())}) {
       for (Worker& worker : pool->workers()) {
-        if (worker.connected()) pool->Hear(worker);
+        if (worker.connected()) pool->HandleInput(worker);
       }
     }
     Dispatch();
@@ -91,9 +91,9 @@ class PoolsTest : public testing::Test {
   }
 
   void Greet(FakeTransport& runner) {
-    Greeting greeting;
-    greeting.device = ProbeHostCpu().ToString();
-    Say(runner, ToJson(greeting));
+    RunnerHandshake handshake;
+    handshake.device = ProbeHostCpu().ToString();
+    Say(runner, ToJson(handshake));
   }
   static Json Probed(const std::string& problem = "") { return ToJson(ProbeReply{problem}); }
   /// Builder and runner say that the probe went well, and the reference results are made.
@@ -128,14 +128,14 @@ class PoolsTest : public testing::Test {
   }
   /// The answer to the builder's last order.
   void AnswerBuild(FakeTransport& worker, Outcome outcome = Outcome::kOk,
-                   Blame blame = Blame::kCandidate, double seconds = 0) {
+                   FaultDomain fault_domain = FaultDomain::kCandidate, double seconds = 0) {
     const Json order = worker.Last("build");
     ASSERT_TRUE(order.is_object()) << "no build under way";
     BuildReply reply;
     reply.ticket = order["ticket"].get<std::uint64_t>();
     reply.outcome = outcome;
     reply.reason = outcome == Outcome::kOk ? "" : "No space left on device";
-    reply.blame = blame;
+    reply.fault_domain = fault_domain;
     reply.seconds = seconds;
     const Workload workload = DenseCandidate().task.workload;
     reply.kernel.task = order["task"].get<std::uint64_t>();
@@ -252,7 +252,7 @@ TEST_F(PoolsTest, ABuildThatTheMachineFailedWaitsForTheProbe) {
   const JobId id = AddJob(7);
   BecomeReady();
   (void)AddJob(8);
-  AnswerBuild(builder(), Outcome::kBuildFailed, Blame::kMachine);
+  AnswerBuild(builder(), Outcome::kBuildFailed, FaultDomain::kMachine);
   EXPECT_EQ(builder().Count("build"), 1U);
   EXPECT_EQ(builder().Count("probe"), 2U);
   Say(builder(), Probed("No space left on device"));
@@ -306,13 +306,13 @@ TEST_F(PoolsTest, BuildersStandStillWhileARaceIsRun) {
   BecomeReady();
   AddRace();
   ASSERT_EQ(RunBy(runner()).size(), 2U);
-  EXPECT_TRUE(run_->wants_quiet());
-  build_->Pause(run_->wants_quiet(), run_->busy());
+  EXPECT_TRUE(run_->blocks_builders());
+  build_->Pause(run_->blocks_builders(), run_->busy());
   EXPECT_TRUE(busy.paused);
   Pass(10 * settings_.build_limit_seconds);
   EXPECT_THAT(Finished(), IsEmpty()) << "its time stands still, too";
   for (const JobId racer : RunBy(runner())) AnswerRun(runner(), racer);
-  build_->Pause(run_->wants_quiet(), run_->busy());
+  build_->Pause(run_->blocks_builders(), run_->busy());
   EXPECT_FALSE(busy.paused);
   EXPECT_FALSE(jobs_.HasRace());
   busy.processor_seconds = settings_.build_limit_seconds;  // busy all the time it had
@@ -324,37 +324,37 @@ TEST_F(PoolsTest, BuildersStandStillWhileARaceIsRun) {
 
 TEST_F(PoolsTest, AGuestBuildsWhileTheRunnerHasNothingToDo) {
   settings_.builders = 2;
-  settings_.guest = true;
+  settings_.opportunistic_builder = true;
   Start();
-  const auto pause = [this] { build_->Pause(run_->wants_quiet(), run_->busy()); };
-  FakeTransport& guest = *builders_[1];
+  const auto pause = [this] { build_->Pause(run_->blocks_builders(), run_->busy()); };
+  FakeTransport& opportunistic_builder = *builders_[1];
   (void)AddJob(1);  // while the other builder probes
-  EXPECT_EQ(guest.Count("build"), 0U) << "builds do not hold the runner up";
+  EXPECT_EQ(opportunistic_builder.Count("build"), 0U) << "builds do not hold the runner up";
   BecomeReady();
-  AnswerBuild(builder(), Outcome::kBuildFailed, Blame::kCandidate, 0.5);
+  AnswerBuild(builder(), Outcome::kBuildFailed, FaultDomain::kCandidate, 0.5);
   const JobId second = AddJob(2);
   const JobId first = AddJob(3);
-  ASSERT_EQ(guest.Count("build"), 1U);
+  ASSERT_EQ(opportunistic_builder.Count("build"), 1U);
   AnswerBuild(builder());
   ASSERT_THAT(RunBy(runner()), ElementsAre(second));
   pause();
-  EXPECT_TRUE(guest.paused);
+  EXPECT_TRUE(opportunistic_builder.paused);
   EXPECT_FALSE(builder().paused) << "one thread, on another core";
-  EXPECT_FALSE(build_->GuestIsDue());
+  EXPECT_FALSE(build_->OpportunisticBuilderIsStarved());
   clock_.now += 5;
-  EXPECT_TRUE(build_->GuestIsDue()) << "it had no turn for five seconds";
-  AnswerBuild(guest, Outcome::kOk, Blame::kCandidate, 5.5);
+  EXPECT_TRUE(build_->OpportunisticBuilderIsStarved()) << "it had no turn for five seconds";
+  AnswerBuild(opportunistic_builder, Outcome::kOk, FaultDomain::kCandidate, 5.5);
   EXPECT_NEAR(jobs_.At(first).trial.build_seconds, 0.5, 1e-9) << "it stood still for five";
   (void)AddJob(4);
   (void)AddJob(5);
   EXPECT_EQ(builder().Count("build"), 3U);
-  EXPECT_EQ(guest.Count("build"), 1U) << "the first candidate waits to be run";
+  EXPECT_EQ(opportunistic_builder.Count("build"), 1U) << "the first candidate waits to be run";
   AnswerRun(runner(), second);
   ASSERT_THAT(RunBy(runner()), ElementsAre(first));
-  EXPECT_EQ(guest.Count("build"), 2U);
+  EXPECT_EQ(opportunistic_builder.Count("build"), 2U);
   AnswerRun(runner(), first);
   pause();
-  EXPECT_FALSE(guest.paused);
+  EXPECT_FALSE(opportunistic_builder.paused);
 }
 
 TEST_F(PoolsTest, DroppingEndsBuildsAndNoRun) {
@@ -366,8 +366,8 @@ TEST_F(PoolsTest, DroppingEndsBuildsAndNoRun) {
   (void)AddJob(3);
   (void)AddJob(4);
   ASSERT_EQ(builder().Count("build"), 1U);
-  EXPECT_THAT(jobs_.DropWaiting(), ElementsAre(2U, 3U, 4U));
-  build_->EndDropped();
+  EXPECT_THAT(jobs_.CancelPending(), ElementsAre(2U, 3U, 4U));
+  build_->EndCancelled();
   EXPECT_FALSE(builder().connected());
   AnswerRun(runner(), run);
   EXPECT_THAT(Finished(), ElementsAre(Is(1, Outcome::kOk)));
@@ -380,10 +380,10 @@ TEST_F(PoolsTest, AnAnswerAboutAJobThatIsGoneIsNoHarm) {
   BecomeReady();
   (void)AddJob(2);
   ASSERT_EQ(builder().Count("build"), 1U);
-  EXPECT_THAT(jobs_.DropWaiting(), ElementsAre(2U));
+  EXPECT_THAT(jobs_.CancelPending(), ElementsAre(2U));
   AnswerBuild(builder());  // before anybody ended it
   EXPECT_TRUE(builder().connected());
-  jobs_.Abandon(Unavailable("no room"));
+  jobs_.AbandonAll(Unavailable("no room"));
   AnswerRun(runner(), run);
   EXPECT_TRUE(runner().connected());
   EXPECT_THAT(Finished(), IsEmpty());
@@ -428,7 +428,7 @@ TEST_F(PoolsTest, ARunnerIsGivenUpWhileOthersGoOn) {
   EXPECT_EQ(lost_[0].second, 0.1) << "called again soon";
   EXPECT_EQ(lost_[1].second, 0.2) << "then later";
   EXPECT_THAT(lost_.back().first, HasSubstr("no route to board"));
-  EXPECT_EQ(lost_.back().second, kNeverAgain);
+  EXPECT_EQ(lost_.back().second, kNoReconnect);
   const std::size_t calls = lost_.size();
   const JobId id = AddBuilt(7);
   BecomeReady();
@@ -515,7 +515,7 @@ TEST_F(PoolsTest, ARaceOfTheOnlyRunnerIsLostWithIt) {
   ASSERT_EQ(RunBy(runner()).size(), 2U);
   Break(runner(), "signal 9 (SIGKILL)");
   Pass(1);
-  EXPECT_FALSE(run_->wants_quiet()) << "builders go on while it is started";
+  EXPECT_FALSE(run_->blocks_builders()) << "builders go on while it is started";
   const auto trials = jobs_.TakeRaceResult();
   ASSERT_TRUE(trials);
   for (const Trial& trial : *trials) EXPECT_EQ(trial.outcome, Outcome::kDeviceLost);
@@ -529,7 +529,7 @@ TEST_F(PoolsTest, AnArtifactDamagedOnTheWayCostsOneCandidate) {
   std::string refused;
   runner().on_line = [&](const Json& message) {
     if (MessageType(message) == "file") {
-      FilePart part = *FilePartFrom(message);
+      FileChunk part = *FileChunkFrom(message);
       const bool artifact = part.name.starts_with("artifact.");
       if (artifact && damaged-- > 0) part.bytes[part.bytes.size() / 2] ^= 1;
       ASSERT_TRUE(files->Receive(part).ok());
@@ -561,7 +561,7 @@ TEST_F(PoolsTest, AnotherDeviceIsNoRunner) {
   Start(2, /*remote=*/true);
   Break(runner(), "exit code 255");
   Pass(0.1);
-  Greeting other;
+  RunnerHandshake other;
   other.device = "another";
   Say(runner(), ToJson(other));
   EXPECT_FALSE(runner().connected());

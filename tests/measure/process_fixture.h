@@ -17,7 +17,7 @@ inline ProcessMeasurerSettings TestSettings() {
   settings.build_command = {MEASURE_WORKER, "build"};
   settings.run_commands = {{MEASURE_WORKER, "run"}};
   settings.build_limit_seconds = 20;
-  settings.machine_pause_seconds = 0.02;
+  settings.machine_backoff_seconds = 0.02;
   settings.builder_memory_bytes = std::int64_t{1} << 30;
   settings.runner.memory_bytes = std::int64_t{256} << 20;
   return settings;

@@ -69,7 +69,7 @@ TEST(ProcessMeasurer, ADefaultConfigIsBuiltVerifiedAndTimed) {
   EXPECT_EQ(trial.device.kind, "cpu");
   EXPECT_GT(trial.finished_unix_seconds, 1.6e9);
   EXPECT_GE(measurer->resolution(), 0);
-  EXPECT_GT(measurer->canary_seconds(), 0);
+  EXPECT_GT(measurer->probe_seconds(), 0);
   const TimeSplit split = measurer->time_split();
   EXPECT_GT(split.runner_busy_seconds, 0);
   EXPECT_GT(split.builder_busy_seconds, 0);
@@ -217,7 +217,7 @@ TEST(ProcessMeasurer, WhatWaitsCanBeDropped) {
     wanted.insert(ticket);
   }
   wanted.erase(NextReply(*measurer).ticket);  // the others are in every stage now
-  const auto dropped = measurer->DropWaiting();
+  const auto dropped = measurer->CancelPending();
   EXPECT_GE(dropped.size(), 2U);
   for (const std::uint64_t ticket : dropped) EXPECT_EQ(wanted.erase(ticket), 1U);
   EXPECT_EQ(measurer->in_flight(), static_cast<int>(wanted.size()));
@@ -226,7 +226,7 @@ TEST(ProcessMeasurer, WhatWaitsCanBeDropped) {
     ASSERT_EQ(wanted.erase(reply.ticket), 1U);
     EXPECT_EQ(reply.trial.outcome, Outcome::kOk) << reply.trial.reason;
   }
-  EXPECT_TRUE(measurer->DropWaiting().empty());
+  EXPECT_TRUE(measurer->CancelPending().empty());
   ASSERT_TRUE(measurer->Submit(RequestFor(1, ConvCandidate(kConv, "relu"))).ok());
   EXPECT_EQ(NextReply(*measurer).trial.outcome, Outcome::kOk);
 }

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "measure/worker/race_turns.h"
+#include "measure/worker/race_rounds.h"
 #include "src/base/random.h"
 #include "tests/support/set_clock.h"
 
@@ -84,7 +84,7 @@ Raced RunSimulated(const std::vector<double>& truth, const std::vector<double>& 
   order.items.resize(truth.size());
   for (std::size_t i = 0; i < known.size(); ++i) order.items[i].known_seconds = known[i];
   Raced raced;
-  const RaceJudge judge = RaceInTurns(
+  const RaceJudge judge = RunRaceRounds(
       order, clock,
       [&](std::size_t i) {
         ++raced.slices;
@@ -101,11 +101,11 @@ Raced RunSimulated(const std::vector<double>& truth, const std::vector<double>& 
         return samples;
       },
       [&] {
-        return RoundCanaries{!weather.seen || slowdown(clock.now) < 1.06, 0};
+        return RoundInterference{!weather.seen || slowdown(clock.now) < 1.06, 0};
       });
   for (std::size_t i = 0; i < truth.size(); ++i) {
     raced.estimates.push_back(judge.Of(i));
-    raced.shares.push_back(judge.QuietShare(i));
+    raced.shares.push_back(judge.CleanFraction(i));
   }
   raced.noisy = judge.noisy();
   raced.seconds = clock.now - 1000;
@@ -185,9 +185,9 @@ TEST(RaceJudge, TheAnchorStaysAndTheFailedLeave) {
   EXPECT_FALSE(judge.IsOut(0));
   EXPECT_FALSE(judge.IsOut(1));
   EXPECT_TRUE(judge.IsOut(2));
-  EXPECT_TRUE(judge.settled());
+  EXPECT_TRUE(judge.converged());
   EXPECT_EQ(judge.Of(2).value, 0);
-  EXPECT_EQ(judge.QuietShare(0), 1);
+  EXPECT_EQ(judge.CleanFraction(0), 1);
 }
 
 // Samples from 1.273 to 2.2 ms with the same minimum for all, and canaries that saw nothing.
@@ -199,11 +199,11 @@ TEST(RaceJudge, AFewFastRoundsShowThatTheOthersWereNotQuiet) {
     judge.Add(1, std::vector<double>{1.290e-3 * slow, 1.292e-3 * slow});
     judge.EndRound({});
   }
-  EXPECT_EQ(judge.quiet_rounds(), 3U);
+  EXPECT_EQ(judge.clean_rounds(), 3U);
   EXPECT_FALSE(judge.noisy());
   EXPECT_NEAR(judge.Of(0).value, 1.274e-3, 2e-6);
   EXPECT_NEAR(judge.Of(1).value, 1.291e-3, 2e-6);
-  EXPECT_NEAR(judge.QuietShare(0), 0.25, 1e-9);
+  EXPECT_NEAR(judge.CleanFraction(0), 0.25, 1e-9);
 }
 
 /// A race of one kernel of 1 ms whose time follows the delays of memory by so much.

@@ -10,7 +10,7 @@ namespace tilewright::measure {
 namespace {
 
 /// A kernel whose every call takes `call_seconds(now)`, on a core that is disturbed when told.
-class FakeSubject final : public Subject {
+class FakeSubject final : public Benchmarkable {
  public:
   explicit FakeSubject(SetClock& clock) : clock_(clock) {}
   bool Run(std::int64_t calls) override {
@@ -20,21 +20,21 @@ class FakeSubject final : public Subject {
     return true;
   }
   void Flush(std::int64_t) override { ++flushes; }
-  double CanarySeconds() override {
-    const double canary = noisy(clock_.now) ? 42e-6 : 30e-6;
-    clock_.now += canary;
-    return canary;
+  double ProbeSeconds() override {
+    const double probe = noisy(clock_.now) ? 42e-6 : 30e-6;
+    clock_.now += probe;
+    return probe;
   }
-  double MemoryCanarySeconds() override {
-    if (memory_canary <= 0) return 0;
-    ++memory_canaries;
-    const double canary = memory_canary * (memory_disturbed(clock_.now) ? 2 : 1);
-    clock_.now += canary;
-    return canary;
+  double MemoryProbeSeconds() override {
+    if (memory_probe <= 0) return 0;
+    ++memory_probe_times;
+    const double probe = memory_probe * (memory_disturbed(clock_.now) ? 2 : 1);
+    clock_.now += probe;
+    return probe;
   }
   double call_seconds = 1e-3;
-  double memory_canary = 0;
-  int memory_canaries = 0;
+  double memory_probe = 0;
+  int memory_probe_times = 0;
   std::function<bool(double)> memory_disturbed = [](double) { return false; };
   std::function<bool(double)> noisy = [](double) { return false; };
   int runs = 0, flushes = 0, failing_run = -1;
@@ -46,13 +46,13 @@ class FakeSubject final : public Subject {
 struct Bench {
   SetClock clock{100};
   FakeSubject subject{clock};
-  QuietGate gate;
+  NoiseFilter gate;
   SamplingSettings settings;
   Bench() {
     for (int second = 90; second < 100; ++second) gate.Add(second, 30e-6);
   }
   SampleSet Take(double best_seconds) {
-    return TakeSamples(subject, clock, gate, settings, subject.call_seconds, best_seconds);
+    return CollectSamples(subject, clock, gate, settings, subject.call_seconds, best_seconds);
   }
 };
 
@@ -60,7 +60,7 @@ TEST(Sampling, AQuietKernelSettlesFast) {
   Bench bench;
   const SampleSet set = bench.Take(0);
   EXPECT_EQ(set.all.size(), 8U);
-  EXPECT_EQ(set.quiet.size(), set.all.size());
+  EXPECT_EQ(set.clean.size(), set.all.size());
   EXPECT_NEAR(set.estimate().value, 1e-3, 1e-9);
   EXPECT_LT(set.estimate().noise, 1e-6);
   EXPECT_LT(set.seconds, 0.01);
@@ -78,10 +78,10 @@ TEST(Sampling, DisturbedSlicesDoNotCount) {
   Bench bench;
   // 10 ms quiet, 10 ms disturbed, and so on.
   bench.subject.noisy = [](double now) { return static_cast<int>(now * 100) % 2 == 1; };
-  bench.settings.settled_samples = 20;
+  bench.settings.min_converged_samples = 20;
   const SampleSet set = bench.Take(0);
-  EXPECT_GT(set.all.size(), set.quiet.size());
-  EXPECT_GE(set.quiet.size(), 8U);
+  EXPECT_GT(set.all.size(), set.clean.size());
+  EXPECT_GE(set.clean.size(), 8U);
   EXPECT_NEAR(set.estimate().value, 1e-3, 1e-9);
 }
 
@@ -89,21 +89,21 @@ TEST(Sampling, WithoutAQuietMomentAllSamplesAreUsedAfterTwiceTheBudget) {
   Bench bench;
   bench.subject.noisy = [](double) { return true; };
   const SampleSet set = bench.Take(0);
-  EXPECT_TRUE(set.quiet.empty());
+  EXPECT_TRUE(set.clean.empty());
   EXPECT_NEAR(set.estimate().value, 1.4e-3, 1e-9);
   EXPECT_NEAR(set.seconds, 2 * bench.settings.contender_budget_seconds, 0.01);
 }
 
 TEST(Sampling, TheMemoryCanaryRunsBeforeAndAfter) {
   Bench bench;
-  bench.subject.memory_canary = 100e-6;
-  MemoryWatch memory(2, QuietGate(), std::int64_t{64} << 20);
+  bench.subject.memory_probe = 100e-6;
+  MemoryDelayEstimator memory(2, NoiseFilter(), std::int64_t{64} << 20);
   const SampleSet set =
-      TakeSamples(bench.subject, bench.clock, bench.gate, bench.settings, 1e-3, 0, &memory);
-  EXPECT_EQ(set.quiet.size(), set.all.size());
+      CollectSamples(bench.subject, bench.clock, bench.gate, bench.settings, 1e-3, 0, &memory);
+  EXPECT_EQ(set.clean.size(), set.all.size());
   EXPECT_EQ(set.clean_fraction(), 1);
-  EXPECT_EQ(bench.subject.memory_canaries, 2);
-  EXPECT_EQ(set.memory_canaries.size(), 2U);
+  EXPECT_EQ(bench.subject.memory_probe_times, 2);
+  EXPECT_EQ(set.memory_probe_times.size(), 2U);
 }
 
 // A canary costs a call that brings the tensors back: calls of 2 ms are 8 between two of them.
@@ -111,52 +111,53 @@ TEST(Sampling, LongerCallsHaveFewerMemoryCanaries) {
   for (const double call : {1e-3, 2e-3}) {
     Bench bench;
     bench.subject.call_seconds = call;
-    bench.subject.memory_canary = 100e-6;
-    bench.settings.patience_seconds = 0.04;
-    bench.settings.settled_samples = 100;
-    MemoryWatch memory(2, QuietGate(), std::int64_t{64} << 20);
-    const SampleSet set =
-        TakeSamples(bench.subject, bench.clock, bench.gate, bench.settings, 2 * call, 0, &memory);
+    bench.subject.memory_probe = 100e-6;
+    bench.settings.min_sampling_seconds = 0.04;
+    bench.settings.min_converged_samples = 100;
+    MemoryDelayEstimator memory(2, NoiseFilter(), std::int64_t{64} << 20);
+    const SampleSet set = CollectSamples(bench.subject, bench.clock, bench.gate, bench.settings,
+                                         2 * call, 0, &memory);
     EXPECT_GT(set.seconds, 0.03);
-    EXPECT_EQ(bench.subject.memory_canaries, call < 1.5e-3 ? 5 : 3) << call;
+    EXPECT_EQ(bench.subject.memory_probe_times, call < 1.5e-3 ? 5 : 3) << call;
   }
 }
 
 // The core is quiet: only the canary of the kernel's own level of memory sees the neighbour.
 TEST(Sampling, WhatOnlyTheMemoryCanarySeesDoesNotCountAsQuiet) {
   Bench bench;
-  bench.subject.memory_canary = 100e-6;
-  bench.settings.settled_samples = 20;
+  bench.subject.memory_probe = 100e-6;
+  bench.settings.min_converged_samples = 20;
   bench.subject.memory_disturbed = [](double now) { return now > 99 && now < 100.005; };
-  QuietGate gate;
+  NoiseFilter gate;
   gate.SetReference(100e-6);
   gate.Add(90, 100e-6);
-  MemoryWatch memory(2, gate, MemoryCanary::BytesReadAt(2));  // which takes the canary 100 us
+  MemoryDelayEstimator memory(
+      2, gate, MemoryInterferenceProbe::BytesReadAt(2));  // which takes the canary 100 us
   const SampleSet set =
-      TakeSamples(bench.subject, bench.clock, bench.gate, bench.settings, 1e-3, 0, &memory);
-  EXPECT_GE(set.quiet.size(), 4U);
+      CollectSamples(bench.subject, bench.clock, bench.gate, bench.settings, 1e-3, 0, &memory);
+  EXPECT_GE(set.clean.size(), 4U);
   EXPECT_LT(set.clean_fraction(), 0.8);
   bench.subject.memory_disturbed = [](double) { return true; };
   const SampleSet never =
-      TakeSamples(bench.subject, bench.clock, bench.gate, bench.settings, 1e-3, 0, &memory);
+      CollectSamples(bench.subject, bench.clock, bench.gate, bench.settings, 1e-3, 0, &memory);
   EXPECT_EQ(never.clean_fraction(), 0);
   EXPECT_LT(never.seconds, 0.03) << "it is said, not waited for";
   // A kernel that reads a tenth of that in 5 ms loses 0.2 % by it.
-  MemoryWatch little(2, gate, MemoryCanary::BytesReadAt(2) / 10);
+  MemoryDelayEstimator little(2, gate, MemoryInterferenceProbe::BytesReadAt(2) / 10);
   bench.subject.call_seconds = 5e-3;
   const SampleSet apart =
-      TakeSamples(bench.subject, bench.clock, bench.gate, bench.settings, 5e-3, 0, &little);
+      CollectSamples(bench.subject, bench.clock, bench.gate, bench.settings, 5e-3, 0, &little);
   EXPECT_EQ(apart.clean_fraction(), 1);
 }
 
-TEST(MemoryWatch, ADelayIsByWhatTheKernelReads) {
-  QuietGate gate;
+TEST(MemoryDelayEstimator, ADelayIsByWhatTheKernelReads) {
+  NoiseFilter gate;
   gate.SetReference(100e-6);
   gate.Add(90, 100e-6);
-  const MemoryWatch watch(2, gate, MemoryCanary::BytesReadAt(2) / 2);
+  const MemoryDelayEstimator watch(2, gate, MemoryInterferenceProbe::BytesReadAt(2) / 2);
   EXPECT_EQ(watch.DelaySeconds(105e-6), 0) << "no canary is more even than that";
   EXPECT_NEAR(watch.DelaySeconds(300e-6), 100e-6, 1e-9);
-  EXPECT_EQ(MemoryWatch().DelaySeconds(1), 0);
+  EXPECT_EQ(MemoryDelayEstimator().DelaySeconds(1), 0);
 }
 
 TEST(Sampling, ThreeTimesTheBestIsCutOffAfterOneSlice) {
@@ -199,7 +200,7 @@ TEST(Sampling, CachesAreEmptiedBeforeEverySample) {
 
 TEST(Sampling, WithPatienceASettledKernelGoesOn) {
   Bench bench;
-  bench.settings.patience_seconds = 0.03;
+  bench.settings.min_sampling_seconds = 0.03;
   const SampleSet set = bench.Take(0);
   EXPECT_GE(set.seconds, 0.03);
   EXPECT_LT(set.seconds, 0.035);

@@ -17,7 +17,7 @@
 #include <cstring>
 #include <string>
 
-#include "measure/sandbox/read_list.h"
+#include "measure/sandbox/read_allowlist.h"
 #include "src/base/files/file.h"
 #include "src/target/library.h"
 #include "tests/measure/system_calls.h"
@@ -157,9 +157,9 @@ TEST(Sandbox, NumbersAreThoseOfTheSystemsHeaders) {
     const auto found = calls.find(name);
     return found == calls.end() ? -1 : found->second;
   };
-  const std::vector<SandboxCall> calls = SandboxCalls();
+  const std::vector<SandboxSyscall> calls = SandboxSyscalls();
   EXPECT_GT(calls.size(), 80U);
-  for (const SandboxCall& call : calls) {
+  for (const SandboxSyscall& call : calls) {
     EXPECT_EQ(call.x86_64, known(x86, call.name)) << call.name;
     EXPECT_EQ(call.aarch64, known(generic, call.name)) << call.name;
   }
@@ -167,7 +167,7 @@ TEST(Sandbox, NumbersAreThoseOfTheSystemsHeaders) {
 
 #if defined(__x86_64__) || defined(__aarch64__)
 TEST(Sandbox, SaysWhatASystemLacks) {
-  const SandboxParts here = TrySandbox();
+  const SandboxGaps here = TestSandbox();
   if (!here.system_calls.empty()) GTEST_SKIP() << here.system_calls;
   // A filter of its own makes a process one on a system without filters.
   const pid_t pid = ::fork();
@@ -179,7 +179,7 @@ TEST(Sandbox, SaysWhatASystemLacks) {
     const sock_fprog filter{std::size(program), program};
     ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     const bool filtered = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) == 0;
-    const bool said = TrySandbox().system_calls == "seccomp: Function not implemented";
+    const bool said = TestSandbox().system_calls == "seccomp: Function not implemented";
     ::_exit(filtered && said ? 0 : 1);
   }
   int status = 0;
@@ -200,7 +200,7 @@ TEST(Sandbox, AnOrdinaryUserHasANamespaceOfItsOwnOrIsTold) {
     if (::waitpid(trial, &may, 0) != trial || !WIFEXITED(may)) ::_exit(3);
     char before[64] = {}, after[64] = {};
     if (::readlink("/proc/self/ns/user", before, sizeof before - 1) <= 0) ::_exit(4);
-    const SandboxParts missing = LimitRights({});
+    const SandboxGaps missing = DropPrivileges({});
     if (::readlink("/proc/self/ns/user", after, sizeof after - 1) <= 0) ::_exit(5);
     const bool own = std::strcmp(before, after) != 0;
     if (own != missing.user.empty()) ::_exit(6);
@@ -229,12 +229,12 @@ TEST(Sandbox, EveryNumberHasAnAnswer) {
 }
 
 /// Number of files that code which names all kernel libraries may read.
-std::size_t FilesFor(ReadLists& lists, const std::string& artifact) {
+std::size_t FilesFor(ReadAllowlistBuilder& lists, const std::string& artifact) {
   return lists.Of(artifact, *Target::Parse("llvm")).files.size();
 }
 
 // Too few descriptors, once, do not cost later candidates their library.
-TEST(ReadLists, AskAgainAfterAFailure) {
+TEST(ReadAllowlistBuilder, AskAgainAfterAFailure) {
   const auto folder = ScopedTempDir::Create("tilewright-test");
   ASSERT_TRUE(folder.ok()) << folder.status().message();
   const std::string with = folder->path() + "/with", without = folder->path() + "/without";
@@ -244,10 +244,10 @@ TEST(ReadLists, AskAgainAfterAFailure) {
     names += std::string(library.file) + "\n" + std::string(library.later_file) + "\n";
   }
   ASSERT_TRUE(WriteFile(with, names).ok() && WriteFile(without, "none").ok());
-  ReadLists fresh;
+  ReadAllowlistBuilder fresh;
   const std::size_t few = FilesFor(fresh, without), all = FilesFor(fresh, with);
   if (all == few) GTEST_SKIP() << "no library of kernels can be loaded here";
-  ReadLists lists;
+  ReadAllowlistBuilder lists;
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);

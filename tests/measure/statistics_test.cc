@@ -79,41 +79,41 @@ TEST(Statistics, ResolutionIsTheSpreadOfPairs) {
   EXPECT_NEAR(ResolutionOf(noisy), two_percent, 1e-12);
 }
 
-TEST(QuietGate, KnowsNothingAtFirst) {
-  const QuietGate gate;
-  EXPECT_EQ(gate.quiet_seconds(), 0);
-  EXPECT_FALSE(gate.IsQuiet(1e-6));
+TEST(NoiseFilter, KnowsNothingAtFirst) {
+  const NoiseFilter gate;
+  EXPECT_EQ(gate.uncontended_seconds(), 0);
+  EXPECT_FALSE(gate.IsClean(1e-6));
 }
 
-TEST(QuietGate, TellsDisturbedFromQuiet) {
-  QuietGate gate;
+TEST(NoiseFilter, TellsDisturbedFromQuiet) {
+  NoiseFilter gate;
   for (int second = 0; second < 10; ++second) gate.Add(second, second < 5 ? 30e-6 : 40e-6);
-  EXPECT_DOUBLE_EQ(gate.quiet_seconds(), 30e-6);
-  EXPECT_TRUE(gate.IsQuiet(31e-6));
-  EXPECT_FALSE(gate.IsQuiet(40e-6));
+  EXPECT_DOUBLE_EQ(gate.uncontended_seconds(), 30e-6);
+  EXPECT_TRUE(gate.IsClean(31e-6));
+  EXPECT_FALSE(gate.IsClean(40e-6));
 }
 
-TEST(QuietGate, OneTooShortMeasurementDoesNotShutIt) {
-  QuietGate gate;
+TEST(NoiseFilter, OneTooShortMeasurementDoesNotShutIt) {
+  NoiseFilter gate;
   for (int second = 0; second < 10; ++second) gate.Add(second, second == 3 ? 10e-6 : 30e-6);
-  EXPECT_DOUBLE_EQ(gate.quiet_seconds(), 30e-6);
+  EXPECT_DOUBLE_EQ(gate.uncontended_seconds(), 30e-6);
 }
 
-TEST(QuietGate, StartedInNoiseItKnowsWhatQuietWas) {
-  QuietGate gate;
+TEST(NoiseFilter, StartedInNoiseItKnowsWhatQuietWas) {
+  NoiseFilter gate;
   gate.SetReference(30e-6);
-  EXPECT_FALSE(gate.IsQuiet(30e-6)) << "nothing has run yet";
+  EXPECT_FALSE(gate.IsClean(30e-6)) << "nothing has run yet";
   for (int second = 0; second < 5; ++second) gate.Add(second, 40e-6);
-  EXPECT_FALSE(gate.IsQuiet(40e-6));
+  EXPECT_FALSE(gate.IsClean(40e-6));
   gate.Add(5, 30.5e-6);
-  EXPECT_TRUE(gate.IsQuiet(30.5e-6));
+  EXPECT_TRUE(gate.IsClean(30.5e-6));
 }
 
-TEST(QuietGate, ForgetsAClockThatIsGone) {
-  QuietGate gate;
+TEST(NoiseFilter, ForgetsAClockThatIsGone) {
+  NoiseFilter gate;
   for (int second = 0; second < 5; ++second) gate.Add(second, 25e-6);
   for (int second = 5; second < 100; ++second) gate.Add(second, 30e-6);
-  EXPECT_DOUBLE_EQ(gate.quiet_seconds(), 30e-6);
+  EXPECT_DOUBLE_EQ(gate.uncontended_seconds(), 30e-6);
 }
 
 }  // namespace

@@ -112,8 +112,8 @@ class VtaConformanceTest : public testing::TestWithParam<std::string> {
     ASSERT_TRUE(WriteFile(kernel.artifact, *bytes).ok());
     RunOrder order;
     order.items.push_back(item_);
-    Workbench workbench(std::int64_t{1} << 28);
-    const auto replies = VtaRunner(RunWorkerSettings()).Run(order, workbench);
+    OperandCache operand_cache(std::int64_t{1} << 28);
+    const auto replies = VtaRunner(RunWorkerSettings()).Run(order, operand_cache);
     ASSERT_TRUE(replies.ok()) << replies.status().message();
     EXPECT_EQ(replies->front().outcome, Outcome::kOk) << replies->front().reason;
     EXPECT_TRUE(replies->front().verified);

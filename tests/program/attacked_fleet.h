@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "measure/fleet/dispatcher.h"
+#include "measure/fleet/fake_executor.h"
 #include "measure/fleet/keys.h"
-#include "measure/fleet/made_up_bench.h"
 #include "measure/fleet/memory_broker.h"
 #include "measure/fleet/worker_core.h"
 #include "python_free_cli/fleet_folder.h"
 #include "src/target/library.h"
-#include "tests/fleet/made_up_fleet.h"
+#include "tests/fleet/fake_fleet.h"
 
 // A fleet of honest members and of two stolen keys, over a broker in memory that keeps to the
 // permissions which `fleet keys` gives.
@@ -45,9 +45,9 @@ class KeyedBroker final : public Broker {
     return inner_->Subscribe(pattern);
   }
   Status Unsubscribe(const std::string& pattern) override { return inner_->Unsubscribe(pattern); }
-  Status Say(const std::string& subject, std::string_view payload) override {
+  Status Publish(const std::string& subject, std::string_view payload) override {
     if (std::ssize(payload) > kMaxBytes) return Refuse("a message beyond max_payload");
-    return MayPublish(subject) ? inner_->Say(subject, payload) : Refuse(subject);
+    return MayPublish(subject) ? inner_->Publish(subject, payload) : Refuse(subject);
   }
   Status OpenQueue(const Queue& queue) override {
     const std::string subject =
@@ -67,7 +67,7 @@ class KeyedBroker final : public Broker {
     const std::string subject = "$JS.API.CONSUMER.MSG.NEXT." + queue.stream + "." + queue.consumer;
     return MayPublish(subject) ? inner_->Fetch(queue, count, seconds) : Refuse(subject);
   }
-  void Acknowledge(const std::string& handle, Verdict verdict) override {
+  void Acknowledge(const std::string& handle, AckType verdict) override {
     std::string words = handle;
     std::ranges::replace(words, '/', '.');
     const std::string subject = "$JS.ACK." + words;
@@ -83,7 +83,7 @@ class KeyedBroker final : public Broker {
     const std::string subject = std::string("$JS.API.DIRECT.GET.") + kArtifactStream + "." + name;
     return MayPublish(subject) ? inner_->GetObject(name) : Refuse(subject);
   }
-  std::optional<Incoming> Next(double seconds) override {
+  std::optional<BrokerEvent> Next(double seconds) override {
     return revoked ? std::nullopt : inner_->Next(seconds);
   }
   void Wake() override {}
@@ -113,7 +113,7 @@ class KeyedBroker final : public Broker {
 
 /// A device that keeps an account of what it was made to do. An artifact that is not its
 /// candidate's is a kernel that seems right and very fast.
-class SpyBench final : public Bench {
+class SpyBench final : public Executor {
  public:
   SpyBench(const std::string& target, const DeviceFingerprint& device, Clock& clock)
       : target_(*Target::Parse(target)), made_up_(Settings(device), clock) {}
@@ -163,15 +163,15 @@ class SpyBench final : public Bench {
   double next_event() const override { return made_up_.next_event(); }
 
  private:
-  static MadeUpBench::Settings Settings(const DeviceFingerprint& device) {
-    MadeUpBench::Settings settings;
+  static FakeExecutor::Settings Settings(const DeviceFingerprint& device) {
+    FakeExecutor::Settings settings;
     settings.seconds = 0.02;
     settings.verified = true;
     settings.device = device;
     return settings;
   }
   const Target target_;
-  MadeUpBench made_up_;
+  FakeExecutor made_up_;
   std::set<std::uint64_t> fast_;
 };
 
@@ -179,23 +179,23 @@ class SpyBench final : public Bench {
 struct SpiedWorker {
   SpiedWorker(const std::string& name, const std::string& target, const DeviceFingerprint& device,
               bool builds, KeyedBroker& with, Clock& clock)
-      : broker(with), bench(target, device, clock) {
+      : broker(with), executor(target, device, clock) {
     WorkerSettings settings;
     settings.name = {name, "d0"};
     settings.device_class = ClassOf(device);
-    settings.here.instance = "i-" + name;
-    settings.here.version = "test";
-    settings.here.fingerprint = device.ToString();
-    settings.here.target = target;
-    settings.here.builds = settings.builds_for_others = builds;
-    settings.here.measures = !builds;
-    settings.here.measure_slots = settings.here.build_slots = 2;
+    settings.announcement.instance = "i-" + name;
+    settings.announcement.version = "test";
+    settings.announcement.fingerprint = device.ToString();
+    settings.announcement.target = target;
+    settings.announcement.builds = settings.builds_for_others = builds;
+    settings.announcement.measures = !builds;
+    settings.announcement.measure_slots = settings.announcement.build_slots = 2;
     settings.on_note = [this](const std::string& text) { notes.push_back(text); };
-    core = std::make_unique<WorkerCore>(settings, bench, broker, clock);
+    core = std::make_unique<WorkerCore>(settings, executor, broker, clock);
     TW_CHECK(core->Open().ok());
   }
   KeyedBroker& broker;
-  SpyBench bench;
+  SpyBench executor;
   std::vector<std::string> notes;
   std::unique_ptr<WorkerCore> core;
 };
@@ -216,16 +216,16 @@ class AttackedFleet {
                                MeasureQueue(gpu_class, {"mallory", "m"})}) {
       (void)admin->OpenQueue(queue);
     }
-    for (const char* name : {"w1", "w2"}) AddWorker(name, "llvm", MadeUpBench::Device(), false);
+    for (const char* name : {"w1", "w2"}) AddWorker(name, "llvm", FakeExecutor::Device(), false);
     AddWorker("g1", kGpuTarget, GpuDevice(), false);
-    AddWorker("b1", "llvm", MadeUpBench::Device(), true);
-    DispatcherSettings settings = MadeUpFleet::Job("j");
+    AddWorker("b1", "llvm", FakeExecutor::Device(), true);
+    DispatcherSettings settings = FakeFleet::Job("j");
     settings.check_share = 0.25;
-    settings.make_own_bench = [this]() -> Result<std::unique_ptr<Bench>> {
-      MadeUpBench::Settings made_up;
+    settings.make_local_executor = [this]() -> Result<std::unique_ptr<Executor>> {
+      FakeExecutor::Settings made_up;
       made_up.seconds = 0.02;
-      made_up.device = MadeUpBench::Device();
-      return std::unique_ptr<Bench>(std::make_unique<MadeUpBench>(made_up, clock));
+      made_up.device = FakeExecutor::Device();
+      return std::unique_ptr<Executor>(std::make_unique<FakeExecutor>(made_up, clock));
     };
     settings.on_note = [this](const std::string& text) { notes.push_back(text); };
     tuner = std::make_unique<Dispatcher>(settings, *brokers["alice"], clock);
@@ -244,10 +244,10 @@ class AttackedFleet {
   KeyedBroker& As(const std::string& name) { return *brokers.at(name); }
   /// The jobs of the tuner's key that was stolen.
   void SayMallory() {
-    JobState state;
+    JobAnnouncement state;
     state.epoch = 1;
     for (const std::string& one : {device_class, gpu_class, std::string(kBuilders)}) {
-      (void)As("mallory").Say(JobSubject(one, {"mallory", "m"}), Encode(state));
+      (void)As("mallory").Publish(JobSubject(one, {"mallory", "m"}), Encode(state));
     }
   }
   void Run(double seconds) {
@@ -262,7 +262,7 @@ class AttackedFleet {
   void Collect() {
     while (auto reply = tuner->Take()) {
       trials.push_back(reply->trial);
-      tuner->Stored(reply->ticket);
+      tuner->MarkStored(reply->ticket);
     }
   }
   /// Alice's job, to its end.
@@ -292,7 +292,7 @@ class AttackedFleet {
   }
   int started() const {
     int all = 0;
-    for (const auto& [name, worker] : workers) all += worker->bench.started;
+    for (const auto& [name, worker] : workers) all += worker->executor.started;
     return all;
   }
   /// The fastest verified trial of a task is what is served.
@@ -306,8 +306,9 @@ class AttackedFleet {
   }
 
   SetClock clock{1000};
-  MemoryHub hub{clock};
-  const std::string device_class = ClassOf(MadeUpBench::Device()), gpu_class = ClassOf(GpuDevice());
+  InMemoryBroker hub{clock};
+  const std::string device_class = ClassOf(FakeExecutor::Device()),
+                    gpu_class = ClassOf(GpuDevice());
   std::vector<cli::FleetUser> users;
   std::map<std::string, std::unique_ptr<KeyedBroker>> brokers;
   std::map<std::string, std::unique_ptr<SpiedWorker>> workers;
@@ -321,15 +322,15 @@ class AttackedFleet {
 /// What an order needs to be run: its artifact as the honest builder makes it.
 inline Built HonestBuilt(const Candidate& candidate, std::string* artifact) {
   SetClock clock{1};
-  MadeUpBench::Settings settings;
+  FakeExecutor::Settings settings;
   settings.seconds = 0;
-  settings.device = MadeUpBench::Device();
-  MadeUpBench bench(settings, clock);
+  settings.device = FakeExecutor::Device();
+  FakeExecutor executor(settings, clock);
   Order order;
   order.stage = Stage::kBuild;
   order.candidates = {candidate};
-  bench.Start(1, order, {});
-  const auto events = bench.Take();
+  executor.Start(1, order, {});
+  const auto events = executor.Take();
   *artifact = events.at(0).artifact;
   return *events.at(0).built;
 }
@@ -341,7 +342,7 @@ inline Order MallorysOrder(Stage stage, std::string* artifact) {
   order.sequence = 1;
   order.token = "T";
   order.stage = stage;
-  order.candidates = {MadeUpCandidate(3)};
+  order.candidates = {FakeCandidate(3)};
   order.best_seconds = 1e-3;
   if (stage == Stage::kRun) order.built = {HonestBuilt(order.candidates[0], artifact)};
   return order;

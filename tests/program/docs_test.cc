@@ -14,8 +14,8 @@
 #include "python_free_cli/command.h"
 #include "python_free_cli/program_arguments.h"
 #include "python_free_cli/registries.h"
-#include "search/inspector.h"
 #include "search/space.h"
+#include "search/static_analyzer.h"
 #include "search/tuner.h"
 #include "src/base/files/file.h"
 #include "src/base/strings.h"
@@ -159,10 +159,10 @@ TEST(DocsTest, SchedulesAreLegal) {
           const Task task = {*Workload::Parse(key), *Target::Parse(target)};
           const auto space = search::MakeSearchSpace(templates, task, *Epilogue::Parse(epilogue));
           ASSERT_TRUE(space.ok()) << block.place << ": " << space.status().message();
-          const search::TemplateInspector inspector(*space);
+          const search::TemplateAnalyzer analyzer(*space);
           std::int64_t legal = 0;
           for (std::int64_t i = 0; i < space->size(); ++i) {
-            const Status status = inspector.Check({0, i});
+            const Status status = analyzer.Check({0, i});
             legal += status.ok() ? 1 : 0;
             // What `require` says is no mistake of the text.
             const bool required = status.message().find("does not hold") != std::string::npos;

@@ -39,16 +39,16 @@ void Check(const Attempt& attempt, Phase phase = {}) {
   attempt.attack(fleet);
   fleet.Run(phase.attack_seconds);
   const bool ran = fleet.started() > started;
-  SubmitMadeUp(*fleet.tuner, 0, attempt.trials);
+  SubmitFake(*fleet.tuner, 0, attempt.trials);
   fleet.Finish(attempt.may_stall ? 5 : 30);
   for (const auto& [name, worker] : fleet.workers) {
-    EXPECT_EQ(worker->bench.violations, std::vector<std::string>()) << name;
+    EXPECT_EQ(worker->executor.violations, std::vector<std::string>()) << name;
   }
   const bool said = fleet.refused() > refused || fleet.AllNotes().size() > quiet;
   const bool done = ran || fleet.AnswersToMallory() > 0;  // what may be asked for was done
   EXPECT_TRUE(said || done || attempt.may_be_silent) << "nobody says that it was refused";
   if (const Trial* served = fleet.Served()) {
-    EXPECT_EQ(served->value, MadeUpBench::ValueOf(served->candidate));
+    EXPECT_EQ(served->value, FakeExecutor::ValueOf(served->candidate));
   }
   for (const Trial& trial : fleet.trials) {
     EXPECT_LE(trial.finished_unix_seconds, fleet.clock.UnixSeconds());
@@ -95,7 +95,7 @@ std::vector<Attempt> MutatedOrders() {
                    ArtifactObject({"mallory", "m"}, Sha256(artifact), 0), artifact);
                const Queue queue = MeasureQueue(fleet.device_class, {"mallory", "m"});
                if (direct) {
-                 (void)fleet.As("mallory").Say(
+                 (void)fleet.As("mallory").Publish(
                      DirectSubject(fleet.device_class, {"w1", "d0"}, {"mallory", "m"}), text);
                } else {
                  (void)fleet.As("mallory").Enqueue(queue, text);
@@ -113,13 +113,14 @@ struct EvilBuilder {
   EvilBuilder(AttackedFleet& attacked,
               std::function<void(OrderResult&, std::string& artifact)> changes)
       : fleet(attacked), change(std::move(changes)) {
-    Here here;
-    here.instance = "evil";
-    here.fingerprint = MadeUpBench::Device().ToString();
-    here.target = "llvm";
-    here.builds = true;
-    here.build_slots = 2;
-    (void)fleet.As("evil").Say(HereSubject(kBuilders, {"evil", "d0"}), Encode(here));
+    Announcement announcement;
+    announcement.instance = "evil";
+    announcement.fingerprint = FakeExecutor::Device().ToString();
+    announcement.target = "llvm";
+    announcement.builds = true;
+    announcement.build_slots = 2;
+    (void)fleet.As("evil").Publish(AnnouncementSubject(kBuilders, {"evil", "d0"}),
+                                   Encode(announcement));
   }
   void Step() {
     Broker& broker = fleet.As("evil");
@@ -128,7 +129,7 @@ struct EvilBuilder {
       (void)broker.Fetch(BuildQueue({"alice", "j"}), 4, 0.5);
     }
     while (const auto incoming = broker.Next(0)) {
-      if (incoming->kind != Incoming::Kind::kDelivered) continue;
+      if (incoming->kind != BrokerEvent::Kind::kDelivered) continue;
       const auto order = DecodeOrder(incoming->payload);
       if (!order.ok()) continue;
       OrderResult result;
@@ -142,7 +143,7 @@ struct EvilBuilder {
       Trial trial;
       trial.outcome = Outcome::kOk;
       trial.metric = "seconds";
-      trial.device = MadeUpBench::Device();
+      trial.device = FakeExecutor::Device();
       trial.codegen_version = DeviceTraitsOf(order->candidates[0].task.target).codegen_version;
       result.trials = {trial};
       std::string artifact;
@@ -151,7 +152,7 @@ struct EvilBuilder {
       if (!artifact.empty() && result.built) {
         (void)broker.PutObject(ArtifactObject(order->job, result.built->hash, 0), artifact);
       }
-      (void)broker.Say(ResultSubject(order->job, {"evil", "d0"}), Encode(result));
+      (void)broker.Publish(ResultSubject(order->job, {"evil", "d0"}), Encode(result));
     }
   }
   AttackedFleet& fleet;
@@ -184,7 +185,7 @@ std::vector<Attempt> HostileBuilders() {
       EvilBuilds("another task",
                  [](OrderResult& result, std::string&) {
                    std::string other;
-                   result.built = HonestBuilt(MadeUpCandidate(1, 2), &other);
+                   result.built = HonestBuilt(FakeCandidate(1, 2), &other);
                  }),
       EvilBuilds("another target",
                  [](OrderResult& result, std::string&) {
@@ -243,21 +244,22 @@ struct EvilDevice {
       : fleet(attacked), change(std::move(changes)) {
     Broker& broker = fleet.As("evil");
     (void)broker.Subscribe(DirectSubject(fleet.device_class, {"evil", "d0"}, {"*", "*"}));
-    Say();
+    Publish();
   }
-  void Say() {
-    Here here;
-    here.instance = "evil";
-    here.fingerprint = MadeUpBench::Device().ToString();
-    here.target = "llvm";
-    here.measures = true;
-    here.measure_slots = 2;
-    (void)fleet.As("evil").Say(HereSubject(fleet.device_class, {"evil", "d0"}), Encode(here));
+  void Publish() {
+    Announcement announcement;
+    announcement.instance = "evil";
+    announcement.fingerprint = FakeExecutor::Device().ToString();
+    announcement.target = "llvm";
+    announcement.measures = true;
+    announcement.measure_slots = 2;
+    (void)fleet.As("evil").Publish(AnnouncementSubject(fleet.device_class, {"evil", "d0"}),
+                                   Encode(announcement));
     said_at = fleet.clock.now;
   }
   void Step() {
     Broker& broker = fleet.As("evil");
-    if (fleet.clock.now - said_at > 1) Say();
+    if (fleet.clock.now - said_at > 1) Publish();
     if (fleet.clock.now - asked_at > 0.5) {
       asked_at = fleet.clock.now;
       (void)broker.Fetch(MeasureQueue(fleet.device_class, {"alice", "j"}), 4, 0.5);
@@ -276,15 +278,15 @@ struct EvilDevice {
       Trial trial;
       trial.outcome = Outcome::kOk;
       trial.metric = "seconds";
-      trial.device = MadeUpBench::Device();
+      trial.device = FakeExecutor::Device();
       trial.codegen_version = DeviceTraitsOf(order->candidates[0].task.target).codegen_version;
       trial.verified = true;
-      trial.value = MadeUpBench::ValueOf(order->candidates[0]);
+      trial.value = FakeExecutor::ValueOf(order->candidates[0]);
       trial.samples = {trial.value};
       result.trials = {trial};
       if (!change) continue;  // it says nothing
       change(result);
-      (void)broker.Say(ResultSubject(order->job, {"evil", "d0"}), Encode(result));
+      (void)broker.Publish(ResultSubject(order->job, {"evil", "d0"}), Encode(result));
     }
   }
   AttackedFleet& fleet;
@@ -348,7 +350,7 @@ std::string GiantResult() {
   result.epoch = 1;
   result.instance = "evil";
   Trial trial;
-  trial.device = MadeUpBench::Device();
+  trial.device = FakeExecutor::Device();
   trial.metric = "seconds";
   trial.samples.assign(100'000, 1e-3);
   result.trials = {trial};
@@ -357,8 +359,8 @@ std::string GiantResult() {
 
 std::vector<Attempt> OthersWithATunersKey() {
   const auto direct = [](AttackedFleet& fleet, const std::string& text) {
-    (void)fleet.As("mallory").Say(DirectSubject(fleet.device_class, {"w1", "d0"}, {"mallory", "m"}),
-                                  text);
+    (void)fleet.As("mallory").Publish(
+        DirectSubject(fleet.device_class, {"w1", "d0"}, {"mallory", "m"}), text);
   };
   return {
       {"a CPU's artifact on a GPU",
@@ -437,18 +439,18 @@ std::vector<Attempt> OthersWithATunersKey() {
        }},
       {"the end of alice's job",
        [](AttackedFleet& fleet) {
-         JobState state;
+         JobAnnouncement state;
          state.epoch = 99;
          state.ended = true;
-         (void)fleet.As("mallory").Say(JobSubject(fleet.device_class, {"alice", "j"}),
-                                       Encode(state));
-         (void)fleet.As("mallory").Say(JobControlSubject({"alice", "j"}),
-                                       Encode(Control{"cancel", ""}));
+         (void)fleet.As("mallory").Publish(JobSubject(fleet.device_class, {"alice", "j"}),
+                                           Encode(state));
+         (void)fleet.As("mallory").Publish(JobControlSubject({"alice", "j"}),
+                                           Encode(Control{"cancel", ""}));
        }},
       {"an end to all devices",
        [](AttackedFleet& fleet) {
-         (void)fleet.As("mallory").Say(DeviceControlSubject({"w1", "d0"}),
-                                       Encode(Control{"drain", ""}));
+         (void)fleet.As("mallory").Publish(DeviceControlSubject({"w1", "d0"}),
+                                           Encode(Control{"drain", ""}));
        }},
       {"an artifact of its own",
        [](AttackedFleet& fleet) {
@@ -456,16 +458,17 @@ std::vector<Attempt> OthersWithATunersKey() {
        }},
       {"a result as a worker",
        [](AttackedFleet& fleet) {
-         (void)fleet.As("mallory").Say(ResultSubject({"alice", "j"}, {"w1", "d0"}), GiantResult());
+         (void)fleet.As("mallory").Publish(ResultSubject({"alice", "j"}, {"w1", "d0"}),
+                                           GiantResult());
        }},
       {"2,000 jobs",
        [](AttackedFleet& fleet) {
-         JobState state;
+         JobAnnouncement state;
          state.epoch = 1;
          state.what = std::string(4000, 'x');
          const std::string text = Encode(state);
          for (int i = 0; i < 2'000; ++i) {  // beyond 1,024, and 128 of one user
-           (void)fleet.As("mallory").Say(
+           (void)fleet.As("mallory").Publish(
                JobSubject(fleet.device_class, {"mallory", "m" + std::to_string(i)}), text);
            if (i % 1000 == 0) fleet.Run(0.01);
          }
@@ -493,11 +496,11 @@ std::vector<Attempt> OthersWithATunersKey() {
       {"weights that starve others",
        [](AttackedFleet& fleet) {
          for (const double weight : {1e9, -1.0, 0.0}) {
-           JobState state;
+           JobAnnouncement state;
            state.epoch = 1;
            state.weight = weight;
-           (void)fleet.As("mallory").Say(JobSubject(fleet.device_class, {"mallory", "m"}),
-                                         Encode(state));
+           (void)fleet.As("mallory").Publish(JobSubject(fleet.device_class, {"mallory", "m"}),
+                                             Encode(state));
          }
        }},
       {"a revoked key",
@@ -512,7 +515,7 @@ std::vector<Attempt> OthersWithATunersKey() {
 
 std::vector<Attempt> OthersWithABuildersKey() {
   const auto result_of = [](AttackedFleet& fleet, const std::string& text) {
-    (void)fleet.As("evil").Say(ResultSubject({"alice", "j"}, {"evil", "d0"}), text);
+    (void)fleet.As("evil").Publish(ResultSubject({"alice", "j"}, {"evil", "d0"}), text);
   };
   return {
       {"a giant result", [=](AttackedFleet& fleet) { result_of(fleet, GiantResult()); }},
@@ -523,7 +526,7 @@ std::vector<Attempt> OthersWithABuildersKey() {
        [=](AttackedFleet& fleet) { result_of(fleet, std::string(400'000, '[')); }},
       {"a beat of nonsense",
        [](AttackedFleet& fleet) {
-         (void)fleet.As("evil").Say(BeatSubject({"alice", "j"}, {"evil", "d0"}), "{}");
+         (void)fleet.As("evil").Publish(HeartbeatSubject({"alice", "j"}, {"evil", "d0"}), "{}");
        }},
       {"what another worker said, once more",
        [](AttackedFleet& fleet) {
@@ -531,100 +534,102 @@ std::vector<Attempt> OthersWithABuildersKey() {
          (void)listener->Subscribe("tw.result.alice.j.*.*");
          fleet.each_step = [listener, &fleet] {
            while (const auto heard = listener->Next(0)) {
-             if (SpeakerOf(heard->subject).worker == "evil") continue;
-             (void)fleet.As("evil").Say(ResultSubject({"alice", "j"}, {"evil", "d0"}),
-                                        heard->payload);
+             if (SenderOf(heard->subject).worker == "evil") continue;
+             (void)fleet.As("evil").Publish(ResultSubject({"alice", "j"}, {"evil", "d0"}),
+                                            heard->payload);
            }
          };
        }},
       {"what another worker said, as that worker",
        [](AttackedFleet& fleet) {
-         (void)fleet.As("evil").Say(ResultSubject({"alice", "j"}, {"w1", "d0"}), GiantResult());
+         (void)fleet.As("evil").Publish(ResultSubject({"alice", "j"}, {"w1", "d0"}), GiantResult());
        }},
       {"an order to alice's worker",
        [](AttackedFleet& fleet) {
          std::string artifact;
-         (void)fleet.As("evil").Say(
+         (void)fleet.As("evil").Publish(
              DirectSubject(fleet.device_class, {"w1", "d0"}, {"mallory", "m"}),
              Encode(MallorysOrder(Stage::kWhole, &artifact)));
        }},
       {"a job",
        [](AttackedFleet& fleet) {
-         (void)fleet.As("evil").Say(JobSubject(fleet.device_class, {"alice", "j2"}),
-                                    Encode(JobState()));
+         (void)fleet.As("evil").Publish(JobSubject(fleet.device_class, {"alice", "j2"}),
+                                        Encode(JobAnnouncement()));
        }},
       {"an acknowledgement of what others have",
        [](AttackedFleet& fleet) {
          const Queue queue = MeasureQueue(fleet.device_class, {"alice", "j"});
-         fleet.As("evil").Acknowledge(queue.stream + "/" + queue.consumer + "/1", Verdict::kDone);
+         fleet.As("evil").Acknowledge(queue.stream + "/" + queue.consumer + "/1", AckType::kAck);
        }},
       {"other bytes under the hash of another's artifact",
        [](AttackedFleet& fleet) {
          for (std::int64_t i = 0; i < 6; ++i) {
            std::string artifact;
-           const Built built = HonestBuilt(MadeUpCandidate(i), &artifact);
+           const Built built = HonestBuilt(FakeCandidate(i), &artifact);
            (void)fleet.As("evil").PutObject(ArtifactObject({"alice", "j"}, built.hash, 0), "evil");
          }
        },
        /*may_stall=*/true},
       {"6,000 devices",
        [](AttackedFleet& fleet) {
-         Here here;
-         here.instance = "evil";
-         here.fingerprint = MadeUpBench::Device().ToString();
-         here.target = "llvm";
-         here.measure_slots = 4096;
-         const std::string text = Encode(here);
+         Announcement announcement;
+         announcement.instance = "evil";
+         announcement.fingerprint = FakeExecutor::Device().ToString();
+         announcement.target = "llvm";
+         announcement.measure_slots = 4096;
+         const std::string text = Encode(announcement);
          for (int i = 0; i < 6'000; ++i) {  // beyond 4,096
-           (void)fleet.As("evil").Say(
-               HereSubject(fleet.device_class, {"evil", "d" + std::to_string(i)}), text);
+           (void)fleet.As("evil").Publish(
+               AnnouncementSubject(fleet.device_class, {"evil", "d" + std::to_string(i)}), text);
            if (i % 4000 == 0) fleet.Run(0.01);
          }
-         EXPECT_LE(fleet.tuner->roster().devices().size(), 4096u + 2);
+         EXPECT_LE(fleet.tuner->device_registry().devices().size(), 4096u + 2);
        },
        /*may_stall=*/true},
       {"6,000 builders",
        [](AttackedFleet& fleet) {
-         Here here;
-         here.instance = "evil";
-         here.fingerprint = MadeUpBench::Device().ToString();
-         here.target = "llvm";
-         const std::string text = Encode(here);
+         Announcement announcement;
+         announcement.instance = "evil";
+         announcement.fingerprint = FakeExecutor::Device().ToString();
+         announcement.target = "llvm";
+         const std::string text = Encode(announcement);
          for (int i = 0; i < 6'000; ++i) {  // beyond 4,096
-           (void)fleet.As("evil").Say(HereSubject(kBuilders, {"evil", "d" + std::to_string(i)}),
-                                      text);
+           (void)fleet.As("evil").Publish(
+               AnnouncementSubject(kBuilders, {"evil", "d" + std::to_string(i)}), text);
            if (i % 4000 == 0) fleet.Run(0.01);
          }
        }},
       {"another device's fingerprint",
        [](AttackedFleet& fleet) {
-         Here here;
-         here.instance = "evil";
-         here.fingerprint = GpuDevice().ToString();
-         (void)fleet.As("evil").Say(HereSubject(fleet.device_class, {"evil", "d0"}), Encode(here));
+         Announcement announcement;
+         announcement.instance = "evil";
+         announcement.fingerprint = GpuDevice().ToString();
+         (void)fleet.As("evil").Publish(AnnouncementSubject(fleet.device_class, {"evil", "d0"}),
+                                        Encode(announcement));
        }},
       {"a revoked key",
        [](AttackedFleet& fleet) {
          fleet.As("evil").revoked = true;
-         (void)fleet.As("evil").Say(ResultSubject({"alice", "j"}, {"evil", "d0"}), GiantResult());
+         (void)fleet.As("evil").Publish(ResultSubject({"alice", "j"}, {"evil", "d0"}),
+                                        GiantResult());
        }},
   };
 }
 
 std::vector<Attempt> WithoutAKey() {
   std::vector<Attempt> attempts;
-  const std::string device_class = ClassOf(MadeUpBench::Device());
+  const std::string device_class = ClassOf(FakeExecutor::Device());
   std::string artifact;
   const std::string order = Encode(MallorysOrder(Stage::kWhole, &artifact));
   for (const std::string& subject :
        {DirectSubject(device_class, {"w1", "d0"}, {"alice", "j"}),
         JobSubject(device_class, {"alice", "j"}), ResultSubject({"alice", "j"}, {"w1", "d0"}),
-        BeatSubject({"alice", "j"}, {"w1", "d0"}), HereSubject(device_class, {"w1", "d0"}),
-        DeviceControlSubject({"w1", "d0"}), JobControlSubject({"alice", "j"}),
-        MeasureQueue(device_class, {"alice", "j"}).subject, BuildQueue({"alice", "j"}).subject,
-        ArtifactObject({"alice", "j"}, Sha256("x"), 0)}) {
+        HeartbeatSubject({"alice", "j"}, {"w1", "d0"}),
+        AnnouncementSubject(device_class, {"w1", "d0"}), DeviceControlSubject({"w1", "d0"}),
+        JobControlSubject({"alice", "j"}), MeasureQueue(device_class, {"alice", "j"}).subject,
+        BuildQueue({"alice", "j"}).subject, ArtifactObject({"alice", "j"}, Sha256("x"), 0)}) {
     attempts.push_back({"no key: " + subject, [subject, order](AttackedFleet& fleet) {
-                          (void)fleet.As("nobody").Say(subject, order);
+                          (void)fleet.As("nobody").Publish(subject, order);
                           (void)fleet.As("nobody").Subscribe(subject);
                         }});
   }

@@ -45,15 +45,15 @@ std::string Acknowledge(const fleet::Queue& queue) {
 TEST(FleetPermissionsTest, AWorkerSaysAndHearsWhatIsItsOwn) {
   const FleetPermissions may = PermissionsIn({"w1", "worker", kClass, ""});
   for (const std::string& subject :
-       {fleet::HereSubject(kClass, kOne), fleet::BeatSubject(kAlices, kOne),
+       {fleet::AnnouncementSubject(kClass, kOne), fleet::HeartbeatSubject(kAlices, kOne),
         fleet::ResultSubject(kBobs, kOne), Next(fleet::MeasureQueue(kClass, kAlices)),
         std::string("$JS.API.DIRECT.GET.TWARTIFACT.") + fleet::ArtifactObject(kAlices, "ab", 0)}) {
     EXPECT_TRUE(MayPublish(may, subject)) << subject;
   }
-  for (const std::string& subject : {fleet::HereSubject(kOther, kOne),
-                                     fleet::HereSubject(kClass, kTwo),
-                                     fleet::HereSubject(fleet::kBuilders, kOne),
-                                     fleet::BeatSubject(kAlices, kTwo),
+  for (const std::string& subject : {fleet::AnnouncementSubject(kOther, kOne),
+                                     fleet::AnnouncementSubject(kClass, kTwo),
+                                     fleet::AnnouncementSubject(fleet::kBuilders, kOne),
+                                     fleet::HeartbeatSubject(kAlices, kTwo),
                                      fleet::ResultSubject(kAlices, kTwo),
                                      Next(fleet::MeasureQueue(kOther, kAlices)),
                                      Next(fleet::BuildQueue(kAlices)),
@@ -78,8 +78,8 @@ TEST(FleetPermissionsTest, AWorkerSaysAndHearsWhatIsItsOwn) {
   EXPECT_TRUE(May(may.subscribe, "_INBOX.w1.abc.f.1"));
   for (const std::string& subject :
        {fleet::JobSubject(kOther, kAlices), fleet::DirectSubject(kClass, kTwo, kAlices),
-        fleet::ResultSubject(kAlices, kTwo), fleet::BeatSubject(kAlices, kOne),
-        fleet::MeasureQueue(kClass, kAlices).subject, fleet::HereSubject(kClass, kTwo),
+        fleet::ResultSubject(kAlices, kTwo), fleet::HeartbeatSubject(kAlices, kOne),
+        fleet::MeasureQueue(kClass, kAlices).subject, fleet::AnnouncementSubject(kClass, kTwo),
         std::string("_INBOX.alice.abc.p"), std::string("$SYS.x"),
         fleet::DeviceControlSubject(kTwo)}) {
     EXPECT_FALSE(May(may.subscribe, subject)) << subject;
@@ -99,8 +99,8 @@ TEST(FleetPermissionsTest, ATunerCannotPoseAsAWorkerOrReadOthersJobs) {
   for (const std::string& subject :
        {fleet::MeasureQueue(kClass, kBobs).subject, fleet::BuildQueue(kBobs).subject,
         fleet::JobSubject(kClass, kBobs), fleet::DirectSubject(kClass, kOne, kBobs),
-        Create(fleet::MeasureQueue(kClass, kBobs)), fleet::HereSubject(kClass, kOne),
-        fleet::BeatSubject(kAlices, kOne), fleet::ResultSubject(kAlices, kOne),
+        Create(fleet::MeasureQueue(kClass, kBobs)), fleet::AnnouncementSubject(kClass, kOne),
+        fleet::HeartbeatSubject(kAlices, kOne), fleet::ResultSubject(kAlices, kOne),
         fleet::DeviceControlSubject(kOne), fleet::JobControlSubject(kBobs),
         Acknowledge(fleet::MeasureQueue(kClass, kBobs)), Acknowledge(fleet::BuildQueue(kBobs)),
         std::string("$JS.API.STREAM.INFO.") + fleet::MeasureStream(kClass, "bob"),
@@ -124,7 +124,7 @@ TEST(FleetPermissionsTest, AWorkerOfAnyClassDoesNotBuildForOthers) {
   EXPECT_TRUE(MayPublish(may, Next(fleet::MeasureQueue(kClass, kAlices))));
   EXPECT_TRUE(MayPublish(may, Next(fleet::MeasureQueue(kOther, kBobs))));
   EXPECT_FALSE(MayPublish(may, Next(fleet::BuildQueue(kAlices))));
-  EXPECT_FALSE(MayPublish(may, fleet::HereSubject(fleet::kBuilders, kOne)));
+  EXPECT_FALSE(MayPublish(may, fleet::AnnouncementSubject(fleet::kBuilders, kOne)));
 }
 
 TEST(FleetPermissionsTest, ABuilderAlsoTakesBuildsOfAll) {
@@ -133,7 +133,7 @@ TEST(FleetPermissionsTest, ABuilderAlsoTakesBuildsOfAll) {
   EXPECT_TRUE(MayPublish(may, fleet::ArtifactObject(kBobs, "ab", 0)));
   EXPECT_TRUE(May(may.subscribe, fleet::JobSubject(fleet::kBuilders, kBobs)));
   EXPECT_FALSE(MayPublish(may, fleet::BuildQueue(kBobs).subject));
-  EXPECT_FALSE(MayPublish(may, fleet::HereSubject(fleet::kBuilders, kTwo)));
+  EXPECT_FALSE(MayPublish(may, fleet::AnnouncementSubject(fleet::kBuilders, kTwo)));
 }
 
 TEST(FleetFolderTest, AServerListensOnTheLoopbackAddressThatItIsNamedBy) {

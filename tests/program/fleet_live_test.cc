@@ -10,7 +10,7 @@
 
 #include "measure/fleet/connect.h"
 #include "measure/fleet/dispatcher.h"
-#include "measure/fleet/made_up_bench.h"
+#include "measure/fleet/fake_executor.h"
 #include "measure/fleet/memory_broker.h"
 #include "measure/fleet/worker_core.h"
 #include "python_free_cli/arguments/fleet_argument.h"
@@ -34,7 +34,7 @@ const std::string kLiveOther = "cpu-ba9876543210";
 struct LiveFleet {
   LiveFleet() {
     if (!FileExists(kLiveServer)) return;
-    device_class = fleet::ClassOf(fleet::MadeUpBench::Device());
+    device_class = fleet::ClassOf(fleet::FakeExecutor::Device());
     const int port = 20000 + static_cast<int>(::getpid() % 20000);
     auto made = FleetFolder::Make(temporary.path() + "/lab", "localhost", port);
     if (!made.ok()) return;
@@ -116,13 +116,13 @@ std::vector<std::string> EverySubject(const std::string& device_class) {
     all.push_back(fleet::DeviceControlSubject(device));
     all.push_back(std::string("_INBOX.") + worker + ".y.f.1");
     for (const std::string& one : {device_class, kLiveOther, std::string(fleet::kBuilders)}) {
-      all.push_back(fleet::HereSubject(one, device));
+      all.push_back(fleet::AnnouncementSubject(one, device));
       for (const fleet::JobName& job : jobs) {
         all.push_back(fleet::DirectSubject(one, device, job));
       }
     }
     for (const fleet::JobName& job : jobs) {
-      all.push_back(fleet::BeatSubject(job, device));
+      all.push_back(fleet::HeartbeatSubject(job, device));
       all.push_back(fleet::ResultSubject(job, device));
     }
   }
@@ -144,7 +144,7 @@ std::string RefusalsUntil(fleet::Broker& broker, const std::string& last) {
     constexpr double kSeconds = 20;  // machines may be busy
     const auto incoming = broker.Next(kSeconds);
     if (!incoming) break;
-    if (incoming->kind == fleet::Incoming::Kind::kRefused) refused += incoming->payload + "\n";
+    if (incoming->kind == fleet::BrokerEvent::Kind::kRejected) refused += incoming->payload + "\n";
   }
   return refused;
 }
@@ -170,7 +170,7 @@ TEST(FleetLiveTest, EveryRoleIsRefusedWhatItMayNot) {
     ASSERT_NE(broker, nullptr);
     for (const std::string& subject : subjects) {
       if (MayLive(may.publish, subject) && !MayLive(may.not_publish, subject)) continue;
-      EXPECT_TRUE(broker->Say(subject, "x").ok());
+      EXPECT_TRUE(broker->Publish(subject, "x").ok());
       const std::string said = RefusalsUntil(*broker, subject);
       EXPECT_THAT(said, HasSubstr("Publish to \"" + subject + "\"")) << user.name;
       ++refused;
@@ -181,10 +181,10 @@ TEST(FleetLiveTest, EveryRoleIsRefusedWhatItMayNot) {
       const bool harmless = subject.starts_with("tw.") || subject.find(".INFO") < subject.size();
       if (!harmless || !MayLive(may.publish, subject) || MayLive(may.not_publish, subject))
         continue;
-      EXPECT_TRUE(broker->Say(subject, "x").ok());
+      EXPECT_TRUE(broker->Publish(subject, "x").ok());
       ++taken;
     }
-    EXPECT_TRUE(broker->Say(never, "x").ok());
+    EXPECT_TRUE(broker->Publish(never, "x").ok());
     const std::string said = RefusalsUntil(*broker, never);
     EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
     for (const std::string& subject : subjects) {
@@ -218,24 +218,24 @@ TEST(FleetLiveTest, WhatIsForgedReplayedOrTooLongIsNoResult) {
   fleet::DispatcherSettings settings;
   settings.job = job;
   settings.device_class = live.device_class;
-  settings.device = fleet::MadeUpBench::Device();
+  settings.device = fleet::FakeExecutor::Device();
   settings.check_share = 0;
   settings.baseline_kernels = 0;
   fleet::Dispatcher tuner(settings, *at_alice, clock);
   ASSERT_TRUE(tuner.Open().ok());
-  fleet::MadeUpBench::Settings made_up;
+  fleet::FakeExecutor::Settings made_up;
   made_up.seconds = 0.2;
   made_up.device = settings.device;
-  fleet::MadeUpBench bench(made_up, clock);
+  fleet::FakeExecutor executor(made_up, clock);
   fleet::WorkerSettings worker;
   worker.name = {"w1", "d0"};
   worker.device_class = live.device_class;
-  worker.here.instance = "i";
-  worker.here.fingerprint = settings.device.ToString();
-  worker.here.target = "llvm";
-  worker.here.builds = worker.here.measures = true;
-  worker.here.measure_slots = 2;
-  fleet::WorkerCore core(worker, bench, *at_w1, clock);
+  worker.announcement.instance = "i";
+  worker.announcement.fingerprint = settings.device.ToString();
+  worker.announcement.target = "llvm";
+  worker.announcement.builds = worker.announcement.measures = true;
+  worker.announcement.measure_slots = 2;
+  fleet::WorkerCore core(worker, executor, *at_w1, clock);
   ASSERT_TRUE(core.Open().ok());
   for (std::uint64_t ticket = 1; ticket <= 4; ++ticket) {
     measure::Request request;
@@ -258,7 +258,7 @@ TEST(FleetLiveTest, WhatIsForgedReplayedOrTooLongIsNoResult) {
   const auto take = [&] {
     while (auto reply = tuner.Take()) {
       trials.push_back(reply->trial);
-      tuner.Stored(reply->ticket);
+      tuner.MarkStored(reply->ticket);
     }
     return trials.size() == 4;
   };
@@ -271,7 +271,9 @@ TEST(FleetLiveTest, WhatIsForgedReplayedOrTooLongIsNoResult) {
   ASSERT_TRUE(replayed.ok());
   const std::string as = fleet::ResultSubject(job, {"w2", "d0"});
   int said = 0;
-  const auto say = [&](const std::string& text) { said += hostile->Say(as, text).ok() ? 1 : 0; };
+  const auto say = [&](const std::string& text) {
+    said += hostile->Publish(as, text).ok() ? 1 : 0;
+  };
   say(heard->payload);
   for (std::uint64_t sequence = 0; sequence <= 6; ++sequence) {
     fleet::OrderResult forged = *replayed;
@@ -280,22 +282,23 @@ TEST(FleetLiveTest, WhatIsForgedReplayedOrTooLongIsNoResult) {
     forged.lease.fence = {1, 1000};
     forged.trials[0].value = 1e-9;
     say(Encode(forged));
-    fleet::Beat beat{settings.epoch, "h", {forged.lease}};
-    EXPECT_TRUE(hostile->Say(fleet::BeatSubject(job, {"w2", "d0"}), Encode(beat)).ok());
+    fleet::Heartbeat heartbeat{settings.epoch, "h", {forged.lease}};
+    EXPECT_TRUE(
+        hostile->Publish(fleet::HeartbeatSubject(job, {"w2", "d0"}), Encode(heartbeat)).ok());
   }
   say("{");
   say(std::string(fleet::kMaxResultBytes + 1, ' ') + heard->payload);
   EXPECT_EQ(said, 10);
-  EXPECT_FALSE(hostile->Say(as, std::string((std::size_t{1} << 20) + 1, ' ')).ok());
+  EXPECT_FALSE(hostile->Publish(as, std::string((std::size_t{1} << 20) + 1, ' ')).ok());
   ASSERT_TRUE(hostile->Flush(10).ok());
   poll(30, take);
   EXPECT_EQ(trials.size(), 4u);
   for (const Trial& trial : trials) {
-    EXPECT_EQ(trial.value, fleet::MadeUpBench::ValueOf(trial.candidate));
+    EXPECT_EQ(trial.value, fleet::FakeExecutor::ValueOf(trial.candidate));
   }
   poll(20, [&] { return tuner.counts().foreign >= 2; });
   EXPECT_EQ(tuner.counts().foreign, 2);  // nonsense, and too long
-  EXPECT_GE(tuner.counts().late + tuner.counts().doubled, 6);
+  EXPECT_GE(tuner.counts().late + tuner.counts().duplicates, 6);
   core.Close();
   tuner.Close();
 }
@@ -309,23 +312,23 @@ TEST(FleetLiveTest, AStolenKeyIsRefusedAndRevoked) {
   if (admin == nullptr) GTEST_SKIP() << "no libnats";
   auto at_w1 = live.Reach("w1"), bob = live.Reach("bob");
   SystemClock clock;
-  fleet::SpyBench bench("llvm", fleet::MadeUpBench::Device(), clock);
+  fleet::SpyBench executor("llvm", fleet::FakeExecutor::Device(), clock);
   std::string notes;
   fleet::WorkerSettings worker;
   worker.name = {"w1", "d0"};
   worker.device_class = live.device_class;
-  worker.here.instance = "i";
-  worker.here.fingerprint = fleet::MadeUpBench::Device().ToString();
-  worker.here.target = "llvm";
-  worker.here.measures = true;
-  worker.here.measure_slots = 2;
+  worker.announcement.instance = "i";
+  worker.announcement.fingerprint = fleet::FakeExecutor::Device().ToString();
+  worker.announcement.target = "llvm";
+  worker.announcement.measures = true;
+  worker.announcement.measure_slots = 2;
   worker.on_note = [&notes](const std::string& text) { notes += text + "\n"; };
-  fleet::WorkerCore core(worker, bench, *at_w1, clock);
+  fleet::WorkerCore core(worker, executor, *at_w1, clock);
   ASSERT_TRUE(core.Open().ok());
   const fleet::JobName job{"bob", "m"};
-  fleet::JobState state;
+  fleet::JobAnnouncement state;
   state.epoch = 1;
-  ASSERT_TRUE(bob->Say(fleet::JobSubject(live.device_class, job), Encode(state)).ok());
+  ASSERT_TRUE(bob->Publish(fleet::JobSubject(live.device_class, job), Encode(state)).ok());
   std::string artifact;
   fleet::Order order = fleet::MallorysOrder(fleet::Stage::kRun, &artifact);
   order.job = job;
@@ -360,13 +363,13 @@ TEST(FleetLiveTest, AStolenKeyIsRefusedAndRevoked) {
     changed[Json::json_pointer(place)] = value;
     const std::size_t said = notes.size();
     ASSERT_TRUE(
-        bob->Say(fleet::DirectSubject(live.device_class, {"w1", "d0"}, job), DumpJson(changed))
+        bob->Publish(fleet::DirectSubject(live.device_class, {"w1", "d0"}, job), DumpJson(changed))
             .ok());
     EXPECT_TRUE(until([&] { return notes.size() > said; })) << place;
     ++attempts;
   }
-  EXPECT_EQ(bench.violations, std::vector<std::string>());
-  EXPECT_EQ(bench.started, 0);
+  EXPECT_EQ(executor.violations, std::vector<std::string>());
+  EXPECT_EQ(executor.started, 0);
   // The configuration without the key is read again: its connection ends.
   ASSERT_TRUE(live.folder->Remove("bob").ok());
   ASSERT_EQ(::kill(live.server->pid(), SIGHUP), 0);

@@ -12,8 +12,8 @@
 
 #include "python_free_cli/plugins/load_plugin.h"
 #include "records/store.h"
-#include "search/inspector.h"
 #include "search/space.h"
+#include "search/static_analyzer.h"
 #include "src/base/files/locked_temp_dir.h"
 #include "src/target/device.h"
 #include "src/templates/device.h"
@@ -112,23 +112,23 @@ class PluginStrategyTest : public testing::Test {
       : registries_(With(file)),
         space_(*search::MakeSearchSpace(registries_.templates,
                                         {*Workload::Parse(kConv), *Target::Parse("native")}, {})),
-        inspector_(space_) {}
+        analyzer_(space_) {}
   std::unique_ptr<search::Strategy> Make(const char* key) const {
     search::StrategyContext context;
     context.space = &space_;
-    context.inspector = &inspector_;
+    context.analyzer = &analyzer_;
     context.seed = 7;
     return registries_.strategies.Find(key)->make(context);
   }
-  static std::vector<search::Told> Results(const std::vector<search::Point>& points) {
-    std::vector<search::Told> told;
+  static std::vector<search::Observation> Results(const std::vector<search::Point>& points) {
+    std::vector<search::Observation> told;
     for (search::Point point : points) told.push_back({point, Outcome::kOk, 1e-3, false});
     return told;
   }
 
   Registries registries_;
   search::SearchSpace space_;
-  search::TemplateInspector inspector_;
+  search::TemplateAnalyzer analyzer_;
 };
 
 TEST_F(PluginStrategyTest, ProposesLegalConfigsOnceAndGoesOnAfterAReplay) {
@@ -140,10 +140,10 @@ TEST_F(PluginStrategyTest, ProposesLegalConfigsOnceAndGoesOnAfterAReplay) {
     ASSERT_EQ(points.size(), 8U);
     for (search::Point point : points) {
       EXPECT_TRUE(seen.insert(point).second);
-      EXPECT_TRUE(inspector_.Check(point).ok());
+      EXPECT_TRUE(analyzer_.Check(point).ok());
     }
     if (round < 6) {
-      ASSERT_TRUE(resumed->ReplayAsk(points, whole->Memo()).ok());
+      ASSERT_TRUE(resumed->ReplayAsk(points, whole->SaveState()).ok());
     } else {
       EXPECT_EQ(resumed->Ask(8), points) << "round " << round;
     }
@@ -152,7 +152,7 @@ TEST_F(PluginStrategyTest, ProposesLegalConfigsOnceAndGoesOnAfterAReplay) {
   }
   EXPECT_TRUE(whole->status().ok());
   const auto other = Make("acme/stride");
-  EXPECT_EQ(other->ReplayAsk(std::vector<search::Point>(8), whole->Memo()).code(),
+  EXPECT_EQ(other->ReplayAsk(std::vector<search::Point>(8), whole->SaveState()).code(),
             StatusCode::kCorrupt);
   EXPECT_EQ(other->ReplayAsk({}, "[]").code(), StatusCode::kCorrupt);
 }

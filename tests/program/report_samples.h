@@ -55,7 +55,7 @@ inline void AddMadeUpJob(const std::string& path, const std::vector<Trial>& tria
       store->OpenJob("0123456789abcdef",
                      R"({"graph":"\u003c/script>\u003cb>net\u001b[31m","strategy":"model"})", 7);
   ASSERT_TRUE(job.ok());
-  search::LifeEntry life{1.75e9, 0, 0.02, {{records::SampleConv().Key(), "", 3}}};
+  search::RunEntry life{1.75e9, 0, 0.02, {{records::SampleConv().Key(), "", 3}}};
   std::vector<records::LogEntry> log = {search::Encode(life)};
   for (int i = 1; i <= 20; ++i) {
     const double wall = i;

@@ -142,7 +142,7 @@ TEST(TuneDisplayTest, SaysThatTrialsStayWhereALogIsLeft) {
   SetClock clock;
   TuneDisplay display("seconds", {{1e-3}}, {"one"}, /*terminal=*/false, clock);
   testing::internal::CaptureStderr();
-  display.LogLeft("search log: batch 7, expected batch 3");
+  display.LogDiscarded("search log: batch 7, expected batch 3");
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "this job's log does not replay any more (search log: batch 7, expected batch 3): its "
             "trials stay in the store, and a new log begins\n");

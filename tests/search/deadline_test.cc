@@ -8,7 +8,7 @@ namespace {
 constexpr double kNow = 1'795'000'000;  // 2026-11-18T11:06:40Z
 
 TEST(DeadlineTest, IsAMomentOrADurationFromNowOn) {
-  EXPECT_EQ(FormatMoment(kNow), "2026-11-18T11:06:40.000Z");
+  EXPECT_EQ(FormatTimestamp(kNow), "2026-11-18T11:06:40.000Z");
   for (const auto& [text, seconds] : {
            std::pair("2026-11-18T11:06:40Z", 0.0),
            std::pair("2026-11-18t11:06:41z", 1.0),
@@ -22,7 +22,7 @@ TEST(DeadlineTest, IsAMomentOrADurationFromNowOn) {
     const auto moment = ParseDeadline(text, kNow);
     ASSERT_TRUE(moment.ok()) << moment.status().message();
     EXPECT_EQ(*moment, kNow + seconds) << text;
-    EXPECT_EQ(*ParseDeadline(FormatMoment(*moment), 0), *moment) << text;
+    EXPECT_EQ(*ParseDeadline(FormatTimestamp(*moment), 0), *moment) << text;
   }
 }
 
@@ -35,9 +35,9 @@ TEST(DeadlineTest, RefusesWhatIsNoneAndWhatIsOver) {
     ASSERT_FALSE(moment.ok()) << text;
     EXPECT_EQ(moment.status().code(), StatusCode::kInvalidArgument);
   }
-  EXPECT_TRUE(ParseComingDeadline("2026-11-18T11:06:41Z", kNow).ok());
+  EXPECT_TRUE(ParseFutureDeadline("2026-11-18T11:06:41Z", kNow).ok());
   for (const char* text : {"2026-11-18T11:06:40Z", "0s"}) {
-    EXPECT_EQ(ParseComingDeadline(text, kNow).status().message(),
+    EXPECT_EQ(ParseFutureDeadline(text, kNow).status().message(),
               "deadline \"" + std::string(text) +
                   "\": it is over (now it is 2026-11-18T11:06:40.000Z), expected one to come");
   }

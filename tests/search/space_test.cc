@@ -5,7 +5,7 @@
 #include <set>
 
 #include "search/strategies/annealing.h"
-#include "search/strategies/ledger.h"
+#include "search/strategies/proposal_history.h"
 #include "src/target/library.h"
 #include "tests/strategy/synthetic.h"
 #include "tests/support/built_in.h"
@@ -75,23 +75,23 @@ TEST(SpaceTest, LocatesACandidateByItsValues) {
   EXPECT_EQ(Locate(space, candidate).status().code(), StatusCode::kNotFound);
 }
 
-TEST(LedgerTest, KeepsOrderAndFindsTheFastest) {
-  Ledger ledger;
-  for (std::int64_t i = 0; i < 1000; ++i) EXPECT_TRUE(ledger.Add({0, i * 7}));
-  EXPECT_FALSE(ledger.Add({0, 7}));
-  EXPECT_TRUE(ledger.Contains({0, 6993}));
-  EXPECT_FALSE(ledger.Contains({1, 7}));
-  EXPECT_EQ(ledger.best_seconds(), 0);
-  ledger.Tell({{0, 70}, Outcome::kOk, 3});
-  ledger.Tell({{0, 7}, Outcome::kOk, 2});
-  ledger.Tell({{0, 14}, Outcome::kRunFailed, 1});
-  ledger.Tell({{0, 0}, Outcome::kOk, 2});
-  EXPECT_EQ(ledger.best_seconds(), 2);
-  const auto fastest = ledger.Fastest(5);
+TEST(ProposalHistoryTest, KeepsOrderAndFindsTheFastest) {
+  ProposalHistory history;
+  for (std::int64_t i = 0; i < 1000; ++i) EXPECT_TRUE(history.Add({0, i * 7}));
+  EXPECT_FALSE(history.Add({0, 7}));
+  EXPECT_TRUE(history.Contains({0, 6993}));
+  EXPECT_FALSE(history.Contains({1, 7}));
+  EXPECT_EQ(history.best_seconds(), 0);
+  history.Tell({{0, 70}, Outcome::kOk, 3});
+  history.Tell({{0, 7}, Outcome::kOk, 2});
+  history.Tell({{0, 14}, Outcome::kRunFailed, 1});
+  history.Tell({{0, 0}, Outcome::kOk, 2});
+  EXPECT_EQ(history.best_seconds(), 2);
+  const auto fastest = history.Fastest(5);
   ASSERT_EQ(fastest.size(), 3u);
-  EXPECT_EQ(ledger.entries()[fastest[0]].point, (Point{0, 0}));
-  EXPECT_EQ(ledger.entries()[fastest[1]].point, (Point{0, 7}));
-  EXPECT_EQ(ledger.told_order().size(), 4u);
+  EXPECT_EQ(history.entries()[fastest[0]].point, (Point{0, 0}));
+  EXPECT_EQ(history.entries()[fastest[1]].point, (Point{0, 7}));
+  EXPECT_EQ(history.observed_order().size(), 4u);
 }
 
 TEST(DiversityTest, PrefersWhatDiffersAmongEqualScores) {

@@ -24,7 +24,7 @@ std::vector<int> Distribute(TaskScheduler& scheduler, int tasks, int batches, Be
     auto& made = trials[static_cast<std::size_t>(*task)];
     made += 8;
     scheduler.Proposed(*task, 8);
-    scheduler.Told(*task, 8, best(*task, made));
+    scheduler.Observe(*task, 8, best(*task, made));
   }
   return trials;
 }
@@ -92,9 +92,9 @@ TEST(TaskSchedulerTest, RatesAreOfTheOperationsThatTheBestExecutes) {
   const auto gain_of_the_other = [](double product_share) {
     TaskScheduler scheduler({{1, 1e8}, {1, 1e8}}, Options());
     scheduler.Proposed(0, 8);
-    scheduler.Told(0, 8, 2.5e-4, product_share);
+    scheduler.Observe(0, 8, 2.5e-4, product_share);
     scheduler.Proposed(1, 8);
-    scheduler.Told(1, 8, 1e-3);
+    scheduler.Observe(1, 8, 1e-3);
     return scheduler.Gain(1);
   };
   EXPECT_LT(gain_of_the_other(0.25), 0.2 * gain_of_the_other(1));

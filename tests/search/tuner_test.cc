@@ -84,7 +84,7 @@ class StopAfter final : public TuneObserver {
  public:
   explicit StopAfter(std::int64_t trials) : left_(trials) {}
   void Resumed(std::int64_t trials) override { resumed = trials; }
-  void LogLeft(const std::string& reason) override { why = reason; }
+  void LogDiscarded(const std::string& reason) override { why = reason; }
   void StaleFirst(const TaskReport&, int, std::int64_t configs) override { stale += configs; }
   void TrialDone(const TaskReport& task, int, const Trial& trial, double) override {
     EXPECT_EQ(task.key, trial.candidate.task.workload.Key());
@@ -906,7 +906,7 @@ TEST_F(TunerTest, ALogThatNoLongerReplaysKeepsItsTrials) {
   ASSERT_FALSE(before->empty());
   AskEntry ask;
   ask.batch = 77;
-  ask.memo = "{}";
+  ask.strategy_state = "{}";
   const std::int64_t job = (*before)[0].job;
   ASSERT_TRUE(store_->Append(job, {}, {Encode(tasks[0].task.workload.Key(), ask)}).ok());
   for (int run = 0; run < 2; ++run) {  // the second goes on with the new log

@@ -39,7 +39,7 @@ std::vector<std::int64_t> DigitsOf(std::int64_t index) {
 
 /// Legal where each pair of neighbours adds up to at most nine: one of 37 configs. Counts how often
 /// it is asked.
-class HugeInspector final : public Inspector {
+class HugeAnalyzer final : public StaticAnalyzer {
  public:
   Status Check(Point point) const override {
     ++looks_;
@@ -75,20 +75,20 @@ double HugeSeconds(Point point) {
 
 struct Searched {
   double best = 1e9;
-  int most_looks = 0;  ///< of one proposal
+  int max_looks = 0;  ///< of one proposal
 };
 
 Searched SearchHuge(const char* strategy_key, int trials) {
   const SearchSpace space = HugeSpace();
-  const HugeInspector inspector;
-  auto strategy = BuiltInStrategies().Find(strategy_key)->make(MadeContext(space, inspector, 1));
+  const HugeAnalyzer analyzer;
+  auto strategy = BuiltInStrategies().Find(strategy_key)->make(MadeContext(space, analyzer, 1));
   Searched searched;
-  for (int told = 0; told < trials; told += 8) {
-    const int before = inspector.looks();
+  for (int observed = 0; observed < trials; observed += 8) {
+    const int before = analyzer.looks();
     const std::vector<Point> points = strategy->Ask(8);
-    searched.most_looks = std::max(searched.most_looks, inspector.looks() - before);
+    searched.max_looks = std::max(searched.max_looks, analyzer.looks() - before);
     EXPECT_EQ(points.size(), 8U);
-    std::vector<Told> results;
+    std::vector<Observation> results;
     for (Point point : points) {
       results.push_back({point, Outcome::kOk, HugeSeconds(point)});
       searched.best = std::min(searched.best, HugeSeconds(point));
@@ -147,14 +147,14 @@ TEST(HugeSpaceTest, ASmallSpaceBesideItIsDrawnFrom) {
 TEST(EvolveTest, FindsGoodConfigsInATrillionAndLooksAtFew) {
   const Searched evolved = SearchHuge("evolve", 160);
   EXPECT_LT(evolved.best, 1.25);
-  EXPECT_LT(evolved.most_looks, 8000);
+  EXPECT_LT(evolved.max_looks, 8000);
   const Searched chance = SearchHuge("random", 160);
   EXPECT_GT(chance.best, evolved.best + 0.2);
   EXPECT_LT(SearchHuge("auto", 160).best, 1.25);
 }
 
 /// Everything but one corner of a space is refused: chance alone never finds another.
-class CornerInspector final : public Inspector {
+class CornerAnalyzer final : public StaticAnalyzer {
  public:
   Status Check(Point point) const override {
     for (std::int64_t digit : DigitsOf(point.index)) {
@@ -170,9 +170,9 @@ class CornerInspector final : public Inspector {
 
 TEST(EvolveTest, GoesOnWhereNearlyNothingIsLegal) {
   const SearchSpace space = HugeSpace();
-  const CornerInspector inspector;
+  const CornerAnalyzer analyzer;
   for (const char* key : {"evolve", "random"}) {
-    StrategyContext context = MadeContext(space, inspector, 1);
+    StrategyContext context = MadeContext(space, analyzer, 1);
     context.first = {{0, 0}};  // 4096 of 10^12 are legal; one is known
     auto strategy = BuiltInStrategies().Find(key)->make(context);
     EXPECT_EQ(strategy->Ask(8).size(), 8U) << key;

@@ -7,13 +7,13 @@
 #include <set>
 
 #include "cost_model/xgboost_model.h"
-#include "search/recorded/landscape.h"
+#include "search/recorded/recorded_space.h"
 #include "search/registry.h"
 #include "search/strategies/fronts.h"
 #include "src/space/pareto_front.h"
 #include "tests/support/built_in.h"
 #include "tests/support/built_in_strategies.h"
-#include "tests/support/two_landscapes.h"
+#include "tests/support/two_recorded_spaces.h"
 
 namespace tilewright::search {
 namespace {
@@ -51,24 +51,24 @@ class VtaFrontTest : public testing::TestWithParam<const char*> {
     auto space = two_.first.Space(BuiltInTemplates());
     ASSERT_TRUE(space.ok()) << space.status().message();
     space_ = *std::move(space);
-    inspector_ = std::make_unique<LandscapeInspector>(two_.first, space_);
+    analyzer_ = std::make_unique<RecordedSpaceAnalyzer>(two_.first, space_);
   }
   std::unique_ptr<Strategy> Make(const char* key) const {
     StrategyContext context;
     context.space = &space_;
-    context.inspector = inspector_.get();
+    context.analyzer = analyzer_.get();
     context.make_model = [] { return std::make_unique<cost_model::XgboostModel>(); };
     return MakeFrontSearch(*BuiltInStrategies().Find(key), context, {"cycles", "dram_bytes"});
   }
-  std::vector<Told> Measure(const std::vector<Point>& points) const {
-    std::vector<Told> batch;
+  std::vector<Observation> Measure(const std::vector<Point>& points) const {
+    std::vector<Observation> batch;
     for (const Point point : points) batch.push_back(two_.At(point));
     return batch;
   }
 
-  TwoLandscapes two_;
+  TwoRecordedSpaces two_;
   SearchSpace space_;
-  std::unique_ptr<LandscapeInspector> inspector_;
+  std::unique_ptr<RecordedSpaceAnalyzer> analyzer_;
 };
 
 TEST_P(VtaFrontTest, TheFrontIsThatOfTheWholeSpace) {
@@ -78,14 +78,14 @@ TEST_P(VtaFrontTest, TheFrontIsThatOfTheWholeSpace) {
   std::set<Point> seen;
   for (int trials = 0; trials < kTrials; trials += kFrontBatch) {
     const std::vector<Point> points = strategy->Ask(kFrontBatch);
-    const std::vector<Told> batch = Measure(points);
-    for (const Told& told : batch) {
-      EXPECT_TRUE(seen.insert(told.point).second) << "proposed twice";
-      rows.push_back(told.values);
+    const std::vector<Observation> batch = Measure(points);
+    for (const Observation& observed : batch) {
+      EXPECT_TRUE(seen.insert(observed.point).second) << "proposed twice";
+      rows.push_back(observed.values);
     }
     strategy->Tell(batch);
   }
-  EXPECT_EQ(TwoLandscapes::FrontRows(rows), two_.Exhaustive());
+  EXPECT_EQ(TwoRecordedSpaces::FrontRows(rows), two_.Exhaustive());
 }
 INSTANTIATE_TEST_SUITE_P(Resnet18, VtaFrontTest,
                          testing::Values("1x1_14_stride", "1x1_28_stride", "1x1_56_stride",
@@ -99,26 +99,26 @@ using VtaFrontReplayTest = VtaFrontTest;
 TEST_P(VtaFrontReplayTest, AReplayLeadsToTheSameProposals) {
   for (const char* key : {"evolve", "model", "random"}) {
     const auto whole = Make(key), replayed = Make(key);
-    std::vector<Told> untold;
+    std::vector<Observation> unobserved;
     for (int asks = 0; asks < 9; ++asks) {
       // One batch is under way while the next is asked for.
-      const std::vector<Told> results = std::exchange(untold, {});
+      const std::vector<Observation> results = std::exchange(unobserved, {});
       for (Strategy* strategy : {whole.get(), replayed.get()}) strategy->Tell(results);
       const bool live = asks >= 7;
       if (asks == 7) {
         ASSERT_TRUE(replayed->FinishReplay().ok());
       }
-      if (auto lesson = whole->NextLesson(); lesson != nullptr && !live) {
-        ASSERT_TRUE(lesson->Run().ok());
-        whole->Finish(std::move(lesson));
+      if (auto training_job = whole->NextTrainingJob(); training_job != nullptr && !live) {
+        ASSERT_TRUE(training_job->Run().ok());
+        whole->Finish(std::move(training_job));
       }
       const std::vector<Point> points = whole->Ask(kFrontBatch);
       if (live) {
         EXPECT_EQ(replayed->Ask(kFrontBatch), points) << key << " " << asks;
       } else {
-        ASSERT_TRUE(replayed->ReplayAsk(points, whole->Memo()).ok());
+        ASSERT_TRUE(replayed->ReplayAsk(points, whole->SaveState()).ok());
       }
-      untold = Measure(points);
+      unobserved = Measure(points);
     }
   }
 }
@@ -126,11 +126,12 @@ INSTANTIATE_TEST_SUITE_P(Resnet18, VtaFrontReplayTest, testing::Values("3x3_28")
 
 TEST_P(VtaFrontReplayTest, AMemoOfAnotherStrategyIsRefused) {
   const auto strategy = Make("evolve");
-  for (const char* memo : {"{\"filtered\":3}", "{\"turn\":9,\"asks\":1,\"memo\":{}}", "[]",
-                           "{\"turn\":1,\"asks\":99,\"memo\":{}}", "{\"turn\":1,\"asks\":1}"}) {
-    const Status status = strategy->ReplayAsk({}, memo);
-    EXPECT_EQ(status.code(), StatusCode::kCorrupt) << memo;
-    EXPECT_THAT(status.message(), HasSubstr("memo")) << memo;
+  for (const char* strategy_state :
+       {"{\"filtered\":3}", "{\"turn\":9,\"asks\":1,\"memo\":{}}", "[]",
+        "{\"turn\":1,\"asks\":99,\"memo\":{}}", "{\"turn\":1,\"asks\":1}"}) {
+    const Status status = strategy->ReplayAsk({}, strategy_state);
+    EXPECT_EQ(status.code(), StatusCode::kCorrupt) << strategy_state;
+    EXPECT_THAT(status.message(), HasSubstr("memo")) << strategy_state;
   }
 }
 

@@ -9,9 +9,9 @@
 
 #include "cost_model/cost_model.h"
 #include "cost_model/xgboost_model.h"
-#include "search/inspector.h"
 #include "search/registry.h"
 #include "search/space.h"
+#include "search/static_analyzer.h"
 #include "src/base/hash.h"
 #include "src/base/random.h"
 
@@ -57,9 +57,9 @@ inline SearchSpace MadeSpace(std::int64_t widening = 1) {
 }
 
 /// Features are the knobs' numbers; every `refuse_every`-th index of the first space is refused.
-class MadeInspector final : public Inspector {
+class FakeAnalyzer final : public StaticAnalyzer {
  public:
-  explicit MadeInspector(const SearchSpace& space, std::int64_t refuse_every = 0)
+  explicit FakeAnalyzer(const SearchSpace& space, std::int64_t refuse_every = 0)
       : space_(space), refuse_every_(refuse_every) {}
   Status Check(Point point) const override {
     if (refuse_every_ > 0 && point.space == 0 && point.index % refuse_every_ == refuse_every_ - 1) {
@@ -103,11 +103,11 @@ inline double MadeSeconds(const SearchSpace& space, Point point, std::uint64_t t
   return 1e-3 * (1 + penalty) * (1 + 0.02 * rough);
 }
 
-inline StrategyContext MadeContext(const SearchSpace& space, const Inspector& inspector,
+inline StrategyContext MadeContext(const SearchSpace& space, const StaticAnalyzer& analyzer,
                                    std::uint64_t seed) {
   StrategyContext context;
   context.space = &space;
-  context.inspector = &inspector;
+  context.analyzer = &analyzer;
   context.seed = seed;
   context.make_model = [] { return std::make_unique<cost_model::XgboostModel>(); };
   return context;
@@ -115,15 +115,16 @@ inline StrategyContext MadeContext(const SearchSpace& space, const Inspector& in
 
 /// Learns what is due, at once.
 inline void LearnNow(Strategy& strategy) {
-  if (auto lesson = strategy.NextLesson()) {
-    if (lesson->Run().ok()) strategy.Finish(std::move(lesson));
+  if (auto training_job = strategy.NextTrainingJob()) {
+    if (training_job->Run().ok()) strategy.Finish(std::move(training_job));
   }
 }
 
-inline std::vector<Told> Results(const SearchSpace& space, const std::vector<Point>& points) {
-  std::vector<Told> told;
-  for (Point point : points) told.push_back({point, Outcome::kOk, MadeSeconds(space, point)});
-  return told;
+inline std::vector<Observation> Results(const SearchSpace& space,
+                                        const std::vector<Point>& points) {
+  std::vector<Observation> observed;
+  for (Point point : points) observed.push_back({point, Outcome::kOk, MadeSeconds(space, point)});
+  return observed;
 }
 
 }  // namespace tilewright::search
