@@ -58,7 +58,11 @@ library=() cli=() tests=() replaced=()
 for file in "${files[@]}"; do
   [[ $file == *.cc ]] || continue
   place "$file"
-  unity=$(grep -lF "\"$source/$file\"" "$objects"/Unity/*.cxx 2>/dev/null | sed -n 1p) || true
+  unity=""
+  for candidate in $(grep -lF "\"$source/$file\"" "$objects"/Unity/*.cxx 2>/dev/null); do
+    # Files of an earlier configuration stay in the folder; the build does not know them.
+    if grep -qF "${candidate#"$build"/}.o:" "$build/build.ninja"; then unity=$candidate; fi
+  done
   if [ -n "$unity" ]; then
     object=$scratch/$(basename "$objects").$(basename "$unity").o
     [ ! -e "$object" ] || continue
