@@ -29,6 +29,8 @@
 #include "python_free_cli/record_sources.h"
 #include "src/runtime/roofline.h"
 #include "src/runtime/thread_pool.h"
+#include "src/session/record_sources.h"
+#include "src/session/target.h"
 #include "src/templates/products.h"
 #include "src/tensor/work.h"
 #include "tests/support/built_in.h"
@@ -57,7 +59,7 @@ struct Options {
   std::string mode = "fp32";
   int threads = 1, rounds = 15;
   bool json = false;
-  cli::RecordSources records;
+  session::RecordSources records;
 
   void Declare(CLI::App& app) {
     layers.Declare(app);
@@ -236,7 +238,7 @@ Status Run(const Options& options) {
   if (mode == Modes().end())
     return InvalidArgument("--mode: fp32, int8, avx2, int8avx2 or int8avx2w64");
   LimitPeers(mode->second.mode, options.threads);
-  TW_ASSIGN_OR_RETURN(auto target, cli::ParseTarget(mode->second.target, options.threads));
+  TW_ASSIGN_OR_RETURN(auto target, session::ParseTarget(mode->second.target, options.threads));
   TW_ASSIGN_OR_RETURN(auto layers, LayersOf(options.layers, target, mode->second));
   TW_ASSIGN_OR_RETURN(auto pool, ThreadPool::Create(options.threads));
   TW_ASSIGN_OR_RETURN(auto accept, options.records.Accept());

@@ -7,6 +7,7 @@
 #include "python_free_cli/arguments/task_argument.h"
 #include "src/base/files/file.h"
 #include "src/models/models.h"
+#include "src/session/tasks.h"
 
 namespace tilewright::bench {
 namespace {
@@ -36,7 +37,7 @@ Result<std::vector<search::TuneTask>> ReadLayers(const LayerArguments& arguments
   for (const std::string& text : arguments.tasks) {
     TW_ASSIGN_OR_RETURN(auto file, FileOf(text, folder));
     TW_ASSIGN_OR_RETURN(auto source, arguments.model.Source(file));
-    TW_ASSIGN_OR_RETURN(auto tasks, cli::ParseTasks(source, target));
+    TW_ASSIGN_OR_RETURN(auto tasks, session::ParseTasks(source, target));
     for (search::TuneTask& layer : tasks) {
       change(layer.task.workload);
       if (layer.task.workload.Key().find(arguments.only) == std::string::npos) continue;

@@ -7,12 +7,12 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "python_free_cli/report/gather.h"
-#include "python_free_cli/report/page.h"
 #include "records/store.h"
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
 #include "src/base/random.h"
+#include "src/report/gather.h"
+#include "src/report/page.h"
 #include "src/target/device.h"
 #include "src/templates/registry.h"
 #include "tests/program/browser.h"

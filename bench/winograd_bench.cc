@@ -21,6 +21,7 @@
 #include "bench/kernel_bench_ours.h"
 #include "python_free_cli/arguments/task_argument.h"
 #include "src/runtime/thread_pool.h"
+#include "src/session/target.h"
 #include "src/tensor/reference/reference.h"
 #include "tests/support/built_in.h"
 #include "tests/templates/kernel_runner.h"
@@ -188,7 +189,7 @@ struct Means {
 };
 
 Status Run(const Options& options) {
-  TW_ASSIGN_OR_RETURN(auto target, cli::ParseTarget("native", options.threads));
+  TW_ASSIGN_OR_RETURN(auto target, session::ParseTarget("native", options.threads));
   TW_ASSIGN_OR_RETURN(auto layers, ReadLayers(options.layers, target, [&options](Workload& w) {
                         if (options.int8) MakeInt8(w);
                       }));

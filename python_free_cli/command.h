@@ -5,17 +5,19 @@
 #include <vector>
 
 #include "src/base/status.h"
+#include "src/plugins/registries.h"
 
 namespace CLI {
 class App;
 }
 namespace tilewright {
 class TemplateRegistry;
+namespace plugins {
+struct Registries;
 }
+}  // namespace tilewright
 
 namespace tilewright::cli {
-
-struct Registries;
 
 /// Exit codes of the program.
 inline constexpr int kExitDone = 0;
@@ -38,15 +40,15 @@ class Command {
   virtual Result<int> Run() = 0;
 
   /// What there is to choose from, before Run. It outlives the command.
-  void Use(const Registries& registries) { registries_ = &registries; }
+  void Use(const plugins::Registries& registries) { registries_ = &registries; }
 
  protected:
   /// Only for Run: while arguments are declared there are none yet.
-  const Registries& registries() const;
+  const plugins::Registries& registries() const;
   const TemplateRegistry& templates() const;
 
  private:
-  const Registries* registries_ = nullptr;
+  const plugins::Registries* registries_ = nullptr;
 };
 
 /// Every subcommand, in the order of --help. One line each: a new command is one new file and a

@@ -1,10 +1,10 @@
 #include "python_free_cli/command.h"
-#include "python_free_cli/registries.h"
 #include "src/base/status.h"
+#include "src/plugins/registries.h"
 
 namespace tilewright::cli {
 
-const Registries& Command::registries() const {
+const plugins::Registries& Command::registries() const {
   TW_CHECK(registries_ != nullptr, "a command is run that was told of no registries");
   return *registries_;
 }

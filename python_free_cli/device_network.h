@@ -1,6 +1,6 @@
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +13,7 @@
 #include "src/compiler/check/verify.h"
 #include "src/compiler/compile.h"
 #include "src/compiler/plan/plan.h"
+#include "src/session/session.h"
 
 namespace CLI {
 class App;
@@ -26,26 +27,11 @@ struct FuseArguments {
 
   void Declare(CLI::App& app);
   bool given() const { return fuse_residuals || no_fuse_residuals; }
-  /// Residuals are fused unless told otherwise, but by AutoTVM's rule only if told to, as its
-  /// packages were tuned without.
+  /// The given choice (SessionSettings::fuse_residuals).
   /// Errors: kInvalidArgument if both are given.
-  Result<bool> Residuals(bool autotvm) const;
+  Result<std::optional<bool>> Choice() const;
 };
 
-/// A model file and how it is to be compiled.
-struct CompileRequest {
-  Graph graph;
-  std::unique_ptr<records::Catalog> catalog;  ///< options point to it
-  CompileOptions options;
-};
-/// templates: outlives the order. seeded: as for LoadForRunning.
-Result<CompileRequest> ReadCompileRequest(const TemplateRegistry& templates,
-                                          const ModelSource& source, bool seeded,
-                                          const Target& target, const RecordSources& sources,
-                                          const DeviceArgument& device, const FuseArguments& fuse);
-
-/// The plan of a model file for a VTA; standard error is told if the VTA gets none of it.
-Result<Plan> PlanForVta(const std::string& file, Graph graph, const CompileOptions& options);
 /// True for a folder that `compile --target vta` made.
 bool IsVtaBundle(const std::string& path);
 /// `compile --target vta`: writes the plan of a model file as a folder. Returns the exit code: with
@@ -84,17 +70,14 @@ class DeviceNetwork {
                               const InputArguments& inputs, VerifyOptions options) const;
 
  private:
-  struct Opened;
-  /// What runs the file. threads: of a VTA's host, or a library. timed: on a VTA, by all cycle
-  /// models. verified: the graph as it was read is kept, where results are compared with its own.
-  Result<Opened> Open(const ModelSource& source, bool seeded, int threads, bool timed,
-                      bool verified) const;
-  Result<Opened> OpenLibrary(const ModelSource& source, bool seeded, int threads) const;
-  Result<CompileRequest> Read(const ModelSource& source, bool seeded) const;
+  /// Opens a library, a VTA's bundle or a model file. threads: of a VTA's host, or a library.
+  /// timed: on a VTA, by all cycle models. verified: keep the graph as it was read.
+  Result<session::OpenNetwork> Open(const ModelSource& source, bool seeded, int threads, bool timed,
+                                    bool verified) const;
+  Result<session::OpenNetwork> OpenLibrary(const ModelSource& source, bool seeded,
+                                           int threads) const;
+  Result<session::Session> MakeSession(bool seeded) const;
   Result<Plan> ReadBundle(const std::string& folder, bool seeded) const;
-  static Status OpenVta(Plan plan, int threads, bool timed, Opened& opened);
-  Status OpenGpu(CompileRequest order, Opened& opened) const;
-  static Status Emulate(CompileRequest order, bool tells, Opened& opened);
   Status WriteTrace(const Plan& plan) const;
   /// Of what only a VTA has. Errors: kInvalidArgument if something of it was given.
   Status CheckNoVta() const;
@@ -106,8 +89,5 @@ class DeviceNetwork {
   std::string trace_file_;
   std::string trace_model_ = "pynq";
 };
-
-/// What operators get that no record was measured for, one line each, to standard error.
-void PrintMisses(const std::vector<OperatorReport>& operators);
 
 }  // namespace tilewright::cli

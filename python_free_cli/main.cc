@@ -1,21 +1,23 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 
+#include "python_free_cli/arguments/extension_arguments.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/commands/end_command.h"
-#include "python_free_cli/plugins/load_plugin.h"
-#include "python_free_cli/plugins/load_schedule.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/program_arguments.h"
-#include "python_free_cli/registries.h"
 #include "python_free_cli/usage.h"
 #include "src/base/files/scoped_temp_path.h"
 #include "src/base/stack.h"
 #include "src/base/standard_streams.h"
+#include "src/plugins/load_plugin.h"
+#include "src/plugins/load_schedule.h"
+#include "src/plugins/registries.h"
 
 namespace {
 
 namespace cli = tilewright::cli;
+namespace plugins = tilewright::plugins;
 
 int RunProgram(int argc, char** argv) {
   tilewright::FixupStandardStreams();
@@ -25,7 +27,7 @@ int RunProgram(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   tilewright::RemoveTempPathsOnSignal();
   CLI::App app("", "tilewright");
-  cli::Registries registries;
+  plugins::Registries registries;
   cli::ExtensionArguments extensions;
   auto commands = cli::AllCommands();
   cli::DeclareProgram(app, commands, extensions);
@@ -43,7 +45,7 @@ int RunProgram(int argc, char** argv) {
     command->Use(registries);
     return cli::EndCommand(command->name(), [&]() -> tilewright::Result<int> {
       for (const std::string& file : extensions.plugins) {
-        TW_RETURN_IF_ERROR(cli::LoadPlugin(file, registries));
+        TW_RETURN_IF_ERROR(plugins::LoadPlugin(file, registries));
       }
       TW_RETURN_IF_ERROR(cli::LoadSchedules(extensions, registries));
       cli::LoadStoredSchedules(*app.get_subcommand(command->name()), registries);

@@ -12,12 +12,12 @@
 #include <optional>
 
 #include "python_free_cli/print.h"
-#include "python_free_cli/tensor_file.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"
 #include "src/graph/ir/check_memory.h"
 #include "src/graph/ir/check_weights.h"
+#include "src/media/tensor_file.h"
 #include "src/tensor/synthetic_data.h"
 
 namespace tilewright::cli {
@@ -78,90 +78,9 @@ Result<Tensor> MakeSynthetic(const std::string& rule, const ModelValue& value) {
 
 }  // namespace
 
-void PrintNotes(const Graph& graph) {
-  for (const std::string& note : graph.notes) PrintErr("note: {}: {}\n", graph.name, note);
-}
-
-void PrintSyntheticConstants(const std::string& file, std::int64_t constants) {
-  if (constants == 0) return;
-  PrintErr(
-      "warning: {}: {} constants have no contents of their own but made-up ones, seeded by "
-      "their names (docs/graphs.md): results mean nothing but to compare them\n",
-      file, constants);
-}
-
 Json SyntheticConstantsJson(std::int64_t constants) {
   if (constants == 0) return nullptr;
   return {{"count", constants}, {"seed", "name"}};
-}
-
-Result<Graph> LoadForRunning(const ModelSource& source, bool seeded) {
-  const std::string& file = source.path;
-  TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(source));
-  PrintNotes(graph);
-  if (Status status = CheckMemory(graph); !status.ok()) return status.WithContext(file);
-  SeedConstants(graph, seeded ? SeedRule::kAllFloat : SeedRule::kMissing);
-  PrintSyntheticConstants(file, graph.synthetic_constants);
-  for (const std::string& note : NonFiniteWeightNotes(graph)) {
-    PrintErr("note: {}: {}\n", graph.name, note);
-  }
-  return graph;
-}
-
-namespace {
-
-std::string ShapesOf(const ModelLibrary& library) {
-  std::string text;
-  for (const ModelValue& input : library.inputs()) {
-    text += (text.empty() ? "" : ", ") + input.name + "=" + ShapeToString(input.type.shape);
-  }
-  return text;
-}
-
-bool HasShapes(const ModelLibrary& library, const Bindings& bindings) {
-  return std::ranges::all_of(bindings.shapes, [&](const auto& shape) {
-    return std::ranges::any_of(library.inputs(), [&](const ModelValue& input) {
-      return input.name == shape.first && input.type.shape == shape.second;
-    });
-  });
-}
-
-}  // namespace
-
-Result<int> VariantFor(const ModelSource& source) {
-  const Bindings& bindings = source.options.bindings;
-  LoadOptions others{source.options.requantize, bindings.Clone()};
-  others.bindings.shapes.clear();
-  TW_RETURN_IF_ERROR(CheckUnused(others, source.path + " has its sizes in it"));
-  std::string known;
-  int variants = 1;
-  for (int set = 0; set < variants; ++set) {
-    TW_ASSIGN_OR_RETURN(const auto library, ModelLibrary::Open(source.path, set));
-    variants = library.variants();
-    known += (known.empty() ? "" : "; ") + ShapesOf(library);
-    if (!HasShapes(library, bindings)) continue;
-    if (variants > 1 && bindings.shapes.empty()) {
-      PrintErr("note: {}: the first of {} sets of sizes, {}; --shape chooses another\n",
-               source.path, variants, known);
-    }
-    return set;
-  }
-  return InvalidArgument(fmt::format("{}: {} has its sizes in it: {}", bindings.Options().front(),
-                                     source.path, known));
-}
-
-Result<int> VariantFor(const std::string& path, const Graph& graph) {
-  int variants = 1;
-  const std::vector<ModelValue> wanted = ValuesOf(graph, graph.inputs());
-  for (int set = 0; set < variants; ++set) {
-    TW_ASSIGN_OR_RETURN(const auto library, ModelLibrary::Open(path, set));
-    variants = library.variants();
-    const bool same = std::ranges::equal(
-        library.inputs(), wanted,
-        [](const ModelValue& a, const ModelValue& b) { return a.type == b.type; });
-    if (same) return set;
-  }
-  return 0;
 }
 
 void DeclareImageOptions(CLI::App& app, ImageOptions& options, CLI::Option* files) {

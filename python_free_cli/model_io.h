@@ -18,26 +18,8 @@ class Option;
 
 namespace tilewright::cli {
 
-/// What somebody who reads the graph should be told, to standard error.
-void PrintNotes(const Graph& graph);
-
-/// That constants of a file or a library have made-up contents, and how they were seeded, to
-/// standard error; nothing if none has.
-void PrintSyntheticConstants(const std::string& file, std::int64_t constants);
-/// The same for --json; null if none has.
+/// Seed and number of synthetic constants for --json; null if there is none.
 nlohmann::ordered_json SyntheticConstantsJson(std::int64_t constants);
-
-/// The graph with contents for every constant: made-up ones where the file has none, and with
-/// `seeded` for every float constant, which is told on standard error. Prints its notes.
-Result<Graph> LoadForRunning(const ModelSource& source, bool seeded);
-
-/// Which set of sizes of a library the shapes of a source mean; the first one where it says none,
-/// which is told on standard error if there are more.
-/// Errors: those of ModelLibrary::Open; kInvalidArgument for options that mean nothing beside a
-/// library, and for shapes that it was not made for, with those that there are.
-Result<int> VariantFor(const ModelSource& library);
-/// The same by the inputs of a graph; the first one if none has them.
-Result<int> VariantFor(const std::string& library, const Graph& graph);
 
 /// `--image-fit`, `--image-mean` and `--image-std`. files: the option that they need.
 void DeclareImageOptions(CLI::App& app, ImageOptions& options, CLI::Option* files);

@@ -70,10 +70,4 @@ Status ModelArguments::CheckUnused(std::string_view why) const {
   return Status();
 }
 
-Status CheckUnused(const LoadOptions& options, std::string_view why) {
-  std::vector<std::string> given = options.bindings.Options();
-  if (options.requantize == Requantize::kByIntegers) given.emplace_back("--requantize integer");
-  return given.empty() ? Status() : InvalidArgument(given.front() + ": " + std::string(why));
-}
-
 }  // namespace tilewright::cli

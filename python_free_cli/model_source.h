@@ -30,7 +30,4 @@ struct ModelArguments {
   Status CheckUnused(std::string_view why) const;
 };
 
-/// The same of a source, as far as it can be seen.
-Status CheckUnused(const LoadOptions& options, std::string_view why);
-
 }  // namespace tilewright::cli

@@ -32,4 +32,6 @@ void PrintJson(const Json& json) { PrintJsonText(DumpJson(json)); }
 
 void PrintJsonText(std::string_view json) { fmt::print("{}\n", EscapeControls(json)); }
 
+void PrintNote(const std::string& text) { WriteMessage(text + "\n"); }
+
 }  // namespace tilewright::cli

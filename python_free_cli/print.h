@@ -1,26 +1,17 @@
 #pragma once
 
-#include <fmt/format.h>
-
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
-#include "src/base/printable.h"
+#include "src/base/format_printable.h"
 
 // The only way that text gets to standard output and standard error. Names and messages of others
 // (models, records, packages, fleets, plugins) pass through Printable, so that they neither control
 // a terminal nor begin lines of their own.
 
 namespace tilewright::cli {
-
-/// A text of several lines as an argument of PrintOut and PrintErr: its ends of lines and tabs are
-/// printed. For texts that this program lays out.
-struct MultilineText {
-  std::string_view text;
-};
 
 /// To standard output, ends of lines kept. Throws what fmt::print throws if it cannot be written.
 void WriteText(std::string_view text);
@@ -31,37 +22,8 @@ void WriteMessage(std::string_view text);
 /// Printable makes them.
 void WriteToTerminal(std::string_view text);
 
-/// An argument as it is formatted: texts as Printable makes them, everything else as it is.
-template <typename T>
-decltype(auto) PrintableArgument(const T& value) {
-  if constexpr (std::is_same_v<T, MultilineText>) {
-    return Printable(value.text, /*lines=*/true);
-  } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
-    return Printable(value);
-  } else {
-    return (value);
-  }
-}
-
-template <typename Iterator, typename Sentinel>
-std::string PrintableArgument(const fmt::join_view<Iterator, Sentinel, char>& list) {
-  return Printable(fmt::vformat("{}", fmt::make_format_args(list)));
-}
-
-/// The type whose format is checked while compiling.
-template <typename T>
-using CheckedArgument =
-    std::conditional_t<std::is_same_v<std::remove_cvref_t<T>, MultilineText>, std::string_view, T>;
-
-/// fmt::format with arguments that are printable.
-template <typename... Args>
-std::string FormatPrintable(fmt::format_string<CheckedArgument<Args>...> format, Args&&... args) {
-  // make_format_args takes no temporary values from fmt 10 on.
-  const auto with = [&](const auto&... printable) {
-    return fmt::vformat(fmt::string_view(format), fmt::make_format_args(printable...));
-  };
-  return with(PrintableArgument(args)...);
-}
+/// Prints a note of the library as one message on standard error. text: made by FormatPrintable.
+void PrintNote(const std::string& text);
 
 template <typename... Args>
 void PrintOut(fmt::format_string<CheckedArgument<Args>...> format, Args&&... args) {

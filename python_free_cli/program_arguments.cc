@@ -2,8 +2,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "python_free_cli/plugins/load_plugin.h"
+#include "python_free_cli/arguments/extension_arguments.h"
 #include "python_free_cli/usage.h"
+#include "src/plugins/load_plugin.h"
 
 namespace tilewright::cli {
 

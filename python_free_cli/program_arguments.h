@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "python_free_cli/arguments/extension_arguments.h"
 #include "python_free_cli/command.h"
-#include "python_free_cli/registries.h"
+#include "src/plugins/registries.h"
 
 namespace tilewright::cli {
 

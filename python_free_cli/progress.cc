@@ -11,6 +11,7 @@
 #include "python_free_cli/tune_display.h"
 #include "src/base/printable.h"
 #include "src/base/thread.h"
+#include "src/session/format.h"
 
 namespace tilewright::cli {
 namespace {
@@ -52,9 +53,10 @@ void Progress::Update(double done, double total, std::string_view now) {
   if (total > 0) {
     state = fmt::format("{:.0f} %", 100 * share);
     // A guess from the first percent would be one from noise.
-    if (share > 0.02 && share < 1) state += "  eta " + ShortDuration(passed * (1 - share) / share);
+    if (share > 0.02 && share < 1)
+      state += "  eta " + session::ShortDuration(passed * (1 - share) / share);
   } else {
-    state = done > 0 ? fmt::format("{:.0f}", done) : ShortDuration(passed);
+    state = done > 0 ? fmt::format("{:.0f}", done) : session::ShortDuration(passed);
   }
   const std::string text = now.empty() ? "" : "  " + Printable(now);
   if (!terminal_) {

@@ -10,6 +10,7 @@
 #include "search/tuner.h"
 #include "src/base/clock.h"
 #include "src/runtime/roofline.h"
+#include "src/session/format.h"
 
 namespace tilewright::cli {
 
@@ -69,20 +70,6 @@ class TuneDisplay final : public search::TuneObserver {
   double last_draw_ = -1;
   int drawn_lines_ = 0;
 };
-
-/// Short name of a workload for tables: "conv2d 64->128 3x3 s2 56x56".
-std::string ShortName(const Workload& workload);
-/// "12.3 ms", "45.6 us".
-std::string ShortSeconds(double seconds);
-/// A value of a metric: seconds as above, "455.3 kcycles", "1.234 MB"; "-" if there is none.
-std::string ShortValue(std::string_view metric, double value);
-/// "1h02m", "3m05s", "12s".
-std::string ShortDuration(double seconds);
-
-/// Title of the sum over the tasks of a job.
-std::string AllTasksText(const search::NetworkTimes& times);
-/// Share of a roofline: "61.5%"; "-" where either is not known.
-std::string RooflineShareText(double bound, double value);
 
 /// The closing table of a job, on standard output. share_done: as Finish returns it.
 void PrintReport(const search::TuneReport& report, const std::vector<std::string>& names,

@@ -4,11 +4,11 @@
 #include <mutex>
 #include <optional>
 
-#include "python_free_cli/report/gather.h"
-#include "python_free_cli/report/page.h"
-#include "python_free_cli/report/server.h"
 #include "src/base/clock.h"
 #include "src/base/json.h"
+#include "src/report/gather.h"
+#include "src/report/page.h"
+#include "src/report/server.h"
 
 namespace tilewright::cli {
 namespace {

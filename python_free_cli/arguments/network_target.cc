@@ -4,6 +4,7 @@
 
 #include "python_free_cli/arguments/reject_options.h"
 #include "python_free_cli/arguments/task_argument.h"
+#include "src/session/target.h"
 
 namespace tilewright::cli {
 
@@ -22,7 +23,7 @@ const DeviceTraits& NetworkTarget::device() const {
 }
 
 Result<Target> NetworkTarget::Parse() const {
-  return ParseTarget(target.empty() ? "vta" : target, 1, vta_config);
+  return session::ParseTarget(target.empty() ? "vta" : target, 1, vta_config, {}, PrintNote);
 }
 
 bool NetworkTarget::asks_for_records() const {

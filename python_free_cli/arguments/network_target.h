@@ -18,7 +18,7 @@ namespace tilewright::cli {
 /// `--vta-config` and where records come from.
 struct NetworkTarget {
   std::string target, vta_config;
-  RecordSources sources;
+  RecordArguments sources;
 
   void Declare(CLI::App& app);
   bool given() const { return !target.empty() || !vta_config.empty(); }

@@ -7,9 +7,9 @@
 #include "measure/sandbox/sandbox.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/print.h"
-#include "python_free_cli/user_paths.h"
 #include "src/base/json.h"
 #include "src/runtime/cuda_driver.h"
+#include "src/session/user_paths.h"
 #include "src/target/cpu.h"
 #include "src/target/device.h"
 #include "src/target/library.h"
@@ -43,7 +43,7 @@ class TargetsCommand final : public Command {
                                 {"vector_registers", features.vector_registers()},
                                 {"int8_dot", features.has_int8_dot()}});
     }
-    const auto boards = ReadPresets(ShippedPath("targets"));
+    const auto boards = ReadPresets(session::ShippedPath("targets"));
     if (boards.status().code() != StatusCode::kNotFound) TW_RETURN_IF_ERROR(boards);
     out["boards"] = Json::array();
     for (const TargetPreset& board : boards.ok() ? *boards : std::vector<TargetPreset>()) {

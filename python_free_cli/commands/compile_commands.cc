@@ -18,7 +18,6 @@
 #include "python_free_cli/print.h"
 #include "python_free_cli/progress.h"
 #include "python_free_cli/record_sources.h"
-#include "python_free_cli/report/machine_peaks.h"
 #include "python_free_cli/tune_display.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
@@ -26,6 +25,10 @@
 #include "src/compiler/emit/bundle.h"
 #include "src/compiler/run/run.h"
 #include "src/graph/ir/graph.h"
+#include "src/report/machine_peaks.h"
+#include "src/session/format.h"
+#include "src/session/model.h"
+#include "src/session/session.h"
 #include "src/target/device.h"
 #include "src/templates/device.h"
 
@@ -94,8 +97,11 @@ class CompileCommand final : public Command {
       TW_RETURN_IF_ERROR(RejectOptions(
           *app_, {"--name", "--format", "--runtime", "--build-threads", "--device", "--verify"},
           "a VTA's folder has streams in it and no library"));
-      TW_ASSIGN_OR_RETURN(auto order, Order(target));
-      TW_ASSIGN_OR_RETURN(auto plan, PlanForVta(file_, std::move(order.graph), order.options));
+      TW_ASSIGN_OR_RETURN(auto source, model_.Source(file_));
+      TW_ASSIGN_OR_RETURN(const auto session, MakeSession(target));
+      TW_ASSIGN_OR_RETURN(auto order, session.Prepare(source));
+      TW_ASSIGN_OR_RETURN(
+          auto plan, session::PlanForVta(file_, std::move(order.graph), order.options, PrintNote));
       return CompileForVta(plan, on_miss, output_, json_);
     }
     if (fuse_.given()) return InvalidArgument("--[no-]fuse-residuals: needs a VTA target");
@@ -110,9 +116,8 @@ class CompileCommand final : public Command {
           "--prefer: a limit is shared among the tasks of one network, but several sets of sizes "
           "(--shape, --dim) were given; compile them one by one, or leave the limit out");
     }
-    TW_ASSIGN_OR_RETURN(
-        auto order, ReadCompileRequest(float_error_.Choose(templates()), sources.front(), seeded_,
-                                       target, sources_, device_, fuse_));
+    TW_ASSIGN_OR_RETURN(const auto session, MakeSession(target));
+    TW_ASSIGN_OR_RETURN(auto order, session.Prepare(sources.front()));
     const std::int64_t synthetic_constants = order.graph.synthetic_constants;
     const std::vector<std::string> binding_options = order.graph.binding_options;
     CompileOptions& options = order.options;
@@ -145,7 +150,7 @@ class CompileCommand final : public Command {
       const std::size_t dot = output_.ends_with(".so") ? output_.size() - 3 : output_.size();
       TW_RETURN_IF_ERROR(WriteFile(output_.substr(0, dot) + ".h", model->header));
     }
-    PrintMisses(model->operators);
+    session::NoteMisses(model->operators, PrintNote);
     if (options.check != CheckLevel::kNone) PrintUnchecked(model->check);
     const auto imported = std::ranges::count_if(model->operators, &OperatorReport::imported);
     if (options.autotvm.has_value()) {
@@ -191,10 +196,16 @@ class CompileCommand final : public Command {
   }
 
  private:
-  Result<CompileRequest> Order(const Target& target) {
-    TW_ASSIGN_OR_RETURN(auto source, model_.Source(file_));
-    return ReadCompileRequest(float_error_.Choose(templates()), source, seeded_, target, sources_,
-                              device_, fuse_);
+  Result<session::Session> MakeSession(const Target& target) {
+    session::SessionSettings settings;
+    settings.templates = &float_error_.Choose(templates());
+    settings.target = target;
+    settings.device = device_;
+    settings.records = sources_;
+    TW_ASSIGN_OR_RETURN(settings.fuse_residuals, fuse_.Choice());
+    settings.seeded = seeded_;
+    settings.note = PrintNote;
+    return session::Session(std::move(settings));
   }
 
   /// The graphs of all sets of sizes; the order has that of the first one.
@@ -206,7 +217,7 @@ class CompileCommand final : public Command {
     std::vector<Graph> graphs;
     graphs.push_back(std::move(first));
     for (const ModelSource& source : sources.subspan(1)) {
-      TW_ASSIGN_OR_RETURN(auto graph, LoadForRunning(source, seeded_));
+      TW_ASSIGN_OR_RETURN(auto graph, session::LoadForRunning(source, seeded_, PrintNote));
       graphs.push_back(std::move(graph));
     }
     return graphs;
@@ -291,7 +302,7 @@ class CompileCommand final : public Command {
   const CLI::App* app_ = nullptr;
   std::string file_, output_, name_, runtime_;
   std::string format_ = "so";
-  RecordSources sources_;
+  RecordArguments sources_;
   TargetArguments target_;
   FuseArguments fuse_;
   DeviceArgument device_;
@@ -379,9 +390,9 @@ class BenchCommand final : public Command {
  private:
   Result<int> RunHere(CheckProgress& progress) {
     TW_ASSIGN_OR_RETURN(const auto source, model_.Source(library_));
-    TW_ASSIGN_OR_RETURN(const auto set, VariantFor(source));
+    TW_ASSIGN_OR_RETURN(const auto set, session::VariantFor(source, PrintNote));
     TW_ASSIGN_OR_RETURN(auto model, device_.OpenLibrary(library_, threads_, set));
-    PrintSyntheticConstants(library_, model.synthetic_constants());
+    session::NoteSyntheticConstants(library_, model.synthetic_constants(), PrintNote);
     TW_ASSIGN_OR_RETURN(auto inputs, inputs_.Make(model.inputs()));
     BenchOptions options;
     options.seconds = seconds_;
@@ -423,13 +434,13 @@ class BenchCommand final : public Command {
       const double gflops =
           row.seconds > 0 ? 2e-9 * static_cast<double>(row.macs) / row.seconds : 0;
       PrintOut("{:<34} {:<44} {:<8} {:>10} {:>9} {:>7}\n", row.value.substr(0, 34),
-               row.op.substr(0, 44), row.layout, ShortSeconds(row.seconds),
+               row.op.substr(0, 44), row.layout, session::ShortSeconds(row.seconds),
                row.macs > 0 ? fmt::format("{:.1f}", gflops) : "-",
-               RooflineShareText(row.roofline_share, 1));
+               session::RooflineShareText(row.roofline_share, 1));
     }
     PrintOut("{}\n", BenchSumText(report));
     PrintOut("{}: {} per run (fastest {}), {}, {:.1f} GFLOP/s, {} runs\n", model.name(),
-             ShortSeconds(report.total_seconds), ShortSeconds(report.min_seconds),
+             session::ShortSeconds(report.total_seconds), session::ShortSeconds(report.min_seconds),
              model.on_gpu() ? "tensors copied there and back"
                             : fmt::format("{} threads, {:.1f} % of roofline", report.threads,
                                           100 * report.roofline_share),
@@ -440,13 +451,15 @@ class BenchCommand final : public Command {
   /// How the sum of the operators and the time of a run belong together.
   static std::string BenchSumText(const BenchReport& report) {
     const double between = report.total_seconds - report.operators_seconds;
-    const std::string sum = "sum of the operators " + ShortSeconds(report.operators_seconds) + ", ";
+    const std::string sum =
+        "sum of the operators " + session::ShortSeconds(report.operators_seconds) + ", ";
     if (between >= 0) {
       return sum + "between operators (copies of inputs and outputs, starting threads) " +
-             ShortSeconds(between) + ", total " + ShortSeconds(report.total_seconds);
+             session::ShortSeconds(between) + ", total " +
+             session::ShortSeconds(report.total_seconds);
     }
-    return sum + "which is " + ShortSeconds(-between) + " more than the total of " +
-           ShortSeconds(report.total_seconds) +
+    return sum + "which is " + session::ShortSeconds(-between) + " more than the total of " +
+           session::ShortSeconds(report.total_seconds) +
            ": operators are timed in runs of their own, with a clock read after each";
   }
 

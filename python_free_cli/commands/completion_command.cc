@@ -4,12 +4,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "python_free_cli/arguments/extension_arguments.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/pages/pages.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/program_arguments.h"
-#include "python_free_cli/registries.h"
 #include "src/base/did_you_mean.h"
+#include "src/plugins/registries.h"
 
 namespace tilewright::cli {
 namespace {

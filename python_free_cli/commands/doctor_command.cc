@@ -8,8 +8,8 @@
 #include "python_free_cli/command.h"
 #include "python_free_cli/doctor/doctor.h"
 #include "python_free_cli/print.h"
-#include "python_free_cli/user_paths.h"
 #include "src/base/json.h"
+#include "src/session/user_paths.h"
 
 namespace tilewright::cli {
 namespace {
@@ -32,7 +32,7 @@ class DoctorCommand final : public Command {
   }
   Result<int> Run() override {
     if (records_.empty()) {
-      TW_ASSIGN_OR_RETURN(const auto paths, FindUserPaths());
+      TW_ASSIGN_OR_RETURN(const auto paths, session::FindUserPaths());
       records_ = paths.records;
     }
     std::error_code failed;

@@ -8,18 +8,19 @@
 #include <filesystem>
 
 #include "python_free_cli/command.h"
-#include "python_free_cli/output_file.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/progress.h"
 #include "python_free_cli/tune_display.h"
-#include "python_free_cli/user_paths.h"
 #include "records/autotvm/export.h"
 #include "records/autotvm/import.h"
 #include "records/imported.h"
 #include "src/base/files/file.h"
 #include "src/base/files/locked_temp_dir.h"
+#include "src/base/files/output_file.h"
 #include "src/base/json.h"
 #include "src/base/printable.h"
+#include "src/session/format.h"
+#include "src/session/user_paths.h"
 
 namespace tilewright::cli {
 namespace {
@@ -94,8 +95,8 @@ void PrintSkippedWinners(const std::vector<records::AutotvmSkippedWinner>& winne
     const records::AutotvmSkippedWinner& winner = winners[i];
     auto workload = Workload::Parse(winner.workload_key);
     PrintErr("not the best: {}: the best is left out ({}, {}); {}\n",
-             workload.ok() ? ShortName(*workload) : Printable(winner.workload_key),
-             ShortSeconds(winner.seconds), winner.reason,
+             workload.ok() ? session::ShortName(*workload) : Printable(winner.workload_key),
+             session::ShortSeconds(winner.seconds), winner.reason,
              winner.written_seconds > 0
                  ? fmt::format("written is the fastest that AutoTVM can take, {:.2f} times as slow",
                                winner.written_seconds / winner.seconds)
@@ -109,7 +110,7 @@ void PrintSkippedWinners(const std::vector<records::AutotvmSkippedWinner>& winne
 }  // namespace
 
 Result<std::string> DefaultStorePath(bool make_folder) {
-  auto paths = FindUserPaths();
+  auto paths = session::FindUserPaths();
   if (!paths.ok()) {
     return InvalidArgument("no record store: name one with --records (" + paths.status().message() +
                            ")");

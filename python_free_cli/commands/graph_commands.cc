@@ -20,6 +20,9 @@
 #include "src/graph/partition/tasks.h"
 #include "src/graph/passes/passes.h"
 #include "src/models/models.h"
+#include "src/session/format.h"
+#include "src/session/model.h"
+#include "src/session/target.h"
 #include "src/templates/device.h"
 
 namespace tilewright::cli {
@@ -61,14 +64,14 @@ class InspectCommand final : public Command {
   Result<int> Run() override {
     TW_ASSIGN_OR_RETURN(const auto source, model_.Source(file_));
     TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(source));
-    PrintNotes(graph);
+    session::NoteImport(graph, PrintNote);
     if (json_) {
       PrintJsonText(DescribeGraphJson(graph));
     } else {
       WriteText(DescribeGraph(graph));
     }
     if (!check_) return kExitDone;
-    TW_ASSIGN_OR_RETURN(auto target, ParseTarget(target_, 1, {}));
+    TW_ASSIGN_OR_RETURN(auto target, session::ParseTarget(target_, 1, {}, {}, PrintNote));
     TW_RETURN_IF_ERROR(CheckTaken(templates(), file_, std::move(graph), target));
     PrintErr("compile takes {} for {}\n", file_, target.ToString());
     return kExitDone;
@@ -107,12 +110,12 @@ class TasksCommand final : public Command {
     model_.Declare(app);
   }
   Result<int> Run() override {
-    TW_ASSIGN_OR_RETURN(auto target, ParseTarget(target_, 1, vta_config_));
-    TW_RETURN_IF_ERROR(CheckResiduals(target, no_fuse_residuals_));
+    TW_ASSIGN_OR_RETURN(auto target, session::ParseTarget(target_, 1, vta_config_, {}, PrintNote));
+    TW_RETURN_IF_ERROR(session::CheckResiduals(target, no_fuse_residuals_));
     TW_ASSIGN_OR_RETURN(const auto source, model_.Source(file_));
     auto graph = LoadGraph(source);
     TW_RETURN_IF_ERROR(graph);
-    PrintNotes(*graph);
+    session::NoteImport(*graph, PrintNote);
     const std::string name = graph->name;
     const PartitionRule rule = PartitionRuleFor(target, !no_fuse_residuals_);
     graph = UnfusedOperators(*std::move(graph), rule);
@@ -130,7 +133,7 @@ class TasksCommand final : public Command {
     std::int64_t macs = 0;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       const ExtractedTask& task = tasks[i];
-      PrintOut("{:>3}  {:<38} {:>4} {:>9.2f}  {}\n", i, ShortName(task.workload),
+      PrintOut("{:>3}  {:<38} {:>4} {:>9.2f}  {}\n", i, session::ShortName(task.workload),
                task.occurrences(), 1e-6 * static_cast<double>(task.workload.macs()),
                task.epilogue.ToString());
       uses += task.occurrences();
@@ -144,8 +147,8 @@ class TasksCommand final : public Command {
  private:
   Result<int> PrintGroups(const ModelSource& source, const Target& target) const {
     std::vector<double> shares;
-    TW_ASSIGN_OR_RETURN(auto tasks,
-                        GroupTasksOfFile(templates(), source, target, /*least_share=*/0, &shares));
+    TW_ASSIGN_OR_RETURN(auto tasks, session::GroupTasksOfFile(templates(), source, target,
+                                                              /*least_share=*/0, &shares));
     Json list = Json::array();
     double all = 0;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
@@ -154,7 +157,7 @@ class TasksCommand final : public Command {
           {{"key", task.task.workload.Key()}, {"uses", task.occurrences}, {"share", shares[i]}});
       all += shares[i];
       if (json_) continue;
-      PrintOut("{:>3}  {:<38} {:>4} uses {:>6.2f} %\n", i, ShortName(task.task.workload),
+      PrintOut("{:>3}  {:<38} {:>4} uses {:>6.2f} %\n", i, session::ShortName(task.task.workload),
                task.occurrences, 100 * shares[i]);
     }
     if (json_) {

@@ -9,17 +9,19 @@
 #include "measure/device/simt_candidate.h"
 #include "measure/supervisor/process_measurer.h"
 #include "measure/workers.h"
+#include "python_free_cli/arguments/device_argument.h"
 #include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/command.h"
-#include "python_free_cli/device_support.h"
 #include "python_free_cli/measurer_setup.h"
 #include "python_free_cli/print.h"
-#include "python_free_cli/registries.h"
 #include "python_free_cli/tune_display.h"
-#include "python_free_cli/user_paths.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"
+#include "src/plugins/registries.h"
+#include "src/session/device_support.h"
+#include "src/session/format.h"
+#include "src/session/user_paths.h"
 #include "src/target/device.h"
 #include "src/target/library.h"
 #include "src/templates/device.h"
@@ -63,8 +65,9 @@ class MeasureCommand final : public Command {
           "--runner: the emulator is in this program, expected no --device simt");
     }
     if (device_.simt()) return Emulate(candidate);
-    TW_ASSIGN_OR_RETURN(auto settings,
-                        MeasurerSettings(registries(), task.task.target, runner_, device_));
+    TW_ASSIGN_OR_RETURN(
+        auto settings, session::MeasurerSettings(WorkersOf(registries()), task.task.target, runner_,
+                                                 device_, PrintNote));
     TW_ASSIGN_OR_RETURN(auto measurer, measure::ProcessMeasurer::Create(std::move(settings)));
     if (!race_.empty()) return Race(candidate, *measurer);
     TW_ASSIGN_OR_RETURN(auto measured, TrialOf(candidate, *measurer));
@@ -80,7 +83,7 @@ class MeasureCommand final : public Command {
       return kExitDone;
     }
     PrintOut("{} +- {:.1f} % ({} samples), {:.1f} GFLOP/s, error {:.1e}{}{}\n",
-             ShortSeconds(trial.value), 100 * trial.noise, trial.samples.size(),
+             session::ShortSeconds(trial.value), 100 * trial.noise, trial.samples.size(),
              2e-9 * static_cast<double>(task.task.workload.macs()) / trial.value,
              trial.max_abs_error, ErrorBeside(*chosen.entry, candidate, *measurer),
              trial.noisy() ? ", disturbed: measured in noise" : "");
@@ -131,7 +134,7 @@ class MeasureCommand final : public Command {
       const auto key = (*json)["template"].get<std::string>();
       const TemplateEntry* entry = templates().Find(key);
       if (entry == nullptr) return InvalidArgument(where + "no template " + key);
-      TW_ASSIGN_OR_RETURN(auto values, ParseConfig(DumpJson((*json)["config"])));
+      TW_ASSIGN_OR_RETURN(auto values, session::ParseConfig(DumpJson((*json)["config"])));
       TW_ASSIGN_OR_RETURN(auto space, entry->define_space(like.task.workload, like.task.target));
       auto config = space.Locate(values);
       if (!config.ok()) return InvalidArgument(where + config.status().message());
@@ -209,25 +212,6 @@ class ChildCommand final : public Command {
   std::string kind_;
 };
 
-/// own: the runner's target string. Errors: kInvalidArgument for code of another kind of processor.
-Status CheckRunsThere(const Target& target, const std::string& own) {
-  TW_ASSIGN_OR_RETURN(auto board, Target::Parse(own));
-  const std::string code = ArchitectureOf(target), there = ArchitectureOf(board);
-  if (code == there) return {};
-  const bool narrower = code == "arm" && there == "aarch64";
-  return InvalidArgument("--target: code for " + code + ", but --runner is on " + there +
-                         (narrower ? ", expected a runner of 32 bits there" : ""));
-}
-
-/// Errors: kInvalidArgument for code of another kind of processor.
-Status CheckRunsHere(const Target& target) {
-  if (!DeviceTraitsOf(target).machine_code || ArchitectureOf(target) == HostArchitecture())
-    return {};
-  return InvalidArgument("--target: code for " + target.Option("mtriple") +
-                         " does not run on this machine, expected " +
-                         "--runner 'ssh board tilewright-runner' beside it");
-}
-
 }  // namespace
 
 void RunnerArguments::Declare(CLI::App& app) {
@@ -241,93 +225,16 @@ void RunnerArguments::Declare(CLI::App& app) {
       });
 }
 
-Status RunnerArguments::Connect(std::string& target) {
-  if (!elsewhere()) return {};
-  for (const std::string& command : commands) {
-    auto asked = measure::ProbeRunner(command);
-    if (!asked.ok()) return asked.status().WithContext("--runner");
-    if (identity.has_value() && identity->device != asked->device) {
-      return InvalidArgument(
-          "--runner: '" + command + "' is " + asked->device.ToString() + ", the one before is " +
-          identity->device.ToString() +
-          "; expected runners of one device: times of others cannot be compared");
-    }
-    identity = *std::move(asked);
-  }
-  if (target == "native") target = identity->target;
-  return {};
-}
-
-namespace {
-
-/// Beside the user's own store; empty where there is no such place.
-std::string QuietFile() {
-  const auto paths = FindUserPaths();
-  if (!paths.ok()) return {};
-  const auto folder = std::filesystem::path(paths->records).parent_path();
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  return failed ? std::string() : (folder / "quiet.json").string();
-}
-
-}  // namespace
-
-measure::ProcessMeasurerSettings BuilderSettings(const Registries& registries,
-                                                 const Target& target) {
-  measure::ProcessMeasurerSettings settings;
-  settings.counts = IsSimulated(target);
-  settings.runner.calibrate = false;
-  settings.build_command = {"/proc/self/exe", "child", "build"};
+session::WorkerCommands WorkersOf(const plugins::Registries& registries) {
+  session::WorkerCommands workers{{"/proc/self/exe", "child", "build"},
+                                  {"/proc/self/exe", "child", "run"}};
   for (const std::string& file : registries.plugins) {
-    settings.build_command.insert(settings.build_command.end(), {"--plugin", file});
+    workers.build.insert(workers.build.end(), {"--plugin", file});
   }
   for (const std::string& text : registries.texts) {
-    settings.build_command.insert(settings.build_command.end(), {"--schedule-text", text});
+    workers.build.insert(workers.build.end(), {"--schedule-text", text});
   }
-  settings.run_commands = {{"/proc/self/exe", "child", "run"}};
-  return settings;
-}
-
-Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Registries& registries,
-                                                          const Target& target,
-                                                          const RunnerArguments& runner,
-                                                          const DeviceArgument& device) {
-  measure::ProcessMeasurerSettings settings = BuilderSettings(registries, target);
-  const DeviceSupport* support = DeviceSupportOf(target);
-  if (support != nullptr && support->find != nullptr) {
-    TW_RETURN_IF_ERROR(support->find(target, device, settings));
-  } else {
-    TW_ASSIGN_OR_RETURN(settings.device, DeviceFor(target));
-  }
-  settings.runner.calibrate = DeviceTraitsOf(target).machine_code;  // its loop runs on a CPU
-  settings.on_unprotected = [](const std::string& why) {
-    PrintErr("note: {}; docs/measuring.md says what that means\n", why);
-  };
-  if (!runner.identity.has_value()) {
-    TW_RETURN_IF_ERROR(CheckRunsHere(target));
-    settings.on_core_shared = [](const std::string& note) { PrintErr("note: {}\n", note); };
-    settings.runner.probe_baseline_file = QuietFile();
-    return settings;
-  }
-  if (support != nullptr && *support->only_here != '\0') {
-    return InvalidArgument("--runner: " + std::string(support->only_here));
-  }
-  TW_RETURN_IF_ERROR(CheckRunsThere(target, runner.identity->target));
-  settings.remote = true;
-  settings.on_lost = [](const std::string& why, double seconds) {
-    if (seconds == measure::kNoReconnect) {
-      return PrintErr("a runner was lost: {}; the others go on without it\n", why);
-    }
-    PrintErr("the runner was lost: {}; called again in {:.1f} s\n", why, seconds);
-  };
-  settings.device = runner.identity->device;
-  settings.run_commands.clear();
-  for (const std::string& command : runner.commands) {
-    settings.run_commands.push_back(measure::RunnerCommand(command));
-  }
-  constexpr std::int64_t kBoardCacheBytes = std::int64_t{128} << 20;
-  settings.runner.cache_bytes = kBoardCacheBytes;
-  return settings;
+  return workers;
 }
 
 std::unique_ptr<Command> MakeMeasureCommand() { return std::make_unique<MeasureCommand>(); }

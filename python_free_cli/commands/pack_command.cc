@@ -14,6 +14,8 @@
 #include "src/graph/passes/pack.h"
 #include "src/graph/passes/passes.h"
 #include "src/graph/relay/export.h"
+#include "src/session/model.h"
+#include "src/session/target.h"
 
 namespace tilewright::cli {
 namespace {
@@ -47,9 +49,9 @@ class PackCommand final : public Command {
     model_.Declare(app);
   }
   Result<int> Run() override {
-    TW_ASSIGN_OR_RETURN(auto design, ReadDesign(vta_config_));
+    TW_ASSIGN_OR_RETURN(auto design, session::ReadDesign(vta_config_));
     TW_ASSIGN_OR_RETURN(const auto source, model_.Source(file_));
-    TW_ASSIGN_OR_RETURN(auto graph, LoadForRunning(source, false));
+    TW_ASSIGN_OR_RETURN(auto graph, session::LoadForRunning(source, false, PrintNote));
     auto unrolled = UnrollRecurrences(std::move(graph));  // Relay text has no recurrences
     TW_RETURN_IF_ERROR(unrolled);
     PackReport report;

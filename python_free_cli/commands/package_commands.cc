@@ -13,13 +13,15 @@
 #include "python_free_cli/progress.h"
 #include "python_free_cli/record_sources.h"
 #include "python_free_cli/tune_display.h"
-#include "python_free_cli/user_paths.h"
 #include "records/answer_json.h"
 #include "records/package/build.h"
 #include "records/package/catalog.h"
 #include "records/package/diff.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
+#include "src/session/format.h"
+#include "src/session/tasks.h"
+#include "src/session/user_paths.h"
 #include "src/templates/device.h"
 
 namespace tilewright::cli {
@@ -56,7 +58,7 @@ Result<std::vector<std::string>> PackageFiles(const std::vector<std::string>& ar
 /// Every installed package, in the order in which they are asked.
 Result<records::InstalledList> AllInstalled() {
   records::InstalledList all;
-  for (const std::string& root : PackageRoots()) {
+  for (const std::string& root : session::PackageRoots()) {
     TW_ASSIGN_OR_RETURN(auto list, records::ListInstalled(root));
     std::ranges::move(list.packages, std::back_inserter(all.packages));
     std::ranges::move(list.problems, std::back_inserter(all.problems));
@@ -109,7 +111,7 @@ class PackageCommand final : public Command {
   ModelArguments model_;
   std::string output_ = ".", key_file_, comment_, task_, before_, after_;
   records::PackageOptions build_;
-  TrustArguments trust_;
+  session::TrustOptions trust_;
   TargetArguments target_;
   bool json_ = false, unsigned_ = false, system_ = false, downgrade_ = false, installed_ = false,
        trust_new_ = false;
@@ -136,14 +138,15 @@ void PackageCommand::Declare(CLI::App& app) {
                          &PackageCommand::Verify);
   verify->add_option("packages", arguments_, "Package files, or folders of them");
   verify->add_flag("--installed", installed_, "Check what is installed");
-  trust_.Declare(*verify);
+  DeclareTrust(*verify, trust_);
 
   CLI::App* install =
       Add(app, "install", "Verify packages and make them answer queries", &PackageCommand::Install);
   install->add_option("packages", arguments_, "Package files, or folders of them")->required();
-  install->add_flag("--system", system_, std::string("For all users, in ") + kSystemPackages);
+  install->add_flag("--system", system_,
+                    std::string("For all users, in ") + session::kSystemPackages);
   install->add_flag("--downgrade", downgrade_, "Also where a newer one is installed");
-  trust_.Declare(*install);
+  DeclareTrust(*install, trust_);
 
   Add(app, "list", "Installed packages, in the order in which they are asked",
       &PackageCommand::List);
@@ -153,14 +156,14 @@ void PackageCommand::Declare(CLI::App& app) {
   CLI::App* diff = Add(app, "diff", "Tasks whose best config differs", &PackageCommand::Diff);
   diff->add_option("before", before_, "Package file, or name of an installed one")->required();
   diff->add_option("after", after_, "Package file, or name of an installed one")->required();
-  trust_.Declare(*diff);
+  DeclareTrust(*diff, trust_);
 
   CLI::App* query =
       Add(app, "query", "Ask one package for the best config of a task", &PackageCommand::Query);
   query->add_option("package", before_, "Package file, or name of an installed one")->required();
   query->add_option("task", task_, "Workload key, AutoTVM tuple, FILE#N, or FILE for all its tasks")
       ->required();
-  trust_.Declare(*query);
+  DeclareTrust(*query, trust_);
   target_.Declare(*query);
   model_.Declare(*query);
 
@@ -288,9 +291,9 @@ Result<int> PackageCommand::VerifyInstalled() {
 
 Result<int> PackageCommand::Install() {
   TW_ASSIGN_OR_RETURN(auto policy, trust_.Policy());
-  std::string root = kSystemPackages;
+  std::string root = session::kSystemPackages;
   if (!system_) {
-    TW_ASSIGN_OR_RETURN(auto paths, FindUserPaths());
+    TW_ASSIGN_OR_RETURN(auto paths, session::FindUserPaths());
     root = paths.packages;
   }
   TW_ASSIGN_OR_RETURN(auto files, PackageFiles(arguments_));
@@ -409,13 +412,15 @@ Result<int> PackageCommand::Diff() {
     if (json_) continue;
     const auto text = [](const std::optional<records::Record>& record) {
       return record.has_value()
-                 ? fmt::format("{} #{}", ShortValue(record->trial.metric, record->trial.value),
+                 ? fmt::format("{} #{}",
+                               session::ShortValue(record->trial.metric, record->trial.value),
                                record->trial.candidate.config.index)
                  : std::string("-");
     };
     auto workload = Workload::Parse(task.workload_key);
-    PrintOut("{:<38} {:>20} -> {}\n", workload.ok() ? ShortName(*workload) : task.workload_key,
-             text(task.before), text(task.after));
+    PrintOut("{:<38} {:>20} -> {}\n",
+             workload.ok() ? session::ShortName(*workload) : task.workload_key, text(task.before),
+             text(task.after));
   }
   if (json_) {
     PrintJson({{"same", same}, {"different", out}});
@@ -431,7 +436,7 @@ Result<int> PackageCommand::Query() {
   records::Catalog catalog;
   catalog.AddStore(std::move(store));
   TW_ASSIGN_OR_RETURN(const auto source, model_.Source(task_));
-  TW_ASSIGN_OR_RETURN(auto tasks, ParseTasks(source, target));
+  TW_ASSIGN_OR_RETURN(auto tasks, session::ParseTasks(source, target));
   TW_ASSIGN_OR_RETURN(const auto device, DeviceFor(target));
   Json out = Json::array();
   bool missed = false;
@@ -452,7 +457,7 @@ Result<int> PackageCommand::Query() {
 }
 
 Status PackageCommand::AddTrusted(const records::PublicKey& key, const std::string& comment) {
-  TW_ASSIGN_OR_RETURN(auto paths, FindUserPaths());
+  TW_ASSIGN_OR_RETURN(auto paths, session::FindUserPaths());
   TW_ASSIGN_OR_RETURN(auto known, records::ReadTrustedKeys(paths.trusted_keys));
   const bool is_known = std::ranges::find(known, key, &records::TrustedKey::key) != known.end();
   if (!is_known) {

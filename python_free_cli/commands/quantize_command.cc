@@ -24,6 +24,7 @@
 #include "src/graph/quantize/quality.h"
 #include "src/graph/relay/export.h"
 #include "src/media/data_set.h"
+#include "src/session/model.h"
 
 namespace tilewright::cli {
 namespace {
@@ -175,8 +176,9 @@ class QuantizeCommand final : public Command {
           return pass == "partition" || pass == "annotate";
         });
     TW_ASSIGN_OR_RETURN(const auto source, model_.Source(file_));
-    TW_ASSIGN_OR_RETURN(auto graph,
-                        listing_only ? LoadGraph(source) : LoadForRunning(source, false));
+    TW_ASSIGN_OR_RETURN(auto graph, listing_only
+                                        ? LoadGraph(source)
+                                        : session::LoadForRunning(source, false, PrintNote));
     return UnrollRecurrences(std::move(graph));  // Relay text has none
   }
 

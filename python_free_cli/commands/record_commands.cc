@@ -21,6 +21,9 @@
 #include "records/store.h"
 #include "src/base/json.h"
 #include "src/base/printable.h"
+#include "src/session/format.h"
+#include "src/session/record_sources.h"
+#include "src/session/tasks.h"
 #include "src/target/device.h"
 #include "src/templates/device.h"
 
@@ -67,9 +70,9 @@ class QueryCommand final : public Command {
     }
     auto target = as_written ? Target::Parse(target_.target) : target_.Parse();
     if (!target.ok()) return target.status().WithContext("--target");
-    TW_RETURN_IF_ERROR(CheckResiduals(*target, target_.no_fuse_residuals));
+    TW_RETURN_IF_ERROR(session::CheckResiduals(*target, target_.no_fuse_residuals));
     const TemplateRegistry& chosen = float_error_.Choose(templates());
-    TW_ASSIGN_OR_RETURN(auto catalog, sources_.Open(chosen, *target));
+    TW_ASSIGN_OR_RETURN(auto catalog, sources_.Open(chosen, *target, PrintNote));
     TW_ASSIGN_OR_RETURN(auto autotvm, sources_.Autotvm(*target));
     TW_ASSIGN_OR_RETURN(auto prefer, sources_.Preferred(*target));
     if (front_ && !own) return InvalidArgument("--front: imported records say one metric only");
@@ -79,7 +82,8 @@ class QueryCommand final : public Command {
     if (prefer.has_value() && !prefer->limited.empty() && IsNetwork(asked)) {
       std::vector<search::TuneTask> tasks;
       for (const Asked& one : asked) tasks.push_back({{*one.workload, *target}, {}, one.uses});
-      TW_RETURN_IF_ERROR(ShareLimitOf(tasks, chosen, *target, device, catalog, *prefer));
+      TW_RETURN_IF_ERROR(
+          session::ShareLimitOf(tasks, chosen, *target, device, catalog, *prefer, PrintNote));
     }
     Json list = Json::array();
     std::map<records::AnswerLevel, int> counts;
@@ -124,7 +128,7 @@ class QueryCommand final : public Command {
       PrintOut("\n");
       if (!sums.empty()) PrintOut("as often as they are used:");
       for (const auto& [metric, sum] : sums) {
-        PrintOut(" {}", ShortValue(metric, sum.value));
+        PrintOut(" {}", session::ShortValue(metric, sum.value));
         if (sum.unknown > 0) PrintOut(" ({} of {} tasks unknown)", metric, sum.unknown);
       }
       if (!sums.empty()) PrintOut("\n");
@@ -185,7 +189,7 @@ class QueryCommand final : public Command {
       if (!json_) {
         std::string by;
         for (const std::string& metric : front.metrics) by += (by.empty() ? " by " : ",") + metric;
-        PrintOut("{:<38} {} uses, {} on the front{}\n", ShortName(*one.workload), one.uses,
+        PrintOut("{:<38} {} uses, {} on the front{}\n", session::ShortName(*one.workload), one.uses,
                  front.records.size(), by);
       }
       for (const records::Record& record : front.records) {
@@ -194,7 +198,8 @@ class QueryCommand final : public Command {
         std::string shown;
         for (const std::string& metric : front.metrics) {
           values[metric] = *record.trial.ValueOf(metric);
-          shown += fmt::format(" {:>14}", ShortValue(metric, *record.trial.ValueOf(metric)));
+          shown +=
+              fmt::format(" {:>14}", session::ShortValue(metric, *record.trial.ValueOf(metric)));
         }
         if (!json_)
           PrintOut(" {}  {} #{}\n", shown, candidate.template_key, candidate.config.index);
@@ -214,9 +219,10 @@ class QueryCommand final : public Command {
 
   Result<std::vector<Asked>> TasksOf(const Target& target) const {
     TW_ASSIGN_OR_RETURN(const auto source, model_.Source(task_));
-    TW_ASSIGN_OR_RETURN(auto tasks, ParseTasks(source, target, !target_.no_fuse_residuals));
+    TW_ASSIGN_OR_RETURN(auto tasks,
+                        session::ParseTasks(source, target, !target_.no_fuse_residuals));
     if (DeviceTraitsOf(target).has_host_fallback && tasks.size() > 1)
-      AssignToHost(templates(), tasks);
+      session::AssignToHost(templates(), tasks, PrintNote);
     std::vector<Asked> asked;
     for (const search::TuneTask& task : tasks) {
       asked.push_back({task.task.workload.Key(), task.task.workload, {}, task.occurrences});
@@ -236,7 +242,7 @@ class QueryCommand final : public Command {
   std::string task_;
   ModelArguments model_;
   FloatErrorArgument float_error_;
-  RecordSources sources_;
+  RecordArguments sources_;
   TargetArguments target_;
   bool json_ = false, front_ = false;
 };
@@ -314,8 +320,8 @@ class RecordsCommand final : public Command {
       PrintJson(line);
     } else {
       PrintOut("{} {:<12} {:>10} {:<38} {} #{} {}{}\n", record.id.substr(0, 12),
-               OutcomeName(t.outcome), ShortValue(t.metric, t.value),
-               ShortName(t.candidate.task.workload), t.candidate.template_key,
+               OutcomeName(t.outcome), session::ShortValue(t.metric, t.value),
+               session::ShortName(t.candidate.task.workload), t.candidate.template_key,
                t.candidate.config.index, Printable(t.reason), t.noisy() ? "disturbed" : "");
       if (t.outcome != Outcome::kOk) {
         PrintOut("  again: {}\n", measure::ReproduceCommand(t.candidate));

@@ -8,18 +8,19 @@
 #include "python_free_cli/device_network.h"
 #include "python_free_cli/model_source.h"
 #include "python_free_cli/print.h"
-#include "python_free_cli/report/bench_table.h"
-#include "python_free_cli/report/code.h"
-#include "python_free_cli/report/compare.h"
-#include "python_free_cli/report/device_pages.h"
-#include "python_free_cli/report/document_text.h"
-#include "python_free_cli/report/gather.h"
-#include "python_free_cli/report/network.h"
-#include "python_free_cli/report/page.h"
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/compiler/plan/plan.h"
+#include "src/report/bench_table.h"
+#include "src/report/code.h"
+#include "src/report/compare.h"
+#include "src/report/device_pages.h"
+#include "src/report/document_text.h"
+#include "src/report/gather.h"
+#include "src/report/network.h"
+#include "src/report/page.h"
+#include "src/session/session.h"
 #include "src/target/device.h"
 
 namespace tilewright::cli {
@@ -129,12 +130,14 @@ class ReportCommand final : public Command {
     auto device = DeviceFingerprint::Parse(job.fingerprint);
     if (!device.ok()) return device.status().WithContext("the job's device");
     TW_ASSIGN_OR_RETURN(auto source, model_.Source(graph_));
-    RecordSources sources;
-    sources.stores = stores_;
-    sources.no_packages = true;
-    sources.accept = "default";
-    auto order = ReadCompileRequest(templates(), source, false, *target, sources, DeviceArgument(),
-                                    FuseArguments());
+    session::SessionSettings settings;
+    settings.templates = &templates();
+    settings.target = *target;
+    settings.records.stores = stores_;
+    settings.records.no_packages = true;
+    settings.records.accept = "default";
+    settings.note = PrintNote;
+    auto order = session::Session(std::move(settings)).Prepare(source);
     if (!order.ok()) return order.status().WithContext("--graph");
     order->options.device = *std::move(device);
     auto plan = MakePlan(std::move(order->graph), order->options);

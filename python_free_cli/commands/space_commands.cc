@@ -14,6 +14,7 @@
 #include "src/codegen/codegen.h"
 #include "src/codegen/nvptx/ptxas.h"
 #include "src/schedule/lower/lower.h"
+#include "src/session/tasks.h"
 #include "src/target/device.h"
 #include "src/target/gpu.h"
 #include "src/templates/limits.h"
@@ -48,7 +49,7 @@ class SpaceCommand final : public Command {
   Result<int> Run() override {
     TW_ASSIGN_OR_RETURN(auto target, target_.Parse());
     TW_ASSIGN_OR_RETURN(const auto source, model_.Source(task_));
-    TW_ASSIGN_OR_RETURN(auto task, ParseTask(source, target, !target_.no_fuse_residuals));
+    TW_ASSIGN_OR_RETURN(auto task, session::ParseTask(source, target, !target_.no_fuse_residuals));
     Json out = {{"task", task.task.workload.Key()}, {"target", target.ToString()}};
     for (const TemplateEntry* entry : templates().For(task.task.workload, target)) {
       TW_ASSIGN_OR_RETURN(auto space, entry->define_space(task.task.workload, target));
@@ -162,7 +163,7 @@ class LowerCommand final : public Command {
   }
 
  private:
-  Result<int> PrintStream(const search::TuneTask& task, const ChosenConfig& chosen) const {
+  Result<int> PrintStream(const search::TuneTask& task, const session::ChosenConfig& chosen) const {
     if (!emit_.empty() && emit_ != "vta" && emit_ != "cost") {
       return InvalidArgument("--emit " + emit_ +
                              ": a VTA schedule is a stream, expected vta or cost");

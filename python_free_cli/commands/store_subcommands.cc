@@ -8,12 +8,13 @@
 #include <CLI/CLI.hpp>
 
 #include "python_free_cli/command.h"
-#include "python_free_cli/output_file.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/tune_display.h"
 #include "records/merge.h"
 #include "records/package/package.h"
+#include "src/base/files/output_file.h"
 #include "src/base/json.h"
+#include "src/session/format.h"
 #include "src/templates/device.h"
 
 namespace tilewright::cli {
@@ -23,7 +24,7 @@ double Megabytes(std::int64_t bytes) { return 1e-6 * static_cast<double>(bytes);
 
 std::string NameOf(const std::string& workload_key) {
   auto workload = Workload::Parse(workload_key);
-  return workload.ok() ? ShortName(*workload) : workload_key;
+  return workload.ok() ? session::ShortName(*workload) : workload_key;
 }
 
 /// The metric of a target's trials.
@@ -116,7 +117,7 @@ Result<int> StoreSubcommands::Stats() {
   }
   for (const records::TaskSummary& task : summary.tasks) {
     PrintOut("{:<38} {:>6} trials {:>6} verified  best {:>10}\n", NameOf(task.workload_key),
-             task.trials, task.verified, ShortValue(MetricOfText(task.target), task.best));
+             task.trials, task.verified, session::ShortValue(MetricOfText(task.target), task.best));
   }
   PrintOut("{} tasks, {} trials, {} jobs ({} unfinished), {:.1f} MB, {:.1f} MB of it free\n",
            summary.tasks.size(), summary.trials, summary.jobs, summary.unfinished_jobs,
@@ -151,9 +152,9 @@ Result<int> StoreSubcommands::Best() {
            {"record", best.record.id}});
       continue;
     }
-    PrintOut("{:<38} {:>10} +-{:.1f} % {} #{}{}{}{}\n", ShortName(candidate.task.workload),
-             ShortValue(trial.metric, trial.value), 100 * trial.noise, candidate.template_key,
-             candidate.config.index, trial.noisy() ? ", disturbed" : "",
+    PrintOut("{:<38} {:>10} +-{:.1f} % {} #{}{}{}{}\n", session::ShortName(candidate.task.workload),
+             session::ShortValue(trial.metric, trial.value), 100 * trial.noise,
+             candidate.template_key, candidate.config.index, trial.noisy() ? ", disturbed" : "",
              best.raced ? ", won its race" : "",
              best.tied.empty() ? "" : fmt::format(", tied with #{}", fmt::join(best.tied, " #")));
   }

@@ -15,17 +15,14 @@
 #include "measure/fleet/fleet_measurer.h"
 #include "measure/fleet/process_executor.h"
 #include "measure/supervisor/process_measurer.h"
+#include "python_free_cli/arguments/device_argument.h"
 #include "python_free_cli/arguments/fleet_argument.h"
 #include "python_free_cli/arguments/float_error.h"
 #include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/commands/exchange_commands.h"
-#include "python_free_cli/device_support.h"
 #include "python_free_cli/measurer_setup.h"
 #include "python_free_cli/print.h"
-#include "python_free_cli/registries.h"
-#include "python_free_cli/report/gather.h"
-#include "python_free_cli/report/machine_peaks.h"
 #include "python_free_cli/tune_display.h"
 #include "python_free_cli/tune_watch.h"
 #include "records/package/schedules.h"
@@ -38,6 +35,13 @@
 #include "src/base/files/file.h"
 #include "src/base/files/scoped_temp_path.h"
 #include "src/base/json.h"
+#include "src/plugins/registries.h"
+#include "src/report/gather.h"
+#include "src/report/machine_peaks.h"
+#include "src/session/device_support.h"
+#include "src/session/format.h"
+#include "src/session/session.h"
+#include "src/session/target.h"
 #include "src/target/device.h"
 #include "src/target/library.h"
 #include "src/templates/device.h"
@@ -148,10 +152,10 @@ class TuneCommand final : public Command {
     TW_ASSIGN_OR_RETURN(auto settings, Settings());
     TW_RETURN_IF_ERROR(ConnectFleet(settings));
     TW_RETURN_IF_ERROR(runner_.Connect(settings.target));
-    TW_ASSIGN_OR_RETURN(auto target,
-                        ParseTarget(settings.target, settings.threads, vta_config_, libraries_));
+    TW_ASSIGN_OR_RETURN(auto target, session::ParseTarget(settings.target, settings.threads,
+                                                          vta_config_, libraries_, PrintNote));
     TW_RETURN_IF_ERROR(ChooseMetric(settings, target));
-    TW_RETURN_IF_ERROR(CheckResiduals(target, no_fuse_residuals_));
+    TW_RETURN_IF_ERROR(session::CheckResiduals(target, no_fuse_residuals_));
     TW_RETURN_IF_ERROR(CheckThreadsHere(target));
     if (!LibrariesOf(target).empty()) {
       if (runner_.elsewhere() || fleet_.connected()) {
@@ -165,11 +169,13 @@ class TuneCommand final : public Command {
     if (!fleet_.connected()) TW_RETURN_IF_ERROR(device_.CheckRuns(target));
     const ModelArguments model{{settings.shape, settings.dim, settings.value}, settings.requantize};
     TW_ASSIGN_OR_RETURN(const auto sources, model.Sources(settings.graph));
-    TW_ASSIGN_OR_RETURN(auto tasks, TasksOfShapeVariants(sources, target, !no_fuse_residuals_));
+    TW_ASSIGN_OR_RETURN(auto tasks,
+                        session::TasksOfShapeVariants(sources, target, !no_fuse_residuals_));
     if (groups_) {
       constexpr double kMinShare = 0.005;  // less of the network's time is not worth a trial
       for (const ModelSource& source : sources) {
-        TW_ASSIGN_OR_RETURN(auto more, GroupTasksOfFile(templates(), source, target, kMinShare));
+        TW_ASSIGN_OR_RETURN(auto more,
+                            session::GroupTasksOfFile(templates(), source, target, kMinShare));
         for (search::TuneTask& task : more) {
           const bool known = std::ranges::any_of(tasks, [&](const search::TuneTask& other) {
             return other.task.workload == task.task.workload;
@@ -180,7 +186,7 @@ class TuneCommand final : public Command {
     }
     if (DeviceTraitsOf(target).has_host_fallback) {
       settings.target = target.ToString();  // with the design, wherever its file will be
-      AssignToHost(templates(), tasks);
+      session::AssignToHost(templates(), tasks, PrintNote);
       if (tasks.empty()) return Unsupported(settings.graph + ": no task for " + target.kind_name());
     }
     float_error_.value = settings.float_error;
@@ -201,7 +207,8 @@ class TuneCommand final : public Command {
     TW_ASSIGN_OR_RETURN(auto measurer, MakeMeasurer(settings, target, clock));
 
     std::vector<std::string> names;
-    for (const search::TuneTask& task : tasks) names.push_back(ShortName(task.task.workload));
+    for (const search::TuneTask& task : tasks)
+      names.push_back(session::ShortName(task.task.workload));
     TW_ASSIGN_OR_RETURN(const auto bounds, Bounds(tasks, target, *store, measurer->device()));
     TuneDisplay display(MetricOf(target), bounds, names, ::isatty(STDERR_FILENO) == 1, clock);
 
@@ -209,16 +216,14 @@ class TuneCommand final : public Command {
       display.SetTrials(settings.trials);
     }
 
-    search::TuneContext context;
-    context.templates = &*searched;
-    context.only_templates = templates_;
-    context.strategies = &registries().strategies;
-    context.measurer = measurer.get();
-    context.store = &*store;
-    context.clock = &clock;
-    context.make_model = [] { return std::make_unique<cost_model::XgboostModel>(); };
-    context.observer = &display;
-    context.stop = &stop_requested;
+    session::TuneRequest request;
+    request.only_templates = templates_;
+    request.strategies = &registries().strategies;
+    request.measurer = measurer.get();
+    request.store = &*store;
+    request.clock = &clock;
+    request.observer = &display;
+    request.stop = &stop_requested;
     std::optional<TuneWatch> watch;
     if (watch_) {
       TW_ASSIGN_OR_RETURN(auto started,
@@ -228,7 +233,7 @@ class TuneCommand final : public Command {
       PrintErr("watch: {}\n", watch->address());
     }
     StopAtSignals();
-    TW_ASSIGN_OR_RETURN(auto report, search::Tune(tasks, settings, context));
+    TW_ASSIGN_OR_RETURN(auto report, session::Session::Tune(tasks, settings, *searched, request));
     const double share_done = display.Finish(report);
     if (watch) watch->Finish();
     if (json_) {
@@ -294,7 +299,8 @@ class TuneCommand final : public Command {
       fleet_measurer_ = measurer.get();
       return std::unique_ptr<measure::Measurer>(std::move(measurer));
     }
-    TW_ASSIGN_OR_RETURN(auto local, MeasurerSettings(registries(), target, runner_, device_));
+    TW_ASSIGN_OR_RETURN(auto local, session::MeasurerSettings(WorkersOf(registries()), target,
+                                                              runner_, device_, PrintNote));
     TW_RETURN_IF_ERROR(CountEnergy(settings, target, local));
     TW_ASSIGN_OR_RETURN(auto measurer, measure::ProcessMeasurer::Create(std::move(local)));
     return std::unique_ptr<measure::Measurer>(std::move(measurer));
@@ -303,7 +309,8 @@ class TuneCommand final : public Command {
   /// What builds here once more what builders of the fleet made: builders alone, for whatever
   /// device.
   Result<std::unique_ptr<measure::fleet::Executor>> OwnBench(const Target& target) {
-    measure::ProcessMeasurerSettings settings = BuilderSettings(registries(), target);
+    measure::ProcessMeasurerSettings settings =
+        session::BuilderSettings(WorkersOf(registries()), target);
     settings.device = fleet_.chosen().device;
     settings.builders = 1;
     measure::fleet::Broker& broker = fleet_.broker();
@@ -433,7 +440,7 @@ class TuneCommand final : public Command {
   Result<std::vector<RooflineBound>> Bounds(const std::vector<search::TuneTask>& tasks,
                                             const Target& target, records::Store& store,
                                             const DeviceFingerprint& fingerprint) const {
-    const DeviceSupport* device = DeviceSupportOf(target);
+    const session::DeviceSupport* device = session::DeviceSupportOf(target);
     const bool elsewhere = runner_.elsewhere() || fleet_.connected();
     if (device == nullptr || device->bounds == nullptr || (elsewhere && !IsSimulated(target))) {
       return std::vector<RooflineBound>(tasks.size());

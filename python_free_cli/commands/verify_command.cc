@@ -19,6 +19,7 @@
 #include "src/compiler/check/verify.h"
 #include "src/graph/ir/graph.h"
 #include "src/graph/passes/passes.h"
+#include "src/session/model.h"
 
 namespace tilewright::cli {
 namespace {
@@ -187,7 +188,7 @@ class VerifyCommand final : public Command {
       return InvalidArgument("other: missing, expected a library made by compile, or a model file");
     }
     TW_ASSIGN_OR_RETURN(const auto source, model_.Source(file_));
-    TW_ASSIGN_OR_RETURN(auto graph, LoadForRunning(source, seeded_));
+    TW_ASSIGN_OR_RETURN(auto graph, session::LoadForRunning(source, seeded_, PrintNote));
     TW_ASSIGN_OR_RETURN(auto inputs, inputs_.Make(ValuesOf(graph, graph.inputs())));
     TW_ASSIGN_OR_RETURN(auto library, IsLibrary(other_));
     return library ? VerifyLibrary(std::move(graph), inputs)
@@ -219,14 +220,14 @@ class VerifyCommand final : public Command {
   }
 
   Result<int> VerifyLibrary(Graph graph, const std::vector<Tensor>& inputs) {
-    TW_ASSIGN_OR_RETURN(const auto set, VariantFor(other_, graph));
+    TW_ASSIGN_OR_RETURN(const auto set, session::VariantFor(other_, graph));
     TW_ASSIGN_OR_RETURN(auto model, network_.device().OpenLibrary(other_, 0, set));
     RegisterOperators(model, *options_.progress);
     if (!min_sqnr_ && IsLibraryOf(graph, model)) {
       TW_ASSIGN_OR_RETURN(auto report, Verify(std::move(graph), model, inputs, options_));
       return Print(report, json_);
     }
-    PrintSyntheticConstants(other_, model.synthetic_constants());
+    session::NoteSyntheticConstants(other_, model.synthetic_constants(), PrintNote);
     TW_ASSIGN_OR_RETURN(auto fed, InputsFor(model.inputs(), ValuesOf(graph, graph.inputs()), inputs,
                                             model.quantization_map(), graph.quantization));
     TW_ASSIGN_OR_RETURN(auto trace, TraceLibrary(model, fed, options_.progress));
@@ -242,7 +243,7 @@ class VerifyCommand final : public Command {
     auto source = model_.Source(other_);  // whose names may be others, and whose sizes fixed
     TW_RETURN_IF_ERROR(source);
     source->options.ignore_unknown_names = true;
-    TW_ASSIGN_OR_RETURN(auto loaded, LoadForRunning(*source, seeded_));
+    TW_ASSIGN_OR_RETURN(auto loaded, session::LoadForRunning(*source, seeded_, PrintNote));
     TW_ASSIGN_OR_RETURN(auto other, FoldConstants(std::move(loaded)));
     TW_ASSIGN_OR_RETURN(auto fed,
                         InputsFor(ValuesOf(other, other.inputs()), ValuesOf(graph, graph.inputs()),

@@ -17,10 +17,11 @@
 #include "python_free_cli/command.h"
 #include "python_free_cli/measurer_setup.h"
 #include "python_free_cli/print.h"
-#include "python_free_cli/registries.h"
 #include "src/base/hash.h"
 #include "src/base/strings.h"
 #include "src/base/thread.h"
+#include "src/plugins/registries.h"
+#include "src/session/target.h"
 #include "src/target/device.h"
 
 namespace tilewright::cli {
@@ -185,9 +186,10 @@ class WorkerCommand final : public Command {
       runner.commands = {runner_.commands[static_cast<std::size_t>(number)]};
       TW_RETURN_IF_ERROR(runner.Connect(text));
     }
-    TW_ASSIGN_OR_RETURN(auto target, ParseTarget(text, 1, vta_config_));
+    TW_ASSIGN_OR_RETURN(auto target, session::ParseTarget(text, 1, vta_config_, {}, PrintNote));
     TW_RETURN_IF_ERROR(device_.CheckRuns(target));
-    TW_ASSIGN_OR_RETURN(auto settings, MeasurerSettings(registries(), target, runner, device_));
+    TW_ASSIGN_OR_RETURN(auto settings, session::MeasurerSettings(WorkersOf(registries()), target,
+                                                                 runner, device_, PrintNote));
     settings.builders = builders_;
     if (!measure_) settings.runner.calibrate = false;
     const DeviceFingerprint device = *settings.device;

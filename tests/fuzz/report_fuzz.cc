@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
-#include "python_free_cli/report/bench_table.h"
-#include "python_free_cli/report/document_text.h"
-#include "python_free_cli/report/gather.h"
 #include "search/job_log.h"
 #include "src/base/json.h"
+#include "src/report/bench_table.h"
+#include "src/report/document_text.h"
+#include "src/report/gather.h"
 
 namespace {
 

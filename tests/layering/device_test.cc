@@ -31,7 +31,7 @@ constexpr const char* kTables[] = {
     "src/templates/device.cc",
     "cost_model/device_features.cc",
     "measure/device/device_runner.cc",
-    "python_free_cli/device_support.cc",
+    "src/session/device_support.cc",
 };
 
 struct Spelling {

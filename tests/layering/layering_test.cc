@@ -173,7 +173,7 @@ TEST(TourTest, FunctionsAreInTheFilesThatItNames) {
 TEST(LayeringTest, OnlyPathsComeFromTheEnvironment) {
   const std::set<std::string> readers = {"src/base/files/scratch.cc",
                                          "src/base/files/locked_temp_dir.cc",
-                                         "python_free_cli/user_paths.cc"};
+                                         "src/session/user_paths.cc"};
   std::set<std::string> found;
   for (const auto& [module, unused] : AllowedEdges()) {
     const std::filesystem::path folder = kRoot + "/" + module;

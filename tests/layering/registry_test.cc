@@ -19,7 +19,7 @@ namespace {
 /// interface's and the tuner's for programs of others.
 constexpr std::array<std::string_view, 7> kMakers = {
     "src/templates/registry.cc", "src/templates/registry.h",     "search/registry.cc",
-    "search/registry.h",         "python_free_cli/registries.h", "src/capi/catalog.h",
+    "search/registry.h",         "src/plugins/registries.h", "src/capi/catalog.h",
     "src/tuner/data.h"};
 
 const std::regex& Makes() {

@@ -5,8 +5,10 @@
 
 #include "python_free_cli/arguments/device_argument.h"
 #include "python_free_cli/arguments/task_argument.h"
-#include "python_free_cli/output_file.h"
 #include "src/base/files/file.h"
+#include "src/base/files/output_file.h"
+#include "src/session/target.h"
+#include "src/session/tasks.h"
 #include "tests/support/built_in.h"
 
 namespace tilewright::cli {
@@ -19,15 +21,15 @@ constexpr const char* kModel = TILEWRIGHT_SOURCE_DIR "/tests/fixtures/2026-11-23
 
 std::string Refusal(std::string_view target, int threads = 1, const std::string& vta_config = "",
                     const std::string& libraries = "") {
-  return ParseTarget(target, threads, vta_config, libraries).status().message();
+  return session::ParseTarget(target, threads, vta_config, libraries).status().message();
 }
 
 TEST(ParseTargetTest, TakesTargetsWithTheirThreads) {
-  const auto target = ParseTarget("llvm -mcpu=core-avx2", 2);
+  const auto target = session::ParseTarget("llvm -mcpu=core-avx2", 2);
   ASSERT_TRUE(target.ok()) << target.status().message();
   EXPECT_EQ(target->num_threads(), 2);
   EXPECT_EQ(target->Option("mcpu"), "core-avx2");
-  const auto vta = ParseTarget("vta", 1, TILEWRIGHT_SOURCE_DIR "/configs/vta/sim.json");
+  const auto vta = session::ParseTarget("vta", 1, TILEWRIGHT_SOURCE_DIR "/configs/vta/sim.json");
   ASSERT_TRUE(vta.ok()) << vta.status().message();
   EXPECT_EQ(vta->Option("model"), "sim_1x16_i8w8a32_15_15_18_17");
 }
@@ -47,19 +49,20 @@ TEST(ParseTargetTest, SaysWhatIsNotPossible) {
 
 TEST(ParseTaskTest, TakesKeysTuplesAndTasksOfFiles) {
   const Target target = *Target::Parse("llvm");
-  const auto key = ParseTask({kDense}, target);
+  const auto key = session::ParseTask({kDense}, target);
   ASSERT_TRUE(key.ok()) << key.status().message();
   EXPECT_EQ(key->task.workload.Key(), kDense);
-  const auto tuple = ParseTask({"('dense_nopack.x86', ('TENSOR', (6, 96), 'float32'), ('TENSOR', "
-                                "(72, 96), 'float32'), None, "
-                                "'float32')"},
-                               target);
+  const auto tuple =
+      session::ParseTask({"('dense_nopack.x86', ('TENSOR', (6, 96), 'float32'), ('TENSOR', "
+                          "(72, 96), 'float32'), None, "
+                          "'float32')"},
+                         target);
   ASSERT_TRUE(tuple.ok()) << tuple.status().message();
   EXPECT_EQ(tuple->task.workload, key->task.workload);
-  const auto task = ParseTask({std::string(kModel) + "#1"}, target);
+  const auto task = session::ParseTask({std::string(kModel) + "#1"}, target);
   ASSERT_TRUE(task.ok()) << task.status().message();
   EXPECT_EQ(task->task.workload.op, OpKind::kDense);
-  const auto all = ParseTasks({kModel}, target);
+  const auto all = session::ParseTasks({kModel}, target);
   ASSERT_TRUE(all.ok()) << all.status().message();
   EXPECT_EQ(all->size(), 2U);
 }
@@ -68,49 +71,53 @@ TEST(ParseTaskTest, OptionsOfAFileAreForFiles) {
   const Target target = *Target::Parse("llvm");
   ModelSource source{kDense};
   source.options.bindings.dims["n"] = 3;
-  EXPECT_EQ(ParseTask(source, target).status().message(), "--dim n=3: the task is no model file");
+  EXPECT_EQ(session::ParseTask(source, target).status().message(),
+            "--dim n=3: the task is no model file");
   source.path = std::string(kModel) + "#1";
-  EXPECT_THAT(ParseTask(source, target).status().message(),
+  EXPECT_THAT(session::ParseTask(source, target).status().message(),
               HasSubstr("--dim n=3: Relay text has no open dimensions"));
 }
 
 TEST(ParseTaskTest, SaysWhatItTried) {
   const Target target = *Target::Parse("llvm");
-  EXPECT_THAT(ParseTask({"dense"}, target).status().message(),
+  EXPECT_THAT(session::ParseTask({"dense"}, target).status().message(),
               HasSubstr("expected a workload key, an AutoTVM tuple, FILE#N, or FILE.tw"));
-  EXPECT_THAT(ParseTask({"('sort.x86',)"}, target).status().message(), HasSubstr("unknown task"));
-  EXPECT_THAT(ParseTask({std::string(kModel) + "#9"}, target).status().message(),
+  EXPECT_THAT(session::ParseTask({"('sort.x86',)"}, target).status().message(),
+              HasSubstr("unknown task"));
+  EXPECT_THAT(session::ParseTask({std::string(kModel) + "#9"}, target).status().message(),
               HasSubstr("task 9 asked for, the file has 2"));
-  EXPECT_EQ(ParseTask({"no/such.onnx#0"}, target).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(session::ParseTask({"no/such.onnx#0"}, target).status().code(), StatusCode::kNotFound);
   // A key that is nearly one is no file.
-  EXPECT_THAT(ParseTasks({"dense(float32[6,96]MK"}, target).status().message(),
+  EXPECT_THAT(session::ParseTasks({"dense(float32[6,96]MK"}, target).status().message(),
               HasSubstr("is no task"));
 }
 
 TEST(ChooseConfigTest, TakesIndicesValuesAndTheDefault) {
   const Task task = {*Workload::Parse(kDense), *Target::Parse("llvm -mcpu=core-avx2")};
-  const auto standard = ChooseConfig(BuiltInTemplates(), task, "", "");
+  const auto standard = session::ChooseConfig(BuiltInTemplates(), task, "", "");
   ASSERT_TRUE(standard.ok()) << standard.status().message();
   EXPECT_EQ(standard->entry, BuiltInTemplates().For(task.workload, task.target).front());
-  const auto index = ChooseConfig(BuiltInTemplates(), task, "dense_pack.x86", "3");
+  const auto index = session::ChooseConfig(BuiltInTemplates(), task, "dense_pack.x86", "3");
   ASSERT_TRUE(index.ok()) << index.status().message();
   EXPECT_EQ(index->config, index->space.At(3));
   const auto values =
-      ChooseConfig(BuiltInTemplates(), task, "dense_pack.x86", index->config.ToString());
+      session::ChooseConfig(BuiltInTemplates(), task, "dense_pack.x86", index->config.ToString());
   ASSERT_TRUE(values.ok()) << values.status().message();
   EXPECT_EQ(values->config, index->config);
   const std::string text = index->config.ToString();
   const auto alone =
-      ChooseConfig(BuiltInTemplates(), task, "dense_pack.x86",
-                   text.substr(text.find('{', 1), text.size() - 1 - text.find('{', 1)));
+      session::ChooseConfig(BuiltInTemplates(), task, "dense_pack.x86",
+                            text.substr(text.find('{', 1), text.size() - 1 - text.find('{', 1)));
   ASSERT_TRUE(alone.ok()) << alone.status().message();
   EXPECT_EQ(alone->config, index->config) << "its values alone";
-  EXPECT_THAT(ChooseConfig(BuiltInTemplates(), task, "dense_pack.x86", "-1").status().message(),
-              HasSubstr("config -1, expected 0 to "));
-  EXPECT_THAT(ChooseConfig(BuiltInTemplates(), task, "conv2d", "").status().message(),
+  EXPECT_THAT(
+      session::ChooseConfig(BuiltInTemplates(), task, "dense_pack.x86", "-1").status().message(),
+      HasSubstr("config -1, expected 0 to "));
+  EXPECT_THAT(session::ChooseConfig(BuiltInTemplates(), task, "conv2d", "").status().message(),
               HasSubstr("no template 'conv2d'"));
-  EXPECT_THAT(ChooseConfig(BuiltInTemplates(), task, "conv2d_direct.cpu", "").status().message(),
-              HasSubstr("conv2d_direct.cpu does not serve dense("));
+  EXPECT_THAT(
+      session::ChooseConfig(BuiltInTemplates(), task, "conv2d_direct.cpu", "").status().message(),
+      HasSubstr("conv2d_direct.cpu does not serve dense("));
 }
 
 TEST(DeviceArgumentTest, IsForCudaOnly) {

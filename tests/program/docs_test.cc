@@ -11,14 +11,15 @@
 #include <string>
 #include <vector>
 
+#include "python_free_cli/arguments/extension_arguments.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/program_arguments.h"
-#include "python_free_cli/registries.h"
 #include "search/space.h"
 #include "search/static_analyzer.h"
 #include "search/tuner.h"
 #include "src/base/files/file.h"
 #include "src/base/strings.h"
+#include "src/plugins/registries.h"
 #include "src/templates/text/text_template.h"
 #include "src/tensor/expression/expression.h"
 

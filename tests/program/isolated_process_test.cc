@@ -11,13 +11,13 @@
 #include "python_free_cli/command.h"
 #include "python_free_cli/commands/end_command.h"
 #include "python_free_cli/isolated_process.h"
-#include "python_free_cli/registries.h"
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/compiler/compile.h"
 #include "src/compiler/plan/plan.h"
 #include "src/ir/stmt.h"
+#include "src/plugins/registries.h"
 #include "tests/support/built_in.h"
 
 namespace tilewright::cli {
@@ -124,7 +124,7 @@ class FaultyKernels : public testing::Test {
     return Path("net.so");
   }
   static Result<int> Run(std::unique_ptr<Command> command, std::vector<std::string> arguments) {
-    const Registries registries;
+    const plugins::Registries registries;
     command->Use(registries);
     CLI::App app;
     command->Declare(app);

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "python_free_cli/arguments/extension_arguments.h"
 #include "python_free_cli/program_arguments.h"
 
 namespace tilewright::cli {

@@ -6,8 +6,8 @@
 #include <array>
 #include <limits>
 
-#include "python_free_cli/plugins/plugin_host.h"
 #include "src/base/random.h"
+#include "src/plugins/plugin_host.h"
 #include "src/schedule/lower/lower.h"
 #include "src/schedule/summary.h"
 
@@ -19,7 +19,7 @@ class RandomCalls {
   RandomCalls(std::uint64_t seed, tw_schedule& schedule) : random_(seed), s_(&schedule) {}
 
   void Call() {
-    const tw_host& tw = PluginHost();
+    const tw_host& tw = plugins::PluginHost();
     const tw_stage stage = Stage();
     const tw_loop loop = tw.leaf(s_, stage, Small(7));
     switch (random_.Below(20)) {
@@ -118,7 +118,7 @@ TEST(PluginHostTest, RandomCallsAreRefusedOrLegal) {
 }
 
 TEST(PluginHostTest, KnobsOfASpaceAreChecked) {
-  const tw_host& tw = PluginHost();
+  const tw_host& tw = plugins::PluginHost();
   const std::int64_t twice[] = {3, 3}, order[] = {0, 2}, factors[] = {4, 0};
   const auto refusal = [&](auto add) {
     tw_space space;

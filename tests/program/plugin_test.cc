@@ -10,11 +10,12 @@
 #include <set>
 #include <string>
 
-#include "python_free_cli/plugins/load_plugin.h"
 #include "records/store.h"
 #include "search/space.h"
 #include "search/static_analyzer.h"
 #include "src/base/files/locked_temp_dir.h"
+#include "src/plugins/load_plugin.h"
+#include "src/plugins/registries.h"
 #include "src/target/device.h"
 #include "src/templates/device.h"
 
@@ -27,9 +28,9 @@ constexpr const char* kConv =
     "conv2d(float32[1,8,12,12]NCHW,float32[16,8,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32";
 const std::string kRough = PLUGIN_ROUGH;
 
-Registries With(const std::string& file) {
-  Registries registries;
-  const Status loaded = LoadPlugin(file, registries);
+plugins::Registries With(const std::string& file) {
+  plugins::Registries registries;
+  const Status loaded = plugins::LoadPlugin(file, registries);
   TW_CHECK(loaded.ok(), loaded.message());
   return registries;
 }
@@ -45,9 +46,9 @@ struct WrongPlugin {
 };
 class PluginRefusals : public testing::TestWithParam<WrongPlugin> {};
 TEST_P(PluginRefusals, NamesTheFileAndWhatIsWrong) {
-  Registries registries;
+  plugins::Registries registries;
   const std::string file = Variant(GetParam().kind);
-  const Status status = LoadPlugin(file, registries);
+  const Status status = plugins::LoadPlugin(file, registries);
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(status.message(), "--plugin " + file + ": " + GetParam().message);
   EXPECT_TRUE(registries.plugins.empty());
@@ -66,29 +67,30 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& tested) { return std::string(tested.param.kind); });
 
 TEST(PluginTest, WhatIsNoPluginIsRefused) {
-  Registries registries;
-  EXPECT_THAT(LoadPlugin("/nowhere.so", registries).message(),
+  plugins::Registries registries;
+  EXPECT_THAT(plugins::LoadPlugin("/nowhere.so", registries).message(),
               HasSubstr("--plugin /nowhere.so: No such file"));
-  EXPECT_THAT(LoadPlugin("/proc/self/exe", registries).message(), HasSubstr("--plugin /proc/self"));
-  EXPECT_THAT(LoadPlugin(PLUGIN_NONE, registries).message(), HasSubstr("tw_plugin_main"));
+  EXPECT_THAT(plugins::LoadPlugin("/proc/self/exe", registries).message(),
+              HasSubstr("--plugin /proc/self"));
+  EXPECT_THAT(plugins::LoadPlugin(PLUGIN_NONE, registries).message(), HasSubstr("tw_plugin_main"));
   registries = With(kRough);
-  EXPECT_THAT(LoadPlugin(kRough, registries).message(), HasSubstr("there is one already"));
+  EXPECT_THAT(plugins::LoadPlugin(kRough, registries).message(), HasSubstr("there is one already"));
 }
 
 TEST(PluginTest, ItsTemplateIsTheLastThatServes) {
-  const Registries registries = With(PLUGIN_EXAMPLE);
+  const plugins::Registries registries = With(PLUGIN_EXAMPLE);
   const auto conv = *Workload::Parse(kConv);
   const auto entries = registries.templates.For(conv, *Target::Parse("native"));
   ASSERT_GT(entries.size(), 1U);
   EXPECT_EQ(entries.back()->key, "acme/conv_rows");
-  EXPECT_EQ(Registries().templates.Find("acme/conv_rows"), nullptr);
+  EXPECT_EQ(plugins::Registries().templates.Find("acme/conv_rows"), nullptr);
   const auto dense = *Workload::Parse("dense(float32[8,8]MK,float32[8,8]NK)->float32");
   EXPECT_EQ(entries.back()->refuses(dense, *Target::Parse("native")), "only conv2d of float32");
 }
 
 // Whatever it does wrong to a schedule, the config is refused with its name and a reason.
 TEST(PluginTest, IllegalCallsAreRefused) {
-  const Registries registries = With(kRough);
+  const plugins::Registries registries = With(kRough);
   const TemplateEntry& entry = *registries.templates.Find("rough/illegal");
   const auto conv = *Workload::Parse(kConv);
   const Target target = *Target::Parse("native");
@@ -126,7 +128,7 @@ class PluginStrategyTest : public testing::Test {
     return told;
   }
 
-  Registries registries_;
+  plugins::Registries registries_;
   search::SearchSpace space_;
   search::TemplateAnalyzer analyzer_;
 };
@@ -211,7 +213,7 @@ TEST_F(PluginStrategyTest, RecordsAreServedWithThePluginAlone) {
   ASSERT_TRUE(with.ok()) << with.status().message();
   EXPECT_EQ(with->kind, records::AnswerKind::kHit);
   EXPECT_EQ(with->record->trial.candidate.config, trial.candidate.config);
-  const auto without = store->Query(Registries().templates, conv, target, trial.device);
+  const auto without = store->Query(plugins::Registries().templates, conv, target, trial.device);
   ASSERT_TRUE(without.ok()) << without.status().message();
   EXPECT_EQ(without->kind, records::AnswerKind::kMiss);
   EXPECT_THAT(without->explanation,

@@ -10,9 +10,9 @@
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/commands/end_command.h"
-#include "python_free_cli/report/document_text.h"
-#include "python_free_cli/report/page.h"
 #include "src/base/json.h"
+#include "src/report/document_text.h"
+#include "src/report/page.h"
 
 namespace tilewright::cli {
 namespace {

@@ -4,11 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "python_free_cli/report/bench_table.h"
-#include "python_free_cli/report/code.h"
-#include "python_free_cli/report/compare.h"
-#include "python_free_cli/report/page.h"
 #include "src/base/printable.h"
+#include "src/report/bench_table.h"
+#include "src/report/code.h"
+#include "src/report/compare.h"
+#include "src/report/page.h"
 #include "tests/program/browser.h"
 #include "tests/program/report_samples.h"
 

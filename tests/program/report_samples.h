@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "python_free_cli/report/gather.h"
 #include "search/job_log.h"
 #include "src/base/json.h"
+#include "src/report/gather.h"
 #include "tests/records/sample_trials.h"
 
 namespace tilewright::report {

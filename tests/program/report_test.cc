@@ -5,14 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "python_free_cli/report/bench_table.h"
-#include "python_free_cli/report/code.h"
-#include "python_free_cli/report/compare.h"
-#include "python_free_cli/report/device_pages.h"
-#include "python_free_cli/report/document_text.h"
-#include "python_free_cli/report/page.h"
-#include "python_free_cli/report/statistics.h"
 #include "src/base/json.h"
+#include "src/report/bench_table.h"
+#include "src/report/code.h"
+#include "src/report/compare.h"
+#include "src/report/device_pages.h"
+#include "src/report/document_text.h"
+#include "src/report/page.h"
+#include "src/report/statistics.h"
 #include "tests/program/report_samples.h"
 
 namespace tilewright::report {

@@ -1,4 +1,4 @@
-#include "python_free_cli/report/server.h"
+#include "src/report/server.h"
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-#include "python_free_cli/report/http_request.h"
+#include "src/report/http_request.h"
 
 namespace tilewright::report {
 namespace {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "src/session/format.h"
 #include "tests/support/set_clock.h"
 
 namespace tilewright::cli {
@@ -27,27 +28,27 @@ TEST(ShortNameTest, SaysSizesOfPlainLayouts) {
                 "batch_matmul 3x12x32x3"},
            Case{"identity(int8[1,4,56,56,1,16]NCHW1n16c)->int32", "identity 1x4x56x56x1x16"},
        }) {
-    EXPECT_EQ(ShortName(*Workload::Parse(c.key)), c.name);
+    EXPECT_EQ(session::ShortName(*Workload::Parse(c.key)), c.name);
   }
 }
 
 TEST(ShortValueTest, PicksTheUnit) {
-  EXPECT_EQ(ShortSeconds(0), "-");
-  EXPECT_EQ(ShortSeconds(12.34e-6), "12.3 us");
-  EXPECT_EQ(ShortSeconds(0.0123), "12.30 ms");
-  EXPECT_EQ(ShortSeconds(1.5), "1.50 s");
-  EXPECT_EQ(ShortValue("seconds", 0.0123), "12.30 ms");
-  EXPECT_EQ(ShortValue("cycles", 455300), "455.3 kcycles");
-  EXPECT_EQ(ShortValue("dram_bytes", 1234000), "1.234 MB");
-  EXPECT_EQ(ShortValue("code_bytes", 992), "0.992 kB");
-  EXPECT_EQ(ShortValue("joules", 2.5e-4), "250.0 uJ");
-  EXPECT_EQ(ShortValue("joules", 0.0125), "12.50 mJ");
-  EXPECT_EQ(ShortValue("joules", 3), "3.00 J");
-  EXPECT_EQ(ShortValue("cycles", 0), "-");
-  EXPECT_EQ(ShortDuration(12.4), "12s");
-  EXPECT_EQ(ShortDuration(59.6), "1m00s");
-  EXPECT_EQ(ShortDuration(185), "3m05s");
-  EXPECT_EQ(ShortDuration(3720), "1h02m");
+  EXPECT_EQ(session::ShortSeconds(0), "-");
+  EXPECT_EQ(session::ShortSeconds(12.34e-6), "12.3 us");
+  EXPECT_EQ(session::ShortSeconds(0.0123), "12.30 ms");
+  EXPECT_EQ(session::ShortSeconds(1.5), "1.50 s");
+  EXPECT_EQ(session::ShortValue("seconds", 0.0123), "12.30 ms");
+  EXPECT_EQ(session::ShortValue("cycles", 455300), "455.3 kcycles");
+  EXPECT_EQ(session::ShortValue("dram_bytes", 1234000), "1.234 MB");
+  EXPECT_EQ(session::ShortValue("code_bytes", 992), "0.992 kB");
+  EXPECT_EQ(session::ShortValue("joules", 2.5e-4), "250.0 uJ");
+  EXPECT_EQ(session::ShortValue("joules", 0.0125), "12.50 mJ");
+  EXPECT_EQ(session::ShortValue("joules", 3), "3.00 J");
+  EXPECT_EQ(session::ShortValue("cycles", 0), "-");
+  EXPECT_EQ(session::ShortDuration(12.4), "12s");
+  EXPECT_EQ(session::ShortDuration(59.6), "1m00s");
+  EXPECT_EQ(session::ShortDuration(185), "3m05s");
+  EXPECT_EQ(session::ShortDuration(3720), "1h02m");
 }
 
 search::TaskReport Report() {
@@ -218,9 +219,9 @@ TEST(PrintReportTest, SaysWhatTheSumLeavesOutAndWhatGotWorse) {
   EXPECT_THAT(text, HasSubstr("50.0%       7  tie of 2  was 1.90 ms\n"));
   EXPECT_THAT(text, HasSubstr("12.5%       7  tie of 3\n"));
   EXPECT_THAT(text, HasSubstr("was: 1 of 3 tasks have a slower best than after the earlier run"));
-  EXPECT_EQ(RooflineShareText(0, 1), "-");
-  EXPECT_EQ(RooflineShareText(1, 0), "-");
-  EXPECT_EQ(RooflineShareText(1, 3), "33.3%");
+  EXPECT_EQ(session::RooflineShareText(0, 1), "-");
+  EXPECT_EQ(session::RooflineShareText(1, 0), "-");
+  EXPECT_EQ(session::RooflineShareText(1, 3), "33.3%");
 }
 
 TEST(TuneDisplayTest, AJobThatIsStoppedShowsWhereItStopped) {

@@ -1,0 +1,117 @@
+#include "python_free_cli/arguments/extension_arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+
+#include "python_free_cli/print.h"
+#include "records/package/installed.h"
+#include "src/base/files/file.h"
+#include "src/plugins/load_schedule.h"
+#include "src/session/record_sources.h"
+#include "src/session/user_paths.h"
+#include "src/templates/text/text_template.h"
+
+namespace tilewright::cli {
+namespace {
+
+/// Commands that choose, build or explain templates, or search.
+constexpr std::array<std::string_view, 15> kTakers = {
+    "space",   "lower",   "tune",  "query",   "compile", "run",    "verify", "bench",
+    "records", "package", "train", "targets", "measure", "worker", "child"};
+
+/// Of the command, and of its verbs.
+void AddOption(CLI::App& command, ExtensionArguments& extensions) {
+  command
+      .add_option("--plugin", extensions.plugins,
+                  "Library with templates and strategies of your own; several times for several")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  command
+      .add_option("--schedule", extensions.schedules,
+                  "Template of your own as a text (docs/schedules.md); several times for several")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  if (command.get_name() == "child") {
+    command.add_option("--schedule-text", extensions.texts, "A schedule itself")
+        ->allow_extra_args(false)
+        ->group("");
+  }
+  for (CLI::App* subcommand : command.get_subcommands(nullptr)) AddOption(*subcommand, extensions);
+}
+
+void AddTextsOf(const Result<records::Store>& store, plugins::Registries& registries) {
+  plugins::AddSchedulesOf(store, registries,
+                          [](const std::string& why) { PrintErr("schedule left out: {}\n", why); });
+}
+
+/// What was given to an option of a command or of one of its verbs.
+std::vector<std::string> GivenTo(const CLI::App& command, const std::string& name) {
+  std::vector<std::string> given;
+  if (const CLI::Option* option = command.get_option_no_throw(name)) given = option->results();
+  for (const CLI::App* subcommand : command.get_subcommands()) {
+    const std::vector<std::string> more = GivenTo(*subcommand, name);
+    given.insert(given.end(), more.begin(), more.end());
+  }
+  return given;
+}
+
+}  // namespace
+
+void DeclarePlugins(CLI::App& command, ExtensionArguments& extensions) {
+  if (std::ranges::count(kTakers, command.get_name()) > 0) AddOption(command, extensions);
+}
+
+Status LoadSchedules(const ExtensionArguments& extensions, plugins::Registries& registries) {
+  for (const std::string& file : extensions.schedules) {
+    auto text = ReadFile(file, kMaxScheduleBytes + 1);
+    if (!text.ok()) return text.status().WithContext("--schedule " + file);
+    TW_RETURN_IF_ERROR(plugins::AddSchedule(*text, file, registries));
+  }
+  for (const std::string& text : extensions.texts) {
+    TW_RETURN_IF_ERROR(plugins::AddScheduleByBothNames(text, "--schedule-text", registries));
+  }
+  return {};
+}
+
+void LoadStoredSchedules(const CLI::App& command, plugins::Registries& registries) {
+  // Of what chooses templates by records, or looks after those.
+  constexpr std::array<std::string_view, 11> kAskers = {"space", "lower",   "measure", "tune",
+                                                        "query", "compile", "run",     "verify",
+                                                        "bench", "package", "train"};
+  const std::string name = command.get_name();
+  if (std::ranges::count(kAskers, name) == 0 && name != "records" && name != "report") return;
+  // It looks at the texts itself, and at the log beside the store before anybody opens that.
+  if (name == "records" && command.got_subcommand("check")) return;
+  bool given = false;
+  for (const char* option : {"--records", "store", "stores", "from", "--compare"}) {
+    for (const std::string& path : GivenTo(command, option)) {
+      given = true;
+      if (!FileExists(path)) continue;
+      AddTextsOf(records::Store::Open(path, records::Store::Mode::kReadOnly), registries);
+    }
+  }
+  const auto own = session::FindUserPaths();
+  if (!given && own.ok() && FileExists(own->records)) {
+    AddTextsOf(records::Store::Open(own->records, records::Store::Mode::kReadOnly), registries);
+  }
+  // Whom to trust is the command's to say; a text alone does nothing.
+  const auto policy = session::TrustOptions{GivenTo(command, "--key"), true}.Policy();
+  if (policy.ok() && name != "package") {
+    for (const std::string& path : GivenTo(command, "--package")) {
+      auto package = records::ReadPackageFile(path, *policy);
+      if (package.ok()) {
+        AddTextsOf(records::Store::OpenImage(package->database, path), registries);
+      }
+    }
+  }
+  for (const std::string& root : session::PackageRoots()) {
+    const auto list = records::ListInstalled(root);
+    if (!list.ok()) continue;
+    for (const records::InstalledPackage& package : list->packages) {
+      AddTextsOf(records::OpenInstalled(package), registries);
+    }
+  }
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "records/store.h"
+#include "src/base/status.h"
+#include "src/plugins/registries.h"
+
+namespace tilewright::plugins {
+
+/// Adds the template of a schedule text, for workers too. name: of the text in messages.
+/// Errors: kInvalidArgument with name, line and column.
+Status AddSchedule(std::string_view text, const std::string& name, Registries& registries);
+
+/// Adds a schedule text as a worker has it: by its former name as well, because orders name
+/// templates as records do. Errors: as AddSchedule.
+Status AddScheduleByBothNames(const std::string& text, const std::string& name,
+                              Registries& registries);
+
+/// Adds the schedule texts of a store, so that its records can be served. A text that is not that
+/// of its name is left out; left_out: gets the reason. An unreadable store adds nothing.
+void AddSchedulesOf(const Result<records::Store>& store, Registries& registries,
+                    const std::function<void(const std::string&)>& left_out);
+
+}  // namespace tilewright::plugins

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "search/registry.h"
+#include "src/templates/registry.h"
+
+namespace tilewright::plugins {
+
+/// Templates and strategies to choose from. A program makes one at its start and passes it on.
+struct Registries {
+  TemplateRegistry templates = TemplateRegistry::BuiltIn();
+  search::StrategyRegistry strategies = search::StrategyRegistry::BuiltIn();
+  std::vector<std::string> plugins;  ///< absolute paths of loaded plugins, for workers
+  std::vector<std::string> texts;    ///< canonical texts of added schedules, for workers
+};
+
+}  // namespace tilewright::plugins

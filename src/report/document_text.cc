@@ -1,0 +1,194 @@
+#include "src/report/document_text.h"
+
+#include <fmt/format.h>
+
+#include "python_free_cli/print.h"
+#include "python_free_cli/tune_display.h"
+#include "src/base/format_printable.h"
+#include "src/base/printable.h"
+#include "src/session/format.h"
+
+namespace tilewright::report {
+namespace {
+
+constexpr std::size_t kShownFailures = 8;
+constexpr std::size_t kShownTasks = 40;
+constexpr std::size_t kShownOfFront = 12;
+
+using session::ShortDuration;
+using session::ShortValue;
+
+double Percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
+
+std::string SpeedupText(double before, double after) {
+  return before > 0 && after > 0 ? FormatPrintable("{:.2f}x", before / after) : "-";
+}
+
+void AppendTasks(const JobPage& job, std::string& text) {
+  text += FormatPrintable("\n{:<38} {:>4} {:>12} {:>12} {:>8} {:>7} {:>7} {:>6}\n", "task", "uses",
+                          "default", "best", "gain", "roofl.", "trials", "tau");
+  std::size_t shown = 0;
+  for (const TaskPage& task : job.tasks) {
+    if (++shown > kShownTasks) {
+      text += FormatPrintable("… and {} more\n", job.tasks.size() - kShownTasks);
+      break;
+    }
+    text += FormatPrintable(
+        "{:<38} {:>4} {:>12} {:>12} {:>8} {:>7} {:>7} {:>6}{}{}\n", task.name, task.occurrences,
+        session::ShortValue(task.metric, task.default_value),
+        session::ShortValue(task.metric, task.best_value),
+        SpeedupText(task.default_value, task.best_value),
+        session::RooflineShareText(task.roofline.bound, task.best_value), task.trials,
+        task.ranking.windows.empty() ? "-" : FormatPrintable("{:.2f}", task.ranking.tau),
+        task.ties.empty() ? "" : "  " + search::TieText(task.ties.size()),
+        task.noisy ? "  disturbed" : "");
+  }
+  const std::string metric = job.tasks.empty() ? "seconds" : job.tasks.front().metric;
+  const search::NetworkTimes times = job.Times();
+  text += FormatPrintable("{:<38} {:>4} {:>12} {:>12} {:>8}\n", session::AllTasksText(times), "",
+                          session::ShortValue(metric, times.standard),
+                          session::ShortValue(metric, times.best),
+                          SpeedupText(times.standard, times.best));
+}
+
+/// Of a job with several metrics.
+void AppendFronts(const JobPage& job, std::string& text) {
+  std::size_t shown = 0;
+  for (const TaskPage& task : job.tasks) {
+    if (task.front.empty() || ++shown > kShownTasks) continue;
+    text += FormatPrintable("{}{:<38} {} on the front\n", MultilineText{shown == 1 ? "\n" : ""},
+                            task.name, task.front.size());
+    for (std::size_t i = 0; i < task.front.size() && i <= kShownOfFront; ++i) {
+      if (i == kShownOfFront) {
+        text += FormatPrintable("  … and {} more\n", task.front.size() - kShownOfFront);
+        break;
+      }
+      const FrontRow& row = task.front[i];
+      for (std::size_t m = 0; m < task.metrics.size(); ++m) {
+        text += FormatPrintable(" {:>14}", session::ShortValue(task.metrics[m], row.values[m]));
+      }
+      text += FormatPrintable("  {} {}\n", row.template_key, row.config);
+    }
+  }
+}
+
+void AppendJob(const JobPage& job, std::string& text) {
+  text += FormatPrintable("{}: job {}{}\n", job.store, job.name,
+                          job.graph.empty() ? "" : ", " + job.graph);
+  text += FormatPrintable("on {}, target {}\n", job.device, job.target);
+  text +=
+      FormatPrintable("{} trials in {} ({:.1f}/s), {} failed, {} disturbed{}\n", job.trials,
+                      session::ShortDuration(job.time.known() ? job.time.wall : job.wall_seconds),
+                      job.TrialsPerSecond(), job.trials - job.ok, job.noisy,
+                      job.pauses > 0 ? FormatPrintable("; {} pauses of {} left out", job.pauses,
+                                                       session::ShortDuration(job.pause_seconds))
+                                     : "");
+  if (const TimePage& time = job.time; time.known()) {
+    text += FormatPrintable(
+        "time: running {:.0f} % (timing {:.0f} %), building {:.0f} %, learning {:.0f} %, idle "
+        "{:.1f} %\n",
+        Percent(time.running_seconds, time.wall), Percent(time.timing_seconds, time.wall),
+        Percent(time.building_seconds, time.wall), Percent(time.learning_seconds, time.wall),
+        Percent(time.idle_seconds, time.wall));
+  }
+  AppendTasks(job, text);
+  AppendFronts(job, text);
+  std::size_t shown = 0;
+  for (const Failure& failure : job.failures) {
+    if (++shown > kShownFailures) {
+      text +=
+          FormatPrintable("… and {} more kinds of failure\n", job.failures.size() - kShownFailures);
+      break;
+    }
+    text += FormatPrintable("{}{} x {}: {}\n  again: {}\n", MultilineText{shown == 1 ? "\n" : ""},
+                            failure.trials, failure.outcome, failure.reason, failure.reproduce);
+  }
+}
+
+void AppendComparison(const Comparison& comparison, std::string& text) {
+  text += FormatPrintable("\n{} against {}\n{:<38} {:>4} {:>12} {:>12} {:>7} {:>15}\n",
+                          comparison.store, comparison.other, "task", "uses", "this", "other",
+                          "ratio", "95 %");
+  for (const ComparedTask& task : comparison.tasks) {
+    text += FormatPrintable("{:<38} {:>4} {:>12} {:>12} {:>6.2f}x {:>15}  {}\n", task.name,
+                            task.occurrences, session::ShortValue(task.metric, task.value),
+                            session::ShortValue(task.metric, task.other_value), task.ratio,
+                            FormatPrintable("{:.2f}-{:.2f}", task.low, task.high), task.verdict);
+  }
+  if (comparison.total > 0) {
+    text += FormatPrintable("{:<38} {:>4} {:>12} {:>12} {:>6.2f}x {:>15}\n", "all of these", "",
+                            session::ShortValue(comparison.metric, comparison.total),
+                            session::ShortValue(comparison.metric, comparison.other_total),
+                            comparison.other_total / comparison.total,
+                            FormatPrintable("{:.2f}-{:.2f}", comparison.low, comparison.high));
+  }
+  if (!comparison.only_here.empty() || !comparison.only_there.empty()) {
+    text += FormatPrintable("{} tasks only in {}, {} only in {}\n", comparison.only_here.size(),
+                            comparison.store, comparison.only_there.size(), comparison.other);
+  }
+}
+
+void AppendNetwork(const NetworkPage& network, std::string& text) {
+  double cost = 0, missed = 0;
+  std::int64_t unknown = 0;
+  for (const NetworkStep& step : network.steps) {
+    cost += step.cost;
+    missed += step.miss_cost;
+    unknown += step.cost > 0 ? 0 : 1;
+  }
+  text += FormatPrintable("\n{}: {} steps, {} by records and estimates", network.graph,
+                          network.steps.size(), session::ShortValue(network.metric, cost));
+  if (unknown > 0) text += FormatPrintable(" ({} steps unknown)", unknown);
+  for (const auto& [answer, steps] : network.coverage)
+    text += FormatPrintable(", {} {}", steps, answer);
+  text += FormatPrintable("; {} layout changes; {:.1f} MB memory\n", network.layout_changes,
+                          1e-6 * static_cast<double>(network.arena_bytes));
+  if (missed > 0) {
+    text += FormatPrintable("untuned operators are expected to cost {} more than tuned ones\n",
+                            session::ShortValue(network.metric, missed));
+  }
+}
+
+void AppendBench(const BenchPage& bench, std::string& text) {
+  if (!text.empty()) text += "\n";
+  text += FormatPrintable("{}: {}, {} cores; {}; commit {}; median of {} rounds{}\n", bench.file,
+                          bench.cpu, bench.cores, bench.date, bench.commit, bench.rounds,
+                          bench.load ? FormatPrintable("; load before {:g}", *bench.load) : "");
+  text +=
+      bench.compared_with.empty()
+          ? "nothing to compare with: the first table of this CPU\n"
+          : FormatPrintable("compared with {} (commit {}): {} slower, {} faster, {} of {} new\n",
+                            bench.compared_with, bench.compared_commit, bench.CountOf("slower"),
+                            bench.CountOf("faster"), bench.CountOf("new"), bench.rows.size());
+  std::string group;
+  for (const BenchRow& row : bench.rows) {
+    if (row.group != group) text += FormatPrintable("\n{}\n", row.group);
+    group = row.group;
+    text += FormatPrintable("  {:<44} {:>11.5g} {:<3}  noise {:>5.1f} %", row.name, row.value,
+                            row.unit, 100 * row.noise);
+    if (row.before && row.change) {
+      text += FormatPrintable("  was {:>11.5g}  {:>+6.1f} %{}", *row.before, 100 * *row.change,
+                              row.verdict == "same" ? "" : "  " + row.verdict);
+    }
+    text += "\n";
+  }
+  for (const std::string& name : bench.gone) text += FormatPrintable("gone: {}\n", name);
+}
+
+}  // namespace
+
+std::string ToText(const Document& document) {
+  std::string text;
+  for (const JobPage& job : document.jobs) {
+    if (!text.empty()) text += "\n";
+    AppendJob(job, text);
+  }
+  if (document.comparison) AppendComparison(*document.comparison, text);
+  if (document.network) AppendNetwork(*document.network, text);
+  if (document.bench) AppendBench(*document.bench, text);
+  for (const std::string& line : document.missing)
+    text += FormatPrintable("\nnot known: {}\n", line);
+  return Printable(text, true);
+}
+
+}  // namespace tilewright::report

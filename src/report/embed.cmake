@@ -1,0 +1,46 @@
+# The page of `tilewright report` is part of the program: a source made here has the assembler read its
+# files, and Chart.js of Debian's libjs-chart.js. Without that the program says what to install.
+find_file(TILEWRIGHT_CHART_JS chart.min.js PATHS /usr/share/javascript/chart.js /usr/share/nodejs/chart.js/dist
+          NO_DEFAULT_PATH)
+if(NOT TILEWRIGHT_CHART_JS)
+  message(STATUS "No Chart.js (libjs-chart.js): tilewright report makes no pages")
+endif()
+find_library(SODIUM_LIBRARY sodium REQUIRED)
+set(page_folder ${CMAKE_CURRENT_SOURCE_DIR}/page)
+set(page_html ${page_folder}/report.html)
+set(page_style ${page_folder}/report.css)
+set(page_script ${page_folder}/core.js ${page_folder}/overview.js ${page_folder}/task.js
+    ${page_folder}/plots.js ${page_folder}/network.js ${page_folder}/bench.js ${page_folder}/app.js)
+set(page_charts "")
+if(TILEWRIGHT_CHART_JS)
+  set(page_charts ${TILEWRIGHT_CHART_JS})
+endif()
+set(page_code "#include \"src/report/page.h\"\n")
+set(page_fields "")
+set(page_files "")
+foreach(part html style script charts)
+  set(incbin "")
+  foreach(file IN LISTS page_${part})
+    string(APPEND incbin ".incbin \\\"${file}\\\"\\n")
+    list(APPEND page_files ${file})
+  endforeach()
+  string(APPEND page_code
+    "asm(\".pushsection .rodata, \\\"a\\\", @progbits\\n\"\n"
+    "    \"tw_page_${part}:\\n${incbin}tw_page_${part}_end:\\n\"\n"
+    "    \".byte 0\\n.popsection\\n\");\n"
+    "extern \"C\" const char tw_page_${part}[], tw_page_${part}_end[];\n")
+  string(APPEND page_fields "          {tw_page_${part}, tw_page_${part}_end},\n")
+endforeach()
+file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/report_page_files.cc CONTENT
+"${page_code}namespace tilewright::report {
+PageParts BuiltInParts() {
+  return {
+${page_fields}  };
+}
+}  // namespace tilewright::report
+" @ONLY)
+target_sources(tw_report PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/report_page_files.cc)
+set_source_files_properties(${CMAKE_CURRENT_BINARY_DIR}/report_page_files.cc PROPERTIES
+                            SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON
+                            OBJECT_DEPENDS "${page_files}")
+target_link_libraries(tw_report PRIVATE ${SODIUM_LIBRARY})

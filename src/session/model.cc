@@ -1,0 +1,98 @@
+#include "src/session/model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "src/base/format_printable.h"
+#include "src/compiler/run/run.h"
+#include "src/graph/ir/check_memory.h"
+#include "src/graph/ir/check_weights.h"
+#include "src/session/tasks.h"
+
+namespace tilewright::session {
+namespace {
+
+std::string ShapesOf(const ModelLibrary& library) {
+  std::string text;
+  for (const ModelValue& input : library.inputs()) {
+    text += (text.empty() ? "" : ", ") + input.name + "=" + ShapeToString(input.type.shape);
+  }
+  return text;
+}
+
+bool HasShapes(const ModelLibrary& library, const Bindings& bindings) {
+  return std::ranges::all_of(bindings.shapes, [&](const auto& shape) {
+    return std::ranges::any_of(library.inputs(), [&](const ModelValue& input) {
+      return input.name == shape.first && input.type.shape == shape.second;
+    });
+  });
+}
+
+}  // namespace
+
+void NoteImport(const Graph& graph, const NoteSink& note) {
+  for (const std::string& text : graph.notes) {
+    note(FormatPrintable("note: {}: {}", graph.name, text));
+  }
+}
+
+void NoteSyntheticConstants(const std::string& file, std::int64_t constants, const NoteSink& note) {
+  if (constants == 0) return;
+  note(FormatPrintable(
+      "warning: {}: {} constants have no contents of their own but made-up ones, seeded by "
+      "their names (docs/graphs.md): results mean nothing but to compare them",
+      file, constants));
+}
+
+Result<Graph> LoadForRunning(const ModelSource& source, bool seeded, const NoteSink& note) {
+  const std::string& file = source.path;
+  TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(source));
+  NoteImport(graph, note);
+  if (Status status = CheckMemory(graph); !status.ok()) return status.WithContext(file);
+  SeedConstants(graph, seeded ? SeedRule::kAllFloat : SeedRule::kMissing);
+  NoteSyntheticConstants(file, graph.synthetic_constants, note);
+  for (const std::string& text : NonFiniteWeightNotes(graph)) {
+    note(FormatPrintable("note: {}: {}", graph.name, text));
+  }
+  return graph;
+}
+
+Result<int> VariantFor(const ModelSource& source, const NoteSink& note) {
+  const Bindings& bindings = source.options.bindings;
+  LoadOptions others{source.options.requantize, bindings.Clone()};
+  others.bindings.shapes.clear();
+  TW_RETURN_IF_ERROR(CheckUnused(others, source.path + " has its sizes in it"));
+  std::string known;
+  int variants = 1;
+  for (int set = 0; set < variants; ++set) {
+    TW_ASSIGN_OR_RETURN(const auto library, ModelLibrary::Open(source.path, set));
+    variants = library.variants();
+    known += (known.empty() ? "" : "; ") + ShapesOf(library);
+    if (!HasShapes(library, bindings)) continue;
+    if (variants > 1 && bindings.shapes.empty()) {
+      note(FormatPrintable("note: {}: the first of {} sets of sizes, {}; --shape chooses another",
+                           source.path, variants, known));
+    }
+    return set;
+  }
+  return InvalidArgument(fmt::format("{}: {} has its sizes in it: {}", bindings.Options().front(),
+                                     source.path, known));
+}
+
+Result<int> VariantFor(const std::string& path, const Graph& graph) {
+  int variants = 1;
+  const std::vector<ModelValue> wanted = ValuesOf(graph, graph.inputs());
+  for (int set = 0; set < variants; ++set) {
+    TW_ASSIGN_OR_RETURN(const auto library, ModelLibrary::Open(path, set));
+    variants = library.variants();
+    const bool same = std::ranges::equal(
+        library.inputs(), wanted,
+        [](const ModelValue& a, const ModelValue& b) { return a.type == b.type; });
+    if (same) return set;
+  }
+  return 0;
+}
+
+}  // namespace tilewright::session

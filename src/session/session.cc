@@ -1,0 +1,253 @@
+// From a model file to tasks, records, libraries and results, for one target. What devices have in
+// common is a RunnableNetwork; here it is made.
+
+#include "src/session/session.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "cost_model/xgboost_model.h"
+#include "measure/supervisor/process_measurer.h"
+#include "src/base/files/locked_temp_dir.h"
+#include "src/base/format_printable.h"
+#include "src/session/model.h"
+#include "src/session/tasks.h"
+#include "src/target/device.h"
+
+namespace tilewright::session {
+namespace {
+
+Graph CopyOf(const Graph& graph) {
+  return graph.CloneWithout(std::numeric_limits<std::int64_t>::max());
+}
+
+/// Names as lines that fit a terminal; of very many some, and how many more there are.
+std::vector<std::string> NameLines(const std::vector<std::string_view>& names) {
+  constexpr std::size_t kWidth = 90, kMaxLines = 6;
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string name = Printable(names[i]) + (i + 1 < names.size() ? ", " : "");
+    const bool fits = !lines.empty() && lines.back().size() + name.size() <= kWidth;
+    if (!fits && lines.size() == kMaxLines) {
+      lines.push_back(fmt::format("and {} more (`compile --json` names all)", names.size() - i));
+      break;
+    }
+    if (!fits) lines.emplace_back();
+    lines.back() += name;
+  }
+  return lines;
+}
+
+}  // namespace
+
+Result<std::vector<search::TuneTask>> Session::Tasks(const ModelSource& source) const {
+  return ParseTasks(source, settings_.target, settings_.fuse_residuals.value_or(true));
+}
+
+Result<std::unique_ptr<measure::Measurer>> Session::MakeMeasurer(const WorkerCommands& workers,
+                                                                 const Runners& runners) const {
+  TW_ASSIGN_OR_RETURN(auto measurer_settings, MeasurerSettings(workers, settings_.target, runners,
+                                                               settings_.device, settings_.note));
+  TW_ASSIGN_OR_RETURN(auto measurer,
+                      measure::ProcessMeasurer::Create(std::move(measurer_settings)));
+  return std::unique_ptr<measure::Measurer>(std::move(measurer));
+}
+
+Result<search::TuneReport> Session::Tune(const std::vector<search::TuneTask>& tasks,
+                                         const search::JobSettings& job,
+                                         const TemplateRegistry& templates,
+                                         const TuneRequest& request) {
+  search::TuneContext context;
+  context.templates = &templates;
+  context.only_templates = request.only_templates;
+  context.strategies = request.strategies;
+  context.measurer = request.measurer;
+  context.store = request.store;
+  context.clock = request.clock;
+  context.make_model = [] { return std::make_unique<cost_model::XgboostModel>(); };
+  context.observer = request.observer;
+  context.stop = request.stop;
+  return search::Tune(tasks, job, context);
+}
+
+Result<records::CatalogAnswer> Session::Query(const Workload& workload) const {
+  TW_ASSIGN_OR_RETURN(auto catalog,
+                      settings_.records.Open(templates(), settings_.target, settings_.note));
+  TW_ASSIGN_OR_RETURN(const auto device, settings_.device.Fingerprint(settings_.target));
+  TW_ASSIGN_OR_RETURN(const auto accept, settings_.records.Accept());
+  records::LookupRequest request;
+  request.templates = settings_.templates;
+  request.workload = &workload;
+  request.target = &settings_.target;
+  request.device = &device;
+  request.accept = records::DownTo(accept);
+  return catalog.Query(request);
+}
+
+Result<CompileRequest> Session::Prepare(const ModelSource& source) const {
+  const RecordSources& sources = settings_.records;
+  const Target& target = settings_.target;
+  TW_ASSIGN_OR_RETURN(auto graph, LoadForRunning(source, settings_.seeded, settings_.note));
+  TW_ASSIGN_OR_RETURN(auto catalog, sources.Open(templates(), target, settings_.note));
+  TW_ASSIGN_OR_RETURN(auto accept, sources.Accept());
+  TW_ASSIGN_OR_RETURN(auto autotvm, sources.Autotvm(target));
+  TW_ASSIGN_OR_RETURN(auto fingerprint, settings_.device.Fingerprint(target));
+  CompileRequest request;
+  request.graph = std::move(graph);
+  request.catalog = std::make_unique<records::Catalog>(std::move(catalog));
+  request.options.templates = settings_.templates;
+  request.options.target = target;
+  request.options.catalog = request.catalog.get();
+  request.options.accept = accept;
+  request.options.fuse_residuals = settings_.fuse_residuals.value_or(!autotvm.has_value());
+  request.options.autotvm = std::move(autotvm);
+  request.options.device = std::move(fingerprint);
+  TW_ASSIGN_OR_RETURN(request.options.prefer, sources.Preferred(target));
+  auto& prefer = request.options.prefer;
+  if (prefer && !prefer->AsksForFront(target)) prefer.reset();  // the fastest is served anyway
+  if (!prefer || prefer->limited.empty()) return request;
+  TW_ASSIGN_OR_RETURN(auto tasks, TasksOfFile(source, target, request.options.fuse_residuals));
+  TW_RETURN_IF_ERROR(ShareLimitOf(tasks, templates(), target, request.options.device,
+                                  *request.catalog, *prefer, settings_.note));
+  return request;
+}
+
+Result<CompiledModel> Session::Compile(const ModelSource& source, const std::string& path,
+                                       const std::function<void(CompileOptions&)>& edit) const {
+  TW_ASSIGN_OR_RETURN(auto request, Prepare(source));
+  if (edit) edit(request.options);
+  return tilewright::Compile(std::move(request.graph), request.options, path);
+}
+
+Result<OpenNetwork> Session::OpenVta(Plan plan, const OpenOptions& options) {
+  OpenNetwork opened;
+  opened.synthetic_constants = plan.graph.synthetic_constants;
+  opened.plan = std::make_unique<Plan>(std::move(plan));
+  std::vector<vta::CycleModel> models;
+  for (const char* name : kCycleModels) {
+    if (!options.timed) break;
+    TW_ASSIGN_OR_RETURN(auto model, vta::CycleModel::Preset(name));
+    models.push_back(std::move(model));
+  }
+  TW_ASSIGN_OR_RETURN(auto executor, VtaExecutor::Create(*opened.plan, std::move(models),
+                                                         std::max(1, options.threads)));
+  opened.vta = std::make_unique<VtaExecutor>(std::move(executor));
+  opened.network = std::make_unique<PlannedNetwork>(*opened.plan, *opened.vta);
+  return opened;
+}
+
+Result<OpenNetwork> Session::Emulate(CompileRequest request, const OpenOptions& options) const {
+  OpenNetwork opened;
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(std::move(request.graph), request.options));
+  opened.plan = std::make_unique<Plan>(std::move(plan));
+  TW_ASSIGN_OR_RETURN(opened.emulator, EmulateGpu(*opened.plan));
+  opened.network = std::make_unique<PlannedNetwork>(*opened.plan, *opened.emulator);
+  std::vector<OperatorReport> operators;
+  for (const PlanStep& step : opened.plan->steps) operators.push_back(step.report);
+  if (request.catalog->size() > 0 || options.note_misses) NoteMisses(operators, settings_.note);
+  return opened;
+}
+
+Result<OpenNetwork> Session::OpenLibrary(CompileRequest request, const OpenOptions& options) const {
+  // A library for this process alone; its file may go while it is loaded.
+  TW_ASSIGN_OR_RETURN(auto folder, LockedTempDir::Create("tilewright-net"));
+  const std::string path = folder.path() + "/net.so";
+  TW_ASSIGN_OR_RETURN(auto compiled,
+                      tilewright::Compile(std::move(request.graph), request.options, path));
+  if (request.catalog->size() > 0 || options.note_misses) {
+    NoteMisses(compiled.operators, settings_.note);
+  }
+  TW_ASSIGN_OR_RETURN(auto library, settings_.device.OpenLibrary(path, options.threads));
+  OpenNetwork opened;
+  opened.network = std::make_unique<ModelLibrary>(std::move(library));
+  return opened;
+}
+
+Result<OpenNetwork> Session::Open(const ModelSource& source, const OpenOptions& options) const {
+  TW_ASSIGN_OR_RETURN(auto request, Prepare(source));
+  const DeviceTraits& device = DeviceTraitsOf(settings_.target);
+  const bool emulated = device.launches_grids && settings_.device.simt();
+  // What is emulated is compared with its own plan.
+  Graph kept = options.keep_source && !emulated ? CopyOf(request.graph) : Graph();
+  const std::int64_t synthetic = request.graph.synthetic_constants;
+  const auto open = [&]() -> Result<OpenNetwork> {
+    if (emulated) return Emulate(std::move(request), options);
+    if (!device.has_host_fallback) return OpenLibrary(std::move(request), options);
+    TW_ASSIGN_OR_RETURN(auto plan, PlanForVta(source.path, std::move(request.graph),
+                                              request.options, settings_.note));
+    return OpenVta(std::move(plan), options);
+  };
+  auto opened = open();
+  if (!opened.ok()) {
+    return device.has_host_fallback ? opened.status() : opened.status().WithContext(source.path);
+  }
+  opened->source = std::move(kept);
+  opened->synthetic_constants = synthetic;
+  return opened;
+}
+
+Result<std::vector<Tensor>> Session::Run(const ModelSource& source,
+                                         std::span<const Tensor> inputs) const {
+  TW_ASSIGN_OR_RETURN(const auto opened, Open(source, {}));
+  return opened.network->Run(inputs);
+}
+
+Result<VerifyReport> Session::Verify(OpenNetwork& network, std::span<const Tensor> inputs,
+                                     const VerifyOptions& options) {
+  if (network.plan == nullptr) {
+    return tilewright::Verify(std::move(network.source), *network.network, inputs, options);
+  }
+  return VerifyPlanned(*network.plan, *network.network,
+                       network.vta != nullptr ? &network.source : nullptr, inputs, options);
+}
+
+Result<Plan> PlanForVta(const std::string& file, Graph graph, const CompileOptions& options,
+                        const NoteSink& note) {
+  auto plan = MakePlan(std::move(graph), options);
+  if (!plan.ok()) return plan.status().WithContext(file);
+  if (plan->streams.empty()) {
+    note(FormatPrintable(
+        "{}: no operator has the layout of this VTA, all are left to the host; tilewright pack "
+        "gives a quantized model that layout",
+        file));
+  }
+  return plan;
+}
+
+void NoteMisses(const std::vector<OperatorReport>& operators, const NoteSink& note) {
+  struct Miss {
+    bool tuned;
+    std::string_view why;
+    std::vector<std::string_view> values;
+  };
+  std::vector<Miss> misses;  // one reason mostly serves many operators: it is said once
+  for (const OperatorReport& op : operators) {
+    if (!op.skipped_record.empty()) {
+      note(FormatPrintable("passed over: {} ({}): {}", op.value, op.op, op.skipped_record));
+    }
+    if (op.workload_key.empty() || op.answer == records::AnswerLevel::kHit) continue;
+    const auto same = [&](const Miss& miss) {
+      return miss.tuned == op.tuned && miss.why == op.explanation;
+    };
+    auto miss = std::ranges::find_if(misses, same);
+    if (miss == misses.end()) miss = misses.insert(miss, {op.tuned, op.explanation, {}});
+    miss->values.push_back(op.value);
+  }
+  for (const Miss& miss : misses) {
+    const char* kind = miss.tuned ? "near" : "untuned";
+    std::vector<std::string> lines = NameLines(miss.values);
+    if (lines.size() == 1) {
+      note(FormatPrintable("{}: {}: {}", kind, lines.front(), miss.why));
+      continue;
+    }
+    const std::string list = fmt::format("{}", fmt::join(lines, "\n  "));
+    note(FormatPrintable("{}: {} operators: {}\n  {}", kind, miss.values.size(), miss.why,
+                         MultilineText{list}));
+  }
+}
+
+}  // namespace tilewright::session

@@ -1,0 +1,210 @@
+// Tasks and configs as users name them. A text is read as a workload key, a tuple of AutoTVM, an
+// expression file, and FILE or FILE#N, in this order.
+
+#include "src/session/tasks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "records/autotvm/tuple.h"
+#include "src/base/files/file.h"
+#include "src/base/format_printable.h"
+#include "src/base/json.h"
+#include "src/base/strings.h"
+#include "src/compiler/compile.h"
+#include "src/compiler/plan/group_tasks.h"
+#include "src/graph/partition/partition.h"
+#include "src/graph/partition/tasks.h"
+#include "src/session/format.h"
+#include "src/target/device.h"
+#include "src/templates/text/schedule_text.h"
+#include "src/templates/vta/vta_target.h"
+
+namespace tilewright::session {
+
+Status CheckUnused(const LoadOptions& options, std::string_view why) {
+  std::vector<std::string> given = options.bindings.Options();
+  if (options.requantize == Requantize::kByIntegers) given.emplace_back("--requantize integer");
+  return given.empty() ? Status() : InvalidArgument(given.front() + ": " + std::string(why));
+}
+
+Result<std::vector<search::TuneTask>> TasksOfFile(const ModelSource& source, const Target& target,
+                                                  bool fuse_residuals) {
+  const std::string& path = source.path;
+  if (path.ends_with(".tw") || Workload::Parse(path).ok()) {
+    TW_ASSIGN_OR_RETURN(auto task, ParseTask(source, target, fuse_residuals));
+    return std::vector<search::TuneTask>{std::move(task)};
+  }
+  std::string file = path;
+  std::int64_t only = -1;
+  if (const auto hash = path.rfind('#'); hash != std::string::npos) {
+    if (auto number = ParseInt64(path.substr(hash + 1)); number.ok()) {
+      only = *number;
+      file = path.substr(0, hash);
+    }
+  }
+  auto graph = LoadGraph(file, source.options);
+  TW_RETURN_IF_ERROR(graph);
+  const PartitionRule rule = PartitionRuleFor(target, fuse_residuals);
+  graph = UnfusedOperators(*std::move(graph), rule);
+  TW_RETURN_IF_ERROR(graph);
+  TW_ASSIGN_OR_RETURN(auto extracted, ExtractTasks(*graph, rule.fuse));
+  const auto count = static_cast<std::int64_t>(extracted.size());
+  if (only >= count) {
+    return InvalidArgument(
+        fmt::format("{}: task {} asked for, the file has {}", file, only, count));
+  }
+  std::vector<search::TuneTask> tasks;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (only >= 0 && i != only) continue;
+    ExtractedTask& task = extracted[static_cast<std::size_t>(i)];
+    const std::int64_t occurrences = task.occurrences();
+    tasks.push_back({{std::move(task.workload), target}, std::move(task.epilogue), occurrences});
+  }
+  return tasks;
+}
+
+Result<std::vector<search::TuneTask>> TasksOfShapeVariants(std::span<const ModelSource> sources,
+                                                           const Target& target,
+                                                           bool fuse_residuals) {
+  std::vector<search::TuneTask> all;
+  for (const ModelSource& source : sources) {
+    TW_ASSIGN_OR_RETURN(auto tasks, TasksOfFile(source, target, fuse_residuals));
+    for (search::TuneTask& task : tasks) {
+      const auto known = std::ranges::find_if(all, [&](const search::TuneTask& other) {
+        return other.task.workload == task.task.workload && other.epilogue == task.epilogue;
+      });
+      if (known != all.end()) {
+        known->occurrences += task.occurrences;
+      } else {
+        all.push_back(std::move(task));
+      }
+    }
+  }
+  return all;
+}
+
+Result<std::vector<search::TuneTask>> GroupTasksOfFile(const TemplateRegistry& templates,
+                                                       const ModelSource& source,
+                                                       const Target& target, double min_share,
+                                                       std::vector<double>* shares) {
+  TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(source));
+  SeedConstants(graph, SeedRule::kMissing);
+  CompileOptions options;
+  options.templates = &templates;
+  options.target = target;
+  double all_seconds = 0;
+  TW_ASSIGN_OR_RETURN(auto groups, TasksOfGroups(std::move(graph), options, &all_seconds));
+  std::ranges::stable_sort(groups, std::greater(), &GroupUses::seconds);
+  std::vector<search::TuneTask> tasks;
+  for (GroupUses& uses : groups) {
+    const double share = all_seconds > 0 ? uses.seconds / all_seconds : 0;
+    if (share < min_share) continue;
+    if (shares != nullptr) shares->push_back(share);
+    const auto count = static_cast<std::int64_t>(uses.values.size());
+    tasks.push_back({{std::move(uses.workload), target}, {}, count});
+  }
+  return tasks;
+}
+
+void AssignToHost(const TemplateRegistry& templates, std::vector<search::TuneTask>& tasks,
+                  const NoteSink& note) {
+  std::erase_if(tasks, [&](const search::TuneTask& task) {
+    const bool host = templates.For(task.task.workload, task.task.target).empty();
+    if (host) note(FormatPrintable("left to the host: {}", ShortName(task.task.workload)));
+    return host;
+  });
+}
+
+Result<search::TuneTask> ParseTask(const ModelSource& source, const Target& target,
+                                   bool fuse_residuals) {
+  const std::string& text = source.path;
+  constexpr std::string_view kNoFile = "the task is no model file";
+  if (text.ends_with(".tw")) {
+    TW_RETURN_IF_ERROR(CheckUnused(source.options, kNoFile));
+    constexpr auto kMaxBytes = static_cast<std::int64_t>(kMaxExpressionBytes);
+    TW_ASSIGN_OR_RETURN(auto bytes, ReadFile(text, kMaxBytes));
+    TW_ASSIGN_OR_RETURN(auto expression, ParseExpression(bytes, text));
+    Workload workload = Workload::FromExpression(expression);
+    if (const auto type = workload.OutputType(); !type.ok()) return type.status().WithContext(text);
+    return search::TuneTask{{std::move(workload), target}, {}, 1};
+  }
+  if (auto workload = Workload::Parse(text); workload.ok()) {
+    TW_RETURN_IF_ERROR(CheckUnused(source.options, kNoFile));
+    return search::TuneTask{{std::move(*workload), target}, {}, 1};
+  } else if (!text.empty() && text.front() == '(') {
+    TW_ASSIGN_OR_RETURN(auto tuple, records::ParseAutotvmTuple(text));
+    TW_RETURN_IF_ERROR(CheckUnused(source.options, kNoFile));
+    return search::TuneTask{{std::move(tuple), target}, {}, 1};
+  } else if (text.find('#') == std::string::npos) {
+    return InvalidArgument("'" + text + "' is no task: " + workload.status().message() +
+                           "; expected a workload key, an AutoTVM tuple, FILE#N, or FILE.tw");
+  }
+  TW_ASSIGN_OR_RETURN(auto tasks, TasksOfFile(source, target, fuse_residuals));
+  if (tasks.size() != 1) {
+    return InvalidArgument("'" + text + "' does not name one task, expected FILE#N");
+  }
+  return std::move(tasks.front());
+}
+
+Result<std::vector<search::TuneTask>> ParseTasks(const ModelSource& source, const Target& target,
+                                                 bool fuse_residuals) {
+  auto one = ParseTask(source, target, fuse_residuals);
+  if (one.ok()) return std::vector<search::TuneTask>{*std::move(one)};
+  if (source.path.find('(') != std::string::npos || source.path.ends_with(".tw")) {
+    return one.status();
+  }
+  return TasksOfFile(source, target, fuse_residuals);
+}
+
+Result<Config> ParseConfig(const std::string& text) {
+  const auto json = ParseJson(text);
+  const bool values_only = json.ok() && json->is_object() && !json->contains("values");
+  return Config::Parse(values_only ? R"({"index":0,"values":)" + text + "}" : text);
+}
+
+Result<ChosenConfig> ChooseConfig(const TemplateRegistry& templates, const Task& task,
+                                  const std::string& key, const std::string& config) {
+  ChosenConfig chosen;
+  if (key.empty()) {
+    const auto entries = templates.For(task.workload, task.target);
+    if (entries.empty()) {
+      const bool says_why = DeviceTraitsOf(task.target).has_host_fallback;
+      return Unsupported(
+          "no template serves " + task.workload.Key() + " on " + task.target.ToString() +
+          (says_why ? ": " + VtaRefusalOf(templates, task.workload, task.target) : ""));
+    }
+    chosen.entry = entries.front();
+  } else {
+    chosen.entry = templates.Find(key);
+    if (chosen.entry == nullptr) {
+      if (IsScheduleTextKey(key))
+        return InvalidArgument(TemplateUnavailableReason(templates, key, 1));
+      std::string known;
+      for (const TemplateEntry& entry : templates.all()) known += " " + std::string(entry.key);
+      return InvalidArgument("no template '" + key + "', expected one of:" + known);
+    }
+    if (auto why = chosen.entry->refuses(task.workload, task.target); !why.empty()) {
+      return InvalidArgument(key + " does not serve " + task.workload.Key() + ": " + why);
+    }
+  }
+  TW_ASSIGN_OR_RETURN(chosen.space, chosen.entry->define_space(task.workload, task.target));
+  if (config.empty()) {
+    TW_ASSIGN_OR_RETURN(chosen.config, chosen.entry->default_config(task.workload, task.target));
+  } else if (auto index = ParseInt64(config); index.ok()) {
+    if (*index < 0 || *index >= chosen.space.size()) {
+      return InvalidArgument(
+          fmt::format("config {}, expected 0 to {}", *index, chosen.space.size() - 1));
+    }
+    chosen.config = chosen.space.At(*index);
+  } else {
+    TW_ASSIGN_OR_RETURN(auto values, ParseConfig(config));
+    TW_ASSIGN_OR_RETURN(chosen.config, chosen.space.Locate(values));
+  }
+  return chosen;
+}
+
+}  // namespace tilewright::session

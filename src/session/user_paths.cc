@@ -1,0 +1,58 @@
+#include "src/session/user_paths.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "src/base/subprocess.h"
+
+namespace tilewright::session {
+namespace {
+
+/// An absolute path from the environment, or empty.
+std::string FolderFrom(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && value[0] == '/' ? std::string(value) : std::string();
+}
+
+}  // namespace
+
+Result<UserPaths> FindUserPaths() {
+  const std::string home = FolderFrom("HOME");
+  std::string data = FolderFrom("XDG_DATA_HOME");
+  std::string config = FolderFrom("XDG_CONFIG_HOME");
+  if (data.empty() && !home.empty()) data = home + "/.local/share";
+  if (config.empty() && !home.empty()) config = home + "/.config";
+  if (data.empty() || config.empty()) {
+    return Unavailable("neither HOME nor XDG_DATA_HOME and XDG_CONFIG_HOME is an absolute path");
+  }
+  return UserPaths{data + "/tilewright/records.db", data + "/tilewright/packages",
+                   config + "/tilewright/trusted_keys"};
+}
+
+std::vector<std::string> PackageRoots() {
+  std::vector<std::string> roots;
+  if (auto paths = FindUserPaths(); paths.ok()) roots.push_back(paths->packages);
+  roots.emplace_back(kSystemPackages);
+  return roots;
+}
+
+std::string ShippedPath(std::string_view name) {
+  const auto program = ExecutablePath();
+  if (!program.ok()) return {};
+  const std::string bin = program->substr(0, program->rfind('/'));
+  // Of PREFIX/bin, and of build/CONFIGURATION/python_free_cli.
+  for (const char* folder : {"/../share/tilewright/", "/../../../configs/"}) {
+    const std::string path = bin + folder + std::string(name);
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored)) {
+      return std::filesystem::path(path).lexically_normal();
+    }
+  }
+  return {};
+}
+
+std::string ShippedModel(std::string_view kind) {
+  return ShippedPath("cost_models/" + std::string(kind) + ".model");
+}
+
+}  // namespace tilewright::session
