@@ -1,5 +1,6 @@
-// Contents of tensors in files beside the model: opened below its folder only, without links, and
-// read at the places that the model states, which are checked.
+// Contents of tensors in files in the model's directory. Files are opened only inside this
+// directory, without symbolic links that lead outside. Offset and length are checked before the
+// file is read.
 #include "src/graph/onnx/external_data.h"
 
 #include <fcntl.h>
@@ -21,7 +22,7 @@
 namespace tilewright {
 namespace {
 
-// An open file that is closed with the object.
+// Open file that the destructor closes.
 class OpenFile {
  public:
   explicit OpenFile(int descriptor) : descriptor_(descriptor) {}
@@ -42,7 +43,7 @@ class OpenFile {
 struct Place {
   std::string location;
   std::int64_t offset = 0;
-  std::int64_t length = -1;  // as far as the shape needs
+  std::int64_t length = -1;  // limit: the shape determines the rest
 };
 
 Result<std::int64_t> ParseCount(const std::string& key, const std::string& text) {
@@ -74,7 +75,8 @@ Result<Place> ExternalPlaceOf(const onnx::TensorProto& proto) {
   return place;
 }
 
-// Errors: the name is none of a file in the model's folder, whatever the folder holds.
+// Checks that `location` is the name of a file inside the model's directory, without access to the
+// file system.
 Status CheckLocation(const std::string& location) {
   const auto refuse = [&](const std::string& why) {
     return InvalidArgument("external file '" + location.substr(0, location.find('\0')) + "' " +
@@ -91,10 +93,10 @@ Status CheckLocation(const std::string& location) {
   return Status();
 }
 
-constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // a pipe must not wait for a writer
+constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // opening a pipe must not block
 
-// Opens one component after the other, none of which may be a symbolic link: for kernels without
-// openat2, and sandboxes that forbid it.
+// Opens each path component separately and rejects symbolic links. Used on kernels without openat2
+// and in sandboxes that forbid it.
 int OpenWithoutLinks(int folder, std::string_view location) {
   OpenFile at(::fcntl(folder, F_DUPFD_CLOEXEC, 0));
   while (true) {
@@ -110,7 +112,7 @@ int OpenWithoutLinks(int folder, std::string_view location) {
   }
 }
 
-// Follows symbolic links only as far as they stay in the folder.
+// Follows symbolic links only inside the directory.
 int OpenBeneath(int folder, const std::string& location) {
   struct open_how how = {};
   how.flags = static_cast<std::uint64_t>(kOpenFlags);
@@ -136,7 +138,7 @@ Result<OpenFile> OpenExternal(const std::string& folder, const std::string& loca
   return InvalidArgument(name + " cannot be opened: " + ErrnoReason());
 }
 
-// Copies bytes offset … offset + bytes of a file by way of a mapping of just these.
+// Copies bytes offset … offset + bytes of a file through a mapping of this range.
 Status CopyMapped(int file, std::int64_t offset, std::int64_t bytes, std::byte* to) {
   if (bytes == 0) return Status();
   const std::int64_t page = ::sysconf(_SC_PAGESIZE);
@@ -151,7 +153,7 @@ Status CopyMapped(int file, std::int64_t offset, std::int64_t bytes, std::byte* 
   return Status();
 }
 
-// The file of a tensor, checked to hold `bytes` at the offset.
+// External file of a tensor. The file contains `bytes` bytes from the offset on.
 struct Located {
   OpenFile file;
   Place place;

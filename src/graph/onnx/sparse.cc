@@ -1,5 +1,5 @@
-// Sparse tensors of a file: values [NNZ] and their places, which are [NNZ] (counted over the whole
-// tensor) or [NNZ, rank], in ascending order.
+// Sparse tensors of a file: values [NNZ] and their indices in ascending order. The indices are
+// [NNZ] (linear positions in the tensor) or [NNZ, rank].
 
 #include "src/graph/onnx/sparse.h"
 
@@ -11,7 +11,7 @@ namespace tilewright {
 namespace {
 namespace sparse_tensors {
 
-// The place of value `i`, counted over the whole tensor; below 0 if it is outside.
+// Returns the linear position of value `i` in the tensor; negative if it is out of range.
 std::int64_t PlaceOf(const Tensor& indices, std::int64_t i,
                      const std::vector<std::int64_t>& shape) {
   const auto numbers = indices.As<std::int64_t>();

@@ -10,7 +10,8 @@ namespace {
 using onnx::GraphProto;
 using onnx::NodeProto;
 
-// How to mend an export with operators that converters leave behind; "" for others.
+// Returns a hint how to fix an export with operators that converters leave in the file; "" for
+// others.
 std::string_view HintFor(std::string_view op_type) {
   if (op_type.find("ake_quantize") != op_type.npos || op_type.find("akeQuant") != op_type.npos) {
     return "; fake quantization is for training: export it as QuantizeLinear and DequantizeLinear "
