@@ -1,5 +1,5 @@
-// Operators whose result has as many elements as the network finds, where somebody says how many
-// there are at most (the declared shape of the result, by way of --dim).
+// Operators whose number of result elements depends on run-time values. The user gives an upper
+// bound: the declared shape of the result, through --dim.
 
 #include "src/graph/onnx/operators/declared_size.h"
 
@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::int64_t kMaxLooked = std::int64_t{1} << 26;  // elements times results
 
-// Sums of integers [1,E] up to each of them, by adding what lies 1, 2, 4, … in front.
+// Emits inclusive prefix sums of integers [1,E] in logarithmic steps: adds the element 1, 2, 4, …
+// positions before.
 int RunningSums(OnnxNode& node, int numbers) {
   if (!node.ok()) return -1;
   const std::vector<std::int64_t> shape = node.TypeOf(numbers).shape;
@@ -24,7 +25,8 @@ int RunningSums(OnnxNode& node, int numbers) {
   return numbers;
 }
 
-// Of the declared shape of output 0, the dimension `at` of `rank`; nothing (and an error) without.
+// Returns dimension `at` of the declared shape of output 0, which must have rank `rank`. Fails and
+// returns nothing otherwise.
 std::optional<std::int64_t> BoundOfResults(OnnxNode& node, std::size_t rank, std::size_t at,
                                            int unknown) {
   const auto declared = node.DeclaredShape();
@@ -61,7 +63,7 @@ void ReturnNonZeroOfDeclaredSize(OnnxNode& node) {
   const int off = node.Emit(OpKind::kEqual, flat, 0);
   const int valid = node.Emit(OpKind::kWhere, {off, zero, one});
   const int positions = node.EmitReshape(EmitPositions(node, kInt32, elements), {1, elements});
-  // The place of a hit is the number of hits in front of it.
+  // The output position of a nonzero element is the number of nonzero elements before it.
   const int place = node.Emit(OpKind::kSub, {RunningSums(node, valid), valid});
   const int hit = node.Emit(OpKind::kWhere, {off, none, positions});
   const int column = EmitPositions(node, kInt32, *count, 1);

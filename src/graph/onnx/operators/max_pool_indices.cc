@@ -1,6 +1,6 @@
-// The second output of MaxPool: of each window the place of its largest element. For each element
-// of the window, from the last to the first, the data shifted by it is compared with the result of
-// the pool; where they are equal, the place is that one.
+// Second output of MaxPool: the index of the largest element of each window. For each element of
+// the window, from the last to the first, the data shifted by it is compared with the result of the
+// pooling. If they are equal, the index is set to that element.
 
 #include "src/graph/onnx/operators/max_pool_indices.h"
 
@@ -16,9 +16,9 @@ namespace {
 using Shape = std::vector<std::int64_t>;
 
 constexpr std::int64_t kLargestWindow = 1024;               // three operators for each element
-constexpr std::int64_t kMaxPlaces = std::int64_t{1} << 26;  // in all constants
+constexpr std::int64_t kMaxPlaces = std::int64_t{1} << 26;  // total of all constants
 
-// The windows of one dimension: where each begins, and which elements of the data they can read.
+// Windows of one dimension: their starts and the elements of the data that they can read.
 struct PoolSide {
   WindowDimension part;
   std::int64_t extent = 0, outputs = 0;
@@ -30,13 +30,13 @@ struct PoolSide {
     const std::int64_t read = Read(output, tap);
     return read >= 0 && read < extent;
   }
-  // What has to lie behind the data, so that every window can be read.
+  // Returns how many elements must follow the data so that every window can be read.
   std::int64_t After() const {
     return std::max<std::int64_t>(Read(outputs - 1, part.kernel - 1) - extent + 1, 0);
   }
 };
 
-// Height and width of the windows over an image.
+// Returns height and width of the windows over an image.
 std::array<PoolSide, 2> SidesOf(OnnxNode& node, const Shape& image, const Shape& result) {
   const bool sequence = node.Rank(node.Input(0)) == 3;
   Shape extents = sequence ? Shape{image[3]} : Shape{image[2], image[3]};
@@ -49,7 +49,7 @@ std::array<PoolSide, 2> SidesOf(OnnxNode& node, const Shape& image, const Shape&
   return sides;
 }
 
-// For each window the place of element (y, x) in an image, and whether there is one.
+// Returns for each window the index of element (y, x) in an image, and whether the element exists.
 std::pair<Tensor, Tensor> PlacesOfTap(const PoolSide& height, const PoolSide& width, std::int64_t y,
                                       std::int64_t x, bool columns_first) {
   Tensor places(TensorType{{height.outputs, width.outputs}, kInt64});
