@@ -157,7 +157,7 @@ std::vector<float> Scales(OnnxNode& node, int index, std::int64_t channels) {
 
 int AlongAxis(OnnxNode& node, int id, std::int64_t axis, std::int64_t rank) {
   if (!node.ok()) return -1;
-  if (node.TypeOf(id).elements() == 1) {  // it must not give a scalar a dimension
+  if (node.TypeOf(id).elements() == 1) {  // a scalar must not gain a dimension
     return node.Rank(id) > rank ? node.EmitReshape(id, {}) : id;
   }
   if (axis >= rank) {
