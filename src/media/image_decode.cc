@@ -1,5 +1,5 @@
-// Pictures by libjpeg-turbo and libpng, scaled by a triangle filter along one side and then the
-// other, and normalized into a batch.
+// Image decoding by libjpeg-turbo and libpng, scaling by a separable triangle filter, and
+// normalization into a batch.
 
 #include "src/media/image_decode.h"
 
@@ -68,7 +68,7 @@ Result<Tensor> ParsePng(std::string_view bytes) {
   if (png_image_begin_read_from_memory(&png, bytes.data(), bytes.size()) == 0) return damaged();
   TW_RETURN_IF_ERROR(CheckSize(png.width, png.height));
   const bool grey = (png.format & PNG_FORMAT_FLAG_COLOR) == 0;
-  png.format = grey ? PNG_FORMAT_GA : PNG_FORMAT_RGBA;  // with alpha nothing is blended
+  png.format = grey ? PNG_FORMAT_GA : PNG_FORMAT_RGBA;  // with alpha, libpng does not blend
   std::vector<png_byte> pixels(PNG_IMAGE_SIZE(png));
   if (png_image_finish_read(&png, nullptr, pixels.data(), 0, nullptr) == 0) return damaged();
   const std::size_t channels = grey ? 1 : 3;
@@ -80,8 +80,8 @@ Result<Tensor> ParsePng(std::string_view bytes) {
   return image;
 }
 
-/// Of `count` places along a side that is scaled to `whole`, those from `begin` on: which places
-/// of the side they are made of, and with what weights.
+/// Source positions and weights of `count` target positions from `begin` on, along a side that is
+/// scaled to `whole`.
 struct Taps {
   std::int64_t first = 0;
   std::vector<float> weights;
