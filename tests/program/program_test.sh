@@ -465,7 +465,7 @@ END
 expect 0 tune --job open.json --json
 expect 0 tune "$open" "${sets[@]}" --records open.db --trials 2 --json
 expect 2 tune --job open.json --shape x=1x5
-has 'the file says' err
+has 'the file declares' err
 expect 0 compile "$corpus/qdq.onnx" --format bundle -o qdq
 expect 0 verify "$corpus/qdq.onnx" qdq
 expect 0 verify "$corpus/qdq_float.onnx" "$corpus/qdq.onnx" --made-up random

@@ -40,7 +40,7 @@ std::string InputNamed(const ValueInfoProto& input) {
 
 // Returns for example "1x3x'height'x?".
 std::string OpenShapeText(const ValueInfoProto& input) {
-  if (!HasShape(input)) return "of no shape";
+  if (!HasShape(input)) return "no shape";
   std::string text;
   for (const Dimension& dim : ShapeOf(input).dim()) {
     const std::string name = NameOf(dim);
@@ -185,7 +185,7 @@ class InputBinder {
                    const std::string& option) {
     const auto& dims = ShapeOf(input).dim();
     const auto contradicts = [&](const std::string& why) {
-      return InvalidArgument(option + ": " + why + "; the file says " + OpenShapeText(input));
+      return InvalidArgument(option + ": " + why + "; the file declares " + OpenShapeText(input));
     };
     if (HasShape(input) && std::ssize(shape) != dims.size()) {
       return contradicts(std::to_string(shape.size()) + " dimensions, expected " +
@@ -294,7 +294,7 @@ class InputBinder {
   }
 
   Result<BoundInput> Bind(const ValueInfoProto& input) const {
-    if (!input.type().has_tensor_type()) return Unsupported("it is no tensor");
+    if (!input.type().has_tensor_type()) return Unsupported("it is not a tensor");
     const auto& proto = input.type().tensor_type();
     if (proto.elem_type() == onnx::TensorProto::UNDEFINED) {
       return InvalidArgument(

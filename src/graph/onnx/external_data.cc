@@ -51,7 +51,7 @@ Result<std::int64_t> ParseCount(const std::string& key, const std::string& text)
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < 0) {
     return InvalidArgument("external " + key + " is '" + text.substr(0, 40) +
-                           "', expected a number of bytes from 0 on");
+                           "', expected a number of bytes, at least 0");
   }
   return value;
 }
@@ -80,14 +80,14 @@ Result<Place> ExternalPlaceOf(const onnx::TensorProto& proto) {
 Status CheckLocation(const std::string& location) {
   const auto refuse = [&](const std::string& why) {
     return InvalidArgument("external file '" + location.substr(0, location.find('\0')) + "' " +
-                           why + ", expected the name of a file in the model's folder");
+                           why + ", expected the name of a file in the model's directory");
   };
   if (location.empty()) return InvalidArgument("external_data names no file (location)");
   if (location.find('\0') != std::string::npos) return refuse("has a zero byte");
   if (location[0] == '/') return refuse("is an absolute name");
   for (std::string_view rest = location; !rest.empty();) {
     const std::size_t end = std::min(rest.find('/'), rest.size());
-    if (rest.substr(0, end) == "..") return refuse("leads out of the model's folder");
+    if (rest.substr(0, end) == "..") return refuse("leads out of the model's directory");
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return Status();
@@ -125,14 +125,14 @@ int OpenBeneath(int folder, const std::string& location) {
 Result<OpenFile> OpenExternal(const std::string& folder, const std::string& location) {
   const OpenFile root(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (root.get() < 0) {
-    return NotFound("the model's folder " + folder + " cannot be opened: " + ErrnoReason());
+    return NotFound("the model's directory " + folder + " cannot be opened: " + ErrnoReason());
   }
   OpenFile file(OpenBeneath(root.get(), location));
   if (file.get() >= 0) return file;
   const std::string name = "external file '" + location + "'";
-  if (errno == ENOENT) return NotFound(name + " is not in the model's folder " + folder);
+  if (errno == ENOENT) return NotFound(name + " is not in the model's directory " + folder);
   if (errno == EXDEV || errno == ELOOP) {
-    return InvalidArgument(name + " is a symbolic link that leads out of the model's folder " +
+    return InvalidArgument(name + " is a symbolic link that leads out of the model's directory " +
                            folder + "; copy the file there");
   }
   return InvalidArgument(name + " cannot be opened: " + ErrnoReason());
@@ -172,7 +172,7 @@ Result<Located> Locate(const onnx::TensorProto& proto, std::int64_t bytes,
   const std::string name = "external file '" + place.location + "'";
   struct stat status = {};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    return InvalidArgument(name + " is no regular file");
+    return InvalidArgument(name + " is not a regular file");
   }
   if (place.length >= 0 && place.length != bytes) {
     return InvalidArgument("external length is " + std::to_string(place.length) +
@@ -181,7 +181,7 @@ Result<Located> Locate(const onnx::TensorProto& proto, std::int64_t bytes,
   if (place.offset > status.st_size || bytes > status.st_size - place.offset) {
     return InvalidArgument(name + " has " + std::to_string(status.st_size) + " bytes, expected " +
                            std::to_string(bytes) + " from offset " + std::to_string(place.offset) +
-                           " on; is it cut short, or of another model?");
+                           "; the file may be truncated or belong to another model");
   }
   return Located{std::move(file), std::move(place)};
 }

@@ -129,7 +129,7 @@ int Combined(OnnxNode& node, OpKind combine, int rows, int values, const Shape& 
     const std::size_t layer = seen[target]++;
     if (layer >= kMaxSummands) {
       node.FailUnsupported("more than " + std::to_string(kMaxSummands) +
-                           " updates are combined at one place");
+                           " updates are combined at one position");
       return -1;
     }
     if (layer == sources.size()) sources.push_back(none);
@@ -151,7 +151,7 @@ int ScatteredByTable(OnnxNode& node, const Updates& updates) {
   const Shape at = node.TypeOf(updates.places).shape;
   const std::int64_t per_row = at[2], count = shape[0] * shape[1] * per_row;
   if (count > kMaxPicked) {
-    node.FailUnsupported("a table of " + std::to_string(count) + " places, expected at most " +
+    node.FailUnsupported("a table of " + std::to_string(count) + " positions, expected at most " +
                          std::to_string(kMaxPicked));
     return -1;
   }
@@ -174,16 +174,16 @@ int ScatteredByComparing(OnnxNode& node, const Updates& updates) {
   const TensorType type = node.TypeOf(updates.data), places = node.TypeOf(updates.places);
   const Shape &shape = type.shape, &at = places.shape;
   if (updates.combine == OpKind::kMul) {
-    node.FailUnknown(1, "must be indices known before the network runs, for reduction mul");
+    node.FailUnknown(1, "must be indices that are constant at import, for reduction mul");
     return -1;
   }
   const std::int64_t width = updates.combine ? shape[2] : at[2];
   double looks = static_cast<double>(shape[0]) * static_cast<double>(shape[1]);
   looks *= static_cast<double>(at[1]) * static_cast<double>(width);
   if (looks > static_cast<double>(kMaxScatterComparisons)) {
-    node.FailUnsupported("indices that are computed need more than " +
+    node.FailUnsupported("indices computed at run time need more than " +
                          std::to_string(kMaxScatterComparisons) +
-                         " comparisons; export the model with indices that are constant");
+                         " comparisons; export the model with constant indices");
     return -1;
   }
   const int own = node.EmitReshape(updates.places, {at[0], at[1], 1, at[2]});

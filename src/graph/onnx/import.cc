@@ -97,7 +97,7 @@ Result<std::map<std::string, int, std::less<>>> MakersOf(const Nodes& nodes,
       if (output.empty()) continue;
       if (!makers.emplace(output, i).second || import.Knows(output) ||
           import.refused.contains(output)) {
-        return InvalidArgument(Describe(node, i) + ": value '" + output + "' is made twice");
+        return InvalidArgument(Describe(node, i) + ": value '" + output + "' is defined twice");
       }
     }
   }
@@ -122,9 +122,10 @@ Result<std::vector<int>> NodeOrder(const Nodes& nodes, const OnnxImport& import)
       if (input.empty() || import.Knows(input) || import.refused.contains(input)) continue;
       const auto maker = makers.find(input);
       if (maker == makers.end()) {
-        return InvalidArgument(Describe(node, i) + ": input '" + input +
-                               "' is made by no node and is neither an initializer nor an input "
-                               "of the graph");
+        return InvalidArgument(
+            Describe(node, i) + ": input '" + input +
+            "' is computed by no node and is neither an initializer nor an input "
+            "of the graph");
       }
       wait_for(i, maker->second);
     }
@@ -158,7 +159,7 @@ Status CheckName(const std::string& name) {
   const std::size_t zero = name.find('\0');
   if (zero == std::string::npos) return Status();
   return InvalidArgument("the name of value '" + name.substr(0, zero) +
-                         "...' has a zero byte; expected a text");
+                         "...' has a zero byte; expected a C string");
 }
 
 Status CheckResultNames(const auto& nodes) {
@@ -182,7 +183,7 @@ Status AddInputs(const GraphProto& graph, const LoadOptions& options, OnnxImport
                  ImportDiagnostics& diagnostics) {
   for (const auto& initializer : graph.initializer()) {
     if (!import.initializers.emplace(initializer.name(), &initializer).second) {
-      return InvalidArgument("initializer '" + initializer.name() + "' is there twice");
+      return InvalidArgument("initializer '" + initializer.name() + "' is defined twice");
     }
   }
   for (const auto& sparse : graph.sparse_initializer()) {
@@ -191,7 +192,7 @@ Status AddInputs(const GraphProto& graph, const LoadOptions& options, OnnxImport
   TW_ASSIGN_OR_RETURN(auto inputs, BindInputs(graph, import, options, diagnostics));
   for (BoundInput& input : inputs) {
     if (import.values.contains(input.name)) {
-      return InvalidArgument("graph input '" + input.name + "' is there twice");
+      return InvalidArgument("graph input '" + input.name + "' is defined twice");
     }
     int id = -1;
     if (input.value) {  // a constant of the importer, whose contents cannot be replaced
@@ -218,13 +219,13 @@ Result<int> OutputOf(const GraphProto& graph, const std::string& name, OnnxImpor
                     std::ranges::any_of(graph.node(), [&](const NodeProto& node) {
                       return std::ranges::find(node.output(), name) != node.output().end();
                     });
-  if (!made) return InvalidArgument("graph output '" + name + "' is made by no node");
+  if (!made) return InvalidArgument("graph output '" + name + "' is computed by no node");
   auto id = import.Value(name);
   if (!id.ok()) return id.status().WithContext("graph output '" + name + "'");
   if (const auto stored = import.stored.find(*id); stored != import.stored.end()) {
     return Unsupported("graph output '" + name + "' has element type " +
                        std::string(stored->second->name) +
-                       ", which outputs cannot have; expected a Cast behind it");
+                       ", which outputs cannot have; expected a Cast after it");
   }
   return id;
 }
@@ -257,7 +258,7 @@ Status ImportReplacement(const std::vector<NodeProto>& nodes, std::int64_t opset
   TW_RETURN_IF_ERROR(CheckResultNames(nodes));
   if (expansion.nodes > Expansion::kMaxNodes) {
     return InvalidArgument("functions and branches have more than " +
-                           std::to_string(Expansion::kMaxNodes) + " nodes in all");
+                           std::to_string(Expansion::kMaxNodes) + " nodes in total");
   }
   const std::int64_t outside = import.opset;
   import.opset = opset;
@@ -285,7 +286,7 @@ Status ImportCall(const NodeProto& call, const onnx::FunctionProto& function, On
   TW_RETURN_IF_ERROR(CheckOpset(opset).WithContext("function '" + function.name() + "'"));
   if (function.node_size() > expansion.nodes_left()) {
     return InvalidArgument("functions and branches have more than " +
-                           std::to_string(Expansion::kMaxNodes) + " nodes in all");
+                           std::to_string(Expansion::kMaxNodes) + " nodes in total");
   }
   TW_ASSIGN_OR_RETURN(auto nodes, InlineCall(call, function, import));
   return ImportReplacement(nodes, opset, import, expansion);
@@ -298,7 +299,7 @@ Status ImportIf(const NodeProto& proto, OnnxImport& import, Expansion& expansion
   if (!node.ok()) return node.status();
   if (condition == nullptr) {
     return Unsupported("its condition (" + proto.input(0) +
-                       ") is computed while the network runs, expected one that is constant or "
+                       ") is computed at run time, expected one that is constant or "
                        "follows from shapes" +
                        BindingHint(import.graph, import.values.at(proto.input(0))) +
                        "; or export the model for one of its branches");
@@ -368,7 +369,7 @@ Status CheckBytes(std::int64_t steps, const GraphProto& body) {
   if (bytes * static_cast<double>(steps) <= OnnxImport::kMaxConstantBytes) return Status();
   return Unsupported(std::to_string(steps) + " steps of nodes of " +
                      std::to_string(static_cast<std::int64_t>(bytes)) +
-                     " bytes; expected at most 2^28 in all: make their constants initializers");
+                     " bytes; expected at most 2^28 in total: make their constants initializers");
 }
 
 // Imports the body of a Scan, once for each step.
@@ -385,12 +386,12 @@ Status ImportScan(const NodeProto& proto, OnnxImport& import, Expansion& expansi
       std::clamp<std::int64_t>(node.Int("num_scan_inputs", 0), 0, proto.input_size());
   const std::int64_t results = std::max<std::int64_t>(body->output_size() - states, 0);
   TW_ASSIGN_OR_RETURN(auto order, ScanOrderOf(proto, import, static_cast<int>(results)));
-  if (order.steps < 1) return Unsupported("it has no step");
+  if (order.steps < 1) return Unsupported("it has no steps");
   const std::int64_t each = body->node_size() + std::ssize(order.input_axes) + results;
   if (order.steps > expansion.nodes_left() / std::max<std::int64_t>(each, 1)) {
     return Unsupported(std::to_string(order.steps) + " steps of " + std::to_string(each) +
                        " nodes, expected at most " + std::to_string(Expansion::kMaxNodes) +
-                       " nodes in all");
+                       " nodes in total");
   }
   TW_RETURN_IF_ERROR(CheckBytes(order.steps, *body));
   TW_ASSIGN_OR_RETURN(auto nodes, UnrollScan(proto, *body, order, import));
@@ -403,9 +404,8 @@ Result<bool> LoopContinues(const std::string& condition, std::int64_t step, Onnx
   TW_ASSIGN_OR_RETURN(auto id, import.Value(condition));
   const Tensor* contents = import.Contents(id);
   if (contents == nullptr) {
-    return Unsupported("its condition (" + condition + ") in front of step " +
-                       std::to_string(step) +
-                       " is computed while the network runs, expected one that is constant or "
+    return Unsupported("its condition (" + condition + ") before step " + std::to_string(step) +
+                       " is computed at run time, expected one that is constant or "
                        "follows from shapes" +
                        BindingHint(import.graph, id));
   }
@@ -451,10 +451,10 @@ Status ImportLoop(const NodeProto& proto, OnnxImport& import, Expansion& expansi
     if (step == kMaxSteps) {
       return Unsupported("it does not end within " + std::to_string(kMaxSteps) + " steps: " +
                          (trips.has_value() ? "it has " + std::to_string(*trips)
-                                            : std::string("it has no number of trips")) +
+                                            : std::string("it has no trip count")) +
                          (loop.condition().empty()
                               ? ""
-                              : ", and its condition (" + loop.condition() + ") still is true"));
+                              : ", and its condition (" + loop.condition() + ") is still true"));
     }
     TW_RETURN_IF_ERROR(CheckBytes(step + 1, *body));
     ++expansion.nodes;  // a body may have no nodes
@@ -554,13 +554,13 @@ Result<Graph> ImportOnnxIn(const std::string& folder, std::string_view bytes, st
   google::protobuf::LogSilencer silencer;
   ModelProto model;
   if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return InvalidArgument("the file is no ONNX model, or is cut short (" +
+    return InvalidArgument("the file is not an ONNX model, or is truncated (" +
                            std::to_string(bytes.size()) + " bytes)");
   }
   TW_RETURN_IF_ERROR(MakeNamesPrintable(model));
   const GraphProto& graph = model.graph();
   if (!model.has_graph() || graph.node_size() == 0) {
-    return InvalidArgument("the file is no ONNX model: it has no graph with nodes");
+    return InvalidArgument("the file is not an ONNX model: it has no graph with nodes");
   }
   if (graph.node_size() > kMaxNodes) {
     return InvalidArgument("the graph has " + std::to_string(graph.node_size()) +
@@ -575,7 +575,7 @@ Result<Graph> ImportOnnxIn(const std::string& folder, std::string_view bytes, st
   OnnxImport import;
   import.opset = OpsetOf(model.opset_import());
   if (import.opset == 0 && model.opset_import_size() == 0) {
-    return InvalidArgument("no operator set is named (opset_import), expected one");
+    return InvalidArgument("no operator set is imported (opset_import), expected one");
   }
   const bool foreign = std::ranges::none_of(
       graph.node(), [](const NodeProto& node) { return DomainOf(node).empty(); });

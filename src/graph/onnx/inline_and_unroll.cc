@@ -166,7 +166,8 @@ Status AddConstants(const GraphProto& graph, const std::string& prefix, const st
     const std::string name = prefix + initializer.name();
     if (!names.emplace(initializer.name(), name).second ||
         !import.initializers.emplace(name, &initializer).second) {
-      return InvalidArgument("value '" + initializer.name() + "' of " + where + " is made twice");
+      return InvalidArgument("value '" + initializer.name() + "' of " + where +
+                             " is defined twice");
     }
     import.used_names.insert(name);
   }
@@ -174,7 +175,7 @@ Status AddConstants(const GraphProto& graph, const std::string& prefix, const st
     const std::string& inner = sparse.values().name();
     TW_RETURN_IF_ERROR(AddSparseInitializer(sparse, prefix + inner, import));
     if (!names.emplace(inner, prefix + inner).second) {
-      return InvalidArgument("value '" + inner + "' of " + where + " is made twice");
+      return InvalidArgument("value '" + inner + "' of " + where + " is defined twice");
     }
     import.used_names.insert(prefix + inner);
   }
@@ -225,7 +226,7 @@ Result<LocalFunctions> LocalFunctions::Of(const onnx::ModelProto& model) {
     const std::string key =
         FunctionKey(function.domain(), function.name(), OverloadOf(function, kFunctionOverload));
     if (!functions.functions_.emplace(key, &function).second) {
-      return InvalidArgument("function '" + function.name() + "' is there twice");
+      return InvalidArgument("function '" + function.name() + "' is defined twice");
     }
   }
   return functions;
@@ -267,7 +268,7 @@ Result<std::vector<NodeProto>> InlineCall(const NodeProto& call, const FunctionP
       handed_on.push_back(IdentityOf(name, call.output(i)));
     } else {
       return InvalidArgument("output '" + function.output(i) + "' of function '" + function.name() +
-                             "' is made by none of its nodes");
+                             "' is computed by none of its nodes");
     }
   }
   std::vector<AttributeProto> defaults;
@@ -283,7 +284,7 @@ Result<std::vector<NodeProto>> InlineCall(const NodeProto& call, const FunctionP
         values.contains(attribute.name()) ||
         std::ranges::find(function.attribute(), attribute.name()) != function.attribute().end();
     if (!known) {
-      return Unsupported("attribute " + attribute.name() + " is not known for function '" +
+      return Unsupported("attribute " + attribute.name() + " is not defined for function '" +
                          function.name() + "'");
     }
     values.insert_or_assign(attribute.name(), &attribute);

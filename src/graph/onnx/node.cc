@@ -59,11 +59,11 @@ Status OnnxImport::NoTensor(const std::string& name) const {
   if (const auto sequence = sequences.find(name); sequence != sequences.end()) {
     return Unsupported("value " + name + " is a sequence of " +
                        std::to_string(sequence->second.size()) +
-                       " tensors, expected a tensor: SequenceAt or ConcatFromSequence makes one");
+                       " tensors, expected a tensor: SequenceAt or ConcatFromSequence returns one");
   }
   if (empty_optionals.contains(name)) {
     return Unsupported("value " + name +
-                       " is an optional value without an element, expected a "
+                       " is an empty optional value, expected a "
                        "tensor");
   }
   if (const auto found = omitted_outputs.find(name); found != omitted_outputs.end()) {
@@ -96,7 +96,7 @@ Result<TensorType> OnnxImport::TypeOfValue(const std::string& name) const {
   TW_RETURN_IF_ERROR(NoTensor(name));
   const auto initializer = initializers.find(name);
   if (initializer != initializers.end()) return TypeOfOnnx(*initializer->second);
-  return InvalidArgument("value " + name + " is not known here");
+  return InvalidArgument("value " + name + " is not defined here");
 }
 
 void OnnxNode::FailUnknown(int index, const std::string& expected, std::int64_t most) {
@@ -107,7 +107,7 @@ void OnnxNode::FailUnknown(int index, const std::string& expected, std::int64_t 
   if (!known) {
     hint = BindingHint(import_.graph, id);
   } else if (TypeOf(id).elements() > most) {
-    hint = "; it is known and has " + std::to_string(TypeOf(id).elements()) +
+    hint = "; it is constant and has " + std::to_string(TypeOf(id).elements()) +
            " elements, expected at most " + std::to_string(most);
   }
   FailUnsupported("input " + std::to_string(index) + " (" + proto_.input(index) + ") " + expected +
@@ -261,9 +261,9 @@ void OnnxNode::RejectUnread() {
   std::set<std::string_view> seen;
   for (const AttributeProto& attribute : proto_.attribute()) {
     const std::string& name = attribute.name();
-    if (!seen.insert(name).second) return FailInvalid("attribute " + name + " is there twice");
+    if (!seen.insert(name).second) return FailInvalid("attribute " + name + " occurs twice");
     if (read_.contains(name)) continue;
-    return FailUnsupported("attribute " + name + " is not known for this operator in set " +
+    return FailUnsupported("attribute " + name + " is not defined for this operator in set " +
                            std::to_string(opset()) +
                            "; export the model for the operator set that has it, or remove it from "
                            "the node if nothing depends on it");
@@ -271,7 +271,7 @@ void OnnxNode::RejectUnread() {
   for (int i = 0; i < input_count(); ++i) {
     if (proto_.input(i).empty() || read_inputs_.contains(i)) continue;
     return FailUnsupported("input " + std::to_string(i) + " (" + proto_.input(i) +
-                           ") is not known for this operator in set " + std::to_string(opset()) +
+                           ") is not defined for this operator in set " + std::to_string(opset()) +
                            "; export the model for the operator set that has it");
   }
 }
@@ -285,7 +285,8 @@ int OnnxNode::Input(int index) {
   const int id = AnyInput(index);
   if (id < 0 || TypeOf(id).elements() > 0 || AcceptsZeroSize(op_type())) return id;
   FailUnsupported("input " + std::to_string(index) + " (" + proto_.input(index) + ") is " +
-                  TypeOf(id).ToString() + ", without elements, expected some for this operator");
+                  TypeOf(id).ToString() +
+                  ", which is zero-size; this operator does not support zero-size inputs");
   return -1;
 }
 
@@ -309,7 +310,7 @@ int OnnxNode::AnyInput(int index) {
   if (stored != import_.stored.end() && !AcceptsStorageTypes(op_type(), index)) {
     FailUnsupported("input " + std::to_string(index) + " (" + proto_.input(index) +
                     ") has element type " + std::string(stored->second->name) +
-                    ", which is only stored; expected a Cast or DequantizeLinear in front");
+                    ", which is a storage type; expected a Cast or DequantizeLinear before it");
     return -1;
   }
   return *id;
@@ -352,7 +353,7 @@ std::vector<std::int64_t> OnnxNode::KnownInts(int index) {
   const bool integers = contents != nullptr && contents->dtype().is_integer() &&
                         contents->dtype() != DataType{TypeCode::kUInt, 64};
   if (!integers || contents->shape().size() > 1) {
-    FailUnknown(index, "must be a list of integers known before the network runs");
+    FailUnknown(index, "must be a list of integers that is constant at import");
     return {};
   }
   std::vector<std::int64_t> values;
@@ -371,7 +372,7 @@ double OnnxNode::KnownScalar(int index) {
   const Tensor* contents = Known(index);
   if (!ok()) return 0;
   if (contents == nullptr || contents->elements() != 1) {
-    FailUnknown(index, "must be one number known before the network runs");
+    FailUnknown(index, "must be one number that is constant at import");
     return 0;
   }
   return contents->At(0);
@@ -393,7 +394,7 @@ int OnnxNode::EmitKnown(int index, DataType dtype) {
   const Tensor* contents = Known(index);
   if (!ok()) return -1;
   if (contents == nullptr || contents->elements() != 1) {
-    FailUnknown(index, "must be one number known before the network runs");
+    FailUnknown(index, "must be one number that is constant at import");
     return -1;
   }
   Tensor scalar = contents->Clone();
@@ -561,7 +562,7 @@ void OnnxNode::SetOutput(int id, int index) {
   import_.names.erase(import_.graph.node(id).name);
   next_part_ = 0;
   if (!import_.names.insert(name).second) {
-    FailInvalid("value " + name + " is made twice");
+    FailInvalid("value " + name + " is defined twice");
     return;
   }
   import_.graph.Rename(id, name);

@@ -177,7 +177,7 @@ void RefuseTraining(UpgradedNode& old) {
 bool ConvertBatchNormalization(UpgradedNode& old, std::int64_t opset) {
   if (opset < 7) RefuseTraining(old);
   if (opset < 7 && old.node().output_size() > 1) {
-    old.Fail(Unsupported("has outputs of training; export the model for inference"));
+    old.Fail(Unsupported("has training outputs; export the model for inference"));
   }
   const bool spatial = old.Int("spatial", 1) != 0;
   old.Remove("spatial");
@@ -211,7 +211,7 @@ void ConvertCast(UpgradedNode& old) {
   TensorProto::DataType type = TensorProto::UNDEFINED;
   if (!TensorProto::DataType_Parse(name, &type) || type == TensorProto::UNDEFINED) {
     return old.Fail(InvalidArgument("attribute to is '" + to->s().substr(0, 40) +
-                                    "', expected the name of an element type, FLOAT, say"));
+                                    "', expected the name of an element type such as FLOAT"));
   }
   old.Remove("to");
   old.Add("to", AttributeProto::INT).set_i(type);

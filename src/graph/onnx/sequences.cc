@@ -126,7 +126,7 @@ Names Replacing::Sequence(int index) {
   }
   const auto type = import_.TypeOfValue(name);
   node_.FailInvalid("input " + std::to_string(index) + " (" + name + ") is " +
-                    (type.ok() ? type->ToString() : std::string("an optional value without one")) +
+                    (type.ok() ? type->ToString() : std::string("an empty optional value")) +
                     ", expected a sequence");
   return {};
 }
@@ -170,11 +170,11 @@ bool Replacing::Fits(std::int64_t elements, std::int64_t nodes) {
   if (!node_.ok()) return false;
   if (elements > OnnxImport::kMaxSequenceElements - import_.sequence_elements) {
     node_.FailUnsupported("the file's sequences so far have more than " +
-                          std::to_string(OnnxImport::kMaxSequenceElements) + " elements in all");
+                          std::to_string(OnnxImport::kMaxSequenceElements) + " elements in total");
   } else if (nodes > most_nodes_) {
-    node_.FailUnsupported("it stands for " + std::to_string(nodes) + " nodes, expected at most " +
-                          std::to_string(most_nodes_) +
-                          ", which are left of those that nodes of the file may stand for");
+    node_.FailUnsupported("it is replaced by " + std::to_string(nodes) +
+                          " nodes, expected at most " + std::to_string(most_nodes_) +
+                          ", the rest of the limit for such nodes");
   }
   return node_.ok();
 }
@@ -271,8 +271,8 @@ void Replacing::Insert() {
   if (!node_.ok()) return;
   if (!place) {
     return node_.FailUnsupported(
-        "the position (input 2) is computed while the network runs, "
-        "expected one that is known before");
+        "the position (input 2) is computed at run time, "
+        "expected one that is constant at import");
   }
   // Negative positions count from the end: -1 is before the last element, and -count before the
   // first.
@@ -287,13 +287,13 @@ void Replacing::Insert() {
 
 void Replacing::Erase() {
   Names elements = Sequence(0);
-  if (node_.ok() && elements.empty()) return node_.FailInvalid("the sequence has no element");
+  if (node_.ok() && elements.empty()) return node_.FailInvalid("the sequence is empty");
   const auto place = Position(1, std::ssize(elements), std::ssize(elements) - 1);
   if (!node_.ok()) return;
   if (!place) {
     return node_.FailUnsupported(
-        "the position (input 1) is computed while the network runs, "
-        "expected one that is known before");
+        "the position (input 1) is computed at run time, "
+        "expected one that is constant at import");
   }
   elements.erase(elements.begin() + *place);
   SetSequence(std::move(elements));
@@ -302,7 +302,7 @@ void Replacing::Erase() {
 // If the position is computed at run time, emits a gather; all tensors must have the same type.
 void Replacing::At() {
   const Names elements = Sequence(0);
-  if (node_.ok() && elements.empty()) return node_.FailInvalid("the sequence has no element");
+  if (node_.ok() && elements.empty()) return node_.FailInvalid("the sequence is empty");
   if (node_.ok() && !node_.HasInput(1)) return node_.FailInvalid("input 1 is missing");
   const auto place = Position(1, std::ssize(elements), 0);
   if (!node_.ok()) return;
@@ -313,7 +313,7 @@ void Replacing::At() {
     if (!node_.ok()) return;
     if (other != type) {
       return node_.FailUnsupported(
-          "the position (input 1) is computed while the network runs, and "
+          "the position (input 1) is computed at run time, and "
           "the sequence has " +
           type.ToString() + " and " + other.ToString() +
           "; expected elements of one type and shape");
@@ -398,7 +398,7 @@ void Replacing::Join() {
   Names elements = Sequence(0);
   const bool stacks = node_.Int("new_axis", 0) != 0;
   if (!node_.HasAttribute("axis")) node_.FailInvalid("attribute axis is missing");
-  if (node_.ok() && elements.empty()) node_.FailInvalid("the sequence has no element");
+  if (node_.ok() && elements.empty()) node_.FailInvalid("the sequence is empty");
   if (!node_.ok()) return;
   const std::int64_t rank = std::ssize(TypeOfTensor(elements[0]).shape) + (stacks ? 1 : 0);
   const std::int64_t axis = node_.Axis(node_.Int("axis", 0), rank);
@@ -486,7 +486,7 @@ void Replacing::GetElement() {
   const bool get = proto_.op_type() != "Identity";
   if (get && import_.empty_optionals.contains(proto_.input(0))) {
     return node_.FailInvalid("the optional value " + proto_.input(0) +
-                             " has no element; expected one, or an If around this node whose "
+                             " is empty; expected a value, or an If around this node whose "
                              "condition is OptionalHasElement");
   }
   HandOn(proto_.input(0));

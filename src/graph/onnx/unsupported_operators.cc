@@ -26,7 +26,7 @@ std::string_view HintFor(std::string_view op_type) {
            "MatMulInteger, or quantize statically, with calibration data";
   }
   if (op_type == "ai.onnx.ml.ZipMap") {
-    return "; ZipMap makes maps of class names, which are no tensors: convert the classifier "
+    return "; ZipMap returns maps of class names, which are not tensors: convert the classifier "
            "without it (skl2onnx: options={'zipmap': False}), so that its probabilities are one "
            "tensor";
   }

@@ -78,7 +78,7 @@ Result<double> FillOf(const Operator& op) {
     case OpKind::kPad:
       return op.attributes.pad_value;
     default:
-      return Unsupported(std::string(OpName(op.kind)) + " of a tensor without elements");
+      return Unsupported(std::string(OpName(op.kind)) + " of a zero-size tensor");
   }
 }
 
@@ -103,7 +103,8 @@ Status CheckZeroSizeInputs(const onnx::NodeProto& node, const OnnxImport& import
     const bool list = type->shape.size() == 1 && (i > 0 || node.op_type() == "ConstantOfShape");
     if (list) continue;
     return Unsupported("input " + std::to_string(i) + " (" + node.input(i) + ") is " +
-                       type->ToString() + ", without elements, expected some for this operator");
+                       type->ToString() +
+                       ", which is zero-size; this operator does not support zero-size inputs");
   }
   return Status();
 }

@@ -207,7 +207,7 @@ void ImportAttention(OnnxNode& node) {
   value = Repeated(node, value, q[1]);
   const double scale = node.Float("scale", 1 / std::sqrt(static_cast<double>(q[3])));
   if (!(scale >= 0) || !std::isfinite(scale)) {
-    return node.FailInvalid("attribute scale is negative or no number");
+    return node.FailInvalid("attribute scale is negative or not a number");
   }
   int scores = EmitScores(node, query, key, scale);
   ReturnScores(node, 0, scores, type.dtype);

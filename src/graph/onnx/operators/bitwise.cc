@@ -134,7 +134,7 @@ void ImportBitCast(OnnxNode& node) {
   if (type.dtype.is_bool() && *to == kUInt8) return node.SetOutput(node.EmitCast(data, *to));
   if (!same && !(type.dtype.is_integer() && to->is_integer())) {
     return node.FailUnsupported("from " + type.ToString() + " to " + DataTypeName(*to) +
-                                ": bits of floats are known for small constants only");
+                                ": bits of floats are supported only for small constants");
   }
   node.SetOutput(same ? node.Emit(OpKind::kIdentity, {data}) : node.EmitCast(data, *to));
 }

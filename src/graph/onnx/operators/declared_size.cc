@@ -32,12 +32,13 @@ std::optional<std::int64_t> BoundOfResults(OnnxNode& node, std::size_t rank, std
   const auto declared = node.DeclaredShape();
   if (declared && declared->size() == rank && (*declared)[at] > 0) return (*declared)[at];
   const std::string name = node.OpenDimension();
-  node.FailUnknown(unknown,
-                   "says how many elements the result has, expected known before the network runs, "
-                   "or a bound of how many there are" +
-                       (name.empty() ? std::string(" (a name in the declared shape of the result)")
-                                     : " (--dim " + name + "=SIZE)"),
-                   KnownValues::kMaxElements);
+  node.FailUnknown(
+      unknown,
+      "determines the number of elements of the result, expected a value that is constant at "
+      "import or an upper bound of this number" +
+          (name.empty() ? std::string(" (a name in the declared shape of the result)")
+                        : " (--dim " + name + "=SIZE)"),
+      KnownValues::kMaxElements);
   return std::nullopt;
 }
 
@@ -48,11 +49,11 @@ void ReturnNonZeroOfDeclaredSize(OnnxNode& node) {
   if (!node.ok()) return;
   const TensorType type = node.TypeOf(data);
   const std::int64_t elements = type.elements(), rank = std::ssize(type.shape);
-  if (rank == 0) return node.FailUnsupported("of a scalar: the result has no elements");
+  if (rank == 0) return node.FailUnsupported("of a scalar: the result is zero-size");
   const auto count = BoundOfResults(node, 2, 1, 0);
   if (!count) return;
   if (elements > kMaxPicked || *count > kMaxLooked / elements) {
-    return node.FailUnsupported("looks for " + std::to_string(*count) + " of " +
+    return node.FailUnsupported("selects " + std::to_string(*count) + " of " +
                                 std::to_string(elements) +
                                 " elements, expected a product of at "
                                 "most 2^26");
@@ -100,7 +101,7 @@ void ReturnRangeOfDeclaredSize(OnnxNode& node, int unknown) {
   const auto count = BoundOfResults(node, 1, 0, unknown);
   if (!count) return;
   if (*count > kMaxPicked || type.elements() != 1 || node.TypeOf(delta).elements() != 1) {
-    return node.FailUnsupported("makes " + std::to_string(*count) + " elements from " +
+    return node.FailUnsupported("returns " + std::to_string(*count) + " elements from " +
                                 type.ToString() + ", expected at most " +
                                 std::to_string(kMaxPicked) + ", and scalars");
   }

@@ -236,7 +236,7 @@ void ImportDropout(OnnxNode& node) {
   };
   if (node.HasInput(2) && !zero(2) && !zero(1)) {
     return node.FailUnsupported(
-        "expected inference (training_mode, input 2, known to be false); export the model for "
+        "expected inference (training_mode, input 2, constant false); export the model for "
         "inference");
   }
   const TensorType type = node.InputType(0);

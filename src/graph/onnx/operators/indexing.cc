@@ -47,7 +47,7 @@ void ImportSplit(OnnxNode& node) {
     if (sizes[i] < 0 || sizes[i] > shape[axis] - begin) {
       return node.FailInvalid("part " + std::to_string(i) + " has size " +
                               std::to_string(sizes[i]) + ", " +
-                              std::to_string(shape[axis] - begin) + " are left");
+                              std::to_string(shape[axis] - begin) + " remain");
     }
     Operator op = WholeSlice(shape);
     op.attributes.begin[axis] = begin;

@@ -120,9 +120,10 @@ std::optional<std::int64_t> UniformZeroPoint(OnnxNode& node, int index) {
 std::int64_t ZeroPoint(OnnxNode& node, int index) {
   const auto zero = UniformZeroPoint(node, index);
   if (!zero) {
-    node.FailUnknown(index,
-                     "has zero points that are computed or differ between channels, expected one "
-                     "that is known before the network runs");
+    node.FailUnknown(
+        index,
+        "has zero points that are computed at run time or differ between channels, expected one "
+        "that is constant at import");
   }
   return zero.value_or(0);
 }
@@ -132,7 +133,7 @@ void CheckZeroPointType(OnnxNode& node, int numbers, int index) {
   const TensorType zeros = node.InputType(index), type = node.InputType(numbers);
   if (!node.ok() || zeros.dtype == type.dtype) return;
   node.FailInvalid("zero points (input " + std::to_string(index) + ") are " + zeros.ToString() +
-                   ", expected the type of their numbers, " + type.ToString());
+                   ", expected the type of their integers, " + type.ToString());
 }
 
 std::vector<float> Scales(OnnxNode& node, int index, std::int64_t channels) {
@@ -142,7 +143,7 @@ std::vector<float> Scales(OnnxNode& node, int index, std::int64_t channels) {
       contents != nullptr && contents->dtype().is_float() && contents->elements() > 0 &&
       (contents->elements() == 1 || channels == 0 || contents->elements() == channels);
   if (!fits) {
-    node.FailUnknown(index, "must be one scale or one per channel, known before the network runs");
+    node.FailUnknown(index, "must be one scale or one per channel, constant at import");
     return {};
   }
   std::vector<float> scales;

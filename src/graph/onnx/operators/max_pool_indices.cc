@@ -81,13 +81,13 @@ int EmitMaxPoolIndices(OnnxNode& node, int data, int pooled) {
   if (!node.ok()) return -1;
   const Shape image = node.TypeOf(data).shape, result = node.TypeOf(pooled).shape;
   if (image.size() != 4) {
-    node.FailUnsupported("the places of largest elements (output 1) are not supported of volumes");
+    node.FailUnsupported("the indices (output 1) are not supported for volumes");
     return -1;
   }
   const auto [height, width] = SidesOf(node, image, result);
   if (!node.ok()) return -1;
   if (height.part.kernel * width.part.kernel > kLargestWindow) {
-    node.FailUnsupported("the places of largest elements (output 1) of windows of more than " +
+    node.FailUnsupported("the indices (output 1) of windows of more than " +
                          std::to_string(kLargestWindow) + " elements are not supported");
     return -1;
   }
@@ -96,8 +96,8 @@ int EmitMaxPoolIndices(OnnxNode& node, int data, int pooled) {
                              static_cast<double>(width.outputs) +
                          static_cast<double>(image[0]) * static_cast<double>(image[1]);
   if (numbers > static_cast<double>(kMaxPlaces)) {
-    node.FailUnsupported("the places of largest elements (output 1) need more than " +
-                         std::to_string(kMaxPlaces) + " numbers");
+    node.FailUnsupported("the indices (output 1) need more than " + std::to_string(kMaxPlaces) +
+                         " numbers");
     return -1;
   }
   Operator pad{OpKind::kPad, {}};

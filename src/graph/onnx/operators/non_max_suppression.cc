@@ -151,13 +151,13 @@ void ImportNonMaxSuppression(OnnxNode& node) {
     return node.FailInvalid("boxes are " + box.ToString() + ", scores " + type.ToString() +
                             "; expected floats [B,N,4] and [B,C,N]");
   }
-  if (!(wanted >= 1)) return node.FailUnsupported("no boxes are asked for: no elements result");
+  if (!(wanted >= 1)) return node.FailUnsupported("no boxes requested: the result is zero-size");
   const auto steps = static_cast<std::int64_t>(std::min(wanted, static_cast<double>(s[2])));
   const double rows = static_cast<double>(s[0] * s[1]) * static_cast<double>(steps);
   const double pairs = static_cast<double>(s[0] * s[2]) * static_cast<double>(s[2]);
   if (steps > kMaxBoxSteps || rows * rows > kMaxPairs || pairs > kMaxPairs) {
     return node.FailUnsupported(
-        "takes up to " + std::to_string(steps) + " of " + std::to_string(s[2]) + " boxes in " +
+        "selects up to " + std::to_string(steps) + " of " + std::to_string(s[2]) + " boxes in " +
         std::to_string(s[0] * s[1]) +
         " classes of all batches; expected at most 1024, 8192 boxes, and 8192 rows of results");
   }

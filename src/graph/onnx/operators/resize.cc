@@ -204,7 +204,7 @@ std::vector<double> KnownScales(OnnxNode& node, int index) {
   const Tensor* contents = node.Known(index);
   if (!node.ok()) return {};
   if (contents == nullptr || !contents->dtype().is_float()) {
-    node.FailUnknown(index, "must be a list of scales known before the network runs");
+    node.FailUnknown(index, "must be a list of scales that is constant at import");
     return {};
   }
   std::vector<double> scales;
@@ -248,8 +248,8 @@ std::vector<Stretch> ByScales(OnnxNode& node, const std::vector<double>& scales,
     s.scale = scales[i];
     const double size = std::floor(static_cast<double>(s.from) * s.scale);
     if (!(size >= 1 && size <= static_cast<double>(kMaxPicked))) {
-      node.FailInvalid("scale " + std::to_string(s.scale) + " makes " + std::to_string(s.from) +
-                       " elements none, or more than " + std::to_string(kMaxPicked));
+      node.FailInvalid("scale " + std::to_string(s.scale) + " of " + std::to_string(s.from) +
+                       " elements gives none, or more than " + std::to_string(kMaxPicked));
       break;
     }
     s.to = static_cast<std::int64_t>(size);
@@ -282,7 +282,7 @@ std::vector<Stretch> BySizes(OnnxNode& node, const Shape& sizes, const Shape& ax
   for (Stretch& s : result) {
     s.scale = scale;
     s.to = std::max<std::int64_t>(std::llround(scale * static_cast<double>(s.from)), 1);
-    if (s.to > kMaxPicked) node.FailInvalid("the kept aspect ratio makes a dimension too large");
+    if (s.to > kMaxPicked) node.FailInvalid("keeping the aspect ratio makes a dimension too large");
   }
   return result;
 }

@@ -124,8 +124,8 @@ void ImportRoiAlign(OnnxNode& node) {
   const bool adaptive = rows.ratio == 0;
   if (adaptive && mode == "max") {
     return node.FailUnsupported(
-        "sampling_ratio 0 with mode max takes the largest of as many samples as a region is large, "
-        "which is computed; expected mode avg, or a sampling_ratio of 1 or more");
+        "sampling_ratio 0 with mode max needs a number of samples that depends on the size of a "
+        "region at run time; expected mode avg, or a sampling_ratio of 1 or more");
   }
   if ((!adaptive && !sane(rows.ratio)) || !sane(rows.bins) || !sane(columns.bins)) {
     return node.FailInvalid("sampling_ratio, output_height or output_width is out of range");

@@ -51,17 +51,18 @@ Shape KnownHits(OnnxNode& node, int index) {
   const Tensor* known = node.KnownElements(index);
   if (!node.ok()) return {};
   if (known == nullptr || known->shape().size() != 1) {
-    node.FailUnknown(index,
-                     "must be a list known before the network runs: it says how many elements the "
-                     "result has",
-                     KnownValues::kMaxElements);
+    node.FailUnknown(
+        index,
+        "must be a list that is constant at import: it determines the number of elements of "
+        "the result",
+        KnownValues::kMaxElements);
     return {};
   }
   Shape hits;
   for (std::int64_t i = 0; i < known->elements(); ++i) {
     if (known->At(i) != 0) hits.push_back(i);
   }
-  if (hits.empty()) node.FailUnsupported("the result has no elements");
+  if (hits.empty()) node.FailUnsupported("the result is zero-size");
   return hits;
 }
 
@@ -184,8 +185,8 @@ const Tensor* ExpectKnown(OnnxNode& node) {
   const Tensor* known = node.KnownElements(0);
   if (node.ok() && known == nullptr) {
     node.FailUnknown(0,
-                     "must be known before the network runs: it says how many elements the result "
-                     "has",
+                     "must be constant at import: it determines the number of elements of the "
+                     "result",
                      KnownValues::kMaxElements);
   }
   return node.ok() ? known : nullptr;
@@ -202,7 +203,7 @@ void ImportNonZero(OnnxNode& node) {
     if (known->At(i) != 0) hits.push_back(i);
   }
   const auto count = std::ssize(hits), rank = std::ssize(shape);
-  if (count == 0 || rank == 0) return node.FailUnsupported("the result has no elements");
+  if (count == 0 || rank == 0) return node.FailUnsupported("the result is zero-size");
   Tensor places(TensorType{{rank, count}, kInt64});
   for (std::int64_t i = 0; i < count; ++i) {
     std::int64_t rest = hits[static_cast<std::size_t>(i)];

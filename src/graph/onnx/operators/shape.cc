@@ -98,7 +98,7 @@ void ImportUnsqueeze(OnnxNode& node) {
   for (std::int64_t given : axes) {
     const auto axis = static_cast<std::size_t>(node.Axis(given, static_cast<std::int64_t>(rank)));
     if (!node.ok()) return;
-    if (added[axis]) return node.FailInvalid("axis " + std::to_string(given) + " is there twice");
+    if (added[axis]) return node.FailInvalid("axis " + std::to_string(given) + " occurs twice");
     added[axis] = true;
   }
   Shape result;

@@ -339,7 +339,7 @@ void ImportStft(OnnxNode& node) {
   if (frames * size > kMaxPicked) {
     return node.FailUnsupported(std::to_string(frames) + " frames of " + std::to_string(size) +
                                 " elements, expected at most " + std::to_string(kMaxPicked) +
-                                " elements in all");
+                                " elements in total");
   }
   Shape positions;
   for (std::int64_t frame = 0; frame < frames; ++frame) {

@@ -138,7 +138,7 @@ void ImportCausalConvWithState(OnnxNode& node) {
   }
   node.SetOutput(node.EmitReshape(result, {s[0], w[0], s[2]}));
   if (back == 0 && node.HasOutput(1)) {
-    return node.FailUnsupported("a kernel of one element has a state without elements");
+    return node.FailUnsupported("a kernel of one element has a zero-size state");
   }
   if (node.HasOutput(1)) node.SetOutput(LastPart(node, data, s[2], s[2] + back), 1);
 }

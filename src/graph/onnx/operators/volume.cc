@@ -133,7 +133,7 @@ int EmitVolumeConvTranspose(OnnxNode& node) {
                                extra[0] - depth.before - depth.after;
   if (depth.kernel > kDeepestWindow || outputs < 1 || outputs > kMaxPicked) {
     node.FailUnsupported("a window of " + std::to_string(depth.kernel) + " along " +
-                         std::to_string(v[2]) + " elements of depth makes " +
+                         std::to_string(v[2]) + " elements of depth gives " +
                          std::to_string(outputs) + " of them; expected a window of at most " +
                          std::to_string(kDeepestWindow) + " and at least one element");
     return -1;

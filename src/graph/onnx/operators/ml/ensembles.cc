@@ -27,7 +27,7 @@ void CheckTargets(OnnxNode& node, const Forest& forest) {
   if (std::ssize(forest.leaves) > OnnxImport::kMaxConstantBytes / 8 / forest.targets) {
     return node.FailUnsupported(std::to_string(forest.leaves.size()) + " leaves of " +
                                 std::to_string(forest.targets) +
-                                " targets, expected at most 2^25 weights in all");
+                                " targets, expected at most 2^25 weights in total");
   }
   for (const Forest::Leaf& leaf : forest.leaves) {
     for (const auto& [target, weight] : leaf) {
@@ -251,8 +251,8 @@ void ImportTreeClassifier(OnnxNode& node) {
   if (texts.empty()) return node.SetOutput(Labels(node, made.numbers, labels));
   node.OmitOutput(
       0,
-      "has labels that are texts, which networks here do not have: train the model with "
-      "labels that are numbers, or read the scores (output 1) alone");
+      "has string labels, which are not supported: train the model with integer labels, or use "
+      "only the scores (output 1)");
 }
 
 // (x - offset) * scale

@@ -121,7 +121,7 @@ int Step(OnnxNode& node, const Tables& tables, int flat, int begins, int places)
 void CheckFeatures(OnnxNode& node, const Forest& forest, const TensorType& rows) {
   for (const Forest::Branch& branch : forest.branches) {
     if (branch.feature >= 0 && branch.feature < rows.shape[1]) continue;
-    return node.FailInvalid("a tree looks at feature " + std::to_string(branch.feature) +
+    return node.FailInvalid("a tree reads feature " + std::to_string(branch.feature) +
                             ", the data have " + std::to_string(rows.shape[1]));
   }
   if (rows.shape[0] > kMaxPicked || rows.elements() > std::numeric_limits<std::int32_t>::max()) {

@@ -55,7 +55,7 @@ std::map<Key, std::size_t> PlacesOf(OnnxNode& node, const Ints& trees, const Int
   for (std::size_t i = 0; i < trees.size() && node.ok(); ++i) {
     if (places.emplace(Key{trees[i], nodes[i]}, i).second) continue;
     node.FailInvalid("node " + std::to_string(nodes[i]) + " of tree " + std::to_string(trees[i]) +
-                     " is there twice");
+                     " is defined twice");
   }
   return places;
 }
@@ -100,7 +100,7 @@ std::vector<Listed> ListedNodes(OnnxNode& node, const Ints& trees,
       const auto found = places.find({trees[i], id});
       if (found != places.end()) return found->second;
       node.FailInvalid("tree " + std::to_string(trees[i]) + " has no node " + std::to_string(id) +
-                       ", where a branch goes on");
+                       ", the successor of a branch");
       return std::size_t{0};
     };
     one.yes = child(yes[i]);
@@ -152,7 +152,7 @@ class Builder {
 
   std::int32_t Enter(std::size_t at, Forest& forest) {
     if (numbers_[at] != kNone) {
-      node_.FailInvalid("two branches go on at node " + std::to_string(at) +
+      node_.FailInvalid("two branches have the successor node " + std::to_string(at) +
                         " of the lists, expected trees");
       return 0;
     }
@@ -182,7 +182,7 @@ std::vector<std::size_t> RootsOf(OnnxNode& node, const std::vector<Listed>& list
   for (std::size_t i = 0; i < listed.size(); ++i) {
     if (!child[i] && !roots.emplace(trees[i], i).second && node.ok()) {
       node.FailInvalid("tree " + std::to_string(trees[i]) +
-                       " has two nodes that no branch leads to, expected one root");
+                       " has two nodes without a predecessor, expected one root");
     }
   }
   for (std::int64_t tree : trees) {
@@ -269,7 +269,8 @@ void CheckTrees(OnnxNode& node, const Indexed& lists, const std::vector<std::int
   std::vector<int> reached(lists.features.size());
   const auto reach = [&](std::int64_t place, bool leaf) {
     if (!leaf && ++reached[static_cast<std::size_t>(place)] > 1 && node.ok()) {
-      node.FailInvalid("two branches go on at node " + std::to_string(place) + ", expected trees");
+      node.FailInvalid("two branches have the successor node " + std::to_string(place) +
+                       ", expected trees");
     }
   };
   for (std::int32_t root : roots) reach(root, false);
@@ -313,7 +314,7 @@ Forest ReadForest(OnnxNode& node, std::string_view weights) {
   if (const auto unreached = builder.Unreached(); unreached && node.ok()) {
     node.FailInvalid("tree " + std::to_string(trees[*unreached]) + " has node " +
                      std::to_string(nodes[*unreached]) +
-                     ", which its root does not lead to: its branches are a cycle");
+                     ", which is not reachable from its root: its branches are a cycle");
   }
   for (std::size_t i = 0; i < ids.size() && node.ok(); ++i) {
     const auto place = places.find({of_tree[i], of_node[i]});

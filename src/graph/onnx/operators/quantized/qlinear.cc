@@ -32,7 +32,7 @@ QuantizedInput ReadQuantized(OnnxNode& node, int index) {
   const DataType dtype = node.TypeOf(input.id).dtype;
   if (!dtype.is_integer() || dtype.bits > 16) {
     node.FailInvalid("input " + std::to_string(index) + " is " + node.TypeOf(input.id).ToString() +
-                     ", expected numbers of 8 or 16 bits");
+                     ", expected integers of 8 or 16 bits");
     return input;
   }
   CheckZeroPointType(node, index, index + 2);

@@ -235,7 +235,7 @@ void ImportQuantizeLinear(OnnxNode& node) {
   CheckZeroPoints(node);
   if (!node.ok()) return;
   if (!dtype.is_integer() || dtype.bits > 16) {
-    return node.FailUnsupported("quantized numbers of type " + DataTypeName(dtype) +
+    return node.FailUnsupported("quantized integers of type " + DataTypeName(dtype) +
                                 ", expected 8 or 16 bits");
   }
   const DataType real = RealType(node, "precision");

@@ -48,7 +48,7 @@ void ReturnSkipNormalization(OnnxNode& node, bool rms) {
   if (!rms && node.HasOutput(1)) node.SetOutput(normalized.mean, 1);
   if (node.HasOutput(2)) node.SetOutput(normalized.inverse_deviation, 2);
   if (rms && node.HasOutput(1)) {
-    return node.FailUnsupported("output 1 (the mean) is asked for, which is not computed");
+    return node.FailUnsupported("output 1 (the mean) is used, which is not supported");
   }
   if (node.HasOutput(3)) node.SetOutput(sum, 3);
 }

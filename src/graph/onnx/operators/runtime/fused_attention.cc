@@ -117,7 +117,7 @@ void ReturnAttention(OnnxNode& node, const AttentionOperands& of, const Attentio
   double scale = node.Float("scale", 0);
   if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(q[3]));
   if (!(scale > 0) || !std::isfinite(scale)) {
-    return node.FailInvalid("attribute scale is negative or no number");
+    return node.FailInvalid("attribute scale is negative or not a number");
   }
   node.IgnoreAttributes({"mask_filter_value"});  // no mask uses it
   const Shape shape = {q[0], q[1], q[2], k[2]};
@@ -251,7 +251,7 @@ void ImportMultiHeadAttention(OnnxNode& node) {
   if (node.HasOutput(1)) node.SetOutput(of.key, 1);
   if (node.HasOutput(2)) node.SetOutput(of.value, 2);
   if (node.HasOutput(3)) {
-    return node.FailUnsupported("output 3 (the scores) is asked for, which is not supported");
+    return node.FailUnsupported("output 3 (the scores) is used, which is not supported");
   }
   ReturnAttention(node, of, {.mask = 4, .bias = 5});
 }
