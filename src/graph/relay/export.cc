@@ -217,7 +217,7 @@ class Exporter {
     for (const Node& node : graph_.nodes()) {
       if (node.type.shape.size() > kMaxRank) {
         return Unsupported(
-            fmt::format("value {} of type {}: Relay text takes at most {} dimensions", node.name,
+            fmt::format("value {} of type {}: Relay text supports at most {} dimensions", node.name,
                         node.type.ToString(), kMaxRank));
       }
       if (node.kind != NodeKind::kOperator) continue;
@@ -236,9 +236,8 @@ class Exporter {
   Status CheckElements() const {
     for (const Node& node : graph_.nodes()) {
       if (node.type.elements() > 0) continue;
-      return Unsupported(
-          fmt::format("value {} of type {}: Relay text has no tensors without elements", node.name,
-                      node.type.ToString()));
+      return Unsupported(fmt::format("value {} of type {}: Relay text has no zero-size tensors",
+                                     node.name, node.type.ToString()));
     }
     return Status();
   }

@@ -44,7 +44,7 @@ std::string SourceOf(const Expr& call) {
 Result<TensorType> TensorTypeOf(const std::optional<Type>& type) {
   if (!type) return InvalidArgument("no type, expected one such as Tensor[(1, 64), int8]");
   if (type->kind != TypeKind::kTensor || std::ranges::count(type->dims, -1) != 0) {
-    return InvalidArgument("type " + ToString(*type) + ", expected a tensor of known shape");
+    return InvalidArgument("type " + ToString(*type) + ", expected a tensor of constant shape");
   }
   TW_ASSIGN_OR_RETURN(auto dtype, ParseDataType(type->name));
   return TensorType{type->dims, dtype};
@@ -97,7 +97,7 @@ Status Importer::CheckType(std::size_t offset, const Value& value, const Type& t
     actual = TypeOf(graph_.node(value.nodes[0]).type);
   }
   if (actual == type) return Status();
-  return Bad(offset, fmt::format("{} has type {}, but the text says {}", what, ToString(actual),
+  return Bad(offset, fmt::format("{} has type {}, but the text declares {}", what, ToString(actual),
                                  ToString(type)));
 }
 
@@ -153,7 +153,8 @@ Result<Importer::Value> Importer::EvaluateProjection(int id, const Scope& scope)
   const auto field = static_cast<std::size_t>(projection.index);
   if (!tuple->is_tuple || projection.index < 0 || field >= tuple->nodes.size()) {
     return Bad(projection.offset,
-               fmt::format("field {} of a value that is no tuple of so many", projection.index));
+               fmt::format("field {} of a value that is not a tuple or has fewer fields",
+                           projection.index));
   }
   if (tuple->nodes[field] < 0) {
     return At(projection.offset, Unsupported("only field 0 of nn.batch_norm is supported"));
@@ -275,7 +276,7 @@ Result<Importer::Value> Importer::EvaluateCall(int id, Scope* scope) {
     return Inline(id, found->function, nullptr, std::move(arguments), NameOf(id, *scope));
   }
   if (callee.kind != ExprKind::kFunction) {
-    return Bad(call.offset, "call of a value that is no function written in this text");
+    return Bad(call.offset, "call of a value that is not a function defined in this text");
   }
   Scope* closure = ScopeOf(call.callee, scope);
   if (closure == nullptr) return Bad(call.offset, "call of a function from outside its body");

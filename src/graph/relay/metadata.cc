@@ -83,7 +83,7 @@ Result<TensorType> ReadArrayType(ByteReader& reader) {
   const bool whole = reader.Read(magic) && reader.Read(reserved) && reader.Read(device) &&
                      reader.Read(device_id) && reader.Read(rank) && reader.Read(code) &&
                      reader.Read(bits) && reader.Read(lanes);
-  if (!whole || magic != kArrayMagic) return InvalidArgument("no array of TVM");
+  if (!whole || magic != kArrayMagic) return InvalidArgument("not a TVM array");
   if (code >= kTypeCodes.size() || lanes != 1 || rank < 0 ||
       rank > static_cast<std::int64_t>(kMaxRank)) {
     return InvalidArgument(
@@ -96,7 +96,7 @@ Result<TensorType> ReadArrayType(ByteReader& reader) {
   TensorType type{{}, dtype};
   for (std::int32_t i = 0; i < rank; ++i) {
     std::int64_t extent = 0;
-    if (!reader.Read(extent)) return InvalidArgument("an array that is cut off");
+    if (!reader.Read(extent)) return InvalidArgument("a truncated array");
     type.shape.push_back(extent);
   }
   TW_RETURN_IF_ERROR(CheckTensorType(type));
@@ -153,7 +153,7 @@ Status ReadOwn(const Json& root, Metadata& metadata) {
   for (const char* name : {kValues, kSyntheticConstantsKey}) {
     const Json* text = Field(attributes, name);
     if (text != nullptr && !text->is_string())
-      return InvalidArgument("expected a text").WithContext(name);
+      return InvalidArgument("expected a string").WithContext(name);
   }
   if (const Json* text = Field(attributes, kValues); text != nullptr) {
     auto values = ParseQuantizationMap(text->get_ref<const std::string&>());

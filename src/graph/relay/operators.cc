@@ -288,14 +288,16 @@ void ReadPad(AttributeReader& reader, Arguments arguments, Translation* result) 
   reader.ExpectString("pad_mode", "constant");
   result->operands = 1;
   if (!arguments[1].scalar) {
-    reader.Fail("the value to pad with is computed or beyond 2^53, expected a number within");
+    reader.Fail(
+        "the padding value is computed at run time or beyond 2^53, expected a constant within "
+        "2^53");
     return;
   }
   a.pad_value = *arguments[1].scalar;
   Tensor converted(TensorType{{}, arguments[0].type.dtype});
   converted.Set(0, a.pad_value);
   if (!arguments[0].type.dtype.is_float() && converted.At(0) != a.pad_value) {
-    reader.Fail(fmt::format("{} to pad with, expected a value of {}", a.pad_value,
+    reader.Fail(fmt::format("padding value {}, expected a value of {}", a.pad_value,
                             DataTypeName(arguments[0].type.dtype)));
   }
 }

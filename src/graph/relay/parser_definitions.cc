@@ -92,7 +92,7 @@ bool Parser::ParseFunctionComments(std::size_t offset, int id) {
   }
   declared.parts.push_back(*function.result);
   if (*checked == declared) return true;
-  return Fail(offset, fmt::format("the function has type {}, but its comment says {}",
+  return Fail(offset, fmt::format("the function has type {}, but its comment declares {}",
                                   ToString(declared), ToString(*checked)));
 }
 
