@@ -37,7 +37,7 @@ Tensor Part(const Tensor& array, std::int64_t begin, const TensorType& type) {
 /// its first dimension, possibly repeated along the first dimension.
 Result<std::vector<Tensor>> Cut(const Tensor& array, const TensorType& type) {
   if (type.elements() == 0) {
-    return InvalidArgument("samples for " + type.ToString() + ", which has no elements");
+    return InvalidArgument("samples for " + type.ToString() + ", which is zero-size");
   }
   std::vector<std::int64_t> inner(type.shape.begin() + (type.shape.empty() ? 0 : 1),
                                   type.shape.end());
@@ -94,17 +94,17 @@ class Loader {
     }
     if (samples_.empty() && filled_ > 0) {
       return InvalidArgument(
-          fmt::format("{} pictures, expected at least {}: input {} takes {} at once", pictures_,
-                      types_[0].shape[0], names_[0], types_[0].shape[0]));
+          fmt::format("{} images, expected at least {}: the batch size of input {} is {}",
+                      pictures_, types_[0].shape[0], names_[0], types_[0].shape[0]));
     }
-    NoteUnused(filled_, pictures_, "pictures");
+    NoteUnused(filled_, pictures_, "images");
     return std::move(samples_);
   }
 
  private:
   void NoteUnused(std::int64_t left, std::int64_t all, std::string_view what) const {
     if (left == 0 || !options_.note) return;
-    options_.note(fmt::format("{} of {} {} are left over: input {} takes {} at once", left, all,
+    options_.note(fmt::format("{} of {} {} are unused: the batch size of input {} is {}", left, all,
                               what, names_[0], types_[0].shape[0]));
   }
 
@@ -120,7 +120,7 @@ class Loader {
     } else if (bytes.starts_with("PK")) {
       TW_ASSIGN_OR_RETURN(arrays, ParseNpz(bytes));
     } else {
-      return InvalidArgument("expected a .npy or .npz file, or a JPEG, PNG, PPM or PGM picture");
+      return InvalidArgument("expected a .npy or .npz file, or a JPEG, PNG, PPM or PGM image");
     }
     return AddArrays(std::move(arrays));
   }
@@ -161,7 +161,7 @@ class Loader {
   void NoteOthers(const std::map<std::string, Tensor>& arrays) const {
     for (const auto& [name, array] : arrays) {
       if (options_.note && std::ranges::find(names_, name) == names_.end()) {
-        options_.note(fmt::format("array {} is passed over: no input has this name", name));
+        options_.note(fmt::format("array {} is skipped: no input has this name", name));
       }
     }
   }
@@ -174,7 +174,7 @@ class Loader {
   }
 
   Status AddImage(const std::string& bytes) {
-    if (names_.size() != 1) return InvalidArgument("a picture, but the model has several inputs");
+    if (names_.size() != 1) return InvalidArgument("an image, but the model has several inputs");
     const TensorType& type = types_[0];
     if (filled_ == 0) batch_ = Tensor(type);
     TW_RETURN_IF_ERROR(WriteImageToBatch(bytes, options_.image, filled_, batch_));

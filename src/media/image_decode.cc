@@ -29,7 +29,7 @@ Status CheckSize(std::int64_t width, std::int64_t height) {
     return Status();
   }
   return InvalidArgument(
-      fmt::format("picture of {} x {} pixels, expected at most {} a side and {} in all", width,
+      fmt::format("image of {} x {} pixels, expected at most {} a side and {} in total", width,
                   height, kMaxPixelsOfSide, kMaxPixels));
 }
 
@@ -167,10 +167,9 @@ Result<Tensor> FitImage(const Tensor& image, std::int64_t height, std::int64_t w
                      given = image.shape()[2];
   const bool fits = from_height == height && from_width == width;
   if ((given != channels && given != 1) || (fit == ImageFit::kExact && !fits)) {
-    return InvalidArgument(
-        fmt::format("picture of {} x {} pixels in {} channels, expected {} x {} in {}{}",
-                    from_width, from_height, given, width, height, channels,
-                    fits ? "" : "; --image-fit crop or stretch scales pictures"));
+    return InvalidArgument(fmt::format(
+        "image of {} x {} pixels in {} channels, expected {} x {} in {}{}", from_width, from_height,
+        given, width, height, channels, fits ? "" : "; --image-fit crop or stretch scales images"));
   }
   std::int64_t whole_height = height, whole_width = width;
   if (fit == ImageFit::kCrop) {
@@ -196,7 +195,7 @@ Status WriteImageToBatch(std::string_view bytes, const ImageOptions& options, st
   const bool nchw = has(1, 3) || (has(1, 1) && !has(3, 3));
   if (!nchw && !has(3, 3) && !has(3, 1)) {
     return InvalidArgument(
-        fmt::format("pictures are for inputs of float32 or uint8, NCHW or NHWC, of 1 or 3 "
+        fmt::format("images are for inputs of float32 or uint8, NCHW or NHWC, of 1 or 3 "
                     "channels; this one is {}",
                     type.ToString()));
   }

@@ -56,14 +56,14 @@ bool IsNetpbm(std::string_view bytes) {
 Result<Tensor> ParseNetpbm(std::string_view bytes) {
   const char kind = IsNetpbm(bytes) ? bytes[1] : '?';
   if (kind != '2' && kind != '3' && kind != '5' && kind != '6') {
-    return InvalidArgument("no PPM or PGM picture (P2, P3, P5 or P6)");
+    return InvalidArgument("not a PPM or PGM image (P2, P3, P5 or P6)");
   }
   Scanner scanner(bytes);
   const std::int64_t width = scanner.Number(kMaxSide);
   const std::int64_t height = scanner.Number(kMaxSide);
   const std::int64_t most = scanner.Number(65535);
   if (width < 1 || height < 1) {
-    return InvalidArgument(fmt::format("sides of the picture, expected 1 to {}", kMaxSide));
+    return InvalidArgument(fmt::format("sides of the image, expected 1 to {}", kMaxSide));
   }
   if (most != 255) {
     return InvalidArgument(fmt::format("samples up to {}, expected a maximum of 255", most));

@@ -83,14 +83,14 @@ std::uint32_t LittleEndian(std::string_view bytes) {
 bool IsNpy(std::string_view bytes) { return bytes.starts_with(kMagic); }
 
 Result<Tensor> ParseNpy(std::string_view bytes) {
-  if (!IsNpy(bytes) || bytes.size() < 12) return InvalidArgument("no .npy file");
+  if (!IsNpy(bytes) || bytes.size() < 12) return InvalidArgument("not a .npy file");
   const int version = bytes[6];
   if (version < 1 || version > 3) {
     return InvalidArgument(fmt::format(".npy version {}, expected 1 to 3", version));
   }
   const std::size_t prefix = version == 1 ? 10 : 12;
   const std::size_t length = LittleEndian(bytes.substr(8, prefix - 8));
-  if (length > bytes.size() - prefix) return InvalidArgument(".npy header cut off");
+  if (length > bytes.size() - prefix) return InvalidArgument(".npy header is truncated");
   const std::string_view header = bytes.substr(prefix, length);
   const std::string_view elements = bytes.substr(prefix + length);
 

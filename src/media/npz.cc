@@ -77,7 +77,7 @@ Result<Member> ReadEntry(std::string_view bytes, std::size_t& at) {
   const std::size_t begin =
       local + kLocalSize + NumberAt(bytes, local + 26, 2) + NumberAt(bytes, local + 28, 2);
   if (begin > bytes.size() || bytes.size() - begin < packed) {
-    return InvalidArgument(fmt::format("member {}: cut off", member.name));
+    return InvalidArgument(fmt::format("member {}: truncated", member.name));
   }
   member.packed = bytes.substr(begin, packed);
   return member;
@@ -138,7 +138,7 @@ Status CheckSizes(const std::vector<Member>& members, std::size_t file_bytes) {
 
 Result<std::map<std::string, Tensor>> ParseNpz(std::string_view bytes) {
   const std::size_t end = bytes.size() < kEndSize ? std::string_view::npos : FindEnd(bytes);
-  if (end == std::string_view::npos) return InvalidArgument("no .npz file: not a ZIP archive");
+  if (end == std::string_view::npos) return InvalidArgument("not an .npz file: not a ZIP archive");
   const std::size_t count = NumberAt(bytes, end + 10, 2);
   std::size_t at = NumberAt(bytes, end + 16, 4);
   if (count > kMaxMembers) {

@@ -395,7 +395,7 @@ expect 0 run m.so --output logits.npy
 expect 0 run m.so --input "$pictures/colour.jpg" --image-fit stretch --output picture.npy
 if cmp -s logits.npy picture.npy; then fail "the picture is not what ran"; fi
 expect 2 run m.so --input "$pictures/colour.jpg"
-has "colour.jpg: picture of 16 x 8 pixels" err
+has "colour.jpg: image of 16 x 8 pixels" err
 [ -s logits.npy ] || fail "no output file"
 expect 0 bench m.so --seconds 0.2 --json
 has '"total_seconds"' out
