@@ -250,7 +250,7 @@ TEST(RelayText, RefusesFunctionsThatReachOneAnotherTooDeep) {
     text += " %f" + std::to_string(i) + " = fn () { %f" + std::to_string(i - 1) + "() };\n";
   }
   EXPECT_EQ(Parse(text + " %f99()\n}").status().message(),
-            "line 66, column 9: functions reach deeper than 64 levels");
+            "line 66, column 9: functions are nested deeper than 64 levels");
 }
 
 }  // namespace

@@ -174,9 +174,10 @@ class InputBinder {
       if (options_.ignore_unknown_names) continue;
       std::string known;
       for (const std::string& symbol : symbols) known += (known.empty() ? "" : ", ") + symbol;
-      return InvalidArgument(option + ": no dimension has this name; " +
-                             (known.empty() ? "none has any" : "there are " + Printable(known)) +
-                             DidYouMean(name, {symbols.begin(), symbols.end()}));
+      return InvalidArgument(
+          option + ": no dimension has this name; " +
+          (known.empty() ? "the dimensions have no names" : "the names are " + Printable(known)) +
+          DidYouMean(name, {symbols.begin(), symbols.end()}));
     }
     return Status();
   }

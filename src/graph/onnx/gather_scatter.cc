@@ -17,10 +17,9 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMaxScatterComparisons = std::int64_t{1}  // Maximum number of elements of an
-                                                                 // intermediate tensor.
-                                                << 26;
-// At one position, each of which needs a gather.
+// Maximum number of elements of an intermediate tensor.
+constexpr std::int64_t kMaxScatterComparisons = std::int64_t{1} << 26;
+// Maximum number of updates of one position, each of which needs a gather.
 constexpr std::size_t kMaxSummands = 16;
 
 // Returns an integer type for positions in that many elements.

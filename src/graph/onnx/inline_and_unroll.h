@@ -73,8 +73,8 @@ class LoopUnroller {
   const std::string& condition() const { return condition_; }
   /// Returns the body for the next step.
   std::vector<onnx::NodeProto> Next();
-  /// Returns the nodes that compute the outputs of the node from the results of the steps. Omits
-  /// the output of a list without steps whose elements have no declared shape.
+  /// Returns the nodes that compute the outputs of the node from the results of the steps. Omits a
+  /// list output if there are no steps and its elements have no declared shape.
   std::vector<onnx::NodeProto> Results();
 
  private:

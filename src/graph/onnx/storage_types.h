@@ -14,7 +14,7 @@ struct StorageType {
   std::int32_t code = 0;  ///< code in ONNX
   std::string_view name;
   DataType wide;
-  /// bits of one element; elements of 2 and 4 bits are packed, the first in the lowest bits
+  /// Bits of one element. Elements of 2 and 4 bits are packed, the first in the lowest bits.
   int bits = 8;
   int mantissa = -1;  ///< floats: fraction bits
   int bias = 0;       ///< floats: exponent bias

@@ -19,7 +19,7 @@ Status CheckZeroSizeInputs(const onnx::NodeProto& node, const OnnxImport& import
 /// Result of an operator that has a zero-size result or zero-size operands.
 struct FilledResult {
   TensorType type;  ///< possibly zero-size
-  /// value of all elements; not used for concatenations, which join the other operands
+  /// Value of all elements. Not used for concatenations, which join the other operands.
   double fill = 0;
 };
 /// Returns nothing if neither operands nor result are zero-size.

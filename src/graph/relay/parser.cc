@@ -133,7 +133,8 @@ bool Parser::Add(Expr expr, int* id) {
     expr.depth = inner + 1;
   }
   if (expr.depth > kMaxNesting) {
-    return Fail(expr.offset, fmt::format("functions reach deeper than {} levels", kMaxNesting));
+    return Fail(expr.offset,
+                fmt::format("functions are nested deeper than {} levels", kMaxNesting));
   }
   *id = static_cast<int>(module_.exprs.size());
   module_.exprs.push_back(std::move(expr));

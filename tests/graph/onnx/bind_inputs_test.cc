@@ -125,13 +125,13 @@ TEST(OnnxBind, UnknownNamesAreRefused) {
             "--shape sate: no such input; the inputs are x ('batch'x'n'), w ('batch'x'n'), state "
             "(2x'batch'); did you mean 'state'?");
   EXPECT_EQ(sum.Message({{}, {"bach=2"}, {}}),
-            "--dim bach=2: no dimension has this name; there are batch, n; did you "
+            "--dim bach=2: no dimension has this name; the names are batch, n; did you "
             "mean 'batch'?");
   OpenModel fixed;
   fixed.Input("x", {{2}}).model.Output("y").Node("Add", {"x", "c"}, {"y"});
   fixed.model.Initializer("c", MakeTensor(kFloat32, {2}, {1, 2}));
   EXPECT_EQ(fixed.Message({{}, {"n=2"}, {}}),
-            "--dim n=2: no dimension has this name; none has any");
+            "--dim n=2: no dimension has this name; the dimensions have no names");
   EXPECT_EQ(fixed.Message({{}, {}, {"c=1,2"}}),
             "--value c: a constant of the file, no input; the inputs are x (2)");
 }

@@ -151,7 +151,7 @@ int EmitActivation(OnnxNode& node, const NamedActivation& activation, int data) 
   const auto [alpha, beta, gamma] = activation.values;
   if (!std::isfinite(alpha) || !std::isfinite(beta)) {
     node.FailInvalid("activation " + std::string(activation.name) +
-                     " is without its alpha or its beta, which have no default");
+                     " requires alpha and beta, which have no defaults");
     return -1;
   }
   const std::string_view name = activation.name;

@@ -62,7 +62,8 @@ void ImportIsInf(OnnxNode& node) {
   node.SetOutput(node.Emit(OpKind::kEqual, data, above ? infinite : -infinite));
 }
 
-// indices, depth, values (off, on): on at the position of the index along the new dimension.
+// Inputs: indices, depth, values (off, on): on at the position of the index along the new
+// dimension.
 void ImportOneHot(OnnxNode& node) {
   const int indices = node.Input(0), values = node.Input(2);
   const double depth = node.KnownScalar(1);

@@ -49,7 +49,7 @@ int Eliminated(OnnxNode& node, int id, std::int64_t m, int& product) {
   return node.Emit(OpKind::kSub, {Part(node, swapped, 1, m - 1, 1, m - 1), multiples});
 }
 
-// matrices [...,m,m]: [...]
+// Emits the determinants [...] of matrices [...,m,m].
 void ImportDet(OnnxNode& node) {
   const TensorType type = node.InputType(0);
   if (!node.ok()) return;

@@ -165,7 +165,7 @@ Sampling SamplingOf(OnnxNode& node) {
   return how;
 }
 
-// images [N,C,H,W] and a grid [N,h,w,2] of (x, y), or volumes and a grid of (x, y, z).
+// Inputs: images [N,C,H,W] and a grid [N,h,w,2] of (x, y), or volumes and a grid of (x, y, z).
 void ImportGridSample(OnnxNode& node) {
   const TensorType type = node.InputType(0), grid = node.InputType(1);
   const Sampling how = SamplingOf(node);

@@ -135,7 +135,8 @@ int InFront(OnnxNode& node, int rows, int boxes) {
   return node.Emit(OpKind::kWhere, {missing, none, picked});
 }
 
-// boxes [B,N,4], scores [B,C,N], maximum number of boxes per class, overlap and score thresholds.
+// Inputs: boxes [B,N,4], scores [B,C,N], maximum number of boxes per class, thresholds of overlap
+// and score.
 void ImportNonMaxSuppression(OnnxNode& node) {
   const int boxes = node.Input(0);
   int scores = node.Input(1);

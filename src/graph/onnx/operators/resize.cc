@@ -370,7 +370,7 @@ void ImportUpsample(OnnxNode& node) {
   if (node.ok()) ReturnStretched(node, method, ByScales(node, scales, axes));
 }
 
-// data, roi (read only by a mode that is rejected), scales or sizes.
+// Inputs: data, roi (read only by a mode that is rejected), scales or sizes.
 void ImportResize(OnnxNode& node) {
   if (node.opset() < 11) return ImportUpsample(node);
   node.IgnoreAttributes({"extrapolation_value"});  // for a mode that is rejected

@@ -93,7 +93,8 @@ int Samples(OnnxNode& node, int rows, int begins, std::int64_t columns, const Ne
   return sum;
 }
 
-// images [N,C,H,W], regions [R,4], image index of each region [R]: [R,C,bins of height, of width].
+// Inputs: images [N,C,H,W], regions [R,4], image index of each region [R]: [R,C,bins of height, of
+// width].
 void ImportRoiAlign(OnnxNode& node) {
   node.ExpectRank(0, 4);
   node.ExpectRank(1, 2);

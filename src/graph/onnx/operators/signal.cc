@@ -123,8 +123,8 @@ Shape TapPositions(const WindowDimension& part, std::int64_t tap, std::int64_t e
   return positions;
 }
 
-// columns [N, C * taps, blocks], image and block sizes: every column is added to its position in
-// the image.
+// Inputs: columns [N, C * taps, blocks], image and block sizes: every column is added to its
+// position in the image.
 void ImportCol2Im(OnnxNode& node) {
   const int data = node.Input(0);
   const Shape image = node.KnownInts(1), block = node.KnownInts(2);
@@ -232,7 +232,7 @@ Tensor FourierMatrix(std::int64_t from, std::int64_t parts, std::int64_t to, boo
   return matrix;
 }
 
-// data […,1 or 2], length, axis: a product with the matrix of the transform.
+// Inputs: data […,1 or 2], length, axis: a product with the matrix of the transform.
 void ImportDft(OnnxNode& node) {
   int data = node.Input(0);
   const bool inverse = node.Int("inverse", 0) != 0, onesided = node.Int("onesided", 0) != 0;
@@ -296,7 +296,7 @@ void MultiplyColumns(Tensor& matrix, const Tensor& window, std::int64_t parts) {
   }
 }
 
-// signal [B,L], [B,L,1] or [B,L,2], frame_step, window, frame_length: frames of the signal,
+// Inputs: signal [B,L], [B,L,1] or [B,L,2], frame_step, window, frame_length: frames of the signal,
 // multiplied by the window, as rows that are multiplied by the matrix of the transform:
 // [B,frames,bins,2].
 void ImportStft(OnnxNode& node) {

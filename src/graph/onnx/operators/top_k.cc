@@ -98,7 +98,7 @@ int KeysOf(OnnxNode& node, int data) {
   return node.Emit(OpKind::kWhere, {number, data, infinite});
 }
 
-// data, k (an attribute until opset 9); values and indices.
+// Inputs: data, k (an attribute until opset 9); values and indices.
 void ImportTopK(OnnxNode& node) {
   node.IgnoreAttributes({"sorted"});  // if false, any order is valid, including the sorted one
   int data = node.Input(0);

@@ -44,7 +44,7 @@ int Angles(OnnxNode& node, int index, bool heads_first, const Shape& places, std
                                              : Shape{places[0], places[1], 1, half});
 }
 
-// X, cos, sin, positions: rotates pairs of elements by the angle of their position.
+// Inputs: X, cos, sin, positions: rotates pairs of elements by the angle of their position.
 void ImportRotaryEmbedding(OnnxNode& node) {
   int data = node.Input(0);
   const std::int64_t heads = node.Int("num_heads", 0);
@@ -105,8 +105,8 @@ void ImportSwiGlu(OnnxNode& node) {
   node.Return(Operator{OpKind::kMul, {}}, {gate, b});
 }
 
-// input [B,C,L], weight [C,1,k], bias [C], state [B,C,k-1] before the input: a causal convolution
-// of each channel, and the state after it.
+// Inputs: input [B,C,L], weight [C,1,k], bias [C], state [B,C,k-1] before the input: a causal
+// convolution of each channel, and the state after it.
 void ImportCausalConvWithState(OnnxNode& node) {
   node.ExpectRank(0, 3);
   node.ExpectRank(1, 3);
@@ -143,7 +143,7 @@ void ImportCausalConvWithState(OnnxNode& node) {
   if (node.HasOutput(1)) node.SetOutput(LastPart(node, data, s[2], s[2] + back), 1);
 }
 
-// past [B,…], update, the position in each batch where it is written along `axis`.
+// Inputs: past [B,…], update, the position in each batch where it is written along `axis`.
 void ImportTensorScatter(OnnxNode& node) {
   const int data = node.Input(0), update = node.Input(1);
   const std::int64_t rank = node.Rank(data), axis = node.Axis(node.Int("axis", -2), rank);

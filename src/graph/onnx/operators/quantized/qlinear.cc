@@ -107,7 +107,7 @@ void ImportQLinearMul(OnnxNode& node) {
   ReturnMoved(node, node.Emit(OpKind::kMul, product, factor), range);
 }
 
-// y_scale, y_zero, then integers, scale and zero point of each part.
+// Inputs: y_scale, y_zero, then integers, scale and zero point of each part.
 void ImportQLinearConcat(OnnxNode& node) {
   const int count = node.input_count();
   if (count < 5 || count % 3 != 2) {
@@ -130,7 +130,7 @@ void ImportQLinearConcat(OnnxNode& node) {
   node.Return(op, parts);
 }
 
-// condition, then integers, scale and zero point of both values, then those of the result.
+// Inputs: condition, then integers, scale and zero point of both values, then those of the result.
 void ImportQLinearWhere(OnnxNode& node) {
   const QuantizedInput yes = ReadQuantized(node, 1), no = ReadQuantized(node, 4);
   const QuantizedRange range = ResultOf(node, 7, node.TypeOf(yes.id).dtype);
@@ -229,8 +229,8 @@ void ImportQLinearAveragePool(OnnxNode& node) {
   ReturnMoved(node, node.Emit(OpKind::kDiv, pooled, range.scale), range);
 }
 
-// a, a_scale, a_zero, b, b_scale, b_zero (several per column), c (int32 in units of the sums),
-// y_scale, y_zero. Without y_scale the result is float32.
+// Inputs: a, a_scale, a_zero, b, b_scale, b_zero (several per column), c (int32 in units of the
+// sums), y_scale, y_zero. Without y_scale the result is float32.
 void ImportQGemm(OnnxNode& node) {
   const int weight_given = node.Input(3);
   int data = node.Input(0);

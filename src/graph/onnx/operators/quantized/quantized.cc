@@ -33,7 +33,7 @@ Tensor Factors(float x, const std::vector<float>& w, double y, const Shape& chan
   return factors;
 }
 
-// x, w, x_zero, w_zero
+// Inputs: x, w, x_zero, w_zero
 void ImportConvInteger(OnnxNode& node) {
   CheckZeroPointType(node, 0, 2);
   CheckZeroPointType(node, 1, 3);
@@ -43,12 +43,12 @@ void ImportConvInteger(OnnxNode& node) {
   node.SetOutput(FromImage(node, IntegerConvolution(node, data, zero.value_or(0), weight)));
 }
 
-// a, b, a_zero (one, or one per row), b_zero (one, or one per column); int32.
+// Inputs: a, b, a_zero (one, or one per row), b_zero (one, or one per column); int32.
 void ImportMatMulInteger(OnnxNode& node) {
   node.SetOutput(IntegerMatmulOfInputs(node, 0, 2, 1, 3));
 }
 
-// x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias
+// Inputs: x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias
 void ImportQLinearConv(OnnxNode& node) {
   CheckZeroPointType(node, 0, 2);
   CheckZeroPointType(node, 3, 5);
@@ -101,7 +101,7 @@ std::size_t PlaceIn(const Shape& from, std::int64_t i, const Shape& to) {
   return static_cast<std::size_t>(place);
 }
 
-// a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero
+// Inputs: a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero
 void ImportQLinearMatMul(OnnxNode& node) {
   const int sum = IntegerMatmulOfInputs(node, 0, 2, 3, 5);
   if (!node.ok()) return;

@@ -32,13 +32,13 @@ void ReturnReal(OnnxNode& node, int sums, int data_scale, int weight_scale, int 
   node.SetOutput(result);
 }
 
-// a, b, a_scale, b_scale, a_zero, b_zero, bias
+// Inputs: a, b, a_scale, b_scale, a_zero, b_zero, bias
 void ImportMatMulIntegerToFloat(OnnxNode& node) {
   const int sums = IntegerMatmulOfInputs(node, 0, 4, 1, 5);
   ReturnReal(node, sums, PerColumn(node, 2, 1), 3, 6);
 }
 
-// a (float), b, b_scale, b_zero, bias
+// Inputs: a (float), b, b_scale, b_zero, bias
 void ImportDynamicQuantizeMatMul(OnnxNode& node) {
   const DynamicallyQuantized data = EmitDynamicallyQuantized(node, node.Input(0));
   const int b = node.Input(1);

@@ -24,8 +24,8 @@ int VectorOf(OnnxNode& node, int index, int data) {
   return -1;
 }
 
-// input, skip, gamma, then (unless `rms`) beta, bias: normalizes the sum of input, skip and bias
-// over the last dimension. Output 3 is the sum.
+// Inputs: input, skip, gamma, then (unless `rms`) beta, bias: normalizes the sum of input, skip and
+// bias over the last dimension. Output 3 is the sum.
 void ReturnSkipNormalization(OnnxNode& node, bool rms) {
   const int data = node.Input(0), skip = node.Input(1);
   int sum = node.Emit(OpKind::kAdd, {data, skip});
@@ -71,8 +71,8 @@ int MaskedCounts(OnnxNode& node, const Shape& numbers) {
   return node.Emit(sum, {ones});
 }
 
-// input_ids, segment_ids, word, position and segment embeddings, gamma, beta, mask, position_ids.
-// Outputs: the normalized sum of the embeddings, counts of the mask, the sum.
+// Inputs: input_ids, segment_ids, word, position and segment embeddings, gamma, beta, mask,
+// position_ids. Outputs: the normalized sum of the embeddings, counts of the mask, the sum.
 void ImportEmbedLayerNormalization(OnnxNode& node) {
   node.ExpectRank(0, 2);
   int sum = Rows(node, 2, 0);

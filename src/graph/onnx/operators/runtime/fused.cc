@@ -40,7 +40,7 @@ int ActivatedByList(OnnxNode& node, int id) {
   return EmitActivation(node, *activation, id);
 }
 
-// X, W, B, Z: a convolution, an addend, and a function of the sum.
+// Inputs: X, W, B, Z: a convolution, an addend, and a function of the sum.
 void ImportFusedConv(OnnxNode& node) {
   int sum = EmitConv(node);
   if (node.HasInput(3)) sum = node.Emit(OpKind::kAdd, {sum, node.Input(3)});

@@ -136,7 +136,7 @@ void ReturnAttention(OnnxNode& node, const AttentionOperands& of, const Attentio
   node.SetOutput(EmitJoinedHeads(node, result));
 }
 
-// input [B,S,I], weights [I,q+k+v], bias, mask, past [2,B,N,P,h], bias of the scores.
+// Inputs: input [B,S,I], weights [I,q+k+v], bias, mask, past [2,B,N,P,h], bias of the scores.
 void ImportRuntimeAttention(OnnxNode& node) {
   node.ExpectRank(0, 3);
   node.ExpectRank(1, 2);
@@ -235,7 +235,7 @@ AttentionOperands MultiHeadOperands(OnnxNode& node, std::int64_t heads) {
   return of;
 }
 
-// query, key, value, bias, key padding mask, bias of the scores, past keys and values.
+// Inputs: query, key, value, bias, key padding mask, bias of the scores, past keys and values.
 void ImportMultiHeadAttention(OnnxNode& node) {
   const std::int64_t heads = node.Int("num_heads", 0);
   AttentionOperands of = MultiHeadOperands(node, heads);
