@@ -1,5 +1,5 @@
-// Files as samples: arrays are cut along their first dimension, pictures gathered to batches; what
-// is left over is told.
+// Samples from files: arrays are split along their first dimension, images are gathered into
+// batches. Unused data is reported.
 
 #include "src/media/data_set.h"
 
@@ -18,10 +18,10 @@
 namespace tilewright::quantize {
 namespace {
 
-/// What numpy.savez calls an array that it is given without a name.
+/// Name that numpy.savez gives an array without a name.
 constexpr const char* kNameless = "arr_0";
 
-/// `count` elements of an array from `begin` on, as a tensor of a type.
+/// Returns `count` elements of an array from `begin` on, as a tensor of a type.
 Tensor Part(const Tensor& array, std::int64_t begin, const TensorType& type) {
   Tensor part(type);
   if (array.dtype() == type.dtype) {
@@ -33,11 +33,11 @@ Tensor Part(const Tensor& array, std::int64_t begin, const TensorType& type) {
   return part;
 }
 
-/// The tensors of an input that an array holds: of the input's shape, or that without its first
-/// dimension, once or several times along the first one.
+/// Splits an array into tensors of an input. The array has the input's shape, or that shape without
+/// its first dimension, possibly repeated along the first dimension.
 Result<std::vector<Tensor>> Cut(const Tensor& array, const TensorType& type) {
   if (type.elements() == 0) {
-    return InvalidArgument("samples for " + type.ToString() + ", which has no elements");
+    return InvalidArgument("samples for " + type.ToString() + ", which is zero-size");
   }
   std::vector<std::int64_t> inner(type.shape.begin() + (type.shape.empty() ? 0 : 1),
                                   type.shape.end());
@@ -57,7 +57,8 @@ Result<std::vector<Tensor>> Cut(const Tensor& array, const TensorType& type) {
   return parts;
 }
 
-/// The file itself, or those of a folder by their names, without hidden ones and folders.
+/// Returns the file, or the files of a directory sorted by name, without hidden files and
+/// subdirectories.
 Result<std::vector<std::string>> FilesOf(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_directory(path, error)) return std::vector<std::string>{path};
@@ -93,17 +94,17 @@ class Loader {
     }
     if (samples_.empty() && filled_ > 0) {
       return InvalidArgument(
-          fmt::format("{} pictures, expected at least {}: input {} takes {} at once", pictures_,
-                      types_[0].shape[0], names_[0], types_[0].shape[0]));
+          fmt::format("{} images, expected at least {}: the batch size of input {} is {}",
+                      pictures_, types_[0].shape[0], names_[0], types_[0].shape[0]));
     }
-    NoteUnused(filled_, pictures_, "pictures");
+    NoteUnused(filled_, pictures_, "images");
     return std::move(samples_);
   }
 
  private:
   void NoteUnused(std::int64_t left, std::int64_t all, std::string_view what) const {
     if (left == 0 || !options_.note) return;
-    options_.note(fmt::format("{} of {} {} are left over: input {} takes {} at once", left, all,
+    options_.note(fmt::format("{} of {} {} are unused: the batch size of input {} is {}", left, all,
                               what, names_[0], types_[0].shape[0]));
   }
 
@@ -119,7 +120,7 @@ class Loader {
     } else if (bytes.starts_with("PK")) {
       TW_ASSIGN_OR_RETURN(arrays, ParseNpz(bytes));
     } else {
-      return InvalidArgument("expected a .npy or .npz file, or a JPEG, PNG, PPM or PGM picture");
+      return InvalidArgument("expected a .npy or .npz file, or a JPEG, PNG, PPM or PGM image");
     }
     return AddArrays(std::move(arrays));
   }
@@ -160,12 +161,12 @@ class Loader {
   void NoteOthers(const std::map<std::string, Tensor>& arrays) const {
     for (const auto& [name, array] : arrays) {
       if (options_.note && std::ranges::find(names_, name) == names_.end()) {
-        options_.note(fmt::format("array {} is passed over: no input has this name", name));
+        options_.note(fmt::format("array {} is skipped: no input has this name", name));
       }
     }
   }
 
-  /// Of the first input's array; the others have as many.
+  /// Reports unused rows of the first input's array; the arrays of other inputs have as many rows.
   void NoteUnusedRows(const Tensor& array) const {
     const std::int64_t batch = types_[0].shape.empty() ? 1 : types_[0].shape[0];
     const std::int64_t row = types_[0].elements() / batch, rows = array.elements() / row;
@@ -173,7 +174,7 @@ class Loader {
   }
 
   Status AddImage(const std::string& bytes) {
-    if (names_.size() != 1) return InvalidArgument("a picture, but the model has several inputs");
+    if (names_.size() != 1) return InvalidArgument("an image, but the model has several inputs");
     const TensorType& type = types_[0];
     if (filled_ == 0) batch_ = Tensor(type);
     TW_RETURN_IF_ERROR(WriteImageToBatch(bytes, options_.image, filled_, batch_));
@@ -191,8 +192,8 @@ class Loader {
   std::vector<std::string> names_;
   std::vector<TensorType> types_;
   std::vector<Sample> samples_;
-  Tensor batch_;             // of pictures
-  std::int64_t filled_ = 0;  // pictures in it
+  Tensor batch_;             // of images
+  std::int64_t filled_ = 0;  // images in the batch
   std::int64_t pictures_ = 0;
 };
 

@@ -12,19 +12,20 @@ namespace tilewright::quantize {
 
 struct DataSetOptions {
   ImageOptions image;
-  std::int64_t limit = 1024;  ///< samples read at most
-  /// Is told what is left over, if it is there: "3 of 11 pictures are left over: input x takes 8 at
-  /// once".
+  std::int64_t limit = 1024;  ///< maximum number of samples
+  /// Receives notes on unused data, if set. Example: "3 of 11 images are unused: the batch size of
+  /// input x is 8".
   std::function<void(const std::string& text)> note = {};
 };
 
-/// Samples for a graph's inputs from files: .npy (one input), .npz (an array for each input, by
-/// its name, or nameless, arr_0, if there is one input; others are noted), or pictures (see
-/// WriteImageToBatch); of a folder, its files by name. An array is one sample, or several along its
-/// first dimension; numbers are converted to the input's type. Pictures are gathered to the input's
-/// batch; what is left over at the end of an array or of the pictures is passed over with a note,
-/// unless that is all there is. Errors: kNotFound; kInvalidArgument with the file, what was found
-/// and what was expected.
+/// Loads samples for a graph's inputs from files. A .npy file holds one input. A .npz file holds an
+/// array for each input, by the input's name. With a single input, the array may also be nameless
+/// (arr_0); other arrays are reported in a note. For image files see WriteImageToBatch. A
+/// directory is replaced by its files, sorted by name. An array is one sample, or several along its
+/// first dimension; its elements are converted to the input's type. Images are gathered into
+/// batches of the input's size. An incomplete batch at the end of an array or of the images is
+/// skipped with a note; it is an error if there is no complete one.
+/// Returns kNotFound; kInvalidArgument with the file, the value found and the expected one.
 Result<std::vector<Sample>> LoadDataSet(const std::vector<std::string>& files, const Graph& graph,
                                         const DataSetOptions& options);
 

@@ -1,5 +1,5 @@
-// Pictures by libjpeg-turbo and libpng, scaled by a triangle filter along one side and then the
-// other, and normalized into a batch.
+// Image decoding by libjpeg-turbo and libpng, scaling by a separable triangle filter, and
+// normalization into a batch.
 
 #include "src/media/image_decode.h"
 
@@ -29,7 +29,7 @@ Status CheckSize(std::int64_t width, std::int64_t height) {
     return Status();
   }
   return InvalidArgument(
-      fmt::format("picture of {} x {} pixels, expected at most {} a side and {} in all", width,
+      fmt::format("image of {} x {} pixels, expected at most {} a side and {} in total", width,
                   height, kMaxPixelsOfSide, kMaxPixels));
 }
 
@@ -68,7 +68,7 @@ Result<Tensor> ParsePng(std::string_view bytes) {
   if (png_image_begin_read_from_memory(&png, bytes.data(), bytes.size()) == 0) return damaged();
   TW_RETURN_IF_ERROR(CheckSize(png.width, png.height));
   const bool grey = (png.format & PNG_FORMAT_FLAG_COLOR) == 0;
-  png.format = grey ? PNG_FORMAT_GA : PNG_FORMAT_RGBA;  // with alpha nothing is blended
+  png.format = grey ? PNG_FORMAT_GA : PNG_FORMAT_RGBA;  // with alpha, libpng does not blend
   std::vector<png_byte> pixels(PNG_IMAGE_SIZE(png));
   if (png_image_finish_read(&png, nullptr, pixels.data(), 0, nullptr) == 0) return damaged();
   const std::size_t channels = grey ? 1 : 3;
@@ -80,8 +80,8 @@ Result<Tensor> ParsePng(std::string_view bytes) {
   return image;
 }
 
-/// Of `count` places along a side that is scaled to `whole`, those from `begin` on: which places
-/// of the side they are made of, and with what weights.
+/// Source positions and weights of `count` target positions from `begin` on, along a side that is
+/// scaled to `whole`.
 struct Taps {
   std::int64_t first = 0;
   std::vector<float> weights;
@@ -167,10 +167,9 @@ Result<Tensor> FitImage(const Tensor& image, std::int64_t height, std::int64_t w
                      given = image.shape()[2];
   const bool fits = from_height == height && from_width == width;
   if ((given != channels && given != 1) || (fit == ImageFit::kExact && !fits)) {
-    return InvalidArgument(
-        fmt::format("picture of {} x {} pixels in {} channels, expected {} x {} in {}{}",
-                    from_width, from_height, given, width, height, channels,
-                    fits ? "" : "; --image-fit crop or stretch scales pictures"));
+    return InvalidArgument(fmt::format(
+        "image of {} x {} pixels in {} channels, expected {} x {} in {}{}", from_width, from_height,
+        given, width, height, channels, fits ? "" : "; --image-fit crop or stretch scales images"));
   }
   std::int64_t whole_height = height, whole_width = width;
   if (fit == ImageFit::kCrop) {
@@ -196,7 +195,7 @@ Status WriteImageToBatch(std::string_view bytes, const ImageOptions& options, st
   const bool nchw = has(1, 3) || (has(1, 1) && !has(3, 3));
   if (!nchw && !has(3, 3) && !has(3, 1)) {
     return InvalidArgument(
-        fmt::format("pictures are for inputs of float32 or uint8, NCHW or NHWC, of 1 or 3 "
+        fmt::format("images are for inputs of float32 or uint8, NCHW or NHWC, of 1 or 3 "
                     "channels; this one is {}",
                     type.ToString()));
   }

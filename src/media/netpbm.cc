@@ -10,12 +10,12 @@ namespace {
 
 constexpr std::int64_t kMaxSide = 1 << 15;
 
-/// Reads the words of a header; "#" begins a comment that lasts to the end of the line.
+/// Scanner of the words of a header; "#" begins a comment until the end of the line.
 class Scanner {
  public:
   explicit Scanner(std::string_view bytes) : bytes_(bytes) {}
 
-  /// The next number; -1 if there is none, or a larger one than `most`.
+  /// Returns the next number; -1 if there is no number or it exceeds `most`.
   std::int64_t Number(std::int64_t most) {
     SkipBlanks();
     std::int64_t value = -1;
@@ -25,7 +25,7 @@ class Scanner {
     }
     return value;
   }
-  /// What follows the one blank behind a header.
+  /// Returns the bytes after the header and the blank that ends it.
   std::string_view Rest() const {
     return at_ < bytes_.size() ? bytes_.substr(at_ + 1) : std::string_view();
   }
@@ -43,7 +43,7 @@ class Scanner {
   }
 
   std::string_view bytes_;
-  std::size_t at_ = 2;  // behind the magic
+  std::size_t at_ = 2;  // after the magic
 };
 
 }  // namespace
@@ -56,14 +56,14 @@ bool IsNetpbm(std::string_view bytes) {
 Result<Tensor> ParseNetpbm(std::string_view bytes) {
   const char kind = IsNetpbm(bytes) ? bytes[1] : '?';
   if (kind != '2' && kind != '3' && kind != '5' && kind != '6') {
-    return InvalidArgument("no PPM or PGM picture (P2, P3, P5 or P6)");
+    return InvalidArgument("not a PPM or PGM image (P2, P3, P5 or P6)");
   }
   Scanner scanner(bytes);
   const std::int64_t width = scanner.Number(kMaxSide);
   const std::int64_t height = scanner.Number(kMaxSide);
   const std::int64_t most = scanner.Number(65535);
   if (width < 1 || height < 1) {
-    return InvalidArgument(fmt::format("sides of the picture, expected 1 to {}", kMaxSide));
+    return InvalidArgument(fmt::format("sides of the image, expected 1 to {}", kMaxSide));
   }
   if (most != 255) {
     return InvalidArgument(fmt::format("samples up to {}, expected a maximum of 255", most));
@@ -72,7 +72,7 @@ Result<Tensor> ParseNetpbm(std::string_view bytes) {
   const TensorType type{{height, width, channels}, kUInt8};
   const bool text = kind == '2' || kind == '3';
   const auto present = static_cast<std::int64_t>(scanner.Rest().size());
-  if (present < type.elements() - (text ? 1 : 0)) {  // a sample has a byte at least
+  if (present < type.elements() - (text ? 1 : 0)) {  // a sample has at least one byte
     return InvalidArgument(fmt::format("{} bytes of samples, expected {} for {} x {} x {}", present,
                                        type.elements(), width, height, channels));
   }

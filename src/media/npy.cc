@@ -1,5 +1,6 @@
-// .npy: magic, version, the length of a header, then the header: a Python dictionary literal
-// {'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), } padded with blanks; then elements.
+// .npy format: magic, version, length of the header, header, elements. The header is a Python
+// dictionary literal {'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), } padded with
+// blanks.
 
 #include "src/media/npy.h"
 
@@ -15,7 +16,7 @@ namespace tilewright {
 namespace {
 
 constexpr std::string_view kMagic("\x93NUMPY", 6);
-constexpr std::size_t kMaxArrayRank = 16;  // as tensors of graphs
+constexpr std::size_t kMaxArrayRank = 16;  // as for tensors of graphs
 constexpr std::int64_t kMaxArrayElements = std::int64_t{1} << 36;
 
 std::string Description(DataType dtype) {
@@ -28,7 +29,7 @@ std::optional<DataType> TypeOf(std::string_view description) {
   for (DataType dtype : {kBool, kInt8, kInt16, kInt32, kInt64, kUInt8, kUInt16, kUInt32,
                          DataType{TypeCode::kUInt, 64}, kFloat16, kFloat32, kFloat64}) {
     const std::string known = Description(dtype);
-    // One byte has no order, but some writers say one.
+    // Single bytes have no order, but some writers state one.
     const bool same = dtype.bytes() == 1
                           ? description.size() == 3 && description.substr(1) == known.substr(1)
                           : description == known;
@@ -37,7 +38,7 @@ std::optional<DataType> TypeOf(std::string_view description) {
   return std::nullopt;
 }
 
-/// Text between `key` and `end` in a header.
+/// Returns the text between `key` and `end` in a header.
 std::optional<std::string_view> Field(std::string_view header, std::string_view key, char end) {
   const auto at = header.find(key);
   if (at == std::string_view::npos) return std::nullopt;
@@ -47,7 +48,7 @@ std::optional<std::string_view> Field(std::string_view header, std::string_view 
   return header.substr(begin, stop - begin);
 }
 
-/// "1, 3, " and "" (a scalar).
+/// Parses "1, 3, " or "" (a scalar).
 Result<std::vector<std::int64_t>> ParseShape(std::string_view text) {
   std::vector<std::int64_t> shape;
   std::int64_t elements = 1;
@@ -55,7 +56,7 @@ Result<std::vector<std::int64_t>> ParseShape(std::string_view text) {
     const std::string_view word = Trim(part);
     if (word.empty()) continue;
     auto extent = ParseInt64(word);
-    // Sizes of 0 leave no elements, but no product of the others may be too large either.
+    // A size of 0 makes the array zero-size, but the product of the other sizes is limited, too.
     if (!extent.ok() || *extent < 0 || shape.size() == kMaxArrayRank ||
         __builtin_mul_overflow(elements, std::max<std::int64_t>(*extent, 1), &elements) ||
         elements > kMaxArrayElements) {
@@ -82,14 +83,14 @@ std::uint32_t LittleEndian(std::string_view bytes) {
 bool IsNpy(std::string_view bytes) { return bytes.starts_with(kMagic); }
 
 Result<Tensor> ParseNpy(std::string_view bytes) {
-  if (!IsNpy(bytes) || bytes.size() < 12) return InvalidArgument("no .npy file");
+  if (!IsNpy(bytes) || bytes.size() < 12) return InvalidArgument("not a .npy file");
   const int version = bytes[6];
   if (version < 1 || version > 3) {
     return InvalidArgument(fmt::format(".npy version {}, expected 1 to 3", version));
   }
   const std::size_t prefix = version == 1 ? 10 : 12;
   const std::size_t length = LittleEndian(bytes.substr(8, prefix - 8));
-  if (length > bytes.size() - prefix) return InvalidArgument(".npy header cut off");
+  if (length > bytes.size() - prefix) return InvalidArgument(".npy header is truncated");
   const std::string_view header = bytes.substr(prefix, length);
   const std::string_view elements = bytes.substr(prefix + length);
 

@@ -8,19 +8,18 @@
 
 namespace tilewright {
 
-/// True if the bytes begin as a .npy file does.
+/// Returns whether the bytes begin like a .npy file.
 bool IsNpy(std::string_view bytes);
 
-/// A tensor from a .npy file of version 1.0, 2.0 or 3.0: little-endian, C order, at most 16
-/// dimensions (of which some may be 0: no elements), element types bool, (u)int8 to (u)int64,
-/// float16 to float64.
+/// Parses a .npy file of version 1.0, 2.0 or 3.0: little-endian, C order, at most 16 dimensions (0
+/// is allowed: zero-size), element types bool, (u)int8 to (u)int64, float16 to float64.
 ///
-/// Errors: kInvalidArgument with what was found and what was expected.
+/// Returns kInvalidArgument with the value found and the expected one.
 ///
 /// Source: NumPy's numpy.lib.format.
 Result<Tensor> ParseNpy(std::string_view bytes);
 
-/// The bytes of a .npy file, version 1.0.
+/// Returns the bytes of a .npy file, version 1.0.
 std::string FormatNpy(const Tensor& tensor);
 
 }  // namespace tilewright

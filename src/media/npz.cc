@@ -1,5 +1,5 @@
-// .npz: a ZIP archive with a .npy file for each array. The central directory at the end of the file
-// is what counts; local headers only say where the bytes of a member begin.
+// .npz format: a ZIP archive with a .npy file for each array. The reader uses the central directory
+// at the end of the file. Local headers only determine where the bytes of a member begin.
 
 #include "src/media/npz.h"
 
@@ -22,10 +22,11 @@ constexpr std::uint32_t kLocalHeader = 0x04034b50;
 constexpr std::size_t kEndSize = 22, kEntrySize = 46, kLocalSize = 30;
 constexpr std::size_t kMaxMembers = 4096;
 constexpr std::uint32_t kMaxMemberBytes = std::uint32_t{1} << 31;
-// The densest that deflate can be: a member that claims more is damaged.
+// Maximum compression ratio of deflate; a member that claims more is damaged.
 constexpr std::uint64_t kMaxRatio = 1032;
 
-/// The number of `size` bytes at a place; 0 behind the end, which no valid field is at.
+/// Returns the number of `size` bytes at a position; 0 after the end, which is an invalid value for
+/// every field.
 std::uint32_t NumberAt(std::string_view bytes, std::size_t at, std::size_t size) {
   std::uint32_t value = 0;
   if (at > bytes.size() || bytes.size() - at < size) return 0;
@@ -40,7 +41,7 @@ struct Member {
   std::uint32_t method = 0, flags = 0, size = 0, checksum = 0;
 };
 
-/// The end record is last but for a comment of at most 65535 bytes.
+/// Finds the end record. Only a comment of at most 65535 bytes can follow it.
 std::size_t FindEnd(std::string_view bytes) {
   const std::size_t least = bytes.size() > kEndSize + 65535 ? bytes.size() - kEndSize - 65535 : 0;
   for (std::size_t at = bytes.size() - kEndSize + 1; at > least; --at) {
@@ -76,7 +77,7 @@ Result<Member> ReadEntry(std::string_view bytes, std::size_t& at) {
   const std::size_t begin =
       local + kLocalSize + NumberAt(bytes, local + 26, 2) + NumberAt(bytes, local + 28, 2);
   if (begin > bytes.size() || bytes.size() - begin < packed) {
-    return InvalidArgument(fmt::format("member {}: cut off", member.name));
+    return InvalidArgument(fmt::format("member {}: truncated", member.name));
   }
   member.packed = bytes.substr(begin, packed);
   return member;
@@ -119,8 +120,8 @@ Result<Tensor> ReadMember(const Member& member) {
   return ParseNpy(contents);
 }
 
-/// Small files can unpack to anything: much by themselves, more by several members with one
-/// content.
+/// Limits the unpacked size. A small file can unpack to any size: a single member by its
+/// compression, several members by sharing their contents.
 Status CheckSizes(const std::vector<Member>& members, std::size_t file_bytes) {
   std::int64_t packed = 0, unpacked = 0;
   for (const Member& member : members) {
@@ -137,7 +138,7 @@ Status CheckSizes(const std::vector<Member>& members, std::size_t file_bytes) {
 
 Result<std::map<std::string, Tensor>> ParseNpz(std::string_view bytes) {
   const std::size_t end = bytes.size() < kEndSize ? std::string_view::npos : FindEnd(bytes);
-  if (end == std::string_view::npos) return InvalidArgument("no .npz file: not a ZIP archive");
+  if (end == std::string_view::npos) return InvalidArgument("not an .npz file: not a ZIP archive");
   const std::size_t count = NumberAt(bytes, end + 10, 2);
   std::size_t at = NumberAt(bytes, end + 16, 4);
   if (count > kMaxMembers) {

@@ -9,9 +9,9 @@
 
 namespace tilewright {
 
-/// The arrays of a .npz file by name (without ".npy"): a ZIP archive, its members stored or
-/// deflated. Members of other names are passed over.
-/// Errors: kInvalidArgument naming the member; kUnsupported for encrypted ones, and for ZIP64.
+/// Parses the arrays of a .npz file by name (without ".npy"). The file is a ZIP archive with stored
+/// or deflated members. Members with other names are skipped.
+/// Returns kInvalidArgument naming the member; kUnsupported for encrypted members and ZIP64.
 Result<std::map<std::string, Tensor>> ParseNpz(std::string_view bytes);
 
 }  // namespace tilewright

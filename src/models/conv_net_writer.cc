@@ -1,6 +1,6 @@
-// How sizes of values are kept: weights are uniform, so the size of a sum of `fan` products is
-// known, rms(x) * rms(w) * sqrt(fan). The float form divides by it in the normalization's variance;
-// the int8 form chooses the shift that brings it near kTargetRms.
+// Control of magnitudes: weights are uniform, so a sum of `fan` products has the root mean square
+// rms(x) * rms(w) * sqrt(fan). The float form divides by it through the variance of the
+// normalization. The int8 form chooses the shift that brings it close to kTargetRms.
 
 #include "src/models/conv_net_writer.h"
 
@@ -14,11 +14,14 @@
 namespace tilewright {
 namespace {
 
-// Of the input, quantized in steps of 1/16: images normalized to a deviation of 1 or 2.
+// Root mean square of the input, quantized in steps of 1/16: images normalized to a standard
+// deviation of 1 or 2.
 constexpr double kInputRms = 28;
-// A residual branch adds this share, so that a stage of many blocks does not grow.
+// Magnitude of a residual branch relative to the main path; keeps stages of many blocks from
+// growing.
 constexpr double kResidualShare = 0.35;
-// Of the maxima of 3x3 windows against the values (half-normal numbers that overlap).
+// Gain of the maxima of 3x3 windows relative to the values (overlapping windows of half-normal
+// values).
 constexpr double kMaxPoolGain = 2;
 
 std::int64_t OutputSize(std::int64_t size, std::int64_t kernel, std::int64_t stride,
@@ -40,8 +43,8 @@ void ConvNetWriter::SetWindow(onnx::NodeProto* node, std::int64_t kernel, std::i
   SetInts(node, "pads", {pad, pad, pad, pad});
 }
 
-// For readers that do not know this project's operators: (x - x mod 2^count) / 2^count, where mod
-// has the sign of the divisor.
+// Definition for programs without this project's operators: (x - x mod 2^count) / 2^count, where
+// mod has the sign of the divisor.
 void ConvNetWriter::DefineRightShift(onnx::ModelProto* model) {
   onnx::FunctionProto* function = model->add_functions();
   function->set_domain(std::string(kOwnDomain));
@@ -106,7 +109,7 @@ std::string ConvNetWriter::Activate(const std::string& value, const std::string&
         {value, AddScalar(output + "_min", kFloat32, 0), AddScalar(output + "_max", kFloat32, 6)},
         output);
   } else {
-    AddNode("Relu", {value}, output);  // int8 values end at 127 anyway
+    AddNode("Relu", {value}, output);  // clamping to 127 follows anyway
   }
   return output;
 }
@@ -123,7 +126,7 @@ FeatureMap ConvNetWriter::FloatConv(const std::string& name, const FeatureMap& d
   const std::int64_t fan = data.channels / options.groups * taps;
   const TensorType type{{channels, data.channels / options.groups, options.kernel, options.kernel},
                         kFloat32};
-  const double sum_rms = data.rms * std::sqrt(2.0);  // weights have the square 2 / fan
+  const double sum_rms = data.rms * std::sqrt(2.0);  // the mean square of weights is 2 / fan
   AddInitializer(name + "_weight", MakeSeededFloat(name + "_weight", type, fan));
   std::vector<std::string> inputs = {data.name, name + "_weight"};
   if (options.bias) {
@@ -210,11 +213,11 @@ FeatureMap ConvNetWriter::Add(const std::string& name, const FeatureMap& a, cons
     }
   }
   AddNode("Add", {left, right}, name);
-  // One Clip for both: ONNX Runtime 1.32 fails on a Relu of int32 right in front of one.
+  // One Clip for both, because ONNX Runtime 1.32 fails on a Relu of int32 directly before a Clip.
   const std::string value = model_options().int8 ? Narrow(name, name + "_int8", activation)
                                                  : Activate(name, name + "_relu", activation);
   const double keeps = activation == Activation::kNone ? 1 : kReluPowerRatio;
-  // The first one is rectified already: only what the second adds is cut.
+  // The first operand is already rectified; only the second one's contribution is cut.
   return {value, a.channels, a.size, std::sqrt(a.rms * a.rms + keeps * b.rms * b.rms)};
 }
 

@@ -1,7 +1,7 @@
-// Transformer encoder with the operators that PyTorch's exporter writes for operator set 14: layer
-// normalization and GELU by parts, attention by reshapes, transpositions, products and a softmax.
-// The quantized form has what ONNX Runtime's quantizer makes of it, but with fixed scales: the
-// input of each product with a weight is quantized, the rest stays float32.
+// Transformer encoder with the operators that PyTorch's exporter writes for opset 14: layer
+// normalization and GELU as elementary operators, attention as reshapes, transpositions, products
+// and a softmax. The quantized form corresponds to the output of ONNX Runtime's quantizer, but with
+// fixed scales: the input of each product with a weight is quantized, the rest stays float32.
 //
 // Source: Devlin et al., BERT (2018), base; normalization after each residual addition, as in
 // Vaswani et al. (2017).
@@ -25,7 +25,7 @@ constexpr std::int64_t kHeads = 12;
 constexpr std::int64_t kFeedForward = 3072;
 // PyTorch's default. The 1e-12 of BERT's own code would be 0 in float16.
 constexpr double kEpsilon = 1e-5;
-// Weights of the quantized form fill the type, as quantizers choose their scales.
+// Weights of the quantized form use the full range of the type, as quantizers choose scales.
 constexpr std::int64_t kWeightLimit = 127;
 // Root mean square of attention's weighted averages, relative to that of the values: 0.35 in the
 // first layer and 0.9 in the last one (measured).
@@ -35,14 +35,14 @@ constexpr double kAttentionPowerRatio = 0.65;
 // less than 1/1000 (measured).
 constexpr std::int64_t kResidualDivisor = 4;
 
-/// A float value of [batch, kPositions, width].
+/// Float value of [batch, kPositions, width].
 struct Hidden {
   std::string name;
   std::int64_t width = kWidth;
-  double rms = 1;  ///< expected root mean square, from which scales are chosen
+  double rms = 1;  ///< expected root mean square, from which scales are computed
 };
 
-/// Left operand of a projection: a float value, or int8 numbers that stand for it divided by
+/// Left operand of a projection: a float value, or int8 integers that represent it divided by
 /// `scale`.
 struct Operand {
   Hidden value;
@@ -64,7 +64,8 @@ class EncoderWriter : public ModelWriter {
     if (options.int8) AddScalar("int8_zero", kInt8, 0);
   }
 
-  /// Hidden states with a root mean square near 1: BERT normalizes its embeddings.
+  /// Adds the input: hidden states with a root mean square near 1, because BERT normalizes its
+  /// embeddings.
   Hidden Input() {
     AddInput("data", {model_options().batch, kPositions, kWidth});
     return {"data"};
@@ -96,8 +97,8 @@ class EncoderWriter : public ModelWriter {
     return {{name, value.width, value.rms}, scale};
   }
 
-  /// Product with a weight, and a bias. In each form the weight's mean square is 2 / fan, and the
-  /// whole result is divided by `divisor`.
+  /// Emits a product with a weight, and a bias. In each form the weight's mean square is 2 / fan,
+  /// and the whole result is divided by `divisor`.
   Hidden Project(const std::string& name, const Operand& data, std::int64_t width,
                  std::int64_t divisor = 1) {
     const std::int64_t fan = data.value.width * divisor * divisor;
@@ -154,7 +155,7 @@ class EncoderWriter : public ModelWriter {
     AddNode("Mul", {x.name, name + "_erf1"}, name + "_twice");
     AddNode("Mul", {name + "_twice", "half"}, name);
     return {name, x.width,
-            x.rms * std::sqrt(kReluPowerRatio)};  // keeps about what a rectifier does
+            x.rms * std::sqrt(kReluPowerRatio)};  // GELU keeps about as much as a rectifier
   }
 
   Hidden Add(const std::string& name, const Hidden& a, const Hidden& b) {

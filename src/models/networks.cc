@@ -1,4 +1,4 @@
-// Convolutional topologies, each from its paper (layer names as value names), and the table of all
+// Convolutional topologies of the papers (layer names as value names), and the table of all
 // networks.
 
 #include <algorithm>
@@ -47,7 +47,7 @@ std::string Resnet18(ConvNetWriter& writer, std::int64_t batch) {
   return Classify(writer, value, batch);
 }
 
-// The same, 50 layers: 1x1, 3x3, 1x1; the first 1x1 of a stage has the stride.
+// Same source, 50 layers: 1x1, 3x3, 1x1; the first 1x1 of a stage has the stride.
 std::string Resnet50(ConvNetWriter& writer, std::int64_t batch) {
   constexpr std::array<int, 4> kUnits = {3, 4, 6, 3};
   FeatureMap value = ResnetStem(writer);
@@ -142,7 +142,7 @@ std::string WriteConvNet(std::string_view name, const ModelOptions& options) {
 struct ModelEntry {
   std::string_view name;
   std::string (*write)(std::string_view name, const ModelOptions& options);
-  std::int64_t layers = 0;  ///< most that ModelOptions::layers may be
+  std::int64_t layers = 0;  ///< maximum of ModelOptions::layers
 };
 
 constexpr std::array<ModelEntry, 5> kModels = {

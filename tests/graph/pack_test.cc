@@ -354,7 +354,7 @@ TEST(RelayExport, ContentsSurviveTheText) {
 
   const std::string damaged = std::string(*text).replace(text->find("P6G0"), 4, "Q6G0");
   EXPECT_THAT(ImportRelay(damaged, "damaged").status().message(),
-              HasSubstr("metadata: relay.Constant 0: no array of TVM"));
+              HasSubstr("metadata: relay.Constant 0: not a TVM array"));
 
   // What values are called, and rows that say nothing sensible of them.
   EXPECT_EQ(read->FloatName(read->outputs()[1]), "sum");

@@ -152,11 +152,11 @@ INSTANTIATE_TEST_SUITE_P(
         NoImport{"StaleType",
                  "fn (%x: Tensor[(4), int8]) {\n  nn.relu(%x) /* ty=Tensor[(5), int8] */\n}",
                  StatusCode::kInvalidArgument,
-                 "line 2, column 3: nn.relu has type Tensor[(4), int8], but the text says "
+                 "line 2, column 3: nn.relu has type Tensor[(4), int8], but the text declares "
                  "Tensor[(5), int8]"},
         NoImport{"StaleResult", "fn (%x: int8) -> int16 {\n  nn.relu(%x)\n}",
                  StatusCode::kInvalidArgument,
-                 "line 2, column 3: the result has type int8, but the text says int16"},
+                 "line 2, column 3: the result has type int8, but the text declares int16"},
         NoImport{"StaleLiteral", "fn (%x: int8) {\n  add(%x, 1 /* ty=int8 */)\n}",
                  StatusCode::kInvalidArgument,
                  "line 2, column 11: literal 1 of type int32 has the comment ty=int8"},
@@ -177,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(
                  StatusCode::kInvalidArgument, "line 2, column 3: nn.dense: units=3, expected 12"},
         NoImport{"PadValue", "fn (%x: Tensor[(2), uint8]) { nn.pad(%x, 300f, pad_width=[[1, 1]]) }",
                  StatusCode::kInvalidArgument,
-                 "line 1, column 31: nn.pad: 300 to pad with, expected a value of uint8"},
+                 "line 1, column 31: nn.pad: padding value 300, expected a value of uint8"},
         // The number whose magnitude is none of its type.
         NoImport{"LeastInteger",
                  "fn (%x: Tensor[(2), int8]) { concatenate((%x, %x), axis=-9223372036854775808) }",
@@ -186,7 +186,7 @@ INSTANTIATE_TEST_SUITE_P(
         NoImport{"Arguments", "fn (%x: int8) { add(%x) }", StatusCode::kInvalidArgument,
                  "line 1, column 17: add with 1 arguments, expected 2"},
         NoImport{"CallOfAParameter", "fn (%f: int8) { %f(%f) }", StatusCode::kInvalidArgument,
-                 "line 1, column 17: call of a value that is no function written in this text"},
+                 "line 1, column 17: call of a value that is not a function defined in this text"},
         NoImport{"UnknownFunction", "def @main(%x: int8) {\n  @f(%x)\n}",
                  StatusCode::kInvalidArgument, "line 2, column 3: @f is not defined in this text"},
         NoImport{"FunctionTwice", "def @f(%x: int8) { %x }\ndef @f(%x: int8) { %x }",
@@ -212,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(
         NoImport{"UnknownDimension", "fn (%x: Tensor[(?, 2), int8]) { %x }",
                  StatusCode::kInvalidArgument,
                  "line 1, column 5: parameter %x: type Tensor[(?, 2), int8], expected a tensor of "
-                 "known shape"}),
+                 "constant shape"}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(RelayImport, RefusesBodiesThatGrowWithoutLimit) {

@@ -64,8 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Files, FragmentText, testing::Values("efficientnet_fuse
 
 TEST(RelayText, RefusesTheAbbreviatedStyle) {
   EXPECT_EQ(Parse("fn (%x: int8) {\n  %0 = f(%x);\n  ...\n  g(%0)\n}").status().message(),
-            "line 3, column 3: \"...\" stands for lines that were left out; expected a complete "
-            "listing");
+            "line 3, column 3: \"...\" marks omitted lines; expected a complete listing");
 }
 
 // f, g, h and k are relu, tanh, exp and sqrt here.
@@ -223,8 +222,8 @@ INSTANTIATE_TEST_SUITE_P(
         Rejected{"StaleParameter", "fn (%x: int8 /* ty=int16 */) { %x }",
                  "line 1, column 14: parameter %x of type int8 has the comment ty=int16"},
         Rejected{"StaleFunction", "fn (%x: int8) -> int8 {\n%x\n} /* ty=fn (int8) -> int16 */",
-                 "line 1, column 1: the function has type fn (int8) -> int8, but its comment says "
-                 "fn (int8) -> int16"},
+                 "line 1, column 1: the function has type fn (int8) -> int8, but its comment "
+                 "declares fn (int8) -> int16"},
         Rejected{
             "TwoTypesOfAConstant",
             "fn () { (meta[relay.Constant][0] /* ty=int8 */,\n meta[relay.Constant][0] /* ty=int16 "
@@ -251,7 +250,7 @@ TEST(RelayText, RefusesFunctionsThatReachOneAnotherTooDeep) {
     text += " %f" + std::to_string(i) + " = fn () { %f" + std::to_string(i - 1) + "() };\n";
   }
   EXPECT_EQ(Parse(text + " %f99()\n}").status().message(),
-            "line 66, column 9: functions reach deeper than 64 levels");
+            "line 66, column 9: functions are nested deeper than 64 levels");
 }
 
 }  // namespace

@@ -106,12 +106,14 @@ TEST_F(DataSetTest, SaysWhatFillsNoBatch) {
   ASSERT_TRUE(batch.ok()) << batch.status().message();
   EXPECT_EQ(batch->size(), 3U);
   EXPECT_THAT(notes, testing::ElementsAre(
-                         "1 of 5 samples of an array are left over: input x takes 2 at once",
-                         "1 of 3 pictures are left over: input x takes 2 at once"));
+                         "1 of 5 samples of an array are unused: the batch size of input x is 2",
+                         "1 of 3 images are unused: the batch size of input x is 2"));
   notes.clear();
   auto few = LoadDataSet({image, image, image}, Input({8, 1, 1, 1}), options);
   ASSERT_FALSE(few.ok());
-  EXPECT_EQ(few.status().message(), "3 pictures, expected at least 8: input x takes 8 at once");
+  EXPECT_EQ(few.status().message(),
+            "3 images, expected at least 8: the batch size of input x is "
+            "8");
   ASSERT_TRUE(LoadDataSet({image, array}, Input({1, 1, 1, 1}), options).ok());
   EXPECT_TRUE(notes.empty());
 }
@@ -148,7 +150,7 @@ TEST_F(DataSetTest, TakesArraysByTheNamesOfTheInputs) {
   const auto both =
       LoadDataSet({WriteArrays("two.npz", {"x", "y"}, {3, 2})}, Input({1, 2}), options);
   ASSERT_TRUE(both.ok()) << both.status().message();
-  EXPECT_THAT(notes, testing::ElementsAre("array y is passed over: no input has this name"));
+  EXPECT_THAT(notes, testing::ElementsAre("array y is skipped: no input has this name"));
 }
 
 TEST_F(DataSetTest, NamesTheFileAndWhatItExpects) {
@@ -156,7 +158,7 @@ TEST_F(DataSetTest, NamesTheFileAndWhatItExpects) {
       Message({WriteArray("a.npy", {5, 2, 4}, kFloat32)}, Input({1, 2, 3})),
       AllOf(HasSubstr("a.npy: input x: array float32[5,2,4]"), HasSubstr("float32[1,2,3]")));
   EXPECT_THAT(Message({Write("p.pgm", "P2 1 1 255 7")}, Input({1, 3, 1, 2})),
-              AllOf(HasSubstr("p.pgm"), HasSubstr("picture of 1 x 1 pixels in 1 channels")));
+              AllOf(HasSubstr("p.pgm"), HasSubstr("image of 1 x 1 pixels in 1 channels")));
   EXPECT_THAT(Message({Write("t.txt", "hello")}, Input({1, 2})), HasSubstr("expected a .npy"));
   EXPECT_FALSE(LoadDataSet({folder_.path() + "/none.npy"}, Input({1, 2}), {}).ok());
 }

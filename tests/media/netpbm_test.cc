@@ -27,8 +27,8 @@ TEST(ImageTest, RefusesWhatItCannotRead) {
   EXPECT_THAT(message("P4 8 1\nx"), HasSubstr("P2, P3, P5 or P6"));
   EXPECT_THAT(message("P5 2 2 255\nabc"), HasSubstr("3 bytes of samples, expected 4"));
   EXPECT_THAT(message("P5 2 2 65535\nabcdefgh"), HasSubstr("expected a maximum of 255"));
-  EXPECT_THAT(message("P5 0 2 255\n"), HasSubstr("sides of the picture"));
-  EXPECT_THAT(message("P5 99999999999999999999 2 255\n"), HasSubstr("sides of the picture"));
+  EXPECT_THAT(message("P5 0 2 255\n"), HasSubstr("sides of the image"));
+  EXPECT_THAT(message("P5 99999999999999999999 2 255\n"), HasSubstr("sides of the image"));
   EXPECT_THAT(message("P2 2 1 255\n1 256\n"), HasSubstr("more than 255"));
   EXPECT_THAT(message("P2 2 1 255\n1 x\n"), HasSubstr("samples end early"));
 }

@@ -395,7 +395,7 @@ expect 0 run m.so --output logits.npy
 expect 0 run m.so --input "$pictures/colour.jpg" --image-fit stretch --output picture.npy
 if cmp -s logits.npy picture.npy; then fail "the picture is not what ran"; fi
 expect 2 run m.so --input "$pictures/colour.jpg"
-has "colour.jpg: picture of 16 x 8 pixels" err
+has "colour.jpg: image of 16 x 8 pixels" err
 [ -s logits.npy ] || fail "no output file"
 expect 0 bench m.so --seconds 0.2 --json
 has '"total_seconds"' out
@@ -465,7 +465,7 @@ END
 expect 0 tune --job open.json --json
 expect 0 tune "$open" "${sets[@]}" --records open.db --trials 2 --json
 expect 2 tune --job open.json --shape x=1x5
-has 'the file says' err
+has 'the file declares' err
 expect 0 compile "$corpus/qdq.onnx" --format bundle -o qdq
 expect 0 verify "$corpus/qdq.onnx" qdq
 expect 0 verify "$corpus/qdq_float.onnx" "$corpus/qdq.onnx" --made-up random

@@ -1,7 +1,7 @@
-// The inputs of an ONNX file with what a user says of them. Three ways lead to the size of a
-// dimension: the file, a name that was bound (by itself, or by the shape of any input that has it),
-// and, for a first one, the batch of 1. What is left then is refused, all of it at once, with the
-// options that would bind it.
+// Applies the user's bindings to the inputs of an ONNX file. The size of a dimension comes from the
+// file, from a binding of its name (directly, or through the shape of any input that has the name),
+// or, for a first dimension, from the default batch of 1. All dimensions that stay open are
+// rejected together, with the options that would bind them.
 
 #include "src/graph/onnx/bind_inputs.h"
 
@@ -21,8 +21,8 @@ using Dimension = onnx::TensorShapeProto::Dimension;
 
 bool IsFixed(const Dimension& dim) { return dim.has_dim_value() && dim.dim_value() >= 0; }
 
-// Name of an open dimension; empty for those that have none: exporters write "?", "None" or -1 for
-// several dimensions of different sizes.
+// Returns the name of an open dimension; empty if it has none. Exporters write "?", "None" or -1
+// for several dimensions of different sizes.
 std::string NameOf(const Dimension& dim) {
   const std::string& name = dim.dim_param();
   return IsFixed(dim) || name == "?" || name == "None" || name == "-1" ? std::string() : name;
@@ -38,9 +38,9 @@ std::string InputNamed(const ValueInfoProto& input) {
   return "graph input '" + Printable(input.name()) + "'";
 }
 
-// "1x3x'height'x?".
+// Returns for example "1x3x'height'x?".
 std::string OpenShapeText(const ValueInfoProto& input) {
-  if (!HasShape(input)) return "of no shape";
+  if (!HasShape(input)) return "no shape";
   std::string text;
   for (const Dimension& dim : ShapeOf(input).dim()) {
     const std::string name = NameOf(dim);
@@ -52,7 +52,7 @@ std::string OpenShapeText(const ValueInfoProto& input) {
   return text.empty() ? "scalar" : text;
 }
 
-// A word of a shell.
+// Quotes a word for a shell.
 std::string Quoted(const std::string& word) {
   const bool plain = std::ranges::all_of(word, [](unsigned char c) {
     return std::isalnum(c) != 0 ||
@@ -64,7 +64,7 @@ std::string Quoted(const std::string& word) {
   return quoted + "'";
 }
 
-// The shape that stands for `--value`, as far as its elements say it.
+// Returns the shape of the contents of `--value`, if they determine it.
 std::optional<std::vector<std::int64_t>> ShapeOfValue(const ValueInfoProto& input,
                                                       const Bindings::Value& value) {
   if (value.contents) return value.contents->shape();
@@ -115,7 +115,7 @@ class InputBinder {
  private:
   struct Size {
     std::int64_t size = 0;
-    std::string by;  ///< what bound it
+    std::string by;  ///< source of the size, for messages
   };
 
   const ValueInfoProto* Find(std::string_view name) const {
@@ -174,9 +174,10 @@ class InputBinder {
       if (options_.ignore_unknown_names) continue;
       std::string known;
       for (const std::string& symbol : symbols) known += (known.empty() ? "" : ", ") + symbol;
-      return InvalidArgument(option + ": no dimension has this name; " +
-                             (known.empty() ? "none has any" : "there are " + Printable(known)) +
-                             DidYouMean(name, {symbols.begin(), symbols.end()}));
+      return InvalidArgument(
+          option + ": no dimension has this name; " +
+          (known.empty() ? "the dimensions have no names" : "the names are " + Printable(known)) +
+          DidYouMean(name, {symbols.begin(), symbols.end()}));
     }
     return Status();
   }
@@ -185,7 +186,7 @@ class InputBinder {
                    const std::string& option) {
     const auto& dims = ShapeOf(input).dim();
     const auto contradicts = [&](const std::string& why) {
-      return InvalidArgument(option + ": " + why + "; the file says " + OpenShapeText(input));
+      return InvalidArgument(option + ": " + why + "; the file declares " + OpenShapeText(input));
     };
     if (HasShape(input) && std::ssize(shape) != dims.size()) {
       return contradicts(std::to_string(shape.size()) + " dimensions, expected " +
@@ -210,7 +211,7 @@ class InputBinder {
     return Status();
   }
 
-  // Names of first dimensions that nobody bound are 1, wherever they stand.
+  // Sets unbound names of first dimensions to 1, in all positions.
   void BindBatch() {
     for (const ValueInfoProto* input : inputs_) {
       if (shapes_.contains(input->name()) || ShapeOf(*input).dim_size() == 0) continue;
@@ -237,15 +238,16 @@ class InputBinder {
     return position == 0 ? std::optional<std::int64_t>(1) : std::nullopt;
   }
 
-  // Names that only results have may be bound: a bound of what is found while the network runs.
+  // Declares the shapes of results. A user may bind names that only results have; these limit sizes
+  // that are found at run time.
   void DeclareResults() {
     std::map<std::string, std::int64_t, std::less<>> sizes;
     for (const auto& [name, size] : sizes_) sizes.emplace(name, size.size);
     DeclareShapes(graph_, sizes, import_);
   }
 
-  // Whether something stays open of an input; then what it is, and the options that would bind it,
-  // are among the refusals.
+  // If dimensions of an input stay open, adds them with the options that would bind them to the
+  // diagnostics and returns true.
   bool AddOpen(const ValueInfoProto& input) {
     if (!input.type().has_tensor_type() || shapes_.contains(input.name())) return false;
     std::string text, shape;
@@ -276,7 +278,8 @@ class InputBinder {
     return true;
   }
 
-  // Errors: a value that the input cannot have. An input that is no tensor is refused.
+  // Returns an error for a value that does not fit the input. Adds an input that is not a tensor to
+  // the diagnostics.
   Status AddInput(const ValueInfoProto& input, std::vector<BoundInput>& bound) {
     auto one = Bind(input);
     if (one.ok()) {
@@ -292,7 +295,7 @@ class InputBinder {
   }
 
   Result<BoundInput> Bind(const ValueInfoProto& input) const {
-    if (!input.type().has_tensor_type()) return Unsupported("it is no tensor");
+    if (!input.type().has_tensor_type()) return Unsupported("it is not a tensor");
     const auto& proto = input.type().tensor_type();
     if (proto.elem_type() == onnx::TensorProto::UNDEFINED) {
       return InvalidArgument(
@@ -332,8 +335,8 @@ class InputBinder {
   const Bindings& bindings_;
   ImportDiagnostics& diagnostics_;
   std::vector<const ValueInfoProto*> inputs_;
-  Bindings::ByName<Size> sizes_;                        // of names
-  Bindings::ByName<std::vector<std::int64_t>> shapes_;  // of inputs that were bound
+  Bindings::ByName<Size> sizes_;                        // by dimension name
+  Bindings::ByName<std::vector<std::int64_t>> shapes_;  // shapes given by the user, by input name
 };
 
 }  // namespace
@@ -345,7 +348,8 @@ Result<std::vector<BoundInput>> BindInputs(const onnx::GraphProto& graph, OnnxIm
 }
 
 std::string BindingHint(const Graph& graph, int id) {
-  // That somebody may want to write down; of floats a factor, a threshold.
+  // Limits of values that the hint suggests to bind: a user types them. Floats are factors and
+  // thresholds.
   constexpr std::int64_t kMaxShown = 64, kMaxFloats = 8;
   if (id < 0) return {};
   std::vector<bool> needed(static_cast<std::size_t>(id) + 1);

@@ -9,29 +9,31 @@
 
 namespace tilewright {
 
-/// An input of a graph, of which nothing is open.
+/// Graph input with all dimensions bound.
 struct BoundInput {
   std::string name;
   TensorType type;
-  std::optional<Tensor> value;  ///< what it always is, if that was said
+  std::optional<Tensor> value;  ///< constant value, if the options bind one
 };
 
-/// The inputs of a graph (initializers are none) with the sizes and values of `options`. Dimensions
-/// of one name have one size, whichever of them was bound; a first dimension that nobody binds
-/// is 1. Also `import.declared`: names that only results have may be bound, too.
+/// Returns the graph's inputs (initializers excluded) with the sizes and values of `options`
+/// applied. All dimensions of one name get the same size, also if only one of them was bound. An
+/// unbound first dimension becomes 1. Also fills `import.declared`: names that only results have
+/// may be bound, too.
 ///
-/// refusals: gets the inputs whose sizes stay open, with what would bind them, and those that are
-/// no tensors; they are among import.refused then, and not among the result.
+/// diagnostics: receives the inputs whose sizes stay open, with the options that would bind them,
+/// and the inputs that are not tensors. Both are added to import.refused and are missing from the
+/// result.
 ///
-/// Errors: kInvalidArgument for a binding of a name that the file does not have, one that
-/// contradicts the file or another, and a value that the input cannot have.
+/// Returns kInvalidArgument for a binding of a name that the file does not have, for a binding that
+/// contradicts the file or another binding, and for a value that does not fit the input.
 Result<std::vector<BoundInput>> BindInputs(const onnx::GraphProto& graph, OnnxImport& import,
                                            const LoadOptions& options,
                                            ImportDiagnostics& diagnostics);
 
-/// What to do about a value that must be known and is computed from inputs: "; it follows from
-/// input 'sr' (int64[]): …" with the options where `--value` could give these, else what is to be
-/// exported in another way.
+/// Returns a hint for a value that must be constant at import but is computed from inputs: "; it
+/// follows from input 'sr' (int64[]): …". The hint names the `--value` options if these can make
+/// the value constant, otherwise the part of the model to export differently.
 std::string BindingHint(const Graph& graph, int id);
 
 }  // namespace tilewright

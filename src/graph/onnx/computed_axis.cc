@@ -11,7 +11,7 @@ namespace computed_axis {
 using onnx::NodeProto;
 using Shape = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMaxAxes = 8;  // each of them is computed
+constexpr std::int64_t kMaxAxes = 8;  // all of them are computed
 
 bool IsReduction(const NodeProto& node) { return node.op_type().starts_with("Reduce"); }
 bool IsRunning(const NodeProto& node) {
@@ -23,7 +23,7 @@ bool IsComputed(const std::string& name, OnnxImport& import) {
   return found != import.values.end() && import.Contents(found->second) == nullptr;
 }
 
-// Axes that the node may mean.
+// Returns the axes that the node may use.
 std::vector<std::int64_t> Candidates(const NodeProto& node, const Shape& data,
                                      const OnnxImport& import) {
   std::vector<std::int64_t> axes;
@@ -45,7 +45,7 @@ std::vector<std::int64_t> Candidates(const NodeProto& node, const Shape& data,
   return axes;
 }
 
-// Nodes in the place of one.
+// Nodes that replace a node.
 class AxisReplacement {
  public:
   AxisReplacement(const NodeProto& node, OnnxImport& import) : node_(node), import_(import) {}
@@ -66,7 +66,7 @@ class AxisReplacement {
     made.add_output(NewName());
     return made;
   }
-  // The node along a known axis.
+  // Adds the node with a constant axis.
   std::string Along(std::int64_t axis) {
     NodeProto made = node_;
     made.set_input(1, Constant(IsReduction(node_) ? Shape{1} : Shape(), axis));
@@ -117,7 +117,7 @@ std::optional<std::vector<onnx::NodeProto>> ExpandComputedAxis(const onnx::NodeP
     to->set_i(onnx::TensorProto::INT64);
     const std::string whole = cast.output(0);
     const std::string ranks = made.Constant({}, rank);
-    // Counted from the end if it is negative.
+    // A negative axis counts from the end.
     const std::string above = made.Add("Add", {whole, ranks}).output(0);
     const std::string wrapped = made.Add("Mod", {above, ranks}).output(0);
     const std::string place = made.Add("Reshape", {wrapped, made.Constant({1}, 1)}).output(0);

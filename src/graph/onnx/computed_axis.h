@@ -7,10 +7,10 @@
 
 namespace tilewright {
 
-/// A reduction or a running sum along one axis that is computed while the network runs, in the
-/// words of such along known axes: all that may be meant are computed, and one result is chosen.
-/// Those of a reduction are the ones that make the result's declared shape (declared.h). Empty for
-/// any other node, and where no axis or the shape alone says what is meant.
+/// Expands a reduction or a cumulative sum whose axis is computed at run time into the same
+/// operators with constant axes: computes all candidates and selects one result. The candidate axes
+/// of a reduction are those that give the result's declared shape (declared_shapes.h). Empty for
+/// any other node, if no axis is possible, and if the shape alone determines the axis.
 std::optional<std::vector<onnx::NodeProto>> ExpandComputedAxis(const onnx::NodeProto& node,
                                                                OnnxImport& import);
 

@@ -1,6 +1,6 @@
-// Exporters compute target shapes, sizes and axes while the network runs, and write down what
-// shapes came of them. Where such an input decides nothing but the shape, the shape says what it
-// must have been.
+// Exporters compute target shapes, sizes and axes at run time but declare the resulting shapes. If
+// such an input only determines the shape of the result, its contents follow from the declared
+// shape.
 
 #include "src/graph/onnx/declared_shapes.h"
 
@@ -13,7 +13,7 @@ namespace declared {
 
 using Shape = std::vector<std::int64_t>;
 
-// What a rule looks at: shapes of the data and of the results, all of them known.
+// Shapes of data and results for one rule. All of them are constant.
 class Declared {
  public:
   Declared(const OnnxImport& import, const onnx::NodeProto& node) : import_(import), node_(node) {}
@@ -49,8 +49,8 @@ class Declared {
 
 using Numbers = std::optional<Shape>;
 
-// Dimensions of `longer` that are not in `shorter`, which has the others in order; all of them are
-// 1. Nothing if there are none such.
+// Returns the dimensions of `longer` that `shorter` lacks; `shorter` has the others in order, and
+// the missing ones are 1. Returns nothing if the shapes do not match in this way.
 Numbers Added(const Shape& longer, const Shape& shorter) {
   Shape axes;
   std::size_t next = 0;
@@ -97,7 +97,7 @@ Numbers Repeats(const Declared& node) {
   return repeats;
 }
 
-// Size of the result along attribute `axis`.
+// Returns the size of the result along attribute `axis`.
 Numbers SizeAlongAxis(const Declared& node) {
   const auto result = node.Result();
   if (!result) return std::nullopt;
@@ -120,7 +120,7 @@ Numbers PartSizes(const Declared& node) {
   return sizes;
 }
 
-// Sizes of the dimensions that attribute `axes` names; of all without it.
+// Returns the sizes of the dimensions in attribute `axes`; of all dimensions without it.
 Numbers Sizes(const Declared& node) {
   const auto result = node.Result();
   const auto* axes = node.Attribute("axes");
@@ -134,15 +134,15 @@ Numbers Sizes(const Declared& node) {
   return sizes;
 }
 
-// With a policy for the aspect ratio other sizes make the same result.
+// With an aspect ratio policy, other sizes can give the same result.
 Numbers ResizedSizes(const Declared& node) {
   const auto* policy = node.Attribute("keep_aspect_ratio_policy");
   if (policy != nullptr && policy->s() != "stretch") return std::nullopt;
   return Sizes(node);
 }
 
-// Collects, in `found`, which dimensions of more than one element are reduced in each way of making
-// `result` of `data` without the reduced ones.
+// Collects in `found` all sets of reduced dimensions, of more than one element each, for which
+// reducing `data` gives `result`.
 void FindReduced(const Shape& data, const Shape& result, std::size_t at, std::size_t next,
                  Shape& reduced, std::set<Shape>& found) {
   if (found.size() > 1 || result.size() - next > data.size() - at) return;
@@ -158,8 +158,8 @@ void FindReduced(const Shape& data, const Shape& result, std::size_t at, std::si
   if (data[at] != 1) reduced.pop_back();
 }
 
-// Dimensions of one element do not count: a reduction of them changes nothing but the shape. An
-// empty list has meanings of its own, so it does not follow from anything.
+// Dimensions of one element are ignored: their reduction changes only the shape. An empty list has
+// special meanings, so it is never returned.
 Numbers ReducedAxes(const Declared& node) {
   constexpr std::size_t kMaxDimensions = 12;  // each may be reduced or not
   const auto data = node.Data(), result = node.Result();
@@ -174,7 +174,7 @@ Numbers ReducedAxes(const Declared& node) {
     }
   } else {
     std::set<Shape> found;
-    if (std::ranges::count(*data, 1) > 0) return std::nullopt;  // which of them go is not said
+    if (std::ranges::count(*data, 1) > 0) return std::nullopt;  // the reduced ones are ambiguous
     FindReduced(*data, *result, 0, 0, axes, found);
     if (found.size() != 1) return std::nullopt;
     axes = *found.begin();

@@ -1,5 +1,6 @@
-// Contents of tensors in files beside the model: opened below its folder only, without links, and
-// read at the places that the model states, which are checked.
+// Contents of tensors in files in the model's directory. Files are opened only inside this
+// directory, without symbolic links that lead outside. Offset and length are checked before the
+// file is read.
 #include "src/graph/onnx/external_data.h"
 
 #include <fcntl.h>
@@ -21,7 +22,7 @@
 namespace tilewright {
 namespace {
 
-// An open file that is closed with the object.
+// Open file that the destructor closes.
 class OpenFile {
  public:
   explicit OpenFile(int descriptor) : descriptor_(descriptor) {}
@@ -42,7 +43,7 @@ class OpenFile {
 struct Place {
   std::string location;
   std::int64_t offset = 0;
-  std::int64_t length = -1;  // as far as the shape needs
+  std::int64_t length = -1;  // limit: the shape determines the rest
 };
 
 Result<std::int64_t> ParseCount(const std::string& key, const std::string& text) {
@@ -50,7 +51,7 @@ Result<std::int64_t> ParseCount(const std::string& key, const std::string& text)
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < 0) {
     return InvalidArgument("external " + key + " is '" + text.substr(0, 40) +
-                           "', expected a number of bytes from 0 on");
+                           "', expected a number of bytes, at least 0");
   }
   return value;
 }
@@ -74,27 +75,28 @@ Result<Place> ExternalPlaceOf(const onnx::TensorProto& proto) {
   return place;
 }
 
-// Errors: the name is none of a file in the model's folder, whatever the folder holds.
+// Checks that `location` is the name of a file inside the model's directory, without access to the
+// file system.
 Status CheckLocation(const std::string& location) {
   const auto refuse = [&](const std::string& why) {
     return InvalidArgument("external file '" + location.substr(0, location.find('\0')) + "' " +
-                           why + ", expected the name of a file in the model's folder");
+                           why + ", expected the name of a file in the model's directory");
   };
   if (location.empty()) return InvalidArgument("external_data names no file (location)");
   if (location.find('\0') != std::string::npos) return refuse("has a zero byte");
   if (location[0] == '/') return refuse("is an absolute name");
   for (std::string_view rest = location; !rest.empty();) {
     const std::size_t end = std::min(rest.find('/'), rest.size());
-    if (rest.substr(0, end) == "..") return refuse("leads out of the model's folder");
+    if (rest.substr(0, end) == "..") return refuse("leads out of the model's directory");
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return Status();
 }
 
-constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // a pipe must not wait for a writer
+constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // opening a pipe must not block
 
-// Opens one component after the other, none of which may be a symbolic link: for kernels without
-// openat2, and sandboxes that forbid it.
+// Opens each path component separately and rejects symbolic links. Used on kernels without openat2
+// and in sandboxes that forbid it.
 int OpenWithoutLinks(int folder, std::string_view location) {
   OpenFile at(::fcntl(folder, F_DUPFD_CLOEXEC, 0));
   while (true) {
@@ -110,7 +112,7 @@ int OpenWithoutLinks(int folder, std::string_view location) {
   }
 }
 
-// Follows symbolic links only as far as they stay in the folder.
+// Follows symbolic links only inside the directory.
 int OpenBeneath(int folder, const std::string& location) {
   struct open_how how = {};
   how.flags = static_cast<std::uint64_t>(kOpenFlags);
@@ -123,20 +125,20 @@ int OpenBeneath(int folder, const std::string& location) {
 Result<OpenFile> OpenExternal(const std::string& folder, const std::string& location) {
   const OpenFile root(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (root.get() < 0) {
-    return NotFound("the model's folder " + folder + " cannot be opened: " + ErrnoReason());
+    return NotFound("the model's directory " + folder + " cannot be opened: " + ErrnoReason());
   }
   OpenFile file(OpenBeneath(root.get(), location));
   if (file.get() >= 0) return file;
   const std::string name = "external file '" + location + "'";
-  if (errno == ENOENT) return NotFound(name + " is not in the model's folder " + folder);
+  if (errno == ENOENT) return NotFound(name + " is not in the model's directory " + folder);
   if (errno == EXDEV || errno == ELOOP) {
-    return InvalidArgument(name + " is a symbolic link that leads out of the model's folder " +
+    return InvalidArgument(name + " is a symbolic link that leads out of the model's directory " +
                            folder + "; copy the file there");
   }
   return InvalidArgument(name + " cannot be opened: " + ErrnoReason());
 }
 
-// Copies bytes offset … offset + bytes of a file by way of a mapping of just these.
+// Copies bytes offset … offset + bytes of a file through a mapping of this range.
 Status CopyMapped(int file, std::int64_t offset, std::int64_t bytes, std::byte* to) {
   if (bytes == 0) return Status();
   const std::int64_t page = ::sysconf(_SC_PAGESIZE);
@@ -151,7 +153,7 @@ Status CopyMapped(int file, std::int64_t offset, std::int64_t bytes, std::byte* 
   return Status();
 }
 
-// The file of a tensor, checked to hold `bytes` at the offset.
+// External file of a tensor. The file contains `bytes` bytes from the offset on.
 struct Located {
   OpenFile file;
   Place place;
@@ -170,7 +172,7 @@ Result<Located> Locate(const onnx::TensorProto& proto, std::int64_t bytes,
   const std::string name = "external file '" + place.location + "'";
   struct stat status = {};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    return InvalidArgument(name + " is no regular file");
+    return InvalidArgument(name + " is not a regular file");
   }
   if (place.length >= 0 && place.length != bytes) {
     return InvalidArgument("external length is " + std::to_string(place.length) +
@@ -179,7 +181,7 @@ Result<Located> Locate(const onnx::TensorProto& proto, std::int64_t bytes,
   if (place.offset > status.st_size || bytes > status.st_size - place.offset) {
     return InvalidArgument(name + " has " + std::to_string(status.st_size) + " bytes, expected " +
                            std::to_string(bytes) + " from offset " + std::to_string(place.offset) +
-                           " on; is it cut short, or of another model?");
+                           "; the file may be truncated or belong to another model");
   }
   return Located{std::move(file), std::move(place)};
 }

@@ -9,15 +9,15 @@
 
 namespace tilewright {
 
-/// Contents of a tensor that are in another file (external_data), which is mapped while they are
-/// copied, so it may be of any size. `folder` is that of the model file; empty if the model came
-/// without one. The file must lie in it or below: names with "..", absolute ones and symbolic links
-/// that lead out of it are refused.
-/// Errors: kInvalidArgument naming the tensor, the file and what is wrong with the name, the offset
-/// or the length; kNotFound if the file is missing; kUnsupported without a folder.
+/// Returns the contents of a tensor that is stored in another file (external_data). The file may
+/// have any size: it is memory-mapped while the contents are copied. `folder` is the directory of
+/// the model file; empty if the model was read from memory. The file must be inside this directory:
+/// names with "..", absolute names and symbolic links that lead outside are rejected.
+/// Returns kInvalidArgument, naming the tensor, the file and the reason, for an invalid name,
+/// offset or length; kNotFound if the file is missing; kUnsupported if `folder` is empty.
 Result<Tensor> ReadExternal(const onnx::TensorProto& proto, const TensorType& type,
                             const std::string& folder);
-/// The same as bytes: `bytes` of them, for element types that are converted.
+/// Returns the same as `bytes` raw bytes, for element types that the caller converts.
 Result<std::string> ReadExternalBytes(const onnx::TensorProto& proto, std::int64_t bytes,
                                       const std::string& folder);
 

@@ -1,10 +1,11 @@
-// Operators that read or write elements at places that a tensor of indices names. All of them come
-// down to one pattern: data [O,n,I] (outer dimensions, those that are indexed as one, inner ones)
-// and places from 0 to n - 1, as [O,K,I], or as [O,K,1] for whole rows of I elements.
+// Operators that read or write elements at the positions in a tensor of indices. All of them are
+// reduced to one pattern: data [O,n,I] (outer dimensions, indexed dimensions as one, inner
+// dimensions) and positions from 0 to n - 1, as [O,K,I], or as [O,K,1] for whole rows of I
+// elements.
 //
-// Reading is a gather from flat data. Writing to places that are known is a gather too, by a table
-// that says for each element of the result whether it comes from the data or from the updates.
-// Where places are computed, each element of the result looks at all K updates for its own.
+// A read is a gather from flat data. A write to constant positions is a gather, too: a table gives
+// for each element of the result its source in the data or in the updates. If the positions are
+// computed at run time, each element of the result is compared with the positions of all K updates.
 
 #include <algorithm>
 
@@ -16,11 +17,12 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMaxScatterComparisons = std::int64_t{1}
-                                                << 26;  // an intermediate tensor of so many
-constexpr std::size_t kMaxSummands = 16;                // at one place: a gather for each
+// Maximum number of elements of an intermediate tensor.
+constexpr std::int64_t kMaxScatterComparisons = std::int64_t{1} << 26;
+// Maximum number of updates of one position, each of which needs a gather.
+constexpr std::size_t kMaxSummands = 16;
 
-// An integer type for the positions of so many elements.
+// Returns an integer type for positions in that many elements.
 DataType IndexType(std::int64_t elements) {
   return elements <= kMaxDimension / 2 ? kInt32 : kInt64;
 }
@@ -30,7 +32,8 @@ std::int64_t ProductOf(const Shape& shape, std::size_t begin, std::size_t end) {
                        shape.begin() + static_cast<std::ptrdiff_t>(end)));
 }
 
-// Indices that are known, as row-major positions in `extents`; each is a tuple of as many numbers.
+// Converts constant indices (tuples of extents.size() integers) to row-major positions in
+// `extents`.
 Tensor ConstantIndices(OnnxNode& node, const Tensor& indices, const Shape& extents, Shape result) {
   Tensor places(TensorType{std::move(result), IndexType(Product(extents))});
   std::int64_t next = 0;
@@ -47,7 +50,7 @@ Tensor ConstantIndices(OnnxNode& node, const Tensor& indices, const Shape& exten
   return places;
 }
 
-// The same of indices that are computed; those out of range mean the nearest element.
+// Emits the same conversion for indices computed at run time. Clamps indices that are out of range.
 int RuntimeIndices(OnnxNode& node, int indices, const Shape& extents, const Shape& result) {
   const DataType dtype = IndexType(Product(extents));
   const std::int64_t count = Product(result), size = std::ssize(extents);
@@ -75,7 +78,7 @@ int RuntimeIndices(OnnxNode& node, int indices, const Shape& extents, const Shap
   return places;
 }
 
-// Input 1 as places of the shape `result`.
+// Emits the positions in input 1 with shape `result`.
 int Places(OnnxNode& node, const Shape& extents, const Shape& result) {
   const int indices = node.Input(1);
   if (!node.ok()) return -1;
@@ -97,10 +100,11 @@ int Places(OnnxNode& node, const Shape& extents, const Shape& result) {
 // Updates of data [O,n,I]: [O,K,I], at `places` [O,K,I] or [O,K,1].
 struct Updates {
   int data = -1, places = -1, values = -1;
-  std::optional<OpKind> combine;  // with what is there: kAdd, kMul, kMax or kMin
+  std::optional<OpKind> combine;  // combiner with the old element: kAdd, kMul, kMax or kMin
 };
 
-// Where each row of the result comes from: the rows of the data, then those of the updates.
+// Emits the result by a table of source rows: the rows of the data, followed by those of the
+// updates.
 int Replaced(OnnxNode& node, int rows, int values, const Shape& targets) {
   Shape source(static_cast<std::size_t>(node.TypeOf(rows).shape[0]));
   for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::int64_t>(i);
@@ -110,8 +114,8 @@ int Replaced(OnnxNode& node, int rows, int values, const Shape& targets) {
   return EmitPick(node, node.Emit(Operator{OpKind::kConcat, {}}, {rows, values}), 0, source);
 }
 
-// Rows combined with the first update of each, the second one, and so on. Those that have none are
-// combined with what leaves them as they are: a row of zeros or ones, or themselves.
+// Combines the rows with the first update of each row, then the second one, and so on. Rows without
+// an update are combined with a row of identity elements (zeros or ones) or with themselves.
 int Combined(OnnxNode& node, OpKind combine, int rows, int values, const Shape& targets) {
   const auto count = static_cast<std::size_t>(node.TypeOf(rows).shape[0]);
   const bool extreme = combine == OpKind::kMax || combine == OpKind::kMin;
@@ -124,7 +128,7 @@ int Combined(OnnxNode& node, OpKind combine, int rows, int values, const Shape& 
     const std::size_t layer = seen[target]++;
     if (layer >= kMaxSummands) {
       node.FailUnsupported("more than " + std::to_string(kMaxSummands) +
-                           " updates are combined at one place");
+                           " updates are combined at one position");
       return -1;
     }
     if (layer == sources.size()) sources.push_back(none);
@@ -146,7 +150,7 @@ int ScatteredByTable(OnnxNode& node, const Updates& updates) {
   const Shape at = node.TypeOf(updates.places).shape;
   const std::int64_t per_row = at[2], count = shape[0] * shape[1] * per_row;
   if (count > kMaxPicked) {
-    node.FailUnsupported("a table of " + std::to_string(count) + " places, expected at most " +
+    node.FailUnsupported("a table of " + std::to_string(count) + " positions, expected at most " +
                          std::to_string(kMaxPicked));
     return -1;
   }
@@ -169,16 +173,16 @@ int ScatteredByComparing(OnnxNode& node, const Updates& updates) {
   const TensorType type = node.TypeOf(updates.data), places = node.TypeOf(updates.places);
   const Shape &shape = type.shape, &at = places.shape;
   if (updates.combine == OpKind::kMul) {
-    node.FailUnknown(1, "must be indices known before the network runs, for reduction mul");
+    node.FailUnknown(1, "must be indices that are constant at import, for reduction mul");
     return -1;
   }
   const std::int64_t width = updates.combine ? shape[2] : at[2];
   double looks = static_cast<double>(shape[0]) * static_cast<double>(shape[1]);
   looks *= static_cast<double>(at[1]) * static_cast<double>(width);
   if (looks > static_cast<double>(kMaxScatterComparisons)) {
-    node.FailUnsupported("indices that are computed need more than " +
+    node.FailUnsupported("indices computed at run time need more than " +
                          std::to_string(kMaxScatterComparisons) +
-                         " comparisons; export the model with indices that are constant");
+                         " comparisons; export the model with constant indices");
     return -1;
   }
   const int own = node.EmitReshape(updates.places, {at[0], at[1], 1, at[2]});
@@ -195,7 +199,7 @@ int ScatteredByComparing(OnnxNode& node, const Updates& updates) {
     const int terms = node.Emit(OpKind::kWhere, {hit, values, others});
     return node.Emit(*updates.combine, {updates.data, node.Emit(reduce, {terms})});
   }
-  // Of several updates of one place the last one counts; -1: there is none.
+  // Of several updates of one position the last one counts; -1: no update.
   const int numbers = EmitPositions(node, kInt32, at[1], 2);
   const int candidates = node.Emit(OpKind::kWhere, {hit, numbers, node.EmitScalar(kInt32, -1)});
   const int last = node.Emit(reduce, {candidates});
@@ -223,7 +227,7 @@ std::optional<OpKind> CombinationOf(OnnxNode& node) {
   return std::nullopt;
 }
 
-// Errors: input `index` has not the shape that the other inputs ask for.
+// Checks that input `index` has the shape that the other inputs require.
 void ExpectShape(OnnxNode& node, int index, const Shape& expected) {
   const TensorType type = node.InputType(index);
   if (!node.ok() || type.shape == expected) return;
@@ -231,8 +235,8 @@ void ExpectShape(OnnxNode& node, int index, const Shape& expected) {
                    TensorType{expected, type.dtype}.ToString());
 }
 
-// The dimension that the indices of GatherElements and ScatterElements are for. Errors: these have
-// more elements than the data along another dimension.
+// Returns the axis of GatherElements and ScatterElements. Errors: the indices have more elements
+// than the data along another dimension.
 std::size_t ElementsAxis(OnnxNode& node) {
   const int data = node.Input(0), indices = node.Input(1);
   const auto axis = static_cast<std::size_t>(node.Axis(node.Int("axis", 0), node.Rank(data)));
@@ -249,7 +253,7 @@ std::size_t ElementsAxis(OnnxNode& node) {
   return axis;
 }
 
-// [O,n,I] around dimension `axis`.
+// Returns [O,n,I] for dimension `axis`.
 Shape Around(const Shape& shape, std::size_t axis) {
   return {ProductOf(shape, 0, axis), shape[axis], ProductOf(shape, axis + 1, shape.size())};
 }
@@ -259,7 +263,7 @@ void ImportGatherElements(OnnxNode& node) {
   if (!node.ok()) return;
   int data = node.Input(0);
   const Shape at = node.InputType(1).shape, shape = node.TypeOf(data).shape;
-  Operator part = WholeSlice(at);  // the others are not read
+  Operator part = WholeSlice(at);  // the remaining elements are not read
   part.attributes.end[axis] = shape[axis];
   if (part.attributes.end != shape) data = node.Emit(part, {data});
   const int places = Places(node, {shape[axis]}, Around(at, axis));
@@ -288,13 +292,16 @@ void ImportScatterElements(OnnxNode& node) {
   ReturnScattered(node, updates, shape);
 }
 
-// How GatherND and ScatterND read their shapes: after `batch` dimensions that data and indices have
-// in common, the last dimension of the indices has a number for each of the next dimensions.
+// Interpretation of shapes by GatherND and ScatterND. Data and indices share `batch` leading
+// dimensions. The last dimension of the indices contains an index for each of the next dimensions
+// of the data.
 struct Tuples {
-  Shape extents;    // of the dimensions that are indexed
-  Shape data;       // [O,n,I]
-  Shape places;     // [O,K,1]
-  Shape rows, row;  // dimensions of the indices without the last one, of what one of them names
+  Shape extents;  // indexed dimensions
+  Shape data;     // [O,n,I]
+  Shape places;   // [O,K,1]
+  // Dimensions of the indices without the last one; dimensions of the elements that one tuple
+  // selects.
+  Shape rows, row;
 };
 
 Tuples TuplesOf(OnnxNode& node, std::int64_t batch) {
@@ -346,7 +353,7 @@ void ImportScatterNd(OnnxNode& node) {
 
 constexpr OnnxHandlerEntry kGatherScatterHandlers[] = {
     {"GatherElements", &ImportGatherElements},   {"GatherND", &ImportGatherNd},
-    {"Scatter", &ImportScatterElements},  // its name in sets 9 and 10
+    {"Scatter", &ImportScatterElements},  // name in opsets 9 and 10
     {"ScatterElements", &ImportScatterElements}, {"ScatterND", &ImportScatterNd},
 };
 

@@ -27,7 +27,8 @@ OnnxHandler FindOnnxHandler(std::string_view domain, std::string_view op_type) {
   if (domain == kOwnDomain) return find(OwnDomainHandlers());
   if (domain == kMlDomain) return find(MlHandlers());
   if (domain == kRuntimeDomain) {
-    // Two of ONNX's own are there as well, for types that it did not have at the time.
+    // The domain also contains two of ONNX's own operators, for types that ONNX did not support at
+    // the time.
     const bool same = op_type == "QuantizeLinear" || op_type == "DequantizeLinear";
     if (same) return find(OnnxQuantizedHandlers());
     for (const auto entries :

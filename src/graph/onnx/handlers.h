@@ -9,7 +9,7 @@
 
 namespace tilewright {
 
-/// The handlers of one subject each, sorted by operator name.
+/// Handler tables of one group of operators each, sorted by operator name.
 std::span<const OnnxHandlerEntry> OnnxConvolutionHandlers();
 std::span<const OnnxHandlerEntry> OnnxNormalizationHandlers();
 std::span<const OnnxHandlerEntry> OnnxMatmulHandlers();
@@ -34,125 +34,129 @@ std::span<const OnnxHandlerEntry> OnnxGridSampleHandlers();
 std::span<const OnnxHandlerEntry> OnnxRearrangementHandlers();
 std::span<const OnnxHandlerEntry> OnnxResizeHandlers();
 std::span<const OnnxHandlerEntry> OnnxQuantizedHandlers();
-/// Of ONNX Runtime's domain: what its files of quantized operators (QOperator) have.
+/// Handlers of ONNX Runtime's domain for the QOperator format (quantized operators).
 std::span<const OnnxHandlerEntry> RuntimeQLinearHandlers();
-/// Of ONNX Runtime's domain: what its optimizer and its quantizer leave in files.
+/// Handlers of ONNX Runtime's domain for operators that its optimizer and its quantizer emit.
 std::span<const OnnxHandlerEntry> RuntimeFusedHandlers();
 std::span<const OnnxHandlerEntry> RuntimeEmbeddingHandlers();
 std::span<const OnnxHandlerEntry> RuntimeAttentionHandlers();
 std::span<const OnnxHandlerEntry> RuntimeDynamicHandlers();
 std::span<const OnnxHandlerEntry> RuntimeRecurrentHandlers();
-/// Of ONNX's domain for classical models, kMlDomain.
+/// Handlers of ONNX's domain for classical models, kMlDomain.
 std::span<const OnnxHandlerEntry> MlHandlers();
-/// Of this project's own domain (docs: model files).
+/// Handlers of this project's own domain (docs: model files).
 std::span<const OnnxHandlerEntry> OwnDomainHandlers();
 
-/// Domain of the operators that this project's model files use beside ONNX's own.
+/// Domain of the operators that this project's model files use in addition to ONNX's own.
 inline constexpr std::string_view kOwnDomain = "ai.tilewright";
 
 /// Domain of ONNX Runtime's own operators.
 inline constexpr std::string_view kRuntimeDomain = "com.microsoft";
 
-/// ONNX's domain of trees, scalers and their like.
+/// ONNX's domain of classical models: tree ensembles, scalers and similar operators.
 inline constexpr std::string_view kMlDomain = "ai.onnx.ml";
 
-/// Sequences [N,C,L] are computed as images [N,C,1,L], weights [O,I,L] likewise. Refuses values of
-/// input `index` that are neither sequences nor images.
+/// Checks that input `index` is a sequence or an image. Sequences [N,C,L] are computed as images
+/// [N,C,1,L] and their weights [O,I,L] likewise. Errors: the input has another rank.
 void ExpectImage(OnnxNode& node, int index);
-/// A sequence as an image; an image stays as it is.
+/// Returns a sequence as an image. Returns an image unchanged.
 int AsImage(OnnxNode& node, int id);
-/// An image, as a sequence where input 0 is one; images that follow each other in depth,
-/// [N*D,C,H,W], as volumes where input 0 is one.
+/// Converts an image back to a sequence if input 0 is a sequence. If input 0 is a volume, converts
+/// images that are stacked along the depth, [N*D,C,H,W], to volumes.
 int FromImage(OnnxNode& node, int id);
-/// One spatial dimension of a window: sizes and steps, and the padding in front and behind.
+/// One spatial dimension of a window: sizes, strides, and leading and trailing padding.
 struct WindowDimension {
   std::int64_t kernel = 1, stride = 1, dilation = 1, before = 0, after = 0;
 };
-/// The window that a node's attributes ask for (kernel_shape, strides, dilations, pads or
-/// auto_pad), for a kernel of this size over dimensions of `extents` elements. Empty with an error.
+/// Returns the window given by a node's attributes (kernel_shape, strides, dilations, and pads or
+/// auto_pad) for a kernel of this size over dimensions of `extents` elements. Empty after an error.
 std::vector<WindowDimension> ReadWindow(OnnxNode& node, const std::vector<std::int64_t>& extents,
                                         const std::vector<std::int64_t>& kernel);
-/// Height (0) or width (1) of an operator's window, but for pool_size.
+/// Sets height (0) or width (1) of an operator's window, except pool_size.
 void SetWindow(OpAttributes& attributes, std::size_t dimension, const WindowDimension& part);
-/// Pooling of `data`, of as many dimensions as input 0, by the window of the node's attributes.
+/// Emits a pooling of `data`, which has the same rank as input 0, with the window of the node's
+/// attributes.
 int EmitPool(OnnxNode& node, OpKind kind, int data);
-/// Convolution of volumes, and pooling of them by `op`, whose window is still to be set.
+/// Emits a convolution of volumes.
 int EmitVolumeConvolution(OnnxNode& node);
-/// Its sums, of type `sums` if that is given, as images that follow each other in depth (see
-/// FromImage); `padding` is around the data.
+/// Emits only its sums, of type `sums` if given, as images that are stacked along the depth (see
+/// FromImage). `padding` is the value of the padding around the data.
 int VolumeSums(OnnxNode& node, int data, int weight, double padding,
                std::optional<DataType> sums = {});
-/// Transposed convolution of volumes, its bias (input 2) added.
+/// Emits a transposed convolution of volumes and adds its bias (input 2).
 int EmitVolumeConvTranspose(OnnxNode& node);
-/// The windows of a ConvTranspose over these extents: pads from its attributes, auto_pad or
-/// output_shape; how many elements are added behind each dimension goes to `extra`. Empty with an
-/// error.
+/// Returns the windows of a ConvTranspose over these extents, with pads from its attributes,
+/// auto_pad or output_shape. Stores in `extra` how many elements are appended to each dimension.
+/// Empty after an error.
 std::vector<WindowDimension> ReadTransposedWindow(OnnxNode& node,
                                                   const std::vector<std::int64_t>& extents,
                                                   const std::vector<std::int64_t>& kernel,
                                                   std::vector<std::int64_t>& extra);
 int EmitVolumePool(OnnxNode& node, Operator op, int data);
-/// Attributes of a convolution as ONNX spells them, for a window of `kernel` over the last two
-/// dimensions of `data` (an image that input 0 is or has become): strides, pads or auto_pad,
+/// Returns the attributes of a convolution in ONNX's terms, for a window of `kernel` over the last
+/// two dimensions of `data` (an image, possibly converted from input 0): strides, pads or auto_pad,
 /// dilations, group.
 OpAttributes WindowAttributes(OnnxNode& node, const TensorType& data,
                               std::array<std::int64_t, 2> kernel);
-/// The operator of a ConvTranspose of NCHW `data` with an IOHW `weight`, by the node's attributes.
+/// Returns the operator of a ConvTranspose of NCHW `data` with an IOHW `weight`, with the node's
+/// attributes.
 Operator ConvTransposeOperator(OnnxNode& node, int data, int weight);
-/// The elements of `id` at `positions` of dimension `axis`, each of them within the dimension.
+/// Emits the elements of `id` at `positions` of dimension `axis`. All positions are in range.
 int EmitPick(OnnxNode& node, int id, std::int64_t axis, const std::vector<std::int64_t>& positions);
-/// Element `at` of dimension 1, which stays: of a matrix a column [R,1].
+/// Emits element `at` of dimension 1 and keeps the dimension: for a matrix, a column [R,1].
 int EmitColumn(OnnxNode& node, int id, std::int64_t at);
-/// Of the positions along dimension `axis` whose element is the extreme (kReduceMax or kReduceMin),
-/// the first or the last, int32. A NaN is the extreme.
+/// Emits the first or last position along dimension `axis` of the extreme element (kReduceMax or
+/// kReduceMin), as int32. A NaN counts as the extreme.
 int EmitArgExtreme(OnnxNode& node, int data, OpKind extreme, std::int64_t axis, bool last,
                    bool keepdims);
-/// `index`, counted from the end if negative. Errors: it is outside of `extent` elements.
+/// Returns `index`, counted from the end if negative. Errors: it is outside of `extent` elements.
 std::int64_t ResolveIndex(OnnxNode& node, std::int64_t index, std::int64_t extent);
-/// The numbers 0 … count - 1 along a dimension with `behind` dimensions behind it.
+/// Emits the numbers 0 … count - 1 along a dimension that is followed by `behind` dimensions of
+/// size 1.
 int EmitPositions(OnnxNode& node, DataType dtype, std::int64_t count, std::size_t behind = 0);
-/// Elements of data [O,n,I] at `places` of its second dimension (integers from 0 to n - 1, [O,K,I];
-/// or [O,K,1] for whole rows of I elements): [O,K,I].
+/// Emits the elements [O,K,I] of data [O,n,I] at indices `places` along its second dimension. The
+/// indices are integers from 0 to n - 1 of shape [O,K,I], or [O,K,1] for whole rows of I elements.
 int EmitGathered(OnnxNode& node, int data, int places);
-/// The slice that is the whole of a tensor, to be narrowed.
+/// Returns a slice that covers a whole tensor. The caller narrows it.
 Operator WholeSlice(const std::vector<std::int64_t>& shape);
-/// Most positions of a dimension that an operator may pick elements for.
+/// Maximum number of positions of a dimension that an operator may select.
 inline constexpr std::int64_t kMaxPicked = std::int64_t{1} << 22;
-/// data [N,K,...] plus a bias [K] that came as input `index`, if there is one.
+/// Adds the bias [K] of input `index`, if present, to data [N,K,...].
 int AddBias(OnnxNode& node, int id, int index);
-/// The convolution of a Conv node, its bias (input 2) added.
+/// Emits the convolution of a Conv node and adds its bias (input 2).
 int EmitConv(OnnxNode& node);
-/// x / 2 * (1 + erf(x / sqrt(2))), or with tanh(sqrt(2 / pi) * (x + 0.044715 x^3)) in place of erf.
+/// Emits x / 2 * (1 + erf(x / sqrt(2))), or with `by_tanh` the same with tanh(sqrt(2 / pi) * (x +
+/// 0.044715 x^3)) instead of erf.
 int EmitGelu(OnnxNode& node, int data, bool by_tanh);
-/// An activation function by the name that it has as an attribute of another operator, in any
-/// case of letters, with the numbers that the function takes.
+/// Activation function that an attribute of another operator names (case-insensitive), with the
+/// number of its parameters.
 struct NamedActivation {
-  std::string_view name;  ///< in small letters
-  /// How many of alpha, beta and gamma the function takes.
+  std::string_view name;  ///< lower case
+  /// Number of parameters of the function, a prefix of alpha, beta, gamma.
   int parameters = 0;
-  std::array<double, 3> values = {};  ///< alpha, beta, gamma: first the function's defaults
+  std::array<double, 3> values = {};  ///< alpha, beta, gamma; initially the function's defaults
 };
-/// Null if there is no function of that name.
+/// Returns null if no function has that name.
 std::optional<NamedActivation> ActivationNamed(std::string_view name);
 int EmitActivation(OnnxNode& node, const NamedActivation& activation, int data);
-/// A value less its mean over some dimensions, divided by its standard deviation over them. float16
-/// is computed in float32, as the format says: squares of 256 and more would overflow.
+/// Value minus its mean over some dimensions, divided by its standard deviation over them. float16
+/// is computed in float32, as the format specifies: squares of values from 256 on would overflow.
 struct NormalizedValue {
-  int value = -1;                         ///< of the type of the data
-  int mean = -1, inverse_deviation = -1;  ///< as computed; the second if output 2 is asked for
+  int value = -1;                         ///< same type as the data
+  int mean = -1, inverse_deviation = -1;  ///< as computed; the second only if output 2 is requested
 };
 NormalizedValue EmitNormalized(OnnxNode& node, int data, const std::vector<std::int64_t>& axes,
                                double epsilon);
-/// `data` divided by the root of the mean of its squares over some dimensions.
+/// Emits `data` divided by the root mean square over some dimensions.
 NormalizedValue EmitRmsNormalized(OnnxNode& node, int data, const std::vector<std::int64_t>& axes,
                                   double epsilon);
-/// The product, its factors and its addend of a Gemm node.
+/// Emits the product of a Gemm node with its factors and its addend.
 int EmitGemm(OnnxNode& node);
-/// Weight times data, both 2-D: [M,K] and a weight [K,N] or (if transposed) [N,K]; sums of type
-/// `sums`, where it is given.
+/// Emits the product of 2-D data [M,K] and a 2-D weight, [K,N] or (if transposed) [N,K]. The sums
+/// have type `sums`, if given.
 int EmitDense(OnnxNode& node, int data, int weight, bool weight_transposed,
               std::optional<DataType> sums = {});
-/// NumPy's matrix product for any ranks.
+/// Emits NumPy's matrix product of operands of any rank.
 int EmitMatmul(OnnxNode& node, int a, int b, std::optional<DataType> sums = {});
 
 }  // namespace tilewright

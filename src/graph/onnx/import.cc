@@ -1,14 +1,15 @@
-// From an ONNX file to a graph:
-//  1. parse the protobuf, without its library's own messages;
-//  2. find every operator that has no handler; what is refused is told at once, in the end;
-//  3. order the nodes (ONNX asks for topological order, not every writer keeps it) and find values
-//     that nothing makes, values made twice, and cycles;
-//  4. run each node's handler, in order, and refuse attributes and inputs that it has not read; a
-//     call of a local function, an If and a node of an old operator set are replaced by what they
-//     mean, nodes to which 3 and 4 are done in their place;
-//  5. drop what no output needs.
-// Initializers enter the graph when a node first reads them, so numbers that are only read as
-// attributes (a target shape, say) do not appear.
+// Import of an ONNX file as a graph:
+//  1. Parse the protobuf without the messages of its library.
+//  2. Find all operators without a handler. Reasons for rejection are collected and reported
+//     together.
+//  3. Sort the nodes topologically (ONNX requires this order, but not every writer keeps it). Find
+//     undefined values, values defined twice, and cycles.
+//  4. Run each node's handler, in order. Reject attributes and inputs that the handler has not
+//     read. Other nodes replace calls of local functions, If nodes and nodes of old opsets; steps 3
+//     and 4 apply to the new nodes, too.
+//  5. Drop nodes that no output needs.
+// Initializers enter the graph when a node first reads them. Constants that are only read as
+// attributes (a target shape, for example) do not appear in the graph.
 
 #include <google/protobuf/stubs/logging.h>
 
@@ -50,23 +51,24 @@ std::string Describe(const NodeProto& node, int position) {
   return text;
 }
 
-// What nodes are replaced by, and how much of it there has been.
+// Bookkeeping of the nodes that replace other nodes.
 struct Expansion {
   LocalFunctions functions;
   int depth = 0;
   std::int64_t nodes = 0;
-  int failures = 0;  // nodes that were refused, those of one reason too
+  int failures = 0;  // rejected nodes, including those with the same reason
   ImportDiagnostics diagnostics;
-  std::set<const void*> seen;  // graphs whose operators were looked at
-  bool own = false;            // the nodes are not the file's, but what one of its nodes means
-  int left_out = 0;            // nodes that made nothing
+  std::set<const void*> seen;  // graphs whose operators were visited
+  bool own = false;            // the nodes replace a node of the file
+  int left_out = 0;            // nodes without a result
   static constexpr int kMaxDepth = 64;
   static constexpr std::int64_t kMaxNodes = 200'000;
   static constexpr int kMaxFailures = 1'000;
 
-  // Nodes that may still stand in the place of others.
+  // Number of nodes that may still replace others.
   std::int64_t nodes_left() const { return std::max<std::int64_t>(kMaxNodes - nodes, 0); }
-  // Whether reading further nodes costs more than it tells: a refused node may have taken memory.
+  // Returns whether the import gives up: importing rejected nodes can use memory and time without
+  // new information.
   bool exhausted() const { return failures >= kMaxFailures || nodes > kMaxNodes; }
 };
 
@@ -84,8 +86,8 @@ Nodes PointersTo(const auto& nodes) {
   return pointers;
 }
 
-// Makers of values among the nodes.
-// Errors: kInvalidArgument for a value that is made twice.
+// Returns the producers of values among the nodes.
+// Returns kInvalidArgument for a value that is defined twice.
 Result<std::map<std::string, int, std::less<>>> MakersOf(const Nodes& nodes,
                                                          const OnnxImport& import) {
   std::map<std::string, int, std::less<>> makers;
@@ -95,15 +97,15 @@ Result<std::map<std::string, int, std::less<>>> MakersOf(const Nodes& nodes,
       if (output.empty()) continue;
       if (!makers.emplace(output, i).second || import.Knows(output) ||
           import.refused.contains(output)) {
-        return InvalidArgument(Describe(node, i) + ": value '" + output + "' is made twice");
+        return InvalidArgument(Describe(node, i) + ": value '" + output + "' is defined twice");
       }
     }
   }
   return makers;
 }
 
-// Positions of the nodes in an order in which every input is made before it is read; among those
-// that are ready the first in the file comes first.
+// Returns the positions of the nodes in topological order. Of several ready nodes the first in the
+// file comes first.
 Result<std::vector<int>> NodeOrder(const Nodes& nodes, const OnnxImport& import) {
   TW_ASSIGN_OR_RETURN(auto makers, MakersOf(nodes, import));
   const std::size_t count = nodes.size();
@@ -120,9 +122,10 @@ Result<std::vector<int>> NodeOrder(const Nodes& nodes, const OnnxImport& import)
       if (input.empty() || import.Knows(input) || import.refused.contains(input)) continue;
       const auto maker = makers.find(input);
       if (maker == makers.end()) {
-        return InvalidArgument(Describe(node, i) + ": input '" + input +
-                               "' is made by no node and is neither an initializer nor an input "
-                               "of the graph");
+        return InvalidArgument(
+            Describe(node, i) + ": input '" + input +
+            "' is computed by no node and is neither an initializer nor an input "
+            "of the graph");
       }
       wait_for(i, maker->second);
     }
@@ -150,13 +153,13 @@ Result<std::vector<int>> NodeOrder(const Nodes& nodes, const OnnxImport& import)
   return order;
 }
 
-// Errors: kInvalidArgument for a name with a zero byte, which would be another name, or somebody
-// else's, wherever names are texts of C (in a compiled library).
+// Returns kInvalidArgument for a name with a zero byte. In C strings (in a compiled library) it
+// would be a different name, possibly that of another value.
 Status CheckName(const std::string& name) {
   const std::size_t zero = name.find('\0');
   if (zero == std::string::npos) return Status();
   return InvalidArgument("the name of value '" + name.substr(0, zero) +
-                         "...' has a zero byte; expected a text");
+                         "...' has a zero byte; expected a C string");
 }
 
 Status CheckResultNames(const auto& nodes) {
@@ -166,7 +169,7 @@ Status CheckResultNames(const auto& nodes) {
   return Status();
 }
 
-// Names of inputs, constants and results.
+// Checks the names of inputs, constants and results.
 Status CheckNames(const GraphProto& graph) {
   for (const auto& input : graph.input()) TW_RETURN_IF_ERROR(CheckName(input.name()));
   for (const auto& constant : graph.initializer()) TW_RETURN_IF_ERROR(CheckName(constant.name()));
@@ -180,7 +183,7 @@ Status AddInputs(const GraphProto& graph, const LoadOptions& options, OnnxImport
                  ImportDiagnostics& diagnostics) {
   for (const auto& initializer : graph.initializer()) {
     if (!import.initializers.emplace(initializer.name(), &initializer).second) {
-      return InvalidArgument("initializer '" + initializer.name() + "' is there twice");
+      return InvalidArgument("initializer '" + initializer.name() + "' is defined twice");
     }
   }
   for (const auto& sparse : graph.sparse_initializer()) {
@@ -189,10 +192,10 @@ Status AddInputs(const GraphProto& graph, const LoadOptions& options, OnnxImport
   TW_ASSIGN_OR_RETURN(auto inputs, BindInputs(graph, import, options, diagnostics));
   for (BoundInput& input : inputs) {
     if (import.values.contains(input.name)) {
-      return InvalidArgument("graph input '" + input.name + "' is there twice");
+      return InvalidArgument("graph input '" + input.name + "' is defined twice");
     }
     int id = -1;
-    if (input.value) {  // a constant of ours, so that nothing replaces its contents
+    if (input.value) {  // a constant of the importer, whose contents cannot be replaced
       id = import.graph.AddConstant(input.name + "#value", *std::move(input.value));
       import.foldable_constants.insert(id);
     } else {
@@ -210,19 +213,19 @@ Status AddInputs(const GraphProto& graph, const LoadOptions& options, OnnxImport
   return Status();
 }
 
-// Node of a graph output.
+// Returns the node of a graph output.
 Result<int> OutputOf(const GraphProto& graph, const std::string& name, OnnxImport& import) {
   const bool made = import.values.contains(name) || import.initializers.contains(name) ||
                     std::ranges::any_of(graph.node(), [&](const NodeProto& node) {
                       return std::ranges::find(node.output(), name) != node.output().end();
                     });
-  if (!made) return InvalidArgument("graph output '" + name + "' is made by no node");
+  if (!made) return InvalidArgument("graph output '" + name + "' is computed by no node");
   auto id = import.Value(name);
   if (!id.ok()) return id.status().WithContext("graph output '" + name + "'");
   if (const auto stored = import.stored.find(*id); stored != import.stored.end()) {
     return Unsupported("graph output '" + name + "' has element type " +
                        std::string(stored->second->name) +
-                       ", which outputs cannot have; expected a Cast behind it");
+                       ", which outputs cannot have; expected a Cast after it");
   }
   return id;
 }
@@ -244,7 +247,7 @@ void SetOutputs(const GraphProto& graph, OnnxImport& import, ImportDiagnostics& 
 
 Status ImportNodes(const Nodes& nodes, OnnxImport& import, Expansion& expansion);
 
-// Imports what stands in the place of a node, in operator set `opset`.
+// Imports the nodes that replace a node, in opset `opset`.
 Status ImportReplacement(const std::vector<NodeProto>& nodes, std::int64_t opset,
                          OnnxImport& import, Expansion& expansion) {
   expansion.nodes += std::ssize(nodes);
@@ -255,7 +258,7 @@ Status ImportReplacement(const std::vector<NodeProto>& nodes, std::int64_t opset
   TW_RETURN_IF_ERROR(CheckResultNames(nodes));
   if (expansion.nodes > Expansion::kMaxNodes) {
     return InvalidArgument("functions and branches have more than " +
-                           std::to_string(Expansion::kMaxNodes) + " nodes in all");
+                           std::to_string(Expansion::kMaxNodes) + " nodes in total");
   }
   const std::int64_t outside = import.opset;
   import.opset = opset;
@@ -266,7 +269,7 @@ Status ImportReplacement(const std::vector<NodeProto>& nodes, std::int64_t opset
   return status;
 }
 
-// The same of nodes that stand for one of the file: messages name that one.
+// Imports nodes that replace a node of the file. Messages name the node of the file.
 Status ImportQuantizationParams(const std::vector<NodeProto>& nodes, std::int64_t opset,
                                 OnnxImport& import, Expansion& expansion) {
   const bool outside = expansion.own;
@@ -283,20 +286,20 @@ Status ImportCall(const NodeProto& call, const onnx::FunctionProto& function, On
   TW_RETURN_IF_ERROR(CheckOpset(opset).WithContext("function '" + function.name() + "'"));
   if (function.node_size() > expansion.nodes_left()) {
     return InvalidArgument("functions and branches have more than " +
-                           std::to_string(Expansion::kMaxNodes) + " nodes in all");
+                           std::to_string(Expansion::kMaxNodes) + " nodes in total");
   }
   TW_ASSIGN_OR_RETURN(auto nodes, InlineCall(call, function, import));
   return ImportReplacement(nodes, opset, import, expansion);
 }
 
-// Takes the branch that a condition says which is known while reading.
+// Imports the branch that the condition selects. The condition must be constant at import.
 Status ImportIf(const NodeProto& proto, OnnxImport& import, Expansion& expansion) {
   OnnxNode node(import, proto);
   const Tensor* condition = node.Known(0);
   if (!node.ok()) return node.status();
   if (condition == nullptr) {
     return Unsupported("its condition (" + proto.input(0) +
-                       ") is computed while the network runs, expected one that is constant or "
+                       ") is computed at run time, expected one that is constant or "
                        "follows from shapes" +
                        BindingHint(import.graph, import.values.at(proto.input(0))) +
                        "; or export the model for one of its branches");
@@ -314,7 +317,7 @@ Status ImportIf(const NodeProto& proto, OnnxImport& import, Expansion& expansion
   return ImportReplacement(nodes, import.opset, import, expansion);
 }
 
-// The steps of a Scan, and the dimensions they go along.
+// Returns number of steps, axes and directions of a Scan.
 Result<ScanOrder> ScanOrderOf(const NodeProto& proto, OnnxImport& import, int results) {
   OnnxNode node(import, proto);
   const std::int64_t scans = node.Int("num_scan_inputs", 0);
@@ -357,19 +360,19 @@ Result<ScanOrder> ScanOrderOf(const NodeProto& proto, OnnxImport& import, int re
   return order;
 }
 
-// Errors: kUnsupported if so many copies of a body take too much memory.
+// Returns kUnsupported if that many copies of a body use too much memory.
 Status CheckBytes(std::int64_t steps, const GraphProto& body) {
   constexpr double kBytesOfAName = 64;
   double bytes = kBytesOfAName * body.initializer_size();
-  // A node may hold constants, or graphs.
+  // A node may contain constants or graphs.
   for (const NodeProto& inner : body.node()) bytes += static_cast<double>(inner.ByteSizeLong());
   if (bytes * static_cast<double>(steps) <= OnnxImport::kMaxConstantBytes) return Status();
   return Unsupported(std::to_string(steps) + " steps of nodes of " +
                      std::to_string(static_cast<std::int64_t>(bytes)) +
-                     " bytes; expected at most 2^28 in all: make their constants initializers");
+                     " bytes; expected at most 2^28 in total: make their constants initializers");
 }
 
-// Its body, once for each step.
+// Imports the body of a Scan, once for each step.
 Status ImportScan(const NodeProto& proto, OnnxImport& import, Expansion& expansion) {
   if (import.opset < 9) {
     return Unsupported("Scan of operator set 8 (over batches), expected one of set 9 or later");
@@ -383,27 +386,26 @@ Status ImportScan(const NodeProto& proto, OnnxImport& import, Expansion& expansi
       std::clamp<std::int64_t>(node.Int("num_scan_inputs", 0), 0, proto.input_size());
   const std::int64_t results = std::max<std::int64_t>(body->output_size() - states, 0);
   TW_ASSIGN_OR_RETURN(auto order, ScanOrderOf(proto, import, static_cast<int>(results)));
-  if (order.steps < 1) return Unsupported("it has no step");
+  if (order.steps < 1) return Unsupported("it has no steps");
   const std::int64_t each = body->node_size() + std::ssize(order.input_axes) + results;
   if (order.steps > expansion.nodes_left() / std::max<std::int64_t>(each, 1)) {
     return Unsupported(std::to_string(order.steps) + " steps of " + std::to_string(each) +
                        " nodes, expected at most " + std::to_string(Expansion::kMaxNodes) +
-                       " nodes in all");
+                       " nodes in total");
   }
   TW_RETURN_IF_ERROR(CheckBytes(order.steps, *body));
   TW_ASSIGN_OR_RETURN(auto nodes, UnrollScan(proto, *body, order, import));
   return ImportReplacement(nodes, import.opset, import, expansion);
 }
 
-// Whether a Loop has a next step. `condition` names a value; empty: it has.
+// Returns whether a Loop has a next step. `condition` names a value; empty: always.
 Result<bool> LoopContinues(const std::string& condition, std::int64_t step, OnnxImport& import) {
   if (condition.empty()) return true;
   TW_ASSIGN_OR_RETURN(auto id, import.Value(condition));
   const Tensor* contents = import.Contents(id);
   if (contents == nullptr) {
-    return Unsupported("its condition (" + condition + ") in front of step " +
-                       std::to_string(step) +
-                       " is computed while the network runs, expected one that is constant or "
+    return Unsupported("its condition (" + condition + ") before step " + std::to_string(step) +
+                       " is computed at run time, expected one that is constant or "
                        "follows from shapes" +
                        BindingHint(import.graph, id));
   }
@@ -412,7 +414,8 @@ Result<bool> LoopContinues(const std::string& condition, std::int64_t step, Onnx
                          ", expected one bool");
 }
 
-// The number of trips of a Loop, which a condition may end before; none if only that does.
+// Returns the trip count of a Loop, or nothing if only the condition ends it. The condition can end
+// the Loop earlier.
 Result<std::optional<std::int64_t>> TripCountOf(const NodeProto& proto, OnnxImport& import) {
   OnnxNode node(import, proto);
   node.IgnoreAttributes({"body"});
@@ -431,7 +434,7 @@ Result<std::optional<std::int64_t>> TripCountOf(const NodeProto& proto, OnnxImpo
   return trips;
 }
 
-// Its body, once for each step, as long as conditions that are known while reading say so.
+// Imports the body of a Loop, once for each step. Its conditions must be constant at import.
 Status ImportLoop(const NodeProto& proto, OnnxImport& import, Expansion& expansion) {
   constexpr std::int64_t kMaxSteps = 16'384;
   const GraphProto* body = GraphOf(proto, "body");
@@ -448,16 +451,17 @@ Status ImportLoop(const NodeProto& proto, OnnxImport& import, Expansion& expansi
     if (step == kMaxSteps) {
       return Unsupported("it does not end within " + std::to_string(kMaxSteps) + " steps: " +
                          (trips.has_value() ? "it has " + std::to_string(*trips)
-                                            : std::string("it has no number of trips")) +
+                                            : std::string("it has no trip count")) +
                          (loop.condition().empty()
                               ? ""
-                              : ", and its condition (" + loop.condition() + ") still is true"));
+                              : ", and its condition (" + loop.condition() + ") is still true"));
     }
     TW_RETURN_IF_ERROR(CheckBytes(step + 1, *body));
-    ++expansion.nodes;  // a body may have none
+    ++expansion.nodes;  // a body may have no nodes
     const int left_out = expansion.left_out;
     TW_RETURN_IF_ERROR(ImportReplacement(loop.Next(), import.opset, import, expansion));
-    if (expansion.left_out != left_out) return Status();  // every step would be refused for it
+    // Every step would be rejected for the same reason.
+    if (expansion.left_out != left_out) return Status();
   }
   return ImportReplacement(loop.Results(), import.opset, import, expansion);
 }
@@ -491,7 +495,7 @@ Status ImportNode(const NodeProto& proto, OnnxImport& import, Expansion& expansi
   return node.status();
 }
 
-// Whether something that a node reads is not there, because it was refused.
+// Returns whether a node reads a value whose producer was rejected.
 bool ReadsRefused(const NodeProto& node, const OnnxImport& import) {
   if (import.refused.empty()) return false;
   const auto refused = [&](const std::string& name) { return import.refused.contains(name); };
@@ -499,9 +503,9 @@ bool ReadsRefused(const NodeProto& node, const OnnxImport& import) {
          std::ranges::any_of(CapturedValues(node), refused);
 }
 
-// Reads the nodes that can be read. What is wrong with the others is among the refusals then, and
-// their results are among the refused values. After very many refusals the rest is not read.
-// Errors: what is wrong with all nodes together.
+// Imports all nodes that can be imported. Adds the errors of other nodes to the diagnostics and
+// their results to the rejected values. Stops after very many errors.
+// Returns errors that concern all nodes together.
 Status ImportNodes(const Nodes& nodes, OnnxImport& import, Expansion& expansion) {
   TW_ASSIGN_OR_RETURN(auto order, NodeOrder(nodes, import));
   const std::string outside = import.place;
@@ -550,13 +554,13 @@ Result<Graph> ImportOnnxIn(const std::string& folder, std::string_view bytes, st
   google::protobuf::LogSilencer silencer;
   ModelProto model;
   if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return InvalidArgument("the file is no ONNX model, or is cut short (" +
+    return InvalidArgument("the file is not an ONNX model, or is truncated (" +
                            std::to_string(bytes.size()) + " bytes)");
   }
   TW_RETURN_IF_ERROR(MakeNamesPrintable(model));
   const GraphProto& graph = model.graph();
   if (!model.has_graph() || graph.node_size() == 0) {
-    return InvalidArgument("the file is no ONNX model: it has no graph with nodes");
+    return InvalidArgument("the file is not an ONNX model: it has no graph with nodes");
   }
   if (graph.node_size() > kMaxNodes) {
     return InvalidArgument("the graph has " + std::to_string(graph.node_size()) +
@@ -571,11 +575,12 @@ Result<Graph> ImportOnnxIn(const std::string& folder, std::string_view bytes, st
   OnnxImport import;
   import.opset = OpsetOf(model.opset_import());
   if (import.opset == 0 && model.opset_import_size() == 0) {
-    return InvalidArgument("no operator set is named (opset_import), expected one");
+    return InvalidArgument("no operator set is imported (opset_import), expected one");
   }
   const bool foreign = std::ranges::none_of(
       graph.node(), [](const NodeProto& node) { return DomainOf(node).empty(); });
-  if (import.opset == 0 && foreign) import.opset = kNewestOpset;  // of which nothing depends
+  // No imported operator depends on it.
+  if (import.opset == 0 && foreign) import.opset = kNewestOpset;
   const Status known = CheckOpset(import.opset);
   if (!known.ok()) diagnostics.Add({}, known);
   import.folder = folder;

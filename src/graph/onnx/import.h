@@ -7,7 +7,8 @@
 
 namespace tilewright {
 
-/// ImportOnnx of a file in `folder`, where contents in other files are looked for (external.h).
+/// Imports an ONNX file like ImportOnnx. `folder` contains the files of external data
+/// (external_data.h).
 Result<Graph> ImportOnnxIn(const std::string& folder, std::string_view bytes, std::string name,
                            const LoadOptions& options = {});
 

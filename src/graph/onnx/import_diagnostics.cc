@@ -5,13 +5,13 @@
 namespace tilewright {
 namespace {
 
-constexpr std::size_t kMaxKept = 24;        // whoever mends these reads the file again
-constexpr std::size_t kMaxPlacesNamed = 4;  // of one reason
+constexpr std::size_t kMaxKept = 24;        // the user fixes these and imports the file again
+constexpr std::size_t kMaxPlacesNamed = 4;  // for each reason
 constexpr std::size_t kMaxOperatorsNamed = 64;
-constexpr std::size_t kMaxOpenNamed = 4;     // inputs with open sizes: a cache has two per layer
-constexpr std::size_t kMaxOptionsNamed = 8;  // that would bind them
+constexpr std::size_t kMaxOpenNamed = 4;     // inputs with open sizes; a cache has two per layer
+constexpr std::size_t kMaxOptionsNamed = 8;  // options that would bind them
 
-// "a, b and 3 more".
+// Returns for example "a, b and 3 more".
 std::string OperatorListOf(const std::vector<std::string>& texts, std::size_t most,
                            std::string_view link, std::string_view what) {
   std::string list;

@@ -9,25 +9,24 @@
 
 namespace tilewright {
 
-/// Everything that a file is refused for, told at once: whoever mends an export should not meet its
-/// faults one after the other.
+/// All reasons to reject a file, reported together, so that the user can fix them in one pass.
 class ImportDiagnostics {
  public:
-  /// A node of an operator that is not supported. hint: what to do about it, beginning with "; ",
-  /// or empty.
+  /// Adds a node of an unsupported operator. hint: how to fix it, beginning with "; ", or empty.
   void AddOperator(const std::string& op, std::string_view hint);
-  /// Of an input whose sizes are open: which, and the options that would bind them.
+  /// Adds an input with open sizes: the dimensions and the options that would bind them.
   void AddOpen(const std::string& dimensions, const std::vector<std::string>& options);
-  /// Anything else. place: the node or the input, empty for what is wrong with the file. Of several
-  /// places that are refused for the same reason it is told once.
+  /// Adds any other reason. place: the node or the input; empty for an error of the file itself. A
+  /// reason that applies to several places is reported once.
   void Add(const std::string& place, const Status& status);
 
   bool empty() const { return operators_.empty() && open_.empty() && others_.empty(); }
-  /// All of them as one: the message of the only one as it is, else "3 refusals: (1) …; (2) …".
-  /// Of very many the first ones, and how many more there are.
-  /// Errors: kUnsupported; kInvalidArgument if one of them is. OK if there is none.
+  /// Combines all entries into one status. The message is that of the only entry, or "3 refusals:
+  /// (1) …; (2) …". A long list is truncated and ends with the number of further entries.
+  /// Returns OK if there are no entries, kInvalidArgument if at least one entry is, else
+  /// kUnsupported.
   Status ToStatus() const;
-  /// How many there are, operators and open sizes counted as one each.
+  /// Number of entries. Operators and open sizes count as one entry each.
   std::size_t size() const;
 
  private:

@@ -1,5 +1,5 @@
-// What surrounds operators in a file, undone before they are read: local functions are put in their
-// places, with their attributes, and so are branches of known conditions and the steps of a Scan.
+// Inlines and unrolls the constructs around operators of a file before the import: local functions
+// with their attributes, branches with constant conditions, and the steps of a Scan or Loop.
 #include "src/graph/onnx/inline_and_unroll.h"
 
 #include <google/protobuf/unknown_field_set.h>
@@ -47,7 +47,7 @@ void Rename(std::string& name, const Names& names) {
   if (const auto found = names.find(name); found != names.end()) name = found->second;
 }
 
-// What a subgraph makes itself.
+// Visits the values that a subgraph defines.
 template <typename Visit>
 void ForEachMade(const GraphProto& graph, const Visit& visit) {
   for (const auto& input : graph.input()) visit(input.name());
@@ -75,7 +75,7 @@ void RenameValues(NodeProto& node, const Names& names) {
   }
 }
 
-// Replaces references to attributes of the function by the values of the call.
+// Replaces references to attributes of the function by the arguments of the call.
 void ResolveReferences(NodeProto& node,
                        const std::map<std::string, const AttributeProto*, std::less<>>& values) {
   google::protobuf::RepeatedPtrField<AttributeProto> resolved;
@@ -93,7 +93,7 @@ void ResolveReferences(NodeProto& node,
       continue;
     }
     const auto found = values.find(attribute.ref_attr_name());
-    if (found == values.end()) continue;  // the operator's own default
+    if (found == values.end()) continue;  // the operator's own default applies
     AttributeProto* copy = resolved.Add();
     *copy = *found->second;
     copy->set_name(attribute.name());
@@ -101,7 +101,7 @@ void ResolveReferences(NodeProto& node,
   node.mutable_attribute()->Swap(&resolved);
 }
 
-// A name for values of what stands in the place of a node, that no other value begins with.
+// Returns a prefix for names of values of replacing nodes. No other name begins with it.
 std::string FreshPrefix(const NodeProto& node, const OnnxImport& import) {
   std::string base;
   for (const std::string& output : node.output()) {
@@ -129,7 +129,7 @@ void SetAxis(NodeProto& node, std::int64_t axis) {
   attribute->set_i(axis);
 }
 
-// An integer, or a list of one, that becomes an initializer.
+// Adds an initializer with an integer, as a scalar or as a list of one.
 void AddNumber(const std::string& name, std::int64_t number, bool list, OnnxImport& import) {
   onnx::TensorProto& tensor = import.made.emplace_back();
   tensor.set_name(name);
@@ -144,7 +144,8 @@ NodeProto IdentityOf(const std::string& from, const std::string& to) {
   return NodeOf("Identity", {from}, to);
 }
 
-// A list of no element of a type that is declared; nothing if that says no shape.
+// Adds an initializer for an empty list with the declared element type. Adds nothing if no shape is
+// declared.
 void AddEmptyList(const onnx::ValueInfoProto& element, const std::string& name,
                   OnnxImport& import) {
   const auto& type = element.type().tensor_type();
@@ -158,14 +159,15 @@ void AddEmptyList(const onnx::ValueInfoProto& element, const std::string& name,
   import.initializers.emplace(name, &list);
 }
 
-// The initializers of a subgraph as those of the import. where: for messages.
+// Adds the initializers of a subgraph to the import. where: for messages.
 Status AddConstants(const GraphProto& graph, const std::string& prefix, const std::string& where,
                     Names& names, OnnxImport& import) {
   for (const auto& initializer : graph.initializer()) {
     const std::string name = prefix + initializer.name();
     if (!names.emplace(initializer.name(), name).second ||
         !import.initializers.emplace(name, &initializer).second) {
-      return InvalidArgument("value '" + initializer.name() + "' of " + where + " is made twice");
+      return InvalidArgument("value '" + initializer.name() + "' of " + where +
+                             " is defined twice");
     }
     import.used_names.insert(name);
   }
@@ -173,14 +175,14 @@ Status AddConstants(const GraphProto& graph, const std::string& prefix, const st
     const std::string& inner = sparse.values().name();
     TW_RETURN_IF_ERROR(AddSparseInitializer(sparse, prefix + inner, import));
     if (!names.emplace(inner, prefix + inner).second) {
-      return InvalidArgument("value '" + inner + "' of " + where + " is made twice");
+      return InvalidArgument("value '" + inner + "' of " + where + " is defined twice");
     }
     import.used_names.insert(prefix + inner);
   }
   return Status();
 }
 
-// The nodes of a body once more: what they make gets the prefix `own`.
+// Adds a copy of the nodes of a body. Names of their results get the prefix `own`.
 void AddBody(const GraphProto& body, const std::string& own, Names& names,
              std::vector<NodeProto>& nodes, OnnxImport& import) {
   for (const NodeProto& inner : body.node()) {
@@ -195,7 +197,7 @@ void AddBody(const GraphProto& body, const std::string& own, Names& names,
   }
 }
 
-// `name` as one element along a new dimension.
+// Returns a node that inserts a new dimension into `name`, as one element of a list.
 NodeProto ElementOfList(const std::string& name, std::int64_t axis, const std::string& element,
                         OnnxImport& import) {
   const std::string axes = element + "/axes";
@@ -217,13 +219,14 @@ NodeProto ElementOfList(const std::string& name, std::int64_t axis, const std::s
 Result<LocalFunctions> LocalFunctions::Of(const onnx::ModelProto& model) {
   LocalFunctions functions;
   for (const FunctionProto& function : model.functions()) {
-    // What an operator of this project's own means is known here: other programs read the function.
+    // The importer implements the operators of this project's domain; the function is for other
+    // programs.
     const bool own = function.domain() == kOwnDomain;
     if (own && FindOnnxHandler(kOwnDomain, function.name()) != nullptr) continue;
     const std::string key =
         FunctionKey(function.domain(), function.name(), OverloadOf(function, kFunctionOverload));
     if (!functions.functions_.emplace(key, &function).second) {
-      return InvalidArgument("function '" + function.name() + "' is there twice");
+      return InvalidArgument("function '" + function.name() + "' is defined twice");
     }
   }
   return functions;
@@ -261,11 +264,11 @@ Result<std::vector<NodeProto>> InlineCall(const NodeProto& call, const FunctionP
     const bool made = name == prefix + function.output(i);
     if (made) {
       name = call.output(i);
-    } else if (!name.empty()) {  // an input, or an output that is there twice
+    } else if (!name.empty()) {  // an input, or an output that occurs twice
       handed_on.push_back(IdentityOf(name, call.output(i)));
     } else {
       return InvalidArgument("output '" + function.output(i) + "' of function '" + function.name() +
-                             "' is made by none of its nodes");
+                             "' is computed by none of its nodes");
     }
   }
   std::vector<AttributeProto> defaults;
@@ -281,7 +284,7 @@ Result<std::vector<NodeProto>> InlineCall(const NodeProto& call, const FunctionP
         values.contains(attribute.name()) ||
         std::ranges::find(function.attribute(), attribute.name()) != function.attribute().end();
     if (!known) {
-      return Unsupported("attribute " + attribute.name() + " is not known for function '" +
+      return Unsupported("attribute " + attribute.name() + " is not defined for function '" +
                          function.name() + "'");
     }
     values.insert_or_assign(attribute.name(), &attribute);
@@ -319,7 +322,7 @@ Result<std::vector<NodeProto>> InlineBranch(const NodeProto& node, const GraphPr
       found->second = node.output(i);
       continue;
     }
-    // A value from outside, a constant of the branch, or an output that is there twice.
+    // An outer value, a constant of the branch, or an output that occurs twice.
     handed_on.push_back(IdentityOf(result, node.output(i)));
   }
   TW_RETURN_IF_ERROR(AddConstants(branch, prefix, "a branch", names, import));
@@ -427,7 +430,7 @@ Result<std::vector<NodeProto>> UnrollSequenceMap(const NodeProto& node, const Gr
 
 Result<LoopUnroller> LoopUnroller::Of(const NodeProto& node, const GraphProto& body,
                                       OnnxImport& import) {
-  constexpr int kBeside = 2;  // trips and condition, or number of the step and condition
+  constexpr int kBeside = 2;  // trip count and condition, or step number and condition
   const int carried = node.input_size() - kBeside;
   const int lists = body.output_size() - 1 - carried;
   if (carried < 0 || body.input_size() != node.input_size() || lists < 0 ||

@@ -8,71 +8,73 @@
 
 namespace tilewright {
 
-/// The functions of a model file, by domain, name and overload.
+/// Functions of a model file, by domain, name and overload.
 class LocalFunctions {
  public:
   /// Keeps pointers into the model.
-  /// Errors: kInvalidArgument for a function that is there twice.
+  /// Returns kInvalidArgument for a duplicate function.
   static Result<LocalFunctions> Of(const onnx::ModelProto& model);
-  /// The function that a node calls; null if it is an operator.
+  /// Returns the function that a node calls; null if the node is an operator.
   const onnx::FunctionProto* Find(const onnx::NodeProto& node) const;
 
  private:
   std::map<std::string, const onnx::FunctionProto*, std::less<>> functions_;
 };
 
-/// The body of a function in the place of a node that calls it: values of the body get names that
-/// begin with that of the node's result, and references to attributes their values.
-/// Errors: kInvalidArgument for inputs and outputs that the function does not have.
+/// Returns the body of a function with the arguments of a call substituted. Names of the body's
+/// values begin with the name of the call's result; references to attributes are replaced by their
+/// values.
+/// Returns kInvalidArgument for inputs and outputs that the function does not have.
 Result<std::vector<onnx::NodeProto>> InlineCall(const onnx::NodeProto& call,
                                                 const onnx::FunctionProto& function,
                                                 OnnxImport& import);
 
-/// A branch in the place of an If: its initializers become those of the import.
-/// Errors: kInvalidArgument for a branch with other outputs than the node, or inputs.
+/// Returns the nodes of a branch that replace an If. Adds the branch's initializers to the import.
+/// Returns kInvalidArgument for a branch that has inputs or whose outputs differ from those of the
+/// node.
 Result<std::vector<onnx::NodeProto>> InlineBranch(const onnx::NodeProto& node,
                                                   const onnx::GraphProto& branch,
                                                   OnnxImport& import);
 
-/// What a Scan says beside its body: how many of its inputs it takes apart, along which dimensions
-/// (not below 0) and from which end, and so its results.
+/// Iteration of a Scan: number of steps, axes (not negative) and directions along which the inputs
+/// are split and the outputs are joined.
 struct ScanOrder {
   std::int64_t steps = 0;
   std::vector<std::int64_t> input_axes, output_axes;
   std::vector<bool> input_reversed, output_reversed;
 };
 
-/// A Scan (of set 9 and later) as its body, once for each step; its initializers become those of
-/// the import.
-/// Errors: kInvalidArgument for a body of other inputs or outputs than the node.
+/// Returns the body of a Scan (opset 9 and later) repeated for each step. Adds the body's
+/// initializers to the import.
+/// Returns kInvalidArgument for a body whose inputs or outputs do not match the node.
 Result<std::vector<onnx::NodeProto>> UnrollScan(const onnx::NodeProto& node,
                                                 const onnx::GraphProto& body,
                                                 const ScanOrder& order, OnnxImport& import);
 
-/// The body of a SequenceMap, once for each of `steps`, which are the names that its inputs stand
-/// for; its initializers become those of the import. results: for each output of the node the names
-/// of what the steps made.
-/// Errors: kInvalidArgument for a body of other inputs or outputs than the node.
+/// Returns the body of a SequenceMap repeated for each of `steps`. A step lists the names that
+/// replace the body's inputs. Adds the body's initializers to the import. results: receives for
+/// each output of the node the names of the values that the steps compute.
+/// Returns kInvalidArgument for a body whose inputs or outputs do not match the node.
 Result<std::vector<onnx::NodeProto>> UnrollSequenceMap(
     const onnx::NodeProto& node, const onnx::GraphProto& body,
     const std::vector<std::vector<std::string>>& steps,
     std::vector<std::vector<std::string>>& results, OnnxImport& import);
 
-/// A Loop as its body, step by step: what the condition of a step is may follow from the one
-/// before.
+/// Unroller of a Loop, one step at a time: the condition of a step can depend on the result of the
+/// step before.
 class LoopUnroller {
  public:
-  /// The body's initializers become those of the import. All of them outlive this.
-  /// Errors: kInvalidArgument for a body of other inputs or outputs than the node.
+  /// Adds the body's initializers to the import. All arguments must outlive the unroller.
+  /// Returns kInvalidArgument for a body whose inputs or outputs do not match the node.
   static Result<LoopUnroller> Of(const onnx::NodeProto& node, const onnx::GraphProto& body,
                                  OnnxImport& import);
   std::int64_t steps() const { return steps_; }
-  /// Value that says whether there is a next step; empty: there is.
+  /// Name of the value that decides whether another step follows; empty if always.
   const std::string& condition() const { return condition_; }
-  /// The body for the next step.
+  /// Returns the body for the next step.
   std::vector<onnx::NodeProto> Next();
-  /// What makes the outputs of the node of what the steps made. A list of what no step made, and
-  /// whose elements have no declared shape, stays unmade.
+  /// Returns the nodes that compute the outputs of the node from the results of the steps. Omits a
+  /// list output if there are no steps and its elements have no declared shape.
   std::vector<onnx::NodeProto> Results();
 
  private:
@@ -84,15 +86,15 @@ class LoopUnroller {
   OnnxImport* import_;
   std::string prefix_, condition_;
   std::map<std::string, std::string, std::less<>> constants_;
-  std::vector<std::string> carried_;             // from step to step
-  std::vector<std::vector<std::string>> lists_;  // results of which every step makes one element
+  std::vector<std::string> carried_;             // values passed from step to step
+  std::vector<std::vector<std::string>> lists_;  // results to which every step adds one element
   std::int64_t steps_ = 0;
 };
 
-/// Values from outside that the subgraphs of a node read.
+/// Returns the names of outer values that the subgraphs of a node read.
 std::vector<std::string> CapturedValues(const onnx::NodeProto& node);
 
-/// Operator set of a list of imports for operators of ONNX; 0 if there is none.
+/// Returns the opset version of ONNX's own domain in a list of imports; 0 if absent.
 template <typename Imports>
 std::int64_t OpsetOf(const Imports& imports) {
   for (const auto& opset : imports) {

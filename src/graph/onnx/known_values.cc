@@ -1,5 +1,5 @@
-// What follows from constants, by the reference evaluator: conditions of If and Loop, scales of
-// Resize, whatever exporters leave as arithmetic on constants.
+// Evaluates values that follow from constants with the reference evaluator: conditions of If and
+// Loop, scales of Resize, and other constant arithmetic that exporters emit.
 
 #include "src/graph/onnx/known_values.h"
 
@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::int64_t kTooMuchWork = KnownValues::kMaxWork + 1;
 
-// a * b, or kTooMuchWork if that is less.
+// Returns a * b, or kTooMuchWork if that is less.
 std::int64_t SaturatedWork(std::int64_t a, std::int64_t b) {
   return a > 0 && b > KnownValues::kMaxWork / a ? kTooMuchWork : a * b;
 }
 
-// What an operator may cost, from above: of a product of matrices every element of the result times
-// every element of an operand, of a pool every element of the result times its whole window (which
-// may be larger than the image).
+// Returns an upper bound of an operator's cost. For a matrix product: elements of the result times
+// elements of an operand. For a pooling: elements of the result times the whole window (which can
+// be larger than the image).
 std::int64_t FoldingWork(const Graph& graph, const Node& node) {
   constexpr std::int64_t kMaxOfARecurrence = std::int64_t{1} << 20;
   const std::int64_t made = node.type.elements();
@@ -47,7 +47,7 @@ std::int64_t FoldingWork(const Graph& graph, const Node& node) {
     }
     case OpFamily::kRecurrence:
       return SaturatedWork(largest, kMaxOfARecurrence);
-    case OpFamily::kExpression:  // of any length
+    case OpFamily::kExpression:  // its length is unlimited
       return kTooMuchWork;
   }
   return kTooMuchWork;
@@ -58,7 +58,7 @@ std::int64_t FoldingWork(const Graph& graph, const Node& node) {
 const Tensor* KnownValues::Find(const Graph& graph, int id) {
   if (graph.node(id).kind != NodeKind::kOperator) return graph.Contents(id);
   if (const auto found = computed_.find(id); found != computed_.end()) return &found->second;
-  // Inputs before what reads them. A chain may be as long as the file: no recursion.
+  // Evaluates inputs before their readers, without recursion: a chain can be as long as the file.
   std::vector<int> waiting = {id};
   while (!waiting.empty()) {
     const int next = waiting.back();

@@ -8,20 +8,20 @@
 
 namespace tilewright {
 
-/// Values of a graph that is being read which are known although operators make them: those that
-/// follow from constants alone. They are computed when somebody asks, so the operators stay (the
-/// contents of constants may be replaced later: SeedConstants).
+/// Values of a graph under import that operators compute from constants alone. They are computed on
+/// request and the operators stay in the graph, because the contents of constants may be replaced
+/// later (SeedConstants).
 class KnownValues {
  public:
-  /// Contents of a constant, or of what operators make of constants; null for what is computed
-  /// while the network runs, for values of more than kMaxElements elements, and once so much was
-  /// computed that reading would take long. Valid as long as this and the graph, whose nodes only
-  /// become more.
+  /// Returns the contents of a constant or of a value computed from constants. Returns null for
+  /// values computed at run time, for values of more than kMaxElements elements, and after kMaxWork
+  /// is used up. The result is valid as long as this object and the graph, to which nodes may only
+  /// be added.
   const Tensor* Find(const Graph& graph, int id);
 
-  /// Elements of a value, on the way to another one too.
+  /// Maximum number of elements of a value and of the values that it is computed from.
   static constexpr std::int64_t kMaxElements = std::int64_t{1} << 16;
-  /// Multiplications, and elements made, of all values.
+  /// Maximum number of multiplications and computed elements, over all values.
   static constexpr std::int64_t kMaxWork = std::int64_t{1} << 28;
 
  private:

@@ -1,5 +1,6 @@
-// What a handler sees of a node of ONNX. The first error sticks; attributes and inputs that nobody
-// asked for are refused in the end, so that nothing of a file is ignored.
+// Access of handlers to an ONNX node. The first error is kept. Attributes and inputs that no
+// handler has read are rejected at the end, so that the import never ignores a part of the file
+// silently.
 
 #include "src/graph/onnx/node.h"
 
@@ -19,15 +20,15 @@ namespace {
 
 using onnx::AttributeProto;
 
-// Shape arithmetic works on a handful of numbers; larger constants are left to FoldConstants.
+// Limit of shape arithmetic, which works on few elements. FoldConstants folds larger constants.
 constexpr std::int64_t kMaxShapeElements = OnnxNode::kMaxKnown;
 
-// Operators that hand on the elements of input 0, whatever they are.
+// Operators that pass on the elements of input 0 for any element type.
 constexpr std::string_view kHandingOn[] = {"Expand",  "Flatten",   "Gather",   "Identity",
                                            "Reshape", "Slice",     "Split",    "Squeeze",
                                            "Tile",    "Transpose", "Unsqueeze"};
 
-// Whether an operator may read elements of a type that is only stored as input `index`.
+// Returns whether an operator accepts a storage type for input `index`.
 bool AcceptsStorageTypes(std::string_view op_type, int index) {
   if (op_type == "DequantizeLinear") return index != 1;
   if (op_type == "Shape" || op_type == "Size" || op_type == "CastLike") return true;
@@ -35,7 +36,7 @@ bool AcceptsStorageTypes(std::string_view op_type, int index) {
   return op_type == "Cast" || std::ranges::find(kHandingOn, op_type) != std::end(kHandingOn);
 }
 
-// Whether a byte goes on with a character of UTF-8 that a byte before it begins.
+// Returns whether a byte continues a UTF-8 character.
 bool GoesOnWithCharacter(char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80U; }
 
 }  // namespace
@@ -58,11 +59,11 @@ Status OnnxImport::NoTensor(const std::string& name) const {
   if (const auto sequence = sequences.find(name); sequence != sequences.end()) {
     return Unsupported("value " + name + " is a sequence of " +
                        std::to_string(sequence->second.size()) +
-                       " tensors, expected a tensor: SequenceAt or ConcatFromSequence makes one");
+                       " tensors, expected a tensor: SequenceAt or ConcatFromSequence returns one");
   }
   if (empty_optionals.contains(name)) {
     return Unsupported("value " + name +
-                       " is an optional value without an element, expected a "
+                       " is an empty optional value, expected a "
                        "tensor");
   }
   if (const auto found = omitted_outputs.find(name); found != omitted_outputs.end()) {
@@ -95,18 +96,18 @@ Result<TensorType> OnnxImport::TypeOfValue(const std::string& name) const {
   TW_RETURN_IF_ERROR(NoTensor(name));
   const auto initializer = initializers.find(name);
   if (initializer != initializers.end()) return TypeOfOnnx(*initializer->second);
-  return InvalidArgument("value " + name + " is not known here");
+  return InvalidArgument("value " + name + " is not defined here");
 }
 
 void OnnxNode::FailUnknown(int index, const std::string& expected, std::int64_t most) {
   const int id = AnyInput(index);
   if (id < 0) return;
-  const bool known = Contents(id) != nullptr;  // but not what was expected
+  const bool known = Contents(id) != nullptr;  // constant, but not as expected
   std::string hint;
   if (!known) {
     hint = BindingHint(import_.graph, id);
   } else if (TypeOf(id).elements() > most) {
-    hint = "; it is known and has " + std::to_string(TypeOf(id).elements()) +
+    hint = "; it is constant and has " + std::to_string(TypeOf(id).elements()) +
            " elements, expected at most " + std::to_string(most);
   }
   FailUnsupported("input " + std::to_string(index) + " (" + proto_.input(index) + ") " + expected +
@@ -166,7 +167,7 @@ const AttributeProto* OnnxNode::Find(std::string_view name) {
 
 const AttributeProto* OnnxNode::Find(std::string_view name, AttributeProto::AttributeType type) {
   const AttributeProto* attribute = Find(name);
-  // Old files leave the type out; then the contents say it.
+  // Old files omit the type; then the contents determine it.
   if (attribute != nullptr && attribute->type() != type &&
       attribute->type() != AttributeProto::UNDEFINED) {
     FailInvalid("attribute " + std::string(name) + " has type code " +
@@ -255,13 +256,14 @@ void OnnxNode::IgnoreAttributes(std::initializer_list<std::string_view> names) {
 }
 
 void OnnxNode::RejectUnread() {
-  IgnoreAttributes({"consumed_inputs"});  // where results may lie in memory, in sets before 7
+  // Results that may reuse memory of inputs, in opsets before 7.
+  IgnoreAttributes({"consumed_inputs"});
   std::set<std::string_view> seen;
   for (const AttributeProto& attribute : proto_.attribute()) {
     const std::string& name = attribute.name();
-    if (!seen.insert(name).second) return FailInvalid("attribute " + name + " is there twice");
+    if (!seen.insert(name).second) return FailInvalid("attribute " + name + " occurs twice");
     if (read_.contains(name)) continue;
-    return FailUnsupported("attribute " + name + " is not known for this operator in set " +
+    return FailUnsupported("attribute " + name + " is not defined for this operator in set " +
                            std::to_string(opset()) +
                            "; export the model for the operator set that has it, or remove it from "
                            "the node if nothing depends on it");
@@ -269,7 +271,7 @@ void OnnxNode::RejectUnread() {
   for (int i = 0; i < input_count(); ++i) {
     if (proto_.input(i).empty() || read_inputs_.contains(i)) continue;
     return FailUnsupported("input " + std::to_string(i) + " (" + proto_.input(i) +
-                           ") is not known for this operator in set " + std::to_string(opset()) +
+                           ") is not defined for this operator in set " + std::to_string(opset()) +
                            "; export the model for the operator set that has it");
   }
 }
@@ -283,7 +285,8 @@ int OnnxNode::Input(int index) {
   const int id = AnyInput(index);
   if (id < 0 || TypeOf(id).elements() > 0 || AcceptsZeroSize(op_type())) return id;
   FailUnsupported("input " + std::to_string(index) + " (" + proto_.input(index) + ") is " +
-                  TypeOf(id).ToString() + ", without elements, expected some for this operator");
+                  TypeOf(id).ToString() +
+                  ", which is zero-size; this operator does not support zero-size inputs");
   return -1;
 }
 
@@ -307,7 +310,7 @@ int OnnxNode::AnyInput(int index) {
   if (stored != import_.stored.end() && !AcceptsStorageTypes(op_type(), index)) {
     FailUnsupported("input " + std::to_string(index) + " (" + proto_.input(index) +
                     ") has element type " + std::string(stored->second->name) +
-                    ", which is only stored; expected a Cast or DequantizeLinear in front");
+                    ", which is a storage type; expected a Cast or DequantizeLinear before it");
     return -1;
   }
   return *id;
@@ -350,11 +353,11 @@ std::vector<std::int64_t> OnnxNode::KnownInts(int index) {
   const bool integers = contents != nullptr && contents->dtype().is_integer() &&
                         contents->dtype() != DataType{TypeCode::kUInt, 64};
   if (!integers || contents->shape().size() > 1) {
-    FailUnknown(index, "must be a list of integers known before the network runs");
+    FailUnknown(index, "must be a list of integers that is constant at import");
     return {};
   }
   std::vector<std::int64_t> values;
-  if (contents->dtype() == kInt64) {  // exact beyond 2^53, where At() is not
+  if (contents->dtype() == kInt64) {  // exact beyond 2^53, unlike At()
     const auto elements = contents->As<std::int64_t>();
     values.assign(elements.begin(), elements.end());
   } else {
@@ -369,7 +372,7 @@ double OnnxNode::KnownScalar(int index) {
   const Tensor* contents = Known(index);
   if (!ok()) return 0;
   if (contents == nullptr || contents->elements() != 1) {
-    FailUnknown(index, "must be one number known before the network runs");
+    FailUnknown(index, "must be one number that is constant at import");
     return 0;
   }
   return contents->At(0);
@@ -382,7 +385,7 @@ bool OnnxNode::FitsDouble(int index) {
   }
   constexpr double kMax = 0x1p53;
   for (std::int64_t i = 0; i < contents->elements(); ++i) {
-    if (std::abs(contents->At(i)) >= kMax) return false;  // rounded to 2^53, maybe
+    if (std::abs(contents->At(i)) >= kMax) return false;  // possibly rounded to 2^53
   }
   return true;
 }
@@ -391,7 +394,7 @@ int OnnxNode::EmitKnown(int index, DataType dtype) {
   const Tensor* contents = Known(index);
   if (!ok()) return -1;
   if (contents == nullptr || contents->elements() != 1) {
-    FailUnknown(index, "must be one number known before the network runs");
+    FailUnknown(index, "must be one number that is constant at import");
     return -1;
   }
   Tensor scalar = contents->Clone();
@@ -441,7 +444,7 @@ std::string OnnxNode::PartName() {
   }
 }
 
-// True if the result of an operator on these constants is arithmetic on shapes.
+// Returns whether the result of an operator on these constants is shape arithmetic.
 bool OnnxNode::Foldable(const std::vector<int>& inputs, int id) const {
   bool shapes = false;
   for (int input : inputs) {
@@ -481,7 +484,7 @@ int OnnxNode::Emit(const Operator& op, std::vector<int> inputs) {
   }
   const int constant = EmitConstant(*std::move(value));
   import_.foldable_constants.insert(constant);
-  return constant;  // the operator has no user and goes when the import ends
+  return constant;  // the operator has no reader and is dropped at the end of the import
 }
 
 std::optional<int> OnnxNode::EmitZeroSizeResult(const Operator& op,
@@ -549,8 +552,8 @@ void OnnxNode::SetOutput(int id, int index) {
   if (!ok() || id < 0 || !HasOutput(index)) return;
   const bool hands_on = std::ranges::find(kHandingOn, op_type()) != std::end(kHandingOn);
   const StorageType* stored = hands_on ? StorageTypeOfInput(0) : nullptr;
-  // A node made here takes the output's name. Any other (an input handed through, a value that is
-  // an output already) keeps its own, and an identity carries the new name.
+  // An emitted node takes the output's name. Any other node (an input that is passed through, a
+  // value that is already an output) keeps its name, and an identity gets the new name.
   const std::string& made = import_.graph.node(id).name;
   const bool ours = made.starts_with(OutputName() + "#");
   if (!ours) id = Emit(OpKind::kIdentity, {id});
@@ -559,7 +562,7 @@ void OnnxNode::SetOutput(int id, int index) {
   import_.names.erase(import_.graph.node(id).name);
   next_part_ = 0;
   if (!import_.names.insert(name).second) {
-    FailInvalid("value " + name + " is made twice");
+    FailInvalid("value " + name + " is defined twice");
     return;
   }
   import_.graph.Rename(id, name);

@@ -17,92 +17,96 @@
 
 namespace tilewright {
 
-/// Oldest and newest operator set whose meaning the importer knows.
+/// Oldest and newest opset that the importer supports.
 inline constexpr std::int64_t kOldestOpset = 1;
 inline constexpr std::int64_t kNewestOpset = 28;
-/// The oldest one that handlers know; nodes of older ones are converted first (old_sets.h).
+/// Oldest opset that handlers support. Nodes of older opsets are upgraded first (opset_upgrade.h).
 inline constexpr std::int64_t kOldestHandledOpset = 7;
 
-/// A float value as quantized numbers.
+/// Quantized representation of a float value.
 struct QuantizedValue {
-  /// Node of the numbers: integers, or (zero point 0) float32 sums with a bias that is no integer.
+  /// Node of the integers; or, with zero point 0, of float32 sums with a bias that is not an
+  /// integer.
   int id = -1;
   QuantizationParams quantization_params;
 };
 
-/// Shapes by the names of values (declared.h).
+/// Shapes by value name (declared_shapes.h).
 using DeclaredShapes = std::map<std::string, std::vector<std::int64_t>, std::less<>>;
 
-/// What the import of one graph has come to: values by name, constants not used yet.
+/// State of the import of one graph: values by name and constants that are not used yet.
 struct OnnxImport {
   Graph graph;
   std::int64_t opset = 0;
   std::string folder;  ///< of the model file; empty if it was read from memory
   std::map<std::string, const onnx::TensorProto*, std::less<>> initializers;
-  DeclaredShapes declared;  ///< what the file says of values that nodes make
-  std::map<std::string, std::string, std::less<>> open;  ///< names of sizes that shapes leave open
-  KnownValues known;                                     ///< of `graph`, beside its constants
-  /// Values that are not there because what makes them was refused: what reads them is not looked
-  /// at.
+  DeclaredShapes declared;  ///< declared shapes of values computed by nodes
+  std::map<std::string, std::string, std::less<>> open;  ///< names of dimensions without a size
+  /// Values of `graph` that are computed from constants.
+  KnownValues known;
+  /// Values whose producer was rejected. Nodes that read them are skipped.
   std::set<std::string, std::less<>> refused;
-  /// The node that is being read, as messages name it: "node 3 'head' (Conv)".
+  /// Node under import, as messages name it: "node 3 'head' (Conv)".
   std::string place;
   std::map<std::string, int, std::less<>> values;  ///< name in the source -> node of `graph`
   std::set<std::string, std::less<>> names;        ///< of every node of `graph`
-  /// Constants that were computed from shapes: the only floats folded while importing (the others
-  /// keep their operators, because their contents may be replaced by name: SeedConstants).
+  /// Constants computed from shapes. Only these floats are folded at import; other operators on
+  /// constants stay, because the contents of constants may be replaced by name (SeedConstants).
   std::set<int> foldable_constants;
   Requantize requantize = Requantize::kByFloat;
-  /// Numbers that requantizations were tried on so far (exact_rescale.h), at most kMaxTries.
+  /// Number of integers on which requantizations were tried so far (exact_rescale.h), at most
+  /// kMaxTries.
   std::int64_t tries = 0;
   static constexpr std::int64_t kMaxTries = std::int64_t{1} << 31;
-  /// Bytes of the importer's own constants so far, at most kMaxConstantBytes: a short file can ask
-  /// for many large ones.
+  /// Bytes of constants that the importer created so far, at most kMaxConstantBytes. A small file
+  /// can request many large constants.
   std::int64_t constant_bytes = 0;
   static constexpr std::int64_t kMaxConstantBytes = std::int64_t{1} << 28;
-  /// Floats that stand for the numbers of another node: what DequantizeLinear made, and products of
-  /// such values.
+  /// Float values that are represented by integers of another node: results of DequantizeLinear and
+  /// products of such values.
   std::map<int, QuantizedValue> quantized_values;
-  /// Constants whose element type is only stored, what was rounded to one, and what hands such
-  /// elements on.
+  /// Values with a storage type: constants, results of casts to a storage type, and results of
+  /// operators that pass such elements on.
   std::map<int, const StorageType*> stored;
-  /// Names of the tensors of each sequence (sequences.h), and optional values that have none.
+  /// Names of the tensors of each sequence, and names of empty optional values (sequences.h).
   std::map<std::string, std::vector<std::string>, std::less<>> sequences;
   std::set<std::string, std::less<>> empty_optionals;
-  /// Of all sequences: a short file can copy a long one again and again.
+  /// Total over all sequences. A small file can copy a long sequence many times.
   std::int64_t sequence_elements = 0;
   static constexpr std::int64_t kMaxSequenceElements = std::int64_t{1} << 23;
-  /// Outputs that are read as nothing, and what to do where one is needed.
+  /// Outputs that are not computed, with the message for a reader of the output.
   std::map<std::string, std::string, std::less<>> omitted_outputs;
-  /// Every name of a value in the source and in what was put in the place of a node.
+  /// All value names of the source and of the nodes that replace other nodes.
   std::set<std::string, std::less<>> used_names;
-  /// Initializers of what was put in the place of a node.
+  /// Initializers of the nodes that replace other nodes.
   std::deque<onnx::TensorProto> made;
 
-  /// Whether a value of this name is there, of whatever kind, or an output is read as nothing.
+  /// Returns whether a value of any kind or an omitted output has this name.
   bool Knows(const std::string& name) const;
-  /// Node of a value; adds an initializer to the graph at its first use.
+  /// Returns the node of a value. Adds an initializer to the graph at its first use.
   Result<int> Value(const std::string& name);
-  /// Type of a value, without a node for it. Errors: those of Value.
+  /// Returns the type of a value without adding a node. Errors: those of Value.
   Result<TensorType> TypeOfValue(const std::string& name) const;
-  /// Errors: kUnsupported for what is known to be no tensor.
+  /// Returns kUnsupported if the name refers to a sequence or another value that is not a tensor.
   Status NoTensor(const std::string& name) const;
-  /// Contents of a node of `graph` that is constant or follows from constants; null for others.
+  /// Returns the contents of a node of `graph` that is constant or computed from constants; else
+  /// null.
   const Tensor* Contents(int id) { return known.Find(graph, id); }
 };
 
-/// A place as messages name it, cut in the middle if it is long: names may be, and functions call
-/// functions.
+/// Returns a place for messages, shortened in the middle if it is long. Names can be long and
+/// function calls can be nested.
 std::string ShortPlace(const std::string& place);
 
-/// One source node while it is being imported: its attributes and inputs, and the operators made
-/// for it. The first error sticks: from then on every function returns a neutral value (0, -1, an
-/// empty list), so a handler checks ok() only before it relies on one (indexes a shape, say).
+/// Source node under import: its attributes and inputs, and the operators emitted for it. The first
+/// error is kept. After it every function returns a neutral value (0, -1, an empty list), so a
+/// handler needs to check ok() only before it relies on a value (before it indexes a shape, for
+/// example).
 class OnnxNode {
  public:
   OnnxNode(OnnxImport& import, const onnx::NodeProto& proto) : import_(import), proto_(proto) {}
 
-  /// The same source node, whose operators go to another graph.
+  /// Returns the same source node with another graph as the destination of its operators.
   OnnxNode In(OnnxImport& import) const { return OnnxNode(import, proto_); }
 
   const Status& status() const { return status_; }
@@ -110,110 +114,114 @@ class OnnxNode {
   void Fail(Status status);
   void FailInvalid(std::string message) { Fail(InvalidArgument(std::move(message))); }
   void FailUnsupported(std::string message) { Fail(Unsupported(std::move(message))); }
-  /// Elements of an input that Known() gives the contents of.
+  /// Maximum number of elements of an input whose contents Known() returns.
   static constexpr std::int64_t kMaxKnown = 4096;
-  /// Of an input that must be known and is computed while the network runs, or has more than `most`
-  /// elements: "input 1 (s) " and what was expected, with what to do about it.
+  /// Fails for an input that must be constant at import but is computed at run time or has more
+  /// than `most` elements. The message contains "input 1 (s) ", the expectation and a hint.
   void FailUnknown(int index, const std::string& expected, std::int64_t most = kMaxKnown);
   std::int64_t opset() const { return import_.opset; }
   Requantize requantize() const { return import_.requantize; }
   const Graph& graph() const { return import_.graph; }
-  /// Quantized numbers that a value stands for; null if it is not known to do so.
+  /// Returns the quantized value that represents a value; null if there is no such value.
   const QuantizedValue* FindQuantized(int id) const;
   void SetQuantized(int id, QuantizedValue quantized) {
     import_.quantized_values.insert_or_assign(id, std::move(quantized));
   }
-  /// Writes down what the numbers of input or output `index` stand for.
+  /// Records the quantization parameters of the graph's input or output `index`.
   void DescribeInput(int index, QuantizationParams quantization_params);
   void DescribeOutput(int index, QuantizationParams quantization_params);
-  /// Counts numbers that something was tried on. False, and nothing is counted, if reading the file
+  /// Reserves that many tries of exact_rescale.h. Returns false and reserves nothing if the import
   /// would take too long.
   bool ReserveTries(std::int64_t numbers);
-  /// A sentence for whoever reads the file; said once.
+  /// Adds a note for the user. Repeated notes are dropped.
   void Note(const std::string& sentence);
-  /// Of the first output that is asked for: one node's own values are named after it.
+  /// Returns the name of the first output that is used; intermediate values of the node derive
+  /// their names from it.
   const std::string& OutputName() const;
   const std::string& op_type() const { return proto_.op_type(); }
 
-  // Attributes. A handler reads each one that changes what it makes, whatever else it reads, or
-  // says that it has no effect: any other is refused once the handler is done.
+  // Attributes. A handler reads every attribute that changes its result, or declares that the
+  // attribute has no effect. After the handler, any other attribute is an error.
   bool HasAttribute(std::string_view name) { return Find(name) != nullptr; }
   std::int64_t Int(std::string_view name, std::int64_t fallback);
   double Float(std::string_view name, double fallback);
   std::string String(std::string_view name, std::string_view fallback);
-  /// A list of `count` numbers (any number if 0), each within +-kMaxDimension.
+  /// Returns a list of `count` numbers (any number if 0), each within +-kMaxDimension.
   std::vector<std::int64_t> Ints(std::string_view name, std::vector<std::int64_t> fallback,
                                  std::size_t count = 0);
-  /// A number of any size; 0 if it is absent.
+  /// Returns an unrestricted integer; 0 if absent.
   std::int64_t LongInt(std::string_view name);
-  /// A list of numbers of any size (the ends of a slice, say); empty if it is absent.
+  /// Returns a list of unrestricted integers (for example the ends of a slice); empty if absent.
   std::vector<std::int64_t> LongInts(std::string_view name);
-  /// A list of floats; empty if it is absent.
+  /// Returns a list of floats; empty if absent.
   std::vector<double> Floats(std::string_view name);
-  /// A list of texts; empty if it is absent.
+  /// Returns a list of strings; empty if absent.
   std::vector<std::string> Strings(std::string_view name);
-  /// A tensor attribute; null if it is absent.
+  /// Returns a tensor attribute; null if absent.
   const onnx::TensorProto* TensorAttribute(std::string_view name);
-  /// The same of a sparse tensor.
+  /// Returns a sparse tensor attribute; null if absent.
   const onnx::SparseTensorProto* SparseAttribute(std::string_view name);
-  /// Says that attributes change nothing of what the handler makes (they are for training, say).
+  /// Declares attributes that do not affect the result (training attributes, for example).
   void IgnoreAttributes(std::initializer_list<std::string_view> names);
-  /// Errors: an attribute or an input was neither read nor said to be without effect, or an
-  /// attribute is there twice.
+  /// Fails if an attribute or input was neither read nor declared to have no effect, or if an
+  /// attribute occurs twice.
   void RejectUnread();
 
   int input_count() const { return proto_.input_size(); }
   int output_count() const { return proto_.output_size(); }
-  // Inputs. What is said of attributes holds for them, too.
+  // Inputs. The rule for attributes applies to them, too.
   bool HasInput(int index);
   void IgnoreInput(int index) { read_inputs_.insert(index); }
   bool HasOutput(int index) const {
     return index < output_count() && !proto_.output(index).empty();
   }
-  /// Graph node of an input. Errors: it is missing; it has no elements, and the operator is none of
-  /// those that take such inputs; its element type is only stored, and the operator computes.
+  /// Returns the graph node of an input. Errors: the input is missing; it is zero-size and the
+  /// operator does not accept zero-size inputs; it has a storage type and the operator does
+  /// arithmetic.
   int Input(int index);
-  /// Type of an input, which may have no elements. Errors: it is missing.
+  /// Returns the type of an input, which may be zero-size. Errors: the input is missing.
   TensorType InputType(int index) { return TypeOf(AnyInput(index)); }
-  /// Element type that an input's numbers are stored in; null for those that tensors have.
+  /// Returns the storage type of an input's elements; null for ordinary element types.
   const StorageType* StorageTypeOfInput(int index);
-  /// Type of an input or of a node made here.
+  /// Returns the type of an input or of an emitted node.
   TensorType TypeOf(int id) const;
   std::int64_t Rank(int id) const { return std::ssize(TypeOf(id).shape); }
   void ExpectRank(int index, std::int64_t rank);
-  /// Contents of a value that is known while importing; null otherwise (no error).
+  /// Returns the contents of a value that is constant at import; else null (no error).
   const Tensor* Contents(int id) { return id < 0 ? nullptr : import_.Contents(id); }
-  /// Contents of an input that is known while importing and has at most kMaxKnown elements, or
-  /// follows from the declared shape of the result (declared.h); null otherwise (no error).
+  /// Returns the contents of an input that is constant at import and has at most kMaxKnown
+  /// elements, or that follows from the declared shape of the result (declared_shapes.h); else null
+  /// (no error).
   const Tensor* Known(int index);
-  /// The same of at most KnownValues::kMaxElements elements.
+  /// Returns the same for at most KnownValues::kMaxElements elements.
   const Tensor* KnownElements(int index);
-  /// Integers of an input that must be known. Errors: it is not, or it is no list of integers.
+  /// Returns the integers of an input that must be constant at import. Errors: it is not, or it is
+  /// not a list of integers.
   std::vector<std::int64_t> KnownInts(int index);
-  /// The element of an input that must be known and have one element.
+  /// Returns the single element of an input that must be constant at import.
   double KnownScalar(int index);
-  /// The same as a scalar constant of the type of the input's elements or `dtype`, exactly.
+  /// Emits the same as a scalar constant of the input's element type or `dtype`, exactly.
   int EmitKnown(int index, DataType dtype);
-  /// Whether an input's elements are all numbers that doubles and attributes of ours hold exactly.
+  /// Returns whether doubles and operator attributes represent all elements of an input exactly.
   bool FitsDouble(int index);
-  /// Attribute `name` in older operator sets, input `index` since set `since`; the fallback where
-  /// both are absent.
+  /// Reads attribute `name` in older opsets, or input `index` since opset `since`. Returns the
+  /// fallback if both are absent.
   std::vector<std::int64_t> IntsAttributeOrInput(std::string_view name, int index,
                                                  std::int64_t since,
                                                  std::vector<std::int64_t> fallback);
-  /// Shape that the file declares for output `index`, if all of it is said.
+  /// Returns the declared shape of output `index` if all its dimensions have sizes.
   std::optional<std::vector<std::int64_t>> DeclaredShape(int index = 0) const;
-  /// The first name in the declared shape of output `index` that has no size; empty if there is
-  /// none.
+  /// Returns the first name without a size in the declared shape of output `index`; empty if all
+  /// dimensions have sizes.
   std::string OpenDimension(int index = 0) const;
-  /// `axis` counted from the end if negative. Errors: it is outside of `rank`.
+  /// Returns `axis`, counted from the end if negative. Errors: it is outside of `rank`.
   std::int64_t Axis(std::int64_t axis, std::int64_t rank);
 
-  /// Adds an operator for a value on the way to the result. None for results without elements, and
-  /// for what follows from operands without elements: those are constants.
+  /// Adds an operator for an intermediate value. Adds a constant instead if the result is zero-size
+  /// or follows from zero-size operands.
   int Emit(const Operator& op, std::vector<int> inputs);
   int Emit(OpKind kind, std::vector<int> inputs) { return Emit(Operator{kind, {}}, inputs); }
-  /// `id` and a scalar of its element type.
+  /// Adds an operator on `id` and a scalar of its element type.
   int Emit(OpKind kind, int id, double scalar) {
     return Emit(kind, {id, EmitScalar(TypeOf(id).dtype, scalar)});
   }
@@ -222,25 +230,26 @@ class OnnxNode {
   int EmitTranspose(int id, std::vector<std::int64_t> axes);
   /// Adds a scalar constant of an element type.
   int EmitScalar(DataType dtype, double value);
-  /// Adds a constant of the importer's own. Errors: there are too many of them.
+  /// Adds a constant that the importer created. Errors: the total size of these constants is too
+  /// large.
   int EmitConstant(Tensor contents);
-  /// Adds a constant whose elements are all `fill`.
+  /// Adds a constant with all elements equal to `fill`.
   int EmitFilled(TensorType type, double fill);
-  /// Makes `id` output `index` of this node: the value gets the output's name.
+  /// Makes `id` output `index` of this node. The value gets the output's name.
   void SetOutput(int id, int index = 0);
-  /// The same of numbers whose element type is only stored.
+  /// Does the same for elements of a storage type.
   void SetStorageTypedOutput(int id, const StorageType& type);
-  /// Says why an output is not made: `reason` stands behind its name in the message, should one be
-  /// read.
+  /// Declares that an output is not computed. If another node reads it, the message contains the
+  /// output's name followed by `reason`.
   void OmitOutput(int index, const std::string& reason);
-  /// The common end of a handler: one operator whose result is output 0.
+  /// Finishes a handler: adds one operator whose result is output 0.
   void Return(const Operator& op, std::vector<int> inputs) { SetOutput(Emit(op, inputs)); }
-  /// Gives an output a constant that is in the file.
+  /// Makes a constant of the file output 0.
   void ReturnConstant(Tensor contents);
-  /// Gives output 0 the contents of an attribute.
+  /// Makes the contents of an attribute output 0.
   void ReturnConstant(const onnx::TensorProto& proto);
-  /// Contents of an attribute, its element type in `stored` if that is only stored; none with an
-  /// error.
+  /// Returns the contents of an attribute; empty after an error. Sets `stored` if the attribute has
+  /// a storage type.
   Tensor ContentsOf(const onnx::TensorProto& proto);
   Tensor ContentsOf(const onnx::SparseTensorProto& proto);
   void ReturnFilled(TensorType type, double fill, int index = 0);
@@ -251,9 +260,9 @@ class OnnxNode {
   const onnx::AttributeProto* Find(std::string_view name, onnx::AttributeProto::AttributeType type);
   std::string PartName();
   bool Foldable(const std::vector<int>& inputs, int id) const;
-  /// What does not fit, and what the node is computed by here.
+  /// Fails with the mismatch and with the operator that computes the node.
   void FailOperator(const Operator& op, const std::vector<int>& inputs, const Status& status);
-  /// Constant for an operator whose result or operand has no elements; empty if there is none.
+  /// Returns a constant for an operator with a zero-size result or operand; empty if there is none.
   std::optional<int> EmitZeroSizeResult(const Operator& op, const std::vector<int>& inputs);
 
   OnnxImport& import_;
@@ -261,14 +270,14 @@ class OnnxNode {
   Status status_;
   std::set<std::string, std::less<>> read_;  // names of attributes
   std::set<int> read_inputs_;
-  int next_part_ = 0;  // parts of lower numbers have their names
+  int next_part_ = 0;  // suffixes of lower numbers are used
 };
 
-/// Imports the nodes of one operator.
+/// Function that imports the nodes of one operator.
 using OnnxHandler = void (*)(OnnxNode&);
-/// Null if the operator is not supported. `domain` is "" for ONNX's own.
+/// Returns null if the operator is not supported. `domain` is "" for ONNX's own.
 OnnxHandler FindOnnxHandler(std::string_view domain, std::string_view op_type);
-/// The part of the table that one file holds.
+/// Entry of a handler table.
 struct OnnxHandlerEntry {
   std::string_view op_type;
   OnnxHandler handler;

@@ -7,12 +7,12 @@
 
 namespace tilewright {
 
-/// "" for ONNX's own domain, which has two spellings.
+/// Returns the domain of a node, "" for both spellings of ONNX's own domain.
 inline std::string DomainOf(const onnx::NodeProto& node) {
   return node.domain() == "ai.onnx" ? "" : node.domain();
 }
 
-/// Nodes in whose place a graph stands that they have as an attribute.
+/// Return whether a node is an If, Scan or Loop. Graphs in its attributes replace such a node.
 inline bool IsIf(const onnx::NodeProto& node) {
   return node.op_type() == "If" && DomainOf(node).empty();
 }
@@ -23,7 +23,7 @@ inline bool IsLoop(const onnx::NodeProto& node) {
   return node.op_type() == "Loop" && DomainOf(node).empty();
 }
 
-/// A graph that is an attribute; null if there is none of that name.
+/// Returns a graph attribute; null if absent.
 inline const onnx::GraphProto* GraphOf(const onnx::NodeProto& node, std::string_view name) {
   for (const auto& attribute : node.attribute()) {
     if (attribute.name() == name && attribute.has_g()) return &attribute.g();

@@ -1,5 +1,5 @@
-// Operators of the sets 1 to 6, rewritten as those of set 7: attributes that became inputs or the
-// rule, broadcasting by axis, types by name.
+// Operators of opsets 1 to 6, rewritten in opset 7: attributes that became inputs or defaults,
+// broadcasting by axis, types by name.
 #include "src/graph/onnx/opset_upgrade.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ using onnx::NodeProto;
 using onnx::TensorProto;
 using Shape = std::vector<std::int64_t>;
 
-// A node that is being converted, and what is put in front of it.
+// Node under conversion and the nodes inserted before it.
 class UpgradedNode {
  public:
   UpgradedNode(const NodeProto& node, OnnxImport& import) : node_(node), import_(import) {}
@@ -53,7 +53,7 @@ class UpgradedNode {
       changed_ = true;
     }
   }
-  // Type of an input; a neutral one and an error if it has none.
+  // Returns the type of an input. If it has none, fails and returns a neutral type.
   TensorType InputType(int index) {
     if (index >= node_.input_size()) {
       Fail(InvalidArgument("input " + std::to_string(index) + " is missing"));
@@ -64,7 +64,7 @@ class UpgradedNode {
     Fail(type.status());
     return {};
   }
-  // The name of a new constant.
+  // Adds a constant and returns its name.
   std::string Constant(const Shape& shape, const Shape& numbers) {
     TensorProto& tensor = import_.made.emplace_back();
     tensor.set_data_type(TensorProto::INT64);
@@ -82,7 +82,7 @@ class UpgradedNode {
     }
     return AddInitializer(tensor);
   }
-  // Adds a node in front and returns the name of its result, which is `output` if that is given.
+  // Inserts a node and returns the name of its result, which is `output` if given.
   std::string AddNode(const std::string& op_type, const std::vector<std::string>& inputs,
                       const std::string& output = {}) {
     changed_ = true;
@@ -92,7 +92,7 @@ class UpgradedNode {
     node.add_output(output.empty() ? NewName() : output);
     return node.output(0);
   }
-  // Makes an input the reshaped one.
+  // Replaces an input by its reshaped value.
   void ReshapeInput(int index, const Shape& shape) {
     const std::string target = Constant({std::ssize(shape)}, shape);
     *node_.mutable_input(index) = AddNode("Reshape", {node_.input(index), target});
@@ -101,7 +101,7 @@ class UpgradedNode {
     if (status_.ok()) status_ = std::move(status);
   }
   const Status& status() const { return status_; }
-  // The nodes in front, and the node itself unless `replaced`.
+  // Returns the inserted nodes, followed by the node itself unless `replaced`.
   std::vector<NodeProto> Take(bool replaced) {
     if (!replaced) front_.push_back(std::move(node_));
     return std::move(front_);
@@ -128,8 +128,8 @@ class UpgradedNode {
   bool changed_ = false;
 };
 
-// The second operand lies along dimensions axis … of the first one; without an axis along the last
-// ones, which is how operands are broadcast since set 7.
+// Aligns the second operand with dimensions axis … of the first one. Without an axis it is aligned
+// with the last dimensions, as in opset 7.
 void ConvertBroadcast(UpgradedNode& old) {
   const AttributeProto* given = old.Find("axis");
   const bool broadcast = old.Int("broadcast", 0) != 0;
@@ -154,7 +154,7 @@ void ConvertBroadcast(UpgradedNode& old) {
   old.Remove("broadcast");
 }
 
-// One slope for each channel, or one in all.
+// Handles one slope for each channel, or a single slope.
 void ConvertPRelu(UpgradedNode& old) {
   const TensorType data = old.InputType(0), slope = old.InputType(1);
   if (!old.status().ok() || slope.shape.size() != 1 || slope.shape[0] == 1) return;
@@ -173,11 +173,11 @@ void RefuseTraining(UpgradedNode& old) {
   old.Remove("is_test");
 }
 
-// With attribute spatial 0 every element has a scale of its own.
+// With attribute spatial 0 every element has its own scale.
 bool ConvertBatchNormalization(UpgradedNode& old, std::int64_t opset) {
   if (opset < 7) RefuseTraining(old);
   if (opset < 7 && old.node().output_size() > 1) {
-    old.Fail(Unsupported("has outputs of training; export the model for inference"));
+    old.Fail(Unsupported("has training outputs; export the model for inference"));
   }
   const bool spatial = old.Int("spatial", 1) != 0;
   old.Remove("spatial");
@@ -202,16 +202,16 @@ bool ConvertBatchNormalization(UpgradedNode& old, std::int64_t opset) {
   return true;
 }
 
-// The element type by its name, "FLOAT".
+// Converts the name of the element type, for example "FLOAT".
 void ConvertCast(UpgradedNode& old) {
   const AttributeProto* to = old.Find("to");
-  if (to == nullptr || to->s().empty()) return;  // written as a number by some exporters
+  if (to == nullptr || to->s().empty()) return;  // already a number, as some exporters write it
   std::string name = to->s();
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
   TensorProto::DataType type = TensorProto::UNDEFINED;
   if (!TensorProto::DataType_Parse(name, &type) || type == TensorProto::UNDEFINED) {
     return old.Fail(InvalidArgument("attribute to is '" + to->s().substr(0, 40) +
-                                    "', expected the name of an element type, FLOAT, say"));
+                                    "', expected the name of an element type such as FLOAT"));
   }
   old.Remove("to");
   old.Add("to", AttributeProto::INT).set_i(type);
@@ -225,7 +225,7 @@ void ConvertReshape(UpgradedNode& old) {
   old.Remove("shape");
 }
 
-// Some number of copies along one dimension, both scalars.
+// Converts a tiling by a scalar count along a scalar dimension.
 void ConvertTile(UpgradedNode& old, std::int64_t opset, OnnxImport& import) {
   if (opset >= 6 || old.node().input_size() != 3) return;
   const TensorType data = old.InputType(0);
@@ -254,7 +254,7 @@ void ConvertTile(UpgradedNode& old, std::int64_t opset, OnnxImport& import) {
   old.node().add_input(old.Constant({rank}, repeats));
 }
 
-// Scales of the height and the width.
+// Converts scales of height and width.
 void ConvertUpsample(UpgradedNode& old) {
   const AttributeProto* height = old.Find("height_scale");
   const AttributeProto* width = old.Find("width_scale");
@@ -269,7 +269,7 @@ void ConvertUpsample(UpgradedNode& old) {
   for (const float scale : scales) added.add_floats(scale);
 }
 
-// Sizes of the parts may be an input in set 1.
+// In opset 1 the sizes of the parts may be an input.
 void ConvertSplit(UpgradedNode& old, std::int64_t opset, OnnxImport& import) {
   if (opset != 1 || old.node().input_size() != 2) return;
   NodeProto probe = old.node();
@@ -291,14 +291,14 @@ void ConvertSelu(UpgradedNode& old, std::int64_t opset) {
 constexpr std::string_view kBroadcasting[] = {"Add", "And", "Div", "Equal", "Greater", "Less",
                                               "Mul", "Or",  "Pow", "Sub",   "Xor"};
 
-// True if the node itself goes.
+// Returns true if other nodes replace the node.
 bool Convert(UpgradedNode& old, std::int64_t opset, OnnxImport& import) {
   const std::string& op = old.node().op_type();
   if (op == "BatchNormalization") return ConvertBatchNormalization(old, opset);
   if (opset >= kOldestHandledOpset) return false;
   old.Remove("consumed_inputs");
   if (std::ranges::find(kBroadcasting, op) != std::end(kBroadcasting)) ConvertBroadcast(old);
-  if (op == "Gemm") old.Remove("broadcast");  // C is broadcast since set 7 without being asked
+  if (op == "Gemm") old.Remove("broadcast");  // opset 7 always broadcasts C
   if (op == "PRelu") ConvertPRelu(old);
   if (op == "Dropout") RefuseTraining(old);
   if (op == "Cast") ConvertCast(old);
@@ -318,7 +318,7 @@ bool Convert(UpgradedNode& old, std::int64_t opset, OnnxImport& import) {
 
 Result<std::optional<std::vector<NodeProto>>> UpgradeNode(const NodeProto& node,
                                                           OnnxImport& import) {
-  constexpr std::int64_t kSpatialUntil = 9;  // the first set without that attribute
+  constexpr std::int64_t kSpatialUntil = 9;  // first opset without the attribute
   const bool normalization = node.op_type() == "BatchNormalization" && import.opset < kSpatialUntil;
   const bool own = node.domain().empty() || node.domain() == "ai.onnx";
   if (!own || (import.opset >= kOldestHandledOpset && !normalization) ||

@@ -7,10 +7,10 @@
 
 namespace tilewright {
 
-/// What a node of the operator sets 1 to 6 (a BatchNormalization: to 8) means in the words of set
-/// 7, the oldest that handlers know; empty if it is spelled the same there. Constants that became
-/// inputs are added to the import.
-/// Errors: kUnsupported for training; kInvalidArgument for operands that do not fit.
+/// Upgrades a node of opsets 1 to 6 (BatchNormalization: 1 to 8) to opset 7, the oldest that
+/// handlers support. Empty if the node is the same in opset 7. Adds attributes that became inputs
+/// to the import as constants.
+/// Returns kUnsupported for training nodes; kInvalidArgument for operands that do not fit.
 Result<std::optional<std::vector<onnx::NodeProto>>> UpgradeNode(const onnx::NodeProto& node,
                                                                 OnnxImport& import);
 

@@ -16,10 +16,10 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-/// Calls `visit` with each text of the message and of those in it that is a name. What it returns
-/// takes the name's place.
+/// Calls `visit` with each string of the message and its submessages that is a name, and replaces
+/// the name by the result.
 void VisitNames(Message& message, const std::function<std::string(const std::string&)>& visit) {
-  // Keys and values: metadata, and where external data is.
+  // Keys and values: metadata and locations of external data.
   if (message.GetDescriptor()->name() == "StringStringEntryProto") return;
   const google::protobuf::Reflection& access = *message.GetReflection();
   std::vector<const FieldDescriptor*> fields;
@@ -34,7 +34,7 @@ void VisitNames(Message& message, const std::function<std::string(const std::str
                    visit);
       }
     }
-    // Contents are bytes, and documentation is shown nowhere.
+    // Contents are bytes; documentation is never shown.
     if (field->type() != FieldDescriptor::TYPE_STRING || field->name() == "doc_string") continue;
     for (int i = 0; i < count; ++i) {
       std::string scratch;
@@ -56,7 +56,7 @@ bool StaysAsItIs(const std::string& name) {
 }  // namespace
 
 Status MakeNamesPrintable(onnx::ModelProto& model) {
-  std::map<std::string, std::string> originals;  // by what is shown
+  std::map<std::string, std::string> originals;  // printable name -> original name
   std::string doubled;
   VisitNames(model, [&](const std::string& name) {
     if (StaysAsItIs(name)) return name;

@@ -6,10 +6,10 @@
 
 namespace tilewright {
 
-/// Replaces every name of the model (values, nodes, operators, attributes, dimensions) by what
-/// Printable makes of it, so that messages, reports, headers and libraries can show it. Names with
-/// a zero byte stay as they are, to be refused by name. Contents and paths are not touched. Errors:
-/// kInvalidArgument for two names that are printed alike.
+/// Replaces every name of the model (values, nodes, operators, attributes, dimensions) by its
+/// printable form (see Printable), so that messages, reports, headers and libraries can show it.
+/// Keeps names with a zero byte, which the import rejects by name. Keeps contents and paths.
+/// Returns kInvalidArgument if two names have the same printable form.
 Status MakeNamesPrintable(onnx::ModelProto& model);
 
 }  // namespace tilewright

@@ -10,23 +10,24 @@
 
 namespace tilewright {
 
-/// Element type of an ONNX type code.
-/// Errors: kUnsupported naming the type for strings, complex numbers, types that are only stored
-/// (stored_type.h), ….
+/// Returns the element type of an ONNX type code.
+/// Returns kUnsupported, naming the type, for strings, complex numbers, storage types
+/// (storage_types.h), ….
 Result<DataType> DataTypeOfOnnx(std::int32_t code);
-/// The inverse; every DataType has a code.
+/// Returns the ONNX type code of an element type. Every DataType has a code.
 std::int32_t OnnxTypeOf(DataType dtype);
 
-/// Type of a stored tensor, which may have dimensions of no elements; the wider one of types that
-/// are only stored.
-/// Errors: kInvalidArgument for negative or too many elements, kUnsupported for the element type.
+/// Returns the type of a stored tensor, which may be zero-size. For storage types returns the wider
+/// type.
+/// Returns kInvalidArgument for a negative dimension or too many elements, kUnsupported for the
+/// element type.
 Result<TensorType> TypeOfOnnx(const onnx::TensorProto& proto);
-/// CheckTensorType for a type that may have dimensions of no elements.
+/// Checks a type like CheckTensorType, but accepts zero-size types.
 Status CheckOnnxType(const TensorType& type);
-/// Contents of a stored tensor, from raw bytes, from the typed lists or from another file in
-/// `folder` (external.h).
-/// Errors: those of TypeOfOnnx and of ReadExternal; kInvalidArgument if the number of elements is
-/// not the shape's.
+/// Returns the contents of a stored tensor from raw bytes, from the typed lists or from another
+/// file in `folder` (external_data.h).
+/// Errors: those of TypeOfOnnx and of ReadExternal; kInvalidArgument if the number of elements does
+/// not match the shape.
 Result<Tensor> TensorOfOnnx(const onnx::TensorProto& proto, const std::string& folder = {});
 
 }  // namespace tilewright

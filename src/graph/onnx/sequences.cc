@@ -1,6 +1,6 @@
-// Sequences and optional values are undone while reading: a sequence is the list of its tensors'
-// names, an optional value its tensor or sequence by another name, or a name in the list of those
-// that have none. What no tensor comes of makes no node.
+// Sequences and optional values are resolved at import. A sequence is a list of the names of its
+// tensors. An optional value is an alias of its tensor or sequence, or a name in the list of empty
+// optionals. Operators that only create or rearrange them emit no nodes.
 
 #include "src/graph/onnx/sequences.h"
 
@@ -19,9 +19,10 @@ using Nodes = std::vector<NodeProto>;
 using Names = std::vector<std::string>;
 using Shape = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMaxElements = 16'384;  // of a sequence: each is a value of the network
+// Limit of a sequence; each element is a value of the network.
+constexpr std::int64_t kMaxElements = 16'384;
 
-// Nodes in the place of one, and what the import learns of it.
+// Nodes that replace a node, with the changes to the import.
 class Replacing {
  public:
   Replacing(const NodeProto& proto, std::int64_t most_nodes, OnnxImport& import)
@@ -52,26 +53,27 @@ class Replacing {
   void HasElement();
   void GetElement();
 
-  /// Input `index` as a sequence. Errors: it is none; it is computed.
+  /// Returns input `index` as a sequence. Errors: it is not a sequence; it is computed at run time.
   Names Sequence(int index);
-  /// Input `index`, which must be a tensor.
+  /// Returns the name of input `index`, which must be a tensor.
   std::string TensorName(int index);
   TensorType TypeOfTensor(const std::string& name);
-  /// The position that input `index` says, from 0 to `count` - 1; `fallback` without it. Nothing
-  /// (no error) if it is computed while the network runs.
+  /// Returns the position in input `index`, from 0 to `count` - 1, or `fallback` if the input is
+  /// absent. Returns nothing (and no error) if it is computed at run time.
   std::optional<std::int64_t> Position(int index, std::int64_t count, std::int64_t fallback);
   bool IsSequence(int index) const { return import_.sequences.contains(proto_.input(index)); }
 
   const std::string& Output() const { return proto_.output(0); }
-  /// Errors: the sequences would have `elements` more than all together may have, or so many nodes
-  /// are not left. Asked before anything of them is made: the import keeps what is made.
+  /// Checks that `elements` more sequence elements and `nodes` more nodes stay within the limits.
+  /// Must be called before they are created, because the import keeps what is created.
   bool Fits(std::int64_t elements, std::int64_t nodes);
   void SetSequence(Names elements);
-  /// The same value (a tensor, a sequence or a missing one) by the name of output 0.
+  /// Makes the value (a tensor, a sequence or an empty optional) available under the name of output
+  /// 0.
   void HandOn(const std::string& name);
   void SetBool(bool value);
   std::string NewName();
-  /// An initializer of integers, a scalar if `scalar`.
+  /// Adds an initializer of integers, a scalar if `scalar`.
   std::string Integers(const Shape& values, bool scalar, const std::string& name);
   NodeProto& Add(const std::string& op_type, const Names& inputs, const std::string& output);
   static void SetInt(NodeProto& made, const std::string& name, std::int64_t value);
@@ -80,7 +82,7 @@ class Replacing {
   const NodeProto& proto_;
   std::int64_t most_nodes_;
   OnnxImport& import_;
-  OnnxNode node_;  // reads attributes, and keeps the first error
+  OnnxNode node_;  // reads attributes and keeps the first error
   Nodes nodes_;
 };
 
@@ -124,7 +126,7 @@ Names Replacing::Sequence(int index) {
   }
   const auto type = import_.TypeOfValue(name);
   node_.FailInvalid("input " + std::to_string(index) + " (" + name + ") is " +
-                    (type.ok() ? type->ToString() : std::string("an optional value without one")) +
+                    (type.ok() ? type->ToString() : std::string("an empty optional value")) +
                     ", expected a sequence");
   return {};
 }
@@ -168,11 +170,11 @@ bool Replacing::Fits(std::int64_t elements, std::int64_t nodes) {
   if (!node_.ok()) return false;
   if (elements > OnnxImport::kMaxSequenceElements - import_.sequence_elements) {
     node_.FailUnsupported("the file's sequences so far have more than " +
-                          std::to_string(OnnxImport::kMaxSequenceElements) + " elements in all");
+                          std::to_string(OnnxImport::kMaxSequenceElements) + " elements in total");
   } else if (nodes > most_nodes_) {
-    node_.FailUnsupported("it stands for " + std::to_string(nodes) + " nodes, expected at most " +
-                          std::to_string(most_nodes_) +
-                          ", which are left of those that nodes of the file may stand for");
+    node_.FailUnsupported("it is replaced by " + std::to_string(nodes) +
+                          " nodes, expected at most " + std::to_string(most_nodes_) +
+                          ", the rest of the limit for such nodes");
   }
   return node_.ok();
 }
@@ -211,7 +213,7 @@ void Replacing::SetBool(bool value) {
 }
 
 std::string Replacing::NewName() {
-  const std::string front = ShortPlace(Output());  // one node may need thousands of names
+  const std::string front = ShortPlace(Output());  // a node may need thousands of names
   for (std::size_t i = import_.used_names.size();; ++i) {
     std::string name = front + "#part" + std::to_string(i);
     if (import_.used_names.insert(name).second) return name;
@@ -269,10 +271,11 @@ void Replacing::Insert() {
   if (!node_.ok()) return;
   if (!place) {
     return node_.FailUnsupported(
-        "the position (input 2) is computed while the network runs, "
-        "expected one that is known before");
+        "the position (input 2) is computed at run time, "
+        "expected one that is constant at import");
   }
-  // Counted from the end, -1 is in front of the last element, and -count in front of all of them.
+  // Negative positions count from the end: -1 is before the last element, and -count before the
+  // first.
   const bool from_end = node_.HasInput(2) && node_.KnownInts(2)[0] < 0;
   if (from_end && *place == 0) {
     return node_.FailInvalid("the position (input 2) is " + std::to_string(node_.KnownInts(2)[0]) +
@@ -284,22 +287,22 @@ void Replacing::Insert() {
 
 void Replacing::Erase() {
   Names elements = Sequence(0);
-  if (node_.ok() && elements.empty()) return node_.FailInvalid("the sequence has no element");
+  if (node_.ok() && elements.empty()) return node_.FailInvalid("the sequence is empty");
   const auto place = Position(1, std::ssize(elements), std::ssize(elements) - 1);
   if (!node_.ok()) return;
   if (!place) {
     return node_.FailUnsupported(
-        "the position (input 1) is computed while the network runs, "
-        "expected one that is known before");
+        "the position (input 1) is computed at run time, "
+        "expected one that is constant at import");
   }
   elements.erase(elements.begin() + *place);
   SetSequence(std::move(elements));
 }
 
-// Of tensors of one type a computed position gathers.
+// If the position is computed at run time, emits a gather; all tensors must have the same type.
 void Replacing::At() {
   const Names elements = Sequence(0);
-  if (node_.ok() && elements.empty()) return node_.FailInvalid("the sequence has no element");
+  if (node_.ok() && elements.empty()) return node_.FailInvalid("the sequence is empty");
   if (node_.ok() && !node_.HasInput(1)) return node_.FailInvalid("input 1 is missing");
   const auto place = Position(1, std::ssize(elements), 0);
   if (!node_.ok()) return;
@@ -310,7 +313,7 @@ void Replacing::At() {
     if (!node_.ok()) return;
     if (other != type) {
       return node_.FailUnsupported(
-          "the position (input 1) is computed while the network runs, and "
+          "the position (input 1) is computed at run time, and "
           "the sequence has " +
           type.ToString() + " and " + other.ToString() +
           "; expected elements of one type and shape");
@@ -334,7 +337,7 @@ void Replacing::Length() {
   if (node_.ok()) Integers({std::ssize(elements)}, true, Output());
 }
 
-// Parts of a size, of sizes, or of one element.
+// Splits a tensor into parts of one size, of given sizes, or of one element each.
 void Replacing::SplitApart() {
   const std::string data = TensorName(0);
   if (!node_.ok()) return;
@@ -395,7 +398,7 @@ void Replacing::Join() {
   Names elements = Sequence(0);
   const bool stacks = node_.Int("new_axis", 0) != 0;
   if (!node_.HasAttribute("axis")) node_.FailInvalid("attribute axis is missing");
-  if (node_.ok() && elements.empty()) node_.FailInvalid("the sequence has no element");
+  if (node_.ok() && elements.empty()) node_.FailInvalid("the sequence is empty");
   if (!node_.ok()) return;
   const std::int64_t rank = std::ssize(TypeOfTensor(elements[0]).shape) + (stacks ? 1 : 0);
   const std::int64_t axis = node_.Axis(node_.Int("axis", 0), rank);
@@ -417,7 +420,7 @@ void Replacing::Join() {
   SetInt(Add("Concat", elements, Output()), "axis", axis);
 }
 
-// The body, once for each element.
+// Emits the body once for each element.
 void Replacing::Map() {
   const Names first = Sequence(0);
   const onnx::GraphProto* body = GraphOf(proto_, "body");
@@ -445,7 +448,7 @@ void Replacing::Map() {
     for (std::size_t k = 0; node_.ok() && k < steps.size(); ++k) steps[k].push_back(elements[k]);
   }
   if (!node_.ok()) return;
-  // The names that a step makes begin with that of the node's result.
+  // The names of a step's values begin with the name of the node's result.
   auto names = static_cast<double>(results_of_step);
   for (const NodeProto& inner : body->node()) names += static_cast<double>(inner.output_size());
   const double bytes =
@@ -483,7 +486,7 @@ void Replacing::GetElement() {
   const bool get = proto_.op_type() != "Identity";
   if (get && import_.empty_optionals.contains(proto_.input(0))) {
     return node_.FailInvalid("the optional value " + proto_.input(0) +
-                             " has no element; expected one, or an If around this node whose "
+                             " is empty; expected a value, or an If around this node whose "
                              "condition is OptionalHasElement");
   }
   HandOn(proto_.input(0));
@@ -493,7 +496,7 @@ void Replacing::GetElement() {
 }  // namespace
 
 bool IsSequenceOperator(const onnx::NodeProto& node) {
-  // Identity belongs to tensors, too.
+  // Identity also applies to tensors.
   return DomainOf(node).empty() && node.op_type() != "Identity" &&
          sequences::Replacing::Has(node.op_type());
 }

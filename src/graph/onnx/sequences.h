@@ -7,15 +7,15 @@
 
 namespace tilewright {
 
-/// Whether a node makes or reads sequences or optional values, and nothing else does it.
+/// Returns whether an operator is defined only for sequences or optional values.
 bool IsSequenceOperator(const onnx::NodeProto& node);
 
-/// What stands in the place of a node that makes or reads sequences or optional values: nodes of
-/// tensors, maybe none. A sequence is a list of names of tensors while reading (OnnxImport), so its
-/// length must be known. Nothing if the node is none of them. most_nodes: of the result.
-/// Errors: kInvalidArgument for wrong types and positions, kUnsupported for what is computed while
-/// the network runs and for more than `most_nodes`, both without the node's name. With an error the
-/// import keeps no part of the result.
+/// Returns the nodes on tensors, possibly none, that replace a node that creates or reads sequences
+/// or optional values. During import a sequence is a list of tensor names (OnnxImport), so its
+/// length must be constant. Returns nothing for other nodes. most_nodes: limit of the result.
+/// Returns kInvalidArgument for invalid types and positions, kUnsupported for positions and lengths
+/// computed at run time and for more than `most_nodes` nodes. Messages do not contain the node's
+/// name. After an error the import contains no part of the result.
 Result<std::optional<std::vector<onnx::NodeProto>>> ExpandSequence(const onnx::NodeProto& node,
                                                                    std::int64_t most_nodes,
                                                                    OnnxImport& import);

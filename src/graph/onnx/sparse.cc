@@ -1,5 +1,5 @@
-// Sparse tensors of a file: values [NNZ] and their places, which are [NNZ] (counted over the whole
-// tensor) or [NNZ, rank], in ascending order.
+// Sparse tensors of a file: values [NNZ] and their indices in ascending order. The indices are
+// [NNZ] (linear positions in the tensor) or [NNZ, rank].
 
 #include "src/graph/onnx/sparse.h"
 
@@ -11,7 +11,7 @@ namespace tilewright {
 namespace {
 namespace sparse_tensors {
 
-// The place of value `i`, counted over the whole tensor; below 0 if it is outside.
+// Returns the linear position of value `i` in the tensor; negative if it is out of range.
 std::int64_t PlaceOf(const Tensor& indices, std::int64_t i,
                      const std::vector<std::int64_t>& shape) {
   const auto numbers = indices.As<std::int64_t>();
@@ -55,7 +55,7 @@ Result<Tensor> DenseOfSparse(const onnx::SparseTensorProto& sparse, OnnxImport& 
   import.constant_bytes += type.bytes();
   if (import.constant_bytes > OnnxImport::kMaxConstantBytes) {
     return Unsupported(what + " is " + type.ToString() +
-                       " with its zeros; expected at most 2^28 bytes of all such");
+                       " with its zeros; expected at most 2^28 bytes of all such tensors");
   }
   Tensor dense(type);
   if (type.bytes() > 0) std::memset(dense.data(), 0, static_cast<std::size_t>(type.bytes()));
@@ -64,9 +64,9 @@ Result<Tensor> DenseOfSparse(const onnx::SparseTensorProto& sparse, OnnxImport& 
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t place = sparse_tensors::PlaceOf(*indices, i, type.shape);
     if (place <= before || place >= type.elements()) {
-      return InvalidArgument(what + ": value " + std::to_string(i) + " is at place " +
-                             std::to_string(place) + ", expected places within " + type.ToString() +
-                             " in ascending order");
+      return InvalidArgument(what + ": value " + std::to_string(i) + " is at position " +
+                             std::to_string(place) + ", expected positions within " +
+                             type.ToString() + " in ascending order");
     }
     before = place;
     std::memcpy(dense.data() + static_cast<std::size_t>(place) * size,
@@ -84,7 +84,7 @@ Status AddSparseInitializer(const onnx::SparseTensorProto& sparse, const std::st
   for (std::int64_t extent : dense.shape()) proto.add_dims(extent);
   proto.set_raw_data(dense.data(), static_cast<std::size_t>(dense.bytes()));
   if (import.initializers.emplace(name, &proto).second) return Status();
-  return InvalidArgument("initializer '" + name + "' is there twice");
+  return InvalidArgument("initializer '" + name + "' is defined twice");
 }
 
 }  // namespace tilewright

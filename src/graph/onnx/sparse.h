@@ -4,15 +4,14 @@
 
 namespace tilewright {
 
-/// A sparse tensor with its zeros; `folder` is that of the model file. The zeros count towards
-/// the bytes of the import's own constants.
-/// Errors: kInvalidArgument for places that are outside of the shape, in no order or there twice,
-/// and for too many zeros; kUnsupported for element types that are only stored; those of
-/// TensorOfOnnx.
+/// Returns the dense form of a sparse tensor. The added zeros count towards the bytes of constants
+/// that the importer created.
+/// Returns kInvalidArgument for indices that are out of range, unsorted or duplicate, and for too
+/// many zeros; kUnsupported for storage types; the errors of TensorOfOnnx.
 Result<Tensor> DenseOfSparse(const onnx::SparseTensorProto& sparse, OnnxImport& import);
 
 /// Adds a sparse initializer to those of the import.
-/// Errors: those of DenseOfSparse; kInvalidArgument if there is one of the name.
+/// Errors: those of DenseOfSparse; kInvalidArgument if the name is taken.
 Status AddSparseInitializer(const onnx::SparseTensorProto& sparse, const std::string& name,
                             OnnxImport& import);
 

@@ -36,7 +36,7 @@ const StorageType* StorageTypeOf(std::int32_t code) {
 double StorageValue(const StorageType& type, std::uint32_t bits) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const auto top = std::uint32_t{1} << (type.bits - 1);
-  if (type.mantissa < 0) {  // an integer
+  if (type.mantissa < 0) {  // integer type
     const bool negative = type.wide == kInt8 && (bits & top) != 0;
     return static_cast<double>(bits) - (negative ? 2.0 * top : 0.0);
   }

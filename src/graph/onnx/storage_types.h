@@ -8,31 +8,32 @@
 
 namespace tilewright {
 
-/// An element type of ONNX that no tensor has while a network runs: constants of it are read as
-/// numbers of a wider type that has all of its values.
+/// ONNX element type that only constants can have. Its elements are read as numbers of a wider type
+/// that represents all of its values.
 struct StorageType {
-  std::int32_t code = 0;  ///< of ONNX
+  std::int32_t code = 0;  ///< code in ONNX
   std::string_view name;
   DataType wide;
-  int bits = 8;       ///< of one element; those of 2 and 4 bits lie packed, the first one lowest
-  int mantissa = -1;  ///< floats: bits behind the point
-  int bias = 0;       ///< floats: of the exponent
+  /// Bits of one element. Elements of 2 and 4 bits are packed, the first in the lowest bits.
+  int bits = 8;
+  int mantissa = -1;  ///< floats: fraction bits
+  int bias = 0;       ///< floats: exponent bias
   enum class Special : std::uint8_t {
     kNone,       ///< every code is a number
-    kIeee,       ///< the largest exponent is infinity and NaN
-    kAllOnes,    ///< all bits but the sign set: NaN
+    kIeee,       ///< the largest exponent encodes infinity and NaN
+    kAllOnes,    ///< NaN has all bits except the sign set
     kMinusZero,  ///< the code of -0 is NaN
-    kScale,      ///< no sign, an exponent alone; all bits set: NaN
+    kScale,      ///< no sign and no fraction; NaN has all bits set
   } special = Special::kNone;
 };
 
-/// Null for the types that tensors have, and for unknown ones.
+/// Returns null for ordinary element types and for unknown codes.
 const StorageType* StorageTypeOf(std::int32_t code);
-/// The value of one element.
+/// Returns the value of one element.
 double StorageValue(const StorageType& type, std::uint32_t bits);
-/// Bytes of that many packed elements.
+/// Returns the number of bytes of that many packed elements.
 std::int64_t StorageBytes(const StorageType& type, std::int64_t elements);
-/// Packed elements as a tensor of `type.wide`. `bytes` are StorageBytes.
+/// Converts packed elements to a tensor of `type.wide`. `bytes` has StorageBytes bytes.
 Tensor Widen(const StorageType& type, std::string_view bytes, std::vector<std::int64_t> shape);
 
 }  // namespace tilewright

@@ -34,7 +34,7 @@ Status CountMismatch(const TensorProto& proto, std::int64_t seen, std::int64_t e
                          ", its shape needs " + std::to_string(expected));
 }
 
-// Elements from one of the repeated fields; T is the element type in memory.
+// Copies elements from one of the repeated fields; T is the element type in memory.
 template <typename T, typename Field>
 Status CopyField(const TensorProto& proto, const Field& field, Tensor& tensor) {
   if (field.size() != tensor.elements()) {
@@ -57,7 +57,7 @@ Status CopyTyped(const TensorProto& proto, Tensor& tensor) {
       return CopyField<std::int32_t>(proto, proto.int32_data(), tensor);
     case TensorProto::INT16:
     case TensorProto::UINT16:
-    case TensorProto::FLOAT16:  // the bits, as the format says
+    case TensorProto::FLOAT16:  // stored as bits, as the format specifies
       return CopyField<std::uint16_t>(proto, proto.int32_data(), tensor);
     case TensorProto::INT8:
     case TensorProto::UINT8:
@@ -74,7 +74,7 @@ bool IsExternal(const TensorProto& proto) {
   return proto.data_location() == TensorProto::EXTERNAL || proto.external_data_size() > 0;
 }
 
-// Numbers of a type that is only stored, as those of a wider one.
+// Converts elements of a storage type to the wider type.
 Result<Tensor> WidenedOfOnnx(const TensorProto& proto, const StorageType& stored,
                              const TensorType& type, const std::string& folder) {
   const std::int64_t bytes = StorageBytes(stored, type.elements());
@@ -87,7 +87,7 @@ Result<Tensor> WidenedOfOnnx(const TensorProto& proto, const StorageType& stored
     if (seen != bytes) return CountMismatch(proto, seen, bytes, "bytes");
     return Widen(stored, proto.raw_data(), type.shape);
   }
-  const std::int64_t each = std::max(stored.bits, 8) / 8;  // bytes that a number of the list has
+  const std::int64_t each = std::max(stored.bits, 8) / 8;  // bytes of an element in the list
   if (proto.int32_data_size() * each != bytes) {
     return CountMismatch(proto, proto.int32_data_size(), bytes / each, "numbers");
   }
@@ -159,7 +159,7 @@ Result<Tensor> TensorOfOnnx(const TensorProto& proto, const std::string& folder)
     if (seen > 0) std::memcpy(tensor.data(), proto.raw_data().data(), proto.raw_data().size());
     return tensor;
   }
-  // Before memory is taken: a short file can claim a large shape.
+  // Checked before the allocation: a small file can declare a large shape.
   const std::int64_t listed = std::int64_t{0} + proto.float_data_size() + proto.int32_data_size() +
                               proto.int64_data_size() + proto.double_data_size() +
                               proto.uint64_data_size();

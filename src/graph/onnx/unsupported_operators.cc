@@ -10,7 +10,8 @@ namespace {
 using onnx::GraphProto;
 using onnx::NodeProto;
 
-// How to mend an export with operators that converters leave behind; "" for others.
+// Returns a hint how to fix an export with operators that converters leave in the file; "" for
+// others.
 std::string_view HintFor(std::string_view op_type) {
   if (op_type.find("ake_quantize") != op_type.npos || op_type.find("akeQuant") != op_type.npos) {
     return "; fake quantization is for training: export it as QuantizeLinear and DequantizeLinear "
@@ -25,7 +26,7 @@ std::string_view HintFor(std::string_view op_type) {
            "MatMulInteger, or quantize statically, with calibration data";
   }
   if (op_type == "ai.onnx.ml.ZipMap") {
-    return "; ZipMap makes maps of class names, which are no tensors: convert the classifier "
+    return "; ZipMap returns maps of class names, which are not tensors: convert the classifier "
            "without it (skl2onnx: options={'zipmap': False}), so that its probabilities are one "
            "tensor";
   }

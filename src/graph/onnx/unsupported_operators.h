@@ -7,13 +7,14 @@
 
 namespace tilewright {
 
-/// Whether nobody knows what a node computes: no handler, no function, no graph in its place.
+/// Returns whether a node is unsupported: it has no handler, calls no function and is not replaced
+/// by a graph.
 bool IsUnsupported(const onnx::NodeProto& node, const LocalFunctions& functions);
 
-/// Adds the operators of a graph that are not supported, those of called functions and of the
-/// bodies of loops included. Branches are looked at once it is known which one is taken.
+/// Adds the unsupported operators of a graph to the diagnostics, including those of called
+/// functions and loop bodies. Branches are checked later, when the taken one is known.
 ///
-/// seen: graphs and functions that were looked at, which are not looked at again.
+/// seen: graphs and functions that were already visited.
 void AddUnsupported(const onnx::GraphProto& graph, const LocalFunctions& functions,
                     std::set<const void*>& seen, ImportDiagnostics& diagnostics);
 

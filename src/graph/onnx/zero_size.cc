@@ -11,7 +11,7 @@
 namespace tilewright {
 namespace {
 
-// Sorted. Their handlers neither divide by an extent nor take an element for granted.
+// Sorted. Handlers of these operators neither divide by an extent nor require an element.
 constexpr std::string_view kAcceptZeroSize[] = {
     "Abs",         "Add",          "And",
     "Cast",        "CastLike",     "Ceil",
@@ -44,7 +44,8 @@ constexpr std::string_view kAcceptZeroSize[] = {
 };
 static_assert(std::ranges::is_sorted(kAcceptZeroSize));
 
-// A product of matrices with no row, no column, or nothing to sum: the last case gives zeros.
+// Returns the type of a matrix product with no rows, no columns, or an empty reduction. The last
+// case gives zeros.
 Result<TensorType> ProductType(const Operator& op, std::span<const TensorType> inputs) {
   const auto& a = inputs[0].shape;
   const auto& b = inputs[1].shape;
@@ -60,7 +61,7 @@ Result<TensorType> ProductType(const Operator& op, std::span<const TensorType> i
   return type;
 }
 
-// What an operator makes of no elements.
+// Returns the fill value of an operator on zero-size operands.
 Result<double> FillOf(const Operator& op) {
   switch (op.kind) {
     case OpKind::kReduceSum:
@@ -77,11 +78,11 @@ Result<double> FillOf(const Operator& op) {
     case OpKind::kPad:
       return op.attributes.pad_value;
     default:
-      return Unsupported(std::string(OpName(op.kind)) + " of a tensor without elements");
+      return Unsupported(std::string(OpName(op.kind)) + " of a zero-size tensor");
   }
 }
 
-// The least and the greatest number of a type, for extremes of nothing.
+// Returns the smallest or largest value of a type, for the extremes of zero-size tensors.
 double ExtremeOf(DataType dtype, double fill) {
   if (dtype.is_float() || std::abs(fill) != std::numeric_limits<double>::infinity()) return fill;
   return fill < 0 ? -std::numeric_limits<double>::max() : std::numeric_limits<double>::max();
@@ -98,11 +99,12 @@ Status CheckZeroSizeInputs(const onnx::NodeProto& node, const OnnxImport& import
   for (int i = 0; i < node.input_size(); ++i) {
     if (node.input(i).empty()) continue;
     const auto type = import.TypeOfValue(node.input(i));
-    if (!type.ok() || type->elements() > 0) continue;  // an unknown value is the handler's to name
+    if (!type.ok() || type->elements() > 0) continue;  // the handler reports an unknown value
     const bool list = type->shape.size() == 1 && (i > 0 || node.op_type() == "ConstantOfShape");
     if (list) continue;
     return Unsupported("input " + std::to_string(i) + " (" + node.input(i) + ") is " +
-                       type->ToString() + ", without elements, expected some for this operator");
+                       type->ToString() +
+                       ", which is zero-size; this operator does not support zero-size inputs");
   }
   return Status();
 }

@@ -10,20 +10,21 @@
 
 namespace tilewright {
 
-/// Whether the handler of an operator copes with inputs that have no elements.
+/// Returns whether the handler of an operator supports zero-size inputs.
 bool AcceptsZeroSize(std::string_view op_type);
-/// Errors: kUnsupported for an input without elements of a node whose operator takes none; lists
-/// (of axes, scales, …) may have none everywhere.
+/// Returns kUnsupported for a zero-size input of a node whose operator does not accept one. Lists
+/// (of axes, scales, …) may be empty for every operator.
 Status CheckZeroSizeInputs(const onnx::NodeProto& node, const OnnxImport& import);
 
-/// What an operator gives that makes no elements, or reads operands without any.
+/// Result of an operator that has a zero-size result or zero-size operands.
 struct FilledResult {
-  TensorType type;  ///< maybe without elements
-  double fill = 0;  ///< all of its elements, but for concatenations: those join the other operands
+  TensorType type;  ///< possibly zero-size
+  /// Value of all elements. Not used for concatenations, which join the other operands.
+  double fill = 0;
 };
-/// None if operands and result all have elements.
-/// Errors: those of InferType; kUnsupported for an operator that has no result without elements to
-/// read.
+/// Returns nothing if neither operands nor result are zero-size.
+/// Errors: those of InferType; kUnsupported for an operator whose result is undefined for zero-size
+/// operands.
 Result<std::optional<FilledResult>> ZeroSizeResult(const Operator& op,
                                                    std::span<const TensorType> inputs);
 

@@ -1,5 +1,5 @@
-// Attributes of Relay calls as text: for each operator those that Relay declares, in its order,
-// without defaults.
+// Writes the attributes of Relay calls as text: for each operator those that Relay declares, in its
+// order, without defaults.
 
 #include "src/graph/relay/attribute_writer.h"
 
@@ -23,7 +23,8 @@ std::string List(const Range& values) {
 
 std::string Quoted(std::string_view text) { return fmt::format("\"{}\"", text); }
 
-/// The layout of images as this project's importer completes it: dimensions behind NCHW are blocks.
+/// Returns the full layout of images, as the importer completes it: dimensions after NCHW are
+/// blocks.
 std::string ImageLayout(const std::string& layout) {
   return layout.starts_with("NCHW") ? "NCHW" : layout;
 }
@@ -131,12 +132,12 @@ class AttributeWriter {
     Add("scale", List(scales));
   }
 
-  /// Of a dimension of an anchor's weight, in scalars.
+  /// Returns the size of a dimension of an anchor's weight, in scalars.
   std::int64_t KernelSize(char dimension) const {
     const std::string& text = node_.op.attributes.kernel_layout;
-    if (text.empty()) return InputType(1).shape[0];  // a matrix product's, NK
+    if (text.empty()) return InputType(1).shape[0];  // weight NK of a matrix product
     const auto layout = Layout::Parse(text);
-    TW_CHECK(layout.ok(), text);  // its type was inferred with it
+    TW_CHECK(layout.ok(), text);  // type inference has parsed it before
     return layout->Unpack(InputType(1).shape)[layout->primal().find(dimension)];
   }
 
@@ -148,7 +149,7 @@ class AttributeWriter {
   }
 
   void WriteConv2dTranspose() {
-    AddKernelSizes(node_.op.attributes.groups);  // the weight has those of one group
+    AddKernelSizes(node_.op.attributes.groups);  // the weight has the channels of one group
     AddSteps();
     AddUnless("output_padding", List(node_.op.attributes.output_padding), "[0, 0]");
     AddUnless("groups", std::to_string(node_.op.attributes.groups), "1");
@@ -185,7 +186,8 @@ class AttributeWriter {
     }
   }
 
-  /// -1 means the last element there: what ends behind the first is written from the other end.
+  /// In Relay, -1 refers to the last element. Therefore an end before the first element is written
+  /// as a position from the other end.
   std::vector<std::int64_t> SliceEnds() const {
     std::vector<std::int64_t> ends = node_.op.attributes.end;
     for (std::size_t i = 0; i < ends.size(); ++i) {

@@ -7,11 +7,12 @@
 
 namespace tilewright::relay {
 
-/// Of the call that an operator becomes, in the order in which Relay declares them, defaults left
-/// out.
+/// Returns the attributes of the call that represents an operator, in the order in which Relay
+/// declares them, without defaults.
 std::vector<Attribute> WriteAttributes(const Graph& graph, const Node& node);
 
-/// A reshape of `data` to a matrix that keeps the first dimension has a name of its own.
+/// Returns whether a node reshapes `data` to a matrix that keeps the first dimension. Relay has an
+/// operator of its own for it.
 bool IsBatchFlatten(const Node& node, const TensorType& data);
 
 }  // namespace tilewright::relay

@@ -1,5 +1,5 @@
-// Attributes of Relay calls as values. Whatever a call has and nobody asked for is an error, as is
-// the first that cannot be read.
+// Values of the attributes of Relay calls. An attribute that no reader requested is an error; the
+// first invalid value is one, too.
 
 #include "src/graph/relay/attributes.h"
 
@@ -12,8 +12,8 @@
 namespace tilewright::relay {
 namespace {
 
-// Larger numbers in attributes can only come from a damaged text; the limit keeps sums of them far
-// from overflow.
+// Larger numbers in attributes occur only in damaged texts; the limit keeps sums of them from
+// overflowing.
 constexpr std::int64_t kMaxAttribute = (std::int64_t{1} << 32) - 1;
 
 bool InRange(std::int64_t number) { return -kMaxAttribute <= number && number <= kMaxAttribute; }
@@ -22,7 +22,7 @@ std::string_view WithoutFloatSuffix(std::string_view text) {
   return text.ends_with('f') ? text.substr(0, text.size() - 1) : text;
 }
 
-/// Value and element type of the spelling of a number.
+/// Digits and element type of a number in the text.
 struct Suffix {
   std::string_view digits;
   DataType dtype;
@@ -113,7 +113,7 @@ std::optional<DataType> AttributeReader::ElementType(std::string_view name) {
 
 namespace {
 
-/// What stands between the brackets and commas of a list.
+/// Splits a list at its brackets and commas.
 std::vector<std::string_view> Words(std::string_view list) {
   constexpr std::string_view kBetween = "[](), \n";
   std::vector<std::string_view> words;
@@ -195,7 +195,7 @@ Result<Tensor> ParseLiteral(std::string_view spelling) {
   auto cut = CutSuffix(spelling);
   if (!cut.ok()) return bad();
   Tensor tensor(TensorType{{}, cut->dtype});
-  if (cut->dtype == kInt64) {  // all 64 bits count
+  if (cut->dtype == kInt64) {  // all 64 bits are significant
     auto value = ParseInt64(cut->digits);
     if (!value.ok()) return bad();
     tensor.As<std::int64_t>()[0] = *value;

@@ -13,8 +13,8 @@
 
 namespace tilewright::relay {
 
-/// Interprets the attributes of one call and remembers which it was asked for. The first value that
-/// cannot be read becomes the status; later reads give the fallback.
+/// Typed reader of the attributes of one call; records which attributes were read. The first
+/// invalid value becomes the status; later reads return the fallback.
 class AttributeReader {
  public:
   explicit AttributeReader(const Expr& call) : call_(call), read_(call.attributes.size(), false) {}
@@ -25,16 +25,17 @@ class AttributeReader {
   bool Bool(std::string_view name, bool fallback);
   std::string String(std::string_view name, std::string fallback);
   std::optional<DataType> ElementType(std::string_view name);
-  /// "[1, 2]", "[[0, 0], [1, 1]]" (flattened) or a single number; `fallback` if absent or None.
+  /// Reads "[1, 2]", "[[0, 0], [1, 1]]" (flattened) or a single number; `fallback` if absent or
+  /// None.
   std::vector<std::int64_t> Integers(std::string_view name, std::vector<std::int64_t> fallback);
-  /// "[0.5, 0.25]" or a single number; empty if absent.
+  /// Reads "[0.5, 0.25]" or a single number; empty if absent.
   std::vector<double> Numbers(std::string_view name);
-  /// Reads an attribute only to compare it. Errors (in status()): another value.
+  /// Checks the value of an attribute. Errors (in status()): another value.
   void ExpectInteger(std::string_view name, std::int64_t expected);
   void ExpectString(std::string_view name, std::string_view expected);
   void Fail(std::string message);
-  /// What went wrong, or the first attribute that nobody asked for.
-  /// Errors: kInvalidArgument; kUnsupported for an unknown attribute.
+  /// Returns the first error or the first attribute that was not read.
+  /// Returns kInvalidArgument for an invalid value; kUnsupported for an unknown attribute.
   Status Finish() const;
 
  private:
@@ -45,8 +46,9 @@ class AttributeReader {
   Status status_;
 };
 
-/// A number as written: "16f" is float32, "64i64" is int64, "3" is int32, "True" is bool.
-/// Errors: kInvalidArgument for anything else, or a value out of its type's range.
+/// Parses a number in Relay's spelling: "16f" is float32, "64i64" is int64, "3" is int32, "True" is
+/// bool.
+/// Returns kInvalidArgument for anything else, or a value out of its type's range.
 Result<Tensor> ParseLiteral(std::string_view spelling);
 
 }  // namespace tilewright::relay

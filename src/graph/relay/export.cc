@@ -1,5 +1,5 @@
-// A graph as the text of a Relay module: values numbered in order, scalars as literals, what Relay
-// lacks under names of our own.
+// Writes a graph as the text of a Relay module: values numbered in order, scalars as literals,
+// operators that Relay lacks with a prefix.
 
 #include "src/graph/relay/export.h"
 
@@ -23,7 +23,7 @@ namespace {
 
 std::string TypeComment(const Type& type) { return " ty=" + ToString(type) + " "; }
 
-/// The spelling of one number; empty if literals cannot have its type.
+/// Returns the spelling of a number; empty if literals cannot have its type.
 std::string Literal(double value, DataType dtype) {
   if (dtype == kFloat32 && std::isfinite(value)) return ShortestDouble(value) + "f";
   if (!dtype.is_integer() || dtype.bits > 32) return {};
@@ -32,7 +32,7 @@ std::string Literal(double value, DataType dtype) {
   return fmt::format("{}{}{}", digits, dtype.code == TypeCode::kInt ? "i" : "u", dtype.bits);
 }
 
-/// A name that the text can have: letters, digits, "_" and ".".
+/// Returns a valid name for the text: letters, digits, "_" and ".".
 std::string VariableName(std::string name) {
   for (char& c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.') c = '_';
@@ -70,10 +70,10 @@ class Exporter {
 
  private:
   using Ids = std::set<int>;
-  /// Of the function that is being written.
+  /// Function under construction.
   struct Body {
     Function function;
-    std::vector<int> exprs;  ///< of the graph's values
+    std::vector<int> exprs;  ///< expressions of the graph's values
   };
 
   void Build() {
@@ -86,9 +86,9 @@ class Exporter {
     }
   }
 
-  /// A function of each part that has operators, and main, which calls them.
+  /// Builds a function for each part that has operators, and main, which calls them.
   void BuildFunctions() {
-    for (int id : graph_.inputs()) AddNode(id);  // their names are the user's: they come first
+    for (int id : graph_.inputs()) AddNode(id);  // first, because users chose their names
     Body main = std::exchange(body_, EmptyBody());
     std::vector<std::pair<std::string, Part>> calls;
     for (int i = 0; i < std::ssize(split_.names); ++i) {
@@ -114,7 +114,7 @@ class Exporter {
 
   struct Part {
     Ids operators, constants;
-    std::vector<int> parameters, results;  ///< values that come from and go to other parts
+    std::vector<int> parameters, results;  ///< values from and to other parts
   };
 
   Part PartOf(int index) const {
@@ -187,7 +187,7 @@ class Exporter {
     module_.definitions.push_back({std::move(name), {}, index});
   }
 
-  /// Whether the operator has a name, one result, and numbers that literals can have.
+  /// Returns whether the operator has a name, one result, and numbers that literals can represent.
   static bool HasText(const Node& node) {
     const OpAttributes& a = node.op.attributes;
     switch (node.op.kind) {
@@ -217,7 +217,7 @@ class Exporter {
     for (const Node& node : graph_.nodes()) {
       if (node.type.shape.size() > kMaxRank) {
         return Unsupported(
-            fmt::format("value {} of type {}: Relay text takes at most {} dimensions", node.name,
+            fmt::format("value {} of type {}: Relay text supports at most {} dimensions", node.name,
                         node.type.ToString(), kMaxRank));
       }
       if (node.kind != NodeKind::kOperator) continue;
@@ -231,13 +231,13 @@ class Exporter {
     return Unsupported("Relay text has no operator for: " + list);
   }
 
-  /// A tensor without elements is a constant or an input; the text's reader takes none.
+  /// Checks for zero-size tensors, which the importer rejects. Only constants and inputs can be
+  /// zero-size.
   Status CheckElements() const {
     for (const Node& node : graph_.nodes()) {
       if (node.type.elements() > 0) continue;
-      return Unsupported(
-          fmt::format("value {} of type {}: Relay text has no tensors without elements", node.name,
-                      node.type.ToString()));
+      return Unsupported(fmt::format("value {} of type {}: Relay text has no zero-size tensors",
+                                     node.name, node.type.ToString()));
     }
     return Status();
   }
@@ -261,7 +261,7 @@ class Exporter {
     return static_cast<int>(module_.exprs.size()) - 1;
   }
 
-  /// With a line of its own.
+  /// Adds an expression with its own line.
   int AppendStatement(Expr expr) {
     expr.bound_name = std::to_string(statements_++);
     body_.function.statements.push_back(Append(std::move(expr)));
@@ -293,7 +293,7 @@ class Exporter {
     return Append(std::move(constant));
   }
 
-  /// What the text calls a value that has a name of its own or stands for other numbers.
+  /// Records the name in the text of a value that has its own name or quantization parameters.
   void Remember(int id, const std::string& in_text) {
     QuantizationParams quantization_params;
     const auto known = graph_.quantization.find(graph_.node(id).name);
@@ -339,7 +339,7 @@ class Exporter {
       tuple.args = std::move(call.args);
       call.args = {Append(std::move(tuple))};
     }
-    if (node.op.kind == OpKind::kPad) {  // converted by whoever reads it
+    if (node.op.kind == OpKind::kPad) {  // the importer converts it
       const double value = node.op.attributes.pad_value;
       const bool whole = value == std::trunc(value) && std::abs(value) < 0x1.0p31;
       const DataType dtype = whole ? kInt32 : kFloat32;
@@ -348,7 +348,7 @@ class Exporter {
     call.attributes = WriteAttributes(graph_, node);
     if (!node.source.empty()) call.comments.push_back(" " + node.source + " ");
     std::vector<int> results = {id};
-    if (node.op.kind == OpKind::kBatchNorm) {  // in Relay with the new mean and variance
+    if (node.op.kind == OpKind::kBatchNorm) {  // in Relay it also returns the new mean and variance
       results.insert(results.end(), {node.inputs[3], node.inputs[4]});
     }
     call.comments.push_back(TypeComment(TypeOfAll(results)));
@@ -364,7 +364,7 @@ class Exporter {
                                                : AddCall(id);
   }
 
-  /// A tuple unless it is one.
+  /// Returns the type of one value, or a tuple type of several.
   Type TypeOfAll(const std::vector<int>& ids) const {
     Type tuple;
     tuple.kind = TypeKind::kTuple;
@@ -387,10 +387,10 @@ class Exporter {
   Body body_;
   int statements_ = 0;
   int parts_parameters_ = 0;
-  std::set<std::string> names_;            // of parameters
-  std::map<int, std::int64_t> constants_;  // indices of nodes in contents_
+  std::set<std::string> names_;            // names of parameters
+  std::map<int, std::int64_t> constants_;  // node -> index in contents_
   std::vector<const Tensor*> contents_;
-  QuantizationMap values_;  // of parameters and operators
+  QuantizationMap values_;  // parameters and operators
 };
 
 }  // namespace

@@ -1,12 +1,12 @@
-// From the syntax of a Relay text to a graph.
+// Conversion of the syntax of a Relay text to a graph.
 //
 // Nodes appear in post-order from the result, arguments left to right: the order in which values
-// become available. A function written in the text is evaluated once per call with its parameters
-// bound to the arguments, so fused functions disappear; a node keeps the name of its value in the
-// text ("%26"), and the result of an inlined body that of the call ("%1077").
+// become available. A function defined in the text is evaluated once per call with its parameters
+// bound to the arguments, so fused functions are inlined. A node keeps the name of its value in the
+// text ("%26"); the result of an inlined body gets that of the call ("%1077").
 //
-// A fragment has no result: every line is evaluated, and a last function that nothing calls any
-// more is called by us, its parameters bound to the latest value of the same type or else to
+// A fragment has no result: every line is evaluated. The importer itself calls a last function that
+// has no callers left. It binds the parameters to the latest value of the same type, or else to
 // constants without contents named "%1100.1", "%1100.2", ….
 
 #include "src/graph/relay/import.h"
@@ -23,16 +23,16 @@
 namespace tilewright::relay {
 namespace {
 
-// Bodies can call functions that call functions …; texts of real networks stay far below.
+// Limit of nodes after inlining, which can grow exponentially; real networks stay far below.
 constexpr int kMaxRelayNodes = 1 << 18;
-constexpr int kMaxCalls = 1 << 20;  // bodies without operators make no nodes
+constexpr int kMaxCalls = 1 << 20;  // bodies without operators add no nodes
 
 bool IsInPlace(ExprKind kind) {
   return kind == ExprKind::kLiteral || kind == ExprKind::kConstant ||
          kind == ExprKind::kParameter || kind == ExprKind::kFunction || kind == ExprKind::kGlobal;
 }
 
-/// The name of the source operator: a comment in front of the type, in texts before 2022.
+/// Returns the name of the source operator: a comment before the type, in texts before 2022.
 std::string SourceOf(const Expr& call) {
   if (call.comments.empty()) return {};
   const std::string_view first = Trim(call.comments.front());
@@ -40,11 +40,11 @@ std::string SourceOf(const Expr& call) {
                                                                 : std::string(first);
 }
 
-/// Errors: kInvalidArgument unless it is the type of one tensor of known shape.
+/// Returns kInvalidArgument unless the type is that of one tensor of constant shape.
 Result<TensorType> TensorTypeOf(const std::optional<Type>& type) {
   if (!type) return InvalidArgument("no type, expected one such as Tensor[(1, 64), int8]");
   if (type->kind != TypeKind::kTensor || std::ranges::count(type->dims, -1) != 0) {
-    return InvalidArgument("type " + ToString(*type) + ", expected a tensor of known shape");
+    return InvalidArgument("type " + ToString(*type) + ", expected a tensor of constant shape");
   }
   TW_ASSIGN_OR_RETURN(auto dtype, ParseDataType(type->name));
   return TensorType{type->dims, dtype};
@@ -70,7 +70,7 @@ std::string Importer::Unique(const std::string& name) {
   return unique;
 }
 
-/// For a value that is made on the way to the one called `of`.
+/// Returns the name of an intermediate value of the one called `of`.
 std::string Importer::PartName(const std::string& of) {
   return Unique(fmt::format("{}#{}", of, parts_[of]++));
 }
@@ -97,11 +97,11 @@ Status Importer::CheckType(std::size_t offset, const Value& value, const Type& t
     actual = TypeOf(graph_.node(value.nodes[0]).type);
   }
   if (actual == type) return Status();
-  return Bad(offset, fmt::format("{} has type {}, but the text says {}", what, ToString(actual),
+  return Bad(offset, fmt::format("{} has type {}, but the text declares {}", what, ToString(actual),
                                  ToString(type)));
 }
 
-/// The use of the function in whose body an expression is written, seen from `scope`.
+/// Returns the instance of the function whose body contains an expression, as seen from `scope`.
 Importer::Scope* Importer::ScopeOf(int id, Scope* scope) const {
   const int owner = module_.expr(id).owner;
   while (scope != nullptr && scope->function != owner) scope = scope->outer;
@@ -153,7 +153,8 @@ Result<Importer::Value> Importer::EvaluateProjection(int id, const Scope& scope)
   const auto field = static_cast<std::size_t>(projection.index);
   if (!tuple->is_tuple || projection.index < 0 || field >= tuple->nodes.size()) {
     return Bad(projection.offset,
-               fmt::format("field {} of a value that is no tuple of so many", projection.index));
+               fmt::format("field {} of a value that is not a tuple or has fewer fields",
+                           projection.index));
   }
   if (tuple->nodes[field] < 0) {
     return At(projection.offset, Unsupported("only field 0 of nn.batch_norm is supported"));
@@ -195,7 +196,7 @@ Result<Importer::Value> Importer::EvaluateOperator(int id, const Scope& scope) {
     if (argument.type.shape.empty()) {
       const Tensor* contents = graph_.Contents(input);
       const bool wide = argument.type.dtype.is_integer() && argument.type.dtype.bits == 64;
-      // Of integers that no double is, a scalar would be another number.
+      // Excludes integers that no double represents: a scalar would have a different value.
       if (contents != nullptr && (!wide || std::abs(contents->At(0)) < 0x1p53)) {
         argument.scalar = contents->At(0);
       }
@@ -254,7 +255,7 @@ Result<Importer::Value> Importer::Inline(int id, int function_id, Scope* closure
     TW_RETURN_IF_ERROR(CheckType(module_.expr(function.body).offset, *result, *function.result,
                                  "the body of the function"));
   }
-  scopes_.pop_back();  // nothing outside refers into it
+  scopes_.pop_back();  // no outer value refers to it
   return result;
 }
 
@@ -275,7 +276,7 @@ Result<Importer::Value> Importer::EvaluateCall(int id, Scope* scope) {
     return Inline(id, found->function, nullptr, std::move(arguments), NameOf(id, *scope));
   }
   if (callee.kind != ExprKind::kFunction) {
-    return Bad(call.offset, "call of a value that is no function written in this text");
+    return Bad(call.offset, "call of a value that is not a function defined in this text");
   }
   Scope* closure = ScopeOf(call.callee, scope);
   if (closure == nullptr) return Bad(call.offset, "call of a function from outside its body");
@@ -307,8 +308,8 @@ Result<Importer::Value> Importer::EvaluateOne(int id, Scope* scope) {
   return Internal("no such expression");
 }
 
-/// Evaluates everything `root` reaches that has no value yet, in post-order, without recursion
-/// except from a call into its function.
+/// Evaluates all expressions reachable from `root` that have no value yet, in post-order. Recursion
+/// occurs only from a call into its function.
 Result<Importer::Value> Importer::Evaluate(int root, Scope* scope) {
   struct Visit {
     int id;
@@ -325,7 +326,7 @@ Result<Importer::Value> Importer::Evaluate(int root, Scope* scope) {
     }
     if (visit.next_child < expr.args.size()) {
       const int child = expr.args[visit.next_child++];
-      // In-place expressions may be shared by several functions; they are evaluated where used.
+      // Several functions may share in-place expressions; these are evaluated at their use.
       const bool here = IsInPlace(module_.expr(child).kind);
       Scope* child_scope = here ? visit.scope : ScopeOf(child, visit.scope);
       if (child_scope == nullptr) return Bad(expr.offset, "use of a value of another function");
@@ -391,7 +392,7 @@ void Importer::SetStyle(int entry) {
   graph_.style.ends_in_newline = module_.ends_in_newline;
 }
 
-/// Calls the function that a fragment ends with.
+/// Calls the function at the end of a fragment.
 Status Importer::CallLastFunction(int id, Scope* scope) {
   const Expr& expr = module_.expr(id);
   const Function& function = module_.function(expr.function);

@@ -14,28 +14,28 @@
 
 namespace tilewright::relay {
 
-/// Makes a graph of one function of a module; calls of functions written in the text are replaced
-/// by their bodies. Errors carry the place in the text.
+/// Converts one function of a module to a graph. Inlines calls of functions that the text defines.
+/// Errors contain the position in the text.
 class Importer {
  public:
   Importer(const Module& module, std::string_view text) : module_(module), text_(text) {}
-  /// Errors: kInvalidArgument; kUnsupported listing all unknown operators.
+  /// Returns kInvalidArgument; kUnsupported listing all unknown operators.
   Result<Graph> Run(std::string name);
 
  private:
-  /// What an expression stands for: nodes of the graph, or a function written in the text.
+  /// Value of an expression: nodes of the graph, or a function defined in the text.
   struct Value {
-    std::vector<int> nodes;  ///< -1: a field that has no counterpart (running mean of batch_norm)
+    std::vector<int> nodes;  ///< -1: a field without a counterpart (running mean of batch_norm)
     bool is_tuple = false;
     int function = -1;
   };
-  /// One use of a function: what its expressions stand for, and the use it is written in.
+  /// Instance of a function call: values of its expressions, and the enclosing instance.
   struct Scope {
     int function = -1;
     Scope* outer = nullptr;
     std::map<int, Value> values;
     int result = -1;          ///< expression of the body's result
-    std::string result_name;  ///< name its node gets
+    std::string result_name;  ///< name of the result's node
   };
 
   Status CheckOperators() const;
@@ -44,7 +44,7 @@ class Importer {
   void SetStyle(int entry);
   Status RunFragment(const Function& function, Scope* scope);
   Status CallLastFunction(int expr, Scope* scope);
-  /// Errors: kInvalidArgument for scales that do not fit their value.
+  /// Returns kInvalidArgument for scales that do not fit their value.
   Status AddQuantizationMap(QuantizationMap values);
 
   Scope* ScopeOf(int expr, Scope* scope) const;
@@ -73,12 +73,13 @@ class Importer {
   std::string_view text_;
   Graph graph_;
   std::deque<Scope> scopes_;
-  std::map<int, int> constants_;             // expression -> node
-  std::map<std::int64_t, Tensor> contents_;  // of meta[relay.Constant][i], where the text has them
+  std::map<int, int> constants_;  // expression -> node
+  // Contents of meta[relay.Constant][i], if present in the text.
+  std::map<std::int64_t, Tensor> contents_;
   std::set<std::string, std::less<>> names_;
   std::map<std::string, int> parts_;
-  std::map<std::string, int> copies_;  // of a name, made so far
-  int calls_ = 0;                      // of functions, made so far
+  std::map<std::string, int> copies_;  // name -> number of copies so far
+  int calls_ = 0;                      // number of inlined calls so far
   int call_depth_ = 0;
 };
 

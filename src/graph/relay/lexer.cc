@@ -87,7 +87,7 @@ Result<Token> Lexer::Next() {
     return Take(TokenKind::kPunctuation, position_ + 1);
   }
   if (text_.substr(position_, 3) == "...") {
-    return fail("\"...\" stands for lines that were left out; expected a complete listing");
+    return fail("\"...\" marks omitted lines; expected a complete listing");
   }
   if (c >= ' ' && c <= '~') return fail(fmt::format("'{}' starts no token", c));
   return fail(fmt::format("byte 0x{:02x} starts no token", static_cast<unsigned char>(c)));

@@ -10,13 +10,13 @@ namespace tilewright::relay {
 
 enum class TokenKind : std::uint8_t {
   kEnd,
-  kString,  ///< with its quotes
-  kNumber,  ///< with its suffix
+  kString,  ///< including its quotes
+  kNumber,  ///< including its suffix
   kValue,   ///< %name
   kGlobal,  ///< @name
   kName,
   kPunctuation,  ///< one character, or "->"
-  kComment,      ///< /* … */ with its delimiters
+  kComment,      ///< /* … */ including its delimiters
 };
 
 struct Token {
@@ -26,14 +26,15 @@ struct Token {
   std::size_t end() const { return offset + text.size(); }
 };
 
-/// Cuts a text into tokens, one per call of Next. The text must outlive it.
+/// Tokenizer of a text. The text must outlive the lexer.
 class Lexer {
  public:
-  /// Reads [begin, end) of `text`; positions are those in the whole text.
+  /// Reads [begin, end) of `text`. Positions refer to the whole text.
   Lexer(std::string_view text, std::size_t begin, std::size_t end)
       : text_(text.substr(0, end)), position_(begin) {}
-  /// Errors: kInvalidArgument with the place, for a character that starts no token, a string or
-  /// comment without end, and "..." (texts that were abbreviated by hand).
+  /// Returns the next token.
+  /// Returns kInvalidArgument with the position for a character that starts no token, an
+  /// unterminated string or comment, and "..." (texts that were abbreviated by hand).
   Result<Token> Next();
 
  private:

@@ -1,5 +1,4 @@
-// The contents of constants behind a module, as TVM writes them: JSON of nodes that name arrays,
-// the arrays in base64.
+// Contents of constants after a module, in TVM's format: JSON nodes that refer to arrays in base64.
 
 #include "src/graph/relay/metadata.h"
 
@@ -23,11 +22,11 @@ namespace {
 constexpr std::string_view kHead = "#[metadata]";
 constexpr std::uint64_t kArrayMagic = 0xDD5E40F096B4A13F;
 constexpr std::int32_t kCpuDevice = 1;
-// Constants may share an array, and each gets a copy: so much larger than the text may they be.
+// Limit of the growth relative to the text: constants may share an array, and each gets a copy.
 constexpr std::size_t kMaxGrowth = 16;
 
-// Attributes of the whole section (texts, as TVM's version beside them): names of values, and how
-// many constants have made-up contents.
+// Attributes of the whole section (strings, next to TVM's version): names of values, and the number
+// of constants with synthetic contents.
 constexpr const char* kValues = "tilewright.values";
 constexpr const char* kSyntheticConstantsKey = "tilewright.made_up_constants";
 
@@ -59,7 +58,7 @@ std::vector<std::byte> ArrayBytes(const Tensor& tensor) {
   return bytes;
 }
 
-/// Reads numbers from the front of what is left; false once it was too short.
+/// Reader of numbers from the front of the remaining bytes; returns false if they are too few.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> bytes) : rest_(bytes) {}
@@ -84,7 +83,7 @@ Result<TensorType> ReadArrayType(ByteReader& reader) {
   const bool whole = reader.Read(magic) && reader.Read(reserved) && reader.Read(device) &&
                      reader.Read(device_id) && reader.Read(rank) && reader.Read(code) &&
                      reader.Read(bits) && reader.Read(lanes);
-  if (!whole || magic != kArrayMagic) return InvalidArgument("no array of TVM");
+  if (!whole || magic != kArrayMagic) return InvalidArgument("not a TVM array");
   if (code >= kTypeCodes.size() || lanes != 1 || rank < 0 ||
       rank > static_cast<std::int64_t>(kMaxRank)) {
     return InvalidArgument(
@@ -97,7 +96,7 @@ Result<TensorType> ReadArrayType(ByteReader& reader) {
   TensorType type{{}, dtype};
   for (std::int32_t i = 0; i < rank; ++i) {
     std::int64_t extent = 0;
-    if (!reader.Read(extent)) return InvalidArgument("an array that is cut off");
+    if (!reader.Read(extent)) return InvalidArgument("a truncated array");
     type.shape.push_back(extent);
   }
   TW_RETURN_IF_ERROR(CheckTensorType(type));
@@ -118,7 +117,7 @@ Result<Tensor> ReadArray(std::span<const std::byte> bytes) {
   return tensor;
 }
 
-/// What `position`, a number or its text, names in `list`; null if it names nothing.
+/// Returns the item of `list` at `position`, a number or its text; null if there is no such item.
 const Json* Item(const Json* list, const Json* position) {
   if (list == nullptr || !list->is_array() || position == nullptr) return nullptr;
   std::int64_t index = -1;
@@ -135,7 +134,7 @@ const Json* Field(const Json* object, const char* name) {
   return &(*object)[name];
 }
 
-/// The list of constants: the root is a map from type keys to lists of nodes.
+/// Returns the list of constants: the root is a map from type keys to lists of nodes.
 const Json* ConstantList(const Json* root, const Json* nodes) {
   const Json* map = Item(nodes, Field(root, "root"));
   const Json* keys = Field(map, "keys");
@@ -147,13 +146,14 @@ const Json* ConstantList(const Json* root, const Json* nodes) {
   return nullptr;
 }
 
-/// Errors: kInvalidArgument unless the attributes of our own are what this writes.
+/// Reads the attributes of this project. Returns kInvalidArgument if they have another format than
+/// WriteMetadata writes.
 Status ReadOwn(const Json& root, Metadata& metadata) {
   const Json* attributes = Field(&root, "attrs");
   for (const char* name : {kValues, kSyntheticConstantsKey}) {
     const Json* text = Field(attributes, name);
     if (text != nullptr && !text->is_string())
-      return InvalidArgument("expected a text").WithContext(name);
+      return InvalidArgument("expected a string").WithContext(name);
   }
   if (const Json* text = Field(attributes, kValues); text != nullptr) {
     auto values = ParseQuantizationMap(text->get_ref<const std::string&>());
@@ -204,8 +204,7 @@ Result<Metadata> ReadMetadata(std::string_view section) {
   if (Status own = ReadOwn(*root, metadata); !own.ok()) return own.WithContext("metadata");
   const Json* nodes = Field(&*root, "nodes");
   const Json* data = ConstantList(&*root, nodes);
-  if (data == nullptr || !data->is_array())
-    return metadata;  // other things can be there, but no constants
+  if (data == nullptr || !data->is_array()) return metadata;  // a section may have no constants
   const Json* arrays = Field(&*root, "b64ndarrays");
   std::size_t characters = 0;
   for (std::size_t i = 0; i < data->size(); ++i) {

@@ -1,5 +1,5 @@
-// What each Relay operator is in this project. Attributes that equal their default are left out of
-// texts, so every reader below knows the defaults; one that no reader asked for is an error.
+// Translation of Relay operators. Texts omit attributes that equal their defaults, so the readers
+// contain the defaults. An attribute that no reader requested is an error.
 
 #include "src/graph/relay/operators.h"
 
@@ -23,11 +23,11 @@ using Arguments = std::span<const Argument>;
 struct Entry {
   std::string_view name;
   OpKind kind;
-  std::size_t inputs;  ///< 0: any number
+  std::size_t inputs;  ///< number of inputs; 0: any
   void (*read)(AttributeReader& reader, Arguments arguments, Translation* result);
 };
 
-/// Two numbers (height, width), one (both), or four (top, left, bottom, right).
+/// Reads two numbers (height, width), one (both), or four (top, left, bottom, right).
 std::array<std::int64_t, 4> ReadPadding(AttributeReader& reader) {
   const Integers v = reader.Integers("padding", {0, 0});
   if (v.size() == 4) return {v[0], v[1], v[2], v[3]};
@@ -45,8 +45,8 @@ std::array<std::int64_t, 2> ReadPair(AttributeReader& reader, std::string_view n
   return {1, 1};
 }
 
-/// A layout that does not say how the trailing dimensions are blocked, with them: pooling of a
-/// tensor [1,4,112,112,1,16] is written with layout NCHW and works on dimensions 2 and 3.
+/// Adds the blocks of trailing dimensions to a layout that omits them. For example, pooling of a
+/// tensor [1,4,112,112,1,16] is written with layout NCHW and operates on dimensions 2 and 3.
 std::string CompleteLayout(std::string layout, const TensorType& type) {
   const std::size_t rank = type.shape.size();
   if (layout == "NCHW" && rank == 6) {
@@ -56,7 +56,8 @@ std::string CompleteLayout(std::string layout, const TensorType& type) {
   return layout;
 }
 
-/// Size of a dimension of a tensor in a layout; -1 if the tensor does not have that layout.
+/// Returns the size of a dimension of a tensor in a layout; -1 if the tensor does not have that
+/// layout.
 std::int64_t SizeOf(const TensorType& type, const std::string& layout_text, char dimension) {
   auto layout = Layout::Parse(layout_text);
   if (!layout.ok() || layout->parts().size() != type.shape.size()) return -1;
@@ -65,8 +66,8 @@ std::int64_t SizeOf(const TensorType& type, const std::string& layout_text, char
   return at == std::string::npos ? -1 : layout->Unpack(type.shape)[at];
 }
 
-/// Attributes that repeat what the weight says.
-/// groups: so often the weight's output channels are there.
+/// Checks attributes that repeat the shape of the weight.
+/// groups: factor of the weight's output channels.
 void ExpectKernel(AttributeReader& reader, const TensorType& weight, const std::string& layout,
                   std::int64_t groups = 1) {
   if (const auto channels = SizeOf(weight, layout, 'O'); channels > 0) {
@@ -89,8 +90,8 @@ void ReadConv2d(AttributeReader& reader, Arguments arguments, Translation* resul
   a.data_layout = reader.String("data_layout", "NCHW");
   a.kernel_layout = reader.String("kernel_layout", "OIHW");
   a.dtype = reader.ElementType("out_dtype");
-  // The result has the data's layout with the kernel's block of output channels; the type comment
-  // tells if the text meant another one.
+  // The result has the data's layout with the kernel's block of output channels. If the text means
+  // another layout, the check of the type comment fails.
   const std::string out_layout = reader.String("out_layout", "");
   auto kernel = Layout::Parse(a.kernel_layout);
   auto out = Layout::Parse(out_layout.empty() ? a.data_layout : out_layout);
@@ -224,7 +225,7 @@ void ReadBatchNorm(AttributeReader& reader, Arguments, Translation* result) {
   }
 }
 
-/// newshape: 0 copies a dimension, -1 is what is left.
+/// newshape: 0 copies a dimension, -1 is inferred.
 void ReadReshape(AttributeReader& reader, Arguments arguments, Translation* result) {
   Integers shape = reader.Integers("newshape", {});
   const Integers& from = arguments[0].type.shape;
@@ -280,26 +281,28 @@ void ReadLayoutTransform(AttributeReader& reader, Arguments, Translation* result
   result->op.attributes.dst_layout = reader.String("dst_layout", "");
 }
 
-/// The value to pad with is an argument, of any type; it is converted to the data's.
+/// The padding value is an argument of any type. It is converted to the type of the data.
 void ReadPad(AttributeReader& reader, Arguments arguments, Translation* result) {
   OpAttributes& a = result->op.attributes;
   a.pad_width = reader.Integers("pad_width", {});
   reader.ExpectString("pad_mode", "constant");
   result->operands = 1;
   if (!arguments[1].scalar) {
-    reader.Fail("the value to pad with is computed or beyond 2^53, expected a number within");
+    reader.Fail(
+        "the padding value is computed at run time or beyond 2^53, expected a constant within "
+        "2^53");
     return;
   }
   a.pad_value = *arguments[1].scalar;
   Tensor converted(TensorType{{}, arguments[0].type.dtype});
   converted.Set(0, a.pad_value);
   if (!arguments[0].type.dtype.is_float() && converted.At(0) != a.pad_value) {
-    reader.Fail(fmt::format("{} to pad with, expected a value of {}", a.pad_value,
+    reader.Fail(fmt::format("padding value {}, expected a value of {}", a.pad_value,
                             DataTypeName(arguments[0].type.dtype)));
   }
 }
 
-/// The bias is a vector along `axis`: reshaped, it broadcasts.
+/// The bias is a vector along `axis`; it is reshaped to broadcast.
 void ReadBiasAdd(AttributeReader& reader, Arguments arguments, Translation* result) {
   const auto rank = static_cast<std::int64_t>(arguments[0].type.shape.size());
   const std::int64_t axis = reader.Integer("axis", 1);
@@ -312,7 +315,8 @@ void ReadBiasAdd(AttributeReader& reader, Arguments arguments, Translation* resu
   result->reshape_last[0] = arguments[1].type.elements();
 }
 
-/// Positive steps only; negative positions count from the end, later ones are cut off.
+/// Supports positive steps only. Negative positions count from the end; too large positions are
+/// clamped.
 void ReadStridedSlice(AttributeReader& reader, Arguments arguments, Translation* result) {
   const Integers& shape = arguments[0].type.shape;
   OpAttributes& a = result->op.attributes;
@@ -333,7 +337,7 @@ void ReadStridedSlice(AttributeReader& reader, Arguments arguments, Translation*
       a.end[i] = std::min(a.end[i], shape[i]);
     } else {
       a.begin[i] = std::min(a.begin[i], shape[i] - 1);
-      a.end[i] = std::max<std::int64_t>(a.end[i], -1);  // behind the first element
+      a.end[i] = std::max<std::int64_t>(a.end[i], -1);  // index -1 ends after the first element
     }
   }
 }
@@ -347,7 +351,7 @@ void ReadLrn(AttributeReader& reader, Arguments, Translation* result) {
   a.beta = reader.Number("beta", 0.75);
 }
 
-/// The numbers that the operator table names; 0 where one is left out.
+/// Reads the numeric attributes that the operator table names; 0 if omitted.
 void ReadArguments(AttributeReader& reader, Arguments, Translation* result) {
   OpAttributes& a = result->op.attributes;
   const auto read = [&](std::string_view name, auto& value) {
@@ -369,8 +373,8 @@ void ReadResultType(AttributeReader& reader, Arguments, Translation* result) {
   result->op.attributes.dtype = reader.ElementType("out_dtype");
 }
 
-// Operators with attributes that are read by hand, and other names of some; the rest follow from
-// the operator table.
+// Operators whose attributes have their own readers, and operators with other names. The others
+// follow from the operator table.
 constexpr Entry kOperators[] = {
     {"annotation.cast_hint", OpKind::kIdentity, 1, ReadCastHint},
     {"annotation.stop_fusion", OpKind::kIdentity, 1, ReadStopFusion},
@@ -408,7 +412,7 @@ constexpr Entry kOperators[] = {
 };
 static_assert(std::ranges::is_sorted(kOperators, {}, &Entry::name));
 
-/// As the operator table has it.
+/// Returns the entry of an operator in the operator table.
 Entry EntryOf(const OperatorRow& row) {
   const bool two = row.family == OpFamily::kBinary || row.family == OpFamily::kAnchor;
   auto* read = &ReadArguments;

@@ -12,32 +12,34 @@
 
 namespace tilewright::relay {
 
-/// An argument of a call: its type, and its value where it is a literal.
+/// Argument of a call: its type, and its value if it is a literal.
 struct Argument {
   TensorType type;
   std::optional<double> scalar;
 };
 
-/// What a call becomes: operator `op` applied to the first `operands` arguments. With
-/// `reshape_last` the last of them is reshaped to that shape before.
+/// Translation of a call: operator `op` applied to the first `operands` arguments. With
+/// `reshape_last` the last of them is first reshaped to that shape.
 struct Translation {
   Operator op;
   std::size_t operands = 0;
   std::vector<std::int64_t> reshape_last;
-  Annotation annotation;  ///< of an identity
+  Annotation annotation;  ///< annotation of an identity
 };
 
-/// A tensor's type as the text spells it.
+/// Converts a tensor's type to the representation of the text.
 Type TypeOf(const TensorType& type);
 
 bool IsKnownOperator(std::string_view name);
-/// Name of an operator; empty if Relay text has none.
+/// Returns the name of an operator; empty if Relay text has none.
 std::string_view RelayName(OpKind kind);
-/// Of an identity with that mark, and of the kind of value that a quantization's mark names.
+/// Returns the name of an identity with that annotation, or the name of the value kind of a
+/// simulated-quantize annotation.
 std::string_view RelayName(AnnotationKind annotation);
 std::string_view ValueKindName(ValueKind kind);
-/// Errors: kInvalidArgument for a wrong attribute or argument; kUnsupported for an attribute, or a
-/// value of one, that has no counterpart.
+/// Translates a call to an operator.
+/// Returns kInvalidArgument for an invalid attribute or argument; kUnsupported for an attribute or
+/// value without a counterpart.
 Result<Translation> Translate(const Expr& call, std::span<const Argument> arguments);
 
 }  // namespace tilewright::relay

@@ -1,10 +1,11 @@
-// Reads Relay text into a graph of expressions.
+// Parses Relay text into a graph of expressions.
 //
-// A text is type definitions and functions; a function's body is lines that bind a value to a name
-// ("%26 = nn.conv2d(%22, %23, …) /* ty=… */;") and a last expression without one. A use of a name
-// becomes an edge to the node bound to it, a constant index one node for the whole text. What the
-// project does not interpret (attribute values, comments) is kept as spelled. A dot in a value name
-// is a projection unless the whole name is bound: "%1.0" is field 0 of %1.
+// A text consists of type definitions and functions. The body of a function is a sequence of lines
+// that bind a value to a name ("%26 = nn.conv2d(%22, %23, …) /* ty=… */;") and a last expression
+// without a name. A use of a name becomes an edge to the node bound to it; all uses of a constant
+// index are one node for the whole text. The parser keeps the spelling of parts that the project
+// does not interpret (attribute values, comments). A dot in a value name is a projection unless the
+// whole name is bound: "%1.0" is field 0 of %1.
 
 #include "src/graph/relay/parser.h"
 
@@ -71,10 +72,10 @@ bool Parser::ParseInteger(std::int64_t* value) {
   return Advance();
 }
 
-/// Any tokens up to a "," or a closing bracket at depth 0.
+/// Parses any tokens up to a "," or a closing bracket at depth 0.
 bool Parser::ParseRaw(std::string* value) {
   const std::size_t begin = token_.offset;
-  std::string open;  // closing brackets still to come, innermost last
+  std::string open;  // expected closing brackets, innermost last
   while (true) {
     if (token_.kind == TokenKind::kEnd) return Expected("a value");
     if (token_.kind == TokenKind::kPunctuation) {
@@ -102,7 +103,7 @@ bool Parser::ParseComments(std::vector<std::string>* comments, std::optional<Typ
       const Lexer outer = lexer_;
       const Token comment = token_;
       const std::size_t begin = comment.offset + 2 + blanks + 3;  // after "ty="
-      const std::size_t span = inner.find(" span=", blanks);      // prints of 2022 and later
+      const std::size_t span = inner.find(" span=", blanks);      // in texts of 2022 and later
       lexer_ = Lexer(text_, begin, comment.offset + 2 + std::min(span, inner.size()));
       type->emplace();
       if (!Advance() || !ParseType(&**type)) return false;
@@ -132,7 +133,8 @@ bool Parser::Add(Expr expr, int* id) {
     expr.depth = inner + 1;
   }
   if (expr.depth > kMaxNesting) {
-    return Fail(expr.offset, fmt::format("functions reach deeper than {} levels", kMaxNesting));
+    return Fail(expr.offset,
+                fmt::format("functions are nested deeper than {} levels", kMaxNesting));
   }
   *id = static_cast<int>(module_.exprs.size());
   module_.exprs.push_back(std::move(expr));
@@ -148,7 +150,7 @@ bool Parser::ParseLiteral(int* id) {
          Add(std::move(literal), id);
 }
 
-/// After the name "meta".
+/// Parses a constant after the name "meta".
 bool Parser::ParseConstant(std::size_t offset, int* id) {
   Expr constant;
   constant.kind = ExprKind::kConstant;
@@ -210,7 +212,7 @@ bool Parser::ParseArgument(Expr* call) {
   return true;
 }
 
-/// From the "(" on.
+/// Parses a call from the "(" on.
 bool Parser::ParseCall(int callee, std::string name, std::size_t offset, int* id) {
   Expr call;
   call.kind = ExprKind::kCall;

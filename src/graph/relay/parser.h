@@ -11,8 +11,8 @@
 
 namespace tilewright::relay {
 
-/// Recursive descent over one text; used by Parse. Methods return false after the first error,
-/// which is then in status(). Recursion is bounded by kMaxNesting.
+/// Recursive-descent parser of one text; used by Parse. Methods return false after the first error,
+/// which is in status(). Recursion depth is limited by kMaxNesting.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text), lexer_(text, 0, text.size()) {}
@@ -77,7 +77,7 @@ class Parser {
   int nesting_ = 0;
   bool indent_known_ = false;
   std::vector<std::map<std::string, int, std::less<>>> scopes_;
-  std::vector<int> owners_;                                        // functions being read
+  std::vector<int> owners_;                                        // functions under construction
   std::map<std::pair<std::string, std::int64_t>, int> constants_;  // one node per meta index
 };
 

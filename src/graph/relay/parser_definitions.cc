@@ -1,5 +1,5 @@
-// Functions and modules of Relay text. Lines of a body are told apart by their indent, which the
-// first line of the first body sets.
+// Functions and modules of Relay text. Indentation separates the lines of a body; the first line of
+// the first body sets its width.
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 namespace tilewright::relay {
 
-/// The width of one indent is that of the first line inside the first body.
+/// Sets the width of one indent to that of the first line inside the first body.
 void Parser::MeasureIndent() {
   if (indent_known_) return;
   indent_known_ = true;
@@ -79,7 +79,7 @@ bool Parser::ParseParameters(int function) {
   return Advance();
 }
 
-/// The comments after "}"; their type must be the one the signature gives.
+/// Parses the comments after "}"; their type must match the signature.
 bool Parser::ParseFunctionComments(std::size_t offset, int id) {
   Function& function = module_.functions[static_cast<std::size_t>(id)];
   std::optional<Type> checked;
@@ -92,11 +92,11 @@ bool Parser::ParseFunctionComments(std::size_t offset, int id) {
   }
   declared.parts.push_back(*function.result);
   if (*checked == declared) return true;
-  return Fail(offset, fmt::format("the function has type {}, but its comment says {}",
+  return Fail(offset, fmt::format("the function has type {}, but its comment declares {}",
                                   ToString(declared), ToString(*checked)));
 }
 
-/// After "fn" or the global's name.
+/// Parses a function after "fn" or the global's name.
 bool Parser::ParseFunction(std::size_t offset, int* id) {
   if (!Enter(offset)) return false;
   *id = static_cast<int>(module_.functions.size());
@@ -134,7 +134,7 @@ bool Parser::BindStatement(const std::string& name, std::size_t offset, int func
   return Advance();
 }
 
-/// A line of a body, or its last expression.
+/// Parses a line of a body or its last expression.
 bool Parser::ParseStatement(int function, bool* is_result) {
   *is_result = false;
   const Token first = token_;
@@ -193,7 +193,8 @@ bool Parser::ParseDefinition() {
   return true;
 }
 
-/// "#[version = …]" at the start, or "#[metadata]", after which everything is kept as it is.
+/// Parses "#[version = …]" at the start, or "#[metadata]", after which the text is kept without
+/// changes.
 bool Parser::ParseHash(bool* at_end) {
   const std::size_t before = last_end_;
   if (!Advance() || !Expect("[")) return false;

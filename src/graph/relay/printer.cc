@@ -1,12 +1,12 @@
-// Writes Relay text the way the printer of April 2021 and later does.
+// Writes Relay text like the printer of April 2021 and later.
 //
-// The graph is walked from the result in post-order (callee, then arguments left to right, each
-// node once). A node's text is made when the walk leaves it, and it gets its number, and its line,
-// when the first node that uses it is made: so add(f(g(x)), h(k(y))) gives the lines g, k, f, h,
-// add. A function's body is written when the walk reaches it, with lines of its own; one counter
-// numbers the values of the whole module. Constants are numbered in the order of the walk, which is
-// not the order of the lines. Nothing here recurses along the graph, only from a function into the
-// functions inside it (bounded by the parser).
+// The printer walks the graph from the result in post-order (callee, then arguments left to right,
+// each node once). It composes a node's text when the walk leaves the node. The node gets its
+// number and its line when the first node that uses it is composed: add(f(g(x)), h(k(y))) gives the
+// lines g, k, f, h, add. The body of a function is written when the walk reaches the function, with
+// its own lines; one counter numbers the values of the whole module. Constants are numbered in the
+// order of the walk, which differs from the order of the lines. There is no recursion along the
+// graph, only from a function into the functions inside it (bounded by the parser).
 
 #include <fmt/format.h>
 
@@ -45,10 +45,10 @@ class Printer {
 
   const Module& module_;
   const bool keep_;
-  std::vector<std::string> texts_;  // of the nodes walked and not yet written
-  std::vector<std::string> names_;  // "%26" of nodes that have a line
+  std::vector<std::string> texts_;  // texts of visited nodes that are not written yet
+  std::vector<std::string> names_;  // "%26" for nodes that have a line
   std::vector<bool> walked_ = std::vector<bool>(module_.exprs.size(), false);
-  std::vector<std::string> lines_;  // of the body being written
+  std::vector<std::string> lines_;  // lines of the current body
   int next_number_ = 0;
   std::map<std::string, int> name_counters_;
   std::map<std::string, std::int64_t> meta_counters_;
@@ -76,8 +76,9 @@ std::string Printer::TypeDefinitionText(const TypeDefinition& definition) const 
   return text + "}";
 }
 
-/// The fused functions all have parameters p0, p1, …; printed names have counters behind, such as
-/// %p0134. Where every parameter of a fused function fits, that is what they were called.
+/// Returns the original name of a parameter. Parameters of fused functions are p0, p1, …; the
+/// printer appends counters, as in %p0134. The names are restored if all parameters of a fused
+/// function match.
 std::string Printer::BaseName(const Function& function, std::size_t position) const {
   bool fused = false;
   for (const auto& attribute : function.attributes) {
@@ -116,7 +117,7 @@ std::string Printer::ParameterText(int id, const Function& function, std::size_t
   return text + Comments(parameter.comments);
 }
 
-/// From the "(" on.
+/// Returns the text of a function from the "(" on.
 std::string Printer::FunctionText(int id, int level) {
   const Function& function = module_.function(id);
   std::string text = "(";
@@ -153,7 +154,7 @@ std::string Printer::KeptBody(const Function& function, int level) {
 std::string Printer::WalkedBody(const Function& function, int level) {
   std::vector<std::string> outer;
   std::swap(outer, lines_);
-  // Of a text that stopped early the last line is all there is to start from.
+  // In a truncated text only the last line can be the root.
   const int root = function.body >= 0 ? function.body : function.statements.back();
   Walk(root, level);
   const auto& name = names_[static_cast<std::size_t>(root)];
@@ -166,7 +167,7 @@ std::string Printer::WalkedBody(const Function& function, int level) {
   return text;
 }
 
-/// Makes the texts of everything `root` reaches, in post-order.
+/// Composes the texts of all expressions reachable from `root`, in post-order.
 void Printer::Walk(int root, int level) {
   struct Visit {
     int id;
@@ -191,7 +192,7 @@ void Printer::Walk(int root, int level) {
   }
 }
 
-/// How a node is written where it is used.
+/// Returns the spelling of a node at its use.
 std::string Printer::Use(int id, int level) {
   auto& name = names_[static_cast<std::size_t>(id)];
   if (!name.empty()) return name;
@@ -236,7 +237,7 @@ std::string Printer::ExprText(int id, int level) {
       return fmt::format("meta[{}][{}]", expr.text, index) + comments;
     }
     case ExprKind::kParameter:
-      // One that no function has introduced yet is written by a function that uses it from outside.
+      // A parameter whose function was not introduced yet: an outer function uses it.
       return "%" + expr.text;
     case ExprKind::kProjection:
       return Use(expr.args[0], level) + fmt::format(".{}", expr.index) + comments;
@@ -269,7 +270,7 @@ std::string Printer::PrintModule() {
     text += FunctionText(definition.function, 0);
   }
   if (!module_.metadata.empty()) return text + module_.metadata;
-  const bool cut = module_.fragment && keep_;  // its last line has brought its own end
+  const bool cut = module_.fragment && keep_;  // its last line already ends the text
   return module_.ends_in_newline && !cut ? text + "\n" : text;
 }
 

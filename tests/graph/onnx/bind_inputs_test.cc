@@ -107,14 +107,15 @@ TEST(OnnxBind, NegativeSizesAreOpen) {
 TEST(OnnxBind, ContradictionsAreRefused) {
   const OpenModel sum = Sum();
   EXPECT_EQ(sum.Message({{"state=3x1"}, {"n=5"}, {}}),
-            "--shape state=3x1: dimension 0 is 3, expected 2; the file says 2x'batch'");
+            "--shape state=3x1: dimension 0 is 3, expected 2; the file declares 2x'batch'");
   EXPECT_EQ(sum.Message({{"x=4x5", "w=4x6"}, {}, {}}),
-            "--shape x=4x5: dimension 1 ('n') is 5, but 6 by --shape w=4x6; the file says "
+            "--shape x=4x5: dimension 1 ('n') is 5, but 6 by --shape w=4x6; the file declares "
             "'batch'x'n'");
   EXPECT_EQ(sum.Message({{"x=4x5"}, {"n=6"}, {}}),
-            "--shape x=4x5: dimension 1 ('n') is 5, but 6 by --dim n=6; the file says 'batch'x'n'");
+            "--shape x=4x5: dimension 1 ('n') is 5, but 6 by --dim n=6; the file declares "
+            "'batch'x'n'");
   EXPECT_EQ(sum.Message({{"x=4x5x1"}, {}, {}}),
-            "--shape x=4x5x1: 3 dimensions, expected 2; the file says 'batch'x'n'");
+            "--shape x=4x5x1: 3 dimensions, expected 2; the file declares 'batch'x'n'");
   EXPECT_THAT(sum.Message({{}, {"n=2147483648", "batch=2147483648"}, {}}), HasSubstr("2^40"));
 }
 
@@ -124,13 +125,13 @@ TEST(OnnxBind, UnknownNamesAreRefused) {
             "--shape sate: no such input; the inputs are x ('batch'x'n'), w ('batch'x'n'), state "
             "(2x'batch'); did you mean 'state'?");
   EXPECT_EQ(sum.Message({{}, {"bach=2"}, {}}),
-            "--dim bach=2: no dimension has this name; there are batch, n; did you "
+            "--dim bach=2: no dimension has this name; the names are batch, n; did you "
             "mean 'batch'?");
   OpenModel fixed;
   fixed.Input("x", {{2}}).model.Output("y").Node("Add", {"x", "c"}, {"y"});
   fixed.model.Initializer("c", MakeTensor(kFloat32, {2}, {1, 2}));
   EXPECT_EQ(fixed.Message({{}, {"n=2"}, {}}),
-            "--dim n=2: no dimension has this name; none has any");
+            "--dim n=2: no dimension has this name; the dimensions have no names");
   EXPECT_EQ(fixed.Message({{}, {}, {"c=1,2"}}),
             "--value c: a constant of the file, no input; the inputs are x (2)");
 }
@@ -176,8 +177,8 @@ TEST(OnnxBind, WrongValuesAreRefused) {
   EXPECT_EQ(Reshaped().Message({{}, {}, {"shape=2,x"}}),
             "graph input 'shape': --value shape=2,x: 'x' is no int64");
   EXPECT_EQ(Reshaped().Message({{}, {"rank=3"}, {"shape=2,3"}}),
-            "--value shape=2,3: dimension 0 ('rank') is 2, but 3 by --dim rank=3; the file says "
-            "'rank'");
+            "--value shape=2,3: dimension 0 ('rank') is 2, but 3 by --dim rank=3; the file "
+            "declares 'rank'");
   EXPECT_THAT(Reshaped().Message({}),
               HasSubstr("it follows from input 'shape' (int64[1]): if that is the same in every "
                         "run, give it: --value shape=NUMBER"));

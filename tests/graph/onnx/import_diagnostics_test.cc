@@ -54,14 +54,14 @@ TEST(OnnxRefusals, OfEveryKindComeAtOnce) {
   const Status status = model.Import().status();
   EXPECT_EQ(status.message(),
             "4 refusals: (1) 2 operators are not supported: Wobble (1 node), ai.onnx.ml.ZipMap (1 "
-            "node); ZipMap makes maps of class names, which are no tensors: convert the classifier "
-            "without it (skl2onnx: options={'zipmap': False}), so that its probabilities are one "
-            "tensor; (2) graph input 'z': dimension 1 ('n'): no fixed size; give the sizes that "
-            "the network is to run with: --dim n=SIZE; (3) node 1 (Reshape) making 'b': input 1 "
-            "(s) must be a list of integers known before the network runs; it follows from input "
-            "'s' (int64[2]): if that is the same in every run, give it: --value s=NUMBER; (4) "
-            "node 3 (Flatten) making 'd', node 4 (Flatten) making 'e': axis 7 is outside of 2 "
-            "dimensions");
+            "node); ZipMap returns maps of class names, which are not tensors: convert the "
+            "classifier without it (skl2onnx: options={'zipmap': False}), so that its "
+            "probabilities are one tensor; (2) graph input 'z': dimension 1 ('n'): no fixed size; "
+            "give the sizes that the network is to run with: --dim n=SIZE; (3) node 1 (Reshape) "
+            "making 'b': input 1 (s) must be a list of integers that is constant at import; it "
+            "follows from input 's' (int64[2]): if that is the same in every run, give it: --value "
+            "s=NUMBER; (4) node 3 (Flatten) making 'd', node 4 (Flatten) making 'e': axis 7 is "
+            "outside of 2 dimensions");
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
 }
 
@@ -136,7 +136,7 @@ TEST(OnnxRefusals, PlacesAreCutBetweenCharacters) {
 
 TEST(OnnxRefusals, OutputsReadAsNothingAreThere) {
   OnnxImport import;
-  import.omitted_outputs.emplace("labels", "has labels that are texts");
+  import.omitted_outputs.emplace("labels", "has string labels");
   EXPECT_TRUE(import.Knows("labels"));
   EXPECT_FALSE(import.Knows("scores"));
 }
@@ -185,7 +185,7 @@ TEST(OnnxBounds, NamesThatOnlyResultsHaveMayBeBound) {
   model.Input("x", {2, 3}).Node("NonZero", {"x"}, {"y"});
   AddOutput(model, "y", {"2", "hits"});
   EXPECT_THAT(ImportWith(model, {}).status().message(),
-              HasSubstr("or a bound of how many there are (--dim hits=SIZE)"));
+              HasSubstr("or an upper bound of this number (--dim hits=SIZE)"));
   const auto graph = ImportWith(model, {{}, {"hits=4"}, {}});
   ASSERT_TRUE(graph.ok()) << graph.status().message();
   EXPECT_EQ(graph->node(graph->outputs()[0]).type, (TensorType{{2, 4}, kInt64}));

@@ -118,8 +118,7 @@ TEST(OnnxLoop, MayHoldAnIfAndStandInOne) {
 TEST(OnnxLoop, ThatMayNeverEndIsRefused) {
   EXPECT_THAT(LoopModel(16, "", "", "last").Forever().Message(),
               HasSubstr("node 0 (Loop) making 'last': it does not end within 16384 steps: it has "
-                        "no number of trips, and its condition (last/16383/going_on) still is "
-                        "true"));
+                        "no trip count, and its condition (last/16383/going_on) is still true"));
   EXPECT_THAT(LoopModel(16, "endless", "yes", "last").Forever().Message(),
               HasSubstr("16384 steps: it has 9223372036854775807, and"));
 }
@@ -131,13 +130,13 @@ TEST(OnnxLoop, OfUnknownStepsIsRefused) {
   EXPECT_THAT(trips.Message(), HasSubstr("--value n=NUMBER"));
   LoopModel condition(16, "three", "go", "last");
   condition.Forever().model.Input("go", {}, TensorProto::BOOL);
-  EXPECT_THAT(condition.Message(), HasSubstr("its condition (go) in front of step 0 is computed "
-                                             "while the network runs"));
+  EXPECT_THAT(condition.Message(), HasSubstr("its condition (go) before step 0 is computed at run "
+                                             "time"));
   LoopModel computed(16, "three", "", "last");
   AddTo(*computed.body, "ReduceMax", {"s"}, "largest");
   AddTo(*computed.body, "Less", {"largest", "c"}, "compared");
   AddTo(*computed.body, "Squeeze", {"compared"}, "going_on");
-  EXPECT_THAT(computed.Message(), HasSubstr("(last/0/going_on) in front of step 1 is computed"));
+  EXPECT_THAT(computed.Message(), HasSubstr("(last/0/going_on) before step 1 is computed"));
 }
 
 TEST(OnnxLoop, OfOtherFormsIsRefused) {

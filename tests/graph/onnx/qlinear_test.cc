@@ -223,10 +223,10 @@ TEST(OnnxQLinear, WhatIsRefused) {
   const Case cases[] = {
       {{"x", "sa", "za", "x", "sb", "zb", "computed", "zy"},
        "node 1 (QLinearAdd) making 'y': input 6 (computed) must be one scale or one per channel, "
-       "known before the network runs; it follows from input 'given' (float32[]): if that is the "
-       "same in every run, give it: --value given=NUMBER"},
+       "constant at import; it follows from input 'given' (float32[]): if that is the same in "
+       "every run, give it: --value given=NUMBER"},
       {{"x", "sa", "za", "sb", "sb", "zb", "sy", "zy"},
-       "node 1 (QLinearAdd) making 'y': input 3 is float32[], expected numbers of 8 or 16 bits"},
+       "node 1 (QLinearAdd) making 'y': input 3 is float32[], expected integers of 8 or 16 bits"},
       {{"x", "sa", "za", "x", "sb", "zb"}, "node 1 (QLinearAdd) making 'y': input 6 is missing"},
   };
   for (const Case& c : cases) {

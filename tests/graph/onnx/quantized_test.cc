@@ -63,7 +63,7 @@ TEST(OnnxQuantized, ZeroPointsAreOfTheTypeOfTheirNumbers) {
     return imported.ok() ? "accepted" : imported.status().message();
   };
   using testing::HasSubstr;
-  const auto expected = HasSubstr("expected the type of their numbers, int8[1,2");
+  const auto expected = HasSubstr("expected the type of their integers, int8[1,2");
   EXPECT_THAT(refused("ConvInteger", {"x", "w", "wide"}), expected);
   EXPECT_THAT(refused("ConvInteger", {"x", "w", "zero", "wide"}), expected);
   EXPECT_THAT(refused("MatMulInteger", {"x", "x", "wide"}), expected);

@@ -103,22 +103,22 @@ TEST_F(OnnxExternal, StaysInTheModelsFolder) {
   std::filesystem::create_symlink(folder_->path() + "/secret", path_ + "/absolute");
   const std::string absolute = folder_->path() + "/secret";
   for (const auto& [location, part] :
-       {std::pair<std::string, const char*>("../secret", "leads out of the model's folder"),
-        {"sub/../../secret", "leads out of the model's folder"},
+       {std::pair<std::string, const char*>("../secret", "leads out of the model's directory"),
+        {"sub/../../secret", "leads out of the model's directory"},
         {absolute, "is an absolute name"},
         {"out", "is a symbolic link that leads out"},
         {"up/secret", "is a symbolic link that leads out"},
         {"absolute", "is a symbolic link that leads out"},
         {std::string("w.bin\0.txt", 10), "has a zero byte"},
-        {"none.bin", "is not in the model's folder"},
-        {"sub", "is no regular file"},
+        {"none.bin", "is not in the model's directory"},
+        {"sub", "is not a regular file"},
         {"", "external_data names no file"}}) {
     EXPECT_THAT(ExternalModel(path_).Entry("location", location).Message(), HasSubstr(part));
   }
   std::filesystem::remove(path_ + "/w.bin");
   ASSERT_EQ(::mkfifo((path_ + "/w.bin").c_str(), 0600), 0);
   EXPECT_THAT(ExternalModel(path_).Entry("location", "w.bin").Message(),
-              HasSubstr("is no regular file"));
+              HasSubstr("is not a regular file"));
 }
 
 TEST_F(OnnxExternal, ChecksOffsetsAndLengths) {
@@ -223,7 +223,7 @@ TEST(OnnxFunctions, ThatMultiplyAreRefused) {
     AddNode(function, next, {"t"}, "y", domain);
   }
   model.Input("x", {2}).Output("y").Node("F0", {"x"}, {"y"}, "local");
-  EXPECT_THAT(model.Import().status().message(), HasSubstr("more than 200000 nodes in all"));
+  EXPECT_THAT(model.Import().status().message(), HasSubstr("more than 200000 nodes in total"));
 }
 
 TEST(OnnxFunctions, NameWhatIsWrongInThem) {
@@ -239,7 +239,7 @@ TEST(OnnxFunctions, NameWhatIsWrongInThem) {
   function->mutable_opset_import(0)->set_version(18);
   model.Int("speed", 1);
   EXPECT_EQ(model.Import().status().message(),
-            "node 0 (Outer) making 'y': attribute speed is not known for function 'Outer'");
+            "node 0 (Outer) making 'y': attribute speed is not defined for function 'Outer'");
   model.proto().mutable_graph()->mutable_node(0)->clear_attribute();
   *AddNode(function, "Relu", {"x"}, "")->mutable_output(0) = std::string("t\0t", 3);
   EXPECT_THAT(model.Import().status().message(), HasSubstr("has a zero byte"));
@@ -305,7 +305,7 @@ TEST(OnnxIf, ComputedConditionsAreRefused) {
   model.Input("x", {2}).Input("c", {}, TensorProto::BOOL).Output("y");
   AddIf(model, "c");
   EXPECT_THAT(model.Import().status().message(),
-              HasSubstr("its condition (c) is computed while the network runs"));
+              HasSubstr("its condition (c) is computed at run time"));
 }
 
 // Of rows a [3,2], the last one first, and columns b [2,3]: s += a * b + 2, where s begins as z.
@@ -460,8 +460,8 @@ TEST(OnnxStoredTypes, AreNotComputedWith) {
   AddStored(model, 16, {2}).set_raw_data(std::string(4, '\0'));
   model.Node("Add", {"x", "w"}, {"y"});
   EXPECT_EQ(model.Import().status().message(),
-            "node 0 (Add) making 'y': input 1 (w) has element type bfloat16, which is only stored; "
-            "expected a Cast or DequantizeLinear in front");
+            "node 0 (Add) making 'y': input 1 (w) has element type bfloat16, which is a storage "
+            "type; expected a Cast or DequantizeLinear before it");
   OnnxBuilder output(21);
   output.Output("y");
   AddStored(output, 17, {1}).set_raw_data(std::string(1, '\0'));
@@ -546,8 +546,8 @@ TEST(OnnxEmpty, OthersAreRefusedByName) {
   OnnxBuilder model(13);
   model.Input("x", {0, 1, 4, 4}).Output("y").Node("GlobalAveragePool", {"x"}, {"y"});
   EXPECT_EQ(model.Import().status().message(),
-            "node 0 (GlobalAveragePool) making 'y': input 0 (x) is float32[0,1,4,4], without "
-            "elements, expected some for this operator");
+            "node 0 (GlobalAveragePool) making 'y': input 0 (x) is float32[0,1,4,4], which is "
+            "zero-size; this operator does not support zero-size inputs");
 }
 
 }  // namespace

@@ -41,7 +41,8 @@ constexpr StatusCode kBad = StatusCode::kInvalidArgument;
 constexpr StatusCode kNot = StatusCode::kUnsupported;
 
 const BadModel kModels[] = {
-    {"NoNodes", [](OnnxBuilder&) {}, kBad, "the file is no ONNX model: it has no graph with nodes"},
+    {"NoNodes", [](OnnxBuilder&) {}, kBad,
+     "the file is not an ONNX model: it has no graph with nodes"},
     {"UnknownOperators",
      [](OnnxBuilder& m) {
        m.Node("Wobble", {"x"}, {"a"}).Node("Relu", {"a"}, {"b"}).Node("Wobble", {"b"}, {"c"});
@@ -55,19 +56,19 @@ const BadModel kModels[] = {
      kNot, "operator set 99, expected 1 to 28"},
     {"NoOperatorSet",
      [](OnnxBuilder& m) { m.Node("Relu", {"x"}, {"y"}).proto().clear_opset_import(); }, kBad,
-     "no operator set is named (opset_import), expected one"},
+     "no operator set is imported (opset_import), expected one"},
     {"MissingInput",
      [](OnnxBuilder& m) {
        m.Node("Conv", {"x", "w"}, {"y"});
      },
      kBad,
-     "node 0 (Conv) making 'y': input 'w' is made by no node and is neither an initializer nor an "
-     "input of the graph"},
+     "node 0 (Conv) making 'y': input 'w' is computed by no node and is neither an initializer nor "
+     "an input of the graph"},
     {"ZeroByteInAName",
      [](OnnxBuilder& m) {
        m.Node("Relu", {"x"}, {std::string("y\0z", 3)}).Output(std::string("y\0z", 3));
      },
-     kBad, "the name of value 'y...' has a zero byte; expected a text"},
+     kBad, "the name of value 'y...' has a zero byte; expected a C string"},
     {"TooFewInputs", [](OnnxBuilder& m) { m.Node("Add", {"x"}, {"y"}); }, kBad,
      "node 0 (Add) making 'y': input 1 is missing"},
     {"Cycle",
@@ -76,13 +77,13 @@ const BadModel kModels[] = {
      },
      kBad, "node 0 (Add) making 'a': its input depends on its own output (a cycle)"},
     {"MadeTwice", [](OnnxBuilder& m) { m.Node("Relu", {"x"}, {"y"}).Node("Relu", {"x"}, {"y"}); },
-     kBad, "node 1 (Relu) making 'y': value 'y' is made twice"},
+     kBad, "node 1 (Relu) making 'y': value 'y' is defined twice"},
     {"OverwritesInput", [](OnnxBuilder& m) { m.Node("Relu", {"x"}, {"x"}); }, kBad,
-     "node 0 (Relu) making 'x': value 'x' is made twice"},
+     "node 0 (Relu) making 'x': value 'x' is defined twice"},
     {"NoOutputName", [](OnnxBuilder& m) { m.Node("Relu", {"x"}, {""}); }, kBad,
-     "2 refusals: (1) node 0 (Relu): has no output; (2) graph output 'y' is made by no node"},
+     "2 refusals: (1) node 0 (Relu): has no output; (2) graph output 'y' is computed by no node"},
     {"OutputOfNothing", [](OnnxBuilder& m) { m.Node("Relu", {"x"}, {"z"}); }, kBad,
-     "graph output 'y' is made by no node"},
+     "graph output 'y' is computed by no node"},
     {"TrainingOutput",
      [](OnnxBuilder& m) {
        m.Node("Relu", {"x"}, {"a", "i"});
@@ -104,8 +105,8 @@ const BadModel kModels[] = {
        m.Initializer("t", MakeTensor(kBool, {}, {1})).Node("Dropout", {"x", "r", "t"}, {"y"});
      },
      kNot,
-     "node 0 (Dropout) making 'y': expected inference (training_mode, input 2, known to be "
-     "false); export the model for inference"},
+     "node 0 (Dropout) making 'y': expected inference (training_mode, input 2, constant false); "
+     "export the model for inference"},
     {"InitializerTooShort",
      [](OnnxBuilder& m) {
        m.Initializer("w", MakeRange(kFloat32, {4})).Node("Add", {"x", "w"}, {"y"});
@@ -147,7 +148,7 @@ const BadModel kModels[] = {
        m.Initializer("w", MakeRange(kFloat32, {4})).Initializer("w", MakeRange(kFloat32, {4}));
        m.Node("Add", {"x", "w"}, {"y"});
      },
-     kBad, "initializer 'w' is there twice"},
+     kBad, "initializer 'w' is defined twice"},
     {"ShapesDoNotFit",
      [](OnnxBuilder& m) {
        m.Initializer("w", MakeRange(kFloat32, {3})).Node("Add", {"x", "w"}, {"y"});
@@ -182,9 +183,9 @@ const BadModel kModels[] = {
        m.Input("s", {2}, onnx::TensorProto::INT64).Node("Reshape", {"x", "s"}, {"y"});
      },
      kNot,
-     "node 0 (Reshape) making 'y': input 1 (s) must be a list of integers known before the "
-     "network runs; it follows from input 's' (int64[2]): if that is the same in every run, give "
-     "it: --value s=NUMBER"},
+     "node 0 (Reshape) making 'y': input 1 (s) must be a list of integers that is constant at "
+     "import; it follows from input 's' (int64[2]): if that is the same in every run, give it: "
+     "--value s=NUMBER"},
     {"ReshapeToOtherSize",
      [](OnnxBuilder& m) {
        m.Initializer("s", MakeTensor(kInt64, {2}, {5, -1})).Node("Reshape", {"x", "s"}, {"y"});
@@ -242,16 +243,15 @@ const BadModel kModels[] = {
      kBad,
      "2 refusals: (1) node 16 (Pad) making 'y16', node 17 (Pad) making 'y17', node 18 (Pad) making "
      "'y18', node 19 (Pad) making 'y19': the file's operators so far need tables of more than "
-     "268435456 bytes; (2) graph output 'y' is made by no node"},
+     "268435456 bytes; (2) graph output 'y' is computed by no node"},
     {"TransposedConvDeeperThanAllowed",
      [](OnnxBuilder& m) {
        m.Input("v", {1, 2, 4, 4, 4}).Initializer("w", MakeRange(kFloat32, {2, 3, 65, 1, 1}));
        m.Node("ConvTranspose", {"v", "w"}, {"y"});
      },
      kNot,
-     "node 0 (ConvTranspose) making 'y': a window of 65 along 4 elements of depth makes 68 of "
-     "them; "
-     "expected a window of at most 64 and at least one element"},
+     "node 0 (ConvTranspose) making 'y': a window of 65 along 4 elements of depth gives 68 of "
+     "them; expected a window of at most 64 and at least one element"},
     {"TransposedOutputOfNothing",
      [](OnnxBuilder& m) {
        m.Initializer("w", MakeRange(kFloat32, {2, 1, 2, 2}));
@@ -287,7 +287,7 @@ const BadModel kModels[] = {
        m.Node("Resize", {"x", "", "s"}, {"y"});
        m.Initializer("s", MakeTensor(kFloat32, {4}, {1, 1, std::nan(""), 2}));
      },
-     kBad, "node 0 (Resize) making 'y': scale nan makes 4 elements none, or more than 4194304"},
+     kBad, "node 0 (Resize) making 'y': scale nan of 4 elements gives none, or more than 4194304"},
     {"ResizeOfOtherRank",
      [](OnnxBuilder& m) {
        m.Node("Resize", {"x", "", "", "s"}, {"y"});
@@ -343,10 +343,7 @@ const BadModel kModels[] = {
        m.Input("v", {1, 1, std::int64_t{1} << 28, 5}).Node("MaxPool", {"v"}, {"p", "i"});
        m.IntList("kernel_shape", {2, 2}).Node("Relu", {"x"}, {"y"});
      },
-     kNot,
-     "node 0 (MaxPool) making 'p': the places of largest elements (output 1) need more than "
-     "67108864 "
-     "numbers"},
+     kNot, "node 0 (MaxPool) making 'p': the indices (output 1) need more than 67108864 numbers"},
     {"GatherFarOutside",
      [](OnnxBuilder& m) {
        Tensor index(TensorType{{1}, kInt64});
@@ -440,8 +437,8 @@ const BadModel kModels[] = {
        m.Node("QLinearMatMul", {"q", "s", "z", "q", "s", "z", "s", "z"}, {"y"});
      },
      kNot,
-     "node 0 (QLinearMatMul) making 'y': input 7 (z) has zero points that are computed or differ "
-     "between channels, expected one that is known before the network runs; it follows from input "
+     "node 0 (QLinearMatMul) making 'y': input 7 (z) has zero points that are computed at run time "
+     "or differ between channels, expected one that is constant at import; it follows from input "
      "'z' (uint8[]): if that is the same in every run, give it: --value z=NUMBER"},
     {"TransposedStrideHuge",
      [](OnnxBuilder& m) {
@@ -463,21 +460,21 @@ const BadModel kModels[] = {
      "of float32[1,2,4,4] and float32[3,2,2,2]"},
     {"UnknownAttribute", [](OnnxBuilder& m) { m.Node("Relu", {"x"}, {"y"}).Float("alpha", 0.5F); },
      kNot,
-     "node 0 (Relu) making 'y': attribute alpha is not known for this operator in set 13; export "
+     "node 0 (Relu) making 'y': attribute alpha is not defined for this operator in set 13; export "
      "the model for the operator set that has it, or remove it from the node if nothing depends on "
      "it"},
     {"AttributeThatBecameAnInput",
      [](OnnxBuilder& m) { m.Node("Squeeze", {"x"}, {"y"}).IntList("axes", {0}); }, kNot,
-     "node 0 (Squeeze) making 'y': attribute axes is not known for this operator in set 13; export "
-     "the model for the operator set that has it, or remove it from the node if nothing depends on "
-     "it"},
+     "node 0 (Squeeze) making 'y': attribute axes is not defined for this operator in set 13; "
+     "export the model for the operator set that has it, or remove it from the node if nothing "
+     "depends on it"},
     {"AxesInputBeforeItsSet",
      [](OnnxBuilder& m) {
        m.Initializer("a", MakeTensor(kInt64, {1}, {0})).Node("ReduceMean", {"x", "a"}, {"y"});
      },
      kNot,
-     "node 0 (ReduceMean) making 'y': input 1 (a) is not known for this operator in set 13; export "
-     "the model for the operator set that has it"},
+     "node 0 (ReduceMean) making 'y': input 1 (a) is not defined for this operator in set 13; "
+     "export the model for the operator set that has it"},
     {"ResizeByBoth",
      [](OnnxBuilder& m) {
        m.Initializer("s", MakeTensor(kFloat32, {4}, {1, 1, 2, 2}));
@@ -487,7 +484,7 @@ const BadModel kModels[] = {
      kBad, "node 0 (Resize) making 'y': has scales and sizes, expected one of them"},
     {"AttributeTwice",
      [](OnnxBuilder& m) { m.Node("Flatten", {"x"}, {"y"}).Int("axis", 1).Int("axis", 2); }, kBad,
-     "node 0 (Flatten) making 'y': attribute axis is there twice"},
+     "node 0 (Flatten) making 'y': attribute axis occurs twice"},
     {"KernelShapeOfAnotherWeight",
      [](OnnxBuilder& m) {
        m.Initializer("w", MakeRange(kFloat32, {2, 1, 2, 2}));
@@ -548,8 +545,8 @@ const BadModel kModels[] = {
        m.Initializer("i", Tensor(TensorType{{0, 1}, kInt64})).Node("GatherND", {"x", "i"}, {"y"});
      },
      kNot,
-     "node 0 (GatherND) making 'y': input 1 (i) is int64[0,1], without elements, expected some for "
-     "this operator"},
+     "node 0 (GatherND) making 'y': input 1 (i) is int64[0,1], which is zero-size; this operator "
+     "does not support zero-size inputs"},
     {"UpdatesOfOtherShape",
      [](OnnxBuilder& m) {
        m.Initializer("i", MakeTensor(kInt64, {1, 2}, {0, 1}));
@@ -579,23 +576,23 @@ const BadModel kModels[] = {
        m.Node("ScatterElements", {"x", "i", "x"}, {"y"}).Text("reduction", "mul");
      },
      kNot,
-     "node 0 (ScatterElements) making 'y': input 1 (i) must be indices known before the network "
-     "runs, for reduction mul; it follows from input 'i' (int64[1,2,4,4]): if that is the same in "
-     "every run, give it: --value i=NUMBER"},
+     "node 0 (ScatterElements) making 'y': input 1 (i) must be indices that are constant at "
+     "import, for reduction mul; it follows from input 'i' (int64[1,2,4,4]): if that is the same "
+     "in every run, give it: --value i=NUMBER"},
     {"ElementsAddedTooOften",
      [](OnnxBuilder& m) {
        m.Input("v", {4}).Input("u", {17}).Initializer("i", MakeRange(kInt64, {17, 1}, 2, 0));
        m.Node("ScatterND", {"v", "i", "u"}, {"y"}).Text("reduction", "add");
      },
-     kNot, "node 0 (ScatterND) making 'y': more than 16 updates are combined at one place"},
+     kNot, "node 0 (ScatterND) making 'y': more than 16 updates are combined at one position"},
     {"ElementsComparedTooOften",
      [](OnnxBuilder& m) {
        m.Input("v", {65536}).Input("u", {65536}).Input("i", {65536}, onnx::TensorProto::INT64);
        m.Node("ScatterElements", {"v", "i", "u"}, {"y"});
      },
      kNot,
-     "node 0 (ScatterElements) making 'y': indices that are computed need more than 67108864 "
-     "comparisons; export the model with indices that are constant"},
+     "node 0 (ScatterElements) making 'y': indices computed at run time need more than 67108864 "
+     "comparisons; export the model with constant indices"},
     {"SampledInAnUnknownWay",
      [](OnnxBuilder& m) {
        m.Input("g", {1, 3, 3, 2}).Node("GridSample", {"x", "g"}, {"y"}).Text("mode", "area");
@@ -627,9 +624,9 @@ const BadModel kModels[] = {
        m.Input("k", {1}, onnx::TensorProto::INT64).Node("TopK", {"x", "k"}, {"y", "z"});
      },
      kNot,
-     "node 0 (TopK) making 'y': input 1 (k) must be a list of integers known before the "
-     "network runs; it follows from input 'k' (int64[1]): if that is the same in every run, give "
-     "it: --value k=NUMBER"},
+     "node 0 (TopK) making 'y': input 1 (k) must be a list of integers that is constant at import; "
+     "it follows from input 'k' (int64[1]): if that is the same in every run, give it: --value "
+     "k=NUMBER"},
     {"CycleThroughQuantization",
      [](OnnxBuilder& m) {
        m.Initializer("s", MakeTensor(kFloat32, {}, {1}));
@@ -669,7 +666,7 @@ TEST(LoadGraph, NamesTheFileAndWhatItExpected) {
                 ": line 1: this text is no model; expected an ONNX file, or Relay text beginning "
                 "with \"#[version\", \"def\", \"fn\" or \"type\"");
   EXPECT_EQ(message("\x08\x07\xff"),
-            path + ": the file is no ONNX model, or is cut short (3 bytes)");
+            path + ": the file is not an ONNX model, or is truncated (3 bytes)");
   EXPECT_EQ(LoadGraph(path + "x").status().code(), StatusCode::kNotFound);
 }
 

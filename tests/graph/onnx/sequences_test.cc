@@ -106,7 +106,7 @@ TEST(OnnxSequences, ComputedPlaceOfElementsOfOneType) {
   mixed.Input("i", {}, onnx::TensorProto::INT64);
   mixed.Node("SequenceConstruct", {"x", "z"}, {"s"}).Node("SequenceAt", {"s", "i"}, {"y"});
   EXPECT_THAT(Refusal(mixed), HasSubstr("node 1 (SequenceAt) making 'y': the position (input 1) is "
-                                        "computed while the network runs"));
+                                        "computed at run time"));
 }
 
 // The body of a SequenceMap: out = (each + all) of inputs `each` and `all`.
@@ -170,7 +170,7 @@ TEST(OnnxSequences, SaysWhatIsNoTensor) {
   added.Node("SequenceConstruct", {"x", "z"}, {"s"}).Node("Add", {"x", "s"}, {"y"});
   EXPECT_THAT(Refusal(added),
               HasSubstr("node 1 (Add) making 'y': value s is a sequence of 2 tensors, expected a "
-                        "tensor: SequenceAt or ConcatFromSequence makes one"));
+                        "tensor: SequenceAt or ConcatFromSequence returns one"));
   OnnxBuilder output = Sequences();
   output.Node("SequenceConstruct", {"x", "z"}, {"y"});
   EXPECT_THAT(Refusal(output), HasSubstr("graph output 'y': value y is a sequence"));
@@ -189,7 +189,7 @@ TEST(OnnxSequences, SaysWhatIsNoTensor) {
   EXPECT_THAT(Refusal(in_front), HasSubstr("expected at least -2"));
   OnnxBuilder empty = Sequences();
   Number(empty, "i", 0).Node("SequenceEmpty", {}, {"s"}).Node("SequenceAt", {"s", "i"}, {"y"});
-  EXPECT_THAT(Refusal(empty), HasSubstr("the sequence has no element"));
+  EXPECT_THAT(Refusal(empty), HasSubstr("the sequence is empty"));
   OnnxBuilder many = Sequences();
   many.Initializer("big", Tensor(TensorType{{20'000}, kUInt8}));
   many.Node("SplitToSequence", {"big"}, {"s"});
@@ -217,7 +217,8 @@ TEST(OnnxSequences, WhatStandsForTooManyNodesLeavesNothing) {
   onnx::GraphProto graph;
   const onnx::NodeProto at = AddTo(graph, "SequenceAt", {"s", "i"}, "y");
   OnnxImport import = LongSequence();
-  EXPECT_THAT(WhyNot(at, 102, import), HasSubstr("it stands for 103 nodes, expected at most 102"));
+  EXPECT_THAT(WhyNot(at, 102, import), HasSubstr("it is replaced by 103 nodes, expected at most "
+                                                 "102"));
   onnx::NodeProto join = AddTo(graph, "ConcatFromSequence", {"s"}, "y");
   for (const char* name : {"axis", "new_axis"}) {
     auto* attribute = join.add_attribute();
@@ -225,7 +226,7 @@ TEST(OnnxSequences, WhatStandsForTooManyNodesLeavesNothing) {
     attribute->set_type(onnx::AttributeProto::INT);
     attribute->set_i(name == std::string("axis") ? 0 : 1);
   }
-  EXPECT_THAT(WhyNot(join, 100, import), HasSubstr("it stands for 101 nodes"));
+  EXPECT_THAT(WhyNot(join, 100, import), HasSubstr("it is replaced by 101 nodes"));
   EXPECT_TRUE(import.made.empty());
   EXPECT_TRUE(import.used_names.empty());
   const auto made = ExpandSequence(graph.node(0), 103, import);
@@ -245,7 +246,7 @@ TEST(OnnxSequences, MapsAreBounded) {
   OnnxImport import = LongSequence();
   EXPECT_THAT(WhyNot(map, 1000, import), HasSubstr("its body has 0 inputs and 1 outputs"));
   body.add_input()->set_name("each");
-  EXPECT_THAT(WhyNot(map, 99, import), HasSubstr("it stands for 100 nodes"));
+  EXPECT_THAT(WhyNot(map, 99, import), HasSubstr("it is replaced by 100 nodes"));
   import.sequence_elements = OnnxImport::kMaxSequenceElements - 199;
   EXPECT_THAT(WhyNot(map, 1000, import), HasSubstr("sequences so far have more than"));
   import.sequence_elements = 0;
@@ -307,11 +308,11 @@ TEST(OnnxSparse, PlacesAndSizesAreChecked) {
               shape);
     return Refusal(model);
   };
-  EXPECT_THAT(refusal({1, 8}, {2}, {2, 4}), HasSubstr("value 1 is at place 8"));
-  EXPECT_THAT(refusal({-1, 3}, {2}, {2, 4}), HasSubstr("value 0 is at place -1"));
+  EXPECT_THAT(refusal({1, 8}, {2}, {2, 4}), HasSubstr("value 1 is at position 8"));
+  EXPECT_THAT(refusal({-1, 3}, {2}, {2, 4}), HasSubstr("value 0 is at position -1"));
   EXPECT_THAT(refusal({3, 1}, {2}, {2, 4}), HasSubstr("in ascending order"));
   EXPECT_THAT(refusal({3, 3}, {2}, {2, 4}), HasSubstr("in ascending order"));
-  EXPECT_THAT(refusal({0, 1, 2, 0}, {2, 2}, {2, 4}), HasSubstr("value 1 is at place -1"));
+  EXPECT_THAT(refusal({0, 1, 2, 0}, {2, 2}, {2, 4}), HasSubstr("value 1 is at position -1"));
   EXPECT_THAT(refusal({1, 2, 3}, {3}, {2, 4}), HasSubstr("expected [N] and int64[N]"));
   EXPECT_THAT(refusal({1, 2}, {2}, {1 << 20, 1 << 15}), HasSubstr("expected at most 2^28 bytes"));
   EXPECT_THAT(refusal({1, 2}, {2}, {-2, 4}), HasSubstr("sparse tensor 'w'"));

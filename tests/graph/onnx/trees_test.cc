@@ -196,8 +196,8 @@ TEST(OnnxTrees, SaysWhatIsNoTree) {
   OnnxBuilder cycle = IndexedTrees();
   cycle.IntList("nodes_truenodeids", {1, 0}).IntList("nodes_trueleafs", {0, 0});
   cycle.IntList("nodes_falsenodeids", {2, 1}).IntList("nodes_falseleafs", {1, 1});
-  EXPECT_THAT(refusal(cycle), HasSubstr("node 0 (TreeEnsemble) making 'y': two branches go on at "
-                                        "node 0, expected trees"));
+  EXPECT_THAT(refusal(cycle), HasSubstr("node 0 (TreeEnsemble) making 'y': two branches have the "
+                                        "successor node 0, expected trees"));
   OnnxBuilder outside = IndexedTrees();
   outside.IntList("nodes_truenodeids", {1, 5}).IntList("nodes_trueleafs", {0, 1});
   outside.IntList("nodes_falsenodeids", {2, 1}).IntList("nodes_falseleafs", {1, 1});
@@ -218,14 +218,14 @@ TEST(OnnxTrees, SaysWhatIsNoTree) {
     }
   };
   EXPECT_THAT(regressor([&](OnnxBuilder& m) { set(m, "nodes_truenodeids", 9); }),
-              HasSubstr("tree 0 has no node 9, where a branch goes on"));
+              HasSubstr("tree 0 has no node 9, the successor of a branch"));
   EXPECT_THAT(regressor([&](OnnxBuilder& m) { set(m, "nodes_truenodeids", 0); }),
-              HasSubstr("tree 0 has node 0, which its root does not lead to: its branches are a "
-                        "cycle"));
+              HasSubstr("tree 0 has node 0, which is not reachable from its root: its branches are "
+                        "a cycle"));
   EXPECT_THAT(regressor([&](OnnxBuilder& m) { set(m, "nodes_featureids", 2); }),
-              HasSubstr("a tree looks at feature 2, the data have 2"));
+              HasSubstr("a tree reads feature 2, the data have 2"));
   EXPECT_THAT(regressor([&](OnnxBuilder& m) { set(m, "nodes_nodeids", 0); }),
-              HasSubstr("node 0 of tree 0 is there twice"));
+              HasSubstr("node 0 of tree 0 is defined twice"));
   EXPECT_THAT(regressor([&](OnnxBuilder& m) { set(m, "target_ids", -1); }),
               HasSubstr("a weight for target -1, expected 0 to 0"));
   EXPECT_THAT(regressor([&](OnnxBuilder& m) { m.Int("n_targets", std::int64_t{1} << 30); }),

@@ -1,4 +1,4 @@
-// Activation functions, made of other elementwise operators.
+// Activation functions, composed of other elementwise operators.
 
 #include <algorithm>
 #include <cctype>
@@ -38,7 +38,7 @@ void ImportSelu(OnnxNode& node) {
                              node.Float("gamma", kSeluGamma)));
 }
 
-// x where it is above `bound`, else 0
+// x if it is above `bound`, else 0
 int Thresholded(OnnxNode& node, int data, double bound) {
   const DataType dtype = node.TypeOf(data).dtype;
   const int above = node.Emit(OpKind::kLess, {node.EmitScalar(dtype, bound), data});
@@ -86,8 +86,7 @@ void ImportGelu(OnnxNode& node) {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// Names in small letters, with how many numbers the functions take and their defaults, which two of
-// them do not have.
+// Lower-case names with the number of parameters and their defaults; two functions have none.
 constexpr NamedActivation kNamedActivations[] = {
     {"affine", 2, {kNone, kNone, 0}},
     {"celu", 1, {1, 0, 0}},
@@ -127,7 +126,7 @@ constexpr OnnxHandlerEntry kActivationHandlers[] = {
 std::span<const OnnxHandlerEntry> OnnxActivationHandlers() { return kActivationHandlers; }
 
 int EmitGelu(OnnxNode& node, int data, bool by_tanh) {
-  if (by_tanh) {  // (1 + tanh(u)) / 2 is the sigmoid of 2 u, which keeps its digits below zero
+  if (by_tanh) {  // (1 + tanh(u)) / 2 is the sigmoid of 2 u, which is precise for negative u
     const int square = node.Emit(OpKind::kMul, {data, data});
     const int factor = node.Emit(OpKind::kAdd, node.Emit(OpKind::kMul, square, 0.044715), 1);
     const int inner = node.Emit(OpKind::kMul, {data, factor});
@@ -152,7 +151,7 @@ int EmitActivation(OnnxNode& node, const NamedActivation& activation, int data) 
   const auto [alpha, beta, gamma] = activation.values;
   if (!std::isfinite(alpha) || !std::isfinite(beta)) {
     node.FailInvalid("activation " + std::string(activation.name) +
-                     " is without its alpha or its beta, which have no default");
+                     " requires alpha and beta, which have no defaults");
     return -1;
   }
   const std::string_view name = activation.name;

@@ -1,14 +1,17 @@
-// RoiAlign whose bins have as many samples as a region is large (sampling_ratio 0). A sample is a
-// sum of elements by weights along height times weights along width, so a bin is one by the sums of
-// the weights of its rows of samples and of its columns of samples; those sums need no sample.
+// RoiAlign whose number of samples per bin depends on the size of the region (sampling_ratio 0). A
+// sample is a sum of elements times weights along height times weights along width. Therefore a bin
+// is such a sum with the total weights of its rows of samples and of its columns of samples. These
+// totals have closed forms.
 //
 // Along one dimension of `size` elements a bin has n samples at y_k = first + (k + 1/2) * step. Let
-// C(p) be the number of samples below p, and P(p) the sum of their places, both from p alone:
-//   C(p) = ceil((p - first) / step - 1/2), cut to 0 … n,  P(p) = C(p) * first + C(p)^2 / 2 * step
-// A sample between elements h - 1 and h gives element h the weight 1 - h + y, one between h and
-// h + 1 gives it 1 + h - y: sums of numbers and places of the samples in between. Those within one
-// element in front of the first one or behind the last one count as if they were on it; others
-// count for nothing.
+// C(p) be the number of samples below p and P(p) the sum of their positions; both depend only on p:
+//
+// C(p) = ceil((p - first) / step - 1/2), clamped to 0 … n,  P(p) = C(p) * first + C(p)^2 / 2 * step
+//
+// A sample between elements h - 1 and h gives element h the weight 1 - h + y; one between h and h +
+// 1 gives it 1 + h - y. The totals are sums of counts and positions of the samples in between. A
+// sample at most one element before the first element or after the last one counts as if it were on
+// that element; a sample further outside has weight 0.
 
 #include "src/graph/onnx/handlers.h"
 #include "src/graph/onnx/operators/roi_align.h"
@@ -19,14 +22,14 @@ namespace adaptive_regions {
 
 using Shape = std::vector<std::int64_t>;
 
-// Numbers of samples below places, and sums of their places: [R,bins,places], float64.
+// Numbers of samples below positions and sums of their positions: [R,bins,positions], float64.
 struct Below {
   int count = -1, sum = -1;
 };
 
-// What the samples of each bin along one dimension are.
+// Samples of each bin along one dimension.
 struct Samples {
-  int first = -1, step = -1;  // of a bin [R,bins,1], from one to the next [R,1,1]
+  int first = -1, step = -1;  // first sample of a bin [R,bins,1], distance of samples [R,1,1]
   int count = -1;             // [R,1,1]
 };
 
@@ -39,7 +42,7 @@ Samples SamplesOf(OnnxNode& node, int begin, int end, const RoiSampling& how) {
   int length = node.Emit(OpKind::kSub, {scaled(end), begin});
   if (!how.half_pixel) length = node.Emit(OpKind::kMax, length, 1);
   const auto bins = static_cast<double>(how.bins);
-  const int size = node.Emit(OpKind::kDiv, length, bins);  // of a bin, in float32
+  const int size = node.Emit(OpKind::kDiv, length, bins);  // size of a bin, in float32
   const int samples = node.Emit(OpKind::kMax, node.Emit(OpKind::kCeil, {size}), 0);
   if (!node.ok()) return {};
   const std::int64_t regions = node.TypeOf(begin).shape[0];
@@ -57,17 +60,18 @@ Samples SamplesOf(OnnxNode& node, int begin, int end, const RoiSampling& how) {
   return made;
 }
 
-// Of samples below the places 0 - 1, 0, …, size - 1, and (the last one) up to `size` itself.
+// Emits counts and sums below the positions 0 - 1, 0, …, size - 1, and, as the last one, up to and
+// including `size`.
 Below BelowPlaces(OnnxNode& node, const Samples& samples, std::int64_t size) {
   Tensor places(TensorType{{1, 1, size + 2}, kFloat64});
   for (std::int64_t i = 0; i < size + 2; ++i) places.Set(i, static_cast<double>(i - 1));
-  // What is on the borders, one element away, is inside, also where it is rounded.
+  // Samples on the borders, one element outside, count as inside, also after rounding errors.
   constexpr double kSlack = 1e-9;
   places.Set(0, -1 - kSlack);
   places.Set(size + 1, static_cast<double>(size) * (1 + kSlack));
   const int distance =
       node.Emit(OpKind::kSub, {node.EmitConstant(std::move(places)), samples.first});
-  // A region without length has no sample, whatever the step.
+  // A region of length zero has no sample, for any step.
   const int step = node.Emit(OpKind::kMax, samples.step, 1e-30);
   const int steps = node.Emit(OpKind::kSub, node.Emit(OpKind::kDiv, {distance, step}), 0.5);
   const int above = node.Emit(OpKind::kMax, node.Emit(OpKind::kCeil, {steps}), 0);
@@ -80,7 +84,7 @@ Below BelowPlaces(OnnxNode& node, const Samples& samples, std::int64_t size) {
   return below;
 }
 
-// Elements `first` … `last` of the last dimension, less those one in front.
+// Emits elements `first` … `last` of the last dimension minus their predecessors.
 int Differences(OnnxNode& node, int id, std::int64_t first, std::int64_t last) {
   if (!node.ok()) return -1;
   Operator upper = WholeSlice(node.TypeOf(id).shape), lower = upper;
@@ -91,23 +95,24 @@ int Differences(OnnxNode& node, int id, std::int64_t first, std::int64_t last) {
   return node.Emit(OpKind::kSub, {node.Emit(upper, {id}), node.Emit(lower, {id})});
 }
 
-// A constant along the last dimension.
+// Emits a constant vector along the last dimension.
 int AlongLast(OnnxNode& node, std::int64_t size, double (*value)(std::int64_t, std::int64_t)) {
   Tensor numbers(TensorType{{1, 1, size}, kFloat64});
   for (std::int64_t i = 0; i < size; ++i) numbers.Set(i, value(i, size));
   return node.EmitConstant(std::move(numbers));
 }
 
-// The weights of the elements of one dimension in the mean of each bin: float32 [R,bins,size].
+// Emits the weights of the elements of one dimension in the mean of each bin: float32
+// [R,bins,size].
 int WeightsAlong(OnnxNode& node, int begin, int end, std::int64_t size, const RoiSampling& how) {
   const Samples samples = SamplesOf(node, begin, end, how);
   const Below below = BelowPlaces(node, samples, size);
-  // Between h - 1 and h, and between h and h + 1; places are one behind elements.
+  // Between h - 1 and h, and between h and h + 1; position i + 1 belongs to element i.
   const int count_in_front = Differences(node, below.count, 1, size);
   const int sum_in_front = Differences(node, below.sum, 1, size);
   const int count_behind = Differences(node, below.count, 2, size + 1);
   const int sum_behind = Differences(node, below.sum, 2, size + 1);
-  // Samples in front of the first element, and behind the last one, weigh 1.
+  // Samples before the first element and after the last one have weight 1.
   const int one_less = AlongLast(node, size, [](std::int64_t h, std::int64_t) {
     return h == 0 ? 1.0 : 1.0 - static_cast<double>(h);
   });
@@ -129,7 +134,8 @@ int WeightsAlong(OnnxNode& node, int begin, int end, std::int64_t size, const Ro
   return node.EmitCast(mean, kFloat32);
 }
 
-// Weights [R,bins,H] as those of the rows of all images [R,bins,N*H]: zero but for a region's own.
+// Expands weights [R,bins,H] to the rows of all images [R,bins,N*H], zero for images other than the
+// region's own.
 int OfOwnImage(OnnxNode& node, int weights, int which, std::int64_t images) {
   if (images == 1 || !node.ok()) return weights;
   const Shape shape = node.TypeOf(weights).shape;
@@ -172,7 +178,7 @@ int EmitAdaptiveRoiAlign(OnnxNode& node, int images, int corners, int which,
       node.EmitReshape(node.EmitTranspose(images, {0, 2, 1, 3}), {s[0] * s[2], s[1] * s[3]});
   const int of_rows = EmitDense(node, node.EmitReshape(y, {regions * rows.bins, s[0] * s[2]}),
                                 node.EmitCast(lines, kFloat32), false);
-  // Then, for each of these, columns: [bins, W] times [C, W] turned.
+  // Then columns for each of these rows: [bins, W] times [C, W] transposed.
   Operator repeat{OpKind::kBroadcastTo, {}};
   repeat.attributes.new_shape = {regions, rows.bins, columns.bins, s[3]};
   const int every = node.Emit(repeat, {node.EmitReshape(x, {regions, 1, columns.bins, s[3]})});

@@ -1,6 +1,6 @@
-// Attention, spelled out: products of queries and keys, what masks add to them, a softmax along the
-// keys, and its product with the values. Masks of every kind become one bias of zeros and minus
-// infinity; a query that may look at no key has the result zero.
+// Attention as separate operators: products of queries and keys, additive masks, a softmax along
+// the keys, and a product with the values. All kinds of masks become one bias of zeros and minus
+// infinity. The result of a query for which all keys are masked is zero.
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,8 @@ using Shape = std::vector<std::int64_t>;
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
-// Input `index` as [batch, heads, rows, size]; with three dimensions the heads are in the last one.
+// Returns input `index` as [batch, heads, rows, size]. An input of three dimensions has its heads
+// in the last dimension.
 int Heads(OnnxNode& node, int index, const char* attribute) {
   const int id = node.Input(index);
   const std::int64_t heads = node.Int(attribute, 0);
@@ -26,7 +27,8 @@ int Heads(OnnxNode& node, int index, const char* attribute) {
                         "input " + std::to_string(index) + ", attribute " + attribute);
 }
 
-// `id` behind what input `past` has of earlier keys or values, and as output `present`.
+// Emits earlier keys or values (input `past`) followed by `id`, and makes the result output
+// `present`.
 int WithPast(OnnxNode& node, int id, int past, int present) {
   if (node.HasInput(past)) {
     Operator concat{OpKind::kConcat, {}};
@@ -37,13 +39,14 @@ int WithPast(OnnxNode& node, int id, int past, int present) {
   return id;
 }
 
-// What a query may look at: row i, of rows that begin `offset` keys behind the first key.
+// Mask of the keys for each query. Row i of the queries corresponds to key i + `offset`.
 class Bias {
  public:
   Bias(OnnxNode& node, Shape scores, std::int64_t offset)
       : node_(node), scores_(std::move(scores)), offset_(offset) {}
 
-  // A bias that broadcasts against the scores [batch, heads, queries, keys]; -1 if there is none.
+  // Emits a bias that broadcasts to the scores [batch, heads, queries, keys]; -1 if there is no
+  // mask.
   int Emit(DataType dtype) {
     dtype_ = dtype;
     if (node_.HasInput(3)) AddMask(node_.Input(3));
@@ -73,7 +76,7 @@ class Bias {
 
   void Add(int term) { bias_ = bias_ < 0 ? term : node_.Emit(OpKind::kAdd, {bias_, term}); }
 
-  // Of fewer keys than there are: the others are not looked at.
+  // Masks out the keys that a mask of fewer keys does not cover.
   void AddMask(int mask) {
     if (!node_.ok()) return;
     const TensorType type = node_.TypeOf(mask);
@@ -93,7 +96,7 @@ class Bias {
     Add(term);
   }
 
-  // Valid keys of each batch, [batch,1,1,1].
+  // Reads the number of valid keys of each batch, [batch,1,1,1].
   void ReadLengths() {
     const int given = node_.Input(6);
     if (!node_.ok()) return;
@@ -105,7 +108,7 @@ class Bias {
     lengths_ = node_.EmitReshape(node_.EmitCast(given, kInt32), {scores_[0], 1, 1, 1});
   }
 
-  // By how many places key j lies behind the query i: j - i - offset.
+  // Emits the distance of key j from query i: j - i - offset.
   int Distances() {
     const int keys = EmitPositions(node_, kInt32, scores_[3]);
     const int queries = EmitPositions(node_, kInt32, scores_[2], 1);
@@ -117,7 +120,7 @@ class Bias {
     return node_.Emit(OpKind::kSub, {rows, begin});
   }
 
-  // Distances of at most (kMax) or at least (kMin) `bound` are allowed.
+  // Allows distances of at most (kMax) or at least (kMin) `bound`.
   void AddAllowed(int distances, OpKind side, std::int64_t bound) {
     const auto limit = static_cast<double>(bound);
     const int beyond = node_.EmitScalar(kInt32, side == OpKind::kMax ? limit + 1 : limit - 1);
@@ -132,7 +135,7 @@ class Bias {
   int bias_ = -1, lengths_ = -1;
 };
 
-// The dtype that the softmax is computed in.
+// Returns the element type in which the softmax is computed.
 DataType SoftmaxType(OnnxNode& node, DataType fallback) {
   const std::int64_t code = node.Int("softmax_precision", 0);
   if (code == 0) return fallback;
@@ -142,7 +145,7 @@ DataType SoftmaxType(OnnxNode& node, DataType fallback) {
   return node.ok() ? *dtype : fallback;
 }
 
-// The softmax along the keys. Rows whose bias is minus infinity throughout become zero.
+// Emits the softmax along the keys. Rows whose bias is minus infinity for all keys become zero.
 int Probabilities(OnnxNode& node, int scores, int bias) {
   if (bias < 0) return EmitScoreSoftmax(node, scores);
   Operator most{OpKind::kReduceMax, {}};
@@ -154,7 +157,7 @@ int Probabilities(OnnxNode& node, int scores, int bias) {
   return node.Emit(OpKind::kWhere, {masked, zero, EmitScoreSoftmax(node, safe)});
 }
 
-// Each of the heads several times in a row, as many as there are for queries.
+// Repeats each head consecutively until there are as many heads as queries have.
 int Repeated(OnnxNode& node, int id, std::int64_t heads) {
   if (!node.ok()) return -1;
   const Shape s = node.TypeOf(id).shape;
@@ -165,7 +168,7 @@ int Repeated(OnnxNode& node, int id, std::int64_t heads) {
   return node.EmitReshape(node.Emit(broadcast, {apart}), {s[0], heads, s[2], s[3]});
 }
 
-// Errors: queries [B,H,q,d], keys [B,G,k,d] and values [B,G,k,v] do not fit each other.
+// Checks that queries [B,H,q,d], keys [B,G,k,d] and values [B,G,k,v] fit each other.
 void CheckFit(OnnxNode& node, int query, int key, int value) {
   if (!node.ok()) return;
   const TensorType types[] = {node.TypeOf(query), node.TypeOf(key), node.TypeOf(value)};
@@ -178,7 +181,7 @@ void CheckFit(OnnxNode& node, int query, int key, int value) {
                    " do not fit (batch, heads, length, size)");
 }
 
-// Outputs the stage of the scores that the attribute asks for.
+// Outputs the stage of the scores that the attribute selects.
 void ReturnScores(OnnxNode& node, int stage, int scores, DataType dtype) {
   if (!node.HasOutput(3) || node.Int("qk_matmul_output_mode", 0) != stage) return;
   node.SetOutput(node.EmitCast(scores, dtype), 3);
@@ -204,7 +207,7 @@ void ImportAttention(OnnxNode& node) {
   value = Repeated(node, value, q[1]);
   const double scale = node.Float("scale", 1 / std::sqrt(static_cast<double>(q[3])));
   if (!(scale >= 0) || !std::isfinite(scale)) {
-    return node.FailInvalid("attribute scale is negative or no number");
+    return node.FailInvalid("attribute scale is negative or not a number");
   }
   int scores = EmitScores(node, query, key, scale);
   ReturnScores(node, 0, scores, type.dtype);
@@ -254,7 +257,8 @@ int EmitScores(OnnxNode& node, int query, int key, double scale) {
   const auto times = [&](int id, double factor) {
     return factor == 1 ? id : node.Emit(OpKind::kMul, id, factor);
   };
-  // Of float16 both sides by the root: a product of what is not scaled may overflow.
+  // float16 scales both sides by the square root, because a product of unscaled values can
+  // overflow.
   const bool half = node.TypeOf(query).dtype == kFloat16;
   const double before = half ? std::sqrt(scale) : 1;
   Operator product{OpKind::kBatchMatmul, {}};

@@ -1,5 +1,5 @@
-// Operators on the bits of integers, made of shifts, products and tables: our operators have no
-// bitwise ones. Four bits of each side make an index into a table of 256.
+// Operators on the bits of integers, composed of shifts, products and tables, because the graph has
+// no bitwise operators. Four bits of each operand form an index into a table of 256 elements.
 
 #include <cmath>
 #include <cstring>
@@ -17,7 +17,7 @@ bool IsIntegers(OnnxNode& node, int id) {
   return false;
 }
 
-// A table of 2^n for n below the width of a type, and 0 behind them.
+// Emits a table of 2^n for n below the width of a type, and 0 for larger n.
 int PowersOfTwo(OnnxNode& node, DataType dtype) {
   Tensor powers(TensorType{{dtype.bits + 1}, dtype});
   const bool has_sign = dtype.code != TypeCode::kUInt;
@@ -27,8 +27,8 @@ int PowersOfTwo(OnnxNode& node, DataType dtype) {
   return node.EmitConstant(std::move(powers));
 }
 
-// To the left: times a power of two. Shifts by a negative number, or by the width of the type and
-// more, leave what the sign alone would: -1 of a negative number to the right, else 0.
+// A left shift is a product with a power of two. Shifts by a negative number or by at least the
+// width of the type give -1 for right shifts of negative numbers, else 0.
 void ImportBitShift(OnnxNode& node) {
   const int data = node.Input(0), count = node.Input(1);
   const std::string direction = node.String("direction", "");
@@ -61,7 +61,7 @@ void ImportBitShift(OnnxNode& node) {
 
 DataType Unsigned(DataType dtype) { return {TypeCode::kUInt, dtype.bits}; }
 
-// Bits 4i … 4i + 3 of unsigned numbers, as int32.
+// Emits bits 4i … 4i + 3 of unsigned integers, as int32.
 int Nibble(OnnxNode& node, int id, int i) {
   const DataType dtype = node.TypeOf(id).dtype;
   int rest = i == 0 ? id : node.Emit(OpKind::kShiftRight, id, 4 * i);
@@ -85,7 +85,7 @@ void ImportBitwise(OnnxNode& node, int (*function)(int, int)) {
   const int table = node.EmitConstant(std::move(contents));
   const int a = node.EmitCast(left, bits), b = node.EmitCast(right, bits);
   int result = -1;
-  for (int i = dtype.bits / 4; node.ok() && i-- > 0;) {  // the highest ones first
+  for (int i = dtype.bits / 4; node.ok() && i-- > 0;) {  // most significant bits first
     const int index = node.Emit(
         OpKind::kAdd, {node.Emit(OpKind::kMul, Nibble(node, a, i), 16), Nibble(node, b, i)});
     const int part = node.Emit(Operator{OpKind::kGather, {}}, {table, index});
@@ -105,7 +105,7 @@ void ImportBitwiseXor(OnnxNode& node) {
   ImportBitwise(node, [](int a, int b) { return a ^ b; });
 }
 
-// -1 - x, which wraps around in unsigned types as it should.
+// -1 - x; wraps around in unsigned types as required.
 void ImportBitwiseNot(OnnxNode& node) {
   const int data = node.Input(0);
   if (!IsIntegers(node, data)) return;
@@ -114,7 +114,7 @@ void ImportBitwiseNot(OnnxNode& node) {
   node.SetOutput(node.Emit(OpKind::kSub, negative, 1));
 }
 
-// Between signed and unsigned integers of one width, which a cast wraps around, and of constants.
+// Supports signed and unsigned integers of one width, by a cast that wraps around, and constants.
 void ImportBitCast(OnnxNode& node) {
   const int data = node.Input(0);
   auto to = DataTypeOfOnnx(static_cast<std::int32_t>(node.Int("to", 0)));
@@ -134,7 +134,7 @@ void ImportBitCast(OnnxNode& node) {
   if (type.dtype.is_bool() && *to == kUInt8) return node.SetOutput(node.EmitCast(data, *to));
   if (!same && !(type.dtype.is_integer() && to->is_integer())) {
     return node.FailUnsupported("from " + type.ToString() + " to " + DataTypeName(*to) +
-                                ": bits of floats are known for small constants only");
+                                ": bits of floats are supported only for small constants");
   }
   node.SetOutput(same ? node.Emit(OpKind::kIdentity, {data}) : node.EmitCast(data, *to));
 }

@@ -1,4 +1,4 @@
-// Comparisons, logic, choices by a condition, and where an extreme is.
+// Comparisons, logic, selection by a condition, argmin and argmax.
 
 #include <limits>
 
@@ -23,7 +23,7 @@ void ImportGreater(OnnxNode& node) {
   node.Return(Operator{OpKind::kLess, {}}, {node.Input(1), node.Input(0)});
 }
 
-// Not the contrary of the other comparison: every comparison with a NaN is false.
+// Not the negation of the opposite comparison, because every comparison with a NaN is false.
 void ReturnOrEqual(OnnxNode& node, int low, int high) {
   const int equal = node.Emit(OpKind::kEqual, {low, high});
   const int less = node.Emit(OpKind::kLess, {low, high});
@@ -62,7 +62,8 @@ void ImportIsInf(OnnxNode& node) {
   node.SetOutput(node.Emit(OpKind::kEqual, data, above ? infinite : -infinite));
 }
 
-// indices, depth, values (off, on): on where a position along the new dimension is the index.
+// Inputs: indices, depth, values (off, on): on at the position of the index along the new
+// dimension.
 void ImportOneHot(OnnxNode& node) {
   const int indices = node.Input(0), values = node.Input(2);
   const double depth = node.KnownScalar(1);
@@ -78,7 +79,7 @@ void ImportOneHot(OnnxNode& node) {
   std::vector<std::int64_t> shape = type.shape;
   shape.insert(shape.begin() + axis, 1);
   const int places = node.EmitReshape(indices, std::move(shape));
-  // An index below 0 counts from the end.
+  // A negative index counts from the end.
   const int below = node.Emit(OpKind::kLess, places, 0);
   const int wrapped = Where(node, below, node.Emit(OpKind::kAdd, places, depth), places);
   const auto count = static_cast<std::int64_t>(depth);
@@ -93,7 +94,7 @@ void ImportSign(OnnxNode& node) {
   const int data = node.Input(0);
   const DataType dtype = node.TypeOf(data).dtype;
   const int zero = node.EmitScalar(dtype, 0);
-  // What is neither above nor below is a zero or no number, and its own sign.
+  // A value that is neither positive nor negative is a zero or NaN and equals its own sign.
   int result = Where(node, node.Emit(OpKind::kLess, {zero, data}), node.EmitScalar(dtype, 1), data);
   if (node.ok() && dtype.code != TypeCode::kUInt) {
     const int below = node.Emit(OpKind::kLess, {data, zero});

@@ -1,5 +1,5 @@
-// Convolutions and pooling over NCHW images, and over sequences as images of one row; volumes are
-// in volume.cc.
+// Convolutions and pooling over NCHW images, and over sequences as images of one row. See volume.cc
+// for volumes.
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@
 namespace tilewright {
 namespace {
 
-// The padding that auto_pad asks for along one dimension.
+// Sets the padding that auto_pad requires along one dimension.
 void AutoPad(OnnxNode& node, const std::string& mode, std::int64_t extent, WindowDimension& part) {
   const auto outside = [](std::int64_t value) { return value < 1 || value > 65535; };
   if (outside(part.stride) || outside(part.dilation) || part.kernel < 1) {
@@ -25,14 +25,14 @@ void AutoPad(OnnxNode& node, const std::string& mode, std::int64_t extent, Windo
   part.after = total - part.before;
 }
 
-// "2x3", …
+// Returns for example "2x3".
 std::string Join(const std::vector<std::int64_t>& extents) {
   std::string text;
   for (std::int64_t extent : extents) text += (text.empty() ? "" : "x") + std::to_string(extent);
   return text;
 }
 
-// Strides, pads and dilations for an image that input 0 is or has become.
+// Sets strides, pads and dilations for an image (input 0 or its image form).
 void SetImageWindow(OnnxNode& node, const TensorType& data, std::array<std::int64_t, 2> kernel,
                     OpAttributes& attributes) {
   const bool sequence = node.Rank(node.Input(0)) == 3;
@@ -43,8 +43,8 @@ void SetImageWindow(OnnxNode& node, const TensorType& data, std::array<std::int6
   for (std::size_t i = 0; i < 2; ++i) SetWindow(attributes, i, window[i]);
 }
 
-// Numbers of a window's attribute (of both sides, where there are two) for height and width; a
-// sequence has them for its only dimension, and height gets `neutral`.
+// Reads a window attribute (with `sides` values per dimension) for height and width. A sequence has
+// values only for its width; height gets `neutral`.
 std::vector<std::int64_t> WindowInts(OnnxNode& node, std::string_view name, std::int64_t neutral,
                                      std::size_t sides = 1) {
   const bool sequence = node.Rank(node.Input(0)) == 3;
@@ -88,7 +88,7 @@ void ImportAveragePool(OnnxNode& node) {
   node.SetOutput(EmitPool(node, OpKind::kAvgPool2d, node.Input(0)));
 }
 
-// Over all dimensions behind the channels, however many.
+// Pools over all dimensions after the channels, of any number.
 void ImportGlobalPool(OnnxNode& node, OpKind kind) {
   int data = node.Input(0);
   if (!node.ok()) return;
@@ -222,7 +222,7 @@ std::vector<WindowDimension> ReadTransposedWindow(OnnxNode& node,
   auto window = ReadWindow(node, extents, kernel);
   if (!node.ok() || (wanted.empty() && !mode.starts_with("SAME"))) return window;
   const auto outside = [](std::int64_t value) { return value < 1 || value > 65535; };
-  for (std::size_t i = 0; i < count; ++i) {  // the pads that give the wanted size
+  for (std::size_t i = 0; i < count; ++i) {  // pads that give the requested size
     WindowDimension& part = window[i];
     if (outside(part.stride) || outside(part.dilation)) {
       node.FailInvalid("strides or dilations out of range, expected 1 to 65535");
@@ -239,7 +239,8 @@ std::vector<WindowDimension> ReadTransposedWindow(OnnxNode& node,
     const std::int64_t total = std::max<std::int64_t>(whole - size, 0);
     part.before = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
     part.after = total - part.before;
-    // What the window does not reach; auto_pad alone asks for no more than it does.
+    // Elements that the window does not reach. auto_pad alone never requests more elements than it
+    // reaches.
     if (!wanted.empty()) extra[i] += std::max<std::int64_t>(size - whole, 0);
   }
   return window;

@@ -1,5 +1,5 @@
-// Operators whose result has as many elements as the network finds, where somebody says how many
-// there are at most (the declared shape of the result, by way of --dim).
+// Operators whose number of result elements depends on run-time values. The user gives an upper
+// bound: the declared shape of the result, through --dim.
 
 #include "src/graph/onnx/operators/declared_size.h"
 
@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::int64_t kMaxLooked = std::int64_t{1} << 26;  // elements times results
 
-// Sums of integers [1,E] up to each of them, by adding what lies 1, 2, 4, … in front.
+// Emits inclusive prefix sums of integers [1,E] in logarithmic steps: adds the element 1, 2, 4, …
+// positions before.
 int RunningSums(OnnxNode& node, int numbers) {
   if (!node.ok()) return -1;
   const std::vector<std::int64_t> shape = node.TypeOf(numbers).shape;
@@ -24,18 +25,20 @@ int RunningSums(OnnxNode& node, int numbers) {
   return numbers;
 }
 
-// Of the declared shape of output 0, the dimension `at` of `rank`; nothing (and an error) without.
+// Returns dimension `at` of the declared shape of output 0, which must have rank `rank`. Fails and
+// returns nothing otherwise.
 std::optional<std::int64_t> BoundOfResults(OnnxNode& node, std::size_t rank, std::size_t at,
                                            int unknown) {
   const auto declared = node.DeclaredShape();
   if (declared && declared->size() == rank && (*declared)[at] > 0) return (*declared)[at];
   const std::string name = node.OpenDimension();
-  node.FailUnknown(unknown,
-                   "says how many elements the result has, expected known before the network runs, "
-                   "or a bound of how many there are" +
-                       (name.empty() ? std::string(" (a name in the declared shape of the result)")
-                                     : " (--dim " + name + "=SIZE)"),
-                   KnownValues::kMaxElements);
+  node.FailUnknown(
+      unknown,
+      "determines the number of elements of the result, expected a value that is constant at "
+      "import or an upper bound of this number" +
+          (name.empty() ? std::string(" (a name in the declared shape of the result)")
+                        : " (--dim " + name + "=SIZE)"),
+      KnownValues::kMaxElements);
   return std::nullopt;
 }
 
@@ -46,11 +49,11 @@ void ReturnNonZeroOfDeclaredSize(OnnxNode& node) {
   if (!node.ok()) return;
   const TensorType type = node.TypeOf(data);
   const std::int64_t elements = type.elements(), rank = std::ssize(type.shape);
-  if (rank == 0) return node.FailUnsupported("of a scalar: the result has no elements");
+  if (rank == 0) return node.FailUnsupported("of a scalar: the result is zero-size");
   const auto count = BoundOfResults(node, 2, 1, 0);
   if (!count) return;
   if (elements > kMaxPicked || *count > kMaxLooked / elements) {
-    return node.FailUnsupported("looks for " + std::to_string(*count) + " of " +
+    return node.FailUnsupported("selects " + std::to_string(*count) + " of " +
                                 std::to_string(elements) +
                                 " elements, expected a product of at "
                                 "most 2^26");
@@ -61,7 +64,7 @@ void ReturnNonZeroOfDeclaredSize(OnnxNode& node) {
   const int off = node.Emit(OpKind::kEqual, flat, 0);
   const int valid = node.Emit(OpKind::kWhere, {off, zero, one});
   const int positions = node.EmitReshape(EmitPositions(node, kInt32, elements), {1, elements});
-  // The place of a hit is the number of hits in front of it.
+  // The output position of a nonzero element is the number of nonzero elements before it.
   const int place = node.Emit(OpKind::kSub, {RunningSums(node, valid), valid});
   const int hit = node.Emit(OpKind::kWhere, {off, none, positions});
   const int column = EmitPositions(node, kInt32, *count, 1);
@@ -98,7 +101,7 @@ void ReturnRangeOfDeclaredSize(OnnxNode& node, int unknown) {
   const auto count = BoundOfResults(node, 1, 0, unknown);
   if (!count) return;
   if (*count > kMaxPicked || type.elements() != 1 || node.TypeOf(delta).elements() != 1) {
-    return node.FailUnsupported("makes " + std::to_string(*count) + " elements from " +
+    return node.FailUnsupported("returns " + std::to_string(*count) + " elements from " +
                                 type.ToString() + ", expected at most " +
                                 std::to_string(kMaxPicked) + ", and scalars");
   }

@@ -4,14 +4,14 @@
 
 namespace tilewright {
 
-/// NonZero of what is computed while the network runs, whose result has as many columns as its
-/// declared shape says: first those of what is found, then columns of -1; what is found beyond them
-/// is left out. Errors: no shape is declared.
+/// Imports a NonZero of a value computed at run time. The result has as many columns as its
+/// declared shape: first the positions of nonzero elements, then columns of -1. Further positions
+/// are dropped. Errors: no shape is declared.
 void ReturnNonZeroOfDeclaredSize(OnnxNode& node);
 
-/// Range with numbers that are computed while the network runs: as many elements as its declared
-/// shape says, also those beyond its limit. Errors: no shape is declared; input `unknown` is why
-/// one is needed.
+/// Imports a Range with operands computed at run time. The result has as many elements as its
+/// declared shape, even beyond the limit. Errors: no shape is declared; the message names input
+/// `unknown` as the reason.
 void ReturnRangeOfDeclaredSize(OnnxNode& node, int unknown);
 
 }  // namespace tilewright

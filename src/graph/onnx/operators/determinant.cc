@@ -1,6 +1,6 @@
-// Det: the product of the pivots of an elimination. Each step brings the row with the largest
-// element of the first column to the top, which turns the sign unless it is there, and leaves a
-// matrix that is smaller by one.
+// Det: product of the pivots of a Gaussian elimination. Each step swaps the row with the largest
+// element of the first column to the top, which changes the sign unless the row is already there,
+// and leaves a matrix that is smaller by one.
 
 #include "src/graph/onnx/operators/determinant.h"
 
@@ -13,7 +13,7 @@ using Shape = std::vector<std::int64_t>;
 
 constexpr std::int64_t kLargestMatrix = 64;  // some twenty operators for each row
 
-// Rows and columns of matrices [B,m,m] from `row` and `column` on, or one of each.
+// Emits rows and columns of matrices [B,m,m] from `row` and `column` on, or one of each.
 int Part(OnnxNode& node, int id, std::int64_t row, std::int64_t rows, std::int64_t column,
          std::int64_t columns) {
   if (!node.ok()) return -1;
@@ -23,7 +23,7 @@ int Part(OnnxNode& node, int id, std::int64_t row, std::int64_t rows, std::int64
   return node.Emit(slice, {id});
 }
 
-// One step: multiplies `product` [B,1,1] by the pivot, and returns what is left of [B,m,m].
+// Emits one step: multiplies `product` [B,1,1] by the pivot and returns the remaining matrices.
 int Eliminated(OnnxNode& node, int id, std::int64_t m, int& product) {
   Operator most{OpKind::kReduceMax, {}}, first{OpKind::kReduceMin, {}};
   most.attributes.axes = first.attributes.axes = {1};
@@ -41,7 +41,7 @@ int Eliminated(OnnxNode& node, int id, std::int64_t m, int& product) {
   const int stays = node.Emit(OpKind::kEqual, place, 0);
   const int turned = node.Emit(OpKind::kNegate, {pivot});
   product = node.Emit(OpKind::kMul, {product, node.Emit(OpKind::kWhere, {stays, pivot, turned})});
-  // A column of zeros: the product is 0, whatever is left.
+  // For a column of zeros the product is 0; the remaining matrix is irrelevant.
   const int none = node.Emit(OpKind::kEqual, pivot, 0);
   const int divisor = node.Emit(OpKind::kWhere, {none, node.EmitScalar(dtype, 1), pivot});
   const int factors = node.Emit(OpKind::kDiv, {Part(node, swapped, 1, m - 1, 0, 1), divisor});
@@ -49,7 +49,7 @@ int Eliminated(OnnxNode& node, int id, std::int64_t m, int& product) {
   return node.Emit(OpKind::kSub, {Part(node, swapped, 1, m - 1, 1, m - 1), multiples});
 }
 
-// matrices [...,m,m]: [...]
+// Emits the determinants [...] of matrices [...,m,m].
 void ImportDet(OnnxNode& node) {
   const TensorType type = node.InputType(0);
   if (!node.ok()) return;

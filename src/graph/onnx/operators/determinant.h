@@ -6,7 +6,7 @@
 
 namespace tilewright {
 
-/// Of operators that take matrices apart.
+/// Handlers of operators that factorize matrices.
 std::span<const OnnxHandlerEntry> OnnxDeterminantHandlers();
 
 }  // namespace tilewright

@@ -1,7 +1,7 @@
-// Einsum: sums of products of any number of operands. An operand loses the dimensions that are its
-// diagonal and those that it is summed over alone; then operands are multiplied two at a time, each
-// time as a matrix product of what both have (batch and sum) and what only one of them has (rows,
-// columns), or element by element where nothing is summed.
+// Einsum: sums of products of any number of operands. First each operand is reduced: its diagonals
+// are extracted, and dimensions that only it has and the result lacks are summed. Then operands are
+// multiplied in pairs. Each product is a matrix product with shared dimensions as batch and
+// reduction and the others as rows and columns, or an elementwise product if nothing is summed.
 
 #include <algorithm>
 #include <map>
@@ -15,8 +15,8 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// A label for each dimension: a letter, or (kEllipsis + i) for the dimension i, counted from the
-// last one, of those that "..." stands for.
+// Labels of dimensions: a letter, or (kEllipsis + i) for dimension i, counted from the last one, of
+// those that "..." represents.
 using Labels = std::u32string;
 constexpr char32_t kEllipsis = 0x1000;
 
@@ -25,14 +25,14 @@ struct Labelled {
   Labels labels;
 };
 
-// An equation, read but for what "..." stands for: kEllipsis itself.
+// Parsed equation. "..." is kEllipsis itself, not expanded.
 struct Equation {
   std::vector<Labels> terms;
   Labels result;
   bool has_result = false;
 };
 
-// The labels of one term. Errors: other characters than letters and one "...".
+// Returns the labels of one term. Errors: other characters than letters and one "...".
 Labels TermOf(OnnxNode& node, std::string_view text, const std::string& equation) {
   Labels labels;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -52,7 +52,7 @@ Labels TermOf(OnnxNode& node, std::string_view text, const std::string& equation
 }
 
 Equation EquationOf(OnnxNode& node) {
-  constexpr std::ptrdiff_t kMaxOperands = 64;  // each is compared with each
+  constexpr std::ptrdiff_t kMaxOperands = 64;  // all pairs are compared
   std::string text = node.String("equation", "");
   std::erase(text, ' ');
   Equation equation;
@@ -83,7 +83,7 @@ Equation EquationOf(OnnxNode& node) {
   return equation;
 }
 
-// `labels` with its "..." as `count` dimensions.
+// Returns `labels` with "..." expanded to `count` dimensions.
 Labels WithEllipsis(const Labels& labels, std::size_t count) {
   Labels whole;
   for (char32_t label : labels) {
@@ -98,7 +98,7 @@ Labels WithEllipsis(const Labels& labels, std::size_t count) {
 
 bool Has(const Labels& labels, char32_t label) { return labels.find(label) != Labels::npos; }
 
-// Labels of `from` for which `keep` holds, in their order.
+// Returns the labels of `from` for which `keep` holds, in their order.
 template <typename Keep>
 Labels Filtered(const Labels& from, const Keep& keep) {
   Labels kept;
@@ -120,7 +120,7 @@ std::int64_t CountOf(const Labels& labels, const Sizes& sizes) {
   return product;
 }
 
-// `operand` with its dimensions in the order of `labels`.
+// Emits `operand` with its dimensions in the order of `labels`.
 int InOrder(OnnxNode& node, const Labelled& operand, const Labels& labels) {
   if (labels == operand.labels) return operand.id;
   Shape axes;
@@ -130,9 +130,9 @@ int InOrder(OnnxNode& node, const Labelled& operand, const Labels& labels) {
   return node.EmitTranspose(operand.id, std::move(axes));
 }
 
-// `operand` with one dimension for each label: of those with a label in common the diagonal.
+// Emits `operand` with one dimension for each label: the diagonal of dimensions that share a label.
 Labelled Diagonal(OnnxNode& node, Labelled operand) {
-  constexpr std::int64_t kMaxRows = 46'340;  // whose square has places of 32 bits
+  constexpr std::int64_t kMaxRows = 46'340;  // the square of this number fits 32 bits
   for (std::size_t first = 0; node.ok() && first < operand.labels.size(); ++first) {
     const std::size_t second = operand.labels.find(operand.labels[first], first + 1);
     if (second == Labels::npos) continue;
@@ -157,12 +157,13 @@ Labelled Diagonal(OnnxNode& node, Labelled operand) {
     const int flat = node.EmitReshape(node.EmitTranspose(operand.id, std::move(axes)), joined);
     operand.id = EmitPick(node, flat, static_cast<std::int64_t>(first), places);
     operand.labels.erase(second, 1);
-    --first;  // a letter may be there three times
+    --first;  // a letter may occur three times
   }
   return operand;
 }
 
-// `operand` without the dimensions of one element that are larger elsewhere: those broadcast.
+// Emits `operand` without broadcast dimensions: dimensions of one element that are larger in other
+// operands.
 Labelled WithoutBroadcast(OnnxNode& node, Labelled operand, const Sizes& sizes) {
   if (!node.ok()) return operand;
   const Shape shape = node.TypeOf(operand.id).shape;
@@ -178,7 +179,7 @@ Labelled WithoutBroadcast(OnnxNode& node, Labelled operand, const Sizes& sizes) 
   return operand;
 }
 
-// `operand` without the dimensions that `others` do not have: they are summed over.
+// Emits `operand` summed over the dimensions that are not in `others`.
 Labelled Summed(OnnxNode& node, Labelled operand, const Labels& others) {
   Operator sum{OpKind::kReduceSum, {}};
   for (std::size_t i = 0; i < operand.labels.size(); ++i) {
@@ -192,8 +193,8 @@ Labelled Summed(OnnxNode& node, Labelled operand, const Labels& others) {
   return operand;
 }
 
-// The product of two operands, summed over the labels that `result` does not have; all that only
-// one of them has are in `result`.
+// Emits the product of two operands, summed over the labels that `result` lacks. All labels of only
+// one operand are in `result`.
 Labelled EinsumProduct(OnnxNode& node, const Labelled& a, const Labelled& b, const Labels& result,
                        const Sizes& sizes) {
   if (!node.ok()) return {};
@@ -218,7 +219,7 @@ Labelled EinsumProduct(OnnxNode& node, const Labelled& a, const Labelled& b, con
   return product;
 }
 
-// The operands with their labels, and the size that each label stands for.
+// Returns the operands with their labels, and the size of each label.
 std::vector<Labelled> OperandsOf(OnnxNode& node, const Equation& equation, Sizes& sizes,
                                  std::size_t& most_dots) {
   std::vector<Labelled> operands;
@@ -250,8 +251,8 @@ std::vector<Labelled> OperandsOf(OnnxNode& node, const Equation& equation, Sizes
   return operands;
 }
 
-// The labels of the result; where the equation does not say them, "..." and the letters that are
-// there once.
+// Returns the labels of the result. If the equation has no result term, these are "..." and the
+// letters that occur once.
 Labels ResultOf(OnnxNode& node, const Equation& equation, const std::vector<Labelled>& operands,
                 const Sizes& sizes, std::size_t dots) {
   if (!equation.has_result) {
@@ -286,7 +287,8 @@ void ImportEinsum(OnnxNode& node) {
   const Labels result = node.ok() ? ResultOf(node, equation, operands, sizes, dots) : Labels();
   if (!node.ok()) return;
   const DataType dtype = node.TypeOf(operands[0].id).dtype;
-  const bool narrow = dtype.is_integer() && dtype.bits < 32;  // products of these are int32
+  // Products of narrow integers are int32.
+  const bool narrow = dtype.is_integer() && dtype.bits < 32;
   for (Labelled& operand : operands) {
     if (narrow) operand.id = node.EmitCast(operand.id, kInt32);
     operand = WithoutBroadcast(node, Diagonal(node, operand), sizes);
@@ -302,7 +304,7 @@ void ImportEinsum(OnnxNode& node) {
     operands[i] = Summed(node, operands[i], others(i));
   }
   while (operands.size() > 1 && node.ok()) {
-    // The next one that has something in common with the first one, if there is any.
+    // Prefer the next operand that shares a label with the first one.
     auto next = std::find_if(operands.begin() + 1, operands.end(), [&](const Labelled& other) {
       return std::ranges::any_of(other.labels,
                                  [&](char32_t c) { return Has(operands[0].labels, c); });
@@ -313,7 +315,7 @@ void ImportEinsum(OnnxNode& node) {
     operands[0] = EinsumProduct(node, operands[0], right, others(0), sizes);
   }
   if (!node.ok()) return;
-  // What every operand broadcasts to is a size of 1 there, which none has.
+  // A dimension that every operand broadcasts has size 1 in the result and is in no operand.
   node.SetOutput(node.EmitCast(InOrder(node, operands[0], result), dtype));
 }
 

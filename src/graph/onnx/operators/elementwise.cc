@@ -1,4 +1,5 @@
-// Elementwise operators. Ours take operands of one element type, as ONNX's do (but for Pow).
+// Elementwise operators. Like ONNX's (except Pow), the graph's operators have operands of one
+// element type.
 
 #include <cmath>
 #include <limits>
@@ -9,21 +10,21 @@
 namespace tilewright {
 namespace {
 
-// The nearest number of `stored.mantissa` bits behind the first one, to even where two are as near.
-// Adding 2^k times a float64 rounds it to as many bits, exactly; below the smallest normal number a
-// large constant rounds to steps of equal size.
+// Rounds to `stored.mantissa` fraction bits, half to even. Adding a float64 to its product with 2^k
+// rounds it exactly to that many bits. Below the smallest normal number, adding a large constant
+// rounds to steps of equal size.
 int EmitRoundedTo(OnnxNode& node, int x, const StorageType& stored) {
-  constexpr int kDigits = 52;  // of float64, behind the first one
+  constexpr int kDigits = 52;  // fraction bits of float64
   const int wide = node.EmitCast(x, kFloat64);
   const int shifted = node.Emit(OpKind::kMul, wide, std::exp2(kDigits - stored.mantissa));
   const int rounded = node.Emit(OpKind::kSub, {node.Emit(OpKind::kAdd, {shifted, wide}), shifted});
-  const double least = std::exp2(1 - stored.bias);  // of the normal numbers
+  const double least = std::exp2(1 - stored.bias);  // smallest normal number
   const double steps = 1.5 * std::exp2(kDigits - stored.mantissa) * least;
   const int small = node.Emit(OpKind::kSub, node.Emit(OpKind::kAdd, wide, steps), steps);
   const int magnitude = node.Emit(OpKind::kAbs, {wide});
   const int is_small = node.Emit(OpKind::kLess, magnitude, least);
   const int near = node.Emit(OpKind::kWhere, {is_small, small, rounded});
-  // Zeros keep their sign, and infinities have no difference.
+  // Zeros keep their sign; the difference of infinities is undefined.
   const int result = node.EmitCast(near, kFloat32);
   const double infinity = std::numeric_limits<double>::infinity();
   const int kept = node.Emit(OpKind::kWhere, {node.Emit(OpKind::kEqual, x, 0), x, result});
@@ -41,7 +42,7 @@ void ImportBinary(OnnxNode& node) {
   node.Return(Operator{kind, {}}, {node.Input(0), node.Input(1)});
 }
 
-// Sum, Max, Min: any number of operands, from left to right.
+// Sum, Max, Min: folds any number of operands from left to right.
 template <OpKind kind>
 void ImportVariadic(OnnxNode& node) {
   int result = node.Input(0);
@@ -70,9 +71,9 @@ void ImportHardSigmoid(OnnxNode& node) {
   node.Return(op, {node.Input(0)});
 }
 
-// Of an integer, by an integer: the product of base^(2^i) over the bits i of the exponent, wrapping
-// around. Exponents beyond 126 count as 126 or 127, whichever is even as they are: only 0, 1 and -1
-// have such powers. One below 0 leaves what is not 1 or -1 as 0.
+// Integer power of an integer: the product of base^(2^i) over the bits i of the exponent, wrapping
+// around. Exponents above 126 are treated as 126 or 127, with the same parity, because only 0, 1
+// and -1 have such powers. A negative exponent gives 0 unless the base is 1 or -1.
 void ReturnIntegerPower(OnnxNode& node, int base, int exponent) {
   const DataType dtype = node.TypeOf(base).dtype;
   const bool has_sign = node.TypeOf(exponent).dtype.code != TypeCode::kUInt;
@@ -103,7 +104,7 @@ void ReturnIntegerPower(OnnxNode& node, int base, int exponent) {
   node.SetOutput(result);
 }
 
-// An integer to a float power is computed in float64, and loses its fraction.
+// An integer to a float power is computed in float64 and truncated.
 void ImportPow(OnnxNode& node) {
   const int base = node.Input(0);
   if (node.ok() && node.TypeOf(base).dtype.is_integer()) {
@@ -132,13 +133,13 @@ void ImportPRelu(OnnxNode& node) {
   node.Return(Operator{OpKind::kAdd, {}}, {node.Emit(OpKind::kRelu, {data}), scaled});
 }
 
-// One bound of a Clip: an attribute up to set 10, an optional input since. `known` is false for a
-// bound that is computed by the network.
+// Bound of a Clip: an attribute until opset 10, an optional input since opset 11. `known` is false
+// for a bound computed at run time.
 struct Bound {
   bool present = false;
   bool known = true;
   double value = 0;
-  bool exact = true;  // value is the bound, and not the nearest double
+  bool exact = true;  // whether value is exactly the bound, not the nearest double
 };
 
 Bound BoundOf(OnnxNode& node, const char* attribute, int input) {
@@ -146,7 +147,7 @@ Bound BoundOf(OnnxNode& node, const char* attribute, int input) {
   if (node.opset() < 11) {
     bound.present = node.HasAttribute(attribute);
     bound.value = node.Float(attribute, 0);
-    // Written out for "no bound" by some exporters.
+    // Some exporters write these for "no bound".
     const double limit = static_cast<double>(std::numeric_limits<float>::max());
     if (bound.value >= limit || bound.value <= -limit) bound.present = false;
   } else if (node.HasInput(input)) {
@@ -166,7 +167,7 @@ void ImportClip(OnnxNode& node) {
   if (!node.ok()) return;
   low.present &= low.value != -kInfinity;
   high.present &= high.value != kInfinity;
-  // Bounds in the wrong order are allowed: then every element becomes the upper one.
+  // A lower bound above the upper bound is valid: every element becomes the upper bound.
   const bool both = low.present && high.present && low.exact && high.exact;
   if (both && low.value <= high.value) {
     Operator op{OpKind::kClip, {}};
@@ -189,7 +190,7 @@ void ImportClip(OnnxNode& node) {
 }
 
 void ReturnCast(OnnxNode& node, DataType dtype) {
-  node.IgnoreAttributes({"saturate", "round_mode"});  // of float8, which is refused
+  node.IgnoreAttributes({"saturate", "round_mode"});  // attributes of float8, which is rejected
   const int data = node.Input(0);
   if (node.TypeOf(data).dtype == dtype) {
     return node.Return(Operator{OpKind::kIdentity, {}}, {data});
@@ -199,10 +200,9 @@ void ReturnCast(OnnxNode& node, DataType dtype) {
   node.Return(op, {data});
 }
 
-// The nearest number of a float type that is only stored, to even where two are as near, as a
-// number of the wider type.
+// Rounds to a float storage type, half to even; the result has the wider type.
 void ReturnRounded(OnnxNode& node, const StorageType& stored) {
-  node.IgnoreAttributes({"saturate", "round_mode"});  // of float8
+  node.IgnoreAttributes({"saturate", "round_mode"});  // attributes of float8
   const int data = node.Input(0);
   if (node.StorageTypeOfInput(0) == &stored)
     return node.Return(Operator{OpKind::kIdentity, {}}, {data});
@@ -226,7 +226,7 @@ void ImportCastLike(OnnxNode& node) {
   ReturnCast(node, node.InputType(1).dtype);
 }
 
-// Drops nothing: only training does. Output 1 says what is kept.
+// Drops nothing, because dropout applies only to training. Output 1 is the mask of kept elements.
 void ImportDropout(OnnxNode& node) {
   node.IgnoreAttributes({"ratio", "seed"});
   node.IgnoreInput(1);
@@ -236,7 +236,7 @@ void ImportDropout(OnnxNode& node) {
   };
   if (node.HasInput(2) && !zero(2) && !zero(1)) {
     return node.FailUnsupported(
-        "expected inference (training_mode, input 2, known to be false); export the model for "
+        "expected inference (training_mode, input 2, constant false); export the model for "
         "inference");
   }
   const TensorType type = node.InputType(0);
@@ -244,8 +244,8 @@ void ImportDropout(OnnxNode& node) {
   node.ReturnFilled({type.shape, node.opset() < 10 ? type.dtype : kBool}, 1, 1);
 }
 
-// What is left of |a| by |b|, exactly, by long division in float64: a digit of the quotient has
-// kDigit bits, so its product with the 24 bits of a divisor is exact, and so is the rest. Quotients
+// Emits |a| modulo |b| exactly, by long division in float64. A digit of the quotient has kDigit
+// bits, so its product with the 24 bits of a divisor is exact, and so is the remainder. Quotients
 // of float32 have up to 2^277.
 int FloatRest(OnnxNode& node, int a, int b) {
   constexpr int kDigit = 28, kDigits = 10;
@@ -271,7 +271,7 @@ int SignedRest(OnnxNode& node, int a, int b) {
   const int below = node.Emit(OpKind::kLess, a, 0);
   const int signed_rest =
       node.Emit(OpKind::kWhere, {below, node.Emit(OpKind::kNegate, {rest}), rest});
-  // All of a number fits into infinity: the product with a quotient of 0 would be no number.
+  // An infinite divisor leaves any number unchanged; its product with a quotient of 0 would be NaN.
   const double infinity = std::numeric_limits<double>::infinity();
   const auto is_infinite = [&](int id) {
     return node.Emit(OpKind::kEqual, node.Emit(OpKind::kAbs, {id}), infinity);
@@ -295,12 +295,12 @@ void ImportMod(OnnxNode& node) {
   node.Return(Operator{OpKind::kWhere, {}}, {none, rest, signed_rest});
 }
 
-// Towards 0 by `bias`; what is within `lambd` becomes 0.
+// Moves elements towards 0 by `bias`; elements within `lambd` become 0.
 void ImportShrink(OnnxNode& node) {
   const int data = node.Input(0);
   const double lambda = node.Float("lambd", 0.5), bias = node.Float("bias", 0);
   if (!node.ok()) return;
-  // Of integers in floats: their type may not hold the bounds.
+  // Compares integers as floats, because their type may not represent the bounds.
   const DataType dtype = node.TypeOf(data).dtype;
   const int x = node.EmitCast(data, dtype.is_float() ? dtype : kFloat64);
   const int bound = node.EmitScalar(node.TypeOf(x).dtype, lambda);

@@ -1,7 +1,7 @@
-// What is left of a float64 number by another one, by long division: a digit of the quotient is the
-// nearest whole number, of 24 bits, so that what is left is at most half of the divisor, and the
-// products of the digit with both halves of the divisor, of 27 and of 26 bits, are exact. So are
-// the differences: all of them are multiples of the divisor's last bit, below 2^53 of these.
+// Exact remainder of float64 numbers by long division. A digit of the quotient is rounded to the
+// nearest integer of 24 bits, so the remainder is at most half of the divisor. Products of the
+// digit with both halves of the divisor, of 27 and 26 bits, are exact. The differences are exact,
+// too: they are multiples of the divisor's last bit, below 2^53 of these.
 #include "src/graph/onnx/operators/exact_fmod.h"
 
 #include <cmath>
@@ -16,8 +16,8 @@ int EmitExactFmod(OnnxNode& node, int a, int b) {
   };
   const int dividend = node.Emit(OpKind::kAbs, {a}), whole = node.Emit(OpKind::kAbs, {b});
   const int one = node.EmitScalar(kFloat64, 1);
-  // The upper half of a large divisor would overflow on the way. Then what is smaller than it,
-  // which scaling may cost digits, is what is left already.
+  // Computing the upper half of a large divisor would overflow, so large operands are scaled down.
+  // A dividend below the divisor, which scaling could round, is already the remainder.
   const int large = node.Emit(OpKind::kLess, {node.EmitScalar(kFloat64, kLarge), whole});
   const int scale = choose(large, node.EmitScalar(kFloat64, kSmaller), one);
   const int divisor = node.Emit(OpKind::kMul, {whole, scale});
@@ -26,7 +26,8 @@ int EmitExactFmod(OnnxNode& node, int a, int b) {
   const int shifted = node.Emit(OpKind::kMul, divisor, 0x1p26);
   const int upper = node.Emit(OpKind::kSub, {node.Emit(OpKind::kAdd, {shifted, divisor}), shifted});
   const int lower = node.Emit(OpKind::kSub, {divisor, upper});
-  // Powers of two in two steps: neither leaves the range of the format before the product does.
+  // Multiplies by a power of two in two steps, so that neither factor is out of the range of
+  // float64.
   const auto scaled = [&](int id, int bits) {
     const int half = bits / 2;
     return node.Emit(OpKind::kMul, node.Emit(OpKind::kMul, id, std::exp2(half)),
@@ -39,7 +40,7 @@ int EmitExactFmod(OnnxNode& node, int a, int b) {
     const int high = node.Emit(OpKind::kMul, {count, scaled(upper, bits)});
     const int low = node.Emit(OpKind::kMul, {count, scaled(lower, bits)});
     const int left = node.Emit(OpKind::kSub, {node.Emit(OpKind::kSub, {rest, high}), low});
-    // A unit beyond all numbers is in the rest no time.
+    // A scaled divisor out of the range has quotient 0.
     rest = choose(node.Emit(OpKind::kEqual, count, 0), rest, left);
   }
   const int below = node.Emit(OpKind::kLess, rest, 0);

@@ -4,8 +4,8 @@
 
 namespace tilewright {
 
-/// |a| less its multiples of |b|, float64 both, exactly: of all numbers; NaN of infinite a and of a
-/// b that is zero.
+/// Emits |a| modulo |b| for float64 operands, exactly for all finite numbers. NaN if a is infinite
+/// or b is zero.
 int EmitExactFmod(OnnxNode& node, int a, int b);
 
 }  // namespace tilewright

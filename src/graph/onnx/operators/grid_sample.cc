@@ -1,7 +1,7 @@
-// GridSample: elements of images (or volumes) at positions that a grid computes. Along each spatial
-// dimension a position reads one, two or four elements ("taps"), each times a weight; a result is
-// the sum over all combinations of them. Channels are last while gathering, so that a tap of a
-// position is one row.
+// GridSample: elements of images or volumes at positions that a grid computes. Along each spatial
+// dimension a position reads one, two or four elements ("taps"), each times a weight. A result is
+// the sum over all combinations of taps. Channels are the last dimension during the gathers, so
+// that a tap of a position is one row.
 
 #include <cmath>
 
@@ -16,16 +16,16 @@ using Shape = std::vector<std::int64_t>;
 enum class Outside { kZeros, kBorder, kReflection };
 
 struct Sampling {
-  int taps = 2;  // 1: the nearest element, 2: linear, 4: cubic
+  int taps = 2;  // 1: nearest, 2: linear, 4: cubic
   Outside outside = Outside::kZeros;
   bool align_corners = false;
 };
 
-// One element that every position reads along one dimension: float32 or int32 [N,P,1].
+// Element that every position reads along one dimension: float32 or int32 [N,P,1].
 struct GridTap {
-  int place = -1;   // within the dimension
-  int weight = -1;  // -1: all are 1
-  int inside = -1;  // bool; -1: all are
+  int place = -1;   // index within the dimension
+  int weight = -1;  // -1: all weights are 1
+  int inside = -1;  // bool; -1: all are inside
 };
 
 int Clamped(OnnxNode& node, int id, std::int64_t size) {
@@ -34,8 +34,8 @@ int Clamped(OnnxNode& node, int id, std::int64_t size) {
   return node.Emit(clip, {id});
 }
 
-// Positions thrown back at the borders until they are within: the middles of the outermost elements
-// with align_corners, else their outer edges.
+// Reflects positions at the borders until they are inside. The borders are the centers of the
+// outermost elements with align_corners, else their outer edges.
 int Reflected(OnnxNode& node, int id, std::int64_t size, bool align_corners) {
   const double low = align_corners ? 0 : -0.5;
   const double span = static_cast<double>(size - 1) - 2 * low;
@@ -59,8 +59,8 @@ int Cubic(OnnxNode& node, int x, const std::array<double, 4>& c) {
   return node.Emit(OpKind::kAdd, sum, c[3]);
 }
 
-// Weights of the taps around positions that lie `fraction` behind an element; the cubic ones are
-// Keys' kernel with a = -0.75.
+// Returns the weights of the taps around positions at distance `fraction` after an element. Cubic
+// weights are Keys' kernel with a = -0.75.
 std::vector<int> WeightsAt(OnnxNode& node, int fraction, int taps) {
   const int rest = node.Emit(OpKind::kAdd, node.Emit(OpKind::kNegate, {fraction}), 1);
   if (taps == 2) return {rest, fraction};
@@ -70,7 +70,7 @@ std::vector<int> WeightsAt(OnnxNode& node, int fraction, int taps) {
           Cubic(node, rest, near), Cubic(node, node.Emit(OpKind::kAdd, rest, 1), far)};
 }
 
-// The taps of positions `at`, from -1 to 1, along a dimension.
+// Returns the taps of positions `at`, from -1 to 1, along a dimension.
 std::vector<GridTap> TapsAlong(OnnxNode& node, int at, std::int64_t size, const Sampling& how) {
   const auto extent = static_cast<double>(size);
   int x = node.Emit(OpKind::kAdd, at, 1);
@@ -81,8 +81,8 @@ std::vector<GridTap> TapsAlong(OnnxNode& node, int at, std::int64_t size, const 
     x = node.Emit(OpKind::kMul, x, 0.5);
   }
   if (how.taps == 1) x = node.Emit(OpKind::kRoundEven, {x});
-  // Cubic taps reach beyond the borders from positions within: each of them is moved, not the
-  // position, whose weights stay.
+  // Cubic taps can be outside although the position is inside. In that case each tap is moved to
+  // the inside, not the position, whose weights stay.
   const bool moves = how.taps < 4;
   if (moves && how.outside == Outside::kBorder) x = Clamped(node, x, size);
   if (moves && how.outside == Outside::kReflection) {
@@ -95,7 +95,7 @@ std::vector<GridTap> TapsAlong(OnnxNode& node, int at, std::int64_t size, const 
   for (int i = 0; i < how.taps; ++i) {
     const int step = how.taps == 4 ? i - 1 : i;
     int place = step == 0 ? first : node.Emit(OpKind::kAdd, first, step);
-    // Linear taps are at most one element outside, where a reflection is the border.
+    // Linear taps are at most one element outside, where a reflection equals the border.
     if (how.outside == Outside::kReflection && !moves) {
       place = Reflected(node, place, size, how.align_corners);
     }
@@ -108,7 +108,7 @@ std::vector<GridTap> TapsAlong(OnnxNode& node, int at, std::int64_t size, const 
   return taps;
 }
 
-// The tap of two dimensions together, the second one of `size` elements.
+// Combines taps of two dimensions. The second dimension has `size` elements.
 GridTap Together(OnnxNode& node, const GridTap& a, const GridTap& b, std::int64_t size) {
   GridTap both;
   const int begin = node.Emit(OpKind::kMul, a.place, static_cast<double>(size));
@@ -120,7 +120,7 @@ GridTap Together(OnnxNode& node, const GridTap& a, const GridTap& b, std::int64_
   return both;
 }
 
-// rows [N,S,C] at all taps, summed: [N,P,C]. float16 is summed in float32.
+// Emits the sum of rows [N,S,C] over all taps: [N,P,C]. float16 is summed in float32.
 int Sampled(OnnxNode& node, int rows, const std::vector<GridTap>& taps) {
   const DataType dtype = node.TypeOf(rows).dtype;
   int sum = -1;
@@ -145,7 +145,7 @@ Sampling SamplingOf(OnnxNode& node) {
   how.align_corners = node.Int("align_corners", 0) != 0;
   if (mode == "nearest") {
     how.taps = 1;
-  } else if (mode == "cubic" || mode == "bicubic") {  // the latter up to set 19
+  } else if (mode == "cubic" || mode == "bicubic") {  // name until opset 19: bicubic
     how.taps = 4;
   } else if (mode != "linear" && mode != "bilinear") {
     node.FailInvalid("attribute mode is " + mode + ", expected linear, nearest or cubic");
@@ -165,7 +165,7 @@ Sampling SamplingOf(OnnxNode& node) {
   return how;
 }
 
-// images [N,C,H,W] and a grid [N,h,w,2] of (x, y), or volumes and one of (x, y, z).
+// Inputs: images [N,C,H,W] and a grid [N,h,w,2] of (x, y), or volumes and a grid of (x, y, z).
 void ImportGridSample(OnnxNode& node) {
   const TensorType type = node.InputType(0), grid = node.InputType(1);
   const Sampling how = SamplingOf(node);

@@ -1,4 +1,4 @@
-// Operators that pick, join or surround elements.
+// Operators that select, join or pad elements.
 
 #include <algorithm>
 #include <optional>
@@ -47,7 +47,7 @@ void ImportSplit(OnnxNode& node) {
     if (sizes[i] < 0 || sizes[i] > shape[axis] - begin) {
       return node.FailInvalid("part " + std::to_string(i) + " has size " +
                               std::to_string(sizes[i]) + ", " +
-                              std::to_string(shape[axis] - begin) + " are left");
+                              std::to_string(shape[axis] - begin) + " remain");
     }
     Operator op = WholeSlice(shape);
     op.attributes.begin[axis] = begin;
@@ -62,7 +62,7 @@ void ImportSplit(OnnxNode& node) {
   }
 }
 
-// Attributes up to set 9, inputs since: starts, ends, axes, steps.
+// Attributes until opset 9, inputs since opset 10: starts, ends, axes, steps.
 void ImportSlice(OnnxNode& node) {
   const int data = node.Input(0);
   const bool attributes = node.opset() < 10;
@@ -89,7 +89,7 @@ void ImportSlice(OnnxNode& node) {
     if (!node.ok()) return;
     const std::int64_t extent = shape[axis];
     const auto resolve = [&](std::int64_t position) {
-      if (position < 0) position += extent;  // can not overflow: the sum has mixed signs
+      if (position < 0) position += extent;  // cannot overflow: the signs differ
       return step > 0 ? std::clamp<std::int64_t>(position, 0, extent)
                       : std::clamp<std::int64_t>(position, -1, extent - 1);
     };
@@ -100,8 +100,8 @@ void ImportSlice(OnnxNode& node) {
   node.Return(op, {data});
 }
 
-// Of indices that are computed while the network runs, those that are out of range take the nearest
-// element (src/tensor); known ones are checked here.
+// If indices are computed at run time, indices out of range select the nearest element
+// (src/tensor). Constant indices are checked here.
 void ImportGather(OnnxNode& node) {
   const int data = node.Input(0);
   int indices = node.Input(1);
@@ -132,7 +132,7 @@ void ImportGather(OnnxNode& node) {
   node.Return(op, {data, indices});
 }
 
-// Where the elements of a dimension come from that is padded by itself.
+// Returns the source positions of a dimension that is padded with its own elements.
 Shape PaddedPositions(const std::string& mode, std::int64_t extent, std::int64_t before,
                       std::int64_t after) {
   const std::int64_t period = std::max<std::int64_t>(mode == "wrap" ? extent : 2 * (extent - 1), 1);
@@ -143,7 +143,7 @@ Shape PaddedPositions(const std::string& mode, std::int64_t extent, std::int64_t
       continue;
     }
     const std::int64_t at = (i % period + period) % period;
-    positions.push_back(at < extent ? at : period - at);  // the way back of a reflection
+    positions.push_back(at < extent ? at : period - at);  // descending part of a reflection
   }
   return positions;
 }
@@ -165,15 +165,15 @@ void ReturnPadded(OnnxNode& node, int data, const std::string& mode, const Shape
   node.SetOutput(data);
 }
 
-// The element of an input that is one number; nothing if it is computed while the network runs, or
-// an integer that no double is.
+// Returns the single element of an input; nothing if it is computed at run time or is an integer
+// that no double represents.
 std::optional<double> ScalarOfInput(OnnxNode& node, int index) {
   if (node.TypeOf(node.Input(index)).elements() != 1) return node.KnownScalar(index);
   if (node.Known(index) == nullptr || !node.FitsDouble(index)) return std::nullopt;
   return node.KnownScalar(index);
 }
 
-// The result of `pad`, whose fill is input `index`.
+// Returns the result of `pad` with the fill value of input `index`.
 void ReturnFilledByInput(OnnxNode& node, const Operator& pad, int data, int index) {
   const TensorType type = node.TypeOf(data);
   const int inside = node.Emit(pad, {node.EmitFilled({type.shape, kUInt8}, 1)});
@@ -182,7 +182,7 @@ void ReturnFilledByInput(OnnxNode& node, const Operator& pad, int data, int inde
   node.Return(Operator{OpKind::kWhere, {}}, {outside, fill, node.Emit(pad, {data})});
 }
 
-// Attributes up to set 10, inputs since: pads, value, axes. A negative pad crops.
+// Attributes until opset 10, inputs since opset 11: pads, value, axes. A negative pad crops.
 void ImportPad(OnnxNode& node) {
   const int data = node.Input(0);
   const Shape pads = node.IntsAttributeOrInput("pads", 1, 11, {});

@@ -1,9 +1,11 @@
-// Products are taken on the stored integers and corrected, so that the fast integer kernels apply:
-//   sum (x - zx) * w  =  sum x * w  -  zx * sum w
-// where the second term is one number per output channel, folded before the network runs. It needs
-// every tap to be there, so a convolution with zx != 0 has its padding as an operator in front,
-// with the value zx. Weights that are not signed 8 bit numbers around zero are shifted to a wider
-// type: they are constants, so that costs nothing but the wider product.
+// Products use the stored integers and a correction, so that the fast integer kernels apply:
+//
+// sum (x - zx) * w  =  sum x * w  -  zx * sum w
+//
+// The second term is one constant per output channel, folded at compile time. It requires every
+// tap, so a convolution with zx != 0 gets an explicit padding operator before it, with the value
+// zx. Weights that are not signed 8-bit integers around zero are shifted to a wider type. They are
+// constants, so this costs only the wider product.
 
 #include "src/graph/onnx/operators/integer.h"
 
@@ -21,7 +23,7 @@ using quantize::FixedPoint;
 
 using Shape = std::vector<std::int64_t>;
 
-// sum - zero_point * (sum of each channel's weights), which has the shape `shape`.
+// Emits sum - zero_point * (sum of each channel's weights). The correction has shape `shape`.
 int CorrectZeroPoint(OnnxNode& node, int sum, int weight, std::int64_t zero_point, Shape axes,
                      Shape shape) {
   if (zero_point == 0) return sum;
@@ -32,7 +34,8 @@ int CorrectZeroPoint(OnnxNode& node, int sum, int weight, std::int64_t zero_poin
   return node.Emit(OpKind::kSub, {sum, node.EmitReshape(scaled, std::move(shape))});
 }
 
-// Factors from 2^-31 to 2^30 can be had; smaller ones are 0, larger ones nothing.
+// Returns the representation of factors from 2^-31 to 2^30. Smaller factors become 0; larger ones
+// give nothing.
 std::optional<FixedPoint> FixedPointOf(double factor) {
   constexpr int kMin = -31, kMax = 30;
   if (!(factor >= 0) || !std::isfinite(factor)) return std::nullopt;
@@ -54,8 +57,8 @@ int EmitClip(OnnxNode& node, int value, std::int64_t low, std::int64_t high) {
   return node.Emit(clip, {value});
 }
 
-// value * factors by int64: ((value * multiplier) + rounding) >> shift, each of them per channel.
-// No product overflows, and what leaves int32 by a factor above 1 saturates.
+// Emits value * factors in int64: ((value * multiplier) + rounding) >> shift, all per channel. No
+// product overflows; results of factors above 1 that exceed int32 saturate.
 int EmitWideFixedPoint(OnnxNode& node, int value, const Tensor& factors) {
   const TensorType type{factors.shape(), kInt64};
   Tensor multiplier(type), rounding(type), shift(type);
@@ -84,7 +87,7 @@ std::pair<std::int64_t, std::int64_t> LimitsOf(DataType dtype) {
   return {-span / 2, span / 2 - 1};
 }
 
-// Errors: kInvalidArgument for zero points of another size than 1 or that of their numbers.
+// Checks that the number of zero points is 1 or that of their integers. Errors: kInvalidArgument.
 void CheckBroadcasts(OnnxNode& node, int index, const TensorType& numbers) {
   const Shape zeros = node.InputType(index).shape;
   for (std::size_t i = 0; i < zeros.size(); ++i) {
@@ -117,9 +120,10 @@ std::optional<std::int64_t> UniformZeroPoint(OnnxNode& node, int index) {
 std::int64_t ZeroPoint(OnnxNode& node, int index) {
   const auto zero = UniformZeroPoint(node, index);
   if (!zero) {
-    node.FailUnknown(index,
-                     "has zero points that are computed or differ between channels, expected one "
-                     "that is known before the network runs");
+    node.FailUnknown(
+        index,
+        "has zero points that are computed at run time or differ between channels, expected one "
+        "that is constant at import");
   }
   return zero.value_or(0);
 }
@@ -129,7 +133,7 @@ void CheckZeroPointType(OnnxNode& node, int numbers, int index) {
   const TensorType zeros = node.InputType(index), type = node.InputType(numbers);
   if (!node.ok() || zeros.dtype == type.dtype) return;
   node.FailInvalid("zero points (input " + std::to_string(index) + ") are " + zeros.ToString() +
-                   ", expected the type of their numbers, " + type.ToString());
+                   ", expected the type of their integers, " + type.ToString());
 }
 
 std::vector<float> Scales(OnnxNode& node, int index, std::int64_t channels) {
@@ -139,7 +143,7 @@ std::vector<float> Scales(OnnxNode& node, int index, std::int64_t channels) {
       contents != nullptr && contents->dtype().is_float() && contents->elements() > 0 &&
       (contents->elements() == 1 || channels == 0 || contents->elements() == channels);
   if (!fits) {
-    node.FailUnknown(index, "must be one scale or one per channel, known before the network runs");
+    node.FailUnknown(index, "must be one scale or one per channel, constant at import");
     return {};
   }
   std::vector<float> scales;
@@ -154,7 +158,7 @@ std::vector<float> Scales(OnnxNode& node, int index, std::int64_t channels) {
 
 int AlongAxis(OnnxNode& node, int id, std::int64_t axis, std::int64_t rank) {
   if (!node.ok()) return -1;
-  if (node.TypeOf(id).elements() == 1) {  // it must not give a scalar a dimension
+  if (node.TypeOf(id).elements() == 1) {  // a scalar must not gain a dimension
     return node.Rank(id) > rank ? node.EmitReshape(id, {}) : id;
   }
   if (axis >= rank) {
@@ -231,7 +235,7 @@ int IntegerConvTranspose(OnnxNode& node, int data, int weight) {
 int IntegerMatmul(OnnxNode& node, int a, std::int64_t a_zero, int b, bool transposed) {
   if (!node.ok()) return -1;
   const Shape shape = node.TypeOf(b).shape;
-  if (shape.size() != 2) {  // the correction would be no number per column
+  if (shape.size() != 2) {  // the correction would not be one integer per column
     return EmitMatmul(node, Centred(node, a, a_zero), b, kInt32);
   }
   Shape result = node.TypeOf(a).shape;
@@ -278,7 +282,7 @@ DynamicallyQuantized EmitDynamicallyQuantized(OnnxNode& node, int data, bool uni
     const int none = node.Emit(OpKind::kEqual, range, 0);
     const int one = node.EmitScalar(node.TypeOf(data).dtype, 1);
     result.scale = node.Emit(OpKind::kWhere, {none, one, steps});
-  } else {  // one kernel less: what the scale of zeros is decides nothing but that 0 / scale is 0
+  } else {  // saves a kernel; the scale of zeros is arbitrary because 0 / scale is 0
     result.scale = node.Emit(OpKind::kMax, steps, std::numeric_limits<float>::min());
   }
   const int first = node.Emit(OpKind::kNegate, {node.Emit(OpKind::kDiv, {low, result.scale})});
@@ -290,8 +294,8 @@ DynamicallyQuantized EmitDynamicallyQuantized(OnnxNode& node, int data, bool uni
   return result;
 }
 
-// With a weight of two dimensions the zero point is taken from the sums, so that the product itself
-// is one of 8-bit numbers.
+// For a weight of two dimensions the zero point is subtracted from the sums, so that the product
+// itself has 8-bit operands.
 int EmitDynamicProduct(OnnxNode& node, const DynamicallyQuantized& data, int weight,
                        bool transposed) {
   if (!node.ok()) return -1;
@@ -315,7 +319,7 @@ QuantizedRange QuantizedRange::Of(double scale, std::int64_t zero_point, DataTyp
 
 std::int64_t QuantizedRange::Quantize(double value) const {
   if (std::isnan(value)) return std::clamp(zero_point, low, high);
-  // A quotient in float32, as the definition has it: another one might be rounded otherwise.
+  // Quotient in float32, as in the definition; another precision could round differently.
   const float quotient = static_cast<float>(value) / static_cast<float>(scale);
   const double rounded =
       static_cast<double>(std::nearbyint(quotient)) + static_cast<double>(zero_point);
@@ -326,7 +330,7 @@ std::int64_t QuantizedRange::Quantize(double value) const {
 bool QuantizedRange::IsWhole() const { return std::pair(low, high) == LimitsOf(dtype); }
 
 int EmitRounded(OnnxNode& node, int value, const QuantizedRange& range) {
-  if (range.zero_point != 0) {  // rounded before the addition, which could change what is half way
+  if (range.zero_point != 0) {  // rounded before the addition, which could change ties
     value = node.Emit(OpKind::kRoundEven, {value});
     value = node.Emit(OpKind::kAdd,
                       {value, node.EmitScalar(kFloat32, static_cast<double>(range.zero_point))});
@@ -349,7 +353,7 @@ int EmitFixedPoint(OnnxNode& node, int value, const Tensor& factors) {
   if (factor == 1) return value;
   const auto fixed = FixedPointOf(factor);
   if (!fixed) return FailFactor(node, factor);
-  // Others would shift the value to the left before the product, or by 31 to the right in int32.
+  // Other factors would need a left shift before the product, or a right shift by 31 in int32.
   constexpr int kMinShift = -29;
   if (fixed->shift > 0 || fixed->shift < kMinShift) {
     return EmitWideFixedPoint(node, value, factors);

@@ -7,61 +7,61 @@
 
 namespace tilewright {
 
-/// Products of quantized tensors, and the way back from their sums: what the quantized operators of
-/// ONNX and float operators between DequantizeLinear and QuantizeLinear have in common. All of them
-/// emit operators for `node`; an error sticks to it.
+/// Products of quantized tensors and requantization of their sums. The quantized operators of ONNX
+/// and float operators between DequantizeLinear and QuantizeLinear share these functions. All of
+/// them emit operators for `node` and report errors there.
 
-/// The zero point of input `index`: 0 if it is absent, nothing if there are several that differ
-/// or if it is computed while the network runs.
+/// Returns the zero point of input `index`: 0 if absent; nothing if several zero points differ or
+/// if the input is computed at run time.
 std::optional<std::int64_t> UniformZeroPoint(OnnxNode& node, int index);
-/// The same. Errors: kUnsupported if there is no such one.
+/// Returns the same. Errors: kUnsupported if there is no uniform constant zero point.
 std::int64_t ZeroPoint(OnnxNode& node, int index);
-/// Errors: kInvalidArgument unless the zero points of input `index`, if there are any, are of the
-/// type of the numbers of input `numbers`.
+/// Checks that the zero points of input `index`, if present, have the type of input `numbers`.
+/// Errors: kInvalidArgument.
 void CheckZeroPointType(OnnxNode& node, int numbers, int index);
-/// Scales of input `index`: one, or `channels` of them (any number if 0).
+/// Returns the scales of input `index`: one, or `channels` of them (any number if 0).
 std::vector<float> Scales(OnnxNode& node, int index, std::int64_t channels);
 
-/// A vector, shaped to broadcast along dimension `axis` of a tensor of this rank; one element: as
-/// it is, but for a scalar.
+/// Reshapes a vector to broadcast along dimension `axis` of a tensor of this rank. A single element
+/// stays unchanged, or becomes a scalar if its own rank exceeds `rank`.
 int AlongAxis(OnnxNode& node, int id, std::int64_t axis, std::int64_t rank);
 
-/// Numbers minus their zero point, in the narrowest type that holds every difference and that a
-/// product takes as its second operand: int8 or int16.
+/// Emits integers minus their zero point in the narrowest type that holds every difference and that
+/// a product accepts as its second operand: int8 or int16.
 int Centred(OnnxNode& node, int id, std::int64_t zero_point);
-/// The same by the zero points of input `index`, which lie along dimension `axis`, or have as many
-/// dimensions as the numbers and broadcast to these.
+/// Emits the same for the zero points of input `index`. They vary along dimension `axis`, or have
+/// the rank of the integers and broadcast to them.
 int CentredByInput(OnnxNode& node, int id, int index, std::int64_t axis);
 
-/// Convolution of NCHW or NCDHW `data` (whose zeros are `data_zero`) with a centred OIHW weight;
-/// attributes as those of Conv. int32 [N,K,H,W]; of volumes, which are images that follow each
-/// other in depth until FromImage, [N*D,K,H,W].
+/// Emits a convolution of NCHW or NCDHW `data` with zero point `data_zero` and a centred OIHW
+/// weight; attributes as those of Conv. The result is int32 [N,K,H,W]. For volumes it is
+/// [N*D,K,H,W], images stacked along the depth, until FromImage.
 int IntegerConvolution(OnnxNode& node, int data, std::int64_t data_zero, int weight);
-/// Transposed convolution of centred data with a centred IOHW weight. int32.
+/// Emits an int32 transposed convolution of centred data with a centred IOHW weight.
 int IntegerConvTranspose(OnnxNode& node, int data, int weight);
-/// Matrix product of `a` (whose zeros are `a_zero`) with a centred `b`, of any ranks; int32. With
-/// `transposed`, b is [N,K] and both have two dimensions.
+/// Emits an int32 matrix product of `a` with zero point `a_zero` and a centred `b`, both of any
+/// rank. With `transposed`, b is [N,K] and both have two dimensions.
 int IntegerMatmul(OnnxNode& node, int a, std::int64_t a_zero, int b, bool transposed = false);
 
-/// The product of inputs `a` and `b` less their zero points, inputs too (of `a`: one, or one per
-/// row; of `b`: one, or one per column). int32.
+/// Emits the int32 product of inputs `a` and `b` minus their zero points. The zero points are
+/// inputs, too: for `a` one or one per row, for `b` one or one per column.
 int IntegerMatmulOfInputs(OnnxNode& node, int a, int a_zero, int b, int b_zero);
 
-/// Floats as uint8 numbers, and the scale and zero point that were chosen for them: scalars, both
-/// floats.
+/// Floats quantized to uint8 at run time, with their scale and zero point (both float scalars).
 struct DynamicallyQuantized {
   int numbers = -1, scale = -1, zero = -1;
 };
-/// Quantizes `data` as DynamicQuantizeLinear says: by its least and its greatest element. Of
-/// nothing but zeros the scale is 1, or some other one unless `unit_of_nothing`.
+/// Quantizes `data` by its minimum and maximum, as DynamicQuantizeLinear specifies. If all elements
+/// are zero, the scale is 1 with `unit_of_nothing`, otherwise it is unspecified.
 DynamicallyQuantized EmitDynamicallyQuantized(OnnxNode& node, int data,
                                               bool unit_of_nothing = false);
-/// Matrix product of such numbers, less their zero point, with a centred `weight`; [N,K] with
-/// `transposed`. int32.
+/// Emits the int32 matrix product of such integers, minus their zero point, and a centred `weight`;
+/// the weight is [N,K] with `transposed`.
 int EmitDynamicProduct(OnnxNode& node, const DynamicallyQuantized& data, int weight,
                        bool transposed);
 
-/// What a quantized tensor may hold: round(x / scale) + zero_point, within [low, high].
+/// Parameters of a quantized tensor: elements are round(x / scale) + zero_point, clamped to [low,
+/// high].
 struct QuantizedRange {
   double scale = 1;
   std::int64_t zero_point = 0;
@@ -69,20 +69,20 @@ struct QuantizedRange {
   std::int64_t low = 0, high = 0;
 
   static QuantizedRange Of(double scale, std::int64_t zero_point, DataType dtype);
-  /// The number that `value` becomes; halves to even.
+  /// Returns the quantized `value`, rounded half to even.
   std::int64_t Quantize(double value) const;
-  /// Whether low and high are all that the type holds.
+  /// Returns whether [low, high] is the full range of the type.
   bool IsWhole() const;
 };
 
-/// Rounds a float value that is divided by the scale already, adds the zero point and saturates.
+/// Rounds a float value that is already divided by the scale, adds the zero point and saturates.
 int EmitRounded(OnnxNode& node, int value, const QuantizedRange& range);
-/// int32 values times `factors` (a float32 tensor that broadcasts against them), rounded, moved to
-/// the zero point and saturated, by float32 or by integers as the import asks for.
+/// Multiplies int32 values by `factors` (a float32 tensor that broadcasts to them), rounds, adds
+/// the zero point and saturates. Uses float32 or integer arithmetic as the import requests.
 int EmitRequantized(OnnxNode& node, int value, Tensor factors, const QuantizedRange& range);
-/// int32 values times `factors`, rounded to int32 by integers.
+/// Multiplies int32 values by `factors` and rounds to int32 in integer arithmetic.
 int EmitFixedPoint(OnnxNode& node, int value, const Tensor& factors);
-/// Adds the zero point to int32 values, and saturates.
+/// Adds the zero point to int32 values and saturates.
 int EmitNarrowed(OnnxNode& node, int value, const QuantizedRange& range);
 
 }  // namespace tilewright

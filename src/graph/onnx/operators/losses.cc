@@ -1,4 +1,4 @@
-// Losses of classes, as networks have them that are exported with what they were trained for.
+// Classification losses, as in networks that are exported with their training loss.
 
 #include "src/base/math.h"
 #include "src/graph/onnx/handlers.h"
@@ -8,8 +8,8 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// One value per target: that of its class along dimension 1 of `values`, 0 for a class there is
-// not.
+// Emits for each target the value of its class along dimension 1 of `values`; 0 for an invalid
+// class.
 int OfTarget(OnnxNode& node, int hit, int values) {
   Operator sum{OpKind::kReduceSum, {}};
   sum.attributes.axes = {1};
@@ -17,8 +17,8 @@ int OfTarget(OnnxNode& node, int hit, int values) {
   return node.Emit(sum, {node.Emit(OpKind::kWhere, {hit, values, none})});
 }
 
-// Minus the logarithm of the probability of each target, `logs` [N,C,…], times the weight of its
-// class (input `weights`); then the mean by these weights, the sum, or each by itself.
+// Emits the negative log-probability `logs` [N,C,…] of each target times the weight of its class
+// (input `weights`), then reduces it: weighted mean, sum, or none.
 void ReturnLoss(OnnxNode& node, int logs, int weights) {
   const std::string reduction = node.String("reduction", "mean");
   const bool ignores = node.HasAttribute("ignore_index");
@@ -53,7 +53,7 @@ void ReturnLoss(OnnxNode& node, int logs, int weights) {
   }
   int loss = node.Emit(OpKind::kNegate, {OfTarget(node, hit, logs)});
   if (factor >= 0) {
-    // What does not count may be infinite.
+    // Ignored targets may have infinite values.
     const int zero = node.Emit(OpKind::kEqual, factor, 0);
     loss = node.Emit(OpKind::kWhere, {zero, none, node.Emit(OpKind::kMul, {loss, factor})});
   }

@@ -1,5 +1,5 @@
-// Matrix products. Ours multiply [M,K] by a transposed weight [N,K]; a weight that comes as [K,N]
-// gets a transpose, which FoldConstants does once if the weight is constant.
+// Matrix products. The graph's operator multiplies [M,K] by a transposed weight [N,K]. A weight
+// [K,N] gets a transpose, which FoldConstants folds if the weight is constant.
 
 #include <algorithm>
 
@@ -12,13 +12,13 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// `id` times `factor`, which is 1 most of the time.
+// Emits `id` times `factor`, which is usually 1.
 int Scaled(OnnxNode& node, int id, double factor) {
   return factor == 1 ? id : node.Emit(OpKind::kMul, id, factor);
 }
 
-// ONNX has no products of integers of 8 or 16 bits, or of truth values, but MatMulInteger: what
-// they would be (sums of their own type, or of int32) is said nowhere.
+// ONNX defines products of integers of 8 or 16 bits only by MatMulInteger, and none of bools. It
+// does not specify whether other sums would have their own type or int32.
 void ExpectProductType(OnnxNode& node) {
   for (int i = 0; i < 2; ++i) {
     const TensorType type = node.InputType(i);
@@ -43,7 +43,8 @@ void ImportMatMul(OnnxNode& node) {
   node.SetOutput(EmitMatmul(node, node.Input(0), node.Input(1)));
 }
 
-// The dimensions before the last two of both operands, broadcast against each other.
+// Returns the leading dimensions (all except the last two) of both operands, broadcast to each
+// other.
 Shape BatchShape(OnnxNode& node, const Shape& a, const Shape& b) {
   Shape batch(std::max(a.size(), b.size()) - 2, 1);
   for (const Shape* shape : {&a, &b}) {
@@ -60,7 +61,7 @@ Shape BatchShape(OnnxNode& node, const Shape& a, const Shape& b) {
   return batch;
 }
 
-// `id` with its batch dimensions broadcast to `batch` and joined into one: [B, x, y].
+// Emits `id` with its batch dimensions broadcast to `batch` and merged into one: [B, x, y].
 int JoinBatch(OnnxNode& node, int id, const Shape& batch) {
   if (!node.ok()) return -1;
   Shape shape = node.TypeOf(id).shape;

@@ -1,6 +1,6 @@
-// The second output of MaxPool: of each window the place of its largest element. For each element
-// of the window, from the last to the first, the data shifted by it is compared with the result of
-// the pool; where they are equal, the place is that one.
+// Second output of MaxPool: the index of the largest element of each window. For each element of
+// the window, from the last to the first, the data shifted by it is compared with the result of the
+// pooling. If they are equal, the index is set to that element.
 
 #include "src/graph/onnx/operators/max_pool_indices.h"
 
@@ -16,9 +16,9 @@ namespace {
 using Shape = std::vector<std::int64_t>;
 
 constexpr std::int64_t kLargestWindow = 1024;               // three operators for each element
-constexpr std::int64_t kMaxPlaces = std::int64_t{1} << 26;  // in all constants
+constexpr std::int64_t kMaxPlaces = std::int64_t{1} << 26;  // total of all constants
 
-// The windows of one dimension: where each begins, and which elements of the data they can read.
+// Windows of one dimension: their starts and the elements of the data that they can read.
 struct PoolSide {
   WindowDimension part;
   std::int64_t extent = 0, outputs = 0;
@@ -30,13 +30,13 @@ struct PoolSide {
     const std::int64_t read = Read(output, tap);
     return read >= 0 && read < extent;
   }
-  // What has to lie behind the data, so that every window can be read.
+  // Returns how many elements must follow the data so that every window can be read.
   std::int64_t After() const {
     return std::max<std::int64_t>(Read(outputs - 1, part.kernel - 1) - extent + 1, 0);
   }
 };
 
-// Height and width of the windows over an image.
+// Returns height and width of the windows over an image.
 std::array<PoolSide, 2> SidesOf(OnnxNode& node, const Shape& image, const Shape& result) {
   const bool sequence = node.Rank(node.Input(0)) == 3;
   Shape extents = sequence ? Shape{image[3]} : Shape{image[2], image[3]};
@@ -49,7 +49,7 @@ std::array<PoolSide, 2> SidesOf(OnnxNode& node, const Shape& image, const Shape&
   return sides;
 }
 
-// For each window the place of element (y, x) in an image, and whether there is one.
+// Returns for each window the index of element (y, x) in an image, and whether the element exists.
 std::pair<Tensor, Tensor> PlacesOfTap(const PoolSide& height, const PoolSide& width, std::int64_t y,
                                       std::int64_t x, bool columns_first) {
   Tensor places(TensorType{{height.outputs, width.outputs}, kInt64});
@@ -81,13 +81,13 @@ int EmitMaxPoolIndices(OnnxNode& node, int data, int pooled) {
   if (!node.ok()) return -1;
   const Shape image = node.TypeOf(data).shape, result = node.TypeOf(pooled).shape;
   if (image.size() != 4) {
-    node.FailUnsupported("the places of largest elements (output 1) are not supported of volumes");
+    node.FailUnsupported("the indices (output 1) are not supported for volumes");
     return -1;
   }
   const auto [height, width] = SidesOf(node, image, result);
   if (!node.ok()) return -1;
   if (height.part.kernel * width.part.kernel > kLargestWindow) {
-    node.FailUnsupported("the places of largest elements (output 1) of windows of more than " +
+    node.FailUnsupported("the indices (output 1) of windows of more than " +
                          std::to_string(kLargestWindow) + " elements are not supported");
     return -1;
   }
@@ -96,8 +96,8 @@ int EmitMaxPoolIndices(OnnxNode& node, int data, int pooled) {
                              static_cast<double>(width.outputs) +
                          static_cast<double>(image[0]) * static_cast<double>(image[1]);
   if (numbers > static_cast<double>(kMaxPlaces)) {
-    node.FailUnsupported("the places of largest elements (output 1) need more than " +
-                         std::to_string(kMaxPlaces) + " numbers");
+    node.FailUnsupported("the indices (output 1) need more than " + std::to_string(kMaxPlaces) +
+                         " numbers");
     return -1;
   }
   Operator pad{OpKind::kPad, {}};

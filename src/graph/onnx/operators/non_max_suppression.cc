@@ -1,9 +1,9 @@
-// NonMaxSuppression, whose number of results depends on what it is given. Here it has as many rows
-// as there may be at most, batches times classes times boxes of a class: first those of the format,
-// in its order, then rows of -1.
+// NonMaxSuppression, whose number of results depends on its inputs. This implementation returns the
+// maximum number of rows, batches times classes times boxes per class: first the rows of the ONNX
+// result, in its order, then rows of -1.
 //
-// One step for each box of a class: the best of the scores that are left, whose box takes those out
-// that overlap it too much. Which do is one table for all steps.
+// There is one step for each box of a class. It selects the best remaining score and removes the
+// boxes that overlap this box too much. The overlaps are one table for all steps.
 
 #include "src/graph/onnx/operators/non_max_suppression.h"
 
@@ -26,7 +26,7 @@ struct Ends {
   int low = -1, high = -1;
 };
 
-// Column `at` of boxes [B,N,4].
+// Emits column `at` of boxes [B,N,4].
 int Column(OnnxNode& node, int boxes, std::int64_t at) {
   if (!node.ok()) return -1;
   Operator slice = WholeSlice(node.TypeOf(boxes).shape);
@@ -35,7 +35,8 @@ int Column(OnnxNode& node, int boxes, std::int64_t at) {
   return node.Emit(slice, {boxes});
 }
 
-// y1 x1 y2 x2 in any order of corners, or centres and sizes: x y width height. x is dimension 1.
+// Columns are y1 x1 y2 x2 with corners in any order, or centers and sizes: x y width height. x is
+// dimension 1.
 Ends EndsOf(OnnxNode& node, int boxes, std::int64_t dimension, bool centres) {
   const int a = Column(node, boxes, centres ? 1 - dimension : dimension);
   const int b = Column(node, boxes, (centres ? 1 - dimension : dimension) + 2);
@@ -46,7 +47,7 @@ Ends EndsOf(OnnxNode& node, int boxes, std::int64_t dimension, bool centres) {
   return {node.Emit(OpKind::kSub, {a, half}), node.Emit(OpKind::kAdd, {a, half})};
 }
 
-// How much of boxes i [B,N,1] and j [B,1,N] is common along one dimension.
+// Emits the overlap of boxes i [B,N,1] and j [B,1,N] along one dimension.
 int Common(OnnxNode& node, const Ends& ends, std::int64_t batches, std::int64_t boxes) {
   const auto other = [&](int id) { return node.EmitReshape(id, {batches, 1, boxes}); };
   const int low = node.Emit(OpKind::kMax, {ends.low, other(ends.low)});
@@ -58,7 +59,7 @@ int Both(OnnxNode& node, int a, int b) {
   return node.Emit(OpKind::kWhere, {a, b, node.EmitScalar(kBool, 0)});
 }
 
-// bool [B,N,N]: whether boxes share more than `threshold` of what they cover together.
+// Emits bool [B,N,N]: whether the intersection over union of two boxes exceeds `threshold`.
 int Overlaps(OnnxNode& node, int boxes, bool centres, double threshold) {
   if (!node.ok()) return -1;
   const Shape shape = node.TypeOf(boxes).shape;
@@ -79,7 +80,7 @@ int Overlaps(OnnxNode& node, int boxes, bool centres, double threshold) {
   return Both(node, Both(node, real, node.Emit(OpKind::kLess, {none, common})), more);
 }
 
-// The boxes of each class in the order they are taken, int32 [B,C,steps]; -1 where none is left.
+// Emits the boxes of each class in the order of selection, int32 [B,C,steps]; -1 if no box remains.
 int Taken(OnnxNode& node, int scores, int overlaps, std::int64_t steps) {
   if (!node.ok()) return -1;
   const TensorType type = node.TypeOf(scores);
@@ -109,7 +110,7 @@ int Taken(OnnxNode& node, int scores, int overlaps, std::int64_t steps) {
   return taken.size() == 1 ? taken[0] : node.Emit(concat, taken);
 }
 
-// Rows [R,3] whose last column is -1 behind the others, and -1 throughout.
+// Moves rows [R,3] whose last column is -1 to the end and sets them to -1.
 int InFront(OnnxNode& node, int rows, int boxes) {
   if (!node.ok()) return -1;
   const std::int64_t count = node.TypeOf(rows).shape[0];
@@ -121,7 +122,7 @@ int InFront(OnnxNode& node, int rows, int boxes) {
   const int none = node.EmitScalar(kInt32, -1);
   const int empty = node.Emit(OpKind::kLess, {node.EmitReshape(boxes, {1, count}), zero});
   const int valid = node.Emit(OpKind::kWhere, {empty, zero, one});
-  // The place of a row is the number of valid ones in front of it.
+  // The new position of a row is the number of valid rows before it.
   const int before = node.Emit(OpKind::kLess, {row, column});
   const int place = node.Emit(sum, {node.Emit(OpKind::kWhere, {before, valid, zero})});
   const int own = node.Emit(OpKind::kEqual, {node.EmitReshape(place, {1, count}), column});
@@ -134,7 +135,8 @@ int InFront(OnnxNode& node, int rows, int boxes) {
   return node.Emit(OpKind::kWhere, {missing, none, picked});
 }
 
-// boxes [B,N,4], scores [B,C,N], how many boxes of a class at most, bounds of overlap and score.
+// Inputs: boxes [B,N,4], scores [B,C,N], maximum number of boxes per class, thresholds of overlap
+// and score.
 void ImportNonMaxSuppression(OnnxNode& node) {
   const int boxes = node.Input(0);
   int scores = node.Input(1);
@@ -150,13 +152,13 @@ void ImportNonMaxSuppression(OnnxNode& node) {
     return node.FailInvalid("boxes are " + box.ToString() + ", scores " + type.ToString() +
                             "; expected floats [B,N,4] and [B,C,N]");
   }
-  if (!(wanted >= 1)) return node.FailUnsupported("no boxes are asked for: no elements result");
+  if (!(wanted >= 1)) return node.FailUnsupported("no boxes requested: the result is zero-size");
   const auto steps = static_cast<std::int64_t>(std::min(wanted, static_cast<double>(s[2])));
   const double rows = static_cast<double>(s[0] * s[1]) * static_cast<double>(steps);
   const double pairs = static_cast<double>(s[0] * s[2]) * static_cast<double>(s[2]);
   if (steps > kMaxBoxSteps || rows * rows > kMaxPairs || pairs > kMaxPairs) {
     return node.FailUnsupported(
-        "takes up to " + std::to_string(steps) + " of " + std::to_string(s[2]) + " boxes in " +
+        "selects up to " + std::to_string(steps) + " of " + std::to_string(s[2]) + " boxes in " +
         std::to_string(s[0] * s[1]) +
         " classes of all batches; expected at most 1024, 8192 boxes, and 8192 rows of results");
   }

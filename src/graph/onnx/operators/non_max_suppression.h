@@ -6,7 +6,7 @@
 
 namespace tilewright {
 
-/// Of operators that choose among boxes.
+/// Handlers of operators that select boxes.
 std::span<const OnnxHandlerEntry> OnnxNonMaxSuppressionHandlers();
 
 }  // namespace tilewright

@@ -20,7 +20,7 @@ void ImportLrn(OnnxNode& node) {
   node.Return(op, {node.Input(0)});
 }
 
-// The format has float32 for what is computed of float16, and nothing else here.
+// ONNX computes float16 in float32; no other type is supported here.
 void ReadStashType(OnnxNode& node) {
   const std::int64_t stash = node.Int("stash_type", 1);
   if (stash == 1) return;
@@ -47,8 +47,8 @@ Operator MeanOver(const Shape& axes) {
   return mean;
 }
 
-// Normalized by the mean and the variance of the batch; outputs 1 and 2 are those given, moved
-// towards these.
+// Normalizes by the mean and the variance of the batch. Outputs 1 and 2 are the given mean and
+// variance, updated with those of the batch.
 void ReturnTrainingNormalization(OnnxNode& node) {
   const int data = node.Input(0);
   const double momentum = node.Float("momentum", 0.9F), epsilon = node.Float("epsilon", 1e-5F);
@@ -74,7 +74,7 @@ void ReturnTrainingNormalization(OnnxNode& node) {
   const Operator mean = MeanOver(axes);
   const int first = node.Emit(mean, {wide});
   const int near = node.Emit(OpKind::kSub, {wide, first});
-  const int rest = node.Emit(mean, {near});  // what rounding has cost the mean
+  const int rest = node.Emit(mean, {near});  // rounding error of the mean
   const int centred = node.Emit(OpKind::kSub, {near, rest});
   const int variance = node.Emit(mean, {node.Emit(OpKind::kMul, {centred, centred})});
   const int deviation = node.Emit(OpKind::kSqrt, {node.Emit(OpKind::kAdd, variance, epsilon)});
@@ -98,14 +98,14 @@ void ReturnTrainingNormalization(OnnxNode& node) {
 }
 
 void ImportBatchNormalization(OnnxNode& node) {
-  node.IgnoreAttributes({"momentum"});  // of training
+  node.IgnoreAttributes({"momentum"});  // training attribute
   if (node.Int("spatial", 1) != 1) {
     return node.FailUnsupported("expected a normalization over channels (spatial 1)");
   }
   if (node.Int("training_mode", 0) != 0) return ReturnTrainingNormalization(node);
   Operator op{OpKind::kBatchNorm, {}};
   op.attributes.axis = 1;
-  op.attributes.epsilon = node.Float("epsilon", 1e-5F);  // a float in the format
+  op.attributes.epsilon = node.Float("epsilon", 1e-5F);  // a float in ONNX
   node.Return(op, {node.Input(0), node.Input(1), node.Input(2), node.Input(3), node.Input(4)});
 }
 
@@ -114,21 +114,21 @@ int Inverse(OnnxNode& node, int deviation) {
   return node.Emit(OpKind::kDiv, {node.EmitScalar(node.TypeOf(deviation).dtype, 1), deviation});
 }
 
-// Dimensions first … rank - 1.
+// Returns dimensions first … rank - 1.
 Shape AxesFrom(std::int64_t first, std::int64_t rank) {
   Shape axes(static_cast<std::size_t>(rank - first));
   std::iota(axes.begin(), axes.end(), first);
   return axes;
 }
 
-// value * input 1 + input 2 (if it is there), both as `shaped` makes them.
+// Emits value * input 1 + input 2 (if present), both transformed by `shaped`.
 template <typename Shaped>
 int ScaledAndShifted(OnnxNode& node, int value, const Shaped& shaped) {
   value = node.Emit(OpKind::kMul, {value, shaped(node.Input(1))});
   return node.HasInput(2) ? node.Emit(OpKind::kAdd, {value, shaped(node.Input(2))}) : value;
 }
 
-// A vector as the factors of dimension 1 of a tensor of `rank`.
+// Reshapes a vector to the factors of dimension 1 of a tensor of `rank`.
 int PerChannel(OnnxNode& node, int vector, std::int64_t rank) {
   if (!node.ok()) return -1;
   Shape shape(static_cast<std::size_t>(rank - 1), 1);
@@ -136,7 +136,8 @@ int PerChannel(OnnxNode& node, int vector, std::int64_t rank) {
   return node.EmitReshape(vector, std::move(shape));
 }
 
-// Whether scale and bias are of the shape of dimensions `axis` on, so that these can be one.
+// Returns whether scale and bias have the shape of the dimensions from `axis` on, so that these can
+// be merged.
 bool IsOfLastDimensions(OnnxNode& node, std::int64_t axis) {
   const Shape shape = node.TypeOf(node.Input(0)).shape;
   const Shape last(shape.begin() + axis, shape.end());
@@ -165,7 +166,7 @@ void ImportLayerNormalization(OnnxNode& node) {
   node.SetOutput(normalized.inverse_deviation, 2);
 }
 
-// Output `place` is the reciprocal of the root, where the operator has it.
+// Makes the reciprocal of the root output `place`, if the operator has it.
 void ReturnRmsNormalization(OnnxNode& node, int place) {
   const int data = node.Input(0);
   const std::int64_t rank = node.Rank(data), axis = node.Axis(node.Int("axis", -1), rank);
@@ -177,11 +178,11 @@ void ReturnRmsNormalization(OnnxNode& node, int place) {
 }
 
 void ImportRmsNormalization(OnnxNode& node) { ReturnRmsNormalization(node, 0); }
-// The same as ONNX Runtime's optimizer writes it, in ONNX's own domain.
+// ONNX Runtime's optimizer writes this variant into ONNX's own domain.
 void ImportSimplifiedLayerNormalization(OnnxNode& node) { ReturnRmsNormalization(node, 1); }
 
-// Divides by the sum of magnitudes (p 1) or the Euclidean length (p 2) along a dimension; what has
-// none stays zero.
+// Divides by the sum of magnitudes (p 1) or the Euclidean length (p 2) along a dimension. Vectors
+// of length zero stay zero.
 void ImportLpNormalization(OnnxNode& node) {
   const int data = node.Input(0);
   const std::int64_t p = node.Int("p", 2);
@@ -202,7 +203,7 @@ void ImportLpNormalization(OnnxNode& node) {
   node.Return(Operator{OpKind::kDiv, {}}, {data, divisor});
 }
 
-// Refuses data without dimensions behind the channels.
+// Fails if the data have no dimensions after the channels.
 bool HasChannels(OnnxNode& node) {
   const int data = node.Input(0);
   if (node.ok() && node.Rank(data) < 3) {
@@ -212,7 +213,7 @@ bool HasChannels(OnnxNode& node) {
   return node.ok();
 }
 
-// Images as rows, which one kernel works on.
+// Computes images as rows, so that one kernel suffices.
 void ImportInstanceNormalization(OnnxNode& node) {
   if (!HasChannels(node)) return;
   const int data = node.Input(0);
@@ -223,7 +224,7 @@ void ImportInstanceNormalization(OnnxNode& node) {
   node.SetOutput(node.EmitReshape(ScaledAndShifted(node, value, of_channel), shape));
 }
 
-// Scales and biases are per group up to set 20, per channel since.
+// Scales and biases are per group until opset 20, per channel since opset 21.
 void ImportGroupNormalization(OnnxNode& node) {
   if (!HasChannels(node)) return;
   const int data = node.Input(0);
@@ -243,8 +244,8 @@ void ImportGroupNormalization(OnnxNode& node) {
   node.SetOutput(node.EmitReshape(ScaledAndShifted(node, value, factors), shape));
 }
 
-// The value without those of the dimensions `axes` that have one element, as long as some stay: the
-// others are the last ones in batches of one.
+// Removes the dimensions in `axes` of one element, as long as others remain in `axes`. In batches
+// of one, the remaining dimensions are the last ones.
 int DropUnitDimensions(OnnxNode& node, int data, Shape& axes) {
   const Shape shape = node.TypeOf(data).shape;
   Shape kept, own;
@@ -260,7 +261,7 @@ int DropUnitDimensions(OnnxNode& node, int data, Shape& axes) {
   return node.EmitReshape(data, std::move(kept));
 }
 
-// (x - mean) / (deviation + 1e-9), over the dimensions of a batch and its places by default.
+// (x - mean) / (deviation + 1e-9), by default over the batch and the spatial dimensions.
 void ImportMeanVarianceNormalization(OnnxNode& node) {
   int data = node.Input(0);
   const std::int64_t rank = node.Rank(data);
@@ -295,8 +296,8 @@ constexpr OnnxHandlerEntry kNormalizationHandlers[] = {
 
 std::span<const OnnxHandlerEntry> OnnxNormalizationHandlers() { return kNormalizationHandlers; }
 
-// The mean of what is centred already is what rounding has cost the mean: of data far from zero
-// that is a part of the deviation.
+// The mean of the centred data is the rounding error of the mean. For data far from zero it affects
+// the deviation.
 NormalizedValue EmitNormalized(OnnxNode& node, int data, const Shape& axes, double epsilon) {
   const Operator mean = MeanOver(axes);
   NormalizedValue result;

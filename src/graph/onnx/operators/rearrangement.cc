@@ -1,4 +1,4 @@
-// Operators that lay elements out anew, and constants that lie in a pattern.
+// Operators that rearrange elements, and constants with a regular pattern.
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// Rows and columns of blocks that channels become, or the other way round.
+// Returns the side of the blocks that channels are converted to or from.
 std::int64_t BlockSize(OnnxNode& node) {
   node.ExpectRank(0, 4);
   const std::int64_t size = node.Int("blocksize", 0);
@@ -63,7 +63,7 @@ void ImportSpaceToDepth(OnnxNode& node) {
   node.SetOutput(node.EmitReshape(moved, {s[0], s[1] * size * size, s[2] / size, s[3] / size}));
 }
 
-// Every dimension gets one in front of it, which is broadcast.
+// Each dimension gets a new broadcast dimension before it.
 void ImportTile(OnnxNode& node) {
   const int data = node.Input(0);
   const Shape repeats = node.KnownInts(1);
@@ -95,7 +95,7 @@ void ImportSize(OnnxNode& node) {
   node.ReturnConstant(std::move(contents));
 }
 
-// start, start + delta, … in front of limit, of a type that doubles are exact for.
+// Returns start, start + delta, … below the limit, for types that doubles represent exactly.
 std::optional<Tensor> FloatRange(OnnxNode& node, DataType dtype) {
   const double start = node.KnownScalar(0), limit = node.KnownScalar(1);
   const double delta = node.KnownScalar(2);
@@ -108,7 +108,7 @@ std::optional<Tensor> FloatRange(OnnxNode& node, DataType dtype) {
   return contents;
 }
 
-// The same of int64, which may lie beyond what doubles hold.
+// Returns the same for int64, which may exceed the exact range of doubles.
 std::optional<Tensor> IntegerRange(OnnxNode& node) {
   const std::int64_t start = node.Known(0)->As<std::int64_t>()[0];
   const std::int64_t limit = node.Known(1)->As<std::int64_t>()[0];
@@ -165,7 +165,7 @@ void ImportTrilu(OnnxNode& node) {
   }
   const std::int64_t columns = type.shape.back();
   if (computed) {
-    // Of each element: the diagonal that it lies on.
+    // Diagonal of each element.
     Tensor offsets(TensorType{mask_type.shape, kInt64});
     for (std::int64_t i = 0; i < offsets.elements(); ++i) {
       offsets.As<std::int64_t>()[static_cast<std::size_t>(i)] = i % columns - i / columns;

@@ -1,12 +1,12 @@
-// RNN, GRU and LSTM: a step is a product with the state before it and a few elementwise operators.
-// The products with the data are one matrix product over all steps, in front of them. Steps in
-// float32 are one recurrence; up to four, and those of other types, are operators of their own, one
-// step after the other. ONNX Runtime's DynamicQuantizeLSTM has weights of integers; its data
-// and every state are quantized by their range, as they come.
+// RNN, GRU and LSTM. A time step is a product with the previous state and a few elementwise
+// operators. The products with the data are one matrix product over all steps, before the
+// recurrence. Steps in float32 form one recurrence operator. Up to four steps, and steps of other
+// types, are separate operators instead. ONNX Runtime's DynamicQuantizeLSTM has integer weights;
+// its data and every state are quantized by their range at run time.
 //
 // Data is [steps,batch,inputs], weights are [directions,gates*hidden,inputs or hidden], biases
 // [directions,2*gates*hidden] (those of the data's products, then those of the state's), states
-// [directions,batch,hidden]; with layout 1 the batch comes first in data, states and results.
+// [directions,batch,hidden]. With layout 1 the batch comes first in data, states and results.
 
 #include <algorithm>
 #include <array>
@@ -21,10 +21,10 @@ namespace recurrent {
 
 using Shape = std::vector<std::int64_t>;
 
-// Of all directions, one after the other.
+// Limit of the sum over all directions.
 constexpr std::int64_t kMaxSteps = kMaxUnrolledSteps;
-// Fewer are faster as operators: 2 steps of an LSTM of 128 units take 1.3 times as long in a loop,
-// 4 about as long.
+// Fewer steps are faster as operators: in a loop, 2 steps of an LSTM of 128 units take 1.3 times as
+// long; 4 steps take about as long.
 constexpr std::int64_t kFewestOfLoop = 5;
 
 int Part(OnnxNode& node, int id, std::size_t axis, std::int64_t begin, std::int64_t end) {
@@ -35,7 +35,7 @@ int Part(OnnxNode& node, int id, std::size_t axis, std::int64_t begin, std::int6
   return node.Emit(slice, {id});
 }
 
-// What is at `index` of the first dimension, without it.
+// Emits element `index` of the first dimension and drops the dimension.
 int At(OnnxNode& node, int id, std::int64_t index) {
   const int part = Part(node, id, 0, index, index + 1);
   if (!node.ok()) return -1;
@@ -44,14 +44,14 @@ int At(OnnxNode& node, int id, std::int64_t index) {
   return node.EmitReshape(part, shape);
 }
 
-// Values stacked along a new dimension.
+// Emits values stacked along a new dimension.
 int Stacked(OnnxNode& node, const std::vector<int>& values, std::int64_t axis) {
   if (!node.ok()) return -1;
   Shape shape = node.TypeOf(values[0]).shape;
   shape.insert(shape.begin() + axis, 1);
   std::vector<int> parts;
   for (int value : values) parts.push_back(node.EmitReshape(value, shape));
-  // A kernel takes up to 256 tensors.
+  // A kernel has at most 256 tensors.
   constexpr std::ptrdiff_t kMaxJoined = 128;
   Operator concat{OpKind::kConcat, {}};
   concat.attributes.axis = axis;
@@ -67,37 +67,37 @@ int Stacked(OnnxNode& node, const std::vector<int>& values, std::int64_t axis) {
   return parts[0];
 }
 
-// What a layer is, and how large.
+// Parameters and sizes of a layer.
 struct Layer {
   std::int64_t gates = 1, directions = 1, steps = 0, batch = 0, inputs = 0, hidden = 0;
   bool batch_first = false;
-  bool quantized = false;      // then weights are [directions,inputs or hidden,gates*hidden]
-  double clip = 0;             // what functions are given is within +-clip; 0: anything
-  bool product_first = false;  // of GRU: the reset gate follows the product with the state
-  bool coupled = false;        // of LSTM: the forget gate is what the input gate leaves
-  int data = -1;               // steps first
+  bool quantized = false;      // quantized weights are [directions,inputs or hidden,gates*hidden]
+  double clip = 0;             // arguments of functions are clamped to +-clip; 0: unlimited
+  bool product_first = false;  // GRU: the reset gate is applied after the product with the state
+  bool coupled = false;        // LSTM: the forget gate is 1 - the input gate
+  int data = -1;               // the first dimension is the steps
   DataType dtype;
 
   bool is_loop() const { return !quantized && dtype == kFloat32 && steps >= kFewestOfLoop; }
 };
 
-// What a state is multiplied by for some of the gates, side by side.
+// Recurrent weight of consecutive gates.
 struct StateWeight {
-  int weight = -1;  // [gates*hidden,hidden]; of integers, less their zero points, its transpose
-  int scale = -1;   // of integers: what the products are multiplied by
+  int weight = -1;  // [gates*hidden,hidden]; quantized: minus the zero points, transposed
+  int scale = -1;   // quantized: factor of the products
   int bias = -1;    // [gates*hidden]; -1: none
 };
 
-// One direction of it.
+// One direction of a layer.
 struct Direction {
   std::int64_t index = 0;
   bool backwards = false;
-  std::array<NamedActivation, 3> functions = {};  // f, g and h of the format
-  int data = -1;       // products with all steps and biases of them, [steps,batch,gates*hidden]
-  StateWeight all;     // of all gates
-  StateWeight first;   // of GRU: its first two gates,
-  StateWeight hidden;  // and the one behind them
-  int peephole = -1;   // of LSTM: [3*hidden]; -1: none
+  std::array<NamedActivation, 3> functions = {};  // f, g and h in ONNX's notation
+  int data = -1;       // products with all steps, plus biases, [steps,batch,gates*hidden]
+  StateWeight all;     // all gates
+  StateWeight first;   // GRU: first two gates
+  StateWeight hidden;  // GRU: third gate
+  int peephole = -1;   // LSTM: [3*hidden]; -1: none
 };
 
 struct State {
@@ -106,7 +106,7 @@ struct State {
 
 using Cell = State (*)(OnnxNode&, const Layer&, const Direction&, int data, const State&);
 
-// Functions that the format allows here, beside those that only other operators take.
+// Returns whether ONNX allows a function here. Some functions are only for other operators.
 bool IsRecurrentFunction(std::string_view name) {
   constexpr std::string_view kNames[] = {"affine",   "elu",        "hardsigmoid",    "leakyrelu",
                                          "relu",     "scaledtanh", "sigmoid",        "softplus",
@@ -114,7 +114,7 @@ bool IsRecurrentFunction(std::string_view name) {
   return std::ranges::find(kNames, name) != std::end(kNames);
 }
 
-// Errors: input `index` is there and has another shape.
+// Checks the shape of input `index`, if present.
 void ExpectShape(OnnxNode& node, int index, const Shape& expected) {
   if (!node.ok() || !node.HasInput(index) || node.InputType(index).shape == expected) return;
   const TensorType given = node.InputType(index);
@@ -122,7 +122,7 @@ void ExpectShape(OnnxNode& node, int index, const Shape& expected) {
                    TensorType{expected, given.dtype}.ToString());
 }
 
-// Errors: an operand does not have the shape that follows from the data and the weights.
+// Checks that all operands have the shapes that follow from the data and the weights.
 void CheckShapes(OnnxNode& node, const Layer& layer) {
   const std::int64_t rows = layer.gates * layer.hidden;
   const Shape states = layer.batch_first ? Shape{layer.batch, layer.directions, layer.hidden}
@@ -182,15 +182,15 @@ Layer ReadLayer(OnnxNode& node, std::int64_t gates, bool quantized) {
   return layer;
 }
 
-// Columns of gate `index` of something that has all of them, or `count` of them, side by side.
+// Emits the columns of gate `index`, or of `count` gates from it on, of a value with all gates.
 int Gate(OnnxNode& node, const Layer& layer, int id, std::int64_t index, std::int64_t count = 1) {
   if (!node.ok()) return -1;
   const auto last = static_cast<std::size_t>(node.Rank(id) - 1);
   return Part(node, id, last, index * layer.hidden, (index + count) * layer.hidden);
 }
 
-// Reads the functions of all directions, `functions` by default, and what they are given: numbers
-// go to those that take one, in their order. Gives those of direction `index`.
+// Reads the functions of all directions, with defaults `functions`, and their parameters, which are
+// assigned in order to the functions that have them. Returns those of direction `index`.
 std::array<NamedActivation, 3> ReadFunctions(OnnxNode& node, const Layer& layer, std::int64_t index,
                                              const std::vector<std::string>& functions) {
   const std::size_t each = functions.size();
@@ -229,8 +229,9 @@ std::array<NamedActivation, 3> ReadFunctions(OnnxNode& node, const Layer& layer,
   return result;
 }
 
-// The weight of `index` in input `input`: [rows,columns], or of integers [columns,rows] less their
-// zero points; then inputs 8 on are scales and zero points of W and of R, one or one per row.
+// Reads weight `index` of input `input`: [rows,columns], or for integers [columns,rows] minus their
+// zero points. For integers, inputs from 8 on are scales and zero points of W and of R, one or one
+// per row.
 StateWeight ReadWeight(OnnxNode& node, const Layer& layer, std::int64_t index, int input) {
   StateWeight result{At(node, node.Input(input), index)};
   if (!layer.quantized || !node.ok()) return result;
@@ -261,7 +262,7 @@ StateWeight ReadWeight(OnnxNode& node, const Layer& layer, std::int64_t index, i
   return result;
 }
 
-// `data` [rows,inputs] times a weight, without its bias.
+// Emits `data` [rows,inputs] times a weight, without its bias.
 int TimesWeight(OnnxNode& node, int data, const StateWeight& weight) {
   if (weight.scale < 0) return EmitDense(node, data, weight.weight, true);
   const DynamicallyQuantized numbers = EmitDynamicallyQuantized(node, data);
@@ -305,13 +306,13 @@ Direction ReadDirection(OnnxNode& node, const Layer& layer, std::int64_t index,
   return direction;
 }
 
-// The state's part of the sums of some gates.
+// Emits the contribution of the state to the sums of some gates.
 int FromState(OnnxNode& node, int state, const StateWeight& weight) {
   const int product = TimesWeight(node, state, weight);
   return weight.bias < 0 ? product : node.Emit(OpKind::kAdd, {product, weight.bias});
 }
 
-// Function `index` of a direction (0: f, 1: g, 2: h).
+// Emits function `index` of a direction (0: f, 1: g, 2: h).
 int Function(OnnxNode& node, const Layer& layer, const Direction& direction, std::size_t index,
              int value) {
   if (layer.clip > 0) {
@@ -332,8 +333,8 @@ State RnnCell(OnnxNode& node, const Layer& layer, const Direction& direction, in
   return {Function(node, layer, direction, 0, sum), -1};
 }
 
-// Gates: update, reset, hidden. With linear_before_reset the reset gate follows the product with
-// the state, which is one for all gates then.
+// Gates: update, reset, hidden. With linear_before_reset the reset gate is applied after the
+// product with the state, which then is one product for all gates.
 State GruCell(OnnxNode& node, const Layer& layer, const Direction& direction, int data,
               const State& state) {
   const int products =
@@ -371,7 +372,7 @@ State LstmCell(OnnxNode& node, const Layer& layer, const Direction& direction, i
   return {Product(node, output, Function(node, layer, direction, 2, cell)), cell};
 }
 
-// A state to begin with: input `index`, or zeros.
+// Returns the initial state: input `index`, or zeros.
 int FirstState(OnnxNode& node, const Layer& layer, int index, std::int64_t direction) {
   if (!node.HasInput(index)) {
     return node.EmitFilled({{layer.batch, layer.hidden}, layer.dtype}, 0);
@@ -381,7 +382,7 @@ int FirstState(OnnxNode& node, const Layer& layer, int index, std::int64_t direc
   return At(node, states, direction);
 }
 
-// Lengths of the sequences of a batch, [batch,1]; -1 where all have every step.
+// Returns the sequence lengths of a batch, [batch,1]; -1 if all sequences have every step.
 int Lengths(OnnxNode& node, const Layer& layer) {
   if (!node.HasInput(4)) return -1;
   const Tensor* known = node.Known(4);
@@ -393,8 +394,8 @@ int Lengths(OnnxNode& node, const Layer& layer) {
   return node.EmitReshape(node.EmitCast(node.Input(4), kInt32), {layer.batch, 1});
 }
 
-// What a sequence has behind a step, by whether it goes on that far ([batch,1]; -1: all do): else
-// it keeps its state, and has zeros for a result, which is returned.
+// Masks the result of a step. `goes_on` ([batch,1]) is whether a sequence includes the step; -1:
+// all do. A sequence that has ended keeps its state, and its result, which is returned, is zero.
 int Behind(OnnxNode& node, const Layer& layer, int goes_on, const State& before, State& next) {
   if (goes_on < 0) return next.hidden;
   const int made = next.hidden, zero = node.EmitScalar(layer.dtype, 0);
@@ -403,13 +404,13 @@ int Behind(OnnxNode& node, const Layer& layer, int goes_on, const State& before,
   return node.Emit(OpKind::kWhere, {goes_on, made, zero});
 }
 
-// The results of all steps, in the order of the data, and the last states.
+// Results of all steps, in the order of the data, and the last states.
 struct Run {
   int results = -1;
   State last;
 };
 
-// The steps one after the other.
+// Emits the steps as separate operators.
 Run RunSteps(OnnxNode& node, const Layer& layer, const Direction& direction, Cell cell, int lengths,
              State state) {
   std::vector<int> results(static_cast<std::size_t>(layer.steps), -1);
@@ -427,7 +428,7 @@ Run RunSteps(OnnxNode& node, const Layer& layer, const Direction& direction, Cel
   return {Stacked(node, results, 0), state};
 }
 
-// The step that a graph computes, whose inputs are the parameters and whose constants are scalars.
+// Returns the step that a graph computes. Its inputs are the parameters; its constants are scalars.
 Recurrence StepOf(const Graph& graph, int result, const State& next) {
   Recurrence recurrence;
   OperatorList& step = recurrence.step;
@@ -455,7 +456,7 @@ Recurrence StepOf(const Graph& graph, int result, const State& next) {
   return recurrence;
 }
 
-// The steps as one operator. A step is written down in a graph of its own.
+// Emits the steps as one recurrence operator. A separate graph describes the step.
 Run LoopUnroller(OnnxNode& node, const Layer& layer, const Direction& direction, Cell cell,
                  int lengths, const State& first) {
   OnnxImport import;

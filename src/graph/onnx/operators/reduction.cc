@@ -11,7 +11,8 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// axes: an attribute, since set `inputs_since` an input. An identity where the node asks for none.
+// axes: an attribute; an input since opset `inputs_since`. Returns an identity if the node has no
+// axes to reduce.
 Operator ReductionOf(OnnxNode& node, OpKind kind, std::int64_t inputs_since = 18) {
   Operator op{kind, {}};
   op.attributes.keepdims = node.Int("keepdims", 1) != 0;
@@ -33,7 +34,7 @@ void ImportReduceSum(OnnxNode& node) { ImportReduce(node, OpKind::kReduceSum, 13
 void ImportReduceMax(OnnxNode& node) { ImportReduce(node, OpKind::kReduceMax, 18); }
 void ImportReduceMin(OnnxNode& node) { ImportReduce(node, OpKind::kReduceMin, 18); }
 
-// Roots and logarithms of integers are those of float64, and lose their fraction.
+// Roots and logarithms of integers are computed in float64 and truncated.
 int Real(OnnxNode& node, int id) {
   return node.ok() && node.TypeOf(id).dtype.is_integer() ? node.EmitCast(id, kFloat64) : id;
 }
@@ -61,8 +62,8 @@ void ImportReduceLogSum(OnnxNode& node) {
   const int sum = node.Emit(ReductionOf(node, OpKind::kReduceSum), {data});
   ReturnReduced(node, node.Emit(OpKind::kLog, {sum}));
 }
-// The largest element is taken out of the exponents, so that none overflows, unless it is infinite
-// itself: then the exponentials are zeros or infinite, and so is what follows.
+// Subtracts the largest element from the exponents to avoid overflow, unless it is infinite. Then
+// the exponentials are zero or infinite, and so is the result.
 void ImportReduceLogSumExp(OnnxNode& node) {
   const int data = Real(node, node.Input(0));
   const Operator sum = ReductionOf(node, OpKind::kReduceSum);
@@ -82,7 +83,7 @@ void ImportReduceLogSumExp(OnnxNode& node) {
   ReturnReduced(node, node.Emit(OpKind::kAdd, {log, shift}));
 }
 
-// Elements begin … end - 1 of a dimension, with some of `fill` in front of them and behind.
+// Emits elements begin … end - 1 of a dimension, padded with `fill` on both sides.
 int Excerpt(OnnxNode& node, int id, std::int64_t axis, std::int64_t begin, std::int64_t end,
             std::int64_t before, std::int64_t after, double fill) {
   if (!node.ok()) return -1;
@@ -99,14 +100,15 @@ int Excerpt(OnnxNode& node, int id, std::int64_t axis, std::int64_t begin, std::
   return before + after == 0 ? part : node.Emit(pad, {part});
 }
 
-// One half of a dimension times the other until one element is left, the odd one times 1.
+// Multiplies the two halves of a dimension until one element remains; an odd element is multiplied
+// by 1.
 void ImportReduceProd(OnnxNode& node) {
   int result = node.Input(0);
   const Operator op = ReductionOf(node, OpKind::kReduceSum);
   if (!node.ok()) return;
   if (op.kind == OpKind::kIdentity) return node.Return(op, {result});
   Shape shape = node.TypeOf(result).shape, kept;
-  if (Product(shape) == 0) {  // a product of none is 1
+  if (Product(shape) == 0) {  // an empty product is 1
     const int sum = node.Emit(op, {result});
     return node.ReturnFilled(node.TypeOf(sum), 1);
   }
@@ -128,8 +130,8 @@ void ImportReduceProd(OnnxNode& node) {
   node.Return(reshape, {result});
 }
 
-// Each element is combined with those that lie 1, 2, 4, … in front of it (reverse: behind it), so
-// that after a few steps it is the sum or product of all of them.
+// Combines each element with those 1, 2, 4, … positions before it (reverse: after it). After a
+// logarithmic number of steps it is the sum or product of all of them.
 void ImportCumulative(OnnxNode& node, OpKind kind, double neutral) {
   int result = node.Input(0);
   const Shape given = node.KnownInts(1);
@@ -153,13 +155,13 @@ void ImportCumulative(OnnxNode& node, OpKind kind, double neutral) {
 void ImportCumSum(OnnxNode& node) { ImportCumulative(node, OpKind::kAdd, 0); }
 void ImportCumProd(OnnxNode& node) { ImportCumulative(node, OpKind::kMul, 1); }
 
-// Up to set 12 the dimensions from `axis` on count as one.
+// Until opset 12 the dimensions from `axis` on are treated as one.
 void ImportSoftmaxAs(OnnxNode& node, OpKind kind) {
   const int data = node.Input(0);
   Operator op{kind, {}};
   op.attributes.flatten = node.opset() < 13;
   op.attributes.axis = node.Axis(node.Int("axis", node.opset() < 13 ? 1 : -1), node.Rank(data));
-  // The same thing where the dimensions behind the axis are all 1, and simpler to compute.
+  // Equivalent if all dimensions after the axis are 1, and simpler to compute.
   const auto shape = node.TypeOf(data).shape;
   const bool last = std::all_of(
       shape.begin() + std::min<std::ptrdiff_t>(op.attributes.axis + 1, std::ssize(shape)),

@@ -1,9 +1,8 @@
 // Resize and Upsample. Every mode is separable: along one dimension a result is a sum of a few
-// input elements ("taps"), each times a weight that depends on the position alone. A dimension
-// becomes one gather per tap with positions that are constant; nearest neighbours need no weights,
-// so they work on numbers of any type. With antialias the kernel of linear and cubic modes is as
-// wide as the elements of the input that one of the output stands for; many taps are one product
-// with a matrix.
+// input elements ("taps") times weights that depend only on the position. A dimension becomes one
+// gather per tap with constant positions. Nearest neighbours need no weights, so they support all
+// element types. With antialias the kernel of linear and cubic modes is as wide as the input
+// elements that one output element covers; many taps are one product with a matrix.
 
 #include <algorithm>
 #include <cmath>
@@ -15,14 +14,14 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// One dimension that is resized.
+// Resized dimension.
 struct Stretch {
   std::size_t axis = 0;
   std::int64_t from = 0, to = 0;
   double scale = 1;
 };
 
-// How the node maps positions and mixes neighbours.
+// Mapping of positions and interpolation of neighbours.
 struct Method {
   std::string mode = "nearest", coordinates = "asymmetric", rounding = "floor";
   double cubic_a = -0.75;
@@ -35,11 +34,11 @@ struct Tap {
   std::vector<double> weights;
 };
 
-// Position in the input, with a fraction, of position `to` of the output.
+// Returns the fractional position in the input of position `to` of the output.
 double Coordinate(const Method& method, const Stretch& s, std::int64_t to) {
   const auto x = static_cast<double>(to);
   const auto from = static_cast<double>(s.from);
-  const double resized = from * s.scale;  // the format's length of the output, with a fraction
+  const double resized = from * s.scale;  // fractional output length, as in ONNX
   const double half_pixel = (x + 0.5) / s.scale - 0.5;
   if (method.coordinates == "asymmetric") return x / s.scale;
   if (method.coordinates == "tf_half_pixel_for_nn") return (x + 0.5) / s.scale;
@@ -59,8 +58,8 @@ double Nearest(const Method& method, double x) {
   return method.rounding == "round_prefer_ceil" ? std::floor(x + 0.5) : std::ceil(x - 0.5);
 }
 
-// Weights of the elements around a position `fraction` behind element 0, from element -1 on for
-// cubic ones (Keys' kernel), from element 0 on for linear ones.
+// Returns the weights of the elements around a position `fraction` after element 0: from element -1
+// on for cubic modes (Keys' kernel), from element 0 on for linear ones.
 std::vector<double> WeightsOf(const Method& method, double fraction) {
   if (method.mode == "linear") return {1 - fraction, fraction};
   const double a = method.cubic_a;
@@ -69,13 +68,13 @@ std::vector<double> WeightsOf(const Method& method, double fraction) {
   return {far(1 + fraction), near(fraction), near(1 - fraction), far(2 - fraction)};
 }
 
-// How far the kernel reaches to either side of a position.
+// Returns the extent of the kernel to either side of a position.
 double ReachOf(const Method& method, const Stretch& s) {
   return (method.mode == "linear" ? 1 : 2) / std::min(s.scale, 1.0);
 }
 
-// The weight of an element `distance` away from a position, before all weights are made to be 1 in
-// sum: that of the kernel, stretched.
+// Returns the weight of an element at `distance` from a position by the stretched kernel, before
+// normalization.
 double StretchedWeight(const Method& method, const Stretch& s, double distance) {
   const double d = std::fabs(distance) * std::min(s.scale, 1.0);
   if (method.mode == "linear") return std::max(1 - d, 0.0);
@@ -84,8 +83,8 @@ double StretchedWeight(const Method& method, const Stretch& s, double distance) 
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-// The elements from the first one that the kernel reaches, and their weights: those outside of the
-// input are the last ones there are, or (exclude_outside) are left out.
+// Returns the elements that the kernel reaches and their weights. Elements outside of the input are
+// replaced by the border element or, with exclude_outside, dropped.
 std::vector<Tap> SmoothTapsOf(const Method& method, const Stretch& s) {
   const double reach = ReachOf(method, s);
   const auto count = static_cast<std::size_t>(2 * std::ceil(reach));
@@ -111,7 +110,7 @@ std::vector<Tap> SmoothTapsOf(const Method& method, const Stretch& s) {
   return taps;
 }
 
-// The taps as a matrix [to, from] that multiplies the lines along the dimension.
+// Emits the taps as a matrix [to, from] that multiplies the lines along the dimension.
 int EmitByMatrix(OnnxNode& node, int data, const std::vector<Tap>& taps, const Stretch& s) {
   if (s.from * s.to > OnnxImport::kMaxConstantBytes / 8) {
     node.FailUnsupported("antialias from " + std::to_string(s.from) + " elements to " +
@@ -169,7 +168,7 @@ std::vector<Tap> TapsOf(const Method& method, const Stretch& s) {
 }
 
 int EmitStretched(OnnxNode& node, int data, const Method& method, const Stretch& s) {
-  constexpr std::size_t kMaxGathers = 12;  // beyond, a product takes less time
+  constexpr std::size_t kMaxGathers = 12;  // from this number on, a product is faster
   const auto axis = static_cast<std::int64_t>(s.axis);
   int result = -1;
   const bool smooth = method.antialias && method.mode != "nearest" && s.scale < 1;
@@ -200,12 +199,12 @@ int EmitStretched(OnnxNode& node, int data, const Method& method, const Stretch&
   return result;
 }
 
-// Floats of an input or attribute, which must be known.
+// Returns floats of an input or attribute, which must be constant at import.
 std::vector<double> KnownScales(OnnxNode& node, int index) {
   const Tensor* contents = node.Known(index);
   if (!node.ok()) return {};
   if (contents == nullptr || !contents->dtype().is_float()) {
-    node.FailUnknown(index, "must be a list of scales known before the network runs");
+    node.FailUnknown(index, "must be a list of scales that is constant at import");
     return {};
   }
   std::vector<double> scales;
@@ -238,7 +237,7 @@ void CheckMethod(OnnxNode& node, const Method& method) {
   }
 }
 
-// The dimensions by their scales, in the order of `axes`.
+// Returns the dimensions by their scales, in the order of `axes`.
 std::vector<Stretch> ByScales(OnnxNode& node, const std::vector<double>& scales,
                               const Shape& axes) {
   std::vector<Stretch> result;
@@ -249,8 +248,8 @@ std::vector<Stretch> ByScales(OnnxNode& node, const std::vector<double>& scales,
     s.scale = scales[i];
     const double size = std::floor(static_cast<double>(s.from) * s.scale);
     if (!(size >= 1 && size <= static_cast<double>(kMaxPicked))) {
-      node.FailInvalid("scale " + std::to_string(s.scale) + " makes " + std::to_string(s.from) +
-                       " elements none, or more than " + std::to_string(kMaxPicked));
+      node.FailInvalid("scale " + std::to_string(s.scale) + " of " + std::to_string(s.from) +
+                       " elements gives none, or more than " + std::to_string(kMaxPicked));
       break;
     }
     s.to = static_cast<std::int64_t>(size);
@@ -283,13 +282,14 @@ std::vector<Stretch> BySizes(OnnxNode& node, const Shape& sizes, const Shape& ax
   for (Stretch& s : result) {
     s.scale = scale;
     s.to = std::max<std::int64_t>(std::llround(scale * static_cast<double>(s.from)), 1);
-    if (s.to > kMaxPicked) node.FailInvalid("the kept aspect ratio makes a dimension too large");
+    if (s.to > kMaxPicked) node.FailInvalid("keeping the aspect ratio makes a dimension too large");
   }
   return result;
 }
 
-// Mixed integers lose their fraction, as in ONNX Runtime; what cubic weights carry beyond the type
-// saturates. Sums that are whole numbers but for the last bits of the weights count as whole.
+// Truncates interpolated integers, as ONNX Runtime does. Overshoot of cubic weights saturates. Sums
+// that differ from an integer only in the last bits, from rounding of the weights, count as
+// integers.
 int Truncated(OnnxNode& node, int value, DataType dtype) {
   const double slack = dtype.bits > 16 ? 0x1p-18 : dtype.bits > 8 ? 0x1p-5 : 0x1p-12;
   const int below = node.Emit(OpKind::kLess, value, 0);
@@ -304,7 +304,7 @@ int Truncated(OnnxNode& node, int value, DataType dtype) {
   return node.EmitCast(moved, dtype);
 }
 
-// The nearest number of an integer type, halves upwards.
+// Rounds to an integer type, half up.
 int Nearby(OnnxNode& node, int value, DataType dtype) {
   const bool sign = dtype.code != TypeCode::kUInt;
   Operator clip{OpKind::kClip, {}};
@@ -314,8 +314,8 @@ int Nearby(OnnxNode& node, int value, DataType dtype) {
   return node.Emit(clip, {node.Emit(OpKind::kFloor, {moved})});
 }
 
-// Antialiased integers are rounded behind each dimension, of which the last one comes first, as in
-// ONNX Runtime.
+// Antialiased integers are rounded after each dimension, starting with the last one, as ONNX
+// Runtime does.
 int EmitSmoothIntegers(OnnxNode& node, int data, const Method& method,
                        std::vector<Stretch> stretches, DataType dtype) {
   std::ranges::sort(stretches, std::ranges::greater(), &Stretch::axis);
@@ -356,7 +356,7 @@ Shape AllAxes(OnnxNode& node) {
   return axes;
 }
 
-// Scales alone (an attribute in set 7), positions from the first element on.
+// Only scales (an attribute in opset 7); positions start at the first element.
 void ImportUpsample(OnnxNode& node) {
   if (node.op_type() == "Upsample" && node.opset() >= 10) {
     return node.FailInvalid("operator set " + std::to_string(node.opset()) +
@@ -370,11 +370,11 @@ void ImportUpsample(OnnxNode& node) {
   if (node.ok()) ReturnStretched(node, method, ByScales(node, scales, axes));
 }
 
-// data, roi (read by a mode that is refused), scales or sizes.
+// Inputs: data, roi (read only by a mode that is rejected), scales or sizes.
 void ImportResize(OnnxNode& node) {
   if (node.opset() < 11) return ImportUpsample(node);
-  node.IgnoreAttributes({"extrapolation_value"});  // of a mode that is refused
-  node.IgnoreInput(1);                             // its region, too
+  node.IgnoreAttributes({"extrapolation_value"});  // for a mode that is rejected
+  node.IgnoreInput(1);                             // region of this mode
   Method method;
   method.mode = node.String("mode", "nearest");
   method.coordinates = node.String("coordinate_transformation_mode", "half_pixel");
@@ -388,7 +388,7 @@ void ImportResize(OnnxNode& node) {
     axes = node.Ints("axes", {});
     for (std::int64_t& axis : axes) axis = node.Axis(axis, rank);
   }
-  // Old exporters write the one that is not meant as an empty list.
+  // Old exporters write the unused one as an empty list.
   const bool sized = node.HasInput(3) && node.InputType(3).elements() > 0;
   std::vector<Stretch> stretches;
   if (sized) {

@@ -1,7 +1,7 @@
-// RoiAlign: each region of an image is cut into bins, and a bin is the mean (or the largest) of a
-// few samples in it. A sample lies between four elements, two along each dimension. Positions along
-// height and width are computed apart; channels are last while gathering, so that an element is one
-// row.
+// RoiAlign: each region of an image is divided into bins. A bin is the mean or maximum of a few
+// samples. A sample interpolates four elements, two along each dimension. Positions along height
+// and width are computed separately. Channels are the last dimension during the gathers, so that an
+// element is one row.
 
 #include "src/graph/onnx/operators/roi_align.h"
 
@@ -12,14 +12,14 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// The two elements around each sample along one dimension, [R,S].
+// Two neighbours of each sample along one dimension, [R,S].
 struct Neighbours {
   int low = -1, high = -1;                // int32
   int low_weight = -1, high_weight = -1;  // float32; 0 for samples outside of the image
 };
 
-// Samples lie in the middles of equal parts of each bin. Those within one element of the image's
-// borders take the element there; further outside there is nothing.
+// Samples are in the centers of equal parts of each bin. A sample at most one element outside of
+// the image uses the border element; a sample further outside is zero.
 Neighbours NeighboursAlong(OnnxNode& node, int begin, int end, std::int64_t size,
                            const RoiSampling& how) {
   const double offset = how.half_pixel ? 0.5 : 0, last = static_cast<double>(size - 1);
@@ -53,7 +53,7 @@ Neighbours NeighboursAlong(OnnxNode& node, int begin, int end, std::int64_t size
   return {index(low), index(high), weight(rest), weight(part)};
 }
 
-// [R,S] as what broadcasts over samples [R,SH,SW] of both dimensions.
+// Reshapes [R,S] to broadcast over samples [R,SH,SW] of both dimensions.
 int AlongHeight(OnnxNode& node, int id) {
   if (!node.ok()) return -1;
   const Shape shape = node.TypeOf(id).shape;
@@ -65,9 +65,9 @@ int AlongWidth(OnnxNode& node, int id) {
   return node.EmitReshape(id, {shape[0], 1, shape[1]});
 }
 
-// The samples of all regions, [R,SH,SW,C], of rows [1,N*H*W,C]; `begins` [R,1,1] says where the
-// rows of each region's image begin. The mean adds the four neighbours of a sample up; the maximum
-// of a bin is that of its neighbours, each times its weight.
+// Emits the samples of all regions, [R,SH,SW,C], from rows [1,N*H*W,C]; `begins` [R,1,1] contains
+// the first row of each region's image. The mean adds the four weighted neighbours of a sample; the
+// maximum takes the largest weighted neighbour.
 int Samples(OnnxNode& node, int rows, int begins, std::int64_t columns, const Neighbours& y,
             const Neighbours& x, bool largest) {
   int sum = -1;
@@ -93,7 +93,8 @@ int Samples(OnnxNode& node, int rows, int begins, std::int64_t columns, const Ne
   return sum;
 }
 
-// images [N,C,H,W], regions [R,4], the image of each [R]: [R,C,bins of height, of width].
+// Inputs: images [N,C,H,W], regions [R,4], image index of each region [R]: [R,C,bins of height, of
+// width].
 void ImportRoiAlign(OnnxNode& node) {
   node.ExpectRank(0, 4);
   node.ExpectRank(1, 2);
@@ -124,8 +125,8 @@ void ImportRoiAlign(OnnxNode& node) {
   const bool adaptive = rows.ratio == 0;
   if (adaptive && mode == "max") {
     return node.FailUnsupported(
-        "sampling_ratio 0 with mode max takes the largest of as many samples as a region is large, "
-        "which is computed; expected mode avg, or a sampling_ratio of 1 or more");
+        "sampling_ratio 0 with mode max needs a number of samples that depends on the size of a "
+        "region at run time; expected mode avg, or a sampling_ratio of 1 or more");
   }
   if ((!adaptive && !sane(rows.ratio)) || !sane(rows.bins) || !sane(columns.bins)) {
     return node.FailInvalid("sampling_ratio, output_height or output_width is out of range");

@@ -1,4 +1,4 @@
-// Operators that keep, cut, turn round or mark elements by what is known before the network runs.
+// Operators that select, crop, reverse or mark elements by constant inputs.
 
 #include <algorithm>
 #include <cmath>
@@ -14,8 +14,8 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// 1 where the first of the largest elements is, 0 elsewhere. Up to set 12 the dimensions from
-// `axis` on count as one.
+// 1 at the first of the largest elements, 0 elsewhere. Until opset 12 the dimensions from `axis` on
+// are treated as one.
 void ImportHardmax(OnnxNode& node) {
   int data = node.Input(0);
   const bool flatten = node.opset() < 13;
@@ -46,22 +46,23 @@ void ImportHardmax(OnnxNode& node) {
   node.SetOutput(node.EmitReshape(node.Emit(OpKind::kWhere, {hit, one, zero}), type.shape));
 }
 
-// Positions where a known list is not zero.
+// Returns the positions of nonzero elements of a constant list.
 Shape KnownHits(OnnxNode& node, int index) {
   const Tensor* known = node.KnownElements(index);
   if (!node.ok()) return {};
   if (known == nullptr || known->shape().size() != 1) {
-    node.FailUnknown(index,
-                     "must be a list known before the network runs: it says how many elements the "
-                     "result has",
-                     KnownValues::kMaxElements);
+    node.FailUnknown(
+        index,
+        "must be a list that is constant at import: it determines the number of elements of "
+        "the result",
+        KnownValues::kMaxElements);
     return {};
   }
   Shape hits;
   for (std::int64_t i = 0; i < known->elements(); ++i) {
     if (known->At(i) != 0) hits.push_back(i);
   }
-  if (hits.empty()) node.FailUnsupported("the result has no elements");
+  if (hits.empty()) node.FailUnsupported("the result is zero-size");
   return hits;
 }
 
@@ -84,7 +85,7 @@ void ImportCompress(OnnxNode& node) {
   node.SetOutput(EmitPick(node, data, axis, hits));
 }
 
-// Each dimension is cut or filled with zeros on both sides, the odd element behind.
+// Crops each dimension or pads it with zeros on both sides; an odd element is at the end.
 void ImportCenterCropPad(OnnxNode& node) {
   const int data = node.Input(0);
   const Shape wanted = node.KnownInts(1);
@@ -118,7 +119,7 @@ void ImportCenterCropPad(OnnxNode& node) {
   node.Return(pad, {node.Emit(slice, {data})});
 }
 
-// The first elements along one dimension in reverse, as many as a list says for each batch.
+// Reverses the first elements along one dimension; a list gives their number for each batch.
 void ImportReverseSequence(OnnxNode& node) {
   int data = node.Input(0);
   const Shape lengths = node.KnownInts(1);
@@ -179,19 +180,19 @@ void ImportEyeLike(OnnxNode& node) {
   node.SetOutput(node.EmitConstant(std::move(contents)));
 }
 
-// The contents of input 0, which say how many elements the result has.
+// Returns the contents of input 0, which determine the number of result elements.
 const Tensor* ExpectKnown(OnnxNode& node) {
   const Tensor* known = node.KnownElements(0);
   if (node.ok() && known == nullptr) {
     node.FailUnknown(0,
-                     "must be known before the network runs: it says how many elements the result "
-                     "has",
+                     "must be constant at import: it determines the number of elements of the "
+                     "result",
                      KnownValues::kMaxElements);
   }
   return node.ok() ? known : nullptr;
 }
 
-// Positions of what is not zero: a row per dimension.
+// Positions of nonzero elements, one row per dimension.
 void ImportNonZero(OnnxNode& node) {
   const Tensor* known = node.KnownElements(0);
   if (!node.ok()) return;
@@ -202,7 +203,7 @@ void ImportNonZero(OnnxNode& node) {
     if (known->At(i) != 0) hits.push_back(i);
   }
   const auto count = std::ssize(hits), rank = std::ssize(shape);
-  if (count == 0 || rank == 0) return node.FailUnsupported("the result has no elements");
+  if (count == 0 || rank == 0) return node.FailUnsupported("the result is zero-size");
   Tensor places(TensorType{{rank, count}, kInt64});
   for (std::int64_t i = 0; i < count; ++i) {
     std::int64_t rest = hits[static_cast<std::size_t>(i)];
@@ -221,8 +222,8 @@ Tensor Listed(const Shape& numbers) {
   return list;
 }
 
-// What elements are sorted by: their value, and where a double does not hold all digits of an
-// integer, these too. A NaN differs from every other element, and comes last.
+// Returns the sort key of an element: its value and, for integers that a double does not represent
+// exactly, the missing digits. A NaN differs from every other element and is sorted last.
 std::pair<double, std::int64_t> OrderOf(const Tensor& tensor, std::int64_t index) {
   const DataType dtype = tensor.dtype();
   const double value = tensor.At(index);
@@ -233,8 +234,8 @@ std::pair<double, std::int64_t> OrderOf(const Tensor& tensor, std::int64_t index
   return {value, static_cast<std::int64_t>(bits ^ sign)};
 }
 
-// Different elements (or slices along `axis`): values, where each is first, which one each element
-// is, and how many there are of each.
+// Distinct elements (or slices along `axis`): values, first position of each, index of each input
+// element, and counts.
 void ImportUnique(OnnxNode& node) {
   const Tensor* known = ExpectKnown(node);
   const bool sorted = node.Int("sorted", 1) != 0, whole = !node.HasAttribute("axis");
@@ -253,8 +254,8 @@ void ImportUnique(OnnxNode& node) {
   }
   Shape first, which(slices.size()), counts;
   const auto less = [&](std::size_t a, std::size_t b) { return slices[a] < slices[b]; };
-  std::map<std::size_t, std::int64_t, decltype(less)> groups(less);  // by one of its slices
-  Shape same(slices.size());  // the first slice that is like this one
+  std::map<std::size_t, std::int64_t, decltype(less)> groups(less);  // key: one slice of the group
+  Shape same(slices.size());                                         // the first equal slice
   for (std::size_t i = 0; i < slices.size(); ++i) {
     const auto own = static_cast<std::int64_t>(i);
     const auto [group, added] = groups.emplace(i, own);

@@ -1,4 +1,4 @@
-// Operators that only give a tensor another shape, and those that make constants.
+// Operators that only change the shape of a tensor, and operators that create constants.
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// Emits a reshape that carries the output's name even if the shape stays as it is.
+// Emits a reshape with the output's name even if the shape does not change.
 void ReturnReshape(OnnxNode& node, int data, Shape shape) {
   Operator op{OpKind::kReshape, {}};
   op.attributes.new_shape = std::move(shape);
@@ -98,7 +98,7 @@ void ImportUnsqueeze(OnnxNode& node) {
   for (std::int64_t given : axes) {
     const auto axis = static_cast<std::size_t>(node.Axis(given, static_cast<std::int64_t>(rank)));
     if (!node.ok()) return;
-    if (added[axis]) return node.FailInvalid("axis " + std::to_string(given) + " is there twice");
+    if (added[axis]) return node.FailInvalid("axis " + std::to_string(given) + " occurs twice");
     added[axis] = true;
   }
   Shape result;
@@ -121,7 +121,7 @@ void ImportExpand(OnnxNode& node) {
   Shape target = node.KnownInts(1);
   if (!node.ok()) return;
   const Shape shape = node.TypeOf(data).shape;
-  // A 1 in the target leaves a dimension as it is; a short target is filled in front.
+  // A 1 in the target keeps a dimension; a short target gets leading ones.
   while (target.size() < shape.size()) target.insert(target.begin(), 1);
   for (std::size_t i = 0; i < shape.size(); ++i) {
     std::int64_t& extent = target[target.size() - 1 - i];
@@ -192,7 +192,7 @@ void ImportConstantOfShape(OnnxNode& node) {
     type.dtype = *dtype;
   }
   if (!node.ok()) return;
-  // 2^32 elements: as much as a machine may have to hold once the contents are asked for.
+  // 2^32 elements: a machine may have to hold all of them when the contents are needed.
   Status status = CheckOnnxType(type);
   if (status.ok() && type.elements() > (std::int64_t{1} << 32)) {
     status = InvalidArgument(type.ToString() + " has more than 2^32 elements");
@@ -205,7 +205,7 @@ void ImportConstantOfShape(OnnxNode& node) {
   if (std::isnan(fill) || std::memcmp(same.data(), value.data(), bytes) == 0) {
     return node.ReturnFilled(std::move(type), fill);
   }
-  Operator op{OpKind::kBroadcastTo, {}};  // an integer that no double is
+  Operator op{OpKind::kBroadcastTo, {}};  // for an integer that no double represents
   op.attributes.new_shape = type.shape;
   node.Return(op, {node.EmitConstant(std::move(value))});
 }

@@ -1,5 +1,5 @@
-// Sums over windows that are no convolutions, tables of signals, Fourier transforms of small sizes
-// as products with a matrix, and what else is a table or a product.
+// Sums over windows that are not convolutions, tables of signals, small Fourier transforms as
+// matrix products, and other tables and products.
 
 #include <algorithm>
 #include <cmath>
@@ -12,11 +12,11 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMaxTaps = 1024;        // of Col2Im: an operator or two for each
-constexpr std::int64_t kLongestSignal = 2048;  // of a Fourier transform: the matrix has its square
-constexpr std::int64_t kLongestFrame = 4096;   // of a short-time one
+constexpr std::int64_t kMaxTaps = 1024;        // Col2Im: an operator or two for each tap
+constexpr std::int64_t kLongestSignal = 2048;  // Fourier transform: the matrix has the square of it
+constexpr std::int64_t kLongestFrame = 4096;   // short-time Fourier transform
 
-// Sums of a window along dimension `axis`, which zeros surround.
+// Emits the sums of a window along dimension `axis` with zero padding.
 int WindowSums(OnnxNode& node, int id, std::size_t axis, const WindowDimension& part,
                bool ceil_mode) {
   if (!node.ok()) return -1;
@@ -33,7 +33,7 @@ int WindowSums(OnnxNode& node, int id, std::size_t axis, const WindowDimension& 
   std::int64_t more = 0;
   if (ceil_mode && room % part.stride != 0) {
     more = part.stride - room % part.stride;
-    // A window that begins behind the data and what is in front of it is none.
+    // Excludes a window that begins after the data and its leading padding.
     const std::int64_t last = room / part.stride + 1;
     if (last * part.stride >= shape[axis] + part.before) more = 0;
   }
@@ -60,7 +60,7 @@ int WindowSums(OnnxNode& node, int id, std::size_t axis, const WindowDimension& 
   return node.EmitReshape(sums, shape);
 }
 
-// |x|^p, and the root of sums of such powers.
+// Emits |x|^p, and the root of sums of such powers.
 int Power(OnnxNode& node, int id, double p) {
   if (p == 2) return node.Emit(OpKind::kMul, {id, id});
   const int magnitude = node.Emit(OpKind::kAbs, {id});
@@ -71,7 +71,7 @@ int Root(OnnxNode& node, int id, double p) {
   return p == 2 ? node.Emit(OpKind::kSqrt, {id}) : node.Emit(OpKind::kPow, id, 1 / p);
 }
 
-// The exponent: a float in set 1.
+// Returns the exponent, which is a float in opset 1.
 double Exponent(OnnxNode& node) {
   const double p = node.opset() < 2 ? node.Float("p", 2) : static_cast<double>(node.Int("p", 2));
   if (!(p >= 1)) node.FailInvalid("attribute p is " + std::to_string(p) + ", expected at least 1");
@@ -110,8 +110,8 @@ void ImportGlobalLpPool(OnnxNode& node) {
   node.SetOutput(Root(node, node.Emit(sum, {Power(node, data, p)}), p));
 }
 
-// One tap of Col2Im along dimension `axis`: where each element of the image comes from among the
-// blocks, `blocks` being a zero behind them.
+// Returns for one tap of Col2Im along dimension `axis` the source block of each image element.
+// Index `blocks` is a zero after the blocks.
 Shape TapPositions(const WindowDimension& part, std::int64_t tap, std::int64_t extent,
                    std::int64_t blocks) {
   Shape positions;
@@ -123,7 +123,8 @@ Shape TapPositions(const WindowDimension& part, std::int64_t tap, std::int64_t e
   return positions;
 }
 
-// columns [N, C * taps, blocks], image and block sizes: every column is added to where it was cut.
+// Inputs: columns [N, C * taps, blocks], image and block sizes: every column is added to its
+// position in the image.
 void ImportCol2Im(OnnxNode& node) {
   const int data = node.Input(0);
   const Shape image = node.KnownInts(1), block = node.KnownInts(2);
@@ -206,9 +207,9 @@ void ImportHannWindow(OnnxNode& node) { ReturnWindow(node, 0.5, 0.5, 0); }
 void ImportHammingWindow(OnnxNode& node) { ReturnWindow(node, 25.0 / 46, 21.0 / 46, 0); }
 void ImportBlackmanWindow(OnnxNode& node) { ReturnWindow(node, 0.42, 0.5, 0.08); }
 
-// Rows for each frequency k (its real part, then its imaginary one), columns for each element n and
-// its parts: exp(-+ 2 pi i k n / size) as real numbers. `half`: the first size / 2 + 1 frequencies
-// stand for all of a real result.
+// Returns a matrix with rows for each frequency k (its real part, then its imaginary one) and
+// columns for each element n and its parts: exp(-+ 2 pi i k n / size) as real numbers. `half`: only
+// the first size / 2 + 1 frequencies, which determine a real transform.
 Tensor FourierMatrix(std::int64_t from, std::int64_t parts, std::int64_t to, bool real_result,
                      double sign, double scale, std::int64_t size, DataType dtype) {
   const std::int64_t made = real_result ? 1 : 2;
@@ -231,7 +232,7 @@ Tensor FourierMatrix(std::int64_t from, std::int64_t parts, std::int64_t to, boo
   return matrix;
 }
 
-// data […,1 or 2], length, axis: a product with the matrix of the transform.
+// Inputs: data […,1 or 2], length, axis: a product with the matrix of the transform.
 void ImportDft(OnnxNode& node) {
   int data = node.Input(0);
   const bool inverse = node.Int("inverse", 0) != 0, onesided = node.Int("onesided", 0) != 0;
@@ -267,7 +268,7 @@ void ImportDft(OnnxNode& node) {
   }
   Tensor matrix = FourierMatrix(used, parts, to, real_result, inverse ? 1 : -1,
                                 inverse ? 1 / static_cast<double>(size) : 1, size, dtype);
-  // The axis beside the parts: […, n, parts] as rows of n * parts.
+  // Moves the axis next to the parts: […, n, parts] as rows of n * parts.
   Shape axes;
   for (std::int64_t i = 0; i < rank; ++i) {
     if (i != axis && i != rank - 1) axes.push_back(i);
@@ -287,7 +288,7 @@ void ImportDft(OnnxNode& node) {
   node.SetOutput(node.EmitTranspose(node.EmitReshape(product, made), std::move(back)));
 }
 
-// The matrix of a Fourier transform, of a known window too: its columns times the window's numbers.
+// Multiplies the columns of the matrix of a Fourier transform by a constant window.
 void MultiplyColumns(Tensor& matrix, const Tensor& window, std::int64_t parts) {
   const std::int64_t columns = matrix.shape()[1];
   for (std::int64_t i = 0; i < matrix.elements(); ++i) {
@@ -295,8 +296,9 @@ void MultiplyColumns(Tensor& matrix, const Tensor& window, std::int64_t parts) {
   }
 }
 
-// signal [B,L], [B,L,1] or [B,L,2], frame_step, window, frame_length: frames of the signal, times
-// the window, as rows that are multiplied by the matrix of the transform: [B,frames,bins,2].
+// Inputs: signal [B,L], [B,L,1] or [B,L,2], frame_step, window, frame_length: frames of the signal,
+// multiplied by the window, as rows that are multiplied by the matrix of the transform:
+// [B,frames,bins,2].
 void ImportStft(OnnxNode& node) {
   const int signal = node.Input(0);
   const TensorType type = node.TypeOf(signal);
@@ -337,7 +339,7 @@ void ImportStft(OnnxNode& node) {
   if (frames * size > kMaxPicked) {
     return node.FailUnsupported(std::to_string(frames) + " frames of " + std::to_string(size) +
                                 " elements, expected at most " + std::to_string(kMaxPicked) +
-                                " elements in all");
+                                " elements in total");
   }
   Shape positions;
   for (std::int64_t frame = 0; frame < frames; ++frame) {

@@ -1,7 +1,7 @@
-// TopK without a sort: the place of an element in the sorted order is the number of elements that
-// come before it. That is n * n comparisons, so long rows are cut into blocks first: what is among
-// the first k of a row is among the first k of its block. Candidates stay in the order of their
-// positions, so that of equal elements the one with the lowest index comes first throughout.
+// TopK without a sort. The rank of an element is the number of elements that come before it in the
+// sorted order, which takes n * n comparisons. Long rows are therefore first divided into blocks:
+// the first k elements of a row are among the first k of their blocks. Candidates stay in the order
+// of their positions, so that of equal elements the one with the lowest index always comes first.
 
 #include <algorithm>
 #include <limits>
@@ -21,7 +21,7 @@ struct Order {
   std::int64_t count = 0;
   bool largest = true;
 
-  // At least twice as long as what it leaves.
+  // At least twice as long as the number of elements it keeps.
   std::int64_t Block() const { return std::max(kMinBlock, 2 * count); }
 };
 
@@ -31,14 +31,15 @@ int ReducedRows(OnnxNode& node, int id) {
   return node.Emit(sum, {id});
 }
 
-// Positions of the first `count` elements of each row of keys [R,n], in order: int32 [R,count].
+// Emits the positions of the first `count` elements of each row of keys [R,n], in order: int32
+// [R,count].
 int FirstByComparing(OnnxNode& node, int keys, Order order) {
   if (!node.ok()) return -1;
   const std::int64_t rows = node.TypeOf(keys).shape[0], n = node.TypeOf(keys).shape[1];
   int less = node.EmitReshape(keys, {rows, n, 1}), greater = node.EmitReshape(keys, {rows, 1, n});
   if (!order.largest) std::swap(less, greater);
-  // Element j (the last dimension) comes before element i: it is better, or is not worse and has
-  // the lower index.
+  // Element j (the last dimension) comes before element i if it is better, or if it is not worse
+  // and has the lower index.
   const int better = node.Emit(OpKind::kLess, {less, greater});
   const int worse = node.Emit(OpKind::kLess, {greater, less});
   const int no = node.EmitScalar(kBool, 0), yes = node.EmitScalar(kBool, 1);
@@ -52,7 +53,7 @@ int FirstByComparing(OnnxNode& node, int keys, Order order) {
   return ReducedRows(node, node.Emit(OpKind::kWhere, {hit, positions, node.EmitScalar(kInt32, 0)}));
 }
 
-// Elements of [R,n] at places [R,k].
+// Emits the elements of [R,n] at positions [R,k].
 int Picked(OnnxNode& node, int id, int places) {
   if (!node.ok()) return -1;
   const Shape shape = node.TypeOf(id).shape, at = node.TypeOf(places).shape;
@@ -61,7 +62,7 @@ int Picked(OnnxNode& node, int id, int places) {
   return node.EmitReshape(picked, at);
 }
 
-// The same as FirstByComparing, in as many steps as it takes.
+// Emits the same as FirstByComparing, in several steps if needed.
 int First(OnnxNode& node, int keys, Order order) {
   if (!node.ok()) return -1;
   const Shape shape = node.TypeOf(keys).shape;
@@ -88,7 +89,7 @@ int First(OnnxNode& node, int keys, Order order) {
   return Picked(node, candidates, First(node, Picked(node, keys, candidates), order));
 }
 
-// Numbers in the order of `data`: a NaN counts as the greatest.
+// Emits keys in the order of `data`; a NaN is the largest.
 int KeysOf(OnnxNode& node, int data) {
   const DataType dtype = node.TypeOf(data).dtype;
   if (!dtype.is_float()) return data;
@@ -97,9 +98,9 @@ int KeysOf(OnnxNode& node, int data) {
   return node.Emit(OpKind::kWhere, {number, data, infinite});
 }
 
-// data, k (an attribute up to set 9); values and indices.
+// Inputs: data, k (an attribute until opset 9); values and indices.
 void ImportTopK(OnnxNode& node) {
-  node.IgnoreAttributes({"sorted"});  // where any order will do, so does the sorted one
+  node.IgnoreAttributes({"sorted"});  // if false, any order is valid, including the sorted one
   int data = node.Input(0);
   const std::int64_t rank = node.Rank(data);
   const std::int64_t axis = node.Axis(node.Int("axis", -1), rank);

@@ -1,4 +1,4 @@
-// Layers of newer transformers that ONNX has as one operator each.
+// Layers of recent transformers that are single operators in ONNX.
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// Elements begin, begin + step, … of the last dimension, up to `end`.
+// Emits elements begin, begin + step, … of the last dimension, up to `end`.
 int LastPart(OnnxNode& node, int id, std::int64_t begin, std::int64_t end, std::int64_t step = 1) {
   if (!node.ok()) return -1;
   Operator slice = WholeSlice(node.TypeOf(id).shape);
@@ -25,8 +25,8 @@ int JoinLast(OnnxNode& node, int a, int b) {
   return node.Emit(concat, {a, b});
 }
 
-// Sines or cosines of input `index` for each place: [batch,places,1,half], or with four dimensions
-// of data [batch,1,places,half].
+// Emits sines or cosines of input `index` for each position: [batch,positions,1,half] or, if the
+// data has four dimensions, [batch,1,positions,half].
 int Angles(OnnxNode& node, int index, bool heads_first, const Shape& places, std::int64_t half) {
   int cache = node.Input(index);
   if (node.HasInput(3)) {
@@ -44,7 +44,7 @@ int Angles(OnnxNode& node, int index, bool heads_first, const Shape& places, std
                                              : Shape{places[0], places[1], 1, half});
 }
 
-// X, cos, sin, positions: pairs of elements are turned by the angle of their place.
+// Inputs: X, cos, sin, positions: rotates pairs of elements by the angle of their position.
 void ImportRotaryEmbedding(OnnxNode& node) {
   int data = node.Input(0);
   const std::int64_t heads = node.Int("num_heads", 0);
@@ -105,8 +105,8 @@ void ImportSwiGlu(OnnxNode& node) {
   node.Return(Operator{OpKind::kMul, {}}, {gate, b});
 }
 
-// input [B,C,L], weight [C,1,k], bias [C], state [B,C,k-1] in front of the input: a convolution of
-// each channel that looks back only, and the state behind it.
+// Inputs: input [B,C,L], weight [C,1,k], bias [C], state [B,C,k-1] before the input: a causal
+// convolution of each channel, and the state after it.
 void ImportCausalConvWithState(OnnxNode& node) {
   node.ExpectRank(0, 3);
   node.ExpectRank(1, 3);
@@ -138,12 +138,12 @@ void ImportCausalConvWithState(OnnxNode& node) {
   }
   node.SetOutput(node.EmitReshape(result, {s[0], w[0], s[2]}));
   if (back == 0 && node.HasOutput(1)) {
-    return node.FailUnsupported("a kernel of one element has a state without elements");
+    return node.FailUnsupported("a kernel of one element has a zero-size state");
   }
   if (node.HasOutput(1)) node.SetOutput(LastPart(node, data, s[2], s[2] + back), 1);
 }
 
-// past [B,…], update, the place in each batch where it is written along `axis`.
+// Inputs: past [B,…], update, the position in each batch where it is written along `axis`.
 void ImportTensorScatter(OnnxNode& node) {
   const int data = node.Input(0), update = node.Input(1);
   const std::int64_t rank = node.Rank(data), axis = node.Axis(node.Int("axis", -2), rank);
@@ -159,7 +159,7 @@ void ImportTensorScatter(OnnxNode& node) {
                             node.TypeOf(data).ToString() + " along dimension " +
                             std::to_string(axis) + " in mode " + mode + " does not fit");
   }
-  // Where each element of the result comes from: place - begin, within the update or not.
+  // Position in the update of each result element: its position minus the start.
   const auto behind = static_cast<std::size_t>(rank - axis - 1);
   int place = EmitPositions(node, kInt32, shape[at], behind);
   if (node.HasInput(2)) {
@@ -185,7 +185,7 @@ void ImportTensorScatter(OnnxNode& node) {
   Operator broadcast{OpKind::kBroadcastTo, {}};
   broadcast.attributes.new_shape = places;
   place = node.Emit(broadcast, {node.Emit(clip, {place})});
-  // As rows: batches and what lies before the axis, the axis, what lies behind it.
+  // As rows: batches and dimensions before the axis, the axis, dimensions after it.
   std::int64_t middle = 1, inner = 1;
   for (std::size_t i = 1; i < at; ++i) middle *= shape[i];
   for (std::size_t i = at + 1; i < shape.size(); ++i) inner *= shape[i];

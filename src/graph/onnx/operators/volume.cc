@@ -1,7 +1,6 @@
-// Windows over volumes [N,C,D,H,W], as windows over images: a convolution is the sum of one over
-// the slices that each step in depth of its window reads, and a pool is one over the images of all
-// depths and then one along the depth (what it divides by is a product of counts along each
-// dimension).
+// Windows over volumes [N,C,D,H,W], as windows over images. A convolution is the sum of image
+// convolutions, one for each depth step of its window. A pooling first pools the images of all
+// depths, then along the depth (its divisor is a product of counts along each dimension).
 
 #include <algorithm>
 
@@ -12,9 +11,9 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-constexpr std::int64_t kDeepestWindow = 64;  // an operator for each step in depth
+constexpr std::int64_t kDeepestWindow = 64;  // an operator for each depth step
 
-// Elements that a window along one dimension of `extent` makes; 0 with an error.
+// Returns the number of results of a window along one dimension of `extent`; 0 after an error.
 std::int64_t Outputs(OnnxNode& node, std::int64_t extent, const WindowDimension& part) {
   const bool sane = part.kernel >= 1 && part.kernel <= kDeepestWindow && part.stride >= 1 &&
                     part.stride < 65536 && part.dilation >= 1 && part.dilation < 65536 &&
@@ -28,7 +27,7 @@ std::int64_t Outputs(OnnxNode& node, std::int64_t extent, const WindowDimension&
   return 0;
 }
 
-// A slice of every `step`th element of dimension `axis`.
+// Emits a slice of every `step`th element of dimension `axis`.
 int Sliced(OnnxNode& node, int id, std::size_t axis, std::int64_t begin, std::int64_t end,
            std::int64_t step) {
   if (!node.ok()) return -1;
@@ -39,8 +38,8 @@ int Sliced(OnnxNode& node, int id, std::size_t axis, std::int64_t begin, std::in
   return node.Emit(slice, {id});
 }
 
-// The volumes as images that follow each other in depth: [N,D,C,H,W], with padding around the
-// depth; if that is not zero, around height and width as well, which `op` has no more then.
+// Emits the volumes as images stacked along the depth: [N,D,C,H,W], with padding around the depth.
+// If the padding value is not zero, also pads height and width and removes this padding from `op`.
 int ImagesOf(OnnxNode& node, int data, const std::vector<WindowDimension>& window, double padding,
              Operator& op) {
   const int images = node.EmitTranspose(data, {0, 2, 1, 3, 4});
@@ -110,8 +109,8 @@ int EmitVolumeConvolution(OnnxNode& node) {
   return FromImage(node, AddBias(node, VolumeSums(node, data, weight, 0), 2));
 }
 
-// One transposed convolution of all images makes what each step in depth of the window adds, as
-// channels of its own; these are added where they belong in depth.
+// One transposed convolution of all images computes the contributions of all depth steps of the
+// window as separate channels. These are added at their depth positions.
 int EmitVolumeConvTranspose(OnnxNode& node) {
   node.ExpectRank(1, 5);
   const int data = node.Input(0), weight = node.Input(1);
@@ -134,7 +133,7 @@ int EmitVolumeConvTranspose(OnnxNode& node) {
                                extra[0] - depth.before - depth.after;
   if (depth.kernel > kDeepestWindow || outputs < 1 || outputs > kMaxPicked) {
     node.FailUnsupported("a window of " + std::to_string(depth.kernel) + " along " +
-                         std::to_string(v[2]) + " elements of depth makes " +
+                         std::to_string(v[2]) + " elements of depth gives " +
                          std::to_string(outputs) + " of them; expected a window of at most " +
                          std::to_string(kDeepestWindow) + " and at least one element");
     return -1;
@@ -155,7 +154,7 @@ int EmitVolumeConvTranspose(OnnxNode& node) {
   const Shape p = node.TypeOf(products).shape;
   const std::int64_t channels = p[1] / w[2];
   const int each = node.EmitReshape(products, {v[0], v[2], channels, w[2], p[2] * p[3]});
-  Operator pad{OpKind::kPad, {}};  // nothing is added from an image of zeros behind the others
+  Operator pad{OpKind::kPad, {}};  // padding images of zeros contribute nothing
   pad.attributes.pad_width = {0, 0, 0, 1, 0, 0, 0, 0, 0, 0};
   int sum = -1;
   for (std::int64_t tap = 0; tap < w[2] && node.ok(); ++tap) {

@@ -1,4 +1,4 @@
-// The operators of ai.onnx.ml that work on numbers: ensembles of trees and scaling.
+// Numeric operators of ai.onnx.ml: tree ensembles and scaling.
 
 #include <algorithm>
 #include <cmath>
@@ -16,8 +16,8 @@ int Choose(OnnxNode& node, int condition, int yes, int no) {
   return node.Emit(OpKind::kWhere, {condition, yes, no});
 }
 
-// Errors: kInvalidArgument for weights of targets that are not there, or more targets than a
-// table should have.
+// Checks the targets of weights and the size of the table. Errors: kInvalidArgument for weights of
+// targets that do not exist, and for too many targets.
 void CheckTargets(OnnxNode& node, const Forest& forest) {
   constexpr std::int64_t kMaxTargets = 65'536;
   if (forest.targets < 1 || forest.targets > kMaxTargets) {
@@ -27,7 +27,7 @@ void CheckTargets(OnnxNode& node, const Forest& forest) {
   if (std::ssize(forest.leaves) > OnnxImport::kMaxConstantBytes / 8 / forest.targets) {
     return node.FailUnsupported(std::to_string(forest.leaves.size()) + " leaves of " +
                                 std::to_string(forest.targets) +
-                                " targets, expected at most 2^25 weights in all");
+                                " targets, expected at most 2^25 weights in total");
   }
   for (const Forest::Leaf& leaf : forest.leaves) {
     for (const auto& [target, weight] : leaf) {
@@ -38,7 +38,7 @@ void CheckTargets(OnnxNode& node, const Forest& forest) {
   }
 }
 
-// The base values as a row, added to scores; as many as targets, or none.
+// Adds the base values as a row to scores. There are as many base values as targets, or none.
 int WithBase(OnnxNode& node, int scores, const std::vector<double>& base) {
   if (base.empty() || !node.ok()) return scores;
   Tensor row(TensorType{{std::ssize(base)}, node.TypeOf(scores).dtype});
@@ -65,7 +65,7 @@ Forest::Aggregate AggregateNamed(OnnxNode& node) {
   return Aggregate::kSum;
 }
 
-// Of one target the scores are what they are, as ONNX Runtime has it, but for PROBIT.
+// For a single target the scores stay unchanged, as in ONNX Runtime, except with PROBIT.
 ScoreTransform OfTargets(ScoreTransform transform, std::int64_t targets) {
   return targets == 1 && transform != ScoreTransform::kProbit ? ScoreTransform::kNone : transform;
 }
@@ -108,7 +108,7 @@ bool HasWeight(const Forest::Leaf& leaf, std::int64_t target) {
   return std::ranges::any_of(leaf, [&](const auto& weight) { return weight.first == target; });
 }
 
-// Whether each walk through the tree ends at a leaf that has a weight of the class.
+// Returns whether each walk through the tree ends at a leaf that has a weight of the class.
 bool AlwaysScores(const Forest& forest, std::int32_t root, std::int64_t target) {
   std::vector<std::int32_t> open{root};
   std::vector<bool> seen(forest.branches.size());
@@ -127,7 +127,7 @@ bool AlwaysScores(const Forest& forest, std::int32_t root, std::int64_t target) 
   return true;
 }
 
-// Whether every walk through all trees gives a class a score, or none does.
+// Whether all walks through the trees give a class a score, or none does.
 struct Coverage {
   bool every = false, any = false;
 };
@@ -155,7 +155,7 @@ int Pair(OnnxNode& node, int low, int high) {
   return node.Emit(join, {low, high});
 }
 
-// Numbers of classes, int32 [N,1], as labels [N].
+// Converts class indices, int32 [N,1], to labels [N].
 int Labels(OnnxNode& node, int numbers, const Shape& labels) {
   if (!node.ok()) return -1;
   Tensor table(TensorType{{std::ssize(labels)}, kInt64});
@@ -170,8 +170,9 @@ struct Classified {
   int numbers = -1, scores = -1;  // int32 [N,1], [N,classes]
 };
 
-// Two classes. Where all weights are of one of them, a score is that of the second class, above a
-// half (of weights that are all positive) or above 0, and the other one is what is left.
+// Classifies two classes. If all weights belong to one of them, the score is that of the second
+// class, with threshold 0.5 (if all weights are positive) or 0, and the other score is its
+// complement.
 Classified OfTwo(OnnxNode& node, const Forest& forest, int scores, const std::vector<double>& base,
                  ScoreTransform transform) {
   const Coverage first = CoverageOf(forest, 0), second = CoverageOf(forest, 1);
@@ -196,7 +197,7 @@ Classified OfTwo(OnnxNode& node, const Forest& forest, int scores, const std::ve
   }
   if (!base.empty() && first.any) low = node.Emit(OpKind::kAdd, low, base[0]);
   if (second.any) return decided(high, low, high);
-  if (base.size() == 2) return decided(low, low, high);  // which stays at zero
+  if (base.size() == 2) return decided(low, low, high);  // the complement stays zero
   if (transform == ScoreTransform::kProbit) {
     node.FailUnsupported(
         "post_transform PROBIT of two classes with weights of one of them is not "
@@ -232,7 +233,7 @@ void ImportTreeClassifier(OnnxNode& node) {
   if (forest.targets == 2) {
     made = OfTwo(node, forest, sums, base, transform);
   } else {
-    const bool counts = base.empty() && !AllPositive(forest);  // what has no score is not zero
+    const bool counts = base.empty() && !AllPositive(forest);  // an absent score is not zero
     for (std::int64_t i = 0; counts && i < forest.targets; ++i) {
       const Coverage coverage = CoverageOf(forest, i);
       if (coverage.every) continue;
@@ -241,7 +242,7 @@ void ImportTreeClassifier(OnnxNode& node) {
                                   "weights are below zero; expected one in each walk");
     }
     const int scores = WithBase(node, sums, base);
-    // The first of equal scores.
+    // The first of equal scores counts.
     const int largest = EmitArgExtreme(node, scores, OpKind::kReduceMax, 1, false, true);
     made = {largest, EmitTransformed(node, scores, transform)};
   }
@@ -250,8 +251,8 @@ void ImportTreeClassifier(OnnxNode& node) {
   if (texts.empty()) return node.SetOutput(Labels(node, made.numbers, labels));
   node.OmitOutput(
       0,
-      "has labels that are texts, which networks here do not have: train the model with "
-      "labels that are numbers, or read the scores (output 1) alone");
+      "has string labels, which are not supported: train the model with integer labels, or use "
+      "only the scores (output 1)");
 }
 
 // (x - offset) * scale
@@ -281,7 +282,7 @@ void ImportScaler(OnnxNode& node) {
   node.Return(Operator{OpKind::kMul, {}}, {centred, row(scale)});
 }
 
-// sqrt(2) times the inverse of the error function at 2 x - 1, as ONNX Runtime approximates it.
+// sqrt(2) times the inverse of the error function at 2 x - 1, in ONNX Runtime's approximation.
 int Probit(OnnxNode& node, int x) {
   constexpr double kPi = 3.14159, kA = 0.147;
   const int moved = node.Emit(OpKind::kSub, node.Emit(OpKind::kMul, x, 2), 1);
@@ -298,7 +299,7 @@ int Probit(OnnxNode& node, int x) {
   return node.Emit(OpKind::kMul, value, 1.41421356);
 }
 
-// Softmax but for what is zero: that counts for no sum and stays.
+// Softmax over nonzero scores; zeros stay zero.
 int SoftmaxZero(OnnxNode& node, int scores) {
   constexpr double kZero = 0.0000001;
   Operator most{OpKind::kReduceMax, {}}, sum{OpKind::kReduceSum, {}};

@@ -1,6 +1,7 @@
-// Walks through all trees at once: a walk's place is a number, that of a branch or of a leaf, and a
-// step is a few look-ups in tables by it: which feature, compared with what, and where to go on for
-// each outcome. Leaves lead to themselves, so all walks take as many steps as the deepest one.
+// Evaluation of all trees at once. The state of a walk is the index of a branch or of a leaf. A
+// step is a few table look-ups by this index: the feature, the value that it is compared with, and
+// the successor for each outcome. Leaves are their own successors, so all walks have as many steps
+// as the deepest one.
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +19,8 @@ using Shape = std::vector<std::int64_t>;
 constexpr std::int64_t kMaxTreeDepth = 512;  // ten operators for each step
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Steps of the longest walk; -1 with an error. Each branch is one of one tree, which is known.
+// Returns the number of steps of the longest walk; -1 after an error. Each branch must belong to
+// exactly one tree.
 std::int64_t DepthOf(OnnxNode& node, const Forest& forest) {
   std::vector<std::int32_t> level;
   for (std::int32_t root : forest.roots) {
@@ -37,7 +39,7 @@ std::int64_t DepthOf(OnnxNode& node, const Forest& forest) {
       const auto end = std::unique(ways.begin(), ways.end());
       std::copy_if(ways.begin(), end, std::back_inserter(next), [](auto way) { return way >= 0; });
     }
-    // The members of a set go on at one place.
+    // The members of a set share a successor.
     std::ranges::sort(next);
     next.erase(std::unique(next.begin(), next.end()), next.end());
     level = std::move(next);
@@ -45,7 +47,7 @@ std::int64_t DepthOf(OnnxNode& node, const Forest& forest) {
   return depth;
 }
 
-// What the leaves say of each target: [leaves,targets], or [leaves] of one target.
+// Returns the weights of the leaves by target: [leaves,targets], or [leaves] for one target.
 Tensor LeafTable(const Forest& forest, DataType real) {
   using Aggregate = Forest::Aggregate;
   Shape shape{std::ssize(forest.leaves)};
@@ -67,7 +69,7 @@ Tensor LeafTable(const Forest& forest, DataType real) {
   return table;
 }
 
-// The tables of a walk's places, branches first.
+// Look-up tables by state of a walk, branches first.
 struct Tables {
   int feature = -1, split = -1, next = -1;
 };
@@ -99,7 +101,7 @@ int LookedUp(OnnxNode& node, int table, int places) {
   return node.Emit(gather, {table, places});
 }
 
-// The places of all walks after one step more.
+// Emits the states of all walks after the next step.
 int Step(OnnxNode& node, const Tables& tables, int flat, int begins, int places) {
   const int feature = LookedUp(node, tables.feature, places);
   const int x = LookedUp(node, flat, node.Emit(OpKind::kAdd, {feature, begins}));
@@ -115,11 +117,11 @@ int Step(OnnxNode& node, const Tables& tables, int flat, int begins, int places)
   return LookedUp(node, tables.next, node.Emit(OpKind::kAdd, {first, outcome}));
 }
 
-// Errors: kInvalidArgument unless the data have the features that are looked at.
+// Checks that the data have the features that the trees read. Errors: kInvalidArgument.
 void CheckFeatures(OnnxNode& node, const Forest& forest, const TensorType& rows) {
   for (const Forest::Branch& branch : forest.branches) {
     if (branch.feature >= 0 && branch.feature < rows.shape[1]) continue;
-    return node.FailInvalid("a tree looks at feature " + std::to_string(branch.feature) +
+    return node.FailInvalid("a tree reads feature " + std::to_string(branch.feature) +
                             ", the data have " + std::to_string(rows.shape[1]));
   }
   if (rows.shape[0] > kMaxPicked || rows.elements() > std::numeric_limits<std::int32_t>::max()) {
@@ -175,7 +177,7 @@ int EmitForest(OnnxNode& node, int data, const Forest& forest, DataType real) {
     scores = node.Emit(OpKind::kDiv, scores, static_cast<double>(trees));
   }
   if (forest.aggregate == Aggregate::kMin || forest.aggregate == Aggregate::kMax) {
-    // Of a target that no tree says anything of.
+    // Targets without a weight in any tree.
     const int none = node.Emit(OpKind::kEqual, node.Emit(OpKind::kAbs, {scores}), kInfinity);
     scores = node.Emit(OpKind::kWhere, {none, node.EmitScalar(real, 0), scores});
   }

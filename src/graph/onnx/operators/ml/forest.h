@@ -11,21 +11,21 @@
 
 namespace tilewright {
 
-/// A set of decision trees. Where a walk goes on is a branch's number, or ~n for leaf n.
+/// Set of decision trees. A successor is the index of a branch, or ~n for leaf n.
 struct Forest {
   struct Branch {
-    std::int64_t feature = 0;  ///< the column of the data that is looked at
+    std::int64_t feature = 0;  ///< column of the data that the branch compares
     double split = 0;
-    /// Where to go on: less than `split`, equal, greater, no number.
+    /// Successors if the feature is less than `split`, equal, greater, or NaN.
     std::array<std::int32_t, 4> next = {};
   };
-  /// What the leaf adds: numbers of targets, and weights.
+  /// Pairs of a target and the weight that the leaf adds to it.
   using Leaf = std::vector<std::pair<std::int64_t, double>>;
   enum class Aggregate : std::uint8_t { kAverage, kSum, kMin, kMax };
 
   std::vector<Branch> branches;
   std::vector<Leaf> leaves;
-  std::vector<std::int32_t> roots;  ///< of each tree
+  std::vector<std::int32_t> roots;  ///< root of each tree
   std::int64_t targets = 1;
   Aggregate aggregate = Aggregate::kSum;
 };
@@ -33,20 +33,21 @@ struct Forest {
 /// Functions of all scores of a row.
 enum class ScoreTransform : std::uint8_t { kNone, kSoftmax, kLogistic, kSoftmaxZero, kProbit };
 
-/// Trees from the attributes of a TreeEnsembleRegressor ("target") or a TreeEnsembleClassifier
-/// ("class"), without targets and aggregate. Errors: lists of different lengths, nodes that are
-/// there twice or missing, trees with other than one root, cycles.
+/// Reads the trees from the attributes of a TreeEnsembleRegressor ("target") or a
+/// TreeEnsembleClassifier ("class"), without targets and aggregate. Errors: lists of different
+/// lengths, duplicate or missing nodes, trees without exactly one root, cycles.
 Forest ReadForest(OnnxNode& node, std::string_view weights);
-/// Trees of a TreeEnsemble (ai.onnx.ml 5).
+/// Reads the trees of a TreeEnsemble (ai.onnx.ml 5).
 Forest ReadIndexedForest(OnnxNode& node);
-/// A list of floats, from attribute `name` or as a tensor from `name` + "_as_tensor".
+/// Returns a list of floats from attribute `name`, or from a tensor in `name` + "_as_tensor".
 std::vector<double> FloatsOrTensor(OnnxNode& node, const std::string& name);
-/// The transform by its name or its number. Errors: there is none of it.
+/// Returns the transform given by name or number. Errors: unknown transform.
 ScoreTransform ReadTransform(OnnxNode& node);
 
-/// Scores [N,targets] of data [N,F], in the type `real` that the data are compared in.
+/// Emits scores [N,targets] of data [N,F]. Comparisons use type `real`.
 int EmitForest(OnnxNode& node, int data, const Forest& forest, DataType real);
-/// Data of 1 or 2 dimensions as rows [N,F] of floats: float64 if it is that, otherwise float32.
+/// Converts data of 1 or 2 dimensions to rows [N,F] of float64 if the data are float64, else of
+/// float32.
 int EmitRows(OnnxNode& node, int data);
 int EmitTransformed(OnnxNode& node, int scores, ScoreTransform transform);
 

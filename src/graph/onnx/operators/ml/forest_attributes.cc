@@ -1,5 +1,5 @@
-// Trees as the attributes of files say them: nodes by pairs of numbers, or by their places in
-// lists.
+// Readers of trees in attributes: nodes are identified by pairs of tree and node, or by list
+// indices.
 
 #include <cmath>
 #include <limits>
@@ -14,13 +14,13 @@ namespace forest_attributes {
 
 using Ints = std::vector<std::int64_t>;
 
-// Comparisons, in the order of their numbers in the format.
+// Comparisons, in the order of ONNX's numbers.
 enum class Mode : std::uint8_t { kLeq, kLt, kGte, kGt, kEq, kNeq, kMember, kLeaf };
 constexpr std::string_view kModes[] = {"BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE",    "BRANCH_GT",
                                        "BRANCH_EQ",  "BRANCH_NEQ", "BRANCH_MEMBER", "LEAF"};
 
-// Where to go on for what is less, equal, greater, or no number, which goes the way of `yes` if
-// `missing` says so.
+// Returns the successors for less, equal, greater and NaN. A NaN has the successor `yes` if
+// `missing` is true.
 std::array<std::int32_t, 4> Ways(Mode mode, std::int32_t yes, std::int32_t no, bool missing) {
   const bool less = mode == Mode::kLeq || mode == Mode::kLt || mode == Mode::kNeq;
   const bool equal = mode == Mode::kLeq || mode == Mode::kGte || mode == Mode::kEq;
@@ -29,7 +29,7 @@ std::array<std::int32_t, 4> Ways(Mode mode, std::int32_t yes, std::int32_t no, b
   return {less ? yes : no, equal ? yes : no, greater ? yes : no, none ? yes : no};
 }
 
-// Errors: the list has another length than the nodes.
+// Checks the length of a list. Errors: it differs from the number of nodes.
 bool Fits(OnnxNode& node, std::string_view name, std::size_t seen, std::size_t expected) {
   if (seen != expected && node.ok()) {
     node.FailInvalid("attribute " + std::string(name) + " has " + std::to_string(seen) +
@@ -38,24 +38,24 @@ bool Fits(OnnxNode& node, std::string_view name, std::size_t seen, std::size_t e
   return node.ok();
 }
 
-// A node of a tree as the lists say it.
+// Node of a tree in the lists.
 struct Listed {
   Mode mode = Mode::kLeaf;
   std::int64_t feature = 0;
   double split = 0;
   bool missing = false;
-  std::size_t yes = 0, no = 0;  // places in the lists
+  std::size_t yes = 0, no = 0;  // list indices
 };
 
-using Key = std::pair<std::int64_t, std::int64_t>;  // of a tree, of a node
+using Key = std::pair<std::int64_t, std::int64_t>;  // tree and node
 
-// Errors: kInvalidArgument for pairs that are there twice.
+// Returns the list index of each pair. Errors: kInvalidArgument for duplicate pairs.
 std::map<Key, std::size_t> PlacesOf(OnnxNode& node, const Ints& trees, const Ints& nodes) {
   std::map<Key, std::size_t> places;
   for (std::size_t i = 0; i < trees.size() && node.ok(); ++i) {
     if (places.emplace(Key{trees[i], nodes[i]}, i).second) continue;
     node.FailInvalid("node " + std::to_string(nodes[i]) + " of tree " + std::to_string(trees[i]) +
-                     " is there twice");
+                     " is defined twice");
   }
   return places;
 }
@@ -100,7 +100,7 @@ std::vector<Listed> ListedNodes(OnnxNode& node, const Ints& trees,
       const auto found = places.find({trees[i], id});
       if (found != places.end()) return found->second;
       node.FailInvalid("tree " + std::to_string(trees[i]) + " has no node " + std::to_string(id) +
-                       ", where a branch goes on");
+                       ", the successor of a branch");
       return std::size_t{0};
     };
     one.yes = child(yes[i]);
@@ -109,13 +109,14 @@ std::vector<Listed> ListedNodes(OnnxNode& node, const Ints& trees,
   return listed;
 }
 
-// Branches and leaves of what is reached from the roots. Errors: a node is reached twice.
+// Collector of the branches and leaves that are reachable from the roots. Errors: a node is reached
+// twice.
 class Builder {
  public:
   Builder(OnnxNode& node, const std::vector<Listed>& listed)
       : node_(node), listed_(listed), numbers_(listed.size(), kNone) {}
 
-  // Numbers of the tree's branches and leaves, from the root on.
+  // Adds a tree, numbering its branches and leaves from the root on.
   std::int32_t AddTree(std::size_t root, Forest& forest) {
     const std::int32_t number = Enter(root, forest);
     std::vector<std::size_t> open{root};
@@ -133,13 +134,14 @@ class Builder {
     }
     return number;
   }
-  // The place in the lists of a node that no root leads to; nothing if there is none.
+  // Returns the list index of a node that is not reachable from a root; nothing if all are
+  // reachable.
   std::optional<std::size_t> Unreached() const {
     const auto found = std::ranges::find(numbers_, kNone);
     if (found == numbers_.end()) return std::nullopt;
     return static_cast<std::size_t>(found - numbers_.begin());
   }
-  // The leaf of a node that was reached; null for others.
+  // Returns the leaf of a reachable node; null for other nodes.
   Forest::Leaf* LeafOf(std::size_t at, Forest& forest) const {
     if (numbers_[at] == kNone || numbers_[at] >= 0) return nullptr;
     return &forest.leaves[static_cast<std::size_t>(~numbers_[at])];
@@ -150,7 +152,7 @@ class Builder {
 
   std::int32_t Enter(std::size_t at, Forest& forest) {
     if (numbers_[at] != kNone) {
-      node_.FailInvalid("two branches go on at node " + std::to_string(at) +
+      node_.FailInvalid("two branches have the successor node " + std::to_string(at) +
                         " of the lists, expected trees");
       return 0;
     }
@@ -169,7 +171,7 @@ class Builder {
   std::vector<std::int32_t> numbers_;
 };
 
-// Places of nodes that no branch leads to, one for each tree.
+// Returns the list indices of nodes without a predecessor, one for each tree.
 std::vector<std::size_t> RootsOf(OnnxNode& node, const std::vector<Listed>& listed,
                                  const Ints& trees) {
   std::vector<bool> child(listed.size());
@@ -180,7 +182,7 @@ std::vector<std::size_t> RootsOf(OnnxNode& node, const std::vector<Listed>& list
   for (std::size_t i = 0; i < listed.size(); ++i) {
     if (!child[i] && !roots.emplace(trees[i], i).second && node.ok()) {
       node.FailInvalid("tree " + std::to_string(trees[i]) +
-                       " has two nodes that no branch leads to, expected one root");
+                       " has two nodes without a predecessor, expected one root");
     }
   }
   for (std::int64_t tree : trees) {
@@ -204,7 +206,7 @@ std::vector<double> ContentsOfTensor(OnnxNode& node, std::string_view name) {
   return values;
 }
 
-// The sets of a TreeEnsemble's BRANCH_MEMBER nodes, which NaN stands behind.
+// Returns the sets of a TreeEnsemble's BRANCH_MEMBER nodes. A NaN terminates each set.
 std::vector<std::vector<double>> MembersOf(const std::vector<double>& values) {
   std::vector<std::vector<double>> sets(1);
   for (double value : values) {
@@ -217,7 +219,7 @@ std::vector<std::vector<double>> MembersOf(const std::vector<double>& values) {
   return sets;
 }
 
-// The lists that say the nodes of a TreeEnsemble, checked against each other.
+// Node lists of a TreeEnsemble, checked for consistent lengths.
 struct Indexed {
   Ints features, yes, no, yes_leaf, no_leaf, missing;
   std::vector<double> modes, splits;
@@ -246,7 +248,7 @@ Indexed ReadIndexed(OnnxNode& node) {
   return lists;
 }
 
-// A chain of comparisons with each member of a set, from branch `at` on.
+// Adds a chain of comparisons with each member of a set, from branch `at` on.
 void AddMembers(const std::vector<double>& members, std::int64_t feature, std::int32_t yes,
                 std::int32_t no, bool missing, std::size_t at, Forest& forest) {
   for (std::size_t i = 0; i < std::max<std::size_t>(members.size(), 1); ++i) {
@@ -262,12 +264,13 @@ void AddMembers(const std::vector<double>& members, std::int64_t feature, std::i
   }
 }
 
-// Errors: kInvalidArgument unless every node is reached from one place at most.
+// Checks that every node has at most one predecessor. Errors: kInvalidArgument.
 void CheckTrees(OnnxNode& node, const Indexed& lists, const std::vector<std::int32_t>& roots) {
   std::vector<int> reached(lists.features.size());
   const auto reach = [&](std::int64_t place, bool leaf) {
     if (!leaf && ++reached[static_cast<std::size_t>(place)] > 1 && node.ok()) {
-      node.FailInvalid("two branches go on at node " + std::to_string(place) + ", expected trees");
+      node.FailInvalid("two branches have the successor node " + std::to_string(place) +
+                       ", expected trees");
     }
   };
   for (std::int32_t root : roots) reach(root, false);
@@ -311,7 +314,7 @@ Forest ReadForest(OnnxNode& node, std::string_view weights) {
   if (const auto unreached = builder.Unreached(); unreached && node.ok()) {
     node.FailInvalid("tree " + std::to_string(trees[*unreached]) + " has node " +
                      std::to_string(nodes[*unreached]) +
-                     ", which its root does not lead to: its branches are a cycle");
+                     ", which is not reachable from its root: its branches are a cycle");
   }
   for (std::size_t i = 0; i < ids.size() && node.ok(); ++i) {
     const auto place = places.find({of_tree[i], of_node[i]});
@@ -320,7 +323,7 @@ Forest ReadForest(OnnxNode& node, std::string_view weights) {
                        std::to_string(of_node[i]) + ", which has a weight");
       return {};
     }
-    // Weights of branches count for nothing.
+    // Weights of branches have no effect.
     if (Forest::Leaf* leaf = builder.LeafOf(place->second, forest)) {
       leaf->emplace_back(ids[i], values[i]);
     }

@@ -1,4 +1,4 @@
-// Requantization by the definition, or by one product that was tried on all numbers.
+// Requantization by ONNX's definition, or by one product that was verified for all integers.
 
 #include "src/graph/onnx/operators/quantized/exact_rescale.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr float kUp = std::numeric_limits<float>::infinity();
 
-// How many floats beside the nearest one are tried as a factor.
+// Number of neighbours of the nearest float that are tried as a factor.
 constexpr int kNeighbours = 3;
 
 std::vector<float> AndNeighbours(float factor) {
@@ -28,7 +28,7 @@ std::vector<float> AndNeighbours(float factor) {
   return factors;
 }
 
-// What numbers of a type are less their zero point.
+// Returns all integers of a type minus the zero point.
 std::vector<float> Offsets(DataType dtype, std::int64_t zero_point) {
   const std::int64_t count = std::int64_t{1} << dtype.bits;
   const std::int64_t least = dtype.code == TypeCode::kInt ? -count / 2 : 0;
@@ -39,14 +39,14 @@ std::vector<float> Offsets(DataType dtype, std::int64_t zero_point) {
   return offsets;
 }
 
-// The number that a quotient by the scale becomes.
+// Returns the integer to which a quotient by the scale is quantized.
 float Rounded(float quotient, const QuantizedRange& range) {
   const float number = std::nearbyint(quotient) + static_cast<float>(range.zero_point);
   return std::clamp(number, static_cast<float>(range.low), static_cast<float>(range.high));
 }
 
-// A factor that makes of every number what the definition makes of it; none if there is none, or if
-// so many numbers were tried before that reading takes long.
+// Returns a factor whose products quantize to the same integers as the definition for all offsets;
+// nothing if no tried factor does, or if the limit of tries is reached.
 std::optional<float> FactorOf(OnnxNode& node, const std::vector<float>& offsets, float from,
                               const QuantizedRange& range) {
   const auto to = static_cast<float>(range.scale);
@@ -74,12 +74,12 @@ bool IsFinite(const std::vector<float>& scales) {
   return std::ranges::all_of(scales, [](float scale) { return std::isfinite(scale) && scale > 0; });
 }
 
-// a * its scale joined with b * its scale, for all pairs of numbers. Kept in memory: a sum of
-// products must not be contracted.
+// Results of the definition for all pairs of integers: a * its scale combined with b * its scale.
+// Stored in memory, because a sum of products must not be contracted.
 struct Pairs {
   OpKind kind = OpKind::kAdd;
-  std::vector<float> a, b;            // numbers less their zero points
-  std::vector<float> real_a, real_b;  // times their scales
+  std::vector<float> a, b;            // integers minus their zero points
+  std::vector<float> real_a, real_b;  // multiplied by their scales
   float scale_a = 1, scale_b = 1;
 
   std::int64_t count() const { return std::ssize(a) * std::ssize(b); }
@@ -89,7 +89,7 @@ struct Pairs {
     return kind == OpKind::kAdd ? x + y : x - y;
   }
 
-  // Whether quotient(i, j) of every pair becomes the number that the definition makes of it.
+  // Returns whether quotient(i, j) of every pair quantizes to the same integer as the definition.
   template <typename Quotient>
   bool Agree(const QuantizedRange& range, const Quotient& quotient) const {
     const auto scale = static_cast<float>(range.scale);
@@ -116,7 +116,7 @@ Pairs PairsOf(OnnxNode& node, OpKind kind, const QuantizedValue& a, const Quanti
   return pairs;
 }
 
-// Whether the caller's own form of it is exact.
+// Returns whether the caller's own implementation is exact.
 bool ShortFormAgrees(const Pairs& pairs, bool a_leads, const QuantizedRange& range) {
   const auto scale = static_cast<float>(range.scale);
   if (pairs.kind == OpKind::kMul || pairs.scale_a == pairs.scale_b) {
@@ -126,7 +126,7 @@ bool ShortFormAgrees(const Pairs& pairs, bool a_leads, const QuantizedRange& ran
       return pairs.Joined(pairs.a[i], pairs.b[j]) * factor;
     });
   }
-  // EmitQuantizedSum: one side is counted in steps of the other.
+  // EmitQuantizedSum counts one side in steps of the other.
   const float unit = a_leads ? pairs.scale_b : pairs.scale_a;
   std::vector<float> leading = a_leads ? pairs.a : pairs.b;
   for (float& value : leading) value *= (a_leads ? pairs.scale_a : pairs.scale_b) / unit;
@@ -137,7 +137,7 @@ bool ShortFormAgrees(const Pairs& pairs, bool a_leads, const QuantizedRange& ran
   });
 }
 
-// A factor that may stand for the division by the scale; none as FactorOf.
+// Returns a factor that can replace the division by the scale; nothing as in FactorOf.
 std::optional<float> ReciprocalOf(OnnxNode& node, const Pairs& pairs, const QuantizedRange& range) {
   for (const float factor : AndNeighbours(1 / static_cast<float>(range.scale))) {
     if (!node.ReserveTries(pairs.count())) return std::nullopt;
@@ -160,7 +160,7 @@ int EmitExactRescale(OnnxNode& node, const QuantizedValue& quantized, const Quan
       Offsets(node.TypeOf(quantized.id).dtype, quantized.quantization_params.zero_point);
   Tensor factors = FactorsOf(node, quantized, range.scale);
   bool exact = true;
-  std::map<float, std::optional<float>> found;  // channels may have one scale
+  std::map<float, std::optional<float>> found;  // channels may share a scale
   for (std::size_t i = 0; i < quantized.quantization_params.scales.size() && exact; ++i) {
     const float scale = quantized.quantization_params.scales[i];
     auto known = found.find(scale);

@@ -7,18 +7,18 @@
 
 namespace tilewright {
 
-/// Requantization of stored numbers as ONNX defines it: each operator between DequantizeLinear and
-/// QuantizeLinear rounds to float32, and the quotient is rounded half to even. There are few enough
-/// numbers to try all of them, so one product in place of several steps is emitted where it gives
-/// the same results, and the definition's steps elsewhere. Those are also emitted once
-/// OnnxImport::kMaxTries numbers were tried. All functions emit for float requantization
-/// (Requantize::kByFloat) only, and return -1 without an error where they do not apply.
+/// Requantization exactly as ONNX defines it: each operator between DequantizeLinear and
+/// QuantizeLinear rounds to float32, and the quotient is rounded half to even. The functions try
+/// all possible integers. If a single product gives the same results as the definition's steps,
+/// they emit the product; otherwise they emit the steps. After OnnxImport::kMaxTries tried integers
+/// they always emit the steps. All functions apply only to float requantization
+/// (Requantize::kByFloat) and return -1 without an error if they do not apply.
 
-/// The numbers of `form` (up to 16 bits), as numbers of `range`.
+/// Requantizes integers of up to 16 bits to `range`.
 int EmitExactRescale(OnnxNode& node, const QuantizedValue& quantized, const QuantizedRange& range);
-/// a + b (kAdd), a - b (kSub) or a * b (kMul) of up to 8 bits each with one scale. -1 also where
-/// the caller's own form of it is exact: the sum or product of the numbers times one factor or, for
-/// sums of different scales, EmitQuantizedSum.
+/// Emits a + b (kAdd), a - b (kSub) or a * b (kMul) of integers of up to 8 bits with one scale
+/// each. Returns -1 also if the caller's own implementation is exact: the sum or product of the
+/// integers times one factor or, for sums of different scales, EmitQuantizedSum.
 int EmitExactPair(OnnxNode& node, OpKind kind, const QuantizedValue& a, const QuantizedValue& b,
                   const QuantizedRange& range);
 

@@ -1,5 +1,5 @@
-// QuantizeLinear as integer operators: from its input back through whatever has an integer form, to
-// values that stand for quantized numbers already.
+// Conversion of the operators before QuantizeLinear to integer operators. It traces the input back
+// through operators with an integer form to quantized values.
 
 #include "src/graph/onnx/operators/quantized/qdq.h"
 
@@ -15,9 +15,9 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-constexpr int kMaxDepth = 32;  // operators between a product and the QuantizeLinear behind it
-// Values looked at for one QuantizeLinear: a value that is joined with itself again and again would
-// be visited along every path.
+constexpr int kMaxDepth = 32;  // operators between a product and the following QuantizeLinear
+// Limit of visited values for one QuantizeLinear. A value that is repeatedly combined with itself
+// is visited once for each path.
 constexpr int kMaxVisits = 512;
 
 std::optional<double> ScalarAt(OnnxNode& node, int id) {
@@ -39,8 +39,8 @@ bool HasQuantizedSource(OnnxNode& node, int id) {
   return false;
 }
 
-/// Goes back from the input of a QuantizeLinear. Every function gives -1 where there is no integer
-/// form, and says why.
+/// Converter that traces back from the input of a QuantizeLinear. If a value has no integer form,
+/// its functions record the reason and return -1.
 class Quantizer {
  public:
   explicit Quantizer(OnnxNode& node) : node_(node) {}
@@ -69,7 +69,7 @@ class Quantizer {
       case OpKind::kMax:
       case OpKind::kMin:
         if (const auto bound = ScalarAt(node_, inputs[1])) {
-          // A constant of more dimensions than the value gives the result some of size 1.
+          // A constant of higher rank than the value adds dimensions of size 1 to the result.
           const Shape shape = node_.TypeOf(id).shape;
           const int bounded = Bound(inputs[0], *bound, op.kind == OpKind::kMax, range, depth);
           return bounded < 0 ? -1 : node_.EmitReshape(bounded, shape);
@@ -100,7 +100,7 @@ class Quantizer {
     if (why_.empty() && !silent_) why_ = std::move(why);
     return -1;
   }
-  // A product in float32 has its own note, where one is due.
+  // A product in float32 already has its own note, if one is due.
   int Silence() {
     silent_ = true;
     return -1;
@@ -162,7 +162,7 @@ class Quantizer {
     return node_.Emit(op, std::move(inputs));
   }
 
-  // An operand of a sum or product.
+  // Returns an operand of a sum or product.
   std::optional<QuantizedValue> Operand(int id) {
     auto quantized = QuantizedValueOf(node_, id);
     if (quantized) return quantized;
@@ -201,7 +201,7 @@ class Quantizer {
         range);
   }
 
-  // `sum`, int32 sums of `form` over `count` elements, minus their zero points, divided by `count`.
+  // Divides `sum`, int32 sums over `count` elements, minus their zero points, by `count`.
   int Divide(int sum, const QuantizedValue& quantized, std::int64_t count,
              const QuantizedRange& range) {
     const std::int64_t zeros = count * quantized.quantization_params.zero_point;
@@ -213,11 +213,12 @@ class Quantizer {
         range);
   }
 
-  // An operand of a mean over `count` elements.
+  // Returns an operand of a mean over `count` elements.
   std::optional<QuantizedValue> Averaged(int data, std::int64_t count) {
     auto quantized = Operand(data);
     if (!quantized) return std::nullopt;
-    constexpr std::int64_t kMaxElements = std::int64_t{1} << 22;  // of 8 bits: a sum fits in int32
+    // 8-bit elements, so that a sum fits in int32.
+    constexpr std::int64_t kMaxElements = std::int64_t{1} << 22;
     const bool fits = IsPerTensor(*quantized) && node_.TypeOf(quantized->id).dtype.bits <= 8;
     if (fits && count <= kMaxElements) return quantized;
     Refuse("its operand has more than 8 bits, scales per channel or too many elements");
@@ -240,7 +241,7 @@ class Quantizer {
                   range);
   }
 
-  // Sums of windows are a depthwise convolution with ones.
+  // Sums over windows are a depthwise convolution with ones.
   int AveragePool(const OpAttributes& pool, int data, const QuantizedRange& range) {
     const std::int64_t count = pool.pool_size[0] * pool.pool_size[1];
     const auto quantized = Averaged(data, count);

@@ -5,23 +5,25 @@
 
 namespace tilewright {
 
-/// Float operators between DequantizeLinear and QuantizeLinear, as integer operators.
+/// Converts float operators between DequantizeLinear and QuantizeLinear to integer operators.
 ///
-/// A product (Conv, ConvTranspose, Gemm, MatMul) of values that stand for quantized numbers becomes
-/// a product of those; its result stands for the int32 sums, so that a float is made of them only
-/// where something reads one. QuantizeLinear goes back from its input to such values and computes
-/// with their numbers: sums, products, means, and whatever moves, compares or bounds numbers. What
-/// has no integer form stays float, and a note says which and why (Graph::notes).
+/// A product (Conv, ConvTranspose, Gemm, MatMul) of quantized values becomes a product of their
+/// integers. Its result represents the int32 sums and is converted to float only if an operator
+/// reads it as float. QuantizeLinear traces its input back to quantized values and computes with
+/// their integers: sums, products, means, data movement, comparisons and bounds. Operators without
+/// an integer form are kept in float32, with a note that gives the operator and the reason
+/// (Graph::notes).
 
-/// Each imports its operator if data and weight stand for quantized numbers and says so; else it
-/// does nothing. Where one operand only does, a note says how to mend the file.
+/// Import an operator and return true if data and weight are quantized values; otherwise do nothing
+/// and return false. If only one operand is quantized, add a note that explains how to fix the
+/// file.
 bool ImportQuantizedConv(OnnxNode& node);
 bool ImportQuantizedConvTranspose(OnnxNode& node);
 bool ImportQuantizedGemm(OnnxNode& node);
 bool ImportQuantizedMatMul(OnnxNode& node);
 
-/// The float value `id`, quantized to `range` without a float tensor on the way; -1 if that cannot
-/// be (then with a note if quantized numbers are among what it is made of).
+/// Quantizes the float value `id` to `range` without an intermediate float tensor. Returns -1 if
+/// that is impossible; adds a note if the value is computed from quantized values.
 int QuantizeByIntegers(OnnxNode& node, int id, const QuantizedRange& range);
 
 }  // namespace tilewright

@@ -1,4 +1,4 @@
-// Products of values that stand for quantized numbers.
+// Products of quantized values.
 
 #include <algorithm>
 #include <cmath>
@@ -12,15 +12,15 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// Data and weight of a product as quantized numbers, the weight centred.
+// Data and weight of a product as integers; the weight is centred.
 struct Operands {
   QuantizedValue data;
   int weight = -1;
-  std::vector<float> scales;  // of the sums: one, or one per output channel
+  std::vector<float> scales;  // scales of the sums: one, or one per output channel
 };
 
-// channel: the dimension of the weight that makes output channels; scales along any other have no
-// integer form. taps: products in one sum.
+// channel: dimension of the weight for output channels; scales along another dimension have no
+// integer form. taps: number of products in one sum.
 std::optional<Operands> QuantizedOperands(OnnxNode& node, std::int64_t channel, std::int64_t taps) {
   const int data_id = node.Input(0), weight_id = node.Input(1);
   if (!node.ok()) return std::nullopt;
@@ -58,7 +58,7 @@ std::optional<Operands> QuantizedOperands(OnnxNode& node, std::int64_t channel, 
   return operands;
 }
 
-// The bias (input 2) as int32 in units of the sums; -1 if it has no such form.
+// Emits the bias (input 2) as int32 in units of the sums; -1 if it has no such form.
 int IntegerBias(OnnxNode& node, const std::vector<float>& scales) {
   const int id = node.Input(2);
   const auto near = [](float a, float b) { return std::abs(a - b) <= 1e-5F * std::abs(b); };
@@ -80,8 +80,8 @@ int IntegerBias(OnnxNode& node, const std::vector<float>& scales) {
   return node.EmitConstant(std::move(bias));
 }
 
-// A bias of floats (input 2) in units of the sums, float32, which rounds nothing to whole units; -1
-// if it is none, or is to be an integer (Requantize::kByIntegers).
+// Emits a float bias (input 2) in units of the sums as float32, without rounding to integers.
+// Returns -1 if there is no float bias, or if integers are required (Requantize::kByIntegers).
 int FractionalBias(OnnxNode& node, const std::vector<float>& scales) {
   const Tensor* known = node.Known(2);
   if (known == nullptr || !known->dtype().is_float() || QuantizedValueOf(node, node.Input(2)) ||
@@ -97,9 +97,9 @@ int FractionalBias(OnnxNode& node, const std::vector<float>& scales) {
   return node.EmitConstant(std::move(bias));
 }
 
-// Ends a product: its sums, with the bias if there is one, as the numbers that the output stands
-// for. channel: their dimension of output channels. Where a float is read it has the bias as the
-// file gives it: in units of the sums it may be rounded.
+// Finishes a product: the output represents the sums and the bias, if present. channel: dimension
+// of the sums for output channels. Float readers get the bias of the file, because in units of the
+// sums it may be rounded.
 void ReturnSums(OnnxNode& node, int sum, std::int64_t channel, const std::vector<float>& scales,
                 bool has_bias) {
   if (!node.ok()) return;

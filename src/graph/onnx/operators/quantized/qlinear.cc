@@ -1,8 +1,8 @@
-// Operators that ONNX Runtime writes into files whose format it calls QOperator: float operators of
-// quantized numbers (domain com.microsoft), each with the scales and zero points of its inputs and
-// of its result. The numbers are centred, computed as reals and rounded once, in float32 and in the
-// order of ONNX Runtime, so that results are equal to the last bit, exact halves included: sums,
-// products and averages add the zero point before they round, all others behind it.
+// Operators of ONNX Runtime's QOperator format: float operators on quantized integers (domain
+// com.microsoft), with scales and zero points of their inputs and of their result. The
+// implementation subtracts the zero points, computes in float32 in the order of ONNX Runtime, and
+// rounds once. Results are therefore equal to the last bit, including ties: sums, products and
+// averages add the zero point before they round, all others after.
 
 #include <algorithm>
 #include <array>
@@ -16,14 +16,14 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// A quantized input and what its numbers stand for.
+// Quantized input and its quantization parameters.
 struct QuantizedInput {
   int id = -1;
   float scale = 1;
   std::int64_t zero_point = 0;
 };
 
-// Numbers, scale and zero point are the inputs from `index` on.
+// Reads integers, scale and zero point from the inputs from `index` on.
 QuantizedInput ReadQuantized(OnnxNode& node, int index) {
   QuantizedInput input{node.Input(index)};
   const auto scales = Scales(node, index + 1, 1);
@@ -32,7 +32,7 @@ QuantizedInput ReadQuantized(OnnxNode& node, int index) {
   const DataType dtype = node.TypeOf(input.id).dtype;
   if (!dtype.is_integer() || dtype.bits > 16) {
     node.FailInvalid("input " + std::to_string(index) + " is " + node.TypeOf(input.id).ToString() +
-                     ", expected numbers of 8 or 16 bits");
+                     ", expected integers of 8 or 16 bits");
     return input;
   }
   CheckZeroPointType(node, index, index + 2);
@@ -42,7 +42,8 @@ QuantizedInput ReadQuantized(OnnxNode& node, int index) {
   return input;
 }
 
-// Scale and zero point of the result; without a zero point it has the type of the data and 0.
+// Reads scale and zero point of the result. Without a zero point it is 0 and the type is that of
+// the data.
 QuantizedRange ResultOf(OnnxNode& node, int scale_index, DataType fallback) {
   const auto scales = Scales(node, scale_index, 1);
   const std::int64_t zero = ZeroPoint(node, scale_index + 1);
@@ -58,7 +59,7 @@ QuantizedRange ResultOf(OnnxNode& node, int scale_index, DataType fallback) {
   return QuantizedRange::Of(scales[0], zero, dtype);
 }
 
-// number - zero_point, exact in float32.
+// Emits number - zero_point, exact in float32.
 int ExactOffset(OnnxNode& node, const QuantizedInput& input) {
   const int real = node.EmitCast(input.id, kFloat32);
   if (input.zero_point == 0) return real;
@@ -69,9 +70,9 @@ int Real(OnnxNode& node, const QuantizedInput& input) {
   return node.Emit(OpKind::kMul, ExactOffset(node, input), static_cast<double>(input.scale));
 }
 
-// A value in units of the result, moved to its zero point and then rounded. What is half way goes
-// to the even number of those that were moved, so of the zero point only whether it is odd comes
-// before the rounding: all of it would cancel digits and make halves of what is none.
+// Rounds a value in units of the result after the zero point was added. Ties round to the even sum,
+// so only the parity of the zero point is added before the rounding. Adding all of it would cancel
+// digits and create ties.
 void ReturnMoved(OnnxNode& node, int value, const QuantizedRange& range) {
   const std::int64_t odd = range.zero_point % 2 != 0 ? 1 : 0;
   if (odd != 0) value = node.Emit(OpKind::kAdd, value, 1.0);
@@ -82,7 +83,7 @@ void ReturnMoved(OnnxNode& node, int value, const QuantizedRange& range) {
   node.SetOutput(node.EmitCast(value, range.dtype, OpKind::kSaturateCast));
 }
 
-// A real value, rounded and then moved to the zero point.
+// Rounds a real value and then adds the zero point.
 int Quantized(OnnxNode& node, int value, const QuantizedRange& range) {
   return EmitRounded(node, node.Emit(OpKind::kDiv, value, range.scale), range);
 }
@@ -106,7 +107,7 @@ void ImportQLinearMul(OnnxNode& node) {
   ReturnMoved(node, node.Emit(OpKind::kMul, product, factor), range);
 }
 
-// y_scale, y_zero, then numbers, scale and zero point of each part.
+// Inputs: y_scale, y_zero, then integers, scale and zero point of each part.
 void ImportQLinearConcat(OnnxNode& node) {
   const int count = node.input_count();
   if (count < 5 || count % 3 != 2) {
@@ -129,7 +130,7 @@ void ImportQLinearConcat(OnnxNode& node) {
   node.Return(op, parts);
 }
 
-// condition, then numbers, scale and zero point of both values, then those of the result.
+// Inputs: condition, then integers, scale and zero point of both values, then those of the result.
 void ImportQLinearWhere(OnnxNode& node) {
   const QuantizedInput yes = ReadQuantized(node, 1), no = ReadQuantized(node, 4);
   const QuantizedRange range = ResultOf(node, 7, node.TypeOf(yes.id).dtype);
@@ -138,7 +139,7 @@ void ImportQLinearWhere(OnnxNode& node) {
   node.SetOutput(Quantized(node, chosen, range));
 }
 
-// A function of one number: `op` of what it stands for.
+// Imports a function of one argument: `op` applied to the dequantized input.
 void ReturnFunction(OnnxNode& node, const Operator& op) {
   const QuantizedInput input = ReadQuantized(node, 0);
   const QuantizedRange range = ResultOf(node, 3, node.TypeOf(input.id).dtype);
@@ -154,7 +155,7 @@ void ImportQLinearLeakyRelu(OnnxNode& node) {
   ReturnFunction(node, op);
 }
 
-// `opset` is the operator set whose Softmax is meant: up to 12 over all dimensions from `axis` on.
+// Attribute `opset` selects the Softmax of this opset: until 12 over all dimensions from `axis` on.
 void ImportQLinearSoftmax(OnnxNode& node) {
   const std::int64_t meant = node.Int("opset", node.opset());
   Operator op{OpKind::kSoftmax, {}};
@@ -163,7 +164,7 @@ void ImportQLinearSoftmax(OnnxNode& node) {
   ReturnFunction(node, op);
 }
 
-// Data [N,H,W,C] as [N,C,H,W], and back.
+// Transposes data [N,H,W,C] to [N,C,H,W]. ChannelsLast reverses it.
 int ChannelsFirst(OnnxNode& node, int id) {
   Shape axes = {0, node.Rank(id) - 1};
   for (std::int64_t i = 1; i + 1 < node.Rank(id); ++i) axes.push_back(i);
@@ -180,14 +181,15 @@ bool IsChannelsLast(OnnxNode& node) {
   return node.Int("channels_last", 0) != 0 && node.ok() && node.Rank(node.Input(0)) > 2;
 }
 
-// Sums of the numbers, times x_scale / (count * y_scale).
+// Emits sums of the integers, times x_scale / (count * y_scale).
 void ImportQLinearGlobalAveragePool(OnnxNode& node) {
   const QuantizedInput input = ReadQuantized(node, 0);
   const QuantizedRange range = ResultOf(node, 3, node.TypeOf(input.id).dtype);
   const bool last = IsChannelsLast(node);
   if (!node.ok()) return;
   const Shape shape = node.TypeOf(input.id).shape;
-  constexpr std::int64_t kMax = std::int64_t{1} << 15;  // numbers of 16 bits: a sum fits in int32
+  // 16-bit integers, so that a sum fits in int32.
+  constexpr std::int64_t kMax = std::int64_t{1} << 15;
   Operator sum{OpKind::kReduceSum, {}};
   sum.attributes.keepdims = true;
   std::int64_t count = 1;
@@ -227,8 +229,8 @@ void ImportQLinearAveragePool(OnnxNode& node) {
   ReturnMoved(node, node.Emit(OpKind::kDiv, pooled, range.scale), range);
 }
 
-// a, a_scale, a_zero, b, b_scale, b_zero (several per column), c (int32 in units of the sums),
-// y_scale, y_zero; without y_scale the result is float32.
+// Inputs: a, a_scale, a_zero, b, b_scale, b_zero (several per column), c (int32 in units of the
+// sums), y_scale, y_zero. Without y_scale the result is float32.
 void ImportQGemm(OnnxNode& node) {
   const int weight_given = node.Input(3);
   int data = node.Input(0);

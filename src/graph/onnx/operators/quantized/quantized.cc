@@ -1,6 +1,6 @@
-// Quantized operators, decomposed into ours with the same results to the last bit (unless the
-// import asks for requantization by integers). A quantized number q stands for (q - zero_point) *
-// scale.
+// Quantized operators, decomposed into operators of the graph with the same results to the last bit
+// (unless the import requests integer requantization). A quantized integer q represents (q -
+// zero_point) * scale.
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// What the result of a node is quantized to: scale and zero point are inputs.
+// Returns the quantization parameters of a node's result; scale and zero point are inputs.
 QuantizedRange ResultRange(OnnxNode& node, int scale_index, int zero_index) {
   const auto scales = Scales(node, scale_index, 1);
   const std::int64_t zero = ZeroPoint(node, zero_index);
@@ -23,8 +23,8 @@ QuantizedRange ResultRange(OnnxNode& node, int scale_index, int zero_index) {
   return QuantizedRange::Of(scales[0], zero, type.dtype);
 }
 
-// x_scale * w_scale / y_scale in float32, one per channel in the shape `channels` if there are
-// several w_scales.
+// Returns x_scale * w_scale / y_scale in float32; one per channel, in the shape `channels`, if
+// there are several w_scales.
 Tensor Factors(float x, const std::vector<float>& w, double y, const Shape& channels) {
   Tensor factors(TensorType{w.size() == 1 ? Shape() : channels, kFloat32});
   for (std::size_t i = 0; i < w.size(); ++i) {
@@ -33,7 +33,7 @@ Tensor Factors(float x, const std::vector<float>& w, double y, const Shape& chan
   return factors;
 }
 
-// x, w, x_zero, w_zero
+// Inputs: x, w, x_zero, w_zero
 void ImportConvInteger(OnnxNode& node) {
   CheckZeroPointType(node, 0, 2);
   CheckZeroPointType(node, 1, 3);
@@ -43,12 +43,12 @@ void ImportConvInteger(OnnxNode& node) {
   node.SetOutput(FromImage(node, IntegerConvolution(node, data, zero.value_or(0), weight)));
 }
 
-// a, b, a_zero (one, or one per row), b_zero (one, or one per column); int32.
+// Inputs: a, b, a_zero (one, or one per row), b_zero (one, or one per column); int32.
 void ImportMatMulInteger(OnnxNode& node) {
   node.SetOutput(IntegerMatmulOfInputs(node, 0, 2, 1, 3));
 }
 
-// x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias
+// Inputs: x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias
 void ImportQLinearConv(OnnxNode& node) {
   CheckZeroPointType(node, 0, 2);
   CheckZeroPointType(node, 3, 5);
@@ -65,7 +65,8 @@ void ImportQLinearConv(OnnxNode& node) {
   node.SetOutput(FromImage(node, EmitRequantized(node, sum, std::move(factors), range)));
 }
 
-// What scales of these shapes broadcast to. Errors: that does not broadcast to the result.
+// Returns the shape to which scales of these shapes broadcast. Errors: it does not broadcast to the
+// result.
 Shape ScalesShape(OnnxNode& node, const Shape& a, const Shape& b, const Shape& result) {
   Shape shape(std::max(a.size(), b.size()), 1);
   for (const Shape* scales : {&a, &b}) {
@@ -86,7 +87,7 @@ Shape ScalesShape(OnnxNode& node, const Shape& a, const Shape& b, const Shape& r
   return shape;
 }
 
-// The place, in a tensor of shape `from`, of what broadcasts to element `i` of one of shape `to`.
+// Returns the position in a tensor of shape `from` that broadcasts to element `i` of shape `to`.
 std::size_t PlaceIn(const Shape& from, std::int64_t i, const Shape& to) {
   std::int64_t place = 0, stride = 1;
   for (std::size_t d = 0; d < to.size(); ++d) {  // counted from the last dimension
@@ -100,7 +101,7 @@ std::size_t PlaceIn(const Shape& from, std::int64_t i, const Shape& to) {
   return static_cast<std::size_t>(place);
 }
 
-// a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero
+// Inputs: a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero
 void ImportQLinearMatMul(OnnxNode& node) {
   const int sum = IntegerMatmulOfInputs(node, 0, 2, 3, 5);
   if (!node.ok()) return;
@@ -108,7 +109,7 @@ void ImportQLinearMatMul(OnnxNode& node) {
   const QuantizedRange range = ResultRange(node, 6, 7);
   if (!node.ok()) return;
   const Shape result = node.TypeOf(sum).shape;
-  // One, or one per row or per column, also of each matrix.
+  // One scale, or one per row or per column, possibly for each matrix.
   Shape a_shape = node.InputType(1).shape, b_shape = node.InputType(4).shape;
   if (a_shape.size() == 1) a_shape.push_back(1);
   if (a_scales.size() == 1 && b_scales.size() == 1) a_shape = b_shape = {};
@@ -124,15 +125,15 @@ void ImportQLinearMatMul(OnnxNode& node) {
   node.SetOutput(EmitRequantized(node, sum, std::move(factors), range));
 }
 
-// How many numbers along the axis have a scale in common; 0 if it is all of the other dimensions,
-// or everything.
+// Returns how many elements along the axis share a scale; 0 if a scale covers all other dimensions
+// or the whole tensor.
 std::int64_t ScaleBlock(OnnxNode& node) {
   const std::int64_t size = node.Int("block_size", 0);
   return node.InputType(1).elements() == 1 ? 0 : size;
 }
 
-// Errors: kInvalidArgument unless the scales have the shape of the data but for `axis`, where there
-// is one for each `size` elements.
+// Checks that the scales have the shape of the data except along `axis`, where each block of `size`
+// elements has one. Errors: kInvalidArgument.
 void CheckBlocks(OnnxNode& node, std::int64_t axis, std::int64_t size) {
   Shape expected = node.InputType(0).shape;
   if (!node.ok()) return;
@@ -144,7 +145,7 @@ void CheckBlocks(OnnxNode& node, std::int64_t axis, std::int64_t size) {
                    node.InputType(0).ToString());
 }
 
-// The axis of scales per channel or per block; 0 for one scale, where it means nothing.
+// Returns the axis of scales per channel or per block; 0 for a single scale, which has no axis.
 std::int64_t ScaleAxis(OnnxNode& node) {
   const std::int64_t given = node.Int("axis", 1), block = ScaleBlock(node);
   const bool per_channel = node.InputType(1).elements() != 1;
@@ -161,8 +162,8 @@ std::int64_t ScaleAxis(OnnxNode& node) {
   return axis;
 }
 
-// Scales or zero points, so that they broadcast against the data (input 0): those per block are
-// repeated along the axis.
+// Broadcasts scales or zero points to the data (input 0). Values per block are repeated along the
+// axis.
 int Spread(OnnxNode& node, int id, std::int64_t axis) {
   const std::int64_t size = ScaleBlock(node);
   if (!node.ok()) return -1;
@@ -179,12 +180,12 @@ int Spread(OnnxNode& node, int id, std::int64_t axis) {
   shape[at] *= size;
   const int whole = node.EmitReshape(node.Emit(repeat, {node.EmitReshape(id, split)}), shape);
   if (shape == data) return whole;
-  Operator slice = WholeSlice(shape);  // the last block is cut
+  Operator slice = WholeSlice(shape);  // the last block may be incomplete
   slice.attributes.end = data;
   return node.Emit(slice, {whole});
 }
 
-// The element type that an attribute names; `fallback` where it names none.
+// Returns the element type in an attribute; `fallback` if absent.
 DataType TypeAttribute(OnnxNode& node, std::string_view name, DataType fallback) {
   const std::int64_t code = node.Int(name, 0);
   if (code == 0) return fallback;
@@ -194,7 +195,7 @@ DataType TypeAttribute(OnnxNode& node, std::string_view name, DataType fallback)
   return fallback;
 }
 
-// The float type that an attribute names, or that of the scale.
+// Returns the float type in an attribute, or that of the scale.
 DataType RealType(OnnxNode& node, std::string_view name) {
   const DataType dtype = TypeAttribute(node, name, node.InputType(1).dtype);
   if (node.ok() && !dtype.is_float()) {
@@ -204,7 +205,7 @@ DataType RealType(OnnxNode& node, std::string_view name) {
   return dtype;
 }
 
-// Of the numbers that QuantizeLinear makes: that of its zero point, or the attribute's.
+// Returns the integer type of QuantizeLinear's result: that of the zero point, or the attribute's.
 DataType QuantizedType(OnnxNode& node) {
   const DataType named = TypeAttribute(node, "output_dtype", kUInt8);
   if (!node.HasInput(2)) return named;
@@ -216,7 +217,7 @@ DataType QuantizedType(OnnxNode& node) {
   return dtype;
 }
 
-// Errors: kInvalidArgument unless there are as many zero points as scales, or one.
+// Checks that there are as many zero points as scales, or one. Errors: kInvalidArgument.
 void CheckZeroPoints(OnnxNode& node) {
   if (!node.HasInput(2)) return;
   const TensorType zeros = node.InputType(2), scales = node.InputType(1);
@@ -226,7 +227,7 @@ void CheckZeroPoints(OnnxNode& node) {
 }
 
 void ImportQuantizeLinear(OnnxNode& node) {
-  node.IgnoreAttributes({"saturate"});  // of float8, which is refused
+  node.IgnoreAttributes({"saturate"});  // attribute of float8, which is rejected
   const int data = node.Input(0);
   const std::int64_t axis = ScaleAxis(node);
   const DataType dtype = QuantizedType(node);
@@ -234,7 +235,7 @@ void ImportQuantizeLinear(OnnxNode& node) {
   CheckZeroPoints(node);
   if (!node.ok()) return;
   if (!dtype.is_integer() || dtype.bits > 16) {
-    return node.FailUnsupported("quantized numbers of type " + DataTypeName(dtype) +
+    return node.FailUnsupported("quantized integers of type " + DataTypeName(dtype) +
                                 ", expected 8 or 16 bits");
   }
   const DataType real = RealType(node, "precision");
@@ -257,8 +258,8 @@ void ImportQuantizeLinear(OnnxNode& node) {
   node.SetOutput(node.EmitCast(value, dtype, OpKind::kSaturateCast));
 }
 
-// Scale and zero point of uint8 numbers from the smallest and the largest element, 0 being among
-// them: y, y_scale, y_zero.
+// Computes scale and zero point of uint8 integers from the minimum and the maximum of the elements
+// and 0: y, y_scale, y_zero.
 void ImportDynamicQuantizeLinear(OnnxNode& node) {
   const DynamicallyQuantized made = EmitDynamicallyQuantized(node, node.Input(0), true);
   node.SetOutput(made.numbers);
@@ -266,7 +267,7 @@ void ImportDynamicQuantizeLinear(OnnxNode& node) {
   node.SetOutput(node.EmitCast(made.zero, kUInt8, OpKind::kSaturateCast), 2);
 }
 
-// Remembers which numbers the result stands for, so that what reads it can compute with those.
+// Records the integers that the result represents, so that its readers can compute with them.
 void RememberQuantized(OnnxNode& node, int result, std::int64_t axis) {
   const Tensor* scales = node.Known(1);
   const bool known = scales != nullptr && scales->dtype().is_float() &&
@@ -290,7 +291,7 @@ void ImportDequantizeLinear(OnnxNode& node) {
   const DataType real = RealType(node, "output_dtype");
   CheckZeroPoints(node);
   if (!node.ok()) return;
-  // Numbers of a float type that is only stored are constants of floats here.
+  // Elements of a float storage type are float constants here.
   const bool integers = node.TypeOf(value).dtype.is_integer();
   if (!integers && node.StorageTypeOfInput(0) == nullptr) {
     return node.FailUnsupported("input 0 is " + node.TypeOf(value).ToString() +

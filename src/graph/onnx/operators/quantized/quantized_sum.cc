@@ -7,11 +7,11 @@
 namespace tilewright {
 namespace {
 
-// One side: its numbers less their zero point (int32), and its scales.
+// Operand of a sum: its integers minus the zero point (int32), and its scales.
 struct Side {
   int value = -1;
   QuantizedValue quantized;
-  double largest = 0;  // magnitude that `value` may have
+  double largest = 0;  // limit of the magnitude of `value`
 };
 
 Side SideOf(OnnxNode& node, const QuantizedValue& quantized) {
@@ -32,9 +32,10 @@ void Negate(Tensor& factors) {
   for (float& factor : factors.As<float>()) factor = -factor;
 }
 
-// (main * (its scale / the other's) +- other) * (the other's scale / the range's): the other side
-// is read as it lies in memory, by the kernel that makes `main`. Its zero point is taken off first,
-// which is exact; behind the sum it would cancel digits that the sum has lost.
+// Emits (main * (its scale / the other's) +- other) * (the other's scale / the range's). The kernel
+// that computes `main` reads the other operand directly from memory. The zero point of the other
+// operand is subtracted first, which is exact; after the sum it would cancel digits that the sum
+// has lost.
 int FloatSum(OnnxNode& node, OpKind kind, const QuantizedValue& a, const QuantizedValue& b,
              const QuantizedRange& range) {
   const auto is_wide = [&](const QuantizedValue& quantized) {
@@ -71,16 +72,17 @@ int FloatSum(OnnxNode& node, OpKind kind, const QuantizedValue& a, const Quantiz
   return EmitRounded(node, node.Emit(OpKind::kMul, {sum, factor}), range);
 }
 
-// Bits to the right of the point of both factors, such that the sum of the products, of magnitudes
-// of up to `a` and `b` in steps of the result, fits in a signed integer of `bits`.
+// Returns the number of fraction bits of both factors such that the sum of the products fits in a
+// signed integer of `bits`. `a` and `b` are the largest magnitudes of the products in steps of the
+// result.
 int CommonShift(double a, double b, int bits) {
   int exponent = 0;
   std::frexp(a + b, &exponent);
   return std::min(bits - 2 - exponent, bits - 2);
 }
 
-// (left * its factors +- right * its factors, + 1/2) >> shift, with factors that both have `shift`
-// bits to the right of the point.
+// Emits (left * its factors +- right * its factors, + 1/2) >> shift. Both factors have `shift`
+// fraction bits.
 int ShiftedSum(OnnxNode& node, OpKind kind, const Side& left, const Side& right, DataType dtype,
                const QuantizedRange& range) {
   const Tensor left_factors = FactorsOf(node, left.quantized, range.scale);

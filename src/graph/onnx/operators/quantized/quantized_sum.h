@@ -5,17 +5,16 @@
 
 namespace tilewright {
 
-/// q - zero_point of the form's numbers, as int32; floats as they are.
+/// Emits q - zero_point as int32. Returns floats unchanged.
 int EmitOffset(OnnxNode& node, const QuantizedValue& quantized);
 
-/// value * factors in float32, as a number of its own: a bound that binds nothing keeps machines
-/// with fused multiply-add from rounding only the sum that follows, where others round both.
+/// Emits value * factors in float32 as a separately rounded product. A clamp that changes no value
+/// prevents fused multiply-add, which would round only the following sum.
 int EmitRoundedProduct(OnnxNode& node, int value, Tensor factors);
 
-/// a + b (kind kAdd) or a - b (kSub) of values that stand for quantized numbers of different
-/// scales, as numbers of `range`. Their sum is what is rounded, once: in float32 halves to even, by
-/// integers (Requantize::kByIntegers) halves up. -1 without an error if the scales are too far
-/// apart for that.
+/// Emits a + b (kind kAdd) or a - b (kSub) of quantized values with different scales, requantized
+/// to `range`. The sum is rounded once: in float32 half to even, in integer arithmetic
+/// (Requantize::kByIntegers) half up. Returns -1 without an error if the scales differ too much.
 int EmitQuantizedSum(OnnxNode& node, OpKind kind, const QuantizedValue& a, const QuantizedValue& b,
                      const QuantizedRange& range);
 

@@ -7,7 +7,7 @@
 namespace tilewright {
 namespace {
 
-constexpr int kMaxMoves = 32;  // moves behind a quantized value
+constexpr int kMaxMoves = 32;  // data movement operators after a quantized value
 
 }  // namespace
 
@@ -31,11 +31,11 @@ std::optional<QuantizedValue> QuantizedValueOf(OnnxNode& node, int id, int depth
   const Node* value = OperatorAt(node, id);
   if (value == nullptr) return std::nullopt;
   const Operator op = value->op;
-  const std::vector<int> inputs = value->inputs;  // emitting moves the nodes
+  const std::vector<int> inputs = value->inputs;  // emitting a node relocates the nodes
   if (!PreservesValues(op.kind) && op.kind != OpKind::kRelu) return std::nullopt;
   auto quantized = QuantizedValueOf(node, inputs[0], depth + 1);
   if (!quantized) return std::nullopt;
-  if (!IsPerTensor(*quantized)) {  // the scales must move along
+  if (!IsPerTensor(*quantized)) {  // the scales would have to move along
     if (op.kind != OpKind::kTranspose) return std::nullopt;
     const auto& axes = op.attributes.axes;
     quantized->quantization_params.axis =

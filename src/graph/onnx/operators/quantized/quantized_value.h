@@ -7,22 +7,23 @@
 
 namespace tilewright {
 
-/// Float values that stand for quantized numbers, as handlers look at them (OnnxNode::Form).
+/// Access to quantized values for handlers (OnnxNode::FindQuantized).
 
-/// Moves, compares or picks elements and changes none.
+/// Returns whether an operator moves, compares or selects elements without changing them.
 bool PreservesValues(OpKind kind);
-/// The operator that makes a value; null for inputs and constants. Valid until one is emitted.
+/// Returns the node that computes a value; null for inputs and constants. Valid until the next node
+/// is emitted.
 const Node* OperatorAt(OnnxNode& node, int id);
-/// "'name'", for messages.
+/// Returns "'name'" for messages.
 std::string Quoted(OnnxNode& node, int id);
 
 inline bool IsPerTensor(const QuantizedValue& quantized) {
   return quantized.quantization_params.scales.size() == 1;
 }
-/// The numbers that `id` stands for, where it is a quantized value or one that was only moved since
-/// (then the numbers are moved too).
+/// Returns the quantized value of `id` if it is one, or if only data movement separates it from
+/// one. In the second case emits the same movement of the integers.
 std::optional<QuantizedValue> QuantizedValueOf(OnnxNode& node, int id, int depth = 0);
-/// The form's scales divided by `scale`, float32, shaped to broadcast against it.
+/// Returns the scales divided by `scale` as float32, shaped to broadcast to the value.
 Tensor FactorsOf(OnnxNode& node, const QuantizedValue& quantized, double scale);
 
 }  // namespace tilewright

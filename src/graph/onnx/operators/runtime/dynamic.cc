@@ -1,5 +1,5 @@
-// Products of ONNX Runtime's domain whose operands are integers and whose result is real:
-// MatMulIntegerToFloat, and DynamicQuantizeMatMul, which quantizes its data itself.
+// Products of ONNX Runtime's domain with integer operands and a float result: MatMulIntegerToFloat,
+// and DynamicQuantizeMatMul, which quantizes its data itself.
 
 #include "src/graph/onnx/handlers.h"
 #include "src/graph/onnx/operators/integer.h"
@@ -7,7 +7,7 @@
 namespace tilewright {
 namespace {
 
-// Errors: input `index` holds neither one number nor one for each column.
+// Checks that input `index` has one element or one for each column.
 int PerColumn(OnnxNode& node, int index, std::int64_t columns) {
   const int id = node.Input(index);
   if (!node.ok()) return -1;
@@ -19,7 +19,7 @@ int PerColumn(OnnxNode& node, int index, std::int64_t columns) {
   return -1;
 }
 
-// int32 sums times the scale of the data and that of the weight, and the bias if there is one.
+// Multiplies int32 sums by the scales of the data and of the weight, and adds the bias, if present.
 void ReturnReal(OnnxNode& node, int sums, int data_scale, int weight_scale, int bias) {
   if (!node.ok()) return;
   const auto shape = node.TypeOf(sums).shape;
@@ -32,13 +32,13 @@ void ReturnReal(OnnxNode& node, int sums, int data_scale, int weight_scale, int 
   node.SetOutput(result);
 }
 
-// a, b, a_scale, b_scale, a_zero, b_zero, bias
+// Inputs: a, b, a_scale, b_scale, a_zero, b_zero, bias
 void ImportMatMulIntegerToFloat(OnnxNode& node) {
   const int sums = IntegerMatmulOfInputs(node, 0, 4, 1, 5);
   ReturnReal(node, sums, PerColumn(node, 2, 1), 3, 6);
 }
 
-// a (real), b, b_scale, b_zero, bias
+// Inputs: a (float), b, b_scale, b_zero, bias
 void ImportDynamicQuantizeMatMul(OnnxNode& node) {
   const DynamicallyQuantized data = EmitDynamicallyQuantized(node, node.Input(0));
   const int b = node.Input(1);

@@ -1,5 +1,5 @@
-// Normalizations of sums, as ONNX Runtime's optimizer joins them: of a layer and what skips it, and
-// of the embeddings at the begin of a transformer.
+// Normalizations of sums that ONNX Runtime's optimizer fuses: a layer with its skip connection, and
+// the embeddings of a transformer.
 
 #include "src/graph/onnx/handlers.h"
 
@@ -8,10 +8,10 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// Of the operators' schemas: ONNX's own is 1e-5.
+// Default in the operators' schemas; ONNX's own is 1e-5.
 constexpr double kEpsilon = 1e-12F;
 
-// Errors: input `index` is no vector of a number for each column of `data`.
+// Checks that input `index` is a vector with an element for each column of `data`.
 int VectorOf(OnnxNode& node, int index, int data) {
   const int vector = node.Input(index);
   if (!node.ok()) return -1;
@@ -24,8 +24,8 @@ int VectorOf(OnnxNode& node, int index, int data) {
   return -1;
 }
 
-// input, skip, gamma, then (unless `rms`) beta, bias: the sum of the first two and the bias,
-// normalized over the last dimension. Output 3 is the sum.
+// Inputs: input, skip, gamma, then (unless `rms`) beta, bias: normalizes the sum of input, skip and
+// bias over the last dimension. Output 3 is the sum.
 void ReturnSkipNormalization(OnnxNode& node, bool rms) {
   const int data = node.Input(0), skip = node.Input(1);
   int sum = node.Emit(OpKind::kAdd, {data, skip});
@@ -48,7 +48,7 @@ void ReturnSkipNormalization(OnnxNode& node, bool rms) {
   if (!rms && node.HasOutput(1)) node.SetOutput(normalized.mean, 1);
   if (node.HasOutput(2)) node.SetOutput(normalized.inverse_deviation, 2);
   if (rms && node.HasOutput(1)) {
-    return node.FailUnsupported("output 1 (the mean) is asked for, which is not computed");
+    return node.FailUnsupported("output 1 (the mean) is used, which is not supported");
   }
   if (node.HasOutput(3)) node.SetOutput(sum, 3);
 }
@@ -56,13 +56,13 @@ void ReturnSkipNormalization(OnnxNode& node, bool rms) {
 void ImportSkipLayerNormalization(OnnxNode& node) { ReturnSkipNormalization(node, false); }
 void ImportSkipSimplifiedLayerNormalization(OnnxNode& node) { ReturnSkipNormalization(node, true); }
 
-// Rows of table `table` for the numbers [batch, places] of input `numbers`.
+// Emits rows of table `table` for the indices [batch, positions] of input `numbers`.
 int Rows(OnnxNode& node, int table, int numbers) {
   node.ExpectRank(table, 2);
   return node.Emit(Operator{OpKind::kGather, {}}, {node.Input(table), node.Input(numbers)});
 }
 
-// Of each batch, how many of a mask's numbers are 1; zeros without a mask.
+// Counts the ones of a mask for each batch; zeros without a mask.
 int MaskedCounts(OnnxNode& node, const Shape& numbers) {
   if (!node.HasInput(7)) return node.EmitFilled({{numbers[0]}, kInt32}, 0);
   const int ones = node.EmitCast(node.Emit(OpKind::kEqual, node.Input(7), 1), kInt32);
@@ -71,8 +71,8 @@ int MaskedCounts(OnnxNode& node, const Shape& numbers) {
   return node.Emit(sum, {ones});
 }
 
-// input_ids, segment_ids, word, position and segment embeddings, gamma, beta, mask, position_ids.
-// Outputs: the normalized sum of the embeddings, counts of the mask, the sum.
+// Inputs: input_ids, segment_ids, word, position and segment embeddings, gamma, beta, mask,
+// position_ids. Outputs: the normalized sum of the embeddings, counts of the mask, the sum.
 void ImportEmbedLayerNormalization(OnnxNode& node) {
   node.ExpectRank(0, 2);
   int sum = Rows(node, 2, 0);
@@ -97,7 +97,7 @@ void ImportEmbedLayerNormalization(OnnxNode& node) {
   }
   if (node.HasInput(1)) sum = node.Emit(OpKind::kAdd, {sum, Rows(node, 4, 1)});
   const double epsilon = node.Float("epsilon", kEpsilon);
-  node.IgnoreAttributes({"mask_index_type"});  // of shape inference
+  node.IgnoreAttributes({"mask_index_type"});  // attribute for shape inference
   if (!node.HasOutput(1)) node.IgnoreInput(7);
   const int value = EmitNormalized(node, sum, {2}, epsilon).value;
   const int scaled = node.Emit(OpKind::kMul, {value, VectorOf(node, 5, sum)});

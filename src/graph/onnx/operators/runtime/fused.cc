@@ -1,5 +1,6 @@
-// Operators of ONNX Runtime's domain that its optimizer makes of ONNX's own: a product or a
-// convolution with what follows it, and activation functions. Each becomes what it was made of.
+// Operators of ONNX Runtime's domain that its optimizer creates from ONNX's own: a product or a
+// convolution fused with the operators that follow it, and activation functions. Each is decomposed
+// again.
 
 #include <algorithm>
 #include <limits>
@@ -12,12 +13,12 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// `id` bounded by two numbers; the second one may be below the first.
+// Clamps `id`; the upper bound may be below the lower one.
 int Bounded(OnnxNode& node, int id, double low, double high) {
   return node.Emit(OpKind::kMin, node.Emit(OpKind::kMax, id, low), high);
 }
 
-// The function that the attribute `activation` names, with the numbers of `activation_params`.
+// Applies the function in attribute `activation` with the parameters in `activation_params`.
 int ActivatedByList(OnnxNode& node, int id) {
   const std::string name = node.String("activation", "");
   const std::vector<double> given = node.Floats("activation_params");
@@ -39,7 +40,7 @@ int ActivatedByList(OnnxNode& node, int id) {
   return EmitActivation(node, *activation, id);
 }
 
-// X, W, B, Z: a convolution, what is added to it, and a function of the sum.
+// Inputs: X, W, B, Z: a convolution, an addend, and a function of the sum.
 void ImportFusedConv(OnnxNode& node) {
   int sum = EmitConv(node);
   if (node.HasInput(3)) sum = node.Emit(OpKind::kAdd, {sum, node.Input(3)});
@@ -58,8 +59,8 @@ void ImportFusedGemm(OnnxNode& node) {
   node.SetOutput(EmitActivation(node, *activation, sum));
 }
 
-// An operand of FusedMatMul: with `trans_batch` its first dimension comes behind the batch, and
-// then `trans` swaps the last two.
+// Returns an operand of FusedMatMul. `trans_batch` moves its first dimension after the batch
+// dimensions; then `trans` swaps the last two.
 int Turned(OnnxNode& node, int index, bool trans, bool trans_batch) {
   const int id = node.Input(index);
   const std::int64_t rank = node.Rank(id);
@@ -81,7 +82,7 @@ void ImportFusedMatMul(OnnxNode& node) {
   node.SetOutput(alpha == 1 ? product : node.Emit(OpKind::kMul, product, alpha));
 }
 
-// Input 0 and a bias of its last dimension, if there is one.
+// Adds a bias along the last dimension, if present, to input 0.
 int Biased(OnnxNode& node) {
   const int data = node.Input(0);
   if (!node.HasInput(1)) return data;
@@ -109,11 +110,11 @@ void ImportQuickGelu(OnnxNode& node) {
   node.Return(Operator{OpKind::kMul, {}}, {data, node.Emit(OpKind::kSigmoid, {scaled})});
 }
 
-// MaxPool of images [N,H,W,C], of numbers of 8 bits too.
+// MaxPool of images [N,H,W,C], also of 8-bit integers.
 void ImportNhwcMaxPool(OnnxNode& node) {
   node.ExpectRank(0, 4);
   const int data = node.Input(0);
-  node.IgnoreAttributes({"storage_order"});  // of indices, which are no output
+  node.IgnoreAttributes({"storage_order"});  // for indices, which are not an output
   if (!node.ok()) return;
   const int pooled = EmitPool(node, OpKind::kMaxPool2d, node.EmitTranspose(data, {0, 3, 1, 2}));
   node.SetOutput(node.EmitTranspose(pooled, {0, 2, 3, 1}));

@@ -1,6 +1,6 @@
-// Attention and MultiHeadAttention of ONNX Runtime's domain. What its masks forbid gets a large
-// negative number added to its scores (mask_filter_value), not minus infinity: a row in which
-// everything is forbidden looks at everything.
+// Attention and MultiHeadAttention of ONNX Runtime's domain. For masked keys a large negative
+// number (mask_filter_value), not minus infinity, is added to the scores. If all keys of a row are
+// masked, the row therefore attends to all keys.
 
 #include <array>
 #include <cmath>
@@ -19,7 +19,7 @@ struct AttentionOperands {
   int query = -1, key = -1, value = -1;
 };
 
-// Which inputs and outputs of the operator say what.
+// Input and output indices of the operator's operands.
 struct AttentionPlaces {
   int mask = -1, bias = -1, scores = -1;
 };
@@ -37,7 +37,7 @@ int Slice(OnnxNode& node, int id, std::size_t axis, std::int64_t begin, std::int
   return node.Emit(slice, {id});
 }
 
-// What is at `index` of dimension `axis`, without that dimension.
+// Emits element `index` of dimension `axis` and drops the dimension.
 int PartAt(OnnxNode& node, int id, std::size_t axis, std::int64_t index) {
   const int part = Slice(node, id, axis, index, index + 1);
   if (!node.ok()) return -1;
@@ -46,22 +46,23 @@ int PartAt(OnnxNode& node, int id, std::size_t axis, std::int64_t index) {
   return node.EmitReshape(part, shape);
 }
 
-// `later` behind `earlier` along the rows.
+// Concatenates `earlier` and `later` along the rows.
 int Behind(OnnxNode& node, int earlier, int later) {
   Operator concat{OpKind::kConcat, {}};
   concat.attributes.axis = 2;
   return node.Emit(concat, {earlier, later});
 }
 
-// 0 where `allowed`, else the number that stands for minus infinity.
+// Emits 0 if `allowed`, else the number that replaces minus infinity.
 int Filtered(OnnxNode& node, int allowed, DataType dtype) {
   const double filter = node.Float("mask_filter_value", -10000);
   return node.Emit(OpKind::kWhere,
                    {allowed, node.EmitScalar(dtype, 0), node.EmitScalar(dtype, filter)});
 }
 
-// A mask of lengths [batch], of ends and begins [2 * batch], or of numbers that are above 0 where
-// a key may be looked at: [batch, keys] or [batch, queries, keys]. It broadcasts against `scores`.
+// Emits the term of a mask: lengths [batch], ends and begins [2 * batch], or numbers that are
+// positive for allowed keys: [batch, keys] or [batch, queries, keys]. The term broadcasts to
+// `scores`.
 int MaskTerm(OnnxNode& node, int index, const Shape& scores, DataType dtype) {
   const int given = node.Input(index);
   if (!node.ok()) return -1;
@@ -90,7 +91,7 @@ int MaskTerm(OnnxNode& node, int index, const Shape& scores, DataType dtype) {
   return Filtered(node, node.Emit(OpKind::kLess, {node.EmitScalar(kInt32, 0), shaped}), dtype);
 }
 
-// The least float for keys behind the query, the last of which is at the end of the keys.
+// Emits the lowest float for keys after the query. The last query is aligned with the last key.
 int CausalTerm(OnnxNode& node, const Shape& scores, DataType dtype) {
   const std::int64_t queries = scores[2], keys = scores[3], past = keys - queries;
   const int places = EmitPositions(node, kInt32, keys);
@@ -101,7 +102,7 @@ int CausalTerm(OnnxNode& node, const Shape& scores, DataType dtype) {
                                     node.EmitScalar(dtype, 0), node.EmitScalar(dtype, least)});
 }
 
-// Scores, their softmax, and its products with the values: output 0.
+// Emits scores, their softmax, and its products with the values: output 0.
 void ReturnAttention(OnnxNode& node, const AttentionOperands& of, const AttentionPlaces& places) {
   if (!node.ok()) return;
   const TensorType query = node.TypeOf(of.query), key = node.TypeOf(of.key),
@@ -116,9 +117,9 @@ void ReturnAttention(OnnxNode& node, const AttentionOperands& of, const Attentio
   double scale = node.Float("scale", 0);
   if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(q[3]));
   if (!(scale > 0) || !std::isfinite(scale)) {
-    return node.FailInvalid("attribute scale is negative or no number");
+    return node.FailInvalid("attribute scale is negative or not a number");
   }
-  node.IgnoreAttributes({"mask_filter_value"});  // without a mask
+  node.IgnoreAttributes({"mask_filter_value"});  // no mask uses it
   const Shape shape = {q[0], q[1], q[2], k[2]};
   int scores = EmitScores(node, of.query, of.key, scale);
   const auto add = [&](int term) { scores = node.Emit(OpKind::kAdd, {scores, term}); };
@@ -135,7 +136,7 @@ void ReturnAttention(OnnxNode& node, const AttentionOperands& of, const Attentio
   node.SetOutput(EmitJoinedHeads(node, result));
 }
 
-// input [B,S,I], weights [I,q+k+v], bias, mask, past [2,B,N,P,h], bias of the scores.
+// Inputs: input [B,S,I], weights [I,q+k+v], bias, mask, past [2,B,N,P,h], bias of the scores.
 void ImportRuntimeAttention(OnnxNode& node) {
   node.ExpectRank(0, 3);
   node.ExpectRank(1, 2);
@@ -183,15 +184,16 @@ void ImportRuntimeAttention(OnnxNode& node) {
   ReturnAttention(node, of, {.mask = 3, .bias = 5});
 }
 
-// `id` [B,S,size] with the elements `begin` … of input 3 added, if that is there.
+// Adds the elements from `begin` on of input 3, if present, to `id` [B,S,size].
 int WithBias(OnnxNode& node, int id, std::int64_t begin) {
   if (!node.HasInput(3) || !node.ok()) return id;
   const std::int64_t size = node.TypeOf(id).shape.back();
   return node.Emit(OpKind::kAdd, {id, Slice(node, node.Input(3), 0, begin, begin + size)});
 }
 
-// Queries, keys and values of MultiHeadAttention: three inputs of three dimensions; keys and values
-// of four (heads apart already); all of them in one, [B,S,N,3,h]; or keys and values, [B,S,N,2,h].
+// Reads queries, keys and values of MultiHeadAttention: three inputs of three dimensions; keys and
+// values of four (already split into heads); all of them packed, [B,S,N,3,h]; or packed keys and
+// values, [B,S,N,2,h].
 AttentionOperands MultiHeadOperands(OnnxNode& node, std::int64_t heads) {
   AttentionOperands of;
   const int query = node.Input(0);
@@ -233,7 +235,7 @@ AttentionOperands MultiHeadOperands(OnnxNode& node, std::int64_t heads) {
   return of;
 }
 
-// query, key, value, bias, key padding mask, bias of the scores, past keys and values.
+// Inputs: query, key, value, bias, key padding mask, bias of the scores, past keys and values.
 void ImportMultiHeadAttention(OnnxNode& node) {
   const std::int64_t heads = node.Int("num_heads", 0);
   AttentionOperands of = MultiHeadOperands(node, heads);
@@ -249,7 +251,7 @@ void ImportMultiHeadAttention(OnnxNode& node) {
   if (node.HasOutput(1)) node.SetOutput(of.key, 1);
   if (node.HasOutput(2)) node.SetOutput(of.value, 2);
   if (node.HasOutput(3)) {
-    return node.FailUnsupported("output 3 (the scores) is asked for, which is not supported");
+    return node.FailUnsupported("output 3 (the scores) is used, which is not supported");
   }
   ReturnAttention(node, of, {.mask = 4, .bias = 5});
 }
