@@ -12,7 +12,8 @@
 namespace tilewright {
 namespace {
 
-// First line of `text` that holds more than blanks or a line comment, without leading blanks.
+// Returns the first line of `text` that contains more than blanks or a line comment, without
+// leading blanks.
 std::string_view FirstWord(std::string_view text) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -29,8 +30,9 @@ std::string_view FirstWord(std::string_view text) {
   return {};
 }
 
-// Relay text starts with its version, a function or a type definition. A protobuf starts with a
-// field tag: ONNX files with 0x08 (ir_version), and none of these words is a valid beginning.
+// Returns true if the bytes start like Relay text: with a version, a function or a type definition.
+// A protobuf starts with a field tag, an ONNX file with 0x08 (ir_version); none of these words is a
+// valid beginning of one.
 bool LooksLikeRelay(std::string_view bytes) {
   constexpr std::array<std::string_view, 5> kStarts = {"#[version", "def ", "fn ", "fn(", "type "};
   const std::string_view first = FirstWord(bytes.substr(0, 1 << 16));
@@ -51,14 +53,15 @@ std::string BaseName(const std::string& path) {
   return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
 }
 
-// "data" for "data/light_resnet50.onnx", "." for a file in the current one.
+// "data" for "data/light_resnet50.onnx", "." for a file in the current directory.
 std::string FolderOf(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Relay text leaves nothing open, but it may be said again what it says.
+// Relay text has no open dimensions. Bindings may repeat the sizes that it states, but not change
+// them.
 Status CheckRelayBindings(const Graph& graph, const Bindings& bindings) {
   if (!bindings.dims.empty() || !bindings.values.empty()) {
     return InvalidArgument(bindings.Options()[bindings.dims.empty() ? bindings.shapes.size() : 0] +
@@ -79,7 +82,7 @@ Status CheckRelayBindings(const Graph& graph, const Bindings& bindings) {
   return Status();
 }
 
-// Says what to do where a refusal only says what was expected.
+// Adds advice to an error that only states what the importer expected.
 Status WithAdvice(const Status& status) {
   if (status.code() != StatusCode::kUnsupported) return status;
   for (const char* advice : {"export", "--", "quantize", "convert", "give "}) {

@@ -1,5 +1,5 @@
-// Sizes and values of a model's inputs as a user writes them: "NAME=1x3x320x320", "NAME=320",
-// "NAME=16000". What the names mean is the file's business (src/graph/onnx/bind_inputs.h).
+// Parses sizes and values of a model's inputs: "NAME=1x3x320x320", "NAME=320", "NAME=16000".
+// src/graph/onnx/bind_inputs.h matches the names with a file.
 
 #include "src/graph/ir/bindings.h"
 
@@ -55,7 +55,7 @@ Result<std::vector<std::int64_t>> ParseShape(std::string_view text) {
   return shape;
 }
 
-// "NAME=ONE" or "NAME=ONE,TWO" of one option.
+// Parses "NAME=ONE" or "NAME=ONE,TWO" of one option.
 template <typename T, typename Parse>
 Status ParseLists(const std::vector<std::string>& texts, std::string_view option,
                   const Parse& parse, Lists<T>& lists) {
@@ -76,7 +76,7 @@ Status ParseLists(const std::vector<std::string>& texts, std::string_view option
   return Status();
 }
 
-// Errors: kInvalidArgument unless all names have one element, or one number of them.
+// Errors: kInvalidArgument unless each name has one element or all have the same number.
 template <typename T>
 Status CountSets(const Lists<T>& lists, std::string_view option, std::size_t& sets) {
   for (const auto& [name, list] : lists) {
@@ -93,7 +93,7 @@ Status CountSets(const Lists<T>& lists, std::string_view option, std::size_t& se
                          std::to_string(kMaxSets));
 }
 
-// Whether an element type holds a number, and not one near it.
+// Returns true if the element type represents the number exactly.
 bool Holds(DataType dtype, double number) {
   Tensor one(TensorType{{}, dtype});
   one.Set(0, number);
@@ -116,7 +116,7 @@ Status SetElement(std::string_view text, std::int64_t index, Tensor& tensor) {
     return Status();
   }
   const auto place = static_cast<std::size_t>(index);
-  if (dtype == DataType{TypeCode::kUInt, 64}) {  // more than an int64 holds
+  if (dtype == DataType{TypeCode::kUInt, 64}) {  // exceeds int64
     std::uint64_t wide = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wide);
     if (error != std::errc() || end != text.data() + text.size()) return refused();
@@ -125,7 +125,7 @@ Status SetElement(std::string_view text, std::int64_t index, Tensor& tensor) {
   }
   const auto number = ParseInt64(text);
   if (!number.ok()) return refused();
-  if (dtype == kInt64) {  // exact beyond 2^53, where Set() is not
+  if (dtype == kInt64) {  // exact beyond 2^53, unlike Set()
     tensor.As<std::int64_t>()[place] = *number;
     return Status();
   }

@@ -9,7 +9,8 @@
 namespace tilewright {
 namespace {
 
-/// The constant that a weight is, maybe in another layout; -1 if it is none.
+/// Returns the constant that a weight comes from, possibly in another layout; -1 if it is not
+/// constant.
 int ConstantOf(const Graph& graph, int weight) {
   while (graph.node(weight).kind == NodeKind::kOperator && graph.node(weight).inputs.size() == 1) {
     weight = graph.node(weight).inputs[0];
