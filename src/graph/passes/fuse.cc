@@ -323,8 +323,8 @@ class Fuser {
   }
 
   // Returns the step of operator `id` after `values`; the last one is its input and the first one
-  // is %first. Returns nullopt if it cannot be a step. All values of a diamond have one type. Only
-  // a known divisor is accepted.
+  // is %first. Returns nullopt if it cannot be a step. All values of a diamond have one type.
+  // A divisor must be known at compile time.
   std::optional<EpilogueStep> DiamondStep(const FusedGroup& group, int id,
                                           const std::vector<int>& values, std::size_t first) const {
     const Node& node = At(id);

@@ -95,7 +95,7 @@ std::optional<Replacement> FuseDataMovement(const Graph& graph, const Operator& 
   return std::nullopt;
 }
 
-// Returns true if the clip keeps the whole range of a type of at most 32 bits.
+// Returns true if the bounds of the clip are within the range of an integer type.
 bool HoldsClip(DataType dtype, const OpAttributes& clip) {
   if (!dtype.is_integer()) return false;
   const bool is_signed = dtype.code == TypeCode::kInt;
