@@ -91,7 +91,7 @@ Status CheckReaders(const Schedule& schedule, StageId id) {
   return {};
 }
 
-/// Threads do not start threads.
+/// Threads cannot start threads.
 Status CheckParallel(const Schedule& schedule, StageId id) {
   const auto& stage = schedule.stage(id);
   const auto parallel = [&](LoopId loop) {
@@ -111,8 +111,8 @@ Status CheckParallel(const Schedule& schedule, StageId id) {
   return {};
 }
 
-/// Memory and threads of a GPU: what a loop deals to the threads lies where they all see it, and
-/// what each of them computes for itself is its own.
+/// Checks scopes of a GPU's memory. A stage whose loops are distributed to threads needs memory
+/// that they share; a stage that each thread computes needs private memory.
 Status CheckBindings(const Schedule& schedule, StageId id) {
   const auto& stage = schedule.stage(id);
   const auto bound = [&](LoopId loop) {
@@ -141,8 +141,8 @@ int LeafPosition(const Schedule::StageInfo& stage, LoopId loop) {
 
 namespace {
 
-/// Whether two pieces of code for it may give different values: products are contracted with sums
-/// in one and not in the other, functions are those of vectors or of scalars.
+/// Returns true if two pieces of code for the value can give different results: one may contract
+/// products and sums, or use vector functions instead of scalar ones.
 bool IsRounded(const Expr& value) {
   bool rounded = false;
   ForEachNode(value, [&](const Expr& node) {
