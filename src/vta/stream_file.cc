@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kFirstLine = "tilewright-vta-stream 1\n";
 constexpr std::int64_t kWordBytes = 4;
-// 2^24 instructions are 256 MiB, eight times what the original runtime can queue.
+// 2^24 instructions are 256 MiB, eight times the queue limit of the original runtime.
 constexpr std::int64_t kMaxCount = 1 << 24;
 
 void AppendWord(std::uint32_t word, std::string& text) {
@@ -42,7 +42,7 @@ Result<std::int64_t> Count(const Json& header, const char* key) {
   return at->get<std::int64_t>();
 }
 
-/// body_bytes: what the file has; no more memory than that is taken for constants.
+/// body_bytes: size of the file's body, which limits the memory for constants.
 Status ReadBuffers(const Json& header, std::size_t body_bytes, Stream& stream) {
   const auto buffers = header.find("buffers");
   if (buffers == header.end() || !buffers->is_array() || buffers->empty()) {
@@ -66,7 +66,7 @@ Status ReadBuffers(const Json& header, std::size_t body_bytes, Stream& stream) {
   return Status();
 }
 
-/// That every transfer has a buffer it may use, and nothing else has one.
+/// Checks that every transfer has a valid buffer and that other instructions have none.
 Status CheckBuffers(const Stream& stream) {
   const auto count = static_cast<std::int32_t>(stream.buffers.size());
   for (std::size_t i = 0; i < stream.instructions.size(); ++i) {
