@@ -64,8 +64,9 @@ std::string FolderOf(const std::string& path) {
 // them.
 Status CheckRelayBindings(const Graph& graph, const Bindings& bindings) {
   if (!bindings.dims.empty() || !bindings.values.empty()) {
-    return InvalidArgument(bindings.Options()[bindings.dims.empty() ? bindings.shapes.size() : 0] +
-                           ": Relay text has no open dimensions, and its inputs stay inputs");
+    return InvalidArgument(
+        bindings.Options()[bindings.dims.empty() ? bindings.shapes.size() : 0] +
+        ": Relay text has no open dimensions, and its inputs cannot become constants");
   }
   for (const auto& [name, shape] : bindings.shapes) {
     std::string inputs;
@@ -90,8 +91,8 @@ Status WithAdvice(const Status& status) {
   }
   return Status(status.code(),
                 status.message() +
-                    "; docs/graphs.md says which forms are read: export the model "
-                    "for a newer operator set, with constants folded, or without it");
+                    "; docs/graphs.md lists the supported operators: export the "
+                    "model for a newer opset, with constants folded, or without this operator");
 }
 
 }  // namespace
@@ -101,22 +102,23 @@ Result<Graph> LoadGraph(const std::string& path, const LoadOptions& options) {
   if (bytes.empty()) return InvalidArgument(path + ": the file is empty, expected a model");
   if (bytes.starts_with("\177ELF")) {
     return InvalidArgument(path +
-                           ": a library or program, expected the model file (ONNX or Relay " +
-                           "text) that such a library is compiled from");
+                           ": the file is a library or program, expected the model file (ONNX or " +
+                           "Relay text) that the library is compiled from");
   }
   if (path.ends_with(".tw")) {
     if (!options.ignore_unknown_names && !options.bindings.Options().empty()) {
       return InvalidArgument(options.bindings.Options()[0] +
-                             ": an expression has the sizes that are written in it");
+                             ": the sizes of an expression are fixed in its text");
     }
     TW_ASSIGN_OR_RETURN(auto expression, ParseExpression(bytes, path));
     return GraphOfExpression(expression, BaseName(path));
   }
   const bool relay = LooksLikeRelay(bytes);
   if (!relay && IsText(bytes)) {
-    return InvalidArgument(path +
-                           ": line 1: this text is no model; expected an ONNX file, or Relay text "
-                           "beginning with \"#[version\", \"def\", \"fn\" or \"type\"");
+    return InvalidArgument(
+        path +
+        ": line 1: this text is not a model; expected an ONNX file, or Relay text "
+        "beginning with \"#[version\", \"def\", \"fn\" or \"type\"");
   }
   auto graph = relay ? ImportRelay(bytes, BaseName(path))
                      : ImportOnnxIn(FolderOf(path), bytes, BaseName(path), options);

@@ -126,11 +126,11 @@ Result<std::string> WriteStreamFile(const StreamFile& file) {
 
 Result<StreamFile> ReadStreamFile(std::string_view bytes) {
   if (!bytes.starts_with(kFirstLine)) {
-    return InvalidArgument("no stream file: it does not begin with \"tilewright-vta-stream 1\"");
+    return InvalidArgument("not a stream file: it does not begin with \"tilewright-vta-stream 1\"");
   }
   bytes.remove_prefix(kFirstLine.size());
   const auto end = bytes.find('\n');
-  if (end == std::string_view::npos) return Corrupt("stream file: cut off in its header");
+  if (end == std::string_view::npos) return Corrupt("stream file: truncated in its header");
   const auto header = ParseJson(bytes.substr(0, end));
   if (!header.ok()) return header.status().WithContext("stream file: header");
   if (!header->is_object() || !header->contains("design")) {
@@ -155,7 +155,7 @@ Result<StreamFile> ReadStreamFile(std::string_view bytes) {
   }
   const auto checksum = header->find("crc32");
   if (checksum == header->end() || *checksum != Crc32(std::as_bytes(std::span(body)))) {
-    return Corrupt("stream file: its checksum does not fit its contents");
+    return Corrupt("stream file: its checksum does not match its contents");
   }
   const auto code = std::as_bytes(std::span(body)).first(static_cast<std::size_t>(code_bytes));
   auto decoded = Encoding(file.design).DecodeStream(code);

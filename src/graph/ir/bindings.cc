@@ -26,9 +26,9 @@ struct NameAndText {
 Result<NameAndText> SplitName(const std::string& text) {
   const std::size_t annotation = text.rfind('=');
   if (annotation == std::string::npos || annotation == 0 || annotation + 1 == text.size()) {
-    return InvalidArgument("expected NAME=WHAT");
+    return InvalidArgument("expected NAME=VALUE");
   }
-  if (text.find('\0') != std::string::npos) return InvalidArgument("a name with a zero byte");
+  if (text.find('\0') != std::string::npos) return InvalidArgument("the name contains a zero byte");
   return NameAndText{text.substr(0, annotation), text.substr(annotation + 1)};
 }
 
@@ -70,7 +70,7 @@ Status ParseLists(const std::vector<std::string>& texts, std::string_view option
       list.push_back(*std::move(value));
     }
     if (!lists.emplace(parts->name, std::move(list)).second) {
-      return InvalidArgument(place + ": '" + parts->name + "' is there twice");
+      return InvalidArgument(place + ": '" + parts->name + "' is given twice");
     }
   }
   return Status();
@@ -83,17 +83,18 @@ Status CountSets(const Lists<T>& lists, std::string_view option, std::size_t& se
     if (list.size() == 1 || list.size() == sets) continue;
     if (sets != 1) {
       return InvalidArgument(std::string(option) + " " + name + ": " + std::to_string(list.size()) +
-                             " sets of sizes, but " + std::to_string(sets) +
-                             " of another name; expected one, or as many for each");
+                             " shape variants, but " + std::to_string(sets) +
+                             " of another name; expected one, or the same number for each");
     }
     sets = list.size();
   }
   if (sets <= kMaxSets) return Status();
-  return InvalidArgument(std::to_string(sets) + " sets of sizes, expected at most " +
+  return InvalidArgument(std::to_string(sets) + " shape variants, expected at most " +
                          std::to_string(kMaxSets));
 }
 
-// Returns true if the element type represents the number exactly.
+// Returns true if the element type can represent the number: exactly for an integer type, within
+// the range for a float type.
 bool Holds(DataType dtype, double number) {
   Tensor one(TensorType{{}, dtype});
   one.Set(0, number);
@@ -103,7 +104,7 @@ bool Holds(DataType dtype, double number) {
 Status SetElement(std::string_view text, std::int64_t index, Tensor& tensor) {
   const DataType dtype = tensor.dtype();
   const auto refused = [&] {
-    return InvalidArgument("'" + std::string(text) + "' is no " + DataTypeName(dtype));
+    return InvalidArgument("'" + std::string(text) + "' is not a valid " + DataTypeName(dtype));
   };
   if (dtype.is_bool() && (text == "true" || text == "false")) {
     tensor.Set(index, text == "true" ? 1 : 0);
@@ -177,7 +178,7 @@ Result<std::vector<Bindings>> ParseBindings(const BindingTexts& texts) {
     auto parts = SplitName(text);
     if (!parts.ok()) return parts.status().WithContext("--value " + text);
     if (!common.values.emplace(parts->name, Bindings::Value{parts->text, {}}).second) {
-      return InvalidArgument("--value " + text + ": '" + parts->name + "' is there twice");
+      return InvalidArgument("--value " + text + ": '" + parts->name + "' is given twice");
     }
   }
   std::vector<Bindings> all;

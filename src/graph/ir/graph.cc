@@ -99,7 +99,7 @@ Result<int> Graph::AddOperator(std::string value_name, Operator op, std::vector<
   for (int input : inputs) {
     if (input < 0 || input >= size()) {
       return InvalidArgument("value " + value_name + ": input " + std::to_string(input) +
-                             " is no earlier node");
+                             " is not an earlier node");
     }
     types.push_back(node(input).type);
   }

@@ -13,7 +13,7 @@ namespace {
 Result<QuantizationParams> ReadRow(const Json& row) {
   const auto bad = [] {
     return InvalidArgument(
-        "expected value (a name), scales (positive numbers), axis and zero_point (whole numbers)");
+        "expected value (a name), scales (positive numbers), axis and zero_point (integers)");
   };
   QuantizationParams quantization_params;
   if (!row.is_object()) return bad();

@@ -121,7 +121,7 @@ class Calibrator {
   Status Measure(const std::vector<int>& marks) {
     if (marks.empty()) return Status();
     if (samples_.empty()) {
-      return InvalidArgument("calibrate_mode needs a data set, and there is none");
+      return InvalidArgument("calibrate_mode needs a data set");
     }
     const std::vector<int> outputs = graph_.outputs();
     const std::size_t chunk = config_.calibrate_chunk_by < 0
@@ -209,8 +209,7 @@ class Calibrator {
     if (std::ranges::all_of(elements, [](float element) { return std::isfinite(element); })) {
       return {};
     }
-    return InvalidArgument(name +
-                           " has elements that are infinite or no numbers: no scale fits it");
+    return InvalidArgument(name + " has infinite or NaN elements, so it has no valid scale");
   }
 
   Status CalibrateWeight(int id) {

@@ -69,7 +69,7 @@ Result<std::size_t> TrailingDimensionsOfScales(const Graph& graph,
   const Node& node = graph.node(id);
   const auto count = static_cast<std::int64_t>(node.annotation.scales.size());
   if (count == 0) {
-    return InvalidArgument("value " + node.name + " has no scale yet: run calibrate before");
+    return InvalidArgument("value " + node.name + " has no scale: run calibrate first");
   }
   if (count == 1) return std::size_t{0};
   const auto& shape = node.type.shape;

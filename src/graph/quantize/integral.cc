@@ -70,7 +70,7 @@ Result<FunctionSplit> SplitConversions(const Graph& graph) {
   }
   if (any) return split;
   return InvalidArgument(
-      "partition_conversions: no operator works on integers, so there is nothing to split off: "
+      "partition_conversions: no operator works on integers, so there is nothing to split: "
       "realize must run");
 }
 

@@ -37,7 +37,7 @@ std::string WhyAllStayFloat(const Graph& graph, const Config& config) {
   std::string text = fmt::format("{} matrix products and convolutions stay float: {}", anchors,
                                  fmt::join(texts, ", "));
   if (reasons.contains("skip_dense_layer")) {
-    text += "; --set skip_dense_layer=false makes integers of matrix products";
+    text += "; --set skip_dense_layer=false quantizes matrix products";
   }
   return text;
 }
@@ -61,8 +61,9 @@ Status CheckAnnotations(const Graph& graph, const PipelineOptions& options) {
   const std::string why = annotated ? WhyAllStayFloat(graph, options.config) : std::string();
   if (!why.empty()) return InvalidArgument("nothing would become integers: " + why);
   return InvalidArgument(
-      "no value is marked for rounding, so nothing would become integers: run annotate before, and "
-      "see what skip_conv_layers, skip_dense_layer and debug_enabled_ops leave float");
+      "no value is annotated for rounding, so nothing would become integers: run annotate first, "
+      "and "
+      "check skip_conv_layers, skip_dense_layer and debug_enabled_ops");
 }
 
 Result<Graph> RunPass(std::string_view pass, Graph graph, const PipelineOptions& options,
