@@ -84,7 +84,7 @@ class FragmentDistributor {
   }
 
   /// Returns column thread.y of the warp's eight: column thread.y % 2 of thread.x = thread.y / 2.
-  /// Returns nullopt if the distance between columns of different thread.y is not a constant.
+  /// Returns nullopt if the columns depend on thread.y, or if their distance is not a constant.
   std::optional<Region> OwnColumn(const Region& first, const Region& second) const {
     if (Has(first, y_.var)) return std::nullopt;
     const Substitution owner = {{x_.var.get(), FloorDiv(y_.var, Expr(MmaIntrinsic::kColumns))}};

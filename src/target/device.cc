@@ -14,8 +14,7 @@ constexpr std::array kDevices = {
         // own.
         // 3: tanh, erf, log and pow are vector code.
         // 4: register tiles of 16-bit products are in the order of their sums, too.
-        // 5: tiles that leave their registers transposed do so in a loop; no instruction scheduling
-        // after
+        // 5: tiles that leave their registers transposed do so in a loop; no scheduling after
         // register allocation.
         // 6: the same code, timed with cold weights.
         // 7: maxima and minima keep NaN; functions of one argument are instructions of the IR.

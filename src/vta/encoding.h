@@ -31,8 +31,7 @@ class Encoding {
 
   /// Encodes an instruction.
   /// Errors: kInvalidArgument naming the field whose value does not fit, or an operation that has
-  /// no
-  ///         code (a load of OUT).
+  /// no code (a load of OUT).
   Result<InstructionWords> Encode(const Instruction& instruction) const;
   /// Decodes an instruction. Ignores bits that belong to no field, because compilers leave them
   /// undefined.

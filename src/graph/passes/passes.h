@@ -18,7 +18,7 @@ namespace tilewright {
 /// Constants that FoldConstants computes.
 enum class FoldExtent : std::uint8_t {
   kAll,    ///< all of them; results of more than 1 GiB stay operators
-  kSmall,  ///< larger than kSmallConstant elements: a constant without contents, in constant time
+  kSmall,  ///< up to kSmallConstant elements; larger results become constants without contents
 };
 /// Constants up to this size (mostly scalars) determine which operators remain and how they fuse.
 inline constexpr std::int64_t kSmallConstant = 4096;
@@ -84,8 +84,8 @@ struct FusedGroup {
 /// form a chain ending in the only value that the rest of the graph reads, such as x * sigmoid(x).
 /// Identities in between are in `nodes` without a step.
 /// A group without an anchor begins with one operator of any kind. Unless that is a softmax, a
-/// concat or an alias, elementwise operators on its result (same shape) follow; the other operand
-/// of each may be cast. By kUnrestricted, operators on the same rows (elementwise, selects,
+/// concat or an alias, elementwise operators on its result (same shape) follow; a cast may
+/// precede each of them. By kUnrestricted, operators on the same rows (elementwise, selects,
 /// reductions of the last dimensions to one element, softmax along the last one) form one group. It
 /// extends from the first operator that reads a value from outside to the last one whose result is
 /// the only one read outside: for example, a layer normalization with the sum before it.

@@ -17,9 +17,9 @@ struct CopyDimension {
 
 /// Returns the sizes and the stride of the single transfer that copies a region, outermost
 /// dimension first. Removes dimensions of extent 1, and merges a dimension with the next inner one
-/// if that covers its whole stride. Errors: kInvalidArgument if more than rows of consecutive
-/// elements remain, or if a size does not
-///         fit its field.
+/// if that covers its whole stride.
+/// Errors: kInvalidArgument if more than rows of consecutive elements remain, or if a size does not
+/// fit its field.
 Result<Transfer> CopyPattern(std::span<const CopyDimension> dimensions);
 
 /// Returns the transfers for a region of up to three dimensions: one, or else one for each index of

@@ -191,8 +191,8 @@ class Bounder {
                   std::min(plan_.acc_slots, counts_.positions * counts_.channels)});
     uops_ = std::max(unlike, smallest * slots);
     bytes_ += Bytes(Memory::kUop, static_cast<double>(uops_));
-    // Each tile is reset and multiplied with at least one instruction per slice. The reset
-    // of the first tile is not counted, because it overlaps with the first loads.
+    // Each tile is reset and multiplied with at least one instruction per slice. The reset of
+    // the first tile is not counted, because it overlaps with the first loads.
     compute_ = products + model_.gemm_loop_cycles * static_cast<double>(iterations) + results_ -
                static_cast<double>(plan_.co * plan_.h * plan_.w) +
                model_.compute_cycles * (tiles_ * static_cast<double>(1 + counts_.slices) - 1);
