@@ -46,22 +46,22 @@ bool IsText(std::string_view bytes) {
   });
 }
 
-// "light_resnet50" for "data/light_resnet50.onnx".
+// Returns "light_resnet50" for "data/light_resnet50.onnx".
 std::string BaseName(const std::string& path) {
   std::string name = path.substr(path.rfind('/') + 1);
   const std::size_t dot = name.rfind('.');
   return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
 }
 
-// "data" for "data/light_resnet50.onnx", "." for a file in the current directory.
+// Returns "data" for "data/light_resnet50.onnx", "." for a file in the current directory.
 std::string FolderOf(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Relay text has no open dimensions. Bindings may repeat the sizes that it states, but not change
-// them.
+// Checks bindings of a Relay text. It has no open dimensions: bindings may repeat the sizes that it
+// states, but not change them.
 Status CheckRelayBindings(const Graph& graph, const Bindings& bindings) {
   if (!bindings.dims.empty() || !bindings.values.empty()) {
     return InvalidArgument(

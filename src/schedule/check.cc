@@ -59,7 +59,7 @@ Status CheckAttachPoint(const Schedule& schedule, const Schedule::StageInfo& sta
   return {};
 }
 
-/// The steps of a pipeline are those of the innermost loop around its attach point.
+/// Checks a pipeline. Its steps are those of the innermost loop around its attach point.
 Status CheckPipeline(const Schedule& schedule, const Schedule::StageInfo& stage) {
   const auto& consumer = schedule.stage(stage.consumer);
   for (int p = LeafPosition(consumer, stage.at); p >= 0; --p) {
@@ -72,7 +72,7 @@ Status CheckPipeline(const Schedule& schedule, const Schedule::StageInfo& stage)
   return {};
 }
 
-/// Every reader of an attached stage must run where the stage's value exists.
+/// Checks that every reader of an attached stage runs where the stage's value exists.
 Status CheckReaders(const Schedule& schedule, StageId id) {
   const auto& stage = schedule.stage(id);
   const auto position =

@@ -164,7 +164,7 @@ class Schedule {
     Scope scope = Scope::kGlobal;
     std::string text = {};
   };
-  /// All of them, in order.
+  /// Returns all applied primitives, in order.
   const std::vector<Step>& steps() const { return steps_; }
   enum class Attach : std::uint8_t { kRoot, kInline, kAt };
   struct LoopInfo {

@@ -21,7 +21,7 @@ struct CpuFeatures {
   /// Executes a 512-bit vector operation as two halves, so a 256-bit one takes half the time.
   bool double_pumped_512 = false;
 
-  /// float32 lanes of one vector register: 16, 8 or 4.
+  /// Returns the float32 lanes of one vector register: 16, 8 or 4.
   int float_lanes() const { return avx512 ? 16 : avx2 ? 8 : 4; }
   int vector_registers() const { return avx512 || neon ? 32 : 16; }
   bool has_int8_dot() const { return avx512_vnni || avx_vnni || arm_dotprod; }
@@ -72,8 +72,8 @@ bool IsCodeCompatible(const Target& recorded, const Target& target);
 /// Returns the fingerprint of this machine (CPUID and /sys). HostCpuName() returns LLVM's name of
 /// its CPU.
 DeviceFingerprint ProbeHostCpu();
-/// Name for -mcpu and comma-separated "+feature" list for -mattr, which make `native` explicit in
-/// every record. Without LLVM: from CPUID.
+/// Return the name for -mcpu and the comma-separated "+feature" list for -mattr, which make
+/// `native` explicit in every record. Without LLVM: from CPUID.
 std::string HostCpuName();
 std::string HostCpuAttributes();
 

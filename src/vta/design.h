@@ -46,7 +46,7 @@ class Design {
   /// Formats the object that Parse reads, with a line for each field.
   std::string ToJson() const;
 
-  /// "sim", "tsim", "pynq", "ultra96", "zcu104", "de10nano" or "intelfocl".
+  /// Returns "sim", "tsim", "pynq", "ultra96", "zcu104", "de10nano" or "intelfocl".
   const std::string& target() const { return target_; }
   const std::string& hardware_version() const { return hardware_version_; }
 
@@ -60,7 +60,7 @@ class Design {
   /// Returns the bytes of one element of `memory` in DRAM: a tile, or a micro-op. For kAccInt8, the
   /// bytes of a tile as int8, which are the unit of its addresses.
   std::int64_t ElementBytes(Memory memory) const;
-  /// Number of elements of `memory`, and its log2.
+  /// Return the number of elements of `memory`, and its log2.
   std::int64_t Depth(Memory memory) const { return std::int64_t{1} << LogDepth(memory); }
   int LogDepth(Memory memory) const;
   /// Returns the number of micro-ops that code for `target()` may keep. The hardware core described

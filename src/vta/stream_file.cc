@@ -42,7 +42,7 @@ Result<std::int64_t> Count(const Json& header, const char* key) {
   return at->get<std::int64_t>();
 }
 
-/// body_bytes: size of the file's body, which limits the memory for constants.
+/// Reads the buffers. body_bytes: size of the file's body, which limits the memory for constants.
 Status ReadBuffers(const Json& header, std::size_t body_bytes, Stream& stream) {
   const auto buffers = header.find("buffers");
   if (buffers == header.end() || !buffers->is_array() || buffers->empty()) {

@@ -251,7 +251,8 @@ Status EmitChain(Rewriter& rewriter, const Chain& chain) {
   return Status();
 }
 
-// Folding saves nothing for a chain without steps and for a single addition after an anchor.
+// Returns false for a chain without steps and for a single addition after an anchor: folding saves
+// nothing.
 bool WorthFolding(const Graph& graph, const Chain& chain) {
   if (chain.steps.empty()) return false;
   if (!chain.anchor) return true;

@@ -94,7 +94,7 @@ class Annotator {
     return listed && (convolution || config_.rules < kSkipCountsConvolutions);
   }
 
-  /// Call before IsSkipped, which counts.
+  /// Records the reason if an anchor stays float. Call before IsSkipped, which counts.
   void NoteIfFloat(const Node& node) const {
     if (left_ == nullptr || !IsAnchor(node.op.kind)) return;
     std::string reason = stopped_

@@ -49,7 +49,7 @@ struct IntegerValue {
 /// is fully_integral and an operator between quantized values works on floats.
 Result<Graph> Realize(Graph graph, const Config& config, std::vector<IntegerValue>* values);
 
-/// Alternative to Realize: the same rounding with float operators.
+/// Rounds like Realize, but with float operators; the alternative to Realize.
 Result<Graph> Simulate(Graph graph, const Config& config);
 
 }  // namespace tilewright::quantize

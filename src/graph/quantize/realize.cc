@@ -199,7 +199,8 @@ class Realizer {
     return KeepAnnotated(id, std::move(value));
   }
 
-  /// By the rules `accurate`, a value is stored at its annotation: inputs are narrow from there on.
+  /// Adds an annotated value. By the rules `accurate`, a value is stored at its annotation: inputs
+  /// are narrow from there on.
   Status KeepAnnotated(int id, Integers value) {
     const Annotation& annotation = Old(id).annotation;
     if (config_.rules >= kAccurateRules && annotation.value == ValueKind::kInput) {
@@ -273,7 +274,7 @@ class Realizer {
     return static_cast<double>(Old(anchor.inputs[1]).type.elements()) / outputs;
   }
 
-  /// TVM's products wrap around.
+  /// Returns true if a product can exceed int32. False by TVM's rules: their products wrap around.
   bool MayOverflow(const Node& product) const {
     return config_.rules >= kAccurateRules &&
            At(product.inputs[0])->most * At(product.inputs[1])->most > kLargestInt32;

@@ -25,9 +25,9 @@ bool HasDivision(const Expr& expr) {
 
 }  // namespace
 
-/// The boxes of the axes are independent. Two axes that were fused and split again seem to cover
-/// all of one and some of the other. If axes are divisions of loops, the index over the loops gives
-/// a tighter box.
+/// Returns the tightest known box of an index. The boxes of the axes are independent, so two axes
+/// that were fused and split again seem to cover all of one and some of the other. If axes are
+/// divisions of loops, the index over the loops gives a tighter box.
 std::optional<Box> Lowering::BoxOfIndex(const Expr& index, const AxisBoxes& boxes) const {
   std::optional<Box> box = BoxOf(index, boxes.axes, ranges_);
   if (boxes.values.empty() || !Mentions(index, boxes.axes)) return box;
@@ -36,8 +36,9 @@ std::optional<Box> Lowering::BoxOfIndex(const Expr& index, const AxisBoxes& boxe
   return exact && (!box || exact->extent < box->extent) ? exact : box;
 }
 
-/// shared: of the data that all threads of a block read together. Computed before boxes are united,
-///         because the union of a thread's own row with all rows is all rows.
+/// Extends a part by the elements that a load reads.
+/// shared: for the data that all threads of a block read together. They are computed before boxes
+///         are united, because the union of a thread's own row with all rows is all rows.
 void Lowering::GrowPart(const Expr& load, const AxisBoxes& boxes, bool shared,
                         std::optional<Part>* part) {
   const auto& shape = load->buffer->shape;

@@ -64,7 +64,7 @@ class Doubler {
  public:
   explicit Doubler(std::vector<Buffer> marked) : marked_(std::move(marked)) {}
 
-  /// Innermost loops first; a buffer alternates in only one of them.
+  /// Transforms innermost loops first; a buffer alternates in only one of them.
   Stmt Visit(const Stmt& stmt) {
     if (stmt->body.empty()) return stmt;
     std::vector<Stmt> body;

@@ -27,7 +27,7 @@ std::size_t EndOf(std::uint64_t leaves) {
 
 }  // namespace
 
-/// The operands of a call are the inputs that the stage reads, in the order of the signature.
+/// Emits a call. Its operands are the inputs that the stage reads, in the order of the signature.
 Stmt Lowering::EmitLibraryCall(StageId stage) {
   const auto& info = schedule_.stage(stage);
   std::vector<Buffer> operands;

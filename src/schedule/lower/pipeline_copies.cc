@@ -42,7 +42,7 @@ class Pipeliner {
     }
   }
 
-  /// Innermost loops first; a buffer belongs to only one of them.
+  /// Transforms innermost loops first; a buffer belongs to only one of them.
   Stmt Visit(const Stmt& stmt) {
     if (stmt->body.empty()) return stmt;
     std::vector<Stmt> body;

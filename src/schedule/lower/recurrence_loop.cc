@@ -19,7 +19,7 @@ Buffer InFront(const Buffer& buffer, std::int64_t extent) {
   return MakeBuffer(buffer->name, buffer->dtype, std::move(shape));
 }
 
-/// to[prefix, …] = from[prefix, …]
+/// Copies to[prefix, …] = from[prefix, …].
 Stmt CopyWhole(const BufferRemap& to, const BufferRemap& from,
                const std::vector<std::int64_t>& shape) {
   std::vector<Expr> vars;

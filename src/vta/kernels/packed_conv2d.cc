@@ -22,8 +22,8 @@ Result<TileGroups> GroupsOf(const PackedConv2d& conv, const PackedConv2dTiles& t
                   tiles.co, outputs));
 }
 
-// The loop order is the original's, because it determines the two loops that the instruction
-// executes.
+// Returns the GEMM of a step. The loop order is the original's, because it determines the two loops
+// that the instruction executes.
 Product GemmProduct(const PackedConv2d& conv, const PackedConv2dTiles& tiles,
                     const TileGroups& groups, const ImageWindow& image) {
   const std::int64_t window = image.window_h * image.window_w;

@@ -76,7 +76,7 @@ Status CheckShape(const PackedConv2dTranspose& conv) {
   return Status();
 }
 
-/// Every tile must begin with the same phase.
+/// Checks that every tile begins with the same phase.
 Status CheckPhases(const char* name, std::int64_t extent, std::int64_t inner, std::int64_t stride) {
   if (inner % stride == 0 || inner == extent) return Status();
   return InvalidArgument(fmt::format(

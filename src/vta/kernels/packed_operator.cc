@@ -21,8 +21,8 @@
 namespace tilewright::vta {
 namespace {
 
-// The loop order is the original's, because it determines the two loops that the instruction
-// executes.
+// Returns the GEMM that resets a tile. The loop order is the original's, because it determines the
+// two loops that the instruction executes.
 Product ResetProduct(const ResultBlocks& blocks) {
   const std::int64_t plane = blocks.block_h * blocks.block_w;
   return {.loops = {{blocks.block_batch, U32(blocks.block_co * plane), 0, 0},

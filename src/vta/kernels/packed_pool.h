@@ -17,8 +17,9 @@ struct PackedPool {
   std::int64_t pad_top = 0, pad_left = 0;
 };
 
-/// result: its sizes, and the blocks it is computed in.
+/// Builds the stream of a pooling.
 ///
+/// result: its sizes, and the blocks it is computed in.
 /// A block of the result is initialized with the smallest int8 number. Then one ALU operation for
 /// each position in the window computes the maximum with those inputs that are inside the image, so
 /// padding is neither loaded nor computed. Buffers, after the micro-ops: "data", "output". Only

@@ -38,7 +38,7 @@ constexpr std::int64_t kMaxLinearUops = 64;
 ConvAxis RowsOf(const PackedConv2d& conv) {
   return {conv.height, conv.kernel_h, conv.stride_h, conv.pad_h, true};
 }
-// A row of a transfer is consecutive, so columns cannot be skipped.
+// Returns the axis of columns. A row of a transfer is consecutive, so columns cannot be skipped.
 ConvAxis ColumnsOf(const PackedConv2d& conv) {
   return {conv.width, conv.kernel_w, conv.stride_w, conv.pad_w, false};
 }
@@ -282,7 +282,7 @@ class SlotConv2dWriter {
     return Copy(region, from, buffer);
   }
 
-  /// base: direction, memory and both addresses of the region.
+  /// Appends the transfers of a region. base: direction, memory and both addresses of the region.
   Status Copy(std::span<const CopyDimension> region, const Transfer& base, std::int32_t buffer) {
     auto transfers = CopyPatterns(region);
     if (!transfers.ok()) return transfers.status();

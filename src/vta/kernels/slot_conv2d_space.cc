@@ -90,8 +90,8 @@ struct Passes {
   std::int64_t groups, passes, blocks;  // blocks: of a group
   std::int64_t elements, max_block;     // of all groups; of the largest block
 };
-/// Each pass loads its blocks again unless all of them stay. With `serpentine`, every other pass
-/// runs backwards and reuses the last blocks.
+/// Returns a lower bound. Each pass loads its blocks again unless all of them stay. With
+/// `serpentine`, every other pass runs backwards and reuses the last blocks.
 Fill FillOf(const Passes& p, std::int64_t slots, bool serpentine) {
   const std::int64_t kept = p.blocks <= slots ? p.blocks : serpentine ? slots : 0;
   const std::int64_t kept_elements = std::min(p.elements, p.groups * kept * p.max_block);

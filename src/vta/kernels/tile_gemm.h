@@ -32,7 +32,7 @@ struct TileGemm {
   std::vector<Part> Parts() const;
   /// Returns the instruction of a part, without its micro-ops.
   Gemm LoopsOf(const Part& part) const;
-  /// base: start of the three blocks.
+  /// Returns the micro-ops of a part. base: start of the three blocks.
   std::vector<Uop> UopsOf(const Part& part, const Uop& base) const;
 };
 

@@ -57,7 +57,7 @@ TokenWriter::AccessHistory* TokenWriter::HistoryOf(Memory memory) {
   }
 }
 
-// Called for the memory's reading engine.
+// Records a read by the memory's reading engine.
 void TokenWriter::NoteRead(AccessHistory& memo, EntryRange range, Waits& waits) const {
   std::int32_t& wait = waits[EngineIndex(memo.writer)];
   wait = std::max(wait, Latest(Part(memo.written, range)));

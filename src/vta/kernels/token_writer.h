@@ -34,10 +34,10 @@ class TokenWriter {
   std::int32_t AddKernel(std::span<const Uop> uops);
 
   void Append(const Transfer& transfer, std::int32_t buffer);
-  /// acc: written; inp, wgt: read.
+  /// Appends a GEMM. acc: written; inp, wgt: read.
   void Append(const Gemm& gemm, std::int32_t kernel, EntryRange acc, EntryRange inp,
               EntryRange wgt);
-  /// acc: written.
+  /// Appends an ALU operation. acc: written.
   void Append(const Alu& alu, std::int32_t kernel, EntryRange acc);
 
   /// Ends the launch and returns the stream. The writer must not be used afterwards.

@@ -31,11 +31,11 @@ struct CycleModel {
   /// Bandwidth of the memory bus for all engines together; 0: no sharing.
   double bus_bytes_per_cycle = 0;
 
-  /// Fitted to a PYNQ board at 100 MHz (42 measured convolutions).
+  /// Returns the model fitted to a PYNQ board at 100 MHz (42 measured convolutions).
   static CycleModel Pynq();
-  /// Derived from the hardware description of the core; not measured.
+  /// Returns a model derived from the hardware description of the core; not measured.
   static CycleModel Rtl();
-  /// Pynq() with the 8 bytes per cycle of a 64-bit port that the engines share.
+  /// Returns Pynq() with the 8 bytes per cycle of a 64-bit port that the engines share.
   static CycleModel PynqSharedBus();
   /// Returns the built-in model `name`. Errors: kInvalidArgument listing the models.
   static Result<CycleModel> Preset(std::string_view name);

@@ -32,7 +32,7 @@ class Dram {
   const Buffer* Find(std::int64_t address, std::int64_t bytes) const;
   /// Requires that one buffer contains all of it.
   std::span<std::byte> Bytes(std::int64_t address, std::int64_t bytes);
-  /// Total size, including gaps.
+  /// Returns the total size, including gaps.
   std::int64_t size() const { return static_cast<std::int64_t>(bytes_.size()); }
 
  private:
