@@ -7,7 +7,8 @@
 
 namespace tilewright {
 
-/// A graph of one operator, the expression; its inputs and its value have the expression's names.
+/// Returns a graph of one operator, the expression. Its inputs and its value have the expression's
+/// names.
 Result<Graph> GraphOfExpression(const Expression& expression, std::string name);
 
 }  // namespace tilewright

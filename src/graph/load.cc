@@ -12,7 +12,8 @@
 namespace tilewright {
 namespace {
 
-// First line of `text` that holds more than blanks or a line comment, without leading blanks.
+// Returns the first line of `text` that contains more than blanks or a line comment, without
+// leading blanks.
 std::string_view FirstWord(std::string_view text) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -29,8 +30,9 @@ std::string_view FirstWord(std::string_view text) {
   return {};
 }
 
-// Relay text starts with its version, a function or a type definition. A protobuf starts with a
-// field tag: ONNX files with 0x08 (ir_version), and none of these words is a valid beginning.
+// Returns true if the bytes start like Relay text: with a version, a function or a type definition.
+// A protobuf starts with a field tag, an ONNX file with 0x08 (ir_version); none of these words is a
+// valid beginning of one.
 bool LooksLikeRelay(std::string_view bytes) {
   constexpr std::array<std::string_view, 5> kStarts = {"#[version", "def ", "fn ", "fn(", "type "};
   const std::string_view first = FirstWord(bytes.substr(0, 1 << 16));
@@ -44,25 +46,27 @@ bool IsText(std::string_view bytes) {
   });
 }
 
-// "light_resnet50" for "data/light_resnet50.onnx".
+// Returns "light_resnet50" for "data/light_resnet50.onnx".
 std::string BaseName(const std::string& path) {
   std::string name = path.substr(path.rfind('/') + 1);
   const std::size_t dot = name.rfind('.');
   return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
 }
 
-// "data" for "data/light_resnet50.onnx", "." for a file in the current one.
+// Returns "data" for "data/light_resnet50.onnx", "." for a file in the current directory.
 std::string FolderOf(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Relay text leaves nothing open, but it may be said again what it says.
+// Checks bindings of a Relay text. It has no open dimensions: bindings may repeat the sizes that it
+// states, but not change them.
 Status CheckRelayBindings(const Graph& graph, const Bindings& bindings) {
   if (!bindings.dims.empty() || !bindings.values.empty()) {
-    return InvalidArgument(bindings.Options()[bindings.dims.empty() ? bindings.shapes.size() : 0] +
-                           ": Relay text has no open dimensions, and its inputs stay inputs");
+    return InvalidArgument(
+        bindings.Options()[bindings.dims.empty() ? bindings.shapes.size() : 0] +
+        ": Relay text has no open dimensions, and its inputs cannot become constants");
   }
   for (const auto& [name, shape] : bindings.shapes) {
     std::string inputs;
@@ -79,7 +83,7 @@ Status CheckRelayBindings(const Graph& graph, const Bindings& bindings) {
   return Status();
 }
 
-// Says what to do where a refusal only says what was expected.
+// Adds advice to an error that only states what the importer expected.
 Status WithAdvice(const Status& status) {
   if (status.code() != StatusCode::kUnsupported) return status;
   for (const char* advice : {"export", "--", "quantize", "convert", "give "}) {
@@ -87,8 +91,8 @@ Status WithAdvice(const Status& status) {
   }
   return Status(status.code(),
                 status.message() +
-                    "; docs/graphs.md says which forms are read: export the model "
-                    "for a newer operator set, with constants folded, or without it");
+                    "; docs/graphs.md lists the supported operators: export the "
+                    "model for a newer opset, with constants folded, or without this operator");
 }
 
 }  // namespace
@@ -98,22 +102,23 @@ Result<Graph> LoadGraph(const std::string& path, const LoadOptions& options) {
   if (bytes.empty()) return InvalidArgument(path + ": the file is empty, expected a model");
   if (bytes.starts_with("\177ELF")) {
     return InvalidArgument(path +
-                           ": a library or program, expected the model file (ONNX or Relay " +
-                           "text) that such a library is compiled from");
+                           ": the file is a library or program, expected the model file (ONNX or " +
+                           "Relay text) that the library is compiled from");
   }
   if (path.ends_with(".tw")) {
     if (!options.ignore_unknown_names && !options.bindings.Options().empty()) {
       return InvalidArgument(options.bindings.Options()[0] +
-                             ": an expression has the sizes that are written in it");
+                             ": the sizes of an expression are fixed in its text");
     }
     TW_ASSIGN_OR_RETURN(auto expression, ParseExpression(bytes, path));
     return GraphOfExpression(expression, BaseName(path));
   }
   const bool relay = LooksLikeRelay(bytes);
   if (!relay && IsText(bytes)) {
-    return InvalidArgument(path +
-                           ": line 1: this text is no model; expected an ONNX file, or Relay text "
-                           "beginning with \"#[version\", \"def\", \"fn\" or \"type\"");
+    return InvalidArgument(
+        path +
+        ": line 1: this text is not a model; expected an ONNX file, or Relay text "
+        "beginning with \"#[version\", \"def\", \"fn\" or \"type\"");
   }
   auto graph = relay ? ImportRelay(bytes, BaseName(path))
                      : ImportOnnxIn(FolderOf(path), bytes, BaseName(path), options);

@@ -11,8 +11,8 @@ namespace tilewright {
 
 enum class TypeCode : std::uint8_t { kInt, kUInt, kFloat, kBool };
 
-/// Element type of a tensor or of a scalar expression. There are no vector types here: a vector is
-/// a loop of kind `vectorized`, and the back end decides how wide its registers are.
+/// Element type of a tensor or of a scalar expression. There are no vector types: a vector is a
+/// loop of kind `vectorized`, and the back end chooses its register width.
 struct DataType {
   TypeCode code = TypeCode::kFloat;
   std::uint8_t bits = 32;
@@ -20,7 +20,7 @@ struct DataType {
   constexpr bool is_float() const { return code == TypeCode::kFloat; }
   constexpr bool is_integer() const { return code == TypeCode::kInt || code == TypeCode::kUInt; }
   constexpr bool is_bool() const { return code == TypeCode::kBool; }
-  /// Bytes of one element in memory; a bool takes one.
+  /// Bytes of one element in memory; a bool takes one byte.
   constexpr std::int64_t bytes() const { return (bits + 7) / 8; }
   friend constexpr auto operator<=>(const DataType&, const DataType&) = default;
 };
@@ -37,13 +37,14 @@ inline constexpr DataType kUInt16{TypeCode::kUInt, 16};
 inline constexpr DataType kUInt32{TypeCode::kUInt, 32};
 inline constexpr DataType kBool{TypeCode::kBool, 1};
 
-/// Narrow int8 values are those of -64 to 64: the sum of two of their products with uint8 values
-/// fits 16 bits (2 * 64 * 255 = 32640), whatever they are.
+/// Reduced-range int8 values are from -64 to 64: the sum of two of their products with uint8 values
+/// always fits 16 bits (2 * 64 * 255 = 32640).
 inline constexpr std::int64_t kReducedRangeMagnitude = 64;
 
-/// "float32", "int8", "uint8", "bool", …
+/// Returns "float32", "int8", "uint8", "bool", …
 std::string DataTypeName(DataType dtype);
-/// Errors: kInvalidArgument unless `name` is int8/16/32/64, uint8/16/32/64, float16/32/64 or bool.
+/// Parses a type name. Errors: kInvalidArgument unless `name` is int8/16/32/64, uint8/16/32/64,
+/// float16/32/64 or bool.
 Result<DataType> ParseDataType(std::string_view name);
 
 }  // namespace tilewright

@@ -1,5 +1,5 @@
-// Makes expressions, folding constants and dropping neutral elements as they are made: what is
-// always simpler is never built otherwise.
+// Construction of expressions. The Make functions fold constants and drop neutral elements, so an
+// expression with an unconditionally simpler equivalent is never built.
 
 #include "src/ir/expr.h"
 
@@ -20,7 +20,7 @@ bool IsComparison(ExprKind kind) {
 }
 bool IsLogic(ExprKind kind) { return kind == ExprKind::kAnd || kind == ExprKind::kOr; }
 
-/// An index constant beside an operand of another type takes that type.
+/// Gives an index constant the type of the other operand.
 void Adapt(Expr* a, Expr* b) {
   if (a->dtype() == b->dtype()) return;
   const auto adapt = [](Expr* constant, const Expr& other) {
@@ -38,7 +38,7 @@ bool IsFloat(const Expr& e, double value) {
   return e->kind == ExprKind::kFloat && e->float_value == value;
 }
 
-/// Both operands constant: the value, or null.
+/// Returns the value if both operands are constant, or null.
 Expr FoldConstants(ExprKind kind, const Expr& a, const Expr& b) {
   const DataType dtype = a.dtype();
   const bool truth = IsComparison(kind) || IsLogic(kind);
@@ -55,7 +55,8 @@ Expr FoldConstants(ExprKind kind, const Expr& a, const Expr& b) {
   return value ? MakeFloat(dtype, *value) : Expr();
 }
 
-/// b is an integer constant: neutral and absorbing elements, and sums of sums with constants.
+/// Simplifies for an integer constant b: neutral and absorbing elements, and sums of sums with
+/// constants.
 Expr SimplifyWithConstant(ExprKind kind, const Expr& a, std::int64_t b) {
   const DataType dtype = a.dtype();
   switch (kind) {
@@ -93,7 +94,7 @@ Expr SimplifyWithConstant(ExprKind kind, const Expr& a, std::int64_t b) {
   }
 }
 
-/// Operands the same node.
+/// Simplifies for two operands that are the same node.
 Expr SimplifySame(ExprKind kind, const Expr& a) {
   switch (kind) {
     case ExprKind::kSub:
@@ -192,7 +193,8 @@ Expr MakeCast(DataType dtype, Expr value) {
   if (value->kind == ExprKind::kFloat) {
     const double v = value->float_value;
     if (dtype.is_float()) return MakeFloat(dtype, v);
-    // Within this bound truncation to int64 is defined; beyond it the back end decides.
+    // Within this bound truncation to int64 is defined; beyond it the result depends on the back
+    // end.
     constexpr double kInt64Bound = 9.2e18;
     if (!dtype.is_bool() && std::abs(v) < kInt64Bound) {
       return MakeInt(dtype, static_cast<std::int64_t>(v));

@@ -10,7 +10,7 @@
 namespace tilewright {
 
 enum class ExprKind : std::uint8_t {
-  kInt,    ///< int_value (also bool: 0 or 1)
+  kInt,    ///< int_value (for bool 0 or 1)
   kFloat,  ///< float_value
   kVar,    ///< name; identity is the node
   kCast,   ///< args[0] to dtype; float to int truncates, int to int wraps
@@ -18,11 +18,11 @@ enum class ExprKind : std::uint8_t {
   kSub,
   kMul,
   kDiv,       ///< float division; for integers truncated towards zero
-  kFloorDiv,  ///< integers only, towards minus infinity; with kFloorMod the ones index maths uses
+  kFloorDiv,  ///< integers only, towards minus infinity; index arithmetic uses it and kFloorMod
   kFloorMod,
-  kMin,  ///< of floats NaN if an operand is
+  kMin,  ///< NaN if an operand is NaN
   kMax,
-  kEq,  ///< comparisons give bool
+  kEq,  ///< comparisons return bool
   kNe,
   kLt,
   kLe,
@@ -31,28 +31,29 @@ enum class ExprKind : std::uint8_t {
   kNot,
   kShiftLeft,
   kShiftRight,  ///< arithmetic for signed, logical for unsigned
-  kSelect,  ///< args = condition, if true, if false; a load in the arm not chosen is not executed
-  kLoad,    ///< buffer, args = one index per dimension
+  kSelect,      ///< args = condition, if true, if false; loads in the other arm are not executed
+  kLoad,        ///< buffer, args = one index per dimension
   kCall,  ///< name = intrinsic: exp, log, expm1, log1p, sqrt, erf, pow, sin, cos, tan, sinh, cosh,
           ///< tanh and their inverses asin, …, softplus, sigmoid, floor, ceil, round (half away
           ///< from zero), rint (half to even), abs, fma, mulhi_s64 (high half of a product)
 };
 
 enum class Scope : std::uint8_t {
-  kGlobal,  ///< a parameter, or memory every thread sees
-  kLocal,   ///< private to one iteration of the innermost parallel loop; registers where possible
+  kGlobal,  ///< parameter, or memory visible to all threads
+  kLocal,   ///< private to one iteration of the innermost parallel loop; in registers if possible
   kShared,  ///< GPU shared memory
 };
 
 struct BufferNode;
-/// A dense row-major array of constant shape. Identity is the node.
+/// Dense row-major array of constant shape. Identity is the node.
 using Buffer = std::shared_ptr<const BufferNode>;
 struct BufferNode {
   std::string name;
   DataType dtype;
   std::vector<std::int64_t> shape;  ///< elements per dimension, outermost first; empty = scalar
   Scope scope = Scope::kGlobal;
-  bool narrow = false;  ///< int8 parameters: all elements are narrow (kReducedRangeMagnitude)
+  bool narrow =
+      false;  ///< int8 parameters: all elements are in the reduced range (kReducedRangeMagnitude)
 
   std::int64_t elements() const;
   std::int64_t bytes() const { return elements() * dtype.bytes(); }
@@ -61,7 +62,7 @@ Buffer MakeBuffer(std::string name, DataType dtype, std::vector<std::int64_t> sh
                   Scope scope = Scope::kGlobal);
 
 struct ExprNode;
-/// Immutable scalar expression, shared. A default-made one is null ("no expression").
+/// Immutable, shared scalar expression. A default-constructed one is null ("no expression").
 class Expr {
  public:
   Expr() = default;
@@ -75,7 +76,7 @@ class Expr {
   const ExprNode& operator*() const { return *node_; }
   const ExprNode* get() const { return node_.get(); }
   DataType dtype() const;
-  /// True for an integer constant, whose value goes to *value if value is not null.
+  /// Returns true for an integer constant and stores its value in *value if value is not null.
   bool IsInt(std::int64_t* value = nullptr) const;
   bool Same(const Expr& other) const { return node_ == other.node_; }
 
@@ -93,15 +94,15 @@ struct ExprNode {
   std::vector<Expr> args;
 };
 
-/// A new loop variable (kInt64), different from every other one even of the same name.
+/// Creates a loop variable (kInt64), distinct from every other variable, even of the same name.
 Expr MakeVar(std::string name, DataType dtype = kInt64);
 Expr MakeInt(DataType dtype, std::int64_t value);
 Expr MakeFloat(DataType dtype, double value);
-/// Constant of any type.
+/// Creates a constant of any type.
 Expr MakeConst(DataType dtype, double value);
 Expr MakeCast(DataType dtype, Expr value);
-/// Folds constants and drops neutral elements. Operands must agree in type, except that an index
-/// constant (kInt64) adapts to the other operand's type.
+/// Creates a binary expression; folds constants and drops neutral elements. Operands must have the
+/// same type, except that an index constant (kInt64) gets the other operand's type.
 Expr MakeBinary(ExprKind kind, Expr a, Expr b);
 Expr MakeSelect(Expr condition, Expr if_true, Expr if_false);
 Expr MakeNot(Expr a);
@@ -122,7 +123,7 @@ Expr Eq(Expr a, Expr b);
 Expr And(Expr a, Expr b);
 Expr Or(Expr a, Expr b);
 
-/// C-like text: "A[i0*4 + i1, k] * 2.0f".
+/// Formats C-like text: "A[i0*4 + i1, k] * 2.0f".
 std::string ToString(const Expr& expr);
 
 }  // namespace tilewright

@@ -38,7 +38,7 @@ std::int64_t WrapToType(DataType dtype, std::int64_t value) {
 }
 
 std::optional<std::int64_t> FoldInt(ExprKind kind, DataType dtype, std::int64_t a, std::int64_t b) {
-  // Constants are kept sign- or zero-extended, so only 64-bit unsigned needs its own order.
+  // Constants are sign- or zero-extended to 64 bits, so only uint64 needs its own order.
   const bool wide = dtype.code == TypeCode::kUInt && dtype.bits == 64;
   if (wide && (a < 0 || b < 0)) return std::nullopt;
   const auto ua = static_cast<std::uint64_t>(a);

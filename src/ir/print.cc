@@ -13,7 +13,7 @@
 namespace tilewright {
 namespace {
 
-/// Binding strength as in C; a higher number binds tighter.
+/// Returns the operator precedence as in C; a higher number binds tighter.
 int Precedence(ExprKind kind) {
   switch (kind) {
     case ExprKind::kOr:
@@ -40,7 +40,7 @@ int Precedence(ExprKind kind) {
   }
 }
 
-/// Operator text between two operands; empty for those printed as a function.
+/// Returns the operator text between two operands; empty for operators printed as a function.
 std::string_view Symbol(const ExprNode& node) {
   switch (node.kind) {
     case ExprKind::kAdd:
@@ -101,7 +101,7 @@ void PrintList(const std::vector<Expr>& list, std::string* out) {
 void PrintFloat(const ExprNode& node, std::string* out) {
   std::string text = ShortestDouble(node.float_value);
   if (std::isfinite(node.float_value)) {
-    // The shortest text of the float, not of the double it is kept in.
+    // The shortest text of the float, not of the double that stores it.
     if (node.dtype.bits == 32) {
       for (int digits = 1; digits <= 9; ++digits) {
         char buffer[40];
@@ -140,7 +140,7 @@ void PrintBinary(const ExprNode& node, int outer, std::string* out) {
     *out += " - " + std::to_string(value).substr(1);
   } else {
     *out += symbol;
-    // The right operand of an equally strong operator is set apart where that could matter.
+    // Parenthesizes a right operand of equal precedence if the grouping could matter.
     const bool apart = !(index && node.kind == ExprKind::kAdd) && node.kind != ExprKind::kAnd &&
                        node.kind != ExprKind::kOr;
     Print(node.args[1], apart ? own + 1 : own, out);
@@ -218,7 +218,7 @@ void PrintAttributes(const StmtNode& node, std::string* out) {
   }
 }
 
-/// "A[i*4 :: 4, k]": first index and extent of each dimension, the extent left out where it is 1.
+/// Prints "A[i*4 :: 4, k]": first index and extent of each dimension. Omits an extent of 1.
 void PrintRegion(const Region& region, std::string* out) {
   *out += region.buffer->name + "[";
   for (std::size_t i = 0; i < region.min.size(); ++i) {
@@ -231,7 +231,7 @@ void PrintRegion(const Region& region, std::string* out) {
 
 void PrintStmt(const Stmt& stmt, int depth, std::string* out);
 
-/// The body of a loop or condition, one level deeper; an empty one is "pass".
+/// Prints the body of a loop or condition, one level deeper; an empty body is "pass".
 void PrintNested(const Stmt& stmt, int depth, std::string* out) {
   const std::size_t before = out->size();
   PrintStmt(stmt, depth + 1, out);

@@ -6,7 +6,7 @@
 
 namespace tilewright {
 
-/// What a printed loop says of its kind: "" for a serial one, else a blank and a word.
+/// Returns the suffix of a printed loop: "" for a serial one, else a blank and a word.
 std::string_view LoopSuffix(LoopKind kind);
 
 }  // namespace tilewright

@@ -1,5 +1,6 @@
-// Indices as sums of coefficients and atoms, with intervals for variables: floor divisions split
-// into what divides and what is left, comparisons are decided where the intervals do not meet.
+// Index simplification. Indices are sums of coefficients and atoms; variables have intervals. A
+// floor division is split into its divisible part and the rest. A comparison is decided if the
+// intervals of its operands do not overlap.
 
 #include "src/ir/simplify.h"
 
@@ -14,7 +15,7 @@
 namespace tilewright {
 namespace {
 
-// Beyond this, bounds are not worth knowing, and below it their arithmetic can not overflow.
+// Larger bounds are treated as unknown; arithmetic on smaller ones cannot overflow.
 constexpr std::int64_t kLargestBound = std::int64_t{1} << 50;
 
 std::int64_t WrapMul(std::int64_t a, std::int64_t b) {
@@ -52,7 +53,7 @@ std::optional<Interval> AtomBounds(const Expr& atom, const Ranges& ranges) {
       const auto inner = BoundsOf(atom->args[0], ranges);
       if (atom->kind == ExprKind::kFloorMod) {
         if (inner && inner->min >= 0 && inner->max < divisor) return inner;
-        // Multiples of g leave multiples of g.
+        // Multiples of g have remainders that are multiples of g.
         const LinearForm form = LinearForm::Of(atom->args[0], ranges);
         std::int64_t common = std::gcd(divisor, form.constant);
         for (const auto& term : form.terms) common = std::gcd(common, term.coefficient);
@@ -82,7 +83,7 @@ std::optional<Interval> AtomBounds(const Expr& atom, const Ranges& ranges) {
   }
 }
 
-/// Splits `form` into divisor * quotient + rest, where rest has the terms whose coefficient the
+/// Splits `form` into divisor * quotient + rest. The rest has the terms whose coefficient the
 /// divisor does not divide, and the constant modulo the divisor.
 void SplitByDivisor(const LinearForm& form, std::int64_t divisor, LinearForm* quotient,
                     LinearForm* rest) {
@@ -136,7 +137,7 @@ LinearForm FloorModForm(const LinearForm& form, std::int64_t divisor, const Rang
   return result;
 }
 
-/// k * (x floormod c) + k*c * (x floordiv c) is k * x.
+/// Replaces k * (x floormod c) + k*c * (x floordiv c) by k * x.
 void JoinQuotientAndRemainder(LinearForm* form, const Ranges& ranges) {
   for (std::size_t i = 0; i < form->terms.size(); ++i) {
     const LinearForm::Term mod = form->terms[i];
@@ -295,7 +296,7 @@ LinearForm LinearForm::Of(const Expr& expr, const Ranges& ranges) {
 
 Expr LinearForm::ToExpr() const {
   Expr sum;
-  // Positive terms first: "a - b" reads better than "b*-1 + a".
+  // Positive terms come first: "a - b" is more readable than "b*-1 + a".
   for (const bool positive : {true, false}) {
     for (const Term& term : terms) {
       if ((term.coefficient > 0) != positive) continue;

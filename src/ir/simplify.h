@@ -17,7 +17,7 @@ struct Interval {
   friend bool operator==(const Interval&, const Interval&) = default;
 };
 
-/// What is known of the values of variables.
+/// Known intervals of variables and expressions.
 class Ranges {
  public:
   void Set(const Expr& var, Interval interval) { intervals_[var.get()] = {var, interval}; }
@@ -26,20 +26,21 @@ class Ranges {
     return found == intervals_.end() ? nullptr : &found->second.second;
   }
 
-  /// What a condition around the code at hand says of an expression, until PopFact. The latest
-  /// fact about an expression counts.
+  /// Adds a condition that holds around the current code, until PopFact. The latest fact about an
+  /// expression counts.
   void PushFact(const Expr& expr, Interval interval) { facts_.emplace_back(expr, interval); }
   void PopFact() { facts_.pop_back(); }
   const Interval* FindFact(const Expr& expr) const;
 
  private:
   std::vector<std::pair<Expr, Interval>> facts_;
-  // The expression is kept so that no other variable can take its address.
+  // Keeps the expression alive so that no other variable can get its address.
   std::unordered_map<const ExprNode*, std::pair<Expr, Interval>> intervals_;
 };
 
-/// constant + sum of coefficient * atom: the canonical form of an index (kInt64). Atoms are
-/// variables and what is not linear (simplified itself), each once, in order of appearance.
+/// Linear form constant + sum of coefficient * atom: the canonical form of an index (kInt64). Atoms
+/// are variables and nonlinear expressions (simplified themselves), each once, in order of
+/// appearance.
 struct LinearForm {
   struct Term {
     Expr atom;
@@ -57,12 +58,12 @@ struct LinearForm {
   Expr ToExpr() const;
 };
 
-/// Smallest interval that is sure to hold every value; none if nothing is known.
+/// Returns an interval that contains every value; nullopt if none is known.
 std::optional<Interval> BoundsOf(const LinearForm& form, const Ranges& ranges);
 std::optional<Interval> BoundsOf(const Expr& expr, const Ranges& ranges);
 
-/// The same value in canonical form: indices as linear forms, floor divisions and comparisons
-/// resolved where the ranges of the variables decide them.
+/// Returns an equal expression in canonical form: indices as linear forms; floor divisions and
+/// comparisons resolved if the ranges of the variables decide them.
 Expr Simplify(const Expr& expr, const Ranges& ranges);
 
 }  // namespace tilewright

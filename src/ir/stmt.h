@@ -10,11 +10,11 @@
 
 namespace tilewright {
 
-/// How the iterations of a loop are executed. All extents are constants. In a lowered program the
-/// loops bound to a GPU index stand around everything else, one per index.
+/// Execution order of a loop's iterations. All extents are constants. In a lowered program the
+/// loops bound to a GPU index enclose all other statements, one per index.
 enum class LoopKind : std::uint8_t {
   kSerial,
-  kParallel,    ///< iterations run in any order, on the runtime's threads
+  kParallel,    ///< iterations run in any order on the runtime's threads
   kVectorized,  ///< iterations become lanes
   kUnrolled,    ///< the body is repeated in the code
   kBlockX,
@@ -26,7 +26,7 @@ enum class LoopKind : std::uint8_t {
   kVirtualThread,  ///< striped over one thread (GPU, VTA)
 };
 
-/// True for the loops whose variable is an index of a GPU's grid or block.
+/// Returns true for loops whose variable is an index of a GPU's grid or block.
 constexpr bool IsBlockLoop(LoopKind kind) {
   return kind == LoopKind::kBlockX || kind == LoopKind::kBlockY || kind == LoopKind::kBlockZ;
 }
@@ -39,25 +39,25 @@ enum class StmtKind : std::uint8_t {
   kFor,          ///< var from 0 to extent-1 over body[0]
   kStore,        ///< buffer[indices] = value
   kIf,           ///< condition, body[0], optional body[1]
-  kAllocate,     ///< buffer lives in body[0]
+  kAllocate,     ///< buffer is allocated during body[0]
   kCopy,         ///< region copy (below)
   kIntrinsic,    ///< tensor intrinsic (below)
   kBarrier,      ///< all threads of the block / all engines named by intrinsic
-  kPrefetch,     ///< hint: the line of buffer[indices]; int attribute "locality" 0..3
-  kLibraryCall,  ///< a function of a library computes regions[0] from the others, whole buffers all
+  kPrefetch,     ///< hint: cache line of buffer[indices]; int attribute "locality" 0..3
+  kLibraryCall,  ///< a library function computes regions[0] from the others, all whole buffers
 };
 
-/// A rectangular part of a buffer: for each dimension a first index and a constant extent.
+/// Rectangular part of a buffer: for each dimension a first index and a constant extent.
 struct Region {
   Buffer buffer;
   std::vector<Expr> min;
   std::vector<std::int64_t> extent;
 };
 
-/// A function of a library, found when the code is loaded.
+/// Library function, resolved when the code is loaded.
 struct LibraryCall {
   std::string file;       ///< of the library: "libdnnl.so.2"
-  std::string operation;  ///< what it computes and how, in words that tell it from all others
+  std::string operation;  ///< unique description of the computation
   TwLibraryShape shape = {};
 };
 
@@ -92,10 +92,11 @@ struct StmtNode {
   // kIf; also guards a kCopy
   Expr condition;
 
-  /// kCopy: regions[0] is the destination, regions[1] the source, of equal element count in
-  /// row-major order. Source positions outside [0, shape) read as `value` (padding) when it is set.
-  /// kIntrinsic: regions[0] is what is written (and, where the intrinsic accumulates, read), the
-  /// others are read; `name` is a key of the intrinsic table (src/schedule/intrinsics.h).
+  /// kCopy: regions[0] is the destination, regions[1] the source; both have the same number of
+  /// elements in row-major order. If `value` is set, source positions outside [0, shape) read as
+  /// `value` (padding).
+  /// kIntrinsic: writes regions[0] (and reads it if the intrinsic accumulates), reads the others;
+  /// `name` is a key of the intrinsic table (src/schedule/intrinsics.h).
   std::string name;
   std::vector<Region> regions;
 
@@ -113,17 +114,18 @@ Stmt MakeIf(Expr condition, Stmt then_body, Stmt else_body = {});
 Stmt MakeAllocate(Buffer buffer, Stmt body);
 Stmt MakeCopy(Region destination, Region source, Expr padding = {});
 Stmt MakeIntrinsic(std::string name, std::vector<Region> regions);
-/// result = what the call makes of the operands; all of them as wholes.
+/// Creates a call that computes `result` from the operands; all of them are whole buffers.
 Stmt MakeLibraryCall(LibraryCall call, const Buffer& result, const std::vector<Buffer>& operands);
-/// All threads of a block wait for each other; empty `engines` on a GPU.
+/// Creates a barrier: all threads of a block wait for each other; empty `engines` on a GPU.
 Stmt MakeBarrier(std::string engines = {});
-/// A hint to bring the cache line of buffer[indices] near; locality 0 (none) to 3 (keep in L1).
+/// Creates a hint to prefetch the cache line of buffer[indices]; locality 0 (none) to 3 (keep in
+/// L1).
 Stmt MakePrefetch(Buffer buffer, std::vector<Expr> indices, int locality);
 
-/// Indented pseudo-code, one statement per line, stable (golden tests compare it).
+/// Formats indented pseudo-code, one statement per line; stable (golden tests compare it).
 std::string ToString(const Stmt& stmt);
 
-/// The lowered loop nest of one kernel: the only input of a back end.
+/// Lowered loop nest of one kernel: the only input of a back end.
 struct Program {
   std::string name;                ///< symbol of the entry point; [A-Za-z_][A-Za-z0-9_]*
   std::vector<Buffer> parameters;  ///< inputs first, in the order of the kernel's signature
@@ -131,10 +133,10 @@ struct Program {
   Stmt body;
 };
 
-/// The calls of libraries in a statement, in order.
+/// Returns the library calls of a statement, in order.
 std::vector<const LibraryCall*> LibraryCallsOf(const Stmt& stmt);
 
-/// Signature line and body.
+/// Formats the signature line and the body.
 std::string ToString(const Program& program);
 
 }  // namespace tilewright

@@ -5,7 +5,7 @@
 namespace tilewright {
 namespace {
 
-/// The expression with each operand replaced by `map` of it; itself where none changed.
+/// Returns the expression with `map` applied to each operand; the same node if none changed.
 template <typename Map>
 Expr MapArgs(const Expr& expr, const Map& map) {
   if (expr->args.empty()) return expr;

@@ -16,28 +16,28 @@ void ForEachNode(const Expr& expr, const Visit& visit) {
   for (const Expr& arg : expr->args) ForEachNode(arg, visit);
 }
 
-/// True for expressions of the same structure over the same variables and buffers.
+/// Returns true for expressions of the same structure over the same variables and buffers.
 bool SameExpr(const Expr& a, const Expr& b);
 
-/// The expression with other operands, rebuilt through the Make functions (which fold).
+/// Returns the expression with other operands, rebuilt through the Make functions (which fold).
 /// Requires as many operands as the expression has.
 Expr WithArgs(const Expr& expr, std::vector<Expr> args);
 
-/// Replacements of variables, few enough to search in order.
+/// Replacements of variables; a short list that is searched linearly.
 using Substitution = std::vector<std::pair<const ExprNode*, Expr>>;
-/// Every variable named by the substitution replaced; what does not change is shared.
+/// Replaces every variable of the substitution; shares unchanged nodes.
 Expr Substitute(const Expr& expr, const Substitution& substitution);
 
-/// Bottom-up rewrite: `change` sees each node after its operands were rewritten and returns what
-/// takes its place (null: keep it).
+/// Rewrites bottom-up: `change` gets each node after its operands were rewritten, and returns its
+/// replacement (null: keep it).
 Expr Rewrite(const Expr& expr, const std::function<Expr(const Expr&)>& change);
 
-/// The statement with other statements inside it, as many as it has.
+/// Returns the statement with other nested statements, as many as it has.
 Stmt WithBody(const Stmt& stmt, std::vector<Stmt> body);
 
-/// `change` applied to the expressions of the statement itself, not of those inside it.
+/// Applies `change` to the expressions of the statement itself, not of nested statements.
 Stmt MapOwnExprs(const Stmt& stmt, const std::function<Expr(const Expr&)>& change);
-/// ... and of all those inside it.
+/// Applies `change` to the expressions of the statement and of all nested statements.
 Stmt MapExprs(const Stmt& stmt, const std::function<Expr(const Expr&)>& change);
 
 /// Calls `visit` for the expressions of the statement itself: indices, value, condition and the

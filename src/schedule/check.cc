@@ -59,7 +59,7 @@ Status CheckAttachPoint(const Schedule& schedule, const Schedule::StageInfo& sta
   return {};
 }
 
-/// The steps of a pipeline are those of the innermost loop around its attach point.
+/// Checks a pipeline. Its steps are those of the innermost loop around its attach point.
 Status CheckPipeline(const Schedule& schedule, const Schedule::StageInfo& stage) {
   const auto& consumer = schedule.stage(stage.consumer);
   for (int p = LeafPosition(consumer, stage.at); p >= 0; --p) {
@@ -72,7 +72,7 @@ Status CheckPipeline(const Schedule& schedule, const Schedule::StageInfo& stage)
   return {};
 }
 
-/// Every reader of an attached stage must run where the stage's value exists.
+/// Checks that every reader of an attached stage runs where the stage's value exists.
 Status CheckReaders(const Schedule& schedule, StageId id) {
   const auto& stage = schedule.stage(id);
   const auto position =
@@ -91,7 +91,7 @@ Status CheckReaders(const Schedule& schedule, StageId id) {
   return {};
 }
 
-/// Threads do not start threads.
+/// Threads cannot start threads.
 Status CheckParallel(const Schedule& schedule, StageId id) {
   const auto& stage = schedule.stage(id);
   const auto parallel = [&](LoopId loop) {
@@ -111,8 +111,8 @@ Status CheckParallel(const Schedule& schedule, StageId id) {
   return {};
 }
 
-/// Memory and threads of a GPU: what a loop deals to the threads lies where they all see it, and
-/// what each of them computes for itself is its own.
+/// Checks scopes of a GPU's memory. A stage whose loops are distributed to threads needs memory
+/// that they share; a stage that each thread computes needs private memory.
 Status CheckBindings(const Schedule& schedule, StageId id) {
   const auto& stage = schedule.stage(id);
   const auto bound = [&](LoopId loop) {
@@ -141,8 +141,8 @@ int LeafPosition(const Schedule::StageInfo& stage, LoopId loop) {
 
 namespace {
 
-/// Whether two pieces of code for it may give different values: products are contracted with sums
-/// in one and not in the other, functions are those of vectors or of scalars.
+/// Returns true if two pieces of code for the value can give different results: one may contract
+/// products and sums, or use vector functions instead of scalar ones.
 bool IsRounded(const Expr& value) {
   bool rounded = false;
   ForEachNode(value, [&](const Expr& node) {

@@ -4,22 +4,22 @@
 
 namespace tilewright {
 
-/// True if `stage` is computed, directly or through others, inside leaf `position` of `consumer` or
-/// further in.
+/// Returns true if `stage` is computed, directly or through other stages, inside leaf `position` of
+/// `consumer` or further in.
 bool ComputedInside(const Schedule& schedule, StageId stage, StageId consumer,
                     std::size_t position);
 
-/// True if the largest or least of the stage's values is looked for among them afterwards (where it
-/// is), and they come of arithmetic on floats: both readers have to see what was stored. Code that
-/// makes one twice may round it differently, and then it is not found.
+/// Returns true if an argmin or argmax reads the stage and its values are computed by float
+/// arithmetic. Both the reduction and the search for its result must then read the stored values.
+/// Code that computes a value twice may round it differently, and the search would not find it.
 bool FeedsArgReduction(const Schedule& schedule, StageId stage);
 
-/// Place of a loop among the leaves of a stage, or -1.
+/// Returns the position of a loop among the leaves of a stage, or -1.
 int LeafPosition(const Schedule::StageInfo& stage, LoopId loop);
 
-/// What can be judged only when all primitives were applied: that attach points are still loops,
-/// that every reader of a stage finds it computed, that vectorized loops are innermost.
-/// Errors: the schedule's own refusal; kInvalidArgument with the reason.
+/// Checks rules that depend on all primitives: attach points are still loops, every reader of a
+/// stage runs where it is computed, vectorized loops are innermost.
+/// Errors: the first error of the schedule; kInvalidArgument with the reason.
 Status CheckSchedule(const Schedule& schedule);
 
 }  // namespace tilewright

@@ -13,7 +13,7 @@ bool IsZero(const Expr& e) {
          (e->kind == ExprKind::kFloat && e->float_value == 0);
 }
 
-/// The least value of its type.
+/// Returns true for the minimum of its type.
 bool IsLeast(const Expr& e) {
   if (e->kind == ExprKind::kFloat) {
     return e->float_value == -std::numeric_limits<double>::infinity();
@@ -30,7 +30,8 @@ bool Loads(const Expr& e) {
   return loads;
 }
 
-/// Bits that a number's magnitude has without rounding; 0 for what is no number.
+/// Returns the number of bits of a magnitude that the type represents exactly; 0 for a non-numeric
+/// type.
 int ExactBits(DataType type) {
   switch (type.code) {
     case TypeCode::kInt:
@@ -45,7 +46,7 @@ int ExactBits(DataType type) {
   return 0;
 }
 
-/// Whether every value of the one type is one of the other.
+/// Returns true if every value of type `from` is a value of type `to`.
 bool KeepsValues(DataType from, DataType to) {
   if (from == to) return true;
   if (from.is_bool() || to.is_bool()) return false;
@@ -54,8 +55,8 @@ bool KeepsValues(DataType from, DataType to) {
   return ExactBits(from) <= ExactBits(to);
 }
 
-/// What is converted, by casts that lose nothing: others wrap, cut off or round what an instruction
-/// would multiply as it is.
+/// Returns the operand of lossless casts. Other casts wrap, truncate or round a value that an
+/// instruction would multiply unchanged.
 Expr WithoutWidening(Expr e) {
   while (e->kind == ExprKind::kCast && KeepsValues(e->args[0].dtype(), e->dtype)) e = e->args[0];
   return e;

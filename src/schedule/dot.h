@@ -9,33 +9,34 @@
 
 namespace tilewright {
 
-/// Takes the zero padding out of a product: every factor `select(inside, value, 0)` becomes `value`
-/// and the conjuncts of `inside` are appended to *conditions (unless they load from a buffer).
-/// What is left is the product where all conditions hold; where one does not, the product is zero.
+/// Removes the zero padding from a product: replaces every factor `select(inside, value, 0)` by
+/// `value` and appends the conjuncts of `inside` to *conditions (unless they load from a buffer).
+/// The returned product is valid if all conditions hold; otherwise the product is zero.
 Expr StripZeroTaps(const Expr& product, std::vector<Expr>* conditions);
-/// The same for what a stage reduces: of a maximum, `select(inside, value, least value)`.
+/// The same for the operand of a stage's reduction: for a maximum, `select(inside, value, minimum
+/// of the type)`.
 Expr StripPaddedTaps(const ComputeOp& op, std::vector<Expr>* conditions);
 
-/// What a reduction starts from, and what changes none: 0, 1, or the end of the type's range (of
-/// floats the infinity).
+/// Returns the identity element of a reduction: 0, 1, or the end of the type's range (infinity for
+/// floats).
 Expr IdentityElementOf(Combiner combiner, DataType dtype);
 
-/// The conjuncts of a condition, in order.
+/// Appends the conjuncts of a condition, in order.
 void AppendConjuncts(const Expr& condition, std::vector<Expr>* conjuncts);
 
 struct DotOperands {
-  Expr a, b;  ///< loads (zero padding taken out)
+  Expr a, b;  ///< loads (without zero padding)
 };
-/// The types of factors and sum that an intrinsic takes.
+/// Types of the factors and the sum of an intrinsic.
 struct ProductTypes {
   DataType a, b, acc;
 };
-/// Those of the dot product or matrix product of that name. Null if there is none.
+/// Returns the types of the dot product or matrix product of that name; nullopt if there is none.
 std::optional<ProductTypes> TypesOfIntrinsic(std::string_view name);
 
-/// The two loads whose products the stage sums, as they are or converted to types that have all of
-/// their values; of different types, in their order.
-/// Errors: kInvalidArgument with what does not fit (combiner, shape of the body, types).
+/// Returns the two loads whose products the stage sums, direct or converted to types that represent
+/// all their values. If their types differ, in the order of `types`.
+/// Errors: kInvalidArgument with the mismatch (combiner, shape of the body, types).
 Result<DotOperands> MatchProducts(const ComputeOp& op, const ProductTypes& types);
 
 }  // namespace tilewright

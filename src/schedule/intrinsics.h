@@ -8,14 +8,13 @@
 
 namespace tilewright {
 
-/// A tensor intrinsic a schedule can place with Schedule::Tensorize and a back end can emit.
-/// These have the form  acc[l] += sum over j < depth of a[j] * b[l * depth + j]  for l < lanes:
+/// Tensor intrinsic that a schedule can place with Schedule::Tensorize and a back end can emit.
+/// Its form is  acc[l] += sum over j < depth of a[j] * b[l * depth + j]  for l < lanes:
 /// `a` is `depth` consecutive elements (broadcast), `b` is lanes x depth consecutive elements,
-/// `acc` is `lanes` consecutive elements. With `taps` each lane has factors of its own on both
-/// sides:
+/// `acc` is `lanes` consecutive elements. With `taps`, each lane has its own factors on both sides:
 ///   acc[l] += sum over j < depth of a[j][l] * b[l * depth + j];
-/// `a` is depth x lanes consecutive elements then, and those that its region has outside of its
-/// buffer, in the dimension that j counts in, are zero and not read.
+/// `a` is then depth x lanes consecutive elements. Elements of its region outside of the buffer, in
+/// the dimension that j counts in, are zero and not read.
 struct DotIntrinsic {
   std::string_view name;
   int depth;  ///< products summed into one lane
@@ -23,25 +22,26 @@ struct DotIntrinsic {
   bool taps = false;
 };
 
+/// Returns the intrinsic of a name:
 /// "dot4.u8s8": uint8 x int8 -> int32, depth 4 (vpdpbusd, udot-like, dp4a).
-/// "dot4.s8s8": int8 x int8 -> int32, depth 4 (dp4a, sdot; spelled out on x86).
+/// "dot4.s8s8": int8 x int8 -> int32, depth 4 (dp4a, sdot; several instructions on x86).
 /// "dot2.s16": int16 x int16 -> int32, depth 2 (vpmaddwd + add, vpdpwssd).
 /// "taps4.u8s8": uint8 x int8 -> int32, four taps of each lane (a shuffle and vpdpbusd).
-/// Lanes are the extent of the vectorized axis and follow from where the intrinsic is placed.
-/// Returns null if there is none of that name.
+/// The number of lanes is the extent of the vectorized axis; it follows from the place of the
+/// intrinsic. Returns null for an unknown name.
 const DotIntrinsic* FindDotIntrinsic(std::string_view name);
 
-/// A matrix product of one warp (32 threads) on a GPU's tensor cores, as one thread sees it:
+/// Matrix product of one warp (32 threads) on a GPU's tensor cores, from the view of one thread:
 ///   acc[i][j] += sum over q < k of a[i][q] * b[j][q]   for i < rows(), j < 2.
 /// The threads of a block are 4 x 8 x warps. All four threads of a row (thread.x) share the rows of
-/// `a`, all eight of a column (thread.y) the two columns of `b`; so thread (x, y) has row
-/// y * rows() + i and column x * 2 + j of the warp's product, and the hardware's own numbering of
-/// rows, columns and products, of which any permutation does, follows from that.
+/// `a`, all eight of a column (thread.y) the two columns of `b`. Thread (x, y) has row
+/// y * rows() + i and column x * 2 + j of the warp's product. The hardware's numbering of rows,
+/// columns and products follows from that; any permutation of them is valid.
 struct MmaIntrinsic {
   std::string_view name;
   int m, n, k;
   DataType operand, acc;
-  int capability;  ///< first compute capability that has it
+  int capability;  ///< first compute capability with this intrinsic
 
   static constexpr int kColumns = 2;  ///< of one thread
   static constexpr int kThreadsX = 4, kThreadsY = 8;
@@ -51,10 +51,10 @@ struct MmaIntrinsic {
   int words() const { return chunk() * operand.bytes() / 4; }  ///< ... of 4 bytes each, per row
 };
 
-/// "mma.m8n8k16.s8", "mma.m16n8k8.f16" (sm_75), "mma.m16n8k32.s8", "mma.m16n8k16.f16",
-/// "mma.m16n8k8.tf32" (sm_80). Null if there is none of that name.
+/// Returns the intrinsic of a name: "mma.m8n8k16.s8", "mma.m16n8k8.f16" (sm_75), "mma.m16n8k32.s8",
+/// "mma.m16n8k16.f16", "mma.m16n8k8.tf32" (sm_80). Null for an unknown name.
 const MmaIntrinsic* FindMmaIntrinsic(std::string_view name);
-/// All of them, sorted by name.
+/// Returns all of them, sorted by name.
 std::span<const MmaIntrinsic> MmaIntrinsics();
 
 }  // namespace tilewright

@@ -1,6 +1,6 @@
-// Matrix products on tensor cores as statements: where they stand, and what each thread of the warp
-// loads. Regions of such a statement: the sums (rows, then columns; one element each), then a run
-// of consecutive factors for each row, then for each column.
+// Matrix products on tensor cores as statements: their place, and the data that each thread of the
+// warp loads. Regions of such a statement: the sums (rows, then columns; one element each), then a
+// run of consecutive factors for each row, then for each column.
 
 #include "src/ir/visit.h"
 #include "src/schedule/dot.h"
@@ -10,7 +10,7 @@
 namespace tilewright {
 namespace {
 
-/// Whether the expression has the variable in it.
+/// Returns true if the expression contains the variable.
 bool Has(const Expr& expr, const Expr& var) {
   if (!var || var->kind != ExprKind::kVar) return false;
   bool has = false;
@@ -76,15 +76,15 @@ class FragmentDistributor {
     return MakeIntrinsic(stmt->name, std::move(regions));
   }
 
-  /// What thread.x loads of a run.
+  /// Returns the part of a run that thread.x loads.
   Region Chunk(Region run, const MmaIntrinsic& mma) const {
     run.min.back() = run.min.back() + x_.var * Expr(mma.chunk());
     run.extent.back() = mma.chunk();
     return run;
   }
 
-  /// Column thread.y of the warp's eight: it belongs to thread.x = thread.y / 2, as its column
-  /// thread.y % 2. None if the columns differ between values of thread.y, or by no constant.
+  /// Returns column thread.y of the warp's eight: column thread.y % 2 of thread.x = thread.y / 2.
+  /// Returns nullopt if the columns depend on thread.y, or if their distance is not a constant.
   std::optional<Region> OwnColumn(const Region& first, const Region& second) const {
     if (Has(first, y_.var)) return std::nullopt;
     const Substitution owner = {{x_.var.get(), FloorDiv(y_.var, Expr(MmaIntrinsic::kColumns))}};
@@ -114,8 +114,8 @@ Result<Stmt> DistributeFragments(const Stmt& stmt) {
   return dealt;
 }
 
-/// `extent` elements from the load's first one, other loops than `along` fixed. None unless they
-/// are consecutive in memory.
+/// Returns `extent` elements from the load's first one along loop `along`, other loops fixed.
+/// Returns nullopt unless they are consecutive in memory.
 std::optional<Region> Lowering::RunOf(const Expr& load, const Expr& along, std::int64_t extent) {
   const Substitution first = {{along.get(), Expr(0)}};
   Region region{load->buffer, {}, std::vector<std::int64_t>(load->args.size(), 1)};

@@ -1,4 +1,4 @@
-// Splitting a reduction into partial results, one per position inside the split.
+// Splits a reduction into partial results, one per position inside the split.
 
 #include "src/base/math.h"
 #include "src/ir/visit.h"

@@ -1,4 +1,4 @@
-// Primitives on the loops of one stage. Those that relate stages are in relate.cc.
+// Primitives on the loops of one stage. stage_primitives.cc has those that relate stages.
 
 #include "src/schedule/schedule.h"
 
@@ -25,7 +25,8 @@ bool IsBinding(LoopKind kind) {
   }
 }
 
-/// Empty if the leaves from `first` on are what the intrinsic takes, else what it expects.
+/// Returns an empty text if the leaves from `first` on match the intrinsic, else the expected
+/// loops.
 std::string WrongLoops(const Schedule& schedule, const Schedule::StageInfo& info, std::size_t first,
                        std::string_view intrinsic) {
   const std::size_t count = info.leaves.size() - first;
@@ -47,8 +48,8 @@ std::string WrongLoops(const Schedule& schedule, const Schedule::StageInfo& info
          "' must be one reduction of extent " + std::to_string(depth);
 }
 
-/// The loads of an expression in order. One that is an operand of many, as those of long transforms
-/// are, is walked through once, but for the few whose indices are loaded themselves.
+/// Collector of the loads of an expression, in order. Visits a shared operand, as in long
+/// transforms, only once, except for the few loads whose indices contain loads.
 class LoadCollector {
  public:
   void Walk(const Expr& expr) {
@@ -71,7 +72,7 @@ class LoadCollector {
 
 Schedule::Schedule(Compute compute) : compute_(std::move(compute)) {
   stages_.reserve(compute_.stages.size() + 2);
-  loops_.reserve(48);  // 48: more than most templates make, so that loops are not moved
+  loops_.reserve(48);  // more than most templates need, to avoid reallocation
   steps_.reserve(48);
   for (const ComputeOp& op : compute_.stages) {
     StageInfo stage;

@@ -1,4 +1,4 @@
-// Primitives that relate stages: where a stage is computed, inlining, caches.
+// Primitives that relate stages: place of computation, inlining, caches.
 
 #include <algorithm>
 
@@ -26,8 +26,8 @@ bool Reads(const Schedule::StageInfo& stage, const Buffer& buffer) {
                              [&](const ExprNode* load) { return load->buffer == buffer; });
 }
 
-/// The body with every load of `from` replaced by `value` of its indices. A load that is an operand
-/// of several is looked at once, and what they share they share afterwards.
+/// Returns the body with every load of `from` replaced by `value` of its indices. Visits a shared
+/// load once and preserves sharing.
 template <typename Value>
 class LoadReplacer {
  public:
@@ -65,7 +65,7 @@ Expr ReplaceLoads(const Expr& body, const Buffer& from, const Value& value) {
   return LoadReplacer<Value>(from, value).Of(body);
 }
 
-/// A stage without computation yet: axes of `like` under new variables, output of its own.
+/// Returns a stage without a computation: axes of `like` under new variables, with its own output.
 ComputeOp CopyOf(const Buffer& source, std::string name, const std::vector<Axis>& like,
                  Buffer output) {
   ComputeOp op;
@@ -179,7 +179,7 @@ StageId Schedule::CacheWrite(StageId stage, Scope scope) {
     info.op = CopyOf(cache.op.output, cache.op.name, cache.op.axes, output);
     SetBody(&info, info.op.body);
     cache.op.name = name;
-    // Handles of the stage's spatial loops stay with it; the reductions move to the cache.
+    // The stage keeps the handles of its spatial loops; the reductions move to the cache.
     info.root.resize(info.op.axes.size());
     info.leaves.erase(std::remove_if(info.leaves.begin(), info.leaves.end(),
                                      [&](LoopId loop) { return this->loop(loop).reduction; }),
@@ -190,7 +190,7 @@ StageId Schedule::CacheWrite(StageId stage, Scope scope) {
   const StageId id = InsertBefore(stage, std::move(cache));
   steps_.push_back(
       {.primitive = Primitive::kCacheWrite, .stage = stage, .other = id, .scope = scope});
-  // Stages that were computed inside this one are read by the cache now.
+  // The cache now reads the stages that were computed inside this one.
   for (const StageInfo& other : stages_) {
     if (other.attach != Attach::kAt || other.consumer != stage) continue;
     RefuseStage(stage, "cache_write", "stage '" + other.op.name + "' is computed in it already");
@@ -233,7 +233,7 @@ StageId Schedule::CacheRead(std::string_view buffer, Scope scope, StageId reader
                     .stage = reader,
                     .other = id,
                     .scope = scope,
-                    .text = source->name});  // `buffer` may be part of a stage that has moved
+                    .text = source->name});  // `buffer` may belong to a stage that was moved
   return id;
 }
 

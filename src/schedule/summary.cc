@@ -1,10 +1,10 @@
-// Strides and footprints straight from indices and relations of loops, in numbers.
+// Strides and footprints as numbers, computed from indices and relations of loops.
 //
 // Every index becomes a sum of coefficient * component, where a component is a loop or, after a
-// fuse, the part of a loop that counts one of the fused loops. Tails are ignored: what is described
-// is a full tile. From consumers to producers, the span of an index over the loops inside an attach
-// point is the extent of the producer's axis there, as in lowering (attach.cc), where the same is
-// done exactly.
+// fuse, the part of a loop that counts one of the fused loops. Tails are ignored: the summary
+// describes a full tile. From consumers to producers, the span of an index over the loops inside an
+// attach point is the extent of the producer's axis there. Lowering computes the same exactly
+// (attach.cc).
 
 #include "src/schedule/summary.h"
 
@@ -26,7 +26,7 @@ struct Component {
   std::int64_t divisor = 1;  // iterations of the loop per step
 };
 
-/// Sum of terms; `whole` if nothing is known of it (an index loaded from memory, say).
+/// Sum of terms; `whole` if it is unknown (for example, an index loaded from memory).
 struct Sum {
   struct Term {
     int component;
@@ -35,11 +35,11 @@ struct Sum {
   std::int64_t constant = 0;
   int count = 0;
   bool whole = false;
-  // 16: a loop split in four on both sides of an attach point. Sums are made and copied a thousand
-  // times for a candidate: what is beyond `count` is neither set nor copied.
+  // 16: a loop split in four on both sides of an attach point. Sums are created and copied a
+  // thousand times per candidate, so terms beyond `count` are neither initialized nor copied.
   std::array<Term, 16> terms;
 
-  Sum() {}  // NOLINT: terms are not set
+  Sum() {}  // NOLINT: terms are uninitialized
   ~Sum() = default;
   Sum(const Sum& other) { *this = other; }
   Sum& operator=(const Sum& other) {
@@ -72,7 +72,7 @@ struct Sum {
   const Term* end() const { return terms.data() + count; }
 };
 
-/// A set of loops around a body, by their levels.
+/// Set of loops around a body, by their levels.
 struct Levels {
   std::uint64_t bits = 0;
 
@@ -91,19 +91,19 @@ class Summarizer {
   LoopSummary Run();
 
  private:
-  /// One stage as it will execute.
+  /// Stage as it will execute.
   struct View {
     bool computed = false;
     int prefix = 0;  // loops of other stages around it
-    int root = 0;    // the outermost of these stages
-    Levels inside;   // loops that run while one instance of its memory lives
+    int root = 0;    // outermost of these stages
+    Levels inside;   // loops that run during the live range of one instance of its memory
     std::vector<SummaryLoop> loops;
-    std::vector<int> level_of_leaf;    // how many loops (of extent > 1) are outside leaf p
+    std::vector<int> level_of_leaf;    // number of loops (of extent > 1) outside leaf p
     std::vector<Sum> axis;             // spatial, then reduction
     std::vector<Sum> origin;           // of its part, in components of loops outside
     std::vector<std::int64_t> low;     // constant part of the first index needed
-    std::vector<std::int64_t> extent;  // of its part, per spatial axis; empty: not needed yet
-    std::vector<bool> whole;           // its part is all of this axis, which begins at 0
+    std::vector<std::int64_t> extent;  // of its part, per spatial axis; empty if not needed so far
+    std::vector<bool> whole;           // its part covers this axis from 0 to its end
   };
 
   View& ViewOf(StageId id) { return views_[static_cast<std::size_t>(id.index)]; }
@@ -117,7 +117,7 @@ class Summarizer {
   Sum SumOf(const Expr& index, const Schedule::StageInfo& info, const View& view);
   Sum Divide(const Sum& sum, std::int64_t divisor);
   Sum Modulo(const Sum& sum, std::int64_t divisor);
-  /// Of the index while the loops of the given levels run.
+  /// Returns the span of the index while the loops of the given levels run.
   std::int64_t Span(const Sum& sum, Levels levels) const;
   std::int64_t Distinct(const Sum& sum, Levels levels) const;
   SummaryStage Describe(StageId id);
@@ -138,7 +138,7 @@ std::int64_t Summarizer::Span(const Sum& sum, Levels levels) const {
   return span;
 }
 
-/// How many different values: fewer than the span where there are gaps.
+/// Returns the number of different values: fewer than the span if there are gaps.
 std::int64_t Summarizer::Distinct(const Sum& sum, Levels levels) const {
   std::int64_t values = 1;
   for (const auto& term : sum) {
@@ -214,7 +214,7 @@ Sum Summarizer::SumOf(const Expr& index, const Schedule::StageInfo& info, const 
       return index->kind == ExprKind::kFloorDiv ? Divide(sum, value) : Modulo(sum, value);
     case ExprKind::kMin:
     case ExprKind::kMax: {
-      // Clamped indices: the operand that varies.
+      // Clamped indices: use the operand that varies.
       sum = SumOf(index->args[0], info, view);
       return sum.count > 0 ? sum : SumOf(index->args[1], info, view);
     }
@@ -259,17 +259,17 @@ void Summarizer::MakeAxes(const Schedule::StageInfo& info, const StageLoops& loo
   }
 }
 
-/// How many loops of other stages are around an attached stage.
+/// Returns the number of loops of other stages around an attached stage.
 int Summarizer::PrefixOf(const Schedule::StageInfo& info) {
   const View& outer = ViewOf(info.consumer);
-  // Levels count the loops before a leaf; one more leaf, the attach point itself, is outside.
+  // Levels count the loops before a leaf; the attach point itself is one more outer leaf.
   const auto position =
       static_cast<std::size_t>(LeafPosition(schedule_.stage(info.consumer), info.at)) + 1;
   return position < outer.level_of_leaf.size() ? outer.level_of_leaf[position]
                                                : static_cast<int>(outer.loops.size());
 }
 
-/// The loops that run while one instance of an attached stage's memory lives.
+/// Returns the loops that run during the live range of one instance of an attached stage's memory.
 Levels Summarizer::InteriorOf(const Schedule::StageInfo& info, int prefix) {
   Levels inside = Levels::From(prefix);
   if (info.scope != Scope::kShared) return inside;
@@ -295,7 +295,7 @@ void Summarizer::MakeView(StageId id) {
     view.inside = InteriorOf(info, view.prefix);
     view.loops.assign(outer.loops.begin(), outer.loops.begin() + view.prefix);
     for (SummaryLoop& loop : view.loops) {
-      // What its own loops deal to the threads is done once for all of them.
+      // The loops that distribute work to threads execute once for all of them.
       if (info.scope == Scope::kShared && IsOfBlock(loop.kind)) loop.extent = 1;
     }
   }
@@ -311,7 +311,7 @@ void Summarizer::MakeView(StageId id) {
   MakeAxes(info, StageLoops(schedule_, id, extents), &view);
 }
 
-/// Grows the part of `producer` that is needed by what one load reads of it.
+/// Extends the part of `producer` that is needed by the elements that one load reads.
 void Summarizer::Need(const ExprNode& load, const Schedule::StageInfo& reader, const View& view,
                       StageId producer) {
   const auto& info = schedule_.stage(producer);
@@ -340,7 +340,7 @@ void Summarizer::Need(const ExprNode& load, const Schedule::StageInfo& reader, c
     }
     if (needed.extent[d] < load.buffer->shape[d]) continue;
     needed.extent[d] = load.buffer->shape[d];
-    needed.origin[d] = Sum();  // wherever the loops outside are
+    needed.origin[d] = Sum();  // for every position of the outer loops
     needed.whole[d] = true;
   }
 }
@@ -348,7 +348,7 @@ void Summarizer::Need(const ExprNode& load, const Schedule::StageInfo& reader, c
 void Summarizer::NeedLoads(StageId reader) {
   const auto& info = schedule_.stage(reader);
   for (auto load = info.loads.begin(); load != info.loads.end(); ++load) {
-    if (std::find(info.loads.begin(), load, *load) != load) continue;  // grown by it already
+    if (std::find(info.loads.begin(), load, *load) != load) continue;  // already extended by it
     const StageId producer = schedule_.ProducerOf((*load)->buffer);
     if (producer.index >= 0) Need(**load, info, ViewOf(reader), producer);
   }
@@ -362,7 +362,7 @@ SummaryAccess Summarizer::Access(const Buffer& buffer, std::vector<Sum> indices,
   access.scope = buffer->scope;
   access.write = write;
   std::vector<std::int64_t> shape = buffer->shape;
-  // Loops outside of a part move it along: they do not count, but where it is the whole axis.
+  // Loops outside of a part shift it: they do not count unless the part is the whole axis.
   Levels inside = Levels::From(0);
   std::vector<bool> whole(buffer->shape.size(), false);
   const Schedule::StageInfo* padded = nullptr;
@@ -373,7 +373,7 @@ SummaryAccess Summarizer::Access(const Buffer& buffer, std::vector<Sum> indices,
     if (info.attach == Schedule::Attach::kAt) {
       shape = ViewOf(producer).extent;
       whole = ViewOf(producer).whole;
-      whole.resize(shape.size());  // nobody reads it
+      whole.resize(shape.size());  // not read
       if (info.row_padding > 0) padded = &info;
       inside = ViewOf(producer).inside;
     }
@@ -411,7 +411,7 @@ SummaryAccess Summarizer::Access(const Buffer& buffer, std::vector<Sum> indices,
   return access;
 }
 
-/// Operations on values; those of indices and conditions on indices are free.
+/// Counts operations on values; operations on indices and conditions on indices are free.
 std::int64_t ValueOps(const Expr& expr) {
   if (expr->kind == ExprKind::kLoad) return 0;
   std::int64_t ops = 0;
@@ -534,7 +534,7 @@ double ParallelEfficiency(const LoopSummary& summary, int threads) {
       root.busy = 1.0 / threads;
       continue;
     }
-    // Extents are rounded up: of so many whole iterations' work the last one may have a part only.
+    // Extents are rounded up: the last of these iterations may have only part of the work.
     const double work = static_cast<double>(result.footprint_bytes[0]) / result.dtype.bytes() /
                         elements * static_cast<double>(stage.loops[0].extent);
     const auto whole = static_cast<std::int64_t>(work);

@@ -1,5 +1,6 @@
-// Configs and spaces: positions as mixed-radix numbers, the first knob fastest, and configs as
-// JSON, which is read without a tree because every answer of a store has one.
+// Configs and spaces. Indices are mixed-radix numbers, the first knob fastest. Configs are JSON; a
+// specialized reader parses them without building a tree, because every answer of a store contains
+// one.
 
 #include "src/space/config.h"
 
@@ -36,9 +37,9 @@ Result<KnobValue> ValueOf(const std::string& knob, const Json& json) {
                          ": expected a scalar, or a list of integers or of words");
 }
 
-/// Reads what Config::ToString writes, without making a tree of it: every answer from a store takes
-/// one. Anything else (spaces, escapes, other members, what is no config) is left to the parser,
-/// which also says what is wrong.
+/// Parser of the output of Config::ToString that builds no JSON tree, because every answer of a
+/// store contains a config. Leaves all other text (blanks, escapes, other members, invalid configs)
+/// to the general parser, which also reports errors.
 class ConfigReader {
  public:
   explicit ConfigReader(std::string_view text) : left_(text) {}
@@ -64,7 +65,7 @@ class ConfigReader {
   bool Integer(std::int64_t& number) {
     const auto [end, error] = std::from_chars(left_.data(), left_.data() + left_.size(), number);
     const auto used = static_cast<std::size_t>(end - left_.data());
-    // Neither "-0" nor leading zeros, and no fraction or exponent behind it.
+    // Reject "-0", leading zeros, fractions and exponents.
     if (error != std::errc() || left_.substr(0, used) != std::to_string(number)) return false;
     left_.remove_prefix(used);
     return left_.find_first_of(".eE") != 0;

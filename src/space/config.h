@@ -10,38 +10,38 @@
 
 namespace tilewright {
 
-/// One point of a space: its index and one value per knob. The values are what counts; the index is
-/// how the space that made it numbers them.
+/// Point of a config space: an index and one value per knob. The values identify the point; the
+/// index is its number in the space that created it.
 struct Config {
   std::int64_t index = -1;
   std::vector<std::pair<std::string, KnobValue>> values;  ///< in knob order
 
-  /// The value of a knob; null if there is none of that name.
+  /// Returns the value of a knob; null if there is no knob of that name.
   const KnobValue* Find(std::string_view knob) const;
   /// Shorthands for templates. Require that the knob exists (a bug otherwise).
   const std::vector<std::int64_t>& Factors(std::string_view knob) const;
   std::int64_t Integer(std::string_view knob) const;
-  /// JSON object text {"index":188,"values":{"tile_ic":[1,64],…}}; parses back.
+  /// Formats JSON text {"index":188,"values":{"tile_ic":[1,64],…}}, which can be parsed again.
   std::string ToString() const;
   static Result<Config> Parse(std::string_view json);
   friend bool operator==(const Config&, const Config&) = default;
 };
 
-/// Ordered knobs; index = d0 + n0*(d1 + n1*(d2 + …)), the first knob is the fastest digit.
+/// Ordered list of knobs. index = d0 + n0*(d1 + n1*(d2 + …)): the first knob is the fastest digit.
 class ConfigSpace {
  public:
   ConfigSpace() = default;
-  /// Adds a knob. Errors: kInvalidArgument for a second knob of one name, or if size() would not
-  /// fit 63 bits.
+  /// Adds a knob. Errors: kInvalidArgument for a second knob of the same name, or if size() would
+  /// exceed 63 bits.
   Status Add(Knob knob);
   const std::vector<Knob>& knobs() const { return knobs_; }
   std::int64_t size() const { return size_; }  ///< 1 if there is no knob
-  /// Requires 0 <= index < size().
+  /// Returns a config. Requires 0 <= index < size().
   Config At(std::int64_t index) const;
   std::vector<std::int64_t> Digits(std::int64_t index) const;
   std::int64_t IndexOf(const std::vector<std::int64_t>& digits) const;
-  /// The config of these values (matched by knob name), its index set.
-  /// Errors: kNotFound naming the knob and the value the space lacks.
+  /// Returns the config with these values (matched by knob name) and sets its index.
+  /// Errors: kNotFound naming the knob and the value that the space does not have.
   Result<Config> Locate(const Config& values) const;
 
  private:

@@ -9,7 +9,7 @@
 namespace tilewright {
 namespace {
 
-// Values as JSON. A query prints about ten of them, in a few microseconds in all.
+// Formats values as JSON. A query prints about ten of them, in a few microseconds altogether.
 std::string TextOf(std::int64_t number) { return std::to_string(number); }
 std::string TextOf(bool flag) { return flag ? "true" : "false"; }
 std::string TextOf(const std::string& text) { return JsonString(text); }
@@ -29,7 +29,7 @@ std::vector<std::int64_t> CandidateFactors(std::int64_t extent, const Knob::Spli
   if (options.policy != Knob::SplitPolicy::kFactors) {
     for (std::int64_t p = 1; p <= extent; p *= 2) factors.push_back(p);
   }
-  // "verbose" was in hash order in AutoTVM; ascending here, as new spaces should be.
+  // AutoTVM's "verbose" used hash order; new spaces use ascending order.
   std::ranges::sort(factors);
   factors.erase(std::unique(factors.begin(), factors.end()), factors.end());
   std::erase_if(factors, [&](std::int64_t f) { return f > options.max_factor; });
@@ -57,7 +57,7 @@ class SplitEnumerator {
       return;
     }
     for (std::int64_t factor : candidates_) {
-      if (product * factor > extent_) break;  // ascending: the rest is larger still
+      if (product * factor > extent_) break;  // ascending: all later products are larger
       current_[position] = factor;
       Visit(position - 1, product * factor);
     }
@@ -91,7 +91,7 @@ std::string KnobValue::ToString() const {
 
 Result<Knob> Knob::Split(std::string name, std::int64_t extent, int parts,
                          const SplitOptions& options) {
-  constexpr std::int64_t kMaxExtent = std::int64_t{1} << 40;  // trial division stays instant
+  constexpr std::int64_t kMaxExtent = std::int64_t{1} << 40;  // bounds the time of trial division
   if (extent < 1 || extent > kMaxExtent) {
     return InvalidArgument("knob " + name + ": extent " + std::to_string(extent) +
                            ", expected 1 to 2^40");

@@ -1,5 +1,5 @@
-// What processors can do: features from names of processors, from -mattr, and from this machine;
-// and the fingerprint of the CPU that trials are measured on.
+// CPU features, from processor names, -mattr and this machine; and the fingerprint of the CPU that
+// trials are measured on.
 
 #include "src/target/cpu.h"
 
@@ -25,7 +25,7 @@ enum : unsigned {
 };
 
 struct CpuEntry {
-  std::string_view name;  // as LLVM 19 spells it
+  std::string_view name;  // in LLVM 19's spelling
   unsigned features;
 };
 
@@ -98,7 +98,7 @@ constexpr CpuEntry kCpus[] = {
     {"apple-m2", kNeon | kDotprod},
 };
 
-/// What one `+name` of -mattr adds, with what it implies; `-name` removes only `own`.
+/// Features that `+name` of -mattr adds, including implied ones; `-name` removes only `own`.
 struct AttributeEntry {
   std::string_view name;
   unsigned own;
@@ -129,10 +129,11 @@ Result<unsigned> BaseFeatures(const Target& target) {
   return found->features;
 }
 
-/// Those of kAttributes that code for the target may use.
+/// Returns the features of kAttributes that code for the target may use.
 Result<unsigned> FeatureBits(const Target& target) {
   TW_ASSIGN_OR_RETURN(unsigned bits, BaseFeatures(target));
-  unsigned avx512_parts = 0;  // avx512f alone gives none of the byte and 256-bit forms we use
+  unsigned avx512_parts =
+      0;  // avx512f alone lacks the byte and 256-bit instructions that the generated code uses
   for (const std::string& attribute : Split(target.Option("mattr"), ',')) {
     if (attribute.size() < 2) continue;
     const bool add = attribute[0] == '+';
@@ -179,8 +180,8 @@ std::string ArchitectureOf(const Target& target) {
 
 Result<CpuFeatures> FeaturesOf(const Target& target) {
   TW_ASSIGN_OR_RETURN(const unsigned bits, FeatureBits(target));
-  // 32-bit Arm reaches its vectors as 16 registers, as the others without any feature; `neon`
-  // stands for the 32 of 64-bit Arm.
+  // 32-bit Arm has 16 vector registers, like the other targets without features. `neon` means the
+  // 32 registers of 64-bit Arm.
   const bool neon = (bits & kNeon) != 0 && !IsArm32(target);
   return CpuFeatures{.avx2 = (bits & kAvx2) != 0,
                      .avx512 = (bits & kAvx512) != 0,

@@ -7,11 +7,11 @@ namespace {
 
 struct CpuInstructionSets {
   std::string_view name;
-  std::string_view base;  // another one, all of whose sets it has
+  std::string_view base;  // another processor; this one has all its instruction sets
   std::string_view more;  // separated by spaces
 };
 
-// As LLVM 19 has them, which a test compares.
+// Equal to LLVM 19's lists; a test compares them.
 constexpr CpuInstructionSets kCpuInstructionSets[] = {
     {"x86-64-v2", "", "sse3 ssse3 sse4.1 sse4.2 popcnt"},
     {"x86-64-v3", "x86-64-v2", "avx avx2 bmi bmi2 f16c fma lzcnt movbe"},

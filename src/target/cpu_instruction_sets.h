@@ -6,13 +6,12 @@
 
 namespace tilewright {
 
-/// Instruction sets that a compiler may use on its own in code for an x86 processor that
-/// HostCpuName() names, spelt as in -mattr. Empty for another processor.
+/// Returns the instruction sets that a compiler may use without being requested to, for an x86
+/// processor named by HostCpuName(), in the spelling of -mattr. Empty for other processors.
 std::vector<std::string_view> InstructionSetsOf(std::string_view cpu);
 
-/// First of some comma-separated features ("avx2,f16c", as LLVM spells them) that this machine
-/// lacks; empty if it lacks none. Names that stand for no instructions of a compiler are passed
-/// over.
+/// Returns the first of some comma-separated features ("avx2,f16c", in LLVM's spelling) that this
+/// machine lacks; empty if it has all. Ignores names that enable no instructions of a compiler.
 std::string MissingCpuFeature(std::string_view features);
 
 }  // namespace tilewright

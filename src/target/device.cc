@@ -1,5 +1,5 @@
-// The devices that code is made for, one row each. A row says what every module may ask; the parts
-// that need more than a target stand in the modules' own tables.
+// Table of the devices that code is generated for. A row has the traits that all modules query.
+// Properties that need more than a target are in tables of their modules.
 
 #include "src/target/device.h"
 
@@ -10,12 +10,13 @@ namespace {
 
 constexpr std::array kDevices = {
     DeviceTraits{
-        // 2: exp and what is made of it; epilogues with long functions are loops of their own.
+        // 2: exp and functions computed from it; epilogues with long functions are loops of their
+        // own.
         // 3: tanh, erf, log and pow are vector code.
         // 4: register tiles of 16-bit products are in the order of their sums, too.
-        // 5: tiles that leave their registers turned do so in a loop; no scheduling behind
-        // registers.
-        // 6: the same code, timed with weights from afar.
+        // 5: tiles that leave their registers transposed do so in a loop; no scheduling after
+        // register allocation.
+        // 6: the same code, timed with cold weights.
         // 7: maxima and minima keep NaN; functions of one argument are instructions of the IR.
         .name = "llvm",
         .autotvm_family = "cpu",
@@ -24,7 +25,7 @@ constexpr std::array kDevices = {
     DeviceTraits{.name = "cuda",
                  .other_kind = "nvptx",
                  .autotvm_family = "cuda",
-                 // 2: exp and what is made of it; 3: tanh and erf; 4: as 7 of llvm
+                 // 2: exp and functions computed from it; 3: tanh and erf; 4: as 7 of llvm
                  .codegen_version = 4,
                  .launches_grids = true},
     DeviceTraits{.name = "vta",

@@ -9,52 +9,54 @@
 
 namespace tilewright {
 
-/// What is the same for all targets of one kind, and what is asked instead of which kind it is: a
-/// new device answers these questions, and nobody who asks them has to know its name. What else a
-/// device is stands in the modules that need it, in one table each with a row for every device
-/// (DeviceTableRow): docs/design.md has the list.
+/// Properties common to all targets of one device kind. Modules query them instead of comparing
+/// kind names, so a new device only needs a row. Module-specific properties are in one table per
+/// module with a row for every device (DeviceTableRow); docs/design.md lists them.
 struct DeviceTraits {
-  /// As targets, shipped models and packages spell it: "cuda". Empty for kinds of
-  /// which only imported records know, and that no code is made for.
+  /// Name in targets, shipped models and packages: "cuda". Empty for kinds that only imported
+  /// records have and for which no code is generated.
   std::string_view name = {};
-  /// The kind of targets that means it too, and only together with a key; empty for none. Where the
-  /// key is empty the kind is enough.
+  /// Another target kind for the same device, together with a key; empty for none. If the key is
+  /// empty, the kind suffices.
   std::string_view other_kind = {}, other_key = {};
-  /// What AutoTVM called the templates of such targets: "cpu", "cuda", "vta"; empty for none.
+  /// Name of the templates of such targets in AutoTVM: "cpu", "cuda", "vta"; empty for none.
   std::string_view autotvm_family = {};
-  /// Raised whenever the code made of one config may change; stored with every trial, and a record
-  /// of another version is not served. Of this device alone: the records of others stay.
+  /// Increased whenever the code generated for a config may change. Stored with every trial; a
+  /// record of another version is not served. Applies to this device only, so records of other
+  /// devices stay valid.
   int codegen_version = 1;
-  /// Kernels are machine code of a processor: a process there calls them, on its own memory and
-  /// with -num-threads of its threads.
+  /// True if kernels are machine code of a processor. A process calls them on its own memory with
+  /// up to -num-threads threads.
   bool machine_code = false;
-  /// Loops are bound to blocks and threads of grids, which a driver launches; the rest of a model
-  /// runs on this machine's processor.
+  /// True if loops are bound to blocks and threads of grids that a driver launches. The rest of a
+  /// model runs on the host's processor.
   bool launches_grids = false;
-  /// A candidate is a nest of loops, which is lowered and summarized; else what its template
-  /// writes.
+  /// True if a candidate is a loop nest, which is lowered and summarized; else its template writes
+  /// the code.
   bool loops = true;
-  /// It computes a part of a network, and the host what no template of it serves.
+  /// True if the device computes a part of a network, and the host the operators without a
+  /// template.
   bool has_host_fallback = false;
 };
 
-/// Of the target's device. Target::device() is its name.
+/// Returns the traits of the target's device. Target::device() is its name.
 const DeviceTraits& DeviceTraitsOf(const Target& target);
-/// By name; those of no device (name empty) where there is none.
+/// Returns the traits of the device of this name; traits with an empty name if there is no such
+/// device.
 const DeviceTraits& FindDeviceTraits(std::string_view name);
-/// The name for a target's kind and keys; empty for none.
+/// Returns the device name for a target's kind and keys; empty for none.
 std::string_view DeviceNameOf(const Target& target);
-/// All that code is made for, in the order in which they are told to people.
+/// Returns all devices that code is generated for, in the order used in messages.
 std::span<const DeviceTraits> AllDevices();
 
-/// A row of a module's table of devices: its part of the one of this name.
+/// Row of a module's device table: the module's data for the device of this name.
 template <typename Part>
 struct DeviceTableRow {
   std::string_view device;
   Part part;
 };
 
-/// The target's part of such a table. Null if the table has none for its device.
+/// Returns the target's entry of such a table; null if the table has none for its device.
 template <typename Table>
 auto FindDeviceRow(const Table& table, std::string_view device) {
   const auto found = std::ranges::find_if(

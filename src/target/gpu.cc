@@ -12,7 +12,7 @@ struct Model {
   int capability;
 };
 
-/// The models of the public record packages, and those of today's data centres.
+/// GPU models of the public record packages, and current data-center models.
 constexpr Model kModels[] = {
     {"1080ti", 61}, {"titanx", 52}, {"tx2", 62},  {"jetson-nano", 53}, {"v100", 70}, {"t4", 75},
     {"a100", 80},   {"a10", 86},    {"3090", 86}, {"l4", 89},          {"4090", 89}, {"h100", 90},

@@ -1,5 +1,5 @@
-// What this machine is, from CPUID and /sys. A feature counts only if the operating system saves
-// its registers (XCR0), as a program that used it otherwise would crash.
+// Detection of this machine from CPUID and /sys. A feature counts only if the operating system
+// saves its registers (XCR0); otherwise a program that uses it would crash.
 
 #include <unistd.h>
 
@@ -51,7 +51,7 @@ enum Register { kEax, kEbx, kEcx, kEdx };
 enum State : std::uint64_t { kNoState = 0, kYmm = 0x6, kZmm = 0xE6, kTiles = 0x60000 };
 
 struct FeatureEntry {
-  std::string_view name;  // as LLVM spells it in -mattr
+  std::string_view name;  // in LLVM's -mattr spelling
   unsigned leaf, subleaf;
   Register reg;
   int bit;
@@ -71,7 +71,8 @@ constexpr FeatureEntry kFeatures[] = {
     {"amx-int8", 7, 0, kEdx, 25, kTiles}, {"amx-bf16", 7, 0, kEdx, 22, kTiles},
 };
 
-// What else a compiler may use on its own; no part of a device's fingerprint.
+// Further features that a compiler may use without being requested to; not part of a device's
+// fingerprint.
 constexpr FeatureEntry kFurtherFeatures[] = {
     {"sse3", 1, 0, kEcx, 0, kNoState},           {"ssse3", 1, 0, kEcx, 9, kNoState},
     {"sse4.1", 1, 0, kEcx, 19, kNoState},        {"movbe", 1, 0, kEcx, 22, kNoState},
@@ -104,7 +105,7 @@ std::vector<std::string> HostFeatures() {
   return names;
 }
 
-/// False also for a feature of this name that nobody can ask for.
+/// Returns true if the machine lacks a known feature. False also for unknown names.
 bool IsLacking(std::string_view feature) {
   const auto lacks = [feature](const FeatureEntry& e) {
     return e.name == feature && !HasFeature(e);
@@ -112,7 +113,7 @@ bool IsLacking(std::string_view feature) {
   return std::ranges::any_of(kFeatures, lacks) || std::ranges::any_of(kFurtherFeatures, lacks);
 }
 
-/// "AMD EPYC …" as the processor reports it.
+/// Returns "AMD EPYC …" as reported by the processor.
 std::string BrandString() {
   constexpr unsigned kFirstBrandLeaf = 0x80000002;
   std::array<char, 49> text{};
@@ -142,7 +143,7 @@ Signature ReadSignature() {
   return s;
 }
 
-/// Name by family and model; empty if they are in no list.
+/// Returns the name by family and model; empty if unlisted.
 std::string NameBySignature(const Signature& s) {
   if (s.vendor == "AuthenticAMD") {
     switch (s.family) {
@@ -176,7 +177,7 @@ std::string NameBySignature(const Signature& s) {
     case 0xA6:
       return "skylake";
     case 0x55:
-      return "skylake-avx512";  // Cascade Lake and Cooper Lake share it: see below
+      return "skylake-avx512";  // same family and model as Cascade Lake and Cooper Lake: see below
     case 0x6A:
     case 0x6C:
       return "icelake-server";
@@ -207,7 +208,7 @@ std::string NameBySignature(const Signature& s) {
   }
 }
 
-/// True if this machine has everything that code for the named processor may use.
+/// Returns true if this machine has all instruction sets that code for the named processor may use.
 bool HostRuns(const std::string& name) {
   return std::ranges::none_of(InstructionSetsOf(name), IsLacking);
 }
@@ -218,7 +219,7 @@ std::string CpuName() {
     name = "cascadelake";
   }
   if (!name.empty() && HostRuns(name)) return name;
-  // An unknown processor, or a virtual machine that hides part of a known one.
+  // An unknown processor, or a virtual machine that hides some features of a known one.
   for (const char* level : {"x86-64-v4", "x86-64-v3"}) {
     if (HostRuns(level)) return level;
   }
@@ -238,7 +239,7 @@ std::string SteppingText() {
 
 #elif defined(__aarch64__) || defined(__arm__)
 
-/// What the kernel says in the auxiliary vector (its asm/hwcap.h has the bits).
+/// Returns the features in the kernel's auxiliary vector (bits in its asm/hwcap.h).
 std::vector<std::string> HostFeatures() {
   const unsigned long bits = getauxval(AT_HWCAP);
 #if defined(__aarch64__)
@@ -256,7 +257,8 @@ std::vector<std::string> HostFeatures() {
   return names;
 }
 
-/// False also for a feature that is in no list of the kernel's bits here.
+/// Returns true if the machine lacks a known feature. False also for a feature without a known
+/// kernel bit.
 bool IsLacking(std::string_view feature) {
   static constexpr std::string_view kAsked[] = {"neon", "dotprod"};
   const std::vector<std::string> here = HostFeatures();
@@ -265,7 +267,7 @@ bool IsLacking(std::string_view feature) {
 
 struct PartEntry {
   std::string_view part;
-  std::string_view name;  // as LLVM spells it
+  std::string_view name;  // in LLVM's spelling
 };
 constexpr PartEntry kParts[] = {
     {"0xc07", "cortex-a7"},   {"0xc08", "cortex-a8"},   {"0xc09", "cortex-a9"},
@@ -276,7 +278,7 @@ constexpr PartEntry kParts[] = {
     {"0xd40", "neoverse-v1"}, {"0xd41", "cortex-a78"},  {"0xd44", "cortex-x1"},
     {"0xd49", "neoverse-n2"}, {"0xd4f", "neoverse-v2"}};
 
-/// The last value of a field of /proc/cpuinfo: large cores come after small ones.
+/// Returns the last value of a field of /proc/cpuinfo: large cores come after small ones.
 std::string LastCpuField(std::string_view field) {
   constexpr std::int64_t kMaxBytes = 1 << 20;
   const auto text = ReadFile("/proc/cpuinfo", kMaxBytes);
@@ -297,7 +299,7 @@ std::string CpuName() {
   return known == std::end(kParts) ? "generic" : std::string(known->name);
 }
 
-/// "Raspberry Pi 4 Model B Rev 1.2"
+/// Returns "Raspberry Pi 4 Model B Rev 1.2" or the like.
 std::string ModelName() {
   std::string board = SysfsLine("/proc/device-tree/model");
   while (!board.empty() && board.back() == '\0') board.pop_back();
@@ -320,7 +322,7 @@ std::string SteppingText() { return {}; }
 
 #endif
 
-/// Bytes of "32K" or "8M"; 0 for anything else.
+/// Parses "32K" or "8M" into bytes; 0 for any other text.
 std::int64_t ParseCacheSize(std::string text) {
   std::int64_t unit = 1;
   if (!text.empty() && text.back() == 'K') unit = std::int64_t{1} << 10;
@@ -331,7 +333,7 @@ std::int64_t ParseCacheSize(std::string text) {
 }
 
 void ProbeCaches(DeviceFingerprint& device) {
-  constexpr int kMaxCaches = 8;  // Linux lists one folder per cache a core can reach
+  constexpr int kMaxCaches = 8;  // Linux lists one directory per cache that a core can access
   for (int i = 0; i < kMaxCaches; ++i) {
     const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(i) + "/";
     const std::string level = SysfsLine(folder + "level");

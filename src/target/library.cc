@@ -19,12 +19,12 @@ constexpr std::array kLibraries = {
     KernelLibrary{"dnnl", "oneDNN", "libdnnl.so.2", 2, "llvm", "libdnnl.so.3.6", 3},
 };
 
-/// The first members of dnnl_version_t.
+/// First members of dnnl_version_t.
 struct LibraryNumber {
   int major, minor, patch;
 };
 
-/// What the loaded library says; major 0 if it does not say it.
+/// Returns the version that the loaded library reports; major 0 if it reports none.
 LibraryNumber NumberOf(void* handle, std::string_view name) {
   // POSIX: an object pointer from dlsym converts to a function pointer.
   const auto find = [&](const char* function, auto*& address) {
@@ -78,13 +78,13 @@ FoundLibrary Find(const KernelLibrary& library) {
   return found;
 }
 
-/// As Find; looked for once.
+/// Like Find, but searches only once.
 const FoundLibrary& FindOnce(const KernelLibrary& known) {
   struct Once {
     std::once_flag asked;
     std::optional<FoundLibrary> found;
   };
-  static std::array<Once, kLibraries.size()> all;  // queries ask about every record
+  static std::array<Once, kLibraries.size()> all;  // queries check it for every record
   Once& once = all[static_cast<std::size_t>(&known - kLibraries.data())];
   std::call_once(once.asked, [&] { once.found.emplace(Find(known)); });
   return *once.found;

@@ -10,44 +10,45 @@
 
 namespace tilewright {
 
-/// A library whose functions can take the place of kernels: `-libs=dnnl` of a target, `--libs` of
-/// the program. Templates that call it are named after it: "conv2d.dnnl".
+/// Library whose functions can replace kernels: `-libs=dnnl` of a target, `--libs` of the program.
+/// Templates that call it are named after it: "conv2d.dnnl".
 struct KernelLibrary {
   std::string_view name;         ///< "dnnl"
   std::string_view product;      ///< "oneDNN"
-  std::string_view file;         ///< what is loaded
-  int major = 0;                 ///< the version whose interface is spoken
-  std::string_view target_kind;  ///< "llvm": what code may call it
-  std::string_view later_file;   ///< of a later version whose interface is spoken, too; or empty
+  std::string_view file;         ///< file name for loading
+  int major = 0;                 ///< supported major version
+  std::string_view target_kind;  ///< "llvm": targets whose code can call it
+  std::string_view later_file;   ///< of a later version that is supported too; or empty
   int later_major = 0;
 };
-/// All that are known, by name.
+/// Returns all known libraries, by name.
 std::span<const KernelLibrary> KernelLibraries();
-/// Null if there is none of that name.
+/// Returns the library of that name; null if there is none.
 const KernelLibrary* FindLibrary(std::string_view name);
-/// The file that generated code loads: of the version that LibraryVersion finds on this machine;
-/// without one, `file`.
+/// Returns the file that generated code loads: that of the version that LibraryVersion finds on
+/// this machine, else `file`.
 std::string_view FileOf(const KernelLibrary& library);
-/// The library with a file of this name, of those that code of this kind of target may call. Null
-/// for any other text: nothing else is loaded in the place of a kernel, whoever names it.
+/// Returns the library with a file of this name among those that code of this target kind may call.
+/// Null for any other text, so nothing else can be loaded in place of a kernel.
 const KernelLibrary* LibraryOfFile(std::string_view file, std::string_view target_kind);
-/// The library that a template calls; null for templates that generate code.
+/// Returns the library that a template calls; null for templates that generate code.
 const KernelLibrary* LibraryOfTemplate(std::string_view template_key);
 
-/// Names in -libs, separated by commas.
+/// Returns the comma-separated names in -libs.
 std::vector<std::string> LibrariesOf(const Target& target);
 bool UsesLibrary(const Target& target, std::string_view name);
-/// The target without -libs: what code is generated for, and what records say.
+/// Returns the target without -libs: the target of code generation and of records.
 Target WithoutLibraries(const Target& target);
 
-/// Empty if code for the target may call the library here, else why not.
+/// Returns the reason why code for the target cannot call the library on this machine; empty if it
+/// can.
 std::string UnusableLibraryReason(const KernelLibrary& library, const Target& target);
-/// The device with the version of the library, if it is here, as part of what is measured on.
+/// Adds the version of the library, if present, to the device fingerprint.
 DeviceFingerprint WithLibrary(DeviceFingerprint device, const KernelLibrary& library);
 
-/// "oneDNN 2.6.3", as the library on this machine says; it stays loaded.
-/// Of several versions the first that is spoken.
-/// Errors: kNotFound with the loader's words; kUnsupported for a version that is not spoken.
+/// Returns "oneDNN 2.6.3", as reported by the library on this machine, which stays loaded. Of
+/// several versions, the first supported one.
+/// Errors: kNotFound with the loader's message; kUnsupported for an unsupported version.
 Result<std::string> LibraryVersion(const KernelLibrary& library);
 
 }  // namespace tilewright

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMaxPresetBytes = 1 << 16;
 
-/// The target with what it lacks taken from the preset of its model.
+/// Fills missing options of the target from the preset of its model.
 std::string Completed(Target target, const std::vector<TargetPreset>& presets) {
   for (const TargetPreset& preset : presets) {
     const auto known = Target::Parse(preset.target);

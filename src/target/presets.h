@@ -8,25 +8,25 @@
 
 namespace tilewright {
 
-/// A board by the name its users give it.
+/// Named target of a board.
 struct TargetPreset {
-  std::string name;         ///< "rasp4b": of the file in configs/targets, without .json
+  std::string name;         ///< "rasp4b": file name in configs/targets without .json
   std::string description;  ///< "Raspberry Pi 4 B with a 32-bit system"
   std::string target;       ///< TVM-style string
 };
 
-/// The preset in a file's text: an object with `description` and `target`.
-/// Errors: kInvalidArgument with what is wrong, and where.
+/// Parses a preset: an object with `description` and `target`.
+/// Errors: kInvalidArgument with reason and position.
 Result<TargetPreset> ParsePreset(std::string_view text, std::string name);
 
-/// Those of a folder, by name. Errors: kInvalidArgument with the file and what is wrong in it;
-/// kNotFound if there is no such folder.
+/// Reads all presets of a directory, sorted by name. Errors: kInvalidArgument with file and reason;
+/// kNotFound if the directory does not exist.
 Result<std::vector<TargetPreset>> ReadPresets(const std::string& folder);
 
-/// A target as written on the command line, as a target string: the name of a preset becomes its
-/// target, and `llvm` with the -model of a preset and no -mtriple takes what it lacks from that
-/// preset. Anything else is returned as it is.
-/// Errors: those of ReadPresets for a shipped file that is damaged.
+/// Expands a target argument of the command line to a target string. The name of a preset becomes
+/// its target. `llvm` with the -model of a preset and no -mtriple gets the missing options from
+/// that preset. Any other text is returned unchanged.
+/// Errors: those of ReadPresets for a damaged shipped file.
 Result<std::string> ExpandTarget(std::string_view text, const std::string& folder);
 
 }  // namespace tilewright

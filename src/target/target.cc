@@ -1,6 +1,6 @@
-// Target strings as AutoTVM's records spell them: whitespace-separated tokens, the kind first, then
-// `-key=value`, `-key value` or `-flag`; a text that starts with `{` is a JSON object of the same
-// keys. Older records say -target where newer ones say -mtriple.
+// Target strings in the syntax of AutoTVM's records: whitespace-separated tokens, the kind first,
+// then `-key=value`, `-key value` or `-flag`. A text that starts with `{` is a JSON object of the
+// same keys. Older records have -target instead of -mtriple.
 
 #include "src/target/target.h"
 
@@ -18,7 +18,7 @@
 namespace tilewright {
 namespace {
 
-constexpr std::size_t kMaxTargetBytes = 4096;  // the longest one in public packages has 200
+constexpr std::size_t kMaxTargetBytes = 4096;  // maximum in public packages: 200
 
 struct KindEntry {
   std::string_view name;
@@ -50,7 +50,7 @@ const KindEntry* FindKind(std::string_view name) {
   return found == std::end(kKinds) ? nullptr : found;
 }
 
-/// Those of records, and the devices that code is made for.
+/// Returns true for kinds of records and of devices that code is generated for.
 bool IsKnownKind(std::string_view name) {
   return FindKind(name) != nullptr || !FindDeviceTraits(name).name.empty();
 }
@@ -73,7 +73,7 @@ using Options = std::map<std::string, std::string>;
 Status AddOption(Options& options, std::string name, std::string value) {
   if (name == "target") name = "mtriple";
   if (name.empty()) return InvalidArgument("target option: empty name, expected -name=value");
-  // JSON can spell options that the printed target could not be parsed from again.
+  // JSON can contain options whose printed form could not be parsed again.
   if (name[0] == '-' || name.find('=') != std::string::npos ||
       (name + value).find_first_of(kSpace) != std::string::npos) {
     return InvalidArgument("target option '" + name + "' with value '" + value +
@@ -104,7 +104,7 @@ Status ParseOptions(std::span<const std::string> tokens, Options& options) {
   return {};
 }
 
-/// Text of one JSON option: lists are joined by commas, as in the token form.
+/// Returns the text of one JSON option: lists are joined by commas, as in the token form.
 Result<std::string> JsonOption(const std::string& name, const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return std::string(value.get<bool>() ? "1" : "0");
@@ -147,7 +147,7 @@ Result<Target> Target::Parse(std::string_view text) {
   Target target;
   text = Trim(text);
   const std::vector<std::string> tokens = Tokens(text);
-  // Tokens end at more characters than Trim takes away: a form feed, say.
+  // Tokens end at more characters (for example, a form feed) than Trim removes.
   if (tokens.empty()) return InvalidArgument("target: empty, expected a kind such as llvm");
   if (text.front() == '{') {
     target.kind_name_.clear();
@@ -158,7 +158,7 @@ Result<Target> Target::Parse(std::string_view text) {
   }
   if (target.kind_name_ == "native") {
     target.kind_name_ = "llvm";
-    // Options written beside "native" win.
+    // Explicit options override those of "native".
     target.options_.emplace("mcpu", HostCpuName());
     if (std::string attributes = HostCpuAttributes(); !attributes.empty()) {
       target.options_.emplace("mattr", std::move(attributes));
@@ -170,7 +170,7 @@ Result<Target> Target::Parse(std::string_view text) {
   }
   target.device_ = DeviceNameOf(target);
   TW_RETURN_IF_ERROR(CheckTf32(target));
-  // What is printed is parsed again, and is longer: -flag is printed as -flag=1.
+  // The printed text has to be parsable again, and is longer: -flag is printed as -flag=1.
   if (const std::size_t size = target.ToString().size(); size > kMaxTargetBytes) {
     return InvalidArgument("target: printed with " + std::to_string(size) +
                            " bytes, expected at most " + std::to_string(kMaxTargetBytes));

@@ -1,5 +1,5 @@
-// Designs from JSON and from names such as sim_1x16_i8w8a32_15_15_18_17, with what the formats of
-// instructions, micro-ops and memories demand of them.
+// VTA designs from JSON and from names such as sim_1x16_i8w8a32_15_15_18_17, with the limits of
+// instructions, micro-ops and memories.
 
 #include "src/vta/design.h"
 
@@ -24,9 +24,9 @@ constexpr std::string_view kTargets[] = {"sim",    "tsim",     "pynq",     "ultr
 
 // An element never crosses a page of the simulated DRAM.
 constexpr std::int64_t kLogPageBytes = 12;
-// The largest buffer a design file may name, as a power of two of bytes.
+// Maximum buffer size in a design file, as a power of two of bytes.
 constexpr int kMaxLogBytes = 32;
-// The micro-op memory of the core described in Chisel.
+// Micro-op memory of the core described in Chisel.
 constexpr std::int64_t kChiselUops = 2048;
 
 }  // namespace
@@ -132,7 +132,7 @@ Result<Design> Design::FromModel(std::string_view model) {
     if (!bytes.ok()) return refused(bytes.status().message());
     *buffers[i] = static_cast<int>(std::clamp<std::int64_t>(*bytes, 0, kMaxLogBytes));
   }
-  // Whatever was not a power of two, out of range or spelled otherwise is no longer the same.
+  // Rejects values that are not powers of two, out of range or in another spelling.
   if (design.Model() != text) return refused(fmt::format("read as {}", design.Model()));
   const std::string place = "VTA model '" + text + "'";
   for (const Number& number : design.Numbers()) {
@@ -220,7 +220,7 @@ int Design::LogDepth(Memory memory) const {
       return log_inp_bytes_ + 3 - log_batch_ - log_block_ - log_inp_width_;
     case Memory::kAcc:
     case Memory::kAccInt8:
-    case Memory::kOut:  // as many narrow elements as there are accumulators
+    case Memory::kOut:  // one narrow element per accumulator
       return log_acc_bytes_ + 3 - log_batch_ - log_block_ - log_acc_width_;
   }
   return 0;

@@ -1,4 +1,5 @@
-// Instructions and micro-ops as bits and back, by one list of fields for both; and the listing.
+// Binary encoding of instructions and micro-ops, with one list of fields for both directions; and
+// the listing.
 
 #include "src/vta/encoding.h"
 
@@ -8,8 +9,8 @@
 #include <iterator>
 #include <utility>
 
-// Fields are laid out from bit 0 upward; one that would cross bit 64 starts there instead. Each
-// operation's fields are listed once, in Visit..., for writing, for reading and for measuring.
+// Fields are placed from bit 0 upward; a field that would cross bit 64 starts there instead. The
+// fields of each operation are listed once, in Visit..., for encoding, decoding and measuring.
 
 namespace tilewright::vta {
 namespace {
@@ -30,7 +31,7 @@ struct Depths {
   int uop, inp, wgt, acc;  // log2
 };
 
-/// Where the next field goes. A memory of one element has fields without bits.
+/// Position of the next field. In a memory of one element, fields have no bits.
 struct Cursor {
   int bit = 0;
   int Take(int width) {
@@ -241,7 +242,7 @@ Result<InstructionWords> Encoding::Encode(const Instruction& instruction) const 
   if (const auto* transfer = std::get_if<Transfer>(&instruction.operation)) {
     TW_RETURN_IF_ERROR(CheckMemory(*transfer));
   }
-  Instruction copy = instruction;  // fields are visited for writing and reading alike
+  Instruction copy = instruction;  // one visitor serves encoding and decoding
   std::uint32_t opcode = OpcodeOf(instruction);
   Writer writer;
   Visit(writer, opcode, copy.tokens);

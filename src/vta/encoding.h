@@ -16,36 +16,39 @@ namespace tilewright::vta {
 inline constexpr std::int64_t kInstructionBytes = 16;
 inline constexpr std::int64_t kUopBytes = 4;
 
-/// An instruction as the hardware reads it: bits 0 to 63, bits 64 to 127.
+/// Instruction as the hardware reads it: bits 0 to 63, bits 64 to 127.
 using InstructionWords = std::array<std::uint64_t, 2>;
 
-/// Whether instructions and micro-ops of a design with memories of these log2 depths fit their 128
-/// and 32 bits. Part of what makes a Design valid.
-/// Errors: kInvalidArgument saying what is too wide.
+/// Checks that instructions and micro-ops of a design with memories of these log2 depths fit their
+/// 128 and 32 bits. Every valid Design passes.
+/// Errors: kInvalidArgument naming what is too wide.
 Status CheckEncodable(int log_uop, int log_inp, int log_wgt, int log_acc);
 
-/// The binary format of one design: field widths follow the depths of its memories.
+/// Binary format of one design: field widths follow the depths of its memories.
 class Encoding {
  public:
   explicit Encoding(const Design& design);
 
+  /// Encodes an instruction.
   /// Errors: kInvalidArgument naming the field whose value does not fit, or an operation that has
-  ///         no code (a load of OUT).
+  /// no code (a load of OUT).
   Result<InstructionWords> Encode(const Instruction& instruction) const;
-  /// Bits that no field covers are ignored: compilers leave anything there.
+  /// Decodes an instruction. Ignores bits that belong to no field, because compilers leave them
+  /// undefined.
   /// Errors: kInvalidArgument for an unknown operation, memory type or ALU operation.
   Result<Instruction> Decode(const InstructionWords& words) const;
 
-  /// Errors: kInvalidArgument naming the index that does not fit.
+  /// Encodes a micro-op. Errors: kInvalidArgument naming the index that does not fit.
   Result<std::uint32_t> Encode(const Uop& uop) const;
   Uop Decode(std::uint32_t word) const {
     return {word & acc_mask_, (word >> log_acc_) & src_mask_, (word >> wgt_shift_) & wgt_mask_};
   }
 
-  /// A sequence of instructions, 16 bytes each, little endian.
-  /// Errors: as for one; messages name the instruction by its place, from 0.
+  /// Encodes a sequence of instructions, 16 bytes each, little endian.
+  /// Errors: as for one; messages give the position of the instruction, from 0.
   Result<std::vector<std::byte>> EncodeStream(std::span<const Instruction> instructions) const;
-  /// Errors: as for one, and kInvalidArgument if the size is no multiple of 16.
+  /// Decodes a sequence. Errors: as for one, and kInvalidArgument if the size is not a multiple of
+  /// 16.
   Result<std::vector<Instruction>> DecodeStream(std::span<const std::byte> bytes) const;
 
  private:
@@ -54,7 +57,7 @@ class Encoding {
   std::uint32_t acc_mask_, src_mask_, wgt_mask_;
 };
 
-/// Assembler text: one numbered line for each instruction.
+/// Formats assembler text: one numbered line for each instruction.
 std::string Listing(std::span<const Instruction> instructions);
 
 }  // namespace tilewright::vta

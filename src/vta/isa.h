@@ -10,18 +10,18 @@
 
 namespace tilewright::vta {
 
-/// Loops count in 64 bits, fields of instructions have fewer than 32: encoding checks that they
-/// fit.
+/// Narrows to a field's type. Loops count in 64 bits, but fields of instructions have fewer than
+/// 32: encoding checks that they fit.
 constexpr std::uint32_t U32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
 
-/// The three engines, in the order of the pipeline. Each executes its instructions in order.
+/// Engine of the pipeline, in pipeline order. Each executes its instructions in order.
 enum class Engine : std::uint8_t { kLoad, kCompute, kStore };
 inline constexpr int kEngineCount = 3;
 constexpr std::size_t EngineIndex(Engine engine) { return static_cast<std::size_t>(engine); }
-/// "load", "compute", "store".
+/// Returns "load", "compute", "store".
 std::string_view EngineName(Engine engine);
 
-/// The token queues between neighbours.
+/// Token queue between neighbouring engines.
 enum class Queue : std::uint8_t {
   kLoadToCompute,
   kComputeToLoad,
@@ -29,10 +29,10 @@ enum class Queue : std::uint8_t {
   kStoreToCompute
 };
 inline constexpr int kQueueCount = 4;
-/// "load>compute" and so on.
+/// Returns "load>compute" and so on.
 std::string_view QueueName(Queue queue);
 
-/// Which tokens an instruction waits for and which it hands on when done. "prev" and "next" are
+/// Tokens that an instruction waits for and tokens that it pushes when done. "prev" and "next" are
 /// the neighbours of its engine.
 struct Tokens {
   bool pop_prev = false;
@@ -42,15 +42,15 @@ struct Tokens {
   friend bool operator==(const Tokens&, const Tokens&) = default;
 };
 
-/// A two-dimensional copy between DRAM and an on-chip memory. Addresses, sizes and strides count
-/// elements of `memory`; rows lie densely on the chip, padding included.
+/// Two-dimensional copy between DRAM and an on-chip memory. Addresses, sizes and strides count
+/// elements of `memory`. Rows are contiguous on the chip, including padding.
 struct Transfer {
   bool is_store = false;
   Memory memory = Memory::kInp;
   std::uint32_t sram_base = 0;
   std::uint32_t dram_base = 0;
   std::uint32_t y_size = 0;    ///< rows in DRAM
-  std::uint32_t x_size = 0;    ///< elements of a row in DRAM; 0: nothing moves, tokens still do
+  std::uint32_t x_size = 0;    ///< elements of a row in DRAM; 0: moves nothing, but passes tokens
   std::uint32_t x_stride = 0;  ///< from row to row in DRAM
   std::uint32_t y_pad_0 = 0;   ///< rows of zeros before, after; loads only
   std::uint32_t y_pad_1 = 0;
@@ -65,7 +65,7 @@ struct Transfer {
   friend bool operator==(const Transfer&, const Transfer&) = default;
 };
 
-/// The loop nest of GEMM and ALU: for o < iter_out, for i < iter_in, for every micro-op u with
+/// Loop nest of GEMM and ALU: for o < iter_out, for i < iter_in, for every micro-op u with
 /// uop_begin <= u < uop_end.
 struct UopLoop {
   std::uint32_t uop_begin = 0;
@@ -79,14 +79,14 @@ struct UopLoop {
   friend bool operator==(const UopLoop&, const UopLoop&) = default;
 };
 
-/// What an index grows by with each iteration of the outer and the inner loop.
+/// Increment of an index per iteration of the outer and the inner loop.
 struct Factor {
   std::uint32_t out = 0;
   std::uint32_t in = 0;
   friend bool operator==(const Factor&, const Factor&) = default;
 };
 
-/// ACC[dst] += INP[src] * WGT[wgt] transposed; with `reset`, ACC[dst] = 0.
+/// GEMM: ACC[dst] += INP[src] * WGT[wgt] transposed; with `reset`, ACC[dst] = 0.
 struct Gemm {
   bool reset = false;
   UopLoop loop;
@@ -96,15 +96,16 @@ struct Gemm {
 
 enum class AluOp : std::uint8_t { kMin, kMax, kAdd, kShr, kMul };
 inline constexpr int kAluOpCount = 5;
-/// "min", "max", "add", "shr", "mul".
+/// Returns "min", "max", "add", "shr", "mul".
 std::string_view AluOpName(AluOp op);
-/// One lane: minimum, maximum, sum and product (both modulo 2^32), or `a` shifted right
-/// arithmetically by `b` (left by -b if b is negative; amounts beyond 31 shift everything out).
+/// Computes one lane: minimum, maximum, sum and product (both modulo 2^32), or `a` shifted right
+/// arithmetically by `b` (left by -b if b is negative; shifts by more than 31 leave no bits of
+/// `a`).
 std::int32_t AluResult(AluOp op, std::int32_t a, std::int32_t b);
 
-/// ACC[dst] = op(ACC[dst], immediate or ACC[src]), lane by lane.
+/// ALU operation: ACC[dst] = op(ACC[dst], immediate or ACC[src]), lane by lane.
 struct Alu {
-  bool reset = false;  ///< a bit of the format without effect
+  bool reset = false;  ///< bit of the format without effect
   UopLoop loop;
   Factor dst, src;
   AluOp op = AluOp::kAdd;
@@ -113,7 +114,7 @@ struct Alu {
   friend bool operator==(const Alu&, const Alu&) = default;
 };
 
-/// Ends a launch.
+/// End of a launch.
 struct Finish {
   friend bool operator==(const Finish&, const Finish&) = default;
 };
@@ -122,14 +123,14 @@ struct Instruction {
   Tokens tokens;
   std::variant<Transfer, Gemm, Alu, Finish> operation;
 
-  /// Which engine executes it.
+  /// Returns the engine that executes it.
   Engine engine() const;
-  /// A transfer that moves nothing.
+  /// Returns true for a transfer that moves nothing.
   bool IsIdle() const;
   friend bool operator==(const Instruction&, const Instruction&) = default;
 };
 
-/// One micro-op: element indices to which the loops of an instruction add.
+/// Micro-op: element indices to which the loops of an instruction add.
 struct Uop {
   std::uint32_t dst = 0;  ///< accumulator
   std::uint32_t src = 0;  ///< activation (GEMM) or accumulator (ALU)
@@ -137,9 +138,9 @@ struct Uop {
   friend bool operator==(const Uop&, const Uop&) = default;
 };
 
-/// One line of assembler text, such as
+/// Formats one line of assembler text, such as
 /// `load.inp sram=0 dram=1024 rows=10x56 stride=56 pad=1,0,1,1 pop_next push_next`
-/// (padding: before and after the rows, before and after each row; left out where there is none).
+/// (padding: before and after the rows, before and after each row; omitted if zero).
 std::string ToString(const Instruction& instruction);
 
 }  // namespace tilewright::vta

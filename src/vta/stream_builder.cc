@@ -1,6 +1,5 @@
-// Instructions in program order with their tokens: a pop waits for the next instruction of its
-// engine, a push rides on the last one; micro-ops are loaded in kernels, and kept where there is
-// room.
+// Instructions in program order with their tokens. A pop is attached to the next instruction of its
+// engine, a push to the last one. Micro-ops are loaded in kernels and kept while there is room.
 
 #include "src/vta/stream_builder.h"
 
@@ -116,7 +115,7 @@ void StreamBuilder::Push(Engine from, Engine to) {
   FlushPops(from);
   bool Tokens::*kind = from < to ? &Tokens::push_next : &Tokens::push_prev;
   if (!stream_.instructions.empty()) {
-    // Idle loads never take one, idle stores do.
+    // Idle loads never get one, idle stores do.
     Instruction& last = stream_.instructions.back();
     const bool may_carry = !last.IsIdle() || last.engine() == Engine::kStore;
     if (may_carry && last.engine() == from && !(last.tokens.*kind)) {
@@ -160,7 +159,7 @@ std::int32_t StreamBuilder::AddKernel(std::span<const Uop> uops) {
 void StreamBuilder::MakeResident(Kernel& kernel) {
   if (kernel.sram >= 0) return;
   std::int64_t begin = uop_end_;
-  if (begin + kernel.size > design_.UsableUops()) begin = 0;  // start over from the bottom
+  if (begin + kernel.size > design_.UsableUops()) begin = 0;  // restart at the beginning
   const std::int64_t end = begin + kernel.size;
   std::erase_if(resident_, [&](std::int32_t id) {
     Kernel& other = kernels_[static_cast<std::size_t>(id)];
@@ -192,7 +191,7 @@ void StreamBuilder::LoadKernels() {
                      design_.UsableUops()));
   }
   if (count == 0 || !status_.ok()) return;
-  // They lie in DRAM one behind the other, and will do so on the chip.
+  // They are consecutive in DRAM, and will be on the chip.
   resident_.clear();
   for (Kernel& kernel : kernels_) {
     kernel.sram = kernel.first;
@@ -205,7 +204,7 @@ void StreamBuilder::LoadKernels() {
 template <typename Operation>
 void StreamBuilder::AppendLoop(Operation operation, std::int32_t kernel) {
   TW_CHECK(kernel >= 0 && kernel < static_cast<std::int32_t>(kernels_.size()));
-  if (!status_.ok()) return;  // a kernel that cannot be loaded stays out
+  if (!status_.ok()) return;  // do not load an invalid kernel
   Kernel& of = kernels_[static_cast<std::size_t>(kernel)];
   MakeResident(of);
   operation.loop.uop_begin = static_cast<std::uint32_t>(of.sram);
@@ -246,7 +245,7 @@ Result<std::vector<Instruction>> Place(const Design& design, const Stream& strea
       all.push_back(*next++);
     }
   }
-  all.insert(all.end(), next, addresses.end());  // too many: Bind says so
+  all.insert(all.end(), next, addresses.end());  // Bind reports surplus addresses
   return stream.Bind(design, all);
 }
 

@@ -12,20 +12,20 @@
 
 namespace tilewright::vta {
 
-/// How far apart two updates of one accumulator element have to be in a kernel, in micro-ops.
+/// Minimum distance of two updates of one accumulator element in a kernel, in micro-ops.
 inline constexpr std::size_t kHazardDistance = 3;
 
-/// A stream whose buffers have no address yet: dram_base of a transfer counts from the start of
+/// Stream whose buffers have no addresses yet: dram_base of a transfer is relative to the start of
 /// the transfer's buffer.
 struct Stream {
-  /// Which buffer an instruction addresses.
+  /// Value of buffer_of for instructions without a buffer.
   static constexpr std::int32_t kNoBuffer = -1;
   static constexpr std::int32_t kUopBuffer = 0;
 
   struct Buffer {
     std::string name;
     bool writable = false;
-    std::vector<std::byte> contents = {};  ///< of a constant that the stream brings along
+    std::vector<std::byte> contents = {};  ///< of a constant that is part of the stream
   };
 
   std::vector<Instruction> instructions;
@@ -33,60 +33,61 @@ struct Stream {
   std::vector<Buffer> buffers;          ///< the first holds the micro-ops
   std::vector<std::uint32_t> uops;      ///< encoded
 
-  /// The instructions with real addresses.
-  /// addresses: of each buffer, in bytes, multiples of the sizes of the elements they hold.
+  /// Returns the instructions with real addresses.
+  /// addresses: of each buffer, in bytes, multiples of the sizes of their elements.
   /// Errors: kInvalidArgument if an address is not aligned, missing or out of reach.
   Result<std::vector<Instruction>> Bind(const Design& design,
                                         std::span<const std::int64_t> addresses) const;
-  /// Encoded micro-ops as they lie in DRAM.
+  /// Returns the encoded micro-ops in their DRAM layout.
   std::vector<std::byte> UopBytes() const;
 };
 
-/// Writes a stream: instructions in program order, token by token.
+/// Builder of a stream: instructions in program order, with explicit tokens.
 ///
-/// A pop waits until the next instruction of its engine carries it, a push rides on the last
-/// instruction if that belongs to its engine; where nothing fits, an idle instruction does.
-/// Micro-op kernels are loaded in front of the first instruction that uses them, and again if they
-/// had to make room. These are the rules of the original runtime, so that its streams can be
-/// reproduced. Errors are kept; Finish reports the first one.
+/// A pop is attached to the next instruction of its engine, a push to the last instruction if that
+/// belongs to its engine; otherwise an idle instruction carries it. Micro-op kernels are loaded
+/// before the first instruction that uses them, and again after an eviction. These rules are those
+/// of the original runtime, so its streams can be reproduced. Errors are sticky: Finish reports the
+/// first one.
 class StreamBuilder {
  public:
   explicit StreamBuilder(const Design& design);
 
-  /// A buffer that transfers may address. writable: whether it may be stored to.
+  /// Adds a buffer that transfers may address. writable: stores are allowed.
   std::int32_t AddBuffer(std::string name, bool writable);
-  /// A buffer that is only read and whose contents are part of the stream.
+  /// Adds a read-only buffer whose contents are part of the stream.
   std::int32_t AddConstant(std::string name, std::vector<std::byte> contents);
 
-  /// The next instruction of `to` waits for a token of its neighbour `from`.
+  /// Makes the next instruction of `to` wait for a token of its neighbour `from`.
   void Pop(Engine from, Engine to);
-  /// `from` hands a token to its neighbour `to` when its last instruction is done.
+  /// Makes `from` push a token to its neighbour `to` when its last instruction is done.
   void Push(Engine from, Engine to);
 
-  /// Appends a transfer of `buffer`; dram_base counts from its start.
+  /// Appends a transfer of `buffer`; dram_base is relative to its start.
   void Append(const Transfer& transfer, std::int32_t buffer);
 
-  /// A list of micro-ops to run; equal lists may be added twice and are then two kernels.
-  /// Errors (at Finish): kInvalidArgument if an index does not fit, the list is empty, longer than
-  /// the micro-op memory, or names one destination twice within three places, which the original
-  /// hardware computes wrong.
+  /// Adds a list of micro-ops. Adding an equal list again creates another kernel.
+  /// Errors (at Finish): kInvalidArgument if an index does not fit, if the list is empty or longer
+  /// than the micro-op memory, or if it names one destination twice within three positions, which
+  /// the original hardware computes incorrectly.
   std::int32_t AddKernel(std::span<const Uop> uops);
-  /// Loads all kernels there are with one transfer, so that none is loaded later.
+  /// Loads all kernels added so far with one transfer, so that none is loaded later.
   /// Errors (at Finish): kInvalidArgument if they do not fit the micro-op memory together.
   void LoadKernels();
-  /// Appends `gemm` or `alu` with the micro-ops of `kernel`, loading them first if need be.
+  /// Appends `gemm` or `alu` with the micro-ops of `kernel`; loads them first if necessary.
   void Append(Gemm gemm, std::int32_t kernel);
   void Append(Alu alu, std::int32_t kernel);
 
-  /// Ends the launch: FINISH, behind everything, and returns the stream. The builder is then spent.
-  /// Errors: the first one of what was appended, naming the instruction.
+  /// Ends the launch with FINISH after all other instructions and returns the stream. The builder
+  /// must not be used afterwards.
+  /// Errors: the first error of the appended instructions, naming the instruction.
   Result<Stream> Finish() &&;
 
  private:
   struct Kernel {
     std::int64_t first = 0;  // in Stream::uops
     std::int64_t size = 0;
-    std::int64_t sram = -1;  // where it is loaded, or -1
+    std::int64_t sram = -1;  // on-chip address, or -1
   };
   struct Pending {
     bool prev = false, next = false;
@@ -104,13 +105,13 @@ class StreamBuilder {
   Stream stream_;
   std::vector<Kernel> kernels_;
   std::vector<std::int32_t> resident_;  // kernels in the micro-op memory
-  std::int64_t uop_end_ = 0;            // of the memory's filled part
+  std::int64_t uop_end_ = 0;            // end of the memory's filled part
   Pending pending_[kEngineCount];
   Status status_;
 };
 
-/// Puts a stream into DRAM: allocates its micro-ops and constants, and takes the addresses of the
-/// other buffers.
+/// Places a stream in DRAM: allocates its micro-ops and constants, and uses the given addresses of
+/// the other buffers.
 /// addresses: of those, in their order.
 /// Errors: as for Stream::Bind.
 Result<std::vector<Instruction>> Place(const Design& design, const Stream& stream, Dram& dram,

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kFirstLine = "tilewright-vta-stream 1\n";
 constexpr std::int64_t kWordBytes = 4;
-// 2^24 instructions are 256 MiB, eight times what the original runtime can queue.
+// 2^24 instructions are 256 MiB, eight times the queue limit of the original runtime.
 constexpr std::int64_t kMaxCount = 1 << 24;
 
 void AppendWord(std::uint32_t word, std::string& text) {
@@ -42,7 +42,7 @@ Result<std::int64_t> Count(const Json& header, const char* key) {
   return at->get<std::int64_t>();
 }
 
-/// body_bytes: what the file has; no more memory than that is taken for constants.
+/// Reads the buffers. body_bytes: size of the file's body, which limits the memory for constants.
 Status ReadBuffers(const Json& header, std::size_t body_bytes, Stream& stream) {
   const auto buffers = header.find("buffers");
   if (buffers == header.end() || !buffers->is_array() || buffers->empty()) {
@@ -66,7 +66,7 @@ Status ReadBuffers(const Json& header, std::size_t body_bytes, Stream& stream) {
   return Status();
 }
 
-/// That every transfer has a buffer it may use, and nothing else has one.
+/// Checks that every transfer has a valid buffer and that other instructions have none.
 Status CheckBuffers(const Stream& stream) {
   const auto count = static_cast<std::int32_t>(stream.buffers.size());
   for (std::size_t i = 0; i < stream.instructions.size(); ++i) {
@@ -126,11 +126,11 @@ Result<std::string> WriteStreamFile(const StreamFile& file) {
 
 Result<StreamFile> ReadStreamFile(std::string_view bytes) {
   if (!bytes.starts_with(kFirstLine)) {
-    return InvalidArgument("no stream file: it does not begin with \"tilewright-vta-stream 1\"");
+    return InvalidArgument("not a stream file: it does not begin with \"tilewright-vta-stream 1\"");
   }
   bytes.remove_prefix(kFirstLine.size());
   const auto end = bytes.find('\n');
-  if (end == std::string_view::npos) return Corrupt("stream file: cut off in its header");
+  if (end == std::string_view::npos) return Corrupt("stream file: truncated in its header");
   const auto header = ParseJson(bytes.substr(0, end));
   if (!header.ok()) return header.status().WithContext("stream file: header");
   if (!header->is_object() || !header->contains("design")) {
@@ -155,7 +155,7 @@ Result<StreamFile> ReadStreamFile(std::string_view bytes) {
   }
   const auto checksum = header->find("crc32");
   if (checksum == header->end() || *checksum != Crc32(std::as_bytes(std::span(body)))) {
-    return Corrupt("stream file: its checksum does not fit its contents");
+    return Corrupt("stream file: its checksum does not match its contents");
   }
   const auto code = std::as_bytes(std::span(body)).first(static_cast<std::size_t>(code_bytes));
   auto decoded = Encoding(file.design).DecodeStream(code);

@@ -9,19 +9,20 @@
 
 namespace tilewright::vta {
 
-/// A stream with the design it was made for: what a VTA artifact holds.
+/// Stream with the design that it was built for: contents of a VTA artifact.
 struct StreamFile {
   Design design;
   Stream stream;
 };
 
-/// One line that names the format, one of JSON (the design, the buffers, counts, a checksum), then
-/// encoded instructions, the buffer of each, encoded micro-ops, little endian, and constants.
+/// Writes one line that names the format, one line of JSON (the design, the buffers, counts, a
+/// checksum), then encoded instructions, the buffer of each, encoded micro-ops, little endian, and
+/// constants.
 /// Errors: as for Encoding::EncodeStream.
 Result<std::string> WriteStreamFile(const StreamFile& file);
 
-/// Errors: kCorrupt if the text is cut off, longer than it says, or changed; kInvalidArgument if it
-///         is no stream file, or its instructions and buffers do not belong together.
+/// Reads a stream file. Errors: kCorrupt if the text is truncated, longer than stated, or changed;
+/// kInvalidArgument if it is not a stream file, or if its instructions and buffers do not match.
 Result<StreamFile> ReadStreamFile(std::string_view bytes);
 
 }  // namespace tilewright::vta

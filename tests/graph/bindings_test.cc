@@ -32,19 +32,19 @@ TEST(Bindings, OfSeveralSetsGoTogether) {
 }
 
 TEST(Bindings, ThatSayNothingAreRefused) {
-  EXPECT_EQ(MessageOf({{"x"}, {}, {}}), "--shape x: expected NAME=WHAT");
-  EXPECT_EQ(MessageOf({{}, {"=3"}, {}}), "--dim =3: expected NAME=WHAT");
-  EXPECT_EQ(MessageOf({{}, {}, {"sr="}}), "--value sr=: expected NAME=WHAT");
+  EXPECT_EQ(MessageOf({{"x"}, {}, {}}), "--shape x: expected NAME=VALUE");
+  EXPECT_EQ(MessageOf({{}, {"=3"}, {}}), "--dim =3: expected NAME=VALUE");
+  EXPECT_EQ(MessageOf({{}, {}, {"sr="}}), "--value sr=: expected NAME=VALUE");
   EXPECT_THAT(MessageOf({{"x=1x-3"}, {}, {}}), HasSubstr("size '-3', expected a number from 1"));
   EXPECT_THAT(MessageOf({{}, {"n=2147483649"}, {}}), HasSubstr("size '2147483649', expected"));
   EXPECT_THAT(MessageOf({{}, {"n=99999999999999999999"}, {}}), HasSubstr("expected a number from"));
   EXPECT_THAT(MessageOf({{"x=2147483648x2147483648x2147483648"}, {}, {}}), HasSubstr("2^40"));
   EXPECT_THAT(MessageOf({{"x=1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1"}, {}, {}}),
               HasSubstr("17 dimensions, expected at most 16"));
-  EXPECT_THAT(MessageOf({{"x=1", "x=2"}, {}, {}}), HasSubstr("'x' is there twice"));
-  EXPECT_THAT(MessageOf({{}, {}, {"v=1", "v=2"}}), HasSubstr("'v' is there twice"));
+  EXPECT_THAT(MessageOf({{"x=1", "x=2"}, {}, {}}), HasSubstr("'x' is given twice"));
+  EXPECT_THAT(MessageOf({{}, {}, {"v=1", "v=2"}}), HasSubstr("'v' is given twice"));
   EXPECT_THAT(MessageOf({{"x=1,2"}, {"n=1,2,3"}, {}}),
-              HasSubstr("--dim n: 3 sets of sizes, but 2 of another name"));
+              HasSubstr("--dim n: 3 shape variants, but 2 of another name"));
 }
 
 TEST(Bindings, ValuesFitTheirType) {
@@ -58,12 +58,12 @@ TEST(Bindings, ValuesFitTheirType) {
   EXPECT_EQ(TensorOfText("-0.5,1e3", {{1, 2}, kFloat32})->At(1), 1000);
   EXPECT_EQ(message("1,2", {{}, kInt64}), "2 elements, expected 1 of int64[]");
   EXPECT_EQ(message("1", {{2}, kInt64}), "1 element, expected 2 of int64[2]");
-  EXPECT_EQ(message("1.5", {{}, kInt64}), "'1.5' is no int64");
-  EXPECT_EQ(message("128", {{}, kInt8}), "'128' is no int8");
-  EXPECT_EQ(message("-1", {{}, kUInt8}), "'-1' is no uint8");
-  EXPECT_EQ(message("2", {{}, kBool}), "'2' is no bool");
-  EXPECT_EQ(message("1e39", {{}, kFloat32}), "'1e39' is no float32");
-  EXPECT_EQ(message("", {{}, kFloat32}), "'' is no float32");
+  EXPECT_EQ(message("1.5", {{}, kInt64}), "'1.5' is not a valid int64");
+  EXPECT_EQ(message("128", {{}, kInt8}), "'128' is not a valid int8");
+  EXPECT_EQ(message("-1", {{}, kUInt8}), "'-1' is not a valid uint8");
+  EXPECT_EQ(message("2", {{}, kBool}), "'2' is not a valid bool");
+  EXPECT_EQ(message("1e39", {{}, kFloat32}), "'1e39' is not a valid float32");
+  EXPECT_EQ(message("", {{}, kFloat32}), "'' is not a valid float32");
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ TEST(NonFiniteWeightNotes, NamesThoseThatAreNotFinite) {
   }
   EXPECT_THAT(NonFiniteWeightNotes(*graph),
               testing::ElementsAre(testing::HasSubstr(
-                  "weight relay.Constant.1 of %1: 2 of 16 elements are infinite or no numbers, the "
+                  "weight relay.Constant.1 of %1: 2 of 16 elements are infinite or NaN, the "
                   "first is element 2")));
 }
 

@@ -33,7 +33,7 @@ TEST(Graph, RefusesOperatorsWithTheValuesName) {
   Graph graph;
   graph.AddInput("x", TensorType{{2}, kFloat32});
   EXPECT_EQ(graph.AddOperator("y", Operator{OpKind::kRelu, {}}, {1}).status(),
-            InvalidArgument("value y: input 1 is no earlier node"));
+            InvalidArgument("value y: input 1 is not an earlier node"));
   EXPECT_EQ(graph.AddOperator("y", Operator{OpKind::kAdd, {}}, {0}).status(),
             InvalidArgument("value y: add: 1 inputs, expected 2"));
 }

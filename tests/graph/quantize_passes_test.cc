@@ -295,9 +295,9 @@ TEST(QuantizeTest, NothingToRoundIsAnError) {
     ASSERT_FALSE(graph.ok()) << pass;
     EXPECT_EQ(graph.status().message(),
               std::string(pass) +
-                  ": no value is marked for rounding, so nothing would become integers: run "
-                  "annotate before, and see what skip_conv_layers, skip_dense_layer and "
-                  "debug_enabled_ops leave float");
+                  ": no value is annotated for rounding, so nothing would become integers: run "
+                  "annotate first, and check skip_conv_layers, skip_dense_layer and "
+                  "debug_enabled_ops");
   }
 }
 
@@ -308,7 +308,7 @@ TEST(QuantizeTest, ProductsThatAllStayFloatSayWhy) {
       {"partition", "annotate", "calibrate"}, Config());
   EXPECT_EQ(graph.status().message(),
             "calibrate: nothing would become integers: 1 matrix products and convolutions stay "
-            "float: skip_dense_layer (1); --set skip_dense_layer=false makes integers of matrix "
+            "float: skip_dense_layer (1); --set skip_dense_layer=false quantizes matrix "
             "products");
 }
 

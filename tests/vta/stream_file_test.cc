@@ -76,9 +76,9 @@ TEST(StreamFileTest, EveryCutAndChangeIsFound) {
     const auto file = ReadStreamFile(changed);
     ASSERT_FALSE(file.ok()) << at;
     EXPECT_EQ(file.status().code(), StatusCode::kCorrupt);
-    EXPECT_EQ(file.status().message(), "stream file: its checksum does not fit its contents");
+    EXPECT_EQ(file.status().message(), "stream file: its checksum does not match its contents");
   }
-  EXPECT_THAT(ReadStreamFile("{}").status().message(), HasSubstr("no stream file"));
+  EXPECT_THAT(ReadStreamFile("{}").status().message(), HasSubstr("not a stream file"));
 }
 
 TEST(StreamFileTest, ForgedBuffersAreFound) {

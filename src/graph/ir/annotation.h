@@ -9,21 +9,22 @@ namespace tilewright {
 
 enum class AnnotationKind : std::uint8_t {
   kNone,
-  kCastHint,    ///< the value is to be stored as `dtype`
-  kStopFusion,  ///< no kernel crosses this value
-  kQuantize,    ///< the value is to be rounded to steps of `scales`
+  kCastHint,    ///< store the value as `dtype`
+  kStopFusion,  ///< no kernel may cross this value
+  kQuantize,    ///< round the value to multiples of `scales`
 };
 
-/// What a value is to a quantized operator; each has a number of bits of its own.
+/// Role of a value in a quantized operator. Each role has its own number of bits.
 enum class ValueKind : std::uint8_t { kInput, kWeight, kActivation };
 
-/// What an identity says about its value on the graph's way to integers (src/graph/quantize).
-/// Other operators have none.
+/// Annotation of an identity operator during quantization (src/graph/quantize). Other operators
+/// have kind kNone.
 struct Annotation {
   AnnotationKind kind = AnnotationKind::kNone;
   DataType dtype = kInt8;               ///< kCastHint
   ValueKind value = ValueKind::kInput;  ///< kQuantize
-  /// kQuantize: what one step is worth. None before calibration; one, or one per output channel.
+  /// kQuantize: real value of one integer step. Empty before calibration; else one scale, or one
+  /// per output channel.
   std::vector<double> scales;
   friend bool operator==(const Annotation&, const Annotation&) = default;
 };

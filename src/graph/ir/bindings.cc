@@ -1,5 +1,5 @@
-// Sizes and values of a model's inputs as a user writes them: "NAME=1x3x320x320", "NAME=320",
-// "NAME=16000". What the names mean is the file's business (src/graph/onnx/bind_inputs.h).
+// Parses sizes and values of a model's inputs: "NAME=1x3x320x320", "NAME=320", "NAME=16000".
+// src/graph/onnx/bind_inputs.h matches the names with a file.
 
 #include "src/graph/ir/bindings.h"
 
@@ -26,9 +26,9 @@ struct NameAndText {
 Result<NameAndText> SplitName(const std::string& text) {
   const std::size_t annotation = text.rfind('=');
   if (annotation == std::string::npos || annotation == 0 || annotation + 1 == text.size()) {
-    return InvalidArgument("expected NAME=WHAT");
+    return InvalidArgument("expected NAME=VALUE");
   }
-  if (text.find('\0') != std::string::npos) return InvalidArgument("a name with a zero byte");
+  if (text.find('\0') != std::string::npos) return InvalidArgument("the name contains a zero byte");
   return NameAndText{text.substr(0, annotation), text.substr(annotation + 1)};
 }
 
@@ -55,7 +55,7 @@ Result<std::vector<std::int64_t>> ParseShape(std::string_view text) {
   return shape;
 }
 
-// "NAME=ONE" or "NAME=ONE,TWO" of one option.
+// Parses "NAME=ONE" or "NAME=ONE,TWO" of one option.
 template <typename T, typename Parse>
 Status ParseLists(const std::vector<std::string>& texts, std::string_view option,
                   const Parse& parse, Lists<T>& lists) {
@@ -70,30 +70,31 @@ Status ParseLists(const std::vector<std::string>& texts, std::string_view option
       list.push_back(*std::move(value));
     }
     if (!lists.emplace(parts->name, std::move(list)).second) {
-      return InvalidArgument(place + ": '" + parts->name + "' is there twice");
+      return InvalidArgument(place + ": '" + parts->name + "' is given twice");
     }
   }
   return Status();
 }
 
-// Errors: kInvalidArgument unless all names have one element, or one number of them.
+// Errors: kInvalidArgument unless each name has one element or all have the same number.
 template <typename T>
 Status CountSets(const Lists<T>& lists, std::string_view option, std::size_t& sets) {
   for (const auto& [name, list] : lists) {
     if (list.size() == 1 || list.size() == sets) continue;
     if (sets != 1) {
       return InvalidArgument(std::string(option) + " " + name + ": " + std::to_string(list.size()) +
-                             " sets of sizes, but " + std::to_string(sets) +
-                             " of another name; expected one, or as many for each");
+                             " shape variants, but " + std::to_string(sets) +
+                             " of another name; expected one, or the same number for each");
     }
     sets = list.size();
   }
   if (sets <= kMaxSets) return Status();
-  return InvalidArgument(std::to_string(sets) + " sets of sizes, expected at most " +
+  return InvalidArgument(std::to_string(sets) + " shape variants, expected at most " +
                          std::to_string(kMaxSets));
 }
 
-// Whether an element type holds a number, and not one near it.
+// Returns true if the element type can represent the number: exactly for an integer type, within
+// the range for a float type.
 bool Holds(DataType dtype, double number) {
   Tensor one(TensorType{{}, dtype});
   one.Set(0, number);
@@ -103,7 +104,7 @@ bool Holds(DataType dtype, double number) {
 Status SetElement(std::string_view text, std::int64_t index, Tensor& tensor) {
   const DataType dtype = tensor.dtype();
   const auto refused = [&] {
-    return InvalidArgument("'" + std::string(text) + "' is no " + DataTypeName(dtype));
+    return InvalidArgument("'" + std::string(text) + "' is not a valid " + DataTypeName(dtype));
   };
   if (dtype.is_bool() && (text == "true" || text == "false")) {
     tensor.Set(index, text == "true" ? 1 : 0);
@@ -116,7 +117,7 @@ Status SetElement(std::string_view text, std::int64_t index, Tensor& tensor) {
     return Status();
   }
   const auto place = static_cast<std::size_t>(index);
-  if (dtype == DataType{TypeCode::kUInt, 64}) {  // more than an int64 holds
+  if (dtype == DataType{TypeCode::kUInt, 64}) {  // exceeds int64
     std::uint64_t wide = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wide);
     if (error != std::errc() || end != text.data() + text.size()) return refused();
@@ -125,7 +126,7 @@ Status SetElement(std::string_view text, std::int64_t index, Tensor& tensor) {
   }
   const auto number = ParseInt64(text);
   if (!number.ok()) return refused();
-  if (dtype == kInt64) {  // exact beyond 2^53, where Set() is not
+  if (dtype == kInt64) {  // exact beyond 2^53, unlike Set()
     tensor.As<std::int64_t>()[place] = *number;
     return Status();
   }
@@ -177,7 +178,7 @@ Result<std::vector<Bindings>> ParseBindings(const BindingTexts& texts) {
     auto parts = SplitName(text);
     if (!parts.ok()) return parts.status().WithContext("--value " + text);
     if (!common.values.emplace(parts->name, Bindings::Value{parts->text, {}}).second) {
-      return InvalidArgument("--value " + text + ": '" + parts->name + "' is there twice");
+      return InvalidArgument("--value " + text + ": '" + parts->name + "' is given twice");
     }
   }
   std::vector<Bindings> all;

@@ -12,28 +12,28 @@
 
 namespace tilewright {
 
-/// Sizes and values that a model file leaves open, as whoever reads it gives them.
+/// Sizes and values that the user gives for what a model file leaves open.
 struct Bindings {
-  /// What an input always is.
+  /// Constant value of an input.
   struct Value {
-    std::string text;  ///< its elements in row-major order ("1,2,3"), or a file's name
-    std::optional<Tensor> contents;  ///< of that file
+    std::string text;                ///< elements in row-major order ("1,2,3"), or a file name
+    std::optional<Tensor> contents;  ///< contents of that file
   };
   template <typename T>
   using ByName = std::map<std::string, T, std::less<>>;
 
   ByName<std::vector<std::int64_t>> shapes;  ///< of inputs
-  ByName<std::int64_t> dims;                 ///< symbolic dimensions, wherever they stand
-  ByName<Value> values;                      ///< of inputs, which then are constants
+  ByName<std::int64_t> dims;                 ///< of symbolic dimensions, in all inputs
+  ByName<Value> values;                      ///< of inputs, which become constants
 
   bool empty() const { return shapes.empty() && dims.empty() && values.empty(); }
-  /// The options that say the same, in one order: "--dim height=320", "--shape x=1x3x320x320",
-  /// "--value sr=16000".
+  /// Returns the options that give these bindings, in a fixed order: "--dim height=320", "--shape
+  /// x=1x3x320x320", "--value sr=16000".
   std::vector<std::string> Options() const;
   Bindings Clone() const;
 };
 
-/// Bindings as texts: of `--shape`, `--dim` and `--value`, and of the fields of a job file.
+/// Unparsed bindings: arguments of `--shape`, `--dim` and `--value`, or fields of a job file.
 struct BindingTexts {
   std::vector<std::string> shapes;  ///< "x=1x3x320x320"; several: "x=1x3x320x320,1x3x640x640"
   std::vector<std::string> dims;    ///< "height=320"; several: "height=320,640"
@@ -41,18 +41,18 @@ struct BindingTexts {
   bool empty() const { return shapes.empty() && dims.empty() && values.empty(); }
 };
 
-/// One for each set of sizes: the first shape and size of every name, the second ones, …; what is
-/// said once holds for all sets. A name may have '=' in it: the last one ends it. Files are not
-/// read.
-/// Errors: kInvalidArgument as "--shape TEXT: what is wrong, expected …".
+/// Parses bindings into one Bindings per shape variant: the first element of every name, then the
+/// second elements, and so on. A name with one element has it in all variants. The last '=' of a
+/// text ends the name, so a name may contain '='. Reads no files.
+/// Errors: kInvalidArgument as "--shape TEXT: reason, expected …".
 Result<std::vector<Bindings>> ParseBindings(const BindingTexts& texts);
 
-/// "1x3x320x320"; a scalar: "scalar".
+/// Formats a shape: "1x3x320x320", or "scalar".
 std::string ShapeToString(const std::vector<std::int64_t>& shape);
 
-/// Elements of a value's text as a tensor.
-/// Errors: kInvalidArgument for other than as many elements as the type has, and for one that the
-/// element type does not hold.
+/// Parses the elements of a value's text into a tensor.
+/// Errors: kInvalidArgument if the number of elements differs from the type's, or if the element
+/// type cannot represent an element.
 Result<Tensor> TensorOfText(std::string_view text, const TensorType& type);
 
 }  // namespace tilewright

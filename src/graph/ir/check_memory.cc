@@ -6,7 +6,7 @@ namespace tilewright {
 
 Status CheckMemory(const Graph& graph, std::int64_t available) {
   std::vector<bool> constant(graph.nodes().size(), false);
-  std::int64_t lasting = 0;  // never above `available`, so that it cannot overflow
+  std::int64_t lasting = 0;  // at most `available`, so that the sum cannot overflow
   for (int id = 0; id < graph.size(); ++id) {
     const Node& node = graph.node(id);
     const bool folded =

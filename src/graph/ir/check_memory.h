@@ -5,10 +5,10 @@
 
 namespace tilewright {
 
-/// For graphs from files, whose types may claim any size, before contents are made or operators
-/// run. Counted are inputs, constants (what is only filled takes none) and operators on constants,
-/// which folding makes constants, and beside them the largest other result.
-/// Errors: kUnsupported, naming the value with which they are more than `available` bytes.
+/// Checks that a graph from a file, whose types may have any size, fits into memory. Call it before
+/// contents are created or operators run. Counts inputs, constants (filled ones take no memory),
+/// operators on constants (which folding turns into constants) and the largest other result.
+/// Errors: kUnsupported, naming the value at which the sum exceeds `available` bytes.
 Status CheckMemory(const Graph& graph, std::int64_t available = MachineMemoryBytes());
 
 }  // namespace tilewright

@@ -9,7 +9,8 @@
 namespace tilewright {
 namespace {
 
-/// The constant that a weight is, maybe in another layout; -1 if it is none.
+/// Returns the constant that a weight comes from, possibly in another layout; -1 if it is not
+/// constant.
 int ConstantOf(const Graph& graph, int weight) {
   while (graph.node(weight).kind == NodeKind::kOperator && graph.node(weight).inputs.size() == 1) {
     weight = graph.node(weight).inputs[0];
@@ -35,9 +36,9 @@ std::vector<std::string> NonFiniteWeightNotes(const Graph& graph) {
     }
     if (count == 0) continue;
     notes.push_back(fmt::format(
-        "weight {} of {}: {} of {} elements are infinite or no numbers, the first is element {}. "
-        "Times 0, that of the padding too, such a one is no number, so that kernels and the "
-        "reference may differ; it cannot be quantized",
+        "weight {} of {}: {} of {} elements are infinite or NaN, the first is element {}. "
+        "Their products with 0, also with padding, are NaN, so kernels and the reference may "
+        "differ; the weight cannot be quantized",
         graph.node(weight).name, node.name, count, contents->elements(), first));
   }
   return notes;

@@ -7,8 +7,8 @@
 
 namespace tilewright {
 
-/// A sentence for each weight of a convolution or matrix product with elements that are infinite or
-/// no numbers: what a kernel makes of them depends on whether it multiplies the padding's zeros.
+/// Returns a note for each weight of a convolution or matrix product that has infinite or NaN
+/// elements. The result of such a kernel depends on whether it multiplies the zeros of the padding.
 std::vector<std::string> NonFiniteWeightNotes(const Graph& graph);
 
 }  // namespace tilewright

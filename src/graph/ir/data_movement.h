@@ -4,8 +4,8 @@
 
 namespace tilewright {
 
-/// Whether elements of the first input are only brought to other places (all, some, or some of them
-/// several times), and nothing else is in the result.
+/// Returns true if the result contains only elements of the first input, in other positions.
+/// Elements may be dropped or repeated.
 bool IsDataMovement(OpKind kind);
 
 }  // namespace tilewright

@@ -7,22 +7,23 @@
 
 namespace tilewright {
 
-/// Errors: kInvalidArgument naming the input whose type is not the graph's.
+/// Checks the types of inputs. Errors: kInvalidArgument, naming the input whose type differs from
+/// the graph's.
 Status CheckGraphInputs(const Graph& graph, std::span<const Tensor> inputs);
 
-/// Which values an evaluation hands back.
+/// Values that an evaluation returns.
 enum class KeepValues : std::uint8_t {
-  kOutputs,  ///< those of the graph's outputs, in their order
-  kAll,      ///< one per node, in node order; those of inputs and constants are empty
+  kOutputs,  ///< the graph's outputs, in their order
+  kAll,      ///< one per node, in node order; empty for inputs and constants
 };
 
-/// Evaluates a graph by the reference evaluator, one operator after the other, each value freed
-/// after its last use unless it is kept.
+/// Evaluates a graph with the reference evaluator, operator by operator. Frees each value after its
+/// last use unless it is kept.
 ///
-/// inputs:  in the order of graph.inputs(), of exactly their types.
-/// threads: at most this many are used per operator.
-/// Errors: kInvalidArgument naming an input whose type is not the graph's, or a constant that has
-/// no contents (see SeedConstants); those of Evaluate, with the value's name.
+/// inputs:  in the order of graph.inputs(), with exactly their types.
+/// threads: maximum number of threads per operator.
+/// Errors: kInvalidArgument, naming an input whose type differs from the graph's or a constant
+/// without contents (see SeedConstants); errors of Evaluate, with the value's name.
 Result<std::vector<Tensor>> EvaluateGraph(const Graph& graph, std::span<const Tensor> inputs,
                                           KeepValues keep = KeepValues::kOutputs, int threads = 1);
 

@@ -1,5 +1,5 @@
-// Values of a graph and their contents. Constants of one repeated number have no contents until
-// somebody asks for them.
+// Values of a graph and their contents. The contents of a filled constant are created at their
+// first use.
 
 #include "src/graph/ir/graph.h"
 
@@ -37,7 +37,7 @@ Tensor MakeFilled(const TensorType& type, double fill) {
 }  // namespace
 
 Status CheckTensorType(const TensorType& type) {
-  constexpr std::size_t kMaxDimensions = 16;  // that a compiled library may have (src/runtime)
+  constexpr std::size_t kMaxDimensions = 16;  // limit of a compiled library (src/runtime)
   if (type.shape.size() > kMaxDimensions) {
     return InvalidArgument("a tensor has " + std::to_string(type.shape.size()) +
                            " dimensions, expected at most 16");
@@ -99,7 +99,7 @@ Result<int> Graph::AddOperator(std::string value_name, Operator op, std::vector<
   for (int input : inputs) {
     if (input < 0 || input >= size()) {
       return InvalidArgument("value " + value_name + ": input " + std::to_string(input) +
-                             " is no earlier node");
+                             " is not an earlier node");
     }
     types.push_back(node(input).type);
   }
@@ -108,7 +108,7 @@ Result<int> Graph::AddOperator(std::string value_name, Operator op, std::vector<
   if (Status status = CheckTensorType(*type); !status.ok()) {
     return status.WithContext("value " + value_name);
   }
-  if (op.kind == OpKind::kTranspose) {  // whoever reads them counts from the front
+  if (op.kind == OpKind::kTranspose) {  // readers expect non-negative axes
     for (std::int64_t& axis : op.attributes.axes) {
       if (axis < 0) axis += std::ssize(op.attributes.axes);
     }

@@ -11,7 +11,7 @@ std::vector<bool> ChannelDimensions(const Node& anchor) {
   std::vector<bool> channel(anchor.type.shape.size(), false);
   const OpKind kind = anchor.op.kind;
   const bool product = IsMatrixProduct(kind);
-  // The result has the data's layout, but for the size of the channel block.
+  // The result has the layout of the data except for the size of the channel block.
   auto layout = Layout::Parse(anchor.op.attributes.data_layout);
   if (!layout.ok() || layout->parts().size() != channel.size()) {
     if (product && !channel.empty()) channel.back() = true;

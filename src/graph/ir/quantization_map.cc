@@ -9,11 +9,11 @@
 namespace tilewright {
 namespace {
 
-/// Errors: kInvalidArgument for a row that is none.
+/// Parses one entry. Errors: kInvalidArgument for an invalid entry.
 Result<QuantizationParams> ReadRow(const Json& row) {
   const auto bad = [] {
     return InvalidArgument(
-        "expected value (a name), scales (positive numbers), axis and zero_point (whole numbers)");
+        "expected value (a name), scales (positive numbers), axis and zero_point (integers)");
   };
   QuantizationParams quantization_params;
   if (!row.is_object()) return bad();
@@ -39,7 +39,8 @@ Result<QuantizationParams> ReadRow(const Json& row) {
   return quantization_params;
 }
 
-/// The scalar integer that one side of an elementwise operator is, and the other side.
+/// Elementwise operator with a scalar integer on one side: the integer, and the value on the other
+/// side.
 struct WithNumber {
   int value;
   double number;
@@ -52,15 +53,15 @@ std::optional<WithNumber> NumberBeside(const Graph& graph, const Node& node) {
     const Tensor* contents = graph.Contents(id);
     if (contents == nullptr) return std::nullopt;
     const int value = node.inputs[static_cast<std::size_t>(1 - side)];
-    // A number of more dimensions gives the result some, and a scale's axis is another one then.
+    // A number of higher rank adds dimensions to the result, which shifts the axis of the scales.
     if (graph.node(value).type.shape.size() != node.type.shape.size()) return std::nullopt;
     return WithNumber{value, contents->At(0)};
   }
   return std::nullopt;
 }
 
-/// The integers that an operator makes other integers of, which stand for the same real numbers,
-/// and what a step of these is in steps of those.
+/// Integers that represent the same real numbers as the integers computed from them, and the step
+/// of the result as a multiple of theirs.
 struct Origin {
   int value;
   double step;
@@ -71,7 +72,7 @@ std::optional<Origin> OriginOf(const Graph& graph, const Node& node) {
     case OpKind::kCast:
     case OpKind::kIdentity:
       return Origin{node.inputs[0], 1};
-    case OpKind::kClip:  // to what a type holds; other ones are the network's
+    case OpKind::kClip:  // only to the range of a type; other clips belong to the network
       if (attributes.a_min != -attributes.a_max && attributes.a_min != -attributes.a_max - 1) break;
       return Origin{node.inputs[0], 1};
     case OpKind::kFixedPointMultiply:
@@ -102,7 +103,7 @@ std::optional<Origin> OriginOf(const Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
-/// False where a product is no positive float, which ReadRow refuses.
+/// Returns false if a product is not a positive float, which ReadRow rejects.
 bool MultiplyScales(std::vector<float>& scales, double step) {
   for (float& scale : scales) {
     const double product = static_cast<double>(scale) * step;

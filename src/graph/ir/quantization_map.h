@@ -8,17 +8,18 @@
 
 namespace tilewright {
 
-/// What values stand for: as the graph says it, and for those without a name that are made of such
-/// a value by a change of its scale (a shift, a product with a number), a saturation or a cast:
-/// they are that value, rounded. In a compiled model often these alone can be seen.
+/// Infers quantization parameters. Starts from those that the graph states. An unnamed value gets
+/// the parameters of its input if a change of scale (a shift, a product with a number), a
+/// saturation or a cast computes it; it represents that value, rounded. A compiled model often
+/// contains only such values.
 QuantizationMap InferQuantizationMap(const Graph& graph);
 
-/// As JSON: {"conv1": {"value": "r0", "scales": [0.5], "axis": 1, "zero_point": 3}}, without the
-/// fields that say nothing. Relay texts and compiled models carry it.
+/// Formats the map as JSON: {"conv1": {"value": "r0", "scales": [0.5], "axis": 1, "zero_point":
+/// 3}}. Omits fields with default values. Relay texts and compiled models contain it.
 std::string QuantizationMapToJson(const QuantizationMap& quantization_map);
 
-/// Reads what QuantizationMapToJson writes; scales are finite and positive.
-/// Errors: kInvalidArgument naming the value.
+/// Parses the output of QuantizationMapToJson. Scales are finite and positive.
+/// Errors: kInvalidArgument, naming the value.
 Result<QuantizationMap> ParseQuantizationMap(std::string_view text);
 
 }  // namespace tilewright

@@ -82,7 +82,7 @@ Graph Prune(Graph graph) {
   for (int id = 0; id < rewriter.source().size(); ++id) {
     if (!needed[static_cast<std::size_t>(id)]) continue;
     const Status status = rewriter.Copy(id);
-    TW_CHECK(status.ok(), status.message());  // the types were inferred before
+    TW_CHECK(status.ok(), status.message());  // types were inferred before
   }
   std::vector<int> outputs;
   for (int id : rewriter.source().outputs()) outputs.push_back(rewriter.At(id));

@@ -7,8 +7,8 @@
 
 namespace tilewright {
 
-/// Builds a new graph from an old one, node by node in the old order: the frame of every pass.
-/// Constants' contents move over.
+/// Builder of a new graph from an old one, node by node in the old order; the base of every pass.
+/// Moves the contents of constants.
 class Rewriter {
  public:
   explicit Rewriter(Graph source) : source_(std::move(source)), map_(source_.nodes().size(), -1) {
@@ -24,14 +24,14 @@ class Rewriter {
   const Graph& source() const { return source_; }
   Graph& result() { return result_; }
   const Graph& result() const { return result_; }
-  /// New id of an old node; -1 if it is not there yet.
+  /// Returns the new id of an old node; -1 if it was not copied yet.
   int At(int old_id) const { return map_[static_cast<std::size_t>(old_id)]; }
   void Map(int old_id, int new_id) { map_[static_cast<std::size_t>(old_id)] = new_id; }
-  /// Copies an old node whose inputs are there, with the name it has.
+  /// Copies an old node with its name. Its inputs must be in the new graph.
   Status Copy(int old_id);
-  /// The operator `op` with the name, the source and the mark of an old node.
+  /// Adds operator `op` with the name, source name and annotation of an old node.
   Result<int> CopyAs(int old_id, Operator op, std::vector<int> inputs);
-  /// The new graph, its outputs set, pruned.
+  /// Sets the outputs, prunes the graph and returns it.
   Graph Finish();
 
  private:
@@ -40,11 +40,12 @@ class Rewriter {
   std::vector<int> map_;
 };
 
-/// Ids in the order in which a walk from the outputs leaves them, inputs left to right: the order
-/// of Relay, whatever order the graph was built in. Inputs of the graph come first, all of them.
+/// Returns ids in depth-first postorder from the outputs, inputs left to right. This is the order
+/// of Relay, independent of the order in which the graph was built. All inputs of the graph come
+/// first.
 std::vector<int> PostOrder(const Graph& graph);
 
-/// Drops the nodes that no output needs; inputs stay.
+/// Removes the nodes that no output needs. Keeps inputs.
 Graph Prune(Graph graph);
 
 }  // namespace tilewright

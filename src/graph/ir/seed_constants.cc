@@ -1,4 +1,4 @@
-// Made-up contents of a graph's constants, by what reads them.
+// Synthetic contents of a graph's constants, chosen by their users.
 
 #include <algorithm>
 #include <cstdint>
@@ -12,8 +12,8 @@
 namespace tilewright {
 namespace {
 
-// Products per result of a constant: all dimensions but the first, or, for the kernel of a
-// convolution, all but those of its output channels.
+// Returns the number of products per result: the product of all dimensions but the first, or, for a
+// convolution kernel, of all but its output channels.
 std::int64_t FanOf(const Graph& graph, int id, const std::vector<int>& users) {
   const TensorType& type = graph.node(id).type;
   if (type.shape.empty()) return 1;
@@ -29,8 +29,8 @@ std::int64_t FanOf(const Graph& graph, int id, const std::vector<int>& users) {
   return type.elements() / type.shape[0];
 }
 
-// The zero point of a value that was quantized by operators: the whole number that is added before
-// the rounding, the clip and the casts.
+// Returns the zero point of a value that operators quantize: the integer that is added before the
+// rounding, the clip and the casts.
 std::optional<std::int64_t> ZeroPointOf(const Graph& graph, int id) {
   while (graph.node(id).kind == NodeKind::kOperator) {
     const Node& node = graph.node(id);
@@ -54,9 +54,9 @@ std::optional<std::int64_t> ZeroPointOf(const Graph& graph, int id) {
   return std::nullopt;
 }
 
-// Of integers whose meaning follows from what reads them: parts of a requantization in int64 (the
-// factors about 2^-9), zero points, and kernels of 16 bits, whose products add up to more than
-// those of 8 bits. Nothing for others.
+// Returns the rule for integers whose role follows from their user: parts of a requantization in
+// int64 (factors about 2^-9), zero points, and 16-bit kernels, whose sums of products exceed those
+// of 8-bit kernels. Returns no rule for others.
 ElementRule RuleByUse(const Graph& graph, int id, const Node& user, std::int64_t fan) {
   constexpr std::int64_t kShift = 39;
   const Node& node = graph.node(id);
@@ -81,7 +81,7 @@ ElementRule RuleByUse(const Graph& graph, int id, const Node& user, std::int64_t
   return nullptr;
 }
 
-// The rules of the Relay data.
+// Creates contents by the rules of the Relay data.
 Tensor MakeMissing(const Graph& graph, int id, const std::vector<int>& users) {
   const std::string& name = graph.node(id).name;
   const TensorType& type = graph.node(id).type;
@@ -121,7 +121,7 @@ void SeedConstants(Graph& graph, SeedRule rule) {
     }
     ++synthetic_constants;
   }
-  // Those that the file says of itself are replaced as well, but for integers.
+  // Constants that the file counts as synthetic are replaced too, except integers.
   graph.synthetic_constants = std::max(graph.synthetic_constants, synthetic_constants);
 }
 

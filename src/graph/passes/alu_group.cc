@@ -18,7 +18,7 @@ class AluGroupReader {
     TW_RETURN_IF_ERROR(CheckResult());
     if (At(nodes_[0]).op.kind == OpKind::kMaxPool2d) return ReadPool();
     for (int id : nodes_) {
-      if (IsWidening(id)) continue;  // the load does it
+      if (IsWidening(id)) continue;  // the load widens
       TW_RETURN_IF_ERROR(CheckOperator(id));
       TW_RETURN_IF_ERROR(current_ < 0 ? Begin(id) : Follow(id));
       current_ = id;
@@ -43,7 +43,7 @@ class AluGroupReader {
     return Inside(id) && node.op.kind == OpKind::kCast && node.type.dtype == kInt32 &&
            !Inside(node.inputs[0]) && At(node.inputs[0]).type.dtype == kInt8;
   }
-  /// The value in memory that an operand is loaded from.
+  /// Returns the value in memory that an operand is loaded from.
   int SourceOf(int id) const { return IsWidening(id) ? At(id).inputs[0] : id; }
 
   Status CheckResult() {
@@ -86,10 +86,10 @@ class AluGroupReader {
     return Done();
   }
 
-  /// The operator that reads from memory.
+  /// Adds the first operator, which reads from memory.
   Status Begin(int id) {
     const Node& node = At(id);
-    // Of two tensors the first one with the result's shape that is no constant.
+    // The main operand is the first non-constant tensor with the shape of the result.
     const auto is_main = [&](int input) {
       return At(SourceOf(input)).type.shape == node.type.shape &&
              At(SourceOf(input)).kind != NodeKind::kConstant;
@@ -115,7 +115,7 @@ class AluGroupReader {
     return {};
   }
 
-  /// An operator on what was computed so far.
+  /// Adds an operator on the value computed so far.
   Status Follow(int id) {
     const Node& node = At(id);
     const auto side = std::ranges::find(node.inputs, current_);

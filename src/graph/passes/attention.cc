@@ -1,7 +1,7 @@
-// Found from its end: a batch_matmul whose data are, moves aside, the result of a group of rows
-// with a softmax, one of whose inputs is, moves aside, the result of another batch_matmul. Moves
-// before the products and behind the last one belong to it, as far as nobody else reads what they
-// make.
+// Attention is found from its end. Apart from data movement operators, the data of a batch_matmul
+// are the result of a row-wise group with a softmax, and one input of that group is the result of
+// another batch_matmul. Data movement operators before the products and after the last one belong
+// to the attention if it is the only user of their results.
 
 #include <algorithm>
 #include <optional>
@@ -43,7 +43,7 @@ class AttentionFinder {
   }
 
  private:
-  /// A value, and the groups that only moved it there.
+  /// Value, and the groups that only moved its elements.
   struct Origin {
     int value = -1;
     std::vector<std::size_t> moves;
@@ -54,7 +54,7 @@ class AttentionFinder {
     if (group < 0 || groups_[static_cast<std::size_t>(group)].output != value) return std::nullopt;
     return static_cast<std::size_t>(group);
   }
-  /// Of what this group reads: the one that makes it, if nothing else reads it.
+  /// Returns the group that computes an input of this group, if nothing else reads the value.
   std::optional<std::size_t> OwnGroupOf(int value) const {
     const auto group = GroupOf(value);
     if (!group || taken_[*group] || SingleUser(graph_, users_, value) < 0) return std::nullopt;
@@ -84,7 +84,7 @@ class AttentionFinder {
     return origin;
   }
 
-  /// The product of which `softmax` takes the rows, with the moves between.
+  /// Returns the product whose rows `softmax` reads, with the data movement between them.
   std::optional<Origin> ScoresOf(const FusedGroup& softmax) const {
     for (int input : softmax.inputs) {
       Origin origin = OriginOf(input);
@@ -94,7 +94,7 @@ class AttentionFinder {
     return std::nullopt;
   }
 
-  /// The moves behind a value up to the last one that is no mere view.
+  /// Returns the data movement groups after a value, up to the last one that is more than a view.
   std::vector<std::size_t> TrailingDataMovement(int value) const {
     std::vector<std::size_t> moves;
     std::size_t kept = 0;

@@ -3,10 +3,10 @@
 // A chain is a run of operators x -> a * x + b with one a and one b per channel: batch
 // normalizations, and additions and multiplications of constants. Each value in it but the last
 // has one use.
-//  - Behind a convolution or matrix product with a constant weight, a goes into the weight and b
-//    becomes one addition: conv(x, w * a) + b.
+//  - After a convolution or matrix product with a constant weight, a is folded into the weight and
+//    b becomes one addition: conv(x, w * a) + b.
 //  - Any other chain with a normalization becomes x * a + b: two elementwise operators.
-// Where a constant has no contents (Relay text), neither have the ones made of it.
+// If a constant has no contents (Relay text), the constants computed from it have none either.
 
 #include <algorithm>
 #include <cmath>
@@ -23,13 +23,13 @@ namespace tilewright {
 namespace {
 
 struct Chain {
-  int start = -1;             // the value the first step reads
+  int start = -1;             // value that the first step reads
   bool anchor = false;        // start is an anchor whose weight takes the scale
   std::vector<int> steps;     // operators
   std::vector<bool> channel;  // channel dimensions of the value
 };
 
-// a and b for every channel; no numbers unless every constant has contents.
+// a and b for every channel; empty unless every constant has contents.
 struct Affine {
   std::vector<double> scale, shift;
   bool has_scale = false, has_shift = false;
@@ -41,7 +41,7 @@ bool AllConstant(const Graph& graph, const std::vector<int>& ids, std::size_t fr
                      [&](int id) { return graph.node(id).kind == NodeKind::kConstant; });
 }
 
-// The dimension that `channel` flags; -1 unless it is exactly one.
+// Returns the only dimension that `channel` flags; -1 if it flags none or several.
 std::int64_t OnlyChannel(const std::vector<bool>& channel) {
   if (std::ranges::count(channel, true) != 1) return -1;
   return std::ranges::find(channel, true) - channel.begin();
@@ -74,8 +74,8 @@ bool IsStep(const Graph& graph, int id, int value, const std::vector<bool>& chan
   }
 }
 
-// True if the weight of an anchor can take a scale per output channel: one dimension counts them
-// (else the scale stays behind), and its elements are precise enough to be rounded once more.
+// Returns true if a scale per output channel can be folded into the weight of an anchor: one
+// dimension counts the channels, and the elements are precise enough for another rounding.
 bool TakesScale(const Graph& graph, const Node& anchor) {
   if (anchor.op.kind != OpKind::kConv2d && anchor.op.kind != OpKind::kDense) return false;
   const Node& weight = graph.node(anchor.inputs[1]);
@@ -91,7 +91,7 @@ Chain FindChain(const Graph& graph, const std::vector<std::vector<int>>& users, 
   int value = start;
   if (chain.anchor) {
     chain.channel = ChannelDimensions(node);
-  } else {  // the start is a normalization, and the chain begins with it
+  } else {  // the chain starts at a normalization
     chain.start = node.inputs[0];
     chain.channel.assign(node.type.shape.size(), false);
     const std::int64_t axis = node.op.attributes.axis;
@@ -108,12 +108,12 @@ Chain FindChain(const Graph& graph, const std::vector<std::vector<int>>& users, 
   }
 }
 
-// One element, or one per channel.
+// Returns the element of a channel; a tensor of one element has the same one for all channels.
 double ElementOf(const Tensor& tensor, std::size_t channel) {
   return tensor.At(tensor.elements() == 1 ? 0 : static_cast<std::int64_t>(channel));
 }
 
-// Contents of a constant of the source graph; null if it has none.
+// Returns the contents of a constant of the source graph; null if it has none.
 using FindContents = std::function<const Tensor*(int id)>;
 
 void Apply(const FindContents& contents, const Node& step, int value, Affine& affine) {
@@ -170,7 +170,7 @@ Affine AffineOf(const Graph& source, const FindContents& contents, const Chain& 
   return affine;
 }
 
-// A constant that broadcasts along the channel dimensions of `type`.
+// Adds a constant that broadcasts along the channel dimensions of `type`.
 int AddChannelConstant(Graph& graph, const std::string& name, const std::vector<double>& values,
                        bool known, const TensorType& type, const std::vector<bool>& channel) {
   std::vector<std::int64_t> shape;
@@ -186,7 +186,7 @@ int AddChannelConstant(Graph& graph, const std::string& name, const std::vector<
   return graph.AddConstant(name, std::move(contents));
 }
 
-// The weight with row c of dimension `position`, its outputs, multiplied by scale[c].
+// Returns the weight with row c of dimension `position` (the outputs) multiplied by scale[c].
 Tensor ScaleWeight(const Tensor& weight, std::size_t position, const std::vector<double>& scale) {
   Tensor scaled(weight.type());
   std::size_t inner = 1;
@@ -204,7 +204,7 @@ Tensor ScaleWeight(const Tensor& weight, std::size_t position, const std::vector
   return scaled;
 }
 
-// Emits the scaled anchor; its value is no value of the source any more, so its name says so.
+// Emits the scaled anchor. Its value does not exist in the source, so it gets a suffixed name.
 Result<int> EmitAnchor(Rewriter& rewriter, const Chain& chain, const Affine& affine) {
   const Graph& source = rewriter.source();
   const Node& anchor = source.node(chain.start);
@@ -226,7 +226,7 @@ Result<int> EmitAnchor(Rewriter& rewriter, const Chain& chain, const Affine& aff
 }
 
 Status EmitChain(Rewriter& rewriter, const Chain& chain) {
-  const FindContents contents = [&](int id) {  // which the rewriter has moved
+  const FindContents contents = [&](int id) {  // moved by the rewriter
     return rewriter.result().Contents(rewriter.At(id));
   };
   const Affine affine = AffineOf(rewriter.source(), contents, chain);
@@ -251,7 +251,8 @@ Status EmitChain(Rewriter& rewriter, const Chain& chain) {
   return Status();
 }
 
-// A single addition behind an anchor is what the fold would leave; so is a chain of nothing.
+// Returns false for a chain without steps and for a single addition after an anchor: folding saves
+// nothing.
 bool WorthFolding(const Graph& graph, const Chain& chain) {
   if (chain.steps.empty()) return false;
   if (!chain.anchor) return true;
@@ -259,8 +260,8 @@ bool WorthFolding(const Graph& graph, const Chain& chain) {
   return chain.steps.size() > 1 || (first != OpKind::kAdd && first != OpKind::kSub);
 }
 
-// Whether a number is one of the type, and as precise as that has them: not beyond its largest, and
-// not so small that digits are lost.
+// Returns true if the type represents the number with full precision: neither overflow nor a
+// subnormal number that loses digits.
 bool Holds(DataType dtype, double number) {
   const double largest = dtype == kFloat16 ? 65504.0 : std::numeric_limits<float>::max();
   const double least = dtype == kFloat16 ? 0x1p-14 : std::numeric_limits<float>::min();
@@ -268,8 +269,8 @@ bool Holds(DataType dtype, double number) {
   return number == 0 || std::isnan(number) || (magnitude >= least && magnitude <= largest);
 }
 
-// Whether the weights of every channel, scaled, are numbers of float32 that lose no digits that
-// matter: those that are tiny beside the channel's largest do not.
+// Returns true if the scaled weights of every channel keep their precision in float32. Weights that
+// are tiny relative to the largest one of their channel may lose digits.
 bool WeightHolds(const Tensor& weight, std::size_t position, const std::vector<double>& scale) {
   constexpr double kDigits = 0x1p24;
   std::vector<double> largest(scale.size(), 0);
@@ -285,14 +286,14 @@ bool WeightHolds(const Tensor& weight, std::size_t position, const std::vector<d
   for (std::size_t c = 0; c < scale.size(); ++c) {
     const double scaled = largest[c] * std::abs(scale[c]);
     const bool shrinks = std::abs(scale[c]) < 1 && scaled > 0;
-    if (!std::isfinite(largest[c]) || std::isnan(scaled)) continue;  // so it was before
+    if (!std::isfinite(largest[c]) || std::isnan(scaled)) continue;  // not caused by the scale
     if (scaled > std::numeric_limits<float>::max()) return false;
     if (shrinks && scaled < kDigits * std::numeric_limits<float>::min()) return false;
   }
   return true;
 }
 
-// Whether what the chain becomes can be written down in its types.
+// Returns true if the types of the chain can represent the folded constants.
 bool CanBeFolded(const Graph& graph, const Chain& chain) {
   const FindContents contents = [&](int id) {
     return graph.HasContents(id) ? graph.Contents(id) : nullptr;
@@ -316,8 +317,8 @@ bool CanBeFolded(const Graph& graph, const Chain& chain) {
 
 Result<Graph> FoldBatchNorm(Graph graph) {
   const auto users = graph.Users();
-  std::vector<bool> skipped(graph.nodes().size(), false);  // inside of a chain
-  std::map<int, Chain> chains;                             // by their last step
+  std::vector<bool> skipped(graph.nodes().size(), false);  // inside a chain
+  std::map<int, Chain> chains;                             // by last step
   for (int id = 0; id < graph.size(); ++id) {
     const Node& node = graph.node(id);
     const auto position = static_cast<std::size_t>(id);

@@ -5,9 +5,9 @@
 namespace tilewright {
 namespace {
 
-// Above this a result stays an operator (1 GiB of floats; a broadcast could be of any size).
+// Larger results stay operators (limit: 1 GiB of floats). A broadcast could be of any size.
 constexpr std::int64_t kMaxFoldedElements = std::int64_t{1} << 28;
-// And so many of all results, which are there together until the end.
+// Limit for the sum of all results, which stay in memory until the end of the pass.
 constexpr std::int64_t kMaxElementsInAll = std::int64_t{1} << 30;
 
 }  // namespace

@@ -1,7 +1,7 @@
-// Groups are grown in topological order: each operator joins the group that ends in one of its
-// inputs, or starts one. A cast that only feeds an elementwise operator of two inputs waits for
-// that operator, which takes it along either as a step on the main chain or with the other operand;
-// so does a cast of quantized numbers with the subtraction of their zero point behind it, but for
+// Groups grow in topological order: each operator joins the group that ends in one of its inputs,
+// or starts a group. A cast whose only user is an elementwise operator of two inputs waits for that
+// operator. The operator then includes it as a step on the main chain or in the other operand. A
+// cast of quantized numbers followed by the subtraction of their zero point waits too, except for
 // the VTA, which has no step for it.
 
 #include <algorithm>
@@ -18,15 +18,16 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// Longer chains are cut: the time to make a kernel grows with the square of the operators in it,
-// and what walks its expressions goes a level deeper for each.
+// Longer chains are split. The time to compile a kernel grows with the square of its number of
+// operators, and the recursion depth over its expressions grows with each operator.
 constexpr std::size_t kMaxOperators = 128;
-// An activation that reads its argument twice has few.
+// An activation that reads its argument twice has few operators.
 constexpr std::size_t kMaxOfDiamond = 16;
 
 bool IsAlias(OpKind kind) { return kind == OpKind::kReshape || kind == OpKind::kIdentity; }
 
-// Computed in one loop nest over the result, so that followers can be computed in it too.
+// Returns true if one loop nest over the result computes the operator, so that it can also compute
+// followers.
 bool AcceptsFollowers(OpKind kind) {
   switch (kind) {
     case OpKind::kSoftmax:
@@ -49,7 +50,8 @@ bool Commutes(OpKind kind) {
 
 bool IsCast(OpKind kind) { return kind == OpKind::kCast || kind == OpKind::kSaturateCast; }
 
-// Whether the epilogue's text can be read back: steps and characters are not too many.
+// Returns true if the epilogue's text can be parsed again: it is within the limits for steps and
+// characters.
 bool CanBeRead(const Epilogue& epilogue) { return Epilogue::Parse(epilogue.ToString()).ok(); }
 
 class Fuser {
@@ -90,13 +92,14 @@ class Fuser {
   const Node& At(int id) const { return graph_.node(id); }
   bool Waits(int id) const { return waiting_[static_cast<std::size_t>(id)]; }
   void SetWaiting(int id, bool waits) { waiting_[static_cast<std::size_t>(id)] = waits; }
-  // The waiting operators that end in `id`, first computed first; none if it does not wait.
+  // Returns the waiting operators that end in `id`, in order of execution; empty if it does not
+  // wait.
   std::vector<int> Waiting(int id) const {
     std::vector<int> chain;
     for (; Waits(id); id = At(id).inputs[0]) chain.insert(chain.begin(), id);
     return chain;
   }
-  // What the waiting operators that end in `id` read; `id` if it does not wait.
+  // Returns the input of the waiting operators that end in `id`; `id` if it does not wait.
   int SourceOf(int id) const {
     while (Waits(id)) id = At(id).inputs[0];
     return id;
@@ -107,13 +110,13 @@ class Fuser {
   }
   bool HasGroup(int id) const { return group_of_[static_cast<std::size_t>(id)] >= 0; }
 
-  // Whether a group must end at `value` by the rule.
+  // Returns true if the rule ends a group at `value`.
   bool EndsBehind(int value, int follower) const {
     if (rule_ == FuseRule::kUnrestricted || At(value).type.dtype != kInt8) return false;
     return rule_ == FuseRule::kUntilInt8 || !Waits(follower);
   }
 
-  // The group that `follower` may join by way of its input `value`; null if there is none.
+  // Returns the group that `follower` may join through its input `value`; null if there is none.
   FusedGroup* Open(int value, int follower) {
     FusedGroup* group = GroupOf(value);
     if (group == nullptr || group->output != value || group->alias) return nullptr;
@@ -178,8 +181,8 @@ class Fuser {
     }
   }
 
-  // The group that operator `id` may join by way of its input `side` (0 or 1), through a waiting
-  // cast if there is one.
+  // Returns the group that operator `id` may join through its input `side` (0 or 1), also through a
+  // waiting cast.
   FusedGroup* Candidate(int id, int side) {
     const int input = At(id).inputs[static_cast<std::size_t>(side)];
     const std::vector<int> waiting = Waiting(input);
@@ -188,8 +191,9 @@ class Fuser {
     return !group->anchor || EpilogueWith(*group, id, side) ? group : nullptr;
   }
 
-  // The epilogue of an anchor's group with what waits before input `main` of binary operator `id`,
-  // and the operator itself, behind it; nothing if that is no step or the epilogue gets too long.
+  // Returns the epilogue of an anchor's group extended by the operators that wait before input
+  // `main` of binary operator `id` and by `id` itself. Returns nullopt if one of them cannot be a
+  // step or if the epilogue gets too long.
   std::optional<Epilogue> EpilogueWith(const FusedGroup& group, int id, int main) const {
     std::optional<EpilogueStep> step = StepOf(group, id, main);
     if (!step) return std::nullopt;
@@ -206,8 +210,8 @@ class Fuser {
     return whole;
   }
 
-  // The epilogue step of a binary operator whose input `main` is the anchor's result so far;
-  // nothing if the other operand is of no kind that a step can have.
+  // Returns the epilogue step of a binary operator whose input `main` is the current result of the
+  // anchor's group. Returns nullopt if a step cannot have the other operand.
   std::optional<EpilogueStep> StepOf(const FusedGroup& group, int id, int main) const {
     const Node& node = At(id);
     const int other = node.inputs[static_cast<std::size_t>(1 - main)];
@@ -221,7 +225,7 @@ class Fuser {
     if (constant && *kind == OperandKind::kScalar) {
       if (!graph_.HasContents(other)) return std::nullopt;
       step.scalar = graph_.Contents(other)->At(0);
-      // A step's scalar is a double, which need not be the integer.
+      // The scalar of a step is a double, which cannot represent every integer.
       const DataType dtype = At(other).type.dtype;
       if (dtype.is_integer() && dtype.bits == 64 && std::abs(step.scalar) >= 0x1p53) {
         return std::nullopt;
@@ -236,17 +240,17 @@ class Fuser {
     return step;
   }
 
-  // The constant that a binary operator has for its second operand.
+  // Returns the constant that is the second operand of a binary operator.
   double ScalarOf(int id) const { return graph_.Contents(At(id).inputs[1])->At(0); }
 
-  // Whether `id` takes a zero point off quantized numbers, which are joined with another value: as
-  // part of an operand it is the scalar of that step.
+  // Returns true if `id` subtracts a zero point from quantized numbers that are then combined with
+  // another value. As part of an operand, the zero point is the scalar of that step.
   bool IsOffset(int id) const {
     const Node& node = At(id);
     const int cast = node.inputs[0], zero = node.inputs[1];
     if (rule_ != FuseRule::kUnrestricted || node.op.kind != OpKind::kSub || !Waits(cast))
       return false;
-    if (node.type.shape != At(cast).type.shape) return false;  // a zero point of more dimensions
+    if (node.type.shape != At(cast).type.shape) return false;  // the zero point has a higher rank
     const DataType from = At(At(cast).inputs[0]).type.dtype, to = node.type.dtype;
     const bool exact = from.is_integer() && from.bits <= 16 && (to == kFloat32 || to == kInt32);
     if (!exact || At(zero).type.elements() != 1 || !graph_.HasContents(zero)) return false;
@@ -265,7 +269,7 @@ class Fuser {
     if (IsOffset(id)) return SetWaiting(id, true);
     FusedGroup* first = Candidate(id, 0);
     FusedGroup* second = Candidate(id, 1);
-    // An anchor before a chain of others, then the later one.
+    // Anchors are preferred to groups without an anchor, then the later group.
     const auto rank = [](const FusedGroup* group) {
       return group == nullptr ? std::pair(-1, -1)
                               : std::pair(group->anchor.value_or(-1), group->output);
@@ -311,16 +315,16 @@ class Fuser {
   }
   const std::vector<int>& UsersOf(int id) const { return users_[static_cast<std::size_t>(id)]; }
 
-  // Whether only operators of `chain` read the value.
+  // Returns true if only operators of `chain` read the value.
   bool IsInner(int value, const std::vector<int>& chain) const {
     return !IsOutput(value) && std::ranges::all_of(UsersOf(value), [&](int user) {
       return std::ranges::find(chain, user) != chain.end();
     });
   }
 
-  // The step of operator `id` behind `values` (the last one is its input), of which the first is
-  // %first; nothing if it is none. All values of a diamond have one type, and what is not known
-  // beforehand divides nothing.
+  // Returns the step of operator `id` after `values`; the last one is its input and the first one
+  // is %first. Returns nullopt if it cannot be a step. All values of a diamond have one type.
+  // A divisor must be known at compile time.
   std::optional<EpilogueStep> DiamondStep(const FusedGroup& group, int id,
                                           const std::vector<int>& values, std::size_t first) const {
     const Node& node = At(id);
@@ -333,13 +337,13 @@ class Fuser {
     const int other = node.inputs[static_cast<std::size_t>(1 - main)];
     const auto again = std::ranges::find(values, other);
     if (again == values.end()) {
-      // A cast that waits for its only user is left to that.
+      // A cast that waits for its only user is left to that user.
       if (At(other).kind == NodeKind::kOperator && IsCast(At(other).op.kind)) return std::nullopt;
       if (Waits(other)) return std::nullopt;
       return StepOf(group, id, main);
     }
     if (!Commutes(node.op.kind) && node.op.kind != OpKind::kSub) return std::nullopt;
-    // x - x is 0 whatever the anchor gives: its loops would have no reader.
+    // x - x is 0 for every x: the anchor's loops would have no reader.
     if (node.op.kind == OpKind::kSub && other == values.back()) return std::nullopt;
     const auto number = first + static_cast<std::size_t>(again - values.begin());
     return EpilogueStep{.op = node.op,
@@ -348,9 +352,9 @@ class Fuser {
                         .value = static_cast<int>(number)};
   }
 
-  // The operators behind an anchor's result that several read, each on what the one before it
-  // makes, up to the first whose result is all that is read outside (x * sigmoid(x)); with their
-  // steps. Empty if there are none such.
+  // Returns the operators after an anchor's result with several readers, each on the result of the
+  // one before it, up to the first one whose result is the only value read outside (x *
+  // sigmoid(x)). Includes their steps. Empty if the readers do not form such a diamond.
   std::vector<std::pair<int, EpilogueStep>> DiamondBehind(const FusedGroup& group) const {
     std::vector<int> values{group.output}, chain;
     std::vector<std::pair<int, EpilogueStep>> steps;
@@ -372,16 +376,17 @@ class Fuser {
     return {};
   }
 
-  // A function of many instructions stands in every part of the kernel it joins, which takes time
-  // to compile. What it saves is a pass over the result, which costs little where that is in a near
-  // cache still.
+  // Returns true if the diamond saves more time than it costs to compile. A function of many
+  // instructions is repeated in every part of the kernel. Joining it saves a pass over the result,
+  // which is cheap if the result is still in a private cache.
   bool Pays(const FusedGroup& group, const std::vector<std::pair<int, EpilogueStep>>& steps) const {
     constexpr std::int64_t kNearBytes = std::int64_t{1} << 20;
     const auto is_long = [&](const auto& step) { return RowOf(At(step.first).op.kind).ulps > 0; };
     return At(group.output).type.bytes() > kNearBytes || std::ranges::none_of(steps, is_long);
   }
 
-  // Joins the diamond that `id` begins to the group before it; false if there is none.
+  // Joins the diamond that `id` begins to the group before it. Returns false if there is no
+  // diamond.
   bool JoinDiamond(int id) {
     if (rule_ != FuseRule::kUnrestricted || !IsElementwise(At(id).op.kind)) return false;
     for (int input : At(id).inputs) {
@@ -407,14 +412,14 @@ class Fuser {
   }
   bool IsOfRows(const Node& node) const { return RowWiseDimensions(node) > 0; }
 
-  // Rows: what the last dimensions of values of a shape are.
+  // Trailing dimensions that form the rows of values of one shape.
   struct Rows {
     Shape shape;
     std::size_t dimensions = 1;
   };
 
-  // Whether an operator works on such rows and gives such rows, or a number for each; it is no cast
-  // that waits for the only operator that reads it.
+  // Returns true if an operator processes these rows and returns such rows or one number per row.
+  // False for a cast that waits for its only user.
   bool HasRows(int id, const Rows& rows) const {
     const Node& node = At(id);
     if (node.kind != NodeKind::kOperator || HasGroup(id) || Waits(id)) return false;
@@ -441,9 +446,9 @@ class Fuser {
     return is_anchor(Candidate(id, 0)) || is_anchor(Candidate(id, 1));
   }
 
-  // Operators from `id` on that work on the same rows, of which some reduce them, up to the last
-  // one whose result is all that the others read (its post-dominator). What comes from outside is
-  // there before `id`. Empty if there are none.
+  // Returns operators from `id` on that process the same rows, some of which reduce them, up to the
+  // last operator whose result is the only one that others read (its post-dominator). Inputs from
+  // outside are computed before `id`. Empty if there are none.
   std::vector<int> RowsFrom(int id, std::size_t dimensions) const {
     constexpr std::size_t kMaxOfRows = 32;
     const Node& first = At(id);
@@ -474,8 +479,8 @@ class Fuser {
     return rows;
   }
 
-  // Starts a group of all that is done to rows, one after the other, from `id` on; false if there
-  // is nothing such, or `id` belongs to an anchor.
+  // Starts a group of all consecutive row-wise operators from `id` on. Returns false if there are
+  // none, or if `id` belongs to an anchor.
   bool StartRows(int id) {
     if (rule_ != FuseRule::kUnrestricted) return false;
     const OpKind kind = At(id).op.kind;
@@ -492,7 +497,7 @@ class Fuser {
     return true;
   }
 
-  // The input of a binary operator that is not `value`.
+  // Returns the input of a binary operator that is not `value`.
   int OtherInput(int id, int value) const {
     const std::vector<int>& inputs = At(id).inputs;
     return inputs[0] == value ? inputs[1] : inputs[0];
@@ -506,10 +511,11 @@ class Fuser {
   const Graph& graph_;
   const FuseRule rule_;
   std::vector<std::vector<int>> users_;
-  std::vector<int> group_of_;  // node -> position in groups_, -1 before it has one
-  std::vector<bool> waiting_;  // casts (and what takes a zero point off them) that the user takes
+  std::vector<int> group_of_;  // node -> position in groups_; -1 before it has a group
+  std::vector<bool>
+      waiting_;  // casts (and zero-point subtractions) that join the group of their user
   std::vector<FusedGroup> groups_;
-  std::set<std::size_t> dimensions_of_rows_;  // that some operator works on
+  std::set<std::size_t> dimensions_of_rows_;  // of some row-wise operator
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
-// One walk in topological order. Each value exists plain, packed, or both; the form that an
-// operator asks for is made when it is not there, once. An operator works on packed values if it
-// can and one of its inputs is packed; convolutions and matrix products begin that.
+// One walk in topological order. Each value exists plain, packed, or both; the missing
+// representation is created once when an operator needs it. An operator works on packed values if
+// it can and if one of its inputs is packed. Packing begins at convolutions and matrix products.
 
 #include "src/graph/passes/pack.h"
 
@@ -22,7 +22,7 @@ bool IsConvolution(OpKind kind) {
   return kind == OpKind::kConv2d || kind == OpKind::kConv2dTranspose;
 }
 
-/// Multiplies data with a weight; what packing begins with.
+/// Returns true for operators that multiply data with a weight. Packing begins at them.
 bool IsProduct(OpKind kind) { return IsConvolution(kind) || kind == OpKind::kDense; }
 
 class Packer {
@@ -79,7 +79,8 @@ class Packer {
   Result<int> Emit(std::string name, Operator op, std::vector<int> inputs) {
     return rewriter_.result().AddOperator(std::move(name), std::move(op), std::move(inputs));
   }
-  /// One move after the other; the last one gets `name`, the others parts of it.
+  /// Adds the operators one after the other. The last one gets `name`, the others get suffixed
+  /// names.
   Result<int> EmitOperators(const std::string& name, std::vector<Operator> moves, int value) {
     for (std::size_t i = 0; i < moves.size(); ++i) {
       const bool last = i + 1 == moves.size();
@@ -89,18 +90,18 @@ class Packer {
     return value;
   }
 
-  /// Images or rows of integers.
+  /// Returns true for images or rows of integers.
   static bool HasForm(const TensorType& type) {
     return (type.shape.size() == 4 || type.shape.size() == 2) &&
            (type.dtype == kInt8 || type.dtype == kInt32);
   }
-  /// Whether a plain value can be packed: it is made of whole blocks.
+  /// Returns true if a plain value can be packed: it consists of whole blocks.
   bool CanEnter(int id) const {
     const TensorType& type = Old(id).type;
     return HasForm(type) && type.shape[0] % tile_.batch == 0 && type.shape[1] % tile_.block == 0;
   }
 
-  /// The packed form of a value.
+  /// Returns the packed representation of a value.
   Result<int> Packed(int id) {
     int& packed = packed_[static_cast<std::size_t>(id)];
     if (packed >= 0) return packed;
@@ -112,7 +113,7 @@ class Packer {
     return packed;
   }
 
-  /// The value as the source has it.
+  /// Returns the value in the layout of the source.
   Result<int> Plain(int id) {
     if (rewriter_.At(id) >= 0) return rewriter_.At(id);
     TW_ASSIGN_OR_RETURN(auto left,
@@ -140,8 +141,9 @@ class Packer {
     return rewriter_.Copy(id);
   }
 
-  /// What the value stands for. Scales per channel are left out: channels are two dimensions now;
-  /// and what is flattened: nobody sees its layout.
+  /// Copies the quantization parameters of a value. Drops scales per channel, because packing
+  /// splits the channels into two dimensions. Drops those of flattened values, whose layout is not
+  /// visible.
   void CarryQuantizationParams(int id, int packed) {
     const auto known = Source().quantization.find(Old(id).name);
     QuantizationParams quantization_params =
@@ -153,7 +155,7 @@ class Packer {
                                                      std::move(quantization_params));
   }
 
-  /// The operator on packed values; -1 if it is to stay as it is.
+  /// Adds the operator on packed values. Returns -1 if it stays unpacked.
   Result<int> AddPacked(int id) {
     const Node& node = Old(id);
     if (IsProduct(node.op.kind)) {
@@ -181,7 +183,7 @@ class Packer {
     return node.inputs.size() == 1 ? AddUnary(id) : AddBinary(id);
   }
 
-  /// Why a convolution or matrix product cannot be packed; empty if it can.
+  /// Returns the reason why a convolution or matrix product cannot be packed; empty if it can.
   std::string RefusalOf(const Node& node) const {
     const OpAttributes& a = node.op.attributes;
     const TensorType& data = Old(node.inputs[0]).type;
@@ -226,7 +228,7 @@ class Packer {
     return Emit(node.name + "#packed", std::move(op), {data, weight});
   }
 
-  /// The packed weight of a product. op: gets the groups that it is packed for.
+  /// Returns the packed weight of a product. op: gets the number of packed groups.
   Result<int> PackWeight(int id, Operator& op) {
     const int weight = Old(id).inputs[1];
     auto value = Plain(weight);
@@ -250,7 +252,7 @@ class Packer {
         name, PackWeightOperators(tile_, shape, op.kind == OpKind::kConv2dTranspose), *value);
   }
 
-  /// One element per channel of a value, as it broadcasts over the packed form.
+  /// Packs an operand with one element per channel so that it broadcasts over the packed value.
   Result<int> PackChannels(int id, int operand) {
     TW_ASSIGN_OR_RETURN(auto plain, Plain(operand));
     return EmitOperators(
@@ -259,7 +261,7 @@ class Packer {
         plain);
   }
 
-  /// Images of one pixel become rows.
+  /// Flattens images of one pixel into rows.
   Result<int> AddFlatten(int id) {
     const Shape from = Old(Old(id).inputs[0]).type.shape, to = Old(id).type.shape;
     if (to.size() != 2 || from != Shape{to[0], to[1], 1, 1}) return -1;
@@ -284,7 +286,7 @@ class Packer {
     return Emit(Old(id).name + "#packed", std::move(op), {value});
   }
 
-  /// Along the channels, of values that have whole blocks.
+  /// Concatenates values of whole blocks along the channels.
   Result<int> AddConcat(int id) {
     const Node& node = Old(id);
     const bool whole = std::ranges::all_of(node.inputs, [&](int input) { return CanEnter(input); });
@@ -297,7 +299,8 @@ class Packer {
     return Emit(node.name + "#packed", node.op, std::move(inputs));
   }
 
-  /// The second operand is a scalar, has one element per channel, or is a value like the result.
+  /// Adds a binary operator. Its second operand is a scalar, has one element per channel, or has
+  /// the shape of the result.
   Result<int> AddBinary(int id) {
     const Node& node = Old(id);
     const std::size_t main = IsPacked(node.inputs[0]) ? 0 : 1;
@@ -308,12 +311,12 @@ class Packer {
     channels[1] = true;
     const auto kind = OperandKindOf(type, node.type, channels);
     if (!kind) return -1;
-    // Behind the last channel the divisor would be zero.
+    // The divisor would be zero in the padding after the last channel.
     if (*kind == OperandKind::kChannel && node.op.kind == OpKind::kDiv) return -1;
     if (*kind == OperandKind::kTensor && !IsPacked(other) && !CanEnter(other)) return -1;
     auto operand = *kind == OperandKind::kTensor    ? Packed(other)
                    : *kind == OperandKind::kChannel ? PackChannels(id, other)
-                                                    : Plain(other);  // broadcasts as it is
+                                                    : Plain(other);  // broadcasts unchanged
     TW_RETURN_IF_ERROR(operand);
     TW_ASSIGN_OR_RETURN(auto value, Packed(node.inputs[main]));
     std::vector<int> inputs = {value, *operand};
@@ -324,8 +327,8 @@ class Packer {
   const TileShape tile_;
   PackReport* report_;
   Rewriter rewriter_;
-  std::vector<int> packed_;  // packed form of each old value, in the new graph; -1: there is none
-  int start_ = -1;           // operators between these two may be packed
+  std::vector<int> packed_;  // packed representation of each old value, in the new graph; -1: none
+  int start_ = -1;           // operators from start_ to last_ may be packed
   int last_;
 };
 

@@ -17,7 +17,7 @@ Operator TransposeBy(Shape axes) {
   return op;
 }
 
-/// Zeros behind the dimensions, so many of each.
+/// Returns a padding with zeros after each dimension; `behind` holds the number of zeros.
 Operator PadBehind(const Shape& behind) {
   Operator pad{OpKind::kPad, {}};
   for (const std::int64_t count : behind) {
@@ -67,7 +67,8 @@ OperatorChain PackChannelOperators(const TileShape& tile, std::int64_t channels,
   } else {
     moves.push_back(ReshapeTo({blocks, tile.block, 1, 1, 1}));
     moves.push_back(TransposeBy({0, 2, 3, 4, 1}));
-    // Of the batch, 1: it broadcasts, and epilogues know such an operand as one per channel.
+    // The batch dimension has size 1 and broadcasts. Epilogues accept such an operand as one
+    // element per channel.
     Operator broadcast{OpKind::kBroadcastTo, {}};
     broadcast.attributes.new_shape = {blocks, 1, 1, 1, tile.block};
     moves.push_back(std::move(broadcast));
@@ -101,8 +102,8 @@ Result<GroupMerge> MergeGroups(const TileShape& tile, std::int64_t channels_in, 
   if (groups == 1 || (inputs % tile.block == 0 && outputs % tile.block == 0)) {
     return GroupMerge{groups, 1, weight[0]};
   }
-  // Merged groups take one block of inputs each, and make whole blocks of outputs. Behind an
-  // incomplete last block of inputs the outputs have to be as many.
+  // Each merged group has one block of inputs and whole blocks of outputs. If the last block of
+  // inputs is incomplete, the number of outputs must equal the number of inputs.
   const bool parts = tile.block % inputs == 0 && outputs % inputs == 0;
   if (parts && (channels_in % tile.block == 0 || inputs == outputs)) {
     const std::int64_t blocks = CeilDiv(channels_in, tile.block);
@@ -118,7 +119,7 @@ Result<GroupMerge> MergeGroups(const TileShape& tile, std::int64_t channels_in, 
 OperatorChain MergeGroupOperators(const GroupMerge& merge, const Shape& s) {
   OperatorChain moves;
   if (merge.channels != s[0]) moves.push_back(PadBehind({merge.channels - s[0], 0, 0, 0}));
-  // Each output's weights once for each group that it is merged with.
+  // Repeats the weights of each output once for each group that it is merged with.
   Operator repeat{OpKind::kBroadcastTo, {}};
   repeat.attributes.new_shape = {merge.channels, merge.merged, s[1], s[2], s[3]};
   moves.push_back(ReshapeTo({merge.channels, 1, s[1], s[2], s[3]}));

@@ -14,12 +14,12 @@ bool AllInReducedRange(const Tensor& weight) {
   });
 }
 
-// What importers make of the weights of a file: at most so many operators.
+// Maximum number of operators that an importer puts between the weights of a file and their user.
 constexpr std::size_t kMaxWeightOperators = 8;
 
-// The operators that make a value of constants, in order; none if other values take part, or one
-// of them makes more elements than there are in the value (it is then no weight that was only
-// moved, widened and centred).
+// Returns the operators that compute a value from constants, in order. Empty if other values take
+// part or if one of them makes more elements than the value has; then the value is not a weight
+// that was only moved, widened and centred.
 std::vector<int> OperatorsOnConstants(const Graph& graph, int value) {
   std::vector<int> operators, left = {value};
   while (!left.empty()) {
@@ -35,12 +35,13 @@ std::vector<int> OperatorsOnConstants(const Graph& graph, int value) {
     operators.push_back(id);
     left.insert(left.end(), node.inputs.begin(), node.inputs.end());
   }
-  std::ranges::sort(operators);  // inputs come before what reads them
+  std::ranges::sort(operators);  // inputs come before their users
   return operators;
 }
 
-// Whether all elements of a value of int8 are narrow and known. Folding comes later, as tasks are
-// those of the graph as imported: what an importer does to weights has to be done here.
+// Returns true if all elements of an int8 value are known and within the reduced range. This pass
+// evaluates the importer's operators on weights itself, because tasks are extracted from the
+// imported graph, before folding.
 bool IsReducedRangeConstant(const Graph& graph, int value) {
   const auto moved = [](OpKind kind) {
     return kind == OpKind::kTranspose || kind == OpKind::kReshape || kind == OpKind::kIdentity;
@@ -61,14 +62,14 @@ bool IsReducedRangeConstant(const Graph& graph, int value) {
       inputs.push_back(before != made.end() ? &before->second : graph.Contents(input));
     }
     auto result = Evaluate(node.op, inputs);
-    if (!result.ok()) return false;  // folding says why
+    if (!result.ok()) return false;  // folding reports the error
     made.emplace(id, *std::move(result));
   }
   const auto weight = made.find(value);
   return weight != made.end() && AllInReducedRange(weight->second);
 }
 
-// Whether the weights of an anchor that may have narrow ones are, all of them.
+// Returns true if all weights of an anchor that supports the reduced range are within it.
 bool IsInReducedRange(const Graph& graph, const Node& node) {
   if (node.kind != NodeKind::kOperator) return false;
   if (node.op.kind != OpKind::kConv2d && node.op.kind != OpKind::kDense) return false;

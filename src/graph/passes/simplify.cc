@@ -1,7 +1,7 @@
-// Local rules, applied once in topological order on values that are simplified already: a rule
-// looks at the operator to be added and at the new graph's nodes that it reads. A rule that applies
-// gives an existing value, or a replacement operator. Reshapes behind matrix products sink below
-// the operators that follow, as long as those are elementwise or work on rows.
+// Local rules, applied once in topological order. A rule matches the operator to be added and the
+// nodes of the new graph that it reads, which are simplified already. It returns an existing value
+// or a replacement operator. Reshapes after matrix products sink below the elementwise or row-wise
+// operators that follow.
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@
 namespace tilewright {
 namespace {
 
-// What a rule makes of an operator: another one, or (no operator) the value inputs[0] as it is.
+// Result of a rule: another operator, or (no operator) the unchanged value inputs[0].
 struct Replacement {
   std::optional<Operator> op;
   std::vector<int> inputs;
@@ -34,7 +34,7 @@ const Node* OperatorOf(const Graph& graph, int id, OpKind kind) {
   return node.kind == NodeKind::kOperator && node.op.kind == kind ? &node : nullptr;
 }
 
-// The value of a constant of one element.
+// Returns the value of a constant of one element.
 std::optional<double> ScalarOf(const Graph& graph, int id) {
   if (graph.node(id).type.elements() != 1 || !graph.HasContents(id)) return std::nullopt;
   return graph.Contents(id)->At(0);
@@ -44,7 +44,7 @@ bool Near(std::optional<double> value, double expected) {
   return value && std::abs(*value - expected) <= 1e-6 * std::abs(expected);
 }
 
-// Operators that do nothing for these types and attributes.
+// Returns true for operators without effect for these types and attributes.
 bool IsNothing(const Graph& graph, const Operator& op, const std::vector<int>& inputs) {
   const TensorType& type = graph.node(inputs[0]).type;
   const OpAttributes& a = op.attributes;
@@ -74,7 +74,7 @@ bool IsNothing(const Graph& graph, const Operator& op, const std::vector<int>& i
   }
 }
 
-// Two moves in a row that are one, or none.
+// Merges two consecutive data movement operators into one or none.
 std::optional<Replacement> FuseDataMovement(const Graph& graph, const Operator& op,
                                             const std::vector<int>& inputs) {
   const Node& before = graph.node(inputs[0]);
@@ -95,7 +95,7 @@ std::optional<Replacement> FuseDataMovement(const Graph& graph, const Operator& 
   return std::nullopt;
 }
 
-// Range of a type of at most 32 bits.
+// Returns true if the bounds of the clip are within the range of an integer type.
 bool HoldsClip(DataType dtype, const OpAttributes& clip) {
   if (!dtype.is_integer()) return false;
   const bool is_signed = dtype.code == TypeCode::kInt;
@@ -104,7 +104,8 @@ bool HoldsClip(DataType dtype, const OpAttributes& clip) {
   return clip.a_min >= low && clip.a_max <= high;
 }
 
-// clip(x) of values that were clipped before, with casts and maxima between that keep them.
+// Drops clip(x) of values that were clipped before, if only casts and maxima that keep the bounds
+// are between.
 std::optional<Replacement> DropSecondClip(const Graph& graph, const Operator& op,
                                           const std::vector<int>& inputs) {
   if (op.kind != OpKind::kClip) return std::nullopt;
@@ -118,7 +119,7 @@ std::optional<Replacement> DropSecondClip(const Graph& graph, const Operator& op
       const bool inside = a.a_min >= op.attributes.a_min && a.a_max <= op.attributes.a_max;
       return kept && inside ? std::optional(Existing(inputs[0])) : std::nullopt;
     }
-    // Padding is the lowest value, which a window with at least one real element never yields.
+    // The padding is the lowest value; a window with at least one real element never returns it.
     if (node.op.kind == OpKind::kMaxPool2d) {
       const auto window = PoolWindowOf(node.op, graph.node(node.inputs[0]).type);
       if (!window.ok() || !EveryWindowHasAnElement(*window)) break;
@@ -131,7 +132,7 @@ std::optional<Replacement> DropSecondClip(const Graph& graph, const Operator& op
   return std::nullopt;
 }
 
-// x * hard_sigmoid(x), and x * clip(x + 3, 0, 6) / 6 in its usual spellings.
+// Recognizes x * hard_sigmoid(x), and x * clip(x + 3, 0, 6) / 6 in its usual variants.
 std::optional<Replacement> JoinHardSwish(const Graph& graph, const Operator& op,
                                          const std::vector<int>& inputs) {
   const Operator hard_swish{OpKind::kHardSwish, {}};
@@ -172,7 +173,7 @@ std::optional<Replacement> JoinHardSwish(const Graph& graph, const Operator& op,
   return std::nullopt;
 }
 
-// x^2 as a product, which everything that looks at calls takes for what it is.
+// Rewrites x^2 as a product, which all patterns recognize.
 std::optional<Replacement> MultiplySquare(const Graph& graph, const Operator& op,
                                           const std::vector<int>& inputs) {
   if (op.kind != OpKind::kPow || !graph.node(inputs[0]).type.dtype.is_float()) return std::nullopt;
@@ -180,8 +181,8 @@ std::optional<Replacement> MultiplySquare(const Graph& graph, const Operator& op
   return Replacement{Operator{OpKind::kMul, {}}, {inputs[0], inputs[0]}};
 }
 
-// The element that an elementwise operator makes of any operands (x * 0 and x - x of integers,
-// x & 0): the literal that its expression folds to, as it would in a kernel. Null if there is none.
+// Returns the literal to which an elementwise operator folds for any operands (x * 0 and x - x of
+// integers, x & 0), as in a kernel. Null if the result depends on the operands.
 Expr ElementOfAny(const Graph& graph, const Operator& op, const std::vector<int>& inputs) {
   if (!IsElementwise(op.kind) || inputs.empty() || inputs.size() > 2) return {};
   std::vector<Expr> operands;
@@ -202,13 +203,13 @@ Expr ElementOfAny(const Graph& graph, const Operator& op, const std::vector<int>
 
 using Shape = std::vector<std::int64_t>;
 
-// Elementwise, or of rows.
+// Returns true for elementwise and row-wise operators.
 bool FollowsProduct(const Graph& graph, const Operator& op, const std::vector<int>& inputs) {
   return IsElementwise(op.kind) ||
          (!inputs.empty() && IsRowWise(op, graph.node(inputs[0]).type.shape.size()));
 }
 
-// The operator on values of another number of dimensions.
+// Returns the operator for values of another rank.
 Operator OnRows(Operator op, std::size_t rank) {
   if (IsElementwise(op.kind)) return op;
   const auto last = static_cast<std::int64_t>(rank) - 1;
@@ -217,9 +218,9 @@ Operator OnRows(Operator op, std::size_t rank) {
   return op;
 }
 
-// What shape an operand has that is combined, element by element, with a value of shape `from`
-// instead of `to`, of which that is a reshape with rows as long; nothing if no broadcast does the
-// same.
+// Returns the shape that an operand of an elementwise operator needs when the other value has shape
+// `from` instead of its reshape `to`, which has rows of the same length. Returns nullopt if no
+// broadcast is equivalent.
 std::optional<Shape> ShapeBefore(const Shape& operand, const Shape& from, const Shape& to) {
   const bool rows = operand.size() == to.size() && !to.empty() &&
                     std::equal(to.begin(), to.end() - 1, operand.begin());
@@ -231,7 +232,7 @@ std::optional<Shape> ShapeBefore(const Shape& operand, const Shape& from, const 
   if (std::ranges::all_of(operand, [](auto size) { return size == 1; })) {
     return operand.size() <= from.size() ? operand : Shape{1};
   }
-  std::size_t same = 0;  // dimensions at the end that both have
+  std::size_t same = 0;  // equal trailing dimensions
   while (same < std::min(from.size(), to.size()) &&
          from[from.size() - 1 - same] == to[to.size() - 1 - same]) {
     ++same;
@@ -245,14 +246,14 @@ std::optional<Shape> ShapeBefore(const Shape& operand, const Shape& from, const 
 using Rule = std::optional<Replacement> (*)(const Graph&, const Operator&, const std::vector<int>&);
 constexpr Rule kRules[] = {&FuseDataMovement, &DropSecondClip, &JoinHardSwish, &MultiplySquare};
 
-// A constant that a rule makes has at most so many elements.
+// Maximum number of elements of a constant that a rule creates.
 constexpr std::int64_t kMaxFilledElements = std::int64_t{1} << 28;
 
 class Simplifier {
  public:
   explicit Simplifier(Graph graph) : rewriter_(std::move(graph)) {}
 
-  /// constants: gets how many operators became constants.
+  /// Runs the rules. constants: gets the number of operators that became constants.
   Result<Graph> Run(int* constants) {
     for (int id = 0; id < rewriter_.source().size(); ++id) {
       const Node& node = rewriter_.source().node(id);
@@ -289,7 +290,7 @@ class Simplifier {
         break;
       }
     }
-    // Equal operators once; anchors stay, they are what tasks count.
+    // Deduplicates equal operators, except anchors, because tasks count them.
     if (IsAnchor(op.kind)) {
       const bool product = IsMatrixProduct(op.kind);
       auto anchor = graph.AddOperator(name, std::move(op), std::move(inputs));
@@ -311,7 +312,8 @@ class Simplifier {
     return id;
   }
 
-  /// A constant for an operator whose operands do not matter; nothing if they do.
+  /// Adds a constant for an operator whose result does not depend on its operands. Returns nullopt
+  /// if it does.
   std::optional<int> AddWhatAnyOperandGives(const std::string& name, const Operator& op,
                                             const std::vector<int>& inputs) {
     Graph& graph = rewriter_.result();
@@ -331,8 +333,8 @@ class Simplifier {
     return graph.AddConstant(name, std::move(contents));
   }
 
-  /// The input that is a matrix product, or what follows one, in another shape, which has this
-  /// result's dimensions (of its last one maybe only one element); null if there is none.
+  /// Returns the input that is a reshaped matrix product, or a reshaped follower of one, and that
+  /// has the dimensions of this result (its last one may have size 1). Null if there is none.
   const Node* ReshapedProduct(const Operator& op, const std::vector<int>& inputs,
                               const Shape& result) const {
     for (int input : inputs) {
@@ -343,9 +345,9 @@ class Simplifier {
     return nullptr;
   }
 
-  /// An operator that is elementwise or works on rows (the last dimension), on a reshaped matrix
-  /// product (what a product of three dimensions is), as one on the product itself, where it can
-  /// join its kernel; the result gets the shape instead. Nothing if it is no such operator.
+  /// Applies an elementwise or row-wise operator (on the last dimension) to the matrix product
+  /// before its reshape (a product of three dimensions is a reshaped one). There it can join the
+  /// product's kernel; the reshape is applied to its result. Returns nullopt for other operators.
   Result<std::optional<int>> AddBeforeReshape(const std::string& name, const Operator& op,
                                               const std::vector<int>& inputs) {
     const Graph& graph = rewriter_.result();
@@ -359,7 +361,7 @@ class Simplifier {
     for (int input : inputs) {
       const Shape& own = graph.node(input).type.shape;
       auto shape = ShapeBefore(own, from, to);
-      // One product as it is would get the shape of the other, and back.
+      // An unreshaped product would get the shape of the other product, and back again.
       if (!shape || (products_.contains(input) && *shape != own)) return std::optional<int>();
       shapes.push_back(*std::move(shape));
     }
@@ -375,7 +377,7 @@ class Simplifier {
     return std::optional(reshaped);
   }
 
-  /// A name of its own for a value that the source does not have.
+  /// Returns a unique name for a value that the source does not have.
   std::string FlatName(const std::string& name) {
     const char* annotation = SourceName(name) == name ? "#" : ".";
     return name + annotation + "flat" + std::to_string(++flat_names_);
@@ -387,7 +389,8 @@ class Simplifier {
     return Add(name, std::move(op), {value});
   }
 
-  /// Scalars of a pattern may broadcast: what replaces it must not lose their dimensions.
+  /// Returns true if the replacement keeps the type. Scalars of a pattern may broadcast, and the
+  /// replacement must not lose their dimensions.
   bool KeepsType(const Replacement& replacement, const Operator& op,
                  const std::vector<int>& inputs) {
     const auto before = TypeOf(op, inputs);
@@ -401,7 +404,7 @@ class Simplifier {
     return InferType(op, types);
   }
 
-  // An output keeps its name when the operator that had it is gone.
+  // Restores the names of outputs whose operators were removed.
   Status NameOutputs() {
     std::set<int> named;
     for (int old_id : rewriter_.source().outputs()) {
@@ -422,10 +425,10 @@ class Simplifier {
   }
 
   Rewriter rewriter_;
-  std::unordered_multimap<std::uint64_t, int> by_hash_;  // no two equal ones
+  std::unordered_multimap<std::uint64_t, int> by_hash_;  // no two equal operators
   int flat_names_ = 0;
   int constants_ = 0;
-  std::set<int> products_;  // matrix products, and what follows them element by element or in rows
+  std::set<int> products_;  // matrix products and their elementwise or row-wise followers
 };
 
 }  // namespace
@@ -436,7 +439,8 @@ Result<Graph> Simplify(Graph graph) {
 }
 
 Result<Graph> Optimize(Graph graph, FoldExtent extent) {
-  // Constants that simplifying makes may leave more to fold, and those more to simplify.
+  // Constants that simplification creates may allow more folding, which may allow more
+  // simplification.
   constexpr int kMaxRounds = 8;
   Result<Graph> simple = std::move(graph);
   int constants = 1;

@@ -1,11 +1,11 @@
 // Transposed convolutions whose windows do not overlap (the kernel is the stride, without padding)
-// as 1x1 convolutions. Each of the A x B positions inside of a window is a phase: a pixel of the
-// data makes one pixel of each. So the result is, with a channel for each phase and channel,
+// as 1x1 convolutions. Each of the A x B positions inside a window is a phase: a pixel of the data
+// makes one pixel of each phase. With one channel for each phase and source channel, the result is
 //   conv2d(data [N,C,H,W], weight [A*B*K,C,1,1]): [N,A*B*K,H,W]
-// and what is left is a move, [N,A,B,K,H,W] to [N,K,H,A,W,B]. The move is put off as far as it can
-// be: operators that work on each element alone, with one constant per channel at most, work on
-// the phases. So does another such convolution, as one whose weight is zero between different
-// phases, where its channels would leave most of a vector empty anyway.
+// followed by a transposition of [N,A,B,K,H,W] to [N,K,H,A,W,B]. The pass delays this transposition
+// as far as possible: operators on single elements, with at most one constant per channel, work on
+// the phases. Another such convolution works on the phases too, with a weight that is zero between
+// different phases, if its channels would leave most of a vector empty anyway.
 
 #include <algorithm>
 #include <array>
@@ -21,10 +21,11 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// Channels of a result up to which zeros are multiplied: a vector of them takes as long as one.
+// Maximum number of result channels for which zeros are multiplied: a vector of them takes as long
+// as one channel.
 constexpr std::int64_t kFewChannels = 16;
 
-// Whether a node is a transposed convolution of this kind.
+// Returns true if a node is a transposed convolution of this kind.
 bool HasPhases(const Graph& graph, const Node& node) {
   if (node.kind != NodeKind::kOperator || node.op.kind != OpKind::kConv2dTranspose) return false;
   const OpAttributes& a = node.op.attributes;
@@ -38,9 +39,10 @@ bool HasPhases(const Graph& graph, const Node& node) {
          weight[3] == a.strides[1];
 }
 
-// A value of the source as its phases: [N,rows*columns*K,H,W] stands for [N,K,H*rows,W*columns].
+// Value of the source represented by its phases: [N,rows*columns*K,H,W] represents
+// [N,K,H*rows,W*columns].
 struct Phases {
-  int value = -1;  // of the new graph
+  int value = -1;  // in the new graph
   std::int64_t rows = 1, columns = 1;
   std::int64_t count() const { return rows * columns; }
 };
@@ -92,7 +94,7 @@ class Splitter {
     return Emit(name, OpKind::kTranspose, std::move(attributes), {value});
   }
 
-  // Makes a value that is there as its phases only as the source has it.
+  // Converts a value that exists only as phases to the layout of the source.
   Status Place(int id) {
     if (rewriter_.At(id) >= 0) return Status();
     const Phases& phases = phases_.at(id);
@@ -139,7 +141,7 @@ class Splitter {
     return Status();
   }
 
-  // The weight of the 1x1 convolution: rows for each phase and channel.
+  // Returns the weight of the 1x1 convolution: rows for each phase and channel.
   Result<int> AddWeight(int id) {
     const int weight = At(id).inputs[1];
     const Shape& s = At(weight).type.shape;
@@ -148,7 +150,7 @@ class Splitter {
     return Reshape(part, moved, {s[1] * s[2] * s[3], s[0], 1, 1});
   }
 
-  // The same for data in phases of its own: zero where the data are of another phase.
+  // The same for data in phases: zero between different phases.
   int AddSparseWeight(int id, const Phases& before) {
     const int weight = At(id).inputs[1];
     const TensorType& type = At(weight).type;
@@ -170,8 +172,8 @@ class Splitter {
     return result().AddConstant(part, std::move(values));
   }
 
-  // Whether an operator reads values in equal phases of its own shape, and else constants of one
-  // element or one for each channel.
+  // Returns true if all inputs of an operator are values with equal phases and its own shape, or
+  // constants with one element or one element per channel.
   bool WorksOnPhases(const Node& node) const {
     if (node.kind != NodeKind::kOperator || node.type.shape.size() != 4) return false;
     const bool norm = node.op.kind == OpKind::kBatchNorm;
@@ -223,7 +225,7 @@ class Splitter {
     return Status();
   }
 
-  // A constant for each phase: that of the channels again and again.
+  // Repeats a constant per channel for each phase.
   Result<int> Repeat(const std::string& name, int constant, std::int64_t count) {
     const int value = rewriter_.At(constant);
     const Shape& shape = At(constant).type.shape;
@@ -236,8 +238,8 @@ class Splitter {
   }
 
   Rewriter rewriter_;
-  std::vector<bool> constant_;    // of the source: whether it follows from constants alone
-  std::map<int, Phases> phases_;  // by the value of the source
+  std::vector<bool> constant_;    // in the source: depends only on constants
+  std::map<int, Phases> phases_;  // by value of the source
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
-// Float16 chains in float32. What a group makes on the way to its result never leaves the kernel,
-// so it is not rounded to float16: the group's float16 inputs are cast to float32, its operators
-// work on that, and the result is cast back. The casts are nodes of the graph and of the group, so
-// that kernels, references and bounds of errors follow from them as from any other operator.
+// Computes float16 chains in float32. Intermediate values of a group never leave the kernel, so
+// they need not be rounded to float16. The pass casts the group's float16 inputs to float32,
+// computes its operators in float32, and casts the result back. The casts are nodes of the graph
+// and of the group, so kernels, references and error bounds handle them like other operators.
 
 #include <algorithm>
 #include <map>
@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::string_view kWidePart = "wide";
 
-/// Whether the operator computes its elements, and rounds what it computed. A cast to float16
-/// rounds because the network says so.
+/// Returns true if the operator computes and rounds its elements. A cast to float16 in the network
+/// is an explicit rounding.
 bool Computes(OpKind kind) {
   if (kind == OpKind::kCast || kind == OpKind::kSaturateCast) return false;
   const OpFamily family = FamilyOf(kind);
@@ -78,7 +78,7 @@ class HalfWidener {
            std::ranges::any_of(At(id).inputs, [&](int input) { return IsWide(input); });
   }
 
-  /// The name of a value that only the kernel has.
+  /// Returns the name of a value that exists only inside the kernel.
   std::string WideName(const std::string& name) {
     const char* annotation = SourceName(name) == name ? "#" : ".";
     return name + annotation + std::string(kWidePart) + std::to_string(++names_);
@@ -90,7 +90,7 @@ class HalfWidener {
     return rewriter_.result().AddOperator(name, std::move(cast), {value});
   }
 
-  /// An operand in float32, which a group casts once.
+  /// Returns an operand in float32; the cast is added once per group.
   Result<int> WideOperand(int group, int id) {
     if (IsWide(id) || At(id).type.dtype != kFloat16) return rewriter_.At(id);
     const auto known = casts_.find({group, id});

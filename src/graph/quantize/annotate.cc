@@ -1,6 +1,6 @@
-// One walk in post-order. Each value of the new graph is plain or has a kind; rules decide by the
-// kinds of what an operator reads, and put quantization marks in front of it. A value with a kind
-// that several operators read is marked as an input for all of them, before any rule sees it.
+// One walk in post-order. Each value of the new graph is plain or has a kind. Rules decide by the
+// kinds of an operator's inputs and add quantization annotations before it. A value with a kind and
+// several users is annotated as an input for all of them before any rule applies.
 
 #include <algorithm>
 #include <map>
@@ -54,7 +54,7 @@ class Annotator {
     for (int id : source.outputs()) ++uses_[static_cast<std::size_t>(id)];
   }
 
-  /// Puts the mark behind a value; once for each kind.
+  /// Adds the annotation after a value, once for each kind.
   Status Round(Value& value, ValueKind kind) {
     const Annotation& annotation = New(value.id).annotation;
     if (annotation.kind == AnnotationKind::kQuantize && annotation.value == kind) return Status();
@@ -70,7 +70,7 @@ class Annotator {
     return Status();
   }
 
-  /// An argument, as the rules see it.
+  /// Returns an argument as the rules need it.
   Result<Value> Argument(int old_id) {
     Value value{rewriter_.At(old_id), kinds_[static_cast<std::size_t>(old_id)]};
     if (!value.kind || uses_[static_cast<std::size_t>(old_id)] < 2) return value;
@@ -79,7 +79,7 @@ class Annotator {
     return value;
   }
 
-  /// Whether no rule applies to an operator any more, or here.
+  /// Returns true if no rule applies to an operator, either from here on or only here.
   bool IsSkipped(const Node& node) {
     if (stopped_) return true;
     const std::string_view name = node.op.kind == OpKind::kIdentity
@@ -94,7 +94,7 @@ class Annotator {
     return listed && (convolution || config_.rules < kSkipCountsConvolutions);
   }
 
-  /// Before IsSkipped, which counts.
+  /// Records the reason if an anchor stays float. Call before IsSkipped, which counts.
   void NoteIfFloat(const Node& node) const {
     if (left_ == nullptr || !IsAnchor(node.op.kind)) return;
     std::string reason = stopped_
@@ -125,7 +125,7 @@ class Annotator {
     const bool hint = node.annotation.kind == AnnotationKind::kCastHint;
     const bool any =
         std::ranges::any_of(args, [](const Value& arg) { return arg.kind.has_value(); });
-    if (hint && (skipped || !any)) {  // the marker disappears
+    if (hint && (skipped || !any)) {  // removes the annotation
       rewriter_.Map(id, args[0].id);
       return Status();
     }
@@ -141,7 +141,7 @@ class Annotator {
     }
   }
 
-  /// An operator that reads a value with a kind.
+  /// Adds an operator with at least one input that has a kind.
   Status AddFollower(int id, std::vector<Value> args) {
     const Node& node = rewriter_.source().node(id);
     switch (node.op.kind) {
@@ -184,7 +184,7 @@ class Annotator {
     return Finish(id, args, ValueKind::kActivation);
   }
 
-  /// A side that is plain, or no input yet.
+  /// Annotates a factor that is plain or has a kind other than input.
   Status MarkFactor(Value& value) {
     if (value.kind == ValueKind::kInput) return Status();
     return Round(value, IsConstant(value) ? ValueKind::kWeight : ValueKind::kInput);
@@ -218,8 +218,8 @@ class Annotator {
   Rewriter rewriter_;
   PartEmitter emitter_;
   std::vector<int> uses_;                            // of the source's values
-  std::vector<Kind> kinds_;                          // the same
-  std::map<std::pair<int, ValueKind>, int> marked_;  // new value and kind -> its mark
+  std::vector<Kind> kinds_;                          // of the source's values
+  std::map<std::pair<int, ValueKind>, int> marked_;  // new value and kind -> its annotation
   std::int64_t convolutions_ = 0;
   bool stopped_ = false;
 };

@@ -1,7 +1,7 @@
-// The rules `accurate`. Values are rounded where they are stored for several readers, or read by a
-// product: once. What is behind a product up to there (bias, activation function, gate, residual)
-// is computed from the product's sums in int32 where it has an integer form, else in floats, in the
-// product's kernel. Values that no product will read are not rounded.
+// Rules `accurate`. A value is rounded once, and only if it is stored for several readers or read
+// by a product. Operators between a product and such a value (bias, activation function, gate,
+// residual) are computed from the product's int32 sums if they have an integer implementation, else
+// in float32, in the product's kernel. Values that no product reads later are not rounded.
 
 #include <algorithm>
 #include <map>
@@ -15,9 +15,9 @@
 namespace tilewright::quantize {
 namespace {
 
-/// What a value is made of.
+/// Arithmetic from which a value is computed.
 enum class Form : std::uint8_t {
-  kPlain,   ///< floats that no integers were used for
+  kPlain,   ///< floats, not computed from integers
   kFloat,   ///< floats computed from integers
   kSum,     ///< int32
   kStored,  ///< rounded to dtype_input
@@ -73,7 +73,7 @@ class AccurateAnnotator {
     return emitter_.EmitAnnotation(Old(value.old_id).name, std::move(annotation), value.id);
   }
 
-  /// Rounds a value of floats; once for all that read it.
+  /// Rounds a float value, once for all its readers.
   Status Store(FormedValue& value) {
     if (value.form == Form::kStored || Old(value.old_id).type.dtype != kFloat32) return Status();
     auto stored = stored_.find(value.id);
@@ -95,7 +95,7 @@ class AccurateAnnotator {
   Result<FormedValue> Argument(int old_id, int reader) {
     FormedValue value{old_id, rewriter_.At(old_id), forms_[static_cast<std::size_t>(old_id)]};
     if (uses_[static_cast<std::size_t>(old_id)] < 2 || Test(flow_.inside, old_id)) return value;
-    if (value.form == Form::kPlain) {  // rounded for a product: others read that, too
+    if (value.form == Form::kPlain) {  // rounded for a product; other readers use it too
       if (Test(flow_.feeds_quantized, old_id) && Test(flow_.reaches_quantized, reader))
         TW_RETURN_IF_ERROR(Store(value));
     } else {
@@ -173,8 +173,8 @@ class AccurateAnnotator {
     return rank == 4 && mean.op.attributes.axes == std::vector<std::int64_t>{2, 3};
   }
 
-  /// Of two values as large as the result, each behind a product of its own, one kernel can compute
-  /// only one: the other one is stored.
+  /// Stores one of two values of the result's size if each follows its own product, because one
+  /// kernel can compute only one of them.
   Status StoreEarlier(int id, Values& args) {
     for (const FormedValue& arg : args) {
       const Node& node = Old(arg.old_id);
@@ -217,8 +217,8 @@ class AccurateAnnotator {
   Rewriter rewriter_;
   PartEmitter emitter_;
   std::vector<int> uses_;      // of the source's values
-  std::vector<Form> forms_;    // of the same
-  std::map<int, int> stored_;  // new value -> its mark
+  std::vector<Form> forms_;    // of the source's values
+  std::map<int, int> stored_;  // new value -> its annotation
 };
 
 }  // namespace

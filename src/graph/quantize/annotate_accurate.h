@@ -8,7 +8,7 @@
 
 namespace tilewright::quantize {
 
-/// Annotate by the rules `accurate`.
+/// Annotates by the rules `accurate`.
 /// left: gets the anchors that stay float; may be null.
 Result<Graph> AnnotateAccurately(Graph graph, const Config& config, std::vector<FloatLayer>* left);
 

@@ -1,6 +1,6 @@
-// Weights take their range from their contents. Inputs and activations take it from the
-// configuration, or from the values that go into their marks over a data set: marks are identities
-// when a graph is evaluated, so the annotated graph computes what the float graph does.
+// The ranges of weights come from their contents. The ranges of inputs and activations come from
+// the configuration, or from the annotated values over a data set. Annotations are identities
+// during evaluation, so the annotated graph computes the same values as the float graph.
 
 #include <fmt/format.h>
 
@@ -21,9 +21,9 @@
 namespace tilewright::quantize {
 namespace {
 
-/// The range of values of which `largest` is the largest magnitude: any will do where that is next
-/// to nothing (what is left of a channel that training switched off, say), of which scales could
-/// be no float32.
+/// Returns the range of values whose largest magnitude is `largest`: that, or 1 if it is almost 0.
+/// float32 could not represent the scales of such a range (for example, of a channel that training
+/// switched off).
 double RangeOf(double largest) {
   constexpr double kNothing = 0x1.0p-80;
   return largest < kNothing ? 1 : largest;
@@ -34,8 +34,8 @@ double RangeOfWeights(double largest, WeightScale rule) {
   return rule == WeightScale::kMax ? range : std::exp2(std::ceil(std::log2(range)));
 }
 
-/// Signal to noise, in decibels, of what rounding to `most` steps on each side of 0 makes of
-/// values.
+/// Returns the signal-to-noise ratio, in decibels, of rounding the values to `most` steps on each
+/// side of 0.
 double SqnrWithin(double step, double most, std::span<const float> values) {
   double signal = 0, noise = 0;
   for (float element : values) {
@@ -79,8 +79,8 @@ class Calibrator {
     graph_.Annotate(id, graph_.node(id).source, std::move(annotation));
   }
 
-  /// What a mark's range is divided by. TVM's rules leave out the last step, so that the end of a
-  /// range that is no power of two is clipped.
+  /// Returns the divisor of an annotation's range. TVM's rules exclude the last step, so the end of
+  /// a range that is not a power of two is clipped.
   double StepsOf(const Annotation& annotation) const {
     const double most = config_.Bounds(annotation).second;
     const bool powers = annotation.value == ValueKind::kWeight
@@ -96,8 +96,8 @@ class Calibrator {
     SetScales(id, std::move(ranges), annotation.value);
   }
 
-  /// What a concatenation joins is rounded to the steps of the whole where nothing else reads it:
-  /// once instead of twice.
+  /// Gives the inputs of a concatenation the scale of its result if nothing else reads them, so
+  /// that they are rounded once instead of twice.
   void AlignConcats() {
     const auto users = graph_.Users();
     for (int id = 0; id < graph_.size(); ++id) {
@@ -117,11 +117,11 @@ class Calibrator {
     }
   }
 
-  /// Walks over the data set, once for each part of the marks.
+  /// Walks over the data set, once for each chunk of the annotations.
   Status Measure(const std::vector<int>& marks) {
     if (marks.empty()) return Status();
     if (samples_.empty()) {
-      return InvalidArgument("calibrate_mode needs a data set, and there is none");
+      return InvalidArgument("calibrate_mode needs a data set");
     }
     const std::vector<int> outputs = graph_.outputs();
     const std::size_t chunk = config_.calibrate_chunk_by < 0
@@ -183,10 +183,10 @@ class Calibrator {
     }
   }
 
-  /// The rules of the modes take some ranges that are of no use: few values, far from 0, in
-  /// kl_divergence.
+  /// Warns of useless ranges, which the rules of the modes can choose: kl_divergence does so for
+  /// few values far from 0.
   void NoteLoss(int annotation, double range, const std::vector<float>& values) {
-    constexpr double kMinSqnrDb = 10;  // below, more than a third of the signal is error
+    constexpr double kMinSqnrDb = 10;  // with less, more than a third of the signal is error
     const Node& node = graph_.node(annotation);
     const double sqnr =
         SqnrWithin(node.annotation.scales[0], config_.Bounds(node.annotation).second, values);
@@ -197,7 +197,7 @@ class Calibrator {
         SourceName(node.name), range, LargestMagnitude(values), sqnr));
   }
 
-  /// The operator that reads a mark.
+  /// Returns the operator that reads an annotated value.
   int UserOf(int annotation) const {
     for (int id = annotation + 1; id < graph_.size(); ++id) {
       if (std::ranges::count(graph_.node(id).inputs, annotation) != 0) return id;
@@ -209,8 +209,7 @@ class Calibrator {
     if (std::ranges::all_of(elements, [](float element) { return std::isfinite(element); })) {
       return {};
     }
-    return InvalidArgument(name +
-                           " has elements that are infinite or no numbers: no scale fits it");
+    return InvalidArgument(name + " has infinite or NaN elements, so it has no valid scale");
   }
 
   Status CalibrateWeight(int id) {
@@ -258,9 +257,9 @@ class Calibrator {
     return ranges;
   }
 
-  /// A constant is added in units of the sums. Those of a channel whose weights are next to nothing
-  /// would be too small for it to fit, so they get a range in which it does, and the weights go
-  /// the way of what is next to nothing beside the constant: they become 0.
+  /// Widens the ranges of channels whose weights are almost 0. A constant is added in units of the
+  /// sums, and the units of such a channel are too small for the constant to fit. In the wider
+  /// range it fits, and the weights become 0, as they are negligible relative to the constant.
   void WidenForSum(int anchor, std::vector<double>& ranges) const {
     const int sum = UserOf(anchor);
     const Tensor* constant = AddedBy(sum);
@@ -268,7 +267,7 @@ class Calibrator {
     const bool bias = IsBias(graph_, sum, graph_.node(sum).inputs[1]);
     const auto elements = constant->As<float>();
     const double largest = LargestMagnitude({elements.begin(), elements.end()});
-    // Half of what the sums' type holds: the other half is for the products.
+    // Half of the range of the sums' type; the other half is for the products.
     const double most = config_.Valid(ValueKind::kActivation) / 2;
     const double step = DataStep(anchor) / config_.Valid(ValueKind::kWeight);
     for (std::size_t i = 0; i < ranges.size(); ++i) {
@@ -277,7 +276,7 @@ class Calibrator {
     }
   }
 
-  /// The marked constant of float32 on the right side of a sum; null if there is none.
+  /// Returns the annotated float32 constant on the right side of a sum; null if there is none.
   const Tensor* AddedBy(int sum) const {
     if (sum < 0 || graph_.node(sum).op.kind != OpKind::kAdd) return nullptr;
     const Node& annotation = graph_.node(graph_.node(sum).inputs[1]);
@@ -289,8 +288,8 @@ class Calibrator {
     return contents != nullptr && contents->dtype() == kFloat32 ? contents : nullptr;
   }
 
-  /// Of an anchor whose marks have theirs: a bias with them, and with as many bits, is added
-  /// without a shift.
+  /// Returns the scales of the sums of an anchor whose annotations have scales. A bias with these
+  /// scales and the same number of bits is added without a shift.
   std::vector<double> ScalesOfSum(int anchor) const {
     const Node& node = graph_.node(anchor);
     std::vector<double> scales = graph_.node(node.inputs[1]).annotation.scales;
@@ -298,7 +297,7 @@ class Calibrator {
     return scales;
   }
 
-  /// The scale of what an anchor reads; markers and pools keep that of what they read.
+  /// Returns the scale of an anchor's data. Annotations and pools keep the scale of their input.
   double DataStep(int anchor) const {
     int data = graph_.node(anchor).inputs[0];
     while (graph_.node(data).annotation.kind != AnnotationKind::kQuantize &&
@@ -313,7 +312,7 @@ class Calibrator {
   const Config& config_;
   std::span<const Sample> samples_;
   int threads_;
-  std::vector<int> weights_;  // marks of weights, in post-order: an anchor's before its bias'
+  std::vector<int> weights_;  // annotations of weights, in post-order: an anchor's before its bias'
 };
 
 }  // namespace

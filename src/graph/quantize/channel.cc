@@ -10,7 +10,7 @@
 namespace tilewright::quantize {
 namespace {
 
-/// The dimension of a weight that counts outputs; nothing for a blocked layout.
+/// Returns the dimension of a weight that counts outputs; nullopt for a blocked layout.
 std::optional<std::size_t> OutputDimension(const Operator& anchor) {
   const bool dense = anchor.kind == OpKind::kDense;
   const std::string& text = anchor.attributes.kernel_layout;
@@ -21,7 +21,7 @@ std::optional<std::size_t> OutputDimension(const Operator& anchor) {
   return position;
 }
 
-/// As TrailingDimensionsOfScales, if `user` says it.
+/// Like TrailingDimensionsOfScales, for one user; nullopt if the user does not determine it.
 std::optional<std::size_t> TrailingDimensionsFor(const Graph& graph, int user, int id) {
   const Node& node = graph.node(user);
   if (IsAnchor(node.op.kind)) {
@@ -69,7 +69,7 @@ Result<std::size_t> TrailingDimensionsOfScales(const Graph& graph,
   const Node& node = graph.node(id);
   const auto count = static_cast<std::int64_t>(node.annotation.scales.size());
   if (count == 0) {
-    return InvalidArgument("value " + node.name + " has no scale yet: run calibrate before");
+    return InvalidArgument("value " + node.name + " has no scale: run calibrate first");
   }
   if (count == 1) return std::size_t{0};
   const auto& shape = node.type.shape;

@@ -1,4 +1,4 @@
-// Settings of quantization by TVM's names: one table of setters, and what values go together.
+// Quantization settings with TVM's names: a table of setters, and checks of combinations.
 
 #include "src/graph/quantize/config.h"
 
@@ -14,7 +14,7 @@
 namespace tilewright::quantize {
 namespace {
 
-/// A field's setter: false if the value is none that it can have.
+/// Setter of a field. Returns false if the value is invalid.
 struct Field {
   std::string_view name;
   std::string_view expected;
@@ -80,7 +80,7 @@ bool SetNames(std::vector<std::string>& field, const Json& value) {
   return true;
 }
 
-/// "2023-08", or "accurate".
+/// Accepts "2023-08" or "accurate".
 bool SetRules(RuleDate& field, const Json& value) {
   if (!value.is_string()) return false;
   if (value == "accurate") {
@@ -167,7 +167,7 @@ Status SetField(Config& config, std::string_view name, const Json& value) {
       fmt::format("no configuration field {}, expected one of {}", name, fmt::join(names, ", ")));
 }
 
-/// "None" and the like are what is copied from a TVM script.
+/// Accepts "None" and the like, which users copy from TVM scripts.
 Json ValueOf(std::string_view text) {
   if (text == "None") return nullptr;
   if (text == "True") return true;

@@ -13,25 +13,26 @@
 namespace tilewright::quantize {
 
 enum class CalibrateMode : std::uint8_t { kGlobalScale, kPercentile, kKlDivergence, kMse };
-/// As it is written in a configuration.
+/// Returns the name of a mode in a configuration.
 std::string_view CalibrateModeName(CalibrateMode mode);
 enum class WeightScale : std::uint8_t { kPower2, kMax };
 enum class Rounding : std::uint8_t { kUpward, kToNearest };
 enum class PartitionConversions : std::uint8_t { kDisabled, kEnabled, kFullyIntegral };
 
-/// A month in which a rule changed, as 100 * year + month; rules of a date are those of its end.
+/// Month of a rule change, as 100 * year + month. Rules of a date are those at the end of that
+/// month.
 using RuleDate = int;
-inline constexpr RuleDate kSkipCountsConvolutions = 202104;  ///< and percentile calibration begins
+inline constexpr RuleDate kSkipCountsConvolutions = 202104;  ///< percentile calibration also begins
 inline constexpr RuleDate kSourceNamesStay = 202110;
 inline constexpr RuleDate kMultiplyClosesRight = 202303;
 inline constexpr RuleDate kSumIsActivation = 202308;
 inline constexpr RuleDate kLatestTvmRules = 202308;
-/// Our own: no rule of TVM's that loses digits it need not lose. Later than any date.
+/// Tilewright's rules: TVM's without avoidable loss of precision. Later than any date.
 inline constexpr RuleDate kAccurateRules = 999912;
 inline constexpr RuleDate kAverageKeepsSum = kAccurateRules;
 
-/// How a float graph becomes an integer one. Fields and defaults as TVM's `qconfig` has them, and
-/// at the end three of our own.
+/// Configuration of quantization. Fields and defaults are those of TVM's `qconfig`, followed by
+/// three of Tilewright's.
 struct Config {
   int nbit_input = 8, nbit_weight = 8, nbit_activation = 32;
   DataType dtype_input = kInt8, dtype_weight = kInt8, dtype_activation = kInt32;
@@ -44,25 +45,26 @@ struct Config {
   bool round_for_shift = true;
   std::vector<std::string> debug_enabled_ops;  ///< Relay names; empty: all
   Rounding rounding = Rounding::kUpward;
-  int calibrate_chunk_by = -1;  ///< values per walk over the data set; -1: all
+  int calibrate_chunk_by = -1;  ///< values per pass over the data set; -1: all
   PartitionConversions partition_conversions = PartitionConversions::kDisabled;
   bool per_channel = false;      ///< one weight scale for each output channel
-  bool unsigned_inputs = false;  ///< uint8 for inputs that cannot be below 0
+  bool unsigned_inputs = false;  ///< uint8 for inputs that are never negative
   RuleDate rules = kAccurateRules;
 
   /// Sets one field. value: JSON, or TVM's "None", "True", "False", or the bare text of a string.
-  /// Errors: kNotFound listing the fields; kInvalidArgument naming what was expected.
+  /// Errors: kNotFound listing the fields; kInvalidArgument naming the expected values.
   Status Set(std::string_view field, std::string_view value);
-  /// Sets the fields of a JSON object. Errors: those of Set; kInvalidArgument if it is none.
+  /// Sets the fields of a JSON object. Errors: those of Set; kInvalidArgument if it is not an
+  /// object.
   Status SetAll(std::string_view json);
-  /// Whether the fields fit each other. Errors: kInvalidArgument naming the fields.
+  /// Checks that the fields are consistent. Errors: kInvalidArgument naming the fields.
   Status Check() const;
 
   int Bits(ValueKind kind) const;
   DataType Type(ValueKind kind) const;
-  /// 2^(bits - 1): integers are -(valid - 1) to valid - 1.
+  /// Returns 2^(bits - 1): integers range from -(valid - 1) to valid - 1.
   double Valid(ValueKind kind) const;
-  /// The least and the greatest integer of a mark's value.
+  /// Returns the smallest and the largest integer of an annotated value.
   std::pair<double, double> Bounds(const Annotation& annotation) const;
 };
 

@@ -8,15 +8,16 @@
 
 namespace tilewright::quantize {
 
-/// A convolution or matrix product that stays float, and why.
+/// Convolution or matrix product that stays float, and the reason.
 struct FloatLayer {
   std::string name;
   OpKind op = OpKind::kConv2d;
   std::string reason;
 };
 
-/// Why an anchor stays float by the configuration or for want of a rule; empty if it does not.
-/// convolution: how many kConv2d are in front of it, in post-order.
+/// Returns the reason why an anchor stays float, by the configuration or for lack of a rule; empty
+/// if it becomes integer.
+/// convolution: number of kConv2d before it, in post-order.
 std::string ReasonForFloat(const Graph& graph, const Node& anchor, std::int64_t convolution,
                            const Config& config);
 

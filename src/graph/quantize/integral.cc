@@ -9,7 +9,7 @@
 namespace tilewright::quantize {
 namespace {
 
-/// Where operators stand to those that make integers.
+/// Position of operators relative to those that make integers.
 class IntegerReach {
  public:
   explicit IntegerReach(const Graph& graph) : graph_(graph) {
@@ -62,7 +62,7 @@ Result<FunctionSplit> SplitConversions(const Graph& graph) {
   bool any = false;
   for (int id = 0; id < graph.size(); ++id) {
     const bool trailing_dimensions = integers.IsBehind(id);
-    // What makes the first integers is the last step of the way in.
+    // The operator that makes the first integers is the last one of the conversion of inputs.
     const bool core = trailing_dimensions && (integers.Makes(id) || integers.IsBefore(id));
     const bool enters = !trailing_dimensions && (integers.Makes(id) || integers.IsBefore(id));
     split.function_of.push_back(core ? kCore : enters ? kEnter : kLeave);
@@ -70,7 +70,7 @@ Result<FunctionSplit> SplitConversions(const Graph& graph) {
   }
   if (any) return split;
   return InvalidArgument(
-      "partition_conversions: no operator works on integers, so there is nothing to split off: "
+      "partition_conversions: no operator works on integers, so there is nothing to split: "
       "realize must run");
 }
 

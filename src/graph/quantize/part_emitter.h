@@ -8,17 +8,17 @@
 
 namespace tilewright::quantize {
 
-/// Adds what a pass makes on the way to a value, under names that no other pass gives:
-/// "r0#hint0", "r0#hint1", ….
+/// Builder of a pass's intermediate values, with names that no other pass uses: "r0#hint0",
+/// "r0#hint1", ….
 class PartEmitter {
  public:
-  /// part: what this pass calls its values.
+  /// part: name of this pass in the names of its values.
   PartEmitter(Graph& graph, std::string_view part) : graph_(graph), part_(part) {}
 
   std::string NameFor(std::string_view of);
   Result<int> Emit(std::string_view of, Operator op, std::vector<int> inputs);
   Result<int> EmitAnnotation(std::string_view of, Annotation annotation, int value);
-  /// A constant of one element.
+  /// Adds a constant of one element.
   int EmitScalar(std::string_view of, DataType dtype, double value);
 
  private:

@@ -1,6 +1,6 @@
-// One walk in post-order. A value is open while it is inside a low-precision section; closing one
-// puts a cast_hint and a stop_fusion behind it. Operators with a rule close what they read, or pass
-// the section on; all others close every open value they read, each value once.
+// One walk in post-order. A value is open while it is inside a low-precision section. Closing it
+// adds a cast_hint and a stop_fusion after it. Operators with a rule close their inputs or continue
+// the section. All others close every open input, each value once.
 
 #include <array>
 #include <map>
@@ -36,7 +36,7 @@ class Partitioner {
     open_[static_cast<std::size_t>(id)] = true;
   }
 
-  /// Behind a value, whether or not it has been closed before.
+  /// Adds the annotations after a value, even if it was closed before.
   Status Close(int& value) {
     const std::string name = New(value).name;
     for (AnnotationKind kind : {AnnotationKind::kCastHint, AnnotationKind::kStopFusion}) {
@@ -145,7 +145,7 @@ class Partitioner {
   const Config& config_;
   Rewriter rewriter_;
   PartEmitter emitter_;
-  std::vector<bool> open_;     // of the new graph's values; those behind the end are not
+  std::vector<bool> open_;     // of the new graph's values; false after the end of a section
   std::map<int, int> closed_;  // by CloseOnce
 };
 

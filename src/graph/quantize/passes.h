@@ -9,47 +9,47 @@
 #include "src/graph/quantize/config.h"
 #include "src/graph/quantize/float_layer.h"
 
-/// The passes from a float graph to one of integers, in their order. What they make of a value has
-/// its name and a part ("r0#q3"); inputs, and the names of outputs, stay. Each of them takes what
-/// the one before gives, also when it has been written as text and read again.
+/// Passes from a float graph to an integer one, in order. Intermediate values are named after their
+/// source value with a suffix ("r0#q3"); inputs and names of outputs stay. Each pass accepts the
+/// output of the one before, also after a round trip through text.
 namespace tilewright::quantize {
 
-/// Opens low-precision sections: behind every convolution, up to where a cast_hint and a
-/// stop_fusion mark where a value is to be stored as dtype_input. The rules `accurate` have none:
-/// the graph stays as it is.
-/// Errors: kUnsupported for a kernel that is computed in such a section, and (rules before
-/// 2023-03) for a product whose right side alone is.
+/// Opens low-precision sections after every convolution. A cast_hint and a stop_fusion end a
+/// section where a value will be stored as dtype_input. The rules `accurate` leave the graph
+/// unchanged.
+/// Errors: kUnsupported for a kernel computed in such a section, and (rules before 2023-03) for a
+/// product of which only the right side is in one.
 Result<Graph> Partition(Graph graph, const Config& config);
 
-/// Marks the values that are to be rounded, with what they are to their user.
+/// Annotates the values to be rounded with their roles in their users.
 /// left: gets the convolutions and matrix products that stay float; may be null.
 Result<Graph> Annotate(Graph graph, const Config& config, std::vector<FloatLayer>* left);
 
-/// What a network is fed with in one run: a tensor for each of graph.inputs().
+/// Inputs of one run of a network: a tensor for each of graph.inputs().
 using Sample = std::vector<Tensor>;
 
-/// Gives every mark of Annotate its scales.
+/// Sets the scales of all quantization annotations.
 ///
-/// samples: needed by all modes but global_scale.
-/// threads: at most this many are used per operator.
-/// Errors: kInvalidArgument if there are no samples though the mode needs them, or if a weight has
-/// no contents (see SeedConstants); those of EvaluateGraph.
+/// samples: required by all modes except global_scale.
+/// threads: maximum number of threads per operator.
+/// Errors: kInvalidArgument if the mode needs samples and there are none, or if a weight has no
+/// contents (see SeedConstants); those of EvaluateGraph.
 Result<Graph> Calibrate(Graph graph, const Config& config, std::span<const Sample> samples,
                         int threads);
 
-/// A value of the float graph, and the integers that stand for it: `value` is about the integer
-/// times its scale (one, or one per channel).
+/// Value of the float graph and the integers that represent it: `value` is about the integer times
+/// its scale (one, or one per channel).
 struct IntegerValue {
   std::string value, integers;
   std::vector<double> scales;
 };
 
-/// Replaces marked values by integers. `values` gets an entry for each operator that works on them.
-/// Errors: kInvalidArgument for marks without scales; kUnsupported where partition_conversions is
-/// fully_integral and an operator between quantized values works on floats.
+/// Replaces annotated values by integers. `values` gets an entry for each operator on integers.
+/// Errors: kInvalidArgument for annotations without scales; kUnsupported if partition_conversions
+/// is fully_integral and an operator between quantized values works on floats.
 Result<Graph> Realize(Graph graph, const Config& config, std::vector<IntegerValue>* values);
 
-/// Instead of Realize: the same rounding, written with float operators.
+/// Rounds like Realize, but with float operators; the alternative to Realize.
 Result<Graph> Simulate(Graph graph, const Config& config);
 
 }  // namespace tilewright::quantize

@@ -15,9 +15,9 @@ namespace {
 constexpr std::string_view kPassNames[] = {"fold",      "partition", "annotate",
                                            "calibrate", "realize",   "simulate"};
 
-/// Why no convolution and no product of matrices became integers: "3 matrix products and
-/// convolutions stay float: skip_dense_layer (2), no rule for batch_matmul (1)", and what to do
-/// about it. Empty if there is none, or one of them could have.
+/// Returns the reasons why no convolution or matrix product became integer: "3 matrix products and
+/// convolutions stay float: skip_dense_layer (2), no rule for batch_matmul (1)", with advice. Empty
+/// if the graph has none, or if one of them could be quantized.
 std::string WhyAllStayFloat(const Graph& graph, const Config& config) {
   std::map<std::string, int> reasons;
   int anchors = 0;
@@ -37,13 +37,13 @@ std::string WhyAllStayFloat(const Graph& graph, const Config& config) {
   std::string text = fmt::format("{} matrix products and convolutions stay float: {}", anchors,
                                  fmt::join(texts, ", "));
   if (reasons.contains("skip_dense_layer")) {
-    text += "; --set skip_dense_layer=false makes integers of matrix products";
+    text += "; --set skip_dense_layer=false quantizes matrix products";
   }
   return text;
 }
 
-/// Errors: kInvalidArgument if no value is to be rounded: the passes that need marks would leave
-/// everything as it is, and a float network would pass for a quantized one.
+/// Errors: kInvalidArgument if no value is annotated for rounding. The later passes would then
+/// change nothing, and the float network would look like a quantized one.
 Status CheckAnnotations(const Graph& graph, const PipelineOptions& options) {
   const bool any = std::ranges::any_of(graph.nodes(), [](const Node& node) {
     return node.annotation.kind == AnnotationKind::kQuantize;
@@ -61,8 +61,9 @@ Status CheckAnnotations(const Graph& graph, const PipelineOptions& options) {
   const std::string why = annotated ? WhyAllStayFloat(graph, options.config) : std::string();
   if (!why.empty()) return InvalidArgument("nothing would become integers: " + why);
   return InvalidArgument(
-      "no value is marked for rounding, so nothing would become integers: run annotate before, and "
-      "see what skip_conv_layers, skip_dense_layer and debug_enabled_ops leave float");
+      "no value is annotated for rounding, so nothing would become integers: run annotate first, "
+      "and "
+      "check skip_conv_layers, skip_dense_layer and debug_enabled_ops");
 }
 
 Result<Graph> RunPass(std::string_view pass, Graph graph, const PipelineOptions& options,

@@ -10,9 +10,11 @@
 
 namespace tilewright::quantize {
 
-/// fold, partition, annotate, calibrate, realize, simulate: those that RunPasses knows.
+/// Returns the passes that RunPasses supports: fold, partition, annotate, calibrate, realize,
+/// simulate.
 std::span<const std::string_view> PassNames();
-/// All that a configuration asks for, in order: simulate instead of realize with do_simulation.
+/// Returns the passes of a configuration in order, with simulate instead of realize for
+/// do_simulation.
 std::vector<std::string> DefaultPasses(const Config& config);
 
 struct PipelineOptions {
@@ -20,14 +22,14 @@ struct PipelineOptions {
   std::vector<std::string> passes;
   std::vector<Sample> samples;
   int threads = 1;
-  /// Called with the name of a pass and the graph behind it.
+  /// Called with the name of a pass and the graph after it.
   std::function<Status(std::string_view, const Graph&)> after;
-  /// Gets what `annotate` leaves float; may be null.
+  /// Gets the layers that `annotate` leaves in float32; may be null.
   std::vector<FloatLayer>* left = nullptr;
 };
 
-/// Runs passes one by one, in the order given.
-/// values: of Realize.
+/// Runs passes in the given order.
+/// values: output of Realize.
 /// Errors: kNotFound for an unknown pass; those of the passes, with the pass's name.
 Result<Graph> RunPasses(Graph graph, const PipelineOptions& options,
                         std::vector<IntegerValue>* values);

@@ -1,6 +1,6 @@
 // One walk in post-order. A value of the new graph is plain, or integers with a scale. An operator
-// with a rule works on the integers; one without a rule reads cast(x, float32) * scale, and so do
-// outputs of the graph. At the end constants are folded, which makes integers of the weights.
+// with a rule works on the integers. An operator without one, and an output of the graph, reads
+// cast(x, float32) * scale. At the end, constant folding converts the weights to integers.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,7 +22,7 @@
 namespace tilewright::quantize {
 namespace {
 
-// What a float32 can be multiplied and divided by without becoming 0, infinite or imprecise.
+// A float32 can be multiplied and divided by this without becoming 0, infinite or imprecise.
 constexpr double kMinScale = 0x1.0p-126;
 constexpr double kMaxScale = 0x1.0p126;
 
@@ -56,12 +56,12 @@ class Realizer {
     return std::ranges::all_of(node.inputs, [&](int input) { return At(input).has_value(); });
   }
 
-  /// The value as floats: rewriter_.At, made from the integers when first asked for.
+  /// Returns the value as floats: rewriter_.At, computed from the integers at the first call.
   Result<int> Plain(int id) {
     if (const int plain = rewriter_.At(id); plain >= 0) return plain;
     const Integers& value = *At(id);
     const std::string& name = Old(id).name;
-    // Written even where the value is float already, as TVM does.
+    // TVM adds this cast even if the value is float.
     Operator cast{OpKind::kCast, {}};
     cast.attributes.dtype = kFloat32;
     TW_ASSIGN_OR_RETURN(auto floats, rescaler_.emitter().Emit(name, std::move(cast), {value.id}));
@@ -80,7 +80,7 @@ class Realizer {
     return Status();
   }
 
-  /// The operator on plain values.
+  /// Adds the operator on plain values.
   Status Decline(int id) {
     std::vector<int> inputs;
     for (int input : Old(id).inputs) {
@@ -92,7 +92,7 @@ class Realizer {
     return Status();
   }
 
-  /// Errors: kInternal if what stands for a value of the source has another shape.
+  /// Errors: kInternal if the shape of the new value differs from that of the source value.
   Status CheckShape(int id, int made) {
     const auto &shape = rewriter_.result().node(made).type.shape, &wanted = Old(id).type.shape;
     if (shape == wanted) return Status();
@@ -117,7 +117,7 @@ class Realizer {
     return Status();
   }
 
-  /// The operator of the source on integers.
+  /// Adds the operator of the source on integers.
   Status Finish(int id, Operator op, std::vector<int> inputs, Integers value) {
     const Node& node = Old(id);
     TW_RETURN_IF_ERROR(CheckScales(node, value.scales));
@@ -152,7 +152,7 @@ class Realizer {
       case OpKind::kConv2d:
       case OpKind::kConv2dTranspose:
       case OpKind::kDense:
-        // Sums of products of data with scales of their own have none.
+        // Sums of products cannot have per-channel scales of the data.
         return AllIntegers(node) && At(node.inputs[0])->scales.size() == 1 ? AddAnchor(id)
                                                                            : Decline(id);
       case OpKind::kMul:
@@ -169,7 +169,7 @@ class Realizer {
         return Finish(id, node.op, {At(node.inputs[0])->id}, *At(node.inputs[0]));
       case OpKind::kReshape:
       case OpKind::kTranspose:
-      case OpKind::kSlice:  // channels would not stay where they are
+      case OpKind::kSlice:  // channels would change position
         if (At(node.inputs[0])->scales.size() != 1) return Decline(id);
         return Finish(id, node.op, {At(node.inputs[0])->id}, *At(node.inputs[0]));
       case OpKind::kGather:
@@ -199,7 +199,8 @@ class Realizer {
     return KeepAnnotated(id, std::move(value));
   }
 
-  /// By the rules `accurate` a mark is where a value is stored: inputs are narrow from there on.
+  /// Adds an annotated value. By the rules `accurate`, a value is stored at its annotation: inputs
+  /// are narrow from there on.
   Status KeepAnnotated(int id, Integers value) {
     const Annotation& annotation = Old(id).annotation;
     if (config_.rules >= kAccurateRules && annotation.value == ValueKind::kInput) {
@@ -218,7 +219,7 @@ class Realizer {
     const auto [least, most] = config_.Bounds(node.annotation);
     Integers wide = *At(node.inputs[0]);
     if (config_.rules >= kAccurateRules && wide.dtype != kFloat32) {
-      // The new type may not be the old one.
+      // The new type may differ from the old one.
       TW_ASSIGN_OR_RETURN(wide.id, rescaler_.Cast(node.name, wide.id, config_.dtype_activation));
       wide.dtype = config_.dtype_activation;
     }
@@ -246,8 +247,9 @@ class Realizer {
     return Finish(id, std::move(op), {left, right}, std::move(value));
   }
 
-  /// Errors: kUnsupported if products of more than 8 bits can add up to more than the sums' type
-  /// holds. Those of 8 bits do so too, with more than 133,000 of them, all of the largest size.
+  /// Errors: kUnsupported if products of more than 8 bits can sum to more than the range of the
+  /// sums' type. Sums of 8-bit products can exceed it only with more than 133,000 products, all of
+  /// the largest magnitude.
   Status CheckSums(const Node& anchor) const {
     if (config_.dtype_input == kInt8 && config_.dtype_weight == kInt8) return Status();
     const double count = ProductsOf(anchor);
@@ -262,7 +264,7 @@ class Realizer {
                     DataTypeName(config_.dtype_activation), bits));
   }
 
-  /// How many products make up one element of an anchor's result.
+  /// Returns the number of products per element of an anchor's result.
   double ProductsOf(const Node& anchor) const {
     double outputs = 1;
     const std::vector<bool> channel = ChannelDimensions(anchor);
@@ -272,7 +274,7 @@ class Realizer {
     return static_cast<double>(Old(anchor.inputs[1]).type.elements()) / outputs;
   }
 
-  /// TVM's products wrap around.
+  /// Returns true if a product can exceed int32. False by TVM's rules: their products wrap around.
   bool MayOverflow(const Node& product) const {
     return config_.rules >= kAccurateRules &&
            At(product.inputs[0])->most * At(product.inputs[1])->most > kLargestInt32;
@@ -295,8 +297,8 @@ class Realizer {
     return Finish(id, node.op, std::move(sides), std::move(value));
   }
 
-  /// The type in which a sum or a concatenation is formed. Two narrow sides of one scale stay so;
-  /// TVM does that with other scales too, and what is multiplied up wraps around.
+  /// Returns the type of a sum or concatenation. Two narrow sides with the same scale stay narrow.
+  /// TVM keeps them narrow with other scales too, and values that are scaled up wrap around.
   DataType UnifiedType(const Node& node) const {
     const Integers &left = *At(node.inputs[0]), &right = *At(node.inputs[1]);
     if (config_.rules >= kAccurateRules && node.op.kind == OpKind::kConcat) {
@@ -311,7 +313,8 @@ class Realizer {
     return narrow ? config_.dtype_input : config_.dtype_activation;
   }
 
-  /// Two sides: the smaller scale. More: one with which the configured range fits in 31 bits.
+  /// Returns the scales of the result. Two sides: the smaller scale. More: a scale with which the
+  /// configured range fits in 31 bits.
   std::vector<double> UnifiedScales(const Node& node, DataType dtype) const {
     if (dtype != config_.dtype_activation) return At(node.inputs[0])->scales;
     if (node.inputs.size() != 2) {
@@ -326,17 +329,18 @@ class Realizer {
     return scales;
   }
 
-  /// The step of a side that becomes the `i`-th scale: the largest where all of them become one.
+  /// Returns the step of a side that becomes the `i`-th scale: the largest step if all of them
+  /// become one scale.
   static double StepOf(const Integers& side, const Integers& unified, std::size_t i) {
     if (unified.scales.size() == 1) return std::ranges::max(side.scales);
     return side.scales[side.scales.size() == 1 ? 0 : i];
   }
 
-  /// Makes a scale so many times twice as large that no side, and no sum of them, leaves int32:
-  /// beside a side of much larger steps, others would vanish in floats as well. TVM's wraps around.
+  /// Doubles a scale until no side, and no sum of the sides, exceeds int32. A side with much
+  /// smaller steps than another would be lost in float32 as well. TVM's sums wrap around.
   void FitSides(const Node& node, Integers& unified) const {
     const bool adds = node.op.kind == OpKind::kAdd;
-    // What rounding adds to the sides.
+    // Rounding error of the sides.
     const auto slack = static_cast<double>(node.inputs.size());
     unified.most = 0;
     for (std::size_t i = 0; i < unified.scales.size(); ++i) {
@@ -361,7 +365,7 @@ class Realizer {
       const Integers& side = *At(input);
       if (side.scales.size() == 1) continue;
       if (trailing_dimensions.value_or(side.trailing_dimensions) != side.trailing_dimensions)
-        return Decline(id);  // no common channels
+        return Decline(id);  // channels do not match
       trailing_dimensions = side.trailing_dimensions;
     }
     Integers sum{-1, dtype, UnifiedScales(node, dtype), trailing_dimensions.value_or(0)};
@@ -380,7 +384,7 @@ class Realizer {
     return Finish(id, node.op, std::move(sides), std::move(sum));
   }
 
-  /// A side in the type and the scales of the result.
+  /// Converts a side to the type and scales of the result.
   Result<int> UnifySide(const Node& node, int input, const Integers& sum) {
     Integers value = *At(input);
     auto& emitter = rescaler_.emitter();
@@ -403,7 +407,7 @@ class Realizer {
     return emitter.EmitAnnotation(node.name, kStop, back);
   }
 
-  /// Integers between two real bounds are between the whole numbers inside of them.
+  /// Clips integers between the integers inside the two real bounds.
   Status AddClip(int id) {
     const Node& node = Old(id);
     Integers value = *At(node.inputs[0]);
@@ -415,13 +419,15 @@ class Realizer {
     return Finish(id, std::move(op), {value.id}, std::move(value));
   }
 
-  /// The largest magnitude that bounds make of those up to `most`: larger where a bound is.
+  /// Returns the largest magnitude up to `most` that remains between two bounds; larger if a bound
+  /// is.
   static double MaxMagnitudeBetween(double least, double greatest, double most) {
     return std::max(std::abs(std::clamp(-most, least, greatest)),
                     std::abs(std::clamp(most, least, greatest)));
   }
 
-  /// The nearest one where there is no whole number between two. Within what the type holds.
+  /// Returns the integers inside the real bounds, or the nearest integer if there is none. Within
+  /// the range of the type.
   static std::pair<double, double> Bounds(const Operator& clip, double scale, DataType dtype) {
     const double largest = LargestOf(dtype), smallest = dtype == kUInt8 ? 0 : -largest;
     const auto whole = [&](double bound) { return std::clamp(bound, smallest, largest); };
@@ -452,7 +458,7 @@ class Realizer {
     return Finish(id, Operator{OpKind::kMin, {}}, {lower, bound(greatest)}, std::move(value));
   }
 
-  /// What TVM's rules have no rule for.
+  /// Adds a data movement operator, for which TVM has no rule.
   Status AddMove(int id) {
     const Node& node = Old(id);
     const std::optional<Integers>& value = At(node.inputs[0]);
@@ -478,7 +484,8 @@ class Realizer {
     return Finish(id, node.op, {value.id}, std::move(value));
   }
 
-  /// In steps so large that the sums of a window fit (those of a concatenation fill the type).
+  /// Adds an average pool in steps large enough for the sums of a window to fit. A concatenation's
+  /// integers use the whole range of their type.
   Status AddAveragePool(int id) {
     const Node& node = Old(id);
     auto value = CastTo(node.name, *At(node.inputs[0]), config_.dtype_activation);
@@ -490,7 +497,7 @@ class Realizer {
     }
     const double most = value->most * window;
     if (most > kLargestInt32) {
-      // Twice as large as the least that would do: rounding may add one.
+      // Twice the minimum, because rounding may add one.
       const double factor = std::exp2(std::ceil(std::log2(most / kLargestInt32)) + 1);
       std::vector<double> scales = value->scales;
       for (double& scale : scales) scale *= factor;
@@ -502,9 +509,9 @@ class Realizer {
     return Finish(id, node.op, {value->id}, *std::move(value));
   }
 
-  /// In steps smaller by the number of elements of a window: the pool divides their sum by that
-  /// number, so that what comes out is the sum itself, and nothing is lost. Smaller by less than
-  /// that where the sums would leave int32 (of windows above 64 x 64).
+  /// Divides the step by the number of elements of a window. The pool divides their sum by that
+  /// number, so its result is the sum itself, without loss. Divides by less if the sums would
+  /// exceed int32 (windows above 64 x 64).
   Result<Integers> MultiplyForSum(const std::string& name, Integers value, double window) {
     const double factor = std::min(window, std::floor(kLargestInt32 / (value.most * window)));
     if (factor < 2) return value;
@@ -518,7 +525,7 @@ class Realizer {
     return value;
   }
 
-  /// Elements that one element of an average is of.
+  /// Returns the number of elements that an average is computed from.
   std::int64_t WindowOf(const Node& pool) const {
     const auto& size = pool.op.attributes.pool_size;
     if (pool.op.kind == OpKind::kAvgPool2d) return size[0] * size[1];
@@ -531,14 +538,14 @@ class Realizer {
     return Keep(id, std::move(value));
   }
 
-  /// Of floats, what int32 holds.
+  /// Returns the largest integer of a type; for floats, that of int32.
   static double LargestOf(DataType dtype) {
     if (dtype == kUInt8) return 255;
     return dtype.is_integer() ? std::ldexp(1.0, dtype.bits - 1) - 1 : kLargestFloatInt32;
   }
 
-  /// Written to a narrow type even from that type, as TVM does. What the type may not hold (by the
-  /// rules before 2023-08, a sum of inputs) is saturated; TVM's wraps around.
+  /// Adds a cast, also to the same narrow type, as TVM does. Saturates values outside the range of
+  /// the type (a sum of inputs, by the rules before 2023-08); TVM's wrap around.
   Result<Integers> CastTo(const std::string& name, const Integers& value, DataType dtype) {
     if (value.dtype == dtype && dtype == config_.dtype_activation) return value;
     TW_ASSIGN_OR_RETURN(auto result, rescaler_.Saturate(name, value, LargestOf(dtype)));

@@ -1,9 +1,10 @@
-// From steps of one size to steps of another. Left shifts are written as products: the same
-// numbers, and every back end has them.
+// Conversion between step sizes. Left shifts are written as products, which give the same numbers
+// and which every back end supports.
 //
-// The fixed-point product is (M * x + 2^(T-1)) >> T with T = 31 - shift, in int64: the same numbers
-// as TVM's ((x << max(shift, 0)) * M + 2^(T'-1)) >> T', and no product leaves the type. TONEAREST
-// adds the product's sign (-1 or 0) before the shift, so that halves go away from zero.
+// The fixed-point product is (M * x + 2^(T-1)) >> T with T = 31 - shift, in int64. It gives the
+// same numbers as TVM's ((x << max(shift, 0)) * M + 2^(T'-1)) >> T', and no product overflows.
+// TONEAREST adds the product's sign (-1 or 0) before the shift, so that halves round away from
+// zero.
 
 #include "src/graph/quantize/rescale.h"
 
@@ -15,12 +16,12 @@
 namespace tilewright::quantize {
 namespace {
 
-// A factor below 2^-32 makes 0 of every int32; one above 2^30 leaves the range of what is rounded
-// to 16 bits or less, whatever its size.
+// A factor below 2^-32 maps every int32 to 0. A factor above 2^30 exceeds the range of values
+// rounded to 16 bits or less.
 constexpr int kMinShift = -31;
 constexpr int kMaxShift = 30;
 
-/// The largest magnitude that the elements of a constant have in steps of its scales.
+/// Returns the largest magnitude of a constant's elements in steps of its scales.
 double LargestInSteps(const Tensor& constant, const Integers& steps) {
   const auto& shape = constant.shape();
   std::int64_t inner = 1;
@@ -36,7 +37,7 @@ double LargestInSteps(const Tensor& constant, const Integers& steps) {
   return largest;
 }
 
-/// Whether a step becomes `factor` steps.
+/// Returns true if every factor is an integer: one step becomes `factor` steps.
 bool IsMultiple(const std::vector<double>& factors) {
   return factors.size() == 1 && factors[0] == std::trunc(factors[0]) && factors[0] < 0x1.0p31;
 }
@@ -97,7 +98,7 @@ Result<Integers> Rescaler::Round(const Node& annotation, int value,
                       Clip(annotation.name, rounded, std::max(least, -kLargestFloatInt32), bound));
   result.most = bound;
   if (const Tensor* constant = graph_.Contents(value)) {
-    // One more: what is rounded are floats.
+    // Plus one: the rounded values are floats.
     result.most = std::min(bound, LargestInSteps(*constant, result) + 1);
   }
   return result;
@@ -167,7 +168,8 @@ Result<Integers> Rescaler::RescaleWithin(std::string_view of, const Integers& va
                                          const std::vector<double>& to, double least, double most) {
   Integers narrow = value;
   if (const auto factors = FactorsOf(value, to); IsMultiple(factors) && factors[0] > 1) {
-    // What is beyond these bounds is clipped behind the product too, and within them none wraps.
+    // Values beyond these bounds are clipped after the product too; values within them do not wrap
+    // around.
     const double bound =
         std::min(std::ceil(most / factors[0]), std::floor(kLargestInt32 / factors[0]));
     TW_ASSIGN_OR_RETURN(narrow.id, Clip(of, value.id, -bound, bound));

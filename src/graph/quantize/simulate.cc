@@ -1,4 +1,4 @@
-// The rounding of Realize, with floats: x becomes clip(round(x * (1 / scale))) * scale.
+// Rounding of Realize in floats: x becomes clip(round(x * (1 / scale))) * scale.
 
 #include "src/graph/ir/rewrite.h"
 #include "src/graph/passes/passes.h"

@@ -1,9 +1,9 @@
-// The range of a value from what it was over a data set.
+// Range of a value, computed from its values over a data set.
 //
-// KlThreshold tries windows of 2i + 1 bins around zero. p is the histogram with what lies outside
-// added to the window's ends; q is the same window in 255 steps, each step's count spread evenly
-// over its bins that are not empty. The window with the least divergence of q from p wins, the
-// first one on ties.
+// KlThreshold tries windows of 2i + 1 bins around zero. p is the histogram with the counts outside
+// the window added to the window's ends. q is the same window in 255 steps, each step's count
+// spread evenly over its non-empty bins. The result is the window with the smallest divergence of q
+// from p, the first one on ties.
 
 #include "src/graph/quantize/threshold.h"
 
@@ -38,11 +38,11 @@ struct Bin {
   double count = 0;
 };
 
-/// One window. Bins of p that are empty are so in q as well, so only the others are looked at one
-/// by one. Before they are compared, zeros of p and of q get kSmoothing, which the others give.
+/// One window. Empty bins of p are empty in q as well, so only the others are compared. Before the
+/// comparison, zeros of p and of q get kSmoothing, which is subtracted from the others.
 class Window {
  public:
-  /// filled: the bins that are not empty. below, above: what p's first and last bin are.
+  /// filled: non-empty bins. below, above: contents of p's first and last bin.
   Window(std::span<const Bin> filled, std::size_t half, double below, double above)
       : start_(kZero - half), size_(2 * half + 1) {
     const std::size_t last = start_ + size_ - 1;
@@ -57,7 +57,7 @@ class Window {
     if (!ended && above > 0) Add(size_ - 1, above, 0);
   }
 
-  /// Infinite if q cannot be smoothed.
+  /// Returns the divergence; infinite if q cannot be smoothed.
   double Divergence() const {
     double q_sum = 0;
     std::size_t q_filled = 0;
@@ -100,9 +100,9 @@ class Window {
   }
 
   std::size_t start_, size_;
-  std::vector<Entry> entries_;  // of p's bins that are not empty
+  std::vector<Entry> entries_;  // of p's non-empty bins
   double p_sum_ = 0;
-  std::array<double, kSteps> counts_{}, filled_{};  // of each step
+  std::array<double, kSteps> counts_{}, filled_{};  // per step
 };
 
 }  // namespace
@@ -127,7 +127,7 @@ double KlThreshold(const std::vector<float>& values) {
   if (largest == 0) return 0;
   const std::vector<double> bins = Histogram(values, largest);
   std::vector<Bin> filled;
-  std::vector<double> up_to(kBins + 1, 0);  // counts are whole numbers: sums are exact
+  std::vector<double> up_to(kBins + 1, 0);  // counts are integers: sums are exact
   for (std::size_t i = 0; i < kBins; ++i) {
     up_to[i + 1] = up_to[i] + bins[i];
     if (bins[i] > 0) filled.push_back({i, bins[i]});
@@ -152,7 +152,7 @@ double MseThreshold(const std::vector<float>& values, double steps) {
   constexpr std::size_t kMin = 32, kAll = 128;
   const double largest = LargestMagnitude(values);
   if (largest == 0) return 0;
-  // Counts, sums and sums of squares of the magnitudes that are at least that of a bin's begin.
+  // Counts, sums and sums of squares of the magnitudes at or above the start of each bin.
   std::vector<double> count(kMagnitudes + 1, 0), sum = count, squares = count;
   for (float value : values) {
     const double x = std::abs(static_cast<double>(value));

@@ -63,7 +63,7 @@ class FlowFinder {
     }
   }
 
-  /// Whether all that an elementwise operator reads is constant or in the expression.
+  /// Returns true if all inputs of an elementwise operator are constant or in the expression.
   bool Belongs(int id, const std::vector<bool>& members) const {
     const Node& node = graph_.node(id);
     if (node.kind != NodeKind::kOperator || !IsElementwise(node.op.kind)) return false;
@@ -81,7 +81,7 @@ class FlowFinder {
   void FindExpression(int id) {
     const Node& node = graph_.node(id);
     if (node.kind != NodeKind::kOperator || users_[Index(id)].size() < 2) return;
-    if (flow_.root[Index(id)] != id) return;  // in a wider one
+    if (flow_.root[Index(id)] != id) return;  // part of a larger expression
     constexpr std::size_t kMaxMembers = 32;
     std::vector<bool> members(users_.size(), false);
     members[Index(id)] = true;
@@ -98,7 +98,7 @@ class FlowFinder {
     std::ranges::sort(list);
     const auto exits =
         std::ranges::count_if(list, [&](int member) { return Leaves(member, members); });
-    // The result of the expression is the last one of its values.
+    // The result of the expression is its last value.
     if (exits != 1 || !Leaves(list.back(), members) || list.size() < 2) return;
     for (int member : list) flow_.root[Index(member)] = id;
     for (int member : list) flow_.inside[Index(member)] = member != list.back();

@@ -8,21 +8,21 @@
 
 namespace tilewright::quantize {
 
-/// What the rules `accurate` ask about the values of a float graph. Indices are ids.
+/// Properties of the values of a float graph for the rules `accurate`. Indices are ids.
 struct ValueFlow {
-  /// The operator becomes one of integers.
+  /// True if the operator becomes an integer operator.
   std::vector<bool> quantized;
-  /// The value is the data of such an operator.
+  /// True if the value is the data of such an operator.
   std::vector<bool> feeds_quantized;
-  /// The value is that, or is read by what only moves, joins, pools or computes
-  /// element by element and leads to one.
+  /// True if feeds_quantized is, or if the value reaches such an operator through data movement,
+  /// joins, pools and elementwise operators.
   std::vector<bool> reaches_quantized;
-  /// The value is used more than once, but only inside of one expression of elementwise operators
-  /// (x * sigmoid(x), say) of which one result leaves: it need not be stored.
+  /// True if the value has several uses, all inside one expression of elementwise operators with
+  /// one result (such as x * sigmoid(x)). It need not be stored.
   std::vector<bool> inside;
-  /// The value that the expression begins with; the value's own id if there is none.
+  /// First value of the expression; the value's own id if there is no expression.
   std::vector<int> root;
-  /// No element can be below 0.
+  /// True if no element can be negative.
   std::vector<bool> non_negative;
   /// Anchors that stay float.
   std::vector<FloatLayer> left;
@@ -30,7 +30,7 @@ struct ValueFlow {
 
 ValueFlow FlowOf(const Graph& graph, const Config& config);
 
-/// Whether an operator only moves elements of its first input, beside zeros.
+/// Returns true if an operator only moves elements of its first input, apart from added zeros.
 bool IsFirstInputDataMovement(const Operator& op);
 
 }  // namespace tilewright::quantize

@@ -1,8 +1,9 @@
-// What part of a stage is needed at its attach point, and the code that computes it there.
+// Inference of the part of a stage that is needed at its attach point, and the code that computes
+// it there.
 //
-// The loops outside the attach point are fixed, those inside range over all their iterations. From
-// the consumer inwards every index by which a stage is read becomes a box: a first integer in terms
-// of the fixed loops and a constant extent. Boxes of several loads are united.
+// The loops outside the attach point are fixed; those inside range over all their iterations. From
+// the consumer inwards, every index that reads a stage becomes a box: a first integer in terms of
+// the fixed loops, and a constant extent. Boxes of several loads are united.
 
 #include <algorithm>
 
@@ -24,9 +25,9 @@ bool HasDivision(const Expr& expr) {
 
 }  // namespace
 
-/// The axes' boxes know nothing of each other: two axes that were fused and split again seem to be
-/// all of one and some of the other. Where axes are divisions of loops, the index over the loops
-/// tells more.
+/// Returns the tightest known box of an index. The boxes of the axes are independent, so two axes
+/// that were fused and split again seem to cover all of one and some of the other. If axes are
+/// divisions of loops, the index over the loops gives a tighter box.
 std::optional<Box> Lowering::BoxOfIndex(const Expr& index, const AxisBoxes& boxes) const {
   std::optional<Box> box = BoxOf(index, boxes.axes, ranges_);
   if (boxes.values.empty() || !Mentions(index, boxes.axes)) return box;
@@ -35,8 +36,9 @@ std::optional<Box> Lowering::BoxOfIndex(const Expr& index, const AxisBoxes& boxe
   return exact && (!box || exact->extent < box->extent) ? exact : box;
 }
 
-/// shared: of what all threads of a block read together. That is found before boxes are united: one
-/// of a thread's own row and one of all rows are united to all rows then.
+/// Extends a part by the elements that a load reads.
+/// shared: for the data that all threads of a block read together. They are computed before boxes
+///         are united, because the union of a thread's own row with all rows is all rows.
 void Lowering::GrowPart(const Expr& load, const AxisBoxes& boxes, bool shared,
                         std::optional<Part>* part) {
   const auto& shape = load->buffer->shape;
@@ -82,7 +84,7 @@ std::vector<std::optional<Lowering::Part>> Lowering::NeededParts(const Nest& nes
   for (std::size_t a = 0; a < nest.axis.size(); ++a) {
     const Axis& axis = axis_of(nest.info->op, a);
     auto box = BoxOf(nest.axis[a], boxes.loops, ranges_);
-    // Tails of loops still to come reach beyond the axis; nothing is computed there.
+    // Tails of loops still to be opened reach beyond the axis; nothing is computed there.
     std::int64_t first = 0;
     if (box && box->min.IsInt(&first) && first >= 0 && first < axis.extent) {
       box->extent = std::min(box->extent, axis.extent - first);
@@ -134,8 +136,8 @@ Stmt Lowering::EmitAttached(Nest* nest, std::size_t p) {
   for (StageId id : attached) {
     const auto& info = schedule_.stage(id);
     const auto& part = parts[static_cast<std::size_t>(id.index)];
-    if (!part) continue;  // nobody reads it
-    // Shared memory is flat: threads that copy to it count its elements, and nothing else.
+    if (!part) continue;  // not read
+    // Shared memory is flat: the threads that copy to it only enumerate its elements.
     std::vector<std::int64_t> shape = part->extent;
     if (info.scope == Scope::kShared) shape = {info.HeldElements(part->extent)};
     const Buffer buffer =

@@ -22,9 +22,9 @@ void AddAll(Buffers* buffers, const Buffers& others) {
   for (const BufferNode* buffer : others) AddTo(buffers, buffer);
 }
 
-/// What a statement does to shared memory.
+/// Accesses of a statement to shared memory.
 struct Accesses {
-  Buffers written, read;   // by stages that compute it, and by readers
+  Buffers written, read;   // by the stages that compute it, and by readers
   Buffers started, ahead;  // by an asynchronous copy, and by one for a later step
   Buffers arrived;         // by the end of a wait for such copies
 
@@ -39,12 +39,12 @@ struct Accesses {
   }
 };
 
-/// Shared memory touched since the last barrier. What is copied asynchronously counts as written
-/// where it is waited for: until then nobody touches it. A copy for a later step writes what was
-/// last read in the step before, that is, before the last wait.
+/// Shared memory accessed since the last barrier. An asynchronous copy counts as a write at the
+/// wait for it, because no thread accesses its data before. A copy for a later step writes memory
+/// that the previous step read last, that is, before the last wait.
 struct Pending {
   Buffers written, read;
-  Buffers read_before;  // the last wait
+  Buffers read_before;  // before the last wait
 
   void Follow(const Accesses& next) {
     for (const BufferNode* buffer : next.arrived) {
@@ -93,7 +93,7 @@ Accesses AccessesOf(const Stmt& stmt) {
 
 class BarrierPlacer {
  public:
-  /// The statement with barriers, executed when `*pending` was touched since the last one.
+  /// Returns the statement with barriers, for the accesses in `*pending` since the last barrier.
   Stmt Place(const Stmt& stmt, Pending* pending) {
     const Accesses own = AccessesOf(stmt);
     if (own.empty()) {
@@ -141,7 +141,7 @@ class BarrierPlacer {
     const bool bound = IsThreadLoop(stmt->loop) || IsBlockLoop(stmt->loop);
     if (IsThreadLoop(stmt->loop)) AddThread(stmt->var);
     if (bound || stmt->extent == 1) return WithBody(stmt, {Place(stmt->body[0], pending)});
-    // An iteration begins with what the one before it left, until that is nothing new.
+    // An iteration begins with the accesses of the previous one: iterate to a fixed point.
     for (;;) {
       Pending entry = *pending;
       Pending end = *pending;

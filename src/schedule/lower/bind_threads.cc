@@ -16,7 +16,7 @@ struct Index {
   std::map<std::string, std::int64_t> attributes = {};
 };
 
-/// From the outside in.
+/// Returns the indices from the outermost to the innermost.
 std::array<Index, 6> AllIndices() {
   return {Index{LoopKind::kBlockZ, "block.z"},   Index{LoopKind::kBlockY, "block.y"},
           Index{LoopKind::kBlockX, "block.x"},   Index{LoopKind::kThreadZ, "thread.z"},
@@ -67,13 +67,13 @@ class ThreadBinder {
     return WithBody(stmt, std::move(body));
   }
 
-  /// A statement that every thread would execute, though its result is theirs together.
+  /// Restricts a statement with a common result to one thread.
   Stmt OnlyOnce(const Stmt& stmt) {
     const bool writes = stmt->kind == StmtKind::kStore || !stmt->regions.empty();
     if (!writes) return stmt;
     const BufferNode& buffer = stmt->regions.empty() ? *stmt->buffer : *stmt->regions[0].buffer;
     if (buffer.scope == Scope::kLocal) return stmt;
-    // Loops around the allocation of shared memory deal out the work of other stages.
+    // Loops around the allocation of shared memory distribute the work of other stages.
     const auto found = entered_at_.find(&buffer);
     const auto first = entered_.begin() +
                        static_cast<std::ptrdiff_t>(found == entered_at_.end() ? 0 : found->second);

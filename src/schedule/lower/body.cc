@@ -25,7 +25,7 @@ Expr Combine(Combiner combiner, const Expr& accumulator, const Expr& value) {
   }
 }
 
-/// The position of an element in row-major order.
+/// Returns the position of an element in row-major order.
 LinearForm Flatten(const std::vector<Expr>& indices, const std::vector<std::int64_t>& shape,
                    const Ranges& ranges) {
   LinearForm position;
@@ -55,7 +55,7 @@ Expr Lowering::RewriteBody(const Expr& expr, const Nest& nest) {
     }
     return expr;
   }
-  // What is loaded of a single number has no indices.
+  // A load from a scalar has no indices.
   if (expr->args.empty() && expr->kind != ExprKind::kLoad) return expr;
   std::vector<Expr> args;
   args.reserve(expr->args.size());
@@ -77,7 +77,7 @@ Expr Lowering::RewriteBody(const Expr& expr, const Nest& nest) {
   return MakeLoad(realized->buffer, IndicesOf(*realized, std::move(args)));
 }
 
-/// Indices into the buffer for a position in what it holds.
+/// Returns buffer indices for a position in the part that the buffer holds.
 std::vector<Expr> Lowering::IndicesOf(const Realized& realized, std::vector<Expr> local) {
   const bool padded = realized.info != nullptr && realized.info->row_padding > 0;
   if (!padded && realized.buffer->shape.size() == realized.shape.size()) return local;
@@ -91,7 +91,8 @@ std::vector<Expr> Lowering::IndicesOf(const Realized& realized, std::vector<Expr
   return {Simplify(position.ToExpr(), ranges_)};
 }
 
-/// How many bytes every element that the region may begin at is a multiple of.
+/// Returns a number of bytes that divides the address of every possible first element of the
+/// region.
 std::int64_t Lowering::AlignmentOf(const Region& region) {
   const BufferNode& buffer = *region.buffer;
   const std::int64_t bytes = buffer.dtype.bytes();
@@ -101,7 +102,7 @@ std::int64_t Lowering::AlignmentOf(const Region& region) {
   return alignment;
 }
 
-/// The elements of leaf `p` (of no loop: one element) as an asynchronous copy.
+/// Emits the elements of leaf `p` (without a loop: one element) as an asynchronous copy.
 Stmt Lowering::EmitAsyncCopy(const Nest& nest, std::size_t p) {
   constexpr std::int64_t kMin = 4, kMax = kSharedAlignment;  // bytes of one instruction
   const bool loop = p < nest.leaf.size();
@@ -155,8 +156,8 @@ Stmt Lowering::EmitBody(const Nest& nest) {
   return MakeStore(buffer, std::move(indices), std::move(value));
 }
 
-/// Whether the condition says no more than that an index of the load that counts `along` is within
-/// its dimension.
+/// Returns true if the condition only states that an index of the load that contains `along` is
+/// within its dimension.
 bool Lowering::IsBoundOf(const Expr& load, const Expr& along, const Expr& condition) {
   const bool less = condition->kind == ExprKind::kLt;
   if ((!less && condition->kind != ExprKind::kLe) || condition->args[0].dtype() != kInt64) {
@@ -176,8 +177,8 @@ bool Lowering::IsBoundOf(const Expr& load, const Expr& along, const Expr& condit
   return false;
 }
 
-/// The elements of one operand that the intrinsic reads: all lanes, all of the depth. None unless
-/// they lie in memory as it needs them.
+/// Returns the elements of one operand that the intrinsic reads: all lanes, the whole depth.
+/// Returns nullopt unless their memory layout is the one that the intrinsic needs.
 std::optional<Region> Lowering::DotRegion(const Expr& load, const Nest& nest, std::size_t p,
                                           std::int64_t lane_stride, std::int64_t depth_stride) {
   const Expr& lane = nest.leaf[p];
@@ -213,7 +214,7 @@ Stmt Lowering::EmitDot(const Nest& nest, std::size_t p) {
   const Expr factor = RewriteBody(operands->a, nest);
   for (std::size_t i = 0; i < nest.guards.size(); ++i) {
     if (nest.emitted[i] || !Active(nest, nest.guards[i])) continue;
-    // Taps outside of the buffer are zero by themselves.
+    // Taps outside of the buffer are zero by definition.
     if (dot->taps && IsBoundOf(factor, nest.leaf[p + 1], nest.guards[i].condition)) continue;
     return fail("its loops would need the condition " + ToString(nest.guards[i].condition));
   }
@@ -246,7 +247,7 @@ Stmt Lowering::EmitDot(const Nest& nest, std::size_t p) {
 }
 
 void Lowering::AppendPrefetches(const Nest& nest, std::size_t p, std::vector<Stmt>* out) {
-  // A hint for every line of a large tile costs more than it brings.
+  // Prefetching every line of a large tile costs more than it saves.
   constexpr std::int64_t kMaxLines = 16;
   constexpr std::int64_t kLineBytes = 64;
   for (const auto& prefetch : nest.info->prefetches) {

@@ -7,7 +7,7 @@
 namespace tilewright {
 namespace {
 
-/// The buffers a statement writes and reads, those inside included.
+/// Finds the buffers that a statement writes and reads, including nested statements.
 void FindAccesses(const Stmt& stmt, std::vector<const BufferNode*>* written,
                   std::vector<const BufferNode*>* read) {
   if (stmt->kind == StmtKind::kStore) written->push_back(stmt->buffer.get());

@@ -2,12 +2,12 @@
 //
 //   for k in 0..n:
 //     allocate S; S = copy(k); use(S, k)
-// becomes, with two buffers that take turns,
+// becomes, with two alternating buffers,
 //   allocate S, T; S = copy(0)
 //   for k in 0..n/2:
 //     T = copy(2k + 1); use(S, 2k); S = copy(2k + 2); use(T, 2k + 1)
 // and, for an odd n, a last use(S, n - 1). A step needs one barrier instead of two, and its loads
-// run beside the arithmetic of the step before it. PlaceBarriers places the barriers, later.
+// overlap with the arithmetic of the previous step. PlaceBarriers places the barriers later.
 
 #include <algorithm>
 
@@ -19,7 +19,7 @@ namespace tilewright {
 namespace {
 
 Stmt Unfold(const StmtNode& loop, const CopyLoop& match) {
-  BufferRemaps turns[2];  // where step 0 and step 1 of a pair keep their copies
+  BufferRemaps turns[2];  // buffers of the copies in step 0 and step 1 of a pair
   std::vector<Buffer> buffers = match.allocated;
   for (const Buffer& buffer : match.copied) {
     buffers.push_back(
@@ -64,7 +64,7 @@ class Doubler {
  public:
   explicit Doubler(std::vector<Buffer> marked) : marked_(std::move(marked)) {}
 
-  /// Innermost loops first; a buffer takes turns in one of them only.
+  /// Transforms innermost loops first; a buffer alternates in only one of them.
   Stmt Visit(const Stmt& stmt) {
     if (stmt->body.empty()) return stmt;
     std::vector<Stmt> body;

@@ -7,7 +7,7 @@
 namespace tilewright {
 namespace {
 
-/// Extent in the grid or block that a loop stands for; null if it is bound to none.
+/// Returns the extent in the grid or block that a loop is bound to; null for an unbound loop.
 std::int64_t* ExtentOf(Launch* launch, LoopKind kind) {
   switch (kind) {
     case LoopKind::kBlockX:
@@ -43,7 +43,7 @@ void Measure(const Stmt& stmt, Launch* launch) {
   for (const Stmt& part : stmt->body) Measure(part, launch);
 }
 
-/// Positions of a call's buffers among parameters and workspace.
+/// Returns the positions of a call's buffers among parameters and workspace.
 std::array<int, 3> OperandsOf(const StmtNode& call, const Program& program,
                               const std::vector<Buffer>& workspace) {
   std::vector<Buffer> all = program.parameters;

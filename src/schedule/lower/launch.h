@@ -10,11 +10,11 @@
 
 namespace tilewright {
 
-/// Shared memory that every device gives a block. A kernel whose arrays need more gets all of it at
-/// its launch ("dynamic"), after the driver was asked to allow that.
+/// Shared memory that every device gives a block. A kernel with larger arrays gets all of it at its
+/// launch ("dynamic"), after a request to the driver.
 inline constexpr std::int64_t kStaticSharedBytes = 48 * 1024;
 
-/// What one kernel launch may ask of a GPU. The defaults hold for every CUDA device from compute
+/// Resource limits of one kernel launch. The defaults hold for every CUDA device from compute
 /// capability 5.0 on.
 struct LaunchLimits {
   std::int64_t threads_per_block = 1024;
@@ -25,42 +25,42 @@ struct LaunchLimits {
   std::int64_t registers_per_block = 65536;
 };
 
-/// Arrays in shared memory begin at multiples of this: the longest load.
+/// Alignment of arrays in shared memory: the longest load.
 inline constexpr std::int64_t kSharedAlignment = 16;
 
-/// A part of a program that one kernel launch executes.
+/// Part of a program that one kernel launch executes.
 struct Launch {
   std::string name;                              ///< symbol of the kernel
   std::array<std::int64_t, 3> grid = {1, 1, 1};  ///< x, y, z
   std::array<std::int64_t, 3> block = {1, 1, 1};
   std::int64_t shared_bytes = 0;
-  std::int64_t largest_local_bytes = 0;  ///< largest array of one thread: it wants registers
+  std::int64_t largest_local_bytes = 0;  ///< largest array of one thread, to be kept in registers
   Stmt body;
-  /// If a library computes it (library() is not null): positions of result, data and weight among
-  /// the program's parameters, which the plan's workspace follows.
+  /// For a library call (library() is not null): positions of result, data and weight among the
+  /// program's parameters, followed by the plan's workspace.
   std::array<int, 3> operands = {};
 
   const LibraryCall* library() const {
     return body->kind == StmtKind::kLibraryCall ? body->library.get() : nullptr;
   }
   std::int64_t threads() const { return block[0] * block[1] * block[2]; }
-  /// What the kernel has to be given when it is launched: all of its shared memory, or 0.
+  /// Returns the dynamic shared memory of the launch: all of its shared memory, or 0.
   std::int64_t dynamic_shared_bytes() const {
     return shared_bytes > kStaticSharedBytes ? shared_bytes : 0;
   }
 };
 
-/// A program as a GPU executes it: launches one after the other, on the parameters and on memory
-/// that lives between launches.
+/// Program as a GPU executes it: consecutive launches on the parameters and on memory that stays
+/// allocated between launches.
 struct LaunchPlan {
   std::vector<Buffer> workspace;
   std::vector<Launch> launches;
 };
 
-/// The launches of a program, the first one under the program's own name.
+/// Returns the launches of a program. The first one has the program's name.
 LaunchPlan PlanLaunches(const Program& program);
 
-/// Errors: kInvalidArgument with the number that passes its limit.
+/// Checks a launch. Errors: kInvalidArgument with the number that exceeds its limit.
 Status CheckLaunch(const Launch& launch, const LaunchLimits& limits);
 
 }  // namespace tilewright

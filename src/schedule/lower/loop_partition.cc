@@ -1,8 +1,8 @@
-// Zero padding that is skipped by conditions costs a branch per product at the edges of the data,
-// and nothing inside. Where a serial loop walks from one edge over the inside to the other, its
-// iterations are told apart: those at the edges become code of their own with a constant loop
-// variable, so that unrolling decides their conditions, and those inside become a loop in which
-// ranges decide them.
+// Loop partitioning. Conditions that skip zero padding cost a branch per product, but only
+// iterations at the edges of the data need them. If a serial loop runs from one edge to the other,
+// this pass splits its iterations. Those at the edges become separate code with a constant loop
+// variable, so that unrolling decides their conditions. Those in the interior become a loop in
+// which the ranges decide them.
 
 #include <algorithm>
 
@@ -14,9 +14,9 @@
 
 namespace tilewright {
 
-/// Narrows `inside` to the iterations of `var` in which `condition` holds for the whole part of the
-/// stage; leaves it alone where that depends on more than `var`.
-/// Returns true if the condition is one that is tested per element of the part.
+/// Shrinks `inside` to the iterations of `var` in which `condition` holds for the whole part of the
+/// stage. Leaves it unchanged if that depends on more than `var`. Returns true if the condition is
+/// tested per element of the part.
 bool Lowering::ShrinkInterior(const Expr& condition, const ComputeOp& op, const Part& part,
                               const Expr& var, Interval* inside) {
   const bool less = condition->kind == ExprKind::kLt;
@@ -54,8 +54,8 @@ bool Lowering::ShrinkInterior(const Expr& condition, const ComputeOp& op, const 
   return true;
 }
 
-/// The iterations of leaf `p` without padding in what is computed inside it; none if no condition
-/// depends on it.
+/// Returns the iterations of leaf `p` without padding in the code inside it; nullopt if no
+/// condition depends on it.
 std::optional<Interval> Lowering::InteriorOf(const Nest& nest, std::size_t p) {
   const LoopId leaf = nest.info->leaves[p];
   if (schedule_.loop(leaf).kind != LoopKind::kSerial || nest.loops.extent(leaf) == 1 ||
@@ -83,7 +83,7 @@ std::optional<Interval> Lowering::InteriorOf(const Nest& nest, std::size_t p) {
 Stmt Lowering::EmitPartition(Nest* nest, std::size_t p) {
   const auto inside = InteriorOf(*nest, p);
   if (!inside) return EmitFor(nest, p);
-  // More copies than these make code that does not fit the instruction cache.
+  // More copies would not fit the instruction cache.
   constexpr std::int64_t kMaxCopiesPerEdge = 2;
   const std::int64_t extent = nest->loops.extent(nest->info->leaves[p]);
   std::vector<Stmt> code;
@@ -109,11 +109,11 @@ Stmt Lowering::EmitPartition(Nest* nest, std::size_t p) {
   return MakeBlock(std::move(code));
 }
 
-/// True if a condition that skips a product becomes a constant when the short serial loop `p` is
-/// unrolled like those inside it: a branch per product costs more than the longer code.
+/// Returns true if a condition that skips a product becomes a constant when the short serial loop
+/// `p` and the loops inside it are unrolled. A branch per product costs more than the longer code.
 bool Lowering::IsDecidedByUnrolling(const Nest& nest, std::size_t p,
                                     const Nest::Guard& guard) const {
-  constexpr std::int64_t kLongestLoop = 5;       // columns of a common kernel
+  constexpr std::int64_t kLongestLoop = 5;       // columns of a typical convolution kernel
   constexpr std::int64_t kMaxStatements = 1024;  // of the unrolled code
   if (!guard.update_only || nest.loops.extent(nest.info->leaves[p]) > kLongestLoop) return false;
   std::int64_t statements = 1;

@@ -17,7 +17,7 @@ bool IsIdentifier(std::string_view name) {
   return true;
 }
 
-/// Statements of the code when unrolled loops are; saturates well above any limit.
+/// Returns the number of statements after unrolling; saturates well above any limit.
 std::int64_t StatementsOf(const Stmt& stmt) {
   constexpr std::int64_t kMany = std::int64_t{1} << 40;
   std::int64_t count = stmt->kind == StmtKind::kBlock ? 0 : 1;

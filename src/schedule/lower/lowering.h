@@ -1,8 +1,8 @@
 #pragma once
 
-// Internal to src/schedule: how Lower builds the loops. nest.cc makes the loops of one stage,
-// attach.cc finds what part of a stage is needed at its attach point, body.cc makes the innermost
-// statements.
+// Internal to src/schedule: loop construction of Lower. nest.cc makes the loops of one stage,
+// attach.cc infers the part of a stage that is needed at its attach point, body.cc makes the
+// innermost statements.
 
 #include <optional>
 #include <string>
@@ -19,15 +19,16 @@
 
 namespace tilewright {
 
-/// The loops of one stage while they are emitted from the outermost in. Copied where the code
-/// forks: initialisation and update of a reduction, full tiles and tail.
+/// Loops of one stage during emission, from the outermost in. Copied where the code forks:
+/// initialisation and update of a reduction, full tiles and tail.
 struct Nest {
-  /// What is emitted: until the outermost reduction loop both, then one after the other.
+  /// Part of a reduction to emit: both parts up to the outermost reduction loop, then one after the
+  /// other.
   enum class Part : std::uint8_t { kWhole, kInit, kUpdate };
   struct Guard {
     Expr condition;            // null: always true
-    std::size_t depth = 0;     // how many leaves must be entered for all its variables to be known
-    bool update_only = false;  // skips products, or concerns a reduction loop
+    std::size_t depth = 0;     // number of leaves that determine all its variables
+    bool update_only = false;  // skips products, or applies to a reduction loop
   };
 
   StageId stage;
@@ -35,13 +36,13 @@ struct Nest {
   StageLoops loops;
   std::vector<Expr> origin;  // per spatial axis: first index of the part that is computed
   std::vector<std::int64_t> part_extents;                // per spatial axis
-  std::vector<std::pair<LoopId, Expr>> fixed;            // loops whose value is known by peeling
-  std::vector<std::pair<LoopId, std::int64_t>> offsets;  // first iteration of leaves cut in ranges
+  std::vector<std::pair<LoopId, Expr>> fixed;            // loops with a value fixed by peeling
+  std::vector<std::pair<LoopId, std::int64_t>> offsets;  // first iteration of partitioned leaves
   Expr body;                                             // without the taps below
   std::vector<Expr> taps;                                // conditions of nonzero products
   Part part = Part::kWhole;
 
-  // Refreshed where extents change:
+  // Updated when extents change:
   std::vector<Expr> leaf;         // per leaf: its variable, or a constant
   std::vector<Expr> loop_values;  // per loop of the schedule
   std::vector<Expr> local;        // per spatial axis: index within the part
@@ -58,19 +59,19 @@ class Lowering {
  private:
   struct Realized {
     Buffer buffer;
-    std::vector<Expr> origin;         // first index of each dimension that the buffer holds
-    std::vector<std::int64_t> shape;  // of what it holds; the buffer itself may be flat
+    std::vector<Expr> origin;                   // first index of each dimension of the part
+    std::vector<std::int64_t> shape;            // of the part; the buffer itself may be flat
     const Schedule::StageInfo* info = nullptr;  // of an attached stage, whose rows may be padded
   };
-  struct Part {  // of a stage's output
+  struct Part {  // part of a stage's output
     std::vector<Expr> min;
     std::vector<std::int64_t> extent;
   };
 
-  /// Over what the axes of a stage range while loops run.
+  /// Ranges of a stage's axes while loops run.
   struct AxisBoxes {
     BoxMap axes, loops;
-    Substitution values;  // the axes as expressions of the loops; empty where boxes say it all
+    Substitution values;  // axes as expressions of the loops; empty if the boxes are exact
   };
 
   // nest.cc
@@ -90,7 +91,7 @@ class Lowering {
 
   LoopKind KindOf(const Nest& nest, std::size_t p) const;
 
-  // edges.cc
+  // loop_partition.cc
   bool IsDecidedByUnrolling(const Nest& nest, std::size_t p, const Nest::Guard& guard) const;
   Stmt EmitPartition(Nest* nest, std::size_t p);
   std::optional<Interval> InteriorOf(const Nest& nest, std::size_t p);
@@ -127,12 +128,12 @@ class Lowering {
   LowerLimits limits_;
   Ranges ranges_;
   std::vector<Realized> realized_;  // per stage
-  // Per stage, for each level of loops around its attach point that emitted a producer of it: the
-  // part for which that producer is large enough. What is computed at the attach point is a box
-  // again and can stick out of it, though what is really needed does not.
+  // Per stage, for each level of loops around its attach point that emitted one of its producers:
+  // the part that this producer covers. The part computed at the attach point is a box again and
+  // can exceed it, although the elements that are really needed do not.
   std::vector<std::vector<Part>> allowed_;
-  BoxMap threads_;                // loops over threads, real or virtual, around the code at hand
-  std::int64_t local_bytes_ = 0;  // allocated around the code at hand
+  BoxMap threads_;                // loops over real or virtual threads around the current code
+  std::int64_t local_bytes_ = 0;  // allocated around the current code
   std::int64_t workspace_bytes_ = 0;
   std::vector<Buffer> doubled_;  // memory of stages with two copies
   std::vector<PipelinedBuffer> pipelined_;

@@ -1,7 +1,7 @@
-// The loops of one stage, from the outermost in. At each level, in this order: guards whose
-// variables are known are placed, tails that can be told now are peeled (the code forks), stages
-// computed here are emitted, and the next loop is opened. A reduction forks into initialisation and
-// update just outside its outermost reduction loop.
+// Loops of one stage, from the outermost in. At each level, in this order: place guards whose
+// variables are known, peel tails that are determined (the code forks), emit stages computed here,
+// open the next loop. A reduction forks into initialisation and update just outside its outermost
+// reduction loop.
 
 #include <bit>
 
@@ -16,18 +16,18 @@ using Relation = Schedule::Relation;
 
 bool IsReduction(const Schedule::StageInfo& info) { return info.op.combiner != Combiner::kNone; }
 
-/// Position of the outermost leaf of a set, as of no leaf: 64.
+/// Returns the position of the outermost leaf of a set; 64 for an empty set.
 std::size_t First(std::uint64_t leaves) {
   return static_cast<std::size_t>(std::countr_zero(leaves));
 }
-/// One more than the position of the innermost leaf of a set.
+/// Returns one more than the position of the innermost leaf of a set.
 std::size_t EndOf(std::uint64_t leaves) {
   return static_cast<std::size_t>(64 - std::countl_zero(leaves));
 }
 
 }  // namespace
 
-/// The operands of a call are those inputs that the stage reads, in the order of the signature.
+/// Emits a call. Its operands are the inputs that the stage reads, in the order of the signature.
 Stmt Lowering::EmitLibraryCall(StageId stage) {
   const auto& info = schedule_.stage(stage);
   std::vector<Buffer> operands;
@@ -110,7 +110,7 @@ void Lowering::RefreshValues(Nest* nest) {
     if (r.kind == Relation::Kind::kSplit) {
       assign(r.parent, Simplify(value(r.outer) * factor + value(r.inner), ranges_));
     } else if (nest->loops.extent(r.outer) == 1) {
-      assign(r.outer, Expr(0));  // also where a tail reaches beyond: nothing is computed there
+      assign(r.outer, Expr(0));  // also if a tail reaches beyond: nothing is computed there
       assign(r.inner, value(r.parent));
     } else {
       assign(r.outer, Simplify(FloorDiv(value(r.parent), factor), ranges_));
@@ -197,13 +197,13 @@ bool Lowering::WantsPeel(const Nest& nest, std::size_t relation) const {
   const Relation& r = nest.info->relations[relation];
   if (!nest.loops.HasTail(relation)) return false;
   if (nest.part != Nest::Part::kUpdate && schedule_.loop(r.parent).reduction) return false;
-  // A guard inside a vector is no good: its tail is always peeled.
+  // A guard inside a vector would be slow: its tail is always peeled.
   return r.tail == Tail::kPeel || schedule_.loop(r.inner).kind == LoopKind::kVectorized ||
          r.inner == nest.info->tensorized;
 }
 
-/// A tail whose outer loop is hidden in a fused or parallel one: a branch, taken once per iteration
-/// of the loops around.
+/// Peels a tail whose outer loop is part of a fused or parallel one: a branch, taken once per
+/// iteration of the enclosing loops.
 std::optional<Stmt> Lowering::EmitPeeledBranch(Nest* nest, std::size_t p, bool entered) {
   for (std::size_t i = 0; i < nest->info->relations.size(); ++i) {
     const Relation& r = nest->info->relations[i];
@@ -238,7 +238,7 @@ std::optional<Stmt> Lowering::EmitPeeledBranch(Nest* nest, std::size_t p, bool e
   return std::nullopt;
 }
 
-/// A tail whose outer loop is the next to open: the loop ends one iteration early.
+/// Peels a tail whose outer loop is the next to open: the loop ends one iteration early.
 std::optional<Stmt> Lowering::EmitPeeledLoop(Nest* nest, std::size_t p) {
   const LoopId leaf = nest->info->leaves[p];
   const LoopKind kind = schedule_.loop(leaf).kind;
@@ -264,10 +264,10 @@ std::optional<Stmt> Lowering::EmitPeeledLoop(Nest* nest, std::size_t p) {
   return std::nullopt;
 }
 
-/// Code inside the leaves before `p`. entered: leaf p-1 was opened just now.
+/// Emits code inside the leaves before `p`. entered: leaf p-1 was opened just before.
 Stmt Lowering::EmitLevel(Nest* nest, std::size_t p, bool entered) {
   if (!status_.ok()) return MakeBlock({});
-  // Guards first: a branch takes every tile that is not full for the last one.
+  // Guards first: the branch also takes every incomplete tile as the last one.
   const Expr guard = TakeGuards(nest, p);
   auto branch = EmitPeeledBranch(nest, p, entered);
   Stmt code = branch                                       ? std::move(*branch)
@@ -300,7 +300,7 @@ Stmt Lowering::EmitLoop(Nest* nest, std::size_t p) {
   return EmitPartition(nest, p);
 }
 
-/// How a loop is executed, given the conditions that are still to be placed inside it.
+/// Returns the kind of a loop, considering the conditions still to be placed inside it.
 LoopKind Lowering::KindOf(const Nest& nest, std::size_t p) const {
   const LoopId id = nest.info->leaves[p];
   const LoopKind kind =

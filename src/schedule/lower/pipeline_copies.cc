@@ -1,18 +1,18 @@
-// Asynchronous copies to shared memory some steps ahead of their use.
+// Asynchronous copies to shared memory, prefetched by several steps.
 //
 //   for k in 0..e:
 //     allocate S; S = copy(k); use(S, k)
 // becomes, with n copies of S in one buffer,
 //   allocate S[n]
-//   S[0] = copy(0); commit; ... S[n - 2] = copy(n - 2); commit         what the first steps need
+//   S[0] = copy(0); commit; ... S[n - 2] = copy(n - 2); commit         data of the first steps
 //   for k in 0..e:
-//     wait for all groups but n - 2                                    that of step k is there
+//     wait for all groups but n - 2                                    data of step k arrived
 //     if k < e - (n - 1): S[(k + n - 1) % n] = copy(k + n - 1)
 //     commit
 //     use(S[k % n], k)
-// The last n - 1 steps copy nothing and commit empty groups, so that the wait counts the same ones
-// in all steps. PlaceBarriers makes one barrier of a step, after its wait: behind it everybody's
-// copies are there, and what step k - 1 used may be written again.
+// The last n - 1 steps copy nothing and commit empty groups, so that the wait has the same count in
+// all steps. PlaceBarriers places one barrier per step, after its wait. After the barrier the
+// copies of all threads have arrived, and the memory used by step k - 1 may be written again.
 
 #include <algorithm>
 
@@ -26,7 +26,7 @@
 namespace tilewright {
 namespace {
 
-/// Room for several copies, each aligned like shared memory itself.
+/// Creates memory for several copies, each aligned like shared memory itself.
 Buffer MakeRing(const Buffer& buffer, int copies) {
   const std::int64_t bytes = buffer->dtype.bytes();
   const std::int64_t elements = RoundUp(buffer->bytes(), kSharedAlignment) / bytes;
@@ -42,7 +42,7 @@ class Pipeliner {
     }
   }
 
-  /// Innermost loops first; a buffer is part of one of them only.
+  /// Transforms innermost loops first; a buffer belongs to only one of them.
   Stmt Visit(const Stmt& stmt) {
     if (stmt->body.empty()) return stmt;
     std::vector<Stmt> body;
@@ -56,7 +56,7 @@ class Pipeliner {
     return Unfold(*rebuilt, *match);
   }
 
-  /// Errors: what could not be done.
+  /// Reports buffers that could not be pipelined.
   Status Finish() const {
     TW_RETURN_IF_ERROR(status_);
     if (buffers_.empty()) return {};
@@ -100,7 +100,7 @@ class Pipeliner {
     return AllocateAll(buffers, MakeBlock(std::move(code)));
   }
 
-  /// The parts for step `step`, on one copy of each buffer.
+  /// Adds the parts for step `step`, on one copy of each buffer.
   void AddParts(const std::vector<Stmt>& parts, const Expr& var, const Expr& step, const Expr& copy,
                 std::vector<Stmt>* out) const {
     BufferRemaps places;
@@ -119,8 +119,8 @@ class Pipeliner {
     return arrived;
   }
 
-  std::vector<Buffer> buffers_;                        // still to be done
-  std::unordered_map<const BufferNode*, int> copies_;  // asked for
+  std::vector<Buffer> buffers_;                        // not pipelined yet
+  std::unordered_map<const BufferNode*, int> copies_;  // requested numbers
   std::unordered_map<const BufferNode*, Buffer> rings_;
   Status status_;
 };

@@ -1,6 +1,6 @@
-// States lie in memory of their own between the steps: a step reads the old ones while it makes the
-// new ones, which are copied there when it is done. Weights that a cache does not quite hold are
-// read from alternating ends: what the step before read last is there still.
+// States have separate memory between the steps. A step reads the old states while it computes the
+// new ones, which are copied there at its end. Weights slightly larger than a cache are read in
+// alternating directions, so that the cache still has those that the previous step read last.
 #include "src/schedule/lower/recurrence_loop.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ Buffer InFront(const Buffer& buffer, std::int64_t extent) {
   return MakeBuffer(buffer->name, buffer->dtype, std::move(shape));
 }
 
-/// to[prefix, …] = from[prefix, …]
+/// Copies to[prefix, …] = from[prefix, …].
 Stmt CopyWhole(const BufferRemap& to, const BufferRemap& from,
                const std::vector<std::int64_t>& shape) {
   std::vector<Expr> vars;
@@ -41,7 +41,7 @@ bool HasAlternatingLoop(const Stmt& stmt) {
   return std::any_of(stmt->body.begin(), stmt->body.end(), HasAlternatingLoop);
 }
 
-/// The statement with the loops that turn from their last iteration to their first.
+/// Returns the statement with its alternating loops reversed.
 Stmt Turned(const Stmt& stmt) {
   std::vector<Stmt> body;
   for (const Stmt& part : stmt->body) body.push_back(Turned(part));
@@ -51,7 +51,7 @@ Stmt Turned(const Stmt& stmt) {
   return WithBody(turned, {RemapBuffers(turned->body[0], other, {})});
 }
 
-/// What the steps have in common.
+/// Common data of all steps.
 class Repeater {
  public:
   Repeater(const Program& step, const RecurrenceLoop& loop) : step_(step), loop_(loop) {
@@ -100,7 +100,7 @@ class Repeater {
                    MakeBlock({std::move(pair), std::move(back)}));
   }
 
-  /// The step of a number, counted from the first to be done.
+  /// Returns the step with the given number, in order of execution.
   Stmt StepAt(const Stmt& body, const Expr& number) const {
     const Expr row = loop_.backwards ? Expr(loop_.steps - 1) - number : number;
     const Buffer own_result = step_.parameters.back();
@@ -122,7 +122,7 @@ class Repeater {
   const Program& step_;
   const RecurrenceLoop& loop_;
   Stmt body_;
-  std::vector<Buffer> allocated_;  // around everything else
+  std::vector<Buffer> allocated_;  // around all other statements
   std::vector<Buffer> data_, states_;
   Buffer result_;
 };

@@ -7,23 +7,23 @@
 
 namespace tilewright {
 
-/// Attribute of a loop over weights that may go either way: every other step goes from the end.
+/// Attribute of a loop over weights whose direction may alternate: every other step runs backwards.
 inline constexpr const char* kAlternatingLoop = "turning";
 
-/// What the parameters of a program are that is one of many steps: first the data of the step, then
-/// the states that the step before it left, then what all steps read, and last the step's result.
+/// Roles of the parameters of a program that computes one of many steps. Order: data of the step,
+/// states of the previous step, data of all steps, result of the step.
 struct RecurrenceLoop {
   std::int64_t steps = 1;
-  bool backwards = false;  ///< the last data come first
+  bool backwards = false;  ///< runs from the last data to the first
   std::size_t sliced = 1;  ///< parameters that are data of the step
-  /// Memory of the program that holds the states behind the step: its result, or what it allocates
-  /// around everything else.
+  /// Memory of the program that holds the states after the step: its result, or buffers that it
+  /// allocates around all other statements.
   std::vector<Buffer> next;
 };
 
-/// The program that executes `step` once for each step, one after the other. Its parameters are
-/// those of `step`, data and result with a dimension in front, and the states are the first ones;
-/// the last states follow the results.
+/// Returns the program that executes `step` for all steps in sequence. Its parameters are those of
+/// `step`; data and result get a leading dimension, and the state parameters are the initial
+/// states. The final states follow the results.
 Program EmitRecurrenceLoop(const Program& step, const RecurrenceLoop& loop);
 
 }  // namespace tilewright

@@ -15,7 +15,7 @@ const Box* FindBox(const BoxMap& boxes, const ExprNode* var) {
   return nullptr;
 }
 
-/// A linear first integer and an extent: what BoxOf adds up.
+/// Box with a linear first integer, for sums in BoxOf.
 struct LinearBox {
   LinearForm min;
   std::int64_t extent = 1;
@@ -24,7 +24,7 @@ struct LinearBox {
 std::optional<LinearBox> LinearBoxOf(const LinearForm& form, const BoxMap& boxes,
                                      const Ranges& ranges);
 
-/// x floordiv c or x floormod c, of which x mentions a boxed variable.
+/// Returns the box of x floordiv c or x floormod c, where x contains a boxed variable.
 std::optional<LinearBox> DivisionBox(const Expr& atom, const BoxMap& boxes, const Ranges& ranges) {
   std::int64_t divisor = 0;
   if (!atom->args[1].IsInt(&divisor) || divisor <= 0) return std::nullopt;
@@ -32,7 +32,7 @@ std::optional<LinearBox> DivisionBox(const Expr& atom, const BoxMap& boxes, cons
   if (!inner) return std::nullopt;
   const Expr min = inner->min.ToExpr();
   const LinearForm offset = LinearForm::Of(FloorMod(min, Expr(divisor)), ranges);
-  // How far the first integer is into its block of `divisor`, at most.
+  // Maximum offset of the first integer in its block of `divisor`.
   const auto bounds = BoundsOf(offset, ranges);
   const std::int64_t into = bounds ? std::min(bounds->max, divisor - 1) : divisor - 1;
   LinearBox box;
@@ -108,7 +108,7 @@ std::optional<Box> Unite(const Box& a, const Box& b, const Ranges& ranges) {
   LinearForm difference = LinearForm::Of(b.min, ranges);
   difference.Add(LinearForm::Of(a.min, ranges), -1);
   if (!difference.IsConstant()) return std::nullopt;
-  const std::int64_t shift = difference.constant;  // of b against a
+  const std::int64_t shift = difference.constant;  // of b relative to a
   const std::int64_t low = std::min<std::int64_t>(0, shift);
   const std::int64_t high = std::max(a.extent, shift + b.extent);
   return Box{Simplify(a.min + Expr(low), ranges), high - low};

@@ -9,23 +9,23 @@
 
 namespace tilewright {
 
-/// Consecutive integers: a first one that may depend on loop variables, and how many.
+/// Consecutive integers: a first one, which may depend on loop variables, and their number.
 struct Box {
   Expr min;
   std::int64_t extent = 1;
 };
 
-/// Variables that range over boxes; every other variable stands for one value.
+/// Variables that range over boxes; every other variable has one value.
 using BoxMap = std::vector<std::pair<const ExprNode*, Box>>;
 
-/// A box that holds every value of an index while the variables of `boxes` range over theirs.
-/// None where nothing can be said (an index loaded from memory, say).
+/// Returns a box that contains every value of an index while the variables of `boxes` range over
+/// theirs. Returns nullopt if the range is unknown (for example, an index loaded from memory).
 std::optional<Box> BoxOf(const Expr& index, const BoxMap& boxes, const Ranges& ranges);
 
-/// A box that holds both, if their first integers differ by a constant.
+/// Returns a box that contains both, if their first integers differ by a constant.
 std::optional<Box> Unite(const Box& a, const Box& b, const Ranges& ranges);
 
-/// True if the expression mentions one of the variables of `boxes`.
+/// Returns true if the expression contains one of the variables of `boxes`.
 bool Mentions(const Expr& expr, const BoxMap& boxes);
 
 }  // namespace tilewright

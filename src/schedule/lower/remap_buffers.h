@@ -1,6 +1,6 @@
 #pragma once
 
-// Internal to src/schedule: statements on other memory.
+// Internal to src/schedule: replacement of buffers in statements.
 
 #include <unordered_map>
 #include <vector>
@@ -10,18 +10,18 @@
 
 namespace tilewright {
 
-/// What takes a buffer's place: another one, with more indices in front of its own.
+/// Replacement of a buffer: another one, with additional leading indices.
 struct BufferRemap {
   Buffer buffer;
   std::vector<Expr> prefix = {};
 };
 using BufferRemaps = std::unordered_map<const BufferNode*, BufferRemap>;
 
-/// The statement with variables and buffers replaced, in everything inside it, too.
+/// Returns the statement with variables and buffers replaced, also in nested statements.
 Stmt RemapBuffers(const Stmt& stmt, const Substitution& vars, const BufferRemaps& buffers);
 
-/// ... and with new buffers for those allocated inside it, so that it and the original can be parts
-/// of one program.
+/// Like RemapBuffers, but also replaces the buffers allocated inside the statement by new ones, so
+/// that the copy and the original can be parts of one program.
 Stmt Duplicate(const Stmt& stmt, const Substitution& vars, BufferRemaps buffers);
 
 }  // namespace tilewright

@@ -7,11 +7,11 @@
 namespace tilewright {
 namespace {
 
-/// One loop over virtual threads on its way inwards.
+/// One loop over virtual threads that moves inwards.
 class VirtualThread {
  public:
   explicit VirtualThread(const StmtNode& loop) : loop_(loop) {
-    // Values travel from one buffer to the next, so until nothing changes.
+    // Dependences pass from buffer to buffer: iterate to a fixed point.
     for (std::size_t known = 1; known > 0;) {
       const std::size_t before = touched_.size();
       FindTouched(loop.body[0], false);
@@ -49,7 +49,7 @@ class VirtualThread {
     return touches;
   }
 
-  /// True if the statement itself is another one for another virtual thread.
+  /// Returns true if the statement itself differs between virtual threads.
   bool DependsOnThread(const StmtNode& stmt) const {
     bool depends = stmt.buffer != nullptr && touched_.contains(stmt.buffer.get());
     for (const Region& region : stmt.regions) {
@@ -88,7 +88,7 @@ class VirtualThread {
 
   const StmtNode& loop_;
   std::unordered_set<const BufferNode*> private_;  // allocated inside
-  std::unordered_set<const BufferNode*> touched_;  // private and different for each thread
+  std::unordered_set<const BufferNode*> touched_;  // private and different between threads
   BufferRemaps expanded_;
 };
 

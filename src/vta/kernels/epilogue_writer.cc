@@ -10,7 +10,6 @@ namespace {
 
 using Operand = EpilogueStep::Operand;
 
-// Above any real network; keeps products of all extents inside 64 bits.
 }  // namespace
 
 Status CheckBlocks(const ResultBlocks& blocks) {

@@ -7,10 +7,10 @@ namespace {
 
 constexpr std::int64_t kMaxPadding = 15;  // the field of a transfer
 
-/// How the channels of a tile's results lie in groups.
+/// Distribution of the channels of a tile's results over groups.
 struct TileGroups {
   std::int64_t count;    // groups of a tile
-  std::int64_t outputs;  // of each, in the tile
+  std::int64_t outputs;  // of each group, in the tile
 };
 
 Result<TileGroups> GroupsOf(const PackedConv2d& conv, const PackedConv2dTiles& tiles) {
@@ -22,7 +22,8 @@ Result<TileGroups> GroupsOf(const PackedConv2d& conv, const PackedConv2dTiles& t
                   tiles.co, outputs));
 }
 
-// The order of the loops is the original's: it decides which two the instruction executes.
+// Returns the GEMM of a step. The loop order is the original's, because it determines the two loops
+// that the instruction executes.
 Product GemmProduct(const PackedConv2d& conv, const PackedConv2dTiles& tiles,
                     const TileGroups& groups, const ImageWindow& image) {
   const std::int64_t window = image.window_h * image.window_w;
@@ -92,7 +93,7 @@ Result<PackedOperator> SchedulePackedConv2d(const PackedConv2d& conv,
   op.wgt_entries = kernel.entries();
   op.parts = {{GemmProduct(conv, tiles, groups, image)}};
   op.slices = conv.ci / tiles.ci;
-  const std::int64_t group_count = groups.count;  // Clang 14 captures no part of it
+  const std::int64_t group_count = groups.count;  // Clang 14 cannot capture a structured binding
   op.load_inp = [conv, tiles, group_count, image](const BlockIndex& tile, const StepIndex& step) {
     const std::int64_t group = tile.channel * tiles.co / (conv.co / conv.groups);
     const std::int64_t first = (tile.batch * conv.groups + group) * conv.ci + step.slice * tiles.ci;

@@ -13,22 +13,22 @@
 namespace tilewright::vta {
 namespace {
 
-/// The results of a tile at first, first + stride, … along one axis. They take the taps first_tap,
-/// first_tap + stride, …; the n-th of them from the (base + i - n)-th element, where i counts the
-/// results and elements count from where the tile begins.
+/// Results of a tile at first, first + stride, … along one axis. They use the taps first_tap,
+/// first_tap + stride, …. The n-th of these taps reads element (base + i - n), where i counts the
+/// results and elements count from the start of the tile.
 struct Phase {
   std::int64_t first, count;
   std::int64_t first_tap, taps;
   std::int64_t base;
 };
 
-/// One axis of a tile.
+/// Axis of a tile.
 struct TileAxis {
   std::vector<Phase> phases;
   std::int64_t begin, extent;  // of the data that it reads
 };
 
-/// Errors: kInvalidArgument if a phase has no taps.
+/// Computes the phases. Errors: kInvalidArgument if a phase has no taps.
 Result<TileAxis> AxisOf(std::int64_t size, std::int64_t kernel, std::int64_t stride,
                         std::int64_t pad) {
   if (kernel < stride) {
@@ -76,7 +76,7 @@ Status CheckShape(const PackedConv2dTranspose& conv) {
   return Status();
 }
 
-/// Every tile has to begin with the same phase.
+/// Checks that every tile begins with the same phase.
 Status CheckPhases(const char* name, std::int64_t extent, std::int64_t inner, std::int64_t stride) {
   if (inner % stride == 0 || inner == extent) return Status();
   return InvalidArgument(fmt::format(
@@ -84,12 +84,12 @@ Status CheckPhases(const char* name, std::int64_t extent, std::int64_t inner, st
 }
 
 struct Tap {
-  std::int64_t order;  ///< no two taps of one order and one instruction update the same result
+  std::int64_t order;  ///< taps of the same order in one instruction never update the same result
   Uop uop;
 };
 
-/// Whether updates of one result lie far enough apart in a kernel of all the taps, which are in
-/// their order. each: micro-ops of a tap, which lie together.
+/// Returns true if updates of one result are far enough apart in a kernel of all the taps, in their
+/// order. each: micro-ops of a tap, which are consecutive.
 bool FarApart(const std::vector<Tap>& taps, std::int64_t each) {
   std::int64_t position = 0;
   std::map<std::uint32_t, std::int64_t> last;
@@ -101,9 +101,9 @@ bool FarApart(const std::vector<Tap>& taps, std::int64_t each) {
   return true;
 }
 
-/// Products of the phases of a tile: those with equally many rows and columns in one instruction.
-/// Taps are the outermost of its micro-ops, so that updates of one result lie far apart; where they
-/// do not, each order of taps has an instruction of its own.
+/// Returns the products of the phases of a tile. Phases with equal numbers of rows and columns
+/// share an instruction. Taps are the outermost of its micro-ops, so that updates of one result are
+/// far apart. If they are too close, each order of taps has an instruction of its own.
 std::vector<Product> GemmProducts(const PackedConv2dTranspose& conv, const PackedConv2dTiles& tiles,
                                   const TileAxis& rows, const TileAxis& columns) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Tap>> taps;
@@ -160,7 +160,7 @@ Result<PackedOperator> SchedulePackedConv2dTranspose(const PackedConv2dTranspose
   TW_ASSIGN_OR_RETURN(const auto rows, AxisOf(tiles.h, conv.kernel_h, conv.stride_h, conv.pad_h));
   TW_ASSIGN_OR_RETURN(const auto columns,
                       AxisOf(tiles.w, conv.kernel_w, conv.stride_w, conv.pad_w));
-  // Where the data of a tile begins: tiles begin with whole elements.
+  // Start of a tile's data: tiles begin with whole elements.
   const std::int64_t row_step = tiles.h / conv.stride_h, top = rows.begin;
   const std::int64_t column_step = tiles.w / conv.stride_w, left = columns.begin;
   const std::int64_t last_row = (conv.out_height / tiles.h - 1) * row_step;

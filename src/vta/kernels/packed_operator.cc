@@ -9,20 +9,20 @@
 
 #include "src/vta/kernels/copy_pattern.h"
 
-// One tile of the program, for the virtual threads k in turn at every line (docs/vta.md):
+// One tile of the program; at every line for all virtual threads k in turn (docs/vta.md):
 //
 //   reset the accumulators
-//   for each part of the sums, for each slice of what is summed:
+//   for each part of the sums, for each slice of the reduction:
 //     load activations and weights
 //     multiply
-//   load the operands of the epilogue, calculate
+//   load the operands of the epilogue, compute it
 //   store
 
 namespace tilewright::vta {
 namespace {
 
-// Above any real network; keeps every product here inside 64 bits.
-// The order of the loops is the original's: it decides which two the instruction executes.
+// Returns the GEMM that resets a tile. The loop order is the original's, because it determines the
+// two loops that the instruction executes.
 Product ResetProduct(const ResultBlocks& blocks) {
   const std::int64_t plane = blocks.block_h * blocks.block_w;
   return {.loops = {{blocks.block_batch, U32(blocks.block_co * plane), 0, 0},
@@ -31,7 +31,7 @@ Product ResetProduct(const ResultBlocks& blocks) {
                     {blocks.block_h, U32(blocks.block_w), 0, 0}}};
 }
 
-/// Writes the instructions of one operator.
+/// Writer of the instructions of one operator.
 class PackedOperatorWriter {
  public:
   PackedOperatorWriter(const Design& design, const PackedOperator& op,
@@ -48,7 +48,7 @@ class PackedOperatorWriter {
   }
 
   Result<Stream> Write() && {
-    // Extents of the tile loops, in their order; the thread axis is inside the last-named one.
+    // Extents of the tile loops, in order; the thread axis is inside the last-named one.
     const PackedTiles& tiles = op_.tiles;
     const Axis batch = {blocks_.batch / blocks_.block_batch, &BlockIndex::batch};
     const Axis row = {blocks_.height / blocks_.block_h / tiles.h_threads, &BlockIndex::row};
@@ -72,7 +72,7 @@ class PackedOperatorWriter {
       }
       TW_RETURN_IF_ERROR(WriteTile(tile, many));
     }
-    // The original puts the pop of a single thread behind FINISH's synchronization.
+    // The original puts the pop of a single thread after FINISH's synchronization.
     for (std::int64_t k = 0; many && threads_ > 1 && k < threads_; ++k) {
       builder_.Pop(Engine::kStore, Engine::kCompute);
     }
@@ -84,7 +84,7 @@ class PackedOperatorWriter {
     std::int64_t extent;
     std::int64_t BlockIndex::*place;
   };
-  /// A GEMM instruction of one thread.
+  /// GEMM instruction of one thread.
   struct Multiplication {
     Gemm gemm;
     std::int32_t kernel = 0;
@@ -131,7 +131,7 @@ class PackedOperatorWriter {
   const ThreadProducts& Of(std::int64_t k) const { return products_[static_cast<std::size_t>(k)]; }
   void Append(const Multiplication& product) { builder_.Append(product.gemm, product.kernel); }
 
-  /// What thread k works on.
+  /// Returns the block of thread k.
   BlockIndex OfThread(BlockIndex tile, std::int64_t k) const {
     if (op_.tiles.oc_threads > 1) tile.channel = tile.channel * op_.tiles.oc_threads + k;
     if (op_.tiles.h_threads > 1) tile.row = tile.row * op_.tiles.h_threads + k;
@@ -172,7 +172,7 @@ class PackedOperatorWriter {
       for (const Multiplication& product : Of(k).parts[static_cast<std::size_t>(step.part)]) {
         Append(product);
       }
-      // With a single step the epilogue follows at once, on the same engine.
+      // With a single step the epilogue follows immediately, on the same engine.
       if (op_.steps() == 1) {
         TW_RETURN_IF_ERROR(WriteEpilogue(OfThread(tile, k), k));
       } else {
@@ -304,7 +304,7 @@ Result<Transfer> WindowTransfer(const ImageWindow& image, const ChannelRuns& cha
                                   {columns, 1}};
   auto transfer = CopyPattern(region);
   if (image.padded) {
-    // Padded loads keep their rows as they are.
+    // Padded loads cannot merge rows.
     if (channels.count * channels.run > 1) {
       return InvalidArgument(
           fmt::format("a padded load of {} channel blocks: expected one, rows and columns only",

@@ -1,5 +1,5 @@
-// Writes the maximum over windows: rows and columns of an image in tiles, each place of the window
-// one operation of the ALU.
+// Writes the maximum over windows: rows and columns of an image in tiles, one ALU operation for
+// each position in the window.
 
 #include "src/vta/kernels/packed_pool.h"
 
@@ -17,9 +17,9 @@
 namespace tilewright::vta {
 namespace {
 
-// What the maximum begins with.
+// Initial value of the maximum.
 constexpr std::int16_t kLowest = -128;
-// Above any real network; keeps products inside 64 bits.
+// Above any real network; keeps products within 64 bits.
 constexpr std::int64_t kMaxSize = 1 << 15;
 
 /// Indices first <= i < end.
@@ -28,16 +28,16 @@ struct Range {
   std::int64_t size() const { return std::max<std::int64_t>(0, end - first); }
 };
 
-/// One axis of a window operator.
+/// Axis of a window operator.
 struct Axis {
   std::int64_t extent, window, stride, pad;
 
-  /// Inputs inside the image that these outputs read.
+  /// Returns the inputs inside the image that these outputs read.
   Range Inputs(Range outputs) const {
     return {std::max<std::int64_t>(0, outputs.first * stride - pad),
             std::min(extent, (outputs.end - 1) * stride - pad + window)};
   }
-  /// Those of the outputs whose input at one place of the window is inside the image.
+  /// Returns the outputs whose input at one position in the window is inside the image.
   Range Outputs(Range outputs, std::int64_t place) const {
     const std::int64_t shift = pad - place;  // output o reads input o * stride - shift
     return {std::max(outputs.first, CeilDiv(std::max<std::int64_t>(0, shift), stride)),
@@ -106,7 +106,7 @@ class PoolWriter {
     return {};
   }
 
-  /// Every entry of the block at the smallest number.
+  /// Initializes every entry of the block with the smallest number.
   void Begin() {
     const NestLoop whole[] = {{result_.entries(), 1, 0, 0}};
     const UopNest nest = FoldNest(whole, {Uop()});
@@ -124,7 +124,7 @@ class PoolWriter {
     builder_.Append(lowest, KernelOf(nest.uops));
   }
 
-  /// The part of the image that a block reads, behind the block.
+  /// Loads the part of the image that a block reads, after the block.
   Status Load(const BlockIndex& block, Range rows, Range columns) {
     const CopyDimension region[] = {{result_.block_co, rows_.extent * columns_.extent},
                                     {rows.size(), columns_.extent},
@@ -150,7 +150,7 @@ class PoolWriter {
                  U32(in_rows * in_columns), 0},
         NestLoop{rows, U32(result_.block_w), U32(rows_.stride * in_columns), 0},
         NestLoop{columns, 1, U32(columns_.stride), 0}};
-    // The shortest loop is the one that becomes micro-ops.
+    // The shortest loop is unrolled into micro-ops.
     std::ranges::stable_sort(loops, std::ranges::greater(), &NestLoop::extent);
     const UopNest nest = FoldNest(loops, {base});
     Alu maximum;
@@ -177,7 +177,7 @@ class PoolWriter {
   std::vector<std::pair<std::vector<Uop>, std::int32_t>> kernels_;
 };
 
-/// Accumulator entries of the largest part of the image that a block reads.
+/// Returns the accumulator entries of the largest part of the image that a block reads.
 std::int64_t InputEntries(const PackedPool& pool, const ResultBlocks& result) {
   const std::int64_t rows =
       std::min(pool.height, (result.block_h - 1) * pool.stride_h + pool.window_h);
@@ -186,7 +186,7 @@ std::int64_t InputEntries(const PackedPool& pool, const ResultBlocks& result) {
   return result.block_co * rows * columns;
 }
 
-/// Whether every window has inputs inside the image.
+/// Checks that every window has inputs inside the image.
 Status CheckPool(const PackedPool& pool, const ResultBlocks& result) {
   for (std::int64_t v : {pool.height, pool.width, pool.window_h, pool.window_w, pool.stride_h,
                          pool.stride_w, pool.pad_top + 1, pool.pad_left + 1}) {

@@ -9,7 +9,7 @@
 
 namespace tilewright::vta {
 
-/// The maximum of each window of a packed int8 tensor [batch][co][height][width], in tiles.
+/// Maximum of each window of a packed int8 tensor [batch][co][height][width], in tiles.
 struct PackedPool {
   std::int64_t height = 1, width = 1;  ///< of the input
   std::int64_t window_h = 1, window_w = 1;
@@ -17,13 +17,14 @@ struct PackedPool {
   std::int64_t pad_top = 0, pad_left = 0;
 };
 
-/// result: its sizes, and the blocks it is computed in.
+/// Builds the stream of a pooling.
 ///
-/// A block of the result begins with the smallest int8 number; then one ALU operation for each
-/// place of the window takes the maximum with those of its inputs that are inside the image, so
+/// result: its sizes, and the blocks it is computed in.
+/// A block of the result is initialized with the smallest int8 number. Then one ALU operation for
+/// each position in the window computes the maximum with those inputs that are inside the image, so
 /// padding is neither loaded nor computed. Buffers, after the micro-ops: "data", "output". Only
-/// designs that load int8 data into the accumulator can run it. With more than one block it leaves
-/// a token store>compute behind.
+/// designs that load int8 data into the accumulator can run it. With more than one block a token
+/// store>compute remains at the end.
 /// Errors: kInvalidArgument with the reason why the schedule is not legal.
 Result<Stream> BuildPackedPool(const Design& design, const PackedPool& pool,
                                const ResultBlocks& result);

@@ -1,4 +1,4 @@
-// Writes a convolution tile by tile, with blocks kept on the chip as long as they are of use.
+// Writes a convolution tile by tile and keeps blocks on the chip as long as they are used.
 
 #include "src/vta/kernels/slot_conv2d.h"
 
@@ -14,31 +14,31 @@
 #include "src/vta/kernels/tile_gemm.h"
 #include "src/vta/kernels/token_writer.h"
 
-// One tile of the result, in program order; TokenWriter finds out what has to wait for what:
+// One tile of the result, in program order; TokenWriter finds the dependences:
 //
 //   reset the accumulators
 //   for each slice of the input channels:
 //     load the data and the weights that are not on the chip
 //     multiply
-//   load the tensors of the epilogue, calculate
+//   load the tensors of the epilogue, compute it
 //   store
 //
-// Instructions have no base addresses of their own, micro-ops have: a kernel serves one combination
-// of slots. Tiles at the border of the image have kernels without the taps that would read padding.
+// Instructions have no base addresses, but micro-ops do, so a kernel serves one combination of
+// slots. Tiles at the border of the image have kernels without the taps that would read padding.
 
 namespace tilewright::vta {
 namespace {
 
 using Operand = EpilogueStep::Operand;
 
-// Micro-ops of a kernel that goes through consecutive entries. 64: what the loop around a kernel
-// costs is then small change, and so is the kernel.
+// Maximum micro-ops of a kernel over consecutive entries. With 64 micro-ops, both the cost of the
+// loop around a kernel and the size of the kernel are negligible.
 constexpr std::int64_t kMaxLinearUops = 64;
 
 ConvAxis RowsOf(const PackedConv2d& conv) {
   return {conv.height, conv.kernel_h, conv.stride_h, conv.pad_h, true};
 }
-// A row of a transfer is consecutive, so columns cannot be left out.
+// Returns the axis of columns. A row of a transfer is consecutive, so columns cannot be skipped.
 ConvAxis ColumnsOf(const PackedConv2d& conv) {
   return {conv.width, conv.kernel_w, conv.stride_w, conv.pad_w, false};
 }
@@ -53,11 +53,12 @@ bool IsGemmAdd(const SlotConv2dPlan& plan, const EpilogueStep& step) {
   return plan.gemm_adds && step.operand == Operand::kTensorInt8 && step.op == AluOp::kAdd;
 }
 
-/// Sizes of blocks in entries, and where things are in the on-chip memories: slots first.
+/// Sizes of blocks in entries, and their addresses in the on-chip memories: slots first.
 struct Layout {
   std::int64_t inp_block, wgt_block, tile;
-  std::int64_t identity;               // WGT
-  std::vector<std::int64_t> operands;  // of each step that has one: ACC, or INP if a GEMM adds it
+  std::int64_t identity;  // WGT
+  std::vector<std::int64_t>
+      operands;  // per step with an operand: in ACC, or in INP if a GEMM adds it
   PackedFootprint footprint;
 };
 
@@ -74,7 +75,7 @@ Layout LayoutOf(const PackedConv2d& conv, const SlotConv2dPlan& plan,
   for (const EpilogueStep& step : epilogue) {
     std::int64_t& memory = IsGemmAdd(plan, step) ? top.inp : top.acc;
     layout.operands.push_back(memory);
-    if (step.operand == Operand::kPerChannel) memory += conv.co;  // all of it stays
+    if (step.operand == Operand::kPerChannel) memory += conv.co;  // all of it stays on the chip
     if (step.operand == Operand::kTensor || step.operand == Operand::kTensorInt8) {
       memory += layout.tile;
     }
@@ -83,7 +84,7 @@ Layout LayoutOf(const PackedConv2d& conv, const SlotConv2dPlan& plan,
   return layout;
 }
 
-/// Which blocks are in the slots of a memory; the one that was not used for longest goes first.
+/// Blocks in the slots of a memory, with least-recently-used replacement.
 class Slots {
  public:
   explicit Slots(std::int64_t count) : slots_(static_cast<std::size_t>(count)) {}
@@ -121,7 +122,7 @@ std::vector<Slice> Split(std::int64_t extent, std::int64_t size) {
   return parts;
 }
 
-/// A part of the result; indices tell blocks apart.
+/// Part of the result; the indices identify blocks.
 struct Tile {
   std::int64_t position, channel;  // indices
   std::int64_t batch;
@@ -130,7 +131,7 @@ struct Tile {
   std::int64_t entries() const { return channels.size * rows.size * columns.size; }
 };
 
-/// The weight tile that multiplies with one, as it lies in DRAM.
+/// Returns the identity weight tile in its DRAM layout.
 std::vector<std::byte> IdentityTile(const Design& design) {
   std::vector<std::byte> tile(static_cast<std::size_t>(design.ElementBytes(Memory::kWgt)));
   for (int i = 0; i < design.block(); ++i) {
@@ -140,7 +141,7 @@ std::vector<std::byte> IdentityTile(const Design& design) {
   return tile;
 }
 
-/// Writes the instructions of one convolution.
+/// Writer of the instructions of one convolution.
 class SlotConv2dWriter {
  public:
   SlotConv2dWriter(const Design& design, const PackedConv2d& conv, const SlotConv2dPlan& plan,
@@ -178,7 +179,7 @@ class SlotConv2dWriter {
   }
 
  private:
-  /// Everything that a kernel depends on.
+  /// All parameters of a kernel.
   using KernelKey = std::array<std::int64_t, 13>;
 
   std::vector<Tile> Tiles() const {
@@ -207,7 +208,7 @@ class SlotConv2dWriter {
     return tiles;
   }
 
-  /// What all tiles use: operands for each channel, and the identity.
+  /// Loads data common to all tiles: operands for each channel, and the identity.
   void LoadConstants() {
     for (std::size_t n = 0; n < epilogue_.size(); ++n) {
       if (epilogue_[n].operand != Operand::kPerChannel) continue;
@@ -269,7 +270,7 @@ class SlotConv2dWriter {
                 kernel_);
   }
 
-  /// Copies the tile's part of a tensor like the result.
+  /// Copies the tile's part of a tensor with the result's shape.
   Status CopyTile(const Tile& tile, const Transfer& base, std::int32_t buffer) {
     const std::int64_t width = conv_.out_width();
     const std::int64_t plane = conv_.out_height() * width;
@@ -281,7 +282,7 @@ class SlotConv2dWriter {
     return Copy(region, from, buffer);
   }
 
-  /// base: direction, memory and both addresses of the region.
+  /// Appends the transfers of a region. base: direction, memory and both addresses of the region.
   Status Copy(std::span<const CopyDimension> region, const Transfer& base, std::int32_t buffer) {
     auto transfers = CopyPatterns(region);
     if (!transfers.ok()) return transfers.status();
@@ -295,7 +296,7 @@ class SlotConv2dWriter {
     return Status();
   }
 
-  /// The kernel of `key`, which Write makes if there is none yet.
+  /// Returns the kernel of `key`; writes it first if it does not exist.
   template <typename MakeUops>
   std::int32_t KernelOf(const KernelKey& key, MakeUops make) {
     const auto found = kernels_.find(key);
@@ -305,8 +306,8 @@ class SlotConv2dWriter {
     return kernels_[key] = writer_.AddKernel(uops);
   }
 
-  /// A GEMM over `entries` consecutive accumulators (and data, if it does not reset), all with the
-  /// same weights.
+  /// Returns a GEMM over `entries` consecutive accumulators (and data, if it does not reset), all
+  /// with the same weights.
   Gemm LinearGemm(std::int64_t entries, const Uop& base, bool reset, std::int32_t& kernel) {
     std::int64_t count = std::min(entries, kMaxLinearUops);
     while (entries % count != 0) --count;
@@ -467,7 +468,7 @@ SlotConv2dPlan FillSlots(const Design& design, const PackedConv2d& conv, const S
   one.inp_slots = one.wgt_slots = 1;
   const Layout layout = LayoutOf(conv, one, epilogue);
   const SlotConv2dCounts counts(conv, plan);
-  // Next to the first block: what is left of the memory.
+  // Remaining memory after the first block.
   const std::int64_t inp_room = design.Depth(Memory::kInp) - layout.footprint.inp;
   const std::int64_t wgt_room = design.Depth(Memory::kWgt) - layout.footprint.wgt;
   const auto fit = [](std::int64_t room, std::int64_t block, std::int64_t blocks) {
@@ -492,7 +493,7 @@ Status CheckSlotConv2d(const Design& design, const PackedConv2d& conv, const Slo
   if (conv.extra_pad_h != 0 || conv.extra_pad_w != 0) {
     return InvalidArgument("expected the same padding on opposite sides");
   }
-  // Results that see nothing but padding would never be written.
+  // Results that read only padding would never be written.
   if (conv.pad_h >= conv.kernel_h || conv.pad_w >= conv.kernel_w) {
     return InvalidArgument(fmt::format("padding {}x{}: expected less than the kernel, {}x{}",
                                        conv.pad_h, conv.pad_w, conv.kernel_h, conv.kernel_w));
@@ -508,7 +509,7 @@ Status CheckSlotConv2d(const Design& design, const PackedConv2d& conv, const Slo
     }
   }
   TW_RETURN_IF_ERROR(CheckGemmAdds(design, plan, epilogue));
-  // One block of each first: where those fit, no product below leaves 64 bits.
+  // First checks one block of each: if these fit, no product below exceeds 64 bits.
   SlotConv2dPlan one = plan;
   one.inp_slots = one.wgt_slots = one.acc_slots = 1;
   TW_RETURN_IF_ERROR(CheckFootprint(design, SlotFootprint(conv, one, epilogue)));

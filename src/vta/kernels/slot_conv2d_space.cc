@@ -1,5 +1,5 @@
-// Which plans of a convolution are worth a look: even tiles, slots for a few copies or for all, and
-// the orders of loops that differ; and what each would load and take.
+// Candidate plans of a convolution: even tiles, slots for a few copies or for all, and the distinct
+// loop orders; with lower bounds of their loads and times.
 
 #include "src/vta/kernels/slot_conv2d_space.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 using Operand = EpilogueStep::Operand;
 
-/// Double buffering, a little more, and as many as there can be.
+/// Returns counts for double buffering, a little more, and the maximum.
 std::vector<std::int64_t> SlotCounts(std::int64_t most) {
   std::vector<std::int64_t> counts;
   for (const std::int64_t count : {2, 3}) {
@@ -25,7 +25,7 @@ std::vector<std::int64_t> SlotCounts(std::int64_t most) {
   return counts;
 }
 
-/// Adds `plan` in every order of its loops, as far as they differ.
+/// Adds `plan` in every distinct order of its loops.
 void AddOrders(const SlotConv2dCounts& counts, SlotConv2dPlan plan,
                std::vector<SlotConv2dPlan>& plans) {
   const bool one_loop = counts.positions == 1 || counts.channels == 1;
@@ -46,12 +46,13 @@ void AddOrders(const SlotConv2dCounts& counts, SlotConv2dPlan plan,
   }
 }
 
-/// One axis in tiles, and what they need.
+/// Axis split into tiles, and their requirements.
 struct AxisCost {
   std::int64_t tiles = 0;
-  std::int64_t data = 0, max_data = 0, first_data = 0;  // of all tiles, the largest, the first
-  /// Pairs of a result and a tap that reads data: of all tiles, of all that are not alike, of the
-  /// smallest. The same for taps that read any data.
+  std::int64_t data = 0, max_data = 0,
+               first_data = 0;  // of all tiles, the largest one, the first one
+  /// Numbers of pairs of a result and a tap that reads data: in all tiles, in all different tiles,
+  /// in the smallest tile. The same for taps that read any data.
   std::int64_t pairs = 0, unlike_pairs = 0, min_pairs = 0;
   std::int64_t unlike_taps = 0, min_taps = 0;
 };
@@ -79,18 +80,18 @@ AxisCost CostOf(const ConvAxis& axis, std::int64_t size) {
   return cost;
 }
 
-/// What goes into a memory of some number of slots when blocks are passed over again and again.
+/// Data loaded into a memory with some number of slots during repeated passes over blocks.
 struct Fill {
   double loads = 0;     // of blocks
-  double elements = 0;  // at least
+  double elements = 0;  // lower bound
 };
-/// A number of blocks, in `groups` that come one after the other, each passed over `passes` times.
+/// Number of blocks in `groups` that follow each other, with `passes` passes over each.
 struct Passes {
   std::int64_t groups, passes, blocks;  // blocks: of a group
   std::int64_t elements, max_block;     // of all groups; of the largest block
 };
-/// Each pass loads its blocks anew, unless they all stay; but every other pass may go backwards and
-/// find the last ones.
+/// Returns a lower bound. Each pass loads its blocks again unless all of them stay. With
+/// `serpentine`, every other pass runs backwards and reuses the last blocks.
 Fill FillOf(const Passes& p, std::int64_t slots, bool serpentine) {
   const std::int64_t kept = p.blocks <= slots ? p.blocks : serpentine ? slots : 0;
   const std::int64_t kept_elements = std::min(p.elements, p.groups * kept * p.max_block);
@@ -99,7 +100,7 @@ Fill FillOf(const Passes& p, std::int64_t slots, bool serpentine) {
           static_cast<double>(p.passes * p.elements - again * kept_elements)};
 }
 
-/// Looks at one plan.
+/// Computes the bounds of one plan.
 class Bounder {
  public:
   Bounder(const Design& design, const PackedConv2d& conv, const SlotConv2dPlan& plan,
@@ -119,7 +120,7 @@ class Bounder {
     CountTransfers();
     CountProducts();
     CountEpilogue(epilogue);
-    // Products wait for the first blocks, and a last store for the last product.
+    // Products wait for the first blocks, and the last store waits for the last product.
     const std::int64_t first_inp = plan_.ci * rows_.first_data * columns_.first_data;
     const std::int64_t first_wgt = plan_.ci * plan_.co * conv_.kernel_h * conv_.kernel_w;
     const double first =
@@ -139,7 +140,7 @@ class Bounder {
 
   void CountTransfers() {
     const std::int64_t taps = conv_.kernel_h * conv_.kernel_w;
-    // Of what belongs to the outer loop, only the slices of one step have to stay.
+    // For operands of the outer loop, only the slices of one step have to stay.
     const bool outer = plan_.channels_outer;
     const auto& [slices, positions, channels] = counts_;
     const Fill inp = FillOf({outer ? 1 : positions, channels, outer ? positions * slices : slices,
@@ -183,15 +184,15 @@ class Bounder {
         smallest *= rows_.min_taps;
         break;
     }
-    // There is a kernel for each slot at least.
+    // At least one kernel per slot.
     const std::int64_t slots =
         std::max({std::min(plan_.inp_slots, counts_.positions * counts_.slices),
                   std::min(plan_.wgt_slots, counts_.channels * counts_.slices),
                   std::min(plan_.acc_slots, counts_.positions * counts_.channels)});
     uops_ = std::max(unlike, smallest * slots);
     bytes_ += Bytes(Memory::kUop, static_cast<double>(uops_));
-    // Each tile is reset, all but the first behind the first loads, and multiplied with an
-    // instruction for each slice at least.
+    // Each tile is reset and multiplied with at least one instruction per slice. The reset of
+    // the first tile is not counted, because it overlaps with the first loads.
     compute_ = products + model_.gemm_loop_cycles * static_cast<double>(iterations) + results_ -
                static_cast<double>(plan_.co * plan_.h * plan_.w) +
                model_.compute_cycles * (tiles_ * static_cast<double>(1 + counts_.slices) - 1);

@@ -36,7 +36,7 @@ Gemm TileGemm::LoopsOf(const Part& part) const {
   return gemm;
 }
 
-// Accumulators vary fastest: the hardware must not update one twice in a row.
+// Accumulators vary fastest, because the hardware must not update one twice in succession.
 std::vector<Uop> TileGemm::UopsOf(const Part& part, const Uop& base) const {
   const std::int64_t inner_ci = unrolled == UnrolledLoop::kInputChannels ? ci : 1;
   const std::int64_t inner_co = unrolled == UnrolledLoop::kOutputChannels ? co : 1;
@@ -46,7 +46,7 @@ std::vector<Uop> TileGemm::UopsOf(const Part& part, const Uop& base) const {
       const std::int64_t kh = tap / kernel_w;
       const std::int64_t kw = tap % kernel_w;
       const AxisTile::Results xs = columns.ResultsOf(kw);
-      // An instruction that loops over rows begins at the first of its part.
+      // An instruction that loops over rows begins at the first row of its part.
       AxisTile::Results ys = {part.results.low, part.results.low + 1};
       if (unrolled == UnrolledLoop::kRows) ys = rows.ResultsOf(kh);
       for (std::int64_t o = 0; o < inner_co; ++o) {

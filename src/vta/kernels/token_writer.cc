@@ -12,8 +12,8 @@ std::span<std::int32_t> Part(std::vector<std::int32_t>& all, EntryRange range) {
                                 static_cast<std::size_t>(range.size));
 }
 
-/// The largest of some numbers from -1 on. A local maximum, so that the loop is vectorized: streams
-/// are built by the hundred thousand when a space is searched.
+/// Returns the largest of some numbers from -1 on. A local maximum lets the compiler vectorize the
+/// loop: a search of a space builds hundreds of thousands of streams.
 std::int32_t Latest(std::span<const std::int32_t> numbers) {
   std::int32_t latest = -1;
   for (const std::int32_t number : numbers) latest = std::max(latest, number);
@@ -51,13 +51,13 @@ TokenWriter::AccessHistory* TokenWriter::HistoryOf(Memory memory) {
     case Memory::kWgt:
       return &wgt_;
     case Memory::kUop:
-      return nullptr;  // the compute engine's own
+      return nullptr;  // private to the compute engine
     default:
       return &acc_;
   }
 }
 
-// Callers are of the memory's reading engine.
+// Records a read by the memory's reading engine.
 void TokenWriter::NoteRead(AccessHistory& memo, EntryRange range, Waits& waits) const {
   std::int32_t& wait = waits[EngineIndex(memo.writer)];
   wait = std::max(wait, Latest(Part(memo.written, range)));

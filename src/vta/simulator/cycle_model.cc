@@ -13,7 +13,7 @@ namespace {
 struct Field {
   const char* key;
   double CycleModel::*value;
-  bool is_rate;  // divided by: not zero
+  bool is_rate;  // divisor: not zero
 };
 
 constexpr Field kFields[] = {
@@ -128,7 +128,7 @@ Result<CycleModel> CycleModel::Parse(std::string_view text, std::string_view fil
     if (at == json->end()) {
       return InvalidArgument(fmt::format("{}: {} is missing", file, field.key));
     }
-    // 1e9: far above any machine, and sums over a stream stay exact enough
+    // 1e9: above any real machine; sums over a stream remain exact enough
     const double value = at->is_number() ? at->get<double>() : -1;
     if (!(value >= (field.is_rate ? 1e-6 : 0) && value <= 1e9)) {
       return InvalidArgument(fmt::format("{}: {}: {}, expected a number from {} to 1e9", file,

@@ -1,5 +1,5 @@
-// What each instruction does to the memories, with checks of every index, and of entries that
-// nobody wrote or that are still under way.
+// Effects of instructions on the memories. Checks every index, and reports reads of entries that
+// were not written or whose write is unfinished.
 
 #include "src/vta/simulator/machine.h"
 
@@ -49,7 +49,7 @@ std::uint32_t LittleEndian(std::span<const std::byte> bytes, std::int64_t index)
   return value;
 }
 
-// Every address of data is a multiple of this; micro-ops are smaller, but nothing stores them.
+// Returns the granularity of data addresses. Micro-ops are smaller, but no instruction stores them.
 std::int64_t Granule(const Design& design) {
   return std::min({design.ElementBytes(Memory::kInp), design.ElementBytes(Memory::kWgt),
                    design.ElementBytes(Memory::kOut)});
@@ -174,7 +174,7 @@ void Machine::Fill(const Transfer& t, std::int64_t sram, std::span<const std::by
       }
       return;
     case Memory::kOut:
-      return;  // decoding and CheckInstruction refuse it
+      return;  // rejected by decoding and CheckInstruction
   }
 }
 
@@ -391,7 +391,7 @@ Fault Machine::Disorder(const Issue& issue, const std::string& what, std::int32_
     return {FaultKind::kWrongOrder, issue.instruction,
             fmt::format("{} {}: the tokens put the later instruction first", This(issue), what)};
   }
-  // Which of the two runs first is what the missing token would say.
+  // The missing token would determine which of the two runs first.
   const bool other_first = other < issue.instruction;
   return {FaultKind::kRace, issue.instruction,
           fmt::format("{} {}: no token orders them; expected one on the way from {} to {}",

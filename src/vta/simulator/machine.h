@@ -13,7 +13,7 @@
 
 namespace tilewright::vta {
 
-/// The memories of one VTA and what instructions do to them.
+/// Memories of one VTA, with the effects of instructions on them.
 class Machine {
  public:
   /// instructions: for messages about earlier ones; must outlive the machine.
@@ -36,7 +36,7 @@ class Machine {
                          std::int64_t wgt);
   MaybeFault Calculate(const Issue& issue, const Alu& alu);
   MaybeFault CalculateOne(const Issue& issue, const Alu& alu, std::int64_t dst, std::int64_t src);
-  /// That the loop is not endless and its micro-ops were loaded.
+  /// Checks that the loop is not endless and that its micro-ops were loaded.
   MaybeFault CheckUops(const Issue& issue, const UopLoop& loop);
 
   Shadow& ShadowOf(Memory memory);
@@ -60,11 +60,11 @@ class Machine {
   const std::int64_t granule_bytes_;  // of DRAM, for its shadow
   std::int64_t uops_left_;
 
-  // Scalars of activations and weights have at most 8 bits; 16 make products fast.
+  // Scalars of activations and weights have at most 8 bits; 16-bit storage makes products fast.
   std::vector<std::int16_t> inp_, wgt_;
   std::vector<std::int32_t> acc_;
   std::vector<std::uint32_t> uop_;
-  // Whether the last write of an accumulator element also reached the output memory of hardware.
+  // True if the last write of an accumulator element also reached the hardware's output memory.
   std::vector<bool> in_output_;
   Shadow inp_shadow_, wgt_shadow_, acc_shadow_, uop_shadow_, dram_shadow_;
 };

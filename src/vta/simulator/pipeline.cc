@@ -1,4 +1,5 @@
-// Plays the dependence tokens of a stream: who waits for whom, deadlocks, and tokens that are left.
+// Simulates the dependence tokens of a stream: waits between engines, deadlocks, and remaining
+// tokens.
 
 #include "src/vta/simulator/pipeline.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 constexpr auto kNoQueue = static_cast<Queue>(kQueueCount);
 
-/// The queues of an engine, by direction.
+/// Queues of an engine, by direction.
 struct Ports {
   Queue pop_prev, pop_next, push_prev, push_next;
 };
@@ -69,7 +70,7 @@ std::optional<Fault> CheckLoop(const Design& design, const Instruction& instruct
                                    std::int64_t{loop.uop_end} - 1, design.UsableUops() - 1))};
 }
 
-/// Plays one stream; the queues hold the instructions that pushed the tokens.
+/// Simulation of one stream; the queues contain the instructions that pushed the tokens.
 class Player {
  public:
   Player(std::span<const Instruction> instructions, Pipeline& pipeline)
@@ -101,7 +102,7 @@ class Player {
 
   bool Missing(Queue queue) const { return Available(EngineIndex(queue)) == 0; }
 
-  /// The queue for whose token the instruction at the head of `engine` waits, or kNoQueue.
+  /// Returns the queue for whose token the next instruction of `engine` waits, or kNoQueue.
   Queue WaitsFor(Engine engine) const {
     const Tokens& tokens = Head(engine).tokens;
     const Ports& ports = kPorts[EngineIndex(engine)];
@@ -144,7 +145,7 @@ class Player {
     return true;
   }
 
-  /// What stands still, and why.
+  /// Describes the blocked engines and the reasons.
   Fault Blocked() const {
     std::string all;
     std::optional<Fault> underflow;
@@ -181,7 +182,8 @@ class Player {
                        });
   }
 
-  /// FINISH comes last in the compute engine; what the others move must be there by then.
+  /// Checks that FINISH is last in the compute engine and is ordered after all transfers of the
+  /// other engines.
   std::optional<Fault> CheckFinish() const {
     const auto finish = static_cast<std::int64_t>(instructions_.size()) - 1;
     const auto& done = done_before_.back();
@@ -207,7 +209,8 @@ class Player {
   std::array<std::size_t, kEngineCount> next_ = {};
   std::array<std::vector<std::int32_t>, kQueueCount> tokens_;
   std::array<std::size_t, kQueueCount> taken_ = {};
-  // Of each engine: what is done when its next instruction starts, but for tokens it takes.
+  // Per engine: instructions finished when its next instruction starts, without the tokens that it
+  // pops.
   std::array<std::array<std::int32_t, kEngineCount>, kEngineCount> done_ = {
       {{-1, -1, -1}, {-1, -1, -1}, {-1, -1, -1}}};
   std::vector<std::array<std::int32_t, kEngineCount>> done_before_;

@@ -7,11 +7,12 @@
 
 namespace tilewright::vta {
 
-/// Who wrote and who read each entry of a memory last. One engine writes, up to two others read.
+/// Last writer and last readers of each entry of a memory. One engine writes, up to two others
+/// read.
 ///
-/// An access is in order if every conflicting one of another engine is done before it by the
-/// tokens (Issue::done) and precedes it in the stream too. Engines work in order, so it is enough
-/// to remember the last access of each.
+/// An access is in order if the tokens order every conflicting access of another engine before it
+/// (Issue::done) and that access also precedes it in the stream. Engines work in order, so the last
+/// access of each is sufficient.
 class Shadow {
  public:
   static constexpr std::int32_t kBefore = -1;  ///< written before the launch
@@ -24,7 +25,8 @@ class Shadow {
     }
   }
 
-  /// Notes that `issue` reads `entry`; false if that is out of order or nothing was written.
+  /// Records that `issue` reads `entry`. Returns false if that is out of order or if nothing was
+  /// written.
   bool Read(std::int64_t entry, const Issue& issue) {
     const std::int32_t written = writers_[static_cast<std::size_t>(entry)];
     if (issue.engine == writer_) return written != kNever;
@@ -36,7 +38,7 @@ class Shadow {
     return written != kNever && InOrder(written, writer_, issue);
   }
 
-  /// Notes that `issue` writes `entry`; false if that is out of order.
+  /// Records that `issue` writes `entry`. Returns false if that is out of order.
   bool Write(std::int64_t entry, const Issue& issue) {
     writers_[static_cast<std::size_t>(entry)] = issue.instruction;
     for (const Reader& reader : readers_) {
@@ -50,7 +52,7 @@ class Shadow {
   std::int32_t LastWrite(std::int64_t entry) const {
     return writers_[static_cast<std::size_t>(entry)];
   }
-  /// The read of `entry` that is out of order with a write of `issue`, and its engine.
+  /// Returns the read of `entry` that is out of order with a write of `issue`, and its engine.
   std::int32_t LateRead(std::int64_t entry, const Issue& issue, Engine& engine) const {
     for (const Reader& reader : readers_) {
       const std::int32_t read = reader.last[static_cast<std::size_t>(entry)];

@@ -20,7 +20,7 @@ RunResult RunStream(const Design& design, std::span<const Instruction> instructi
   }
   result.summary = Summarize(design, instructions);
   result.fault = ResolveTokens(instructions, result.pipeline);
-  // A stream that stands still may have raced before; the first fault in time is what helps.
+  // A deadlocked stream can contain an earlier race; the first fault in time is the useful one.
   if (dram != nullptr && !result.pipeline.order.empty()) {
     Machine machine(design, instructions, *dram, options);
     for (const Issue& issue : result.pipeline.order) {

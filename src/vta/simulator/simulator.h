@@ -14,28 +14,28 @@
 namespace tilewright::vta {
 
 struct RunOptions {
-  /// Streams of one virtual thread made by the original compiler leave a token store>compute.
+  /// The original compiler's streams with one virtual thread leave a token store>compute.
   bool allow_tokens_left = false;
-  /// Reports kRace, kWrongOrder, kNotWritten and kStaleOutput. Off, the result of a stream with
-  /// such faults is that of one order its tokens allow.
+  /// Reports kRace, kWrongOrder, kNotWritten and kStaleOutput. If false, a stream with such faults
+  /// returns the result of one order that its tokens allow.
   bool check_hazards = true;
-  /// Micro-ops that a launch may execute before it is given up as endless.
+  /// Maximum micro-ops per launch; a launch with more counts as endless.
   std::int64_t max_uops = std::int64_t{1} << 36;
 };
 
 struct RunResult {
-  std::optional<Fault> fault;  ///< the first one; what follows is then incomplete
+  std::optional<Fault> fault;  ///< first fault; later results are then incomplete
   StreamSummary summary;
   Pipeline pipeline;  ///< input of Simulate, for cycles
 
-  /// The fault as kInvalidArgument, "kind: message".
+  /// Returns the fault as kInvalidArgument, "kind: message".
   Status status() const;
 };
 
 /// Executes a stream on an empty VTA.
 ///
-/// dram: what transfers address; null skips the data (timing only): micro-ops, addresses and
-///       hazards are then not looked at, everything else is checked.
+/// dram: memory of the transfers; null skips the data (timing only). Micro-ops, addresses and
+///       hazards are then not checked, everything else is.
 RunResult RunStream(const Design& design, std::span<const Instruction> instructions, Dram* dram,
                     const RunOptions& options = {});
 

@@ -9,9 +9,9 @@
 
 namespace tilewright::vta {
 
-/// The seven counters of the reference simulator, with its meaning and names: bytes without
-/// padding, tile products without resets, and accumulator elements. Elements loaded as int8 into
-/// the accumulator count as the int32 they become.
+/// Seven counters with the definitions and names of the reference simulator: bytes without padding,
+/// tile products without resets, and accumulator elements. Elements loaded as int8 into the
+/// accumulator count as int32.
 struct Statistics {
   std::int64_t inp_load_nbytes = 0;
   std::int64_t wgt_load_nbytes = 0;
@@ -25,23 +25,24 @@ struct Statistics {
   friend bool operator==(const Statistics&, const Statistics&) = default;
 };
 
-/// How many instructions of each kind; gemm counts resets too, idle those that only pass tokens.
+/// Numbers of instructions by kind; gemm includes resets, idle counts those that only pass tokens.
 struct InstructionCounts {
   std::int64_t inp = 0, wgt = 0, acc = 0, uop = 0, gemm = 0, alu = 0, out = 0, idle = 0, finish = 0;
   std::int64_t Total() const { return inp + wgt + acc + uop + gemm + alu + out + idle + finish; }
   friend bool operator==(const InstructionCounts&, const InstructionCounts&) = default;
 };
 
-/// What a launch does, added up; the same for every run of a stream.
+/// Totals of a launch; the same for every run of a stream.
 struct StreamSummary {
   Statistics statistics;
   InstructionCounts counts;
-  /// Bytes that cross the memory bus, without the instructions themselves (16 bytes each).
+  /// Bytes transferred over the memory bus, without the instructions themselves (16 bytes each).
   std::int64_t dram_bytes = 0;
 };
 StreamSummary Summarize(const Design& design, std::span<const Instruction> instructions);
 
-/// One line for each counter, its name and its value, as the reference simulator prints them.
+/// Formats one line for each counter, with name and value, in the format of the reference
+/// simulator.
 std::string ToString(const Statistics& statistics);
 
 }  // namespace tilewright::vta

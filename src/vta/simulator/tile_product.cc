@@ -7,7 +7,7 @@
 namespace tilewright::vta {
 namespace {
 
-// Operands have at most 8 bits: a sum of up to 2^8 products stays far inside 32.
+// Operands have at most 8 bits: a sum of up to 2^8 products stays well within 32 bits.
 void AnyProduct(int batch, int block, const std::int16_t* inp, const std::int16_t* wgt,
                 std::int32_t* acc) {
   for (int b = 0; b < batch; ++b) {
@@ -22,7 +22,7 @@ void AnyProduct(int batch, int block, const std::int16_t* inp, const std::int16_
 }
 
 #if defined(__SSE2__)
-/// A row of `block` numbers times a row of weights: four sums that are still to be added.
+/// Multiplies a row of `block` numbers by a row of weights. Returns four partial sums.
 template <int kBlock>
 __m128i FourSums(const __m128i* inp, const std::int16_t* wgt) {
   const auto* row = reinterpret_cast<const __m128i*>(wgt);
@@ -33,7 +33,7 @@ __m128i FourSums(const __m128i* inp, const std::int16_t* wgt) {
   return sums;
 }
 
-/// Four results at a time, so that their sums are added up side by side.
+/// Computes four results at a time, so that their sums are reduced in parallel.
 template <int kBlock>
 void Product(int batch, const std::int16_t* inp, const std::int16_t* wgt, std::int32_t* acc) {
   for (int b = 0; b < batch; ++b) {
@@ -62,7 +62,7 @@ void Product(int batch, const std::int16_t* inp, const std::int16_t* wgt, std::i
 void TileProduct(int batch, int block, const std::int16_t* inp, const std::int16_t* wgt,
                  std::int32_t* acc) {
 #if defined(__SSE2__)
-  // These are the designs in use.
+  // Block sizes of the designs in use.
   if (block == 16) return Product<16>(batch, inp, wgt, acc);
   if (block == 8) return Product<8>(batch, inp, wgt, acc);
 #endif

@@ -7,7 +7,7 @@
 namespace tilewright::vta {
 namespace {
 
-/// Collects when instructions ran.
+/// Recorder of instruction times.
 class Recorder {
  public:
   Recorder(const Pipeline& pipeline, std::size_t instructions, bool with_timeline)
@@ -15,7 +15,8 @@ class Recorder {
     if (with_timeline) timing_.timeline.reserve(pipeline.order.size());
   }
 
-  /// When the engine and the tokens of `issue` are there; all they come from must have been added.
+  /// Returns the time at which the engine and the tokens of `issue` are available. Their producers
+  /// must have been added.
   double Ready(const Issue& issue) const {
     return std::max({free_at_[static_cast<std::size_t>(issue.engine)], EndOf(issue.prev_producer),
                      EndOf(issue.next_producer)});
@@ -24,7 +25,7 @@ class Recorder {
   void Add(const Issue& issue, double start, double end) {
     const auto engine = static_cast<std::size_t>(issue.engine);
     EngineTime& time = timing_.engines[engine];
-    // The wait belongs to the token that came last.
+    // The wait is attributed to the token that arrived last.
     const bool stalled = EndOf(issue.next_producer) > EndOf(issue.prev_producer);
     (stalled ? time.stalled : time.starved) += start - free_at_[engine];
     time.busy += end - start;
@@ -53,8 +54,8 @@ class Recorder {
   std::array<double, kEngineCount> free_at_ = {};
 };
 
-/// Engines that share the bus: time goes from event to event, and while more data moves than the
-/// bus carries, all of it moves slower in proportion.
+/// Engines that share the bus: simulation from event to event. If the transfers together exceed the
+/// bandwidth, all of them slow down in proportion.
 class SharedBus {
  public:
   SharedBus(const Design& design, std::span<const Instruction> instructions,
@@ -86,13 +87,13 @@ class SharedBus {
  private:
   struct EngineState {
     std::vector<Issue> work;
-    std::size_t next = 0;  // in work; the one that runs, if one does
+    std::size_t next = 0;  // next instruction, or the one that runs
     bool running = false;
     double start = 0;
     CycleModel::Cost left;
 
     bool MovesData() const { return running && left.before_data == 0 && left.data > 0; }
-    /// Until it is done with what it does now.
+    /// Returns the time until it has finished its present phase.
     double StepTime(double slowness) const {
       return MovesData() ? left.data * slowness : left.before_data;
     }
@@ -102,7 +103,7 @@ class SharedBus {
     return place < 0 || done_[static_cast<std::size_t>(place)];
   }
 
-  /// Starts what can start now; whether anything runs.
+  /// Starts all instructions that can start. Returns true if any engine is running.
   bool StartAll() {
     bool any = false;
     for (EngineState& engine : engines_) {
@@ -118,7 +119,7 @@ class SharedBus {
     return any;
   }
 
-  /// How many times longer data takes at present.
+  /// Returns the current slowdown factor of data transfers.
   double Slowness() const {
     double wanted = 0;
     for (const EngineState& engine : engines_) {
@@ -130,7 +131,7 @@ class SharedBus {
   void Advance(EngineState& engine, double step, double slowness) {
     const bool moves_data = engine.MovesData();
     double& left = moves_data ? engine.left.data : engine.left.before_data;
-    // Exactly zero for the one that ends the step: a rest of rounding would be a step of its own.
+    // Exactly zero for the one that ends the step; a rounding residue would become another step.
     left = engine.StepTime(slowness) <= step ? 0 : left - step / (moves_data ? slowness : 1);
     if (engine.left.before_data > 0 || engine.left.data > 0) return;
     const Issue& issue = engine.work[engine.next++];

@@ -10,16 +10,16 @@
 
 namespace tilewright::vta {
 
-/// How an engine spends a launch, in cycles; the four add up to the time of the launch after
-/// CycleModel::launch_cycles.
+/// Time of an engine during a launch, in cycles. The four parts add up to the time of the launch
+/// after CycleModel::launch_cycles.
 struct EngineTime {
   double busy = 0;     ///< executes
   double starved = 0;  ///< waits for data: a token of the previous engine
   double stalled = 0;  ///< waits for space: a token of the next engine
-  double idle = 0;     ///< has done all its instructions
+  double idle = 0;     ///< has finished all its instructions
 };
 
-/// When one instruction was executed, in cycles from the start of the launch.
+/// Execution of one instruction, in cycles from the start of the launch.
 struct TimelineEvent {
   std::int32_t instruction = 0;
   Engine engine = Engine::kCompute;
@@ -31,12 +31,12 @@ struct TimelineEvent {
 struct Timing {
   double cycles = 0;  ///< of the whole launch
   std::array<EngineTime, kEngineCount> engines;
-  std::vector<TimelineEvent> timeline;  ///< in no certain order; empty unless asked for
+  std::vector<TimelineEvent> timeline;  ///< unordered; empty unless requested
 };
 
-/// Event simulation: an instruction starts when its engine is free and its tokens are there, and
-/// pushes its own tokens when it ends. With CycleModel::bus_bytes_per_cycle, transfers that
-/// together want more than that slow each other down.
+/// Simulates events: an instruction starts when its engine is free and its tokens are available,
+/// and pushes its own tokens when it ends. With CycleModel::bus_bytes_per_cycle, transfers that
+/// together exceed this rate slow each other down.
 Timing Simulate(const Design& design, std::span<const Instruction> instructions,
                 const Pipeline& pipeline, const CycleModel& model, bool with_timeline = false);
 

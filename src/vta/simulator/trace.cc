@@ -1,4 +1,4 @@
-// Text is written event by event: the residual additions of a network take hundreds of thousands of
+// Writes the text event by event: the residual additions of a network have hundreds of thousands of
 // instructions, too many for a tree of JSON values.
 
 #include "src/vta/simulator/trace.h"

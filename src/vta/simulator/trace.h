@@ -8,14 +8,14 @@
 
 namespace tilewright::vta {
 
-/// Writes timelines in the trace format of Chrome (chrome://tracing, Perfetto): a row for each
-/// engine and one for the launches, one microsecond of the trace for each cycle, waits included.
+/// Writer of timelines in the trace format of Chrome (chrome://tracing, Perfetto): a row for each
+/// engine and one for the launches. One cycle is one microsecond of the trace. Includes waits.
 class TraceWriter {
  public:
   TraceWriter();
-  /// Appends a launch behind those there are. timing: with its timeline.
+  /// Appends a launch after the existing ones. timing: with its timeline.
   void Add(std::string_view name, std::span<const Instruction> instructions, const Timing& timing);
-  /// The whole file; the writer is then spent.
+  /// Returns the whole file. The writer must not be used afterwards.
   std::string Finish() &&;
 
  private:

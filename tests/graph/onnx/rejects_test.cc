@@ -661,10 +661,11 @@ TEST(LoadGraph, NamesTheFileAndWhatItExpected) {
     return LoadGraph(path).status().message();
   };
   EXPECT_EQ(message(""), path + ": the file is empty, expected a model");
-  EXPECT_EQ(message("hello"),
-            path +
-                ": line 1: this text is no model; expected an ONNX file, or Relay text beginning "
-                "with \"#[version\", \"def\", \"fn\" or \"type\"");
+  EXPECT_EQ(
+      message("hello"),
+      path +
+          ": line 1: this text is not a model; expected an ONNX file, or Relay text beginning "
+          "with \"#[version\", \"def\", \"fn\" or \"type\"");
   EXPECT_EQ(message("\x08\x07\xff"),
             path + ": the file is not an ONNX model, or is truncated (3 bytes)");
   EXPECT_EQ(LoadGraph(path + "x").status().code(), StatusCode::kNotFound);
