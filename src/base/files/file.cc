@@ -14,7 +14,7 @@
 namespace tilewright {
 namespace {
 
-/// A descriptor that is closed on every path.
+/// File descriptor that is closed on every path.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -29,7 +29,7 @@ class Descriptor {
   int fd_;
 };
 
-/// name: what the error calls it. flags: how it is opened.
+/// name: file name in the error message. flags: for open().
 Status WriteAll(const std::string& path, int flags, const std::string& name,
                 std::string_view contents) {
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666));
@@ -53,7 +53,7 @@ Result<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) {
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return InvalidArgument(path + ": " + ErrnoReason());
   std::string contents;
-  if (info.st_size > max_bytes) {  // said before any of it is read
+  if (info.st_size > max_bytes) {  // reported before anything is read
     return InvalidArgument(path + ": larger than the limit of " + std::to_string(max_bytes) +
                            " bytes");
   }
@@ -76,7 +76,7 @@ Result<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) {
 
 Status WriteFile(const std::string& path, std::string_view contents) {
   const auto file = FileToReplace(path);
-  if (!file) return WriteAll(path, O_TRUNC, path, contents);  // a folder refuses it
+  if (!file) return WriteAll(path, O_TRUNC, path, contents);  // fails for a directory
   ScopedTempPath partial = ScopedTempPath::NextTo(*file);
   TW_RETURN_IF_ERROR(WriteAll(partial.path(), O_EXCL | O_NOFOLLOW, path, contents));
   return partial.MoveTo(*file);

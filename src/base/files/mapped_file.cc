@@ -26,7 +26,7 @@ Result<std::pair<void*, std::size_t>> MapWhole(int file, const std::string& path
 }  // namespace
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::string& path) {
-  // A pipe would keep the opening waiting.
+  // O_NONBLOCK: opening a pipe would block.
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
     if (errno == ENOENT || errno == ENOTDIR) return NotFound(path + ": no such file");

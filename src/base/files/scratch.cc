@@ -14,7 +14,7 @@
 namespace tilewright {
 namespace {
 
-/// False with errno set if not all bytes can be written.
+/// Returns false with errno set if not all bytes can be written.
 bool WriteBytes(int file, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::write(file, bytes.data(), bytes.size());
@@ -25,7 +25,7 @@ bool WriteBytes(int file, std::string_view bytes) {
   return true;
 }
 
-/// Descriptor of an unnamed file with these bytes, or -1.
+/// Returns the descriptor of an unnamed file with these bytes, or -1.
 int MakeFile(std::string_view bytes) {
   const char* folder = std::getenv("TMPDIR");
   const int file =

@@ -12,12 +12,12 @@
 namespace tilewright {
 namespace {
 
-// f_type of the pipes that have no name (linux/magic.h).
+// f_type of anonymous pipes (linux/magic.h).
 constexpr long kPipesWithoutName = 0x50495045;
 
 std::string KindOf(mode_t mode) {
   if (S_ISFIFO(mode)) return "a named pipe";
-  if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";  // of most there is no end
+  if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";  // most of them are endless
   if (S_ISSOCK(mode)) return "a socket";
   return {};
 }

@@ -16,7 +16,7 @@ namespace tilewright {
 std::string UniqueTempName(std::string_view path, std::string_view ending) {
   std::uint64_t number = 0;
   if (::getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) {
-    // A kernel without random numbers: the name may be foreseen, but still has to be new.
+    // The kernel has no random numbers: the name may be predictable, but it still has to be new.
     SystemClock clock;
     const auto nanoseconds = static_cast<std::uint64_t>(1e9 * clock.MonotonicSeconds());
     number = Mix64(nanoseconds ^ static_cast<std::uint64_t>(::getpid()) << 40);
