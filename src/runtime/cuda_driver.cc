@@ -5,7 +5,7 @@
 namespace tilewright {
 namespace {
 
-// Numbers of the driver interface; they never change.
+// Constants of the driver interface; they never change.
 enum Attribute : int {
   kMultiprocessors = 16,
   kL2CacheSize = 38,

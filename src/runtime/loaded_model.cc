@@ -12,11 +12,11 @@
 namespace tilewright {
 namespace {
 
-// A table that says it has more than this is not one of ours.
+// Maximum count in a valid table; a larger one means another kind of file.
 constexpr std::int64_t kMaxCount = 1 << 20;
 constexpr std::int64_t kMaxRank = 16;
 
-/// For a library that does not say what its code needs: what is known of its target.
+/// For a library without a list of required features: checks those of its target.
 /// Errors: kUnsupported naming the first feature that this machine lacks.
 Status CheckTarget(const Target& target) {
   TW_ASSIGN_OR_RETURN(auto needed, FeaturesOf(target));
@@ -38,8 +38,8 @@ Status CheckTarget(const Target& target) {
   return Status();
 }
 
-/// features: what the library says that its code needs, or null. A GPU is looked at when it is
-/// opened. Errors: kUnsupported naming the first feature that this machine lacks.
+/// features: list in the library, or null. A GPU is checked when it is opened.
+/// Errors: kUnsupported naming the first feature that this machine lacks.
 Status CheckMachine(const char* target_text, const char* features) {
   TW_ASSIGN_OR_RETURN(auto target, Target::Parse(target_text));
   if (DeviceTraitsOf(target).launches_grids) return Status();
@@ -80,7 +80,7 @@ Status Check(const TwModelFunctions& functions, const char* features) {
   return CheckMachine(model->target, features);
 }
 
-/// The library of a bundle; another path as it is.
+/// Returns the library of a bundle; other paths unchanged.
 Result<std::string> LibraryOf(const std::string& path) {
   const std::string index = path + "/graph.json";
   if (!FileExists(index)) return path;
@@ -145,7 +145,7 @@ Result<LoadedModel> LoadModel(const std::string& given, int set) {
   LoadedModel loaded{std::move(library), *functions, {}};
   const void* gpu = loaded.library.Symbol("tilewright_gpu_model");
   if (gpu != nullptr) loaded.gpu = *static_cast<const TwGpuFunctions*>(gpu);
-  // Libraries made before there was this list have none.
+  // Libraries of older versions lack this list.
   const auto* features = static_cast<const char*>(loaded.library.Symbol("tilewright_features"));
   Status status = Check(loaded.functions, features);
   if (status.ok()) status = LoadParameters(loaded.functions, path);

@@ -6,8 +6,8 @@ namespace tilewright {
 namespace {
 
 constexpr int kMultiprocessorClock = 1;
-/// Hardware slow-down, software and hardware thermal slow-down, power brake. What the software's
-/// power cap does shows in the clock itself.
+/// Hardware slow-down, software and hardware thermal slow-down, power brake. The effect of the
+/// software power cap is visible in the clock.
 constexpr unsigned long long kThrottled = 0x8 | 0x20 | 0x40 | 0x80;
 
 }  // namespace
