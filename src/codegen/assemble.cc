@@ -17,7 +17,7 @@ namespace tilewright {
 
 Result<std::string> AssembleIr(std::string_view ir, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto machine, emit::MakeTargetMachine(target));
-  machine->Options.UseInitArray = true;  // what loaders run today; the default is older
+  machine->Options.UseInitArray = true;  // used by today's loaders; the default is older
   llvm::LLVMContext context;
   llvm::SMDiagnostic diagnostic;
   const std::unique_ptr<llvm::Module> module =
