@@ -237,14 +237,14 @@ double ProcessCpuSeconds(int pid) {
 Result<std::string> ExecutablePath() {
   std::array<char, PATH_MAX> path{};
   const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
-  if (length <= 0) return Unavailable("the program's own path is not known: " + ErrnoReason());
+  if (length <= 0) return Unavailable("the path of the program is unknown: " + ErrnoReason());
   return std::string(path.data(), static_cast<std::size_t>(length));
 }
 
 Status SetCpuAffinity(const std::vector<int>& cores) {
   const cpu_set_t set = CoreSet(cores);
   if (::sched_setaffinity(0, sizeof(set), &set) != 0) {
-    return Unavailable("the cores cannot be chosen: " + ErrnoReason());
+    return Unavailable("cannot set the CPU affinity: " + ErrnoReason());
   }
   return {};
 }

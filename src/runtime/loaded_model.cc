@@ -51,7 +51,7 @@ Status CheckMachine(const char* target_text, const char* features) {
 
 Status CheckValues(const TwValue* values, std::int64_t count) {
   if (count < 0 || count > kMaxCount || (count > 0 && values == nullptr)) {
-    return Corrupt("the model's tables make no sense");
+    return Corrupt("the model's tables are invalid");
   }
   for (std::int64_t i = 0; i < count; ++i) {
     const TwValue& value = values[i];
@@ -73,7 +73,7 @@ Status Check(const TwModelFunctions& functions, const char* features) {
                        ", expected " + std::to_string(TW_MODEL_VERSION));
   }
   if (model->step_count < 0 || model->step_count > kMaxCount) {
-    return Corrupt("the model's tables make no sense");
+    return Corrupt("the model's tables are invalid");
   }
   TW_RETURN_IF_ERROR(CheckValues(model->inputs, model->input_count));
   TW_RETURN_IF_ERROR(CheckValues(model->outputs, model->output_count));
@@ -108,7 +108,7 @@ Status LoadParameters(const TwModelFunctions& functions, const std::string& libr
     case TW_MODEL_NO_PARAMETERS:
       return NotFound("its parameters " + path + " cannot be read");
     default:
-      return InvalidArgument(path + ": not the parameters of this model, or cut off");
+      return InvalidArgument(path + ": not the parameters of this model, or truncated");
   }
 }
 
@@ -139,9 +139,9 @@ Result<LoadedModel> LoadModel(const std::string& given, int set) {
   const auto* functions =
       static_cast<const TwModelFunctions*>(library.Symbol(("tilewright_model" + suffix).c_str()));
   if (functions == nullptr && set > 0) {
-    return NotFound(path + ": it has no set " + std::to_string(set) + " of sizes");
+    return NotFound(path + ": it has no shape variant " + std::to_string(set));
   }
-  if (functions == nullptr) return InvalidArgument(path + ": this library is no compiled model");
+  if (functions == nullptr) return InvalidArgument(path + ": this library is not a compiled model");
   LoadedModel loaded{std::move(library), *functions, {}};
   const void* gpu = loaded.library.Symbol("tilewright_gpu_model");
   if (gpu != nullptr) loaded.gpu = *static_cast<const TwGpuFunctions*>(gpu);

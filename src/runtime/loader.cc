@@ -58,7 +58,8 @@ Status CheckMachine(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!ReadAt(file, 0, head.data(), head.size()) ||
       std::memcmp(head.data(), ELFMAG, SELFMAG) != 0) {
-    return InvalidArgument(path + ": no shared library; `tilewright compile` makes one of a model");
+    return InvalidArgument(path +
+                           ": not a shared library; `tilewright compile` makes one of a model");
   }
   const bool little = head[EI_DATA] == ELFDATA2LSB;
   const int machine = head[EI_NIDENT + (little ? 2 : 3)] | head[EI_NIDENT + (little ? 3 : 2)] << 8;
@@ -79,8 +80,8 @@ Status CheckWhole(const std::string& path) {
     return Status();
   }
   const auto cut_off = [&] {
-    return InvalidArgument("loading: " + path + " is cut off: it has " + std::to_string(size) +
-                           " bytes, fewer than its headers name");
+    return InvalidArgument("loading: " + path + " is truncated: it has " + std::to_string(size) +
+                           " bytes, fewer than its headers state");
   };
   std::vector<ElfW(Phdr)> segments(header.e_phnum);
   if (!ReadAt(file, header.e_phoff, segments.data(), segments.size())) return cut_off();
@@ -101,7 +102,7 @@ Status SharedLibrary::Check(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return NotFound("no file " + path);
   // Opening a pipe would block.
-  if (!S_ISREG(info.st_mode)) return InvalidArgument(path + ": is no file, expected a library");
+  if (!S_ISREG(info.st_mode)) return InvalidArgument(path + ": is not a file, expected a library");
   TW_RETURN_IF_ERROR(CheckMachine(path));
   return CheckWhole(path);
 }

@@ -35,7 +35,7 @@ Result<GpuMonitor> GpuMonitor::Open(const std::string& library, const std::strin
     return Unavailable("nvmlInit: code " + std::to_string(code));
   }
   if (const int code = find(bus_id.c_str(), &watch.device_); code != 0) {
-    return Unavailable("NVML does not know device " + bus_id + ": code " + std::to_string(code));
+    return Unavailable("NVML does not find device " + bus_id + ": code " + std::to_string(code));
   }
   return watch;
 }

@@ -89,7 +89,7 @@ Result<ScopedTempDir> ScopedTempDir::Create(std::string_view prefix) {
     std::string path = std::string(root) + "/" + std::string(prefix) + ".XXXXXX";
     if (::mkdtemp(path.data()) != nullptr) return ScopedTempDir(path);
   }
-  return Unavailable("no temporary folder can be made in /dev/shm or /tmp: " + ErrnoReason());
+  return Unavailable("cannot create a temporary directory in /dev/shm or /tmp: " + ErrnoReason());
 }
 
 Result<AtomicDirectory> AtomicDirectory::Create(std::string path) {
@@ -97,11 +97,12 @@ Result<AtomicDirectory> AtomicDirectory::Create(std::string path) {
   AtomicDirectory folder(std::move(path));
   if (std::filesystem::is_directory(folder.path_)) return folder;
   if (FileExists(folder.path_)) {
-    return Unavailable(folder.path_ + ": cannot be made: is a file, expected a folder or nothing");
+    return Unavailable(folder.path_ +
+                       ": cannot be created: is a file, expected a directory or nothing");
   }
   folder.waiting_ = ScopedTempPath::NextTo(folder.path_);
   if (!CreateNewFolder(folder.waiting_.path()).ok()) {
-    return Unavailable(folder.path_ + ": cannot be made: " + ErrnoReason());
+    return Unavailable(folder.path_ + ": cannot be created: " + ErrnoReason());
   }
   return folder;
 }

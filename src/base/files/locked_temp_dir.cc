@@ -42,7 +42,7 @@ Result<std::int64_t> FreeBytesIn(const std::string& root) {
   if ((info.f_flag & ST_RDONLY) != 0) return Unavailable(root + ": mounted read-only");
   if ((info.f_flag & ST_NOEXEC) != 0) return Unavailable(root + ": mounted noexec");
   // Some file systems do not count files.
-  if (info.f_files > 0 && info.f_favail < 16) return Unavailable(root + ": no files to spare");
+  if (info.f_files > 0 && info.f_favail < 16) return Unavailable(root + ": no free inodes");
   return static_cast<std::int64_t>(info.f_bavail) * static_cast<std::int64_t>(info.f_frsize);
 }
 
@@ -83,7 +83,7 @@ Result<std::string> TemporaryRoot() {
     const auto room = FreeBytesIn(root);
     if (!room.ok() || *room <= most) {
       problems += (problems.empty() ? "" : "; ") +
-                  (room.ok() ? root + ": no room" : room.status().message());
+                  (room.ok() ? root + ": not enough free space" : room.status().message());
       continue;
     }
     best = root;
@@ -91,9 +91,9 @@ Result<std::string> TemporaryRoot() {
     if (most >= kRoomBytes) break;
   }
   if (best.empty()) {
-    return Unavailable("no folder for temporary files (" + problems +
-                       "): set TMPDIR to one that can be written to, is not mounted noexec and has "
-                       "room");
+    return Unavailable("no directory for temporary files (" + problems +
+                       "): set TMPDIR to a writable one that is not mounted noexec and has free "
+                       "space");
   }
   return best;
 }
@@ -126,7 +126,7 @@ Result<LockedTempDir> LockedTempDir::Create(std::string_view prefix) {
   for (int i = 0; i < kAttempts; ++i) {
     std::string path = root + "/" + std::string(prefix) + ".tmpXXXXXX";
     if (::mkdtemp(path.data()) == nullptr) {
-      return Unavailable("no temporary folder can be made in " + root + ": " + ErrnoReason());
+      return Unavailable("cannot create a temporary directory in " + root + ": " + ErrnoReason());
     }
     ScopedTempPath folder(path);
     const int lock = LockDirectory(path);
@@ -135,7 +135,7 @@ Result<LockedTempDir> LockedTempDir::Create(std::string_view prefix) {
       return Unavailable(path + ": cannot be locked: " + ErrnoReason());
     }
   }
-  return Unavailable("no temporary folder can be locked in " + root);
+  return Unavailable("cannot lock a temporary directory in " + root);
 }
 
 LockedTempDir::LockedTempDir(LockedTempDir&& other) noexcept

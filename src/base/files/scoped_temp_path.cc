@@ -110,7 +110,7 @@ bool ScopedTempPath::Unwatch() {
 Status ScopedTempPath::MoveTo(const std::string& to) {
   struct stat there {};
   if (::stat(to.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {
-    return Unavailable(to + ": cannot be written: is neither a file nor a folder");
+    return Unavailable(to + ": cannot be written: is neither a file nor a directory");
   }
   if (std::rename(path_.c_str(), to.c_str()) != 0) {
     return Unavailable(to + ": cannot be written: " + ErrnoReason());

@@ -63,7 +63,7 @@ Result<std::string> ScratchBytes::Read() const {
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) {
       return Unavailable(std::string("scratch file: ") +
-                         (count < 0 ? std::strerror(errno) : "shorter than what was written"));
+                         (count < 0 ? std::strerror(errno) : "shorter than the written data"));
     }
     at += static_cast<std::size_t>(count);
   }
@@ -78,7 +78,7 @@ Result<ScratchFile> ScratchFile::Create(std::string_view name) {
     const int file = ::mkostemp(path.data(), O_CLOEXEC);
     if (file >= 0) return ScratchFile(file, std::move(path));
   }
-  return Unavailable("no file can be made in $TMPDIR, /var/tmp or /tmp: " + ErrnoReason());
+  return Unavailable("cannot create a file in $TMPDIR, /var/tmp or /tmp: " + ErrnoReason());
 }
 
 ScratchFile::~ScratchFile() {

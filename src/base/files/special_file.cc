@@ -26,7 +26,7 @@ std::string KindOf(mode_t mode) {
 Status CheckOpened(int file, const std::string& path) {
   struct stat info {};
   if (::fstat(file, &info) != 0) return InvalidArgument(path + ": " + ErrnoReason());
-  if (S_ISDIR(info.st_mode)) return InvalidArgument(path + ": is a folder, expected a file");
+  if (S_ISDIR(info.st_mode)) return InvalidArgument(path + ": is a directory, expected a file");
   const std::string kind = KindOf(info.st_mode);
   if (kind.empty()) return {};
   struct statfs system {};
