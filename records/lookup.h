@@ -48,8 +48,8 @@ struct AutotvmLookup {
 
 /// Query of a lookup. Borrows everything.
 struct LookupRequest {
-  const TemplateRegistry* templates =
-      nullptr;                         ///< templates whose records may be served; never null
+  /// Templates whose records may be served; never null.
+  const TemplateRegistry* templates = nullptr;
   const Workload* workload = nullptr;  ///< null: an AutoTVM task without an operator in Tilewright
   const Target* target = nullptr;
   const DeviceFingerprint* device = nullptr;
@@ -84,8 +84,8 @@ class ModelChooser {
 struct CatalogAnswer {
   AnswerLevel level = AnswerLevel::kMiss;
   Answer answer;  ///< explanation never empty; the record is one of Tilewright's trials
-  std::optional<AutotvmAnswer>
-      autotvm;  ///< result of AutoTVM's rule, with the imported record, if any
+  /// Result of AutoTVM's rule, with the imported record, if any.
+  std::optional<AutotvmAnswer> autotvm;
   /// Candidate that is not a trial of Tilewright; see candidate(). template_version is 0 if no
   /// registered template can build it.
   std::optional<Candidate> chosen;

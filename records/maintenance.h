@@ -62,8 +62,8 @@ struct PruneOptions {
 };
 struct PruneReport {
   std::int64_t trials = 0, removed = 0;
-  std::int64_t kept_best = 0, kept_raced = 0, kept_training = 0,
-               kept_unfinished = 0;  ///< these groups overlap
+  /// These groups overlap.
+  std::int64_t kept_best = 0, kept_raced = 0, kept_training = 0, kept_unfinished = 0;
 };
 /// Removes trials that are not among the best, not winners of races or tied with one, not in the
 /// training set, and not of an unfinished job. Keeps the search logs, so jobs can still be resumed.

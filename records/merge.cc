@@ -27,8 +27,8 @@ namespace {
 /// Creates or migrates the store, and reopens it as a plain database.
 Result<Database> OpenForMerging(const std::string& path) {
   {
-    auto store =
-        Store::Open(path, Store::Mode::kReadWrite);  // creates or migrates it, and sets its id
+    // Creates or migrates it, and sets its id.
+    auto store = Store::Open(path, Store::Mode::kReadWrite);
     TW_RETURN_IF_ERROR(store);
   }
   TW_ASSIGN_OR_RETURN(auto db, Database::Open(path, Database::Mode::kReadWriteCreate));

@@ -18,8 +18,8 @@ struct MergeReport {
   std::int64_t trials = 0;   ///< in the source store, without rejected ones
   std::int64_t added = 0;    ///< of those, new in the destination
   std::int64_t refused = 0;  ///< invalid rows: not merged
-  std::vector<std::string>
-      reasons;  ///< of the first kMaxReasons rejected rows, with the row's name
+  /// Of the first kMaxReasons rejected rows, with the row's name.
+  std::vector<std::string> reasons;
   static constexpr std::size_t kMaxReasons = 20;
   std::int64_t log_entries_added = 0;
   std::string sha256;  ///< of the source's trials, computed in both stores and equal

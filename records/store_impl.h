@@ -20,8 +20,8 @@ struct Store::Impl {
   Impl(Database database, std::string store_path)
       : db(std::move(database)), path(std::move(store_path)) {}
 
-  std::shared_ptr<const MappedFile>
-      file;  ///< file that `db` reads; null: `db` opened its file itself
+  /// File that `db` reads; null: `db` opened its file itself.
+  std::shared_ptr<const MappedFile> file;
   Database db;
   std::string path;
   std::string store_id;

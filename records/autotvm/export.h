@@ -37,8 +37,8 @@ struct AutotvmSkippedWinner {
 
 struct AutotvmExportReport {
   std::int64_t imported = 0, trials = 0;  ///< lines written
-  std::map<std::string, std::int64_t>
-      left;  ///< skipped trials by reason; for `best`, skipped tasks
+  /// Skipped trials by reason; for `best`, skipped tasks.
+  std::map<std::string, std::int64_t> left;
   std::vector<AutotvmSkippedWinner> skipped_winners;  ///< for `best`
 };
 

@@ -78,8 +78,8 @@ Result<bool> LineReader::Next(std::string_view& line) {
       return true;
     }
     if (at_end_) return false;
-    if (end_ - begin_ >
-        longest_ + 1) {  // drop the excess bytes, but keep the length above the limit
+    // Drop the excess bytes, but keep the length above the limit.
+    if (end_ - begin_ > longest_ + 1) {
       dropped += end_ - (begin_ + longest_ + 1);
       end_ = begin_ + longest_ + 1;
       cut = true;

@@ -339,8 +339,8 @@ Status ReadConvolution(ArgumentReader& reader, Form form, Workload& w) {
   if (has_layout) {
     TW_RETURN_IF_ERROR(reader.Text(layout));
     if (layout != w.data_layout) return reader.Bad(fmt::format("layout '{}'", w.data_layout));
-    if (form == Form::kPacked)
-      reader.SkipText(layout);  // some logs also contain the output's layout
+    // Some logs also contain the output's layout.
+    if (form == Form::kPacked) reader.SkipText(layout);
   }
   return reader.OutDtype(w);
 }

@@ -14,8 +14,8 @@ namespace {
 
 using Kind = AutotvmValue::Kind;
 
-constexpr std::size_t kMaxLength =
-    1 << 16;  // the longest argument list of the packages has 200 items
+// The longest argument list of the packages has 200 items.
+constexpr std::size_t kMaxLength = 1 << 16;
 
 /// Reads one literal from left to right.
 class LiteralReader {

@@ -176,8 +176,8 @@ Status RemoveLocked(const InstalledPackage& package, const std::string& root) {
   std::erase(order, package.digest);
   TW_RETURN_IF_ERROR(WriteOrder(root, order));
   // Removed from the list at once, even if removing its files fails.
-  const ScopedTempPath gone =
-      ScopedTempPath::NextTo(root + "/.removed");  // the destructor removes it
+  // The destructor removes it.
+  const ScopedTempPath gone = ScopedTempPath::NextTo(root + "/.removed");
   std::error_code failed;
   fs::rename(package.folder, gone.path(), failed);
   if (failed) return Unavailable(package.folder + ": cannot be removed: " + failed.message());

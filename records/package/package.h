@@ -47,8 +47,8 @@ std::string UtcText(double unix_seconds);
 /// Signers whose packages are accepted.
 struct TrustPolicy {
   std::vector<TrustedKey> keys;
-  bool allow_unsigned =
-      false;  ///< also accept packages without a signature; never those of unknown keys
+  /// Also accept packages without a signature; never those of unknown keys.
+  bool allow_unsigned = false;
 };
 
 /// Package that was read and passed all checks.

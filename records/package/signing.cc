@@ -197,8 +197,8 @@ Result<std::vector<TrustedKey>> ParsePublicKeys(std::string_view text, const std
 Result<std::vector<TrustedKey>> ReadTrustedKeys(const std::string& path) {
   if (!FileExists(path)) return std::vector<TrustedKey>();
   std::error_code failed;
-  const auto file =
-      std::filesystem::canonical(path, failed);  // checks the permissions of the link's target
+  // Checks the permissions of the link's target.
+  const auto file = std::filesystem::canonical(path, failed);
   if (failed) return Unavailable(path + ": " + failed.message());
   for (const auto& [place, is_folder] : {std::pair(file, false), {file.parent_path(), true}}) {
     if (const std::string why = UnsafePermissionReason(place, is_folder); !why.empty()) {

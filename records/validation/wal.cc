@@ -69,8 +69,8 @@ std::optional<WalIndex> ReadWalIndex(const std::string& store) {
 Result<std::string> InspectWal(const std::string& store) {
   const std::string path = store + "-wal";
   if (!FileExists(path)) return std::string();
-  const auto index =
-      ReadWalIndex(store);  // read first: the log already contains the frames that it counts
+  // Read first: the log already contains the frames that it counts.
+  const auto index = ReadWalIndex(store);
   const auto read = ReadFile(path, kMaxWalBytes);
   if (read.status().code() == StatusCode::kNotFound) return std::string();
   TW_RETURN_IF_ERROR(read);

@@ -29,8 +29,7 @@ tw_code WriteText(std::string_view text, char* buffer, std::size_t capacity, std
                   tw_error* error) noexcept {
   if (needed != nullptr) *needed = text.size() + 1;
   if (buffer == nullptr) {
-    if (needed == nullptr)
-      return Report(error, TW_INVALID_ARGUMENT, "both buffer and needed are null");
+    if (needed == nullptr) return Report(error, TW_INVALID_ARGUMENT, "buffer and needed are null");
     return Report(error, TW_OK, {});
   }
   if (capacity < text.size() + 1) {

@@ -114,8 +114,8 @@ class Source {
   std::string file_path_;
   std::shared_ptr<const Snapshot> snapshot_;
   std::shared_ptr<const records::PinnedPackage> pinned_;  // an installed package
-  FileState folder_state_ =
-      {};  // state of the package directory at the last search for a replacement
+  // State of the package directory at the last search for a replacement.
+  FileState folder_state_ = {};
   std::optional<records::StoreWatch> watch_;  // none: only the file's state shows changes
   bool lost_watch_ = false;                   // it was closed and must be reopened
   records::StoreWatch::Stamp stamp_ = {};

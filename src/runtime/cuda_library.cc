@@ -232,8 +232,8 @@ class CublasProduct final : public CudaFunction {
     TW_RETURN_IF_ERROR(library_.status());
     TW_RETURN_IF_ERROR(library_.Check(create_(&handle_), "cublasCreate"));
     TW_RETURN_IF_ERROR(library_.Check(set_stream_(handle_, stream), "cublasSetStream"));
-    auto memory =
-        scratch(kWorkspaceBytes);  // the library could not allocate while a graph is recorded
+    // The library could not allocate while a graph is recorded.
+    auto memory = scratch(kWorkspaceBytes);
     TW_RETURN_IF_ERROR(memory);
     return library_.Check(set_workspace_(handle_, Device(*memory), kWorkspaceBytes),
                           "cublasSetWorkspace");

@@ -17,8 +17,8 @@ struct CudaLibraryCall {
   std::string file;  ///< file name of the library; empty: no call
   std::string operation;
   std::vector<std::int64_t> shape;  ///< the fields of a TwLibraryShape, in order
-  std::array<int, 3> operands =
-      {};  ///< positions of result, data and weight among the program's arguments
+  /// Positions of result, data and weight among the program's arguments.
+  std::array<int, 3> operands = {};
   friend bool operator==(const CudaLibraryCall&, const CudaLibraryCall&) = default;
 };
 std::vector<std::int64_t> FieldsOf(const TwLibraryShape& shape);

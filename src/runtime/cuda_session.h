@@ -44,8 +44,8 @@ class CudaMemory {
 struct CudaLaunch {
   std::string kernel;
   std::array<std::int64_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
-  std::int64_t shared_bytes =
-      0;  ///< dynamic shared memory of a block, in addition to the kernel's static arrays
+  /// Dynamic shared memory of a block, in addition to the kernel's static arrays.
+  std::int64_t shared_bytes = 0;
   CudaLibraryCall library = {};  ///< replaces the kernel unless its file is empty
   friend bool operator==(const CudaLaunch&, const CudaLaunch&) = default;
 };

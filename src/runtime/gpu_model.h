@@ -28,8 +28,8 @@ typedef struct TwGpuKernel {
 } TwGpuKernel;
 
 typedef struct TwGpuModel {
-  TwModel
-      model; /* first, so that a pointer to it is a pointer to this; its steps have no TwKernel */
+  /* First, so that a pointer to it is a pointer to this; its steps have no TwKernel. */
+  TwModel model;
   const TwGpuKernel* kernels;
   int64_t kernel_count;
   const int32_t* step_kernels; /* one per step: position in `kernels`; -1: copies places[0] */

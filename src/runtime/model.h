@@ -96,8 +96,8 @@ enum {
   TW_MODEL_NO_THREADS = 102,
   TW_MODEL_NULL_POINTER = 103,
   TW_MODEL_NO_PARAMETERS = 104, /* none loaded, or the file cannot be read */
-  TW_MODEL_WRONG_PARAMETERS =
-      105, /* the file is not a parameter file, is truncated, or is of another model */
+  /* The file is not a parameter file, is truncated, or is of another model. */
+  TW_MODEL_WRONG_PARAMETERS = 105,
   /* Models for a GPU (src/runtime/gpu_model.h) provide texts for these. */
   TW_MODEL_NO_DRIVER = 106,
   TW_MODEL_NO_DEVICE = 107,

@@ -36,8 +36,8 @@ class GpuMonitor {
   void* device_ = nullptr;
   int (*clock_)(void* device, int domain, unsigned* mhz) = nullptr;
   int (*reasons_)(void* device, unsigned long long* reasons) = nullptr;
-  int (*energy_)(void* device,
-                 unsigned long long* millijoules) = nullptr;  // null in older libraries
+  // Null in older libraries.
+  int (*energy_)(void* device, unsigned long long* millijoules) = nullptr;
 };
 
 }  // namespace tilewright

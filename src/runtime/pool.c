@@ -249,8 +249,8 @@ static void WidenToProcess(cpu_set_t* allowed) {
   cpu_set_t own = *allowed;
   cpu_set_t wide;
   memset(&wide, 0xff, sizeof wide);
-  if (sched_setaffinity(0, sizeof wide, &wide) ==
-      0) { /* the kernel intersects it with the permitted set */
+  /* The kernel intersects it with the permitted set. */
+  if (sched_setaffinity(0, sizeof wide, &wide) == 0) {
     sched_getaffinity(0, sizeof *allowed, allowed);
     sched_setaffinity(0, sizeof own, &own);
   }

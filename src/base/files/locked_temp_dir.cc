@@ -121,8 +121,8 @@ Result<LockedTempDir> LockedTempDir::Create(std::string_view prefix) {
     return true;
   }();
   TW_ASSIGN_OR_RETURN(auto root, TemporaryRoot());
-  constexpr int kAttempts =
-      8;  // an attempt fails only if another process starts at the same instant
+  // An attempt fails only if another process starts at the same instant.
+  constexpr int kAttempts = 8;
   for (int i = 0; i < kAttempts; ++i) {
     std::string path = root + "/" + std::string(prefix) + ".tmpXXXXXX";
     if (::mkdtemp(path.data()) == nullptr) {

@@ -93,8 +93,8 @@ class BlockMachine {
   };
   struct Known {
     Memory memory;
-    int element_shift =
-        0;  // log2 of the bytes of an element: divisions would take most of the time
+    // Log2 of the bytes of an element: divisions would take most of the time.
+    int element_shift = 0;
     std::vector<ShadowCell> elements;
   };
 
