@@ -22,8 +22,8 @@ namespace {
 constexpr int kBusyMilliseconds = 30'000;
 constexpr int kMeanWaitMilliseconds = 5;
 
-/// Waits briefly for another process to release its lock. SQLite's handler doubles its waits up to
-/// 100 ms, so that with dozens of writers some would starve for seconds.
+/// Waits briefly for another process to release its lock. SQLite's handler waits longer each time,
+/// up to 100 ms, so that with dozens of writers some would starve for seconds.
 int WaitForLock(void*, int count) {
   if (count > kBusyMilliseconds / kMeanWaitMilliseconds) return 0;
   // 1 ms at first, then 2 to 8, different for each process and attempt so that they spread out.

@@ -164,7 +164,7 @@ class Store {
                             const Target& target, const DeviceFingerprint& device,
                             const std::vector<std::string>& metrics,
                             const LibraryCallFilter& library_call_filter = {}) const;
-  /// Sets a key/value fact of the store: A/A resolution per device, canary rate, …
+  /// Sets a key/value fact of the store: A/A resolution per device, …
   Status SetFact(std::string_view key, std::string_view value);
   Result<std::optional<std::string>> Fact(std::string_view key) const;
   /// Clears the texts that queries have cached. Call it after another process has removed workloads
