@@ -183,7 +183,7 @@ Result<MergeReport> MergeOne(const TemplateRegistry& templates, const Database& 
   report.log_entries_added = log_after - log_before;
   if (report.added != report.trials - shared || report.trials + refused != there) {
     return Corrupt("of " + std::to_string(there) + " trials, " + std::to_string(shared) +
-                   " of them known, " + std::to_string(refused) + " refused, " +
+                   " of them stored already, " + std::to_string(refused) + " rejected, " +
                    std::to_string(report.added) + " would be added");
   }
   TW_RETURN_IF_ERROR(CopyFacts(db, source_id, inspector, report));

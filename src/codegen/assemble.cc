@@ -31,7 +31,7 @@ Result<std::string> AssembleIr(std::string_view ir, const Target& target) {
   module->setPICLevel(llvm::PICLevel::BigPIC);
   std::string broken;
   llvm::raw_string_ostream words(broken);
-  if (llvm::verifyModule(*module, &words)) return Internal("LLVM refuses the tables: " + broken);
+  if (llvm::verifyModule(*module, &words)) return Internal("LLVM rejects the tables: " + broken);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream out(bytes);
   llvm::legacy::PassManager passes;

@@ -95,7 +95,7 @@ Status EmitKernel(const Program& given, const CpuFeatures& features, Machine mac
                   llvm::Module& module) {
   Program program = given;
   if (!IsSymbol(program.name)) {
-    return InvalidArgument("program name \"" + program.name + "\" is no C identifier");
+    return InvalidArgument("program name \"" + program.name + "\" is not a C identifier");
   }
   if (module.getFunction(program.name) != nullptr) {
     return InvalidArgument("two programs are named " + program.name);

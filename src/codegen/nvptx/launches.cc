@@ -101,7 +101,7 @@ Result<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& tar
                                     std::nullopt, llvm::CodeGenOptLevel::Default));
   if (machine == nullptr) return Unsupported("no code generator for NVPTX");
   if (!machine->getMCSubtargetInfo()->isCPUStringValid(device)) {
-    return Unsupported("-arch=" + device + ": not a device LLVM knows");
+    return Unsupported("-arch=" + device + ": LLVM does not support this device");
   }
   return machine;
 }
