@@ -101,7 +101,8 @@ enum class Durability : std::uint8_t {
   kSystem,
 };
 
-/// Returns the reason why the caller cannot use a candidate that calls a library; empty if it can.
+/// Function that returns the reason why the caller cannot use a candidate that calls a library;
+/// empty if it can.
 using LibraryCallFilter = std::function<std::string(const Candidate&)>;
 
 /// SQLite record store. Any number of readers and one write transaction at a time, across

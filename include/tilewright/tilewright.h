@@ -72,7 +72,7 @@ enum {
 /** Returns "ok", "invalid argument", ...; "unknown code" for any other number. */
 TW_API const char* tw_code_name(tw_code code) TW_NOEXCEPT;
 
-/** Receives the reason of a failure: `tw_error error = TW_ERROR_INIT;`. */
+/** Code and message of a failure: `tw_error error = TW_ERROR_INIT;`. */
 typedef struct tw_error {
   uint32_t struct_size;
   tw_code code;

@@ -330,7 +330,7 @@ Result<std::int64_t> Importer::ShareFlags(std::int64_t id, std::int64_t task,
   return flags;
 }
 
-/// The store has the line's record, or another record with its digest.
+/// Counts a duplicate: the store has the line's record, or another record with its digest.
 Status Importer::CountDuplicate(const LineDigest& digest, const KnownTask& task,
                                 ImportedFile& summary) {
   find_digest_.BindBytes(1, digest.bytes().data(), digest.bytes().size());

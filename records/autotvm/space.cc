@@ -9,7 +9,7 @@
 namespace tilewright::records {
 namespace {
 
-/// Finds the index of a line's values in a space.
+/// Search for the index of a line's values in a space.
 class Locator {
  public:
   Locator(const AutotvmSpace& space, const LogLine& line) : space_(space), line_(line) {}

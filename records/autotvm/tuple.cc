@@ -242,7 +242,7 @@ Result<Literal> ReadLiteral(TextScanner& scanner, int depth) {
   return literal;
 }
 
-/// Reads the arguments in order.
+/// Reader of the arguments in order.
 class ArgumentReader {
  public:
   ArgumentReader(const Literal& tuple, std::string_view text) : items_(tuple.items), text_(text) {}

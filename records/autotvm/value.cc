@@ -17,7 +17,7 @@ using Kind = AutotvmValue::Kind;
 // The longest argument list of the packages has 200 items.
 constexpr std::size_t kMaxLength = 1 << 16;
 
-/// Reads one literal from left to right.
+/// Reader of one literal from left to right.
 class LiteralReader {
  public:
   explicit LiteralReader(std::string_view text) : text_(text) {}

@@ -139,7 +139,7 @@ Result<std::optional<TrustedKey>> CheckSignature(const Parts& parts, const Trust
   return std::optional(*trusted);
 }
 
-/// Receives unpacked bytes piece by piece.
+/// Receiver of unpacked bytes, piece by piece.
 using ByteSink = std::function<Status(std::string_view)>;
 
 /// Unpacks exactly `size` bytes and checks the first of them before the rest. Returns their

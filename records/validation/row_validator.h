@@ -21,7 +21,7 @@ namespace tilewright::records {
 /// store's schedule texts first.
 class RowValidator {
  public:
-  /// Returns false to stop.
+  /// Callback with the id of a row and the reason why it is invalid; returns false to stop.
   using Visit = std::function<bool(const std::string& id, const std::string& why)>;
 
   /// templates: borrowed; configs are looked up in their spaces. schema: of the attached database.

@@ -9,7 +9,8 @@ namespace {
 // Printing and copying a value recurse: a deeper one would overflow the stack.
 constexpr int kMaxDepth = 100;
 
-// The library's SAX interface reports the error position without throwing.
+// Builder of a value by the library's SAX interface, which reports the error position without
+// throwing.
 class Builder : public nlohmann::detail::json_sax_dom_parser<Json> {
  public:
   explicit Builder(Json& value) : json_sax_dom_parser(value, false) {}

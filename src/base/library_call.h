@@ -19,8 +19,8 @@ enum {
   TW_LIBRARY_BLOCKED_16 = 16
 };
 
-/** A convolution: data [n, c, h, w], weight [k, c / groups, r, s], result [n, k, oh, ow]. Or `n`
- *  matrix products: data [h, c], weight [k, c], result [h, k]; unused sizes are 1. */
+/** Shape of a convolution: data [n, c, h, w], weight [k, c / groups, r, s], result [n, k, oh, ow].
+ * Or `n` matrix products: data [h, c], weight [k, c], result [h, k]; unused sizes are 1. */
 typedef struct TwLibraryShape {
   int64_t kind;
   int64_t data_type, weight_type, result_type;

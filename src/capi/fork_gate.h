@@ -9,8 +9,8 @@ namespace tilewright::capi {
 ///
 /// The state is global to the process, as that of pthread_atfork.
 
-/// Marks the thread as in a call for its lifetime. Does not block other calls; waits while a fork
-/// runs. May be nested.
+/// Scope of a call: marks the thread as in a call for its lifetime. Does not block other calls;
+/// waits while a fork runs. May be nested.
 class CallScope {
  public:
   CallScope();

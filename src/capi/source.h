@@ -30,7 +30,7 @@ using FileState = std::array<std::uint64_t, 4>;
 /// generation, a number that grows with every change of the file.
 class Source {
  public:
-  /// Opens the source; called once per connection.
+  /// Function that opens the source; called once per connection.
   using Opener = std::function<Result<records::Store>()>;
   /// Immutable snapshot of a record source. Replacing the file or package creates a new snapshot.
   struct Snapshot {

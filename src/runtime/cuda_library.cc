@@ -209,8 +209,8 @@ class CudnnConvolution final : public CudaFunction {
   std::size_t scratch_bytes_ = 0;
 };
 
-/// Computes result = data . weight^T in row-major order, which is result^T = weight . data^T in
-/// column-major order.
+/// Matrix product result = data . weight^T in row-major order, which is result^T = weight . data^T
+/// in column-major order.
 class CublasProduct final : public CudaFunction {
  public:
   CublasProduct(const CudaLibraryCall& call, const TwLibraryShape& shape)

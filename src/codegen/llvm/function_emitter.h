@@ -216,7 +216,7 @@ class FunctionEmitter {
   llvm::BasicBlock* entry_ = nullptr;
   Value* result_ = nullptr;  // alloca of the first return code that is not 0, or null
 
-  /// An unrolled loop around a vector loop of one store.
+  /// Unrolled loop around a vector loop of one store.
   struct Transposition {
     Expr var;
     std::int64_t extent = 0, step = 0;  // iterations, and the current one

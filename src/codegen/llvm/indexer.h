@@ -25,8 +25,8 @@ bool IsIndexExpr(const Expr& expr);
 /// each iteration and dominates its body), so inner loops only need constant offsets.
 class Indexer {
  public:
-  /// Emits an integer expression that is not an index expression as a scalar at the builder's
-  /// position; returns null if its value differs between lanes.
+  /// Callback that emits an integer expression that is not an index expression as a scalar at the
+  /// builder's position; returns null if its value differs between lanes.
   using EmitScalar = std::function<llvm::Value*(const Expr&)>;
   /// type: of the integers computed with; it must be able to count all bytes of a buffer.
   Indexer(llvm::IRBuilder<>& builder, llvm::IntegerType* type, EmitScalar emit_scalar)

@@ -28,9 +28,9 @@ struct Memory {
   std::int64_t element_bytes = 1;
 };
 
-/// Runs kernels block by block. The threads of a block are fibers: each runs until it ends or
-/// arrives at a barrier, then the next one does. So the detection of a race does not depend on
-/// timing: two accesses conflict if no barrier separates them, whichever comes first.
+/// Machine that runs kernels block by block. The threads of a block are fibers: each runs until it
+/// ends or arrives at a barrier, then the next one does. So the detection of a race does not depend
+/// on timing: two accesses conflict if no barrier separates them, whichever comes first.
 class BlockMachine {
  public:
   using Kernel = void (*)(void* const* arguments);

@@ -80,7 +80,7 @@ struct SimtKernel::State {
 
   Status Load(const std::string& object);
   Result<void*> Find(const std::string& name) const;
-  /// Whether writes are tracked from the first launch on.
+  /// Tracking of writes: from the first launch on, or not at all.
   enum class History : std::uint8_t { kWhole, kNone };
   Status AddMemories(std::span<void* const> pointers, History history, BlockMachine* machine) const;
   Status Execute(std::span<const Launch> launches, std::span<void* const> pointers,
