@@ -9,7 +9,7 @@
 namespace tilewright::records {
 namespace {
 
-/// null for what is not a number, which JSON lacks.
+/// Returns null for NaN and infinity, which JSON lacks.
 Json Number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
 Json TrialJson(const Record& record) {

@@ -7,11 +7,12 @@
 
 namespace tilewright::records {
 
-/// An answer as one element of what `tilewright query --json` lists, and as tw_answer_json gives
-/// it.
+/// Converts a lookup result to one element of the list of `tilewright query --json`; tw_answer_json
+/// returns the same object.
 ///
-/// workload: null for a task of AutoTVM's that we have no operator for. asked: its key, or the
-/// tuple that was asked. target: as text. Text of a store that is no UTF-8 is kept: see DumpJson.
+/// workload: null for an AutoTVM task without an operator in Tilewright. asked: the workload key,
+/// or the requested tuple. target: canonical text. Text from a store is kept even if it is not
+/// UTF-8: see DumpJson.
 nlohmann::ordered_json AnswerJson(const CatalogAnswer& answer, const Workload* workload,
                                   const std::string& asked, const std::string& target);
 

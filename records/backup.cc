@@ -13,7 +13,7 @@
 namespace tilewright::records {
 namespace {
 
-/// Copies one database into another one, in one read of the first.
+/// Copies one database into another one, in one read transaction.
 Status CopyPages(const Database& from, const Database& to) {
   const std::unique_ptr<sqlite3_backup, decltype(&sqlite3_backup_finish)> backup(
       sqlite3_backup_init(to.get(), "main", from.get(), "main"), &sqlite3_backup_finish);
@@ -39,7 +39,7 @@ Result<BackupReport> BackupStore(const std::string& path, const std::string& to)
   if (::lstat(to.c_str(), &there) == 0) return InvalidArgument(to + ": exists");
   TW_ASSIGN_OR_RETURN(auto from, Database::Open(path, Database::Mode::kReadOnly));
   TW_ASSIGN_OR_RETURN(auto version, StoreVersion(from, path));
-  if (version == 0) return Corrupt(path + ": an empty file, no record store");
+  if (version == 0) return Corrupt(path + ": an empty file, not a record store");
   ScopedTempPath partial = ScopedTempPath::NextTo(to);
   BackupReport report;
   {
@@ -47,12 +47,12 @@ Result<BackupReport> BackupStore(const std::string& path, const std::string& to)
     if (!copy.ok()) return copy.status().WithContext(to);
     const Status copied = CopyPages(from, *copy);
     if (!copied.ok()) return copied.WithContext(to);
-    // As one file, which can be read where nothing can be written.
+    // One file, which can be read on a read-only file system.
     TW_RETURN_IF_ERROR(copy->Execute("PRAGMA journal_mode = DELETE"));
     TW_ASSIGN_OR_RETURN(auto sound, Statement::Prepare(*copy, "PRAGMA quick_check(1)"));
     TW_RETURN_IF_ERROR(sound.Step());
     if (sound.Text(0) != "ok") {
-      return Corrupt(path + ": " + std::string(sound.Text(0)) + "; no copy is made of it");
+      return Corrupt(path + ": " + std::string(sound.Text(0)) + "; it was not copied");
     }
     TW_ASSIGN_OR_RETURN(report.trials, QueryInt(*copy, "SELECT count(*) FROM trial"));
   }

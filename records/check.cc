@@ -1,6 +1,6 @@
-// Invariants of a record store beyond SQLite's own: rows by the rules of
+// Invariants of a record store beyond SQLite's: rows by the rules of
 // records/validation/row_validator.h, texts of schedules, winners of races, logs, and the
-// write-ahead log, of which SQLite ignores what is damaged.
+// write-ahead log, in which SQLite ignores damage.
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@
 namespace tilewright::records {
 namespace {
 
-/// Collects problems up to a limit.
+/// Collector of problems up to a limit.
 class Problems {
  public:
   explicit Problems(std::size_t limit) : limit_(limit) {}
@@ -30,7 +30,7 @@ class Problems {
   std::vector<std::string> lines_;
 };
 
-/// Every row of a statement as a problem, its columns after `what`.
+/// Adds every row of a statement as a problem, with its columns after `what`.
 Status AddRows(const Database& db, const char* sql, const std::string& what, Problems& problems) {
   TW_ASSIGN_OR_RETURN(auto query, Statement::Prepare(db, sql));
   while (!problems.full()) {
@@ -76,21 +76,21 @@ Status CheckLog(const Database& db, Problems& problems) {
 Result<std::vector<std::string>> CheckStore(const TemplateRegistry& templates,
                                             const std::string& path, std::size_t limit) {
   if (!FileExists(path)) return NotFound(path + ": no such record store");
-  // Before the database is opened, which takes what it cannot read for the end of the log.
+  // Before the database is opened: SQLite takes damage for the end of the log.
   TW_ASSIGN_OR_RETURN(auto damage, FindWalDamage(path));
   TW_ASSIGN_OR_RETURN(auto db, Database::Open(path, Database::Mode::kReadOnly));
   TW_ASSIGN_OR_RETURN(auto foreign, UnexpectedSchemaObjects(db, path));
-  if (!foreign.empty()) {  // what its rows would come to is not for us to run
+  if (!foreign.empty()) {  // reading its rows could run foreign SQL
     foreign.resize(std::min(limit, foreign.size()));
     return foreign;
   }
-  // One of an older schema is looked at as it is.
+  // A store of an older schema is checked in its version.
   TW_ASSIGN_OR_RETURN(auto version, StoreVersion(db, path));
-  if (version == 0) return Corrupt(path + ": an empty file, no record store");
+  if (version == 0) return Corrupt(path + ": an empty file, not a record store");
   Problems problems(limit);
   if (!damage.empty()) problems.Add(damage);
   Status status = AddRows(db, "PRAGMA integrity_check", "database: ", problems);
-  // Rows of a damaged database mean nothing.
+  // Rows of a damaged database are meaningless.
   if (status.ok() && !problems.full()) {
     status = AddRows(db,
                      "SELECT \"table\" || ' row ' || ifnull(rowid, '?') || ' refers to a ' ||"

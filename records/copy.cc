@@ -1,5 +1,5 @@
-// Copies rows between attached stores. Texts are numbered anew in the store that takes them; trials
-// kept are proved the same by digests over every value of both sides.
+// Copies rows between attached stores. Texts get new numbers in the destination. Digests over every
+// value verify that the trials of both sides are equal.
 
 #include "records/copy.h"
 
@@ -15,8 +15,8 @@
 namespace tilewright::records {
 namespace {
 
-/// Columns that both tables have: a store of an older schema lacks some, which then get their
-/// defaults.
+/// Returns the columns that both tables have: a store of an older schema lacks some, which then get
+/// their defaults.
 std::vector<std::string> Common(const Table& source, const Table& own) {
   std::vector<std::string> columns;
   for (const std::string& column : source.columns) {
@@ -30,14 +30,14 @@ const Reference* ReferenceOf(const Table& table, std::string_view column) {
   return found == table.references.end() ? nullptr : &*found;
 }
 
-/// A digest of rows: every value with its type and length.
+/// Digest of rows: every value with its type and length.
 class RowHash {
  public:
   RowHash() { crypto_hash_sha256_init(&state_); }
   void Add(const Statement& row, int columns) {
     for (int i = 0; i < columns; ++i) {
       const auto null = static_cast<unsigned char>(row.IsNull(i) ? 1 : 0);
-      const double real = row.Real(i);  // exact, where the text of a number may not be
+      const double real = row.Real(i);  // exact, unlike the text of a number
       Update(&real, sizeof(real));
       const std::string_view value = row.Bytes(i);
       const auto size = static_cast<std::uint64_t>(value.size());
@@ -170,7 +170,7 @@ Status Copier::CopyText(const Table& table, bool all) {
                    reference.column +
                    " FROM source.trial WHERE id IN (SELECT id FROM temp.chosen))";
     }
-    if (of_trials.empty()) return {};  // what no trial needs stays
+    if (of_trials.empty()) return {};  // rows that no trial refers to are not copied
     used += of_trials + ")";
   }
   const Table& own_table = *FindTable(own_, table.name);
@@ -224,7 +224,7 @@ Status Copier::CopyTrialDetails() {
     if (table.role != TableRole::kTrialDetail) continue;
     const Columns sql = Mapped(table, "r");
     const std::string own = "main." + table.name;
-    // A winner is a trial of its task: another row says nothing.
+    // A winner must be a trial of its task; other rows are invalid.
     std::string is_one;
     for (const Reference& reference : table.references) {
       is_one += " AND winner." + reference.column + " = r." + reference.column;
@@ -236,7 +236,7 @@ Status Copier::CopyTrialDetails() {
                            " WHERE r." + table.trial_column + " IN (SELECT id FROM temp.chosen)" +
                            is_one + " ORDER BY r." + table.trial_column));
     if (table.name != "best") continue;
-    // A race that was run again: its later winner counts.
+    // Of a repeated race the later winner counts.
     TW_RETURN_IF_ERROR(
         Run("INSERT OR REPLACE INTO main.best (" + sql.names + ") SELECT " + sql.values +
             " FROM source.best r" + sql.joins +
@@ -277,7 +277,7 @@ Status Copier::CopyLog(std::int64_t source_job, std::int64_t job, std::string_vi
         return Corrupt("the search log of task '" + std::string(task) +
                        "' differs in two copies of one job");
       }
-      ours.Reset();  // it would otherwise read what is added
+      ours.Reset();  // it would otherwise read the added rows
     }
     if (const auto json = ParseJson(theirs.Text(1)); !json.ok()) {
       refused("the search log of task '" + std::string(task.substr(0, 80)) +

@@ -11,59 +11,62 @@
 
 namespace tilewright::records {
 
-/// Copies trials and what they refer to from an attached store into another one. What the packages
-/// and the merging, splitting and pruning of stores have in common.
+/// Copier of trials and the rows they refer to, from an attached store into another one. Packages
+/// and the merging, splitting and pruning of stores use it.
 ///
-/// Texts are found again or added and numbered anew; a trial keeps its id and every value. A job
-/// called N in a store S is called N@S everywhere else, so jobs of two stores are never taken for
-/// one, and who measured what stays known.
+/// Texts are matched by key or added under new numbers. A trial keeps its id and every value. A job
+/// N of a store S is named N@S in every other store, so that jobs of two stores stay distinct and
+/// the origin of each trial is kept.
 ///
 /// The connection has the other store attached as `source`; the caller holds a transaction.
 class Copier {
  public:
-  /// source_id, own_id: the stores' ids (fact `store_id`); may be empty for stores that have none.
+  /// source_id, own_id: the stores' ids (fact `store_id`); may be empty for stores without an id.
   /// Errors: kInternal for a table of unknown role.
   static Result<Copier> Create(const Database& db, std::string_view source_id,
                                std::string_view own_id);
 
-  /// Which trials: those of a SELECT of ids from `source.trial`.
+  /// Selects the trials to copy. select: SELECT of ids from `source.trial`.
   Status Choose(const std::string& select);
-  /// Takes a trial out of the chosen ones.
+  /// Removes a trial from the selection.
   Status Exclude(const std::string& id);
-  /// Imported records, by number in the source, that CopyTexts leaves out. Before it.
+  /// Excludes an imported record, by its number in the source, from CopyTexts. Call it before
+  /// CopyTexts.
   Status ExcludeImported(std::int64_t id);
 
-  /// Texts and jobs that the chosen trials use; with `all`, every one there is.
+  /// Copies the texts and jobs that the selected trials use; with `all`, every text and job.
   Status CopyTexts(bool all);
-  /// The chosen trials, in the order of task, value and config, whatever their order is in the
-  /// source. One that is already there is left as it is.
+  /// Copies the selected trials in the order of task, value and config, independent of their order
+  /// in the source. Trials that the store has already are not changed.
   Status CopyTrials();
-  /// Rows that belong to chosen trials, such as the winners of races. Where both have one, the one
-  /// whose trial is newer stays.
+  /// Copies rows that belong to selected trials, such as the winners of races. If both stores have
+  /// one, the row with the newer trial stays.
   Status CopyTrialDetails();
-  /// What the log of the source has beyond this one's, for every job. From an entry on that is no
-  /// JSON, the rest of a task's is left out and told to `refused`.
-  /// Errors: kCorrupt if one log does not begin with the other.
+  /// Appends the log entries that only the source has, for every job. From an entry that is not
+  /// JSON on, the remaining entries of the task are skipped and `refused` is called with the
+  /// reason.
+  /// Errors: kCorrupt if neither log is a prefix of the other.
   Status CopyLogs(const std::function<void(const std::string& why)>& refused);
 
-  /// SHA-256 over every value of the trials of one side that the other side has too: equal on both
-  /// sides if and only if nothing was lost or changed.
+  /// SHA-256 over every value of the trials that both sides have. The checksums are equal if and
+  /// only if copying lost and changed nothing.
   struct TrialChecksum {
     std::int64_t trials = 0;
     std::string sha256;
     friend bool operator==(const TrialChecksum&, const TrialChecksum&) = default;
   };
-  /// side: "source" (the chosen trials) or "main" (those with the ids of the chosen ones).
+  /// side: "source" (the selected trials) or "main" (those with the same ids).
   Result<TrialChecksum> ComputeChecksum(std::string_view side) const;
-  /// Errors: kCorrupt, naming a trial, if the two proofs differ.
+  /// Returns the common checksum of both sides.
+  /// Errors: kCorrupt, naming a trial, if the checksums differ.
   Result<TrialChecksum> CompareChecksums() const;
 
  private:
   Copier(const Database& db, std::string_view source_id, std::string_view own_id)
       : db_(&db), source_id_(source_id), own_id_(own_id) {}
-  /// SQL for a job's name as this store has it. alias: of the row of `source.job`.
+  /// Returns SQL for a job's name in this store. alias: of the row of `source.job`.
   std::string JobName(std::string_view alias) const;
-  /// "list of columns" and the SELECT's "values and joins" of one table of the source.
+  /// Column list, and values and joins of the SELECT, for one table of the source.
   struct Columns {
     std::string names, values, joins;
   };
@@ -78,7 +81,7 @@ class Copier {
   std::vector<Table> source_, own_;
 };
 
-/// The id of the store in the attached database `schema`; empty if it has none.
+/// Returns the id of the store in the attached database `schema`; empty if it has none.
 Result<std::string> StoreIdOf(const Database& db, std::string_view schema);
 
 }  // namespace tilewright::records

@@ -38,8 +38,8 @@ constexpr std::array kNames = {
     "others",
 };
 
-/// Appends a field, in quotes where it needs them. Characters that a terminal interprets, line
-/// breaks among them, are escaped (Printable): a row is one line.
+/// Appends a field, in quotes if necessary. Characters that a terminal interprets, line breaks
+/// among them, are escaped (Printable), so that a row is one line.
 void Put(std::string& line, std::string_view text) {
   const std::string field = Printable(text);
   if (!line.empty()) line += ',';

@@ -11,7 +11,7 @@
 namespace tilewright::records {
 namespace {
 
-/// What only `from` has, joined; both are sorted.
+/// Returns the items that only `from` has, joined; both lists are sorted.
 std::string Without(const std::vector<std::string>& from, const std::vector<std::string>& what) {
   std::vector<std::string> left;
   std::ranges::set_difference(from, what, std::back_inserter(left));
@@ -45,7 +45,7 @@ std::vector<Difference> DifferencesOf(const TemplateRegistry& templates, const T
                                       const DeviceFingerprint& device) {
   std::vector<Difference> differences;
   const Candidate& candidate = trial.candidate;
-  // Printing them takes longer than comparing them, and mostly they are equal.
+  // Comparing them is faster than printing them, and usually they are equal.
   if (candidate.task.workload != workload) {
     AddDifference("workload", candidate.task.workload.Key(), workload.Key(), differences);
   }

@@ -11,10 +11,10 @@ class TemplateRegistry;
 
 namespace tilewright::records {
 
-/// One thing that was otherwise when a record was measured than it is where it is to be used.
+/// Property of a record that differs from the query.
 struct Difference {
   std::string what;      ///< "workload", "target", "device", "template version", …
-  std::string recorded;  ///< empty: only what is asked for has something to say
+  std::string recorded;  ///< empty: only the query states the property
   std::string asked;
 
   /// "target: measured 'cuda -model=t4', asked 'cuda -model=1080ti'".
@@ -22,12 +22,13 @@ struct Difference {
   friend bool operator==(const Difference&, const Difference&) = default;
 };
 
-/// Adds a difference unless both are the same.
+/// Adds a difference unless the two texts are equal.
 void AddDifference(std::string what, const std::string& recorded, const std::string& asked,
                    std::vector<Difference>& differences);
 
-/// Everything that is not as in the trial: workload, target, device, driver, versions of template
-/// and code generator. Of instruction sets, those that only one of the two has.
+/// Returns every property in which the trial and the query differ: workload, target, device,
+/// driver, template version and codegen version. Of instruction sets, it lists those that only one
+/// side has.
 std::vector<Difference> DifferencesOf(const TemplateRegistry& templates, const Trial& trial,
                                       const Workload& workload, const Target& target,
                                       const DeviceFingerprint& device);

@@ -13,15 +13,15 @@
 namespace tilewright::records {
 namespace {
 
-// 1 GiB of address space: larger packages are refused before they get here.
+// 1 GiB of address space: larger packages are rejected earlier.
 constexpr const char* kMapPragma = "PRAGMA mmap_size = 1073741824";
 
-/// Lets the system read the beginning of a file, if it is not in memory yet. What a first query
-/// touches lies all over a package: page by page that waits for the disk ten times.
+/// Requests a prefetch of the beginning of a file. The pages of a first query are spread over a
+/// package; read one by one, they wait for the disk ten times.
 void ReadAhead(const std::string& path) {
   constexpr off_t kBytes = off_t{8} << 20;
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return;  // opening it again will say why
+  if (file < 0) return;  // opening it again reports the reason
   (void)::posix_fadvise(file, 0, kBytes, POSIX_FADV_WILLNEED);
   ::close(file);
 }
@@ -35,7 +35,7 @@ Result<Database> OpenWith(const std::string& name, int flags, const std::string&
   return db;
 }
 
-/// Replaces a database in memory by a copy of a database file's bytes. schema: of the database.
+/// Replaces a database in memory with a copy of a database file's bytes. schema: of the database.
 Status PutImage(const Database& db, const char* schema, std::string_view bytes, ImageMode mode) {
   auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(bytes.size() + 1));
   if (copy == nullptr)
@@ -72,13 +72,13 @@ Result<Database> OpenImage(std::string_view bytes, ImageMode mode) {
 Result<Database> OpenBytes(std::string_view bytes) {
   TW_ASSIGN_OR_RETURN(auto db, OpenWith(":memory:", SQLITE_OPEN_READWRITE, "a database in memory"));
   sqlite3_limit(db.get(), SQLITE_LIMIT_ATTACHED, 0);
-  // Only looked at: SQLite writes to such bytes in no mode but that of a writable one.
+  // Read only: SQLite writes to such bytes only in writable mode.
   auto* data = reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data()));
   const auto size = static_cast<sqlite3_int64>(bytes.size());
   const int code =
       sqlite3_deserialize(db.get(), "main", data, size, size, SQLITE_DESERIALIZE_READONLY);
   if (code != SQLITE_OK) return SqliteError(db.get(), code, "opening a database in memory");
-  TW_RETURN_IF_ERROR(db.Execute(kMapPragma));  // pages are read where they are
+  TW_RETURN_IF_ERROR(db.Execute(kMapPragma));  // pages are read in place
   return db;
 }
 
@@ -97,7 +97,7 @@ Result<Database> OpenScratch(const std::string& path) {
 
 Result<Database> OpenNew(const std::string& path) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (file < 0) return Unavailable(path + ": cannot be made: " + ErrnoReason());
+  if (file < 0) return Unavailable(path + ": cannot be created: " + ErrnoReason());
   ::close(file);
   return OpenWith(FileUri(path, "mode=rw"),
                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_NOFOLLOW, path);
@@ -121,7 +121,7 @@ Result<AttachedSource> AttachedSource::Attach(const Database& db, const std::str
   if (!attached.ok()) return attached.WithContext(path);
   AttachedSource source(&db);
   if (image.has_value()) {
-    // Writable: SQLite refuses BEGIN IMMEDIATE with an image attached that is not.
+    // Writable: SQLite rejects BEGIN IMMEDIATE while a read-only image is attached.
     TW_RETURN_IF_ERROR(PutImage(db, "source", *image, ImageMode::kWritable));
     TW_RETURN_IF_ERROR(StoreVersion(db, path, "source"));
     return source;
@@ -133,7 +133,7 @@ Result<AttachedSource> AttachedSource::Attach(const Database& db, const std::str
 
 AttachedSource::~AttachedSource() {
   if (db_ == nullptr) return;
-  // A failed detach leaves the source readable until the connection closes, which harms nothing.
+  // A failed detach leaves the source readable until the connection closes, which is harmless.
   const Status ignored = db_->Execute("DETACH DATABASE source");
   (void)ignored;
 }

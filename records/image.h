@@ -8,43 +8,44 @@
 
 namespace tilewright::records {
 
-/// Databases nobody writes: files of installed packages, and databases held in memory.
+/// Databases without writers: files of installed packages and databases in memory.
 
-/// Opens a file that nobody changes while it is open: without locks or a journal, mapped into
-/// memory, and with nothing to attach.
-/// Errors: kUnavailable if it cannot be opened; kCorrupt, at the first statement, if it is no
+/// Opens a file that does not change while it is open: without locks or a journal, mapped into
+/// memory. ATTACH is disabled.
+/// Errors: kUnavailable if it cannot be opened; kCorrupt, at the first statement, if it is not a
 /// database.
 Result<Database> OpenImmutable(const std::string& path);
 
-/// What may be done with a database in memory.
+/// Access mode of a database in memory.
 enum class ImageMode : std::uint8_t { kReadOnly, kWritable };
 
-/// Opens a copy of a database file's bytes, with nothing to attach.
+/// Opens a copy of a database file's bytes. ATTACH is disabled.
 Result<Database> OpenImage(std::string_view bytes, ImageMode mode = ImageMode::kReadOnly);
 
-/// Opens a database whose bytes are in memory, without a copy of them: they must outlive it. With
-/// nothing to attach.
+/// Opens a database whose bytes are in memory, without copying them: they must outlive it. ATTACH
+/// is disabled.
 Result<Database> OpenBytes(std::string_view bytes);
 
-/// A new, empty database in memory.
+/// Creates an empty database in memory.
 Result<Database> OpenMemory();
 
-/// A new, empty database in a file that only this program uses and that need not survive it.
+/// Creates an empty database in a temporary file that only this process uses.
 Result<Database> OpenScratch(const std::string& path);
 
-/// A new, empty database in a file that is not there yet.
-/// Errors: kUnavailable, also if something has this name.
+/// Creates an empty database in a new file.
+/// Errors: kUnavailable, also if the path exists.
 Result<Database> OpenNew(const std::string& path);
 
-/// The bytes of the file that this database would be.
+/// Returns the bytes of the database as a file.
 Result<std::string> ImageOf(const Database& db);
 
-/// Makes another store readable as `source.<table>` for the life of the object. The connection may
-/// not be in a transaction.
+/// Attachment of another store, readable as `source.<table>` for the lifetime of the object.
+/// Requires a connection outside a transaction.
 class AttachedSource {
  public:
-  /// Errors: kNotFound if there is no such file; kUnavailable; kCorrupt, also if it is no record
-  /// store or holds more than one (see CheckForeign).
+  /// Attaches the store at `path`.
+  /// Errors: kNotFound if the file is missing; kUnavailable; kCorrupt, also if it is not a record
+  /// store or contains other objects (see CheckForeign).
   static Result<AttachedSource> Attach(const Database& db, const std::string& path);
   AttachedSource(AttachedSource&& other) noexcept : db_(std::exchange(other.db_, nullptr)) {}
   AttachedSource& operator=(AttachedSource&&) = delete;

@@ -75,7 +75,7 @@ std::string InvalidImportReason(const ImportedRecord& record) {
   }
   std::string same_config;
   line.AppendEntities(same_config, LogLine::Style::kSameConfig);
-  // What is no number is stored as 0.
+  // Infinity and NaN are stored as 0.
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   for (const double all_cost :
        {record.all_cost, kInfinite, -kInfinite, std::numeric_limits<double>::quiet_NaN()}) {
@@ -94,8 +94,8 @@ Status ForEachInvalidImported(const Database& db, std::string_view schema,
   const std::string at(schema);
   TW_ASSIGN_OR_RETURN(auto known, QueryInt(db, "SELECT count(*) FROM " + at +
                                                    ".sqlite_schema WHERE name = 'imported'"));
-  if (known == 0) return {};  // of the first version
-  // typeof: a number that is none would be read as 0.
+  if (known == 0) return {};  // store of the first version
+  // typeof: text in a number column would be read as 0.
   TW_ASSIGN_OR_RETURN(
       auto query,
       Statement::Prepare(

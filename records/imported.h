@@ -18,31 +18,31 @@ class TemplateRegistry;
 
 namespace tilewright::records {
 
-/// What is to be known about an imported record. Stored as bits: values never change.
+/// Properties of an imported record. Stored as bits: values never change.
 enum ImportedFlag : std::int64_t {
-  kImportedUnreachable = 1,      ///< no compiler asks for these arguments
-  kImportedSharedResult = 2,     ///< costs and time are those of another workload's record too
-  kImportedCopy = 4,             ///< of those, not the one that was measured: do not learn from it
-  kImportedMalformedTensor = 8,  ///< a tensor argument that is no triple
-  kImportedProductsDiffer = 16,  ///< a written first factor does not multiply to its axis
+  kImportedUnreachable = 1,   ///< no compiler requests these arguments
+  kImportedSharedResult = 2,  ///< costs and time equal those of another workload's record
+  kImportedCopy = 4,          ///< of those, the copy that was not measured: excluded from training
+  kImportedMalformedTensor = 8,  ///< a tensor argument is not a triple
+  kImportedProductsDiffer = 16,  ///< a recorded first factor does not multiply to its axis
   kImportedRenamed = 32,         ///< tile_rx before tile_ry: the names were swapped in 2019
   kImportedFormat01 = 64,        ///< converted from format 0.1
   kImportedFiltered = 128,       ///< a condition on whole configs does not hold
-  kImportedNoCost = 256,         ///< the cost is no finite number: never served
+  kImportedNoCost = 256,         ///< the cost is not a finite number: never served
 };
-/// Names of the bits set, in their order: "unreachable", "shared_result", …
+/// Returns the names of the bits set, in their order: "unreachable", "shared_result", …
 std::vector<std::string_view> ImportedFlagNames(std::int64_t flags);
 
-/// A record of another program. Unverified: served only where the caller asks for AutoTVM's rule.
+/// Record of another program. Unverified: served only if the caller requests AutoTVM's rule.
 struct ImportedRecord {
   std::int64_t id = 0;                    ///< order of import
   std::string digest;                     ///< 32 hexadecimal digits, the same in every store
-  std::string task, tuple, workload_key;  ///< workload_key: empty where we have no such operator
+  std::string task, tuple, workload_key;  ///< workload_key: empty if no operator matches
   std::string target;                     ///< as written
   std::string canonical_target;
   std::string file, package;  ///< package: empty for a log
   std::int64_t line = 0;
-  std::int64_t index = 0;  ///< as written; the entities count
+  std::int64_t index = 0;  ///< as written; the entities are authoritative
   std::string entities;    ///< JSON
   std::string code_hash;
   std::vector<double> costs;  ///< seconds
@@ -54,39 +54,41 @@ struct ImportedRecord {
   AutotvmAgreement agreement = AutotvmAgreement::kUnknown;
   std::int64_t flags = 0;
 
-  /// False for what was edited, copied, failed or has no cost: a cost model must not learn from it.
+  /// Returns false for edited, copied and failed records and for those without a cost: cost models
+  /// exclude them from training.
   bool trainable() const;
 };
 
-/// What is wrong with the costs of a record that was measured; empty: nothing. Costs that are no
-/// finite number are none: such a record is never served. least: MinSeconds of its task.
+/// Returns the reason why the costs of a measured record are invalid; empty if they are valid.
+/// Costs that are not finite are missing: such a record is never served. least: MinSeconds of its
+/// task.
 std::string InvalidCostsReason(std::span<const double> costs, std::int64_t error, double least);
 
-/// Why an imported record may not be used: its values make no sense, or its digest is not that of
-/// its values. Empty: it may.
+/// Returns the reason why an imported record is invalid: implausible values, or a digest that is
+/// not that of its values. Empty if it is valid.
 std::string InvalidImportReason(const ImportedRecord& record);
 
-/// Columns of `imported` and its texts, and their row as a record.
+/// Returns the columns of `imported` and its texts for ReadImported.
 std::string_view ImportedColumns();
 inline constexpr int kImportedColumnCount = 21;
-/// The FROM clause that goes with them.
+/// Returns the FROM clause for ImportedColumns.
 std::string_view ImportedTables();
 class Statement;
 ImportedRecord ReadImported(const Statement& row);
 
-/// Calls `visit` for every imported record in the order of import, until it returns an error.
+/// Calls `visit` for every imported record in the order of import until it returns an error.
 Status ForEachImported(const Store& store,
                        const std::function<Status(const ImportedRecord&)>& visit);
 
-/// The config of a record: values in the record's own order, dropped and contradicting first
-/// factors recomputed from the axes where the space is known; the index is that of the values, -1
-/// where they are outside or the space is unknown.
+/// Returns the config of a record, with values in the record's order. If the space is known,
+/// missing and contradicting first factors are recomputed from the axes. The index is the position
+/// of the values; -1 if they are outside the space or the space is unknown.
 Result<Config> ConfigOfImported(const ImportedRecord& record);
 
-/// The record as a candidate of the template of that name, to be built and verified for
-/// `target`, which need not be the one it was measured on.
-/// Errors: kUnsupported if there is no such template, it refuses the workload or target, or its
-/// space lacks the config; the message says which.
+/// Converts the record to a candidate of the template of the same name, to be built and verified
+/// for `target`, which may differ from the measured one.
+/// Errors: kUnsupported if the template is missing, rejects the workload or target, or its space
+/// lacks the config; the message states which.
 Result<Candidate> CandidateOfImported(const TemplateRegistry& templates,
                                       const ImportedRecord& record, const Target& target);
 

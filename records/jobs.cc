@@ -7,13 +7,13 @@
 namespace tilewright::records {
 namespace {
 
-/// The job in a row of (id, name, settings, seed, finished).
+/// Returns the job in a row of (id, name, settings, seed, finished).
 Job JobOf(const Statement& row) {
   return {row.Int(0), std::string(row.Text(1)), std::string(row.Text(2)),
           static_cast<std::uint64_t>(row.Int(3)), row.Int(4) != 0};
 }
 
-/// The rest of a query for (task, kind, payload).
+/// Reads the remaining rows of a query for (task, kind, payload).
 Result<std::vector<LogEntry>> Entries(Statement& query) {
   std::vector<LogEntry> entries;
   while (true) {

@@ -1,5 +1,6 @@
-// From the best answer down: a hit, a near hit, a config of the cost model, the default. Each level
-// looks at every source before the next one is tried, and what was passed over is told.
+// Lookup from the best level down: hit, near match, config of the cost model, default config. Each
+// level tries every source before the next one, and the explanation lists skipped levels and
+// records.
 
 #include "records/lookup.h"
 
@@ -23,8 +24,8 @@ constexpr std::array<std::pair<AnswerLevel, std::string_view>, 5> kLevels = {{
     {AnswerLevel::kMiss, "miss"},
 }};
 
-/// An imported record as something to build; where nothing can be built of it, its values all the
-/// same, under version 0 of its template.
+/// Converts an imported record to a candidate. If it cannot be built, returns its values under
+/// version 0 of its template.
 Status ChooseImported(const LookupRequest& request, CatalogAnswer& found) {
   const ImportedRecord& record = *found.autotvm->record;
   auto candidate = CandidateOfImported(*request.templates, record, *request.target);
@@ -63,7 +64,8 @@ Status AskByAutotvm(const Store& store, const LookupRequest& request, CatalogAns
   return ChooseImported(request, found);
 }
 
-/// What is preferred of the front that a store has of the workload; a miss if it has none.
+/// Returns the preferred record on a store's Pareto front of the workload; a miss if the store has
+/// no front.
 Result<Answer> AskFront(const Store& store, const LookupRequest& request) {
   const std::vector<std::string> metrics = request.prefer->Metrics(*request.target);
   TW_ASSIGN_OR_RETURN(auto front,
@@ -108,7 +110,7 @@ Status AskByOwnRule(const Store& store, const LookupRequest& request, bool front
   return {};
 }
 
-/// The default config of the first template that has one; a miss if none has.
+/// Returns the default config of the first template that has one; a miss if none has.
 CatalogAnswer DefaultOf(const LookupRequest& request) {
   CatalogAnswer answer;
   answer.answer.expected_slowdown = std::nan("");
@@ -131,12 +133,12 @@ CatalogAnswer DefaultOf(const LookupRequest& request) {
   return answer;
 }
 
-/// The search through the levels; keeps what was passed over and why.
+/// Search through the levels; records what was skipped and why.
 class Descent {
  public:
   explicit Descent(const LookupRequest& request) : question_(request) {}
 
-  /// True once a hit ends the search. front: only what is preferred of several metrics.
+  /// Returns true if a hit ends the search. front: only the preferred record of a Pareto front.
   Result<bool> AskSource(RecordSource& source, bool one_of_many, bool front);
   Result<CatalogAnswer> Finish(bool any_source, const ModelChooser* model);
 
@@ -144,12 +146,12 @@ class Descent {
   bool Accepts(AnswerLevel level) const { return (question_.accept & LevelBit(level)) != 0; }
   void PassOver(const std::string& why) { skipped_ += (skipped_.empty() ? "" : "; ") + why; }
   Result<std::optional<CatalogAnswer>> AskModel(const ModelChooser& model) const;
-  /// Of the levels below records.
+  /// Returns the result of the levels below records.
   Result<CatalogAnswer> Unmeasured(const ModelChooser* model) const;
 
   const LookupRequest& question_;
   std::optional<CatalogAnswer> best_;
-  std::vector<std::string> nearest_;  // tasks with records, of the first source that missed
+  std::vector<std::string> nearest_;  // tasks with records, from the first source that missed
   std::string skipped_;
 };
 
@@ -162,7 +164,7 @@ Result<bool> Descent::AskSource(RecordSource& source, bool one_of_many, bool fro
     return asked.ok() ? asked : asked.WithContext(source.name());
   }));
   if (!opened) return false;
-  if (front && found.level == AnswerLevel::kMiss) return false;  // the hits are asked for next
+  if (front && found.level == AnswerLevel::kMiss) return false;  // the next pass queries the hits
   const std::string where = one_of_many ? source.name() + ": " : "";
   if (found.level == AnswerLevel::kMiss) {
     PassOver(where + found.answer.explanation);
@@ -274,8 +276,8 @@ Result<CatalogAnswer> LookUpBest(std::span<RecordSource* const> sources, const M
                                  const LookupRequest& request) {
   Descent descent(request);
   const bool many = sources.size() > 1;
-  // A limit is shared out by the first front there is (LookUpFront), so that one answers, also
-  // where a source before it has a hit that knows one metric only.
+  // The limit is divided by the first front found (LookUpFront), so that front is used, even if an
+  // earlier source has a hit with one metric only.
   bool ended = false;
   for (const bool front : {true, false}) {
     if (ended || (front && !AsksForFront(request))) continue;

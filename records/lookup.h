@@ -21,115 +21,122 @@ class TemplateRegistry;
 
 namespace tilewright::records {
 
-/// How an answer came about, best first.
+/// Kind of a lookup result, best first.
 enum class AnswerLevel : std::uint8_t {
-  kHit,        ///< measured for this workload, target and class of device
-  kNearMatch,  ///< measured for something near, with an expected slowdown
-  kModel,      ///< not measured: a cost model's choice
+  kHit,        ///< measured for this workload, target and device class
+  kNearMatch,  ///< measured for a similar workload or device, with an expected slowdown
+  kModel,      ///< not measured: choice of a cost model
   kDefault,    ///< not measured: the template's default config
   kMiss,
 };
-/// "hit", "near", "model", "default", "miss".
+/// Returns "hit", "near", "model", "default" or "miss".
 std::string_view AnswerLevelName(AnswerLevel level);
 Result<AnswerLevel> ParseAnswerLevel(std::string_view name);
 
-/// The levels a caller takes, as bits.
+/// Set of accepted levels, as bits.
 using AnswerLevels = std::uint32_t;
 constexpr AnswerLevels LevelBit(AnswerLevel level) { return 1U << static_cast<unsigned>(level); }
-/// All levels from a hit down to this one.
+/// Returns all levels from kHit to this one.
 constexpr AnswerLevels DownTo(AnswerLevel level) { return 2 * LevelBit(level) - 1; }
 
-/// What AutoTVM's rule looks at.
+/// Query by AutoTVM's rule.
 struct AutotvmLookup {
   AutotvmTarget target;
-  std::optional<AutotvmTask> task;  ///< asked for as it is; none: each template of the workload
+  std::optional<AutotvmTask> task;  ///< queried exactly; none: each template of the workload
   std::string package;              ///< only records of this TopHub package; empty: all
 };
 
-/// What is asked. Borrows everything.
+/// Query of a lookup. Borrows everything.
 struct LookupRequest {
-  const TemplateRegistry* templates = nullptr;  ///< whose records may be served; never null
-  const Workload* workload = nullptr;  ///< null: a task of AutoTVM's that we have no operator for
+  /// Templates whose records may be served; never null.
+  const TemplateRegistry* templates = nullptr;
+  const Workload* workload = nullptr;  ///< null: an AutoTVM task without an operator in Tilewright
   const Target* target = nullptr;
   const DeviceFingerprint* device = nullptr;
   AnswerLevels accept = DownTo(AnswerLevel::kNearMatch);
-  /// Not null: imported records, which nobody verified here, by AutoTVM's rule, instead of our own.
+  /// If not null: looks up imported, unverified records by AutoTVM's rule instead of Tilewright's.
   const AutotvmLookup* autotvm = nullptr;
-  /// Not null: what is preferred on the front of the first source that knows its metrics of the
-  /// workload is the hit, before hits of sources that do not. The target's own metric without a
-  /// limit changes nothing.
+  /// If not null: the preferred record on the Pareto front of the first source with these metrics
+  /// for the workload is the hit. It precedes hits of sources without these metrics. The target's
+  /// metric without a limit changes nothing.
   const Preference* prefer = nullptr;
-  /// Records that call a library and that this refuses are passed over. Empty: none is refused.
+  /// Filter for records that call a library: records that it rejects are skipped. Empty: accepts
+  /// all.
   LibraryCallFilter library_call_filter = {};
 };
 
-/// What a cost model proposes without measuring.
+/// Config that a cost model selects without measuring.
 struct ModelChoice {
   Candidate candidate;
-  double expected_slowdown = 1;  ///< against a tuned config, stated bound; NaN: nobody knows
-  std::string explanation;       ///< which model, trained on what
+  double expected_slowdown = 1;  ///< against a tuned config, stated bound; NaN: unknown
+  std::string explanation;       ///< the model and its training data
 };
 
-/// A cost model that scores spaces without measuring. Thread-safe.
+/// Cost model that selects configs without measuring. Thread-safe.
 class ModelChooser {
  public:
   virtual ~ModelChooser() = default;
-  /// None: it has nothing to say about the workload on the target.
+  /// Returns no value if the model does not cover the workload on the target.
   virtual Result<std::optional<ModelChoice>> Choose(const Workload& workload,
                                                     const Target& target) const = 0;
 };
 
 struct CatalogAnswer {
   AnswerLevel level = AnswerLevel::kMiss;
-  Answer answer;                         ///< explanation never empty; a record for our own rule
-  std::optional<AutotvmAnswer> autotvm;  ///< of AutoTVM's rule, with the imported record, if any
-  /// What was chosen without a record of our own; see candidate(). Its template_version is 0 where
-  /// no template here can make code of it.
+  Answer answer;  ///< explanation never empty; the record is one of Tilewright's trials
+  /// Result of AutoTVM's rule, with the imported record, if any.
+  std::optional<AutotvmAnswer> autotvm;
+  /// Candidate that is not a trial of Tilewright; see candidate(). template_version is 0 if no
+  /// registered template can build it.
   std::optional<Candidate> chosen;
   std::vector<Difference> differences;
   std::string source;            ///< path of the store, "package NAME (digest)", "model", "default"
-  const Store* store = nullptr;  ///< that gave the record; null where it is not kept open
+  const Store* store = nullptr;  ///< store with the record; null if it is not kept open
 
-  /// What to build; null for a miss.
+  /// Returns the candidate to build; null for a miss.
   const Candidate* candidate() const {
     if (answer.record.has_value()) return &answer.record->trial.candidate;
     return chosen.has_value() ? &*chosen : nullptr;
   }
-  /// The record of another program that answered, which nobody verified here; null if none did.
+  /// Returns the unverified record of another program that was served; null if none was.
   const ImportedRecord* imported() const {
     return autotvm.has_value() && autotvm->record.has_value() ? &*autotvm->record : nullptr;
   }
-  /// Seconds of this very workload as measured; NaN where another one was, or something else.
+  /// Returns the measured seconds of this workload; NaN if the record is of another workload or not
+  /// a time.
   double CostSeconds(const Workload* workload) const;
 };
 
-/// A place where records come from.
+/// Place that a lookup reads records from.
 class RecordSource {
  public:
   virtual ~RecordSource() = default;
   virtual const std::string& name() const = 0;
-  /// False: nothing in it can be an answer, so it is not opened.
+  /// Returns false if the source cannot serve the request, so that it need not be opened.
   virtual bool MayServe(const LookupRequest& request) const = 0;
-  /// Calls `ask` with the store. False: it cannot be opened and was left out.
-  /// Errors: those of `ask`, and of a file that is not there any more.
+  /// Calls `ask` with the store. Returns false if the source cannot be opened and was skipped.
+  /// Errors: those of `ask`; an error if the file has been removed.
   virtual Result<bool> With(const std::function<Status(const Store&)>& ask) = 0;
-  /// See CatalogAnswer::store.
+  /// Returns the store that stays open; see CatalogAnswer::store.
   virtual const Store* kept() const { return nullptr; }
 };
 
-/// The front of the first source that has one (Store::Front); empty if none has.
-/// question: autotvm is null. Errors: those of the sources, which are named.
+/// Returns the Pareto front of the first source that has one (Store::Front); empty if none has.
+/// request: autotvm is null.
+/// Errors: those of the sources, with the source's name.
 Result<std::vector<Record>> LookUpFront(std::span<RecordSource* const> sources,
                                         const LookupRequest& request,
                                         const std::vector<std::string>& metrics);
 
-/// The one order in which answers are looked for: what is preferred on a front (Question::prefer),
-/// hits of the sources in turn, then the near hit
-/// with the least expected slowdown (the first of equal ones), then the model's choice, then the
-/// default config of the first template that has one. Levels that are not accepted are passed over,
-/// which the explanation tells.
-/// model: may be null.
-/// Errors: those of the sources, which are named, and of the model.
+/// Looks up the best result in this fixed order:
+/// - the preferred record on a Pareto front (LookupRequest::prefer);
+/// - hits, source by source;
+/// - the near match with the least expected slowdown (the first of equal ones);
+/// - the choice of the model;
+/// - the default config of the first template that has one.
+///
+/// Levels that are not accepted are skipped, which the explanation states. model: may be null.
+/// Errors: those of the sources, with the source's name, and of the model.
 Result<CatalogAnswer> LookUpBest(std::span<RecordSource* const> sources, const ModelChooser* model,
                                  const LookupRequest& request);
 

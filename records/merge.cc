@@ -1,5 +1,5 @@
-// Merging and splitting stores: one transaction for each source, proved by count and digest before
-// it is committed.
+// Merges and splits stores: one transaction for each source, verified by count and digest before
+// the commit.
 
 #include "records/merge.h"
 
@@ -24,10 +24,11 @@
 namespace tilewright::records {
 namespace {
 
-/// Makes or migrates the store, and opens it again as a plain database.
+/// Creates or migrates the store, and reopens it as a plain database.
 Result<Database> OpenForMerging(const std::string& path) {
   {
-    auto store = Store::Open(path, Store::Mode::kReadWrite);  // makes, migrates, names it
+    // Creates or migrates it, and sets its id.
+    auto store = Store::Open(path, Store::Mode::kReadWrite);
     TW_RETURN_IF_ERROR(store);
   }
   TW_ASSIGN_OR_RETURN(auto db, Database::Open(path, Database::Mode::kReadWriteCreate));
@@ -35,14 +36,14 @@ Result<Database> OpenForMerging(const std::string& path) {
   return db;
 }
 
-/// Errors: kCorrupt if the attached store is none, or of a newer schema.
+/// Errors: kCorrupt if the attached database is not a store, or has a newer schema.
 Status CheckSource(const std::string& path) {
   TW_ASSIGN_OR_RETURN(auto db, Database::Open(path, Database::Mode::kReadOnly));
   return ToStatus(StoreVersion(db, path));
 }
 
-/// Facts of the source, and the texts of its schedules that are sound. Facts of other stores that
-/// it has taken in are kept as they are here where both have one.
+/// Copies the facts of the source and its valid schedule texts. Facts from other stores that both
+/// have are kept as they are in the destination.
 Status CopyFacts(const Database& db, const std::string& source_id, const RowValidator& inspector,
                  const MergeReport& report) {
   const std::string prefix = "store/" + source_id + "/";
@@ -81,8 +82,8 @@ Status CopyFacts(const Database& db, const std::string& source_id, const RowVali
   return note.Bind(1, prefix + "merged").Bind(2, DumpJson(merged)).Run();
 }
 
-/// The registry with the texts of schedules that the store has, so that a text of the source that
-/// has one of their names is compared with it.
+/// Adds the store's schedule texts to the registry, so that source texts with the same names are
+/// compared with them.
 Status AddOwnTexts(const Database& db, TemplateRegistry& templates) {
   TW_ASSIGN_OR_RETURN(
       auto query,
@@ -93,12 +94,12 @@ Status AddOwnTexts(const Database& db, TemplateRegistry& templates) {
     if (!row) return {};
     auto parsed = ParseScheduleText(query.Text(1), "a schedule");
     if (!parsed.ok() || !AcceptScheduleKey(query.Text(0), *parsed)) continue;
-    // One that was given under this name is compared with, too.
+    // A text registered earlier under this name is compared as well.
     [[maybe_unused]] const Status added = AddScheduleText(templates, *std::move(parsed));
   }
 }
 
-/// Rows of the source that are refused, counted and told.
+/// Counter and reporter of rejected rows of the source.
 class Refusals {
  public:
   explicit Refusals(MergeReport& report) : report_(report) {}
@@ -111,7 +112,7 @@ class Refusals {
   MergeReport& report_;
 };
 
-/// Takes the rows that may not be used out of what is copied. returns the trials among them.
+/// Excludes invalid rows from the copy. Returns the number of trials among them.
 Result<std::int64_t> RefuseRows(const Database& db, RowValidator& inspector, Copier& copier,
                                 Refusals& refusals) {
   for (const auto& [key, why] : inspector.invalid_texts()) refusals.Add(key + ": " + why);
@@ -182,7 +183,7 @@ Result<MergeReport> MergeOne(const TemplateRegistry& templates, const Database& 
   report.log_entries_added = log_after - log_before;
   if (report.added != report.trials - shared || report.trials + refused != there) {
     return Corrupt("of " + std::to_string(there) + " trials, " + std::to_string(shared) +
-                   " of them known, " + std::to_string(refused) + " refused, " +
+                   " of them stored already, " + std::to_string(refused) + " rejected, " +
                    std::to_string(report.added) + " would be added");
   }
   TW_RETURN_IF_ERROR(CopyFacts(db, source_id, inspector, report));
@@ -199,7 +200,7 @@ std::string FileNameOf(std::string_view value) {
   return name.substr(0, 60) + "-" + HexOf(Mix64(Fnv1a64(value))).substr(0, 8) + ".db";
 }
 
-/// SQL of a table (id, value): the value by which each trial is cut.
+/// Returns SQL of a table (id, value): the value that assigns each trial to a part.
 std::string ValuesOf(SplitBy by) {
   switch (by) {
     case SplitBy::kTarget:
@@ -284,9 +285,9 @@ Result<std::vector<SplitPart>> SplitStore(const std::string& store, const std::s
   TW_RETURN_IF_ERROR(CheckSource(store));
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
-  if (failed) return Unavailable(folder + ": cannot be made: " + failed.message());
-  // The store as it is at one moment: who writes to it meanwhile changes no part. It goes with the
-  // object.
+  if (failed) return Unavailable(folder + ": cannot be created: " + failed.message());
+  // Copy of the store as of one moment, so that concurrent writers affect no part. The destructor
+  // removes it.
   const ScopedTempPath copy = ScopedTempPath::NextTo(folder + "/" + "store.db");
   const std::string& path = copy.path();
   TW_RETURN_IF_ERROR(BackupStore(store, path));

@@ -12,32 +12,35 @@ class TemplateRegistry;
 
 namespace tilewright::records {
 
-/// What merging one store into another did.
+/// Result of merging one store into another.
 struct MergeReport {
   std::string path, store_id;
-  std::int64_t trials = 0;           ///< in the store merged from, without those that were refused
-  std::int64_t added = 0;            ///< of those, not in the other store before
-  std::int64_t refused = 0;          ///< rows that may not be used: they stay where they are
-  std::vector<std::string> reasons;  ///< of the first kMaxReasons of them, with the row's name
+  std::int64_t trials = 0;   ///< in the source store, without rejected ones
+  std::int64_t added = 0;    ///< of those, new in the destination
+  std::int64_t refused = 0;  ///< invalid rows: not merged
+  /// Of the first kMaxReasons rejected rows, with the row's name.
+  std::vector<std::string> reasons;
   static constexpr std::size_t kMaxReasons = 20;
   std::int64_t log_entries_added = 0;
-  std::string sha256;  ///< of its trials, computed in both stores and found equal
+  std::string sha256;  ///< of the source's trials, computed in both stores and equal
 };
 
-/// Merges stores into the one at `into`, which is made if it is missing; one transaction for each.
-/// Everything sound in them is in it afterwards: trials keep their ids and values, a job N of a
-/// store S becomes N@S, facts become "store/S/<key>". A row that `records check` would find (a
-/// trial, a winner, an imported record, an entry of a log, the text of a schedule) is refused, and
-/// the rest is merged. The text of a schedule that is there is never replaced. Before a transaction
-/// is committed, every trial of the source is compared with what was stored, by count and SHA-256,
-/// and the trials that were there before are counted again. Merging one again changes nothing.
-/// Errors: kCorrupt if one trial or log differs in two copies of one store; nothing of the store
-/// that caused it is then merged. Those of opening a store.
+/// Merges stores into the one at `into`, in one transaction for each. Creates `into` if it is
+/// missing. Trials keep their ids and values, a job N of a store S becomes N@S, and facts become
+/// "store/S/<key>".
+///
+/// A row that `records check` reports (a trial, a winner, an imported record, a log entry, the text
+/// of a schedule) is rejected, and the rest is merged. An existing schedule text is never replaced.
+/// Before each commit, every trial of the source is compared with the stored one by count and
+/// SHA-256, and the trials that existed before are counted again. Merging a store twice changes
+/// nothing.
+/// Errors: kCorrupt if a trial or log differs between two copies of one store; then nothing of that
+/// store is merged. Those of opening a store.
 Result<std::vector<MergeReport>> MergeStores(const TemplateRegistry& templates,
                                              const std::string& into,
                                              const std::vector<std::string>& from);
 
-/// What a store is cut by.
+/// Criterion for splitting a store.
 enum class SplitBy : std::uint8_t { kTarget, kDevice, kOperator, kJob };
 Result<SplitBy> ParseSplitBy(std::string_view text);
 
@@ -48,12 +51,12 @@ struct SplitPart {
   std::string sha256;  ///< of its trials, equal in both stores
 };
 
-/// Cuts a store into new ones in a folder, one for each target (device model, operator, job), which
-/// together hold each trial once as the store had it at one moment, whoever writes to it meanwhile;
-/// the store itself stays as it is. The logs of searches are not
-/// copied: a job goes on in the store it was begun in.
-/// Errors: kInvalidArgument if a file of a part is there already; kCorrupt if a part differs from
-/// the store; those of opening a store.
+/// Splits a store into new ones in a directory, one for each target (device model, operator, job).
+/// Together they contain each trial once, as of one moment, even while other processes write to the
+/// store. The store itself does not change. Search logs are not copied: a job can be resumed only
+/// in its original store.
+/// Errors: kInvalidArgument if a file of a part exists; kCorrupt if a part differs from the store;
+/// those of opening a store.
 Result<std::vector<SplitPart>> SplitStore(const std::string& store, const std::string& folder,
                                           SplitBy by);
 

@@ -16,7 +16,7 @@ struct Magic {
   std::string_view name;
 };
 
-// Numbers of statfs(2) and of the file systems' own headers.
+// Magic numbers from statfs(2) and from the file systems' headers.
 constexpr std::array kMagics = {
     Magic{0x6969, "NFS"},        Magic{0x517B, "SMB"},        Magic{0xFF534D42, "CIFS"},
     Magic{0xFE534D42, "SMB2"},   Magic{0x5346414F, "AFS"},    Magic{0x6B414653, "AFS"},
@@ -28,7 +28,7 @@ constexpr std::array kMagics = {
 };
 
 constexpr std::int64_t kFuse = 0x65735546;
-// File systems in user space whose files other machines can change. The rest (ntfs, encfs, …) are
+// File systems in user space whose files other machines can change. The others (ntfs, encfs, …) are
 // local.
 constexpr std::array<std::string_view, 13> kFuseNetworks = {
     "sshfs",   "glusterfs", "ceph",      "s3fs",   "rclone", "gcsfuse",   "davfs",
@@ -38,7 +38,7 @@ constexpr std::array<std::string_view, 13> kFuseNetworks = {
 }  // namespace
 
 std::string_view NetworkFileSystem(std::int64_t magic, std::string_view mount_type) {
-  // f_type is signed on some machines: compare the 32 bits it has.
+  // f_type is signed on some machines: compare 32 bits.
   const auto bits = static_cast<std::int64_t>(static_cast<std::uint32_t>(magic));
   for (const Magic& known : kMagics) {
     if (known.number == bits) return known.name;
@@ -52,9 +52,9 @@ std::string_view NetworkFileSystem(std::int64_t magic, std::string_view mount_ty
 }
 
 std::string MountTypeOf(std::string_view path, std::string_view mountinfo) {
-  // "36 35 98:0 / /mnt/x rw,noatime master:1 - fuse.sshfs host:/x rw": the fifth word is where it
-  // is mounted, the first behind the dash its type. The longest mount point counts, and of equal
-  // ones the last.
+  // "36 35 98:0 / /mnt/x rw,noatime master:1 - fuse.sshfs host:/x rw": the fifth word is the mount
+  // point, the first after the dash its type. The longest mount point counts, and of equal ones the
+  // last.
   std::string type;
   std::size_t longest = 0;
   for (const std::string& line : Split(mountinfo, '\n')) {
@@ -78,7 +78,7 @@ Status CheckLocalFileSystem(const std::string& path) {
   std::filesystem::path folder = std::filesystem::absolute(path, failed).parent_path();
   folder = std::filesystem::weakly_canonical(folder, failed);
   struct statfs info {};
-  // A folder that cannot be asked fails with its own reason when the store is opened.
+  // If statfs fails, opening the store reports the reason.
   if (failed || ::statfs(folder.c_str(), &info) != 0) return {};
   std::string mount_type;
   if (static_cast<std::int64_t>(info.f_type) == kFuse) {

@@ -8,7 +8,8 @@
 namespace tilewright::records {
 namespace {
 
-/// Adds what `select` names to temp.kept. returns how many it names, kept already or not.
+/// Adds the ids that `select` returns to temp.kept. Returns their number, including ids kept
+/// already.
 Result<std::int64_t> Keep(const Database& db, const std::string& select) {
   const Status kept = db.Execute(("INSERT OR IGNORE INTO temp.kept " + select).c_str());
   TW_RETURN_IF_ERROR(kept);
@@ -72,9 +73,9 @@ Result<PruneReport> PruneStore(const TemplateRegistry& templates, const std::str
                                       .c_str()));
   }
   TW_RETURN_IF_ERROR(db.Execute("DELETE FROM trial WHERE id NOT IN (SELECT id FROM temp.kept)"));
-  // Texts stay: other programs that have the store open may have their numbers in mind.
+  // Texts stay: other processes with the open store may cache their numbers.
   TW_ASSIGN_OR_RETURN(auto left, QueryInt(db, "SELECT count(*) FROM trial"));
-  if (left != kept) return Internal(path + ": pruning went wrong; nothing was removed");
+  if (left != kept) return Internal(path + ": pruning failed; nothing was removed");
   TW_RETURN_IF_ERROR(transaction.Commit());
   return report;
 }

@@ -1,24 +1,23 @@
-// Answering "what is the best config for this workload on this device?".
+// Lookup of the best config for a workload on a device.
 //
-// Rule, in order; the first that yields a record answers, and the explanation names it:
+// The first rule that finds a record determines the result, and the explanation names the rule:
 //   1. hit: same workload, same target text, device of the same kind, model and instruction sets,
-//      verified, made by today's template and code generator; where any CPU is asked for, one that
-//      ran the target's code will do, and the explanation names it. Winners of a final race come
-//      first (they were compared interleaved), then single trials, each by value and config index.
-//      One that was measured in noise gives way to the best that was measured later in quiet, even
-//      if that is slower, by up to a quarter: its value says less than it seems to.
-//   2. near hit: same workload, but another target or device whose code can run here: its
-//      instruction sets are a subset of ours, its target needs nothing that the one asked for has
-//      not, and the space of the one asked for has the config; for as many threads: a tiling for
-//      one thread was up to 27 % slower on two than the default config.
-//   3. near hit: the nearest workload of the same operator, types, layouts and kernel, same target
-//      and device, whose config the workload's own space contains.
+//      verified, made by today's template and code generator. For a generic CPU, a record of any
+//      CPU that ran the target's code is a hit, and the explanation names that CPU. Winners of a
+//      final race come first (they were compared interleaved), then single trials, each by value
+//      and config index. A noisy trial is replaced by the best one that was measured later and is
+//      not noisy, even if that is slower by up to a quarter: a noisy value is unreliable.
+//   2. near match: same workload, but another target or device whose code can run here: its
+//      instruction sets are a subset of this device's, its target needs nothing that the requested
+//      one lacks, and the space for the requested target contains the config. The thread counts
+//      must be equal: a tiling for one thread was up to 27 % slower on two than the default config.
+//   3. near match: the nearest workload of the same operator, types, layouts and kernel, same
+//      target and device, whose config is in the space of the requested workload.
 //   4. miss, naming the nearest workloads that have records.
 //
-// Rows that break the rules of records/validation/rules.h (values, or a config that is in no space
-// of its template) are left out, and told of. Records whose template calls a library are left out
-// unless the target names the library (-libs) and it is on this machine; the best one that was left
-// out is told.
+// Rows that break the rules of records/validation/rules.h (values, or a config outside the space of
+// its template) are skipped and reported. Records whose template calls a library are skipped unless
+// the target names the library (-libs) and it is on this machine; the best skipped one is reported.
 
 #include <algorithm>
 #include <array>
@@ -40,21 +39,23 @@
 namespace tilewright::records {
 namespace {
 
-// Expected slowdown of a near hit: first guesses that hold until stores carry measured ones. Code
-// for another CPU model of the same instruction sets keeps its tiling but not its cache sizes.
+// Expected slowdown of a near match: estimates until stores contain measured ones. Code for another
+// CPU model with the same instruction sets has a suitable tiling but is not tuned to the cache
+// sizes.
 constexpr double kOtherModelSlowdown = 1.15;
-// Per doubling of one extent of the workload (config made for other sizes).
+// Per doubling of one extent of the workload (config for other sizes).
 constexpr double kSlowdownPerDoubling = 1.2;
-// A workload further away than this many doublings (summed over extents) says nothing.
+// A workload further away than this many doublings (summed over extents) is not used.
 constexpr double kFarthestDoublings = 4;
 
-/// Of records with the target text that is asked for.
+/// Requires records with the requested target text.
 bool SameClass(const DeviceFingerprint& recorded, const DeviceFingerprint& asked) {
   if (asked.is_generic()) return recorded.kind == asked.kind;
   return recorded.kind == asked.kind && recorded.model == asked.model && recorded.isa == asked.isa;
 }
 
-/// Sum over the extents of both tensors of |log2(a/b)|; infinite where anything but sizes differs.
+/// Returns the sum over the extents of both tensors of |log2(a/b)|; infinity if they differ in
+/// anything but sizes.
 double Distance(const Workload& a, const Workload& b) {
   const bool comparable =
       a.op_name() == b.op_name() && a.data.dtype == b.data.dtype &&
@@ -82,8 +83,8 @@ std::string Versions(const Trial& trial) {
                                                                      : "");
 }
 
-/// Whether code for one target needs nothing that the other has not: instruction sets of a CPU, the
-/// capability of a GPU.
+/// Returns true if code for one target needs nothing that the other lacks: instruction sets of a
+/// CPU, the capability of a GPU.
 bool NeedsNoMore(const Target& recorded, const Target& asked) {
   const auto needs = ComputeCapabilityOf(recorded), has = ComputeCapabilityOf(asked);
   if (needs.ok() != has.ok()) return false;
@@ -96,8 +97,8 @@ std::string Percent(double ratio) {
 
 }  // namespace
 
-/// Leaves out records of templates that are not there, and those whose library may not be called
-/// for the workload, and tells of the best one.
+/// Filter that skips records of missing templates and records whose library must not be called for
+/// the workload. It reports the best skipped one.
 class LibraryRule {
  public:
   LibraryRule(const TemplateRegistry& templates, const Workload& workload, const Target& target,
@@ -118,11 +119,11 @@ class LibraryRule {
     }
     return false;
   }
-  /// Tells of a row that may not be used.
+  /// Records an invalid row.
   void LeaveOut(std::string why) {
     if (left_out_++ == 0) exclusion_reason_ = std::move(why);
   }
-  /// Rows that may not be used, and why the first of them; empty if there were none.
+  /// Returns the number of invalid rows and the reason of the first; empty if there were none.
   std::string left_out() const {
     if (left_out_ == 0) return {};
     const std::string others = std::to_string(left_out_ - 1) + " more (`tilewright records check`)";
@@ -137,17 +138,17 @@ class LibraryRule {
     if (refused_ != nullptr) refused_->push_back({trial, SkippedRecordText(trial, reason)});
     return false;
   }
-  /// A record that may not call its library, and what is told of it.
+  /// Record that must not call its library, and its description.
   struct Refused {
     Trial trial;
     std::string told;
   };
-  /// From now on all that Allows refuses goes to `refused`, too.
+  /// Also appends every record that Allows rejects to `refused`.
   void KeepRefused(std::vector<Refused>& refused) { refused_ = &refused; }
-  /// Of the first one that was refused; empty if nothing was left out.
+  /// Describes the first rejected record; empty if none was rejected.
   const std::string& skipped_record() const { return skipped_; }
-  /// Why records of a plugin's template were left out, or of one that the question leaves out;
-  /// empty if none were.
+  /// Returns the reason why records of a plugin's or an excluded template were skipped; empty if
+  /// none were.
   const std::string& not_loaded() const { return not_loaded_; }
 
  private:
@@ -173,18 +174,18 @@ class LibraryRule {
   std::vector<Refused>* refused_ = nullptr;
 };
 
-/// The queries of one store, prepared once.
+/// Prepared queries of one store.
 class Finder {
  public:
   static Status Prepare(Store::Impl& impl);
-  /// First record of `query` (parameters bound) that is current, whose target (by number) and
-  /// device `accepts` takes, and which calls no library that may not be called.
+  /// Returns the first record of `query` (parameters bound) that is current, whose target (by
+  /// number) and device `accepts`, and whose library may be called.
   template <typename Accepts>
   static Result<std::optional<Record>> First(Store::Impl& impl, Statement& query,
                                              LibraryRule& libraries, Accepts accepts) {
     return First(impl, query, libraries, accepts, [](const Trial&) { return true; });
   }
-  /// The same, of those whose trial `takes` takes.
+  /// As above, only for trials that `takes`.
   template <typename Accepts, typename Takes>
   static Result<std::optional<Record>> First(Store::Impl& impl, Statement& query,
                                              LibraryRule& libraries, Accepts accepts, Takes takes) {
@@ -192,21 +193,21 @@ class Finder {
     query.Reset();
     return found;
   }
-  /// The same from where the query stands, which goes on from there.
+  /// As above, from the current row of the query, which stays open for more rows.
   template <typename Accepts, typename Takes>
   static Result<std::optional<Record>> Next(Store::Impl& impl, Statement& query,
                                             LibraryRule& libraries, Accepts accepts, Takes takes);
-  /// Number of a text, -1 if the store has it not.
+  /// Returns the number of a text; -1 if the store lacks it.
   static Result<std::int64_t> Number(Statement& query, std::string text,
                                      std::unordered_map<std::string, std::int64_t>& known);
   static Result<Answer> Find(Store::Impl& impl, const Workload& workload, const Target& target,
                              const DeviceFingerprint& device, LibraryRule& libraries);
-  /// All that could be a hit, by value and config index.
+  /// Returns all possible hits, by value and config index.
   static Result<std::vector<Record>> Served(Store::Impl& impl, const Workload& workload,
                                             const Target& target, const DeviceFingerprint& device,
                                             LibraryRule& libraries);
-  /// What answers instead of `found`, which was measured in noise: the best winner of a race, or
-  /// else the best trial, that was measured later in quiet. nullopt: there is none.
+  /// Returns the replacement of the noisy record `found`: the best winner of a race, or else the
+  /// best trial, that was measured later and is not noisy. nullopt: none.
   template <typename Accepts>
   static Result<std::optional<Record>> Quieter(Store::Impl& impl, const Record& found,
                                                std::int64_t workload, std::int64_t target,
@@ -216,7 +217,7 @@ class Finder {
   static Result<Answer> NearWorkload(Store::Impl& impl, const Workload& workload,
                                      const Target& target, std::int64_t target_number,
                                      const DeviceFingerprint& device, LibraryRule& libraries);
-  /// What there is of the very workload that may not be served; empty: nothing.
+  /// Describes the records of exactly this workload that must not be served; empty: none.
   static Result<std::string> Unserved(Store::Impl& impl, std::int64_t workload,
                                       std::int64_t target_number);
 };
@@ -230,10 +231,10 @@ Status Finder::Prepare(Store::Impl& impl) {
       {&impl.find_workload, "SELECT id FROM workload WHERE key = ?1"},
       {&impl.find_target, "SELECT id FROM target WHERE text = ?1"},
       {&impl.find_raced, "SELECT " + columns +
-                             // A cross join keeps this order: from all trials of a task to its
-                             // winners is a long way.
+                             // A cross join fixes this order: searching the winners among all
+                             // trials of a task would be slow.
                              " FROM best CROSS JOIN trial ON trial.id = best.trial"
-                             // A winner is a trial of its task, whatever the row says.
+                             // A winner must be a trial of its task; the row may be invalid.
                              " AND trial.workload = best.workload AND trial.target = best.target"
                              " AND trial.device = best.device AND trial.job = best.job"
                              " WHERE best.workload = ?1 AND best.target = ?2 AND trial.outcome = 0"
@@ -259,7 +260,7 @@ Result<std::optional<Record>> Finder::Next(Store::Impl& impl, Statement& query,
     if (!row) break;
     if (!libraries.IsCurrent(query.Text(6), query.Int(7), query.Int(8))) continue;
     auto device = impl.texts.DeviceOf(impl.db, query.Int(4));
-    if (!device.ok()) {  // a row that somebody forged, as below
+    if (!device.ok()) {  // a forged row, as below
       if (device.status().code() != StatusCode::kCorrupt) return device.status();
       libraries.LeaveOut(device.status().message());
       continue;
@@ -338,7 +339,7 @@ Result<Answer> Finder::NearDevice(Store::Impl& impl, std::int64_t workload, cons
                              " AND outcome = 0 AND verified = 1 ORDER BY value, config_index"));
   query.Bind(1, workload);
   const Target plain = WithoutLibraries(target);
-  Config config;  // as the space of what is asked for has it
+  Config config;  // as the space of the requested workload has it
   TW_ASSIGN_OR_RETURN(
       auto record, First(
                        impl, query, libraries,
@@ -346,8 +347,7 @@ Result<Answer> Finder::NearDevice(Store::Impl& impl, std::int64_t workload, cons
                          const auto recorded = impl.texts.TargetOf(impl.db, number);
                          if (!recorded.ok() || (*recorded)->num_threads() != target.num_threads())
                            return false;
-                         // What the code may use is what the target says, whatever else this
-                         // machine has.
+                         // The target states what the code may use, even if this machine has more.
                          return NeedsNoMore(**recorded, target) &&
                                 (device.is_generic() ? d.kind == device.kind : device.Includes(d));
                        },
@@ -469,8 +469,8 @@ Result<std::string> Finder::Unserved(Store::Impl& impl, std::int64_t workload,
 
 namespace {
 
-/// One read transaction around the statements of a query: the store's lock is taken once, and all
-/// of them see the same state.
+/// Read transaction around the statements of a query: it takes the store's lock once, and all
+/// statements read the same state.
 class ReadTransaction {
  public:
   explicit ReadTransaction(Store::Impl& impl) : impl_(impl) {
@@ -566,8 +566,7 @@ Result<Answer> Store::Query(const TemplateRegistry& templates, const Workload& w
 
 namespace {
 
-/// What a trial is compared by on a front; empty if it does not know all metrics, or was measured
-/// in noise.
+/// Returns the values of a trial on a front; empty if it lacks a metric or is noisy.
 std::vector<double> FrontRowOf(const Trial& trial, const std::vector<std::string>& metrics) {
   std::vector<double> row;
   for (const std::string& metric : metrics) {
@@ -589,7 +588,7 @@ Result<FrontAnswer> Store::Front(const TemplateRegistry& templates, const Worklo
   std::vector<LibraryRule::Refused> refused;
   libraries.KeepRefused(refused);
   TW_ASSIGN_OR_RETURN(auto served, Finder::Served(*impl_, workload, target, device, libraries));
-  // Of each config the last measurement.
+  // The last measurement of each config.
   std::map<std::pair<std::string, std::string>, Record> latest;
   for (Record& record : served) {
     const Trial& trial = record.trial;

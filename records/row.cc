@@ -17,13 +17,13 @@ namespace {
 
 constexpr std::size_t kMaxOthers = 16;
 
-/// What the columns of a trial hold, in the order of kTrialColumns.
+/// Types of the columns of a trial, in the order of kTrialColumns.
 constexpr std::string_view kTrialTypes = "TIIIIITIITITTRRBIRRRIRRRT";
 static_assert(kTrialTypes.size() == kTrialColumnCount);
-/// Place of the one that may be null.
+/// Index of the nullable column.
 constexpr std::size_t kPredicted = 23;
 
-/// Errors: kCorrupt naming the column that holds something else.
+/// Errors: kCorrupt naming the column with another type.
 Status CheckTypes(const Statement& row) {
   for (std::size_t i = 0; i < kTrialTypes.size(); ++i) {
     const char type = row.Type(static_cast<int>(i));
@@ -42,14 +42,15 @@ Status CheckTypes(const Statement& row) {
   return {};
 }
 
-/// A version as it is stored. Errors: kCorrupt for what is none.
+/// Reads a stored version.
+/// Errors: kCorrupt if it is invalid.
 Result<int> VersionIn(const Statement& row, int column, const char* what) {
   const std::int64_t number = row.Int(column);
   if (number >= 0 && number <= std::numeric_limits<int>::max()) return static_cast<int>(number);
   return Corrupt(std::string(what) + " version " + std::to_string(number));
 }
 
-/// Looks a number up in one of the text tables and parses its text, once per number.
+/// Looks up a number in one of the text tables and parses its text, once per number.
 template <typename T, typename ParseText>
 Result<const T*> Cached(std::unordered_map<std::int64_t, T>& cache, const Database& db,
                         std::int64_t id, const std::string& sql, ParseText parse) {
@@ -76,7 +77,7 @@ bool ReplacesNoisy(const Trial& trial, const Trial& noisy) {
 }
 
 Result<std::string> TrialColumnsIn(const Database& db, std::string_view schema) {
-  // Columns that came with later versions, and what they say of trials of before.
+  // Columns of later schema versions, and their values for trials of earlier ones.
   constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kLater = {
       {{"quiet", "-1.0"}, {"predicted", "NULL"}, {"others", "''"}}};
   std::string columns(kTrialColumns);

@@ -1,5 +1,5 @@
-// The tables and their history: migrations bring a store from each version to the next. A store
-// that holds anything but the tables of its version (a trigger, say) is refused.
+// Tables and migrations: each migration brings a store from one version to the next. A store with
+// anything but the tables of its version (a trigger, say) is rejected.
 
 #include "records/schema.h"
 
@@ -15,14 +15,14 @@
 namespace tilewright::records {
 namespace {
 
-// "TwRs": tells our files from other SQLite databases (PRAGMA application_id).
+// "TwRs": distinguishes record stores from other SQLite databases (PRAGMA application_id).
 constexpr std::int64_t kApplicationId = 0x54775273;
 
 // Entry i brings version i to version i + 1. Entries never change once released; docs/records.md
 // describes the tables.
 //
-// Texts that repeat (workload keys, targets, devices, epilogues) are kept once and numbered, so a
-// trial is about 300 bytes. `served_by_value` holds just what may be served, best first: a query
+// Texts that repeat (workload keys, targets, devices, epilogues) are stored once and numbered, so a
+// trial is about 300 bytes. `served_by_value` contains only servable trials, best first: a query
 // reads one row of it.
 constexpr std::array kMigrations = {
     R"sql(
@@ -60,8 +60,8 @@ CREATE TABLE log (
   kind TEXT NOT NULL, payload TEXT NOT NULL);
 CREATE INDEX log_by_task ON log (job, task, seq);
 )sql",
-    // Records of other programs (AutoTVM logs, TopHub packages). They stand apart from the trials:
-    // nothing here was verified, so no query of trials may see it.
+    // Records of other programs (AutoTVM logs, TopHub packages). They are in separate tables,
+    // because they are unverified and no query of trials may return them.
     R"sql(
 CREATE TABLE imported_source (
   id INTEGER PRIMARY KEY, file TEXT NOT NULL, package TEXT NOT NULL, imported REAL NOT NULL);
@@ -82,24 +82,24 @@ CREATE TABLE imported (
 CREATE INDEX imported_by_cost ON imported (task, target, cost, id) WHERE error = 0;
 CREATE INDEX imported_by_time ON imported (finished);
 )sql",
-    // How quiet the machine was while a trial was timed: the share of its samples, below 0 where
-    // nobody knows, as of all trials before this.
+    // Clean fraction of a trial's samples; below 0 if unknown, as in all trials of earlier
+    // versions.
     R"sql(
 ALTER TABLE trial ADD COLUMN quiet REAL NOT NULL DEFAULT -1;
 )sql",
-    // What the search's cost model thought of a candidate before it was measured; null where none
-    // was asked, as in all trials before this.
+    // Prediction of the search's cost model before the measurement; null without a prediction, as
+    // in all trials of earlier versions.
     R"sql(
 ALTER TABLE trial ADD COLUMN predicted REAL;
 )sql",
-    // What else the same run said, a JSON object of numbers by metric; empty where the job asked
-    // for one metric, as all did before this.
+    // Additional metrics of the same run, a JSON object of numbers by metric; empty if the job
+    // requested one metric, as all jobs of earlier versions did.
     R"sql(
 ALTER TABLE trial ADD COLUMN others TEXT NOT NULL DEFAULT '';
 )sql",
 };
 
-/// Runs the entries that lead from one version to another, and marks the file.
+/// Runs the migrations from one version to another and sets the version of the file.
 Status Migrate(const Database& db, std::size_t from, std::size_t to) {
   for (std::size_t i = from; i < to; ++i) TW_RETURN_IF_ERROR(db.Execute(kMigrations[i]));
   const std::string marks = "PRAGMA application_id = " + std::to_string(kApplicationId) +
@@ -107,7 +107,7 @@ Status Migrate(const Database& db, std::size_t from, std::size_t to) {
   return db.Execute(marks.c_str());
 }
 
-/// What a database consists of: the table and the SQL of each part, by type and name.
+/// Objects of a database: the table and the SQL of each, by type and name.
 using SchemaParts = std::map<std::pair<std::string, std::string>, std::string>;
 
 Result<SchemaParts> PartsOf(const Database& db, std::string_view schema) {
@@ -125,7 +125,7 @@ Result<SchemaParts> PartsOf(const Database& db, std::string_view schema) {
   }
 }
 
-/// The parts of every version, made by its migrations.
+/// Returns the objects of every version, created by its migrations.
 Result<std::vector<SchemaParts>> MakeExpectedParts() {
   std::vector<SchemaParts> versions(1);
   TW_ASSIGN_OR_RETURN(auto db, OpenMemory());
@@ -137,20 +137,20 @@ Result<std::vector<SchemaParts>> MakeExpectedParts() {
   return versions;
 }
 
-/// A part of a schema as it is shown.
+/// Formats a schema object for display.
 std::string PartText(const std::pair<std::string, std::string>& part) {
   constexpr std::size_t kShown = 40;
   return Printable(part.first.substr(0, kShown)) + " '" + Printable(part.second.substr(0, kShown)) +
          "'";
 }
 
-/// The table that ANALYZE makes, which only tells SQLite which index to take.
+/// Returns true for the table that ANALYZE creates; it only affects SQLite's choice of indices.
 bool IsStatistics(const SchemaParts::key_type& part, std::string_view sql) {
   return part == SchemaParts::key_type("table", "sqlite_stat1") &&
          sql == "sqlite_stat1 CREATE TABLE sqlite_stat1(tbl,idx,stat)";
 }
 
-/// What is foreign in a store of this version, a line for each part.
+/// Returns the unexpected objects in a store of this version, a line for each.
 Result<std::vector<std::string>> CompareParts(const Database& db, std::string_view schema,
                                               std::int64_t version) {
   static const Result<std::vector<SchemaParts>> kExpected = MakeExpectedParts();
@@ -170,7 +170,7 @@ Result<std::vector<std::string>> CompareParts(const Database& db, std::string_vi
   for (const auto& [part, sql] : expected) {
     if (!seen.contains(part)) lines.push_back("lacks the " + PartText(part));
   }
-  // Indices follow from tables; what somebody meant comes first.
+  // Indices follow from tables, so other objects are listed first.
   std::ranges::stable_partition(lines, [](const std::string& line) {
     return line.find("'sqlite_autoindex_") == std::string::npos;
   });
@@ -180,7 +180,7 @@ Result<std::vector<std::string>> CompareParts(const Database& db, std::string_vi
   return lines;
 }
 
-/// A read of several statements that all see the same state.
+/// Read transaction over several statements.
 class OneRead {
  public:
   static Result<OneRead> Begin(const Database& db) {
@@ -191,7 +191,7 @@ class OneRead {
   OneRead& operator=(OneRead&&) = delete;
   ~OneRead() {
     if (db_ == nullptr) return;
-    const Status ignored = db_->Execute("RELEASE one_read");  // it has changed nothing
+    const Status ignored = db_->Execute("RELEASE one_read");  // a read has no changes
     (void)ignored;
   }
 
@@ -200,7 +200,7 @@ class OneRead {
   const Database* db_;
 };
 
-/// The version that a store says it has.
+/// Returns the version stored in the file.
 Result<std::int64_t> MarkedVersion(const Database& db, const std::string& path,
                                    std::string_view schema) {
   const std::string at(schema);
@@ -212,10 +212,10 @@ Result<std::int64_t> MarkedVersion(const Database& db, const std::string& path,
   if (application != kApplicationId && (*version != 0 || *tables != 0)) {
     return Corrupt(path + ": an SQLite database, but not a record store");
   }
-  if (*version < 0) return Corrupt(path + ": a record store of no schema version there ever was");
+  if (*version < 0) return Corrupt(path + ": a record store of an unknown schema version");
   if (*version > SchemaVersion()) {
     return Corrupt(path + ": record store of schema version " + std::to_string(*version) +
-                   ", this program knows versions up to " + std::to_string(SchemaVersion()) +
+                   ", this program supports versions up to " + std::to_string(SchemaVersion()) +
                    "; use a newer tilewright");
   }
   return version;
@@ -231,7 +231,7 @@ Result<std::int64_t> StoreVersion(const Database& db, const std::string& path,
   auto foreign = CompareParts(db, schema, version);
   if (!foreign.ok()) return foreign.status().WithContext(path);
   if (foreign->empty()) return version;
-  return Corrupt(path + ": " + foreign->front() + "; nothing of it is used" +
+  return Corrupt(path + ": " + foreign->front() + "; the store is not used" +
                  (foreign->size() > 1 ? " (`tilewright records check` lists " +
                                             std::to_string(foreign->size() - 1) + " more)"
                                       : ""));
@@ -257,7 +257,7 @@ Status MigrateSchema(const Database& db, const std::string& path) {
   TW_RETURN_IF_ERROR(version);
   if (*version == SchemaVersion()) return {};
   TW_ASSIGN_OR_RETURN(auto transaction, Transaction::Begin(db));
-  version = StoreVersion(db, path);  // another process may have been first
+  version = StoreVersion(db, path);  // another process may have migrated it
   TW_RETURN_IF_ERROR(version);
   TW_RETURN_IF_ERROR(Migrate(db, static_cast<std::size_t>(*version), kMigrations.size()));
   return transaction.Commit();

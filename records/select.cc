@@ -15,14 +15,14 @@
 namespace tilewright::records {
 namespace {
 
-/// A trial that may be on a front.
+/// Candidate for a Pareto front.
 struct FrontRow {
   std::string id;
   std::int64_t attempt = 0;
   double finished = 0;
-  std::vector<double> values;  // as Store::Front compares them
+  std::vector<double> values;  // values as Store::Front compares them
 };
-/// Of one task on one device, by the same metrics: the last measurement of each config.
+/// Rows of one task on one device with the same metrics: the last measurement of each config.
 using FrontRows = std::map<std::string, FrontRow>;
 
 Status InsertFront(const Database& db, const FrontRows& trials) {
@@ -49,7 +49,7 @@ Status FindFronts(const Database& db, std::string_view schema) {
   TW_ASSIGN_OR_RETURN(auto columns,
                       QueryInt(db, "SELECT count(*) FROM pragma_table_info('trial', '" +
                                        std::string(schema) + "') WHERE name = 'others'"));
-  if (columns == 0) return {};  // of an earlier version
+  if (columns == 0) return {};  // schema of an earlier version
   TW_ASSIGN_OR_RETURN(
       auto list,
       Statement::Prepare(
@@ -66,7 +66,7 @@ Status FindFronts(const Database& db, std::string_view schema) {
     TW_ASSIGN_OR_RETURN(auto row, list.Step());
     if (!row) break;
     const auto others = ParseExtraMetrics(list.Text(4));
-    if (!others.ok()) continue;  // a row that somebody forged
+    if (!others.ok()) continue;  // a forged row
     std::string task(list.Text(0));
     FrontRow one{std::string(list.Text(1)), list.Int(2), list.Real(6), {}};
     const auto compared = [&](std::string_view metric, double value) {
@@ -87,7 +87,7 @@ Status FindFronts(const Database& db, std::string_view schema) {
   return {};
 }
 
-/// Fills temp.refused with those of the trials that could be served; needs temp.current.
+/// Fills temp.refused with the invalid ones among the servable trials; needs temp.current.
 Result<RefusedRows> FindRefused(const TemplateRegistry& templates, const Database& db,
                                 std::string_view schema) {
   TW_RETURN_IF_ERROR(
@@ -158,8 +158,8 @@ std::string SelectServed(std::string_view schema, std::int64_t best) {
   const std::string task = "(PARTITION BY workload, target, device ORDER BY ";
   const std::string noisy(kNoisySql);
   const std::string least = " OVER " + task + "value, config_index) AS least_";
-  // The fastest answers a query even where it was measured in noise, but for what ReplacesNoisy
-  // says.
+  // The fastest trial is the result of a query even if it is noisy, except as ReplacesNoisy
+  // specifies.
   const std::string compared = fmt::format(
       "SELECT *, {3} AS counted, first_value(value){0}value, first_value({3}){0}finished,"
       " first_value({1}){0}disturbed FROM {2}",

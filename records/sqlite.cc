@@ -1,5 +1,5 @@
-// SQLite behind owners: connections, statements and transactions, and its error codes as Status.
-// Every connection is hardened, because a store may come from anybody.
+// Owners of SQLite connections, statements and transactions, and conversion of its error codes to
+// Status. Every connection is hardened, because a store may come from any source.
 
 #include "records/sqlite.h"
 
@@ -17,12 +17,13 @@
 namespace tilewright::records {
 namespace {
 
-// 30 s: a writer holds the lock for one small transaction (milliseconds); longer means trouble.
+// 30 s: a writer holds the lock for one small transaction (milliseconds); a longer wait indicates a
+// problem.
 constexpr int kBusyMilliseconds = 30'000;
 constexpr int kMeanWaitMilliseconds = 5;
 
-/// Waits a little for another process to give up its lock. SQLite's own handler waits ever longer,
-/// up to 100 ms: of dozens of writers some would wait for seconds while others come and go.
+/// Waits briefly for another process to release its lock. SQLite's handler waits longer each time,
+/// up to 100 ms, so that with dozens of writers some would starve for seconds.
 int WaitForLock(void*, int count) {
   if (count > kBusyMilliseconds / kMeanWaitMilliseconds) return 0;
   // 1 ms at first, then 2 to 8, different for each process and attempt so that they spread out.
@@ -32,7 +33,7 @@ int WaitForLock(void*, int count) {
   return 1;
 }
 
-/// name: a path or a URI. shown: what messages call it.
+/// name: a path or a URI. shown: its name in messages.
 Result<Database> OpenConnection(const std::string& name, int flags, const std::string& shown) {
   sqlite3* raw = nullptr;
   const int code =
@@ -51,7 +52,7 @@ bool IsOnReadOnlyDisk(const std::string& path) {
   return ::statvfs(path.c_str(), &disk) == 0 && (disk.f_flag & ST_RDONLY) != 0;
 }
 
-/// Whether there is something in the log beside a database.
+/// Returns true if the log of a database is not empty.
 bool HasLog(const std::string& path) {
   struct stat info {};
   return ::stat((path + "-wal").c_str(), &info) == 0 && info.st_size > 0;
@@ -76,7 +77,7 @@ bool IsReadWithoutLocks(const std::string& path) {
   if (IsOnReadOnlyDisk(path)) return true;
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  // A process that has it open has made both.
+  // A process that has the store open has created both files.
   return ::access(folder.c_str(), W_OK) != 0 && !Exists(path + "-shm");
 }
 
@@ -97,7 +98,7 @@ FilesState StateOfFiles(const std::string& path) {
 }
 
 Result<std::optional<std::string>> SnapshotImage(const std::string& path) {
-  // As much as a connection keeps of a store's pages (Store::Open).
+  // Size of a connection's page cache (Store::Open).
   constexpr std::int64_t kMaxBytes = std::int64_t{64} << 20;
   constexpr int kTries = 5;
   constexpr unsigned kBetweenMicroseconds = 50'000;
@@ -109,18 +110,19 @@ Result<std::optional<std::string>> SnapshotImage(const std::string& path) {
     auto bytes =
         QueryInt(db, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
     if (!bytes.ok() && StateOfFiles(path) != before) continue;
-    // Empty, or no database: a connection to the file tells so at its first statement.
+    // Empty, or not a database: a connection to the file reports that at its first statement.
     if (!bytes.ok() || *bytes == 0 || *bytes > kMaxBytes) return std::optional<std::string>();
     auto image = ImageOf(db);
     if (StateOfFiles(path) != before) continue;
     TW_RETURN_IF_ERROR(image);
     constexpr std::size_t kWrites = 18, kReads = 19;  // journal modes of the header
-    if (image->size() > kReads) (*image)[kWrites] = (*image)[kReads] = 1;  // no log beside it
+    if (image->size() > kReads) (*image)[kWrites] = (*image)[kReads] = 1;  // no write-ahead log
     return std::optional<std::string>(*std::move(image));
   }
-  return Unavailable(path +
-                     ": another process writes to it, and this user may not write to its folder, "
-                     "so cannot lock it: try again, or read a copy");
+  return Unavailable(
+      path +
+      ": another process writes to it, and this user may not write to its directory, "
+      "so cannot lock it: try again, or read a copy");
 }
 
 std::string FileUri(const std::string& path, std::string_view query) {
@@ -162,12 +164,12 @@ Status SqliteError(sqlite3* db, int code, std::string_view doing) {
       return Unavailable(message + " (free some space; nothing stored so far is lost)");
     case SQLITE_READONLY:
       return Unavailable(message +
-                         " (the file, its folder or its disk is not to be written to: give another "
+                         " (the file, its directory or its disk is read-only: give another "
                          "record store, or a copy of this one elsewhere)");
     case SQLITE_CANTOPEN:
       return Unavailable(message +
-                         " (is its folder there, and may this user write to it? give another "
-                         "record store where not)");
+                         " (check that its directory exists and is writable, or give another "
+                         "record store)");
     case SQLITE_IOERR:
     case SQLITE_PERM:
       return Unavailable(std::move(message));
@@ -185,13 +187,13 @@ Result<Database> Database::Open(const std::string& path, Mode mode) {
     TW_ASSIGN_OR_RETURN(const auto image, SnapshotImage(path));
     if (!image.has_value()) return OpenAsItIs(path);
     TW_ASSIGN_OR_RETURN(auto db, OpenImage(*image));
-    // Copies are made of it (VACUUM INTO). SQLite takes the largest number that it allows.
+    // VACUUM INTO copies such a database. SQLite clamps the limit to its maximum.
     sqlite3_limit(db.get(), SQLITE_LIMIT_ATTACHED, std::numeric_limits<int>::max());
     return db;
   }
   const int flags =
       mode == Mode::kReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-  // URIs are for what is attached later; a file whose name looks like one stays a file.
+  // URIs are for databases attached later; a file whose name looks like a URI stays a file.
   const std::string name = path.starts_with("file:") ? "./" + path : path;
   return OpenConnection(name, flags, path);
 }
@@ -347,7 +349,7 @@ Result<Transaction> Transaction::Begin(const Database& db) {
 
 Transaction::~Transaction() {
   if (db_ == nullptr) return;
-  // A failed rollback leaves nothing to do: the connection drops the transaction when it closes.
+  // A failed rollback needs no action: the connection drops the transaction when it closes.
   const Status ignored = db_->Execute("ROLLBACK");
   (void)ignored;
 }

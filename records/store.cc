@@ -1,13 +1,13 @@
-// The record store: tables of schema.cc behind the interface of store.h.
+// Record store: implements store.h on the tables of schema.cc.
 //
-// Durability: WAL with synchronous=FULL, so a COMMIT that returned has reached the disk. Append,
-// which many processes call at once, commits with NORMAL and then waits for the log to reach the
-// disk when the write lock is free again: the next writer works meanwhile, and waiting ones share
-// one flush. A checkpoint in between is no harm, since it syncs the log before it moves pages.
-// Append is one transaction for trials and log entries together; what it acknowledged survives kill
-// -9 and power cuts, and what it did not leaves no trace. A trial's id is a hash of where, by whom
-// and for what it was measured and of what came of it, so storing it twice, or merging two stores,
-// keeps one, and no row that somebody else has written stands in its place.
+// Durability: WAL with synchronous=FULL, so that a returned COMMIT has reached the disk. Append,
+// which many processes call at once, commits with NORMAL, releases the write lock and then waits
+// for the log to reach the disk. Meanwhile the next writer proceeds, and waiting writers share one
+// flush. A checkpoint in between is safe, because it syncs the log before it moves pages. Append
+// stores trials and log entries in one transaction: acknowledged ones survive kill -9 and power
+// failure, others leave no trace. A trial's id is a hash of store, job, candidate and result.
+// Storing a trial twice, or merging two stores, therefore keeps one row, and no row of another
+// trial can replace it.
 
 #include "records/store.h"
 
@@ -31,7 +31,7 @@
 namespace tilewright::records {
 namespace {
 
-/// Number of a text in one of the tables (workload, target, …), adding it if it is new.
+/// Returns the number of a text in one of the tables (workload, target, …); adds it if it is new.
 Result<std::int64_t> NumberOf(const Database& db, const char* insert, const char* select,
                               std::string_view text, std::string_view extra = {}) {
   TW_ASSIGN_OR_RETURN(auto found, Statement::Prepare(db, select));
@@ -54,8 +54,8 @@ struct TrialNumbers {
   std::int64_t workload, target, device, epilogue;
 };
 
-/// Numbers found or made in one write transaction, by text; of no use after it, since another
-/// process, or a rollback, may remove them.
+/// Numbers found or created in one write transaction, by text. Invalid after the transaction:
+/// another process, or a rollback, may remove them.
 struct NumberCache {
   std::unordered_map<std::string, std::int64_t> workload, target, device, epilogue;
 };
@@ -118,8 +118,8 @@ Status InsertTrial(Statement& insert, std::int64_t job, const std::string& id,
   return insert.Run();
 }
 
-/// That the row under an id that was there already is the trial: nobody who is told that it is
-/// stored may lose it to another row.
+/// Checks that an existing row with the trial's id is the trial: an acknowledged trial must not be
+/// lost to another row.
 Status CheckIsThere(const Database& db, const std::string& store_id, const std::string& job_name,
                     const std::string& id, TextCache& texts) {
   TW_ASSIGN_OR_RETURN(auto query, Statement::Prepare(db, "SELECT " + std::string(kTrialColumns) +
@@ -134,7 +134,7 @@ Status CheckIsThere(const Database& db, const std::string& store_id, const std::
                  " of a new trial, which is not stored; `tilewright records check` finds it");
 }
 
-/// A store of an older schema as it would be after it was brought up to date, in memory.
+/// Returns a migrated copy of a store of an older schema, in memory.
 Result<Database> MigratedCopy(const Database& db, const std::string& path) {
   constexpr std::int64_t kMax = std::int64_t{1} << 28;
   TW_ASSIGN_OR_RETURN(
@@ -142,14 +142,14 @@ Result<Database> MigratedCopy(const Database& db, const std::string& path) {
       QueryInt(db, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"));
   if (bytes > kMax) return Unsupported(path + ": too large to be read from a copy in memory");
   TW_ASSIGN_OR_RETURN(auto image, ImageOf(db));
-  constexpr std::size_t kJournalModes = 18;  // of writing and reading: 1, no log beside it
+  constexpr std::size_t kJournalModes = 18;  // for writing and reading: 1, no write-ahead log
   if (image.size() > kJournalModes + 1) image[kJournalModes] = image[kJournalModes + 1] = 1;
   TW_ASSIGN_OR_RETURN(auto copy, records::OpenImage(image, ImageMode::kWritable));
   TW_RETURN_IF_ERROR(MigrateSchema(copy, path));
   return copy;
 }
 
-/// Commits without waiting for the disk while it lives, unless `full`.
+/// Commits without waiting for the disk during its lifetime, unless `full`.
 class CommitMode {
  public:
   CommitMode(const Database& db, bool full) : db_(db), full_(full) {
@@ -163,7 +163,7 @@ class CommitMode {
 
  private:
   void Set(const char* pragma) {
-    // A connection that keeps FULL is slower, and as safe.
+    // On failure the connection keeps FULL: slower, but equally safe.
     const Status ignored = db_.Execute(pragma);
     (void)ignored;
   }
@@ -171,7 +171,7 @@ class CommitMode {
   bool full_;
 };
 
-/// The rows of a filter, not in order; BindFilter fills its parameters.
+/// Returns SQL for the rows of a filter, unordered; BindFilter sets its parameters.
 std::string FilterSql(const TrialFilter& filter, std::string_view columns) {
   std::string where = " FROM trial WHERE 1";
   if (!filter.workload_key.empty()) {
@@ -184,7 +184,7 @@ std::string FilterSql(const TrialFilter& filter, std::string_view columns) {
   if (filter.other_than_codegen.has_value()) where += " AND codegen_version <> ?6";
   const std::string select = "SELECT " + std::string(columns);
   if (!filter.served) return select + where;
-  // The order is Supersedes's.
+  // The order is that of Supersedes.
   return select +
          " FROM (SELECT *, row_number() OVER (PARTITION BY workload, target, device, epilogue,"
          " template, template_version, codegen_version, config_index ORDER BY attempt > 0 DESC,"
@@ -219,22 +219,22 @@ Result<Store> Store::Open(const std::string& path, Mode mode) {
   TW_ASSIGN_OR_RETURN(auto db, Database::Open(path, write ? Database::Mode::kReadWriteCreate
                                                           : Database::Mode::kReadOnly));
   if (write) {
-    TW_RETURN_IF_ERROR(StoreVersion(db, path));  // before anything in it is changed
+    TW_RETURN_IF_ERROR(StoreVersion(db, path));  // before any change
     const Status wal = db.ExecuteWhenFree("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
     if (!wal.ok()) return wal.WithContext(path);
     TW_RETURN_IF_ERROR(MigrateSchema(db, path));
   } else {
     if (const Status current = CheckSchema(db, path); !current.ok()) {
       if (current.code() != StatusCode::kUnsupported) return current;
-      // An older store: bring it up to date where it may be written, then read it as asked; where
-      // it may not, read a copy that is.
+      // An older store: migrate it if it is writable, then open it as requested; otherwise read a
+      // migrated copy.
       if (Open(path, Mode::kReadWrite).ok()) return Open(path, mode);
       auto copy = MigratedCopy(db, path);
       if (!copy.ok()) return current;
       return Store(std::make_unique<Impl>(*std::move(copy), path));
     }
-    // 64 MiB hold what the queries of a thousand tasks touch; the default of 2 MiB reads most pages
-    // again each time.
+    // 64 MiB contain the pages that queries of a thousand tasks read; the default of 2 MiB rereads
+    // most pages each time.
     TW_RETURN_IF_ERROR(db.Execute("PRAGMA cache_size = -65536"));
   }
   Store store(std::make_unique<Impl>(std::move(db), path));
@@ -244,9 +244,9 @@ Result<Store> Store::Open(const std::string& path, Mode mode) {
     store.impl_->store_id = **id;
   } else if (write) {
     SystemClock clock;
-    // Unique enough to tell stores apart when they are merged: time, process and place.
+    // Unique enough to distinguish stores when they are merged: time, process and path.
     const std::string seed = ShortName(clock.UnixSeconds(), ::getpid(), path);
-    // Another process may create the same store at this moment: the id that is stored first counts.
+    // Another process may create the same store at this moment: the first stored id counts.
     TW_ASSIGN_OR_RETURN(
         auto insert,
         Statement::Prepare(
@@ -261,7 +261,7 @@ Result<Store> Store::Open(const std::string& path, Mode mode) {
 }
 
 Result<Store> Store::OpenImmutable(const std::string& path) {
-  if (!FileExists(path)) return NotFound(path + ": no such database of a package");
+  if (!FileExists(path)) return NotFound(path + ": no such package database");
   TW_ASSIGN_OR_RETURN(auto db, records::OpenImmutable(path));
   TW_RETURN_IF_ERROR(CheckSchema(db, path));
   return Store(std::make_unique<Impl>(std::move(db), path));
@@ -311,7 +311,7 @@ Status Store::Append(std::int64_t job, const std::vector<Trial>& trials,
       Statement::Prepare(impl_->db,
                          "INSERT INTO log (job, task, kind, payload) VALUES (?1, ?2, ?3, ?4)"));
   const CommitMode mode(impl_->db, impl_->durability == Durability::kDiskInTurn);
-  // From here to the commit no other process writes: only what must be in it.
+  // Until the commit no other process can write: do only the necessary work here.
   TW_ASSIGN_OR_RETURN(auto transaction, Transaction::Begin(impl_->db));
   NumberCache numbers;
   for (std::size_t i = 0; i < trials.size(); ++i) {

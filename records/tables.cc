@@ -18,7 +18,7 @@ Result<std::vector<std::string>> Texts(const Database& db, const std::string& sq
   }
 }
 
-/// Columns, and the column that is unique by itself (beside the primary key).
+/// Reads the columns, and the column that is unique by itself (besides the primary key).
 Status ReadColumns(const Database& db, std::string_view schema, Table& table) {
   TW_ASSIGN_OR_RETURN(
       table.columns,
@@ -52,7 +52,7 @@ Result<TableRole> RoleOf(const Database& db, std::string_view schema, Table& tab
     return TableRole::kText;
   }
   if (trial.size() != 1) {
-    return Internal("record store: the table '" + table.name + "' is of no known role");
+    return Internal("record store: the table '" + table.name + "' has an unknown role");
   }
   table.trial_column = trial.front();
   return TableRole::kTrialDetail;
@@ -103,10 +103,11 @@ Result<std::vector<Table>> ReadTables(const Database& db, std::string_view schem
   for (const Table& table : tables) {
     const bool numbered = table.key.size() > 1 && table.role == TableRole::kText;
     if (numbered && !table.references.empty()) {
-      return Internal("record store: rows of '" + table.name + "' cannot be known again");
+      return Internal("record store: rows of '" + table.name +
+                      "' cannot be identified in another store");
     }
   }
-  // Those that refer to nothing first, then those whose references are placed, and so on.
+  // Tables without references first, then those whose references are placed, and so on.
   std::vector<Table> ordered;
   while (!tables.empty()) {
     const std::size_t before = ordered.size();
@@ -125,7 +126,7 @@ Result<std::vector<Table>> ReadTables(const Database& db, std::string_view schem
       tables.erase(tables.begin() + static_cast<std::ptrdiff_t>(i));
     }
     if (ordered.size() == before) {
-      return Internal("record store: its tables refer to each other in a circle");
+      return Internal("record store: its tables refer to each other in a cycle");
     }
   }
   return ordered;

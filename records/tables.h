@@ -9,43 +9,42 @@
 
 namespace tilewright::records {
 
-/// What a table of a record store is for, as far as copying rows between stores goes.
+/// Role of a table when rows are copied between stores.
 enum class TableRole : std::uint8_t {
   kFact,         ///< key/value facts of one store
-  kText,         ///< numbered rows (workload, target, device, …), known again by `key`
-  kJob,          ///< the numbered texts `job`, whose names are made unique by their store
+  kText,         ///< numbered rows (workload, target, device, …), matched by `key`
+  kJob,          ///< the numbered texts `job`, made unique by the store id
   kTrial,        ///< the trials
   kTrialDetail,  ///< rows that belong to one trial, such as `best`
-  kLog,          ///< the searches' logs, in order within a job
+  kLog,          ///< the search logs, in order within a job
 };
 
-/// A column that holds the number of a row of another table.
+/// Column that contains the number of a row of another table.
 struct Reference {
   std::string column, table;
 };
 
-/// One table, as read from its database: copying follows the schema there is.
+/// Table as read from its database: copying follows the actual schema.
 struct Table {
   std::string name;
   TableRole role = TableRole::kText;
   std::vector<std::string> columns;
   std::vector<Reference> references;  ///< to tables of role kText and kJob
-  /// kText, kJob: the columns by which a row is known again in another store: the one that is
-  /// unique, or else all but the number.
+  /// kText, kJob: the columns that identify a row in another store: the unique one, or else all but
+  /// the number.
   std::vector<std::string> key;
-  std::string trial_column;  ///< kTrialDetail: the one with the trial's id
+  std::string trial_column;  ///< kTrialDetail: the column with the trial's id
 };
 
-/// The tables of the attached database `schema` ("main", "source"), those that others refer to
-/// first.
-/// Errors: kInternal for a table whose role cannot be told from its columns: what copies stores
-///         must be taught about it first, or it would lose its rows.
+/// Reads the tables of the attached database `schema` ("main", "source"), referenced tables first.
+/// Errors: kInternal for a table whose role its columns do not determine: code that copies stores
+/// must support the table first, or its rows would be lost.
 Result<std::vector<Table>> ReadTables(const Database& db, std::string_view schema);
 
-/// SQL for the key of a row of a numbered table. alias: of the row.
+/// Returns SQL for the key of a row of a numbered table. alias: of the row.
 std::string KeyOf(const Table& table, std::string_view alias);
 
-/// The table of this name; null if there is none.
+/// Returns the table of this name; null if it is missing.
 const Table* FindTable(const std::vector<Table>& tables, std::string_view name);
 
 }  // namespace tilewright::records

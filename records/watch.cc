@@ -1,12 +1,12 @@
 // Every commit to a store in WAL mode rewrites the header of the WAL index, a file that all
-// processes of the store map (https://www.sqlite.org/walformat.html, section 2.1): a counter of
-// transactions, the number of frames, their checksums and salts; 48 bytes, of which a second copy
-// follows. Readers of SQLite look at the same bytes to learn whether what they have cached still
-// holds. Reading the first copy while it is written gives a mixture, which differs from what was
-// there before: a look may see a change early or twice, but never misses one.
+// processes of the store map (https://www.sqlite.org/walformat.html, section 2.1). The header has
+// 48 bytes (a counter of transactions, the number of frames, their checksums and salts), and a
+// second copy follows. SQLite's readers compare the same bytes to validate their caches. Reading
+// the first copy during a write gives a mixture, which differs from the earlier state: a poll may
+// see a change early or twice, but never misses one.
 //
-// The mapping is taken from SQLite itself: opening the file a second time and closing it would drop
-// the locks that SQLite holds on it (POSIX locks belong to the process).
+// The mapping is SQLite's: opening the file a second time and closing it would drop the locks that
+// SQLite holds on it (POSIX locks belong to the process).
 
 #include "records/watch.h"
 
@@ -22,10 +22,10 @@
 namespace tilewright::records {
 namespace {
 
-// The first region of the index as SQLite maps it; fixed by the format.
+// First region of the index as SQLite maps it; fixed by the format.
 constexpr int kIndexRegionBytes = 32 * 1024;
 
-/// Start of the WAL index of a connection that has read something; null if it has none.
+/// Returns the start of the WAL index of a connection that has read something; null if it has none.
 const std::uint64_t* IndexHeader(sqlite3* db) {
   sqlite3_file* file = nullptr;
   const int code = sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
@@ -48,9 +48,9 @@ Result<std::string> JournalMode(const Database& db) {
 struct StoreWatch::Impl {
   explicit Impl(Database database) : db(std::move(database)) {}
   Database db;
-  std::string files;  // path of a store that is read without locks; empty: of another one
-  const std::uint64_t* header = nullptr;  // mapped by db; null: ask data_version
-  std::mutex mutex;                       // of data_version
+  std::string files;                      // path of a store that is read without locks; else empty
+  const std::uint64_t* header = nullptr;  // mapped by db; null: query data_version
+  std::mutex mutex;                       // for data_version
   Statement data_version;
 };
 
@@ -63,7 +63,7 @@ Result<StoreWatch> StoreWatch::Open(const std::string& path) {
   if (!FileExists(path)) return NotFound(path + ": no such record store");
   const bool without_locks = IsReadWithoutLocks(path);
   TW_ASSIGN_OR_RETURN(auto db, Database::Open(path, Database::Mode::kReadOnly));
-  TW_RETURN_IF_ERROR(CheckSchema(db, path));  // the first read: maps the index
+  TW_RETURN_IF_ERROR(CheckSchema(db, path));  // the first read maps the index
   auto impl = std::make_unique<Impl>(std::move(db));
   if (without_locks) {
     impl->files = path;
@@ -79,14 +79,14 @@ Result<StoreWatch> StoreWatch::Open(const std::string& path) {
 
 bool StoreWatch::PollsFiles() const { return !impl_->files.empty(); }
 
-// The thread sanitizer cannot know that a mixture of old and new is welcome here.
+// A race is intended here: a mixture of old and new is a valid result (see above).
 __attribute__((no_sanitize("thread"))) Result<StoreWatch::Stamp> StoreWatch::Poll() const {
   if (PollsFiles()) return StateOfFiles(impl_->files);
   Stamp stamp = {};
   if (impl_->header != nullptr) {
     const auto* words = const_cast<const volatile std::uint64_t*>(impl_->header);
     for (std::size_t i = 0; i < stamp.size(); ++i) stamp[i] = words[i];
-    std::atomic_thread_fence(std::memory_order_acquire);  // what is read next is no older
+    std::atomic_thread_fence(std::memory_order_acquire);  // later reads are not older
     return stamp;
   }
   const std::lock_guard lock(impl_->mutex);

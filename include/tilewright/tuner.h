@@ -1,19 +1,18 @@
-/* Tilewright's tuner as a C++ library: an expression, its spaces, a measurement, a search, what is
- * known of it, and code that can be called. C++17; docs/tuner.md is the manual, and
- * docs/examples/expressions/program a whole program.
+/* Tilewright's tuner as a C++ library: expressions, their search spaces, measurement, search,
+ * queries of record stores, and compiled code that can be called. C++17; docs/tuner.md is the
+ * manual, and docs/examples/expressions/program a complete program.
  *
  *   find_package(Tilewright 1.0 REQUIRED COMPONENTS tuner)
  *   target_link_libraries(program PRIVATE Tilewright::Tuner)
  *
- * Rules that hold for every function:
- *  - What can fail returns a Status or a Result. Nothing throws but std::bad_alloc, exits or
- * prints.
- *  - Expression, Space, Config, … are handles of values that never change: cheap to copy, and any
- *    number of threads may read one. A Tuner is for one thread at a time.
- *  - Times are seconds. Texts are UTF-8.
- *  - The interface only grows (docs/versions.md): a program that was linked with one release runs
- *    with every later one of the same MAJOR. Structures that a caller fills begin with their size.
- */
+ * Rules for every function:
+ * - Functions that can fail return a Status or a Result. No function throws anything but
+ *   std::bad_alloc, exits or prints.
+ * - Expression, Space, Config, … are handles of immutable values: cheap to copy, and readable by
+ *   any number of threads at once. A Tuner is for one thread at a time.
+ * - Times are in seconds. Texts are UTF-8.
+ * - The interface only grows (docs/versions.md): a program linked with one release runs with every
+ *   later one of the same MAJOR. Structures that a caller fills begin with their size. */
 
 #ifndef TILEWRIGHT_TUNER_H_
 #define TILEWRIGHT_TUNER_H_
@@ -37,8 +36,8 @@
 namespace tilewright::tuner {
 inline namespace v1 {
 
-/// What the caller of a failed function does next; the numbers are those of tilewright.h. Expect
-/// codes to be added.
+/// Error code by the caller's next action; the numbers are those of tilewright.h. Codes may be
+/// added.
 enum class Code : std::int32_t {
   kOk = 0,
   kInvalidArgument = 1,  ///< fix the input
@@ -56,7 +55,7 @@ class [[nodiscard]] Status {
   Status(Code code, std::string message) : code_(code), message_(std::move(message)) {}
   bool ok() const { return code_ == Code::kOk; }
   Code code() const { return code_; }
-  /// One line: the thing, the value seen, the value expected. Empty after success.
+  /// Returns one line: the item, the actual value, the expected value. Empty after success.
   const std::string& message() const { return message_; }
 
  private:
@@ -64,7 +63,7 @@ class [[nodiscard]] Status {
   std::string message_;
 };
 
-/// A value, or the reason there is none.
+/// Value, or the Status of a failure.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -72,7 +71,7 @@ class [[nodiscard]] Result {
   Result(Status status) : status_(std::move(status)) {}  // NOLINT: implicit by design
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
-  /// These require that it is ok.
+  /// These require ok().
   const T& operator*() const& { return *value_; }
   T& operator*() & { return *value_; }
   T&& operator*() && { return *std::move(value_); }
@@ -84,7 +83,7 @@ class [[nodiscard]] Result {
   Status status_;
 };
 
-/// A tensor that an expression takes or makes. Never gets another member.
+/// Input or result tensor of an expression. Later releases add no members.
 struct Tensor {
   std::string name;
   std::string dtype;  ///< "float32", "int8", …
@@ -93,29 +92,31 @@ struct Tensor {
   bool constant = false;  ///< of the model (docs/expressions.md)
 };
 
-/// What is computed (docs/expressions.md).
+/// Tensor computation (docs/expressions.md).
 class Expression {
  public:
-  /// name: of the text in messages.
+  /// Parses a text. name: of the text in messages.
   /// Errors: kInvalidArgument as "name:line:column: what was expected".
   TW_TUNER_API static Result<Expression> Parse(std::string_view text,
                                                std::string_view name = "expression");
-  /// Of a file. Errors: also kNotFound.
+  /// Reads a file.
+  /// Errors: also kNotFound.
   TW_TUNER_API static Result<Expression> Read(const std::string& path);
-  /// Of a key as records, queries and key() have it: "expression(…)".
-  /// Errors: kInvalidArgument for anything else.
+  /// Parses a key as in records, queries and key(): "expression(…)".
+  /// Errors: kInvalidArgument for any other text.
   TW_TUNER_API static Result<Expression> FromKey(std::string_view key);
 
-  /// The canonical text: equal for expressions that differ in names and the order of axes only.
+  /// Returns the canonical text: equal for expressions that differ only in names and the order of
+  /// axes.
   TW_TUNER_API const std::string& key() const;
-  /// In the order of the text, which is that of the arguments of compiled code.
+  /// Returns the inputs in the order of the text, which is that of the arguments of compiled code.
   TW_TUNER_API const std::vector<Tensor>& inputs() const;
   TW_TUNER_API const Tensor& result() const;
-  /// Arithmetic of one run; a multiply-add is two.
+  /// Returns the arithmetic operations of one run; a multiply-add is two.
   TW_TUNER_API double operations() const;
 
   struct Data;
-  /// For the library.
+  /// For internal use by the library.
   explicit Expression(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
   const Data& data() const { return *data_; }
 
@@ -123,24 +124,25 @@ class Expression {
   std::shared_ptr<const Data> data_;
 };
 
-/// A choice that a space has. Never gets another member.
+/// Knob of a space. Later releases add no members.
 struct Knob {
   std::string name;
   std::vector<std::string> values;  ///< as JSON
 };
 
-/// A point of a space.
+/// Point of a space.
 class Config {
  public:
-  /// Template that it is of, such as "auto.cpu/tiles".
+  /// Returns the key of its template, such as "auto.cpu/tiles".
   TW_TUNER_API const std::string& template_key() const;
   TW_TUNER_API int template_version() const;
   TW_TUNER_API std::int64_t index() const;
-  /// {"index":188,"values":{"tile":[4,2],…}}: a config is its values, the index a shorthand.
+  /// Returns {"index":188,"values":{"tile":[4,2],…}}. The values define the config; the index is a
+  /// short form.
   TW_TUNER_API const std::string& json() const;
 
   struct Data;
-  /// For the library.
+  /// For internal use by the library.
   explicit Config(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
   const Data& data() const { return *data_; }
 
@@ -148,30 +150,33 @@ class Config {
   std::shared_ptr<const Data> data_;
 };
 
-/// What one template leaves open for one expression on one target.
+/// Search space of one template for one expression on one target.
 class Space {
  public:
   TW_TUNER_API const std::string& template_key() const;
   TW_TUNER_API int template_version() const;
-  /// How many configs; spaces may have 10^12 of them.
+  /// Returns the number of configs; spaces may have 10^12 of them.
   TW_TUNER_API std::int64_t size() const;
   TW_TUNER_API const std::vector<Knob>& knobs() const;
+  /// Returns a config by index.
   /// Errors: kInvalidArgument unless 0 <= index < size().
   TW_TUNER_API Result<Config> At(std::int64_t index) const;
-  /// The config that is used when nothing is known.
+  /// Returns the config used without tuning.
   TW_TUNER_API Result<Config> Default() const;
-  /// Of values as Config::json() has them, or their object alone.
-  /// Errors: kInvalidArgument, kNotFound naming the knob and the value the space lacks.
+  /// Looks up a config by its values in the form of Config::json(), or by the "values" object
+  /// alone.
+  /// Errors: kInvalidArgument, kNotFound naming the knob and the value that the space lacks.
   TW_TUNER_API Result<Config> Locate(std::string_view json) const;
-  /// Whether a config of this space is legal: it makes a schedule that can be lowered. Nothing is
-  /// compiled. Errors: kInvalidArgument with the reason.
+  /// Checks that a config of this space is legal: its schedule can be lowered. Compiles nothing.
+  /// Errors: kInvalidArgument with the reason.
   TW_TUNER_API Status Check(const Config& config) const;
-  /// A config as the text of a schedule (docs/schedules.md), ready to be edited. name: up to 22
-  /// letters. Errors: also kUnsupported.
+  /// Returns a config as the text of a schedule (docs/schedules.md) for editing. name: up to 22
+  /// letters.
+  /// Errors: also kUnsupported.
   TW_TUNER_API Result<std::string> ScheduleText(const Config& config, std::string_view name) const;
 
   struct Data;
-  /// For the library.
+  /// For internal use by the library.
   explicit Space(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
   const Data& data() const { return *data_; }
 
@@ -179,209 +184,216 @@ class Space {
   std::shared_ptr<const Data> data_;
 };
 
-/// What came of a config that was built, compared with the reference and timed.
+/// Result of building, verifying and timing a config.
 class Measurement {
  public:
-  /// "ok", "invalid", "build_failed", "wrong_result", …: docs/measuring.md.
+  /// Returns "ok", "invalid", "build_failed", "wrong_result", …: see docs/measuring.md.
   TW_TUNER_API const std::string& outcome() const;
   TW_TUNER_API bool ok() const;
-  /// Of a failure, one line.
+  /// Returns the reason of a failure, one line.
   TW_TUNER_API const std::string& reason() const;
-  /// Of one run; 0 after a failure.
+  /// Returns the time of one run; 0 after a failure.
   TW_TUNER_API double seconds() const;
-  /// Relative half-width of the 95 % interval of seconds().
+  /// Returns the relative half-width of the 95 % interval of seconds().
   TW_TUNER_API double noise() const;
-  /// Whether the result was compared with the reference, and is right.
+  /// Returns true if the result was compared with the reference and is correct.
   TW_TUNER_API bool verified() const;
   TW_TUNER_API double max_abs_error() const;
 
   struct Data;
-  /// For the library.
+  /// For internal use by the library.
   explicit Measurement(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
 
  private:
   std::shared_ptr<const Data> data_;
 };
 
-/// How far a search is. Later releases add members at the end.
+/// Progress of a search. Later releases add members at the end.
 struct Progress {
-  std::int64_t trials = 0;    ///< done so far, earlier searches of the same kind included
-  double best_seconds = 0;    ///< 0: none is right yet
+  std::int64_t trials = 0;    ///< trials so far, including earlier searches with the same options
+  double best_seconds = 0;    ///< 0: no correct result yet
   double newest_seconds = 0;  ///< of the newest trial; 0: it failed
-  double eta_seconds = 0;     ///< until the search is over; 0: not known
+  double eta_seconds = 0;     ///< until the search ends; 0: unknown
 };
 
-/// How to search. Later releases add members at the end.
+/// Options of a search. Later releases add members at the end.
 struct TuneOptions {
-  /// Set by the initializer: leave it. A library that is newer reads no more than this.
+  /// Set by the initializer; do not change it. A newer library reads only this many bytes.
   std::uint32_t struct_size = sizeof(TuneOptions);
-  /// Record store that keeps every trial, and where the same search goes on; made if it is missing.
+  /// Record store of every trial, from which the same search resumes; created if it is missing.
   std::string store;
-  std::int64_t trials = 0;         ///< 0: no limit; then `seconds` has to be one
-  double seconds = 0;              ///< of the clock; 0: no limit
+  std::int64_t trials = 0;         ///< 0: no limit; then `seconds` is required
+  double seconds = 0;              ///< wall-clock time; 0: no limit
   std::string strategy = "model";  ///< or "genetic", "random", "grid"
   std::uint64_t seed = 1;
-  /// Keys of the templates to be searched; empty: all that serve the expression.
+  /// Keys of the templates to search; empty: all that serve the expression.
   std::vector<std::string> templates;
-  /// Called after every trial, on the thread that called Tune; false ends the search soon. May be
-  /// empty.
+  /// Called after every trial, on the thread that called Tune; returning false ends the search
+  /// soon. May be empty.
   std::function<bool(const Progress&)> progress;
 };
 
-/// What a search came to.
+/// Result of a search.
 class TuneReport {
  public:
-  /// In the store now, of this search and of earlier ones that it went on from.
+  /// Returns the number of trials in the store, of this search and of the earlier ones that it
+  /// resumed.
   TW_TUNER_API std::int64_t trials() const;
-  /// Of this call.
+  /// Returns the number of trials of this call.
   TW_TUNER_API std::int64_t new_trials() const;
   TW_TUNER_API std::int64_t failures() const;
-  /// 0 if none is right.
+  /// Returns 0 if no result is correct.
   TW_TUNER_API double best_seconds() const;
-  /// Of the default config of the preferred template; 0 if it was not measured.
+  /// Returns the time of the default config of the preferred template; 0 if it was not measured.
   TW_TUNER_API double default_seconds() const;
   TW_TUNER_API const std::string& best_template() const;
-  /// As Config::json(); empty if none is right.
+  /// Returns the config in the form of Config::json(); empty if no result is correct.
   TW_TUNER_API const std::string& best_config() const;
-  /// "trials", "budget", "exhausted", "no improvement", "stopped".
+  /// Returns "trials", "budget", "exhausted", "no improvement" or "stopped".
   TW_TUNER_API const std::string& finish_reason() const;
 
   struct Data;
-  /// For the library.
+  /// For internal use by the library.
   explicit TuneReport(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
 
  private:
   std::shared_ptr<const Data> data_;
 };
 
-/// What a store knows of an expression.
+/// Query result of a store for an expression.
 class Answer {
  public:
-  /// "hit": measured here, "near": on another device or of something similar, "default": not
-  /// measured, "miss".
+  /// Returns "hit": measured on this device, "near": on another device or for a similar expression,
+  /// "default": not measured, or "miss".
   TW_TUNER_API const std::string& kind() const;
-  /// What to build; none for a miss.
+  /// Returns the config to build; none for a miss.
   TW_TUNER_API const std::optional<Config>& config() const;
-  /// As measured; not a number where it was not.
+  /// Returns the measured time; NaN if it was not measured.
   TW_TUNER_API double seconds() const;
-  /// One line for people. Never empty.
+  /// Returns one line of text. Never empty.
   TW_TUNER_API const std::string& explanation() const;
 
   struct Data;
-  /// For the library.
+  /// For internal use by the library.
   explicit Answer(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
 
  private:
   std::shared_ptr<const Data> data_;
 };
 
-/// Code of an expression, loaded into this process; it goes with the last handle.
+/// Code of an expression, loaded into this process and unloaded with the last handle.
 class Kernel {
  public:
-  /// inputs: one pointer for each of Expression::inputs(), outputs: one, for the result; row-major,
-  /// best aligned to 64 bytes. Returns 0, or a code of the compiled library's header. Calls of
-  /// several threads wait for each other.
+  /// inputs: one pointer for each of Expression::inputs(); outputs: one, for the result. Row-major,
+  /// preferably aligned to 64 bytes. Returns 0, or a code of the compiled library's header.
+  /// Concurrent calls are serialized.
   using Function = std::int32_t (*)(const void* const* inputs, void* const* outputs);
 
-  /// Valid as long as a handle of this kernel.
+  /// Returns the function; valid while a handle of this kernel exists.
   TW_TUNER_API Function function() const;
-  /// As the function, with its codes as a Status. Errors: kInvalidArgument for a wrong number of
-  /// inputs or a null pointer; kUnavailable for no memory or threads.
+  /// Calls the function and converts its code to a Status.
+  /// Errors: kInvalidArgument for a wrong number of inputs or a null pointer; kUnavailable for lack
+  /// of memory or threads.
   TW_TUNER_API Status Run(const std::vector<const void*>& inputs, void* result) const;
   TW_TUNER_API const std::string& template_key() const;
-  /// As Config::json().
+  /// Returns the config in the form of Config::json().
   TW_TUNER_API const std::string& config() const;
-  /// Whether the config is one that was measured or given; false: the default one.
+  /// Returns true if the config was measured or given, false for the default config.
   TW_TUNER_API bool tuned() const;
-  /// Why it is this config.
+  /// Returns the reason for this config.
   TW_TUNER_API const std::string& explanation() const;
 
   struct Data;
-  /// For the library.
+  /// For internal use by the library.
   explicit Kernel(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
 
  private:
   std::shared_ptr<const Data> data_;
 };
 
-/// How to compile. Later releases add members at the end.
+/// Options of compilation. Later releases add members at the end.
 struct CompileOptions {
-  /// Set by the initializer: leave it.
+  /// Set by the initializer; do not change it.
   std::uint32_t struct_size = sizeof(CompileOptions);
-  /// Whose best record is taken; empty: none is asked.
+  /// Store whose best record is used; empty: none.
   std::string store;
-  /// Not none: this config, whatever the store has.
+  /// If set: this config, independent of the store.
   std::optional<Config> config;
   /// Prefix of the C functions of a library: letters, digits and '_'.
   std::string name = "expression";
-  /// Run what was compiled and compare samples of its result with the reference before it is given
-  /// out, in a process that is forked from this one.
+  /// Runs the compiled code and compares samples of its result with the reference before it is
+  /// returned, in a forked process.
   bool verify = true;
-  /// Room for later members: leave it.
+  /// Reserved for later members; do not set it.
   std::uint8_t reserved[7] = {};
 };
 
-/// What a Tuner is made for. Later releases add members at the end.
+/// Options of a Tuner. Later releases add members at the end.
 struct TunerOptions {
-  /// Set by the initializer: leave it.
+  /// Set by the initializer; do not change it.
   std::uint32_t struct_size = sizeof(TunerOptions);
   /// As in `tilewright tune --target`: "native", or "llvm -mcpu=znver4".
   std::string target = "native";
-  int threads = 1;  ///< that a kernel may use
-  /// Program that builds and runs candidates in processes of their own; empty: the one installed
-  /// beside the library ("tilewright/tuner-worker").
+  int threads = 1;  ///< threads that a kernel may use
+  /// Program that builds and runs candidates in subprocesses; empty: the one installed with the
+  /// library ("tilewright/tuner-worker").
   std::string worker;
 };
 
-/// Where everything else is asked for: a target, and the templates there are. Movable; for one
-/// thread at a time.
+/// Target and its templates; entry point of all other operations. Movable; for one thread at a
+/// time.
 class Tuner {
  public:
-  /// Errors: kInvalidArgument for a target that is not understood, threads below 1; kUnsupported
-  /// for one whose kernels are no machine code.
+  /// Creates a tuner.
+  /// Errors: kInvalidArgument for an invalid target, or threads below 1; kUnsupported for a target
+  /// whose kernels are not machine code.
   TW_TUNER_API static Result<Tuner> Create(const TunerOptions& options = {});
   TW_TUNER_API Tuner(Tuner&&) noexcept;
   TW_TUNER_API Tuner& operator=(Tuner&&) noexcept;
   TW_TUNER_API ~Tuner();
 
-  /// Canonical text of the target.
+  /// Returns the canonical text of the target.
   TW_TUNER_API const std::string& target() const;
-  /// Adds a template that is a text (docs/schedules.md). name: of the text in messages.
-  /// returns its key: "schedule/…". The same text again is no error.
+  /// Adds a text schedule (docs/schedules.md) as a template. name: of the text in messages. Returns
+  /// its key: "schedule/…". Adding the same text again is not an error.
   /// Errors: kInvalidArgument as "name:line:column: what was expected".
   TW_TUNER_API Result<std::string> AddSchedule(std::string_view text,
                                                std::string_view name = "schedule");
-  /// Of a file. Errors: also kNotFound.
+  /// Reads a file; see AddSchedule.
+  /// Errors: also kNotFound.
   TW_TUNER_API Result<std::string> AddScheduleFile(const std::string& path);
-  /// Keys of the templates that serve the expression, the preferred one first.
+  /// Returns the keys of the templates that serve the expression, the preferred one first.
   TW_TUNER_API std::vector<std::string> Templates(const Expression& expression) const;
-  /// template_key: empty for the preferred one.
+  /// Returns the space of a template. template_key: empty for the preferred one.
   /// Errors: kNotFound for an unknown template; kUnsupported for one that does not serve the
   /// expression, with the reason.
   TW_TUNER_API Result<Space> SpaceOf(const Expression& expression,
                                      std::string_view template_key = {}) const;
-  /// Builds, verifies and times a config in processes of their own, on an otherwise idle core. What
-  /// fails is a Measurement, too. Errors: kUnavailable if no worker can be started.
+  /// Builds, verifies and times a config in subprocesses, on an otherwise idle core. A failed
+  /// config also gives a Measurement.
+  /// Errors: kUnavailable if no worker can be started.
   TW_TUNER_API Result<Measurement> Measure(const Config& config);
-  /// Searches. Every trial is in the store before it counts; a search with the same options goes on
-  /// where it was left. Texts of schedules that were added are kept in the store with the records.
-  /// Errors: kInvalidArgument for bad options, naming templates that do not serve the expression;
-  /// kCorrupt, kUnavailable of the store.
+  /// Runs a search. Every trial is stored before it counts; a search with the same options resumes.
+  /// Texts of added schedules are stored with the records.
+  /// Errors: kInvalidArgument for invalid options, naming templates that do not serve the
+  /// expression; kCorrupt, kUnavailable of the store.
   TW_TUNER_API Result<TuneReport> Tune(const Expression& expression, const TuneOptions& options);
-  /// The best that a store knows, else the default config. Templates that are texts come with the
-  /// store. Errors: those of opening it.
+  /// Returns the best config of a store, else the default config. Text schedules of the store are
+  /// used too.
+  /// Errors: those of opening the store.
   TW_TUNER_API Result<Answer> Query(const Expression& expression, const std::string& store) const;
-  /// Code in this process. Errors: kUnsupported for a target that this machine cannot run;
-  /// kInternal for code that is wrong.
+  /// Compiles an expression and loads the code into this process.
+  /// Errors: kUnsupported for a target that this machine cannot run; kInternal for code with wrong
+  /// results.
   TW_TUNER_API Result<Kernel> Compile(const Expression& expression,
                                       const CompileOptions& options = {}) const;
-  /// As Compile, into a shared library with a C interface, which needs nothing of Tilewright, and
-  /// its header beside it (path with .h for .so).
+  /// Compiles into a shared library with a C interface, which needs no part of Tilewright, and
+  /// writes its header next to it (path with .h for .so).
   TW_TUNER_API Status CompileLibrary(const Expression& expression, const std::string& path,
                                      const CompileOptions& options = {}) const;
 
   struct Data;
-  /// For the library.
+  /// For internal use by the library.
   explicit Tuner(std::unique_ptr<Data> data);
 
  private:

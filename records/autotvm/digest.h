@@ -9,8 +9,8 @@
 
 namespace tilewright::records {
 
-/// 128 bits by which an imported record is known: of its target's canonical text, its task, its
-/// entities (split factors but the first), and its result.
+/// 128-bit identity of an imported record: hash of the target's canonical text, the task, the
+/// entities (split factors except the first) and the result.
 class LineDigest {
  public:
   void Add(std::uint64_t word) {
@@ -34,7 +34,7 @@ class LineDigest {
     std::memcpy(&word, &number, sizeof(word));
     Add(word);
   }
-  /// The result of a line. same_config: its entities as Style::kSameConfig has them.
+  /// Adds the result of a line. same_config: its entities in Style::kSameConfig.
   void AddRecord(std::string_view tuple, std::string_view same_config, const LogLine& line) {
     Add(tuple);
     Add(same_config);
@@ -43,7 +43,7 @@ class LineDigest {
     Add(line.all_cost);
     Add(line.timestamp);
   }
-  /// The bytes that are stored.
+  /// Returns the bytes to store.
   std::string_view bytes() const { return {reinterpret_cast<const char*>(words_), sizeof(words_)}; }
 
  private:

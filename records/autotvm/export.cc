@@ -1,5 +1,5 @@
-// Writes trials as lines of AutoTVM's log. A trial whose workload or config AutoTVM cannot express
-// is counted with its reason; --best then takes the fastest one that it can.
+// Writes trials as lines of an AutoTVM log. A trial whose workload or config AutoTVM cannot express
+// is counted by reason; with `best`, the fastest trial that it can express is written instead.
 
 #include "records/autotvm/export.h"
 
@@ -28,8 +28,9 @@ namespace {
 
 using Write = std::function<Status(std::string_view)>;
 
-/// A number as Python's JSON writes it: the shortest digits that read back, in positional notation
-/// from 1e-4 to 1e16, and always with a point or an exponent, so that it stays a float there.
+/// Formats a number as Python's JSON writer does: the shortest digits that parse to the same value,
+/// in positional notation from 1e-4 to 1e16, and always with a point or an exponent, so that Python
+/// reads a float.
 std::string JsonNumber(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
@@ -48,12 +49,12 @@ std::string JsonString(std::string_view text) {
   return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
-/// What a line says.
+/// Contents of one line.
 struct OutLine {
   std::string target, task;
   std::string args;  // JSON
   std::int64_t index = 0;
-  std::string code_hash, entities;  // entities: JSON, AutoTVM's spelling
+  std::string code_hash, entities;  // entities: JSON in AutoTVM's spelling
   std::vector<double> costs;
   std::int64_t error = 0;
   double all_cost = 0, finished = 0;
@@ -92,7 +93,7 @@ Result<std::map<std::int64_t, Matching>> MatchingOfTargets(const Database& db) {
   }
 }
 
-/// Numbers of the records that pick-best keeps, ascending.
+/// Returns the numbers of the records that pick-best keeps, ascending.
 Result<std::vector<std::int64_t>> BestImported(const Database& db) {
   TW_ASSIGN_OR_RETURN(auto targets, MatchingOfTargets(db));
   TW_ASSIGN_OR_RETURN(
@@ -103,7 +104,7 @@ Result<std::vector<std::int64_t>> BestImported(const Database& db) {
                       " FROM imported JOIN imported_source ON imported_source.id = imported.source"
                       " WHERE error = 0 AND cost < 1e300 ORDER BY imported.task, imported.id"));
   std::vector<std::int64_t> kept;
-  // Of the current task: the cheapest by package and model or key.
+  // Best records of the current task: the cheapest by package and model or key.
   std::map<std::pair<std::string, std::string>, std::pair<double, std::int64_t>> best;
   std::int64_t task = -1;
   const auto flush = [&] {
@@ -179,9 +180,9 @@ Status ExportImported(const Store& store, bool best, const Write& write,
   return {};
 }
 
-// ---- Our own trials
+// ---- Trials
 
-/// The target with the options TVM's parser knows; it refuses others.
+/// Returns the target with only the options that TVM's parser supports; it rejects others.
 std::string TvmTarget(const Target& target) {
   static constexpr std::array<std::string_view, 11> kKnown = {
       "keys",    "device", "model", "libs",       "tag",       "mcpu",
@@ -198,7 +199,7 @@ std::string_view KindText(KnobKind kind) {
   return kTexts[static_cast<std::size_t>(kind)];
 }
 
-/// Errors: kUnsupported with the reason for which AutoTVM cannot take the trial.
+/// Errors: kUnsupported with the reason why AutoTVM cannot express the trial.
 Result<OutLine> LineOf(const TemplateRegistry& templates, const Trial& trial) {
   const Candidate& c = trial.candidate;
   const TemplateEntry* entry = templates.Find(c.template_key);
@@ -236,7 +237,7 @@ Result<OutLine> LineOf(const TemplateRegistry& templates, const Trial& trial) {
                "tilewright"};
   entities.AppendEntities(line.entities, LogLine::Style::kSpaced);
   AutotvmTaskSpaces spaces(task.name, task.args, c.task.target);
-  // What is written today counts as TVM since 2020-04 does, where that differs.
+  // The index counts as in TVM since 2020-04, if that edition differs.
   for (const AutotvmEdition edition : {AutotvmEdition::kPackages, AutotvmEdition::kVerbose}) {
     const std::int64_t index = spaces.IndexOf(entities, edition);
     if (index >= 0) line.index = index;
@@ -273,8 +274,8 @@ Status ExportTrials(const TemplateRegistry& templates, const Store& store, const
   }
 }
 
-/// What is served for a workload and a target: of the devices it was measured on, the fastest
-/// one's. None: nothing is.
+/// Returns the served trial of a workload and a target: the fastest over the devices of its
+/// measurements. None: no trial is served.
 Result<std::optional<Trial>> ServedFor(const TemplateRegistry& templates, const Store& store,
                                        const Workload& workload, const Target& target,
                                        const std::vector<DeviceFingerprint>& devices) {
@@ -288,8 +289,8 @@ Result<std::optional<Trial>> ServedFor(const TemplateRegistry& templates, const 
   return served;
 }
 
-/// Writes the fastest trial of a task that AutoTVM can take; of those measured in noise a query's
-/// rule holds. Returns its seconds, 0 if there is none. fastest_first: its two parameters are the
+/// Writes the fastest trial of a task that AutoTVM can express; noisy trials are treated as in a
+/// query. Returns its seconds, 0 if there is none. fastest_first: its two parameters are the
 /// numbers of the workload and of the target.
 Result<double> WriteFallback(const TemplateRegistry& templates, const Database& db,
                              Statement& fastest_first, std::int64_t workload, std::int64_t target,
@@ -316,7 +317,7 @@ Result<double> WriteFallback(const TemplateRegistry& templates, const Database& 
   return chosen->first.value;
 }
 
-/// A workload and a target with trials, and the devices they were measured on.
+/// Workload and target with trials, and the devices of their measurements.
 struct ExportedTask {
   std::int64_t workload, target;
   std::vector<std::int64_t> devices;
@@ -340,8 +341,8 @@ Result<std::vector<ExportedTask>> TasksWithTrials(const Database& db) {
   }
 }
 
-/// One line for each workload and target: what is served for it. Where AutoTVM cannot take that,
-/// the winner is named, and the fastest one that it can take is written.
+/// Writes one line for each workload and target: the served trial. If AutoTVM cannot express it,
+/// reports the winner and writes the fastest trial that AutoTVM can express.
 Status ExportBestTrials(const TemplateRegistry& templates, const Store& store, const Write& write,
                         AutotvmExportReport& exported) {
   const Database& db = Store::DatabaseOf(store);

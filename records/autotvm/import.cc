@@ -1,11 +1,11 @@
-// Importing logs as fast as they can be read: a line is scanned without building a tree; its target
-// and task, which many lines share, are looked up by their text and interpreted once; the config is
-// found in its space by counting. What is left per line is one insert.
+// Fast import of logs. A line is scanned without building a tree. Its target and task, which many
+// lines share, are looked up by their text and interpreted once. The config is located in its space
+// by counting. The remaining cost of a line is one insert.
 //
-// A record is known by a 128-bit digest of its target's canonical text, its task, its entities
-// (split factors but the first), and its result. The index takes no part. So a line that is read
-// again is a duplicate, also from another file or in another spelling of its target, and a second
-// measurement of one config is a record of its own.
+// The identity of a record is a 128-bit digest of its target's canonical text, its task, its
+// entities (split factors except the first), and its result, without the index. So a repeated line
+// is a duplicate, also in another file or with another spelling of its target. A second measurement
+// of one config is a separate record.
 
 #include "records/autotvm/import.h"
 
@@ -36,30 +36,31 @@ namespace {
 
 constexpr std::int64_t kCommitEvery = 20000;
 constexpr std::int64_t kReportEvery = 1000;
-// Interpreted tasks are kept in two generations of this many, about 6 KiB each: tuners write one
-// task after the other, and memory that stays in the caches is what makes a new one cheap.
+// Interpreted tasks are kept in two generations of this size, about 6 KiB each. Tuners write one
+// task after the other, and reused memory stays in the CPU caches.
 constexpr std::size_t kMaxTasks = 256;
-// Targets kept; a log has a few.
+// Maximum number of cached targets; a log has a few.
 constexpr std::size_t kMaxTargets = 1024;
-// Records with one result that are compared with a new one; more than two have not been seen.
+// Maximum number of records with one result to compare with a new one; public logs have at most
+// two.
 constexpr int kMaxSharers = 8;
 
-/// A target as many lines have it, interpreted.
+/// Interpreted target shared by many lines.
 struct KnownTarget {
-  std::string refused;  // why no line with it is taken; the rest is then unset
-  bool other = false;   // not the one asked for
+  std::string refused;  // reason to reject its lines; the other members are then unset
+  bool other = false;   // not the target of ImportOptions
   std::int64_t number = 0;
   AutotvmTarget target;
-  LineDigest digest;  // of its canonical text
+  LineDigest digest;  // of the canonical text
 };
 
-/// A task as many lines have it, for one kind of target, interpreted.
+/// Interpreted task of one target kind, shared by many lines.
 struct KnownTask {
-  std::string refused;  // why no line with it is taken; the rest is then unset
+  std::string refused;  // reason to reject its lines; the other members are then unset
   std::string tuple, name, workload_key;
-  std::int64_t number = -1;  // in the store; -1: not looked up yet
+  std::int64_t number = -1;  // number in the store; -1: not looked up yet
   std::int64_t flags = 0;
-  double min_seconds = kMinSeconds;  // that a run can have taken
+  double min_seconds = kMinSeconds;  // least plausible time
   std::optional<AutotvmTaskSpaces> spaces;
 };
 
@@ -94,15 +95,16 @@ class Importer {
  private:
   Status ImportLine(std::string_view text, ImportedFile& summary);
   Status ImportRecord(const KnownTarget& target, KnownTask& task, ImportedFile& summary);
-  /// The target of the current line. written: as it stands there.
+  /// Returns the target of the current line. written: its text in the line.
   Result<KnownTarget*> TargetOf(std::string_view written);
   Result<KnownTarget> InterpretTarget(std::string_view written);
-  /// The task of the current line. rest: what stands behind the target.
+  /// Returns the task of the current line. rest: the text after the target.
   KnownTask& TaskOf(const KnownTarget& target, std::string_view rest);
   KnownTask InterpretTask(const KnownTarget& target) const;
   Result<std::int64_t> NumberOf(Statement& find, Statement& insert, std::string_view text,
                                 std::string_view second, std::string_view third);
-  /// Flags of a result that another workload's record has too; may move kImportedCopy to that one.
+  /// Returns the flags of a result that equals another workload's; may move kImportedCopy to that
+  /// record.
   Result<std::int64_t> ShareFlags(std::int64_t id, std::int64_t task, AutotvmAgreement agreement,
                                   ImportedFile& summary);
   Status CountDuplicate(const LineDigest& digest, const KnownTask& task, ImportedFile& summary);
@@ -120,9 +122,9 @@ class Importer {
   ByText<KnownTarget> targets_;
   ByText<std::unique_ptr<KnownTask>> tasks_, older_tasks_;  // refer to targets_
   std::int64_t source_ = 0;
-  std::int64_t last_before_file_ = 0;  // records up to this number came from other files
+  std::int64_t last_before_file_ = 0;  // records up to this number are from other files
   std::int64_t uncommitted_ = 0;
-  // Of the current line; kept to reuse their memory.
+  // Parts of the current line; kept to reuse their memory.
   LogLine line_;
   std::string task_key_, entities_, same_config_;
 };
@@ -157,8 +159,8 @@ Status Importer::Start() {
            "INSERT INTO imported_source (file, package, imported) VALUES (?1, ?2, ?3)"},
       Text{&drop_source_, "DELETE FROM imported_source WHERE id = ?1"},
   };
-  // The indices of a million records are written in no order; the default of 2 MiB would read their
-  // pages again and again.
+  // A million records update the indices in random order; the default cache of 2 MiB would read
+  // their pages repeatedly.
   TW_RETURN_IF_ERROR(db_.Execute("PRAGMA cache_size = -65536"));
   for (const Text& text : texts) {
     TW_ASSIGN_OR_RETURN(auto statement, Statement::Prepare(db_, text.sql));
@@ -181,7 +183,7 @@ Status Importer::Commit() {
 
 Status Importer::Finish() {
   if (!options_.dry_run) TW_RETURN_IF_ERROR(transaction_->Commit());
-  transaction_.reset();  // a dry run is rolled back
+  transaction_.reset();  // rolls back a dry run
   return {};
 }
 
@@ -207,7 +209,7 @@ Result<std::int64_t> Importer::NumberOf(Statement& find, Statement& insert, std:
   return number;
 }
 
-/// Errors: of the store only; a target that is no good is `refused`.
+/// Errors: those of the store only; an invalid target sets `refused`.
 Result<KnownTarget> Importer::InterpretTarget(std::string_view written) {
   KnownTarget known;
   JsonScanner scanner(written);
@@ -268,7 +270,7 @@ KnownTask Importer::InterpretTask(const KnownTarget& target) const {
 
 KnownTask& Importer::TaskOf(const KnownTarget& target, std::string_view rest) {
   // A task and its space are the same for all targets of a kind; in format 0.1 the target's model
-  // and the template say what the task is.
+  // and the template determine the task.
   task_key_ = line_.legacy ? target.target.text : target.target.kind();
   task_key_ += '\n';
   if (line_.legacy) task_key_ += line_.legacy_template;
@@ -309,7 +311,7 @@ Result<std::int64_t> Importer::ShareFlags(std::int64_t id, std::int64_t task,
   const bool shared =
       std::ranges::any_of(sharers, [task](const Sharer& s) { return s.task != task; });
   if (!shared) return std::int64_t{0};
-  // One of them was measured: the first whose index is that of its values, else the first.
+  // One of the two was measured: the first one whose index matches its values, else the first.
   bool is_copy = true;
   for (const Sharer& other : sharers) {
     std::int64_t flags = other.flags | kImportedSharedResult;
@@ -328,7 +330,7 @@ Result<std::int64_t> Importer::ShareFlags(std::int64_t id, std::int64_t task,
   return flags;
 }
 
-/// The line's record is there, or another one that says it has its digest.
+/// Counts a duplicate: the store has the line's record, or another record with its digest.
 Status Importer::CountDuplicate(const LineDigest& digest, const KnownTask& task,
                                 ImportedFile& summary) {
   find_digest_.BindBytes(1, digest.bytes().data(), digest.bytes().size());

@@ -1,5 +1,5 @@
-// JSON from left to right, without a tree. The first error sticks: later calls return at once, so
-// callers read a whole line and ask once.
+// Scanner of JSON text. The first error is kept and later calls return at once, so that callers
+// read a whole line and check once.
 
 #include "records/autotvm/json_scanner.h"
 
@@ -27,7 +27,7 @@ void AppendUtf8(std::string& out, std::uint32_t code) {
   }
 }
 
-/// What the letter after a backslash stands for; 0 if it is none of JSON's.
+/// Returns the character of an escape; 0 if JSON does not define it.
 char EscapeOf(char letter) {
   constexpr std::string_view kLetters = "\"\\/bfnrt";
   constexpr std::string_view kQuantizationMap = "\"\\/\b\f\n\r\t";
@@ -110,7 +110,7 @@ std::string_view JsonScanner::RawText(bool* escaped) {
       return {begin, static_cast<std::size_t>(quote - begin)};
     }
     *escaped = true;
-    at_ = slash + 2;  // never past end_: the quote stands behind the backslash
+    at_ = slash + 2;  // never past end_: the quote follows the backslash
   }
 }
 
@@ -168,7 +168,7 @@ double JsonScanner::Number() {
   if (first == '-' && AcceptWord("-Infinity")) return -std::numeric_limits<double>::infinity();
   double value = 0;
   const auto [end, error] = std::from_chars(at_, end_, value);
-  // from_chars also takes "inf" and "nan", which JSON has not.
+  // from_chars also accepts "inf" and "nan", which JSON lacks.
   if (error != std::errc() || (first != '-' && (first < '0' || first > '9')) ||
       !std::isfinite(value)) {
     Fail("a number");

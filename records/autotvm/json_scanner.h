@@ -9,24 +9,25 @@
 
 namespace tilewright::records {
 
-/// Reads one JSON text from left to right without building a tree: what a log of a million lines
-/// can afford. Accepts `NaN`, `Infinity` and `-Infinity`, which AutoTVM's writer may leave. After
-/// the first error every call returns at once and status() says what was expected where.
+/// Scanner that reads one JSON text from left to right without building a tree, so that logs of
+/// millions of lines stay cheap. Accepts `NaN`, `Infinity` and `-Infinity`, which AutoTVM's writer
+/// may write. After the first error every call returns at once, and status() reports what was
+/// expected and where.
 ///
-/// The text must outlive the scanner and every view it returned.
+/// The text must outlive the scanner and every view that the scanner returned.
 class JsonScanner {
  public:
   explicit JsonScanner(std::string_view text)
       : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()) {}
 
   bool ok() const { return expected_ == nullptr; }
-  /// kInvalidArgument: "column <n>: expected <what>", columns from 1.
+  /// Returns the first error: kInvalidArgument "column <n>: expected <what>", columns from 1.
   Status status() const;
-  /// Records an error at the current position, unless there is one already. `expected` must be a
-  /// literal: it is kept by address.
+  /// Records an error at the current position unless one is recorded already. `expected` must be a
+  /// literal: the scanner stores its address.
   void Fail(const char* expected);
 
-  /// Next character that is no space; 0 at the end.
+  /// Skips spaces and returns the next character; 0 at the end.
   char Peek() {
     while (at_ != end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\r' || *at_ == '\n')) ++at_;
     return at_ == end_ ? '\0' : *at_;
@@ -37,30 +38,30 @@ class JsonScanner {
     return true;
   }
   bool Expect(char c) { return Accept(c) || FailFor(c); }
-  /// Steps through the items of a list or an object after its opening bracket:
-  /// `for (bool first = true; s.More(first, ']');) …`
+  /// Iterates over the items of a list or object after its opening bracket: `for (bool first =
+  /// true; s.More(first, ']');) …`
   bool More(bool& first, char close);
-  /// Key of an object's item, with the colon behind it. Keys with escapes are an error.
+  /// Reads the key of an object's item and the colon after it. Keys with escapes are an error.
   std::string_view Key();
-  /// A text without escapes.
+  /// Reads a string without escapes.
   std::string_view PlainText();
-  /// A text with its escapes resolved.
+  /// Reads a string and resolves its escapes.
   std::string Text();
   std::int64_t Integer();
   double Number();
-  /// True and stepped over if the word (null, true, false) comes next.
+  /// Skips the word (null, true, false) and returns true if it comes next.
   bool AcceptWord(std::string_view word);
-  /// Steps over one value of any kind. returns its text; brackets match, but nothing else in it is
-  /// checked.
+  /// Skips one value of any kind and returns its text. Checks that brackets match, and nothing
+  /// else.
   std::string_view Skip();
-  /// One value as a tree. Objects are an error.
+  /// Reads one value as a tree. Objects are an error.
   AutotvmValue Value(int depth = 0);
   bool AtEnd() { return Peek() == 0; }
 
  private:
   std::string_view RawText(bool* escaped);
   AutotvmValue List(int depth);
-  /// Fails for want of a character; false.
+  /// Records that character `c` is missing. Returns false.
   bool FailFor(char c);
 
   const char* begin_;

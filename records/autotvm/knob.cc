@@ -1,9 +1,9 @@
-// Counting instead of listing. A split of extent E in n parts has one value per tuple of divisors
-// (f1 … f(n-1)) whose product divides E, each factor within its bounds; factor 1 changes fastest
-// and the last one slowest. So the position of a tuple is, from the last factor to the first, the
-// number of tuples with a smaller factor there:
+// Counts the values of a split instead of listing them. A split of extent E in n parts has one
+// value for each tuple of divisors (f1 … f(n-1)) whose product divides E, each factor within its
+// bounds. Factor 1 changes fastest, the last one slowest. So the position of a tuple is the sum,
+// from the last factor to the first, of the number of tuples with a smaller factor there:
 //   position = sum over k of sum over d < fk, d divides R of ways(k-1, R/d),  R = E/(f(k+1)…f(n-1))
-// where ways(k, R) tuples of k factors fit into R. Those are tabled for each divisor R of E.
+// where ways(k, R) tuples of k factors fit into R. A table contains ways for each divisor R of E.
 
 #include "records/autotvm/knob.h"
 
@@ -16,12 +16,13 @@
 namespace tilewright::records {
 namespace {
 
-// 2^24: no axis of a real workload is longer, and the tables stay small.
+// 2^24: longer than any axis of a real workload, and the tables stay small.
 constexpr std::int64_t kMaxExtent = std::int64_t{1} << 24;
 constexpr int kMaxParts = 4;
 constexpr int kMaxAxes = 3;
 
-/// At [a * count + b]: which divisor the quotient of divisors a and b is, -1 if it is none.
+/// Returns at [a * count + b] the position of the quotient of divisors a and b; -1 if it is not a
+/// divisor.
 std::vector<int> Quotients(const std::vector<std::int64_t>& divisors) {
   const std::size_t count = divisors.size();
   std::vector<int> quotients(count * count, -1);
@@ -62,7 +63,7 @@ bool Same(const LogLine& line, const LogEntity& entity, const KnobValue& value) 
       return text != nullptr && *text == entity.text;
     }
     case Scalar::kReal:
-      return false;  // no space of these has one
+      return false;  // no space has a knob of these kinds
   }
   return false;
 }
@@ -72,7 +73,7 @@ bool Same(const LogLine& line, const LogEntity& entity, const KnobValue& value) 
 void AutotvmKnob::CountFactor(int factor, const std::vector<int>& quotients) {
   const Bounds& bounds = bounds_[static_cast<std::size_t>(factor - 1)];
   const std::size_t count = divisors_.size();
-  const std::size_t below = counts_.size() - count;  // ways with one factor less
+  const std::size_t below = counts_.size() - count;  // ways with one factor fewer
   for (std::size_t rest = 0; rest < count; ++rest) {
     std::int64_t ways = 0;
     for (std::size_t d = 0; d <= rest && divisors_[d] <= bounds.high; ++d) {

@@ -12,29 +12,30 @@
 
 namespace tilewright::records {
 
-/// One knob of an AutoTVM space, in that program's order of values (reference: 6.1-6.4). Unlike
-/// `Knob`, a split is counted, never listed: the spaces of one package hold millions of values, and
-/// a position is found in a few hundred steps.
+/// Knob of an AutoTVM space, with AutoTVM's order of values (reference: 6.1-6.4). Unlike `Knob`, it
+/// counts the values of a split and never lists them: the spaces of one package contain millions of
+/// values, and a lookup takes a few hundred steps.
 class AutotvmKnob {
  public:
-  /// Smallest and largest value of one factor of a split.
+  /// Range of one factor of a split.
   struct Bounds {
     std::int64_t low = 1;
     std::int64_t high = std::int64_t{1} << 31;
   };
 
   AutotvmKnob() = default;
-  /// A split by divisors. bounds: of factors 1, 2, … (factor 0 is what is left); missing ones are
-  /// free.
-  /// Errors: kInvalidArgument if extent or parts are out of range, or nothing is left.
+  /// Creates a split into divisors. bounds: of factors 1, 2, … (factor 0 is the remaining
+  /// quotient); missing ones are unbounded.
+  /// Errors: kInvalidArgument if extent or parts are out of range, or no value is left.
   static Result<AutotvmKnob> Split(std::string name, std::int64_t extent, int parts,
                                    std::vector<Bounds> bounds = {});
-  /// A split in two by listed inner factors, which need not divide the extent.
+  /// Creates a split in two by listed inner factors, which need not divide the extent.
   static AutotvmKnob Inner(std::string name, std::int64_t extent, std::vector<std::int64_t> inner);
-  /// The listed values in order.
+  /// Creates a knob with the listed values in order.
   static AutotvmKnob List(std::string name, KnobKind kind, std::vector<KnobValue> values);
   static AutotvmKnob Other(std::string name, const std::vector<std::int64_t>& values);
-  /// All assignments of `words` to `axes` axes, the last axis fastest, with at most one "vec".
+  /// Creates a knob of all assignments of `words` to `axes` axes, the last axis fastest, with at
+  /// most one "vec".
   static AutotvmKnob Annotate(std::string name, std::vector<std::string> words, int axes);
 
   const std::string& name() const { return name_; }
@@ -42,9 +43,10 @@ class AutotvmKnob {
   KnobKind kind() const { return kind_; }
   std::int64_t size() const { return size_; }
   std::int64_t extent() const { return extent_; }  ///< of a split; 0 for others
-  /// Position of a line's value, -1 if there is none such. The first factor of a split is ignored.
+  /// Returns the position of a line's value, -1 if the knob lacks it. Ignores the first factor of a
+  /// split.
   std::int64_t Find(const LogLine& line, const LogEntity& entity) const;
-  /// Value at a position in [0, size()); a split has its true first factor.
+  /// Returns the value at a position in [0, size()). The first factor of a split is the true one.
   KnobValue At(std::int64_t position) const;
 
  private:
@@ -52,10 +54,10 @@ class AutotvmKnob {
   void CountFactor(int factor, const std::vector<int>& quotients);
   std::int64_t FindSplit(std::span<const std::int64_t> factors) const;
   std::vector<std::int64_t> SplitAt(std::int64_t position) const;
-  /// Position of a divisor, -1 if it is none.
+  /// Returns the position of a divisor; -1 if `value` is not a divisor.
   std::int64_t DivisorPosition(std::int64_t value) const;
   std::int64_t Count(int factor, std::int64_t rest) const;
-  /// Position of an assignment of words, -1 if it is none.
+  /// Returns the position of an assignment of words; -1 if the knob lacks it.
   std::int64_t FindWords(std::span<const std::string_view> words) const;
   /// Calls `visit` with the digits of each assignment of Annotate in order, until it returns false.
   template <typename Visit>

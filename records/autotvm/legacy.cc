@@ -1,5 +1,5 @@
-// Tasks of record format 0.1 under the names and arguments of 0.2 (reference, section 3). Entities
-// and index stayed what they were.
+// Converts tasks of record format 0.1 to the names and arguments of 0.2 (reference, section 3).
+// Entities and index are the same in both formats.
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@ namespace {
 using Kind = AutotvmValue::Kind;
 using Arguments = std::vector<AutotvmValue>;
 
-/// [h, w] becomes [h, w, h, w]: top, left, bottom, right.
+/// Converts [h, w] to [h, w, h, w]: top, left, bottom, right.
 void WidenPadding(AutotvmValue& padding) {
   if (padding.is(Kind::kInt)) padding = AutotvmValue::List({padding, padding});
   if (!padding.IsInts() || padding.items.size() != 2) return;
@@ -59,7 +59,7 @@ Status BlockedConvolution(Arguments& args) {
     args = {args[0], args[1], args[2], args[3], args[4], nchw, nchw, args[6]};
     return {};
   }
-  // The first text is the layout; padding and strides stand before it.
+  // The first text is the layout; padding and strides precede it.
   const auto layout = std::ranges::find(args, Kind::kText, &AutotvmValue::kind);
   const auto at = static_cast<std::size_t>(layout - args.begin());
   if (args.size() < 8 || args.size() > 10 || at < 6 || at > 7) {
@@ -75,7 +75,7 @@ Status BlockedConvolution(Arguments& args) {
   return {};
 }
 
-/// A tensor of a workload of format 0.1: the sizes, then the dtype.
+/// Converts a tensor of a workload of format 0.1: the sizes, then the dtype.
 Result<AutotvmValue> WorkloadTensor(const AutotvmValue& flat) {
   if (flat.items.size() < 2 || !flat.items.back().is(Kind::kText)) {
     return Unsupported("expected packed tensors in the workload");
@@ -85,7 +85,7 @@ Result<AutotvmValue> WorkloadTensor(const AutotvmValue& flat) {
   return AutotvmValue::List({AutotvmValue::Text("TENSOR"), std::move(sizes), flat.items.back()});
 }
 
-/// Accelerator tasks of plain sizes: the line's workload has the packed tensors.
+/// Converts accelerator tasks of plain sizes: the line's workload has the packed tensors.
 /// ["conv2d", data, kernel, strides, padding, dilation, layout, dtype]
 Status FromWorkload(const AutotvmValue& workload, Arguments& args) {
   if (workload.items.size() != 8) return Unsupported("expected a workload of 8 items");
@@ -97,7 +97,7 @@ Status FromWorkload(const AutotvmValue& workload, Arguments& args) {
   return {};
 }
 
-/// Ending of the task names of a device.
+/// Returns the suffix of the task names of a device.
 std::string Family(const AutotvmTarget& target) {
   const std::vector<std::string> keys = target.keys();
   const auto has = [&keys](std::string_view key) { return std::ranges::count(keys, key) > 0; };
@@ -107,7 +107,7 @@ std::string Family(const AutotvmTarget& target) {
   return has("gpu") ? "cuda" : "x86";
 }
 
-/// The successor of a convolution, and its arguments.
+/// Sets the successor of a convolution and its arguments.
 Status UpgradeConvolution(const std::string& family, bool winograd, std::string& name,
                           Arguments& args) {
   const bool packed = !args.empty() && args[0].IsTensor() && args[0].items[1].items.size() == 6;

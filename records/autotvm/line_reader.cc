@@ -12,7 +12,7 @@ namespace tilewright::records {
 namespace {
 
 constexpr std::size_t kChunk = 1 << 18;
-// 256 MiB without the end of a line: it will not come.
+// 256 MiB: the limit of bytes without a line end.
 constexpr std::size_t kMaxDropped = std::size_t{1} << 28;
 
 }  // namespace
@@ -69,7 +69,7 @@ Result<bool> LineReader::Next(std::string_view& line) {
               : end_;
       line = std::string_view(buffer_.data() + begin_, stop - begin_);
       begin_ = found != nullptr ? stop + 1 : end_;
-      // A line that was cut has lost its middle: only its length matters any more.
+      // Of a truncated line only the length matters.
       if (cut && line.size() <= longest_) {
         line = std::string_view(buffer_.data(), longest_ + 1);
       } else {
@@ -78,7 +78,8 @@ Result<bool> LineReader::Next(std::string_view& line) {
       return true;
     }
     if (at_end_) return false;
-    if (end_ - begin_ > longest_ + 1) {  // drop what cannot be kept, but remember that it was there
+    // Drop the excess bytes, but keep the length above the limit.
+    if (end_ - begin_ > longest_ + 1) {
       dropped += end_ - (begin_ + longest_ + 1);
       end_ = begin_ + longest_ + 1;
       cut = true;

@@ -37,7 +37,7 @@ void ReadInts(JsonScanner& scanner, LogLine& line, LogEntity& entity) {
   entity.count = line.ints.size() - entity.first;
 }
 
-/// A list of integers or of words.
+/// Reads a list of integers or of words.
 void ReadList(JsonScanner& scanner, LogLine& line, LogEntity& entity) {
   scanner.Expect('[');
   if (scanner.Peek() != '"') return ReadInts(scanner, line, entity);
@@ -102,7 +102,8 @@ void ReadEntities(JsonScanner& scanner, LogLine& line) {
   for (bool first = true; scanner.More(first, ']');) ReadEntity(scanner, line);
 }
 
-/// Either object of a config: "index" or "i", "code_hash" or "c", "entity" or "e", and "t".
+/// Reads the config object of either format: "index" or "i", "code_hash" or "c", "entity" or "e",
+/// and "t".
 void ReadConfig(JsonScanner& scanner, LogLine& line) {
   bool has_entities = false;
   scanner.Expect('{');
@@ -142,7 +143,7 @@ void ReadResult(JsonScanner& scanner, LogLine& line) {
   scanner.Expect(']');
 }
 
-/// The input array of 0.1: what 0.2 has, a workload, and the config.
+/// Reads the input array of 0.1: the items of 0.2, a workload, and the config.
 void ReadLegacyInput(JsonScanner& scanner, LogLine& line) {
   const char* begin = nullptr;
   const char* end = nullptr;
@@ -247,8 +248,8 @@ void AppendWords(std::string& out, std::span<const std::string_view> words,
   out += ']';
 }
 
-/// That the line says it is of a format that is read, if it says so at all: another one may mean
-/// something else by the same keys.
+/// Checks the format of the line, if the line states one: in another format the same keys may have
+/// another meaning.
 Status CheckVersion(const LogLine& line) {
   std::string_view version = line.version;
   if (version.size() >= 2 && version.front() == '"')

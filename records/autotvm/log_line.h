@@ -11,7 +11,7 @@
 
 namespace tilewright::records {
 
-/// Value of one knob as a log line has it.
+/// Value of one knob in a log line.
 struct LogEntity {
   enum class Scalar : std::uint8_t { kInts, kWords, kInt, kBool, kReal, kText };
   std::string_view name;
@@ -23,12 +23,12 @@ struct LogEntity {
   std::string_view text;             ///< kText
 };
 
-/// One record line, read but not interpreted. Views point into the line. Reading the next line into
-/// the same object reuses its memory, so that a million lines cost no allocations.
+/// Record line, scanned but not interpreted. Views point into the line. Reading the next line into
+/// the same object reuses its memory and needs no allocations.
 struct LogLine {
-  /// JSON text of [target, task, args, kwargs] (0.1: and workload); many lines share it.
+  /// JSON text of [target, task, args, kwargs] (0.1: and workload). Many lines share it.
   std::string_view input;
-  /// Format 0.1, whose task names and arguments are older ones.
+  /// Format 0.1, which has older task names and arguments.
   bool legacy = false;
   std::string_view legacy_template;  ///< 0.1: "direct", "winograd", …
 
@@ -41,7 +41,7 @@ struct LogLine {
   double all_cost = 0;        ///< seconds for build, upload and run
   double timestamp = 0;       ///< Unix seconds when the measurement ended
   std::string_view tvm_version;
-  std::string_view version;  ///< of the format, JSON; empty: not said
+  std::string_view version;  ///< version of the format as JSON; empty: not stated
 
   std::span<const std::int64_t> Ints(const LogEntity& e) const {
     return std::span(ints).subspan(e.first, e.count);
@@ -49,10 +49,10 @@ struct LogLine {
   std::span<const std::string_view> Words(const LogEntity& e) const {
     return std::span(words).subspan(e.first, e.count);
   }
-  /// Mean of the costs.
+  /// Returns the mean of the costs.
   double cost() const;
-  /// JSON text of the entities. kSameConfig has -1 as first factor of every split: two lines with
-  /// equal texts are the same config. kSpaced is AutoTVM's own spelling.
+  /// Appends the entities as JSON text. kSameConfig writes -1 as the first factor of every split:
+  /// two lines with equal texts have the same config. kSpaced is AutoTVM's spacing.
   enum class Style : std::uint8_t { kCompact, kSameConfig, kSpaced };
   void AppendEntities(std::string& out, Style style) const;
   void Clear();
@@ -61,18 +61,20 @@ struct LogLine {
   std::vector<std::string_view> words;
 };
 
-/// Longest line that is read, in bytes; the longest of the public packages has 745.
+/// Maximum length of a line in bytes; the longest line of the public packages has 745.
 inline constexpr std::size_t kMaxLogLine = 1 << 16;
 
-/// Reads one line of AutoTVM's log, format 0.2 or 0.1, keys in any order, unknown keys skipped.
+/// Scans one line of an AutoTVM log, format 0.2 or 0.1. Accepts keys in any order and skips unknown
+/// keys.
 /// Errors: kInvalidArgument with the column and what was expected there; kUnsupported for pickled
-/// lines, and those that say they are of another format.
+/// lines and for lines that state another format.
 Status ParseLogLine(std::string_view text, LogLine& line);
 
-/// Reads a list of entities as AppendEntities writes it.
+/// Scans a list of entities in the form that AppendEntities writes.
 Status ParseEntities(std::string_view text, LogLine& line);
 
-/// The value as this project holds it; a float becomes text, as no template has one.
+/// Converts the value to Tilewright's representation. A float becomes text, because no template has
+/// a float knob.
 KnobValue KnobValueOf(const LogLine& line, const LogEntity& entity);
 
 }  // namespace tilewright::records

@@ -1,8 +1,8 @@
-// AutoTVM's "apply history best", over the imported records of a store.
+// AutoTVM's "apply history best" on the imported records of a store.
 //
-// That program keeps two tables: by (model, workload) and by (key, workload), each with the record
-// of lowest cost, the first of equals. Here the best record of each (workload, target) comes from
-// an index, and the few targets a workload was measured on are compared by model and key.
+// AutoTVM keeps two tables: by (model, workload) and by (key, workload), each with the record of
+// lowest cost, the first of equals. Here an index returns the best record of each (workload,
+// target), and the few targets of a workload are compared by model and key.
 
 #include "records/autotvm/match.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kNearest = 3;
 
-/// Tasks a compiler may ask for beside those whose spaces are known.
+/// Tasks that a compiler may request in addition to those with known spaces.
 constexpr std::array<std::string_view, 10> kOtherTasks = {
     "batch_matmul.x86",       "conv2d_NCHWc_int8.cuda",
     "conv2d_NCHWc_int8.x86",  "conv2d_cudnn.cuda",
@@ -28,14 +28,14 @@ constexpr std::array<std::string_view, 10> kOtherTasks = {
     "group_conv2d_nchw.cuda", "dense_small_batch.cuda",
 };
 
-/// What a query looks through: one AutoTVM context.
+/// Set of records that a query searches: one AutoTVM context.
 struct Layer {
-  std::string condition;  // on imported_source, SQL
+  std::string condition;  // SQL condition on imported_source
   std::string parameter;  // ?3 of the condition; may be empty
   std::string name;       // for the explanation
 };
 
-/// The package that serves a name of a target (reference, section 10); the name itself mostly.
+/// Returns the package for a name in a target (reference, section 10); usually the same name.
 std::string_view PackageOfName(std::string_view name) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kAliases = {
       {{"vtacpu", "vta"},
@@ -72,7 +72,7 @@ Result<std::vector<Layer>> LayersOf(const Database& db, const AutotvmTarget& tar
     if (has(package)) return std::vector<Layer>{{one, package, "package " + package}};
     std::string known;
     for (const std::string& name : packages) known += (name.empty() ? "" : " " + name);
-    return NotFound("package '" + package + "': nothing of it was imported, expected one of:" +
+    return NotFound("package '" + package + "': the store has no records of it, expected one of:" +
                     (known.empty() ? " (none)" : known));
   }
   std::vector<Layer> layers;
@@ -92,7 +92,7 @@ Result<std::vector<Layer>> LayersOf(const Database& db, const AutotvmTarget& tar
   return layers;
 }
 
-/// The best record of one target of a task.
+/// Best record of one target of a task.
 struct Reading {
   ImportedRecord record;
   AutotvmTarget target;
@@ -122,7 +122,7 @@ Result<std::vector<Reading>> CandidatesOf(const Database& db, std::int64_t task,
       ImportedRecord record = ReadImported(best);
       auto target = AutotvmTarget::Parse(record.target);
       if (!target.ok()) break;
-      // Taken in by an earlier version, or forged.
+      // Imported by an earlier version, or forged.
       if (!InvalidImportReason(record).empty()) continue;
       candidates.push_back({std::move(record), *std::move(target)});
       break;
@@ -131,7 +131,8 @@ Result<std::vector<Reading>> CandidatesOf(const Database& db, std::int64_t task,
   }
 }
 
-/// The cheapest candidate that `accepts`, the first imported among equals; null if none.
+/// Returns the cheapest candidate that `accepts`, the first imported among equals; null if there is
+/// none.
 template <typename Accepts>
 const Reading* Cheapest(const std::vector<Reading>& candidates, Accepts accepts) {
   const Reading* best = nullptr;
@@ -164,7 +165,7 @@ Match MatchOf(const std::vector<Reading>& candidates, const AutotvmTarget& targe
   return {};
 }
 
-/// Options of the record's target that the query's has otherwise.
+/// Returns the differing options of the record's target and the query's.
 std::vector<Difference> Differences(const AutotvmTarget& record, const AutotvmTarget& query) {
   std::vector<Difference> differs;
   AddDifference("kind", record.kind(), query.kind(), differs);
@@ -175,7 +176,8 @@ std::vector<Difference> Differences(const AutotvmTarget& record, const AutotvmTa
   return differs;
 }
 
-/// Sum of |log2| over the numbers of two argument trees; infinite where they differ in kind.
+/// Returns the sum of |log2| over the numbers of two argument trees; infinity if their kinds
+/// differ.
 double Distance(const AutotvmValue& a, const AutotvmValue& b) {
   if (a.kind != b.kind || a.items.size() != b.items.size() || a.text != b.text) return HUGE_VAL;
   if (a.is(AutotvmValue::Kind::kInt)) {
@@ -260,7 +262,7 @@ Result<AutotvmAnswer> QueryAutotvm(const Store& store, const AutotvmTask& task,
 }
 
 std::vector<std::string> AutotvmTaskNames(const Workload& workload, const AutotvmTarget& target) {
-  // Families of templates that the target's device, or else its kind, offers.
+  // Families of templates for the target's device or, if it has none, for its kind.
   const std::vector<std::string> keys = target.keys();
   const auto has = [&keys](std::string_view key) { return std::ranges::count(keys, key) > 0; };
   std::vector<std::string_view> families;

@@ -12,36 +12,36 @@
 
 namespace tilewright::records {
 
-/// What AutoTVM would have applied for a task on a target.
+/// Record that AutoTVM's dispatch applies for a task on a target.
 struct AutotvmAnswer {
-  std::optional<ImportedRecord> record;  ///< none: AutoTVM takes its fallback config
+  std::optional<ImportedRecord> record;  ///< none: AutoTVM uses its fallback config
   std::string matched_by;                ///< "model" or "key:cuda"
   std::string explanation;               ///< never empty
-  std::vector<Difference> differs;   ///< target options that differ; AutoTVM does not compare them
+  std::vector<Difference> differs;   ///< differing target options; AutoTVM does not compare them
   std::vector<std::string> nearest;  ///< on a miss: tuples of the nearest tasks with records
 };
 
-/// Answers as AutoTVM's dispatch does with what was imported (reference, sections 8 and 10).
+/// Looks up imported records by AutoTVM's dispatch rule (reference, sections 8 and 10).
 ///
-/// Records are looked up by the query's model, then by each of its keys, in order; among records of
-/// equal standing the lowest mean cost wins, the first imported among equals. Kind, -mcpu and all
-/// else is not compared. Logs come first; then the TopHub package of the target (its device, its
-/// keys, its kind, through TopHub's aliases), or, where that is not in the store, all packages that
-/// are.
+/// The rule matches records by the query's model, then by each of its keys, in order. Among equal
+/// matches the lowest mean cost wins; among equal costs, the first imported record. The rule does
+/// not compare the kind, -mcpu or any other option. Logs precede the TopHub package of the target
+/// (by its device, its keys and its kind, through TopHub's aliases). If the store lacks that
+/// package, all its packages are searched.
 ///
 /// package: only records of this TopHub package ("cuda"); empty: as above.
-/// Errors: kNotFound if the store has no such package.
+/// Errors: kNotFound if the store lacks the package.
 Result<AutotvmAnswer> QueryAutotvm(const Store& store, const AutotvmTask& task,
                                    const AutotvmTarget& target, const std::string& package = {});
 
-/// The same for an operator: every template AutoTVM would offer it on the target is asked for, the
-/// lowest recorded cost wins. `task` is set to the one that answered.
-/// Errors: kUnsupported if AutoTVM has no template for it there.
+/// Looks up an operator: queries every template that AutoTVM offers for it on the target; the
+/// lowest recorded cost wins. Sets `task` to the matched task.
+/// Errors: kUnsupported if AutoTVM has no template for the operator on the target.
 Result<AutotvmAnswer> QueryAutotvm(const Store& store, const Workload& workload,
                                    const AutotvmTarget& target, const std::string& package,
                                    std::optional<AutotvmTask>& task);
 
-/// Names of the templates AutoTVM offers an operator on a target.
+/// Returns the names of the templates that AutoTVM offers for an operator on a target.
 std::vector<std::string> AutotvmTaskNames(const Workload& workload, const AutotvmTarget& target);
 
 }  // namespace tilewright::records

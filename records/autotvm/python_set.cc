@@ -52,7 +52,7 @@ void PythonSet::Merge(const PythonSet& other) {
   for (std::int64_t value : other.table_) {
     if (value == 0) continue;
     if (empty) {
-      used_ += Insert(value) ? 1 : 0;  // room was made above
+      used_ += Insert(value) ? 1 : 0;  // the table has a free slot
     } else {
       Add(value);
     }

@@ -9,12 +9,12 @@
 namespace tilewright::records {
 namespace {
 
-/// Index of a line's values in a space, and what stands in the way.
+/// Search for the index of a line's values in a space.
 class Locator {
  public:
   Locator(const AutotvmSpace& space, const LogLine& line) : space_(space), line_(line) {}
 
-  /// -1 if the space lacks a value; note() says which.
+  /// Returns -1 if the space lacks a value; note() names it.
   std::int64_t Index() {
     if (line_.entities.size() != space_.knobs.size()) {
       note_ = std::to_string(line_.entities.size()) + " knobs, expected " +
@@ -51,8 +51,8 @@ class Locator {
     return true;
   }
 
-  /// False if a written first factor does not multiply to its axis.
-  /// Names count here, as they do where a config is applied.
+  /// Returns false if a recorded first factor does not multiply to its axis. Knobs are matched by
+  /// name, as AutoTVM applies configs.
   bool ProductsFit() const {
     for (const LogEntity& entity : line_.entities) {
       const AutotvmKnob* knob = space_.Find(entity.name);
@@ -68,7 +68,7 @@ class Locator {
     return true;
   }
 
-  /// False if a condition on whole configs does not hold.
+  /// Returns false if a condition on whole configs does not hold.
   bool PassesFilters() const {
     for (const AutotvmFilter& filter : space_.filters) {
       std::int64_t product = 1;
@@ -83,7 +83,7 @@ class Locator {
     return true;
   }
 
-  /// True if the line has one of the two swapped names where the space has the other.
+  /// Returns true if the line has one of the two swapped names and the space the other.
   bool SwappedAt(std::size_t i) const {
     const auto is_one = [](std::string_view name) {
       return name == "tile_ry" || name == "tile_rx";
@@ -102,7 +102,7 @@ class Locator {
   const std::string& note() const { return note_; }
 
  private:
-  /// The line's value for knob i of the space.
+  /// Returns the line's value for knob i of the space.
   const LogEntity* EntityOf(std::size_t i) const {
     const bool same_place = line_.entities[i].name == space_.knobs[i].name();
     if (same_place || SwappedAt(i)) return &line_.entities[i];

@@ -1,5 +1,5 @@
-// Targets and tasks of log lines: which options of a target count, what a task's tuple is, and
-// whether a compiler that asks as TVM does would ever reach it.
+// Targets and tasks of log lines: relevant options of a target, tuples of tasks, and whether a
+// compiler that queries as TVM does can request a task.
 
 #include "records/autotvm/task.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 using Kind = AutotvmValue::Kind;
 
-/// Options that a kind has without being told, as the canonical text spells them.
+/// Default options of a kind, as the canonical text spells them.
 struct Defaults {
   std::string_view kind;
   std::string_view option;
@@ -38,7 +38,7 @@ bool IsIntsOf(const AutotvmValue& value, std::size_t count) {
   return value.IsInts() && value.items.size() == count;
 }
 
-/// One argument of a query a compiler makes.
+/// Argument of a query that a compiler makes.
 enum class Expected : std::uint8_t {
   kT2,
   kT3,
@@ -81,7 +81,7 @@ bool Fits(const AutotvmValue& value, Expected expected) {
   return false;
 }
 
-/// The arguments a compiler asks with, by task name (reference, 4.3).
+/// Returns the arguments of a compiler's query, by task name (reference, 4.3).
 const std::vector<Expected>* ExpectedArguments(std::string_view task) {
   using enum Expected;
   static const std::map<std::string_view, std::vector<Expected>> kByTask = [] {
@@ -124,7 +124,7 @@ const std::vector<Expected>* ExpectedArguments(std::string_view task) {
 
 std::string WhyUnreachable(const AutotvmTask& task) {
   const std::vector<Expected>* expected = ExpectedArguments(task.name);
-  if (expected == nullptr) return {};  // nothing known against it
+  if (expected == nullptr) return {};  // unknown task: assumed reachable
   if (task.args.size() != expected->size()) {
     return "a compiler asks with " + std::to_string(expected->size()) + " arguments, not " +
            std::to_string(task.args.size());

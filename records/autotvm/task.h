@@ -13,7 +13,7 @@
 
 namespace tilewright::records {
 
-/// A target as AutoTVM matches it: by keys and model; everything else takes no part.
+/// Target as AutoTVM matches it: by keys and model only.
 struct AutotvmTarget {
   std::string text;       ///< as written
   std::string canonical;  ///< kind, -keys, the other options in byte order, defaults filled in
@@ -21,40 +21,45 @@ struct AutotvmTarget {
 
   const std::string& kind() const { return target.kind_name(); }
   std::vector<std::string> keys() const { return target.keys(); }
-  /// "unknown" where none is given.
+  /// Returns "unknown" if no model is given.
   std::string model() const { return target.Option("model", "unknown"); }
   std::string device() const { return target.Option("device"); }
 
-  /// Errors: kInvalidArgument for an unknown kind or a malformed option; unknown options are kept.
+  /// Parses a target and keeps unknown options.
+  /// Errors: kInvalidArgument for an unknown kind or a malformed option.
   static Result<AutotvmTarget> Parse(std::string_view text);
 };
 
-/// A task: a template's name and its arguments. Its tuple is the key of 4.2 in the reference.
+/// AutoTVM task: the name of a template and its arguments. Its tuple is the key of section 4.2 of
+/// the reference.
 struct AutotvmTask {
   std::string name;
   std::vector<AutotvmValue> args;
   std::string tuple;  ///< ('conv2d_nchw.cuda', ('TENSOR', (1, 3, 224, 224), 'float32'), …)
-  /// Our workload; none where the arguments say nothing we have an operator for.
+  /// Workload of Tilewright; none if no operator has these arguments.
   std::optional<Workload> workload;
-  /// Why no compiler asks for these arguments; empty if one does.
+  /// Why no compiler requests these arguments; empty if one does.
   std::string unreachable;
   bool malformed_tensor = false;
 
   static AutotvmTask Make(std::string name, std::vector<AutotvmValue> args);
-  /// From a tuple in Python or JSON notation. Errors: kInvalidArgument.
+  /// Parses a tuple in Python or JSON notation.
+  /// Errors: kInvalidArgument.
   static Result<AutotvmTask> Parse(std::string_view tuple);
 };
 
-/// A line's `input`, taken apart but not interpreted: many lines share a target.
+/// Parts of a line's `input`, not interpreted. Many lines share a target.
 struct AutotvmInputText {
   std::string target, name;
   AutotvmValue args;
   AutotvmValue workload;  ///< of format 0.1
 
-  /// Errors: kInvalidArgument with what was not understood.
+  /// Splits a line's input.
+  /// Errors: kInvalidArgument with the position.
   static Result<AutotvmInputText> Read(const LogLine& line);
-  /// The task; one of format 0.1 is brought to the names and arguments of 0.2. of: the target.
-  /// Errors: kInvalidArgument; kUnsupported for a task of 0.1 that has no successor.
+  /// Interprets the task. Converts a task of format 0.1 to the names and arguments of 0.2. of: the
+  /// target.
+  /// Errors: kInvalidArgument; kUnsupported for a task of 0.1 without a successor.
   Result<AutotvmTask> Task(const LogLine& line, const AutotvmTarget& of) &&;
 };
 
@@ -63,11 +68,13 @@ struct AutotvmInput {
   AutotvmTarget target;
   AutotvmTask task;
 };
-/// Reads a line's `input`. Errors: as AutotvmInputText, and those of AutotvmTarget::Parse.
+/// Parses a line's `input`.
+/// Errors: as AutotvmInputText and AutotvmTarget::Parse.
 Result<AutotvmInput> ParseAutotvmInput(const LogLine& line);
 
 /// Renames a task of format 0.1 and rewrites its arguments (reference, section 3). `workload` is
-/// the line's own one, whose tensors are flat lists that end in the dtype. Errors: kUnsupported.
+/// that of the line; its tensors are flat lists that end in the dtype.
+/// Errors: kUnsupported.
 Status UpgradeLegacyTask(const AutotvmTarget& target, std::string_view legacy_template,
                          const AutotvmValue& workload, std::string& name,
                          std::vector<AutotvmValue>& args);

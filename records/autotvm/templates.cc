@@ -1,5 +1,5 @@
-// The table of AutoTVM's templates, and what their definitions share. Each definition repeats the
-// knobs of the original in its order, since that order is what a config index counts.
+// Table of AutoTVM's templates and helpers of their definitions. Each definition repeats the knobs
+// of the original in its order, because a config index depends on that order.
 
 #include "records/autotvm/templates.h"
 
@@ -47,7 +47,7 @@ Status Bad(const AutotvmTaskArguments& task, std::size_t i, const std::string& e
                          ": expected " + expected);
 }
 
-/// `count` integers of argument i within [low, 2^31], repeated if fewer are given.
+/// Reads `count` integers of argument i within [low, 2^31]; repeats them if there are fewer.
 Result<std::vector<std::int64_t>> Numbers(const AutotvmTaskArguments& task, std::size_t i,
                                           std::size_t count, std::int64_t low) {
   std::vector<std::int64_t> numbers;
@@ -69,7 +69,7 @@ Result<std::vector<std::int64_t>> Numbers(const AutotvmTaskArguments& task, std:
 
 Result<std::vector<std::int64_t>> AutotvmTensor(const AutotvmTaskArguments& task, std::size_t i,
                                                 std::size_t rank) {
-  // A tensor with a fourth item (an output padding put there by mistake) still has its sizes.
+  // A tensor with a fourth item (a misplaced output padding) still has its sizes.
   const AutotvmValue* tensor = i < task.args.size() ? &task.args[i] : nullptr;
   const bool is_tensor = tensor != nullptr && tensor->items.size() >= 3 &&
                          tensor->items[0].text == "TENSOR" && tensor->items[1].IsInts();
@@ -153,7 +153,7 @@ Result<AutotvmSpace> AutotvmSpaceBuilder::Done() && {
 }
 
 void AddSpatialPackTail(AutotvmSpaceBuilder& builder) {
-  // n, co, oh, ow, ci, kh, kw, vh, vw, vc: as they are, or with vc before vh and vw.
+  // n, co, oh, ow, ci, kh, kw, vh, vw, vc in this order, or with vc before vh and vw.
   builder.Add(
       AutotvmKnob::List("reorder_0", KnobKind::kReorder,
                         {KnobValue{std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}},

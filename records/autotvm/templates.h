@@ -15,7 +15,7 @@ struct AutotvmConv {
   std::int64_t oh = 1, ow = 1;
 };
 
-/// What a template's definition is made from.
+/// Arguments of a template definition.
 struct AutotvmTaskArguments {
   std::string_view task;
   const std::vector<AutotvmValue>& args;
@@ -23,22 +23,23 @@ struct AutotvmTaskArguments {
   AutotvmEdition edition;
 };
 
-/// Sizes of tensor `i`.
-/// Errors: kInvalidArgument if argument i is no tensor of `rank` sizes within 1 to 2^31.
+/// Returns the sizes of tensor `i`.
+/// Errors: kInvalidArgument if argument i is not a tensor of `rank` sizes within 1 to 2^31.
 Result<std::vector<std::int64_t>> AutotvmTensor(const AutotvmTaskArguments& task, std::size_t i,
                                                 std::size_t rank);
-/// Data NCHW, kernel OIHW (or C M KH KW), strides, padding, dilation.
+/// Reads a convolution: data NCHW, kernel OIHW (or C M KH KW), strides, padding, dilation.
 Result<AutotvmConv> AutotvmConvolution(const AutotvmTaskArguments& task, bool depthwise);
-/// Data NCHW (or NCW), kernel IOHW, strides, padding, dtype, output padding.
+/// Reads a transposed convolution: data NCHW (or NCW), kernel IOHW, strides, padding, dtype, output
+/// padding.
 Result<AutotvmConv> AutotvmTransposed(const AutotvmTaskArguments& task, std::size_t rank);
 
-/// One template: its name and its space.
+/// Template: its name and its space.
 struct AutotvmTemplate {
   std::string_view name;
   Result<AutotvmSpace> (*define)(const AutotvmTaskArguments&);
 };
 
-/// Collects knobs; the first error stops it.
+/// Builder of a space that collects knobs. After the first error it ignores further calls.
 class AutotvmSpaceBuilder {
  public:
   using Bounds = AutotvmKnob::Bounds;
@@ -51,7 +52,7 @@ class AutotvmSpaceBuilder {
   Result<AutotvmSpace> Done() &&;
 
  private:
-  static constexpr std::size_t kMaxKnobs = 8;  // of nearly every template
+  static constexpr std::size_t kMaxKnobs = 8;  // enough for nearly every template
   AutotvmSpace space_;
   Status status_;
 };
@@ -86,7 +87,7 @@ Result<AutotvmSpace> TransposePackedVta(const AutotvmTaskArguments& task);
 Result<AutotvmSpace> DensePackedVta(const AutotvmTaskArguments& task);
 Result<AutotvmSpace> ElementwisePackedVta(const AutotvmTaskArguments& task);
 
-/// spatial_pack's knobs behind its tiles: reorder_0, ann_reduce, ann_spatial.
+/// Adds the knobs of spatial_pack after its tiles: reorder_0, ann_reduce, ann_spatial.
 void AddSpatialPackTail(AutotvmSpaceBuilder& builder);
 
 }  // namespace tilewright::records

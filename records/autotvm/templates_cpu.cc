@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kMaxOwTile = 64;
 
-/// Divisors and powers of two up to a limit, as "verbose" lists them.
+/// Returns divisors and powers of two up to a limit, as "verbose" lists them.
 std::vector<std::int64_t> VerboseFactors(std::int64_t extent, std::int64_t limit) {
   std::vector<std::int64_t> divisors, powers;
   for (std::int64_t d = 1; d <= extent; ++d) {
@@ -28,7 +28,7 @@ std::vector<std::int64_t> VerboseFactors(std::int64_t extent, std::int64_t limit
 Result<AutotvmSpace> PackedSpace(const AutotvmTaskArguments& task, bool transposed) {
   TW_ASSIGN_OR_RETURN(auto data, AutotvmTensor(task, 0, 6));
   TW_ASSIGN_OR_RETURN(auto kernel, AutotvmTensor(task, 1, 6));
-  // The same arguments over four-dimensional tensors give the output's size.
+  // The same arguments with four-dimensional tensors give the output's size.
   const auto plain = [](const std::vector<std::int64_t>& sizes) {
     AutotvmValue list = AutotvmValue::List({});
     for (std::size_t i = 0; i < 4; ++i) list.items.push_back(AutotvmValue::Int(sizes[i]));

@@ -6,7 +6,8 @@
 namespace tilewright::records {
 namespace {
 
-/// Values of unroll_explicit: rocm and nvptx cannot leave unrolling to the device compiler.
+/// Returns the values of unroll_explicit: rocm and nvptx cannot leave unrolling to the device
+/// compiler.
 std::vector<std::int64_t> Explicit(const AutotvmTaskArguments& task) {
   const bool only = task.target.kind_name() == "rocm" || task.target.kind_name() == "nvptx";
   if (only && task.edition != AutotvmEdition::kOldUnroll) return {1};
@@ -32,7 +33,7 @@ Result<AutotvmSpace> Conv2dWinogradCuda(const AutotvmTaskArguments& task) {
   const std::int64_t a = m + conv.kh - 1;
   const std::int64_t tiles = conv.n * CeilDiv(conv.oh, m) * CeilDiv(conv.ow, m);
   AutotvmSpaceBuilder builder;
-  // All matrices on the blocks: one value.
+  // All matrices are distributed to blocks: one value.
   builder.Split("tile_b", a * a, 4, {{1, 1}, {1, 1}, {1, 1}});
   builder.Split("tile_y", conv.k, 4).Split("tile_x", tiles, 4).Split("tile_rc", conv.c, 2);
   builder.Other("auto_unroll_max_step", {0, 128, 1500}).Other("unroll_explicit", Explicit(task));

@@ -18,7 +18,7 @@ std::vector<std::int64_t> DivisorsWithin(std::int64_t extent, std::int64_t low, 
   return divisors;
 }
 
-/// Rows (or columns) a work item of Intel graphics computes: the walk of both sizes together, see
+/// Candidate rows (or columns) per work item of Intel graphics; one loop enumerates both sizes, see
 /// the reference, 12.17.
 struct BlockLists {
   std::vector<std::int64_t> rows, columns;
@@ -42,7 +42,7 @@ BlockLists IntelBlocks(std::int64_t oh, std::int64_t ow) {
   return lists;
 }
 
-/// An output size of the texture path, rounded up.
+/// Rounds up an output size of the texture path.
 std::int64_t TextureSize(std::int64_t size) {
   if (size % 2 != 0) ++size;
   if (size % 4 != 0) size += 2;
@@ -93,7 +93,7 @@ Result<AutotvmSpace> Conv2dIntelGraphics(const AutotvmTaskArguments& task) {
   TW_ASSIGN_OR_RETURN(auto conv, AutotvmConvolution(task, false));
   std::vector<std::int64_t> oc = DivisorsWithin(conv.k, std::min<std::int64_t>(conv.k, 8), 64);
   if (oc.empty()) oc = {1, conv.k};
-  constexpr std::int64_t kLongest = 1 << 20;  // the walk below is linear in the sizes
+  constexpr std::int64_t kLongest = 1 << 20;  // the loop below is linear in the sizes
   if (conv.oh > kLongest || conv.ow > kLongest) {
     return InvalidArgument("conv2d_NCHWc.intel_graphics: output larger than 2^20");
   }

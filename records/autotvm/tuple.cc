@@ -1,6 +1,5 @@
-// AutoTVM names a workload by a Python tuple: the task name, then the arguments of the compute
-// function behind it. Which arguments those are is the table below; tensors are
-// ('TENSOR', shape, dtype).
+// AutoTVM identifies a workload by a Python tuple: the task name, then the arguments of its compute
+// function. The table below lists those arguments; tensors are ('TENSOR', shape, dtype).
 #include "records/autotvm/tuple.h"
 
 #include <fmt/format.h>
@@ -21,7 +20,7 @@ constexpr std::size_t kMaxTupleText = 8000;
 constexpr int kMaxDepth = 8;
 constexpr std::int64_t kMaxTupleSize = std::int64_t{1} << 31;
 
-/// One argument list.
+/// Argument list of a task.
 enum class Form : std::uint8_t {
   kNchwc,            // strides padding dilation layout out_layout dtype
   kPlain,            // strides padding dilation dtype
@@ -35,14 +34,14 @@ enum class Form : std::uint8_t {
   kDense,            // bias dtype
   kPackedDense,      // as kDense, 4-D shapes
   kBatchMatmul,      // [out_shape ...]
-  kPackedAdd,        // nothing, 6-D shapes
+  kPackedAdd,        // no arguments, 6-D shapes
   kPackedMultiply,   // as kPackedAdd
 };
 
 struct TaskName {
   std::string_view name;
   Form form;
-  std::string_view op;  // op_name() it serves
+  std::string_view op;  // op_name() of its operator
 };
 
 constexpr std::array kTaskNames = {
@@ -104,10 +103,10 @@ std::string TensorText(const TensorType& type) {
   return fmt::format("('TENSOR', {}, '{}')", Tuple(type.shape), DataTypeName(type.dtype));
 }
 
-/// Whether the layout is these dimensions in this order, blocked or not.
+/// Returns true if the layout has these dimensions in this order, blocked or not.
 bool HasPrimal(const Layout& layout, std::string_view primal) { return layout.primal() == primal; }
 
-/// The workload in plain NCHW and OIHW (IOHW when transposed) shapes.
+/// Returns the workload in plain NCHW and OIHW (IOHW when transposed) shapes.
 Result<Workload> Unblocked(const Workload& w) {
   const std::string_view kernel = w.op == OpKind::kConv2dTranspose ? "IOHW" : "OIHW";
   TW_ASSIGN_OR_RETURN(auto data, Layout::Parse(w.data_layout));
@@ -124,7 +123,7 @@ Result<Workload> Unblocked(const Workload& w) {
   return plain;
 }
 
-/// Arguments after data and weight.
+/// Returns the arguments after data and weight.
 Result<std::vector<std::string>> Arguments(const Workload& w, Form form) {
   const std::string strides = Tuple(w.strides), padding = Tuple(w.padding);
   const std::string dilation = Tuple(w.dilation), groups = fmt::format("{}", w.groups);
@@ -168,7 +167,7 @@ bool IsPacked(Form form) {
          form == Form::kPackedDense || IsElementwise(form);
 }
 
-/// Layouts of a packed form whose shapes end in these blocks.
+/// Sets the layouts of a packed form whose shapes end in these blocks.
 void SetPackedLayouts(Workload& w, Form form) {
   const auto& data = w.data.shape;
   const auto& weight = w.weight.shape;
@@ -183,13 +182,13 @@ void SetPackedLayouts(Workload& w, Form form) {
     w.kernel_layout = w.data_layout;
     return;
   }
-  // Also of a transposed convolution, whose layout that program calls IOHW.
+  // Also for a transposed convolution, whose layout AutoTVM calls IOHW.
   w.kernel_layout = fmt::format("OIHW{}o{}i", weight[k], weight[k + 1]);
 }
 
 // ---- Reading
 
-/// A Python literal: a tuple or list, a number, a string, True, False or None.
+/// Python literal: a tuple or list, a number, a string, True, False or None.
 struct Literal {
   enum class Kind : std::uint8_t { kNone, kInt, kText, kTuple } kind = Kind::kNone;
   std::int64_t number = 0;
@@ -243,7 +242,7 @@ Result<Literal> ReadLiteral(TextScanner& scanner, int depth) {
   return literal;
 }
 
-/// Takes the arguments one after the other.
+/// Reader of the arguments in order.
 class ArgumentReader {
  public:
   ArgumentReader(const Literal& tuple, std::string_view text) : items_(tuple.items), text_(text) {}
@@ -263,7 +262,7 @@ class ArgumentReader {
     return type;
   }
 
-  /// kCount numbers; with fewer given (one number, or half of them) they are repeated.
+  /// Reads kCount numbers; repeats them if there are fewer (one number, or half of them).
   template <std::size_t kCount>
   Status Numbers(std::array<std::int64_t, kCount>& numbers) {
     const Literal* item = Next();
@@ -286,13 +285,13 @@ class ArgumentReader {
     return {};
   }
 
-  /// Takes the next item if it is this string.
+  /// Skips the next item if it is this string.
   void SkipText(std::string_view text) {
     const bool same = next_ < items_.size() && items_[next_].kind == Literal::Kind::kText;
     if (same && items_[next_].text == text) ++next_;
   }
 
-  /// An element type, or None: the type that follows from the inputs.
+  /// Reads an element type, or None: the type follows from the inputs.
   Status OutDtype(Workload& w) {
     const Literal* item = Next();
     w.out_dtype = w.data.dtype.is_float() ? w.data.dtype : kInt32;
@@ -312,7 +311,7 @@ class ArgumentReader {
  private:
   const std::vector<Literal>& items_;
   std::string_view text_;
-  std::size_t next_ = 1;  // after the name
+  std::size_t next_ = 1;  // after the task name
 };
 
 Status ReadConvolution(ArgumentReader& reader, Form form, Workload& w) {
@@ -340,7 +339,8 @@ Status ReadConvolution(ArgumentReader& reader, Form form, Workload& w) {
   if (has_layout) {
     TW_RETURN_IF_ERROR(reader.Text(layout));
     if (layout != w.data_layout) return reader.Bad(fmt::format("layout '{}'", w.data_layout));
-    if (form == Form::kPacked) reader.SkipText(layout);  // some logs name the output's layout too
+    // Some logs also contain the output's layout.
+    if (form == Form::kPacked) reader.SkipText(layout);
   }
   return reader.OutDtype(w);
 }
@@ -413,7 +413,7 @@ bool IsConvolution(const Workload& w) {
 
 bool IsOfBytes(const Workload& w) { return w.data.dtype.bits == 8 && w.data.dtype.is_integer(); }
 
-/// What AutoTVM called the template that serves a workload, in one family of its templates: for
+/// Returns AutoTVM's name of the template for a workload, in one family of its templates: for
 /// processors, for CUDA, for the VTA. Empty for none.
 std::string NameOnVta(const Workload& w, const Target& /*target*/) {
   if (w.op == OpKind::kAdd) return "add.vta";
@@ -422,7 +422,7 @@ std::string NameOnVta(const Workload& w, const Target& /*target*/) {
 
 std::string NameOnCuda(const Workload& w, const Target& target) {
   const std::string op = w.op_name();
-  // 32: the batch from which that program's large-batch template takes over.
+  // 32: the batch from which AutoTVM selects its large-batch template.
   if (w.op == OpKind::kDense) {
     return w.data.shape[0] < 32 ? "dense_small_batch.gpu" : "dense_large_batch.gpu";
   }
@@ -498,7 +498,7 @@ Result<std::string> AutotvmTuple(const Workload& workload, std::string_view task
                                      workload.kernel_layout));
     }
   }
-  if (IsElementwise(task->form)) w.data.dtype = w.weight.dtype = kInt32;  // as they are widened
+  if (IsElementwise(task->form)) w.data.dtype = w.weight.dtype = kInt32;  // as widened
   TW_ASSIGN_OR_RETURN(auto arguments, Arguments(w, task->form));
   std::string text =
       fmt::format("('{}', {}, {}", task_name, TensorText(w.data), TensorText(w.weight));
@@ -536,7 +536,7 @@ Result<Workload> ParseAutotvmTuple(std::string_view text) {
   if (w.op == OpKind::kConv2d || w.op == OpKind::kConv2dTranspose) {
     TW_RETURN_IF_ERROR(ReadConvolution(reader, task->form, w));
   } else if (w.op == OpKind::kDense) {
-    reader.Next();  // the bias: no part of the workload
+    reader.Next();  // the bias: not part of the workload
     TW_RETURN_IF_ERROR(reader.OutDtype(w));
   } else if (w.op == OpKind::kBatchMatmul) {
     while (reader.Next() != nullptr) {
@@ -557,7 +557,7 @@ std::string AutotvmName(const Workload& workload, const Target& target) {
   const auto* family =
       std::ranges::find(kFamilies, DeviceTraitsOf(target).autotvm_family, &Family::name);
   const std::string name = family == kFamilies.end() ? "" : family->name_of(workload, target);
-  // A name is of use only if that template can express the workload.
+  // A name is valid only if that template can express the workload.
   return AutotvmTuple(StripForAutotvm(workload), name).ok() ? name : std::string();
 }
 

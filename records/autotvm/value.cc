@@ -1,4 +1,4 @@
-// Arguments of tasks as trees, read from Python's notation or JSON and written as either. Equal
+// Arguments of tasks as trees, parsed from Python notation or JSON and written as either. Equal
 // values have equal texts.
 
 #include "records/autotvm/value.h"
@@ -14,9 +14,10 @@ namespace {
 
 using Kind = AutotvmValue::Kind;
 
-constexpr std::size_t kMaxLength = 1 << 16;  // the longest argument list of the packages has 200
+// The longest argument list of the packages has 200 items.
+constexpr std::size_t kMaxLength = 1 << 16;
 
-/// Reads one literal from left to right.
+/// Reader of one literal from left to right.
 class LiteralReader {
  public:
   explicit LiteralReader(std::string_view text) : text_(text) {}
@@ -114,8 +115,8 @@ class LiteralReader {
   std::size_t at_ = 0;
 };
 
-/// The text between quotes: the quote and the backslash get a backslash before them; JSON also
-/// wants control characters escaped.
+/// Appends a text in quotes: a backslash precedes the quote and the backslash; JSON also requires
+/// escaped control characters.
 void AppendQuoted(std::string& out, std::string_view text, char quote) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   out += quote;

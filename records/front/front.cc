@@ -1,4 +1,4 @@
-// Choosing on Pareto fronts: one record of a task, or one of each task of a network.
+// Choice on Pareto fronts: one record of a task, or one of each task of a network.
 
 #include "records/front/front.h"
 
@@ -17,12 +17,12 @@ namespace tilewright::records {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr std::size_t kMaxSums = 8192;  // of a network's tasks that are gone on with
+constexpr std::size_t kMaxSums = 8192;  // partial sums kept for each prefix of a network's tasks
 
 struct Unit {
   std::string_view name;
   double factor = 1;
-  std::string_view of;  ///< end of the names of the metrics it measures
+  std::string_view of;  ///< suffix of the names of the metrics it measures
 };
 constexpr std::array<Unit, 13> kUnitNames = {{{"", 1, ""},
                                               {"B", 1, "_bytes"},
@@ -38,7 +38,7 @@ constexpr std::array<Unit, 13> kUnitNames = {{{"", 1, ""},
                                               {"mJ", 1e-3, "joules"},
                                               {"uJ", 1e-6, "joules"}}};
 
-/// So much of a metric.
+/// Parses an amount of a metric.
 Result<double> ParseAmount(std::string_view text, std::string_view metric) {
   const std::size_t end = std::min(text.find_last_of("0123456789."), text.size() - 1) + 1;
   const Result<double> number = ParseDouble(text.substr(0, end));
@@ -60,16 +60,16 @@ double Value(const Record& record, const std::string& metric) {
   return record.trial.ValueOf(metric).value_or(kNever);
 }
 
-/// What a choice for the first tasks comes to.
+/// Totals of one combination for the first tasks.
 struct PartialSum {
-  double taken = 0;        ///< of what is limited
-  double cost = 0;         ///< of what is to be little
-  std::size_t before = 0;  ///< place of the sum without the last task
+  double taken = 0;        ///< of the limited metric
+  double cost = 0;         ///< of the minimized metric
+  std::size_t before = 0;  ///< position of the sum without the last task
   std::size_t record = 0;  ///< of the last task
 };
 
-/// Those that take more only where they cost less, sorted by what they take. Of very many, the
-/// cheapest of those that take nearly the same.
+/// Returns the sums on the Pareto front, sorted by the limited metric. If there are too many, keeps
+/// the cheapest of those with nearly the same total.
 std::vector<PartialSum> BestOf(std::vector<PartialSum> sums, double limit) {
   std::ranges::sort(sums, {}, [](const PartialSum& s) { return std::pair(s.taken, s.cost); });
   std::vector<PartialSum> best;
@@ -77,7 +77,7 @@ std::vector<PartialSum> BestOf(std::vector<PartialSum> sums, double limit) {
     if (best.empty() || sum.cost < best.back().cost) best.push_back(sum);
   }
   if (best.size() <= kMaxSums) return best;
-  std::vector<PartialSum> thinned = {best.front()};  // the leanest stays
+  std::vector<PartialSum> thinned = {best.front()};  // keep the least one
   const auto slice = [limit](const PartialSum& sum) {
     return std::floor(sum.taken / limit * static_cast<double>(kMaxSums));
   };
@@ -98,7 +98,7 @@ double NoiseAdjustedValue(const Trial& trial, const std::string& metric) {
 
 double NoiseAdjustedValue(std::string_view metric, double value, std::int64_t attempt,
                           double noise) {
-  // Energy is power by time, and noisy by as much at least.
+  // Energy is power times time, so it has at least the same noise.
   const bool flattered = (metric == "seconds" || metric == kJoules) && attempt <= 0;
   return flattered ? value * (1 + noise) : value;
 }
@@ -167,7 +167,7 @@ double Preference::LimitFor(const std::string& workload_key) const {
 std::string Preference::ToString(double share) const {
   const std::string what = "the least " + minimized;
   if (!std::isfinite(share)) return what;
-  // Bytes and cycles have no exponents for people.
+  // Bytes and cycles are printed without exponents.
   const std::string amount = share != std::floor(share) || share > 1e15
                                  ? ShortestDouble(share)
                                  : std::to_string(std::llround(share));
@@ -181,7 +181,7 @@ const Record& ChooseFrom(std::span<const Record> front, const Preference& prefer
                ? 0
                : std::max(0.0, Value(record, prefer.limited) - limit);
   };
-  // Members of a front differ in both metrics, or there is one.
+  // Members of a front differ in both metrics, unless it has one member.
   return *std::ranges::min_element(front, [&](const Record& a, const Record& b) {
     return std::pair(above(a), NoiseAdjustedValue(a.trial, prefer.minimized)) <
            std::pair(above(b), NoiseAdjustedValue(b.trial, prefer.minimized));
@@ -190,7 +190,7 @@ const Record& ChooseFrom(std::span<const Record> front, const Preference& prefer
 
 Status ShareLimit(std::span<const FrontTask> tasks, Preference& prefer) {
   TW_CHECK(!prefer.limited.empty());
-  // steps[t]: the sums that choices of the first t tasks can have.
+  // steps[t]: the possible sums of combinations for the first t tasks.
   std::vector<std::vector<PartialSum>> steps = {{{}}};
   double leanest = 0;
   for (const FrontTask& task : tasks) {
@@ -203,7 +203,7 @@ Status ShareLimit(std::span<const FrontTask> tasks, Preference& prefer) {
       for (std::size_t before = 0; before < steps.back().size(); ++before) {
         const PartialSum& sum = steps.back()[before];
         const double all = sum.taken + uses * taken;
-        if (all > prefer.limit) break;  // they are sorted
+        if (all > prefer.limit) break;  // the sums are sorted
         const double cost = NoiseAdjustedValue(task.front[r].trial, prefer.minimized);
         next.push_back({all, sum.cost + uses * cost, before, r});
       }
@@ -217,11 +217,11 @@ Status ShareLimit(std::span<const FrontTask> tasks, Preference& prefer) {
     steps.push_back(BestOf(std::move(next), prefer.limit));
   }
   if (steps.back().empty()) {
-    return NotFound("no choice of records takes " + prefer.limited + " of " +
-                    ShortestDouble(prefer.limit) + " together, the leanest takes " +
+    return NotFound("no combination of records has a total " + prefer.limited + " of at most " +
+                    ShortestDouble(prefer.limit) + ", the least total is " +
                     ShortestDouble(leanest));
   }
-  std::size_t place = steps.back().size() - 1;  // the least cost is the last one's
+  std::size_t place = steps.back().size() - 1;  // the last sum has the least cost
   for (std::size_t t = tasks.size(); t-- > 0;) {
     const PartialSum& sum = steps[t + 1][place];
     if (!tasks[t].front.empty()) {

@@ -1,7 +1,6 @@
-// Building packages. All served trials of the stores are first copied into one staging store, so
-// that "the best of each task" means the best of all of them; from there each target's go into a
-// database of their own, in the order of task, value and config, which makes its bytes depend on
-// the records alone.
+// Builds packages. Copies all served trials of the stores into one staging store, so that "the best
+// of each task" means the best over all stores. Then copies each target's trials into a separate
+// database in the order of task, value and config, so that its bytes depend only on the records.
 
 #include "records/package/build.h"
 
@@ -32,7 +31,7 @@ Result<std::vector<std::string>> Column(const Database& db, const std::string& s
   }
 }
 
-/// Copies the trials that `select` names, and what they need, from the store at `path`.
+/// Copies the trials that `select` returns, and the rows they refer to, from the store at `path`.
 Result<RefusedRows> CopyFrom(const TemplateRegistry& templates, const Database& db,
                              const std::string& path, const std::string& select) {
   TW_ASSIGN_OR_RETURN(const auto attached, AttachedSource::Attach(db, path));
@@ -53,7 +52,7 @@ Result<RefusedRows> CopyFrom(const TemplateRegistry& templates, const Database& 
   return refused;
 }
 
-/// What the manifest counts.
+/// Counts the records for the manifest.
 Status Count(const Database& db, PackageManifest& manifest) {
   TW_ASSIGN_OR_RETURN(
       auto query,
@@ -77,7 +76,7 @@ Result<BuiltPackage> BuildOne(const TemplateRegistry& templates, const std::stri
                                   ") WHERE id IN (SELECT t.id FROM source.trial t JOIN"
                                   " source.target g ON g.id = t.target WHERE g.text = " +
                                   Quoted(target) + ")"));
-  // A job's settings name files of the machine that ran it; its name and seed tell jobs apart.
+  // A job's settings contain file names of the machine that ran it; its name and seed identify it.
   TW_RETURN_IF_ERROR(db.Execute("UPDATE job SET settings = '{}'; VACUUM"));
   TW_ASSIGN_OR_RETURN(auto image, ImageOf(db));
   BuiltPackage built;
@@ -96,7 +95,7 @@ Result<BuiltPackage> BuildOne(const TemplateRegistry& templates, const std::stri
   manifest.database_bytes = static_cast<std::int64_t>(image.size());
   manifest.database_sha256 = Sha256Hex(image);
   TW_ASSIGN_OR_RETURN(built.bytes, PackageBytes(manifest, image, options.key));
-  // What is handed out is what its readers will accept.
+  // The built package is read back with the checks of its readers.
   TrustPolicy own{{}, true};
   if (options.key != nullptr) own.keys.push_back({options.key->public_key(), ""});
   auto read = ReadPackage(built.bytes, own, &templates);
@@ -118,7 +117,7 @@ Result<std::string> PackageNameOf(const std::string& target) {
     const bool fine = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
     if (!fine) c = '_';
   }
-  // Options that the name leaves out (features, say) differ in the hash.
+  // Options that are not in the name (features, say) change the hash.
   return name.substr(0, 100) + "-" + HexOf(Mix64(Fnv1a64(target))).substr(0, 8);
 }
 
@@ -152,15 +151,15 @@ Result<std::vector<BuiltPackage>> BuildPackages(const TemplateRegistry& template
     std::erase_if(targets, [&](const std::string& t) { return t != options.target; });
   }
   if (targets.empty()) {
-    return NotFound("no trial that may be served" +
+    return NotFound("no trial may be served" +
                     (options.target.empty() ? std::string() : " for '" + options.target + "'") +
-                    ": verified, and made by today's templates and code generator" +
-                    (left_out == 0 ? std::string()
-                                   : "; " + std::to_string(left_out) +
-                                         " may not be used, the first: " + first));
+                    ": it has to be verified and made by today's templates and code generator" +
+                    (left_out == 0
+                         ? std::string()
+                         : "; " + std::to_string(left_out) + " are invalid, the first: " + first));
   }
   if (!options.name.empty() && targets.size() > 1) {
-    return InvalidArgument("a name is for one package, and there are " +
+    return InvalidArgument("a name is for one package, and the stores have " +
                            std::to_string(targets.size()) + " targets; choose one with --target");
   }
   std::vector<BuiltPackage> packages;

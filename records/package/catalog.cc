@@ -10,11 +10,11 @@
 namespace tilewright::records {
 namespace {
 
-/// A store, or a package that is opened when it is first needed.
+/// Store, or package that is opened on first use.
 class KeptSource final : public RecordSource {
  public:
   explicit KeptSource(Store store) : name_(store.path()), store_(std::move(store)) {}
-  /// problems: where a package that cannot be opened is told; outlives the source.
+  /// problems: receives packages that cannot be opened; outlives the source.
   KeptSource(InstalledPackage package, std::vector<std::string>& problems)
       : name_(PackageSourceName(package.manifest, package.digest)),
         manifest_(package.manifest),
@@ -59,8 +59,8 @@ class KeptSource final : public RecordSource {
 }  // namespace
 
 struct Catalog::Impl {
-  std::vector<std::unique_ptr<RecordSource>> sources;  // pointers to stores stay good
-  std::vector<RecordSource*> in_order;                 // the same
+  std::vector<std::unique_ptr<RecordSource>> sources;  // pointers to stores stay valid
+  std::vector<RecordSource*> in_order;                 // as `sources`
   std::vector<std::string> problems;
   std::unique_ptr<ModelChooser> model;
 

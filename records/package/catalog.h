@@ -11,16 +11,16 @@
 
 namespace tilewright::records {
 
-/// What no other record beats in all of some metrics.
+/// Pareto front of a task and its metrics.
 struct FrontByMetrics {
   std::vector<std::string> metrics;
   std::vector<Record> records;
 };
 
-/// Where answers come from, for one thread: stores in the order in which they were added (the
-/// user's own), then packages in theirs, then what records/lookup.h says.
+/// Record sources of one thread, in lookup order: stores in the order in which they were added,
+/// then packages in theirs, then the fallbacks of records/lookup.h.
 ///
-/// Not thread-safe, as a Store is not. Packages are opened when a query first needs them.
+/// Not thread-safe, like Store. Packages are opened when a query first needs them.
 class Catalog {
  public:
   Catalog();
@@ -29,42 +29,44 @@ class Catalog {
   ~Catalog();
 
   void AddStore(Store store);
-  /// A package given as a file: read, checked and unpacked into memory at once.
+  /// Adds a package file: reads, checks and unpacks it into memory at once.
   /// Errors: as ReadPackageFile.
   Status AddPackageFile(const std::string& path, const TrustPolicy& policy);
   void AddInstalled(InstalledPackage package);
-  /// Every package of these folders, in order. Those that cannot be used are told in problems().
+  /// Adds every package of these directories, in order. Unusable packages are skipped and listed in
+  /// problems().
   /// Errors: as ListInstalled.
   Status AddInstalledFrom(const std::vector<std::string>& roots);
   void SetModel(std::unique_ptr<ModelChooser> model);
 
-  /// The best answer of an accepted level. A miss is no error; it names the nearest workloads with
-  /// records.
+  /// Returns the best result of an accepted level. A miss is not an error; its explanation names
+  /// the nearest workloads with records.
   /// Errors: as LookUpBest.
   Result<CatalogAnswer> Query(const LookupRequest& request);
 
-  /// By the first metrics that some records of the task know all of: all of the target's, then the
-  /// first of these with each of the others, as jobs ask for some. Without metrics: there is none.
+  /// Returns the Pareto front over the first set of metrics for which the task has complete
+  /// records. The sets are: all metrics of the target, then its first metric with each of the
+  /// others, as jobs request them. The metrics are empty if there is no front.
   /// Errors: as LookUpFront.
   Result<FrontByMetrics> TaskFront(const LookupRequest& request);
   /// See LookUpFront.
   Result<std::vector<Record>> Front(const LookupRequest& request,
                                     const std::vector<std::string>& metrics);
 
-  /// Packages that were left out, and why.
+  /// Returns the skipped packages with the reason for each.
   const std::vector<std::string>& problems() const;
-  std::size_t size() const;  ///< stores and packages
+  std::size_t size() const;  ///< number of stores and packages
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-/// "package NAME (digest)", as answers name it.
+/// Returns "package NAME (digest)", the source name in lookup results.
 std::string PackageSourceName(const PackageManifest& manifest, std::string_view digest);
 
-/// Whether a package of these targets can have an answer: it holds trials of ours only, of those
-/// kinds of target.
+/// Returns true if a package of these targets can serve the request. A package contains only
+/// Tilewright's trials, for the kinds of its targets.
 bool PackageMayServe(const PackageManifest& manifest, const LookupRequest& request);
 
 }  // namespace tilewright::records

@@ -17,7 +17,7 @@
 namespace tilewright::records {
 namespace {
 
-/// First row and column of a statement as text; empty if there is no row.
+/// Returns the first row and column of a statement as text; empty if there is no row.
 Result<std::string> FirstText(const Database& db, const char* sql) {
   TW_ASSIGN_OR_RETURN(auto query, Statement::Prepare(db, sql));
   TW_ASSIGN_OR_RETURN(auto row, query.Step());
@@ -56,7 +56,7 @@ Status CheckDatabase(const Database& db) {
         }
       }
     }
-    if (needed || table.name == "fact") continue;  // of facts only texts of schedules
+    if (needed || table.name == "fact") continue;  // the only facts are schedule texts
     TW_ASSIGN_OR_RETURN(auto row,
                         FirstText(db, ("SELECT 'x' FROM " + table.name + " LIMIT 1").c_str()));
     if (!row.empty()) return Corrupt("its table '" + table.name + "' holds what no package holds");
@@ -77,7 +77,7 @@ Status CheckTrial(const Record& record, const PackageManifest& manifest) {
   return {};
 }
 
-/// Reads every trial and compares what is counted with the manifest.
+/// Reads every trial and compares the counts with the manifest.
 Status CheckTrials(const Database& db, const PackageManifest& manifest,
                    const TemplateRegistry* templates) {
   TW_ASSIGN_OR_RETURN(auto query, Statement::Prepare(db, "SELECT " + std::string(kTrialColumns) +
@@ -122,9 +122,9 @@ Status CheckTrials(const Database& db, const PackageManifest& manifest,
   return first.empty() ? Status() : Corrupt(first);
 }
 
-/// What has to hold of a database of any schema. returns its version.
+/// Checks the properties of a database of any schema. Returns its version.
 Result<std::int64_t> CheckAsIs(const Database& db, const PackageManifest& manifest) {
-  // Longer texts and bytes than any of a record are an error when they are read.
+  // Reading longer texts and bytes than those of any record is an error.
   constexpr int kMaxBytes = 1 << 20;
   sqlite3_limit(db.get(), SQLITE_LIMIT_LENGTH, kMaxBytes);
   TW_ASSIGN_OR_RETURN(auto version, StoreVersion(db, "its database"));
@@ -141,7 +141,7 @@ Result<std::int64_t> CheckAsIs(const Database& db, const PackageManifest& manife
 Status CheckHeader(std::string_view first, std::int64_t bytes) {
   // https://www.sqlite.org/fileformat.html, section 1.3: numbers are big-endian.
   constexpr std::string_view kStart("SQLite format 3\0", 16);
-  constexpr std::int64_t kPage = 4096;  // as every package is written
+  constexpr std::int64_t kPage = 4096;  // page size of every package
   const auto number = [first](std::size_t at, int count) {
     std::int64_t value = 0;
     for (int i = 0; i < count; ++i) {

@@ -8,7 +8,7 @@ namespace {
 
 using Key = std::tuple<std::string, std::string, std::string>;
 
-/// Keeps the fastest of each task.
+/// Keeps the fastest record of each task.
 Status AddBest(const Store& store, std::optional<Record> TaskDifference::*side,
                std::map<Key, TaskDifference>& tasks) {
   TrialFilter filter;

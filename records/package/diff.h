@@ -7,15 +7,15 @@
 
 namespace tilewright::records {
 
-/// The fastest trial of one task in each of two stores or packages.
+/// Fastest trial of one task in each of two stores or packages.
 struct TaskDifference {
   std::string workload_key, target, device;  ///< device: model
   std::optional<Record> before, after;       ///< one may be missing
-  /// True if both have the task with the same config and value.
+  /// Returns true if both have the task with the same config and value.
   bool same() const;
 };
 
-/// Every task of either, by workload, target and device.
+/// Returns every task of either store, by workload, target and device.
 /// Errors: those of reading.
 Result<std::vector<TaskDifference>> CompareBest(const Store& before, const Store& after);
 

@@ -1,12 +1,12 @@
-// The folder of installed packages:
+// Directory of installed packages:
 //
-//   order                      digests, one a line, first asked first
-//   <digest>/package.twpkg     the package as it came
+//   order                      digests, one a line, in lookup order
+//   <digest>/package.twpkg     the original package
 //   <digest>/records.db        its database, unpacked
-//   <digest>/installed.json    what was found when it was installed
+//   <digest>/installed.json    result of the checks at installation
 //
-// A package is unpacked into a folder of another name, which is then renamed: a reader sees all of
-// it or nothing. What others than the owner may write is left out.
+// A package is unpacked into a directory of another name, which is then renamed: readers see all of
+// it or nothing. Packages that other users may write are skipped.
 
 #include "records/package/installed.h"
 
@@ -35,7 +35,8 @@ constexpr std::size_t kDigestDigits = 64;
 // A description is a manifest (64 KiB at most) and a few lines.
 constexpr std::int64_t kMaxDescriptionBytes = 1 << 17;
 
-/// Empty if only the owner, who is this user or root, may change the file or folder.
+/// Returns an empty text if only the owner, who is this user or root, may change the file or
+/// directory.
 std::string WritableByOthers(const std::string& path) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) return path + ": " + std::strerror(errno);
@@ -43,7 +44,7 @@ std::string WritableByOthers(const std::string& path) {
   return UnsafePermissionReason(path);
 }
 
-/// Held while the folder of packages changes.
+/// Lock held while the package directory changes.
 class FolderLock {
  public:
   explicit FolderLock(const std::string& root)
@@ -136,7 +137,7 @@ Status MakeFolder(const std::string& path) {
   std::error_code failed;
   const bool made = fs::create_directories(path, failed);
   if (failed) return Unavailable(path + ": cannot be made: " + failed.message());
-  if (made) ::chmod(path.c_str(), 0755);  // whatever the umask: see WritableByOthers
+  if (made) ::chmod(path.c_str(), 0755);  // independent of the umask: see WritableByOthers
   return {};
 }
 
@@ -152,15 +153,15 @@ Status Unpack(const Package& package, std::string_view bytes, const InstalledPac
               const std::string& root) {
   ScopedTempPath partial = ScopedTempPath::NextTo(root + "/");
   TW_RETURN_IF_ERROR(CreateNewFolder(partial.path()));
-  // Whatever the umask: others who may write it would have it left out.
+  // Independent of the umask: a package that others may write would be skipped.
   if (::chmod(partial.path().c_str(), 0755) != 0) {
     return Unavailable(partial.path() + ": " + std::strerror(errno));
   }
   TW_RETURN_IF_ERROR(WriteReadOnly(partial.path() + "/package.twpkg", bytes));
   TW_RETURN_IF_ERROR(WriteReadOnly(partial.path() + "/records.db", package.database));
   TW_RETURN_IF_ERROR(WriteReadOnly(partial.path() + "/installed.json", Describe(installed)));
-  // Where it is installed already, unsigned or damaged, both change places at once: somebody who
-  // looks meanwhile finds one of them. The other one goes.
+  // If it is installed already, unsigned or damaged, the two directories are exchanged atomically:
+  // concurrent readers find one of them. The old one is removed.
   if (::renameat2(AT_FDCWD, partial.path().c_str(), AT_FDCWD, installed.folder.c_str(),
                   RENAME_EXCHANGE) == 0) {
     return {};
@@ -174,8 +175,9 @@ Status RemoveLocked(const InstalledPackage& package, const std::string& root) {
   std::vector<std::string> order = ReadOrder(root);
   std::erase(order, package.digest);
   TW_RETURN_IF_ERROR(WriteOrder(root, order));
-  // Out of the list at once, whatever comes of removing its files.
-  const ScopedTempPath gone = ScopedTempPath::NextTo(root + "/.removed");  // which removes it
+  // Removed from the list at once, even if removing its files fails.
+  // The destructor removes it.
+  const ScopedTempPath gone = ScopedTempPath::NextTo(root + "/.removed");
   std::error_code failed;
   fs::rename(package.folder, gone.path(), failed);
   if (failed) return Unavailable(package.folder + ": cannot be removed: " + failed.message());
@@ -193,7 +195,7 @@ std::string InstalledPackage::SignerText() const {
 Result<InstalledList> ListInstalled(const std::string& root) {
   InstalledList list;
   if (!root.starts_with('/')) {
-    return InvalidArgument("'" + root + "': a folder of packages is an absolute path");
+    return InvalidArgument("'" + root + "': expected the absolute path of a package directory");
   }
   if (!FileExists(root)) return list;
   if (std::string why = WritableByOthers(root); !why.empty()) {
@@ -246,7 +248,7 @@ Result<InstallResult> InstallPackage(const Package& package, std::string_view by
     if (other.digest == package.digest) {
       result.was_there = true;
       result.now_signed = other.signer_key.empty() && package.signer.has_value();
-      // A signature that is there is not given up.
+      // An installed signature is kept.
       if (!result.now_signed) installed = other;
       continue;
     }
@@ -316,8 +318,8 @@ Status CheckInstalled(const InstalledPackage& package, const TrustPolicy& policy
 
 namespace {
 
-/// The records of a package that an older program has unpacked: this one unpacks and migrates it
-/// again, in memory. bytes: of its file. The signer was trusted when it was installed.
+/// Returns the records of a package that an older program has unpacked: unpacks and migrates it
+/// again, in memory. bytes: of its file. The signer was trusted at installation.
 Result<Store> UnpackAgain(const InstalledPackage& package, std::string_view bytes) {
   TrustPolicy policy{{}, package.signer_key.empty()};
   if (!package.signer_key.empty()) {

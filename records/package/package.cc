@@ -1,20 +1,20 @@
 // The package file.
 //
-//   offset   bytes  what
-//   0        8      "TWPKG", 0x0d, 0x0a, 0x1a: a text-mode copy shows
+//   offset   bytes  contents
+//   0        8      "TWPKG", 0x0d, 0x0a, 0x1a: detects text-mode copies
 //   8        4      format version, 1
 //   12       4      M, length of the manifest
 //   16       8      P, length of the payload
 //   24       M      manifest, JSON
-//   24+M     P      payload, one zstd frame that holds the SQLite file
+//   24+M     P      payload, one zstd frame that contains the SQLite file
 //   24+M+P   32     SHA-256 of everything before: the package's digest
 //   +32      32     public key, or zeros
 //   +64      64     Ed25519 signature of "tilewright package 1\n" and the digest, or zeros
 //
-// Integers are little-endian. Nothing follows. Every bit is under the digest, which is under the
-// signature; the digest and signature are checked before the manifest is parsed or the payload
-// unpacked, so that only a trusted builder's bytes reach zstd and SQLite (an unsigned package
-// reaches them where the user said so; they are bounded and hardened all the same).
+// Integers are little-endian. Nothing follows. The digest covers every bit before it, and the
+// signature covers the digest. Both are checked before the manifest is parsed or the payload
+// unpacked, so only a trusted builder's bytes reach zstd and SQLite. An unsigned package reaches
+// them if the user allows it; the same limits and hardening apply.
 
 #include "records/package/package.h"
 
@@ -47,13 +47,13 @@ constexpr std::size_t kDigestBytes = 32, kKeyBytes = 32, kSignatureBytes = 64;
 constexpr std::size_t kTrailerBytes = kDigestBytes + kKeyBytes + kSignatureBytes;
 constexpr std::string_view kSignedPrefix = "tilewright package 1\n";
 constexpr std::uint32_t kMaxManifestBytes = 1 << 16;
-// 1 GiB unpacked, and not more than 400 times the packed bytes: databases of records pack 5 to 30
-// times smaller (a tiny one, mostly empty pages, up to 100), a bomb thousands of times.
+// 1 GiB unpacked, and at most 400 times the packed bytes: databases of records compress 5 to 30
+// times (a tiny one, mostly empty pages, up to 100), a decompression bomb thousands of times.
 constexpr std::int64_t kMaxDatabaseBytes = std::int64_t{1} << 30;
 constexpr std::int64_t kMaxRatio = 400;
-// Larger ones wait in a file until all of them was found to be records.
+// Larger databases stay in a file until all of their records passed the checks.
 constexpr std::int64_t kMaxInMemory = std::int64_t{16} << 20;
-// 19: packed once, read often; its window is of 8 MiB, and 32 are taken.
+// 19: packed once, read often; its window is 8 MiB, and up to 32 are accepted.
 constexpr int kLevel = 19;
 constexpr int kMaxWindowLog = 25;
 
@@ -81,7 +81,7 @@ bool NameIsFine(std::string_view name) {
          });
 }
 
-/// The parts of a package file whose lengths fit its size and whose digest is right.
+/// Parts of a package file whose lengths fit its size and whose digest is correct.
 struct Parts {
   std::string_view manifest, payload, digest, key, signature;
 };
@@ -115,7 +115,7 @@ Result<Parts> TakeApart(std::string_view bytes) {
   return parts;
 }
 
-/// The trusted key that signed the package; none if it is unsigned and may be.
+/// Returns the trusted key that signed the package; none if the policy accepts it unsigned.
 Result<std::optional<TrustedKey>> CheckSignature(const Parts& parts, const TrustPolicy& policy) {
   const auto is_zero = [](std::string_view bytes) {
     return std::ranges::all_of(bytes, [](char c) { return c == 0; });
@@ -139,11 +139,11 @@ Result<std::optional<TrustedKey>> CheckSignature(const Parts& parts, const Trust
   return std::optional(*trusted);
 }
 
-/// Where unpacked bytes go, piece by piece.
+/// Receiver of unpacked bytes, piece by piece.
 using ByteSink = std::function<Status(std::string_view)>;
 
-/// Unpacks exactly `size` bytes, and looks at the first of them before the others follow.
-/// returns their SHA-256.
+/// Unpacks exactly `size` bytes and checks the first of them before the rest. Returns their
+/// SHA-256.
 Result<std::string> Unpack(std::string_view payload, std::int64_t size, const ByteSink& sink) {
   const auto packed = static_cast<std::int64_t>(payload.size());
   if (size > kMaxDatabaseBytes || size > packed * kMaxRatio) {
@@ -187,7 +187,7 @@ Result<std::string> Unpack(std::string_view payload, std::int64_t size, const By
   return HexText(View(digest));
 }
 
-/// Unpacks and checks what a package holds, and returns it.
+/// Unpacks a package's database, checks it and returns it.
 Result<std::string> DatabaseOf(const Parts& parts, const PackageManifest& manifest,
                                const TemplateRegistry* templates) {
   const bool large = manifest.database_bytes > kMaxInMemory;
@@ -209,7 +209,7 @@ Result<std::string> DatabaseOf(const Parts& parts, const PackageManifest& manife
   const Status content = large ? CheckContentFile(file->path(), manifest, templates)
                                : CheckContent(database, manifest, templates);
   if (content.code() == StatusCode::kUnsupported) return content;
-  // Whatever SQLite says about it: these bytes will not become better.
+  // Any SQLite error means corrupt bytes: retrying cannot help.
   if (!content.ok()) return Corrupt(content.message());
   return large ? ReadFile(file->path()) : Result<std::string>(std::move(database));
 }
@@ -231,7 +231,7 @@ Result<std::string> Pack(std::string_view database) {
 }  // namespace
 
 std::string UtcText(double unix_seconds) {
-  // Years 1970 to 9999: what the text has room for.
+  // Years 1970 to 9999, the range of the text format.
   const double seconds = std::isfinite(unix_seconds) ? unix_seconds : 0;
   const auto time = static_cast<std::time_t>(std::clamp(seconds, 0.0, 253402300799.0));
   std::tm parts{};
@@ -289,7 +289,7 @@ Result<PackageManifest> PackageManifest::Parse(std::string_view text) {
   string("license", manifest.license);
   integer("database_bytes", manifest.database_bytes);
   string("database_sha256", manifest.database_sha256);
-  // One comparison refuses whatever is missing, unknown, out of range, repeated or of another type.
+  // One comparison rejects missing, unknown, out-of-range, repeated and wrongly typed members.
   if (manifest.ToText() != text) {
     return Corrupt("manifest: keys or values are not those of this format");
   }
@@ -314,7 +314,7 @@ Result<std::string> PackageBytes(const PackageManifest& manifest, std::string_vi
                                  const SecretKey* key) {
   const std::string text = manifest.ToText();
   if (!IsPrintable(manifest.license)) {
-    return InvalidArgument("package: the licence has control characters, or is no UTF-8");
+    return InvalidArgument("package: the licence has control characters, or is not UTF-8");
   }
   if (text.size() > kMaxManifestBytes) {
     return InvalidArgument("package: a manifest of " + std::to_string(text.size()) +

@@ -8,20 +8,22 @@
 
 namespace tilewright::records {
 
-/// The schedules that are texts (docs/schedules.md) and that a store keeps for its records, as
-/// facts of the store: template keys and canonical texts, by key. That a text is that of its key is
-/// the reader's to check. Errors: those of reading.
+/// Returns the text schedules (docs/schedules.md) that a store keeps for its records as facts:
+/// template keys and canonical texts, by key. The caller checks that each text matches its key.
+/// Errors: those of reading.
 Result<std::vector<std::pair<std::string, std::string>>> ScheduleTextsOf(const Store& store);
 
-/// Keeps the texts that the registry has, for records to come. Errors: those of writing.
+/// Stores the registry's schedule texts for future records.
+/// Errors: those of writing.
 Status StoreScheduleTexts(Store& store, const TemplateRegistry& templates);
 
-/// Copies from an attached store the texts that trials of the main one name.
+/// Copies the schedule texts that trials of the main store refer to from an attached store.
 /// Errors: those of writing.
 Status CopyScheduleTexts(const Database& db, const std::string& source);
 
-/// That a package's database has exactly the texts that its trials name, each the one of its name,
-/// and no other facts. Errors: kCorrupt with what is wrong.
+/// Checks that a package's database has exactly the schedule texts that its trials refer to, each
+/// with the matching key, and no other facts.
+/// Errors: kCorrupt with the reason.
 Status CheckScheduleTexts(const Database& db);
 
 }  // namespace tilewright::records

@@ -1,5 +1,5 @@
-// Hashes, key files and Ed25519 signatures (libsodium). A key file is lines of a tag, digits and a
-// comment; a secret one is readable by its owner only.
+// Hashes, key files and Ed25519 signatures (libsodium). A key file contains lines of a tag, digits
+// and a comment; a secret one is readable only by its owner.
 
 #include "records/package/signing.h"
 
@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::string_view kPublicTag = "tilewright-ed25519";
 constexpr std::string_view kSecretTag = "tilewright-ed25519-secret";
-// A thousand keys with comments; a larger file is none of ours.
+// A thousand keys with comments; larger files are rejected.
 constexpr std::int64_t kMaxKeyFileBytes = 1 << 18;
 
 static_assert(sizeof(Digest) == crypto_hash_sha256_BYTES);
@@ -61,7 +61,7 @@ KeyLine Take(std::string_view line) {
   return parts;
 }
 
-/// Writes a file that must not be there yet.
+/// Writes a new file; fails if it exists.
 Status WriteNew(const std::string& path, std::string_view text, mode_t mode) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (fd < 0) {
@@ -141,7 +141,7 @@ std::string SecretKey::FileText(std::string_view comment) const {
 }
 
 Result<SecretKey> GenerateKey() {
-  if (sodium_init() < 0) return Internal("the cryptographic library does not start");
+  if (sodium_init() < 0) return Internal("the cryptographic library cannot be initialized");
   std::array<unsigned char, SecretKey::kBytes> secret;
   PublicKey ignored;
   crypto_sign_keypair(ignored.bytes.data(), secret.data());
@@ -187,7 +187,7 @@ Result<std::vector<TrustedKey>> ParsePublicKeys(std::string_view text, const std
     std::copy_n(BytesOf(*bytes), key.key.bytes.size(), key.key.bytes.begin());
     key.comment = parts.comment;
     if (!IsPrintable(key.comment)) {
-      return InvalidArgument(place + ": the comment has control characters, or is no UTF-8");
+      return InvalidArgument(place + ": the comment has control characters, or is not UTF-8");
     }
     keys.push_back(std::move(key));
   }
@@ -197,7 +197,8 @@ Result<std::vector<TrustedKey>> ParsePublicKeys(std::string_view text, const std
 Result<std::vector<TrustedKey>> ReadTrustedKeys(const std::string& path) {
   if (!FileExists(path)) return std::vector<TrustedKey>();
   std::error_code failed;
-  const auto file = std::filesystem::canonical(path, failed);  // who may change what it leads to
+  // Checks the permissions of the link's target.
+  const auto file = std::filesystem::canonical(path, failed);
   if (failed) return Unavailable(path + ": " + failed.message());
   for (const auto& [place, is_folder] : {std::pair(file, false), {file.parent_path(), true}}) {
     if (const std::string why = UnsafePermissionReason(place, is_folder); !why.empty()) {
@@ -211,9 +212,9 @@ Status WriteTrustedKeys(const std::string& path, std::string_view text) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::error_code failed;
   if (std::filesystem::create_directories(folder, failed)) {
-    ::chmod(folder.c_str(), 0755);  // whatever the umask
+    ::chmod(folder.c_str(), 0755);  // independent of the umask
   }
-  if (failed) return Unavailable(folder.string() + ": cannot be made: " + failed.message());
+  if (failed) return Unavailable(folder.string() + ": cannot be created: " + failed.message());
   TW_RETURN_IF_ERROR(WriteFile(path, text));
   return ::chmod(path.c_str(), 0644) == 0 ? Status() : Unavailable(path + ": " + ErrnoReason());
 }
@@ -233,13 +234,13 @@ Result<SecretKey> ReadSecretKey(const std::string& path) {
   }
   const KeyLine parts = Take(Trim(text));
   if (parts.tag != kSecretTag) {
-    return InvalidArgument(path + ": no secret key (made by `tilewright package keygen`)");
+    return InvalidArgument(path + ": not a secret key (made by `tilewright package keygen`)");
   }
   auto bytes = ParseHex(parts.digits, SecretKey::kBytes);
   if (!bytes.ok()) return bytes.status().WithContext(path);
   SecretKey key(*bytes);
-  // The second half of a secret key is its public half: a damaged file is noticed here rather than
-  // by those who can not verify what it signed.
+  // The second half of a secret key is its public half: this detects a damaged file before invalid
+  // signatures are made.
   std::array<unsigned char, crypto_sign_SEEDBYTES> seed;
   std::array<unsigned char, SecretKey::kBytes> again;
   PublicKey derived;
@@ -250,7 +251,7 @@ Result<SecretKey> ReadSecretKey(const std::string& path) {
   sodium_memzero(bytes->data(), bytes->size());
   sodium_memzero(text.data(), text.size());
   if (!(derived == key.public_key())) {
-    return InvalidArgument(path + ": a damaged secret key (its halves do not belong together)");
+    return InvalidArgument(path + ": a damaged secret key (its halves do not match)");
   }
   return key;
 }

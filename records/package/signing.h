@@ -11,25 +11,26 @@
 
 namespace tilewright::records {
 
-/// SHA-256 of some bytes.
+/// SHA-256 digest.
 using Digest = std::array<unsigned char, 32>;
 Digest Sha256(std::string_view bytes);
-/// The same as 64 hexadecimal digits.
+/// Returns the digest as 64 hexadecimal digits.
 std::string Sha256Hex(std::string_view bytes);
 
-/// Lower-case hexadecimal digits.
+/// Returns lower-case hexadecimal digits.
 std::string HexText(std::string_view bytes);
-/// Errors: kInvalidArgument unless `text` is 2 * size hexadecimal digits.
+/// Parses hexadecimal digits.
+/// Errors: kInvalidArgument unless `text` has 2 * size of them.
 Result<std::string> ParseHex(std::string_view text, std::size_t size);
 
-/// Half of an Ed25519 key pair that everybody may know.
+/// Public half of an Ed25519 key pair.
 struct PublicKey {
   std::array<unsigned char, 32> bytes{};
   std::string Hex() const;
   friend bool operator==(const PublicKey&, const PublicKey&) = default;
 };
 
-/// The other half. Its bytes are wiped when it goes.
+/// Secret half of an Ed25519 key pair. The destructor wipes its bytes.
 class SecretKey {
  public:
   static constexpr std::size_t kBytes = 64;
@@ -38,7 +39,7 @@ class SecretKey {
   SecretKey& operator=(const SecretKey&) = default;
   ~SecretKey();
   PublicKey public_key() const;
-  /// Text of a key file; see ReadSecretKey.
+  /// Returns the text of a key file; see ReadSecretKey.
   std::string FileText(std::string_view comment) const;
   const unsigned char* data() const { return bytes_.data(); }
 
@@ -46,39 +47,42 @@ class SecretKey {
   std::array<unsigned char, kBytes> bytes_;
 };
 
-/// A new random pair; the public half is in the secret one.
-/// Errors: kInternal if the system gives no random bytes.
+/// Generates a random key pair; the secret key contains the public one.
+/// Errors: kInternal if the system provides no random bytes.
 Result<SecretKey> GenerateKey();
 
 using Signature = std::array<unsigned char, 64>;
 Signature Sign(const SecretKey& key, std::string_view message);
 bool VerifySignature(const PublicKey& key, std::string_view message, const Signature& signature);
 
-/// A public key whose packages may be used, and whose it is said to be.
+/// Public key whose packages are accepted, and the stated name of its owner.
 struct TrustedKey {
   PublicKey key;
   std::string comment;
 };
 
-/// One line "tilewright-ed25519 <64 hexadecimal digits> <comment>", as in a file of trusted keys.
+/// Returns a line "tilewright-ed25519 <64 hexadecimal digits> <comment>", as in a file of trusted
+/// keys.
 std::string PublicKeyLine(const PublicKey& key, std::string_view comment);
-/// Keys of a text of such lines; empty lines and those that begin with '#' are skipped.
+/// Parses such lines; skips empty lines and those that begin with '#'.
 /// Errors: kInvalidArgument with file and line.
 Result<std::vector<TrustedKey>> ParsePublicKeys(std::string_view text, const std::string& file);
-/// A list of keys that are trusted from now on, as ParsePublicKeys. No file: no keys.
-/// Errors: also kInvalidArgument if others may write the file or its folder.
+/// Reads a list of keys to trust, in the format of ParsePublicKeys. A missing file contains no
+/// keys.
+/// Errors: also kInvalidArgument if other users may write the file or its directory.
 Result<std::vector<TrustedKey>> ReadTrustedKeys(const std::string& path);
-/// Keys of a file that somebody names, as ParsePublicKeys. Errors: also kNotFound.
+/// Reads the keys of a file that the user names, in the format of ParsePublicKeys.
+/// Errors: also kNotFound.
 Result<std::vector<TrustedKey>> ReadPublicKeys(const std::string& path);
-/// Writes a list of keys that only its owner may change, and makes its folder.
+/// Writes a list of keys, writable only by its owner, and creates its directory.
 /// Errors: kUnavailable.
 Status WriteTrustedKeys(const std::string& path, std::string_view text);
 
 /// Reads a file "tilewright-ed25519-secret <128 hexadecimal digits> <comment>".
-/// Errors: kNotFound; kInvalidArgument if it is no key, if its halves do not belong together, or if
-/// anybody but its owner may read it.
+/// Errors: kNotFound; kInvalidArgument if it is not a key, if its halves do not match, or if other
+/// users may read it.
 Result<SecretKey> ReadSecretKey(const std::string& path);
-/// Writes both halves: `path` (for its owner only) and `path`.pub.
+/// Writes both halves: `path` (readable only by its owner) and `path`.pub.
 /// Errors: kInvalidArgument if one of the files exists; kUnavailable.
 Status WriteKeyFiles(const SecretKey& key, const std::string& path, std::string_view comment);
 

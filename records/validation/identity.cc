@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kIdDigits = 32;
 
-/// What is hashed: fields that say where they end.
+/// Hash of length-delimited fields.
 class HashedFields {
  public:
   void Add(std::string_view text) {

@@ -7,28 +7,30 @@
 
 namespace tilewright::records {
 
-/// What is stored of a trial as text. Made before the write lock is taken: it is most of the work.
+/// Texts stored for a trial. Computed before the write lock is taken, because they are most of the
+/// work.
 struct TrialTexts {
   std::string workload, op, target, device, epilogue, config, others;
 };
 TrialTexts TextsOf(const Trial& trial);
 
-/// A number as a column holds it: NaN, which SQLite has no room for, becomes 0, and so does -0.
+/// Returns a number as a column stores it: NaN, which SQLite cannot store, becomes 0, and so does
+/// -0.
 double StoredNumber(double number);
-/// The error of a verification as it is stored: NaN is beyond any bound.
+/// Returns the verification error as it is stored: NaN counts as beyond any bound.
 double StoredError(double error);
 
-/// Id of a trial: the first 128 bits of the SHA-256 of store, job, all that it was measured for and
-/// all that came of it, as 32 hexadecimal digits. Nobody can write a row under the id of a trial
-/// that is still to be measured, and a row that was changed no longer has its id.
+/// Returns the id of a trial: the first 128 bits of the SHA-256 of store, job, candidate and
+/// result, as 32 hexadecimal digits. The id of a future trial cannot be computed, and a changed row
+/// does not match its id.
 std::string TrialId(std::string_view store_id, std::string_view job_name, const Trial& trial);
 std::string TrialId(std::string_view store_id, std::string_view job_name, const Trial& trial,
                     const TrialTexts& texts);
 
-/// The id that 1.0 and 1.1 gave the trial: a hash of what it was measured for alone.
+/// Returns the id that 1.0 and 1.1 gave the trial: a hash of the candidate alone.
 std::string LegacyTrialId(std::string_view store_id, std::string_view job_name, const Trial& trial);
 
-/// Whether an id is one of the two.
+/// Returns true if an id is one of the two.
 bool IsIdOf(std::string_view id, std::string_view store_id, std::string_view job_name,
             const Trial& trial);
 

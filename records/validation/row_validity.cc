@@ -1,5 +1,5 @@
-// Whether a row may be used, as a query asks it: what has to be made for it (the space of a task,
-// the work of a workload) is made once for each, and what was found is kept.
+// Row validity for queries: the space of a task and the work of a workload are computed once, and
+// results are cached.
 
 #include "records/store_impl.h"
 #include "src/templates/registry.h"
@@ -11,7 +11,8 @@ namespace {
 // About a kilobyte each.
 constexpr std::size_t kMaxVerdicts = 8192;
 
-/// Why a text of a schedule is not that of the store; empty if it is, or the store has none.
+/// Returns the reason why a schedule text differs from that of the store; empty if it is equal, or
+/// the store has none.
 std::string OtherText(const Database& db, const TemplateRegistry& templates,
                       const std::string& key) {
   const std::string* known = templates.TextOf(key);
@@ -44,7 +45,8 @@ std::string InvalidRowReason(Store::Impl& store, const TemplateRegistry& templat
   const std::string place = "trial " + record->id.substr(0, 40) + ": ";
   const double least = store.min_seconds.Of(row.Int(2), row.Int(3), trial.candidate.task);
   if (std::string why = InvalidValuesReason(trial, least); !why.empty()) return place + why;
-  // The registry counts, too: what was no template at one call may be one at the next.
+  // The verdict depends on the registry: a template missing at one call may be registered at the
+  // next.
   const TemplateEntry* entry = templates.Find(trial.candidate.template_key);
   if (entry == nullptr || entry->version != trial.candidate.template_version) return {};
   std::string key = trial.candidate.template_key;

@@ -12,11 +12,11 @@
 namespace tilewright::records {
 namespace {
 
-// January 1, 2025: before it no program of this kind ran, so a clock that says so was never set.
+// January 1, 2025: earlier than this program, so a clock with an earlier date was never set.
 constexpr double kFirstDate = 1735689600;
 constexpr double kMaxAheadSeconds = 86400;
 
-// Longer texts are in no record that a program wrote; what reads them has limits of its own.
+// No program writes longer texts into records; parsers have separate limits.
 constexpr std::size_t kMaxReason = 1 << 16;
 constexpr std::size_t kMaxName = 256;
 

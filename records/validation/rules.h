@@ -18,19 +18,19 @@ class TemplateRegistry;
 
 namespace tilewright::records {
 
-/// What must hold of a stored trial before anything of it is used. A row may come from anybody, and
-/// may be older than the program: whoever reads one that is to be served, built, shown as code or
-/// handed on goes by these rules (TrialFilter::valid_for, Store::Query,
-/// records/validation/row_validator.h).
+/// Validity rules of stored trials. A row may come from any source and may be older than the
+/// program. Code that serves, builds, shows or copies rows applies these rules
+/// (TrialFilter::valid_for, Store::Query, records/validation/row_validator.h).
 
-/// What is wrong with the values; empty: nothing. least: MinSeconds of the trial's task.
+/// Returns the reason why the values are invalid; empty if they are valid. least: MinSeconds of the
+/// trial's task.
 std::string InvalidValuesReason(const Trial& trial, double least);
 
-/// Lower bounds of a workload's time on any machine, in seconds, one for each number of a workload
-/// and number of a target in a store.
+/// Cache of lower bounds of a workload's time on any machine, in seconds, by the numbers of
+/// workload and target in a store.
 class MinSecondsCache {
  public:
-  /// MinSeconds of the task; workload, target: its numbers in the store.
+  /// Returns MinSeconds of the task. workload, target: its numbers in the store.
   double Of(std::int64_t workload, std::int64_t target, const Task& task);
   void clear() { known_.clear(); }
 
@@ -38,35 +38,35 @@ class MinSecondsCache {
   std::map<std::pair<std::int64_t, std::int64_t>, double> known_;
 };
 
-/// Dates beyond this are in the future: a day after now. Infinite where this machine's clock was
-/// never set, as on boards without a battery.
+/// Returns the latest plausible date: a day after now. Infinity if this machine's clock was never
+/// set, as on boards without a battery.
 double MaxPlausibleDate();
-/// A trial's date as it is compared: what is dated in the future was measured at no time that
-/// counts, and goes before everything else.
+/// Returns a trial's date for comparison. A date in the future is invalid and sorts before all
+/// others.
 double EffectiveDate(double unix_seconds);
-/// The same as SQL. column: such as "trial.finished".
+/// Returns the same as SQL. column: such as "trial.finished".
 std::string EffectiveDateSql(const std::string& column);
 
-/// Looks configs up in the spaces of their templates. Keeps the spaces of the last tasks, because
-/// making one takes longer than looking in it.
+/// Cache of config spaces. It keeps the spaces of the last tasks, because creating a space takes
+/// longer than a lookup in it.
 class SpaceCache {
  public:
-  /// most: spaces kept, at least 1.
+  /// capacity: spaces kept, at least 1.
   explicit SpaceCache(std::size_t capacity = 32) : capacity_(capacity) {}
   SpaceCache(SpaceCache&&) = default;
   SpaceCache& operator=(SpaceCache&&) = default;
-  /// The config as the space of its template has it, for the task of the candidate.
-  /// Errors: kNotFound if there is no such template of this version; kInvalidArgument with what is
-  /// wrong with the config.
+  /// Looks up the config in the space of its template, for the task of the candidate.
+  /// Errors: kNotFound if this version of the template is missing; kInvalidArgument with the defect
+  /// of the config.
   Result<Config> Locate(const TemplateRegistry& templates, const Candidate& candidate);
-  /// Empty if the config is in its space, index and all, or its template is not there in this
-  /// version, so that nothing can be made of it.
+  /// Returns the reason why the config, with its index, is not in its space. Empty if it is, or if
+  /// this version of the template is missing, so that the config cannot be used anyway.
   std::string InvalidReason(const TemplateRegistry& templates, const Candidate& candidate);
 
  private:
   using Spaces = std::list<std::pair<std::string, ConfigSpace>>;
   std::size_t capacity_;
-  Spaces spaces_;                                                  // the last one used first
+  Spaces spaces_;                                                  // most recently used first
   std::unordered_map<std::string_view, Spaces::iterator> places_;  // views of the texts in spaces_
 };
 

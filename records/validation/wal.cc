@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kHeaderBytes = 32, kFrameHeaderBytes = 24;
 constexpr std::int64_t kMaxWalBytes = std::int64_t{1} << 31;
-// A frame may be half written at one look; a second look a moment later sees it whole.
+// One poll may see a frame half written; a repeated poll a moment later sees it complete.
 constexpr int kLooks = 3;
 constexpr unsigned kBetweenLooksMicroseconds = 100'000;
 
@@ -26,7 +26,7 @@ std::uint32_t BigEndian(std::string_view bytes, std::size_t at) {
   return value;
 }
 
-/// The running checksum of headers and pages.
+/// Running checksum of headers and pages.
 class WalSum {
  public:
   explicit WalSum(bool big_endian) : big_endian_(big_endian) {}
@@ -47,35 +47,36 @@ class WalSum {
   std::uint32_t a_ = 0, b_ = 0;
 };
 
-/// What the index beside the log has of it: salts, as they stand in the log, and frames.
+/// State of the log according to its index: salts, in the log's byte order, and frames.
 struct WalIndex {
   std::string salts;
   std::uint32_t frames = 0;
 };
 
-/// The first of the two copies of the index's header, in the byte order of this machine.
+/// Reads the first of the two copies of the index's header, in the byte order of this machine.
 std::optional<WalIndex> ReadWalIndex(const std::string& store) {
   const auto bytes = ReadFile(store + "-shm");
   constexpr std::size_t kCopy = 48, kMaxFrame = 16, kSalts = 32;
   if (!bytes.ok() || bytes->size() < 2 * kCopy) return {};
-  if (bytes->compare(0, kCopy, *bytes, kCopy, kCopy) != 0) return {};  // being written
+  if (bytes->compare(0, kCopy, *bytes, kCopy, kCopy) != 0) return {};  // a writer is updating it
   WalIndex index;
   std::memcpy(&index.frames, bytes->data() + kMaxFrame, sizeof(index.frames));
   index.salts = bytes->substr(kSalts, 8);
   return index;
 }
 
-/// What one look finds.
+/// Returns the damage that one poll finds.
 Result<std::string> InspectWal(const std::string& store) {
   const std::string path = store + "-wal";
   if (!FileExists(path)) return std::string();
-  const auto index = ReadWalIndex(store);  // first: what it has counted is in the log by then
+  // Read first: the log already contains the frames that it counts.
+  const auto index = ReadWalIndex(store);
   const auto read = ReadFile(path, kMaxWalBytes);
   if (read.status().code() == StatusCode::kNotFound) return std::string();
   TW_RETURN_IF_ERROR(read);
   const std::string_view log = *read;
   if (log.size() < kHeaderBytes) return std::string();
-  constexpr std::uint32_t kMagic = 0x377f0682;  // the last bit: sums of big-endian words
+  constexpr std::uint32_t kMagic = 0x377f0682;  // the last bit selects sums of big-endian words
   const std::uint32_t magic = BigEndian(log, 0);
   WalSum sum((magic & 1) != 0);
   sum.Add(log.substr(0, 24));
@@ -102,7 +103,8 @@ Result<std::string> InspectWal(const std::string& store) {
   for (std::size_t next = at + frame; next + frame <= log.size(); next += frame) {
     more = more || is_of_this_log(next);
   }
-  // The last frame alone: of a copy without the index nobody knows whether it was ever whole.
+  // The last frame only: in a copy without the index it is unknown whether the frame was ever
+  // complete.
   const bool last = !counted && at + frame <= log.size() && is_of_this_log(at);
   if (!more && !last) return std::string();
   return fmt::format("{}: frame {} is damaged; {}", path, whole + 1,

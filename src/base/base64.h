@@ -10,9 +10,10 @@
 
 namespace tilewright {
 
-/// The text of RFC 4648, section 4, with padding.
+/// Returns the encoding of RFC 4648, section 4, with padding.
 std::string EncodeBase64(std::span<const std::byte> bytes);
-/// Errors: kInvalidArgument with the position of what is no such text.
+/// Decodes such a text.
+/// Errors: kInvalidArgument with the position of the invalid part.
 Result<std::vector<std::byte>> DecodeBase64(std::string_view text);
 
 }  // namespace tilewright

@@ -8,8 +8,8 @@ namespace tilewright {
 template <typename Signature>
 class Callback;
 
-/// A function, or one that is given an object beside its arguments: what rows of a table call. It
-/// owns nothing; the object outlives it. Rows of constant tables can be made of it.
+/// Reference to a function, or to a function and an object passed in addition to its arguments.
+/// Owns nothing: the object must outlive it. Usable in rows of constant tables.
 template <typename Returned, typename... Arguments>
 class Callback<Returned(Arguments...)> {
  public:

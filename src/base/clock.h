@@ -2,18 +2,19 @@
 
 namespace tilewright {
 
-/// Source of time. Injected wherever a decision depends on it, so that tests need no real time.
+/// Source of time. Injected into code whose decisions depend on it, so that tests need no real
+/// time.
 class Clock {
  public:
   virtual ~Clock() = default;
-  /// Seconds since an arbitrary start; never goes back.
+  /// Returns seconds since an arbitrary start; never decreases.
   virtual double MonotonicSeconds() = 0;
-  /// Seconds since 1970-01-01 UTC.
+  /// Returns seconds since 1970-01-01 UTC.
   virtual double UnixSeconds() = 0;
   virtual void SleepSeconds(double seconds) = 0;
 };
 
-/// The machine's clock.
+/// Clock of the machine.
 class SystemClock final : public Clock {
  public:
   double MonotonicSeconds() override;

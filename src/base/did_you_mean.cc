@@ -6,7 +6,7 @@
 namespace tilewright {
 namespace {
 
-/// Letters to change, add, leave out, or exchange with the next one.
+/// Returns the number of letters to change, insert, delete, or swap with the next one.
 std::size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> rows(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   std::iota(rows[0].begin(), rows[0].end(), std::size_t{0});

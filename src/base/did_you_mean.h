@@ -6,7 +6,7 @@
 
 namespace tilewright {
 
-/// "; did you mean 'resnet18_v1'?" for the nearest of the known words, empty if none is near.
+/// Returns "; did you mean 'resnet18_v1'?" with the nearest known word; empty if none is similar.
 std::string DidYouMean(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace tilewright

@@ -5,7 +5,7 @@
 
 namespace tilewright {
 
-/// Divisors of a positive number, ascending.
+/// Returns the divisors of a positive number, ascending.
 inline std::vector<std::int64_t> Divisors(std::int64_t number) {
   std::vector<std::int64_t> low, high;
   for (std::int64_t d = 1; d <= number / d; ++d) {

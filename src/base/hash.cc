@@ -5,9 +5,9 @@
 namespace tilewright {
 namespace {
 
-constexpr std::size_t kSlices = 8;  // bytes that are looked up at once
+constexpr std::size_t kSlices = 8;  // bytes per step
 
-/// Row n: what a byte leaves when n more have passed.
+/// Row n: effect of a byte after n further bytes.
 constexpr std::array<std::array<std::uint32_t, 256>, kSlices> MakeCrcTables() {
   std::array<std::array<std::uint32_t, 256>, kSlices> tables{};
   for (std::uint32_t i = 0; i < 256; ++i) {

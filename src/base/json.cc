@@ -9,7 +9,8 @@ namespace {
 // Printing and copying a value recurse: a deeper one would overflow the stack.
 constexpr int kMaxDepth = 100;
 
-// The library's SAX interface reports where it stopped without throwing.
+// Builder of a value by the library's SAX interface, which reports the error position without
+// throwing.
 class Builder : public nlohmann::detail::json_sax_dom_parser<Json> {
  public:
   explicit Builder(Json& value) : json_sax_dom_parser(value, false) {}
@@ -53,7 +54,7 @@ Result<Json> ParseJson(std::string_view text) {
   const std::size_t column = position - (start == std::string_view::npos ? 0 : start + 1);
   std::string reason = builder.message_;
   if (const auto at = reason.rfind(": "); at != std::string::npos) reason = reason.substr(at + 2);
-  constexpr std::size_t kMaxShown = 200;  // it has the token in it, which may be the whole file
+  constexpr std::size_t kMaxShown = 200;  // it contains the token, which may be the whole file
   if (reason.size() > kMaxShown) reason = reason.substr(0, kMaxShown) + "…";
   return InvalidArgument("line " + std::to_string(line) + ", column " + std::to_string(column) +
                          ": not valid JSON: " + reason);

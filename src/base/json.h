@@ -8,15 +8,16 @@
 
 namespace tilewright {
 
-/// Ordered, so that what is written keeps the order in which it was made. Include this header in
-/// .cc files only (it is slow to compile); headers include <nlohmann/json_fwd.hpp>.
+/// JSON value that keeps the order of members. Include this header in .cc files only (it is slow to
+/// compile); headers include <nlohmann/json_fwd.hpp>.
 using Json = nlohmann::ordered_json;
 
-/// Errors: kInvalidArgument with line and column; for lists and objects more than 100 deep.
+/// Parses a JSON text.
+/// Errors: kInvalidArgument with line and column; for lists and objects nested deeper than 100.
 Result<Json> ParseJson(std::string_view text);
 
-/// One line, or with an indent one for each value. Bytes that are no UTF-8, which JSON cannot hold,
-/// are replaced.
+/// Returns one line, or with an indent one line for each value. Replaces bytes that are not UTF-8,
+/// which JSON cannot contain.
 std::string DumpJson(const Json& json, int indent = -1);
 
 }  // namespace tilewright

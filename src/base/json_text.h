@@ -5,8 +5,8 @@
 
 namespace tilewright {
 
-/// A text as a JSON string, in quotes; bytes that are no UTF-8 are replaced. Cheap to include and,
-/// for plain ASCII, to call.
+/// Returns a text as a JSON string, in quotes; replaces bytes that are not UTF-8. Cheap to include
+/// and, for plain ASCII, to call.
 std::string JsonString(std::string_view text);
 
 }  // namespace tilewright

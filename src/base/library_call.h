@@ -1,7 +1,7 @@
 #pragma once
 
-/* What generated code says about a function of a library that it calls, in numbers. Plain C: the
- * runtime of compiled models reads it too. */
+/* Description of a library call by generated code, in numbers. Plain C: the runtime of compiled
+ * models reads it too. */
 
 #include <stdint.h>
 
@@ -11,7 +11,7 @@ extern "C" {
 
 enum { TW_LIBRARY_CONVOLUTION = 1, TW_LIBRARY_MATMUL = 2 };
 enum { TW_LIBRARY_F32 = 1, TW_LIBRARY_S32 = 2, TW_LIBRARY_S8 = 3, TW_LIBRARY_U8 = 4 };
-/* Of activations: plain, channels innermost, or in blocks of so many channels. */
+/* Layout of activations: plain, channels last, or blocks of this many channels. */
 enum {
   TW_LIBRARY_NCHW = 0,
   TW_LIBRARY_NHWC = 1,
@@ -19,13 +19,13 @@ enum {
   TW_LIBRARY_BLOCKED_16 = 16
 };
 
-/** A convolution: data [n, c, h, w], weight [k, c / groups, r, s], result [n, k, oh, ow]. Or `n`
- *  matrix products: data [h, c], weight [k, c], result [h, k]; sizes it does not name are 1. */
+/** Shape of a convolution: data [n, c, h, w], weight [k, c / groups, r, s], result [n, k, oh, ow].
+ * Or `n` matrix products: data [h, c], weight [k, c], result [h, k]; unused sizes are 1. */
 typedef struct TwLibraryShape {
   int64_t kind;
   int64_t data_type, weight_type, result_type;
   int64_t data_layout, result_layout;
-  int64_t constant_weight; /* 1: the weight may be kept in a layout of the library's own */
+  int64_t constant_weight; /* 1: the weight may be cached in the library's layout */
   int64_t n, c, h, w, k, r, s, oh, ow, groups;
   int64_t stride_h, stride_w, dilation_h, dilation_w;
   int64_t pad_top, pad_left, pad_bottom, pad_right;

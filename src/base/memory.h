@@ -7,11 +7,11 @@
 
 namespace tilewright {
 
-/// Bytes of this machine's memory.
+/// Returns the bytes of this machine's memory.
 std::int64_t MachineMemoryBytes();
 
-/// For sizes that a file claims, before anything is allocated.
-/// Errors: kUnsupported, naming `what`, if it takes more than `available` bytes.
+/// Checks a size that a file claims before anything is allocated.
+/// Errors: kUnsupported, naming `what`, if it exceeds `available` bytes.
 Status CheckMemory(std::string_view what, std::int64_t bytes,
                    std::int64_t available = MachineMemoryBytes());
 

@@ -5,8 +5,8 @@
 
 namespace tilewright {
 
-/// What a key of something that a plugin brings looks like. No key of ours or of AutoTVM's has a
-/// '/', so none will ever mean two things.
+/// Format of the keys of plugins. Built-in keys and AutoTVM's contain no '/', so the two cannot
+/// collide.
 inline constexpr std::string_view kPluginKeyFormat =
     "such as 'vendor/name', of letters, digits, '_' and '-'";
 

@@ -1,5 +1,5 @@
-// Texts of others as terminals and pages may show them. What is escaped: control characters, what
-// ends or turns a line, what takes no room, and bytes that are no UTF-8.
+// Escapes text from other sources for terminals and pages: control characters, line ends, direction
+// marks, zero-width characters, and bytes that are not UTF-8.
 
 #include "src/base/printable.h"
 
@@ -11,23 +11,23 @@
 namespace tilewright {
 namespace {
 
-/// Ranges of code points that a terminal or a page obeys instead of showing them.
+/// Ranges of code points that a terminal or a page interprets instead of displaying.
 constexpr std::pair<std::uint32_t, std::uint32_t> kControlRanges[] = {
     {0x00, 0x1f},        // C0
     {0x7f, 0x9f},        // delete, C1
     {0x61c, 0x61c},      // Arabic letter mark
-    {0x200b, 0x200b},    // space without width
-    {0x200e, 0x200f},    // marks of direction
-    {0x2028, 0x202e},    // ends of lines and paragraphs, embeddings and overrides of direction
+    {0x200b, 0x200b},    // zero-width space
+    {0x200e, 0x200f},    // direction marks
+    {0x2028, 0x202e},    // line and paragraph separators, direction embeddings and overrides
     {0x2060, 0x206f},    // joiner, isolates, deprecated formats
-    {0xfeff, 0xfeff},    // mark of the byte order
+    {0xfeff, 0xfeff},    // byte order mark
     {0xfff9, 0xfffb},    // annotations
     {0xe0000, 0xe007f},  // tags
 };
 
-/// The UTF-8 character at the beginning of a text.
+/// First UTF-8 character of a text.
 struct Character {
-  std::size_t length = 0;  ///< 0: the text begins with none
+  std::size_t length = 0;  ///< 0: the text does not begin with a valid character
   std::uint32_t code = 0;
 };
 
@@ -40,7 +40,8 @@ Character FirstCharacter(std::string_view text) {
                                                              : 0;
   if (length == 0 || length > text.size()) return {};
   constexpr std::uint32_t kLeadBits[] = {0, 0, 0x1f, 0x0f, 0x07};
-  // Shorter spellings exist of what is below: a decoder that takes them would see other characters.
+  // Smaller values have shorter encodings: a decoder that accepts overlong ones would see other
+  // characters.
   constexpr std::uint32_t kMin[] = {0, 0, 0x80, 0x800, 0x10000};
   std::uint32_t code = first & kLeadBits[length];
   for (std::size_t i = 1; i < length; ++i) {

@@ -6,15 +6,15 @@
 
 namespace tilewright {
 
-/// Text from a file as a terminal or a page may show it. Characters that are obeyed instead of
-/// shown (controls, ends of lines, tabs, marks of direction, characters without width) and bytes
-/// that are no UTF-8 become escapes: `\n`, `\x1b`, `\u202e`. lines: keep ends of lines and tabs.
+/// Returns text from a file, escaped for a terminal or a page. Characters that are interpreted
+/// instead of displayed (controls, line ends, tabs, direction marks, zero-width characters) and
+/// bytes that are not UTF-8 become escapes: `\n`, `\x1b`, `\u202e`. lines: keep line ends and tabs.
 std::string Printable(std::string_view text, bool lines = false);
 
-/// Whether Printable leaves the text as it is.
+/// Returns true if Printable does not change the text.
 bool IsPrintable(std::string_view text);
 
-/// The text of a JSON value with the same characters in its strings escaped: the same value.
+/// Escapes the same characters in the strings of a JSON text; the value stays the same.
 std::string EscapeControls(std::string_view json);
 
 }  // namespace tilewright

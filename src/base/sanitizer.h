@@ -2,8 +2,8 @@
 
 namespace tilewright {
 
-/// Whether a sanitizer keeps shadow memory for this program: its address space can then not be
-/// limited, and using up memory takes the machine's.
+/// True if a sanitizer reserves shadow memory for this program: then its address space cannot be
+/// limited, and exhausting its memory exhausts the machine's.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kHasShadowMemory = true;
 #elif defined(__has_feature)

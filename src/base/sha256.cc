@@ -11,7 +11,7 @@ constexpr std::size_t kShaBlock = 64, kShaRounds = 64;
 
 using ShaState = std::array<std::uint32_t, 8>;
 
-// The first 32 bits behind the point of the square roots of the first 8 primes ...
+// The first 32 bits after the binary point of the square roots of the first 8 primes ...
 constexpr ShaState kShaStart = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
 // ... and of the cube roots of the first 64.
@@ -62,7 +62,7 @@ std::array<std::uint8_t, 32> Sha256(std::string_view text) {
   ShaState state = kShaStart;
   const std::size_t whole = text.size() / kShaBlock * kShaBlock;
   for (std::size_t at = 0; at < whole; at += kShaBlock) AddBlock(text.substr(at, kShaBlock), state);
-  // Behind the text: a bit, zeros, and its length in bits, up to the end of a block.
+  // After the text: a 1 bit, zeros, and its length in bits, up to the end of a block.
   std::string rest(text.substr(whole));
   rest += '\x80';
   while (rest.size() % kShaBlock != kShaBlock - 8) rest += '\0';

@@ -8,8 +8,7 @@
 namespace tilewright {
 namespace {
 
-// What systems give where nobody has asked for less: readers of nested files, the code generator
-// and SQLite are made for it.
+// Usual default of systems: parsers of nested files, the code generator and SQLite assume it.
 constexpr std::size_t kStackBytes = std::size_t{8} << 20;
 
 struct Call {
@@ -36,12 +35,12 @@ int RunWithLargeStack(int (*main)(int, char**), int argc, char** argv) {
   pthread_attr_t attributes;
   ::pthread_attr_init(&attributes);
   ::pthread_attr_setstacksize(&attributes, kStackBytes);
-  ::pthread_setattr_default_np(&attributes);  // of threads that this one will make
+  ::pthread_setattr_default_np(&attributes);  // for threads created later
   Call call{main, argc, argv, 0};
   pthread_t thread;
   const bool made = ::pthread_create(&thread, &attributes, &Make, &call) == 0;
   ::pthread_attr_destroy(&attributes);
-  if (!made) return main(argc, argv);  // as much as there is
+  if (!made) return main(argc, argv);  // use the existing stack
   ::pthread_join(thread, nullptr);
   return call.exit_code;
 }

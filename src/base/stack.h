@@ -3,7 +3,7 @@
 namespace tilewright {
 
 /// Runs the `main` of a program on a stack that suffices for its work, whatever the limit it was
-/// started under (`ulimit -s 64`), and gives threads to come such stacks, too.
+/// started under (`ulimit -s 64`). Later threads get such stacks, too.
 int RunWithLargeStack(int (*main)(int, char**), int argc, char** argv);
 
 }  // namespace tilewright

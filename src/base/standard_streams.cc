@@ -10,7 +10,7 @@
 namespace tilewright {
 namespace {
 
-/// Writes to standard error what can be written, and is content.
+/// Writes to standard error as much as possible and ignores errors.
 ssize_t WriteIgnoringErrors(void* /*cookie*/, const char* text, std::size_t size) {
   std::size_t done = 0;
   while (done < size) {
@@ -27,12 +27,13 @@ ssize_t WriteIgnoringErrors(void* /*cookie*/, const char* text, std::size_t size
 void FixupStandardStreams() {
   for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
-    // Standard output only to be read: what is printed there is still missed. All lower numbers
-    // are taken, so this is the number that open() gives.
+    // Standard output is opened read-only, so that printing to it still fails. All lower numbers
+    // are in use, so open() returns this number.
     const int mode = fd == STDERR_FILENO ? O_WRONLY : O_RDONLY;
     if (::open("/dev/null", mode) < 0) (void)::open("/", O_PATH);
   }
-  // Whoever prints a message would have to handle its loss (the formatter throws). Nobody has to.
+  // The formatter throws if printing fails; this stream reports no failure, so callers need not
+  // handle it.
   constexpr cookie_io_functions_t kFunctions = {nullptr, &WriteIgnoringErrors, nullptr, nullptr};
   std::FILE* lossy = ::fopencookie(nullptr, "w", kFunctions);
   if (lossy == nullptr) return;

@@ -2,11 +2,11 @@
 
 namespace tilewright {
 
-/// Makes standard input, output and error safe for a program that works for long; to be called
-/// first in main():
-/// - one that was closed (2>&-) is opened on nothing, so that no file of ours gets its number,
-/// - what cannot be written to standard error (closed, full disk, its reader gone) is lost without
-///   an error: messages are never worth the work they tell of. Standard output keeps its errors.
+/// Makes standard input, output and error safe for a long-running program; call it first in main():
+/// - a closed stream (2>&-) is opened on /dev/null, so that no other file gets its number;
+/// - text that cannot be written to standard error (closed, full disk, closed pipe) is dropped
+///   without an error, because a lost message must not end the work. Standard output keeps its
+///   errors.
 void FixupStandardStreams();
 
 }  // namespace tilewright

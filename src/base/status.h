@@ -8,7 +8,7 @@
 
 namespace tilewright {
 
-/// What the caller of a failed operation does next.
+/// Error code by the caller's next action.
 enum class StatusCode : std::uint8_t {
   kOk = 0,
   kInvalidArgument,  ///< fix the input
@@ -19,11 +19,11 @@ enum class StatusCode : std::uint8_t {
   kInternal,         ///< report it
 };
 
-/// Name of a code in lower case, such as "invalid argument".
+/// Returns the name of a code in lower case, such as "invalid argument".
 std::string_view StatusCodeName(StatusCode code);
 
-/// Outcome of an operation that can fail. A message names the thing, the value seen and the value
-/// expected, in lower case and without a full stop.
+/// Outcome of an operation that can fail. A message names the item, the actual value and the
+/// expected value, in lower case and without a full stop.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -32,7 +32,7 @@ class [[nodiscard]] Status {
   bool ok() const { return code_ == StatusCode::kOk; }
   StatusCode code() const { return code_; }
   const std::string& message() const { return message_; }
-  /// The same failure with "context: " before its message; an ok status stays as it is.
+  /// Returns the same failure with "context: " before its message; an ok status unchanged.
   Status WithContext(std::string_view context) const;
   friend bool operator==(const Status&, const Status&) = default;
 
@@ -57,14 +57,15 @@ inline Status Internal(std::string message) { return {StatusCode::kInternal, std
 [[noreturn]] void CheckFailed(const char* file, int line, const char* condition,
                               std::string_view message = {});
 
-/// A bug if false: prints condition, place and message, then aborts, in release builds too.
+/// Asserts a condition, in release builds too: if it is false, prints condition, location and
+/// message, then aborts.
 #define TW_CHECK(condition, ...)                                                            \
   do {                                                                                      \
     if (!(condition))                                                                       \
       ::tilewright::CheckFailed(__FILE__, __LINE__, #condition __VA_OPT__(, ) __VA_ARGS__); \
   } while (false)
 
-/// A value, or the reason there is none.
+/// Value, or the Status of a failure.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -109,10 +110,10 @@ const Status& ToStatus(const Result<T>& result) {
       return ::tilewright::ToStatus(tw_status_);                 \
   } while (false)
 
-/// Evaluates an expression that yields a Result. Returns from the enclosing function with its
-/// status if it failed; else moves its value into `declaration`, a new variable ("auto x",
-/// "const Graph graph") or an assignable one ("member_"). Two statements: it needs a block around
-/// it. Example: TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(path));
+/// Evaluates an expression that yields a Result. On failure, returns its status from the enclosing
+/// function; otherwise moves its value into `declaration`, a new variable ("auto x", "const Graph
+/// graph") or an assignable one ("member_"). Expands to two statements: requires a surrounding
+/// block. Example: TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(path));
 #define TW_ASSIGN_OR_RETURN(declaration, ...) \
   TW_ASSIGN_OR_RETURN_AS_(TW_CONCAT_(tw_result_, __LINE__), declaration, __VA_ARGS__)
 #define TW_ASSIGN_OR_RETURN_AS_(result, declaration, ...) \

@@ -11,11 +11,11 @@ namespace tilewright {
 
 std::vector<std::string> Split(std::string_view text, char separator);
 std::string_view Trim(std::string_view text);
-/// Whole-text conversions. Errors: kInvalidArgument, naming the text, unless all of it is a number
-/// in range.
+/// Convert a whole text.
+/// Errors: kInvalidArgument, naming the text, unless all of it is a number in range.
 Result<std::int64_t> ParseInt64(std::string_view text);
 Result<double> ParseDouble(std::string_view text);
-/// Shortest text that reads back as the same double.
+/// Returns the shortest text that parses to the same double.
 std::string ShortestDouble(double value);
 
 }  // namespace tilewright

@@ -1,5 +1,5 @@
-// Starting, feeding and ending child processes. Between fork and exec only calls are made that are
-// safe there; the child reports through a pipe why it could not start.
+// Starts, feeds and ends child processes. Between fork and exec only async-signal-safe calls are
+// made; the child reports the reason of a failed start through a pipe.
 
 #include "src/base/subprocess.h"
 
@@ -59,25 +59,25 @@ cpu_set_t CoreSet(const std::vector<int>& cores) {
   return set;
 }
 
-/// What happens in the child between fork and exec: only calls that are safe there.
+/// Settings of the child between fork and exec: only async-signal-safe calls are allowed there.
 struct ChildPlan {
   const SubprocessOptions* options;
   char* const* arguments;
   char* const* environment;
   cpu_set_t cores;
-  int input, output, error, report;  // report: gets errno if exec fails
+  int input, output, error, report;  // report: receives errno if exec fails
   int parent;
 };
 
 [[noreturn]] void RunChild(const ChildPlan& plan) {
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != plan.parent) ::_exit(127);  // the parent went before the line above
+  if (::getppid() != plan.parent) ::_exit(127);  // the parent ended before the line above
   ::dup2(plan.input, STDIN_FILENO);
   ::dup2(plan.output, STDOUT_FILENO);
   ::dup2(plan.error, STDERR_FILENO);
-  // What this program has open without O_CLOEXEC is not the child's business. (Before Linux 5.11
-  // this does nothing.)
+  // The child must not inherit descriptors that this program opened without O_CLOEXEC. (Has no
+  // effect before Linux 5.11.)
   (void)::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
@@ -98,8 +98,8 @@ struct ChildPlan {
   ::_exit(127);
 }
 
-/// This process's environment with `own` ("NAME=value") in place of variables of those names; null
-/// at the end. Refers to both.
+/// Returns this process's environment with the variables in `own` ("NAME=value") replaced or added;
+/// null at the end. Refers to both.
 std::vector<char*> EnvironmentWith(std::vector<std::string>& own) {
   std::vector<char*> all;
   for (char** inherited = environ; *inherited != nullptr; ++inherited) {
@@ -114,7 +114,7 @@ std::vector<char*> EnvironmentWith(std::vector<std::string>& own) {
   return all;
 }
 
-/// Waits for exec: the pipe closes without a word if it went well.
+/// Waits for exec: on success the pipe closes without data.
 Status ReadReport(int fd, const std::string& program) {
   int reason = 0;
   ssize_t count = 0;
@@ -194,7 +194,7 @@ void Subprocess::CloseInput() { Pipe::Close(input_); }
 
 void Subprocess::KillGroup() {
   if (pid_ <= 0) return;
-  // After the child itself was waited for, its number may belong to somebody else.
+  // After the child was reaped, its number may belong to another process.
   if (!ended_) {
     ::kill(-pid_, SIGKILL);
     ::kill(pid_, SIGKILL);  // it may not have reached setsid yet
@@ -215,7 +215,7 @@ std::optional<ExitStatus> Subprocess::Wait(double seconds) {
   }
   int status = 0;
   siginfo_t info{};
-  // Looks first and leaves it unreaped: the group must be killed while its number is still ours.
+  // Polls without reaping: the group must be killed before the process number can be reused.
   if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
       info.si_pid == 0) {
     return std::nullopt;
@@ -237,14 +237,14 @@ double ProcessCpuSeconds(int pid) {
 Result<std::string> ExecutablePath() {
   std::array<char, PATH_MAX> path{};
   const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
-  if (length <= 0) return Unavailable("the program's own path is not known: " + ErrnoReason());
+  if (length <= 0) return Unavailable("the path of the program is unknown: " + ErrnoReason());
   return std::string(path.data(), static_cast<std::size_t>(length));
 }
 
 Status SetCpuAffinity(const std::vector<int>& cores) {
   const cpu_set_t set = CoreSet(cores);
   if (::sched_setaffinity(0, sizeof(set), &set) != 0) {
-    return Unavailable("the cores cannot be chosen: " + ErrnoReason());
+    return Unavailable("cannot set the CPU affinity: " + ErrnoReason());
   }
   return {};
 }

@@ -9,7 +9,7 @@ Result<std::thread> StartThread(std::function<void()> body) {
   try {
     return std::thread(std::move(body));
   } catch (const std::system_error& error) {
-    return Unavailable(std::string("no thread can be started: ") + error.what());
+    return Unavailable(std::string("cannot start a thread: ") + error.what());
   }
 }
 

@@ -8,7 +8,7 @@
 namespace tilewright {
 
 /// Starts a thread that runs `body`; the caller joins it.
-/// Errors: kUnavailable if the system has none left.
+/// Errors: kUnavailable if the system cannot create one.
 Result<std::thread> StartThread(std::function<void()> body);
 
 }  // namespace tilewright

@@ -1,5 +1,5 @@
-// Answers of the C interface: texts and views are laid out once, and shared by the cache and
-// callers until the last of them lets go.
+// Answers of the C interface: texts and views are created once; the cache and callers share them
+// until the last owner releases them.
 
 #include "src/capi/answer.h"
 
@@ -13,7 +13,7 @@
 namespace tilewright::capi {
 namespace {
 
-/// Fills the view in place: it points into `value`, `name` and `knob`, which stay where they are.
+/// Fills the view in place: it points into `value`, `name` and `knob`, which must not move.
 void View(const std::string& name, const KnobValue& value, std::int32_t kind,
           tw_answer::Knob& knob) {
   knob.text = value.ToString();
@@ -92,8 +92,8 @@ Status FillRecord(const tw_answer& answer, tw_record* out) {
   return Fill(out, view);
 }
 
-/// Texts of the record. A hit mostly has those of the question: printing them again takes longer
-/// than the query.
+/// Texts of the record. For a hit they are usually those of the query; printing them again would
+/// take longer than the query.
 void NameRecord(const tw_target& target, tw_answer& answer) {
   if (const records::ImportedRecord* imported = answer.reply.imported()) {
     answer.record_workload =
@@ -227,8 +227,8 @@ tw_code tw_answer_knob(const tw_answer* answer, size_t index, tw_knob* out,
 tw_code tw_answer_find_knob(const tw_answer* answer, const char* name, tw_knob* out,
                             tw_error* error) noexcept {
   return tilewright::capi::Guarded(error, [&]() -> tilewright::Status {
-    if (name == nullptr) return tilewright::InvalidArgument("no knob name");
-    if (answer == nullptr) return tilewright::InvalidArgument("no answer");
+    if (name == nullptr) return tilewright::InvalidArgument("the knob name is null");
+    if (answer == nullptr) return tilewright::InvalidArgument("the answer is null");
     for (const tw_answer::Knob& knob : answer->knobs) {
       if (std::string_view(knob.view.name) == name) {
         return tilewright::capi::Fill(out, knob.view);
@@ -240,7 +240,7 @@ tw_code tw_answer_find_knob(const tw_answer* answer, const char* name, tw_knob* 
 
 tw_code tw_answer_record(const tw_answer* answer, tw_record* out, tw_error* error) noexcept {
   return tilewright::capi::Guarded(error, [&]() -> tilewright::Status {
-    if (answer == nullptr) return tilewright::InvalidArgument("no answer");
+    if (answer == nullptr) return tilewright::InvalidArgument("the answer is null");
     return tilewright::capi::FillRecord(*answer, out);
   });
 }
@@ -249,7 +249,7 @@ tw_code tw_answer_json(const tw_answer* answer, char* buffer, size_t capacity, s
                        tw_error* error) noexcept {
   std::string text;
   const tw_code code = tilewright::capi::Guarded(error, [&]() -> tilewright::Status {
-    if (answer == nullptr) return tilewright::InvalidArgument("no answer");
+    if (answer == nullptr) return tilewright::InvalidArgument("the answer is null");
     text = tilewright::DumpJson(
         tilewright::records::AnswerJson(answer->reply, tilewright::capi::AnsweredWorkload(*answer),
                                         answer->workload, answer->target));

@@ -13,17 +13,17 @@
 
 namespace tilewright::capi {
 
-/// A question, interpreted.
+/// Parsed query.
 struct ParsedQuery {
-  std::optional<Workload> workload;               ///< none: nothing we have an operator for
-  std::optional<records::AutotvmTask> task;       ///< asked as a tuple, by AutoTVM's rule
-  std::optional<records::AutotvmLookup> autotvm;  ///< made of it for that rule
+  std::optional<Workload> workload;               ///< none: no operator of Tilewright
+  std::optional<records::AutotvmTask> task;       ///< query by tuple, for AutoTVM's rule
+  std::optional<records::AutotvmLookup> autotvm;  ///< converted for that rule
 };
 
 }  // namespace tilewright::capi
 
-/// An answer with every text that the C functions hand out. Nothing but the number of owners
-/// changes once it is made: the cache and any number of callers own it together.
+/// Answer with every text that the C functions return. Immutable except for the number of owners:
+/// the cache and any number of callers own it together.
 struct tw_answer {
   struct Knob {
     std::string text;
@@ -35,7 +35,7 @@ struct tw_answer {
   tilewright::records::CatalogAnswer reply;
   std::optional<tilewright::Workload> asked;  ///< none: see `workload`
   double cost_seconds = 0;
-  std::string workload;  ///< its key; of a task without an operator of ours its tuple
+  std::string workload;  ///< its key; for a task without an operator of Tilewright its tuple
   std::string target, config;
   std::vector<std::string> differences;
   std::string record_workload, record_target, record_device, record_epilogue;
@@ -47,13 +47,13 @@ namespace tilewright::capi {
 struct ReleaseAnswer {
   void operator()(const tw_answer* answer) const;
 };
-/// One of the owners of an answer.
+/// Owner of an answer.
 using AnswerPtr = std::unique_ptr<tw_answer, ReleaseAnswer>;
 
-/// kinds: of the knobs of the reply's candidate, if it has one.
+/// Creates an answer. kinds: of the knobs of the reply's candidate, if it has one.
 AnswerPtr MakeAnswer(records::CatalogAnswer reply, ParsedQuery asked,
                      const std::vector<std::int32_t>& kinds, const tw_target& target);
-/// Another owner of the same answer.
+/// Returns another owner of the same answer.
 AnswerPtr Share(const AnswerPtr& answer);
 
 }  // namespace tilewright::capi

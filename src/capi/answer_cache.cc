@@ -29,7 +29,7 @@ AnswerPtr AnswerCache::Find(const LookupRequest& request, std::uint64_t generati
   return Share(found->second.answer);
 }
 
-// Nothing grows later: a table that doubles would make one query in a hundred wait for it.
+// Reserve everything now: otherwise rehashing would delay one query in a hundred.
 AnswerCache::AnswerCache() {
   for (Shard& shard : shards_) {
     shard.entries.reserve(kMaxPerShard);

@@ -13,12 +13,14 @@
 
 namespace tilewright::capi {
 
-/// Answers by the text of the question, so that one asked again costs neither parsing nor reading.
-/// Thread-safe; an answer is found only while the catalog's generation is the one it was made in.
+/// Cache of answers by the text of the query, so that a repeated query needs neither parsing nor
+/// reading.
+/// Thread-safe. An answer is found only while the catalog's generation is the one that it was
+/// created in.
 class AnswerCache {
  public:
   AnswerCache();
-  /// A question as it came in. Two spellings of one workload are two questions.
+  /// Query as received. Two spellings of one workload are two queries.
   struct LookupRequest {
     enum class Spelling : std::uint8_t { kKey, kTuple, kOperator };
     std::uint64_t target[2];  ///< hash of target and device
@@ -27,9 +29,9 @@ class AnswerCache {
     std::string_view text;
   };
 
-  /// Null if there is none.
+  /// Returns null if there is none.
   AnswerPtr Find(const LookupRequest& request, std::uint64_t generation);
-  /// generation: what the catalog's was before the answer was made.
+  /// Adds an answer. generation: the catalog's, read before the answer was created.
   void Keep(const LookupRequest& request, std::uint64_t generation, AnswerPtr answer);
 
  private:
@@ -39,7 +41,7 @@ class AnswerCache {
 
   struct Key {
     std::size_t hash;
-    LookupRequest request;  // its text is that of `text` once it is in the map
+    LookupRequest request;  // its text refers to `text` once it is in the map
     std::string text;
   };
   struct View {
@@ -67,7 +69,7 @@ class AnswerCache {
   struct alignas(64) Shard {
     std::mutex mutex;
     std::unordered_map<Key, Entry, Hash, Equal> entries;
-    std::vector<const Key*> oldest_first;  // a ring that begins at `next` once it is full
+    std::vector<const Key*> oldest_first;  // a ring buffer starting at `next` once it is full
     std::size_t next = 0;
   };
 

@@ -29,7 +29,7 @@ tw_code WriteText(std::string_view text, char* buffer, std::size_t capacity, std
                   tw_error* error) noexcept {
   if (needed != nullptr) *needed = text.size() + 1;
   if (buffer == nullptr) {
-    if (needed == nullptr) return Report(error, TW_INVALID_ARGUMENT, "neither buffer nor needed");
+    if (needed == nullptr) return Report(error, TW_INVALID_ARGUMENT, "buffer and needed are null");
     return Report(error, TW_OK, {});
   }
   if (capacity < text.size() + 1) {
@@ -44,7 +44,7 @@ tw_code WriteText(std::string_view text, char* buffer, std::size_t capacity, std
 
 extern "C" {
 
-// What the interface is today; raised with every addition to the header.
+// Current version of the interface; raised with every addition to the header.
 uint32_t tw_api_version(void) noexcept { return TW_API_VERSION; }
 
 const char* tw_version(void) noexcept { return TILEWRIGHT_VERSION; }

@@ -11,18 +11,18 @@
 
 namespace tilewright::capi {
 
-/// The number a status has outside. The two lists are the same up to TW_INTERNAL.
+/// Converts a status code to the public number. The two lists are equal up to TW_INTERNAL.
 tw_code CodeOf(StatusCode code);
 
-/// Fills the caller's error, as far as its struct reaches, and returns the code.
+/// Fills the caller's error up to the size of its struct, and returns the code.
 tw_code Report(tw_error* error, tw_code code, std::string_view message) noexcept;
 
 /// Writes a text into the caller's buffer; see tw_answer_json for the contract.
 tw_code WriteText(std::string_view text, char* buffer, std::size_t capacity, std::size_t* needed,
                   tw_error* error) noexcept;
 
-/// Runs what a C function does: `body` returns a Status, which becomes code and text. Exceptions of
-/// the standard library end here.
+/// Runs the body of a C function: `body` returns a Status, which becomes code and text. Catches
+/// exceptions of the standard library.
 template <typename Body>
 tw_code Guarded(tw_error* error, Body body) noexcept {
   try {
@@ -35,12 +35,12 @@ tw_code Guarded(tw_error* error, Body body) noexcept {
   }
 }
 
-/// Copies to a struct of the caller what fits into it. `size` is its struct_size.
+/// Copies the members that fit into a struct of the caller. `size` is its struct_size.
 /// Errors: kInvalidArgument if it is smaller than the first version of the struct, which is all of
 /// `value` as long as no member has been added.
 template <typename Struct>
 Status Fill(Struct* out, Struct value) {
-  if (out == nullptr) return InvalidArgument("no struct to fill");
+  if (out == nullptr) return InvalidArgument("the output struct is null");
   const std::uint32_t size = out->struct_size;
   if (size < sizeof(Struct)) {
     return InvalidArgument("struct_size " + std::to_string(size) + ", expected at least " +

@@ -71,13 +71,13 @@ Status Catalog::Refresh() {
 }
 
 Result<std::uint64_t> Catalog::Generation() {
-  // A look takes about a microsecond per file, so one of the threads looks for all of them.
+  // A poll takes about a microsecond per file, so one thread polls for all of them.
   const double now = clock_.MonotonicSeconds();
   double due = next_poll_.load(std::memory_order_relaxed);
   if (now >= due && next_poll_.compare_exchange_strong(due, now + kFilePollSeconds)) {
     TW_RETURN_IF_ERROR(Refresh());
   }
-  // No part ever shrinks, so an equal sum means that nothing has changed.
+  // No part ever shrinks, so an equal sum means no change.
   const std::size_t count = source_count();
   std::uint64_t sum = count;
   for (std::size_t i = 0; i < count; ++i) {
@@ -93,7 +93,7 @@ Result<AnswerPtr> Catalog::QuerySources(const AnswerCache::LookupRequest& reques
   std::vector<Source::View> views;
   std::vector<records::RecordSource*> sources;
   const std::size_t count = source_count();
-  views.reserve(count);  // pointers to them stay good
+  views.reserve(count);  // pointers to the elements stay valid
   for (std::size_t i = 0; i < count; ++i) {
     sources.push_back(&views.emplace_back(sources_[i]->CurrentView()));
   }

@@ -19,35 +19,39 @@
 
 namespace tilewright::capi {
 
-/// An ordered list of sources, and the cache of their answers. Thread-safe, adding included.
+/// Ordered list of sources and the cache of their answers. Thread-safe, including Add.
 class Catalog final : public ConnectionOwner {
  public:
   static constexpr std::size_t kMaxSources = 64;
-  /// How long a file may have been replaced before it is noticed.
+  /// Maximum delay until a replaced file is detected.
   static constexpr double kFilePollSeconds = 0.1;
 
-  /// clock: outlives the catalog.
+  /// clock: must outlive the catalog.
   explicit Catalog(Clock& clock) : clock_(clock) {}
 
-  /// Puts a source behind the others. Errors: kInvalidArgument if there are kMaxSources.
+  /// Appends a source.
+  /// Errors: kInvalidArgument if there are kMaxSources already.
   Status Add(std::unique_ptr<Source> source);
   std::size_t source_count() const { return count_.load(std::memory_order_acquire); }
   const Source& source(std::size_t index) const { return *sources_[index]; }
-  /// Puts every package that is installed in a folder behind the others, in their order; returns
-  /// how many. Those that cannot be used are told in problem().
-  /// Errors: as records::ListInstalled; kInvalidArgument if they are too many.
+  /// Appends every package installed in a directory, in their order, and returns their number.
+  /// problem() lists the unusable ones.
+  /// Errors: as records::ListInstalled; kInvalidArgument if there are too many.
   Result<std::size_t> AddInstalled(const std::string& folder);
-  /// What was left out and why; null if there is no such index. Valid as long as the catalog.
+  /// Returns a skipped package and the reason; null if there is no such index. Valid as long as the
+  /// catalog.
   const char* problem(std::size_t index) const;
+  /// Loads the cost model.
   /// Errors: as search::LoadChooser; kInvalidArgument if the catalog has a model.
   Status SetModel(const std::string& path);
   bool has_model() const { return model_.load(std::memory_order_acquire) != nullptr; }
   void CloseConnections() override;
-  /// Looks at every file now. Errors: the first one's; the others are looked at all the same.
+  /// Polls every file now.
+  /// Errors: the first error; the other files are polled all the same.
   Status Refresh();
 
-  /// Answers from the cache or else from the sources. `parse` makes the workload of the question's
-  /// text (a Result<Asked>) and is called only for the latter.
+  /// Returns the answer from the cache, or else from the sources. `parse` converts the query text
+  /// to a Result<ParsedQuery> and is called only for the latter.
   template <typename Parse>
   Result<AnswerPtr> Answer(const AnswerCache::LookupRequest& request, const tw_target& target,
                            Parse parse) {
@@ -59,14 +63,14 @@ class Catalog final : public ConnectionOwner {
   }
 
  private:
-  /// Grows whenever a source is added or changes.
+  /// Returns a number that grows whenever a source is added or changes.
   Result<std::uint64_t> Generation();
   Result<AnswerPtr> QuerySources(const AnswerCache::LookupRequest& request, const tw_target& target,
                                  ParsedQuery asked, std::uint64_t generation);
 
   Clock& clock_;
-  std::mutex add_mutex_;  // of sources and of the model
-  // Filled from the front and never changed: readers need no lock.
+  std::mutex add_mutex_;  // for adding sources and the model
+  // Filled from the front, and elements never change: readers need no lock.
   std::array<std::unique_ptr<Source>, kMaxSources> sources_;
   std::atomic<std::size_t> count_{0};
   std::atomic<double> next_poll_{0};
@@ -77,7 +81,7 @@ class Catalog final : public ConnectionOwner {
   std::unique_ptr<const records::ModelChooser> owned_model_;
   std::atomic<const records::ModelChooser*> model_{nullptr};
   mutable std::mutex problems_mutex_;
-  std::deque<std::string> problems_;  // only grows: its texts stay where they are
+  std::deque<std::string> problems_;  // only grows: its texts do not move
 };
 
 }  // namespace tilewright::capi

@@ -1,6 +1,6 @@
-// Calls are counted without a lock that they would queue at: each thread counts in one of many
-// places, and a fork closes the gate and waits until all of them are empty. A thread that comes
-// meanwhile takes itself out again and waits at the mutex that the fork holds.
+// Counts running calls without a shared lock: each thread counts in one of many slots. A fork
+// closes the gate and waits until all slots are empty. A thread that arrives meanwhile decrements
+// its slot again and waits for the mutex that the fork holds.
 
 #include "src/capi/fork_gate.h"
 
@@ -30,11 +30,11 @@ struct Gate {
   std::atomic<std::size_t> next_place{0};
   std::atomic<bool> closed{false};
   std::mutex mutex;       // held by a fork
-  std::mutex list_mutex;  // only in calls, so nobody holds it when a fork looks
+  std::mutex list_mutex;  // held only in calls, so it is free when a fork checks
   std::vector<ConnectionOwner*> with_connections;
 };
 
-/// Never destroyed: threads may be in calls while the process ends.
+/// Never destroyed: threads may be in calls while the process exits.
 Gate& TheGate() {
   static Gate& gate = *new Gate;  // NOLINT: see above
   return gate;
@@ -45,18 +45,18 @@ Place& PlaceOfThread() {
   return place;
 }
 
-thread_local int depth = 0;  // of calls of this thread in one another
+thread_local int depth = 0;  // nesting depth of this thread's calls
 
 void BeforeFork() {
   Gate& gate = TheGate();
   gate.mutex.lock();
   gate.closed.store(true);
   for (std::size_t i = 0; i < kPlaces; ++i) {
-    // Of a fork from within a call its own is not waited for.
+    // A fork within a call does not wait for that call.
     const bool own = depth > 0 && &gate.places[i] == &PlaceOfThread();
     while (gate.places[i].inside.load() > (own ? 1 : 0)) ::usleep(kPollMicroseconds);
   }
-  if (depth > 0) return;  // the call has a connection in its hands
+  if (depth > 0) return;  // the call is using a connection
   const std::lock_guard lock(gate.list_mutex);
   for (ConnectionOwner* one : gate.with_connections) one->CloseConnections();
 }
@@ -69,8 +69,8 @@ void AfterForkInParent() {
 
 void AfterForkInChild() {
   Gate& gate = TheGate();
-  // The child has one thread. Another thread of the parent may have counted itself after the gate
-  // was closed and before it saw that: nobody in the child takes that back.
+  // The child has one thread. Another thread of the parent may have incremented its slot after the
+  // gate was closed and not yet decremented it; no thread of the child would do that.
   for (Place& place : gate.places) place.inside.store(0);
   if (depth > 0) PlaceOfThread().inside.store(1);
   gate.closed.store(false);
@@ -98,7 +98,7 @@ CallScope::~CallScope() {
 ConnectionOwner::ConnectionOwner() {
   static const int registered =
       ::pthread_atfork(&BeforeFork, &AfterForkInParent, &AfterForkInChild);
-  (void)registered;  // fails without memory only: forks are then as they are elsewhere
+  (void)registered;  // fails only without memory: then forks are not coordinated
   const std::lock_guard lock(TheGate().list_mutex);
   TheGate().with_connections.push_back(this);
 }

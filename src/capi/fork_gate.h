@@ -2,15 +2,15 @@
 
 namespace tilewright::capi {
 
-/// A process may be forked while its threads use catalogs. SQLite keeps what it knows of open
-/// files, and its locks, in the memory of the process: a child that gets a copy of them half-way
-/// would wait for a thread that it does not have. So a fork waits until no thread is in a call, and
-/// every connection is closed first; parent and child open theirs again when they ask.
+/// Coordination of fork() with threads that use catalogs. SQLite keeps the state of open files, and
+/// its locks, in the memory of the process: a child that copies them mid-call would wait for a
+/// thread that it does not have. So a fork waits until no thread is in a call, and all connections
+/// are closed first. Parent and child reopen theirs at the next query.
 ///
-/// The state is the process's, as pthread_atfork's is.
+/// The state is global to the process, as that of pthread_atfork.
 
-/// A thread is in a call while it lives. Not waited for by other calls; waits while a fork is made.
-/// May be nested.
+/// Scope of a call: marks the thread as in a call for its lifetime. Does not block other calls;
+/// waits while a fork runs. May be nested.
 class CallScope {
  public:
   CallScope();
@@ -19,14 +19,14 @@ class CallScope {
   ~CallScope();
 };
 
-/// Something that has connections. Made and destroyed within a call.
+/// Owner of connections. Created and destroyed within a call.
 class ConnectionOwner {
  public:
   ConnectionOwner();
   ConnectionOwner(const ConnectionOwner&) = delete;
   ConnectionOwner& operator=(const ConnectionOwner&) = delete;
   virtual ~ConnectionOwner();
-  /// Closes them all; called before a fork, while no thread is in a call.
+  /// Closes all connections; called before a fork, while no thread is in a call.
   virtual void CloseConnections() = 0;
 };
 

@@ -12,8 +12,8 @@ static_assert(static_cast<int>(KnobKind::kReorder) == TW_KNOB_REORDER);
 static_assert(static_cast<int>(KnobKind::kAnnotate) == TW_KNOB_ANNOTATE);
 static_assert(static_cast<int>(KnobKind::kOther) == TW_KNOB_OTHER);
 
-/// Kind of a knob that no space tells of. A list of integers may be a split or a reorder; only a
-/// permutation has a 0: no loop has no trips.
+/// Returns the kind of a knob of an unknown space. A list of integers may be a split or a reorder;
+/// only a permutation contains a 0, because every loop has at least one iteration.
 std::int32_t GuessKind(const KnobValue& value) {
   if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value.value)) {
     return std::ranges::find(*integers, 0) != integers->end() ? TW_KNOB_REORDER : TW_KNOB_SPLIT;

@@ -12,14 +12,14 @@
 
 namespace tilewright::capi {
 
-/// Kinds of the knobs of templates. They are the same in every space of a template, and making a
-/// space takes as long as a query. Thread-safe.
+/// Cache of the knob kinds of templates. They are the same in every space of a template, and
+/// creating a space takes as long as a query. Thread-safe.
 class KnobKinds {
  public:
-  /// templates: outlives it.
+  /// templates: must outlive the object.
   explicit KnobKinds(const TemplateRegistry& templates) : templates_(templates) {}
-  /// TW_KNOB_ of each value of the candidate's config. For templates (or versions of them) that
-  /// this library lacks it is guessed from the values.
+  /// Returns the TW_KNOB_ kind of each value of the candidate's config. For templates (or versions
+  /// of them) that this library lacks, derives it from the values.
   std::vector<std::int32_t> Of(const Candidate& candidate);
 
  private:

@@ -1,4 +1,4 @@
-// Compiled models behind the C functions.
+// C functions of compiled models.
 
 #include <memory>
 #include <vector>
@@ -14,9 +14,9 @@ namespace tilewright::capi {
 namespace {
 
 Status Open(const char* path, tw_model** out) {
-  if (out == nullptr) return InvalidArgument("no place for the model");
+  if (out == nullptr) return InvalidArgument("the output pointer for the model is null");
   *out = nullptr;
-  if (path == nullptr || *path == '\0') return InvalidArgument("no path of a model");
+  if (path == nullptr || *path == '\0') return InvalidArgument("the model path is null or empty");
   TW_ASSIGN_OR_RETURN(auto loaded, LoadModel(path));
   *out = std::make_unique<tw_model>(tw_model{std::move(loaded)}).release();
   return {};
@@ -62,7 +62,7 @@ struct Buffers {
 };
 
 Status Run(tw_model* model, Buffers inputs, Buffers outputs) {
-  if (model == nullptr) return InvalidArgument("no model");
+  if (model == nullptr) return InvalidArgument("the model is null");
   const TwModel& table = model->loaded.model();
   TW_RETURN_IF_ERROR(
       CheckBuffers(inputs.first, inputs.count, table.inputs, table.input_count, "input"));
@@ -72,7 +72,7 @@ Status Run(tw_model* model, Buffers inputs, Buffers outputs) {
   for (std::size_t i = 0; i < inputs.count; ++i) from.push_back(inputs.first[i].data);
   std::vector<void*> to;
   for (std::size_t i = 0; i < outputs.count; ++i) to.push_back(outputs.first[i].data);
-  from.push_back(nullptr);  // so that data() is not null for a model without any
+  from.push_back(nullptr);  // so that data() is not null for a model without inputs
   to.push_back(nullptr);
   return ModelStatus(model->loaded,
                      model->loaded.functions.run(&table, from.data(), to.data(), nullptr, nullptr));
@@ -111,7 +111,7 @@ size_t tw_model_output_count(const tw_model* model) noexcept {
 tw_code tw_model_input(const tw_model* model, size_t index, tw_tensor_info* out,
                        tw_error* error) noexcept {
   return tilewright::capi::Guarded(error, [&] {
-    if (model == nullptr) return tilewright::InvalidArgument("no model");
+    if (model == nullptr) return tilewright::InvalidArgument("the model is null");
     const TwModel& table = model->loaded.model();
     return tilewright::capi::Describe(table.inputs, table.input_count, index, "input", out);
   });
@@ -120,7 +120,7 @@ tw_code tw_model_input(const tw_model* model, size_t index, tw_tensor_info* out,
 tw_code tw_model_output(const tw_model* model, size_t index, tw_tensor_info* out,
                         tw_error* error) noexcept {
   return tilewright::capi::Guarded(error, [&] {
-    if (model == nullptr) return tilewright::InvalidArgument("no model");
+    if (model == nullptr) return tilewright::InvalidArgument("the model is null");
     const TwModel& table = model->loaded.model();
     return tilewright::capi::Describe(table.outputs, table.output_count, index, "output", out);
   });
@@ -128,7 +128,7 @@ tw_code tw_model_output(const tw_model* model, size_t index, tw_tensor_info* out
 
 tw_code tw_model_set_threads(tw_model* model, int32_t threads, tw_error* error) noexcept {
   return tilewright::capi::Guarded(error, [&] {
-    if (model == nullptr) return tilewright::InvalidArgument("no model");
+    if (model == nullptr) return tilewright::InvalidArgument("the model is null");
     if (threads < 1) {
       return tilewright::InvalidArgument(std::to_string(threads) + " threads, expected at least 1");
     }

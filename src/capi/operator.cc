@@ -1,5 +1,5 @@
-// Operators described by a C caller, attribute by attribute, checked as they come, and as a
-// workload in the end.
+// Operators described by a C caller, one attribute at a time. Attributes are checked as they are
+// set, and the whole is converted to a workload.
 
 #include "src/capi/operator.h"
 
@@ -27,14 +27,14 @@ constexpr std::array kNames = {
     std::pair<std::string_view, OpKind>{"batch_matmul", OpKind::kBatchMatmul},
 };
 
-/// Errors: kInvalidArgument if a pointer that has to be there is null.
+/// Errors: kInvalidArgument if a required pointer is null.
 Status NeedText(const char* text, std::string_view what) {
   if (text != nullptr) return {};
-  return InvalidArgument("no " + std::string(what));
+  return InvalidArgument("the " + std::string(what) + " is null");
 }
 
 Status Create(const char* name, tw_operator** out) {
-  if (out == nullptr) return InvalidArgument("no place for the operator");
+  if (out == nullptr) return InvalidArgument("the output pointer for the operator is null");
   *out = nullptr;
   TW_RETURN_IF_ERROR(NeedText(name, "operator name"));
   for (const auto& [known, kind] : kNames) {
@@ -51,7 +51,7 @@ Status Create(const char* name, tw_operator** out) {
 }
 
 Status AddTensor(tw_operator* op, const char* dtype, std::span<const std::int64_t> shape) {
-  if (op == nullptr) return InvalidArgument("no operator");
+  if (op == nullptr) return InvalidArgument("the operator is null");
   TW_RETURN_IF_ERROR(NeedText(dtype, "element type"));
   if (op->tensors.size() == 2) return InvalidArgument("a third tensor, expected data and weight");
   TW_ASSIGN_OR_RETURN(auto type, ParseDataType(dtype));
@@ -67,7 +67,7 @@ Status AddTensor(tw_operator* op, const char* dtype, std::span<const std::int64_
   return {};
 }
 
-/// One value stands for both.
+/// One value sets both.
 Status SetPair(std::string_view name, std::span<const std::int64_t> values,
                std::array<std::int64_t, 2>& out) {
   if (values.empty() || values.size() > 2) {
@@ -96,7 +96,7 @@ Status SetPadding(std::span<const std::int64_t> values, std::array<std::int64_t,
 }
 
 Status SetIntegers(tw_operator* op, const char* name, std::span<const std::int64_t> values) {
-  if (op == nullptr) return InvalidArgument("no operator");
+  if (op == nullptr) return InvalidArgument("the operator is null");
   TW_RETURN_IF_ERROR(NeedText(name, "attribute name"));
   OpAttributes& attributes = op->op.attributes;
   const std::string_view wanted = name;
@@ -122,7 +122,7 @@ Status SetIntegers(tw_operator* op, const char* name, std::span<const std::int64
 }
 
 Status SetText(tw_operator* op, const char* name, const char* value) {
-  if (op == nullptr) return InvalidArgument("no operator");
+  if (op == nullptr) return InvalidArgument("the operator is null");
   TW_RETURN_IF_ERROR(NeedText(name, "attribute name"));
   TW_RETURN_IF_ERROR(NeedText(value, "attribute value"));
   OpAttributes& attributes = op->op.attributes;
@@ -152,10 +152,10 @@ Result<Workload> WorkloadOf(const tw_operator& op) {
                            " tensors, expected data and weight");
   }
   TW_ASSIGN_OR_RETURN(auto workload, Workload::FromOperator(op.op, op.tensors[0], op.tensors[1]));
-  // What is asked about has a key that reads back: the checks of the key's reader hold for it too.
+  // The key of a queried workload must parse, so that the parser's checks apply to it too.
   TW_ASSIGN_OR_RETURN(auto checked, Workload::Parse(workload.Key()));
   if (op.name != "conv2d" && op.name != checked.op_name()) {
-    return InvalidArgument("a " + checked.op_name() + " is called " + op.name + ": " +
+    return InvalidArgument("a " + checked.op_name() + " was created as " + op.name + ": " +
                            checked.Key());
   }
   return checked;
@@ -172,7 +172,7 @@ std::string FingerprintOf(const tw_operator& op) {
     text.push_back(static_cast<char>(type.code));
     text.push_back(static_cast<char>(type.bits));
   };
-  // The zero byte cannot occur in names and layouts, which came as C strings.
+  // The zero byte cannot occur in names and layouts, which are C strings.
   for (const std::string* part : {&op.name, &a.data_layout, &a.kernel_layout}) {
     text += *part;
     text.push_back('\0');
@@ -206,7 +206,7 @@ void tw_operator_free(tw_operator* op) noexcept { const std::unique_ptr<tw_opera
 tw_code tw_operator_add_tensor(tw_operator* op, const char* dtype, const int64_t* shape,
                                size_t rank, tw_error* error) noexcept {
   return tilewright::capi::Guarded(error, [&] {
-    if (shape == nullptr && rank > 0) return tilewright::InvalidArgument("no shape");
+    if (shape == nullptr && rank > 0) return tilewright::InvalidArgument("the shape is null");
     return tilewright::capi::AddTensor(op, dtype, tilewright::capi::SpanOf(shape, rank));
   });
 }
@@ -228,7 +228,7 @@ tw_code tw_operator_key(const tw_operator* op, char* buffer, size_t capacity, si
                         tw_error* error) noexcept {
   std::string key;
   const tw_code code = tilewright::capi::Guarded(error, [&]() -> tilewright::Status {
-    if (op == nullptr) return tilewright::InvalidArgument("no operator");
+    if (op == nullptr) return tilewright::InvalidArgument("the operator is null");
     TW_ASSIGN_OR_RETURN(auto workload, tilewright::capi::WorkloadOf(*op));
     key = workload.Key();
     return {};

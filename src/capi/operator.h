@@ -7,19 +7,20 @@
 #include "src/base/status.h"
 #include "src/tensor/workload.h"
 
-/// A description under construction.
+/// Operator description under construction.
 struct tw_operator {
-  std::string name;  ///< as given; depthwise_conv2d says more than its kind
+  std::string name;  ///< as given; depthwise_conv2d is more specific than its kind
   tilewright::Operator op;
   std::vector<tilewright::TensorType> tensors;
 };
 
 namespace tilewright::capi {
 
-/// Errors: kInvalidArgument if something is missing or does not fit together.
+/// Converts the description to a workload.
+/// Errors: kInvalidArgument if a part is missing or inconsistent.
 Result<Workload> WorkloadOf(const tw_operator& op);
 
-/// A text that two descriptions share only if they are equal; much cheaper than the workload's key.
+/// Returns a text that is equal only for equal descriptions; much cheaper than the workload's key.
 std::string FingerprintOf(const tw_operator& op);
 
 }  // namespace tilewright::capi

@@ -1,4 +1,4 @@
-// The C functions of catalogs and queries.
+// C functions of catalogs and queries.
 
 #include <memory>
 #include <string>
@@ -20,25 +20,25 @@ namespace {
 
 using Spelling = AnswerCache::LookupRequest::Spelling;
 
-// Longer texts than any key or tuple there is; what reads them has limits of its own.
+// Longer than any key or tuple; the parsers have separate limits.
 constexpr std::size_t kMaxText = 1 << 16;
 
 constexpr std::uint32_t kAllKinds =
     TW_ACCEPT_HIT | TW_ACCEPT_NEAR | TW_ACCEPT_MODEL | TW_ACCEPT_DEFAULT;
 
 Status CreateCatalog(tw_catalog** out) {
-  if (out == nullptr) return InvalidArgument("no place for the catalog");
+  if (out == nullptr) return InvalidArgument("the output pointer for the catalog is null");
   *out = std::make_unique<tw_catalog>().release();
   return {};
 }
 
 Status CheckPath(const tw_catalog* catalog, const char* path) {
-  if (catalog == nullptr) return InvalidArgument("no catalog");
-  if (path == nullptr || *path == '\0') return InvalidArgument("no path");
+  if (catalog == nullptr) return InvalidArgument("the catalog is null");
+  if (path == nullptr || *path == '\0') return InvalidArgument("the path is null or empty");
   return {};
 }
 
-/// Adds what `open` makes of the path.
+/// Adds the result of `open` for the path.
 template <typename Open>
 Status AddSource(tw_catalog* catalog, const char* path, Open open) {
   TW_RETURN_IF_ERROR(CheckPath(catalog, path));
@@ -56,7 +56,7 @@ Result<records::TrustPolicy> PolicyOf(const tw_package_options* given) {
   policy.allow_unsigned = given->allow_unsigned != 0;
   if (given->trusted_keys == nullptr) return policy;
   if (!FileExists(given->trusted_keys)) {
-    return NotFound(std::string(given->trusted_keys) + ": no such file of keys");
+    return NotFound(std::string(given->trusted_keys) + ": no such key file");
   }
   TW_ASSIGN_OR_RETURN(policy.keys, records::ReadTrustedKeys(given->trusted_keys));
   return policy;
@@ -75,7 +75,7 @@ Status AddInstalled(tw_catalog* catalog, const char* folder, std::size_t* added)
   return {};
 }
 
-/// The options, or what stands in for them.
+/// Returns the given options, or the defaults.
 Result<tw_query_options> OptionsOf(const tw_query_options* given, const Catalog& catalog) {
   tw_query_options options = TW_QUERY_OPTIONS_INIT;
   if (given == nullptr) return options;
@@ -86,19 +86,20 @@ Result<tw_query_options> OptionsOf(const tw_query_options* given, const Catalog&
   options = *given;
   if (options.accept == 0) return InvalidArgument("accept is 0, expected at least one TW_ACCEPT_");
   if ((options.accept & ~kAllKinds) != 0) {
-    return Unsupported("accept has bits this library does not know: " +
+    return Unsupported("accept has bits that this library does not support: " +
                        std::to_string(options.accept & ~kAllKinds));
   }
   if ((options.accept & TW_ACCEPT_MODEL) != 0 && !catalog.has_model()) {
-    return Unsupported("model-guided answers: the catalog has no model (tw_catalog_set_model)");
+    return Unsupported("TW_ACCEPT_MODEL: the catalog has no model (tw_catalog_set_model)");
   }
   if (options.rule != TW_RULE_TILEWRIGHT && options.rule != TW_RULE_AUTOTVM) {
-    return Unsupported("rule " + std::to_string(options.rule) + " is not known to this library");
+    return Unsupported("rule " + std::to_string(options.rule) +
+                       " is not supported by this library");
   }
   return options;
 }
 
-/// What all three ways of asking share.
+/// Common arguments of the three kinds of queries.
 struct Query {
   tw_catalog* catalog;
   const tw_target* target;
@@ -106,7 +107,7 @@ struct Query {
   tw_answer** out;
 };
 
-/// parse: makes an Asked of the text, by the rule it is given.
+/// parse: converts the text to a ParsedQuery, by the given rule.
 template <typename Parse>
 Status Run(const Query& query, Spelling spelling, std::string_view text, Parse parse) {
   TW_ASSIGN_OR_RETURN(auto options, OptionsOf(query.options, query.catalog->catalog));
@@ -121,11 +122,11 @@ Status Run(const Query& query, Spelling spelling, std::string_view text, Parse p
 
 /// Errors: kInvalidArgument if a pointer is null.
 Status Check(const Query& query, const void* asked, const char* what) {
-  if (query.out == nullptr) return InvalidArgument("no place for the answer");
+  if (query.out == nullptr) return InvalidArgument("the output pointer for the answer is null");
   *query.out = nullptr;
-  if (query.catalog == nullptr) return InvalidArgument("no catalog");
-  if (query.target == nullptr) return InvalidArgument("no target");
-  if (asked == nullptr) return InvalidArgument(std::string("no ") + what);
+  if (query.catalog == nullptr) return InvalidArgument("the catalog is null");
+  if (query.target == nullptr) return InvalidArgument("the target is null");
+  if (asked == nullptr) return InvalidArgument(std::string("the ") + what + " is null");
   return {};
 }
 
@@ -134,7 +135,7 @@ Result<ParsedQuery> ParseWorkloadQuery(Result<Workload> workload) {
   return ParsedQuery{*std::move(workload), {}, {}};
 }
 
-/// By AutoTVM's rule a tuple is asked for as it is, whatever we make of it.
+/// By AutoTVM's rule a tuple is queried exactly, independent of its workload.
 Result<ParsedQuery> ParseTupleQuery(std::string_view tuple, std::uint32_t rule) {
   if (rule != TW_RULE_AUTOTVM) return ParseWorkloadQuery(records::ParseAutotvmTuple(tuple));
   TW_ASSIGN_OR_RETURN(auto task, records::AutotvmTask::Parse(tuple));
@@ -234,7 +235,7 @@ const char* tw_catalog_source_path(const tw_catalog* catalog, size_t index) noex
 tw_code tw_catalog_refresh(tw_catalog* catalog, tw_error* error) noexcept {
   return tilewright::capi::Guarded(error, [&] {
     const tilewright::capi::CallScope call;
-    if (catalog == nullptr) return tilewright::InvalidArgument("no catalog");
+    if (catalog == nullptr) return tilewright::InvalidArgument("the catalog is null");
     return catalog->catalog.Refresh();
   });
 }

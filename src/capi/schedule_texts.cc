@@ -24,14 +24,14 @@ Result<std::optional<TemplateRegistry>> ScheduleTexts::AddedTo(
         return {};
       });
       TW_RETURN_IF_ERROR(read);
-      if (!known_[i].has_value()) continue;  // it cannot be opened now
+      if (!known_[i].has_value()) continue;  // it cannot be opened at present
     }
     for (const auto& [key, text] : *known_[i]) {
       auto parsed = ParseScheduleText(text, sources[i]->name());
       if (!parsed.ok() || !AcceptScheduleKey(key, *parsed)) continue;
       if (!all.has_value()) all = templates;
-      // Of two texts under one former name the first one's is known by it, and records of the other
-      // one are left out where they are asked for.
+      // If two texts share an older name, the name refers to the first one, and records of the
+      // other one are skipped.
       [[maybe_unused]] const Status added = AddScheduleText(*all, *std::move(parsed));
     }
   }

@@ -12,14 +12,15 @@
 
 namespace tilewright::capi {
 
-/// The templates that are texts in the sources of a catalog (docs/schedules.md). What a source has
-/// is read once and again when a source has changed: most have none, and a query should not look
-/// for them. Thread-safe.
+/// Text schedules in the sources of a catalog (docs/schedules.md). They are read once, and again
+/// when a source has changed: most sources have none, and a query should not search for them.
+/// Thread-safe.
 class ScheduleTexts {
  public:
-  /// `templates` and those of the sources that may serve the question; nothing where these have
-  /// none. A text that is not that of its name serves no record and is left out.
-  /// generation: grows whenever a source changes. Errors: those of reading.
+  /// Returns `templates` plus those of the sources that may serve the request; no value if these
+  /// have none. A text that does not match its name serves no record and is skipped. generation:
+  /// grows whenever a source changes.
+  /// Errors: those of reading.
   Result<std::optional<TemplateRegistry>> AddedTo(
       const TemplateRegistry& templates, const std::vector<records::RecordSource*>& sources,
       const records::LookupRequest& request, std::uint64_t generation);
@@ -29,7 +30,7 @@ class ScheduleTexts {
 
   std::mutex mutex_;
   std::uint64_t generation_ = 0;
-  std::vector<std::optional<Texts>> known_;  // by the source's place; empty: not looked at yet
+  std::vector<std::optional<Texts>> known_;  // by index of the source; empty: not read yet
 };
 
 }  // namespace tilewright::capi

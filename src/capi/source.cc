@@ -1,5 +1,5 @@
-// Stores, packages and logs as places that answer. Connections are kept for the next question; a
-// file that changed, or a package that was replaced, is opened anew.
+// Stores, packages and logs as record sources. Connections are kept for later queries; a changed
+// file or replaced package is reopened.
 
 #include "src/capi/source.h"
 
@@ -15,8 +15,8 @@
 namespace tilewright::capi {
 namespace {
 
-// Connections kept for the next queries; more threads than this open theirs anew. Each may hold up
-// to 64 MiB of pages, if that many are asked for.
+// Connections kept for later queries; additional threads reopen theirs each time. Each may cache up
+// to 64 MiB of pages.
 constexpr std::size_t kMaxIdle = 16;
 
 Result<FileState> StateOf(const std::string& path) {
@@ -32,7 +32,7 @@ Result<FileState> StateOf(const std::string& path) {
                    static_cast<std::uint64_t>(info.st_size), nanoseconds};
 }
 
-/// An installed package as content. file: its number.
+/// Returns the snapshot of an installed package. file: its number.
 Source::Snapshot SnapshotOf(const std::shared_ptr<const records::PinnedPackage>& held,
                             std::uint64_t file) {
   const records::InstalledPackage& package = held->package();
@@ -47,7 +47,7 @@ bool SameFile(const FileState& a, const FileState& b) { return a[0] == b[0] && a
 Result<std::unique_ptr<Source>> Source::OpenStore(const std::string& path) {
   const auto open = [path] { return records::Store::Open(path, records::Store::Mode::kReadOnly); };
   auto source = std::make_unique<Source>(path, Snapshot{path, {}, open}, path);
-  // Before opening: a file put in place after this look is noticed as another one later.
+  // Before opening: a file that replaces this one afterwards is then detected later.
   auto state = StateOf(path);
   if (!state.ok()) return NotFound(path + ": no such record store");
   source->file_state_ = *state;
@@ -101,7 +101,7 @@ bool Source::View::MayServe(const records::LookupRequest& request) const {
 
 Result<bool> Source::View::With(const std::function<Status(const records::Store&)>& ask) {
   TW_ASSIGN_OR_RETURN(auto connection, source_->Take(*snapshot_));
-  TW_RETURN_IF_ERROR(ask(connection.store));  // and the connection is closed
+  TW_RETURN_IF_ERROR(ask(connection.store));  // closes the connection
   source_->GiveBack(std::move(connection));
   return true;
 }
@@ -114,7 +114,7 @@ void Source::CloseConnections() {
   watch_.reset();
 }
 
-/// Watches the file that has the path now. state_mutex_ is held.
+/// Watches the file that has the path now. Requires state_mutex_.
 Status Source::Rewatch() {
   TW_ASSIGN_OR_RETURN(auto watch, records::StoreWatch::Open(file_path_));
   TW_ASSIGN_OR_RETURN(auto stamp, watch.Poll());
@@ -124,7 +124,7 @@ Status Source::Rewatch() {
   return {};
 }
 
-/// Watches the store again; what it looked at before is told as a change. state_mutex_ is held.
+/// Watches the store again; counts as a change. Requires state_mutex_.
 Status Source::ReopenWatch() {
   if (!lost_watch_) return {};
   TW_RETURN_IF_ERROR(Rewatch());
@@ -144,7 +144,7 @@ Result<std::uint64_t> Source::Generation() {
   }
   const std::unique_lock lock(state_mutex_);
   TW_RETURN_IF_ERROR(ReopenWatch());
-  auto stamp = watch_->Poll();  // again: another thread may have been first
+  auto stamp = watch_->Poll();  // again: another thread may have updated it
   TW_RETURN_IF_ERROR(stamp);
   if (*stamp != stamp_) {
     if (watch_->PollsFiles()) {
@@ -158,7 +158,7 @@ Result<std::uint64_t> Source::Generation() {
 }
 
 Status Source::PollFile() {
-  Result<FileState> state = Internal("not looked at");
+  Result<FileState> state = Internal("not polled");
   {
     const std::shared_lock lock(state_mutex_);
     if (file_path_.empty()) return {};
@@ -171,13 +171,13 @@ Status Source::PollFile() {
   return file_status_;
 }
 
-/// Takes the package that has taken this one's place, if there is one and it can be read; else what
-/// is held goes on answering. state_mutex_ is held.
+/// Switches to the package that replaced this one, if there is one and it can be read; otherwise
+/// keeps the pinned one. Requires state_mutex_.
 Status Source::PollReplacement() {
   const std::string& folder = pinned_->package().folder;
   auto packages = StateOf(folder.substr(0, folder.rfind('/')));
   if (!packages.ok() || *packages == folder_state_) return {};
-  folder_state_ = *packages;  // a later change of the folder is looked at again
+  folder_state_ = *packages;  // polls again after a later change of the directory
   auto next = records::FindReplacement(pinned_->package());
   if (!next.ok() || !next->has_value()) return {};
   auto state = StateOf((*next)->DatabasePath());
@@ -192,7 +192,7 @@ Status Source::PollReplacement() {
   return {};
 }
 
-/// Adapts to a changed file; state_mutex_ is held.
+/// Adapts to a changed file. Requires state_mutex_.
 Status Source::HandleFileChange(const FileState& state) {
   const bool reads_as_it_was = watch_.has_value() && watch_->PollsFiles();
   if (!SameFile(state, file_state_) || reads_as_it_was) TW_RETURN_IF_ERROR(Reopen());
@@ -201,8 +201,8 @@ Status Source::HandleFileChange(const FileState& state) {
   return {};
 }
 
-/// Watches the file that has the path now; connections opened before are closed at their next use.
-/// state_mutex_ is held.
+/// Watches the file that has the path now; older connections are closed at their next use. Requires
+/// state_mutex_.
 Status Source::Reopen() {
   if (watch_.has_value() || lost_watch_) TW_RETURN_IF_ERROR(Rewatch());
   Snapshot next = *snapshot_;
@@ -225,7 +225,7 @@ Result<Source::Connection> Source::Take(const Snapshot& snapshot) {
       kept = std::move(idle_.back());
       idle_.pop_back();
     }
-    if (kept->file != snapshot.file) continue;  // of a file that is no longer there: closed here
+    if (kept->file != snapshot.file) continue;  // of a removed file: closed here
     if (kept->generation != generation) kept->store.ClearTextCache();
     kept->generation = generation;
     return *std::move(kept);

@@ -11,7 +11,7 @@ namespace tilewright::capi {
 namespace {
 
 Status MakeTarget(const char* target_text, const char* device_text, tw_target** out) {
-  if (out == nullptr) return InvalidArgument("no place for the target");
+  if (out == nullptr) return InvalidArgument("the output pointer for the target is null");
   *out = nullptr;
   auto target = Target::Parse(target_text != nullptr ? target_text : "native");
   if (!target.ok()) return target.status();

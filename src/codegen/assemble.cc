@@ -17,7 +17,7 @@ namespace tilewright {
 
 Result<std::string> AssembleIr(std::string_view ir, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto machine, emit::MakeTargetMachine(target));
-  machine->Options.UseInitArray = true;  // what loaders run today; the default is older
+  machine->Options.UseInitArray = true;  // used by today's loaders; the default is older
   llvm::LLVMContext context;
   llvm::SMDiagnostic diagnostic;
   const std::unique_ptr<llvm::Module> module =
@@ -31,7 +31,7 @@ Result<std::string> AssembleIr(std::string_view ir, const Target& target) {
   module->setPICLevel(llvm::PICLevel::BigPIC);
   std::string broken;
   llvm::raw_string_ostream words(broken);
-  if (llvm::verifyModule(*module, &words)) return Internal("LLVM refuses the tables: " + broken);
+  if (llvm::verifyModule(*module, &words)) return Internal("LLVM rejects the tables: " + broken);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream out(bytes);
   llvm::legacy::PassManager passes;

@@ -8,10 +8,10 @@
 
 namespace tilewright {
 
-/// An ELF object of a module given as LLVM IR text (tables and small functions; nothing is
-/// optimized), for LinkShared.
-/// Errors: kUnsupported for what the target lacks; kInternal with LLVM's own words if the text is
-/// wrong.
+/// Returns an ELF object of a module in LLVM IR text (tables and small functions; not optimized),
+/// for LinkShared.
+/// Errors: kUnsupported for features that the target lacks; kInternal with LLVM's message for
+/// invalid text.
 Result<std::string> AssembleIr(std::string_view ir, const Target& target);
 
 }  // namespace tilewright

@@ -12,21 +12,22 @@
 
 namespace tilewright {
 
-/// What differs from one form of code to another when programs become a module and text or objects.
-/// Included by .cc files of src/codegen only.
+/// Operations that differ between the forms of code when programs become a module and then text or
+/// objects. Only .cc files of src/codegen include this header.
 struct Backend {
-  /// Of the processor whose vectors the loops are written for. Errors: those of FeaturesOf.
+  /// Returns the features of the processor whose vectors the loops use.
+  /// Errors: those of FeaturesOf.
   Result<CpuFeatures> (*features)(const Target&);
-  /// Errors: kUnsupported or kInvalidArgument for what LLVM does not know.
+  /// Errors: kUnsupported or kInvalidArgument for options that LLVM does not support.
   Result<std::unique_ptr<llvm::TargetMachine>> (*make_machine)(const Target&);
   /// Adds a program's functions to a module of this machine.
   /// Errors: those of Generate.
   Status (*emit)(const Program&, const Target&, const CpuFeatures&, const llvm::TargetMachine&,
                  llvm::Module&);
-  /// Null, or what is done to the optimized module before it becomes text or code.
+  /// Pass over the optimized module before it becomes text or code; may be null.
   void (*finish)(llvm::Module&);
-  bool position_independent = false;  ///< of any size
-  bool object_is_assembly = false;    ///< PTX: something else translates it further
+  bool position_independent = false;  ///< for objects of any size
+  bool object_is_assembly = false;    ///< PTX: another assembler translates it further
 };
 
 namespace emit {
@@ -36,8 +37,8 @@ namespace nvptx {
 extern const Backend kBackend;
 }
 
-/// For machine code, or for grids, as the target's device has them. Errors: kUnsupported for
-/// neither.
+/// Returns the backend for machine code or for grids, as the target's device requires.
+/// Errors: kUnsupported for other devices.
 Result<const Backend*> BackendFor(const Target& target);
 
 }  // namespace tilewright

@@ -19,7 +19,7 @@ Result<CodeTraits> TraitsOf(const Target& target) {
 }
 
 Result<Workspace> WorkspaceOf(const Program& program) {
-  const auto plan = emit::PlanStorage(program, {});  // registers do not change the workspace
+  const auto plan = emit::PlanStorage(program, {});  // registers do not affect the workspace
   TW_RETURN_IF_ERROR(plan);
   return Workspace{plan->workspace_bytes, plan->workspace_bytes_per_thread};
 }

@@ -19,25 +19,27 @@ struct BuildTimes {
   double ir_seconds = 0, optimize_seconds = 0, codegen_seconds = 0, link_seconds = 0;
 };
 
-/// Machine code of the given programs, as text (IR, assembly) or as an ELF object. Each program
-/// becomes a `TwKernel` of its name and a `TwKernelInfo` `<name>_info` (src/runtime/abi.h). The
-/// code takes for granted that parameters do not overlap, except that an output may stand in the
-/// place of an input of which each element is read once, before the output's element there is
-/// written. Thread-safe. Errors: kUnsupported for what the target lacks; kInternal with LLVM's own
-/// words.
+/// Generates machine code of the given programs, as text (IR, assembly) or as an ELF object. Each
+/// program becomes a `TwKernel` of its name and a `TwKernelInfo` `<name>_info` (src/runtime/abi.h).
+/// The code assumes that parameters do not overlap. Exception: an output may share memory with an
+/// input if each element of the input is read once, before the output's element at that position is
+/// written. Thread-safe.
+/// Errors: kUnsupported for features that the target lacks; kInternal with LLVM's message.
 Result<std::string> Generate(const std::vector<Program>& programs, const Target& target, Emit emit,
                              BuildTimes* times = nullptr);
 
-/// A self-contained ELF shared object (linked with lld, in process) of objects made by Generate and
-/// of `archives` (static libraries). Undefined symbols may only be those of libc and libm, for
-/// another kind of machine those of a fixed list; its libraries need not be here.
-/// soname: the library's name for itself; empty: that of its file.
-/// Thread-safe; one link at a time. Errors: kInvalidArgument with the linker's words.
+/// Links a self-contained ELF shared object (with lld, in process) from objects made by Generate
+/// and from `archives` (static libraries). Undefined symbols may only be those of libc and libm;
+/// for another kind of machine, those of a fixed list, and its libraries are not needed. soname:
+/// the library's SONAME; empty: its file name.
+/// Thread-safe; one link at a time.
+/// Errors: kInvalidArgument with the linker's message.
 Status LinkShared(const std::vector<std::string>& objects, const std::vector<std::string>& archives,
                   const std::string& output_path, BuildTimes* times = nullptr,
                   const std::string& soname = {});
 
-/// Bytes of instructions in an object file or a library. Errors: kInvalidArgument for what is none.
+/// Returns the bytes of instructions in an object file or a library.
+/// Errors: kInvalidArgument for other files.
 Result<std::int64_t> CodeBytes(std::string_view object);
 
 }  // namespace tilewright

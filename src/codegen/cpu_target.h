@@ -5,8 +5,8 @@
 
 namespace tilewright {
 
-/// Whether LLVM knows the -mtriple, -mcpu and every feature of the -mattr of an `llvm` target: what
-/// it does not know it only prints, once for each kernel, and goes on without.
+/// Checks that LLVM supports the -mtriple, -mcpu and every feature of the -mattr of an `llvm`
+/// target. LLVM would only print an unknown one, once for each kernel, and ignore it.
 /// Errors: kUnsupported for the triple, kInvalidArgument for the others.
 Status CheckCpuTarget(const Target& target);
 

@@ -21,20 +21,20 @@ LLD_HAS_DRIVER(elf)
 namespace tilewright {
 namespace {
 
-/// Where the system's C and maths libraries are on Debian and on the other usual systems.
+/// Directories of the system's C and maths libraries on Debian and on other usual systems.
 constexpr const char* kLibraryFolders[] = {"/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu",
                                            "/lib64", "/usr/lib", "/lib"};
 
-/// What kernels, the runtime of compiled models and the compiler's own library may call, for
-/// targets whose libraries are not here. Stand-ins with these names take their place: the linker
-/// sees that nothing else is missing, and the result names no version of a symbol, so that it runs
-/// with an old C library too.
+/// Functions that kernels, the runtime of compiled models and the compiler's library may call, for
+/// targets whose libraries are not installed. Stub libraries define these names: the linker detects
+/// any other undefined symbol, and the result refers to no symbol version, so that it also runs
+/// with an old C library.
 constexpr const char* kLibcSymbols[] = {
     "__sched_cpucount", "abort", "aligned_alloc", "calloc", "clock_gettime", "close", "free",
     "lseek", "madvise", "malloc", "memcmp", "memcpy", "memmove", "memset", "mincore", "mmap",
     "mprotect", "mremap", "munmap", "open", "raise", "read", "sched_getaffinity", "sched_getcpu",
     "sched_setaffinity", "sched_yield", "strstr", "syscall",
-    // 32-bit Arm: its own names for the same
+    // 32-bit Arm: EABI names of the same functions
     "__aeabi_memclr", "__aeabi_memclr4", "__aeabi_memclr8", "__aeabi_memcpy", "__aeabi_memcpy4",
     "__aeabi_memcpy8", "__aeabi_memmove", "__aeabi_memmove4", "__aeabi_memmove8", "__aeabi_memset",
     "__aeabi_memset4", "__aeabi_memset8"};
@@ -47,10 +47,10 @@ constexpr const char* kMathSymbols[] = {
     "fmaf",   "log",   "log1p", "logf",  "pow",   "powf",  "rint",  "rintf",  "round",
     "roundf", "sin",   "sinh",  "sqrt",  "sqrtf", "tan",   "tanh",  "tanhf"};
 
-/// What the linker must know about an object.
+/// Properties of an object that affect linking.
 struct ObjectFacts {
-  bool undefined = false;  // it needs a symbol it does not define itself
-  bool foreign = false;    // made for another kind of machine than this one
+  bool undefined = false;  // it refers to a symbol that it does not define
+  bool foreign = false;    // compiled for another kind of machine
   std::string triple;
 };
 
@@ -72,14 +72,14 @@ Result<ObjectFacts> Inspect(const std::string& object) {
   return facts;
 }
 
-/// Runs the linker. It keeps its state in globals, so one call at a time.
+/// Runs the linker. Its state is global, so only one call runs at a time.
 Status RunLinker(const std::vector<std::string>& arguments) {
   static std::mutex one_at_a_time;
   const std::lock_guard<std::mutex> lock(one_at_a_time);
   std::vector<const char*> pointers;
   for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
-  // LLD 19 forgets to forget this symbol: a link that does not use it writes to what an earlier one
-  // that did has freed. So every link uses it.
+  // Workaround for LLD 19, which does not reset this symbol: a link that does not use it would
+  // write to memory freed after an earlier link that did. So every link uses it.
   pointers.insert(pointers.end(), {"-u", "_GLOBAL_OFFSET_TABLE_"});
   std::string output, errors;
   llvm::raw_string_ostream out(output), error_out(errors);
@@ -90,7 +90,7 @@ Status RunLinker(const std::vector<std::string>& arguments) {
   return InvalidArgument("linking: " + std::string(Trim(errors)));
 }
 
-/// A shared library in `folder` that has the given functions and the name of a system library.
+/// Creates a shared library in `folder` with the given functions and the name of a system library.
 Result<std::string> MakeStandIn(const std::string& triple, const std::string& name,
                                 std::span<const char* const> symbols, const std::string& folder) {
   std::string ir;
@@ -104,10 +104,10 @@ Result<std::string> MakeStandIn(const std::string& triple, const std::string& na
   return path;
 }
 
-/// The libraries of another machine, as stand-ins.
+/// Adds stub libraries of another machine.
 Status AddStandIns(const std::string& triple, const std::string& folder,
                    std::vector<std::string>& arguments) {
-  // libpthread: where the C library is older than 2.34, threads are a library of their own.
+  // libpthread: separate from the C library before 2.34.
   const std::pair<const char*, std::span<const char* const>> libraries[] = {
       {"libm.so.6", kMathSymbols},
       {"libpthread.so.0", kThreadSymbols},
@@ -119,7 +119,7 @@ Status AddStandIns(const std::string& triple, const std::string& folder,
   return {};
 }
 
-/// The libraries of this machine.
+/// Adds the libraries of this machine.
 void AddSystemLibraries(std::vector<std::string>& arguments) {
   for (const char* name : {"/libm.so.6", "/libc.so.6"}) {
     for (const char* place : kLibraryFolders) {
@@ -139,9 +139,9 @@ Status LinkShared(const std::vector<std::string>& objects, const std::vector<std
   ScopedTempPath linked =
       ScopedTempPath::NextTo(output_path);  // the linker removes an old file at once
   const std::string name = soname.empty() ? output_path.substr(output_path.rfind('/') + 1) : soname;
-  // -Bsymbolic: a library of the same names that the program has already must not be what runs.
-  // relro, now: no table of addresses stays writable once the library is loaded.
-  // -soname: a program that is linked to the library finds it wherever it then is.
+  // -Bsymbolic: the library must not call functions of the same names elsewhere in the program.
+  // relro, now: no table of addresses stays writable after loading. -soname: a program linked to
+  // the library finds it in any directory.
   std::vector<std::string> arguments = {"ld.lld",  "-shared",    "--threads=1",
                                         "-O0",     "-z",         "noexecstack",
                                         "-z",      "relro",      "-z",

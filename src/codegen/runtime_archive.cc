@@ -10,7 +10,7 @@
 namespace tilewright {
 namespace {
 
-/// Which runtime a triple takes, and what a build of this program needs to have it.
+/// Runtime of a triple, and the compiler that a build needs for it.
 struct Kind {
   std::string name;
   std::string package;
@@ -53,9 +53,11 @@ Result<std::string_view> RuntimeFor(const Target& target) {
 
 Status LinkKernel(const Program& program, const std::string& object, const Target& target,
                   const std::string& output_path) {
-  // The same kernel is the same bytes wherever it is built: a fleet's tuner compares them.
+  // Constant name: the same kernel has the same bytes wherever it is built, and a fleet's tuner
+  // compares them.
   constexpr const char* kSoname = "tilewright-kernel.so";
-  // The runtime for 32-bit Arm has what its kernels call for division and long integers.
+  // The runtime for 32-bit Arm contains the functions that its kernels call for division and long
+  // integers.
   const auto kind = KindOf(target.Option("mtriple"));
   const bool has_helpers = kind.ok() && kind->name == "armv7";
   if (LibraryCallsOf(program.body).empty() && !has_helpers) {

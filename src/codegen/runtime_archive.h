@@ -10,22 +10,23 @@
 
 namespace tilewright {
 
-/// A runtime that the build found a compiler for.
+/// Runtime for which the build found a compiler.
 struct RuntimeFile {
   std::string_view name;   ///< "host", "aarch64", "armv7"
   std::string_view bytes;  ///< an archive or an object
 };
-/// All of them; the source of this function is made by the build (CMakeLists.txt).
+/// Returns all runtimes; the build generates the source of this function (CMakeLists.txt).
 std::span<const RuntimeFile> RuntimeFiles();
 
-/// Bytes of the runtime that every compiled model contains (src/runtime/model.c and pool.c), for
-/// the linker: an archive or an object. It is part of this program, so that compiling needs no file
-/// but the model's. Errors: kUnsupported, with what to do, for a target for which the program was
-/// built without one.
+/// Returns the bytes of the runtime that every compiled model contains (src/runtime/model.c and
+/// pool.c), for the linker: an archive or an object. It is part of this program, so that compiling
+/// needs no file but the model's.
+/// Errors: kUnsupported, with the remedy, for a target whose runtime this program was built
+/// without.
 Result<std::string_view> RuntimeFor(const Target& target);
 
-/// LinkShared of one kernel's object by itself, with the runtime if it needs that to call a
-/// library. Errors: those of RuntimeFor and LinkShared.
+/// Links the object of one kernel with LinkShared, with the runtime if the kernel calls a library.
+/// Errors: those of RuntimeFor and LinkShared.
 Status LinkKernel(const Program& program, const std::string& object, const Target& target,
                   const std::string& output_path);
 

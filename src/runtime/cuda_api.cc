@@ -27,7 +27,7 @@ Status CudaApi::Check(int code, const char* call) const {
 CudaFault CudaApi::FaultOf(int code) {
   switch (code) {
     case 700:  // illegal address
-    case 702:  // the display driver's own limit of time
+    case 702:  // time limit of the display driver
     case 710:  // assertion
     case 714:  // stack
     case 715:  // illegal instruction
@@ -44,7 +44,7 @@ CudaFault CudaApi::FaultOf(int code) {
     case 220:  // uncorrectable link error
     case 709:  // context destroyed
     case 802:  // system not ready
-    case 999:  // unknown: what a device that fell off the bus gives
+    case 999:  // unknown: returned for a device that fell off the bus
       return CudaFault::kDeviceLost;
     default:
       return CudaFault::kNone;

@@ -10,27 +10,27 @@
 
 namespace tilewright {
 
-/// What a code of the driver means for the process that got it. From kKernelFault on nothing in
-/// this process's context works any more (NVIDIA calls such errors sticky): the process must end.
+/// Consequence of a driver error code for this process. From kKernelFault on, the context no longer
+/// works (NVIDIA: sticky errors), and the process must end.
 enum class CudaFault : std::uint8_t {
-  kNone,         ///< success, or an error of the one call
-  kKernelFault,  ///< the kernel did something illegal: bad address, bad instruction, …
-  kDeviceLost,   ///< the device or its driver failed, whatever ran
+  kNone,         ///< success, or an error of this call only
+  kKernelFault,  ///< illegal operation of the kernel: bad address, bad instruction, …
+  kDeviceLost,   ///< failure of the device or its driver, independent of the kernel
 };
 
-/// The CUDA driver, with its functions (src/runtime/cuda_functions.h).
+/// CUDA driver with its functions (src/runtime/cuda_functions.h).
 class CudaApi : public TwCuda {
  public:
   static constexpr const char* kLibrary = TW_CUDA_LIBRARY;
 
-  /// Loads and initializes the driver. library: a name the loader looks for, or a path.
-  /// Errors: kNotFound if there is none; kUnavailable if it lacks functions or does not work.
+  /// Loads and initializes the driver. library: a name for the loader's search, or a path.
+  /// Errors: kNotFound if it is missing; kUnavailable if it lacks functions or does not work.
   static Result<CudaApi> Open(const std::string& library = kLibrary);
 
-  /// Errors: kUnavailable with the call, the driver's words and the code.
+  /// Errors: kUnavailable with the call, the driver's text and the code.
   Status Check(int code, const char* call) const;
   static CudaFault FaultOf(int code);
-  /// Launches can be recorded once and replayed as a whole (drivers from 11.4 on).
+  /// Returns true if launches can be recorded and replayed as a graph (drivers from 11.4 on).
   bool has_graphs() const { return instantiate_graph != nullptr && launch_graph != nullptr; }
 
  private:

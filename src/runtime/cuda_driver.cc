@@ -5,7 +5,7 @@
 namespace tilewright {
 namespace {
 
-// Numbers of the driver interface; they never change.
+// Constants of the driver interface; they never change.
 enum Attribute : int {
   kMultiprocessors = 16,
   kL2CacheSize = 38,
@@ -62,7 +62,7 @@ Result<std::vector<CudaDevice>> CudaDevices(const std::string& library) {
   TW_ASSIGN_OR_RETURN(auto api, CudaApi::Open(library));
   int count = 0;
   TW_RETURN_IF_ERROR(api.Check(api.device_count(&count), "cuDeviceGetCount"));
-  if (count == 0) return NotFound("the NVIDIA driver knows no device");
+  if (count == 0) return NotFound("the NVIDIA driver reports no device");
   std::vector<CudaDevice> devices;
   for (int i = 0; i < count; ++i) {
     TW_ASSIGN_OR_RETURN(auto device, DescribeCudaDevice(api, i));

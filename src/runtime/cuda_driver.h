@@ -10,7 +10,7 @@
 
 namespace tilewright {
 
-/// A GPU as the CUDA driver describes it.
+/// GPU as the CUDA driver describes it.
 struct CudaDevice {
   std::string name;
   std::string bus_id;          ///< "0000:3b:00.0": the same in every process and library
@@ -21,14 +21,15 @@ struct CudaDevice {
   std::int64_t l2_bytes = 0;
 };
 
-/// Errors: kUnavailable with the driver's words.
+/// Queries a device.
+/// Errors: kUnavailable with the driver's text.
 Result<CudaDevice> DescribeCudaDevice(const CudaApi& api, int ordinal);
 
-/// What trials on the device are stored with.
+/// Returns the device fingerprint stored with each trial.
 DeviceFingerprint FingerprintOf(const CudaDevice& device);
 
-/// The GPUs of this machine. The driver's library is loaded for the call.
-/// Errors: kNotFound if there is no driver or no device; kUnavailable with the driver's words if it
+/// Returns the GPUs of this machine. Loads the driver's library for the call.
+/// Errors: kNotFound if there is no driver or no device; kUnavailable with the driver's text if it
 /// does not work.
 Result<std::vector<CudaDevice>> CudaDevices(const std::string& library = CudaApi::kLibrary);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/* The functions of the CUDA driver that are called here, found at run time: nothing of CUDA is
- * needed to build or to start what uses them. Plain C: it is also part of compiled models. */
+/* Functions of the CUDA driver, loaded at run time: neither building nor starting a program
+ * requires CUDA. Plain C: it is also part of compiled models. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,14 +16,14 @@ extern "C" {
 enum { TW_CUDA_OUT_OF_MEMORY = 2, TW_CUDA_NO_DEVICE = 100, TW_CUDA_NOT_READY = 600 };
 /** Attributes of a device. */
 enum { TW_CUDA_CAPABILITY_MAJOR = 75, TW_CUDA_CAPABILITY_MINOR = 76 };
-/** Options of load_module: where the assembler writes what is wrong, and how much. */
+/** Options of load_module: buffer for the assembler's error log, and its size. */
 enum { TW_CUDA_ERROR_LOG = 5, TW_CUDA_ERROR_LOG_BYTES = 6 };
-/** Flag of create_stream: work on it and on the default stream do not wait for each other. */
+/** Flag of create_stream: work on it does not synchronize with the default stream. */
 enum { TW_CUDA_NON_BLOCKING = 1 };
-/** Mode of begin_capture: other threads' calls are none of its business. */
+/** Mode of begin_capture: calls of other threads are not captured. */
 enum { TW_CUDA_CAPTURE_THREAD_LOCAL = 1 };
-/** Attribute of a function: shared memory its launches may ask for, in bytes. Up to 48 KiB are
- * allowed without it. */
+/** Attribute of a function: shared memory that its launches may request, in bytes. Up to 48 KiB are
+ *  allowed without it. */
 enum { TW_CUDA_MOST_DYNAMIC_SHARED = 8 };
 
 /** All return the driver's code. */
@@ -75,8 +75,8 @@ typedef struct TwCuda {
   int (*destroy_graph)(void* graph);
 } TwCuda;
 
-/** Fills in the functions of a library that dlopen gave. Returns null, or the symbol that is
- * missing (none of a graph's: those may be null). */
+/** Resolves the functions in a library handle from dlopen. Returns null, or the missing symbol.
+ *  Graph functions may be missing: they are null then. */
 const char* TwCudaBind(TwCuda* cuda, void* library);
 
 #ifdef __cplusplus

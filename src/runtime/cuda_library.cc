@@ -1,5 +1,5 @@
-// cuDNN 9's convolutions and cuBLAS's matrix products, found at run time. What is declared here
-// repeats NVIDIA's documented C interfaces; both work in the context that is current.
+// cuDNN 9's convolutions and cuBLAS's matrix products, loaded at run time. The declarations repeat
+// NVIDIA's documented C interfaces; both libraries work in the current context.
 
 #include "src/runtime/cuda_library.h"
 
@@ -18,7 +18,7 @@ namespace {
 constexpr int kCudnnFloat = 0, kCudnnNchw = 0, kCudnnFmaMath = 3, kCudnnCrossCorrelation = 1;
 // cublas_api.h, library_types.h
 constexpr int kCublasTransposed = 1, kCublasPlain = 0, kCublasDefaultAlgorithm = -1;
-constexpr int kCublasFloat = 68, kCublasInt32 = 72;  // what sums are made in
+constexpr int kCublasFloat = 68, kCublasInt32 = 72;  // accumulator types
 constexpr int kCudaFloat = 0, kCudaInt8 = 3, kCudaInt32 = 10;
 
 /// cudnnConvolutionFwdAlgoPerf_t.
@@ -43,11 +43,11 @@ Result<TwLibraryShape> ShapeFrom(const std::vector<std::int64_t>& fields) {
 
 void* Device(std::uint64_t address) { return reinterpret_cast<void*>(address); }
 
-/// A library that stays loaded, its functions by name.
+/// Library that stays loaded, with functions by name.
 class Loaded {
  public:
-  /// name: of the only library that has the operation. The file that is loaded is the table's; the
-  /// call's, which may come from another machine, is only compared with it.
+  /// name: of the only library that has the operation. The loaded file is that of the table; the
+  /// call's file name, which may come from another machine, is only compared with it.
   Loaded(const CudaLibraryCall& call, std::string_view name)
       : operation_(call.operation + " by " + call.file) {
     const KernelLibrary* library = LibraryOfFile(call.file, "cuda");
@@ -160,7 +160,7 @@ class CudnnConvolution final : public CudaFunction {
     return check(set_math_(convolution_, kCudnnFmaMath), "cudnnSetConvolutionMathType");
   }
 
-  /// The fastest algorithm, as the library measures it with memory of its own.
+  /// Selects the fastest algorithm, as the library measures it with memory that it allocates.
   Status Choose(const CudaScratch& scratch) {
     constexpr int kMax = 8;
     std::array<AlgorithmTime, kMax> times{};
@@ -168,7 +168,7 @@ class CudnnConvolution final : public CudaFunction {
     TW_RETURN_IF_ERROR(library_.Check(
         find_(handle_, data_, weight_, convolution_, result_, kMax, &count, times.data()),
         "cudnnFindConvolutionForwardAlgorithm"));
-    for (int i = 0; i < count && i < kMax; ++i) {  // the fastest first
+    for (int i = 0; i < count && i < kMax; ++i) {  // fastest first
       const AlgorithmTime& time = times[static_cast<std::size_t>(i)];
       if (time.status != 0 || time.math != kCudnnFmaMath) continue;
       auto memory = scratch(time.memory);
@@ -209,7 +209,8 @@ class CudnnConvolution final : public CudaFunction {
   std::size_t scratch_bytes_ = 0;
 };
 
-/// result = data . weight^T by rows, which is result^T = weight . data^T by columns.
+/// Matrix product result = data . weight^T in row-major order, which is result^T = weight . data^T
+/// in column-major order.
 class CublasProduct final : public CudaFunction {
  public:
   CublasProduct(const CudaLibraryCall& call, const TwLibraryShape& shape)
@@ -227,11 +228,12 @@ class CublasProduct final : public CudaFunction {
   CublasProduct& operator=(const CublasProduct&) = delete;
 
   Status Prepare(void* stream, const CudaScratch& scratch) {
-    constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;  // what Hopper is said to want
+    constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;  // recommended size for Hopper
     TW_RETURN_IF_ERROR(library_.status());
     TW_RETURN_IF_ERROR(library_.Check(create_(&handle_), "cublasCreate"));
     TW_RETURN_IF_ERROR(library_.Check(set_stream_(handle_, stream), "cublasSetStream"));
-    auto memory = scratch(kWorkspaceBytes);  // its own could not be had while a graph is recorded
+    // The library could not allocate while a graph is recorded.
+    auto memory = scratch(kWorkspaceBytes);
     TW_RETURN_IF_ERROR(memory);
     return library_.Check(set_workspace_(handle_, Device(*memory), kWorkspaceBytes),
                           "cublasSetWorkspace");

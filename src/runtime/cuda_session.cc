@@ -1,5 +1,5 @@
-// One context of the CUDA driver: memory, modules, launches, and times between events; many calls
-// are recorded as a graph, so that launching costs next to nothing.
+// Context of the CUDA driver: memory, modules, launches, and times between events. Repeated calls
+// are recorded as a graph, so that launching costs almost nothing.
 
 #include "src/runtime/cuda_session.h"
 
@@ -11,8 +11,8 @@
 namespace tilewright {
 namespace {
 
-// In step with the default stream, which Write copies on: a copy from pageable memory may return
-// before the device has all of it.
+// Synchronizes with the default stream, which Write copies on: a copy from pageable memory may
+// return before the device has all of it.
 constexpr unsigned kOrderedStream = 0;
 constexpr unsigned kTimingEvent = 0;
 constexpr int kInvalidImage = 200, kInvalidPtx = 218, kUnsupportedPtx = 222;
@@ -35,7 +35,7 @@ CudaSession::CudaSession(CudaApi api, CudaDevice device, int handle)
     : api_(std::move(api)), device_(std::move(device)), handle_(handle) {}
 
 CudaSession::~CudaSession() {
-  // What belongs to the context goes before it.
+  // Objects of the context are released before it.
   for (CudaHandle* handle : {&end_, &start_, &stream_}) handle->reset();
   if (retained_) (void)api_.release_context(handle_);
 }
@@ -174,7 +174,7 @@ Status CudaSession::Enqueue(const CudaProgram& program) {
 }
 
 Status CudaSession::Wait(double limit_seconds) {
-  // Short kernels are over before the first sleep; while a long one runs the core is left alone.
+  // Short kernels end before the first sleep; during a long one the core stays idle.
   constexpr double kBusySeconds = 2e-3, kSleepSeconds = 2e-4;
   SystemClock clock;
   const double start = clock.MonotonicSeconds();
@@ -190,14 +190,14 @@ Status CudaSession::Wait(double limit_seconds) {
   }
 }
 
-/// A graph of so many calls, ready to be launched.
+/// Returns a graph of this many calls, ready to launch.
 Result<CudaHandle> CudaSession::Record(const CudaProgram& program, std::int64_t calls) {
   TW_RETURN_IF_ERROR(Check(api_.begin_capture(stream_.get(), TW_CUDA_CAPTURE_THREAD_LOCAL),
                            "cuStreamBeginCapture"));
   Status recorded;
   for (std::int64_t i = 0; i < calls && recorded.ok(); ++i) recorded = Enqueue(program);
   void* graph = nullptr;
-  // Also after a failure: the stream must leave the state of recording.
+  // Also after a failure: the stream must leave capture mode.
   const Status ended = Check(api_.end_capture(stream_.get(), &graph), "cuStreamEndCapture");
   const CudaHandle owned(graph, {api_.destroy_graph});
   TW_RETURN_IF_ERROR(recorded);
@@ -208,7 +208,7 @@ Result<CudaHandle> CudaSession::Record(const CudaProgram& program, std::int64_t 
   return CudaHandle(executable, {api_.destroy_executable});
 }
 
-/// Makes the graph for Time, where there is to be one.
+/// Records the graph for Time, if one is used.
 Status CudaSession::PrepareReplay(CudaProgram& program, std::int64_t calls) {
   if (program.replay_ != nullptr && program.replay_calls_ == calls) return {};
   program.replay_.reset();

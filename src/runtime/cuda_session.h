@@ -15,14 +15,14 @@
 
 namespace tilewright {
 
-/// An object of the driver that is given back when its owner goes.
+/// Deleter of a driver object.
 struct CudaRelease {
   int (*release)(void*) = nullptr;
   void operator()(void* handle) const { (void)release(handle); }
 };
 using CudaHandle = std::unique_ptr<void, CudaRelease>;
 
-/// Memory of a device. Move-only.
+/// Device memory. Move-only.
 class CudaMemory {
  public:
   CudaMemory() = default;
@@ -40,20 +40,21 @@ class CudaMemory {
   std::int64_t bytes_ = 0;
 };
 
-/// One kernel of a module and the grid it is launched with; sizes are x, y, z.
+/// Launch of one kernel of a module; sizes are x, y, z.
 struct CudaLaunch {
   std::string kernel;
   std::array<std::int64_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
-  std::int64_t shared_bytes = 0;  ///< that a block is given beside the kernel's own arrays
-  CudaLibraryCall library = {};   ///< unless its file is empty, in the place of the kernel
+  /// Dynamic shared memory of a block, in addition to the kernel's static arrays.
+  std::int64_t shared_bytes = 0;
+  CudaLibraryCall library = {};  ///< replaces the kernel unless its file is empty
   friend bool operator==(const CudaLaunch&, const CudaLaunch&) = default;
 };
 
-/// A loaded program: launches one after the other, all with the same arguments. It must go before
-/// its session does.
+/// Loaded program: launches in order, all with the same arguments. It must be destroyed before its
+/// session.
 class CudaProgram {
  public:
-  /// Device addresses of what every kernel takes, in order.
+  /// Sets the device addresses of the arguments that every kernel takes, in order.
   void SetArguments(std::vector<std::uint64_t> addresses) {
     arguments_ = std::move(addresses);
     replay_.reset();
@@ -63,20 +64,21 @@ class CudaProgram {
   friend class CudaSession;
   CudaHandle module_;
   std::vector<CudaLaunch> launches_;
-  std::vector<void*> functions_;  // one per launch; null for a library's
+  std::vector<void*> functions_;  // one per launch; null for a library call
   std::vector<CudaMemory> scratch_;
   std::vector<std::unique_ptr<CudaFunction>> calls_;  // one per launch; null for a kernel
   std::vector<std::uint64_t> arguments_;
-  CudaHandle replay_;  // graph of so many calls with these arguments; null until it is needed
+  CudaHandle replay_;  // recorded graph with these arguments; null until it is needed
   std::int64_t replay_calls_ = 0;
 };
 
-/// One device in use by this process: its context, a stream, two events. Not thread-safe.
+/// Device in use by this process: its context, a stream, two events. Not thread-safe.
 ///
-/// Calls that fail with a sticky error are remembered in fault(): then the process is to end,
-/// without destructors if fault() says that something still runs.
+/// fault() records a sticky error. Then the process has to end, without destructors if fault()
+/// reports that work is still running.
 class CudaSession {
  public:
+  /// Opens a device.
   /// Errors: those of CudaApi::Open and of the driver; kNotFound if there is no such device.
   static Result<std::unique_ptr<CudaSession>> Open(const std::string& library, int ordinal);
   CudaSession(const CudaSession&) = delete;
@@ -85,26 +87,28 @@ class CudaSession {
 
   const CudaDevice& device() const { return device_; }
   CudaFault fault() const { return fault_; }
-  /// A call of Wait ran out of time: the stream is still at work.
+  /// Returns true after a timeout of Wait: the stream is still busy.
   bool timed_out() const { return timed_out_; }
 
-  /// Errors: kUnavailable ("out of memory" among the driver's words).
+  /// Errors: kUnavailable (with "out of memory" in the driver's text).
   Result<CudaMemory> Allocate(std::int64_t bytes);
   Status Write(std::uint64_t address, std::span<const std::byte> from);
   Status Read(std::uint64_t address, std::span<std::byte> to);
-  /// Behind what the stream has to do.
+  /// Enqueues a fill after the work of the stream.
   Status Fill(std::uint64_t address, std::uint8_t value, std::int64_t bytes);
 
-  /// ptx: text, or a cubin. Errors: kInvalidArgument with the words of the driver's assembler;
-  /// kNotFound for a kernel that is not there; those of the driver, also for more shared memory
-  /// than the device gives a block, and of PrepareCudaFunction.
+  /// Loads a program. ptx: text, or a cubin.
+  /// Errors: kInvalidArgument with the text of the driver's assembler; kNotFound for a missing
+  /// kernel; those of the driver, also for more shared memory than the device gives a block, and of
+  /// PrepareCudaFunction.
   Result<CudaProgram> Load(const std::string& ptx, std::vector<CudaLaunch> launches);
-  /// Puts the program's launches on the stream.
+  /// Enqueues the program's launches on the stream.
   Status Enqueue(const CudaProgram& program);
-  /// Until the stream is empty. Errors: those of what ran; kUnavailable after `limit_seconds`.
+  /// Waits until the stream is empty.
+  /// Errors: those of the executed work; kUnavailable after `limit_seconds`.
   Status Wait(double limit_seconds);
-  /// Executes the program `calls` times, more than once as one graph where the driver can (a launch
-  /// of each kernel costs more than a short kernel takes), else launch by launch.
+  /// Executes the program `calls` times. If the driver supports graphs and `calls` is above 1, the
+  /// calls run as one graph (a launch costs more than a short kernel), else launch by launch.
   /// Returns seconds on the device, by events.
   Result<double> Time(CudaProgram& program, std::int64_t calls, double limit_seconds);
 

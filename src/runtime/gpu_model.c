@@ -1,10 +1,10 @@
-/* Everything a run needs is made when the device is opened: modules, one block of device memory
- * (the constants, the arena and the workspace as src/compiler planned them, inputs, outputs), a
- * stream. A run copies the inputs there, puts all launches on the stream and copies the outputs
- * back. The launches are recorded once and replayed as a graph where the driver can. Copies go by
- * the default stream, which waits for ours and lets ours wait. Recording is done on a stream of its
- * own that does not: while a stream that waits is recorded, nobody who shares the device's context
- * may use the default one. */
+/* Everything that a run needs is created when the device is opened: modules, one block of device
+ * memory (constants, arena and workspace as planned by src/compiler, inputs, outputs) and a stream.
+ * A run copies the inputs to the device, enqueues all launches on the stream and copies the outputs
+ * back. If the driver supports graphs, the launches are recorded once and replayed as a graph.
+ * Copies use the default stream, which synchronizes with the model's stream. Recording uses a
+ * separate stream that does not synchronize: while a synchronizing stream is recorded, no other
+ * user of the device's context may use the default stream. */
 
 #define _GNU_SOURCE
 #include "src/runtime/gpu_model.h"
@@ -23,31 +23,31 @@ enum { kAlignment = 256, kTensorAlignment = 64, kMessageBytes = 2048 };
 struct TwModelState {
   void* library;
   TwCuda cuda;
-  int32_t ordinal; /* these two: of the device that was opened last, and is opened again */
-  char* driver;    /* null: none was */
+  int32_t ordinal; /* these two: of the device that was opened last, for reopening */
+  char* driver;    /* null: no device was opened */
   int device;
   void* context; /* null: no device is open */
   void *stream, *recording, *start, *end;
   void** modules;   /* one per kernel */
   void** functions; /* of the launches of all kernels, in order */
-  uint64_t memory;  /* holds all that follows */
+  uint64_t memory;  /* base address of all following parts */
   uint64_t constants, arena, workspace;
   uint64_t *inputs, *outputs;
   void* replay;          /* recorded launches */
-  void* result;          /* of an operator, for an observer; on the host */
+  void* result;          /* result of an operator for an observer, on the host */
   unsigned char* mapped; /* parameter file */
   char message[kMessageBytes];
 };
 
-/* One lock for all models of the process: it is held during a run, and refuses an observer of it.
- */
+/* One lock for all models of the process. It is held during a run; a call by an observer of the run
+ * fails. */
 static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 
 static const TwGpuModel* GpuOf(const TwModel* model) {
   return (const TwGpuModel*)(const void*)model;
 }
 
-/* The model's state, which is made at first. Null if there is no memory. */
+/* Returns the model's state; creates it at first. Null if there is no memory. */
 static TwModelState* StateOf(const TwModel* model) {
   if (*model->state == NULL) *model->state = calloc(1, sizeof **model->state);
   return *model->state;
@@ -111,7 +111,7 @@ static int32_t FindDevice(const TwGpuModel* gpu, TwModelState* state, int32_t or
 
 static int32_t MakeStream(TwModelState* state) {
   TwCuda* cuda = &state->cuda;
-  /* In step with the default stream, by which tensors are copied. */
+  /* Synchronizes with the default stream, on which tensors are copied. */
   int32_t code = Check(state, cuda->create_stream(&state->stream, 0), "cuStreamCreate");
   if (code == 0) {
     code = Check(state, cuda->create_stream(&state->recording, TW_CUDA_NON_BLOCKING),
@@ -122,7 +122,7 @@ static int32_t MakeStream(TwModelState* state) {
   return code;
 }
 
-/* With what the driver's assembler says behind the message. */
+/* Appends the text of the driver's assembler to the message. */
 static int32_t LoadModule(TwModelState* state, const char* ptx, void** module) {
   char words[kMessageBytes / 2] = "";
   int keys[] = {TW_CUDA_ERROR_LOG, TW_CUDA_ERROR_LOG_BYTES};
@@ -136,7 +136,7 @@ static int32_t LoadModule(TwModelState* state, const char* ptx, void** module) {
   return code;
 }
 
-/* The function of a launch, which may have the shared memory it is to be given. */
+/* Returns the function of a launch, and allows the shared memory that the launch requests. */
 static int32_t FindFunction(TwModelState* state, void* module, const TwGpuLaunch* launch,
                             void** function) {
   const int32_t code =
@@ -166,7 +166,7 @@ static int32_t LoadKernels(const TwGpuModel* gpu, TwModelState* state) {
   return 0;
 }
 
-/* Gives the values of a table the next places, each aligned. Returns the end. */
+/* Places the values of a table at the next aligned offsets. Returns the end. */
 static uint64_t PlaceValues(const TwValue* values, int64_t count, uint64_t* places, uint64_t next) {
   for (int64_t i = 0; i < count; ++i) {
     places[i] = next;
@@ -175,7 +175,7 @@ static uint64_t PlaceValues(const TwValue* values, int64_t count, uint64_t* plac
   return next;
 }
 
-/* Offsets of all parts into the memory, and how much there must be. */
+/* Computes the offsets of all parts and the total size. */
 static uint64_t PlanMemory(const TwGpuModel* gpu, TwModelState* state) {
   const TwModel* model = &gpu->model;
   state->constants = 0;
@@ -212,7 +212,7 @@ static const unsigned char* ConstantsOf(const TwModel* model, const TwModelState
   return state->mapped != NULL ? state->mapped + TW_PARAMETER_OFFSET : model->constants;
 }
 
-/* Of constants that are yet to be loaded, none: they follow when they are. */
+/* Skips constants that are not loaded yet: TwGpuLoad uploads them. */
 static int32_t Upload(const TwModel* model, TwModelState* state) {
   const unsigned char* constants = ConstantsOf(model, state);
   if (constants == NULL || model->constant_bytes == 0) return 0;
@@ -226,12 +226,12 @@ static void Pop(TwModelState* state) {
   (void)state->cuda.pop_context(&popped);
 }
 
-/* Back to the state without a device, but for which one it was. What the driver says to that helps
- * nobody. */
+/* Returns to the state without a device, but keeps its identity for reopening. Errors of the driver
+ * are ignored. */
 static void Close(const TwGpuModel* gpu, TwModelState* state) {
   TwCuda* cuda = &state->cuda;
   if (state->context != NULL && cuda->push_context(state->context) == 0) {
-    /* Runs on streams of the caller may be under way. */
+    /* Runs on streams of the caller may still be executing. */
     (void)cuda->synchronize_context();
     if (state->replay != NULL) (void)cuda->destroy_executable(state->replay);
     for (int64_t i = 0; state->modules != NULL && i < gpu->kernel_count; ++i) {
@@ -279,7 +279,7 @@ static int32_t Open(const TwGpuModel* gpu, TwModelState* state, const char* driv
 
 /* --- running --- */
 
-/* What the places of a run are on the device. */
+/* Device addresses of a run's places. */
 typedef struct Run {
   const uint64_t* inputs;
   const uint64_t* outputs;
@@ -341,7 +341,7 @@ static int32_t LaunchAll(const TwGpuModel* gpu, TwModelState* state, const Run* 
   return code;
 }
 
-/* Records all launches on our own tensors. */
+/* Records all launches on the model's tensors. */
 static int32_t Record(const TwGpuModel* gpu, TwModelState* state, const Run* run) {
   TwCuda* cuda = &state->cuda;
   const Run recorded = {run->inputs, run->outputs, state->recording};
@@ -350,7 +350,7 @@ static int32_t Record(const TwGpuModel* gpu, TwModelState* state, const Run* run
   if (code != 0) return code;
   code = LaunchAll(gpu, state, &recorded);
   void* graph = NULL;
-  /* Also after a failure: the stream must leave the state of recording. */
+  /* Also after a failure: the stream must leave capture mode. */
   const int ended = cuda->end_capture(recorded.stream, &graph);
   if (code == 0) code = Check(state, ended, "cuStreamEndCapture");
   if (code == 0) {
@@ -371,7 +371,7 @@ static int32_t RunAll(const TwGpuModel* gpu, TwModelState* state, const Run* run
   return Check(state, cuda->launch_graph(state->replay, run->stream), "cuGraphLaunch");
 }
 
-/* The step's result on the host, and the seconds it took there. */
+/* Copies a step's result to the host, and passes it with its seconds to the observer. */
 static int32_t ObserveStep(const TwGpuModel* gpu, TwModelState* state, const Run* run, int64_t i,
                            double* seconds) {
   const TwCuda* cuda = &state->cuda;
@@ -410,7 +410,8 @@ static int32_t RunObserved(const TwGpuModel* gpu, TwModelState* state, const Run
   return 0;
 }
 
-/* Inputs there, the run, outputs back; the last copy waits for the stream. */
+/* Copies inputs to the device, runs, and copies outputs back; the last copy waits for the
+ * stream. */
 static int32_t RunWithCopies(const TwGpuModel* gpu, TwModelState* state, const void* const* inputs,
                              void* const* outputs, TwObserver observer, void* context) {
   const TwModel* model = &gpu->model;
@@ -451,7 +452,7 @@ static int32_t CheckAddresses(const uint64_t* addresses, int64_t count) {
   return 0;
 }
 
-/* The state of a model whose device is open and has the constants. */
+/* Returns the state of a model whose device is open and has the constants. */
 static int32_t Ready(const TwModel* model, TwModelState** state) {
   *state = StateOf(model);
   if (*state == NULL) return TW_MODEL_NO_MEMORY;
@@ -461,7 +462,7 @@ static int32_t Ready(const TwModel* model, TwModelState** state) {
   return Open(GpuOf(model), *state, driver, (*state)->ordinal);
 }
 
-/* Has the device opened again after a release. */
+/* Records the device to reopen after a release. */
 static int32_t Remember(TwModelState* state, const char* driver, int32_t ordinal) {
   char* copy = strdup(driver);
   if (copy == NULL) return TW_MODEL_NO_MEMORY;
@@ -523,12 +524,12 @@ int32_t TwGpuSetThreads(const TwModel* model, int32_t threads) {
   return threads >= 1 ? 0 : TW_MODEL_NO_THREADS;
 }
 
-/* Constants of a device that is open. What does not come through is made good by opening it again.
- */
+/* Uploads the constants to an open device. If that fails, reopening the device uploads them
+ * again. */
 static int32_t UploadAgain(const TwGpuModel* gpu, TwModelState* state) {
   int32_t code = Check(state, state->cuda.push_context(state->context), "cuCtxPushCurrent");
   if (code == 0) {
-    /* Runs on streams of the caller may be reading them. */
+    /* Runs on streams of the caller may still read them. */
     code = Check(state, state->cuda.synchronize_context(), "cuCtxSynchronize");
     if (code == 0) code = Upload(&gpu->model, state);
     Pop(state);
@@ -539,7 +540,7 @@ static int32_t UploadAgain(const TwGpuModel* gpu, TwModelState* state) {
 
 int32_t TwGpuLoad(const TwModel* model, const char* path) {
   if (path == NULL) return TW_MODEL_NULL_POINTER;
-  if (model->constants != NULL) return 0; /* they came with the library */
+  if (model->constants != NULL) return 0; /* the constants are in the library */
   unsigned char* mapped = NULL;
   if (pthread_mutex_lock(&lock) != 0) return TW_MODEL_BUSY;
   TwModelState* state = StateOf(model);
@@ -553,7 +554,7 @@ int32_t TwGpuLoad(const TwModel* model, const char* path) {
   return code;
 }
 
-/* All but the choice of the device. */
+/* Clears everything except the choice of the device. */
 static void Empty(const TwModel* model, TwModelState* state) {
   Close(GpuOf(model), state);
   TwParametersUnmap(model, state->mapped);
@@ -567,7 +568,7 @@ void TwGpuRelease(const TwModel* model) {
 }
 
 void TwGpuUnload(const TwModel* model) {
-  if (pthread_mutex_lock(&lock) != 0) return; /* an observer ends the program */
+  if (pthread_mutex_lock(&lock) != 0) return; /* an observer is ending the program */
   TwModelState* state = *model->state;
   if (state != NULL) {
     Empty(model, state);
@@ -579,7 +580,7 @@ void TwGpuUnload(const TwModel* model) {
 }
 
 const char* TwGpuMessage(const TwModel* model) {
-  const int locked = pthread_mutex_lock(&lock) == 0; /* else an observer asks */
+  const int locked = pthread_mutex_lock(&lock) == 0; /* otherwise an observer is calling */
   const char* message = *model->state != NULL ? (*model->state)->message : "";
   if (locked) pthread_mutex_unlock(&lock);
   return message;

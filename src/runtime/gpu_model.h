@@ -1,7 +1,7 @@
 #pragma once
 
-/* A compiled model whose operators run on a GPU. Like src/runtime/model.h: tables that src/compiler
- * emits, and the functions that run them, which are part of such a model alone. */
+/* Compiled model whose operators run on a GPU. Like src/runtime/model.h: tables that src/compiler
+ * emits, and the functions that run them, which are linked only into such models. */
 
 #include "src/runtime/model.h"
 
@@ -9,16 +9,16 @@
 extern "C" {
 #endif
 
-/** One launch; sizes are x, y, z. Its arguments are the addresses of all places of the step, then
- * of the kernel's workspace. */
+/** Kernel launch; sizes are x, y, z. Its arguments are the addresses of all places of the step,
+ *  then of the kernel's workspace. */
 typedef struct TwGpuLaunch {
   const char* entry;
   uint32_t grid[3];
   uint32_t block[3];
-  uint32_t shared_bytes; /* that a block is given at the launch */
+  uint32_t shared_bytes; /* dynamic shared memory of a block */
 } TwGpuLaunch;
 
-/** One kernel: launches one after the other. */
+/** Kernel: a sequence of launches. */
 typedef struct TwGpuKernel {
   const char* ptx; /* ends in a zero byte */
   const TwGpuLaunch* launches;
@@ -28,39 +28,40 @@ typedef struct TwGpuKernel {
 } TwGpuKernel;
 
 typedef struct TwGpuModel {
-  TwModel model; /* first, so that a pointer to it is one to this; its steps have no TwKernel */
+  /* First, so that a pointer to it is a pointer to this; its steps have no TwKernel. */
+  TwModel model;
   const TwGpuKernel* kernels;
   int64_t kernel_count;
   const int32_t* step_kernels; /* one per step: position in `kernels`; -1: copies places[0] */
   int64_t workspace_bytes;
-  int64_t capability; /* that the device must have at least: 75 for 7.5 */
+  int64_t capability; /* minimum compute capability: 75 for 7.5 */
 } TwGpuModel;
 
-/** Opens a device: loads the kernels, makes room for all tensors and uploads the constants. Without
- *  this, a model's first run opens device 0 of TW_CUDA_LIBRARY. Constants that are not loaded yet
+/** Opens a device: loads the kernels, allocates all tensors and uploads the constants. Without this
+ *  call, a model's first run opens device 0 of TW_CUDA_LIBRARY. Constants that are not loaded yet
  *  are uploaded when they are. Returns 0, or a code. */
 int32_t TwGpuOpen(const TwModel* model, const char* driver, int32_t ordinal);
-/** As TwModelRun. Results that the observer gets are copies of what is on the device; seconds are
- * the device's. */
+/** As TwModelRun. The observer gets copies of the results on the device; seconds are measured on
+ *  the device. */
 int32_t TwGpuRun(const TwModel* model, const void* const* inputs, void* const* outputs,
                  TwObserver observer, void* context);
-/** Puts a run on a stream of the caller (a CUstream of the device's primary context; null: the
+/** Enqueues a run on a stream of the caller (a CUstream of the device's primary context; null: the
  *  default one) and returns without waiting. inputs, outputs: addresses on the device, aligned to
- * 64 bytes (else TW_MODEL_NOT_ALIGNED). Runs must not overlap: they share memory. */
+ *  64 bytes (else TW_MODEL_NOT_ALIGNED). Runs must not overlap: they share memory. */
 int32_t TwGpuRunOnDevice(const TwModel* model, const uint64_t* inputs, const uint64_t* outputs,
                          void* stream);
-/** A GPU has no threads to be set: 0, or TW_MODEL_NO_THREADS for less than one. */
+/** Has no effect on a GPU: returns 0, or TW_MODEL_NO_THREADS for a number below 1. */
 int32_t TwGpuSetThreads(const TwModel* model, int32_t threads);
-/** Gives the device back; the next run opens the same one again. Loaded parameters are gone too. */
+/** Releases the device; the next run reopens the same one. Loaded parameters are released too. */
 void TwGpuRelease(const TwModel* model);
-/** Release, and what that keeps: when the library goes. */
+/** As TwGpuRelease, and frees the rest of the state; called when the library is unloaded. */
 void TwGpuUnload(const TwModel* model);
-/** As TwModelLoad; a device that is open stays so and gets the new constants. */
+/** As TwModelLoad; an open device stays open and gets the new constants. */
 int32_t TwGpuLoad(const TwModel* model, const char* path);
-/** Why the last call that returned a code of a device did; valid until the next call or release. */
+/** Returns the reason of the last device error code; valid until the next call or release. */
 const char* TwGpuMessage(const TwModel* model);
 
-/** What a library exports as `tilewright_gpu_model`, beside `tilewright_model`. */
+/** Exported by a library as `tilewright_gpu_model`, in addition to `tilewright_model`. */
 typedef struct TwGpuFunctions {
   int32_t (*open)(const TwModel*, const char*, int32_t);
   int32_t (*run_on_device)(const TwModel*, const uint64_t*, const uint64_t*, void*);

@@ -13,7 +13,7 @@ namespace tilewright {
 namespace {
 
 constexpr std::byte kRedZoneByte{0xA5};
-// Long enough for a stray row of a tile in front of the buffer; beyond it lies the first page.
+// Long enough for a stray row of a tile before the buffer; the inaccessible page precedes it.
 constexpr std::int64_t kRedZoneBytes = 1024;
 
 }  // namespace

@@ -1,5 +1,5 @@
-/* A copy is made elsewhere and then moved, with its pages, to where the memory was: one system
- * call, after which addresses mean what they meant. */
+/* Copies the memory to large pages elsewhere and then moves these to the old address: one system
+ * call, after which addresses stay valid. */
 
 #define _GNU_SOURCE
 #include "src/runtime/large_pages.h"
@@ -13,11 +13,11 @@
 
 enum {
   kPage = 2 << 20,
-  kMin = 4 << 20,    /* below, the tables that processors keep are large enough */
-  kAtOnce = 16 << 20 /* until a part has been moved it is there twice */
+  kMin = 4 << 20,    /* below this size, the TLB is large enough */
+  kAtOnce = 16 << 20 /* a part exists twice until it has been moved */
 };
 
-/* Whether the system's answer to a question about large pages has these words in it. */
+/* Returns true if the system's file about large pages contains these words. */
 static int FileContains(const char* question, const char* words) {
   char answer[128] = "";
   const int file = open(question, O_RDONLY | O_CLOEXEC);
@@ -32,16 +32,17 @@ static int SystemHasThem(void) {
          !FileContains("/sys/kernel/mm/transparent_hugepage/enabled", "[never]");
 }
 
-/* Where the system took the old memory and then could not move the new one. */
+/* Restores the contents after the system unmapped the old memory and then failed to move the new
+ * one. */
 static int PutBack(unsigned char* memory, size_t bytes, const unsigned char* copy) {
   void* again =
       mmap(memory, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-  if (again != memory) abort(); /* no memory even for that: its contents are nowhere else */
+  if (again != memory) abort(); /* out of memory: the contents are lost */
   memcpy(memory, copy, bytes);
   return mprotect(memory, bytes, PROT_READ) == 0;
 }
 
-/* memory, bytes: multiples of kPage. Returns whether it was moved. */
+/* memory, bytes: multiples of kPage. Returns true if it was moved. */
 static int Move(unsigned char* memory, size_t bytes) {
   unsigned char* room = mmap(NULL, bytes + kPage, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -1,12 +1,11 @@
-/* oneDNN, found at run time: convolutions and matrix products. The declarations below repeat what
- * is needed of the C interfaces of its versions 2 (libdnnl.so.2) and 3 (libdnnl.so.3.6), so that
- * nothing of it has to be there when this is compiled. Its descriptors are only passed on: version
- * 2 writes them into memory of the caller, which has more than their size here, version 3 makes
+/* oneDNN convolutions and matrix products, loaded at run time. The declarations below repeat the
+ * needed parts of the C interfaces of versions 2 (libdnnl.so.2) and 3 (libdnnl.so.3.6), so that
+ * compiling this file does not require oneDNN. Descriptors are passed through opaquely: version 2
+ * writes them into memory of the caller, which is larger than their size here; version 3 allocates
  * them.
  *
- * oneDNN takes memory with padding for its own and writes zeros there, also in operands. So
- * channels that fill up a block are described as channels like the others, whose weights are zero.
- */
+ * oneDNN treats padded memory as writable and writes zeros there, also in operands. So channels
+ * that fill up a block are described as ordinary channels with zero weights. */
 
 #define _GNU_SOURCE
 #include "src/runtime/library.h"
@@ -93,7 +92,7 @@ typedef struct {
                       const int64_t*, const int64_t*, const int64_t*, const int64_t*);
   int (*matmul2)(OperationDesc*, const void*, const void*, const void*, const void*);
   int (*primitive_desc_create2)(void**, const void*, void*, void*, void*);
-  /* Version 3: the primitive descriptor at once. */
+  /* Version 3: only the primitive descriptor. */
   int (*convolution3)(void**, void*, int, int, const void*, const void*, const void*, const void*,
                       const int64_t*, const int64_t*, const int64_t*, const int64_t*, void*);
   int (*matmul3)(void**, void*, const void*, const void*, const void*, const void*, void*);
@@ -101,7 +100,7 @@ typedef struct {
   /* Null in versions without them. */
   int (*effective_isa)(void);
   int (*attr_float_mode)(void*, int);
-  /* Of the OpenMP runtime it was built with; null without one. */
+  /* From the OpenMP runtime that it was built with; null without one. */
   int (*get_threads)(void);
   void (*set_threads)(int);
   void (*start_threads)(void (*)(void*), void*, unsigned, unsigned);
@@ -110,8 +109,7 @@ typedef struct {
   int major;
 } Dnnl;
 
-/* --- what is kept -------------------------------------------------------------------------------
- */
+/* --- cached state --- */
 
 typedef struct Weight {
   const void* source;
@@ -119,7 +117,7 @@ typedef struct Weight {
   struct Weight* next;
 } Weight;
 
-/* A call for a number of threads. */
+/* Prepared call for a number of threads. */
 typedef struct Plan {
   int32_t threads;
   void* description;
@@ -129,7 +127,7 @@ typedef struct Plan {
   void* result;
   void* scratchpad;
   void* scratchpad_bytes;
-  Weight* prepared; /* a ring of all, from the one that was used last */
+  Weight* prepared; /* a ring of all, from the most recently used one */
   struct Plan* next;
 } Plan;
 
@@ -139,10 +137,10 @@ struct TwLibraryState {
   TwLibraryCall* next;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held during calls, too */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* also held during calls */
 static Dnnl dnnl;
 static TwLibraryCall* calls; /* those that have a state */
-static int closed;           /* the program ends */
+static int closed;           /* the program is exiting */
 
 static int Fail(TwLibraryCall* call, const char* format, ...) {
   va_list arguments;
@@ -155,13 +153,13 @@ static int Fail(TwLibraryCall* call, const char* format, ...) {
   return 0;
 }
 
-/* The version whose file this is: the number after ".so.". */
+/* Returns the major version of a file: the number after ".so.". */
 static int MajorOf(const char* file) {
   const char* number = strstr(file, ".so.");
   return number != NULL && number[4] == '3' ? 3 : 2;
 }
 
-/* Fills in functions by their names, up to one without a name. Returns 0 if one is missing. */
+/* Resolves functions by their names, up to one without a name. Returns 0 if one is missing. */
 typedef struct {
   const char* name;
   void* place;
@@ -182,7 +180,7 @@ static int Load(TwLibraryCall* call) {
     return Fail(call, "version %d is loaded already", dnnl.major);
   }
   if (closed) return Fail(call, "the program ends");
-  /* A name is looked up where the system keeps libraries; a path could be of anything. */
+  /* A name is looked up in the system's library directories; a path could name any file. */
   if (strchr(call->file, '/') != NULL) return Fail(call, "a path, expected a library's name");
   if (dnnl.handle == NULL) dnnl.handle = dlopen(call->file, RTLD_NOW | RTLD_LOCAL);
   if (dnnl.handle == NULL) return Fail(call, "not on this machine: %s", dlerror());
@@ -249,7 +247,7 @@ static int64_t Channels(int64_t channels, int64_t layout) {
   return layout < TW_LIBRARY_BLOCKED_8 ? channels : (channels + layout - 1) / layout * layout;
 }
 
-/* The convolution with the channels that its blocks have; see above. */
+/* Returns the convolution with channels rounded up to full blocks; see above. */
 static TwLibraryShape Filled(const TwLibraryShape* shape) {
   TwLibraryShape filled = *shape;
   filled.c = Channels(shape->c, shape->data_layout);
@@ -258,7 +256,7 @@ static TwLibraryShape Filled(const TwLibraryShape* shape) {
   return filled;
 }
 
-/* What functions take for a descriptor. */
+/* Returns a descriptor in the form that functions take. */
 static const void* Pointer(const MemoryDesc* desc) {
   return dnnl.major == 3 ? desc->handle : (const void*)desc;
 }
@@ -274,11 +272,11 @@ static int Activations(MemoryDesc* desc, const Dims dims, int type, int64_t layo
   return dnnl.desc_by_strides(desc, 4, dims, type, layout == TW_LIBRARY_NHWC ? last : plain);
 }
 
-/* Descriptors of what an operation reads and writes. */
+/* Memory descriptors of an operation. */
 typedef struct {
   MemoryDesc source;
-  MemoryDesc weights; /* as it is best for the operation, unless the weight is not constant */
-  MemoryDesc given;   /* the weight as it is given */
+  MemoryDesc weights; /* in the best layout for the operation, unless the weight is not constant */
+  MemoryDesc given;   /* the caller's weight */
   MemoryDesc result;
 } Operands;
 
@@ -296,7 +294,7 @@ static int DescribeConvolution(const TwLibraryShape* s, Operands* operands) {
   const int64_t inner = s->c / s->groups, outer = s->k / s->groups, taps = s->r * s->s;
   const Dims grouped = {s->groups, outer, inner, s->r, s->s};
   const Dims strides = {outer * inner * taps, inner * taps, taps, s->s, 1};
-  const int first = s->groups > 1 ? 0 : 1; /* without groups a dimension less */
+  const int first = s->groups > 1 ? 0 : 1; /* without groups: one dimension fewer */
   const int count = 5 - first, type = TypeOf(s->weight_type);
   return Activations(&operands->source, data, TypeOf(s->data_type), s->data_layout) == 0 &&
          Activations(&operands->result, result, TypeOf(s->result_type), s->result_layout) == 0 &&
@@ -309,7 +307,7 @@ static int DescribeProducts(const TwLibraryShape* s, Operands* operands) {
   const Dims data = {s->n, s->h, s->c}, weight = {s->n, s->c, s->k}, result = {s->n, s->h, s->k};
   const Dims rows = {s->h * s->c, s->c, 1}, columns = {s->c * s->k, 1, s->c};
   const Dims sums = {s->h * s->k, s->k, 1};
-  const int first = s->n > 1 ? 0 : 1; /* a single product has no dimension for it */
+  const int first = s->n > 1 ? 0 : 1; /* a single product lacks this dimension */
   const int count = 3 - first, type = TypeOf(s->weight_type);
   const int given =
       dnnl.desc_by_strides(&operands->given, count, weight + first, type, columns + first);
@@ -324,13 +322,13 @@ static int DescribeProducts(const TwLibraryShape* s, Operands* operands) {
                               sums + first) == 0;
 }
 
-/* operands: zeros at first; to be freed also after a failure. */
+/* operands: initially zero; the caller frees it also after a failure. */
 static int Describe(const TwLibraryShape* shape, Operands* operands) {
   return shape->kind == TW_LIBRARY_CONVOLUTION ? DescribeConvolution(shape, operands)
                                                : DescribeProducts(shape, operands);
 }
 
-/* The primitive descriptor of the operation. Returns the library's status, 0 if there is one. */
+/* Creates the primitive descriptor of the operation. Returns the library's status, 0 on success. */
 static int MakeDescription(const TwLibraryShape* s, const Operands* operands, void* attributes,
                            void** description) {
   const void* const source = Pointer(&operands->source);
@@ -362,7 +360,7 @@ static void* Allocate(size_t bytes) {
 
 static void FreePlan(Plan* plan) {
   Weight* weight = plan->prepared;
-  if (weight != NULL) { /* the ring is opened */
+  if (weight != NULL) { /* open the ring */
     Weight* first = weight->next;
     weight->next = NULL;
     weight = first;
@@ -387,8 +385,8 @@ static const void* DescOf(const Plan* plan, int what) {
   return dnnl.query(plan->description, what, 0);
 }
 
-/* Whether its 8-bit products are exact here: its environment can forbid the instructions that the
- * target has. */
+/* Checks that 8-bit products are exact: oneDNN's environment variables can disable instructions of
+ * the target. */
 static int CheckExact(TwLibraryCall* call) {
   const int64_t type = call->shape.data_type;
   if (BytesOf(type) > 1) return 1;
@@ -399,8 +397,8 @@ static int CheckExact(TwLibraryCall* call) {
               "use here (DNNL_MAX_CPU_ISA?)");
 }
 
-/* Attributes of all calls; null after a failure. The environment may ask for floats of fewer bits.
- */
+/* Returns the attributes of all calls; null after a failure. The environment may request floats of
+ * fewer bits. */
 static void* MakeAttributes(void) {
   void* attributes = NULL;
   if (dnnl.attr_create(&attributes) != 0) return NULL;
@@ -442,14 +440,14 @@ static int MakePrimitive(TwLibraryCall* call, Plan* plan) {
 
 static void Nothing(void* data) { (void)data; }
 
-/* Its threads of the calls to come. Returns how many there were, for going back. */
+/* Sets the library's threads for later calls. Returns the previous number, for restoring it. */
 static int UseThreads(int threads) {
   const int before = dnnl.get_threads != NULL ? dnnl.get_threads() : 1;
   if (before != threads && dnnl.set_threads != NULL) dnnl.set_threads(threads);
   return before;
 }
 
-/* The plan for the number of threads; null after a failure. */
+/* Returns the plan for the number of threads; null after a failure. */
 static Plan* FindPlan(TwLibraryCall* call, int32_t threads) {
   if (call->state == NULL) {
     call->state = calloc(1, sizeof *call->state);
@@ -480,8 +478,8 @@ static Plan* FindPlan(TwLibraryCall* call, int32_t threads) {
   return plan;
 }
 
-/* A copy of the weight with zeros for the channels that fill up blocks. Without groups, or of one
- * channel each. */
+/* Returns a copy of the weight with zeros for the channels that fill up blocks. Requires no groups,
+ * or groups of one channel each. */
 static void* FillUp(const TwLibraryShape* given, const TwLibraryShape* filled, const void* weight) {
   const int64_t taps = given->r * given->s * BytesOf(given->weight_type);
   const int64_t from = given->c / given->groups * taps, to = filled->c / filled->groups * taps;
@@ -514,10 +512,10 @@ static int Reorder(int threads, const void* from_desc, void* from, const void* t
   return ok;
 }
 
-/* The weight as the primitive wants it; null after a failure. */
+/* Returns the weight in the primitive's layout; null after a failure. */
 static const void* FindWeight(TwLibraryCall* call, Plan* plan, const void* source) {
   if (call->shape.constant_weight == 0) return source;
-  /* Who has many takes them in the order in which they were prepared. */
+  /* Callers with many weights use them in the order of preparation. */
   for (Weight* weight = plan->prepared; weight != NULL;) {
     weight = weight->next;
     if (weight->source == source) {
@@ -553,7 +551,8 @@ static const void* FindWeight(TwLibraryCall* call, Plan* plan, const void* sourc
 }
 
 static int32_t Execute(Plan* plan, void* result, const void* data, const void* weight) {
-  /* The handles are not const in the interface; operands are not written: they have no padding. */
+  /* The interface takes handles that are not const; operands are not written, because they have no
+   * padding. */
   if (dnnl.memory_set(plan->source, (void*)(uintptr_t)data) != 0 ||
       dnnl.memory_set(plan->weights, (void*)(uintptr_t)weight) != 0 ||
       dnnl.memory_set(plan->result, result) != 0) {
@@ -599,7 +598,7 @@ int32_t TwLibraryRun(TwLibraryCall* call, void* result, const void* data, const 
   return code;
 }
 
-/* With the lock held. */
+/* Requires the lock. */
 static void ForgetCalls(void) {
   while (calls != NULL) {
     TwLibraryCall* call = calls;
@@ -620,8 +619,8 @@ void TwLibraryForget(void) {
   pthread_mutex_unlock(&lock);
 }
 
-/* The library itself stays: its threads may run its code. So may threads of the program that are in
- * a model now, or will be: the lock waits for the first, and the second are refused. */
+/* The library stays loaded: its threads may be running its code. Threads of the program may be in a
+ * model now or later: the lock waits for the former, and the latter are rejected. */
 __attribute__((destructor)) static void Close(void) {
   pthread_mutex_lock(&lock);
   ForgetCalls();

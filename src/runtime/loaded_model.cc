@@ -12,11 +12,11 @@
 namespace tilewright {
 namespace {
 
-// A table that says it has more than this is not one of ours.
+// Maximum count in a valid table; a larger one means another kind of file.
 constexpr std::int64_t kMaxCount = 1 << 20;
 constexpr std::int64_t kMaxRank = 16;
 
-/// For a library that does not say what its code needs: what is known of its target.
+/// For a library without a list of required features: checks those of its target.
 /// Errors: kUnsupported naming the first feature that this machine lacks.
 Status CheckTarget(const Target& target) {
   TW_ASSIGN_OR_RETURN(auto needed, FeaturesOf(target));
@@ -38,8 +38,8 @@ Status CheckTarget(const Target& target) {
   return Status();
 }
 
-/// features: what the library says that its code needs, or null. A GPU is looked at when it is
-/// opened. Errors: kUnsupported naming the first feature that this machine lacks.
+/// features: list in the library, or null. A GPU is checked when it is opened.
+/// Errors: kUnsupported naming the first feature that this machine lacks.
 Status CheckMachine(const char* target_text, const char* features) {
   TW_ASSIGN_OR_RETURN(auto target, Target::Parse(target_text));
   if (DeviceTraitsOf(target).launches_grids) return Status();
@@ -51,7 +51,7 @@ Status CheckMachine(const char* target_text, const char* features) {
 
 Status CheckValues(const TwValue* values, std::int64_t count) {
   if (count < 0 || count > kMaxCount || (count > 0 && values == nullptr)) {
-    return Corrupt("the model's tables make no sense");
+    return Corrupt("the model's tables are invalid");
   }
   for (std::int64_t i = 0; i < count; ++i) {
     const TwValue& value = values[i];
@@ -73,14 +73,14 @@ Status Check(const TwModelFunctions& functions, const char* features) {
                        ", expected " + std::to_string(TW_MODEL_VERSION));
   }
   if (model->step_count < 0 || model->step_count > kMaxCount) {
-    return Corrupt("the model's tables make no sense");
+    return Corrupt("the model's tables are invalid");
   }
   TW_RETURN_IF_ERROR(CheckValues(model->inputs, model->input_count));
   TW_RETURN_IF_ERROR(CheckValues(model->outputs, model->output_count));
   return CheckMachine(model->target, features);
 }
 
-/// The library of a bundle; another path as it is.
+/// Returns the library of a bundle; other paths unchanged.
 Result<std::string> LibraryOf(const std::string& path) {
   const std::string index = path + "/graph.json";
   if (!FileExists(index)) return path;
@@ -108,7 +108,7 @@ Status LoadParameters(const TwModelFunctions& functions, const std::string& libr
     case TW_MODEL_NO_PARAMETERS:
       return NotFound("its parameters " + path + " cannot be read");
     default:
-      return InvalidArgument(path + ": not the parameters of this model, or cut off");
+      return InvalidArgument(path + ": not the parameters of this model, or truncated");
   }
 }
 
@@ -139,13 +139,13 @@ Result<LoadedModel> LoadModel(const std::string& given, int set) {
   const auto* functions =
       static_cast<const TwModelFunctions*>(library.Symbol(("tilewright_model" + suffix).c_str()));
   if (functions == nullptr && set > 0) {
-    return NotFound(path + ": it has no set " + std::to_string(set) + " of sizes");
+    return NotFound(path + ": it has no shape variant " + std::to_string(set));
   }
-  if (functions == nullptr) return InvalidArgument(path + ": this library is no compiled model");
+  if (functions == nullptr) return InvalidArgument(path + ": this library is not a compiled model");
   LoadedModel loaded{std::move(library), *functions, {}};
   const void* gpu = loaded.library.Symbol("tilewright_gpu_model");
   if (gpu != nullptr) loaded.gpu = *static_cast<const TwGpuFunctions*>(gpu);
-  // Libraries made before there was this list have none.
+  // Libraries of older versions lack this list.
   const auto* features = static_cast<const char*>(loaded.library.Symbol("tilewright_features"));
   Status status = Check(loaded.functions, features);
   if (status.ok()) status = LoadParameters(loaded.functions, path);

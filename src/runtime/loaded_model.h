@@ -9,7 +9,7 @@
 
 namespace tilewright {
 
-/// A compiled model that is open and fits this machine. Its tables live in the library.
+/// Open compiled model that can run on this machine. Its tables are in the library.
 struct LoadedModel {
   SharedLibrary library;
   TwModelFunctions functions = {};
@@ -18,23 +18,24 @@ struct LoadedModel {
   const TwModel& model() const { return *functions.model; }
 };
 
-/// What the symbols of the model for set `set` (from 0) of several sets of sizes end with.
+/// Returns the suffix of the symbols of shape variant `set` (from 0) of several.
 std::string VariantSuffix(int set);
-/// How many sets of sizes a library has been made for.
+/// Returns the number of shape variants in a library.
 int VariantCount(const SharedLibrary& library);
 
-/// path: a library, or the folder of a bundle. set: of its sets of sizes. The parameters of a
-/// bundle are loaded from the file beside its library. Errors: kNotFound, also for a set that there
-/// is not; kInvalidArgument if it is no compiled model, or its parameters are missing or another
-/// model's; kUnsupported if it was made by another version of the interface or for a CPU with
-/// features that this one lacks; kUnavailable naming library and operator if it calls a library
-/// that is not here; kCorrupt if its tables make no sense.
+/// Loads a model. path: a library, or the directory of a bundle. set: shape variant. The parameters
+/// of a bundle are loaded from the file next to its library.
+/// Errors: kNotFound, also for a missing shape variant; kInvalidArgument if it is not a compiled
+/// model, or its parameters are missing or another model's; kUnsupported if it was compiled for
+/// another version of the interface or for a CPU with features that this one lacks; kUnavailable
+/// naming library and operator if it calls a library that is missing; kCorrupt if its tables are
+/// invalid.
 Result<LoadedModel> LoadModel(const std::string& path, int set = 0);
 
-/// What a function of the model returned. Errors: kUnavailable for no memory or threads, or a
-/// device or library that failed; kInvalidArgument for a null pointer; kNotFound if there is no
-/// driver or no such device; kUnsupported if that cannot run the model's code; kInternal for the
-/// code of an operator.
+/// Converts the code returned by a function of the model.
+/// Errors: kUnavailable for no memory or threads, or a device or library that failed;
+/// kInvalidArgument for a null pointer; kNotFound if there is no driver or no such device;
+/// kUnsupported if the device cannot run the model's code; kInternal for the code of an operator.
 Status ModelStatus(const LoadedModel& loaded, std::int32_t code);
 
 }  // namespace tilewright

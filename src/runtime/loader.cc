@@ -16,7 +16,7 @@
 namespace tilewright {
 namespace {
 
-/// False if the file ends before.
+/// Returns false if the file ends before.
 template <typename T>
 bool ReadAt(std::ifstream& file, std::uint64_t offset, T* values, std::size_t count) {
   file.seekg(static_cast<std::streamoff>(offset));
@@ -39,7 +39,7 @@ constexpr int kThisMachine = EM_AARCH64;
 #elif defined(__arm__)
 constexpr int kThisMachine = EM_ARM;
 #else
-constexpr int kThisMachine = EM_NONE;  // unknown: nothing to compare with
+constexpr int kThisMachine = EM_NONE;  // unknown: no check
 #endif
 
 std::string NameOf(int machine) {
@@ -49,15 +49,17 @@ std::string NameOf(int machine) {
   return "machine " + std::to_string(machine);
 }
 
-/// The system's words for what is no library of this machine mislead ("no such file", for one of
-/// another kind of processor): these come first. Errors: kInvalidArgument.
+/// Checks the kind of file first: the system's message for a library of another machine is
+/// misleading ("no such file").
+/// Errors: kInvalidArgument.
 Status CheckMachine(const std::string& path) {
   // The first 16 bytes are the same for 32 and 64 bits, type and machine follow in both.
   std::array<unsigned char, EI_NIDENT + 4> head = {};
   std::ifstream file(path, std::ios::binary);
   if (!ReadAt(file, 0, head.data(), head.size()) ||
       std::memcmp(head.data(), ELFMAG, SELFMAG) != 0) {
-    return InvalidArgument(path + ": no shared library; `tilewright compile` makes one of a model");
+    return InvalidArgument(path +
+                           ": not a shared library; `tilewright compile` makes one of a model");
   }
   const bool little = head[EI_DATA] == ELFDATA2LSB;
   const int machine = head[EI_NIDENT + (little ? 2 : 3)] | head[EI_NIDENT + (little ? 3 : 2)] << 8;
@@ -66,8 +68,9 @@ Status CheckMachine(const std::string& path) {
                          NameOf(kThisMachine));
 }
 
-/// The system's loader maps what the headers name and dies of a signal where the file has less.
-/// Errors: kInvalidArgument if the file is shorter than its headers say.
+/// Checks the size: the system's loader maps the segments of the headers and crashes if the file is
+/// shorter.
+/// Errors: kInvalidArgument if the file is shorter than its headers state.
 Status CheckWhole(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const auto size = static_cast<std::uint64_t>(std::max<std::streamoff>(file.tellg(), 0));
@@ -77,8 +80,8 @@ Status CheckWhole(const std::string& path) {
     return Status();
   }
   const auto cut_off = [&] {
-    return InvalidArgument("loading: " + path + " is cut off: it has " + std::to_string(size) +
-                           " bytes, fewer than its headers name");
+    return InvalidArgument("loading: " + path + " is truncated: it has " + std::to_string(size) +
+                           " bytes, fewer than its headers state");
   };
   std::vector<ElfW(Phdr)> segments(header.e_phnum);
   if (!ReadAt(file, header.e_phoff, segments.data(), segments.size())) return cut_off();
@@ -98,15 +101,15 @@ void SharedLibrary::Close::operator()(void* handle) const { dlclose(handle); }
 Status SharedLibrary::Check(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return NotFound("no file " + path);
-  // A pipe would be waited for.
-  if (!S_ISREG(info.st_mode)) return InvalidArgument(path + ": is no file, expected a library");
+  // Opening a pipe would block.
+  if (!S_ISREG(info.st_mode)) return InvalidArgument(path + ": is not a file, expected a library");
   TW_RETURN_IF_ERROR(CheckMachine(path));
   return CheckWhole(path);
 }
 
 Result<SharedLibrary> SharedLibrary::Open(const std::string& path) {
   TW_RETURN_IF_ERROR(Check(path));
-  // A name without a slash would be searched for in the system's folders.
+  // A name without a slash would be searched for in the system's directories.
   const std::string place = path.find('/') == std::string::npos ? "./" + path : path;
   void* handle = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {

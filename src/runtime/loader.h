@@ -9,16 +9,17 @@
 
 namespace tilewright {
 
-/// A shared object that is open as long as this object lives.
+/// Shared library, open for the lifetime of the object.
 class SharedLibrary {
  public:
-  /// Errors: kNotFound if there is no such file; kInvalidArgument if it is cut off, or, with the
-  /// loader's words, no shared object of this machine, or needs symbols nobody has.
+  /// Opens a library.
+  /// Errors: kNotFound if the file is missing; kInvalidArgument if it is truncated, or, with the
+  /// loader's text, is not a shared library of this machine, or needs undefined symbols.
   static Result<SharedLibrary> Open(const std::string& path);
-  /// Whether a file may be one, without loading it: the errors of Open that do not come from the
-  /// loader.
+  /// Checks without loading it whether a file may be a library: reports the errors of Open except
+  /// those of the loader.
   static Status Check(const std::string& path);
-  /// Address of an exported symbol, null if there is none.
+  /// Returns the address of an exported symbol; null if it is missing.
   void* Symbol(const std::string& name) const;
   const std::string& path() const { return path_; }
 
@@ -31,23 +32,24 @@ class SharedLibrary {
   std::unique_ptr<void, Close> handle_;
 };
 
-/// One kernel of an open library; valid as long as that.
+/// Kernel of an open library; valid as long as the library.
 struct KernelEntry {
   TwKernel run = nullptr;
   TwPrepare prepare = nullptr;  ///< null unless it calls a library
   TwKernelInfo info = {};
 
-  /// Bytes of workspace a run with this many threads needs.
+  /// Returns the workspace bytes of a run with this many threads.
   std::int64_t WorkspaceBytes(int threads) const {
     return info.workspace_bytes + threads * info.workspace_bytes_per_thread;
   }
 };
 
-/// Errors: kNotFound if the library has no such kernel; kUnsupported if it was made for another
-/// version of the interface; kCorrupt if what it says of itself makes no sense.
+/// Looks up a kernel.
+/// Errors: kNotFound if the library has no such kernel; kUnsupported if it was compiled for another
+/// version of the interface; kCorrupt if its description is invalid.
 Result<KernelEntry> FindKernel(const SharedLibrary& library, const std::string& name);
 
-/// A kernel and the library it is in.
+/// Kernel and its library.
 struct LoadedKernel {
   SharedLibrary library;
   KernelEntry entry;

@@ -1,6 +1,6 @@
-/* Runs the steps of a compiled model one after the other. Memory and threads are made at the first
- * run and kept. Kernels want pointers aligned to 64 bytes: a tensor of the caller that is not goes
- * through memory of our own. */
+/* Runs the steps of a compiled model in order. Memory and threads are created at the first run and
+ * kept. Kernels require pointers aligned to 64 bytes: an unaligned tensor of the caller is copied
+ * through the model's memory. */
 
 #define _GNU_SOURCE
 #include "src/runtime/model.h"
@@ -21,27 +21,27 @@ struct TwModelState {
   unsigned char* arena;
   unsigned char* workspace;
   int64_t workspace_bytes;
-  void** input_copies; /* null where the caller's memory was aligned so far */
+  void** input_copies; /* null as long as the caller's memory was aligned */
   void** output_copies;
-  const void** inputs; /* what the steps of the run see */
+  const void** inputs; /* tensors as the steps of the run see them */
   void** outputs;
   TwPool* pool;
   int32_t threads;
   const unsigned char* constants;
-  unsigned char* parameters; /* the mapped file, null without one */
+  unsigned char* parameters; /* the mapped file; null if there is none */
 };
 
-/* One lock for all models of the process: it is held during a run, and models of one library are
- * one. It refuses the thread that has it: an observer of a run. */
+/* One lock for all models of the process. It is held during a run, and models of one library share
+ * it. It rejects the thread that holds it: an observer of a run. */
 static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 
-/* Of the constants that came with the library, which its models share: whether a model has run, and
- * how many bytes have been dealt with by MoveConstants. */
+/* State of the constants in the library, which its models share: whether a model has run, and how
+ * many bytes MoveConstants has processed. */
 static int constants_used;
 static int64_t constants_moved;
 
 static void* Allocate(int64_t bytes) {
-  if (bytes > PTRDIFF_MAX - kAlignment) return NULL; /* more than 32 bits can address */
+  if (bytes > PTRDIFF_MAX - kAlignment) return NULL; /* exceeds 32-bit addresses */
   const size_t rounded = ((size_t)bytes + kAlignment - 1) / kAlignment * kAlignment;
   void* memory = aligned_alloc(kAlignment, rounded > 0 ? rounded : kAlignment);
   /* Large pages save a few percent of the time of memory-bound operators. */
@@ -60,10 +60,10 @@ static double Seconds(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Null in a model that calls no library: library.c is then no part of it. */
+/* Null in a model without library calls: library.c is then not linked. */
 __attribute__((weak, visibility("hidden"))) void TwLibraryForget(void);
 
-/* What libraries made of the constants must go with these, before anybody runs again. */
+/* State that libraries derived from the constants must be freed with them, before the next run. */
 static void ForgetConstants(void) {
   if (TwLibraryForget != NULL) TwLibraryForget();
 }
@@ -92,7 +92,7 @@ static void FreeThreads(TwModelState* state) {
   state->workspace = NULL;
 }
 
-/* All but the number of threads. */
+/* Clears everything except the number of threads. */
 static void Empty(const TwModel* model, TwModelState* state) {
   ForgetConstants();
   FreeThreads(state);
@@ -102,7 +102,7 @@ static void Empty(const TwModel* model, TwModelState* state) {
   state->constants = model->constants;
 }
 
-/* The model's state, which is made at first. Null if there is no memory. */
+/* Returns the model's state; creates it at first. Null if there is no memory. */
 static TwModelState* StateOf(const TwModel* model) {
   if (*model->state != NULL) return *model->state;
   TwModelState* state = calloc(1, sizeof *state);
@@ -139,7 +139,7 @@ static unsigned char* MakeWorkspace(const TwModel* model, int32_t threads) {
   return Allocate(needed);
 }
 
-/* Another pool, and a workspace for its threads. After a failure all is as it was. */
+/* Creates another pool and a workspace for its threads. After a failure the old ones stay. */
 static int32_t ChangeThreads(const TwModel* model, TwModelState* state, int32_t threads) {
   TwPool* pool = NULL;
   if (threads > 1) {
@@ -234,8 +234,8 @@ static int32_t RunSteps(const TwModel* model, TwObserver observer, void* context
   return 0;
 }
 
-/* Whether most constants are read for a few products only, as by dense layers of one row: other
- * networks wait for the processor's arithmetic, and gain nothing that is worth the copy. */
+/* Returns true if most constants are read for a few products only, as by dense layers of one row.
+ * Other networks are limited by arithmetic and do not benefit from the copy. */
 static int ReadsConstantsOnce(const TwModel* model) {
   enum { kFewProducts = 8 }; /* per byte */
   int64_t macs = 0;
@@ -243,9 +243,9 @@ static int ReadsConstantsOnce(const TwModel* model) {
   return macs / kFewProducts < model->constant_bytes;
 }
 
-/* To large pages in the second run, as who runs a model once would wait for it in vain; all at
- * once: a copy in parts took as long, and so did many runs. Parameter files stay what they are,
- * shared with other processes. */
+/* Moves constants to large pages in the second run, because a program that runs a model once would
+ * wait for it in vain; all at once, because a copy in parts, and over several runs, took as long.
+ * Parameter files stay in place, shared with other processes. */
 static void MoveConstants(const TwModel* model) {
   const double kSeconds = 60;
   if (!ReadsConstantsOnce(model)) return;
@@ -287,7 +287,7 @@ int32_t TwModelSetThreads(const TwModel* model, int32_t threads) {
 
 int32_t TwModelLoad(const TwModel* model, const char* path) {
   if (path == NULL) return TW_MODEL_NULL_POINTER;
-  if (model->constants != NULL) return 0; /* they came with the library */
+  if (model->constants != NULL) return 0; /* the constants are in the library */
   unsigned char* mapped = NULL;
   if (pthread_mutex_lock(&lock) != 0) return TW_MODEL_BUSY;
   TwModelState* state = StateOf(model);
@@ -309,7 +309,7 @@ void TwModelRelease(const TwModel* model) {
 }
 
 void TwModelUnload(const TwModel* model) {
-  if (pthread_mutex_lock(&lock) != 0) return; /* an observer ends the program */
+  if (pthread_mutex_lock(&lock) != 0) return; /* an observer is ending the program */
   if (*model->state != NULL) Empty(model, *model->state);
   free(*model->state);
   *model->state = NULL;

@@ -1,7 +1,7 @@
 #pragma once
 
-/* A compiled model as data, and the few functions that run it. Plain C11: the tables are emitted by
- * src/compiler, the functions are part of libtilewright_rt.a and so of every compiled model. */
+/* Compiled model as data, and the functions that run it. Plain C11: src/compiler emits the tables;
+ * the functions are part of libtilewright_rt.a and so of every compiled model. */
 
 #include <stdint.h>
 
@@ -13,20 +13,21 @@ extern "C" {
 
 #define TW_MODEL_VERSION 2u
 
-/** Places of a step, and arguments of a launch on a GPU. src/compiler refuses what needs more. */
+/** Maximum number of places of a step, and of arguments of a GPU launch. src/compiler rejects
+ *  models that need more. */
 enum { TW_MODEL_MOST_PLACES = 256 };
 
 enum { TW_ARENA = 0, TW_CONSTANT = 1, TW_INPUT = 2, TW_OUTPUT = 3 };
 
-/** Where a tensor is: `offset` bytes into the arena, into the constants, or into the memory the
- *  caller gave for input / output `index`. */
+/** Location of a tensor: `offset` bytes into the arena, into the constants, or into the caller's
+ *  memory for input / output `index`. */
 typedef struct TwPlace {
   int32_t space;
   int32_t index;
   int64_t offset;
 } TwPlace;
 
-/** A tensor as the source has it. Strings end in a zero byte. */
+/** Tensor as in the source. Strings end in a zero byte. */
 typedef struct TwValue {
   const char* name;
   const char* dtype;
@@ -35,8 +36,8 @@ typedef struct TwValue {
   int64_t bytes;
 } TwValue;
 
-/** One operator. A null kernel copies result_bytes bytes from places[0] to places[1]. The last
- *  place is the result. */
+/** Operator. A null kernel copies result_bytes bytes from places[0] to places[1]. The last place is
+ *  the result. */
 typedef struct TwStep {
   TwKernel kernel;
   const TwKernelInfo* info;
@@ -68,15 +69,15 @@ typedef struct TwModel {
   int64_t step_count;
   const unsigned char* constants; /* null: they are in a parameter file, see TwModelLoad */
   int64_t constant_bytes;
-  uint64_t constant_hash; /* of them, as in the parameter file's header */
+  uint64_t constant_hash; /* hash of the constants, as in the parameter file's header */
   int64_t arena_bytes;
-  int64_t threads;      /* to start with */
+  int64_t threads;      /* initial number */
   TwModelState** state; /* null until the first run */
 } TwModel;
 
-/** Start of a parameter file, little-endian; the constants follow at TW_PARAMETER_OFFSET. */
+/** Header of a parameter file, little-endian; the constants follow at TW_PARAMETER_OFFSET. */
 typedef struct TwParameterHeader {
-  char magic[8];     /* TW_PARAMETER_MAGIC, without its end */
+  char magic[8];     /* TW_PARAMETER_MAGIC, without its zero byte */
   uint32_t version;  /* TW_PARAMETER_VERSION */
   uint32_t reserved; /* 0 */
   int64_t bytes;
@@ -86,17 +87,18 @@ typedef struct TwParameterHeader {
 #define TW_PARAMETER_VERSION 1u
 #define TW_PARAMETER_OFFSET 64
 
-/** Called after step `step`; `result` is its result in memory, `seconds` what it took. A value
- *  other than 0 ends the run, which then returns it. */
+/** Called after step `step`; `result` is its result in memory, `seconds` its time. A value other
+ *  than 0 ends the run, which then returns it. */
 typedef int32_t (*TwObserver)(void* context, int64_t step, const void* result, double seconds);
 
 enum {
   TW_MODEL_NO_MEMORY = 101,
   TW_MODEL_NO_THREADS = 102,
   TW_MODEL_NULL_POINTER = 103,
-  TW_MODEL_NO_PARAMETERS = 104,    /* none loaded, or the file cannot be read */
-  TW_MODEL_WRONG_PARAMETERS = 105, /* the file is no parameter file, cut off, or of another model */
-  /* Models for a GPU (src/runtime/gpu_model.h) have words for these. */
+  TW_MODEL_NO_PARAMETERS = 104, /* none loaded, or the file cannot be read */
+  /* The file is not a parameter file, is truncated, or is of another model. */
+  TW_MODEL_WRONG_PARAMETERS = 105,
+  /* Models for a GPU (src/runtime/gpu_model.h) provide texts for these. */
   TW_MODEL_NO_DRIVER = 106,
   TW_MODEL_NO_DEVICE = 107,
   TW_MODEL_OLD_DEVICE = 108, /* it cannot run the model's code */
@@ -104,29 +106,30 @@ enum {
   TW_MODEL_DEVICE_FAILED = 110,
   /* 111: TW_LIBRARY_FAILED of src/runtime/library.h */
   TW_MODEL_NOT_ALIGNED = 112,   /* an address on the device */
-  TW_MODEL_BUSY = 113,          /* called by an observer, during the run that it observes */
-  TW_MODEL_NO_SUCH_SHAPES = 114 /* the library was not made for them */
+  TW_MODEL_BUSY = 113,          /* called by an observer, during the observed run */
+  TW_MODEL_NO_SUCH_SHAPES = 114 /* the library has no variant for these shapes */
 };
 
 /** Runs a model. inputs and outputs: one pointer per tensor, of any alignment. Returns 0, one of
- *  the codes above, or what a kernel returned. observer may be null. Calls of several threads wait
- *  for each other. After a fork the child has threads and memory of its own; no other thread may be
- *  in a function of the model while the process forks. */
+ *  the codes above, or the code of a kernel. observer may be null. Concurrent calls are serialized.
+ *  After a fork the child creates new threads and memory; no other thread may be in a function of
+ *  the model while the process forks. */
 int32_t TwModelRun(const TwModel* model, const void* const* inputs, void* const* outputs,
                    TwObserver observer, void* context);
-/** Threads of the runs to come. Returns 0 or one of the codes above; after a failure the number is
- *  what it was. */
+/** Sets the number of threads of later runs. Returns 0 or one of the codes above; after a failure
+ *  the number is unchanged. */
 int32_t TwModelSetThreads(const TwModel* model, int32_t threads);
-/** Frees memory and threads; the next run makes them again, as many threads as were set. Loaded
- *  parameters are gone too. Does nothing if an observer calls it. */
+/** Frees memory and threads; the next run creates them again, with the same number of threads.
+ *  Loaded parameters are released too. Does nothing if an observer calls it. */
 void TwModelRelease(const TwModel* model);
-/** Release, and what that keeps: when the library goes. */
+/** As TwModelRelease, and frees the rest of the state; called when the library is unloaded. */
 void TwModelUnload(const TwModel* model);
-/** Maps the parameter file of a model whose constants are in one; before the first run. Returns 0
- * or one of the codes above; after a failure the parameters loaded before, if any, are kept. */
+/** Maps the parameter file of a model with separate constants; call it before the first run.
+ *  Returns 0 or one of the codes above; after a failure parameters loaded before are kept. */
 int32_t TwModelLoad(const TwModel* model, const char* path);
 
-/** What a library exports as `tilewright_model`, so that programs find it without its name. */
+/** Exported by a library as `tilewright_model`, so that programs find it without the model's
+ *  name. */
 typedef struct TwModelFunctions {
   const TwModel* model;
   int32_t (*run)(const TwModel*, const void* const*, void* const*, TwObserver, void*);
@@ -135,15 +138,16 @@ typedef struct TwModelFunctions {
   int32_t (*load)(const TwModel*, const char*);
 } TwModelFunctions;
 
-/** One model for each of several sets of sizes of its inputs: `tilewright_model` is the first one.
- *  shapes: for each input its sizes; their numbers are known. Returns its position, or -1. */
+/** Models of several shape variants: `tilewright_model` is the first one. Returns the index of the
+ *  variant with these shapes, or -1. shapes: for each input its sizes; the ranks are those of the
+ *  model. */
 int64_t TwModelSetOf(const TwModelFunctions* const* sets, int64_t count,
                      const int64_t* const* shapes);
-/** Runs the model of those sizes; TW_MODEL_NO_SUCH_SHAPES if there is none. */
+/** Runs the variant for these shapes; returns TW_MODEL_NO_SUCH_SHAPES if there is none. */
 int32_t TwModelRunSet(const TwModelFunctions* const* sets, int64_t count,
                       const int64_t* const* shapes, const void* const* inputs,
                       void* const* outputs);
-/** Threads of every model, as TwModelSetThreads; the first failure ends it. */
+/** Sets the threads of every variant, as TwModelSetThreads; stops at the first failure. */
 int32_t TwModelSetThreadsOfSets(const TwModelFunctions* const* sets, int64_t count,
                                 int32_t threads);
 void TwModelReleaseSets(const TwModelFunctions* const* sets, int64_t count);

@@ -6,8 +6,8 @@ namespace tilewright {
 namespace {
 
 constexpr int kMultiprocessorClock = 1;
-/// Hardware slow-down, software and hardware thermal slow-down, power brake. What the software's
-/// power cap does shows in the clock itself.
+/// Hardware slow-down, software and hardware thermal slow-down, power brake. The effect of the
+/// software power cap is visible in the clock.
 constexpr unsigned long long kThrottled = 0x8 | 0x20 | 0x40 | 0x80;
 
 }  // namespace
@@ -35,7 +35,7 @@ Result<GpuMonitor> GpuMonitor::Open(const std::string& library, const std::strin
     return Unavailable("nvmlInit: code " + std::to_string(code));
   }
   if (const int code = find(bus_id.c_str(), &watch.device_); code != 0) {
-    return Unavailable("NVML does not know device " + bus_id + ": code " + std::to_string(code));
+    return Unavailable("NVML does not find device " + bus_id + ": code " + std::to_string(code));
   }
   return watch;
 }

@@ -1,16 +1,15 @@
 /* Every worker has a mailbox: the launcher writes the loop into it and raises its ticket; the
- * worker claims the ticket, takes iterations until there are none left and copies the ticket to
- * `done`. A launch of fewer parts than threads leaves the other workers alone. An idle worker
- * watches its ticket for a while, then sleeps on it (futex); `parked` tells the launcher that a
- * wake-up is needed. Both sides write their flag before they read the other's, sequentially
- * consistent, so no wake-up is lost.
+ * worker claims the ticket, takes iterations until none are left and copies the ticket to `done`. A
+ * launch with fewer parts than threads does not involve the other workers. An idle worker watches
+ * its ticket for a while, then sleeps on it (futex); `parked` tells the launcher that a wake-up is
+ * needed. Both sides write their flag before they read the other's, sequentially consistent, so no
+ * wake-up is lost.
  *
- * Each thread has a share of the iterations, neighbours of one another and the same ones in every
- * launch of that count, so that it finds in its cache what it wrote the last time. It takes a
- * quarter of what is left of its share at a time, from the front; who has nothing left takes half
- * of what another has, from the back. So a thread that loses its CPU keeps at most what it has
- * taken: and one that has not begun when all is done is not waited for, as the launcher claims its
- * ticket instead. */
+ * Each thread has a share of contiguous iterations, the same ones in every launch of that count, so
+ * that its cache contains what it wrote the last time. It takes a quarter of the rest of its share
+ * at a time, from the front; a thread without work takes half of another thread's rest, from the
+ * back. So a thread that loses its CPU keeps at most what it has taken. The launcher does not wait
+ * for a thread that has not started when all is done; it claims that thread's ticket instead. */
 
 #define _GNU_SOURCE
 #include "src/runtime/pool.h"
@@ -32,21 +31,21 @@ typedef struct Mailbox {
   _Alignas(kMailboxAlignment) atomic_uint ticket;
   TwParallelBody body; /* null: end the thread */
   void* closure;
-  int64_t base; /* what is added to the iterations of the shares */
+  int64_t base; /* offset added to the iterations of the shares */
   int32_t parts, worker;
   struct TwPool* pool;
-  int32_t cpu;   /* to run on, or -1; the launcher's once `id` is known */
-  atomic_int id; /* of the thread for system calls, once it runs on `cpu` */
+  int32_t cpu;   /* CPU of the thread, or -1; written only by the launcher once `id` is set */
+  atomic_int id; /* thread id for system calls, set when the thread runs on `cpu` */
   int64_t spin_nanoseconds;
   pthread_t thread;
   _Alignas(kMailboxAlignment) atomic_uint done;
-  atomic_uint claimed; /* the last ticket that its worker took, or the launcher took back */
+  atomic_uint claimed; /* last ticket that its worker claimed, or the launcher took back */
   atomic_uint parked;
   int32_t result;
 } Mailbox;
 
-/* Iterations that nobody has taken: begin in the upper half, end in the lower one. While a launch
- * is under way begin only rises and end only falls. */
+/* Iterations not yet taken: begin in the upper half, end in the lower one. During a launch begin
+ * only rises and end only falls. */
 typedef struct Share {
   _Alignas(kMailboxAlignment) atomic_ullong range;
 } Share;
@@ -54,11 +53,11 @@ typedef struct Share {
 struct TwPool {
   TwParallel parallel;
   Mailbox* mailboxes; /* of workers 1 .. started */
-  Share* shares;      /* of all threads, the caller's first */
+  Share* shares;      /* of all threads, starting with the caller's */
   int32_t started;
   atomic_flag occupied;
-  int32_t free_cpu; /* one that no worker is bound to, for the caller; -1: workers are not bound */
-  long process;     /* that the workers are in */
+  int32_t free_cpu; /* a CPU without a bound worker, for the caller; -1: workers are not bound */
+  long process;     /* process that the workers run in */
 };
 
 static void Pause(void) {
@@ -83,7 +82,7 @@ static void Park(Mailbox* box, unsigned seen) {
   atomic_store(&box->parked, 0);
 }
 
-/* The next ticket after `seen`. */
+/* Returns the next ticket after `seen`. */
 static unsigned AwaitTicket(Mailbox* box, unsigned seen) {
   int64_t deadline = 0;
   for (unsigned round = 1;; ++round) {
@@ -100,8 +99,8 @@ static unsigned AwaitTicket(Mailbox* box, unsigned seen) {
 
 static uint64_t RangeOf(uint64_t begin, uint64_t end) { return begin << 32 | end; }
 
-/* Takes a part of what is left: a quarter from the front, or half from the back. 0: nothing is
- * left. */
+/* Takes part of a share: a quarter from the front, or half from the back. Returns 0 if it is
+ * empty. */
 static int Take(Share* share, int own, int64_t* begin, int64_t* end) {
   unsigned long long range = atomic_load_explicit(&share->range, memory_order_relaxed);
   for (;;) {
@@ -118,8 +117,8 @@ static int Take(Share* share, int own, int64_t* begin, int64_t* end) {
   }
 }
 
-/* Runs iterations, its own share first, until nobody has any left. Returns the first code that is
- * not 0. */
+/* Runs iterations, first those of the thread's share, until all shares are empty. Returns the first
+ * code that is not 0. */
 static int32_t Drain(TwPool* pool, TwParallelBody body, void* closure, int64_t base, int32_t parts,
                      int32_t worker) {
   int32_t result = 0;
@@ -160,7 +159,7 @@ static void Post(Mailbox* box) {
   }
 }
 
-/* Waits for the worker unless it has not begun; returns its result. */
+/* Waits for the worker unless it has not started; returns its result. */
 static int32_t Collect(Mailbox* box) {
   const unsigned wanted = atomic_load_explicit(&box->ticket, memory_order_relaxed);
   unsigned before = wanted - 1;
@@ -177,7 +176,7 @@ static int32_t Collect(Mailbox* box) {
   return box->result;
 }
 
-/* A loop of at most 2^32 - 1 iterations, which shares can count. */
+/* Runs a loop of at most 2^32 - 1 iterations, the range of shares. */
 static int32_t LaunchShares(TwPool* pool, TwParallelBody body, void* closure, int64_t base,
                             int64_t count, int32_t parts) {
   /* The first count % parts shares are one iteration longer. */
@@ -206,8 +205,8 @@ static int32_t LaunchShares(TwPool* pool, TwParallelBody body, void* closure, in
   return result;
 }
 
-/* A calling thread that has come to the CPU of a worker would take turns with it: the worker goes
- * to where the caller was. */
+/* If the calling thread has migrated to the CPU of a worker, the two would share it: moves the
+ * worker to the caller's former CPU. */
 static void LeaveToCaller(TwPool* pool) {
   const int32_t caller = sched_getcpu();
   if (caller == pool->free_cpu || pool->free_cpu < 0) return;
@@ -244,19 +243,21 @@ static int32_t Launch(void* context, TwParallelBody body, void* closure, int64_t
   return result;
 }
 
-/* CPUs this process may use beyond the calling thread's own binding: found by asking for each. */
+/* Adds the CPUs that this process may use beyond the calling thread's binding, by requesting
+ * all. */
 static void WidenToProcess(cpu_set_t* allowed) {
   cpu_set_t own = *allowed;
   cpu_set_t wide;
   memset(&wide, 0xff, sizeof wide);
-  if (sched_setaffinity(0, sizeof wide, &wide) == 0) { /* the kernel cuts it to what is permitted */
+  /* The kernel intersects it with the permitted set. */
+  if (sched_setaffinity(0, sizeof wide, &wide) == 0) {
     sched_getaffinity(0, sizeof *allowed, allowed);
     sched_setaffinity(0, sizeof own, &own);
   }
 }
 
-/* Gives each worker a CPU of the allowed ones, which are enough, and none of them the caller's.
- * They begin behind the caller's, so that processes beside each other do not all take the first. */
+/* Assigns each worker one of the allowed CPUs, which must suffice, excluding the caller's. Starts
+ * after the caller's CPU, so that concurrent processes do not all use the first one. */
 static void AssignCpus(TwPool* pool, const cpu_set_t* allowed, int32_t workers) {
   const int caller = sched_getcpu();
   int cpu = caller;
@@ -269,7 +270,7 @@ static void AssignCpus(TwPool* pool, const cpu_set_t* allowed, int32_t workers) 
   }
 }
 
-/* Not getpid, which a model linked for another machine would have to be given. */
+/* Not getpid, which a model linked for another machine would have to import. */
 static long ThisProcess(void) { return syscall(SYS_getpid); }
 
 TwPoolOptions TwPoolDefaults(int32_t threads) {
@@ -277,7 +278,7 @@ TwPoolOptions TwPoolDefaults(int32_t threads) {
   return options;
 }
 
-/* Threads inherit the caller's binding; one that is not given a CPU of its own must not keep it. */
+/* Threads inherit the caller's binding; a thread without an assigned CPU must not keep it. */
 static int Start(Mailbox* box, const cpu_set_t* allowed) {
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return -1;
@@ -321,7 +322,7 @@ TwPool* TwPoolCreate(const TwPoolOptions* options) {
   const int enough = CPU_COUNT(&allowed) >= options->threads;
   if (enough && options->pin) AssignCpus(pool, &allowed, options->threads - 1);
   for (size_t i = 0; i < workers; ++i) {
-    /* Watching would only take the CPU from the thread that has the work. */
+    /* Spinning would only take the CPU from the thread that has the work. */
     pool->mailboxes[i].spin_nanoseconds = enough ? options->spin_nanoseconds : 0;
     if (Start(&pool->mailboxes[i], &allowed) != 0) {
       TwPoolDestroy(pool);

@@ -1,7 +1,7 @@
 #pragma once
 
-/* A persistent pool of threads for parallel loops. Plain C11 with POSIX threads and nothing else,
- * so that the same source serves the program and, as libtilewright_rt.a, every compiled model. */
+/* Persistent thread pool for parallel loops. Plain C11 with POSIX threads and nothing else, so that
+ * the program and, as libtilewright_rt.a, every compiled model use the same source. */
 
 #include <stdint.h>
 
@@ -14,31 +14,31 @@ extern "C" {
 typedef struct TwPool TwPool;
 
 typedef struct TwPoolOptions {
-  int32_t threads;          /* the calling thread included; at least 1 */
-  int32_t pin;              /* bind each worker to a CPU of its own (never the calling thread) */
-  int32_t widen;            /* use all CPUs of the process where the caller is bound to too few */
-  int64_t spin_nanoseconds; /* how long an idle worker watches for work before it sleeps */
+  int32_t threads;          /* including the calling thread; at least 1 */
+  int32_t pin;              /* bind each worker to a separate CPU (never the calling thread) */
+  int32_t widen;            /* use all CPUs of the process if the caller is bound to too few */
+  int64_t spin_nanoseconds; /* time that an idle worker spins before it sleeps */
 } TwPoolOptions;
 
-/** threads, pinned, on the caller's CPUs alone, 100 us of watching. */
+/** Returns the defaults: threads, pinned, only on the caller's CPUs, 100 us of spinning. */
 TwPoolOptions TwPoolDefaults(int32_t threads);
 
-/** A pool, or null where memory or threads are lacking. Workers are pinned only if there are at
- * least as many CPUs as threads, each to one, from the one behind the caller's onwards. The CPUs
- * are those that the calling thread may use; with `widen`, and if those are too few, all that the
- * kernel lets the process have, beyond what the process was started with. */
+/** Creates a pool; null if memory or threads are lacking. Workers are pinned only if there are at
+ *  least as many CPUs as threads: each to one CPU, starting with the one after the caller's. The
+ *  CPUs are those that the calling thread may use; with `widen`, and if those are too few, all that
+ *  the kernel allows the process, beyond the binding that it was started with. */
 TwPool* TwPoolCreate(const TwPoolOptions* options);
 
-/** Waits for the workers to end; in a process forked since, which has none, frees the memory. No
- * launch may be under way. */
+/** Waits for the workers to end; in a forked process, which has no workers, only frees the memory.
+ *  No launch may be running. */
 void TwPoolDestroy(TwPool* pool);
 
-/** What a kernel takes; valid as long as the pool. Several threads may launch at once, and a body
- * may launch: who finds the pool occupied runs its loop alone, as worker 0. */
+/** Returns the argument for kernels; valid as long as the pool. Several threads may launch at once,
+ *  and a body may launch: if the pool is busy, the launcher runs its loop alone, as worker 0. */
 const TwParallel* TwPoolParallel(const TwPool* pool);
 
-/** Whether the pool was made before this process was forked: its threads are not here, and a launch
- * would never end. */
+/** Returns 1 if the pool was created before this process was forked: its threads are missing, and a
+ *  launch would never end. */
 int32_t TwPoolIsForked(const TwPool* pool);
 
 #ifdef __cplusplus

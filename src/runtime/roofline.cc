@@ -19,8 +19,8 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Best rate of a few repetitions of `work`, which does `amount` units: a disturbed one is slower,
-/// never faster.
+/// Returns the best rate of a few repetitions of `work`, which does `amount` units: noise only
+/// makes one slower.
 template <typename Work>
 double BestRate(double amount, Work work) {
   double best = 0;
@@ -33,7 +33,7 @@ double BestRate(double amount, Work work) {
   return best;
 }
 
-volatile std::int64_t sink;  // keeps the loops below from being removed
+volatile std::int64_t sink;  // prevents the compiler from removing the loops below
 
 // Ten independent chains hide the latency of two FMA units (4 to 5 cycles each). Unrolled, so that
 // the sums stay in registers.
@@ -89,7 +89,7 @@ __attribute__((target("avx2"))) void Int256() {
   for (int i = 0; i < kSteps; ++i) {
 #pragma GCC unroll 10
     for (auto& s : sum) {
-      __asm__("" : "+x"(factor));  // or the product would be made once for all
+      __asm__("" : "+x"(factor));  // or the product would be computed once and reused
       s = _mm256_add_epi32(s, _mm256_madd_epi16(factor, factor));
     }
   }
@@ -123,7 +123,7 @@ double IntPeak(int) { return 0; }
 
 #endif
 
-/// Where nothing better is known for the instruction set: one multiply and one addition per chain.
+/// Fallback for other instruction sets: one multiply and one addition per chain.
 double PlainPeak() {
   return BestRate(2.0 * kChains * kSteps, [] {
     float sum[kChains];

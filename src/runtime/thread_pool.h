@@ -7,13 +7,13 @@
 
 namespace tilewright {
 
-/// A TwPool (src/runtime/pool.h) that ends with its owner.
+/// Owner of a TwPool (src/runtime/pool.h).
 class ThreadPool {
  public:
-  /// threads: the calling one included.
+  /// threads: including the calling one.
   /// Errors: kInvalidArgument if threads is not positive; kUnavailable if they cannot be started.
   static Result<ThreadPool> Create(int threads, bool pin = true);
-  /// For the third argument of a TwKernel.
+  /// Returns the third argument of a TwKernel.
   const TwParallel* parallel() const { return TwPoolParallel(pool_.get()); }
   int threads() const { return parallel()->threads; }
 

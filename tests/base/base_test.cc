@@ -86,7 +86,7 @@ TEST(FileTest, WritesAsAWholeAndReadsBack) {
   EXPECT_EQ(ReadFile(path, 3).status().message(), path + ": larger than the limit of 3 bytes");
   EXPECT_EQ(ReadFile(path + ".none").status().code(), StatusCode::kNotFound);
   EXPECT_EQ(ReadFile(folder->path()).status().message(),
-            folder->path() + ": is a folder, expected a file");
+            folder->path() + ": is a directory, expected a file");
   EXPECT_EQ(WriteFile(folder->path() + "/none/file", "x").code(), StatusCode::kUnavailable);
 }
 

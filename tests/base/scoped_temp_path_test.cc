@@ -67,7 +67,7 @@ TEST_F(UnfinishedTest, TakesTheNameOfNoDevice) {
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   ScopedTempPath file = ScopedTempPath::NextTo(pipe);
   ASSERT_TRUE(WriteFile(file.path(), "x").ok());
-  EXPECT_THAT(file.MoveTo(pipe).message(), HasSubstr("neither a file nor a folder"));
+  EXPECT_THAT(file.MoveTo(pipe).message(), HasSubstr("neither a file nor a directory"));
 
   // What writes whole files writes into it.
   const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -173,7 +173,7 @@ TEST_F(UnfinishedTest, IgnoredSignalsStayIgnored) {
 
 TEST_F(UnfinishedTest, AFolderIsThereAsAWholeOrNotAtAll) {
   EXPECT_THAT(AtomicDirectory::Create(Path("new/place")).status().message(),
-              HasSubstr("new/place: cannot be made: No such file or directory"));
+              HasSubstr("new/place: cannot be created: No such file or directory"));
   std::filesystem::create_directory(Path("new"));
   {
     auto folder = AtomicDirectory::Create(Path("new/place/"));
@@ -192,7 +192,7 @@ TEST_F(UnfinishedTest, AFolderIsThereAsAWholeOrNotAtAll) {
   EXPECT_EQ(again->staging_path(), Path("place"));
   EXPECT_TRUE(again->Finish().ok());
   EXPECT_THAT(AtomicDirectory::Create(Path("place/file")).status().message(),
-              HasSubstr("cannot be made"));
+              HasSubstr("cannot be created"));
 }
 
 }  // namespace

@@ -198,7 +198,7 @@ INSTANTIATE_TEST_SUITE_P(
              {},
              {},
              nullptr,
-             "a conv2d is called depthwise_conv2d"},
+             "a conv2d was created as depthwise_conv2d"},
         Case{"StrideZero",
              "conv2d",
              "float32",

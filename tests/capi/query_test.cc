@@ -278,8 +278,7 @@ TEST_F(QueryTest, RefusesWhatItDoesNotUnderstand) {
   EXPECT_EQ(code_, TW_UNSUPPORTED);
   EXPECT_EQ(Ask(DenseKey(1), TW_ACCEPT_MEASURED | TW_ACCEPT_MODEL), nullptr);
   EXPECT_EQ(code_, TW_UNSUPPORTED);
-  EXPECT_STREQ(error_.message,
-               "model-guided answers: the catalog has no model (tw_catalog_set_model)");
+  EXPECT_STREQ(error_.message, "TW_ACCEPT_MODEL: the catalog has no model (tw_catalog_set_model)");
 
   tw_answer* answer = nullptr;
   tw_query_options options = TW_QUERY_OPTIONS_INIT;

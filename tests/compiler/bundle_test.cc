@@ -134,7 +134,7 @@ TEST_F(Bundle, ALibraryThatIsCutOffIsRefusedBeforeItIsMapped) {
     ASSERT_TRUE(WriteFile(path, whole.substr(0, bytes)).ok());
     const auto model = ModelLibrary::Open(bundle);
     EXPECT_EQ(model.status().code(), StatusCode::kInvalidArgument) << bytes;
-    EXPECT_THAT(model.status().message(), HasSubstr("net.so is cut off")) << bytes;
+    EXPECT_THAT(model.status().message(), HasSubstr("net.so is truncated")) << bytes;
   }
 }
 

@@ -149,7 +149,7 @@ TEST(Machine, NoFolderIsAnErrorWithWhatToDo) {
       [] {
         for (const char* variable : {"TMPDIR", "XDG_CACHE_HOME", "HOME"}) ::unsetenv(variable);
         ExpectStops(MachineSettings(), "/dev/shm: mounted noexec");
-        ExpectStops(MachineSettings(), "set TMPDIR to one that can be written to");
+        ExpectStops(MachineSettings(), "set TMPDIR to a writable one");
       });
 }
 

@@ -393,7 +393,7 @@ TEST(ShareLimitTest, SaysWhatTheLeanestTakes) {
   const std::vector<FrontTask> tasks = {{"a", 2, {Costs(1, 100), Costs(2, 60)}}};
   const Status status = ShareLimit(tasks, prefer);
   EXPECT_EQ(status.code(), StatusCode::kNotFound);
-  EXPECT_THAT(status.message(), HasSubstr("the leanest takes 120"));
+  EXPECT_THAT(status.message(), HasSubstr("the least total is 120"));
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ TEST(CudaDevices, SaysWhatIsMissing) {
             "no NVIDIA driver: libno_such_driver.so cannot be loaded");
   EXPECT_NE(message(FAKE_CUDA_OLD).find("too old: it has no cuMemsetD8Async"), std::string::npos);
   EXPECT_EQ(message(FAKE_CUDA_BROKEN), "cuInit: a fake error (999)");
-  EXPECT_EQ(message(FAKE_CUDA_NO_DEVICE), "the NVIDIA driver knows no device");
+  EXPECT_EQ(message(FAKE_CUDA_NO_DEVICE), "the NVIDIA driver reports no device");
   EXPECT_EQ(CudaSession::Open(FAKE_CUDA, 3).status().message(), "no CUDA device 3, there are 1");
 }
 

@@ -46,7 +46,7 @@ TEST(LoaderTest, SaysWhatAFileIsThatTheSystemWouldNotFind) {
               HasSubstr("board.so: code for machine 8, this machine is "));
   ASSERT_TRUE(WriteFile(path, "def @main(%x: Tensor[(1), float32]) { nn.relu(%x) }").ok());
   EXPECT_THAT(SharedLibrary::Open(path).status().message(),
-              HasSubstr("board.so: no shared library; `tilewright compile` makes one"));
+              HasSubstr("board.so: not a shared library; `tilewright compile` makes one"));
 }
 
 TEST(LoaderTest, ComputesTheWorkspaceForAnyNumberOfThreads) {

@@ -14,7 +14,7 @@
 namespace tilewright {
 namespace {
 
-/// A descriptor that is closed on every path.
+/// File descriptor that is closed on every path.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -29,7 +29,7 @@ class Descriptor {
   int fd_;
 };
 
-/// name: what the error calls it. flags: how it is opened.
+/// name: file name in the error message. flags: for open().
 Status WriteAll(const std::string& path, int flags, const std::string& name,
                 std::string_view contents) {
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666));
@@ -53,7 +53,7 @@ Result<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) {
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return InvalidArgument(path + ": " + ErrnoReason());
   std::string contents;
-  if (info.st_size > max_bytes) {  // said before any of it is read
+  if (info.st_size > max_bytes) {  // reported before anything is read
     return InvalidArgument(path + ": larger than the limit of " + std::to_string(max_bytes) +
                            " bytes");
   }
@@ -76,7 +76,7 @@ Result<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) {
 
 Status WriteFile(const std::string& path, std::string_view contents) {
   const auto file = FileToReplace(path);
-  if (!file) return WriteAll(path, O_TRUNC, path, contents);  // a folder refuses it
+  if (!file) return WriteAll(path, O_TRUNC, path, contents);  // fails for a directory
   ScopedTempPath partial = ScopedTempPath::NextTo(*file);
   TW_RETURN_IF_ERROR(WriteAll(partial.path(), O_EXCL | O_NOFOLLOW, path, contents));
   return partial.MoveTo(*file);
@@ -89,7 +89,7 @@ Result<ScopedTempDir> ScopedTempDir::Create(std::string_view prefix) {
     std::string path = std::string(root) + "/" + std::string(prefix) + ".XXXXXX";
     if (::mkdtemp(path.data()) != nullptr) return ScopedTempDir(path);
   }
-  return Unavailable("no temporary folder can be made in /dev/shm or /tmp: " + ErrnoReason());
+  return Unavailable("cannot create a temporary directory in /dev/shm or /tmp: " + ErrnoReason());
 }
 
 Result<AtomicDirectory> AtomicDirectory::Create(std::string path) {
@@ -97,11 +97,12 @@ Result<AtomicDirectory> AtomicDirectory::Create(std::string path) {
   AtomicDirectory folder(std::move(path));
   if (std::filesystem::is_directory(folder.path_)) return folder;
   if (FileExists(folder.path_)) {
-    return Unavailable(folder.path_ + ": cannot be made: is a file, expected a folder or nothing");
+    return Unavailable(folder.path_ +
+                       ": cannot be created: is a file, expected a directory or nothing");
   }
   folder.waiting_ = ScopedTempPath::NextTo(folder.path_);
   if (!CreateNewFolder(folder.waiting_.path()).ok()) {
-    return Unavailable(folder.path_ + ": cannot be made: " + ErrnoReason());
+    return Unavailable(folder.path_ + ": cannot be created: " + ErrnoReason());
   }
   return folder;
 }

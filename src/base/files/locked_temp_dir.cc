@@ -17,7 +17,7 @@
 namespace tilewright {
 namespace {
 
-/// Artifacts, reference results and what the linker reads take a part of it.
+/// Enough for artifacts, reference results and the linker's input.
 constexpr std::int64_t kRoomBytes = std::int64_t{256} << 20;
 
 std::vector<std::string> CandidateTempRoots() {
@@ -33,7 +33,7 @@ std::vector<std::string> CandidateTempRoots() {
   return roots;
 }
 
-/// Bytes that this user can write below `root`; or why nothing can be put there.
+/// Returns the bytes that this user can write below `root`, or the reason why none.
 Result<std::int64_t> FreeBytesIn(const std::string& root) {
   struct statvfs info {};
   if (::statvfs(root.c_str(), &info) != 0 || ::access(root.c_str(), W_OK | X_OK) != 0) {
@@ -41,12 +41,12 @@ Result<std::int64_t> FreeBytesIn(const std::string& root) {
   }
   if ((info.f_flag & ST_RDONLY) != 0) return Unavailable(root + ": mounted read-only");
   if ((info.f_flag & ST_NOEXEC) != 0) return Unavailable(root + ": mounted noexec");
-  // Some file systems count no files.
-  if (info.f_files > 0 && info.f_favail < 16) return Unavailable(root + ": no files to spare");
+  // Some file systems do not count files.
+  if (info.f_files > 0 && info.f_favail < 16) return Unavailable(root + ": no free inodes");
   return static_cast<std::int64_t>(info.f_bavail) * static_cast<std::int64_t>(info.f_frsize);
 }
 
-/// Whether the name is one that LockedTempDir gives, now or (measurers) in older versions.
+/// Returns true for a name that LockedTempDir creates, or that measurers of older versions created.
 bool IsOurs(std::string_view name) {
   if (!name.starts_with("tilewright-")) return false;
   const std::size_t dot = name.rfind('.');
@@ -55,13 +55,13 @@ bool IsOurs(std::string_view name) {
          name.starts_with("tilewright-measure-");
 }
 
-/// Descriptor of a folder of this user that is now locked; -1 if it has an owner, or cannot be
+/// Locks a directory of this user and returns its descriptor; -1 if it has an owner, or cannot be
 /// opened.
 int LockDirectory(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return -1;
   struct stat info {};
-  // Between its making and its locking another process may have taken it for abandoned.
+  // Between its creation and its locking another process may have removed it as abandoned.
   if (::flock(fd, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd, &info) == 0 && info.st_nlink > 0 &&
       info.st_uid == ::geteuid()) {
     return fd;
@@ -76,14 +76,14 @@ Result<std::string> TemporaryRoot() {
   std::string best, problems;
   std::int64_t most = 0;
   for (const std::string& root : CandidateTempRoots()) {
-    if (root.ends_with("/tilewright")) {  // the cache folder is ours to make
+    if (root.ends_with("/tilewright")) {  // the cache directory is created on demand
       std::error_code ignored;
       std::filesystem::create_directories(root, ignored);
     }
     const auto room = FreeBytesIn(root);
     if (!room.ok() || *room <= most) {
       problems += (problems.empty() ? "" : "; ") +
-                  (room.ok() ? root + ": no room" : room.status().message());
+                  (room.ok() ? root + ": not enough free space" : room.status().message());
       continue;
     }
     best = root;
@@ -91,9 +91,9 @@ Result<std::string> TemporaryRoot() {
     if (most >= kRoomBytes) break;
   }
   if (best.empty()) {
-    return Unavailable("no folder for temporary files (" + problems +
-                       "): set TMPDIR to one that can be written to, is not mounted noexec and has "
-                       "room");
+    return Unavailable("no directory for temporary files (" + problems +
+                       "): set TMPDIR to a writable one that is not mounted noexec and has free "
+                       "space");
   }
   return best;
 }
@@ -121,11 +121,12 @@ Result<LockedTempDir> LockedTempDir::Create(std::string_view prefix) {
     return true;
   }();
   TW_ASSIGN_OR_RETURN(auto root, TemporaryRoot());
-  constexpr int kAttempts = 8;  // one is lost only where another process starts at that instant
+  // An attempt fails only if another process starts at the same instant.
+  constexpr int kAttempts = 8;
   for (int i = 0; i < kAttempts; ++i) {
     std::string path = root + "/" + std::string(prefix) + ".tmpXXXXXX";
     if (::mkdtemp(path.data()) == nullptr) {
-      return Unavailable("no temporary folder can be made in " + root + ": " + ErrnoReason());
+      return Unavailable("cannot create a temporary directory in " + root + ": " + ErrnoReason());
     }
     ScopedTempPath folder(path);
     const int lock = LockDirectory(path);
@@ -134,7 +135,7 @@ Result<LockedTempDir> LockedTempDir::Create(std::string_view prefix) {
       return Unavailable(path + ": cannot be locked: " + ErrnoReason());
     }
   }
-  return Unavailable("no temporary folder can be locked in " + root);
+  return Unavailable("cannot lock a temporary directory in " + root);
 }
 
 LockedTempDir::LockedTempDir(LockedTempDir&& other) noexcept

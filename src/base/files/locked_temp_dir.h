@@ -9,26 +9,26 @@
 
 namespace tilewright {
 
-/// Where temporary files that are loaded as code can be: the first of /dev/shm (files there never
-/// reach a disk), $TMPDIR, /tmp, /var/tmp and the user's cache folder that can be written to, is
-/// not mounted noexec and has 256 MB to spare; else the one of them with the most room.
-/// Errors: kUnavailable with what is wrong with each.
+/// Returns a directory for temporary files that are loaded as code: the first of /dev/shm (its
+/// files never reach a disk), $TMPDIR, /tmp, /var/tmp and the user's cache directory that is
+/// writable, is not mounted noexec and has 256 MB free; if none has, the one with the most free
+/// space.
+/// Errors: kUnavailable with the defect of each.
 Result<std::string> TemporaryRoot();
 
-/// A new empty folder that is removed with its contents when the object goes, or by a signal (see
-/// Unfinished). Its owner holds a lock on it, which goes with the process: whose folder it is shows
-/// in other containers that see it too, where process ids mean nothing, and what a process that was
-/// killed has left is removed by the next one. Move-only.
+/// New empty directory, removed with its contents by the destructor or by a signal (see
+/// RemoveTempPathsOnSignal). Its owner holds a lock on it that ends with the process. So other
+/// containers that share the file system, where process ids are meaningless, can see that it is in
+/// use, and the next process removes the directories of killed ones. Move-only.
 class LockedTempDir {
  public:
-  static constexpr const char* kMeasurerPrefix =
-      "tilewright-measure";  ///< prefix of those of measurers
+  static constexpr const char* kMeasurerPrefix = "tilewright-measure";  ///< prefix for measurers
 
-  /// In TemporaryRoot(), named `prefix`.tmpXXXXXX; prefix: begins with "tilewright-". The first one
-  /// of a process also removes what killed processes of this user have left.
-  /// Errors: kUnavailable if no folder can be made.
+  /// Creates a directory `prefix`.tmpXXXXXX in TemporaryRoot(); prefix: begins with "tilewright-".
+  /// The first call in a process also removes the directories of this user's killed processes.
+  /// Errors: kUnavailable if no directory can be created.
   static Result<LockedTempDir> Create(std::string_view prefix);
-  /// Removes the folders in `root` that have no owner any more.
+  /// Removes the directories in `root` without an owner.
   static void RemoveAbandoned(const std::string& root);
 
   LockedTempDir(LockedTempDir&& other) noexcept;
@@ -39,7 +39,7 @@ class LockedTempDir {
  private:
   LockedTempDir(ScopedTempPath folder, int lock) : lock_(lock), folder_(std::move(folder)) {}
 
-  int lock_;  ///< descriptor of the folder
+  int lock_;  ///< descriptor of the directory
   ScopedTempPath folder_;
 };
 

@@ -15,7 +15,7 @@ namespace {
 Result<std::pair<void*, std::size_t>> MapWhole(int file, const std::string& path) {
   struct stat info {};
   if (::fstat(file, &info) != 0) return Unavailable(path + ": " + ErrnoReason());
-  if (!S_ISREG(info.st_mode)) return InvalidArgument(path + ": is no file, expected one");
+  if (!S_ISREG(info.st_mode)) return InvalidArgument(path + ": is not a regular file");
   const auto size = static_cast<std::size_t>(info.st_size);
   if (size == 0) return std::pair<void*, std::size_t>(nullptr, 0);
   void* bytes = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
@@ -26,7 +26,7 @@ Result<std::pair<void*, std::size_t>> MapWhole(int file, const std::string& path
 }  // namespace
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::string& path) {
-  // A pipe would keep the opening waiting.
+  // O_NONBLOCK: opening a pipe would block.
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
     if (errno == ENOENT || errno == ENOTDIR) return NotFound(path + ": no such file");

@@ -9,12 +9,12 @@
 
 namespace tilewright {
 
-/// A file's bytes as they were, for reading, without a copy of them: they stay whatever becomes of
-/// the file's name. For files that are replaced but never written to: one that is cut off takes the
-/// bytes with it.
+/// Read-only mapping of a file. The bytes stay valid if the file is removed or replaced. Only for
+/// files that are never modified in place: truncating one removes the mapped bytes.
 class MappedFile {
  public:
-  /// Errors: kNotFound; kInvalidArgument if it is no regular file; kUnavailable.
+  /// Maps a file.
+  /// Errors: kNotFound; kInvalidArgument if it is not a regular file; kUnavailable.
   static Result<std::shared_ptr<const MappedFile>> Open(const std::string& path);
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;

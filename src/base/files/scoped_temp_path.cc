@@ -1,6 +1,6 @@
-// A signal's handler may call next to nothing: no allocation, no locks. So it finds the paths in a
-// fixed table and walks through folders with system calls alone. Whoever takes an entry out of the
-// table, the handler or the object, owns it; the handler keeps what it has taken.
+// A signal handler may neither allocate nor lock. So it reads the paths from a fixed table and
+// walks directories with system calls only. The handler or the object that removes an entry from
+// the table owns it; the handler never returns an entry.
 
 #include "src/base/files/scoped_temp_path.h"
 
@@ -22,10 +22,10 @@
 namespace tilewright {
 namespace {
 
-constexpr int kMaxFolderDepth = 8;  // of folders in folders; no output has more than two
-// More objects than a program has at once; one without an entry is removed by its destructor only.
+constexpr int kMaxFolderDepth = 8;  // nesting of directories; no output has more than two levels
+// More objects than a program has at once; one without an entry is removed only by its destructor.
 constexpr std::size_t kMaxWatched = 256;
-// A signal handler can reach nothing but globals.
+// Global, because a signal handler has access to nothing else.
 std::array<std::atomic<const WatchedPath*>, kMaxWatched> watched_paths;
 
 void RemoveAt(int folder, const char* name, int depth) {
@@ -55,27 +55,27 @@ std::unique_ptr<const WatchedPath> Watch(const std::string& path) {
   return nullptr;
 }
 
-/// What a link leads to that leads to nothing yet; another path as it is.
+/// Returns the target of a dangling symbolic link; other paths unchanged.
 std::string LinkedName(const std::string& path) {
-  constexpr int kMaxLinks = 40;  // as the kernel
+  constexpr int kMaxLinks = 40;  // the kernel's limit
   std::filesystem::path name = path;
   for (int i = 0; i < kMaxLinks; ++i) {
     std::error_code failed;
     const auto next = std::filesystem::read_symlink(name, failed);
     if (failed) return name.string();
-    name = name.parent_path() / next;  // an absolute one stands for itself
+    name = name.parent_path() / next;  // an absolute target replaces the path
   }
   return path;
 }
 
 void OnSignal(int signal) {
-  const pid_t process = ::getpid();  // a fork has the table, but not the files
+  const pid_t process = ::getpid();  // a forked child has the table, but does not own the files
   for (std::atomic<const WatchedPath*>& entry : watched_paths) {
     const WatchedPath* watched = entry.exchange(nullptr);
     if (watched == nullptr || watched->process != process) continue;
     RemoveAt(AT_FDCWD, watched->path.c_str(), kMaxFolderDepth);
   }
-  ::raise(signal);  // which ends the process: the handler is gone by now
+  ::raise(signal);  // ends the process: the handler was reset
 }
 
 }  // namespace
@@ -110,7 +110,7 @@ bool ScopedTempPath::Unwatch() {
 Status ScopedTempPath::MoveTo(const std::string& to) {
   struct stat there {};
   if (::stat(to.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {
-    return Unavailable(to + ": cannot be written: is neither a file nor a folder");
+    return Unavailable(to + ": cannot be written: is neither a file nor a directory");
   }
   if (std::rename(path_.c_str(), to.c_str()) != 0) {
     return Unavailable(to + ": cannot be written: " + ErrnoReason());
@@ -133,7 +133,7 @@ void RemoveTempPathsOnSignal() {
   for (int signal : {SIGHUP, SIGINT, SIGTERM}) {
     struct sigaction before {};
     ::sigaction(signal, nullptr, &before);
-    if (before.sa_handler == SIG_IGN) continue;  // as nohup has it
+    if (before.sa_handler == SIG_IGN) continue;  // keep an ignored signal ignored, as nohup sets it
     struct sigaction action {};
     action.sa_handler = &OnSignal;
     action.sa_flags = SA_RESETHAND;

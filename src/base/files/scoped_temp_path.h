@@ -9,20 +9,21 @@
 
 namespace tilewright {
 
-/// What the handler of a signal is told of an Unfinished.
+/// Path to remove, as the signal handler reads it.
 struct WatchedPath {
-  int process;  ///< that has made the object
+  int process;  ///< process that created the object
   std::string path;
 };
 
-/// A file or a folder with what is in it that must not be left behind: removed when the object
-/// goes, and by a signal that ends the program (see RemoveTempPathsOnSignal), unless it has got
-/// its final name before. It need not exist. Not thread-safe; several objects are.
+/// Temporary file, or directory with its contents, that is removed by the destructor, and by a
+/// signal that ends the program (see RemoveTempPathsOnSignal), unless it was moved to its final
+/// name. It need not exist. Objects are not thread-safe; different objects may be used
+/// concurrently.
 class ScopedTempPath {
  public:
   ScopedTempPath() = default;
   explicit ScopedTempPath(std::string path);
-  /// `path` with an ending of this process: on the same disk, to be moved to `path`.
+  /// Returns `path` with a suffix of this process: on the same disk, to be moved to `path`.
   static ScopedTempPath NextTo(const std::string& path);
   ScopedTempPath(ScopedTempPath&& other) noexcept { Swap(other); }
   ScopedTempPath& operator=(ScopedTempPath&& other) noexcept {
@@ -33,27 +34,27 @@ class ScopedTempPath {
   ~ScopedTempPath();
 
   const std::string& path() const { return path_; }
-  /// Replaces the file `to`, or becomes the folder `to` unless that has something in it. Then it is
-  /// finished and stays.
-  /// Errors: kUnavailable with the system's reason, or if a device or a pipe is there.
+  /// Replaces the file `to`, or becomes the directory `to` unless that is not empty. After success
+  /// the object removes nothing.
+  /// Errors: kUnavailable with the system's reason, or if `to` is a device or a pipe.
   Status MoveTo(const std::string& to);
 
  private:
   void Swap(ScopedTempPath& other) noexcept;
-  /// False if a handler removes it.
+  /// Returns false if a handler is removing it.
   bool Unwatch();
 
   std::string path_;  ///< empty: nothing to remove
   std::unique_ptr<const WatchedPath> watched_;
 };
 
-/// The file that takes the place of what a path leads to, through symbolic links; nothing where a
-/// device, a pipe or a folder is, which nothing takes the place of.
+/// Returns the file to replace for a path, after following symbolic links; no value for a device, a
+/// pipe or a directory, which cannot be replaced.
 std::optional<std::string> FileToReplace(const std::string& path);
 
-/// From now on SIGHUP, SIGINT and SIGTERM, unless ignored, remove what is unfinished before they
-/// end this process. Processes forked from it leave its files alone. May be called in a signal
-/// handler.
+/// Installs handlers of SIGHUP, SIGINT and SIGTERM, unless ignored, that remove temporary paths
+/// before they end this process. Processes forked from it do not remove its files. May be called in
+/// a signal handler.
 void RemoveTempPathsOnSignal();
 
 }  // namespace tilewright

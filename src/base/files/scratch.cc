@@ -14,7 +14,7 @@
 namespace tilewright {
 namespace {
 
-/// False with errno set if not all bytes can be written.
+/// Returns false with errno set if not all bytes can be written.
 bool WriteBytes(int file, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::write(file, bytes.data(), bytes.size());
@@ -25,7 +25,7 @@ bool WriteBytes(int file, std::string_view bytes) {
   return true;
 }
 
-/// Descriptor of an unnamed file with these bytes, or -1.
+/// Returns the descriptor of an unnamed file with these bytes, or -1.
 int MakeFile(std::string_view bytes) {
   const char* folder = std::getenv("TMPDIR");
   const int file =
@@ -63,7 +63,7 @@ Result<std::string> ScratchBytes::Read() const {
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) {
       return Unavailable(std::string("scratch file: ") +
-                         (count < 0 ? std::strerror(errno) : "shorter than what was written"));
+                         (count < 0 ? std::strerror(errno) : "shorter than the written data"));
     }
     at += static_cast<std::size_t>(count);
   }
@@ -78,7 +78,7 @@ Result<ScratchFile> ScratchFile::Create(std::string_view name) {
     const int file = ::mkostemp(path.data(), O_CLOEXEC);
     if (file >= 0) return ScratchFile(file, std::move(path));
   }
-  return Unavailable("no file can be made in $TMPDIR, /var/tmp or /tmp: " + ErrnoReason());
+  return Unavailable("cannot create a file in $TMPDIR, /var/tmp or /tmp: " + ErrnoReason());
 }
 
 ScratchFile::~ScratchFile() {

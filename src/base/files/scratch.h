@@ -10,18 +10,18 @@
 
 namespace tilewright {
 
-/// Bytes that wait in an unnamed file instead of in memory. Where no file can be had (no folder, no
-/// space, no descriptor left) they stay in memory. Not thread-safe.
+/// Bytes stored in an unnamed file instead of in memory. If no file can be created (no directory,
+/// no space, no descriptor), they stay in memory. Not thread-safe.
 class ScratchBytes {
  public:
   ScratchBytes() = default;
-  /// The file lies in $TMPDIR, else in /tmp, and goes with the object or the process.
+  /// Creates the file in $TMPDIR, else in /tmp. It is removed with the object or the process.
   explicit ScratchBytes(std::string bytes);
   ScratchBytes(ScratchBytes&& other) noexcept;
   ScratchBytes& operator=(ScratchBytes&& other) noexcept;
   ~ScratchBytes();
 
-  /// Errors: kUnavailable if the file can not be read any more.
+  /// Errors: kUnavailable if reading the file fails.
   Result<std::string> Read() const;
   bool empty() const { return size_ == 0; }
   bool in_memory() const { return file_ < 0; }
@@ -29,15 +29,15 @@ class ScratchBytes {
  private:
   std::size_t size_ = 0;
   int file_ = -1;
-  std::string memory_;  ///< the bytes where there is no file
+  std::string memory_;  ///< the bytes, if there is no file
 };
 
-/// New file with a name, for bytes that are too large for memory. Removed with the object, and by a
-/// signal (see Unfinished). Not thread-safe. Move-only.
+/// New named file for bytes that are too large for memory. Removed by the destructor, and by a
+/// signal (see RemoveTempPathsOnSignal). Not thread-safe. Move-only.
 class ScratchFile {
  public:
-  /// The file lies in the first of $TMPDIR, /var/tmp (on a disk, where /tmp may be memory) and /tmp
-  /// that a file can be made in. name: beginning of its name.
+  /// Creates the file in the first usable directory of $TMPDIR, /var/tmp (on a disk, while /tmp may
+  /// be in memory) and /tmp. name: prefix of its name.
   /// Errors: kUnavailable with the system's reason.
   static Result<ScratchFile> Create(std::string_view name);
   ScratchFile(ScratchFile&& other) noexcept
@@ -46,7 +46,8 @@ class ScratchFile {
   ~ScratchFile();
 
   const std::string& path() const { return path_.path(); }
-  /// Appends bytes. Errors: kUnavailable with the system's reason.
+  /// Appends bytes.
+  /// Errors: kUnavailable with the system's reason.
   Status Write(std::string_view bytes) const;
 
  private:

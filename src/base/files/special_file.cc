@@ -12,12 +12,12 @@
 namespace tilewright {
 namespace {
 
-// f_type of the pipes that have no name (linux/magic.h).
+// f_type of anonymous pipes (linux/magic.h).
 constexpr long kPipesWithoutName = 0x50495045;
 
 std::string KindOf(mode_t mode) {
   if (S_ISFIFO(mode)) return "a named pipe";
-  if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";  // of most there is no end
+  if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";  // most of them are endless
   if (S_ISSOCK(mode)) return "a socket";
   return {};
 }
@@ -26,7 +26,7 @@ std::string KindOf(mode_t mode) {
 Status CheckOpened(int file, const std::string& path) {
   struct stat info {};
   if (::fstat(file, &info) != 0) return InvalidArgument(path + ": " + ErrnoReason());
-  if (S_ISDIR(info.st_mode)) return InvalidArgument(path + ": is a folder, expected a file");
+  if (S_ISDIR(info.st_mode)) return InvalidArgument(path + ": is a directory, expected a file");
   const std::string kind = KindOf(info.st_mode);
   if (kind.empty()) return {};
   struct statfs system {};

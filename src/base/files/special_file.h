@@ -6,19 +6,20 @@
 
 namespace tilewright {
 
-/// What a path names instead of a file, as messages say it: "a named pipe", "a device", "a socket".
-/// Empty for a file, a folder, or nothing.
+/// Returns the kind of a special file for messages: "a named pipe", "a device", "a socket". Empty
+/// for a regular file, a directory, or a missing path.
 std::string SpecialFileKind(const std::string& path);
 
-/// Before something opens the path that would wait there for ever, such as a loader of libraries.
-/// Errors: kInvalidArgument naming path and what it is (SpecialFileKind).
+/// Checks a path before it is opened by code that would block on a special file, such as the loader
+/// of libraries.
+/// Errors: kInvalidArgument naming the path and its kind (SpecialFileKind).
 Status CheckNotSpecialFile(const std::string& path);
 
-/// Opens a file for reading and never waits for it: a named pipe or a device is refused. What the
-/// shell hands over as a pipe without a name (`<(…)`, standard input) is read to its end.
-/// returns a descriptor, which is the caller's to close.
-/// Errors: kNotFound; kInvalidArgument for a folder, a device, a named pipe or what is not
-/// readable.
+/// Opens a file for reading without blocking: rejects named pipes and devices. An anonymous pipe of
+/// the shell (`<(…)`, standard input) is read to its end. Returns a descriptor, which the caller
+/// closes.
+/// Errors: kNotFound; kInvalidArgument for a directory, a device, a named pipe or an unreadable
+/// file.
 Result<int> OpenForReading(const std::string& path);
 
 }  // namespace tilewright

@@ -1,4 +1,4 @@
-// Machine code of processors, as src/codegen/backend.h asks for it.
+// Backend for machine code of processors; see src/codegen/backend.h.
 
 #include "src/codegen/backend.h"
 
@@ -19,7 +19,7 @@ Machine MachineOf(const llvm::Triple& triple) {
   return triple.isARM() ? Machine::kArm32 : Machine::kOtherCpu;
 }
 
-/// Whether a value of the statement, or of one inside it, is float16.
+/// Returns true if a value in the statement or a nested one is float16.
 bool HasHalf(const Stmt& stmt) {
   bool half = false;
   ForEachOwnExpr(*stmt, [&](const Expr& expr) {
@@ -28,8 +28,8 @@ bool HasHalf(const Stmt& stmt) {
   return half || std::ranges::any_of(stmt->body, HasHalf);
 }
 
-/// Errors: kUnsupported if the program has float16 and the CPU cannot convert it: the compiler's
-/// own library, which kernels are not linked with, would have to.
+/// Errors: kUnsupported if the program has float16 and the CPU cannot convert it: LLVM would call
+/// the compiler's library, which kernels are not linked with.
 Status CheckHalf(const Program& program, const llvm::TargetMachine& machine, Machine kind) {
   const bool half =
       HasHalf(program.body) || std::ranges::any_of(program.parameters, [](const Buffer& buffer) {

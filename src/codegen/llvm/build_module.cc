@@ -20,7 +20,7 @@ double SecondsSince(SteadyClock::time_point start) {
   return std::chrono::duration<double>(SteadyClock::now() - start).count();
 }
 
-/// Collects what LLVM reports instead of letting it print and exit.
+/// Collector of LLVM's diagnostics, which LLVM would otherwise print before it exits.
 class Diagnostics final : public llvm::DiagnosticHandler {
  public:
   explicit Diagnostics(std::string& errors) : errors_(errors) {}

@@ -11,9 +11,9 @@
 
 namespace tilewright::emit {
 
-/// Optimized IR of some programs, and what makes machine code of it.
+/// Optimized IR of programs, and the target machine that generates their code.
 struct BuiltModule {
-  std::string errors;  ///< what LLVM reported; empty so far
+  std::string errors;  ///< LLVM's diagnostics; empty: none
   llvm::LLVMContext context;
   std::unique_ptr<llvm::TargetMachine> machine;
   std::unique_ptr<llvm::Module> module;  // destroyed before its context

@@ -1,4 +1,4 @@
-// Asynchronous copies from global to shared memory (sm_80 on): cp.async, its groups and waits.
+// Asynchronous copies from global to shared memory (from sm_80 on): cp.async, its groups and waits.
 
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
@@ -12,7 +12,7 @@
 
 namespace tilewright::emit {
 
-/// A run of elements, in as few instructions as the alignment of both sides allows.
+/// Copies a run of elements with the fewest instructions that the alignment of both sides allows.
 void FunctionEmitter::EmitAsyncCopy(const StmtNode& stmt) {
   constexpr unsigned kGlobalSpace = 1;
   const auto refuse = [&](const std::string& reason) {

@@ -3,8 +3,8 @@
 
 namespace tilewright::emit {
 
-/// A region copy is emitted as the loops it stands for, over the destination's extents. The source
-/// index follows from the row-major position, dimension by dimension where the extents agree.
+/// Emits a region copy as loops over the destination's extents. The source index follows from the
+/// row-major position, dimension by dimension if the extents match.
 void FunctionEmitter::EmitCopy(const Stmt& stmt) {
   if (stmt->regions.size() != 2) return kernel_.Fail(InvalidArgument("a copy takes 2 regions"));
   if (IsAsyncCopy(*stmt)) return EmitAsyncCopy(*stmt);

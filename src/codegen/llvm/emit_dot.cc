@@ -1,9 +1,9 @@
-// Dot products of 8- and 16-bit integers into 32-bit lanes. All forms are exact: where the target
-// has no instruction that sums four 8-bit products without saturating, the even and the odd bytes
-// of each lane are widened to 16 bits and multiplied separately (vpmaddwd cannot overflow then),
-// unless the second operand is narrow: then no sum of two products can saturate (vpmaddubsw).
-// Arm's dot product takes two signed or two unsigned operands: unsigned times signed bytes are two
-// signed ones, of the lower seven bits and of the upper one.
+// Dot products of 8- and 16-bit integers into 32-bit lanes. All forms are exact. If the target has
+// no instruction that sums four 8-bit products without saturation, the even and the odd bytes of
+// each lane are widened to 16 bits and multiplied separately (vpmaddwd cannot overflow then). If
+// the second operand has a reduced range, no sum of two products can saturate, and vpmaddubsw is
+// used. Arm's dot product takes two signed or two unsigned operands: an unsigned operand is split
+// into its lower seven bits and its upper bit, as two signed operands.
 
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsAArch64.h>
@@ -24,7 +24,7 @@ namespace {
 using llvm::Intrinsic::ID;
 namespace intrinsic = llvm::Intrinsic;
 
-/// The instruction for 4, 8 or 16 lanes.
+/// Returns the instruction for 4, 8 or 16 lanes.
 ID ByLanes(int lanes, ID four, ID eight, ID sixteen) {
   return lanes == 4 ? four : lanes == 8 ? eight : sixteen;
 }
@@ -43,7 +43,8 @@ llvm::VectorType* Lanes(llvm::Type* element, int count) {
   return llvm::FixedVectorType::get(element, static_cast<unsigned>(count));
 }
 
-/// acc + a . b for `depth` elements per lane, spelled out: for targets without an instruction.
+/// Computes acc + a . b for `depth` elements per lane with plain instructions, for targets without
+/// a dot product.
 llvm::Value* PlainDot(llvm::IRBuilder<>& builder, llvm::Value* acc, llvm::Value* a, llvm::Value* b,
                       int lanes, int depth, bool a_signed) {
   llvm::VectorType* narrow =
@@ -68,7 +69,8 @@ llvm::Value* PairProduct(llvm::IRBuilder<>& builder, int lanes, llvm::Value* a, 
       id, {}, {builder.CreateBitCast(a, words), builder.CreateBitCast(b, words)});
 }
 
-/// acc + a . b for four bytes per lane, b narrow: sums of two products in 16 bits, then of those.
+/// Computes acc + a . b for four bytes per lane, with b of reduced range: sums pairs of products in
+/// 16 bits, then those sums.
 llvm::Value* NarrowDot(llvm::IRBuilder<>& builder, llvm::Value* acc, llvm::Value* a, llvm::Value* b,
                        int lanes) {
   const ID id = ByLanes(lanes, intrinsic::x86_ssse3_pmadd_ub_sw_128,
@@ -88,7 +90,7 @@ bool HasArmDot(const KernelContext& kernel, int lanes) {
   return IsArm(kernel) && kernel.features.arm_dotprod && (lanes == 4 || lanes == 2);
 }
 
-/// acc + a . b for four signed bytes per lane.
+/// Computes acc + a . b for four signed bytes per lane.
 llvm::Value* ArmDot(llvm::IRBuilder<>& builder, const KernelContext& kernel, llvm::Value* acc,
                     llvm::Value* a, llvm::Value* b, int lanes) {
   ID id = intrinsic::arm_neon_sdot;
@@ -99,8 +101,8 @@ llvm::Value* ArmDot(llvm::IRBuilder<>& builder, const KernelContext& kernel, llv
       {acc, builder.CreateBitCast(a, bytes), builder.CreateBitCast(b, bytes)});
 }
 
-/// acc + a . b for two signed words per lane: as two products of 16 bits that are added while they
-/// are widened (smlal). What is done to b is the same for all that are multiplied with it.
+/// Computes acc + a . b for two signed words per lane: two products of 16 bits that are widened and
+/// added in one instruction (smlal). The preparation of b is shared by all products with it.
 llvm::Value* WideningDot(llvm::IRBuilder<>& builder, llvm::Value* acc, llvm::Value* a,
                          llvm::Value* b, int lanes) {
   llvm::VectorType* words = Lanes(builder.getInt16Ty(), lanes);
@@ -124,7 +126,7 @@ llvm::Value* FunctionEmitter::EmitDot4(Value* acc, Value* a, Value* b, int lanes
   if (HasArmDot(kernel_, lanes)) {
     if (a_signed) return ArmDot(builder_, kernel_, acc, a, b, lanes);
     Value* low = builder_.CreateAnd(a, llvm::ConstantInt::get(a->getType(), 0x7F7F7F7F));
-    // Half of 128 or 0, which is added twice: 128 is no signed byte.
+    // 128 is not a signed byte: 64 or 0 is added twice.
     Value* half = builder_.CreateAnd(builder_.CreateLShr(a, 1),
                                      llvm::ConstantInt::get(a->getType(), 0x40404040));
     for (Value* part : {low, half, half}) acc = ArmDot(builder_, kernel_, acc, part, b, lanes);
@@ -139,7 +141,7 @@ llvm::Value* FunctionEmitter::EmitDot4(Value* acc, Value* a, Value* b, int lanes
   if (!HasPairProduct(kernel_, lanes)) {
     return PlainDot(builder_, acc, a, b, lanes, 4, /*a_signed=*/false);
   }
-  // Four lanes, too, only since SSSE3.
+  // For four lanes the instruction requires SSSE3, which AVX2 includes.
   if (operands.b_narrow && kernel_.features.avx2) return NarrowDot(builder_, acc, a, b, lanes);
   Value* a_even = builder_.CreateAnd(a, llvm::ConstantInt::get(a->getType(), 0x00FF00FF));
   Value* a_odd = builder_.CreateAnd(builder_.CreateLShr(a, 8),

@@ -1,5 +1,5 @@
-// Expressions to LLVM values. Inside a vectorized loop a value is a scalar (the same in all lanes),
-// or a vector; the two meet in Unify. Values of one statement are computed once.
+// Converts expressions to LLVM values. Inside a vectorized loop a value is a scalar (the same in
+// all lanes) or a vector; Unify converts between them. Values of one statement are computed once.
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
@@ -15,8 +15,8 @@
 namespace tilewright::emit {
 namespace {
 
-/// A vector of bytes as words, if they are whole: NVPTX takes vectors of bytes that come from two
-/// paths apart, and stores them one by one.
+/// Converts a vector of bytes to words if its size permits: NVPTX splits byte vectors that merge
+/// from two paths and stores them byte by byte.
 llvm::Value* BytesAsWords(llvm::IRBuilderBase& builder, llvm::Value* value) {
   constexpr unsigned kBytesOfWord = 4;
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
@@ -27,12 +27,12 @@ llvm::Value* BytesAsWords(llvm::IRBuilderBase& builder, llvm::Value* value) {
   return builder.CreateBitCast(value, words);
 }
 
-/// An expression worth remembering while its statement is emitted.
+/// Returns true for expressions whose value is worth caching within their statement.
 bool Costs(ExprKind kind) {
   return kind != ExprKind::kInt && kind != ExprKind::kFloat && kind != ExprKind::kVar;
 }
 
-/// Whether the value of an expression of floats is known to be a number.
+/// Returns true if the value of a float expression is known not to be NaN.
 bool NeverNan(const Expr& expr) {
   if (expr->kind == ExprKind::kFloat) return !std::isnan(expr->float_value);
   if (expr->kind != ExprKind::kCast) return false;
@@ -129,9 +129,9 @@ llvm::Value* FunctionEmitter::EmitIndexValue(const Expr& expr, const Linear& val
   return builder_.CreateAdd(ToVector(scalar), llvm::ConstantVector::get(steps));
 }
 
-/// float64 as a float32 that becomes the same float16: few machines convert it in one step, and
-/// LLVM would call the compiler's own library. Rounded towards zero, and what is lost is kept in
-/// the last bit, which is below every half way of float16 (rounding to odd).
+/// Converts float64 to a float32 that rounds to the same float16: few machines convert it in one
+/// step, and LLVM would call the compiler's library. Rounds towards zero and sets the last bit if
+/// bits were lost; that bit is below every float16 midpoint (rounding to odd).
 llvm::Value* FunctionEmitter::NarrowedForHalf(Value* value) {
   llvm::Type* real = value->getType()->getWithNewType(builder_.getFloatTy());
   llvm::Type* bits = value->getType()->getWithNewType(builder_.getInt32Ty());
@@ -166,7 +166,7 @@ llvm::Value* FunctionEmitter::EmitCast(const Expr& expr) {
     return from_signed ? builder_.CreateSIToFP(value, type) : builder_.CreateUIToFP(value, type);
   }
   if (!from.is_float()) return builder_.CreateIntCast(value, type, from_signed);
-  // By way of int32, so that the narrow types wrap as they do from integers.
+  // Via int32, so that the narrow types wrap as they do from integers.
   if (to.bits >= 32) {
     return to_signed ? builder_.CreateFPToSI(value, type) : builder_.CreateFPToUI(value, type);
   }
@@ -181,8 +181,8 @@ llvm::Value* FunctionEmitter::MulAdd(Value* a, Value* b, Value* c) {
   return builder_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {a->getType()}, {a, b, c});
 }
 
-/// A float sum or difference, with a product as operand contracted to a fused multiply-add where
-/// the target has one. It is the only liberty taken with floating-point arithmetic.
+/// Emits a float sum or difference. A product operand is contracted to a fused multiply-add if the
+/// target has one. No other transformation changes floating-point results.
 llvm::Value* FunctionEmitter::EmitFloatSum(const Expr& expr) {
   const bool subtract = expr->kind == ExprKind::kSub;
   const Expr& left = expr->args[0];
@@ -199,7 +199,7 @@ llvm::Value* FunctionEmitter::EmitFloatSum(const Expr& expr) {
     Value* b = EmitExpr(left->args[1]);
     return MulAdd(a, b, subtract ? builder_.CreateFNeg(c) : c);
   }
-  // Of -|x| the sign alone is set.
+  // For -|x| only the sign is set.
   const bool from_zero = left->kind == ExprKind::kFloat && left->float_value == 0;
   if (subtract && from_zero && right->kind == ExprKind::kCall && right->name == "abs") {
     return builder_.CreateFNeg(EmitExpr(right));
@@ -210,13 +210,13 @@ llvm::Value* FunctionEmitter::EmitFloatSum(const Expr& expr) {
   return subtract ? builder_.CreateFSub(a, b) : builder_.CreateFAdd(a, b);
 }
 
-/// The smaller or larger one of two floats, NaN if one of them is. A comparison and a choice are
-/// one instruction of x86, which gives its second operand for NaN; so that is all where the other
-/// one is known to be a number. Else LLVM's intrinsic looks at its first operand beside that
-/// instruction: of a reduction the new value, so that only one more cycle is between two steps.
+/// Emits the minimum or maximum of two floats; NaN if one of them is NaN. A comparison and a select
+/// are one x86 instruction, which returns its second operand for NaN; that suffices if the other
+/// operand is known not to be NaN. Otherwise LLVM's intrinsic also tests its first operand. For a
+/// reduction that is the new value, so each step takes only one more cycle.
 llvm::Value* FunctionEmitter::EmitFloatExtreme(const ExprNode& expr, Value* a, Value* b) {
   const bool min = expr.kind == ExprKind::kMin;
-  const auto chosen = [&](Value* usual, Value* other) {  // the usual one for NaN
+  const auto chosen = [&](Value* usual, Value* other) {  // the usual operand for NaN
     Value* beyond =
         min ? builder_.CreateFCmpOLT(other, usual) : builder_.CreateFCmpOLT(usual, other);
     return builder_.CreateSelect(beyond, other, usual);
@@ -234,8 +234,8 @@ llvm::Value* FunctionEmitter::EmitFloatExtreme(const ExprNode& expr, Value* a, V
   return extreme;
 }
 
-/// With AVX-512 the instruction has a mask: where b is no number it stays. The comparison for that
-/// does not depend on a, so a reduction takes no longer than without. Null for other vectors.
+/// Uses the mask of the AVX-512 instruction: lanes where b is NaN keep b. The comparison does not
+/// depend on a, so a reduction takes no longer. Returns null for other vectors.
 llvm::Value* FunctionEmitter::EmitMaskedExtreme(bool min, Value* a, Value* b) {
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(a->getType());
   if (!kernel_.features.avx512 || vector == nullptr || !vector->getElementType()->isFloatTy()) {
@@ -308,7 +308,7 @@ llvm::Value* FunctionEmitter::EmitIntegerDivision(ExprKind kind, DataType dtype,
     return remainder ? builder_.CreateURem(a, b) : builder_.CreateUDiv(a, b);
   }
   if (kind == ExprKind::kDiv) return builder_.CreateSDiv(a, b);
-  // Correct the truncated result by one where the remainder and the divisor differ in sign.
+  // Correct the truncated result by one if the remainder and the divisor differ in sign.
   llvm::Constant* zero = llvm::Constant::getNullValue(a->getType());
   Value* rest = builder_.CreateSRem(a, b);
   Value* wrong = builder_.CreateAnd(builder_.CreateICmpNE(rest, zero),
@@ -344,7 +344,7 @@ llvm::Value* FunctionEmitter::EmitComparison(const Expr& expr) {
   }
 }
 
-/// Compares `difference` with zero; decided here where its range allows.
+/// Compares `difference` with zero; folds the comparison if its range permits.
 llvm::Value* FunctionEmitter::EmitLinearComparison(ExprKind kind, const Linear& difference) {
   const Range range = indexer_.RangeOf(difference);
   const bool less = kind == ExprKind::kLt;
@@ -359,7 +359,7 @@ llvm::Value* FunctionEmitter::EmitLinearComparison(ExprKind kind, const Linear& 
   Value* scalar = indexer_.Materialize(difference);
   Value* value = scalar;
   if (lanes_ > 0 && difference.lane != 0) {
-    // 32-bit lanes where they suffice: half the registers.
+    // Use 32-bit lanes if they suffice: half the registers.
     constexpr std::int64_t kLimit = std::numeric_limits<std::int32_t>::max() / 2;
     const bool narrow = range.min > -kLimit && range.max < kLimit;
     llvm::Type* type = narrow ? builder_.getInt32Ty() : builder_.getInt64Ty();
@@ -413,7 +413,7 @@ bool FunctionEmitter::NeedsGuard(const Expr& expr) {
   return needs;
 }
 
-/// One arm of a select with the lanes of `mask` active; what it computed is not remembered.
+/// Emits one arm of a select with the lanes of `mask` active; values computed there are not cached.
 llvm::Value* FunctionEmitter::EmitArm(const Expr& arm, Value* mask) {
   const auto memo = memo_;
   Value* outer = mask_;
@@ -452,7 +452,7 @@ llvm::Value* FunctionEmitter::EmitSelect(const Expr& condition, const Expr& if_t
   llvm::BasicBlock* else_block = NewBlock("if_false");
   llvm::BasicBlock* after = NewBlock("chosen");
   builder_.CreateCondBr(chosen, then_block, else_block);
-  // Columns that are made in one arm are not there in another iteration of the unrolled loop.
+  // Columns created in one arm do not exist in another iteration of the unrolled loop.
   auto transposition = std::exchange(transposition_, std::nullopt);
   builder_.SetInsertPoint(then_block);
   Value* a = EmitArm(if_true, mask_);

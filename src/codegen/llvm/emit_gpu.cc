@@ -1,4 +1,4 @@
-// What only GPU code has: grid and block indices, shared memory, barriers.
+// Code that only GPUs have: grid and block indices, shared memory, barriers.
 
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
@@ -14,7 +14,7 @@
 namespace tilewright::emit {
 namespace {
 
-/// The register that holds the index; not_intrinsic for loops that are not bound to one.
+/// Returns the register of the index; not_intrinsic for loops that are not bound to one.
 llvm::Intrinsic::ID IndexRegister(LoopKind kind) {
   switch (kind) {
     case LoopKind::kBlockX:
@@ -37,7 +37,7 @@ llvm::Intrinsic::ID IndexRegister(LoopKind kind) {
 }  // namespace
 
 llvm::IntegerType* KernelContext::index_type() const {
-  // Half of what 32 bits count: an index may reach beyond a buffer before a condition stops it.
+  // Half the range of 32 bits: an index may exceed the buffer before its guard applies.
   constexpr std::int64_t kMaxBytes = std::int64_t{1} << 30;
   const bool small = std::ranges::all_of(
       plan.storage, [](const auto& placed) { return placed.first->bytes() <= kMaxBytes; });
@@ -45,8 +45,8 @@ llvm::IntegerType* KernelContext::index_type() const {
   return llvm::IntegerType::get(module.getContext(), narrow ? 32 : 64);
 }
 
-/// The body of a loop bound to an index, once, with the index as loop variable. False: it is not
-/// bound.
+/// Emits the body of a loop bound to an index once, with the index as loop variable. Returns false
+/// if the loop is not bound.
 bool FunctionEmitter::EmitBound(const Stmt& stmt) {
   const llvm::Intrinsic::ID id = IndexRegister(stmt->loop);
   if (id == llvm::Intrinsic::not_intrinsic) return false;
@@ -64,7 +64,7 @@ void FunctionEmitter::EmitBarrier() {
   builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
 }
 
-/// The GPU's instruction for four products, lane by lane; LLVM has no intrinsic for it.
+/// Emits the GPU's instruction for four products, lane by lane; LLVM has no intrinsic for it.
 llvm::Value* FunctionEmitter::EmitDp4a(Value* acc, Value* a, Value* b, int lanes, bool a_signed) {
   llvm::Type* integer = builder_.getInt32Ty();
   auto* type = llvm::FunctionType::get(integer, {integer, integer, integer}, false);

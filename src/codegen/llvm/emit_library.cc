@@ -1,7 +1,6 @@
-// A call of a library becomes a TwLibraryCall (src/runtime/library.h), which describes it and has
-// room for what the runtime keeps of it, and a call of the runtime's TwLibraryRun. A kernel with
-// one also exports `<name>_prepare` (TwPrepare, src/runtime/abi.h), which does ahead of time what
-// need not be done in every call.
+// A library call becomes a TwLibraryCall (src/runtime/library.h), which describes it and stores the
+// runtime's state, and a call of the runtime's TwLibraryRun. The kernel also exports
+// `<name>_prepare` (TwPrepare, src/runtime/abi.h), which prepares the state shared by all calls.
 
 #include <llvm/IR/Constants.h>
 
@@ -12,7 +11,7 @@
 namespace tilewright::emit {
 namespace {
 
-/// The numbers of a shape, in order.
+/// Returns the numbers of a shape, in order.
 llvm::Constant* NumbersOf(llvm::IRBuilder<>& at, const TwLibraryShape& shape) {
   std::array<std::uint64_t, sizeof(TwLibraryShape) / sizeof(std::uint64_t)> numbers;
   static_assert(sizeof(numbers) == sizeof(TwLibraryShape));
@@ -20,7 +19,7 @@ llvm::Constant* NumbersOf(llvm::IRBuilder<>& at, const TwLibraryShape& shape) {
   return llvm::ConstantDataArray::get(at.getContext(), numbers);
 }
 
-/// TwLibraryCall <kernel>.library.
+/// Creates the TwLibraryCall <kernel>.library.
 llvm::GlobalVariable* Describe(KernelContext& kernel, llvm::IRBuilder<>& at,
                                const LibraryCall& call) {
   llvm::Constant* nothing = llvm::ConstantPointerNull::get(at.getPtrTy());
@@ -33,7 +32,7 @@ llvm::GlobalVariable* Describe(KernelContext& kernel, llvm::IRBuilder<>& at,
                                   kernel.program.name + ".library");
 }
 
-/// TwPrepare <kernel>_prepare.
+/// Creates the TwPrepare <kernel>_prepare.
 void EmitPrepare(KernelContext& kernel, llvm::Value* call, std::int64_t weight) {
   llvm::IRBuilder<> at(kernel.module.getContext());
   llvm::PointerType* pointer = at.getPtrTy();

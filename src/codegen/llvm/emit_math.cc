@@ -1,6 +1,6 @@
 // Intrinsic functions. Those of float32 are computed in vectors, within the errors that
-// docs/numerics.md states (asserted over all exponents in tests/codegen/functions_test.cc). On CPUs
-// float64 calls libm once per lane.
+// docs/numerics.md states (tests/codegen/functions_test.cc checks all exponents). On CPUs float64
+// calls libm once per lane.
 
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsX86.h>
@@ -24,12 +24,12 @@ constexpr RoundingCall kUnary[] = {
     {"rint", llvm::Intrinsic::rint},
 };
 
-/// Of one argument.
+/// Functions of one argument.
 constexpr std::string_view kElementary[] = {
     "exp",  "tanh", "erf",  "log",   "sin",   "cos",   "tan",   "asin",  "acos",
     "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "expm1", "log1p", "softplus"};
 
-/// By the exponential of what is not above 0, which cannot overflow.
+/// Uses the exponential of a value that is at most 0, which cannot overflow.
 Expr SigmoidByExp(const Expr& x) {
   const DataType dtype = x.dtype();
   const Expr one = MakeConst(dtype, 1), zero = MakeConst(dtype, 0);
@@ -37,7 +37,7 @@ Expr SigmoidByExp(const Expr& x) {
   return Div(MakeSelect(Lt(x, zero), power, one), one + power);
 }
 
-/// Whether the value is 0 at most, or NaN.
+/// Returns true if the value is known to be at most 0, or NaN.
 bool NeverPositive(const Expr& expr) {
   if (expr->kind != ExprKind::kMin) return false;
   return std::ranges::any_of(expr->args, [](const Expr& arg) {
@@ -56,12 +56,12 @@ llvm::Value* FunctionEmitter::EmitUnaryIntrinsic(llvm::Intrinsic::ID id, Value* 
 }
 
 /// exp(x) = 2^n * p(r) with n = rint(x / ln 2) and r = x - n ln 2 in [-0.347, 0.347]. p is 1 + r +
-/// r^2 q(r), q of degree 4 such that the greatest relative error is least (3.1e-9; what is seen is
-/// rounding). Results that overflow or are denormal come out right. A scale that is a power of two
-/// costs nothing: it is a factor of the coefficients.
+/// r^2 q(r), with q of degree 4 that minimizes the greatest relative error (3.1e-9; rounding
+/// dominates the error of the result). Overflowing and denormal results are correct. A scale that
+/// is a power of two costs nothing: it is a factor of the coefficients.
 llvm::Value* FunctionEmitter::EmitExp(Value* x, ExpForm form) {
   constexpr double kLog2E = 1.44269504088896341;
-  // Upper half of ln 2 in few enough bits that n times it is exact, and what is left.
+  // Upper part of ln 2 with so few bits that n times it is exact, and the remainder.
   constexpr double kLn2High = 0.693359375, kLn2Low = -2.12194440054690583e-4;
   constexpr double kRounder = 12582912.0;  // 1.5 * 2^23: adding it rounds to an integer
   auto constant = [&](double value) { return FloatConstant(x, value); };
@@ -81,8 +81,8 @@ llvm::Value* FunctionEmitter::EmitExp(Value* x, ExpForm form) {
   return EmitTimesPowerOfTwo(p, shifted, n);
 }
 
-/// p * 2^n; `shifted` is n + 1.5 * 2^23. In one instruction of AVX-512, else in two halves, each
-/// of which is in range.
+/// Computes p * 2^n; `shifted` is n + 1.5 * 2^23. Uses one instruction of AVX-512, else two
+/// factors, each of which is in range.
 llvm::Value* FunctionEmitter::EmitTimesPowerOfTwo(Value* p, Value* shifted, Value* n) {
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(p->getType());
   if (vector != nullptr && !on_gpu() && kernel_.features.avx512) {
@@ -116,8 +116,8 @@ llvm::Value* FunctionEmitter::EmitTimesPowerOfTwo(Value* p, Value* shifted, Valu
   return p;
 }
 
-/// s / (s + s exp(-x)) with s = 2^-24: the exponential overflows for no result that is not 0, and
-/// is no denormal number where it is too small to change the sum.
+/// Computes s / (s + s exp(-x)) with s = 2^-24: the exponential overflows only for results of 0,
+/// and is not denormal while it affects the sum.
 llvm::Value* FunctionEmitter::EmitSigmoid(Value* x) {
   constexpr double kScale = 0x1p-24;
   Value* power = EmitExp(builder_.CreateFNeg(x), {.scale = kScale, .low = -60, .high = 104.5});
@@ -125,8 +125,8 @@ llvm::Value* FunctionEmitter::EmitSigmoid(Value* x) {
   return builder_.CreateFDiv(scale, builder_.CreateFAdd(scale, power));
 }
 
-/// x P(x^2) / Q(x^2), interpolated such that the greatest relative error up to `end` is least;
-/// from there on the function is 1 with the sign of x.
+/// Computes x P(x^2) / Q(x^2), interpolated to minimize the greatest relative error up to `end`;
+/// beyond it the function is 1 with the sign of x.
 llvm::Value* FunctionEmitter::EmitOddQuotient(Value* x, std::span<const double> numerator,
                                               std::span<const double> denominator, double end) {
   auto constant = [&](double value) { return FloatConstant(x, value); };
@@ -168,8 +168,8 @@ llvm::Value* FunctionEmitter::EmitErf(Value* x) {
   return EmitOddQuotient(x, kNumerator, kDenominator, 3.92);
 }
 
-/// By arithmetic on a GPU, for float32 (the latter but for exp, tanh and erf, which have forms of
-/// their own) and what the C library does not have; else calls the libm function of that name, lane
+/// Computes by arithmetic on a GPU, for float32 (except exp, tanh and erf, which have other forms),
+/// and for functions that the C library lacks; otherwise calls the libm function of that name, lane
 /// by lane.
 llvm::Value* FunctionEmitter::EmitLibm(const std::string& name, DataType dtype,
                                        const std::vector<Value*>& args, bool never_positive) {
@@ -188,7 +188,7 @@ llvm::Value* FunctionEmitter::EmitLibm(const std::string& name, DataType dtype,
       kernel_.module.getOrInsertFunction(name, llvm::FunctionType::get(type, types, false));
   auto* function = llvm::cast<llvm::Function>(callee.getCallee());
   function->setDoesNotThrow();
-  function->setDoesNotAccessMemory();  // errno is nobody's concern here
+  function->setDoesNotAccessMemory();  // errno is not used
   if (!IsVector(args[0])) return builder_.CreateCall(callee, args);
   Value* result = llvm::PoisonValue::get(args[0]->getType());
   for (int lane = 0; lane < lanes_; ++lane) {
@@ -225,7 +225,7 @@ llvm::Value* FunctionEmitter::EmitCall(const Expr& expr) {
         builder_.CreateMul(builder_.CreateSExt(args[0], wide), builder_.CreateSExt(args[1], wide));
     return builder_.CreateTrunc(builder_.CreateAShr(product, 64), args[0]->getType());
   }
-  if (dtype.is_float() && dtype.bits == 16) {  // by way of float32
+  if (dtype.is_float() && dtype.bits == 16) {  // via float32
     std::vector<Expr> wide;
     for (const Expr& arg : expr->args) wide.push_back(MakeCast(kFloat32, arg));
     return EmitExpr(MakeCast(kFloat16, MakeCall(kFloat32, name, std::move(wide))));

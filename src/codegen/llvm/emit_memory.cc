@@ -1,5 +1,5 @@
 // Loads and stores. The index of an access is linear in the lane number with factor 1 (a vector
-// access), 0 (one scalar) or something else (one scalar per lane).
+// access), 0 (one scalar) or another factor (one scalar per lane).
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
@@ -84,7 +84,7 @@ llvm::Value* FunctionEmitter::EmitLoad(const ExprNode& load) {
   return LoadScalar(buffer, *index, active);
 }
 
-/// Where `condition` does not hold, the element may lie outside of the buffer: zeros are read then.
+/// If `condition` is false, the element may be outside of the buffer: the value is then zero.
 llvm::Value* FunctionEmitter::LoadScalar(const BufferNode& buffer, const Linear& index,
                                          Value* condition) {
   Value* address = AddressOf(buffer, index);
@@ -95,10 +95,10 @@ llvm::Value* FunctionEmitter::LoadScalar(const BufferNode& buffer, const Linear&
   return FromMemory(loaded, buffer.dtype);
 }
 
-/// Vectors that end a row have lanes of no register (14 of 16); LLVM moves them piece by piece,
-/// which is right for stores (a masked one takes Zen 4 longer). For loads a mask of one register,
-/// whose first lanes are those: null where pieces are as good, or where the buffer may become
-/// registers, which masks would keep it from.
+/// Vectors at the end of a row may have a lane count that fits no register (14 of 16). LLVM splits
+/// them, which is best for stores (a masked store takes longer on Zen 4). For loads, returns a mask
+/// of the first lanes of one register. Returns null if splitting is as fast, or if the buffer may
+/// be promoted to registers, which masks would prevent.
 llvm::Constant* FunctionEmitter::MaskOfRest(const BufferNode& buffer) const {
   const auto lanes = static_cast<unsigned>(lanes_);
   const unsigned whole = std::bit_ceil(lanes);
@@ -155,9 +155,9 @@ llvm::Value* FunctionEmitter::Gather(const BufferNode& buffer, const std::vector
   return gathered;
 }
 
-/// The lanes of a load that all lie in one row of memory, as many elements as lanes, whose place is
-/// a multiple of that (as of the channels of several groups in one block): one load and a shuffle.
-/// Null if they do not.
+/// Loads lanes that are all in one row of memory with as many elements as lanes, at a position that
+/// is a multiple of that (as the channels of several groups in one block): one load and a shuffle.
+/// Returns null for other lanes.
 llvm::Value* FunctionEmitter::LoadFromRow(const BufferNode& buffer,
                                           const std::vector<Expr>& indices) {
   const int lanes = lanes_;
@@ -209,7 +209,8 @@ void FunctionEmitter::StoreVector(const BufferNode& buffer, const Linear& index,
   }
 }
 
-/// `address` where `condition` holds, else that of 64 zero bytes: a load without a branch.
+/// Returns `address` if `condition` is true, else the address of 64 zero bytes: a load without a
+/// branch.
 llvm::Value* FunctionEmitter::SafeAddress(Value* condition, Value* address) {
   constexpr const char* kName = "tw_zeros";
   llvm::GlobalVariable* zeros = kernel_.module.getNamedGlobal(kName);
@@ -223,9 +224,9 @@ llvm::Value* FunctionEmitter::SafeAddress(Value* condition, Value* address) {
   return builder_.CreateSelect(condition, generic, zeros);
 }
 
-/// Value of `condition ? load : otherwise` for a scalar condition and a load whose address is
-/// linear, without a branch. Null if the load is not of that kind, or on a GPU, which turns the
-/// branch into a predicate.
+/// Computes `condition ? load : otherwise` without a branch, for a scalar condition and a load with
+/// a linear address. Returns null for other loads, and on a GPU, which converts the branch to a
+/// predicate.
 llvm::Value* FunctionEmitter::LoadOrConstant(const ExprNode& load, Value* condition,
                                              Value* otherwise) {
   if (mask_ != nullptr || on_gpu()) return nullptr;

@@ -1,6 +1,6 @@
-// Matrix products on a GPU's tensor cores. What a thread loads and where its sums are was decided
-// before (DistributeFragments); here it becomes the operands of the instruction, in PTX's order:
-// words of `a` by products, then rows; words of `b`; sums by rows, then columns.
+// Matrix products on a GPU's tensor cores. DistributeFragments assigned loads and sums to threads;
+// here they become the operands of the instruction, in PTX's order: words of `a` by products, then
+// rows; words of `b`; sums by rows, then columns.
 
 #include <llvm/IR/Intrinsics.h>
 
@@ -19,8 +19,8 @@ bool Fits(const Region& region, DataType dtype, std::int64_t elements) {
 
 }  // namespace
 
-/// What the thread loads of each run (row or column), as words: the runs' first ones, their second
-/// ones, ...
+/// Loads the thread's words of each run (row or column): the first words of all runs, then their
+/// second words, ...
 void FunctionEmitter::LoadFragments(std::span<const Region> runs, const MmaIntrinsic& mma,
                                     std::vector<Value*>* words) {
   const auto count = static_cast<unsigned>(mma.words());

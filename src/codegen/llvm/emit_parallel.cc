@@ -1,8 +1,10 @@
 // A parallel loop becomes two functions:
+//
 //   <kernel>.part(bases..., begin, end, outer variables...)   the iterations [begin, end)
 //   <kernel>.start(closure, begin, end, worker)               a TwParallelBody: unpacks the closure
-// The first takes every buffer as an argument of its own, because that is how LLVM learns that they
-// do not overlap. The closure is an array of 8-byte slots on the caller's stack.
+//
+// The first one takes every buffer as a separate argument, which states to LLVM that they do not
+// overlap. The closure is an array of 8-byte slots on the caller's stack.
 
 #include <algorithm>
 
@@ -13,7 +15,7 @@
 namespace tilewright::emit {
 namespace {
 
-/// Variables used in `stmt`, in order of first use.
+/// Collects variables used in `stmt`, in order of first use.
 void CollectVars(const Expr& expr, std::vector<Expr>& vars) {
   if (expr->kind == ExprKind::kVar) {
     const bool known =
@@ -44,8 +46,8 @@ void FunctionEmitter::SetCall(llvm::Value* workspace, llvm::Value* parallel) {
   parallel_ = parallel;
 }
 
-/// The two functions for `stmt`; returns the TwParallelBody. Its closure holds the workspace, the
-/// bases of `shared` and the values of `outer`.
+/// Emits the two functions for `stmt`; returns the TwParallelBody. Its closure contains the
+/// workspace, the bases of `shared` and the values of `outer`.
 llvm::Function* FunctionEmitter::EmitParallelBody(const Stmt& stmt, const std::vector<Expr>& outer,
                                                   const std::vector<const BufferNode*>& shared) {
   llvm::IRBuilder<> at(context_);
@@ -106,7 +108,7 @@ llvm::Function* FunctionEmitter::EmitParallelBody(const Stmt& stmt, const std::v
   return start;
 }
 
-/// The function returns the first code that is not 0.
+/// Stores the code; the function returns the first one that is not 0.
 void FunctionEmitter::KeepCode(llvm::Value* code) {
   if (result_ == nullptr) {
     llvm::IRBuilder<> entry = EntryBuilder();

@@ -1,5 +1,5 @@
-// Statements to LLVM: loops are kept, written out or made vectors as their kind says, and small
-// local buffers get a register for each slot.
+// Converts statements to LLVM: loops are kept, unrolled or vectorized according to their kind, and
+// small local buffers get a register for each slot.
 
 #include <algorithm>
 #include <bit>
@@ -11,11 +11,11 @@
 namespace tilewright::emit {
 namespace {
 
-// A vector loop of at most this many registers is written out; a longer one becomes a loop.
+// Maximum number of registers for a fully unrolled vector loop; a longer one stays a loop.
 constexpr std::int64_t kMaxChunks = 16;
 
-/// Bytes of the widest element a vector of the body needs. Memory decides; wider intermediate
-/// results (the 64-bit products of a requantization) take several registers.
+/// Returns the bytes of the widest element that a vector of the body loads or stores. Wider
+/// intermediate results (the 64-bit products of a requantization) take several registers.
 std::int64_t WidestBytes(const Expr& expr) {
   if (expr->kind == ExprKind::kLoad) return expr->buffer->dtype.bytes();
   std::int64_t bytes = 1;
@@ -133,10 +133,10 @@ void FunctionEmitter::EmitFor(const Stmt& stmt) {
   if (stmt->extent <= 0) return;
   const std::int64_t outer_steps = unroll_steps_;
   unroll_steps_ = Attribute(stmt, "auto_unroll_max_step", outer_steps);
-  // Not in the code: ptxas may unroll what is left as loops.
+  // Not unrolled here: ptxas may unroll the remaining loops.
   if (Attribute(stmt, "unroll_explicit", 1) == 0) unroll_steps_ = 0;
   if (on_gpu() && EmitBound(stmt)) {
-    // A loop no more.
+    // No loop remains.
   } else if (stmt->extent == 1 || ShouldUnroll(stmt)) {
     EmitUnrolled(stmt);
   } else if (stmt->loop == LoopKind::kVectorized && lanes_ == 0) {
@@ -203,9 +203,9 @@ void FunctionEmitter::EmitVectorized(const Stmt& stmt) {
   }
 }
 
-/// Whether what is left of a vector loop can be one vector of so many lanes, the first ones of a
-/// register: float32 moved, added and multiplied, row by row. LLVM widens such vectors; memory is
-/// accessed with masks (MaskOfRest).
+/// Returns true if the remainder of a vector loop can be one vector of this many lanes, the first
+/// ones of a register: float32 loads, stores, additions and products, row by row. LLVM widens such
+/// vectors; memory is accessed with masks (MaskOfRest).
 bool FunctionEmitter::TakesAnyLanes(const Stmt& stmt, std::int64_t done) {
   const std::int64_t rest = stmt->extent - done;
   const Stmt& body = stmt->body[0];
@@ -291,7 +291,7 @@ void FunctionEmitter::EmitIf(const Stmt& stmt) {
 void FunctionEmitter::EmitAllocate(const Stmt& stmt) {
   const BufferNode& buffer = *stmt->buffer;
   const Storage& storage = kernel_.plan.storage.at(&buffer);
-  const bool known = bases_.contains(&buffer);  // from another iteration of an unrolled loop
+  const bool known = bases_.contains(&buffer);  // set by another iteration of an unrolled loop
   if (storage.place == StorageClass::kShared && !known) {
     bases_[&buffer] = AllocateShared(buffer);
   } else if (storage.place == StorageClass::kStack && !known) {
@@ -315,7 +315,7 @@ void FunctionEmitter::EmitStore(const Stmt& stmt) {
   }
   if (!index) return kernel_.Fail(Internal("index of " + buffer.name + " is not a scalar"));
   if (lanes_ > 0 && index->lane == 1) return StoreVector(buffer, *index, ToVector(value));
-  // All lanes write one element: the last one stays.
+  // All lanes write one element: the last value remains.
   if (IsVector(value)) value = builder_.CreateExtractElement(value, lanes_ - 1);
   auto store = [&] {
     builder_.CreateAlignedStore(value, AddressOf(buffer, *index), AlignmentOf(buffer, *index));

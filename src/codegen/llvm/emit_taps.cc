@@ -1,8 +1,8 @@
-// Sums over taps of a window for each lane: the bytes of four neighbouring pixels, of as many
-// channels as there are lanes, are one vector in memory. Turned into four bytes per channel they
-// are an operand of a dot product by bytes. Pixels outside of the buffer are zero. Where it is
-// known which they are, the nearest four that are inside are read and zeros shuffled in; where it
-// is not, a mask keeps them from being read.
+// Sums over window taps for each lane. The bytes of four neighbouring pixels, with as many channels
+// as lanes, are one vector in memory. Transposed to four bytes per channel they are an operand of a
+// byte dot product. Pixels outside of the buffer are zero. If their positions are known, the
+// nearest four pixels inside are loaded and zeros shuffled in; otherwise a mask excludes them from
+// the load.
 
 #include <llvm/IR/Constants.h>
 
@@ -21,9 +21,9 @@ llvm::VectorType* WordLanes(llvm::IRBuilder<>& builder, int lanes) {
   return llvm::FixedVectorType::get(builder.getInt32Ty(), static_cast<unsigned>(lanes));
 }
 
-/// taps x lanes bytes as lanes x taps: tap t is pixel t + shift, zero if there is none. Words
-/// first, into the 16 bytes where they are needed, then the bytes there: one instruction each, or
-/// one for both where bytes can go anywhere.
+/// Transposes taps x lanes bytes to lanes x taps: tap t is pixel t + shift, zero if it is outside.
+/// First moves words into the 16-byte groups that need them, then bytes within these: one
+/// instruction each, or one for both if the target can permute bytes freely.
 llvm::Value* ByLane(llvm::IRBuilder<>& builder, llvm::Value* pixels, int shift, int lanes) {
   const int words = lanes / kTaps;  // of a pixel
   std::vector<int> word_order, byte_order;
@@ -49,7 +49,7 @@ llvm::Value* ByLane(llvm::IRBuilder<>& builder, llvm::Value* pixels, int shift, 
 
 }  // namespace
 
-/// The taps of a region by lane; null if all of them lie outside of the buffer.
+/// Returns the taps of a region by lane; null if all of them are outside of the buffer.
 llvm::Value* FunctionEmitter::LoadTaps(const Region& region, std::size_t taps, int lanes) {
   const BufferNode& buffer = *region.buffer;
   std::optional<Linear> index = Flatten(buffer, region.min);
@@ -84,11 +84,11 @@ llvm::Value* FunctionEmitter::LoadTaps(const Region& region, std::size_t taps, i
   return ByLane(builder_, masked, 0, lanes);
 }
 
-/// acc += taps . b, for regions as the intrinsic has them.
+/// Emits acc += taps . b, for regions in the form of the intrinsic.
 void FunctionEmitter::EmitTaps(const StmtNode& stmt) {
   const auto& [acc, a, b] = std::tie(stmt.regions[0], stmt.regions[1], stmt.regions[2]);
   const std::int64_t lanes = Product(acc.extent);
-  // The dimension of the taps is the outermost one that the region has several elements of.
+  // The taps' dimension is the outermost one with several elements in the region.
   const auto found = std::ranges::find_if(a.extent, [](std::int64_t extent) { return extent > 1; });
   const bool known =
       lanes % kTaps == 0 && lanes <= 16 && found != a.extent.end() && *found == kTaps;

@@ -1,6 +1,6 @@
 // Loads whose lanes are far apart, but whose neighbours along an unrolled loop around the vector
-// loop lie side by side: rows are loaded and become columns in registers. A block of n x n takes
-// n loads and n log2(n) shuffles, where a gather takes n x n loads.
+// loop are adjacent: loads rows and transposes them in registers. A block of n x n takes n loads
+// and n log2(n) shuffles; a gather takes n x n loads.
 
 #include <bit>
 #include <numeric>
@@ -16,8 +16,8 @@ bool IsBlock(std::int64_t extent) {
   return extent >= kMinBlock && std::has_single_bit(static_cast<std::uint64_t>(extent));
 }
 
-/// n vectors of n elements, transposed: in each step the blocks off the diagonal change places, of
-/// half the size of the step before.
+/// Transposes n vectors of n elements: each step exchanges the off-diagonal blocks, of half the
+/// size of the previous step.
 void Transpose(llvm::IRBuilder<>& builder, std::vector<llvm::Value*>& rows) {
   const int n = static_cast<int>(rows.size());
   for (int half = n / 2; half > 0; half /= 2) {
@@ -43,7 +43,7 @@ void Transpose(llvm::IRBuilder<>& builder, std::vector<llvm::Value*>& rows) {
 void FunctionEmitter::FindTransposition(const Stmt& stmt) {
   transposition_.reset();
   if (on_gpu() || lanes_ > 0 || !IsBlock(stmt->extent)) return;
-  // One chunk after the other without control flow: what one of them loads is there for the rest.
+  // Chunks follow each other without control flow, so the loads of one are available to the others.
   const StmtNode& inner = *stmt->body[0];
   if (inner.kind != StmtKind::kFor || inner.loop != LoopKind::kVectorized ||
       inner.extent > kernel_.features.float_lanes() || inner.body[0]->kind != StmtKind::kStore) {
@@ -52,7 +52,7 @@ void FunctionEmitter::FindTransposition(const Stmt& stmt) {
   transposition_ = Transposition{stmt->var, stmt->extent, 0, {}};
 }
 
-/// The lanes of a load, taken from rows along the unrolled loop; null if they do not lie like that.
+/// Returns the lanes of a load, from rows along the unrolled loop; null if they are not adjacent.
 llvm::Value* FunctionEmitter::TransposedLoad(const ExprNode& load) {
   if (!transposition_ || mask_ != nullptr || !lane_first_.terms.empty()) return nullptr;
   const std::pair key(&load, lane_first_.constant);
@@ -66,7 +66,8 @@ llvm::Value* FunctionEmitter::TransposedLoad(const ExprNode& load) {
                     load.buffer->dtype);
 }
 
-/// A vector for each iteration of the unrolled loop; none if their elements are no rows of memory.
+/// Returns a vector for each iteration of the unrolled loop; none if their elements are not rows of
+/// memory.
 std::vector<llvm::Value*> FunctionEmitter::Columns(const ExprNode& load) {
   const BufferNode& buffer = *load.buffer;
   const std::int64_t lanes = lanes_, extent = transposition_->extent;
@@ -112,7 +113,7 @@ llvm::Value* FunctionEmitter::LoadRow(const BufferNode& buffer, const Linear& in
   return builder_.CreateAlignedLoad(type, AddressOf(buffer, index), AlignmentOf(buffer, index));
 }
 
-/// Vectors of one length, of which there are a power of two, behind one another.
+/// Concatenates vectors of one length; their number is a power of two.
 llvm::Value* FunctionEmitter::Joined(std::vector<Value*> parts) {
   while (parts.size() > 1) {
     std::vector<Value*> pairs;

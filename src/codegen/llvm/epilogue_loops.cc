@@ -1,10 +1,14 @@
-// A nest of loops that only reads small private buffers is turned into
+// Converts a loop nest that only reads small private buffers to
+//
 //   allocate memory: ... in_memory
-//     NEST { memory[...] = tile[...] }       as unrolled as before
+//     NEST { memory[...] = tile[...] }       unrolled as before
 //     nest { out[...] = exp(memory[...]) }   loops
-// and where the vectors of the tile leave it along another dimension than they lie in,
+//
+// If the vectors of the tile are stored along another dimension than the tile's, generates
+//
 //     for u unrolled { for v lanes { out[.., u, v] = tile[.., v, u] } }
-// around each such pair of loops (TransposedLoad turns what is inside of them).
+//
+// around each such pair of loops (TransposedLoad transposes inside of them).
 
 #include "src/codegen/llvm/epilogue_loops.h"
 
@@ -42,13 +46,13 @@ class Roller {
   }
 
  private:
-  /// What one nest of loops holds.
+  /// Properties of one loop nest.
   struct Nest {
     bool plain = true;  // elementwise stores to other buffers than those in registers
     bool has_long = false;
-    bool turns = false;         // pairs of loops that turn vectors of a tile
-    std::int64_t copies = 1;    // of the code, written out
-    std::int64_t turned = 1;    // what such pairs have of these
+    bool turns = false;         // pairs of loops that transpose vectors of a tile
+    std::int64_t copies = 1;    // copies of the code if fully unrolled
+    std::int64_t turned = 1;    // copies within such pairs
     std::vector<Buffer> tiles;  // small private buffers that it reads
   };
 
@@ -57,8 +61,8 @@ class Roller {
            (stmt.loop == LoopKind::kUnrolled || plan_.unrolled.contains(&stmt));
   }
 
-  /// A loop with nothing but one over lanes in it, where a store reads a tile whose vectors lie
-  /// along this loop.
+  /// Returns true for a loop that contains only a lane loop, with a store that reads a tile whose
+  /// vectors extend along the outer loop.
   bool IsTurn(const StmtNode& stmt) const {
     if (!IsUnrolled(stmt)) return false;
     const StmtNode& inner = *stmt.body[0];
@@ -90,7 +94,7 @@ class Roller {
     return buffer->scope == Scope::kLocal && plan_.storage.at(buffer).place == StorageClass::kStack;
   }
 
-  /// Loads of tiles that are made whatever the conditions say.
+  /// Collects the loads of tiles that execute independent of conditions.
   void CollectCertain(const Expr& value, std::vector<Expr>* loads) const {
     if (value->kind == ExprKind::kLoad && IsTile(value->buffer.get())) loads->push_back(value);
     const std::size_t certain = value->kind == ExprKind::kSelect ? 1 : value->args.size();
@@ -131,7 +135,7 @@ class Roller {
     ForEachNode(value, [&](const Expr& node) {
       nest->has_long = nest->has_long || IsLong(node);
       if (node->kind != ExprKind::kLoad || !IsTile(node->buffer.get())) return;
-      // What only an arm reads may lie outside of the tile: it is not there to be copied.
+      // A load in only one arm may be outside of the tile, so it cannot be copied.
       const auto same = [&](const Expr& other) { return SameExpr(other, node); };
       nest->plain = nest->plain && std::ranges::any_of(certain, same);
       if (std::ranges::find(nest->tiles, node->buffer) == nest->tiles.end()) {
@@ -140,7 +144,7 @@ class Roller {
     });
   }
 
-  /// Null if it is none to be rolled.
+  /// Returns null if the nest stays unrolled.
   Stmt RollNest(const Stmt& stmt) {
     Nest nest;
     Inspect(stmt, &nest);
@@ -174,8 +178,8 @@ class Roller {
     return rolled;
   }
 
-  /// The nest with copies of what its stores read of the tiles in their place, along the vectors of
-  /// the tile. A guard is kept: what it keeps out may lie outside of the tile.
+  /// Returns the nest with copies of the tile elements that its stores read, along the vectors of
+  /// the tile. Keeps guards: excluded elements may be outside of the tile.
   template <typename MemoryOf>
   Stmt Copies(const Stmt& stmt, const MemoryOf& memory_of) const {
     if (IsTurn(*stmt)) {
@@ -205,7 +209,8 @@ class Roller {
     return WithBody(stmt, std::move(parts));
   }
 
-  /// Every loop that is none over lanes as one of the code; those that turn may stay written out.
+  /// Converts every loop except lane loops to a loop of the code; transposing ones may stay
+  /// unrolled.
   Stmt AsLoops(const Stmt& stmt, bool keep_turns) const {
     StmtNode node = *stmt;
     if (node.kind == StmtKind::kFor) {

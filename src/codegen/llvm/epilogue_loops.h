@@ -5,14 +5,15 @@
 
 namespace tilewright::emit {
 
-/// The statement with loops instead of straight code where a tile in registers is read behind its
-/// sum by an epilogue of long functions (exp, tanh and the like): the tile is copied to memory, and
-/// one loop runs over it. The polynomials then stand in the code once instead of once per register;
-/// the copy costs less than what the allocator had to spill among them. The same where the vectors
-/// of a tile that fits into `register_bytes` leave it turned: each block of them takes as many
-/// shuffles as it has vectors, and more.
-/// `plan` is that of `stmt`, which is returned itself where there is no such loop; else what is
-/// returned needs a plan of its own.
+/// Returns the statement with loops instead of straight-line code where an epilogue with long
+/// functions (exp, tanh and the like) reads a register tile after its sum. The tile is copied to
+/// memory, and one loop iterates over it. The polynomials then occur once in the code instead of
+/// once per register; the copy costs less than the spills among them. The same is done if the
+/// vectors of a tile that fits into `register_bytes` are stored transposed: each block of them
+/// takes at least as many shuffles as it has vectors.
+///
+/// `plan` is the storage plan of `stmt`. Returns `stmt` itself if it has no such loop; a changed
+/// statement needs a new plan.
 Stmt RollEpilogues(const Stmt& stmt, const StoragePlan& plan, std::int64_t register_bytes);
 
 }  // namespace tilewright::emit

@@ -20,50 +20,50 @@ namespace tilewright::emit {
 
 enum class Machine : std::uint8_t { kX86, kArm64, kArm32, kOtherCpu, kNvptx };
 
-/// What the functions of one kernel share.
+/// State shared by the functions of one kernel.
 struct KernelContext {
   llvm::Module& module;
   const Program& program;
   const CpuFeatures& features;
   const StoragePlan& plan;
   Machine machine = Machine::kX86;
-  Status status = {};  ///< the first thing that could not be emitted
+  Status status = {};  ///< first emission error
 
   void Fail(Status failure) {
     if (status.ok()) status = std::move(failure);
   }
-  /// What indices are computed in: 32 bits where they suffice on a GPU and on 32-bit Arm, whose
-  /// long integers are pairs of registers.
+  /// Returns the type for index arithmetic: 32 bits if they suffice on a GPU and on 32-bit Arm,
+  /// where long integers take two registers.
   llvm::IntegerType* index_type() const;
-  /// Bytes of one vector register.
+  /// Returns the bytes of one vector register.
   int vector_bytes() const { return features.float_lanes() * 4; }
 };
 
-/// LLVM's type of one element in registers (bool: i1) and in memory (bool: i8).
+/// Returns LLVM's type of one element in registers (bool: i1) and in memory (bool: i8).
 llvm::Type* ScalarType(llvm::LLVMContext& context, DataType dtype);
 llvm::Type* MemoryType(llvm::LLVMContext& context, DataType dtype);
 
-/// Emits statements into one function: the kernel's own, or the body of a parallel loop.
+/// Emits statements into one function: the kernel's main function, or the body of a parallel loop.
 ///
 /// Outside of vector loops every value is a scalar. Inside one, the loop is emitted as a sequence
-/// of chunks of at most a register's lanes; a value is then a scalar where it is the same in all
-/// lanes (a splat is made where it meets a vector) and a vector of `lanes_` elements elsewhere.
-/// Conditions that differ between lanes become masks; `mask_` holds what is known to be active.
+/// of chunks of at most a register's lanes. A value that is the same in all lanes is a scalar (and
+/// becomes a splat when combined with a vector); other values are vectors of `lanes_` elements.
+/// Conditions that differ between lanes become masks; `mask_` contains the active lanes.
 ///
-/// Failures go to the context's status; what is emitted after one is never used.
+/// Failures set the context's status; code emitted after one is never used.
 class FunctionEmitter {
  public:
   FunctionEmitter(KernelContext& kernel, llvm::Function* function);
 
-  /// Base address of a parameter or of a buffer in the workspace.
+  /// Sets the base address of a parameter or of a buffer in the workspace.
   void SetBase(const BufferNode* buffer, llvm::Value* pointer) { bases_[buffer] = pointer; }
-  /// Where the workspace and the TwParallel of the call are (null if there is none here); both are
-  /// needed only by a function that starts parallel loops.
+  /// Sets the workspace and the TwParallel of the call (null if absent); only a function that
+  /// starts parallel loops needs them.
   void SetCall(llvm::Value* workspace, llvm::Value* parallel);
   Indexer& indexer() { return indexer_; }
 
   void EmitBody(const Stmt& stmt) { Emit(stmt); }
-  /// A loop over [begin, end) given at run time, within [0, stmt->extent).
+  /// Emits a loop over [begin, end) given at run time, within [0, stmt->extent).
   void EmitRange(const Stmt& stmt, llvm::Value* begin, llvm::Value* end);
   /// Ends the function, which returns 0, or nothing on a GPU.
   void Finish();
@@ -101,13 +101,13 @@ class FunctionEmitter {
 
   void EmitLibraryCall(const Stmt& stmt);  // emit_library.cc
 
-  // ... on GPUs of sm_80 on (emit_async.cc) ---
+  // ... on GPUs from sm_80 on (emit_async.cc) ---
   void EmitAsyncCopy(const StmtNode& stmt);
   void EmitAsyncCommit();
   void EmitAsyncWait(const StmtNode& stmt);
 
   // --- tensor intrinsics (emit_dot.cc) ---
-  /// What is known of the bytes that are multiplied.
+  /// Properties of the multiplied bytes.
   struct DotOperands {
     bool a_signed = false;
     bool b_narrow = false;  ///< see BufferNode
@@ -172,7 +172,7 @@ class FunctionEmitter {
   Value* EmitSelect(const Expr& condition, const Expr& if_true, const Expr& if_false);
   Value* EmitArm(const Expr& arm, Value* mask);
   Value* EmitCall(const Expr& expr);
-  /// A multiple of exp(x), and the arguments beyond which it is what it is there.
+  /// Multiple of exp(x), and the limits of the arguments beyond which the result is constant.
   struct ExpForm {
     double scale = 1, low = -104, high = 89;  // 0 and infinity
   };
@@ -184,7 +184,7 @@ class FunctionEmitter {
                          std::span<const double> denominator, double end);
   Value* EmitTanh(Value* x);
   Value* EmitErf(Value* x);
-  /// never_positive: no argument is above 0.
+  /// never_positive: all arguments are at most 0.
   Value* EmitLibm(const std::string& name, DataType dtype, const std::vector<Value*>& args,
                   bool never_positive);
   Value* EmitUnaryIntrinsic(llvm::Intrinsic::ID id, Value* x);
@@ -196,9 +196,9 @@ class FunctionEmitter {
   // --- lanes ---
   bool IsVector(const Value* value) const { return value->getType()->isVectorTy(); }
   Value* ToVector(Value* value);
-  /// Makes both vectors if one is.
+  /// Converts both to vectors if one is a vector.
   void Unify(Value*& a, Value*& b);
-  /// Active lanes and also those of `condition` (a vector of i1, or a scalar).
+  /// Returns the lanes that are active and satisfy `condition` (a vector of i1, or a scalar).
   Value* AndMask(Value* condition);
 
   llvm::BasicBlock* NewBlock(const char* name);
@@ -216,11 +216,11 @@ class FunctionEmitter {
   llvm::BasicBlock* entry_ = nullptr;
   Value* result_ = nullptr;  // alloca of the first return code that is not 0, or null
 
-  /// An unrolled loop around a vector loop of one store.
+  /// Unrolled loop around a vector loop of one store.
   struct Transposition {
     Expr var;
-    std::int64_t extent = 0, step = 0;  // iterations, the one being emitted
-    // Of the loads that are read along the loop, by load and first lane: a vector per iteration.
+    std::int64_t extent = 0, step = 0;  // iterations, and the current one
+    // Loads along the loop, by load and first lane: a vector per iteration.
     std::map<std::pair<const ExprNode*, std::int64_t>, std::vector<Value*>> columns;
   };
   std::optional<Transposition> transposition_;
@@ -229,10 +229,10 @@ class FunctionEmitter {
   Expr lane_var_;
   Linear lane_first_;
   Value* mask_ = nullptr;
-  std::int64_t unroll_steps_ = 0;  // auto_unroll_max_step in effect
+  std::int64_t unroll_steps_ = 0;  // current auto_unroll_max_step
 
-  // Values of the statement being emitted, valid at the builder's position and mask. Each keeps its
-  // expression: another one made at the same address must not be taken for it.
+  // Values of the current statement, valid at the builder's position and mask. Each entry keeps its
+  // expression alive, so that no new expression gets the same address.
   struct Emitted {
     Expr expr;
     Value* value;

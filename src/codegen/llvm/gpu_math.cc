@@ -1,6 +1,6 @@
-// Functions by name, and exp, tanh, log, erf and pow: arithmetic in the kernel, by reduction of the
-// argument and a polynomial or a quotient. GPUs have no library for them; CPUs compute those of
-// float32 this way, too, a vector at a time (exp, tanh and erf have faster forms in emit_math.cc).
+// Functions by name, and exp, tanh, log, erf and pow, as arithmetic in the kernel: reduction of the
+// argument and a polynomial or a quotient. GPUs have no library for them; CPUs use this form for
+// float32 too, a vector at a time (exp, tanh and erf have faster forms in emit_math.cc).
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 using llvm::Value;
 
-// erf(x) / x by powers of x^2, for |x| < 1, and log(1 - erf(t)) + t^2 by powers of u, which goes
+// erf(x) / x in powers of x^2, for |x| < 1, and log(1 - erf(t)) + t^2 in powers of u, which goes
 // from -1 to 1 as t goes from 1 to 6: interpolated at Chebyshev nodes.
 constexpr double kErfNear[] = {
     1.1283791670955126,     -0.3761263890318005,     0.1128379167080471,    -0.02686617061790976,
@@ -31,7 +31,7 @@ constexpr double kErfFar[] = {
     -7.901039981306307e-08,  1.2278010501257688e-07, -3.652898075735833e-08,
     -3.689267462449996e-08,  1.7813280493102707e-08};
 
-/// Whether every lane is this number.
+/// Returns true if every lane is this number.
 bool IsAlways(const Value* value, double number) {
   const auto* constant = llvm::dyn_cast<llvm::Constant>(value);
   if (constant != nullptr && constant->getType()->isVectorTy()) {
@@ -41,7 +41,7 @@ bool IsAlways(const Value* value, double number) {
   return real != nullptr && real->isExactlyValue(number);
 }
 
-/// A function of one argument and its name in the IR.
+/// Function of one argument and its name in the IR.
 struct NamedFunction {
   const char* name;
   Value* (MathBuilder::*emit)(Value* x);
@@ -67,8 +67,8 @@ MathBuilder::MathBuilder(llvm::IRBuilder<>& builder, llvm::Type* real, bool fuse
       wide_(real->getScalarType()->isDoubleTy()),
       fused_(fused) {}
 
-/// 2^n * e^r, n = rint(x / ln 2); 2^(n - down) in two halves, so that results that overflow or are
-/// denormal come out right.
+/// Computes 2^n * e^r, n = rint(x / ln 2); 2^(n - down) in two factors, so that overflowing and
+/// denormal results are correct.
 Value* MathBuilder::Exp(Value* x, int down) {
   const double low = wide_ ? -746 : -104, high = wide_ ? 712 : 91;
   Value* clamped = at_.CreateSelect(at_.CreateFCmpOLT(x, Real(low)), Real(low), x);
@@ -90,7 +90,8 @@ Value* MathBuilder::Exp(Value* x, int down) {
   return p;
 }
 
-/// e * ln 2 + log(m) with m from sqrt(1/2) to sqrt(2); log(m) = 2 artanh((m - 1) / (m + 1)).
+/// Computes e * ln 2 + log(m) with m from sqrt(1/2) to sqrt(2); log(m) = 2 artanh((m - 1) / (m +
+/// 1)).
 Value* MathBuilder::Log(Value* x) {
   const double infinity = std::numeric_limits<double>::infinity();
   const double least = wide_ ? 0x1p-1022 : 0x1p-126;  // below, numbers are denormal
@@ -115,7 +116,7 @@ Value* MathBuilder::Log(Value* x) {
   return at_.CreateSelect(at_.CreateFCmpULT(x, Real(0)), Real(nan), sum);
 }
 
-/// A continued fraction near zero, else 1 - 2 / (exp(2 |x|) + 1) with the sign of x.
+/// Uses a continued fraction near zero, else 1 - 2 / (exp(2 |x|) + 1) with the sign of x.
 Value* MathBuilder::Tanh(Value* x) {
   Value* size = Unary(llvm::Intrinsic::fabs, x);
   Value* square = at_.CreateFMul(x, x);
@@ -143,7 +144,7 @@ Value* MathBuilder::Erf(Value* x) {
   return at_.CreateSelect(at_.CreateFCmpULT(size, Real(1)), small, large);
 }
 
-/// exp(y log |x|), with the sign of x for odd y.
+/// Computes exp(y log |x|), with the sign of x for odd y.
 Value* MathBuilder::Pow(Value* x, Value* y) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   Value* size = Unary(llvm::Intrinsic::fabs, x);

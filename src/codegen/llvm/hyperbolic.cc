@@ -1,5 +1,5 @@
-// Hyperbolic functions and their inverses, and the exponential and the logarithm near 1 without the
-// digits that a difference from 1 would lose.
+// Hyperbolic functions and their inverses, and expm1 and log1p, which avoid the cancellation near
+// 1.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
@@ -13,20 +13,21 @@ namespace tilewright::emit {
 
 using llvm::Value;
 
-/// With x = n ln 2 + r it is (e^r - 1) 2^(n - down) + (2^(n - down) - 2^-down).
+/// With x = n ln 2 + r computes (e^r - 1) 2^(n - down) + (2^(n - down) - 2^-down).
 Value* MathBuilder::ScaledExpm1(Value* x, int down) {
-  // Below it the result is -1, above infinite; the powers of two between are normal numbers.
+  // Below `low` the result is -1, above `high` infinity; the powers of two between are normal
+  // numbers.
   const double low = wide_ ? -40 : -20, high = wide_ ? 710.5 : 89.5;
   Value* clamped = Choose(at_.CreateFCmpOLT(x, Real(low)), Real(low), x);
   if (down != 0) clamped = Choose(at_.CreateFCmpOGT(clamped, Real(high)), Real(high), clamped);
-  // The lowest bits of the shifted number are the exponent field of 2^(n - down), and the others
-  // leave on the left.
+  // The lowest bits of the shifted number are the exponent field of 2^(n - down); the others are
+  // shifted out on the left.
   const double rounder = Rounder() + Bias() - down;
   Value* shifted = Fma(clamped, Real(std::numbers::log2e), Real(rounder));
   Value* n = at_.CreateFSub(shifted, Real(rounder));
   Value* r = Fma(n, Real(-Ln2High()), clamped);
   r = Fma(n, Real(-Ln2Low()), r);
-  // Of (e^r - 1 - r) / r^2: in float32 as EmitExp has them.
+  // Coefficients of (e^r - 1 - r) / r^2; those of float32 as in EmitExp.
   std::vector<double> series = {4.999999343211473e-1, 1.6666520399001153e-1, 4.166839078652523e-2,
                                 8.368745112752388e-3, 1.3814540029619042e-3};
   if (wide_) {
@@ -44,7 +45,7 @@ Value* MathBuilder::Expm1(Value* x) { return at_.CreateFMul(ScaledExpm1(x, 2), R
 
 Value* MathBuilder::Expm1OfNegative(Value* x) { return ScaledExpm1(x, 0); }
 
-/// The logarithm of the sum, and what its rounding lost as a part of it.
+/// Computes the logarithm of the rounded sum plus a correction for its rounding error.
 Value* MathBuilder::Log1p(Value* x) {
   Value* sum = at_.CreateFAdd(x, Real(1));
   Value* log = Log(sum);
@@ -55,7 +56,8 @@ Value* MathBuilder::Log1p(Value* x) {
   return Choose(at_.CreateFCmpOEQ(Magnitude(log), Real(HUGE_VAL)), log, whole);
 }
 
-/// max(x, 0) + log(1 + e) with e = exp(-|x|): log(1 + e) = 2 artanh(e / (2 + e)), of at most 1/3.
+/// Computes max(x, 0) + log(1 + e) with e = exp(-|x|): log(1 + e) = 2 artanh(e / (2 + e)), of at
+/// most 1/3.
 Value* MathBuilder::Softplus(Value* x) {
   Value* power = Exp(at_.CreateFNeg(Magnitude(x)));
   Value* s = at_.CreateFDiv(power, at_.CreateFAdd(power, Real(2)));
@@ -66,7 +68,7 @@ Value* MathBuilder::Softplus(Value* x) {
   return at_.CreateFAdd(Choose(at_.CreateFCmpOLT(x, Real(0)), Real(0), x), log);
 }
 
-/// (e^a - e^-a) / 2 with g = e^a - 1: (g + g / (g + 1)) / 2.
+/// Computes (e^a - e^-a) / 2 with g = e^a - 1: (g + g / (g + 1)) / 2.
 Value* MathBuilder::Sinh(Value* x) {
   Value* quarter = ScaledExpm1(Magnitude(x), 2);
   Value* next = at_.CreateFAdd(at_.CreateFMul(quarter, Real(4)), Real(1));
@@ -74,7 +76,7 @@ Value* MathBuilder::Sinh(Value* x) {
   return CopySign(at_.CreateFMul(half, Real(2)), x);
 }
 
-/// With q = e^a / 4 it is 2 q + 1 / (8 q).
+/// Computes 2 q + 1 / (8 q) with q = e^a / 4.
 Value* MathBuilder::Cosh(Value* x) {
   Value* quarter = Exp(Magnitude(x), 2);
   Value* rest = at_.CreateFDiv(Real(1.0 / 16), quarter);
@@ -83,12 +85,12 @@ Value* MathBuilder::Cosh(Value* x) {
 
 namespace {
 
-/// From here on the root of x^2 +- 1 is x, and the square is far from overflowing.
+/// From here on the root of x^2 +- 1 is x; the square is far from overflowing.
 constexpr double kSquareOnly = 0x1p+60;
 
 }  // namespace
 
-/// log(1 + a + a^2 / (1 + sqrt(1 + a^2))), and log(2 a) where a is large.
+/// Computes log(1 + a + a^2 / (1 + sqrt(1 + a^2))), and log(2 a) for large a.
 Value* MathBuilder::Asinh(Value* x) {
   Value* size = Magnitude(x);
   Value* large = at_.CreateFCmpOGT(size, Real(kSquareOnly));
@@ -100,7 +102,7 @@ Value* MathBuilder::Asinh(Value* x) {
   return CopySign(Choose(large, twice, log), x);
 }
 
-/// log(1 + t + sqrt(t (t + 2))) of t = x - 1; no number below 1.
+/// Computes log(1 + t + sqrt(t (t + 2))) of t = x - 1; NaN below 1.
 Value* MathBuilder::Acosh(Value* x) {
   Value* large = at_.CreateFCmpOGT(x, Real(kSquareOnly));
   Value* t = at_.CreateFSub(x, Real(1));
@@ -110,7 +112,7 @@ Value* MathBuilder::Acosh(Value* x) {
   return Choose(at_.CreateFCmpOLT(x, Real(1)), llvm::ConstantFP::getNaN(real_), value);
 }
 
-/// log(1 + 2 a / (1 - a)) / 2
+/// Computes log(1 + 2 a / (1 - a)) / 2.
 Value* MathBuilder::Atanh(Value* x) {
   Value* size = Magnitude(x);
   Value* ratio = at_.CreateFDiv(at_.CreateFMul(size, Real(2)), at_.CreateFSub(Real(1), size));

@@ -1,13 +1,13 @@
 // Index arithmetic of one function.
 //
 // Loop bounds are constants, so every loop variable has a known range, and unrolled variables are
-// constants. That decides most divisions and guards while emitting: (16*k + lane) floordiv 16 is k.
-// What stays non-linear (a division with a remainder, a minimum) becomes an atom of its own,
-// computed once in the prelude of the innermost loop it depends on.
+// constants. That folds most divisions and guards during emission: (16*k + lane) floordiv 16 is k.
+// An expression that stays non-linear (a division with a remainder, a minimum) becomes a separate
+// atom, computed once in the prelude of the innermost loop that it depends on.
 //
-// An address is built outermost loop first: pointer(terms of depth <= d) lives in the prelude of
-// depth d and adds only the terms of depth d to the pointer of depth d - 1. The constant part comes
-// last, where instruction selection folds it into the memory operand.
+// An address is built from the outermost loop inwards: pointer(terms of depth <= d) is computed in
+// the prelude of depth d and adds only the terms of depth d to the pointer of depth d - 1. The
+// constant part comes last, so that instruction selection folds it into the memory operand.
 
 #include "src/codegen/llvm/indexer.h"
 
@@ -154,7 +154,7 @@ std::optional<Linear> Indexer::Eval(const Expr& expr) {
 std::optional<Linear> Indexer::EvalDivision(ExprKind kind, const Linear& value,
                                             std::int64_t divisor) {
   if (divisor == 1) return kind == ExprKind::kFloorDiv ? value : Linear{};
-  // value = divisor * quotient + rest, with as much as possible in the quotient.
+  // value = divisor * quotient + rest, with as many terms as possible in the quotient.
   Linear quotient;
   Linear rest;
   quotient.constant = FloorDiv(value.constant, divisor);
@@ -198,12 +198,13 @@ std::optional<Linear> Indexer::EvalExtremum(ExprKind kind, const Linear& a, cons
   return Linear::Atom(NonLinear(kind, a, b, range));
 }
 
-/// Of two values that both change at run time, such as the sides of a window cut off at the border.
+/// Multiplies two values that both change at run time, such as the sides of a window clipped at the
+/// border.
 std::optional<Linear> Indexer::EvalProduct(const Linear& a, const Linear& b) {
   if (a.lane != 0 || b.lane != 0) return std::nullopt;
   const Range ra = RangeOf(a);
   const Range rb = RangeOf(b);
-  // As for EvalOpaque: index ranges beyond this are no longer trusted.
+  // As for EvalOpaque: index ranges beyond this are not used.
   constexpr std::int64_t kLimit = std::int64_t{1} << 20;
   Range range{-kLimit * kLimit, kLimit * kLimit};
   if (std::min(ra.min, rb.min) >= -kLimit && std::max(ra.max, rb.max) <= kLimit) {
@@ -220,7 +221,7 @@ std::optional<Linear> Indexer::EvalOpaque(const Expr& expr) {
   if (value == nullptr) return std::nullopt;
   value = expr->dtype.code == TypeCode::kInt ? builder_.CreateSExtOrTrunc(value, type_)
                                              : builder_.CreateZExtOrTrunc(value, type_);
-  // 2^40: far beyond any index, and far from overflow when scaled by a stride.
+  // 2^40: far beyond any index, and far from overflow when multiplied by a stride.
   constexpr std::int64_t kAnything = std::int64_t{1} << 40;
   atoms_.push_back({value, kHere, {-kAnything, kAnything}});
   return Linear::Atom(static_cast<int>(atoms_.size()) - 1);

@@ -13,21 +13,22 @@
 
 namespace tilewright::emit {
 
-/// True for integer expressions made only of constants, variables, + - * floordiv floormod min max:
-/// those an Indexer can keep linear, at any nesting depth, without emitting code that could trap.
+/// Returns true for integer expressions that contain only constants, variables, + - * floordiv
+/// floormod min max. An Indexer can keep these linear, at any nesting depth, without emitting code
+/// that could trap.
 bool IsIndexExpr(const Expr& expr);
 
-/// Turns index expressions of one function into linear forms, and those into values and addresses.
+/// Converts index expressions of one function to linear forms, and those to values and addresses.
 ///
-/// There is one scope per loop being emitted. Everything that depends only on the variables of the
-/// loops down to a scope is computed once, in that scope's prelude block (which runs at the start
-/// of each iteration and dominates its body), so inner loops are left with constant offsets only.
+/// There is one scope per loop being emitted. Values that depend only on the variables of the loops
+/// down to a scope are computed once, in that scope's prelude block (which runs at the start of
+/// each iteration and dominates its body), so inner loops only need constant offsets.
 class Indexer {
  public:
-  /// Emits an integer expression that is not an index expression as a scalar at the builder's
-  /// position; returns null if its value differs between lanes.
+  /// Callback that emits an integer expression that is not an index expression as a scalar at the
+  /// builder's position; returns null if its value differs between lanes.
   using EmitScalar = std::function<llvm::Value*(const Expr&)>;
-  /// type: of the integers computed with; all bytes of a buffer must be counted by it.
+  /// type: of the integers computed with; it must be able to count all bytes of a buffer.
   Indexer(llvm::IRBuilder<>& builder, llvm::IntegerType* type, EmitScalar emit_scalar)
       : builder_(builder), type_(type), emit_scalar_(std::move(emit_scalar)) {}
 
@@ -39,28 +40,28 @@ class Indexer {
   void PushScope(llvm::BasicBlock* prelude) { scopes_.push_back({prelude, {}, {}}); }
   void PopScope() { scopes_.pop_back(); }
 
-  /// A run-time value (of the indexer's type), available from the current scope's prelude on.
+  /// Adds a run-time value (of the indexer's type), available from the current scope's prelude on.
   int AddAtom(llvm::Value* value, Range range);
   void Bind(const Expr& var, Linear value) { BindNode(var.get(), std::move(value)); }
   void BindNode(const ExprNode* var, Linear value) { bindings_[var] = std::move(value); }
   const Linear* Find(const ExprNode* var) const;
-  /// What the variables bound to something else than a constant stand for.
+  /// Returns the linear forms of variables that are not bound to a constant.
   const std::unordered_map<const ExprNode*, Linear>& bindings() const { return bindings_; }
-  /// Lanes of the vector loop being emitted; 0 outside of one.
+  /// Sets the lanes of the current vector loop; 0 outside of one.
   void set_lanes(int lanes) { lanes_ = lanes; }
 
-  /// Linear form of an integer expression; none if it is not linear in the lane number.
+  /// Returns the linear form of an integer expression; none if it is not linear in the lane number.
   std::optional<Linear> Eval(const Expr& expr);
   Range RangeOf(const Linear& value) const;
-  /// The value, leaving the lane part out.
+  /// Emits the value without the lane part.
   llvm::Value* Materialize(const Linear& value);
-  /// base + element_bytes * value, leaving the lane part out.
+  /// Emits base + element_bytes * value, without the lane part.
   llvm::Value* Address(llvm::Value* base, std::int64_t element_bytes, const Linear& value);
 
  private:
   struct AtomInfo {
     llvm::Value* value;
-    int depth;  // of the scope whose prelude computes it; kHere: only at the place it was made
+    int depth;  // scope whose prelude computes it; kHere: only at the position where it was emitted
     Range range;
   };
   struct Scope {
@@ -74,11 +75,12 @@ class Indexer {
   std::optional<Linear> EvalExtremum(ExprKind kind, const Linear& a, const Linear& b);
   std::optional<Linear> EvalProduct(const Linear& a, const Linear& b);
   std::optional<Linear> EvalOpaque(const Expr& expr);
-  /// Atom for `kind` applied to two linear values, computed as far out as possible.
+  /// Returns the atom of `kind` applied to two linear values, computed in the outermost possible
+  /// scope.
   int NonLinear(ExprKind kind, const Linear& a, const Linear& b, Range range);
   int DepthOf(const Linear& value) const;
   llvm::Value* SumAt(llvm::IRBuilder<>& builder, const Linear& value);
-  /// base + sum of the terms (coefficients in bytes), which are sorted by depth.
+  /// Emits base + sum of the terms (coefficients in bytes), which are sorted by depth.
   llvm::Value* PointerPrefix(llvm::Value* base,
                              const std::vector<std::pair<int, std::int64_t>>& terms,
                              std::size_t count);

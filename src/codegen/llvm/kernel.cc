@@ -21,7 +21,7 @@ bool IsSymbol(const std::string& name) {
   });
 }
 
-/// TwKernelInfo <name>_info.
+/// Emits the TwKernelInfo <name>_info.
 void EmitInfo(const KernelContext& kernel) {
   llvm::IRBuilder<> at(kernel.module.getContext());
   auto* type =
@@ -35,7 +35,7 @@ void EmitInfo(const KernelContext& kernel) {
                            kernel.program.name + "_info");
 }
 
-/// The entry point: unpacks the arguments and calls `run` (buffers..., workspace, parallel).
+/// Emits the entry point: unpacks the arguments and calls `run` (buffers..., workspace, parallel).
 void EmitEntry(KernelContext& kernel, llvm::Function* run) {
   llvm::IRBuilder<> at(kernel.module.getContext());
   llvm::PointerType* pointer = at.getPtrTy();
@@ -95,7 +95,7 @@ Status EmitKernel(const Program& given, const CpuFeatures& features, Machine mac
                   llvm::Module& module) {
   Program program = given;
   if (!IsSymbol(program.name)) {
-    return InvalidArgument("program name \"" + program.name + "\" is no C identifier");
+    return InvalidArgument("program name \"" + program.name + "\" is not a C identifier");
   }
   if (module.getFunction(program.name) != nullptr) {
     return InvalidArgument("two programs are named " + program.name);

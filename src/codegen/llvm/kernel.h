@@ -9,17 +9,17 @@
 
 namespace tilewright::emit {
 
-/// A function of this module only that returns i32 and does not unwind.
+/// Creates a module-internal function that returns i32 and does not unwind.
 llvm::Function* MakeInternalFunction(KernelContext& kernel, const std::string& name,
                                      const std::vector<llvm::Type*>& parameters);
 
-/// Tells LLVM what holds for the base address of a buffer: alignment, size, no overlap with the
-/// function's other buffers, and read-only for the inputs of the kernel.
+/// Annotates the base address of a buffer for LLVM: alignment, size, no overlap with the function's
+/// other buffers, and read-only for the inputs of the kernel.
 void DescribeBufferArgument(const KernelContext& kernel, const BufferNode& buffer,
                             llvm::Argument& argument);
 
 /// Adds the entry point and the `<name>_info` of one program to the module.
-/// Errors: kInvalidArgument for a malformed program; kUnsupported for what CPU code cannot express.
+/// Errors: kInvalidArgument for an invalid program; kUnsupported for code that CPUs cannot express.
 Status EmitKernel(const Program& program, const CpuFeatures& features, Machine machine,
                   llvm::Module& module);
 

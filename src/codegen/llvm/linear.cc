@@ -3,7 +3,7 @@
 namespace tilewright::emit {
 namespace {
 
-/// a + factor * b, of integers that wrap.
+/// Computes a + factor * b in wrapping integers.
 std::int64_t PlusScaled(std::int64_t a, std::int64_t b, std::int64_t factor) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) +
                                    static_cast<std::uint64_t>(factor) *

@@ -6,8 +6,8 @@
 
 namespace tilewright::emit {
 
-/// An index as constant + lane * (lane number) + sum of coefficient * atom. An atom is a run-time
-/// integer: a loop variable, or a value that is not linear in them (Indexer keeps the list).
+/// Index as constant + lane * (lane number) + sum of coefficient * atom. An atom is a run-time
+/// integer: a loop variable, or a value that is not linear in them (the Indexer keeps the list).
 struct Linear {
   std::int64_t constant = 0;
   std::int64_t lane = 0;
@@ -19,13 +19,13 @@ struct Linear {
   friend bool operator==(const Linear&, const Linear&) = default;
 };
 
-/// Least and greatest value, both included.
+/// Least and greatest value, both inclusive.
 struct Range {
   std::int64_t min = 0;
   std::int64_t max = 0;
 };
 
-/// a + factor * b.
+/// Returns a + factor * b.
 Linear AddScaled(const Linear& a, const Linear& b, std::int64_t factor);
 
 }  // namespace tilewright::emit

@@ -4,8 +4,8 @@
 
 namespace tilewright::emit {
 
-/// A loop over [begin, end), at least one iteration. `body(atom)` emits one of them in a scope of
-/// its own; `atom` stands for the loop variable, whose values lie in `range`.
+/// Emits a loop over [begin, end) with at least one iteration. `body(atom)` emits one iteration in
+/// a new scope; `atom` represents the loop variable, whose values are in `range`.
 template <typename Body>
 void FunctionEmitter::LoopBetween(Value* begin, Value* end, Range range, const std::string& name,
                                   Body body) {
@@ -30,7 +30,7 @@ void FunctionEmitter::LoopBetween(Value* begin, Value* end, Range range, const s
   builder_.SetInsertPoint(after);
 }
 
-/// Runs what `then` emits only where the scalar `condition` holds.
+/// Runs the code that `then` emits only if the scalar `condition` is true.
 template <typename Then>
 void FunctionEmitter::EmitGuarded(Value* condition, Then then) {
   llvm::BasicBlock* inside = NewBlock("then");

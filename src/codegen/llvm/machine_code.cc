@@ -8,10 +8,10 @@
 
 namespace tilewright::emit {
 
-/// TargetMachine::addPassesToEmitFile, for x86 and GPUs with two passes less: the machine scheduler
-/// and the one behind register allocation, which some CPUs ask for, would undo the order of
-/// register tiles (tile_scheduler.h), in which instruction selection leaves them.
-/// On Arm it makes that order, for cores that run instructions as they come.
+/// TargetMachine::addPassesToEmitFile, for x86 and GPUs without two passes: the machine scheduler,
+/// and the scheduler after register allocation, which some CPUs request. Both would undo the order
+/// of register tiles (tile_scheduler.h) that instruction selection keeps. On Arm, whose in-order
+/// cores run instructions in the given order, the machine scheduler creates that order.
 Result<std::string> EmitMachineCode(llvm::Module& module, llvm::TargetMachine& machine,
                                     bool assembly) {
   const auto type =
@@ -20,7 +20,7 @@ Result<std::string> EmitMachineCode(llvm::Module& module, llvm::TargetMachine& m
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream out(bytes);
   llvm::legacy::PassManager passes;
-  // The pass manager owns what is added to it.
+  // The pass manager owns added passes.
   llvm::TargetPassConfig* config = generator.createPassConfig(passes);
   config->setDisableVerify(true);
   const llvm::Triple& triple = machine.getTargetTriple();

@@ -9,7 +9,7 @@
 
 namespace tilewright::emit {
 
-/// The module as assembly text or as an object file.
+/// Returns the module as assembly text or as an object file.
 /// Errors: kUnsupported if the target cannot write that kind of file.
 Result<std::string> EmitMachineCode(llvm::Module& module, llvm::TargetMachine& machine,
                                     bool assembly);

@@ -9,26 +9,26 @@
 
 namespace tilewright::emit {
 
-/// A function of float32 or float64 values (or vectors of them) by arithmetic alone, for machines
-/// without a library and for vectors: exp, tanh, log, erf (of float64), pow and what MathBuilder
-/// has. The value at the builder's position, which may be in another block then, or null for
-/// another name. fused: whether the target multiplies and adds in one instruction.
+/// Emits a function of float32 or float64 values (or vectors of them) by arithmetic alone, for
+/// machines without a library and for vectors: exp, tanh, log, erf (of float64), pow and the
+/// functions of MathBuilder. Returns the value at the builder's position, which may be in another
+/// block then, or null for another name. fused: the target multiplies and adds in one instruction.
 llvm::Value* EmitByArithmetic(llvm::IRBuilder<>& builder, const std::string& name,
                               const std::vector<llvm::Value*>& args, bool fused);
 
 /// Elementary functions of float32 or float64 values, or vectors of them, as arithmetic at the
-/// builder's position. Infinities, zeros and NaNs give what the C library gives. docs/numerics.md
-/// states the error of each. Sin, Cos and Tan end the builder's block and continue in a new one.
+/// builder's position. Results for infinities, zeros and NaNs equal those of the C library.
+/// docs/numerics.md states the error of each. Sin, Cos and Tan end the builder's block and continue
+/// in a new one.
 class MathBuilder {
  public:
   using Value = llvm::Value;
 
-  /// real: the type of the values. fused: whether the target multiplies and adds in one
-  /// instruction.
+  /// real: the type of the values. fused: the target multiplies and adds in one instruction.
   MathBuilder(llvm::IRBuilder<>& builder, llvm::Type* real, bool fused);
 
   // gpu_math.cc
-  /// 2^-down e^x, without overflow for results that the type holds; down is 0 to 2.
+  /// Returns 2^-down e^x, without overflow for results that the type can represent; down is 0 to 2.
   Value* Exp(Value* x, int down = 0);
   Value* Log(Value* x);
   Value* Tanh(Value* x);
@@ -45,7 +45,7 @@ class MathBuilder {
 
   // hyperbolic.cc
   Value* Expm1(Value* x);
-  Value* Expm1OfNegative(Value* x);  ///< of numbers that are 0 at most
+  Value* Expm1OfNegative(Value* x);  ///< of numbers that are at most 0
   Value* Log1p(Value* x);
   Value* Softplus(Value* x);  ///< log(1 + e^x)
   Value* Sinh(Value* x);
@@ -55,12 +55,12 @@ class MathBuilder {
   Value* Atanh(Value* x);
 
  private:
-  /// An angle as whole steps, of which only the lowest bits count, and the rest.
+  /// Angle as a whole number of steps, of which only the lowest bits are kept, and the rest.
   struct Angle {
     Value* rest = nullptr;
     Value* steps = nullptr;
   };
-  /// How an angle is cut: steps of pi, or of half of that; `between` counts from the middle of one.
+  /// Size of the steps of an angle: pi, or half of it; `between` counts from the middle of a step.
   struct Steps {
     bool half = false;
     bool between = false;
@@ -75,13 +75,14 @@ class MathBuilder {
   Value* Cosine(Value* rest);
   Value* WithSignOf(Value* value, Value* bit);
   Value* AsinSeries(Value* x, Value* square);
-  /// 2^-down (e^x - 1); `down` is 0 or 2, 0 only where no result overflows.
+  /// Returns 2^-down (e^x - 1); `down` is 0 or 2, 0 only if no result overflows.
   Value* ScaledExpm1(Value* x, int down);
 
   int Mantissa() const { return wide_ ? 52 : 23; }
   int Bias() const { return wide_ ? 1023 : 127; }
   int Bits() const { return wide_ ? 64 : 32; }
-  /// 1.5 * 2^(bits of the mantissa): adding it rounds to a whole number, which the lowest bits are.
+  /// 1.5 * 2^(bits of the mantissa): adding it rounds to an integer, which the lowest bits then
+  /// contain.
   double Rounder() const { return wide_ ? 0x1.8p+52 : 0x1.8p+23; }
   // The upper part of ln 2 has so few bits that n times it is exact.
   double Ln2High() const { return wide_ ? 6.93147180369123816490e-01 : 0.693359375; }
@@ -98,7 +99,7 @@ class MathBuilder {
   Value* Choose(Value* condition, Value* yes, Value* no) {
     return at_.CreateSelect(condition, yes, no);
   }
-  /// Fused where the target has that; no result depends on it but by rounding.
+  /// Fused if the target supports it; results differ only by rounding.
   Value* Fma(Value* a, Value* b, Value* c) {
     return at_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {real_}, {a, b, c});
   }
@@ -106,9 +107,9 @@ class MathBuilder {
   Value* ExactFma(Value* a, Value* b, Value* c) {
     return at_.CreateIntrinsic(llvm::Intrinsic::fma, {real_}, {a, b, c});
   }
-  /// Coefficients from the lowest power up.
+  /// Evaluates a polynomial with coefficients from the lowest power up.
   Value* Polynomial(Value* x, std::span<const double> coefficients);
-  /// 2^power, for powers of normal numbers.
+  /// Returns 2^power, for powers of normal numbers.
   Value* PowerOfTwo(Value* power);
 
   llvm::IRBuilder<>& at_;

@@ -7,9 +7,9 @@
 
 namespace tilewright::emit {
 
-/// The short list of optimizations that explicitly vectorized code still needs: buffers to
-/// registers, common subexpressions, invariants out of loops, simple control flow; then the order
-/// of register tiles (tile_scheduler.h).
+/// Runs the few optimizations that explicitly vectorized code still needs: promotion of buffers to
+/// registers, common subexpressions, loop invariants, simple control flow; then the order of
+/// register tiles (tile_scheduler.h).
 void Optimize(llvm::Module& module, llvm::TargetMachine& machine, const CpuFeatures& features);
 
 }  // namespace tilewright::emit

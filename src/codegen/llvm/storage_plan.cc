@@ -9,10 +9,10 @@
 namespace tilewright::emit {
 namespace {
 
-// Private buffers up to this size are cheap to keep on a stack of unknown size.
+// Private buffers up to this size are acceptable on a stack of unknown size.
 constexpr std::int64_t kMaxStackBytes = 4096;
 constexpr std::int64_t kAlignment = 64;
-// Loops unrolled only to get a buffer into registers stay below these.
+// Limits of loops that are unrolled only to promote a buffer to registers.
 constexpr std::int64_t kMaxForcedTrips = 64;
 constexpr std::int64_t kMaxForcedSteps = 1024;
 

@@ -14,11 +14,11 @@ enum class StorageClass : std::uint8_t {
   kParameter,  ///< passed by the caller
   kWorkspace,  ///< in the part of the workspace that all threads share
   kPerThread,  ///< in the part of one thread
-  kStack,      ///< on the stack of the function that holds it, or in registers
-  kShared,     ///< of all threads of a GPU block
+  kStack,      ///< on the stack of the enclosing function, or in registers
+  kShared,     ///< shared by all threads of a GPU block
 };
 
-/// Attribute of a kAllocate: the buffer stays in memory, however small it is.
+/// Attribute of a kAllocate: the buffer stays in memory, even if it is small.
 constexpr const char* kInMemory = "in_memory";
 
 struct StorageRules {
@@ -28,11 +28,11 @@ struct StorageRules {
 
 struct Storage {
   StorageClass place = StorageClass::kStack;
-  /// kParameter: its number; kWorkspace, kPerThread, kShared: bytes from the start.
+  /// kParameter: its number; kWorkspace, kPerThread, kShared: offset in bytes.
   std::int64_t offset = 0;
 };
 
-/// Where each buffer of a program lives, and which loops are unrolled for its sake.
+/// Placement of each buffer of a program, and the loops that are unrolled for it.
 struct StoragePlan {
   std::unordered_map<const BufferNode*, Storage> storage;
   /// In order of their offsets.
@@ -42,7 +42,7 @@ struct StoragePlan {
   std::int64_t shared_bytes = 0;  ///< of a GPU block
   /// Serial loops to unroll, because their variable indexes a buffer small enough for registers.
   std::unordered_set<const StmtNode*> unrolled;
-  /// Private buffers that never become registers, as a loop over them is not to be unrolled.
+  /// Private buffers that never become registers, because a loop over them must not be unrolled.
   std::unordered_set<const BufferNode*> in_memory;
 };
 
@@ -50,8 +50,8 @@ struct StoragePlan {
 /// indices, or accessed outside of its allocation.
 Result<StoragePlan> PlanStorage(const Program& program, const StorageRules& rules);
 
-/// Statements executed by one run of `stmt`, at most `limit`; a vector loop counts as one
-/// iteration.
+/// Returns the number of statements that one run of `stmt` executes, at most `limit`; a vector loop
+/// counts as one iteration.
 std::int64_t CountSteps(const Stmt& stmt, std::int64_t limit);
 
 }  // namespace tilewright::emit

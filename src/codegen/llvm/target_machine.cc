@@ -27,7 +27,7 @@ Result<const llvm::Target*> BackEndOf(const std::string& triple) {
   return back_end;
 }
 
-/// Errors: kInvalidArgument for a processor or a feature that the back end does not have.
+/// Errors: kInvalidArgument for a processor or a feature that the back end lacks.
 Status CheckNames(const llvm::Target& back_end, const std::string& triple, const Target& target) {
   const std::unique_ptr<llvm::MCSubtargetInfo> known(
       back_end.createMCSubtargetInfo(triple, "", ""));

@@ -9,11 +9,11 @@
 
 namespace tilewright::emit {
 
-/// Makes LLVM's back ends known; does nothing the second time. Thread-safe.
+/// Initializes LLVM's back ends; later calls do nothing. Thread-safe.
 void InitializeBackEnds();
 
-/// LLVM's code generator for an `llvm` target: -mtriple (this machine's without it), -mcpu, -mattr.
-/// Position-independent code.
+/// Creates LLVM's code generator for an `llvm` target: -mtriple (default: this machine's), -mcpu,
+/// -mattr. Position-independent code.
 /// Errors: those of CheckCpuTarget.
 Result<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& target);
 

@@ -1,17 +1,17 @@
-// A register tile is a straight piece of code that adds products x[i] * y[j] to accumulators that
-// live across the loop around it. With A accumulators and R registers, R - A are left for operands.
-// LLVM's scheduler knows nothing of this and its register allocator then spills accumulators, which
-// puts the round trip through the store buffer into every step of the sum.
+// A register tile is straight-line code that adds products x[i] * y[j] to accumulators that are
+// live across the enclosing loop. With A accumulators and R registers, R - A are left for operands.
+// LLVM's scheduler does not take this into account, and its register allocator then spills
+// accumulators, which adds a store-buffer round trip to every step of the sum.
 //
 // Here the multiply-adds are split into levels (the n-th addition to each accumulator). Within a
-// level one class of operands is the outer loop, each of its values being in one register for a
-// moment; of the other, as many values as fit stay in registers, and the rest are read from memory
-// by the multiply-add itself, once per use. An empty assembly statement that may touch memory
-// stands between two reads of one address, or instruction selection would make them one again.
+// level one class of operands is the outer loop, and each of its values is in one register briefly.
+// Of the other class, as many values as fit stay in registers, and the rest are memory operands of
+// the multiply-adds, read once per use. An empty assembly statement that may touch memory separates
+// two reads of one address; otherwise instruction selection would merge them.
 //
-// Windows that move over rows of data use each of those in several levels (a row of data is the
-// first of one sum, the second of the sum above it, ...). Where that saves reads, the values of one
-// class are gone through once instead, each with all additions of it that are due.
+// Windows that move over rows of data use each row in several levels (a row of data is the first of
+// one sum, the second of the sum above it, ...). If that saves reads, the values of one class are
+// iterated over once instead, each with all additions that use it.
 
 #include "src/codegen/llvm/tile_scheduler.h"
 
@@ -33,19 +33,20 @@
 namespace tilewright::emit {
 namespace {
 
-// Smaller pieces of code do not fill the registers.
+// Smaller pieces do not fill the registers.
 constexpr std::size_t kMinMultiplyAdds = 6;
 
 struct MultiplyAdd {
   llvm::Instruction* sum;
   llvm::Value* acc;
-  llvm::Value* x;  // the broadcast or shuffled operand, if one is
+  llvm::Value* x;  // the broadcast or shuffled operand, if any
   llvm::Value* y;
-  // Before the sum, if it is only an addition: a product of words, or of bytes and then of words.
+  // Instructions before the sum, if it is only an addition: a product of words, or of bytes and
+  // then of words.
   std::vector<llvm::Instruction*> product = {};
 };
 
-/// The value whose bits, as elements of another size, a value is.
+/// Returns the value without casts to elements of another size.
 llvm::Value* BitsOf(llvm::Value* value) {
   auto* cast = llvm::dyn_cast<llvm::BitCastInst>(value);
   return cast == nullptr ? value : cast->getOperand(0);
@@ -56,20 +57,20 @@ bool IsBroadcast(llvm::Value* value) {
   return shuffle != nullptr && shuffle->isZeroEltSplat();
 }
 
-/// The load whose lanes a shuffle puts into another order; null if it is none.
+/// Returns the load whose lanes a shuffle reorders; null for other values.
 llvm::LoadInst* ShuffledLoad(llvm::Value* value) {
   auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(BitsOf(value));
   if (shuffle == nullptr || !llvm::isa<llvm::UndefValue>(shuffle->getOperand(1))) return nullptr;
   return llvm::dyn_cast<llvm::LoadInst>(shuffle->getOperand(0));
 }
 
-/// A load of some lanes, the others being zero.
+/// Returns true for a load of some lanes, with zeros in the others.
 bool IsMaskedLoad(const llvm::Value* value) {
   const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(value);
   return call != nullptr && call->getIntrinsicID() == llvm::Intrinsic::masked_load;
 }
 
-/// The load of which a value is the first lanes; null if it is none.
+/// Returns the load of which a value is the first lanes; null for other values.
 llvm::Instruction* NarrowedLoad(const llvm::Value* value) {
   const auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(value);
   if (shuffle == nullptr || !IsMaskedLoad(shuffle->getOperand(0))) return nullptr;
@@ -79,14 +80,14 @@ llvm::Instruction* NarrowedLoad(const llvm::Value* value) {
   return llvm::cast<llvm::Instruction>(shuffle->getOperand(0));
 }
 
-/// Taps that a shuffle has brought together (emit_taps.cc). The order in which they are emitted
-/// uses them for several levels while they are in registers.
+/// Returns true for taps that a shuffle has combined (emit_taps.cc). The emission order uses them
+/// in several levels while they are in registers.
 bool IsShuffledBytes(llvm::Value* value) {
   const auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(BitsOf(value));
   return shuffle != nullptr && shuffle->getType()->getScalarType()->isIntegerTy(8);
 }
 
-/// An intrinsic of some width that only one other instruction of its block uses; else null.
+/// Returns an intrinsic of some width with a single user in its block; else null.
 llvm::IntrinsicInst* OwnProduct(llvm::Value* value, const llvm::BasicBlock* block,
                                 std::initializer_list<llvm::Intrinsic::ID> widths) {
   auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(value);
@@ -94,8 +95,8 @@ llvm::IntrinsicInst* OwnProduct(llvm::Value* value, const llvm::BasicBlock* bloc
   return own && std::ranges::count(widths, call->getIntrinsicID()) > 0 ? call : nullptr;
 }
 
-/// sum = acc + product of 16-bit words, which may be the sums of products of bytes. LLVM would make
-/// the products of a whole tile before it adds one.
+/// Matches sum = acc + product of 16-bit words, which may be the sums of products of bytes. LLVM
+/// would compute the products of a whole tile before it adds one.
 bool AsAdditionOfProduct(llvm::Instruction& sum, MultiplyAdd& result) {
   if (sum.getOpcode() != llvm::Instruction::Add || !sum.getType()->isVectorTy()) return false;
   for (unsigned side : {1U, 0U}) {
@@ -148,7 +149,7 @@ bool AsMultiplyAdd(llvm::Instruction& instruction, MultiplyAdd& result) {
   return true;
 }
 
-/// One straight piece of a block without writes to memory.
+/// Straight-line piece of a block without writes to memory.
 class Tile {
  public:
   Tile(llvm::BasicBlock& block, const TileRegisters& target) : block_(block), target_(target) {}
@@ -195,7 +196,7 @@ class Tile {
     }
   }
 
-  /// A multiply-add moves to the end of the piece: all its users there must move along or follow.
+  /// A multiply-add moves to the end of the piece: all its users there must move too or follow.
   bool CanMove() const {
     for (const MultiplyAdd& member : members_) {
       if (sums_.contains(member.x) || sums_.contains(member.y)) return false;
@@ -209,7 +210,8 @@ class Tile {
     return true;
   }
 
-  /// A load of this piece, a broadcast or a shuffle of one: what can be read again anywhere in it.
+  /// Returns true for a load of this piece, or a broadcast or a shuffle of one: it can be repeated
+  /// anywhere in the piece.
   bool IsRead(llvm::Value* value) const {
     auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
     if (instruction == nullptr || instruction->getParent() != &block_) return false;
@@ -229,7 +231,7 @@ class Tile {
     return load != nullptr && load->isSimple() && load->getParent() == &block_;
   }
 
-  /// The value read again at the end of the piece.
+  /// Repeats the read of the value at the end of the piece.
   llvm::Value* Read(llvm::Value* value) {
     if (!IsRead(value)) return value;
     auto* instruction = llvm::cast<llvm::Instruction>(value);
@@ -238,12 +240,13 @@ class Tile {
     return CopyOf(instruction);
   }
 
-  /// What an instruction of a read has of the load: an inserted element, or all of its lanes.
+  /// Returns the operand index of the load in an instruction of a read: an inserted element, or all
+  /// lanes.
   static unsigned Source(const llvm::Instruction* instruction) {
     return llvm::isa<llvm::InsertElementInst>(instruction) ? 1 : 0;
   }
 
-  /// A load, and what is made of it, once more at the end of the piece.
+  /// Copies a load and the instructions derived from it to the end of the piece.
   llvm::Instruction* CopyOf(llvm::Instruction* instruction) {
     llvm::Instruction* copy = instruction->clone();
     if (!llvm::isa<llvm::LoadInst>(instruction) && !IsMaskedLoad(instruction)) {
@@ -270,11 +273,12 @@ class Tile {
   };
 
   Plan MakePlan(bool outer_is_x, std::size_t outer, std::size_t inner) const {
-    // A product takes a register before it is added, and sums of pairs have a factor of ones.
+    // A product needs a register before it is added, and sums of pairs need a factor of ones.
     const std::size_t apart = members_.front().product.size();
     const std::size_t taken = accumulators_ + std::max<std::size_t>(target_.fused ? 0 : 1, apart);
     const auto registers = static_cast<std::size_t>(target_.registers);
-    // One for the outer value; a broadcast that cannot be folded passes through a register, too.
+    // One register for the outer value; a broadcast that cannot be folded also passes through a
+    // register.
     const std::size_t passing = outer_is_x || target_.folds_broadcast ? 1 : 2;
     const std::size_t left = registers > taken + passing ? registers - taken - passing : 0;
     Plan plan;
@@ -286,7 +290,7 @@ class Tile {
   }
 
   struct Operands {
-    std::vector<llvm::Value*> x, y;  // each once, as they come
+    std::vector<llvm::Value*> x, y;  // each once, in order of occurrence
   };
 
   static Operands OperandsOf(const Level& members) {
@@ -305,8 +309,8 @@ class Tile {
     return by_y.reads < by_x.reads ? by_y : by_x;
   }
 
-  /// Each value of one class read once, those of the other in registers all the time: none where
-  /// these do not fit there, or no reads are saved.
+  /// Returns a plan that reads each value of one class once, with all values of the other in
+  /// registers; none if these do not fit, or no reads are saved.
   std::optional<Plan> PlanAcross() const {
     if (levels_.size() < 2) return std::nullopt;
     std::size_t reads = 0;
@@ -330,7 +334,7 @@ class Tile {
     llvm::Value* copy;
   };
 
-  /// A multiply-add of copies of its operands, at the end of the piece.
+  /// Appends a multiply-add of copies of its operands at the end of the piece.
   void Append(const MultiplyAdd& member, const Copied& outer, const Copied& inner) {
     llvm::Instruction* first = member.product.empty() ? member.sum : member.product.front();
     first->replaceUsesOfWith(outer.value, outer.copy);
@@ -358,7 +362,7 @@ class Tile {
     };
     std::unordered_map<llvm::Value*, llvm::Value*> held;
     while (!outer.empty()) {
-      // The first value that is needed no more after this; the order of the sums stays as it is.
+      // The first value without later uses; the order of the sums stays the same.
       auto next = std::ranges::find_if(
           outer, [&](const Users& users) { return std::ranges::all_of(users.left, due); });
       if (next == outer.end()) {
@@ -391,7 +395,7 @@ class Tile {
     const std::vector<llvm::Value*>& inner = plan.outer_is_x ? operands.y : operands.x;
     std::unordered_map<llvm::Value*, llvm::Value*> held;
     for (std::size_t i = 0; i < plan.held; ++i) held[inner[i]] = nullptr;
-    // Keeps the reads of this level from moving up among those of the one before.
+    // Keeps the reads of this level from moving up among those of the previous one.
     if (!read_before_.empty()) ForgetMemory();
     for (llvm::Value* value : outer) {
       if (read_before_.contains(value)) ForgetMemory();
@@ -429,12 +433,12 @@ class Tile {
 
   llvm::BasicBlock& block_;
   const TileRegisters& target_;
-  llvm::Instruction* end_ = nullptr;  // the first instruction that does not belong to the piece
+  llvm::Instruction* end_ = nullptr;  // first instruction after the piece
   std::vector<MultiplyAdd> members_;
   std::unordered_set<const llvm::Value*> sums_;
   std::map<int, Level> levels_;
   std::size_t accumulators_ = 0;
-  std::unordered_set<llvm::Value*> read_before_;  // since memory was last forgotten
+  std::unordered_set<llvm::Value*> read_before_;  // since the last memory barrier
   std::vector<llvm::Instruction*> dead_;
 };
 

@@ -4,16 +4,16 @@
 
 namespace tilewright::emit {
 
-/// What the scheduler needs to know of an x86 target.
+/// Registers and instructions of an x86 target, for the scheduler.
 struct TileRegisters {
   int registers = 16;            ///< vector registers
   bool folds_broadcast = false;  ///< a multiply-add can broadcast a scalar from memory (AVX-512)
   bool fused = true;             ///< multiply-add is one instruction
 };
 
-/// Orders the multiply-adds of register tiles, so that the accumulators and the operands in flight
-/// fit the vector registers; an operand that does not fit is read again as a memory operand.
-/// To be run last: what it duplicates, common-subexpression elimination would merge again.
+/// Orders the multiply-adds of register tiles so that the accumulators and the operands in use fit
+/// the vector registers; an operand that does not fit is read again as a memory operand. Run it
+/// last: common-subexpression elimination would merge the repeated reads.
 void ScheduleTiles(llvm::Function& function, const TileRegisters& target);
 
 }  // namespace tilewright::emit

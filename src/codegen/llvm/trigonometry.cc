@@ -1,10 +1,10 @@
 // Sine, cosine and tangent, and their inverses.
 //
-// An angle is cut into whole steps of pi (for the tangent: of half of it) and a rest, of which a
-// polynomial is taken. Up to a limit the steps are subtracted as products with parts of pi, whose
-// rounding no result shows. Beyond it (rare, so a vector branches there if any lane is) an angle is
-// m * 2^e with a whole m, and m times the digits of 1 / (2 pi) from 2^-e on is the part of a turn
-// that it leaves, in integers of twice the word (Payne and Hanek): right for every number.
+// An angle is reduced to whole steps of pi (for the tangent: of pi / 2) and a rest, which is the
+// argument of a polynomial. Up to a limit the steps are subtracted as products with parts of pi;
+// their rounding affects no result. Beyond the limit (rare, so a vector branches if any lane is) an
+// angle is m * 2^e with an integer m. Then m times the digits of 1 / (2 pi) from 2^-e on gives the
+// fraction of a turn, in integers of twice the word (Payne and Hanek): correct for every number.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/MDBuilder.h>
@@ -24,8 +24,8 @@ using llvm::Value;
 
 constexpr double kPi = std::numbers::pi;
 
-/// Digits of 1 / (2 pi), the first one worth 1/2; in front of them a word of zeros, for angles with
-/// digits behind the point.
+/// Digits of 1 / (2 pi), the first one worth 1/2, after a word of zeros for angles with digits
+/// after the binary point.
 constexpr std::uint64_t kTurns[] = {0,
                                     0x28be60db9391054a,
                                     0x7f09d5f47d4d3770,
@@ -48,8 +48,8 @@ constexpr std::uint64_t kTurns[] = {0,
                                     0x1580cc11bf1edaea,
                                     0xfc33ef0826bd0d87};
 
-/// pi in parts whose sum has 72 and 159 bits; in parts of 33 bits, whose product with a whole
-/// number of 20 is exact in float64.
+/// pi in parts whose sum has 72 and 159 bits; in parts of 33 bits, whose product with an integer of
+/// 20 bits is exact in float64.
 constexpr double kPartsOfFloat32[] = {0x1.921fb6p+1, -0x1.777a5cp-24, -0x1.ee59dap-49};
 constexpr double kPartsOfFloat64[] = {0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53,
                                       -0x1.f1976b7ed8fbcp-109};
@@ -58,7 +58,7 @@ constexpr double kShortParts[] = {0x1.921fb544p+1, 0x1.0b4611a6p-33, 0x1.3198a2e
 /// Angles from here on are reduced by integers.
 constexpr double kFarOfFloat32 = 0x1p+17, kFarOfFloat64 = 0x1p+30;
 
-/// Series of sin(r) / r - 1 by r^2 from its first power on, and of cos(r): `terms` of them.
+/// Series of sin(r) / r - 1 in powers of r^2 from the first one on, and of cos(r): `terms` of them.
 std::vector<double> SeriesOfSine(int terms) {
   std::vector<double> series;
   double term = 1;
@@ -71,7 +71,7 @@ std::vector<double> SeriesOfCosine(int terms) {
   return series;
 }
 
-/// Least error for |x| up to tan(pi / 8) and 1 / 2 (Cephes).
+/// Minimax coefficients for |x| up to tan(pi / 8) and 1 / 2 (Cephes).
 constexpr double kAtanOfFloat32[] = {-3.33329491539e-1, 1.99777106478e-1, -1.38776856032e-1,
                                      8.05374449538e-2};
 constexpr double kAsinOfFloat32[] = {1.6666752422e-1, 7.4953002686e-2, 4.5470025998e-2,
@@ -79,19 +79,19 @@ constexpr double kAsinOfFloat32[] = {1.6666752422e-1, 7.4953002686e-2, 4.5470025
 
 }  // namespace
 
-/// sin(r), |r| <= pi / 2.
+/// Computes sin(r), |r| <= pi / 2.
 Value* MathBuilder::Sine(Value* rest) {
   Value* square = at_.CreateFMul(rest, rest);
   Value* series = Polynomial(square, SeriesOfSine(wide_ ? 11 : 6));
   return Fma(at_.CreateFMul(rest, square), series, rest);
 }
 
-/// cos(r), |r| <= pi / 4.
+/// Computes cos(r), |r| <= pi / 4.
 Value* MathBuilder::Cosine(Value* rest) {
   return Polynomial(at_.CreateFMul(rest, rest), SeriesOfCosine(wide_ ? 9 : 5));
 }
 
-/// The value, negated where the lowest bit of `bit` is set.
+/// Negates the value if the lowest bit of `bit` is set.
 Value* MathBuilder::WithSignOf(Value* value, Value* bit) {
   Value* sign = at_.CreateShl(bit, Integer(Bits() - 1));
   return at_.CreateBitCast(at_.CreateXor(at_.CreateBitCast(value, integers_), sign), real_);
@@ -102,13 +102,13 @@ Value* MathBuilder::Sin(Value* x) {
   return WithSignOf(Sine(angle.rest), angle.steps);
 }
 
-/// From the middle between two multiples of pi, where it is minus a sine.
+/// Measures from the middle between two multiples of pi, where the cosine is minus a sine.
 Value* MathBuilder::Cos(Value* x) {
   const Angle angle = Reduce(x, {.between = true});
   return WithSignOf(Sine(angle.rest), at_.CreateXor(angle.steps, Integer(1)));
 }
 
-/// sin / cos, and behind an odd number of quarter turns -cos / sin.
+/// Computes sin / cos, and after an odd number of quarter turns -cos / sin.
 Value* MathBuilder::Tan(Value* x) {
   const Angle angle = Reduce(x, {.half = true});
   Value* sine = Sine(angle.rest);
@@ -145,9 +145,9 @@ MathBuilder::Angle MathBuilder::Reduce(Value* x, Steps steps) {
   return {join(near.rest, far_rest), join(near.steps, far_steps)};
 }
 
-/// The product with the first part of pi has fewer digits than a fused multiply-add keeps, and
-/// leaves less than two of it: the first difference is exact, and of the next ones the last digit
-/// is rounded.
+/// The product with the first part of pi has fewer digits than a fused multiply-add keeps, and the
+/// difference is less than twice that part. So the first difference is exact, and each later one
+/// rounds the last digit.
 MathBuilder::Angle MathBuilder::ReduceNear(Value* x, Steps steps) {
   const double part = steps.half ? 0.5 : 1;
   Value* turns = at_.CreateFMul(x, Real(1 / (part * kPi)));
@@ -162,7 +162,7 @@ MathBuilder::Angle MathBuilder::ReduceNear(Value* x, Steps steps) {
   return {rest, at_.CreateBitCast(shifted, integers_)};
 }
 
-/// Float32 where nothing is fused.
+/// Reduction of float32 in float64, for targets without fused multiply-add.
 MathBuilder::Angle MathBuilder::ReduceNearInDouble(Value* x, Steps steps) {
   MathBuilder wide(at_, real_->getWithNewType(at_.getDoubleTy()), false);
   const double part = steps.half ? 0.5 : 1;
@@ -179,7 +179,7 @@ MathBuilder::Angle MathBuilder::ReduceNearInDouble(Value* x, Steps steps) {
   return {at_.CreateFPTrunc(value, real_), at_.CreateTrunc(bits, integers_)};
 }
 
-/// Word `index` of kTurns (32 bits for float32), in every lane its own.
+/// Loads word `index` of kTurns (32 bits for float32), separately in every lane.
 Value* MathBuilder::Word(Value* index) {
   llvm::Module& module = *at_.GetInsertBlock()->getModule();
   llvm::Type* const word = integers_->getScalarType();
@@ -208,15 +208,15 @@ Value* MathBuilder::Word(Value* index) {
   return at_.CreateMaskedGather(integers_, places, align);
 }
 
-/// What |x| leaves of whole turns, in units of 2^-(2 * Bits()) turns.
+/// Returns |x| modulo whole turns, in units of 2^-(2 * Bits()) turns.
 Value* MathBuilder::Turn(Value* x) {
   llvm::Type* const twice = integers_->getWithNewBitWidth(static_cast<unsigned>(2 * Bits()));
   const auto wide = [&](Value* value) { return at_.CreateZExt(value, twice); };
   const std::int64_t first = std::int64_t{1} << Mantissa();
   Value* size = at_.CreateBitCast(Magnitude(x), integers_);
   Value* digits = at_.CreateOr(at_.CreateAnd(size, Integer(first - 1)), Integer(first));
-  // Where the digits begin that matter, counted from the word of zeros; lanes that are near anyway
-  // read something.
+  // Position of the first relevant digits, counted from the word of zeros; lanes with small angles
+  // read arbitrary digits.
   Value* begin = at_.CreateSub(at_.CreateLShr(size, Integer(Mantissa())),
                                Integer(Bias() + Mantissa() - Bits()));
   begin = at_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, begin, Integer(0));
@@ -248,7 +248,7 @@ MathBuilder::Angle MathBuilder::ReduceFar(Value* x, Steps steps) {
   if (steps.between) turn = at_.CreateSub(turn, power(step - 1));
   Value* count = at_.CreateLShr(at_.CreateAdd(turn, power(step - 1)), step);
   Value* left = at_.CreateSub(turn, at_.CreateShl(count, step));
-  // By halves: not every machine converts integers of twice its word.
+  // In halves: not every machine converts integers of twice its word.
   llvm::Type* const doubles = real_->getWithNewType(at_.getDoubleTy());
   const auto constant = [&](double value) { return llvm::ConstantFP::get(doubles, value); };
   const double unit = std::ldexp(1.0, -Bits());
@@ -258,14 +258,14 @@ MathBuilder::Angle MathBuilder::ReduceFar(Value* x, Steps steps) {
   Value* sum = at_.CreateFAdd(at_.CreateSIToFP(high, doubles), at_.CreateFMul(low, constant(unit)));
   Value* rest = at_.CreateFMul(sum, constant(2 * kPi * unit));
   if (!wide_) rest = at_.CreateFPTrunc(rest, real_);
-  // No angle is infinite.
+  // The result for infinity is NaN.
   Value* is_number = at_.CreateFCmpONE(Magnitude(x), Real(HUGE_VAL));
   const double nan = std::numeric_limits<double>::quiet_NaN();
   return {Choose(is_number, rest, Real(nan)), at_.CreateTrunc(count, integers_)};
 }
 
-/// Folded to at most tan(pi / 8): x itself, or (x - 1) / (x + 1) from pi / 4 on, or -1 / x from
-/// pi / 2 on.
+/// Reduced to at most tan(pi / 8): x itself, or (x - 1) / (x + 1) from pi / 4 on, or -1 / x from pi
+/// / 2 on.
 Value* MathBuilder::Atan(Value* x) {
   constexpr double kLow = std::numbers::sqrt2 - 1, kHigh = std::numbers::sqrt2 + 1;
   Value* size = Magnitude(x);
@@ -285,7 +285,7 @@ Value* MathBuilder::Atan(Value* x) {
   return CopySign(at_.CreateFAdd(base, angle), x);
 }
 
-/// The arc sine of x, |x| <= 1/2.
+/// Computes the arc sine of x, |x| <= 1/2.
 Value* MathBuilder::AsinSeries(Value* x, Value* square) {
   std::vector<double> series(std::begin(kAsinOfFloat32), std::end(kAsinOfFloat32));
   if (wide_) {
@@ -299,7 +299,7 @@ Value* MathBuilder::AsinSeries(Value* x, Value* square) {
   return Fma(at_.CreateFMul(x, square), Polynomial(square, series), x);
 }
 
-/// Beyond 1/2 from the other end: pi / 2 - 2 asin(sqrt((1 - x) / 2)).
+/// Beyond 1/2: pi / 2 - 2 asin(sqrt((1 - x) / 2)).
 Value* MathBuilder::Asin(Value* x) {
   Value* size = Magnitude(x);
   Value* outer = at_.CreateFCmpOGT(size, Real(0.5));

@@ -1,4 +1,4 @@
-// PTX of GPUs, as src/codegen/backend.h asks for it.
+// Backend for PTX of GPUs; see src/codegen/backend.h.
 
 #include "src/codegen/backend.h"
 
@@ -8,7 +8,7 @@
 namespace tilewright::nvptx {
 namespace {
 
-/// A GPU's vectors are those of its loads and stores: 16 bytes, as without any feature.
+/// Vectors of a GPU are those of its loads and stores: 16 bytes, as without any feature.
 Result<CpuFeatures> NoFeatures(const Target& /*target*/) { return CpuFeatures(); }
 
 Status EmitForGpu(const Program& program, const Target& target, const CpuFeatures& /*features*/,
@@ -16,7 +16,7 @@ Status EmitForGpu(const Program& program, const Target& target, const CpuFeature
   return EmitLaunches(program, target, module);
 }
 
-/// Its launches give the shared memory.
+/// The launches set the size of shared memory.
 void PlaceShared(llvm::Module& module) { PlaceDynamicShared(module); }
 
 }  // namespace

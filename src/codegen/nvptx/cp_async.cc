@@ -7,7 +7,7 @@
 namespace tilewright::nvptx {
 namespace {
 
-// Only 16 bytes can pass by the first-level cache, which has no second use for them.
+// Only copies of 16 bytes can bypass the first-level cache, which does not help: no byte is reused.
 constexpr std::array kInstructions = {
     CpAsync{16, llvm::Intrinsic::nvvm_cp_async_cg_shared_global_16,
             llvm::Intrinsic::nvvm_cp_async_cg_shared_global_16_s},

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kTriple = "nvptx64-nvidia-cuda";
 
-/// The block a kernel is always launched with: what registers ptxas may deal out follows from it.
+/// Declares the fixed block size of a kernel, from which ptxas derives the number of registers.
 void RequireBlock(const Launch& launch, llvm::Function* kernel) {
   llvm::LLVMContext& context = kernel->getContext();
   llvm::NamedMDNode* annotations =
@@ -34,7 +34,7 @@ void RequireBlock(const Launch& launch, llvm::Function* kernel) {
   }
 }
 
-/// LLVM ends the process where it has no instruction for what it is given.
+/// Rejects unsupported instructions: LLVM would abort the process.
 Status CheckCapability(const Stmt& stmt, int capability) {
   int needed = IsAsyncCopy(*stmt) ? kAsyncCopyCapability : 0;
   if (stmt->kind == StmtKind::kIntrinsic) {
@@ -76,7 +76,7 @@ Status EmitLaunch(const Launch& launch, const Program& part, llvm::Module& modul
   for (std::size_t i = 0; i < part.parameters.size(); ++i) {
     llvm::Argument* argument = function->getArg(static_cast<unsigned>(i));
     emit::DescribeBufferArgument(kernel, *part.parameters[i], *argument);
-    // What only another launch writes is read through the cache for constants, as inputs are.
+    // Buffers that only another launch writes are read through the constant cache, as inputs are.
     if (!Writes(part.body, *part.parameters[i])) argument->addAttr(llvm::Attribute::ReadOnly);
     emitter.SetBase(part.parameters[i].get(), argument);
   }
@@ -101,7 +101,7 @@ Result<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& tar
                                     std::nullopt, llvm::CodeGenOptLevel::Default));
   if (machine == nullptr) return Unsupported("no code generator for NVPTX");
   if (!machine->getMCSubtargetInfo()->isCPUStringValid(device)) {
-    return Unsupported("-arch=" + device + ": not a device LLVM knows");
+    return Unsupported("-arch=" + device + ": LLVM does not support this device");
   }
   return machine;
 }
@@ -115,7 +115,7 @@ Status EmitLaunches(const Program& program, const Target& target, llvm::Module& 
   part.parameters.insert(part.parameters.end(), plan.workspace.begin(), plan.workspace.end());
   part.output_count += static_cast<int>(plan.workspace.size());
   for (const Launch& launch : plan.launches) {
-    if (launch.library() != nullptr) continue;  // who launches the others calls it
+    if (launch.library() != nullptr) continue;  // the launcher of the other kernels calls it
     if (module.getFunction(launch.name) != nullptr) {
       return InvalidArgument("two programs are named " + launch.name);
     }

@@ -6,7 +6,7 @@
 
 namespace tilewright::nvptx {
 
-/// LLVM's intrinsic for a matrix product of a warp, and back: null for any other intrinsic.
+/// Convert between a matrix product of a warp and LLVM's intrinsic; null for any other intrinsic.
 llvm::Intrinsic::ID IntrinsicOf(const MmaIntrinsic& mma);
 const MmaIntrinsic* MmaOf(llvm::Intrinsic::ID id);
 

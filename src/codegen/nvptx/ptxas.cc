@@ -13,7 +13,7 @@
 namespace tilewright {
 namespace {
 
-/// Everything a descriptor gives until its other end is closed.
+/// Reads a descriptor until its other end is closed.
 std::string ReadAll(int fd) {
   std::string text;
   std::array<char, 4096> chunk;
@@ -26,7 +26,7 @@ std::string ReadAll(int fd) {
   }
 }
 
-/// The number in front of `words`, 0 if they do not occur.
+/// Returns the number before `words`; 0 if they do not occur.
 std::int64_t NumberBefore(const std::string& line, const std::string& words) {
   const std::size_t end = line.find(words);
   if (end == std::string::npos) return 0;
@@ -78,7 +78,7 @@ Result<std::vector<KernelResources>> RunPtxas(const std::string& ptxas, const st
   TW_ASSIGN_OR_RETURN(auto process, Subprocess::Start(options));
   process.CloseInput();
   const std::string words = ReadAll(process.error()) + ReadAll(process.output());
-  constexpr double kLimitSeconds = 600;  // its output is closed: it is about to end
+  constexpr double kLimitSeconds = 600;  // its output is closed: it is about to exit
   const auto ended = process.Wait(kLimitSeconds);
   if (!ended || ended->signaled) return Unavailable("ptxas did not end by itself");
   if (!ended->ok()) return InvalidArgument("ptxas: " + std::string(Trim(words)));

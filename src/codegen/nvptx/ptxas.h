@@ -8,25 +8,26 @@
 
 namespace tilewright {
 
-/// What ptxas says of one kernel.
+/// Resources of one kernel as reported by ptxas.
 struct KernelResources {
   std::string kernel;
-  int registers = 0;                                                          ///< of one thread
-  std::int64_t stack_bytes = 0, spill_store_bytes = 0, spill_load_bytes = 0;  ///< of one thread
-  std::int64_t shared_bytes = 0;                                              ///< of one block
+  int registers = 0;                                                          ///< per thread
+  std::int64_t stack_bytes = 0, spill_store_bytes = 0, spill_load_bytes = 0;  ///< per thread
+  std::int64_t shared_bytes = 0;                                              ///< per block
 };
 
-/// Path of NVIDIA's assembler, which is no part of Debian; empty where there is none.
+/// Returns the path of NVIDIA's assembler, which is not part of Debian; empty if it is not
+/// installed.
 std::string FindPtxas();
 
-/// Reads what `ptxas -v` writes: a line names the kernel, the next ones are about it. What is not
-/// understood is passed over.
+/// Parses the output of `ptxas -v`: a line names the kernel, the next ones describe it. Ignores
+/// unknown text.
 std::vector<KernelResources> ParsePtxasReport(const std::string& text);
 
-/// The resources of every kernel in a PTX text, in ptxas's order.
-/// cubin: if not null, the machine code goes there.
-/// Errors: kInvalidArgument with ptxas's words if it refuses the text; kUnavailable if it cannot be
-/// run.
+/// Returns the resources of every kernel in a PTX text, in ptxas's order. cubin: if not null,
+/// receives the machine code.
+/// Errors: kInvalidArgument with ptxas's message if it rejects the text; kUnavailable if it cannot
+/// be run.
 Result<std::vector<KernelResources>> RunPtxas(const std::string& ptxas, const std::string& ptx,
                                               int compute_capability, std::string* cubin = nullptr);
 

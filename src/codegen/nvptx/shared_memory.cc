@@ -11,10 +11,10 @@ namespace {
 constexpr const char* kMemory = "tw-shared-memory";
 constexpr const char* kOffset = "tw-shared-offset";
 
-/// Like no other symbol: those of arrays have a dot behind the kernel's name.
+/// Unique: symbols of arrays have a dot after the kernel's name.
 std::string MemoryName(const std::string& kernel) { return kernel + "$shared"; }
 
-/// The memory of one kernel, of unknown size or as the launch has it.
+/// Returns the memory of one kernel, of unknown size or of the launch's size.
 llvm::GlobalVariable* MemoryOf(llvm::Module& module, const std::string& name,
                                std::span<const Launch> own) {
   if (llvm::GlobalVariable* known = module.getGlobalVariable(name)) return known;

@@ -13,21 +13,21 @@ namespace tilewright::nvptx {
 
 inline constexpr unsigned kSharedSpace = 3;  ///< address space of shared memory
 
-/// Where an array is in the shared memory that its kernel is given at a launch.
+/// Position of an array in the shared memory that a launch gives its kernel.
 struct DynamicPlace {
-  std::string memory;  ///< the kernel's symbol for it
+  std::string memory;  ///< the kernel's symbol of the memory
   std::int64_t offset = 0;
 };
 
-/// Says that an array of a kernel is to be placed there. Until PlaceDynamicShared it is a variable
-/// of its own: optimizations see that it overlaps no other, and simt which one an access is to.
+/// Marks an array of a kernel for placement there. Until PlaceDynamicShared it is a separate
+/// variable: optimizations can assume no overlap, and simt can identify the accessed array.
 void MarkDynamic(llvm::GlobalVariable& array, const std::string& kernel, std::int64_t offset);
 
-/// The place of an array that was marked; nothing for one that the module itself has.
+/// Returns the place of a marked array; no value for a static array of the module.
 std::optional<DynamicPlace> DynamicPlaceOf(const llvm::GlobalVariable& array);
 
-/// Turns the marked arrays into parts of one memory for each kernel, which is declared only. Where
-/// nothing like a driver gives it, the module gets as much as the `own` launches ask for.
+/// Converts the marked arrays to parts of one memory per kernel, which is only declared. If no
+/// driver allocates it, the module defines as much as the `own` launches request.
 void PlaceDynamicShared(llvm::Module& module, std::span<const Launch> own = {});
 
 }  // namespace tilewright::nvptx

@@ -1,5 +1,5 @@
-// Runs the threads of a block as fibers, from barrier to barrier, and remembers for each byte of
-// memory who touched it since the last one: that is how races are found.
+// Runs the threads of a block as fibers, from barrier to barrier, and records for each byte of
+// memory which thread accessed it since the last one, to detect races.
 
 #include "src/codegen/simt/block_machine.h"
 
@@ -72,7 +72,7 @@ int BlockMachine::FindMemory(const void* address) const {
 void BlockMachine::Access(std::int32_t memory, const void* address, std::int32_t bytes,
                           std::int32_t write) {
   CheckAccess(memory, address, bytes, write != 0);
-  // The stack is left as it is, so nothing on it may own memory.
+  // The stack is abandoned, so objects on it must not own memory.
   if (!status_.ok()) Leave();
 }
 
@@ -118,7 +118,7 @@ void BlockMachine::WaitForCopies(std::int32_t pending) {
     std::memcpy(copy.to, copy.from, read);
     std::memset(copy.to + read, 0, static_cast<std::size_t>(copy.bytes) - read);
     SetInFlight(copy, false);
-    CheckAccess(copy.memory, copy.to, copy.bytes, true);  // that is when it is written
+    CheckAccess(copy.memory, copy.to, copy.bytes, true);  // the write happens here
     return true;
   });
   if (!status_.ok()) Leave();
@@ -224,7 +224,7 @@ bool BlockMachine::MultiplyMatrices() {
   return any;
 }
 
-/// After every thread ran as far as it could: all have ended, or all wait at one barrier.
+/// Called when no thread can continue: all have ended, or all wait at one barrier.
 void BlockMachine::CheckArrivals() {
   const Thread& first = threads_.front();
   for (std::size_t t = 1; t < threads_.size(); ++t) {
@@ -254,7 +254,7 @@ void BlockMachine::RunBlock() {
       if (thread.ended || thread.barrier >= 0) continue;
       Fiber::Switch(main_, thread.fiber);
     }
-    // Warps that multiplied go on; nothing is ordered between threads by that.
+    // Warps continue after their products, which do not synchronize threads.
     if (status_.ok() && MultiplyMatrices()) continue;
     if (status_.ok()) CheckArrivals();
     for (Thread& thread : threads_) thread.barrier = -1;

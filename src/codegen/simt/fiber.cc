@@ -1,7 +1,7 @@
-// A switch by swapcontext costs two system calls, for masks of signals that are the same
-// everywhere. So it only starts a fiber; from then on the registers are kept and restored by
-// _setjmp and _longjmp, which takes a hundredth of the time. A fortified _longjmp takes a jump to
-// another stack for a mistake, and so do sanitizers, which know swapcontext.
+// A switch by swapcontext costs two system calls, for signal masks that are all the same. So it
+// only starts a fiber; later switches save and restore the registers with _setjmp and _longjmp,
+// which takes a hundredth of the time. A fortified _longjmp rejects a jump to another stack, and so
+// do sanitizers, which support swapcontext.
 #undef _FORTIFY_SOURCE
 
 #include "src/codegen/simt/fiber.h"
@@ -36,9 +36,9 @@ void Fiber::Make(std::byte* stack, std::size_t stack_bytes, void (*body)(void*),
   const auto pointer = reinterpret_cast<std::uintptr_t>(argument);
   makecontext(&start_, reinterpret_cast<void (*)()>(&Fiber::Enter), 4, High(function),
               Low(function), High(pointer), Low(pointer));
-  // Its registers are set. AddressSanitizer's swapcontext reads the size again, to forget what it
-  // knows of the whole stack: twice a switch, which takes most of a simulated kernel's time.
-  // Fibers begin on memory that it takes for valid, and share it with none.
+  // The registers are set. AddressSanitizer's swapcontext reads the size again, to clear its state
+  // of the whole stack: twice a switch, which takes most of a simulated kernel's time. Fibers start
+  // on memory that it considers valid, and share none.
   start_.uc_stack.ss_size = 0;
   began_ = false;
 }

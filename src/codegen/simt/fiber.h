@@ -7,22 +7,22 @@
 
 namespace tilewright::simt {
 
-/// A place in running code that can be gone back to: a fiber with a stack of its own, or what
-/// started the fibers. Not movable once it was switched from.
+/// Suspended execution context: a fiber with a separate stack, or the code that started the fibers.
+/// Not movable after the first switch from it.
 class Fiber {
  public:
-  /// Switched to for the first time, it calls `body(argument)`, which must never return. No fiber
-  /// had `stack` before.
+  /// Prepares a fiber: the first switch to it calls `body(argument)`, which must never return.
+  /// `stack` must not have been used by another fiber.
   void Make(std::byte* stack, std::size_t stack_bytes, void (*body)(void*), void* argument);
-  /// The running code becomes `from`; `to` goes on. Returns when `from` is switched to.
+  /// Suspends the running code as `from` and resumes `to`. Returns when `from` is resumed.
   static void Switch(Fiber& from, Fiber& to);
 
  private:
   static void Enter(unsigned body_high, unsigned body_low, unsigned argument_high,
                     unsigned argument_low);
-  ucontext_t start_{};  // where it begins; under a sanitizer also where it is
+  ucontext_t start_{};  // start context; under a sanitizer also the current one
   jmp_buf at_;
-  bool began_ = false;  // at_ is where it is
+  bool began_ = false;  // at_ is the current context
 };
 
 }  // namespace tilewright::simt

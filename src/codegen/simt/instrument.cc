@@ -1,5 +1,5 @@
-// Rewrites a kernel for GPUs so that a CPU can run it under watch: indices, barriers, copies and
-// every access to memory become calls.
+// Instruments a GPU kernel so that a CPU can run and check it: indices, barriers, copies and every
+// memory access become calls.
 
 #include "src/codegen/simt/instrument.h"
 
@@ -21,7 +21,7 @@
 namespace tilewright::simt {
 namespace {
 
-/// Number of an index register as BlockMachine::Index counts them, or -1.
+/// Returns the number of an index register as BlockMachine::Index counts them, or -1.
 int IndexOf(llvm::Intrinsic::ID id) {
   switch (id) {
     case llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x:
@@ -123,7 +123,7 @@ class Instrumenter {
     return {};
   }
 
-  /// The number of the memory that is accessed, -1 if that is not known.
+  /// Returns the number of the accessed memory; -1 if it is unknown.
   llvm::Value* MemoryOf(llvm::IRBuilder<>& at, const llvm::Value* object) const {
     int memory = -1;
     if (const auto* argument = llvm::dyn_cast<llvm::Argument>(object)) {
@@ -169,7 +169,7 @@ class Instrumenter {
     return {};
   }
 
-  /// A call with the operands in memory as words of 4 bytes; the sums come back in their place.
+  /// Emits a call with the operands in memory as words of 4 bytes; the sums replace their operands.
   llvm::Value* MatrixProduct(llvm::IRBuilder<>& at, llvm::IntrinsicInst& call,
                              const MmaIntrinsic& mma) {
     const unsigned count = call.arg_size();
@@ -193,7 +193,7 @@ class Instrumenter {
     return result;
   }
 
-  /// What an instruction of the GPU computes, spelled out.
+  /// Replaces inline assembly of the GPU by the computation that it performs.
   Status VisitAssembly(llvm::CallInst& call) {
     const std::string text = llvm::cast<llvm::InlineAsm>(call.getCalledOperand())->getAsmString();
     const bool is_signed = text == nvptx::kDp4aSigned;
@@ -217,7 +217,7 @@ class Instrumenter {
 
   llvm::Value* Machine(llvm::IRBuilder<>& at) { return at.CreateLoad(at.getPtrTy(), machine_); }
 
-  /// A function that takes the parameters as one array.
+  /// Adds a function that takes the parameters as one array.
   void AddEntry(llvm::Function& kernel) {
     auto* type = llvm::FunctionType::get(types_.getVoidTy(), {types_.getPtrTy()}, false);
     auto* entry = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,

@@ -9,7 +9,7 @@
 
 namespace tilewright::simt {
 
-// Names the instrumented module and its surroundings meet by.
+// Symbols shared by the instrumented module and the emulator.
 inline constexpr const char* kMachineGlobal = "tw_simt_machine";    ///< pointer, first argument of:
 inline constexpr const char* kIndexFunction = "tw_simt_index";      ///< i32 (ptr, i32 which)
 inline constexpr const char* kBarrierFunction = "tw_simt_barrier";  ///< void (ptr, i32 which)
@@ -23,7 +23,7 @@ inline constexpr const char* kCommitFunction = "tw_simt_commit";  ///< void (ptr
 inline constexpr const char* kWaitFunction = "tw_simt_wait";      ///< void (ptr, i32 pending)
 inline constexpr const char* kEntrySuffix = ".simt";  ///< of the function (ptr arguments)
 
-/// A shared array of the module. Its memory is an ordinary global there, or a part of one.
+/// Shared array of the module. Its memory is an ordinary global there, or a part of one.
 struct SharedArray {
   std::string name;
   std::string symbol;       ///< of the global
@@ -31,10 +31,10 @@ struct SharedArray {
   std::int64_t bytes = 0, element_bytes = 1;
 };
 
-/// Turns a module for NVPTX into one for a CPU: registers of indices and barriers become calls, and
-/// each load and store is announced by a call. Memory is numbered: the kernel's parameters, then
-/// the shared arrays of the module, which are returned.
-/// Errors: kUnsupported for an instruction that has no meaning here.
+/// Converts a module for NVPTX to one for a CPU: index registers and barriers become calls, and a
+/// call precedes each load and store. Memory is numbered: the kernel's parameters, then the shared
+/// arrays of the module, which are returned.
+/// Errors: kUnsupported for an instruction that the emulator does not support.
 Result<std::vector<SharedArray>> Instrument(llvm::Module& module);
 
 }  // namespace tilewright::simt

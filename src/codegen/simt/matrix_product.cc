@@ -7,16 +7,16 @@
 namespace tilewright::simt {
 namespace {
 
-/// A word of some thread, and which of its elements.
+/// Word of a thread, and the index of an element in it.
 struct Place {
   int lane, word, element;
 };
 
-/// Elements of `operand` in one word.
+/// Returns the number of elements of `operand` in one word.
 int PerWord(const MmaIntrinsic& mma) { return 4 / mma.operand.bytes(); }
 
-/// Where factor `q` of a row of `a` (or column of `b`) is: threads four by four, a word each, until
-/// a row is over. `groups`: rows of eight that one thread has.
+/// Returns the place of factor `q` of a row of `a` (or column of `b`): the threads of a group of
+/// four hold one word each, until the row ends. `groups`: rows of eight that one thread has.
 Place FactorAt(const MmaIntrinsic& mma, int row, int q, int groups) {
   const int each = PerWord(mma);
   const int block = q / (4 * each);

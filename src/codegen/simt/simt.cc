@@ -1,5 +1,5 @@
-// Compiles an instrumented kernel for this machine, loads it, and gives each of its calls to the
-// machine that stands for a block.
+// Compiles an instrumented kernel for this machine, loads it, and connects its calls to the
+// BlockMachine.
 
 #include "src/codegen/simt/simt.h"
 
@@ -46,7 +46,7 @@ void WaitThunk(BlockMachine* machine, std::int32_t pending) { machine->WaitForCo
 
 Status FromLlvm(llvm::Error error) { return Internal("LLVM: " + llvm::toString(std::move(error))); }
 
-/// This machine, compiled for in the shortest time.
+/// Target machine for this CPU with the shortest compile time.
 Result<std::unique_ptr<llvm::TargetMachine>> HostMachine() {
   const std::string triple = llvm::sys::getDefaultTargetTriple();
   std::string error;
@@ -59,7 +59,7 @@ Result<std::unique_ptr<llvm::TargetMachine>> HostMachine() {
   return machine;
 }
 
-/// The object file of the instrumented module.
+/// Returns the object file of the instrumented module.
 Result<std::string> CompileForHost(llvm::Module& module) {
   TW_ASSIGN_OR_RETURN(auto machine, HostMachine());
   module.setTargetTriple(machine->getTargetTriple().str());
@@ -80,7 +80,7 @@ struct SimtKernel::State {
 
   Status Load(const std::string& object);
   Result<void*> Find(const std::string& name) const;
-  /// Whether what was written is known from the first launch on.
+  /// Tracking of writes: from the first launch on, or not at all.
   enum class History : std::uint8_t { kWhole, kNone };
   Status AddMemories(std::span<void* const> pointers, History history, BlockMachine* machine) const;
   Status Execute(std::span<const Launch> launches, std::span<void* const> pointers,
@@ -118,12 +118,13 @@ Result<void*> SimtKernel::State::Find(const std::string& name) const {
   return address->toPtr<void*>();
 }
 
-/// All memory in the order in which the code numbers it. pointers: of parameters and workspace.
+/// Adds all memory in the order in which the code numbers it. pointers: of parameters and
+/// workspace.
 Status SimtKernel::State::AddMemories(std::span<void* const> pointers, History history,
                                       BlockMachine* machine) const {
   std::size_t next = 0;
   const auto add = [&](const BufferNode& buffer, Memory::Kind kind) {
-    // Inputs are what has a history outside.
+    // Only inputs have defined contents.
     machine->AddMemory({buffer.name, history == History::kNone ? Memory::Kind::kInput : kind,
                         static_cast<std::byte*>(pointers[next++]), buffer.bytes(),
                         buffer.dtype.bytes()});

@@ -9,12 +9,14 @@
 
 namespace tilewright {
 
-/// A program for a GPU that runs on this machine's CPU: the very LLVM module that becomes PTX, with
-/// block and thread indices and barriers as calls, every thread of a block a fiber, one block after
-/// the other. Slow (about ten nanoseconds per access to memory) and suspicious: see Run.
+/// SIMT emulator of one GPU program on this machine's CPU. It runs the LLVM module that becomes
+/// PTX, with block and thread indices and barriers as calls, every thread of a block as a fiber,
+/// one block after the other. Slow (about ten nanoseconds per memory access), but it detects the
+/// errors listed at Run.
 class SimtKernel {
  public:
-  /// Errors: those of Generate; kUnsupported if LLVM cannot make code for this machine.
+  /// Compiles a program for emulation.
+  /// Errors: those of Generate; kUnsupported if LLVM cannot generate code for this machine.
   static Result<SimtKernel> Build(const Program& program, const Target& target);
   SimtKernel(SimtKernel&&) noexcept;
   SimtKernel& operator=(SimtKernel&&) noexcept;
@@ -22,17 +24,16 @@ class SimtKernel {
 
   /// Executes all launches. arguments: the data of each parameter, aligned to 64 bytes.
   /// Errors: kCorrupt with threads and addresses, for
-  ///  - an access outside of its buffer;
-  ///  - two threads that access one element, one of them writing, without a barrier between (or at
-  ///    all, in different blocks of a launch);
-  ///  - a read of shared memory or workspace nobody wrote;
-  ///  - an access to what an asynchronous copy that nobody waited for is to write;
-  ///  - a barrier that not all threads of the block come to.
+  /// - an access outside of its buffer;
+  /// - two threads that access one element, one of them writing, without a barrier between (or at
+  ///   all, in different blocks of a launch);
+  /// - a read of shared memory or workspace that was not written;
+  /// - an access to the destination of a pending asynchronous copy;
+  /// - a barrier that not all threads of the block arrive at.
   Status Run(std::span<void* const> arguments);
   /// Executes one launch of the program (src/schedule/lower/launch.h) as a driver would:
-  /// `arguments` are the data of each parameter, then of each buffer of the workspace. Of what the
-  /// launches before it did nothing is known, so only reads of shared memory that nobody wrote are
-  /// found.
+  /// `arguments` are the data of each parameter, then of each buffer of the workspace. The writes
+  /// of earlier launches are unknown, so only reads of uninitialized shared memory are detected.
   Status RunLaunch(std::size_t launch, std::span<void* const> arguments);
 
  private:
