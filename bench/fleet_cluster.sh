@@ -118,7 +118,7 @@ slay 3
 died=$(now)
 code=0
 wait $tuner || code=$?
-echo "two servers gone for good: the tuner ended after $(since "$died") s with exit code $code and $(done_trials late.db) trials stored: $(grep -o 'the broker has not answered.*' late.log | tail -n 1)"
+echo "two servers gone for good: the tuner ended after $(since "$died") s with exit code $code and $(done_trials late.db) trials stored: $(grep -o 'the broker has not replied.*' late.log | tail -n 1)"
 run_server 2
 run_server 3
 sleep 8
