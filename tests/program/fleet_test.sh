@@ -97,7 +97,7 @@ until_has 'received the command to drain' slow.log
 
 # A deadline ends the search in time for the races, and is to come.
 expect 2 tune m.onnx#1 --fleet "$url" --records made_up.db --deadline 2020-01-01T00:00:00Z
-has 'it is over' err
+has 'it has passed' err
 expect 0 tune m.onnx#3 --fleet "$url" --records deadline.db --deadline 2s --strategy random --target llvm --json
 has '"finish":"deadline"' out
 [ "$(sqlite3 deadline.db 'SELECT count(*) FROM best')" -eq 1 ] || fail "no winner by the deadline"

@@ -72,7 +72,7 @@ TEST(PluginTest, WhatIsNoPluginIsRefused) {
   EXPECT_THAT(LoadPlugin("/proc/self/exe", registries).message(), HasSubstr("--plugin /proc/self"));
   EXPECT_THAT(LoadPlugin(PLUGIN_NONE, registries).message(), HasSubstr("tw_plugin_main"));
   registries = With(kRough);
-  EXPECT_THAT(LoadPlugin(kRough, registries).message(), HasSubstr("there is one already"));
+  EXPECT_THAT(LoadPlugin(kRough, registries).message(), HasSubstr("already"));
 }
 
 TEST(PluginTest, ItsTemplateIsTheLastThatServes) {
