@@ -38,7 +38,7 @@ grep -o '"fleet":{[^[]*' tune.out
 echo "winners confirmed on the other board: $(grep -o '"confirmed":true' tune.out | wc -l) of $(grep -o '"confirmed":' tune.out | wc -l)"
 echo "doubts:"
 grep -o '"doubt":"[^"]\+"' tune.out | sed 's/[0-9]\+ %/N %/' | sort | uniq -c | sort -rn || true
-grep -E 'set aside|as it was' tune.log || echo "no board was set aside"
+grep -E 'set aside|has recovered' tune.log || echo "no board was set aside"
 "$tilewright" fleet status --fleet "$url" --json --seconds 3 | grep -o '"name":"bench1[^}]*'
 "$tilewright" records check r.db | tail -n 1
 

@@ -20,7 +20,7 @@ tilewright=$build/python_free_cli/tilewright
 work=$(mktemp -d)
 bursts=
 trap '[ -n "$bursts" ] && kill "$bursts" 2>/dev/null; [ -n "${KEEP:-}" ] && cp "$work/jobs" "$KEEP"; rm -rf "$work"' EXIT
-export XDG_DATA_HOME=$work/data  # with a memory of quiet moments of its own
+export XDG_DATA_HOME=$work/data  # with a separate history of the noise filter
 
 "$tilewright" model resnet18_v1 -o "$work/model.onnx" || exit 1
 # The noise filter must have seen an idle machine once, as on a machine in daily use.

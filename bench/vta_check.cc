@@ -121,7 +121,7 @@ struct Kind {
   Pair (*make)(const Design& design, Random& random);
 };
 constexpr Kind kKinds[] = {{"convolutions, AutoTVM's schedules", &PlainConvPair},
-                           {"convolutions, our own plans", &OwnConvPair},
+                           {"convolutions, slot-based plans", &OwnConvPair},
                            {"grouped convolutions", &GroupConvPair},
                            {"transposed convolutions", &TransposePair},
                            {"matrix products", &DensePair}};

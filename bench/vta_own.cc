@@ -314,7 +314,7 @@ std::vector<Candidate> PrintSets(const std::vector<Layer>& layers, const std::ve
         choose(kNearlyLeanest * static_cast<double>(least)));
   const std::vector<Candidate> within = choose(bytes);
   if (within.empty()) {
-    fmt::print("within {:.1f} MB there is none\n", bytes / kMegabyte);
+    fmt::print("within {:.1f} MB: none\n", bytes / kMegabyte);
   } else {
     print(fmt::format("fastest within {:.1f} MB", bytes / kMegabyte), within);
   }

@@ -211,7 +211,7 @@ Status Run(const Options& options) {
 }  // namespace tilewright::bench
 
 int main(int argc, char** argv) {
-  CLI::App app("Winograd's convolutions against our direct ones");
+  CLI::App app("Winograd convolutions against Tilewright's direct ones");
   tilewright::bench::Options options;
   options.Declare(app);
   CLI11_PARSE(app, argc, argv);

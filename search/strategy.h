@@ -81,7 +81,7 @@ class Strategy {
   /// Returns the due training job, or null. Call after Tell, and once before the first Ask. Until
   /// Finish receives the job, proposals use the earlier model.
   virtual std::unique_ptr<TrainingJob> NextTrainingJob() { return nullptr; }
-  virtual void Finish(std::unique_ptr<TrainingJob> /*lesson*/) {}
+  virtual void Finish(std::unique_ptr<TrainingJob> /*training_job*/) {}
 
   /// Returns the state that ReplayAsk needs in addition to the points of the last Ask, as a short
   /// JSON text.

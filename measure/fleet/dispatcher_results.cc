@@ -476,7 +476,7 @@ void Dispatcher::AcceptBaseline(const OrderContext& context, const DeviceName& d
       return Exclude(device, device_registry_.Find(device)->excluded);
     case DeviceRegistry::BaselineResult::kRecovered:
       PublishJob(now);
-      return Log("device " + device.ToString() + " is as it was, and measures again");
+      return Log("device " + device.ToString() + " has recovered, and measures again");
     default:
       return;
   }
@@ -488,7 +488,7 @@ void Dispatcher::Exclude(const DeviceName& device, const std::string& why) {
   });
   if (!others) {
     device_registry_.Exclude(device, "");
-    return Log("device " + device.ToString() + ": " + why + "; it is the only one, and goes on");
+    return Log("device " + device.ToString() + ": " + why + "; it is the only one, and continues");
   }
   device_registry_.Exclude(device, why);
   const std::vector<TrialSinceBaseline> given = std::exchange(trials_since_baseline_[device], {});

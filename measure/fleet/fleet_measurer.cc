@@ -60,7 +60,7 @@ void FleetMeasurer::Account() {
 Result<std::optional<Reply>> FleetMeasurer::Next(double timeout_seconds) {
   const double until = clock_.MonotonicSeconds() + timeout_seconds;
   Account();
-  // Account has already handled the waiting events, which can contain several replies.
+  // One poll can yield many replies, which are returned before the next poll.
   auto reply = dispatcher_.Take();
   if (reply) return std::optional<Reply>(*std::move(reply));
   while (true) {

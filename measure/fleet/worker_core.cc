@@ -188,7 +188,7 @@ void WorkerCore::HandleOrder(const BrokerEvent& incoming, Lane* lane) {
   }
   if (order->job != from) {
     // The result would go to a job that did not send the order.
-    return log_.Limited("refused an order of " + who + ", which says that it is of " +
+    return log_.Limited("rejected an order of " + who + ", which claims to be of " +
                         order->job.user + "." + order->job.job);
   }
   HeldOrder held;

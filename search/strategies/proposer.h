@@ -34,7 +34,7 @@ class Proposer : public Strategy {
   /// empty text.
   virtual std::string ExtraState() const { return {}; }
   /// Restores them. `strategy_state` is the whole state, valid JSON.
-  virtual Status LoadState(std::string_view /*memo*/) { return {}; }
+  virtual Status LoadState(std::string_view /*strategy_state*/) { return {}; }
 
   /// Appends the point to `out` unless it was proposed before or is rejected.
   bool Take(Point point, std::vector<Point>& out);
