@@ -66,8 +66,8 @@ Result<JobSettings> ParseJobSettings(const StrategyRegistry& strategies, std::st
 Result<JobSettings> LoadJobSettings(const StrategyRegistry& strategies, const std::string& path);
 /// Checks settings as those of a file. Errors: kInvalidArgument as "key: value, expected …".
 Status CheckJobSettings(const StrategyRegistry& strategies, const JobSettings& settings);
-/// Formats the settings as a JSON object with every key in a fixed order (of the model's bindings
-/// and float_error, only those that are set). Parses back to the same value.
+/// Formats the settings as a JSON object with the keys in a fixed order. Lists, and the settings in
+/// kLate (job.cc), appear only if they differ from the default. Parses back to the same value.
 std::string ToJson(const JobSettings& settings);
 /// Parses "90", "90s", "10m", "8h" or "1.5h" to seconds. Errors: kInvalidArgument.
 Result<double> ParseDuration(std::string_view text);

@@ -31,18 +31,18 @@ struct TuneTask {
 class TuneObserver {
  public:
   virtual ~TuneObserver() = default;
-  /// The job is open, with this name in the store. Called again if the job starts another log.
+  /// Called when the job is open, with its name in the store; again if the job starts another log.
   virtual void Opened(const std::string& /*job_name*/) {}
-  /// Trials of earlier runs of the job were read.
+  /// Called when trials of earlier runs of the job were read.
   virtual void Resumed(std::int64_t /*trials*/) {}
-  /// The log of an earlier run does not replay, because a space or a strategy has changed. Its
-  /// trials remain and are learned from; the job starts another log.
+  /// Called if the log of an earlier run does not replay, because a space or a strategy has
+  /// changed. Its trials remain and are learned from; the job starts another log.
   virtual void LogDiscarded(const std::string& /*why*/) {}
-  /// The search of a task starts with `configs` configs that were good under another version of
-  /// their template or of the code generator, and are no longer served.
+  /// Called if the search of a task starts with configs that were good under another version of
+  /// their template or of the code generator, and are no longer served. configs: their number.
   virtual void StaleFirst(const TaskReport& /*task*/, int /*task_index*/,
                           std::int64_t /*configs*/) {}
-  /// A trial was stored. `eta_seconds` until the job ends, 0 if unknown.
+  /// Called when a trial was stored. `eta_seconds` until the job ends, 0 if unknown.
   virtual void TrialDone(const TaskReport& /*task*/, int /*task_index*/, const Trial& /*trial*/,
                          double /*eta_seconds*/) {}
   virtual void TaskFinished(const TaskReport& /*task*/, int /*task_index*/) {}

@@ -98,7 +98,7 @@ class TuneRun {
   Status Resubmit(BatchSlot place, Trial lost);
   Status SubmitNew();
   Status HandleReplies(double timeout_seconds);
-  /// Errors: kUnavailable, naming the device, for an ok trial without all metrics of the job. A
+  /// Checks that an ok trial has all metrics of the job. Errors: kUnavailable, naming the device. A
   /// worker of an earlier version would otherwise make all of the job's work useless.
   Status CheckAllMetrics(const Trial& trial) const;
   /// Removes a trial's values of metrics that the job does not request.

@@ -92,8 +92,8 @@ class DeviceRegistry {
                              double now);
   void Exclude(const DeviceName& name, std::string why);
 
-  /// Divisor that converts a time of this device to one of the device that joined first; 1 if
-  /// unknown.
+  /// Returns the divisor that converts a time of this device to one of the device that joined
+  /// first; 1 if unknown.
   double ScaleOf(const DeviceName& name) const;
 
  private:

@@ -21,10 +21,11 @@ struct AnnealingOptions {
   std::int64_t exhaustive_size = 1024;
 };
 
-/// Simulated annealing on the cost model. All chains move at once, so that one prediction scores
-/// them all. `chains` holds their positions: if there are fewer than options.chains, random points
-/// are added. The end positions are returned in it, so that the next call can continue. Returns
-/// every legal point visited, best first, ties by point, each once. Errors: the model's.
+/// Runs simulated annealing on the cost model. All chains move at once, so that one prediction
+/// scores them all. `chains` holds their positions. If there are fewer than options.chains, random
+/// points are added. On return, `chains` holds the end positions, from which the next call can
+/// continue. Returns every legal point visited, best first, ties by point, each once. Errors: the
+/// model's.
 Result<std::vector<ScoredPoint>> Anneal(const SearchSpace& space,
                                         const cost_model::CostModel& model,
                                         const AnnealingOptions& options, FeatureCache& features,

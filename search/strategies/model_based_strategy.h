@@ -27,8 +27,8 @@ class ModelBasedStrategy : public Proposer {
   std::string ExtraState() const override;
   Status LoadState(std::string_view strategy_state) override;
 
-  /// Number of new trials that justify another training, if the model was trained on `known`
-  /// trials.
+  /// Returns the number of new trials that justify another training, if the model was trained on
+  /// `known` trials.
   virtual std::size_t RetrainStep(std::size_t known) const = 0;
   /// Returns false if the strategy uses no model.
   virtual bool UsesModel() const { return true; }
